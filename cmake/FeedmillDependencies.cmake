@@ -1,0 +1,33 @@
+# Every outside library, found by its own CMake package or by pkg-config.
+# Nothing is fetched; tools/setup installs what is missing.
+find_package(absl REQUIRED CONFIG)
+find_package(fmt REQUIRED CONFIG)
+find_package(spdlog REQUIRED CONFIG)
+find_package(nlohmann_json REQUIRED CONFIG)
+find_package(yaml-cpp REQUIRED CONFIG)
+find_package(FlatBuffers REQUIRED CONFIG)
+find_package(cppzmq REQUIRED CONFIG)
+find_package(CLI11 REQUIRED CONFIG)
+# Debian keeps OpenCV's CMake package in libopencv-dev, which pulls in half a
+# desktop; two of its libraries are all that is needed.
+find_path(OPENCV_INCLUDE opencv2/imgproc.hpp PATH_SUFFIXES opencv4 REQUIRED)
+foreach(module core imgproc)
+  find_library(OPENCV_${module} opencv_${module} REQUIRED)
+  add_library(opencv::${module} UNKNOWN IMPORTED)
+  set_target_properties(opencv::${module} PROPERTIES IMPORTED_LOCATION ${OPENCV_${module}}
+    INTERFACE_INCLUDE_DIRECTORIES ${OPENCV_INCLUDE})
+endforeach()
+find_package(OpenMP REQUIRED COMPONENTS CXX)
+find_package(PNG REQUIRED)
+find_package(Threads REQUIRED)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
+pkg_check_modules(TURBOJPEG REQUIRED IMPORTED_TARGET libturbojpeg)
+if(FEEDMILL_BUILD_TESTS)
+  find_package(GTest REQUIRED CONFIG)
+  find_package(benchmark REQUIRED CONFIG)
+endif()
+# Debian 12's yaml-cpp 0.7 exports its target without a namespace.
+if(NOT TARGET yaml-cpp::yaml-cpp)
+  add_library(yaml-cpp::yaml-cpp ALIAS yaml-cpp)
+endif()

@@ -1,0 +1,78 @@
+# How this project declares its targets. Every library says its sources and its
+# dependencies in one place, so that the layering of design.md §4 is what the
+# linker sees; tests/lint reads the same declarations.
+
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+
+add_library(feedmill_flags INTERFACE)
+target_compile_options(feedmill_flags INTERFACE
+  $<BUILD_INTERFACE:-Wall;-Wextra;-Wshadow;-Wconversion;-Wnon-virtual-dtor;-Wundef;-fno-omit-frame-pointer>
+  # Results must not depend on the compiler's mood: no fused multiply-add.
+  $<BUILD_INTERFACE:-ffp-contract=off>
+  $<$<BOOL:${FEEDMILL_WERROR}>:$<BUILD_INTERFACE:-Werror>>)
+if(FEEDMILL_SANITIZE)
+  target_compile_options(feedmill_flags INTERFACE -fsanitize=${FEEDMILL_SANITIZE} -fno-sanitize-recover=all)
+  target_link_options(feedmill_flags INTERFACE -fsanitize=${FEEDMILL_SANITIZE})
+endif()
+if(FEEDMILL_FUZZ)
+  target_compile_options(feedmill_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+target_include_directories(feedmill_flags INTERFACE
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:include/feedmill>)
+set_property(GLOBAL PROPERTY FEEDMILL_LIBRARIES feedmill_flags)
+set_property(GLOBAL PROPERTY FEEDMILL_PURE_LIBRARIES "")
+
+# feedmill_library(NAME core_chunk [PURE] SOURCES a.cc b.h DEPENDS core_base absl::status)
+# Declares the static library feedmill_NAME, also known as feedmill::NAME.
+# A dependency written without "::" is one of ours. PURE libraries link neither
+# sockets, threads nor OpenMP and read no clock; tests/lint checks them.
+function(feedmill_library)
+  cmake_parse_arguments(ARG "PURE" "NAME" "SOURCES;DEPENDS" ${ARGN})
+  set(target feedmill_${ARG_NAME})
+  add_library(${target} STATIC ${ARG_SOURCES})
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${ARG_NAME} LINKER_LANGUAGE CXX)
+  add_library(feedmill::${ARG_NAME} ALIAS ${target})
+  target_link_libraries(${target} PUBLIC feedmill_flags)
+  foreach(dependency IN LISTS ARG_DEPENDS)
+    if(dependency MATCHES "::")
+      target_link_libraries(${target} PUBLIC ${dependency})
+    else()
+      target_link_libraries(${target} PUBLIC feedmill_${dependency})
+    endif()
+  endforeach()
+  set_property(GLOBAL APPEND PROPERTY FEEDMILL_LIBRARIES ${target})
+  if(ARG_PURE)
+    set_property(GLOBAL APPEND PROPERTY FEEDMILL_PURE_LIBRARIES ${target})
+  endif()
+endfunction()
+
+# feedmill_binary(NAME feedmill SOURCES main.cc DEPENDS tools_command)
+function(feedmill_binary)
+  cmake_parse_arguments(ARG "" "NAME" "SOURCES;DEPENDS" ${ARGN})
+  add_executable(${ARG_NAME} ${ARG_SOURCES})
+  target_link_libraries(${ARG_NAME} PRIVATE feedmill_flags)
+  foreach(dependency IN LISTS ARG_DEPENDS)
+    if(dependency MATCHES "::")
+      target_link_libraries(${ARG_NAME} PRIVATE ${dependency})
+    else()
+      target_link_libraries(${ARG_NAME} PRIVATE feedmill_${dependency})
+    endif()
+  endforeach()
+endfunction()
+
+# feedmill_test(NAME plan_test SOURCES plan_test.cc DEPENDS core_plan LABELS unit [TIMEOUT 60])
+# One gtest binary, registered with ctest as one test.
+function(feedmill_test)
+  cmake_parse_arguments(ARG "" "NAME;TIMEOUT" "SOURCES;DEPENDS;LABELS" ${ARGN})
+  if(NOT ARG_TIMEOUT)
+    set(ARG_TIMEOUT 60)
+  endif()
+  feedmill_binary(NAME ${ARG_NAME} SOURCES ${ARG_SOURCES} DEPENDS ${ARG_DEPENDS} GTest::gmock GTest::gtest_main)
+  set_target_properties(${ARG_NAME} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
+  add_test(NAME ${ARG_NAME} COMMAND ${ARG_NAME})
+  set_tests_properties(${ARG_NAME} PROPERTIES LABELS "${ARG_LABELS}" TIMEOUT ${ARG_TIMEOUT})
+endfunction()

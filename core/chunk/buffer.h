@@ -1,0 +1,93 @@
+#ifndef FEEDMILL_CORE_CHUNK_BUFFER_H_
+#define FEEDMILL_CORE_CHUNK_BUFFER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+
+namespace feedmill {
+
+inline constexpr size_t kBufferAlignment = 64;
+
+// Immutable bytes with shared ownership: a kernel's output, a received message
+// part or a view into either. Copying a Buffer copies a pointer.
+//
+// Thread-safety: immutable after construction; any thread may hold copies.
+class Buffer {
+ public:
+  Buffer() = default;
+  // Views [data, data + size), kept alive by `owner`.
+  Buffer(std::shared_ptr<const void> owner, const std::byte* data, size_t size)
+      : owner_(std::move(owner)), data_(data), size_(size) {}
+
+  // A 64-byte-aligned copy of the bytes.
+  static Buffer CopyOf(std::span<const std::byte> bytes);
+
+  const std::byte* data() const { return data_; }
+  size_t size() const { return size_; }
+  std::span<const std::byte> span() const { return {data_, size_}; }
+  const std::shared_ptr<const void>& owner() const { return owner_; }
+
+  // The items as T. REQUIRES: data() is aligned for T (true for buffers made
+  // here and for those that wire decoding hands out).
+  template <class T>
+  std::span<const T> As() const {
+    return {reinterpret_cast<const T*>(data_), size_ / sizeof(T)};
+  }
+
+  // A view of [offset, offset + size), sharing ownership.
+  Buffer Slice(size_t offset, size_t size) const;
+
+ private:
+  std::shared_ptr<const void> owner_;
+  const std::byte* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+// Growable 64-byte-aligned bytes with one owner; Freeze() makes it a Buffer
+// without a copy. Memory comes from and returns to malloc, whose thresholds
+// the servers raise so that large blocks are kept (research/limits.md).
+class BufferBuilder {
+ public:
+  BufferBuilder() = default;
+  explicit BufferBuilder(size_t capacity) { Reserve(capacity); }
+  BufferBuilder(BufferBuilder&& other) noexcept { *this = std::move(other); }
+  BufferBuilder& operator=(BufferBuilder&& other) noexcept;
+  ~BufferBuilder();
+
+  size_t size() const { return size_; }
+  std::byte* data() { return data_; }
+  template <class T>
+  T* As() { return reinterpret_cast<T*>(data_); }
+
+  void Reserve(size_t capacity);
+  // Makes room for `size` more bytes at the end and returns where they go;
+  // they are not initialised.
+  std::byte* Extend(size_t size) {
+    if (size_ + size > capacity_) Grow(size_ + size);
+    std::byte* at = data_ + size_;
+    size_ += size;
+    return at;
+  }
+  void Append(const void* bytes, size_t size) {
+    if (size > 0) __builtin_memcpy(Extend(size), bytes, size);
+  }
+  template <class T>
+  void Push(T value) { __builtin_memcpy(Extend(sizeof(T)), &value, sizeof(T)); }
+  // Shrinks; never grows.
+  void Truncate(size_t size) { size_ = size < size_ ? size : size_; }
+
+  Buffer Freeze() &&;
+
+ private:
+  void Grow(size_t needed);
+
+  std::byte* data_ = nullptr;
+  size_t size_ = 0;
+  size_t capacity_ = 0;
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_CHUNK_BUFFER_H_

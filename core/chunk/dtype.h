@@ -1,0 +1,63 @@
+#ifndef FEEDMILL_CORE_CHUNK_DTYPE_H_
+#define FEEDMILL_CORE_CHUNK_DTYPE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace feedmill {
+
+// The codes are part of the wire format and of the order hash: never renumber.
+enum class DType : uint8_t {
+  kBool = 1,
+  kInt8 = 2,
+  kInt16 = 3,
+  kInt32 = 4,
+  kInt64 = 5,
+  kUInt8 = 6,
+  kUInt16 = 7,
+  kUInt32 = 8,
+  kUInt64 = 9,
+  kFloat32 = 10,
+  kFloat64 = 11,
+  kBytes = 12,  // a byte string of any length; text is UTF-8 in it
+};
+
+// Bytes of one item; 0 for kBytes.
+size_t ItemSize(DType dtype);
+
+// NumPy's name: "bool", "int64", "float32", …; "bytes" for kBytes.
+std::string_view DTypeName(DType dtype);
+std::optional<DType> DTypeFromName(std::string_view name);
+// Whether `code` is one of the values above; for data from outside.
+bool IsDTypeCode(uint8_t code);
+
+bool IsInteger(DType dtype);  // without bool
+bool IsSigned(DType dtype);   // signed integers
+bool IsFloat(DType dtype);
+
+// Calls f with a value-initialised item of the C++ type of `dtype`
+// (bool is uint8_t holding 0 or 1). REQUIRES: dtype != kBytes.
+template <class F>
+decltype(auto) VisitNumeric(DType dtype, F&& f) {
+  switch (dtype) {
+    case DType::kBool: return f(uint8_t{});
+    case DType::kInt8: return f(int8_t{});
+    case DType::kInt16: return f(int16_t{});
+    case DType::kInt32: return f(int32_t{});
+    case DType::kInt64: return f(int64_t{});
+    case DType::kUInt8: return f(uint8_t{});
+    case DType::kUInt16: return f(uint16_t{});
+    case DType::kUInt32: return f(uint32_t{});
+    case DType::kUInt64: return f(uint64_t{});
+    case DType::kFloat32: return f(float{});
+    case DType::kFloat64: return f(double{});
+    case DType::kBytes: break;
+  }
+  __builtin_unreachable();
+}
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_CHUNK_DTYPE_H_

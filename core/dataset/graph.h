@@ -1,0 +1,121 @@
+#ifndef FEEDMILL_CORE_DATASET_GRAPH_H_
+#define FEEDMILL_CORE_DATASET_GRAPH_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "core/chunk/dtype.h"
+#include "core/chunk/element_spec.h"
+#include "core/dataset/expr.h"
+
+namespace feedmill {
+
+// A pipeline as its user wrote it: plain data, not yet checked. YAML, the C++
+// builder and the wire make the same Graph; Analyze (analysis.h) checks it.
+
+// ---- sources
+struct RangeSource {  // Python's range: one unnamed int64 a position
+  int64_t start = 0;
+  int64_t stop = 0;
+  int64_t step = 1;
+};
+struct TfRecordSource {  // one unnamed bytes component a record
+  std::vector<std::string> files;
+};
+struct TextSource {  // one unnamed bytes component a line, without its "\n"
+  std::vector<std::string> files;
+};
+// One file an element: image (bytes), label (int64), path (bytes).
+// label folder: the name of the file's folder; filename: what follows the last
+// '_' (or the whole stem). Names that all are decimal integers are those
+// integers; otherwise the index in the bytewise sorted list of all names.
+struct ImagesSource {
+  enum class Label { kFolder, kFilename };
+  std::vector<std::string> files;
+  Label label = Label::kFolder;
+};
+using Source =
+    std::variant<RangeSource, TfRecordSource, TextSource, ImagesSource>;
+
+// ---- steps; the name of a step in YAML is its name here in snake_case
+struct MapStep {
+  // One unnamed expression, or named ones that become the only components.
+  std::vector<std::pair<std::string, Expr>> outputs;
+};
+struct FilterStep {
+  Expr predicate;
+};
+struct ParseExampleStep {  // tf.train.Example in the single bytes component
+  struct Feature {
+    std::string name;
+    DType dtype = DType::kBytes;  // bytes, int64 or float32
+    Shape shape;                  // {} for exactly one value
+  };
+  std::vector<Feature> features;
+};
+struct DecodeImageStep {  // bytes → uint8 [height, width, channels]
+  enum class Dct { kAccurate, kFast };
+  std::string component = "image";
+  int64_t channels = 3;  // 1 or 3
+  Dct dct = Dct::kAccurate;
+};
+struct ResizeStep {  // uint8 [h, w, c] → uint8 [height, width, c]
+  enum class Method { kBilinear, kNearest };
+  std::string component = "image";
+  int64_t height = 0;
+  int64_t width = 0;
+  Method method = Method::kBilinear;
+};
+struct RandomFlipStep {  // any dtype [..., h, w, c]
+  enum class Direction { kHorizontal, kVertical };
+  std::string component = "image";
+  Direction direction = Direction::kHorizontal;
+  double probability = 0.5;
+};
+struct ShuffleStep {
+  std::optional<uint64_t> seed;  // overrides Options::seed
+};
+struct BatchStep {
+  int64_t size = 0;
+  bool drop_remainder = false;
+};
+struct RepeatStep {
+  std::optional<int64_t> count;  // absent: endless
+};
+struct TakeStep {
+  int64_t count = 0;
+};
+struct SkipStep {
+  int64_t count = 0;
+};
+using Step = std::variant<MapStep, FilterStep, ParseExampleStep,
+                          DecodeImageStep, ResizeStep, RandomFlipStep,
+                          ShuffleStep, BatchStep, RepeatStep, TakeStep,
+                          SkipStep>;
+
+enum class Order {
+  kDeterministic,  // the sequence that one thread makes
+  kAny,            // each element once, as they come
+};
+
+struct Options {
+  Order order = Order::kDeterministic;
+  // The only mode so far: the dispatcher hands out splits as workers ask.
+  enum class ProcessingMode { kDynamic } processing_mode =
+      ProcessingMode::kDynamic;
+  std::optional<uint64_t> seed;  // absent: drawn, recorded and printed
+};
+
+struct Graph {
+  Source source;
+  std::vector<Step> steps;
+  Options options;
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_DATASET_GRAPH_H_

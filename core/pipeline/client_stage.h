@@ -1,0 +1,43 @@
+#ifndef FEEDMILL_CORE_PIPELINE_CLIENT_STAGE_H_
+#define FEEDMILL_CORE_PIPELINE_CLIENT_STAGE_H_
+
+#include <deque>
+#include <memory>
+
+#include "core/chunk/chunk.h"
+#include "core/dataset/function_registry.h"
+#include "core/plan/plan.h"
+
+namespace feedmill {
+
+// The client's part of a pipeline: from the first step that needs an element's
+// place after a count-changing step. Sees the sequence in order, holds a
+// bounded state (what its steps are defined to hold). Not thread-safe; no I/O.
+class ClientStage {
+ public:
+  static absl::StatusOr<std::unique_ptr<ClientStage>> Make(
+      std::shared_ptr<const Plan> plan,
+      std::shared_ptr<const FunctionRegistry> registry);
+  virtual ~ClientStage() = default;
+
+  // What leaves the stage, and how many input rows stand before or in it (for
+  // sharers, who report what they handed out).
+  struct Output {
+    Chunk chunk;
+    uint64_t input_rows = 0;
+  };
+
+  // Takes the next piece of the sequence; its error, if any, is the caller's
+  // to deliver after the outputs. Not OK: a data error at this point.
+  virtual absl::Status Push(const Piece& piece) = 0;
+  // No more pieces will come: lets short batches out.
+  virtual absl::Status Finish() = 0;
+  // The next output, if any.
+  virtual bool Pop(Output& out) = 0;
+  // Nothing that could still be pushed changes the output (a take is full).
+  virtual bool done() const = 0;
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_PIPELINE_CLIENT_STAGE_H_

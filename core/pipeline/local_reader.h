@@ -1,0 +1,39 @@
+#ifndef FEEDMILL_CORE_PIPELINE_LOCAL_READER_H_
+#define FEEDMILL_CORE_PIPELINE_LOCAL_READER_H_
+
+#include <memory>
+#include <optional>
+
+#include "absl/time/time.h"
+#include "core/chunk/chunk.h"
+#include "core/dataset/function_registry.h"
+#include "core/dataset/graph.h"
+
+namespace feedmill {
+
+struct LocalReaderOptions {
+  int threads = 0;                             // 0: AvailableCpus()
+  size_t memory_bytes = size_t{256} << 20;     // computed ahead of the reader
+  size_t piece_bytes = size_t{512} << 10;      // flush size of a chunk
+};
+
+// Runs a pipeline in this process: the same stages as the service, the same
+// elements in the same order, no dispatcher.
+class LocalReader {
+ public:
+  // Resolves files and compiles; all errors of the pipeline appear here.
+  static absl::StatusOr<std::unique_ptr<LocalReader>> Make(
+      const Graph& graph, std::shared_ptr<const FunctionRegistry> registry,
+      LocalReaderOptions options);
+  virtual ~LocalReader() = default;
+
+  // The next elements in order; nullopt at the end. After an error, the same
+  // error again. DeadlineExceeded if nothing came by then.
+  virtual absl::StatusOr<std::optional<Chunk>> Next(absl::Time deadline) = 0;
+  virtual const ElementSpec& spec() const = 0;
+  virtual uint64_t seed() const = 0;  // the one given, or drawn
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_PIPELINE_LOCAL_READER_H_

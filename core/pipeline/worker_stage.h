@@ -1,0 +1,52 @@
+#ifndef FEEDMILL_CORE_PIPELINE_WORKER_STAGE_H_
+#define FEEDMILL_CORE_PIPELINE_WORKER_STAGE_H_
+
+#include <memory>
+
+#include "core/chunk/chunk.h"
+#include "core/dataset/function_registry.h"
+#include "core/plan/plan.h"
+#include "core/sources/manifest.h"
+
+namespace feedmill {
+
+// The worker's part of a pipeline, compiled: positions in, elements out. A
+// pure function of the position and of the files, whatever thread, cut or
+// machine runs it.
+//
+// Thread-safety: Run may be called by many threads at once, each with its own
+// Scratch.
+class WorkerStage {
+ public:
+  // Memory that one thread reuses between calls: decoders, read buffers,
+  // blocks in cache.
+  class Scratch {
+   public:
+    virtual ~Scratch() = default;
+  };
+
+  static absl::StatusOr<std::shared_ptr<const WorkerStage>> Make(
+      std::shared_ptr<const Plan> plan, std::shared_ptr<const Manifest> manifest,
+      std::shared_ptr<const FunctionRegistry> registry);
+  virtual ~WorkerStage() = default;
+
+  virtual std::unique_ptr<Scratch> NewScratch() const = 0;
+
+  // The elements of [begin, end), stopping early, at a position's end, once
+  // `bytes_target` bytes are made (piece.end says where). A data error ends
+  // the piece with piece.error set and everything before it delivered.
+  // A returned Status is for this machine only (I/O, a changed file): running
+  // it elsewhere may succeed. Always gets at least one position further.
+  virtual absl::StatusOr<Piece> Run(Cursor begin, Cursor end,
+                                    size_t bytes_target,
+                                    Scratch& scratch) const = 0;
+
+  // A first guess of a position's output in bytes (0: not known) and whether
+  // a position is heavy (decodes, reads files, calls heavy functions).
+  virtual size_t EstimatedBytes() const = 0;
+  virtual bool heavy() const = 0;
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_PIPELINE_WORKER_STAGE_H_

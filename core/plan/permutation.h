@@ -1,0 +1,41 @@
+#ifndef FEEDMILL_CORE_PLAN_PERMUTATION_H_
+#define FEEDMILL_CORE_PLAN_PERMUTATION_H_
+
+#include <array>
+#include <cstdint>
+
+namespace feedmill {
+
+// The 128 bits that key every random choice: XXH3-128 of five little-endian
+// uint64 (seed, iteration, epoch, index of the step as written, ordinal of the
+// random call in it). design.md §12.
+struct RandomKey {
+  uint64_t low = 0;
+  uint64_t high = 0;
+};
+RandomKey MakeRandomKey(uint64_t seed, uint64_t iteration, uint64_t epoch,
+                        uint64_t step, uint64_t ordinal);
+
+// Philox4x32-10 with key = key.low and counter = (p, i), low words first.
+// The four words of the block. Source: Salmon et al., SC'11.
+std::array<uint32_t, 4> Philox(RandomKey key, uint64_t p, uint64_t i);
+
+// A keyed permutation of [0, n) in constant memory: a four-round Feistel
+// network over the next even bit width, walked until it lands below n.
+// A value; At is a pure function.
+class Permutation {
+ public:
+  Permutation(RandomKey key, uint64_t n);
+  uint64_t At(uint64_t index) const;  // REQUIRES: index < n
+  uint64_t size() const { return n_; }
+
+ private:
+  uint64_t n_;
+  int half_bits_;
+  uint64_t mask_;
+  std::array<uint64_t, 4> round_keys_;
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_PLAN_PERMUTATION_H_

@@ -1,0 +1,44 @@
+#ifndef FEEDMILL_CORE_SOURCES_MANIFEST_H_
+#define FEEDMILL_CORE_SOURCES_MANIFEST_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/dataset/analysis.h"
+
+namespace feedmill {
+
+// One file of a manifest, as it was when the job began.
+struct ManifestFile {
+  std::string path;
+  uint64_t size = 0;
+  int64_t mtime_ns = 0;
+  uint64_t records = 0;  // positions: records, or blocks of an uncounted source
+};
+
+// The files that an iteration reads, in order: globs resolved (sorted
+// bytewise), records counted where the plan needs it. Its hash is part of the
+// plan's identity; a file that no longer matches fails its split.
+struct Manifest {
+  std::vector<ManifestFile> files;
+  std::vector<std::string> classes;  // images: sorted label names
+
+  uint64_t TotalRecords() const;
+  std::string Serialize() const;
+  static absl::StatusOr<Manifest> Parse(std::string_view text);
+  std::string Hash() const;  // XXH3-128, 32 hex digits
+};
+
+// Resolves the files of `graph` on this machine. NotFound for a name or glob
+// that matches nothing, DataLoss for a corrupt file, both with path.
+absl::StatusOr<Manifest> ResolveManifest(const AnalyzedGraph& graph);
+
+// Sorted bytewise; hidden files do not match; a name that exists is taken
+// literally; a folder stands for the files below it.
+absl::StatusOr<std::vector<std::string>> ResolveGlob(const std::string& glob);
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_SOURCES_MANIFEST_H_

@@ -1,0 +1,267 @@
+#ifndef FEEDMILL_CORE_WIRE_MESSAGE_H_
+#define FEEDMILL_CORE_WIRE_MESSAGE_H_
+
+#include <compare>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "core/base/strong_id.h"
+#include "core/chunk/chunk.h"
+#include "core/dataset/graph.h"
+
+// What the processes say to each other, typed. The bytes are in schemas/, the
+// rules in schemas/PROTOCOL.md, the translation in codec.h.
+
+namespace feedmill {
+
+inline constexpr uint32_t kProtocolVersion = 1;
+
+// ---- identities
+// A life of a process: later lives are greater (nanoseconds of the Unix clock
+// at its start).
+using Incarnation = StrongId<struct IncarnationTag, uint64_t>;
+// A reader's name within its job: "solo", or a sharer's own.
+using ConsumerId = StrongId<struct ConsumerIdTag, std::string>;
+// A job: its user's name for it, or "@" and the consumer's for an anonymous one.
+using JobName = StrongId<struct JobNameTag, std::string>;
+// A run of a job: an iteration with a fixed mode and start. Ordered.
+using RunNumber = StrongId<struct RunNumberTag, uint64_t>;
+// A worker's data address, "tcp://host:port": its name and where clients go.
+using WorkerId = StrongId<struct WorkerIdTag, std::string>;
+// The identity of one dispatcher's store; drawn when the store is created.
+using JournalId = StrongId<struct JournalIdTag, uint64_t>;
+using Attempt = StrongId<struct AttemptTag, uint64_t>;
+using Opening = StrongId<struct OpeningTag, uint64_t>;
+// Hash of (fingerprint, manifest hash, seed, iteration): what workers run.
+using PlanId = StrongId<struct PlanIdTag, std::string>;
+// Where a message came from or goes: the transport's address of a peer. The
+// dispatcher is kDispatcherPeer to workers and clients; a worker is its
+// WorkerId's text to a client; others are routing ids.
+using PeerId = StrongId<struct PeerIdTag, std::string>;
+inline const PeerId kDispatcherPeer{"dispatcher"};
+
+// Names one (range, session) for ever; never used again, not after a release,
+// a restart or an emptied store. In order of binding.
+struct SplitId {
+  JournalId journal;
+  uint64_t number = 0;
+  friend bool operator==(const SplitId&, const SplitId&) = default;
+  friend auto operator<=>(const SplitId&, const SplitId&) = default;
+};
+
+struct Session {
+  ConsumerId consumer;
+  Incarnation incarnation;
+  friend bool operator==(const Session&, const Session&) = default;
+  friend auto operator<=>(const Session&, const Session&) = default;
+};
+
+// The last event of a journal that its reader knows to be synced.
+struct Seen {
+  JournalId journal;
+  uint64_t sequence = 0;
+  friend bool operator==(const Seen&, const Seen&) = default;
+};
+
+// ---- client ⇄ dispatcher
+// Opens a session or says it again; repeated until answered.
+struct ClientHello {
+  JobName job;
+  std::string graph;  // CanonicalText
+  Order order = Order::kDeterministic;
+  std::optional<uint64_t> seed;
+  Session session;
+  bool take_over = false;
+  std::optional<RunNumber> run;  // absent: the job's current run, or a new one
+  Cursor cursor;                 // deterministic: where to go on
+  Seen seen;
+};
+struct SplitReport {
+  SplitId split;
+  Cursor taken;  // in the client's buffer, all before it too
+  Cursor out;    // left the buffer in order; sharers: handed out
+};
+// The keep-alive, and at once on a change. Carries the full set.
+struct ClientBeat {
+  JobName job;
+  RunNumber run;
+  Session session;
+  absl::Time sent;  // the client's clock; comes back in the answer
+  std::vector<SplitReport> splits;
+  Seen seen;
+};
+struct LeaseRef {
+  WorkerId worker;
+  Incarnation incarnation;
+  Attempt attempt;
+  friend bool operator==(const LeaseRef&, const LeaseRef&) = default;
+  friend auto operator<=>(const LeaseRef&, const LeaseRef&) = default;
+};
+struct BoundSplit {
+  SplitId split;
+  Cursor begin;
+  Cursor end;
+  std::vector<LeaseRef> leases;
+  absl::Status error;  // every attempt failed: the run ends here, in order
+};
+// What a client needs to know of its run once it is planned.
+struct RunInfo {
+  RunNumber run;
+  uint64_t iteration = 0;
+  uint64_t seed = 0;
+  uint64_t source_size = 0;  // for Plan::Make
+  uint64_t positions = 0;    // kEndless: endless
+  PlanId plan;
+};
+// Answers a hello or beat, and is sent at once when something changes. All
+// splits bound to the session: one that is absent has ended.
+struct ClientAnswer {
+  JobName job;
+  Session session;
+  std::optional<absl::Time> beat_sent;  // of the beat that is answered
+  std::optional<RunInfo> run;           // absent: still being planned
+  std::vector<BoundSplit> splits;
+  bool dry = false;  // nothing is left to bind to anyone
+  uint32_t workers = 0;
+  absl::Duration heartbeat_interval;
+  absl::Duration client_timeout;
+  Seen seen;
+};
+enum class RejectReason : uint8_t {
+  kUnknown = 1,     // no such session here: say hello with where you stand
+  kSuperseded = 2,  // a newer run or incarnation took over: stop
+  kReleased = 3,    // silent too long: drop everything, join under a new name
+  kRefused = 4,     // the job cannot be: detail says why
+};
+struct ClientReject {
+  JobName job;
+  Session session;
+  RejectReason reason = RejectReason::kUnknown;
+  absl::Status detail;
+};
+// The session ends: all handed out, or nobody wants the rest. Answered by a
+// ClientReject kReleased; harmless to repeat or lose.
+struct ClientLeave {
+  JobName job;
+  RunNumber run;
+  Session session;
+};
+
+// ---- worker ⇄ dispatcher
+// What it costs to run a plan, measured since the last beat.
+struct PlanCost {
+  PlanId plan;
+  uint64_t positions = 0;
+  uint64_t bytes = 0;
+  absl::Duration busy;  // of one thread
+};
+struct LeaseFailure {
+  SplitId split;
+  Attempt attempt;
+  absl::Status status;
+};
+// The answer to a ManifestRequest: OK and the manifest, or why not.
+struct ManifestResult {
+  std::string graph_fingerprint;
+  absl::Status status;
+  std::string manifest;  // Manifest::Serialize
+};
+struct HeldLease {
+  SplitId split;
+  Attempt attempt;
+};
+struct WorkerBeat {
+  WorkerId worker;
+  Incarnation incarnation;
+  uint32_t slots = 0;  // leases it wants at most: 2 a thread
+  bool draining = false;
+  std::vector<HeldLease> leases;
+  std::vector<PlanId> plans;  // definitions that it has
+  std::vector<PlanCost> costs;
+  std::vector<LeaseFailure> failures;     // repeated until the lease is gone
+  std::vector<ManifestResult> manifests;  // repeated until no longer asked for
+  Seen seen;
+};
+struct Lease {
+  SplitId split;
+  Session session;
+  PlanId plan;
+  Cursor begin;  // the split's range
+  Cursor end;
+  Attempt attempt;
+};
+struct PlanDefinition {
+  PlanId plan;
+  std::string graph;     // CanonicalText
+  std::string manifest;  // Manifest::Serialize; empty without files
+  uint64_t seed = 0;
+  uint64_t iteration = 0;
+};
+struct ManifestRequest {
+  std::string graph_fingerprint;
+  std::string graph;
+};
+// The full set of what the worker should hold; anything else ends.
+struct WorkerAnswer {
+  Incarnation incarnation;
+  std::vector<Lease> leases;
+  std::vector<PlanDefinition> definitions;  // of plans that it lacks
+  std::vector<ManifestRequest> manifests;
+  absl::Duration heartbeat_interval;
+  absl::Duration park_after;  // a stream without a grant for so long is parked
+  bool drained = false;       // it may go: nothing depends on it
+  Seen seen;
+};
+
+// ---- anyone → dispatcher
+struct StatusRequest {};
+struct StatusReply {
+  std::string json;  // see `feedmill status --help`
+};
+// A message that could not be understood, or a peer of another version.
+struct Refusal {
+  absl::Status status;
+};
+
+// ---- client ⇄ worker
+// How far a client lets an attempt send: absolute and idempotent. A higher
+// opening makes the worker send again from `start`.
+struct Grant {
+  Session session;
+  SplitId split;
+  Incarnation worker_incarnation;
+  Attempt attempt;
+  Opening opening;
+  Cursor start;
+  uint64_t total_bytes = 0;  // element bytes allowed since `start`
+  bool head = false;         // the first split not taken and emptied
+};
+struct Frame {
+  Session session;
+  SplitId split;
+  WorkerId worker;
+  Incarnation worker_incarnation;
+  Attempt attempt;
+  Opening opening;
+  Piece piece;
+};
+
+using Message =
+    std::variant<ClientHello, ClientBeat, ClientAnswer, ClientReject,
+                 ClientLeave, WorkerBeat, WorkerAnswer, StatusRequest,
+                 StatusReply, Refusal, Grant, Frame>;
+
+// A message and whom it is for.
+struct Outgoing {
+  PeerId to;
+  Message message;
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_WIRE_MESSAGE_H_
