@@ -1,11 +1,14 @@
 #ifndef FEEDMILL_CORE_DATASET_FUNCTION_REGISTRY_H_
 #define FEEDMILL_CORE_DATASET_FUNCTION_REGISTRY_H_
 
+#include <cstddef>
 #include <functional>
 #include <map>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -14,15 +17,85 @@
 
 namespace feedmill {
 
-// The type of an expression: a component without a name, or a Python literal,
-// which is weak (it takes the other operand's dtype if it can).
+// The type of an expression: a component without a name, or a constant.
+//
+// Type inference makes them of leaves like this:
+//   component  its dtype and shape.
+//   literal    bool → kBool, int64_t → kInt64, uint64_t → kUInt64 (only above
+//              the int64 range), double → kFloat64: scalar, weak, with
+//              `literal`. A string → kBytes, scalar, not weak, with `literal`.
+//   dtype name an Expr::Component that is the name of a dtype ("float32") and
+//              not a component of the element is the bytes literal of that
+//              name, wherever it stands: cast(x, float32).
+//   list       [a, b] is the call list(a, b) of integer literals; its type has
+//              `list`: full([2, 3], 0).
+// A call whose inferred type has `literal` *is* that literal: negative(1) is
+// the weak literal -1, as in Python. Nothing below it needs computing.
 struct ValueType {
   DType dtype = DType::kInt64;
   Shape shape;
-  bool weak = false;
-  // The literal itself where the argument is one; functions such as cast or
-  // full read their constant arguments here.
+  bool weak = false;  // takes the other operand's dtype, as in NEP 50
+  // The constant itself where it is one; functions such as cast read their
+  // constant arguments here.
   std::optional<Expr::Literal> literal;
+  std::optional<Shape> list;
+};
+
+// An argument of a call at run time.
+struct Argument {
+  const ValueType* type = nullptr;  // as infer got it
+  // `rows` rows; one row that stands for all of them if `constant`. A literal
+  // is the constant column of its dtype above (ConstantColumn in
+  // core/ops/constant_column.h makes it); a call with constant arguments only
+  // may be computed once, for one row, and passed on as a constant.
+  const Column* column = nullptr;
+  bool constant = false;
+};
+
+// Where a function writes its result. Reused from block to block, it keeps its
+// memory. Not thread-safe.
+struct OutputColumn {
+  DType dtype = DType::kInt64;
+  Shape shape;  // as Column::shape: of each row, if uniform
+  BufferBuilder values;
+  BufferBuilder offsets;     // kBytes: items + 1
+  BufferBuilder row_shapes;  // ragged only
+  BufferBuilder row_starts;  // ragged only: rows + 1
+  // After DataLoss: the first row that failed; all rows before it are good.
+  // Computing the block again up to there succeeds.
+  size_t failed_row = 0;
+
+  // Empties it for a result of that type; keeps the memory.
+  void Reset(DType new_dtype, const Shape& new_shape) {
+    dtype = new_dtype;
+    shape = new_shape;
+    values.Truncate(0);
+    offsets.Truncate(0);
+    row_shapes.Truncate(0);
+    row_starts.Truncate(0);
+  }
+  // The result without a copy; valid until *this is changed or destroyed.
+  const Column& View() {
+    view_.dtype = dtype;
+    view_.shape = shape;
+    view_.values = Buffer(nullptr, values.data(), values.size());
+    view_.offsets = Buffer(nullptr, offsets.data(), offsets.size());
+    view_.row_shapes = Buffer(nullptr, row_shapes.data(), row_shapes.size());
+    view_.row_starts = Buffer(nullptr, row_starts.data(), row_starts.size());
+    return view_;
+  }
+  // The result with its memory; *this is empty afterwards.
+  Column Take() {
+    return Column{dtype,
+                  shape,
+                  std::move(values).Freeze(),
+                  std::move(offsets).Freeze(),
+                  std::move(row_shapes).Freeze(),
+                  std::move(row_starts).Freeze()};
+  }
+
+ private:
+  Column view_;
 };
 
 // The functions that expressions may call. An object, made in main() and
@@ -36,17 +109,18 @@ class FunctionRegistry {
     // The result's type, or InvalidArgument saying what does not fit.
     std::function<absl::StatusOr<ValueType>(const std::vector<ValueType>&)>
         infer;
-    // Computes `rows` rows; `out` has the inferred type. Called from many
-    // threads at once. DataLoss for errors that are functions of the data.
-    std::function<absl::Status(const std::vector<Column>& arguments,
-                               size_t rows, const ValueType& type, Column& out)>
+    // Computes `rows` rows into `out`, which it resets; `type` is the inferred
+    // one. Where its shape has unknown dims the result is uniform or ragged,
+    // as the rows turn out. No argument views `out`. Called from many threads
+    // at once. DataLoss for errors that are functions of the data, with
+    // out.failed_row; the message does not name the row, since blocks are
+    // scheduling: the caller does.
+    std::function<absl::Status(std::span<const Argument> arguments, size_t rows,
+                               const ValueType& type, OutputColumn& out)>
         compute;
     // Computing a row costs microseconds or more: blocks are one row.
     bool heavy = false;
   };
-
-
-
 
   void Add(std::string name, Function function);
   const Function* Find(std::string_view name) const;
