@@ -1,0 +1,293 @@
+#ifndef FEEDMILL_CLIENT_READER_H_
+#define FEEDMILL_CLIENT_READER_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "core/base/check.h"
+#include "core/chunk/chunk.h"
+#include "core/dataset/function_registry.h"
+#include "core/dataset/graph.h"
+
+// Reading a pipeline's elements, in this process or through a service:
+//
+//   feedmill::Graph graph = *feedmill::ParseGraphYaml(text, directory);
+//   auto reader = feedmill::Read(graph, {.service = "tcp://10.0.0.1:5050"});
+//   if (!reader.ok()) return reader.status();
+//   for (feedmill::Element element : **reader) {
+//     Train(element.Tensor<uint8_t>("image"), element.Get<int64_t>("label"));
+//   }
+//   return (*reader)->status();  // OK at the end of the data
+//
+// The same program with `.service` left out reads in this process: the same
+// elements in the same order (with the same seed, and order deterministic).
+
+namespace feedmill {
+
+struct ReadOptions {
+  // "tcp://host:port" or "host:port" of a dispatcher; empty: read in this
+  // process, without one.
+  std::string service{};
+  std::string cluster_id{};
+  // The job to read. Readers of one name share it: with order `any` each
+  // element goes to one of them; reading a finished job again is its next
+  // iteration. Empty: a job of this reader's own, gone when the reader is.
+  std::string job{};
+  // This reader's name within the job. Default: "solo" for order
+  // deterministic, a fresh name for `any`.
+  std::string consumer{};
+  // With order deterministic: take the place of a reader whose lease is still
+  // valid, rather than being refused.
+  bool take_over = false;
+  // Overrides options.seed of the graph.
+  std::optional<uint64_t> seed{};
+  // How long to wait for the first element, and for each later one.
+  absl::Duration first_timeout = absl::Seconds(20);
+  absl::Duration timeout = absl::Seconds(60);
+  // Bytes of elements in flight to this reader and in its buffer.
+  uint64_t budget_bytes = uint64_t{64} << 20;
+  // Threads of a local read; 0: as many as this process may use.
+  int threads = 0;
+  // What expressions may call; null: the built-in functions.
+  std::shared_ptr<const FunctionRegistry> registry{};
+  // Set to true by anyone, a signal handler too, to end the reading with
+  // Cancelled within 50 ms. Must outlive the reader.
+  const std::atomic<bool>* cancel = nullptr;
+};
+
+// A view of one tensor: items in C order and the shape. Valid as long as the
+// chunk that it looks into.
+template <class T>
+struct TensorView {
+  std::span<const T> items;
+  Shape shape;
+};
+
+// The C++ type of a dtype's items, for checks.
+template <class T>
+constexpr std::optional<DType> DTypeOf() {
+  if constexpr (std::is_same_v<T, bool>) return DType::kBool;
+  if constexpr (std::is_same_v<T, int8_t>) return DType::kInt8;
+  if constexpr (std::is_same_v<T, int16_t>) return DType::kInt16;
+  if constexpr (std::is_same_v<T, int32_t>) return DType::kInt32;
+  if constexpr (std::is_same_v<T, int64_t>) return DType::kInt64;
+  if constexpr (std::is_same_v<T, uint8_t>) return DType::kUInt8;
+  if constexpr (std::is_same_v<T, uint16_t>) return DType::kUInt16;
+  if constexpr (std::is_same_v<T, uint32_t>) return DType::kUInt32;
+  if constexpr (std::is_same_v<T, uint64_t>) return DType::kUInt64;
+  if constexpr (std::is_same_v<T, float>) return DType::kFloat32;
+  if constexpr (std::is_same_v<T, double>) return DType::kFloat64;
+  return std::nullopt;
+}
+
+// One element: a row of a chunk. A view that costs two words; valid until the
+// reader hands out its next chunk (keep the chunk, or copy, to hold on).
+//
+// Components go by index or by name; asking for one that is not there, or as
+// another type than it has (reader->spec() says), is an error of the
+// programmer and aborts with a message.
+class Element {
+ public:
+  Element(const Chunk* chunk, size_t row) : chunk_(chunk), row_(row) {}
+
+  const Chunk& chunk() const { return *chunk_; }
+  size_t row() const { return row_; }
+  size_t components() const { return chunk_->columns.size(); }
+
+  // A scalar component's value.
+  template <class T>
+  T Get(size_t component = 0) const {
+    const Column& column = ColumnOf<T>(component);
+    const auto item = static_cast<size_t>(ItemOf(column));
+    T value;
+    __builtin_memcpy(&value, column.values.data() + item * sizeof(T),
+                     sizeof(T));
+    return value;
+  }
+  template <class T>
+  T Get(std::string_view name) const {
+    return Get<T>(IndexOf(name));
+  }
+
+  // A component's items and their shape, without a copy.
+  template <class T>
+  TensorView<T> Tensor(size_t component = 0) const {
+    const Column& column = ColumnOf<T>(component);
+    const auto start = static_cast<size_t>(column.RowStart(row_));
+    const auto count = static_cast<size_t>(column.RowItems(row_));
+    return {{reinterpret_cast<const T*>(column.values.data()) + start, count},
+            column.RowShape(row_)};
+  }
+  template <class T>
+  TensorView<T> Tensor(std::string_view name) const {
+    return Tensor<T>(IndexOf(name));
+  }
+
+  // A scalar byte string.
+  std::string_view Bytes(size_t component = 0) const {
+    const Column& column = At(component);
+    FM_CHECK(column.dtype == DType::kBytes);
+    return column.BytesAt(ItemOf(column));
+  }
+  std::string_view Bytes(std::string_view name) const {
+    return Bytes(IndexOf(name));
+  }
+
+  // As `feedmill read` prints it.
+  std::string ToJson() const;
+
+ private:
+  const Column& At(size_t component) const {
+    FM_CHECK(component < chunk_->columns.size());
+    return chunk_->columns[component];
+  }
+  template <class T>
+  const Column& ColumnOf(size_t component) const {
+    static_assert(DTypeOf<T>().has_value(), "not the type of any component");
+    const Column& column = At(component);
+    FM_CHECK(column.dtype == *DTypeOf<T>());
+    return column;
+  }
+  // The item that holds this row's scalar.
+  int64_t ItemOf(const Column& column) const {
+    FM_CHECK(column.shape.empty());
+    return column.ragged() ? column.RowStart(row_) : static_cast<int64_t>(row_);
+  }
+  size_t IndexOf(std::string_view name) const;
+
+  const Chunk* chunk_;
+  size_t row_;
+};
+
+// The sequence of a pipeline's elements, once.
+//
+// Thread-safety: one thread at a time; Cancel from any thread. Destruction
+// tells the service that this reader has left, and takes at most 100 ms.
+class Reader {
+ public:
+  virtual ~Reader() = default;
+
+  // The next elements, one or more, in order; nullopt at the end. After an
+  // error, which comes after every element before it, the same error again.
+  //   DeadlineExceeded  nothing came in time; the message says whether no
+  //                     dispatcher answered, there are no workers, or data
+  //                     stood still
+  //   DataLoss          a record of the data is corrupt
+  //   Cancelled, FailedPrecondition (another reader took over), …
+  virtual absl::StatusOr<std::optional<Chunk>> Next() = 0;
+
+  // What every element has. The seed: the one given, drawn here if none was,
+  // or the one recorded with a job that others had begun.
+  virtual const ElementSpec& spec() const = 0;
+  virtual uint64_t seed() const = 0;
+
+  // Makes Next return Cancelled, now and from now on.
+  virtual void Cancel() = 0;
+
+  // Why a range-for ended: OK at the end of the data.
+  const absl::Status& status() const { return status_; }
+
+  // Range-for over elements. One pass: a second begin() goes on where the
+  // first stopped, after the chunk that it was in.
+  class Iterator;
+  struct End {};
+  Iterator begin();
+  End end() const { return {}; }
+
+  // Range-for over chunks: for (const Chunk& chunk : reader->chunks()).
+  class ChunkRange;
+  ChunkRange chunks();
+
+ private:
+  // Fetches the next chunk with rows into current_; false at the end or on an
+  // error, which goes to status_.
+  bool Advance();
+
+  Chunk current_;
+  absl::Status status_;
+};
+
+class Reader::Iterator {
+ public:
+  explicit Iterator(Reader* reader) : reader_(reader) { NextChunk(); }
+
+  Element operator*() const { return {chunk_, row_}; }
+  Iterator& operator++() {
+    if (++row_ == rows_) NextChunk();
+    return *this;
+  }
+  friend bool operator==(const Iterator& it, End) {
+    return it.chunk_ == nullptr;
+  }
+
+ private:
+  void NextChunk() {
+    row_ = 0;
+    chunk_ = reader_->Advance() ? &reader_->current_ : nullptr;
+    rows_ = chunk_ == nullptr ? 0 : chunk_->rows;
+  }
+
+  Reader* reader_;
+  const Chunk* chunk_ = nullptr;
+  size_t row_ = 0;
+  size_t rows_ = 0;
+};
+
+class Reader::ChunkRange {
+ public:
+  class Iterator {
+   public:
+    explicit Iterator(Reader* reader) : reader_(reader) { ++*this; }
+    const Chunk& operator*() const { return reader_->current_; }
+    Iterator& operator++() {
+      if (!reader_->Advance()) reader_ = nullptr;
+      return *this;
+    }
+    friend bool operator==(const Iterator& it, End) {
+      return it.reader_ == nullptr;
+    }
+
+   private:
+    Reader* reader_;
+  };
+
+  explicit ChunkRange(Reader* reader) : reader_(reader) {}
+  Iterator begin() { return Iterator(reader_); }
+  End end() const { return {}; }
+
+ private:
+  Reader* reader_;
+};
+
+inline Reader::Iterator Reader::begin() { return Iterator(this); }
+inline Reader::ChunkRange Reader::chunks() { return ChunkRange(this); }
+
+// Begins to read `graph`. Checks the pipeline, then waits until the run is
+// planned (through a service: until a worker has found the files), within
+// options.first_timeout.
+//   InvalidArgument      the pipeline, the address or an option is wrong
+//   NotFound             a file of the pipeline does not exist
+//   DeadlineExceeded     no dispatcher, or no worker, answered in time
+//   FailedPrecondition   the job is being read by another, or is another
+//                        pipeline; a peer of another cluster or version
+absl::StatusOr<std::unique_ptr<Reader>> Read(const Graph& graph,
+                                             ReadOptions options = {});
+
+// The state of a service as JSON (see `feedmill status --help`).
+// DeadlineExceeded if no dispatcher answers at `service` within `timeout`.
+absl::StatusOr<std::string> FetchStatus(const std::string& service,
+                                        absl::Duration timeout,
+                                        const std::string& cluster_id = "");
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CLIENT_READER_H_
