@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 
 namespace feedmill {
 
@@ -59,7 +60,9 @@ class BufferBuilder {
   size_t size() const { return size_; }
   std::byte* data() { return data_; }
   template <class T>
-  T* As() { return reinterpret_cast<T*>(data_); }
+  T* As() {
+    return reinterpret_cast<T*>(data_);
+  }
 
   void Reserve(size_t capacity);
   // Makes room for `size` more bytes at the end and returns where they go;
@@ -74,7 +77,9 @@ class BufferBuilder {
     if (size > 0) __builtin_memcpy(Extend(size), bytes, size);
   }
   template <class T>
-  void Push(T value) { __builtin_memcpy(Extend(sizeof(T)), &value, sizeof(T)); }
+  void Push(T value) {
+    __builtin_memcpy(Extend(sizeof(T)), &value, sizeof(T));
+  }
   // Shrinks; never grows.
   void Truncate(size_t size) { size_ = size < size_ ? size : size_; }
 

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -36,12 +37,41 @@ struct Column {
   bool ragged() const { return row_starts.size() > 0; }
   // The shape of row `row`: rank dims.
   Shape RowShape(size_t row) const;
+  // The same without an allocation; valid as long as this column.
+  std::span<const int64_t> RowDims(size_t row) const;
   // First item and number of items of a row.
   int64_t RowStart(size_t row) const;
   int64_t RowItems(size_t row) const;
   // REQUIRES: dtype == kBytes.
   std::string_view BytesAt(int64_t item) const;
+  // The items of a row. REQUIRES: T is the C++ type of dtype.
+  template <class T>
+  std::span<const T> Items(size_t row) const {
+    return values.As<T>().subspan(static_cast<size_t>(RowStart(row)),
+                                  static_cast<size_t>(RowItems(row)));
+  }
+  // Rows [begin, end), sharing buffers.
+  Column Slice(size_t begin, size_t end) const;
+  // What the fields above promise, for `rows` rows that `spec` describes.
+  absl::Status Validate(const ComponentSpec& spec, size_t rows) const;
 };
+
+// A uniform column over a copy of `items`, rows of `shape` one after another.
+template <class T>
+Column MakeColumn(std::span<const T> items, Shape shape = {}) {
+  return {DTypeOf<T>(),
+          std::move(shape),
+          Buffer::CopyOf(std::as_bytes(items)),
+          {},
+          {},
+          {}};
+}
+template <class T>
+Column MakeColumn(const std::vector<T>& items, Shape shape = {}) {
+  return MakeColumn(std::span<const T>(items), std::move(shape));
+}
+Column MakeBytesColumn(std::span<const std::string_view> items,
+                       Shape shape = {});
 
 // N elements, columnar: the unit of work and of the wire. Immutable; copying
 // one copies pointers.
@@ -76,6 +106,9 @@ struct Piece {
   // an empty rest).
   Piece From(Cursor from) const;
   Cursor CursorOf(size_t row) const { return CursorOfRow(cursors, begin, row); }
+  // Chunk::Validate, and that the rows' cursors lie in [begin, end). For
+  // pieces that came over a wire.
+  absl::Status Validate() const;
 };
 
 // Collects rows into a chunk. Not thread-safe.
@@ -105,6 +138,10 @@ class ChunkBuilder {
                       const std::vector<std::string_view>& items);
   // Declares that `count` more rows are complete in every component.
   void FinishRows(size_t count) { rows_ += count; }
+  // Drops what was appended since the last FinishRows: a row that failed.
+  void DropUnfinished();
+  // Room for that many more bytes of values in component c.
+  void ReserveValues(size_t c, size_t bytes);
 
   Chunk Finish() &&;
 

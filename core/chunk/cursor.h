@@ -7,6 +7,8 @@
 #include <variant>
 #include <vector>
 
+#include "absl/status/status.h"
+
 namespace feedmill {
 
 // The name of an element: the i-th that plan position p produced.
@@ -22,12 +24,14 @@ struct Cursor {
 // Which cursors the rows of a chunk have, relative to the interval
 // [begin, end) that the chunk covers; a form for each shape of pipeline.
 //
-// Row r is {begin.p + r, 0}: nothing was dropped, one element a position.
+// Nothing was dropped, one element a position: row r is the r-th {p, 0} at or
+// after begin, which is {begin.p + r, 0} where begin.i is 0.
 struct DenseRows {
   friend bool operator==(const DenseRows&, const DenseRows&) = default;
 };
 // One bit per position from begin.p on, least significant first: set if the
-// position's only element was kept. The rows are the set bits.
+// position's only element {p, 0} was kept. The rows are the set bits; bits of
+// cursors outside [begin, end) are clear.
 struct BitmapRows {
   std::vector<uint8_t> bits;
   friend bool operator==(const BitmapRows&, const BitmapRows&) = default;
@@ -51,6 +55,13 @@ size_t RowsBelow(const RowCursors& cursors, size_t rows, Cursor begin,
                  Cursor cursor);
 // The cursor of row `row`. REQUIRES: row < rows.
 Cursor CursorOfRow(const RowCursors& cursors, Cursor begin, size_t row);
+// The cursors of the rows at or after `from`, for an interval that begins
+// there.
+RowCursors CursorsFrom(const RowCursors& cursors, Cursor begin, Cursor from);
+// That `cursors` names exactly `rows` rows, in order, within [begin, end).
+// DenseRows is right for any interval without rows.
+absl::Status ValidateCursors(const RowCursors& cursors, size_t rows,
+                             Cursor begin, Cursor end);
 
 }  // namespace feedmill
 

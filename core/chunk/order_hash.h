@@ -22,6 +22,8 @@ class OrderHash {
   std::string Hex() const;
 
  private:
+  void AddFixed(const Chunk& chunk, size_t begin, size_t end);
+
   uint64_t value_ = 0;
   std::string scratch_;
 };

@@ -1,0 +1,143 @@
+#include "core/chunk/chunk.h"
+
+#include <algorithm>
+
+#include "core/base/check.h"
+
+namespace feedmill {
+namespace {
+
+constexpr size_t kOffsetSize = sizeof(int64_t);
+
+size_t Size(int64_t value) { return static_cast<size_t>(value); }
+
+// Fewer bytes per row than this never count: an element is never free.
+constexpr size_t kLeastRowBytes = 1;
+constexpr size_t kStringOverhead = 8;
+
+size_t ItemBytes(const Column& column, int64_t first, int64_t items) {
+  if (column.dtype != DType::kBytes) {
+    return Size(items) * ItemSize(column.dtype);
+  }
+  const auto offsets = column.offsets.As<int64_t>();
+  return Size(offsets[Size(first + items)] - offsets[Size(first)]) +
+         kStringOverhead * Size(items);
+}
+
+size_t RowBytes(const Column& column, size_t begin, size_t end) {
+  const int64_t first = column.RowStart(begin);
+  return ItemBytes(column, first, column.RowStart(end) - first);
+}
+
+}  // namespace
+
+std::span<const int64_t> Column::RowDims(size_t row) const {
+  if (!ragged()) return shape;
+  return row_shapes.As<int64_t>().subspan(row * shape.size(), shape.size());
+}
+
+Shape Column::RowShape(size_t row) const {
+  const auto dims = RowDims(row);
+  return Shape(dims.begin(), dims.end());
+}
+
+int64_t Column::RowStart(size_t row) const {
+  if (ragged()) return row_starts.As<int64_t>()[row];
+  return row == 0 ? 0 : static_cast<int64_t>(row) * NumItems(shape);
+}
+
+int64_t Column::RowItems(size_t row) const {
+  if (!ragged()) return NumItems(shape);
+  const auto starts = row_starts.As<int64_t>();
+  return starts[row + 1] - starts[row];
+}
+
+std::string_view Column::BytesAt(int64_t item) const {
+  const auto at = offsets.As<int64_t>().subspan(Size(item), 2);
+  return {reinterpret_cast<const char*>(values.data()) + at[0],
+          Size(at[1] - at[0])};
+}
+
+Column Column::Slice(size_t begin, size_t end) const {
+  Column slice = *this;
+  if (ragged()) {
+    const size_t row = shape.size() * kOffsetSize;
+    slice.row_shapes = row_shapes.Slice(begin * row, (end - begin) * row);
+    slice.row_starts =
+        row_starts.Slice(begin * kOffsetSize, (end - begin + 1) * kOffsetSize);
+    return slice;
+  }
+  const size_t first = Size(RowStart(begin));
+  const size_t items = Size(RowStart(end)) - first;
+  if (dtype == DType::kBytes) {
+    slice.offsets =
+        offsets.Slice(first * kOffsetSize, (items + 1) * kOffsetSize);
+  } else {
+    const size_t size = ItemSize(dtype);
+    slice.values = values.Slice(first * size, items * size);
+  }
+  return slice;
+}
+
+Column MakeBytesColumn(std::span<const std::string_view> items, Shape shape) {
+  BufferBuilder values;
+  BufferBuilder offsets((items.size() + 1) * kOffsetSize);
+  offsets.Push(int64_t{0});
+  for (std::string_view item : items) {
+    values.Append(item.data(), item.size());
+    offsets.Push(static_cast<int64_t>(values.size()));
+  }
+  return {DType::kBytes,
+          std::move(shape),
+          std::move(values).Freeze(),
+          std::move(offsets).Freeze(),
+          {},
+          {}};
+}
+
+Chunk Chunk::Slice(size_t begin, size_t end) const {
+  FM_CHECK(begin <= end && end <= rows);
+  if (begin == 0 && end == rows) return *this;
+  Chunk slice{spec, end - begin, {}};
+  slice.columns.reserve(columns.size());
+  for (const Column& column : columns) {
+    slice.columns.push_back(column.Slice(begin, end));
+  }
+  return slice;
+}
+
+size_t Chunk::ElementBytes(size_t begin, size_t end) const {
+  if (begin >= end) return 0;
+  size_t bytes = 0;
+  bool some_in_every_row = false;
+  for (const Column& column : columns) {
+    bytes += RowBytes(column, begin, end);
+    if (!column.ragged() && NumItems(column.shape) > 0) {
+      some_in_every_row = true;
+    }
+  }
+  if (some_in_every_row) return bytes;
+  bytes = 0;
+  for (size_t row = begin; row < end; ++row) {
+    size_t row_bytes = 0;
+    for (const Column& column : columns) {
+      row_bytes += RowBytes(column, row, row + 1);
+    }
+    bytes += std::max(kLeastRowBytes, row_bytes);
+  }
+  return bytes;
+}
+
+Piece Piece::From(Cursor from) const {
+  FM_CHECK(begin <= from && from <= end);
+  Piece rest;
+  rest.begin = from;
+  rest.end = end;
+  rest.cursors = CursorsFrom(cursors, begin, from);
+  rest.chunk =
+      chunk.Slice(RowsBelow(cursors, chunk.rows, begin, from), chunk.rows);
+  rest.error = error;
+  return rest;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,227 @@
+#include <algorithm>
+
+#include "core/base/check.h"
+#include "core/chunk/chunk.h"
+
+namespace feedmill {
+namespace {
+
+size_t Size(int64_t value) { return static_cast<size_t>(value); }
+
+using Dims = std::span<const int64_t>;
+
+int64_t Items(Dims dims) {
+  int64_t items = 1;
+  for (int64_t dim : dims) items *= dim;
+  return items;
+}
+
+}  // namespace
+
+// Uniform until a row of another shape comes; then row_shapes and row_starts
+// are written for the rows so far, and for every row from there on.
+struct ChunkBuilder::ColumnBuilder {
+  DType dtype;
+  Shape shape;
+  bool ragged = false;
+  size_t rows = 0;
+  int64_t items = 0;
+  BufferBuilder values;
+  BufferBuilder offsets;
+  BufferBuilder row_shapes;
+  BufferBuilder row_starts;
+
+  explicit ColumnBuilder(const ComponentSpec& spec)
+      : dtype(spec.dtype), shape(spec.shape) {
+    if (dtype == DType::kBytes) offsets.Push(int64_t{0});
+  }
+
+  void AddRows(Dims dims, size_t count) {
+    FM_CHECK(dims.size() == shape.size());
+    if (rows == 0 && !ragged) shape.assign(dims.begin(), dims.end());
+    if (!ragged && !std::ranges::equal(dims, shape)) MakeRagged();
+    const int64_t each = Items(dims);
+    if (ragged) {
+      for (size_t d = 0; d < dims.size(); ++d) {
+        if (shape[d] != dims[d]) shape[d] = kUnknownDim;
+      }
+      for (size_t row = 0; row < count; ++row) {
+        row_shapes.Append(dims.data(), dims.size_bytes());
+        row_starts.Push(items + static_cast<int64_t>(row + 1) * each);
+      }
+    }
+    rows += count;
+    items += static_cast<int64_t>(count) * each;
+  }
+
+  void MakeRagged() {
+    ragged = true;
+    const int64_t each = rows == 0 ? 0 : items / static_cast<int64_t>(rows);
+    row_starts.Push(int64_t{0});
+    for (size_t row = 0; row < rows; ++row) {
+      row_shapes.Append(shape.data(), shape.size() * sizeof(int64_t));
+      row_starts.Push(static_cast<int64_t>(row + 1) * each);
+    }
+  }
+
+  void PushBytes(std::string_view bytes) {
+    values.Append(bytes.data(), bytes.size());
+    offsets.Push(static_cast<int64_t>(values.size()));
+  }
+
+  // Copies items [first, first + count) of a column, not their rows.
+  void AppendItems(const Column& column, int64_t first, int64_t count) {
+    if (dtype != DType::kBytes) {
+      const size_t size = ItemSize(dtype);
+      values.Append(column.values.data() + Size(first) * size,
+                    Size(count) * size);
+      return;
+    }
+    const auto from =
+        column.offsets.As<int64_t>().subspan(Size(first), Size(count) + 1);
+    const int64_t shift = static_cast<int64_t>(values.size()) - from.front();
+    values.Append(column.values.data() + from.front(),
+                  Size(from.back() - from.front()));
+    std::byte* at = offsets.Extend(Size(count) * sizeof(int64_t));
+    for (size_t k = 1; k < from.size(); ++k) {
+      const int64_t offset = from[k] + shift;
+      __builtin_memcpy(at, &offset, sizeof(offset));
+      at += sizeof(offset);
+    }
+  }
+
+  void TruncateTo(size_t kept) {
+    if (rows == kept) return;
+    FM_CHECK(kept < rows);
+    if (ragged) {
+      items = row_starts.As<int64_t>()[kept];
+      row_starts.Truncate((kept + 1) * sizeof(int64_t));
+      row_shapes.Truncate(kept * shape.size() * sizeof(int64_t));
+    } else {
+      items = items / static_cast<int64_t>(rows) * static_cast<int64_t>(kept);
+    }
+    rows = kept;
+    if (dtype == DType::kBytes) {
+      values.Truncate(Size(offsets.As<int64_t>()[Size(items)]));
+      offsets.Truncate(Size(items + 1) * sizeof(int64_t));
+    } else {
+      values.Truncate(Size(items) * ItemSize(dtype));
+    }
+  }
+
+  Column Finish() && {
+    // Without rows there is no telling unknown dimensions.
+    if (rows == 0 && !ragged && std::ranges::count(shape, kUnknownDim) > 0) {
+      MakeRagged();
+    }
+    return {dtype,
+            std::move(shape),
+            std::move(values).Freeze(),
+            std::move(offsets).Freeze(),
+            std::move(row_shapes).Freeze(),
+            std::move(row_starts).Freeze()};
+  }
+};
+
+ChunkBuilder::ChunkBuilder(std::shared_ptr<const ElementSpec> spec)
+    : spec_(std::move(spec)) {
+  for (const ComponentSpec& component : spec_->components) {
+    columns_.push_back(std::make_shared<ColumnBuilder>(component));
+  }
+}
+
+size_t ChunkBuilder::bytes() const {
+  size_t bytes = 0;
+  for (const auto& column : columns_) bytes += column->values.size();
+  return bytes;
+}
+
+void ChunkBuilder::AppendRows(size_t c, const Column& column, size_t begin,
+                              size_t end) {
+  if (begin >= end) return;
+  ColumnBuilder& to = *columns_[c];
+  FM_CHECK(column.dtype == to.dtype);
+  const int64_t first = column.RowStart(begin);
+  to.AppendItems(column, first, column.RowStart(end) - first);
+  if (!column.ragged()) {
+    to.AddRows(column.shape, end - begin);
+    return;
+  }
+  for (size_t row = begin; row < end; ++row) to.AddRows(column.RowDims(row), 1);
+}
+
+void ChunkBuilder::AppendDense(size_t c, const Shape& shape, const void* items,
+                               size_t row_count) {
+  if (row_count == 0) return;
+  ColumnBuilder& to = *columns_[c];
+  FM_CHECK(to.dtype != DType::kBytes);
+  to.values.Append(items, row_count * Size(Items(shape)) * ItemSize(to.dtype));
+  to.AddRows(shape, row_count);
+}
+
+std::byte* ChunkBuilder::AppendRow(size_t c, const Shape& shape) {
+  ColumnBuilder& to = *columns_[c];
+  FM_CHECK(to.dtype != DType::kBytes);
+  to.AddRows(shape, 1);
+  return to.values.Extend(Size(Items(shape)) * ItemSize(to.dtype));
+}
+
+void ChunkBuilder::AppendBytes(size_t c, std::string_view bytes) {
+  ColumnBuilder& to = *columns_[c];
+  FM_CHECK(to.dtype == DType::kBytes);
+  to.PushBytes(bytes);
+  to.AddRows({}, 1);
+}
+
+void ChunkBuilder::AppendBytesRow(size_t c, const Shape& shape,
+                                  const std::vector<std::string_view>& items) {
+  ColumnBuilder& to = *columns_[c];
+  FM_CHECK(to.dtype == DType::kBytes && Size(Items(shape)) == items.size());
+  for (std::string_view item : items) to.PushBytes(item);
+  to.AddRows(shape, 1);
+}
+
+void ChunkBuilder::DropUnfinished() {
+  for (const auto& column : columns_) column->TruncateTo(rows_);
+}
+
+void ChunkBuilder::ReserveValues(size_t c, size_t bytes) {
+  BufferBuilder& values = columns_[c]->values;
+  values.Reserve(values.size() + bytes);
+}
+
+Chunk ChunkBuilder::Finish() && {
+  Chunk chunk{spec_, rows_, {}};
+  chunk.columns.reserve(columns_.size());
+  for (const auto& column : columns_) {
+    FM_CHECK(column->rows == rows_);
+    chunk.columns.push_back(std::move(*column).Finish());
+  }
+  columns_.clear();
+  return chunk;
+}
+
+Chunk Concatenate(const std::vector<Chunk>& chunks) {
+  FM_CHECK(!chunks.empty());
+  std::vector<const Chunk*> parts;
+  for (const Chunk& chunk : chunks) {
+    if (chunk.rows > 0) parts.push_back(&chunk);
+  }
+  if (parts.empty()) return chunks.front();
+  if (parts.size() == 1) return *parts.front();
+  ChunkBuilder builder(parts.front()->spec);
+  const size_t columns = parts.front()->columns.size();
+  for (size_t c = 0; c < columns; ++c) {
+    size_t bytes = 0;
+    for (const Chunk* part : parts) bytes += part->columns[c].values.size();
+    builder.ReserveValues(c, bytes);
+    for (const Chunk* part : parts) {
+      FM_CHECK(part->columns.size() == columns);
+      builder.AppendRows(c, part->columns[c], 0, part->rows);
+    }
+  }
+  for (const Chunk* part : parts) builder.FinishRows(part->rows);
+  return std::move(builder).Finish();
+}
+
+}  // namespace feedmill

@@ -1,0 +1,56 @@
+#include "core/chunk/dtype.h"
+
+#include <array>
+
+namespace feedmill {
+namespace {
+
+struct Info {
+  std::string_view name;
+  size_t size;
+};
+
+constexpr std::array<Info, 13> kInfos = {{{"", 0},
+                                          {"bool", 1},
+                                          {"int8", 1},
+                                          {"int16", 2},
+                                          {"int32", 4},
+                                          {"int64", 8},
+                                          {"uint8", 1},
+                                          {"uint16", 2},
+                                          {"uint32", 4},
+                                          {"uint64", 8},
+                                          {"float32", 4},
+                                          {"float64", 8},
+                                          {"bytes", 0}}};
+
+}  // namespace
+
+size_t ItemSize(DType dtype) { return kInfos[static_cast<size_t>(dtype)].size; }
+
+std::string_view DTypeName(DType dtype) {
+  return kInfos[static_cast<size_t>(dtype)].name;
+}
+
+std::optional<DType> DTypeFromName(std::string_view name) {
+  for (uint8_t code = 1; code < kInfos.size(); ++code) {
+    if (kInfos[code].name == name) return static_cast<DType>(code);
+  }
+  return std::nullopt;
+}
+
+bool IsDTypeCode(uint8_t code) { return code >= 1 && code < kInfos.size(); }
+
+bool IsInteger(DType dtype) {
+  return dtype >= DType::kInt8 && dtype <= DType::kUInt64;
+}
+
+bool IsSigned(DType dtype) {
+  return dtype >= DType::kInt8 && dtype <= DType::kInt64;
+}
+
+bool IsFloat(DType dtype) {
+  return dtype == DType::kFloat32 || dtype == DType::kFloat64;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,55 @@
+#include "core/chunk/element_spec.h"
+
+#include <algorithm>
+
+#include "core/base/check.h"
+
+namespace feedmill {
+
+bool ComponentSpec::IsStatic() const {
+  return std::find(shape.begin(), shape.end(), kUnknownDim) == shape.end();
+}
+
+int ElementSpec::Find(std::string_view name) const {
+  for (size_t c = 0; c < components.size(); ++c) {
+    if (components[c].name == name) return static_cast<int>(c);
+  }
+  return -1;
+}
+
+std::string ElementSpec::ToString() const {
+  auto type = [](const ComponentSpec& component) {
+    return std::string(DTypeName(component.dtype)) +
+           ShapeToString(component.shape);
+  };
+  if (components.size() == 1 && components[0].name.empty()) {
+    return type(components[0]);
+  }
+  std::string text = "{";
+  for (const ComponentSpec& component : components) {
+    if (text.size() > 1) text += ", ";
+    text += component.name + ": " + type(component);
+  }
+  return text + "}";
+}
+
+std::string ShapeToString(const Shape& shape) {
+  if (shape.empty()) return "";
+  std::string text = "[";
+  for (size_t d = 0; d < shape.size(); ++d) {
+    if (d > 0) text += ", ";
+    text += shape[d] == kUnknownDim ? "?" : std::to_string(shape[d]);
+  }
+  return text + "]";
+}
+
+int64_t NumItems(const Shape& shape) {
+  int64_t items = 1;
+  for (int64_t dim : shape) {
+    FM_CHECK(dim >= 0);
+    items *= dim;
+  }
+  return items;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,239 @@
+#include "core/chunk/jsonl.h"
+
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <string_view>
+
+namespace feedmill {
+namespace {
+
+// Lays out the shortest digits that round-trip as Python's repr does: plain
+// from 1e-4 to below 1e16, else with an exponent of at least two digits.
+template <class T>
+void AppendFloat(T value, std::string& out) {
+  if (std::isnan(value)) {
+    out += "\"NaN\"";
+    return;
+  }
+  if (std::isinf(value)) {
+    out += value > 0 ? "\"Infinity\"" : "\"-Infinity\"";
+    return;
+  }
+  char text[40];  // "-d.dddddddddddddddde-308"
+  const auto end = std::to_chars(text, text + sizeof(text), value,
+                                 std::chars_format::scientific)
+                       .ptr;
+  std::string_view all(text, static_cast<size_t>(end - text));
+  if (all[0] == '-') {
+    out.push_back('-');
+    all.remove_prefix(1);
+  }
+  const size_t mark = all.find('e');
+  const int exponent = std::atoi(std::string(all.substr(mark + 1)).c_str());
+  if (exponent < -4 || exponent >= 16) {
+    out += all;  // to_chars writes at least two digits, as Python does
+    return;
+  }
+  char digits[24];
+  size_t count = 0;
+  for (char c : all.substr(0, mark)) {
+    if (c != '.') digits[count++] = c;
+  }
+  if (exponent < 0) {
+    out += "0.";
+    out.append(static_cast<size_t>(-exponent - 1), '0');
+    out.append(digits, count);
+    return;
+  }
+  const auto whole = static_cast<size_t>(exponent) + 1;
+  if (count <= whole) {
+    out.append(digits, count);
+    out.append(whole - count, '0');
+    out += ".0";
+    return;
+  }
+  out.append(digits, whole);
+  out.push_back('.');
+  out.append(digits + whole, count - whole);
+}
+
+// Well-formed as Unicode says (and Python's strict decoder): no surrogates,
+// no overlong forms, nothing above U+10FFFF.
+bool IsUtf8(std::string_view text) {
+  const auto* at = reinterpret_cast<const unsigned char*>(text.data());
+  const auto* end = at + text.size();
+  while (at < end) {
+    const unsigned char lead = *at++;
+    if (lead < 0x80) continue;
+    size_t more = 0;
+    unsigned char low = 0x80;
+    unsigned char high = 0xbf;
+    if (lead >= 0xc2 && lead <= 0xdf) {
+      more = 1;
+    } else if (lead >= 0xe0 && lead <= 0xef) {
+      more = 2;
+      if (lead == 0xe0) low = 0xa0;
+      if (lead == 0xed) high = 0x9f;
+    } else if (lead >= 0xf0 && lead <= 0xf4) {
+      more = 3;
+      if (lead == 0xf0) low = 0x90;
+      if (lead == 0xf4) high = 0x8f;
+    } else {
+      return false;
+    }
+    if (static_cast<size_t>(end - at) < more) return false;
+    for (; more > 0; --more) {
+      if (*at < low || *at > high) return false;
+      ++at;
+      low = 0x80;
+      high = 0xbf;
+    }
+  }
+  return true;
+}
+
+void AppendEscape(unsigned char c, std::string& out) {
+  constexpr char kDigits[] = "0123456789abcdef";
+  switch (c) {
+    case '"':
+      out += "\\\"";
+      return;
+    case '\\':
+      out += "\\\\";
+      return;
+    case '\b':
+      out += "\\b";
+      return;
+    case '\f':
+      out += "\\f";
+      return;
+    case '\n':
+      out += "\\n";
+      return;
+    case '\r':
+      out += "\\r";
+      return;
+    case '\t':
+      out += "\\t";
+      return;
+    default:
+      out += "\\u00";
+      out.push_back(kDigits[c >> 4]);
+      out.push_back(kDigits[c & 15]);
+  }
+}
+
+void AppendString(std::string_view text, std::string& out) {
+  out.push_back('"');
+  size_t plain = 0;  // where the run of characters that stand as they are began
+  for (size_t k = 0; k < text.size(); ++k) {
+    const auto c = static_cast<unsigned char>(text[k]);
+    if (c >= 0x20 && c != '"' && c != '\\') continue;
+    out.append(text, plain, k - plain);
+    AppendEscape(c, out);
+    plain = k + 1;
+  }
+  out.append(text, plain);
+  out.push_back('"');
+}
+
+void AppendBase64(std::string_view bytes, std::string& out) {
+  constexpr char kDigits[] =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  size_t k = 0;
+  auto byte = [&](size_t at) -> uint32_t {
+    return at < bytes.size() ? static_cast<unsigned char>(bytes[at]) : 0;
+  };
+  for (; k < bytes.size(); k += 3) {
+    const uint32_t group = byte(k) << 16 | byte(k + 1) << 8 | byte(k + 2);
+    out.push_back(kDigits[group >> 18]);
+    out.push_back(kDigits[group >> 12 & 63]);
+    out.push_back(k + 1 < bytes.size() ? kDigits[group >> 6 & 63] : '=');
+    out.push_back(k + 2 < bytes.size() ? kDigits[group & 63] : '=');
+  }
+}
+
+void AppendBytes(std::string_view bytes, std::string& out) {
+  if (IsUtf8(bytes)) {
+    AppendString(bytes, out);
+    return;
+  }
+  out += "{\"base64\":\"";
+  AppendBase64(bytes, out);
+  out += "\"}";
+}
+
+// One value from nested lists of `dims`; `item` goes on to the next.
+template <class F>
+void AppendNested(std::span<const int64_t> dims, int64_t& item,
+                  const F& append_item, std::string& out) {
+  if (dims.empty()) {
+    append_item(item++);
+    return;
+  }
+  out.push_back('[');
+  for (int64_t k = 0; k < dims[0]; ++k) {
+    if (k > 0) out.push_back(',');
+    AppendNested(dims.subspan(1), item, append_item, out);
+  }
+  out.push_back(']');
+}
+
+template <class T>
+void AppendNumber(T value, std::string& out) {
+  if constexpr (std::is_floating_point_v<T>) {
+    AppendFloat(value, out);
+  } else {
+    char text[24];
+    out.append(text, std::to_chars(text, text + sizeof(text), value).ptr);
+  }
+}
+
+void AppendColumn(const Column& column, size_t row, std::string& out) {
+  int64_t item = column.RowStart(row);
+  const auto dims = column.RowDims(row);
+  if (column.dtype == DType::kBytes) {
+    AppendNested(
+        dims, item, [&](int64_t k) { AppendBytes(column.BytesAt(k), out); },
+        out);
+    return;
+  }
+  if (column.dtype == DType::kBool) {
+    const auto items = column.values.As<uint8_t>();
+    AppendNested(
+        dims, item,
+        [&](int64_t k) {
+          out += items[static_cast<size_t>(k)] != 0 ? "true" : "false";
+        },
+        out);
+    return;
+  }
+  VisitNumeric(column.dtype, [&]<class T>(T) {
+    const auto items = column.values.As<T>();
+    AppendNested(
+        dims, item,
+        [&](int64_t k) { AppendNumber(items[static_cast<size_t>(k)], out); },
+        out);
+  });
+}
+
+}  // namespace
+
+void AppendJson(const Chunk& chunk, size_t row, std::string& out) {
+  const auto& components = chunk.spec->components;
+  if (components.size() == 1 && components[0].name.empty()) {
+    AppendColumn(chunk.columns[0], row, out);
+    return;
+  }
+  out.push_back('{');
+  for (size_t c = 0; c < components.size(); ++c) {
+    if (c > 0) out.push_back(',');
+    AppendString(components[c].name, out);
+    out.push_back(':');
+    AppendColumn(chunk.columns[c], row, out);
+  }
+  out.push_back('}');
+}
+
+}  // namespace feedmill
