@@ -1,0 +1,279 @@
+#include "tests/conformance/random_graph.h"
+
+#include <turbojpeg.h>
+
+#include <array>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <random>
+#include <vector>
+
+#include "core/base/check.h"
+#include "core/dataset/analysis.h"
+
+namespace feedmill::testing {
+namespace {
+
+namespace fs = std::filesystem;
+using Random = std::mt19937_64;  // the same everywhere, unlike distributions
+
+uint64_t Below(Random& random, uint64_t n) { return random() % n; }
+
+template <size_t N>
+const char* Pick(Random& random, const std::array<const char*, N>& choices) {
+  return choices[Below(random, N)];
+}
+
+Expr Parse(const std::string& text) {
+  auto expr = Expr::Parse(text);
+  FM_CHECK(expr.ok());
+  return *expr;
+}
+
+constexpr std::array kMaps = {
+    "x * x + 1",
+    "x % 7",
+    "x // 3 - 5",
+    "x / 4",
+    "cast(x, float32) * 0.5",
+    "where(x % 2 == 0, x, -x)",
+    "cast(x, uint8) + 100",
+    "cast(x, int16) << 3",
+    "clip(x, 3, 20)",
+    "minimum(abs(x), 11)",
+    "sum(x)",
+    "max(x)",
+    "full([2, 3], x)",
+    "x[0]",
+    "-x ** 2",
+    "sqrt(abs(x))",
+    "x > 5",
+    "length(x)",
+    "lower(x)",
+    "a + b",
+    "where(b, a, 0)",
+    "label * 2",
+    "path",
+    "cast(image, float32) / 255",
+    "length(image)",
+    "100 // (x - 13)",  // a data error when x is 13
+};
+constexpr std::array kFilters = {
+    "x % 3 != 0",         "x > 4",    "x < 0",      "x == x", "sum(x) > 9",
+    "length(x) % 2 == 0", "x >= 'b'", "a % 2 == 0", "not b",  "label == 0",
+    "1 < x <= 30",
+};
+
+Step RandomMap(Random& random) {
+  MapStep map;
+  switch (Below(random, 5)) {
+    case 0:
+      map.outputs = {{"a", Parse("x")}, {"b", Parse("x % 5 == 0")}};
+      break;
+    case 1:
+      map.outputs = {{"image", Parse("image")}, {"label", Parse("label + 1")}};
+      break;
+    default:
+      map.outputs = {{"", Parse(Pick(random, kMaps))}};
+  }
+  return map;
+}
+
+Step RandomImageStep(Random& random) {
+  switch (Below(random, 3)) {
+    case 0: {
+      DecodeImageStep decode;
+      decode.channels = Below(random, 4) == 0 ? 1 : 3;
+      if (Below(random, 2) == 0) decode.dct = DecodeImageStep::Dct::kFast;
+      return decode;
+    }
+    case 1: {
+      ResizeStep resize;
+      resize.height = static_cast<int64_t>(2 + Below(random, 7));
+      resize.width = static_cast<int64_t>(2 + Below(random, 7));
+      if (Below(random, 3) == 0) resize.method = ResizeStep::Method::kNearest;
+      return resize;
+    }
+    default: {
+      RandomFlipStep flip;
+      if (Below(random, 2) == 0) {
+        flip.direction = RandomFlipStep::Direction::kVertical;
+      }
+      if (Below(random, 3) == 0) flip.probability = 0.9;
+      return flip;
+    }
+  }
+}
+
+Step RandomStep(Random& random) {
+  switch (Below(random, 13)) {
+    case 0:
+    case 1:
+      return RandomMap(random);
+    case 2:
+    case 3:
+      return FilterStep{Parse(Pick(random, kFilters))};
+    case 4:
+      return ParseExampleStep{{{"image", DType::kBytes, {}},
+                               {"label", DType::kInt64, {}},
+                               {"box", DType::kFloat32, {2}}}};
+    case 5:
+    case 6:
+      return RandomImageStep(random);
+    case 7: {
+      ShuffleStep shuffle;
+      if (Below(random, 3) == 0) shuffle.seed = Below(random, 100);
+      return shuffle;
+    }
+    case 8:
+    case 9:
+      return BatchStep{static_cast<int64_t>(1 + Below(random, 6)),
+                       Below(random, 3) == 0};
+    case 10: {
+      RepeatStep repeat;
+      if (Below(random, 6) != 0) {
+        repeat.count = static_cast<int64_t>(Below(random, 4));
+      }
+      return repeat;
+    }
+    case 11:
+      return TakeStep{static_cast<int64_t>(Below(random, 40))};
+    default:
+      return SkipStep{static_cast<int64_t>(Below(random, 12))};
+  }
+}
+
+Source RandomSource(Random& random, const std::string& directory) {
+  switch (Below(random, 8)) {
+    case 0:
+      return TextSource{{directory + "/text/*.txt"}};
+    case 1:
+      return TfRecordSource{{directory + "/records/*.tfrecord"}};
+    case 2: {
+      ImagesSource images;
+      images.files = {directory + "/photos/*/*.jpg"};
+      if (Below(random, 2) == 0) images.label = ImagesSource::Label::kFilename;
+      return images;
+    }
+    default: {
+      RangeSource range;
+      range.start = static_cast<int64_t>(Below(random, 9)) - 4;
+      range.step = Below(random, 4) == 0 ? -3 : 1;
+      range.stop =
+          range.start + range.step * static_cast<int64_t>(Below(random, 60));
+      return range;
+    }
+  }
+}
+
+void Write(const std::string& path, const std::string& bytes) {
+  std::ofstream(path, std::ios::binary) << bytes;
+}
+
+std::string Jpeg(int width, int height, uint64_t seed) {
+  Random random(seed);
+  std::vector<unsigned char> pixels(static_cast<size_t>(width * height * 3));
+  for (size_t k = 0; k < pixels.size(); ++k) {
+    pixels[k] = static_cast<unsigned char>(k * 7 + random() % 60);
+  }
+  tjhandle handle = tjInitCompress();
+  unsigned char* jpeg = nullptr;
+  unsigned long size = 0;
+  FM_CHECK(tjCompress2(handle, pixels.data(), width, 0, height, TJPF_RGB, &jpeg,
+                       &size, TJSAMP_420, 90, 0) == 0);
+  std::string out(reinterpret_cast<char*>(jpeg), size);
+  tjFree(jpeg);
+  tjDestroy(handle);
+  return out;
+}
+
+std::string Field(char tag, const std::string& bytes) {  // length < 16384
+  std::string out(1, tag);
+  if (bytes.size() > 127) out += static_cast<char>(bytes.size() % 128 + 128);
+  out +=
+      static_cast<char>(bytes.size() > 127 ? bytes.size() / 128 : bytes.size());
+  return out + bytes;
+}
+
+std::string Example(const std::string& image, char label) {
+  auto entry = [](const std::string& name, const std::string& feature) {
+    return Field(10, Field(10, name) + Field(18, feature));
+  };
+  const float box[2] = {0.25f, static_cast<float>(label)};
+  const std::string floats(reinterpret_cast<const char*>(box), sizeof box);
+  return Field(10,
+               entry("image", Field(10, Field(10, image))) +
+                   entry("label", Field(26, Field(10, std::string(1, label)))) +
+                   entry("box", Field(18, Field(10, floats))));
+}
+
+uint32_t MaskedCrc(const std::string& bytes) {
+  uint32_t crc = ~0u;
+  for (unsigned char byte : bytes) {
+    crc ^= byte;
+    for (int bit = 0; bit < 8; ++bit)
+      crc = crc & 1 ? crc >> 1 ^ 0x82F63B78 : crc >> 1;
+  }
+  crc = ~crc;
+  return (crc >> 15 | crc << 17) + 0xA282EAD8;
+}
+
+std::string Framed(const std::string& record) {
+  auto word = [](auto value) {
+    return std::string(reinterpret_cast<const char*>(&value), sizeof value);
+  };
+  const std::string length = word(uint64_t{record.size()});
+  return length + word(MaskedCrc(length)) + record + word(MaskedCrc(record));
+}
+
+}  // namespace
+
+void MakeFixtureFiles(const std::string& directory) {
+  for (const char* folder :
+       {"/text", "/records", "/photos/cat", "/photos/dog"}) {
+    fs::create_directories(directory + folder);
+  }
+  std::string lines;
+  for (int k = 0; k < 40; ++k) {
+    lines += std::string(static_cast<size_t>(k * 7 % 11),
+                         static_cast<char>('a' + k % 26));
+    lines += k % 5 == 0 ? " Word\r\n" : "\n";
+  }
+  Write(directory + "/text/a.txt", lines);
+  Write(directory + "/text/b.txt", "last line without its end");
+  Write(directory + "/text/c.txt", "");
+  for (int file = 0; file < 2; ++file) {
+    std::string records;
+    for (int k = 0; k < 7; ++k) {
+      records += Framed(
+          Example(Jpeg(9 + k, 12 - k, static_cast<uint64_t>(file * 7 + k)),
+                  static_cast<char>(k)));
+    }
+    Write(directory + "/records/" + std::to_string(file) + ".tfrecord",
+          records);
+  }
+  for (int k = 0; k < 9; ++k) {
+    Write(directory + "/photos/" + (k % 3 == 0 ? "cat" : "dog") + "/" +
+              std::to_string(k) + "_" + std::to_string(k % 4) + ".jpg",
+          Jpeg(16, 12 + k % 2, static_cast<uint64_t>(k)));
+  }
+}
+
+Graph RandomGraph(uint64_t seed, const std::string& directory,
+                  const FunctionRegistry& registry) {
+  Random random(seed * 0x9E3779B97F4A7C15ULL + 1);
+  Graph graph;
+  graph.source = RandomSource(random, directory);
+  graph.options.seed = Below(random, 1000);
+  const size_t wanted = Below(random, 8);
+  // Steps that do not fit what stands before them are drawn again.
+  for (size_t tries = 0; graph.steps.size() < wanted && tries < 60; ++tries) {
+    graph.steps.push_back(RandomStep(random));
+    if (!Analyze(graph, registry).ok()) graph.steps.pop_back();
+  }
+  FM_CHECK(Analyze(graph, registry).ok());
+  return graph;
+}
+
+}  // namespace feedmill::testing

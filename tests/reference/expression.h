@@ -1,0 +1,23 @@
+#ifndef FEEDMILL_TESTS_REFERENCE_EXPRESSION_H_
+#define FEEDMILL_TESTS_REFERENCE_EXPRESSION_H_
+
+#include <stdexcept>
+#include <string>
+
+#include "core/dataset/expr.h"
+#include "tests/reference/interpreter.h"
+
+namespace feedmill::reference {
+
+// A data error: the element cannot be made.
+struct DataError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+// The value of `expr` for one element, by NumPy 2's rules (NEP 50), item by
+// item. Throws DataError; std::logic_error for what building should refuse.
+Tensor Evaluate(const Expr& expr, const Element& element);
+
+}  // namespace feedmill::reference
+
+#endif  // FEEDMILL_TESTS_REFERENCE_EXPRESSION_H_

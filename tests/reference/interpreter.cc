@@ -1,0 +1,541 @@
+#include "tests/reference/interpreter.h"
+
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <cstring>
+#include <iterator>
+
+#include "tests/reference/expression.h"
+#include "tests/reference/random_numbers.h"
+#include "tests/reference/records.h"
+
+namespace feedmill::reference {
+namespace {
+
+// What Philox's counter is for a record.
+struct Counter {
+  uint64_t p = 0, i = 0;
+};
+
+// An element with the counters of its records (one, or one a batch row).
+struct Item {
+  Element element;
+  std::vector<Counter> counters;
+};
+
+struct Items {
+  std::vector<Item> items;
+  bool failed = false;
+  std::string failure;
+};
+
+// A place in the source, and the combined pass of all repeats.
+struct Place {
+  uint64_t record = 0, pass = 0;
+};
+using Position = std::vector<Place>;  // one place, or a batch of them
+
+template <class T>
+const T* As(const Step& step) {
+  return std::get_if<T>(&step);
+}
+
+// Stacks one component of all rows along a new first axis.
+Tensor Stack(const std::vector<Item>& rows, size_t component) {
+  const Tensor& first = rows[0].element[component].value;
+  Tensor out{first.dtype, first.shape, {}, {}};
+  out.shape.insert(out.shape.begin(), static_cast<int64_t>(rows.size()));
+  for (const Item& row : rows) {
+    const Tensor& value = row.element[component].value;
+    if (value.shape != first.shape) throw DataError("rows differ in shape");
+    out.numbers.insert(out.numbers.end(), value.numbers.begin(),
+                       value.numbers.end());
+    out.strings.insert(out.strings.end(), value.strings.begin(),
+                       value.strings.end());
+  }
+  return out;
+}
+
+Item MakeBatch(const std::vector<Item>& rows, uint64_t b, uint64_t size) {
+  Item out;
+  for (size_t c = 0; c < rows[0].element.size(); ++c)
+    out.element.push_back({rows[0].element[c].name, Stack(rows, c)});
+  for (uint64_t k = 0; k < rows.size(); ++k)
+    out.counters.push_back({b * size + k, 0});
+  return out;
+}
+
+Tensor& Find(Element& element, const std::string& name) {
+  for (Component& c : element)
+    if (c.name == name || c.name.empty()) return c.value;
+  throw std::logic_error("no component " + name);
+}
+
+// Row k of a batched tensor, or the tensor itself.
+Tensor RowOf(const Tensor& t, size_t k, bool batched) {
+  if (!batched) return t;
+  Tensor out{t.dtype, Shape(t.shape.begin() + 1, t.shape.end()), {}, {}};
+  size_t each = 1;
+  for (int64_t d : out.shape) each *= static_cast<size_t>(d);
+  for (size_t j = k * each; j < (k + 1) * each; ++j) {
+    if (t.dtype == DType::kBytes)
+      out.strings.push_back(t.strings[j]);
+    else
+      out.numbers.push_back(t.numbers[j]);
+  }
+  return out;
+}
+
+Tensor Flip(const Tensor& image, bool horizontal) {
+  Tensor out = image;
+  const size_t h = static_cast<size_t>(image.shape[0]),
+               w = static_cast<size_t>(image.shape[1]),
+               c = static_cast<size_t>(image.shape[2]);
+  for (size_t y = 0; y < h; ++y)
+    for (size_t x = 0; x < w; ++x)
+      for (size_t k = 0; k < c; ++k)
+        out.numbers[(y * w + x) * c + k] =
+            image.numbers[((horizontal ? y : h - 1 - y) * w +
+                           (horizontal ? w - 1 - x : x)) *
+                              c +
+                          k];
+  return out;
+}
+
+class Interpreter {
+ public:
+  Interpreter(const Graph& graph, uint64_t seed, uint64_t iteration,
+              size_t limit)
+      : graph_(graph),
+        seed_(seed),
+        iteration_(iteration),
+        limit_(limit),
+        batches_(graph.steps.size(), 0) {
+    FindHomes();
+    LoadSource();
+  }
+
+  Sequence Run() {
+    // Passes of an endless repeat are added until there is enough.
+    Items items;
+    for (endless_passes_ = 1;; endless_passes_ *= 4) {
+      std::fill(batches_.begin(), batches_.end(), 0);
+      positions_ = Places(graph_.steps.size(), 0);
+      items = After(graph_.steps.size(), 0);
+      if (!endless_ || items.failed || items.items.size() >= limit_ ||
+          endless_passes_ > (1 << 20)) {
+        break;
+      }
+    }
+    Sequence out;
+    out.failed = items.failed;
+    out.failure = items.failure;
+    for (Item& item : items.items)
+      out.elements.push_back(std::move(item.element));
+    if (out.elements.size() > limit_) {
+      out.elements.resize(limit_);
+      out.failed = false;
+    }
+    return out;
+  }
+
+ private:
+  bool IsPlanStep(size_t s) const {
+    const Step& step = graph_.steps[s];
+    if (As<RepeatStep>(step) || As<ShuffleStep>(step)) return true;
+    return s < client_begin_ &&
+           (As<TakeStep>(step) || As<SkipStep>(step) || As<BatchStep>(step));
+  }
+
+  void FindHomes() {
+    client_begin_ = graph_.steps.size();
+    const bool text = std::holds_alternative<TextSource>(graph_.source);
+    bool shuffled = false;
+    for (const Step& step : graph_.steps)
+      shuffled = shuffled || As<ShuffleStep>(step) != nullptr;
+    counted_ = !text || shuffled;
+    bool changed = !counted_, batched = false;
+    for (size_t s = 0; s < graph_.steps.size(); ++s) {
+      const Step& step = graph_.steps[s];
+      if (auto* repeat = As<RepeatStep>(step))
+        endless_ = endless_ || !repeat->count;
+      if (As<FilterStep>(step)) changed = true;
+      const bool places =
+          As<TakeStep>(step) || As<SkipStep>(step) || As<BatchStep>(step);
+      if (places && (changed || (batched && As<BatchStep>(step)))) {
+        client_begin_ = std::min(client_begin_, s);
+      }
+      if (As<BatchStep>(step)) batched = true;
+    }
+  }
+
+  void LoadSource() {
+    auto number = [](int64_t v) {
+      return Element{
+          {"", {DType::kInt64, {}, {static_cast<long double>(v)}, {}}}};
+    };
+    auto bytes = [](const std::string& v) {
+      return Element{{"", {DType::kBytes, {}, {}, {v}}}};
+    };
+    if (auto* range = std::get_if<RangeSource>(&graph_.source)) {
+      for (int64_t v = range->start;
+           range->step > 0 ? v < range->stop : v > range->stop;
+           v += range->step)
+        records_.push_back({number(v)});
+    } else if (auto* records = std::get_if<TfRecordSource>(&graph_.source)) {
+      for (const std::string& path : Expand(records->files))
+        for (const std::string& record : TfRecords(path))
+          records_.push_back({bytes(record)});
+    } else if (auto* text = std::get_if<TextSource>(&graph_.source)) {
+      for (const std::string& path : Expand(text->files)) {
+        for (const auto& block : TextBlocks(path)) {
+          if (!counted_) records_.emplace_back();
+          for (const std::string& line : block) {
+            if (counted_) records_.emplace_back();
+            records_.back().push_back(bytes(line));
+          }
+        }
+      }
+    } else {
+      for (Element& e : ImageRecords(std::get<ImagesSource>(graph_.source)))
+        records_.push_back({std::move(e)});
+    }
+  }
+
+  uint64_t SeedOf(const Step& step) const {
+    auto* shuffle = As<ShuffleStep>(step);
+    return shuffle && shuffle->seed ? *shuffle->seed : seed_;
+  }
+
+  // What the plan steps among the first k make; `pass` counts the repeats
+  // after them.
+  std::vector<Position> Places(size_t k, uint64_t pass) {
+    std::vector<Position> out;
+    if (k == 0) {
+      for (uint64_t r = 0; r < records_.size(); ++r) out.push_back({{r, pass}});
+      return out;
+    }
+    const Step& step = graph_.steps[k - 1];
+    if (!IsPlanStep(k - 1)) return Places(k - 1, pass);
+    if (auto* repeat = As<RepeatStep>(step)) {
+      const uint64_t count = repeat->count
+                                 ? static_cast<uint64_t>(*repeat->count)
+                                 : endless_passes_;
+      for (uint64_t j = 0; j < count; ++j)
+        for (Position& p : Places(k - 1, repeat->count ? pass * count + j : j))
+          out.push_back(std::move(p));
+      return out;
+    }
+    std::vector<Position> in = Places(k - 1, pass);
+    if (As<ShuffleStep>(step)) {
+      const Key key = KeyOf(SeedOf(step), iteration_, pass, k - 1);
+      for (uint64_t index : ShuffledIndexes(key, in.size()))
+        out.push_back(in[index]);
+    } else if (auto* take = As<TakeStep>(step)) {
+      in.resize(std::min(in.size(), static_cast<size_t>(take->count)));
+      out = in;
+    } else if (auto* skip = As<SkipStep>(step)) {
+      const size_t from = std::min(in.size(), static_cast<size_t>(skip->count));
+      out.assign(in.begin() + static_cast<ptrdiff_t>(from), in.end());
+    } else {
+      const auto& batch = std::get<BatchStep>(step);
+      for (size_t j = 0; j < in.size(); ++j) {
+        if (j % static_cast<size_t>(batch.size) == 0) out.emplace_back();
+        out.back().insert(out.back().end(), in[j].begin(), in[j].end());
+      }
+      if (batch.drop_remainder && !out.empty() &&
+          out.back().size() < static_cast<size_t>(batch.size))
+        out.pop_back();
+    }
+    return out;
+  }
+
+  // The epoch of step s for a record of combined pass `pass`: the repeats
+  // before s are divided out.
+  uint64_t EpochOf(size_t s, uint64_t pass) const {
+    for (size_t r = 0; r < s; ++r) {
+      if (auto* repeat = As<RepeatStep>(graph_.steps[r])) {
+        if (!repeat->count) return 0;
+        if (*repeat->count > 0) pass /= static_cast<uint64_t>(*repeat->count);
+      }
+    }
+    return pass;
+  }
+
+  // Applies a step that acts on each element alone. False: filtered out.
+  bool Apply(size_t s, uint64_t epoch, Item& item) const {
+    const Step& step = graph_.steps[s];
+    if (auto* map = As<MapStep>(step)) {
+      Element out;
+      for (const auto& [name, expr] : map->outputs)
+        out.push_back({name, Evaluate(expr, item.element)});
+      item.element = std::move(out);
+    } else if (auto* filter = As<FilterStep>(step)) {
+      return Evaluate(filter->predicate, item.element).numbers.at(0) != 0;
+    } else {
+      ApplyToRecords(s, epoch, item);
+    }
+    return true;
+  }
+
+  // Steps that know records: on batched data, each row with its own counter.
+  void ApplyToRecords(size_t s, uint64_t epoch, Item& item) const {
+    const Step& step = graph_.steps[s];
+    const bool batched = batched_before(s);
+    const size_t rows = batched ? item.counters.size() : 1;
+    std::vector<Item> done(rows);
+    for (size_t k = 0; k < rows; ++k) {
+      for (const Component& c : item.element)
+        done[k].element.push_back({c.name, RowOf(c.value, k, batched)});
+      Element& row = done[k].element;
+      if (auto* parse = As<ParseExampleStep>(step)) {
+        row = ParseExample(row.at(0).value.strings.at(0), *parse);
+      } else if (auto* decode = As<DecodeImageStep>(step)) {
+        Tensor& image = Find(row, decode->component);
+        image = DecodeImage(image.strings.at(0), *decode);
+      } else if (auto* resize = As<ResizeStep>(step)) {
+        Tensor& image = Find(row, resize->component);
+        image = Resize(image, *resize);
+      } else {
+        const auto& flip = std::get<RandomFlipStep>(step);
+        const Counter counter = item.counters.at(k);
+        const uint32_t word =
+            FirstWord(KeyOf(seed_, iteration_, epoch, s), counter.p, counter.i);
+        Tensor& image = Find(row, flip.component);
+        if (static_cast<double>(word) <
+            std::floor(flip.probability * 4294967296.0))
+          image = Flip(
+              image, flip.direction == RandomFlipStep::Direction::kHorizontal);
+      }
+    }
+    if (batched)
+      item.element = MakeBatch(done, 0, 0).element;
+    else
+      item.element = std::move(done[0].element);
+  }
+
+  bool batched_before(size_t s) const {
+    for (size_t r = 0; r < s; ++r)
+      if (As<BatchStep>(graph_.steps[r])) return true;
+    return false;
+  }
+
+  uint64_t BatchSize() const {
+    for (size_t s = 0; s < client_begin_; ++s)
+      if (auto* batch = As<BatchStep>(graph_.steps[s]))
+        return static_cast<uint64_t>(batch->size);
+    return 0;
+  }
+
+  // The elements of plan position p, after the worker steps.
+  void WorkerElements(uint64_t p, std::vector<Item>& out) const {
+    if (BatchSize() > 0) return BatchedElements(p, out);
+    const Position& position = positions_[p];
+    std::vector<Item> rows;
+    const std::vector<Element>& made = records_[position[0].record];
+    for (uint64_t i = 0; i < made.size(); ++i)
+      rows.push_back({made[i], {Counter{p, i}}});
+    // In order, one element through all steps before the next.
+    for (Item& row : rows) {
+      bool keep = true;
+      for (size_t s = 0; keep && s < client_begin_; ++s)
+        if (!IsPlanStep(s)) keep = Apply(s, EpochOf(s, position[0].pass), row);
+      if (keep) out.push_back(std::move(row));
+    }
+  }
+
+  void BatchedElements(uint64_t p, std::vector<Item>& out) const {
+    const Position& position = positions_[p];
+    const uint64_t size = BatchSize();
+    size_t batch_step = 0;
+    while (!As<BatchStep>(graph_.steps[batch_step])) ++batch_step;
+    std::vector<Item> rows;
+    for (uint64_t k = 0; k < position.size(); ++k) {
+      Item row{records_[position[k].record].at(0), {{p * size + k, 0}}};
+      for (size_t s = 0; s < batch_step; ++s)
+        if (!IsPlanStep(s)) Apply(s, EpochOf(s, position[k].pass), row);
+      rows.push_back(std::move(row));
+    }
+    Item batch = MakeBatch(rows, p, size);
+    for (size_t s = batch_step + 1; s < client_begin_; ++s)
+      if (!IsPlanStep(s) && !Apply(s, EpochOf(s, position[0].pass), batch))
+        return;
+    out.push_back(std::move(batch));
+  }
+
+  // What leaves the first k steps in `pass`, for k at or after the cut.
+  Items After(size_t k, uint64_t pass) {
+    if (k <= client_begin_) return WorkerSequence(pass);
+    const size_t s = k - 1;
+    const Step& step = graph_.steps[s];
+    if (auto* repeat = As<RepeatStep>(step)) {
+      const uint64_t count = repeat->count
+                                 ? static_cast<uint64_t>(*repeat->count)
+                                 : endless_passes_;
+      Items out;
+      for (uint64_t j = 0; j < count && !out.failed; ++j) {
+        Items one = After(k - 1, repeat->count ? pass * count + j : j);
+        std::move(one.items.begin(), one.items.end(),
+                  std::back_inserter(out.items));
+        out.failed = one.failed;
+        out.failure = one.failure;
+      }
+      return out;
+    }
+    Items in = After(k - 1, pass);
+    if (auto* take = As<TakeStep>(step)) {
+      if (in.items.size() >= static_cast<size_t>(take->count)) {
+        in.items.resize(static_cast<size_t>(take->count));
+        in.failed = false;
+      }
+      return in;
+    }
+    if (auto* skip = As<SkipStep>(step)) {
+      const size_t n =
+          std::min(in.items.size(), static_cast<size_t>(skip->count));
+      in.items.erase(in.items.begin(),
+                     in.items.begin() + static_cast<ptrdiff_t>(n));
+      return in;
+    }
+    if (auto* batch = As<BatchStep>(step))
+      return ClientBatch(s, *batch, std::move(in));
+    return ClientEach(s, pass, std::move(in));
+  }
+
+  Items WorkerSequence(uint64_t pass) {
+    // The repeats at or after the cut divide the positions into equal passes.
+    uint64_t passes = 1;
+    for (size_t s = client_begin_; s < graph_.steps.size(); ++s)
+      if (auto* repeat = As<RepeatStep>(graph_.steps[s]))
+        passes *= repeat->count ? static_cast<uint64_t>(*repeat->count)
+                                : endless_passes_;
+    const uint64_t length = passes == 0 ? 0 : positions_.size() / passes;
+    Items out;
+    try {
+      for (uint64_t p = pass * length; p < (pass + 1) * length; ++p)
+        WorkerElements(p, out.items);
+    } catch (const DataError& error) {
+      out.failed = true;
+      out.failure = error.what();
+    }
+    return out;
+  }
+
+  Items ClientBatch(size_t s, const BatchStep& batch, Items in) {
+    Items out;
+    out.failed = in.failed;
+    out.failure = in.failure;
+    const size_t size = static_cast<size_t>(batch.size);
+    try {
+      for (size_t at = 0; at < in.items.size(); at += size) {
+        const size_t n = std::min(size, in.items.size() - at);
+        if (n < size && (batch.drop_remainder || in.failed)) break;
+        std::vector<Item> rows(
+            in.items.begin() + static_cast<ptrdiff_t>(at),
+            in.items.begin() + static_cast<ptrdiff_t>(at + n));
+        out.items.push_back(MakeBatch(rows, batches_[s]++, size));
+      }
+    } catch (const DataError& error) {
+      out.failed = true;
+      out.failure = error.what();
+    }
+    return out;
+  }
+
+  Items ClientEach(size_t s, uint64_t pass, Items in) {
+    Items out;
+    out.failed = in.failed;
+    out.failure = in.failure;
+    try {
+      for (Item& item : in.items)
+        if (Apply(s, pass, item)) out.items.push_back(std::move(item));
+    } catch (const DataError& error) {
+      out.failed = true;
+      out.failure = error.what();
+    }
+    return out;
+  }
+
+  const Graph& graph_;
+  const uint64_t seed_, iteration_;
+  const size_t limit_;
+  bool counted_ = true, endless_ = false;
+  size_t client_begin_ = 0;
+  uint64_t endless_passes_ = 1;
+  std::vector<std::vector<Element>> records_;  // per source position
+  std::vector<Position> positions_;
+  std::vector<uint64_t> batches_;  // made so far, per client batch step
+};
+
+template <class T>
+void Put(std::string& out, T value) {
+  out.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+void PutItem(std::string& out, DType dtype, long double v) {
+  switch (dtype) {
+    case DType::kBool:
+      return Put(out, static_cast<uint8_t>(v));
+    case DType::kInt8:
+      return Put(out, static_cast<int8_t>(v));
+    case DType::kInt16:
+      return Put(out, static_cast<int16_t>(v));
+    case DType::kInt32:
+      return Put(out, static_cast<int32_t>(v));
+    case DType::kInt64:
+      return Put(out, static_cast<int64_t>(v));
+    case DType::kUInt8:
+      return Put(out, static_cast<uint8_t>(v));
+    case DType::kUInt16:
+      return Put(out, static_cast<uint16_t>(v));
+    case DType::kUInt32:
+      return Put(out, static_cast<uint32_t>(v));
+    case DType::kUInt64:
+      return Put(out, static_cast<uint64_t>(v));
+    case DType::kFloat32:
+      return Put(out, static_cast<float>(v));
+    case DType::kFloat64:
+      return Put(out, static_cast<double>(v));
+    case DType::kBytes:
+      break;
+  }
+}
+
+}  // namespace
+
+Sequence Interpret(const Graph& graph, uint64_t seed, uint64_t iteration,
+                   size_t limit) {
+  return Interpreter(graph, graph.options.seed.value_or(seed), iteration, limit)
+      .Run();
+}
+
+std::string OrderHash(const std::vector<Element>& elements) {
+  uint64_t hash = 0;
+  for (const Element& element : elements) {
+    std::string text;
+    for (const Component& c : element) {
+      Put<uint64_t>(text, c.name.size());
+      text += c.name;
+      Put(text, static_cast<uint8_t>(c.value.dtype));
+      Put(text, static_cast<uint8_t>(c.value.shape.size()));
+      for (int64_t d : c.value.shape)
+        Put<uint64_t>(text, static_cast<uint64_t>(d));
+      for (long double v : c.value.numbers) PutItem(text, c.value.dtype, v);
+      for (const std::string& s : c.value.strings) {
+        Put<uint64_t>(text, s.size());
+        text += s;
+      }
+    }
+    const uint64_t pair[2] = {hash, XXH3_64bits(text.data(), text.size())};
+    hash = XXH3_64bits(pair, sizeof pair);
+  }
+  char hex[17];
+  std::snprintf(hex, sizeof hex, "%016llx",
+                static_cast<unsigned long long>(hash));
+  return hex;
+}
+
+}  // namespace feedmill::reference

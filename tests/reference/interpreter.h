@@ -1,0 +1,52 @@
+#ifndef FEEDMILL_TESTS_REFERENCE_INTERPRETER_H_
+#define FEEDMILL_TESTS_REFERENCE_INTERPRETER_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/chunk/dtype.h"
+#include "core/chunk/element_spec.h"
+#include "core/dataset/graph.h"
+
+// The naive interpreter that defines what a pipeline means
+// (docs/semantics.md). It materialises every intermediate sequence, one
+// element and one item at a time, and shares nothing with the product but the
+// parsed Graph: no plan, kernel, chunk or hash code.
+
+namespace feedmill::reference {
+
+// One component's value. Numbers are kept as long double, which holds every
+// int64, uint64 and double exactly.
+struct Tensor {
+  DType dtype = DType::kInt64;
+  Shape shape;
+  std::vector<long double> numbers;  // C order, unless dtype is kBytes
+  std::vector<std::string> strings;  // C order, if dtype is kBytes
+};
+
+struct Component {
+  std::string name;
+  Tensor value;
+};
+
+using Element = std::vector<Component>;
+
+struct Sequence {
+  std::vector<Element> elements;
+  // Making the element after the last one failed, and with what.
+  bool failed = false;
+  std::string failure;
+};
+
+// Runs `graph`. At most about `limit` elements of an endless pipeline are
+// made. Files must exist; globs are expanded by glob(3).
+Sequence Interpret(const Graph& graph, uint64_t seed, uint64_t iteration,
+                   size_t limit);
+
+// The order hash of the elements, 16 hex digits.
+std::string OrderHash(const std::vector<Element>& elements);
+
+}  // namespace feedmill::reference
+
+#endif  // FEEDMILL_TESTS_REFERENCE_INTERPRETER_H_

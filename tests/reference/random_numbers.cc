@@ -1,0 +1,67 @@
+#include "tests/reference/random_numbers.h"
+
+#include <xxhash.h>
+
+#include <cstring>
+
+namespace feedmill::reference {
+namespace {
+
+uint64_t Mix(uint64_t z) {
+  z ^= z >> 30;
+  z *= 0xbf58476d1ce4e5b9ULL;
+  z ^= z >> 27;
+  z *= 0x94d049bb133111ebULL;
+  z ^= z >> 31;
+  return z;
+}
+
+}  // namespace
+
+Key KeyOf(uint64_t seed, uint64_t iteration, uint64_t epoch, uint64_t step) {
+  const uint64_t words[5] = {seed, iteration, epoch, step, 0};
+  const XXH128_hash_t hash = XXH3_128bits(words, sizeof words);
+  return {hash.low64, hash.high64};
+}
+
+uint32_t FirstWord(Key key, uint64_t p, uint64_t i) {
+  uint32_t c[4] = {uint32_t(p), uint32_t(p >> 32), uint32_t(i),
+                   uint32_t(i >> 32)};
+  uint32_t k[2] = {uint32_t(key.low), uint32_t(key.low >> 32)};
+  for (int round = 0; round < 10; ++round) {
+    const uint64_t a = uint64_t{0xD2511F53} * c[0];
+    const uint64_t b = uint64_t{0xCD9E8D57} * c[2];
+    const uint32_t next[4] = {uint32_t(b >> 32) ^ c[1] ^ k[0], uint32_t(b),
+                              uint32_t(a >> 32) ^ c[3] ^ k[1], uint32_t(a)};
+    std::memcpy(c, next, sizeof c);
+    k[0] += 0x9E3779B9;
+    k[1] += 0xBB67AE85;
+  }
+  return c[0];
+}
+
+std::vector<uint64_t> ShuffledIndexes(Key key, uint64_t n) {
+  std::vector<uint64_t> out(n);
+  if (n <= 1) return out;
+  int bits = 2;
+  while (bits < 64 && (uint64_t{1} << bits) < n) bits += 2;
+  const int half = bits / 2;
+  const uint64_t mask = (uint64_t{1} << half) - 1;
+  const uint64_t keys[4] = {key.low, key.high, Mix(key.low), Mix(key.high)};
+  for (uint64_t j = 0; j < n; ++j) {
+    uint64_t x = j;
+    do {
+      uint64_t left = x >> half, right = x & mask;
+      for (uint64_t round_key : keys) {
+        const uint64_t mixed = left ^ (Mix(right ^ round_key) & mask);
+        left = right;
+        right = mixed;
+      }
+      x = (left << half) | right;
+    } while (x >= n);
+    out[j] = x;
+  }
+  return out;
+}
+
+}  // namespace feedmill::reference

@@ -1,0 +1,24 @@
+#ifndef FEEDMILL_TESTS_REFERENCE_RANDOM_NUMBERS_H_
+#define FEEDMILL_TESTS_REFERENCE_RANDOM_NUMBERS_H_
+
+#include <cstdint>
+#include <vector>
+
+namespace feedmill::reference {
+
+// docs/semantics.md, "Numbers", written down a second time.
+struct Key {
+  uint64_t low;
+  uint64_t high;
+};
+Key KeyOf(uint64_t seed, uint64_t iteration, uint64_t epoch, uint64_t step);
+
+// The first word of the Philox4x32-10 block of counter (p, i).
+uint32_t FirstWord(Key key, uint64_t p, uint64_t i);
+
+// Element j of a shuffled sequence of n is element [j] of the input.
+std::vector<uint64_t> ShuffledIndexes(Key key, uint64_t n);
+
+}  // namespace feedmill::reference
+
+#endif  // FEEDMILL_TESTS_REFERENCE_RANDOM_NUMBERS_H_

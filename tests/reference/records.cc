@@ -1,0 +1,292 @@
+#include "tests/reference/records.h"
+
+#include <glob.h>
+#include <png.h>
+#include <turbojpeg.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <opencv2/imgproc.hpp>
+#include <set>
+
+#include "tests/reference/expression.h"
+
+namespace feedmill::reference {
+namespace {
+
+namespace fs = std::filesystem;
+
+uint32_t Crc32c(const std::string& bytes) {
+  uint32_t crc = 0xFFFFFFFF;
+  for (unsigned char byte : bytes) {
+    crc ^= byte;
+    for (int bit = 0; bit < 8; ++bit)
+      crc = crc & 1 ? crc >> 1 ^ 0x82F63B78 : crc >> 1;
+  }
+  return ~crc;
+}
+
+uint32_t Masked(const std::string& bytes) {
+  const uint32_t crc = Crc32c(bytes);
+  return (crc >> 15 | crc << 17) + 0xA282EAD8;
+}
+
+template <class T>
+T Load(const std::string& bytes, size_t at) {
+  T value;
+  std::memcpy(&value, bytes.data() + at, sizeof value);
+  return value;
+}
+
+// One field of a protobuf message: its number, wire type and payload.
+struct Field {
+  uint64_t number, type, varint;
+  std::string bytes;
+};
+
+uint64_t Varint(const std::string& s, size_t& at) {
+  uint64_t value = 0;
+  for (int shift = 0; shift < 70; shift += 7) {
+    if (at >= s.size()) throw DataError("truncated varint");
+    const uint64_t byte = static_cast<unsigned char>(s[at++]);
+    if (shift < 64) value |= (byte & 127) << shift;
+    if (byte < 128) return value;
+  }
+  throw DataError("endless varint");
+}
+
+std::vector<Field> Fields(const std::string& s) {
+  std::vector<Field> out;
+  for (size_t at = 0; at < s.size();) {
+    const uint64_t tag = Varint(s, at);
+    Field f{tag >> 3, tag & 7, 0, {}};
+    size_t length = 0;
+    if (f.type == 0)
+      f.varint = Varint(s, at);
+    else if (f.type == 1)
+      length = 8;
+    else if (f.type == 5)
+      length = 4;
+    else if (f.type == 2)
+      length = Varint(s, at);
+    else
+      throw DataError("unknown wire type");
+    if (length > s.size() - at) throw DataError("truncated field");
+    f.bytes = s.substr(at, length);
+    at += length;
+    out.push_back(f);
+  }
+  return out;
+}
+
+void AppendValues(const std::string& list, DType dtype, Tensor& out) {
+  for (const Field& f : Fields(list)) {
+    if (f.number != 1) continue;
+    if (dtype == DType::kBytes && f.type == 2) {
+      out.strings.push_back(f.bytes);
+    } else if (dtype == DType::kInt64 && f.type == 0) {
+      out.numbers.push_back(static_cast<int64_t>(f.varint));
+    } else if (dtype == DType::kInt64 && f.type == 2) {
+      for (size_t at = 0; at < f.bytes.size();)
+        out.numbers.push_back(static_cast<int64_t>(Varint(f.bytes, at)));
+    } else if (dtype == DType::kFloat32 && (f.type == 5 || f.type == 2)) {
+      if (f.bytes.size() % 4 != 0) throw DataError("odd float list");
+      for (size_t at = 0; at < f.bytes.size(); at += 4)
+        out.numbers.push_back(Load<float>(f.bytes, at));
+    } else {
+      throw DataError("wire type does not fit the list");
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> Expand(const std::vector<std::string>& globs) {
+  std::vector<std::string> out;
+  for (const std::string& pattern : globs) {
+    std::vector<std::string> found;
+    if (fs::is_directory(pattern)) {
+      for (const auto& entry : fs::recursive_directory_iterator(pattern))
+        if (entry.is_regular_file()) found.push_back(entry.path().string());
+    } else if (fs::exists(pattern)) {
+      found = {pattern};
+    } else {
+      glob_t result;
+      if (glob(pattern.c_str(), GLOB_NOSORT, nullptr, &result) == 0)
+        found.assign(result.gl_pathv, result.gl_pathv + result.gl_pathc);
+      globfree(&result);
+    }
+    std::sort(found.begin(), found.end());
+    out.insert(out.end(), found.begin(), found.end());
+  }
+  return out;
+}
+
+std::string ReadFile(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return std::string(std::istreambuf_iterator<char>(in), {});
+}
+
+std::vector<std::string> TfRecords(const std::string& path) {
+  const std::string file = ReadFile(path);
+  std::vector<std::string> out;
+  for (size_t at = 0; at < file.size();) {
+    if (file.size() - at < 12) throw DataError("truncated record header");
+    const uint64_t length = Load<uint64_t>(file, at);
+    if (Masked(file.substr(at, 8)) != Load<uint32_t>(file, at + 8))
+      throw DataError("corrupt record length");
+    if (length > file.size() - at - 12 || file.size() - at - 12 - length < 4)
+      throw DataError("truncated record");
+    out.push_back(file.substr(at + 12, length));
+    if (Masked(out.back()) != Load<uint32_t>(file, at + 12 + length))
+      throw DataError("corrupt record");
+    at += 16 + length;
+  }
+  return out;
+}
+
+std::vector<std::vector<std::string>> TextBlocks(const std::string& path) {
+  const std::string file = ReadFile(path);
+  const size_t block = size_t{4} << 20;
+  std::vector<std::vector<std::string>> out((file.size() + block - 1) / block);
+  for (size_t at = 0; at < file.size();) {
+    const size_t end = std::min(file.find('\n', at), file.size());
+    out[at / block].push_back(file.substr(at, end - at));
+    at = end + 1;
+  }
+  return out;
+}
+
+std::vector<Element> ImageRecords(const ImagesSource& source) {
+  const std::vector<std::string> paths = Expand(source.files);
+  std::vector<std::string> names;
+  for (const std::string& path : paths) {
+    std::string name = fs::path(path).parent_path().filename().string();
+    if (source.label == ImagesSource::Label::kFilename) {
+      name = fs::path(path).stem().string();
+      name = name.substr(name.rfind('_') + 1);
+    }
+    names.push_back(name);
+  }
+  const std::set<std::string> distinct(names.begin(), names.end());
+  const bool numbers =
+      std::all_of(distinct.begin(), distinct.end(), [](const std::string& s) {
+        return !s.empty() && s.size() <= 18 && (s == "0" || s[0] != '0') &&
+               s.find_first_not_of("0123456789") == std::string::npos;
+      });
+  std::vector<Element> out;
+  for (size_t k = 0; k < paths.size(); ++k) {
+    const int64_t label =
+        numbers ? std::stoll(names[k])
+                : std::distance(distinct.begin(), distinct.find(names[k]));
+    out.push_back(
+        {{"image", {DType::kBytes, {}, {}, {ReadFile(paths[k])}}},
+         {"label", {DType::kInt64, {}, {static_cast<long double>(label)}, {}}},
+         {"path", {DType::kBytes, {}, {}, {paths[k]}}}});
+  }
+  return out;
+}
+
+Element ParseExample(const std::string& bytes, const ParseExampleStep& step) {
+  std::map<std::string, std::string> features;  // name → Feature message
+  for (const Field& example : Fields(bytes)) {
+    if (example.number != 1 || example.type != 2) continue;
+    for (const Field& entry : Fields(example.bytes)) {
+      if (entry.number != 1 || entry.type != 2) continue;
+      std::string key, value;
+      for (const Field& f : Fields(entry.bytes))
+        (f.number == 1 ? key : value) = f.bytes;
+      features[key] = value;
+    }
+  }
+  Element out;
+  for (const auto& wanted : step.features) {
+    const auto found = features.find(wanted.name);
+    if (found == features.end()) throw DataError("missing " + wanted.name);
+    Tensor value{wanted.dtype, wanted.shape, {}, {}};
+    const uint64_t kind = wanted.dtype == DType::kBytes     ? 1
+                          : wanted.dtype == DType::kFloat32 ? 2
+                                                            : 3;
+    for (const Field& f : Fields(found->second)) {
+      if (f.number != kind) throw DataError("another kind: " + wanted.name);
+      AppendValues(f.bytes, wanted.dtype, value);
+    }
+    size_t count = 1;
+    for (int64_t d : wanted.shape) count *= static_cast<size_t>(d);
+    if (value.numbers.size() + value.strings.size() != count)
+      throw DataError("another count: " + wanted.name);
+    out.push_back({wanted.name, value});
+  }
+  return out;
+}
+
+Tensor DecodeImage(const std::string& bytes, const DecodeImageStep& step) {
+  const auto* data = reinterpret_cast<const unsigned char*>(bytes.data());
+  std::vector<unsigned char> pixels;
+  int width = 0, height = 0;
+  if (bytes.starts_with("\x89PNG")) {
+    png_image image{};
+    image.version = PNG_IMAGE_VERSION;
+    if (!png_image_begin_read_from_memory(&image, data, bytes.size()))
+      throw DataError("not a PNG");
+    // The simplified API would blend alpha; reading it and dropping it does
+    // not.
+    const bool alpha = (image.format & PNG_FORMAT_FLAG_ALPHA) != 0;
+    image.format = step.channels == 3
+                       ? (alpha ? PNG_FORMAT_RGBA : PNG_FORMAT_RGB)
+                       : (alpha ? PNG_FORMAT_GA : PNG_FORMAT_GRAY);
+    std::vector<unsigned char> raw(PNG_IMAGE_SIZE(image));
+    if (!png_image_finish_read(&image, nullptr, raw.data(), 0, nullptr))
+      throw DataError("corrupt PNG");
+    width = static_cast<int>(image.width);
+    height = static_cast<int>(image.height);
+    const size_t c = static_cast<size_t>(step.channels), have = c + alpha;
+    for (size_t k = 0; k < raw.size(); ++k)
+      if (k % have < c) pixels.push_back(raw[k]);
+  } else {
+    tjhandle handle = tjInitDecompress();
+    int subsampling = 0, colorspace = 0;
+    int failed = tjDecompressHeader3(handle, data, bytes.size(), &width,
+                                     &height, &subsampling, &colorspace);
+    if (!failed) {
+      pixels.resize(static_cast<size_t>(width) * static_cast<size_t>(height) *
+                    static_cast<size_t>(step.channels));
+      failed = tjDecompress2(
+          handle, data, bytes.size(), pixels.data(), width, 0, height,
+          step.channels == 3 ? TJPF_RGB : TJPF_GRAY,
+          step.dct == DecodeImageStep::Dct::kFast ? TJFLAG_FASTDCT
+                                                  : TJFLAG_ACCURATEDCT);
+    }
+    tjDestroy(handle);
+    if (failed) throw DataError("corrupt JPEG");
+  }
+  return {DType::kUInt8,
+          {height, width, step.channels},
+          std::vector<long double>(pixels.begin(), pixels.end()),
+          {}};
+}
+
+Tensor Resize(const Tensor& image, const ResizeStep& step) {
+  const int channels = static_cast<int>(image.shape[2]);
+  cv::Mat from(static_cast<int>(image.shape[0]),
+               static_cast<int>(image.shape[1]), CV_8UC(channels));
+  for (size_t k = 0; k < image.numbers.size(); ++k)
+    from.data[k] = static_cast<unsigned char>(image.numbers[k]);
+  cv::Mat to;
+  cv::resize(
+      from, to,
+      cv::Size(static_cast<int>(step.width), static_cast<int>(step.height)), 0,
+      0,
+      step.method == ResizeStep::Method::kBilinear ? cv::INTER_LINEAR
+                                                   : cv::INTER_NEAREST);
+  const size_t size = to.total() * static_cast<size_t>(channels);
+  return {DType::kUInt8,
+          {step.height, step.width, channels},
+          std::vector<long double>(to.data, to.data + size),
+          {}};
+}
+
+}  // namespace feedmill::reference

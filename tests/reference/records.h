@@ -1,0 +1,36 @@
+#ifndef FEEDMILL_TESTS_REFERENCE_RECORDS_H_
+#define FEEDMILL_TESTS_REFERENCE_RECORDS_H_
+
+#include <string>
+#include <vector>
+
+#include "core/dataset/graph.h"
+#include "tests/reference/interpreter.h"
+
+namespace feedmill::reference {
+
+// The bytes of a source, naively: whole files in memory.
+
+// Glob(3) of each name, in order; a folder is the files below it, sorted.
+std::vector<std::string> Expand(const std::vector<std::string>& globs);
+
+std::string ReadFile(const std::string& path);
+
+// Every record of a TFRecord file, CRCs computed bit by bit. Throws DataError.
+std::vector<std::string> TfRecords(const std::string& path);
+
+// The lines of the 4 MiB blocks of a text file, block by block.
+std::vector<std::vector<std::string>> TextBlocks(const std::string& path);
+
+std::vector<Element> ImageRecords(const ImagesSource& source);
+
+// Components of a tf.train.Example. Throws DataError.
+Element ParseExample(const std::string& bytes, const ParseExampleStep& step);
+
+// uint8 [h, w, channels]. Throws DataError.
+Tensor DecodeImage(const std::string& bytes, const DecodeImageStep& step);
+Tensor Resize(const Tensor& image, const ResizeStep& step);
+
+}  // namespace feedmill::reference
+
+#endif  // FEEDMILL_TESTS_REFERENCE_RECORDS_H_
