@@ -9,7 +9,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <type_traits>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -71,23 +70,6 @@ struct TensorView {
   std::span<const T> items;
   Shape shape;
 };
-
-// The C++ type of a dtype's items, for checks.
-template <class T>
-constexpr std::optional<DType> DTypeOf() {
-  if constexpr (std::is_same_v<T, bool>) return DType::kBool;
-  if constexpr (std::is_same_v<T, int8_t>) return DType::kInt8;
-  if constexpr (std::is_same_v<T, int16_t>) return DType::kInt16;
-  if constexpr (std::is_same_v<T, int32_t>) return DType::kInt32;
-  if constexpr (std::is_same_v<T, int64_t>) return DType::kInt64;
-  if constexpr (std::is_same_v<T, uint8_t>) return DType::kUInt8;
-  if constexpr (std::is_same_v<T, uint16_t>) return DType::kUInt16;
-  if constexpr (std::is_same_v<T, uint32_t>) return DType::kUInt32;
-  if constexpr (std::is_same_v<T, uint64_t>) return DType::kUInt64;
-  if constexpr (std::is_same_v<T, float>) return DType::kFloat32;
-  if constexpr (std::is_same_v<T, double>) return DType::kFloat64;
-  return std::nullopt;
-}
 
 // One element: a row of a chunk. A view that costs two words; valid until the
 // reader hands out its next chunk (keep the chunk, or copy, to hold on).
@@ -152,9 +134,8 @@ class Element {
   }
   template <class T>
   const Column& ColumnOf(size_t component) const {
-    static_assert(DTypeOf<T>().has_value(), "not the type of any component");
     const Column& column = At(component);
-    FM_CHECK(column.dtype == *DTypeOf<T>());
+    FM_CHECK(column.dtype == DTypeOf<T>());
     return column;
   }
   // The item that holds this row's scalar.
