@@ -46,8 +46,8 @@ FEEDMILL_DEFINE_ERROR(Cancelled)
 FEEDMILL_DEFINE_ERROR(Internal)
 #undef FEEDMILL_DEFINE_ERROR
 
-// The message as a std::string (Debian's absl::string_view is its own type).
-inline std::string Message(const absl::Status& status) {
+// The text of a status as a std::string (Debian's absl::string_view is its own type).
+inline std::string ErrorText(const absl::Status& status) {
   return std::string(status.message().data(), status.message().size());
 }
 
@@ -55,7 +55,7 @@ inline std::string Message(const absl::Status& status) {
 inline absl::Status Annotate(const absl::Status& status,
                              const std::string& where) {
   if (status.ok()) return status;
-  return absl::Status(status.code(), where + ": " + Message(status));
+  return absl::Status(status.code(), where + ": " + ErrorText(status));
 }
 
 }  // namespace feedmill
