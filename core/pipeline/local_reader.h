@@ -12,9 +12,9 @@
 namespace feedmill {
 
 struct LocalReaderOptions {
-  int threads = 0;                             // 0: AvailableCpus()
-  size_t memory_bytes = size_t{256} << 20;     // computed ahead of the reader
-  size_t piece_bytes = size_t{512} << 10;      // flush size of a chunk
+  int threads = 0;                          // 0: AvailableCpus()
+  size_t memory_bytes = size_t{256} << 20;  // computed ahead of the reader
+  size_t piece_bytes = size_t{512} << 10;   // flush size of a chunk
 };
 
 // Runs a pipeline in this process: the same stages as the service, the same

@@ -26,7 +26,8 @@ class WorkerStage {
   };
 
   static absl::StatusOr<std::shared_ptr<const WorkerStage>> Make(
-      std::shared_ptr<const Plan> plan, std::shared_ptr<const Manifest> manifest,
+      std::shared_ptr<const Plan> plan,
+      std::shared_ptr<const Manifest> manifest,
       std::shared_ptr<const FunctionRegistry> registry);
   virtual ~WorkerStage() = default;
 

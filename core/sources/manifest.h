@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -23,13 +24,29 @@ struct ManifestFile {
 // plan's identity; a file that no longer matches fails its split.
 struct Manifest {
   std::vector<ManifestFile> files;
-  std::vector<std::string> classes;  // images: sorted label names
+  // images: the sorted label names; empty if all are integers
+  std::vector<std::string> classes;
 
   uint64_t TotalRecords() const;
   std::string Serialize() const;
   static absl::StatusOr<Manifest> Parse(std::string_view text);
   std::string Hash() const;  // XXH3-128, 32 hex digits
 };
+
+// The positions of the source, as Plan::Make takes them: the length of a range,
+// else the manifest's total.
+uint64_t SourceSize(const Graph& graph, const Manifest& manifest);
+
+// Text is read by blocks of this size where no step needs lines to be counted;
+// a line belongs to the block where it begins.
+inline constexpr uint64_t kTextBlockBytes = uint64_t{4} << 20;
+
+// The name that labels an image (graph.h), and the number that it stands for:
+// itself if `classes` is empty (all names are integers), else its place there.
+std::string_view ImageLabelName(std::string_view path,
+                                ImagesSource::Label label);
+int64_t ImageLabel(std::string_view name,
+                   const std::vector<std::string>& classes);
 
 // Resolves the files of `graph` on this machine. NotFound for a name or glob
 // that matches nothing, DataLoss for a corrupt file, both with path.

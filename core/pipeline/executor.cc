@@ -1,0 +1,82 @@
+#include "core/pipeline/executor.h"
+
+#include <omp.h>
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+namespace feedmill {
+namespace {
+
+constexpr size_t kQueueMaxPerThread = 256;
+
+}  // namespace
+
+struct Executor::State {
+  explicit State(int count) : threads(count) {}
+
+  // What each thread of the region does until the executor stops.
+  void Serve(int thread) {
+    std::unique_lock lock(mutex);
+    while (true) {
+      wake.wait(lock, [this] { return stopping || !queue.empty(); });
+      if (stopping) return;
+      std::function<void(int)> work = std::move(queue.front());
+      queue.pop_front();
+      lock.unlock();
+      work(thread);
+      work = nullptr;  // what it holds is let go outside the lock
+      lock.lock();
+    }
+  }
+
+  const int threads;
+  std::mutex mutex;
+  std::condition_variable wake;
+  std::deque<std::function<void(int)>> queue;  // guarded by mutex
+  bool stopping = false;                       // guarded by mutex
+  std::thread region;  // the executor thread: the region's first
+};
+
+Executor::Executor(int threads)
+    : state_(std::make_shared<State>(threads > 0 ? threads : AvailableCpus())) {
+  state_->region = std::thread([state = state_.get()] {
+    omp_set_dynamic(0);  // for this thread only: it gets what it asks for
+    // A runtime that gives fewer threads still serves the whole queue.
+#pragma omp parallel num_threads(state->threads)
+    state->Serve(omp_get_thread_num());
+  });
+}
+
+Executor::~Executor() {
+  std::deque<std::function<void(int)>> dropped;
+  {
+    const std::lock_guard lock(state_->mutex);
+    state_->stopping = true;
+    dropped.swap(state_->queue);
+  }
+  state_->wake.notify_all();
+  state_->region.join();
+}
+
+int Executor::threads() const { return state_->threads; }
+
+bool Executor::Submit(std::function<void(int thread)> work) {
+  {
+    const std::lock_guard lock(state_->mutex);
+    if (state_->stopping ||
+        state_->queue.size() >=
+            kQueueMaxPerThread * static_cast<size_t>(state_->threads)) {
+      return false;
+    }
+    state_->queue.push_back(std::move(work));
+  }
+  state_->wake.notify_one();
+  return true;
+}
+
+}  // namespace feedmill

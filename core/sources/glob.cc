@@ -1,0 +1,172 @@
+#include <fnmatch.h>
+
+#include <algorithm>
+#include <filesystem>
+
+#include "core/base/status.h"
+#include "core/sources/file_system.h"
+#include "core/sources/manifest.h"
+
+namespace feedmill {
+namespace {
+
+// Bounds of what one pattern may walk through: links can make endless trees.
+constexpr size_t kDepthMax = 64;
+constexpr size_t kFilesMax = size_t{1} << 24;
+
+bool IsHidden(const std::string& name) {
+  return !name.empty() && name.front() == '.';
+}
+
+bool HasWildcard(std::string_view text) {
+  return text.find_first_of("*?[") != std::string_view::npos;
+}
+
+std::string Join(const std::string& directory, const std::string& name) {
+  if (directory.empty()) return name;
+  return directory.back() == '/' ? directory + name : directory + "/" + name;
+}
+
+std::vector<std::string> SplitPath(const std::string& path) {
+  std::vector<std::string> parts;
+  size_t begin = 0;
+  while (begin < path.size()) {
+    const size_t end = std::min(path.find('/', begin), path.size());
+    if (end > begin) parts.push_back(path.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  return parts;
+}
+
+class GlobWalk {
+ public:
+  explicit GlobWalk(const FileSystem& files) : files_(files) {}
+
+  // Everything below a folder that is not hidden.
+  absl::Status AddTree(const std::string& directory, size_t depth) {
+    FM_RETURN_IF_ERROR(CheckBounds(directory, depth));
+    FM_ASSIGN_OR_RETURN(const auto entries, files_.List(directory));
+    for (const auto& entry : entries) {
+      if (IsHidden(entry.name)) continue;
+      const std::string path = Join(directory, entry.name);
+      if (entry.directory) {
+        FM_RETURN_IF_ERROR(AddTree(path, depth + 1));
+      } else {
+        found_.push_back(path);
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  // Paths below `directory` that match parts [at, …); "**" is any number of
+  // folders.
+  absl::Status AddMatches(const std::string& directory,
+                          const std::vector<std::string>& parts, size_t at,
+                          size_t depth) {
+    FM_RETURN_IF_ERROR(CheckBounds(directory, depth));
+    const std::string& part = parts[at];
+    const bool last = at + 1 == parts.size();
+    if (!HasWildcard(part)) {
+      const std::string path = Join(directory, part);
+      const auto stat = files_.Stat(path);
+      if (!stat.ok()) return absl::OkStatus();
+      return AddMatch({part, stat->directory}, path, parts, at, depth);
+    }
+    const bool any_depth = part == "**";
+    if (any_depth && !last) {
+      FM_RETURN_IF_ERROR(AddMatches(directory, parts, at + 1, depth + 1));
+    }
+    const auto entries = files_.List(directory);
+    if (!entries.ok()) return absl::OkStatus();  // not a folder: no match
+    for (const auto& entry : *entries) {
+      const std::string path = Join(directory, entry.name);
+      if (any_depth) {
+        if (IsHidden(entry.name)) continue;
+        if (entry.directory) {
+          FM_RETURN_IF_ERROR(AddMatches(path, parts, at, depth + 1));
+        } else if (last) {
+          found_.push_back(path);
+        }
+      } else if (fnmatch(part.c_str(), entry.name.c_str(), FNM_PERIOD) == 0) {
+        FM_RETURN_IF_ERROR(AddMatch(entry, path, parts, at, depth));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  std::vector<std::string> Sorted() && {
+    std::sort(found_.begin(), found_.end());
+    found_.erase(std::unique(found_.begin(), found_.end()), found_.end());
+    return std::move(found_);
+  }
+
+ private:
+  absl::Status AddMatch(const FileSystem::Entry& entry, const std::string& path,
+                        const std::vector<std::string>& parts, size_t at,
+                        size_t depth) {
+    if (at + 1 < parts.size()) {
+      if (!entry.directory) return absl::OkStatus();
+      return AddMatches(path, parts, at + 1, depth + 1);
+    }
+    if (entry.directory) return AddTree(path, depth + 1);
+    found_.push_back(path);
+    return absl::OkStatus();
+  }
+
+  absl::Status CheckBounds(const std::string& directory, size_t depth) const {
+    if (depth > kDepthMax) {
+      return ResourceExhausted(
+          "{}: more than {} folders deep (a link to a folder above itself?)",
+          directory, kDepthMax);
+    }
+    if (found_.size() > kFilesMax) {
+      return ResourceExhausted("{}: more than {} files in one pattern",
+                               directory, kFilesMax);
+    }
+    return absl::OkStatus();
+  }
+
+  const FileSystem& files_;
+  std::vector<std::string> found_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::vector<std::string>> ResolveGlob(const std::string& glob) {
+  if (glob.empty()) return InvalidArgument("an empty file name");
+  if (glob.find('\0') != std::string::npos) {
+    return InvalidArgument("a file name with a zero byte");
+  }
+  std::string pattern = glob;
+  if (pattern.front() != '/') {
+    std::error_code error;
+    const auto here = std::filesystem::current_path(error);
+    if (error) {
+      return FailedPrecondition("{}: no current folder: {}", glob,
+                                error.message());
+    }
+    pattern = Join(here.string(), pattern);
+  }
+  const FileSystem& files = LocalFileSystem();
+  GlobWalk walk(files);
+  const auto literal = files.Stat(pattern);
+  if (literal.ok()) {
+    if (!literal->directory) return std::vector<std::string>{pattern};
+    FM_RETURN_IF_ERROR(walk.AddTree(pattern, 0));
+  } else {
+    if (literal.status().code() != absl::StatusCode::kNotFound) {
+      return literal.status();
+    }
+    const auto parts = SplitPath(pattern);
+    if (HasWildcard(pattern) && !parts.empty()) {
+      FM_RETURN_IF_ERROR(walk.AddMatches("/", parts, 0, 0));
+    }
+  }
+  std::vector<std::string> found = std::move(walk).Sorted();
+  if (found.empty()) {
+    return NotFound("{}: no such file, and nothing matches it", glob);
+  }
+  return found;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,259 @@
+#include "core/sources/manifest.h"
+
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/base/status.h"
+#include "core/sources/file_system.h"
+#include "core/sources/record_index.h"
+
+namespace feedmill {
+namespace {
+
+constexpr std::string_view kMagic = "feedmill manifest 1\n";
+// What one file and one class name take at least, to bound counts.
+constexpr uint64_t kFileBytesMin = 32;
+constexpr uint64_t kClassBytesMin = 8;
+constexpr size_t kIntegerLabelDigitsMax = 18;
+
+void PutU64(uint64_t value, std::string& out) {
+  char bytes[8];
+  for (size_t k = 0; k < 8; ++k) {
+    bytes[k] = static_cast<char>((value >> (8 * k)) & 0xff);
+  }
+  out.append(bytes, sizeof bytes);
+}
+
+void PutString(std::string_view text, std::string& out) {
+  PutU64(text.size(), out);
+  out.append(text);
+}
+
+class ManifestParser {
+ public:
+  explicit ManifestParser(std::string_view text) : text_(text) {}
+
+  absl::StatusOr<Manifest> Parse() {
+    if (text_.substr(0, kMagic.size()) != kMagic) return Bad("no header");
+    text_.remove_prefix(kMagic.size());
+    Manifest manifest;
+    uint64_t count = 0;
+    if (!U64(count) || count > text_.size() / kFileBytesMin) {
+      return Bad("the number of files");
+    }
+    manifest.files.resize(count);
+    for (ManifestFile& file : manifest.files) {
+      uint64_t mtime = 0;
+      if (!String(file.path) || !U64(file.size) || !U64(mtime) ||
+          !U64(file.records)) {
+        return Bad("a file");
+      }
+      file.mtime_ns = static_cast<int64_t>(mtime);
+    }
+    if (!U64(count) || count > text_.size() / kClassBytesMin) {
+      return Bad("the number of classes");
+    }
+    manifest.classes.resize(count);
+    for (std::string& name : manifest.classes) {
+      if (!String(name)) return Bad("a class");
+    }
+    if (!text_.empty()) return Bad("bytes after its end");
+    uint64_t total = 0;
+    for (const ManifestFile& file : manifest.files) {
+      if (__builtin_add_overflow(total, file.records, &total)) {
+        return Bad("more records than can be counted");
+      }
+    }
+    return manifest;
+  }
+
+ private:
+  static absl::Status Bad(std::string_view what) {
+    return DataLoss("not a manifest, or a damaged one: {}", what);
+  }
+  bool U64(uint64_t& value) {
+    if (text_.size() < 8) return false;
+    value = 0;
+    for (size_t k = 0; k < 8; ++k) {
+      value |= uint64_t{static_cast<uint8_t>(text_[k])} << (8 * k);
+    }
+    text_.remove_prefix(8);
+    return true;
+  }
+  bool String(std::string& value) {
+    uint64_t size = 0;
+    if (!U64(size) || size > text_.size()) return false;
+    value.assign(text_.substr(0, size));
+    text_.remove_prefix(size);
+    return true;
+  }
+
+  std::string_view text_;
+};
+
+bool IsIntegerLabel(std::string_view name) {
+  if (name.empty() || name.size() > kIntegerLabelDigitsMax) return false;
+  if (name.front() == '0' && name.size() > 1) return false;
+  return std::all_of(name.begin(), name.end(),
+                     [](char c) { return c >= '0' && c <= '9'; });
+}
+
+const std::vector<std::string>* FilesOf(const Source& source) {
+  if (const auto* s = std::get_if<TfRecordSource>(&source)) return &s->files;
+  if (const auto* s = std::get_if<TextSource>(&source)) return &s->files;
+  if (const auto* s = std::get_if<ImagesSource>(&source)) return &s->files;
+  return nullptr;
+}
+
+absl::StatusOr<uint64_t> CountRecords(IndexKind kind, ManifestFile& file) {
+  FM_ASSIGN_OR_RETURN(const auto opened, LocalFileSystem().Open(file.path));
+  // The open file is the one that is indexed, whatever its name means by now.
+  FM_ASSIGN_OR_RETURN(const FileStat stat, opened->Stat());
+  file.size = stat.size;
+  file.mtime_ns = stat.mtime_ns;
+  FM_ASSIGN_OR_RETURN(const auto index, ProcessRecordIndexes().Get(
+                                            kind, *opened, file.path, stat));
+  return index->records();
+}
+
+absl::Status FillFile(const AnalyzedGraph& graph, ManifestFile& file) {
+  FM_ASSIGN_OR_RETURN(const FileStat stat, LocalFileSystem().Stat(file.path));
+  file.size = stat.size;
+  file.mtime_ns = stat.mtime_ns;
+  const Source& source = graph.graph.source;
+  if (std::holds_alternative<ImagesSource>(source)) {
+    file.records = 1;
+  } else if (std::holds_alternative<TfRecordSource>(source)) {
+    FM_ASSIGN_OR_RETURN(file.records, CountRecords(IndexKind::kTfRecord, file));
+  } else if (graph.needs_index) {
+    FM_ASSIGN_OR_RETURN(file.records, CountRecords(IndexKind::kLines, file));
+  } else {
+    file.records =
+        stat.size / kTextBlockBytes + (stat.size % kTextBlockBytes != 0);
+  }
+  return absl::OkStatus();
+}
+
+std::vector<std::string> LabelClasses(const std::vector<ManifestFile>& files,
+                                      ImagesSource::Label label) {
+  std::vector<std::string> names;
+  bool all_integers = true;
+  for (const ManifestFile& file : files) {
+    const std::string_view name = ImageLabelName(file.path, label);
+    all_integers = all_integers && IsIntegerLabel(name);
+    // Files of one folder stand together: most repeats end here.
+    if (names.empty() || names.back() != name) names.emplace_back(name);
+  }
+  if (all_integers) return {};
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  return names;
+}
+
+}  // namespace
+
+uint64_t Manifest::TotalRecords() const {
+  uint64_t total = 0;
+  for (const ManifestFile& file : files) total += file.records;
+  return total;
+}
+
+std::string Manifest::Serialize() const {
+  std::string out(kMagic);
+  PutU64(files.size(), out);
+  for (const ManifestFile& file : files) {
+    PutString(file.path, out);
+    PutU64(file.size, out);
+    PutU64(static_cast<uint64_t>(file.mtime_ns), out);
+    PutU64(file.records, out);
+  }
+  PutU64(classes.size(), out);
+  for (const std::string& name : classes) PutString(name, out);
+  return out;
+}
+
+absl::StatusOr<Manifest> Manifest::Parse(std::string_view text) {
+  return ManifestParser(text).Parse();
+}
+
+std::string Manifest::Hash() const {
+  const std::string text = Serialize();
+  const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
+  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+}
+
+uint64_t SourceSize(const Graph& graph, const Manifest& manifest) {
+  const auto* range = std::get_if<RangeSource>(&graph.source);
+  if (range == nullptr) return manifest.TotalRecords();
+  const auto start = static_cast<uint64_t>(range->start);
+  const auto stop = static_cast<uint64_t>(range->stop);
+  const auto step = static_cast<uint64_t>(range->step);
+  if (range->step > 0 && range->start < range->stop) {
+    return (stop - start - 1) / step + 1;
+  }
+  if (range->step < 0 && range->start > range->stop) {
+    return (start - stop - 1) / (0 - step) + 1;
+  }
+  return 0;
+}
+
+std::string_view ImageLabelName(std::string_view path,
+                                ImagesSource::Label label) {
+  const size_t slash = path.rfind('/');
+  const std::string_view name =
+      slash == std::string_view::npos ? path : path.substr(slash + 1);
+  switch (label) {
+    case ImagesSource::Label::kFolder: {
+      if (slash == std::string_view::npos) return {};
+      const std::string_view folder = path.substr(0, slash);
+      const size_t above = folder.rfind('/');
+      return above == std::string_view::npos ? folder
+                                             : folder.substr(above + 1);
+    }
+    case ImagesSource::Label::kFilename: {
+      const size_t dot = name.rfind('.');
+      const std::string_view stem = dot == std::string_view::npos || dot == 0
+                                        ? name
+                                        : name.substr(0, dot);
+      const size_t underscore = stem.rfind('_');
+      return underscore == std::string_view::npos ? stem
+                                                  : stem.substr(underscore + 1);
+    }
+  }
+  return {};
+}
+
+int64_t ImageLabel(std::string_view name,
+                   const std::vector<std::string>& classes) {
+  if (classes.empty()) {
+    uint64_t value = 0;
+    for (const char c : name.substr(0, kIntegerLabelDigitsMax)) {
+      value = value * 10 + static_cast<uint64_t>(c - '0');
+    }
+    return static_cast<int64_t>(value);
+  }
+  return std::lower_bound(classes.begin(), classes.end(), name) -
+         classes.begin();
+}
+
+absl::StatusOr<Manifest> ResolveManifest(const AnalyzedGraph& graph) {
+  Manifest manifest;
+  const std::vector<std::string>* patterns = FilesOf(graph.graph.source);
+  if (patterns == nullptr) return manifest;
+  for (const std::string& pattern : *patterns) {
+    FM_ASSIGN_OR_RETURN(const auto paths, ResolveGlob(pattern));
+    for (const std::string& path : paths) {
+      ManifestFile& file = manifest.files.emplace_back();
+      file.path = path;
+      FM_RETURN_IF_ERROR(FillFile(graph, file));
+    }
+  }
+  if (const auto* images = std::get_if<ImagesSource>(&graph.graph.source)) {
+    manifest.classes = LabelClasses(manifest.files, images->label);
+  }
+  return manifest;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,101 @@
+#include "core/sources/manifest_files.h"
+
+#include <algorithm>
+
+#include "core/base/status.h"
+
+namespace feedmill {
+namespace {
+
+constexpr size_t kOpenFilesMax = 64;
+
+}  // namespace
+
+ManifestFiles::ManifestFiles(std::shared_ptr<const Manifest> manifest)
+    : manifest_(std::move(manifest)) {
+  first_.reserve(manifest_->files.size() + 1);
+  first_.push_back(0);
+  for (const ManifestFile& file : manifest_->files) {
+    first_.push_back(first_.back() + file.records);
+  }
+}
+
+ManifestFiles::Place ManifestFiles::Find(uint64_t index) const {
+  const auto after = std::upper_bound(first_.begin(), first_.end(), index);
+  const auto file = static_cast<size_t>(after - first_.begin()) - 1;
+  return {file, index - first_[file]};
+}
+
+absl::Status ManifestFiles::Changed(size_t file) const {
+  return FailedPrecondition(
+      "{}: changed since the job began; restore it, or start a new job",
+      info(file).path);
+}
+
+absl::Status ManifestFiles::Check(size_t file, const File& opened) const {
+  FM_ASSIGN_OR_RETURN(const FileStat stat, opened.Stat());
+  if (stat.size != info(file).size || stat.mtime_ns != info(file).mtime_ns) {
+    return Changed(file);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<File>> ManifestFiles::OpenOnce(
+    size_t file) const {
+  auto opened = LocalFileSystem().Open(info(file).path);
+  if (!opened.ok()) {
+    if (opened.status().code() != absl::StatusCode::kNotFound) {
+      return opened.status();
+    }
+    return FailedPrecondition(
+        "{}: changed since the job began: it is gone; restore it, or start a "
+        "new job",
+        info(file).path);
+  }
+  FM_RETURN_IF_ERROR(Check(file, **opened));
+  return opened;
+}
+
+absl::StatusOr<std::shared_ptr<const File>> ManifestFiles::Open(
+    size_t file) const {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = by_file_.find(file);
+    if (found != by_file_.end()) {
+      open_.splice(open_.begin(), open_, found->second);
+      return found->second->opened;
+    }
+  }
+  FM_ASSIGN_OR_RETURN(std::shared_ptr<const File> opened, OpenOnce(file));
+  const std::lock_guard lock(mutex_);
+  if (by_file_.contains(file)) return opened;
+  open_.push_front({file, opened});
+  by_file_[file] = open_.begin();
+  if (open_.size() > kOpenFilesMax) {
+    by_file_.erase(open_.back().file);
+    open_.pop_back();
+  }
+  return opened;
+}
+
+absl::StatusOr<std::shared_ptr<const RecordIndex>> ManifestFiles::Index(
+    IndexKind kind, size_t file) const {
+  FM_ASSIGN_OR_RETURN(const auto opened, Open(file));
+  FM_ASSIGN_OR_RETURN(
+      auto index, ProcessRecordIndexes().Get(
+                      kind, *opened, info(file).path,
+                      FileStat{info(file).size, info(file).mtime_ns, false}));
+  if (index->records() != info(file).records) return Changed(file);
+  return index;
+}
+
+absl::Status ManifestFiles::Read(size_t file, const File& opened,
+                                 uint64_t offset,
+                                 std::span<std::byte> out) const {
+  FM_ASSIGN_OR_RETURN(const size_t got, opened.ReadAt(offset, out));
+  FM_RETURN_IF_ERROR(Check(file, opened));
+  if (got != out.size()) return Changed(file);
+  return absl::OkStatus();
+}
+
+}  // namespace feedmill

@@ -1,0 +1,65 @@
+#ifndef FEEDMILL_CORE_SOURCES_MANIFEST_FILES_H_
+#define FEEDMILL_CORE_SOURCES_MANIFEST_FILES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/sources/file_system.h"
+#include "core/sources/manifest.h"
+#include "core/sources/record_index.h"
+
+namespace feedmill {
+
+// The files of a manifest, opened when they are needed and checked to be what
+// they were when the job began. Keeps the last few open. Any thread.
+class ManifestFiles {
+ public:
+  explicit ManifestFiles(std::shared_ptr<const Manifest> manifest);
+
+  const ManifestFile& info(size_t file) const { return manifest_->files[file]; }
+  const Manifest& manifest() const { return *manifest_; }
+  uint64_t total() const { return first_.back(); }
+
+  // The file that holds record `index`, and the record's number in it.
+  struct Place {
+    size_t file = 0;
+    uint64_t record = 0;
+  };
+  Place Find(uint64_t index) const;
+
+  absl::StatusOr<std::shared_ptr<const File>> Open(size_t file) const;
+  // The same, not kept open for others.
+  absl::StatusOr<std::unique_ptr<File>> OpenOnce(size_t file) const;
+  absl::StatusOr<std::shared_ptr<const RecordIndex>> Index(IndexKind kind,
+                                                           size_t file) const;
+  // Fills `out` or fails; the file is checked again after the read.
+  absl::Status Read(size_t file, const File& opened, uint64_t offset,
+                    std::span<std::byte> out) const;
+  absl::Status Changed(size_t file) const;
+
+ private:
+  absl::Status Check(size_t file, const File& opened) const;
+
+  struct OpenFile {
+    size_t file;
+    std::shared_ptr<const File> opened;
+  };
+
+  const std::shared_ptr<const Manifest> manifest_;
+  std::vector<uint64_t> first_;  // files + 1: the first record of each
+
+  mutable std::mutex mutex_;
+  mutable std::list<OpenFile> open_;  // most recently used first
+  mutable std::map<size_t, std::list<OpenFile>::iterator> by_file_;
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_SOURCES_MANIFEST_FILES_H_

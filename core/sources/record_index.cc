@@ -1,0 +1,130 @@
+#include "core/sources/record_index.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/base/status.h"
+#include "core/sources/tfrecord.h"
+
+namespace feedmill {
+namespace {
+
+constexpr size_t kWindowBytes = size_t{256} << 10;
+constexpr size_t kIndexCacheBytes = size_t{256} << 20;
+
+absl::Status Shrank(const std::string& path, uint64_t offset) {
+  return FailedPrecondition(
+      "{}: changed since the job began: it ends at byte {} now", path, offset);
+}
+
+absl::StatusOr<RecordIndex> IndexTfRecord(const File& file,
+                                          const std::string& path,
+                                          uint64_t size) {
+  RecordIndex index;
+  index.offsets.push_back(0);
+  std::vector<std::byte> window(std::min<uint64_t>(kWindowBytes, size));
+  uint64_t window_begin = 0;
+  uint64_t window_end = 0;
+  uint64_t offset = 0;
+  while (offset < size) {
+    if (offset + kTfRecordHeaderBytes > window_end) {
+      // Large records: only their headers are read.
+      const bool sparse =
+          index.records() > 0 && offset / index.records() > kWindowBytes / 4;
+      const uint64_t want = std::min<uint64_t>(
+          sparse ? kTfRecordHeaderBytes : window.size(), size - offset);
+      FM_ASSIGN_OR_RETURN(const size_t got,
+                          file.ReadAt(offset, {window.data(), want}));
+      if (got < want) return Shrank(path, offset + got);
+      window_begin = offset;
+      window_end = offset + got;
+    }
+    const size_t at = static_cast<size_t>(offset - window_begin);
+    const size_t have = static_cast<size_t>(window_end - offset);
+    FM_ASSIGN_OR_RETURN(
+        const uint64_t length,
+        ParseTfRecordHeader({window.data() + at, have}, size - offset,
+                            {path, index.records(), offset}));
+    offset += length + kTfRecordOverheadBytes;
+    index.offsets.push_back(offset);
+  }
+  return index;
+}
+
+absl::StatusOr<RecordIndex> IndexLines(const File& file,
+                                       const std::string& path, uint64_t size) {
+  RecordIndex index;
+  index.offsets.push_back(0);
+  std::vector<std::byte> window(std::min<uint64_t>(4 * kWindowBytes, size));
+  for (uint64_t offset = 0; offset < size;) {
+    const uint64_t want = std::min<uint64_t>(window.size(), size - offset);
+    FM_ASSIGN_OR_RETURN(const size_t got,
+                        file.ReadAt(offset, {window.data(), want}));
+    if (got < want) return Shrank(path, offset + got);
+    const std::byte* const begin = window.data();
+    const std::byte* const end = begin + got;
+    for (const std::byte* at = begin; at < end; ++at) {
+      at = static_cast<const std::byte*>(
+          std::memchr(at, '\n', static_cast<size_t>(end - at)));
+      if (at == nullptr) break;
+      index.offsets.push_back(offset + static_cast<uint64_t>(at - begin) + 1);
+    }
+    offset += got;
+  }
+  if (index.offsets.back() != size) index.offsets.push_back(size);
+  return index;
+}
+
+}  // namespace
+
+absl::StatusOr<RecordIndex> BuildRecordIndex(IndexKind kind, const File& file,
+                                             const std::string& path,
+                                             uint64_t size) {
+  switch (kind) {
+    case IndexKind::kTfRecord:
+      return IndexTfRecord(file, path, size);
+    case IndexKind::kLines:
+      return IndexLines(file, path, size);
+  }
+  return Internal("unknown kind of index");
+}
+
+absl::StatusOr<std::shared_ptr<const RecordIndex>> RecordIndexCache::Get(
+    IndexKind kind, const File& file, const std::string& path,
+    const FileStat& stat) {
+  Key key{kind, path, stat.size, stat.mtime_ns};
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = by_key_.find(key);
+    if (found != by_key_.end()) {
+      entries_.splice(entries_.begin(), entries_, found->second);
+      return found->second->index;
+    }
+  }
+  // Two threads may build the same one: rare, and better than waiting.
+  FM_ASSIGN_OR_RETURN(RecordIndex built,
+                      BuildRecordIndex(kind, file, path, stat.size));
+  built.offsets.shrink_to_fit();
+  const auto index = std::make_shared<const RecordIndex>(std::move(built));
+  const size_t bytes =
+      index->offsets.size() * sizeof(uint64_t) + 2 * path.size() + 256;
+
+  const std::lock_guard lock(mutex_);
+  if (by_key_.contains(key)) return index;
+  entries_.push_front({key, index, bytes});
+  by_key_[std::move(key)] = entries_.begin();
+  bytes_ += bytes;
+  while (bytes_ > bytes_max_ && entries_.size() > 1) {
+    bytes_ -= entries_.back().bytes;
+    by_key_.erase(entries_.back().key);
+    entries_.pop_back();
+  }
+  return index;
+}
+
+RecordIndexCache& ProcessRecordIndexes() {
+  static RecordIndexCache cache(kIndexCacheBytes);
+  return cache;
+}
+
+}  // namespace feedmill

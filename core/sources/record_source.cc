@@ -1,0 +1,448 @@
+#include "core/sources/record_source.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/base/check.h"
+#include "core/base/status.h"
+#include "core/sources/manifest_files.h"
+#include "core/sources/record_index.h"
+#include "core/sources/tfrecord.h"
+
+namespace feedmill {
+namespace {
+
+// Neighbours that are joined into one read: how far apart, how much in all.
+constexpr uint64_t kJoinGapBytes = uint64_t{16} << 10;
+constexpr uint64_t kJoinBytesMax = uint64_t{1} << 20;
+// A text line longer than this is an error instead of an empty machine.
+constexpr uint64_t kLineBytesMax = uint64_t{1} << 30;
+
+class NoScratch final : public RecordSource::Scratch {};
+
+void ResetBlock(RecordBlock& out, std::initializer_list<DType> dtypes) {
+  out.rows = 0;
+  out.error = absl::OkStatus();
+  out.columns.resize(dtypes.size());
+  size_t c = 0;
+  for (const DType dtype : dtypes) {
+    out.columns[c].Reset(dtype, {});
+    if (dtype == DType::kBytes) out.columns[c].offsets.Push(int64_t{0});
+    ++c;
+  }
+}
+
+void AppendString(std::string_view bytes, OutputColumn& column) {
+  column.values.Append(bytes.data(), bytes.size());
+  column.offsets.Push(static_cast<int64_t>(column.values.size()));
+}
+
+// ---- range
+class RangeRecords final : public RecordSource {
+ public:
+  explicit RangeRecords(const RangeSource& range) : range_(range) {}
+
+  std::unique_ptr<Scratch> NewScratch() const override {
+    return std::make_unique<NoScratch>();
+  }
+
+  absl::StatusOr<size_t> Read(std::span<const uint64_t> indexes,
+                              size_t bytes_max, Scratch&,
+                              RecordBlock& out) const override {
+    ResetBlock(out, {DType::kInt64});
+    const size_t count = std::min(
+        indexes.size(), std::max<size_t>(bytes_max / sizeof(int64_t), 1));
+    auto* items = reinterpret_cast<uint64_t*>(
+        out.columns[0].values.Extend(count * sizeof(uint64_t)));
+    // Unsigned: the sequence may wrap only past its end.
+    const auto start = static_cast<uint64_t>(range_.start);
+    const auto step = static_cast<uint64_t>(range_.step);
+    for (size_t k = 0; k < count; ++k) items[k] = start + indexes[k] * step;
+    out.rows = count;
+    return count;
+  }
+
+  std::string Describe(uint64_t index, uint64_t) const override {
+    return fmt::format("record {} of the range", index);
+  }
+
+ private:
+  const RangeSource range_;
+};
+
+// ---- tfrecord and counted text: records that an index of offsets finds
+class IndexedRecords final : public RecordSource {
+ public:
+  IndexedRecords(IndexKind kind, std::shared_ptr<const Manifest> manifest)
+      : kind_(kind), files_(std::move(manifest)) {}
+
+  std::unique_ptr<Scratch> NewScratch() const override {
+    return std::make_unique<ReadScratch>();
+  }
+
+  absl::StatusOr<size_t> Read(std::span<const uint64_t> indexes,
+                              size_t bytes_max, Scratch& scratch,
+                              RecordBlock& out) const override;
+
+  std::string Describe(uint64_t index, uint64_t) const override {
+    const auto place = files_.Find(index);
+    const std::string& path = files_.info(place.file).path;
+    if (kind_ == IndexKind::kLines) {
+      return fmt::format("{}: line {}", path, place.record + 1);
+    }
+    const auto record_index = files_.Index(kind_, place.file);
+    if (!record_index.ok()) {
+      return fmt::format("{}: record {}", path, place.record);
+    }
+    return fmt::format("{}: record {} at offset {}", path, place.record,
+                       (*record_index)->offsets[place.record]);
+  }
+
+ private:
+  // A record that is to be read, and where its bytes go.
+  struct Wanted {
+    size_t file;
+    uint64_t offset;
+    uint64_t size;  // in the file
+    uint64_t record;
+    size_t row;
+    size_t to;  // in the values
+  };
+  struct ReadScratch final : Scratch {
+    std::vector<Wanted> wanted;
+    BufferBuilder raw;
+    std::shared_ptr<const RecordIndex> index;
+    size_t index_file = 0;
+    std::shared_ptr<const File> opened;
+    size_t opened_file = 0;
+  };
+
+  // How many bytes of a record in the file are not its data.
+  uint64_t Overhead() const {
+    return kind_ == IndexKind::kTfRecord ? kTfRecordOverheadBytes : 0;
+  }
+  absl::Status Locate(std::span<const uint64_t> indexes, size_t bytes_max,
+                      ReadScratch& scratch, RecordBlock& out) const;
+  absl::Status ReadGroup(std::span<const Wanted> group, ReadScratch& scratch,
+                         size_t& bad_row, RecordBlock& out) const;
+
+  const IndexKind kind_;
+  const ManifestFiles files_;
+};
+
+absl::Status IndexedRecords::Locate(std::span<const uint64_t> indexes,
+                                    size_t bytes_max, ReadScratch& scratch,
+                                    RecordBlock& out) const {
+  OutputColumn& column = out.columns[0];
+  scratch.wanted.clear();
+  size_t to = 0;
+  for (const uint64_t index : indexes) {
+    const auto place = files_.Find(index);
+    if (scratch.index == nullptr || scratch.index_file != place.file) {
+      FM_ASSIGN_OR_RETURN(scratch.index, files_.Index(kind_, place.file));
+      scratch.index_file = place.file;
+    }
+    const auto& offsets = scratch.index->offsets;
+    const uint64_t offset = offsets[place.record];
+    const uint64_t size = offsets[place.record + 1] - offset;
+    const size_t row = scratch.wanted.size();
+    if (row > 0 && to + size - Overhead() > bytes_max) break;
+    scratch.wanted.push_back({place.file, offset, size, place.record, row, to});
+    to += size - Overhead();
+    column.offsets.Push(static_cast<int64_t>(to));
+  }
+  column.values.Extend(to);
+  return absl::OkStatus();
+}
+
+absl::Status IndexedRecords::ReadGroup(std::span<const Wanted> group,
+                                       ReadScratch& scratch, size_t& bad_row,
+                                       RecordBlock& out) const {
+  const size_t file = group.front().file;
+  const uint64_t begin = group.front().offset;
+  const uint64_t end = group.back().offset + group.back().size;
+  if (scratch.opened == nullptr || scratch.opened_file != file) {
+    FM_ASSIGN_OR_RETURN(scratch.opened, files_.Open(file));
+    scratch.opened_file = file;
+  }
+  scratch.raw.Truncate(0);
+  const std::span<std::byte> raw(scratch.raw.Extend(end - begin), end - begin);
+  FM_RETURN_IF_ERROR(files_.Read(file, *scratch.opened, begin, raw));
+  std::byte* const values = out.columns[0].values.data();
+  for (const Wanted& wanted : group) {
+    std::span<const std::byte> data =
+        raw.subspan(wanted.offset - begin, wanted.size);
+    if (kind_ == IndexKind::kTfRecord) {
+      const auto parsed = ParseTfRecord(
+          data, {files_.info(file).path, wanted.record, wanted.offset});
+      if (!parsed.ok()) {
+        if (wanted.row < bad_row) {
+          bad_row = wanted.row;
+          out.error = parsed.status();
+        }
+        continue;
+      }
+      data = *parsed;
+      // The index came from these headers; the file was edited in place.
+      if (data.size() != wanted.size - kTfRecordOverheadBytes) {
+        return files_.Changed(file);
+      }
+    }
+    if (!data.empty()) {
+      std::memcpy(values + wanted.to, data.data(), data.size());
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Lines end in a '\n' that is not theirs: closes the gaps.
+void DropNewlines(OutputColumn& column, size_t rows) {
+  auto* const offsets = column.offsets.As<int64_t>();
+  std::byte* const values = column.values.data();
+  int64_t to = 0;
+  int64_t from = 0;
+  for (size_t row = 0; row < rows; ++row) {
+    const int64_t next = offsets[row + 1];
+    int64_t size = next - from;
+    if (size > 0 && values[next - 1] == std::byte{'\n'}) --size;
+    if (to != from) {
+      std::memmove(values + to, values + from, static_cast<size_t>(size));
+    }
+    to += size;
+    from = next;
+    offsets[row + 1] = to;
+  }
+  column.values.Truncate(static_cast<size_t>(to));
+}
+
+absl::StatusOr<size_t> IndexedRecords::Read(std::span<const uint64_t> indexes,
+                                            size_t bytes_max, Scratch& scratch,
+                                            RecordBlock& out) const {
+  auto& read = static_cast<ReadScratch&>(scratch);
+  ResetBlock(out, {DType::kBytes});
+  FM_RETURN_IF_ERROR(Locate(indexes, bytes_max, read, out));
+  const size_t count = read.wanted.size();
+  const auto before = [](const Wanted& a, const Wanted& b) {
+    return std::pair(a.file, a.offset) < std::pair(b.file, b.offset);
+  };
+  if (!std::is_sorted(read.wanted.begin(), read.wanted.end(), before)) {
+    std::sort(read.wanted.begin(), read.wanted.end(), before);
+  }
+  size_t bad_row = count;
+  for (size_t k = 0; k < count;) {
+    const Wanted& first = read.wanted[k];
+    uint64_t group_end = first.offset + first.size;
+    size_t next = k + 1;
+    for (; next < count; ++next) {
+      const Wanted& wanted = read.wanted[next];
+      if (wanted.file != first.file ||
+          wanted.offset > group_end + kJoinGapBytes ||
+          wanted.offset + wanted.size > first.offset + kJoinBytesMax) {
+        break;
+      }
+      group_end = wanted.offset + wanted.size;
+    }
+    FM_RETURN_IF_ERROR(ReadGroup(std::span(read.wanted).subspan(k, next - k),
+                                 read, bad_row, out));
+    k = next;
+  }
+  if (kind_ == IndexKind::kLines) DropNewlines(out.columns[0], count);
+  out.rows = bad_row;
+  if (bad_row < count) {
+    OutputColumn& column = out.columns[0];
+    column.offsets.Truncate((bad_row + 1) * sizeof(int64_t));
+    column.values.Truncate(
+        static_cast<size_t>(column.offsets.As<int64_t>()[bad_row]));
+  }
+  return bad_row;
+}
+
+// ---- uncounted text: blocks
+class TextBlocks final : public RecordSource {
+ public:
+  explicit TextBlocks(std::shared_ptr<const Manifest> manifest)
+      : files_(std::move(manifest)) {}
+
+  std::unique_ptr<Scratch> NewScratch() const override {
+    return std::make_unique<ReadScratch>();
+  }
+
+  absl::StatusOr<size_t> Read(std::span<const uint64_t> indexes, size_t,
+                              Scratch& scratch,
+                              RecordBlock& out) const override;
+
+  std::string Describe(uint64_t index, uint64_t row) const override {
+    const auto place = files_.Find(index);
+    return fmt::format("{}: line {} of those that begin at offset {} or later",
+                       files_.info(place.file).path, row + 1,
+                       place.record * kTextBlockBytes);
+  }
+
+ private:
+  struct ReadScratch final : Scratch {
+    BufferBuilder raw;
+  };
+
+  // The bytes of the lines that begin in the block, in scratch.raw; the first
+  // of them begins at the returned place.
+  absl::StatusOr<size_t> ReadLines(size_t file, uint64_t begin, uint64_t end,
+                                   ReadScratch& scratch,
+                                   RecordBlock& out) const;
+
+  const ManifestFiles files_;
+};
+
+absl::StatusOr<size_t> TextBlocks::ReadLines(size_t file, uint64_t begin,
+                                             uint64_t end, ReadScratch& scratch,
+                                             RecordBlock& out) const {
+  FM_ASSIGN_OR_RETURN(const auto opened, files_.Open(file));
+  const uint64_t file_size = files_.info(file).size;
+  // One byte before tells whether a line begins at the block's first.
+  const uint64_t from = begin == 0 ? 0 : begin - 1;
+  BufferBuilder& raw = scratch.raw;
+  raw.Truncate(0);
+  std::byte* at = raw.Extend(end - from);
+  FM_RETURN_IF_ERROR(files_.Read(file, *opened, from, {at, end - from}));
+  size_t first = 0;
+  if (begin > 0) {
+    const void* newline = std::memchr(at, '\n', end - from - 1);
+    if (newline == nullptr) {  // no line begins here
+      raw.Truncate(0);
+      return size_t{0};
+    }
+    first =
+        static_cast<size_t>(static_cast<const std::byte*>(newline) - at) + 1;
+  }
+  // The last line may go on in later blocks.
+  uint64_t read_to = end;
+  uint64_t step = uint64_t{64} << 10;
+  while (read_to < file_size && raw.data()[raw.size() - 1] != std::byte{'\n'}) {
+    if (read_to - end > kLineBytesMax) {
+      out.error = DataLoss("{}: a line longer than {} bytes before offset {}",
+                           files_.info(file).path, kLineBytesMax, read_to);
+      raw.Truncate(0);
+      return size_t{0};
+    }
+    const uint64_t more = std::min(step, file_size - read_to);
+    at = raw.Extend(more);
+    FM_RETURN_IF_ERROR(files_.Read(file, *opened, read_to, {at, more}));
+    const void* newline = std::memchr(at, '\n', more);
+    if (newline != nullptr) {
+      raw.Truncate(static_cast<size_t>(static_cast<const std::byte*>(newline) -
+                                       raw.data() + 1));
+      break;
+    }
+    read_to += more;
+    step = std::min<uint64_t>(step * 2, kTextBlockBytes);
+  }
+  return first;
+}
+
+absl::StatusOr<size_t> TextBlocks::Read(std::span<const uint64_t> indexes,
+                                        size_t, Scratch& scratch,
+                                        RecordBlock& out) const {
+  auto& read = static_cast<ReadScratch&>(scratch);
+  ResetBlock(out, {DType::kBytes});
+  const auto place = files_.Find(indexes.front());
+  const uint64_t begin = place.record * kTextBlockBytes;
+  const uint64_t end =
+      std::min(begin + kTextBlockBytes, files_.info(place.file).size);
+  FM_ASSIGN_OR_RETURN(const size_t first,
+                      ReadLines(place.file, begin, end, read, out));
+  if (!out.error.ok()) return size_t{0};
+  OutputColumn& column = out.columns[0];
+  const std::byte* at = read.raw.data() + first;
+  const std::byte* const stop = read.raw.data() + read.raw.size();
+  column.values.Reserve(static_cast<size_t>(stop - at));
+  while (at < stop) {
+    const auto* newline = static_cast<const std::byte*>(
+        std::memchr(at, '\n', static_cast<size_t>(stop - at)));
+    const std::byte* const line_end = newline == nullptr ? stop : newline;
+    column.values.Append(at, static_cast<size_t>(line_end - at));
+    column.offsets.Push(static_cast<int64_t>(column.values.size()));
+    ++out.rows;
+    at = line_end + 1;
+  }
+  return size_t{1};
+}
+
+// ---- images: one file a record
+class ImageFiles final : public RecordSource {
+ public:
+  ImageFiles(const ImagesSource& source,
+             std::shared_ptr<const Manifest> manifest)
+      : label_(source.label), files_(std::move(manifest)) {}
+
+  std::unique_ptr<Scratch> NewScratch() const override {
+    return std::make_unique<NoScratch>();
+  }
+
+  absl::StatusOr<size_t> Read(std::span<const uint64_t> indexes,
+                              size_t bytes_max, Scratch&,
+                              RecordBlock& out) const override {
+    ResetBlock(out, {DType::kBytes, DType::kInt64, DType::kBytes});
+    OutputColumn& image = out.columns[0];
+    for (const uint64_t index : indexes) {
+      const size_t file = files_.Find(index).file;
+      const ManifestFile& info = files_.info(file);
+      if (out.rows > 0 && image.values.size() + info.size > bytes_max) break;
+      FM_ASSIGN_OR_RETURN(const auto opened, files_.OpenOnce(file));
+      std::byte* const at = image.values.Extend(info.size);
+      FM_RETURN_IF_ERROR(files_.Read(file, *opened, 0, {at, info.size}));
+      image.offsets.Push(static_cast<int64_t>(image.values.size()));
+      out.columns[1].values.Push(ImageLabel(ImageLabelName(info.path, label_),
+                                            files_.manifest().classes));
+      AppendString(info.path, out.columns[2]);
+      ++out.rows;
+    }
+    return out.rows;
+  }
+
+  std::string Describe(uint64_t index, uint64_t) const override {
+    return files_.info(files_.Find(index).file).path;
+  }
+
+ private:
+  const ImagesSource::Label label_;
+  const ManifestFiles files_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<const RecordSource>> RecordSource::Make(
+    const Source& source, bool counted,
+    std::shared_ptr<const Manifest> manifest) {
+  using Result = std::unique_ptr<const RecordSource>;
+  if (const auto* range = std::get_if<RangeSource>(&source)) {
+    return Result(std::make_unique<RangeRecords>(*range));
+  }
+  if (manifest == nullptr)
+    return Internal("a source of files needs a manifest");
+  if (const auto* images = std::get_if<ImagesSource>(&source)) {
+    for (const ManifestFile& file : manifest->files) {
+      if (file.records != 1) {
+        return DataLoss("the manifest is not one of images: {} has {} records",
+                        file.path, file.records);
+      }
+    }
+    return Result(std::make_unique<ImageFiles>(*images, std::move(manifest)));
+  }
+  if (std::holds_alternative<TfRecordSource>(source)) {
+    return Result(std::make_unique<IndexedRecords>(IndexKind::kTfRecord,
+                                                   std::move(manifest)));
+  }
+  if (counted) {
+    return Result(std::make_unique<IndexedRecords>(IndexKind::kLines,
+                                                   std::move(manifest)));
+  }
+  for (const ManifestFile& file : manifest->files) {
+    const uint64_t blocks =
+        file.size / kTextBlockBytes + (file.size % kTextBlockBytes != 0);
+    if (file.records != blocks) {
+      return DataLoss("the manifest does not count {} by blocks", file.path);
+    }
+  }
+  return Result(std::make_unique<TextBlocks>(std::move(manifest)));
+}
+
+}  // namespace feedmill

@@ -1,0 +1,64 @@
+#ifndef FEEDMILL_CORE_SOURCES_RECORD_SOURCE_H_
+#define FEEDMILL_CORE_SOURCES_RECORD_SOURCE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/dataset/function_registry.h"
+#include "core/dataset/graph.h"
+#include "core/sources/manifest.h"
+
+namespace feedmill {
+
+// Records of a source, columnar; keeps its memory from one read to the next.
+struct RecordBlock {
+  size_t rows = 0;
+  std::vector<OutputColumn> columns;  // one per component
+  // Not OK: the record after the last row is bad, a function of the bytes.
+  absl::Status error;
+};
+
+// The records of a source by index, or its blocks where they are not counted.
+// Files are those of the manifest: one that is gone, or whose size or mtime
+// differs, is FailedPrecondition ("changed since the job began"). A returned
+// Status is for this machine only; bad data is RecordBlock::error.
+//
+// Thread-safety: any thread, each with its own Scratch and RecordBlock.
+class RecordSource {
+ public:
+  class Scratch {
+   public:
+    virtual ~Scratch() = default;
+  };
+
+  // With `counted` false, indexes are blocks of text.
+  static absl::StatusOr<std::unique_ptr<const RecordSource>> Make(
+      const Source& source, bool counted,
+      std::shared_ptr<const Manifest> manifest);
+  virtual ~RecordSource() = default;
+
+  virtual std::unique_ptr<Scratch> NewScratch() const = 0;
+
+  // Reads the first of the records `indexes`, in their order: as many as fit
+  // into about `bytes_max` (at least one). A block of uncounted text is read
+  // alone and gives all its lines; else a record is a row. Returns how many of
+  // `indexes` were read; where out.error is set, the bad one is not among
+  // them. REQUIRES: indexes is not empty, all are below the source's size.
+  virtual absl::StatusOr<size_t> Read(std::span<const uint64_t> indexes,
+                                      size_t bytes_max, Scratch& scratch,
+                                      RecordBlock& out) const = 0;
+
+  // "photos.tfrecord: record 17 at offset 2048", for errors about the data of
+  // a record; row counts lines in a block of uncounted text, else it is 0.
+  virtual std::string Describe(uint64_t index, uint64_t row) const = 0;
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_SOURCES_RECORD_SOURCE_H_

@@ -1,0 +1,38 @@
+#ifndef FEEDMILL_CORE_SOURCES_TFRECORD_H_
+#define FEEDMILL_CORE_SOURCES_TFRECORD_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "absl/status/statusor.h"
+
+namespace feedmill {
+
+// A TFRecord file is records of
+//   uint64 length, uint32 masked CRC-32C of the length,
+//   byte data[length], uint32 masked CRC-32C of the data (little-endian).
+inline constexpr uint64_t kTfRecordHeaderBytes = 12;
+inline constexpr uint64_t kTfRecordOverheadBytes = 16;
+
+// Which record an error is about.
+struct TfRecordPlace {
+  const std::string& path;
+  uint64_t record = 0;
+  uint64_t offset = 0;  // of its header
+};
+
+// The length of the record that begins with `bytes`, `left` bytes before the
+// end of the file (bytes.size() <= left). DataLoss if it cannot be.
+absl::StatusOr<uint64_t> ParseTfRecordHeader(std::span<const std::byte> bytes,
+                                             uint64_t left,
+                                             const TfRecordPlace& place);
+
+// The data of a whole record, its data checksum verified.
+absl::StatusOr<std::span<const std::byte>> ParseTfRecord(
+    std::span<const std::byte> record, const TfRecordPlace& place);
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_SOURCES_TFRECORD_H_
