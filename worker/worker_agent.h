@@ -2,7 +2,10 @@
 #define FEEDMILL_WORKER_WORKER_AGENT_H_
 
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -17,8 +20,8 @@ using TaskId = StrongId<struct TaskIdTag, uint64_t>;
 struct WorkerAgentSettings {
   WorkerId worker;
   Incarnation incarnation;
-  uint32_t threads = 1;                       // compute tasks in flight: 2 each
-  uint32_t slots = 2;                         // leases wanted
+  uint32_t threads = 1;  // compute tasks in flight: 2 each
+  uint32_t slots = 2;    // leases wanted
   uint64_t memory_bytes = uint64_t{256} << 20;
   uint64_t frame_bytes = uint64_t{512} << 10;  // a frame's target
   absl::Duration heartbeat_interval = absl::Milliseconds(200);  // until told
@@ -36,11 +39,11 @@ struct ComputeRequest {
 // What the shell does after a call: start work, then send.
 struct WorkerEffects {
   std::vector<Outgoing> sends;
-  std::vector<PlanDefinition> define;     // compile these; failures: OnDefined
-  std::vector<PlanId> forget;             // plans that no lease needs
-  std::vector<ComputeRequest> compute;    // each answered by one OnComputed
-  std::vector<ManifestRequest> resolve;   // each answered by one OnResolved
-  bool drained = false;                   // the process may exit
+  std::vector<PlanDefinition> define;    // compile these; failures: OnDefined
+  std::vector<PlanId> forget;            // plans that no lease needs
+  std::vector<ComputeRequest> compute;   // each answered by one OnComputed
+  std::vector<ManifestRequest> resolve;  // each answered by one OnResolved
+  bool drained = false;                  // the process may exit
 };
 
 // The worker's state machine: leases, streams, credit, memory. Pure.
@@ -66,7 +69,130 @@ class WorkerAgent {
   // Finish, hand back, leave: no new leases; drained when none is left.
   WorkerEffects Drain(absl::Time now);
 
-  absl::Time NextDeadline() const;
+  // When OnTick has something to do.
+  absl::Time NextDeadline() const { return next_beat_; }
+
+  // Element bytes that are computed and not sent: at most memory_bytes, one
+  // position of each head and what the tasks in flight misjudged.
+  uint64_t buffered_bytes() const { return used_bytes_; }
+  size_t lease_count() const { return leases_.size(); }
+
+ protected:
+  // Where the simulator plants its bugs.
+  //
+  // What a stream may send after `grant`: totals are absolute (rule 12).
+  virtual uint64_t Allow(uint64_t total, const Grant& grant) const;
+  // Whether `grant` makes the stream send again from its start (rule 12).
+  virtual bool Reopened(Opening current, const Grant& grant) const;
+
+ private:
+  // A part of a stream that is not sent: wanted (no task, no piece), running
+  // (a task) or ready (a piece). Keyed by its begin; a stream's segments touch.
+  struct Segment {
+    Cursor end;
+    TaskId task{};  // 0: none
+    std::optional<Piece> piece{};
+    uint64_t bytes = 0;  // of the piece
+  };
+  struct Stream {
+    PeerId to;
+    Opening opening;
+    Cursor next;      // to send
+    Cursor frontier;  // end of the last segment
+    Cursor stop;      // the lease's end, or where a data error ends it
+    uint64_t sent = 0;
+    uint64_t total = 0;
+    bool head = false;
+    absl::Time granted;  // the last grant
+    std::map<Cursor, Segment> segments;
+  };
+  struct Held {
+    Lease lease;
+    std::optional<Stream> stream;
+    absl::Status failure;  // not OK: reported until the lease is gone
+  };
+  struct Task {
+    SplitId split;
+    PlanId plan;
+    Cursor begin;
+    Cursor end;
+    uint64_t expected_bytes = 0;
+  };
+  enum class PlanState { kDefining, kReady, kFailed };
+  struct PlanRecord {
+    PlanState state = PlanState::kDefining;
+    absl::Status failure;
+    uint64_t used = 0;  // answer_count_ when a lease last needed it
+    // Recent work, halved now and then: what a position costs.
+    uint64_t positions = 0;
+    uint64_t bytes = 0;
+    uint64_t busy_ns = 0;
+    uint64_t positions_max = 1;  // of one request; grows by four
+  };
+  struct EarlyGrant {
+    PeerId from;
+    Grant grant;
+    absl::Time received;
+  };
+  using Leases = std::map<SplitId, Held>;
+
+  void OnAnswer(absl::Time now, const WorkerAnswer& answer,
+                WorkerEffects& effects);
+  void TakeDefinitions(const WorkerAnswer& answer, WorkerEffects& effects);
+  void TakeLeases(absl::Time now, const WorkerAnswer& answer,
+                  WorkerEffects& effects);
+  void TakeManifestRequests(const WorkerAnswer& answer, WorkerEffects& effects);
+  void ForgetPlans(WorkerEffects& effects);
+  void OnGrant(absl::Time now, const PeerId& from, const Grant& grant,
+               WorkerEffects& effects);
+  void KeepEarly(absl::Time now, const PeerId& from, const Grant& grant);
+
+  void Open(Held& held, const PeerId& from, const Grant& grant);
+  void MoveTo(Stream& stream, Cursor start);
+  void Drop(Held& held);
+  void Fail(absl::Time now, Held& held, absl::Status failure);
+  void Store(Stream& stream, std::map<Cursor, Segment>::iterator segment,
+             Piece piece);
+  void DropFrom(Stream& stream, Cursor cursor);
+  void Send(Held& held, WorkerEffects& effects);
+
+  // Starts as many tasks as threads, memory and streams allow.
+  void Schedule(absl::Time now, WorkerEffects& effects);
+  Held* NextToCompute(absl::Time now);
+  bool MayCompute(absl::Time now, const Held& held) const;
+  bool Fits(uint64_t bytes) const;
+  bool Starved(const Held& held) const;
+  void TakeMemory(Held& for_whom, uint64_t bytes);
+  void GiveUp(Held& held, uint64_t bytes);
+  void Start(Held& held, uint64_t positions, WorkerEffects& effects);
+  uint64_t PositionsFor(const PlanRecord& plan) const;
+  uint64_t ExpectedBytes(const PlanRecord& plan, uint64_t positions) const;
+  void Measure(absl::Time now, const Task& task, const Piece& piece,
+               absl::Duration busy);
+
+  void Beat(absl::Time now, WorkerEffects& effects);
+  void BeatSoon(absl::Time now);
+
+  const WorkerAgentSettings settings_;
+  absl::Duration heartbeat_interval_;
+  absl::Duration park_after_ = absl::Seconds(1);
+  absl::Time next_beat_ = absl::InfinitePast();
+  Seen seen_;
+  bool answered_ = false;
+  bool draining_ = false;
+  uint64_t answer_count_ = 0;
+
+  Leases leases_;
+  std::map<SplitId, EarlyGrant> early_;  // whose lease is still on its way
+  std::map<TaskId, Task> tasks_;
+  uint64_t last_task_ = 0;
+  uint64_t used_bytes_ = 0;      // of all ready segments
+  uint64_t expected_bytes_ = 0;  // of all tasks in flight
+
+  std::map<PlanId, PlanRecord> plans_;
+  std::map<PlanId, PlanCost> costs_;  // since the last beat
+  // Asked for, by fingerprint; absent while it is being resolved.
+  std::map<std::string, std::optional<ManifestResult>> manifests_;
 };
 
 }  // namespace feedmill

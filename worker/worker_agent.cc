@@ -1,0 +1,362 @@
+#include "worker/worker_agent.h"
+
+#include <algorithm>
+#include <type_traits>
+#include <utility>
+#include <variant>
+
+#include "core/base/check.h"
+#include "core/base/status.h"
+
+namespace feedmill {
+namespace {
+
+// Changes within this time go out in one beat.
+constexpr absl::Duration kCoalesce = absl::Milliseconds(1);
+// Plans kept compiled although no lease needs them now.
+constexpr size_t kIdlePlansMax = 16;
+constexpr size_t kEarlyGrantsMax = 256;
+
+bool SameLease(const Lease& a, const Lease& b) {
+  return a.session == b.session && a.plan == b.plan && a.begin == b.begin &&
+         a.end == b.end && a.attempt == b.attempt;
+}
+
+}  // namespace
+
+WorkerAgent::WorkerAgent(WorkerAgentSettings settings)
+    : settings_(std::move(settings)),
+      heartbeat_interval_(settings_.heartbeat_interval) {
+  FM_CHECK(settings_.threads > 0);
+  FM_CHECK(heartbeat_interval_ > absl::ZeroDuration());
+}
+
+uint64_t WorkerAgent::Allow(uint64_t total, const Grant& grant) const {
+  return std::max(total, grant.total_bytes);
+}
+
+bool WorkerAgent::Reopened(Opening current, const Grant& grant) const {
+  return grant.opening > current;
+}
+
+// ---- entry points
+
+WorkerEffects WorkerAgent::Handle(absl::Time now, const PeerId& from,
+                                  const Message& message) {
+  WorkerEffects effects;
+  // Everything else is said to others: not our business, not an error.
+  if (const auto* answer = std::get_if<WorkerAnswer>(&message)) {
+    if (from == kDispatcherPeer) OnAnswer(now, *answer, effects);
+  } else if (const auto* grant = std::get_if<Grant>(&message)) {
+    OnGrant(now, from, *grant, effects);
+  }
+  Schedule(now, effects);
+  return effects;
+}
+
+WorkerEffects WorkerAgent::OnTick(absl::Time now) {
+  WorkerEffects effects;
+  if (now >= next_beat_) Beat(now, effects);
+  Schedule(now, effects);
+  return effects;
+}
+
+WorkerEffects WorkerAgent::OnDefined(absl::Time now, const PlanId& plan,
+                                     absl::Status status) {
+  WorkerEffects effects;
+  auto found = plans_.find(plan);
+  if (found == plans_.end()) return effects;  // forgotten meanwhile
+  PlanRecord& record = found->second;
+  record.state = status.ok() ? PlanState::kReady : PlanState::kFailed;
+  record.failure = std::move(status);
+  BeatSoon(now);
+  if (record.state == PlanState::kFailed) {
+    for (auto& [split, held] : leases_) {
+      if (held.lease.plan == plan) Fail(now, held, record.failure);
+    }
+  }
+  Schedule(now, effects);
+  return effects;
+}
+
+WorkerEffects WorkerAgent::OnResolved(absl::Time now, ManifestResult result) {
+  auto found = manifests_.find(result.graph_fingerprint);
+  if (found != manifests_.end()) {
+    found->second = std::move(result);
+    BeatSoon(now);
+  }
+  return {};
+}
+
+WorkerEffects WorkerAgent::Drain(absl::Time now) {
+  WorkerEffects effects;
+  draining_ = true;
+  BeatSoon(now);
+  // No dispatcher ever knew of this worker: nothing depends on it.
+  effects.drained = !answered_;
+  return effects;
+}
+
+// ---- the dispatcher's answers
+
+void WorkerAgent::OnAnswer(absl::Time now, const WorkerAnswer& answer,
+                           WorkerEffects& effects) {
+  if (answer.incarnation != settings_.incarnation) return;
+  answered_ = true;
+  ++answer_count_;
+  seen_ = answer.seen;
+  if (answer.heartbeat_interval > absl::ZeroDuration()) {
+    heartbeat_interval_ = answer.heartbeat_interval;
+    next_beat_ = std::min(next_beat_, now + heartbeat_interval_);
+  }
+  if (answer.park_after > absl::ZeroDuration()) {
+    park_after_ = answer.park_after;
+  }
+  TakeDefinitions(answer, effects);
+  TakeLeases(now, answer, effects);
+  TakeManifestRequests(answer, effects);
+  ForgetPlans(effects);
+  effects.drained = draining_ && answer.drained;
+}
+
+void WorkerAgent::TakeDefinitions(const WorkerAnswer& answer,
+                                  WorkerEffects& effects) {
+  for (const PlanDefinition& definition : answer.definitions) {
+    auto [plan, fresh] = plans_.try_emplace(definition.plan);
+    if (!fresh) continue;  // being compiled, or known, or known to be bad
+    plan->second.used = answer_count_;
+    effects.define.push_back(definition);
+  }
+}
+
+void WorkerAgent::TakeLeases(absl::Time now, const WorkerAnswer& answer,
+                             WorkerEffects& effects) {
+  std::map<SplitId, const Lease*> wanted;
+  for (const Lease& lease : answer.leases) wanted[lease.split] = &lease;
+  for (auto it = leases_.begin(); it != leases_.end();) {
+    auto found = wanted.find(it->first);
+    if (found != wanted.end() && SameLease(it->second.lease, *found->second)) {
+      wanted.erase(found);
+      ++it;
+    } else {
+      Drop(it->second);
+      it = leases_.erase(it);
+    }
+  }
+  for (const auto& [split, lease] : wanted) {
+    Held& held = leases_[split];
+    held.lease = *lease;
+    auto plan = plans_.find(lease->plan);
+    if (plan == plans_.end()) {
+      BeatSoon(now);  // says that we lack it
+    } else if (plan->second.state == PlanState::kFailed) {
+      Fail(now, held, plan->second.failure);
+    }
+    auto early = early_.find(split);
+    if (early == early_.end()) continue;
+    EarlyGrant kept = std::move(early->second);
+    early_.erase(early);
+    OnGrant(kept.received, kept.from, kept.grant, effects);
+  }
+  for (const auto& [split, held] : leases_) {
+    auto plan = plans_.find(held.lease.plan);
+    if (plan != plans_.end()) plan->second.used = answer_count_;
+  }
+}
+
+void WorkerAgent::TakeManifestRequests(const WorkerAnswer& answer,
+                                       WorkerEffects& effects) {
+  std::map<std::string, const ManifestRequest*> asked;
+  for (const ManifestRequest& request : answer.manifests) {
+    asked[request.graph_fingerprint] = &request;
+  }
+  std::erase_if(manifests_, [&](const auto& entry) {
+    return entry.second.has_value() && !asked.contains(entry.first);
+  });
+  for (const auto& [fingerprint, request] : asked) {
+    if (manifests_.try_emplace(fingerprint).second) {
+      effects.resolve.push_back(*request);
+    }
+  }
+}
+
+void WorkerAgent::ForgetPlans(WorkerEffects& effects) {
+  std::vector<std::pair<uint64_t, PlanId>> idle;
+  for (const auto& [plan, record] : plans_) {
+    if (record.used == answer_count_) continue;
+    if (record.state == PlanState::kFailed) {
+      idle.emplace_back(0, plan);  // a new attempt compiles it anew
+    } else if (record.state == PlanState::kReady) {
+      idle.emplace_back(record.used, plan);
+    }
+  }
+  std::sort(idle.begin(), idle.end());
+  size_t kept = idle.size();
+  for (const auto& [used, plan] : idle) {
+    if (used > 0 && kept <= kIdlePlansMax) break;
+    --kept;
+    plans_.erase(plan);
+    effects.forget.push_back(plan);
+  }
+}
+
+void WorkerAgent::Drop(Held& held) {
+  if (!held.stream) return;
+  DropFrom(*held.stream, Cursor{});
+  held.stream.reset();
+}
+
+void WorkerAgent::Fail(absl::Time now, Held& held, absl::Status failure) {
+  Drop(held);
+  held.failure = std::move(failure);
+  BeatSoon(now);
+}
+
+// ---- grants
+
+void WorkerAgent::OnGrant(absl::Time now, const PeerId& from,
+                          const Grant& grant, WorkerEffects& effects) {
+  if (grant.worker_incarnation != settings_.incarnation) return;
+  auto found = leases_.find(grant.split);
+  if (found == leases_.end()) return KeepEarly(now, from, grant);
+  Held& held = found->second;
+  if (held.lease.attempt < grant.attempt) return KeepEarly(now, from, grant);
+  if (held.lease.session != grant.session ||
+      held.lease.attempt != grant.attempt || !held.failure.ok() ||
+      grant.start < held.lease.begin || held.lease.end < grant.start) {
+    return;
+  }
+  if (held.stream && grant.opening < held.stream->opening) return;
+  if (!held.stream || held.stream->to != from ||
+      Reopened(held.stream->opening, grant)) {
+    Open(held, from, grant);
+  }
+  Stream& stream = *held.stream;
+  stream.total = Allow(stream.total, grant);
+  stream.head = grant.head;
+  stream.granted = std::max(stream.granted, now);
+  Send(held, effects);
+}
+
+// The client may hear of a lease before the worker does; its grant would come
+// again only with its next beat.
+void WorkerAgent::KeepEarly(absl::Time now, const PeerId& from,
+                            const Grant& grant) {
+  if (early_.size() >= kEarlyGrantsMax) {
+    std::erase_if(early_, [&](const auto& entry) {
+      return now - entry.second.received > park_after_;
+    });
+  }
+  auto found = early_.find(grant.split);
+  if (found == early_.end()) {
+    if (early_.size() >= kEarlyGrantsMax) return;
+    early_.emplace(grant.split, EarlyGrant{from, grant, now});
+  } else if (found->second.grant.opening <= grant.opening) {
+    found->second = EarlyGrant{from, grant, now};
+  }
+}
+
+// Sends from grant.start from now on; what is computed at or after it is kept.
+void WorkerAgent::Open(Held& held, const PeerId& from, const Grant& grant) {
+  if (!held.stream) {
+    held.stream.emplace();
+    held.stream->next = held.stream->frontier = grant.start;
+    held.stream->stop = held.lease.end;
+  }
+  Stream& stream = *held.stream;
+  MoveTo(stream, grant.start);
+  stream.to = from;
+  stream.opening = grant.opening;
+  stream.sent = stream.total = 0;
+  // A data error that was sent may be lost: it is found again.
+  if (stream.segments.empty()) stream.stop = held.lease.end;
+}
+
+void WorkerAgent::MoveTo(Stream& stream, Cursor start) {
+  if (start < stream.next) {  // sent, and lost on the way
+    if (stream.segments.empty()) {
+      stream.frontier = start;
+    } else if (const Cursor first = stream.segments.begin()->first;
+               start < first) {
+      stream.segments.emplace(start, Segment{.end = first});
+    }
+  }
+  stream.next = start;
+  auto it = stream.segments.begin();
+  while (it != stream.segments.end() && it->first < start) {
+    Segment& segment = it->second;
+    const bool past = segment.end <= start;
+    if (!past && segment.task != TaskId()) break;  // cut when it is there
+    Segment whole = std::move(segment);
+    used_bytes_ -= whole.bytes;
+    it = stream.segments.erase(it);
+    if (past) continue;
+    if (whole.piece) {
+      Store(stream,
+            stream.segments.emplace(start, Segment{.end = whole.end}).first,
+            *std::move(whole.piece));
+    } else {
+      stream.segments.emplace(start, Segment{.end = whole.end});
+    }
+    break;
+  }
+  if (stream.segments.empty()) stream.frontier = start;
+}
+
+// Sends what is ready and allowed, in order. Only a head may overdraw, by one
+// piece; what has no elements costs nothing and always passes (rules 13, 14).
+void WorkerAgent::Send(Held& held, WorkerEffects& effects) {
+  Stream& stream = *held.stream;
+  while (!stream.segments.empty()) {
+    Segment& first = stream.segments.begin()->second;
+    if (!first.piece) break;
+    const bool allowed = first.bytes == 0 ||
+                         stream.sent + first.bytes <= stream.total ||
+                         (stream.head && stream.sent < stream.total);
+    if (!allowed) break;
+    used_bytes_ -= first.bytes;
+    stream.sent += first.bytes;
+    stream.next = first.end;
+    effects.sends.push_back(
+        {stream.to, Frame{.session = held.lease.session,
+                          .split = held.lease.split,
+                          .worker = settings_.worker,
+                          .worker_incarnation = settings_.incarnation,
+                          .attempt = held.lease.attempt,
+                          .opening = stream.opening,
+                          .piece = *std::move(first.piece)}});
+    stream.segments.erase(stream.segments.begin());
+  }
+}
+
+// ---- beats
+
+void WorkerAgent::BeatSoon(absl::Time now) {
+  next_beat_ = std::min(next_beat_, now + kCoalesce);
+}
+
+void WorkerAgent::Beat(absl::Time now, WorkerEffects& effects) {
+  next_beat_ = now + heartbeat_interval_;
+  WorkerBeat beat;
+  beat.worker = settings_.worker;
+  beat.incarnation = settings_.incarnation;
+  beat.slots = settings_.slots;
+  beat.draining = draining_;
+  beat.seen = seen_;
+  for (const auto& [split, held] : leases_) {
+    beat.leases.push_back({split, held.lease.attempt});
+    if (held.failure.ok()) continue;
+    beat.failures.push_back({split, held.lease.attempt, held.failure});
+  }
+  for (const auto& [plan, record] : plans_) {
+    if (record.state != PlanState::kFailed) beat.plans.push_back(plan);
+  }
+  for (auto& [plan, cost] : costs_) beat.costs.push_back(std::move(cost));
+  costs_.clear();
+  for (const auto& [fingerprint, result] : manifests_) {
+    if (result) beat.manifests.push_back(*result);
+  }
+  effects.sends.push_back({kDispatcherPeer, std::move(beat)});
+}
+
+}  // namespace feedmill
