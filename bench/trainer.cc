@@ -1,0 +1,141 @@
+// A trainer that only consumes: reads a pipeline through the C++ API, element
+// by element, and prints what it got and what that cost this process.
+//
+//   bench_trainer PIPELINE.yaml CONSUME [--service ADDRESS] [--threads N]
+//   [--stop-after-first]
+//
+// CONSUME  sum     adds up each element's int64 (the check is the sum)
+//          touch   reads one byte a cache line of each uint8 tensor
+//          images  reads the first and last byte of each batch's `image`
+
+#include <sys/resource.h>
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "client/reader.h"
+#include "core/dataset/graph_text.h"
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+struct Result {
+  uint64_t elements = 0, rows = 0, bytes = 0, check = 0;
+  double first_s = 0, seconds = 0;
+};
+
+double CpuSeconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+         static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) *
+             1e-6;
+}
+
+void Sum(const feedmill::Element& element, Result& result) {
+  result.check += static_cast<uint64_t>(element.Get<int64_t>());
+  result.rows += 1;
+  result.bytes += sizeof(int64_t);
+}
+
+void Touch(const feedmill::Element& element, Result& result) {
+  const auto tensor = element.Tensor<uint8_t>();
+  const size_t size = tensor.items.size();
+  for (size_t k = 0; k < size; k += 64) result.check += tensor.items[k];
+  result.check += tensor.items[size - 1];
+  result.rows += 1;
+  result.bytes += size;
+}
+
+void Images(const feedmill::Element& element, Result& result) {
+  const auto images = element.Tensor<uint8_t>("image");
+  result.check += images.items.front();
+  result.check += images.items.back();
+  result.rows += static_cast<uint64_t>(images.shape[0]);
+  result.bytes += images.items.size();
+}
+
+// The element loop is a template, so that the consumer is inlined as a
+// trainer's own code would be.
+template <class Consume>
+absl::Status Loop(const feedmill::Graph& graph,
+                  const feedmill::ReadOptions& options, bool first_only,
+                  Consume consume, Result& result) {
+  const Clock::time_point start = Clock::now();
+  auto since = [&] {
+    return std::chrono::duration<double>(Clock::now() - start).count();
+  };
+  auto reader = feedmill::Read(graph, options);
+  if (!reader.ok()) return reader.status();
+  for (const feedmill::Element element : **reader) {
+    if (result.elements++ == 0) result.first_s = since();
+    consume(element, result);
+    if (first_only) break;
+  }
+  result.seconds = since();
+  return (*reader)->status();
+}
+
+std::string ReadFile(const std::string& path) {
+  std::ifstream in(path);
+  return std::string(std::istreambuf_iterator<char>(in), {});
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  feedmill::ReadOptions options;
+  std::string path, consume;
+  bool first_only = false;
+  for (int k = 1; k < argc; ++k) {
+    const std::string argument = argv[k];
+    if (argument == "--service" && k + 1 < argc)
+      options.service = argv[++k];
+    else if (argument == "--threads" && k + 1 < argc)
+      options.threads = std::stoi(argv[++k]);
+    else if (argument == "--stop-after-first")
+      first_only = true;
+    else
+      (path.empty() ? path : consume) = argument;
+  }
+  if (consume.empty()) {
+    std::fprintf(stderr,
+                 "usage: bench_trainer PIPELINE.yaml sum|touch|images "
+                 "[--service ADDRESS] "
+                 "[--threads N] [--stop-after-first]\n");
+    return 2;
+  }
+  const auto graph = feedmill::ParseGraphYaml(
+      ReadFile(path), std::filesystem::absolute(path).parent_path().string());
+  if (!graph.ok()) {
+    std::fprintf(stderr, "bench_trainer: %s\n",
+                 graph.status().ToString().c_str());
+    return 2;
+  }
+  Result result;
+  const double cpu = CpuSeconds();
+  const absl::Status status =
+      consume == "sum"     ? Loop(*graph, options, first_only, Sum, result)
+      : consume == "touch" ? Loop(*graph, options, first_only, Touch, result)
+                           : Loop(*graph, options, first_only, Images, result);
+  if (!status.ok()) {
+    std::fprintf(stderr, "bench_trainer: %s\n", status.ToString().c_str());
+    return 1;
+  }
+  std::printf(
+      "{\"elements\": %llu, \"rows\": %llu, \"bytes\": %llu, \"seconds\": "
+      "%.4f, "
+      "\"first_s\": %.4f, \"cpu_s\": %.3f, \"check\": %llu}\n",
+      static_cast<unsigned long long>(result.elements),
+      static_cast<unsigned long long>(result.rows),
+      static_cast<unsigned long long>(result.bytes), result.seconds,
+      result.first_s, CpuSeconds() - cpu,
+      static_cast<unsigned long long>(result.check));
+  return 0;
+}
