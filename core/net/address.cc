@@ -1,0 +1,195 @@
+#include "core/net/address.h"
+
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <charconv>
+#include <memory>
+
+#include "core/base/status.h"
+
+namespace feedmill {
+namespace {
+
+constexpr std::string_view kScheme = "tcp://";
+constexpr size_t kHostMax = 255;
+
+// What of an untrusted text goes into a message.
+std::string Shown(std::string_view text) {
+  std::string shown;
+  for (const char c : text.substr(0, 100)) {
+    shown += std::isprint(static_cast<unsigned char>(c)) ? c : '?';
+  }
+  return shown;
+}
+
+absl::Status Wrong(std::string_view text, std::string_view why) {
+  return InvalidArgument(
+      "address \"{}\": {}; write tcp://host:port, such as "
+      "tcp://127.0.0.1:5050 or tcp://[::1]:5050",
+      Shown(text), why);
+}
+
+bool IsNameCharacter(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) || c == '-' || c == '.' ||
+         c == '_';
+}
+
+bool IsIpv6(std::string_view host) {
+  in6_addr address{};
+  const std::string text(host.substr(0, host.find('%')));
+  return inet_pton(AF_INET6, text.c_str(), &address) == 1;
+}
+
+// Splits "host", "host:port", "[v6]" or "[v6]:port".
+absl::Status SplitHost(std::string_view text, std::string_view rest,
+                       std::string& host, std::string_view& port) {
+  size_t colon = std::string_view::npos;
+  if (rest.starts_with('[')) {
+    const size_t close = rest.find(']');
+    if (close == rest.npos) return Wrong(text, "the bracket is not closed");
+    host = rest.substr(1, close - 1);
+    if (!IsIpv6(host)) return Wrong(text, "no IPv6 address in the brackets");
+    if (close + 1 < rest.size() && rest[close + 1] != ':') {
+      return Wrong(text, "a colon must follow the bracket");
+    }
+    colon = close + 1 < rest.size() ? close + 1 : rest.npos;
+  } else {
+    colon = rest.find(':');
+    host = rest.substr(0, colon);
+    if (colon != rest.npos && rest.find(':', colon + 1) != rest.npos) {
+      return Wrong(text, "more than one colon (IPv6 goes in brackets)");
+    }
+    if (host.empty()) return Wrong(text, "the host is missing");
+    if (host.size() > kHostMax ||
+        !std::all_of(host.begin(), host.end(), IsNameCharacter)) {
+      return Wrong(text, "that is not a host name");
+    }
+  }
+  port = colon == rest.npos ? std::string_view() : rest.substr(colon + 1);
+  if (colon != rest.npos && port.empty()) {
+    return Wrong(text, "the port is missing");
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Address> Parse(std::string_view text, uint16_t default_port,
+                              bool needs_port) {
+  std::string_view rest = text;
+  if (rest.starts_with(kScheme)) {
+    rest.remove_prefix(kScheme.size());
+  } else if (rest.find("://") != rest.npos) {
+    return Wrong(text, "only tcp:// is served");
+  }
+  Address address;
+  std::string_view port;
+  FM_RETURN_IF_ERROR(SplitHost(text, rest, address.host, port));
+  address.port = default_port;
+  if (port.empty()) {
+    if (needs_port) return Wrong(text, "the port is missing");
+    return address;
+  }
+  const auto [end, error] =
+      std::from_chars(port.data(), port.data() + port.size(), address.port);
+  if (error != std::errc() || end != port.data() + port.size()) {
+    return Wrong(text, "the port must be a number from 1 to 65535");
+  }
+  if (address.port == 0) return Wrong(text, "nobody listens on port 0");
+  return address;
+}
+
+struct AddrInfoFree {
+  void operator()(addrinfo* info) const { freeaddrinfo(info); }
+};
+using AddrInfo = std::unique_ptr<addrinfo, AddrInfoFree>;
+
+AddrInfo LookUp(const std::string& host, uint16_t port, int type) {
+  addrinfo hints{};
+  hints.ai_family = AF_UNSPEC;
+  hints.ai_socktype = type;
+  addrinfo* found = nullptr;
+  const std::string service = std::to_string(port);
+  if (getaddrinfo(host.c_str(), service.c_str(), &hints, &found) != 0) {
+    return nullptr;
+  }
+  return AddrInfo(found);
+}
+
+std::string Numeric(const sockaddr* address, socklen_t length) {
+  char host[NI_MAXHOST];
+  if (getnameinfo(address, length, host, sizeof(host), nullptr, 0,
+                  NI_NUMERICHOST) != 0) {
+    return "";
+  }
+  return host;
+}
+
+}  // namespace
+
+std::string Address::ToString() const {
+  if (host.find(':') == host.npos)
+    return fmt::format("tcp://{}:{}", host, port);
+  return fmt::format("tcp://[{}]:{}", host, port);
+}
+
+absl::StatusOr<Address> ParseAddress(std::string_view text) {
+  return Parse(text, 0, /*needs_port=*/true);
+}
+
+absl::StatusOr<Address> ParseHost(std::string_view text,
+                                  uint16_t default_port) {
+  if (IsIpv6(text)) return Address{std::string(text), default_port};
+  return Parse(text, default_port, /*needs_port=*/false);
+}
+
+bool IsWildcard(std::string_view host) {
+  return host == "0.0.0.0" || host == "::" || host == "*";
+}
+
+bool IsLoopback(std::string_view host) {
+  return host == "localhost" || host == "::1" || host.starts_with("127.");
+}
+
+absl::StatusOr<std::string> ResolveHost(const std::string& host) {
+  if (host == "*") return std::string("0.0.0.0");
+  if (IsIpv6(host)) return host;
+  const AddrInfo found = LookUp(host, 0, SOCK_STREAM);
+  // IPv4 first: it is what "localhost" means to everyone who connects.
+  for (const int family : {AF_INET, AF_INET6}) {
+    for (const addrinfo* at = found.get(); at != nullptr; at = at->ai_next) {
+      if (at->ai_family != family) continue;
+      std::string numeric = Numeric(at->ai_addr, at->ai_addrlen);
+      if (!numeric.empty()) return numeric;
+    }
+  }
+  return InvalidArgument(
+      "host \"{}\" is not known; write an address of this machine, such as "
+      "127.0.0.1, or 0.0.0.0 for all of them",
+      Shown(host));
+}
+
+std::string LocalAddressToward(const Address& peer) {
+  const std::string nowhere = "127.0.0.1";
+  const AddrInfo found = LookUp(peer.host, peer.port, SOCK_DGRAM);
+  for (const addrinfo* at = found.get(); at != nullptr; at = at->ai_next) {
+    const int fd = socket(at->ai_family, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    if (fd < 0) continue;
+    sockaddr_storage own{};
+    socklen_t length = sizeof(own);
+    std::string numeric;
+    if (connect(fd, at->ai_addr, at->ai_addrlen) == 0 &&
+        getsockname(fd, reinterpret_cast<sockaddr*>(&own), &length) == 0) {
+      numeric = Numeric(reinterpret_cast<sockaddr*>(&own), length);
+    }
+    close(fd);
+    if (!numeric.empty()) return numeric;
+  }
+  return nowhere;
+}
+
+}  // namespace feedmill

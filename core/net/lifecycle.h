@@ -1,0 +1,52 @@
+#ifndef FEEDMILL_CORE_NET_LIFECYCLE_H_
+#define FEEDMILL_CORE_NET_LIFECYCLE_H_
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+
+namespace feedmill {
+
+// What Start, Stop and Join of a server mean, whoever calls them when.
+//
+// Thread-safety: every method from any thread.
+// States: new → running → ended → stopped; new → stopped. Ended: the server's
+// own thread gave up, its resources wait for Stop.
+class Lifecycle {
+ public:
+  // `what` it is, for messages: "worker".
+  explicit Lifecycle(std::string what) : what_(std::move(what)) {}
+
+  // Runs `begin` if new; if that fails, stays new. OK if running.
+  // FailedPrecondition if ended or stopped.
+  absl::Status Start(const std::function<absl::Status()>& begin);
+  // Runs `finish` if it ever ran, once; callers at the same time wait for it.
+  void Stop(const std::function<void()>& finish);
+  // The server's own thread is about to end, for the reason `why`.
+  void End(absl::Status why);
+  // Waits for the end and returns its reason: OK after Stop.
+  // FailedPrecondition if new.
+  absl::Status Join();
+
+  bool running() const;
+  bool ended() const;  // or stopped
+  absl::Status reason() const;
+
+ private:
+  enum class State { kNew, kRunning, kEnded, kStopped };
+
+  const std::string what_;
+  std::mutex change_mu_;  // held by Start and Stop throughout; before mu_
+  mutable std::mutex mu_;
+  std::condition_variable changed_;
+  State state_ = State::kNew;  // guarded by mu_
+  absl::Status reason_;        // guarded by mu_
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_NET_LIFECYCLE_H_

@@ -1,0 +1,123 @@
+#include "core/net/log.h"
+
+#include <spdlog/pattern_formatter.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <spdlog/spdlog.h>
+
+#include <memory>
+#include <mutex>
+
+#include "core/base/status.h"
+
+namespace feedmill {
+namespace {
+
+spdlog::level::level_enum ToSpdlog(LogLevel level) {
+  switch (level) {
+    case LogLevel::kDebug:
+      return spdlog::level::debug;
+    case LogLevel::kInfo:
+      return spdlog::level::info;
+    case LogLevel::kWarning:
+      return spdlog::level::warn;
+    case LogLevel::kError:
+      return spdlog::level::err;
+    case LogLevel::kOff:
+      break;
+  }
+  return spdlog::level::off;
+}
+
+// The message as the inside of a JSON string, so that a line is always one
+// valid object whatever a peer sent.
+class JsonTextFlag : public spdlog::custom_flag_formatter {
+ public:
+  void format(const spdlog::details::log_msg& message, const std::tm&,
+              spdlog::memory_buf_t& out) override {
+    for (const char c : message.payload) {
+      const auto byte = static_cast<unsigned char>(c);
+      if (c == '"' || c == '\\') {
+        out.push_back('\\');
+        out.push_back(c);
+      } else if (byte < 0x20 || byte == 0x7f) {
+        fmt::format_to(std::back_inserter(out), "\\u{:04x}", byte);
+      } else {
+        out.push_back(c);
+      }
+    }
+  }
+  std::unique_ptr<custom_flag_formatter> clone() const override {
+    return std::make_unique<JsonTextFlag>();
+  }
+};
+
+std::unique_ptr<spdlog::formatter> MakeFormatter(LogFormat format,
+                                                 std::string_view role) {
+  auto formatter = std::make_unique<spdlog::pattern_formatter>(
+      spdlog::pattern_time_type::utc);
+  std::string name;
+  for (const char c : role) name += c == '%' ? '_' : c;
+  if (format == LogFormat::kJson) {
+    formatter->add_flag<JsonTextFlag>('*').set_pattern(
+        R"({"time":"%Y-%m-%dT%H:%M:%S.%eZ","level":"%l","role":")" + name +
+        R"(","message":"%*"})");
+  } else {
+    formatter->set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %l " +
+                           (name.empty() ? name : name + ": ") + "%v");
+  }
+  return formatter;
+}
+
+spdlog::logger& Logger() {
+  // Never destroyed: threads may log while the process exits.
+  static spdlog::logger* const logger = [] {
+    auto* made = new spdlog::logger(
+        "feedmill", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+    made->set_level(spdlog::level::info);
+    made->set_formatter(MakeFormatter(LogFormat::kText, ""));
+    return made;
+  }();
+  return *logger;
+}
+
+}  // namespace
+
+void SetUpLog(LogLevel level, LogFormat format, std::string_view role) {
+  Logger().set_level(ToSpdlog(level));
+  Logger().set_formatter(MakeFormatter(format, role));
+}
+
+absl::Status ParseLogLevel(std::string_view name, LogLevel& level) {
+  for (const auto& [known, value] :
+       {std::pair<std::string_view, LogLevel>{"debug", LogLevel::kDebug},
+        {"info", LogLevel::kInfo},
+        {"warning", LogLevel::kWarning},
+        {"error", LogLevel::kError},
+        {"off", LogLevel::kOff}}) {
+    if (name == known) {
+      level = value;
+      return absl::OkStatus();
+    }
+  }
+  return InvalidArgument(
+      "log level \"{}\" is not known; choose debug, info, warning, error or "
+      "off",
+      name);
+}
+
+absl::Status ParseLogFormat(std::string_view name, LogFormat& format) {
+  if (name == "text" || name == "json") {
+    format = name == "json" ? LogFormat::kJson : LogFormat::kText;
+    return absl::OkStatus();
+  }
+  return InvalidArgument("log format \"{}\" is not known; choose text or json",
+                         name);
+}
+
+bool LogEnabled(LogLevel level) { return Logger().should_log(ToSpdlog(level)); }
+
+void LogLine(LogLevel level, const std::string& text) {
+  Logger().log(ToSpdlog(level), spdlog::string_view_t(text));
+}
+
+}  // namespace feedmill

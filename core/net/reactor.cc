@@ -1,0 +1,364 @@
+#include "core/net/reactor.h"
+
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cerrno>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "core/base/check.h"
+#include "core/base/status.h"
+#include "core/net/clock.h"
+#include "core/net/log.h"
+#include "core/net/zmq_parts.h"
+
+namespace feedmill {
+namespace {
+
+// What one socket may bring in one turn, so that none starves the others.
+constexpr int kMessagesPerTurn = 64;
+constexpr size_t kBytesPerTurn = size_t{16} << 20;
+constexpr size_t kPostsMax = 65'536;
+constexpr size_t kQueuedMax = 64;
+constexpr int kReconnectMs = 20;
+constexpr int kReconnectMaxMs = 500;
+constexpr int kHandshakeMs = 5'000;
+// A connection whose data nobody acknowledges for so long is dropped.
+constexpr int kUnacknowledgedMs = 5'000;
+constexpr absl::Duration kSleepMax = absl::Minutes(1);
+
+int PollMilliseconds(absl::Time now, absl::Time deadline) {
+  if (deadline <= now) return 0;
+  const absl::Duration wait = std::min(deadline - now, kSleepMax);
+  return static_cast<int>(
+      absl::ToInt64Milliseconds(absl::Ceil(wait, absl::Milliseconds(1))));
+}
+
+absl::Status BindError(int error, const Address& address) {
+  const std::string where = address.ToString();
+  switch (error) {
+    case EADDRINUSE:
+      return Unavailable(
+          "port {} is taken: something listens at {} already; choose another "
+          "port, or 0 for any free one",
+          address.port, where);
+    case EADDRNOTAVAIL:
+    case ENODEV:
+      return Unavailable(
+          "cannot listen at {}: {} is not an address of this machine", where,
+          address.host);
+    case EACCES:
+      return Unavailable(
+          "cannot listen at {}: port {} needs privileges; choose one above "
+          "1023",
+          where, address.port);
+    default:
+      return Unavailable("cannot listen at {}: {}", where, zmq_strerror(error));
+  }
+}
+
+}  // namespace
+
+struct Reactor::State {
+  struct Socket {
+    zmq::socket_t zmq;
+    bool listener = false;
+    uint16_t port = 0;
+    std::deque<std::vector<Buffer>> queued;  // connections only
+  };
+
+  explicit State(std::string thread_name)
+      : name(std::move(thread_name)),
+        context(1),
+        wake_fd(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
+    FM_CHECK(wake_fd >= 0);
+  }
+  ~State() { close(wake_fd); }
+
+  void Run();
+  void RunPosts();
+  void Poll(int milliseconds);
+  bool Drain(SocketId id);
+  void FlushQueued(Socket& socket);
+  void CloseAll();
+  void Wake() {
+    if (signalled.exchange(true)) return;
+    const uint64_t one = 1;
+    // Only a full counter can refuse, and then the wake-up is there already.
+    [[maybe_unused]] const ssize_t written = write(wake_fd, &one, sizeof(one));
+  }
+  absl::StatusOr<zmq::socket_t> Open(int type, const Limits& limits, bool v6);
+  SocketId Add(Socket socket) {
+    const SocketId id(next_socket++);
+    sockets.emplace(id, std::move(socket));
+    return id;
+  }
+
+  const std::string name;
+  zmq::context_t context;
+  const int wake_fd;
+
+  // The reactor's thread (before Start: the thread that builds it).
+  std::map<SocketId, Socket> sockets;
+  uint32_t next_socket = 1;
+  SocketId first_served;  // who comes first rotates
+  std::vector<zmq::pollitem_t> poll_items;
+  std::vector<SocketId> poll_ids;
+  std::vector<SocketId> ready;
+  ReactorHandler* handler = nullptr;
+  absl::Time now = absl::InfinitePast();
+
+  std::atomic<bool> signalled{false};
+  std::atomic<bool> stopping{false};
+  std::atomic<int> linger_ms{0};
+
+  std::mutex mu;
+  bool running = false;                      // guarded by mu
+  std::vector<std::function<void()>> posts;  // guarded by mu
+  std::mutex join_mu;
+  std::thread thread;  // guarded by join_mu
+};
+
+absl::StatusOr<zmq::socket_t> Reactor::State::Open(int type,
+                                                   const Limits& limits,
+                                                   bool v6) {
+  try {
+    zmq::socket_t socket(context, type);
+    socket.set(zmq::sockopt::linger, 0);
+    socket.set(zmq::sockopt::maxmsgsize, limits.message_bytes_max);
+    socket.set(zmq::sockopt::sndhwm, limits.messages_max);
+    socket.set(zmq::sockopt::rcvhwm, limits.messages_max);
+    socket.set(zmq::sockopt::handshake_ivl, kHandshakeMs);
+    socket.set(zmq::sockopt::tcp_maxrt, kUnacknowledgedMs);
+    socket.set(zmq::sockopt::ipv6, v6);
+    return socket;
+  } catch (const zmq::error_t& error) {
+    return ResourceExhausted("cannot open a socket: {}", error.what());
+  }
+}
+
+void Reactor::State::Run() {
+  pthread_setname_np(pthread_self(), name.substr(0, 15).c_str());
+  while (!stopping.load()) {
+    now = SteadyNow();
+    RunPosts();
+    bool left = false;
+    for (const SocketId id : ready) {
+      left = Drain(id) || left;
+    }
+    handler->OnTurn(now);
+    for (auto& [id, socket] : sockets) FlushQueued(socket);
+    if (stopping.load()) break;
+    const absl::Time deadline = handler->NextDeadline();
+    Poll(left ? 0 : PollMilliseconds(SteadyNow(), deadline));
+  }
+  {
+    const std::lock_guard lock(mu);
+    running = false;
+    posts.clear();
+  }
+  CloseAll();
+}
+
+void Reactor::State::RunPosts() {
+  signalled.store(false);
+  std::vector<std::function<void()>> work;
+  {
+    const std::lock_guard lock(mu);
+    work.swap(posts);
+  }
+  for (const auto& run : work) run();
+}
+
+void Reactor::State::Poll(int milliseconds) {
+  poll_items.clear();
+  poll_ids.clear();
+  poll_items.push_back({nullptr, wake_fd, ZMQ_POLLIN, 0});
+  for (auto& [id, socket] : sockets) {
+    const int events =
+        socket.queued.empty() ? ZMQ_POLLIN : ZMQ_POLLIN | ZMQ_POLLOUT;
+    poll_items.push_back(
+        {socket.zmq.handle(), 0, static_cast<short>(events), 0});
+    poll_ids.push_back(id);
+  }
+  ready.clear();
+  const int count = zmq_poll(poll_items.data(),
+                             static_cast<int>(poll_items.size()), milliseconds);
+  if (count <= 0) return;  // nothing, or a signal: the next turn looks again
+  if ((poll_items[0].revents & ZMQ_POLLIN) != 0) {
+    uint64_t counter = 0;
+    [[maybe_unused]] const ssize_t got =
+        read(wake_fd, &counter, sizeof(counter));
+  }
+  for (size_t i = 0; i < poll_ids.size(); ++i) {
+    if ((poll_items[i + 1].revents & ZMQ_POLLIN) != 0) {
+      ready.push_back(poll_ids[i]);
+    }
+  }
+  // Whoever was first in the last turn is last in this one.
+  const auto after = std::upper_bound(ready.begin(), ready.end(), first_served);
+  std::rotate(ready.begin(), after, ready.end());
+  if (!ready.empty()) first_served = ready.front();
+}
+
+// True if there may be more.
+bool Reactor::State::Drain(SocketId id) {
+  std::string from;
+  size_t bytes = 0;
+  for (int i = 0; i < kMessagesPerTurn && bytes < kBytesPerTurn; ++i) {
+    // Looked up each time: the handler may close sockets.
+    const auto found = sockets.find(id);
+    if (found == sockets.end()) return false;
+    std::vector<Buffer> parts;
+    Socket& socket = found->second;
+    switch (ReceiveParts(socket.zmq, socket.listener, from, parts)) {
+      case ReceiveResult::kNothing:
+        return false;
+      case ReceiveResult::kTooManyParts:
+        LogWarning("dropped a message of more than {} parts", kPartsMax);
+        break;
+      case ReceiveResult::kMessage:
+        for (const Buffer& part : parts) bytes += part.size();
+        handler->OnMessage(now, id, from, std::move(parts));
+        break;
+    }
+  }
+  return true;
+}
+
+void Reactor::State::FlushQueued(Socket& socket) {
+  while (!socket.queued.empty() &&
+         SendParts(socket.zmq, /*routed=*/false, "", socket.queued.front())) {
+    socket.queued.pop_front();
+  }
+}
+
+void Reactor::State::CloseAll() {
+  for (auto& [id, socket] : sockets) {
+    FlushQueued(socket);
+    socket.zmq.set(zmq::sockopt::linger,
+                   socket.listener ? 0 : linger_ms.load());
+  }
+  sockets.clear();
+}
+
+Reactor::Reactor(std::string name)
+    : state_(std::make_unique<State>(std::move(name))) {}
+
+Reactor::~Reactor() {
+  Stop(absl::Milliseconds(state_->linger_ms.load()));
+  Join();
+}
+
+absl::StatusOr<SocketId> Reactor::Listen(const std::string& host, uint16_t port,
+                                         Limits limits) {
+  FM_ASSIGN_OR_RETURN(const std::string numeric, ResolveHost(host));
+  const Address address{numeric, port};
+  const bool v6 = numeric.find(':') != numeric.npos;
+  FM_ASSIGN_OR_RETURN(zmq::socket_t socket,
+                      state_->Open(ZMQ_ROUTER, limits, v6));
+  try {
+    // A peer that is gone is an answer, not a silence; and nobody takes over
+    // another's routing id.
+    socket.set(zmq::sockopt::router_mandatory, true);
+    socket.set(zmq::sockopt::router_handover, false);
+    socket.set(zmq::sockopt::backlog, 1'024);
+    socket.bind(address.ToString());
+    const std::string endpoint = socket.get(zmq::sockopt::last_endpoint);
+    FM_ASSIGN_OR_RETURN(const Address bound, ParseAddress(endpoint));
+    return state_->Add({std::move(socket), true, bound.port, {}});
+  } catch (const zmq::error_t& error) {
+    return BindError(error.num(), address);
+  }
+}
+
+uint16_t Reactor::PortOf(SocketId listener) const {
+  return state_->sockets.at(listener).port;
+}
+
+absl::StatusOr<SocketId> Reactor::Connect(const Address& peer, Limits limits) {
+  const bool v6 = peer.host.find(':') != peer.host.npos;
+  FM_ASSIGN_OR_RETURN(zmq::socket_t socket,
+                      state_->Open(ZMQ_DEALER, limits, v6));
+  try {
+    // Only a connection that stands takes messages: what was said to a peer
+    // that was away is not what it should hear when it is back.
+    socket.set(zmq::sockopt::immediate, true);
+    socket.set(zmq::sockopt::reconnect_ivl, kReconnectMs);
+    socket.set(zmq::sockopt::reconnect_ivl_max, kReconnectMaxMs);
+    socket.connect(peer.ToString());
+  } catch (const zmq::error_t& error) {
+    return InvalidArgument("cannot connect to {}: {}", peer.ToString(),
+                           error.what());
+  }
+  return state_->Add({std::move(socket), false, peer.port, {}});
+}
+
+void Reactor::Close(SocketId socket, absl::Duration linger) {
+  const auto found = state_->sockets.find(socket);
+  if (found == state_->sockets.end()) return;
+  found->second.zmq.set(zmq::sockopt::linger,
+                        static_cast<int>(absl::ToInt64Milliseconds(linger)));
+  state_->sockets.erase(found);
+}
+
+Reactor::Sent Reactor::Send(SocketId id, std::string_view to,
+                            const std::vector<Buffer>& parts) {
+  const auto found = state_->sockets.find(id);
+  if (found == state_->sockets.end()) return Sent::kNo;
+  State::Socket& socket = found->second;
+  state_->FlushQueued(socket);
+  if (socket.queued.empty() &&
+      SendParts(socket.zmq, socket.listener, to, parts)) {
+    return Sent::kYes;
+  }
+  if (socket.listener) return Sent::kNo;
+  if (socket.queued.size() == kQueuedMax) socket.queued.pop_front();
+  socket.queued.push_back(parts);
+  return Sent::kQueued;
+}
+
+void Reactor::Start(ReactorHandler* handler) {
+  const std::lock_guard lock(state_->join_mu);
+  FM_CHECK(!state_->thread.joinable());
+  state_->handler = handler;
+  {
+    const std::lock_guard running(state_->mu);
+    state_->running = true;
+  }
+  state_->thread = std::thread([state = state_.get()] { state->Run(); });
+}
+
+bool Reactor::Post(std::function<void()> work) {
+  {
+    const std::lock_guard lock(state_->mu);
+    if (!state_->running || state_->posts.size() >= kPostsMax) return false;
+    state_->posts.push_back(std::move(work));
+  }
+  state_->Wake();
+  return true;
+}
+
+absl::Time Reactor::now() const { return state_->now; }
+
+void Reactor::Wake() { state_->Wake(); }
+
+void Reactor::Stop(absl::Duration linger) {
+  state_->linger_ms.store(static_cast<int>(absl::ToInt64Milliseconds(linger)));
+  state_->stopping.store(true);
+  state_->Wake();
+}
+
+void Reactor::Join() {
+  const std::lock_guard lock(state_->join_mu);
+  if (state_->thread.joinable()) state_->thread.join();
+}
+
+}  // namespace feedmill

@@ -1,0 +1,99 @@
+#ifndef FEEDMILL_CORE_NET_REACTOR_H_
+#define FEEDMILL_CORE_NET_REACTOR_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "core/base/strong_id.h"
+#include "core/chunk/buffer.h"
+#include "core/net/address.h"
+
+namespace feedmill {
+
+using SocketId = StrongId<struct SocketIdTag, uint32_t>;
+
+// What a reactor tells the shell that it runs, on its own thread.
+class ReactorHandler {
+ public:
+  virtual ~ReactorHandler() = default;
+  // A message, its routing id apart. `from`: the peer's routing id at a
+  // listener, empty at a connection.
+  virtual void OnMessage(absl::Time now, SocketId socket, std::string_view from,
+                         std::vector<Buffer> parts) = 0;
+  // The end of a turn: all that had come is handled, timers may be due.
+  virtual void OnTurn(absl::Time now) = 0;
+  // When OnTurn must be called again, whatever else happens.
+  virtual absl::Time NextDeadline() const = 0;
+};
+
+// One thread that owns a process's sockets: polls them, reads the clock once a
+// turn, runs posted closures, hands messages on in bounded, fair batches.
+//
+// Buffers of 64 KiB and more are sent without a copy (they are released when
+// the transport is done with them); received ones are views of the transport's
+// memory.
+//
+// Thread-safety: Listen and Connect before Start, or on the reactor's thread;
+// Send and Close on the reactor's thread; the others from any thread.
+// States: new → running → stopping → stopped.
+class Reactor {
+ public:
+  struct Limits {
+    int64_t message_bytes_max = int64_t{256} << 20;  // of one part received
+    int messages_max = 1'000;  // waiting, in each direction, for each peer
+  };
+  enum class Sent { kYes, kQueued, kNo };
+
+  // `name`: of the thread, at most 15 characters.
+  explicit Reactor(std::string name);
+  ~Reactor();  // stops and joins
+  Reactor(const Reactor&) = delete;
+  Reactor& operator=(const Reactor&) = delete;
+
+  // Listens at host:port (port 0: any) for any number of peers. Unavailable if
+  // the port is taken or the host is not this machine's; InvalidArgument for
+  // an unknown host.
+  absl::StatusOr<SocketId> Listen(const std::string& host, uint16_t port,
+                                  Limits limits);
+  // The port that a listener has.
+  uint16_t PortOf(SocketId listener) const;
+  // Connects to one peer, and again when the connection is lost.
+  absl::StatusOr<SocketId> Connect(const Address& peer, Limits limits);
+  // Messages under way have `linger` to leave.
+  void Close(SocketId socket, absl::Duration linger = absl::ZeroDuration());
+
+  // Never blocks. At a connection that is down or full the last 64 messages
+  // wait (kQueued), older ones are dropped; at a listener a message for a peer
+  // that is gone or does not read is dropped (kNo).
+  Sent Send(SocketId socket, std::string_view to,
+            const std::vector<Buffer>& parts);
+
+  // `handler` must outlive the thread.
+  void Start(ReactorHandler* handler);
+  // Runs `work` on the reactor's thread, in order. False, and `work` is
+  // dropped, if it does not run (any more) or 65,536 closures wait.
+  bool Post(std::function<void()> work);
+  // The time of this turn. On the reactor's thread.
+  absl::Time now() const;
+  // Makes a turn happen soon.
+  void Wake();
+  // Ends the thread after its turn; sockets close, those of connections with
+  // `linger`.
+  void Stop(absl::Duration linger = absl::ZeroDuration());
+  // Waits for the thread. REQUIRES: not on the reactor's thread.
+  void Join();
+
+ private:
+  struct State;
+  const std::unique_ptr<State> state_;
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_NET_REACTOR_H_

@@ -1,0 +1,83 @@
+#include "core/net/zmq_parts.h"
+
+#include <cerrno>
+#include <memory>
+#include <string_view>
+#include <utility>
+
+namespace feedmill {
+namespace {
+
+void ReleaseBuffer(void*, void* hint) { delete static_cast<Buffer*>(hint); }
+
+// Takes one part without waiting; false if there is none.
+bool ReceivePart(zmq::socket_t& socket, zmq::message_t& part) {
+  while (zmq_msg_recv(part.handle(), socket.handle(), ZMQ_DONTWAIT) < 0) {
+    if (errno != EINTR) return false;
+  }
+  return true;
+}
+
+bool SendPart(zmq::socket_t& socket, zmq::message_t part, bool more) {
+  const int flags = ZMQ_DONTWAIT | (more ? ZMQ_SNDMORE : 0);
+  while (zmq_msg_send(part.handle(), socket.handle(), flags) < 0) {
+    if (errno != EINTR) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+zmq::message_t ToPart(const Buffer& buffer) {
+  if (buffer.size() < kZeroCopyBytes) {
+    return zmq::message_t(buffer.data(), buffer.size());
+  }
+  // The transport never writes to it; its type only lacks the const.
+  return zmq::message_t(const_cast<std::byte*>(buffer.data()), buffer.size(),
+                        ReleaseBuffer, new Buffer(buffer));
+}
+
+Buffer ToBuffer(zmq::message_t part) {
+  auto owner = std::make_shared<zmq::message_t>(std::move(part));
+  const auto* data = static_cast<const std::byte*>(owner->data());
+  const size_t size = owner->size();
+  return Buffer(std::move(owner), data, size);
+}
+
+ReceiveResult ReceiveParts(zmq::socket_t& socket, bool routed,
+                           std::string& from, std::vector<Buffer>& parts) {
+  zmq::message_t part;
+  if (!ReceivePart(socket, part)) return ReceiveResult::kNothing;
+  parts.clear();
+  from.clear();
+  bool more = part.more();
+  if (routed) {
+    from = part.to_string();
+  } else {
+    parts.push_back(ToBuffer(std::move(part)));
+  }
+  // The transport hands out whole messages only: the rest is there.
+  bool fits = true;
+  while (more) {
+    zmq::message_t next;
+    if (!ReceivePart(socket, next)) break;
+    more = next.more();
+    fits = fits && parts.size() < kPartsMax;
+    if (fits) parts.push_back(ToBuffer(std::move(next)));
+  }
+  return fits ? ReceiveResult::kMessage : ReceiveResult::kTooManyParts;
+}
+
+bool SendParts(zmq::socket_t& socket, bool routed, std::string_view to,
+               const std::vector<Buffer>& parts) {
+  if (routed &&
+      !SendPart(socket, zmq::message_t(to.data(), to.size()), !parts.empty())) {
+    return false;
+  }
+  for (size_t i = 0; i < parts.size(); ++i) {
+    if (!SendPart(socket, ToPart(parts[i]), i + 1 < parts.size())) return false;
+  }
+  return true;
+}
+
+}  // namespace feedmill

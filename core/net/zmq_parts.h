@@ -1,0 +1,38 @@
+#ifndef FEEDMILL_CORE_NET_ZMQ_PARTS_H_
+#define FEEDMILL_CORE_NET_ZMQ_PARTS_H_
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "core/chunk/buffer.h"
+#include "zmq.hpp"
+
+// Messages of several parts on a ZeroMQ socket, without copies where they pay.
+// For this folder only.
+
+namespace feedmill {
+
+// From here up, sharing the memory is cheaper than copying it (research).
+inline constexpr size_t kZeroCopyBytes = size_t{64} << 10;
+inline constexpr size_t kPartsMax = 4'096;
+
+enum class ReceiveResult { kMessage, kNothing, kTooManyParts };
+
+// A part that shares `buffer` if it is large, else a copy.
+zmq::message_t ToPart(const Buffer& buffer);
+// A view of the part, which it keeps.
+Buffer ToBuffer(zmq::message_t part);
+
+// The next message without waiting. `routed`: its first part is the routing
+// id, which goes to `from`. A message of more than kPartsMax parts is dropped.
+ReceiveResult ReceiveParts(zmq::socket_t& socket, bool routed,
+                           std::string& from, std::vector<Buffer>& parts);
+
+// False if the peer is gone, or it or the connection takes no more.
+bool SendParts(zmq::socket_t& socket, bool routed, std::string_view to,
+               const std::vector<Buffer>& parts);
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_NET_ZMQ_PARTS_H_
