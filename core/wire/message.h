@@ -27,7 +27,8 @@ inline constexpr uint32_t kProtocolVersion = 1;
 using Incarnation = StrongId<struct IncarnationTag, uint64_t>;
 // A reader's name within its job: "solo", or a sharer's own.
 using ConsumerId = StrongId<struct ConsumerIdTag, std::string>;
-// A job: its user's name for it, or "@" and the consumer's for an anonymous one.
+// A job: its user's name for it, or "@" and the consumer's for an anonymous
+// one.
 using JobName = StrongId<struct JobNameTag, std::string>;
 // A run of a job: an iteration with a fixed mode and start. Ordered.
 using RunNumber = StrongId<struct RunNumberTag, uint64_t>;

@@ -1,0 +1,177 @@
+#include "core/wire/codec.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <bit>
+
+#include "core/base/status.h"
+#include "core/wire/control_codec.h"
+#include "core/wire/frame_codec.h"
+
+namespace feedmill {
+namespace {
+
+static_assert(std::endian::native == std::endian::little,
+              "buffers travel as they lie in memory");
+
+using wire::Body;
+using wire::Builder;
+using wire::FieldReader;
+
+using Checksum = uint64_t;
+
+constexpr size_t kHeaderAlignment = 8;
+constexpr size_t kMaxHeaderBytes = size_t{512} << 20;  // FlatBuffers: 2 GiB
+constexpr size_t kMaxParts = 1 + 4 * 4096;
+constexpr unsigned kMaxDepth = 16;
+constexpr unsigned kMaxTables = 1 << 20;
+
+Body PutBody(Builder& builder, const Message& message, Parts& parts) {
+  return std::visit(
+      [&]<class T>(const T& body) -> Body {
+        if constexpr (std::is_same_v<T, Frame>) {
+          return wire::PutFrame(builder, body, parts);
+        } else {
+          return wire::Put(builder, body);
+        }
+      },
+      message);
+}
+
+template <class Table>
+bool Verify(std::span<const std::byte> header) {
+  flatbuffers::Verifier verifier(
+      reinterpret_cast<const uint8_t*>(header.data()), header.size(), kMaxDepth,
+      kMaxTables);
+  return verifier.VerifyBuffer<Table>(fb::EnvelopeIdentifier());
+}
+
+// The aligned header without its checksum, which was right.
+absl::StatusOr<Buffer> CheckedHeader(const Parts& parts) {
+  if (parts.empty() || parts.size() > kMaxParts) {
+    return InvalidArgument("a message of {} parts; 1 to {} make sense",
+                           parts.size(), kMaxParts);
+  }
+  const Buffer& part = parts.front();
+  if (part.size() < sizeof(Checksum) ||
+      part.size() > kMaxHeaderBytes + sizeof(Checksum)) {
+    return InvalidArgument("a header of {} bytes; at most {} are read",
+                           part.size(), kMaxHeaderBytes);
+  }
+  const Buffer header = part.Slice(0, part.size() - sizeof(Checksum));
+  Checksum sent = 0;
+  __builtin_memcpy(&sent, part.data() + header.size(), sizeof(sent));
+  const Checksum here = XXH3_64bits(header.data(), header.size());
+  if (sent != here) {
+    return InvalidArgument(
+        "the header's checksum is {:016x}, not {:016x}: this is not a message "
+        "of feedmill, or it was damaged on its way",
+        here, sent);
+  }
+  const bool aligned =
+      reinterpret_cast<uintptr_t>(header.data()) % kHeaderAlignment == 0;
+  return aligned ? header : Buffer::CopyOf(header.span());
+}
+
+absl::Status CheckPreamble(const Buffer& header, std::string_view cluster_id) {
+  if (!Verify<fb::Preamble>(header.span())) {
+    return InvalidArgument("a header of {} bytes is not a message of feedmill",
+                           header.size());
+  }
+  const auto& preamble = *flatbuffers::GetRoot<fb::Preamble>(header.data());
+  if (preamble.protocol_version() != kProtocolVersion) {
+    return FailedPrecondition(
+        "the peer speaks protocol version {}, this process {}: run the same "
+        "release on both sides",
+        preamble.protocol_version(), kProtocolVersion);
+  }
+  const std::string_view theirs(preamble.cluster_id()->data(),
+                                preamble.cluster_id()->size());
+  if (theirs != cluster_id) {
+    return FailedPrecondition(
+        "the peer belongs to cluster '{}', this process to '{}'", theirs,
+        cluster_id);
+  }
+  return absl::OkStatus();
+}
+
+template <class T>
+Message ReadAs(FieldReader& reader, const fb::Envelope& envelope) {
+  return wire::Read(reader, *static_cast<const T*>(envelope.body()));
+}
+
+Message ReadBody(FieldReader& reader, const fb::Envelope& envelope,
+                 const Parts& parts) {
+  switch (envelope.body_type()) {
+    case fb::Body::ClientHello:
+      return ReadAs<fb::ClientHello>(reader, envelope);
+    case fb::Body::ClientBeat:
+      return ReadAs<fb::ClientBeat>(reader, envelope);
+    case fb::Body::ClientAnswer:
+      return ReadAs<fb::ClientAnswer>(reader, envelope);
+    case fb::Body::ClientReject:
+      return ReadAs<fb::ClientReject>(reader, envelope);
+    case fb::Body::ClientLeave:
+      return ReadAs<fb::ClientLeave>(reader, envelope);
+    case fb::Body::WorkerBeat:
+      return ReadAs<fb::WorkerBeat>(reader, envelope);
+    case fb::Body::WorkerAnswer:
+      return ReadAs<fb::WorkerAnswer>(reader, envelope);
+    case fb::Body::StatusRequest:
+      return ReadAs<fb::StatusRequest>(reader, envelope);
+    case fb::Body::StatusReply:
+      return ReadAs<fb::StatusReply>(reader, envelope);
+    case fb::Body::Refusal:
+      return ReadAs<fb::Refusal>(reader, envelope);
+    case fb::Body::Grant:
+      return ReadAs<fb::Grant>(reader, envelope);
+    case fb::Body::Frame:
+      return wire::ReadFrame(reader, *envelope.body_as_Frame(), parts);
+    case fb::Body::NONE:
+      break;
+  }
+  reader.Refuse(InvalidArgument("message kind {} is not known",
+                                static_cast<int>(envelope.body_type())));
+  return Refusal{};
+}
+
+}  // namespace
+
+Parts Encode(const Message& message, std::string_view cluster_id) {
+  Builder builder;
+  Parts parts(1);
+  const auto cluster =
+      builder.CreateString(cluster_id.data(), cluster_id.size());
+  const Body body = PutBody(builder, message, parts);
+  fb::FinishEnvelopeBuffer(
+      builder, fb::CreateEnvelope(builder, kProtocolVersion, cluster, body.type,
+                                  body.offset));
+  const size_t size = builder.GetSize();
+  BufferBuilder header(size + sizeof(Checksum));
+  header.Append(builder.GetBufferPointer(), size);
+  header.Push(Checksum{XXH3_64bits(header.data(), size)});
+  parts[0] = std::move(header).Freeze();
+  return parts;
+}
+
+absl::StatusOr<Message> Decode(const Parts& parts,
+                               std::string_view cluster_id) {
+  FM_ASSIGN_OR_RETURN(const Buffer header, CheckedHeader(parts));
+  FM_RETURN_IF_ERROR(CheckPreamble(header, cluster_id));
+  if (!Verify<fb::Envelope>(header.span())) {
+    return InvalidArgument("a header of {} bytes breaks the schema",
+                           header.size());
+  }
+  const auto& envelope = *fb::GetEnvelope(header.data());
+  if (envelope.body_type() != fb::Body::Frame && parts.size() != 1) {
+    return InvalidArgument("{} parts after a header that needs none",
+                           parts.size() - 1);
+  }
+  FieldReader reader(header.size());
+  Message message = ReadBody(reader, envelope, parts);
+  FM_RETURN_IF_ERROR(reader.error());
+  return message;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,39 @@
+#ifndef FEEDMILL_CORE_WIRE_CONTROL_CODEC_H_
+#define FEEDMILL_CORE_WIRE_CONTROL_CODEC_H_
+
+#include "core/wire/field_reader.h"
+#include "core/wire/field_writer.h"
+#include "core/wire/message.h"
+
+// The bodies of all messages but Frame. Private to core/wire.
+
+namespace feedmill::wire {
+
+Body Put(Builder& builder, const ClientHello& hello);
+Body Put(Builder& builder, const ClientBeat& beat);
+Body Put(Builder& builder, const ClientAnswer& answer);
+Body Put(Builder& builder, const ClientReject& reject);
+Body Put(Builder& builder, const ClientLeave& leave);
+Body Put(Builder& builder, const WorkerBeat& beat);
+Body Put(Builder& builder, const WorkerAnswer& answer);
+Body Put(Builder& builder, const StatusRequest& request);
+Body Put(Builder& builder, const StatusReply& reply);
+Body Put(Builder& builder, const Refusal& refusal);
+Body Put(Builder& builder, const Grant& grant);
+
+// REQUIRES: the tables were verified. Faults are left in `reader`.
+ClientHello Read(FieldReader& reader, const fb::ClientHello& hello);
+ClientBeat Read(FieldReader& reader, const fb::ClientBeat& beat);
+ClientAnswer Read(FieldReader& reader, const fb::ClientAnswer& answer);
+ClientReject Read(FieldReader& reader, const fb::ClientReject& reject);
+ClientLeave Read(FieldReader& reader, const fb::ClientLeave& leave);
+WorkerBeat Read(FieldReader& reader, const fb::WorkerBeat& beat);
+WorkerAnswer Read(FieldReader& reader, const fb::WorkerAnswer& answer);
+StatusRequest Read(FieldReader& reader, const fb::StatusRequest& request);
+StatusReply Read(FieldReader& reader, const fb::StatusReply& reply);
+Refusal Read(FieldReader& reader, const fb::Refusal& refusal);
+Grant Read(FieldReader& reader, const fb::Grant& grant);
+
+}  // namespace feedmill::wire
+
+#endif  // FEEDMILL_CORE_WIRE_CONTROL_CODEC_H_

@@ -1,0 +1,211 @@
+#include "core/wire/control_codec.h"
+
+namespace feedmill::wire {
+namespace {
+
+Order ReadOrder(FieldReader& reader, fb::Order order) {
+  switch (order) {
+    case fb::Order::Deterministic:
+      return Order::kDeterministic;
+    case fb::Order::Any:
+      return Order::kAny;
+    case fb::Order::None:
+      break;
+  }
+  reader.Refuse(
+      InvalidArgument("order {} is not known", static_cast<int>(order)));
+  return Order::kDeterministic;
+}
+
+RejectReason ReadReason(FieldReader& reader, fb::RejectReason reason) {
+  switch (reason) {
+    case fb::RejectReason::Unknown:
+      return RejectReason::kUnknown;
+    case fb::RejectReason::Superseded:
+      return RejectReason::kSuperseded;
+    case fb::RejectReason::Released:
+      return RejectReason::kReleased;
+    case fb::RejectReason::Refused:
+      return RejectReason::kRefused;
+    case fb::RejectReason::None:
+      break;
+  }
+  reader.Refuse(InvalidArgument("reason {} of a reject is not known",
+                                static_cast<int>(reason)));
+  return RejectReason::kRefused;
+}
+
+RunInfo ReadRun(FieldReader& reader, const fb::RunInfo& run) {
+  return {RunNumber(run.run()), run.iteration(),
+          run.seed(),           run.source_size(),
+          run.positions(),      PlanId(reader.Text(run.plan()))};
+}
+
+BoundSplit ReadBoundSplit(FieldReader& reader, const fb::BoundSplit& split) {
+  BoundSplit bound;
+  bound.split = FromWire(*split.split());
+  bound.begin = FromWire(*split.begin());
+  bound.end = FromWire(*split.end());
+  bound.leases = reader.All(split.leases(), [&](const fb::LeaseRef* lease) {
+    return LeaseRef{WorkerId(reader.Text(lease->worker())),
+                    Incarnation(lease->incarnation()),
+                    Attempt(lease->attempt())};
+  });
+  bound.error = reader.Status(split.error());
+  return bound;
+}
+
+Lease ReadLease(FieldReader& reader, const fb::Lease& lease) {
+  return {FromWire(*lease.split()),
+          reader.Session(lease.session()),
+          PlanId(reader.Text(lease.plan())),
+          FromWire(*lease.begin()),
+          FromWire(*lease.end()),
+          Attempt(lease.attempt())};
+}
+
+}  // namespace
+
+ClientHello Read(FieldReader& reader, const fb::ClientHello& hello) {
+  ClientHello out;
+  out.job = JobName(reader.Text(hello.job()));
+  out.graph = reader.Text(hello.graph());
+  out.order = ReadOrder(reader, hello.order());
+  out.seed = hello.seed();
+  out.session = reader.Session(hello.session());
+  out.take_over = hello.take_over();
+  if (hello.run().has_value()) out.run = RunNumber(*hello.run());
+  out.cursor = FromWire(*hello.cursor());
+  out.seen = FromWire(*hello.seen());
+  return out;
+}
+
+ClientBeat Read(FieldReader& reader, const fb::ClientBeat& beat) {
+  ClientBeat out;
+  out.job = JobName(reader.Text(beat.job()));
+  out.run = RunNumber(beat.run());
+  out.session = reader.Session(beat.session());
+  out.sent = TimeFromWire(beat.sent());
+  out.splits.reserve(beat.splits()->size());
+  for (const fb::SplitReport* report : *beat.splits()) {
+    out.splits.push_back({FromWire(report->split()), FromWire(report->taken()),
+                          FromWire(report->out())});
+  }
+  out.seen = FromWire(*beat.seen());
+  return out;
+}
+
+ClientAnswer Read(FieldReader& reader, const fb::ClientAnswer& answer) {
+  ClientAnswer out;
+  out.job = JobName(reader.Text(answer.job()));
+  out.session = reader.Session(answer.session());
+  if (answer.beat_sent().has_value()) {
+    out.beat_sent = TimeFromWire(*answer.beat_sent());
+  }
+  if (answer.run() != nullptr) out.run = ReadRun(reader, *answer.run());
+  out.splits = reader.All(answer.splits(), [&](const fb::BoundSplit* split) {
+    return ReadBoundSplit(reader, *split);
+  });
+  out.dry = answer.dry();
+  out.workers = answer.workers();
+  out.heartbeat_interval = DurationFromWire(answer.heartbeat_interval());
+  out.client_timeout = DurationFromWire(answer.client_timeout());
+  out.seen = FromWire(*answer.seen());
+  return out;
+}
+
+ClientReject Read(FieldReader& reader, const fb::ClientReject& reject) {
+  ClientReject out;
+  out.job = JobName(reader.Text(reject.job()));
+  out.session = reader.Session(reject.session());
+  out.reason = ReadReason(reader, reject.reason());
+  out.detail = reader.Status(reject.detail());
+  return out;
+}
+
+ClientLeave Read(FieldReader& reader, const fb::ClientLeave& leave) {
+  return {JobName(reader.Text(leave.job())), RunNumber(leave.run()),
+          reader.Session(leave.session())};
+}
+
+WorkerBeat Read(FieldReader& reader, const fb::WorkerBeat& beat) {
+  WorkerBeat out;
+  out.worker = WorkerId(reader.Text(beat.worker()));
+  out.incarnation = Incarnation(beat.incarnation());
+  out.slots = beat.slots();
+  out.draining = beat.draining();
+  out.leases.reserve(beat.leases()->size());
+  for (const fb::HeldLease* lease : *beat.leases()) {
+    out.leases.push_back({FromWire(lease->split()), Attempt(lease->attempt())});
+  }
+  out.plans = reader.All(beat.plans(), [&](const flatbuffers::String* plan) {
+    return PlanId(reader.Text(plan));
+  });
+  out.costs = reader.All(beat.costs(), [&](const fb::PlanCost* cost) {
+    return PlanCost{PlanId(reader.Text(cost->plan())), cost->positions(),
+                    cost->bytes(), DurationFromWire(cost->busy())};
+  });
+  out.failures =
+      reader.All(beat.failures(), [&](const fb::LeaseFailure* failure) {
+        return LeaseFailure{FromWire(*failure->split()),
+                            Attempt(failure->attempt()),
+                            reader.Status(failure->status())};
+      });
+  out.manifests =
+      reader.All(beat.manifests(), [&](const fb::ManifestResult* result) {
+        return ManifestResult{reader.Text(result->graph_fingerprint()),
+                              reader.Status(result->status()),
+                              reader.Text(result->manifest())};
+      });
+  out.seen = FromWire(*beat.seen());
+  return out;
+}
+
+WorkerAnswer Read(FieldReader& reader, const fb::WorkerAnswer& answer) {
+  WorkerAnswer out;
+  out.incarnation = Incarnation(answer.incarnation());
+  out.leases = reader.All(answer.leases(), [&](const fb::Lease* lease) {
+    return ReadLease(reader, *lease);
+  });
+  out.definitions =
+      reader.All(answer.definitions(), [&](const fb::PlanDefinition* plan) {
+        return PlanDefinition{
+            PlanId(reader.Text(plan->plan())), reader.Text(plan->graph()),
+            reader.Text(plan->manifest()), plan->seed(), plan->iteration()};
+      });
+  out.manifests =
+      reader.All(answer.manifests(), [&](const fb::ManifestRequest* request) {
+        return ManifestRequest{reader.Text(request->graph_fingerprint()),
+                               reader.Text(request->graph())};
+      });
+  out.heartbeat_interval = DurationFromWire(answer.heartbeat_interval());
+  out.park_after = DurationFromWire(answer.park_after());
+  out.drained = answer.drained();
+  out.seen = FromWire(*answer.seen());
+  return out;
+}
+
+StatusRequest Read(FieldReader&, const fb::StatusRequest&) { return {}; }
+
+StatusReply Read(FieldReader& reader, const fb::StatusReply& reply) {
+  return {reader.Text(reply.json())};
+}
+
+Refusal Read(FieldReader& reader, const fb::Refusal& refusal) {
+  return {reader.Status(refusal.status())};
+}
+
+Grant Read(FieldReader& reader, const fb::Grant& grant) {
+  Grant out;
+  out.session = reader.Session(grant.session());
+  out.split = FromWire(*grant.split());
+  out.worker_incarnation = Incarnation(grant.worker_incarnation());
+  out.attempt = Attempt(grant.attempt());
+  out.opening = Opening(grant.opening());
+  out.start = FromWire(*grant.start());
+  out.total_bytes = grant.total_bytes();
+  out.head = grant.head();
+  return out;
+}
+
+}  // namespace feedmill::wire

@@ -1,0 +1,195 @@
+#include "core/wire/control_codec.h"
+
+namespace feedmill::wire {
+namespace {
+
+template <class T>
+Body MakeBody(fb::Body type, Offset<T> offset) {
+  return {type, offset.Union()};
+}
+
+fb::Order ToWire(Order order) {
+  return order == Order::kAny ? fb::Order::Any : fb::Order::Deterministic;
+}
+
+Offset<fb::RunInfo> Put(Builder& builder, const RunInfo& run) {
+  return fb::CreateRunInfo(builder, run.run.value(), run.iteration, run.seed,
+                           run.source_size, run.positions,
+                           wire::Put(builder, run.plan.value()));
+}
+
+Offset<fb::BoundSplit> Put(Builder& builder, const BoundSplit& split) {
+  const auto leases = PutAll(builder, split.leases, [&](const LeaseRef& lease) {
+    return fb::CreateLeaseRef(builder, wire::Put(builder, lease.worker.value()),
+                              lease.incarnation.value(), lease.attempt.value());
+  });
+  const auto error = wire::Put(builder, split.error);
+  const fb::SplitId id = wire::ToWire(split.split);
+  const fb::Cursor begin = wire::ToWire(split.begin);
+  const fb::Cursor end = wire::ToWire(split.end);
+  return fb::CreateBoundSplit(builder, &id, &begin, &end, leases, error);
+}
+
+Offset<fb::Lease> Put(Builder& builder, const Lease& lease) {
+  const auto session = wire::Put(builder, lease.session);
+  const auto plan = wire::Put(builder, lease.plan.value());
+  const fb::SplitId id = wire::ToWire(lease.split);
+  const fb::Cursor begin = wire::ToWire(lease.begin);
+  const fb::Cursor end = wire::ToWire(lease.end);
+  return fb::CreateLease(builder, &id, session, plan, &begin, &end,
+                         lease.attempt.value());
+}
+
+}  // namespace
+
+Body Put(Builder& builder, const ClientHello& hello) {
+  const auto job = Put(builder, hello.job.value());
+  const auto graph = Put(builder, hello.graph);
+  const auto session = Put(builder, hello.session);
+  flatbuffers::Optional<uint64_t> run = flatbuffers::nullopt;
+  if (hello.run.has_value()) run = hello.run->value();
+  const fb::Cursor cursor = ToWire(hello.cursor);
+  const fb::Seen seen = ToWire(hello.seen);
+  return MakeBody(fb::Body::ClientHello,
+                  fb::CreateClientHello(
+                      builder, job, graph, ToWire(hello.order), hello.seed,
+                      session, hello.take_over, run, &cursor, &seen));
+}
+
+Body Put(Builder& builder, const ClientBeat& beat) {
+  const auto job = Put(builder, beat.job.value());
+  const auto session = Put(builder, beat.session);
+  const auto splits =
+      PutStructs(builder, beat.splits, [](const SplitReport& report) {
+        return fb::SplitReport(ToWire(report.split), ToWire(report.taken),
+                               ToWire(report.out));
+      });
+  const fb::Seen seen = ToWire(beat.seen);
+  return MakeBody(fb::Body::ClientBeat,
+                  fb::CreateClientBeat(builder, job, beat.run.value(), session,
+                                       ToWire(beat.sent), splits, &seen));
+}
+
+Body Put(Builder& builder, const ClientAnswer& answer) {
+  const auto job = Put(builder, answer.job.value());
+  const auto session = Put(builder, answer.session);
+  flatbuffers::Optional<int64_t> sent = flatbuffers::nullopt;
+  if (answer.beat_sent.has_value()) sent = ToWire(*answer.beat_sent);
+  Offset<fb::RunInfo> run = 0;
+  if (answer.run.has_value()) run = Put(builder, *answer.run);
+  const auto splits =
+      PutAll(builder, answer.splits,
+             [&](const BoundSplit& split) { return Put(builder, split); });
+  const fb::Seen seen = ToWire(answer.seen);
+  return MakeBody(fb::Body::ClientAnswer,
+                  fb::CreateClientAnswer(builder, job, session, sent, run,
+                                         splits, answer.dry, answer.workers,
+                                         ToWire(answer.heartbeat_interval),
+                                         ToWire(answer.client_timeout), &seen));
+}
+
+Body Put(Builder& builder, const ClientReject& reject) {
+  const auto job = Put(builder, reject.job.value());
+  const auto session = Put(builder, reject.session);
+  const auto detail = Put(builder, reject.detail);
+  return MakeBody(fb::Body::ClientReject,
+                  fb::CreateClientReject(
+                      builder, job, session,
+                      static_cast<fb::RejectReason>(reject.reason), detail));
+}
+
+Body Put(Builder& builder, const ClientLeave& leave) {
+  const auto job = Put(builder, leave.job.value());
+  const auto session = Put(builder, leave.session);
+  return MakeBody(
+      fb::Body::ClientLeave,
+      fb::CreateClientLeave(builder, job, leave.run.value(), session));
+}
+
+Body Put(Builder& builder, const WorkerBeat& beat) {
+  const auto worker = Put(builder, beat.worker.value());
+  const auto leases =
+      PutStructs(builder, beat.leases, [](const HeldLease& lease) {
+        return fb::HeldLease(ToWire(lease.split), lease.attempt.value());
+      });
+  const auto plans = PutAll(builder, beat.plans, [&](const PlanId& plan) {
+    return Put(builder, plan.value());
+  });
+  const auto costs = PutAll(builder, beat.costs, [&](const PlanCost& cost) {
+    return fb::CreatePlanCost(builder, Put(builder, cost.plan.value()),
+                              cost.positions, cost.bytes, ToWire(cost.busy));
+  });
+  const auto failures =
+      PutAll(builder, beat.failures, [&](const LeaseFailure& failure) {
+        const auto status = Put(builder, failure.status);
+        const fb::SplitId split = ToWire(failure.split);
+        return fb::CreateLeaseFailure(builder, &split, failure.attempt.value(),
+                                      status);
+      });
+  const auto manifests =
+      PutAll(builder, beat.manifests, [&](const ManifestResult& result) {
+        const auto fingerprint = Put(builder, result.graph_fingerprint);
+        const auto status = Put(builder, result.status);
+        return fb::CreateManifestResult(builder, fingerprint, status,
+                                        Put(builder, result.manifest));
+      });
+  const fb::Seen seen = ToWire(beat.seen);
+  return MakeBody(
+      fb::Body::WorkerBeat,
+      fb::CreateWorkerBeat(builder, worker, beat.incarnation.value(),
+                           beat.slots, beat.draining, leases, plans, costs,
+                           failures, manifests, &seen));
+}
+
+Body Put(Builder& builder, const WorkerAnswer& answer) {
+  const auto leases = PutAll(builder, answer.leases, [&](const Lease& lease) {
+    return Put(builder, lease);
+  });
+  const auto definitions =
+      PutAll(builder, answer.definitions, [&](const PlanDefinition& plan) {
+        const auto id = Put(builder, plan.plan.value());
+        const auto graph = Put(builder, plan.graph);
+        const auto manifest = Put(builder, plan.manifest);
+        return fb::CreatePlanDefinition(builder, id, graph, manifest, plan.seed,
+                                        plan.iteration);
+      });
+  const auto manifests =
+      PutAll(builder, answer.manifests, [&](const ManifestRequest& request) {
+        const auto fingerprint = Put(builder, request.graph_fingerprint);
+        return fb::CreateManifestRequest(builder, fingerprint,
+                                         Put(builder, request.graph));
+      });
+  const fb::Seen seen = ToWire(answer.seen);
+  return MakeBody(fb::Body::WorkerAnswer,
+                  fb::CreateWorkerAnswer(
+                      builder, answer.incarnation.value(), leases, definitions,
+                      manifests, ToWire(answer.heartbeat_interval),
+                      ToWire(answer.park_after), answer.drained, &seen));
+}
+
+Body Put(Builder& builder, const StatusRequest&) {
+  return MakeBody(fb::Body::StatusRequest, fb::CreateStatusRequest(builder));
+}
+
+Body Put(Builder& builder, const StatusReply& reply) {
+  return MakeBody(fb::Body::StatusReply,
+                  fb::CreateStatusReply(builder, Put(builder, reply.json)));
+}
+
+Body Put(Builder& builder, const Refusal& refusal) {
+  return MakeBody(fb::Body::Refusal,
+                  fb::CreateRefusal(builder, Put(builder, refusal.status)));
+}
+
+Body Put(Builder& builder, const Grant& grant) {
+  const auto session = Put(builder, grant.session);
+  const fb::SplitId split = ToWire(grant.split);
+  const fb::Cursor start = ToWire(grant.start);
+  return MakeBody(fb::Body::Grant,
+                  fb::CreateGrant(builder, session, &split,
+                                  grant.worker_incarnation.value(),
+                                  grant.attempt.value(), grant.opening.value(),
+                                  &start, grant.total_bytes, grant.head));
+}
+
+}  // namespace feedmill::wire

@@ -1,0 +1,109 @@
+#ifndef FEEDMILL_CORE_WIRE_FIELD_READER_H_
+#define FEEDMILL_CORE_WIRE_FIELD_READER_H_
+
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "core/base/status.h"
+#include "core/wire/message.h"
+#include "schemas/envelope_generated.h"
+
+// What control_codec.cc and frame_codec.cc share to read FlatBuffers.
+// Private to core/wire.
+
+namespace feedmill::wire {
+
+// Reads the fields of a verified header. The first thing that is wrong is kept
+// in error(), after which what is returned means nothing.
+//
+// A verified header may still name one string many times and so be far larger
+// once it is copied; honest senders write each string once, so no more bytes
+// are copied than the header has.
+class FieldReader {
+ public:
+  explicit FieldReader(size_t header_size) : budget_(header_size) {}
+
+  const absl::Status& error() const { return error_; }
+  void Refuse(absl::Status status) {
+    if (error_.ok()) error_ = std::move(status);
+  }
+
+  std::string Text(const flatbuffers::String* text) {
+    if (text == nullptr || !Spend(text->size())) return {};
+    return std::string(text->data(), text->size());
+  }
+
+  absl::Status Status(const fb::Status* status) {
+    if (status == nullptr) return absl::OkStatus();
+    constexpr auto kLast = absl::StatusCode::kUnauthenticated;
+    if (status->code() == 0 || status->code() > static_cast<uint8_t>(kLast)) {
+      Refuse(InvalidArgument("status code {} is not known", status->code()));
+      return absl::OkStatus();
+    }
+    return absl::Status(static_cast<absl::StatusCode>(status->code()),
+                        Text(status->message()));
+  }
+
+  feedmill::Session Session(const fb::Session* session) {
+    return {ConsumerId(Text(session->consumer())),
+            Incarnation(session->incarnation())};
+  }
+
+  // The items of a vector of tables or strings, each read by `read`.
+  template <class V, class F>
+  auto All(const V* vector, F read) {
+    std::vector<decltype(read(vector->Get(0)))> items;
+    for (auto item : *vector) {
+      if (!error_.ok() || !Spend(0)) break;
+      items.push_back(read(item));
+    }
+    return items;
+  }
+
+ private:
+  // An item costs at least the four bytes that name it.
+  bool Spend(size_t bytes) {
+    constexpr size_t kName = 4;
+    if (bytes > budget_ || budget_ - bytes < kName) {
+      Refuse(InvalidArgument("the header names the same text many times"));
+      return false;
+    }
+    budget_ -= bytes + kName;
+    return true;
+  }
+
+  size_t budget_;
+  absl::Status error_;
+};
+
+inline Cursor FromWire(const fb::Cursor& cursor) {
+  return {cursor.p(), cursor.i()};
+}
+inline SplitId FromWire(const fb::SplitId& split) {
+  return {JournalId(split.journal()), split.number()};
+}
+inline Seen FromWire(const fb::Seen& seen) {
+  return {JournalId(seen.journal()), seen.sequence()};
+}
+
+inline absl::Time TimeFromWire(int64_t nanoseconds) {
+  using Limits = std::numeric_limits<int64_t>;
+  if (nanoseconds == Limits::max()) return absl::InfiniteFuture();
+  if (nanoseconds == Limits::min()) return absl::InfinitePast();
+  return absl::FromUnixNanos(nanoseconds);
+}
+
+inline absl::Duration DurationFromWire(int64_t nanoseconds) {
+  using Limits = std::numeric_limits<int64_t>;
+  if (nanoseconds == Limits::max()) return absl::InfiniteDuration();
+  if (nanoseconds == Limits::min()) return -absl::InfiniteDuration();
+  return absl::Nanoseconds(nanoseconds);
+}
+
+}  // namespace feedmill::wire
+
+#endif  // FEEDMILL_CORE_WIRE_FIELD_READER_H_

@@ -1,0 +1,79 @@
+#ifndef FEEDMILL_CORE_WIRE_FIELD_WRITER_H_
+#define FEEDMILL_CORE_WIRE_FIELD_WRITER_H_
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "core/wire/message.h"
+#include "schemas/envelope_generated.h"
+
+// What control_codec.cc and frame_codec.cc share to write FlatBuffers.
+// Private to core/wire.
+
+namespace feedmill::wire {
+
+using Builder = flatbuffers::FlatBufferBuilder;
+template <class T>
+using Offset = flatbuffers::Offset<T>;
+
+// A message's body, written.
+struct Body {
+  fb::Body type;
+  Offset<void> offset;
+};
+
+inline fb::Cursor ToWire(Cursor cursor) { return {cursor.p, cursor.i}; }
+inline fb::SplitId ToWire(const SplitId& split) {
+  return {split.journal.value(), split.number};
+}
+inline fb::Seen ToWire(const Seen& seen) {
+  return {seen.journal.value(), seen.sequence};
+}
+
+// Nanoseconds; what they cannot hold, infinity too, becomes the extreme values,
+// which read as infinity (field_reader.h).
+inline int64_t ToWire(absl::Time time) { return absl::ToUnixNanos(time); }
+inline int64_t ToWire(absl::Duration duration) {
+  return absl::ToInt64Nanoseconds(duration);
+}
+
+inline Offset<flatbuffers::String> Put(Builder& builder,
+                                       const std::string& text) {
+  return builder.CreateString(text);
+}
+
+inline Offset<fb::Session> Put(Builder& builder, const Session& session) {
+  return fb::CreateSession(builder, Put(builder, session.consumer.value()),
+                           session.incarnation.value());
+}
+
+// Null, which leaves the field out, where the status is OK.
+inline Offset<fb::Status> Put(Builder& builder, const absl::Status& status) {
+  if (status.ok()) return 0;
+  return fb::CreateStatus(builder, static_cast<uint8_t>(status.code()),
+                          Put(builder, ErrorText(status)));
+}
+
+// A vector of the tables or strings that `put` makes of the items.
+template <class T, class F>
+auto PutAll(Builder& builder, const std::vector<T>& items, F put) {
+  std::vector<decltype(put(items.front()))> offsets;
+  offsets.reserve(items.size());
+  for (const T& item : items) offsets.push_back(put(item));
+  return builder.CreateVector(offsets);
+}
+
+// A vector of the structs that `convert` makes of the items.
+template <class T, class F>
+auto PutStructs(Builder& builder, const std::vector<T>& items, F convert) {
+  std::vector<decltype(convert(items.front()))> structs;
+  structs.reserve(items.size());
+  for (const T& item : items) structs.push_back(convert(item));
+  return builder.CreateVectorOfStructs(structs);
+}
+
+}  // namespace feedmill::wire
+
+#endif  // FEEDMILL_CORE_WIRE_FIELD_WRITER_H_
