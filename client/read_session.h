@@ -1,7 +1,11 @@
 #ifndef FEEDMILL_CLIENT_READ_SESSION_H_
 #define FEEDMILL_CLIENT_READ_SESSION_H_
 
+#include <cstdint>
+#include <deque>
+#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -43,26 +47,172 @@ class ReadSession {
 
   ReadEffects Handle(absl::Time now, const PeerId& from,
                      const Message& message);
+  // The same without copying a frame's piece.
+  ReadEffects Handle(absl::Time now, const PeerId& from, Message&& message);
   ReadEffects OnTick(absl::Time now);
 
   // The next piece for the client stage: in order, or (Order::kAny) as they
   // come; nullopt if none is there, the lease is not valid, or it has ended.
-  // Credit returns with it. A piece's error is the last thing pulled.
+  // Credit returns with it. A piece's error is the last thing pulled; where
+  // the run itself failed the piece is only an error: no rows and no spec.
   std::optional<Piece> Pull(absl::Time now, ReadEffects& effects);
   // The first `rows` rows of all that Pull gave (counted from the start) were
   // handed to the application. Sharers' reports use it.
   void HandedOut(uint64_t rows);
-  // The application wants no more.
+  // The application wants no more. Said a few times: keep ticking for as long
+  // as is convenient.
   ReadEffects Leave(absl::Time now);
 
-  State state() const;
-  absl::Status failure() const;            // why kFailed
-  const std::optional<RunInfo>& run() const;
-  uint32_t workers() const;                // that the dispatcher knows of
-  bool answered() const;                   // by a dispatcher, ever
-  absl::Time last_answer() const;
-  uint64_t buffered_bytes() const;
+  // Whether what was pulled may be handed to the application now (rule 24).
+  bool MayHandOut(absl::Time now) const { return leaving_ || Valid(now); }
+  // Rises when what was pulled and not handed out is another reader's from now
+  // on: drop it (a sharer that was silent too long and joined anew).
+  uint64_t drops() const { return drops_; }
+
+  State state() const { return state_; }
+  absl::Status failure() const { return failure_; }  // why kFailed
+  const std::optional<RunInfo>& run() const { return run_; }
+  uint32_t workers() const { return workers_; }  // the dispatcher knows of
+  bool answered() const { return answered_; }    // by a dispatcher, ever
+  absl::Time last_answer() const { return last_answer_; }
+  uint64_t buffered_bytes() const { return buffered_bytes_; }
+  const Session& session() const { return session_; }
+  // Deterministic: all before it has left the buffers.
+  Cursor cursor() const { return cursor_; }
+  // When OnTick has something to do.
   absl::Time NextDeadline() const;
+
+ protected:
+  // Where the simulator plants its bugs.
+  //
+  // Whether the lease is valid: half the timeout from when the last
+  // acknowledged beat was sent (rule 24), or as Renewal says.
+  virtual bool Valid(absl::Time now) const;
+  virtual absl::Time Renewal(absl::Time sent, absl::Time received) const;
+  // What is new in a piece for a split that has all before `next` (rule 11).
+  virtual std::optional<Piece> Take(Cursor next, Piece piece) const;
+  // Gives the head split at least one frame (rule 14); false: it is not told
+  // that it is the head.
+  virtual bool Reserve(uint64_t& allowed, uint64_t received, bool empty) const;
+  // The cursor just after an element's.
+  virtual Cursor After(Cursor cursor) const;
+
+ private:
+  // A worker's attempt at a split, as this session opened it.
+  struct Stream {
+    Opening opening;
+    Cursor start;
+    uint64_t base = 0;  // received by the split when it was opened
+    absl::Time last;    // a frame of this opening, or the opening
+    std::optional<Grant> said;
+  };
+  struct Buffered {
+    Piece piece;
+    uint64_t bytes = 0;
+  };
+  struct Split {
+    Cursor begin;
+    Cursor end;
+    Cursor next;  // all before it was taken
+    Cursor out;   // sharers: all before it was handed out
+    std::deque<Buffered> buffer;
+    // Element bytes since the split was bound: drained <= received <= allowed.
+    uint64_t received = 0;
+    uint64_t drained = 0;
+    uint64_t allowed = 0;
+    uint64_t staged = 0;   // pieces pulled, not handed out; sharers only
+    bool stopped = false;  // a data error was taken: nothing comes after it
+    absl::Status error;    // the dispatcher's: every attempt failed
+    std::map<LeaseRef, Stream> streams;
+
+    bool taken() const { return next >= end; }
+    bool idle() const { return taken() && buffer.empty(); }
+  };
+  // A sharer's piece on its way through the client stage.
+  struct Pulled {
+    SplitId split;
+    uint64_t first_row = 0;
+    uint64_t rows = 0;
+    Cursor begin;
+    Cursor end;
+    RowCursors cursors;
+  };
+  using Splits = std::map<SplitId, Split>;
+
+  bool shared() const { return settings_.order == Order::kAny; }
+
+  void OnAnswer(absl::Time now, const ClientAnswer& answer,
+                ReadEffects& effects);
+  bool TakeRun(const RunInfo& run);
+  void TakeSplits(absl::Time now, const ClientAnswer& answer);
+  void TakeLeases(absl::Time now, const BoundSplit& bound, Split& split);
+  void OnReject(absl::Time now, const ClientReject& reject);
+  void Rejoin(absl::Time now);
+  void OnFrame(absl::Time now, Frame frame, ReadEffects& effects);
+  void Buffer(absl::Time now, SplitId id, Split& split, Piece piece);
+  void Fail(absl::Status failure);
+  void DropSplits();
+  void EraseSplit(Splits::iterator split);
+  // Moves the head, and the cursor over what had no elements.
+  void Advance();
+  void EndIfDone(absl::Time now, ReadEffects& effects);
+
+  Splits::iterator NextToPull();
+  std::optional<Piece> PullError(const Split& split);
+
+  // Credit, in session_credit.cc.
+  void SetAllowed(Split& split, uint64_t allowed);
+  void Reopen(absl::Time now, const Split& split, Stream& stream);
+  void Allot(Split& split, bool is_head);
+  bool Worthwhile(const Split& split, const Stream& stream, uint64_t total,
+                  bool head) const;
+  void GrantSplit(absl::Time now, SplitId id, bool repeat,
+                  ReadEffects& effects);
+  void GrantAll(absl::Time now, bool repeat, ReadEffects& effects);
+
+  void SendHello(absl::Time now, ReadEffects& effects);
+  void SendBeat(absl::Time now, ReadEffects& effects);
+  void SendLeave(absl::Time now, ReadEffects& effects);
+  void BeatWithin(absl::Time now, absl::Duration delay);
+  Cursor OutOf(const Split& split) const;
+
+  const ReadSessionSettings settings_;
+  const uint64_t quarter_bytes_;  // credit worth a message
+  const uint64_t reserve_bytes_;  // of the budget, for the head only
+
+  State state_ = State::kJoin;
+  absl::Status failure_;
+  Session session_;
+  std::optional<RunInfo> run_;
+  uint64_t rejoins_ = 0;
+  uint64_t drops_ = 0;
+  bool dry_ = false;
+  bool answered_ = false;
+  bool known_ = false;  // the dispatcher has this session
+  bool leaving_ = false;
+  uint32_t leaves_ = 0;
+  uint32_t workers_ = 0;
+  Seen seen_;
+  absl::Duration heartbeat_interval_ = absl::Milliseconds(200);
+  absl::Duration client_timeout_ = absl::ZeroDuration();
+  absl::Time renewed_ = absl::InfinitePast();
+  absl::Time last_answer_ = absl::InfinitePast();
+  absl::Time next_hello_ = absl::InfinitePast();
+  absl::Time next_beat_ = absl::InfinitePast();
+  absl::Time next_repeat_ = absl::InfinitePast();  // of all grants
+  absl::Time next_leave_ = absl::InfiniteFuture();
+
+  Cursor cursor_;
+  Splits splits_;
+  std::optional<SplitId> floor_;  // all splits below it are idle
+  std::optional<SplitId> head_;   // the first that is not
+  std::set<SplitId> pullable_;    // sharers: with a piece or an error
+  std::deque<Pulled> pulled_;     // sharers: not handed out
+  uint64_t pulled_rows_ = 0;
+  uint64_t last_opening_ = 0;
+  uint64_t buffered_bytes_ = 0;
+  uint64_t outstanding_bytes_ = 0;  // allowed - drained, of all splits
+  uint64_t freed_bytes_ = 0;        // since credit was last given to all
 };
 
 }  // namespace feedmill

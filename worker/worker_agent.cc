@@ -1,7 +1,6 @@
 #include "worker/worker_agent.h"
 
 #include <algorithm>
-#include <type_traits>
 #include <utility>
 #include <variant>
 

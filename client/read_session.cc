@@ -1,0 +1,554 @@
+#include "client/read_session.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+#include <variant>
+
+#include "core/base/check.h"
+#include "core/base/status.h"
+
+namespace feedmill {
+namespace {
+
+// Changes within this time go out in one beat.
+constexpr absl::Duration kCoalesce = absl::Milliseconds(1);
+// That a split is emptied only ends its binding: nobody waits for it.
+constexpr absl::Duration kCoalesceEnds = absl::Milliseconds(20);
+constexpr uint32_t kLeavesMax = 4;
+// RunInfo::positions of an endless run.
+constexpr uint64_t kEndlessPositions = std::numeric_limits<uint64_t>::max();
+
+// The part of a piece below `end`; workers never send more, but a frame comes
+// from outside.
+Piece Below(Piece piece, Cursor end) {
+  if (piece.end <= end) return piece;
+  const size_t rows =
+      piece.begin < end
+          ? RowsBelow(piece.cursors, piece.chunk.rows, piece.begin, end)
+          : 0;
+  piece.chunk = piece.chunk.Slice(0, rows);
+  piece.error = absl::OkStatus();
+  piece.end = std::max(piece.begin, end);
+  if (auto* form = std::get_if<BitmapRows>(&piece.cursors)) {
+    const uint64_t bits = piece.end.p - piece.begin.p + (end.i > 0 ? 1 : 0);
+    if (bits < form->bits.size() * 8) {
+      form->bits.resize((bits + 7) / 8);
+      if (bits % 8 != 0) {
+        form->bits.back() &= static_cast<uint8_t>((1U << (bits % 8)) - 1);
+      }
+    }
+  } else if (auto* runs = std::get_if<RunRows>(&piece.cursors)) {
+    std::erase_if(runs->runs, [&](const CursorRun& run) {
+      return !(Cursor{run.p, run.i} < end);
+    });
+    if (!runs->runs.empty() && runs->runs.back().p == end.p) {
+      CursorRun& last = runs->runs.back();
+      last.count = std::min(last.count, end.i - last.i);
+    }
+  }
+  return piece;
+}
+
+}  // namespace
+
+ReadSession::ReadSession(ReadSessionSettings settings)
+    : settings_(std::move(settings)),
+      quarter_bytes_(std::max<uint64_t>(
+          1, std::min(settings_.quota_bytes, settings_.budget_bytes) / 4)),
+      reserve_bytes_(
+          std::min(settings_.quota_bytes, settings_.budget_bytes / 4)),
+      session_(settings_.session) {
+  FM_CHECK(settings_.budget_bytes > 0 && settings_.quota_bytes > 0);
+}
+
+bool ReadSession::Valid(absl::Time now) const {
+  return (state_ == State::kLive || state_ == State::kEnded) &&
+         now < renewed_ + client_timeout_ / 2;
+}
+
+absl::Time ReadSession::Renewal(absl::Time sent, absl::Time received) const {
+  static_cast<void>(received);  // proves nothing after a freeze
+  return sent;
+}
+
+std::optional<Piece> ReadSession::Take(Cursor next, Piece piece) const {
+  if (next < piece.begin) return std::nullopt;  // a gap
+  const bool news =
+      next < piece.end || (next == piece.end && !piece.error.ok());
+  if (!news) return std::nullopt;
+  if (piece.begin == next) return piece;
+  return piece.From(next);
+}
+
+Cursor ReadSession::After(Cursor cursor) const {
+  return {cursor.p, cursor.i + 1};
+}
+
+// ---- entry points
+
+ReadEffects ReadSession::Handle(absl::Time now, const PeerId& from,
+                                const Message& message) {
+  return Handle(now, from, Message(message));
+}
+
+ReadEffects ReadSession::Handle(absl::Time now, const PeerId& from,
+                                Message&& message) {
+  ReadEffects effects;
+  // Everything else is said to others: not our business, not an error.
+  if (auto* frame = std::get_if<Frame>(&message)) {
+    OnFrame(now, std::move(*frame), effects);
+  } else if (from != kDispatcherPeer) {
+    return effects;
+  } else if (const auto* answer = std::get_if<ClientAnswer>(&message)) {
+    OnAnswer(now, *answer, effects);
+  } else if (const auto* reject = std::get_if<ClientReject>(&message)) {
+    OnReject(now, *reject);
+  } else if (const auto* refusal = std::get_if<Refusal>(&message)) {
+    answered_ = true;
+    last_answer_ = now;
+    if (state_ == State::kJoin && !refusal->status.ok()) {
+      Fail(refusal->status);
+    }
+  }
+  return effects;
+}
+
+ReadEffects ReadSession::OnTick(absl::Time now) {
+  ReadEffects effects;
+  if (now >= next_leave_) SendLeave(now, effects);
+  if (leaving_) return effects;
+  switch (state_) {
+    case State::kJoin:
+      if (now >= next_hello_) SendHello(now, effects);
+      break;
+    case State::kLive:
+    case State::kEnded:  // a sharer's stage still holds some
+      if (now >= next_beat_) SendBeat(now, effects);
+      if (now >= next_repeat_) {
+        next_repeat_ = now + heartbeat_interval_;
+        if (state_ == State::kLive) GrantAll(now, true, effects);
+      }
+      break;
+    case State::kFailed:
+      break;
+  }
+  return effects;
+}
+
+absl::Time ReadSession::NextDeadline() const {
+  if (leaving_) return next_leave_;
+  switch (state_) {
+    case State::kJoin:
+      return next_hello_;
+    case State::kLive:
+    case State::kEnded:
+      return std::min({next_beat_, next_repeat_, next_leave_});
+    case State::kFailed:
+      break;
+  }
+  return absl::InfiniteFuture();
+}
+
+// ---- the dispatcher's answers
+
+void ReadSession::OnAnswer(absl::Time now, const ClientAnswer& answer,
+                           ReadEffects& effects) {
+  if (answer.job != settings_.job || answer.session != session_) return;
+  answered_ = true;
+  last_answer_ = now;
+  workers_ = answer.workers;
+  seen_ = answer.seen;
+  if (leaving_ || state_ == State::kFailed) return;
+  if (answer.heartbeat_interval > absl::ZeroDuration()) {
+    heartbeat_interval_ = answer.heartbeat_interval;
+  }
+  client_timeout_ = answer.client_timeout;
+  if (answer.beat_sent && *answer.beat_sent <= now) {
+    renewed_ = std::max(renewed_, Renewal(*answer.beat_sent, now));
+  }
+  if (state_ == State::kEnded) return;
+  if (answer.run) {
+    if (!TakeRun(*answer.run)) return;
+    known_ = true;
+    if (state_ == State::kJoin) {
+      state_ = State::kLive;
+      next_beat_ = next_repeat_ = now;
+    }
+  }
+  if (state_ == State::kJoin) return;  // still being planned
+  dry_ = answer.dry;
+  TakeSplits(now, answer);
+  Advance();
+  GrantAll(now, false, effects);
+  EndIfDone(now, effects);
+}
+
+bool ReadSession::TakeRun(const RunInfo& run) {
+  if (run_ && run_->plan != run.plan) {
+    Fail(FailedPrecondition(
+        "job \"{}\": the dispatcher lost its state and planned a different "
+        "iteration; what was read is no part of it: start again",
+        settings_.job.value()));
+    return false;
+  }
+  run_ = run;
+  return true;
+}
+
+void ReadSession::TakeSplits(absl::Time now, const ClientAnswer& answer) {
+  std::map<SplitId, const BoundSplit*> bound;
+  for (const BoundSplit& split : answer.splits) bound[split.split] = &split;
+  for (auto it = splits_.begin(); it != splits_.end();) {
+    auto next = std::next(it);
+    if (!bound.contains(it->first)) EraseSplit(it);
+    it = next;
+  }
+  for (const auto& [id, info] : bound) {
+    auto [found, fresh] = splits_.try_emplace(id);
+    Split& split = found->second;
+    if (fresh) {
+      split.begin = info->begin;
+      split.end = std::max(info->begin, info->end);
+      split.next =
+          shared() ? split.begin : std::clamp(cursor_, split.begin, split.end);
+      split.out = split.next;
+      if (floor_ && id < *floor_) floor_ = id;
+    }
+    split.error = info->error;
+    if (!split.error.ok() && !split.taken()) pullable_.insert(id);
+    TakeLeases(now, *info, split);
+  }
+}
+
+void ReadSession::TakeLeases(absl::Time now, const BoundSplit& bound,
+                             Split& split) {
+  std::erase_if(split.streams, [&](const auto& entry) {
+    return std::find(bound.leases.begin(), bound.leases.end(), entry.first) ==
+           bound.leases.end();
+  });
+  for (const LeaseRef& lease : bound.leases) {
+    auto [stream, fresh] = split.streams.try_emplace(lease);
+    if (fresh) Reopen(now, split, stream->second);
+  }
+}
+
+void ReadSession::OnReject(absl::Time now, const ClientReject& reject) {
+  if (reject.job != settings_.job || reject.session != session_) return;
+  answered_ = true;
+  last_answer_ = now;
+  if (leaving_) {
+    known_ = false;
+    next_leave_ = absl::InfiniteFuture();
+    return;
+  }
+  if (state_ == State::kFailed) return;
+  switch (reject.reason) {
+    case RejectReason::kUnknown:
+      if (shared()) {
+        known_ = false;
+        Fail(FailedPrecondition(
+            "job \"{}\": the dispatcher lost its state, and nobody knows what "
+            "the readers that share the job were given: start a new run",
+            settings_.job.value()));
+      } else if (state_ == State::kLive) {
+        Rejoin(now);
+      }
+      return;
+    case RejectReason::kReleased:
+      if (shared()) {
+        session_.consumer = ConsumerId{fmt::format(
+            "{}.{}", settings_.session.consumer.value(), ++rejoins_)};
+        ++drops_;
+        pulled_.clear();
+        Rejoin(now);
+      } else if (state_ == State::kLive) {
+        Rejoin(now);
+      }
+      return;
+    case RejectReason::kSuperseded:
+      known_ = false;
+      Fail(FailedPrecondition(
+          "another reader took over job \"{}\" as \"{}\"; this one stops",
+          settings_.job.value(), session_.consumer.value()));
+      return;
+    case RejectReason::kRefused:
+      Fail(reject.detail.ok()
+               ? Internal("job \"{}\" was refused without a reason",
+                          settings_.job.value())
+               : reject.detail);
+      return;
+  }
+}
+
+// Says hello with where it stands; what is in the buffers comes again.
+void ReadSession::Rejoin(absl::Time now) {
+  DropSplits();
+  state_ = State::kJoin;
+  known_ = false;
+  dry_ = false;
+  renewed_ = absl::InfinitePast();
+  next_hello_ = now;
+}
+
+void ReadSession::Fail(absl::Status failure) {
+  DropSplits();
+  pulled_.clear();
+  state_ = State::kFailed;
+  failure_ = std::move(failure);
+}
+
+void ReadSession::DropSplits() {
+  splits_.clear();
+  pullable_.clear();
+  floor_.reset();
+  head_.reset();
+  buffered_bytes_ = outstanding_bytes_ = freed_bytes_ = 0;
+}
+
+void ReadSession::EraseSplit(Splits::iterator split) {
+  for (const Buffered& entry : split->second.buffer) {
+    buffered_bytes_ -= entry.bytes;
+  }
+  outstanding_bytes_ -= split->second.allowed - split->second.drained;
+  pullable_.erase(split->first);
+  if (head_ == split->first) head_.reset();
+  splits_.erase(split);
+}
+
+// ---- frames
+
+void ReadSession::OnFrame(absl::Time now, Frame frame, ReadEffects& effects) {
+  if (state_ != State::kLive || frame.session != session_) return;
+  auto found = splits_.find(frame.split);
+  if (found == splits_.end() || frame.piece.end < frame.piece.begin) return;
+  Split& split = found->second;
+  auto stream = split.streams.find(
+      {frame.worker, frame.worker_incarnation, frame.attempt});
+  if (stream != split.streams.end() &&
+      stream->second.opening == frame.opening) {
+    stream->second.last = now;
+    // Something before it was lost.
+    if (split.next < frame.piece.begin) Reopen(now, split, stream->second);
+  }
+  if (split.stopped) return;
+  std::optional<Piece> piece =
+      Take(split.next, Below(std::move(frame.piece), split.end));
+  if (piece) Buffer(now, frame.split, split, *std::move(piece));
+  const std::optional<SplitId> head = head_;
+  Advance();
+  if (head_ && head_ != head) GrantSplit(now, *head_, false, effects);
+  GrantSplit(now, frame.split, false, effects);
+  EndIfDone(now, effects);
+}
+
+void ReadSession::Buffer(absl::Time now, SplitId id, Split& split,
+                         Piece piece) {
+  const uint64_t bytes = piece.chunk.rows == 0 ? 0 : piece.chunk.ElementBytes();
+  split.received += bytes;
+  split.next = std::max(split.next, piece.end);
+  split.stopped = !piece.error.ok();
+  // All of its credit is used, or given back.
+  if (split.taken() || split.stopped || split.allowed < split.received) {
+    SetAllowed(split, split.received);
+  }
+  if (split.taken()) BeatWithin(now, kCoalesce);
+  if (piece.chunk.rows == 0 && piece.error.ok()) return;
+  buffered_bytes_ += bytes;
+  split.buffer.push_back({std::move(piece), bytes});
+  if (shared()) pullable_.insert(id);
+}
+
+void ReadSession::Advance() {
+  head_.reset();
+  auto it = floor_ ? splits_.lower_bound(*floor_) : splits_.begin();
+  for (; it != splits_.end(); ++it) {
+    const Split& split = it->second;
+    floor_ = it->first;
+    if (split.buffer.empty() && split.begin <= cursor_) {
+      cursor_ = std::max(cursor_, split.next);
+    }
+    if (!split.idle()) {
+      head_ = it->first;
+      return;
+    }
+  }
+}
+
+void ReadSession::EndIfDone(absl::Time now, ReadEffects& effects) {
+  if (state_ != State::kLive) return;
+  const bool done = shared() ? dry_ && !head_
+                             : run_->positions != kEndlessPositions &&
+                                   cursor_.p >= run_->positions;
+  if (!done) return;
+  state_ = State::kEnded;
+  if (pulled_.empty()) SendLeave(now, effects);
+}
+
+// ---- the application
+
+ReadSession::Splits::iterator ReadSession::NextToPull() {
+  if (!shared()) {
+    return head_ ? splits_.find(*head_) : splits_.end();
+  }
+  while (!pullable_.empty()) {
+    auto found = splits_.find(*pullable_.begin());
+    const bool has = found != splits_.end() &&
+                     (!found->second.buffer.empty() ||
+                      (!found->second.error.ok() && !found->second.taken()));
+    if (has) return found;
+    pullable_.erase(pullable_.begin());
+  }
+  return splits_.end();
+}
+
+// The end of a run whose every attempt at `split` failed.
+std::optional<Piece> ReadSession::PullError(const Split& split) {
+  if (split.error.ok() || split.taken()) return std::nullopt;
+  Piece piece;
+  piece.begin = piece.end = split.next;
+  piece.error = split.error;
+  Fail(piece.error);
+  return piece;
+}
+
+std::optional<Piece> ReadSession::Pull(absl::Time now, ReadEffects& effects) {
+  if (state_ != State::kLive || !Valid(now)) return std::nullopt;
+  auto found = NextToPull();
+  if (found == splits_.end()) return std::nullopt;
+  const SplitId id = found->first;
+  Split& split = found->second;
+  if (!shared() && (cursor_ < split.begin || split.end < cursor_)) {
+    Fail(
+        Internal("a hole in job \"{}\": the next element is {}.{}, the first "
+                 "split begins at {}.{}",
+                 settings_.job.value(), cursor_.p, cursor_.i, split.begin.p,
+                 split.begin.i));
+    return std::nullopt;
+  }
+  if (split.buffer.empty()) return PullError(split);
+
+  Piece piece = std::move(split.buffer.front().piece);
+  const uint64_t bytes = split.buffer.front().bytes;
+  split.buffer.pop_front();
+  split.drained += bytes;
+  buffered_bytes_ -= bytes;
+  outstanding_bytes_ -= bytes;
+  freed_bytes_ += bytes;
+  cursor_ = piece.end;
+  if (shared() && piece.chunk.rows > 0) {
+    ++split.staged;
+    pulled_.push_back({id, pulled_rows_, piece.chunk.rows, piece.begin,
+                       piece.end, piece.cursors});
+  }
+  pulled_rows_ += piece.chunk.rows;
+  if (!piece.error.ok()) {
+    Fail(piece.error);
+    return piece;
+  }
+  if (split.idle()) BeatWithin(now, kCoalesceEnds);
+  const std::optional<SplitId> head = head_;
+  Advance();
+  if (head_ != head || freed_bytes_ >= quarter_bytes_) {
+    GrantAll(now, false, effects);
+  } else if (head_) {
+    GrantSplit(now, *head_, false, effects);
+  }
+  EndIfDone(now, effects);
+  return piece;
+}
+
+void ReadSession::HandedOut(uint64_t rows) {
+  while (!pulled_.empty() && pulled_.front().first_row < rows) {
+    const Pulled& first = pulled_.front();
+    const uint64_t handed = rows - first.first_row;
+    auto split = splits_.find(first.split);
+    if (handed < first.rows) {
+      if (split != splits_.end()) {
+        split->second.out =
+            After(CursorOfRow(first.cursors, first.begin, handed - 1));
+      }
+      return;
+    }
+    if (split != splits_.end()) {
+      split->second.out = first.end;
+      --split->second.staged;
+    }
+    pulled_.pop_front();
+  }
+  if (state_ == State::kEnded && !leaving_ && pulled_.empty()) {
+    next_leave_ = absl::InfinitePast();
+  }
+}
+
+ReadEffects ReadSession::Leave(absl::Time now) {
+  ReadEffects effects;
+  if (leaving_) return effects;
+  SendLeave(now, effects);
+  if (state_ != State::kFailed) state_ = State::kEnded;
+  DropSplits();
+  pulled_.clear();
+  return effects;
+}
+
+// ---- what is said
+
+void ReadSession::SendHello(absl::Time now, ReadEffects& effects) {
+  next_hello_ = now + settings_.hello_interval;
+  ClientHello hello;
+  hello.job = settings_.job;
+  hello.graph = settings_.graph;
+  hello.order = settings_.order;
+  hello.seed = settings_.seed;
+  hello.session = session_;
+  hello.take_over = settings_.take_over;
+  hello.cursor = shared() ? Cursor{} : cursor_;
+  hello.seen = seen_;
+  if (run_) {
+    hello.run = run_->run;
+    hello.seed = run_->seed;  // a job that is created anew is the same one
+  }
+  effects.sends.push_back({kDispatcherPeer, std::move(hello)});
+}
+
+void ReadSession::BeatWithin(absl::Time now, absl::Duration delay) {
+  next_beat_ = std::min(next_beat_, now + delay);
+}
+
+// Nothing of it need come again while this process lives (rule 16).
+Cursor ReadSession::OutOf(const Split& split) const {
+  if (!shared()) return std::clamp(cursor_, split.begin, split.end);
+  return split.buffer.empty() && split.staged == 0 ? split.next : split.out;
+}
+
+void ReadSession::SendBeat(absl::Time now, ReadEffects& effects) {
+  next_beat_ = now + heartbeat_interval_;
+  ClientBeat beat;
+  beat.job = settings_.job;
+  beat.run = run_->run;
+  beat.session = session_;
+  beat.sent = now;
+  beat.seen = seen_;
+  beat.splits.reserve(splits_.size());
+  for (const auto& [id, split] : splits_) {
+    beat.splits.push_back({id, split.next, OutOf(split)});
+  }
+  effects.sends.push_back({kDispatcherPeer, std::move(beat)});
+}
+
+// The last report goes ahead of the first leave: the dispatcher then knows how
+// far this reader came.
+void ReadSession::SendLeave(absl::Time now, ReadEffects& effects) {
+  const bool first = !std::exchange(leaving_, true);
+  next_leave_ = absl::InfiniteFuture();
+  if (!known_) return;
+  if (first) SendBeat(now, effects);
+  if (++leaves_ < kLeavesMax) next_leave_ = now + settings_.hello_interval;
+  ClientLeave leave;
+  leave.job = settings_.job;
+  leave.run = run_->run;
+  leave.session = session_;
+  effects.sends.push_back({kDispatcherPeer, std::move(leave)});
+}
+
+}  // namespace feedmill

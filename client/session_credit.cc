@@ -1,0 +1,104 @@
+// How far a ReadSession lets workers send.
+#include <algorithm>
+#include <utility>
+
+#include "client/read_session.h"
+
+namespace feedmill {
+
+bool ReadSession::Reserve(uint64_t& allowed, uint64_t received,
+                          bool empty) const {
+  if (empty && allowed <= received) allowed = received + 1;
+  return true;
+}
+
+void ReadSession::SetAllowed(Split& split, uint64_t allowed) {
+  outstanding_bytes_ = outstanding_bytes_ - split.allowed + allowed;
+  split.allowed = allowed;
+}
+
+void ReadSession::Reopen(absl::Time now, const Split& split, Stream& stream) {
+  stream.opening = Opening{++last_opening_};
+  stream.start = split.next;
+  stream.base = split.received;
+  stream.last = now;
+}
+
+// Credit ahead of one split is at most its quota, of all splits together the
+// budget. A part of the budget is only the head's, so that those behind it
+// never leave it with one frame a round trip.
+void ReadSession::Allot(Split& split, bool is_head) {
+  uint64_t taken = outstanding_bytes_;
+  if (!is_head && head_) {
+    const Split& head = splits_.at(*head_);
+    const uint64_t has = head.allowed - head.drained;
+    if (has < reserve_bytes_) taken += reserve_bytes_ - has;
+  }
+  if (taken >= settings_.budget_bytes) return;
+  const uint64_t free = settings_.budget_bytes - taken;
+  const uint64_t wanted = split.received + settings_.quota_bytes;
+  if (wanted <= split.allowed) return;
+  SetAllowed(split, split.allowed + std::min(free, wanted - split.allowed));
+}
+
+// Whether a grant says enough that is new: credit returns in quarters of the
+// quota, or in less where the worker is about to stop.
+bool ReadSession::Worthwhile(const Split& split, const Stream& stream,
+                             uint64_t total, bool head) const {
+  if (!stream.said || stream.said->opening != stream.opening ||
+      stream.said->head != head) {
+    return true;
+  }
+  const uint64_t said = stream.said->total_bytes;
+  if (total <= said) return false;
+  const uint64_t used = split.received - stream.base;
+  const uint64_t left = said > used ? said - used : 0;
+  return total - said >= quarter_bytes_ || left < quarter_bytes_;
+}
+
+// `repeat`: say it again even if it is not new, and open again what may have
+// been lost without a sign (rule 12).
+void ReadSession::GrantSplit(absl::Time now, SplitId id, bool repeat,
+                             ReadEffects& effects) {
+  auto found = splits_.find(id);
+  if (found == splits_.end()) return;
+  Split& split = found->second;
+  if (split.taken() || split.stopped) return;
+  const bool is_head = head_ == id;
+  Allot(split, is_head);
+  bool say_head = false;
+  if (is_head) {
+    uint64_t allowed = split.allowed;
+    say_head = Reserve(allowed, split.received, split.buffer.empty());
+    SetAllowed(split, allowed);
+  }
+  for (auto& [lease, stream] : split.streams) {
+    if (repeat && split.allowed > split.received &&
+        now - stream.last > settings_.reopen_after) {
+      Reopen(now, split, stream);
+    }
+    const uint64_t total = split.allowed - stream.base;
+    if (!repeat && !Worthwhile(split, stream, total, say_head)) continue;
+    Grant grant{.session = session_,
+                .split = id,
+                .worker_incarnation = lease.incarnation,
+                .attempt = lease.attempt,
+                .opening = stream.opening,
+                .start = stream.start,
+                .total_bytes = total,
+                .head = say_head};
+    stream.said = grant;
+    effects.sends.push_back({PeerId{lease.worker.value()}, std::move(grant)});
+  }
+}
+
+// In order of binding: what is read first gets credit first.
+void ReadSession::GrantAll(absl::Time now, bool repeat, ReadEffects& effects) {
+  freed_bytes_ = 0;
+  auto it = floor_ ? splits_.lower_bound(*floor_) : splits_.begin();
+  for (; it != splits_.end(); ++it) {
+    GrantSplit(now, it->first, repeat, effects);
+  }
+}
+
+}  // namespace feedmill
