@@ -52,12 +52,10 @@ class DispatchServer {
 
   // "tcp://host:port" with the port that was bound; "" before Start.
   std::string target() const;
-  // Workers that it has heard of in time. 0 unless running.
-  uint32_t workers() const;
 
  private:
   class Shell;
-  const std::shared_ptr<Shell> shell_;
+  const std::unique_ptr<Shell> shell_;
 };
 
 }  // namespace feedmill

@@ -75,7 +75,7 @@ class WorkerServer {
 
  private:
   class Shell;
-  const std::shared_ptr<Shell> shell_;
+  const std::unique_ptr<Shell> shell_;
 };
 
 }  // namespace feedmill

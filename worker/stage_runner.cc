@@ -1,0 +1,133 @@
+#include "worker/stage_runner.h"
+
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/base/status.h"
+#include "core/dataset/analysis.h"
+#include "core/dataset/graph_text.h"
+#include "core/net/clock.h"
+#include "core/pipeline/worker_stage.h"
+#include "core/plan/plan.h"
+#include "core/sources/manifest.h"
+
+namespace feedmill {
+
+// A stage and the memory of each thread that runs it; a thread touches only
+// its own, so no lock is needed.
+struct StageRunner::CompiledStage {
+  std::shared_ptr<const WorkerStage> stage;
+  std::vector<std::unique_ptr<WorkerStage::Scratch>> scratches;
+};
+
+namespace {
+
+absl::StatusOr<std::shared_ptr<const WorkerStage>> Compile(
+    const PlanDefinition& definition,
+    const std::shared_ptr<const FunctionRegistry>& registry) {
+  FM_ASSIGN_OR_RETURN(const Graph graph, ParseGraphJson(definition.graph));
+  FM_ASSIGN_OR_RETURN(const std::shared_ptr<const AnalyzedGraph> analyzed,
+                      Analyze(graph, *registry));
+  auto manifest = std::make_shared<Manifest>();
+  if (!definition.manifest.empty()) {
+    FM_ASSIGN_OR_RETURN(*manifest, Manifest::Parse(definition.manifest));
+  }
+  const uint64_t source_size = SourceSize(graph, *manifest);
+  FM_ASSIGN_OR_RETURN(
+      const std::shared_ptr<const Plan> plan,
+      Plan::Make(analyzed, source_size, definition.seed, definition.iteration));
+  return WorkerStage::Make(plan, std::move(manifest), registry);
+}
+
+absl::StatusOr<std::string> FindFiles(const std::string& text,
+                                      const FunctionRegistry& registry) {
+  FM_ASSIGN_OR_RETURN(const Graph graph, ParseGraphJson(text));
+  FM_ASSIGN_OR_RETURN(const std::shared_ptr<const AnalyzedGraph> analyzed,
+                      Analyze(graph, registry));
+  FM_ASSIGN_OR_RETURN(const Manifest manifest, ResolveManifest(*analyzed));
+  return manifest.Serialize();
+}
+
+}  // namespace
+
+StageRunner::StageRunner(int threads,
+                         std::shared_ptr<const FunctionRegistry> registry,
+                         std::function<void(std::function<void()>)> post,
+                         Results results)
+    : registry_(std::move(registry)),
+      post_(std::move(post)),
+      results_(std::move(results)),
+      executor_(threads) {}
+
+StageRunner::~StageRunner() = default;
+
+void StageRunner::Define(PlanDefinition definition) {
+  auto compiled = std::make_shared<CompiledStage>();
+  compiled->scratches.resize(static_cast<size_t>(threads()));
+  stages_[definition.plan] = compiled;
+  // Shared: a definition may carry a large manifest.
+  auto shared = std::make_shared<const PlanDefinition>(std::move(definition));
+  Submit([this, compiled, shared](int) {
+    auto stage = Compile(*shared, registry_);
+    absl::Status status = stage.status();
+    if (stage.ok()) compiled->stage = *std::move(stage);
+    post_([this, plan = shared->plan, status = std::move(status)] {
+      Refill();
+      results_.defined(plan, status);
+    });
+  });
+}
+
+void StageRunner::Compute(ComputeRequest request) {
+  const auto found = stages_.find(request.plan);
+  if (found == stages_.end()) {
+    post_([this, task = request.task, plan = request.plan] {
+      results_.computed(task, Internal("plan {} is not defined", plan.value()),
+                        absl::ZeroDuration());
+    });
+    return;
+  }
+  Submit([this, compiled = found->second,
+          request = std::move(request)](int thread) {
+    const absl::Time begun = SteadyNow();
+    absl::StatusOr<Piece> piece = Internal("the plan was not compiled");
+    if (compiled->stage != nullptr) {
+      auto& scratch = compiled->scratches[static_cast<size_t>(thread)];
+      if (scratch == nullptr) scratch = compiled->stage->NewScratch();
+      piece = compiled->stage->Run(request.begin, request.end,
+                                   request.bytes_target, *scratch);
+    }
+    const absl::Duration busy = SteadyNow() - begun;
+    post_(
+        [this, task = request.task, piece = std::move(piece), busy]() mutable {
+          Refill();
+          results_.computed(task, std::move(piece), busy);
+        });
+  });
+}
+
+void StageRunner::Resolve(ManifestRequest request) {
+  Submit([this, request = std::move(request)](int) {
+    absl::StatusOr<std::string> found = FindFiles(request.graph, *registry_);
+    ManifestResult result{request.graph_fingerprint, found.status(), ""};
+    if (found.ok()) result.manifest = *std::move(found);
+    post_([this, result = std::move(result)] {
+      Refill();
+      results_.resolved(result);
+    });
+  });
+}
+
+void StageRunner::Submit(std::function<void(int thread)> work) {
+  if (waiting_.empty() && executor_.Submit(work)) return;
+  waiting_.push_back(std::move(work));
+}
+
+void StageRunner::Refill() {
+  while (!waiting_.empty() && executor_.Submit(waiting_.front())) {
+    waiting_.pop_front();
+  }
+}
+
+}  // namespace feedmill

@@ -1,0 +1,69 @@
+#ifndef FEEDMILL_WORKER_STAGE_RUNNER_H_
+#define FEEDMILL_WORKER_STAGE_RUNNER_H_
+
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "core/chunk/chunk.h"
+#include "core/dataset/function_registry.h"
+#include "core/pipeline/executor.h"
+#include "core/wire/message.h"
+#include "worker/worker_agent.h"
+
+namespace feedmill {
+
+class WorkerStage;
+
+// Everything of a worker that takes time, on the threads of an Executor:
+// compiling plans, finding files, running stages.
+//
+// Thread: one (the reactor's); results go through `post`, which must run what
+// it is given on that thread, later.
+class StageRunner {
+ public:
+  // What is told when work ends.
+  struct Results {
+    std::function<void(TaskId, absl::StatusOr<Piece>, absl::Duration busy)>
+        computed;
+    std::function<void(const PlanId&, absl::Status)> defined;
+    std::function<void(ManifestResult)> resolved;
+  };
+
+  StageRunner(int threads, std::shared_ptr<const FunctionRegistry> registry,
+              std::function<void(std::function<void()>)> post, Results results);
+  // Waits for what runs; what waits is dropped.
+  ~StageRunner();
+
+  int threads() const { return executor_.threads(); }
+
+  void Define(PlanDefinition definition);
+  void Forget(const PlanId& plan) { stages_.erase(plan); }
+  // REQUIRES: the plan was defined and that went well (else it is an error
+  // result).
+  void Compute(ComputeRequest request);
+  void Resolve(ManifestRequest request);
+
+ private:
+  struct CompiledStage;
+
+  void Submit(std::function<void(int thread)> work);
+  // Work ended: there may be room for what waits.
+  void Refill();
+
+  const std::shared_ptr<const FunctionRegistry> registry_;
+  const std::function<void(std::function<void()>)> post_;
+  const Results results_;
+  std::map<PlanId, std::shared_ptr<CompiledStage>> stages_;
+  // For when the executor's queue is full; the agent bounds what it asks for.
+  std::deque<std::function<void(int thread)>> waiting_;
+  Executor executor_;  // last: ends before what its work uses
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_WORKER_STAGE_RUNNER_H_

@@ -1,0 +1,368 @@
+#include "worker/worker_server.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "core/base/status.h"
+#include "core/net/address.h"
+#include "core/net/clock.h"
+#include "core/net/lifecycle.h"
+#include "core/net/log.h"
+#include "core/net/messenger.h"
+#include "core/net/process_limits.h"
+#include "core/net/reactor.h"
+#include "core/ops/builtin_functions.h"
+#include "worker/stage_runner.h"
+#include "worker/worker_agent.h"
+
+namespace feedmill {
+namespace {
+
+// An answer is late after so long; it is said then and each kSayAgain.
+constexpr absl::Duration kAnswerLate = absl::Milliseconds(300);
+constexpr absl::Duration kAnswerLost = absl::Seconds(5);
+constexpr absl::Duration kSayAgain = absl::Seconds(10);
+// What the last messages have to leave in.
+constexpr absl::Duration kLinger = absl::Milliseconds(50);
+constexpr uint32_t kSlotsPerThread = 2;
+constexpr Reactor::Limits kClientLimits{int64_t{1} << 20, 10'000};
+constexpr Reactor::Limits kDispatcherLimits{int64_t{1} << 30, 1'000};
+// Keeps the ids of clients, which they choose, apart from kDispatcherPeer.
+constexpr std::string_view kClientPrefix = "client:";
+
+}  // namespace
+
+class WorkerServer::Shell : public ReactorHandler {
+ public:
+  explicit Shell(WorkerConfig config)
+      : config_(std::move(config)),
+        lifecycle_("worker"),
+        reactor_(std::make_unique<Reactor>("fm-worker")) {
+    if (config_.registry == nullptr) {
+      config_.registry =
+          std::make_shared<const FunctionRegistry>(BuiltinFunctions());
+    }
+  }
+
+  absl::Status Start() {
+    return lifecycle_.Start([this] {
+      absl::Status begun = Begin();
+      if (!begun.ok()) {  // it may be tried again
+        reactor_->Close(clients_);
+        reactor_->Close(dispatcher_);
+      }
+      return begun;
+    });
+  }
+  absl::Status WaitRegistered(absl::Duration timeout);
+  bool registered() const {
+    const std::lock_guard lock(mu_);
+    return registered_;
+  }
+  void Drain(absl::Duration timeout);
+  void Stop();
+  absl::Status Join() { return lifecycle_.Join(); }
+  std::string target() const {
+    const std::lock_guard lock(mu_);
+    return target_;
+  }
+
+ private:
+  absl::Status Begin();
+  absl::StatusOr<Address> Advertised(const Address& dispatcher,
+                                     uint16_t port) const;
+  void MakeAgent(const std::string& target);
+
+  // ReactorHandler
+  void OnMessage(absl::Time now, SocketId socket, std::string_view from,
+                 std::vector<Buffer> parts) override;
+  void OnTurn(absl::Time now) override;
+  absl::Time NextDeadline() const override;
+
+  void OnAnswered(absl::Time now);
+  void OnDispatcherRefuses(const absl::Status& why);
+  void WatchDispatcher(absl::Time now);
+  void BeginDrain(absl::Duration timeout);
+  void Perform(WorkerEffects effects);
+  void End(absl::Status why);
+
+  WorkerConfig config_;
+  Lifecycle lifecycle_;
+
+  const std::unique_ptr<Reactor> reactor_;
+  // Made by Begin; the reactor's thread from then on.
+  std::unique_ptr<Messenger> messenger_;
+  std::unique_ptr<WorkerAgent> agent_;
+  std::unique_ptr<StageRunner> runner_;
+  SocketId dispatcher_;
+  SocketId clients_;
+  std::string dispatcher_address_;
+  absl::Time last_answer_;  // or the start
+  bool answered_ = false;
+  bool waiting_said_ = false;
+  absl::Time say_at_;
+  std::optional<absl::Time> drain_end_;
+  absl::Status refusal_;  // the dispatcher's last
+
+  mutable std::mutex mu_;
+  std::condition_variable changed_;
+  bool registered_ = false;  // guarded by mu_
+  std::string target_;       // guarded by mu_
+};
+
+absl::Status WorkerServer::Shell::Begin() {
+  TuneMalloc();
+  RaiseFileLimit();
+  FM_ASSIGN_OR_RETURN(const Address dispatcher,
+                      ParseAddress(config_.dispatcher));
+  FM_ASSIGN_OR_RETURN(
+      clients_, reactor_->Listen(config_.host, config_.port, kClientLimits));
+  FM_ASSIGN_OR_RETURN(const Address own,
+                      Advertised(dispatcher, reactor_->PortOf(clients_)));
+  FM_ASSIGN_OR_RETURN(dispatcher_,
+                      reactor_->Connect(dispatcher, kDispatcherLimits));
+  if (IsLoopback(own.host) && !IsLoopback(dispatcher.host)) {
+    LogWarning(
+        "clients are told to reach this worker at {}, which only this machine "
+        "can; listen on another host, or advertise one",
+        own.ToString());
+  }
+  dispatcher_address_ = dispatcher.ToString();
+  messenger_ = std::make_unique<Messenger>(*reactor_, config_.cluster_id);
+  MakeAgent(own.ToString());
+  last_answer_ = SteadyNow();
+  say_at_ = last_answer_ + kAnswerLate;
+  {
+    const std::lock_guard lock(mu_);
+    target_ = own.ToString();
+  }
+  LogInfo("worker at {} with {} thread(s), dispatcher {}", own.ToString(),
+          runner_->threads(), dispatcher_address_);
+  reactor_->Start(this);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Address> WorkerServer::Shell::Advertised(
+    const Address& dispatcher, uint16_t port) const {
+  if (!config_.advertise.empty()) return ParseHost(config_.advertise, port);
+  if (IsWildcard(config_.host)) {
+    return Address{LocalAddressToward(dispatcher), port};
+  }
+  return Address{config_.host, port};
+}
+
+void WorkerServer::Shell::MakeAgent(const std::string& target) {
+  StageRunner::Results results;
+  results.computed = [this](TaskId task, absl::StatusOr<Piece> piece,
+                            absl::Duration busy) {
+    Perform(agent_->OnComputed(reactor_->now(), task, std::move(piece), busy));
+  };
+  results.defined = [this](const PlanId& plan, absl::Status status) {
+    if (!status.ok()) LogWarning("plan not compiled: {}", ErrorText(status));
+    Perform(agent_->OnDefined(reactor_->now(), plan, std::move(status)));
+  };
+  results.resolved = [this](ManifestResult result) {
+    Perform(agent_->OnResolved(reactor_->now(), std::move(result)));
+  };
+  runner_ = std::make_unique<StageRunner>(
+      config_.threads, config_.registry,
+      [this](std::function<void()> work) { reactor_->Post(std::move(work)); },
+      std::move(results));
+  WorkerAgentSettings settings;
+  settings.worker = WorkerId(target);
+  settings.incarnation = Incarnation(NextIncarnation());
+  settings.threads = static_cast<uint32_t>(runner_->threads());
+  settings.slots = kSlotsPerThread * settings.threads;
+  settings.memory_bytes = config_.memory_bytes;
+  settings.frame_bytes = config_.frame_bytes;
+  agent_ = std::make_unique<WorkerAgent>(std::move(settings));
+}
+
+absl::Status WorkerServer::Shell::WaitRegistered(absl::Duration timeout) {
+  const absl::Time deadline = SteadyNow() + timeout;
+  std::unique_lock lock(mu_);
+  for (;;) {
+    if (registered_) return absl::OkStatus();
+    if (lifecycle_.ended()) {
+      const absl::Status why = lifecycle_.reason();
+      return why.ok() ? Cancelled("the worker was stopped before it registered")
+                      : why;
+    }
+    if (!lifecycle_.running()) {
+      return FailedPrecondition(
+          "the worker has not been started: call Start first");
+    }
+    const absl::Duration left = deadline - SteadyNow();
+    if (left <= absl::ZeroDuration()) {
+      return DeadlineExceeded("no dispatcher answered at {} for {}",
+                              config_.dispatcher,
+                              absl::FormatDuration(timeout));
+    }
+    // The end of the lifecycle is announced under another lock: look again.
+    changed_.wait_for(lock, absl::ToChronoNanoseconds(
+                                std::min(left, absl::Milliseconds(100))));
+  }
+}
+
+void WorkerServer::Shell::Drain(absl::Duration timeout) {
+  reactor_->Post([this, timeout] { BeginDrain(timeout); });
+}
+
+void WorkerServer::Shell::BeginDrain(absl::Duration timeout) {
+  if (drain_end_.has_value() || !answered_) {
+    End(absl::OkStatus());
+    return;
+  }
+  LogInfo("draining: taking nothing new, {} lease(s) left",
+          agent_->lease_count());
+  drain_end_ = reactor_->now() + timeout;
+  Perform(agent_->Drain(reactor_->now()));
+}
+
+void WorkerServer::Shell::Stop() {
+  lifecycle_.Stop([this] {
+    reactor_->Stop(kLinger);
+    reactor_->Join();
+    runner_.reset();
+  });
+  changed_.notify_all();
+}
+
+void WorkerServer::Shell::OnMessage(absl::Time now, SocketId socket,
+                                    std::string_view from,
+                                    std::vector<Buffer> parts) {
+  const bool from_dispatcher = socket == dispatcher_;
+  absl::StatusOr<Message> message = messenger_->Receive(
+      now, socket, from, parts, /*answer=*/!from_dispatcher);
+  if (!from_dispatcher) {
+    if (!message.ok()) return;
+    const PeerId peer(std::string(kClientPrefix).append(from));
+    Perform(agent_->Handle(now, peer, *message));
+    return;
+  }
+  if (!message.ok()) {
+    OnDispatcherRefuses(message.status());
+    return;
+  }
+  if (const auto* refusal = std::get_if<Refusal>(&*message)) {
+    OnDispatcherRefuses(refusal->status);
+  } else if (std::holds_alternative<WorkerAnswer>(*message)) {
+    OnAnswered(now);
+  }
+  Perform(agent_->Handle(now, kDispatcherPeer, *message));
+}
+
+void WorkerServer::Shell::OnAnswered(absl::Time now) {
+  if (!answered_) {
+    LogInfo("registered with the dispatcher at {}", dispatcher_address_);
+  } else if (waiting_said_) {
+    LogInfo("the dispatcher at {} answers again", dispatcher_address_);
+  }
+  answered_ = true;
+  waiting_said_ = false;
+  last_answer_ = now;
+  say_at_ = now + kAnswerLost;
+  refusal_ = absl::OkStatus();
+  {
+    const std::lock_guard lock(mu_);
+    if (registered_) return;
+    registered_ = true;
+  }
+  changed_.notify_all();
+}
+
+void WorkerServer::Shell::OnDispatcherRefuses(const absl::Status& why) {
+  if (refusal_ != why) {
+    LogError("the dispatcher at {} refuses this worker: {}",
+             dispatcher_address_, ErrorText(why));
+  }
+  refusal_ = why;
+}
+
+void WorkerServer::Shell::WatchDispatcher(absl::Time now) {
+  if (now - last_answer_ >= config_.dispatcher_timeout) {
+    End(DeadlineExceeded(
+        "no dispatcher answered at {} for {}; is it running, and is the "
+        "address right?",
+        dispatcher_address_, absl::FormatDuration(config_.dispatcher_timeout)));
+    return;
+  }
+  if (now < say_at_) return;
+  LogWarning("waiting for the dispatcher at {}: no answer for {}{}",
+             dispatcher_address_,
+             absl::FormatDuration(
+                 absl::Trunc(now - last_answer_, absl::Milliseconds(100))),
+             refusal_.ok() ? "" : "; it said: " + ErrorText(refusal_));
+  waiting_said_ = true;
+  say_at_ = now + kSayAgain;
+}
+
+void WorkerServer::Shell::OnTurn(absl::Time now) {
+  WatchDispatcher(now);
+  if (drain_end_.has_value() && now >= *drain_end_) {
+    LogWarning("stopping before the drain is complete: it took too long");
+    End(absl::OkStatus());
+    return;
+  }
+  if (now >= agent_->NextDeadline()) Perform(agent_->OnTick(now));
+}
+
+absl::Time WorkerServer::Shell::NextDeadline() const {
+  absl::Time next = std::min(agent_->NextDeadline(), say_at_);
+  next = std::min(next, last_answer_ + config_.dispatcher_timeout);
+  return drain_end_.has_value() ? std::min(next, *drain_end_) : next;
+}
+
+void WorkerServer::Shell::Perform(WorkerEffects effects) {
+  for (PlanDefinition& definition : effects.define) {
+    runner_->Define(std::move(definition));
+  }
+  for (ManifestRequest& request : effects.resolve) {
+    runner_->Resolve(std::move(request));
+  }
+  for (ComputeRequest& request : effects.compute) {
+    runner_->Compute(std::move(request));
+  }
+  for (const PlanId& plan : effects.forget) runner_->Forget(plan);
+  for (const Outgoing& outgoing : effects.sends) {
+    if (outgoing.to == kDispatcherPeer) {
+      messenger_->Send(dispatcher_, "", outgoing.message);
+    } else {
+      std::string_view to = outgoing.to.value();
+      to.remove_prefix(std::min(to.size(), kClientPrefix.size()));
+      messenger_->Send(clients_, to, outgoing.message);
+    }
+  }
+  if (effects.drained) {
+    LogInfo("drained");
+    End(absl::OkStatus());
+  }
+}
+
+void WorkerServer::Shell::End(absl::Status why) {
+  if (!why.ok()) LogError("{}", ErrorText(why));
+  reactor_->Stop(kLinger);
+  lifecycle_.End(std::move(why));
+  changed_.notify_all();
+}
+
+WorkerServer::WorkerServer(WorkerConfig config)
+    : shell_(std::make_unique<Shell>(std::move(config))) {}
+WorkerServer::~WorkerServer() { Stop(); }
+absl::Status WorkerServer::Start() { return shell_->Start(); }
+absl::Status WorkerServer::WaitRegistered(absl::Duration timeout) {
+  return shell_->WaitRegistered(timeout);
+}
+bool WorkerServer::registered() const { return shell_->registered(); }
+void WorkerServer::Drain(absl::Duration timeout) { shell_->Drain(timeout); }
+void WorkerServer::Stop() { shell_->Stop(); }
+absl::Status WorkerServer::Join() { return shell_->Join(); }
+std::string WorkerServer::target() const { return shell_->target(); }
+
+}  // namespace feedmill
