@@ -1,0 +1,29 @@
+#ifndef FEEDMILL_TOOLS_COMMAND_COMMANDS_H_
+#define FEEDMILL_TOOLS_COMMAND_COMMANDS_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/dataset/function_registry.h"
+
+namespace feedmill {
+
+// What a subcommand gets: the words after its name, and what expressions may
+// call. Each returns the exit status, or an error that FeedmillMain prints and
+// turns into one.
+struct Invocation {
+  std::vector<std::string> arguments;
+  std::shared_ptr<const FunctionRegistry> registry;
+};
+
+absl::StatusOr<int> RunUp(const Invocation& invocation);
+absl::StatusOr<int> RunDispatcher(const Invocation& invocation);
+absl::StatusOr<int> RunWorker(const Invocation& invocation);
+absl::StatusOr<int> RunRead(const Invocation& invocation);
+absl::StatusOr<int> RunStatus(const Invocation& invocation);
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_TOOLS_COMMAND_COMMANDS_H_

@@ -1,0 +1,86 @@
+#include "tools/command/element_writer.h"
+
+#include <poll.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "absl/time/clock.h"
+#include "core/base/status.h"
+#include "core/chunk/jsonl.h"
+
+namespace feedmill {
+
+absl::Status WriteAll(int fd, std::string_view text,
+                      const std::atomic<bool>& cancel) {
+  while (!text.empty()) {
+    const ssize_t written = write(fd, text.data(), text.size());
+    if (written >= 0) {
+      text.remove_prefix(static_cast<size_t>(written));
+      continue;
+    }
+    switch (errno) {
+      case EINTR:
+        if (cancel) return Cancelled("interrupted while writing");
+        break;
+      case EAGAIN: {  // someone made the pipe non-blocking
+        pollfd wait{fd, POLLOUT, 0};
+        poll(&wait, 1, 100);
+        if (cancel) return Cancelled("interrupted while writing");
+        break;
+      }
+      case EPIPE:
+        return absl::AbortedError("the reader of the output has gone");
+      default:
+        return Unavailable("cannot write the output: {}", std::strerror(errno));
+    }
+  }
+  return absl::OkStatus();
+}
+
+ElementWriter::ElementWriter(Format format, int fd, absl::Time start,
+                             const std::atomic<bool>& cancel)
+    : format_(format), fd_(fd), start_(start), cancel_(cancel) {}
+
+absl::Status ElementWriter::Add(const Chunk& chunk) {
+  if (chunk.rows == 0) return absl::OkStatus();
+  if (elements_ == 0) first_ = absl::Now();
+  if (format_ == Format::kSummary) hash_.Add(chunk);
+  if (format_ == Format::kJsonl) {
+    constexpr size_t kWriteBytes = size_t{256} << 10;
+    text_.clear();
+    for (size_t row = 0; row < chunk.rows; ++row) {
+      AppendJson(chunk, row, text_);
+      text_ += '\n';
+      if (text_.size() >= kWriteBytes) {
+        FM_RETURN_IF_ERROR(WriteAll(fd_, text_, cancel_));
+        text_.clear();
+      }
+    }
+    FM_RETURN_IF_ERROR(WriteAll(fd_, text_, cancel_));
+  }
+  elements_ += chunk.rows;
+  bytes_ += chunk.ElementBytes();
+  return absl::OkStatus();
+}
+
+absl::Status ElementWriter::Finish(absl::Time now) {
+  if (format_ != Format::kSummary) return absl::OkStatus();
+  const double seconds = std::max(1e-9, absl::ToDoubleSeconds(now - start_));
+  nlohmann::ordered_json summary;
+  summary["elements"] = elements();
+  summary["bytes"] = bytes();
+  summary["seconds"] = seconds;
+  summary["elements_per_s"] = static_cast<double>(elements()) / seconds;
+  summary["first_element_s"] = nullptr;
+  if (elements_ != 0) {
+    summary["first_element_s"] = absl::ToDoubleSeconds(first_ - start_);
+  }
+  summary["order_hash"] = hash_.Hex();
+  return WriteAll(fd_, summary.dump() + "\n", cancel_);
+}
+
+}  // namespace feedmill

@@ -1,0 +1,22 @@
+#ifndef FEEDMILL_TOOLS_COMMAND_FEEDMILL_COMMAND_H_
+#define FEEDMILL_TOOLS_COMMAND_FEEDMILL_COMMAND_H_
+
+#include "core/dataset/function_registry.h"
+
+namespace feedmill {
+
+// The whole `feedmill` command: main() of the shipped binary passes
+// BuiltinFunctions(); a binary with functions of its own adds them first, and
+// the children that `up` starts are that same binary.
+//
+// Returns the exit status: 0 success, 1 failure, 2 bad usage or input that is
+// wrong before anything runs, 130 for an interrupted `read`. Errors are one to
+// five lines on stderr.
+//
+// Call it once, from main(), before starting any thread: it ignores SIGPIPE,
+// opens missing standard streams and sets process-wide malloc thresholds.
+int FeedmillMain(int argc, char** argv, FunctionRegistry registry);
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_TOOLS_COMMAND_FEEDMILL_COMMAND_H_

@@ -1,0 +1,274 @@
+#include <pthread.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <limits>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+
+#include "absl/time/clock.h"
+#include "client/reader.h"
+#include "core/base/status.h"
+#include "core/dataset/analysis.h"
+#include "core/dataset/graph_text.h"
+#include "tools/command/commands.h"
+#include "tools/command/element_writer.h"
+#include "tools/command/exit_code.h"
+#include "tools/command/flags.h"
+#include "tools/command/read_watch.h"
+
+namespace feedmill {
+namespace {
+
+constexpr char kSummary[] =
+    "Runs the pipeline in PIPELINE.yaml ('-': standard input) and prints its\n"
+    "elements: in this process (--local) or through a service, the same\n"
+    "elements in the same order.";
+constexpr char kExamples[] =
+    "Formats: jsonl prints one element a line; summary one JSON object with\n"
+    "elements, bytes, seconds, elements_per_s, first_element_s and "
+    "order_hash;\n"
+    "none nothing. Seed and progress go to stderr.\n"
+    "\n"
+    "Examples:\n"
+    "  feedmill read squares.yaml --local | head\n"
+    "  feedmill read photos.yaml --service tcp://10.0.0.1:5050 --format "
+    "summary\n"
+    "  feedmill read photos.yaml --service localhost:5050 --job epoch-1 "
+    "--limit 100\n"
+    "  feedmill read photos.yaml --explain";
+
+constexpr uint64_t kNoLimit = std::numeric_limits<uint64_t>::max();
+
+struct ReadFlags {
+  std::string pipeline;
+  std::string service;
+  bool local = false;
+  bool explain = false;
+  std::string job;
+  bool take_over = false;
+  std::string cluster_id;
+  uint64_t limit = kNoLimit;
+  absl::Duration timeout = absl::Seconds(20);
+  std::string format = "jsonl";
+  uint64_t threads = 0;
+
+  void Declare(FlagSet& flags) {
+    flags.Positional("PIPELINE", "The pipeline's file", &pipeline);
+    flags.Text("--service", "HOST:PORT", "Read through this dispatcher",
+               &service);
+    flags.Bool("--local", "Read in this process, without a service", &local);
+    flags.Bool("--explain", "Print where each step runs, and read nothing",
+               &explain);
+    flags.OneOf("--format", {"jsonl", "summary", "none"}, "What to print",
+                &format);
+    flags.Count("--limit", 0, kNoLimit - 1, "Stop after so many elements",
+                &limit);
+    flags.Duration("--timeout",
+                   "How long to wait for the first element and each later "
+                   "one; where not given, 60s for later ones",
+                   &timeout);
+    flags.Text("--job", "NAME",
+               "Share the job of this name; reading a finished one again is "
+               "its next iteration",
+               &job);
+    flags.Bool("--take-over", "Take the place of the job's present reader",
+               &take_over);
+    flags.Text("--cluster-id", "NAME", "The cluster that is meant",
+               &cluster_id);
+    flags.Count("--threads", 1, 1024,
+                "Threads of a local read; default: the CPUs that it may use",
+                &threads);
+  }
+
+  // Whether the flags fit together.
+  absl::Status Check(const FlagSet& flags) const {
+    if (pipeline.empty()) return flags.Error("PIPELINE, a file, is missing");
+    if (explain) return absl::OkStatus();
+    if (local == !service.empty()) {
+      return flags.Error(local ? "--local and --service exclude each other"
+                               : "--service HOST:PORT or --local is missing");
+    }
+    for (const char* flag : {"--job", "--take-over", "--cluster-id"}) {
+      if (local && flags.Given(flag)) {
+        return flags.Error(fmt::format("{} needs --service", flag));
+      }
+    }
+    if (!local && flags.Given("--threads")) {
+      return flags.Error(
+          "--threads is for --local; a service's workers have their own");
+    }
+    return absl::OkStatus();
+  }
+};
+
+absl::StatusOr<Graph> LoadGraph(const std::string& path) {
+  constexpr size_t kTextMax = (size_t{1} << 20) + 1;  // the parser's, and one
+  std::string text(kTextMax, '\0');
+  std::error_code error;
+  std::string directory = std::filesystem::current_path(error).string();
+  if (path == "-") {
+    std::cin.read(text.data(), static_cast<std::streamsize>(kTextMax));
+    text.resize(static_cast<size_t>(std::cin.gcount()));
+    absl::StatusOr<Graph> graph = ParseGraphYaml(text, directory);
+    if (!graph.ok()) return Annotate(graph.status(), "standard input");
+    return graph;
+  }
+  if (!std::filesystem::exists(path, error)) {
+    return NotFound("{}: there is no such file", path);
+  }
+  if (std::filesystem::is_directory(path, error)) {
+    return InvalidArgument("{}: is a folder; name a pipeline's file", path);
+  }
+  std::ifstream file(path, std::ios::binary);
+  if (!file) return InvalidArgument("{}: no permission to read it", path);
+  file.read(text.data(), static_cast<std::streamsize>(kTextMax));
+  text.resize(static_cast<size_t>(file.gcount()));
+  directory = std::filesystem::absolute(path, error).parent_path().string();
+  absl::StatusOr<Graph> graph = ParseGraphYaml(text, directory);
+  if (!graph.ok()) return Annotate(graph.status(), path);
+  return graph;
+}
+
+// ---- signals: a flag that the reader watches, and an interrupted write.
+std::atomic<bool> g_cancel = false;
+std::atomic<int> g_signal = 0;
+pthread_t g_reading_thread;
+
+void OnSignal(int signal) {
+  if (pthread_equal(pthread_self(), g_reading_thread) == 0) {
+    pthread_kill(g_reading_thread, signal);  // its write must end, too
+    return;
+  }
+  if (g_cancel.exchange(true)) _exit(128 + signal);  // it was meant
+  g_signal = signal;
+}
+
+void CatchSignals() {
+  g_reading_thread = pthread_self();
+  struct sigaction action {};
+  action.sa_handler = OnSignal;  // without SA_RESTART
+  sigaction(SIGINT, &action, nullptr);
+  sigaction(SIGTERM, &action, nullptr);
+}
+
+// The elements of a range with only 1:1 steps, where nothing must be read to
+// know them.
+std::optional<uint64_t> KnownTotal(const Graph& graph, uint64_t limit) {
+  std::optional<uint64_t> total;
+  if (const auto* range = std::get_if<RangeSource>(&graph.source)) {
+    bool counted = true;
+    for (const Step& step : graph.steps) {
+      counted = counted && (std::holds_alternative<MapStep>(step) ||
+                            std::holds_alternative<ShuffleStep>(step));
+    }
+    if (counted && range->step == 1 && range->stop > range->start) {
+      total = static_cast<uint64_t>(range->stop) -
+              static_cast<uint64_t>(range->start);
+    }
+  }
+  if (limit == kNoLimit) return total;
+  return std::min(limit, total.value_or(limit));
+}
+
+ReadOptions MakeReadOptions(const ReadFlags& flags, bool timeout_given,
+                            const Invocation& invocation) {
+  ReadOptions options;
+  options.service = flags.service;
+  options.cluster_id = flags.cluster_id;
+  options.job = flags.job;
+  options.take_over = flags.take_over;
+  options.first_timeout = flags.timeout;
+  if (timeout_given) options.timeout = flags.timeout;
+  options.threads = static_cast<int>(flags.threads);
+  options.registry = invocation.registry;
+  options.cancel = &g_cancel;
+  return options;
+}
+
+// Reads to the end or the limit.
+absl::Status Copy(Reader& reader, uint64_t limit, ElementWriter& writer) {
+  while (writer.elements() < limit) {
+    FM_ASSIGN_OR_RETURN(std::optional<Chunk> chunk, reader.Next());
+    if (!chunk.has_value()) break;
+    const uint64_t wanted = limit - writer.elements();
+    if (chunk->rows > wanted) {
+      *chunk = chunk->Slice(0, static_cast<size_t>(wanted));
+    }
+    FM_RETURN_IF_ERROR(writer.Add(*chunk));
+  }
+  return writer.Finish(absl::Now());
+}
+
+absl::Status ReadAll(const Graph& graph, const ReadFlags& flags,
+                     ReadOptions options, std::atomic<bool>& output_closed) {
+  const absl::Time start = absl::Now();
+  const auto format = flags.format == "jsonl" ? ElementWriter::Format::kJsonl
+                      : flags.format == "summary"
+                          ? ElementWriter::Format::kSummary
+                          : ElementWriter::Format::kNone;
+  ElementWriter writer(format, STDOUT_FILENO, start, g_cancel);
+  FM_ASSIGN_OR_RETURN(std::unique_ptr<Reader> reader,
+                      Read(graph, std::move(options)));
+  if (!graph.options.seed.has_value()) {
+    fmt::print(stderr,
+               "feedmill: seed {} was drawn; give it as options.seed to have "
+               "this order again\n",
+               reader->seed());
+  }
+  const bool prints = format == ElementWriter::Format::kJsonl;
+  ReadWatch watch({.draw = isatty(STDERR_FILENO) != 0 &&
+                           !(prints && isatty(STDOUT_FILENO) != 0),
+                   .output_fd = prints ? STDOUT_FILENO : -1,
+                   .progress =
+                       [&, total = KnownTotal(graph, flags.limit)] {
+                         return ReadProgress{writer.elements(), writer.bytes(),
+                                             absl::Now() - start, total};
+                       },
+                   .on_closed_output =
+                       [&] {
+                         output_closed = true;
+                         reader->Cancel();
+                       }});
+  return Copy(*reader, flags.limit, writer);
+}
+
+}  // namespace
+
+absl::StatusOr<int> RunRead(const Invocation& invocation) {
+  ReadFlags read;
+  FlagSet flags("read", kSummary, kExamples);
+  read.Declare(flags);
+  FM_ASSIGN_OR_RETURN(const bool go_on, flags.Parse(invocation.arguments));
+  if (!go_on) return 0;
+  FM_RETURN_IF_ERROR(read.Check(flags));
+  FM_ASSIGN_OR_RETURN(const Graph graph, LoadGraph(read.pipeline));
+  if (read.explain) {
+    FM_ASSIGN_OR_RETURN(const auto analyzed,
+                        Analyze(graph, *invocation.registry));
+    std::string text = analyzed->Explain();
+    if (!text.empty() && text.back() != '\n') text += '\n';
+    std::fputs(text.c_str(), stdout);
+    return 0;
+  }
+  CatchSignals();
+  std::atomic<bool> output_closed = false;
+  const absl::Status status = ReadAll(
+      graph, read, MakeReadOptions(read, flags.Given("--timeout"), invocation),
+      output_closed);
+  if (g_signal != 0) return 128 + g_signal;
+  // Whoever read the output has what they wanted.
+  if (output_closed || absl::IsAborted(status)) return 0;
+  FM_RETURN_IF_ERROR(status);
+  return 0;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,38 @@
+#ifndef FEEDMILL_TOOLS_COMMAND_READY_FILE_H_
+#define FEEDMILL_TOOLS_COMMAND_READY_FILE_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+
+namespace feedmill {
+
+// The file by which a long-running process says where it serves, for whoever
+// started it. Appears whole (written beside, then renamed), holds the address
+// and a newline, and goes when this object does.
+//
+// Thread-compatible. Errors: InvalidArgument where the path can never be
+// written (no such folder, a folder itself), Unavailable otherwise.
+class ReadyFile {
+ public:
+  // "": no file; every call succeeds and does nothing.
+  explicit ReadyFile(std::string path);
+  ~ReadyFile();
+  ReadyFile(const ReadyFile&) = delete;
+  ReadyFile& operator=(const ReadyFile&) = delete;
+
+  // Checks that the file can be written, and removes a stale one, so that
+  // nobody takes the address of a process that is gone for ours.
+  absl::Status Prepare();
+  absl::Status Write(const std::string& address);
+  // Removes the file, unless another process has replaced it since.
+  void Remove();
+
+ private:
+  const std::string path_;
+  std::string written_;  // its content; "" before Write
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_TOOLS_COMMAND_READY_FILE_H_

@@ -1,0 +1,66 @@
+#include "tools/command/stop_signals.h"
+
+#include <poll.h>
+#include <pthread.h>
+#include <sys/eventfd.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <thread>
+
+#include "core/base/check.h"
+
+namespace feedmill {
+
+StopSignals::StopSignals(std::initializer_list<int> signals) {
+  sigset_t mask;
+  sigemptyset(&mask);
+  for (const int signal : signals) sigaddset(&mask, signal);
+  FM_CHECK(pthread_sigmask(SIG_BLOCK, &mask, &old_mask_) == 0);
+  signal_fd_ = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
+  FM_CHECK(signal_fd_ >= 0);
+}
+
+StopSignals::~StopSignals() {
+  close(signal_fd_);
+  pthread_sigmask(SIG_SETMASK, &old_mask_, nullptr);
+}
+
+std::optional<int> StopSignals::Wait(int fd, absl::Duration timeout) {
+  pollfd waits[2] = {{signal_fd_, POLLIN, 0}, {fd, POLLIN, 0}};
+  int milliseconds = -1;
+  if (timeout < absl::Hours(1)) {
+    milliseconds = static_cast<int>(std::max<int64_t>(
+        0, absl::ToInt64Milliseconds(timeout + absl::Microseconds(999))));
+  }
+  if (poll(waits, fd < 0 ? 1 : 2, milliseconds) <= 0) return std::nullopt;
+  signalfd_siginfo info;
+  if (read(signal_fd_, &info, sizeof(info)) == sizeof(info)) {
+    return static_cast<int>(info.ssi_signo);
+  }
+  return std::nullopt;
+}
+
+absl::Status ServeUntilStopped(StopSignals& signals,
+                               const std::function<absl::Status()>& join,
+                               const std::function<void(int signal)>& stop) {
+  const int ended = eventfd(0, EFD_CLOEXEC);
+  FM_CHECK(ended >= 0);
+  absl::Status result;
+  std::thread joiner([&] {
+    result = join();
+    eventfd_write(ended, 1);
+  });
+  pollfd over{ended, POLLIN, 0};
+  while (poll(&over, 1, 0) == 0) {
+    const std::optional<int> signal =
+        signals.Wait(ended, absl::InfiniteDuration());
+    if (signal.has_value()) stop(*signal);
+  }
+  joiner.join();
+  close(ended);
+  return result;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,310 @@
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "core/base/status.h"
+#include "core/net/log.h"
+#include "core/pipeline/executor.h"
+#include "tools/command/child_process.h"
+#include "tools/command/commands.h"
+#include "tools/command/exit_code.h"
+#include "tools/command/ready_file.h"
+#include "tools/command/server_flags.h"
+#include "tools/command/stop_signals.h"
+
+namespace feedmill {
+namespace {
+
+constexpr char kSummary[] =
+    "Runs a whole service on this machine: a dispatcher and its workers, as\n"
+    "child processes that are restarted if they die. Runs until SIGTERM or\n"
+    "SIGINT (exit 0).";
+constexpr char kExamples[] =
+    "Examples:\n"
+    "  feedmill up\n"
+    "  feedmill up --workers 4 --port 5050\n"
+    "  feedmill up --ready-file address & until [ -e address ]; do sleep 0.1;\n"
+    "      done; feedmill read photos.yaml --service $(cat address)";
+
+struct UpFlags {
+  ServerFlags server;
+  uint64_t workers = 2;
+  uint64_t threads = 0;  // a worker's
+  uint64_t memory_bytes = uint64_t{256} << 20;
+
+  void Declare(FlagSet& flags) {
+    flags.Count("--workers", 1, 256, "Worker processes", &workers);
+    flags.Count("--threads", 1, 1024,
+                "Threads of each worker; default: its share of the CPUs",
+                &threads);
+    flags.Bytes("--memory",
+                "Elements that a worker has computed and not yet sent, at most",
+                &memory_bytes);
+    server.Declare(flags, "workers and readers");
+  }
+};
+
+// A folder for the children's ready files, gone with this object.
+class TemporaryFolder {
+ public:
+  absl::Status Make() {
+    std::error_code error;
+    std::string path =
+        (std::filesystem::temp_directory_path(error) / "feedmill-up-XXXXXX")
+            .string();
+    if (error || mkdtemp(path.data()) == nullptr) {
+      return Unavailable(
+          "cannot make a temporary folder '{}'; is TMPDIR right?", path);
+    }
+    path_ = path;
+    return absl::OkStatus();
+  }
+  ~TemporaryFolder() {
+    std::error_code error;
+    if (!path_.empty()) std::filesystem::remove_all(path_, error);
+  }
+  std::string File(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
+struct Child {
+  std::string name;
+  std::vector<std::string> arguments{};
+  std::string ready_file;
+  pid_t pid = 0;  // 0: does not run
+  absl::Time started{};
+  absl::Time start_at{};  // when it does not run: when it will
+  int short_lives = 0;    // in a row
+};
+
+// The first line of a child's ready file, "" while there is none.
+std::string ReadAddress(const Child& child) {
+  std::ifstream file(child.ready_file);
+  std::string address;
+  std::getline(file, address);
+  return address;
+}
+
+// Keeps a dispatcher and workers running. One thread.
+class Supervisor {
+ public:
+  Supervisor(UpFlags flags, StopSignals& signals)
+      : flags_(std::move(flags)), signals_(signals) {}
+
+  absl::Status Run() {
+    ReadyFile ready(flags_.server.ready_file);
+    FM_RETURN_IF_ERROR(ready.Prepare());
+    FM_RETURN_IF_ERROR(folder_.Make());
+    const absl::Status status = RunChildren(ready);
+    ready.Remove();
+    StopChildren();
+    return status;
+  }
+
+ private:
+  // Until a signal comes (OK) or the start fails.
+  absl::Status RunChildren(ReadyFile& ready) {
+    children_.push_back(DispatcherChild());
+    FM_RETURN_IF_ERROR(Start(children_.front()));
+    std::string address;
+    while (address.empty()) {
+      FM_ASSIGN_OR_RETURN(const bool stop, Step(kPoll));
+      if (stop) return absl::OkStatus();
+      address = ReadAddress(children_.front());
+    }
+    PinPort(address);
+    for (uint64_t index = 0; index < flags_.workers; ++index) {
+      children_.push_back(WorkerChild(index, address));
+      FM_RETURN_IF_ERROR(Start(children_.back()));
+    }
+    while (true) {
+      if (!ready_ && AllReady()) {
+        ready_ = true;
+        FM_RETURN_IF_ERROR(ready.Write(address));
+        LogInfo("{} workers serve at {}", flags_.workers, address);
+      }
+      FM_ASSIGN_OR_RETURN(const bool stop,
+                          Step(ready_ ? absl::InfiniteDuration() : kPoll));
+      if (stop) return absl::OkStatus();
+    }
+  }
+
+  // Waits for `timeout` at most, restarts what is due; true: asked to stop.
+  absl::StatusOr<bool> Step(absl::Duration timeout) {
+    const absl::Time now = absl::Now();
+    for (const Child& child : children_) {
+      if (child.pid == 0) timeout = std::min(timeout, child.start_at - now);
+    }
+    const std::optional<int> signal = signals_.Wait(-1, timeout);
+    if (signal == SIGINT || signal == SIGTERM) return true;
+    while (const std::optional<ChildExit> exit = ReapChild()) {
+      FM_RETURN_IF_ERROR(OnExit(*exit));
+    }
+    for (Child& child : children_) {
+      if (child.pid == 0 && child.start_at <= absl::Now()) {
+        FM_RETURN_IF_ERROR(Start(child));
+        LogInfo("started {} again as process {}", child.name, child.pid);
+      }
+    }
+    return false;
+  }
+
+  absl::Status Start(Child& child) {
+    FM_ASSIGN_OR_RETURN(child.pid, StartSelf(child.arguments));
+    child.started = absl::Now();
+    LogDebug("{} is process {}", child.name, child.pid);
+    return absl::OkStatus();
+  }
+
+  absl::Status OnExit(const ChildExit& exit) {
+    const auto child =
+        std::find_if(children_.begin(), children_.end(),
+                     [&](const Child& each) { return each.pid == exit.pid; });
+    if (child == children_.end()) return absl::OkStatus();
+    child->pid = 0;
+    if (!ready_ && exit.signal == 0) {
+      // Its flags or the machine are wrong; it has said so itself.
+      return exit.code == kExitUsage
+                 ? InvalidArgument("{} did not start (see above)", child->name)
+                 : Unavailable("{} did not start: it {}", child->name,
+                               Describe(exit));
+    }
+    std::error_code error;
+    std::filesystem::remove(child->ready_file, error);
+    const absl::Time now = absl::Now();
+    const bool lived = now - child->started > absl::Seconds(10);
+    child->short_lives = lived ? 0 : std::min(child->short_lives + 1, 6);
+    const absl::Duration delay =
+        child->short_lives <= 1
+            ? absl::ZeroDuration()
+            : absl::Milliseconds(100) * (1 << child->short_lives);
+    child->start_at = now + delay;
+    LogWarning("{} (process {}) {}; starting it again in {}", child->name,
+               exit.pid, Describe(exit), FormatSeconds(delay));
+    return absl::OkStatus();
+  }
+
+  static std::string FormatSeconds(absl::Duration duration) {
+    return fmt::format("{:.1f} s", absl::ToDoubleSeconds(duration));
+  }
+
+  bool AllReady() const {
+    return std::all_of(
+        children_.begin(), children_.end(),
+        [](const Child& child) { return !ReadAddress(child).empty(); });
+  }
+
+  Child DispatcherChild() const {
+    Child child{.name = "dispatcher", .ready_file = folder_.File("dispatcher")};
+    child.arguments = {"dispatcher", "--port",
+                       fmt::format("{}", flags_.server.port)};
+    AddSharedFlags(child);
+    return child;
+  }
+
+  // A restarted dispatcher must come back where everyone looks for it.
+  void PinPort(const std::string& address) {
+    children_.front().arguments[2] = address.substr(address.rfind(':') + 1);
+  }
+
+  Child WorkerChild(uint64_t index, const std::string& dispatcher) const {
+    const std::string name = fmt::format("worker-{}", index);
+    Child child{.name = name, .ready_file = folder_.File(name)};
+    uint64_t threads = flags_.threads;
+    if (threads == 0) {
+      const auto cpus = static_cast<uint64_t>(AvailableCpus());
+      threads = std::max<uint64_t>(1, cpus / flags_.workers);
+    }
+    child.arguments = {"worker",
+                       "--dispatcher",
+                       dispatcher,
+                       "--threads",
+                       fmt::format("{}", threads),
+                       "--memory",
+                       fmt::format("{}", flags_.memory_bytes)};
+    AddSharedFlags(child);
+    return child;
+  }
+
+  void AddSharedFlags(Child& child) const {
+    const ServerFlags& server = flags_.server;
+    for (const std::string& word :
+         {std::string("--host"), server.host, std::string("--ready-file"),
+          child.ready_file, std::string("--log-format"), server.log_format,
+          std::string("--log-level"), server.log_level}) {
+      child.arguments.push_back(word);
+    }
+    if (!server.cluster_id.empty()) {
+      child.arguments.insert(child.arguments.end(),
+                             {"--cluster-id", server.cluster_id});
+    }
+  }
+
+  // Workers first, while there is a dispatcher to drain to.
+  void StopChildren() {
+    LogInfo("stopping");
+    const auto workers = [](const Child& child) {
+      return child.name != "dispatcher";
+    };
+    const auto all = [](const Child&) { return true; };
+    SignalAndWait(SIGTERM, absl::Seconds(4), workers);
+    SignalAndWait(SIGTERM, absl::Seconds(1), workers);
+    SignalAndWait(SIGTERM, absl::Seconds(2), all);
+    SignalAndWait(SIGKILL, absl::Seconds(2), all);
+  }
+
+  // Sends `signal` to the chosen children that run and waits for their ends.
+  // Another SIGTERM or SIGINT to us cuts the wait short.
+  template <class Choose>
+  void SignalAndWait(int signal, absl::Duration timeout, Choose choose) {
+    const auto running = [&](const Child& child) {
+      return child.pid != 0 && choose(child);
+    };
+    for (const Child& child : children_) {
+      if (running(child)) kill(child.pid, signal);
+    }
+    const absl::Time deadline = absl::Now() + timeout;
+    while (std::any_of(children_.begin(), children_.end(), running)) {
+      if (absl::Now() >= deadline) return;
+      const std::optional<int> got = signals_.Wait(-1, deadline - absl::Now());
+      while (const std::optional<ChildExit> exit = ReapChild()) {
+        for (Child& child : children_) {
+          if (child.pid == exit->pid) child.pid = 0;
+        }
+      }
+      if (got == SIGINT || got == SIGTERM) return;
+    }
+  }
+
+  static constexpr absl::Duration kPoll = absl::Milliseconds(20);
+  const UpFlags flags_;
+  StopSignals& signals_;
+  TemporaryFolder folder_;
+  std::vector<Child> children_;  // the dispatcher first
+  bool ready_ = false;           // was it ever
+};
+
+}  // namespace
+
+absl::StatusOr<int> RunUp(const Invocation& invocation) {
+  UpFlags up;
+  FlagSet flags("up", kSummary, kExamples);
+  up.Declare(flags);
+  FM_ASSIGN_OR_RETURN(const bool go_on, flags.Parse(invocation.arguments));
+  if (!go_on) return 0;
+  FM_RETURN_IF_ERROR(up.server.SetUpLogging("up"));
+  StopSignals signals({SIGINT, SIGTERM, SIGCHLD});
+  FM_RETURN_IF_ERROR(Supervisor(up, signals).Run());
+  return 0;
+}
+
+}  // namespace feedmill

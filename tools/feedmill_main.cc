@@ -1,0 +1,6 @@
+#include "core/ops/builtin_functions.h"
+#include "tools/command/feedmill_command.h"
+
+int main(int argc, char** argv) {
+  return feedmill::FeedmillMain(argc, argv, feedmill::BuiltinFunctions());
+}
