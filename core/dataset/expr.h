@@ -1,10 +1,12 @@
 #ifndef FEEDMILL_CORE_DATASET_EXPR_H_
 #define FEEDMILL_CORE_DATASET_EXPR_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -17,6 +19,9 @@ namespace feedmill {
 // NumPy's names (docs/expressions.md): x + 1 is add(x, 1), a < b is less(a, b),
 // `and`, `or`, `not` are logical_and, logical_or, logical_not; a chained
 // comparison is the logical_and of its parts; a[i] is getitem(a, i).
+//
+// In text, a component whose name is not an identifier is written
+// component('image/encoded'); [2, 3] is list(2, 3).
 //
 // A value: immutable, copies share nodes, comparable by ToString().
 class Expr {
@@ -34,28 +39,45 @@ class Expr {
   };
   using Node = std::variant<Literal, Component, Call>;
 
+  // What Parse takes and Analyze accepts: nested at most so deep, at most so
+  // many nodes when shared ones are counted at each use.
+  static constexpr size_t kHeightMax = 200;
+  static constexpr size_t kNodesMax = 10'000;
+  static constexpr size_t kTextMax = size_t{256} << 10;
+
   Expr() : Expr(int64_t{0}) {}
-  Expr(bool value) : Expr(Literal{value}) {}            // NOLINT: literals
-  Expr(int value) : Expr(int64_t{value}) {}             // NOLINT: are meant
-  Expr(int64_t value) : Expr(Literal{value}) {}         // NOLINT: to convert
-  Expr(double value) : Expr(Literal{value}) {}          // NOLINT
+  Expr(bool value) : Expr(Literal{value}) {}     // NOLINT: literals
+  Expr(int value) : Expr(int64_t{value}) {}      // NOLINT: are meant
+  Expr(int64_t value) : Expr(Literal{value}) {}  // NOLINT: to convert
+  Expr(double value) : Expr(Literal{value}) {}   // NOLINT
   Expr(const char* bytes) : Expr(Literal{std::string(bytes)}) {}  // NOLINT
-  explicit Expr(Node node) : node_(std::make_shared<Node>(std::move(node))) {}
+  explicit Expr(Node node);
   explicit Expr(Literal literal) : Expr(Node(std::move(literal))) {}
 
   static Expr Named(std::string component);
   static Expr Apply(std::string function, std::vector<Expr> arguments);
 
-  // Parses Python's syntax and precedence. Errors name the column.
+  // Parses Python's syntax and precedence. Errors quote the text and name the
+  // column (in bytes, from 1). Bounded by the constants above.
   static absl::StatusOr<Expr> Parse(std::string_view text);
 
-  const Node& node() const { return *node_; }
+  const Node& node() const { return rep_->node; }
+  // 1 for a literal or component; one more than the highest argument's.
+  size_t height() const { return rep_->height; }
+  // Nodes of the tree, shared ones counted at each use; saturates.
+  size_t nodes() const { return rep_->nodes; }
   // Canonical text that Parse takes back: minimal parentheses are not
-  // promised, equality is.
+  // promised, equality is. An expression beyond the bounds above gives a short
+  // text that Parse refuses.
   std::string ToString() const;
 
  private:
-  std::shared_ptr<const Node> node_;
+  struct Rep {
+    Node node;
+    size_t height = 1;
+    size_t nodes = 1;
+  };
+  std::shared_ptr<const Rep> rep_;
 };
 
 Expr operator+(Expr a, Expr b);

@@ -123,6 +123,7 @@ class FunctionRegistry {
   };
 
   void Add(std::string name, Function function);
+  // nullptr for an unknown name.
   const Function* Find(std::string_view name) const;
   // The known name that is nearest to a misspelt one, or "".
   std::string Nearest(std::string_view name) const;

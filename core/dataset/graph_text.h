@@ -9,18 +9,26 @@
 
 namespace feedmill {
 
-// Reads the YAML of design.md §10. Unknown keys and steps are errors that
-// name the nearest known one, the line and the column. Relative paths become
-// absolute, relative to `directory` (the YAML file's); "" leaves them.
+// Reads the YAML of design.md §10 (docs/steps.md lists what it may say).
+// InvalidArgument: "line 4, column 5: steps[1]: …"; for unknown keys and steps
+// it names the nearest known one. Relative paths become absolute, relative to
+// `directory` (the YAML file's); "" leaves them.
 // Bounded: texts over 1 MiB, over 1,000 steps, or with YAML aliases that
 // expand without limit are refused.
 absl::StatusOr<Graph> ParseGraphYaml(std::string_view text,
                                      const std::string& directory);
 
+// Puts `directory` before the graph's relative paths, as ParseGraphYaml does:
+// for graphs made in C++, before they are sent or fingerprinted.
+void MakePathsAbsolute(const std::string& directory, Graph& graph);
+
 // The canonical text of a graph: JSON with sorted keys and every default
 // written out. Graphs that mean the same by construction have equal texts; it
-// is what travels and what is fingerprinted. ParseGraphJson takes it back.
+// is what travels and what is fingerprinted. Names and paths that are not UTF-8
+// travel as {"hex": …}; the text is always valid UTF-8.
 std::string CanonicalText(const Graph& graph);
+// Takes it back: ParseGraphJson(CanonicalText(g)) has the text of g. Strict:
+// every key must be there and known. Texts over 16 MiB are refused.
 absl::StatusOr<Graph> ParseGraphJson(std::string_view text);
 
 // XXH3-128 of the canonical text without options.seed and options.order, as

@@ -1,0 +1,205 @@
+#include "core/dataset/graph_text.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <nlohmann/json.hpp>
+
+#include "core/base/status.h"
+
+namespace feedmill {
+namespace {
+
+using Json = nlohmann::json;
+
+bool IsUtf8(std::string_view text) {
+  size_t i = 0;
+  while (i < text.size()) {
+    const auto lead = static_cast<unsigned char>(text[i]);
+    const size_t length = lead < 0x80                    ? 1
+                          : lead >= 0xc2 && lead <= 0xdf ? 2
+                          : lead >= 0xe0 && lead <= 0xef ? 3
+                          : lead >= 0xf0 && lead <= 0xf4 ? 4
+                                                         : 0;
+    if (length == 0 || i + length > text.size()) return false;
+    uint32_t point = length == 1 ? lead : lead & (0xffu >> (length + 1));
+    for (size_t k = 1; k < length; ++k) {
+      const auto next = static_cast<unsigned char>(text[i + k]);
+      if ((next & 0xc0) != 0x80) return false;
+      point = point << 6 | (next & 0x3fu);
+    }
+    if (length == 3 && (point < 0x800 || (point >= 0xd800 && point < 0xe000)))
+      return false;
+    if (length == 4 && (point < 0x10000 || point > 0x10ffff)) return false;
+    i += length;
+  }
+  return true;
+}
+
+Json BytesToJson(const std::string& bytes) {
+  if (IsUtf8(bytes)) return bytes;
+  std::string hex;
+  for (char c : bytes) {
+    hex += fmt::format("{:02x}", static_cast<unsigned char>(c));
+  }
+  return Json{{"hex", hex}};
+}
+
+Json FilesToJson(const std::vector<std::string>& files) {
+  Json out = Json::array();
+  for (const std::string& file : files) out.push_back(BytesToJson(file));
+  return out;
+}
+
+Json ToJson(const Source& source) {
+  struct Visitor {
+    Json operator()(const RangeSource& s) const {
+      return {
+          {"range", {{"start", s.start}, {"stop", s.stop}, {"step", s.step}}}};
+    }
+    Json operator()(const TfRecordSource& s) const {
+      return {{"tfrecord", {{"files", FilesToJson(s.files)}}}};
+    }
+    Json operator()(const TextSource& s) const {
+      return {{"text", {{"files", FilesToJson(s.files)}}}};
+    }
+    Json operator()(const ImagesSource& s) const {
+      const bool folder = s.label == ImagesSource::Label::kFolder;
+      return {{"images",
+               {{"files", FilesToJson(s.files)},
+                {"label", folder ? "folder" : "filename"}}}};
+    }
+  };
+  return std::visit(Visitor{}, source);
+}
+
+template <class T>
+Json Optional(const std::optional<T>& value) {
+  return value.has_value() ? Json(*value) : Json(nullptr);
+}
+
+// The value of a step; its key is StepName. Lists of pairs keep their order.
+struct StepToJson {
+  Json operator()(const MapStep& s) const {
+    Json outputs = Json::array();
+    for (const auto& [name, expr] : s.outputs) {
+      outputs.push_back(Json::array({BytesToJson(name), expr.ToString()}));
+    }
+    return {{"outputs", std::move(outputs)}};
+  }
+  Json operator()(const FilterStep& s) const {
+    return {{"predicate", s.predicate.ToString()}};
+  }
+  Json operator()(const ParseExampleStep& s) const {
+    Json features = Json::array();
+    for (const auto& f : s.features) {
+      features.push_back(Json::array(
+          {BytesToJson(f.name), std::string(DTypeName(f.dtype)), f.shape}));
+    }
+    return {{"features", std::move(features)}};
+  }
+  Json operator()(const DecodeImageStep& s) const {
+    const bool accurate = s.dct == DecodeImageStep::Dct::kAccurate;
+    return {{"channels", s.channels},
+            {"component", BytesToJson(s.component)},
+            {"dct", accurate ? "accurate" : "fast"}};
+  }
+  Json operator()(const ResizeStep& s) const {
+    const bool bilinear = s.method == ResizeStep::Method::kBilinear;
+    return {{"component", BytesToJson(s.component)},
+            {"height", s.height},
+            {"method", bilinear ? "bilinear" : "nearest"},
+            {"width", s.width}};
+  }
+  Json operator()(const RandomFlipStep& s) const {
+    const bool across = s.direction == RandomFlipStep::Direction::kHorizontal;
+    return {{"component", BytesToJson(s.component)},
+            {"direction", across ? "horizontal" : "vertical"},
+            {"probability", s.probability}};
+  }
+  Json operator()(const ShuffleStep& s) const {
+    return {{"seed", Optional(s.seed)}};
+  }
+  Json operator()(const BatchStep& s) const {
+    return {{"drop_remainder", s.drop_remainder}, {"size", s.size}};
+  }
+  Json operator()(const RepeatStep& s) const {
+    return {{"count", Optional(s.count)}};
+  }
+  Json operator()(const TakeStep& s) const { return {{"count", s.count}}; }
+  Json operator()(const SkipStep& s) const { return {{"count", s.count}}; }
+};
+
+Json ToJson(const Graph& graph) {
+  Json steps = Json::array();
+  for (const Step& step : graph.steps) {
+    Json one = Json::object();
+    one[std::string(StepName(step))] = std::visit(StepToJson{}, step);
+    steps.push_back(std::move(one));
+  }
+  const bool any = graph.options.order == Order::kAny;
+  return {{"options",
+           {{"order", any ? "any" : "deterministic"},
+            {"processing_mode", "dynamic"},
+            {"seed", Optional(graph.options.seed)}}},
+          {"source", ToJson(graph.source)},
+          {"steps", std::move(steps)}};
+}
+
+}  // namespace
+
+void MakePathsAbsolute(const std::string& directory, Graph& graph) {
+  const auto join = [&](std::vector<std::string>& files) {
+    for (std::string& file : files) {
+      if (file.empty() || file[0] == '/') continue;
+      if (file.find("://") != std::string::npos) continue;
+      std::string_view rest = file;
+      while (rest.substr(0, 2) == "./") rest.remove_prefix(2);
+      const bool slash = !directory.empty() && directory.back() == '/';
+      file = fmt::format("{}{}{}", directory, slash ? "" : "/", rest);
+    }
+  };
+  if (auto* tfrecord = std::get_if<TfRecordSource>(&graph.source)) {
+    join(tfrecord->files);
+  } else if (auto* text = std::get_if<TextSource>(&graph.source)) {
+    join(text->files);
+  } else if (auto* images = std::get_if<ImagesSource>(&graph.source)) {
+    join(images->files);
+  }
+}
+
+std::string CanonicalText(const Graph& graph) { return ToJson(graph).dump(); }
+
+std::string Fingerprint(const Graph& graph) {
+  Json json = ToJson(graph);
+  json["options"].erase("seed");
+  json["options"].erase("order");
+  const std::string text = json.dump();
+  const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
+  return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+}
+
+std::string_view StepName(const Step& step) {
+  struct Visitor {
+    std::string_view operator()(const MapStep&) const { return "map"; }
+    std::string_view operator()(const FilterStep&) const { return "filter"; }
+    std::string_view operator()(const ParseExampleStep&) const {
+      return "parse_example";
+    }
+    std::string_view operator()(const DecodeImageStep&) const {
+      return "decode_image";
+    }
+    std::string_view operator()(const ResizeStep&) const { return "resize"; }
+    std::string_view operator()(const RandomFlipStep&) const {
+      return "random_flip";
+    }
+    std::string_view operator()(const ShuffleStep&) const { return "shuffle"; }
+    std::string_view operator()(const BatchStep&) const { return "batch"; }
+    std::string_view operator()(const RepeatStep&) const { return "repeat"; }
+    std::string_view operator()(const TakeStep&) const { return "take"; }
+    std::string_view operator()(const SkipStep&) const { return "skip"; }
+  };
+  return std::visit(Visitor{}, step);
+}
+
+}  // namespace feedmill

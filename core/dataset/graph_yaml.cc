@@ -1,0 +1,708 @@
+// ParseGraphYaml: YAML nodes to a Graph, driven by the schema, so that its
+// depth is fixed and every list is bounded however the YAML's aliases expand.
+
+#include <yaml-cpp/yaml.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <functional>
+#include <initializer_list>
+#include <limits>
+
+#include "core/base/status.h"
+#include "core/dataset/graph_text.h"
+#include "core/dataset/nearest_name.h"
+#include "core/dataset/shape_text.h"
+
+namespace feedmill {
+namespace {
+
+constexpr size_t kTextMax = size_t{1} << 20;
+constexpr size_t kStepsMax = 1000;
+// Nodes and bytes of scalars that are read, each alias at each use.
+constexpr size_t kNodesMax = 100'000;
+constexpr size_t kScalarBytesMax = size_t{4} << 20;
+
+using Names = std::vector<std::string_view>;
+
+std::string Quoted(const std::string& text) {
+  constexpr size_t kShown = 60;
+  if (text.size() <= kShown) return "\"" + text + "\"";
+  return "\"" + text.substr(0, kShown) + "…\"";
+}
+
+std::string Joined(const Names& names) {
+  std::string out;
+  for (std::string_view name : names) {
+    if (!out.empty()) out += ", ";
+    out += name;
+  }
+  return out;
+}
+
+std::string Kind(const YAML::Node& node) {
+  switch (node.Type()) {
+    case YAML::NodeType::Undefined:
+      return "nothing";
+    case YAML::NodeType::Null:
+      return "nothing";
+    case YAML::NodeType::Scalar:
+      return Quoted(node.Scalar());
+    case YAML::NodeType::Sequence:
+      return "a list";
+    case YAML::NodeType::Map:
+      return "a map";
+  }
+  return "nothing";
+}
+
+class YamlReader {
+ public:
+  absl::StatusOr<Graph> ReadGraph(const YAML::Node& root) {
+    if (!root.IsMap()) {
+      return Error(root, "",
+                   "a pipeline is a map with source and steps, "
+                   "this is " +
+                       Kind(root));
+    }
+    Graph graph;
+    bool has_source = false;
+    FM_RETURN_IF_ERROR(
+        ForEachKey(root, "the pipeline", {"source", "steps", "options"},
+                   [&](const std::string& key, const YAML::Node& value) {
+                     if (key == "source") {
+                       has_source = true;
+                       return ReadSource(value, graph.source);
+                     }
+                     if (key == "steps") return ReadSteps(value, graph.steps);
+                     return ReadOptions(value, graph.options);
+                   }));
+    if (!has_source) {
+      return Error(root, "",
+                   "there is no source; write, for example, "
+                   "source: {range: {stop: 10}}");
+    }
+    return graph;
+  }
+
+ private:
+  using OnKey = std::function<absl::Status(const std::string& key,
+                                           const YAML::Node& value)>;
+
+  static absl::Status Error(const YAML::Node& node, const std::string& where,
+                            const std::string& what) {
+    const YAML::Mark mark = node.Mark();
+    std::string place;
+    if (!mark.is_null()) {
+      place =
+          fmt::format("line {}, column {}: ", mark.line + 1, mark.column + 1);
+    }
+    return InvalidArgument("{}{}{}{}", place, where, where.empty() ? "" : ": ",
+                           what);
+  }
+
+  // Aliases make small texts large; what is read is counted at each use.
+  absl::Status Count(const YAML::Node& node) {
+    ++nodes_;
+    if (node.IsScalar()) scalar_bytes_ += node.Scalar().size();
+    if (nodes_ <= kNodesMax && scalar_bytes_ <= kScalarBytesMax) {
+      return absl::OkStatus();
+    }
+    return Error(node, "",
+                 "the pipeline is too large (aliases count each "
+                 "time that they are used)");
+  }
+
+  absl::Status ReadKey(const YAML::Node& key, const std::string& where,
+                       std::string& out) {
+    FM_RETURN_IF_ERROR(Count(key));
+    if (!key.IsScalar()) {
+      return Error(key, where, "a key must be a name, this is " + Kind(key));
+    }
+    out = key.Scalar();
+    return absl::OkStatus();
+  }
+
+  // The keys of a map, known ones only, each once.
+  absl::Status ForEachKey(const YAML::Node& map, const std::string& where,
+                          const Names& known, const OnKey& on_key) {
+    FM_RETURN_IF_ERROR(Count(map));
+    if (!map.IsMap()) {
+      return Error(
+          map, where,
+          "expected a map with " + Joined(known) + ", found " + Kind(map));
+    }
+    std::vector<std::string> seen;
+    for (const auto& entry : map) {
+      std::string key;
+      FM_RETURN_IF_ERROR(ReadKey(entry.first, where, key));
+      if (std::find(known.begin(), known.end(), key) == known.end()) {
+        const std::string hint = DidYouMean(key, known);
+        return Error(
+            entry.first, where,
+            fmt::format("there is no {}{}", Quoted(key),
+                        hint.empty() ? "; known: " + Joined(known) : hint));
+      }
+      if (std::find(seen.begin(), seen.end(), key) != seen.end()) {
+        return Error(entry.first, where, "\"" + key + "\" is there twice");
+      }
+      seen.push_back(key);
+      FM_RETURN_IF_ERROR(on_key(key, entry.second));
+    }
+    return absl::OkStatus();
+  }
+
+  // A map, or nothing at all for all defaults.
+  absl::Status ForEachOptionalKey(const YAML::Node& map,
+                                  const std::string& where, const Names& known,
+                                  const OnKey& on_key) {
+    if (!map.IsDefined() || map.IsNull()) return absl::OkStatus();
+    return ForEachKey(map, where, known, on_key);
+  }
+
+  template <class T>
+  absl::Status ReadInteger(const YAML::Node& node, const std::string& where,
+                           T& out) {
+    FM_RETURN_IF_ERROR(Count(node));
+    if (!node.IsScalar() || node.Tag() == "!") {
+      return Error(node, where, "expected an integer, found " + Kind(node));
+    }
+    std::string_view text = node.Scalar();
+    bool negative = false;
+    if (!text.empty() && (text[0] == '-' || text[0] == '+')) {
+      negative = text[0] == '-';
+      text.remove_prefix(1);
+    }
+    int base = 10;
+    if (text.substr(0, 2) == "0x") {
+      base = 16;
+      text.remove_prefix(2);
+    }
+    uint64_t magnitude = 0;
+    const auto [stop, error] = std::from_chars(
+        text.data(), text.data() + text.size(), magnitude, base);
+    if (text.empty() || stop != text.data() + text.size()) {
+      return Error(node, where, "expected an integer, found " + Kind(node));
+    }
+    constexpr auto kMax = static_cast<uint64_t>(std::numeric_limits<T>::max());
+    const uint64_t limit = !negative                            ? kMax
+                           : std::numeric_limits<T>::min() == 0 ? 0
+                                                                : kMax + 1;
+    if (error != std::errc() || magnitude > limit) {
+      return Error(node, where,
+                   fmt::format("{} is out of range, {} to {}", node.Scalar(),
+                               std::numeric_limits<T>::min(),
+                               std::numeric_limits<T>::max()));
+    }
+    out = static_cast<T>(negative ? uint64_t{0} - magnitude : magnitude);
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadReal(const YAML::Node& node, const std::string& where,
+                        double& out) {
+    FM_RETURN_IF_ERROR(Count(node));
+    const std::string text = node.IsScalar() ? node.Scalar() : "";
+    double value = 0;
+    const auto [stop, error] =
+        std::from_chars(text.data(), text.data() + text.size(), value);
+    if (text.empty() || node.Tag() == "!" || error != std::errc() ||
+        stop != text.data() + text.size()) {
+      return Error(node, where, "expected a number, found " + Kind(node));
+    }
+    out = value;
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadBool(const YAML::Node& node, const std::string& where,
+                        bool& out) {
+    FM_RETURN_IF_ERROR(Count(node));
+    const std::string text =
+        node.IsScalar() && node.Tag() != "!" ? node.Scalar() : "";
+    if (text == "true" || text == "True" || text == "TRUE") {
+      out = true;
+    } else if (text == "false" || text == "False" || text == "FALSE") {
+      out = false;
+    } else {
+      return Error(node, where, "expected true or false, found " + Kind(node));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadString(const YAML::Node& node, const std::string& where,
+                          const char* what, std::string& out) {
+    FM_RETURN_IF_ERROR(Count(node));
+    if (!node.IsScalar()) {
+      return Error(node, where,
+                   fmt::format("expected {}, found {}", what, Kind(node)));
+    }
+    out = node.Scalar();
+    return absl::OkStatus();
+  }
+
+  // One of a few words; `out` gets its index.
+  absl::Status ReadWord(const YAML::Node& node, const std::string& where,
+                        const Names& words, size_t& out) {
+    std::string text;
+    FM_RETURN_IF_ERROR(ReadString(node, where, "a word", text));
+    const auto found = std::find(words.begin(), words.end(), text);
+    if (found == words.end()) {
+      return Error(node, where,
+                   fmt::format("expected one of {}, found {}", Joined(words),
+                               Quoted(text)));
+    }
+    out = static_cast<size_t>(found - words.begin());
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadFiles(const YAML::Node& node, const std::string& where,
+                         std::vector<std::string>& out) {
+    FM_RETURN_IF_ERROR(Count(node));
+    if (node.IsScalar()) {
+      out = {node.Scalar()};
+    } else if (node.IsSequence()) {
+      for (const YAML::Node& item : node) {
+        std::string file;
+        FM_RETURN_IF_ERROR(ReadString(item, where, "a file name", file));
+        out.push_back(std::move(file));
+      }
+    } else {
+      return Error(node, where,
+                   "expected a file, a glob or a list of them, "
+                   "found " +
+                       Kind(node));
+    }
+    if (out.empty()) return Error(node, where, "the list of files is empty");
+    for (const std::string& file : out) {
+      if (file.empty()) return Error(node, where, "a file name is empty");
+    }
+    return absl::OkStatus();
+  }
+
+  // ---- sources
+
+  absl::Status ReadSource(const YAML::Node& node, Source& source) {
+    FM_RETURN_IF_ERROR(Count(node));
+    static const Names kSources = {"range", "tfrecord", "text", "images"};
+    static const Names kLater = {"csv", "jsonl",       "webdataset", "npy",
+                                 "zip", "concatenate", "mixture"};
+    if (!node.IsMap() || node.size() != 1) {
+      return Error(node, "source",
+                   "expected one of " + Joined(kSources) +
+                       " with what it reads, found " + Kind(node));
+    }
+    const auto entry = *node.begin();
+    std::string name;
+    FM_RETURN_IF_ERROR(ReadKey(entry.first, "source", name));
+    if (std::find(kLater.begin(), kLater.end(), name) != kLater.end()) {
+      return Error(entry.first, "source",
+                   fmt::format("\"{}\" is not available in this version; "
+                               "there are {}",
+                               name, Joined(kSources)));
+    }
+    if (std::find(kSources.begin(), kSources.end(), name) == kSources.end()) {
+      const std::string hint = DidYouMean(name, kSources);
+      return Error(entry.first, "source",
+                   "there is no source " + Quoted(name) +
+                       (hint.empty() ? "; known: " + Joined(kSources) : hint));
+    }
+    if (name == "range") return ReadRange(entry.second, source);
+    return ReadFileSource(name, entry.first, entry.second, source);
+  }
+
+  absl::Status ReadRange(const YAML::Node& node, Source& source) {
+    RangeSource range;
+    if (node.IsScalar()) {  // range: 10
+      FM_RETURN_IF_ERROR(ReadInteger(node, "range", range.stop));
+      source = range;
+      return absl::OkStatus();
+    }
+    bool has_stop = false;
+    FM_RETURN_IF_ERROR(
+        ForEachKey(node, "range", {"start", "stop", "step"},
+                   [&](const std::string& key, const YAML::Node& value) {
+                     if (key == "start")
+                       return ReadInteger(value, "start", range.start);
+                     if (key == "step")
+                       return ReadInteger(value, "step", range.step);
+                     has_stop = true;
+                     return ReadInteger(value, "stop", range.stop);
+                   }));
+    if (!has_stop) return Error(node, "range", "there is no stop");
+    source = range;
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadFileSource(const std::string& name, const YAML::Node& at,
+                              const YAML::Node& node, Source& source) {
+    std::vector<std::string> files;
+    size_t label = 0;
+    const bool images = name == "images";
+    if (node.IsScalar() || node.IsSequence()) {  // text: "*.txt"
+      FM_RETURN_IF_ERROR(ReadFiles(node, name, files));
+    } else {
+      FM_RETURN_IF_ERROR(ForEachKey(
+          node, name, images ? Names{"files", "label"} : Names{"files"},
+          [&](const std::string& key, const YAML::Node& value) {
+            if (key == "files") return ReadFiles(value, "files", files);
+            return ReadWord(value, "label", {"folder", "filename"}, label);
+          }));
+    }
+    if (files.empty()) return Error(at, name, "there is no files");
+    if (name == "tfrecord") {
+      source = TfRecordSource{std::move(files)};
+    } else if (name == "text") {
+      source = TextSource{std::move(files)};
+    } else {
+      source = ImagesSource{std::move(files),
+                            label == 0 ? ImagesSource::Label::kFolder
+                                       : ImagesSource::Label::kFilename};
+    }
+    return absl::OkStatus();
+  }
+
+  // ---- steps
+
+  absl::Status ReadSteps(const YAML::Node& node, std::vector<Step>& steps) {
+    FM_RETURN_IF_ERROR(Count(node));
+    if (node.IsNull()) return absl::OkStatus();
+    if (!node.IsSequence()) {
+      return Error(node, "steps",
+                   "expected a list, each item a step like "
+                   "\"- batch: 32\", found " +
+                       Kind(node));
+    }
+    for (const YAML::Node& item : node) {
+      if (steps.size() >= kStepsMax) {
+        return Error(item, "steps",
+                     fmt::format("more than {} steps", kStepsMax));
+      }
+      FM_RETURN_IF_ERROR(ReadStep(item, steps));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadStep(const YAML::Node& item, std::vector<Step>& steps) {
+    static const Names kSteps = {"map",          "filter", "parse_example",
+                                 "decode_image", "resize", "random_flip",
+                                 "shuffle",      "batch",  "repeat",
+                                 "take",         "skip"};
+    const std::string where = fmt::format("steps[{}]", steps.size());
+    FM_RETURN_IF_ERROR(Count(item));
+    std::string name;
+    YAML::Node at = item;
+    YAML::Node value;
+    if (item.IsScalar()) {  // - shuffle
+      name = item.Scalar();
+    } else if (item.IsMap() && item.size() == 1) {
+      const auto entry = *item.begin();
+      FM_RETURN_IF_ERROR(ReadKey(entry.first, where, name));
+      at.reset(entry.first);
+      value.reset(entry.second);
+    } else {
+      return Error(item, where,
+                   item.IsMap() && item.size() > 1
+                       ? "one item is one step; begin each with its own \"-\""
+                       : "expected a step, found " + Kind(item));
+    }
+    if (std::find(kSteps.begin(), kSteps.end(), name) == kSteps.end()) {
+      const std::string hint = DidYouMean(name, kSteps);
+      return Error(at, where,
+                   "there is no step " + Quoted(name) +
+                       (hint.empty() ? "; known: " + Joined(kSteps) : hint));
+    }
+    Step step;
+    FM_RETURN_IF_ERROR(
+        ReadStepValue(where + " " + name, name, at, value, step));
+    steps.push_back(std::move(step));
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadStepValue(const std::string& where, const std::string& name,
+                             const YAML::Node& at, const YAML::Node& value,
+                             Step& step) {
+    const bool optional = name == "decode_image" || name == "random_flip" ||
+                          name == "shuffle" || name == "repeat";
+    if (value.IsNull() && !optional) {
+      return Error(at, where, "it needs a value; docs/steps.md shows it");
+    }
+    if (name == "map") return ReadMap(where, value, step.emplace<MapStep>());
+    if (name == "filter") {
+      return ReadExpr(value, where, step.emplace<FilterStep>().predicate);
+    }
+    if (name == "parse_example") {
+      return ReadParse(where, value, step.emplace<ParseExampleStep>());
+    }
+    if (name == "decode_image") {
+      return ReadDecode(where, value, step.emplace<DecodeImageStep>());
+    }
+    if (name == "resize") {
+      return ReadResize(where, at, value, step.emplace<ResizeStep>());
+    }
+    if (name == "random_flip") {
+      return ReadFlip(where, value, step.emplace<RandomFlipStep>());
+    }
+    if (name == "shuffle") {
+      return ReadShuffle(where, value, step.emplace<ShuffleStep>());
+    }
+    if (name == "batch") {
+      return ReadBatch(where, at, value, step.emplace<BatchStep>());
+    }
+    if (name == "repeat") {
+      if (value.IsNull()) {
+        step = RepeatStep{};
+        return absl::OkStatus();
+      }
+      int64_t count = 0;
+      FM_RETURN_IF_ERROR(ReadCount(where, value, count));
+      step = RepeatStep{count};
+      return absl::OkStatus();
+    }
+    if (name == "take") {
+      return ReadCount(where, value, step.emplace<TakeStep>().count);
+    }
+    return ReadCount(where, value, step.emplace<SkipStep>().count);
+  }
+
+  // take: 5, or take: {count: 5}
+  absl::Status ReadCount(const std::string& where, const YAML::Node& value,
+                         int64_t& count) {
+    if (!value.IsMap()) return ReadInteger(value, where, count);
+    return ForEachKey(value, where, {"count"},
+                      [&](const std::string&, const YAML::Node& v) {
+                        return ReadInteger(v, where, count);
+                      });
+  }
+
+  absl::Status ReadExpr(const YAML::Node& node, const std::string& where,
+                        Expr& out) {
+    std::string text;
+    FM_RETURN_IF_ERROR(ReadString(node, where, "an expression", text));
+    absl::StatusOr<Expr> expr = Expr::Parse(text);
+    if (!expr.ok()) return Error(node, where, ErrorText(expr.status()));
+    out = *std::move(expr);
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadMap(const std::string& where, const YAML::Node& value,
+                       MapStep& step) {
+    if (!value.IsMap()) {
+      step.outputs.resize(1);
+      return ReadExpr(value, where, step.outputs[0].second);
+    }
+    FM_RETURN_IF_ERROR(Count(value));
+    for (const auto& entry : value) {
+      std::string name;
+      FM_RETURN_IF_ERROR(ReadKey(entry.first, where, name));
+      for (const auto& output : step.outputs) {
+        if (output.first == name) {
+          return Error(entry.first, where, Quoted(name) + " is there twice");
+        }
+      }
+      Expr expr;
+      FM_RETURN_IF_ERROR(ReadExpr(entry.second, where + " " + name, expr));
+      step.outputs.emplace_back(std::move(name), std::move(expr));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadParse(const std::string& where, const YAML::Node& value,
+                         ParseExampleStep& step) {
+    FM_RETURN_IF_ERROR(Count(value));
+    if (!value.IsMap()) {
+      return Error(value, where,
+                   "expected a map like {image: bytes, label: "
+                   "int64}, found " +
+                       Kind(value));
+    }
+    for (const auto& entry : value) {
+      ParseExampleStep::Feature feature;
+      FM_RETURN_IF_ERROR(ReadKey(entry.first, where, feature.name));
+      for (const auto& other : step.features) {
+        if (other.name == feature.name) {
+          return Error(entry.first, where,
+                       Quoted(feature.name) + " is there twice");
+        }
+      }
+      std::string type;
+      FM_RETURN_IF_ERROR(ReadString(entry.second, where + " " + feature.name,
+                                    "a type like int64 or \"float32[3]\"",
+                                    type));
+      const absl::Status parsed =
+          ParseTypeText(type, feature.dtype, feature.shape);
+      if (!parsed.ok()) {
+        return Error(entry.second, where + " " + feature.name,
+                     ErrorText(parsed));
+      }
+      step.features.push_back(std::move(feature));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadDecode(const std::string& where, const YAML::Node& value,
+                          DecodeImageStep& step) {
+    return ForEachOptionalKey(
+        value, where, {"component", "channels", "dct"},
+        [&](const std::string& key, const YAML::Node& v) {
+          if (key == "component") {
+            return ReadString(v, where, "a component", step.component);
+          }
+          if (key == "channels") return ReadInteger(v, where, step.channels);
+          size_t dct = 0;
+          FM_RETURN_IF_ERROR(ReadWord(v, where, {"accurate", "fast"}, dct));
+          step.dct = dct == 0 ? DecodeImageStep::Dct::kAccurate
+                              : DecodeImageStep::Dct::kFast;
+          return absl::OkStatus();
+        });
+  }
+
+  absl::Status ReadResize(const std::string& where, const YAML::Node& at,
+                          const YAML::Node& value, ResizeStep& step) {
+    bool height = false, width = false;
+    FM_RETURN_IF_ERROR(ForEachKey(
+        value, where, {"component", "height", "width", "method"},
+        [&](const std::string& key, const YAML::Node& v) {
+          if (key == "component") {
+            return ReadString(v, where, "a component", step.component);
+          }
+          if (key == "height") {
+            height = true;
+            return ReadInteger(v, where + " height", step.height);
+          }
+          if (key == "width") {
+            width = true;
+            return ReadInteger(v, where + " width", step.width);
+          }
+          size_t method = 0;
+          const absl::Status read =
+              ReadWord(v, where, {"bilinear", "nearest"}, method);
+          step.method = method == 0 ? ResizeStep::Method::kBilinear
+                                    : ResizeStep::Method::kNearest;
+          return read;
+        }));
+    if (!height) return Error(at, where, "there is no height");
+    if (!width) return Error(at, where, "there is no width");
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadFlip(const std::string& where, const YAML::Node& value,
+                        RandomFlipStep& step) {
+    return ForEachOptionalKey(
+        value, where, {"component", "direction", "probability"},
+        [&](const std::string& key, const YAML::Node& v) {
+          if (key == "component") {
+            return ReadString(v, where, "a component", step.component);
+          }
+          if (key == "probability") {
+            return ReadReal(v, where, step.probability);
+          }
+          size_t direction = 0;
+          FM_RETURN_IF_ERROR(
+              ReadWord(v, where, {"horizontal", "vertical"}, direction));
+          step.direction = direction == 0
+                               ? RandomFlipStep::Direction::kHorizontal
+                               : RandomFlipStep::Direction::kVertical;
+          return absl::OkStatus();
+        });
+  }
+
+  absl::Status ReadShuffle(const std::string& where, const YAML::Node& value,
+                           ShuffleStep& step) {
+    static const Names kLater = {"window", "block", "files"};
+    if (value.IsMap()) {
+      for (const auto& entry : value) {
+        const std::string key =
+            entry.first.IsScalar() ? entry.first.Scalar() : "";
+        if (std::find(kLater.begin(), kLater.end(), key) != kLater.end()) {
+          return Error(entry.first, where,
+                       fmt::format("\"{}\" is not available in this version; "
+                                   "without it the shuffle is global",
+                                   key));
+        }
+      }
+    }
+    return ForEachOptionalKey(value, where, {"seed"},
+                              [&](const std::string&, const YAML::Node& v) {
+                                return ReadSeed(v, where + " seed", step.seed);
+                              });
+  }
+
+  absl::Status ReadSeed(const YAML::Node& node, const std::string& where,
+                        std::optional<uint64_t>& out) {
+    if (node.IsNull()) return absl::OkStatus();
+    uint64_t seed = 0;
+    FM_RETURN_IF_ERROR(ReadInteger(node, where, seed));
+    out = seed;
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadBatch(const std::string& where, const YAML::Node& at,
+                         const YAML::Node& value, BatchStep& step) {
+    if (!value.IsMap()) return ReadInteger(value, where, step.size);
+    bool size = false;
+    FM_RETURN_IF_ERROR(ForEachKey(
+        value, where, {"size", "drop_remainder"},
+        [&](const std::string& key, const YAML::Node& v) {
+          if (key == "drop_remainder") {
+            return ReadBool(v, where + " drop_remainder", step.drop_remainder);
+          }
+          size = true;
+          return ReadInteger(v, where + " size", step.size);
+        }));
+    if (!size) return Error(at, where, "there is no size");
+    return absl::OkStatus();
+  }
+
+  // ---- options
+
+  absl::Status ReadOptions(const YAML::Node& node, Options& options) {
+    return ForEachOptionalKey(
+        node, "options", {"order", "processing_mode", "seed"},
+        [&](const std::string& key, const YAML::Node& value) {
+          if (key == "seed") return ReadSeed(value, "seed", options.seed);
+          size_t word = 0;
+          if (key == "order") {
+            FM_RETURN_IF_ERROR(
+                ReadWord(value, "order", {"deterministic", "any"}, word));
+            options.order = word == 0 ? Order::kDeterministic : Order::kAny;
+            return absl::OkStatus();
+          }
+          return ReadWord(value, "processing_mode", {"dynamic"}, word);
+        });
+  }
+
+  size_t nodes_ = 0;
+  size_t scalar_bytes_ = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<Graph> ParseGraphYaml(std::string_view text,
+                                     const std::string& directory) {
+  if (text.size() > kTextMax) {
+    return InvalidArgument("a pipeline of {} bytes is too long (at most {})",
+                           text.size(), kTextMax);
+  }
+  try {
+    const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
+    if (documents.empty()) {
+      return InvalidArgument("the pipeline is empty; write source: and steps:");
+    }
+    if (documents.size() > 1) {
+      return InvalidArgument("a pipeline is one YAML document, there are {}",
+                             documents.size());
+    }
+    FM_ASSIGN_OR_RETURN(Graph graph, YamlReader().ReadGraph(documents[0]));
+    if (!directory.empty()) MakePathsAbsolute(directory, graph);
+    return graph;
+  } catch (const YAML::Exception& error) {
+    if (error.mark.is_null()) {
+      return InvalidArgument("not YAML: {}", error.msg);
+    }
+    return InvalidArgument("line {}, column {}: not YAML: {}",
+                           error.mark.line + 1, error.mark.column + 1,
+                           error.msg);
+  }
+}
+
+}  // namespace feedmill

@@ -1,0 +1,61 @@
+#include "core/dataset/shape_text.h"
+
+#include <charconv>
+
+#include "core/base/status.h"
+
+namespace feedmill {
+namespace {
+
+constexpr size_t kRankMax = 8;
+
+std::string_view Trimmed(std::string_view text) {
+  while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
+  while (!text.empty() && text.back() == ' ') text.remove_suffix(1);
+  return text;
+}
+
+}  // namespace
+
+absl::Status ParseTypeText(std::string_view text, DType& dtype, Shape& shape) {
+  const size_t bracket = text.find('[');
+  const std::string_view name = Trimmed(text.substr(0, bracket));
+  const std::optional<DType> found = DTypeFromName(name);
+  if (!found.has_value()) {
+    return InvalidArgument(
+        "there is no type \"{}\"; write bytes, int64 or "
+        "float32",
+        name.substr(0, 40));
+  }
+  dtype = *found;
+  shape.clear();
+  if (bracket == std::string_view::npos) return absl::OkStatus();
+  std::string_view dims = Trimmed(text.substr(bracket));
+  if (dims.back() != ']') {
+    return InvalidArgument("the [ of \"{}\" is not closed", text.substr(0, 40));
+  }
+  dims = Trimmed(dims.substr(1, dims.size() - 2));
+  while (!dims.empty()) {
+    const size_t comma = dims.find(',');
+    const std::string_view dim = Trimmed(dims.substr(0, comma));
+    int64_t value = 0;
+    const auto [stop, error] =
+        std::from_chars(dim.data(), dim.data() + dim.size(), value);
+    if (dim.empty() || error != std::errc() ||
+        stop != dim.data() + dim.size() || value < 0 ||
+        shape.size() == kRankMax) {
+      return InvalidArgument(
+          "\"{}\" is not a type like float32[3, 2] of at most {} dimensions",
+          text.substr(0, 40), kRankMax);
+    }
+    shape.push_back(value);
+    if (comma == std::string_view::npos) break;
+    dims = Trimmed(dims.substr(comma + 1));
+    if (dims.empty()) {
+      return InvalidArgument("\"{}\" ends in a comma", text.substr(0, 40));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace feedmill

@@ -1,0 +1,17 @@
+#ifndef FEEDMILL_CORE_DATASET_SHAPE_TEXT_H_
+#define FEEDMILL_CORE_DATASET_SHAPE_TEXT_H_
+
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "core/chunk/element_spec.h"
+
+namespace feedmill {
+
+// Reads "int64" or "float32[3, 2]" into a dtype and a fixed shape.
+// InvalidArgument says what is wrong with `text`.
+absl::Status ParseTypeText(std::string_view text, DType& dtype, Shape& shape);
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_DATASET_SHAPE_TEXT_H_

@@ -1,0 +1,128 @@
+#include "core/dataset/type_inference.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "core/base/status.h"
+#include "core/dataset/nearest_name.h"
+
+namespace feedmill {
+namespace {
+
+// The expression, short enough for a message.
+std::string Shown(const Expr& expr) {
+  constexpr size_t kShown = 80;
+  std::string text = expr.ToString();
+  if (text.size() > kShown) text = text.substr(0, kShown) + "…";
+  return text;
+}
+
+absl::StatusOr<ValueType> InferComponent(const Expr::Component& component,
+                                         const ElementSpec& spec) {
+  const absl::StatusOr<size_t> found = FindComponent(spec, component.name);
+  if (found.ok()) {
+    const ComponentSpec& c = spec.components[*found];
+    ValueType type;
+    type.dtype = c.dtype;
+    type.shape = c.shape;
+    return type;
+  }
+  // A dtype's name is a constant: cast(x, float32).
+  if (DTypeFromName(component.name).has_value()) {
+    return LiteralType(Expr::Literal{component.name});
+  }
+  return found.status();
+}
+
+absl::StatusOr<ValueType> Infer(const Expr& expr, const ElementSpec& spec,
+                                const FunctionRegistry& registry) {
+  if (const auto* literal = std::get_if<Expr::Literal>(&expr.node())) {
+    return LiteralType(*literal);
+  }
+  if (const auto* component = std::get_if<Expr::Component>(&expr.node())) {
+    return InferComponent(*component, spec);
+  }
+  const auto& call = std::get<Expr::Call>(expr.node());
+  std::vector<ValueType> arguments;
+  arguments.reserve(call.arguments.size());
+  for (const Expr& argument : call.arguments) {
+    FM_ASSIGN_OR_RETURN(ValueType type, Infer(argument, spec, registry));
+    arguments.push_back(std::move(type));
+  }
+  absl::StatusOr<ValueType> result =
+      InferCall(call.function, arguments, registry);
+  if (result.ok()) return result;
+  return Annotate(result.status(), fmt::format("in \"{}\"", Shown(expr)));
+}
+
+}  // namespace
+
+absl::StatusOr<size_t> FindComponent(const ElementSpec& spec,
+                                     std::string_view name) {
+  const int found = spec.Find(name);
+  if (found >= 0) return static_cast<size_t>(found);
+  const bool unnamed =
+      spec.components.size() == 1 && spec.components[0].name.empty();
+  if (unnamed && name == "x") return size_t{0};
+  for (std::string_view python : {"True", "False"}) {
+    if (name.size() != python.size()) continue;
+    if (name.substr(1) == python.substr(1) &&
+        (name[0] | 0x20) == (python[0] | 0x20)) {
+      return InvalidArgument("\"{}\" is written {}", name, python);
+    }
+  }
+  if (unnamed) {
+    return InvalidArgument(
+        "there is no component \"{}\": the element is a single unnamed {}, "
+        "written x",
+        name, spec.ToString());
+  }
+  std::vector<std::string_view> known;
+  for (const ComponentSpec& c : spec.components) known.push_back(c.name);
+  const std::string hint = DidYouMean(name, known);
+  return InvalidArgument("there is no component \"{}\"{} The element is {}",
+                         name, hint.empty() ? "." : hint, spec.ToString());
+}
+
+ValueType LiteralType(const Expr::Literal& literal) {
+  struct Visitor {
+    DType operator()(bool) const { return DType::kBool; }
+    DType operator()(int64_t) const { return DType::kInt64; }
+    DType operator()(uint64_t) const { return DType::kUInt64; }
+    DType operator()(double) const { return DType::kFloat64; }
+    DType operator()(const std::string&) const { return DType::kBytes; }
+  };
+  ValueType type;
+  type.dtype = std::visit(Visitor{}, literal.value);
+  type.weak = type.dtype != DType::kBytes;
+  type.literal = literal;
+  return type;
+}
+
+absl::StatusOr<ValueType> InferCall(std::string_view function,
+                                    const std::vector<ValueType>& arguments,
+                                    const FunctionRegistry& registry) {
+  const FunctionRegistry::Function* found = registry.Find(function);
+  if (found == nullptr) {
+    const std::string nearest = registry.Nearest(function);
+    return InvalidArgument(
+        "there is no function \"{}\"{}", function,
+        nearest.empty() ? "; docs/expressions.md lists them"
+                        : fmt::format("; did you mean \"{}\"?", nearest));
+  }
+  return found->infer(arguments);
+}
+
+absl::StatusOr<ValueType> InferType(const Expr& expr, const ElementSpec& spec,
+                                    const FunctionRegistry& registry) {
+  if (expr.height() > Expr::kHeightMax || expr.nodes() > Expr::kNodesMax) {
+    return InvalidArgument(
+        "the expression has {} terms, nested {} deep (at most {} and {}); "
+        "split it over several map steps",
+        expr.nodes(), expr.height(), Expr::kNodesMax, Expr::kHeightMax);
+  }
+  return Infer(expr, spec, registry);
+}
+
+}  // namespace feedmill

@@ -1,0 +1,35 @@
+#ifndef FEEDMILL_CORE_DATASET_TYPE_INFERENCE_H_
+#define FEEDMILL_CORE_DATASET_TYPE_INFERENCE_H_
+
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "core/chunk/element_spec.h"
+#include "core/dataset/expr.h"
+#include "core/dataset/function_registry.h"
+
+namespace feedmill {
+
+// Finds the component that an expression or a step calls `name`: "x" is the
+// single unnamed one. InvalidArgument lists what there is.
+absl::StatusOr<size_t> FindComponent(const ElementSpec& spec,
+                                     std::string_view name);
+
+// The type of a literal: weak, with itself as `literal`.
+ValueType LiteralType(const Expr::Literal& literal);
+
+// The type of one call, given its arguments': looks the function up and asks
+// it. InvalidArgument names the function and, if unknown, the nearest one.
+absl::StatusOr<ValueType> InferCall(std::string_view function,
+                                    const std::vector<ValueType>& arguments,
+                                    const FunctionRegistry& registry);
+
+// The type of `expr` over elements of `spec`. A type that is still weak (an
+// expression of literals only) is the caller's to make strong: its dtype
+// stands. InvalidArgument says what does not fit and where in the expression.
+absl::StatusOr<ValueType> InferType(const Expr& expr, const ElementSpec& spec,
+                                    const FunctionRegistry& registry);
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_DATASET_TYPE_INFERENCE_H_
