@@ -1,13 +1,19 @@
 #ifndef FEEDMILL_BROKER_DISPATCHER_H_
 #define FEEDMILL_BROKER_DISPATCHER_H_
 
+#include <cstdint>
 #include <functional>
+#include <map>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "broker/dispatcher_state.h"
+#include "broker/lease_table.h"
+#include "broker/split_sizer.h"
 #include "core/wire/message.h"
 
 namespace feedmill {
@@ -17,14 +23,18 @@ struct JobShape {
   std::string fingerprint;
   std::string manifest_hash;  // "" without files
   uint64_t source_size = 0;
-  uint64_t positions = 0;        // kEndless for an endless repeat
-  uint64_t first_split = 1;      // positions of the first split, before any
-                                 // cost is known
+  uint64_t positions = 0;    // kEndless for an endless repeat
+  uint64_t first_split = 1;  // positions of the first split, before any
+                             // cost is known
 };
 
 // The graph-reading part, passed in so that the simulator can plan without
-// files. Both are pure.
+// files. All are pure.
 struct Planner {
+  // Equal for graphs that differ in seed and order only; InvalidArgument for a
+  // bad graph.
+  std::function<absl::StatusOr<std::string>(const std::string& graph)>
+      fingerprint;
   // Whether the graph needs a manifest; InvalidArgument for a bad graph.
   std::function<absl::StatusOr<bool>(const std::string& graph)> needs_manifest;
   // `manifest`: Manifest::Serialize, or "" if none is needed.
@@ -45,9 +55,11 @@ struct DispatcherSettings {
   absl::Duration restart_grace = absl::Milliseconds(500);
   absl::Duration split_time = absl::Milliseconds(100);
   uint64_t split_bytes = uint64_t{16} << 20;
-  uint32_t window_min = 3;       // splits ahead of what a consumer has taken
-  uint32_t attempts_max = 3;     // failed attempts before the run fails
+  uint32_t window_min = 3;    // splits ahead of what a consumer has taken
+  uint32_t attempts_max = 3;  // failed attempts before the run fails
   uint32_t jobs_max = 10'000;
+  uint32_t sessions_max = 10'000;  // of all jobs
+  uint32_t workers_max = 10'000;
 };
 
 // What the shell does after a call: journal `events`, then send.
@@ -62,6 +74,11 @@ struct DispatcherEffects {
 //
 // Thread: the broker's reactor only. States of a split: unbound → bound →
 // leased (1 or 2 attempts) → served → ended.
+//
+// Every change is told at once: a call returns one full set for each peer
+// whose bindings or leases changed, workers before clients, so that a lease
+// is there when the client's grant comes. A call costs what it changes; only
+// OnTick looks at every peer.
 class Dispatcher {
  public:
   // `state`: rebuilt from the journal by replay, or empty with a new journal.
@@ -75,7 +92,111 @@ class Dispatcher {
   // When OnTick has something to do; InfiniteFuture if nothing.
   absl::Time NextDeadline() const;
 
-  const DispatcherState& state() const;
+  const DispatcherState& state() const { return state_; }
+  // What `feedmill status` shows: {jobs, workers, totals}.
+  std::string StatusJson(absl::Time now) const;
+
+ protected:
+  // The simulator plants bugs here; see tests/sim/planted_bugs.h.
+  virtual bool IsCurrent(Incarnation known, Incarnation said) const;
+  virtual bool IsClosed(const SessionKey& key, Incarnation incarnation) const;
+  virtual size_t WindowUsed(const SessionState& session) const;
+  virtual SplitId NameSplit(const SessionKey& owner, Cursor begin) const;
+
+ private:
+  // A client as it was last heard. There is one for each session.
+  struct Listener {
+    PeerId address;  // empty: not heard since the restart
+    absl::Time heard;
+    std::optional<absl::Time> beat_sent;  // to be answered in this call
+  };
+  struct RunWork {
+    SplitSizer sizer;
+    bool dry_told = false;
+  };
+  struct PlanWork {
+    CostEstimate cost;
+    std::set<JobName> jobs;
+  };
+  // Jobs that wait for the manifest of their graph.
+  struct Resolution {
+    std::string graph;
+    std::optional<WorkerId> worker;
+    std::set<JobName> jobs;
+  };
+
+  void Commit(DispatcherEvent event);
+  DispatcherEffects Finish(absl::Time now);
+
+  // ---- clients (dispatcher_clients.cc)
+  void On(absl::Time now, const PeerId& from, const ClientHello& hello);
+  void On(absl::Time now, const PeerId& from, const ClientBeat& beat);
+  void On(absl::Time now, const PeerId& from, const ClientLeave& leave);
+  absl::Status CheckHello(const ClientHello& hello) const;
+  absl::Status CheckReader(absl::Time now, const ClientHello& hello) const;
+  absl::Status PrepareJob(const ClientHello& hello);
+  absl::Status CreateJob(const ClientHello& hello);
+  void StartRun(const JobName& job, RunNumber run);
+  void OpenSession(absl::Time now, const ClientHello& hello);
+  void TakeReports(absl::Time now, const SessionKey& key,
+                   const std::vector<SplitReport>& reports);
+  void CloseSession(const SessionKey& key, bool for_good);
+  void Reject(const PeerId& to, const JobName& job, const Session& session,
+              RejectReason reason, absl::Status detail = absl::OkStatus());
+  RejectReason WhyClosed(const JobName& name) const;
+  RejectReason WhyUnknown(const ClientBeat& beat) const;
+
+  // ---- workers (dispatcher_workers.cc)
+  void On(absl::Time now, const PeerId& from, const WorkerBeat& beat);
+  void TakeFailure(const WorkerId& worker, const LeaseFailure& failure);
+  void TakeManifest(absl::Time now, const ManifestResult& result);
+  void LoseWorker(const WorkerId& id);
+  void AssignResolutions();
+
+  // ---- runs and splits
+  void PlanRun(const JobName& job);
+  void AwaitManifest(const JobState& job);
+  void StopAwaiting(const JobState& job);
+  void FailRun(const JobName& job, const absl::Status& status);
+  void FinishRun(const JobName& job, bool complete);
+  void FinishIfComplete(const JobName& job);
+  void ForgetJob(const JobName& job);
+  void DropWork(const JobState& job);
+  void DropWork(const SessionState& session);
+  void BindAll(absl::Time now);
+  void BindJob(absl::Time now, const JobName& job);
+  void Bind(absl::Time now, const SessionKey& key);
+  bool BindOne(absl::Time now, const SessionKey& key, RunWork& work);
+  void Reindex(const SessionState& session);
+  void RetryHead(absl::Time now, const SessionKey& key);
+  void TellIfDry(const JobName& job);
+
+  // ---- answers
+  void AnswerClient(const SessionKey& key, Listener& listener);
+  void AnswerWorker(absl::Time now, const WorkerId& id);
+  absl::Duration Interval() const;
+  absl::Duration Timeout(absl::Duration least) const;
+  absl::Duration ClientTimeout(const JobState& job) const;
+  bool LeaseValid(absl::Time now, const SessionKey& key) const;
+  Seen seen() const { return {state_.journal, state_.sequence}; }
+  void Send(const PeerId& to, Message message);
+
+  const DispatcherSettings settings_;
+  const Planner planner_;
+  DispatcherState state_;
+  absl::Time lease_from_;  // after a restart peers report first
+  absl::Time next_tick_;
+
+  LeaseTable table_;
+  std::map<SessionKey, Listener> listeners_;
+  std::map<JobName, RunWork> runs_;
+  std::map<PlanId, PlanWork> plans_;
+  std::map<std::string, Resolution> resolutions_;  // by fingerprint
+
+  // Of the call under way.
+  DispatcherEffects effects_;
+  std::set<SessionKey> dirty_sessions_;
+  std::set<WorkerId> dirty_workers_;
 };
 
 }  // namespace feedmill

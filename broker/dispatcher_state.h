@@ -1,8 +1,211 @@
 #ifndef FEEDMILL_BROKER_DISPATCHER_STATE_H_
 #define FEEDMILL_BROKER_DISPATCHER_STATE_H_
-// Placeholder until the dispatcher's author writes it.
+
+#include <compare>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "core/wire/message.h"
+
+// What the dispatcher must not forget: jobs, runs, sessions and bindings, as
+// one comparable value that only events change. Replaying the journal of
+// events gives the state; leases, attempts and addresses are not in it, peers
+// report them again.
+
 namespace feedmill {
-struct DispatcherEvent {};
-struct DispatcherState {};
+
+// A reader within its job.
+struct SessionKey {
+  JobName job;
+  ConsumerId consumer;
+  friend bool operator==(const SessionKey&, const SessionKey&) = default;
+  friend auto operator<=>(const SessionKey&, const SessionKey&) = default;
+};
+
+// A run of positions bound to one session: [begin, end).
+struct SplitState {
+  SessionKey owner;
+  Cursor begin;
+  Cursor end;
+  Cursor taken;        // all before it is in the client's buffer, or was
+  Cursor out;          // all before it left the buffer; sharers: handed out
+  absl::Status error;  // every attempt failed
+  bool served() const { return taken >= end; }
+  friend bool operator==(const SplitState&, const SplitState&) = default;
+};
+
+struct SessionState {
+  Incarnation incarnation;
+  Cursor next;                // deterministic: the next split begins here
+  std::set<SplitId> splits;   // bound and not ended
+  std::set<SplitId> waiting;  // of these, those that are not served
+  friend bool operator==(const SessionState&, const SessionState&) = default;
+};
+
+enum class RunPhase : uint8_t { kPlanning, kRunning, kFinished, kFailed };
+
+// A job and its current run. The run's number is its iteration + 1, so that a
+// client can have its job created again on an emptied store.
+struct JobState {
+  JobName name;
+  std::string graph;  // CanonicalText of the first hello
+  std::string fingerprint;
+  Order order = Order::kDeterministic;
+  uint64_t seed = 0;
+  bool resolved = false;  // the manifest is known, or none is needed
+  std::string manifest;
+
+  RunNumber run;
+  uint64_t iteration = 0;
+  RunPhase phase = RunPhase::kPlanning;
+  bool complete = false;  // finished with every element reported out
+  absl::Status error;     // why kFailed
+  uint64_t source_size = 0;
+  uint64_t positions = 0;
+  uint64_t first_split = 1;
+  PlanId plan;
+
+  std::map<ConsumerId, SessionState> sessions;
+  uint64_t open_splits = 0;           // of all sessions
+  uint64_t ended_positions = 0;       // of ended splits
+  uint64_t fresh = 0;                 // sharers: never bound from here on
+  std::map<Cursor, Cursor> returned;  // sharers: begin → end, to bind again
+  uint64_t idle_since = 0;  // sequence number when its last session closed
+
+  bool anonymous() const;
+  bool over() const {
+    return phase == RunPhase::kFinished || phase == RunPhase::kFailed;
+  }
+  // Nothing is left to bind to anyone.
+  bool dry() const;
+  friend bool operator==(const JobState&, const JobState&) = default;
+};
+
+// ---- events, in the order of a job's life
+struct JobCreated {
+  JobName job;
+  std::string graph;
+  std::string fingerprint;
+  Order order = Order::kDeterministic;
+  uint64_t seed = 0;
+};
+struct RunStarted {
+  JobName job;
+  RunNumber run;
+  uint64_t iteration = 0;
+};
+struct ManifestKnown {
+  JobName job;
+  std::string manifest;  // "" if none is needed
+};
+struct RunPlanned {
+  JobName job;
+  uint64_t source_size = 0;
+  uint64_t positions = 0;
+  uint64_t first_split = 1;
+  PlanId plan;
+};
+// A session begins, or a newer incarnation replaces one, at `start`.
+struct SessionOpened {
+  SessionKey key;
+  Incarnation incarnation;
+  Cursor start;
+};
+struct SplitBound {
+  SplitId split;
+  SessionKey owner;
+  Cursor begin;
+  Cursor end;
+};
+struct SplitsTaken {
+  std::vector<SplitReport> reports;
+};
+struct SplitFailed {
+  SplitId split;
+  absl::Status status;
+};
+struct SplitEnded {
+  SplitId split;
+};
+// A session left or was released; its unfinished work goes back. `for_good`:
+// its name must not be opened again.
+struct SessionClosed {
+  SessionKey key;
+  bool for_good = true;
+};
+struct RunFailed {
+  JobName job;
+  absl::Status status;
+};
+struct RunFinished {
+  JobName job;
+  bool complete = false;
+};
+struct JobForgotten {
+  JobName job;
+};
+
+using DispatcherEvent =
+    std::variant<JobCreated, RunStarted, ManifestKnown, RunPlanned,
+                 SessionOpened, SplitBound, SplitsTaken, SplitFailed,
+                 SplitEnded, SessionClosed, RunFailed, RunFinished,
+                 JobForgotten>;
+
+// Closed sessions that are remembered; the oldest are forgotten first.
+inline constexpr size_t kClosedSessionsMax = 10'000;
+
+struct DispatcherState {
+  JournalId journal;
+  uint64_t sequence = 0;    // events applied
+  uint64_t next_split = 0;  // number of the next SplitId
+  std::map<JobName, JobState> jobs;
+  std::map<SplitId, SplitState> splits;
+  std::map<SessionKey, Incarnation> closed;
+  std::deque<SessionKey> closed_order;
+  // Jobs without a session, oldest first: what may be forgotten.
+  std::set<std::pair<uint64_t, JobName>> idle_jobs;
+
+  // The one door for changes. REQUIRES: the event follows from this state, as
+  // those that the dispatcher commits do.
+  void Apply(const DispatcherEvent& event);
+
+  const JobState* FindJob(const JobName& name) const;
+  const SessionState* FindSession(const SessionKey& key) const;
+  const SplitState* FindSplit(const SplitId& split) const;
+
+  friend bool operator==(const DispatcherState&,
+                         const DispatcherState&) = default;
+
+ private:
+  void On(const JobCreated& event);
+  void On(const RunStarted& event);
+  void On(const ManifestKnown& event);
+  void On(const RunPlanned& event);
+  void On(const SessionOpened& event);
+  void On(const SplitBound& event);
+  void On(const SplitsTaken& event);
+  void On(const SplitFailed& event);
+  void On(const SplitEnded& event);
+  void On(const SessionClosed& event);
+  void On(const RunFailed& event);
+  void On(const RunFinished& event);
+  void On(const JobForgotten& event);
+
+  JobState& Job(const JobName& name);
+  SessionState& At(const SessionKey& key);
+  void DropSplits(JobState& job, SessionState& session);
+};
+
+// A name for the event, and what it is about, on one line: for traces.
+std::string Describe(const DispatcherEvent& event);
+
 }  // namespace feedmill
+
 #endif  // FEEDMILL_BROKER_DISPATCHER_STATE_H_

@@ -1,0 +1,462 @@
+#include "broker/dispatcher.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+#include "core/base/check.h"
+#include "core/base/status.h"
+
+namespace feedmill {
+namespace {
+
+// Splits ahead of a consumer, whatever the number of slots.
+constexpr uint64_t kWindowMax = 4'096;
+
+PlanId MakePlanId(const JobState& job, const JobShape& shape) {
+  const std::string text =
+      fmt::format("{}\n{}\n{}\n{}", shape.fingerprint, shape.manifest_hash,
+                  job.seed, job.iteration);
+  const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
+  return PlanId(fmt::format("{:016x}{:016x}", hash.high64, hash.low64));
+}
+
+}  // namespace
+
+Dispatcher::Dispatcher(DispatcherSettings settings, Planner planner,
+                       DispatcherState state, absl::Time now)
+    : settings_(settings),
+      planner_(std::move(planner)),
+      state_(std::move(state)),
+      lease_from_(state_.jobs.empty() ? now : now + settings.restart_grace),
+      next_tick_(now) {
+  for (const auto& [name, job] : state_.jobs) {
+    if (job.phase == RunPhase::kPlanning && !job.resolved) AwaitManifest(job);
+    if (job.phase == RunPhase::kRunning) {
+      runs_.emplace(name, RunWork{SplitSizer(
+                              {settings_.split_time, settings_.split_bytes},
+                              job.first_split)});
+      plans_[job.plan].jobs.insert(name);
+    }
+    for (const auto& [consumer, session] : job.sessions) {
+      listeners_[{name, consumer}].heard = now;
+      uint32_t depth = 0;
+      for (const SplitId& split : session.waiting) {
+        if (!state_.FindSplit(split)->error.ok()) continue;
+        table_.Add(split, depth++, now);
+      }
+    }
+  }
+}
+
+bool Dispatcher::IsCurrent(Incarnation known, Incarnation said) const {
+  return known == said;
+}
+
+bool Dispatcher::IsClosed(const SessionKey& key,
+                          Incarnation incarnation) const {
+  const auto it = state_.closed.find(key);
+  if (it == state_.closed.end()) return false;
+  // A sharer's name is never opened again; the one consumer of a job keeps
+  // its name, and its later lives are new sessions.
+  const JobState* job = state_.FindJob(key.job);
+  const bool sharer = job != nullptr && job->order == Order::kAny;
+  return sharer || incarnation <= it->second;
+}
+
+size_t Dispatcher::WindowUsed(const SessionState& session) const {
+  return session.waiting.size();
+}
+
+SplitId Dispatcher::NameSplit(const SessionKey&, Cursor) const {
+  return {state_.journal, state_.next_split};
+}
+
+void Dispatcher::Commit(DispatcherEvent event) {
+  state_.Apply(event);
+  effects_.events.push_back(std::move(event));
+}
+
+void Dispatcher::Send(const PeerId& to, Message message) {
+  effects_.sends.push_back({to, std::move(message)});
+}
+
+DispatcherEffects Dispatcher::Handle(absl::Time now, const PeerId& from,
+                                     const Message& message) {
+  struct Visitor {
+    Dispatcher& self;
+    absl::Time now;
+    const PeerId& from;
+    void operator()(const ClientHello& m) const { self.On(now, from, m); }
+    void operator()(const ClientBeat& m) const { self.On(now, from, m); }
+    void operator()(const ClientLeave& m) const { self.On(now, from, m); }
+    void operator()(const WorkerBeat& m) const { self.On(now, from, m); }
+    void operator()(const StatusRequest&) const {
+      self.Send(from, StatusReply{self.StatusJson(now)});
+    }
+    void operator()(const Refusal&) const {}  // answering it could go on
+    void operator()(const ClientAnswer&) const { Refuse("a client answer"); }
+    void operator()(const ClientReject&) const { Refuse("a client reject"); }
+    void operator()(const WorkerAnswer&) const { Refuse("a worker answer"); }
+    void operator()(const StatusReply&) const { Refuse("a status reply"); }
+    void operator()(const Grant&) const { Refuse("a grant"); }
+    void operator()(const Frame&) const { Refuse("a frame"); }
+    void Refuse(const char* what) const {
+      self.Send(from, Refusal{InvalidArgument(
+                          "this is a dispatcher, it cannot take {}; check "
+                          "the address that it was sent to",
+                          what)});
+    }
+  };
+  std::visit(Visitor{*this, now, from}, message);
+  return Finish(now);
+}
+
+DispatcherEffects Dispatcher::Finish(absl::Time now) {
+  if (now >= lease_from_) {
+    const uint64_t consumers = std::max<uint64_t>(1, listeners_.size());
+    const uint64_t share = std::min(kWindowMax, table_.slots() / consumers);
+    table_.Fill(now, static_cast<uint32_t>(share));
+  }
+  for (const SplitId& id : table_.TakeChangedSplits()) {
+    const SplitState* split = state_.FindSplit(id);
+    if (split != nullptr) dirty_sessions_.insert(split->owner);
+  }
+  dirty_workers_.merge(table_.TakeChangedWorkers());
+  for (const WorkerId& id : dirty_workers_) AnswerWorker(now, id);
+  for (const SessionKey& key : dirty_sessions_) {
+    const auto it = listeners_.find(key);
+    if (it != listeners_.end()) AnswerClient(key, it->second);
+  }
+  dirty_workers_.clear();
+  dirty_sessions_.clear();
+  return std::exchange(effects_, {});
+}
+
+// ---- time
+
+absl::Duration Dispatcher::Interval() const {
+  const auto peers =
+      static_cast<int64_t>(listeners_.size() + table_.workers().size());
+  return std::max(settings_.heartbeat_interval,
+                  peers * absl::Microseconds(100));
+}
+
+absl::Duration Dispatcher::Timeout(absl::Duration least) const {
+  return std::max(least, 4 * Interval());
+}
+
+// Others wait for what a sharer of a named job holds.
+absl::Duration Dispatcher::ClientTimeout(const JobState& job) const {
+  const bool shared = job.order == Order::kAny && !job.anonymous();
+  return std::max(shared ? settings_.sharer_timeout : settings_.client_timeout,
+                  8 * Interval());
+}
+
+absl::Time Dispatcher::NextDeadline() const {
+  if (table_.workers().empty() && listeners_.empty()) {
+    return absl::InfiniteFuture();
+  }
+  return next_tick_;
+}
+
+DispatcherEffects Dispatcher::OnTick(absl::Time now) {
+  next_tick_ = now + std::min(absl::Milliseconds(100), Interval() / 2);
+  std::vector<WorkerId> lost;
+  for (const auto& [id, worker] : table_.workers()) {
+    if (now - worker.heard > Timeout(settings_.worker_timeout)) {
+      lost.push_back(id);
+    }
+  }
+  for (const WorkerId& id : lost) LoseWorker(id);
+  if (!lost.empty()) AssignResolutions();
+
+  std::vector<SessionKey> silent;
+  for (const auto& [key, listener] : listeners_) {
+    if (now - listener.heard > ClientTimeout(*state_.FindJob(key.job))) {
+      silent.push_back(key);
+    } else if (now - listener.heard <= Timeout(settings_.park_after)) {
+      RetryHead(now, key);
+    }
+  }
+  for (const SessionKey& key : silent) {
+    const JobState& job = *state_.FindJob(key.job);
+    const bool anonymous = job.anonymous();
+    const bool shared = job.order == Order::kAny && !anonymous;
+    CloseSession(key, shared);
+    if (anonymous) {
+      ForgetJob(key.job);
+    } else if (shared) {
+      BindJob(now, key.job);
+    }
+  }
+  return Finish(now);
+}
+
+void Dispatcher::RetryHead(absl::Time now, const SessionKey& key) {
+  const SessionState& session = *state_.FindSession(key);
+  if (session.waiting.empty()) return;
+  const SplitId head = *session.waiting.begin();
+  const LeaseTable::Work* work = table_.Find(head);
+  if (work == nullptr) return;
+  // While the consumer has something buffered it is the slow one. A sharer
+  // reports what it handed out, so there nobody can tell.
+  if (state_.FindJob(key.job)->order == Order::kDeterministic) {
+    const SplitState& split = *state_.FindSplit(head);
+    if (*session.splits.begin() != head || split.out < split.taken) {
+      table_.NoteProgress(head, now);
+      return;
+    }
+  }
+  const absl::Duration stood = now - work->progress;
+  // Patience grows with each attempt, or work longer than it never ends.
+  const uint64_t shift = std::min<uint64_t>(work->attempts + 1, 12);
+  const absl::Duration patience =
+      settings_.straggler_after * static_cast<int64_t>(uint64_t{1} << shift);
+  if (stood > settings_.straggler_after) {
+    table_.Retry(head, now, stood > patience);
+  }
+}
+
+// ---- runs
+
+void Dispatcher::AwaitManifest(const JobState& job) {
+  Resolution& resolution = resolutions_[job.fingerprint];
+  resolution.graph = job.graph;
+  resolution.jobs.insert(job.name);
+}
+
+void Dispatcher::StopAwaiting(const JobState& job) {
+  const auto it = resolutions_.find(job.fingerprint);
+  if (it == resolutions_.end()) return;
+  it->second.jobs.erase(job.name);
+  if (!it->second.jobs.empty()) return;
+  if (it->second.worker.has_value()) {
+    KnownWorker* worker = table_.FindWorker(*it->second.worker);
+    worker->resolving.erase(job.fingerprint);
+    dirty_workers_.insert(*it->second.worker);
+  }
+  resolutions_.erase(it);
+}
+
+void Dispatcher::PlanRun(const JobName& name) {
+  const JobState& job = *state_.FindJob(name);
+  const absl::StatusOr<JobShape> shape =
+      planner_.shape(job.graph, job.manifest, job.seed, job.iteration);
+  if (!shape.ok()) return FailRun(name, shape.status());
+  Commit(RunPlanned{name, shape->source_size, shape->positions,
+                    shape->first_split, MakePlanId(job, *shape)});
+  runs_.insert_or_assign(
+      name, RunWork{SplitSizer({settings_.split_time, settings_.split_bytes},
+                               job.first_split)});
+  plans_[job.plan].jobs.insert(name);
+  for (const auto& [consumer, session] : job.sessions) {
+    dirty_sessions_.insert({name, consumer});
+  }
+  FinishIfComplete(name);
+}
+
+void Dispatcher::FailRun(const JobName& name, const absl::Status& status) {
+  const JobState& job = *state_.FindJob(name);
+  DropWork(job);
+  Commit(RunFailed{name, status});
+  for (const auto& [consumer, session] : job.sessions) {
+    dirty_sessions_.insert({name, consumer});
+  }
+}
+
+void Dispatcher::FinishRun(const JobName& name, bool complete) {
+  const JobState& job = *state_.FindJob(name);
+  DropWork(job);
+  Commit(RunFinished{name, complete});
+  for (const auto& [consumer, session] : job.sessions) {
+    dirty_sessions_.insert({name, consumer});
+  }
+}
+
+void Dispatcher::FinishIfComplete(const JobName& name) {
+  const JobState& job = *state_.FindJob(name);
+  if (job.phase != RunPhase::kRunning || job.open_splits > 0) return;
+  if (job.order == Order::kDeterministic && job.sessions.empty()) return;
+  if (job.dry()) FinishRun(name, true);
+}
+
+void Dispatcher::ForgetJob(const JobName& name) {
+  const JobState& job = *state_.FindJob(name);
+  DropWork(job);
+  for (const auto& [consumer, session] : job.sessions) {
+    listeners_.erase({name, consumer});
+  }
+  Commit(JobForgotten{name});
+}
+
+// Everything volatile of a run that ends or begins anew.
+void Dispatcher::DropWork(const JobState& job) {
+  StopAwaiting(job);
+  for (const auto& [consumer, session] : job.sessions) DropWork(session);
+  runs_.erase(job.name);
+  const auto it = plans_.find(job.plan);
+  if (it == plans_.end()) return;
+  it->second.jobs.erase(job.name);
+  if (it->second.jobs.empty()) plans_.erase(it);
+}
+
+void Dispatcher::DropWork(const SessionState& session) {
+  for (const SplitId& split : session.splits) table_.Remove(split);
+}
+
+// ---- binding
+
+void Dispatcher::BindAll(absl::Time now) {
+  for (const auto& [key, listener] : listeners_) Bind(now, key);
+}
+
+void Dispatcher::BindJob(absl::Time now, const JobName& name) {
+  const JobState& job = *state_.FindJob(name);
+  for (const auto& [consumer, session] : job.sessions) {
+    Bind(now, {name, consumer});
+  }
+}
+
+void Dispatcher::Bind(absl::Time now, const SessionKey& key) {
+  const auto run = runs_.find(key.job);
+  if (run == runs_.end() || table_.slots() == 0) return;
+  const Listener& listener = listeners_.at(key);
+  if (now - listener.heard > Timeout(settings_.park_after)) return;
+  const JobState& job = *state_.FindJob(key.job);
+  const uint64_t sharers = std::max<size_t>(1, job.sessions.size());
+  const uint64_t window = std::min(
+      kWindowMax,
+      std::max<uint64_t>(settings_.window_min, 2 * table_.slots() / sharers));
+  const SessionState& session = *state_.FindSession(key);
+  while (WindowUsed(session) < window && BindOne(now, key, run->second)) {
+  }
+  TellIfDry(key.job);
+}
+
+bool Dispatcher::BindOne(absl::Time now, const SessionKey& key, RunWork& work) {
+  const JobState& job = *state_.FindJob(key.job);
+  const SessionState& session = *state_.FindSession(key);
+  Cursor begin = session.next;
+  Cursor limit{job.positions, 0};
+  if (job.order == Order::kAny) {
+    begin = {job.fresh, 0};
+    if (!job.returned.empty()) {
+      std::tie(begin, limit) = *job.returned.begin();
+    }
+  }
+  if (begin >= limit) return false;
+  const uint64_t size = work.sizer.Next(plans_.at(job.plan).cost,
+                                        limit.p - begin.p, table_.slots());
+  const Cursor end{begin.p + std::min(size, limit.p - begin.p), 0};
+  const SplitId id = NameSplit(key, begin);
+  Commit(SplitBound{id, key, begin, end});
+  table_.Add(id, static_cast<uint32_t>(session.waiting.size() - 1), now);
+  dirty_sessions_.insert(key);
+  return true;
+}
+
+void Dispatcher::TellIfDry(const JobName& name) {
+  const auto run = runs_.find(name);
+  if (run == runs_.end()) return;
+  const JobState& job = *state_.FindJob(name);
+  const bool dry = job.dry();
+  if (std::exchange(run->second.dry_told, dry) == dry) return;
+  if (!dry) return;  // told with what is bound
+  for (const auto& [consumer, session] : job.sessions) {
+    dirty_sessions_.insert({name, consumer});
+  }
+}
+
+// The place of each unserved split of the session, after its head moved.
+void Dispatcher::Reindex(const SessionState& session) {
+  uint32_t depth = 0;
+  for (const SplitId& split : session.waiting) table_.SetDepth(split, depth++);
+}
+
+// ---- answers
+
+void Dispatcher::AnswerClient(const SessionKey& key, Listener& listener) {
+  const std::optional<absl::Time> beat_sent =
+      std::exchange(listener.beat_sent, std::nullopt);
+  const JobState* job = state_.FindJob(key.job);
+  if (job == nullptr || listener.address.value().empty()) return;
+  const auto it = job->sessions.find(key.consumer);
+  if (it == job->sessions.end()) return;
+  const SessionState& session = it->second;
+  if (job->phase == RunPhase::kFailed) {
+    Reject(listener.address, key.job, {key.consumer, session.incarnation},
+           RejectReason::kRefused, job->error);
+    return;
+  }
+  ClientAnswer answer;
+  answer.job = key.job;
+  answer.session = {key.consumer, session.incarnation};
+  answer.beat_sent = beat_sent;
+  if (job->phase != RunPhase::kPlanning) {
+    answer.run = RunInfo{job->run,         job->iteration, job->seed,
+                         job->source_size, job->positions, job->plan};
+  }
+  for (const SplitId& id : session.splits) {
+    const SplitState& split = *state_.FindSplit(id);
+    BoundSplit bound{id, split.begin, split.end, {}, split.error};
+    const LeaseTable::Work* work = table_.Find(id);
+    if (work != nullptr) bound.leases = work->leases;
+    answer.splits.push_back(std::move(bound));
+  }
+  answer.dry = job->dry();
+  answer.workers = static_cast<uint32_t>(table_.workers().size());
+  answer.heartbeat_interval = Interval();
+  answer.client_timeout = ClientTimeout(*job);
+  answer.seen = seen();
+  Send(listener.address, std::move(answer));
+}
+
+void Dispatcher::AnswerWorker(absl::Time now, const WorkerId& id) {
+  KnownWorker* worker = table_.FindWorker(id);
+  if (worker == nullptr) return;
+  WorkerAnswer answer;
+  answer.incarnation = worker->incarnation;
+  std::set<PlanId> needed;
+  for (const SplitId& split_id : worker->leases) {
+    const SplitState& split = *state_.FindSplit(split_id);
+    const JobState& job = *state_.FindJob(split.owner.job);
+    const Incarnation incarnation =
+        job.sessions.at(split.owner.consumer).incarnation;
+    const auto& leases = table_.Find(split_id)->leases;
+    const auto lease =
+        std::find_if(leases.begin(), leases.end(),
+                     [&id](const LeaseRef& l) { return l.worker == id; });
+    answer.leases.push_back({split_id,
+                             {split.owner.consumer, incarnation},
+                             job.plan,
+                             split.begin,
+                             split.end,
+                             lease->attempt});
+    if (worker->plans.contains(job.plan) || !needed.insert(job.plan).second) {
+      continue;
+    }
+    // A definition can be large: said again only if it may have been lost.
+    const auto [said, first] = worker->defined.try_emplace(job.plan, now);
+    if (!first && now - said->second < 2 * Interval()) continue;
+    said->second = now;
+    answer.definitions.push_back(
+        {job.plan, job.graph, job.manifest, job.seed, job.iteration});
+  }
+  std::erase_if(worker->defined,
+                [&](const auto& said) { return !needed.contains(said.first); });
+  for (const std::string& fingerprint : worker->resolving) {
+    answer.manifests.push_back(
+        {fingerprint, resolutions_.at(fingerprint).graph});
+  }
+  answer.heartbeat_interval = Interval();
+  answer.park_after = Timeout(settings_.park_after);
+  answer.drained = worker->draining && worker->leases.empty();
+  answer.seen = seen();
+  Send(worker->address, std::move(answer));
+}
+
+}  // namespace feedmill

@@ -1,0 +1,327 @@
+#include <algorithm>
+#include <utility>
+
+#include "broker/dispatcher.h"
+#include "core/base/status.h"
+
+// The dispatcher's half that clients talk to.
+
+namespace feedmill {
+namespace {
+
+constexpr size_t kNameBytesMax = 256;
+constexpr size_t kGraphBytesMax = size_t{16} << 20;
+
+std::string_view OrderName(Order order) {
+  return order == Order::kAny ? "any" : "deterministic";
+}
+
+}  // namespace
+
+void Dispatcher::Reject(const PeerId& to, const JobName& job,
+                        const Session& session, RejectReason reason,
+                        absl::Status detail) {
+  Send(to, ClientReject{job, session, reason, std::move(detail)});
+}
+
+// ---- hello
+
+void Dispatcher::On(absl::Time now, const PeerId& from,
+                    const ClientHello& hello) {
+  const SessionKey key{hello.job, hello.session.consumer};
+  const auto refuse = [&](const absl::Status& status) {
+    Reject(from, hello.job, hello.session, RejectReason::kRefused, status);
+  };
+  if (absl::Status status = CheckHello(hello); !status.ok()) {
+    return refuse(status);
+  }
+  if (IsClosed(key, hello.session.incarnation)) {
+    return Reject(from, hello.job, hello.session, WhyClosed(hello.job));
+  }
+  const JobState* job = state_.FindJob(hello.job);
+  const SessionState* known = state_.FindSession(key);
+  const bool old_run = job != nullptr && hello.run && *hello.run < job->run;
+  const bool old_life =
+      known != nullptr && hello.session.incarnation < known->incarnation;
+  if (old_run || old_life) {
+    return Reject(from, hello.job, hello.session, RejectReason::kSuperseded);
+  }
+  const bool repeated = known != nullptr &&
+                        known->incarnation == hello.session.incarnation &&
+                        (!hello.run || *hello.run == job->run);
+  if (!repeated) {
+    absl::Status status = CheckReader(now, hello);
+    if (status.ok()) status = PrepareJob(hello);
+    if (!status.ok()) return refuse(status);
+    OpenSession(now, hello);
+  }
+  Listener& listener = listeners_[key];
+  listener.address = from;
+  listener.heard = now;
+  job = state_.FindJob(hello.job);
+  if (!repeated && job->phase == RunPhase::kPlanning) {
+    if (job->resolved) {
+      PlanRun(hello.job);
+    } else {
+      AwaitManifest(*job);
+      AssignResolutions();
+    }
+  }
+  Bind(now, key);
+  dirty_sessions_.insert(key);
+}
+
+absl::Status Dispatcher::CheckHello(const ClientHello& hello) const {
+  if (hello.job.value().empty() || hello.session.consumer.value().empty()) {
+    return InvalidArgument("the hello lacks a job or a consumer name");
+  }
+  if (hello.job.value().size() > kNameBytesMax ||
+      hello.session.consumer.value().size() > kNameBytesMax) {
+    return InvalidArgument("job and consumer names have at most {} bytes",
+                           kNameBytesMax);
+  }
+  if (hello.graph.size() > kGraphBytesMax) {
+    return InvalidArgument("the pipeline has {} bytes, more than {}",
+                           hello.graph.size(), kGraphBytesMax);
+  }
+  if (hello.run && hello.run->value() == 0) {
+    return InvalidArgument("run numbers begin at 1");
+  }
+  return absl::OkStatus();
+}
+
+// Whether this reader may join the job as it is.
+absl::Status Dispatcher::CheckReader(absl::Time now,
+                                     const ClientHello& hello) const {
+  const JobState* job = state_.FindJob(hello.job);
+  if (job == nullptr || job->phase == RunPhase::kFailed) {
+    return absl::OkStatus();
+  }
+  const std::string& name = hello.job.value();
+  if (hello.graph != job->graph) {
+    FM_ASSIGN_OR_RETURN(const std::string fingerprint,
+                        planner_.fingerprint(hello.graph));
+    if (fingerprint != job->fingerprint) {
+      return FailedPrecondition(
+          "job '{}' exists with another pipeline (fingerprint {}, this one "
+          "has {}); read it under another --job name",
+          name, job->fingerprint, fingerprint);
+    }
+  }
+  if (hello.order != job->order) {
+    return FailedPrecondition(
+        "job '{}' exists with order {}, this reader wants {}; set "
+        "options.order to the same or use another --job name",
+        name, OrderName(job->order), OrderName(hello.order));
+  }
+  if (listeners_.size() >= settings_.sessions_max) {
+    return ResourceExhausted(
+        "the dispatcher has {} readers, its limit; try again later",
+        listeners_.size());
+  }
+  if (job->order != Order::kDeterministic || hello.take_over ||
+      job->phase == RunPhase::kFinished ||
+      (hello.run && *hello.run > job->run)) {
+    return absl::OkStatus();
+  }
+  for (const auto& [consumer, session] : job->sessions) {
+    if (!LeaseValid(now, {hello.job, consumer})) continue;
+    return FailedPrecondition(
+        "job '{}' is being read by '{}'; with order deterministic it has one "
+        "reader: stop that one, use --take-over, or options.order any to "
+        "share the job",
+        name, consumer.value());
+  }
+  return absl::OkStatus();
+}
+
+// Makes sure that the job is there, in the run that this reader joins.
+absl::Status Dispatcher::PrepareJob(const ClientHello& hello) {
+  const JobState* job = state_.FindJob(hello.job);
+  if (job != nullptr && job->phase == RunPhase::kFailed) {
+    ForgetJob(hello.job);  // planning failed: this is another try
+    job = nullptr;
+  }
+  if (job == nullptr) return CreateJob(hello);
+  if (hello.run && *hello.run > job->run) {
+    StartRun(hello.job, *hello.run);
+  } else if (job->phase == RunPhase::kFinished && !hello.run) {
+    StartRun(hello.job, RunNumber(job->run.value() + 1));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Dispatcher::CreateJob(const ClientHello& hello) {
+  if (!hello.seed.has_value()) {
+    return InvalidArgument("the hello of a new job carries no seed");
+  }
+  if (listeners_.size() >= settings_.sessions_max) {
+    return ResourceExhausted(
+        "the dispatcher has {} readers, its limit; try again later",
+        listeners_.size());
+  }
+  FM_ASSIGN_OR_RETURN(const bool needs_manifest,
+                      planner_.needs_manifest(hello.graph));
+  FM_ASSIGN_OR_RETURN(const std::string fingerprint,
+                      planner_.fingerprint(hello.graph));
+  if (state_.jobs.size() >= settings_.jobs_max) {
+    if (state_.idle_jobs.empty()) {
+      return ResourceExhausted(
+          "the dispatcher has {} jobs with readers, its limit; try again "
+          "later",
+          state_.jobs.size());
+    }
+    ForgetJob(JobName(state_.idle_jobs.begin()->second));
+  }
+  Commit(JobCreated{hello.job, hello.graph, fingerprint, hello.order,
+                    *hello.seed});
+  if (!needs_manifest) Commit(ManifestKnown{hello.job, ""});
+  StartRun(hello.job, hello.run.value_or(RunNumber(1)));
+  return absl::OkStatus();
+}
+
+void Dispatcher::StartRun(const JobName& name, RunNumber run) {
+  const JobState& job = *state_.FindJob(name);
+  DropWork(job);
+  for (const auto& [consumer, session] : job.sessions) {
+    listeners_.erase({name, consumer});
+  }
+  Commit(RunStarted{name, run, run.value() - 1});
+}
+
+void Dispatcher::OpenSession(absl::Time now, const ClientHello& hello) {
+  const SessionKey key{hello.job, hello.session.consumer};
+  const JobState& job = *state_.FindJob(hello.job);
+  if (job.order == Order::kDeterministic) {
+    std::vector<ConsumerId> others;
+    for (const auto& [consumer, session] : job.sessions) {
+      if (consumer != key.consumer) others.push_back(consumer);
+    }
+    for (const ConsumerId& other : others) {
+      CloseSession({hello.job, other}, true);
+    }
+  }
+  const SessionState* known = state_.FindSession(key);
+  if (known != nullptr) DropWork(*known);
+  Commit(SessionOpened{key, hello.session.incarnation, hello.cursor});
+  if (job.phase == RunPhase::kRunning && !runs_.contains(hello.job)) {
+    runs_.emplace(hello.job, RunWork{SplitSizer(
+                                 {settings_.split_time, settings_.split_bytes},
+                                 job.first_split)});
+    plans_[job.plan].jobs.insert(hello.job);
+  }
+  if (known != nullptr && job.order == Order::kAny) BindJob(now, hello.job);
+}
+
+bool Dispatcher::LeaseValid(absl::Time now, const SessionKey& key) const {
+  const auto it = listeners_.find(key);
+  if (it == listeners_.end()) return false;
+  const JobState& job = *state_.FindJob(key.job);
+  return now - it->second.heard <= ClientTimeout(job) / 2;
+}
+
+// ---- beat
+
+// A sharer joins again under a new name; the one consumer of a job was
+// replaced by another.
+RejectReason Dispatcher::WhyClosed(const JobName& name) const {
+  const JobState* job = state_.FindJob(name);
+  return job != nullptr && job->order == Order::kAny
+             ? RejectReason::kReleased
+             : RejectReason::kSuperseded;
+}
+
+RejectReason Dispatcher::WhyUnknown(const ClientBeat& beat) const {
+  const JobState* job = state_.FindJob(beat.job);
+  if (IsClosed({beat.job, beat.session.consumer}, beat.session.incarnation)) {
+    return WhyClosed(beat.job);
+  }
+  if (job == nullptr || beat.run > job->run) return RejectReason::kUnknown;
+  if (beat.run < job->run) return RejectReason::kSuperseded;
+  const auto it = job->sessions.find(beat.session.consumer);
+  // An emptied store may have met a dead life first, so a later one is
+  // unknown, never superseded.
+  if (it == job->sessions.end() ||
+      it->second.incarnation < beat.session.incarnation) {
+    return RejectReason::kUnknown;
+  }
+  return RejectReason::kSuperseded;
+}
+
+void Dispatcher::On(absl::Time now, const PeerId& from,
+                    const ClientBeat& beat) {
+  const SessionKey key{beat.job, beat.session.consumer};
+  const JobState* job = state_.FindJob(beat.job);
+  const SessionState* session = state_.FindSession(key);
+  if (session == nullptr || beat.run != job->run ||
+      !IsCurrent(session->incarnation, beat.session.incarnation)) {
+    return Reject(from, beat.job, beat.session, WhyUnknown(beat));
+  }
+  Listener& listener = listeners_[key];
+  listener.address = from;
+  listener.heard = now;
+  listener.beat_sent = beat.sent;
+  dirty_sessions_.insert(key);
+  TakeReports(now, key, beat.splits);
+  FinishIfComplete(key.job);
+  Bind(now, key);
+}
+
+void Dispatcher::TakeReports(absl::Time now, const SessionKey& key,
+                             const std::vector<SplitReport>& reports) {
+  std::vector<SplitReport> fresh;
+  for (const SplitReport& report : reports) {
+    const SplitState* split = state_.FindSplit(report.split);
+    if (split == nullptr || split->owner != key) continue;
+    const Cursor taken = std::clamp(report.taken, split->taken, split->end);
+    const Cursor out = std::clamp(report.out, split->out, taken);
+    if (taken == split->taken && out == split->out) continue;
+    table_.NoteProgress(report.split, now);
+    fresh.push_back({report.split, taken, out});
+  }
+  if (fresh.empty()) return;
+  Commit(SplitsTaken{fresh});
+  bool served = false;
+  for (const SplitReport& report : fresh) {
+    const SplitState* split = state_.FindSplit(report.split);
+    if (split == nullptr || !split->served()) continue;  // said twice: gone
+    served = true;
+    table_.Remove(report.split);
+    if (split->out >= split->end) Commit(SplitEnded{report.split});
+  }
+  if (served) Reindex(*state_.FindSession(key));
+}
+
+// ---- the end of a session
+
+void Dispatcher::On(absl::Time now, const PeerId& from,
+                    const ClientLeave& leave) {
+  const SessionKey key{leave.job, leave.session.consumer};
+  const JobState* job = state_.FindJob(leave.job);
+  const SessionState* session = state_.FindSession(key);
+  if (session != nullptr && job->run == leave.run &&
+      session->incarnation == leave.session.incarnation) {
+    CloseSession(key, true);
+    if (job->anonymous()) {
+      if (job->sessions.empty()) ForgetJob(leave.job);
+    } else if (job->order == Order::kAny) {
+      BindJob(now, leave.job);
+      FinishIfComplete(leave.job);
+    } else if (!job->over()) {
+      FinishRun(leave.job, false);
+    }
+  }
+  Reject(from, leave.job, leave.session, RejectReason::kReleased);
+}
+
+void Dispatcher::CloseSession(const SessionKey& key, bool for_good) {
+  DropWork(*state_.FindSession(key));
+  Commit(SessionClosed{key, for_good});
+  listeners_.erase(key);
+  const auto run = runs_.find(key.job);
+  if (run != runs_.end()) {  // work may have come back
+    run->second.dry_told = state_.FindJob(key.job)->dry();
+  }
+}
+
+}  // namespace feedmill

@@ -1,0 +1,314 @@
+#include "broker/dispatcher_state.h"
+
+#include <algorithm>
+
+#include "core/base/check.h"
+#include "core/base/status.h"
+
+namespace feedmill {
+namespace {
+
+// Puts [begin, end) back and joins it with what touches it, so that the pool
+// stays as small as what is missing allows.
+void Return(std::map<Cursor, Cursor>& pool, Cursor begin, Cursor end) {
+  auto next = pool.lower_bound(begin);
+  if (next != pool.end() && next->first == end) {
+    end = next->second;
+    next = pool.erase(next);
+  }
+  if (next != pool.begin()) {
+    const auto before = std::prev(next);
+    if (before->second == begin) {
+      before->second = end;
+      return;
+    }
+  }
+  pool.emplace(begin, end);
+}
+
+}  // namespace
+
+bool JobState::anonymous() const { return name.value().starts_with('@'); }
+
+bool JobState::dry() const {
+  if (phase == RunPhase::kPlanning) return false;
+  if (order == Order::kAny) return returned.empty() && fresh >= positions;
+  for (const auto& [consumer, session] : sessions) {
+    if (session.next.p < positions) return false;
+  }
+  return true;
+}
+
+void DispatcherState::Apply(const DispatcherEvent& event) {
+  ++sequence;
+  std::visit([this](const auto& e) { On(e); }, event);
+}
+
+const JobState* DispatcherState::FindJob(const JobName& name) const {
+  const auto it = jobs.find(name);
+  return it == jobs.end() ? nullptr : &it->second;
+}
+
+const SessionState* DispatcherState::FindSession(const SessionKey& key) const {
+  const JobState* job = FindJob(key.job);
+  if (job == nullptr) return nullptr;
+  const auto it = job->sessions.find(key.consumer);
+  return it == job->sessions.end() ? nullptr : &it->second;
+}
+
+const SplitState* DispatcherState::FindSplit(const SplitId& split) const {
+  const auto it = splits.find(split);
+  return it == splits.end() ? nullptr : &it->second;
+}
+
+JobState& DispatcherState::Job(const JobName& name) {
+  const auto it = jobs.find(name);
+  FM_CHECK(it != jobs.end());
+  return it->second;
+}
+
+SessionState& DispatcherState::At(const SessionKey& key) {
+  JobState& job = Job(key.job);
+  const auto it = job.sessions.find(key.consumer);
+  FM_CHECK(it != job.sessions.end());
+  return it->second;
+}
+
+void DispatcherState::DropSplits(JobState& job, SessionState& session) {
+  for (const SplitId& id : session.splits) {
+    const auto it = splits.find(id);
+    const SplitState& split = it->second;
+    if (job.order == Order::kAny) {
+      if (split.out < split.end) Return(job.returned, split.out, split.end);
+      job.ended_positions += split.out.p - split.begin.p;
+    }
+    splits.erase(it);
+    --job.open_splits;
+  }
+  session.splits.clear();
+  session.waiting.clear();
+}
+
+void DispatcherState::On(const JobCreated& event) {
+  JobState job;
+  job.name = event.job;
+  job.graph = event.graph;
+  job.fingerprint = event.fingerprint;
+  job.order = event.order;
+  job.seed = event.seed;
+  const bool added = jobs.emplace(event.job, std::move(job)).second;
+  FM_CHECK(added);
+}
+
+void DispatcherState::On(const RunStarted& event) {
+  JobState& job = Job(event.job);
+  for (auto& [consumer, session] : job.sessions) DropSplits(job, session);
+  job.sessions.clear();
+  job.returned.clear();
+  job.ended_positions = 0;
+  job.fresh = 0;
+  job.run = event.run;
+  job.iteration = event.iteration;
+  job.phase = RunPhase::kPlanning;
+  job.complete = false;
+  job.error = absl::OkStatus();
+}
+
+void DispatcherState::On(const ManifestKnown& event) {
+  JobState& job = Job(event.job);
+  job.resolved = true;
+  job.manifest = event.manifest;
+}
+
+void DispatcherState::On(const RunPlanned& event) {
+  JobState& job = Job(event.job);
+  job.phase = RunPhase::kRunning;
+  job.source_size = event.source_size;
+  job.positions = event.positions;
+  job.first_split = event.first_split;
+  job.plan = event.plan;
+}
+
+void DispatcherState::On(const SessionOpened& event) {
+  JobState& job = Job(event.key.job);
+  SessionState& session = job.sessions[event.key.consumer];
+  DropSplits(job, session);
+  session.incarnation = event.incarnation;
+  session.next = event.start;
+  idle_jobs.erase({job.idle_since, job.name});
+  // A reader that stands before the end of a finished run goes on with it.
+  if (job.phase == RunPhase::kFinished && job.order == Order::kDeterministic &&
+      event.start.p < job.positions) {
+    job.phase = RunPhase::kRunning;
+    job.complete = false;
+  }
+}
+
+void DispatcherState::On(const SplitBound& event) {
+  JobState& job = Job(event.owner.job);
+  SessionState& session = At(event.owner);
+  if (job.order == Order::kDeterministic) {
+    session.next = event.end;
+  } else if (const auto it = job.returned.find(event.begin);
+             it != job.returned.end()) {
+    const Cursor rest = it->second;
+    job.returned.erase(it);
+    if (event.end < rest) job.returned.emplace(event.end, rest);
+  } else {
+    job.fresh = event.end.p;
+  }
+  next_split = std::max(next_split, event.split.number + 1);
+  splits.emplace(event.split,
+                 SplitState{event.owner, event.begin, event.end, event.begin,
+                            event.begin, absl::OkStatus()});
+  session.splits.insert(event.split);
+  session.waiting.insert(event.split);
+  ++job.open_splits;
+}
+
+void DispatcherState::On(const SplitsTaken& event) {
+  for (const SplitReport& report : event.reports) {
+    const auto it = splits.find(report.split);
+    FM_CHECK(it != splits.end());
+    SplitState& split = it->second;
+    split.taken = std::max(split.taken, report.taken);
+    split.out = std::max(split.out, report.out);
+    if (split.served()) At(split.owner).waiting.erase(report.split);
+  }
+}
+
+void DispatcherState::On(const SplitFailed& event) {
+  const auto it = splits.find(event.split);
+  FM_CHECK(it != splits.end());
+  it->second.error = event.status;
+}
+
+void DispatcherState::On(const SplitEnded& event) {
+  const auto it = splits.find(event.split);
+  FM_CHECK(it != splits.end());
+  const SplitState& split = it->second;
+  JobState& job = Job(split.owner.job);
+  SessionState& session = At(split.owner);
+  job.ended_positions += split.end.p - split.begin.p;
+  --job.open_splits;
+  session.splits.erase(event.split);
+  session.waiting.erase(event.split);
+  splits.erase(it);
+}
+
+void DispatcherState::On(const SessionClosed& event) {
+  JobState& job = Job(event.key.job);
+  SessionState& session = At(event.key);
+  const Incarnation incarnation = session.incarnation;
+  DropSplits(job, session);
+  job.sessions.erase(event.key.consumer);
+  if (job.sessions.empty()) {
+    job.idle_since = sequence;
+    idle_jobs.emplace(sequence, job.name);
+  }
+  if (!event.for_good) return;
+  const auto [it, added] = closed.emplace(event.key, incarnation);
+  it->second = std::max(it->second, incarnation);
+  if (!added) return;
+  closed_order.push_back(event.key);
+  if (closed_order.size() > kClosedSessionsMax) {
+    closed.erase(closed_order.front());
+    closed_order.pop_front();
+  }
+}
+
+void DispatcherState::On(const RunFailed& event) {
+  JobState& job = Job(event.job);
+  for (auto& [consumer, session] : job.sessions) DropSplits(job, session);
+  job.error = event.status;
+  job.phase = RunPhase::kFailed;
+}
+
+void DispatcherState::On(const RunFinished& event) {
+  JobState& job = Job(event.job);
+  for (auto& [consumer, session] : job.sessions) DropSplits(job, session);
+  job.complete = event.complete;
+  job.phase = RunPhase::kFinished;
+}
+
+void DispatcherState::On(const JobForgotten& event) {
+  JobState& job = Job(event.job);
+  for (auto& [consumer, session] : job.sessions) DropSplits(job, session);
+  idle_jobs.erase({job.idle_since, job.name});
+  jobs.erase(event.job);
+}
+
+// ---- Describe
+
+namespace {
+
+std::string Text(const Cursor& cursor) {
+  return fmt::format("({},{})", cursor.p, cursor.i);
+}
+
+std::string Text(const SessionKey& key) {
+  return key.job.value() + "/" + key.consumer.value();
+}
+
+struct Describer {
+  std::string operator()(const JobCreated& e) const {
+    return fmt::format("job-created {} seed {}", e.job.value(), e.seed);
+  }
+  std::string operator()(const RunStarted& e) const {
+    return fmt::format("run-started {} run {} iteration {}", e.job.value(),
+                       e.run.value(), e.iteration);
+  }
+  std::string operator()(const ManifestKnown& e) const {
+    return fmt::format("manifest-known {} {} bytes", e.job.value(),
+                       e.manifest.size());
+  }
+  std::string operator()(const RunPlanned& e) const {
+    return fmt::format("run-planned {} {} positions", e.job.value(),
+                       e.positions);
+  }
+  std::string operator()(const SessionOpened& e) const {
+    return fmt::format("session-opened {} #{} at {}", Text(e.key),
+                       e.incarnation.value(), Text(e.start));
+  }
+  std::string operator()(const SplitBound& e) const {
+    return fmt::format("split-bound {} {} [{}, {})", e.split.number,
+                       Text(e.owner), Text(e.begin), Text(e.end));
+  }
+  std::string operator()(const SplitsTaken& e) const {
+    std::string text = "splits-taken";
+    for (const SplitReport& report : e.reports) {
+      text += fmt::format(" {}:{}/{}", report.split.number, Text(report.taken),
+                          Text(report.out));
+    }
+    return text;
+  }
+  std::string operator()(const SplitFailed& e) const {
+    return fmt::format("split-failed {} {}", e.split.number,
+                       ErrorText(e.status));
+  }
+  std::string operator()(const SplitEnded& e) const {
+    return fmt::format("split-ended {}", e.split.number);
+  }
+  std::string operator()(const SessionClosed& e) const {
+    return fmt::format("session-closed {}{}", Text(e.key),
+                       e.for_good ? " for good" : "");
+  }
+  std::string operator()(const RunFailed& e) const {
+    return fmt::format("run-failed {} {}", e.job.value(), ErrorText(e.status));
+  }
+  std::string operator()(const RunFinished& e) const {
+    return fmt::format("run-finished {}{}", e.job.value(),
+                       e.complete ? "" : " early");
+  }
+  std::string operator()(const JobForgotten& e) const {
+    return fmt::format("job-forgotten {}", e.job.value());
+  }
+};
+
+}  // namespace
+
+std::string Describe(const DispatcherEvent& event) {
+  return std::visit(Describer{}, event);
+}
+
+}  // namespace feedmill

@@ -1,0 +1,121 @@
+#include <algorithm>
+#include <utility>
+
+#include "broker/dispatcher.h"
+#include "core/base/status.h"
+
+// The dispatcher's half that workers talk to.
+
+namespace feedmill {
+namespace {
+
+constexpr uint32_t kSlotsMax = 4'096;  // of one worker
+constexpr size_t kPlansMax = 10'000;   // definitions that one worker has
+
+}  // namespace
+
+void Dispatcher::On(absl::Time now, const PeerId& from,
+                    const WorkerBeat& beat) {
+  KnownWorker* worker = table_.FindWorker(beat.worker);
+  if (worker != nullptr && beat.incarnation < worker->incarnation) {
+    return;  // a dead process's last words
+  }
+  if (worker != nullptr && beat.incarnation > worker->incarnation) {
+    LoseWorker(beat.worker);
+    worker = nullptr;
+  }
+  const bool joined = worker == nullptr;
+  if (joined && (beat.worker.value().empty() ||
+                 table_.workers().size() >= settings_.workers_max)) {
+    return Send(from, Refusal{ResourceExhausted(
+                          "worker '{}' cannot join: it has no address, or "
+                          "there are {} workers already",
+                          beat.worker.value(), table_.workers().size())});
+  }
+  if (joined) worker = &table_.AddWorker(beat.worker, beat.incarnation);
+  worker->address = from;
+  worker->heard = now;
+  worker->plans = std::set<PlanId>(
+      beat.plans.begin(),
+      beat.plans.begin() +
+          static_cast<ptrdiff_t>(std::min(beat.plans.size(), kPlansMax)));
+  const uint32_t slots = std::min(beat.slots, kSlotsMax);
+  const bool changed =
+      joined || slots != worker->slots || beat.draining != worker->draining;
+  if (changed) table_.SetCapacity(beat.worker, slots, beat.draining);
+  dirty_workers_.insert(beat.worker);
+
+  for (const HeldLease& held : beat.leases) {
+    table_.Adopt(beat.worker, held.split, held.attempt);
+  }
+  for (const PlanCost& cost : beat.costs) {
+    const auto it = plans_.find(cost.plan);
+    if (it == plans_.end()) continue;
+    it->second.cost.Add(cost.positions, cost.bytes, cost.busy);
+  }
+  for (const LeaseFailure& failure : beat.failures) {
+    TakeFailure(beat.worker, failure);
+  }
+  for (const ManifestResult& result : beat.manifests) {
+    TakeManifest(now, result);
+  }
+  if (changed) {
+    AssignResolutions();
+    BindAll(now);
+  }
+}
+
+void Dispatcher::TakeFailure(const WorkerId& worker,
+                             const LeaseFailure& failure) {
+  if (!table_.Fail(worker, failure.split, failure.attempt)) return;
+  if (table_.Find(failure.split)->failures < settings_.attempts_max) return;
+  absl::Status status = failure.status;
+  if (status.ok()) status = Internal("the worker gave no reason");
+  table_.Remove(failure.split);
+  Commit(SplitFailed{failure.split, std::move(status)});
+}
+
+void Dispatcher::TakeManifest(absl::Time now, const ManifestResult& result) {
+  const auto it = resolutions_.find(result.graph_fingerprint);
+  if (it == resolutions_.end()) return;  // another one was faster
+  const std::set<JobName> jobs = it->second.jobs;
+  for (const JobName& name : jobs) {
+    if (!result.status.ok()) {
+      FailRun(name, result.status);
+      continue;
+    }
+    Commit(ManifestKnown{name, result.manifest});
+    StopAwaiting(*state_.FindJob(name));
+    PlanRun(name);
+    if (runs_.contains(name)) BindJob(now, name);
+  }
+}
+
+void Dispatcher::LoseWorker(const WorkerId& id) {
+  for (const std::string& fingerprint : table_.FindWorker(id)->resolving) {
+    resolutions_.at(fingerprint).worker.reset();
+  }
+  table_.DropWorker(id);
+}
+
+// Each graph that waits for its manifest has one worker that looks for it:
+// the one with the fewest such requests.
+void Dispatcher::AssignResolutions() {
+  for (auto& [fingerprint, resolution] : resolutions_) {
+    if (resolution.worker.has_value()) continue;
+    const WorkerId* least = nullptr;
+    size_t fewest = 0;
+    for (const auto& [id, worker] : table_.workers()) {
+      if (worker.draining) continue;
+      if (least != nullptr && worker.resolving.size() >= fewest) continue;
+      least = &id;
+      fewest = worker.resolving.size();
+    }
+    if (least == nullptr) return;
+    resolution.worker = *least;
+    table_.FindWorker(*least)->resolving.insert(fingerprint);
+    dirty_workers_.insert(*least);
+  }
+}
+
+}  // namespace feedmill

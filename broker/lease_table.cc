@@ -1,0 +1,220 @@
+#include "broker/lease_table.h"
+
+#include <algorithm>
+
+#include "core/base/check.h"
+
+namespace feedmill {
+namespace {
+
+// Load is leases per slot in this unit.
+constexpr uint64_t kFull = uint64_t{1} << 20;
+
+}  // namespace
+
+KnownWorker* LeaseTable::FindWorker(const WorkerId& id) {
+  const auto it = workers_.find(id);
+  return it == workers_.end() ? nullptr : &it->second;
+}
+
+KnownWorker& LeaseTable::AddWorker(const WorkerId& id,
+                                   Incarnation incarnation) {
+  const auto [it, added] = workers_.try_emplace(id);
+  FM_CHECK(added);
+  it->second.incarnation = incarnation;
+  return it->second;
+}
+
+void LeaseTable::DropWorker(const WorkerId& id) {
+  SetCapacity(id, 0, false);
+  const std::set<SplitId> leases = FindWorker(id)->leases;
+  for (const SplitId& split : leases) {
+    Work& work = work_.at(split);
+    for (size_t i = 0; i < work.leases.size(); ++i) {
+      if (work.leases[i].worker == id) Take(split, work, i--);
+    }
+  }
+  workers_.erase(id);
+  changed_workers_.erase(id);
+}
+
+void LeaseTable::SetCapacity(const WorkerId& id, uint32_t slots,
+                             bool draining) {
+  KnownWorker& worker = *FindWorker(id);
+  if (!worker.draining) slots_ -= worker.slots;
+  worker.slots = slots;
+  worker.draining = draining;
+  if (!draining) slots_ += slots;
+  if (draining) {
+    draining_.insert(id);
+  } else {
+    draining_.erase(id);
+  }
+  UpdateLoad(id, worker);
+}
+
+void LeaseTable::UpdateLoad(const WorkerId& id, KnownWorker& worker) {
+  const auto it = load_.find(id);
+  if (it != load_.end()) {
+    by_load_.erase({it->second, id});
+    load_.erase(it);
+  }
+  if (worker.draining || worker.slots == 0) return;
+  const uint64_t load = worker.leases.size() * kFull / worker.slots;
+  load_.emplace(id, load);
+  by_load_.emplace(load, id);
+}
+
+const LeaseTable::Work* LeaseTable::Find(const SplitId& split) const {
+  const auto it = work_.find(split);
+  return it == work_.end() ? nullptr : &it->second;
+}
+
+void LeaseTable::Add(const SplitId& split, uint32_t depth, absl::Time now) {
+  const auto [it, added] = work_.try_emplace(split);
+  FM_CHECK(added);
+  it->second.depth = depth;
+  it->second.progress = now;
+  Enqueue(split, it->second);
+}
+
+void LeaseTable::Enqueue(const SplitId& split, const Work& work) {
+  unleased_.emplace(work.depth, split);
+}
+
+void LeaseTable::Remove(const SplitId& split) {
+  const auto it = work_.find(split);
+  if (it == work_.end()) return;
+  while (!it->second.leases.empty()) Take(split, it->second, 0);
+  unleased_.erase({it->second.depth, split});
+  work_.erase(it);
+}
+
+void LeaseTable::SetDepth(const SplitId& split, uint32_t depth) {
+  const auto it = work_.find(split);
+  if (it == work_.end() || it->second.depth == depth) return;
+  const bool queued = unleased_.erase({it->second.depth, split}) > 0;
+  it->second.depth = depth;
+  if (queued) Enqueue(split, it->second);
+}
+
+void LeaseTable::NoteProgress(const SplitId& split, absl::Time now) {
+  const auto it = work_.find(split);
+  if (it != work_.end()) it->second.progress = now;
+}
+
+bool LeaseTable::Adopt(const WorkerId& worker, const SplitId& split,
+                       Attempt attempt) {
+  const auto it = work_.find(split);
+  if (it == work_.end()) return false;
+  Work& work = it->second;
+  if (!work.leases.empty() || attempt.value() <= work.attempts) return false;
+  work.attempts = attempt.value() - 1;  // Give counts it
+  unleased_.erase({work.depth, split});
+  Give(split, work, worker, work.progress);
+  return true;
+}
+
+bool LeaseTable::Fail(const WorkerId& worker, const SplitId& split,
+                      Attempt attempt) {
+  const auto it = work_.find(split);
+  if (it == work_.end()) return false;
+  Work& work = it->second;
+  for (size_t i = 0; i < work.leases.size(); ++i) {
+    if (work.leases[i].worker != worker || work.leases[i].attempt != attempt) {
+      continue;
+    }
+    ++work.failures;
+    Take(split, work, i);
+    return true;
+  }
+  return false;
+}
+
+void LeaseTable::Give(const SplitId& split, Work& work, const WorkerId& worker,
+                      absl::Time now) {
+  KnownWorker& holder = *FindWorker(worker);
+  ++work.attempts;
+  work.leases.push_back({worker, holder.incarnation, Attempt(work.attempts)});
+  work.tried.insert(worker);
+  work.progress = now;
+  holder.leases.insert(split);
+  ++leased_;
+  UpdateLoad(worker, holder);
+  changed_splits_.insert(split);
+  changed_workers_.insert(worker);
+}
+
+void LeaseTable::Take(const SplitId& split, Work& work, size_t index) {
+  const WorkerId worker = work.leases[index].worker;
+  work.leases.erase(work.leases.begin() + static_cast<ptrdiff_t>(index));
+  --leased_;
+  KnownWorker& holder = *FindWorker(worker);
+  holder.leases.erase(split);
+  UpdateLoad(worker, holder);
+  if (work.leases.empty()) Enqueue(split, work);
+  changed_splits_.insert(split);
+  changed_workers_.insert(worker);
+}
+
+const WorkerId* LeaseTable::Choose(const Work& work, Room room) const {
+  const WorkerId* tried = nullptr;
+  for (const auto& [load, id] : by_load_) {
+    if (room == Room::kWithinSlots && load >= kFull) break;
+    if (room == Room::kTwice && load >= 2 * kFull) break;
+    const auto holds = [&id = id](const LeaseRef& lease) {
+      return lease.worker == id;
+    };
+    if (std::any_of(work.leases.begin(), work.leases.end(), holds)) continue;
+    if (!work.tried.contains(id)) return &id;
+    if (tried == nullptr) tried = &id;
+  }
+  return tried;
+}
+
+void LeaseTable::MoveFromDraining() {
+  if (by_load_.empty()) return;
+  for (const WorkerId& id : draining_) {
+    const std::set<SplitId> leases = FindWorker(id)->leases;
+    for (const SplitId& split : leases) {
+      Work& work = work_.at(split);
+      for (size_t i = 0; i < work.leases.size(); ++i) {
+        if (work.leases[i].worker == id) Take(split, work, i--);
+      }
+    }
+  }
+}
+
+void LeaseTable::Fill(absl::Time now, uint32_t share) {
+  MoveFromDraining();
+  while (!unleased_.empty()) {
+    const auto [depth, split] = *unleased_.begin();
+    Work& work = work_.at(split);
+    const Room room = depth == 0      ? Room::kAny
+                      : depth < share ? Room::kTwice
+                                      : Room::kWithinSlots;
+    const WorkerId* worker = Choose(work, room);
+    if (worker == nullptr) return;  // those after it have no more room
+    unleased_.erase(unleased_.begin());
+    Give(split, work, WorkerId(*worker), now);
+  }
+}
+
+bool LeaseTable::Retry(const SplitId& split, absl::Time now, bool must) {
+  const auto it = work_.find(split);
+  if (it == work_.end() || it->second.leases.empty()) return false;
+  Work& work = it->second;
+  if (work.leases.size() > 1 && !must) return false;
+  const WorkerId* worker = Choose(work, must ? Room::kAny : Room::kWithinSlots);
+  if (worker == nullptr) return false;
+  const WorkerId chosen = *worker;
+  if (work.tried.contains(chosen)) {  // all were: begin the round again
+    work.tried.clear();
+    for (const LeaseRef& lease : work.leases) work.tried.insert(lease.worker);
+  }
+  if (work.leases.size() > 1) Take(split, work, 0);
+  Give(split, work, chosen, now);
+  return true;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,116 @@
+#ifndef FEEDMILL_BROKER_LEASE_TABLE_H_
+#define FEEDMILL_BROKER_LEASE_TABLE_H_
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "core/wire/message.h"
+
+namespace feedmill {
+
+// A worker as its last beat described it, and what it holds.
+struct KnownWorker {
+  Incarnation incarnation;
+  PeerId address;
+  absl::Time heard;
+  uint32_t slots = 0;
+  bool draining = false;
+  std::set<SplitId> leases;
+  std::set<PlanId> plans;                // definitions that it has
+  std::map<PlanId, absl::Time> defined;  // definitions sent, and when
+  std::set<std::string> resolving;       // fingerprints of manifests asked for
+};
+
+// Who works on which split: the volatile half of the dispatcher. A split that
+// is in the table wants a lease until it is removed. Splits are served by
+// depth (how many unserved splits their consumer has before them), so heads go
+// first and consumers share the workers evenly.
+//
+// How full a worker may be: its slots; twice that for splits within their
+// consumer's fair share; without limit for heads, since a head that waits for
+// a slot held by blocked splits could wait for ever.
+//
+// Deterministic: ordered containers only. Cost of a call: the leases that
+// change, times a logarithm.
+class LeaseTable {
+ public:
+  struct Work {
+    std::vector<LeaseRef> leases;  // in order of attempt, at most two
+    uint64_t attempts = 0;         // the last one's number
+    uint32_t failures = 0;
+    std::set<WorkerId> tried;  // a new attempt goes elsewhere if it can
+    absl::Time progress;       // the cursor moved, or a lease was given
+    uint32_t depth = 0;
+  };
+
+  // ---- workers
+  const std::map<WorkerId, KnownWorker>& workers() const { return workers_; }
+  KnownWorker* FindWorker(const WorkerId& id);
+  // REQUIRES: not known.
+  KnownWorker& AddWorker(const WorkerId& id, Incarnation incarnation);
+  // Takes its leases away.
+  void DropWorker(const WorkerId& id);
+  void SetCapacity(const WorkerId& id, uint32_t slots, bool draining);
+  // Slots of all workers that are not draining.
+  uint64_t slots() const { return slots_; }
+
+  // ---- splits
+  const Work* Find(const SplitId& split) const;
+  uint64_t leased() const { return leased_; }
+  void Add(const SplitId& split, uint32_t depth, absl::Time now);
+  // Ends its leases and forgets it. No effect on an unknown one.
+  void Remove(const SplitId& split);
+  void SetDepth(const SplitId& split, uint32_t depth);
+  void NoteProgress(const SplitId& split, absl::Time now);
+  // Takes over a lease that was given before a restart. False if the split is
+  // unknown, has a lease, or had that attempt already.
+  bool Adopt(const WorkerId& worker, const SplitId& split, Attempt attempt);
+  // Ends one attempt that failed; false if it is not a present one.
+  bool Fail(const WorkerId& worker, const SplitId& split, Attempt attempt);
+
+  // Gives out leases as far as workers have room. `share`: the depth up to
+  // which a consumer is within its fair share.
+  void Fill(absl::Time now, uint32_t share);
+  // A second attempt on another worker, for a split whose only attempt is
+  // slow; with `must`, on a full worker too, and instead of the older of two.
+  // False if there is no such worker.
+  bool Retry(const SplitId& split, absl::Time now, bool must);
+
+  // Splits and workers whose leases changed since the last call of these.
+  std::set<SplitId> TakeChangedSplits() { return std::move(changed_splits_); }
+  std::set<WorkerId> TakeChangedWorkers() {
+    return std::move(changed_workers_);
+  }
+
+ private:
+  enum class Room { kWithinSlots, kTwice, kAny };
+
+  const WorkerId* Choose(const Work& work, Room room) const;
+  void Give(const SplitId& split, Work& work, const WorkerId& worker,
+            absl::Time now);
+  void Take(const SplitId& split, Work& work, size_t index);
+  void Enqueue(const SplitId& split, const Work& work);
+  void UpdateLoad(const WorkerId& id, KnownWorker& worker);
+  void MoveFromDraining();
+
+  std::map<WorkerId, KnownWorker> workers_;
+  std::map<SplitId, Work> work_;
+  std::set<std::pair<uint32_t, SplitId>> unleased_;  // (depth, split)
+  std::set<std::pair<uint64_t, WorkerId>> by_load_;  // that take leases
+  std::map<WorkerId, uint64_t> load_;                // its key in by_load_
+  std::set<WorkerId> draining_;
+  std::set<SplitId> changed_splits_;
+  std::set<WorkerId> changed_workers_;
+  uint64_t slots_ = 0;
+  uint64_t leased_ = 0;
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_BROKER_LEASE_TABLE_H_

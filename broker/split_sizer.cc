@@ -1,0 +1,59 @@
+#include "broker/split_sizer.h"
+
+#include <algorithm>
+#include <limits>
+
+namespace feedmill {
+namespace {
+
+// A measurement counts for at most so much, so that sums cannot overflow.
+constexpr uint64_t kMeasureMax = uint64_t{1} << 56;
+// Splits stay far below this, whatever was measured.
+constexpr uint64_t kSplitPositionsMax = uint64_t{1} << 40;
+
+uint64_t Nanoseconds(absl::Duration duration) {
+  const int64_t ns = absl::ToInt64Nanoseconds(duration);
+  return ns < 0 ? 0 : static_cast<uint64_t>(ns);
+}
+
+void Blend(uint64_t& sum, uint64_t value) {
+  sum = sum / 4 * 3 + std::min(value, kMeasureMax);
+}
+
+// positions * limit / used without overflow.
+uint64_t Scale(uint64_t positions, uint64_t limit, uint64_t used) {
+  if (used == 0) return kSplitPositionsMax;
+  __extension__ using Wide = unsigned __int128;
+  const Wide scaled = Wide{positions} * limit / used;
+  return scaled > kSplitPositionsMax ? kSplitPositionsMax
+                                     : static_cast<uint64_t>(scaled);
+}
+
+}  // namespace
+
+void CostEstimate::Add(uint64_t positions, uint64_t bytes,
+                       absl::Duration busy) {
+  if (positions == 0) return;
+  Blend(positions_, positions);
+  Blend(bytes_, bytes);
+  Blend(busy_ns_, Nanoseconds(busy));
+}
+
+uint64_t CostEstimate::PositionsIn(absl::Duration time, uint64_t bytes) const {
+  const uint64_t by_time = Scale(positions_, Nanoseconds(time), busy_ns_);
+  const uint64_t by_bytes = Scale(positions_, bytes, bytes_);
+  return std::max<uint64_t>(1, std::min(by_time, by_bytes));
+}
+
+uint64_t SplitSizer::Next(const CostEstimate& cost, uint64_t remaining,
+                          uint64_t slots) {
+  if (cost.known()) {
+    const uint64_t wanted =
+        cost.PositionsIn(settings_.split_time, settings_.split_bytes);
+    size_ = std::min(wanted, size_ * 4);
+  }
+  const uint64_t share = remaining / (2 * std::max<uint64_t>(1, slots));
+  return std::max<uint64_t>(1, std::min(size_, share));
+}
+
+}  // namespace feedmill
