@@ -1,0 +1,89 @@
+#include "broker/job_planner.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <variant>
+
+#include "core/base/status.h"
+#include "core/dataset/analysis.h"
+#include "core/dataset/graph_text.h"
+#include "core/plan/plan.h"
+#include "core/sources/manifest.h"
+
+namespace feedmill {
+namespace {
+
+// Records of the first split while no cost is known. A split that is too small
+// costs a round trip, one that is too large keeps the other workers idle.
+constexpr uint64_t kArithmeticRecords = 4'096;  // nanoseconds to a microsecond
+constexpr uint64_t kReadRecords = 64;           // read from a file
+constexpr uint64_t kHeavyRecords = 4;           // decoded
+
+uint64_t FirstRecords(const AnalyzedGraph& analyzed) {
+  const bool decodes =
+      std::any_of(analyzed.graph.steps.begin(), analyzed.graph.steps.end(),
+                  [](const Step& step) {
+                    return std::holds_alternative<DecodeImageStep>(step) ||
+                           std::holds_alternative<ResizeStep>(step);
+                  });
+  if (decodes) return kHeavyRecords;
+  if (!analyzed.source.needs_files) return kArithmeticRecords;
+  if (!analyzed.source.counted && !analyzed.needs_index) return 1;  // blocks
+  return kReadRecords;
+}
+
+absl::StatusOr<std::shared_ptr<const AnalyzedGraph>> Read(
+    const std::string& graph, const FunctionRegistry& registry) {
+  FM_ASSIGN_OR_RETURN(const Graph parsed, ParseGraphJson(graph));
+  return Analyze(parsed, registry);
+}
+
+absl::StatusOr<JobShape> ShapeOf(const FunctionRegistry& registry,
+                                 const std::string& graph,
+                                 const std::string& manifest_text,
+                                 uint64_t seed, uint64_t iteration) {
+  FM_ASSIGN_OR_RETURN(const std::shared_ptr<const AnalyzedGraph> analyzed,
+                      Read(graph, registry));
+  Manifest manifest;
+  JobShape shape;
+  if (analyzed->source.needs_files) {
+    FM_ASSIGN_OR_RETURN(manifest, Manifest::Parse(manifest_text));
+    shape.manifest_hash = manifest.Hash();
+  }
+  shape.fingerprint = Fingerprint(analyzed->graph);
+  shape.source_size = SourceSize(analyzed->graph, manifest);
+  FM_ASSIGN_OR_RETURN(const std::shared_ptr<const Plan> plan,
+                      Plan::Make(analyzed, shape.source_size, seed, iteration));
+  shape.positions = plan->size();
+  shape.first_split = FirstRecords(*analyzed);
+  if (analyzed->plan_batches && shape.positions > 0) {
+    const uint64_t batch = std::max<uint64_t>(1, plan->RecordsAt(0));
+    shape.first_split = std::max<uint64_t>(1, shape.first_split / batch);
+  }
+  return shape;
+}
+
+}  // namespace
+
+Planner MakePlanner(std::shared_ptr<const FunctionRegistry> registry) {
+  Planner planner;
+  planner.fingerprint =
+      [](const std::string& graph) -> absl::StatusOr<std::string> {
+    FM_ASSIGN_OR_RETURN(const Graph parsed, ParseGraphJson(graph));
+    return Fingerprint(parsed);
+  };
+  planner.needs_manifest =
+      [registry](const std::string& graph) -> absl::StatusOr<bool> {
+    FM_ASSIGN_OR_RETURN(const auto analyzed, Read(graph, *registry));
+    return analyzed->source.needs_files;
+  };
+  planner.shape = [registry](const std::string& graph,
+                             const std::string& manifest, uint64_t seed,
+                             uint64_t iteration) {
+    return ShapeOf(*registry, graph, manifest, seed, iteration);
+  };
+  return planner;
+}
+
+}  // namespace feedmill
