@@ -1,18 +1,19 @@
 #ifndef FEEDMILL_CORE_DATASET_ANALYSIS_H_
 #define FEEDMILL_CORE_DATASET_ANALYSIS_H_
 
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "core/chunk/element_spec.h"
-#include "core/dataset/graph.h"
 #include "core/dataset/function_registry.h"
+#include "core/dataset/graph.h"
 
 namespace feedmill {
 
-// Where a step runs (design.md §1, listed in docs/steps.md).
+// Where a step runs (docs/steps.md has the rules).
 enum class Home { kPlan, kWorker, kClient };
 
 // What a source is before its files are seen.
@@ -25,25 +26,33 @@ struct SourceTraits {
 struct AnalyzedStep {
   Home home = Home::kPlan;
   std::shared_ptr<const ElementSpec> output;  // what leaves the step
-  // For random steps: how many enclosing repeats stand *before* … see
-  // Plan::EpochAt; the index of the step as written is its place in the list.
+  // Batch steps before this one: so many leading dims of a component belong to
+  // batches, and steps on single records (decode_image …) act below them.
+  size_t batches_before = 0;
 };
 
 // A graph that was checked: every name, type and shape fits, every step has a
-// home, and what cannot run is refused with the way out.
+// home, and what cannot run is refused with the way out. Immutable once made.
 struct AnalyzedGraph {
   Graph graph;
   SourceTraits source;
   std::vector<AnalyzedStep> steps;  // one per graph.steps
   std::shared_ptr<const ElementSpec> output;
-  // Text before a global shuffle is read by line number, which needs counts.
+  // Text before a global shuffle is read by line number, which needs counts;
+  // source.counted is true then.
   bool needs_index = false;
   // The element of the plan is a batch (a batch step has home kPlan).
   bool plan_batches = false;
   // The first client-stage step, or steps.size().
   size_t client_begin = 0;
 
-  // The cut, as `read --explain` prints it.
+  // What enters step `step`; the output of all for steps.size().
+  const ElementSpec& InputOf(size_t step) const {
+    return step == 0 ? source.spec : *steps[step - 1].output;
+  }
+
+  // The cut, as `read --explain` prints it: a line for the source and for each
+  // step with its home and what leaves it.
   std::string Explain() const;
 };
 
@@ -51,6 +60,10 @@ struct AnalyzedGraph {
 // step ("steps[2] map: …") and what to write instead.
 absl::StatusOr<std::shared_ptr<const AnalyzedGraph>> Analyze(
     const Graph& graph, const FunctionRegistry& registry);
+
+// The source as the canonical text has it, short: "range(0, 10)",
+// "images(2 names)".
+std::string DescribeSource(const Source& source);
 
 }  // namespace feedmill
 

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 
 namespace feedmill {
 
@@ -17,19 +18,26 @@ RandomKey MakeRandomKey(uint64_t seed, uint64_t iteration, uint64_t epoch,
                         uint64_t step, uint64_t ordinal);
 
 // Philox4x32-10 with key = key.low and counter = (p, i), low words first.
-// The four words of the block. Source: Salmon et al., SC'11.
+// The four words of the block. Source: Salmon et al., SC'11; vectors in
+// schemas/golden/philox.json.
 std::array<uint32_t, 4> Philox(RandomKey key, uint64_t p, uint64_t i);
 
 // A keyed permutation of [0, n) in constant memory: a four-round Feistel
 // network over the next even bit width, walked until it lands below n.
-// A value; At is a pure function.
+// A value; At is a pure function. docs/semantics.md has the formulas,
+// schemas/golden/permutation.json the vectors.
 class Permutation {
  public:
   Permutation(RandomKey key, uint64_t n);
   uint64_t At(uint64_t index) const;  // REQUIRES: index < n
+  // At(begin), At(begin + 1), …: several times faster than one by one.
+  // REQUIRES: begin + out.size() <= n.
+  void AtRange(uint64_t begin, std::span<uint64_t> out) const;
   uint64_t size() const { return n_; }
 
  private:
+  uint64_t Walk(uint64_t x) const;  // one turn of the network
+
   uint64_t n_;
   int half_bits_;
   uint64_t mask_;

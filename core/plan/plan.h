@@ -17,19 +17,27 @@ inline constexpr uint64_t kEndless = std::numeric_limits<uint64_t>::max();
 // A source record (or block) and the pass in which it is read.
 struct RecordRef {
   uint64_t index = 0;  // in the source
-  uint64_t pass = 0;   // combined pass of all enclosing repeats
+  // Combined pass of all repeats, the one nearest to the source fastest.
+  uint64_t pass = 0;
+
+  friend bool operator==(const RecordRef&, const RecordRef&) = default;
 };
 
 // The plan of one iteration: position → source records, computed and never
 // stored. Built from the plan steps of an analysed graph, the number of
-// positions of its source, the seed and the iteration.
+// positions of its source, the seed and the iteration. Repeats of the client
+// stage are in it too (they read the workers' elements again); its other steps
+// are not.
+//
+//   range(5) | shuffle | repeat(2) | batch(4):
+//   positions 0 … 2; position 1 holds record 4 of pass 0 and 0 … 2 of pass 1.
 //
 // Immutable; any thread.
 class Plan {
  public:
   // `source_size`: records of a counted source, blocks of an uncounted one.
   // InvalidArgument if the plan cannot be: an endless repeat before a step
-  // that needs the end, more than 2^63 positions.
+  // that needs the end, more than 2^63 positions or passes.
   static absl::StatusOr<std::shared_ptr<const Plan>> Make(
       std::shared_ptr<const AnalyzedGraph> graph, uint64_t source_size,
       uint64_t seed, uint64_t iteration);
@@ -47,31 +55,62 @@ class Plan {
   uint64_t RecordsAt(uint64_t p) const;
   // The k-th record of position p. REQUIRES: k < RecordsAt(p).
   RecordRef Record(uint64_t p, uint64_t k) const;
-  // Appends the first records of positions [begin, end) (batches: all their
-  // records), faster than one by one.
-  void Records(uint64_t begin, uint64_t end,
-               std::vector<RecordRef>& out) const;
+  // Appends the records of positions [begin, end) (batches: all their
+  // records), faster than one by one. REQUIRES: begin <= end <= size().
+  void Records(uint64_t begin, uint64_t end, std::vector<RecordRef>& out) const;
 
-  // The epoch that step `step` sees for a record of pass `pass`: the pass of
-  // the repeats that enclose the step (stand after it), not of those before.
+  // The epoch that step `step` sees for a record of pass `pass`: the combined
+  // pass of the repeats that stand after the step, without those before.
   uint64_t EpochOf(size_t step, uint64_t pass) const;
-  // The same for a position (any record of it).
+  // The pass of position p's first record. Its records' passes differ where
+  // a batch crosses a repeat; for steps after the batch all give one epoch.
   uint64_t PassAt(uint64_t p) const;
 
   // The key of step `step`'s `ordinal`-th random call in `epoch`.
   RandomKey KeyOf(size_t step, uint64_t epoch, uint64_t ordinal) const;
-  // The p of a record's random counter: the position, or b * B + k.
+  // The p of a record's random counter: the position, or b * B + k (modulo
+  // 2^64) where the plan batches.
   uint64_t CounterOf(uint64_t p, uint64_t k) const;
 
-  // Positions of one pass of the outermost repeat that encloses the client
-  // stage's step `step`, i.e. where its state begins anew; 0 if none does.
+  // How many positions the client stage's step `step` sees before its state
+  // begins anew: one pass of the nearest repeat that stands after it. Passes of
+  // repeats further out begin at multiples of it. 0 if no repeat does.
   uint64_t PassLength(size_t step) const;
 
  private:
+  // One step's index map, from its output back to its input.
+  struct Level {
+    enum class Kind { kShuffle, kRepeat, kTake, kSkip, kBatch };
+    Kind kind = Kind::kTake;
+    size_t step = 0;      // as written
+    uint64_t input = 0;   // positions before it; kEndless
+    uint64_t output = 0;  // and after it
+    uint64_t count = 0;   // of the repeat (kEndless), skip or batch
+  };
+  // Positions [begin, end) of a level's output, in pass `pass` of the repeats
+  // that stand after it.
+  struct Span {
+    uint64_t begin = 0;
+    uint64_t end = 0;
+    uint64_t pass = 0;
+  };
+
   Plan() = default;
-  // (private members belong to plan.cc's author)
+  absl::Status AddStep(size_t step, uint64_t& combined_passes);
+  Permutation PermutationOf(const Level& level, uint64_t epoch) const;
+  void Expand(size_t levels, Span span, std::vector<RecordRef>& out) const;
+  void ExpandShuffle(size_t levels, Span span,
+                     std::vector<RecordRef>& out) const;
+  // Walks position p back to the batch that it is, or to the source.
+  uint64_t BatchOf(uint64_t p) const;
+
   std::shared_ptr<const AnalyzedGraph> graph_;
   uint64_t source_size_ = 0, seed_ = 0, iteration_ = 0, size_ = 0;
+  std::vector<Level> levels_;  // in the order of the steps
+  // Per step (and one at the end): the combined count of the repeats before it;
+  // 0 where one of them is endless.
+  std::vector<uint64_t> passes_before_;
+  size_t batch_level_ = 0;  // its index + 1 in levels_; 0: none
 };
 
 }  // namespace feedmill

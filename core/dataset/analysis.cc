@@ -1,0 +1,251 @@
+#include "core/dataset/analysis.h"
+
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include "core/base/status.h"
+#include "core/dataset/graph_text.h"
+#include "core/dataset/step_types.h"
+
+namespace feedmill {
+namespace {
+
+template <class T>
+bool Is(const Step& step) {
+  return std::holds_alternative<T>(step);
+}
+
+bool IsUncounted(const Source& source) {
+  return std::holds_alternative<TextSource>(source);
+}
+
+// Whether the source's records must be counted by an index: a shuffle stands
+// before any step that would otherwise run at the client.
+bool NeedsIndex(const Graph& graph) {
+  if (!IsUncounted(graph.source)) return false;
+  for (const Step& step : graph.steps) {
+    if (Is<ShuffleStep>(step)) return true;
+    const bool needs_place =
+        Is<TakeStep>(step) || Is<SkipStep>(step) || Is<BatchStep>(step);
+    if (needs_place) return false;
+  }
+  return false;
+}
+
+// Gives each step its home, in order (docs/semantics.md, The sequence).
+class HomeFinder {
+ public:
+  HomeFinder(const Graph& graph, bool counted) : graph_(graph) {
+    if (!counted) uncertain_ = "the text source, whose lines are not counted";
+  }
+
+  absl::StatusOr<Home> Next(size_t index) {
+    const Step& step = graph_.steps[index];
+    if (Is<ShuffleStep>(step)) FM_RETURN_IF_ERROR(CheckShuffle(index));
+    if (Is<RepeatStep>(step)) FM_RETURN_IF_ERROR(CheckRepeat(index));
+    const bool needs_place =
+        Is<TakeStep>(step) || Is<SkipStep>(step) || Is<BatchStep>(step);
+    if (!client_ && needs_place) {
+      if (uncertain_) {
+        client_ = fmt::format("{}, which needs the places that come after {}",
+                              Name(index), *uncertain_);
+      } else if (Is<BatchStep>(step) && batch_) {
+        client_ = fmt::format("{}, a batch of the batches of {}", Name(index),
+                              Name(*batch_));
+      }
+    }
+    if (Is<RepeatStep>(step) && !std::get<RepeatStep>(step).count) {
+      endless_ = index;
+    }
+    if (client_) return Home::kClient;
+    if (Is<FilterStep>(step)) uncertain_ = Name(index);
+    if (Is<BatchStep>(step)) batch_ = index;
+    // The plan reads so many and no more.
+    if (Is<TakeStep>(step)) cut_ = endless_;
+    const bool plan =
+        needs_place || Is<ShuffleStep>(step) || Is<RepeatStep>(step);
+    return plan ? Home::kPlan : Home::kWorker;
+  }
+
+ private:
+  std::string Name(size_t index) const {
+    return fmt::format("steps[{}] {}", index, StepName(graph_.steps[index]));
+  }
+
+  absl::Status CheckShuffle(size_t index) const {
+    if (client_) {
+      return InvalidArgument(
+          "{}: a global shuffle cannot stand after {}. Move it before that "
+          "step; a `window` shuffle or a `materialize` before it could stand "
+          "there, which this version does not have",
+          Name(index), *client_);
+    }
+    if (!endless_ || cut_) return absl::OkStatus();
+    return InvalidArgument(
+        "{}: it needs the end of {}, which is endless. Move it before the "
+        "repeat (each pass is shuffled anew), or give the repeat a count",
+        Name(index), Name(*endless_));
+  }
+
+  absl::Status CheckRepeat(size_t index) const {
+    if (!endless_) return absl::OkStatus();
+    return InvalidArgument(
+        "{}: it needs the end of {}, which is endless. Give that one a count",
+        Name(index), Name(*endless_));
+  }
+
+  const Graph& graph_;
+  // Why an element's place is not known without running steps, if so.
+  std::optional<std::string> uncertain_;
+  std::optional<std::string> client_;  // why the client stage has begun
+  std::optional<size_t> batch_;        // the plan's
+  std::optional<size_t> endless_;      // the endless repeat
+  std::optional<size_t> cut_;          // … that a take of the plan cuts
+};
+
+std::string_view HomeName(Home home) {
+  switch (home) {
+    case Home::kPlan:
+      return "plan";
+    case Home::kWorker:
+      return "worker";
+    case Home::kClient:
+      return "client";
+  }
+  return "";
+}
+
+std::string Shortened(std::string text) {
+  constexpr size_t kShown = 60;
+  if (text.size() > kShown) text = text.substr(0, kShown) + "…";
+  return text;
+}
+
+// The step with its values, short.
+struct DescribeStep {
+  std::string operator()(const MapStep& s) const {
+    std::string out;
+    for (const auto& [name, expr] : s.outputs) {
+      if (!out.empty()) out += ", ";
+      if (!name.empty()) out += name + " = ";
+      out += expr.ToString();
+    }
+    return Shortened(out);
+  }
+  std::string operator()(const FilterStep& s) const {
+    return Shortened(s.predicate.ToString());
+  }
+  std::string operator()(const ParseExampleStep& s) const {
+    std::string out;
+    for (const auto& feature : s.features) {
+      if (!out.empty()) out += ", ";
+      out += feature.name;
+    }
+    return Shortened(out);
+  }
+  std::string operator()(const DecodeImageStep& s) const { return s.component; }
+  std::string operator()(const ResizeStep& s) const {
+    return fmt::format("{} to {} x {}", s.component, s.height, s.width);
+  }
+  std::string operator()(const RandomFlipStep& s) const { return s.component; }
+  std::string operator()(const ShuffleStep& s) const {
+    return s.seed ? fmt::format("seed {}", *s.seed) : "";
+  }
+  std::string operator()(const BatchStep& s) const {
+    return fmt::format("{}{}", s.size, s.drop_remainder ? ", whole ones" : "");
+  }
+  std::string operator()(const RepeatStep& s) const {
+    return s.count ? fmt::format("{}", *s.count) : "endless";
+  }
+  std::string operator()(const TakeStep& s) const {
+    return fmt::format("{}", s.count);
+  }
+  std::string operator()(const SkipStep& s) const {
+    return fmt::format("{}", s.count);
+  }
+};
+
+}  // namespace
+
+std::string DescribeSource(const Source& source) {
+  struct Visitor {
+    std::string operator()(const RangeSource& s) const {
+      return fmt::format("range({}, {}, {})", s.start, s.stop, s.step);
+    }
+    std::string operator()(const TfRecordSource& s) const {
+      return Files("tfrecord", s.files);
+    }
+    std::string operator()(const TextSource& s) const {
+      return Files("text", s.files);
+    }
+    std::string operator()(const ImagesSource& s) const {
+      return Files("images", s.files);
+    }
+    static std::string Files(std::string_view name,
+                             const std::vector<std::string>& files) {
+      if (files.size() == 1) return fmt::format("{}({})", name, files[0]);
+      return fmt::format("{}({} names)", name, files.size());
+    }
+  };
+  return std::visit(Visitor{}, source);
+}
+
+std::string AnalyzedGraph::Explain() const {
+  std::string out =
+      fmt::format("source  {} -> {}\n", DescribeSource(graph.source),
+                  source.spec.ToString());
+  out += needs_index      ? "        positions are lines (indexed, for the "
+                            "shuffle)\n"
+         : source.counted ? "        positions are records\n"
+                          : "        positions are blocks of 4 MiB\n";
+  for (size_t i = 0; i < steps.size(); ++i) {
+    if (i == client_begin) out += "        ---- the client's from here ----\n";
+    const std::string values = std::visit(DescribeStep{}, graph.steps[i]);
+    out +=
+        fmt::format("{:<7} steps[{}] {}{}{} -> {}\n", HomeName(steps[i].home),
+                    i, StepName(graph.steps[i]), values.empty() ? "" : ": ",
+                    values, steps[i].output->ToString());
+  }
+  return out;
+}
+
+absl::StatusOr<std::shared_ptr<const AnalyzedGraph>> Analyze(
+    const Graph& graph, const FunctionRegistry& registry) {
+  auto out = std::make_shared<AnalyzedGraph>();
+  out->graph = graph;
+  absl::StatusOr<ElementSpec> spec = SourceOutput(graph.source);
+  if (!spec.ok()) return Annotate(spec.status(), "source");
+  out->source.spec = *std::move(spec);
+  out->source.needs_files = !std::holds_alternative<RangeSource>(graph.source);
+  out->needs_index = NeedsIndex(graph);
+  out->source.counted = out->needs_index || !IsUncounted(graph.source);
+  out->client_begin = graph.steps.size();
+  out->output = std::make_shared<ElementSpec>(out->source.spec);
+
+  HomeFinder homes(graph, out->source.counted);
+  size_t batches = 0;
+  for (size_t i = 0; i < graph.steps.size(); ++i) {
+    const Step& step = graph.steps[i];
+    absl::StatusOr<ElementSpec> output =
+        StepOutput(step, *out->output, batches, registry);
+    if (!output.ok()) {
+      return Annotate(output.status(),
+                      fmt::format("steps[{}] {}", i, StepName(step)));
+    }
+    FM_ASSIGN_OR_RETURN(const Home home, homes.Next(i));
+    if (*output != *out->output) {
+      out->output = std::make_shared<ElementSpec>(*std::move(output));
+    }
+    out->steps.push_back({home, out->output, batches});
+    if (home == Home::kClient && out->client_begin > i) out->client_begin = i;
+    if (Is<BatchStep>(step)) {
+      ++batches;
+      if (home == Home::kPlan) out->plan_batches = true;
+    }
+  }
+  return std::shared_ptr<const AnalyzedGraph>(std::move(out));
+}
+
+}  // namespace feedmill

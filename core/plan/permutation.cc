@@ -1,0 +1,128 @@
+#include "core/plan/permutation.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "core/base/check.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+namespace feedmill {
+namespace {
+
+// The finaliser of SplitMix64 (Steele, Lea, Flood, OOPSLA'14; Stafford's
+// Mix13): what makes a round of the network random.
+inline uint64_t Mix(uint64_t z) {
+  z ^= z >> 30;
+  z *= 0xbf58476d1ce4e5b9u;
+  z ^= z >> 27;
+  z *= 0x94d049bb133111ebu;
+  z ^= z >> 31;
+  return z;
+}
+
+// Little-endian, whatever the machine is.
+void StoreLittleEndian(uint64_t value, unsigned char* out) {
+  for (int i = 0; i < 8; ++i) {
+    out[i] = static_cast<unsigned char>(value >> (8 * i));
+  }
+}
+
+}  // namespace
+
+RandomKey MakeRandomKey(uint64_t seed, uint64_t iteration, uint64_t epoch,
+                        uint64_t step, uint64_t ordinal) {
+  unsigned char bytes[40];
+  StoreLittleEndian(seed, bytes);
+  StoreLittleEndian(iteration, bytes + 8);
+  StoreLittleEndian(epoch, bytes + 16);
+  StoreLittleEndian(step, bytes + 24);
+  StoreLittleEndian(ordinal, bytes + 32);
+  const XXH128_hash_t hash = XXH3_128bits(bytes, sizeof bytes);
+  return {hash.low64, hash.high64};
+}
+
+std::array<uint32_t, 4> Philox(RandomKey key, uint64_t p, uint64_t i) {
+  auto k0 = static_cast<uint32_t>(key.low);
+  auto k1 = static_cast<uint32_t>(key.low >> 32);
+  std::array<uint32_t, 4> c = {
+      static_cast<uint32_t>(p), static_cast<uint32_t>(p >> 32),
+      static_cast<uint32_t>(i), static_cast<uint32_t>(i >> 32)};
+  for (int round = 0; round < 10; ++round) {
+    const uint64_t product0 = uint64_t{0xD2511F53u} * c[0];
+    const uint64_t product1 = uint64_t{0xCD9E8D57u} * c[2];
+    c = {static_cast<uint32_t>(product1 >> 32) ^ c[1] ^ k0,
+         static_cast<uint32_t>(product1),
+         static_cast<uint32_t>(product0 >> 32) ^ c[3] ^ k1,
+         static_cast<uint32_t>(product0)};
+    k0 += 0x9E3779B9u;
+    k1 += 0xBB67AE85u;
+  }
+  return c;
+}
+
+Permutation::Permutation(RandomKey key, uint64_t n) : n_(n) {
+  // The smallest even number of bits, at least 2, whose range holds n.
+  const int bits = n <= 2 ? 2 : static_cast<int>(std::bit_width(n - 1));
+  half_bits_ = (bits + 1) / 2;
+  mask_ = (uint64_t{1} << half_bits_) - 1;
+  round_keys_ = {key.low, key.high, Mix(key.low), Mix(key.high)};
+}
+
+inline uint64_t Permutation::Walk(uint64_t x) const {
+  uint64_t left = x >> half_bits_;
+  uint64_t right = x & mask_;
+  for (uint64_t round_key : round_keys_) {
+    const uint64_t next = left ^ (Mix(right ^ round_key) & mask_);
+    left = right;
+    right = next;
+  }
+  return left << half_bits_ | right;
+}
+
+uint64_t Permutation::At(uint64_t index) const {
+  FM_CHECK(index < n_);
+  if (n_ == 1) return 0;
+  // Fewer than four turns on average. It ends: the network permutes
+  // [0, 2^bits), so the walk would come back to the index that it began with.
+  uint64_t x = index;
+  do {
+    x = Walk(x);
+  } while (x >= n_);
+  return x;
+}
+
+void Permutation::AtRange(uint64_t begin, std::span<uint64_t> out) const {
+  FM_CHECK(begin <= n_ && out.size() <= n_ - begin);
+  if (n_ <= 1) {
+    for (uint64_t& x : out) x = 0;
+    return;
+  }
+  // One turn for a whole block without a branch, so that the processor overlaps
+  // them; then only those that landed outside go on.
+  constexpr size_t kBlock = 256;
+  std::array<uint16_t, kBlock> outside;
+  for (size_t at = 0; at < out.size(); at += kBlock) {
+    const size_t size = std::min(kBlock, out.size() - at);
+    uint64_t* block = out.data() + at;
+    size_t left = 0;
+    for (size_t j = 0; j < size; ++j) {
+      block[j] = Walk(begin + at + j);
+      outside[left] = static_cast<uint16_t>(j);
+      left += block[j] >= n_;
+    }
+    while (left > 0) {
+      size_t still = 0;
+      for (size_t k = 0; k < left; ++k) {
+        const uint16_t j = outside[k];
+        block[j] = Walk(block[j]);
+        outside[still] = j;
+        still += block[j] >= n_;
+      }
+      left = still;
+    }
+  }
+}
+
+}  // namespace feedmill

@@ -1,0 +1,279 @@
+#include "core/plan/plan.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+#include <variant>
+
+#include "core/base/check.h"
+#include "core/base/status.h"
+#include "core/dataset/graph_text.h"
+
+namespace feedmill {
+namespace {
+
+constexpr uint64_t kPositionsMax = uint64_t{1} << 63;
+
+uint64_t Unsigned(int64_t count) {
+  return count < 0 ? 0 : static_cast<uint64_t>(count);
+}
+
+// a * b; kEndless if either is and none is 0; nullopt above 2^63.
+std::optional<uint64_t> Product(uint64_t a, uint64_t b) {
+  if (a == 0 || b == 0) return 0;
+  if (a == kEndless || b == kEndless) return kEndless;
+  uint64_t product = 0;
+  if (__builtin_mul_overflow(a, b, &product) || product > kPositionsMax) {
+    return std::nullopt;
+  }
+  return product;
+}
+
+uint64_t Batches(uint64_t records, uint64_t size, bool drop_remainder) {
+  if (records == kEndless) return kEndless;
+  return records / size + (!drop_remainder && records % size != 0);
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const Plan>> Plan::Make(
+    std::shared_ptr<const AnalyzedGraph> graph, uint64_t source_size,
+    uint64_t seed, uint64_t iteration) {
+  if (source_size > kPositionsMax) {
+    return InvalidArgument("a source of {} records is too large (at most {})",
+                           source_size, kPositionsMax);
+  }
+  std::shared_ptr<Plan> plan(new Plan());
+  plan->graph_ = std::move(graph);
+  plan->source_size_ = source_size;
+  plan->seed_ = seed;
+  plan->iteration_ = iteration;
+  plan->size_ = source_size;
+  uint64_t passes = 1;
+  for (size_t step = 0; step < plan->graph_->graph.steps.size(); ++step) {
+    plan->passes_before_.push_back(passes == kEndless ? 0 : passes);
+    const absl::Status added = plan->AddStep(step, passes);
+    if (!added.ok()) {
+      return Annotate(added,
+                      fmt::format("steps[{}] {}", step,
+                                  StepName(plan->graph_->graph.steps[step])));
+    }
+  }
+  plan->passes_before_.push_back(passes == kEndless ? 0 : passes);
+  return std::shared_ptr<const Plan>(std::move(plan));
+}
+
+// `passes`: the combined count of the repeats so far, kEndless if one is.
+absl::Status Plan::AddStep(size_t step, uint64_t& passes) {
+  const bool in_plan = graph_->steps[step].home == Home::kPlan;
+  const Step& s = graph_->graph.steps[step];
+  Level level;
+  level.step = step;
+  level.input = size_;
+  if (const auto* repeat = std::get_if<RepeatStep>(&s)) {
+    level.kind = Level::Kind::kRepeat;
+    level.count = repeat->count ? Unsigned(*repeat->count) : kEndless;
+    if (size_ == kEndless) {
+      return InvalidArgument("needs the end of an endless repeat before it");
+    }
+    const std::optional<uint64_t> output = Product(size_, level.count);
+    if (!output) return InvalidArgument("more than 2^63 positions");
+    level.output = *output;
+    // Nothing is ever in a pass of an empty plan.
+    const std::optional<uint64_t> combined =
+        level.output == 0 ? 1 : Product(passes, level.count);
+    if (!combined) return InvalidArgument("more than 2^63 passes");
+    passes = *combined;
+  } else if (!in_plan) {
+    return absl::OkStatus();
+  } else if (std::holds_alternative<ShuffleStep>(s)) {
+    level.kind = Level::Kind::kShuffle;
+    if (size_ == kEndless) {
+      return InvalidArgument("needs the end of an endless repeat before it");
+    }
+    level.output = size_;
+  } else if (const auto* take = std::get_if<TakeStep>(&s)) {
+    level.kind = Level::Kind::kTake;
+    level.output = std::min(size_, Unsigned(take->count));
+  } else if (const auto* skip = std::get_if<SkipStep>(&s)) {
+    level.kind = Level::Kind::kSkip;
+    level.count = std::min(size_, Unsigned(skip->count));
+    level.output = size_ == kEndless ? kEndless : size_ - level.count;
+  } else if (const auto* batch = std::get_if<BatchStep>(&s)) {
+    FM_CHECK(batch->size > 0 && batch_level_ == 0);
+    level.kind = Level::Kind::kBatch;
+    level.count = Unsigned(batch->size);
+    level.output = Batches(size_, level.count, batch->drop_remainder);
+    batch_level_ = levels_.size() + 1;
+  } else {
+    return absl::OkStatus();  // no step of the plan
+  }
+  size_ = level.output;
+  levels_.push_back(level);
+  return absl::OkStatus();
+}
+
+Permutation Plan::PermutationOf(const Level& level, uint64_t epoch) const {
+  return Permutation(KeyOf(level.step, epoch, 0), level.input);
+}
+
+uint64_t Plan::BatchOf(uint64_t p) const {
+  uint64_t pass = 0;
+  for (size_t i = levels_.size(); i > batch_level_; --i) {
+    const Level& level = levels_[i - 1];
+    switch (level.kind) {
+      case Level::Kind::kShuffle:
+        p = PermutationOf(level, pass).At(p);
+        break;
+      case Level::Kind::kRepeat:
+        pass = (level.count == kEndless ? 0 : pass * level.count) +
+               p / level.input;
+        p %= level.input;
+        break;
+      case Level::Kind::kSkip:
+        p += level.count;
+        break;
+      case Level::Kind::kTake:
+      case Level::Kind::kBatch:
+        break;
+    }
+  }
+  return p;
+}
+
+uint64_t Plan::RecordsAt(uint64_t p) const {
+  FM_CHECK(p < size_);
+  if (batch_level_ == 0) return 1;
+  const Level& batch = levels_[batch_level_ - 1];
+  if (batch.input == kEndless || batch.input % batch.count == 0) {
+    return batch.count;
+  }
+  return std::min(batch.count, batch.input - BatchOf(p) * batch.count);
+}
+
+RecordRef Plan::Record(uint64_t p, uint64_t k) const {
+  FM_CHECK(p < size_);
+  uint64_t pass = 0;
+  for (size_t i = levels_.size(); i > 0; --i) {
+    const Level& level = levels_[i - 1];
+    switch (level.kind) {
+      case Level::Kind::kShuffle:
+        p = PermutationOf(level, pass).At(p);
+        break;
+      case Level::Kind::kRepeat:
+        pass = (level.count == kEndless ? 0 : pass * level.count) +
+               p / level.input;
+        p %= level.input;
+        break;
+      case Level::Kind::kSkip:
+        p += level.count;
+        break;
+      case Level::Kind::kTake:
+        break;
+      case Level::Kind::kBatch:
+        p = p * level.count + k;
+        FM_CHECK(k < level.count && p < level.input);
+        break;
+    }
+  }
+  FM_CHECK(p < source_size_ && (k == 0 || batch_level_ > 0));
+  return {p, pass};
+}
+
+void Plan::Records(uint64_t begin, uint64_t end,
+                   std::vector<RecordRef>& out) const {
+  FM_CHECK(begin <= end && end <= size_);
+  Expand(levels_.size(), {begin, end, 0}, out);
+}
+
+// Appends the records of `span`, places of what the first `levels` levels make:
+// runs stay runs until a shuffle or the source.
+void Plan::Expand(size_t levels, Span span, std::vector<RecordRef>& out) const {
+  for (; levels > 0 && span.begin < span.end; --levels) {
+    const Level& level = levels_[levels - 1];
+    switch (level.kind) {
+      case Level::Kind::kShuffle:
+        return ExpandShuffle(levels, span, out);
+      case Level::Kind::kTake:
+        break;
+      case Level::Kind::kSkip:
+        span.begin += level.count;
+        span.end += level.count;
+        break;
+      case Level::Kind::kBatch: {
+        uint64_t last = 0;
+        if (__builtin_mul_overflow(span.end, level.count, &last)) {
+          last = level.input;
+        }
+        span.begin *= level.count;
+        span.end = std::min(last, level.input);
+        break;
+      }
+      case Level::Kind::kRepeat: {
+        const uint64_t base =
+            level.count == kEndless ? 0 : span.pass * level.count;
+        while (span.begin < span.end) {
+          const uint64_t within = span.begin % level.input;
+          const uint64_t size =
+              std::min(level.input - within, span.end - span.begin);
+          Expand(levels - 1,
+                 {within, within + size, base + span.begin / level.input}, out);
+          span.begin += size;
+        }
+        return;
+      }
+    }
+  }
+  for (uint64_t p = span.begin; p < span.end; ++p)
+    out.push_back({p, span.pass});
+}
+
+void Plan::ExpandShuffle(size_t levels, Span span,
+                         std::vector<RecordRef>& out) const {
+  const Permutation permutation = PermutationOf(levels_[levels - 1], span.pass);
+  std::array<uint64_t, 64> places;  // small: shuffles may nest
+  while (span.begin < span.end) {
+    const size_t size = static_cast<size_t>(
+        std::min<uint64_t>(places.size(), span.end - span.begin));
+    permutation.AtRange(span.begin, {places.data(), size});
+    for (size_t j = 0; j < size; ++j) {
+      if (levels == 1) {
+        out.push_back({places[j], span.pass});
+      } else {
+        Expand(levels - 1, {places[j], places[j] + 1, span.pass}, out);
+      }
+    }
+    span.begin += size;
+  }
+}
+
+uint64_t Plan::EpochOf(size_t step, uint64_t pass) const {
+  FM_CHECK(step < passes_before_.size());
+  const uint64_t before = passes_before_[step];
+  return before == 0 ? 0 : pass / before;
+}
+
+uint64_t Plan::PassAt(uint64_t p) const { return Record(p, 0).pass; }
+
+RandomKey Plan::KeyOf(size_t step, uint64_t epoch, uint64_t ordinal) const {
+  uint64_t seed = seed_;
+  const auto* shuffle = std::get_if<ShuffleStep>(&graph_->graph.steps[step]);
+  if (shuffle != nullptr && shuffle->seed) seed = *shuffle->seed;
+  return MakeRandomKey(seed, iteration_, epoch, step, ordinal);
+}
+
+uint64_t Plan::CounterOf(uint64_t p, uint64_t k) const {
+  if (batch_level_ == 0) return p;
+  return p * levels_[batch_level_ - 1].count + k;
+}
+
+uint64_t Plan::PassLength(size_t step) const {
+  for (const Level& level : levels_) {
+    if (level.kind == Level::Kind::kRepeat && level.step > step) {
+      return level.input;
+    }
+  }
+  return 0;
+}
+
+}  // namespace feedmill
