@@ -1,0 +1,23 @@
+#include "core/ops/builtin_functions.h"
+
+#include "core/base/status.h"
+#include "core/ops/function_families.h"
+
+namespace feedmill {
+
+absl::Status ExpectArguments(std::string_view function, size_t given,
+                             size_t count) {
+  if (given == count) return absl::OkStatus();
+  return InvalidArgument("{} takes {} argument{}, not {}", function, count,
+                         count == 1 ? "" : "s", given);
+}
+
+FunctionRegistry BuiltinFunctions() {
+  FunctionRegistry registry;
+  AddElementwiseFunctions(registry);
+  AddReductions(registry);
+  AddShapingFunctions(registry);
+  return registry;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,349 @@
+#include <array>
+#include <string>
+#include <vector>
+
+#include "core/base/status.h"
+#include "core/ops/convert_items.h"
+#include "core/ops/elementwise.h"
+#include "core/ops/function_families.h"
+#include "core/ops/literal_folding.h"
+#include "core/ops/loops.h"
+#include "core/ops/promotion.h"
+
+namespace feedmill {
+namespace {
+
+using Types = std::span<const ValueType* const>;
+
+// Chooses the dtypes and the loop of a call, or says what does not fit.
+using Resolver =
+    std::function<absl::StatusOr<ElementwiseCall>(const Types& types)>;
+
+absl::Status NoMeaning(std::string_view function, DType dtype) {
+  return InvalidArgument("{} is not defined for {}", function,
+                         DTypeName(dtype));
+}
+
+absl::StatusOr<Shape> BroadcastAll(const Types& types) {
+  Shape shape;
+  for (const ValueType* type : types) {
+    FM_ASSIGN_OR_RETURN(shape, BroadcastShapes(shape, type->shape));
+  }
+  return shape;
+}
+
+FunctionRegistry::Function MakeElementwise(std::string name, size_t arity,
+                                           Resolver resolve) {
+  FunctionRegistry::Function function;
+  function.infer =
+      [name, arity, resolve](
+          const std::vector<ValueType>& given) -> absl::StatusOr<ValueType> {
+    FM_RETURN_IF_ERROR(ExpectArguments(name, given.size(), arity));
+    std::vector<const ValueType*> types;
+    for (const ValueType& type : given) types.push_back(&type);
+    if (auto folded = FoldLiterals(name, types)) return *std::move(folded);
+    FM_ASSIGN_OR_RETURN(const ElementwiseCall call, resolve(types));
+    ValueType result;
+    result.dtype = call.result;
+    FM_ASSIGN_OR_RETURN(result.shape, BroadcastAll(types));
+    return result;
+  };
+  function.compute = [arity, resolve](std::span<const Argument> arguments,
+                                      size_t rows, const ValueType& type,
+                                      OutputColumn& out) -> absl::Status {
+    std::array<const ValueType*, 3> types{};
+    for (size_t i = 0; i < arity; ++i) types[i] = arguments[i].type;
+    FM_ASSIGN_OR_RETURN(const ElementwiseCall call,
+                        resolve(Types(types.data(), arity)));
+    return RunElementwise(call, arguments, rows, type, out);
+  };
+  return function;
+}
+
+// Functions whose operands and result have one dtype.
+struct ArithmeticRule {
+  const char* name;
+  size_t arity;
+  Loop (*loop)(DType);
+  // What becomes of operands that are all bool, or all integers or bools.
+  DType bools = DType::kBool;
+  bool integers_become_float64 = false;
+  const char* bad_item = "";
+};
+
+constexpr ArithmeticRule kArithmetic[] = {
+    {"add", 2, AddLoop},
+    {"subtract", 2, SubtractLoop},
+    {"multiply", 2, MultiplyLoop},
+    {"divide", 2, DivideLoop, DType::kBool, true},
+    {"floor_divide", 2, FloorDivideLoop, DType::kInt8, false,
+     "integer division by zero"},
+    {"remainder", 2, RemainderLoop, DType::kInt8, false,
+     "integer division by zero"},
+    {"negative", 1, NegativeLoop},
+    {"positive", 1, PositiveLoop},
+    {"abs", 1, AbsLoop},
+    {"square", 1, SquareLoop, DType::kInt8},
+    {"sign", 1, SignLoop},
+    {"bitwise_and", 2, BitwiseAndLoop},
+    {"bitwise_or", 2, BitwiseOrLoop},
+    {"bitwise_xor", 2, BitwiseXorLoop},
+    {"invert", 1, InvertLoop},
+    {"left_shift", 2, LeftShiftLoop, DType::kInt8, false,
+     "shift by a negative amount"},
+    {"right_shift", 2, RightShiftLoop, DType::kInt8, false,
+     "shift by a negative amount"},
+    {"sqrt", 1, SqrtLoop, DType::kBool, true},
+    {"exp", 1, ExpLoop, DType::kBool, true},
+    {"log", 1, LogLoop, DType::kBool, true},
+    {"floor", 1, FloorLoop},
+    {"ceil", 1, CeilLoop},
+    {"round", 1, RoundLoop},
+    {"minimum", 2, MinimumLoop},
+    {"maximum", 2, MaximumLoop},
+    {"clip", 3, ClipLoop},
+};
+
+absl::StatusOr<ElementwiseCall> ResolveArithmetic(const ArithmeticRule& rule,
+                                                  const Types& types) {
+  FM_ASSIGN_OR_RETURN(DType calc, CommonDType(rule.name, types));
+  const DType given = calc;
+  if (calc == DType::kBool) calc = rule.bools;
+  if (rule.integers_become_float64 && !IsFloat(calc)) calc = DType::kFloat64;
+  ElementwiseCall call;
+  call.operands = {calc, calc, calc};
+  call.result = calc;
+  call.loop = rule.loop(calc);
+  call.bad_item = rule.bad_item;
+  if (call.loop == nullptr) return NoMeaning(rule.name, given);
+  return call;
+}
+
+constexpr ArithmeticRule kPower = {
+    "power",      2,     PowerLoop,
+    DType::kInt8, false, "an integer to a negative integer power"};
+
+absl::StatusOr<ElementwiseCall> ResolvePower(const Types& types) {
+  FM_ASSIGN_OR_RETURN(const ElementwiseCall call,
+                      ResolveArithmetic(kPower, types));
+  if (IsInteger(call.result) && IsWeakInteger(*types[1])) {
+    const auto* exponent = std::get_if<int64_t>(&types[1]->literal->value);
+    if (exponent != nullptr && *exponent < 0) {
+      return InvalidArgument(
+          "power: an integer to the negative power {}; write a float, as in "
+          "cast(x, float64) ** {}",
+          *exponent, *exponent);
+    }
+  }
+  return call;
+}
+
+bool IsIntegerLike(const ValueType& type) { return IsInteger(type.dtype); }
+
+DType Widest(DType integer) {
+  return IsSigned(integer) ? DType::kInt64 : DType::kUInt64;
+}
+
+// Integers compare exactly whatever their dtypes and literals.
+absl::StatusOr<std::pair<DType, DType>> ComparisonDTypes(std::string_view name,
+                                                         const ValueType& a,
+                                                         const ValueType& b) {
+  if (a.dtype == DType::kBytes && b.dtype == DType::kBytes) {
+    return std::pair(DType::kBytes, DType::kBytes);
+  }
+  if (a.dtype == DType::kBytes || b.dtype == DType::kBytes) {
+    return InvalidArgument(
+        "{}: bytes compare with bytes only, not with {}", name,
+        DTypeName(a.dtype == DType::kBytes ? b.dtype : a.dtype));
+  }
+  if (IsIntegerLike(a) && IsIntegerLike(b)) {
+    const bool fits = (!IsWeakInteger(a) || LiteralFits(*a.literal, b.dtype)) &&
+                      (!IsWeakInteger(b) || LiteralFits(*b.literal, a.dtype));
+    const bool exact = PromoteDTypes(a.dtype, b.dtype) != DType::kFloat64;
+    if (!exact || !fits) return std::pair(Widest(a.dtype), Widest(b.dtype));
+  }
+  const ValueType* types[] = {&a, &b};
+  FM_ASSIGN_OR_RETURN(const DType calc, CommonDType(name, types));
+  return std::pair(calc, calc);
+}
+
+absl::StatusOr<ElementwiseCall> ResolveComparison(std::string_view name,
+                                                  Comparison comparison,
+                                                  const Types& types) {
+  FM_ASSIGN_OR_RETURN(const auto dtypes,
+                      ComparisonDTypes(name, *types[0], *types[1]));
+  ElementwiseCall call;
+  call.operands = {dtypes.first, dtypes.second};
+  call.result = DType::kBool;
+  call.loop = ComparisonLoop(comparison, dtypes.first, dtypes.second);
+  return call;
+}
+
+absl::StatusOr<ElementwiseCall> ResolveLogic(std::string_view name,
+                                             Loop (*loop)(DType),
+                                             const Types& types) {
+  for (const ValueType* type : types) {
+    if (type->dtype == DType::kBytes) {
+      return InvalidArgument(
+          "{}: bytes have no truth value here; write s != '' or length(s) > 0",
+          name);
+    }
+  }
+  ElementwiseCall call;
+  call.operands = {DType::kBool, DType::kBool};
+  call.result = DType::kBool;
+  call.loop = loop(DType::kBool);
+  return call;
+}
+
+absl::StatusOr<ElementwiseCall> ResolveWhere(const Types& types) {
+  if (types[0]->dtype == DType::kBytes) {
+    return InvalidArgument("where: the condition is bytes, not a truth value");
+  }
+  DType result = DType::kBytes;
+  if (types[1]->dtype != DType::kBytes || types[2]->dtype != DType::kBytes) {
+    FM_ASSIGN_OR_RETURN(result, CommonDType("where", types.subspan(1)));
+  }
+  ElementwiseCall call;
+  call.operands = {DType::kBool, result, result};
+  call.result = result;
+  call.loop = SelectLoop(result);
+  return call;
+}
+
+absl::StatusOr<ElementwiseCall> ResolveBytes(std::string_view name,
+                                             DType result, Loop (*loop)(DType),
+                                             const Types& types) {
+  if (types[0]->dtype != DType::kBytes) {
+    return InvalidArgument("{} takes bytes, not {}", name,
+                           DTypeName(types[0]->dtype));
+  }
+  ElementwiseCall call;
+  call.operands = {DType::kBytes};
+  call.result = result;
+  call.loop = loop(DType::kBytes);
+  return call;
+}
+
+// lower and upper: a copy, then ASCII letters [first, first + 26) change case.
+FunctionRegistry::Function MakeCaseFunction(std::string name, char first) {
+  FunctionRegistry::Function function =
+      MakeElementwise(name, 1, [name](const Types& types) {
+        return ResolveBytes(name, DType::kBytes, CopyLoop, types);
+      });
+  function.compute = [copy = function.compute, first](
+                         std::span<const Argument> arguments, size_t rows,
+                         const ValueType& type,
+                         OutputColumn& out) -> absl::Status {
+    FM_RETURN_IF_ERROR(copy(arguments, rows, type, out));
+    auto* text = out.values.As<unsigned char>();
+    const size_t size = out.values.size();
+    for (size_t i = 0; i < size; ++i) {
+      const bool letter = static_cast<unsigned char>(text[i] - first) < 26;
+      text[i] = static_cast<unsigned char>(text[i] ^ (letter ? 0x20 : 0));
+    }
+    return absl::OkStatus();
+  };
+  return function;
+}
+
+absl::StatusOr<DType> CastTarget(const ValueType& value,
+                                 const ValueType& name) {
+  const std::string* text =
+      name.literal ? std::get_if<std::string>(&name.literal->value) : nullptr;
+  const std::optional<DType> target =
+      text != nullptr ? DTypeFromName(*text) : std::nullopt;
+  if (!target) {
+    return InvalidArgument(
+        "cast: the second argument is the name of a dtype, as in "
+        "cast(x, float32)");
+  }
+  if (value.dtype == DType::kBytes || *target == DType::kBytes) {
+    return InvalidArgument("cast: {} cannot become {}", DTypeName(value.dtype),
+                           DTypeName(*target));
+  }
+  return *target;
+}
+
+FunctionRegistry::Function MakeCast() {
+  FunctionRegistry::Function function;
+  function.infer =
+      [](const std::vector<ValueType>& given) -> absl::StatusOr<ValueType> {
+    FM_RETURN_IF_ERROR(ExpectArguments("cast", given.size(), 2));
+    ValueType result;
+    FM_ASSIGN_OR_RETURN(result.dtype, CastTarget(given[0], given[1]));
+    result.shape = given[0].shape;
+    return result;
+  };
+  function.compute = [](std::span<const Argument> arguments, size_t rows,
+                        const ValueType& type,
+                        OutputColumn& out) -> absl::Status {
+    const Column& column = *arguments[0].column;
+    if (!arguments[0].constant && !column.ragged() && rows > 0) {
+      out.Reset(type.dtype, column.shape);
+      const size_t items = rows * static_cast<size_t>(NumItems(column.shape));
+      ConvertItems(column.dtype, column.values.data(), type.dtype,
+                   out.values.Extend(items * ItemSize(type.dtype)), items);
+      return absl::OkStatus();
+    }
+    ElementwiseCall call;
+    call.operands = {type.dtype};
+    call.result = type.dtype;
+    call.loop = CopyLoop(type.dtype);
+    return RunElementwise(call, arguments.first(1), rows, type, out);
+  };
+  return function;
+}
+
+}  // namespace
+
+void AddElementwiseFunctions(FunctionRegistry& registry) {
+  for (const ArithmeticRule& rule : kArithmetic) {
+    registry.Add(
+        rule.name,
+        MakeElementwise(rule.name, rule.arity, [&rule](const Types& types) {
+          return ResolveArithmetic(rule, types);
+        }));
+  }
+  registry.Add("power", MakeElementwise("power", 2, ResolvePower));
+  constexpr std::pair<const char*, Comparison> kComparisons[] = {
+      {"less", Comparison::kLess},
+      {"less_equal", Comparison::kLessEqual},
+      {"greater", Comparison::kGreater},
+      {"greater_equal", Comparison::kGreaterEqual},
+      {"equal", Comparison::kEqual},
+      {"not_equal", Comparison::kNotEqual}};
+  for (const auto& [name, comparison] : kComparisons) {
+    registry.Add(
+        name, MakeElementwise(
+                  name, 2,
+                  [name = name, comparison = comparison](const Types& types) {
+                    return ResolveComparison(name, comparison, types);
+                  }));
+  }
+  struct Logic {
+    const char* name;
+    size_t arity;
+    Loop (*loop)(DType);
+  };
+  constexpr Logic kLogic[] = {{"logical_and", 2, LogicalAndLoop},
+                              {"logical_or", 2, LogicalOrLoop},
+                              {"logical_not", 1, LogicalNotLoop}};
+  for (const Logic& logic : kLogic) {
+    registry.Add(
+        logic.name,
+        MakeElementwise(logic.name, logic.arity, [logic](const Types& types) {
+          return ResolveLogic(logic.name, logic.loop, types);
+        }));
+  }
+  registry.Add("where", MakeElementwise("where", 3, ResolveWhere));
+  registry.Add("length", MakeElementwise("length", 1, [](const Types& types) {
+                 return ResolveBytes("length", DType::kInt64, LengthLoop,
+                                     types);
+               }));
+  registry.Add("lower", MakeCaseFunction("lower", 'A'));
+  registry.Add("upper", MakeCaseFunction("upper", 'a'));
+  registry.Add("cast", MakeCast());
+}
+
+}  // namespace feedmill

@@ -1,0 +1,299 @@
+#include "core/ops/example_parser.h"
+
+#include <bit>
+#include <cstring>
+#include <optional>
+#include <utility>
+
+#include "core/base/check.h"
+#include "core/base/status.h"
+
+namespace feedmill {
+namespace {
+
+static_assert(std::endian::native == std::endian::little);
+
+// The kinds of a Feature, which are also its field numbers.
+enum class Kind : uint32_t { kNone = 0, kBytes = 1, kFloat = 2, kInt64 = 3 };
+
+std::string_view KindName(Kind kind) {
+  switch (kind) {
+    case Kind::kNone:
+      return "nothing";
+    case Kind::kBytes:
+      return "bytes";
+    case Kind::kFloat:
+      return "float32";
+    case Kind::kInt64:
+      return "int64";
+  }
+  return "";
+}
+
+Kind KindOf(DType dtype) {
+  if (dtype == DType::kBytes) return Kind::kBytes;
+  return dtype == DType::kFloat32 ? Kind::kFloat : Kind::kInt64;
+}
+
+enum class WireType { kVarint = 0, kFixed64 = 1, kLength = 2, kFixed32 = 5 };
+
+// A field of a message: its number and, by type, its number or bytes.
+struct Field {
+  uint32_t number = 0;
+  WireType type = WireType::kVarint;
+  uint64_t varint = 0;     // kVarint
+  std::string_view bytes;  // the others
+
+  bool IsMessage(uint32_t wanted) const {
+    return number == wanted && type == WireType::kLength;
+  }
+};
+
+// Walks the fields of one message. Every read is checked against its end.
+class FieldReader {
+ public:
+  explicit FieldReader(std::string_view message)
+      : next_(message.data()), end_(message.data() + message.size()) {}
+
+  bool done() const { return next_ == end_; }
+
+  // Nullopt where the bytes are no protobuf message.
+  std::optional<Field> Next() {
+    const std::optional<uint64_t> tag = Varint();
+    if (!tag || *tag > UINT32_MAX || *tag >> 3 == 0) return std::nullopt;
+    Field field;
+    field.number = static_cast<uint32_t>(*tag >> 3);
+    switch (*tag & 7) {
+      case 0: {
+        const std::optional<uint64_t> value = Varint();
+        if (!value) return std::nullopt;
+        field.varint = *value;
+        return field;
+      }
+      case 1:
+        field.type = WireType::kFixed64;
+        return WithBytes(field, 8);
+      case 2: {
+        const std::optional<uint64_t> size = Varint();
+        if (!size) return std::nullopt;
+        field.type = WireType::kLength;
+        return WithBytes(field, *size);
+      }
+      case 5:
+        field.type = WireType::kFixed32;
+        return WithBytes(field, 4);
+      default:
+        return std::nullopt;  // groups are not in this format
+    }
+  }
+
+  std::optional<uint64_t> Varint() {
+    uint64_t value = 0;
+    for (unsigned shift = 0; shift < 70 && next_ != end_; shift += 7) {
+      const auto byte = static_cast<unsigned char>(*next_++);
+      value |= static_cast<uint64_t>(byte & 0x7F) << shift;
+      if (byte < 0x80) return value;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  std::optional<Field> WithBytes(Field& field, uint64_t size) {
+    if (size > static_cast<uint64_t>(end_ - next_)) return std::nullopt;
+    field.bytes = {next_, static_cast<size_t>(size)};
+    next_ += size;
+    return field;
+  }
+
+  const char* next_;
+  const char* end_;
+};
+
+absl::Status Malformed() {
+  return DataLoss("not a tf.train.Example: the protobuf message is malformed");
+}
+
+float FloatAt(const char* bytes) {
+  float value = 0;
+  std::memcpy(&value, bytes, sizeof(value));
+  return value;
+}
+
+bool ReadBytesList(std::string_view list, std::vector<std::string_view>& out) {
+  FieldReader reader(list);
+  while (!reader.done()) {
+    const std::optional<Field> field = reader.Next();
+    if (!field) return false;
+    if (field->IsMessage(1)) out.push_back(field->bytes);
+  }
+  return true;
+}
+
+bool ReadInt64List(std::string_view list, std::vector<int64_t>& out) {
+  FieldReader reader(list);
+  while (!reader.done()) {
+    const std::optional<Field> field = reader.Next();
+    if (!field) return false;
+    if (field->number != 1) continue;
+    if (field->type == WireType::kVarint) {
+      out.push_back(static_cast<int64_t>(field->varint));
+    } else if (field->type == WireType::kLength) {
+      FieldReader packed(field->bytes);
+      while (!packed.done()) {
+        const std::optional<uint64_t> value = packed.Varint();
+        if (!value) return false;
+        out.push_back(static_cast<int64_t>(*value));
+      }
+    }
+  }
+  return true;
+}
+
+bool ReadFloatList(std::string_view list, std::vector<float>& out) {
+  FieldReader reader(list);
+  while (!reader.done()) {
+    const std::optional<Field> field = reader.Next();
+    if (!field) return false;
+    if (field->number != 1) continue;
+    if (field->type == WireType::kFixed32) {
+      out.push_back(FloatAt(field->bytes.data()));
+    } else if (field->type == WireType::kLength) {
+      const size_t size = field->bytes.size();
+      if (size % sizeof(float) != 0) return false;
+      const size_t old = out.size();
+      out.resize(old + size / sizeof(float));
+      if (size > 0) std::memcpy(out.data() + old, field->bytes.data(), size);
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+ExampleParser::ExampleParser(std::vector<ParseExampleStep::Feature> features) {
+  for (ParseExampleStep::Feature& feature : features) {
+    FM_CHECK(feature.dtype == DType::kBytes || feature.dtype == DType::kInt64 ||
+             feature.dtype == DType::kFloat32);
+    Wanted wanted;
+    wanted.items = static_cast<size_t>(NumItems(feature.shape));
+    wanted.feature = std::move(feature);
+    wanted_.push_back(std::move(wanted));
+  }
+}
+
+absl::Status ExampleParser::Parse(std::string_view record,
+                                  ChunkBuilder& builder,
+                                  size_t first_component) {
+  FM_RETURN_IF_ERROR(Locate(record));
+  for (Wanted& wanted : wanted_) FM_RETURN_IF_ERROR(ReadValues(wanted));
+  for (size_t i = 0; i < wanted_.size(); ++i) {
+    Append(wanted_[i], first_component + i, builder);
+  }
+  return absl::OkStatus();
+}
+
+// Example {features = 1}, Features {map<string, Feature> feature = 1}.
+absl::Status ExampleParser::Locate(std::string_view record) {
+  for (Wanted& wanted : wanted_) wanted.found = false;
+  FieldReader example(record);
+  while (!example.done()) {
+    const std::optional<Field> features = example.Next();
+    if (!features) return Malformed();
+    if (!features->IsMessage(1)) continue;
+    FieldReader entries(features->bytes);
+    while (!entries.done()) {
+      const std::optional<Field> entry = entries.Next();
+      if (!entry) return Malformed();
+      if (!entry->IsMessage(1)) continue;
+      FM_RETURN_IF_ERROR(LocateEntry(entry->bytes));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// A map entry {key = 1, value = 2}.
+absl::Status ExampleParser::LocateEntry(std::string_view entry) {
+  std::string_view key;
+  std::string_view value;
+  FieldReader reader(entry);
+  while (!reader.done()) {
+    const std::optional<Field> field = reader.Next();
+    if (!field) return Malformed();
+    if (field->IsMessage(1)) key = field->bytes;
+    if (field->IsMessage(2)) value = field->bytes;
+  }
+  for (Wanted& wanted : wanted_) {
+    if (wanted.feature.name != key) continue;
+    wanted.found = true;
+    wanted.message = value;
+  }
+  return absl::OkStatus();
+}
+
+// Feature {oneof: bytes_list = 1, float_list = 2, int64_list = 3}.
+absl::Status ExampleParser::ReadValues(Wanted& wanted) {
+  const std::string& name = wanted.feature.name;
+  if (!wanted.found) {
+    return DataLoss("the record has no feature '{}'", name);
+  }
+  wanted.bytes.clear();
+  wanted.integers.clear();
+  wanted.floats.clear();
+  const Kind expected = KindOf(wanted.feature.dtype);
+  Kind kind = Kind::kNone;
+  FieldReader reader(wanted.message);
+  while (!reader.done()) {
+    const std::optional<Field> field = reader.Next();
+    if (!field) return Malformed();
+    if (field->type != WireType::kLength || field->number > 3) continue;
+    kind = static_cast<Kind>(field->number);
+    bool good = true;
+    if (kind != expected) {  // the last kind of a oneof clears the others
+      wanted.bytes.clear();
+      wanted.integers.clear();
+      wanted.floats.clear();
+    } else if (kind == Kind::kBytes) {
+      good = ReadBytesList(field->bytes, wanted.bytes);
+    } else if (kind == Kind::kFloat) {
+      good = ReadFloatList(field->bytes, wanted.floats);
+    } else {
+      good = ReadInt64List(field->bytes, wanted.integers);
+    }
+    if (!good) return Malformed();
+  }
+  if (kind != expected && kind != Kind::kNone) {
+    return DataLoss("feature '{}' holds {}, not {}", name, KindName(kind),
+                    KindName(expected));
+  }
+  const size_t count =
+      wanted.bytes.size() + wanted.integers.size() + wanted.floats.size();
+  if (count != wanted.items) {
+    return DataLoss("feature '{}' has {} values, not {}", name, count,
+                    wanted.items);
+  }
+  return absl::OkStatus();
+}
+
+void ExampleParser::Append(const Wanted& wanted, size_t component,
+                           ChunkBuilder& builder) {
+  const Shape& shape = wanted.feature.shape;
+  switch (KindOf(wanted.feature.dtype)) {
+    case Kind::kBytes:
+      if (shape.empty()) {
+        builder.AppendBytes(component, wanted.bytes[0]);
+      } else {
+        builder.AppendBytesRow(component, shape, wanted.bytes);
+      }
+      return;
+    case Kind::kFloat:
+      builder.AppendDense(component, shape, wanted.floats.data(), 1);
+      return;
+    case Kind::kInt64:
+      builder.AppendDense(component, shape, wanted.integers.data(), 1);
+      return;
+    case Kind::kNone:
+      return;
+  }
+}
+
+}  // namespace feedmill

@@ -1,0 +1,19 @@
+#ifndef FEEDMILL_CORE_OPS_FUNCTION_FAMILIES_H_
+#define FEEDMILL_CORE_OPS_FUNCTION_FAMILIES_H_
+
+#include "core/dataset/function_registry.h"
+
+namespace feedmill {
+
+// The parts of BuiltinFunctions(), a file each.
+void AddElementwiseFunctions(FunctionRegistry& registry);
+void AddReductions(FunctionRegistry& registry);
+void AddShapingFunctions(FunctionRegistry& registry);  // getitem, full, list
+
+// InvalidArgument unless there are `count` arguments.
+absl::Status ExpectArguments(std::string_view function, size_t given,
+                             size_t count);
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_OPS_FUNCTION_FAMILIES_H_

@@ -1,0 +1,224 @@
+#include "core/ops/image.h"
+
+#include <turbojpeg.h>
+
+#include <algorithm>
+#include <cstring>
+#include <opencv2/imgproc.hpp>
+#include <string>
+#include <utility>
+
+#include "core/base/check.h"
+#include "core/base/status.h"
+#include "core/ops/png_image.h"
+
+namespace feedmill {
+namespace {
+
+size_t PixelCount(ImageSize size) {
+  return static_cast<size_t>(size.height) * static_cast<size_t>(size.width);
+}
+
+absl::Status CheckSize(ImageSize size) {
+  if (size.height <= 0 || size.width <= 0) {
+    return DataLoss("the image is empty: {} x {}", size.width, size.height);
+  }
+  if (size.height > kImageSideMax || size.width > kImageSideMax ||
+      size.height * size.width > kImagePixelsMax) {
+    return DataLoss(
+        "the image is too large: {} x {}; the limits are {} a side and {} "
+        "pixels",
+        size.width, size.height, kImageSideMax, kImagePixelsMax);
+  }
+  return absl::OkStatus();
+}
+
+bool IsJpeg(std::string_view file) { return file.starts_with("\xff\xd8\xff"); }
+
+absl::Status UnknownFormat(std::string_view file) {
+  if (file.empty()) return DataLoss("the image has no bytes");
+  return DataLoss("not an image: neither JPEG nor PNG by its first bytes");
+}
+
+}  // namespace
+
+// One TurboJPEG decompressor.
+class ImageDecoder::Jpeg {
+ public:
+  Jpeg() : handle_(tjInitDecompress()) { FM_CHECK(handle_ != nullptr); }
+  ~Jpeg() { tjDestroy(handle_); }
+  Jpeg(const Jpeg&) = delete;
+  Jpeg& operator=(const Jpeg&) = delete;
+
+  absl::StatusOr<ImageSize> ReadSize(std::string_view file) {
+    int width = 0;
+    int height = 0;
+    int subsampling = 0;
+    int colorspace = 0;
+    if (tjDecompressHeader3(handle_, Bytes(file), file.size(), &width, &height,
+                            &subsampling, &colorspace) != 0) {
+      return Error();
+    }
+    if (colorspace == TJCS_CMYK || colorspace == TJCS_YCCK) {
+      return DataLoss("JPEG: CMYK is not supported; convert the file to RGB");
+    }
+    return ImageSize{height, width};
+  }
+
+  absl::Status Decode(std::string_view file, const DecodeOptions& options,
+                      ImageSize size, std::span<uint8_t> pixels) {
+    const int format = options.channels == 1 ? TJPF_GRAY : TJPF_RGB;
+    // A warning means that samples were made up: a corrupt file.
+    const int flags = TJFLAG_STOPONWARNING | TJFLAG_LIMITSCANS |
+                      (options.fast_dct ? TJFLAG_FASTDCT : TJFLAG_ACCURATEDCT);
+    if (tjDecompress2(handle_, Bytes(file), file.size(), pixels.data(),
+                      static_cast<int>(size.width),
+                      static_cast<int>(size.width * options.channels),
+                      static_cast<int>(size.height), format, flags) != 0) {
+      return Error();
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  static const unsigned char* Bytes(std::string_view file) {
+    return reinterpret_cast<const unsigned char*>(file.data());
+  }
+  absl::Status Error() const {
+    return DataLoss("JPEG: {}", tjGetErrorStr2(handle_));
+  }
+
+  tjhandle handle_;
+};
+
+ImageDecoder::ImageDecoder() : jpeg_(std::make_unique<Jpeg>()) {}
+ImageDecoder::~ImageDecoder() = default;
+ImageDecoder::ImageDecoder(ImageDecoder&&) noexcept = default;
+ImageDecoder& ImageDecoder::operator=(ImageDecoder&&) noexcept = default;
+
+absl::StatusOr<ImageSize> ImageDecoder::ReadSize(std::string_view file) {
+  absl::StatusOr<ImageSize> size = IsJpeg(file)  ? jpeg_->ReadSize(file)
+                                   : IsPng(file) ? ReadPngSize(file)
+                                                 : UnknownFormat(file);
+  if (size.ok()) FM_RETURN_IF_ERROR(CheckSize(*size));
+  return size;
+}
+
+absl::Status ImageDecoder::Decode(std::string_view file,
+                                  const DecodeOptions& options, ImageSize size,
+                                  std::span<uint8_t> pixels) {
+  FM_CHECK(options.channels == 1 || options.channels == 3);
+  FM_CHECK(pixels.size() ==
+           PixelCount(size) * static_cast<size_t>(options.channels));
+  if (IsJpeg(file)) return jpeg_->Decode(file, options, size, pixels);
+  if (IsPng(file)) return DecodePng(file, options.channels, size, pixels);
+  return UnknownFormat(file);
+}
+
+absl::Status ResizeImage(std::span<const uint8_t> source, ImageSize from,
+                         std::span<uint8_t> target, ImageSize to,
+                         int64_t channels, ResizeMethod method) {
+  for (ImageSize size : {from, to}) {
+    const absl::Status status = CheckSize(size);
+    if (!status.ok()) return InvalidArgument("resize: {}", ErrorText(status));
+  }
+  if (channels < 1 || channels > CV_CN_MAX) {
+    return InvalidArgument("resize: {} channels; 1 to {} can be resized",
+                           channels, CV_CN_MAX);
+  }
+  FM_CHECK(source.size() == PixelCount(from) * static_cast<size_t>(channels));
+  FM_CHECK(target.size() == PixelCount(to) * static_cast<size_t>(channels));
+  if (from == to) {
+    std::memcpy(target.data(), source.data(), source.size());
+    return absl::OkStatus();
+  }
+  // Our threads are the parallelism; OpenCV's would fight them.
+  static const bool one_thread = (cv::setNumThreads(0), true);
+  static_cast<void>(one_thread);
+  const int type = CV_8UC(static_cast<int>(channels));
+  const cv::Mat in(static_cast<int>(from.height), static_cast<int>(from.width),
+                   type, const_cast<uint8_t*>(source.data()));
+  cv::Mat out(static_cast<int>(to.height), static_cast<int>(to.width), type,
+              target.data());
+  try {
+    cv::resize(in, out, out.size(), 0, 0,
+               method == ResizeMethod::kBilinear ? cv::INTER_LINEAR
+                                                 : cv::INTER_NEAREST);
+  } catch (const cv::Exception& error) {
+    return InvalidArgument("resize: {}", error.err);
+  }
+  FM_CHECK(out.data == target.data());
+  return absl::OkStatus();
+}
+
+namespace {
+
+// Pixels of a size known to the compiler move in registers.
+template <size_t kPixelBytes>
+void ReverseRow(const std::byte* source, std::byte* target, int64_t width) {
+  struct Pixel {
+    std::byte bytes[kPixelBytes];
+  };
+  const auto* from = reinterpret_cast<const Pixel*>(source);
+  auto* to = reinterpret_cast<Pixel*>(target);
+  if (from == to) {
+    std::reverse(to, to + width);
+  } else {
+    std::reverse_copy(from, from + width, to);
+  }
+}
+
+void ReverseRowOf(const std::byte* source, std::byte* target, int64_t width,
+                  size_t pixel_bytes) {
+  switch (pixel_bytes) {
+    case 1:
+      return ReverseRow<1>(source, target, width);
+    case 3:
+      return ReverseRow<3>(source, target, width);
+    case 4:
+      return ReverseRow<4>(source, target, width);
+    case 12:
+      return ReverseRow<12>(source, target, width);
+    default:
+      break;
+  }
+  for (int64_t left = 0, right = width - 1; left <= right; ++left, --right) {
+    const size_t l = static_cast<size_t>(left) * pixel_bytes;
+    const size_t r = static_cast<size_t>(right) * pixel_bytes;
+    for (size_t i = 0; i < pixel_bytes; ++i) {
+      const std::byte first = source[l + i];
+      target[l + i] = source[r + i];
+      target[r + i] = first;
+    }
+  }
+}
+
+}  // namespace
+
+void FlipImage(std::span<const std::byte> source, std::span<std::byte> target,
+               ImageSize size, size_t pixel_bytes, FlipDirection direction) {
+  FM_CHECK(source.size() == PixelCount(size) * pixel_bytes);
+  FM_CHECK(target.size() == source.size());
+  const size_t row_bytes = static_cast<size_t>(size.width) * pixel_bytes;
+  const size_t height = static_cast<size_t>(size.height);
+  if (row_bytes == 0) return;
+  if (direction == FlipDirection::kHorizontal) {
+    for (size_t y = 0; y < height; ++y) {
+      ReverseRowOf(source.data() + y * row_bytes, target.data() + y * row_bytes,
+                   size.width, pixel_bytes);
+    }
+  } else if (source.data() != target.data()) {
+    for (size_t y = 0; y < height; ++y) {
+      std::memcpy(target.data() + y * row_bytes,
+                  source.data() + (height - 1 - y) * row_bytes, row_bytes);
+    }
+  } else {
+    for (size_t y = 0; y < height / 2; ++y) {
+      std::byte* top = target.data() + y * row_bytes;
+      std::swap_ranges(top, top + row_bytes,
+                       target.data() + (height - 1 - y) * row_bytes);
+    }
+  }
+}
+
+}  // namespace feedmill

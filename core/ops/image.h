@@ -1,0 +1,77 @@
+#ifndef FEEDMILL_CORE_OPS_IMAGE_H_
+#define FEEDMILL_CORE_OPS_IMAGE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+
+// Image kernels over plain memory: pixels are rows of width * channels bytes,
+// without gaps.
+
+namespace feedmill {
+
+// Larger images are refused before memory is made for them.
+inline constexpr int64_t kImageSideMax = 65'500;
+inline constexpr int64_t kImagePixelsMax = int64_t{256} << 20;
+
+struct ImageSize {
+  int64_t height = 0;
+  int64_t width = 0;
+  friend bool operator==(const ImageSize&, const ImageSize&) = default;
+};
+
+struct DecodeOptions {
+  int64_t channels = 3;   // 3 (RGB) or 1 (luma)
+  bool fast_dct = false;  // JPEG: libjpeg-turbo's fast inverse DCT
+};
+
+// Decodes JPEG and PNG, recognised by their first bytes. Owns codec state that
+// is reused from image to image.
+//
+// Grey is replicated to RGB, alpha dropped, 16-bit samples keep their high
+// byte. Corrupt or truncated input is DataLoss, also where a codec would only
+// warn. Thread-compatible: one decoder per thread.
+class ImageDecoder {
+ public:
+  ImageDecoder();
+  ~ImageDecoder();
+  ImageDecoder(ImageDecoder&&) noexcept;
+  ImageDecoder& operator=(ImageDecoder&&) noexcept;
+
+  // The size, from the header alone.
+  absl::StatusOr<ImageSize> ReadSize(std::string_view file);
+  // Decodes the whole image into `pixels`. REQUIRES: `size` is ReadSize's and
+  // pixels.size() == height * width * channels.
+  absl::Status Decode(std::string_view file, const DecodeOptions& options,
+                      ImageSize size, std::span<uint8_t> pixels);
+
+ private:
+  class Jpeg;
+  std::unique_ptr<Jpeg> jpeg_;
+};
+
+enum class ResizeMethod { kBilinear, kNearest };
+
+// Resizes as OpenCV's INTER_LINEAR and INTER_NEAREST; the same size is a copy.
+// InvalidArgument for empty images or ones beyond the limits above.
+// REQUIRES: the ranges have the sizes that follow from the arguments and do
+// not overlap.
+absl::Status ResizeImage(std::span<const uint8_t> source, ImageSize from,
+                         std::span<uint8_t> target, ImageSize to,
+                         int64_t channels, ResizeMethod method);
+
+enum class FlipDirection { kHorizontal, kVertical };
+
+// Flips an image of any pixel type; `source` may be `target` itself, but the
+// ranges must not overlap otherwise.
+// REQUIRES: both have height * width * pixel_bytes bytes.
+void FlipImage(std::span<const std::byte> source, std::span<std::byte> target,
+               ImageSize size, size_t pixel_bytes, FlipDirection direction);
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_OPS_IMAGE_H_

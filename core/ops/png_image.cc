@@ -1,0 +1,115 @@
+#include "core/ops/png_image.h"
+
+#include <png.h>
+
+#include <csetjmp>
+#include <cstring>
+
+#include "core/base/status.h"
+
+namespace feedmill {
+namespace {
+
+constexpr std::string_view kSignature("\x89PNG\r\n\x1a\n", 8);
+constexpr size_t kErrorMax = 128;
+// Of what ancillary chunks (text, profiles) may expand to.
+constexpr png_alloc_size_t kChunkBytesMax = 8 << 20;
+
+// What libpng's callbacks see: the input left, and where to jump on an error.
+struct PngReader {
+  const char* next = nullptr;
+  size_t left = 0;
+  std::jmp_buf escape;
+  char error[kErrorMax] = "";
+};
+
+[[noreturn]] void OnError(png_structp png, png_const_charp message) {
+  auto* reader = static_cast<PngReader*>(png_get_error_ptr(png));
+  std::strncpy(reader->error, message, kErrorMax - 1);
+  std::longjmp(reader->escape, 1);
+}
+
+void OnWarning(png_structp, png_const_charp) {}
+
+void ReadBytes(png_structp png, png_bytep target, size_t size) {
+  auto* reader = static_cast<PngReader*>(png_get_io_ptr(png));
+  if (size > reader->left) png_error(png, "the file is truncated");
+  std::memcpy(target, reader->next, size);
+  reader->next += size;
+  reader->left -= size;
+}
+
+// Everything between setjmp and longjmp: only trivial types live here.
+bool ReadPixels(PngReader* reader, png_structp png, png_infop info,
+                int64_t channels, ImageSize size, uint8_t* pixels) {
+  if (setjmp(reader->escape) != 0) return false;
+  png_set_user_limits(png, kImageSideMax, kImageSideMax);
+  png_set_chunk_malloc_max(png, kChunkBytesMax);
+  png_set_read_fn(png, reader, ReadBytes);
+  png_read_info(png, info);
+  png_set_expand(png);
+  png_set_strip_16(png);
+  png_set_strip_alpha(png);
+  const bool color =
+      (png_get_color_type(png, info) & PNG_COLOR_MASK_COLOR) != 0;
+  if (channels == 3) {
+    png_set_gray_to_rgb(png);
+  } else if (color) {
+    png_set_rgb_to_gray(png, PNG_ERROR_ACTION_NONE, PNG_RGB_TO_GRAY_DEFAULT,
+                        PNG_RGB_TO_GRAY_DEFAULT);
+  }
+  const int passes = png_set_interlace_handling(png);
+  png_read_update_info(png, info);
+  const size_t row_bytes = static_cast<size_t>(size.width * channels);
+  if (png_get_image_height(png, info) !=
+          static_cast<png_uint_32>(size.height) ||
+      png_get_rowbytes(png, info) != row_bytes) {
+    png_error(png, "the header changed while it was read");
+  }
+  for (int pass = 0; pass < passes; ++pass) {
+    for (int64_t y = 0; y < size.height; ++y) {
+      png_read_row(png, pixels + static_cast<size_t>(y) * row_bytes, nullptr);
+    }
+  }
+  png_read_end(png, nullptr);
+  return true;
+}
+
+uint32_t BigEndian32(const char* bytes) {
+  uint32_t value = 0;
+  for (int i = 0; i < 4; ++i) {
+    value = value << 8 | static_cast<unsigned char>(bytes[i]);
+  }
+  return value;
+}
+
+}  // namespace
+
+bool IsPng(std::string_view file) { return file.starts_with(kSignature); }
+
+absl::StatusOr<ImageSize> ReadPngSize(std::string_view file) {
+  constexpr size_t kHeaderBytes = 24;  // signature, length, "IHDR", two sizes
+  if (file.size() < kHeaderBytes || file.substr(12, 4) != "IHDR") {
+    return DataLoss("PNG: no image header");
+  }
+  return ImageSize{BigEndian32(file.data() + 20),
+                   BigEndian32(file.data() + 16)};
+}
+
+absl::Status DecodePng(std::string_view file, int64_t channels, ImageSize size,
+                       std::span<uint8_t> pixels) {
+  PngReader reader;
+  reader.next = file.data();
+  reader.left = file.size();
+  png_structp png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &reader,
+                                           OnError, OnWarning);
+  png_infop info = png != nullptr ? png_create_info_struct(png) : nullptr;
+  const bool good = info != nullptr && ReadPixels(&reader, png, info, channels,
+                                                  size, pixels.data());
+  png_destroy_read_struct(&png, &info, nullptr);
+  if (good) return absl::OkStatus();
+  return DataLoss("PNG: {}",
+                  reader.error[0] != '\0' ? reader.error : "libpng failed");
+}
+
+}  // namespace feedmill

@@ -1,0 +1,17 @@
+#ifndef FEEDMILL_CORE_OPS_PNG_IMAGE_H_
+#define FEEDMILL_CORE_OPS_PNG_IMAGE_H_
+
+#include "core/ops/image.h"
+
+namespace feedmill {
+
+bool IsPng(std::string_view file);
+
+// The PNG half of ImageDecoder.
+absl::StatusOr<ImageSize> ReadPngSize(std::string_view file);
+absl::Status DecodePng(std::string_view file, int64_t channels, ImageSize size,
+                       std::span<uint8_t> pixels);
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_OPS_PNG_IMAGE_H_

@@ -1,0 +1,181 @@
+#include <limits>
+#include <span>
+#include <string>
+#include <type_traits>
+
+#include "core/base/status.h"
+#include "core/ops/convert_items.h"
+#include "core/ops/function_families.h"
+
+namespace feedmill {
+namespace {
+
+// Items are folded strictly in order: float results depend on it.
+struct Sum {
+  static constexpr bool kNeedsItems = false;
+  static DType Result(DType dtype) {
+    if (IsFloat(dtype)) return dtype;
+    return dtype == DType::kBool || IsSigned(dtype) ? DType::kInt64
+                                                    : DType::kUInt64;
+  }
+  template <class R, class T>
+  static R Fold(std::span<const T> items) {
+    R sum = 0;
+    for (T item : items) sum = Plus(sum, static_cast<R>(item));
+    return sum;
+  }
+  template <class R>
+  static R Plus(R a, R b) {
+    if constexpr (std::is_floating_point_v<R>) {
+      return a + b;
+    } else {
+      return static_cast<R>(static_cast<uint64_t>(a) +
+                            static_cast<uint64_t>(b));
+    }
+  }
+};
+struct Product {
+  static constexpr bool kNeedsItems = false;
+  static DType Result(DType dtype) { return Sum::Result(dtype); }
+  template <class R, class T>
+  static R Fold(std::span<const T> items) {
+    R product = 1;
+    for (T item : items) {
+      if constexpr (std::is_floating_point_v<R>) {
+        product *= static_cast<R>(item);
+      } else {
+        product = static_cast<R>(static_cast<uint64_t>(product) *
+                                 static_cast<uint64_t>(static_cast<R>(item)));
+      }
+    }
+    return product;
+  }
+};
+struct Minimum {
+  static constexpr bool kNeedsItems = true;
+  static DType Result(DType dtype) { return dtype; }
+  template <class R, class T>
+  static R Fold(std::span<const T> items) {
+    T best = items[0];
+    for (T item : items) best = best <= item || best != best ? best : item;
+    return static_cast<R>(best);
+  }
+};
+struct Maximum {
+  static constexpr bool kNeedsItems = true;
+  static DType Result(DType dtype) { return dtype; }
+  template <class R, class T>
+  static R Fold(std::span<const T> items) {
+    T best = items[0];
+    for (T item : items) best = best >= item || best != best ? best : item;
+    return static_cast<R>(best);
+  }
+};
+struct Mean {
+  static constexpr bool kNeedsItems = true;
+  static DType Result(DType dtype) {
+    return IsFloat(dtype) ? dtype : DType::kFloat64;
+  }
+  template <class R, class T>
+  static R Fold(std::span<const T> items) {
+    if constexpr (std::is_floating_point_v<R>) {
+      return Sum::Fold<R, T>(items) / static_cast<R>(items.size());
+    } else {
+      return R{};  // not a result dtype of Mean
+    }
+  }
+};
+struct Any {
+  static constexpr bool kNeedsItems = false;
+  static DType Result(DType) { return DType::kBool; }
+  template <class R, class T>
+  static R Fold(std::span<const T> items) {
+    unsigned any = 0;
+    for (T item : items) any |= item != T{0} ? 1U : 0U;
+    return static_cast<R>(any);
+  }
+};
+struct All {
+  static constexpr bool kNeedsItems = false;
+  static DType Result(DType) { return DType::kBool; }
+  template <class R, class T>
+  static R Fold(std::span<const T> items) {
+    unsigned all = 1;
+    for (T item : items) all &= item != T{0} ? 1U : 0U;
+    return static_cast<R>(all);
+  }
+};
+
+template <class Op, class R, class T>
+absl::Status FoldRows(std::string_view name, const Argument& argument,
+                      size_t rows, OutputColumn& out) {
+  const Column& column = *argument.column;
+  R* results = reinterpret_cast<R*>(out.values.Extend(rows * sizeof(R)));
+  const T* values = column.values.As<T>().data();
+  for (size_t row = 0; row < rows; ++row) {
+    const size_t from = argument.constant ? 0 : row;
+    const std::span<const T> items(values + column.RowStart(from),
+                                   static_cast<size_t>(column.RowItems(from)));
+    if (Op::kNeedsItems && items.empty()) {
+      out.failed_row = row;
+      return DataLoss("{} of no items", name);
+    }
+    results[row] = Op::template Fold<R, T>(items);
+  }
+  return absl::OkStatus();
+}
+
+template <class Op>
+FunctionRegistry::Function MakeReduction(std::string name) {
+  FunctionRegistry::Function function;
+  function.infer =
+      [name](const std::vector<ValueType>& given) -> absl::StatusOr<ValueType> {
+    FM_RETURN_IF_ERROR(ExpectArguments(name, given.size(), 1));
+    if (given[0].dtype == DType::kBytes) {
+      return InvalidArgument("{} is not defined for bytes", name);
+    }
+    ValueType result;
+    result.dtype = Op::Result(given[0].dtype);
+    return result;
+  };
+  function.compute = [name](std::span<const Argument> arguments, size_t rows,
+                            const ValueType& type,
+                            OutputColumn& out) -> absl::Status {
+    out.Reset(type.dtype, {});
+    if (rows == 0) return absl::OkStatus();
+    return VisitNumeric(
+        arguments[0].column->dtype, [&](auto item_zero) -> absl::Status {
+          using T = decltype(item_zero);
+          if constexpr (std::is_same_v<Op, Minimum> ||
+                        std::is_same_v<Op, Maximum>) {
+            return FoldRows<Op, T, T>(name, arguments[0], rows, out);
+          } else if constexpr (std::is_same_v<Op, Any> ||
+                               std::is_same_v<Op, All>) {
+            return FoldRows<Op, uint8_t, T>(name, arguments[0], rows, out);
+          } else if constexpr (std::is_floating_point_v<T>) {
+            return FoldRows<Op, T, T>(name, arguments[0], rows, out);
+          } else if constexpr (std::is_same_v<Op, Mean>) {
+            return FoldRows<Op, double, T>(name, arguments[0], rows, out);
+          } else if (type.dtype == DType::kInt64) {
+            return FoldRows<Op, int64_t, T>(name, arguments[0], rows, out);
+          } else {
+            return FoldRows<Op, uint64_t, T>(name, arguments[0], rows, out);
+          }
+        });
+  };
+  return function;
+}
+
+}  // namespace
+
+void AddReductions(FunctionRegistry& registry) {
+  registry.Add("sum", MakeReduction<Sum>("sum"));
+  registry.Add("prod", MakeReduction<Product>("prod"));
+  registry.Add("min", MakeReduction<Minimum>("min"));
+  registry.Add("max", MakeReduction<Maximum>("max"));
+  registry.Add("mean", MakeReduction<Mean>("mean"));
+  registry.Add("any", MakeReduction<Any>("any"));
+  registry.Add("all", MakeReduction<All>("all"));
+}
+
+}  // namespace feedmill

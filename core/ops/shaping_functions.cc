@@ -1,0 +1,193 @@
+#include <algorithm>
+#include <cstring>
+#include <string_view>
+
+#include "core/base/status.h"
+#include "core/ops/function_families.h"
+#include "core/ops/promotion.h"
+
+namespace feedmill {
+namespace {
+
+// A constant larger than this in every row is a mistake.
+constexpr int64_t kFullItemsMax = int64_t{1} << 28;
+
+absl::StatusOr<int64_t> ConstantInteger(std::string_view where,
+                                        const ValueType& type) {
+  const int64_t* value = IsWeakInteger(type)
+                             ? std::get_if<int64_t>(&type.literal->value)
+                             : nullptr;
+  if (value == nullptr) {
+    return InvalidArgument("{} is an integer constant", where);
+  }
+  return *value;
+}
+
+// Writes `count` copies of the `size` bytes at `item`.
+void Repeat(const std::byte* item, size_t size, size_t count,
+            BufferBuilder& out) {
+  if (count == 0 || size == 0) return;
+  std::byte* to = out.Extend(size * count);
+  std::memcpy(to, item, size);
+  for (size_t done = 1; done < count;) {
+    const size_t more = std::min(done, count - done);
+    std::memcpy(to + done * size, to, more * size);
+    done += more;
+  }
+}
+
+// ---- list
+
+absl::StatusOr<ValueType> InferList(const std::vector<ValueType>& given) {
+  ValueType result;
+  result.list.emplace();
+  for (const ValueType& item : given) {
+    FM_ASSIGN_OR_RETURN(const int64_t value,
+                        ConstantInteger("every item of a list", item));
+    result.list->push_back(value);
+  }
+  result.shape = {static_cast<int64_t>(given.size())};
+  return result;
+}
+
+absl::Status ComputeList(std::span<const Argument> arguments, size_t rows,
+                         const ValueType& type, OutputColumn& out) {
+  out.Reset(DType::kInt64, type.shape);
+  for (size_t row = 0; row < rows; ++row) {
+    for (const Argument& argument : arguments) {
+      out.values.Push(argument.column->values.As<int64_t>()[0]);
+    }
+  }
+  return absl::OkStatus();
+}
+
+// ---- full
+
+absl::StatusOr<ValueType> InferFull(const std::vector<ValueType>& given) {
+  FM_RETURN_IF_ERROR(ExpectArguments("full", given.size(), 2));
+  ValueType result;
+  if (given[0].list) {
+    result.shape = *given[0].list;
+  } else {
+    FM_ASSIGN_OR_RETURN(const int64_t dim,
+                        ConstantInteger("full: the shape", given[0]));
+    result.shape = {dim};
+  }
+  int64_t items = 1;
+  for (int64_t dim : result.shape) {
+    if (dim < 0) {
+      return InvalidArgument("full: the dimension {} is negative", dim);
+    }
+    if (__builtin_mul_overflow(items, dim, &items) || items > kFullItemsMax) {
+      return InvalidArgument("full: the shape {} has more than {} items",
+                             ShapeToString(result.shape), kFullItemsMax);
+    }
+  }
+  if (given[1].dtype == DType::kBytes || !given[1].shape.empty()) {
+    return InvalidArgument("full: the value is a numeric scalar");
+  }
+  result.dtype = given[1].dtype;
+  return result;
+}
+
+absl::Status ComputeFull(std::span<const Argument> arguments, size_t rows,
+                         const ValueType& type, OutputColumn& out) {
+  out.Reset(type.dtype, type.shape);
+  const Argument& value = arguments[1];
+  const size_t size = ItemSize(type.dtype);
+  const size_t items = static_cast<size_t>(NumItems(type.shape));
+  const std::byte* source = value.column->values.data();
+  if (value.constant) {
+    Repeat(source, size, rows * items, out.values);
+    return absl::OkStatus();
+  }
+  for (size_t row = 0; row < rows; ++row) {
+    Repeat(source + row * size, size, items, out.values);
+  }
+  return absl::OkStatus();
+}
+
+// ---- getitem
+
+absl::StatusOr<ValueType> InferGetItem(const std::vector<ValueType>& given) {
+  FM_RETURN_IF_ERROR(ExpectArguments("getitem", given.size(), 2));
+  const ValueType& from = given[0];
+  if (from.shape.empty()) {
+    return InvalidArgument("a scalar {} cannot be indexed",
+                           DTypeName(from.dtype));
+  }
+  FM_ASSIGN_OR_RETURN(const int64_t index,
+                      ConstantInteger("an index", given[1]));
+  const int64_t dim = from.shape[0];
+  if (dim != kUnknownDim && (index >= dim || index < -dim)) {
+    return InvalidArgument("index {} is out of range for shape {}", index,
+                           ShapeToString(from.shape));
+  }
+  ValueType result;
+  result.dtype = from.dtype;
+  result.shape.assign(from.shape.begin() + 1, from.shape.end());
+  return result;
+}
+
+void AppendItems(const Column& from, int64_t begin, int64_t count,
+                 OutputColumn& out) {
+  if (from.dtype != DType::kBytes) {
+    const size_t size = ItemSize(from.dtype);
+    out.values.Append(from.values.data() + static_cast<size_t>(begin) * size,
+                      static_cast<size_t>(count) * size);
+    return;
+  }
+  for (int64_t item = begin; item < begin + count; ++item) {
+    const std::string_view bytes = from.BytesAt(item);
+    out.values.Append(bytes.data(), bytes.size());
+    out.offsets.Push(static_cast<int64_t>(out.values.size()));
+  }
+}
+
+bool HasUnknownDim(const Shape& shape) {
+  return std::find(shape.begin(), shape.end(), kUnknownDim) != shape.end();
+}
+
+absl::Status ComputeGetItem(std::span<const Argument> arguments, size_t rows,
+                            const ValueType& type, OutputColumn& out) {
+  const Column& from = *arguments[0].column;
+  const int64_t index = std::get<int64_t>(arguments[1].type->literal->value);
+  out.Reset(type.dtype, type.shape);
+  if (type.dtype == DType::kBytes) out.offsets.Push(int64_t{0});
+  const bool ragged = from.ragged() && HasUnknownDim(type.shape);
+  if (!from.ragged() && rows > 0) {
+    out.shape.assign(from.shape.begin() + 1, from.shape.end());
+  }
+  int64_t total = 0;
+  if (ragged) out.row_starts.Push(total);
+  Shape shape = from.shape;
+  for (size_t row = 0; row < rows; ++row) {
+    const size_t from_row = arguments[0].constant ? 0 : row;
+    if (from.ragged()) shape = from.RowShape(from_row);
+    const int64_t dim = shape[0];
+    if (index >= dim || index < -dim) {
+      out.failed_row = row;
+      return DataLoss("index {} is out of range for shape {}", index,
+                      ShapeToString(shape));
+    }
+    const int64_t items = from.RowItems(from_row) / dim;
+    const int64_t place = index < 0 ? index + dim : index;
+    AppendItems(from, from.RowStart(from_row) + place * items, items, out);
+    if (!ragged) continue;
+    total += items;
+    out.row_starts.Push(total);
+    out.row_shapes.Append(shape.data() + 1,
+                          (shape.size() - 1) * sizeof(int64_t));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddShapingFunctions(FunctionRegistry& registry) {
+  registry.Add("list", {InferList, ComputeList});
+  registry.Add("full", {InferFull, ComputeFull});
+  registry.Add("getitem", {InferGetItem, ComputeGetItem});
+}
+
+}  // namespace feedmill
