@@ -1,5 +1,6 @@
-# Every outside library, found by its own CMake package or by pkg-config.
-# Nothing is fetched; tools/setup installs what is missing.
+# The outside libraries that ours link, found by their own CMake packages or by
+# pkg-config. Nothing is fetched; tools/setup installs what is missing. It is
+# installed, too: find_package(feedmill) finds them in the same way.
 find_package(absl REQUIRED CONFIG)
 find_package(fmt REQUIRED CONFIG)
 find_package(spdlog REQUIRED CONFIG)
@@ -7,11 +8,13 @@ find_package(nlohmann_json REQUIRED CONFIG)
 find_package(yaml-cpp REQUIRED CONFIG)
 find_package(FlatBuffers REQUIRED CONFIG)
 find_package(cppzmq REQUIRED CONFIG)
-find_package(CLI11 REQUIRED CONFIG)
 # Debian keeps OpenCV's CMake package in libopencv-dev, which pulls in half a
 # desktop; two of its libraries are all that is needed.
 find_path(OPENCV_INCLUDE opencv2/imgproc.hpp PATH_SUFFIXES opencv4 REQUIRED)
 foreach(module core imgproc)
+  if(TARGET opencv::${module})
+    continue()
+  endif()
   find_library(OPENCV_${module} opencv_${module} REQUIRED)
   add_library(opencv::${module} UNKNOWN IMPORTED)
   set_target_properties(opencv::${module} PROPERTIES IMPORTED_LOCATION ${OPENCV_${module}}
@@ -23,10 +26,6 @@ find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
 pkg_check_modules(TURBOJPEG REQUIRED IMPORTED_TARGET libturbojpeg)
-if(FEEDMILL_BUILD_TESTS)
-  find_package(GTest REQUIRED CONFIG)
-  find_package(benchmark REQUIRED CONFIG)
-endif()
 # Debian 12's yaml-cpp 0.7 exports its target without a namespace.
 if(NOT TARGET yaml-cpp::yaml-cpp)
   add_library(yaml-cpp::yaml-cpp ALIAS yaml-cpp)

@@ -1,1 +1,27 @@
-# installation, see tools/
+# cmake --install: the command, the libraries with their headers, and what
+# find_package(feedmill) needs. The command's own library stays at home.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/feedmill)
+
+get_property(libraries GLOBAL PROPERTY FEEDMILL_LIBRARIES)
+list(FILTER libraries EXCLUDE REGEX "^feedmill_(tools|testing|tests)_")
+set_target_properties(feedmill_flags PROPERTIES EXPORT_NAME flags)
+install(TARGETS ${libraries} EXPORT feedmill
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}/feedmill)
+install(EXPORT feedmill NAMESPACE feedmill:: FILE feedmill-targets.cmake
+  DESTINATION ${package_folder})
+
+write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/feedmill-config-version.cmake
+  VERSION ${PROJECT_VERSION} COMPATIBILITY SameMinorVersion)
+install(FILES ${CMAKE_CURRENT_BINARY_DIR}/feedmill-config-version.cmake
+  ${CMAKE_CURRENT_LIST_DIR}/feedmill-config.cmake ${CMAKE_CURRENT_LIST_DIR}/FeedmillDependencies.cmake
+  DESTINATION ${package_folder})
+
+foreach(folder core broker worker client)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/feedmill
+    FILES_MATCHING PATTERN "*.h")
+endforeach()
+if(TARGET feedmill)
+  install(TARGETS feedmill RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()

@@ -1,0 +1,20 @@
+#!/usr/bin/env bash
+# build_consumer.sh CMAKE BUILD_DIRECTORY CXX: installs the build into an empty
+# prefix, then configures, builds and runs consumer/ with nothing but that.
+set -euo pipefail
+cmake=$1 build=$2 compiler=$3
+here=$(cd "$(dirname "$0")" && pwd)
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+
+"$cmake" --install "$build" --prefix "$folder/prefix" > "$folder/install.log" ||
+  { tail -n 5 "$folder/install.log"; exit 1; }
+# Moved: nothing in it may know where it was installed.
+mv "$folder/prefix" "$folder/moved"
+"$cmake" -S "$here/consumer" -B "$folder/build" -G Ninja -Wno-dev \
+  -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER="$compiler" \
+  -DCMAKE_PREFIX_PATH="$folder/moved" > "$folder/configure.log"
+"$cmake" --build "$folder/build"
+output=$("$folder/build/consumer")
+[[ $output == "0 1 4 9 16" ]] || { echo "consumer printed: $output"; exit 1; }
+if [[ -e $folder/moved/bin/feedmill ]]; then "$folder/moved/bin/feedmill" --version; fi

@@ -1,0 +1,309 @@
+#!/usr/bin/env python3
+"""The project's rules about its own source, as tests.
+
+    rules.py RULE [--root DIR] [--libraries libraries.json] [--build DIR]
+
+prints one line for each breach and exits 1 if there are any. Libraries are as
+CMake declared them (cmake/FeedmillLibrary.cmake writes libraries.json).
+Exceptions stand in allowed.txt beside this file, each with its reason.
+"""
+import argparse
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+SHIPPED = ("core", "broker", "worker", "client", "tools")
+CODE = (".h", ".cc")
+LENGTH_MAX = 600
+BANNED_WORDS = {"util", "utils", "common", "misc", "helper", "helpers",
+                "manager", "managers", "impl"}
+
+# What a pure library must not call …
+IMPURE_SYMBOLS = re.compile(
+    r"^(zmq_\w+|pthread_create|GOMP_\w+|omp_\w+"
+    r"|clock_gettime|gettimeofday|time|clock|nanosleep|usleep|sleep"
+    r"|socket|connect|bind|listen|accept|accept4|send|sendto|recv|recvfrom"
+    r"|poll|epoll_\w+|select"
+    r"|open|open64|openat|fopen|fopen64|stat|stat64|mmap|mmap64|unlink|rename"
+    r"|getenv|getrandom|rand|random|srand|getpid|fork|system"
+    r"|std::chrono::_V2::\w+_clock::now\(\)"
+    r"|std::thread::.*|std::condition_variable::.*|std::random_device::.*"
+    r"|std::filesystem::.*|std::basic_(if|of|f)stream<.*|std::basic_filebuf<.*"
+    r"|absl::(\w+::)?(Now|GetCurrentTimeNanos|SleepFor|Mutex::\w+)\(.*)$")
+# … nor include, itself or through a header of ours …
+IMPURE_HEADERS = re.compile(
+    r"^(thread|future|condition_variable|mutex|shared_mutex|random|fstream"
+    r"|filesystem|iostream|ctime|time\.h|unistd\.h|fcntl\.h|omp\.h|zmq\.hpp"
+    r"|zmq\.h|pthread\.h|sys/.*|absl/time/clock\.h"
+    r"|absl/synchronization/.*|absl/random/.*)$")
+# … nor say: what depends on the address or on the order of a hash.
+IMPURE_WORDS = re.compile(
+    r"\b(unordered_(?:multi)?(?:map|set)|(?:flat|node)_hash_(?:map|set)"
+    r"|(?:system|steady|high_resolution)_clock)\b")
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
+
+
+class Tree:
+    """The files that git tracks or would track, and their text."""
+
+    def __init__(self, root):
+        self.root = pathlib.Path(root).resolve()
+        listed = subprocess.run(
+            ["git", "ls-files", "-co", "--exclude-standard"], cwd=self.root,
+            check=True, capture_output=True, text=True).stdout.splitlines()
+        self.files = sorted(f for f in set(listed) if (self.root / f).is_file())
+
+    def text(self, path):
+        return (self.root / path).read_text(encoding="utf-8", errors="replace")
+
+    def code(self, *folders):
+        return [f for f in self.files if f.endswith(CODE)
+                and (not folders or f.split("/")[0] in folders)]
+
+    def includes(self, path):
+        return [(kind, name) for kind, name in INCLUDE.findall(self.text(path))]
+
+
+class Libraries:
+    """name → {pure, sources (paths from the root), depends, archive}."""
+
+    def __init__(self, path, root):
+        self.by_name = {}
+        for entry in json.loads(pathlib.Path(path).read_text()):
+            folder = pathlib.PurePosixPath(entry["directory"])
+            entry["sources"] = [str(folder / s) for s in entry["sources"]
+                                if not s.startswith("/")]
+            self.by_name[entry["name"]] = entry
+        self.of_file = {s: e["name"] for e in self.by_name.values()
+                        for s in e["sources"]}
+
+    def closure(self, name):
+        """The library and all that it may include, by its declarations."""
+        seen, todo = set(), [name]
+        while todo:
+            at = todo.pop()
+            if at in seen or at not in self.by_name:
+                continue
+            seen.add(at)
+            todo += self.by_name[at]["depends"]
+        return seen
+
+    def pure(self):
+        return [e for e in self.by_name.values() if e["pure"]]
+
+
+class Allowed:
+    """Lines "RULE  WHERE  WHAT  reason" of allowed.txt; each must be used."""
+
+    def __init__(self, path):
+        self.entries = {}
+        for line in path.read_text().splitlines() if path.exists() else []:
+            if line.strip() and not line.startswith("#"):
+                rule, where, what, _reason = line.split(None, 3)
+                self.entries[(rule, where, what)] = False
+
+    def __call__(self, rule, where, what):
+        if (rule, where, what) in self.entries:
+            self.entries[(rule, where, what)] = True
+            return True
+        return False
+
+    def unused(self, rules):
+        return [f"allowed.txt: '{' '.join(key)}' is not needed any more"
+                for key, used in self.entries.items()
+                if key[0] in rules and not used]
+
+
+def dependencies(tree, libraries, allowed, _build):
+    """Who may include whom."""
+    for path in tree.code(*SHIPPED):
+        top = path.split("/")[0]
+        library = libraries.of_file.get(path)
+        if library is None and not path.endswith("_main.cc"):
+            yield f"{path}: no library lists it"
+        for kind, name in tree.includes(path):
+            if kind == "<":
+                continue
+            other = name.split("/")[0]
+            if top == "core" and other in ("broker", "worker", "client", "tools"):
+                yield f"{path}: core includes {name}"
+            if (top in ("broker", "worker", "client") and top != other
+                    and other in ("broker", "worker", "client", "tools")):
+                yield f"{path}: {top} includes {name}; they meet in core"
+            if other in ("tests", "bench", "examples"):
+                yield f"{path}: shipped code includes {name}"
+            owner = libraries.of_file.get(name)
+            if (library and owner and owner not in libraries.closure(library)):
+                yield (f"{path}: includes {name} of {owner}, which {library} "
+                       "does not declare in DEPENDS")
+    yield from single_users(tree)
+
+
+def single_users(tree):
+    """Libraries that only one place may know."""
+    openmp = []
+    for path in tree.code(*SHIPPED):
+        text = tree.text(path)
+        names = [name for _, name in tree.includes(path)]
+        if re.search(r"^\s*#\s*pragma\s+omp", text, re.M) or "omp.h" in names:
+            openmp.append(path)
+        for name in names:
+            if name in ("zmq.hpp", "zmq.h", "zmq_addon.hpp") and not path.startswith("core/net/"):
+                yield f"{path}: includes {name}; only core/net may"
+            if name.endswith("_generated.h") and not path.startswith("core/wire/"):
+                yield f"{path}: includes {name}; only core/wire may"
+            if name.startswith("CLI/") and path != "tools/command/flags.cc":
+                yield f"{path}: includes {name}; only tools/command/flags.cc may"
+    for path in openmp:
+        if len(openmp) > 1 or path.endswith(".h"):
+            yield f"{path}: uses OpenMP; exactly one .cc may ({', '.join(openmp)})"
+
+
+def purity(tree, libraries, allowed, _build):
+    """Pure libraries have no clock, socket, thread, file or randomness."""
+    if not libraries.pure():
+        yield "no library is declared PURE: is libraries.json right?"
+    for library in libraries.pure():
+        name = library["name"]
+        for dependency in library["depends"]:
+            other = libraries.by_name.get(dependency)
+            if other is not None and not other["pure"]:
+                yield f"{name}: is PURE but depends on {dependency}, which is not"
+        yield from impure_text(tree, libraries, name, allowed)
+        yield from impure_symbols(library, allowed)
+
+
+def impure_text(tree, libraries, name, allowed):
+    todo, seen = list(libraries.by_name[name]["sources"]), set()
+    while todo:
+        path = todo.pop()
+        if path in seen or path not in tree.files:
+            continue
+        seen.add(path)
+        for kind, included in tree.includes(path):
+            if included in libraries.of_file:
+                todo.append(included)
+            elif IMPURE_HEADERS.match(included) and not allowed("header", path, included):
+                yield f"{name}: {path} includes {included}"
+        code = re.sub(r"//[^\n]*", "", tree.text(path))
+        for word in sorted(set(IMPURE_WORDS.findall(code))):
+            if not allowed("word", path, word):
+                yield f"{name}: {path} says {word}"
+
+
+def impure_symbols(library, allowed):
+    archive = pathlib.Path(library["archive"])
+    if not archive.exists():
+        yield f"{library['name']}: {archive} is not built"
+        return
+    listing = subprocess.run(["nm", "-C", "-u", str(archive)], check=True,
+                             capture_output=True, text=True).stdout
+    for line in sorted(set(listing.splitlines())):
+        symbol = re.sub(r"^\s*[Uwv] ", "", line).split("@")[0]
+        symbol = symbol.replace("absl::debian3::", "absl::")
+        plain = symbol.split("(")[0].split("[")[0]
+        if IMPURE_SYMBOLS.match(symbol) and not allowed("symbol", library["name"], plain):
+            yield f"{library['name']}: calls {symbol}"
+
+
+def names(tree, _libraries, _allowed, _build):
+    """File names, lengths, header guards and leftovers."""
+    for path in tree.files:
+        words = set(re.split(r"[^a-z]+", path.lower()))
+        for word in sorted(words & BANNED_WORDS):
+            yield f"{path}: '{word}' says nothing; name what it is"
+    for path in tree.code() + [f for f in tree.files if f.endswith((".py", ".bash", ".bats"))]:
+        text = tree.text(path)
+        lines = text.count("\n")
+        if lines > LENGTH_MAX and not path.startswith("tests/model/"):
+            yield f"{path}: {lines} lines, more than {LENGTH_MAX}; split it"
+        if not path.startswith("tests/lint/") and (left := re.search(r"\b(TODO|FIXME|XXX)\b", text)):
+            yield f"{path}: {left.group()} left behind"
+    for path in tree.code():
+        if path.endswith(".h") and path.split("/")[0] in SHIPPED + ("tests", "bench", "examples"):
+            guard = "FEEDMILL_" + re.sub(r"[/.]", "_", path).upper() + "_"
+            if not re.search(rf"#ifndef {guard}\n#define {guard}\n", tree.text(path)):
+                yield f"{path}: its guard is not {guard}"
+
+
+def skips(tree, _libraries, _allowed, _build):
+    """A test that skips fails unless tests/SKIPS.md says why."""
+    page = tree.text("tests/SKIPS.md") if "tests/SKIPS.md" in tree.files else ""
+    listed = set(re.findall(r"^- `([^`]+)`: \S", page, re.M))
+    found = set()
+    for path in tree.files:
+        if not path.startswith("tests/") or path.startswith("tests/lint/"):
+            continue
+        if path.endswith(".cc"):
+            found |= set(gtest_skips(tree.text(path)))
+        elif path.endswith(".bats"):
+            found |= set(bats_skips(tree.text(path)))
+        elif path.endswith(".py") and re.search(r"skipTest|unittest\.skip|pytest\.skip", tree.text(path)):
+            found.add(path)
+    for name in sorted(found - listed):
+        yield f"'{name}' skips, and tests/SKIPS.md does not say why"
+    for name in sorted(listed - found):
+        yield f"tests/SKIPS.md: '{name}' does not skip (any more)"
+
+
+def gtest_skips(text):
+    for block in re.split(r"(?=^TEST(?:_F|_P)?\()", text, flags=re.M):
+        name = re.match(r"TEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)", block)
+        if "GTEST_SKIP" in block or (name and "DISABLED_" in name.group()):
+            yield ".".join(name.groups()) if name else "(outside a test)"
+
+
+def bats_skips(text):
+    for block in re.split(r"(?=^@test )", text, flags=re.M):
+        name = re.match(r'@test "([^"]*)"', block)
+        if re.search(r"^\s*(?:.*(?:&&|\|\||then)\s*)?skip\b", block, re.M):
+            yield name.group(1) if name else "(outside a test)"
+
+
+def tests(_tree, _libraries, _allowed, build):
+    """Every ctest has a label and a time limit."""
+    listing = subprocess.run(["ctest", "--show-only=json-v1"], cwd=build,
+                             check=True, capture_output=True, text=True).stdout
+    for test in json.loads(listing)["tests"]:
+        properties = {p["name"]: p["value"] for p in test.get("properties", [])}
+        if not properties.get("LABELS"):
+            yield f"{test['name']}: has no label"
+        if not properties.get("TIMEOUT"):
+            yield f"{test['name']}: has no TIMEOUT"
+
+
+RULES = {"dependencies": (dependencies, ()),
+         "purity": (purity, ("header", "word", "symbol")),
+         "names": (names, ()), "skips": (skips, ()), "tests": (tests, ())}
+
+
+def breaches(rule, tree, libraries, allowed, build=None):
+    check, kinds = RULES[rule]
+    found = list(check(tree, libraries, allowed, build))
+    return found + allowed.unused(kinds)
+
+
+def main():
+    here = pathlib.Path(__file__).resolve().parent
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("rule", choices=sorted(RULES))
+    parser.add_argument("--root", default=here.parent.parent)
+    parser.add_argument("--libraries")
+    parser.add_argument("--build")
+    arguments = parser.parse_args()
+    tree = Tree(arguments.root)
+    libraries = (Libraries(arguments.libraries, tree.root)
+                 if arguments.libraries else None)
+    found = breaches(arguments.rule, tree, libraries,
+                     Allowed(here / "allowed.txt"), arguments.build)
+    for line in found:
+        print(line)
+    print(f"{arguments.rule}: {len(found)} breaches")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,118 @@
+#!/usr/bin/env python3
+"""Each rule of rules.py finds a breach that was planted for it."""
+import json
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+import rules
+
+
+class PlantedBreaches(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+        subprocess.run(["git", "init", "-q"], cwd=self.root, check=True)
+        self.libraries = []
+
+    def write(self, path, text=""):
+        file = self.root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if path.endswith(".h"):
+            guard = "FEEDMILL_" + path.replace("/", "_").replace(".", "_").upper() + "_"
+            text = f"#ifndef {guard}\n#define {guard}\n{text}\n#endif\n"
+        file.write_text(text)
+
+    def library(self, name, sources, depends=(), pure=False, code=""):
+        directory = name.split("_")[0]
+        for source in sources:
+            if not (self.root / directory / source).exists():
+                self.write(f"{directory}/{source}")
+        object_file = self.root / f"{name}.o"
+        source = self.root / f"{name}_object.c"
+        source.write_text(code)
+        subprocess.run(["gcc", "-c", "-o", object_file, source], check=True)
+        source.unlink()
+        (self.root / ".gitignore").write_text("*.o\nlibraries.json\n")
+        self.libraries.append({
+            "name": name, "pure": pure, "directory": directory,
+            "sources": list(sources), "depends": list(depends),
+            "archive": str(object_file)})
+
+    def run_rule(self, rule):
+        page = self.root / "libraries.json"
+        page.write_text(json.dumps(self.libraries))
+        tree = rules.Tree(self.root)
+        return "\n".join(rules.breaches(
+            rule, tree, rules.Libraries(page, tree.root),
+            rules.Allowed(self.root / "none")))
+
+    def test_clean_tree_has_none(self):
+        self.write("core/a.cc", '#include "core/a.h"\n')
+        self.library("core_a", ["a.h", "a.cc"], pure=True, code="int x;")
+        for rule in ("dependencies", "purity", "names", "skips"):
+            self.assertEqual(self.run_rule(rule), "")
+
+    def test_worker_includes_broker(self):
+        self.write("worker/w.cc", '#include "broker/b.h"\n')
+        self.library("broker_b", ["b.h"])
+        self.library("worker_w", ["w.cc"], depends=["broker_b"])
+        self.assertIn("they meet in core", self.run_rule("dependencies"))
+
+    def test_core_includes_client(self):
+        self.write("core/a.cc", '#include "client/c.h"\n')
+        self.library("core_a", ["a.cc"])
+        self.assertIn("core includes client/c.h", self.run_rule("dependencies"))
+
+    def test_undeclared_dependency_and_unlisted_file(self):
+        self.write("core/b.cc", '#include "core/a.h"\n')
+        self.write("core/forgotten.cc")
+        self.library("core_a", ["a.h"])
+        self.library("core_b", ["b.cc"])
+        found = self.run_rule("dependencies")
+        self.assertIn("does not declare in DEPENDS", found)
+        self.assertIn("core/forgotten.cc: no library lists it", found)
+
+    def test_single_users(self):
+        self.write("core/a.cc", "#include <zmq.hpp>\n#pragma omp parallel\n")
+        self.write("core/b.cc", '#include "x_generated.h"\n#pragma omp for\n')
+        self.library("core_a", ["a.cc", "b.cc"])
+        found = self.run_rule("dependencies")
+        self.assertIn("only core/net may", found)
+        self.assertIn("only core/wire may", found)
+        self.assertIn("exactly one .cc may", found)
+
+    def test_impure_symbol_header_word_and_dependency(self):
+        self.write("core/a.h", "#include <thread>\n")
+        self.write("core/b.cc", '#include "core/a.h"\nstd::unordered_map<int, int> m;\n')
+        self.library("core_a", ["a.h"])
+        self.library("core_b", ["b.cc"], depends=["core_a"], pure=True,
+                     code="int socket(int, int, int); int f() { return socket(1, 2, 3); }")
+        found = self.run_rule("purity")
+        self.assertIn("calls socket", found)
+        self.assertIn("core/a.h includes thread", found)
+        self.assertIn("says unordered_map", found)
+        self.assertIn("depends on core_a, which is not", found)
+
+    def test_names(self):
+        self.write("core/string_util.cc", "// TODO later\n" + "\n" * 700)
+        (self.root / "core/a.h").write_text("#pragma once\n")
+        self.library("core_a", ["a.h", "string_util.cc"])
+        found = self.run_rule("names")
+        for part in ("'util' says nothing", "TODO left behind", "701 lines",
+                     "its guard is not FEEDMILL_CORE_A_H_"):
+            self.assertIn(part, found)
+
+    def test_skips(self):
+        self.write("tests/unit/a.cc", "TEST(Suite, Name) {\n  GTEST_SKIP();\n}\n")
+        self.write("tests/shell/a.bats", '@test "a thing" {\n  skip "no"\n}\n')
+        self.write("tests/SKIPS.md", "- `Suite.Old`: it was slow\n")
+        found = self.run_rule("skips")
+        for part in ("'Suite.Name' skips", "'a thing' skips", "'Suite.Old' does not skip"):
+            self.assertIn(part, found)
+
+
+if __name__ == "__main__":
+    unittest.main()
