@@ -16,12 +16,12 @@ constexpr int kAnswersPerSecond = 16;
 Messenger::Messenger(Reactor& reactor, std::string cluster_id)
     : reactor_(reactor), cluster_id_(std::move(cluster_id)) {}
 
-void Messenger::Send(SocketId socket, std::string_view to,
-                     const Message& message) {
-  if (reactor_.Send(socket, to, Encode(message, cluster_id_)) ==
-      Reactor::Sent::kNo) {
-    ++dropped_;
-  }
+Reactor::Sent Messenger::Send(SocketId socket, std::string_view to,
+                              const Message& message) {
+  const Reactor::Sent sent =
+      reactor_.Send(socket, to, Encode(message, cluster_id_));
+  if (sent == Reactor::Sent::kNo) ++dropped_;
+  return sent;
 }
 
 absl::StatusOr<Message> Messenger::Receive(absl::Time now, SocketId socket,

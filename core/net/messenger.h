@@ -25,7 +25,8 @@ class Messenger {
 
   // Sends; what cannot be sent is dropped, as Reactor::Send says: every message
   // is repeated or its loss noticed.
-  void Send(SocketId socket, std::string_view to, const Message& message);
+  Reactor::Sent Send(SocketId socket, std::string_view to,
+                     const Message& message);
   // What came in, or why it is refused (FailedPrecondition: another protocol
   // version or cluster). `answer`: send a Refusal back (listeners).
   absl::StatusOr<Message> Receive(absl::Time now, SocketId socket,

@@ -1,0 +1,101 @@
+#include <condition_variable>
+#include <mutex>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "client/reader.h"
+#include "core/base/status.h"
+#include "core/net/address.h"
+#include "core/net/clock.h"
+#include "core/net/messenger.h"
+#include "core/net/reactor.h"
+
+namespace feedmill {
+namespace {
+
+constexpr absl::Duration kAskAgain = absl::Seconds(1);
+constexpr Reactor::Limits kLimits{int64_t{256} << 20, 1'000};
+
+// Asks until it is answered.
+class StatusQuestion : public ReactorHandler {
+ public:
+  explicit StatusQuestion(std::string cluster_id)
+      : reactor_("fm-status"), messenger_(reactor_, std::move(cluster_id)) {}
+  ~StatusQuestion() override {
+    reactor_.Stop();
+    reactor_.Join();
+  }
+
+  absl::Status Ask(const Address& address) {
+    FM_ASSIGN_OR_RETURN(socket_, reactor_.Connect(address, kLimits));
+    reactor_.Start(this);
+    return absl::OkStatus();
+  }
+
+  // Nullopt after `timeout`.
+  std::optional<absl::StatusOr<std::string>> Answer(absl::Duration timeout) {
+    std::unique_lock lock(mu_);
+    answered_.wait_for(lock, absl::ToChronoNanoseconds(timeout),
+                       [this] { return answer_.has_value(); });
+    return answer_;
+  }
+
+ private:
+  void OnMessage(absl::Time now, SocketId socket, std::string_view from,
+                 std::vector<Buffer> parts) override {
+    absl::StatusOr<Message> message =
+        messenger_.Receive(now, socket, from, parts, /*answer=*/false);
+    if (!message.ok()) {
+      Take(message.status());
+    } else if (auto* reply = std::get_if<StatusReply>(&*message)) {
+      Take(std::move(reply->json));
+    } else if (auto* refusal = std::get_if<Refusal>(&*message)) {
+      Take(refusal->status.ok() ? Internal("refused without a reason")
+                                : refusal->status);
+    }
+  }
+  void OnTurn(absl::Time now) override {
+    if (now < ask_at_) return;
+    messenger_.Send(socket_, "", StatusRequest{});
+    ask_at_ = now + kAskAgain;
+  }
+  absl::Time NextDeadline() const override { return ask_at_; }
+
+  void Take(absl::StatusOr<std::string> answer) {
+    {
+      const std::lock_guard lock(mu_);
+      if (!answer_.has_value()) answer_ = std::move(answer);
+    }
+    answered_.notify_all();
+  }
+
+  Reactor reactor_;
+  Messenger messenger_;
+  SocketId socket_;
+  absl::Time ask_at_ = absl::InfinitePast();
+
+  std::mutex mu_;
+  std::condition_variable answered_;
+  std::optional<absl::StatusOr<std::string>> answer_;  // guarded by mu_
+};
+
+}  // namespace
+
+absl::StatusOr<std::string> FetchStatus(const std::string& service,
+                                        absl::Duration timeout,
+                                        const std::string& cluster_id) {
+  FM_ASSIGN_OR_RETURN(const Address address, ParseAddress(service));
+  StatusQuestion question(cluster_id);
+  FM_RETURN_IF_ERROR(question.Ask(address));
+  std::optional<absl::StatusOr<std::string>> answer = question.Answer(timeout);
+  if (answer.has_value()) return *std::move(answer);
+  return DeadlineExceeded(
+      "no dispatcher answered at {} for {}; is it running, and is the address "
+      "right?",
+      address.ToString(), absl::FormatDuration(timeout));
+}
+
+}  // namespace feedmill

@@ -1,0 +1,267 @@
+#include "client/service_link.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "core/base/status.h"
+#include "core/net/clock.h"
+#include "core/net/log.h"
+#include "core/net/process_limits.h"
+
+namespace feedmill {
+namespace {
+
+constexpr size_t kWorkersMax = 32;
+constexpr absl::Duration kWorkerIdle = absl::Seconds(10);
+constexpr absl::Duration kCloseInterval = absl::Seconds(1);
+// Between the buffer, which credit bounds, and the application.
+constexpr uint64_t kQueueBytes = uint64_t{2} << 20;
+constexpr absl::Duration kLinger = absl::Milliseconds(50);
+constexpr Reactor::Limits kDispatcherLimits{int64_t{256} << 20, 1'000};
+constexpr Reactor::Limits kWorkerLimits{int64_t{4} << 30, 1'000};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<ServiceLink>> ServiceLink::Connect(
+    const Address& dispatcher, std::string cluster_id,
+    ReadSessionSettings settings) {
+  TuneMalloc();
+  auto link = std::unique_ptr<ServiceLink>(
+      new ServiceLink(std::move(cluster_id), std::move(settings)));
+  FM_ASSIGN_OR_RETURN(link->dispatcher_,
+                      link->reactor_.Connect(dispatcher, kDispatcherLimits));
+  link->reactor_.Start(link.get());
+  return link;
+}
+
+ServiceLink::ServiceLink(std::string cluster_id, ReadSessionSettings settings)
+    : reactor_("fm-reader"),
+      messenger_(reactor_, std::move(cluster_id)),
+      session_(std::move(settings)),
+      progress_(SteadyNow()) {}
+
+ServiceLink::~ServiceLink() {
+  const bool posted = reactor_.Post([this] {
+    session_.HandedOut(handed_out_.load());
+    Perform(session_.Leave(reactor_.now()));
+    reactor_.Stop(kLinger);
+  });
+  if (!posted) reactor_.Stop();
+  reactor_.Join();
+}
+
+// ---- the application's thread
+
+ServiceLink::View ServiceLink::Await(absl::Duration at_most,
+                                     std::deque<Handed>* pieces) {
+  bool was_full = false;
+  View view;
+  {
+    std::unique_lock lock(mu_);
+    changed_.wait_for(lock, absl::ToChronoNanoseconds(at_most), [&] {
+      return news_ || (pieces != nullptr && !queue_.empty());
+    });
+    news_ = false;
+    view = view_;
+    if (pieces != nullptr) {
+      if (pieces->empty()) {
+        pieces->swap(queue_);
+      } else {
+        std::move(queue_.begin(), queue_.end(), std::back_inserter(*pieces));
+        queue_.clear();
+      }
+      queue_bytes_ = 0;
+      was_full = std::exchange(full_, false);
+    }
+  }
+  if (was_full) reactor_.Wake();
+  return view;
+}
+
+void ServiceLink::HandOut(uint64_t rows, bool soon) {
+  handed_out_.store(rows);
+  if (soon) reactor_.Wake();
+}
+
+void ServiceLink::Interrupt() {
+  {
+    const std::lock_guard lock(mu_);
+    news_ = true;
+  }
+  changed_.notify_all();
+}
+
+// ---- the reactor's thread
+
+void ServiceLink::OnMessage(absl::Time now, SocketId socket, std::string_view,
+                            std::vector<Buffer> parts) {
+  absl::StatusOr<Message> message =
+      messenger_.Receive(now, socket, "", parts, /*answer=*/false);
+  if (socket == dispatcher_) {
+    if (message.ok()) {
+      Perform(session_.Handle(now, kDispatcherPeer, *std::move(message)));
+    } else if (absl::IsFailedPrecondition(message.status())) {
+      refusal_ = message.status();
+    }
+    return;
+  }
+  const auto worker = worker_of_.find(socket);
+  if (!message.ok() || worker == worker_of_.end()) return;
+  if (std::holds_alternative<Frame>(*message)) progress_ = now;
+  Perform(session_.Handle(now, worker->second, *std::move(message)));
+}
+
+void ServiceLink::OnTurn(absl::Time now) {
+  const uint64_t handed_out = handed_out_.load();
+  if (handed_out != handed_out_told_) {
+    session_.HandedOut(handed_out);
+    handed_out_told_ = handed_out;
+  }
+  if (now >= session_.NextDeadline()) Perform(session_.OnTick(now));
+  std::vector<Handed> pulled;
+  PullInto(now, pulled);
+  if (session_.cursor() != cursor_ || !pulled.empty()) {
+    cursor_ = session_.cursor();
+    progress_ = now;
+  }
+  Publish(now, std::move(pulled));
+  CloseIdle(now);
+}
+
+absl::Time ServiceLink::NextDeadline() const { return session_.NextDeadline(); }
+
+void ServiceLink::PullInto(absl::Time now, std::vector<Handed>& pulled) {
+  uint64_t room = 0;
+  {
+    const std::lock_guard lock(mu_);
+    room = queue_bytes_ < kQueueBytes ? kQueueBytes - queue_bytes_ : 0;
+    full_ = room == 0;
+  }
+  uint64_t bytes = 0;
+  while (bytes < room) {
+    ReadEffects effects;
+    std::optional<Piece> piece = session_.Pull(now, effects);
+    Perform(effects);
+    if (!piece.has_value()) return;
+    const uint64_t rows = piece->chunk.rows;
+    if (rows > 0) bytes += piece->chunk.ElementBytes();
+    pulled.push_back({*std::move(piece), pulled_rows_, session_.drops()});
+    pulled_rows_ += rows;
+  }
+  const std::lock_guard lock(mu_);
+  full_ = true;
+}
+
+void ServiceLink::Publish(absl::Time now, std::vector<Handed> pulled) {
+  View next;
+  next.state = refusal_.ok() ? session_.state() : ReadSession::State::kFailed;
+  next.failure = refusal_.ok() ? session_.failure() : refusal_;
+  next.run = session_.run();
+  next.drops = session_.drops();
+  next.turn = now;
+  next.may_hand_out = session_.MayHandOut(now);
+  next.answered = session_.answered();
+  next.last_answer = session_.last_answer();
+  next.workers = session_.workers();
+  next.progress = progress_;
+  WatchWorkers(next);
+  const bool pieces = !pulled.empty();
+  bool news = false;
+  {
+    const std::lock_guard lock(mu_);
+    next.workers_changed =
+        next.workers == view_.workers ? view_.workers_changed : now;
+    news = next.state != view_.state || next.drops != view_.drops ||
+           next.run.has_value() != view_.run.has_value() ||
+           next.may_hand_out != view_.may_hand_out;
+    view_ = std::move(next);
+    for (Handed& handed : pulled) {
+      if (handed.piece.chunk.rows > 0) {
+        queue_bytes_ += handed.piece.chunk.ElementBytes();
+      }
+      queue_.push_back(std::move(handed));
+    }
+    news_ = news_ || news;
+  }
+  if (news || pieces) changed_.notify_all();
+}
+
+void ServiceLink::WatchWorkers(View& next) const {
+  for (const auto& [worker, link] : workers_) {
+    if (link.stuck_since < next.unreachable_since) {
+      next.unreachable = worker.value();
+      next.unreachable_since = link.stuck_since;
+    }
+  }
+}
+
+void ServiceLink::Perform(const ReadEffects& effects) {
+  for (const Outgoing& outgoing : effects.sends) Send(outgoing);
+}
+
+void ServiceLink::Send(const Outgoing& outgoing) {
+  if (outgoing.to == kDispatcherPeer) {
+    messenger_.Send(dispatcher_, "", outgoing.message);
+    return;
+  }
+  const auto* grant = std::get_if<Grant>(&outgoing.message);
+  WorkerLink* link = Reach(outgoing.to, grant != nullptr && grant->head);
+  if (link == nullptr) return;  // said again with the next beat
+  link->used = reactor_.now();
+  const Reactor::Sent sent =
+      messenger_.Send(link->socket, "", outgoing.message);
+  if (sent == Reactor::Sent::kYes) {
+    link->stuck_since = absl::InfiniteFuture();
+  } else {
+    link->stuck_since = std::min(link->stuck_since, reactor_.now());
+  }
+}
+
+// The connection to a worker, made if need be. At the limit the one that was
+// idle the longest makes room, if it is idle or the new one has the head.
+ServiceLink::WorkerLink* ServiceLink::Reach(const PeerId& worker, bool head) {
+  const auto found = workers_.find(worker);
+  if (found != workers_.end()) return &found->second;
+  const absl::Time now = reactor_.now();
+  if (workers_.size() >= kWorkersMax) {
+    const auto oldest = std::min_element(workers_.begin(), workers_.end(),
+                                         [](const auto& a, const auto& b) {
+                                           return a.second.used < b.second.used;
+                                         });
+    if (!head && now - oldest->second.used < kCloseInterval) return nullptr;
+    reactor_.Close(oldest->second.socket);
+    worker_of_.erase(oldest->second.socket);
+    workers_.erase(oldest);
+  }
+  const absl::StatusOr<Address> address = ParseAddress(worker.value());
+  if (!address.ok()) {
+    LogWarning("a worker has no usable address: {}",
+               ErrorText(address.status()));
+    return nullptr;
+  }
+  const absl::StatusOr<SocketId> socket =
+      reactor_.Connect(*address, kWorkerLimits);
+  if (!socket.ok()) {
+    LogWarning("{}", ErrorText(socket.status()));
+    return nullptr;
+  }
+  worker_of_.emplace(*socket, worker);
+  return &workers_.emplace(worker, WorkerLink{*socket, now}).first->second;
+}
+
+void ServiceLink::CloseIdle(absl::Time now) {
+  if (now < next_close_) return;
+  next_close_ = now + kCloseInterval;
+  for (auto it = workers_.begin(); it != workers_.end();) {
+    if (now - it->second.used < kWorkerIdle) {
+      ++it;
+      continue;
+    }
+    reactor_.Close(it->second.socket);
+    worker_of_.erase(it->second.socket);
+    it = workers_.erase(it);
+  }
+}
+
+}  // namespace feedmill

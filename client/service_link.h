@@ -1,0 +1,125 @@
+#ifndef FEEDMILL_CLIENT_SERVICE_LINK_H_
+#define FEEDMILL_CLIENT_SERVICE_LINK_H_
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "client/read_session.h"
+#include "core/net/address.h"
+#include "core/net/messenger.h"
+#include "core/net/reactor.h"
+
+namespace feedmill {
+
+// A ReadSession on a thread of its own, with a connection to the dispatcher
+// and one to each worker (32 at most), and the hand-over of what it pulls to
+// the application's thread.
+//
+// Thread-safety: all public methods from the application's thread; Interrupt
+// from any.
+class ServiceLink : private ReactorHandler {
+ public:
+  // A piece on its way to the client stage.
+  struct Handed {
+    Piece piece;
+    uint64_t first_row = 0;  // rows that were pulled before it
+    uint64_t drops = 0;      // ReadSession::drops when it was pulled
+  };
+  // What the reactor knew at its last turn.
+  struct View {
+    ReadSession::State state = ReadSession::State::kJoin;
+    absl::Status failure;  // why kFailed
+    std::optional<RunInfo> run;
+    uint64_t drops = 0;
+    absl::Time turn;  // when that was
+    bool may_hand_out = false;
+    bool answered = false;
+    absl::Time last_answer = absl::InfinitePast();
+    uint32_t workers = 0;
+    absl::Time workers_changed = absl::InfinitePast();
+    absl::Time progress = absl::InfinitePast();  // a frame, a cursor that moved
+    std::string unreachable;  // a worker that does not take what it is told
+    absl::Time unreachable_since = absl::InfiniteFuture();
+  };
+
+  // Begins to connect; never blocks.
+  static absl::StatusOr<std::unique_ptr<ServiceLink>> Connect(
+      const Address& dispatcher, std::string cluster_id,
+      ReadSessionSettings settings);
+  // Tells the dispatcher that this reader leaves; takes at most 100 ms.
+  ~ServiceLink() override;
+
+  // Waits until there is a piece or something of the view's first four fields
+  // changed since the last call, at most for `at_most`. Takes all pieces there
+  // are into `pieces` unless it is null.
+  View Await(absl::Duration at_most, std::deque<Handed>* pieces);
+  // The first `rows` of all rows that were pulled are the application's now.
+  // `soon`: the application waits, or is done.
+  void HandOut(uint64_t rows, bool soon);
+  // Makes the reactor take a turn, which renews View::turn.
+  void Wake() { reactor_.Wake(); }
+  // Ends a wait.
+  void Interrupt();
+
+ private:
+  struct WorkerLink {
+    SocketId socket;
+    absl::Time used;
+    absl::Time stuck_since = absl::InfiniteFuture();
+  };
+
+  ServiceLink(std::string cluster_id, ReadSessionSettings settings);
+
+  // ReactorHandler
+  void OnMessage(absl::Time now, SocketId socket, std::string_view from,
+                 std::vector<Buffer> parts) override;
+  void OnTurn(absl::Time now) override;
+  absl::Time NextDeadline() const override;
+
+  void Perform(const ReadEffects& effects);
+  void Send(const Outgoing& outgoing);
+  WorkerLink* Reach(const PeerId& worker, bool head);
+  void CloseIdle(absl::Time now);
+  void PullInto(absl::Time now, std::vector<Handed>& pulled);
+  void Publish(absl::Time now, std::vector<Handed> pulled);
+  void WatchWorkers(View& next) const;
+
+  Reactor reactor_;
+  Messenger messenger_;
+  // The reactor's thread.
+  ReadSession session_;
+  SocketId dispatcher_;
+  std::map<PeerId, WorkerLink> workers_;
+  std::map<SocketId, PeerId> worker_of_;
+  absl::Time next_close_ = absl::InfinitePast();
+  absl::Status refusal_;  // the dispatcher speaks another language
+  absl::Time progress_;
+  Cursor cursor_;
+  uint64_t pulled_rows_ = 0;
+
+  std::atomic<uint64_t> handed_out_{0};
+  uint64_t handed_out_told_ = 0;  // the reactor's
+
+  std::mutex mu_;
+  std::condition_variable changed_;
+  View view_;                 // guarded by mu_
+  std::deque<Handed> queue_;  // guarded by mu_
+  uint64_t queue_bytes_ = 0;  // guarded by mu_
+  bool full_ = false;         // guarded by mu_: the reactor left something
+  bool news_ = false;         // guarded by mu_: since the last Await
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CLIENT_SERVICE_LINK_H_

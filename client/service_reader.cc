@@ -1,0 +1,330 @@
+#include "client/service_reader.h"
+
+#include <algorithm>
+#include <deque>
+#include <random>
+#include <utility>
+
+#include "client/service_link.h"
+#include "core/base/status.h"
+#include "core/dataset/graph_text.h"
+#include "core/net/address.h"
+#include "core/net/clock.h"
+#include "core/pipeline/client_stage.h"
+#include "core/plan/plan.h"
+
+namespace feedmill {
+namespace {
+
+// How often a wait looks at the time and at the cancel flag.
+constexpr absl::Duration kLookInterval = absl::Milliseconds(50);
+// How old the reactor's word that elements may be handed out may be; far below
+// the half of a sharer's timeout that its lease leaves.
+constexpr absl::Duration kWordAge = absl::Seconds(1);
+constexpr size_t kNameMax = 256;
+
+uint64_t RandomBits() {
+  std::random_device device;
+  return std::uniform_int_distribution<uint64_t>()(device);
+}
+
+absl::Status CheckName(std::string_view what, const std::string& name) {
+  if (name.size() > kNameMax || name.starts_with('@')) {
+    return InvalidArgument(
+        "{} \"{}\": a name has at most {} bytes and does not begin with '@'",
+        what, name.substr(0, 100), kNameMax);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ReadSessionSettings> MakeSettings(const AnalyzedGraph& graph,
+                                                 const ReadOptions& options) {
+  FM_RETURN_IF_ERROR(CheckName("job", options.job));
+  FM_RETURN_IF_ERROR(CheckName("consumer", options.consumer));
+  if (options.budget_bytes == 0) {
+    return InvalidArgument("budget_bytes must be above 0");
+  }
+  ReadSessionSettings settings;
+  settings.graph = CanonicalText(graph.graph);
+  settings.order = graph.graph.options.order;
+  settings.seed = graph.graph.options.seed.value_or(RandomBits());
+  settings.take_over = options.take_over;
+  settings.budget_bytes = options.budget_bytes;
+  settings.quota_bytes = std::min(settings.quota_bytes, settings.budget_bytes);
+  std::string consumer = options.consumer;
+  const bool alone = settings.order == Order::kDeterministic;
+  if (consumer.empty()) {
+    consumer = alone && !options.job.empty()
+                   ? "solo"
+                   : fmt::format("{:016x}", RandomBits());
+  }
+  settings.job = JobName(options.job.empty() ? "@" + consumer : options.job);
+  settings.session = {ConsumerId(consumer), Incarnation(NextIncarnation())};
+  return settings;
+}
+
+std::string Seconds(absl::Duration duration) {
+  return absl::FormatDuration(absl::Trunc(duration, absl::Milliseconds(10)));
+}
+
+class ServiceReader : public Reader {
+ public:
+  ServiceReader(std::shared_ptr<const AnalyzedGraph> graph, ReadOptions options,
+                std::unique_ptr<ServiceLink> link, std::string service)
+      : graph_(std::move(graph)),
+        shared_(graph_->graph.options.order == Order::kAny),
+        options_(std::move(options)),
+        service_(std::move(service)),
+        link_(std::move(link)) {}
+
+  // Waits for the run.
+  absl::Status Join();
+
+  absl::StatusOr<std::optional<Chunk>> Next() override;
+  const ElementSpec& spec() const override { return *graph_->output; }
+  uint64_t seed() const override { return plan_->seed(); }
+  void Cancel() override {
+    cancelled_.store(true);
+    link_->Interrupt();
+  }
+
+ private:
+  bool Cancelled() const {
+    return cancelled_.load() ||
+           (options_.cancel != nullptr && options_.cancel->load());
+  }
+  absl::Status MakeStage();
+  // The next output of the stage, feeding it; nullopt when the end is reached,
+  // which end_ then says.
+  std::optional<ClientStage::Output> NextOutput();
+  // Waits for pieces; an error goes to end_.
+  void Fetch();
+  void Feed(const ServiceLink::Handed& handed);
+  // Whether the reactor's word is fresh; waits for it.
+  bool MayHandOut();
+  void LookForDrops(const ServiceLink::View& view);
+  // Why the wait that began at `begun` should end; OK: go on.
+  absl::Status Late(const ServiceLink::View& view, absl::Time begun) const;
+  absl::Status LateData(const ServiceLink::View& view, absl::Time begun,
+                        absl::Duration patience) const;
+  void EndWith(absl::Status status) {
+    if (!end_.has_value()) end_ = std::move(status);
+  }
+
+  const std::shared_ptr<const AnalyzedGraph> graph_;
+  const bool shared_;  // with other readers of the job
+  const ReadOptions options_;
+  const std::string service_;
+  const std::unique_ptr<ServiceLink> link_;
+  std::atomic<bool> cancelled_{false};
+
+  std::shared_ptr<const Plan> plan_;
+  std::unique_ptr<ClientStage> stage_;
+  std::deque<ServiceLink::Handed> pieces_;
+  ServiceLink::View view_;
+  uint64_t drops_ = 0;
+  std::optional<uint64_t> stage_base_;  // rows pulled before the stage's first
+  bool had_element_ = false;
+  const absl::Time made_ = SteadyNow();
+  // What Next returns once the stage is empty: OK is the end of the data.
+  std::optional<absl::Status> end_;
+};
+
+absl::Status ServiceReader::Join() {
+  ServiceLink::View view = link_->Await(absl::ZeroDuration(), nullptr);
+  while (!view.run.has_value()) {
+    if (view.state == ReadSession::State::kFailed) return view.failure;
+    if (Cancelled()) return feedmill::Cancelled("reading was cancelled");
+    FM_RETURN_IF_ERROR(Late(view, made_));
+    view = link_->Await(kLookInterval, nullptr);
+  }
+  view_ = view;
+  drops_ = view.drops;
+  FM_ASSIGN_OR_RETURN(plan_, Plan::Make(graph_, view.run->source_size,
+                                        view.run->seed, view.run->iteration));
+  return MakeStage();
+}
+
+absl::Status ServiceReader::MakeStage() {
+  FM_ASSIGN_OR_RETURN(stage_, ClientStage::Make(plan_, options_.registry));
+  stage_base_.reset();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::optional<Chunk>> ServiceReader::Next() {
+  for (;;) {
+    if (Cancelled()) {
+      EndWith(feedmill::Cancelled("reading was cancelled"));
+      if (!end_->ok()) return *end_;
+    }
+    std::optional<ClientStage::Output> output = NextOutput();
+    if (!output.has_value()) {
+      if (!end_->ok()) return *end_;
+      return std::optional<Chunk>();
+    }
+    if (output->chunk.rows == 0) continue;
+    if (!MayHandOut()) continue;  // it is another reader's now
+    had_element_ = true;
+    if (shared_) {
+      const bool last = pieces_.empty();
+      link_->HandOut(stage_base_.value_or(0) + output->input_rows, last);
+    }
+    return std::optional<Chunk>(std::move(output->chunk));
+  }
+}
+
+std::optional<ClientStage::Output> ServiceReader::NextOutput() {
+  for (;;) {
+    ClientStage::Output output;
+    if (stage_->Pop(output)) return output;
+    if (end_.has_value()) return std::nullopt;
+    if (stage_->done()) {
+      EndWith(absl::OkStatus());
+      return std::nullopt;
+    }
+    if (pieces_.empty()) Fetch();
+    if (pieces_.empty()) continue;
+    const ServiceLink::Handed handed = std::move(pieces_.front());
+    pieces_.pop_front();
+    Feed(handed);
+  }
+}
+
+void ServiceReader::Feed(const ServiceLink::Handed& handed) {
+  if (handed.drops != drops_) return;  // another reader's by now
+  if (handed.piece.chunk.spec != nullptr) {
+    if (!stage_base_.has_value()) stage_base_ = handed.first_row;
+    if (absl::Status status = stage_->Push(handed.piece); !status.ok()) {
+      EndWith(std::move(status));
+      return;
+    }
+  }
+  if (!handed.piece.error.ok()) EndWith(handed.piece.error);
+}
+
+void ServiceReader::Fetch() {
+  const absl::Time begun = had_element_ ? SteadyNow() : made_;
+  absl::Duration wait = absl::ZeroDuration();
+  while (pieces_.empty() && !end_.has_value()) {
+    view_ = link_->Await(wait, &pieces_);
+    wait = kLookInterval;
+    LookForDrops(view_);
+    if (!pieces_.empty()) return;
+    if (view_.state == ReadSession::State::kFailed) {
+      EndWith(view_.failure);
+    } else if (view_.state == ReadSession::State::kEnded) {
+      // Lets short batches out; they come before the end.
+      EndWith(stage_->Finish());
+    } else if (Cancelled()) {
+      EndWith(feedmill::Cancelled("reading was cancelled"));
+    } else if (absl::Status late = Late(view_, begun); !late.ok()) {
+      EndWith(std::move(late));
+    }
+  }
+}
+
+void ServiceReader::LookForDrops(const ServiceLink::View& view) {
+  if (view.drops == drops_) return;
+  drops_ = view.drops;
+  std::erase_if(pieces_, [&](const ServiceLink::Handed& handed) {
+    return handed.drops != drops_;
+  });
+  if (absl::Status status = MakeStage(); !status.ok()) {
+    EndWith(std::move(status));
+  }
+}
+
+// Only sharers can find that what they hold was given to another: in order,
+// what left the buffers is this reader's.
+bool ServiceReader::MayHandOut() {
+  if (!shared_) return true;
+  const absl::Time begun = SteadyNow();
+  const uint64_t drops = drops_;
+  while (!view_.may_hand_out || SteadyNow() - view_.turn > kWordAge) {
+    if (view_.state == ReadSession::State::kFailed) {
+      EndWith(view_.failure);
+      return false;
+    }
+    if (Cancelled()) {
+      EndWith(feedmill::Cancelled("reading was cancelled"));
+      return false;
+    }
+    if (absl::Status late = Late(view_, begun); !late.ok()) {
+      EndWith(std::move(late));
+      return false;
+    }
+    link_->Wake();
+    view_ = link_->Await(absl::Milliseconds(1), nullptr);
+    LookForDrops(view_);
+    if (drops != drops_) return false;
+  }
+  return true;
+}
+
+absl::Status ServiceReader::Late(const ServiceLink::View& view,
+                                 absl::Time begun) const {
+  const absl::Time now = SteadyNow();
+  const absl::Duration patience =
+      had_element_ ? options_.timeout : options_.first_timeout;
+  if (now - std::max(begun, view.last_answer) >= patience) {
+    if (!view.answered) {
+      return DeadlineExceeded(
+          "no dispatcher answered at {} for {}; is it running, and is the "
+          "address right?",
+          service_, Seconds(patience));
+    }
+    return DeadlineExceeded(
+        "the dispatcher at {} has not answered for {}; is it still running?",
+        service_, Seconds(now - view.last_answer));
+  }
+  if (view.answered && view.workers == 0 &&
+      now - std::max(begun, view.workers_changed) >= patience) {
+    return DeadlineExceeded(
+        "the dispatcher at {} has had no workers for {}; start one: feedmill "
+        "worker --dispatcher {}",
+        service_, Seconds(patience), service_);
+  }
+  return LateData(view, begun, patience);
+}
+
+absl::Status ServiceReader::LateData(const ServiceLink::View& view,
+                                     absl::Time begun,
+                                     absl::Duration patience) const {
+  // Planning is the workers' work, and they are there.
+  if (!view.run.has_value()) return absl::OkStatus();
+  const absl::Time now = SteadyNow();
+  const absl::Time since = std::max(begun, view.progress);
+  if (now - std::max(since, view.unreachable_since) >= patience) {
+    return DeadlineExceeded(
+        "no data for {}: the worker at {} cannot be reached from here; start "
+        "it with --advertise HOST:PORT that this machine can reach",
+        Seconds(patience), view.unreachable);
+  }
+  // A slow element is no reason to give up sooner than between two others.
+  if (now - since >= std::max(options_.timeout, patience)) {
+    return DeadlineExceeded(
+        "no data for {} although the dispatcher at {} answers and has {} "
+        "worker(s); see feedmill status --service {}",
+        Seconds(now - since), service_, view.workers, service_);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Reader>> ReadFromService(
+    std::shared_ptr<const AnalyzedGraph> graph, ReadOptions options) {
+  FM_ASSIGN_OR_RETURN(const Address address, ParseAddress(options.service));
+  FM_ASSIGN_OR_RETURN(ReadSessionSettings settings,
+                      MakeSettings(*graph, options));
+  FM_ASSIGN_OR_RETURN(
+      std::unique_ptr<ServiceLink> link,
+      ServiceLink::Connect(address, options.cluster_id, std::move(settings)));
+  auto reader =
+      std::make_unique<ServiceReader>(std::move(graph), std::move(options),
+                                      std::move(link), address.ToString());
+  FM_RETURN_IF_ERROR(reader->Join());
+  return reader;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,408 @@
+#include <arpa/inet.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <random>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "core/base/status.h"
+#include "core/net/address.h"
+#include "core/net/clock.h"
+#include "core/net/lifecycle.h"
+#include "core/net/messenger.h"
+#include "core/net/reactor.h"
+
+namespace feedmill {
+namespace {
+
+using ::testing::HasSubstr;
+
+// ---- addresses
+
+TEST(Address, IsReadWithAndWithoutScheme) {
+  for (const char* text : {"tcp://host.example:5050", "host.example:5050"}) {
+    const auto address = ParseAddress(text);
+    ASSERT_TRUE(address.ok()) << address.status();
+    EXPECT_EQ(address->host, "host.example");
+    EXPECT_EQ(address->port, 5050);
+    EXPECT_EQ(address->ToString(), "tcp://host.example:5050");
+  }
+}
+
+TEST(Address, Ipv6StandsInBrackets) {
+  const auto address = ParseAddress("tcp://[::1]:65535");
+  ASSERT_TRUE(address.ok()) << address.status();
+  EXPECT_EQ(address->host, "::1");
+  EXPECT_EQ(address->ToString(), "tcp://[::1]:65535");
+}
+
+TEST(Address, WhatIsWrongSaysWhatToWrite) {
+  for (const char* text : {"",
+                           ":",
+                           "host",
+                           "host:",
+                           ":5050",
+                           "host:port",
+                           "host:0",
+                           "host:65536",
+                           "host:-1",
+                           "host:5050x",
+                           "::1:5050",
+                           "[::1]",
+                           "[::1",
+                           "[]:1",
+                           "[host]:1",
+                           "[::1]5050",
+                           "http://host:1",
+                           "ipc:///tmp/x",
+                           "tcp://tcp://host:1",
+                           "ho st:1",
+                           "host:1\n",
+                           "tcp://",
+                           "a/b:1",
+                           "host:99999999999999999999"}) {
+    const auto address = ParseAddress(text);
+    EXPECT_TRUE(absl::IsInvalidArgument(address.status())) << text;
+    EXPECT_THAT(ErrorText(address.status()), HasSubstr("tcp://host:port"))
+        << text;
+  }
+}
+
+TEST(Address, AHostMayLackAPort) {
+  EXPECT_EQ(*ParseHost("10.0.0.1", 7), (Address{"10.0.0.1", 7}));
+  EXPECT_EQ(*ParseHost("10.0.0.1:8", 7), (Address{"10.0.0.1", 8}));
+  EXPECT_EQ(*ParseHost("::1", 7), (Address{"::1", 7}));
+  EXPECT_EQ(*ParseHost("[::1]", 7), (Address{"::1", 7}));
+  EXPECT_FALSE(ParseHost("", 7).ok());
+}
+
+TEST(Address, NamesOfThisMachineAreResolved) {
+  EXPECT_EQ(*ResolveHost("localhost"), "127.0.0.1");
+  EXPECT_EQ(*ResolveHost("*"), "0.0.0.0");
+  EXPECT_TRUE(
+      absl::IsInvalidArgument(ResolveHost("no-such-host.invalid").status()));
+  EXPECT_EQ(LocalAddressToward({"127.0.0.1", 80}), "127.0.0.1");
+}
+
+TEST(Clock, LaterLivesHaveGreaterIncarnations) {
+  uint64_t last = 0;
+  for (int i = 0; i < 1'000; ++i) {
+    const uint64_t next = NextIncarnation();
+    ASSERT_GT(next, last);
+    last = next;
+  }
+}
+
+// ---- reactors
+
+Buffer TextBuffer(const std::string& text) {
+  return Buffer::CopyOf(std::as_bytes(std::span(text)));
+}
+std::string TextOf(const Buffer& buffer) {
+  return std::string(reinterpret_cast<const char*>(buffer.data()),
+                     buffer.size());
+}
+
+// A reactor whose messages a test waits for.
+class Peer : public ReactorHandler {
+ public:
+  struct Received {
+    SocketId socket;
+    std::string from;
+    std::vector<Buffer> parts;
+  };
+
+  ~Peer() override {
+    reactor.Stop();
+    reactor.Join();
+  }
+  void Start() { reactor.Start(this); }
+  void Send(SocketId socket, const std::string& to, std::vector<Buffer> parts) {
+    ASSERT_TRUE(reactor.Post([this, socket, to, parts = std::move(parts)] {
+      reactor.Send(socket, to, parts);
+    }));
+  }
+  Received Await() {
+    std::unique_lock lock(mu_);
+    came_.wait(lock, [this] { return !inbox_.empty(); });
+    Received first = std::move(inbox_.front());
+    inbox_.pop_front();
+    return first;
+  }
+  // Runs `work` on the reactor's thread and waits for it.
+  void Do(const std::function<void()>& work) {
+    std::mutex mu;
+    std::condition_variable done;
+    bool ran = false;
+    ASSERT_TRUE(reactor.Post([&] {
+      work();
+      const std::lock_guard lock(mu);
+      ran = true;
+      done.notify_one();
+    }));
+    std::unique_lock lock(mu);
+    done.wait(lock, [&] { return ran; });
+  }
+
+  Reactor reactor{"test"};
+
+ private:
+  void OnMessage(absl::Time, SocketId socket, std::string_view from,
+                 std::vector<Buffer> parts) override {
+    const std::lock_guard lock(mu_);
+    inbox_.push_back({socket, std::string(from), std::move(parts)});
+    came_.notify_one();
+  }
+  void OnTurn(absl::Time) override {}
+  absl::Time NextDeadline() const override { return absl::InfiniteFuture(); }
+
+  std::mutex mu_;
+  std::condition_variable came_;
+  std::deque<Received> inbox_;
+};
+
+struct Pair {
+  Peer server;
+  Peer client;
+  SocketId listener;
+  SocketId connection;
+
+  void Start() {
+    listener = *server.reactor.Listen("127.0.0.1", 0, {});
+    const uint16_t port = server.reactor.PortOf(listener);
+    connection = *client.reactor.Connect({"127.0.0.1", port}, {});
+    server.Start();
+    client.Start();
+  }
+};
+
+TEST(Reactor, CarriesSmallAndLargePartsBothWays) {
+  Pair pair;
+  pair.Start();
+  const std::string large(3'000'000, 'x');
+  pair.client.Send(pair.connection, "",
+                   {TextBuffer("head"), TextBuffer(large), TextBuffer("")});
+  const Peer::Received request = pair.server.Await();
+  ASSERT_EQ(request.parts.size(), 3U);
+  EXPECT_EQ(TextOf(request.parts[0]), "head");
+  EXPECT_EQ(TextOf(request.parts[1]), large);
+  EXPECT_EQ(request.parts[2].size(), 0U);
+  pair.server.Send(request.socket, request.from, request.parts);
+  const Peer::Received answer = pair.client.Await();
+  ASSERT_EQ(answer.parts.size(), 3U);
+  EXPECT_EQ(TextOf(answer.parts[1]), large);
+}
+
+TEST(Reactor, ReleasesWhatItSent) {
+  Pair pair;
+  pair.Start();
+  std::mutex mu;
+  std::condition_variable released;
+  bool gone = false;
+  auto owner = std::shared_ptr<std::string>(new std::string(1 << 20, 'y'),
+                                            [&](std::string* text) {
+                                              delete text;
+                                              const std::lock_guard lock(mu);
+                                              gone = true;
+                                              released.notify_one();
+                                            });
+  const auto* data = reinterpret_cast<const std::byte*>(owner->data());
+  Buffer buffer(std::move(owner), data, 1 << 20);
+  pair.client.Send(pair.connection, "", {std::move(buffer)});
+  EXPECT_EQ(pair.server.Await().parts.at(0).size(), size_t{1} << 20);
+  std::unique_lock lock(mu);
+  released.wait(lock, [&] { return gone; });
+}
+
+TEST(Reactor, AMessageForNobodyIsRefusedAtOnce) {
+  Pair pair;
+  pair.Start();
+  pair.server.Do([&] {
+    EXPECT_EQ(
+        pair.server.reactor.Send(pair.listener, "nobody", {TextBuffer("lost")}),
+        Reactor::Sent::kNo);
+  });
+}
+
+TEST(Reactor, AConnectionKeepsTheLastMessagesUntilThereIsAPeer) {
+  Peer server;
+  const SocketId reserved = *server.reactor.Listen("127.0.0.1", 0, {});
+  const uint16_t port = server.reactor.PortOf(reserved);
+  server.reactor.Close(reserved);
+  Peer client;
+  const SocketId connection = *client.reactor.Connect({"127.0.0.1", port}, {});
+  client.Start();
+  client.Do([&] {
+    for (int i = 0; i < 100; ++i) {
+      EXPECT_EQ(
+          client.reactor.Send(connection, "", {TextBuffer(std::to_string(i))}),
+          Reactor::Sent::kQueued);
+    }
+  });
+  absl::StatusOr<SocketId> listener =
+      server.reactor.Listen("127.0.0.1", port, {});
+  while (!listener.ok()) {  // the closed one lets go in the background
+    std::this_thread::yield();
+    listener = server.reactor.Listen("127.0.0.1", port, {});
+  }
+  server.Start();
+  EXPECT_EQ(TextOf(server.Await().parts.at(0)), "36");
+  for (int i = 37; i < 100; ++i) {
+    EXPECT_EQ(TextOf(server.Await().parts.at(0)), std::to_string(i));
+  }
+}
+
+TEST(Reactor, ATakenPortIsAnErrorThatNamesIt) {
+  Reactor first("first");
+  const SocketId listener = *first.Listen("127.0.0.1", 0, {});
+  const uint16_t port = first.PortOf(listener);
+  Reactor second("second");
+  const auto again = second.Listen("127.0.0.1", port, {});
+  EXPECT_TRUE(absl::IsUnavailable(again.status()));
+  EXPECT_THAT(ErrorText(again.status()),
+              HasSubstr(fmt::format("port {} is taken", port)));
+}
+
+TEST(Reactor, OnlyThisMachinesAddressesAreListenedAt) {
+  Reactor reactor("test");
+  EXPECT_TRUE(absl::IsUnavailable(reactor.Listen("192.0.2.1", 0, {}).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(
+      reactor.Listen("no-such-host.invalid", 0, {}).status()));
+}
+
+TEST(Reactor, RunsPostedWorkInOrderAndRefusesItWhenStopped) {
+  Peer peer;
+  EXPECT_FALSE(peer.reactor.Post([] {}));
+  peer.Start();
+  std::vector<int> order;
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_TRUE(peer.reactor.Post([&order, i] { order.push_back(i); }));
+  }
+  peer.Do([] {});
+  EXPECT_EQ(order.size(), 100U);
+  EXPECT_TRUE(std::is_sorted(order.begin(), order.end()));
+  peer.reactor.Stop();
+  peer.reactor.Join();
+  EXPECT_FALSE(peer.reactor.Post([] {}));
+}
+
+// What does not speak ZMTP is cut off or brings messages that nobody can
+// decode; a peer that does still gets through.
+TEST(Reactor, SurvivesBytesThatAreNoMessages) {
+  Pair pair;
+  pair.Start();
+  std::mt19937_64 random(7);
+  for (int round = 0; round < 32; ++round) {
+    const int fd = socket(AF_INET, SOCK_STREAM, 0);
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(pair.server.reactor.PortOf(pair.listener));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    ASSERT_EQ(
+        connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+    std::string noise(random() % 4'096, '\0');
+    for (char& c : noise) c = static_cast<char>(random());
+    if (round % 2 == 0 && noise.size() > 10) {
+      noise.replace(0, 10, "\xff\0\0\0\0\0\0\0\x01\x7f", 10);
+    }
+    EXPECT_GE(send(fd, noise.data(), noise.size(), MSG_NOSIGNAL), -1);
+    close(fd);
+  }
+  pair.client.Send(pair.connection, "", {TextBuffer("a peer")});
+  for (;;) {
+    const Peer::Received received = pair.server.Await();
+    if (!received.parts.empty() && TextOf(received.parts[0]) == "a peer") break;
+  }
+}
+
+// ---- messages
+
+TEST(Messenger, RefusesWhatItCannotReadAtABoundedRate) {
+  Pair pair;
+  pair.Start();
+  Messenger messenger(pair.server.reactor, "");
+  pair.client.Send(pair.connection, "", {TextBuffer("noise")});
+  const Peer::Received noise = pair.server.Await();
+  const absl::Time now = absl::UnixEpoch();
+  pair.server.Do([&] {
+    for (int i = 0; i < 1'000; ++i) {
+      EXPECT_FALSE(
+          messenger.Receive(now, noise.socket, noise.from, noise.parts, true)
+              .ok());
+    }
+    EXPECT_EQ(messenger.refused(), 1'000U);
+    messenger.Send(noise.socket, noise.from, StatusReply{"{}"});
+  });
+  Messenger reader(pair.client.reactor, "");
+  int refusals = 0;
+  for (;;) {
+    const Peer::Received answer = pair.client.Await();
+    const auto message =
+        reader.Receive(now, answer.socket, "", answer.parts, false);
+    ASSERT_TRUE(message.ok()) << message.status();
+    if (std::holds_alternative<StatusReply>(*message)) break;
+    EXPECT_TRUE(std::holds_alternative<Refusal>(*message));
+    ++refusals;
+  }
+  EXPECT_EQ(refusals, 16);
+}
+
+// ---- servers
+
+TEST(Lifecycle, JoinBeforeStartIsAnError) {
+  Lifecycle lifecycle("worker");
+  EXPECT_TRUE(absl::IsFailedPrecondition(lifecycle.Join()));
+}
+
+TEST(Lifecycle, AStoppedServerDoesNotStartAgain) {
+  Lifecycle lifecycle("worker");
+  int begun = 0;
+  int finished = 0;
+  const auto begin = [&] {
+    ++begun;
+    return absl::OkStatus();
+  };
+  EXPECT_TRUE(lifecycle.Start(begin).ok());
+  EXPECT_TRUE(lifecycle.Start(begin).ok());
+  lifecycle.Stop([&] { ++finished; });
+  lifecycle.Stop([&] { ++finished; });
+  EXPECT_EQ(begun, 1);
+  EXPECT_EQ(finished, 1);
+  EXPECT_TRUE(lifecycle.Join().ok());
+  const absl::Status again = lifecycle.Start(begin);
+  EXPECT_TRUE(absl::IsFailedPrecondition(again));
+  EXPECT_THAT(ErrorText(again),
+              HasSubstr("cannot be started after it has been stopped"));
+}
+
+TEST(Lifecycle, AFailedStartMayBeTriedAgain) {
+  Lifecycle lifecycle("worker");
+  EXPECT_FALSE(
+      lifecycle.Start([] { return Unavailable("the port is taken"); }).ok());
+  EXPECT_TRUE(absl::IsFailedPrecondition(lifecycle.Join()));
+  EXPECT_TRUE(lifecycle.Start([] { return absl::OkStatus(); }).ok());
+}
+
+TEST(Lifecycle, JoinSaysWhyAServerEnded) {
+  Lifecycle lifecycle("worker");
+  ASSERT_TRUE(lifecycle.Start([] { return absl::OkStatus(); }).ok());
+  std::thread server([&] { lifecycle.End(DeadlineExceeded("gave up")); });
+  EXPECT_TRUE(absl::IsDeadlineExceeded(lifecycle.Join()));
+  server.join();
+  int finished = 0;
+  lifecycle.Stop([&] { ++finished; });
+  EXPECT_EQ(finished, 1);
+  EXPECT_TRUE(absl::IsDeadlineExceeded(lifecycle.Join()));
+}
+
+}  // namespace
+}  // namespace feedmill
