@@ -1,0 +1,114 @@
+#include "core/dataset/dataset.h"
+
+#include <string_view>
+
+namespace feedmill {
+namespace {
+
+Dataset FromSource(Source source) {
+  Graph graph;
+  graph.source = std::move(source);
+  return Dataset(std::move(graph));
+}
+
+}  // namespace
+
+Dataset Dataset::Range(int64_t start, int64_t stop, int64_t step) {
+  return FromSource(RangeSource{start, stop, step});
+}
+
+Dataset Dataset::TfRecord(std::vector<std::string> files) {
+  return FromSource(TfRecordSource{std::move(files)});
+}
+
+Dataset Dataset::Text(std::vector<std::string> files) {
+  return FromSource(TextSource{std::move(files)});
+}
+
+Dataset Dataset::Images(std::vector<std::string> files, ImageLabel label) {
+  return FromSource(ImagesSource{std::move(files), label});
+}
+
+Dataset Dataset::With(Step step) const {
+  Dataset out = *this;
+  out.graph_.steps.push_back(std::move(step));
+  return out;
+}
+
+Dataset Dataset::Map(Outputs outputs) const {
+  return With(MapStep{std::move(outputs)});
+}
+
+Dataset Dataset::Filter(Expr predicate) const {
+  return With(FilterStep{std::move(predicate)});
+}
+
+Dataset Dataset::ParseExample(
+    std::vector<ParseExampleStep::Feature> features) const {
+  return With(ParseExampleStep{std::move(features)});
+}
+
+Dataset Dataset::DecodeImage(DecodeImageStep options) const {
+  return With(std::move(options));
+}
+
+Dataset Dataset::Resize(int64_t height, int64_t width,
+                        ResizeStep options) const {
+  options.height = height;
+  options.width = width;
+  return With(std::move(options));
+}
+
+Dataset Dataset::RandomFlip(RandomFlipStep options) const {
+  return With(std::move(options));
+}
+
+Dataset Dataset::Shuffle(std::optional<uint64_t> seed) const {
+  return With(ShuffleStep{seed});
+}
+
+Dataset Dataset::Batch(int64_t size, BatchOptions options) const {
+  return With(BatchStep{size, options.drop_remainder});
+}
+
+Dataset Dataset::Repeat(std::optional<int64_t> count) const {
+  return With(RepeatStep{count});
+}
+
+Dataset Dataset::Take(int64_t count) const { return With(TakeStep{count}); }
+
+Dataset Dataset::Skip(int64_t count) const { return With(SkipStep{count}); }
+
+Dataset Dataset::WithSeed(uint64_t seed) const {
+  Dataset out = *this;
+  out.graph_.options.seed = seed;
+  return out;
+}
+
+Dataset Dataset::WithOrder(Order order) const {
+  Dataset out = *this;
+  out.graph_.options.order = order;
+  return out;
+}
+
+Expr Cast(Expr value, DType dtype) {
+  // A literal, so that no component of the name can come between.
+  return Expr::Apply(
+      "cast",
+      {std::move(value), Expr(Expr::Literal{std::string(DTypeName(dtype))})});
+}
+
+Expr Where(Expr condition, Expr if_true, Expr if_false) {
+  return Expr::Apply(
+      "where", {std::move(condition), std::move(if_true), std::move(if_false)});
+}
+
+Expr FloorDivide(Expr a, Expr b) {
+  return Expr::Apply("floor_divide", {std::move(a), std::move(b)});
+}
+
+Expr GetItem(Expr array, int64_t index) {
+  return Expr::Apply("getitem", {std::move(array), Expr(index)});
+}
+
+}  // namespace feedmill

@@ -1,0 +1,120 @@
+#ifndef FEEDMILL_CORE_DATASET_DATASET_H_
+#define FEEDMILL_CORE_DATASET_DATASET_H_
+
+#include <concepts>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+#include "core/dataset/expr.h"
+#include "core/dataset/graph.h"
+
+namespace feedmill {
+
+struct BatchOptions {
+  bool drop_remainder = false;  // leave out a last batch that is not full
+};
+
+// A pipeline, built in C++: what to read and which steps to run on it. Each
+// method returns a new Dataset with one step more and leaves this one as it is;
+// nothing is read, checked or run before a reader gets it. Every method is the
+// YAML step of its name in snake_case (docs/steps.md).
+//
+//   Dataset photos =
+//       Dataset::Images({"/data/photos/*/*.jpg"})
+//           .Shuffle()
+//           .DecodeImage()
+//           .Resize(224, 224)
+//           .RandomFlip()
+//           .Map({{"image", Expr::Named("image")},
+//                 {"label", Expr::Named("label")}})
+//           .Batch(32, {.drop_remainder = true})
+//           .Repeat();
+//
+//   Dataset odd_squares = Dataset::Range(10)
+//                             .Map([](Expr x) { return x * x; })
+//                             .Filter([](Expr x) { return x % 2 == 1; });
+//
+// A function given to Map or Filter is called once, here, with the expression
+// "x" (the single unnamed component); what it returns travels to the workers.
+// Operators and Apply, Cast, Where … below build expressions; an `if` on an
+// Expr does not compile, Where chooses for each element.
+//
+// A value; thread-compatible. Wrong arguments (a negative count, a component
+// that is not there) are errors of the reader, which names the step.
+class Dataset {
+ public:
+  using Outputs = std::vector<std::pair<std::string, Expr>>;
+  using ImageLabel = ImagesSource::Label;
+
+  // ---- sources
+  // start, start + step, … below stop (above it for a negative step): int64.
+  static Dataset Range(int64_t start, int64_t stop, int64_t step = 1);
+  static Dataset Range(int64_t stop) { return Range(0, stop); }
+  // Files are names or globs. A relative one is relative to the directory that
+  // the reader names (its own working directory by default).
+  static Dataset TfRecord(std::vector<std::string> files);
+  static Dataset Text(std::vector<std::string> files);
+  static Dataset Images(std::vector<std::string> files,
+                        ImageLabel label = ImageLabel::kFolder);
+  // A pipeline that was read from text.
+  explicit Dataset(Graph graph) : graph_(std::move(graph)) {}
+
+  // ---- steps on each element
+  // The element becomes f(x), unnamed.
+  template <class F>
+    requires std::is_invocable_r_v<Expr, F, Expr>
+  Dataset Map(F&& f) const {
+    return Map(Outputs{{"", std::forward<F>(f)(Expr::Named("x"))}});
+  }
+  // The element becomes exactly these components, in this order.
+  Dataset Map(Outputs outputs) const;
+  // Keeps the elements for which the predicate, one bool, is true.
+  template <class F>
+    requires std::is_invocable_r_v<Expr, F, Expr>
+  Dataset Filter(F&& f) const {
+    return Filter(Expr(std::forward<F>(f)(Expr::Named("x"))));
+  }
+  Dataset Filter(Expr predicate) const;
+  // Each single bytes component is a tf.train.Example.
+  Dataset ParseExample(std::vector<ParseExampleStep::Feature> features) const;
+  Dataset DecodeImage(DecodeImageStep options = {}) const;
+  Dataset Resize(int64_t height, int64_t width, ResizeStep options = {}) const;
+  Dataset RandomFlip(RandomFlipStep options = {}) const;
+
+  // ---- steps on the sequence
+  // A uniform permutation of all elements, another one in each pass of a
+  // Repeat that stands after it. `seed` replaces the pipeline's for it.
+  Dataset Shuffle(std::optional<uint64_t> seed = std::nullopt) const;
+  Dataset Batch(int64_t size, BatchOptions options = {}) const;
+  // Without a count, endless.
+  Dataset Repeat(std::optional<int64_t> count = std::nullopt) const;
+  Dataset Take(int64_t count) const;
+  Dataset Skip(int64_t count) const;
+
+  // ---- options
+  // Makes every random choice reproducible; absent, the reader draws a seed.
+  Dataset WithSeed(uint64_t seed) const;
+  Dataset WithOrder(Order order) const;
+
+  const Graph& graph() const { return graph_; }
+
+ private:
+  Dataset With(Step step) const;
+
+  Graph graph_;
+};
+
+// ---- functions of expressions (docs/expressions.md lists all; any other is
+// Expr::Apply("name", {arguments}))
+Expr Cast(Expr value, DType dtype);
+Expr Where(Expr condition, Expr if_true, Expr if_false);
+Expr FloorDivide(Expr a, Expr b);  // Python's //
+Expr GetItem(Expr array, int64_t index);
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_DATASET_DATASET_H_

@@ -1,0 +1,414 @@
+#include "core/plan/plan.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <random>
+#include <set>
+#include <string>
+
+#include "core/dataset/dataset.h"
+#include "core/dataset/graph_text.h"
+#include "core/plan/permutation.h"
+#include "tests/unit/dataset/fake_functions.h"
+
+namespace feedmill {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr uint64_t kSeed = 7;
+constexpr uint64_t kIteration = 3;
+
+nlohmann::json Golden(const std::string& name) {
+  std::ifstream file(FEEDMILL_GOLDEN_DIR "/" + name);
+  return nlohmann::json::parse(file);
+}
+
+absl::StatusOr<std::shared_ptr<const Plan>> TryPlan(const Dataset& dataset,
+                                                    uint64_t source_size) {
+  auto graph = Analyze(dataset.graph(), testing::FakeFunctions());
+  if (!graph.ok()) return graph.status();
+  return Plan::Make(*graph, source_size, kSeed, kIteration);
+}
+
+std::shared_ptr<const Plan> MakePlan(const Dataset& dataset,
+                                     uint64_t source_size) {
+  auto plan = TryPlan(dataset, source_size);
+  EXPECT_TRUE(plan.ok()) << ErrorText(plan.status());
+  return *plan;
+}
+
+std::vector<uint64_t> Indexes(const Plan& plan, uint64_t begin, uint64_t end) {
+  std::vector<RecordRef> records;
+  plan.Records(begin, end, records);
+  std::vector<uint64_t> out;
+  for (const RecordRef& record : records) out.push_back(record.index);
+  return out;
+}
+
+// ---- random numbers
+
+TEST(PhiloxTest, GivesThePublishedVectors) {
+  const nlohmann::json vectors = Golden("philox.json");
+  ASSERT_GE(vectors.size(), 3u);
+  for (const auto& v : vectors) {
+    const RandomKey key = {v["key_low"].get<uint64_t>(), 99};
+    const auto words =
+        Philox(key, v["p"].get<uint64_t>(), v["i"].get<uint64_t>());
+    for (size_t w = 0; w < 4; ++w) EXPECT_EQ(words[w], v["words"][w]) << v;
+  }
+}
+
+TEST(PermutationTest, GivesTheGoldenVectors) {
+  const nlohmann::json vectors = Golden("permutation.json");
+  ASSERT_GE(vectors.size(), 10u);
+  for (const auto& v : vectors) {
+    const RandomKey key =
+        MakeRandomKey(v["seed"].get<uint64_t>(), v["iteration"].get<uint64_t>(),
+                      v["epoch"].get<uint64_t>(), v["step"].get<uint64_t>(),
+                      v["ordinal"].get<uint64_t>());
+    EXPECT_EQ(key.low, v["key_low"]);
+    EXPECT_EQ(key.high, v["key_high"]);
+    const Permutation permutation(key, v["n"].get<uint64_t>());
+    for (size_t k = 0; k < v["index"].size(); ++k) {
+      EXPECT_EQ(permutation.At(v["index"][k].get<uint64_t>()), v["at"][k]) << v;
+    }
+  }
+}
+
+TEST(PermutationTest, IsABijectionOfEverySizeUpTo2000) {
+  std::vector<uint64_t> all;
+  std::vector<bool> seen;
+  for (uint64_t n = 0; n <= 2000; ++n) {
+    const Permutation permutation(MakeRandomKey(n, 0, 1, 2, 0), n);
+    all.assign(n, 0);
+    permutation.AtRange(0, all);
+    seen.assign(n, false);
+    for (uint64_t x : all) {
+      ASSERT_LT(x, n);
+      ASSERT_FALSE(seen[x]) << "n = " << n;
+      seen[x] = true;
+    }
+  }
+}
+
+TEST(PermutationTest, OneByOneAndInRangesAgree) {
+  for (uint64_t n : {1, 2, 5, 257, 1000, 65537, 1 << 20}) {
+    const Permutation permutation(MakeRandomKey(1, 2, 3, 4, 5), n);
+    for (uint64_t begin : {uint64_t{0}, n / 3, n - 1}) {
+      std::vector<uint64_t> range(std::min<uint64_t>(n - begin, 700));
+      permutation.AtRange(begin, range);
+      for (size_t j = 0; j < range.size(); ++j) {
+        ASSERT_EQ(range[j], permutation.At(begin + j)) << n << " " << begin;
+      }
+    }
+  }
+}
+
+TEST(PermutationTest, LargeSizesStayInRangeWithoutCollisions) {
+  for (uint64_t n : {(uint64_t{1} << 32) + 1, uint64_t{1000000007} * 1000,
+                     uint64_t{1} << 63}) {
+    const Permutation permutation(MakeRandomKey(n, 0, 0, 0, 0), n);
+    std::set<uint64_t> seen;
+    for (uint64_t j = 0; j < 10000; ++j) {
+      const uint64_t x = permutation.At(n / 10000 * j);
+      EXPECT_LT(x, n);
+      EXPECT_TRUE(seen.insert(x).second);
+    }
+  }
+}
+
+// ---- plans by hand
+
+TEST(PlanTest, ARangeIsItself) {
+  const auto plan = MakePlan(Dataset::Range(5), 5);
+  EXPECT_EQ(plan->size(), 5u);
+  EXPECT_THAT(Indexes(*plan, 1, 4), ElementsAre(1, 2, 3));
+  EXPECT_EQ(plan->RecordsAt(2), 1u);
+  EXPECT_EQ(plan->CounterOf(3, 0), 3u);
+}
+
+TEST(PlanTest, ABatchAfterRepeatCrossesPasses) {
+  const auto plan = MakePlan(Dataset::Range(5).Repeat(2).Batch(4), 5);
+  EXPECT_EQ(plan->size(), 3u);
+  std::vector<RecordRef> records;
+  plan->Records(1, 3, records);
+  EXPECT_THAT(records,
+              ElementsAre(RecordRef{4, 0}, RecordRef{0, 1}, RecordRef{1, 1},
+                          RecordRef{2, 1}, RecordRef{3, 1}, RecordRef{4, 1}));
+  EXPECT_EQ(plan->RecordsAt(2), 2u);
+  EXPECT_EQ(plan->CounterOf(2, 1), 9u);
+}
+
+TEST(PlanTest, ARepeatAfterBatchEndsEachPassWithItsShortBatch) {
+  const auto plan = MakePlan(Dataset::Range(5).Batch(4).Repeat(2), 5);
+  EXPECT_EQ(plan->size(), 4u);
+  EXPECT_EQ(plan->RecordsAt(1), 1u);
+  EXPECT_EQ(plan->RecordsAt(2), 4u);
+  EXPECT_EQ(plan->PassAt(1), 0u);
+  EXPECT_EQ(plan->PassAt(2), 1u);
+  const auto whole = MakePlan(
+      Dataset::Range(5).Batch(4, {.drop_remainder = true}).Repeat(2), 5);
+  EXPECT_EQ(whole->size(), 2u);
+}
+
+TEST(PlanTest, EachPassIsShuffledAnewAndEachIterationToo) {
+  const Dataset dataset = Dataset::Range(50).Shuffle().Repeat();
+  const auto plan = MakePlan(dataset, 50);
+  EXPECT_EQ(plan->size(), kEndless);
+  std::vector<uint64_t> first = Indexes(*plan, 0, 50);
+  std::vector<uint64_t> second = Indexes(*plan, 50, 100);
+  EXPECT_NE(first, second);
+  auto other = Plan::Make(*Analyze(dataset.graph(), testing::FakeFunctions()),
+                          50, kSeed, kIteration + 1);
+  EXPECT_NE(Indexes(**other, 0, 50), first);
+  std::sort(first.begin(), first.end());
+  std::sort(second.begin(), second.end());
+  EXPECT_EQ(first, second);
+}
+
+TEST(PlanTest, AShufflesOwnSeedReplacesThePipelines) {
+  const auto own = MakePlan(Dataset::Range(50).Shuffle(8), 50);
+  const RandomKey key = MakeRandomKey(8, kIteration, 0, 0, 0);
+  EXPECT_EQ(own->Record(4, 0).index, Permutation(key, 50).At(4));
+  EXPECT_EQ(own->KeyOf(0, 0, 0).low, key.low);
+}
+
+TEST(PlanTest, FarPositionsOfAnEndlessPlanAreThere) {
+  const auto plan = MakePlan(Dataset::Range(10).Skip(3).Repeat(), 10);
+  const uint64_t p = uint64_t{7} << 50;
+  EXPECT_EQ(plan->Record(p + 2, 0), (RecordRef{5, uint64_t{1} << 50}));
+}
+
+TEST(PlanTest, EpochsLeaveOutTheRepeatsBeforeAStep) {
+  const auto plan =
+      MakePlan(Dataset::Range(2).Shuffle().Repeat(3).Shuffle().Repeat(4), 2);
+  const uint64_t pass = 2 + 3 * 1;  // inner pass 2 of outer pass 1
+  EXPECT_EQ(plan->EpochOf(0, pass), 5u);
+  EXPECT_EQ(plan->EpochOf(2, pass), 1u);
+  EXPECT_EQ(plan->PassAt(plan->size() - 1) / 3, 3u);
+}
+
+TEST(PlanTest, ClientRepeatsRunThePlanAgainAndSayHowLongAPassIs) {
+  const Dataset dataset = Dataset::Range(10)
+                              .Filter([](Expr x) { return x > 3; })
+                              .Take(2)
+                              .Repeat(3)
+                              .Batch(4)
+                              .Repeat(2);
+  const auto plan = MakePlan(dataset, 10);
+  EXPECT_EQ(plan->size(), 60u);
+  EXPECT_EQ(plan->PassLength(1), 10u);
+  EXPECT_EQ(plan->PassLength(3), 30u);
+  EXPECT_EQ(plan->PassLength(4), 0u);
+  EXPECT_EQ(plan->EpochOf(1, plan->PassAt(59)), 5u);
+  EXPECT_EQ(plan->EpochOf(3, plan->PassAt(59)), 1u);
+}
+
+TEST(PlanTest, NothingRepeatedWithoutEndIsNothing) {
+  EXPECT_EQ(MakePlan(Dataset::Range(0).Repeat(), 0)->size(), 0u);
+  EXPECT_EQ(MakePlan(Dataset::Range(9).Take(0).Repeat(), 9)->size(), 0u);
+  EXPECT_EQ(MakePlan(Dataset::Range(9).Repeat(0), 9)->size(), 0u);
+  EXPECT_EQ(MakePlan(Dataset::Range(9).Skip(20).Batch(2), 9)->size(), 0u);
+}
+
+TEST(PlanTest, RefusesWhatCannotBeCounted) {
+  constexpr int64_t kHuge = int64_t{1} << 62;
+  auto plan = TryPlan(Dataset::Range(10).Repeat(kHuge), 10);
+  EXPECT_THAT(ErrorText(plan.status()),
+              HasSubstr("steps[0] repeat: more than 2^63 positions"));
+  plan =
+      TryPlan(Dataset::Range(9).Repeat(kHuge / 9).Take(5).Repeat(kHuge / 9), 9);
+  EXPECT_THAT(ErrorText(plan.status()), HasSubstr("more than 2^63 passes"));
+  EXPECT_FALSE(TryPlan(Dataset::Range(1), (uint64_t{1} << 63) + 1).ok());
+  EXPECT_TRUE(TryPlan(Dataset::Range(1), uint64_t{1} << 63).ok());
+}
+
+// ---- plans against lists
+
+// A record as the naive evaluator carries it: `epochs[s]` is how often step s
+// had been begun when the record went through it.
+struct NaiveRecord {
+  uint64_t index = 0;
+  uint64_t pass = 0;
+  std::vector<uint64_t> epochs;
+};
+using NaivePosition = std::vector<NaiveRecord>;
+
+constexpr uint64_t kEndlessPasses = 80;  // stands for "endless" in lists
+
+// Runs the plan steps on whole lists, one step and one pass after the other.
+class NaiveEvaluator {
+ public:
+  NaiveEvaluator(const AnalyzedGraph& graph, uint64_t n)
+      : graph_(graph), n_(n) {}
+
+  std::vector<NaivePosition> Run() {
+    return First(graph_.graph.steps.size(), 0);
+  }
+
+ private:
+  std::vector<NaivePosition> First(size_t k, uint64_t pass) {
+    std::vector<NaivePosition> out;
+    if (k == 0) {
+      for (uint64_t r = 0; r < n_; ++r) {
+        out.push_back(
+            {{r, pass, std::vector<uint64_t>(graph_.graph.steps.size())}});
+      }
+      return out;
+    }
+    const size_t s = k - 1;
+    const Step& step = graph_.graph.steps[s];
+    if (const auto* repeat = std::get_if<RepeatStep>(&step)) {
+      const uint64_t count = repeat->count
+                                 ? static_cast<uint64_t>(*repeat->count)
+                                 : kEndlessPasses;
+      for (uint64_t j = 0; j < count; ++j) {
+        for (auto& p : First(s, pass * count + j)) out.push_back(std::move(p));
+      }
+      return out;
+    }
+    out = First(s, pass);
+    for (auto& position : out) {
+      for (auto& record : position) record.epochs[s] = pass;
+    }
+    if (graph_.steps[s].home != Home::kPlan) return out;
+    if (const auto* take = std::get_if<TakeStep>(&step)) {
+      if (out.size() > static_cast<size_t>(take->count)) {
+        out.resize(static_cast<size_t>(take->count));
+      }
+    } else if (const auto* skip = std::get_if<SkipStep>(&step)) {
+      const auto size = static_cast<int64_t>(out.size());
+      out.erase(out.begin(), out.begin() + std::min(skip->count, size));
+    } else if (const auto* batch = std::get_if<BatchStep>(&step)) {
+      out = Batched(out, *batch);
+    } else if (const auto* shuffle = std::get_if<ShuffleStep>(&step)) {
+      const Permutation permutation(
+          MakeRandomKey(shuffle->seed.value_or(kSeed), kIteration, pass, s, 0),
+          out.size());
+      const std::vector<NaivePosition> in = out;
+      for (size_t j = 0; j < in.size(); ++j) out[j] = in[permutation.At(j)];
+    }
+    return out;
+  }
+
+  static std::vector<NaivePosition> Batched(
+      const std::vector<NaivePosition>& in, const BatchStep& batch) {
+    std::vector<NaivePosition> out;
+    NaivePosition open;
+    for (const NaivePosition& position : in) {
+      open.push_back(position[0]);
+      if (open.size() == static_cast<size_t>(batch.size)) {
+        out.push_back(std::move(open));
+        open.clear();
+      }
+    }
+    if (!open.empty() && !batch.drop_remainder) out.push_back(open);
+    return out;
+  }
+
+  const AnalyzedGraph& graph_;
+  const uint64_t n_;
+};
+
+Dataset RandomChain(std::mt19937_64& random, int64_t n) {
+  const auto below = [&](int64_t bound) {
+    return static_cast<int64_t>(random() % static_cast<uint64_t>(bound));
+  };
+  Dataset dataset = Dataset::Range(n);
+  const int64_t steps = below(7);
+  for (int64_t s = 0; s < steps; ++s) {
+    switch (below(9)) {
+      case 0:
+      case 1:
+        dataset = dataset.Shuffle();
+        break;
+      case 2:
+        dataset = dataset.Repeat(below(4));
+        break;
+      case 3:
+        dataset = below(3) == 0 ? dataset.Repeat() : dataset.Repeat(2);
+        break;
+      case 4:
+        dataset = dataset.Take(below(40));
+        break;
+      case 5:
+        dataset = dataset.Skip(below(10));
+        break;
+      case 6:
+        dataset = dataset.Batch(1 + below(7), {below(2) == 0});
+        break;
+      case 7:
+        dataset = dataset.Map([](Expr x) { return x + 1; });
+        break;
+      case 8:
+        if (dataset.graph().steps.empty() || below(3) == 0) {
+          dataset = dataset.Filter([](Expr x) { return x > 1; });
+        }
+        break;
+    }
+  }
+  return dataset;
+}
+
+void ExpectSamePlan(const Plan& plan, std::vector<NaivePosition> expected) {
+  if (plan.size() == kEndless) {
+    ASSERT_GE(expected.size(), 8u);
+    expected.resize(std::min<size_t>(expected.size() - 7, 60));
+  } else {
+    ASSERT_EQ(plan.size(), expected.size());
+  }
+  std::vector<RecordRef> all;
+  for (uint64_t p = 0; p < expected.size(); ++p) {
+    ASSERT_EQ(plan.RecordsAt(p), expected[p].size()) << "position " << p;
+    ASSERT_EQ(plan.PassAt(p), expected[p][0].pass);
+    for (uint64_t k = 0; k < expected[p].size(); ++k) {
+      const NaiveRecord& want = expected[p][k];
+      const RecordRef got = plan.Record(p, k);
+      ASSERT_EQ(got, (RecordRef{want.index, want.pass})) << p << " " << k;
+      all.push_back(got);
+      for (size_t s = 0; s < plan.graph().steps.size(); ++s) {
+        if (std::holds_alternative<RepeatStep>(plan.graph().graph.steps[s])) {
+          continue;
+        }
+        ASSERT_EQ(plan.EpochOf(s, got.pass), want.epochs[s]) << "step " << s;
+      }
+    }
+  }
+  std::vector<RecordRef> bulk;
+  const uint64_t middle = expected.size() / 3;
+  plan.Records(0, middle, bulk);
+  plan.Records(middle, expected.size(), bulk);
+  ASSERT_EQ(bulk, all);
+}
+
+TEST(PlanTest, AgreesWithListsOnRandomChains) {
+  std::mt19937_64 random(20);
+  int compared = 0, endless = 0, batched = 0;
+  for (int trial = 0; trial < 12000; ++trial) {
+    const auto n = static_cast<int64_t>(random() % 13);
+    const Dataset dataset = RandomChain(random, n);
+    auto plan = TryPlan(dataset, static_cast<uint64_t>(n));
+    if (!plan.ok()) continue;  // a shuffle at the client, say
+    ++compared;
+    endless += (*plan)->size() == kEndless;
+    batched += (*plan)->graph().plan_batches;
+    NaiveEvaluator naive((*plan)->graph(), static_cast<uint64_t>(n));
+    ExpectSamePlan(**plan, naive.Run());
+    if (HasFatalFailure()) {
+      FAIL() << "n = " << n << ": " << CanonicalText(dataset.graph());
+    }
+  }
+  EXPECT_GT(compared, 4000);
+  EXPECT_GT(endless, 300);
+  EXPECT_GT(batched, 1000);
+}
+
+}  // namespace
+}  // namespace feedmill
