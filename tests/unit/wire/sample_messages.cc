@@ -1,0 +1,232 @@
+#include "tests/unit/wire/sample_messages.h"
+
+#include <utility>
+
+#include "core/base/status.h"
+
+namespace feedmill {
+namespace {
+
+SplitId Split(uint64_t number) { return {JournalId(77), number}; }
+Seen SeenUpTo(uint64_t sequence) { return {JournalId(77), sequence}; }
+Session TheSession() {
+  return {ConsumerId("solo"), Incarnation(1700000000000000001)};
+}
+
+ClientHello Hello() {
+  ClientHello hello;
+  hello.job = JobName("photos");
+  hello.graph = R"({"source":{"range":{"stop":10}}})";
+  hello.order = Order::kAny;
+  hello.seed = 0;
+  hello.session = TheSession();
+  hello.take_over = true;
+  hello.run = RunNumber(3);
+  hello.cursor = {100, 2};
+  hello.seen = SeenUpTo(41);
+  return hello;
+}
+
+ClientBeat Beat() {
+  ClientBeat beat;
+  beat.job = JobName("photos");
+  beat.run = RunNumber(3);
+  beat.session = TheSession();
+  beat.sent = absl::FromUnixNanos(1700000000123456789);
+  beat.splits = {{Split(5), {120, 1}, {110, 0}},
+                 {Split(6), {130, 0}, {130, 0}}};
+  beat.seen = SeenUpTo(42);
+  return beat;
+}
+
+ClientAnswer Answer() {
+  ClientAnswer answer;
+  answer.job = JobName("photos");
+  answer.session = TheSession();
+  answer.beat_sent = absl::FromUnixNanos(1700000000123456789);
+  answer.run = RunInfo{RunNumber(3), 1, 7, 60000, ~uint64_t{0}, PlanId("ab12")};
+  BoundSplit good;
+  good.split = Split(5);
+  good.begin = {100, 0};
+  good.end = {128, 0};
+  good.leases = {
+      {WorkerId("tcp://10.0.0.1:7000"), Incarnation(11), Attempt(1)},
+      {WorkerId("tcp://10.0.0.2:7000"), Incarnation(12), Attempt(2)}};
+  BoundSplit failed;
+  failed.split = Split(6);
+  failed.begin = {128, 0};
+  failed.end = {160, 0};
+  failed.error = DataLoss("a.tfrecord: record 7: the checksum is wrong");
+  answer.splits = {good, failed};
+  answer.dry = true;
+  answer.workers = 2;
+  answer.heartbeat_interval = absl::Milliseconds(200);
+  answer.client_timeout = absl::InfiniteDuration();
+  answer.seen = SeenUpTo(43);
+  return answer;
+}
+
+WorkerBeat BeatOfWorker() {
+  WorkerBeat beat;
+  beat.worker = WorkerId("tcp://10.0.0.1:7000");
+  beat.incarnation = Incarnation(11);
+  beat.slots = 4;
+  beat.draining = true;
+  beat.leases = {{Split(5), Attempt(1)}, {Split(9), Attempt(3)}};
+  beat.plans = {PlanId("ab12"), PlanId("cd34")};
+  beat.costs = {{PlanId("ab12"), 64, 9600000, absl::Milliseconds(45)}};
+  beat.failures = {{Split(8), Attempt(2), Unavailable("disk is gone")}};
+  beat.manifests = {{"f00d", absl::OkStatus(), "manifest bytes"},
+                    {"beef", NotFound("no file matches 'x*'"), ""}};
+  beat.seen = SeenUpTo(44);
+  return beat;
+}
+
+WorkerAnswer AnswerToWorker() {
+  WorkerAnswer answer;
+  answer.incarnation = Incarnation(11);
+  answer.leases = {
+      {Split(5), TheSession(), PlanId("ab12"), {100, 0}, {128, 0}, Attempt(1)}};
+  answer.definitions = {{PlanId("ab12"), "graph", "manifest", 7, 1}};
+  answer.manifests = {{"f00d", "another graph"}};
+  answer.heartbeat_interval = absl::Milliseconds(250);
+  answer.park_after = absl::Seconds(1);
+  answer.drained = true;
+  answer.seen = SeenUpTo(45);
+  return answer;
+}
+
+Grant TheGrant() {
+  Grant grant;
+  grant.session = TheSession();
+  grant.split = Split(5);
+  grant.worker_incarnation = Incarnation(11);
+  grant.attempt = Attempt(1);
+  grant.opening = Opening(2);
+  grant.start = {104, 0};
+  grant.total_bytes = 4 << 20;
+  grant.head = true;
+  return grant;
+}
+
+Piece DensePiece() {
+  Piece piece;
+  piece.begin = {100, 0};
+  piece.end = {103, 0};
+  piece.chunk.spec = std::make_shared<ElementSpec>(
+      ElementSpec{{{"label", DType::kInt64, {}}, {"x", DType::kFloat32, {2}}}});
+  piece.chunk.rows = 3;
+  piece.chunk.columns = {
+      MakeColumn<int64_t>({7, -1, 3}),
+      MakeColumn<float>({0.5f, 1.5f, -0.0f, 2.0f, 3.0f, 4.0f}, {2})};
+  return piece;
+}
+
+Piece RaggedPiece() {
+  Piece piece;
+  piece.begin = {200, 0};
+  piece.end = {209, 0};
+  piece.cursors = BitmapRows{{0b00010101, 0b1}};
+  piece.chunk = RaggedChunk();
+  return piece;
+}
+
+// Rows of a slice, several to a position, and the error that ends it all.
+Piece RunsPiece() {
+  Piece piece;
+  piece.begin = {300, 1};
+  piece.end = {302, 5};
+  piece.cursors = RunRows{{{300, 1, 1}, {302, 3, 2}}};
+  piece.chunk = RaggedChunk().Slice(1, 4);
+  piece.error = DataLoss("b.jpg: not an image");
+  return piece;
+}
+
+Piece WidePiece() {
+  Piece piece;
+  piece.begin = {0, 0};
+  piece.end = {64, 0};
+  piece.chunk = WideChunk(64);
+  return piece;
+}
+
+// Nothing came of these positions, and nothing is known of the elements.
+Piece EmptyPiece() {
+  Piece piece;
+  piece.begin = {103, 0};
+  piece.end = {110, 0};
+  return piece;
+}
+
+}  // namespace
+
+Frame FrameOf(Piece piece) {
+  return {TheSession(),    Split(5),   WorkerId("tcp://10.0.0.1:7000"),
+          Incarnation(11), Attempt(1), Opening(2),
+          std::move(piece)};
+}
+
+Chunk RaggedChunk() {
+  ChunkBuilder builder(std::make_shared<ElementSpec>(
+      ElementSpec{{{"image", DType::kUInt8, {kUnknownDim, 2, kUnknownDim}},
+                   {"tags", DType::kBytes, {kUnknownDim}},
+                   {"path", DType::kBytes, {}},
+                   {"good", DType::kBool, {}}}}));
+  const std::vector<uint8_t> pixels = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12};
+  const std::vector<std::vector<std::string_view>> tags = {
+      {"cat", "a"}, {}, {"dog"}, {"x", "", "yz"}};
+  for (size_t row = 0; row < 4; ++row) {
+    const auto size = static_cast<int64_t>(row);
+    builder.AppendDense(0, {size, 2, 4 - size}, pixels.data(), 1);
+    builder.AppendBytesRow(1, {static_cast<int64_t>(tags[row].size())},
+                           tags[row]);
+    builder.AppendBytes(2, "/photos/" + std::string(row, 'p'));
+    *builder.AppendRow(3, {}) = static_cast<std::byte>(row % 2);
+    builder.FinishRows(1);
+  }
+  return std::move(builder).Finish();
+}
+
+Chunk WideChunk(size_t rows) {
+  std::vector<uint8_t> values(rows << 10);
+  for (size_t k = 0; k < values.size(); ++k) {
+    values[k] = static_cast<uint8_t>(k >> 10);
+  }
+  const std::vector<int64_t> labels(rows, 5);
+  return {std::make_shared<ElementSpec>(ElementSpec{
+              {{"row", DType::kUInt8, {1024}}, {"label", DType::kInt64, {}}}}),
+          rows,
+          {MakeColumn(values, {1024}), MakeColumn(labels)}};
+}
+
+std::vector<Sample> SampleMessages() {
+  ClientHello first_hello;
+  first_hello.job = JobName("@solo");
+  first_hello.session = TheSession();
+  ClientAnswer planning;
+  planning.job = JobName("photos");
+  planning.session = TheSession();
+  return {{"client_hello", Hello()},
+          {"client_hello_first", first_hello},
+          {"client_beat", Beat()},
+          {"client_answer", Answer()},
+          {"client_answer_planning", planning},
+          {"client_reject",
+           ClientReject{JobName("photos"), TheSession(), RejectReason::kRefused,
+                        InvalidArgument("no component is named 'y'")}},
+          {"client_leave",
+           ClientLeave{JobName("photos"), RunNumber(3), TheSession()}},
+          {"worker_beat", BeatOfWorker()},
+          {"worker_answer", AnswerToWorker()},
+          {"status_request", StatusRequest{}},
+          {"status_reply", StatusReply{R"({"workers":2})"}},
+          {"refusal", Refusal{FailedPrecondition("another version")}},
+          {"grant", TheGrant()},
+          {"frame_dense", FrameOf(DensePiece())},
+          {"frame_ragged", FrameOf(RaggedPiece())},
+          {"frame_runs", FrameOf(RunsPiece())},
+          {"frame_empty", FrameOf(EmptyPiece())},
+          {"frame_wide", FrameOf(WidePiece())}};
+}
+
+}  // namespace feedmill
