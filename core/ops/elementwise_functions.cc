@@ -110,6 +110,7 @@ absl::StatusOr<ElementwiseCall> ResolveArithmetic(const ArithmeticRule& rule,
   const DType given = calc;
   if (calc == DType::kBool) calc = rule.bools;
   if (rule.integers_become_float64 && !IsFloat(calc)) calc = DType::kFloat64;
+  FM_RETURN_IF_ERROR(CheckLiterals(rule.name, types, calc));
   ElementwiseCall call;
   call.operands = {calc, calc, calc};
   call.result = calc;
@@ -164,6 +165,7 @@ absl::StatusOr<std::pair<DType, DType>> ComparisonDTypes(std::string_view name,
   }
   const ValueType* types[] = {&a, &b};
   FM_ASSIGN_OR_RETURN(const DType calc, CommonDType(name, types));
+  FM_RETURN_IF_ERROR(CheckLiterals(name, types, calc));
   return std::pair(calc, calc);
 }
 
@@ -203,6 +205,7 @@ absl::StatusOr<ElementwiseCall> ResolveWhere(const Types& types) {
   DType result = DType::kBytes;
   if (types[1]->dtype != DType::kBytes || types[2]->dtype != DType::kBytes) {
     FM_ASSIGN_OR_RETURN(result, CommonDType("where", types.subspan(1)));
+    FM_RETURN_IF_ERROR(CheckLiterals("where", types.subspan(1), result));
   }
   ElementwiseCall call;
   call.operands = {DType::kBool, result, result};

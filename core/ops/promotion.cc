@@ -116,15 +116,21 @@ absl::StatusOr<DType> CommonDType(std::string_view function,
   if (!strong) return LargestLiteralDType(types);
   if (weak_float && !IsFloat(*strong)) return DType::kFloat64;
   if (weak_integer && *strong == DType::kBool) strong = DType::kInt64;
+  return *strong;
+}
+
+absl::Status CheckLiterals(std::string_view function,
+                           std::span<const ValueType* const> types,
+                           DType calc) {
   for (const ValueType* type : types) {
-    if (IsWeakInteger(*type) && !LiteralFits(*type->literal, *strong)) {
+    if (IsWeakInteger(*type) && !LiteralFits(*type->literal, calc)) {
       return InvalidArgument(
           "{}: the literal {} does not fit {}; cast the other operand to a "
           "larger dtype, as in cast(x, int64)",
-          function, LiteralText(*type->literal), DTypeName(*strong));
+          function, LiteralText(*type->literal), DTypeName(calc));
     }
   }
-  return *strong;
+  return absl::OkStatus();
 }
 
 absl::StatusOr<Shape> BroadcastShapes(const Shape& a, const Shape& b) {

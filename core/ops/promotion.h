@@ -25,9 +25,14 @@ bool LiteralFits(const Expr::Literal& literal, DType dtype);
 std::string LiteralText(const Expr::Literal& literal);
 
 // The dtype of the operands together, literals taking the others' (NEP 50).
-// InvalidArgument for bytes among numbers and for literals that do not fit.
+// InvalidArgument for bytes among numbers. Whether the literals fit what is
+// computed in, which may be another dtype, is for CheckLiterals.
 absl::StatusOr<DType> CommonDType(std::string_view function,
                                   std::span<const ValueType* const> types);
+
+// InvalidArgument if an integer literal does not fit `calc`.
+absl::Status CheckLiterals(std::string_view function,
+                           std::span<const ValueType* const> types, DType calc);
 
 // The shape of two rows together; unknown dims stay unknown where the other is
 // 1 or unknown. InvalidArgument if they cannot be broadcast.

@@ -1,0 +1,356 @@
+#!/usr/bin/env python3
+"""Writes numpy_cases.txt: what NumPy 2 says each function gives.
+
+  python3 -m venv /tmp/venv && /tmp/venv/bin/pip install 'numpy>=2'
+  /tmp/venv/bin/python tests/unit/ops/make_numpy_cases.py
+
+A line a case, tab-separated: function, arguments, result. An argument is
+  column   dtype[shape]rows: items of all rows   "int8[2]3:1,2,3,4,5,6"
+  constant the same after "const "               "const int8[]1:7"
+  literal  "literal int:300", "literal float:0x1p+0", "literal bool:1"
+  dtype    "dtype float32" (cast's second argument)
+The result is a column ("~" before it: within 2 units in the last place),
+"build-error", or "data-error R" with the first bad row. Floats are in hex.
+"""
+import itertools
+import os
+import sys
+import warnings
+
+import numpy as np
+
+assert int(np.__version__.split(".")[0]) >= 2
+warnings.simplefilter("ignore")
+
+INTS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
+FLOATS = ["float32", "float64"]
+ALL = ["bool"] + INTS + FLOATS
+lines = []
+
+
+def shorter(text):
+    """Without the zeros that end a hex mantissa."""
+    mantissa, _, exponent = text.partition("p")
+    return (mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa) + "p" + exponent
+
+
+def item(v):
+    if isinstance(v, (np.floating, float)):
+        v = float(v)
+        if np.isnan(v):
+            return "nan"
+        if np.isinf(v):
+            return "inf" if v > 0 else "-inf"
+        return shorter(v.hex())
+    return str(int(v))
+
+
+def column(a):
+    """An array whose first axis is the row."""
+    a = np.asarray(a)
+    shape = ",".join(map(str, a.shape[1:]))
+    return f"{a.dtype.name}[{shape}]{a.shape[0]}:" + ",".join(map(item, a.ravel()))
+
+
+def literal(v):
+    kind = {bool: "bool", int: "int", float: "float"}[type(v)]
+    return f"literal {kind}:{item(v) if kind != 'int' else v}"
+
+
+def emit(name, args, result, tolerance=False):
+    if isinstance(result, np.ndarray):
+        result = ("~" if tolerance else "") + column(result)
+    lines.append("\t".join([name, *args, result]))
+
+
+def values(dtype, seed=0):
+    """Interesting values, always the same number of them."""
+    d = np.dtype(dtype)
+    if d == np.bool_:
+        return np.array([False, True] * 6)
+    if d.kind in "iu":
+        i = np.iinfo(d)
+        v = [0, 1, 2, 3, 7, 100, i.max, i.max - 1, i.min, i.min + 1, i.max // 2 + 1, 5]
+        if d.kind == "i":
+            v[4], v[5] = -1, -7
+        return np.array(v, dtype=d)
+    v = [0.0, -0.0, 1.0, -1.5, 2.5, 3.5, np.inf, -np.inf, np.nan, 1e30, -7.25, 0.1]
+    return np.array(v, dtype=d)
+
+
+def pairs(name, a, b):
+    """Every value with every other, or with a few."""
+    if name in ("floor_divide", "remainder", "power", "less", "divide"):
+        x, y = np.meshgrid(a, b)
+        return x.ravel(), y.ravel()
+    turns = [0, 1, 3, 6]
+    return np.tile(a, len(turns)), np.concatenate([np.roll(b, t) for t in turns])
+
+
+BINARY = {
+    "add": np.add, "subtract": np.subtract, "multiply": np.multiply, "divide": np.divide,
+    "floor_divide": np.floor_divide, "remainder": np.remainder, "power": np.power,
+    "bitwise_and": np.bitwise_and, "bitwise_or": np.bitwise_or, "bitwise_xor": np.bitwise_xor,
+    "left_shift": np.left_shift, "right_shift": np.right_shift,
+    "less": np.less, "less_equal": np.less_equal, "greater": np.greater,
+    "greater_equal": np.greater_equal, "equal": np.equal, "not_equal": np.not_equal,
+    "logical_and": np.logical_and, "logical_or": np.logical_or,
+    "minimum": np.minimum, "maximum": np.maximum,
+}
+UNARY = {
+    "negative": np.negative, "positive": np.positive, "invert": np.invert, "logical_not": np.logical_not,
+    "abs": np.abs, "sqrt": np.sqrt, "exp": np.exp, "log": np.log, "floor": np.floor, "ceil": np.ceil,
+    "round": np.round, "square": np.square, "sign": np.sign,
+}
+REDUCE = {"sum": np.sum, "prod": np.prod, "min": np.min, "max": np.max, "mean": np.mean,
+          "any": np.any, "all": np.all}
+INEXACT = {"exp", "log", "power"}
+
+
+def is_int(a):
+    return np.asarray(a).dtype.kind in "iub"
+
+
+def bad_rows(name, a, b):
+    """Rows with no result, where we differ from NumPy: a data error."""
+    calc = np.result_type(a, b)
+    if calc.kind not in "iub":
+        return np.zeros(np.shape(b), bool)
+    if name in ("floor_divide", "remainder"):
+        return np.asarray(b) == 0
+    if name in ("power", "left_shift", "right_shift"):
+        return np.asarray(b) < 0
+    return np.zeros(np.shape(b), bool)
+
+
+def both_zero(name, a, b):
+    """minimum and maximum of 0.0 and -0.0: either, even in NumPy."""
+    if name not in ("minimum", "maximum"):
+        return np.zeros(np.broadcast(a, b).shape, bool)
+    return (np.asarray(a) == 0) & (np.asarray(b) == 0)
+
+
+def binary(name, a, b, literal_b=None, literal_a=None):
+    f = BINARY[name]
+    args = [column(a) if literal_a is None else literal(literal_a),
+            column(b) if literal_b is None else literal(literal_b)]
+    left = a if literal_a is None else literal_a
+    right = b if literal_b is None else literal_b
+    tolerance = name in INEXACT
+    if name.startswith("logical"):  # NumPy stumbles over 2**63 here
+        left, right = [bool(v) if isinstance(v, int) else v for v in (left, right)]
+    try:
+        result = f(left, right)
+    except (TypeError, OverflowError):
+        return emit(name, args, "build-error")
+    except ValueError:  # integer to a negative power
+        if literal_b is not None:
+            return emit(name, args, "build-error")
+        result = None
+    if result is not None and result.dtype == np.float16:
+        return
+    bad = bad_rows(name, left, right)
+    if np.any(bad):
+        rows = np.broadcast_to(bad, np.broadcast(a if literal_a is None else b,
+                                                 b if literal_b is None else a).shape)
+        return emit(name, args, f"data-error {int(np.argmax(rows))}")
+    emit(name, args, result, tolerance and result.dtype.kind == "f")
+
+
+def good_pairs(name, a, b):
+    x, y = pairs(name, a, b)
+    try:
+        bad = bad_rows(name, x, y)
+    except TypeError:
+        bad = np.zeros(x.shape, bool)
+    bad = bad | both_zero(name, x, y)
+    return x[~bad], y[~bad]
+
+
+def binary_cases():
+    for name in BINARY:
+        for da, db in itertools.product(ALL, ALL):
+            a, b = values(da), values(db)
+            if da == db:
+                binary(name, *good_pairs(name, a, b))
+            else:
+                keep = ~(bad_rows_or_none(name, a, b[::-1]) | both_zero(name, a, b[::-1]))
+                binary(name, a[keep], b[::-1][keep])
+        for d, v in itertools.product(ALL, [True, 0, 1, -1, 3, 300, 2**40, 2**63, -2.5, 0.1, float("nan"), 1e300]):
+            a = values(d)
+            a = a[~both_zero(name, a, v)]
+            if name in ("minimum", "maximum", "power") and v == 1e300:
+                continue  # NumPy warns of the overflow, and differs
+            binary(name, a, None, literal_b=v)
+            if v in (True, 3, 300, 2**63, -2.5):
+                keep = np.ones(a.shape, bool)
+                try:
+                    keep = ~np.asarray(bad_rows(name, v, a))
+                except (TypeError, OverflowError):
+                    pass
+                binary(name, None, a[keep], literal_a=v)
+        for d in ALL:  # no rows, one row, and rows that fail
+            a = values(d)
+            binary(name, a[:0], a[:0])
+            binary(name, a[1:2], a[1:2])
+            if d != "bool" and name not in ("minimum", "maximum"):
+                binary(name, a, np.roll(a, 3))
+
+
+def bad_rows_or_none(name, a, b):
+    try:
+        return bad_rows(name, a, b)
+    except TypeError:
+        return np.zeros(a.shape, bool)
+
+
+def unary_cases():
+    for name, f in UNARY.items():
+        for d in ALL:
+            a = values(d)
+            if name in ("sqrt", "exp", "log") and is_int(a):
+                result = f(a.astype(np.float64))  # NumPy: float16 for small ones
+            else:
+                try:
+                    result = f(a)
+                except TypeError:
+                    emit(name, [column(a)], "build-error")
+                    continue
+            if result.dtype == np.float16:
+                emit(name, [column(a)], "build-error")
+                continue
+            emit(name, [column(a)], result, name in INEXACT)
+            emit(name, [column(a[:0])], result[:0])
+            emit(name, [column(a.reshape(3, 4))], result.reshape(3, 4), name in INEXACT)
+    ties = np.array([0.5, 1.5, 2.5, -0.5, -1.5, 4503599627370497.5, 4503599627370495.5, 9007199254740993.0,
+                     0.49999999999999994, -0.2, 2.0**52, -(2.0**52) - 1, 1e-320])
+    for name in ("floor", "ceil", "round"):
+        for d in FLOATS:
+            a = ties.astype(d)
+            emit(name, [column(a)], UNARY[name](a))
+
+
+def reduction_cases():
+    rng = np.random.default_rng(1)
+    for name, f in REDUCE.items():
+        for d in ALL:
+            for a in (values(d).reshape(3, 4), values(d).reshape(2, 3, 2), values(d)[:4],
+                      np.array([[1, 2, 3]] * 3).astype(d)):
+                rows = []
+                for row in a:
+                    if np.dtype(d).kind == "f" and name in ("sum", "prod", "mean"):
+                        # In order, in its own dtype; NumPy adds pairwise.
+                        acc = np.dtype(d).type(1 if name == "prod" else 0)
+                        for v in np.ravel(row):
+                            acc = acc * v if name == "prod" else acc + v
+                        rows.append(acc / np.dtype(d).type(np.size(row)) if name == "mean" else acc)
+                    else:
+                        rows.append(f(row))
+                emit(name, [column(a)], np.array(rows))
+            empty = np.zeros((2, 0), d)
+            if name in ("min", "max", "mean"):
+                emit(name, [column(empty)], "data-error 0")
+            else:
+                emit(name, [column(empty)], np.array([f(r) for r in empty]))
+            emit(name, [column(empty[:0])], np.array([f(np.ones(1, d))])[:0])
+        noise = rng.standard_normal((4, 5)).astype(np.float32)
+        if name in ("min", "max", "any", "all"):
+            emit(name, [column(noise)], np.array([f(r) for r in noise]))
+
+
+def cast_cases():
+    for d, to in itertools.product(ALL, ALL):
+        a = values(d)
+        if np.dtype(d).kind == "f" and np.dtype(to).kind == "u":
+            # NumPy's own vector code differs from the plain instruction here.
+            a = a[np.isfinite(a) & (np.abs(a) < 1e20)]
+            if to in ("uint32", "uint64"):
+                a = a[a >= 0]
+        emit("cast", [column(a), f"dtype {to}"], a.astype(to))
+        emit("cast", [column(a[:0]), f"dtype {to}"], a[:0].astype(to))
+        emit("cast", [column(a[:4].reshape(2, 2)), f"dtype {to}"], a[:4].reshape(2, 2).astype(to))
+    emit("cast", [column(np.array([-1.0, 300.0, 1e10])), "dtype uint8"], np.uint8([255, 44, 0]))
+    emit("cast", ["literal int:300", "dtype uint8"], np.array([44], np.uint8))
+    emit("cast", ["literal float:" + (2.5).hex(), "dtype int32"], np.array([2], np.int32))
+    emit("cast", [column(values("int8")), "dtype bytes"], "build-error")
+
+
+def selection_cases():
+    rng = np.random.default_rng(2)
+    c = rng.integers(0, 2, 12).astype(bool)
+    for da, db in itertools.product(ALL, ALL):
+        a, b = values(da), values(db)[::-1]
+        emit("where", [column(c), column(a), column(b)], np.where(c, a, b))
+    for d in ALL:
+        a = values(d)
+        emit("where", [column(a), column(c), literal(1)], np.where(a, c, 1))
+        emit("where", [column(c), column(a), literal(2.5)], np.where(c, a, 2.5))
+        emit("where", [column(c), literal(7), column(a)], np.where(c, 7, a))
+        emit("where", [column(c), literal(1), literal(2)], np.where(c, 1, 2))
+        if d != "bool":
+            emit("clip", [column(a), literal(1), literal(3)], np.clip(a, 1, 3))
+        for e in ALL:
+            lo, hi = np.array([1] * 12).astype(e), np.array([3] * 12).astype(d)
+            emit("clip", [column(a), column(lo), column(hi)], np.clip(a, lo, hi))
+        emit("clip", [column(a), literal(0.5), literal(2.5)], np.clip(a, 0.5, 2.5))
+    emit("clip", [column(np.float64([np.nan, 1, 5])), column(np.float64([0, np.nan, 0])),
+                  column(np.float64([2, 2, np.nan]))], np.float64([np.nan] * 3))
+    emit("where", [column(c), column(values("int8")), literal(300)], "build-error")
+
+
+def broadcast_cases():
+    rng = np.random.default_rng(3)
+
+    def array(*shape):
+        return rng.integers(-5, 6, shape).astype(np.int32)
+
+    shapes = [((), (3,)), ((3,), ()), ((3,), (3,)), ((2, 3), (3,)), ((2, 1), (1, 3)), ((2, 3), (2, 1)),
+              ((1,), (4,)), ((4, 1, 2), (3, 1)), ((0,), (1,)), ((2, 0), (1,)), ((2, 3, 4), (2, 1, 4))]
+    for sa, sb in shapes:
+        a, b = array(5, *sa), array(5, *sb)
+        rows = np.stack([np.subtract(x, y) for x, y in zip(a, b)])
+        emit("subtract", [column(a), column(b)], rows)
+        wide = b.astype(np.float64)
+        emit("subtract", [column(a), column(wide)], np.stack([x - y for x, y in zip(a, wide)]))
+        for which in (0, 1):  # a constant row against every row
+            one = (a[:1], b) if which == 0 else (a, b[:1])
+            rows = np.stack([np.subtract(x, y) for x, y in
+                             zip(np.broadcast_to(one[0], a.shape), np.broadcast_to(one[1], b.shape))])
+            args = [("const " if which == i else "") + column(v) for i, v in enumerate(one)]
+            emit("subtract", args, rows)
+    a, b, c = array(700, 2, 1), array(700, 3), array(700)
+    emit("where", [column(a), column(b), column(c)], np.stack([np.where(x, y, z) for x, y, z in zip(a, b, c)]))
+    emit("where", [column(c), "const " + column(b[:1]), literal(9)],
+         np.stack([np.where(x, b[0], np.int32(9)) for x in c]))
+    emit("add", [column(array(2, 3)), column(array(2, 4))], "build-error")
+    big = array(1500)
+    emit("add", [literal(2), column(big)], 2 + big)
+    emit("multiply", [column(big), literal(1.5)], big * 1.5)
+    emit("clip", [column(big), literal(-2), literal(2)], np.clip(big, -2, 2))
+    zero = big.copy()
+    zero[zero == 0] = 1
+    zero[1234] = 0
+    emit("floor_divide", [column(big), column(zero)], "data-error 1234")
+    emit("remainder", [column(big.reshape(500, 3)), column(zero.reshape(500, 3))], "data-error 411")
+    emit("floor_divide", [column(big), literal(0)], "data-error 0")
+    for i in (0, 2, -1, -3):
+        x = array(4, 3)
+        emit("getitem", [column(x), literal(i)], x[:, i])
+        x = array(4, 3, 2)
+        emit("getitem", [column(x), literal(i)], x[:, i])
+    emit("getitem", [column(array(4, 3)), literal(3)], "build-error")
+    emit("getitem", [column(array(4)), literal(0)], "build-error")
+    emit("getitem", [column(array(4, 3)), literal(1.0)], "build-error")
+
+
+binary_cases()
+unary_cases()
+reduction_cases()
+cast_cases()
+selection_cases()
+broadcast_cases()
+path = os.path.join(os.path.dirname(os.path.abspath(__file__)), "numpy_cases.txt")
+lines = list(dict.fromkeys(lines))
+with open(path, "w") as out:
+    out.write("\n".join(lines) + "\n")
+print(len(lines), "cases", os.path.getsize(path), "bytes", file=sys.stderr)

@@ -1,0 +1,189 @@
+// Every case of numpy_cases.txt (made by make_numpy_cases.py) against the
+// built-in functions.
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <limits>
+#include <optional>
+
+#include "core/ops/builtin_functions.h"
+#include "tests/unit/ops/column_fixture.h"
+
+namespace feedmill::testing {
+namespace {
+
+std::vector<std::string_view> Split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  if (text.empty()) return parts;
+  while (true) {
+    const size_t at = text.find(separator);
+    parts.push_back(text.substr(0, at));
+    if (at == std::string_view::npos) return parts;
+    text.remove_prefix(at + 1);
+  }
+}
+
+template <class T>
+T ParseItem(std::string_view text) {
+  if constexpr (std::is_floating_point_v<T>) {
+    return static_cast<T>(std::strtod(std::string(text).c_str(), nullptr));
+  } else {
+    T value{};
+    std::from_chars(text.data(), text.data() + text.size(), value);
+    return value;
+  }
+}
+
+struct ParsedColumn {
+  Column column;
+  size_t rows = 0;
+};
+
+// "int8[2,3]4:items"
+ParsedColumn ParseColumn(std::string_view text) {
+  const size_t open = text.find('[');
+  const size_t close = text.find(']');
+  const size_t colon = text.find(':');
+  ParsedColumn parsed;
+  const DType dtype = *DTypeFromName(text.substr(0, open));
+  Shape shape;
+  for (std::string_view dim :
+       Split(text.substr(open + 1, close - open - 1), ',')) {
+    shape.push_back(ParseItem<int64_t>(dim));
+  }
+  parsed.rows = ParseItem<size_t>(text.substr(close + 1, colon - close - 1));
+  const auto items = Split(text.substr(colon + 1), ',');
+  VisitNumeric(dtype, [&](auto zero) {
+    using T = decltype(zero);
+    std::vector<T> values;
+    for (std::string_view item : items) values.push_back(ParseItem<T>(item));
+    parsed.column = ColumnOf(dtype, shape, values);
+  });
+  return parsed;
+}
+
+Expr::Literal ParseLiteral(std::string_view text) {
+  const size_t colon = text.find(':');
+  const std::string_view kind = text.substr(0, colon);
+  const std::string_view value = text.substr(colon + 1);
+  if (kind == "bool") return {value == "1"};
+  if (kind == "float") return {ParseItem<double>(value)};
+  const auto large = ParseItem<uint64_t>(value);
+  if (large > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) {
+    return {large};
+  }
+  return {ParseItem<int64_t>(value)};
+}
+
+// Units in the last place between two numbers of one sign.
+template <class T>
+bool IsNear(T a, T b) {
+  using Bits = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
+  const auto distance = std::bit_cast<Bits>(a) - std::bit_cast<Bits>(b);
+  return std::signbit(a) == std::signbit(b) && distance >= -4 && distance <= 4;
+}
+
+// Where the columns differ, or nullopt. NaNs are equal, zeros of different
+// sign are not.
+std::optional<std::string> Difference(const Column& got, const Column& want,
+                                      size_t rows, bool near) {
+  if (got.dtype != want.dtype) {
+    return "dtype " + std::string(DTypeName(got.dtype));
+  }
+  if (rows > 0 && got.shape != want.shape) {
+    return "shape " + ShapeToString(got.shape);
+  }
+  if (got.values.size() != want.values.size()) return "number of items";
+  std::optional<std::string> difference;
+  VisitNumeric(got.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    const auto a = got.values.As<T>();
+    const auto b = want.values.As<T>();
+    for (size_t i = 0; i < a.size() && !difference; ++i) {
+      bool same = std::memcmp(&a[i], &b[i], sizeof(T)) == 0;
+      if constexpr (std::is_floating_point_v<T>) {
+        same = same || (std::isnan(a[i]) && std::isnan(b[i])) ||
+               (near && IsNear(a[i], b[i]));
+      }
+      if (!same) {
+        difference = "item " + std::to_string(i) + ": got " +
+                     std::to_string(a[i]) + ", want " + std::to_string(b[i]);
+      }
+    }
+  });
+  return difference;
+}
+
+struct Case {
+  std::vector<CallArgument> arguments;
+  size_t rows = 1;
+};
+
+Case ParseCase(const std::vector<std::string_view>& fields) {
+  Case parsed;
+  for (size_t i = 1; i + 1 < fields.size(); ++i) {
+    std::string_view field = fields[i];
+    if (field.starts_with("literal ")) {
+      parsed.arguments.push_back(LiteralOf(ParseLiteral(field.substr(8))));
+    } else if (field.starts_with("dtype ")) {
+      parsed.arguments.push_back(LiteralOf({std::string(field.substr(6))}));
+    } else if (field.starts_with("const ")) {
+      parsed.arguments.push_back(Constant(ParseColumn(field.substr(6)).column));
+    } else {
+      ParsedColumn column = ParseColumn(field);
+      parsed.rows = column.rows;
+      parsed.arguments.push_back(Of(std::move(column.column)));
+    }
+  }
+  return parsed;
+}
+
+std::optional<std::string> Check(const CallResult& result,
+                                 std::string_view want, size_t rows) {
+  if (want == "build-error") {
+    if (absl::IsInvalidArgument(result.built)) return std::nullopt;
+    return "is built";
+  }
+  if (!result.built.ok()) return result.built.ToString();
+  if (want.starts_with("data-error ")) {
+    if (!absl::IsDataLoss(result.computed)) return "computes";
+    if (result.failed_row == ParseItem<size_t>(want.substr(11))) {
+      return std::nullopt;
+    }
+    return "fails at row " + std::to_string(result.failed_row);
+  }
+  if (!result.computed.ok()) return result.computed.ToString();
+  const bool near = want.starts_with('~');
+  if (near) want.remove_prefix(1);
+  return Difference(result.column, ParseColumn(want).column, rows, near);
+}
+
+TEST(NumpyTest, EveryCase) {
+  const FunctionRegistry registry = BuiltinFunctions();
+  std::ifstream file(NUMPY_CASES);
+  ASSERT_TRUE(file) << NUMPY_CASES;
+  size_t cases = 0;
+  size_t failures = 0;
+  for (std::string line; std::getline(file, line); ++cases) {
+    const auto fields = Split(line, '\t');
+    ASSERT_GE(fields.size(), 3U) << line;
+    const Case parsed = ParseCase(fields);
+    const CallResult result =
+        Call(registry, fields[0], parsed.arguments, parsed.rows);
+    const auto wrong = Check(result, fields.back(), parsed.rows);
+    if (wrong && ++failures <= 40) {
+      ADD_FAILURE() << line.substr(0, 400) << "\n" << *wrong;
+    }
+  }
+  EXPECT_EQ(failures, 0U);
+  EXPECT_GT(cases, 5000U);
+}
+
+}  // namespace
+}  // namespace feedmill::testing
