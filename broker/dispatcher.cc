@@ -212,8 +212,10 @@ void Dispatcher::RetryHead(absl::Time now, const SessionKey& key) {
     }
   }
   const absl::Duration stood = now - work->progress;
-  // Patience grows with each attempt, or work longer than it never ends.
-  const uint64_t shift = std::min<uint64_t>(work->attempts + 1, 12);
+  // A worker that is not idle must take the head too in the end, since a broken
+  // path shows nowhere else. Patience grows with each attempt, or work that
+  // takes longer would never end.
+  const uint64_t shift = std::min<uint64_t>(work->attempts, 12);
   const absl::Duration patience =
       settings_.straggler_after * static_cast<int64_t>(uint64_t{1} << shift);
   if (stood > settings_.straggler_after) {
