@@ -95,9 +95,9 @@ struct FlagSet::App {
 
   CLI::Option* Add(const std::string& flag, const std::string& type,
                    const std::string& shown_default, const std::string& help,
-                   std::function<void(const std::string&)> take) {
+                   const std::function<void(const std::string&)>& take) {
     CLI::Option* const option =
-        cli.add_option_function<std::string>(flag, std::move(take), help);
+        cli.add_option_function<std::string>(flag, take, help);
     option->type_name(type);
     if (!shown_default.empty()) option->default_str(shown_default);
     return option;

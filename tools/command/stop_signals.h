@@ -17,7 +17,7 @@ namespace feedmill {
 // in all that it starts later, and the old mask comes back with destruction.
 class StopSignals {
  public:
-  explicit StopSignals(std::initializer_list<int> signals = {SIGINT, SIGTERM});
+  StopSignals(std::initializer_list<int> signals = {SIGINT, SIGTERM});
   ~StopSignals();
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;

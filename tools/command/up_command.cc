@@ -104,7 +104,7 @@ class Supervisor {
     ReadyFile ready(flags_.server.ready_file);
     FM_RETURN_IF_ERROR(ready.Prepare());
     FM_RETURN_IF_ERROR(folder_.Make());
-    const absl::Status status = RunChildren(ready);
+    absl::Status status = RunChildren(ready);
     ready.Remove();
     StopChildren();
     return status;

@@ -1,0 +1,357 @@
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <thread>
+
+#include "core/base/status.h"
+#include "tools/command/child_process.h"
+#include "tools/command/element_writer.h"
+#include "tools/command/exit_code.h"
+#include "tools/command/flags.h"
+#include "tools/command/read_watch.h"
+#include "tools/command/ready_file.h"
+#include "tools/command/status_table.h"
+#include "tools/command/stop_signals.h"
+
+namespace feedmill {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::MatchesRegex;
+using ::testing::Not;
+using ::testing::StartsWith;
+
+class Folder {
+ public:
+  Folder() {
+    std::string path = ::testing::TempDir() + "feedmill-XXXXXX";
+    EXPECT_NE(mkdtemp(path.data()), nullptr);
+    path_ = path;
+  }
+  ~Folder() { std::filesystem::remove_all(path_); }
+  std::string File(const std::string& name) const { return path_ + "/" + name; }
+
+ private:
+  std::string path_;
+};
+
+std::string Content(const std::string& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+// A pipe whose reading end this test holds.
+class Pipe {
+ public:
+  Pipe() { EXPECT_EQ(pipe2(ends_, O_CLOEXEC), 0); }
+  ~Pipe() {
+    CloseReader();
+    close(ends_[1]);
+  }
+  int writer() const { return ends_[1]; }
+  void CloseReader() {
+    if (ends_[0] >= 0) close(ends_[0]);
+    ends_[0] = -1;
+  }
+  std::string Read() {
+    std::string text(size_t{1} << 16, '\0');
+    const ssize_t got = read(ends_[0], text.data(), text.size());
+    text.resize(got < 0 ? 0 : static_cast<size_t>(got));
+    return text;
+  }
+
+ private:
+  int ends_[2];
+};
+
+Chunk Numbers(const std::vector<int64_t>& numbers) {
+  ChunkBuilder builder(
+      std::make_shared<ElementSpec>(ElementSpec{{{"", DType::kInt64, {}}}}));
+  builder.AppendDense(0, {}, numbers.data(), numbers.size());
+  builder.FinishRows(numbers.size());
+  return std::move(builder).Finish();
+}
+
+// ---- exit codes and messages
+
+TEST(ExitCode, FollowsTheCause) {
+  EXPECT_EQ(ExitCodeOf(absl::OkStatus()), 0);
+  EXPECT_EQ(ExitCodeOf(InvalidArgument("x")), 2);
+  EXPECT_EQ(ExitCodeOf(NotFound("x")), 2);
+  EXPECT_EQ(ExitCodeOf(DataLoss("x")), 1);
+  EXPECT_EQ(ExitCodeOf(DeadlineExceeded("x")), 1);
+  EXPECT_EQ(ExitCodeOf(Unavailable("x")), 1);
+}
+
+TEST(StderrText, HasFiveLinesAtMostAndNoControlCharacters) {
+  EXPECT_EQ(StderrText("a\nb\n"), "feedmill: a\nb\n");
+  EXPECT_EQ(StderrText("1\n2\n3\n4\n5\n6\n7"), "feedmill: 1\n2\n3\n4\n5\n");
+  EXPECT_EQ(StderrText("red \x1b[31m"), "feedmill: red ?[31m\n");
+}
+
+// ---- flags
+
+struct Parsed {
+  bool on = false;
+  std::string name = "here";
+  std::string format = "jsonl";
+  std::string file;
+  uint64_t count = 7;
+  absl::Duration timeout = absl::Seconds(20);
+  uint64_t memory = uint64_t{256} << 20;
+};
+
+absl::StatusOr<Parsed> Parse(const std::vector<std::string>& words) {
+  Parsed parsed;
+  FlagSet flags("mow", "Mows.", "Examples: none");
+  flags.Positional("FILE", "the file", &parsed.file);
+  flags.Bool("--on", "on", &parsed.on);
+  flags.Text("--name", "NAME", "name", &parsed.name);
+  flags.OneOf("--format", {"jsonl", "none"}, "format", &parsed.format);
+  flags.Count("--count", 1, 9, "count", &parsed.count);
+  flags.Duration("--timeout", "time", &parsed.timeout);
+  flags.Bytes("--memory", "memory", &parsed.memory);
+  FM_ASSIGN_OR_RETURN(const bool go_on, flags.Parse(words));
+  EXPECT_TRUE(go_on);
+  return parsed;
+}
+
+std::string ParseError(const std::vector<std::string>& words) {
+  const absl::StatusOr<Parsed> parsed = Parse(words);
+  EXPECT_EQ(parsed.status().code(), absl::StatusCode::kInvalidArgument);
+  return ErrorText(parsed.status());
+}
+
+TEST(Flags, KeepDefaultsAndTakeValues) {
+  const Parsed none = *Parse({});
+  EXPECT_EQ(none.name, "here");
+  EXPECT_EQ(none.count, 7u);
+  const Parsed all =
+      *Parse({"--on", "a.yaml", "--name", "x", "--format=none", "--count", "9",
+              "--timeout", "1h30m", "--memory", "1GiB"});
+  EXPECT_TRUE(all.on);
+  EXPECT_EQ(all.file, "a.yaml");
+  EXPECT_EQ(all.name, "x");
+  EXPECT_EQ(all.format, "none");
+  EXPECT_EQ(all.count, 9u);
+  EXPECT_EQ(all.timeout, absl::Minutes(90));
+  EXPECT_EQ(all.memory, uint64_t{1} << 30);
+}
+
+TEST(Flags, ErrorsNameTheFlagAndTheWayOut) {
+  EXPECT_THAT(ParseError({"--nmae", "x"}),
+              HasSubstr("did you mean \"--name\""));
+  EXPECT_THAT(ParseError({"--entirely-else"}), Not(HasSubstr("did you mean")));
+  EXPECT_THAT(ParseError({"--name"}), HasSubstr("--name"));
+  EXPECT_THAT(ParseError({"--name", "a", "--name", "b"}), HasSubstr("--name"));
+  EXPECT_THAT(ParseError({"--format", "xml"}), HasSubstr("jsonl|none"));
+  EXPECT_THAT(ParseError({"--count", "10"}), HasSubstr("from 1 to 9"));
+  EXPECT_THAT(ParseError({"--count", "-1"}), HasSubstr("--count"));
+  EXPECT_THAT(ParseError({"--count", "3x"}), HasSubstr("'3x'"));
+  EXPECT_THAT(ParseError({"--timeout", "20"}), HasSubstr("20s"));
+  EXPECT_THAT(ParseError({"--timeout", "-2s"}), HasSubstr("--timeout"));
+  EXPECT_THAT(ParseError({"--memory", "1GB"}), HasSubstr("MiB"));
+  EXPECT_THAT(ParseError({"a", "b"}), HasSubstr("unexpected argument \"b\""));
+  EXPECT_THAT(ParseError({"--on=maybe"}), HasSubstr("--on"));
+  EXPECT_THAT(ParseError({"b", "--x"}), HasSubstr("feedmill mow --help"));
+}
+
+TEST(Flags, SizesAreBounded) {
+  EXPECT_EQ(*ParseBytes("64KiB"), 65536u);
+  EXPECT_EQ(*ParseBytes("12"), 12u);
+  EXPECT_FALSE(ParseBytes("0").ok());
+  EXPECT_FALSE(ParseBytes("").ok());
+  EXPECT_FALSE(ParseBytes("99999999999GiB").ok());
+  EXPECT_FALSE(ParseBytes("18446744073709551615").ok());
+  EXPECT_EQ(FormatBytes(uint64_t{256} << 20), "256MiB");
+  EXPECT_EQ(FormatBytes(1500), "1500");
+}
+
+// ---- ready files
+
+TEST(ReadyFile, AppearsWholeReplacesAStaleOneAndGoes) {
+  const Folder folder;
+  const std::string path = folder.File("ready");
+  std::ofstream(path) << "tcp://stale:1\n";
+  {
+    ReadyFile ready(path);
+    ASSERT_TRUE(ready.Prepare().ok());
+    EXPECT_FALSE(std::filesystem::exists(path));
+    ASSERT_TRUE(ready.Write("tcp://here:2").ok());
+    EXPECT_EQ(Content(path), "tcp://here:2\n");
+  }
+  EXPECT_FALSE(std::filesystem::exists(path));
+  EXPECT_TRUE(
+      std::filesystem::is_empty(std::filesystem::path(path).parent_path()));
+}
+
+TEST(ReadyFile, LeavesTheFileOfASuccessor) {
+  const Folder folder;
+  const std::string path = folder.File("ready");
+  {
+    ReadyFile ready(path);
+    ASSERT_TRUE(ready.Write("tcp://here:2").ok());
+    std::ofstream(path) << "tcp://successor:3\n";
+  }
+  EXPECT_EQ(Content(path), "tcp://successor:3\n");
+}
+
+TEST(ReadyFile, RefusesPathsThatCannotBe) {
+  const Folder folder;
+  ReadyFile nowhere(folder.File("no/such/ready"));
+  EXPECT_EQ(ExitCodeOf(nowhere.Prepare()), 2);
+  ReadyFile is_folder(folder.File(""));
+  EXPECT_EQ(ExitCodeOf(is_folder.Prepare()), 2);
+}
+
+// ---- output
+
+TEST(ElementWriter, PrintsLinesThatWaitForNothing) {
+  Pipe pipe;
+  const std::atomic<bool> cancel = false;
+  ElementWriter writer(ElementWriter::Format::kJsonl, pipe.writer(),
+                       absl::UnixEpoch(), cancel);
+  ASSERT_TRUE(writer.Add(Numbers({1, -2})).ok());
+  EXPECT_EQ(pipe.Read(), "1\n-2\n");
+  ASSERT_TRUE(writer.Add(Numbers({3})).ok());
+  EXPECT_EQ(pipe.Read(), "3\n");
+  EXPECT_EQ(writer.elements(), 3u);
+  EXPECT_EQ(writer.bytes(), 24u);
+}
+
+TEST(ElementWriter, SummaryHasTheContractsFields) {
+  Pipe pipe;
+  const std::atomic<bool> cancel = false;
+  ElementWriter writer(ElementWriter::Format::kSummary, pipe.writer(),
+                       absl::UnixEpoch(), cancel);
+  ASSERT_TRUE(writer.Add(Numbers({1, 2})).ok());
+  ASSERT_TRUE(writer.Finish(absl::UnixEpoch() + absl::Seconds(4)).ok());
+  const nlohmann::json summary = nlohmann::json::parse(pipe.Read());
+  EXPECT_EQ(summary["elements"], 2);
+  EXPECT_EQ(summary["bytes"], 16);
+  EXPECT_EQ(summary["seconds"], 4.0);
+  EXPECT_EQ(summary["elements_per_s"], 0.5);
+  EXPECT_TRUE(summary["first_element_s"].is_number());
+  OrderHash hash;
+  hash.Add(Numbers({1, 2}));
+  EXPECT_EQ(summary["order_hash"], hash.Hex());
+}
+
+TEST(ElementWriter, SummaryOfNothing) {
+  Pipe pipe;
+  const std::atomic<bool> cancel = false;
+  ElementWriter writer(ElementWriter::Format::kSummary, pipe.writer(),
+                       absl::UnixEpoch(), cancel);
+  ASSERT_TRUE(writer.Finish(absl::UnixEpoch()).ok());
+  const nlohmann::json summary = nlohmann::json::parse(pipe.Read());
+  EXPECT_EQ(summary["elements"], 0);
+  EXPECT_TRUE(summary["first_element_s"].is_null());
+  EXPECT_EQ(summary["order_hash"], "0000000000000000");
+}
+
+TEST(WriteAll, TellsAGoneReaderFromOtherErrors) {
+  std::signal(SIGPIPE, SIG_IGN);
+  const std::atomic<bool> cancel = false;
+  Pipe pipe;
+  pipe.CloseReader();
+  EXPECT_EQ(WriteAll(pipe.writer(), "x", cancel).code(),
+            absl::StatusCode::kAborted);
+  const int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+  EXPECT_EQ(WriteAll(full, "x", cancel).code(), absl::StatusCode::kUnavailable);
+  close(full);
+}
+
+TEST(WriteAll, WaitsForANonBlockingPipe) {
+  const std::atomic<bool> cancel = false;
+  Pipe pipe;
+  fcntl(pipe.writer(), F_SETFL, O_NONBLOCK);
+  const std::string text(size_t{1} << 20, 'x');
+  size_t got = 0;
+  std::thread reader([&] {
+    while (got < text.size()) got += pipe.Read().size();
+  });
+  EXPECT_TRUE(WriteAll(pipe.writer(), text, cancel).ok());
+  reader.join();
+  EXPECT_EQ(got, text.size());
+}
+
+// ---- progress
+
+TEST(ProgressLine, ShowsPercentWhereTheTotalIsKnown) {
+  ReadProgress progress{1234567, 2000000, absl::Seconds(2), std::nullopt};
+  EXPECT_EQ(ProgressLine(progress), "1,234,567 elements  617,283/s  1.0 MB/s");
+  progress.total = 2469134;
+  EXPECT_THAT(ProgressLine(progress), HasSubstr("[==========          ] 50 %"));
+}
+
+TEST(ReadWatch, NoticesThatTheReaderHasGone) {
+  Pipe pipe;
+  std::atomic<bool> closed = false;
+  ReadWatch watch({.draw = false,
+                   .output_fd = pipe.writer(),
+                   .progress = [] { return ReadProgress{}; },
+                   .on_closed_output =
+                       [&] {
+                         closed = true;
+                         closed.notify_all();
+                       }});
+  pipe.CloseReader();
+  closed.wait(false);
+  EXPECT_TRUE(closed);
+}
+
+// ---- status
+
+TEST(StatusTable, ShowsValuesThenTables) {
+  const std::string table = *StatusTable(
+      R"({"cluster_id":"a","jobs":[],"workers":[)"
+      R"({"address":"tcp://h:1","slots":2},{"address":"tcp://hh:22"}]})");
+  EXPECT_THAT(table, StartsWith("cluster_id: a\njobs: none\n"));
+  EXPECT_THAT(table, HasSubstr("workers (2)\n"
+                               "  address      slots\n"
+                               "  tcp://h:1    2\n"
+                               "  tcp://hh:22  -\n"));
+  EXPECT_FALSE(StatusTable("[1]").ok());
+  EXPECT_FALSE(StatusTable("{").ok());
+}
+
+// ---- signals and children
+
+TEST(StopSignals, AreWaitedForInsteadOfInterrupting) {
+  StopSignals signals({SIGUSR1});
+  int stops = 0;
+  std::atomic<bool> stopped = false;
+  raise(SIGUSR1);
+  const absl::Status status = ServeUntilStopped(
+      signals,
+      [&] {
+        stopped.wait(false);
+        return Cancelled("as asked");
+      },
+      [&](int signal) {
+        EXPECT_EQ(signal, SIGUSR1);
+        ++stops;
+        stopped = true;
+        stopped.notify_all();
+      });
+  EXPECT_EQ(status.code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(stops, 1);
+}
+
+TEST(ChildExit, IsDescribed) {
+  EXPECT_EQ(Describe({.pid = 1, .code = 3}), "exited with status 3");
+  EXPECT_THAT(Describe({.pid = 1, .signal = SIGKILL}),
+              MatchesRegex("was killed by signal 9 \\(Killed\\)"));
+}
+
+}  // namespace
+}  // namespace feedmill
