@@ -1,0 +1,204 @@
+#include "core/ops/example_parser.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "core/base/status.h"
+
+namespace feedmill::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+std::string Varint(uint64_t value) {
+  std::string out;
+  for (; value >= 0x80; value >>= 7) {
+    out.push_back(static_cast<char>(value | 0x80));
+  }
+  out.push_back(static_cast<char>(value));
+  return out;
+}
+std::string Tag(uint32_t number, uint32_t wire_type) {
+  return Varint(number << 3 | wire_type);
+}
+std::string Message(uint32_t number, const std::string& bytes) {
+  return Tag(number, 2) + Varint(bytes.size()) + bytes;
+}
+std::string Floats(const std::vector<float>& values) {
+  return std::string(reinterpret_cast<const char*>(values.data()),
+                     values.size() * sizeof(float));
+}
+std::string BytesFeature(const std::vector<std::string>& values) {
+  std::string list;
+  for (const std::string& value : values) list += Message(1, value);
+  return Message(1, list);
+}
+std::string PackedInts(const std::vector<int64_t>& values) {
+  std::string packed;
+  for (int64_t v : values) packed += Varint(static_cast<uint64_t>(v));
+  return Message(3, Message(1, packed));
+}
+std::string UnpackedInts(const std::vector<int64_t>& values) {
+  std::string list;
+  for (int64_t v : values) list += Tag(1, 0) + Varint(static_cast<uint64_t>(v));
+  return Message(3, list);
+}
+std::string Entry(const std::string& key, const std::string& feature) {
+  return Message(1, Message(1, key) + Message(2, feature));
+}
+std::string Example(const std::string& entries) { return Message(1, entries); }
+
+const std::vector<ParseExampleStep::Feature> kFeatures = {
+    {"image", DType::kBytes, {}},
+    {"label", DType::kInt64, {}},
+    {"box", DType::kFloat32, {2}}};
+
+// One row of kFeatures, or why not.
+struct Row {
+  absl::Status status;
+  std::string image;
+  int64_t label = 0;
+  std::vector<float> box;
+};
+
+Row Parse(const std::string& record) {
+  const auto spec = std::make_shared<ElementSpec>(
+      ElementSpec{{{"image", DType::kBytes, {}},
+                   {"label", DType::kInt64, {}},
+                   {"box", DType::kFloat32, {2}}}});
+  ChunkBuilder builder(spec);
+  ExampleParser parser(kFeatures);
+  Row row;
+  row.status = parser.Parse(record, builder);
+  if (!row.status.ok()) {
+    EXPECT_EQ(std::move(builder).Finish().rows, 0U);
+    return row;
+  }
+  builder.FinishRows(1);
+  const Chunk chunk = std::move(builder).Finish();
+  EXPECT_TRUE(chunk.Validate().ok());
+  row.image = chunk.columns[0].BytesAt(0);
+  row.label = chunk.columns[1].values.As<int64_t>()[0];
+  const auto box = chunk.columns[2].values.As<float>();
+  row.box.assign(box.begin(), box.end());
+  return row;
+}
+
+const std::string kImage = Entry("image", BytesFeature({"jpeg"}));
+const std::string kLabel = Entry("label", PackedInts({-3}));
+const std::string kBox =
+    Entry("box", Message(2, Message(1, Floats({0.5, -2}))));
+
+TEST(ExampleParserTest, ReadsWhatIsWanted) {
+  const Row row = Parse(
+      Example(kBox + Entry("other", PackedInts({1, 2})) + kImage + kLabel));
+  ASSERT_TRUE(row.status.ok()) << row.status;
+  EXPECT_EQ(row.image, "jpeg");
+  EXPECT_EQ(row.label, -3);
+  EXPECT_THAT(row.box, ElementsAre(0.5F, -2.0F));
+}
+
+TEST(ExampleParserTest, UnpackedAndSplitListsCountAlike) {
+  const std::string one_float =
+      Tag(1, 5) + Floats({1.5}) + Message(1, Floats({2.5}));
+  const Row row =
+      Parse(Example(kImage + Entry("label", UnpackedInts({1LL << 40})) +
+                    Entry("box", Message(2, one_float))));
+  ASSERT_TRUE(row.status.ok()) << row.status;
+  EXPECT_EQ(row.label, 1LL << 40);
+  EXPECT_THAT(row.box, ElementsAre(1.5F, 2.5F));
+  const Row parts =
+      Parse(Example(kImage + kLabel +
+                    Entry("box", Message(2, Message(1, Floats({1}))) +
+                                     Message(2, Message(1, Floats({2}))))));
+  EXPECT_THAT(parts.box, ElementsAre(1.0F, 2.0F));
+}
+
+TEST(ExampleParserTest, TheLastOfRepeatedKeysWins) {
+  const Row row =
+      Parse(Example(kImage + kLabel + kBox + Entry("label", PackedInts({8}))) +
+            Example(Entry("image", BytesFeature({"png"}))));
+  ASSERT_TRUE(row.status.ok()) << row.status;
+  EXPECT_EQ(row.label, 8);
+  EXPECT_EQ(row.image, "png");
+}
+
+TEST(ExampleParserTest, TheLastKindOfAFeatureWins) {
+  const Row row = Parse(Example(
+      kImage + kBox +
+      Entry("label", PackedInts({1}) + BytesFeature({"x"}) + PackedInts({2}))));
+  ASSERT_TRUE(row.status.ok()) << row.status;
+  EXPECT_EQ(row.label, 2);
+}
+
+TEST(ExampleParserTest, UnknownFieldsAreSkipped) {
+  const std::string unknown = Tag(9, 0) + Varint(5) + Tag(10, 1) + "12345678" +
+                              Tag(11, 5) + "1234" + Message(12, "x");
+  const Row row = Parse(unknown + Message(1, unknown + kImage + kLabel + kBox));
+  EXPECT_TRUE(row.status.ok()) << row.status;
+}
+
+TEST(ExampleParserTest, ErrorsNameTheFeature) {
+  EXPECT_THAT(ErrorText(Parse(Example(kImage + kBox)).status),
+              HasSubstr("no feature 'label'"));
+  EXPECT_THAT(ErrorText(Parse(Example(kImage + kBox +
+                                      Entry("label", BytesFeature({"1"}))))
+                            .status),
+              HasSubstr("'label' holds bytes, not int64"));
+  EXPECT_THAT(ErrorText(Parse(Example(kImage + kBox +
+                                      Entry("label", PackedInts({1, 2}))))
+                            .status),
+              HasSubstr("'label' has 2 values, not 1"));
+  EXPECT_THAT(
+      ErrorText(Parse(Example(kImage + kBox + Entry("label", ""))).status),
+      HasSubstr("'label' has 0 values, not 1"));
+  EXPECT_TRUE(absl::IsDataLoss(Parse("").status));
+}
+
+TEST(ExampleParserTest, EveryTruncationIsAnError) {
+  const std::string record = Example(kImage + kLabel + kBox);
+  for (size_t size = 0; size < record.size(); ++size) {
+    EXPECT_TRUE(absl::IsDataLoss(Parse(record.substr(0, size)).status)) << size;
+  }
+}
+
+TEST(ExampleParserTest, MalformedMessages) {
+  const std::string cases[] = {
+      "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff",  // endless varint
+      std::string("\x00\x00", 2),                      // field number 0
+      Tag(1, 3),                                       // a group
+      Tag(1, 7),
+      Tag(1, 2) + Varint(~uint64_t{0}),
+      Example(kImage + kBox + Entry("label", Message(3, Message(1, "\x80")))),
+      Example(kImage + kLabel + Entry("box", Message(2, Message(1, "12345")))),
+  };
+  for (const std::string& record : cases) {
+    EXPECT_THAT(ErrorText(Parse(record).status), HasSubstr("malformed"));
+  }
+}
+
+TEST(ExampleParserTest, OneParserReadsManyRecords) {
+  const auto spec = std::make_shared<ElementSpec>(
+      ElementSpec{{{"words", DType::kBytes, {2}}}});
+  ChunkBuilder builder(spec);
+  ExampleParser parser({{"words", DType::kBytes, {2}}});
+  const auto record = [](const std::string& a) {
+    return Example(Entry("words", BytesFeature({a, ""})));
+  };
+  ASSERT_TRUE(parser.Parse(record("one"), builder).ok());
+  builder.FinishRows(1);
+  EXPECT_FALSE(
+      parser.Parse(Example(Entry("words", BytesFeature({"1"}))), builder).ok());
+  ASSERT_TRUE(parser.Parse(record("two"), builder).ok());
+  builder.FinishRows(1);
+  const Chunk chunk = std::move(builder).Finish();
+  ASSERT_TRUE(chunk.Validate().ok());
+  EXPECT_EQ(chunk.rows, 2U);
+  EXPECT_EQ(chunk.columns[0].BytesAt(2), "two");
+}
+
+}  // namespace
+}  // namespace feedmill::testing
