@@ -1,7 +1,7 @@
 #ifndef FEEDMILL_CORE_PIPELINE_CLIENT_STAGE_H_
 #define FEEDMILL_CORE_PIPELINE_CLIENT_STAGE_H_
 
-#include <deque>
+#include <cstdint>
 #include <memory>
 
 #include "core/chunk/chunk.h"
@@ -36,6 +36,10 @@ class ClientStage {
   virtual bool Pop(Output& out) = 0;
   // Nothing that could still be pushed changes the output (a take is full).
   virtual bool done() const = 0;
+  // The first position that can still change the output: those between the
+  // last piece and it need not be pushed (nor made), e.g. the rest of a pass
+  // whose take is full. At most the end of the last piece if all can.
+  virtual uint64_t needed_from() const = 0;
 };
 
 }  // namespace feedmill

@@ -1,0 +1,422 @@
+#include "core/pipeline/block_program.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "core/base/status.h"
+#include "core/dataset/type_inference.h"
+#include "core/ops/constant_column.h"
+#include "core/pipeline/instructions.h"
+
+namespace feedmill {
+
+class BlockProgram::Scratch {
+ public:
+  BlockState state;
+};
+
+namespace {
+
+constexpr size_t kNoRegister = std::numeric_limits<size_t>::max();
+
+// What the compiler hands over.
+struct Code {
+  std::vector<std::unique_ptr<Instruction>> instructions;
+  size_t value_count = 0;
+  size_t register_count = 0;
+  std::vector<ValueId> outputs;  // by component
+  bool heavy = false;
+  bool filters = false;
+  bool random = false;
+  std::vector<bool> direct;
+};
+
+class Compiler {
+ public:
+  Compiler(std::shared_ptr<const Plan> plan, const FunctionRegistry& registry,
+           const ElementSpec& input)
+      : plan_(std::move(plan)), registry_(registry), spec_(input) {
+    for (size_t c = 0; c < input.components.size(); ++c) {
+      components_.push_back(NewValue());
+    }
+    input_count_ = components_.size();
+  }
+
+  absl::Status AddStep(size_t s) {
+    step_ = s;
+    const AnalyzedGraph& graph = plan_->graph();
+    batches_ = graph.steps[s].batches_before;
+    FM_RETURN_IF_ERROR(std::visit([&](const auto& step) { return Add(step); },
+                                  graph.graph.steps[s]));
+    spec_ = *graph.steps[s].output;
+    if (components_.size() != spec_.components.size()) {
+      return Internal("step {} makes {} components instead of {}", s,
+                      components_.size(), spec_.components.size());
+    }
+    return absl::OkStatus();
+  }
+
+  Code Finish() && {
+    code_.outputs = components_;
+    FindDirect();
+    AssignRegisters();
+    code_.value_count = next_value_;
+    return std::move(code_);
+  }
+
+ private:
+  ValueId NewValue() { return next_value_++; }
+
+  void Emit(std::unique_ptr<Instruction> instruction) {
+    instruction->step = step_;
+    code_.instructions.push_back(std::move(instruction));
+  }
+
+  // ---- steps
+  absl::Status Add(const MapStep& step) {
+    std::vector<ValueId> made;
+    for (const auto& [name, expr] : step.outputs) {
+      FM_ASSIGN_OR_RETURN(const ValueId value, CompileValue(expr));
+      made.push_back(value);
+    }
+    components_ = std::move(made);
+    return absl::OkStatus();
+  }
+
+  absl::Status Add(const FilterStep& step) {
+    FM_ASSIGN_OR_RETURN(const ValueId predicate, CompileValue(step.predicate));
+    std::vector<ValueId> inputs{predicate};
+    std::vector<ValueId> outputs;
+    for (ValueId& component : components_) {
+      inputs.push_back(component);
+      component = NewValue();
+      outputs.push_back(component);
+    }
+    Emit(MakeFilter(std::move(inputs), std::move(outputs)));
+    code_.filters = true;
+    return absl::OkStatus();
+  }
+
+  absl::Status Add(const ParseExampleStep& step) {
+    const ValueId in = components_.at(0);
+    components_.clear();
+    for (size_t k = 0; k < step.features.size(); ++k) {
+      components_.push_back(NewValue());
+    }
+    Emit(MakeParseExample(step, batches_, in, components_));
+    return absl::OkStatus();
+  }
+
+  absl::Status Add(const DecodeImageStep& step) {
+    FM_ASSIGN_OR_RETURN(const size_t c, FindComponent(spec_, step.component));
+    const ValueId in = std::exchange(components_[c], NewValue());
+    Emit(MakeDecodeImage(step, batches_, in, components_[c]));
+    code_.heavy = true;
+    return absl::OkStatus();
+  }
+
+  absl::Status Add(const ResizeStep& step) {
+    FM_ASSIGN_OR_RETURN(const size_t c, FindComponent(spec_, step.component));
+    const ValueId in = std::exchange(components_[c], NewValue());
+    Emit(MakeResize(step, batches_, in, components_[c]));
+    owned_.push_back(components_[c]);
+    resized_.push_back(components_[c]);
+    code_.heavy = true;
+    return absl::OkStatus();
+  }
+
+  absl::Status Add(const RandomFlipStep& step) {
+    FM_ASSIGN_OR_RETURN(const size_t c, FindComponent(spec_, step.component));
+    const ValueId in = components_[c];
+    const bool only_user =
+        std::count(components_.begin(), components_.end(), in) == 1;
+    components_[c] = NewValue();
+    auto flip =
+        MakeRandomFlip(step, step_, batches_, plan_, in, components_[c]);
+    flip->in_place = only_user && Contains(owned_, in);
+    if (flip->in_place && Contains(resized_, in)) {
+      resized_.push_back(components_[c]);
+    }
+    owned_.push_back(components_[c]);
+    Emit(std::move(flip));
+    code_.random = true;
+    return absl::OkStatus();
+  }
+
+  template <class Other>
+  absl::Status Add(const Other&) {
+    return Internal("step {} is not one of elements alone", step_);
+  }
+
+  static bool Contains(const std::vector<ValueId>& values, ValueId value) {
+    return std::find(values.begin(), values.end(), value) != values.end();
+  }
+
+  // ---- expressions
+  static Operand Constant(ValueType type, Column column) {
+    return {std::move(type), true, 0,
+            std::make_shared<const Column>(std::move(column))};
+  }
+
+  static Operand LiteralOperand(const Expr::Literal& literal) {
+    return Constant(LiteralType(literal), ConstantColumn(literal));
+  }
+
+  // As a value of its own, constants repeated for every row.
+  absl::StatusOr<ValueId> CompileValue(const Expr& expr) {
+    FM_ASSIGN_OR_RETURN(Operand operand, Compile(expr));
+    if (!operand.constant) return operand.value;
+    const ValueId out = NewValue();
+    Emit(MakeBroadcast(std::move(operand), out));
+    return out;
+  }
+
+  absl::StatusOr<Operand> Compile(const Expr& expr) {
+    if (const auto* literal = std::get_if<Expr::Literal>(&expr.node())) {
+      return LiteralOperand(*literal);
+    }
+    if (const auto* name = std::get_if<Expr::Component>(&expr.node())) {
+      return CompileComponent(name->name);
+    }
+    const auto& call = std::get<Expr::Call>(expr.node());
+    std::vector<Operand> arguments;
+    std::vector<ValueType> types;
+    bool constant = true;
+    for (const Expr& argument : call.arguments) {
+      FM_ASSIGN_OR_RETURN(Operand operand, Compile(argument));
+      constant = constant && operand.constant;
+      types.push_back(operand.type);
+      arguments.push_back(std::move(operand));
+    }
+    FM_ASSIGN_OR_RETURN(ValueType type,
+                        InferCall(call.function, types, registry_));
+    if (type.literal) return LiteralOperand(*type.literal);
+    if (type.list) return Constant(std::move(type), Column());
+    const auto* function = registry_.Find(call.function);
+    if (constant) {
+      auto folded = Fold(*function, arguments, type);
+      // One that fails is an error of the first row that needs it.
+      if (folded.ok()) return folded;
+    }
+    code_.heavy = code_.heavy || function->heavy;
+    Operand result{type, false, NewValue(), nullptr};
+    Emit(MakeCall(function, std::move(arguments), std::move(type),
+                  result.value));
+    return result;
+  }
+
+  absl::StatusOr<Operand> CompileComponent(const std::string& name) {
+    const auto found = FindComponent(spec_, name);
+    if (!found.ok()) {
+      if (DTypeFromName(name)) return LiteralOperand(Expr::Literal{name});
+      return found.status();
+    }
+    ValueType type;
+    type.dtype = spec_.components[*found].dtype;
+    type.shape = spec_.components[*found].shape;
+    return Operand{std::move(type), false, components_[*found], nullptr};
+  }
+
+  static absl::StatusOr<Operand> Fold(
+      const FunctionRegistry::Function& function,
+      const std::vector<Operand>& arguments, const ValueType& type) {
+    std::vector<Argument> values;
+    for (const Operand& argument : arguments) {
+      values.push_back({&argument.type, argument.column.get(), true});
+    }
+    OutputColumn out;
+    FM_RETURN_IF_ERROR(function.compute(values, 1, type, out));
+    return Constant(type, out.Take());
+  }
+
+  // ---- registers
+  void FindDirect() {
+    for (size_t c = 0; c < components_.size(); ++c) {
+      const ValueId value = components_[c];
+      const bool only_user =
+          std::count(components_.begin(), components_.end(), value) == 1;
+      code_.direct.push_back(batches_ == 0 && !code_.filters && only_user &&
+                             Contains(resized_, value) &&
+                             spec_.components[c].IsStatic());
+    }
+  }
+
+  // The place of the last instruction that needs each value.
+  std::vector<size_t> LastUses() const {
+    const size_t end = code_.instructions.size();
+    std::vector<size_t> last(next_value_, 0);
+    for (size_t at = 0; at < end; ++at) {
+      for (const ValueId in : code_.instructions[at]->inputs) last[in] = at;
+    }
+    for (const ValueId out : code_.outputs) last[out] = end;
+    // A filter that drops nothing passes its inputs' registers on.
+    for (size_t at = end; at-- > 0;) {
+      const Instruction& one = *code_.instructions[at];
+      if (!one.passes_on) continue;
+      for (size_t k = 0; k < one.outputs.size(); ++k) {
+        size_t& in = last[one.inputs[k + 1]];
+        in = std::max(in, last[one.outputs[k]]);
+      }
+    }
+    return last;
+  }
+
+  void AssignRegisters() {
+    const std::vector<size_t> last = LastUses();
+    std::vector<size_t> of(next_value_, kNoRegister);
+    std::vector<size_t> free;
+    for (size_t at = 0; at < code_.instructions.size(); ++at) {
+      Instruction& one = *code_.instructions[at];
+      for (const ValueId out : one.outputs) {
+        if (one.in_place) {
+          of[out] = std::exchange(of[one.inputs[0]], kNoRegister);
+        } else if (free.empty()) {
+          of[out] = code_.register_count++;
+        } else {
+          of[out] = free.back();
+          free.pop_back();
+        }
+        one.registers.push_back(of[out]);
+      }
+      for (ValueId value = input_count_; value < next_value_; ++value) {
+        if (of[value] == kNoRegister || last[value] > at) continue;
+        free.push_back(std::exchange(of[value], kNoRegister));
+      }
+    }
+  }
+
+  const std::shared_ptr<const Plan> plan_;
+  const FunctionRegistry& registry_;
+  ElementSpec spec_;  // of the components now
+  std::vector<ValueId> components_;
+  size_t input_count_ = 0;
+  size_t next_value_ = 0;
+  size_t step_ = 0;
+  size_t batches_ = 0;            // before step_
+  std::vector<ValueId> owned_;    // in a register of their own, dense
+  std::vector<ValueId> resized_;  // may be written in place
+  Code code_;
+};
+
+class CompiledProgram final : public BlockProgram {
+ public:
+  CompiledProgram(std::shared_ptr<const FunctionRegistry> registry, Code code)
+      : registry_(std::move(registry)), code_(std::move(code)) {}
+
+  std::shared_ptr<Scratch> NewScratch() const override {
+    auto scratch = std::make_shared<Scratch>();
+    scratch->state.registers.resize(code_.register_count);
+    scratch->state.values.resize(code_.value_count);
+    scratch->state.direct.resize(code_.value_count);
+    return scratch;
+  }
+
+  void Run(const Input& input, Scratch& scratch,
+           Output& output) const override {
+    BlockState& state = scratch.state;
+    output.error = absl::OkStatus();
+    size_t rows = input.rows;
+    // After an error the rows before it run again: one of them may fail in a
+    // later step, and would have come first.
+    while (rows > 0) {
+      const absl::Status status = RunOnce(input, rows, state, output);
+      if (status.ok()) break;
+      output.error = status;
+      rows = std::min(rows - 1, output.failed_row);
+    }
+    output.columns.resize(code_.outputs.size());
+    if (rows == 0) {
+      output.rows = 0;
+      output.dropped = false;
+      return;
+    }
+    output.rows = state.rows;
+    output.dropped = state.dropped;
+    output.origins = state.origins;
+    for (size_t c = 0; c < code_.outputs.size(); ++c) {
+      output.columns[c] = state.values[code_.outputs[c]];
+    }
+  }
+
+  bool empty() const override { return code_.instructions.empty(); }
+  bool heavy() const override { return code_.heavy; }
+  bool filters() const override { return code_.filters; }
+  bool random() const override { return code_.random; }
+  const std::vector<bool>& direct() const override { return code_.direct; }
+
+ private:
+  absl::Status RunOnce(const Input& input, size_t rows, BlockState& state,
+                       Output& output) const {
+    state.input = &input;
+    state.rows = rows;
+    state.dropped = false;
+    std::vector<Column> fewer;
+    for (size_t c = 0; c < input.columns.size(); ++c) {
+      state.values[c] = input.columns[c];
+    }
+    if (rows < input.rows) {
+      fewer.reserve(input.columns.size());
+      for (size_t c = 0; c < input.columns.size(); ++c) {
+        fewer.push_back(input.columns[c]->Slice(0, rows));
+        state.values[c] = &fewer.back();
+      }
+    }
+    SetDirect(input, state);
+    for (const auto& instruction : code_.instructions) {
+      const absl::Status status = instruction->Run(state);
+      if (!status.ok()) {
+        const size_t row = std::min(state.failed_row, state.rows - 1);
+        output.failed_row = state.dropped ? state.origins[row] : row;
+        output.failed_step = instruction->step;
+        return status;
+      }
+      if (state.rows == 0) break;
+    }
+    KeepSliced(fewer, input, state);
+    return absl::OkStatus();
+  }
+
+  // Outputs that are inputs outlive the slices made here: the rows to come
+  // are not read, so that the whole columns do.
+  static void KeepSliced(const std::vector<Column>& fewer, const Input& input,
+                         BlockState& state) {
+    for (const Column*& value : state.values) {
+      for (size_t c = 0; c < fewer.size(); ++c) {
+        if (value == &fewer[c]) value = input.columns[c];
+      }
+    }
+  }
+
+  void SetDirect(const Input& input, BlockState& state) const {
+    if (input.direct.empty()) return;
+    std::fill(state.direct.begin(), state.direct.end(), nullptr);
+    for (size_t c = 0; c < code_.outputs.size(); ++c) {
+      state.direct[code_.outputs[c]] = input.direct[c];
+    }
+    // What a value is made of in place is written to the same memory.
+    for (size_t at = code_.instructions.size(); at-- > 0;) {
+      const Instruction& one = *code_.instructions[at];
+      if (one.in_place) {
+        state.direct[one.inputs[0]] = state.direct[one.outputs[0]];
+      }
+    }
+  }
+
+  const std::shared_ptr<const FunctionRegistry> registry_;  // owns functions
+  const Code code_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const BlockProgram>> BlockProgram::Make(
+    std::shared_ptr<const Plan> plan,
+    std::shared_ptr<const FunctionRegistry> registry, std::vector<size_t> steps,
+    const ElementSpec& input) {
+  Compiler compiler(std::move(plan), *registry, input);
+  for (const size_t step : steps) FM_RETURN_IF_ERROR(compiler.AddStep(step));
+  return std::shared_ptr<const BlockProgram>(std::make_shared<CompiledProgram>(
+      std::move(registry), std::move(compiler).Finish()));
+}
+
+}  // namespace feedmill

@@ -1,0 +1,38 @@
+#ifndef FEEDMILL_CORE_PIPELINE_ENDLESS_WATCH_H_
+#define FEEDMILL_CORE_PIPELINE_ENDLESS_WATCH_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "core/chunk/cursor.h"
+#include "core/plan/plan.h"
+
+namespace feedmill {
+
+// Notices an endless repeat whose passes make no element, which would be a
+// wait without end. Pure; not thread-safe.
+class EndlessWatch {
+ public:
+  explicit EndlessWatch(const Plan& plan);
+
+  // FailedPrecondition if nothing can ever come: the plan repeats nothing.
+  absl::Status Check() const;
+  // All positions before `end` were taken, in order; `rows` left the workers
+  // and `outputs` the pipeline since the last call. FailedPrecondition if
+  // whole passes went by without any.
+  absl::Status Advance(Cursor end, size_t rows, size_t outputs);
+
+ private:
+  absl::Status Empty() const;
+
+  bool endless_ = false;
+  uint64_t period_ = 0;      // positions of a pass of the endless repeat
+  uint64_t passes_max_ = 1;  // without an output, while workers make rows
+  uint64_t last_row_ = 0;    // positions before which the last one came
+  uint64_t last_output_ = 0;
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_PIPELINE_ENDLESS_WATCH_H_

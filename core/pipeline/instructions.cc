@@ -1,0 +1,220 @@
+#include "core/pipeline/instructions.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/base/check.h"
+#include "core/base/status.h"
+
+namespace feedmill {
+namespace {
+
+class Call final : public Instruction {
+ public:
+  Call(const FunctionRegistry::Function* function,
+       std::vector<Operand> arguments, ValueType type, ValueId out)
+      : function_(function),
+        arguments_(std::move(arguments)),
+        type_(std::move(type)) {
+    for (const Operand& argument : arguments_) {
+      if (!argument.constant) inputs.push_back(argument.value);
+    }
+    outputs = {out};
+  }
+
+  absl::Status Run(BlockState& state) const override {
+    state.arguments.clear();
+    for (const Operand& argument : arguments_) {
+      state.arguments.push_back({&argument.type,
+                                 argument.constant
+                                     ? argument.column.get()
+                                     : state.values[argument.value],
+                                 argument.constant});
+    }
+    OutputColumn& out = state.registers[registers[0]].storage;
+    const absl::Status status =
+        function_->compute(state.arguments, state.rows, type_, out);
+    if (!status.ok()) {
+      state.failed_row = out.failed_row;
+      return status;
+    }
+    state.values[outputs[0]] = &out.View();
+    return absl::OkStatus();
+  }
+
+ private:
+  const FunctionRegistry::Function* const function_;
+  const std::vector<Operand> arguments_;
+  const ValueType type_;
+};
+
+class Broadcast final : public Instruction {
+ public:
+  Broadcast(Operand constant, ValueId out) : constant_(std::move(constant)) {
+    outputs = {out};
+  }
+
+  absl::Status Run(BlockState& state) const override {
+    const Column& one = *constant_.column;
+    OutputColumn& out = state.registers[registers[0]].storage;
+    out.Reset(one.dtype, one.shape);
+    const auto items = static_cast<size_t>(one.RowItems(0));
+    if (one.dtype == DType::kBytes) {
+      out.offsets.Push(int64_t{0});
+      for (size_t row = 0; row < state.rows; ++row) {
+        for (size_t k = 0; k < items; ++k) {
+          const std::string_view bytes = one.BytesAt(static_cast<int64_t>(k));
+          out.values.Append(bytes.data(), bytes.size());
+          out.offsets.Push(static_cast<int64_t>(out.values.size()));
+        }
+      }
+    } else {
+      const size_t size = items * ItemSize(one.dtype);
+      std::byte* to = out.values.Extend(state.rows * size);
+      for (size_t row = 0; row < state.rows && size > 0; ++row, to += size) {
+        std::memcpy(to, one.values.data(), size);
+      }
+    }
+    state.values[outputs[0]] = &out.View();
+    return absl::OkStatus();
+  }
+
+ private:
+  const Operand constant_;
+};
+
+template <class T>
+void GatherItems(const std::byte* from, std::span<const uint32_t> rows,
+                 std::byte* to) {
+  const T* const in = reinterpret_cast<const T*>(from);
+  T* const out = reinterpret_cast<T*>(to);
+  for (size_t k = 0; k < rows.size(); ++k) out[k] = in[rows[k]];
+}
+
+void GatherDense(const Column& in, std::span<const uint32_t> rows,
+                 OutputColumn& out) {
+  const size_t size =
+      static_cast<size_t>(NumItems(in.shape)) * ItemSize(in.dtype);
+  std::byte* to = out.values.Extend(rows.size() * size);
+  const std::byte* const from = in.values.data();
+  switch (size) {
+    case 0:
+      return;
+    case 1:
+      return GatherItems<uint8_t>(from, rows, to);
+    case 2:
+      return GatherItems<uint16_t>(from, rows, to);
+    case 4:
+      return GatherItems<uint32_t>(from, rows, to);
+    case 8:
+      return GatherItems<uint64_t>(from, rows, to);
+    default:
+      for (const uint32_t row : rows) {
+        std::memcpy(to, from + row * size, size);
+        to += size;
+      }
+  }
+}
+
+// Any column: ragged, or of byte strings.
+void GatherRows(const Column& in, std::span<const uint32_t> rows,
+                OutputColumn& out) {
+  const bool bytes = in.dtype == DType::kBytes;
+  const size_t size = ItemSize(in.dtype);
+  if (bytes) out.offsets.Push(int64_t{0});
+  if (in.ragged()) out.row_starts.Push(int64_t{0});
+  int64_t items = 0;
+  for (const uint32_t row : rows) {
+    const int64_t start = in.RowStart(row);
+    const int64_t count = in.RowItems(row);
+    if (bytes) {
+      for (int64_t k = start; k < start + count; ++k) {
+        const std::string_view item = in.BytesAt(k);
+        out.values.Append(item.data(), item.size());
+        out.offsets.Push(static_cast<int64_t>(out.values.size()));
+      }
+    } else {
+      out.values.Append(in.values.data() + static_cast<size_t>(start) * size,
+                        static_cast<size_t>(count) * size);
+    }
+    items += count;
+    if (in.ragged()) {
+      const auto dims = in.RowDims(row);
+      out.row_shapes.Append(dims.data(), dims.size_bytes());
+      out.row_starts.Push(items);
+    }
+  }
+}
+
+// Where `keep` is not zero; without a branch, since which rows are kept cannot
+// be foreseen.
+void SelectRows(std::span<const uint8_t> keep, std::vector<uint32_t>& kept) {
+  kept.resize(keep.size() + 1);
+  uint32_t* const out = kept.data();
+  size_t count = 0;
+  for (size_t row = 0; row < keep.size(); ++row) {
+    out[count] = static_cast<uint32_t>(row);
+    count += keep[row] != 0 ? 1 : 0;
+  }
+  kept.resize(count);
+}
+
+class Filter final : public Instruction {
+ public:
+  Filter(std::vector<ValueId> in, std::vector<ValueId> out) {
+    FM_CHECK(in.size() == out.size() + 1);
+    inputs = std::move(in);
+    outputs = std::move(out);
+    passes_on = true;
+  }
+
+  absl::Status Run(BlockState& state) const override {
+    const auto keep =
+        state.values[inputs[0]]->values.As<uint8_t>().first(state.rows);
+    SelectRows(keep, state.kept);
+    if (state.kept.size() == state.rows) {
+      for (size_t k = 0; k < outputs.size(); ++k) {
+        state.values[outputs[k]] = state.values[inputs[k + 1]];
+      }
+      return absl::OkStatus();
+    }
+    for (size_t k = 0; k < outputs.size(); ++k) {
+      const Column& in = *state.values[inputs[k + 1]];
+      OutputColumn& out = state.registers[registers[k]].storage;
+      out.Reset(in.dtype, in.shape);
+      if (in.dtype != DType::kBytes && !in.ragged()) {
+        GatherDense(in, state.kept, out);
+      } else {
+        GatherRows(in, state.kept, out);
+      }
+      state.values[outputs[k]] = &out.View();
+    }
+    if (state.dropped) {
+      for (uint32_t& row : state.kept) row = state.origins[row];
+    }
+    state.origins.swap(state.kept);
+    state.dropped = true;
+    state.rows = state.origins.size();
+    return absl::OkStatus();
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Instruction> MakeCall(
+    const FunctionRegistry::Function* function, std::vector<Operand> arguments,
+    ValueType type, ValueId out) {
+  return std::make_unique<Call>(function, std::move(arguments), std::move(type),
+                                out);
+}
+
+std::unique_ptr<Instruction> MakeBroadcast(Operand constant, ValueId out) {
+  return std::make_unique<Broadcast>(std::move(constant), out);
+}
+
+std::unique_ptr<Instruction> MakeFilter(std::vector<ValueId> inputs,
+                                        std::vector<ValueId> outputs) {
+  return std::make_unique<Filter>(std::move(inputs), std::move(outputs));
+}
+
+}  // namespace feedmill

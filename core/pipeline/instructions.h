@@ -1,0 +1,102 @@
+#ifndef FEEDMILL_CORE_PIPELINE_INSTRUCTIONS_H_
+#define FEEDMILL_CORE_PIPELINE_INSTRUCTIONS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "core/chunk/chunk.h"
+#include "core/dataset/function_registry.h"
+#include "core/dataset/graph.h"
+#include "core/ops/example_parser.h"
+#include "core/ops/image.h"
+#include "core/pipeline/block_program.h"
+#include "core/plan/plan.h"
+
+namespace feedmill {
+
+// A value of a program: a component of its input, or what an instruction
+// makes. Each is written once per block; several share a register in turn.
+using ValueId = size_t;
+
+// Memory that holds one value at a time.
+struct Register {
+  OutputColumn storage;
+  Column column;  // what readers see, where it is not storage.View()
+};
+
+class Instruction;
+
+// The state of a run over one block.
+struct BlockState {
+  const BlockProgram::Input* input = nullptr;
+  size_t rows = 0;
+  std::vector<const Column*> values;  // by ValueId
+  std::vector<Register> registers;
+  std::vector<std::byte*> direct;  // by ValueId: where to write it, or null
+  std::vector<uint32_t> origins;   // by row, if dropped
+  bool dropped = false;
+  size_t failed_row = 0;  // of the rows now, after an error
+
+  // Memory for one instruction at a time.
+  std::vector<Argument> arguments;
+  std::vector<uint32_t> kept;
+  std::optional<ImageDecoder> decoder;
+  std::map<const Instruction*, ExampleParser> parsers;
+};
+
+// One step of a program. Immutable.
+class Instruction {
+ public:
+  virtual ~Instruction() = default;
+  // Reads values and writes others; on DataLoss, state.failed_row is set.
+  virtual absl::Status Run(BlockState& state) const = 0;
+
+  size_t step = 0;  // as written
+  std::vector<ValueId> inputs;
+  std::vector<ValueId> outputs;
+  std::vector<size_t> registers;  // one per output
+  // The output takes over the register of input 0, which ends here.
+  bool in_place = false;
+  // Output k may be the very column of input k + 1 (a filter drops nothing).
+  bool passes_on = false;
+};
+
+// What an expression's argument is: a value, or a constant of one row.
+struct Operand {
+  ValueType type;
+  bool constant = false;
+  ValueId value = 0;
+  std::shared_ptr<const Column> column;  // constant only
+};
+
+std::unique_ptr<Instruction> MakeCall(
+    const FunctionRegistry::Function* function, std::vector<Operand> arguments,
+    ValueType type, ValueId out);
+// Repeats a constant for every row.
+std::unique_ptr<Instruction> MakeBroadcast(Operand constant, ValueId out);
+// Keeps the rows where the predicate is true, of inputs 1, 2, …
+std::unique_ptr<Instruction> MakeFilter(std::vector<ValueId> inputs,
+                                        std::vector<ValueId> outputs);
+// The steps that know records, which are along the first `batches` axes.
+std::unique_ptr<Instruction> MakeParseExample(const ParseExampleStep& step,
+                                              size_t batches, ValueId in,
+                                              std::vector<ValueId> outputs);
+std::unique_ptr<Instruction> MakeDecodeImage(const DecodeImageStep& step,
+                                             size_t batches, ValueId in,
+                                             ValueId out);
+std::unique_ptr<Instruction> MakeResize(const ResizeStep& step, size_t batches,
+                                        ValueId in, ValueId out);
+std::unique_ptr<Instruction> MakeRandomFlip(const RandomFlipStep& step,
+                                            size_t step_index, size_t batches,
+                                            std::shared_ptr<const Plan> plan,
+                                            ValueId in, ValueId out);
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_PIPELINE_INSTRUCTIONS_H_

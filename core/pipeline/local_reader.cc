@@ -1,0 +1,317 @@
+#include "core/pipeline/local_reader.h"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <random>
+#include <utility>
+#include <vector>
+
+#include "core/base/status.h"
+#include "core/dataset/analysis.h"
+#include "core/pipeline/client_stage.h"
+#include "core/pipeline/endless_watch.h"
+#include "core/pipeline/executor.h"
+#include "core/pipeline/piece_sizer.h"
+#include "core/pipeline/worker_stage.h"
+#include "core/plan/plan.h"
+#include "core/sources/manifest.h"
+
+namespace feedmill {
+namespace {
+
+constexpr size_t kSlotsPerThread = 4;
+constexpr int kTries = 3;  // of a piece that a passing I/O error ended
+
+uint64_t DrawSeed() {
+  std::random_device device;
+  return (uint64_t{device()} << 32) | device();
+}
+
+// A run of positions that is made by one thread at a time, piece by piece.
+struct Slot {
+  Cursor next;  // what is not made yet: [next, end)
+  Cursor end;
+  std::deque<Piece> pieces;  // made, in order
+  bool running = false;
+  bool stopped = false;  // by an error: its last piece's, or `status`
+  absl::Status status;   // of this machine
+
+  bool finished() const { return stopped || next >= end; }
+};
+
+class PipelineReader final : public LocalReader {
+ public:
+  PipelineReader(std::shared_ptr<const Plan> plan,
+                 std::shared_ptr<const WorkerStage> stage,
+                 std::unique_ptr<ClientStage> client,
+                 const LocalReaderOptions& options, uint64_t seed)
+      : plan_(std::move(plan)),
+        stage_(std::move(stage)),
+        client_(std::move(client)),
+        options_(options),
+        seed_(seed),
+        watch_(*plan_),
+        sizer_(options.piece_bytes, stage_->EstimatedBytes(), stage_->heavy()),
+        executor_(options.threads) {
+    error_ = watch_.Check();
+    scratches_.resize(static_cast<size_t>(executor_.threads()));
+  }
+
+  absl::StatusOr<std::optional<Chunk>> Next(absl::Time deadline) override {
+    while (true) {
+      ClientStage::Output output;
+      if (client_ != nullptr && client_->Pop(output)) {
+        ++outputs_;
+        return std::optional<Chunk>(std::move(output.chunk));
+      }
+      if (!error_.ok()) return error_;
+      if (finished_) return std::optional<Chunk>();
+      if (client_ != nullptr && client_->done()) {
+        FinishClient();
+        continue;
+      }
+      Piece piece;
+      FM_ASSIGN_OR_RETURN(const bool any, TakePiece(deadline, piece));
+      if (!any) {
+        FinishClient();
+        continue;
+      }
+      Chunk chunk = Deliver(std::move(piece));
+      if (chunk.rows > 0) return std::optional<Chunk>(std::move(chunk));
+    }
+  }
+
+  const ElementSpec& spec() const override { return *plan_->graph().output; }
+  uint64_t seed() const override { return seed_; }
+
+ private:
+  void FinishClient() {
+    finished_ = true;
+    if (client_ == nullptr || !error_.ok()) return;
+    error_ = client_->Finish();
+  }
+
+  // Hands a piece on; what is for the reader at once is returned. Sets error_,
+  // which is told after what is ready.
+  Chunk Deliver(Piece piece) {
+    const size_t rows = piece.chunk.rows;
+    if (client_ == nullptr) {
+      error_ = piece.error;
+      if (error_.ok()) error_ = watch_.Advance(piece.end, rows, rows);
+      return std::move(piece.chunk);
+    }
+    error_ = client_->Push(piece);
+    const uint64_t needed = client_->needed_from();
+    if (needed > piece.end.p) {
+      const std::lock_guard lock(mutex_);
+      needed_ = std::max(needed_, needed);
+    } else if (error_.ok()) {
+      error_ = piece.error;
+    }
+    if (error_.ok()) {
+      error_ = watch_.Advance(piece.end, rows, std::exchange(outputs_, 0));
+    }
+    return {};
+  }
+
+  // ---- making pieces, in order
+
+  // The next piece of the sequence; false after the last.
+  absl::StatusOr<bool> TakePiece(absl::Time deadline, Piece& piece) {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      DropUnneeded();
+      Schedule();
+      if (slots_.empty()) return false;
+      Slot& head = *slots_.front();
+      if (!head.pieces.empty()) {
+        piece = std::move(head.pieces.front());
+        head.pieces.pop_front();
+        buffered_ -= BytesOf(piece);
+        Schedule();
+        return true;
+      }
+      if (!head.status.ok()) {
+        error_ = head.status;
+        return error_;
+      }
+      if (deadline == absl::InfiniteFuture()) {
+        ready_.wait(lock);
+      } else if (ready_.wait_until(lock, absl::ToChronoTime(deadline)) ==
+                     std::cv_status::timeout &&
+                 head.pieces.empty() && !head.finished()) {
+        return DeadlineExceeded("no element came in time");
+      }
+    }
+  }
+
+  static size_t BytesOf(const Piece& piece) {
+    size_t bytes = 0;
+    for (const Column& column : piece.chunk.columns) {
+      bytes += column.values.size() + column.offsets.size();
+    }
+    return bytes;
+  }
+
+  // Forgets what cannot change the output any more. Under mutex_.
+  void DropUnneeded() {
+    const Cursor needed{needed_, 0};
+    next_position_ = std::max(next_position_, needed_);
+    while (!slots_.empty()) {
+      Slot& head = *slots_.front();
+      while (!head.pieces.empty() && head.pieces.front().end < needed) {
+        buffered_ -= BytesOf(head.pieces.front());
+        // An error among what is not needed is none.
+        if (!head.pieces.front().error.ok()) head.stopped = false;
+        head.pieces.pop_front();
+      }
+      if (!head.pieces.empty() && head.pieces.front().begin < needed) {
+        Piece& front = head.pieces.front();
+        buffered_ -= BytesOf(front);
+        front = front.From(needed);
+        buffered_ += BytesOf(front);
+      }
+      if (!head.running && !head.stopped) {
+        head.next = std::min(std::max(head.next, needed), head.end);
+      }
+      if (!head.pieces.empty() || head.running || !head.finished() ||
+          !head.status.ok()) {
+        return;
+      }
+      slots_.pop_front();
+    }
+  }
+
+  // Has threads make what there is room for. Under mutex_.
+  void Schedule() {
+    for (size_t k = 0; k < slots_.size(); ++k) {
+      const auto& slot = slots_[k];
+      if (slot->running || slot->finished()) continue;
+      const bool wanted = k == 0 ? slot->pieces.size() < 2 : HasRoom();
+      if (wanted) Start(slot);
+    }
+    const size_t slots_max =
+        kSlotsPerThread * static_cast<size_t>(executor_.threads());
+    while (slots_.size() < slots_max && next_position_ < plan_->size() &&
+           (slots_.empty() || HasRoom())) {
+      const uint64_t count =
+          std::min(sizer_.Positions(), plan_->size() - next_position_);
+      auto slot = std::make_shared<Slot>();
+      slot->next = {next_position_, 0};
+      slot->end = {next_position_ + count, 0};
+      next_position_ += count;
+      slots_.push_back(slot);
+      Start(slot);
+    }
+  }
+
+  bool HasRoom() const {
+    const size_t piece = std::max(options_.piece_bytes, largest_);
+    return buffered_ + running_ * piece < options_.memory_bytes;
+  }
+
+  void Start(const std::shared_ptr<Slot>& slot) {
+    slot->running = executor_.Submit(
+        [this, slot](int thread) { Work(static_cast<size_t>(thread), *slot); });
+    if (slot->running) ++running_;
+  }
+
+  // On a thread of the executor.
+  void Work(size_t thread, Slot& slot) {
+    auto& scratch = scratches_[thread];
+    if (scratch == nullptr) scratch = stage_->NewScratch();
+    const auto begin = std::chrono::steady_clock::now();
+    absl::StatusOr<Piece> piece =
+        stage_->Run(slot.next, slot.end, options_.piece_bytes, *scratch);
+    for (int tries = 1; tries < kTries &&
+                        piece.status().code() == absl::StatusCode::kUnavailable;
+         ++tries) {
+      piece = stage_->Run(slot.next, slot.end, options_.piece_bytes, *scratch);
+    }
+    const std::chrono::duration<double> seconds =
+        std::chrono::steady_clock::now() - begin;
+    {
+      const std::lock_guard lock(mutex_);
+      Keep(slot, std::move(piece), seconds.count());
+    }
+    ready_.notify_one();
+  }
+
+  // Under mutex_.
+  void Keep(Slot& slot, absl::StatusOr<Piece> piece, double seconds) {
+    slot.running = false;
+    --running_;
+    if (!piece.ok()) {
+      slot.status = piece.status();
+      slot.stopped = true;
+      return;
+    }
+    const size_t bytes = BytesOf(*piece);
+    sizer_.Observe(piece->end.p - slot.next.p, bytes, seconds);
+    slot.next = piece->end;
+    slot.stopped = !piece->error.ok();
+    largest_ = std::max(largest_, bytes);
+    buffered_ += bytes;
+    slot.pieces.push_back(*std::move(piece));
+    // The thread that reads may be busy elsewhere: go on without it.
+    Schedule();
+  }
+
+  const std::shared_ptr<const Plan> plan_;
+  const std::shared_ptr<const WorkerStage> stage_;
+  const std::unique_ptr<ClientStage> client_;  // null: no client steps
+  const LocalReaderOptions options_;
+  const uint64_t seed_;
+
+  // Of the reading thread.
+  EndlessWatch watch_;
+  size_t outputs_ = 0;  // since the last piece
+  absl::Status error_;
+  bool finished_ = false;
+
+  std::mutex mutex_;
+  std::condition_variable ready_;
+  // Guarded by mutex_.
+  std::deque<std::shared_ptr<Slot>> slots_;  // in order
+  PieceSizer sizer_;
+  uint64_t next_position_ = 0;
+  uint64_t needed_ = 0;  // earlier positions cannot change the output
+  size_t buffered_ = 0;  // bytes of pieces in slots
+  size_t running_ = 0;   // slots with a thread
+  size_t largest_ = 0;   // bytes of a piece
+
+  // Each element is used by one thread only.
+  std::vector<std::unique_ptr<WorkerStage::Scratch>> scratches_;
+  // Last: its threads use all of the above until they end.
+  Executor executor_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<LocalReader>> LocalReader::Make(
+    const Graph& graph, std::shared_ptr<const FunctionRegistry> registry,
+    LocalReaderOptions options) {
+  if (options.threads < 0) {
+    return InvalidArgument("{} threads: 0 takes all there are",
+                           options.threads);
+  }
+  FM_ASSIGN_OR_RETURN(auto analyzed, Analyze(graph, *registry));
+  FM_ASSIGN_OR_RETURN(Manifest resolved, ResolveManifest(*analyzed));
+  const auto manifest = std::make_shared<const Manifest>(std::move(resolved));
+  const uint64_t seed = graph.options.seed ? *graph.options.seed : DrawSeed();
+  const bool has_client_steps = analyzed->client_begin < graph.steps.size();
+  FM_ASSIGN_OR_RETURN(
+      auto plan, Plan::Make(analyzed, SourceSize(graph, *manifest), seed, 0));
+  FM_ASSIGN_OR_RETURN(auto stage, WorkerStage::Make(plan, manifest, registry));
+  std::unique_ptr<ClientStage> client;
+  if (has_client_steps) {
+    FM_ASSIGN_OR_RETURN(client, ClientStage::Make(plan, registry));
+  }
+  return std::unique_ptr<LocalReader>(std::make_unique<PipelineReader>(
+      std::move(plan), std::move(stage), std::move(client), options, seed));
+}
+
+}  // namespace feedmill

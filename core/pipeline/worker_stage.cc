@@ -1,0 +1,740 @@
+#include "core/pipeline/worker_stage.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "core/base/check.h"
+#include "core/base/status.h"
+#include "core/dataset/graph_text.h"
+#include "core/pipeline/block_program.h"
+#include "core/pipeline/stacking.h"
+#include "core/sources/record_source.h"
+
+namespace feedmill {
+namespace {
+
+// Rows that go through all cheap steps together: few enough that their columns
+// stay in the first two levels of cache.
+constexpr size_t kBlockRows = 2048;
+// Records read ahead of heavy steps, and bytes read together.
+constexpr size_t kHeavyRows = 64;
+constexpr size_t kReadBytes = size_t{1} << 20;
+
+// A piece while it is made.
+struct Making {
+  explicit Making(std::shared_ptr<const ElementSpec> spec)
+      : builder(std::move(spec)) {}
+
+  size_t bytes() const {
+    return builder.bytes() + builder.rows() * sizeof(int64_t);
+  }
+  bool full() const { return bytes() >= bytes_target; }
+
+  ChunkBuilder builder;
+  Cursor begin;
+  Cursor end;
+  size_t bytes_target = 0;
+  std::vector<uint8_t> bits;    // where filters may drop positions
+  std::vector<CursorRun> runs;  // where positions make several elements
+  absl::Status error;
+  bool failed = false;
+
+  void Fail(Cursor at, absl::Status status) {
+    builder.DropUnfinished();
+    error = std::move(status);
+    end = at;
+    failed = true;
+  }
+};
+
+struct StageScratch final : WorkerStage::Scratch {
+  std::unique_ptr<RecordSource::Scratch> source;
+  RecordBlock block;
+  std::vector<RecordRef> refs;
+  std::vector<uint64_t> indexes;
+  std::vector<Cursor> counters;
+  std::vector<uint64_t> passes;
+  std::vector<Column> slices;
+
+  std::shared_ptr<BlockProgram::Scratch> records;
+  BlockProgram::Input records_in;
+  BlockProgram::Output records_out;
+
+  std::shared_ptr<BlockProgram::Scratch> batches;
+  BlockProgram::Input batches_in;
+  BlockProgram::Output batches_out;
+  std::vector<Column> stacked;
+  std::vector<size_t> groups;
+
+  double row_bytes = 0;  // of what came out so far, for reading ahead
+};
+
+class CompiledStage final : public WorkerStage {
+ public:
+  static absl::StatusOr<std::shared_ptr<const WorkerStage>> Make(
+      std::shared_ptr<const Plan> plan,
+      std::shared_ptr<const Manifest> manifest,
+      std::shared_ptr<const FunctionRegistry> registry);
+
+  std::unique_ptr<Scratch> NewScratch() const override {
+    auto scratch = std::make_unique<StageScratch>();
+    scratch->source = source_->NewScratch();
+    scratch->records = record_program_->NewScratch();
+    if (batch_program_ != nullptr) {
+      scratch->batches = batch_program_->NewScratch();
+    }
+    return scratch;
+  }
+
+  absl::StatusOr<Piece> Run(Cursor begin, Cursor end, size_t bytes_target,
+                            Scratch& scratch) const override;
+
+  size_t EstimatedBytes() const override { return estimated_bytes_; }
+  bool heavy() const override { return heavy_; }
+
+ private:
+  enum class Naming { kDense, kBitmap, kRuns };
+  // Where the records of one batch go, component by component.
+  struct BatchTargets {
+    std::vector<std::byte*> in_place;  // null: into `gathered`
+    std::vector<size_t> row_bytes;
+    std::unique_ptr<ChunkBuilder> gathered;
+  };
+
+  CompiledStage() = default;
+  void Estimate(const Manifest* manifest);
+
+  absl::Status RunRecords(Making& making, StageScratch& scratch) const;
+  absl::Status RunText(Making& making, StageScratch& scratch) const;
+  absl::Status RunBatches(Making& making, StageScratch& scratch) const;
+
+  absl::StatusOr<size_t> ReadAhead(size_t from, StageScratch& scratch) const;
+  void SetNames(uint64_t p, size_t from, size_t count,
+                StageScratch& scratch) const;
+  void RunProgram(size_t first, size_t count, StageScratch& scratch) const;
+  size_t RowsAhead(const Making& making, const StageScratch& scratch,
+                   uint64_t left) const;
+
+  void ReserveDirect(Making& making, StageScratch& scratch) const;
+  void AppendRecords(uint64_t p, Making& making, StageScratch& scratch) const;
+
+  size_t BatchesTogether(uint64_t p, uint64_t records, bool alone,
+                         const Making& making,
+                         const StageScratch& scratch) const;
+  // One or more whole batches that fit into one block. False: they do not, or
+  // one of them fails, and each is to be made alone.
+  absl::StatusOr<bool> RunBlockOfBatches(uint64_t p, size_t batches,
+                                         uint64_t records, Making& making,
+                                         StageScratch& scratch) const;
+  absl::Status RunOneBatch(uint64_t p, uint64_t records, Making& making,
+                           StageScratch& scratch) const;
+  BatchTargets TargetsOfBatch(uint64_t records, Making& making) const;
+  void AppendToBatch(size_t at, const BatchTargets& targets,
+                     StageScratch& scratch) const;
+  bool FinishBatch(uint64_t p, uint64_t records, BatchTargets& targets,
+                   Making& making, StageScratch& scratch) const;
+  void FinishBatches(uint64_t p, size_t batches, Making& making,
+                     StageScratch& scratch) const;
+
+  absl::Status AtRecord(const absl::Status& status, size_t step, uint64_t index,
+                        uint64_t row) const;
+
+  std::shared_ptr<const Plan> plan_;
+  std::unique_ptr<const RecordSource> source_;
+  std::shared_ptr<const BlockProgram> record_program_;
+  std::shared_ptr<const BlockProgram> batch_program_;  // null: no batches
+  std::shared_ptr<const ElementSpec> output_;
+  std::shared_ptr<const ElementSpec> record_spec_;    // before batch
+  std::shared_ptr<const ElementSpec> gathered_spec_;  // not written in place
+  std::vector<bool> gathered_;                        // by component
+  Naming naming_ = Naming::kDense;
+  size_t estimated_bytes_ = 0;
+  bool heavy_ = false;
+};
+
+size_t StaticBytes(const ComponentSpec& component) {
+  return static_cast<size_t>(NumItems(component.shape)) *
+         ItemSize(component.dtype);
+}
+
+bool InPlace(const ComponentSpec& component) {
+  return component.dtype != DType::kBytes && component.IsStatic();
+}
+
+absl::StatusOr<std::shared_ptr<const WorkerStage>> CompiledStage::Make(
+    std::shared_ptr<const Plan> plan, std::shared_ptr<const Manifest> manifest,
+    std::shared_ptr<const FunctionRegistry> registry) {
+  const AnalyzedGraph& graph = plan->graph();
+  auto stage = std::shared_ptr<CompiledStage>(new CompiledStage());
+  stage->plan_ = plan;
+  FM_ASSIGN_OR_RETURN(
+      stage->source_,
+      RecordSource::Make(graph.graph.source, graph.source.counted, manifest));
+  std::vector<size_t> record_steps;
+  std::vector<size_t> batch_steps;
+  bool batched = false;
+  auto spec = std::make_shared<const ElementSpec>(graph.source.spec);
+  stage->record_spec_ = spec;
+  for (size_t s = 0; s < graph.client_begin; ++s) {
+    const Step& step = graph.graph.steps[s];
+    if (graph.steps[s].home == Home::kWorker) {
+      (batched ? batch_steps : record_steps).push_back(s);
+    } else if (std::holds_alternative<BatchStep>(step)) {
+      batched = true;
+    }
+    spec = graph.steps[s].output;
+    if (!batched) stage->record_spec_ = spec;
+  }
+  stage->output_ = spec;
+  FM_ASSIGN_OR_RETURN(
+      stage->record_program_,
+      BlockProgram::Make(plan, registry, record_steps, graph.source.spec));
+  bool filters = stage->record_program_->filters();
+  if (batched) {
+    size_t at = 0;
+    while (!std::holds_alternative<BatchStep>(graph.graph.steps[at])) ++at;
+    FM_ASSIGN_OR_RETURN(stage->batch_program_,
+                        BlockProgram::Make(plan, registry, batch_steps,
+                                           *graph.steps[at].output));
+    filters = filters || stage->batch_program_->filters();
+    auto gathered = std::make_shared<ElementSpec>();
+    for (const ComponentSpec& c : stage->record_spec_->components) {
+      stage->gathered_.push_back(!batch_steps.empty() || !InPlace(c));
+      if (stage->gathered_.back()) gathered->components.push_back(c);
+    }
+    stage->gathered_spec_ = std::move(gathered);
+  }
+  stage->naming_ = !graph.source.counted ? Naming::kRuns
+                   : filters             ? Naming::kBitmap
+                                         : Naming::kDense;
+  stage->Estimate(manifest.get());
+  return std::shared_ptr<const WorkerStage>(std::move(stage));
+}
+
+void CompiledStage::Estimate(const Manifest* manifest) {
+  heavy_ = record_program_->heavy() || naming_ == Naming::kRuns ||
+           (batch_program_ != nullptr && batch_program_->heavy()) ||
+           std::holds_alternative<ImagesSource>(plan_->graph().graph.source);
+  size_t record_bytes = 0;
+  if (manifest != nullptr && manifest->TotalRecords() > 0) {
+    uint64_t bytes = 0;
+    for (const ManifestFile& file : manifest->files) bytes += file.size;
+    record_bytes = static_cast<size_t>(bytes / manifest->TotalRecords());
+  }
+  size_t total = 0;
+  for (const ComponentSpec& component : record_spec_->components) {
+    if (component.dtype == DType::kBytes) {
+      total += record_bytes;
+    } else if (component.IsStatic()) {
+      total += StaticBytes(component);
+    } else {
+      return;  // not known
+    }
+  }
+  if (batch_program_ != nullptr) {
+    total *= plan_->size() > 0 ? static_cast<size_t>(plan_->RecordsAt(0)) : 1;
+  }
+  estimated_bytes_ = total;
+}
+
+absl::Status CompiledStage::AtRecord(const absl::Status& status, size_t step,
+                                     uint64_t index, uint64_t row) const {
+  const Step& written = plan_->graph().graph.steps[step];
+  return Annotate(status,
+                  fmt::format("{}: steps[{}] {}", source_->Describe(index, row),
+                              step, StepName(written)));
+}
+
+absl::StatusOr<Piece> CompiledStage::Run(Cursor begin, Cursor end,
+                                         size_t bytes_target,
+                                         Scratch& scratch) const {
+  auto& own = static_cast<StageScratch&>(scratch);
+  Making making(output_);
+  if (naming_ != Naming::kRuns) {
+    // A position makes one element at most: {p, 1} is the next one's start.
+    if (begin.i > 0) begin = {begin.p + 1, 0};
+    if (end.i > 0) end = {end.p + 1, 0};
+  }
+  const uint64_t size = plan_->size();
+  if (size != kEndless && end > Cursor{size, 0}) end = {size, 0};
+  if (begin > end) {
+    return Internal("positions {} to {} of a plan of {}", begin.p, end.p, size);
+  }
+  making.begin = begin;
+  making.end = end;
+  making.bytes_target = bytes_target;
+  switch (naming_) {
+    case Naming::kRuns:
+      FM_RETURN_IF_ERROR(RunText(making, own));
+      break;
+    case Naming::kBitmap:
+    case Naming::kDense:
+      FM_RETURN_IF_ERROR(batch_program_ != nullptr ? RunBatches(making, own)
+                                                   : RunRecords(making, own));
+      break;
+  }
+  Piece piece;
+  piece.begin = making.begin;
+  piece.end = making.end;
+  piece.error = std::move(making.error);
+  const size_t rows = making.builder.rows();
+  if (rows > 0) {
+    own.row_bytes =
+        static_cast<double>(making.bytes()) / static_cast<double>(rows);
+  }
+  piece.chunk = std::move(making.builder).Finish();
+  switch (naming_) {
+    case Naming::kRuns:
+      piece.cursors = RunRows{std::move(making.runs)};
+      break;
+    case Naming::kBitmap:
+      making.bits.resize((piece.end.p - piece.begin.p + 7) / 8);
+      piece.cursors = BitmapRows{std::move(making.bits)};
+      break;
+    case Naming::kDense:
+      piece.cursors = DenseRows{};
+      break;
+  }
+  return piece;
+}
+
+// ---- reading and running
+
+// Reads records scratch.refs[from, …) as far as one read goes.
+absl::StatusOr<size_t> CompiledStage::ReadAhead(size_t from,
+                                                StageScratch& scratch) const {
+  scratch.indexes.clear();
+  for (size_t k = from; k < scratch.refs.size(); ++k) {
+    scratch.indexes.push_back(scratch.refs[k].index);
+  }
+  return source_->Read(scratch.indexes, kReadBytes, *scratch.source,
+                       scratch.block);
+}
+
+// The counters of records [from, from + count) of scratch.refs, which begin at
+// position p, for random steps.
+void CompiledStage::SetNames(uint64_t p, size_t from, size_t count,
+                             StageScratch& scratch) const {
+  scratch.counters.clear();
+  scratch.passes.clear();
+  if (!record_program_->random()) return;
+  const uint64_t first = plan_->CounterOf(p, 0);
+  for (size_t k = from; k < from + count; ++k) {
+    scratch.counters.push_back({first + k, 0});
+    scratch.passes.push_back(scratch.refs[k].pass);
+  }
+}
+
+// Takes rows [first, first + count) of the block through the record steps.
+// records_in.direct, counters and passes are set before.
+void CompiledStage::RunProgram(size_t first, size_t count,
+                               StageScratch& scratch) const {
+  BlockProgram::Input& in = scratch.records_in;
+  in.rows = count;
+  in.columns.clear();
+  const bool whole = first == 0 && count == scratch.block.rows;
+  scratch.slices.clear();
+  scratch.slices.reserve(scratch.block.columns.size());
+  for (OutputColumn& column : scratch.block.columns) {
+    if (whole) {
+      in.columns.push_back(&column.View());
+    } else {
+      scratch.slices.push_back(column.View().Slice(first, first + count));
+      in.columns.push_back(&scratch.slices.back());
+    }
+  }
+  in.counters = scratch.counters;
+  in.passes = scratch.passes;
+  if (!scratch.counters.empty()) {
+    in.counters = in.counters.subspan(first, count);
+    in.passes = in.passes.subspan(first, count);
+  }
+  record_program_->Run(in, *scratch.records, scratch.records_out);
+}
+
+// How many records are worth reading for what is left to make.
+size_t CompiledStage::RowsAhead(const Making& making,
+                                const StageScratch& scratch,
+                                uint64_t left) const {
+  const double row_bytes =
+      scratch.row_bytes > 0
+          ? scratch.row_bytes
+          : static_cast<double>(std::max<size_t>(estimated_bytes_, 1));
+  const double wanted =
+      static_cast<double>(making.bytes_target - making.bytes()) / row_bytes;
+  const size_t most = heavy_ ? kHeavyRows : kBlockRows;
+  const size_t rows = wanted >= static_cast<double>(most)
+                          ? most
+                          : std::max<size_t>(1, static_cast<size_t>(wanted));
+  return static_cast<size_t>(std::min<uint64_t>(rows, left));
+}
+
+// ---- records
+
+absl::Status CompiledStage::RunRecords(Making& making,
+                                       StageScratch& scratch) const {
+  uint64_t p = making.begin.p;
+  const bool one_by_one = record_program_->heavy();
+  bool first = true;
+  while (p < making.end.p && (first || !making.full())) {
+    first = false;
+    const size_t ahead =
+        making.full() ? 1 : RowsAhead(making, scratch, making.end.p - p);
+    scratch.refs.clear();
+    plan_->Records(p, p + ahead, scratch.refs);
+    FM_ASSIGN_OR_RETURN(const size_t read, ReadAhead(0, scratch));
+    SetNames(p, 0, read, scratch);
+    const size_t step = one_by_one ? 1 : std::max<size_t>(read, 1);
+    size_t row = 0;
+    for (; row < read && (row == 0 || !making.full()); row += step) {
+      ReserveDirect(making, scratch);
+      RunProgram(row, step, scratch);
+      AppendRecords(p + row, making, scratch);
+      const BlockProgram::Output& out = scratch.records_out;
+      if (out.error.ok()) continue;
+      const size_t bad = row + out.failed_row;
+      making.Fail({p + bad, 0}, AtRecord(out.error, out.failed_step,
+                                         scratch.refs[bad].index, 0));
+      return absl::OkStatus();
+    }
+    p += row;
+    if (row == read && !scratch.block.error.ok()) {
+      making.Fail({p, 0}, scratch.block.error);
+      return absl::OkStatus();
+    }
+  }
+  making.end = {p, 0};
+  return absl::OkStatus();
+}
+
+// Where the record program can write its row into the chunk itself, it does.
+void CompiledStage::ReserveDirect(Making& making, StageScratch& scratch) const {
+  std::vector<std::byte*>& direct = scratch.records_in.direct;
+  direct.clear();
+  if (!record_program_->heavy()) return;
+  for (size_t c = 0; c < record_program_->direct().size(); ++c) {
+    direct.push_back(
+        record_program_->direct()[c]
+            ? making.builder.AppendRow(c, output_->components[c].shape)
+            : nullptr);
+  }
+}
+
+void CompiledStage::AppendRecords(uint64_t p, Making& making,
+                                  StageScratch& scratch) const {
+  const BlockProgram::Output& out = scratch.records_out;
+  if (out.rows == 0) return;
+  const auto& direct = scratch.records_in.direct;
+  for (size_t c = 0; c < out.columns.size(); ++c) {
+    if (!direct.empty() && direct[c] != nullptr) continue;
+    making.builder.AppendRows(c, *out.columns[c], 0, out.rows);
+  }
+  making.builder.FinishRows(out.rows);
+  if (naming_ != Naming::kBitmap) return;
+  const uint64_t base = p - making.begin.p;
+  making.bits.resize((base + kBlockRows + 7) / 8 + 1);
+  for (size_t row = 0; row < out.rows; ++row) {
+    const uint64_t bit = base + out.OriginOf(row);
+    making.bits[bit / 8] |= static_cast<uint8_t>(1U << (bit % 8));
+  }
+}
+
+// ---- uncounted text: a position is a block of lines
+
+absl::Status CompiledStage::RunText(Making& making,
+                                    StageScratch& scratch) const {
+  uint64_t p = making.begin.p;
+  const Cursor end = making.end;
+  const auto last = [&](uint64_t position) {
+    return position == end.p ? end.i : kEndless;
+  };
+  bool first = true;
+  for (; Cursor{p, 0} < end && (first || !making.full()); ++p) {
+    first = false;
+    scratch.refs.clear();
+    plan_->Records(p, p + 1, scratch.refs);
+    FM_RETURN_IF_ERROR(ReadAhead(0, scratch).status());
+    const size_t begin_row = static_cast<size_t>(std::min<uint64_t>(
+        p == making.begin.p ? making.begin.i : 0, scratch.block.rows));
+    const size_t end_row =
+        static_cast<size_t>(std::min<uint64_t>(last(p), scratch.block.rows));
+    scratch.counters.clear();
+    scratch.passes.clear();
+    if (record_program_->random()) {
+      for (size_t row = 0; row < scratch.block.rows; ++row) {
+        scratch.counters.push_back({p, row});
+        scratch.passes.push_back(scratch.refs[0].pass);
+      }
+    }
+    const size_t step = record_program_->heavy() ? 1 : kBlockRows;
+    for (size_t row = begin_row; row < end_row; row += step) {
+      ReserveDirect(making, scratch);
+      RunProgram(row, std::min(step, end_row - row), scratch);
+      const BlockProgram::Output& out = scratch.records_out;
+      AppendRecords(p, making, scratch);
+      for (size_t k = 0; k < out.rows; ++k) {
+        const uint64_t i = row + out.OriginOf(k);
+        if (!making.runs.empty() && making.runs.back().p == p &&
+            making.runs.back().i + making.runs.back().count == i) {
+          ++making.runs.back().count;
+        } else {
+          making.runs.push_back({p, i, 1});
+        }
+      }
+      if (out.error.ok()) continue;
+      const uint64_t bad = row + out.failed_row;
+      making.Fail({p, bad}, AtRecord(out.error, out.failed_step,
+                                     scratch.refs[0].index, bad));
+      return absl::OkStatus();
+    }
+    if (!scratch.block.error.ok()) {
+      making.Fail({p, end_row}, scratch.block.error);
+      return absl::OkStatus();
+    }
+  }
+  making.end = std::min(Cursor{p, 0}, end);
+  if (Cursor{p, 0} > end) making.end = end;
+  return absl::OkStatus();
+}
+
+// ---- batches
+
+absl::Status CompiledStage::RunBatches(Making& making,
+                                       StageScratch& scratch) const {
+  uint64_t p = making.begin.p;
+  bool first = true;
+  uint64_t alone_until = 0;  // batches that failed together are made alone
+  while (p < making.end.p && (first || !making.full()) && !making.failed) {
+    first = false;
+    const uint64_t records = plan_->RecordsAt(p);
+    const size_t batches =
+        BatchesTogether(p, records, p < alone_until, making, scratch);
+    scratch.refs.clear();
+    plan_->Records(p, p + batches, scratch.refs);
+    if (batches > 0 && records <= kBlockRows && !record_program_->heavy()) {
+      FM_ASSIGN_OR_RETURN(
+          const bool done,
+          RunBlockOfBatches(p, batches, records, making, scratch));
+      if (done) {
+        p += batches;
+        continue;
+      }
+      if (batches > 1) {
+        alone_until = p + batches;
+        continue;
+      }
+    }
+    FM_RETURN_IF_ERROR(RunOneBatch(p, records, making, scratch));
+    ++p;
+  }
+  if (!making.failed) making.end = {p, 0};
+  return absl::OkStatus();
+}
+
+size_t CompiledStage::BatchesTogether(uint64_t p, uint64_t records, bool alone,
+                                      const Making& making,
+                                      const StageScratch& scratch) const {
+  if (alone || record_program_->heavy() || batch_program_->heavy() ||
+      making.full()) {
+    return 1;
+  }
+  const uint64_t left = making.end.p - p;
+  const uint64_t most = std::max<uint64_t>(kBlockRows / records, 1);
+  const uint64_t wanted =
+      std::min<uint64_t>(most, RowsAhead(making, scratch, left));
+  size_t count = 1;
+  while (count < wanted && plan_->RecordsAt(p + count) == records) ++count;
+  return count;
+}
+
+absl::StatusOr<bool> CompiledStage::RunBlockOfBatches(
+    uint64_t p, size_t batches, uint64_t records, Making& making,
+    StageScratch& scratch) const {
+  FM_ASSIGN_OR_RETURN(const size_t read, ReadAhead(0, scratch));
+  if (read < batches * records) return false;
+  SetNames(p, 0, read, scratch);
+  scratch.records_in.direct.clear();
+  RunProgram(0, read, scratch);
+  if (!scratch.records_out.error.ok()) return false;
+  scratch.groups.assign(batches, static_cast<size_t>(records));
+  scratch.stacked.resize(scratch.records_out.columns.size());
+  for (size_t c = 0; c < scratch.stacked.size(); ++c) {
+    size_t failed = 0;
+    if (!StackRows(*scratch.records_out.columns[c], scratch.groups,
+                   scratch.stacked[c], failed)
+             .ok()) {
+      return false;
+    }
+  }
+  FinishBatches(p, batches, making, scratch);
+  return true;
+}
+
+// Takes scratch.stacked, batches that begin at position p, through what stands
+// after batch, and into the chunk.
+void CompiledStage::FinishBatches(uint64_t p, size_t batches, Making& making,
+                                  StageScratch& scratch) const {
+  BlockProgram::Input& in = scratch.batches_in;
+  in.rows = batches;
+  in.columns.clear();
+  for (const Column& column : scratch.stacked) in.columns.push_back(&column);
+  scratch.counters.clear();
+  scratch.passes.clear();
+  if (batch_program_->random()) {
+    const size_t records = scratch.refs.size() / batches;
+    for (size_t k = 0; k < batches; ++k) {
+      scratch.counters.push_back({plan_->CounterOf(p + k, 0), 0});
+      scratch.passes.push_back(scratch.refs[k * records].pass);
+    }
+  }
+  in.counters = scratch.counters;
+  in.passes = scratch.passes;
+  BlockProgram::Output& out = scratch.batches_out;
+  batch_program_->Run(in, *scratch.batches, out);
+  for (size_t c = 0; c < out.columns.size() && out.rows > 0; ++c) {
+    making.builder.AppendRows(c, *out.columns[c], 0, out.rows);
+  }
+  making.builder.FinishRows(out.rows);
+  if (naming_ == Naming::kBitmap) {
+    const uint64_t base = p - making.begin.p;
+    making.bits.resize((base + batches + 7) / 8 + 1);
+    for (size_t row = 0; row < out.rows; ++row) {
+      const uint64_t bit = base + out.OriginOf(row);
+      making.bits[bit / 8] |= static_cast<uint8_t>(1U << (bit % 8));
+    }
+  }
+  if (out.error.ok()) return;
+  const size_t bad = out.failed_row;
+  const size_t records = scratch.refs.size() / batches;
+  making.Fail({p + bad, 0},
+              Annotate(AtRecord(out.error, out.failed_step,
+                                scratch.refs[bad * records].index, 0),
+                       fmt::format("batch {}, which begins with", p + bad)));
+}
+
+CompiledStage::BatchTargets CompiledStage::TargetsOfBatch(
+    uint64_t records, Making& making) const {
+  BatchTargets targets;
+  for (size_t c = 0; c < gathered_.size(); ++c) {
+    const ComponentSpec& component = record_spec_->components[c];
+    if (gathered_[c]) {
+      targets.in_place.push_back(nullptr);
+      targets.row_bytes.push_back(0);
+      continue;
+    }
+    Shape shape{static_cast<int64_t>(records)};
+    shape.insert(shape.end(), component.shape.begin(), component.shape.end());
+    targets.in_place.push_back(making.builder.AppendRow(c, shape));
+    targets.row_bytes.push_back(StaticBytes(component));
+  }
+  targets.gathered = std::make_unique<ChunkBuilder>(gathered_spec_);
+  return targets;
+}
+
+// Rows of the record program's output, as records [at, …) of the batch.
+void CompiledStage::AppendToBatch(size_t at, const BatchTargets& targets,
+                                  StageScratch& scratch) const {
+  const BlockProgram::Output& out = scratch.records_out;
+  const auto& direct = scratch.records_in.direct;
+  size_t g = 0;
+  for (size_t c = 0; c < out.columns.size(); ++c) {
+    if (targets.in_place[c] == nullptr) {
+      targets.gathered->AppendRows(g++, *out.columns[c], 0, out.rows);
+    } else if (direct.empty() || direct[c] == nullptr) {
+      const size_t bytes = targets.row_bytes[c];
+      if (bytes == 0) continue;
+      std::memcpy(targets.in_place[c] + at * bytes,
+                  out.columns[c]->values.data(), out.rows * bytes);
+    }
+  }
+  targets.gathered->FinishRows(out.rows);
+}
+
+absl::Status CompiledStage::RunOneBatch(uint64_t p, uint64_t records,
+                                        Making& making,
+                                        StageScratch& scratch) const {
+  BatchTargets targets = TargetsOfBatch(records, making);
+  const bool heavy = record_program_->heavy();
+  size_t at = 0;
+  while (at < records) {
+    FM_ASSIGN_OR_RETURN(const size_t read, ReadAhead(at, scratch));
+    SetNames(p, at, read, scratch);
+    const size_t step = heavy ? 1 : kBlockRows;
+    for (size_t row = 0; row < read; row += step) {
+      std::vector<std::byte*>& direct = scratch.records_in.direct;
+      direct.clear();
+      for (size_t c = 0; heavy && c < targets.in_place.size(); ++c) {
+        std::byte* const to = targets.in_place[c];
+        direct.push_back(record_program_->direct()[c] && to != nullptr
+                             ? to + (at + row) * targets.row_bytes[c]
+                             : nullptr);
+      }
+      RunProgram(row, std::min(step, read - row), scratch);
+      const BlockProgram::Output& out = scratch.records_out;
+      if (!out.error.ok()) {
+        making.Fail({p, 0},
+                    AtRecord(out.error, out.failed_step,
+                             scratch.refs[at + row + out.failed_row].index, 0));
+        return absl::OkStatus();
+      }
+      AppendToBatch(at + row, targets, scratch);
+    }
+    at += read;
+    if (!scratch.block.error.ok()) {
+      making.Fail({p, 0}, scratch.block.error);
+      return absl::OkStatus();
+    }
+  }
+  FinishBatch(p, records, targets, making, scratch);
+  return absl::OkStatus();
+}
+
+bool CompiledStage::FinishBatch(uint64_t p, uint64_t records,
+                                BatchTargets& targets, Making& making,
+                                StageScratch& scratch) const {
+  const Chunk gathered = std::move(*targets.gathered).Finish();
+  const size_t group = static_cast<size_t>(records);
+  scratch.stacked.resize(gathered.columns.size());
+  for (size_t g = 0; g < gathered.columns.size(); ++g) {
+    size_t failed = 0;
+    const absl::Status status =
+        StackRows(gathered.columns[g], {&group, 1}, scratch.stacked[g], failed);
+    if (!status.ok()) {
+      making.Fail(
+          {p, 0},
+          Annotate(status,
+                   fmt::format("batch {}, which begins with {}", p,
+                               source_->Describe(scratch.refs[0].index, 0))));
+      return false;
+    }
+  }
+  if (!batch_program_->empty()) {
+    FinishBatches(p, 1, making, scratch);
+    return !making.failed;
+  }
+  size_t g = 0;
+  for (size_t c = 0; c < gathered_.size(); ++c) {
+    if (gathered_[c]) {
+      making.builder.AppendRows(c, scratch.stacked[g++], 0, 1);
+    }
+  }
+  making.builder.FinishRows(1);
+  if (naming_ == Naming::kBitmap) {
+    const uint64_t bit = p - making.begin.p;
+    making.bits.resize(bit / 8 + 1);
+    making.bits[bit / 8] |= static_cast<uint8_t>(1U << (bit % 8));
+  }
+  return true;
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const WorkerStage>> WorkerStage::Make(
+    std::shared_ptr<const Plan> plan, std::shared_ptr<const Manifest> manifest,
+    std::shared_ptr<const FunctionRegistry> registry) {
+  return CompiledStage::Make(std::move(plan), std::move(manifest),
+                             std::move(registry));
+}
+
+}  // namespace feedmill
