@@ -84,8 +84,14 @@ class ImageDecoder::Jpeg {
   static const unsigned char* Bytes(std::string_view file) {
     return reinterpret_cast<const unsigned char*>(file.data());
   }
-  absl::Status Error() const {
-    return DataLoss("JPEG: {}", tjGetErrorStr2(handle_));
+  // TurboJPEG does not abort a header that it gave up reading: the next image
+  // would be read from the middle. So an error costs a new decompressor.
+  absl::Status Error() {
+    const absl::Status error = DataLoss("JPEG: {}", tjGetErrorStr2(handle_));
+    tjDestroy(handle_);
+    handle_ = tjInitDecompress();
+    FM_CHECK(handle_ != nullptr);
+    return error;
   }
 
   tjhandle handle_;

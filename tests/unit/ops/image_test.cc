@@ -1,0 +1,309 @@
+#include "core/ops/image.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <png.h>
+#include <turbojpeg.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "core/base/status.h"
+
+namespace feedmill::testing {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// A smooth picture, so that JPEG keeps it nearly.
+std::vector<uint8_t> Gradient(ImageSize size, int64_t channels) {
+  std::vector<uint8_t> pixels;
+  for (int64_t y = 0; y < size.height; ++y) {
+    for (int64_t x = 0; x < size.width; ++x) {
+      for (int64_t c = 0; c < channels; ++c) {
+        pixels.push_back(static_cast<uint8_t>((2 * x + 3 * y + 40 * c) % 256));
+      }
+    }
+  }
+  return pixels;
+}
+
+std::string MakeJpeg(ImageSize size, bool grey = false, int flags = 0) {
+  const std::vector<uint8_t> pixels = Gradient(size, grey ? 1 : 3);
+  tjhandle handle = tjInitCompress();
+  unsigned char* out = nullptr;
+  unsigned long bytes = 0;  // NOLINT: TurboJPEG's type
+  EXPECT_EQ(
+      tjCompress2(handle, pixels.data(), static_cast<int>(size.width), 0,
+                  static_cast<int>(size.height), grey ? TJPF_GRAY : TJPF_RGB,
+                  &out, &bytes, grey ? TJSAMP_GRAY : TJSAMP_420, 95, flags),
+      0);
+  std::string file(reinterpret_cast<char*>(out), bytes);
+  tjFree(out);
+  tjDestroy(handle);
+  return file;
+}
+
+std::string MakePng(ImageSize size, uint32_t format) {
+  png_image image{};
+  image.version = PNG_IMAGE_VERSION;
+  image.width = static_cast<uint32_t>(size.width);
+  image.height = static_cast<uint32_t>(size.height);
+  image.format = format;
+  const auto pixels = Gradient(size, PNG_IMAGE_SAMPLE_CHANNELS(format));
+  std::string file(1 << 20, '\0');
+  png_alloc_size_t bytes = file.size();
+  EXPECT_NE(png_image_write_to_memory(&image, file.data(), &bytes, 0,
+                                      pixels.data(), 0, nullptr),
+            0);
+  file.resize(bytes);
+  return file;
+}
+
+struct Decoded {
+  absl::Status status;
+  ImageSize size;
+  std::vector<uint8_t> pixels;
+};
+
+Decoded Decode(ImageDecoder& decoder, std::string_view file,
+               const DecodeOptions& options = {}) {
+  // A copy of the very size, so that AddressSanitizer sees each byte beyond.
+  const std::vector<char> exact(file.begin(), file.end());
+  const std::string_view bytes(exact.data(), exact.size());
+  Decoded decoded;
+  const absl::StatusOr<ImageSize> size = decoder.ReadSize(bytes);
+  decoded.status = size.status();
+  if (!size.ok()) return decoded;
+  decoded.size = *size;
+  decoded.pixels.resize(
+      static_cast<size_t>(size->height * size->width * options.channels));
+  decoded.status = decoder.Decode(bytes, options, *size, decoded.pixels);
+  return decoded;
+}
+
+int LargestDifference(const std::vector<uint8_t>& a,
+                      const std::vector<uint8_t>& b) {
+  EXPECT_EQ(a.size(), b.size());
+  int largest = 0;
+  for (size_t i = 0; i < std::min(a.size(), b.size()); ++i) {
+    largest = std::max(largest, std::abs(int{a[i]} - int{b[i]}));
+  }
+  return largest;
+}
+
+constexpr ImageSize kSize{24, 40};
+
+TEST(ImageDecoderTest, Jpeg) {
+  ImageDecoder decoder;
+  const std::string file = MakeJpeg(kSize);
+  const Decoded accurate = Decode(decoder, file);
+  ASSERT_TRUE(accurate.status.ok()) << accurate.status;
+  EXPECT_EQ(accurate.size, kSize);
+  EXPECT_LT(LargestDifference(accurate.pixels, Gradient(kSize, 3)), 40);
+  const Decoded fast = Decode(decoder, file, {3, true});
+  ASSERT_TRUE(fast.status.ok());
+  EXPECT_LT(LargestDifference(fast.pixels, accurate.pixels), 16);
+}
+
+TEST(ImageDecoderTest, GreyJpegIsReplicatedAndColourGivesItsLuma) {
+  ImageDecoder decoder;
+  const Decoded rgb = Decode(decoder, MakeJpeg(kSize, true));
+  ASSERT_TRUE(rgb.status.ok()) << rgb.status;
+  for (size_t i = 0; i < rgb.pixels.size(); i += 3) {
+    ASSERT_EQ(rgb.pixels[i], rgb.pixels[i + 1]);
+    ASSERT_EQ(rgb.pixels[i], rgb.pixels[i + 2]);
+  }
+  const Decoded luma = Decode(decoder, MakeJpeg(kSize), {1, false});
+  ASSERT_TRUE(luma.status.ok()) << luma.status;
+  EXPECT_EQ(luma.pixels.size(), 24U * 40U);
+}
+
+TEST(ImageDecoderTest, ProgressiveJpeg) {
+  ImageDecoder decoder;
+  const Decoded decoded =
+      Decode(decoder, MakeJpeg(kSize, false, TJFLAG_PROGRESSIVE));
+  ASSERT_TRUE(decoded.status.ok()) << decoded.status;
+  EXPECT_EQ(decoded.pixels, Decode(decoder, MakeJpeg(kSize)).pixels);
+}
+
+TEST(ImageDecoderTest, PngIsExact) {
+  ImageDecoder decoder;
+  const Decoded rgb = Decode(decoder, MakePng(kSize, PNG_FORMAT_RGB));
+  ASSERT_TRUE(rgb.status.ok()) << rgb.status;
+  EXPECT_EQ(rgb.pixels, Gradient(kSize, 3));
+
+  const Decoded grey =
+      Decode(decoder, MakePng(kSize, PNG_FORMAT_GRAY), {1, false});
+  ASSERT_TRUE(grey.status.ok()) << grey.status;
+  EXPECT_EQ(grey.pixels, Gradient(kSize, 1));
+  const Decoded replicated = Decode(decoder, MakePng(kSize, PNG_FORMAT_GRAY));
+  EXPECT_EQ(replicated.pixels[3], replicated.pixels[5]);
+  EXPECT_EQ(replicated.pixels[3], grey.pixels[1]);
+}
+
+TEST(ImageDecoderTest, PngAlphaIsDroppedAndColourBecomesGrey) {
+  ImageDecoder decoder;
+  const Decoded rgba = Decode(decoder, MakePng({2, 2}, PNG_FORMAT_RGBA));
+  ASSERT_TRUE(rgba.status.ok()) << rgba.status;
+  EXPECT_THAT(rgba.pixels,
+              ElementsAre(0, 40, 80, 2, 42, 82, 3, 43, 83, 5, 45, 85));
+  const Decoded grey =
+      Decode(decoder, MakePng(kSize, PNG_FORMAT_RGB), {1, false});
+  ASSERT_TRUE(grey.status.ok()) << grey.status;
+  EXPECT_GT(grey.pixels[0], 0);
+  EXPECT_LT(grey.pixels[0], 80);
+}
+
+TEST(ImageDecoderTest, EveryTruncationIsDataLoss) {
+  ImageDecoder decoder;
+  const std::string next = MakeJpeg({8, 8});
+  for (const std::string& file :
+       {MakeJpeg({16, 16}), MakePng({5, 4}, PNG_FORMAT_RGB),
+        MakeJpeg({16, 16}, false, TJFLAG_PROGRESSIVE)}) {
+    for (size_t size = 0; size < file.size(); ++size) {
+      const Decoded decoded =
+          Decode(decoder, std::string_view(file).substr(0, size));
+      // libjpeg-turbo asks for nothing of the end marker's last byte.
+      if (size + 1 == file.size() && decoded.status.ok()) continue;
+      EXPECT_TRUE(absl::IsDataLoss(decoded.status))
+          << size << " of " << file.size() << ": " << decoded.status;
+      ASSERT_TRUE(Decode(decoder, next).status.ok())
+          << "a bad image must not spoil the next one";
+    }
+    EXPECT_TRUE(Decode(decoder, file).status.ok());
+  }
+}
+
+TEST(ImageDecoderTest, FlippedBytesNeverCrash) {
+  ImageDecoder decoder;
+  for (const std::string& file :
+       {MakeJpeg({16, 16}), MakePng({5, 4}, PNG_FORMAT_RGBA)}) {
+    for (size_t at = 0; at < file.size(); ++at) {
+      for (char mask : {'\x01', '\x80', '\xff'}) {
+        std::string bad = file;
+        bad[at] = static_cast<char>(bad[at] ^ mask);
+        const Decoded decoded = Decode(decoder, bad);
+        EXPECT_TRUE(decoded.status.ok() || absl::IsDataLoss(decoded.status));
+      }
+    }
+  }
+}
+
+TEST(ImageDecoderTest, GarbageSaysWhatItIsNot) {
+  ImageDecoder decoder;
+  EXPECT_THAT(ErrorText(Decode(decoder, "GIF89a…").status),
+              HasSubstr("neither JPEG nor PNG"));
+  EXPECT_THAT(ErrorText(Decode(decoder, "").status), HasSubstr("no bytes"));
+  EXPECT_TRUE(absl::IsDataLoss(Decode(decoder, "\xff\xd8\xff").status));
+}
+
+TEST(ImageDecoderTest, HugeSizesAreRefusedFromTheHeader) {
+  ImageDecoder decoder;
+  std::string png = MakePng({5, 4}, PNG_FORMAT_RGB);
+  const auto set_size = [&](uint32_t width, uint32_t height) {
+    for (size_t i = 0; i < 4; ++i) {
+      png[16 + i] = static_cast<char>(width >> (24 - 8 * i));
+      png[20 + i] = static_cast<char>(height >> (24 - 8 * i));
+    }
+  };
+  for (const auto& [width, height] : std::vector<std::pair<uint32_t, uint32_t>>{
+           {65'501, 1}, {30'000, 30'000}, {~0U, ~0U}, {0, 5}}) {
+    set_size(width, height);
+    EXPECT_TRUE(absl::IsDataLoss(decoder.ReadSize(png).status()))
+        << width << "x" << height;
+  }
+}
+
+// ---- resize
+
+TEST(ResizeImageTest, BilinearAndNearestFollowOpenCv) {
+  const std::vector<uint8_t> source = {0, 100, 200, 50};
+  std::vector<uint8_t> out(8);
+  ASSERT_TRUE(
+      ResizeImage(source, {1, 4}, out, {1, 8}, 1, ResizeMethod::kBilinear)
+          .ok());
+  EXPECT_THAT(out, ElementsAre(0, 25, 75, 125, 175, 163, 88, 50));
+  ASSERT_TRUE(
+      ResizeImage(source, {1, 4}, out, {1, 8}, 1, ResizeMethod::kNearest).ok());
+  EXPECT_THAT(out, ElementsAre(0, 0, 100, 100, 200, 200, 50, 50));
+}
+
+TEST(ResizeImageTest, TheSameSizeIsACopy) {
+  const std::vector<uint8_t> source = Gradient({3, 4}, 3);
+  std::vector<uint8_t> out(source.size());
+  ASSERT_TRUE(
+      ResizeImage(source, {3, 4}, out, {3, 4}, 3, ResizeMethod::kBilinear)
+          .ok());
+  EXPECT_EQ(out, source);
+}
+
+TEST(ResizeImageTest, ManyChannels) {
+  const std::vector<uint8_t> source(4 * 4 * 7, 9);
+  std::vector<uint8_t> out(2 * 3 * 7);
+  for (ResizeMethod method :
+       {ResizeMethod::kBilinear, ResizeMethod::kNearest}) {
+    ASSERT_TRUE(ResizeImage(source, {4, 4}, out, {2, 3}, 7, method).ok());
+    EXPECT_EQ(out, std::vector<uint8_t>(2 * 3 * 7, 9));
+  }
+}
+
+TEST(ResizeImageTest, EmptyImagesAreRefused) {
+  std::vector<uint8_t> out(4);
+  EXPECT_TRUE(absl::IsInvalidArgument(
+      ResizeImage({}, {0, 4}, out, {2, 2}, 1, ResizeMethod::kNearest)));
+}
+
+// ---- flip
+
+std::vector<std::byte> Bytes(const std::vector<int>& values) {
+  std::vector<std::byte> bytes;
+  for (int value : values) bytes.push_back(static_cast<std::byte>(value));
+  return bytes;
+}
+
+TEST(FlipImageTest, BothDirectionsInPlaceAndNot) {
+  for (size_t pixel_bytes : {1U, 2U, 3U, 4U, 5U, 12U}) {
+    for (int64_t width : {1, 2, 3}) {
+      const ImageSize size{3, width};
+      std::vector<std::byte> source;
+      for (size_t i = 0; i < 3 * static_cast<size_t>(width) * pixel_bytes;
+           ++i) {
+        source.push_back(static_cast<std::byte>(i));
+      }
+      for (FlipDirection direction :
+           {FlipDirection::kHorizontal, FlipDirection::kVertical}) {
+        std::vector<std::byte> want(source.size());
+        for (int64_t y = 0; y < 3; ++y) {
+          for (int64_t x = 0; x < width; ++x) {
+            const bool across = direction == FlipDirection::kHorizontal;
+            const int64_t from_y = across ? y : 2 - y;
+            const int64_t from_x = across ? width - 1 - x : x;
+            std::memcpy(&want[static_cast<size_t>(y * width + x) * pixel_bytes],
+                        &source[static_cast<size_t>(from_y * width + from_x) *
+                                pixel_bytes],
+                        pixel_bytes);
+          }
+        }
+        std::vector<std::byte> out(source.size());
+        FlipImage(source, out, size, pixel_bytes, direction);
+        EXPECT_EQ(out, want);
+        std::vector<std::byte> place = source;
+        FlipImage(place, place, size, pixel_bytes, direction);
+        EXPECT_EQ(place, want);
+      }
+    }
+  }
+}
+
+TEST(FlipImageTest, EmptyImages) {
+  std::vector<std::byte> nothing = Bytes({});
+  FlipImage(nothing, nothing, {0, 4}, 3, FlipDirection::kVertical);
+  FlipImage(nothing, nothing, {4, 0}, 3, FlipDirection::kHorizontal);
+}
+
+}  // namespace
+}  // namespace feedmill::testing
