@@ -1,0 +1,26 @@
+// Image files from outside: any bytes give pixels or DataLoss.
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "core/base/check.h"
+#include "core/ops/image.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  constexpr int64_t kPixelsMax = 1 << 20;  // keeps an input's cost small
+  static feedmill::ImageDecoder decoder;
+  const std::string_view file(reinterpret_cast<const char*>(data), size);
+  const auto dims = decoder.ReadSize(file);
+  FM_CHECK(dims.ok() || absl::IsDataLoss(dims.status()));
+  if (!dims.ok() || dims->height * dims->width > kPixelsMax) return 0;
+  for (int64_t channels : {1, 3}) {
+    std::vector<uint8_t> pixels(
+        static_cast<size_t>(dims->height * dims->width * channels));
+    const absl::Status status =
+        decoder.Decode(file, {channels, true}, *dims, pixels);
+    FM_CHECK(status.ok() || absl::IsDataLoss(status));
+  }
+  return 0;
+}
