@@ -89,6 +89,11 @@ std::string FloatText(double value) {
   return text;
 }
 
+bool IsNan(const Expr::Literal& literal) {
+  const auto* real = std::get_if<double>(&literal.value);
+  return real != nullptr && std::isnan(*real);
+}
+
 std::string LiteralText(const Expr::Literal& literal) {
   struct Visitor {
     std::string operator()(bool v) const { return v ? "True" : "False"; }
@@ -140,9 +145,11 @@ bool AppendOperator(const Expr::Call& call, std::string& out) {
     for (const Operator& op : kUnary) {
       if (op.function != call.function) continue;
       // -(5) would be read back as the literal -5.
-      const bool literal =
-          std::holds_alternative<Expr::Literal>(arguments[0].node());
-      if (literal && op.function != "logical_not") return false;
+      const auto* literal = std::get_if<Expr::Literal>(&arguments[0].node());
+      if (literal != nullptr && !IsNan(*literal) &&
+          op.function != "logical_not") {
+        return false;
+      }
       out += fmt::format("({}", op.symbol);
       Append(arguments[0], true, out);
       out += ')';

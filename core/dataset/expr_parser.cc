@@ -15,8 +15,9 @@
 namespace feedmill {
 namespace {
 
-// Each level of a canonical text needs a parenthesis and maybe a sign.
-constexpr size_t kNestingMax = 2 * Expr::kHeightMax + 20;
+// Each level of a canonical text enters at most three of the functions that
+// count: an operand in parentheses, a sign, the operand of that.
+constexpr size_t kNestingMax = 3 * Expr::kHeightMax + 20;
 constexpr size_t kArgumentsMax = 1000;
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }

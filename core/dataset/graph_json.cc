@@ -340,8 +340,9 @@ absl::StatusOr<Graph> ReadGraph(const Json& json) {
     if (graph.steps.size() >= kStepsMax) {
       return InvalidArgument("more than {} steps", kStepsMax);
     }
+    const size_t index = graph.steps.size();
     return Annotate(ReadStep(one, graph.steps.emplace_back()),
-                    fmt::format("steps[{}]", graph.steps.size() - 1));
+                    fmt::format("steps[{}]", index));
   };
   FM_RETURN_IF_ERROR(reader.ForEach("steps", read).status());
   return graph;

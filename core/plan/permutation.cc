@@ -70,25 +70,34 @@ Permutation::Permutation(RandomKey key, uint64_t n) : n_(n) {
   round_keys_ = {key.low, key.high, Mix(key.low), Mix(key.high)};
 }
 
-inline uint64_t Permutation::Walk(uint64_t x) const {
-  uint64_t left = x >> half_bits_;
-  uint64_t right = x & mask_;
-  for (uint64_t round_key : round_keys_) {
-    const uint64_t next = left ^ (Mix(right ^ round_key) & mask_);
-    left = right;
-    right = next;
+// One turn of the network. By value: what is written elsewhere cannot change
+// it, so it stays in registers.
+struct Permutation::Network {
+  int half_bits;
+  uint64_t mask;
+  std::array<uint64_t, 4> round_keys;
+
+  uint64_t Turn(uint64_t x) const {
+    uint64_t left = x >> half_bits;
+    uint64_t right = x & mask;
+    for (uint64_t round_key : round_keys) {
+      const uint64_t next = left ^ (Mix(right ^ round_key) & mask);
+      left = right;
+      right = next;
+    }
+    return left << half_bits | right;
   }
-  return left << half_bits_ | right;
-}
+};
 
 uint64_t Permutation::At(uint64_t index) const {
   FM_CHECK(index < n_);
   if (n_ == 1) return 0;
   // Fewer than four turns on average. It ends: the network permutes
   // [0, 2^bits), so the walk would come back to the index that it began with.
+  const Network network = {half_bits_, mask_, round_keys_};
   uint64_t x = index;
   do {
-    x = Walk(x);
+    x = network.Turn(x);
   } while (x >= n_);
   return x;
 }
@@ -99,26 +108,29 @@ void Permutation::AtRange(uint64_t begin, std::span<uint64_t> out) const {
     for (uint64_t& x : out) x = 0;
     return;
   }
-  // One turn for a whole block without a branch, so that the processor overlaps
-  // them; then only those that landed outside go on.
+  // Those that land outside go on, packed, so that no branch depends on them
+  // and the processor overlaps many.
   constexpr size_t kBlock = 256;
-  std::array<uint16_t, kBlock> outside;
+  const Network network = {half_bits_, mask_, round_keys_};
+  const uint64_t n = n_;
+  std::array<uint64_t, kBlock> walking;
+  std::array<uint16_t, kBlock> place;
   for (size_t at = 0; at < out.size(); at += kBlock) {
     const size_t size = std::min(kBlock, out.size() - at);
-    uint64_t* block = out.data() + at;
-    size_t left = 0;
     for (size_t j = 0; j < size; ++j) {
-      block[j] = Walk(begin + at + j);
-      outside[left] = static_cast<uint16_t>(j);
-      left += block[j] >= n_;
+      walking[j] = begin + at + j;
+      place[j] = static_cast<uint16_t>(j);
     }
+    size_t left = size;
     while (left > 0) {
       size_t still = 0;
       for (size_t k = 0; k < left; ++k) {
-        const uint16_t j = outside[k];
-        block[j] = Walk(block[j]);
-        outside[still] = j;
-        still += block[j] >= n_;
+        const uint16_t j = place[k];
+        const uint64_t x = network.Turn(walking[k]);
+        out[at + j] = x;
+        walking[still] = x;
+        place[still] = j;
+        still += x >= n;
       }
       left = still;
     }

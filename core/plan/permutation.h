@@ -36,7 +36,7 @@ class Permutation {
   uint64_t size() const { return n_; }
 
  private:
-  uint64_t Walk(uint64_t x) const;  // one turn of the network
+  struct Network;
 
   uint64_t n_;
   int half_bits_;

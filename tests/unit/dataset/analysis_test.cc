@@ -1,0 +1,194 @@
+#include "core/dataset/analysis.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "core/base/status.h"
+#include "core/dataset/dataset.h"
+#include "tests/unit/dataset/fake_functions.h"
+
+namespace feedmill {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+std::shared_ptr<const AnalyzedGraph> Good(const Dataset& dataset) {
+  auto graph = Analyze(dataset.graph(), testing::FakeFunctions());
+  EXPECT_TRUE(graph.ok()) << ErrorText(graph.status());
+  return graph.ok() ? *graph : std::make_shared<AnalyzedGraph>();
+}
+
+std::string ErrorOf(const Dataset& dataset) {
+  auto graph = Analyze(dataset.graph(), testing::FakeFunctions());
+  return graph.ok() ? "no error" : ErrorText(graph.status());
+}
+
+// One letter a step: p, w, c.
+std::string Homes(const Dataset& dataset) {
+  std::string homes;
+  const auto graph = Good(dataset);
+  for (const AnalyzedStep& step : graph->steps) {
+    homes += step.home == Home::kPlan     ? 'p'
+             : step.home == Home::kWorker ? 'w'
+                                          : 'c';
+  }
+  return homes;
+}
+
+Dataset Filtered(const Dataset& dataset) {
+  return dataset.Filter([](Expr x) { return x > 3; });
+}
+Dataset Mapped(const Dataset& dataset) {
+  return dataset.Map([](Expr x) { return x + 1; });
+}
+const Dataset kRange = Dataset::Range(10);
+const Dataset kText = Dataset::Text({"/a"});
+const Dataset kImages = Dataset::Images({"/a/*.jpg"});
+
+// ---- homes
+
+TEST(HomesTest, AllIsPlannedAsLongAsPlacesAreKnown) {
+  EXPECT_EQ(Homes(Mapped(kRange.Shuffle()).Repeat(2).Take(5).Skip(1).Batch(3)),
+            "pwpppp");
+  EXPECT_EQ(Homes(Mapped(kRange.Batch(3)).Shuffle().Take(2)), "pwpp");
+}
+
+TEST(HomesTest, AFilterSendsTakeSkipAndBatchToTheClient) {
+  EXPECT_EQ(Homes(Mapped(Filtered(kRange).Take(5)).Repeat(2)), "wccc");
+  EXPECT_EQ(Homes(Filtered(kRange).Batch(2)), "wc");
+  EXPECT_EQ(Homes(Filtered(kRange).Skip(2)), "wc");
+}
+
+TEST(HomesTest, ShuffleAndRepeatMoveUpOverAFilter) {
+  EXPECT_EQ(Homes(Filtered(kRange).Shuffle().Repeat(2)), "wpp");
+  EXPECT_EQ(Homes(Filtered(kRange).Shuffle().Batch(2)), "wpc");
+}
+
+TEST(HomesTest, ASecondBatchIsTheClients) {
+  const auto graph = Good(Mapped(kRange.Batch(4)).Batch(2));
+  EXPECT_EQ(graph->client_begin, 2u);
+  EXPECT_TRUE(graph->plan_batches);
+  EXPECT_EQ(graph->steps[1].batches_before, 1u);
+}
+
+TEST(HomesTest, TextIsCountedOnlyForAShuffle) {
+  const auto plain = Good(kText.Batch(2));
+  EXPECT_FALSE(plain->source.counted);
+  EXPECT_EQ(plain->client_begin, 0u);
+  EXPECT_FALSE(plain->plan_batches);
+  const auto shuffled = Good(kText.Repeat(2).Shuffle().Batch(2));
+  EXPECT_TRUE(shuffled->source.counted);
+  EXPECT_TRUE(shuffled->needs_index);
+  EXPECT_EQ(shuffled->client_begin, 3u);
+  EXPECT_TRUE(shuffled->plan_batches);
+}
+
+TEST(HomesTest, AShuffleAtTheClientIsRefused) {
+  EXPECT_THAT(ErrorOf(Filtered(kRange).Take(5).Shuffle()),
+              AllOf(StartsWith("steps[2] shuffle: "),
+                    HasSubstr("steps[1] take"), HasSubstr("steps[0] filter"),
+                    HasSubstr("window"), HasSubstr("materialize")));
+  EXPECT_THAT(ErrorOf(kText.Batch(5).Shuffle()), HasSubstr("materialize"));
+  EXPECT_THAT(ErrorOf(kRange.Batch(2).Batch(2).Shuffle()),
+              HasSubstr("a batch of the batches of steps[0] batch"));
+}
+
+TEST(HomesTest, NothingMayNeedTheEndOfAnEndlessRepeat) {
+  EXPECT_THAT(ErrorOf(kRange.Repeat().Shuffle()),
+              AllOf(StartsWith("steps[1] shuffle: "), HasSubstr("endless")));
+  EXPECT_THAT(ErrorOf(kRange.Repeat().Repeat(2)),
+              AllOf(StartsWith("steps[1] repeat: "), HasSubstr("endless")));
+  EXPECT_THAT(ErrorOf(Filtered(kRange).Take(3).Repeat().Repeat()),
+              HasSubstr("steps[2] repeat, which is endless"));
+  EXPECT_EQ(Homes(kRange.Repeat().Take(30).Shuffle()), "ppp");
+}
+
+// ---- types
+
+std::string Output(const Dataset& dataset) {
+  return Good(dataset)->output->ToString();
+}
+
+TEST(TypesTest, FollowTheSteps) {
+  EXPECT_EQ(Output(kImages), "{image: bytes, label: int64, path: bytes}");
+  EXPECT_EQ(Output(kImages.DecodeImage({.channels = 1})),
+            "{image: uint8[?, ?, 1], label: int64, path: bytes}");
+  EXPECT_EQ(Output(kImages.DecodeImage().Resize(224, 200).RandomFlip().Batch(
+                8, {.drop_remainder = true})),
+            "{image: uint8[8, 224, 200, 3], label: int64[8], path: bytes[8]}");
+  EXPECT_EQ(Output(Dataset::TfRecord({"/a"}).ParseExample(
+                {{"a", DType::kInt64, {}}, {"b", DType::kFloat32, {2}}})),
+            "{a: int64, b: float32[2]}");
+  EXPECT_EQ(Output(kRange.Map({{"out", Expr::Named("x") + 1}})),
+            "{out: int64}");
+}
+
+TEST(TypesTest, StepsOnRecordsActBelowBatches) {
+  EXPECT_EQ(Output(Dataset::TfRecord({"/a"})
+                       .Batch(4)
+                       .ParseExample({{"image", DType::kBytes, {}}})
+                       .DecodeImage()
+                       .Resize(2, 3)),
+            "{image: uint8[?, 2, 3, 3]}");
+  EXPECT_EQ(Output(kImages.Batch(2).Batch(3).DecodeImage().RandomFlip()),
+            "{image: uint8[?, ?, ?, ?, 3], label: int64[?, ?], "
+            "path: bytes[?, ?]}");
+}
+
+TEST(TypesTest, ErrorsNameStepAndWayOut) {
+  const std::pair<Dataset, const char*> cases[] = {
+      {kRange.Map({{"a", Expr::Named("y")}}),
+       "steps[0] map: there is no component \"y\""},
+      {kRange.Map({{"a", Expr(1)}, {"a", Expr(2)}}), "\"a\" is there twice"},
+      {kRange.Map({{"a", Expr(1)}, {"", Expr(2)}}), "must be the only one"},
+      {kRange.Map(Dataset::Outputs{}), "it makes no component"},
+      {Mapped(kRange).Filter(Expr::Named("x") + 1),
+       "steps[1] filter: the predicate must be one bool"},
+      {kRange.Batch(2).Filter(Expr::Named("x") > 1), "any(…)"},
+      {kRange.ParseExample({{"a", DType::kInt64, {}}}),
+       "it needs a single component of bytes"},
+      {Dataset::TfRecord({"/a"}).ParseExample({{"a", DType::kInt32, {}}}),
+       "holds bytes, int64 and float32; a is int32"},
+      {Dataset::TfRecord({"/a"}).ParseExample(
+           {{"a", DType::kInt64, {int64_t{1} << 40}}}),
+       "does not fit"},
+      {Dataset::TfRecord({"/a"}).ParseExample({}), "it makes no component"},
+      {kImages.DecodeImage({.component = "imgae"}), "did you mean \"image\"?"},
+      {kImages.DecodeImage({.channels = 4}), "3 (colour) or 1 (grey), not 4"},
+      {kImages.DecodeImage().DecodeImage(), "one encoded image"},
+      {kRange.DecodeImage(), "written x"},
+      {kImages.Resize(2, 2), "decode_image makes one of bytes"},
+      {kImages.DecodeImage().Resize(0, 2), "1 to 65535, not 0"},
+      {kImages.DecodeImage().RandomFlip({.probability = 1.5}), "0 to 1"},
+      {kRange.Batch(0), "steps[0] batch: size must be 1 to"},
+      {kRange.Take(-1), "must not be negative, it is -1"},
+      {kRange.Repeat(-2), "must not be negative"},
+      {Dataset::Range(0, 10, 0), "source: range's step must not be 0"},
+      {Dataset::Text({}), "the list of files is empty"},
+      {kRange.Map({{"a", Expr::Apply("ad", {Expr(1)})}}),
+       "did you mean \"add\"?"},
+  };
+  for (const auto& [dataset, what] : cases) {
+    EXPECT_THAT(ErrorOf(dataset), HasSubstr(what)) << what;
+  }
+}
+
+TEST(ExplainTest, PrintsTheCut) {
+  EXPECT_EQ(
+      Good(Filtered(Mapped(kRange.Shuffle())).Batch(4).Repeat())->Explain(),
+      "source  range(0, 10, 1) -> int64\n"
+      "        positions are records\n"
+      "plan    steps[0] shuffle -> int64\n"
+      "worker  steps[1] map: (x + 1) -> int64\n"
+      "worker  steps[2] filter: (x > 3) -> int64\n"
+      "        ---- the client's from here ----\n"
+      "client  steps[3] batch: 4 -> int64[?]\n"
+      "client  steps[4] repeat: endless -> int64[?]\n");
+}
+
+}  // namespace
+}  // namespace feedmill

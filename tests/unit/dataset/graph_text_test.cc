@@ -1,0 +1,280 @@
+#include "core/dataset/graph_text.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "core/base/status.h"
+#include "core/dataset/dataset.h"
+
+namespace feedmill {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+Graph FromYaml(const std::string& text) {
+  auto graph = ParseGraphYaml(text, "/data");
+  EXPECT_TRUE(graph.ok()) << ErrorText(graph.status());
+  return graph.ok() ? *graph : Graph{};
+}
+
+std::string YamlError(const std::string& text) {
+  const auto graph = ParseGraphYaml(text, "/data");
+  return graph.ok() ? "no error" : ErrorText(graph.status());
+}
+
+// The error of a pipeline over range with these steps.
+std::string StepError(const std::string& steps) {
+  return YamlError("source: {range: 10}\nsteps:\n" + steps);
+}
+
+constexpr char kEverything[] = R"(
+source:
+  images: {files: [photos/*/*.jpg, /other/*.png, ./a.jpg, "s3://b/c"],
+           label: filename}
+steps:
+  - parse_example: {image: bytes, label: int64, feat: "float32[3, 2]"}
+  - decode_image:
+  - decode_image: {component: other, channels: 1, dct: fast}
+  - resize: {height: 224, width: 0xe0}
+  - resize: {component: other, height: 8, width: 9, method: nearest}
+  - random_flip
+  - random_flip: {direction: vertical, probability: .25}
+  - map: "x * x + 1"
+  - map: {out: a + 1, other: b}
+  - filter: x % 3 != 0
+  - shuffle: {seed: 7}
+  - shuffle
+  - shuffle:
+  - batch: {size: 32, drop_remainder: true}
+  - batch: 4
+  - repeat:
+  - repeat: 2
+  - take: 5
+  - skip: {count: 6}
+options: {order: any, processing_mode: dynamic, seed: 18446744073709551615}
+)";
+
+TEST(GraphYamlTest, ReadsEveryStep) {
+  const Graph graph = FromYaml(kEverything);
+  const auto& images = std::get<ImagesSource>(graph.source);
+  EXPECT_THAT(images.files, ElementsAre("/data/photos/*/*.jpg", "/other/*.png",
+                                        "/data/a.jpg", "s3://b/c"));
+  EXPECT_EQ(images.label, ImagesSource::Label::kFilename);
+  ASSERT_EQ(graph.steps.size(), 19u);
+  const auto& parse = std::get<ParseExampleStep>(graph.steps[0]);
+  ASSERT_EQ(parse.features.size(), 3u);
+  EXPECT_EQ(parse.features[2].dtype, DType::kFloat32);
+  EXPECT_EQ(parse.features[2].shape, (Shape{3, 2}));
+  EXPECT_EQ(std::get<DecodeImageStep>(graph.steps[2]).channels, 1);
+  EXPECT_EQ(std::get<ResizeStep>(graph.steps[3]).width, 224);
+  EXPECT_EQ(std::get<RandomFlipStep>(graph.steps[6]).probability, 0.25);
+  EXPECT_EQ(std::get<MapStep>(graph.steps[8]).outputs[1].first, "other");
+  EXPECT_EQ(std::get<ShuffleStep>(graph.steps[10]).seed, 7u);
+  EXPECT_FALSE(std::get<ShuffleStep>(graph.steps[12]).seed.has_value());
+  EXPECT_TRUE(std::get<BatchStep>(graph.steps[13]).drop_remainder);
+  EXPECT_EQ(std::get<BatchStep>(graph.steps[14]).size, 4);
+  EXPECT_FALSE(std::get<RepeatStep>(graph.steps[15]).count.has_value());
+  EXPECT_EQ(std::get<SkipStep>(graph.steps[18]).count, 6);
+  EXPECT_EQ(graph.options.order, Order::kAny);
+  EXPECT_EQ(graph.options.seed, UINT64_MAX);
+}
+
+TEST(GraphYamlTest, ReadsTheSources) {
+  const auto range = std::get<RangeSource>(
+      FromYaml("source: {range: {start: -5, stop: 3, step: 2}}").source);
+  EXPECT_EQ(range.start, -5);
+  EXPECT_EQ(range.step, 2);
+  EXPECT_EQ(std::get<RangeSource>(FromYaml("source: {range: 10}").source).stop,
+            10);
+  EXPECT_THAT(
+      std::get<TextSource>(FromYaml("source: {text: {files: a}}").source).files,
+      ElementsAre("/data/a"));
+  EXPECT_THAT(
+      std::get<TfRecordSource>(FromYaml("source: {tfrecord: [a, b]}").source)
+          .files,
+      ElementsAre("/data/a", "/data/b"));
+}
+
+TEST(GraphYamlTest, NamesThePlaceAndTheNearestName) {
+  EXPECT_EQ(StepError("  - bacth: 3\n"),
+            "line 3, column 5: steps[0]: there is no step \"bacth\"; did you "
+            "mean \"batch\"?");
+  EXPECT_EQ(StepError("  - take: 1\n  - batch: {siez: 3}\n"),
+            "line 4, column 13: steps[1] batch: there is no \"siez\"; did you "
+            "mean \"size\"?");
+  const std::pair<const char*, const char*> cases[] = {
+      {"sorce: {}\n",
+       "line 1, column 1: the pipeline: there is no \"sorce\"; "
+       "did you mean \"source\"?"},
+      {"steps: []\n", "there is no source"},
+      {"[1]\n", "a pipeline is a map"},
+      {"", "the pipeline is empty"},
+      {"a: 1\n---\nb: 2\n", "there are 2"},
+      {"source: {range: {start: 1}}", "range: there is no stop"},
+      {"source: {rnage: 3}", "did you mean \"range\"?"},
+      {"source: {csv: {files: a}}", "\"csv\" is not available in this version"},
+      {"source: {range: 3, text: a}", "expected one of range, tfrecord"},
+      {"source: {text: {}}", "there is no files"},
+      {"source: {text: []}", "the list of files is empty"},
+      {"source: {images: {files: a, label: dir}}",
+       "expected one of folder, filename, found \"dir\""},
+      {"source: {range: 1}\noptions: {processing_mode: off}",
+       "expected one of dynamic"},
+      {"source: {range: 1}\noptions: {seed: -1}", "-1 is out of range, 0 to"},
+      {"source: {range: 1}\nsource: {range: 2}", "\"source\" is there twice"},
+      {"source: {range: 9223372036854775808}", "is out of range"},
+      {"source: {range: 1e6}", "expected an integer, found \"1e6\""},
+      {"source: [a\n", "line 2, column 1: not YAML"},
+      {"a: *b\n", "not YAML"},
+  };
+  for (const auto& [text, what] : cases) {
+    EXPECT_THAT(YamlError(text), HasSubstr(what)) << text;
+  }
+}
+
+TEST(GraphYamlTest, ExplainsWrongValuesOfSteps) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"  - batch: {size: many}", "expected an integer, found \"many\""},
+      {"  - batch: \"3\"", "expected an integer"},
+      {"  - batch: {size: 2, drop_remainder: yes}", "expected true or false"},
+      {"  - batch: {}", "there is no size"},
+      {"  - batch:", "it needs a value"},
+      {"  - batch", "it needs a value"},
+      {"  - resize: {height: 2}", "there is no width"},
+      {"  - map: [1]", "expected an expression, found a list"},
+      {"  - map: x +",
+       "line 3, column 10: steps[0] map: cannot read the "
+       "expression \"x +\", column 4"},
+      {"  - map: {a: x, a: x}", "\"a\" is there twice"},
+      {"  - parse_example: {a: int63}", "there is no type \"int63\""},
+      {"  - parse_example: {a: \"int64[2\"}", "is not closed"},
+      {"  - parse_example: {a: \"int64[-2]\"}", "is not a type like"},
+      {"  - parse_example: a", "expected a map like"},
+      {"  - shuffle: {window: 3}", "\"window\" is not available in this"},
+      {"  - shuffle: 7", "expected a map with seed"},
+      {"  - repeat: x", "expected an integer, found \"x\""},
+      {"  - {take: 1, skip: 2}", "one item is one step"},
+      {"  - [take]", "expected a step, found a list"},
+      {"  - random_flip: {probability: often}", "expected a number"},
+  };
+  for (const auto& [steps, what] : cases) {
+    EXPECT_THAT(StepError(steps), HasSubstr(what)) << steps;
+  }
+  EXPECT_THAT(YamlError("source: {range: 1}\nsteps: {take: 1}"),
+              HasSubstr("steps: expected a list"));
+}
+
+TEST(GraphYamlTest, IsBounded) {
+  EXPECT_THAT(YamlError(std::string(2 << 20, ' ')), HasSubstr("too long"));
+  std::string many = "source: {range: 1}\nsteps:\n";
+  for (int i = 0; i < 1001; ++i) many += "  - take: 1\n";
+  EXPECT_THAT(YamlError(many), HasSubstr("more than 1000 steps"));
+  EXPECT_THAT(YamlError(std::string(100'000, '[')), HasSubstr("not YAML"));
+  // Each line is ten of the line before.
+  std::string bomb = "a: &a0 [x]\n";
+  for (int i = 1; i < 30; ++i) {
+    bomb += fmt::format("b{}: &a{} [", i, i);
+    for (int k = 0; k < 10; ++k) bomb += fmt::format("*a{},", i - 1);
+    bomb += "]\n";
+  }
+  EXPECT_NE(YamlError(bomb), "no error");
+  // One large map, in a thousand steps.
+  std::string shared = "source: {range: 1}\nsteps:\n  - map: &m {";
+  for (int i = 0; i < 500; ++i) shared += fmt::format("c{}: x, ", i);
+  shared += "}\n";
+  for (int i = 0; i < 900; ++i) shared += "  - map: *m\n";
+  EXPECT_THAT(YamlError(shared), HasSubstr("too large"));
+  EXPECT_NE(YamlError("source: &s {range: *s}\n"), "no error");
+  EXPECT_NE(YamlError("&s source: *s\nsteps: &t [*t]\n"), "no error");
+}
+
+TEST(CanonicalTextTest, WritesEveryDefaultInAFixedOrder) {
+  const std::string text =
+      CanonicalText(Dataset::Range(10)
+                        .Map([](Expr x) { return x * x + 1; })
+                        .Shuffle()
+                        .Batch(32)
+                        .Repeat()
+                        .graph());
+  EXPECT_EQ(text,
+            R"json({"options":{"order":"deterministic",)json"
+            R"json("processing_mode":"dynamic","seed":null},)json"
+            R"json("source":{"range":{"start":0,"step":1,"stop":10}},)json"
+            R"json("steps":[{"map":{"outputs":[["","((x * x) + 1)"]]}},)json"
+            R"json({"shuffle":{"seed":null}},)json"
+            R"json({"batch":{"drop_remainder":false,"size":32}},)json"
+            R"json({"repeat":{"count":null}}]})json");
+}
+
+TEST(CanonicalTextTest, YamlAndTheBuilderMakeTheSameGraph) {
+  const Graph yaml = FromYaml(
+      "source: {images: {files: '*.jpg'}}\n"
+      "steps: [decode_image, resize: {height: 3, width: 4}, "
+      "shuffle: {seed: 7}, batch: 2]");
+  Graph built = Dataset::Images({"*.jpg"})
+                    .DecodeImage()
+                    .Resize(3, 4)
+                    .Shuffle(7)
+                    .Batch(2)
+                    .graph();
+  MakePathsAbsolute("/data", built);
+  EXPECT_EQ(CanonicalText(yaml), CanonicalText(built));
+}
+
+TEST(CanonicalTextTest, IsReadBackEqual) {
+  Graph odd = Dataset::Text({"/a\xff\xfe", "/größe"})
+                  .Map({{"\xff", Expr("\xff") == Expr::Named("x")}})
+                  .graph();
+  for (const Graph& graph : {FromYaml(kEverything), odd, Graph{}}) {
+    const std::string text = CanonicalText(graph);
+    const auto again = ParseGraphJson(text);
+    ASSERT_TRUE(again.ok()) << ErrorText(again.status()) << text;
+    EXPECT_EQ(CanonicalText(*again), text);
+  }
+  EXPECT_EQ(
+      std::get<TextSource>(ParseGraphJson(CanonicalText(odd))->source).files[0],
+      "/a\xff\xfe");
+}
+
+TEST(CanonicalTextTest, ForeignTextIsRefused) {
+  const std::string good = CanonicalText(Dataset::Range(3).Take(1).graph());
+  const auto changed = [&](const std::string& from, const std::string& to) {
+    std::string text = good;
+    text.replace(text.find(from), from.size(), to);
+    const auto graph = ParseGraphJson(text);
+    return graph.ok() ? "no error" : ErrorText(graph.status());
+  };
+  EXPECT_EQ(changed("\"take\"", "\"tkae\""),
+            "steps[0]: there is no step \"tkae\"");
+  EXPECT_EQ(changed("\"step\":1", "\"step\":\"1\""),
+            "source range \"step\" is not an int64");
+  EXPECT_THAT(changed("\"count\":1", "\"count\":18446744073709551615"),
+              HasSubstr("not an int64"));
+  EXPECT_THAT(changed("\"count\":1", "\"count\":1,\"more\":2"),
+              HasSubstr("a key too many"));
+  EXPECT_THAT(changed("\"seed\":null", "\"sede\":null"),
+              HasSubstr("lacks \"seed\""));
+  EXPECT_THAT(changed("{\"count\":1}", "[]"), HasSubstr("is not an object"));
+  EXPECT_THAT(changed("\"stop\":3", "\"stop\":3.5"), HasSubstr("int64"));
+  for (const char* text : {"", "3", "{", "[]", "{}", "null", "\"\xff\""}) {
+    EXPECT_FALSE(ParseGraphJson(text).ok()) << text;
+  }
+  EXPECT_FALSE(ParseGraphJson(std::string(1'000'000, '[')).ok());
+}
+
+TEST(FingerprintTest, IgnoresSeedAndOrderOnly) {
+  const Dataset dataset = Dataset::Range(10).Shuffle();
+  const std::string fingerprint = Fingerprint(dataset.graph());
+  EXPECT_EQ(fingerprint.size(), 32u);
+  EXPECT_EQ(Fingerprint(dataset.WithSeed(3).WithOrder(Order::kAny).graph()),
+            fingerprint);
+  EXPECT_NE(Fingerprint(Dataset::Range(10).Shuffle(3).graph()), fingerprint);
+  EXPECT_NE(Fingerprint(Dataset::Range(11).Shuffle().graph()), fingerprint);
+}
+
+}  // namespace
+}  // namespace feedmill
