@@ -1,0 +1,553 @@
+#include "client/read_session.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/status.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/unit/worker/delivery_vocabulary.h"
+
+namespace feedmill {
+namespace {
+
+using State = ReadSession::State;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using testing::MakePiece;
+using testing::Sent;
+using ::testing::SizeIs;
+using testing::ValuesOf;
+
+const JobName kJob{"job"};
+const WorkerId kWorker{"tcp://w:1"};
+
+SplitId SplitNo(uint64_t number) { return {JournalId{1}, number}; }
+
+// A session with room for 100 rows, 20 ahead in one split; the test is its
+// dispatcher, its workers and its application.
+class SessionTest : public ::testing::Test {
+ protected:
+  explicit SessionTest(Order order = Order::kDeterministic)
+      : session_(SettingsOf(order)) {}
+
+  static ReadSessionSettings SettingsOf(Order order) {
+    ReadSessionSettings settings;
+    settings.job = kJob;
+    settings.graph = "graph";
+    settings.order = order;
+    settings.session = {ConsumerId{"me"}, Incarnation{3}};
+    settings.budget_bytes = 800;
+    settings.quota_bytes = 160;
+    return settings;
+  }
+
+  void Keep(const ReadEffects& effects) {
+    for (const Outgoing& outgoing : effects.sends) sends_.push_back(outgoing);
+  }
+  // All messages of that type since the last call.
+  template <class T>
+  std::vector<T> Said() {
+    std::vector<T> said = Sent<T>(sends_);
+    std::erase_if(sends_, [](const Outgoing& outgoing) {
+      return std::holds_alternative<T>(outgoing.message);
+    });
+    return said;
+  }
+  void Tick(absl::Duration after = absl::ZeroDuration()) {
+    now_ += after;
+    Keep(session_.OnTick(now_));
+  }
+  // Ticks at each deadline until `duration` has passed.
+  void Pass(absl::Duration duration) {
+    const absl::Time end = now_ + duration;
+    while (session_.NextDeadline() <= end) {
+      now_ = std::max(now_, session_.NextDeadline());
+      Keep(session_.OnTick(now_));
+    }
+    now_ = end;
+  }
+
+  BoundSplit Bound(uint64_t number, uint64_t begin, uint64_t end,
+                   std::vector<uint64_t> attempts = {1}) {
+    BoundSplit split{SplitNo(number), {begin, 0}, {end, 0}, {}, {}};
+    for (uint64_t attempt : attempts) {
+      split.leases.push_back({kWorker, Incarnation{7}, Attempt{attempt}});
+    }
+    return split;
+  }
+  ClientAnswer AnswerOf(std::vector<BoundSplit> splits) {
+    ClientAnswer answer;
+    answer.job = kJob;
+    answer.session = session_.session();
+    RunInfo run;
+    run.run = RunNumber{1};
+    run.seed = 11;
+    run.positions = positions_;
+    run.plan = PlanId{"plan"};
+    answer.run = run;
+    answer.splits = std::move(splits);
+    answer.dry = dry_;
+    answer.workers = 2;
+    answer.heartbeat_interval = absl::Milliseconds(200);
+    answer.client_timeout = absl::Seconds(10);
+    return answer;
+  }
+  // The dispatcher answers the last beat, if there was one.
+  void Answer(std::vector<BoundSplit> splits) {
+    ClientAnswer answer = AnswerOf(std::move(splits));
+    const auto beats = Sent<ClientBeat>(sends_);
+    if (!beats.empty()) answer.beat_sent = beats.back().sent;
+    Keep(session_.Handle(now_, kDispatcherPeer, answer));
+  }
+  // Hello, answer, beat, answer: live and valid.
+  void GivenSplits(const std::vector<BoundSplit>& splits) {
+    Tick();
+    Answer(splits);
+    Tick();
+    Answer(splits);
+    EXPECT_TRUE(session_.MayHandOut(now_));
+    Said<ClientHello>();
+    Said<ClientBeat>();
+  }
+  void Reject(RejectReason reason, absl::Status detail = absl::OkStatus()) {
+    Keep(session_.Handle(
+        now_, kDispatcherPeer,
+        ClientReject{kJob, session_.session(), reason, std::move(detail)}));
+  }
+  // The last grant for a split.
+  Grant Granted(uint64_t number, uint64_t attempt = 1) {
+    Grant last;
+    for (const Grant& grant : Sent<Grant>(sends_)) {
+      if (grant.split == SplitNo(number) && grant.attempt == Attempt{attempt}) {
+        last = grant;
+      }
+    }
+    return last;
+  }
+  void Receive(uint64_t number, Piece piece, uint64_t attempt = 1) {
+    Frame frame;
+    frame.session = session_.session();
+    frame.split = SplitNo(number);
+    frame.worker = kWorker;
+    frame.worker_incarnation = Incarnation{7};
+    frame.attempt = Attempt{attempt};
+    frame.opening = Granted(number, attempt).opening;
+    frame.piece = std::move(piece);
+    Keep(session_.Handle(now_, PeerId{kWorker.value()}, frame));
+  }
+  std::optional<Piece> Pull() {
+    ReadEffects effects;
+    std::optional<Piece> piece = session_.Pull(now_, effects);
+    Keep(effects);
+    return piece;
+  }
+  // Positions of all rows that can be pulled now.
+  std::vector<int64_t> PullAll() {
+    std::vector<int64_t> values;
+    while (std::optional<Piece> piece = Pull()) {
+      for (int64_t v : ValuesOf(*piece)) values.push_back(v / 1000);
+    }
+    return values;
+  }
+  // The report on a split in the next beat.
+  std::optional<SplitReport> Reported(uint64_t number) {
+    Said<ClientBeat>();
+    Pass(absl::Milliseconds(200));
+    const auto beats = Said<ClientBeat>();
+    if (beats.empty()) return std::nullopt;
+    for (const SplitReport& report : beats.back().splits) {
+      if (report.split == SplitNo(number)) return report;
+    }
+    return std::nullopt;
+  }
+
+  absl::Time now_ = absl::UnixEpoch() + absl::Seconds(1000);
+  uint64_t positions_ = 1000;
+  bool dry_ = false;
+  ReadSession session_;
+  std::vector<Outgoing> sends_;
+};
+using ReadSessionTest = SessionTest;
+class SharedSessionTest : public SessionTest {
+ protected:
+  SharedSessionTest() : SessionTest(Order::kAny) {}
+};
+
+// ---- joining
+TEST_F(ReadSessionTest, SaysHelloUntilItIsAnswered) {
+  EXPECT_EQ(session_.NextDeadline(), absl::InfinitePast());
+  Tick();
+  Pass(absl::Milliseconds(600));
+  EXPECT_THAT(Said<ClientHello>(), SizeIs(4));
+  EXPECT_FALSE(session_.answered());
+  ClientAnswer planning = AnswerOf({});
+  planning.run.reset();
+  Keep(session_.Handle(now_, kDispatcherPeer, planning));
+  EXPECT_TRUE(session_.answered());
+  EXPECT_EQ(session_.state(), State::kJoin);
+  Pass(absl::Milliseconds(200));
+  EXPECT_THAT(Said<ClientHello>(), SizeIs(1));
+  Answer({});
+  EXPECT_EQ(session_.state(), State::kLive);
+  EXPECT_EQ(session_.workers(), 2);
+  EXPECT_EQ(session_.run()->positions, 1000);
+  Pass(absl::Milliseconds(500));
+  EXPECT_THAT(Said<ClientHello>(), IsEmpty());
+  EXPECT_THAT(Said<ClientBeat>(), SizeIs(3));
+}
+
+TEST_F(ReadSessionTest, IgnoresAnswersToOthers) {
+  Tick();
+  ClientAnswer other = AnswerOf({});
+  other.session.incarnation = Incarnation{2};
+  session_.Handle(now_, kDispatcherPeer, other);
+  session_.Handle(now_, PeerId{"tcp://w:1"}, AnswerOf({}));
+  EXPECT_EQ(session_.state(), State::kJoin);
+}
+
+// ---- rule 11
+TEST_F(ReadSessionTest, TakesEachCursorOnce) {
+  GivenSplits({Bound(1, 0, 20, {1, 2})});
+  Receive(1, MakePiece(0, 5), 1);
+  Receive(1, MakePiece(0, 3), 2);  // all known
+  Receive(1, MakePiece(3, 8), 2);  // three are new
+  Receive(1, MakePiece(5, 10), 1);
+  EXPECT_EQ(session_.buffered_bytes(), 80);
+  EXPECT_THAT(PullAll(), ElementsAre(0, 1, 2, 3, 4, 5, 6, 7, 8, 9));
+}
+
+TEST_F(ReadSessionTest, TakesNothingBeyondTheSplit) {
+  GivenSplits({Bound(1, 0, 4), Bound(2, 4, 8)});
+  Receive(1, MakePiece(0, 6));
+  Receive(2, MakePiece(4, 8));
+  EXPECT_THAT(PullAll(), ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
+}
+
+TEST_F(ReadSessionTest, PositionsOfSeveralRowsAreCutBetweenThem) {
+  const auto three = [](uint64_t) { return uint64_t{3}; };
+  GivenSplits({Bound(1, 0, 4)});
+  Receive(1, MakePiece({0, 0}, {1, 2}, three));
+  Receive(1, MakePiece({1, 0}, {4, 0}, three));
+  EXPECT_THAT(PullAll(), ElementsAre(0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3));
+}
+
+TEST_F(ReadSessionTest, HandsOutInOrderAcrossSplits) {
+  GivenSplits({Bound(1, 0, 4), Bound(2, 4, 8), Bound(3, 8, 12)});
+  Receive(2, MakePiece(4, 8));
+  EXPECT_EQ(Pull(), std::nullopt);
+  Receive(1, MakePiece(0, 2));
+  EXPECT_THAT(PullAll(), ElementsAre(0, 1));
+  Receive(1, MakePiece(2, 4, testing::NoRow));
+  EXPECT_THAT(PullAll(), ElementsAre(4, 5, 6, 7));
+}
+
+// ---- rule 12
+TEST_F(ReadSessionTest, OpensAgainAfterAGap) {
+  GivenSplits({Bound(1, 0, 20)});
+  const Opening first = Granted(1).opening;
+  Receive(1, MakePiece(0, 2));
+  Receive(1, MakePiece(4, 6));
+  EXPECT_GT(Granted(1).opening, first);
+  EXPECT_EQ(Granted(1).start, (Cursor{2, 0}));
+  Receive(1, MakePiece(2, 6));
+  EXPECT_THAT(PullAll(), ElementsAre(0, 1, 2, 3, 4, 5));
+}
+
+TEST_F(ReadSessionTest, OpensAgainAfterASecondWithoutAFrame) {
+  GivenSplits({Bound(1, 0, 20)});
+  const Opening first = Granted(1).opening;
+  Receive(1, MakePiece(0, 2));
+  Pass(absl::Milliseconds(900));
+  EXPECT_EQ(Granted(1).opening, first);
+  Pass(absl::Milliseconds(600));
+  EXPECT_GT(Granted(1).opening, first);
+  EXPECT_EQ(Granted(1).start, (Cursor{2, 0}));
+}
+
+TEST_F(ReadSessionTest, RepeatsItsGrantsWithItsBeats) {
+  GivenSplits({Bound(1, 0, 20)});
+  Said<Grant>();
+  Pass(absl::Milliseconds(450));
+  EXPECT_THAT(Said<Grant>(), SizeIs(2));
+}
+
+// ---- rules 13 to 15
+TEST_F(ReadSessionTest, CreditIsBoundedByTheBudget) {
+  std::vector<BoundSplit> splits;
+  for (uint64_t n = 0; n < 20; ++n) {
+    splits.push_back(Bound(n, n * 100, n * 100 + 100));
+  }
+  GivenSplits(splits);
+  uint64_t total = 0;
+  for (uint64_t n = 0; n < 20; ++n) {
+    EXPECT_LE(Granted(n).total_bytes, 160);
+    total += Granted(n).total_bytes;
+  }
+  EXPECT_EQ(total, 800);
+  EXPECT_EQ(Granted(0).total_bytes, 160);
+}
+
+TEST_F(ReadSessionTest, TheHeadAlwaysHasCreditWhenItsBufferIsEmpty) {
+  GivenSplits({Bound(1, 0, 100), Bound(2, 100, 200)});
+  EXPECT_TRUE(Granted(1).head);
+  EXPECT_FALSE(Granted(2).head);
+  // The head's worker is slow: the other split takes all it may.
+  uint64_t at = 100;
+  while (Granted(2).total_bytes / 8 + 100 > at) {
+    const uint64_t to =
+        std::min<uint64_t>(200, Granted(2).total_bytes / 8 + 100);
+    Receive(2, MakePiece(at, to));
+    at = to;
+  }
+  EXPECT_LE(session_.buffered_bytes(), 640);
+  // One frame at a time, each larger than what is left of its credit.
+  for (uint64_t p = 0; p < 100; p += 50) {
+    EXPECT_GT(Granted(1).total_bytes, p * 8);
+    Receive(1, MakePiece(p, p + 50));
+    EXPECT_LE(session_.buffered_bytes(), 800 + 400);
+    EXPECT_THAT(PullAll(), SizeIs(p < 50 ? 50 : 50 + at - 100));
+  }
+  EXPECT_TRUE(Granted(2).head);
+}
+
+TEST_F(ReadSessionTest, CreditReturnsInQuartersWhenItIsPulled) {
+  std::vector<BoundSplit> splits;
+  for (uint64_t n = 0; n < 5; ++n) {
+    splits.push_back(Bound(n, n * 100, n * 100 + 100));
+  }
+  GivenSplits(splits);
+  Said<Grant>();
+  for (uint64_t p = 0; p < 100; p += 1) {
+    Receive(0, MakePiece(p, p + 1));
+    Pull();
+  }
+  const auto grants = Said<Grant>();
+  EXPECT_LE(grants.size(), 25);
+  EXPECT_GE(grants.size(), 10);
+}
+
+// ---- rule 16
+TEST_F(ReadSessionTest, ReportsWhatIsTakenAndWhatIsOut) {
+  GivenSplits({Bound(1, 0, 10), Bound(2, 10, 20)});
+  Receive(1, MakePiece(0, 6));
+  Receive(2, MakePiece(10, 14));
+  EXPECT_EQ(Reported(1)->taken, (Cursor{6, 0}));
+  EXPECT_EQ(Reported(1)->out, (Cursor{0, 0}));
+  EXPECT_EQ(Reported(2)->taken, (Cursor{14, 0}));
+  EXPECT_EQ(Reported(2)->out, (Cursor{10, 0}));
+  Pull();
+  EXPECT_EQ(Reported(1)->out, (Cursor{6, 0}));
+}
+
+TEST_F(ReadSessionTest, ReportsAtOnceThatASplitIsTaken) {
+  GivenSplits({Bound(1, 0, 10), Bound(2, 10, 20)});
+  Receive(1, MakePiece(0, 6));
+  EXPECT_GT(session_.NextDeadline(), now_ + absl::Milliseconds(1));
+  Receive(1, MakePiece(6, 10));
+  EXPECT_LE(session_.NextDeadline(), now_ + absl::Milliseconds(1));
+}
+
+// ---- rule 24
+TEST_F(ReadSessionTest, HandsOutOnlyWhileTheLeaseIsValid) {
+  GivenSplits({Bound(1, 0, 10)});
+  Receive(1, MakePiece(0, 2));
+  now_ += absl::Milliseconds(4999);
+  EXPECT_NE(Pull(), std::nullopt);
+  Receive(1, MakePiece(2, 4));
+  now_ += absl::Milliseconds(1);
+  EXPECT_EQ(Pull(), std::nullopt);
+  EXPECT_FALSE(session_.MayHandOut(now_));
+  // The answer to an old beat proves nothing, however late it comes.
+  ClientAnswer late = AnswerOf({Bound(1, 0, 10)});
+  late.beat_sent = now_ - absl::Seconds(5);
+  Keep(session_.Handle(now_, kDispatcherPeer, late));
+  EXPECT_EQ(Pull(), std::nullopt);
+  Tick();
+  Answer({Bound(1, 0, 10)});
+  EXPECT_NE(Pull(), std::nullopt);
+}
+
+// ---- the end, errors, rejection
+TEST_F(ReadSessionTest, EndsAtTheLastPositionAndLeaves) {
+  positions_ = 6;
+  GivenSplits({Bound(1, 0, 4), Bound(2, 4, 6)});
+  Receive(1, MakePiece(0, 4));
+  Receive(2, MakePiece(4, 6));
+  EXPECT_THAT(PullAll(), SizeIs(6));
+  EXPECT_EQ(session_.state(), State::kEnded);
+  const auto beats = Said<ClientBeat>();
+  ASSERT_THAT(beats, SizeIs(1));
+  EXPECT_EQ(beats[0].splits[1].out, (Cursor{6, 0}));
+  EXPECT_THAT(Said<ClientLeave>(), SizeIs(1));
+  Pass(absl::Milliseconds(200));
+  EXPECT_THAT(Said<ClientLeave>(), SizeIs(1));
+  Reject(RejectReason::kReleased);
+  EXPECT_EQ(session_.state(), State::kEnded);
+  EXPECT_EQ(session_.NextDeadline(), absl::InfiniteFuture());
+  EXPECT_TRUE(session_.MayHandOut(now_ + absl::Hours(1)));
+}
+
+TEST_F(ReadSessionTest, RepeatsLeaveAFewTimes) {
+  positions_ = 0;
+  Tick();
+  Answer({});
+  EXPECT_EQ(session_.state(), State::kEnded);
+  Pass(absl::Seconds(100));
+  EXPECT_THAT(Said<ClientLeave>(), SizeIs(4));
+}
+
+TEST_F(ReadSessionTest, LeavesWhenTheApplicationWantsNoMore) {
+  GivenSplits({Bound(1, 0, 10)});
+  Keep(session_.Leave(now_));
+  EXPECT_THAT(Said<ClientLeave>(), SizeIs(1));
+  EXPECT_EQ(session_.state(), State::kEnded);
+  EXPECT_EQ(Pull(), std::nullopt);
+  Receive(1, MakePiece(0, 10));
+  EXPECT_EQ(session_.buffered_bytes(), 0);
+}
+
+TEST_F(ReadSessionTest, ADataErrorComesInOrder) {
+  GivenSplits({Bound(1, 0, 4), Bound(2, 4, 8)});
+  Piece bad = MakePiece(6, 6);
+  bad.error = DataLoss("photo 6 is broken");
+  Receive(2, MakePiece(4, 6));
+  Receive(2, bad);
+  EXPECT_EQ(Pull(), std::nullopt);
+  Receive(1, MakePiece(0, 4));
+  EXPECT_THAT(ValuesOf(*Pull()), SizeIs(4));
+  EXPECT_THAT(ValuesOf(*Pull()), SizeIs(2));
+  EXPECT_EQ(session_.state(), State::kLive);
+  EXPECT_EQ(Pull()->error.code(), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(session_.state(), State::kFailed);
+  EXPECT_EQ(session_.failure().code(), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(Pull(), std::nullopt);
+}
+
+TEST_F(ReadSessionTest, AFailedSplitEndsTheRunWhereItIsReached) {
+  BoundSplit failed = Bound(2, 4, 8, {});
+  failed.error = NotFound("/data/a.jpg is gone");
+  GivenSplits({Bound(1, 0, 4), failed});
+  EXPECT_EQ(Pull(), std::nullopt);
+  Receive(1, MakePiece(0, 4));
+  EXPECT_THAT(ValuesOf(*Pull()), SizeIs(4));
+  EXPECT_EQ(Pull()->error.code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(session_.state(), State::kFailed);
+}
+
+TEST_F(ReadSessionTest, StopsWhenSuperseded) {
+  GivenSplits({Bound(1, 0, 4)});
+  Receive(1, MakePiece(0, 4));
+  Reject(RejectReason::kSuperseded);
+  EXPECT_EQ(session_.state(), State::kFailed);
+  EXPECT_EQ(session_.failure().code(), absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(Pull(), std::nullopt);
+}
+
+TEST_F(ReadSessionTest, FailsWhenRefused) {
+  Tick();
+  Reject(RejectReason::kRefused, InvalidArgument("no"));
+  EXPECT_EQ(session_.state(), State::kFailed);
+  EXPECT_EQ(session_.failure().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(session_.NextDeadline(), absl::InfiniteFuture());
+}
+
+TEST_F(ReadSessionTest, JoinsAgainFromWhereItStands) {
+  GivenSplits({Bound(1, 0, 8)});
+  Receive(1, MakePiece(0, 4));
+  Receive(1, MakePiece(4, 6));
+  EXPECT_THAT(ValuesOf(*Pull()), SizeIs(4));
+  Reject(RejectReason::kUnknown);
+  EXPECT_EQ(session_.state(), State::kJoin);
+  EXPECT_EQ(session_.buffered_bytes(), 0);
+  Tick();
+  const auto hellos = Said<ClientHello>();
+  ASSERT_THAT(hellos, SizeIs(1));
+  EXPECT_EQ(hellos[0].cursor, (Cursor{4, 0}));
+  EXPECT_EQ(hellos[0].run, RunNumber{1});
+  EXPECT_EQ(hellos[0].seed, 11);
+  GivenSplits({Bound(9, 4, 12)});
+  Receive(9, MakePiece(4, 12));
+  EXPECT_THAT(PullAll(), ElementsAre(4, 5, 6, 7, 8, 9, 10, 11));
+}
+
+TEST_F(ReadSessionTest, RefusesAnotherPlanAfterTheStoreWasLost) {
+  GivenSplits({Bound(1, 0, 8)});
+  Reject(RejectReason::kUnknown);
+  Tick();
+  ClientAnswer other = AnswerOf({});
+  other.run->plan = PlanId{"other"};
+  session_.Handle(now_, kDispatcherPeer, other);
+  EXPECT_EQ(session_.state(), State::kFailed);
+}
+
+// ---- sharers
+TEST_F(SharedSessionTest, HandsOutWhatComes) {
+  GivenSplits({Bound(1, 0, 4), Bound(2, 50, 60)});
+  Receive(2, MakePiece(50, 52));
+  EXPECT_THAT(PullAll(), ElementsAre(50, 51));
+  Receive(2, MakePiece(52, 54));
+  Receive(1, MakePiece(0, 4));
+  EXPECT_THAT(PullAll(), ElementsAre(0, 1, 2, 3, 52, 53));
+}
+
+// ---- rule 16
+TEST_F(SharedSessionTest, ReportsWhatWasHandedOut) {
+  GivenSplits({Bound(1, 0, 10)});
+  Receive(1, MakePiece(0, 4));
+  Receive(1, MakePiece(4, 8));
+  EXPECT_THAT(PullAll(), SizeIs(8));
+  EXPECT_EQ(Reported(1)->out, (Cursor{0, 0}));
+  session_.HandedOut(3);
+  EXPECT_EQ(Reported(1)->out, (Cursor{2, 1}));  // just after 2.0
+  session_.HandedOut(4);
+  EXPECT_EQ(Reported(1)->out, (Cursor{4, 0}));
+  session_.HandedOut(8);
+  Receive(1, MakePiece(8, 10, testing::NoRow));
+  EXPECT_EQ(Reported(1)->out, (Cursor{10, 0}));
+}
+
+// ---- rule 19
+TEST_F(SharedSessionTest, EndsWhenDryAndIdleAndLeavesWhenAllIsHandedOut) {
+  GivenSplits({Bound(1, 0, 4)});
+  Receive(1, MakePiece(0, 4));
+  EXPECT_THAT(PullAll(), SizeIs(4));
+  EXPECT_EQ(session_.state(), State::kLive);
+  dry_ = true;
+  Answer({Bound(1, 0, 4)});
+  EXPECT_EQ(session_.state(), State::kEnded);
+  Pass(absl::Milliseconds(500));
+  EXPECT_THAT(Said<ClientLeave>(), IsEmpty());
+  EXPECT_THAT(Said<ClientBeat>(), SizeIs(::testing::Ge(2)));
+  session_.HandedOut(4);
+  Tick();
+  EXPECT_THAT(Said<ClientLeave>(), SizeIs(1));
+}
+
+TEST_F(SharedSessionTest, AReleasedOneDropsAllAndJoinsUnderANewName) {
+  GivenSplits({Bound(1, 0, 4)});
+  Receive(1, MakePiece(0, 2));
+  EXPECT_THAT(PullAll(), SizeIs(2));
+  Receive(1, MakePiece(2, 4));
+  Reject(RejectReason::kReleased);
+  EXPECT_EQ(session_.drops(), 1);
+  EXPECT_EQ(session_.buffered_bytes(), 0);
+  Tick();
+  const auto hellos = Said<ClientHello>();
+  ASSERT_THAT(hellos, SizeIs(1));
+  EXPECT_EQ(hellos[0].session.consumer, ConsumerId{"me.1"});
+  GivenSplits({Bound(5, 0, 4)});
+  Receive(5, MakePiece(0, 4));
+  EXPECT_THAT(PullAll(), ElementsAre(0, 1, 2, 3));
+}
+
+TEST_F(SharedSessionTest, StopsWhenTheStoreIsLost) {
+  GivenSplits({Bound(1, 0, 4)});
+  Reject(RejectReason::kUnknown);
+  EXPECT_EQ(session_.state(), State::kFailed);
+}
+
+}  // namespace
+}  // namespace feedmill

@@ -1,0 +1,533 @@
+#include "worker/worker_agent.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/status.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/unit/worker/delivery_vocabulary.h"
+
+namespace feedmill {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using testing::MakePiece;
+using testing::NoRow;
+using testing::Sent;
+using ::testing::SizeIs;
+
+const PeerId kClient{"client"};
+const PlanId kPlan{"plan"};
+const Session kSession{ConsumerId{"solo"}, Incarnation{5}};
+
+SplitId SplitNo(uint64_t number) { return {JournalId{1}, number}; }
+
+// A worker with one thread (two tasks), 80-byte frames: ten rows.
+class WorkerAgentTest : public ::testing::Test {
+ protected:
+  static WorkerAgentSettings Settings() {
+    WorkerAgentSettings settings;
+    settings.worker = WorkerId{"tcp://w:1"};
+    settings.incarnation = Incarnation{7};
+    settings.memory_bytes = 400;
+    settings.frame_bytes = 80;
+    return settings;
+  }
+
+  static Lease LeaseOf(uint64_t number, uint64_t begin, uint64_t end) {
+    return {SplitNo(number), kSession, kPlan, {begin, 0}, {end, 0}, Attempt{1}};
+  }
+  static Grant GrantOf(const Lease& lease, uint64_t total, bool head = false,
+                       uint64_t opening = 1) {
+    return {lease.session,    lease.split, Incarnation{7}, lease.attempt,
+            Opening{opening}, lease.begin, total,          head};
+  }
+
+  // The dispatcher answers with these leases, and defines the plan at first.
+  WorkerEffects Answer(std::vector<Lease> leases) {
+    WorkerAnswer answer;
+    answer.incarnation = Incarnation{7};
+    answer.leases = std::move(leases);
+    answer.heartbeat_interval = absl::Milliseconds(200);
+    answer.park_after = absl::Seconds(1);
+    if (!std::exchange(defined_, true)) {
+      answer.definitions.push_back(PlanDefinition{kPlan, "graph", "", 0, 0});
+    }
+    return Keep(agent_.Handle(now_, kDispatcherPeer, answer));
+  }
+  void GivenLeases(const std::vector<Lease>& leases) {
+    Answer(leases);
+    Keep(agent_.OnDefined(now_, kPlan, absl::OkStatus()));
+  }
+  WorkerEffects Give(const Grant& grant) {
+    return Keep(agent_.Handle(now_, kClient, grant));
+  }
+  // The oldest task ends: all its positions, or those before `end`.
+  WorkerEffects Compute(uint64_t end = 0,
+                        const testing::RowsAt& rows = testing::OneRow) {
+    return ComputeTask(0, end, rows);
+  }
+  WorkerEffects ComputeTask(size_t index, uint64_t end = 0,
+                            const testing::RowsAt& rows = testing::OneRow) {
+    const ComputeRequest task = TakeTask(index);
+    Piece piece =
+        MakePiece(task.begin, end == 0 ? task.end : Cursor{end, 0}, rows);
+    return Keep(
+        agent_.OnComputed(now_, task.task, piece, absl::Microseconds(1)));
+  }
+  ComputeRequest TakeTask(size_t index) {
+    EXPECT_LT(index, tasks_.size());
+    ComputeRequest task = tasks_.at(index);
+    tasks_.erase(tasks_.begin() + static_cast<std::ptrdiff_t>(index));
+    return task;
+  }
+  void ComputeAll() {
+    for (int i = 0; i < 1000 && !tasks_.empty(); ++i) Compute();
+    EXPECT_THAT(tasks_, IsEmpty());
+  }
+  // The next beat, whenever it is due.
+  WorkerBeat Beat() {
+    now_ = std::max(now_, agent_.NextDeadline());
+    auto beats = Sent<WorkerBeat>(Keep(agent_.OnTick(now_)).sends);
+    EXPECT_THAT(beats, SizeIs(1));
+    return beats.empty() ? WorkerBeat{} : beats[0];
+  }
+
+  WorkerEffects Keep(WorkerEffects effects) {
+    for (const Frame& frame : Sent<Frame>(effects.sends)) {
+      frames_.push_back(frame);
+    }
+    for (const ComputeRequest& task : effects.compute) tasks_.push_back(task);
+    return effects;
+  }
+  // The values of all frames since the last call, and whether they touch.
+  std::vector<int64_t> Values() {
+    std::vector<int64_t> values;
+    for (size_t i = 0; i < frames_.size(); ++i) {
+      if (i > 0) {
+        EXPECT_EQ(frames_[i].piece.begin, frames_[i - 1].piece.end);
+      }
+      for (int64_t v : testing::ValuesOf(frames_[i].piece)) {
+        values.push_back(v / 1000);
+      }
+    }
+    frames_.clear();
+    return values;
+  }
+  static std::vector<int64_t> Numbers(int64_t begin, int64_t end) {
+    std::vector<int64_t> numbers;
+    for (int64_t n = begin; n < end; ++n) numbers.push_back(n);
+    return numbers;
+  }
+
+  absl::Time now_ = absl::UnixEpoch() + absl::Seconds(100);
+  WorkerAgent agent_{Settings()};
+  std::vector<ComputeRequest> tasks_;
+  std::vector<Frame> frames_;
+  bool defined_ = false;
+};
+
+TEST_F(WorkerAgentTest, SendsASplitInOrder) {
+  const Lease lease = LeaseOf(1, 0, 50);
+  GivenLeases({lease});
+  Give(GrantOf(lease, 10'000, true));
+  ComputeAll();
+  EXPECT_EQ(Values(), Numbers(0, 50));
+  EXPECT_EQ(agent_.buffered_bytes(), 0);
+}
+
+TEST_F(WorkerAgentTest, PutsResultsInOrder) {
+  const Lease lease = LeaseOf(1, 0, 2);
+  GivenLeases({lease});
+  Give(GrantOf(lease, 10'000));
+  ASSERT_THAT(tasks_, SizeIs(2));
+  ComputeTask(1);
+  EXPECT_THAT(frames_, IsEmpty());
+  ComputeTask(0);
+  EXPECT_EQ(Values(), Numbers(0, 2));
+}
+
+TEST_F(WorkerAgentTest, RequestsGrowToAFrame) {
+  const Lease lease = LeaseOf(1, 0, 100);
+  GivenLeases({lease});
+  Give(GrantOf(lease, 10'000));
+  EXPECT_EQ(tasks_[0].end, (Cursor{1, 0}));
+  Compute();
+  uint64_t most = 0;
+  for (int i = 0; i < 100 && !tasks_.empty(); ++i) {
+    most = std::max(most, tasks_[0].end.p - tasks_[0].begin.p);
+    Compute();
+  }
+  EXPECT_EQ(most, 10);
+  EXPECT_EQ(Values(), Numbers(0, 100));
+}
+
+TEST_F(WorkerAgentTest, AsksAgainForWhatAStageStoppedBefore) {
+  const Lease lease = LeaseOf(1, 0, 100);
+  GivenLeases({lease});
+  Give(GrantOf(lease, 10'000));
+  Compute();
+  Compute();  // tasks of four positions now
+  ASSERT_THAT(tasks_, SizeIs(2));
+  const Cursor begin = tasks_[0].begin;
+  ASSERT_EQ(tasks_[0].end.p, begin.p + 4);
+  Compute(begin.p + 1);
+  ASSERT_THAT(tasks_, SizeIs(2));
+  EXPECT_EQ(tasks_[1].begin.p, begin.p + 1);
+  EXPECT_EQ(tasks_[1].end.p, begin.p + 4);
+  ComputeAll();
+  EXPECT_EQ(Values(), Numbers(0, 100));
+}
+
+TEST_F(WorkerAgentTest, KeepsTwoTasksAThread) {
+  const Lease lease = LeaseOf(1, 0, 100);
+  GivenLeases({lease, LeaseOf(2, 100, 200)});
+  Give(GrantOf(lease, 10'000, true));
+  Give(GrantOf(LeaseOf(2, 100, 200), 10'000));
+  EXPECT_THAT(tasks_, SizeIs(2));
+  Compute();
+  EXPECT_THAT(tasks_, SizeIs(2));
+}
+
+// ---- rule 5
+TEST_F(WorkerAgentTest, IgnoresGrantsThatAreNotItsLeases) {
+  const Lease lease = LeaseOf(1, 0, 10);
+  GivenLeases({lease});
+  Grant wrong = GrantOf(lease, 1000);
+  wrong.worker_incarnation = Incarnation{6};
+  Give(wrong);
+  wrong = GrantOf(lease, 1000);
+  wrong.session.incarnation = Incarnation{4};
+  Give(wrong);
+  wrong = GrantOf(lease, 1000);
+  wrong.attempt = Attempt{0};
+  Give(wrong);
+  wrong = GrantOf(lease, 1000);
+  wrong.start = {11, 0};
+  Give(wrong);
+  EXPECT_THAT(tasks_, IsEmpty());
+  Give(GrantOf(lease, 1000));
+  EXPECT_THAT(tasks_, SizeIs(2));
+}
+
+TEST_F(WorkerAgentTest, IgnoresAnswersToAnotherIncarnation) {
+  WorkerAnswer answer;
+  answer.incarnation = Incarnation{6};
+  answer.leases = {LeaseOf(1, 0, 10)};
+  agent_.Handle(now_, kDispatcherPeer, answer);
+  EXPECT_EQ(agent_.lease_count(), 0);
+}
+
+TEST_F(WorkerAgentTest, AGrantAheadOfItsLeaseIsKept) {
+  const Lease lease = LeaseOf(1, 0, 10);
+  Give(GrantOf(lease, 1000, true));
+  GivenLeases({lease});
+  EXPECT_THAT(tasks_, SizeIs(2));
+}
+
+// ---- rule 12
+TEST_F(WorkerAgentTest, TotalsAreAbsolute) {
+  const Lease lease = LeaseOf(1, 0, 10);
+  GivenLeases({lease});
+  Give(GrantOf(lease, 8));
+  Give(GrantOf(lease, 8));
+  ComputeAll();
+  EXPECT_EQ(Values(), Numbers(0, 1));
+  Give(GrantOf(lease, 4));  // late: less than it was told
+  Give(GrantOf(lease, 16));
+  EXPECT_EQ(Values(), Numbers(1, 2));
+}
+
+TEST_F(WorkerAgentTest, AHigherOpeningSendsAgainFromItsStart) {
+  const Lease lease = LeaseOf(1, 0, 10);
+  GivenLeases({lease});
+  Give(GrantOf(lease, 1000));
+  ComputeAll();
+  EXPECT_EQ(Values(), Numbers(0, 10));
+  Grant again = GrantOf(lease, 1000, false, 3);
+  again.start = {4, 0};
+  Give(again);
+  Grant lower = GrantOf(lease, 1000, false, 2);
+  Give(lower);
+  ComputeAll();
+  ASSERT_FALSE(frames_.empty());
+  EXPECT_EQ(frames_[0].opening, Opening{3});
+  EXPECT_EQ(Values(), Numbers(4, 10));
+}
+
+TEST_F(WorkerAgentTest, AnOpeningKeepsComputedWork) {
+  const Lease lease = LeaseOf(1, 0, 10);
+  GivenLeases({lease});
+  Give(GrantOf(lease, 0));
+  ComputeAll();  // all of it, and nothing may be sent
+  EXPECT_EQ(agent_.buffered_bytes(), 80);
+  Grant again = GrantOf(lease, 1000, false, 2);
+  again.start = {3, 0};  // inside a piece
+  Give(again);
+  EXPECT_THAT(tasks_, IsEmpty());
+  EXPECT_EQ(Values(), Numbers(3, 10));
+  again = GrantOf(lease, 1000, false, 3);
+  Give(again);
+  ComputeAll();
+  EXPECT_EQ(Values(), Numbers(0, 10));
+}
+
+TEST_F(WorkerAgentTest, AnOpeningWhileTasksRunCutsTheirResults) {
+  const Lease lease = LeaseOf(1, 0, 100);
+  GivenLeases({lease});
+  Give(GrantOf(lease, 10'000));
+  Compute();
+  Compute();
+  ASSERT_EQ(tasks_[0].end.p - tasks_[0].begin.p, 4);
+  frames_.clear();
+  Grant again = GrantOf(lease, 10'000, false, 2);
+  again.start = {tasks_[0].begin.p + 2, 0};
+  Give(again);
+  ComputeAll();
+  EXPECT_EQ(Values(), Numbers(static_cast<int64_t>(again.start.p), 100));
+}
+
+TEST_F(WorkerAgentTest, ResultsOfDroppedLeasesAreDiscarded) {
+  const Lease lease = LeaseOf(1, 0, 10);
+  GivenLeases({lease});
+  Give(GrantOf(lease, 1000));
+  ASSERT_THAT(tasks_, SizeIs(2));
+  Answer({});
+  Lease second = lease;
+  second.attempt = Attempt{2};
+  Answer({second});
+  Give(GrantOf(second, 1000));
+  ComputeAll();
+  EXPECT_EQ(Values(), Numbers(0, 10));
+  EXPECT_EQ(agent_.buffered_bytes(), 0);
+}
+
+TEST_F(WorkerAgentTest, AStreamWithoutGrantsIsParked) {
+  const Lease lease = LeaseOf(1, 0, 100);
+  GivenLeases({lease});
+  Give(GrantOf(lease, 10'000));
+  now_ += absl::Milliseconds(1001);
+  Compute();
+  Compute();
+  EXPECT_THAT(tasks_, IsEmpty());
+  Give(GrantOf(lease, 10'000));
+  EXPECT_THAT(tasks_, SizeIs(2));
+}
+
+// ---- rules 13 and 14
+TEST_F(WorkerAgentTest, WhatHasNoElementsCostsNoCredit) {
+  const Lease lease = LeaseOf(1, 0, 10);
+  GivenLeases({lease});
+  Give(GrantOf(lease, 0));
+  while (!tasks_.empty()) Compute(0, NoRow);
+  ASSERT_FALSE(frames_.empty());
+  EXPECT_EQ(frames_.back().piece.end, lease.end);
+  EXPECT_THAT(Values(), IsEmpty());
+}
+
+TEST_F(WorkerAgentTest, OnlyAHeadOverdrawsAndByOnePiece) {
+  const Lease lease = LeaseOf(1, 0, 10);
+  GivenLeases({lease});
+  Give(GrantOf(lease, 1));
+  ComputeAll();
+  EXPECT_THAT(Values(), IsEmpty());
+  Give(GrantOf(lease, 1, true));
+  EXPECT_EQ(Values(), Numbers(0, 1));
+  Give(GrantOf(lease, 8, true));
+  EXPECT_THAT(Values(), IsEmpty());
+  Give(GrantOf(lease, 9, true));
+  EXPECT_THAT(Values(), SizeIs(::testing::Gt(0)));
+}
+
+// ---- rule 17
+TEST_F(WorkerAgentTest, ServesHeadsFirstThenLowPositions) {
+  const Lease low = LeaseOf(1, 0, 100);
+  const Lease head = LeaseOf(2, 100, 200);
+  GivenLeases({low, head});
+  Give(GrantOf(low, 10'000));
+  Give(GrantOf(head, 10'000, true));
+  Compute();
+  Compute();
+  for (const ComputeRequest& task : tasks_) EXPECT_GE(task.begin.p, 100);
+  while (!tasks_.empty() && tasks_[0].begin.p >= 100) Compute();
+  EXPECT_THAT(tasks_, SizeIs(2));
+}
+
+TEST_F(WorkerAgentTest, AHeadTakesTheMemoryOfStreamsThatCannotSend) {
+  const Lease blocked = LeaseOf(1, 100, 200);
+  const Lease head = LeaseOf(2, 0, 100);
+  GivenLeases({blocked, head});
+  Give(GrantOf(blocked, 0));
+  ComputeAll();
+  EXPECT_GT(agent_.buffered_bytes(), 240);
+  EXPECT_LE(agent_.buffered_bytes(), 400);
+  Give(GrantOf(head, 10'000, true));
+  ComputeAll();
+  EXPECT_EQ(Values(), Numbers(0, 100));
+  EXPECT_LE(agent_.buffered_bytes(), 400);
+  Give(GrantOf(blocked, 10'000));
+  ComputeAll();  // what was given up is computed again
+  EXPECT_EQ(Values(), Numbers(100, 200));
+}
+
+TEST_F(WorkerAgentTest, AHeadOverdrawsMemoryByOnePosition) {
+  const Lease lease = LeaseOf(1, 0, 10);
+  GivenLeases({lease});
+  const auto big = [](uint64_t) { return uint64_t{100}; };  // 800 bytes
+  Give(GrantOf(lease, 1, true));
+  Compute(0, big);
+  while (!tasks_.empty()) Compute(0, big);
+  uint64_t total = 1;
+  for (int i = 0; i < 20; ++i) {
+    total += 800;
+    Give(GrantOf(lease, total, true));
+    while (!tasks_.empty()) {
+      Compute(0, big);
+      EXPECT_LE(agent_.buffered_bytes(), 400 + 2 * 800);
+    }
+  }
+  EXPECT_EQ(frames_.back().piece.end, lease.end);
+}
+
+// ---- errors
+TEST_F(WorkerAgentTest, ADataErrorEndsTheStream) {
+  const Lease lease = LeaseOf(1, 0, 10);
+  GivenLeases({lease});
+  Give(GrantOf(lease, 1000));
+  const ComputeRequest second = TakeTask(1);
+  const ComputeRequest first = TakeTask(0);
+  Piece bad = MakePiece(second.begin, second.begin);
+  bad.error = DataLoss("photo 1 is broken");
+  Keep(agent_.OnComputed(now_, second.task, bad, absl::ZeroDuration()));
+  Keep(agent_.OnComputed(now_, first.task, MakePiece(0, 1),
+                         absl::ZeroDuration()));
+  EXPECT_THAT(tasks_, IsEmpty());
+  ASSERT_THAT(frames_, SizeIs(2));
+  EXPECT_EQ(frames_[1].piece.error.code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(Beat().failures, IsEmpty());
+  Grant again = GrantOf(lease, 1000, false, 2);  // the frame was lost
+  again.start = second.begin;
+  Give(again);
+  EXPECT_EQ(tasks_.at(0).begin, second.begin);
+}
+
+TEST_F(WorkerAgentTest, AFailureIsReportedUntilTheLeaseIsGone) {
+  const Lease lease = LeaseOf(1, 0, 10);
+  GivenLeases({lease});
+  Give(GrantOf(lease, 1000));
+  Beat();
+  const ComputeRequest task = TakeTask(0);
+  Keep(agent_.OnComputed(now_, task.task, Unavailable("disk"),
+                         absl::ZeroDuration()));
+  EXPECT_LE(agent_.NextDeadline(), now_ + absl::Milliseconds(1));
+  EXPECT_THAT(Beat().failures, SizeIs(1));
+  EXPECT_THAT(Beat().failures, SizeIs(1));
+  Answer({});
+  EXPECT_THAT(Beat().failures, IsEmpty());
+}
+
+TEST_F(WorkerAgentTest, AnUnsoundResultFailsItsLease) {
+  const Lease lease = LeaseOf(1, 0, 10);
+  GivenLeases({lease});
+  Give(GrantOf(lease, 1000));
+  const ComputeRequest task = TakeTask(0);
+  Keep(agent_.OnComputed(now_, task.task, MakePiece(0, 5),
+                         absl::ZeroDuration()));
+  EXPECT_THAT(Beat().failures, SizeIs(1));
+}
+
+// ---- plans and manifests
+TEST_F(WorkerAgentTest, LeasesWaitForTheirPlan) {
+  const Lease lease = LeaseOf(1, 0, 10);
+  EXPECT_THAT(Answer({lease}).define, SizeIs(1));
+  Give(GrantOf(lease, 1000));
+  EXPECT_THAT(tasks_, IsEmpty());
+  Keep(agent_.OnDefined(now_, kPlan, absl::OkStatus()));
+  EXPECT_THAT(tasks_, SizeIs(2));
+  EXPECT_THAT(Beat().plans, ElementsAre(kPlan));
+}
+
+TEST_F(WorkerAgentTest, ABadPlanFailsItsLeases) {
+  const Lease lease = LeaseOf(1, 0, 10);
+  Answer({lease});
+  Keep(agent_.OnDefined(now_, kPlan, NotFound("no such function")));
+  const WorkerBeat beat = Beat();
+  ASSERT_THAT(beat.failures, SizeIs(1));
+  EXPECT_EQ(beat.failures[0].status.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(beat.plans, IsEmpty());
+  EXPECT_THAT(Answer({}).forget, ElementsAre(kPlan));
+}
+
+TEST_F(WorkerAgentTest, ForgetsPlansThatNobodyNeeds) {
+  size_t forgotten = 0;
+  for (int i = 0; i < 40; ++i) {
+    WorkerAnswer answer;
+    answer.incarnation = Incarnation{7};
+    const PlanId plan{"plan" + std::to_string(i)};
+    answer.definitions.push_back(PlanDefinition{plan, "graph", "", 0, 0});
+    forgotten += agent_.Handle(now_, kDispatcherPeer, answer).forget.size();
+    agent_.OnDefined(now_, plan, absl::OkStatus());
+  }
+  EXPECT_EQ(forgotten, 40 - 16 - 1);
+  EXPECT_THAT(Beat().plans, SizeIs(17));
+}
+
+TEST_F(WorkerAgentTest, ResolvesAManifestOnceWhileItIsAskedFor) {
+  WorkerAnswer answer;
+  answer.incarnation = Incarnation{7};
+  answer.manifests.push_back({"fp", "graph"});
+  EXPECT_THAT(agent_.Handle(now_, kDispatcherPeer, answer).resolve, SizeIs(1));
+  EXPECT_THAT(agent_.Handle(now_, kDispatcherPeer, answer).resolve, IsEmpty());
+  EXPECT_THAT(Beat().manifests, IsEmpty());
+  agent_.OnResolved(now_, {"fp", absl::OkStatus(), "files"});
+  EXPECT_LE(agent_.NextDeadline(), now_ + absl::Milliseconds(1));
+  EXPECT_THAT(Beat().manifests, SizeIs(1));
+  EXPECT_THAT(Beat().manifests, SizeIs(1));
+  answer.manifests.clear();
+  agent_.Handle(now_, kDispatcherPeer, answer);
+  EXPECT_THAT(Beat().manifests, IsEmpty());
+}
+
+// ---- beats
+TEST_F(WorkerAgentTest, ReportsWhatWorkCost) {
+  const Lease lease = LeaseOf(1, 0, 10);
+  GivenLeases({lease});
+  Give(GrantOf(lease, 1000));
+  Beat();
+  Compute();
+  EXPECT_LE(agent_.NextDeadline(), now_ + absl::Milliseconds(1));
+  ComputeAll();
+  const WorkerBeat beat = Beat();
+  ASSERT_THAT(beat.costs, SizeIs(1));
+  EXPECT_EQ(beat.costs[0].positions, 10);
+  EXPECT_EQ(beat.costs[0].bytes, 80);
+  ASSERT_THAT(beat.leases, SizeIs(1));
+  EXPECT_THAT(Beat().costs, IsEmpty());
+}
+
+TEST_F(WorkerAgentTest, BeatsAtTheAnnouncedInterval) {
+  Answer({});
+  Beat();
+  EXPECT_EQ(agent_.NextDeadline(), now_ + absl::Milliseconds(200));
+}
+
+TEST_F(WorkerAgentTest, DrainsWhenTheDispatcherSaysSo) {
+  const Lease lease = LeaseOf(1, 0, 10);
+  GivenLeases({lease});
+  EXPECT_FALSE(agent_.Drain(now_).drained);
+  EXPECT_TRUE(Beat().draining);
+  WorkerAnswer answer;
+  answer.incarnation = Incarnation{7};
+  answer.drained = true;
+  EXPECT_TRUE(agent_.Handle(now_, kDispatcherPeer, answer).drained);
+}
+
+TEST_F(WorkerAgentTest, DrainsAtOnceWhenNobodyKnewIt) {
+  EXPECT_TRUE(agent_.Drain(now_).drained);
+}
+
+}  // namespace
+}  // namespace feedmill
