@@ -102,9 +102,15 @@ size_t RunClip(const LoopInputs& in, void* out, size_t n) {
   const T* __restrict low = static_cast<const T*>(in.items[1]);
   const T* __restrict high = static_cast<const T*>(in.items[2]);
   T* __restrict r = static_cast<T*>(out);
-  const size_t step = in.last_is_scalar ? 0 : 1;
+  if (in.last_is_scalar) {
+    const T scalar = *high;
+    for (size_t i = 0; i < n; ++i) {
+      r[i] = Minimum::Apply(Maximum::Apply(a[i], low[i]), scalar);
+    }
+    return n;
+  }
   for (size_t i = 0; i < n; ++i) {
-    r[i] = Minimum::Apply(Maximum::Apply(a[i], low[i]), high[i * step]);
+    r[i] = Minimum::Apply(Maximum::Apply(a[i], low[i]), high[i]);
   }
   return n;
 }
@@ -115,12 +121,20 @@ size_t RunSelect(const LoopInputs& in, void* out, size_t n) {
   const T* __restrict a = static_cast<const T*>(in.items[1]);
   const T* __restrict b = static_cast<const T*>(in.items[2]);
   T* __restrict r = static_cast<T*>(out);
+  // Both are loaded whatever c says, so that the loop has no branch.
   if (in.last_is_scalar) {
-    const T scalar = *b;
-    for (size_t i = 0; i < n; ++i) r[i] = c[i] != 0 ? a[i] : scalar;
+    const T otherwise = *b;
+    for (size_t i = 0; i < n; ++i) {
+      const T chosen = a[i];
+      r[i] = c[i] != 0 ? chosen : otherwise;
+    }
     return n;
   }
-  for (size_t i = 0; i < n; ++i) r[i] = c[i] != 0 ? a[i] : b[i];
+  for (size_t i = 0; i < n; ++i) {
+    const T chosen = a[i];
+    const T otherwise = b[i];
+    r[i] = c[i] != 0 ? chosen : otherwise;
+  }
   return n;
 }
 
