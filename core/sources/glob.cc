@@ -11,7 +11,7 @@ namespace feedmill {
 namespace {
 
 // Bounds of what one pattern may walk through: links can make endless trees.
-constexpr size_t kDepthMax = 64;
+constexpr size_t kDepthMax = 32;
 constexpr size_t kFilesMax = size_t{1} << 24;
 
 bool IsHidden(const std::string& name) {

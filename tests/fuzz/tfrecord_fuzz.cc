@@ -1,0 +1,53 @@
+// A TFRecord file of any bytes: indexed, then read record by record.
+
+#include <algorithm>
+#include <cstring>
+
+#include "core/base/check.h"
+#include "core/sources/record_index.h"
+#include "core/sources/tfrecord.h"
+
+namespace {
+
+class MemoryFile final : public feedmill::File {
+ public:
+  explicit MemoryFile(std::span<const std::byte> bytes) : bytes_(bytes) {}
+
+  absl::StatusOr<feedmill::FileStat> Stat() const override {
+    return feedmill::FileStat{bytes_.size(), 0, false};
+  }
+  absl::StatusOr<size_t> ReadAt(uint64_t offset,
+                                std::span<std::byte> out) const override {
+    if (offset >= bytes_.size()) return size_t{0};
+    const size_t size = std::min(out.size(), bytes_.size() - offset);
+    if (size > 0) std::memcpy(out.data(), bytes_.data() + offset, size);
+    return size;
+  }
+
+ private:
+  const std::span<const std::byte> bytes_;
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  using namespace feedmill;  // NOLINT: a main file
+  const auto bytes = std::as_bytes(std::span(data, size));
+  const MemoryFile file(bytes);
+  const std::string path = "fuzz";
+  for (const IndexKind kind : {IndexKind::kTfRecord, IndexKind::kLines}) {
+    const auto index = BuildRecordIndex(kind, file, path, size);
+    if (!index.ok()) continue;
+    FM_CHECK(index->offsets.front() == 0 && index->offsets.back() == size);
+    for (size_t k = 0; k < index->records(); ++k) {
+      FM_CHECK(index->offsets[k] < index->offsets[k + 1]);
+      if (kind == IndexKind::kLines) continue;
+      const auto record = bytes.subspan(
+          index->offsets[k], index->offsets[k + 1] - index->offsets[k]);
+      const auto parsed = ParseTfRecord(record, {path, k, index->offsets[k]});
+      FM_CHECK(!parsed.ok() ||
+               parsed->size() == record.size() - kTfRecordOverheadBytes);
+    }
+  }
+  return 0;
+}

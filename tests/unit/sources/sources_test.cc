@@ -1,0 +1,443 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+#include <random>
+#include <thread>
+
+#include "core/base/status.h"
+#include "core/sources/crc32c.h"
+#include "core/sources/file_system.h"
+#include "core/sources/manifest.h"
+#include "core/sources/record_index.h"
+#include "core/sources/record_source.h"
+#include "core/sources/tfrecord.h"
+#include "tests/unit/sources/test_folder.h"
+
+namespace feedmill {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+std::span<const std::byte> Bytes(std::string_view text) {
+  return std::as_bytes(std::span(text.data(), text.size()));
+}
+
+AnalyzedGraph GraphOf(Source source, bool needs_index = false) {
+  AnalyzedGraph graph;
+  graph.graph.source = std::move(source);
+  graph.needs_index = needs_index;
+  return graph;
+}
+
+// Reads records as a pipeline would, as strings.
+struct Reader {
+  Reader(const Source& source, const Manifest& manifest, bool counted = true) {
+    auto made = RecordSource::Make(source, counted,
+                                   std::make_shared<Manifest>(manifest));
+    EXPECT_TRUE(made.ok()) << made.status();
+    records = *std::move(made);
+    scratch = records->NewScratch();
+  }
+
+  // All of `indexes`, in reads of at most `bytes_max`; stops at an error.
+  std::vector<std::string> Read(std::vector<uint64_t> indexes,
+                                size_t bytes_max = size_t{1} << 20) {
+    std::vector<std::string> out;
+    std::span<const uint64_t> left(indexes);
+    while (!left.empty()) {
+      const auto read = records->Read(left, bytes_max, *scratch, block);
+      status = read.status();
+      if (!read.ok()) break;
+      const Column& column = block.columns[0].View();
+      for (size_t row = 0; row < block.rows; ++row) {
+        out.emplace_back(column.BytesAt(static_cast<int64_t>(row)));
+      }
+      status = block.error;
+      if (!status.ok()) break;
+      left = left.subspan(*read);
+    }
+    return out;
+  }
+
+  std::unique_ptr<const RecordSource> records;
+  std::unique_ptr<RecordSource::Scratch> scratch;
+  RecordBlock block;
+  absl::Status status;
+};
+
+std::vector<uint64_t> UpTo(uint64_t count) {
+  std::vector<uint64_t> indexes(count);
+  std::iota(indexes.begin(), indexes.end(), uint64_t{0});
+  return indexes;
+}
+
+// ---- checksums
+
+TEST(Crc32c, HasTheValuesOfTheStandard) {
+  EXPECT_EQ(Crc32c(Bytes("")), 0u);
+  EXPECT_EQ(Crc32c(Bytes("123456789")), 0xe3069283u);
+  EXPECT_EQ(Crc32c(Bytes(std::string(32, '\0'))), 0x8a9136aau);
+  EXPECT_EQ(Crc32c(Bytes(std::string(32, '\xff'))), 0x62a8ab43u);
+}
+
+TEST(Crc32c, IsTheSameWithAndWithoutTheInstruction) {
+  std::mt19937 random(1);
+  std::string text(10'000, '\0');
+  for (char& c : text) c = static_cast<char>(random());
+  for (size_t size : {0, 1, 7, 8, 9, 1023, 3071, 3072, 3073, 6200, 10'000}) {
+    for (size_t at = 0; at < 9 && at + size <= text.size(); ++at) {
+      const auto part = Bytes(text).subspan(at, size);
+      EXPECT_EQ(Crc32c(part), Crc32cPortable(part)) << size << " at " << at;
+    }
+  }
+}
+
+// ---- globs
+
+TEST(Glob, FindsFilesSortedBytewise) {
+  TestFolder folder;
+  for (const char* name : {"b.txt", "a.txt", "B.txt", ".hidden.txt", "c.dat",
+                           "sub/d.txt", "sub/.git/e.txt"}) {
+    folder.Write(name, "");
+  }
+  EXPECT_THAT(
+      ResolveGlob(folder / "*.txt").value(),
+      ElementsAre(folder / "B.txt", folder / "a.txt", folder / "b.txt"));
+  EXPECT_THAT(ResolveGlob(folder / "[ab].txt").value(),
+              ElementsAre(folder / "a.txt", folder / "b.txt"));
+  EXPECT_THAT(ResolveGlob(folder / "?.dat").value(),
+              ElementsAre(folder / "c.dat"));
+  EXPECT_THAT(ResolveGlob(folder / "*/*.txt").value(),
+              ElementsAre(folder / "sub/d.txt"));
+  EXPECT_THAT(ResolveGlob(folder / "**/*.txt").value(),
+              ElementsAre(folder / "B.txt", folder / "a.txt", folder / "b.txt",
+                          folder / "sub/d.txt"));
+}
+
+TEST(Glob, AFolderStandsForTheFilesBelowIt) {
+  TestFolder folder;
+  folder.Write("x/2/b", "");
+  folder.Write("x/1/a", "");
+  folder.Write("x/.c", "");
+  EXPECT_THAT(ResolveGlob(folder / "x").value(),
+              ElementsAre(folder / "x/1/a", folder / "x/2/b"));
+  EXPECT_THAT(ResolveGlob(folder / "x/*").value(),
+              ElementsAre(folder / "x/1/a", folder / "x/2/b"));
+}
+
+TEST(Glob, TakesANameThatExistsLiterally) {
+  TestFolder folder;
+  folder.Write("a[1].txt", "");
+  folder.Write("a1.txt", "");
+  EXPECT_THAT(ResolveGlob(folder / "a[1].txt").value(),
+              ElementsAre(folder / "a[1].txt"));
+}
+
+TEST(Glob, SaysWhatIsNotThere) {
+  TestFolder folder;
+  for (const std::string name : {"nothing.txt", "*.txt", "no/such/folder"}) {
+    const absl::Status status = ResolveGlob(folder / name).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+    EXPECT_THAT(ErrorText(status), HasSubstr(folder / name));
+  }
+  EXPECT_EQ(ResolveGlob("").status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST(Glob, EndsInACircleOfLinks) {
+  TestFolder folder;
+  folder.Write("x/a", "");
+  std::filesystem::create_directory_symlink(folder / "x", folder / "x/again");
+  EXPECT_EQ(ResolveGlob(folder / "x").status().code(),
+            absl::StatusCode::kResourceExhausted);
+}
+
+// ---- files
+
+TEST(LocalFileSystem, TellsFoldersPipesAndMissingFilesApart) {
+  TestFolder folder;
+  const FileSystem& files = LocalFileSystem();
+  EXPECT_EQ(files.Open(folder / "none").status().code(),
+            absl::StatusCode::kNotFound);
+  EXPECT_EQ(files.Open(folder.path()).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(files.Open("/dev/null").status().code(),
+            absl::StatusCode::kFailedPrecondition);
+  const auto file = files.Open(folder.Write("a", "hello"));
+  ASSERT_TRUE(file.ok());
+  std::string text(10, '.');
+  EXPECT_EQ((*file)
+                ->ReadAt(1, std::as_writable_bytes(
+                                std::span(text.data(), text.size())))
+                .value(),
+            4u);
+  EXPECT_EQ(text, "ello......");
+}
+
+// ---- manifests
+
+TEST(Manifest, ComesBackFromItsText) {
+  Manifest manifest;
+  manifest.files = {{"/a b\n.txt", 12, -3, 4}, {"/\xff", 0, 1, 0}};
+  manifest.classes = {"cat", "dog"};
+  const auto again = Manifest::Parse(manifest.Serialize());
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(again->Serialize(), manifest.Serialize());
+  EXPECT_EQ(again->files[0].mtime_ns, -3);
+  EXPECT_EQ(again->Hash(), manifest.Hash());
+  EXPECT_EQ(again->Hash().size(), 32u);
+  manifest.files[0].size = 13;
+  EXPECT_NE(again->Hash(), manifest.Hash());
+}
+
+TEST(Manifest, RefusesEveryTruncationAndExtension) {
+  Manifest manifest;
+  manifest.files = {{"/a", 12, 3, 4}};
+  manifest.classes = {"cat"};
+  const std::string text = manifest.Serialize();
+  for (size_t size = 0; size < text.size(); ++size) {
+    EXPECT_EQ(Manifest::Parse(text.substr(0, size)).status().code(),
+              absl::StatusCode::kDataLoss);
+  }
+  EXPECT_FALSE(Manifest::Parse(text + "x").ok());
+}
+
+TEST(Manifest, CountsTheSourceOfAnyRange) {
+  const auto size = [](int64_t start, int64_t stop, int64_t step) {
+    Graph graph;
+    graph.source = RangeSource{start, stop, step};
+    return SourceSize(graph, Manifest());
+  };
+  EXPECT_EQ(size(0, 10, 1), 10u);
+  EXPECT_EQ(size(0, 10, 3), 4u);
+  EXPECT_EQ(size(10, 0, -3), 4u);
+  EXPECT_EQ(size(5, 5, 1), 0u);
+  EXPECT_EQ(size(5, 0, 1), 0u);
+  EXPECT_EQ(size(INT64_MIN, INT64_MAX, 1), UINT64_MAX);
+  EXPECT_EQ(size(INT64_MAX, INT64_MIN, INT64_MIN), 2u);
+}
+
+TEST(Manifest, CountsRecordsLinesAndBlocks) {
+  TestFolder folder;
+  folder.Write("a.tfrecord", TfRecordFile({"x", "", "yz"}));
+  folder.Write("b.tfrecord", "");
+  const auto records =
+      ResolveManifest(GraphOf(TfRecordSource{{folder / "*.tfrecord"}}));
+  ASSERT_TRUE(records.ok()) << records.status();
+  EXPECT_EQ(records->files[0].records, 3u);
+  EXPECT_EQ(records->files[1].records, 0u);
+  EXPECT_EQ(records->TotalRecords(), 3u);
+
+  const std::string text = folder.Write("t.txt", "a\n\nb");
+  EXPECT_EQ(ResolveManifest(GraphOf(TextSource{{text}}))->TotalRecords(), 1u);
+  EXPECT_EQ(ResolveManifest(GraphOf(TextSource{{text}}, true))->TotalRecords(),
+            3u);
+}
+
+TEST(Manifest, LabelsImagesByFolderOrName) {
+  const auto folder_label = ImagesSource::Label::kFolder;
+  const auto file_label = ImagesSource::Label::kFilename;
+  EXPECT_EQ(ImageLabelName("/x/cats/1.jpg", folder_label), "cats");
+  EXPECT_EQ(ImageLabelName("/1.jpg", folder_label), "");
+  EXPECT_EQ(ImageLabelName("/x/0_a_12.tar.jpg", file_label), "12.tar");
+  EXPECT_EQ(ImageLabelName("/x/0_a_12.jpg", file_label), "12");
+  EXPECT_EQ(ImageLabelName("/x/plain", file_label), "plain");
+}
+
+TEST(Manifest, LabelsAreIntegersOnlyIfAllAre) {
+  TestFolder folder;
+  for (const char* name : {"7/a.jpg", "12/b.jpg"}) folder.Write(name, "");
+  auto manifest = ResolveManifest(GraphOf(ImagesSource{{folder.path()}}));
+  ASSERT_TRUE(manifest.ok());
+  EXPECT_THAT(manifest->classes, IsEmpty());
+  EXPECT_EQ(ImageLabel("12", manifest->classes), 12);
+
+  folder.Write("007/c.jpg", "");
+  manifest = ResolveManifest(GraphOf(ImagesSource{{folder.path()}}));
+  EXPECT_THAT(manifest->classes, ElementsAre("007", "12", "7"));
+  EXPECT_EQ(ImageLabel("7", manifest->classes), 2);
+}
+
+// ---- TFRecord
+
+TEST(TfRecord, IsReadInAnyOrderAndBySmallReads) {
+  TestFolder folder;
+  std::vector<std::string> records;
+  std::mt19937 random(2);
+  for (int k = 0; k < 500; ++k) {
+    records.push_back(std::string(random() % 3000, static_cast<char>(k)));
+  }
+  folder.Write("a", TfRecordFile({records.begin(), records.begin() + 200}));
+  folder.Write("b", TfRecordFile({records.begin() + 200, records.end()}));
+  const TfRecordSource source{{folder / "*"}};
+  const auto manifest = ResolveManifest(GraphOf(source));
+  ASSERT_TRUE(manifest.ok()) << manifest.status();
+  Reader reader(source, *manifest);
+  EXPECT_EQ(reader.Read(UpTo(500)), records);
+  EXPECT_EQ(reader.Read(UpTo(500), 100), records);
+
+  std::vector<uint64_t> shuffled = UpTo(500);
+  std::shuffle(shuffled.begin(), shuffled.end(), random);
+  std::vector<std::string> expected;
+  for (const uint64_t k : shuffled) expected.push_back(records[k]);
+  EXPECT_EQ(reader.Read(shuffled), expected);
+  EXPECT_THAT(reader.records->Describe(201, 0),
+              HasSubstr("b: record 1 at offset "));
+}
+
+TEST(TfRecord, EveryTruncationIsToldWithItsPlace) {
+  TestFolder folder;
+  const std::string whole = TfRecordFile({"first", "second"});
+  const size_t second = TfRecordFile({"first"}).size();
+  for (size_t size = 1; size < whole.size(); ++size) {
+    if (size == second) continue;  // a whole file of one record
+    const std::string path = folder.Write("a", whole.substr(0, size));
+    const auto manifest = ResolveManifest(GraphOf(TfRecordSource{{path}}));
+    ASSERT_EQ(manifest.status().code(), absl::StatusCode::kDataLoss) << size;
+    const std::string place =
+        size < second ? "record 0 at offset 0"
+                      : fmt::format("record 1 at offset {}", second);
+    EXPECT_THAT(ErrorText(manifest.status()), HasSubstr(path + ": " + place));
+  }
+}
+
+TEST(TfRecord, EveryFlippedByteIsNoticed) {
+  TestFolder folder;
+  const std::string whole = TfRecordFile({"first", "second", "third"});
+  for (size_t at = 0; at < whole.size(); ++at) {
+    std::string broken = whole;
+    broken[at] = static_cast<char>(broken[at] ^ 0x10);
+    const TfRecordSource source{{folder.Write("a", broken)}};
+    const auto manifest = ResolveManifest(GraphOf(source));
+    if (!manifest.ok()) {
+      EXPECT_EQ(manifest.status().code(), absl::StatusCode::kDataLoss);
+      continue;
+    }
+    // The records before the broken one are good.
+    Reader reader(source, *manifest);
+    const std::vector<std::string> read = reader.Read(UpTo(3));
+    EXPECT_EQ(reader.status.code(), absl::StatusCode::kDataLoss) << at;
+    EXPECT_LT(read.size(), 3u);
+    EXPECT_THAT(ErrorText(reader.status),
+                HasSubstr(fmt::format("a: record {} at offset", read.size())));
+    // Also where it is read first.
+    EXPECT_EQ(reader.Read({2, 1, 0}).size() < 3, true);
+  }
+}
+
+TEST(TfRecord, AHugeLengthIsNotBelieved) {
+  std::string header;
+  AppendLittleEndian(UINT64_MAX - 7, 8, header);
+  AppendLittleEndian(MaskCrc32c(Crc32c(Bytes(header))), 4, header);
+  AppendLittleEndian(0, 4, header);
+  TestFolder folder;
+  const std::string path = folder.Write("a", header);
+  EXPECT_EQ(ResolveManifest(GraphOf(TfRecordSource{{path}})).status().code(),
+            absl::StatusCode::kDataLoss);
+}
+
+TEST(RecordIndexCache, KeepsWhatWasUsedLast) {
+  TestFolder folder;
+  RecordIndexCache cache(1);  // room for one
+  const std::string a = folder.Write("a", "1\n2\n");
+  const auto file = LocalFileSystem().Open(a);
+  const auto first =
+      cache.Get(IndexKind::kLines, **file, a, {4, 1, false}).value();
+  EXPECT_THAT(first->offsets, ElementsAre(0, 2, 4));
+  EXPECT_EQ(cache.Get(IndexKind::kLines, **file, a, {4, 1, false}).value(),
+            first);
+  ASSERT_TRUE(cache.Get(IndexKind::kLines, **file, a, {4, 2, false}).ok());
+  EXPECT_NE(cache.Get(IndexKind::kLines, **file, a, {4, 1, false}).value(),
+            first);
+}
+
+// ---- text
+
+TEST(Text, LinesAreThoseOfBlocksWhereverTheyBegin) {
+  TestFolder folder;
+  std::string text;
+  std::vector<std::string> lines;
+  std::mt19937 random(3);
+  // Some lines cross a block's end, one is longer than a block.
+  while (text.size() < 3 * kTextBlockBytes) {
+    const size_t size =
+        lines.size() == 100 ? kTextBlockBytes + 5'000'000 : random() % 100'000;
+    lines.push_back(std::string(size, 'x'));
+    text += lines.back() + "\n";
+  }
+  lines.push_back("no newline\r");
+  text += lines.back();
+  const TextSource source{{folder.Write("t.txt", text)}};
+  for (const bool counted : {false, true}) {
+    const auto manifest = ResolveManifest(GraphOf(source, counted));
+    ASSERT_TRUE(manifest.ok()) << manifest.status();
+    Reader reader(source, *manifest, counted);
+    EXPECT_EQ(reader.Read(UpTo(manifest->TotalRecords())), lines);
+  }
+}
+
+TEST(Text, ALineThatBeginsAtABlockBelongsToIt) {
+  TestFolder folder;
+  std::string text(kTextBlockBytes - 1, 'a');
+  text += "\nb\n";
+  const TextSource source{{folder.Write("t.txt", text)}};
+  const auto manifest = ResolveManifest(GraphOf(source));
+  Reader reader(source, *manifest, false);
+  EXPECT_EQ(reader.Read({0}).size(), 1u);
+  EXPECT_THAT(reader.Read({1}), ElementsAre("b"));
+}
+
+// ---- changed files
+
+TEST(ChangedFiles, AreNamed) {
+  TestFolder folder;
+  const std::string path = folder.Write("a", TfRecordFile({"x", "y"}));
+  const TfRecordSource source{{path}};
+  const auto manifest = ResolveManifest(GraphOf(source));
+  const auto expect_changed = [&] {
+    Reader reader(source, *manifest);
+    EXPECT_THAT(reader.Read({0}), IsEmpty());
+    EXPECT_EQ(reader.status.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_THAT(ErrorText(reader.status),
+                HasSubstr(path + ": changed since the job began"));
+  };
+  folder.Write("a", TfRecordFile({"x", "yz"}));
+  expect_changed();
+  folder.Write("a", TfRecordFile({"x", "z"}));
+  std::filesystem::last_write_time(
+      path,
+      std::filesystem::file_time_type::clock::now() + std::chrono::hours(1));
+  expect_changed();
+  std::filesystem::remove(path);
+  expect_changed();
+}
+
+TEST(ChangedFiles, AreNoticedWhileOpen) {
+  TestFolder folder;
+  const std::string path = folder.Write("a", TfRecordFile({"x", "y"}));
+  const TfRecordSource source{{path}};
+  const auto manifest = ResolveManifest(GraphOf(source));
+  Reader reader(source, *manifest);
+  EXPECT_THAT(reader.Read({0}), ElementsAre("x"));
+  std::filesystem::resize_file(path, 5);
+  EXPECT_THAT(reader.Read({1}), IsEmpty());
+  EXPECT_EQ(reader.status.code(), absl::StatusCode::kFailedPrecondition);
+}
+
+TEST(Images, AreFilesWithLabelAndPath) {
+  TestFolder folder;
+  folder.Write("dog/1.jpg", "DOG");
+  folder.Write("cat/2.jpg", "");
+  const ImagesSource source{{folder.path()}};
+  const auto manifest = ResolveManifest(GraphOf(source));
+  Reader reader(source, *manifest);
+  EXPECT_THAT(reader.Read({1, 0}), ElementsAre("DOG", ""));
+  EXPECT_EQ(reader.block.columns[1].View().Items<int64_t>(0)[0], 1);
+  EXPECT_EQ(reader.block.columns[2].View().BytesAt(1), folder / "cat/2.jpg");
+}
+
+}  // namespace
+}  // namespace feedmill
