@@ -177,11 +177,22 @@ void Append(const Expr& expr, bool as_operand, std::string& out) {
   }
 }
 
+// The part of a node's text that has no bound of its own.
+std::string_view TextOf(const Expr::Node& node) {
+  if (const auto* literal = std::get_if<Expr::Literal>(&node)) {
+    const auto* bytes = std::get_if<std::string>(&literal->value);
+    return bytes == nullptr ? std::string_view() : *bytes;
+  }
+  if (const auto* c = std::get_if<Expr::Component>(&node)) return c->name;
+  return std::get<Expr::Call>(node).function;
+}
+
 }  // namespace
 
 Expr::Expr(Node node) {
   auto rep = std::make_shared<Rep>();
   rep->node = std::move(node);
+  rep->nodes += TextOf(rep->node).size() / kBytesPerNode;
   if (const auto* call = std::get_if<Call>(&rep->node)) {
     for (const Expr& argument : call->arguments) {
       rep->height = std::max(rep->height, argument.height() + 1);

@@ -40,10 +40,12 @@ class Expr {
   using Node = std::variant<Literal, Component, Call>;
 
   // What Parse takes and Analyze accepts: nested at most so deep, at most so
-  // many nodes when shared ones are counted at each use.
+  // many nodes when shared ones are counted at each use and each 64 bytes of a
+  // name or string as one. Canonical text of such never exceeds kTextMax.
   static constexpr size_t kHeightMax = 200;
   static constexpr size_t kNodesMax = 10'000;
-  static constexpr size_t kTextMax = size_t{256} << 10;
+  static constexpr size_t kBytesPerNode = 64;
+  static constexpr size_t kTextMax = size_t{4} << 20;
 
   Expr() : Expr(int64_t{0}) {}
   Expr(bool value) : Expr(Literal{value}) {}     // NOLINT: literals
@@ -64,7 +66,7 @@ class Expr {
   const Node& node() const { return rep_->node; }
   // 1 for a literal or component; one more than the highest argument's.
   size_t height() const { return rep_->height; }
-  // Nodes of the tree, shared ones counted at each use; saturates.
+  // Nodes of the tree, counted as above; saturates.
   size_t nodes() const { return rep_->nodes; }
   // Canonical text that Parse takes back: minimal parentheses are not
   // promised, equality is. An expression beyond the bounds above gives a short

@@ -76,7 +76,7 @@ class Parser {
     FM_ASSIGN_OR_RETURN(Expr expr, ParseBinary(kOr));
     SkipSpace();
     if (at_ < text_.size()) return Unexpected();
-    return expr;
+    return Checked(0, std::move(expr));
   }
 
  private:
@@ -160,7 +160,11 @@ class Parser {
 
   Result Make(size_t position, std::string function,
               std::vector<Expr> arguments) {
-    Expr expr = Expr::Apply(std::move(function), std::move(arguments));
+    return Checked(position,
+                   Expr::Apply(std::move(function), std::move(arguments)));
+  }
+
+  Result Checked(size_t position, Expr expr) {
     if (expr.height() > Expr::kHeightMax) {
       return ErrorAt(position,
                      fmt::format("nested deeper than {}; split it over "

@@ -13,7 +13,8 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr size_t kTextMax = size_t{16} << 20;
+// More than ParseGraphYaml's bounds can become, with all escapes.
+constexpr size_t kTextMax = size_t{64} << 20;
 constexpr size_t kStepsMax = 1000;
 constexpr size_t kRankMax = 32;
 

@@ -13,8 +13,8 @@ namespace feedmill {
 // InvalidArgument: "line 4, column 5: steps[1]: …"; for unknown keys and steps
 // it names the nearest known one. Relative paths become absolute, relative to
 // `directory` (the YAML file's); "" leaves them.
-// Bounded: texts over 1 MiB, over 1,000 steps, or with YAML aliases that
-// expand without limit are refused.
+// Bounded: texts over 1 MiB, over 1,000 steps, over 100,000 terms in
+// expressions, or with YAML aliases that expand without limit are refused.
 absl::StatusOr<Graph> ParseGraphYaml(std::string_view text,
                                      const std::string& directory);
 
@@ -28,7 +28,7 @@ void MakePathsAbsolute(const std::string& directory, Graph& graph);
 // travel as {"hex": …}; the text is always valid UTF-8.
 std::string CanonicalText(const Graph& graph);
 // Takes it back: ParseGraphJson(CanonicalText(g)) has the text of g. Strict:
-// every key must be there and known. Texts over 16 MiB are refused.
+// every key must be there and known. Texts over 64 MiB are refused.
 absl::StatusOr<Graph> ParseGraphJson(std::string_view text);
 
 // XXH3-128 of the canonical text without options.seed and options.order, as

@@ -4,60 +4,21 @@
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cstdlib>
-#include <functional>
-#include <initializer_list>
-#include <limits>
 
 #include "core/base/status.h"
 #include "core/dataset/graph_text.h"
 #include "core/dataset/nearest_name.h"
 #include "core/dataset/shape_text.h"
+#include "core/dataset/yaml_values.h"
 
 namespace feedmill {
 namespace {
 
 constexpr size_t kTextMax = size_t{1} << 20;
 constexpr size_t kStepsMax = 1000;
-// Nodes and bytes of scalars that are read, each alias at each use.
-constexpr size_t kNodesMax = 100'000;
-constexpr size_t kScalarBytesMax = size_t{4} << 20;
+constexpr size_t kTermsMax = 100'000;
 
-using Names = std::vector<std::string_view>;
-
-std::string Quoted(const std::string& text) {
-  constexpr size_t kShown = 60;
-  if (text.size() <= kShown) return "\"" + text + "\"";
-  return "\"" + text.substr(0, kShown) + "…\"";
-}
-
-std::string Joined(const Names& names) {
-  std::string out;
-  for (std::string_view name : names) {
-    if (!out.empty()) out += ", ";
-    out += name;
-  }
-  return out;
-}
-
-std::string Kind(const YAML::Node& node) {
-  switch (node.Type()) {
-    case YAML::NodeType::Undefined:
-      return "nothing";
-    case YAML::NodeType::Null:
-      return "nothing";
-    case YAML::NodeType::Scalar:
-      return Quoted(node.Scalar());
-    case YAML::NodeType::Sequence:
-      return "a list";
-    case YAML::NodeType::Map:
-      return "a map";
-  }
-  return "nothing";
-}
-
-class YamlReader {
+class YamlReader : private YamlValues {
  public:
   absl::StatusOr<Graph> ReadGraph(const YAML::Node& root) {
     if (!root.IsMap()) {
@@ -87,174 +48,6 @@ class YamlReader {
   }
 
  private:
-  using OnKey = std::function<absl::Status(const std::string& key,
-                                           const YAML::Node& value)>;
-
-  static absl::Status Error(const YAML::Node& node, const std::string& where,
-                            const std::string& what) {
-    const YAML::Mark mark = node.Mark();
-    std::string place;
-    if (!mark.is_null()) {
-      place =
-          fmt::format("line {}, column {}: ", mark.line + 1, mark.column + 1);
-    }
-    return InvalidArgument("{}{}{}{}", place, where, where.empty() ? "" : ": ",
-                           what);
-  }
-
-  // Aliases make small texts large; what is read is counted at each use.
-  absl::Status Count(const YAML::Node& node) {
-    ++nodes_;
-    if (node.IsScalar()) scalar_bytes_ += node.Scalar().size();
-    if (nodes_ <= kNodesMax && scalar_bytes_ <= kScalarBytesMax) {
-      return absl::OkStatus();
-    }
-    return Error(node, "",
-                 "the pipeline is too large (aliases count each "
-                 "time that they are used)");
-  }
-
-  absl::Status ReadKey(const YAML::Node& key, const std::string& where,
-                       std::string& out) {
-    FM_RETURN_IF_ERROR(Count(key));
-    if (!key.IsScalar()) {
-      return Error(key, where, "a key must be a name, this is " + Kind(key));
-    }
-    out = key.Scalar();
-    return absl::OkStatus();
-  }
-
-  // The keys of a map, known ones only, each once.
-  absl::Status ForEachKey(const YAML::Node& map, const std::string& where,
-                          const Names& known, const OnKey& on_key) {
-    FM_RETURN_IF_ERROR(Count(map));
-    if (!map.IsMap()) {
-      return Error(
-          map, where,
-          "expected a map with " + Joined(known) + ", found " + Kind(map));
-    }
-    std::vector<std::string> seen;
-    for (const auto& entry : map) {
-      std::string key;
-      FM_RETURN_IF_ERROR(ReadKey(entry.first, where, key));
-      if (std::find(known.begin(), known.end(), key) == known.end()) {
-        const std::string hint = DidYouMean(key, known);
-        return Error(
-            entry.first, where,
-            fmt::format("there is no {}{}", Quoted(key),
-                        hint.empty() ? "; known: " + Joined(known) : hint));
-      }
-      if (std::find(seen.begin(), seen.end(), key) != seen.end()) {
-        return Error(entry.first, where, "\"" + key + "\" is there twice");
-      }
-      seen.push_back(key);
-      FM_RETURN_IF_ERROR(on_key(key, entry.second));
-    }
-    return absl::OkStatus();
-  }
-
-  // A map, or nothing at all for all defaults.
-  absl::Status ForEachOptionalKey(const YAML::Node& map,
-                                  const std::string& where, const Names& known,
-                                  const OnKey& on_key) {
-    if (!map.IsDefined() || map.IsNull()) return absl::OkStatus();
-    return ForEachKey(map, where, known, on_key);
-  }
-
-  template <class T>
-  absl::Status ReadInteger(const YAML::Node& node, const std::string& where,
-                           T& out) {
-    FM_RETURN_IF_ERROR(Count(node));
-    if (!node.IsScalar() || node.Tag() == "!") {
-      return Error(node, where, "expected an integer, found " + Kind(node));
-    }
-    std::string_view text = node.Scalar();
-    bool negative = false;
-    if (!text.empty() && (text[0] == '-' || text[0] == '+')) {
-      negative = text[0] == '-';
-      text.remove_prefix(1);
-    }
-    int base = 10;
-    if (text.substr(0, 2) == "0x") {
-      base = 16;
-      text.remove_prefix(2);
-    }
-    uint64_t magnitude = 0;
-    const auto [stop, error] = std::from_chars(
-        text.data(), text.data() + text.size(), magnitude, base);
-    if (text.empty() || stop != text.data() + text.size()) {
-      return Error(node, where, "expected an integer, found " + Kind(node));
-    }
-    constexpr auto kMax = static_cast<uint64_t>(std::numeric_limits<T>::max());
-    const uint64_t limit = !negative                            ? kMax
-                           : std::numeric_limits<T>::min() == 0 ? 0
-                                                                : kMax + 1;
-    if (error != std::errc() || magnitude > limit) {
-      return Error(node, where,
-                   fmt::format("{} is out of range, {} to {}", node.Scalar(),
-                               std::numeric_limits<T>::min(),
-                               std::numeric_limits<T>::max()));
-    }
-    out = static_cast<T>(negative ? uint64_t{0} - magnitude : magnitude);
-    return absl::OkStatus();
-  }
-
-  absl::Status ReadReal(const YAML::Node& node, const std::string& where,
-                        double& out) {
-    FM_RETURN_IF_ERROR(Count(node));
-    const std::string text = node.IsScalar() ? node.Scalar() : "";
-    double value = 0;
-    const auto [stop, error] =
-        std::from_chars(text.data(), text.data() + text.size(), value);
-    if (text.empty() || node.Tag() == "!" || error != std::errc() ||
-        stop != text.data() + text.size()) {
-      return Error(node, where, "expected a number, found " + Kind(node));
-    }
-    out = value;
-    return absl::OkStatus();
-  }
-
-  absl::Status ReadBool(const YAML::Node& node, const std::string& where,
-                        bool& out) {
-    FM_RETURN_IF_ERROR(Count(node));
-    const std::string text =
-        node.IsScalar() && node.Tag() != "!" ? node.Scalar() : "";
-    if (text == "true" || text == "True" || text == "TRUE") {
-      out = true;
-    } else if (text == "false" || text == "False" || text == "FALSE") {
-      out = false;
-    } else {
-      return Error(node, where, "expected true or false, found " + Kind(node));
-    }
-    return absl::OkStatus();
-  }
-
-  absl::Status ReadString(const YAML::Node& node, const std::string& where,
-                          const char* what, std::string& out) {
-    FM_RETURN_IF_ERROR(Count(node));
-    if (!node.IsScalar()) {
-      return Error(node, where,
-                   fmt::format("expected {}, found {}", what, Kind(node)));
-    }
-    out = node.Scalar();
-    return absl::OkStatus();
-  }
-
-  // One of a few words; `out` gets its index.
-  absl::Status ReadWord(const YAML::Node& node, const std::string& where,
-                        const Names& words, size_t& out) {
-    std::string text;
-    FM_RETURN_IF_ERROR(ReadString(node, where, "a word", text));
-    const auto found = std::find(words.begin(), words.end(), text);
-    if (found == words.end()) {
-      return Error(node, where,
-                   fmt::format("expected one of {}, found {}", Joined(words),
-                               Quoted(text)));
-    }
-    out = static_cast<size_t>(found - words.begin());
-    return absl::OkStatus();
-  }
-
   absl::Status ReadFiles(const YAML::Node& node, const std::string& where,
                          std::vector<std::string>& out) {
     FM_RETURN_IF_ERROR(Count(node));
@@ -481,7 +274,11 @@ class YamlReader {
     absl::StatusOr<Expr> expr = Expr::Parse(text);
     if (!expr.ok()) return Error(node, where, ErrorText(expr.status()));
     out = *std::move(expr);
-    return absl::OkStatus();
+    terms_ += out.nodes();
+    if (terms_ <= kTermsMax) return absl::OkStatus();
+    return Error(node, where,
+                 fmt::format("the expressions have more than {} terms in all",
+                             kTermsMax));
   }
 
   absl::Status ReadMap(const std::string& where, const YAML::Node& value,
@@ -671,8 +468,7 @@ class YamlReader {
         });
   }
 
-  size_t nodes_ = 0;
-  size_t scalar_bytes_ = 0;
+  size_t terms_ = 0;  // of all expressions
 };
 
 }  // namespace

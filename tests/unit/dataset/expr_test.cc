@@ -168,6 +168,9 @@ TEST(ExprTest, IsBoundedInDepthLengthAndTerms) {
   std::string chain = "x";
   for (int i = 0; i < 30; ++i) chain = "1<(" + chain + ")<2";
   EXPECT_THAT(ParseError(chain), HasSubstr("more than 10000 terms"));
+  // A long name counts as many.
+  const std::string name(600'000, 'n');
+  EXPECT_THAT(ParseError("0 < " + name + " < 1"), HasSubstr("10000 terms"));
 }
 
 TEST(ExprTest, AnExpressionMadeTooLargeHasAShortTextThatIsRefused) {

@@ -263,7 +263,7 @@ TEST(CanonicalTextTest, ForeignTextIsRefused) {
   for (const char* text : {"", "3", "{", "[]", "{}", "null", "\"\xff\""}) {
     EXPECT_FALSE(ParseGraphJson(text).ok()) << text;
   }
-  EXPECT_FALSE(ParseGraphJson(std::string(1'000'000, '[')).ok());
+  EXPECT_FALSE(ParseGraphJson(std::string(100'000, '[')).ok());
 }
 
 TEST(FingerprintTest, IgnoresSeedAndOrderOnly) {

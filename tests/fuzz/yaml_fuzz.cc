@@ -1,0 +1,33 @@
+// Any text is a pipeline or an error; a pipeline's canonical text is read back
+// as itself, and checking it ends. The canonical reader is fed the text, too.
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+#include "core/dataset/analysis.h"
+#include "core/dataset/graph_text.h"
+
+namespace {
+
+void CheckRoundTrip(const feedmill::Graph& graph) {
+  const std::string text = feedmill::CanonicalText(graph);
+  const auto again = feedmill::ParseGraphJson(text);
+  if (!again.ok() || feedmill::CanonicalText(*again) != text) std::abort();
+  (void)feedmill::Fingerprint(graph);
+  const auto analyzed = feedmill::Analyze(graph, feedmill::FunctionRegistry());
+  if (analyzed.ok()) (void)(*analyzed)->Explain();
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  const auto yaml = feedmill::ParseGraphYaml(text, "/data");
+  if (yaml.ok()) CheckRoundTrip(*yaml);
+  const auto json = feedmill::ParseGraphJson(text);
+  if (json.ok()) CheckRoundTrip(*json);
+  return 0;
+}
