@@ -86,11 +86,10 @@ ClientBeat Read(FieldReader& reader, const fb::ClientBeat& beat) {
   out.run = RunNumber(beat.run());
   out.session = reader.Session(beat.session());
   out.sent = TimeFromWire(beat.sent());
-  out.splits.reserve(beat.splits()->size());
-  for (const fb::SplitReport* report : *beat.splits()) {
-    out.splits.push_back({FromWire(report->split()), FromWire(report->taken()),
-                          FromWire(report->out())});
-  }
+  out.splits = reader.Structs(beat.splits(), [](const fb::SplitReport& report) {
+    return SplitReport{FromWire(report.split()), FromWire(report.taken()),
+                       FromWire(report.out())};
+  });
   out.seen = FromWire(*beat.seen());
   return out;
 }
@@ -134,10 +133,9 @@ WorkerBeat Read(FieldReader& reader, const fb::WorkerBeat& beat) {
   out.incarnation = Incarnation(beat.incarnation());
   out.slots = beat.slots();
   out.draining = beat.draining();
-  out.leases.reserve(beat.leases()->size());
-  for (const fb::HeldLease* lease : *beat.leases()) {
-    out.leases.push_back({FromWire(lease->split()), Attempt(lease->attempt())});
-  }
+  out.leases = reader.Structs(beat.leases(), [](const fb::HeldLease& lease) {
+    return HeldLease{FromWire(lease.split()), Attempt(lease.attempt())};
+  });
   out.plans = reader.All(beat.plans(), [&](const flatbuffers::String* plan) {
     return PlanId(reader.Text(plan));
   });

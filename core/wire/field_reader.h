@@ -1,6 +1,7 @@
 #ifndef FEEDMILL_CORE_WIRE_FIELD_READER_H_
 #define FEEDMILL_CORE_WIRE_FIELD_READER_H_
 
+#include <cstdint>
 #include <limits>
 #include <string>
 #include <utility>
@@ -61,6 +62,29 @@ class FieldReader {
       if (!error_.ok() || !Spend(0)) break;
       items.push_back(read(item));
     }
+    return items;
+  }
+
+  // Whether the items of a vector of structs or numbers may be read: the
+  // verifier looks at the alignment of its length only. Writers align only
+  // vectors that have items.
+  template <class T, class V>
+  bool IsAligned(const V& vector) {
+    if (vector.size() == 0 ||
+        reinterpret_cast<uintptr_t>(vector.Data()) % alignof(T) == 0) {
+      return true;
+    }
+    Refuse(InvalidArgument("the items of a vector are not aligned"));
+    return false;
+  }
+
+  // The items of a vector of structs, each converted by `convert`.
+  template <class T, class F>
+  auto Structs(const flatbuffers::Vector<const T*>* vector, F convert) {
+    std::vector<decltype(convert(*vector->Get(0)))> items;
+    if (!IsAligned<T>(*vector)) return items;
+    items.reserve(vector->size());
+    for (const T* item : *vector) items.push_back(convert(*item));
     return items;
   }
 

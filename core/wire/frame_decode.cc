@@ -76,6 +76,7 @@ Shape ReadShape(FieldReader& reader, const flatbuffers::Vector<int64_t>& dims) {
                                   dims.size(), kMaxRank));
     return {};
   }
+  if (!reader.IsAligned<int64_t>(dims)) return {};
   Shape shape(dims.begin(), dims.end());
   for (int64_t dim : shape) {
     if (dim < kUnknownDim) {
@@ -121,15 +122,11 @@ RowCursors ReadCursors(FieldReader& reader, const fb::Piece& piece) {
       const auto* bits = piece.cursors_as_BitmapRows()->bits();
       return BitmapRows{{bits->begin(), bits->end()}};
     }
-    case fb::RowCursors::RunRows: {
-      RunRows rows;
-      const auto* runs = piece.cursors_as_RunRows()->runs();
-      rows.runs.reserve(runs->size());
-      for (const fb::CursorRun* run : *runs) {
-        rows.runs.push_back({run->p(), run->i(), run->count()});
-      }
-      return rows;
-    }
+    case fb::RowCursors::RunRows:
+      return RunRows{reader.Structs(
+          piece.cursors_as_RunRows()->runs(), [](const fb::CursorRun& run) {
+            return CursorRun{run.p(), run.i(), run.count()};
+          })};
     case fb::RowCursors::NONE:
       break;
   }

@@ -238,6 +238,20 @@ TEST(Codec, SmallMessagesHaveAllTheirFields) {
   EXPECT_TRUE(back.head);
 }
 
+// Writers do not align vectors without items, and texts move everything.
+TEST(Codec, TextsOfAnyLengthLeaveTheRestReadable) {
+  for (size_t size = 0; size < 17; ++size) {
+    WorkerBeat beat;
+    beat.worker = WorkerId(std::string(size, 'w'));
+    EXPECT_TRUE(Returned(beat).leases.empty());
+    beat.leases = {{{JournalId(1), 2}, Attempt(3)}};
+    EXPECT_EQ(Returned(beat).leases.at(0).attempt, Attempt(3));
+    auto frame = SampleOf<Frame>("frame_runs");
+    frame.worker = beat.worker;
+    EXPECT_EQ(Returned(frame).piece.cursors, frame.piece.cursors);
+  }
+}
+
 TEST(Codec, InfinityTravels) {
   for (const absl::Duration duration :
        {absl::InfiniteDuration(), -absl::InfiniteDuration(),
