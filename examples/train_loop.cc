@@ -30,18 +30,14 @@ double SecondsSince(Clock::time_point start) {
 }
 
 feedmill::Dataset Photos(const std::string& directory) {
-  feedmill::DecodeImageStep decode;
-  decode.dct = feedmill::DecodeImageStep::Dct::kFast;
-  feedmill::ResizeStep resize;
-  resize.height = resize.width = kSide;
   return feedmill::Dataset::Images({directory + "/*/*.jpg"})
-      .Shuffle({.seed = 7})
-      .DecodeImage(decode)
-      .Resize(resize)
-      .RandomFlip({})
+      .Shuffle()
+      .DecodeImage({.dct = feedmill::DecodeImageStep::Dct::kFast})
+      .Resize(kSide, kSide)
+      .RandomFlip()
       .Batch(kBatch)
       .Repeat(kEpochs)
-      .Seed(7);
+      .WithSeed(7);
 }
 
 // On a terminal: a line that stays in place.

@@ -59,11 +59,6 @@ long double Store(DType t, Wide v) {
   if (IsSigned(t) && v >= modulus / 2) v -= modulus;
   return static_cast<long double>(v);
 }
-long double StoreFloat(DType t, double v) {
-  return t == DType::kFloat32 ? static_cast<long double>(static_cast<float>(v))
-                              : static_cast<long double>(v);
-}
-
 long double Convert(DType from, DType to, long double v) {
   if (to == DType::kBool) return v != 0 || std::isnan(v);
   if (IsFloat(to)) {

@@ -119,16 +119,23 @@ class Interpreter {
   }
 
   Sequence Run() {
-    // Passes of an endless repeat are added until there is enough.
+    // Passes of an endless repeat are added until there is enough (where it
+    // is cut off the last element may be short), or until more passes bring
+    // nothing: a take is full, the data is bad, or no pass makes an element.
     Items items;
+    size_t before = 0;
     for (endless_passes_ = 1;; endless_passes_ *= 4) {
       std::fill(batches_.begin(), batches_.end(), 0);
       positions_ = Places(graph_.steps.size(), 0);
       items = After(graph_.steps.size(), 0);
-      if (!endless_ || items.failed || items.items.size() >= limit_ ||
-          endless_passes_ > (1 << 20)) {
+      if (!endless_ || items.items.size() > limit_) break;
+      if (endless_passes_ > 16 && items.items.size() == before) {
+        if (before == 0 && !positions_.empty() && !take_full_) {
+          items.failed = true;
+        }
         break;
       }
+      before = items.items.size();
     }
     Sequence out;
     out.failed = items.failed;
@@ -390,6 +397,7 @@ class Interpreter {
       if (in.items.size() >= static_cast<size_t>(take->count)) {
         in.items.resize(static_cast<size_t>(take->count));
         in.failed = false;
+        take_full_ = take_full_ || !InPass(s);
       }
       return in;
     }
@@ -403,6 +411,15 @@ class Interpreter {
     if (auto* batch = As<BatchStep>(step))
       return ClientBatch(s, *batch, std::move(in));
     return ClientEach(s, pass, std::move(in));
+  }
+
+  // Whether an endless repeat begins step s again and again.
+  bool InPass(size_t s) const {
+    for (size_t r = s; r < graph_.steps.size(); ++r) {
+      auto* repeat = As<RepeatStep>(graph_.steps[r]);
+      if (repeat && !repeat->count) return true;
+    }
+    return false;
   }
 
   Items WorkerSequence(uint64_t pass) {
@@ -463,6 +480,7 @@ class Interpreter {
   const uint64_t seed_, iteration_;
   const size_t limit_;
   bool counted_ = true, endless_ = false;
+  bool take_full_ = false;  // a take after an endless repeat ended it
   size_t client_begin_ = 0;
   uint64_t endless_passes_ = 1;
   std::vector<std::vector<Element>> records_;  // per source position
