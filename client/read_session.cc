@@ -58,6 +58,7 @@ ReadSession::ReadSession(ReadSessionSettings settings)
           1, std::min(settings_.quota_bytes, settings_.budget_bytes) / 4)),
       reserve_bytes_(
           std::min(settings_.quota_bytes, settings_.budget_bytes / 4)),
+      quota_bytes_(settings_.quota_bytes),
       session_(settings_.session) {
   FM_CHECK(settings_.budget_bytes > 0 && settings_.quota_bytes > 0);
 }
@@ -160,6 +161,7 @@ void ReadSession::OnAnswer(absl::Time now, const ClientAnswer& answer,
   workers_ = answer.workers;
   seen_ = answer.seen;
   if (leaving_ || state_ == State::kFailed) return;
+  known_ = true;
   if (answer.heartbeat_interval > absl::ZeroDuration()) {
     heartbeat_interval_ = answer.heartbeat_interval;
   }
@@ -170,7 +172,6 @@ void ReadSession::OnAnswer(absl::Time now, const ClientAnswer& answer,
   if (state_ == State::kEnded) return;
   if (answer.run) {
     if (!TakeRun(*answer.run)) return;
-    known_ = true;
     if (state_ == State::kJoin) {
       state_ = State::kLive;
       next_beat_ = next_repeat_ = now;
@@ -345,6 +346,8 @@ void ReadSession::OnFrame(absl::Time now, Frame frame, ReadEffects& effects) {
 void ReadSession::Buffer(absl::Time now, SplitId id, Split& split,
                          Piece piece) {
   const uint64_t bytes = piece.chunk.rows == 0 ? 0 : piece.chunk.ElementBytes();
+  quota_bytes_ =
+      std::max(quota_bytes_, std::min(2 * bytes, settings_.budget_bytes / 4));
   split.received += bytes;
   split.next = std::max(split.next, piece.end);
   split.stopped = !piece.error.ok();
@@ -537,16 +540,16 @@ void ReadSession::SendBeat(absl::Time now, ReadEffects& effects) {
 }
 
 // The last report goes ahead of the first leave: the dispatcher then knows how
-// far this reader came.
+// far this reader came. Run 0: the one that is still being planned.
 void ReadSession::SendLeave(absl::Time now, ReadEffects& effects) {
   const bool first = !std::exchange(leaving_, true);
   next_leave_ = absl::InfiniteFuture();
   if (!known_) return;
-  if (first) SendBeat(now, effects);
+  if (first && run_) SendBeat(now, effects);
   if (++leaves_ < kLeavesMax) next_leave_ = now + settings_.hello_interval;
   ClientLeave leave;
   leave.job = settings_.job;
-  leave.run = run_->run;
+  if (run_) leave.run = run_->run;
   leave.session = session_;
   effects.sends.push_back({kDispatcherPeer, std::move(leave)});
 }

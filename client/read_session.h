@@ -179,6 +179,7 @@ class ReadSession {
   const ReadSessionSettings settings_;
   const uint64_t quarter_bytes_;  // credit worth a message
   const uint64_t reserve_bytes_;  // of the budget, for the head only
+  uint64_t quota_bytes_;          // ahead of one split; grows to two frames
 
   State state_ = State::kJoin;
   absl::Status failure_;

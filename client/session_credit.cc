@@ -25,8 +25,10 @@ void ReadSession::Reopen(absl::Time now, const Split& split, Stream& stream) {
 }
 
 // Credit ahead of one split is at most its quota, of all splits together the
-// budget. A part of the budget is only the head's, so that those behind it
-// never leave it with one frame a round trip.
+// budget. (A worker holds a frame back that does not fit, if it is no head's:
+// so the quota is at least two of the largest frames, where the budget is
+// enough for that.) A part of the budget is only the head's, so that those
+// behind it never leave it with one frame a round trip.
 void ReadSession::Allot(Split& split, bool is_head) {
   uint64_t taken = outstanding_bytes_;
   if (!is_head && head_) {
@@ -36,7 +38,7 @@ void ReadSession::Allot(Split& split, bool is_head) {
   }
   if (taken >= settings_.budget_bytes) return;
   const uint64_t free = settings_.budget_bytes - taken;
-  const uint64_t wanted = split.received + settings_.quota_bytes;
+  const uint64_t wanted = split.received + quota_bytes_;
   if (wanted <= split.allowed) return;
   SetAllowed(split, split.allowed + std::min(free, wanted - split.allowed));
 }

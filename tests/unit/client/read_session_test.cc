@@ -313,6 +313,14 @@ TEST_F(ReadSessionTest, TheHeadAlwaysHasCreditWhenItsBufferIsEmpty) {
   EXPECT_TRUE(Granted(2).head);
 }
 
+TEST_F(ReadSessionTest, TheQuotaGrowsToTwoFrames) {
+  GivenSplits({Bound(1, 0, 100), Bound(2, 100, 200)});
+  Receive(1, MakePiece(0, 12));
+  Receive(2, MakePiece(100, 101));
+  EXPECT_EQ(Granted(1).total_bytes, 96 + 192);
+  EXPECT_EQ(Granted(2).total_bytes, 8 + 192);
+}
+
 TEST_F(ReadSessionTest, CreditReturnsInQuartersWhenItIsPulled) {
   std::vector<BoundSplit> splits;
   for (uint64_t n = 0; n < 5; ++n) {
@@ -407,6 +415,18 @@ TEST_F(ReadSessionTest, LeavesWhenTheApplicationWantsNoMore) {
   EXPECT_EQ(Pull(), std::nullopt);
   Receive(1, MakePiece(0, 10));
   EXPECT_EQ(session_.buffered_bytes(), 0);
+}
+
+TEST_F(ReadSessionTest, LeavesARunThatIsStillBeingPlanned) {
+  Tick();
+  ClientAnswer planning = AnswerOf({});
+  planning.run.reset();
+  Keep(session_.Handle(now_, kDispatcherPeer, planning));
+  Keep(session_.Leave(now_));
+  const auto leaves = Said<ClientLeave>();
+  ASSERT_THAT(leaves, SizeIs(1));
+  EXPECT_EQ(leaves[0].run, RunNumber{0});
+  EXPECT_THAT(Said<ClientBeat>(), IsEmpty());
 }
 
 TEST_F(ReadSessionTest, ADataErrorComesInOrder) {
