@@ -62,10 +62,10 @@ class PipelineReader final : public LocalReader {
 
   absl::StatusOr<std::optional<Chunk>> Next(absl::Time deadline) override {
     while (true) {
-      ClientStage::Output output;
-      if (client_ != nullptr && client_->Pop(output)) {
-        ++outputs_;
-        return std::optional<Chunk>(std::move(output.chunk));
+      if (!outputs_.empty()) {
+        Chunk chunk = std::move(outputs_.front());
+        outputs_.pop_front();
+        return std::optional<Chunk>(std::move(chunk));
       }
       if (!error_.ok()) return error_;
       if (finished_) return std::optional<Chunk>();
@@ -92,6 +92,15 @@ class PipelineReader final : public LocalReader {
     finished_ = true;
     if (client_ == nullptr || !error_.ok()) return;
     error_ = client_->Finish();
+    PopOutputs();
+  }
+
+  size_t PopOutputs() {
+    size_t count = 0;
+    for (ClientStage::Output output; client_->Pop(output); ++count) {
+      outputs_.push_back(std::move(output.chunk));
+    }
+    return count;
   }
 
   // Hands a piece on; what is for the reader at once is returned. Sets error_,
@@ -104,15 +113,18 @@ class PipelineReader final : public LocalReader {
       return std::move(piece.chunk);
     }
     error_ = client_->Push(piece);
+    const size_t outputs = PopOutputs();
     const uint64_t needed = client_->needed_from();
     if (needed > piece.end.p) {
       const std::lock_guard lock(mutex_);
       needed_ = std::max(needed_, needed);
+      // An error among what is not needed is none: the piece's run goes on.
+      if (!piece.error.ok()) slots_.front()->stopped = false;
     } else if (error_.ok()) {
       error_ = piece.error;
     }
     if (error_.ok()) {
-      error_ = watch_.Advance(piece.end, rows, std::exchange(outputs_, 0));
+      error_ = watch_.Advance(piece.end, rows, outputs);
     }
     return {};
   }
@@ -164,7 +176,6 @@ class PipelineReader final : public LocalReader {
       Slot& head = *slots_.front();
       while (!head.pieces.empty() && head.pieces.front().end < needed) {
         buffered_ -= BytesOf(head.pieces.front());
-        // An error among what is not needed is none.
         if (!head.pieces.front().error.ok()) head.stopped = false;
         head.pieces.pop_front();
       }
@@ -268,7 +279,7 @@ class PipelineReader final : public LocalReader {
 
   // Of the reading thread.
   EndlessWatch watch_;
-  size_t outputs_ = 0;  // since the last piece
+  std::deque<Chunk> outputs_;  // of client_, to be handed out
   absl::Status error_;
   bool finished_ = false;
 
