@@ -134,7 +134,7 @@ TEST(Cursor, DenseRowsAreNumberedFromTheFirstWholePosition) {
 
 TEST(Cursor, BitmapRowsAreItsSetBits) {
   BitmapRows bitmap{std::vector<uint8_t>(20, 0)};
-  for (size_t bit : {0, 3, 9, 64, 70, 159}) {
+  for (const size_t bit : std::vector<size_t>{0, 3, 9, 64, 70, 159}) {
     bitmap.bits[bit / 8] |= static_cast<uint8_t>(1 << bit % 8);
   }
   EXPECT_EQ(CursorOfRow(bitmap, {100, 0}, 0), (Cursor{100, 0}));

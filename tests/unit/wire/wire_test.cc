@@ -326,7 +326,7 @@ TEST(Frame, ASliceTravelsWithoutTheRest) {
 TEST(Frame, UnalignedPartsAreReadToo) {
   for (const Sample& sample : SampleMessages()) {
     const Parts parts = Encode(sample.message, kCluster);
-    for (const size_t shift : {1, 4}) {
+    for (const size_t shift : std::vector<size_t>{1, 4}) {
       Parts shifted;
       for (const Buffer& part : parts) {
         shifted.push_back(BufferOf(Bytes(shift, 'x') + BytesOf(part))
