@@ -1,7 +1,10 @@
 #include "tools/command/status_table.h"
 
 #include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/base/status.h"
@@ -11,6 +14,17 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+// For programs, not for people: they would make the table too wide.
+constexpr std::string_view kHiddenColumns[] = {
+    "incarnation", "fingerprint",     "anonymous",
+    "endless",     "positions_bound", "positions_taken",
+};
+
+bool Hidden(std::string_view key) {
+  return std::find(std::begin(kHiddenColumns), std::end(kHiddenColumns), key) !=
+         std::end(kHiddenColumns);
+}
+
 std::string CellText(const Json& value) {
   if (value.is_null()) return "-";
   if (value.is_string()) {
@@ -18,6 +32,15 @@ std::string CellText(const Json& value) {
     if (text.empty()) return "-";
     for (char& c : text) {
       if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+    }
+    return text;
+  }
+  if (value.is_array()) return fmt::format("{}", value.size());
+  if (value.is_object()) {
+    std::string text;
+    for (const auto& [key, part] : value.items()) {
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", key,
+                          part.is_structured() ? "…" : CellText(part));
     }
     return text;
   }
@@ -36,6 +59,7 @@ void AppendTable(const std::string& name, const Json& rows, std::string& out) {
   std::vector<std::string> keys;
   for (const Json& row : rows) {
     for (const auto& [key, value] : row.items()) {
+      if (Hidden(key)) continue;
       if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
         keys.push_back(key);
       }
@@ -63,6 +87,22 @@ void AppendTable(const std::string& name, const Json& rows, std::string& out) {
   }
 }
 
+// Lists inside the rows of a table, joined into one, with the row's name first.
+void AppendNestedTables(const Json& rows, std::string& out) {
+  Json joined = Json::object();
+  for (const Json& row : rows) {
+    for (const auto& [key, value] : row.items()) {
+      if (!IsTable(value)) continue;
+      for (const Json& inner : value) {
+        Json line{{"of", row.value("name", "")}};
+        line.update(inner);
+        joined[key].push_back(std::move(line));
+      }
+    }
+  }
+  for (const auto& [key, value] : joined.items()) AppendTable(key, value, out);
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> StatusTable(const std::string& json) {
@@ -80,7 +120,9 @@ absl::StatusOr<std::string> StatusTable(const std::string& json) {
     }
   }
   for (const auto& [key, value] : status.items()) {
-    if (IsTable(value)) AppendTable(key, value, out);
+    if (!IsTable(value)) continue;
+    AppendTable(key, value, out);
+    AppendNestedTables(value, out);
   }
   return out;
 }

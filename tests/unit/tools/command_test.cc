@@ -320,6 +320,12 @@ TEST(StatusTable, ShowsValuesThenTables) {
                                "  address      slots\n"
                                "  tcp://h:1    2\n"
                                "  tcp://hh:22  -\n"));
+  const std::string nested = *StatusTable(
+      R"({"jobs":[{"name":"j","fingerprint":"ff","sessions":[{"consumer":"solo"}]}],)"
+      R"("totals":{"jobs":1,"slots":2}})");
+  EXPECT_THAT(nested, StartsWith("totals: jobs 1, slots 2\n"));
+  EXPECT_THAT(nested, HasSubstr("jobs (1)\n  name  sessions\n  j     1\n"));
+  EXPECT_THAT(nested, HasSubstr("sessions (1)\n  of  consumer\n  j   solo\n"));
   EXPECT_FALSE(StatusTable("[1]").ok());
   EXPECT_FALSE(StatusTable("{").ok());
 }

@@ -1,0 +1,126 @@
+# Wrong pipelines and broken data: the same clear errors locally and through a
+# service, and a good read after each.
+load lib/feedmill
+
+setup_file() {
+  make_data
+}
+setup() { start_cluster 2; }
+teardown() { stop_all; }
+
+# refused PATTERN… -- FILE: exit 2 in both modes, with these words.
+refused() {
+  local patterns=() mode
+  while [[ $1 != -- ]]; do patterns+=("$1"); shift; done
+  shift
+  for mode in --local "--service $service"; do
+    # shellcheck disable=SC2086
+    expect_error 2 "${patterns[@]}" -- feedmill read "$1" $mode
+  done
+}
+
+# fails PATTERN… -- FILE: exit 1 in both modes, with these words and the same
+# bytes on stdout; then a good read.
+fails() {
+  local patterns=() mode
+  while [[ $1 != -- ]]; do patterns+=("$1"); shift; done
+  shift
+  for mode in --local "--service $service"; do
+    # shellcheck disable=SC2086
+    timeout 30 "$FEEDMILL" read "$1" $mode \
+      > "$BATS_TEST_TMPDIR/${mode%% *}.out" 2> "$BATS_TEST_TMPDIR/err" && status=0 || status=$?
+    stderr=$(cat "$BATS_TEST_TMPDIR/err")
+    [[ $status == 1 ]] || { echo "$mode: exit $status: $stderr"; return 1; }
+    error_says "${patterns[@]}"
+  done
+  cmp "$BATS_TEST_TMPDIR/--local.out" "$BATS_TEST_TMPDIR/--service.out"
+  good_read
+}
+
+good_read() {
+  local name
+  for name in photos records; do
+    [[ $(order_hash feedmill read "$DATA/$name.yaml" --service "$service") == \
+      $(order_hash feedmill read "$DATA/$name.yaml" --local) ]]
+  done
+}
+
+@test "a pipeline that is not there, a folder, not YAML" {
+  refused "no such file" -- "$DATA/none.yaml"
+  refused "folder" -- "$DATA"
+  refused "line 1" -- "$(pipeline torn <<< 'source: {range: ')"
+  refused "source" -- "$(pipeline empty <<< '{}')"
+  head -c 100000 /dev/urandom > "$DATA/random.yaml"
+  refused "random.yaml" -- "$DATA/random.yaml"
+}
+
+@test "unknown keys and steps name the nearest" {
+  refused 'stpo' 'did you mean "stop"' "line 1" -- "$(pipeline key <<< 'source: {range: {stpo: 3}}')"
+  refused 'fliter' 'did you mean "filter"' "line 2" -- \
+    "$(pipeline step <<< 'source: {range: {stop: 3}}
+steps: [{fliter: "x > 1"}]')"
+  refused 'sedd' 'seed' -- "$(pipeline option <<< 'source: {range: {stop: 3}}
+options: {sedd: 3}')"
+}
+
+@test "unknown functions and names in expressions" {
+  refused 'minimun' 'minimum' 'steps\[0\]' -- \
+    "$(pipeline function <<< 'source: {range: {stop: 3}}
+steps: [{map: "minimun(x, 1)"}]')"
+  refused 'steps\[0\]' 'y' -- "$(pipeline name <<< 'source: {range: {stop: 3}}
+steps: [{filter: "y > 1"}]')"
+  refused 'steps\[0\]' -- "$(pipeline syntax <<< 'source: {range: {stop: 3}}
+steps: [{map: "x +* 2"}]')"
+}
+
+@test "types and shapes that do not fit are found before anything runs" {
+  refused 'steps\[0\]' 'bool' -- "$(pipeline filter <<< 'source: {range: {stop: 3}}
+steps: [{filter: "x + 1"}]')"
+  refused 'steps\[0\]' 'decode_image' -- "$(pipeline image <<< 'source: {range: {stop: 3}}
+steps: [{decode_image: {}}]')"
+  refused 'steps\[1\]' 'shuffle' -- "$(pipeline endless_shuffle <<< 'source: {range: {stop: 3}}
+steps: [repeat, shuffle]')"
+}
+
+@test "globs that match nothing" {
+  refused "none-\*.jpg" -- "$(pipeline glob <<< 'source: {images: {files: "none-*.jpg"}}')"
+  refused "none.tfrecord" -- "$(pipeline file <<< 'source: {tfrecord: {files: "none.tfrecord"}}')"
+}
+
+@test "a corrupt TFRecord names file, record and offset" {
+  fails "corrupt.tfrecord" "record 123" "offset" -- \
+    "$(pipeline corrupt <<< 'source: {tfrecord: {files: "corrupt.tfrecord"}}
+options: {seed: 1}')"
+  [[ $(wc -l < "$BATS_TEST_TMPDIR/--local.out") == 123 ]]
+}
+
+@test "a TFRecord that ends too early names file and record" {
+  fails "cut.tfrecord" "record 123|offset" -- \
+    "$(pipeline cut <<< 'source: {tfrecord: {files: "cut.tfrecord"}}
+options: {seed: 1}')"
+}
+
+@test "a corrupt JPEG names the file; what is before it is delivered" {
+  fails "005.jpg" -- "$(pipeline broken <<< 'source: {images: {files: "broken/*/*.jpg"}}
+steps:
+  - decode_image: {component: image}
+  - map: {label: "label"}
+options: {seed: 1}')"
+}
+
+@test "integer division by zero is an error of the data" {
+  fails "zero" -- "$(pipeline zero <<< 'source: {range: {stop: 100}}
+steps: [{map: "100 // (x - 50)"}]
+options: {seed: 1}')"
+  [[ $(wc -l < "$BATS_TEST_TMPDIR/--service.out") == 50 ]]
+}
+
+@test "random bytes to every port hurt nobody" {
+  local target
+  for target in "$service" $(cat "$BATS_TEST_TMPDIR"/worker*.ready); do
+    python3 "$SHELL_TESTS/lib/send_noise.py" "$target"
+  done
+  kill -0 "$dispatcher_pid" "${worker_pids[@]}"
+  workers_are 2
+  good_read
+}

@@ -1,0 +1,139 @@
+# read --local: what it prints, and how it refuses.
+load lib/feedmill
+
+setup_file() { make_data; }
+
+@test "design.md's pipeline has the right elements in a shuffled order" {
+  feedmill read "$DATA/design.yaml" --local > "$BATS_TEST_TMPDIR/out"
+  python3 - "$BATS_TEST_TMPDIR/out" <<'PYTHON'
+import json, sys
+batches = [json.loads(line) for line in open(sys.argv[1])]
+assert [len(b) for b in batches] == [32] * 31250, len(batches)
+flat = [x for b in batches for x in b]
+expected = [x * x + 1 for x in range(1000000) if (x * x + 1) % 3 != 0]
+assert sorted(flat) == expected
+assert flat != expected
+PYTHON
+}
+
+@test "any number of threads prints the same bytes" {
+  for name in design photos records; do
+    feedmill read "$DATA/$name.yaml" --local --threads 1 > "$BATS_TEST_TMPDIR/one"
+    feedmill read "$DATA/$name.yaml" --local --threads 3 > "$BATS_TEST_TMPDIR/three"
+    [[ -s $BATS_TEST_TMPDIR/one ]]
+    cmp "$BATS_TEST_TMPDIR/one" "$BATS_TEST_TMPDIR/three"
+  done
+}
+
+@test "records and components print as the contract says" {
+  expect 0 feedmill read "$DATA/records.yaml" --local --limit 1
+  [[ $output == '["record 100","record 101","record 102","record 103","record 104","record 105","record 106"]' ]]
+  file=$(pipeline components <<< 'source: {range: {stop: 3}}
+steps: [{map: {a: "x", half: "x / 2", even: "x % 2 == 0"}}]
+options: {seed: 1}')
+  expect 0 feedmill read "$file" --local
+  [[ $output == '{"a":0,"half":0.0,"even":true}
+{"a":1,"half":0.5,"even":false}
+{"a":2,"half":1.0,"even":true}' ]]
+}
+
+@test "photos are decoded, labelled and batched" {
+  feedmill read "$DATA/photos.yaml" --local > "$BATS_TEST_TMPDIR/out"
+  python3 - "$BATS_TEST_TMPDIR/out" <<'PYTHON'
+import json, sys
+batches = [json.loads(line) for line in open(sys.argv[1])]
+assert [len(b["label"]) for b in batches] == [5, 5, 5, 5, 4] * 3
+labels = [l for b in batches for l in b["label"]]
+assert sorted(labels) == [0] * 24 + [1] * 24 + [2] * 24
+image = batches[0]["image"][0]
+assert len(image) == 12 and len(image[0]) == 16 and len(image[0][0]) == 3
+PYTHON
+}
+
+@test "--limit counts printed elements" {
+  expect 0 feedmill read "$DATA/endless.yaml" --local --limit 1003
+  [[ $(wc -l <<< "$output") == 1003 ]]
+  [[ $(tail -n 1 <<< "$output") == 2 ]]
+  expect 0 feedmill read "$DATA/endless.yaml" --local --limit 0
+  [[ -z $output ]]
+}
+
+@test "summary has every field, none prints nothing" {
+  expect 0 feedmill read "$DATA/design.yaml" --local --format summary
+  python3 - "$output" <<'PYTHON'
+import json, re, sys
+summary = json.loads(sys.argv[1])
+assert summary["elements"] == 31250 and summary["bytes"] == 8000000
+assert summary["seconds"] > 0 and summary["elements_per_s"] > 0
+assert 0 < summary["first_element_s"] <= summary["seconds"]
+assert re.fullmatch("[0-9a-f]{16}", summary["order_hash"])
+PYTHON
+  expect 0 feedmill read "$DATA/design.yaml" --local --format none
+  [[ -z $output ]]
+}
+
+@test "a drawn seed is printed, and gives the order again" {
+  file=$(pipeline drawn <<< 'source: {range: {stop: 100}}
+steps: [shuffle]')
+  expect 0 feedmill read "$file" --local
+  first=$output
+  [[ $stderr =~ seed\ ([0-9]+) ]]
+  printf 'options: {seed: %s}\n' "${BASH_REMATCH[1]}" >> "$file"
+  expect 0 feedmill read "$file" --local
+  [[ $output == "$first" && -z $stderr ]]
+}
+
+@test "a pipeline comes from standard input, too" {
+  cd "$DATA"
+  run --separate-stderr feedmill read - --local --limit 1 < "$DATA/records.yaml"
+  [[ $status == 0 && $output == '["record 100'* ]]
+}
+
+@test "--explain prints the cut and reads nothing" {
+  expect 0 feedmill read "$DATA/photos.yaml" --explain
+  for word in source plan worker shuffle decode_image batch; do
+    [[ $output == *"$word"* ]]
+  done
+  expect 0 feedmill read "$DATA/design.yaml" --explain
+  [[ $output == *client* ]]
+}
+
+@test "a closed stdout ends the reading with exit 0" {
+  for file in "$DATA/endless.yaml" "$DATA/long.yaml"; do
+    statuses=$(set +o pipefail; feedmill read "$file" --local | head -n 1 > /dev/null; echo "${PIPESTATUS[0]}")
+    [[ $statuses == 0 ]]
+  done
+  run --separate-stderr bash -c "timeout 20 '$FEEDMILL' read '$DATA/design.yaml' --local >&-"
+  [[ $status == 0 ]]
+}
+
+@test "a full disk is an error" {
+  [[ -e /dev/full ]]
+  run --separate-stderr bash -c "timeout 20 '$FEEDMILL' read '$DATA/design.yaml' --local > /dev/full"
+  [[ $status == 1 ]]
+  error_says "cannot write" "space"
+}
+
+@test "SIGINT exits 130" {
+  "$FEEDMILL" read "$DATA/endless.yaml" --local > "$BATS_TEST_TMPDIR/out" 3>&- &
+  pid=$!
+  PIDS+=("$pid")
+  wait_for 10 "output" test -s "$BATS_TEST_TMPDIR/out"
+  stop "$pid" INT
+  [[ $ended == 130 ]]
+}
+
+@test "SIGINT ends a read that is blocked on its output" {
+  mkfifo "$BATS_TEST_TMPDIR/pipe"
+  "$FEEDMILL" read "$DATA/endless.yaml" --local > "$BATS_TEST_TMPDIR/pipe" 3>&- &
+  pid=$!
+  PIDS+=("$pid")
+  exec 9< "$BATS_TEST_TMPDIR/pipe"
+  read -r line <&9
+  [[ $line == 0 ]]
+  stop "$pid" INT
+  exec 9<&-
+  [[ $ended == 130 ]]
+}
+
+teardown() { stop_all; }

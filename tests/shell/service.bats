@@ -1,0 +1,145 @@
+# Reading through a service: the same bytes as --local, whatever happens to it.
+load lib/feedmill
+
+setup_file() {
+  make_data
+  for name in design photos records; do
+    feedmill read "$DATA/$name.yaml" --local > "$DATA/$name.local"
+  done
+}
+teardown() { stop_all; }
+
+# same_as_local NAME [flags]: through $service, byte for byte.
+same_as_local() {
+  local name=$1
+  shift
+  feedmill read "$DATA/$name.yaml" --service "$service" "$@" > "$BATS_TEST_TMPDIR/out"
+  [[ -s $BATS_TEST_TMPDIR/out ]]
+  cmp "$DATA/$name.local" "$BATS_TEST_TMPDIR/out"
+}
+
+@test "1, 2 and 3 workers print what --local prints" {
+  for workers in 1 2 3; do
+    start_cluster "$workers"
+    workers_are "$workers"
+    for name in design photos records; do same_as_local "$name"; done
+    stop_all
+  done
+}
+
+@test "the order hash of summary is the same, too" {
+  start_cluster 2
+  local_hash=$(order_hash feedmill read "$DATA/design.yaml" --local)
+  [[ $(order_hash feedmill read "$DATA/design.yaml" --service "$service") == "$local_hash" ]]
+}
+
+@test "up serves, and an address needs no tcp://" {
+  start_and_wait up up --workers 2
+  service=${address#tcp://}
+  workers_are 2
+  same_as_local photos
+}
+
+@test "a named job read again is its next iteration, in another order" {
+  start_cluster 1
+  file=$(pipeline shuffled <<< 'source: {range: {stop: 1000}}
+steps: [shuffle]
+options: {seed: 4}')
+  first=$(feedmill read "$file" --service "$service" --job epochs)
+  second=$(feedmill read "$file" --service "$service" --job epochs)
+  [[ $first != "$second" ]]
+  [[ $first == "$(feedmill read "$file" --local)" ]]
+  [[ $(sort -n <<< "$first") == $(seq 0 999) && $(sort -n <<< "$second") == $(seq 0 999) ]]
+}
+
+@test "a second reader of a job is refused, unless it takes over" {
+  start_cluster 1
+  mkfifo "$BATS_TEST_TMPDIR/pipe"
+  "$FEEDMILL" read "$DATA/endless.yaml" --service "$service" --job one \
+    > "$BATS_TEST_TMPDIR/pipe" 2> "$BATS_TEST_TMPDIR/first.log" 3>&- &
+  first=$!
+  PIDS+=("$first")
+  exec 9< "$BATS_TEST_TMPDIR/pipe"
+  read -r line <&9
+  [[ $line == 0 ]]
+  expect_error 1 "one" -- feedmill read "$DATA/endless.yaml" --service "$service" --job one --limit 1
+  expect 0 feedmill read "$DATA/endless.yaml" --service "$service" --job one --limit 3 --take-over
+  [[ $(wc -l <<< "$output") == 3 ]]
+  cat <&9 > "$BATS_TEST_TMPDIR/rest" 3>&- &
+  PIDS+=("$!")
+  wait_for_end "$first"
+  [[ $ended == 1 ]]
+  exec 9<&-
+}
+
+@test "sharers of an any-order job see each element once" {
+  start_cluster 2
+  file=$(pipeline any <<< 'source: {range: {stop: 200000}}
+steps: [{map: "x + 0"}]
+options: {order: any, seed: 1}')
+  for reader in 1 2 3; do
+    "$FEEDMILL" read "$file" --service "$service" --job shared \
+      > "$BATS_TEST_TMPDIR/reader$reader" 2> "$BATS_TEST_TMPDIR/reader$reader.log" 3>&- &
+    PIDS+=("$!")
+    readers[reader]=$!
+  done
+  for reader in 1 2 3; do
+    wait_for_end "${readers[reader]}"
+    [[ $ended == 0 ]]
+  done
+  [[ $(cat "$BATS_TEST_TMPDIR"/reader[123] | sort -n | md5sum) == $(seq 0 199999 | md5sum) ]]
+}
+
+@test "a killed worker changes nothing but the time" {
+  start_cluster 3
+  local_sum=$(feedmill read "$DATA/long.yaml" --local | md5sum)
+  mkfifo "$BATS_TEST_TMPDIR/pipe"
+  "$FEEDMILL" read "$DATA/long.yaml" --service "$service" \
+    > "$BATS_TEST_TMPDIR/pipe" 2> "$BATS_TEST_TMPDIR/read.log" 3>&- &
+  reader=$!
+  PIDS+=("$reader")
+  exec 9< "$BATS_TEST_TMPDIR/pipe"
+  head -n 1 <&9 > "$BATS_TEST_TMPDIR/begun"
+  kill -KILL "${worker_pids[0]}"
+  # head has taken a buffer of the pipe: the rest must be whole nevertheless.
+  cat <&9 > "$BATS_TEST_TMPDIR/rest"
+  exec 9<&-
+  wait_for_end "$reader"
+  [[ $ended == 0 ]]
+  feedmill read "$DATA/long.yaml" --service "$service" > "$BATS_TEST_TMPDIR/again"
+  [[ $(md5sum < "$BATS_TEST_TMPDIR/again") == "$local_sum" ]]
+  tail -c "$(stat -c %s "$BATS_TEST_TMPDIR/rest")" "$BATS_TEST_TMPDIR/again" |
+    cmp - "$BATS_TEST_TMPDIR/rest"
+}
+
+@test "--limit and a closed stdout end a read of an endless job" {
+  start_cluster 1
+  expect 0 feedmill read "$DATA/endless.yaml" --service "$service" --limit 2500
+  [[ $(wc -l <<< "$output") == 2500 && $(tail -n 1 <<< "$output") == 499 ]]
+  statuses=$(set +o pipefail; feedmill read "$DATA/endless.yaml" --service "$service" |
+    head -n 5 > /dev/null; echo "${PIPESTATUS[0]}")
+  [[ $statuses == 0 ]]
+}
+
+@test "SIGINT of a read exits 130 and leaves no job behind" {
+  start_cluster 1
+  "$FEEDMILL" read "$DATA/endless.yaml" --service "$service" > "$BATS_TEST_TMPDIR/out" 3>&- &
+  reader=$!
+  PIDS+=("$reader")
+  wait_for 10 "output" test -s "$BATS_TEST_TMPDIR/out"
+  stop "$reader" INT
+  [[ $ended == 130 ]]
+  wait_for 10 "the job to end" no_jobs
+}
+no_jobs() {
+  [[ $("$FEEDMILL" status --service "$service" --format json |
+    python3 -c 'import json, sys; print(sum(j["state"] in ("planning", "running") for j in json.load(sys.stdin)["jobs"]))') == 0 ]]
+}
+
+@test "status shows workers and jobs" {
+  start_cluster 2
+  expect 0 feedmill status --service "$service"
+  [[ $output == *"workers (2)"* && $output == *"$(cat "$BATS_TEST_TMPDIR/worker0.ready")"* ]]
+  expect 0 feedmill status --service "$service" --format json
+  python3 -c 'import json, sys; json.loads(sys.argv[1])' "$output"
+}

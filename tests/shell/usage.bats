@@ -1,0 +1,72 @@
+# Help, usage errors and their exit statuses; nothing runs.
+load lib/feedmill
+
+setup_file() { make_data; }
+
+@test "help of every command exits 0 and has examples" {
+  expect 0 feedmill --help
+  for command in up dispatcher worker read status; do
+    [[ $output == *"  $command "* ]]
+  done
+  for command in up dispatcher worker read status; do
+    expect 0 feedmill "$command" --help
+    [[ $output == *"Examples:"*"feedmill $command"* ]]
+    [[ $output == *"--"* ]]
+    [[ -z $stderr ]]
+  done
+  expect 0 feedmill --version
+  [[ $output =~ ^feedmill\ [0-9]+\.[0-9]+\.[0-9]+$ ]]
+}
+
+@test "no command and unknown commands exit 2" {
+  expect_error 2 "command is missing" "--help" -- feedmill
+  expect_error 2 'unknown command "raed"; did you mean "read"' -- feedmill raed
+  expect_error 2 'unknown command "zzzzzz"' -- feedmill zzzzzz
+  expect_error 2 "unknown command" -- feedmill --bogus
+}
+
+@test "unknown flags exit 2 and name the nearest" {
+  expect_error 2 'unknown flag "--servce"; did you mean "--service"' \
+    -- feedmill read x.yaml --servce localhost:1
+  expect_error 2 'unknown flag "--token"' -- feedmill read x.yaml --local --token t
+  for command in up dispatcher worker status; do
+    expect_error 2 'unknown flag "--bogus"' "feedmill $command --help" -- feedmill "$command" --bogus
+  done
+}
+
+@test "wrong values exit 2 and name the flag" {
+  expect_error 2 "--limit" "'-3'|-3" -- feedmill read x.yaml --local --limit=-3
+  expect_error 2 "--timeout" "'20'" "20s" -- feedmill read x.yaml --local --timeout 20
+  expect_error 2 "--format" "jsonl" -- feedmill read x.yaml --local --format csv
+  expect_error 2 "--threads" -- feedmill read x.yaml --local --threads 0
+  expect_error 2 "--port" "65535" -- feedmill dispatcher --port 70000
+  expect_error 2 "--memory" "MiB" -- feedmill worker --dispatcher h:1 --memory 1GB
+  expect_error 2 "--workers" -- feedmill up --workers none
+  expect_error 2 "--log-format" -- feedmill dispatcher --log-format xml
+}
+
+@test "missing and contradictory flags exit 2" {
+  expect_error 2 "PIPELINE" -- feedmill read
+  expect_error 2 "--service .* or --local" -- feedmill read "$DATA/design.yaml"
+  expect_error 2 "exclude" -- feedmill read "$DATA/design.yaml" --local --service h:1
+  expect_error 2 "--job needs --service" -- feedmill read "$DATA/design.yaml" --local --job j
+  expect_error 2 "--take-over needs" -- feedmill read "$DATA/design.yaml" --local --take-over
+  expect_error 2 "--threads is for --local" -- feedmill read "$DATA/design.yaml" --service h:1 --threads 2
+  expect_error 2 'unexpected argument "b.yaml"' -- feedmill read a.yaml b.yaml --local
+  expect_error 2 "--dispatcher" -- feedmill worker
+  expect_error 2 "--service" -- feedmill status
+}
+
+@test "malformed addresses exit 2" {
+  for bad in localhost tcp://h tcp://:5050 http://h:1 h:0 h:99999 tcp://h:x '[::1:5'; do
+    expect_error 2 "address" -- feedmill read "$DATA/design.yaml" --service "$bad"
+    expect_error 2 "address" -- feedmill status --service "$bad"
+    expect 2 feedmill worker --dispatcher "$bad"
+  done
+}
+
+@test "ready files that cannot be exit 2" {
+  expect_error 2 "ready-file" "no folder" -- feedmill dispatcher --ready-file /no/such/folder/f
+  expect_error 2 "ready-file" "is a folder" -- feedmill dispatcher --ready-file "$BATS_TEST_TMPDIR"
+  expect_error 2 "ready-file" -- feedmill worker --dispatcher h:1 --ready-file /no/such/folder/f
+}
