@@ -23,6 +23,8 @@ bool SameLease(const Lease& a, const Lease& b) {
 
 }  // namespace
 
+WorkerAgent::Stream::Stream() = default;
+
 WorkerAgent::WorkerAgent(WorkerAgentSettings settings)
     : settings_(std::move(settings)),
       heartbeat_interval_(settings_.heartbeat_interval) {

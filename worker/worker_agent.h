@@ -95,6 +95,7 @@ class WorkerAgent {
     uint64_t bytes = 0;  // of the piece
   };
   struct Stream {
+    Stream();  // out of line: clang cannot see its defaults in here
     PeerId to;
     Opening opening;
     Cursor next;      // to send

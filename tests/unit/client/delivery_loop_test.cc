@@ -289,9 +289,9 @@ TEST(DeliveryLoop, GoesOnWithTinyBudgets) {
   for (uint32_t seed = 0; seed < 20; ++seed) {
     World world;
     world.positions = 200;
-    world.client_budget = 24 << (seed % 5);
-    world.client_quota = 16 << (seed % 3);
-    world.worker_memory = 20 << (seed % 4);
+    world.client_budget = uint64_t{24} << (seed % 5);
+    world.client_quota = uint64_t{16} << (seed % 3);
+    world.worker_memory = uint64_t{20} << (seed % 4);
     world.workers = 1 + seed % 3;
     world.loss = seed % 2 == 0 ? 0 : 0.05;
     world.attempts = seed % 3 == 1;
