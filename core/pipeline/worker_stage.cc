@@ -70,6 +70,33 @@ struct StageScratch final : WorkerStage::Scratch {
   double row_bytes = 0;  // of what came out so far, for reading ahead
 };
 
+// Sets bit base + r for each row's input row r. REQUIRES: r < kBlockRows.
+void SetBits(const BlockProgram::Output& rows, size_t base,
+             std::vector<uint8_t>& bits) {
+  const size_t end = rows.rows == 0 ? 0 : rows.OriginOf(rows.rows - 1) + 1;
+  // A byte a row first, then eight bytes to a byte: bits set one by one would
+  // wait for each other.
+  alignas(8) uint8_t keep[kBlockRows + 8];
+  if (rows.dropped) {
+    std::memset(keep, 0, end + 8);
+    for (const uint32_t row : rows.origins.first(rows.rows)) keep[row] = 1;
+  } else {
+    std::memset(keep, 1, end);
+    std::memset(keep + end, 0, 8);
+  }
+  bits.resize((base + end) / 8 + 2);
+  uint8_t* to = bits.data() + base / 8;
+  const unsigned shift = base % 8;
+  for (size_t row = 0; row < end; row += 8, ++to) {
+    uint64_t eight;
+    std::memcpy(&eight, keep + row, sizeof eight);
+    const auto packed =
+        static_cast<unsigned>((eight * 0x0102040810204080u) >> 56);
+    to[0] = static_cast<uint8_t>(to[0] | packed << shift);
+    to[1] = static_cast<uint8_t>(to[1] | packed >> (8 - shift));
+  }
+}
+
 class CompiledStage final : public WorkerStage {
  public:
   static absl::StatusOr<std::shared_ptr<const WorkerStage>> Make(
@@ -116,6 +143,7 @@ class CompiledStage final : public WorkerStage {
   size_t RowsAhead(const Making& making, const StageScratch& scratch,
                    uint64_t left) const;
 
+  void Reserve(Making& making) const;
   void ReserveDirect(Making& making, StageScratch& scratch) const;
   void AppendRecords(uint64_t p, Making& making, StageScratch& scratch) const;
 
@@ -264,6 +292,7 @@ absl::StatusOr<Piece> CompiledStage::Run(Cursor begin, Cursor end,
   making.begin = begin;
   making.end = end;
   making.bytes_target = bytes_target;
+  Reserve(making);
   switch (naming_) {
     case Naming::kRuns:
       FM_RETURN_IF_ERROR(RunText(making, own));
@@ -304,9 +333,10 @@ absl::StatusOr<Piece> CompiledStage::Run(Cursor begin, Cursor end,
 // Reads records scratch.refs[from, …) as far as one read goes.
 absl::StatusOr<size_t> CompiledStage::ReadAhead(size_t from,
                                                 StageScratch& scratch) const {
-  scratch.indexes.clear();
-  for (size_t k = from; k < scratch.refs.size(); ++k) {
-    scratch.indexes.push_back(scratch.refs[k].index);
+  const size_t count = scratch.refs.size() - from;
+  scratch.indexes.resize(count);
+  for (size_t k = 0; k < count; ++k) {
+    scratch.indexes[k] = scratch.refs[from + k].index;
   }
   return source_->Read(scratch.indexes, kReadBytes, *scratch.source,
                        scratch.block);
@@ -408,6 +438,22 @@ absl::Status CompiledStage::RunRecords(Making& making,
   return absl::OkStatus();
 }
 
+// Room for what is going to be made, where that is known, so that columns do
+// not move as they grow.
+void CompiledStage::Reserve(Making& making) const {
+  if (batch_program_ != nullptr || estimated_bytes_ == 0) return;
+  const size_t row_bytes = estimated_bytes_ + sizeof(int64_t);
+  const uint64_t rows =
+      std::min<uint64_t>(making.end.p - making.begin.p,
+                         making.bytes_target / row_bytes + kBlockRows);
+  for (size_t c = 0; c < output_->components.size(); ++c) {
+    const ComponentSpec& component = output_->components[c];
+    if (!InPlace(component)) continue;
+    const size_t bytes = StaticBytes(component) * static_cast<size_t>(rows);
+    making.builder.ReserveValues(c, std::min(bytes, making.bytes_target));
+  }
+}
+
 // Where the record program can write its row into the chunk itself, it does.
 void CompiledStage::ReserveDirect(Making& making, StageScratch& scratch) const {
   std::vector<std::byte*>& direct = scratch.records_in.direct;
@@ -432,12 +478,7 @@ void CompiledStage::AppendRecords(uint64_t p, Making& making,
   }
   making.builder.FinishRows(out.rows);
   if (naming_ != Naming::kBitmap) return;
-  const uint64_t base = p - making.begin.p;
-  making.bits.resize((base + kBlockRows + 7) / 8 + 1);
-  for (size_t row = 0; row < out.rows; ++row) {
-    const uint64_t bit = base + out.OriginOf(row);
-    making.bits[bit / 8] |= static_cast<uint8_t>(1U << (bit % 8));
-  }
+  SetBits(out, p - making.begin.p, making.bits);
 }
 
 // ---- uncounted text: a position is a block of lines
@@ -597,12 +638,7 @@ void CompiledStage::FinishBatches(uint64_t p, size_t batches, Making& making,
   }
   making.builder.FinishRows(out.rows);
   if (naming_ == Naming::kBitmap) {
-    const uint64_t base = p - making.begin.p;
-    making.bits.resize((base + batches + 7) / 8 + 1);
-    for (size_t row = 0; row < out.rows; ++row) {
-      const uint64_t bit = base + out.OriginOf(row);
-      making.bits[bit / 8] |= static_cast<uint8_t>(1U << (bit % 8));
-    }
+    SetBits(out, p - making.begin.p, making.bits);
   }
   if (out.error.ok()) return;
   const size_t bad = out.failed_row;
