@@ -1,0 +1,141 @@
+#include "tests/sim/fake_plan.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "core/base/status.h"
+
+namespace feedmill::sim {
+namespace {
+
+constexpr size_t kNameBytes = 3 * sizeof(uint64_t);
+constexpr uint64_t kPerString = 8;  // credit of a string beside its bytes
+
+}  // namespace
+
+FakePlan::FakePlan(Random& random)
+    : spec_(std::make_shared<const ElementSpec>(
+          ElementSpec{{{"", DType::kBytes, {}}}})) {
+  shape_ = random.Choice({Shape::kDense, Shape::kFiltered, Shape::kFlat});
+  needs_manifest_ = random.OneIn(3);
+  first_split_ = random.Between(1, 6);
+  const uint64_t positions = random.Between(30, 120);
+  const uint64_t large_percent =
+      random.Choice({uint64_t{0}, uint64_t{10}, uint64_t{30}});
+  const uint64_t cost_ms =
+      random.Choice({uint64_t{2}, uint64_t{10}, uint64_t{40}});
+  const uint64_t kept_percent = random.Choice({uint64_t{10}, uint64_t{60}});
+  for (uint64_t p = 0; p < positions; ++p) {
+    uint64_t count = 1;
+    if (shape_ == Shape::kFiltered) count = random.Percent(kept_percent);
+    if (shape_ == Shape::kFlat) count = random.Between(0, 3);
+    const uint64_t size = random.Percent(large_percent)
+                              ? random.Between(150, 200)
+                              : random.Between(kNameBytes, 60);
+    counts_.push_back(count);
+    sizes_.push_back(size);
+    costs_.push_back(random.UpTo(absl::Milliseconds(cost_ms)));
+    position_bytes_max_ =
+        std::max(position_bytes_max_, count * (size + kPerString));
+  }
+  if (random.OneIn(8)) poison_ = random.Between(0, positions - 1);
+  graph_ = fmt::format("fake {} positions", positions);
+  MakeReference();
+}
+
+void FakePlan::RemovePoison() {
+  poison_.reset();
+  MakeReference();
+}
+
+void FakePlan::MakeReference() {
+  reference_.clear();
+  for (uint64_t p = 0; p < poison_.value_or(positions()); ++p) {
+    for (uint64_t i = 0; i < counts_[p]; ++i) reference_.push_back({p, i});
+  }
+}
+
+size_t FakePlan::IndexOf(Cursor cursor) const {
+  return static_cast<size_t>(
+      std::lower_bound(reference_.begin(), reference_.end(), cursor) -
+      reference_.begin());
+}
+
+absl::Duration FakePlan::CostOf(uint64_t position) const {
+  return costs_.at(position);
+}
+
+Piece FakePlan::Compute(uint64_t iteration, Cursor begin, Cursor end,
+                        uint64_t bytes_target) const {
+  Piece piece;
+  piece.begin = piece.end = begin;
+  ChunkBuilder builder(spec_);
+  RunRows runs;
+  BitmapRows bitmap;
+  uint64_t bytes = 0;
+  std::string value;
+  while (piece.end < end && bytes < bytes_target) {
+    const uint64_t p = piece.end.p;
+    if (p == poison_) {
+      piece.error = DataLoss("position {} is corrupt", p);
+      break;
+    }
+    const uint64_t from = piece.end.i;
+    CursorRun run{p, from, 0};
+    for (uint64_t i = from; i < counts_.at(p) && Cursor{p, i} < end; ++i) {
+      const uint64_t name[] = {iteration, p, i};
+      value.assign(sizes_.at(p), '.');
+      std::memcpy(value.data(), name, kNameBytes);
+      builder.AppendBytes(0, value);
+      builder.FinishRows(1);
+      bytes += value.size() + kPerString;
+      ++run.count;
+    }
+    const uint64_t bit = p - begin.p;
+    if (bit % 8 == 0) bitmap.bits.push_back(0);
+    if (run.count > 0) {
+      runs.runs.push_back(run);
+      bitmap.bits.back() =
+          static_cast<uint8_t>(bitmap.bits.back() | (1U << (bit % 8)));
+    }
+    piece.end = std::min(end, Cursor{p + 1, 0});
+  }
+  piece.chunk = std::move(builder).Finish();
+  switch (shape_) {
+    case Shape::kDense:
+      if (begin.i == 0) break;  // else the first position has nothing left
+      [[fallthrough]];
+    case Shape::kFiltered:
+      piece.cursors = std::move(bitmap);
+      break;
+    case Shape::kFlat:
+      piece.cursors = std::move(runs);
+      break;
+  }
+  return piece;
+}
+
+Planner FakePlan::MakePlanner() const {
+  Planner planner;
+  planner.fingerprint = [](const std::string& graph) { return graph; };
+  planner.needs_manifest = [needs = needs_manifest_](const std::string&) {
+    return needs;
+  };
+  planner.shape = [positions = positions(), first = first_split_](
+                      const std::string& graph, const std::string& manifest,
+                      uint64_t, uint64_t) {
+    return JobShape{graph, manifest, positions, positions, first};
+  };
+  return planner;
+}
+
+ElementName FakePlan::NameOf(const Chunk& chunk, size_t row) {
+  const std::string_view value =
+      chunk.columns.at(0).BytesAt(static_cast<int64_t>(row));
+  uint64_t name[3] = {~uint64_t{0}, 0, 0};
+  if (value.size() >= kNameBytes) std::memcpy(name, value.data(), kNameBytes);
+  return {name[0], {name[1], name[2]}};
+}
+
+}  // namespace feedmill::sim

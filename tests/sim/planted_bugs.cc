@@ -1,0 +1,186 @@
+#include "tests/sim/planted_bugs.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace feedmill::sim {
+namespace {
+
+// ---- the client's
+
+// Takes what comes without comparing it with what it has (rule 11).
+class NoCompare : public ReadSession {
+ public:
+  using ReadSession::ReadSession;
+
+ protected:
+  std::optional<Piece> Take(Cursor, Piece piece) const override {
+    return piece;
+  }
+};
+
+// The head gets no more than others do (rule 14).
+class NoReserve : public ReadSession {
+ public:
+  using ReadSession::ReadSession;
+
+ protected:
+  bool Reserve(uint64_t&, uint64_t, bool) const override { return false; }
+};
+
+// Hands out after its lease has ended (rule 24).
+class Zombie : public ReadSession {
+ public:
+  using ReadSession::ReadSession;
+
+ protected:
+  bool Valid(absl::Time) const override {
+    return state() == State::kLive || state() == State::kEnded;
+  }
+};
+
+// Trusts the moment at which an answer came (rule 24).
+class RenewAtReceipt : public ReadSession {
+ public:
+  using ReadSession::ReadSession;
+
+ protected:
+  absl::Time Renewal(absl::Time, absl::Time received) const override {
+    return received;
+  }
+};
+
+// Says of an element that was handed out that it was not (rule 16).
+class OffByOne : public ReadSession {
+ public:
+  using ReadSession::ReadSession;
+
+ protected:
+  Cursor After(Cursor cursor) const override { return cursor; }
+};
+
+// ---- the worker's
+
+// Adds each grant to what was allowed before (rule 12).
+class AddedGrant : public WorkerAgent {
+ public:
+  using WorkerAgent::WorkerAgent;
+
+ protected:
+  uint64_t Allow(uint64_t total, const Grant& grant) const override {
+    return total + grant.total_bytes;
+  }
+};
+
+// Goes on where it was, whatever the client opened (rule 12).
+class NoOpening : public WorkerAgent {
+ public:
+  using WorkerAgent::WorkerAgent;
+
+ protected:
+  bool Reopened(Opening, const Grant&) const override { return false; }
+};
+
+// ---- the dispatcher's
+
+// Any life of a consumer is as good as another (rules 2 and 3).
+class AnyIncarnation : public Dispatcher {
+ public:
+  using Dispatcher::Dispatcher;
+
+ protected:
+  bool IsCurrent(Incarnation, Incarnation) const override { return true; }
+};
+
+// The window is moved by what was handed out (rule 16).
+class WindowByOut : public Dispatcher {
+ public:
+  using Dispatcher::Dispatcher;
+
+ protected:
+  size_t WindowUsed(const SessionState& session) const override {
+    return session.splits.size();
+  }
+};
+
+// A repeated hello raises a released name (rule 4).
+class HelloRaisesDead : public Dispatcher {
+ public:
+  using Dispatcher::Dispatcher;
+
+ protected:
+  bool IsClosed(const SessionKey&, Incarnation) const override { return false; }
+};
+
+template <class Bug>
+PlantedBug ClientBug(std::string name, std::string rule) {
+  Makers makers = RealMakers();
+  makers.client = [](ReadSessionSettings settings) {
+    return std::make_unique<Bug>(std::move(settings));
+  };
+  return {std::move(name), std::move(rule), std::move(makers)};
+}
+
+template <class Bug>
+PlantedBug WorkerBug(std::string name, std::string rule) {
+  Makers makers = RealMakers();
+  makers.worker = [](WorkerAgentSettings settings) {
+    return std::make_unique<Bug>(std::move(settings));
+  };
+  return {std::move(name), std::move(rule), std::move(makers)};
+}
+
+template <class Bug>
+PlantedBug DispatcherBug(std::string name, std::string rule) {
+  Makers makers = RealMakers();
+  makers.dispatcher = [](DispatcherSettings settings, Planner planner,
+                         DispatcherState state, absl::Time now) {
+    return std::make_unique<Bug>(settings, std::move(planner), std::move(state),
+                                 now);
+  };
+  return {std::move(name), std::move(rule), std::move(makers)};
+}
+
+}  // namespace
+
+Makers RealMakers() {
+  Makers makers;
+  makers.dispatcher = [](DispatcherSettings settings, Planner planner,
+                         DispatcherState state, absl::Time now) {
+    return std::make_unique<Dispatcher>(settings, std::move(planner),
+                                        std::move(state), now);
+  };
+  makers.worker = [](WorkerAgentSettings settings) {
+    return std::make_unique<WorkerAgent>(std::move(settings));
+  };
+  makers.client = [](ReadSessionSettings settings) {
+    return std::make_unique<ReadSession>(std::move(settings));
+  };
+  return makers;
+}
+
+const std::vector<PlantedBug>& PlantedBugs() {
+  static const auto* const bugs = new std::vector<PlantedBug>{
+      ClientBug<NoCompare>("cursor-not-compared", "11"),
+      WorkerBug<AddedGrant>("grant-as-difference", "12"),
+      ClientBug<NoReserve>("head-without-reserve", "14"),
+      ClientBug<Zombie>("zombie-client", "24"),
+      ClientBug<RenewAtReceipt>("renew-at-receipt", "24"),
+      ClientBug<OffByOne>("token-off-by-one", "16"),
+      WorkerBug<NoOpening>("no-opening-number", "12"),
+      DispatcherBug<AnyIncarnation>("stale-incarnation", "2, 3"),
+      DispatcherBug<WindowByOut>("window-by-handed-out", "16"),
+      DispatcherBug<HelloRaisesDead>("hello-raises-dead", "4"),
+  };
+  return *bugs;
+}
+
+const PlantedBug* FindBug(const std::string& name) {
+  const auto& bugs = PlantedBugs();
+  const auto it =
+      std::find_if(bugs.begin(), bugs.end(),
+                   [&](const PlantedBug& bug) { return bug.name == name; });
+  return it == bugs.end() ? nullptr : &*it;
+}
+
+}  // namespace feedmill::sim

@@ -1,0 +1,27 @@
+#ifndef FEEDMILL_TESTS_SIM_PLANTED_BUGS_H_
+#define FEEDMILL_TESTS_SIM_PLANTED_BUGS_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tests/sim/simulation.h"
+
+namespace feedmill::sim {
+
+// Mistakes that a delivery protocol is easily written with, as subclasses of
+// the real state machines. A simulation that finds none of them checks
+// nothing.
+struct PlantedBug {
+  std::string name;
+  std::string rule;  // of tests/model/README.md
+  Makers makers;
+};
+const std::vector<PlantedBug>& PlantedBugs();
+
+// The bug of that name, or null.
+const PlantedBug* FindBug(const std::string& name);
+
+}  // namespace feedmill::sim
+
+#endif  // FEEDMILL_TESTS_SIM_PLANTED_BUGS_H_

@@ -1,0 +1,63 @@
+#ifndef FEEDMILL_TESTS_SIM_SIMULATION_H_
+#define FEEDMILL_TESTS_SIM_SIMULATION_H_
+
+#include <cstdint>
+#include <functional>
+#include <iosfwd>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "broker/dispatcher.h"
+#include "client/read_session.h"
+#include "worker/worker_agent.h"
+
+// The whole system in one thread, from one seed: the real Dispatcher,
+// WorkerAgents and ReadSessions, with a virtual clock, a network that breaks,
+// processes that die and freeze, and a made-up pipeline. What is checked after
+// each step is what docs and protocol promise:
+//
+//   - deterministic: the sequence of the reference, also over crashes of
+//     workers, for whoever reads it; at most one reader hands out at a time;
+//   - sharers: each element once, but for the exception of rule 25;
+//   - nobody is released while its lease is valid;
+//   - the client's buffer stays within its budget and one frame, a worker's
+//     within its memory, one position a head and what its tasks misjudged;
+//   - replaying the journal gives the dispatcher's state;
+//   - the dispatcher says at most one thing to each peer in one call;
+//   - all is read within a bound after the last fault.
+
+namespace feedmill::sim {
+
+// Makes the state machines; planted bugs are made here.
+struct Makers {
+  std::function<std::unique_ptr<Dispatcher>(DispatcherSettings, Planner,
+                                            DispatcherState, absl::Time)>
+      dispatcher;
+  std::function<std::unique_ptr<WorkerAgent>(WorkerAgentSettings)> worker;
+  std::function<std::unique_ptr<ReadSession>(ReadSessionSettings)> client;
+};
+Makers RealMakers();
+
+struct Options {
+  uint64_t seed = 0;
+  Makers makers = RealMakers();
+  std::ostream* trace = nullptr;  // every message, event and fault
+};
+
+// Counters, by name: faults by kind, releases of leases, elements and so on.
+using Totals = std::map<std::string, uint64_t>;
+
+struct Result {
+  std::optional<std::string> violation;
+  uint64_t trace_hash = 0;  // of all that was delivered, in order
+  Totals totals;
+};
+
+// Runs the simulation of a seed. The same seed, the same result.
+Result Simulate(const Options& options);
+
+}  // namespace feedmill::sim
+
+#endif  // FEEDMILL_TESTS_SIM_SIMULATION_H_

@@ -1,0 +1,404 @@
+#include "tests/sim/world.h"
+
+#include <algorithm>
+#include <ostream>
+#include <utility>
+
+#include "core/base/status.h"
+#include "tests/sim/describe_message.h"
+
+namespace feedmill::sim {
+namespace {
+
+constexpr absl::Duration kClientTimeout = absl::Seconds(3);
+constexpr absl::Duration kFaultsEnd = absl::Seconds(8);
+constexpr absl::Duration kLiveness = absl::Seconds(60);
+constexpr uint64_t kStepsMax = 2'000'000;
+constexpr uint64_t kReplayEvery = 64;  // steps of the dispatcher
+constexpr size_t kLinkDepthMax = 20'000;
+const char kDispatcher[] = "dispatcher";
+
+uint64_t Fold(uint64_t hash, const std::string& text) {
+  for (const char c : text) {
+    hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3;
+  }
+  return hash;
+}
+
+}  // namespace
+
+World::World(const Options& options)
+    : options_(options), random_(options.seed), plan_(random_) {
+  order_ = random_.Choice(
+      {Order::kDeterministic, Order::kDeterministic, Order::kAny});
+  if (order_ == Order::kAny) {
+    sharers_ = random_.Between(1, 3);
+    plan_.RemovePoison();
+  }
+  passes_left_ = order_ == Order::kAny ? 1 : random_.Between(1, 3);
+  budget_ = random_.Choice<uint64_t>({300, 1'000, 4'000});
+  quota_ = random_.Choice<uint64_t>({100, 400});
+  memory_ = random_.Choice<uint64_t>({500, 1'500, 6'000});
+  frame_bytes_ = random_.Choice<uint64_t>({100, 400});
+  pace_ = absl::Milliseconds(random_.Choice({10, 30, 80}));
+
+  Network::Faults network;
+  network.delay_max = absl::Milliseconds(random_.Choice({3, 30, 150}));
+  network.duplicates = random_.OneIn(2);
+  network_ = std::make_unique<Network>(
+      timeline_, random_, network,
+      [this](const std::string& from, const std::string& to,
+             const Message& message) { return Deliver(from, to, message); });
+
+  DispatcherSettings settings;
+  settings.client_timeout = kClientTimeout;
+  settings.sharer_timeout = kClientTimeout;
+  settings.split_time = absl::Milliseconds(random_.Choice({20, 100}));
+  settings.split_bytes = random_.Choice<uint64_t>({500, 3'000});
+  settings.attempts_max = 1'000'000;  // flaky workers never fail a run here
+  DispatcherState state;
+  state.journal = JournalId(options.seed + 1);
+  replica_ = state;
+  dispatcher_ =
+      options.makers.dispatcher(settings, plan_.MakePlanner(), state, now());
+  const uint64_t workers = random_.Between(1, 3);
+  for (uint64_t i = 0; i < workers; ++i) {
+    StartWorker(fmt::format("tcp://w{}", i));
+  }
+  if (order_ == Order::kAny) {
+    slots_.resize(sharers_);
+    for (size_t i = 0; i < sharers_; ++i)
+      slots_[i] = StartReader(false, i).name;
+  } else {
+    main_ = StartReader(false, 0).name;
+  }
+  DrawFaults();
+}
+
+Result World::Run() {
+  timeline_.After(random_.UpTo(absl::Seconds(1)), [this] { NextFault(); });
+  timeline_.After(kFaultsEnd, [this] { Heal(); });
+  timeline_.After(absl::Milliseconds(250), [this] { Watch(); });
+  uint64_t steps = 0;
+  while (!result_.violation && timeline_.Step()) {
+    if (++steps > kStepsMax) Fail("steps without end");
+    if (finished_at_ && now() > *finished_at_ + kClientTimeout / 2) break;
+  }
+  CheckReplay();
+  if (network_->depth_max() > kLinkDepthMax) Fail("a queue without bound");
+  Totals& totals = result_.totals;
+  totals["messages"] = network_->totals().delivered;
+  totals["messages lost"] = network_->totals().lost;
+  totals["messages duplicated"] = network_->totals().duplicated;
+  totals["messages reordered"] = network_->totals().reordered;
+  totals["events"] = store_.sequence();
+  totals["virtual ms"] = static_cast<uint64_t>(
+      absl::ToInt64Milliseconds(now() - absl::UnixEpoch()));
+  return result_;
+}
+
+void World::Fail(std::string violation) {
+  if (result_.violation) return;
+  Trace("VIOLATION " + violation);
+  result_.violation = std::move(violation);
+}
+
+void World::Trace(const std::string& line) {
+  if (options_.trace == nullptr) return;
+  *options_.trace << fmt::format(
+      "{:9.4f} {}\n", absl::ToDoubleSeconds(now() - absl::UnixEpoch()), line);
+}
+
+// Completion, and its bound.
+void World::Watch() {
+  if (Finished()) {
+    if (!finished_at_) finished_at_ = now();
+  } else if (now() > absl::UnixEpoch() + kFaultsEnd + kLiveness) {
+    Fail("no progress: the bound of completion has passed");
+  }
+  timeline_.After(absl::Milliseconds(250), [this] { Watch(); });
+}
+
+// ---- delivery
+
+std::optional<absl::Time> World::Deliver(const std::string& from,
+                                         const std::string& to,
+                                         const Message& message) {
+  const auto worker = workers_.find(to);
+  const auto reader = readers_.find(to);
+  if (worker != workers_.end()) {
+    if (!worker->second.up) return now() + absl::Milliseconds(100);
+    if (worker->second.thaw > now()) return worker->second.thaw;
+  } else if (reader != readers_.end()) {
+    if (reader->second.thaw > now()) return reader->second.thaw;
+  } else if (to != kDispatcher) {
+    return std::nullopt;  // it is gone
+  }
+  const std::string line =
+      fmt::format("{} -> {} {}", from, to, Describe(message));
+  Trace(line);
+  result_.trace_hash =
+      Fold(result_.trace_hash ^ static_cast<uint64_t>(absl::ToUnixNanos(now())),
+           line);
+  if (to == kDispatcher) {
+    if (const auto* beat = std::get_if<ClientBeat>(&message)) {
+      absl::Time& last = last_report_[beat->session.consumer];
+      last = std::max(last, beat->sent);
+    }
+    StepDispatcher(dispatcher_->Handle(now(), PeerId(from), message));
+  } else if (worker != workers_.end()) {
+    StepWorker(worker->second,
+               worker->second.core->Handle(now(), PeerId(from), message));
+  } else {
+    StepReader(reader->second,
+               reader->second.core->Handle(now(), PeerId(from), message));
+  }
+  return std::nullopt;
+}
+
+// ---- the dispatcher
+
+void World::StepDispatcher(DispatcherEffects effects) {
+  const absl::Status stored = store_.Append(effects.events);
+  if (!stored.ok()) Fail(ErrorText(stored));
+  for (const DispatcherEvent& event : effects.events) {
+    if (options_.trace != nullptr) Trace("event " + feedmill::Describe(event));
+    replica_.Apply(event);
+    CheckEvent(event);
+  }
+  if (++replay_checks_due_ >= kReplayEvery) CheckReplay();
+  std::set<PeerId> told;
+  for (Outgoing& outgoing : effects.sends) {
+    if (!told.insert(outgoing.to).second &&
+        !std::holds_alternative<ClientReject>(outgoing.message)) {
+      Fail(fmt::format("{} was told two things in one call",
+                       outgoing.to.value()));
+    }
+    if (const auto* answer = std::get_if<WorkerAnswer>(&outgoing.message)) {
+      for (const Lease& lease : answer->leases) {
+        if (lease.attempt.value() > 1) ++result_.totals["leases again"];
+      }
+    }
+    network_->Send(kDispatcher, outgoing.to.value(),
+                   std::move(outgoing.message));
+  }
+  const absl::Time deadline = dispatcher_->NextDeadline();
+  if (deadline >= dispatcher_wake_) return;
+  dispatcher_wake_ = deadline;
+  timeline_.At(deadline, [this] { WakeDispatcher(); });
+}
+
+void World::WakeDispatcher() {
+  if (now() < dispatcher_wake_) return;  // an earlier one was asked for
+  dispatcher_wake_ = absl::InfiniteFuture();
+  StepDispatcher(dispatcher_->OnTick(now()));
+  if (dispatcher_->NextDeadline() <= now()) {
+    Fail("the dispatcher's deadline does not pass");
+  }
+}
+
+void World::CheckReplay() {
+  replay_checks_due_ = 0;
+  ++result_.totals["replays compared"];
+  if (!(replica_ == dispatcher_->state())) {
+    Fail("replaying the journal does not give the state");
+  }
+}
+
+void World::CheckEvent(const DispatcherEvent& event) {
+  if (const auto* opened = std::get_if<SessionOpened>(&event)) {
+    ++result_.totals["sessions"];
+    CheckOpened(*opened);
+  } else if (std::holds_alternative<SplitBound>(event)) {
+    ++result_.totals["splits"];
+  } else if (const auto* closed = std::get_if<SessionClosed>(&event)) {
+    const ConsumerId& consumer = closed->key.consumer;
+    closed_[consumer.value()] = {last_report_[consumer], now()};
+    for (const auto& [name, reader] : readers_) {
+      if (reader.core->session().consumer != consumer || reader.zombie ||
+          reader.done || reader.core->state() != ReadSession::State::kLive) {
+        continue;
+      }
+      ++result_.totals["sessions released"];
+      if (reader.core->MayHandOut(now())) {
+        Fail(fmt::format("{} was released while its lease is valid",
+                         consumer.value()));
+      }
+    }
+  }
+}
+
+// ---- workers
+
+void World::StartWorker(const std::string& name) {
+  WorkerProcess& worker = workers_[name];
+  worker = WorkerProcess{};
+  worker.name = name;
+  worker.life = ++lives_;
+  worker.slowness = random_.Choice<int64_t>({1, 2, 6});
+  worker.threads = static_cast<uint32_t>(random_.Between(1, 2));
+  worker.free_at.resize(worker.threads);
+  WorkerAgentSettings settings;
+  settings.worker = WorkerId(name);
+  settings.incarnation = Incarnation(worker.life);
+  settings.threads = worker.threads;
+  settings.slots = 2 * worker.threads;
+  settings.memory_bytes = memory_;
+  settings.frame_bytes = frame_bytes_;
+  worker.core = options_.makers.worker(std::move(settings));
+  StepWorker(worker, worker.core->OnTick(now()));
+}
+
+void World::KillWorker(WorkerProcess& worker, absl::Duration revive_after) {
+  worker.up = false;
+  worker.thaw = now();
+  ++worker.life;  // its tasks are nobody's
+  network_->Cut(worker.name);
+  timeline_.After(revive_after, [this, name = worker.name] {
+    if (!workers_.at(name).up) StartWorker(name);
+  });
+}
+
+// Does `action` when the worker can: not while it is frozen, not in another
+// life.
+void World::OnWorker(const std::string& name, uint64_t life,
+                     std::function<void(WorkerProcess&)> action) {
+  WorkerProcess& worker = workers_.at(name);
+  if (worker.life != life) return;
+  if (worker.thaw > now()) {
+    timeline_.At(worker.thaw, [this, name, life, action = std::move(action)] {
+      OnWorker(name, life, action);
+    });
+    return;
+  }
+  action(worker);
+}
+
+void World::StepWorker(WorkerProcess& worker, WorkerEffects effects) {
+  for (const PlanDefinition& definition : effects.define) {
+    worker.defined[definition.plan] = definition.iteration;
+    if (definition.graph != plan_.graph()) Fail("a worker got another graph");
+    timeline_.After(
+        random_.UpTo(absl::Milliseconds(5)),
+        [this, name = worker.name, life = worker.life, plan = definition.plan] {
+          OnWorker(name, life, [&](WorkerProcess& w) {
+            StepWorker(w, w.core->OnDefined(now(), plan, absl::OkStatus()));
+          });
+        });
+  }
+  for (const ManifestRequest& request : effects.resolve) {
+    timeline_.After(random_.UpTo(absl::Milliseconds(50)),
+                    [this, name = worker.name, life = worker.life,
+                     result = ManifestResult{request.graph_fingerprint,
+                                             absl::OkStatus(), "manifest"}] {
+                      OnWorker(name, life, [&](WorkerProcess& w) {
+                        StepWorker(w, w.core->OnResolved(now(), result));
+                      });
+                    });
+  }
+  for (const ComputeRequest& request : effects.compute) {
+    Compute(worker, request);
+  }
+  for (Outgoing& outgoing : effects.sends) {
+    network_->Send(worker.name, outgoing.to.value(),
+                   std::move(outgoing.message));
+  }
+  // Sessions are heads once each; each has at most one position beyond.
+  const uint64_t bound =
+      memory_ + readers_.size() * plan_.position_bytes_max() +
+      2 * worker.threads * (frame_bytes_ + plan_.position_bytes_max());
+  if (worker.core->buffered_bytes() > bound) {
+    Fail(fmt::format("{} holds {} bytes, its bound is {}", worker.name,
+                     worker.core->buffered_bytes(), bound));
+  }
+  if (effects.drained && worker.up) {
+    ++result_.totals["workers drained"];
+    KillWorker(worker, absl::Milliseconds(random_.Choice({100, 1'000})));
+    return;
+  }
+  ArmWorker(worker);
+}
+
+void World::ArmWorker(WorkerProcess& worker) {
+  const absl::Time deadline =
+      std::max(worker.core->NextDeadline(), worker.thaw);
+  if (deadline >= worker.wake) return;
+  worker.wake = deadline;
+  timeline_.At(deadline, [this, name = worker.name, life = worker.life] {
+    OnWorker(name, life, [this](WorkerProcess& w) {
+      if (now() < w.wake) return;
+      w.wake = absl::InfiniteFuture();
+      StepWorker(w, w.core->OnTick(now()));
+      if (w.up && w.core->NextDeadline() <= now()) {
+        Fail("a worker's deadline does not pass");
+      }
+    });
+  });
+}
+
+void World::Compute(WorkerProcess& worker, const ComputeRequest& request) {
+  const auto iteration = worker.defined.find(request.plan);
+  if (iteration == worker.defined.end()) {
+    return Fail("a worker runs a plan that it does not have");
+  }
+  ++result_.totals["tasks"];
+  Piece piece = plan_.Compute(iteration->second, request.begin, request.end,
+                              request.bytes_target);
+  absl::Duration busy = absl::Microseconds(100);
+  for (uint64_t p = request.begin.p; p < piece.end.p; ++p) {
+    busy += plan_.CostOf(p) * worker.slowness;
+  }
+  absl::Time& free =
+      *std::min_element(worker.free_at.begin(), worker.free_at.end());
+  free = std::max(free, now()) + busy;
+  absl::StatusOr<Piece> outcome = std::move(piece);
+  if (now() < worker.flaky_until && random_.OneIn(4)) {
+    ++result_.totals["tasks failed"];
+    outcome = Unavailable("the disk did not answer");
+  }
+  auto shared = std::make_shared<absl::StatusOr<Piece>>(std::move(outcome));
+  timeline_.At(free, [this, name = worker.name, life = worker.life,
+                      task = request.task, shared, busy] {
+    OnWorker(name, life, [&](WorkerProcess& w) {
+      StepWorker(w, w.core->OnComputed(now(), task, *shared, busy));
+    });
+  });
+}
+
+// ---- readers' state machines
+
+void World::StepReader(ReaderProcess& reader, ReadEffects effects) {
+  for (Outgoing& outgoing : effects.sends) {
+    network_->Send(reader.name, outgoing.to.value(),
+                   std::move(outgoing.message));
+  }
+  const uint64_t bound = budget_ + frame_bytes_ + plan_.position_bytes_max();
+  if (reader.core->buffered_bytes() > bound) {
+    Fail(fmt::format("{} buffers {} bytes, its bound is {}", reader.name,
+                     reader.core->buffered_bytes(), bound));
+  }
+  ArmReader(reader);
+}
+
+void World::ArmReader(ReaderProcess& reader) {
+  const absl::Time deadline =
+      std::max(reader.core->NextDeadline(), reader.thaw);
+  if (deadline >= reader.wake) return;
+  reader.wake = deadline;
+  timeline_.At(deadline, [this, name = reader.name] {
+    const auto it = readers_.find(name);
+    if (it == readers_.end()) return;
+    ReaderProcess& r = it->second;
+    if (now() < r.wake) return;
+    r.wake = absl::InfiniteFuture();
+    if (r.thaw > now()) return ArmReader(r);
+    StepReader(r, r.core->OnTick(now()));
+    if (r.core->NextDeadline() <= now()) {
+      Fail("a reader's deadline does not pass");
+    }
+  });
+}
+
+Result Simulate(const Options& options) { return World(options).Run(); }
+
+}  // namespace feedmill::sim

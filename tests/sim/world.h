@@ -1,0 +1,164 @@
+#ifndef FEEDMILL_TESTS_SIM_WORLD_H_
+#define FEEDMILL_TESTS_SIM_WORLD_H_
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "core/storage/state_store.h"
+#include "tests/sim/fake_plan.h"
+#include "tests/sim/network.h"
+#include "tests/sim/random.h"
+#include "tests/sim/simulation.h"
+
+namespace feedmill::sim {
+
+// The processes of a simulation, and what is checked of them. Three parts:
+// processes (world.cc), the applications that read (world_readers.cc) and the
+// faults (world_faults.cc).
+class World {
+ public:
+  explicit World(const Options& options);
+
+  Result Run();
+
+ private:
+  struct WorkerProcess {
+    std::string name;  // its data address
+    std::unique_ptr<WorkerAgent> core;
+    uint64_t life = 0;
+    bool up = true;
+    bool leaving = false;  // draining
+    absl::Time thaw;
+    absl::Time wake = absl::InfiniteFuture();
+    int64_t slowness = 1;
+    uint32_t threads = 1;
+    absl::Time flaky_until;
+    std::vector<absl::Time> free_at;     // each thread
+    std::map<PlanId, uint64_t> defined;  // its iteration
+  };
+  struct ReaderProcess {
+    std::string name;  // its transport's address
+    std::unique_ptr<ReadSession> core;
+    uint64_t life = 0;
+    absl::Time thaw;
+    absl::Time wake = absl::InfiniteFuture();
+    bool zombie = false;    // replaced: nobody counts its output
+    bool intruder = false;  // came without taking over
+    bool take_over = false;
+    bool done = false;  // wants no more
+    absl::Time exit = absl::InfiniteFuture();
+    uint64_t batch = 1;
+    // The application: rows pulled and not handed out, and how many were.
+    std::deque<ElementName> staged;
+    uint64_t pulled = 0;
+    uint64_t handed = 0;
+    uint64_t drops = 0;
+    absl::Status error;   // came after what is staged
+    size_t expected = 0;  // deterministic: index in the reference
+    size_t slot = 0;      // sharers
+  };
+  struct Handed {
+    std::string consumer;
+    absl::Time when;
+  };
+  // When a closed session was last heard of and when it was closed: what it
+  // handed out in between may come again (rule 25).
+  struct Closed {
+    absl::Time last_report;
+    absl::Time closed;
+  };
+
+  // ---- processes
+  std::optional<absl::Time> Deliver(const std::string& from,
+                                    const std::string& to,
+                                    const Message& message);
+  void StepDispatcher(DispatcherEffects effects);
+  void WakeDispatcher();
+  void CheckEvent(const DispatcherEvent& event);
+  void CheckReplay();
+  void StepWorker(WorkerProcess& worker, WorkerEffects effects);
+  void ArmWorker(WorkerProcess& worker);
+  void OnWorker(const std::string& name, uint64_t life,
+                std::function<void(WorkerProcess&)> action);
+  void Compute(WorkerProcess& worker, const ComputeRequest& request);
+  void StepReader(ReaderProcess& reader, ReadEffects effects);
+  void ArmReader(ReaderProcess& reader);
+  void StartWorker(const std::string& name);
+  void KillWorker(WorkerProcess& worker, absl::Duration revive_after);
+
+  // ---- applications
+  ReaderProcess& StartReader(bool take_over, size_t slot);
+  void KillReader(const std::string& name);
+  void Application(const std::string& name);
+  void PullAndHandOut(ReaderProcess& reader);
+  void Check(ReaderProcess& reader, const ElementName& element);
+  void CheckSharer(ReaderProcess& reader, Cursor cursor);
+  void OnReaderOver(ReaderProcess& reader);
+  void OnMainOver(ReaderProcess& reader);
+  void EndPass();
+  void StartMainLater(bool take_over, absl::Duration delay);
+  void StartSharerLater(size_t slot, absl::Duration delay);
+  void CheckOpened(const SessionOpened& event);
+  bool Finished() const;
+  bool RunIsOver() const;
+
+  // ---- faults
+  void DrawFaults();
+  void NextFault();
+  void Heal();
+  void Watch();
+  void Fault(const std::string& kind);
+  void BreakFault();
+  void PartitionFault();
+  void WorkerFault(const std::string& kind);
+  void ReaderFault(const std::string& kind);
+  WorkerProcess* AnyWorker();
+  ReaderProcess* AnyReader();
+
+  void Fail(std::string violation);
+  void Trace(const std::string& line);
+  absl::Time now() const { return timeline_.now(); }
+
+  const Options& options_;
+  Random random_;
+  FakePlan plan_;
+  Timeline timeline_;
+  std::unique_ptr<Network> network_;
+  Result result_;
+
+  Order order_ = Order::kDeterministic;
+  uint64_t passes_left_ = 1;
+  size_t sharers_ = 0;
+  uint64_t budget_ = 0, quota_ = 0, memory_ = 0, frame_bytes_ = 0;
+  absl::Duration pace_;
+  std::vector<std::string> faults_;
+  absl::Duration fault_gap_;
+  bool healed_ = false;
+  uint64_t lives_ = 0;
+
+  std::unique_ptr<Dispatcher> dispatcher_;
+  absl::Time dispatcher_wake_ = absl::InfiniteFuture();
+  MemoryStateStore<DispatcherEvent> store_;
+  DispatcherState replica_;  // the events applied once more
+  uint64_t replay_checks_due_ = 0;
+
+  std::map<std::string, WorkerProcess> workers_;
+  std::map<std::string, ReaderProcess> readers_;
+  std::string main_;  // deterministic: the reader that counts
+  bool main_coming_ = false;
+  std::vector<std::string> slots_;  // sharers: the reader of each, or ""
+  std::map<Cursor, Handed> handed_;
+  std::map<ConsumerId, absl::Time> last_report_;
+  std::map<std::string, Closed> closed_;
+  std::optional<absl::Time> finished_at_;
+};
+
+}  // namespace feedmill::sim
+
+#endif  // FEEDMILL_TESTS_SIM_WORLD_H_

@@ -1,0 +1,149 @@
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "core/base/status.h"
+#include "tests/sim/world.h"
+
+// What goes wrong, and when it stops to.
+
+namespace feedmill::sim {
+namespace {
+
+const char* const kFaults[] = {"break",         "partition",    "worker crash",
+                               "worker freeze", "worker flaky", "drain",
+                               "new worker",    "reader crash", "reader freeze",
+                               "reader leaves", "intruder"};
+constexpr size_t kWorkersMax = 6;
+
+}  // namespace
+
+// Each seed has its own set of faults: what only shows without the others
+// must show too.
+void World::DrawFaults() {
+  for (const char* fault : kFaults) {
+    const bool needs_one = std::string(fault) == "intruder";
+    if (needs_one && order_ == Order::kAny) continue;
+    if (random_.OneIn(2)) faults_.emplace_back(fault);
+  }
+  fault_gap_ = absl::Milliseconds(random_.Choice({200, 500, 1'500}));
+}
+
+void World::NextFault() {
+  if (healed_) return;
+  timeline_.After(random_.UpTo(2 * fault_gap_), [this] { NextFault(); });
+  if (faults_.empty()) return;
+  const std::string kind = faults_[random_.Between(0, faults_.size() - 1)];
+  Trace("fault " + kind);
+  ++result_.totals["fault: " + kind];
+  Fault(kind);
+}
+
+void World::Fault(const std::string& kind) {
+  if (kind == "break") return BreakFault();
+  if (kind == "partition") return PartitionFault();
+  if (kind == "new worker") {
+    if (workers_.size() >= kWorkersMax) return;
+    return StartWorker(fmt::format("tcp://w{}", workers_.size()));
+  }
+  if (kind.starts_with("reader") || kind == "intruder") {
+    return ReaderFault(kind);
+  }
+  WorkerFault(kind);
+}
+
+void World::BreakFault() {
+  const auto [a, b] = network_->AnyLink();
+  if (!a.empty()) network_->Break(a, b);
+}
+
+void World::PartitionFault() {
+  const auto [a, b] = network_->AnyLink();
+  if (a.empty()) return;
+  const absl::Duration time =
+      absl::Milliseconds(random_.Choice({300, 1'500, 5'000}));
+  network_->Partition(a, b, now() + time, random_.OneIn(2));
+}
+
+World::WorkerProcess* World::AnyWorker() {
+  const auto skip =
+      static_cast<ptrdiff_t>(random_.Between(0, workers_.size() - 1));
+  WorkerProcess& worker = std::next(workers_.begin(), skip)->second;
+  return worker.up ? &worker : nullptr;
+}
+
+void World::WorkerFault(const std::string& kind) {
+  WorkerProcess* worker = AnyWorker();
+  if (worker == nullptr) return;
+  if (kind == "worker crash") {
+    KillWorker(*worker,
+               absl::Milliseconds(random_.Choice({100, 1'000, 3'000})));
+  } else if (kind == "worker freeze") {
+    worker->thaw =
+        now() + absl::Milliseconds(random_.Choice({300, 1'500, 4'000}));
+  } else if (kind == "worker flaky") {
+    worker->flaky_until = now() + absl::Milliseconds(500);
+  } else if (worker->thaw <= now() && !worker->leaving) {
+    worker->leaving = true;
+    StepWorker(*worker, worker->core->Drain(now()));
+  }
+}
+
+World::ReaderProcess* World::AnyReader() {
+  const std::string& name =
+      order_ == Order::kAny ? slots_[random_.Between(0, sharers_ - 1)] : main_;
+  const auto it = readers_.find(name);
+  if (it == readers_.end() || it->second.done) return nullptr;
+  return &it->second;
+}
+
+void World::ReaderFault(const std::string& kind) {
+  ReaderProcess* reader = AnyReader();
+  if (reader == nullptr) return;
+  const absl::Duration back =
+      absl::Milliseconds(random_.Choice({50, 500, 2'000}));
+  const auto replace = [&](bool take_over) {
+    if (order_ == Order::kAny) {
+      StartSharerLater(reader->slot, back);
+    } else {
+      StartMainLater(take_over, back);
+    }
+  };
+  if (kind == "reader crash") {
+    const std::string name = reader->name;
+    replace(true);
+    return KillReader(name);
+  }
+  if (kind == "reader freeze") {
+    reader->thaw =
+        now() + absl::Milliseconds(random_.Choice({500, 2'000, 4'000, 7'000}));
+    if (order_ == Order::kDeterministic && random_.OneIn(2)) {
+      reader->zombie = true;  // it will come back and find itself replaced
+      replace(true);
+    }
+    return;
+  }
+  if (kind == "intruder") {
+    StartReader(false, 0).intruder = true;
+    return;
+  }
+  if (reader->thaw > now()) return;  // leaves
+  reader->done = true;
+  reader->zombie = true;
+  reader->exit = now() + absl::Seconds(1);
+  StepReader(*reader, reader->core->Leave(now()));
+  replace(false);
+}
+
+void World::Heal() {
+  Trace("heal");
+  healed_ = true;
+  network_->Heal();
+  for (auto& [name, worker] : workers_) {
+    worker.thaw = std::min(worker.thaw, now());
+    worker.flaky_until = now();
+    if (worker.up) ArmWorker(worker);
+  }
+}
+
+}  // namespace feedmill::sim

@@ -1,0 +1,263 @@
+#include <algorithm>
+#include <utility>
+
+#include "core/base/status.h"
+#include "tests/sim/world.h"
+
+// The applications: they pull, hand out in batches, compare with the
+// reference, and come back when they were stopped.
+
+namespace feedmill::sim {
+namespace {
+
+const JobName kJob{"job"};
+const RunNumber kFirstRun{1};
+
+}  // namespace
+
+World::ReaderProcess& World::StartReader(bool take_over, size_t slot) {
+  const uint64_t life = ++lives_;
+  const std::string name = fmt::format("client-{}", life);
+  ReaderProcess& reader = readers_[name];
+  reader.name = name;
+  reader.life = life;
+  reader.take_over = take_over;
+  reader.slot = slot;
+  reader.batch = random_.Between(1, 4);
+  ReadSessionSettings settings;
+  settings.job = kJob;
+  settings.graph = plan_.graph();
+  settings.order = order_;
+  settings.seed = options_.seed;
+  settings.session = {
+      ConsumerId(order_ == Order::kAny ? fmt::format("s{}", life) : "solo"),
+      Incarnation(life)};
+  settings.take_over = take_over;
+  settings.budget_bytes = budget_;
+  settings.quota_bytes = quota_;
+  reader.core = options_.makers.client(std::move(settings));
+  Trace(fmt::format("{} starts{}", name, take_over ? ", taking over" : ""));
+  StepReader(reader, reader.core->OnTick(now()));
+  timeline_.After(random_.UpTo(pace_), [this, name] { Application(name); });
+  return reader;
+}
+
+void World::KillReader(const std::string& name) {
+  network_->Cut(name);
+  readers_.erase(name);
+}
+
+void World::StartMainLater(bool take_over, absl::Duration delay) {
+  main_.clear();
+  main_coming_ = true;
+  timeline_.After(delay, [this, take_over] {
+    if (!main_coming_) return;  // an intruder became it
+    main_coming_ = false;
+    main_ = StartReader(take_over, 0).name;
+  });
+}
+
+void World::StartSharerLater(size_t slot, absl::Duration delay) {
+  slots_[slot].clear();
+  timeline_.After(delay, [this, slot] {
+    if (RunIsOver()) return;  // another reader would begin the next one
+    slots_[slot] = StartReader(false, slot).name;
+  });
+}
+
+void World::Application(const std::string& name) {
+  const auto it = readers_.find(name);
+  if (it == readers_.end()) return;
+  ReaderProcess& reader = it->second;
+  if (now() >= reader.exit) return KillReader(name);
+  if (reader.thaw <= now() && !reader.done) {
+    PullAndHandOut(reader);
+    const bool over = reader.staged.empty() &&
+                      (reader.core->state() == ReadSession::State::kEnded ||
+                       reader.core->state() == ReadSession::State::kFailed);
+    if (over) OnReaderOver(reader);
+  }
+  timeline_.After(pace_ / 2 + random_.UpTo(pace_),
+                  [this, name] { Application(name); });
+}
+
+void World::PullAndHandOut(ReaderProcess& reader) {
+  ReadSession& core = *reader.core;
+  if (core.drops() != reader.drops) {
+    reader.drops = core.drops();
+    reader.staged.clear();
+    reader.handed = reader.pulled;
+  }
+  ReadEffects effects;
+  while (reader.staged.size() < reader.batch && reader.error.ok()) {
+    const std::optional<Piece> piece = core.Pull(now(), effects);
+    if (!piece) break;
+    for (size_t row = 0; row < piece->chunk.rows; ++row) {
+      const ElementName element = FakePlan::NameOf(piece->chunk, row);
+      if (element.cursor != piece->CursorOf(row)) {
+        Fail("an element's name is not its cursor");
+      }
+      reader.staged.push_back(element);
+    }
+    reader.pulled += piece->chunk.rows;
+    reader.error = piece->error;
+  }
+  StepReader(reader, std::move(effects));
+  const bool last = core.state() != ReadSession::State::kLive;
+  const bool whole = reader.staged.size() >= reader.batch || last;
+  // A failed session has no lease; what was pulled before stays good.
+  const bool may =
+      core.MayHandOut(now()) ||
+      (core.state() == ReadSession::State::kFailed && !reader.error.ok());
+  if (core.state() == ReadSession::State::kFailed && !may) {
+    reader.staged.clear();
+  }
+  if (!whole || !may) return;
+  for (uint64_t i = 0; i < reader.batch && !reader.staged.empty(); ++i) {
+    Check(reader, reader.staged.front());
+    reader.staged.pop_front();
+    ++reader.handed;
+  }
+  core.HandedOut(reader.handed);
+  ArmReader(reader);
+}
+
+void World::Check(ReaderProcess& reader, const ElementName& element) {
+  if (reader.zombie) return;
+  ++result_.totals["elements"];
+  const std::optional<RunInfo>& run = reader.core->run();
+  if (!run || element.iteration != run->iteration) {
+    return Fail("an element of another iteration");
+  }
+  if (options_.trace != nullptr) {
+    Trace(fmt::format("{} hands out {}.{}", reader.name, element.cursor.p,
+                      element.cursor.i));
+  }
+  if (order_ == Order::kAny) return CheckSharer(reader, element.cursor);
+  const auto& reference = plan_.reference();
+  if (reader.expected >= reference.size() ||
+      reference[reader.expected] != element.cursor) {
+    return Fail(fmt::format("{} handed out {}.{} as number {}", reader.name,
+                            element.cursor.p, element.cursor.i,
+                            reader.expected));
+  }
+  ++reader.expected;
+}
+
+void World::CheckSharer(ReaderProcess& reader, Cursor cursor) {
+  if (reader.core->run()->run != kFirstRun) return;
+  const size_t index = plan_.IndexOf(cursor);
+  if (index >= plan_.reference().size() || plan_.reference()[index] != cursor) {
+    return Fail(fmt::format("there is no element {}.{}", cursor.p, cursor.i));
+  }
+  const std::string& consumer = reader.core->session().consumer.value();
+  const auto before = handed_.find(cursor);
+  if (before != handed_.end()) {
+    const auto closed = closed_.find(before->second.consumer);
+    const bool excepted = closed != closed_.end() &&
+                          closed->second.last_report <= before->second.when &&
+                          before->second.when <= closed->second.closed;
+    if (!excepted) {
+      return Fail(fmt::format("{}.{} twice: to {} and to {}", cursor.p,
+                              cursor.i, before->second.consumer, consumer));
+    }
+    ++result_.totals["elements again"];
+  }
+  handed_[cursor] = {consumer, now()};
+}
+
+// ---- the end of a reader
+
+void World::OnReaderOver(ReaderProcess& reader) {
+  reader.done = true;
+  const bool failed = reader.core->state() == ReadSession::State::kFailed;
+  Trace(fmt::format("{} is over{}", reader.name,
+                    failed ? ": " + ErrorText(reader.core->failure()) : ""));
+  StepReader(reader, reader.core->Leave(now()));
+  reader.exit = now() + absl::Seconds(1);
+  if (reader.zombie) return;
+  if (order_ == Order::kAny) {
+    if (failed)
+      return Fail("a sharer failed: " + ErrorText(reader.core->failure()));
+    if (slots_[reader.slot] == reader.name) {
+      StartSharerLater(reader.slot, absl::Milliseconds(200));
+    }
+  } else if (reader.name == main_) {
+    OnMainOver(reader);
+  }
+}
+
+void World::OnMainOver(ReaderProcess& reader) {
+  const bool failed = reader.core->state() == ReadSession::State::kFailed;
+  const absl::Status failure = reader.core->failure();
+  if (!reader.error.ok()) {
+    if (reader.error.code() != absl::StatusCode::kDataLoss ||
+        !plan_.poison().has_value()) {
+      return Fail("an unexpected error: " + ErrorText(reader.error));
+    }
+    ++result_.totals["data errors"];
+  } else if (failed) {
+    const bool refused =
+        ErrorText(failure).find("is being read by") != std::string::npos;
+    if (refused && !reader.take_over) {
+      ++result_.totals["readers refused"];
+      return StartMainLater(false, absl::Milliseconds(500));
+    }
+    return Fail("the reader failed: " + ErrorText(failure));
+  } else if (plan_.poison().has_value()) {
+    return Fail("the data error was not told");
+  }
+  if (reader.expected != plan_.reference().size()) {
+    return Fail(fmt::format("the reader ended after {} of {} elements",
+                            reader.expected, plan_.reference().size()));
+  }
+  EndPass();
+}
+
+void World::EndPass() {
+  ++result_.totals["passes"];
+  --passes_left_;
+  main_.clear();
+  if (passes_left_ > 0) StartMainLater(false, random_.UpTo(absl::Seconds(1)));
+}
+
+// Who opens a session without taking over must find nobody who may still hand
+// out.
+void World::CheckOpened(const SessionOpened& event) {
+  if (order_ == Order::kAny) return;
+  ReaderProcess* opener = nullptr;
+  for (auto& [name, reader] : readers_) {
+    if (reader.life == event.incarnation.value()) opener = &reader;
+  }
+  if (opener == nullptr || opener->take_over) return;
+  const RunNumber current = dispatcher_->state().FindJob(kJob)->run;
+  for (auto& [name, reader] : readers_) {
+    const std::optional<RunInfo>& run = reader.core->run();
+    if (&reader == opener || reader.zombie || reader.done ||
+        (run && run->run != current)) {
+      continue;
+    }
+    if (reader.core->state() == ReadSession::State::kLive &&
+        reader.core->MayHandOut(now())) {
+      return Fail(name + " was replaced while its lease is valid");
+    }
+    if (opener->intruder && name == main_) {
+      ++result_.totals["intruders let in"];
+      reader.zombie = true;
+      main_ = opener->name;
+      opener->intruder = false;
+    }
+  }
+}
+
+bool World::RunIsOver() const {
+  const JobState* job = dispatcher_->state().FindJob(kJob);
+  return job != nullptr && (job->run > kFirstRun || job->over());
+}
+
+bool World::Finished() const {
+  if (order_ == Order::kDeterministic) return passes_left_ == 0;
+  return handed_.size() == plan_.reference().size();
+}
+
+}  // namespace feedmill::sim
