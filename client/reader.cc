@@ -1,6 +1,8 @@
 #include "client/reader.h"
 
 #include <algorithm>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "absl/time/clock.h"
@@ -8,6 +10,7 @@
 #include "core/base/status.h"
 #include "core/chunk/jsonl.h"
 #include "core/dataset/analysis.h"
+#include "core/dataset/graph_text.h"
 #include "core/ops/builtin_functions.h"
 #include "core/pipeline/local_reader.h"
 
@@ -78,6 +81,9 @@ absl::StatusOr<std::unique_ptr<Reader>> Read(const Graph& graph,
   }
   Graph read = graph;
   if (options.seed.has_value()) read.options.seed = options.seed;
+  std::error_code error;
+  const std::filesystem::path working = std::filesystem::current_path(error);
+  MakePathsAbsolute((working / options.directory).string(), read);
   if (!options.service.empty()) {
     FM_ASSIGN_OR_RETURN(std::shared_ptr<const AnalyzedGraph> analyzed,
                         Analyze(read, *options.registry));

@@ -9,18 +9,21 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "core/base/check.h"
 #include "core/chunk/chunk.h"
+#include "core/dataset/dataset.h"
 #include "core/dataset/function_registry.h"
 #include "core/dataset/graph.h"
 
 // Reading a pipeline's elements, in this process or through a service:
 //
-//   feedmill::Graph graph = *feedmill::ParseGraphYaml(text, directory);
-//   auto reader = feedmill::Read(graph, {.service = "tcp://10.0.0.1:5050"});
+//   auto photos = feedmill::Dataset::Images({"/data/*/*.jpg"})
+//                     .Shuffle().DecodeImage().Resize(224, 224);
+//   auto reader = feedmill::Read(photos, {.service = "tcp://10.0.0.1:5050"});
 //   if (!reader.ok()) return reader.status();
 //   for (feedmill::Element element : **reader) {
 //     Train(element.Tensor<uint8_t>("image"), element.Get<int64_t>("label"));
@@ -47,6 +50,9 @@ struct ReadOptions {
   // With order deterministic: take the place of a reader whose lease is still
   // valid, rather than being refused.
   bool take_over = false;
+  // What relative paths of the pipeline are relative to. Default: the working
+  // directory. (ParseGraphYaml has made them absolute already.)
+  std::string directory{};
   // Overrides options.seed of the graph.
   std::optional<uint64_t> seed{};
   // How long to wait for the first element, and for each later one.
@@ -252,7 +258,7 @@ class Reader::ChunkRange {
 inline Reader::Iterator Reader::begin() { return Iterator(this); }
 inline Reader::ChunkRange Reader::chunks() { return ChunkRange(this); }
 
-// Begins to read `graph`. Checks the pipeline, then waits until the run is
+// Begins to read a pipeline. Checks the pipeline, then waits until the run is
 // planned (through a service: until a worker has found the files), within
 // options.first_timeout.
 //   InvalidArgument      the pipeline, the address or an option is wrong
@@ -262,6 +268,10 @@ inline Reader::ChunkRange Reader::chunks() { return ChunkRange(this); }
 //                        pipeline; a peer of another cluster or version
 absl::StatusOr<std::unique_ptr<Reader>> Read(const Graph& graph,
                                              ReadOptions options = {});
+inline absl::StatusOr<std::unique_ptr<Reader>> Read(const Dataset& dataset,
+                                                    ReadOptions options = {}) {
+  return Read(dataset.graph(), std::move(options));
+}
 
 // The state of a service as JSON (see `feedmill status --help`).
 // DeadlineExceeded if no dispatcher answers at `service` within `timeout`.

@@ -42,12 +42,8 @@ ServiceLink::ServiceLink(std::string cluster_id, ReadSessionSettings settings)
       progress_(SteadyNow()) {}
 
 ServiceLink::~ServiceLink() {
-  const bool posted = reactor_.Post([this] {
-    session_.HandedOut(handed_out_.load());
-    Perform(session_.Leave(reactor_.now()));
-    reactor_.Stop(kLinger);
-  });
-  if (!posted) reactor_.Stop();
+  Leave();
+  if (!reactor_.Post([this] { reactor_.Stop(kLinger); })) reactor_.Stop();
   reactor_.Join();
 }
 
@@ -77,6 +73,13 @@ ServiceLink::View ServiceLink::Await(absl::Duration at_most,
   }
   if (was_full) reactor_.Wake();
   return view;
+}
+
+void ServiceLink::Leave() {
+  reactor_.Post([this] {
+    session_.HandedOut(handed_out_.load());
+    Perform(session_.Leave(reactor_.now()));
+  });
 }
 
 void ServiceLink::HandOut(uint64_t rows, bool soon) {
@@ -165,6 +168,7 @@ void ServiceLink::Publish(absl::Time now, std::vector<Handed> pulled) {
   next.last_answer = session_.last_answer();
   next.workers = session_.workers();
   next.progress = progress_;
+  next.cursor = session_.cursor();
   WatchWorkers(next);
   const bool pieces = !pulled.empty();
   bool news = false;

@@ -49,6 +49,7 @@ class ServiceLink : private ReactorHandler {
     uint32_t workers = 0;
     absl::Time workers_changed = absl::InfinitePast();
     absl::Time progress = absl::InfinitePast();  // a frame, a cursor that moved
+    Cursor cursor;  // in order: all before it was pulled, or had no elements
     std::string unreachable;  // a worker that does not take what it is told
     absl::Time unreachable_since = absl::InfiniteFuture();
   };
@@ -67,6 +68,8 @@ class ServiceLink : private ReactorHandler {
   // The first `rows` of all rows that were pulled are the application's now.
   // `soon`: the application waits, or is done.
   void HandOut(uint64_t rows, bool soon);
+  // The application wants no more; the destructor says it, too.
+  void Leave();
   // Makes the reactor take a turn, which renews View::turn.
   void Wake() { reactor_.Wake(); }
   // Ends a wait.

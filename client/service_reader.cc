@@ -11,6 +11,7 @@
 #include "core/net/address.h"
 #include "core/net/clock.h"
 #include "core/pipeline/client_stage.h"
+#include "core/pipeline/endless_watch.h"
 #include "core/plan/plan.h"
 
 namespace feedmill {
@@ -100,6 +101,8 @@ class ServiceReader : public Reader {
   // Waits for pieces; an error goes to end_.
   void Fetch();
   void Feed(const ServiceLink::Handed& handed);
+  bool Done() const;
+  absl::Status WatchPasses();
   // Whether the reactor's word is fresh; waits for it.
   bool MayHandOut();
   void LookForDrops(const ServiceLink::View& view);
@@ -120,6 +123,8 @@ class ServiceReader : public Reader {
 
   std::shared_ptr<const Plan> plan_;
   std::unique_ptr<ClientStage> stage_;
+  std::optional<EndlessWatch> watch_;
+  size_t outputs_ = 0;  // since the last piece
   std::deque<ServiceLink::Handed> pieces_;
   ServiceLink::View view_;
   uint64_t drops_ = 0;
@@ -142,6 +147,7 @@ absl::Status ServiceReader::Join() {
   drops_ = view.drops;
   FM_ASSIGN_OR_RETURN(plan_, Plan::Make(graph_, view.run->source_size,
                                         view.run->seed, view.run->iteration));
+  FM_RETURN_IF_ERROR(watch_.emplace(*plan_).Check());
   return MakeStage();
 }
 
@@ -176,11 +182,16 @@ absl::StatusOr<std::optional<Chunk>> ServiceReader::Next() {
 std::optional<ClientStage::Output> ServiceReader::NextOutput() {
   for (;;) {
     ClientStage::Output output;
-    if (stage_->Pop(output)) return output;
+    if (stage_->Pop(output)) {
+      ++outputs_;
+      return output;
+    }
     if (end_.has_value()) return std::nullopt;
-    if (stage_->done()) {
-      EndWith(absl::OkStatus());
-      return std::nullopt;
+    if (Done()) {
+      // Lets short batches out; they come before the end.
+      EndWith(stage_->Finish());
+      if (!shared_) link_->Leave();
+      continue;
     }
     if (pieces_.empty()) Fetch();
     if (pieces_.empty()) continue;
@@ -190,16 +201,39 @@ std::optional<ClientStage::Output> ServiceReader::NextOutput() {
   }
 }
 
+// Nothing that could still come changes the output. What sharers get does not
+// come in order: for them the last position is not the end.
+bool ServiceReader::Done() const {
+  return shared_ ? stage_->needed_from() == kEndless : stage_->done();
+}
+
 void ServiceReader::Feed(const ServiceLink::Handed& handed) {
   if (handed.drops != drops_) return;  // another reader's by now
-  if (handed.piece.chunk.spec != nullptr) {
-    if (!stage_base_.has_value()) stage_base_ = handed.first_row;
-    if (absl::Status status = stage_->Push(handed.piece); !status.ok()) {
-      EndWith(std::move(status));
-      return;
-    }
+  const Piece& piece = handed.piece;
+  if (piece.chunk.spec == nullptr) {  // the run failed as a whole
+    EndWith(piece.error);
+    return;
   }
-  if (!handed.piece.error.ok()) EndWith(handed.piece.error);
+  if (!stage_base_.has_value()) stage_base_ = handed.first_row;
+  if (absl::Status status = stage_->Push(piece); !status.ok()) {
+    EndWith(std::move(status));
+    return;
+  }
+  // An error among what is not needed is none.
+  if (!piece.error.ok() && stage_->needed_from() <= piece.end.p) {
+    EndWith(piece.error);
+    return;
+  }
+  if (shared_) return;
+  absl::Status empty =
+      watch_->Advance(piece.end, piece.chunk.rows, std::exchange(outputs_, 0));
+  if (!empty.ok()) EndWith(std::move(empty));
+}
+
+// Pieces without rows do not come this far; that positions went by does.
+absl::Status ServiceReader::WatchPasses() {
+  if (shared_) return absl::OkStatus();
+  return watch_->Advance(view_.cursor, 0, std::exchange(outputs_, 0));
 }
 
 void ServiceReader::Fetch() {
@@ -213,8 +247,9 @@ void ServiceReader::Fetch() {
     if (view_.state == ReadSession::State::kFailed) {
       EndWith(view_.failure);
     } else if (view_.state == ReadSession::State::kEnded) {
-      // Lets short batches out; they come before the end.
       EndWith(stage_->Finish());
+    } else if (absl::Status empty = WatchPasses(); !empty.ok()) {
+      EndWith(std::move(empty));
     } else if (Cancelled()) {
       EndWith(feedmill::Cancelled("reading was cancelled"));
     } else if (absl::Status late = Late(view_, begun); !late.ok()) {
