@@ -159,7 +159,10 @@ void ReadSession::OnAnswer(absl::Time now, const ClientAnswer& answer,
   answered_ = true;
   last_answer_ = now;
   workers_ = answer.workers;
-  seen_ = answer.seen;
+  // What is bound is durable: an answer from before is out of date.
+  const bool late = answer.seen.journal == seen_.journal &&
+                    answer.seen.sequence < seen_.sequence;
+  if (!late) seen_ = answer.seen;
   if (leaving_ || state_ == State::kFailed) return;
   known_ = true;
   if (answer.heartbeat_interval > absl::ZeroDuration()) {
@@ -169,7 +172,7 @@ void ReadSession::OnAnswer(absl::Time now, const ClientAnswer& answer,
   if (answer.beat_sent && *answer.beat_sent <= now) {
     renewed_ = std::max(renewed_, Renewal(*answer.beat_sent, now));
   }
-  if (state_ == State::kEnded) return;
+  if (state_ == State::kEnded || late) return;
   if (answer.run) {
     if (!TakeRun(*answer.run)) return;
     if (state_ == State::kJoin) {
