@@ -36,6 +36,12 @@ constexpr Reactor::Limits kDispatcherLimits{int64_t{1} << 30, 1'000};
 // Keeps the ids of clients, which they choose, apart from kDispatcherPeer.
 constexpr std::string_view kClientPrefix = "client:";
 
+// For who takes this for a dispatcher.
+Refusal WrongAddress() {
+  return Refusal{InvalidArgument(
+      "a worker listens at this address; give the dispatcher's")};
+}
+
 }  // namespace
 
 class WorkerServer::Shell : public ReactorHandler {
@@ -242,6 +248,12 @@ void WorkerServer::Shell::OnMessage(absl::Time now, SocketId socket,
       now, socket, from, parts, /*answer=*/!from_dispatcher);
   if (!from_dispatcher) {
     if (!message.ok()) return;
+    if (!std::holds_alternative<Grant>(*message)) {
+      if (!std::holds_alternative<Refusal>(*message)) {
+        messenger_->Send(clients_, from, WrongAddress());
+      }
+      return;
+    }
     const PeerId peer(std::string(kClientPrefix).append(from));
     Perform(agent_->Handle(now, peer, *message));
     return;

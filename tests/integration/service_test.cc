@@ -370,6 +370,37 @@ TEST_F(Service, AnotherClusterIsRefused) {
   EXPECT_TRUE(absl::IsFailedPrecondition(outcome.status)) << outcome.status;
 }
 
+TEST_F(Service, AWorkerIsNoDispatcher) {
+  ReadOptions options = ThroughService();
+  options.service = GivenWorker().target();
+  const Outcome outcome = ReadAll(kSquares, options);
+  EXPECT_TRUE(absl::IsInvalidArgument(outcome.status)) << outcome.status;
+  EXPECT_THAT(ErrorText(outcome.status), HasSubstr("a worker listens"));
+  EXPECT_TRUE(absl::IsInvalidArgument(
+      FetchStatus(options.service, absl::Seconds(20)).status()));
+}
+
+// The one consumer of a job has it created again and goes on where it stands.
+TEST_F(Service, ADispatcherThatLostItsStateIsToldWhereTheReaderStands) {
+  GivenWorker();
+  auto reader = Read(Pipeline(kNaps), ThroughService());
+  ASSERT_TRUE(reader.ok()) << reader.status();
+  DispatcherConfig config = MakeDispatcherConfig();
+  config.port = ParseAddress(dispatcher_.target())->port;
+  DispatchServer next(config);
+  int64_t expected = 0;
+  for (const Element element : **reader) {
+    ASSERT_EQ(element.Get<int64_t>(), expected);
+    ++expected;
+    if (expected == 500) {
+      dispatcher_.Stop();
+      while (!next.Start().ok()) std::this_thread::yield();
+    }
+  }
+  EXPECT_TRUE((*reader)->status().ok()) << (*reader)->status();
+  EXPECT_EQ(expected, 3'000);
+}
+
 TEST_F(Service, TheSeedOfANamedJobIsOnRecord) {
   GivenWorker();
   ReadOptions options = ThroughService();
