@@ -265,7 +265,7 @@ std::vector<std::byte> Bytes(const std::vector<int>& values) {
 
 TEST(FlipImageTest, BothDirectionsInPlaceAndNot) {
   for (size_t pixel_bytes : {1U, 2U, 3U, 4U, 5U, 12U}) {
-    for (int64_t width : {1, 2, 3}) {
+    for (int64_t width : {1, 2, 3, 12, 13, 41}) {
       const ImageSize size{3, width};
       std::vector<std::byte> source;
       for (size_t i = 0; i < 3 * static_cast<size_t>(width) * pixel_bytes;
