@@ -272,6 +272,13 @@ void ReadSession::OnReject(absl::Time now, const ClientReject& reject) {
       return;
     case RejectReason::kSuperseded:
       known_ = false;
+      // A shared job begins another run only when one is complete: this reader
+      // missed the end of its own.
+      if (shared() && run_ && !head_ && pulled_.empty()) {
+        leaving_ = true;
+        state_ = State::kEnded;
+        return;
+      }
       Fail(FailedPrecondition(
           "another reader took over job \"{}\" as \"{}\"; this one stops",
           settings_.job.value(), session_.consumer.value()));

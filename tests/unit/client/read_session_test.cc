@@ -563,6 +563,23 @@ TEST_F(SharedSessionTest, AReleasedOneDropsAllAndJoinsUnderANewName) {
   EXPECT_THAT(PullAll(), ElementsAre(0, 1, 2, 3));
 }
 
+TEST_F(SharedSessionTest, EndsWhenItsRunWasCompletedWithoutIt) {
+  GivenSplits({Bound(1, 0, 4)});
+  Receive(1, MakePiece(0, 2));
+  Reject(RejectReason::kReleased);
+  Tick();
+  Reject(RejectReason::kSuperseded);
+  EXPECT_EQ(session_.state(), State::kEnded);
+  EXPECT_EQ(session_.NextDeadline(), absl::InfiniteFuture());
+}
+
+TEST_F(SharedSessionTest, StopsWhenSupersededWithSomethingInHand) {
+  GivenSplits({Bound(1, 0, 4)});
+  Receive(1, MakePiece(0, 2));
+  Reject(RejectReason::kSuperseded);
+  EXPECT_EQ(session_.state(), State::kFailed);
+}
+
 TEST_F(SharedSessionTest, StopsWhenTheStoreIsLost) {
   GivenSplits({Bound(1, 0, 4)});
   Reject(RejectReason::kUnknown);
