@@ -1,0 +1,170 @@
+#ifndef FEEDMILL_CORE_PIPELINE_COMPILED_STAGE_H_
+#define FEEDMILL_CORE_PIPELINE_COMPILED_STAGE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/pipeline/block_program.h"
+#include "core/pipeline/worker_stage.h"
+#include "core/sources/record_source.h"
+
+// The worker stage from inside: worker_stage.cc runs records and lines,
+// worker_stage_batches.cc batches.
+
+namespace feedmill {
+
+// Rows that go through all cheap steps together: few enough that their columns
+// stay in the first two levels of cache.
+inline constexpr size_t kBlockRows = 2048;
+// Records read ahead of heavy steps, and bytes read together.
+inline constexpr size_t kHeavyRows = 64;
+inline constexpr size_t kReadBytes = size_t{1} << 20;
+
+// A piece while it is made.
+struct Making {
+  explicit Making(std::shared_ptr<const ElementSpec> spec)
+      : builder(std::move(spec)) {}
+
+  size_t bytes() const {
+    return builder.bytes() + builder.rows() * sizeof(int64_t);
+  }
+  bool full() const { return bytes() >= bytes_target; }
+
+  ChunkBuilder builder;
+  Cursor begin;
+  Cursor end;
+  size_t bytes_target = 0;
+  std::vector<uint8_t> bits;    // where filters may drop positions
+  std::vector<CursorRun> runs;  // where positions make several elements
+  absl::Status error;
+  bool failed = false;
+
+  void Fail(Cursor at, absl::Status status) {
+    builder.DropUnfinished();
+    error = std::move(status);
+    end = at;
+    failed = true;
+  }
+};
+
+struct StageScratch final : WorkerStage::Scratch {
+  std::unique_ptr<RecordSource::Scratch> source;
+  RecordBlock block;
+  std::vector<RecordRef> refs;
+  std::vector<uint64_t> indexes;
+  std::vector<Cursor> counters;
+  std::vector<uint64_t> passes;
+  std::vector<Column> slices;
+
+  std::shared_ptr<BlockProgram::Scratch> records;
+  BlockProgram::Input records_in;
+  BlockProgram::Output records_out;
+
+  std::shared_ptr<BlockProgram::Scratch> batches;
+  BlockProgram::Input batches_in;
+  BlockProgram::Output batches_out;
+  std::vector<Column> stacked;
+  std::vector<size_t> groups;
+
+  double row_bytes = 0;  // of what came out so far, for reading ahead
+};
+
+// Sets bit base + r for each row's input row r. REQUIRES: r < kBlockRows.
+void SetBits(const BlockProgram::Output& rows, size_t base,
+             std::vector<uint8_t>& bits);
+
+// Of one row. REQUIRES: the shape is static.
+size_t StaticBytes(const ComponentSpec& component);
+// Whether all rows have one known size.
+bool InPlace(const ComponentSpec& component);
+
+class CompiledStage final : public WorkerStage {
+ public:
+  static absl::StatusOr<std::shared_ptr<const WorkerStage>> Make(
+      std::shared_ptr<const Plan> plan,
+      std::shared_ptr<const Manifest> manifest,
+      std::shared_ptr<const FunctionRegistry> registry);
+
+  std::unique_ptr<Scratch> NewScratch() const override {
+    auto scratch = std::make_unique<StageScratch>();
+    scratch->source = source_->NewScratch();
+    scratch->records = record_program_->NewScratch();
+    if (batch_program_ != nullptr) {
+      scratch->batches = batch_program_->NewScratch();
+    }
+    return scratch;
+  }
+
+  absl::StatusOr<Piece> Run(Cursor begin, Cursor end, size_t bytes_target,
+                            Scratch& scratch) const override;
+
+  size_t EstimatedBytes() const override { return estimated_bytes_; }
+  bool heavy() const override { return heavy_; }
+
+ private:
+  enum class Naming { kDense, kBitmap, kRuns };
+  // Where the records of one batch go, component by component.
+  struct BatchTargets {
+    std::vector<std::byte*> in_place;  // null: into `gathered`
+    std::vector<size_t> row_bytes;
+    std::unique_ptr<ChunkBuilder> gathered;
+  };
+
+  CompiledStage() = default;
+  void Estimate(const Manifest* manifest);
+
+  absl::Status RunRecords(Making& making, StageScratch& scratch) const;
+  absl::Status RunText(Making& making, StageScratch& scratch) const;
+  absl::Status RunBatches(Making& making, StageScratch& scratch) const;
+
+  absl::StatusOr<size_t> ReadAhead(size_t from, StageScratch& scratch) const;
+  void SetNames(uint64_t p, size_t from, size_t count,
+                StageScratch& scratch) const;
+  void RunProgram(size_t first, size_t count, StageScratch& scratch) const;
+  size_t RowsAhead(const Making& making, const StageScratch& scratch,
+                   uint64_t left) const;
+
+  void Reserve(Making& making) const;
+  void ReserveDirect(Making& making, StageScratch& scratch) const;
+  void AppendRecords(uint64_t p, Making& making, StageScratch& scratch) const;
+
+  size_t BatchesTogether(uint64_t p, uint64_t records, bool alone,
+                         const Making& making,
+                         const StageScratch& scratch) const;
+  // One or more whole batches that fit into one block. False: they do not, or
+  // one of them fails, and each is to be made alone.
+  absl::StatusOr<bool> RunBlockOfBatches(uint64_t p, size_t batches,
+                                         uint64_t records, Making& making,
+                                         StageScratch& scratch) const;
+  absl::Status RunOneBatch(uint64_t p, uint64_t records, Making& making,
+                           StageScratch& scratch) const;
+  BatchTargets TargetsOfBatch(uint64_t records, Making& making) const;
+  void AppendToBatch(size_t at, const BatchTargets& targets,
+                     StageScratch& scratch) const;
+  bool FinishBatch(uint64_t p, uint64_t records, BatchTargets& targets,
+                   Making& making, StageScratch& scratch) const;
+  void FinishBatches(uint64_t p, size_t batches, Making& making,
+                     StageScratch& scratch) const;
+
+  absl::Status AtRecord(const absl::Status& status, size_t step, uint64_t index,
+                        uint64_t row) const;
+
+  std::shared_ptr<const Plan> plan_;
+  std::unique_ptr<const RecordSource> source_;
+  std::shared_ptr<const BlockProgram> record_program_;
+  std::shared_ptr<const BlockProgram> batch_program_;  // null: no batches
+  std::shared_ptr<const ElementSpec> output_;
+  std::shared_ptr<const ElementSpec> record_spec_;    // before batch
+  std::shared_ptr<const ElementSpec> gathered_spec_;  // not written in place
+  std::vector<bool> gathered_;                        // by component
+  Naming naming_ = Naming::kDense;
+  size_t estimated_bytes_ = 0;
+  bool heavy_ = false;
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_PIPELINE_COMPILED_STAGE_H_
