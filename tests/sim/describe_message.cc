@@ -116,7 +116,140 @@ struct Describer {
   }
 };
 
+// A hash of numbers, in order.
+struct Folder {
+  uint64_t hash;
+
+  void Add(uint64_t value) {
+    hash = (hash ^ value) * 0x9e3779b97f4a7c15;
+    hash ^= hash >> 29;
+  }
+  void Add(const std::string& text) {
+    Add(text.size());
+    for (const char c : text) Add(static_cast<uint8_t>(c));
+  }
+  void Add(const Cursor& cursor) {
+    Add(cursor.p);
+    Add(cursor.i);
+  }
+  void Add(const Session& session) {
+    Add(session.consumer.value());
+    Add(session.incarnation.value());
+  }
+  void Add(absl::Time time) {
+    Add(static_cast<uint64_t>(absl::ToUnixNanos(time)));
+  }
+  void Add(const absl::Status& status) {
+    Add(static_cast<uint64_t>(status.code()));
+  }
+
+  void operator()(const ClientHello& m) {
+    Add(m.session);
+    Add(m.run ? m.run->value() : 0);
+    Add(m.cursor);
+    Add(m.take_over);
+  }
+  void operator()(const ClientBeat& m) {
+    Add(m.session);
+    Add(m.run.value());
+    Add(m.sent);
+    for (const SplitReport& report : m.splits) {
+      Add(report.split.number);
+      Add(report.taken);
+      Add(report.out);
+    }
+  }
+  void operator()(const ClientAnswer& m) {
+    Add(m.session);
+    if (m.beat_sent) Add(*m.beat_sent);
+    if (m.run) Add(m.run->run.value());
+    for (const BoundSplit& split : m.splits) {
+      Add(split.split.number);
+      Add(split.begin);
+      Add(split.end);
+      Add(split.error);
+      for (const LeaseRef& lease : split.leases) {
+        Add(lease.worker.value());
+        Add(lease.incarnation.value());
+        Add(lease.attempt.value());
+      }
+    }
+    Add(m.dry);
+  }
+  void operator()(const ClientReject& m) {
+    Add(m.session);
+    Add(static_cast<uint64_t>(m.reason));
+    Add(m.detail);
+  }
+  void operator()(const ClientLeave& m) {
+    Add(m.session);
+    Add(m.run.value());
+  }
+  void operator()(const WorkerBeat& m) {
+    Add(m.incarnation.value());
+    Add(m.draining);
+    for (const HeldLease& lease : m.leases) {
+      Add(lease.split.number);
+      Add(lease.attempt.value());
+    }
+    for (const LeaseFailure& failure : m.failures) {
+      Add(failure.split.number);
+    }
+    Add(m.plans.size());
+    Add(m.costs.size());
+    Add(m.manifests.size());
+  }
+  void operator()(const WorkerAnswer& m) {
+    Add(m.incarnation.value());
+    for (const Lease& lease : m.leases) {
+      Add(lease.split.number);
+      Add(lease.session);
+      Add(lease.begin);
+      Add(lease.end);
+      Add(lease.attempt.value());
+    }
+    Add(m.definitions.size());
+    Add(m.manifests.size());
+    Add(m.drained);
+  }
+  void operator()(const StatusRequest&) {}
+  void operator()(const StatusReply& m) { Add(m.json); }
+  void operator()(const Refusal& m) { Add(m.status); }
+  void operator()(const Grant& m) {
+    Add(m.session);
+    Add(m.split.number);
+    Add(m.attempt.value());
+    Add(m.opening.value());
+    Add(m.start);
+    Add(m.total_bytes);
+    Add(m.head);
+  }
+  void operator()(const Frame& m) {
+    Add(m.session);
+    Add(m.split.number);
+    Add(m.attempt.value());
+    Add(m.opening.value());
+    Add(m.piece.begin);
+    Add(m.piece.end);
+    Add(m.piece.chunk.rows);
+    Add(m.piece.error);
+  }
+};
+
 }  // namespace
+
+uint64_t Fold(uint64_t hash, const Message& message) {
+  Folder folder{hash};
+  folder.Add(message.index());
+  std::visit(folder, message);
+  return folder.hash;
+}
+
+uint64_t Fold(uint64_t hash, const std::string& text) {
+  Folder folder{hash};
+  folder.Add(text);
+  return folder.hash;
+}
 
 std::string Describe(const Message& message) {
   Line line;

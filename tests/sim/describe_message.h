@@ -1,15 +1,20 @@
 #ifndef FEEDMILL_TESTS_SIM_DESCRIBE_MESSAGE_H_
 #define FEEDMILL_TESTS_SIM_DESCRIBE_MESSAGE_H_
 
+#include <cstdint>
 #include <string>
 
 #include "core/wire/message.h"
 
 namespace feedmill::sim {
 
-// What a message says, on one line. Two messages that read the same do the
-// same, so that the hash of all lines stands for a run.
+// What a message says, on one line.
 std::string Describe(const Message& message);
+
+// Folds what a message says into `hash`; what stands in the line does, in less
+// time.
+uint64_t Fold(uint64_t hash, const Message& message);
+uint64_t Fold(uint64_t hash, const std::string& text);
 
 }  // namespace feedmill::sim
 

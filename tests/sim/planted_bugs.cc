@@ -83,13 +83,17 @@ class NoOpening : public WorkerAgent {
 
 // ---- the dispatcher's
 
-// Any life of a consumer is as good as another (rules 2 and 3).
+// Any life of a consumer is as good as another, and nothing in a split's name
+// tells two of them apart (rules 2 and 3).
 class AnyIncarnation : public Dispatcher {
  public:
   using Dispatcher::Dispatcher;
 
  protected:
   bool IsCurrent(Incarnation, Incarnation) const override { return true; }
+  SplitId NameSplit(const SessionKey&, Cursor begin) const override {
+    return {state().journal, begin.p};
+  }
 };
 
 // The window is moved by what was handed out (rule 16).

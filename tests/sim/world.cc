@@ -18,13 +18,6 @@ constexpr uint64_t kReplayEvery = 64;  // steps of the dispatcher
 constexpr size_t kLinkDepthMax = 20'000;
 const char kDispatcher[] = "dispatcher";
 
-uint64_t Fold(uint64_t hash, const std::string& text) {
-  for (const char c : text) {
-    hash = (hash ^ static_cast<uint8_t>(c)) * 0x100000001b3;
-  }
-  return hash;
-}
-
 }  // namespace
 
 World::World(const Options& options)
@@ -134,12 +127,12 @@ std::optional<absl::Time> World::Deliver(const std::string& from,
   } else if (to != kDispatcher) {
     return std::nullopt;  // it is gone
   }
-  const std::string line =
-      fmt::format("{} -> {} {}", from, to, Describe(message));
-  Trace(line);
+  if (options_.trace != nullptr) {
+    Trace(fmt::format("{} -> {} {}", from, to, Describe(message)));
+  }
+  const auto when = static_cast<uint64_t>(absl::ToUnixNanos(now()));
   result_.trace_hash =
-      Fold(result_.trace_hash ^ static_cast<uint64_t>(absl::ToUnixNanos(now())),
-           line);
+      Fold(Fold(Fold(result_.trace_hash ^ when, from), to), message);
   if (to == kDispatcher) {
     if (const auto* beat = std::get_if<ClientBeat>(&message)) {
       absl::Time& last = last_report_[beat->session.consumer];
@@ -260,7 +253,7 @@ void World::KillWorker(WorkerProcess& worker, absl::Duration revive_after) {
 }
 
 // Does `action` when the worker can: not while it is frozen, not in another
-// life.
+// life. It may be kept until then: it holds what it needs by value.
 void World::OnWorker(const std::string& name, uint64_t life,
                      std::function<void(WorkerProcess&)> action) {
   WorkerProcess& worker = workers_.at(name);
@@ -281,7 +274,7 @@ void World::StepWorker(WorkerProcess& worker, WorkerEffects effects) {
     timeline_.After(
         random_.UpTo(absl::Milliseconds(5)),
         [this, name = worker.name, life = worker.life, plan = definition.plan] {
-          OnWorker(name, life, [&](WorkerProcess& w) {
+          OnWorker(name, life, [this, plan](WorkerProcess& w) {
             StepWorker(w, w.core->OnDefined(now(), plan, absl::OkStatus()));
           });
         });
@@ -291,7 +284,7 @@ void World::StepWorker(WorkerProcess& worker, WorkerEffects effects) {
                     [this, name = worker.name, life = worker.life,
                      result = ManifestResult{request.graph_fingerprint,
                                              absl::OkStatus(), "manifest"}] {
-                      OnWorker(name, life, [&](WorkerProcess& w) {
+                      OnWorker(name, life, [this, result](WorkerProcess& w) {
                         StepWorker(w, w.core->OnResolved(now(), result));
                       });
                     });
@@ -359,7 +352,7 @@ void World::Compute(WorkerProcess& worker, const ComputeRequest& request) {
   auto shared = std::make_shared<absl::StatusOr<Piece>>(std::move(outcome));
   timeline_.At(free, [this, name = worker.name, life = worker.life,
                       task = request.task, shared, busy] {
-    OnWorker(name, life, [&](WorkerProcess& w) {
+    OnWorker(name, life, [this, task, shared, busy](WorkerProcess& w) {
       StepWorker(w, w.core->OnComputed(now(), task, *shared, busy));
     });
   });

@@ -23,7 +23,7 @@ World::ReaderProcess& World::StartReader(bool take_over, size_t slot) {
   reader.life = life;
   reader.take_over = take_over;
   reader.slot = slot;
-  reader.batch = random_.Between(1, 4);
+  reader.batch = random_.Choice<uint64_t>({1, 2, 4, 12});
   ReadSessionSettings settings;
   settings.job = kJob;
   settings.graph = plan_.graph();

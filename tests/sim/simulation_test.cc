@@ -1,0 +1,120 @@
+#include "tests/sim/simulation.h"
+
+#include <gtest/gtest.h>
+
+#include <iostream>
+#include <set>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "tests/sim/planted_bugs.h"
+
+namespace feedmill::sim {
+namespace {
+
+constexpr uint64_t kSeeds = 500;
+
+Result SimulateSeed(uint64_t seed) {
+  Options options;
+  options.seed = seed;
+  return Simulate(options);
+}
+
+TEST(Simulation, FiveHundredSeedsHold) {
+  Totals totals;
+  for (uint64_t seed = 0; seed < kSeeds; ++seed) {
+    const Result result = SimulateSeed(seed);
+    ASSERT_FALSE(result.violation)
+        << "seed " << seed << ": " << *result.violation
+        << "\nsee it with: feedmill_sim --trace --seed " << seed;
+    for (const auto& [name, count] : result.totals) totals[name] += count;
+  }
+  for (const auto& [name, count] : totals) {
+    std::cout << name << ": " << count << '\n';
+  }
+  // A simulation in which nothing goes wrong shows nothing.
+  const Totals floors = {{"fault: break", 200},
+                         {"fault: partition", 200},
+                         {"fault: worker crash", 200},
+                         {"fault: worker freeze", 200},
+                         {"fault: worker flaky", 200},
+                         {"fault: drain", 200},
+                         {"fault: new worker", 200},
+                         {"fault: reader crash", 200},
+                         {"fault: reader freeze", 200},
+                         {"fault: reader leaves", 200},
+                         {"fault: intruder", 100},
+                         {"messages lost", 1'000},
+                         {"messages duplicated", 1'000},
+                         {"messages reordered", 100},
+                         {"leases again", 2'000},
+                         {"tasks failed", 100},
+                         {"workers drained", 50},
+                         {"sessions released", 20},
+                         {"readers refused", 20},
+                         {"intruders let in", 2},
+                         {"data errors", 20},
+                         {"passes", 400},
+                         {"elements", 20'000},
+                         {"replays compared", 2'000}};
+  for (const auto& [name, floor] : floors) {
+    EXPECT_GE(totals[name], floor) << name;
+  }
+}
+
+TEST(Simulation, ASeedIsTheSameEachTime) {
+  std::set<uint64_t> hashes;
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    const Result first = SimulateSeed(seed);
+    const Result second = SimulateSeed(seed);
+    EXPECT_EQ(first.trace_hash, second.trace_hash) << seed;
+    EXPECT_EQ(first.totals, second.totals) << seed;
+    hashes.insert(first.trace_hash);
+  }
+  EXPECT_EQ(hashes.size(), 20);
+}
+
+TEST(Simulation, TracingChangesNothing) {
+  Options options;
+  options.seed = 3;
+  std::ostringstream text;
+  options.trace = &text;
+  EXPECT_EQ(Simulate(options).trace_hash, SimulateSeed(3).trace_hash);
+  EXPECT_NE(text.str().find("hands out"), std::string::npos);
+}
+
+class Planted : public ::testing::TestWithParam<std::string> {};
+
+TEST_P(Planted, IsFound) {
+  const PlantedBug* bug = FindBug(GetParam());
+  ASSERT_NE(bug, nullptr);
+  Options options;
+  options.makers = bug->makers;
+  for (options.seed = 0; options.seed < kSeeds; ++options.seed) {
+    const Result result = Simulate(options);
+    if (!result.violation) continue;
+    std::cout << "seed " << options.seed << ": " << *result.violation << '\n';
+    return;
+  }
+  FAIL() << kSeeds << " seeds do not show that rule " << bug->rule
+         << " is broken";
+}
+
+std::vector<std::string> BugNames() {
+  std::vector<std::string> names;
+  for (const PlantedBug& bug : PlantedBugs()) names.push_back(bug.name);
+  return names;
+}
+
+std::string TestName(const ::testing::TestParamInfo<std::string>& bug) {
+  std::string name = bug.param;
+  for (char& c : name) c = c == '-' ? '_' : c;
+  return name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Bugs, Planted, ::testing::ValuesIn(BugNames()),
+                         TestName);
+
+}  // namespace
+}  // namespace feedmill::sim
