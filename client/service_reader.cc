@@ -102,6 +102,7 @@ class ServiceReader : public Reader {
   void Fetch();
   void Feed(const ServiceLink::Handed& handed);
   bool Done() const;
+  absl::Status WatchFed();
   absl::Status WatchPasses();
   // Whether the reactor's word is fresh; waits for it.
   bool MayHandOut();
@@ -124,7 +125,9 @@ class ServiceReader : public Reader {
   std::shared_ptr<const Plan> plan_;
   std::unique_ptr<ClientStage> stage_;
   std::optional<EndlessWatch> watch_;
-  size_t outputs_ = 0;  // since the last piece
+  Cursor fed_end_;       // of the last piece that the stage was fed
+  size_t fed_rows_ = 0;  // and the rows, that watch_ was not yet told of
+  size_t outputs_ = 0;   // since the last piece
   std::deque<ServiceLink::Handed> pieces_;
   ServiceLink::View view_;
   uint64_t drops_ = 0;
@@ -214,6 +217,10 @@ void ServiceReader::Feed(const ServiceLink::Handed& handed) {
     EndWith(piece.error);
     return;
   }
+  if (absl::Status empty = WatchFed(); !empty.ok()) {
+    EndWith(std::move(empty));
+    return;
+  }
   if (!stage_base_.has_value()) stage_base_ = handed.first_row;
   if (absl::Status status = stage_->Push(piece); !status.ok()) {
     EndWith(std::move(status));
@@ -224,16 +231,22 @@ void ServiceReader::Feed(const ServiceLink::Handed& handed) {
     EndWith(piece.error);
     return;
   }
-  if (shared_) return;
-  absl::Status empty =
-      watch_->Advance(piece.end, piece.chunk.rows, std::exchange(outputs_, 0));
-  if (!empty.ok()) EndWith(std::move(empty));
+  fed_end_ = piece.end;
+  fed_rows_ += piece.chunk.rows;
+}
+
+// Called when the stage is empty: what was fed has made its outputs by then.
+absl::Status ServiceReader::WatchFed() {
+  if (shared_) return absl::OkStatus();
+  return watch_->Advance(fed_end_, std::exchange(fed_rows_, 0),
+                         std::exchange(outputs_, 0));
 }
 
 // Pieces without rows do not come this far; that positions went by does.
 absl::Status ServiceReader::WatchPasses() {
   if (shared_) return absl::OkStatus();
-  return watch_->Advance(view_.cursor, 0, std::exchange(outputs_, 0));
+  FM_RETURN_IF_ERROR(WatchFed());
+  return watch_->Advance(std::max(fed_end_, view_.cursor), 0, 0);
 }
 
 void ServiceReader::Fetch() {
