@@ -48,7 +48,7 @@ good_read() {
 @test "a pipeline that is not there, a folder, not YAML" {
   refused "no such file" -- "$DATA/none.yaml"
   refused "folder" -- "$DATA"
-  refused "line 1" -- "$(pipeline torn <<< 'source: {range: ')"
+  refused "torn.yaml" "line [12]" -- "$(pipeline torn <<< 'source: {range: ')"
   refused "source" -- "$(pipeline empty <<< '{}')"
   head -c 100000 /dev/urandom > "$DATA/random.yaml"
   refused "random.yaml" -- "$DATA/random.yaml"

@@ -14,14 +14,18 @@ namespace {
 constexpr char kSummary[] =
     "Reads, decodes and batches what a dispatcher hands to it, and sends it "
     "to\n"
-    "readers. SIGTERM or SIGINT: finishes what it has, then exits 0; a second\n"
-    "one stops it at once.";
+    "readers. SIGTERM or SIGINT: finishes what it has (8 s at most),\n"
+    "then exits 0; a second one stops it at once.";
 constexpr char kExamples[] =
     "Examples:\n"
     "  feedmill worker --dispatcher tcp://10.0.0.1:5050 --host 0.0.0.0\n"
     "  feedmill worker --dispatcher localhost:5050 --threads 4 --memory 1GiB\n"
     "  feedmill worker --dispatcher broker:5050 --host 0.0.0.0 --port 6000 \\\n"
     "      --advertise node7.example.org:6000";
+
+// Below the ten seconds that service managers commonly give: what is not done
+// by then is computed elsewhere.
+constexpr absl::Duration kDrainTimeout = absl::Seconds(8);
 
 struct WorkerFlags {
   ServerFlags server;
@@ -82,7 +86,7 @@ absl::StatusOr<int> RunWorker(const Invocation& invocation) {
       signals, [&] { return worker.Join(); },
       [&](int) {
         LogInfo("draining; a second signal stops at once");
-        worker.Drain();
+        worker.Drain(kDrainTimeout);
       });
   registrar.join();
   FM_RETURN_IF_ERROR(announced);

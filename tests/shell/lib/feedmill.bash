@@ -116,11 +116,13 @@ wait_for_end() {
 }
 gone() { ! kill -0 "$1" 2> /dev/null || [[ $(ps -o stat= -p "$1") == Z* ]]; }
 
-# Whatever a test left running ends with it, killed if it must be.
+# Whatever a test left running ends with it, killed if it must be: the last
+# started first, so that workers still have a dispatcher to drain to.
 stop_all() {
-  local each
-  for each in "${PIDS[@]}"; do kill -TERM "$each" 2> /dev/null || true; done
-  for each in "${PIDS[@]}"; do
+  local each k
+  for ((k = ${#PIDS[@]} - 1; k >= 0; k--)); do
+    each=${PIDS[k]}
+    kill -TERM "$each" 2> /dev/null || true
     wait_for 12 "process $each to end" gone "$each" || kill -KILL "$each" 2> /dev/null || true
     wait "$each" 2> /dev/null || true
   done
