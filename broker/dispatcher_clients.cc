@@ -299,15 +299,17 @@ void Dispatcher::On(absl::Time now, const PeerId& from,
   const SessionKey key{leave.job, leave.session.consumer};
   const JobState* job = state_.FindJob(leave.job);
   const SessionState* session = state_.FindSession(key);
-  if (session != nullptr && job->run == leave.run &&
+  // Run 0: it never heard of its run. It read nothing, so nothing is finished.
+  const bool unread = leave.run == RunNumber();
+  if (session != nullptr && (unread || job->run == leave.run) &&
       session->incarnation == leave.session.incarnation) {
-    CloseSession(key, true);
+    CloseSession(key, !unread);
     if (job->anonymous()) {
       if (job->sessions.empty()) ForgetJob(leave.job);
     } else if (job->order == Order::kAny) {
       BindJob(now, leave.job);
       FinishIfComplete(leave.job);
-    } else if (!job->over()) {
+    } else if (!unread && !job->over()) {
       FinishRun(leave.job, false);
     }
   }

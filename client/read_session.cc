@@ -164,7 +164,6 @@ void ReadSession::OnAnswer(absl::Time now, const ClientAnswer& answer,
                     answer.seen.sequence < seen_.sequence;
   if (!late) seen_ = answer.seen;
   if (leaving_ || state_ == State::kFailed) return;
-  known_ = true;
   if (answer.heartbeat_interval > absl::ZeroDuration()) {
     heartbeat_interval_ = answer.heartbeat_interval;
   }
@@ -507,6 +506,7 @@ ReadEffects ReadSession::Leave(absl::Time now) {
 // ---- what is said
 
 void ReadSession::SendHello(absl::Time now, ReadEffects& effects) {
+  known_ = true;
   next_hello_ = now + settings_.hello_interval;
   ClientHello hello;
   hello.job = settings_.job;
@@ -550,7 +550,8 @@ void ReadSession::SendBeat(absl::Time now, ReadEffects& effects) {
 }
 
 // The last report goes ahead of the first leave: the dispatcher then knows how
-// far this reader came. Run 0: the one that is still being planned.
+// far this reader came. Run 0: it never heard of its run (a hello may be under
+// way that opens the session after all).
 void ReadSession::SendLeave(absl::Time now, ReadEffects& effects) {
   const bool first = !std::exchange(leaving_, true);
   next_leave_ = absl::InfiniteFuture();

@@ -189,7 +189,7 @@ class ReadSession {
   uint64_t drops_ = 0;
   bool dry_ = false;
   bool answered_ = false;
-  bool known_ = false;  // the dispatcher has this session
+  bool known_ = false;  // the dispatcher may have this session
   bool leaving_ = false;
   uint32_t leaves_ = 0;
   uint32_t workers_ = 0;
