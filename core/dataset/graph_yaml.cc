@@ -471,6 +471,23 @@ class YamlReader : private YamlValues {
   size_t terms_ = 0;  // of all expressions
 };
 
+// YAML is text without control characters. The parser can take minutes over a
+// megabyte of other bytes.
+absl::Status CheckIsText(std::string_view text) {
+  size_t line = 1;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte == '\n') ++line;
+    if ((byte < 0x20 && byte != '\t' && byte != '\n' && byte != '\r') ||
+        byte == 0x7f) {
+      return InvalidArgument(
+          "line {}: not YAML: byte {:#04x} is no text; is this the right file?",
+          line, byte);
+    }
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<Graph> ParseGraphYaml(std::string_view text,
@@ -479,6 +496,7 @@ absl::StatusOr<Graph> ParseGraphYaml(std::string_view text,
     return InvalidArgument("a pipeline of {} bytes is too long (at most {})",
                            text.size(), kTextMax);
   }
+  FM_RETURN_IF_ERROR(CheckIsText(text));
   try {
     const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
     if (documents.empty()) {
