@@ -2,11 +2,13 @@
 #define FEEDMILL_BROKER_DISPATCHER_H_
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -141,6 +143,8 @@ class Dispatcher {
   void TakeReports(absl::Time now, const SessionKey& key,
                    const std::vector<SplitReport>& reports);
   void CloseSession(const SessionKey& key, bool for_good);
+  void Refuse(const PeerId& to, const ClientHello& hello,
+              const absl::Status& status);
   void Reject(const PeerId& to, const JobName& job, const Session& session,
               RejectReason reason, absl::Status detail = absl::OkStatus());
   RejectReason WhyClosed(const JobName& name) const;
@@ -192,6 +196,10 @@ class Dispatcher {
   std::map<JobName, RunWork> runs_;
   std::map<PlanId, PlanWork> plans_;
   std::map<std::string, Resolution> resolutions_;  // by fingerprint
+  // Lives that were refused, and why. A late copy of such a hello must not be
+  // let in: nobody would read.
+  std::map<std::pair<SessionKey, Incarnation>, absl::Status> refused_;
+  std::deque<std::pair<SessionKey, Incarnation>> refused_order_;
 
   // Of the call under way.
   DispatcherEffects effects_;

@@ -10,6 +10,7 @@ namespace feedmill {
 namespace {
 
 constexpr size_t kNameBytesMax = 256;
+constexpr size_t kRefusedMax = 1'000;  // lives that are remembered
 constexpr size_t kGraphBytesMax = size_t{16} << 20;
 
 std::string_view OrderName(Order order) {
@@ -29,11 +30,14 @@ void Dispatcher::Reject(const PeerId& to, const JobName& job,
 void Dispatcher::On(absl::Time now, const PeerId& from,
                     const ClientHello& hello) {
   const SessionKey key{hello.job, hello.session.consumer};
-  const auto refuse = [&](const absl::Status& status) {
-    Reject(from, hello.job, hello.session, RejectReason::kRefused, status);
-  };
   if (absl::Status status = CheckHello(hello); !status.ok()) {
-    return refuse(status);
+    return Reject(from, hello.job, hello.session, RejectReason::kRefused,
+                  std::move(status));
+  }
+  const auto refused = refused_.find({key, hello.session.incarnation});
+  if (refused != refused_.end()) {
+    return Reject(from, hello.job, hello.session, RejectReason::kRefused,
+                  refused->second);
   }
   if (IsClosed(key, hello.session.incarnation)) {
     return Reject(from, hello.job, hello.session, WhyClosed(hello.job));
@@ -52,7 +56,7 @@ void Dispatcher::On(absl::Time now, const PeerId& from,
   if (!repeated) {
     absl::Status status = CheckReader(now, hello);
     if (status.ok()) status = PrepareJob(hello);
-    if (!status.ok()) return refuse(status);
+    if (!status.ok()) return Refuse(from, hello, status);
     OpenSession(now, hello);
   }
   Listener& listener = listeners_[key];
@@ -69,6 +73,18 @@ void Dispatcher::On(absl::Time now, const PeerId& from,
   }
   Bind(now, key);
   dirty_sessions_.insert(key);
+}
+
+void Dispatcher::Refuse(const PeerId& to, const ClientHello& hello,
+                        const absl::Status& status) {
+  const std::pair life(SessionKey{hello.job, hello.session.consumer},
+                       hello.session.incarnation);
+  if (refused_.emplace(life, status).second) refused_order_.push_back(life);
+  if (refused_order_.size() > kRefusedMax) {
+    refused_.erase(refused_order_.front());
+    refused_order_.pop_front();
+  }
+  Reject(to, hello.job, hello.session, RejectReason::kRefused, status);
 }
 
 absl::Status Dispatcher::CheckHello(const ClientHello& hello) const {

@@ -205,6 +205,8 @@ void World::CheckEvent(const DispatcherEvent& event) {
   } else if (std::holds_alternative<SplitBound>(event)) {
     ++result_.totals["splits"];
   } else if (const auto* closed = std::get_if<SessionClosed>(&event)) {
+    // A leaver's last report goes before its leave; where the network lost the
+    // one and not the other, it is like a reader that died.
     const ConsumerId& consumer = closed->key.consumer;
     closed_[consumer.value()] = {last_report_[consumer], now()};
     for (const auto& [name, reader] : readers_) {

@@ -230,6 +230,9 @@ void World::CheckOpened(const SessionOpened& event) {
     if (reader.life == event.incarnation.value()) opener = &reader;
   }
   if (opener == nullptr || opener->take_over) return;
+  if (opener->core->state() == ReadSession::State::kFailed) {
+    return Fail("a reader that was refused was let in");
+  }
   const RunNumber current = dispatcher_->state().FindJob(kJob)->run;
   for (auto& [name, reader] : readers_) {
     const std::optional<RunInfo>& run = reader.core->run();

@@ -166,9 +166,19 @@ TEST(NamedJob, ASecondReaderIsRefusedWhileTheFirstIsValid) {
   EXPECT_FALSE(first.reject);
   // Half the timeout later nobody can be reading under the old lease.
   cluster.Pass(absl::Seconds(151));
+  Reader& third = cluster.AddReader("j", "solo", "range 100").Hello();
+  EXPECT_TRUE(third.live());
+}
+
+TEST(NamedJob, ALateCopyOfARefusedHelloIsRefusedAgain) {
+  Cluster cluster;
+  cluster.AddReader("j", "solo", "range 100").Hello();
+  Reader& second = cluster.AddReader("j", "solo", "range 100").Hello();
+  cluster.Pass(absl::Seconds(151));
   second.Forget();
   second.Hello();
-  EXPECT_TRUE(second.live());
+  EXPECT_FALSE(second.live());
+  EXPECT_THAT(ErrorText(second.reject->detail), HasSubstr("being read by"));
 }
 
 TEST(NamedJob, TakingOverSupersedesTheFirst) {  // rule 2
