@@ -25,6 +25,7 @@ find_package(PNG REQUIRED)
 find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
 pkg_check_modules(XXHASH REQUIRED IMPORTED_TARGET libxxhash)
+pkg_check_modules(SQLITE REQUIRED IMPORTED_TARGET sqlite3)
 pkg_check_modules(TURBOJPEG REQUIRED IMPORTED_TARGET libturbojpeg)
 # Debian 12's yaml-cpp 0.7 exports its target without a namespace.
 if(NOT TARGET yaml-cpp::yaml-cpp)

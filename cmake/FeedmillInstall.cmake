@@ -1,11 +1,17 @@
 # cmake --install: the command, the libraries with their headers, and what
-# find_package(feedmill) needs. The command's own library stays at home.
+# find_package(feedmill) needs. Libraries of the command and of tests stay.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/feedmill)
 
-get_property(libraries GLOBAL PROPERTY FEEDMILL_LIBRARIES)
-list(FILTER libraries EXCLUDE REGEX "^feedmill_(tools|testing|tests)_")
+get_property(declared GLOBAL PROPERTY FEEDMILL_LIBRARIES)
+set(libraries feedmill_flags)
+foreach(library IN LISTS declared)
+  get_target_property(folder ${library} SOURCE_DIR)
+  if(folder MATCHES "^${PROJECT_SOURCE_DIR}/(core|broker|worker|client)(/|$)")
+    list(APPEND libraries ${library})
+  endif()
+endforeach()
 set_target_properties(feedmill_flags PROPERTIES EXPORT_NAME flags)
 install(TARGETS ${libraries} EXPORT feedmill
   ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}/feedmill)

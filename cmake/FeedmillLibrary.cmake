@@ -9,6 +9,8 @@ set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
 add_library(feedmill_flags INTERFACE)
+# For installed users, too; here CMAKE_CXX_STANDARD says it.
+target_compile_features(feedmill_flags INTERFACE cxx_std_20)
 target_compile_options(feedmill_flags INTERFACE
   $<BUILD_INTERFACE:-Wall;-Wextra;-Wshadow;-Wconversion;-Wnon-virtual-dtor;-Wundef;-fno-omit-frame-pointer>
   # Results must not depend on the compiler's mood: no fused multiply-add.
