@@ -3,17 +3,15 @@
 
 #include <cstdint>
 #include <span>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 
 namespace feedmill {
 
 // Where a state machine's events are kept: one sequence, appended to before
-// anything that follows from it is said to others, and read once at the start.
-// Replaying what Load gives makes the state again.
+// anything that follows from it is said to others. Replaying it makes the state
+// again.
 //
 // Thread-compatible; a store has one writer.
 template <class Event>
@@ -24,8 +22,6 @@ class StateStore {
   // Adds events at the end. OK only when they are as safe as this store keeps
   // anything: an event is safe only if all before it are.
   virtual absl::Status Append(std::span<const Event> events) = 0;
-  // All events, in order. DataLoss if the store is damaged.
-  virtual absl::StatusOr<std::vector<Event>> Load() const = 0;
   // Events appended so far.
   virtual uint64_t sequence() const = 0;
 };
@@ -39,7 +35,7 @@ class MemoryStateStore : public StateStore<Event> {
     events_.insert(events_.end(), events.begin(), events.end());
     return absl::OkStatus();
   }
-  absl::StatusOr<std::vector<Event>> Load() const override { return events_; }
+  const std::vector<Event>& events() const { return events_; }
   uint64_t sequence() const override { return events_.size(); }
 
  private:

@@ -1,0 +1,392 @@
+#include "broker/event_codec.h"
+
+#include <concepts>
+#include <cstdint>
+#include <tuple>
+#include <type_traits>
+#include <utility>
+
+#include "core/base/status.h"
+
+namespace feedmill {
+namespace {
+
+// What the first byte says; a change of any field is another version.
+constexpr char kVersion = 1;
+constexpr int kUint64Bits = 64;
+
+// ---- the fields of each type, in order, for writing and reading alike
+
+template <class E, class T>
+concept Like = std::same_as<std::remove_const_t<E>, T>;
+
+auto Fields(Like<Cursor> auto& c) { return std::tie(c.p, c.i); }
+auto Fields(Like<SplitId> auto& s) { return std::tie(s.journal, s.number); }
+auto Fields(Like<SessionKey> auto& k) { return std::tie(k.job, k.consumer); }
+auto Fields(Like<SplitReport> auto& r) {
+  return std::tie(r.split, r.taken, r.out);
+}
+
+auto Fields(Like<JobCreated> auto& e) {
+  return std::tie(e.job, e.graph, e.fingerprint, e.order, e.seed);
+}
+auto Fields(Like<RunStarted> auto& e) {
+  return std::tie(e.job, e.run, e.iteration);
+}
+auto Fields(Like<ManifestKnown> auto& e) { return std::tie(e.job, e.manifest); }
+auto Fields(Like<RunPlanned> auto& e) {
+  return std::tie(e.job, e.source_size, e.positions, e.first_split, e.plan);
+}
+auto Fields(Like<SessionOpened> auto& e) {
+  return std::tie(e.key, e.incarnation, e.start);
+}
+auto Fields(Like<SplitBound> auto& e) {
+  return std::tie(e.split, e.owner, e.begin, e.end);
+}
+auto Fields(Like<SplitsTaken> auto& e) { return std::tie(e.reports); }
+auto Fields(Like<SplitFailed> auto& e) { return std::tie(e.split, e.status); }
+auto Fields(Like<SplitEnded> auto& e) { return std::tie(e.split); }
+auto Fields(Like<SessionClosed> auto& e) { return std::tie(e.key, e.for_good); }
+auto Fields(Like<RunFailed> auto& e) { return std::tie(e.job, e.status); }
+auto Fields(Like<RunFinished> auto& e) { return std::tie(e.job, e.complete); }
+auto Fields(Like<JobForgotten> auto& e) { return std::tie(e.job); }
+
+auto Fields(Like<SplitState> auto& s) {
+  return std::tie(s.owner, s.begin, s.end, s.taken, s.out, s.error);
+}
+auto Fields(Like<SessionState> auto& s) {
+  return std::tie(s.incarnation, s.next, s.splits, s.waiting);
+}
+auto Fields(Like<JobState> auto& j) {
+  return std::tie(j.name, j.graph, j.fingerprint, j.order, j.seed, j.resolved,
+                  j.manifest, j.run, j.iteration, j.phase, j.complete, j.error,
+                  j.source_size, j.positions, j.first_split, j.plan, j.sessions,
+                  j.open_splits, j.ended_positions, j.fresh, j.returned,
+                  j.idle_since);
+}
+auto Fields(Like<DispatcherState> auto& s) {
+  return std::tie(s.journal, s.sequence, s.next_split, s.jobs, s.splits,
+                  s.closed, s.closed_order, s.idle_jobs);
+}
+
+template <class T>
+concept Record = requires(T& t) { Fields(t); };
+template <class T>
+concept Map = requires { typename T::mapped_type; };
+template <class T>
+concept Items = requires(const T& t) {
+  t.begin();
+  t.size();
+} && !Map<T> && !std::same_as<T, std::string>;
+
+// ---- writing
+
+class Writer {
+ public:
+  std::string Take() { return std::move(bytes_); }
+
+  void Put(uint64_t value) {
+    for (; value >= 0x80; value >>= 7) {
+      bytes_.push_back(static_cast<char>(value | 0x80));
+    }
+    bytes_.push_back(static_cast<char>(value));
+  }
+  void Put(bool value) { Put(uint64_t{value}); }
+  template <class E>
+    requires std::is_enum_v<E>
+  void Put(E value) {
+    Put(static_cast<uint64_t>(value));
+  }
+  void Put(const std::string& text) {
+    Put(uint64_t{text.size()});
+    bytes_ += text;
+  }
+  template <class Tag, class T>
+  void Put(const StrongId<Tag, T>& id) {
+    Put(id.value());
+  }
+  void Put(const absl::Status& status) {
+    Put(status.code());
+    if (!status.ok()) Put(ErrorText(status));
+  }
+  template <class A, class B>
+  void Put(const std::pair<A, B>& pair) {
+    Put(pair.first);
+    Put(pair.second);
+  }
+  template <class C>
+    requires(Items<C> || Map<C>)
+  void Put(const C& items) {
+    Put(uint64_t{items.size()});
+    for (const auto& item : items) Put(item);
+  }
+  template <Record R>
+  void Put(const R& record) {
+    std::apply([this](const auto&... field) { (Put(field), ...); },
+               Fields(record));
+  }
+
+ private:
+  std::string bytes_;
+};
+
+// ---- reading
+
+// The first thing that is wrong is kept in error(), after which what is read
+// means nothing.
+class FieldParser {
+ public:
+  explicit FieldParser(std::string_view bytes) : rest_(bytes) {}
+
+  // OK if all was read and nothing is left.
+  absl::Status Finish() const {
+    if (!error_.ok()) return error_;
+    if (rest_.empty()) return absl::OkStatus();
+    return DataLoss("{} bytes are left over", rest_.size());
+  }
+  void Refuse(absl::Status status) {
+    if (error_.ok()) error_ = std::move(status);
+    rest_ = {};
+  }
+
+  void Get(uint64_t& value) {
+    value = 0;
+    for (int shift = 0; shift < kUint64Bits; shift += 7) {
+      if (rest_.empty()) return Refuse(DataLoss("it ends too early"));
+      const auto byte = static_cast<uint8_t>(rest_.front());
+      rest_.remove_prefix(1);
+      const uint64_t bits = byte & 0x7f;
+      if ((bits << shift) >> shift != bits) break;
+      value |= bits << shift;
+      if (byte < 0x80) return;
+    }
+    Refuse(DataLoss("a number has more than 64 bits"));
+  }
+  void Get(bool& value) { value = Bounded(1) != 0; }
+  void Get(Order& order) {
+    order = static_cast<Order>(Bounded(static_cast<uint64_t>(Order::kAny)));
+  }
+  void Get(RunPhase& phase) {
+    phase = static_cast<RunPhase>(
+        Bounded(static_cast<uint64_t>(RunPhase::kFailed)));
+  }
+  void Get(std::string& text) {
+    const uint64_t size = Size();
+    text = rest_.substr(0, size);
+    rest_.remove_prefix(size);
+  }
+  template <class Tag, class T>
+  void Get(StrongId<Tag, T>& id) {
+    T value{};
+    Get(value);
+    id = StrongId<Tag, T>(std::move(value));
+  }
+  void Get(absl::Status& status) {
+    const uint64_t code =
+        Bounded(static_cast<uint64_t>(absl::StatusCode::kUnauthenticated));
+    status = absl::OkStatus();
+    if (code == 0) return;
+    std::string text;
+    Get(text);
+    status = absl::Status(static_cast<absl::StatusCode>(code), text);
+  }
+  template <class A, class B>
+  void Get(std::pair<A, B>& pair) {
+    Get(pair.first);
+    Get(pair.second);
+  }
+  template <Items C>
+  void Get(C& items) {
+    typename C::value_type item{};
+    for (uint64_t left = Size(); left > 0 && error_.ok(); --left) {
+      Get(item);
+      items.insert(items.end(), item);
+    }
+  }
+  template <Map M>
+  void Get(M& map) {
+    for (uint64_t left = Size(); left > 0 && error_.ok(); --left) {
+      std::pair<typename M::key_type, typename M::mapped_type> item;
+      Get(item);
+      map.insert(std::move(item));
+    }
+  }
+  template <Record R>
+  void Get(R& record) {
+    std::apply([this](auto&... field) { (Get(field), ...); }, Fields(record));
+  }
+
+ private:
+  uint64_t Bounded(uint64_t max) {
+    uint64_t value = 0;
+    Get(value);
+    if (value <= max) return value;
+    Refuse(DataLoss("{} is no value here, at most {} is", value, max));
+    return 0;
+  }
+  // A length; each item has a byte at least.
+  uint64_t Size() {
+    const uint64_t size = Bounded(rest_.size());
+    if (size <= rest_.size()) return size;
+    Refuse(DataLoss("it ends too early"));
+    return 0;
+  }
+
+  std::string_view rest_;
+  absl::Status error_;
+};
+
+absl::Status TakeVersion(std::string_view& bytes) {
+  if (bytes.empty() || bytes.front() != kVersion) {
+    return DataLoss("it does not have version {}", int{kVersion});
+  }
+  bytes.remove_prefix(1);
+  return absl::OkStatus();
+}
+
+// The kind is the event's place in the variant, so that list only grows.
+template <size_t kKind = 0>
+DispatcherEvent ReadEvent(uint64_t kind, FieldParser& parser) {
+  if constexpr (kKind < std::variant_size_v<DispatcherEvent>) {
+    if (kind != kKind) return ReadEvent<kKind + 1>(kind, parser);
+    std::variant_alternative_t<kKind, DispatcherEvent> event;
+    parser.Get(event);
+    return event;
+  } else {
+    parser.Refuse(DataLoss("kind {} of event is not known", kind));
+    return {};
+  }
+}
+
+// ---- soundness
+
+absl::Status CheckSession(const DispatcherState& state, const SessionKey& key,
+                          const SessionState& session) {
+  for (const SplitId& id : session.splits) {
+    const SplitState* split = state.FindSplit(id);
+    if (split == nullptr || split->owner != key) {
+      return DataLoss("split {} of '{}' is not there", id.number,
+                      key.consumer.value());
+    }
+  }
+  for (const SplitId& id : session.waiting) {
+    if (!session.splits.contains(id)) {
+      return DataLoss("split {} waits for '{}', which does not have it",
+                      id.number, key.consumer.value());
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckState(const DispatcherState& state) {
+  size_t splits = 0;
+  for (const auto& [name, job] : state.jobs) {
+    size_t own = 0;
+    for (const auto& [consumer, session] : job.sessions) {
+      FM_RETURN_IF_ERROR(CheckSession(state, {name, consumer}, session));
+      own += session.splits.size();
+    }
+    if (job.name != name || job.open_splits != own) {
+      return DataLoss("job '{}' is not what it says", name.value());
+    }
+    splits += own;
+  }
+  if (splits != state.splits.size()) {
+    return DataLoss("{} splits belong to sessions, and there are {}", splits,
+                    state.splits.size());
+  }
+  for (const auto& [since, name] : state.idle_jobs) {
+    if (!state.jobs.contains(name)) {
+      return DataLoss("idle job '{}' is not there", name.value());
+    }
+  }
+  if (state.closed.size() != state.closed_order.size()) {
+    return DataLoss("the closed sessions are not in order");
+  }
+  return absl::OkStatus();
+}
+
+struct FollowsCheck {
+  const DispatcherState& state;
+
+  absl::Status Job(const JobName& name) const {
+    if (state.FindJob(name) != nullptr) return absl::OkStatus();
+    return DataLoss("there is no job '{}'", name.value());
+  }
+  absl::Status At(const SessionKey& key) const {
+    if (state.FindSession(key) != nullptr) return absl::OkStatus();
+    return DataLoss("there is no session '{}' of job '{}'",
+                    key.consumer.value(), key.job.value());
+  }
+  absl::Status Split(const SplitId& id) const {
+    if (state.FindSplit(id) != nullptr) return absl::OkStatus();
+    return DataLoss("there is no split {}", id.number);
+  }
+
+  absl::Status operator()(const JobCreated& e) const {
+    if (state.FindJob(e.job) == nullptr) return absl::OkStatus();
+    return DataLoss("there is a job '{}' already", e.job.value());
+  }
+  absl::Status operator()(const SessionOpened& e) const {
+    return Job(e.key.job);
+  }
+  absl::Status operator()(const SplitBound& e) const {
+    if (state.FindSplit(e.split) == nullptr) return At(e.owner);
+    return DataLoss("there is a split {} already", e.split.number);
+  }
+  absl::Status operator()(const SplitsTaken& e) const {
+    for (const SplitReport& report : e.reports) {
+      FM_RETURN_IF_ERROR(Split(report.split));
+    }
+    return absl::OkStatus();
+  }
+  absl::Status operator()(const SplitFailed& e) const { return Split(e.split); }
+  absl::Status operator()(const SplitEnded& e) const { return Split(e.split); }
+  absl::Status operator()(const SessionClosed& e) const { return At(e.key); }
+  // The others are about a job that is there.
+  absl::Status operator()(const auto& e) const { return Job(e.job); }
+};
+
+}  // namespace
+
+std::string EncodeEvent(const DispatcherEvent& event) {
+  Writer writer;
+  writer.Put(uint64_t{kVersion});
+  writer.Put(uint64_t{event.index()});
+  std::visit([&writer](const auto& e) { writer.Put(e); }, event);
+  return writer.Take();
+}
+
+absl::StatusOr<DispatcherEvent> DecodeEvent(std::string_view bytes) {
+  FM_RETURN_IF_ERROR(TakeVersion(bytes));
+  FieldParser parser(bytes);
+  uint64_t kind = 0;
+  parser.Get(kind);
+  DispatcherEvent event = ReadEvent(kind, parser);
+  FM_RETURN_IF_ERROR(parser.Finish());
+  return event;
+}
+
+std::string EncodeState(const DispatcherState& state) {
+  Writer writer;
+  writer.Put(uint64_t{kVersion});
+  writer.Put(state);
+  return writer.Take();
+}
+
+absl::StatusOr<DispatcherState> DecodeState(std::string_view bytes) {
+  FM_RETURN_IF_ERROR(TakeVersion(bytes));
+  FieldParser parser(bytes);
+  DispatcherState state;
+  parser.Get(state);
+  FM_RETURN_IF_ERROR(parser.Finish());
+  FM_RETURN_IF_ERROR(CheckState(state));
+  return state;
+}
+
+absl::Status CheckFollows(const DispatcherState& state,
+                          const DispatcherEvent& event) {
+  return std::visit(FollowsCheck{state}, event);
+}
+
+}  // namespace feedmill

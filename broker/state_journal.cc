@@ -1,0 +1,76 @@
+#include "broker/state_journal.h"
+
+#include <vector>
+
+#include "broker/event_codec.h"
+#include "core/base/status.h"
+
+namespace feedmill {
+
+absl::StatusOr<std::unique_ptr<StateJournal>> StateJournal::Open(
+    const std::string& work_dir) {
+  if (work_dir.find("://") != std::string::npos) {
+    return InvalidArgument(
+        "the work-dir '{}' is a URL, and only folders of this machine are "
+        "supported; name one on a disk that outlives the dispatcher, such as "
+        "a mounted volume",
+        work_dir);
+  }
+  FM_ASSIGN_OR_RETURN(std::unique_ptr<Journal> journal,
+                      Journal::Open(work_dir));
+  std::unique_ptr<StateJournal> opened(new StateJournal(std::move(journal)));
+  FM_RETURN_IF_ERROR(Annotate(
+      opened->Replay(),
+      fmt::format("the journal in '{}' was written by a dispatcher that this "
+                  "release does not understand; use that release, or delete "
+                  "the folder",
+                  work_dir)));
+  return opened;
+}
+
+absl::Status StateJournal::Replay() {
+  const Journal::Content& content = journal_->content();
+  state_.journal = JournalId(journal_->id());
+  if (content.snapshot) {
+    FM_ASSIGN_OR_RETURN(state_, DecodeState(*content.snapshot));
+    if (state_.sequence != content.snapshot_sequence ||
+        state_.journal.value() != journal_->id()) {
+      return DataLoss("the snapshot is of another moment");
+    }
+  }
+  for (const std::string& bytes : content.events) {
+    const auto at = [&] {
+      return fmt::format("event {}", state_.sequence + 1);
+    };
+    const absl::StatusOr<DispatcherEvent> event = DecodeEvent(bytes);
+    if (!event.ok()) return Annotate(event.status(), at());
+    FM_RETURN_IF_ERROR(Annotate(CheckFollows(state_, *event), at()));
+    state_.Apply(*event);
+  }
+  journal_->ForgetContent();
+  return absl::OkStatus();
+}
+
+absl::Status StateJournal::Append(std::span<const DispatcherEvent> events) {
+  std::vector<std::string> bytes;
+  bytes.reserve(events.size());
+  for (const DispatcherEvent& event : events) {
+    bytes.push_back(EncodeEvent(event));
+  }
+  return journal_->Append(bytes);
+}
+
+absl::Status StateJournal::CompactIfWorthwhile(const DispatcherState& state) {
+  if (!journal_->worth_compacting()) return absl::OkStatus();
+  const std::string bytes = EncodeState(state);
+  // Once the events are gone, these bytes are all that is left.
+  FM_ASSIGN_OR_RETURN(const DispatcherState back, DecodeState(bytes));
+  if (back != state || state.sequence != journal_->sequence()) {
+    return DataLoss(
+        "a snapshot of the state is not the state; the journal "
+        "keeps its events");
+  }
+  return journal_->Compact(bytes);
+}
+
+}  // namespace feedmill

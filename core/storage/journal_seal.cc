@@ -1,0 +1,110 @@
+#include "core/storage/journal_seal.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "core/base/status.h"
+
+namespace feedmill {
+namespace {
+
+constexpr uint64_t kMagic = 0x314c414553'4d46;  // "FMSEAL1"
+constexpr size_t kSlots = 2;
+constexpr off_t kSlotDistance = 4'096;  // each in a block of its own
+
+// A slot as it is in the file. Its layout is part of the format.
+struct Slot {
+  uint64_t magic = kMagic;
+  uint64_t journal = 0;
+  uint64_t sequence = 0;
+  ChainChecksum chain{};
+  uint64_t checksum = 0;
+
+  uint64_t Checksum() const {
+    return XXH3_64bits(this, offsetof(Slot, checksum));
+  }
+};
+static_assert(sizeof(Slot) == 48);
+
+off_t OffsetOf(size_t slot) { return static_cast<off_t>(slot) * kSlotDistance; }
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<JournalSeal>> JournalSeal::Open(
+    std::string path) {
+  std::unique_ptr<JournalSeal> seal(new JournalSeal(std::move(path)));
+  seal->file_ = open(seal->path_.c_str(), O_RDWR | O_CLOEXEC);
+  if (seal->file_ < 0) {
+    if (errno == ENOENT) return seal;
+    return Unavailable("cannot open '{}': {}", seal->path_,
+                       std::strerror(errno));
+  }
+  FM_RETURN_IF_ERROR(seal->Read());
+  return seal;
+}
+
+JournalSeal::~JournalSeal() {
+  if (file_ >= 0) close(file_);
+}
+
+absl::Status JournalSeal::Read() {
+  for (size_t index = 0; index < kSlots; ++index) {
+    Slot slot;
+    if (pread(file_, &slot, sizeof(slot), OffsetOf(index)) != sizeof(slot) ||
+        slot.magic != kMagic || slot.checksum != slot.Checksum()) {
+      continue;
+    }
+    if (mark_ && mark_->sequence >= slot.sequence) continue;
+    mark_ = Mark{slot.journal, slot.sequence, slot.chain};
+    next_slot_ = (index + 1) % kSlots;
+  }
+  if (mark_) return absl::OkStatus();
+  return DataLoss("'{}', which says how far the journal had come, is damaged",
+                  path_);
+}
+
+absl::Status JournalSeal::Create(const Mark& mark) {
+  file_ = open(path_.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  if (file_ < 0) {
+    return Unavailable("cannot make '{}': {}", path_, std::strerror(errno));
+  }
+  FM_RETURN_IF_ERROR(Write(mark));
+  if (fsync(file_) != 0) {
+    return Unavailable("cannot sync '{}': {}", path_, std::strerror(errno));
+  }
+  return SyncFolder(std::filesystem::path(path_).parent_path().string());
+}
+
+absl::Status JournalSeal::Write(const Mark& mark) {
+  Slot slot;
+  slot.journal = mark.journal;
+  slot.sequence = mark.sequence;
+  slot.chain = mark.chain;
+  slot.checksum = slot.Checksum();
+  if (pwrite(file_, &slot, sizeof(slot), OffsetOf(next_slot_)) !=
+      sizeof(slot)) {
+    return Unavailable("cannot write '{}': {}", path_, std::strerror(errno));
+  }
+  next_slot_ = (next_slot_ + 1) % kSlots;
+  mark_ = mark;
+  return absl::OkStatus();
+}
+
+absl::Status SyncFolder(const std::string& folder) {
+  const int file = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  const bool synced = file >= 0 && fsync(file) == 0;
+  const int error = errno;
+  if (file >= 0) close(file);
+  if (synced) return absl::OkStatus();
+  return Unavailable("cannot sync the folder '{}': {}", folder,
+                     std::strerror(error));
+}
+
+}  // namespace feedmill

@@ -1,0 +1,244 @@
+// The dispatcher's events as bytes and in a work-dir.
+
+#include "broker/state_journal.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "broker/event_codec.h"
+#include "core/base/status.h"
+
+namespace feedmill {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+const JobName kJob("photos");
+const JobName kShared("shared");
+const SessionKey kSolo{kJob, ConsumerId("solo")};
+const SessionKey kSharer{kShared, ConsumerId("reader-1")};
+
+SplitId Split(uint64_t number) { return {JournalId(77), number}; }
+Cursor At(uint64_t p, uint64_t i = 0) { return {p, i}; }
+
+// A life with every kind of event; each follows from those before it.
+std::vector<DispatcherEvent> Life() {
+  constexpr uint64_t kLarge = ~uint64_t{0};
+  return {
+      JobCreated{kJob, "the graph", "f1", Order::kDeterministic, kLarge},
+      RunStarted{kJob, RunNumber(1), 0},
+      ManifestKnown{kJob, std::string("files\0", 6)},
+      SessionOpened{kSolo, Incarnation(1'700'000'000'000'000'000), At(0)},
+      RunPlanned{kJob, 100, kLarge, 10, PlanId("p1")},
+      SplitBound{Split(0), kSolo, At(0), At(10)},
+      SplitBound{Split(1), kSolo, At(10), At(20)},
+      SplitBound{Split(2), kSolo, At(20), At(40)},
+      SplitsTaken{{{Split(0), At(10), At(7, 2)}, {Split(1), At(11), At(10)}}},
+      SplitsTaken{{{Split(0), At(10), At(10)}}},
+      SplitEnded{Split(0)},
+      SplitFailed{Split(2), InvalidArgument("x / 0 at {}", 21)},
+      JobCreated{kShared, "another graph", "f2", Order::kAny, 3},
+      ManifestKnown{kShared, ""},
+      RunStarted{kShared, RunNumber(4), 3},
+      SessionOpened{kSharer, Incarnation(5), At(0)},
+      RunPlanned{kShared, 50, 50, 10, PlanId("p2")},
+      SplitBound{Split(3), kSharer, At(0), At(10)},
+      SplitBound{Split(4), kSharer, At(10), At(20)},
+      SplitsTaken{{{Split(3), At(10), At(4)}}},
+      SessionClosed{kSharer, true},
+      RunFinished{kShared, false},
+      JobCreated{JobName("bad"), "g", "f3", Order::kAny, 1},
+      RunStarted{JobName("bad"), RunNumber(1), 0},
+      RunFailed{JobName("bad"), NotFound("no files match 'x'")},
+      JobForgotten{JobName("bad")},
+  };
+}
+
+DispatcherState Replay(const std::vector<DispatcherEvent>& events) {
+  DispatcherState state;
+  state.journal = JournalId(77);
+  for (const DispatcherEvent& event : events) {
+    EXPECT_TRUE(CheckFollows(state, event).ok()) << Describe(event);
+    state.Apply(event);
+  }
+  return state;
+}
+
+// ---- bytes
+
+TEST(EventCodec, EveryEventComesBackAsItWas) {
+  std::vector<DispatcherEvent> back;
+  std::set<size_t> kinds;
+  for (const DispatcherEvent& event : Life()) {
+    const std::string bytes = EncodeEvent(event);
+    const auto decoded = DecodeEvent(bytes);
+    ASSERT_TRUE(decoded.ok()) << Describe(event) << decoded.status();
+    EXPECT_EQ(Describe(*decoded), Describe(event));
+    EXPECT_EQ(EncodeEvent(*decoded), bytes);
+    kinds.insert(event.index());
+    back.push_back(*decoded);
+  }
+  EXPECT_EQ(kinds.size(), std::variant_size_v<DispatcherEvent>);
+  EXPECT_EQ(Replay(back), Replay(Life()));
+}
+
+// The format of version 1: a change here makes every journal unreadable.
+TEST(EventCodec, TheBytesStayTheSame) {
+  EXPECT_EQ(EncodeEvent(SplitBound{Split(300), kSolo, At(1), At(2, 3)}),
+            std::string(
+                "\x01\x05\x4d\xac\x02\x06photos\x04solo\x01\x00\x02\x03", 21));
+  EXPECT_EQ(EncodeEvent(RunFailed{kJob, NotFound("no")}),
+            std::string("\x01\x0a\x06photos\x05\x02no", 13));
+}
+
+TEST(EventCodec, ShortenedAndLengthenedBytesAreRefused) {
+  for (const DispatcherEvent& event : Life()) {
+    const std::string bytes = EncodeEvent(event);
+    for (size_t size = 0; size < bytes.size(); ++size) {
+      EXPECT_TRUE(absl::IsDataLoss(
+          DecodeEvent(std::string_view(bytes).substr(0, size)).status()))
+          << Describe(event) << " cut to " << size;
+    }
+    EXPECT_TRUE(absl::IsDataLoss(DecodeEvent(bytes + '\0').status()));
+  }
+}
+
+TEST(EventCodec, WhatItDoesNotKnowIsRefused) {
+  EXPECT_THAT(ErrorText(DecodeEvent("\x02\x01").status()),
+              HasSubstr("version 1"));
+  EXPECT_THAT(ErrorText(DecodeEvent("\x01\x63").status()),
+              HasSubstr("kind 99"));
+  EXPECT_FALSE(DecodeEvent("").ok());
+}
+
+TEST(StateCodec, TheStateComesBackAsItWas) {
+  std::vector<DispatcherEvent> events;
+  for (const DispatcherEvent& event : Life()) {
+    events.push_back(event);
+    const DispatcherState state = Replay(events);
+    const auto back = DecodeState(EncodeState(state));
+    ASSERT_TRUE(back.ok()) << Describe(event) << back.status();
+    EXPECT_EQ(*back, state) << Describe(event);
+  }
+}
+
+TEST(StateCodec, AnUnsoundStateIsRefused) {
+  const DispatcherState good = Replay(Life());
+  DispatcherState state = good;
+  state.splits.erase(Split(1));
+  EXPECT_FALSE(DecodeState(EncodeState(state)).ok());
+  state = good;
+  state.jobs.at(kJob).sessions.at(kSolo.consumer).splits.erase(Split(1));
+  EXPECT_FALSE(DecodeState(EncodeState(state)).ok());
+  state = good;
+  state.splits.at(Split(1)).owner = kSharer;
+  EXPECT_FALSE(DecodeState(EncodeState(state)).ok());
+  state = good;
+  state.idle_jobs.emplace(3, JobName("nobody"));
+  EXPECT_FALSE(DecodeState(EncodeState(state)).ok());
+}
+
+TEST(CheckFollows, SaysWhatIsNotThere) {
+  const DispatcherState state = Replay(Life());
+  for (const DispatcherEvent& event : std::vector<DispatcherEvent>{
+           JobCreated{kJob, "", "", Order::kAny, 0},
+           RunStarted{JobName("x"), RunNumber(1), 0},
+           ManifestKnown{JobName("x"), ""},
+           RunPlanned{JobName("x"), 1, 1, 1, PlanId("p")},
+           SessionOpened{{JobName("x"), ConsumerId("y")}, Incarnation(1), {}},
+           SplitBound{Split(9), kSharer, At(0), At(1)},
+           SplitBound{Split(1), kSolo, At(0), At(1)},
+           SplitsTaken{{{Split(9), At(0), At(0)}}},
+           SplitFailed{Split(9), absl::OkStatus()}, SplitEnded{Split(9)},
+           SessionClosed{kSharer, true},
+           RunFailed{JobName("x"), absl::OkStatus()},
+           RunFinished{JobName("x"), true}, JobForgotten{JobName("x")}}) {
+    EXPECT_TRUE(absl::IsDataLoss(CheckFollows(state, event)))
+        << Describe(event);
+  }
+}
+
+// ---- a work-dir
+
+class StateJournalTest : public ::testing::Test {
+ protected:
+  StateJournalTest() {
+    std::string path =
+        (fs::temp_directory_path() / "feedmill-state-XXXXXX").string();
+    folder_ = mkdtemp(path.data());
+  }
+  ~StateJournalTest() override { fs::remove_all(folder_); }
+
+  std::unique_ptr<StateJournal> MustOpen() const {
+    auto journal = StateJournal::Open(folder_);
+    EXPECT_TRUE(journal.ok()) << journal.status();
+    return journal.ok() ? *std::move(journal) : nullptr;
+  }
+
+  std::string folder_;
+};
+
+TEST_F(StateJournalTest, ANewOneIsEmptyAndHasAnId) {
+  const DispatcherState state = MustOpen()->TakeState();
+  EXPECT_NE(state.journal.value(), 0U);
+  EXPECT_EQ(state.sequence, 0U);
+  EXPECT_EQ(MustOpen()->TakeState(), state);
+}
+
+TEST_F(StateJournalTest, ReplayGivesTheState) {
+  auto journal = MustOpen();
+  DispatcherState state = journal->TakeState();
+  for (const DispatcherEvent& event : Life()) state.Apply(event);
+  ASSERT_TRUE(journal->Append(Life()).ok());
+  EXPECT_EQ(journal->sequence(), state.sequence);
+  journal.reset();
+  EXPECT_EQ(MustOpen()->TakeState(), state);
+}
+
+TEST_F(StateJournalTest, ReplayGivesTheStateAfterCompaction) {
+  auto journal = MustOpen();
+  DispatcherState state = journal->TakeState();
+  const auto commit = [&](std::vector<DispatcherEvent> events) {
+    for (const DispatcherEvent& event : events) state.Apply(event);
+    ASSERT_TRUE(journal->Append(events).ok());
+    ASSERT_TRUE(journal->CompactIfWorthwhile(state).ok());
+  };
+  commit(Life());
+  // Enough to be worth it, several times.
+  for (uint64_t k = 0; k < 20; ++k) {
+    commit({ManifestKnown{kJob, std::string(1'000'000, 'a')},
+            ManifestKnown{kJob, "small"}});
+  }
+  commit({SplitBound{Split(10), kSolo, At(40), At(50)}});
+  EXPECT_LT(fs::file_size(folder_ + "/journal.db"), 16U << 20);
+  journal.reset();
+  EXPECT_EQ(MustOpen()->TakeState(), state);
+}
+
+TEST_F(StateJournalTest, EventsThatDoNotFollowAreRefused) {
+  auto journal = MustOpen();
+  const std::vector<DispatcherEvent> events = {SplitEnded{Split(3)}};
+  ASSERT_TRUE(journal->Append(events).ok());
+  journal.reset();
+  const absl::Status status = StateJournal::Open(folder_).status();
+  EXPECT_TRUE(absl::IsDataLoss(status)) << status;
+  EXPECT_THAT(ErrorText(status), HasSubstr("event 1: there is no split 3"));
+}
+
+TEST_F(StateJournalTest, AUrlIsRefusedWithAdvice) {
+  const absl::Status status =
+      StateJournal::Open("postgresql://db/feedmill").status();
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  EXPECT_THAT(ErrorText(status), HasSubstr("postgresql://db/feedmill"));
+  EXPECT_THAT(ErrorText(status), HasSubstr("mounted volume"));
+}
+
+}  // namespace
+}  // namespace feedmill
