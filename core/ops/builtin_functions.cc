@@ -16,7 +16,10 @@ FunctionRegistry BuiltinFunctions() {
   FunctionRegistry registry;
   AddElementwiseFunctions(registry);
   AddReductions(registry);
+  AddPlaceFunctions(registry);
   AddShapingFunctions(registry);
+  AddTensorFunctions(registry);
+  AddJoiningFunctions(registry);
   return registry;
 }
 

@@ -96,6 +96,11 @@ constexpr ArithmeticRule kArithmetic[] = {
     {"sqrt", 1, SqrtLoop, DType::kBool, true},
     {"exp", 1, ExpLoop, DType::kBool, true},
     {"log", 1, LogLoop, DType::kBool, true},
+    {"sin", 1, SinLoop, DType::kBool, true},
+    {"cos", 1, CosLoop, DType::kBool, true},
+    {"tanh", 1, TanhLoop, DType::kBool, true},
+    {"log1p", 1, Log1pLoop, DType::kBool, true},
+    {"expm1", 1, Expm1Loop, DType::kBool, true},
     {"floor", 1, FloorLoop},
     {"ceil", 1, CeilLoop},
     {"round", 1, RoundLoop},
@@ -117,6 +122,19 @@ absl::StatusOr<ElementwiseCall> ResolveArithmetic(const ArithmeticRule& rule,
   call.loop = rule.loop(calc);
   call.bad_item = rule.bad_item;
   if (call.loop == nullptr) return NoMeaning(rule.name, given);
+  return call;
+}
+
+// Integers are neither NaN nor infinite, converted or not.
+constexpr ArithmeticRule kTests[] = {
+    {"isnan", 1, IsNanLoop, DType::kBool, true},
+    {"isfinite", 1, IsFiniteLoop, DType::kBool, true},
+};
+
+absl::StatusOr<ElementwiseCall> ResolveTest(const ArithmeticRule& rule,
+                                            const Types& types) {
+  FM_ASSIGN_OR_RETURN(ElementwiseCall call, ResolveArithmetic(rule, types));
+  call.result = DType::kBool;
   return call;
 }
 
@@ -307,6 +325,12 @@ void AddElementwiseFunctions(FunctionRegistry& registry) {
         MakeElementwise(rule.name, rule.arity, [&rule](const Types& types) {
           return ResolveArithmetic(rule, types);
         }));
+  }
+  for (const ArithmeticRule& rule : kTests) {
+    registry.Add(rule.name, MakeElementwise(rule.name, rule.arity,
+                                            [&rule](const Types& types) {
+                                              return ResolveTest(rule, types);
+                                            }));
   }
   registry.Add("power", MakeElementwise("power", 2, ResolvePower));
   constexpr std::pair<const char*, Comparison> kComparisons[] = {

@@ -8,7 +8,10 @@ namespace feedmill {
 // The parts of BuiltinFunctions(), a file each.
 void AddElementwiseFunctions(FunctionRegistry& registry);
 void AddReductions(FunctionRegistry& registry);
-void AddShapingFunctions(FunctionRegistry& registry);  // getitem, full, list
+void AddPlaceFunctions(FunctionRegistry& registry);    // argmin, argmax, cumsum
+void AddShapingFunctions(FunctionRegistry& registry);  // getitem, full
+void AddTensorFunctions(FunctionRegistry& registry);   // slice, reshape, …
+void AddJoiningFunctions(FunctionRegistry& registry);  // list, concat, stack
 
 // InvalidArgument unless there are `count` arguments.
 absl::Status ExpectArguments(std::string_view function, size_t given,

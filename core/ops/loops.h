@@ -102,6 +102,13 @@ Loop LogLoop(DType calc);
 Loop FloorLoop(DType calc);
 Loop CeilLoop(DType calc);
 Loop RoundLoop(DType calc);
+Loop SinLoop(DType calc);
+Loop CosLoop(DType calc);
+Loop TanhLoop(DType calc);
+Loop Log1pLoop(DType calc);
+Loop Expm1Loop(DType calc);
+Loop IsNanLoop(DType calc);     // bool
+Loop IsFiniteLoop(DType calc);  // bool
 
 // Comparisons give bool. The dtypes of the operands are the same, or int64 and
 // uint64 in either order, which compare exactly; kBytes too.

@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "core/base/status.h"
+#include "core/ops/axis_reductions.h"
 #include "core/ops/convert_items.h"
 #include "core/ops/function_families.h"
 
@@ -130,6 +131,10 @@ FunctionRegistry::Function MakeReduction(std::string name) {
   FunctionRegistry::Function function;
   function.infer =
       [name](const std::vector<ValueType>& given) -> absl::StatusOr<ValueType> {
+    if (given.size() == 2) {
+      return InferAxisReduction(name, Op::Result(given[0].dtype), given[0],
+                                given[1]);
+    }
     FM_RETURN_IF_ERROR(ExpectArguments(name, given.size(), 1));
     if (given[0].dtype == DType::kBytes) {
       return InvalidArgument("{} is not defined for bytes", name);
@@ -141,6 +146,9 @@ FunctionRegistry::Function MakeReduction(std::string name) {
   function.compute = [name](std::span<const Argument> arguments, size_t rows,
                             const ValueType& type,
                             OutputColumn& out) -> absl::Status {
+    if (arguments.size() == 2) {
+      return ComputeAxisReduction(name, arguments, rows, type, out);
+    }
     out.Reset(type.dtype, {});
     if (rows == 0) return absl::OkStatus();
     return VisitNumeric(

@@ -1,27 +1,15 @@
 #include <algorithm>
 #include <cstring>
-#include <string_view>
 
 #include "core/base/status.h"
 #include "core/ops/function_families.h"
-#include "core/ops/promotion.h"
+#include "core/ops/row_items.h"
 
 namespace feedmill {
 namespace {
 
 // A constant larger than this in every row is a mistake.
 constexpr int64_t kFullItemsMax = int64_t{1} << 28;
-
-absl::StatusOr<int64_t> ConstantInteger(std::string_view where,
-                                        const ValueType& type) {
-  const int64_t* value = IsWeakInteger(type)
-                             ? std::get_if<int64_t>(&type.literal->value)
-                             : nullptr;
-  if (value == nullptr) {
-    return InvalidArgument("{} is an integer constant", where);
-  }
-  return *value;
-}
 
 // Writes `count` copies of the `size` bytes at `item`.
 void Repeat(const std::byte* item, size_t size, size_t count,
@@ -34,31 +22,6 @@ void Repeat(const std::byte* item, size_t size, size_t count,
     std::memcpy(to + done * size, to, more * size);
     done += more;
   }
-}
-
-// ---- list
-
-absl::StatusOr<ValueType> InferList(const std::vector<ValueType>& given) {
-  ValueType result;
-  result.list.emplace();
-  for (const ValueType& item : given) {
-    FM_ASSIGN_OR_RETURN(const int64_t value,
-                        ConstantInteger("every item of a list", item));
-    result.list->push_back(value);
-  }
-  result.shape = {static_cast<int64_t>(given.size())};
-  return result;
-}
-
-absl::Status ComputeList(std::span<const Argument> arguments, size_t rows,
-                         const ValueType& type, OutputColumn& out) {
-  out.Reset(DType::kInt64, type.shape);
-  for (size_t row = 0; row < rows; ++row) {
-    for (const Argument& argument : arguments) {
-      out.values.Push(argument.column->values.As<int64_t>()[0]);
-    }
-  }
-  return absl::OkStatus();
 }
 
 // ---- full
@@ -129,25 +92,6 @@ absl::StatusOr<ValueType> InferGetItem(const std::vector<ValueType>& given) {
   return result;
 }
 
-void AppendItems(const Column& from, int64_t begin, int64_t count,
-                 OutputColumn& out) {
-  if (from.dtype != DType::kBytes) {
-    const size_t size = ItemSize(from.dtype);
-    out.values.Append(from.values.data() + static_cast<size_t>(begin) * size,
-                      static_cast<size_t>(count) * size);
-    return;
-  }
-  for (int64_t item = begin; item < begin + count; ++item) {
-    const std::string_view bytes = from.BytesAt(item);
-    out.values.Append(bytes.data(), bytes.size());
-    out.offsets.Push(static_cast<int64_t>(out.values.size()));
-  }
-}
-
-bool HasUnknownDim(const Shape& shape) {
-  return std::find(shape.begin(), shape.end(), kUnknownDim) != shape.end();
-}
-
 absl::Status ComputeGetItem(std::span<const Argument> arguments, size_t rows,
                             const ValueType& type, OutputColumn& out) {
   const Column& from = *arguments[0].column;
@@ -185,7 +129,6 @@ absl::Status ComputeGetItem(std::span<const Argument> arguments, size_t rows,
 }  // namespace
 
 void AddShapingFunctions(FunctionRegistry& registry) {
-  registry.Add("list", {InferList, ComputeList});
   registry.Add("full", {InferFull, ComputeFull});
   registry.Add("getitem", {InferGetItem, ComputeGetItem});
 }

@@ -192,7 +192,6 @@ class Compiler {
     FM_ASSIGN_OR_RETURN(ValueType type,
                         InferCall(call.function, types, registry_));
     if (type.literal) return LiteralOperand(*type.literal);
-    if (type.list) return Constant(std::move(type), Column());
     const auto* function = registry_.Find(call.function);
     if (constant) {
       auto folded = Fold(*function, arguments, type);

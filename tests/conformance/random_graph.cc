@@ -58,6 +58,22 @@ constexpr std::array kMaps = {
     "cast(image, float32) / 255",
     "length(image)",
     "100 // (x - 13)",  // a data error when x is 13
+    "[x, x + 1]",
+    "concat(x, x * 2, 0)",
+    "stack([x, -x, 1], -1)",
+    "reshape(x, [-1])",
+    "transpose(x)",
+    "slice(x, [1], [2])",
+    "gather(x, [0, -1])",
+    "one_hot(x % 5, 5, int8)",
+    "sum(x, 0)",
+    "max(x, -1)",
+    "argmin(x)",
+    "cumsum(x)",
+    "isfinite(1 / (x - 2))",
+    "tanh(cast(x, float32))",
+    "slice(image, [1, 0], [-1, 4])",
+    "mean(image, -1)",
 };
 constexpr std::array kFilters = {
     "x % 3 != 0",         "x > 4",    "x < 0",      "x == x", "sum(x) > 9",

@@ -7,6 +7,9 @@
 #include <limits>
 #include <map>
 
+#include "tests/reference/float_functions.h"
+#include "tests/reference/tensor_functions.h"
+
 namespace feedmill::reference {
 namespace {
 
@@ -155,34 +158,6 @@ Wide FloorDiv(Wide a, Wide b) {
   return q;
 }
 
-template <class F>
-F FloorDivFloat(F a, F b) {  // numpy's npy_floor_divide
-  if (b == 0) return a / b;
-  F mod = std::fmod(a, b);
-  F div = (a - mod) / b;
-  if (mod != 0) {
-    if ((b < 0) != (mod < 0)) div -= F{1};
-  }
-  if (div != 0) {
-    F floored = std::floor(div);
-    if (div - floored > F(0.5)) floored += F{1};
-    return floored;
-  }
-  return std::copysign(F{0}, a / b);
-}
-
-template <class F>
-F RemainderFloat(F a, F b) {  // numpy's npy_remainder
-  F mod = std::fmod(a, b);
-  if (b == 0) return mod;
-  if (mod != 0) {
-    if ((b < 0) != (mod < 0)) mod += b;
-  } else {
-    mod = std::copysign(F{0}, b);
-  }
-  return mod;
-}
-
 Wide Power(Wide base, Wide exponent, DType type) {
   Wide result = 1;
   Wide square = base;
@@ -220,18 +195,6 @@ long double Integers(const std::string& f, DType t, Wide a, Wide b) {
     return Store(t, Power(a, b, t));
   }
   throw std::logic_error("unknown integer operation " + f);
-}
-
-template <class F>
-F Floats(const std::string& f, F a, F b) {
-  if (f == "add") return a + b;
-  if (f == "subtract") return a - b;
-  if (f == "multiply") return a * b;
-  if (f == "divide") return a / b;
-  if (f == "floor_divide") return FloorDivFloat(a, b);
-  if (f == "remainder") return RemainderFloat(a, b);
-  if (f == "power") return std::pow(a, b);
-  throw std::logic_error("unknown float operation " + f);
 }
 
 Tensor Arithmetic(const std::string& f, const Value& a, const Value& b) {
@@ -325,20 +288,21 @@ DType FloatFor(DType t) { return t == DType::kFloat32 ? t : DType::kFloat64; }
 Tensor UnaryFloat(const std::string& f, const Tensor& a) {
   const DType t = FloatFor(a.dtype);
   return Each(Cast(a, t), t, [&](long double v) -> long double {
-    if (t == DType::kFloat32) {
-      const float x = static_cast<float>(v);
-      return f == "sqrt"  ? std::sqrt(x)
-             : f == "exp" ? std::exp(x)
-                          : std::log(x);
-    }
-    const double x = static_cast<double>(v);
-    return f == "sqrt" ? std::sqrt(x) : f == "exp" ? std::exp(x) : std::log(x);
+    if (t == DType::kFloat32) return FloatFunction(f, static_cast<float>(v));
+    return FloatFunction(f, static_cast<double>(v));
   });
 }
 
 Tensor Unary(const std::string& f, const Tensor& a) {
   const DType t = a.dtype;
-  if (f == "sqrt" || f == "exp" || f == "log") return UnaryFloat(f, a);
+  static const char* const kFloatFunctions[] = {
+      "sqrt", "exp", "log", "sin", "cos", "tanh", "log1p", "expm1"};
+  for (const char* name : kFloatFunctions)
+    if (f == name) return UnaryFloat(f, a);
+  if (f == "isnan" || f == "isfinite")
+    return Each(a, DType::kBool, [&](long double v) {
+      return f == "isnan" ? std::isnan(v) : std::isfinite(v);
+    });
   if (f == "logical_not")
     return Each(a, DType::kBool, [](long double v) { return !Truth(v); });
   return Each(a, t, [&](long double v) -> long double {
@@ -417,7 +381,35 @@ Tensor Reduce(const std::string& f, const Tensor& a) {
   return Scalar(acc, total);
 }
 
+Tensor ReduceAxis(const std::string& f, const Tensor& a, int64_t axis) {
+  const Tensor none{a.dtype, {}, {1}, {}};
+  Tensor out{Reduce(f, none).dtype, WithoutAxis(a.shape, axis), {}, {}};
+  for (const Tensor& line : LinesAlong(a, axis))
+    out.numbers.push_back(Reduce(f, line).numbers[0]);
+  return out;
+}
+
 Value EvaluateValue(const Expr& expr, const Element& element);
+
+// Argument k; in the dtype of all parts where they are joined.
+Tensor PartOf(const Expr::Call& call, size_t k, const Element& element) {
+  const Value own = EvaluateValue(call.arguments.at(k), element);
+  const std::string& f = call.function;
+  const bool joins = f == "concat" || f == "stack" || f == "list";
+  if (!joins || own.tensor.dtype == DType::kBytes) return own.tensor;
+  const size_t parts = call.arguments.size() - (f == "list" ? 0 : 1);
+  Value all;
+  bool any = false;
+  for (const Weak weak : {Weak::kNo, Weak::kFloat, Weak::kInt, Weak::kBool})
+    for (size_t p = 0; p < parts; ++p) {  // literals take the others' dtype
+      const Value part = EvaluateValue(call.arguments[p], element);
+      if (part.weak != weak) continue;
+      if (any) all.tensor.dtype = CommonType(all, part);
+      if (!any) all = part;
+      any = true;
+    }
+  return Cast(own.tensor, all.tensor.dtype);
+}
 
 Value OfLiteral(const Expr::Literal& literal) {
   Value out;
@@ -535,8 +527,15 @@ Value Call(const Expr::Call& call, const Element& element) {
   }
   static const char* const kReductions[] = {"sum",  "prod", "min", "max",
                                             "mean", "any",  "all"};
-  for (const char* name : kReductions)
-    if (f == name) return {Reduce(f, arg(0).tensor), Weak::kNo};
+  for (const char* name : kReductions) {
+    if (f != name) continue;
+    const Tensor a = arg(0).tensor;
+    if (args.size() == 1) return {Reduce(f, a), Weak::kNo};
+    return {ReduceAxis(f, a, IntegersOf(args[1]).at(0)), Weak::kNo};
+  }
+  if (auto made = TensorFunction(
+          call, [&](size_t k) { return PartOf(call, k, element); }))
+    return {*made, Weak::kNo};
   if (f == "length" || f == "lower" || f == "upper")
     return {OfBytes(f, arg(0).tensor), Weak::kNo};
   if (args.size() == 1) {

@@ -265,14 +265,15 @@ TEST_F(FunctionsTest, FullTakesAListAndAScalar) {
       Run("full", {LiteralOf({int64_t{1} << 40}), LiteralOf({0.0})}, 2).built));
 }
 
-TEST_F(FunctionsTest, ListsAreOfIntegers) {
+TEST_F(FunctionsTest, ListsOfIntegersAreConstants) {
   const CallResult r =
       Run("list", {LiteralOf({int64_t{3}}), LiteralOf({int64_t{4}})}, 2);
   ASSERT_TRUE(r.built.ok()) << r.built;
   EXPECT_EQ(*r.type.list, (Shape{3, 4}));
   EXPECT_THAT(Items<int64_t>(r.column), ElementsAre(3, 4, 3, 4));
-  EXPECT_TRUE(
-      absl::IsInvalidArgument(Run("list", {LiteralOf({1.5})}, 1).built));
+  EXPECT_FALSE(Run("list", {LiteralOf({1.5})}, 1).type.list.has_value());
+  EXPECT_TRUE(absl::IsInvalidArgument(
+      Run("list", {LiteralOf({1.5}), LiteralOf({std::string("a")})}, 1).built));
 }
 
 TEST_F(FunctionsTest, MessagesSayWhatToWrite) {

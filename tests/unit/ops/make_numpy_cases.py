@@ -9,6 +9,9 @@ A line a case, tab-separated: function, arguments, result. An argument is
   constant the same after "const "               "const int8[]1:7"
   literal  "literal int:300", "literal float:0x1p+0", "literal bool:1"
   dtype    "dtype float32" (cast's second argument)
+  list     "list 2,-1", of integers
+  text     "text x6162": bytes, of which each item is an x and their hex
+  ragged   dtype[?]{dims|dims|…}:items: the dims of each row
 The result is a column ("~" before it: within 2 units in the last place),
 "build-error", or "data-error R" with the first bad row. Floats are in hex.
 """
@@ -42,6 +45,8 @@ def item(v):
         if np.isinf(v):
             return "inf" if v > 0 else "-inf"
         return shorter(v.hex())
+    if isinstance(v, bytes):
+        return "x" + v.hex()
     return str(int(v))
 
 
@@ -49,10 +54,32 @@ def column(a):
     """An array whose first axis is the row."""
     a = np.asarray(a)
     shape = ",".join(map(str, a.shape[1:]))
+    if a.dtype == object:
+        return f"bytes[{shape}]{a.shape[0]}:" + ",".join(map(item, a.ravel()))
     return f"{a.dtype.name}[{shape}]{a.shape[0]}:" + ",".join(map(item, a.ravel()))
 
 
+def strings(items):
+    """A column of bytes."""
+    a = np.empty(len(items), object)
+    a[:] = items
+    return a
+
+
+def ragged(rows):
+    """Rows of one rank, whose shapes may differ."""
+    rows = [np.asarray(r) for r in rows]
+    name = "bytes" if rows[0].dtype == object else rows[0].dtype.name
+    dims = "|".join(",".join(map(str, r.shape)) for r in rows)
+    items = ",".join(item(v) for r in rows for v in r.ravel())
+    return f"{name}[{','.join('?' * rows[0].ndim)}]{{{dims}}}:{items}"
+
+
 def literal(v):
+    if isinstance(v, bytes):
+        return "text " + item(v)
+    if isinstance(v, list):
+        return "list " + ",".join(map(str, v))
     kind = {bool: "bool", int: "int", float: "float"}[type(v)]
     return f"literal {kind}:{item(v) if kind != 'int' else v}"
 
@@ -100,11 +127,13 @@ BINARY = {
 UNARY = {
     "negative": np.negative, "positive": np.positive, "invert": np.invert, "logical_not": np.logical_not,
     "abs": np.abs, "sqrt": np.sqrt, "exp": np.exp, "log": np.log, "floor": np.floor, "ceil": np.ceil,
-    "round": np.round, "square": np.square, "sign": np.sign,
+    "round": np.round, "square": np.square, "sign": np.sign, "sin": np.sin, "cos": np.cos, "tanh": np.tanh,
+    "log1p": np.log1p, "expm1": np.expm1, "isnan": np.isnan, "isfinite": np.isfinite,
 }
+FLOAT_UNARY = ("sqrt", "exp", "log", "sin", "cos", "tanh", "log1p", "expm1")
 REDUCE = {"sum": np.sum, "prod": np.prod, "min": np.min, "max": np.max, "mean": np.mean,
           "any": np.any, "all": np.all}
-INEXACT = {"exp", "log", "power"}
+INEXACT = {"exp", "log", "power", "sin", "cos", "tanh", "log1p", "expm1"}
 
 
 def is_int(a):
@@ -208,7 +237,7 @@ def unary_cases():
     for name, f in UNARY.items():
         for d in ALL:
             a = values(d)
-            if name in ("sqrt", "exp", "log") and is_int(a):
+            if name in FLOAT_UNARY and is_int(a):
                 result = f(a.astype(np.float64))  # NumPy: float16 for small ones
             else:
                 try:
@@ -343,8 +372,169 @@ def broadcast_cases():
     emit("getitem", [column(array(4, 3)), literal(1.0)], "build-error")
 
 
+def each(f, a, *more):
+    """f of every row."""
+    return np.stack([f(row, *more) for row in a])
+
+
+def view_cases():
+    rng = np.random.default_rng(4)
+    a = rng.integers(-9, 9, (3, 2, 6)).astype(np.int16)
+    s = strings([b"a", b"", b"bc", b"d", b"efg", b"h"]).reshape(1, 2, 3)
+    for x in (a.astype(np.float64), a.astype(np.uint8), a):
+        for shape in ([3, 4], [-1], [12], [2, -1, 3], [1, 12, 1]):
+            emit("reshape", [column(x), literal(shape)], each(np.reshape, x, shape))
+        for starts, sizes in (([0], [1]), ([1, 2], [1, 3]), ([0, -2], [-1, 2]), ([1, 6], [1, 0]), ([0, 1], [2, -1])):
+            begin = [b % d for b, d in zip(starts, x.shape[1:])] if starts != [1, 6] else starts
+            at = tuple(slice(b, None if n == -1 else b + n) for b, n in zip(begin, sizes))
+            emit("slice", [column(x), literal(starts), literal(sizes)], each(lambda r: r[at], x))
+        emit("transpose", [column(x)], each(np.transpose, x))
+        for shape in ((3, 4), (2, 2, 3), (3, 2, 2), (1, 12), (4, 3, 1)):
+            y = x.reshape(3, *shape)
+            for axes in itertools.permutations(range(len(shape))):
+                emit("transpose", [column(y), literal(list(axes))], each(np.transpose, y, axes))
+    emit("transpose", [column(s)], each(np.transpose, s))
+    emit("reshape", [column(s), literal([3, -1])], s.reshape(1, 3, 2))
+    emit("slice", [column(s), literal([0, 1]), literal([2, 2])], s[:, :, 1:])
+    rows = [rng.integers(0, 9, (n, 2)).astype(np.int32) for n in (2, 0, 3)]
+    emit("transpose", [ragged(rows)], ragged([r.T for r in rows]))
+    emit("reshape", [ragged(rows), literal([-1])], ragged([r.ravel() for r in rows]))
+    emit("slice", [ragged([rows[0], rows[2]]), literal([1]), literal([1])],
+         ragged([rows[0][1:2], rows[2][1:2]]))
+    emit("slice", [ragged(rows), literal([1]), literal([1])], "data-error 1")
+    emit("reshape", [ragged(rows), literal([4])], "data-error 1")
+    for shape in ([5], [-1, -1], [-2, 6], [5, -1], [0, -1]):
+        emit("reshape", [column(a), literal(shape)], "build-error")
+    for starts, sizes in (([0], [3]), ([-3], [1]), ([0, 0, 0], [1, 1, 1]), ([0], [1, 1]), ([0], [-2])):
+        emit("slice", [column(a), literal(starts), literal(sizes)], "build-error")
+    for axes in ([0], [0, 0], [0, 2], [0, 1, 2]):
+        emit("transpose", [column(a), literal(axes)], "build-error")
+
+
+def join_cases():
+    rng = np.random.default_rng(5)
+    for da, db in itertools.product(ALL, ALL):
+        a, b = values(da).reshape(2, 2, 3), values(db).reshape(2, 1, 6)
+        both = np.result_type(a, b)
+        if both == np.float16:
+            continue
+        c = b.reshape(2, 2, 3)
+        for axis in (0, 1, -1, 2, -3) if da == "int16" else (1,):
+            args = [column(a), column(c), literal(axis)]
+            stacked = np.stack([np.stack([x.astype(both), y.astype(both)], axis) for x, y in zip(a, c)])
+            emit("stack", args, stacked)
+            emit("concat", args, np.stack([np.concatenate([x.astype(both), y.astype(both)], axis)
+                                           for x, y in zip(a, c)]) if axis in (0, 1, -1) else "build-error")
+        emit("list", [column(a), column(c)], np.stack([a, c], 1).astype(both))
+    x, y, z = (rng.integers(0, 9, (3, 2, n)) for n in (1, 4, 2))
+    emit("concat", [column(x), column(y), column(z), literal(1)], np.concatenate([x, y, z], 2))
+    emit("concat", [column(x), column(y), literal(0)], "build-error")
+    emit("stack", [column(x), column(y), literal(0)], "build-error")
+    emit("concat", [column(y), "const " + column(x[:1]), literal(-1)],
+         each(lambda r: np.concatenate([r, x[0]], 1), y))
+    emit("stack", [column(y[:, 0, 0]), literal(7), literal(0)], each(lambda v: np.array([v, 7]), y[:, 0, 0]))
+    emit("list", [column(y[:, 0, 0].astype(np.uint8)), literal(300)], "build-error")
+    emit("list", [literal(0.5), literal(1)], np.array([[0.5, 1]]))
+    emit("concat", [column(y[:, 0, 0]), column(y[:, 0, 0]), literal(0)], "build-error")
+    for axis in (0, 1, -1):  # of one value: its items along the first axis
+        w = rng.integers(0, 9, (2, 3, 2, 2))
+        emit("concat", [column(w), literal(axis)], each(lambda r: np.concatenate(list(r), axis), w))
+        emit("stack", [column(w), literal(axis)], each(lambda r: np.stack(list(r), axis), w))
+    rows = [rng.integers(0, 9, n).astype(np.int64) for n in (2, 0, 3)]
+    more = [rng.integers(0, 9, n).astype(np.int64) for n in (1, 2, 0)]
+    emit("concat", [ragged(rows), ragged(more), literal(0)],
+         ragged([np.concatenate(p) for p in zip(rows, more)]))
+    emit("concat", [ragged(rows), "const int64[1]1:7", literal(0)], ragged([np.append(r, 7) for r in rows]))
+    emit("stack", [ragged(rows), ragged(rows), literal(1)], ragged([np.stack([r, r], 1) for r in rows]))
+    emit("stack", [ragged(rows), ragged(more), literal(0)], "data-error 0")
+    s = strings([b"a", b"", b"bc", b"d"]).reshape(2, 2)
+    emit("concat", [column(s), column(s), literal(0)], np.concatenate([s, s], 1))
+    emit("list", [column(s[:, 0]), literal(b"zz")], np.stack([s[:, 0], strings([b"zz", b"zz"])], 1))
+    emit("stack", [column(s), column(x), literal(0)], "build-error")
+
+
+def gather_cases():
+    rng = np.random.default_rng(6)
+    for d in ALL:
+        a = values(d).reshape(2, 3, 2)
+        for e in INTS:
+            i = rng.integers(0, 3, (2, 4)).astype(e)
+            emit("gather", [column(a), column(i)], np.stack([np.take(r, j, 0) for r, j in zip(a, i)]))
+        i = rng.integers(-3, 3, (2, 2, 2))
+        emit("gather", [column(a), column(i)], np.stack([np.take(r, j, 0) for r, j in zip(a, i)]))
+        emit("gather", [column(a), literal(-1)], a[:, -1])
+        emit("gather", ["const " + column(a[:1]), column(i[:, 0, 0])], np.stack([a[0][j] for j in i[:, 0, 0]]))
+    emit("gather", [column(a), column(np.array([0, 3]))], "data-error 1")
+    emit("gather", [column(a), column(np.array([-4, 0]))], "data-error 0")
+    emit("gather", [column(a), column(np.array([0.0, 1.0]))], "build-error")
+    emit("gather", [column(a[:, 0, 0]), column(np.array([0, 0]))], "build-error")
+    rows = [np.arange(n) * 2 for n in (2, 1, 3)]
+    emit("gather", [ragged(rows), literal(0)], np.array([0, 0, 0]))
+    emit("gather", [ragged(rows), ragged([r // 2 for r in rows])], ragged(rows))
+    emit("gather", [column(strings([b"a", b"bc", b"", b"d"]).reshape(2, 2)), column(np.array([[1, 0, 1]] * 2))],
+         strings([b"bc", b"a", b"bc", b"d", b"", b"d"]).reshape(2, 3))
+    for e in INTS:
+        i = np.array([[0, 2], [1, 3]], e)
+        for d in ["float32", "int64", "bool"]:
+            hot = (i[..., None] == np.arange(3)).astype(d)
+            emit("one_hot", [column(i), literal(3), f"dtype {d}"], hot)
+        emit("one_hot", [column(i), literal(4)], (i[..., None] == np.arange(4)).astype(np.float32))
+    emit("one_hot", [column(np.array([-1, 1])), literal(2)], np.float32([[0, 0], [0, 1]]))
+    emit("one_hot", [ragged(rows), literal(3)], ragged([(r[:, None] == np.arange(3)).astype(np.float32) for r in rows]))
+    emit("one_hot", [column(i), literal(0)], "build-error")
+    emit("one_hot", [column(np.float32([1])), literal(2)], "build-error")
+
+
+def in_order(name, row, axis):
+    """A sum, product or mean in order, in its own dtype."""
+    row = np.moveaxis(row, axis, 0)
+    acc = np.full(row.shape[1:], 1 if name == "prod" else 0, row.dtype)
+    for v in row:
+        acc = acc * v if name == "prod" else acc + v
+    return acc / row.dtype.type(row.shape[0]) if name == "mean" else acc
+
+
+def axis_cases():
+    for d in ALL:
+        a = values(d).reshape(1, 2, 3, 2)
+        if np.dtype(d).kind == "f":
+            a = a + np.dtype(d).type(0)  # no -0.0: min and max of zeros give either
+        for name, f in {**REDUCE, "argmin": np.argmin, "argmax": np.argmax}.items():
+            for axis in (0, 1, 2, -1):
+                if np.dtype(d).kind == "f" and name in ("sum", "prod", "mean"):
+                    result = each(lambda r: in_order(name, r, axis), a)
+                else:
+                    result = each(lambda r: f(r, axis), a)
+                emit(name, [column(a), literal(axis)], result)
+            flat = values(d).reshape(4, 3)
+            if name.startswith("arg"):
+                emit(name, [column(flat)], each(f, flat))
+                emit(name, [column(flat.reshape(2, 2, 3))], each(f, flat.reshape(2, 2, 3)))
+                emit(name, [column(flat[:, :0])], "data-error 0")
+            for axis in (3, -4):
+                emit(name, [column(a), literal(axis)], "build-error")
+            none = a[:, :, :0]
+            emit(name, [column(none), literal(1)], "data-error 0" if name in ("min", "max", "mean") or
+                 name.startswith("arg") else each(lambda r: f(r, 1), none))
+        flat = values(d).reshape(3, 2, 2)
+        emit("cumsum", [column(flat)], each(lambda r: np.add.accumulate(r.ravel(), dtype=np.cumsum(r).dtype), flat))
+    rows = [np.arange(2 * n).reshape(n, 2) - 3 for n in (2, 0, 3)]
+    emit("sum", [ragged(rows), literal(1)], ragged([r.sum(1) for r in rows]))
+    emit("sum", [ragged(rows), literal(0)], np.stack([r.sum(0) for r in rows]))
+    emit("max", [ragged(rows), literal(0)], "data-error 1")
+    emit("max", [ragged(rows), literal(1)], ragged([r.max(1) for r in rows]))
+    emit("cumsum", [ragged(rows)], ragged([np.cumsum(r) for r in rows]))
+    emit("argmax", [ragged(rows), literal(-1)], ragged([r.argmax(1) for r in rows]))
+    emit("sum", [column(a), literal(1.0)], "build-error")
+    emit("sum", [column(np.array([1, 2])), literal(0)], "build-error")
+
+
 binary_cases()
 unary_cases()
+view_cases()
+join_cases()
+gather_cases()
+axis_cases()
 reduction_cases()
 cast_cases()
 selection_cases()

@@ -1,6 +1,7 @@
 // Every case of numpy_cases.txt (made by make_numpy_cases.py) against the
 // built-in functions.
 
+#include <fmt/ranges.h>
 #include <gtest/gtest.h>
 
 #include <bit>
@@ -45,6 +46,51 @@ struct ParsedColumn {
   size_t rows = 0;
 };
 
+// "x6162" is "ab".
+std::string ParseText(std::string_view text) {
+  std::string bytes;
+  for (size_t at = 1; at + 1 < text.size(); at += 2) {
+    unsigned byte = 0;
+    std::from_chars(&text[at], &text[at] + 2, byte, 16);
+    bytes += static_cast<char>(byte);
+  }
+  return bytes;
+}
+
+Shape ParseDims(std::string_view text) {
+  Shape dims;
+  for (std::string_view dim : Split(text, ',')) {
+    dims.push_back(dim == "?" ? kUnknownDim : ParseItem<int64_t>(dim));
+  }
+  return dims;
+}
+
+// Makes the column ragged, with the dims "2,3|0,3" of its rows.
+void SetRowDims(std::string_view text, ParsedColumn& parsed) {
+  BufferBuilder shapes;
+  BufferBuilder starts;
+  int64_t total = 0;
+  starts.Push(total);
+  for (std::string_view row : Split(text, '|')) {
+    const Shape dims = ParseDims(row);
+    shapes.Append(dims.data(), dims.size() * sizeof(int64_t));
+    total += NumItems(dims);
+    starts.Push(total);
+    ++parsed.rows;
+  }
+  parsed.column.row_shapes = std::move(shapes).Freeze();
+  parsed.column.row_starts = std::move(starts).Freeze();
+}
+
+// "4" rows, or "{…}" as above.
+void FinishRows(std::string_view text, ParsedColumn& parsed) {
+  if (text.starts_with('{')) {
+    SetRowDims(text.substr(1, text.size() - 2), parsed);
+  } else {
+    parsed.rows = ParseItem<size_t>(text);
+  }
+}
+
 // "int8[2,3]4:items"
 ParsedColumn ParseColumn(std::string_view text) {
   const size_t open = text.find('[');
@@ -52,19 +98,23 @@ ParsedColumn ParseColumn(std::string_view text) {
   const size_t colon = text.find(':');
   ParsedColumn parsed;
   const DType dtype = *DTypeFromName(text.substr(0, open));
-  Shape shape;
-  for (std::string_view dim :
-       Split(text.substr(open + 1, close - open - 1), ',')) {
-    shape.push_back(ParseItem<int64_t>(dim));
-  }
-  parsed.rows = ParseItem<size_t>(text.substr(close + 1, colon - close - 1));
+  const Shape shape = ParseDims(text.substr(open + 1, close - open - 1));
+  const std::string_view rows = text.substr(close + 1, colon - close - 1);
   const auto items = Split(text.substr(colon + 1), ',');
+  if (dtype == DType::kBytes) {
+    std::vector<std::string> values;
+    for (std::string_view item : items) values.push_back(ParseText(item));
+    parsed.column = BytesColumn(shape, values);
+    FinishRows(rows, parsed);
+    return parsed;
+  }
   VisitNumeric(dtype, [&](auto zero) {
     using T = decltype(zero);
     std::vector<T> values;
     for (std::string_view item : items) values.push_back(ParseItem<T>(item));
     parsed.column = ColumnOf(dtype, shape, values);
   });
+  FinishRows(rows, parsed);
   return parsed;
 }
 
@@ -96,8 +146,17 @@ std::optional<std::string> Difference(const Column& got, const Column& want,
   if (got.dtype != want.dtype) {
     return "dtype " + std::string(DTypeName(got.dtype));
   }
-  if (rows > 0 && got.shape != want.shape) {
+  if (rows > 0 && got.shape.size() != want.shape.size()) {
     return "shape " + ShapeToString(got.shape);
+  }
+  for (size_t row = 0; row < rows; ++row) {
+    if (got.RowShape(row) != want.RowShape(row)) {
+      return "row of shape " + ShapeToString(got.RowShape(row));
+    }
+  }
+  if (got.dtype == DType::kBytes) {
+    if (Strings(got) == Strings(want)) return std::nullopt;
+    return "other strings: " + fmt::format("{}", fmt::join(Strings(got), "|"));
   }
   if (got.values.size() != want.values.size()) return "number of items";
   std::optional<std::string> difference;
@@ -120,6 +179,13 @@ std::optional<std::string> Difference(const Column& got, const Column& want,
   return difference;
 }
 
+CallArgument ListOf(const Shape& integers) {
+  CallArgument list = Constant(ColumnOf(
+      DType::kInt64, {static_cast<int64_t>(integers.size())}, integers));
+  list.type.list = integers;
+  return list;
+}
+
 struct Case {
   std::vector<CallArgument> arguments;
   size_t rows = 1;
@@ -133,6 +199,10 @@ Case ParseCase(const std::vector<std::string_view>& fields) {
       parsed.arguments.push_back(LiteralOf(ParseLiteral(field.substr(8))));
     } else if (field.starts_with("dtype ")) {
       parsed.arguments.push_back(LiteralOf({std::string(field.substr(6))}));
+    } else if (field.starts_with("text ")) {
+      parsed.arguments.push_back(LiteralOf({ParseText(field.substr(5))}));
+    } else if (field.starts_with("list ")) {
+      parsed.arguments.push_back(ListOf(ParseDims(field.substr(5))));
     } else if (field.starts_with("const ")) {
       parsed.arguments.push_back(Constant(ParseColumn(field.substr(6)).column));
     } else {

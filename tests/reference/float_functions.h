@@ -1,0 +1,67 @@
+#ifndef FEEDMILL_TESTS_REFERENCE_FLOAT_FUNCTIONS_H_
+#define FEEDMILL_TESTS_REFERENCE_FLOAT_FUNCTIONS_H_
+
+#include <cmath>
+#include <stdexcept>
+#include <string>
+
+// The functions of float and double, by name.
+
+namespace feedmill::reference {
+
+template <class F>
+F FloorDivFloat(F a, F b) {  // numpy's npy_floor_divide
+  if (b == 0) return a / b;
+  F mod = std::fmod(a, b);
+  F div = (a - mod) / b;
+  if (mod != 0) {
+    if ((b < 0) != (mod < 0)) div -= F{1};
+  }
+  if (div != 0) {
+    F floored = std::floor(div);
+    if (div - floored > F(0.5)) floored += F{1};
+    return floored;
+  }
+  return std::copysign(F{0}, a / b);
+}
+
+template <class F>
+F RemainderFloat(F a, F b) {  // numpy's npy_remainder
+  F mod = std::fmod(a, b);
+  if (b == 0) return mod;
+  if (mod != 0) {
+    if ((b < 0) != (mod < 0)) mod += b;
+  } else {
+    mod = std::copysign(F{0}, b);
+  }
+  return mod;
+}
+
+template <class F>
+F Floats(const std::string& f, F a, F b) {
+  if (f == "add") return a + b;
+  if (f == "subtract") return a - b;
+  if (f == "multiply") return a * b;
+  if (f == "divide") return a / b;
+  if (f == "floor_divide") return FloorDivFloat(a, b);
+  if (f == "remainder") return RemainderFloat(a, b);
+  if (f == "power") return std::pow(a, b);
+  throw std::logic_error("unknown float operation " + f);
+}
+
+template <class F>
+F FloatFunction(const std::string& f, F x) {
+  if (f == "sqrt") return std::sqrt(x);
+  if (f == "exp") return std::exp(x);
+  if (f == "log") return std::log(x);
+  if (f == "sin") return std::sin(x);
+  if (f == "cos") return std::cos(x);
+  if (f == "tanh") return std::tanh(x);
+  if (f == "log1p") return std::log1p(x);
+  if (f == "expm1") return std::expm1(x);
+  throw std::logic_error("unknown function " + f);
+}
+
+}  // namespace feedmill::reference
+
+#endif  // FEEDMILL_TESTS_REFERENCE_FLOAT_FUNCTIONS_H_

@@ -1,0 +1,294 @@
+#include "tests/reference/tensor_functions.h"
+
+#include <cmath>
+#include <string>
+
+#include "tests/reference/expression.h"
+
+namespace feedmill::reference {
+namespace {
+
+size_t Size(int64_t n) { return static_cast<size_t>(n); }
+
+int64_t CountOf(const Shape& shape) {
+  int64_t n = 1;
+  for (int64_t d : shape) n *= d;
+  return n;
+}
+
+// The coordinates of item `k`, and back.
+std::vector<int64_t> CoordinatesOf(const Shape& shape, int64_t k) {
+  std::vector<int64_t> at(shape.size());
+  for (size_t axis = shape.size(); axis-- > 0;) {
+    at[axis] = k % shape[axis];
+    k /= shape[axis];
+  }
+  return at;
+}
+int64_t PlaceOf(const Shape& shape, const std::vector<int64_t>& at) {
+  int64_t k = 0;
+  for (size_t axis = 0; axis < shape.size(); ++axis)
+    k = k * shape[axis] + at[axis];
+  return k;
+}
+
+void Copy(const Tensor& from, int64_t k, Tensor& to) {
+  if (from.dtype == DType::kBytes)
+    to.strings.push_back(from.strings.at(Size(k)));
+  else
+    to.numbers.push_back(from.numbers.at(Size(k)));
+}
+
+// A tensor of that shape whose items `source` says where to find.
+using SourceOf =
+    std::function<std::vector<int64_t>(const std::vector<int64_t>& at)>;
+Tensor Rearranged(const Tensor& a, const Shape& shape, const SourceOf& source) {
+  Tensor out{a.dtype, shape, {}, {}};
+  for (int64_t k = 0; k < CountOf(shape); ++k)
+    Copy(a, PlaceOf(a.shape, source(CoordinatesOf(shape, k))), out);
+  return out;
+}
+
+Tensor Reshape(Tensor a, Shape shape) {
+  int64_t known = 1;
+  for (int64_t d : shape) known *= d == -1 ? 1 : d;
+  for (int64_t& d : shape)
+    if (d == -1) d = CountOf(a.shape) / known;
+  if (CountOf(shape) != CountOf(a.shape)) throw DataError("reshape");
+  a.shape = shape;
+  return a;
+}
+
+Tensor SliceOf(const Tensor& a, std::vector<int64_t> starts,
+               const std::vector<int64_t>& sizes) {
+  Shape shape = a.shape;
+  for (size_t axis = 0; axis < starts.size(); ++axis) {
+    const int64_t dim = a.shape[axis];
+    if (starts[axis] < 0) starts[axis] += dim;
+    shape[axis] = sizes[axis] == -1 ? dim - starts[axis] : sizes[axis];
+    if (starts[axis] < 0 || shape[axis] < 0 || starts[axis] + shape[axis] > dim)
+      throw DataError("slice");
+  }
+  return Rearranged(a, shape, [&](std::vector<int64_t> at) {
+    for (size_t axis = 0; axis < starts.size(); ++axis)
+      at[axis] += starts[axis];
+    return at;
+  });
+}
+
+Tensor TransposeOf(const Tensor& a, std::vector<int64_t> axes) {
+  const auto rank = static_cast<int64_t>(a.shape.size());
+  if (axes.empty())
+    for (int64_t axis = rank - 1; axis >= 0; --axis) axes.push_back(axis);
+  Shape shape;
+  for (int64_t& axis : axes) {
+    if (axis < 0) axis += rank;
+    shape.push_back(a.shape.at(Size(axis)));
+  }
+  return Rearranged(a, shape, [&](const std::vector<int64_t>& at) {
+    std::vector<int64_t> from(at.size());
+    for (size_t k = 0; k < axes.size(); ++k) from[Size(axes[k])] = at[k];
+    return from;
+  });
+}
+
+Tensor GatherOf(const Tensor& a, const Tensor& indices) {
+  Tensor out{a.dtype, indices.shape, {}, {}};
+  out.shape.insert(out.shape.end(), a.shape.begin() + 1, a.shape.end());
+  const int64_t each = CountOf(Shape(a.shape.begin() + 1, a.shape.end()));
+  for (long double index : indices.numbers) {
+    if (index < 0) index += static_cast<long double>(a.shape[0]);
+    if (index < 0 || index >= static_cast<long double>(a.shape[0]))
+      throw DataError("gather");
+    for (int64_t k = 0; k < each; ++k)
+      Copy(a, static_cast<int64_t>(index) * each + k, out);
+  }
+  return out;
+}
+
+Tensor OneHotOf(const Tensor& places, int64_t depth, DType dtype) {
+  Tensor out{dtype, places.shape, {}, {}};
+  out.shape.push_back(depth);
+  for (long double place : places.numbers)
+    for (int64_t k = 0; k < depth; ++k)
+      out.numbers.push_back(place == static_cast<long double>(k) ? 1 : 0);
+  return out;
+}
+
+Tensor StackOf(const std::vector<Tensor>& parts, int64_t axis) {
+  const Tensor& first = parts.at(0);
+  for (const Tensor& part : parts)
+    if (part.shape != first.shape) throw DataError("stack");
+  if (axis < 0) axis += static_cast<int64_t>(first.shape.size()) + 1;
+  Tensor out{first.dtype, first.shape, {}, {}};
+  out.shape.insert(out.shape.begin() + axis,
+                   static_cast<int64_t>(parts.size()));
+  for (int64_t k = 0; k < CountOf(out.shape); ++k) {
+    std::vector<int64_t> at = CoordinatesOf(out.shape, k);
+    const Tensor& part = parts[Size(at[Size(axis)])];
+    at.erase(at.begin() + axis);
+    Copy(part, PlaceOf(part.shape, at), out);
+  }
+  return out;
+}
+
+Tensor ConcatOf(const std::vector<Tensor>& parts, int64_t axis) {
+  const Tensor& first = parts.at(0);
+  if (axis < 0) axis += static_cast<int64_t>(first.shape.size());
+  Tensor out{first.dtype, first.shape, {}, {}};
+  out.shape[Size(axis)] = 0;
+  for (const Tensor& part : parts) {
+    Shape same = part.shape;
+    same[Size(axis)] = first.shape[Size(axis)];
+    if (same != first.shape) throw DataError("concat");
+    out.shape[Size(axis)] += part.shape[Size(axis)];
+  }
+  for (int64_t k = 0; k < CountOf(out.shape); ++k) {
+    std::vector<int64_t> at = CoordinatesOf(out.shape, k);
+    size_t part = 0;
+    while (at[Size(axis)] >= parts[part].shape[Size(axis)])
+      at[Size(axis)] -= parts[part++].shape[Size(axis)];
+    Copy(parts[part], PlaceOf(parts[part].shape, at), out);
+  }
+  return out;
+}
+
+std::vector<Tensor> ItemsOfFirstAxis(const Tensor& a) {
+  std::vector<Tensor> items;
+  for (int64_t k = 0; k < a.shape.at(0); ++k)
+    items.push_back(Rearranged(a, Shape(a.shape.begin() + 1, a.shape.end()),
+                               [&](std::vector<int64_t> at) {
+                                 at.insert(at.begin(), k);
+                                 return at;
+                               }));
+  return items;
+}
+
+Tensor Joined(const Expr::Call& call,
+              const std::function<Tensor(size_t)>& argument) {
+  std::vector<Tensor> parts;
+  const size_t count = call.arguments.size() - (call.function != "list");
+  for (size_t k = 0; k < count; ++k) parts.push_back(argument(k));
+  if (call.function == "list") return StackOf(parts, 0);
+  if (count == 1) parts = ItemsOfFirstAxis(parts[0]);
+  const int64_t axis = IntegersOf(call.arguments.back()).at(0);
+  return call.function == "concat" ? ConcatOf(parts, axis)
+                                   : StackOf(parts, axis);
+}
+
+long double PlaceOfBest(const Tensor& line, bool greatest) {
+  if (line.numbers.empty()) throw DataError("no items");
+  size_t best = 0;
+  for (size_t k = 0; k < line.numbers.size(); ++k) {
+    const long double v = line.numbers[k], b = line.numbers[best];
+    if (std::isnan(b)) break;
+    if (std::isnan(v) || (greatest ? v > b : v < b)) best = k;
+  }
+  return static_cast<long double>(best);
+}
+
+Tensor Places(const Tensor& a, bool greatest, const int64_t* axis) {
+  Tensor out{DType::kInt64, {}, {}, {}};
+  if (axis == nullptr) {
+    out.numbers.push_back(PlaceOfBest(a, greatest));
+    return out;
+  }
+  out.shape = WithoutAxis(a.shape, *axis);
+  for (const Tensor& line : LinesAlong(a, *axis))
+    out.numbers.push_back(PlaceOfBest(line, greatest));
+  return out;
+}
+
+Tensor CumSumOf(const Tensor& a) {
+  Tensor out{a.dtype, {CountOf(a.shape)}, {}, {}};
+  if (!IsFloat(a.dtype))
+    out.dtype = IsInteger(a.dtype) && !IsSigned(a.dtype) ? DType::kUInt64
+                                                         : DType::kInt64;
+  uint64_t integer = 0;
+  float single = 0;
+  double real = 0;
+  for (long double v : a.numbers) {
+    if (out.dtype == DType::kFloat32)
+      out.numbers.push_back(single += static_cast<float>(v));
+    else if (out.dtype == DType::kFloat64)
+      out.numbers.push_back(real += static_cast<double>(v));
+    else if (out.dtype == DType::kUInt64)
+      out.numbers.push_back(
+          static_cast<long double>(integer += static_cast<uint64_t>(v)));
+    else
+      out.numbers.push_back(static_cast<long double>(static_cast<int64_t>(
+          integer += static_cast<uint64_t>(static_cast<int64_t>(v)))));
+  }
+  return out;
+}
+
+DType DTypeNamed(const Expr& expr) {
+  if (auto* c = std::get_if<Expr::Component>(&expr.node()))
+    return *DTypeFromName(c->name);
+  return *DTypeFromName(
+      std::get<std::string>(std::get<Expr::Literal>(expr.node()).value));
+}
+
+}  // namespace
+
+std::vector<int64_t> IntegersOf(const Expr& expr) {
+  if (auto* literal = std::get_if<Expr::Literal>(&expr.node()))
+    return {std::get<int64_t>(literal->value)};
+  std::vector<int64_t> integers;
+  for (const Expr& item : std::get<Expr::Call>(expr.node()).arguments)
+    integers.push_back(IntegersOf(item).at(0));
+  return integers;
+}
+
+Shape WithoutAxis(Shape shape, int64_t axis) {
+  if (axis < 0) axis += static_cast<int64_t>(shape.size());
+  shape.erase(shape.begin() + axis);
+  return shape;
+}
+
+std::vector<Tensor> LinesAlong(const Tensor& a, int64_t axis) {
+  if (axis < 0) axis += static_cast<int64_t>(a.shape.size());
+  const Shape shape = WithoutAxis(a.shape, axis);
+  const int64_t length = a.shape.at(Size(axis));
+  std::vector<Tensor> lines;
+  for (int64_t k = 0; k < CountOf(shape); ++k) {
+    Tensor line{a.dtype, {length}, {}, {}};
+    std::vector<int64_t> at = CoordinatesOf(shape, k);
+    at.insert(at.begin() + axis, 0);
+    for (; at[Size(axis)] < length; ++at[Size(axis)])
+      Copy(a, PlaceOf(a.shape, at), line);
+    lines.push_back(line);
+  }
+  return lines;
+}
+
+std::optional<Tensor> TensorFunction(
+    const Expr::Call& call, const std::function<Tensor(size_t)>& argument) {
+  const std::string& f = call.function;
+  const auto integers = [&](size_t k) {
+    return IntegersOf(call.arguments.at(k));
+  };
+  if (f == "list" || f == "concat" || f == "stack")
+    return Joined(call, argument);
+  if (f == "reshape") return Reshape(argument(0), integers(1));
+  if (f == "slice") return SliceOf(argument(0), integers(1), integers(2));
+  if (f == "transpose")
+    return TransposeOf(argument(0), call.arguments.size() > 1
+                                        ? integers(1)
+                                        : std::vector<int64_t>());
+  if (f == "gather") return GatherOf(argument(0), argument(1));
+  if (f == "one_hot")
+    return OneHotOf(argument(0), integers(1).at(0),
+                    call.arguments.size() > 2 ? DTypeNamed(call.arguments[2])
+                                              : DType::kFloat32);
+  if (f == "cumsum") return CumSumOf(argument(0));
+  if (f == "argmin" || f == "argmax") {
+    if (call.arguments.size() == 1)
+      return Places(argument(0), f == "argmax", nullptr);
+    const int64_t axis = integers(1).at(0);
+    return Places(argument(0), f == "argmax", &axis);
+  }
+  return std::nullopt;
+}
+
+}  // namespace feedmill::reference
