@@ -189,7 +189,7 @@ void ReadSession::OnAnswer(absl::Time now, const ClientAnswer& answer,
 
 bool ReadSession::TakeRun(const RunInfo& run) {
   if (run_ && run_->plan != run.plan) {
-    Fail(FailedPrecondition(
+    Stop(FailedPrecondition(
         "job \"{}\": the dispatcher lost its state and planned a different "
         "iteration; what was read is no part of it: start again",
         settings_.job.value()));
@@ -250,7 +250,7 @@ void ReadSession::OnReject(absl::Time now, const ClientReject& reject) {
     case RejectReason::kUnknown:
       if (shared()) {
         known_ = false;
-        Fail(FailedPrecondition(
+        Stop(FailedPrecondition(
             "job \"{}\": the dispatcher lost its state, and nobody knows what "
             "the readers that share the job were given: start a new run",
             settings_.job.value()));
@@ -278,12 +278,12 @@ void ReadSession::OnReject(absl::Time now, const ClientReject& reject) {
         state_ = State::kEnded;
         return;
       }
-      Fail(FailedPrecondition(
+      Stop(FailedPrecondition(
           "another reader took over job \"{}\" as \"{}\"; this one stops",
           settings_.job.value(), session_.consumer.value()));
       return;
     case RejectReason::kRefused:
-      Fail(reject.detail.ok()
+      Stop(reject.detail.ok()
                ? Internal("job \"{}\" was refused without a reason",
                           settings_.job.value())
                : reject.detail);
@@ -301,11 +301,17 @@ void ReadSession::Rejoin(absl::Time now) {
   next_hello_ = now;
 }
 
+// What was handed out before stays to be reported.
 void ReadSession::Fail(absl::Status failure) {
-  DropSplits();
-  pulled_.clear();
   state_ = State::kFailed;
   failure_ = std::move(failure);
+}
+
+// Fails, and nothing that it holds is its own any more.
+void ReadSession::Stop(absl::Status failure) {
+  DropSplits();
+  pulled_.clear();
+  Fail(std::move(failure));
 }
 
 void ReadSession::DropSplits() {
@@ -534,8 +540,7 @@ Cursor ReadSession::OutOf(const Split& split) const {
   return split.buffer.empty() && split.staged == 0 ? split.next : split.out;
 }
 
-void ReadSession::SendBeat(absl::Time now, ReadEffects& effects) {
-  next_beat_ = now + heartbeat_interval_;
+ClientBeat ReadSession::Report(absl::Time now) const {
   ClientBeat beat;
   beat.job = settings_.job;
   beat.run = run_->run;
@@ -546,22 +551,29 @@ void ReadSession::SendBeat(absl::Time now, ReadEffects& effects) {
   for (const auto& [id, split] : splits_) {
     beat.splits.push_back({id, split.next, OutOf(split)});
   }
-  effects.sends.push_back({kDispatcherPeer, std::move(beat)});
+  return beat;
 }
 
-// The last report goes ahead of the first leave: the dispatcher then knows how
-// far this reader came. Run 0: it never heard of its run (a hello may be under
-// way that opens the session after all).
+void ReadSession::SendBeat(absl::Time now, ReadEffects& effects) {
+  next_beat_ = now + heartbeat_interval_;
+  effects.sends.push_back({kDispatcherPeer, Report(now)});
+}
+
+// The last report goes ahead of each leave, for what is not reported by then is
+// given to others. Run 0: it never heard of its run (a hello may be under way
+// that opens the session after all).
 void ReadSession::SendLeave(absl::Time now, ReadEffects& effects) {
-  const bool first = !std::exchange(leaving_, true);
+  if (!std::exchange(leaving_, true) && run_) last_report_ = Report(now);
   next_leave_ = absl::InfiniteFuture();
   if (!known_) return;
-  if (first && run_) SendBeat(now, effects);
   if (++leaves_ < kLeavesMax) next_leave_ = now + settings_.hello_interval;
   ClientLeave leave;
   leave.job = settings_.job;
-  if (run_) leave.run = run_->run;
   leave.session = session_;
+  if (last_report_) {
+    leave.run = last_report_->run;
+    effects.sends.push_back({kDispatcherPeer, *last_report_});
+  }
   effects.sends.push_back({kDispatcherPeer, std::move(leave)});
 }
 

@@ -151,6 +151,7 @@ class ReadSession {
   void OnFrame(absl::Time now, Frame frame, ReadEffects& effects);
   void Buffer(absl::Time now, SplitId id, Split& split, Piece piece);
   void Fail(absl::Status failure);
+  void Stop(absl::Status failure);
   void DropSplits();
   void EraseSplit(Splits::iterator split);
   // Moves the head, and the cursor over what had no elements.
@@ -171,6 +172,7 @@ class ReadSession {
   void GrantAll(absl::Time now, bool repeat, ReadEffects& effects);
 
   void SendHello(absl::Time now, ReadEffects& effects);
+  ClientBeat Report(absl::Time now) const;
   void SendBeat(absl::Time now, ReadEffects& effects);
   void SendLeave(absl::Time now, ReadEffects& effects);
   void BeatWithin(absl::Time now, absl::Duration delay);
@@ -192,6 +194,7 @@ class ReadSession {
   bool known_ = false;  // the dispatcher may have this session
   bool leaving_ = false;
   uint32_t leaves_ = 0;
+  std::optional<ClientBeat> last_report_;  // once leaving
   uint32_t workers_ = 0;
   Seen seen_;
   absl::Duration heartbeat_interval_ = absl::Milliseconds(200);

@@ -390,8 +390,11 @@ TEST_F(ReadSessionTest, EndsAtTheLastPositionAndLeaves) {
   ASSERT_THAT(beats, SizeIs(1));
   EXPECT_EQ(beats[0].splits[1].out, (Cursor{6, 0}));
   EXPECT_THAT(Said<ClientLeave>(), SizeIs(1));
+  // What was not reported when it leaves would be given to others: so each
+  // leave has its report.
   Pass(absl::Milliseconds(200));
   EXPECT_THAT(Said<ClientLeave>(), SizeIs(1));
+  EXPECT_EQ(Said<ClientBeat>().at(0).splits.at(1).out, (Cursor{6, 0}));
   Reject(RejectReason::kReleased);
   EXPECT_EQ(session_.state(), State::kEnded);
   EXPECT_EQ(session_.NextDeadline(), absl::InfiniteFuture());
@@ -561,6 +564,20 @@ TEST_F(SharedSessionTest, AReleasedOneDropsAllAndJoinsUnderANewName) {
   GivenSplits({Bound(5, 0, 4)});
   Receive(5, MakePiece(0, 4));
   EXPECT_THAT(PullAll(), ElementsAre(0, 1, 2, 3));
+}
+
+TEST_F(SharedSessionTest, ReportsWhatItHandedOutBeforeADataError) {
+  GivenSplits({Bound(1, 0, 4)});
+  Receive(1, MakePiece(0, 2));
+  Piece bad = MakePiece(2, 2);
+  bad.error = DataLoss("photo 2 is broken");
+  Receive(1, bad);
+  EXPECT_THAT(PullAll(), SizeIs(2));
+  EXPECT_EQ(session_.state(), State::kFailed);
+  session_.HandedOut(2);
+  Keep(session_.Leave(now_));
+  EXPECT_EQ(Said<ClientBeat>().at(0).splits.at(0).out, (Cursor{2, 0}));
+  EXPECT_THAT(Said<ClientLeave>(), SizeIs(1));
 }
 
 TEST_F(SharedSessionTest, EndsWhenItsRunWasCompletedWithoutIt) {
