@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -66,7 +67,12 @@ std::shared_ptr<const FunctionRegistry> Registry() {
 class Service : public ::testing::Test {
  protected:
   static void SetUpTestSuite() {
-    SetUpLog(LogLevel::kError, LogFormat::kText, "test");
+    // FEEDMILL_TEST_LOG=debug tells the dispatcher's events.
+    LogLevel level = LogLevel::kError;
+    if (const char* name = std::getenv("FEEDMILL_TEST_LOG")) {
+      EXPECT_TRUE(ParseLogLevel(name, level).ok());
+    }
+    SetUpLog(level, LogFormat::kText, "test");
   }
 
   Service() : dispatcher_(MakeDispatcherConfig()) {
