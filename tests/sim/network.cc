@@ -5,6 +5,18 @@
 #include <memory>
 
 namespace feedmill::sim {
+namespace {
+
+// Only a ROUTER reads several connections, so only there a message can come
+// after newer ones. A leave must not come before the report that it follows.
+bool MayStray(const Message& message) {
+  return std::holds_alternative<ClientHello>(message) ||
+         std::holds_alternative<ClientBeat>(message) ||
+         std::holds_alternative<WorkerBeat>(message) ||
+         std::holds_alternative<Grant>(message);
+}
+
+}  // namespace
 
 void Timeline::At(absl::Time when, std::function<void()> action) {
   entries_.push({std::max(when, now_), ++order_, std::move(action)});
@@ -27,12 +39,7 @@ void Network::Send(const std::string& from, const std::string& to,
   Link& link = links_[ends];
   if (faults_.duplicates && random_.Percent(2)) {
     ++totals_.duplicated;
-    // Only a ROUTER reads several connections, so only there a late copy
-    // comes after newer messages.
-    if (random_.OneIn(2) && !std::holds_alternative<Frame>(message) &&
-        !std::holds_alternative<ClientAnswer>(message) &&
-        !std::holds_alternative<ClientReject>(message) &&
-        !std::holds_alternative<WorkerAnswer>(message)) {
+    if (random_.OneIn(2) && MayStray(message)) {
       Stray(ends, message);
     } else {
       link.queue.push_back({timeline_.now(), message});
@@ -86,16 +93,16 @@ void Network::Clear(Link& link) {
 void Network::Break(const std::string& a, const std::string& b) {
   for (const Ends& ends : {Ends{a, b}, Ends{b, a}}) {
     Link& link = links_[ends];
-    const bool to_router = !ends.second.starts_with("client");
-    if (to_router && random_.OneIn(3)) {
-      for (InFlight& message : link.queue) {
+    const bool late = random_.OneIn(3);
+    for (InFlight& flying : link.queue) {
+      if (late && MayStray(flying.message)) {
         ++totals_.reordered;
-        Stray(ends, std::move(message.message));
+        Stray(ends, std::move(flying.message));
+      } else {
+        ++totals_.lost;
       }
-      link.queue.clear();
-    } else {
-      Clear(link);
     }
+    link.queue.clear();
   }
 }
 

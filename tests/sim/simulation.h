@@ -26,7 +26,7 @@
 //     within its memory, one position a head and what its tasks misjudged;
 //   - replaying the journal gives the dispatcher's state;
 //   - the dispatcher says at most one thing to each peer in one call;
-//   - all is read within a bound after the last fault.
+//   - a pass is read within a bound after the last fault.
 
 namespace feedmill::sim {
 

@@ -106,7 +106,8 @@ void World::Trace(const std::string& line) {
 void World::Watch() {
   if (Finished()) {
     if (!finished_at_) finished_at_ = now();
-  } else if (now() > absl::UnixEpoch() + kFaultsEnd + kLiveness) {
+  } else if (now() > std::max(pass_began_, absl::UnixEpoch() + kFaultsEnd) +
+                         kLiveness) {
     Fail("no progress: the bound of completion has passed");
   }
   timeline_.After(absl::Milliseconds(250), [this] { Watch(); });
@@ -138,7 +139,9 @@ std::optional<absl::Time> World::Deliver(const std::string& from,
       absl::Time& last = last_report_[beat->session.consumer];
       last = std::max(last, beat->sent);
     }
+    taking_leave_ = std::holds_alternative<ClientLeave>(message);
     StepDispatcher(dispatcher_->Handle(now(), PeerId(from), message));
+    taking_leave_ = false;
   } else if (worker != workers_.end()) {
     StepWorker(worker->second,
                worker->second.core->Handle(now(), PeerId(from), message));
@@ -156,8 +159,8 @@ void World::StepDispatcher(DispatcherEffects effects) {
   if (!stored.ok()) Fail(ErrorText(stored));
   for (const DispatcherEvent& event : effects.events) {
     if (options_.trace != nullptr) Trace("event " + feedmill::Describe(event));
-    replica_.Apply(event);
     CheckEvent(event);
+    replica_.Apply(event);
   }
   if (++replay_checks_due_ >= kReplayEvery) CheckReplay();
   std::set<PeerId> told;
@@ -205,12 +208,14 @@ void World::CheckEvent(const DispatcherEvent& event) {
   } else if (std::holds_alternative<SplitBound>(event)) {
     ++result_.totals["splits"];
   } else if (const auto* closed = std::get_if<SessionClosed>(&event)) {
-    // A leaver's last report goes before its leave; where the network lost the
-    // one and not the other, it is like a reader that died.
     const ConsumerId& consumer = closed->key.consumer;
-    closed_[consumer.value()] = {last_report_[consumer], now()};
+    const Incarnation life = replica_.FindSession(closed->key)->incarnation;
+    // Who leaves says how far it came: no exception for that.
+    if (!taking_leave_) {
+      closed_[consumer.value()] = {last_report_[consumer], now()};
+    }
     for (const auto& [name, reader] : readers_) {
-      if (reader.core->session().consumer != consumer || reader.zombie ||
+      if (reader.core->session() != Session{consumer, life} || reader.zombie ||
           reader.done || reader.core->state() != ReadSession::State::kLive) {
         continue;
       }

@@ -134,6 +134,7 @@ class World {
 
   Order order_ = Order::kDeterministic;
   uint64_t passes_left_ = 1;
+  absl::Time pass_began_ = absl::UnixEpoch();
   size_t sharers_ = 0;
   uint64_t budget_ = 0, quota_ = 0, memory_ = 0, frame_bytes_ = 0;
   absl::Duration pace_;
@@ -147,6 +148,7 @@ class World {
   MemoryStateStore<DispatcherEvent> store_;
   DispatcherState replica_;  // the events applied once more
   uint64_t replay_checks_due_ = 0;
+  bool taking_leave_ = false;  // a ClientLeave is being handled
 
   std::map<std::string, WorkerProcess> workers_;
   std::map<std::string, ReaderProcess> readers_;

@@ -217,6 +217,7 @@ void World::OnMainOver(ReaderProcess& reader) {
 void World::EndPass() {
   ++result_.totals["passes"];
   --passes_left_;
+  pass_began_ = now();
   main_.clear();
   if (passes_left_ > 0) StartMainLater(false, random_.UpTo(absl::Seconds(1)));
 }
@@ -229,7 +230,13 @@ void World::CheckOpened(const SessionOpened& event) {
   for (auto& [name, reader] : readers_) {
     if (reader.life == event.incarnation.value()) opener = &reader;
   }
-  if (opener == nullptr || opener->take_over) return;
+  if (opener == nullptr) return;
+  if (opener->take_over) {  // whoever read before was given up by its user
+    for (auto& [name, reader] : readers_) {
+      reader.zombie = reader.zombie || reader.life < opener->life;
+    }
+    return;
+  }
   if (opener->core->state() == ReadSession::State::kFailed) {
     return Fail("a reader that was refused was let in");
   }
