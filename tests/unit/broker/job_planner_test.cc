@@ -1,0 +1,99 @@
+#include "broker/job_planner.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "core/base/status.h"
+#include "core/dataset/graph_text.h"
+#include "core/plan/plan.h"
+#include "core/sources/manifest.h"
+
+namespace feedmill {
+namespace {
+
+using ::testing::HasSubstr;
+
+std::string Canonical(std::string_view yaml) {
+  const absl::StatusOr<Graph> graph = ParseGraphYaml(yaml, "");
+  EXPECT_TRUE(graph.ok()) << ErrorText(graph.status());
+  return graph.ok() ? CanonicalText(*graph) : "";
+}
+
+class JobPlannerTest : public ::testing::Test {
+ protected:
+  JobShape Shape(std::string_view yaml, const std::string& manifest = "") {
+    const absl::StatusOr<JobShape> shape =
+        planner_.shape(Canonical(yaml), manifest, 7, 0);
+    EXPECT_TRUE(shape.ok()) << ErrorText(shape.status());
+    return shape.ok() ? *shape : JobShape{};
+  }
+
+  const Planner planner_ =
+      MakePlanner(std::make_shared<const FunctionRegistry>());
+};
+
+TEST_F(JobPlannerTest, ARangeNeedsNoFilesAndBeginsWithLargeSplits) {
+  const std::string graph = Canonical("source: {range: {stop: 1000}}");
+  EXPECT_FALSE(*planner_.needs_manifest(graph));
+  const JobShape shape = Shape("source: {range: {stop: 1000}}");
+  EXPECT_EQ(shape.positions, 1000);
+  EXPECT_EQ(shape.source_size, 1000);
+  EXPECT_EQ(shape.manifest_hash, "");
+  EXPECT_GE(shape.first_split, 1000);
+}
+
+TEST_F(JobPlannerTest, PositionsAreWhatThePlanMakes) {
+  const JobShape shape = Shape(
+      "source: {range: {stop: 1000}}\n"
+      "steps: [{repeat: 2}, {batch: {size: 64}}]");
+  EXPECT_EQ(shape.positions, 32);  // 31.25 batches
+  EXPECT_EQ(shape.source_size, 1000);
+  EXPECT_EQ(shape.first_split, 64);
+}
+
+TEST_F(JobPlannerTest, AnEndlessRepeatIsEndless) {
+  EXPECT_EQ(Shape("source: {range: {stop: 10}}\nsteps: [{repeat: }]").positions,
+            kEndless);
+}
+
+TEST_F(JobPlannerTest, TheFingerprintLeavesOutSeedAndOrder) {
+  const std::string plain = Canonical("source: {range: {stop: 10}}");
+  const std::string dressed =
+      Canonical("source: {range: {stop: 10}}\noptions: {seed: 3, order: any}");
+  ASSERT_NE(plain, dressed);
+  EXPECT_EQ(*planner_.fingerprint(plain), *planner_.fingerprint(dressed));
+  const std::string other = Canonical("source: {range: {stop: 11}}");
+  EXPECT_NE(*planner_.fingerprint(plain), *planner_.fingerprint(other));
+}
+
+TEST_F(JobPlannerTest, FilesAreCountedByTheManifest) {
+  const std::string yaml =
+      "source: {images: {files: '/photos/*.jpg'}}\n"
+      "steps: [{decode_image: {component: image}}]";
+  EXPECT_TRUE(*planner_.needs_manifest(Canonical(yaml)));
+  Manifest manifest;
+  manifest.files = {{"/photos/a.jpg", 10, 1, 1}, {"/photos/b.jpg", 10, 1, 1}};
+  const JobShape shape = Shape(yaml, manifest.Serialize());
+  EXPECT_EQ(shape.positions, 2);
+  EXPECT_EQ(shape.manifest_hash, manifest.Hash());
+  EXPECT_LE(shape.first_split, 16);
+}
+
+TEST_F(JobPlannerTest, WhatCannotBeIsAnError) {
+  EXPECT_EQ(planner_.needs_manifest("{").status().code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_FALSE(planner_.fingerprint("no json").ok());
+  const std::string unknown =
+      Canonical("source: {range: {stop: 10}}\nsteps: [{map: 'no_such(x)'}]");
+  const absl::Status status = planner_.needs_manifest(unknown).status();
+  EXPECT_THAT(ErrorText(status), HasSubstr("no_such"));
+  const std::string files = Canonical("source: {text: {files: a.txt}}");
+  EXPECT_FALSE(planner_.shape(files, "garbage", 1, 0).ok());
+}
+
+}  // namespace
+}  // namespace feedmill
