@@ -1,0 +1,377 @@
+// What the dispatcher gives workers to do, and whom it tells.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "broker/dispatcher.h"
+#include "tests/unit/broker/dispatcher_vocabulary.h"
+
+namespace feedmill::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+// ---- manifests
+
+TEST(Manifest, AnyWorkerIsAskedAndTheAnswerPlansTheRun) {
+  Cluster cluster;
+  Reader& reader = cluster.AddReader("j", "solo", "files 50").Hello();
+  EXPECT_FALSE(reader.live());
+  Miller& worker = cluster.AddWorker("w1");
+  ASSERT_THAT(worker.answer->manifests, SizeIs(1));
+  EXPECT_EQ(worker.answer->manifests[0].graph, "files 50");
+  worker.says.manifests = {{worker.answer->manifests[0].graph_fingerprint,
+                            absl::OkStatus(), "the files"}};
+  worker.Beat();
+  EXPECT_TRUE(reader.live());
+  EXPECT_THAT(worker.answer->manifests, IsEmpty());
+  ASSERT_THAT(worker.answer->definitions, SizeIs(1));
+  EXPECT_EQ(worker.answer->definitions[0].manifest, "the files");
+}
+
+TEST(Manifest, AnotherWorkerIsAskedWhenTheFirstIsLost) {
+  Cluster cluster;
+  Miller& first = cluster.AddWorker("w1");
+  Miller& second = cluster.AddWorker("w2");
+  Reader& reader = cluster.AddReader("j", "solo", "files 50").Hello();
+  EXPECT_THAT(first.answer->manifests, SizeIs(1));
+  EXPECT_THAT(second.answer->manifests, IsEmpty());
+  cluster.Pass(absl::Seconds(2), {&reader}, {&second});
+  EXPECT_THAT(second.answer->manifests, SizeIs(1));
+}
+
+TEST(Manifest, AFailureRefusesTheReadersAndAnotherTryStartsAnew) {
+  Cluster cluster;
+  Miller& worker = cluster.AddWorker("w1");
+  Reader& reader = cluster.AddReader("j", "solo", "files 50").Hello();
+  worker.says.manifests = {
+      {"files 50", NotFound("no file matches /data/*.jpg"), ""}};
+  worker.Beat();
+  ASSERT_TRUE(reader.reject);
+  EXPECT_EQ(reader.reject->reason, RejectReason::kRefused);
+  EXPECT_EQ(reader.reject->detail.code(), absl::StatusCode::kNotFound);
+  worker.says.manifests.clear();
+  worker.Beat();
+  Reader& again = cluster.AddReader("j", "solo", "files 60").Hello();
+  EXPECT_FALSE(again.reject);
+  EXPECT_THAT(worker.answer->manifests, SizeIs(1));
+}
+
+// ---- leases
+
+TEST(Leases, HeadsGoFirstAndTheLeastLoadedWorkerGetsThem) {
+  Cluster cluster;
+  Miller& small = cluster.AddWorker("w1", 1);
+  Miller& large = cluster.AddWorker("w2", 3);
+  Reader& reader = cluster.AddReader("j", "solo", "range 1000").Hello();
+  EXPECT_THAT(small.leases(), SizeIs(1));
+  EXPECT_THAT(large.leases(), SizeIs(3));
+  for (size_t i = 0; i < 4; ++i) {
+    EXPECT_THAT(reader.split(i).leases, SizeIs(1)) << i;
+  }
+  EXPECT_THAT(reader.split(4).leases, IsEmpty());
+}
+
+TEST(Leases, AHeadIsLeasedEvenIfAllSlotsAreHeld) {
+  Cluster cluster;
+  Miller& worker = cluster.AddWorker("w1", 2);
+  cluster.AddReader("a", "solo", "range 1000").Hello();
+  EXPECT_THAT(worker.leases(), SizeIs(2));
+  Reader& late = cluster.AddReader("b", "solo", "range 1000").Hello();
+  EXPECT_THAT(late.split(0).leases, SizeIs(1));
+}
+
+TEST(Leases, OfALostWorkerGoElsewhereWithAHigherAttempt) {
+  Cluster cluster;
+  Miller& first = cluster.AddWorker("w1");
+  Reader& reader = cluster.AddReader("j", "solo", "range 1000").Hello();
+  const LeaseRef lease = reader.split(0).leases.at(0);
+  EXPECT_EQ(lease.worker, WorkerId("w1"));
+  Miller& second = cluster.AddWorker("w2");
+  cluster.Pass(absl::Seconds(2), {&reader}, {&second});
+  ASSERT_THAT(reader.split(0).leases, SizeIs(1));
+  EXPECT_EQ(reader.split(0).leases[0].worker, WorkerId("w2"));
+  EXPECT_GT(reader.split(0).leases[0].attempt, lease.attempt);
+  // It comes back, as the same process: its leases are gone.
+  first.Beat();
+  for (const Lease& held : first.leases()) {
+    EXPECT_NE(held.split, reader.split(0).split);
+  }
+}
+
+TEST(Leases, ARestartedWorkerLosesThemAndTheOldLifeIsIgnored) {  // rule 5
+  Cluster cluster;
+  Miller& worker = cluster.AddWorker("w1");
+  Reader& reader = cluster.AddReader("j", "solo", "range 1000").Hello();
+  const Attempt before = reader.split(0).leases.at(0).attempt;
+  const WorkerBeat old = worker.says;
+  worker.says.incarnation = Incarnation(1'000);
+  worker.answer.reset();
+  worker.Beat();
+  EXPECT_GT(reader.split(0).leases.at(0).attempt, before);
+  worker.Forget();
+  cluster.Say(worker.peer(), old);
+  EXPECT_EQ(worker.heard, 0);
+}
+
+TEST(Leases, AStandingCursorGetsASecondAttemptOnAnIdleWorker) {  // rule 18
+  Cluster cluster;
+  Miller& first = cluster.AddWorker("w1", 8);
+  Reader& reader = cluster.AddReader("j", "solo", "range 6").Hello();
+  Miller& second = cluster.AddWorker("w2", 8);
+  cluster.Pass(absl::Milliseconds(900), {&reader}, {&first, &second});
+  EXPECT_THAT(reader.split(0).leases, SizeIs(1));
+  cluster.Pass(absl::Milliseconds(300), {&reader}, {&first, &second});
+  ASSERT_THAT(reader.split(0).leases, SizeIs(2));
+  EXPECT_EQ(reader.split(0).leases[1].worker, WorkerId("w2"));
+  EXPECT_THAT(reader.split(1).leases, SizeIs(1));
+}
+
+TEST(Leases, AConsumerThatIsSlowItselfGetsNoSecondAttempt) {
+  Cluster cluster;
+  Miller& first = cluster.AddWorker("w1", 8);
+  Reader& reader = cluster.AddReader("j", "solo", "range 6").Hello();
+  Miller& second = cluster.AddWorker("w2", 8);
+  reader.Report(reader.split(0).split, {0, 3}, {0, 1});
+  cluster.Pass(absl::Seconds(3), {&reader}, {&first, &second});
+  EXPECT_THAT(reader.split(0).leases, SizeIs(1));
+}
+
+TEST(Leases, WithoutAnIdleWorkerAFullOneTakesTheHeadLater) {
+  Cluster cluster;
+  Miller& first = cluster.AddWorker("w1", 1);
+  Miller& second = cluster.AddWorker("w2", 1);
+  Reader& reader = cluster.AddReader("j", "solo", "range 1000").Hello();
+  cluster.Pass(absl::Milliseconds(1800), {&reader}, {&first, &second});
+  EXPECT_THAT(reader.split(0).leases, SizeIs(1));
+  cluster.Pass(absl::Milliseconds(600), {&reader}, {&first, &second});
+  EXPECT_THAT(reader.split(0).leases, SizeIs(2));
+}
+
+TEST(Leases, FailuresGoElsewhereAndThenFailTheSplit) {
+  Cluster cluster;
+  Miller& first = cluster.AddWorker("w1");
+  Miller& second = cluster.AddWorker("w2");
+  Reader& reader = cluster.AddReader("j", "solo", "range 1000").Hello();
+  const SplitId head = reader.split(0).split;
+  std::vector<std::string> tried;
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_THAT(reader.split(0).leases, SizeIs(1));
+    const LeaseRef lease = reader.split(0).leases[0];
+    tried.push_back(lease.worker.value());
+    Miller& holder = lease.worker == first.says.worker ? first : second;
+    holder.says.failures = {
+        {head, lease.attempt, Unavailable("/data/a.jpg: I/O error")}};
+    holder.Beat().Beat();  // repeated until the lease is gone
+  }
+  EXPECT_NE(tried[0], tried[1]);
+  ASSERT_EQ(reader.split(0).split, head);
+  EXPECT_THAT(reader.split(0).leases, IsEmpty());
+  EXPECT_THAT(ErrorText(reader.split(0).error), HasSubstr("a.jpg"));
+}
+
+TEST(Draining, LeasesMoveToOthersAtOnce) {
+  Cluster cluster;
+  Miller& first = cluster.AddWorker("w1");
+  Reader& reader = cluster.AddReader("j", "solo", "range 1000").Hello();
+  Miller& second = cluster.AddWorker("w2", 4);
+  first.says.draining = true;
+  first.Beat();
+  EXPECT_THAT(first.leases(), IsEmpty());
+  EXPECT_TRUE(first.answer->drained);
+  EXPECT_EQ(reader.split(0).leases.at(0).worker, second.says.worker);
+}
+
+TEST(Draining, AloneItFinishesWhatItHasAndGetsNothingNew) {
+  Cluster cluster;
+  Miller& worker = cluster.AddWorker("w1");
+  Reader& reader = cluster.AddReader("j", "solo", "range 1000").Hello();
+  worker.says.draining = true;
+  worker.Beat();
+  EXPECT_THAT(worker.leases(), SizeIs(2));
+  EXPECT_FALSE(worker.answer->drained);
+  reader.Finish(reader.split(0)).Finish(reader.split(1)).Beat();
+  EXPECT_THAT(worker.leases(), IsEmpty());
+  EXPECT_TRUE(worker.answer->drained);
+}
+
+// ---- at once, and to nobody else
+
+TEST(Telling, ABeatThatFreesASlotGivesTheNextLeaseAtOnce) {
+  Cluster cluster;
+  Miller& worker = cluster.AddWorker("w1");
+  Reader& reader = cluster.AddReader("j", "solo", "range 1000").Hello();
+  worker.Forget();
+  reader.Forget();
+  // Not a word from the worker in between.
+  reader.answer = ClientAnswer{};
+  reader.answer->run = RunInfo{RunNumber(1), 0, 0, 0, 0, PlanId()};
+  const SplitId head =
+      *cluster.job("j")->sessions.at(ConsumerId("solo")).splits.begin();
+  reader.Report(head, {900, 0}, {900, 0}).Beat();
+  EXPECT_EQ(worker.heard, 1);
+  EXPECT_THAT(worker.leases(), SizeIs(2));
+  EXPECT_EQ(reader.heard, 1);
+}
+
+TEST(Telling, OthersHearNothingOfIt) {
+  Cluster cluster;
+  Miller& worker = cluster.AddWorker("w1", 16);
+  Reader& one = cluster.AddReader("a", "solo", "range 1000").Hello();
+  Reader& two = cluster.AddReader("b", "solo", "range 1000").Hello();
+  worker.Beat();
+  worker.heard = one.heard = two.heard = 0;
+  one.Beat();  // nothing new in it
+  EXPECT_EQ(one.heard, 1);
+  EXPECT_EQ(worker.heard, 0);
+  EXPECT_EQ(two.heard, 0);
+  worker.Beat();
+  EXPECT_EQ(worker.heard, 1);
+  EXPECT_EQ(one.heard, 1);
+}
+
+TEST(Telling, ALostWorkersReadersHearAtOnce) {
+  Cluster cluster;
+  cluster.AddWorker("w1");
+  Reader& reader = cluster.AddReader("j", "solo", "range 1000").Hello();
+  reader.heard = 0;
+  cluster.Pass(absl::Seconds(2));
+  EXPECT_GE(reader.heard, 1);
+  EXPECT_THAT(reader.split(0).leases, IsEmpty());
+}
+
+TEST(Telling, ADefinitionIsSaidOnceAndAgainIfItWasLost) {
+  Cluster cluster;
+  Miller& worker = cluster.AddWorker("w1");
+  Reader& reader = cluster.AddReader("j", "solo", "range 1000").Hello();
+  EXPECT_THAT(worker.answer->definitions, SizeIs(1));
+  worker.says.plans.clear();
+  cluster.Say(worker.peer(), worker.says);
+  EXPECT_THAT(worker.answer->definitions, IsEmpty());
+  cluster.Pass(absl::Milliseconds(600), {&reader});
+  cluster.Say(worker.peer(), worker.says);
+  EXPECT_THAT(worker.answer->definitions, SizeIs(1));
+}
+
+TEST(Telling, AMessageForSomeoneElseIsRefused) {
+  Cluster cluster;
+  cluster.Say("stranger", Grant{});
+  EXPECT_TRUE(std::holds_alternative<Refusal>(cluster.last->message));
+}
+
+// ---- restart
+
+TEST(Restart, ReplayGivesTheStateAndHeldLeasesAreAdopted) {  // rules 9, 10
+  Cluster cluster;
+  Miller& worker = cluster.AddWorker("w1");
+  Reader& reader = cluster.AddReader("j", "solo", "range 1000").Hello();
+  const LeaseRef lease = reader.split(0).leases.at(0);
+  cluster.Restart();
+  worker.Beat();
+  reader.Beat();
+  ASSERT_THAT(reader.split(0).leases, SizeIs(1));
+  EXPECT_EQ(reader.split(0).leases[0], lease);
+}
+
+TEST(Restart, WhatNobodyReportsIsLeasedAfterTheGrace) {
+  Cluster cluster;
+  Miller& worker = cluster.AddWorker("w1");
+  Reader& reader = cluster.AddReader("j", "solo", "range 1000").Hello();
+  cluster.Restart();
+  worker.answer.reset();
+  worker.says.incarnation = Incarnation(1'000);
+  worker.Beat();
+  reader.Beat();
+  EXPECT_THAT(reader.split(0).leases, IsEmpty());
+  cluster.Pass(absl::Seconds(1), {&reader}, {&worker});
+  EXPECT_THAT(reader.split(0).leases, SizeIs(1));
+}
+
+// ---- sizes
+
+TEST(Sizes, GrowTowardTheTimeOfASplitAndShrinkAtOnce) {
+  Cluster cluster;
+  Miller& worker = cluster.AddWorker("w1", 1);
+  Reader& reader = cluster.AddReader("j", "solo", "range 1000000").Hello();
+  const auto size = [&] {
+    const BoundSplit& last = reader.splits().back();
+    return last.end.p - last.begin.p;
+  };
+  EXPECT_EQ(size(), 10);
+  const PlanId plan = reader.answer->run->plan;
+  worker.says.costs = {{plan, 10'000, 0, absl::Milliseconds(10)}};  // 1 µs each
+  worker.Beat();
+  worker.says.costs.clear();
+  reader.Finish(reader.split(0)).Beat();
+  EXPECT_EQ(size(), 40);
+  reader.Finish(reader.split(0)).Beat();
+  EXPECT_EQ(size(), 160);
+  worker.says.costs = {{plan, 10'000, 0, absl::Seconds(10'000)}};  // 1 s each
+  worker.Beat();
+  reader.Finish(reader.split(0)).Beat();
+  EXPECT_EQ(size(), 1);
+}
+
+TEST(Sizes, AreBoundedByBytes) {
+  SplitSizer sizer({absl::Milliseconds(100), 1'000}, 64);
+  CostEstimate cost;
+  cost.Add(10, 1'000, absl::Microseconds(1));
+  EXPECT_EQ(sizer.Next(cost, 1'000'000, 4), 10);
+}
+
+TEST(Sizes, NearTheEndEverySlotGetsWork) {
+  SplitSizer sizer({absl::Milliseconds(100), 1'000}, 64);
+  const CostEstimate unknown;
+  EXPECT_EQ(sizer.Next(unknown, 80, 4), 10);
+  EXPECT_EQ(sizer.Next(unknown, 3, 4), 1);
+}
+
+TEST(Sizes, SurviveAbsurdMeasurements) {
+  SplitSizer sizer({absl::Milliseconds(100), 1'000}, 64);
+  CostEstimate cost;
+  for (int i = 0; i < 100; ++i) {
+    cost.Add(~uint64_t{0}, ~uint64_t{0}, absl::InfiniteDuration());
+  }
+  cost.Add(0, 1, -absl::Seconds(1));
+  EXPECT_GE(sizer.Next(cost, ~uint64_t{0}, 0), 1);
+}
+
+// ---- intervals and status
+
+TEST(Intervals, GrowWithThePeers) {
+  DispatcherSettings settings;
+  settings.heartbeat_interval = absl::Milliseconds(1);
+  Cluster cluster(settings);
+  Reader* reader = nullptr;
+  for (int i = 0; i < 50; ++i) {
+    reader = &cluster.AddReader(fmt::format("@{}", i), "r", "range 0");
+    reader->Hello();
+  }
+  EXPECT_EQ(reader->answer->heartbeat_interval, absl::Milliseconds(5));
+}
+
+TEST(Status, NamesJobsSessionsAndWorkers) {
+  Cluster cluster;
+  cluster.AddWorker("w1");
+  Reader& reader = cluster.AddReader("j\xff", "solo", "range 1000").Hello();
+  reader.Finish(reader.split(0)).Beat();
+  cluster.Say("tool", StatusRequest{});
+  const auto* reply = std::get_if<StatusReply>(&cluster.last->message);
+  ASSERT_NE(reply, nullptr);
+  const auto status = nlohmann::json::parse(reply->json);
+  EXPECT_EQ(status["totals"]["workers"], 1);
+  EXPECT_EQ(status["workers"][0]["address"], "w1");
+  EXPECT_EQ(status["workers"][0]["leases"], 2);
+  EXPECT_EQ(status["jobs"][0]["state"], "running");
+  EXPECT_EQ(status["jobs"][0]["positions"], 1000);
+  EXPECT_EQ(status["jobs"][0]["taken_percent"], 1.0);
+  EXPECT_EQ(status["jobs"][0]["sessions"][0]["consumer"], "solo");
+}
+
+}  // namespace
+}  // namespace feedmill::testing
