@@ -12,20 +12,19 @@ bool IsDigits(std::string_view text) {
          text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
+bool IsPlainWord(std::string_view text) {
+  return !text.empty() && text.size() <= 253 &&
+         text.find_first_not_of(
+             "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+             "-._") == std::string_view::npos;
+}
+
 bool IsPort(std::string_view port) {
   if (port.size() > 2 && port.front() == '%' && port.back() == '%') {
-    return port.substr(1, port.size() - 2).find_first_of("%:/ \t") ==
-           std::string_view::npos;
+    return IsPlainWord(port.substr(1, port.size() - 2));
   }
   return IsDigits(port) && port.size() <= 5 &&
          std::stoi(std::string(port)) <= 65535;
-}
-
-bool IsHostName(std::string_view host) {
-  return !host.empty() && host.size() <= 253 &&
-         host.find_first_not_of(
-             "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-             "-._") == std::string_view::npos;
 }
 
 bool IsIpv6(std::string_view host) {
@@ -42,6 +41,12 @@ bool IsDense(const JobTasks& tasks) {
 absl::Status CheckJob(const ClusterDef::Job& job) {
   if (job.name.empty()) {
     return InvalidArgument("a job of the cluster has an empty name");
+  }
+  if (!IsPlainWord(job.name)) {
+    return InvalidArgument(
+        "a job's name is letters, digits, '.', '-' and '_', at most 253 of "
+        "them; '{}' is not",
+        job.name.substr(0, 253));
   }
   for (const auto& [index, address] : job.tasks) {
     if (index < 0) {
@@ -97,7 +102,7 @@ absl::Status CheckTaskAddress(std::string_view address) {
   if (host.find(':') != std::string_view::npos) {
     return wrong("an IPv6 address needs brackets, and a scheme has no place");
   }
-  return IsHostName(host) ? absl::OkStatus() : wrong("it has no valid host");
+  return IsPlainWord(host) ? absl::OkStatus() : wrong("it has no valid host");
 }
 
 absl::StatusOr<ClusterSpec> ClusterSpec::FromDef(const ClusterDef& def) {

@@ -1,23 +1,16 @@
 // ClusterSpec's JSON and YAML. JSON is read by the YAML reader too, after its
 // own grammar has passed it: one reader, one set of messages.
 
-#include <yaml-cpp/yaml.h>
-
 #include <nlohmann/json.hpp>
 
 #include "core/base/status.h"
+#include "core/cluster/cluster_node.h"
 #include "core/cluster/cluster_spec.h"
 
 namespace feedmill {
 namespace {
 
 constexpr size_t kTextMax = size_t{16} << 20;
-
-std::string Place(const YAML::Node& node) {
-  if (node.Mark().is_null()) return "";
-  return fmt::format("line {}, column {}: ", node.Mark().line + 1,
-                     node.Mark().column + 1);
-}
 
 absl::StatusOr<int64_t> ReadIndex(const YAML::Node& key,
                                   const std::string& job) {
@@ -27,15 +20,15 @@ absl::StatusOr<int64_t> ReadIndex(const YAML::Node& key,
     return index;
   }
   return InvalidArgument(
-      "{}job '{}': '{}' is not a task index; write an integer", Place(key), job,
-      key.IsScalar() ? key.Scalar() : "?");
+      "{}job '{}': '{}' is not a task index; write an integer", NodePlace(key),
+      job, key.IsScalar() ? key.Scalar() : "?");
 }
 
 absl::StatusOr<std::string> ReadAddress(const YAML::Node& node,
                                         const std::string& job) {
   if (!node.IsScalar()) {
     return InvalidArgument("{}job '{}': a task's address is host:port",
-                           Place(node), job);
+                           NodePlace(node), job);
   }
   return node.Scalar();
 }
@@ -54,34 +47,16 @@ absl::StatusOr<JobTasks> ReadTasks(const YAML::Node& node,
       FM_ASSIGN_OR_RETURN(std::string address, ReadAddress(item.second, job));
       if (!tasks.emplace(index, std::move(address)).second) {
         return InvalidArgument("{}job '{}': task {} is written twice",
-                               Place(item.first), job, index);
+                               NodePlace(item.first), job, index);
       }
     }
   } else {
     return InvalidArgument(
         "{}job '{}' is neither a list of addresses nor a map from task index "
         "to address",
-        Place(node), job);
+        NodePlace(node), job);
   }
   return tasks;
-}
-
-absl::StatusOr<ClusterSpec> ReadSpec(const YAML::Node& root) {
-  ClusterDef def;
-  if (root.IsNull()) return ClusterSpec();
-  if (!root.IsMap()) {
-    return InvalidArgument("{}a cluster is a map from job to its tasks",
-                           Place(root));
-  }
-  for (const auto& item : root) {
-    if (!item.first.IsScalar()) {
-      return InvalidArgument("{}a job's name is a string", Place(item.first));
-    }
-    ClusterDef::Job job{item.first.Scalar(), {}};
-    FM_ASSIGN_OR_RETURN(job.tasks, ReadTasks(item.second, job.name));
-    def.jobs.push_back(std::move(job));
-  }
-  return ClusterSpec::FromDef(def);
 }
 
 nlohmann::json ToJsonValue(const ClusterSpec& spec) {
@@ -101,30 +76,71 @@ nlohmann::json ToJsonValue(const ClusterSpec& spec) {
 
 }  // namespace
 
-absl::StatusOr<ClusterSpec> ClusterSpec::FromYaml(std::string_view text) {
+std::string NodePlace(const YAML::Node& node) {
+  if (node.Mark().is_null()) return "";
+  return fmt::format("line {}, column {}: ", node.Mark().line + 1,
+                     node.Mark().column + 1);
+}
+
+absl::StatusOr<ClusterSpec> ReadClusterNode(const YAML::Node& root) {
+  ClusterDef def;
+  if (root.IsNull()) return ClusterSpec();
+  if (!root.IsMap()) {
+    return InvalidArgument("{}a cluster is a map from job to its tasks",
+                           NodePlace(root));
+  }
+  for (const auto& item : root) {
+    if (!item.first.IsScalar()) {
+      return InvalidArgument("{}a job's name is a string",
+                             NodePlace(item.first));
+    }
+    ClusterDef::Job job{item.first.Scalar(), {}};
+    FM_ASSIGN_OR_RETURN(job.tasks, ReadTasks(item.second, job.name));
+    def.jobs.push_back(std::move(job));
+  }
+  return ClusterSpec::FromDef(def);
+}
+
+absl::Status ReadYamlText(
+    std::string_view text,
+    const std::function<absl::Status(const YAML::Node&)>& read) {
   if (text.size() > kTextMax) {
     return InvalidArgument(
-        "a cluster's text of {} bytes is over the limit of "
-        "{}",
-        text.size(), kTextMax);
+        "a cluster's text of {} bytes is over the limit of {}", text.size(),
+        kTextMax);
   }
   // Aliases could make a small text as large as they like.
   if (text.find('*') != std::string_view::npos) {
     return InvalidArgument("a cluster's YAML may not use aliases ('*')");
   }
   try {
-    return ReadSpec(YAML::Load(std::string(text)));
+    return read(YAML::Load(std::string(text)));
   } catch (const YAML::Exception& error) {
     return InvalidArgument("not YAML: {}", error.what());
   }
 }
 
-absl::StatusOr<ClusterSpec> ClusterSpec::FromJson(std::string_view text) {
+absl::Status CheckJson(std::string_view text) {
   try {
     (void)nlohmann::json::parse(text).size();
   } catch (const nlohmann::json::exception& error) {
     return InvalidArgument("not JSON: {}", error.what());
   }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ClusterSpec> ClusterSpec::FromYaml(std::string_view text) {
+  ClusterSpec spec;
+  FM_RETURN_IF_ERROR(ReadYamlText(text, [&](const YAML::Node& root) {
+    auto read = ReadClusterNode(root);
+    if (read.ok()) spec = *std::move(read);
+    return read.status();
+  }));
+  return spec;
+}
+
+absl::StatusOr<ClusterSpec> ClusterSpec::FromJson(std::string_view text) {
+  FM_RETURN_IF_ERROR(CheckJson(text));
   return FromYaml(text);
 }
 

@@ -1,0 +1,75 @@
+#include "core/cluster/accelerators.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <string_view>
+
+#include "core/cluster/words.h"
+
+namespace feedmill {
+namespace {
+
+constexpr uint32_t kAmd = 0x1002;
+constexpr uint32_t kDisplay = 0x03;
+constexpr uint32_t kProcessing = 0x12;
+
+bool IsNvidiaGpuFile(std::string_view name) {
+  constexpr std::string_view kPrefix = "nvidia";  // not nvidiactl, nvidia-uvm
+  return name.starts_with(kPrefix) &&
+         ParseDecimal(name.substr(kPrefix.size())).has_value();
+}
+
+bool IsUuid(std::string_view entry) {
+  return entry.starts_with("GPU-") || entry.starts_with("MIG-");
+}
+
+// The container's variable. The device files follow it already where the
+// container has only its own; where it has all of the host's, it still counts.
+int64_t AllowedByContainer(const std::string& value, int64_t present) {
+  if (value == "all") return present;
+  if (value.empty() || value == "none" || value == "void") return 0;
+  std::set<std::string_view> entries;
+  for (std::string_view entry : SplitWords(value, ',')) {
+    if (!entry.empty()) entries.insert(entry);
+  }
+  return std::min(present, static_cast<int64_t>(entries.size()));
+}
+
+int64_t AllowedByCuda(const std::string& value, int64_t present) {
+  std::set<std::string_view> entries;
+  for (std::string_view entry : SplitWords(value, ',')) {
+    const std::optional<int64_t> index = ParseDecimal(entry);
+    const bool there = index.has_value() ? *index < present : IsUuid(entry);
+    if (!there) break;
+    entries.insert(entry);
+  }
+  // A MIG device is a part of a GPU: there may be more of them.
+  const bool parts = value.find("MIG-") != std::string::npos;
+  const auto count = static_cast<int64_t>(entries.size());
+  return parts && present > 0 ? count : std::min(present, count);
+}
+
+}  // namespace
+
+AcceleratorCounts CountAccelerators(const Environment& environment,
+                                    const DeviceListing& devices) {
+  int64_t gpus = std::count_if(devices.device_files.begin(),
+                               devices.device_files.end(), IsNvidiaGpuFile);
+  if (const auto value = environment.Get("NVIDIA_VISIBLE_DEVICES")) {
+    gpus = AllowedByContainer(*value, gpus);
+  }
+  if (const auto value = environment.Get("CUDA_VISIBLE_DEVICES")) {
+    gpus = AllowedByCuda(*value, gpus);
+  }
+  for (const DeviceListing::PciDevice& device : devices.pci) {
+    const uint32_t base_class = device.device_class >> 16;
+    gpus += device.vendor == kAmd && device.driver == "amdgpu" &&
+            (base_class == kDisplay || base_class == kProcessing);
+  }
+  AcceleratorCounts counts;
+  if (gpus > 0) counts["GPU"] = gpus;
+  return counts;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,108 @@
+// The resolvers that need nothing but variables and files, by their schemes.
+
+#include "core/base/status.h"
+#include "core/cluster/env_resolver.h"
+#include "core/cluster/file_resolver.h"
+#include "core/cluster/resolver_registry.h"
+#include "core/cluster/sagemaker_resolver.h"
+#include "core/cluster/slurm_resolver.h"
+#include "core/cluster/tf_config_resolver.h"
+
+namespace feedmill {
+namespace {
+
+using Made = absl::StatusOr<std::unique_ptr<ClusterResolver>>;
+
+constexpr int64_t kPortMax = 65'535;
+constexpr int64_t kCountMax = 100'000;
+
+absl::Status RefusePath(const ResolverUri& uri) {
+  if (uri.path.empty()) return absl::OkStatus();
+  return InvalidArgument("{}: takes no path; '{}' is one", uri.scheme,
+                         uri.path);
+}
+
+absl::Status ReadPort(ResolverParameters* parameters, int64_t* port) {
+  std::optional<int64_t> given;
+  FM_RETURN_IF_ERROR(parameters->Count("port", kPortMax, &given));
+  if (given == 0) return InvalidArgument("parameter 'port' is 1 to 65535");
+  *port = given.value_or(*port);
+  return absl::OkStatus();
+}
+
+absl::Status ReadJobs(ResolverParameters* parameters, JobLayout* jobs) {
+  const std::string* text = parameters->Text("jobs");
+  if (text == nullptr) return absl::OkStatus();
+  auto layout = ParseJobLayout(*text);
+  if (!layout.ok()) return Annotate(layout.status(), "parameter 'jobs'");
+  *jobs = *std::move(layout);
+  return absl::OkStatus();
+}
+
+template <class Resolver>
+Made MakeFromVariables(const ResolverUri& uri, const ResolverContext& context) {
+  FM_RETURN_IF_ERROR(RefusePath(uri));
+  ResolverParameters parameters(uri);
+  ResolverOverrides overrides;
+  FM_RETURN_IF_ERROR(parameters.Overrides(&overrides));
+  FM_RETURN_IF_ERROR(parameters.Finish());
+  return std::make_unique<Resolver>(context, overrides);
+}
+
+Made MakeFile(const ResolverUri& uri, const ResolverContext& context) {
+  // file:///a/b is file:/a/b.
+  const std::string path =
+      uri.path.starts_with("///") ? uri.path.substr(2) : uri.path;
+  if (path.empty() || path.starts_with("//")) {
+    return InvalidArgument(
+        "file: needs a path on this machine, such as file:cluster.yaml");
+  }
+  ResolverParameters parameters(uri);
+  ResolverOverrides overrides;
+  FM_RETURN_IF_ERROR(parameters.Overrides(&overrides));
+  FM_RETURN_IF_ERROR(parameters.Finish());
+  return std::make_unique<FileResolver>(path, context, overrides);
+}
+
+Made MakeSlurm(const ResolverUri& uri, const ResolverContext& context) {
+  FM_RETURN_IF_ERROR(RefusePath(uri));
+  ResolverParameters parameters(uri);
+  SlurmOptions options;
+  FM_RETURN_IF_ERROR(ReadPort(&parameters, &options.port_base));
+  FM_RETURN_IF_ERROR(ReadJobs(&parameters, &options.jobs));
+  FM_RETURN_IF_ERROR(
+      parameters.Count("tasks_per_node", kCountMax, &options.tasks_per_node));
+  FM_RETURN_IF_ERROR(
+      parameters.Count("gpus_per_node", kCountMax, &options.gpus_per_node));
+  FM_RETURN_IF_ERROR(
+      parameters.Count("gpus_per_task", kCountMax, &options.gpus_per_task));
+  FM_RETURN_IF_ERROR(parameters.Overrides(&options.overrides));
+  FM_RETURN_IF_ERROR(parameters.Finish());
+  return std::make_unique<SlurmResolver>(context, options);
+}
+
+Made MakeSageMaker(const ResolverUri& uri, const ResolverContext& context) {
+  FM_RETURN_IF_ERROR(RefusePath(uri));
+  ResolverParameters parameters(uri);
+  SageMakerOptions options;
+  FM_RETURN_IF_ERROR(ReadPort(&parameters, &options.port));
+  FM_RETURN_IF_ERROR(ReadJobs(&parameters, &options.jobs));
+  FM_RETURN_IF_ERROR(parameters.Overrides(&options.overrides));
+  FM_RETURN_IF_ERROR(parameters.Finish());
+  return std::make_unique<SageMakerResolver>(context, options);
+}
+
+}  // namespace
+
+ResolverRegistry BuiltinResolvers() {
+  ResolverRegistry registry;
+  // Add() can fail for a scheme given twice only.
+  registry.Add("env", MakeFromVariables<EnvResolver>).IgnoreError();
+  registry.Add("file", MakeFile).IgnoreError();
+  registry.Add("sagemaker", MakeSageMaker).IgnoreError();
+  registry.Add("slurm", MakeSlurm).IgnoreError();
+  registry.Add("tf_config", MakeFromVariables<TfConfigResolver>).IgnoreError();
+  return registry;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,36 @@
+#ifndef FEEDMILL_CORE_CLUSTER_JOB_LAYOUT_H_
+#define FEEDMILL_CORE_CLUSTER_JOB_LAYOUT_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/cluster/resolver.h"
+
+namespace feedmill {
+
+// How a list of tasks is cut into jobs, in the order written. A job without a
+// count takes what the others leave, which may be nothing; at most one can.
+struct JobShare {
+  std::string job;
+  std::optional<int64_t> count;
+  friend bool operator==(const JobShare&, const JobShare&) = default;
+};
+using JobLayout = std::vector<JobShare>;
+
+// "dispatcher:1,worker:3" or "dispatcher:1,worker".
+absl::StatusOr<JobLayout> ParseJobLayout(std::string_view text);
+
+// Gives the view the jobs, cut from one address a task; with the `rank` of
+// this process in that list, its task too, unless its rank is left over.
+// InvalidArgument if the layout wants more tasks than there are.
+absl::Status CutIntoJobs(const JobLayout& layout,
+                         const std::vector<std::string>& addresses,
+                         std::optional<int64_t> rank, ClusterView* view);
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_CLUSTER_JOB_LAYOUT_H_

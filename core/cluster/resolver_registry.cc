@@ -1,0 +1,176 @@
+#include "core/cluster/resolver_registry.h"
+
+#include <algorithm>
+
+#include "core/base/status.h"
+#include "core/cluster/words.h"
+#include "core/dataset/nearest_name.h"
+
+namespace feedmill {
+namespace {
+
+constexpr size_t kUriMax = 16'384;
+constexpr size_t kParametersMax = 64;
+
+bool IsScheme(std::string_view text) {
+  return !text.empty() && text.front() >= 'a' && text.front() <= 'z' &&
+         text.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789_+-.") ==
+             std::string_view::npos;
+}
+
+int HexDigit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+absl::StatusOr<std::string> DecodePercent(std::string_view text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      out += text[i];
+      continue;
+    }
+    const int high = i + 2 < text.size() ? HexDigit(text[i + 1]) : -1;
+    const int low = i + 2 < text.size() ? HexDigit(text[i + 2]) : -1;
+    if (high < 0 || low < 0 || high + low == 0) {
+      return InvalidArgument(
+          "'{}': '%' begins a byte in hexadecimal, such as %3D, and none of 0; "
+          "write %25 for itself",
+          text);
+    }
+    out += static_cast<char>(high * 16 + low);
+    i += 2;
+  }
+  return out;
+}
+
+absl::Status ParseParameters(std::string_view query, ResolverUri* uri) {
+  const auto items = SplitWords(query, '&');
+  if (items.size() > kParametersMax) {
+    return InvalidArgument("more than {} parameters", kParametersMax);
+  }
+  for (const std::string_view item : items) {
+    if (item.empty()) continue;
+    const size_t equals = item.find('=');
+    if (equals == 0 || equals == std::string_view::npos) {
+      return InvalidArgument("'{}' is no parameter; write name=value", item);
+    }
+    FM_ASSIGN_OR_RETURN(std::string name,
+                        DecodePercent(item.substr(0, equals)));
+    FM_ASSIGN_OR_RETURN(std::string value,
+                        DecodePercent(item.substr(equals + 1)));
+    for (const auto& known : uri->parameters) {
+      if (known.first == name) {
+        return InvalidArgument("parameter '{}' is given twice", name);
+      }
+    }
+    uri->parameters.emplace_back(std::move(name), std::move(value));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<ResolverUri> ResolverUri::Parse(std::string_view text) {
+  const std::string shown(text.substr(0, 200));
+  if (text.size() > kUriMax) {
+    return InvalidArgument(
+        "a cluster's URI of {} bytes is over the limit of {}", text.size(),
+        kUriMax);
+  }
+  const size_t colon = text.find(':');
+  if (colon == std::string_view::npos || !IsScheme(text.substr(0, colon))) {
+    return InvalidArgument(
+        "'{}' is no cluster's URI: it has no scheme; write file:{} for a file, "
+        "or one such as env: or slurm:",
+        shown, shown);
+  }
+  ResolverUri uri;
+  uri.scheme = std::string(text.substr(0, colon));
+  std::string_view rest = text.substr(colon + 1);
+  const size_t question = rest.find('?');
+  auto path = DecodePercent(rest.substr(0, question));
+  if (!path.ok()) return Annotate(path.status(), "the path of '" + shown + "'");
+  uri.path = *std::move(path);
+  if (question != std::string_view::npos) {
+    const absl::Status status =
+        ParseParameters(rest.substr(question + 1), &uri);
+    if (!status.ok()) return Annotate(status, "'" + shown + "'");
+  }
+  return uri;
+}
+
+const std::string* ResolverParameters::Text(std::string_view name) {
+  known_.push_back(name);
+  for (const auto& [key, value] : uri_.parameters) {
+    if (key == name) return &value;
+  }
+  return nullptr;
+}
+
+absl::Status ResolverParameters::Count(std::string_view name, int64_t max,
+                                       std::optional<int64_t>* value) {
+  const std::string* text = Text(name);
+  if (text == nullptr) return absl::OkStatus();
+  const auto count = ParseDecimal(*text);
+  if (!count.has_value() || *count > max) {
+    return InvalidArgument("parameter '{}' is an integer of 0 to {}, not '{}'",
+                           name, max, *text);
+  }
+  *value = count;
+  return absl::OkStatus();
+}
+
+absl::Status ResolverParameters::Overrides(ResolverOverrides* overrides) {
+  constexpr int64_t kTaskMax = 1'000'000'000;
+  if (const auto* job = Text("job")) overrides->task_type = *job;
+  if (const auto* layer = Text("rpc_layer")) overrides->rpc_layer = *layer;
+  if (const auto* name = Text("environment")) overrides->environment = *name;
+  return Count("task", kTaskMax, &overrides->task_id);
+}
+
+absl::Status ResolverParameters::Finish() const {
+  for (const auto& [name, value] : uri_.parameters) {
+    if (std::find(known_.begin(), known_.end(), name) == known_.end()) {
+      return InvalidArgument("{}: has no parameter '{}'{}", uri_.scheme, name,
+                             DidYouMean(name, known_));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ResolverRegistry::Add(std::string scheme,
+                                   ResolverFactory factory) {
+  if (!IsScheme(scheme)) {
+    return InvalidArgument(
+        "'{}' cannot be a scheme: lower-case letters, digits, '_', '+', '-' "
+        "and '.', a letter first",
+        scheme);
+  }
+  const auto [at, added] =
+      factories_.emplace(std::move(scheme), std::move(factory));
+  if (added) return absl::OkStatus();
+  return InvalidArgument("the scheme '{}' has a resolver already", at->first);
+}
+
+absl::StatusOr<std::unique_ptr<ClusterResolver>> ResolverRegistry::Make(
+    std::string_view uri, const ResolverContext& context) const {
+  FM_ASSIGN_OR_RETURN(const ResolverUri parsed, ResolverUri::Parse(uri));
+  const auto found = factories_.find(parsed.scheme);
+  if (found != factories_.end()) return found->second(parsed, context);
+  std::vector<std::string_view> known;
+  for (const auto& [scheme, factory] : factories_) known.push_back(scheme);
+  return InvalidArgument("no resolver '{}:' among {}:{}", parsed.scheme,
+                         fmt::join(known, ":, "),
+                         DidYouMean(parsed.scheme, known));
+}
+
+std::vector<std::string> ResolverRegistry::Schemes() const {
+  std::vector<std::string> schemes;
+  for (const auto& [scheme, factory] : factories_) schemes.push_back(scheme);
+  return schemes;
+}
+
+}  // namespace feedmill

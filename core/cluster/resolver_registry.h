@@ -1,0 +1,80 @@
+#ifndef FEEDMILL_CORE_CLUSTER_RESOLVER_REGISTRY_H_
+#define FEEDMILL_CORE_CLUSTER_RESOLVER_REGISTRY_H_
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/cluster/resolver.h"
+
+namespace feedmill {
+
+// "slurm:?port=8888&jobs=dispatcher:1,worker:3": a scheme, a path that may be
+// empty, parameters. %XX stands for a byte in the path and in parameters.
+struct ResolverUri {
+  std::string scheme;
+  std::string path;
+  std::vector<std::pair<std::string, std::string>> parameters;
+
+  // InvalidArgument: no scheme, a bad %XX, a parameter without a value or
+  // given twice.
+  static absl::StatusOr<ResolverUri> Parse(std::string_view text);
+};
+
+// Takes a URI's parameters one by one; Finish() refuses what nobody took.
+// Every resolver has job, task, rpc_layer and environment, which override what
+// it finds. Errors name the parameter.
+class ResolverParameters {
+ public:
+  explicit ResolverParameters(const ResolverUri& uri) : uri_(uri) {}
+
+  const std::string* Text(std::string_view name);
+  // Sets `value` if the parameter is given.
+  absl::Status Count(std::string_view name, int64_t max,
+                     std::optional<int64_t>* value);
+  absl::Status Overrides(ResolverOverrides* overrides);
+  absl::Status Finish() const;
+
+ private:
+  const ResolverUri& uri_;
+  std::vector<std::string_view> known_;
+};
+
+using ResolverFactory =
+    std::function<absl::StatusOr<std::unique_ptr<ClusterResolver>>(
+        const ResolverUri& uri, const ResolverContext& context)>;
+
+// From a URI's scheme to what makes its resolver. main() makes one and passes
+// it on; a program with resolvers of its own adds them first. Const calls from
+// any thread.
+//
+//   ResolverRegistry resolvers = BuiltinResolvers();
+//   FM_RETURN_IF_ERROR(resolvers.Add("consul", MakeConsulResolver));
+//   auto resolver = resolvers.Make("consul:feedmill", context);
+class ResolverRegistry {
+ public:
+  // InvalidArgument if the scheme is taken, or is not lower-case letters,
+  // digits, '_', '+', '-' and '.', a letter first.
+  absl::Status Add(std::string scheme, ResolverFactory factory);
+
+  // InvalidArgument names the nearest scheme to an unknown one, and the
+  // parameter that is wrong. Nothing is looked at outside yet.
+  absl::StatusOr<std::unique_ptr<ClusterResolver>> Make(
+      std::string_view uri, const ResolverContext& context) const;
+
+  std::vector<std::string> Schemes() const;  // sorted
+
+ private:
+  std::map<std::string, ResolverFactory, std::less<>> factories_;
+};
+
+// env:  file:PATH  sagemaker:  slurm:  tf_config:
+ResolverRegistry BuiltinResolvers();
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_CLUSTER_RESOLVER_REGISTRY_H_

@@ -1,0 +1,117 @@
+#include "core/cluster/sagemaker_resolver.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/status.h"
+#include "core/cluster/hostlist.h"
+
+namespace feedmill {
+namespace {
+
+// Names by their letters, and where these are equal so far, by their numbers.
+bool NaturalLess(const std::string& a, const std::string& b) {
+  const auto digits = [](const std::string& text, size_t from) {
+    const size_t to = text.find_first_not_of("0123456789", from);
+    std::string number = text.substr(from, to - from);
+    number.erase(0, std::min(number.find_first_not_of('0'), number.size()));
+    return std::pair(std::move(number), std::min(to, text.size()));
+  };
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  size_t i = 0;
+  size_t j = 0;
+  while (i < a.size() && j < b.size()) {
+    if (is_digit(a[i]) && is_digit(b[j])) {
+      const auto [left, left_end] = digits(a, i);
+      const auto [right, right_end] = digits(b, j);
+      if (left != right) {
+        return std::pair(left.size(), left) < std::pair(right.size(), right);
+      }
+      i = left_end;
+      j = right_end;
+    } else if (a[i] != b[j]) {
+      return a[i] < b[j];
+    } else {
+      ++i;
+      ++j;
+    }
+  }
+  if (i < a.size() || j < b.size()) return i == a.size();
+  return a < b;  // equal but for zeros in front of a number
+}
+
+absl::StatusOr<std::vector<std::string>> ReadHosts(const std::string& text) {
+  const auto list = nlohmann::json::parse(text, nullptr, false);
+  if (!list.is_array() || list.size() > kHostsMax) {
+    return InvalidArgument(
+        "the variable SM_HOSTS is a JSON list of at most {} host names",
+        kHostsMax);
+  }
+  std::vector<std::string> hosts;
+  for (const auto& host : list) {
+    if (!host.is_string()) {
+      return InvalidArgument(
+          "entry {} of the variable SM_HOSTS is not a host name", hosts.size());
+    }
+    hosts.push_back(host.get<std::string>());
+  }
+  std::sort(hosts.begin(), hosts.end(), NaturalLess);
+  const auto twice = std::adjacent_find(hosts.begin(), hosts.end());
+  if (twice != hosts.end()) {
+    return InvalidArgument("host '{}' is twice in the variable SM_HOSTS",
+                           *twice);
+  }
+  return hosts;
+}
+
+}  // namespace
+
+SageMakerResolver::SageMakerResolver(ResolverContext context,
+                                     SageMakerOptions options)
+    : context_(std::move(context)), options_(std::move(options)) {}
+
+absl::StatusOr<ClusterView> SageMakerResolver::Resolve() const {
+  const auto text = context_.environment.Get("SM_HOSTS");
+  const auto current = context_.environment.Get("SM_CURRENT_HOST");
+  if (!text.has_value() || !current.has_value()) {
+    return InvalidArgument(
+        "the variable {} is not set; this is not a SageMaker training job",
+        text.has_value() ? "SM_CURRENT_HOST" : "SM_HOSTS");
+  }
+  FM_ASSIGN_OR_RETURN(const std::vector<std::string> hosts, ReadHosts(*text));
+  ClusterView view;
+  if (!hosts.empty()) {
+    const auto own = std::find(hosts.begin(), hosts.end(), *current);
+    if (own == hosts.end()) {
+      return InvalidArgument(
+          "host '{}' of the variable SM_CURRENT_HOST is not in SM_HOSTS",
+          *current);
+    }
+    std::vector<std::string> addresses;
+    for (const std::string& host : hosts) {
+      addresses.push_back(fmt::format("{}:{}", host, options_.port));
+    }
+    const absl::Status status =
+        CutIntoJobs(options_.jobs, addresses, own - hosts.begin(), &view);
+    if (!status.ok()) return Annotate(status, "the variable SM_HOSTS");
+  }
+  ApplyOverrides(options_.overrides, &view);
+  return view;
+}
+
+absl::StatusOr<std::string> SageMakerResolver::MasterIn(
+    const ClusterView& view, const TaskRequest& request) const {
+  if (HasOneTaskAtMost(view.spec)) return std::string();
+  return ClusterResolver::MasterIn(view, request);
+}
+
+absl::StatusOr<AcceleratorCounts> SageMakerResolver::NumAccelerators(
+    const TaskRequest& task) const {
+  FM_ASSIGN_OR_RETURN(const ClusterView view, Resolve());
+  return LocalAccelerators(context_, view, task);
+}
+
+}  // namespace feedmill

@@ -1,0 +1,45 @@
+#ifndef FEEDMILL_CORE_CLUSTER_SAGEMAKER_RESOLVER_H_
+#define FEEDMILL_CORE_CLUSTER_SAGEMAKER_RESOLVER_H_
+
+#include <cstdint>
+#include <string>
+
+#include "core/cluster/job_layout.h"
+#include "core/cluster/resolver.h"
+
+namespace feedmill {
+
+struct SageMakerOptions {
+  JobLayout jobs = {{"worker", std::nullopt}};
+  int64_t port = 2223;  // of every host
+  ResolverOverrides overrides;
+};
+
+// The hosts of an Amazon SageMaker training job: SM_HOSTS, a JSON list, in the
+// order of the numbers in their names, so that all hosts agree and algo-10
+// follows algo-9; SM_CURRENT_HOST is this one. InvalidArgument names the
+// variable that is absent, malformed or contradicted by the other. Master() of
+// a cluster of one host is "".
+//
+// Source: tf.distribute.cluster_resolver.SageMakerClusterResolver.
+class SageMakerResolver : public ClusterResolver {
+ public:
+  explicit SageMakerResolver(ResolverContext context,
+                             SageMakerOptions options = {});
+
+  absl::StatusOr<ClusterView> Resolve() const override;
+  absl::StatusOr<AcceleratorCounts> NumAccelerators(
+      const TaskRequest& task = {}) const override;
+
+ protected:
+  absl::StatusOr<std::string> MasterIn(
+      const ClusterView& view, const TaskRequest& request) const override;
+
+ private:
+  const ResolverContext context_;
+  const SageMakerOptions options_;
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_CLUSTER_SAGEMAKER_RESOLVER_H_

@@ -1,0 +1,32 @@
+#include "core/cluster/tf_config_resolver.h"
+
+#include "core/base/status.h"
+#include "core/cluster/cluster_document.h"
+
+namespace feedmill {
+
+absl::StatusOr<ClusterView> TfConfigResolver::Resolve() const {
+  ClusterView view;
+  if (const auto text = context_.environment.Get("TF_CONFIG")) {
+    auto read = ReadTfConfig(*text);
+    if (!read.ok()) return Annotate(read.status(), "the variable TF_CONFIG");
+    view = *std::move(read);
+  }
+  ApplyOverrides(overrides_, &view);
+  return view;
+}
+
+absl::StatusOr<AcceleratorCounts> TfConfigResolver::NumAccelerators(
+    const TaskRequest& task) const {
+  FM_ASSIGN_OR_RETURN(const ClusterView view, Resolve());
+  return LocalAccelerators(context_, view, task);
+}
+
+absl::StatusOr<std::string> TfConfigResolver::MasterIn(
+    const ClusterView& view, const TaskRequest& request) const {
+  if (view.master.has_value()) return *view.master;
+  if (HasOneTaskAtMost(view.spec)) return std::string();
+  return ClusterResolver::MasterIn(view, request);
+}
+
+}  // namespace feedmill

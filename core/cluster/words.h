@@ -1,0 +1,39 @@
+#ifndef FEEDMILL_CORE_CLUSTER_WORDS_H_
+#define FEEDMILL_CORE_CLUSTER_WORDS_H_
+
+#include <charconv>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace feedmill {
+
+// The parts between the separators; of "" one empty part.
+inline std::vector<std::string_view> SplitWords(std::string_view text,
+                                                char separator) {
+  std::vector<std::string_view> words;
+  for (size_t from = 0;;) {
+    const size_t to = text.find(separator, from);
+    words.push_back(text.substr(from, to - from));
+    if (to == std::string_view::npos) return words;
+    from = to + 1;
+  }
+}
+
+// Digits only, and no more than an int64_t holds.
+inline std::optional<int64_t> ParseDecimal(std::string_view text) {
+  if (text.empty() ||
+      text.find_first_not_of("0123456789") != std::string_view::npos) {
+    return std::nullopt;
+  }
+  int64_t value = 0;
+  const auto [end, error] =
+      std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc()) return std::nullopt;
+  return value;
+}
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_CLUSTER_WORDS_H_
