@@ -20,6 +20,10 @@ FunctionRegistry BuiltinFunctions() {
   AddShapingFunctions(registry);
   AddTensorFunctions(registry);
   AddJoiningFunctions(registry);
+  AddImageFunctions(registry);
+  AddStringFunctions(registry);
+  AddParsingFunctions(registry);
+  AddRegexFunctions(registry);
   return registry;
 }
 

@@ -15,6 +15,8 @@ namespace {
 // concat joins along an axis that the parts have, stack along a new one.
 enum class Join { kConcat, kStack };
 
+constexpr std::string_view kList = "a list";
+
 absl::StatusOr<DType> JoinedDType(std::string_view function,
                                   std::span<const ValueType* const> parts) {
   const auto is_bytes = [](const ValueType* part) {
@@ -45,9 +47,10 @@ absl::StatusOr<Shape> JoinedDims(
     }
     if (!fits) {
       return InvalidArgument(
-          "{}: the shapes {} and {} do not fit together", function,
+          "{}: the shapes {} and {} do not fit together{}", function,
           ShapeToString(Shape(parts[0].begin(), parts[0].end())),
-          ShapeToString(Shape(part.begin(), part.end())));
+          ShapeToString(Shape(part.begin(), part.end())),
+          function == kList ? "; concat(a, b, axis) joins other lengths" : "");
     }
   }
   if (join == Join::kStack) {
@@ -221,7 +224,7 @@ absl::StatusOr<ValueType> InferList(const std::vector<ValueType>& given) {
         return IsWeakInteger(item) &&
                std::holds_alternative<int64_t>(item.literal->value);
       });
-  if (!integers) return InferJoin(Join::kStack, "a list", 0, given);
+  if (!integers) return InferJoin(Join::kStack, kList, 0, given);
   ValueType result;
   result.list.emplace();
   for (const ValueType& item : given) {
@@ -234,7 +237,7 @@ absl::StatusOr<ValueType> InferList(const std::vector<ValueType>& given) {
 absl::Status ComputeList(std::span<const Argument> arguments, size_t rows,
                          const ValueType& type, OutputColumn& out) {
   if (!arguments.empty()) {
-    return ComputeJoin(Join::kStack, "a list", 0, arguments, rows, type, out);
+    return ComputeJoin(Join::kStack, kList, 0, arguments, rows, type, out);
   }
   StartRows(type, /*ragged=*/false, out);
   return absl::OkStatus();

@@ -1,0 +1,405 @@
+#include <algorithm>
+#include <array>
+#include <opencv2/core.hpp>
+#include <opencv2/imgproc.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/status.h"
+#include "core/ops/convert_items.h"
+#include "core/ops/function_families.h"
+#include "core/ops/image.h"
+#include "core/ops/row_items.h"
+#include "core/ops/strided_view.h"
+
+namespace feedmill {
+namespace {
+
+using Types = std::span<const ValueType* const>;
+using Dims = std::span<const int64_t>;
+
+// The axis of the height, followed by that of the width: an image is
+// [height, width], or [..., height, width, channels].
+absl::StatusOr<size_t> HeightAxis(std::string_view function, Dims dims) {
+  if (dims.size() >= 2) return dims.size() == 2 ? 0 : dims.size() - 3;
+  return InvalidArgument(
+      "{} takes images, [height, width, channels], not {} dimension{}",
+      function, dims.size(), dims.size() == 1 ? "" : "s");
+}
+
+// ---- crops
+
+absl::Status CropAxis(std::string_view function, size_t axis, int64_t begin,
+                      int64_t size, StridedView& view) {
+  const int64_t dim = view.dims[axis];
+  const bool beyond = dim != kUnknownDim && size > dim - begin;
+  if (begin < 0 || size < 1 || beyond) {
+    return InvalidArgument("{}: {} from {} on are not within {}", function,
+                           size, begin, dim);
+  }
+  view.Narrow(axis, begin, size);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<StridedView> Crop(Types types, Dims dims) {
+  constexpr std::string_view kName = "image.crop";
+  FM_RETURN_IF_ERROR(ExpectArguments(kName, types.size(), 5));
+  FM_ASSIGN_OR_RETURN(const size_t height, HeightAxis(kName, dims));
+  std::array<int64_t, 4> box{};
+  constexpr const char* kWhat[] = {"the top", "the left edge", "the height",
+                                   "the width"};
+  for (size_t k = 0; k < box.size(); ++k) {
+    FM_ASSIGN_OR_RETURN(
+        box[k],
+        ConstantInteger(fmt::format("{}: {}", kName, kWhat[k]), *types[k + 1]));
+  }
+  StridedView view = StridedView::Whole(dims);
+  FM_RETURN_IF_ERROR(CropAxis(kName, height, box[0], box[2], view));
+  FM_RETURN_IF_ERROR(CropAxis(kName, height + 1, box[1], box[3], view));
+  return view;
+}
+
+absl::StatusOr<StridedView> CentralCrop(Types types, Dims dims) {
+  constexpr std::string_view kName = "image.central_crop";
+  FM_RETURN_IF_ERROR(ExpectArguments(kName, types.size(), 3));
+  FM_ASSIGN_OR_RETURN(const size_t height, HeightAxis(kName, dims));
+  StridedView view = StridedView::Whole(dims);
+  for (const size_t k : {size_t{0}, size_t{1}}) {
+    FM_ASSIGN_OR_RETURN(
+        const int64_t size,
+        ConstantInteger(
+            fmt::format("{}: the {}", kName, k == 0 ? "height" : "width"),
+            *types[k + 1]));
+    const int64_t dim = dims[height + k];
+    const bool smaller = dim != kUnknownDim && dim >= size;
+    const int64_t begin = smaller ? (dim - size) / 2 : 0;
+    FM_RETURN_IF_ERROR(CropAxis(kName, height + k, begin, size, view));
+  }
+  return view;
+}
+
+// ---- flips and turns
+
+template <size_t kAxis>  // 0 is the height, 1 the width
+absl::StatusOr<StridedView> Flip(Types types, Dims dims) {
+  constexpr std::string_view kName =
+      kAxis == 0 ? "image.flip_up_down" : "image.flip_left_right";
+  FM_RETURN_IF_ERROR(ExpectArguments(kName, types.size(), 1));
+  FM_ASSIGN_OR_RETURN(const size_t height, HeightAxis(kName, dims));
+  StridedView view = StridedView::Whole(dims);
+  view.Reverse(height + kAxis);
+  return view;
+}
+
+absl::StatusOr<StridedView> Rot90(Types types, Dims dims) {
+  constexpr std::string_view kName = "image.rot90";
+  FM_RETURN_IF_ERROR(ExpectArguments(kName, types.size(), 2));
+  FM_ASSIGN_OR_RETURN(const size_t height, HeightAxis(kName, dims));
+  FM_ASSIGN_OR_RETURN(
+      const int64_t given,
+      ConstantInteger("image.rot90: the number of turns", *types[1]));
+  const int64_t turns = ((given % 4) + 4) % 4;
+  StridedView view = StridedView::Whole(dims);
+  if (turns == 1 || turns == 2) view.Reverse(height + 1);
+  if (turns == 2 || turns == 3) view.Reverse(height);
+  if (turns % 2 == 1) {
+    std::swap(view.dims[height], view.dims[height + 1]);
+    std::swap(view.strides[height], view.strides[height + 1]);
+  }
+  return view;
+}
+
+// Moves an axis to the end, or the last axis there.
+template <bool kToChw>
+absl::StatusOr<StridedView> MoveChannels(Types types, Dims dims) {
+  constexpr std::string_view kName = kToChw ? "image.to_chw" : "image.to_hwc";
+  FM_RETURN_IF_ERROR(ExpectArguments(kName, types.size(), 1));
+  if (dims.size() < 3) {
+    return InvalidArgument("{} takes images of 3 dimensions, not {}", kName,
+                           dims.size());
+  }
+  std::vector<size_t> order;
+  for (size_t axis = 0; axis < dims.size(); ++axis) order.push_back(axis);
+  const auto first = order.end() - 3;
+  std::rotate(first, kToChw ? order.end() - 1 : first + 1, order.end());
+  StridedView view = StridedView::Whole(dims);
+  view.Permute(order);
+  return view;
+}
+
+// ---- resize
+
+constexpr std::string_view kResize = "image.resize";
+
+absl::StatusOr<int> Interpolation(const ValueType& type) {
+  FM_ASSIGN_OR_RETURN(const std::string method,
+                      ConstantText("image.resize: the method", type));
+  if (method == "bilinear") return static_cast<int>(cv::INTER_LINEAR);
+  if (method == "nearest") return static_cast<int>(cv::INTER_NEAREST);
+  if (method == "area") return static_cast<int>(cv::INTER_AREA);
+  if (method == "cubic") return static_cast<int>(cv::INTER_CUBIC);
+  return InvalidArgument(
+      "image.resize: the method '{}' is not one of 'bilinear', 'nearest', "
+      "'area' and 'cubic'",
+      method);
+}
+
+// OpenCV's depth of a dtype that it resizes, or -1.
+int DepthOf(DType dtype) {
+  switch (dtype) {
+    case DType::kUInt8:
+      return CV_8U;
+    case DType::kUInt16:
+      return CV_16U;
+    case DType::kInt16:
+      return CV_16S;
+    case DType::kFloat32:
+      return CV_32F;
+    case DType::kFloat64:
+      return CV_64F;
+    default:
+      return -1;
+  }
+}
+
+absl::Status CheckImage(ImageSize size, int64_t channels) {
+  if (size.height < 1 || size.width < 1 || size.height > kImageSideMax ||
+      size.width > kImageSideMax ||
+      size.height * size.width > kImagePixelsMax) {
+    return InvalidArgument("{}: an image of {} by {} pixels", kResize,
+                           size.height, size.width);
+  }
+  if (channels < 1 || channels > CV_CN_MAX) {
+    return InvalidArgument("{}: {} channels; 1 to {} can be resized", kResize,
+                           channels, CV_CN_MAX);
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ValueType> InferResize(const std::vector<ValueType>& given) {
+  FM_RETURN_IF_ERROR(ExpectArguments(kResize, given.size(), 4));
+  FM_ASSIGN_OR_RETURN(const size_t axis, HeightAxis(kResize, given[0].shape));
+  ImageSize to;
+  FM_ASSIGN_OR_RETURN(to.height,
+                      ConstantInteger("image.resize: the height", given[1]));
+  FM_ASSIGN_OR_RETURN(to.width,
+                      ConstantInteger("image.resize: the width", given[2]));
+  FM_RETURN_IF_ERROR(Interpolation(given[3]).status());
+  const int64_t channels =
+      given[0].shape.size() == 2 ? 1 : given[0].shape.back();
+  FM_RETURN_IF_ERROR(CheckImage(to, channels == kUnknownDim ? 1 : channels));
+  if (DepthOf(given[0].dtype) < 0) {
+    return InvalidArgument(
+        "image.resize: {} pixels; cast them to float32, or to uint8, uint16, "
+        "int16 or float64",
+        DTypeName(given[0].dtype));
+  }
+  ValueType result;
+  result.dtype = given[0].dtype;
+  result.shape = given[0].shape;
+  result.shape[axis] = to.height;
+  result.shape[axis + 1] = to.width;
+  return result;
+}
+
+// `count` images of `type`, one after another.
+absl::Status ResizeImages(const std::byte* source, ImageSize from,
+                          std::byte* target, ImageSize to, int64_t count,
+                          int type, int interpolation) {
+  // Our threads are the parallelism; OpenCV's would fight them.
+  static const bool one_thread = (cv::setNumThreads(0), true);
+  static_cast<void>(one_thread);
+  const auto mat = [type](ImageSize size, std::byte* pixels) {
+    return cv::Mat(static_cast<int>(size.height), static_cast<int>(size.width),
+                   type, pixels);
+  };
+  for (int64_t k = 0; k < count; ++k) {
+    const cv::Mat in = mat(from, const_cast<std::byte*>(source));
+    cv::Mat out = mat(to, target);
+    try {
+      cv::resize(in, out, out.size(), 0, 0, interpolation);
+    } catch (const cv::Exception& error) {
+      return DataLoss("{}: {}", kResize, error.err);
+    }
+    source += in.total() * in.elemSize();
+    target += out.total() * out.elemSize();
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ResizeRow(Dims dims, const std::byte* source, ImageSize to,
+                       int interpolation, DType dtype, OutputColumn& out) {
+  const size_t axis = dims.size() == 2 ? 0 : dims.size() - 3;
+  const ImageSize from{dims[axis], dims[axis + 1]};
+  const int64_t channels = dims.size() == 2 ? 1 : dims.back();
+  const int64_t count = Product(dims.first(axis));
+  const absl::Status checked = CheckImage(from, channels);
+  if (!checked.ok()) return AsDataLoss(checked);
+  const auto items =
+      static_cast<size_t>(count * to.height * to.width * channels);
+  return ResizeImages(
+      source, from, out.values.Extend(items * ItemSize(dtype)), to, count,
+      CV_MAKETYPE(DepthOf(dtype), static_cast<int>(channels)), interpolation);
+}
+
+absl::Status ComputeResize(std::span<const Argument> arguments, size_t rows,
+                           const ValueType& type, OutputColumn& out) {
+  const Column& from = *arguments[0].column;
+  const bool ragged = from.ragged() && HasUnknownDim(type.shape);
+  StartRows(type, ragged, out);
+  FM_ASSIGN_OR_RETURN(const int interpolation,
+                      Interpolation(*arguments[3].type));
+  const size_t axis = type.shape.size() == 2 ? 0 : type.shape.size() - 3;
+  const ImageSize to{type.shape[axis], type.shape[axis + 1]};
+  const size_t item = ItemSize(type.dtype);
+  Shape dims;
+  for (size_t row = 0; row < rows; ++row) {
+    const size_t from_row = RowOf(arguments[0], row);
+    const Dims given = from.RowDims(from_row);
+    absl::Status status =
+        ResizeRow(given,
+                  from.values.data() +
+                      static_cast<size_t>(from.RowStart(from_row)) * item,
+                  to, interpolation, type.dtype, out);
+    if (!status.ok()) {
+      out.failed_row = row;
+      return status;
+    }
+    if (!ragged && row > 0) continue;
+    dims.assign(given.begin(), given.end());
+    dims[axis] = to.height;
+    dims[axis + 1] = to.width;
+    if (ragged) {
+      EndRaggedRow(dims, out);
+    } else {
+      out.shape = dims;
+    }
+  }
+  return absl::OkStatus();
+}
+
+// ---- normalize
+
+constexpr std::string_view kNormalize = "image.normalize";
+
+// Whether `parameter` is one number, or one for each channel.
+absl::Status CheckParameter(Dims image, const ValueType& parameter) {
+  if (parameter.dtype == DType::kBytes) {
+    return InvalidArgument("{}: bytes are no mean or deviation", kNormalize);
+  }
+  if (parameter.shape.empty()) return absl::OkStatus();
+  const int64_t channels = image.back();
+  const int64_t given = parameter.shape[0];
+  const bool fits = given == 1 || given == channels ||
+                    (given != kUnknownDim && channels == kUnknownDim);
+  if (parameter.shape.size() == 1 && fits) return absl::OkStatus();
+  return InvalidArgument(
+      "{}: {} numbers for images of shape {}; give one, or one for each "
+      "channel, the last axis",
+      kNormalize, ShapeToString(parameter.shape),
+      ShapeToString(Shape(image.begin(), image.end())));
+}
+
+absl::StatusOr<ValueType> InferNormalize(const std::vector<ValueType>& given) {
+  FM_RETURN_IF_ERROR(ExpectArguments(kNormalize, given.size(), 3));
+  if (given[0].dtype == DType::kBytes || given[0].shape.empty()) {
+    return InvalidArgument("{} takes images, [height, width, channels], not {}",
+                           kNormalize, DTypeName(given[0].dtype));
+  }
+  for (const size_t k : {size_t{1}, size_t{2}}) {
+    FM_RETURN_IF_ERROR(CheckParameter(given[0].shape, given[k]));
+  }
+  ValueType result;
+  result.dtype = DType::kFloat32;
+  result.shape = given[0].shape;
+  return result;
+}
+
+// A parameter as floats, repeated so that a loop over them is long.
+class Period {
+ public:
+  // For rows of that many channels; false if the parameter has others.
+  bool Read(const Argument& argument, size_t row, size_t channels) {
+    constexpr size_t kLength = 48;
+    const Column& column = *argument.column;
+    const size_t from = RowOf(argument, row);
+    const auto count = static_cast<size_t>(column.RowItems(from));
+    if (count != 1 && count != channels) return false;
+    const size_t rounds = std::max<size_t>(1, kLength / channels);
+    values_.resize(rounds * channels);
+    const size_t start = static_cast<size_t>(column.RowStart(from));
+    ConvertItems(column.dtype,
+                 column.values.data() + start * ItemSize(column.dtype),
+                 DType::kFloat32, values_.data(), count);
+    for (size_t k = count; k < values_.size(); ++k) {
+      values_[k] = values_[k - count];
+    }
+    return true;
+  }
+  const std::vector<float>& values() const { return values_; }
+
+ private:
+  std::vector<float> values_;
+};
+
+template <class T>
+void NormalizeItems(std::span<const T> items, const std::vector<float>& means,
+                    const std::vector<float>& deviations, float* to) {
+  const size_t period = means.size();
+  const float* mean = means.data();
+  const float* deviation = deviations.data();
+  for (size_t at = 0; at < items.size(); at += period) {
+    const size_t count = std::min(period, items.size() - at);
+    const T* from = items.data() + at;
+    for (size_t k = 0; k < count; ++k) {
+      to[at + k] = (static_cast<float>(from[k]) - mean[k]) / deviation[k];
+    }
+  }
+}
+
+absl::Status ComputeNormalize(std::span<const Argument> arguments, size_t rows,
+                              const ValueType& type, OutputColumn& out) {
+  const Column& from = *arguments[0].column;
+  const auto items = CopyRowShapes(arguments[0], rows, type, out);
+  float* to = reinterpret_cast<float*>(
+      out.values.Extend(static_cast<size_t>(items) * sizeof(float)));
+  Period mean;
+  Period deviation;
+  return VisitNumeric(from.dtype, [&](auto zero) -> absl::Status {
+    using T = decltype(zero);
+    for (size_t row = 0; row < rows; ++row) {
+      const size_t from_row = RowOf(arguments[0], row);
+      const std::span<const T> given = from.Items<T>(from_row);
+      if (given.empty()) continue;
+      const auto channels = static_cast<size_t>(from.RowDims(from_row).back());
+      const bool again = row == 0 || from.ragged() || !arguments[1].constant ||
+                         !arguments[2].constant;
+      if (again && (!mean.Read(arguments[1], row, channels) ||
+                    !deviation.Read(arguments[2], row, channels))) {
+        out.failed_row = row;
+        return DataLoss("{}: as many numbers as channels, {}, are needed",
+                        kNormalize, channels);
+      }
+      NormalizeItems<T>(given, mean.values(), deviation.values(), to);
+      to += given.size();
+    }
+    return absl::OkStatus();
+  });
+}
+
+}  // namespace
+
+void AddImageFunctions(FunctionRegistry& registry) {
+  registry.Add("image.crop", MakeViewFunction(Crop));
+  registry.Add("image.central_crop", MakeViewFunction(CentralCrop));
+  registry.Add("image.flip_left_right", MakeViewFunction(Flip<1>));
+  registry.Add("image.flip_up_down", MakeViewFunction(Flip<0>));
+  registry.Add("image.rot90", MakeViewFunction(Rot90));
+  registry.Add("image.to_chw", MakeViewFunction(MoveChannels<true>));
+  registry.Add("image.to_hwc", MakeViewFunction(MoveChannels<false>));
+  registry.Add("image.resize", {InferResize, ComputeResize, /*heavy=*/true});
+  registry.Add("image.normalize", {InferNormalize, ComputeNormalize});
+}
+
+}  // namespace feedmill

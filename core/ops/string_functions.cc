@@ -1,0 +1,310 @@
+#include <xxhash.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cstring>
+#include <string>
+#include <string_view>
+
+#include "core/base/status.h"
+#include "core/ops/elementwise.h"
+#include "core/ops/function_families.h"
+#include "core/ops/loops.h"
+#include "core/ops/map_bytes.h"
+#include "core/ops/promotion.h"
+#include "core/ops/row_items.h"
+
+namespace feedmill {
+namespace {
+
+using std::string_view;
+
+// What bytes.split and bytes.strip of Python take for white space.
+bool IsSpace(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+
+string_view StripLeft(string_view text) {
+  size_t begin = 0;
+  while (begin < text.size() && IsSpace(text[begin])) ++begin;
+  return text.substr(begin);
+}
+string_view StripRight(string_view text) {
+  size_t end = text.size();
+  while (end > 0 && IsSpace(text[end - 1])) --end;
+  return text.substr(0, end);
+}
+
+// ---- functions of each item alone, which give bytes of it or a number
+
+struct Strip {
+  static string_view Apply(string_view s) { return StripLeft(StripRight(s)); }
+};
+struct LStrip {
+  static string_view Apply(string_view s) { return StripLeft(s); }
+};
+struct RStrip {
+  static string_view Apply(string_view s) { return StripRight(s); }
+};
+struct StartsWith {
+  static uint8_t Apply(string_view s, string_view t) {
+    return s.starts_with(t) ? 1 : 0;
+  }
+};
+struct EndsWith {
+  static uint8_t Apply(string_view s, string_view t) {
+    return s.ends_with(t) ? 1 : 0;
+  }
+};
+struct Find {
+  static int64_t Apply(string_view s, string_view t) {
+    const size_t at = s.find(t);
+    return at == string_view::npos ? -1 : static_cast<int64_t>(at);
+  }
+};
+
+// s[start:start + length], where a negative start counts from the end.
+string_view Part(string_view s, int64_t start, int64_t length) {
+  const auto size = static_cast<int64_t>(s.size());
+  if (start < 0) {
+    start += size;
+    if (start < 0) {
+      length = std::max<int64_t>(0, length + start);
+      start = 0;
+    }
+  }
+  start = std::min(start, size);
+  return s.substr(static_cast<size_t>(start),
+                  static_cast<size_t>(std::min(length, size - start)));
+}
+
+size_t SubstrLoop(const LoopInputs& in, void* out, size_t n) {
+  const auto* s = static_cast<const string_view*>(in.items[0]);
+  const auto* start = static_cast<const int64_t*>(in.items[1]);
+  const auto* length = static_cast<const int64_t*>(in.items[2]);
+  auto* to = static_cast<string_view*>(out);
+  for (size_t k = 0; k < n; ++k) {
+    const int64_t wanted = in.last_is_scalar ? *length : length[k];
+    if (wanted < 0) return k;
+    to[k] = Part(s[k], start[k], wanted);
+  }
+  return n;
+}
+
+// A function of items that `call` describes, its arguments broadcast.
+FunctionRegistry::Function MakeLoopFunction(std::string name, size_t arity,
+                                            ElementwiseCall call) {
+  FunctionRegistry::Function function;
+  function.infer =
+      [name, arity,
+       call](const std::vector<ValueType>& given) -> absl::StatusOr<ValueType> {
+    FM_RETURN_IF_ERROR(ExpectArguments(name, given.size(), arity));
+    ValueType result;
+    result.dtype = call.result;
+    for (size_t k = 0; k < arity; ++k) {
+      const bool bytes = call.operands[k] == DType::kBytes;
+      if (bytes ? given[k].dtype != DType::kBytes
+                : !IsInteger(given[k].dtype)) {
+        return InvalidArgument("{}: argument {} is {}, not {}", name, k + 1,
+                               DTypeName(given[k].dtype),
+                               bytes ? "bytes" : "an integer");
+      }
+      FM_ASSIGN_OR_RETURN(result.shape,
+                          BroadcastShapes(result.shape, given[k].shape));
+    }
+    return result;
+  };
+  function.compute = [call](std::span<const Argument> arguments, size_t rows,
+                            const ValueType& type, OutputColumn& out) {
+    return RunElementwise(call, arguments, rows, type, out);
+  };
+  return function;
+}
+
+ElementwiseCall OneOfBytes(Loop loop) {
+  return {{DType::kBytes}, DType::kBytes, loop, ""};
+}
+ElementwiseCall TwoOfBytes(DType result, Loop loop) {
+  return {{DType::kBytes, DType::kBytes}, result, loop, ""};
+}
+
+// ---- replace
+
+absl::StatusOr<ValueType> InferReplace(const std::vector<ValueType>& given) {
+  FM_RETURN_IF_ERROR(ExpectArguments("replace", given.size(), 3));
+  FM_ASSIGN_OR_RETURN(const std::string old,
+                      ConstantText("replace: what is replaced", given[1]));
+  FM_RETURN_IF_ERROR(
+      ConstantText("replace: what comes in its place", given[2]).status());
+  if (old.empty()) return InvalidArgument("replace: nothing is replaced");
+  return BytesLike("replace", given[0], DType::kBytes);
+}
+
+absl::Status ComputeReplace(std::span<const Argument> arguments, size_t rows,
+                            const ValueType& type, OutputColumn& out) {
+  const string_view old =
+      std::get<std::string>(arguments[1].type->literal->value);
+  const string_view with =
+      std::get<std::string>(arguments[2].type->literal->value);
+  return MapBytesToBytes(
+      arguments[0], rows, type, out,
+      [&](string_view text, BufferBuilder& to) -> absl::Status {
+        size_t begin = 0;
+        for (size_t at = text.find(old); at != string_view::npos;
+             at = text.find(old, begin)) {
+          to.Append(text.data() + begin, at - begin);
+          to.Append(with.data(), with.size());
+          begin = at + old.size();
+        }
+        to.Append(text.data() + begin, text.size() - begin);
+        return absl::OkStatus();
+      });
+}
+
+// ---- hash_bucket
+
+absl::StatusOr<ValueType> InferHashBucket(const std::vector<ValueType>& given) {
+  FM_RETURN_IF_ERROR(ExpectArguments("hash_bucket", given.size(), 2));
+  FM_ASSIGN_OR_RETURN(
+      const int64_t buckets,
+      ConstantInteger("hash_bucket: the number of buckets", given[1]));
+  if (buckets < 1) return InvalidArgument("hash_bucket: {} buckets", buckets);
+  return BytesLike("hash_bucket", given[0], DType::kInt64);
+}
+
+absl::Status ComputeHashBucket(std::span<const Argument> arguments, size_t rows,
+                               const ValueType& type, OutputColumn& out) {
+  const auto buckets = static_cast<uint64_t>(
+      std::get<int64_t>(arguments[1].type->literal->value));
+  return MapBytesTo<int64_t>(
+      arguments[0], rows, type, out,
+      [buckets](string_view text, int64_t& to) -> absl::Status {
+        to = static_cast<int64_t>(XXH3_64bits(text.data(), text.size()) %
+                                  buckets);
+        return absl::OkStatus();
+      });
+}
+
+// ---- to_string
+
+absl::StatusOr<ValueType> InferToString(const std::vector<ValueType>& given) {
+  FM_RETURN_IF_ERROR(ExpectArguments("to_string", given.size(), 1));
+  if (!IsInteger(given[0].dtype)) {
+    return InvalidArgument("to_string: {} is not an integer",
+                           DTypeName(given[0].dtype));
+  }
+  ValueType result;
+  result.dtype = DType::kBytes;
+  result.shape = given[0].shape;
+  return result;
+}
+
+absl::Status ComputeToString(std::span<const Argument> arguments, size_t rows,
+                             const ValueType& type, OutputColumn& out) {
+  const Column& from = *arguments[0].column;
+  CopyRowShapes(arguments[0], rows, type, out);
+  VisitNumeric(from.dtype, [&](auto zero) {
+    using T = decltype(zero);
+    for (size_t row = 0; row < rows; ++row) {
+      for (const T item : from.Items<T>(RowOf(arguments[0], row))) {
+        char digits[24];
+        const char* end = std::to_chars(digits, std::end(digits), item).ptr;
+        out.values.Append(digits, static_cast<size_t>(end - digits));
+        out.offsets.Push(static_cast<int64_t>(out.values.size()));
+      }
+    }
+  });
+  return absl::OkStatus();
+}
+
+// ---- split
+
+absl::StatusOr<ValueType> InferSplit(const std::vector<ValueType>& given) {
+  if (given.size() != 2) {
+    FM_RETURN_IF_ERROR(ExpectArguments("split", given.size(), 1));
+  }
+  if (given.size() == 2) {
+    FM_ASSIGN_OR_RETURN(const std::string separator,
+                        ConstantText("split: the separator", given[1]));
+    if (separator.empty()) {
+      return InvalidArgument("split: the separator is empty");
+    }
+  }
+  FM_ASSIGN_OR_RETURN(ValueType result,
+                      BytesLike("split", given[0], DType::kBytes));
+  if (!result.shape.empty()) {
+    return InvalidArgument("split: of one text a row, not of bytes{}",
+                           ShapeToString(result.shape));
+  }
+  result.shape = {kUnknownDim};
+  return result;
+}
+
+void PushPart(string_view part, OutputColumn& out) {
+  out.values.Append(part.data(), part.size());
+  out.offsets.Push(static_cast<int64_t>(out.values.size()));
+}
+
+int64_t SplitAtSpace(string_view text, OutputColumn& out) {
+  int64_t parts = 0;
+  while (true) {
+    text = StripLeft(text);
+    if (text.empty()) return parts;
+    size_t end = 1;
+    while (end < text.size() && !IsSpace(text[end])) ++end;
+    PushPart(text.substr(0, end), out);
+    text.remove_prefix(end);
+    ++parts;
+  }
+}
+
+int64_t SplitAt(string_view separator, string_view text, OutputColumn& out) {
+  for (int64_t parts = 1;; ++parts) {
+    const size_t at = text.find(separator);
+    PushPart(text.substr(0, at), out);
+    if (at == string_view::npos) return parts;
+    text.remove_prefix(at + separator.size());
+  }
+}
+
+absl::Status ComputeSplit(std::span<const Argument> arguments, size_t rows,
+                          const ValueType& type, OutputColumn& out) {
+  StartRows(type, /*ragged=*/true, out);
+  const Column& from = *arguments[0].column;
+  for (size_t row = 0; row < rows; ++row) {
+    const string_view text =
+        from.BytesAt(from.RowStart(RowOf(arguments[0], row)));
+    const int64_t parts =
+        arguments.size() == 1
+            ? SplitAtSpace(text, out)
+            : SplitAt(std::get<std::string>(arguments[1].type->literal->value),
+                      text, out);
+    EndRaggedRow({&parts, 1}, out);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddStringFunctions(FunctionRegistry& registry) {
+  using S = string_view;
+  const auto add = [&](const char* name, size_t arity,
+                       const ElementwiseCall& call) {
+    registry.Add(name, MakeLoopFunction(name, arity, call));
+  };
+  add("strip", 1, OneOfBytes(UnaryLoop<Strip, S>));
+  add("lstrip", 1, OneOfBytes(UnaryLoop<LStrip, S>));
+  add("rstrip", 1, OneOfBytes(UnaryLoop<RStrip, S>));
+  add("startswith", 2, TwoOfBytes(DType::kBool, BinaryLoop<StartsWith, S>));
+  add("endswith", 2, TwoOfBytes(DType::kBool, BinaryLoop<EndsWith, S>));
+  add("find", 2, TwoOfBytes(DType::kInt64, BinaryLoop<Find, S>));
+  add("substr", 3,
+      {{DType::kBytes, DType::kInt64, DType::kInt64},
+       DType::kBytes,
+       SubstrLoop,
+       "substr: the length is negative"});
+  registry.Add("replace", {InferReplace, ComputeReplace});
+  registry.Add("hash_bucket", {InferHashBucket, ComputeHashBucket});
+  registry.Add("to_string", {InferToString, ComputeToString});
+  registry.Add("split", {InferSplit, ComputeSplit});
+}
+
+}  // namespace feedmill

@@ -1,0 +1,126 @@
+"""Cases of bytes: Python's own bytes, re and json are the oracles."""
+import json
+import re
+
+import numpy as np
+
+from case_format import ALL, FLOATS, INTS, column, emit, literal, ragged, strings, values
+
+
+def text_cases():
+    """Python's bytes and re, and the libraries of the formats, as oracles."""
+    words = [b"", b" ", b"a", b" a b ", b"\t\x0ba\r\n\x0c", b"aXbXXc", b"XX", b"hello world ", b"\xc3\xa9X\xff",
+             b"aaaa", b"ab" * 40, b"\x00 \x00"]
+    s = strings(words)
+    every = [column(s), column(s.reshape(3, 4))]
+    for name in ("strip", "lstrip", "rstrip"):
+        for x, shape in zip(every, ((12,), (3, 4))):
+            emit(name, [x], strings([getattr(w, name)() for w in words]).reshape(shape))
+    for t in (b"a", b"", b"XX", b" ", b"abab"):
+        for name, f in (("startswith", bytes.startswith), ("endswith", bytes.endswith)):
+            emit(name, [column(s), literal(t)], np.array([f(w, t) for w in words]))
+        emit("find", [column(s), literal(t)], np.array([w.find(t) for w in words]))
+        if t:
+            emit("split", [column(s), literal(t)], ragged([strings(w.split(t)) for w in words]))
+            for new in (b"", b"-", b"long" * 5):
+                emit("replace", [column(s), literal(t), literal(new)], strings([w.replace(t, new) for w in words]))
+        else:
+            emit("split", [column(s), literal(t)], "build-error")
+            emit("replace", [column(s), literal(t), literal(b"x")], "build-error")
+    back = words[::-1]
+    emit("find", [column(s), column(strings(back))], np.array([w.find(t) for w, t in zip(words, back)]))
+    emit("split", [column(s)], ragged([strings(w.split()) for w in words]))
+    emit("split", [column(s[:0])], "bytes[?]0:")
+    emit("split", [column(s.reshape(3, 4))], "build-error")
+    rows = [strings(words[:3]), strings([]), strings(words[3:5])]
+    emit("strip", [ragged(rows)], ragged([strings([w.strip() for w in r]) for r in rows]))
+    emit("re_match", [ragged(rows), literal(b"a")], ragged([np.array([b"a" in w for w in r], bool) for r in rows]))
+    emit("replace", [ragged(rows), literal(b"a"), literal(b"bc")],
+         ragged([strings([w.replace(b"a", b"bc") for w in r]) for r in rows]))
+    for start, length in ((0, 2), (1, 3), (-3, 2), (-100, 99), (2, 0), (100, 5), (-1, 2**62), (-2**63, 2**63 - 1)):
+        def part(w):
+            begin = start + (len(w) if start < 0 else 0)
+            return w[max(begin, 0):max(begin + length, 0)]
+        emit("substr", [column(s), literal(start), literal(length)], strings([part(w) for w in words]))
+    starts = np.arange(12, dtype=np.int32)
+    emit("substr", [column(s), column(starts), literal(3)], strings([w[k:k + 3] for w, k in zip(words, starts)]))
+    emit("substr", [column(s), literal(0), column(2 - starts)], "data-error 3")
+    emit("substr", [column(s), literal(0), literal(1.0)], "build-error")
+    for name in ("strip", "split", "hash_bucket", "find", "replace", "re_match"):
+        emit(name, [column(starts)] + [literal(b"a")] * {"find": 1, "replace": 2, "re_match": 1}.get(name, 0)
+             + [literal(3)] * (name == "hash_bucket"), "build-error")
+    for d in INTS:
+        v = values(d)
+        emit("to_string", [column(v)], strings([b"%d" % int(n) for n in v]))
+        emit("to_string", [column(v.reshape(3, 4))], strings([b"%d" % int(n) for n in v]).reshape(3, 4))
+    emit("to_string", [column(np.float32([1]))], "build-error")
+    # XXH3 with seed 0, from the xxHash project's own test vectors.
+    emit("hash_bucket", [column(strings([b""])), literal(1000003)], np.array([0x2D06800538D394C2 % 1000003]))
+    regex_cases(s, words)
+    number_cases()
+    json_cases()
+
+
+def regex_cases(s, words):
+    for pattern in (b"X+", b"^a", b"(a|b)(X|$)", b"[ \t]", b"[a-c]{2}", b"", b"world\\b"):
+        known = [w for w in words if b"\xff" not in w and w]
+        k = strings(known)
+        emit("re_match", [column(k), literal(pattern)], np.array([re.search(pattern, w) is not None for w in known]))
+        for group in range(re.compile(pattern).groups + 1):
+            found = [re.search(pattern, w) for w in known]
+            emit("re_extract", [column(k), literal(pattern), literal(group)],
+                 strings([m.group(group) if m else b"" for m in found]))
+        emit("re_extract", [column(k), literal(pattern), literal(3)], "build-error")
+        if pattern:
+            emit("re_replace", [column(k), literal(pattern), literal(rb"<\0>")],
+                 strings([re.sub(pattern, rb"<\g<0>>", w) for w in known]))
+    emit("re_match", [column(s), literal(b"(")], "build-error")
+    emit("re_match", [column(s), literal(b"(?=a)")], "build-error")
+    emit("re_replace", [column(s), literal(b"a"), literal(rb"\1")], "build-error")
+
+
+def number_cases():
+    for d in INTS:
+        v = values(d)
+        emit("to_number", [column(strings([b"%d" % int(n) for n in v])), f"dtype {d}"], v)
+        i = np.iinfo(d)
+        for bad in (i.max + 1, i.min - 1):
+            emit("to_number", [column(strings([b"1", b"%d" % bad])), f"dtype {d}"], "data-error 1")
+    for bad in (b"", b" 1", b"1 ", b"1.0", b"0x1", b"+-1", b"+", b"1_0", b"--1"):
+        emit("to_number", [column(strings([b"+1", b"-0", bad])), "dtype int32"], "data-error 2")
+    texts = [b"0", b"-0.0", b"1.5", b"+2", b"1e10", b".5", b"5.", b"0.1", b"123456789.123456789", b"1e-30", b"inf", b"nan"]
+    for d in FLOATS:
+        emit("to_number", [column(strings(texts)), f"dtype {d}"], np.array([float(t) for t in texts]).astype(d))
+        for bad in (b"", b"1e", b" 1", b"1e400", b"0x1p3", b"1,5"):
+            emit("to_number", [column(strings([b"1", bad])), f"dtype {d}"], "data-error 1")
+    emit("to_number", [column(strings([b"1"])), "dtype bool"], "build-error")
+    for d in ALL:
+        v = values(d)
+        rows = [v[:3], v[:0], v[3:]]
+        emit("decode_raw", [column(strings([r.tobytes() for r in rows])), f"dtype {d}"], ragged(rows))
+    emit("decode_raw", [column(strings([b"", b"abc"])), "dtype int16"], "data-error 1")
+    emit("decode_raw", [column(strings([b""])), "dtype bytes"], "build-error")
+
+
+def json_cases():
+    texts = [{"a": {"b": 3, "f": 1.5, "t": True, "s": "caf\u00e9"}, "l": [1, [2, -3]]},
+             {"a": {"b": -4, "f": 2, "t": False, "s": ""}, "l": [5, [6, 7]]}]
+    x = column(strings([json.dumps(t).encode() for t in texts]))
+
+    def field(path, dtype, f):
+        emit("json_field", [x, literal(path), f"dtype {dtype}"],
+             f if isinstance(f, str) else strings([f(t) for t in texts]) if dtype == "bytes"
+             else np.array([f(t) for t in texts]).astype(dtype))
+
+    for d in ("int8", "int64", "float32", "float64"):
+        field(b"a.b", d, lambda t: t["a"]["b"])
+        field(b"l.1.1", d, lambda t: t["l"][1][1])
+    field(b"a.f", "float32", lambda t: t["a"]["f"])
+    field(b"a.t", "bool", lambda t: t["a"]["t"])
+    field(b"a.s", "bytes", lambda t: t["a"]["s"].encode())
+    for path, d in ((b"a.f", "int32"), (b"a.t", "int32"), (b"a.b", "bytes"), (b"a.c", "int32"), (b"l.2", "int32"),
+                    (b"l.x", "int32"), (b"a.b.c", "int32"), (b"a", "bytes"), (b"a.s", "float64")):
+        field(path, d, "data-error 0")
+    field(b"a.b", "uint8", "data-error 1")
+    for bad in (b"", b"{", b"[1", b"{'a': 1}", b'{"a": 1} x', b'{"a": nan}', b"[" * 1000):
+        emit("json_field", [column(strings([b'{"a": 1}', bad])), literal(b"a"), "dtype int32"], "data-error 1")
