@@ -8,7 +8,9 @@
 #include <map>
 
 #include "tests/reference/float_functions.h"
+#include "tests/reference/image_functions.h"
 #include "tests/reference/tensor_functions.h"
+#include "tests/reference/text_functions.h"
 
 namespace feedmill::reference {
 namespace {
@@ -538,6 +540,10 @@ Value Call(const Expr::Call& call, const Element& element) {
     return {*made, Weak::kNo};
   if (f == "length" || f == "lower" || f == "upper")
     return {OfBytes(f, arg(0).tensor), Weak::kNo};
+  if (auto made = ImageFunction(call, [&](size_t k) { return arg(k).tensor; }))
+    return {*made, Weak::kNo};
+  if (auto made = TextFunction(call, [&](size_t k) { return arg(k).tensor; }))
+    return {*made, Weak::kNo};
   if (args.size() == 1) {
     const Value a = arg(0);
     const bool keeps =

@@ -167,7 +167,8 @@ std::vector<Tensor> ItemsOfFirstAxis(const Tensor& a) {
 Tensor Joined(const Expr::Call& call,
               const std::function<Tensor(size_t)>& argument) {
   std::vector<Tensor> parts;
-  const size_t count = call.arguments.size() - (call.function != "list");
+  const size_t count =
+      call.arguments.size() - (call.function == "list" ? 0 : 1);
   for (size_t k = 0; k < count; ++k) parts.push_back(argument(k));
   if (call.function == "list") return StackOf(parts, 0);
   if (count == 1) parts = ItemsOfFirstAxis(parts[0]);

@@ -1,0 +1,195 @@
+#include "tests/reference/image_functions.h"
+
+#include <opencv2/core.hpp>
+#include <opencv2/imgproc.hpp>
+#include <string>
+#include <utility>
+
+#include "tests/reference/expression.h"
+#include "tests/reference/tensor_functions.h"
+
+namespace feedmill::reference {
+namespace {
+
+// The pixels of [images, height, width, channels], where what stands before
+// the height is `images` and missing channels are one.
+struct Pixels {
+  int64_t images = 1;
+  int64_t height = 0;
+  int64_t width = 0;
+  int64_t channels = 1;
+
+  explicit Pixels(const Shape& shape) {
+    const size_t rank = shape.size(), at = rank == 2 ? 0 : rank - 3;
+    for (size_t k = 0; k < at; ++k) images *= shape[k];
+    height = shape[at];
+    width = shape[at + 1];
+    if (rank > 2) channels = shape[at + 2];
+  }
+  size_t At(int64_t n, int64_t y, int64_t x, int64_t c) const {
+    return static_cast<size_t>(((n * height + y) * width + x) * channels + c);
+  }
+};
+
+// An image of another size, whose pixel (y, x) is that of `from` at
+// source(y, x).
+using PixelSource =
+    std::function<std::pair<int64_t, int64_t>(int64_t, int64_t)>;
+Tensor Picked(const Tensor& a, int64_t height, int64_t width,
+              const PixelSource& source) {
+  const Pixels from(a.shape);
+  Tensor out{a.dtype, a.shape, {}, {}};
+  const size_t at = a.shape.size() == 2 ? 0 : a.shape.size() - 3;
+  out.shape[at] = height;
+  out.shape[at + 1] = width;
+  for (int64_t n = 0; n < from.images; ++n)
+    for (int64_t y = 0; y < height; ++y)
+      for (int64_t x = 0; x < width; ++x)
+        for (int64_t c = 0; c < from.channels; ++c) {
+          const auto [v, u] = source(y, x);
+          if (v < 0 || u < 0 || v >= from.height || u >= from.width)
+            throw DataError("beyond the edge of an image");
+          out.numbers.push_back(a.numbers.at(from.At(n, v, u, c)));
+        }
+  return out;
+}
+
+Tensor Turned(Tensor a, int64_t turns) {
+  for (int64_t k = ((turns % 4) + 4) % 4; k > 0; --k) {
+    const Pixels p(a.shape);
+    a = Picked(a, p.width, p.height, [&](int64_t y, int64_t x) {
+      return std::pair(x, p.width - 1 - y);
+    });
+  }
+  return a;
+}
+
+Tensor Normalized(const Tensor& a, const Tensor& mean,
+                  const Tensor& deviation) {
+  Tensor out{DType::kFloat32, a.shape, {}, {}};
+  const size_t channels = static_cast<size_t>(a.shape.back());
+  const auto of = [&](const Tensor& t, size_t k) {
+    const size_t n = t.numbers.size();
+    if (n != 1 && n != channels) throw DataError("normalize");
+    return static_cast<float>(t.numbers[n == 1 ? 0 : k % channels]);
+  };
+  for (size_t k = 0; k < a.numbers.size(); ++k) {
+    const float difference = static_cast<float>(a.numbers[k]) - of(mean, k);
+    out.numbers.push_back(difference / of(deviation, k));
+  }
+  return out;
+}
+
+template <class T>
+Tensor ResizedAs(const Tensor& a, int depth, int64_t height, int64_t width,
+                 int interpolation) {
+  const Pixels p(a.shape);
+  if (p.height < 1 || p.width < 1 || p.channels < 1 || p.channels > CV_CN_MAX)
+    throw DataError("resize");
+  Tensor out = a;
+  const size_t at = a.shape.size() == 2 ? 0 : a.shape.size() - 3;
+  out.shape[at] = height;
+  out.shape[at + 1] = width;
+  out.numbers.clear();
+  for (int64_t n = 0; n < p.images; ++n) {
+    cv::Mat in(static_cast<int>(p.height), static_cast<int>(p.width),
+               CV_MAKETYPE(depth, static_cast<int>(p.channels)));
+    const size_t size = in.total() * static_cast<size_t>(in.channels());
+    for (size_t k = 0; k < size; ++k)
+      reinterpret_cast<T*>(in.data)[k] =
+          static_cast<T>(a.numbers.at(p.At(n, 0, 0, 0) + k));
+    cv::Mat resized;
+    cv::resize(in, resized,
+               cv::Size(static_cast<int>(width), static_cast<int>(height)), 0,
+               0, interpolation);
+    for (size_t k = 0;
+         k < resized.total() * static_cast<size_t>(resized.channels()); ++k)
+      out.numbers.push_back(reinterpret_cast<const T*>(resized.data)[k]);
+  }
+  return out;
+}
+
+Tensor Resized(const Tensor& a, int64_t height, int64_t width,
+               const std::string& method) {
+  const int interpolation = method == "bilinear"  ? cv::INTER_LINEAR
+                            : method == "nearest" ? cv::INTER_NEAREST
+                            : method == "area"    ? cv::INTER_AREA
+                                                  : cv::INTER_CUBIC;
+  switch (a.dtype) {
+    case DType::kUInt8:
+      return ResizedAs<uint8_t>(a, CV_8U, height, width, interpolation);
+    case DType::kUInt16:
+      return ResizedAs<uint16_t>(a, CV_16U, height, width, interpolation);
+    case DType::kInt16:
+      return ResizedAs<int16_t>(a, CV_16S, height, width, interpolation);
+    case DType::kFloat32:
+      return ResizedAs<float>(a, CV_32F, height, width, interpolation);
+    case DType::kFloat64:
+      return ResizedAs<double>(a, CV_64F, height, width, interpolation);
+    default:
+      throw std::logic_error("resize of such pixels");
+  }
+}
+
+Tensor ChannelsMoved(const Tensor& a, bool to_chw) {
+  Tensor out{a.dtype, a.shape, {}, {}};
+  const size_t at = a.shape.size() - 3;
+  const int64_t d0 = a.shape[at], d1 = a.shape[at + 1], d2 = a.shape[at + 2];
+  out.shape[at] = to_chw ? d2 : d1;
+  out.shape[at + 1] = to_chw ? d0 : d2;
+  out.shape[at + 2] = to_chw ? d1 : d0;
+  const int64_t images = Pixels(a.shape).images;
+  for (int64_t n = 0; n < images; ++n)
+    for (int64_t i = 0; i < out.shape[at]; ++i)
+      for (int64_t j = 0; j < out.shape[at + 1]; ++j)
+        for (int64_t k = 0; k < out.shape[at + 2]; ++k) {
+          const int64_t from = to_chw ? ((n * d0 + j) * d1 + k) * d2 + i
+                                      : ((n * d0 + k) * d1 + i) * d2 + j;
+          out.numbers.push_back(a.numbers.at(static_cast<size_t>(from)));
+        }
+  return out;
+}
+
+}  // namespace
+
+std::optional<Tensor> ImageFunction(
+    const Expr::Call& call, const std::function<Tensor(size_t)>& argument) {
+  const std::string& f = call.function;
+  if (!f.starts_with("image.")) return std::nullopt;
+  const Tensor a = argument(0);
+  if (f == "image.normalize") return Normalized(a, argument(1), argument(2));
+  if (f == "image.to_chw" || f == "image.to_hwc")
+    return ChannelsMoved(a, f == "image.to_chw");
+  const auto integer = [&](size_t k) {
+    return IntegersOf(call.arguments.at(k)).at(0);
+  };
+  const Pixels p(a.shape);
+  if (f == "image.flip_left_right")
+    return Picked(a, p.height, p.width, [&](int64_t y, int64_t x) {
+      return std::pair(y, p.width - 1 - x);
+    });
+  if (f == "image.flip_up_down")
+    return Picked(a, p.height, p.width, [&](int64_t y, int64_t x) {
+      return std::pair(p.height - 1 - y, x);
+    });
+  if (f == "image.rot90") return Turned(a, integer(1));
+  if (f == "image.crop")
+    return Picked(a, integer(3), integer(4), [&](int64_t y, int64_t x) {
+      return std::pair(integer(1) + y, integer(2) + x);
+    });
+  if (f == "image.central_crop") {
+    const int64_t h = integer(1), w = integer(2);
+    if (h > p.height || w > p.width) throw DataError("central_crop");
+    return Picked(a, h, w, [&](int64_t y, int64_t x) {
+      return std::pair((p.height - h) / 2 + y, (p.width - w) / 2 + x);
+    });
+  }
+  if (f == "image.resize")
+    return Resized(
+        a, integer(1), integer(2),
+        std::get<std::string>(
+            std::get<Expr::Literal>(call.arguments.at(3).node()).value));
+  throw std::logic_error("unknown function " + f);
+}
+
+}  // namespace feedmill::reference

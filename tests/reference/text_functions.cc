@@ -1,0 +1,265 @@
+#include "tests/reference/text_functions.h"
+
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <string>
+
+#include "tests/reference/expression.h"
+#include "tests/reference/tensor_functions.h"
+
+namespace feedmill::reference {
+namespace {
+
+const char kSpace[] = " \t\n\v\f\r";
+
+std::string TextOf(const Expr& expr) {
+  if (auto* c = std::get_if<Expr::Component>(&expr.node())) return c->name;
+  return std::get<std::string>(std::get<Expr::Literal>(expr.node()).value);
+}
+DType DTypeOfName(const Expr& expr) { return *DTypeFromName(TextOf(expr)); }
+
+Tensor EachText(const Tensor& a,
+                const std::function<std::string(const std::string&)>& f) {
+  Tensor out{DType::kBytes, a.shape, {}, {}};
+  for (const std::string& s : a.strings) out.strings.push_back(f(s));
+  return out;
+}
+Tensor EachNumber(const Tensor& a, DType dtype,
+                  const std::function<long double(const std::string&)>& f) {
+  Tensor out{dtype, a.shape, {}, {}};
+  for (const std::string& s : a.strings) out.numbers.push_back(f(s));
+  return out;
+}
+
+std::string Stripped(std::string s, bool left, bool right) {
+  if (left) s.erase(0, std::min(s.size(), s.find_first_not_of(kSpace)));
+  if (right) s.erase(s.find_last_not_of(kSpace) + 1);
+  return s;
+}
+
+std::vector<std::string> Words(const std::string& s) {
+  std::vector<std::string> words(1);
+  for (char c : s) {
+    if (c != '\0' && std::strchr(kSpace, c) != nullptr)
+      words.emplace_back();
+    else
+      words.back() += c;
+  }
+  std::erase(words, "");
+  return words;
+}
+
+std::vector<std::string> Parts(std::string s, const std::string& separator) {
+  std::vector<std::string> parts;
+  for (size_t at; (at = s.find(separator)) != std::string::npos;) {
+    parts.push_back(s.substr(0, at));
+    s = s.substr(at + separator.size());
+  }
+  parts.push_back(s);
+  return parts;
+}
+
+Tensor Split(const Expr::Call& call, const Tensor& a) {
+  Tensor out{DType::kBytes, {}, {}, {}};
+  out.strings = call.arguments.size() > 1
+                    ? Parts(a.strings.at(0), TextOf(call.arguments[1]))
+                    : Words(a.strings.at(0));
+  out.shape = {static_cast<int64_t>(out.strings.size())};
+  return out;
+}
+
+std::string Joined(const std::vector<std::string>& parts,
+                   const std::string& between) {
+  std::string out;
+  for (size_t k = 0; k < parts.size(); ++k)
+    out += (k > 0 ? between : "") + parts[k];
+  return out;
+}
+
+std::string Substr(const std::string& s, int64_t start, int64_t length) {
+  if (length < 0) throw DataError("substr");
+  std::string out;
+  for (size_t k = 0; k < s.size(); ++k) {
+    const auto at = static_cast<int64_t>(k);
+    const int64_t begin =
+        start < 0 ? start + static_cast<int64_t>(s.size()) : start;
+    if (at >= begin && at - begin < length) out += s[k];
+  }
+  return out;
+}
+
+long double ToNumber(const std::string& s, DType dtype) {
+  const size_t sign = !s.empty() && (s[0] == '-' || s[0] == '+') ? 1 : 0;
+  const bool digits =
+      s.size() > sign &&
+      std::all_of(s.begin() + static_cast<int>(sign), s.end(),
+                  [](unsigned char c) { return std::isdigit(c) != 0; });
+  if (!IsFloat(dtype) && !digits) throw DataError("to_number");
+  if (s.empty() || std::isspace(static_cast<unsigned char>(s[0])))
+    throw DataError("to_number");
+  char* end = nullptr;
+  const char* begin = s.c_str();
+  const long double value = dtype == DType::kFloat32 ? std::strtof(begin, &end)
+                            : dtype == DType::kFloat64
+                                ? std::strtod(begin, &end)
+                                : std::strtold(begin, &end);
+  if (end != begin + s.size()) throw DataError("to_number");
+  if (IsFloat(dtype)) return value;
+  const int bits = static_cast<int>(ItemSize(dtype)) * 8;
+  const long double limit = std::ldexp(1.0L, IsSigned(dtype) ? bits - 1 : bits);
+  if (value >= limit || value < (IsSigned(dtype) ? -limit : 0))
+    throw DataError("to_number");
+  return value;
+}
+
+template <class T>
+void Decode(const std::string& bytes, Tensor& out) {
+  if (bytes.size() % sizeof(T) != 0) throw DataError("decode_raw");
+  for (size_t at = 0; at < bytes.size(); at += sizeof(T)) {
+    T value{};
+    std::memcpy(&value, &bytes[at], sizeof(T));
+    out.numbers.push_back(static_cast<long double>(value));
+  }
+  out.shape = {static_cast<int64_t>(out.numbers.size())};
+}
+
+Tensor DecodeRaw(const std::string& bytes, DType dtype) {
+  Tensor out{dtype, {}, {}, {}};
+  if (dtype == DType::kBool) {
+    Decode<uint8_t>(bytes, out);
+    for (long double& v : out.numbers) v = v != 0;
+    return out;
+  }
+  VisitNumeric(dtype, [&](auto zero) { Decode<decltype(zero)>(bytes, out); });
+  return out;
+}
+
+nlohmann::json Field(const std::string& text, const std::string& path) {
+  try {
+    nlohmann::json value = nlohmann::json::parse(text);
+    if (path.empty()) return value;
+    for (const std::string& name : Parts(path, ".")) {
+      nlohmann::json next =
+          value.is_array() ? value.at(std::stoul(name)) : value.at(name);
+      value = next;
+    }
+    return value;
+  } catch (const std::exception&) {
+    throw DataError("json_field");
+  }
+}
+
+Tensor JsonField(const Tensor& a, const std::string& path, DType dtype) {
+  if (dtype == DType::kBytes)
+    return EachText(a, [&](const std::string& s) {
+      const nlohmann::json value = Field(s, path);
+      if (!value.is_string()) throw DataError("json_field");
+      return value.get<std::string>();
+    });
+  return EachNumber(a, dtype, [&](const std::string& s) -> long double {
+    const nlohmann::json value = Field(s, path);
+    const bool fits = dtype == DType::kBool ? value.is_boolean()
+                      : IsFloat(dtype)      ? value.is_number()
+                                            : value.is_number_integer();
+    if (!fits) throw DataError("json_field");
+    if (dtype == DType::kBool) return value.get<bool>();
+    if (dtype == DType::kFloat32) return value.get<float>();
+    if (dtype == DType::kFloat64) return value.get<double>();
+    return ToNumber(value.dump(), dtype);
+  });
+}
+
+std::optional<Tensor> RegexFunction(const Expr::Call& call, const Tensor& a) {
+  const std::string& f = call.function;
+  const std::regex pattern(TextOf(call.arguments.at(1)));
+  if (f == "re_match")
+    return EachNumber(a, DType::kBool, [&](const std::string& s) {
+      return std::regex_search(s, pattern);
+    });
+  if (f == "re_extract")
+    return EachText(a, [&](const std::string& s) -> std::string {
+      std::smatch match;
+      if (!std::regex_search(s, match, pattern)) return "";
+      return match[static_cast<size_t>(IntegersOf(call.arguments[2]).at(0))];
+    });
+  std::string rewrite = Joined(Parts(TextOf(call.arguments[2]), "$"), "$$");
+  rewrite = Joined(Parts(rewrite, "\\0"), "$&");
+  for (const char* group : {"1", "2", "3"})
+    rewrite = Joined(Parts(rewrite, std::string("\\") + group),
+                     std::string("$") + group);
+  return EachText(a, [&](const std::string& s) {
+    return std::regex_replace(s, pattern, rewrite);
+  });
+}
+
+}  // namespace
+
+std::optional<Tensor> TextFunction(
+    const Expr::Call& call, const std::function<Tensor(size_t)>& argument) {
+  const std::string& f = call.function;
+  const auto text = [&](size_t k) { return TextOf(call.arguments.at(k)); };
+  const auto integer = [&](size_t k) {
+    return IntegersOf(call.arguments.at(k)).at(0);
+  };
+  if (f == "strip" || f == "lstrip" || f == "rstrip")
+    return EachText(argument(0), [&](const std::string& s) {
+      return Stripped(s, f != "rstrip", f != "lstrip");
+    });
+  if (f == "startswith" || f == "endswith" || f == "find")
+    return EachNumber(
+        argument(0), f == "find" ? DType::kInt64 : DType::kBool,
+        [&](const std::string& s) -> long double {
+          const std::string t = text(1);
+          if (f == "startswith") return s.compare(0, t.size(), t) == 0;
+          if (f == "endswith")
+            return s.size() >= t.size() && s.substr(s.size() - t.size()) == t;
+          const size_t at = s.find(t);
+          return at == std::string::npos ? -1 : static_cast<long double>(at);
+        });
+  if (f == "split") return Split(call, argument(0));
+  if (f == "replace")
+    return EachText(argument(0), [&](const std::string& s) {
+      return Joined(Parts(s, text(1)), text(2));
+    });
+  if (f == "substr")
+    return EachText(argument(0), [&](const std::string& s) {
+      return Substr(s, integer(1), integer(2));
+    });
+  if (f == "to_string") {
+    const Tensor a = argument(0);
+    Tensor out{DType::kBytes, a.shape, {}, {}};
+    for (long double v : a.numbers)
+      out.strings.push_back(v < 0 ? std::to_string(static_cast<int64_t>(v))
+                                  : std::to_string(static_cast<uint64_t>(v)));
+    return out;
+  }
+  if (f == "to_number") {
+    const DType dtype = DTypeOfName(call.arguments.at(1));
+    return EachNumber(argument(0), dtype,
+                      [&](const std::string& s) { return ToNumber(s, dtype); });
+  }
+  if (f == "hash_bucket")
+    return EachNumber(argument(0), DType::kInt64,
+                      [&](const std::string& s) -> long double {
+                        return static_cast<long double>(
+                            XXH3_64bits_withSeed(s.data(), s.size(), 0) %
+                            static_cast<uint64_t>(integer(1)));
+                      });
+  if (f == "decode_raw")
+    return DecodeRaw(argument(0).strings.at(0),
+                     DTypeOfName(call.arguments.at(1)));
+  if (f == "json_field")
+    return JsonField(argument(0), text(1), DTypeOfName(call.arguments.at(2)));
+  if (f.starts_with("re_")) return RegexFunction(call, argument(0));
+  return std::nullopt;
+}
+
+}  // namespace feedmill::reference

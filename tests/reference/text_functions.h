@@ -1,0 +1,21 @@
+#ifndef FEEDMILL_TESTS_REFERENCE_TEXT_FUNCTIONS_H_
+#define FEEDMILL_TESTS_REFERENCE_TEXT_FUNCTIONS_H_
+
+#include <functional>
+#include <optional>
+
+#include "core/dataset/expr.h"
+#include "tests/reference/interpreter.h"
+
+namespace feedmill::reference {
+
+// The result of a function of bytes (strip, find, replace, split, substr,
+// to_string, to_number, hash_bucket, decode_raw, re_match, re_extract,
+// re_replace, json_field), or nullopt for another one. Patterns are those that
+// RE2 and ECMAScript have in common. Throws DataError.
+std::optional<Tensor> TextFunction(
+    const Expr::Call& call, const std::function<Tensor(size_t)>& argument);
+
+}  // namespace feedmill::reference
+
+#endif  // FEEDMILL_TESTS_REFERENCE_TEXT_FUNCTIONS_H_
