@@ -11,6 +11,7 @@
 #include "core/chunk/jsonl.h"
 #include "core/dataset/analysis.h"
 #include "core/dataset/graph_text.h"
+#include "core/net/process_limits.h"
 #include "core/ops/builtin_functions.h"
 #include "core/pipeline/local_reader.h"
 
@@ -75,6 +76,7 @@ bool Reader::Advance() {
 
 absl::StatusOr<std::unique_ptr<Reader>> Read(const Graph& graph,
                                              ReadOptions options) {
+  TuneMalloc();
   if (options.registry == nullptr) {
     options.registry =
         std::make_shared<const FunctionRegistry>(BuiltinFunctions());

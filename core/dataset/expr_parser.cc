@@ -11,6 +11,7 @@
 
 #include "core/base/status.h"
 #include "core/dataset/expr.h"
+#include "core/dataset/string_escapes.h"
 
 namespace feedmill {
 namespace {
@@ -26,12 +27,6 @@ bool IsNameStart(char c) {
          static_cast<unsigned char>(c) >= 0x80;  // UTF-8 letters
 }
 bool IsNamePart(char c) { return IsNameStart(c) || IsDigit(c); }
-int HexDigit(char c) {
-  if (IsDigit(c)) return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
 
 struct BinaryOperator {
   std::string_view symbol;
@@ -563,38 +558,8 @@ class Parser {
 
   absl::Status TakeEscape(std::string& value) {
     const size_t position = at_++;
-    const char c = text_[at_++];
-    constexpr std::string_view kFrom = "nrtabfv\\'\"";
-    constexpr std::string_view kTo = "\n\r\t\a\b\f\v\\'\"";
-    if (const size_t i = kFrom.find(c); i != std::string_view::npos) {
-      value += kTo[i];
-      return absl::OkStatus();
-    }
-    if (c == '\n') return absl::OkStatus();
-    if (c >= '0' && c <= '7') {
-      int byte = c - '0';
-      for (int i = 0; i < 2 && at_ < text_.size() && text_[at_] >= '0' &&
-                      text_[at_] <= '7';
-           ++i) {
-        byte = byte * 8 + (text_[at_++] - '0');
-      }
-      if (byte > 0xff) return ErrorAt(position, "the escape is above \\377");
-      value += static_cast<char>(byte);
-      return absl::OkStatus();
-    }
-    if (c == 'x') {
-      const int high = at_ < text_.size() ? HexDigit(text_[at_]) : -1;
-      const int low = at_ + 1 < text_.size() ? HexDigit(text_[at_ + 1]) : -1;
-      if (high < 0 || low < 0) {
-        return ErrorAt(position, "\\x needs two hexadecimal digits");
-      }
-      value += static_cast<char>(high * 16 + low);
-      at_ += 2;
-      return absl::OkStatus();
-    }
-    return ErrorAt(position, fmt::format("there is no escape \\{}; write \\\\ "
-                                         "for a backslash",
-                                         c));
+    const std::string problem = ReadEscape(text_, at_, value);
+    return problem.empty() ? absl::OkStatus() : ErrorAt(position, problem);
   }
 
   const std::string_view text_;

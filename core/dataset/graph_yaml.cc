@@ -242,7 +242,7 @@ class YamlReader : private YamlValues {
       return ReadBatch(where, at, value, step.emplace<BatchStep>());
     }
     if (name == "repeat") {
-      if (value.IsNull()) {
+      if (value.IsNull() || (value.IsMap() && value.size() == 0)) {
         step = RepeatStep{};
         return absl::OkStatus();
       }
@@ -261,6 +261,7 @@ class YamlReader : private YamlValues {
   absl::Status ReadCount(const std::string& where, const YAML::Node& value,
                          int64_t& count) {
     if (!value.IsMap()) return ReadInteger(value, where, count);
+    if (value.size() == 0) return Error(value, where, "count is missing");
     return ForEachKey(value, where, {"count"},
                       [&](const std::string&, const YAML::Node& v) {
                         return ReadInteger(v, where, count);

@@ -6,12 +6,15 @@
 #include <algorithm>
 #include <mutex>
 
+#include "core/base/check.h"
 #include "core/net/log.h"
 
 namespace feedmill {
 namespace {
 
-constexpr int kLargeBlocks = 1 << 30;
+// glibc refuses a larger threshold for mapping blocks, silently.
+constexpr int kMapThresholdMax = 32 << 20;
+constexpr int kKeptFree = 1 << 30;
 constexpr rlim_t kFilesWanted = 65'536;
 constexpr rlim_t kFilesFew = 1'024;
 
@@ -20,8 +23,8 @@ constexpr rlim_t kFilesFew = 1'024;
 void TuneMalloc() {
   static std::once_flag once;
   std::call_once(once, [] {
-    mallopt(M_MMAP_THRESHOLD, kLargeBlocks);
-    mallopt(M_TRIM_THRESHOLD, kLargeBlocks);
+    FM_CHECK(mallopt(M_MMAP_THRESHOLD, kMapThresholdMax) == 1);
+    FM_CHECK(mallopt(M_TRIM_THRESHOLD, kKeptFree) == 1);
   });
 }
 

@@ -129,11 +129,31 @@ absl::Status CompiledStage::AtRecord(const absl::Status& status, size_t step,
                               step, StepName(written)));
 }
 
+namespace {
+
+// Makes a piece that begins at a position's start begin inside the position
+// before, of which nothing is left.
+void BeginWithin(Cursor asked, Piece& piece) {
+  if (auto* bitmap = std::get_if<BitmapRows>(&piece.cursors)) {
+    std::vector<uint8_t> bits((piece.end.p - asked.p + 7) / 8);
+    for (size_t k = 0; k < bitmap->bits.size(); ++k) {
+      bits[k] = static_cast<uint8_t>(bits[k] | bitmap->bits[k] << 1);
+      const auto carry = static_cast<uint8_t>(bitmap->bits[k] >> 7);
+      if (k + 1 < bits.size()) bits[k + 1] = carry;
+    }
+    bitmap->bits = std::move(bits);
+  }
+  piece.begin = asked;
+}
+
+}  // namespace
+
 absl::StatusOr<Piece> CompiledStage::Run(Cursor begin, Cursor end,
                                          size_t bytes_target,
                                          Scratch& scratch) const {
   auto& own = static_cast<StageScratch&>(scratch);
   Making making(output_);
+  const Cursor asked = begin;
   if (naming_ != Naming::kRuns) {
     // A position makes one element at most: {p, 1} is the next one's start.
     if (begin.i > 0) begin = {begin.p + 1, 0};
@@ -180,6 +200,7 @@ absl::StatusOr<Piece> CompiledStage::Run(Cursor begin, Cursor end,
       piece.cursors = DenseRows{};
       break;
   }
+  if (asked < piece.begin) BeginWithin(asked, piece);
   return piece;
 }
 

@@ -276,5 +276,18 @@ TEST(FingerprintTest, IgnoresSeedAndOrderOnly) {
   EXPECT_NE(Fingerprint(Dataset::Range(11).Shuffle().graph()), fingerprint);
 }
 
+TEST(GraphYaml, CountsOfEmptyMaps) {
+  const auto endless =
+      ParseGraphYaml("source: {range: 3}\nsteps: [repeat: {}]\n", "");
+  ASSERT_TRUE(endless.ok()) << endless.status();
+  EXPECT_FALSE(std::get<RepeatStep>(endless->steps[0]).count.has_value());
+  for (const char* step : {"take: {}", "skip: {}"}) {
+    const auto graph = ParseGraphYaml(
+        "source: {range: 3}\nsteps: [" + std::string(step) + "]\n", "");
+    EXPECT_THAT(ErrorText(graph.status()),
+                ::testing::HasSubstr("count is missing"));
+  }
+}
+
 }  // namespace
 }  // namespace feedmill

@@ -461,6 +461,23 @@ TEST(WorkerStage, NamesRowsByBitsWhereAFilterDropsSome) {
   EXPECT_EQ(piece.CursorOf(1), (Cursor{9, 0}));
 }
 
+// What a sharer hands back begins just after its last element.
+TEST(WorkerStage, BeginsWhereItIsAskedTo) {
+  Stage filtered(
+      "source: {range: {stop: 100}}\nsteps:\n  - filter: 'x % 4 == 1'\n");
+  const Piece some = filtered.Run({1, 1}, {23, 0});
+  EXPECT_EQ(some.begin, (Cursor{1, 1}));
+  EXPECT_THAT(filtered.Lines(some), ElementsAre("5", "9", "13", "17", "21"));
+  EXPECT_EQ(some.CursorOf(0), (Cursor{5, 0}));
+  EXPECT_EQ(some.CursorOf(4), (Cursor{21, 0}));
+  Stage dense("source: {range: {stop: 100}}\n");
+  const Piece all = dense.Run({1, 1}, {4, 0});
+  EXPECT_EQ(all.begin, (Cursor{1, 1}));
+  EXPECT_THAT(dense.Lines(all), ElementsAre("2", "3"));
+  EXPECT_EQ(all.CursorOf(0), (Cursor{2, 0}));
+  EXPECT_EQ(dense.Run({3, 1}, {4, 0}).end, (Cursor{4, 0}));
+}
+
 TEST(WorkerStage, NamesLinesByTheirPlaceInABlock) {
   Stage stage(
       "source: {text: {files: ['small.txt', 'text/2.txt']}}\nsteps:\n"
