@@ -6,16 +6,18 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "core/cluster/resolver_registry.h"
 #include "core/dataset/function_registry.h"
 
 namespace feedmill {
 
-// What a subcommand gets: the words after its name, and what expressions may
-// call. Each returns the exit status, or an error that FeedmillMain prints and
-// turns into one.
+// What a subcommand gets: the words after its name, what expressions may call,
+// and the kinds of cluster that a URI may name. Each returns the exit status,
+// or an error that FeedmillMain prints and turns into one.
 struct Invocation {
   std::vector<std::string> arguments;
   std::shared_ptr<const FunctionRegistry> registry;
+  std::shared_ptr<const ResolverRegistry> resolvers = nullptr;
 };
 
 absl::StatusOr<int> RunUp(const Invocation& invocation);
@@ -23,6 +25,7 @@ absl::StatusOr<int> RunDispatcher(const Invocation& invocation);
 absl::StatusOr<int> RunWorker(const Invocation& invocation);
 absl::StatusOr<int> RunRead(const Invocation& invocation);
 absl::StatusOr<int> RunStatus(const Invocation& invocation);
+absl::StatusOr<int> RunResolve(const Invocation& invocation);
 
 }  // namespace feedmill
 

@@ -1,7 +1,6 @@
 #include "tools/command/feedmill_command.h"
 
 #include <fcntl.h>
-#include <malloc.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -15,6 +14,7 @@
 
 #include "core/base/status.h"
 #include "core/dataset/nearest_name.h"
+#include "core/net/process_limits.h"
 #include "tools/command/commands.h"
 #include "tools/command/exit_code.h"
 #include "tools/command/flags.h"
@@ -33,6 +33,7 @@ constexpr Command kCommands[] = {
     {"worker", "reads, decodes and batches for a dispatcher", RunWorker},
     {"read", "runs a pipeline and prints its elements", RunRead},
     {"status", "what a service is doing", RunStatus},
+    {"resolve", "which tasks a cluster has", RunResolve},
 };
 
 std::string Help() {
@@ -60,7 +61,8 @@ std::string Help() {
 }
 
 absl::StatusOr<int> Dispatch(std::vector<std::string> words,
-                             FunctionRegistry registry) {
+                             FunctionRegistry registry,
+                             ResolverRegistry resolvers) {
   constexpr char kSeeHelp[] = "See 'feedmill --help' for the commands.";
   if (words.empty()) {
     return InvalidArgument("a command is missing\n{}", kSeeHelp);
@@ -80,7 +82,8 @@ absl::StatusOr<int> Dispatch(std::vector<std::string> words,
     if (name == command.name) {
       return command.run(
           {std::move(words),
-           std::make_shared<const FunctionRegistry>(std::move(registry))});
+           std::make_shared<const FunctionRegistry>(std::move(registry)),
+           std::make_shared<const ResolverRegistry>(std::move(resolvers))});
     }
     known.emplace_back(command.name);
   }
@@ -100,23 +103,18 @@ void OpenStandardStreams() {
   }
 }
 
-// Chunks are megabytes that come and go: with glibc's defaults each is mapped,
-// zeroed and unmapped anew, which cost 18 % of the CPU time at 1 MiB.
-void KeepFreedMemory() {
-  mallopt(M_MMAP_THRESHOLD, 32 << 20);
-  mallopt(M_TRIM_THRESHOLD, 256 << 20);
-}
-
 }  // namespace
 
-int FeedmillMain(int argc, char** argv, FunctionRegistry registry) {
+int FeedmillMain(int argc, char** argv, FunctionRegistry registry,
+                 ResolverRegistry resolvers) {
   OpenStandardStreams();
-  KeepFreedMemory();
+  TuneMalloc();
   std::signal(SIGPIPE, SIG_IGN);
   std::vector<std::string> words(argv + (argc > 0 ? 1 : 0), argv + argc);
   absl::StatusOr<int> result = 0;
   try {
-    result = Dispatch(std::move(words), std::move(registry));
+    result =
+        Dispatch(std::move(words), std::move(registry), std::move(resolvers));
   } catch (const std::exception& error) {
     // Only the standard library's own can get here: no memory, no threads.
     result = ResourceExhausted("out of a resource: {}", error.what());

@@ -1,13 +1,15 @@
 #ifndef FEEDMILL_TOOLS_COMMAND_FEEDMILL_COMMAND_H_
 #define FEEDMILL_TOOLS_COMMAND_FEEDMILL_COMMAND_H_
 
+#include "core/cluster/resolver_registry.h"
 #include "core/dataset/function_registry.h"
 
 namespace feedmill {
 
 // The whole `feedmill` command: main() of the shipped binary passes
-// BuiltinFunctions(); a binary with functions of its own adds them first, and
-// the children that `up` starts are that same binary.
+// BuiltinFunctions() and BuiltinResolvers(); a binary with functions or
+// resolvers of its own adds them first, and the children that `up` starts are
+// that same binary.
 //
 // Returns the exit status: 0 success, 1 failure, 2 bad usage or input that is
 // wrong before anything runs, 130 for an interrupted `read`. Errors are one to
@@ -15,7 +17,8 @@ namespace feedmill {
 //
 // Call it once, from main(), before starting any thread: it ignores SIGPIPE,
 // opens missing standard streams and sets process-wide malloc thresholds.
-int FeedmillMain(int argc, char** argv, FunctionRegistry registry);
+int FeedmillMain(int argc, char** argv, FunctionRegistry registry,
+                 ResolverRegistry resolvers = BuiltinResolvers());
 
 }  // namespace feedmill
 
