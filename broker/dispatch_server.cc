@@ -1,5 +1,8 @@
 #include "broker/dispatch_server.h"
 
+#include <algorithm>
+#include <iterator>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <random>
@@ -8,6 +11,7 @@
 #include <vector>
 
 #include "broker/job_planner.h"
+#include "broker/state_journal.h"
 #include "core/base/status.h"
 #include "core/net/address.h"
 #include "core/net/clock.h"
@@ -22,6 +26,8 @@ namespace feedmill {
 namespace {
 
 constexpr absl::Duration kLinger = absl::Milliseconds(50);
+// How long an event that may be late stays in memory only.
+constexpr absl::Duration kLate = absl::Milliseconds(200);
 // Manifests of millions of files come in one part.
 constexpr Reactor::Limits kLimits{int64_t{1} << 30, 1'000};
 
@@ -54,6 +60,9 @@ class DispatchServer::Shell : public ReactorHandler {
     lifecycle_.Stop([this] {
       reactor_->Stop(kLinger);
       reactor_->Join();
+      // Nobody is told any more; the next dispatcher begins that much later.
+      if (journal_ != nullptr) journal_->Append(unsynced_).IgnoreError();
+      journal_.reset();
     });
   }
   absl::Status Join() { return lifecycle_.Join(); }
@@ -64,6 +73,8 @@ class DispatchServer::Shell : public ReactorHandler {
 
  private:
   absl::Status Begin();
+  absl::Status Listen();
+  absl::StatusOr<DispatcherState> OpenState();
 
   // ReactorHandler
   void OnMessage(absl::Time now, SocketId socket, std::string_view from,
@@ -71,7 +82,10 @@ class DispatchServer::Shell : public ReactorHandler {
   void OnTurn(absl::Time now) override;
   absl::Time NextDeadline() const override;
 
-  void Perform(const DispatcherEffects& effects);
+  void Perform(DispatcherEffects effects);
+  void Settle(absl::Time now);
+  absl::Status Sync();
+  void End(absl::Status why);
 
   DispatcherConfig config_;
   Lifecycle lifecycle_;
@@ -81,6 +95,12 @@ class DispatchServer::Shell : public ReactorHandler {
   Messenger messenger_;
   std::optional<Dispatcher> dispatcher_;
   SocketId peers_;
+  std::unique_ptr<StateJournal> journal_;  // null: state is in memory
+  std::vector<DispatcherEvent> unsynced_;
+  std::vector<Outgoing> unsent_;  // of this turn
+  bool must_sync_ = false;        // before what is unsent is sent
+  absl::Time sync_by_ = absl::InfiniteFuture();
+  bool behind_said_ = false;
 
   mutable std::mutex mu_;
   std::string target_;  // guarded by mu_
@@ -89,6 +109,33 @@ class DispatchServer::Shell : public ReactorHandler {
 absl::Status DispatchServer::Shell::Begin() {
   TuneMalloc();
   RaiseFileLimit();
+  FM_ASSIGN_OR_RETURN(DispatcherState state, OpenState());
+  const absl::Status listening = Listen();
+  if (!listening.ok()) {
+    journal_.reset();  // somebody else may have it
+    return listening;
+  }
+  dispatcher_.emplace(config_.settings, MakePlanner(config_.registry),
+                      std::move(state), SteadyNow());
+  LogInfo("dispatcher at {}", target());
+  reactor_->Start(this);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<DispatcherState> DispatchServer::Shell::OpenState() {
+  DispatcherState state;
+  if (config_.work_dir.empty()) {
+    state.journal = DrawJournalId();
+    return state;
+  }
+  FM_ASSIGN_OR_RETURN(journal_, StateJournal::Open(config_.work_dir));
+  state = journal_->TakeState();
+  LogInfo("{} jobs and {} splits after {} events in '{}'", state.jobs.size(),
+          state.splits.size(), state.sequence, config_.work_dir);
+  return state;
+}
+
+absl::Status DispatchServer::Shell::Listen() {
   FM_ASSIGN_OR_RETURN(peers_,
                       reactor_->Listen(config_.host, config_.port, kLimits));
   // A wildcard is no address to connect to; any way out names an interface.
@@ -96,17 +143,12 @@ absl::Status DispatchServer::Shell::Begin() {
   const std::string host =
       IsWildcard(config_.host) ? LocalAddressToward(anywhere) : config_.host;
   const Address own{host, reactor_->PortOf(peers_)};
-  DispatcherState state;
-  state.journal = DrawJournalId();
-  dispatcher_.emplace(config_.settings, MakePlanner(config_.registry),
-                      std::move(state), SteadyNow());
   {
     const std::lock_guard lock(mu_);
     target_ = own.ToString();
   }
-  LogInfo("dispatcher at {}", own.ToString());
-  reactor_->Start(this);
-  return absl::OkStatus();
+  return journal_ == nullptr ? absl::OkStatus()
+                             : journal_->SayAddress(own.ToString());
 }
 
 void DispatchServer::Shell::OnMessage(absl::Time now, SocketId socket,
@@ -114,28 +156,64 @@ void DispatchServer::Shell::OnMessage(absl::Time now, SocketId socket,
                                       std::vector<Buffer> parts) {
   const absl::StatusOr<Message> message =
       messenger_.Receive(now, socket, from, parts, /*answer=*/true);
-  if (!message.ok()) return;
+  if (!message.ok() || lifecycle_.ended()) return;
   Perform(dispatcher_->Handle(now, PeerId(std::string(from)), *message));
 }
 
 void DispatchServer::Shell::OnTurn(absl::Time now) {
+  if (lifecycle_.ended()) return;
   if (now >= dispatcher_->NextDeadline()) Perform(dispatcher_->OnTick(now));
+  Settle(now);
 }
 
 absl::Time DispatchServer::Shell::NextDeadline() const {
-  return dispatcher_->NextDeadline();
+  return std::min(dispatcher_->NextDeadline(), sync_by_);
 }
 
-// The state is in memory, where the core has committed the events already: it
-// lives and dies with the process, and there is nothing to write before
-// sending.
-void DispatchServer::Shell::Perform(const DispatcherEffects& effects) {
-  for (const DispatcherEvent& event : effects.events) {
+// What a turn leads to is journaled together, at its end, and then said.
+void DispatchServer::Shell::Perform(DispatcherEffects effects) {
+  for (DispatcherEvent& event : effects.events) {
     if (LogEnabled(LogLevel::kDebug)) LogDebug("{}", Describe(event));
+    if (journal_ == nullptr) continue;
+    if (!MayBeLate(event)) must_sync_ = true;
+    unsynced_.push_back(std::move(event));
   }
-  for (const Outgoing& outgoing : effects.sends) {
+  std::move(effects.sends.begin(), effects.sends.end(),
+            std::back_inserter(unsent_));
+  if (!dispatcher_->behind().ok() && !std::exchange(behind_said_, true)) {
+    LogError("{}", ErrorText(dispatcher_->behind()));
+  }
+}
+
+void DispatchServer::Shell::Settle(absl::Time now) {
+  if (!unsynced_.empty()) {
+    sync_by_ = std::min(sync_by_, now + kLate);
+    if (must_sync_ || now >= sync_by_) {
+      const absl::Status synced = Sync();
+      if (!synced.ok()) return End(synced);
+    }
+  }
+  for (const Outgoing& outgoing : unsent_) {
     messenger_.Send(peers_, outgoing.to.value(), outgoing.message);
   }
+  unsent_.clear();
+}
+
+absl::Status DispatchServer::Shell::Sync() {
+  FM_RETURN_IF_ERROR(journal_->Append(unsynced_));
+  unsynced_.clear();
+  must_sync_ = false;
+  sync_by_ = absl::InfiniteFuture();
+  dispatcher_->NoteSynced();
+  return journal_->CompactIfWorthwhile(dispatcher_->state());
+}
+
+// What cannot be kept must not be said: peers wait for another dispatcher.
+void DispatchServer::Shell::End(absl::Status why) {
+  LogError("{}", ErrorText(why));
+  unsynced_.clear();
+  reactor_->Stop();
+  lifecycle_.End(std::move(why));
 }
 
 DispatchServer::DispatchServer(DispatcherConfig config)

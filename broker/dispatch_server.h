@@ -19,12 +19,15 @@ struct DispatcherConfig {
   // Peers that name another cluster are refused.
   std::string cluster_id{};
   DispatcherSettings settings{};
+  // Folder that keeps the state through restarts, made where it is missing;
+  // one dispatcher at a time. Empty: the state is in memory.
+  std::string work_dir{};
   // What expressions may call; null: the built-in functions.
   std::shared_ptr<const FunctionRegistry> registry{};
 };
 
 // The broker: plans jobs and hands their splits to workers. A reactor thread
-// around the pure Dispatcher; state is in memory.
+// around the pure Dispatcher.
 //
 //   DispatchServer dispatcher({.port = 5050});
 //   FM_RETURN_IF_ERROR(dispatcher.Start());
@@ -40,13 +43,15 @@ class DispatchServer {
   DispatchServer(const DispatchServer&) = delete;
   DispatchServer& operator=(const DispatchServer&) = delete;
 
-  // Binds and serves; OK if it already does. InvalidArgument for a bad host or
-  // cluster, Unavailable if the port is taken or the host is not of this
-  // machine, FailedPrecondition after Stop.
+  // Binds and serves; OK if it already does. InvalidArgument for a bad host,
+  // cluster or work-dir, Unavailable if the port is taken or the host is not of
+  // this machine, FailedPrecondition after Stop or if another dispatcher has
+  // the work-dir, DataLoss if what is in it is damaged.
   absl::Status Start();
   // Ends serving, at once; harmless to repeat or before Start.
   void Stop();
-  // Waits until the server has stopped: OK after Stop, else why it ended.
+  // Waits until the server has stopped: OK after Stop, else why it ended (the
+  // journal could not be written).
   // FailedPrecondition before Start.
   absl::Status Join();
 

@@ -31,6 +31,7 @@ Dispatcher::Dispatcher(DispatcherSettings settings, Planner planner,
     : settings_(settings),
       planner_(std::move(planner)),
       state_(std::move(state)),
+      synced_(state_.sequence),
       lease_from_(state_.jobs.empty() ? now : now + settings.restart_grace),
       next_tick_(now) {
   for (const auto& [name, job] : state_.jobs) {
@@ -77,6 +78,7 @@ SplitId Dispatcher::NameSplit(const SessionKey&, Cursor) const {
 
 void Dispatcher::Commit(DispatcherEvent event) {
   state_.Apply(event);
+  if (!MayBeLate(event)) synced_ = state_.sequence;
   effects_.events.push_back(std::move(event));
 }
 
@@ -111,8 +113,48 @@ DispatcherEffects Dispatcher::Handle(absl::Time now, const PeerId& from,
                           what)});
     }
   };
-  std::visit(Visitor{*this, now, from}, message);
+  CompareWithSeen(message);
+  if (!behind_.ok() && !std::holds_alternative<StatusRequest>(message)) {
+    RefuseAsBehind(from, message);
+  } else {
+    std::visit(Visitor{*this, now, from}, message);
+  }
   return Finish(now);
+}
+
+// ---- a store that lost what was said
+
+// From here on the journal's numbers would name other events than its peers
+// have seen, and its splits other ranges, so it must not grow.
+void Dispatcher::CompareWithSeen(const Message& message) {
+  const Seen* seen = nullptr;
+  if (const auto* hello = std::get_if<ClientHello>(&message)) {
+    seen = &hello->seen;
+  } else if (const auto* client = std::get_if<ClientBeat>(&message)) {
+    seen = &client->seen;
+  } else if (const auto* worker = std::get_if<WorkerBeat>(&message)) {
+    seen = &worker->seen;
+  }
+  if (seen == nullptr || seen->journal != state_.journal ||
+      seen->sequence <= state_.sequence || !behind_.ok()) {
+    return;
+  }
+  behind_ = DataLoss(
+      "the dispatcher's journal ends at event {}, and event {} of it was seen "
+      "before: it was lost in part, or an older copy was put back. Restart the "
+      "dispatcher with its work-dir as it was last, or with an empty one; then "
+      "readers start again",
+      state_.sequence, seen->sequence);
+}
+
+void Dispatcher::RefuseAsBehind(const PeerId& from, const Message& message) {
+  if (const auto* hello = std::get_if<ClientHello>(&message)) {
+    Reject(from, hello->job, hello->session, RejectReason::kRefused, behind_);
+  } else if (const auto* beat = std::get_if<ClientBeat>(&message)) {
+    Reject(from, beat->job, beat->session, RejectReason::kRefused, behind_);
+  } else if (!std::holds_alternative<Refusal>(message)) {
+    Send(from, Refusal{behind_});
+  }
 }
 
 DispatcherEffects Dispatcher::Finish(absl::Time now) {
@@ -165,6 +207,7 @@ absl::Time Dispatcher::NextDeadline() const {
 
 DispatcherEffects Dispatcher::OnTick(absl::Time now) {
   next_tick_ = now + std::min(absl::Milliseconds(100), Interval() / 2);
+  if (!behind_.ok()) return {};
   std::vector<WorkerId> lost;
   for (const auto& [id, worker] : table_.workers()) {
     if (now - worker.heard > Timeout(settings_.worker_timeout)) {

@@ -64,7 +64,8 @@ struct DispatcherSettings {
   uint32_t workers_max = 10'000;
 };
 
-// What the shell does after a call: journal `events`, then send.
+// What the shell does after a call: journal `events` and sync them (those that
+// MayBeLate alone need no sync), then send.
 struct DispatcherEffects {
   std::vector<DispatcherEvent> events;
   std::vector<Outgoing> sends;
@@ -91,6 +92,11 @@ class Dispatcher {
   DispatcherEffects Handle(absl::Time now, const PeerId& from,
                            const Message& message);
   DispatcherEffects OnTick(absl::Time now);
+  // All events so far are on disk; peers are told so.
+  void NoteSynced() { synced_ = state_.sequence; }
+  // OK, or DataLoss: a peer has seen events of this journal that are not in
+  // it, so nobody is served any more.
+  const absl::Status& behind() const { return behind_; }
   // When OnTick has something to do; InfiniteFuture if nothing.
   absl::Time NextDeadline() const;
 
@@ -129,6 +135,8 @@ class Dispatcher {
 
   void Commit(DispatcherEvent event);
   DispatcherEffects Finish(absl::Time now);
+  void CompareWithSeen(const Message& message);
+  void RefuseAsBehind(const PeerId& from, const Message& message);
 
   // ---- clients (dispatcher_clients.cc)
   void On(absl::Time now, const PeerId& from, const ClientHello& hello);
@@ -182,12 +190,14 @@ class Dispatcher {
   absl::Duration Timeout(absl::Duration least) const;
   absl::Duration ClientTimeout(const JobState& job) const;
   bool LeaseValid(absl::Time now, const SessionKey& key) const;
-  Seen seen() const { return {state_.journal, state_.sequence}; }
+  Seen seen() const { return {state_.journal, synced_}; }
   void Send(const PeerId& to, Message message);
 
   const DispatcherSettings settings_;
   const Planner planner_;
   DispatcherState state_;
+  uint64_t synced_;  // events on disk when the sends are sent
+  absl::Status behind_;
   absl::Time lease_from_;  // after a restart peers report first
   absl::Time next_tick_;
 

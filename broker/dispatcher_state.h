@@ -158,6 +158,12 @@ using DispatcherEvent =
                  SplitEnded, SessionClosed, RunFailed, RunFinished,
                  JobForgotten>;
 
+// Whether an event may reach the disk up to 200 ms after what follows from it
+// was said: peers say again what it holds.
+inline bool MayBeLate(const DispatcherEvent& event) {
+  return std::holds_alternative<SplitsTaken>(event);
+}
+
 // Closed sessions that are remembered; the oldest are forgotten first.
 inline constexpr size_t kClosedSessionsMax = 10'000;
 

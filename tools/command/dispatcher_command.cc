@@ -10,11 +10,14 @@ namespace feedmill {
 namespace {
 
 constexpr char kSummary[] =
-    "Plans jobs and hands their work out to workers. Its state is in memory.\n"
+    "Plans jobs and hands their work out to workers. Its state is in memory, "
+    "or\n"
+    "in --work-dir: then workers and readers go on when it is restarted.\n"
     "Runs until SIGTERM or SIGINT (exit 0).";
 constexpr char kExamples[] =
     "Examples:\n"
     "  feedmill dispatcher --port 5050\n"
+    "  feedmill dispatcher --port 5050 --work-dir /var/lib/feedmill\n"
     "  feedmill dispatcher --host 0.0.0.0 --port 5050 --log-format json\n"
     "  feedmill dispatcher --ready-file /run/feedmill/address &";
 
@@ -23,6 +26,11 @@ constexpr char kExamples[] =
 absl::StatusOr<int> RunDispatcher(const Invocation& invocation) {
   ServerFlags server;
   FlagSet flags("dispatcher", kSummary, kExamples);
+  std::string work_dir;
+  flags.Text("--work-dir", "DIR",
+             "Folder that keeps the state through restarts; one dispatcher at "
+             "a time",
+             &work_dir);
   server.Declare(flags, "workers and readers");
   FM_ASSIGN_OR_RETURN(const bool go_on, flags.Parse(invocation.arguments));
   if (!go_on) return 0;
@@ -35,6 +43,7 @@ absl::StatusOr<int> RunDispatcher(const Invocation& invocation) {
   config.host = server.host;
   config.port = static_cast<uint16_t>(server.port);
   config.cluster_id = server.cluster_id;
+  config.work_dir = work_dir;
   config.registry = invocation.registry;
   DispatchServer dispatcher(std::move(config));
   FM_RETURN_IF_ERROR(dispatcher.Start());

@@ -39,6 +39,8 @@ struct UpFlags {
   uint64_t threads = 0;  // a worker's
   uint64_t memory_bytes = uint64_t{256} << 20;
 
+  std::string work_dir;  // the dispatcher's
+
   void Declare(FlagSet& flags) {
     flags.Count("--workers", 1, 256, "Worker processes", &workers);
     flags.Count("--threads", 1, 1024,
@@ -47,6 +49,9 @@ struct UpFlags {
     flags.Bytes("--memory",
                 "Elements that a worker has computed and not yet sent, at most",
                 &memory_bytes);
+    flags.Text("--work-dir", "DIR",
+               "Folder that keeps the dispatcher's state through its restarts",
+               &work_dir);
     server.Declare(flags, "workers and readers");
   }
 };
@@ -207,6 +212,10 @@ class Supervisor {
     Child child{.name = "dispatcher", .ready_file = folder_.File("dispatcher")};
     child.arguments = {"dispatcher", "--port",
                        fmt::format("{}", flags_.server.port)};
+    if (!flags_.work_dir.empty()) {
+      child.arguments.insert(child.arguments.end(),
+                             {"--work-dir", flags_.work_dir});
+    }
     AddSharedFlags(child);
     return child;
   }
