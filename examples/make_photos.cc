@@ -86,7 +86,8 @@ std::string Crop(const Photo& photo, std::mt19937_64& random) {
 // ---- TFRecord framing and the protobuf of a tf.train.Example, by hand
 std::string Varint(uint64_t value) {
   std::string out;
-  for (; value > 127; value >>= 7) out += static_cast<char>((value & 127) | 128);
+  for (; value > 127; value >>= 7)
+    out += static_cast<char>((value & 127) | 128);
   return out + static_cast<char>(value);
 }
 

@@ -10,9 +10,9 @@ namespace feedmill {
 }  // namespace feedmill
 
 // For errors of the programmer, always on. Bad input is a Status, never this.
-#define FM_CHECK(condition)                                                  \
-  (__builtin_expect(!!(condition), 1)                                        \
-       ? static_cast<void>(0)                                                \
+#define FM_CHECK(condition)           \
+  (__builtin_expect(!!(condition), 1) \
+       ? static_cast<void>(0)         \
        : ::feedmill::CheckFailed(__FILE__, __LINE__, #condition))
 
 #endif  // FEEDMILL_CORE_BASE_CHECK_H_

@@ -28,11 +28,11 @@
 
 namespace feedmill {
 
-#define FEEDMILL_DEFINE_ERROR(Name)                                         \
-  template <class... Args>                                                  \
-  absl::Status Name(fmt::format_string<Args...> format, Args&&... args) {   \
-    return absl::Name##Error(                                               \
-        fmt::format(format, std::forward<Args>(args)...));                  \
+#define FEEDMILL_DEFINE_ERROR(Name)                                       \
+  template <class... Args>                                                \
+  absl::Status Name(fmt::format_string<Args...> format, Args&&... args) { \
+    return absl::Name##Error(                                             \
+        fmt::format(format, std::forward<Args>(args)...));                \
   }
 FEEDMILL_DEFINE_ERROR(InvalidArgument)
 FEEDMILL_DEFINE_ERROR(NotFound)
@@ -46,7 +46,8 @@ FEEDMILL_DEFINE_ERROR(Cancelled)
 FEEDMILL_DEFINE_ERROR(Internal)
 #undef FEEDMILL_DEFINE_ERROR
 
-// The text of a status as a std::string (Debian's absl::string_view is its own type).
+// The text of a status as a std::string (Debian's absl::string_view is its own
+// type).
 inline std::string ErrorText(const absl::Status& status) {
   return std::string(status.message().data(), status.message().size());
 }
@@ -63,13 +64,13 @@ inline absl::Status Annotate(const absl::Status& status,
 #define FM_CONCAT_INNER(a, b) a##b
 #define FM_CONCAT(a, b) FM_CONCAT_INNER(a, b)
 
-#define FM_RETURN_IF_ERROR(expression)                  \
-  do {                                                  \
-    absl::Status fm_status = (expression);              \
-    if (!fm_status.ok()) return fm_status;              \
+#define FM_RETURN_IF_ERROR(expression)     \
+  do {                                     \
+    absl::Status fm_status = (expression); \
+    if (!fm_status.ok()) return fm_status; \
   } while (false)
 
-#define FM_ASSIGN_OR_RETURN(declaration, expression) \
+#define FM_ASSIGN_OR_RETURN(declaration, expression)                        \
   FM_ASSIGN_OR_RETURN_INNER(FM_CONCAT(fm_statusor_, __LINE__), declaration, \
                             expression)
 #define FM_ASSIGN_OR_RETURN_INNER(temporary, declaration, expression) \

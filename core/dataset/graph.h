@@ -92,10 +92,10 @@ struct TakeStep {
 struct SkipStep {
   int64_t count = 0;
 };
-using Step = std::variant<MapStep, FilterStep, ParseExampleStep,
-                          DecodeImageStep, ResizeStep, RandomFlipStep,
-                          ShuffleStep, BatchStep, RepeatStep, TakeStep,
-                          SkipStep>;
+using Step =
+    std::variant<MapStep, FilterStep, ParseExampleStep, DecodeImageStep,
+                 ResizeStep, RandomFlipStep, ShuffleStep, BatchStep, RepeatStep,
+                 TakeStep, SkipStep>;
 
 enum class Order {
   kDeterministic,  // the sequence that one thread makes
@@ -105,8 +105,9 @@ enum class Order {
 struct Options {
   Order order = Order::kDeterministic;
   // The only mode so far: the dispatcher hands out splits as workers ask.
-  enum class ProcessingMode { kDynamic } processing_mode =
-      ProcessingMode::kDynamic;
+  enum class ProcessingMode {
+    kDynamic
+  } processing_mode = ProcessingMode::kDynamic;
   std::optional<uint64_t> seed;  // absent: drawn, recorded and printed
 };
 
