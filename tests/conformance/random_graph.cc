@@ -206,6 +206,17 @@ Source RandomSource(Random& random, const std::string& directory) {
   }
 }
 
+// The counters of records in batches of batches are not defined.
+bool FlipsBatchesOfBatches(const Graph& graph) {
+  int batches = 0;
+  for (const Step& step : graph.steps) {
+    batches += std::holds_alternative<BatchStep>(step);
+    if (batches > 1 && std::holds_alternative<RandomFlipStep>(step))
+      return true;
+  }
+  return false;
+}
+
 void Write(const std::string& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary) << bytes;
 }
@@ -309,7 +320,9 @@ Graph RandomGraph(uint64_t seed, const std::string& directory,
   // Steps that do not fit what stands before them are drawn again.
   for (size_t tries = 0; graph.steps.size() < wanted && tries < 60; ++tries) {
     graph.steps.push_back(RandomStep(random));
-    if (!Analyze(graph, registry).ok()) graph.steps.pop_back();
+    if (!Analyze(graph, registry).ok() || FlipsBatchesOfBatches(graph)) {
+      graph.steps.pop_back();
+    }
   }
   FM_CHECK(Analyze(graph, registry).ok());
   return graph;

@@ -74,10 +74,13 @@ Tensor& Find(Element& element, const std::string& name) {
   throw std::logic_error("no component " + name);
 }
 
-// Row k of a batched tensor, or the tensor itself.
-Tensor RowOf(const Tensor& t, size_t k, bool batched) {
-  if (!batched) return t;
-  Tensor out{t.dtype, Shape(t.shape.begin() + 1, t.shape.end()), {}, {}};
+// Record k of a tensor whose first `depth` axes are batches.
+Tensor RecordOf(const Tensor& t, size_t k, size_t depth) {
+  Tensor out{
+      t.dtype,
+      Shape(t.shape.begin() + static_cast<ptrdiff_t>(depth), t.shape.end()),
+      {},
+      {}};
   size_t each = 1;
   for (int64_t d : out.shape) each *= static_cast<size_t>(d);
   for (size_t j = k * each; j < (k + 1) * each; ++j) {
@@ -130,9 +133,8 @@ class Interpreter {
       items = After(graph_.steps.size(), 0);
       if (!endless_ || items.items.size() > limit_) break;
       if (endless_passes_ > 16 && items.items.size() == before) {
-        if (before == 0 && !positions_.empty() && !take_full_) {
-          items.failed = true;
-        }
+        // Nothing for ever, and not because enough was taken: an error.
+        if (before == 0 && !take_full_ && !PlanEnds()) items.failed = true;
         break;
       }
       before = items.items.size();
@@ -155,6 +157,15 @@ class Interpreter {
     if (As<RepeatStep>(step) || As<ShuffleStep>(step)) return true;
     return s < client_begin_ &&
            (As<TakeStep>(step) || As<SkipStep>(step) || As<BatchStep>(step));
+  }
+
+  // Whether a plan step takes from an endless repeat.
+  bool PlanEnds() const {
+    for (size_t s = 0; s < graph_.steps.size(); ++s) {
+      if (As<TakeStep>(graph_.steps[s]) && IsPlanStep(s) && !InPass(s))
+        return true;
+    }
+    return false;
   }
 
   void FindHomes() {
@@ -288,46 +299,66 @@ class Interpreter {
     return true;
   }
 
-  // Steps that know records: on batched data, each row with its own counter.
+  // Steps that know records: on batched data, each with its own counter.
   void ApplyToRecords(size_t s, uint64_t epoch, Item& item) const {
     const Step& step = graph_.steps[s];
-    const bool batched = batched_before(s);
-    const size_t rows = batched ? item.counters.size() : 1;
-    std::vector<Item> done(rows);
-    for (size_t k = 0; k < rows; ++k) {
-      for (const Component& c : item.element)
-        done[k].element.push_back({c.name, RowOf(c.value, k, batched)});
-      Element& row = done[k].element;
-      if (auto* parse = As<ParseExampleStep>(step)) {
-        row = ParseExample(row.at(0).value.strings.at(0), *parse);
-      } else if (auto* decode = As<DecodeImageStep>(step)) {
-        Tensor& image = Find(row, decode->component);
-        image = DecodeImage(image.strings.at(0), *decode);
-      } else if (auto* resize = As<ResizeStep>(step)) {
-        Tensor& image = Find(row, resize->component);
-        image = Resize(image, *resize);
-      } else {
-        const auto& flip = std::get<RandomFlipStep>(step);
-        const Counter counter = item.counters.at(k);
-        const uint32_t word =
-            FirstWord(KeyOf(seed_, iteration_, epoch, s), counter.p, counter.i);
-        Tensor& image = Find(row, flip.component);
-        if (static_cast<double>(word) <
-            std::floor(flip.probability * 4294967296.0))
-          image = Flip(
-              image, flip.direction == RandomFlipStep::Direction::kHorizontal);
-      }
+    const size_t depth = BatchesBefore(s);
+    Tensor& touched = Touched(step, item.element);
+    const Shape batches(touched.shape.begin(),
+                        touched.shape.begin() + static_cast<ptrdiff_t>(depth));
+    size_t records = 1;
+    for (int64_t d : batches) records *= static_cast<size_t>(d);
+    std::vector<Item> done(records);
+    for (size_t k = 0; k < records; ++k)
+      done[k].element =
+          OneRecord(s, epoch, RecordOf(touched, k, depth), item.counters, k);
+    Element made = MakeBatch(done, 0, 0).element;
+    for (Component& c : made) {
+      c.value.shape.erase(c.value.shape.begin());
+      c.value.shape.insert(c.value.shape.begin(), batches.begin(),
+                           batches.end());
     }
-    if (batched)
-      item.element = MakeBatch(done, 0, 0).element;
+    if (As<ParseExampleStep>(step))
+      item.element = std::move(made);
     else
-      item.element = std::move(done[0].element);
+      touched = std::move(made[0].value);
   }
 
-  bool batched_before(size_t s) const {
+  static Tensor& Touched(const Step& step, Element& element) {
+    if (auto* decode = As<DecodeImageStep>(step))
+      return Find(element, decode->component);
+    if (auto* resize = As<ResizeStep>(step))
+      return Find(element, resize->component);
+    if (auto* flip = As<RandomFlipStep>(step))
+      return Find(element, flip->component);
+    return element.at(0).value;  // parse_example
+  }
+
+  Element OneRecord(size_t s, uint64_t epoch, const Tensor& record,
+                    const std::vector<Counter>& counters, size_t k) const {
+    const Step& step = graph_.steps[s];
+    if (auto* parse = As<ParseExampleStep>(step))
+      return ParseExample(record.strings.at(0), *parse);
+    if (auto* decode = As<DecodeImageStep>(step))
+      return {{"", DecodeImage(record.strings.at(0), *decode)}};
+    if (auto* resize = As<ResizeStep>(step))
+      return {{"", Resize(record, *resize)}};
+    const auto& flip = std::get<RandomFlipStep>(step);
+    const Counter counter = counters.at(k);
+    const uint32_t word =
+        FirstWord(KeyOf(seed_, iteration_, epoch, s), counter.p, counter.i);
+    if (static_cast<double>(word) >=
+        std::floor(flip.probability * 4294967296.0))
+      return {{"", record}};
+    return {{"", Flip(record, flip.direction ==
+                                  RandomFlipStep::Direction::kHorizontal)}};
+  }
+
+  size_t BatchesBefore(size_t s) const {
+    size_t batches = 0;
     for (size_t r = 0; r < s; ++r)
-      if (As<BatchStep>(graph_.steps[r])) return true;
-    return false;
+      if (As<BatchStep>(graph_.steps[r])) ++batches;
+    return batches;
   }
 
   uint64_t BatchSize() const {
