@@ -1,6 +1,7 @@
 #include "tools/command/element_writer.h"
 
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,24 +15,36 @@
 
 namespace feedmill {
 
+namespace {
+
+// A pipe that poll calls writable takes so much without blocking (pipe(7)).
+constexpr size_t kPipeWriteBytes = 4096;
+constexpr int kLookMilliseconds = 100;
+
+}  // namespace
+
 absl::Status WriteAll(int fd, std::string_view text,
                       const std::atomic<bool>& cancel) {
+  // Only a write that never blocks cannot miss `cancel`: a signal interrupts
+  // no write that begins just after it, and one that has written something
+  // returns that instead of EINTR.
+  struct stat about {};
+  const bool file = fstat(fd, &about) == 0 && S_ISREG(about.st_mode);
   while (!text.empty()) {
-    const ssize_t written = write(fd, text.data(), text.size());
+    if (cancel) return Cancelled("interrupted while writing");
+    pollfd wait{fd, POLLOUT, 0};
+    if (!file && poll(&wait, 1, kLookMilliseconds) <= 0) continue;
+    const ssize_t written =
+        write(fd, text.data(),
+              file ? text.size() : std::min(text.size(), kPipeWriteBytes));
     if (written >= 0) {
       text.remove_prefix(static_cast<size_t>(written));
       continue;
     }
     switch (errno) {
       case EINTR:
-        if (cancel) return Cancelled("interrupted while writing");
+      case EAGAIN:
         break;
-      case EAGAIN: {  // someone made the pipe non-blocking
-        pollfd wait{fd, POLLOUT, 0};
-        poll(&wait, 1, 100);
-        if (cancel) return Cancelled("interrupted while writing");
-        break;
-      }
       case EPIPE:
         return absl::AbortedError("the reader of the output has gone");
       default:

@@ -13,9 +13,9 @@
 
 namespace feedmill {
 
-// Writes all of `text` to a file descriptor, whatever it is. Cancelled if
-// `cancel` became true while it was interrupted, Aborted if the reader of a
-// pipe has gone, Unavailable for other errors (a full disk).
+// Writes all of `text` to a file descriptor, whatever it is. Cancelled once
+// `cancel` is true (seen within 100 ms, at once if a signal came), Aborted if
+// the reader of a pipe has gone, Unavailable for other errors (a full disk).
 absl::Status WriteAll(int fd, std::string_view text,
                       const std::atomic<bool>& cancel);
 

@@ -138,14 +138,14 @@ absl::StatusOr<Graph> LoadGraph(const std::string& path) {
   return graph;
 }
 
-// ---- signals: a flag that the reader watches, and an interrupted write.
+// ---- signals: a flag that the reader and the writer watch.
 std::atomic<bool> g_cancel = false;
 std::atomic<int> g_signal = 0;
 pthread_t g_reading_thread;
 
 void OnSignal(int signal) {
   if (pthread_equal(pthread_self(), g_reading_thread) == 0) {
-    pthread_kill(g_reading_thread, signal);  // its write must end, too
+    pthread_kill(g_reading_thread, signal);  // wakes its wait to write
     return;
   }
   if (g_cancel.exchange(true)) _exit(128 + signal);  // it was meant
