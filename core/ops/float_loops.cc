@@ -48,13 +48,6 @@ struct IsFinite {
   }
 };
 
-template <class Op>
-Loop FloatUnary(DType calc) {
-  if (calc == DType::kFloat32) return UnaryLoop<Op, float>;
-  if (calc == DType::kFloat64) return UnaryLoop<Op, double>;
-  return nullptr;
-}
-
 }  // namespace
 
 Loop SinLoop(DType calc) { return FloatUnary<Sin>(calc); }

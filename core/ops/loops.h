@@ -40,6 +40,14 @@ size_t UnaryLoop(const LoopInputs& in, void* out, size_t n) {
   return n;
 }
 
+// For operations of floats only; null for other types.
+template <class Op>
+Loop FloatUnary(DType calc) {
+  if (calc == DType::kFloat32) return UnaryLoop<Op, float>;
+  if (calc == DType::kFloat64) return UnaryLoop<Op, double>;
+  return nullptr;
+}
+
 template <class Op, class A, class B = A>
 size_t BinaryLoop(const LoopInputs& in, void* out, size_t n) {
   using R = decltype(Op::Apply(A{}, B{}));

@@ -61,13 +61,6 @@ struct Ceil {
   }
 };
 
-template <class Op>
-Loop FloatUnary(DType calc) {
-  if (calc == DType::kFloat32) return UnaryLoop<Op, float>;
-  if (calc == DType::kFloat64) return UnaryLoop<Op, double>;
-  return nullptr;
-}
-
 // Integers and bools have no fraction.
 template <class Op>
 Loop FloatOrUnchanged(DType calc) {

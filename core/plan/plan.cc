@@ -117,44 +117,9 @@ Permutation Plan::PermutationOf(const Level& level, uint64_t epoch) const {
   return Permutation(KeyOf(level.step, epoch, 0), level.input);
 }
 
-uint64_t Plan::BatchOf(uint64_t p) const {
+RecordRef Plan::Place(uint64_t p, uint64_t k, size_t levels) const {
   uint64_t pass = 0;
-  for (size_t i = levels_.size(); i > batch_level_; --i) {
-    const Level& level = levels_[i - 1];
-    switch (level.kind) {
-      case Level::Kind::kShuffle:
-        p = PermutationOf(level, pass).At(p);
-        break;
-      case Level::Kind::kRepeat:
-        pass = (level.count == kEndless ? 0 : pass * level.count) +
-               p / level.input;
-        p %= level.input;
-        break;
-      case Level::Kind::kSkip:
-        p += level.count;
-        break;
-      case Level::Kind::kTake:
-      case Level::Kind::kBatch:
-        break;
-    }
-  }
-  return p;
-}
-
-uint64_t Plan::RecordsAt(uint64_t p) const {
-  FM_CHECK(p < size_);
-  if (batch_level_ == 0) return 1;
-  const Level& batch = levels_[batch_level_ - 1];
-  if (batch.input == kEndless || batch.input % batch.count == 0) {
-    return batch.count;
-  }
-  return std::min(batch.count, batch.input - BatchOf(p) * batch.count);
-}
-
-RecordRef Plan::Record(uint64_t p, uint64_t k) const {
-  FM_CHECK(p < size_);
-  uint64_t pass = 0;
-  for (size_t i = levels_.size(); i > 0; --i) {
+  for (size_t i = levels_.size(); i > levels; --i) {
     const Level& level = levels_[i - 1];
     switch (level.kind) {
       case Level::Kind::kShuffle:
@@ -176,8 +141,25 @@ RecordRef Plan::Record(uint64_t p, uint64_t k) const {
         break;
     }
   }
-  FM_CHECK(p < source_size_ && (k == 0 || batch_level_ > 0));
   return {p, pass};
+}
+
+uint64_t Plan::RecordsAt(uint64_t p) const {
+  FM_CHECK(p < size_);
+  if (batch_level_ == 0) return 1;
+  const Level& batch = levels_[batch_level_ - 1];
+  if (batch.input == kEndless || batch.input % batch.count == 0) {
+    return batch.count;
+  }
+  return std::min(batch.count,
+                  batch.input - Place(p, 0, batch_level_).index * batch.count);
+}
+
+RecordRef Plan::Record(uint64_t p, uint64_t k) const {
+  FM_CHECK(p < size_);
+  const RecordRef record = Place(p, k, 0);
+  FM_CHECK(record.index < source_size_ && (k == 0 || batch_level_ > 0));
+  return record;
 }
 
 void Plan::Records(uint64_t begin, uint64_t end,

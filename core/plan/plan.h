@@ -101,8 +101,9 @@ class Plan {
   void Expand(size_t levels, Span span, std::vector<RecordRef>& out) const;
   void ExpandShuffle(size_t levels, Span span,
                      std::vector<RecordRef>& out) const;
-  // Walks position p back to the batch that it is, or to the source.
-  uint64_t BatchOf(uint64_t p) const;
+  // Where position p (in it, the k-th record of a batch) stands in what the
+  // first `levels` levels make; 0: in the source.
+  RecordRef Place(uint64_t p, uint64_t k, size_t levels) const;
 
   std::shared_ptr<const AnalyzedGraph> graph_;
   uint64_t source_size_ = 0, seed_ = 0, iteration_ = 0, size_ = 0;

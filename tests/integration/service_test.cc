@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <memory>
 #include <random>
@@ -103,6 +104,8 @@ class Service : public ::testing::Test {
     std::ofstream(path, std::ios::binary) << text;
     return path.string();
   }
+
+  void ExpectAllNapsDespite(const std::function<void()>& fault);
 
   static Graph Pipeline(const std::string& yaml) {
     absl::StatusOr<Graph> graph = ParseGraphYaml(yaml, "/");
@@ -283,38 +286,33 @@ TEST_F(Service, SharersGetEachElementOnce) {
   for (const auto& [x, count] : times) EXPECT_EQ(count, 1) << x;
 }
 
-TEST_F(Service, AWorkerThatGoesIsReplacedByAnother) {
-  WorkerServer& first = GivenWorker();
+// Reads kNaps in order and does `fault` after 500 elements.
+void Service::ExpectAllNapsDespite(const std::function<void()>& fault) {
   auto reader = Read(Pipeline(kNaps), ThroughService());
   ASSERT_TRUE(reader.ok()) << reader.status();
   int64_t expected = 0;
   for (const Element element : **reader) {
     ASSERT_EQ(element.Get<int64_t>(), expected);
-    ++expected;
-    if (expected == 500) {
-      GivenWorker();
-      first.Stop();
-    }
+    if (++expected == 500) fault();
   }
   EXPECT_TRUE((*reader)->status().ok()) << (*reader)->status();
   EXPECT_EQ(expected, 3'000);
 }
 
+TEST_F(Service, AWorkerThatGoesIsReplacedByAnother) {
+  WorkerServer& first = GivenWorker();
+  ExpectAllNapsDespite([&] {
+    GivenWorker();
+    first.Stop();
+  });
+}
+
 TEST_F(Service, ADrainedWorkerHandsItsWorkOn) {
   WorkerServer& first = GivenWorker();
-  auto reader = Read(Pipeline(kNaps), ThroughService());
-  ASSERT_TRUE(reader.ok()) << reader.status();
-  int64_t expected = 0;
-  for (const Element element : **reader) {
-    ASSERT_EQ(element.Get<int64_t>(), expected);
-    ++expected;
-    if (expected == 500) {
-      GivenWorker();
-      first.Drain();
-    }
-  }
-  EXPECT_TRUE((*reader)->status().ok()) << (*reader)->status();
-  EXPECT_EQ(expected, 3'000);
+  ExpectAllNapsDespite([&] {
+    GivenWorker();
+    first.Drain();
+  });
   EXPECT_TRUE(first.Join().ok());
 }
 
