@@ -27,10 +27,14 @@ same_as_local() {
   done
 }
 
-@test "the order hash of summary is the same, too" {
+@test "the service's order hash is local's and the naive interpreter's" {
   start_cluster 2
-  local_hash=$(order_hash feedmill read "$DATA/design.yaml" --local)
-  [[ $(order_hash feedmill read "$DATA/design.yaml" --service "$service") == "$local_hash" ]]
+  for name in design photos records; do
+    by_reference=$("$FEEDMILL_REFERENCE" "$DATA/$name.yaml" | field order_hash)
+    [[ $by_reference =~ ^[0-9a-f]{16}$ ]]
+    [[ $(order_hash feedmill read "$DATA/$name.yaml" --local) == "$by_reference" ]]
+    [[ $(order_hash feedmill read "$DATA/$name.yaml" --service "$service") == "$by_reference" ]]
+  done
 }
 
 @test "up serves, and an address needs no tcp://" {

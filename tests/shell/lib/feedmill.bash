@@ -1,9 +1,11 @@
 # What every shell test uses: the command, data, pipelines, processes that end
 # with their test, and waiting for facts.
 #
-# FEEDMILL is the command under test; ctest sets it.
+# FEEDMILL is the command under test, FEEDMILL_REFERENCE the naive interpreter;
+# ctest sets them.
 bats_require_minimum_version 1.5.0
 FEEDMILL=${FEEDMILL:-$BATS_TEST_DIRNAME/../../build/release/bin/feedmill}
+FEEDMILL_REFERENCE=${FEEDMILL_REFERENCE:-${FEEDMILL}_reference}
 SHELL_TESTS=$BATS_TEST_DIRNAME
 
 # Call it from setup_file: FOLDER with data, and design.md's pipelines in it.
@@ -150,6 +152,7 @@ workers_are() {
 }
 
 # order_hash COMMAND…: the hash of a read's summary.
-order_hash() {
-  "$@" --format summary | python3 -c 'import json, sys; print(json.load(sys.stdin)["order_hash"])'
-}
+order_hash() { "$@" --format summary | field order_hash; }
+
+# field NAME: of the JSON object on standard input.
+field() { python3 -c 'import json, sys; print(json.load(sys.stdin)[sys.argv[1]])' "$1"; }

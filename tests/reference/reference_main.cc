@@ -1,0 +1,65 @@
+// What a pipeline means, by the naive interpreter: for comparing a real run
+// with. Slow, and everything is in memory at once: for small data.
+//
+//   feedmill_reference PIPELINE.yaml
+//
+// Prints {"elements": N, "order_hash": "..."}; exit status 1 if the pipeline
+// ends in a data error, 2 if it cannot be read.
+
+#include <fmt/format.h>
+
+#include <cstdio>
+#include <exception>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "core/base/status.h"
+#include "core/dataset/graph_text.h"
+#include "tests/reference/interpreter.h"
+
+namespace {
+
+constexpr size_t kElementsMax = 10'000'000;
+
+int Run(const std::string& path) {
+  std::ifstream file(path);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const auto graph = feedmill::ParseGraphYaml(
+      text, std::filesystem::absolute(path).parent_path().string());
+  if (!file || !graph.ok()) {
+    fmt::print(stderr, "feedmill_reference: {}: {}\n", path,
+               file ? feedmill::ErrorText(graph.status()) : "cannot be read");
+    return 2;
+  }
+  if (!graph->options.seed.has_value()) {
+    fmt::print(stderr, "feedmill_reference: {}: options.seed is needed\n",
+               path);
+    return 2;
+  }
+  const feedmill::reference::Sequence made = feedmill::reference::Interpret(
+      *graph, *graph->options.seed, 0, kElementsMax);
+  fmt::print("{{\"elements\": {}, \"order_hash\": \"{}\"}}\n",
+             made.elements.size(),
+             feedmill::reference::OrderHash(made.elements));
+  if (made.failed) {
+    fmt::print(stderr, "feedmill_reference: {}: {}\n", path, made.failure);
+  }
+  return made.failed ? 1 : 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    fmt::print(stderr, "usage: feedmill_reference PIPELINE.yaml\n");
+    return 2;
+  }
+  try {
+    return Run(argv[1]);
+  } catch (const std::exception& error) {  // the interpreter's are for tests
+    fmt::print(stderr, "feedmill_reference: {}\n", error.what());
+    return 2;
+  }
+}
