@@ -1,0 +1,32 @@
+// The page of tf.data.experimental.service.WorkerServer, in C++.
+
+#include "worker/worker_server.h"
+
+#include <cstdio>
+#include <thread>
+
+#include "broker/dispatch_server.h"
+#include "examples/seeds/print_list.h"
+
+using feedmill::Dataset;
+using feedmill::DispatchServer;
+using feedmill::WorkerServer;
+
+int main() {
+  DispatchServer dispatcher({});
+  if (!dispatcher.Start().ok()) return 1;
+  // dispatcher_address = dispatcher.target.split("://")[1]
+  const std::string address = dispatcher.target().substr(6);
+  WorkerServer worker({.dispatcher = address});
+  if (!worker.Start().ok()) return 1;
+  if (!PrintList(feedmill::Read(Dataset::Range(10),
+                                {.service = dispatcher.target()}))) {
+    return 1;
+  }
+  // "This method currently blocks forever": here it ends with the worker.
+  std::thread somebody([&] { worker.Drain(); });
+  const absl::Status joined = worker.Join();
+  somebody.join();
+  std::puts(joined.ok() ? "joined" : joined.ToString().c_str());
+  return joined.ok() ? 0 : 1;
+}
