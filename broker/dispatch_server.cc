@@ -1,6 +1,7 @@
 #include "broker/dispatch_server.h"
 
 #include <algorithm>
+#include <future>
 #include <iterator>
 #include <memory>
 #include <mutex>
@@ -66,14 +67,18 @@ class DispatchServer::Shell : public ReactorHandler {
     });
   }
   absl::Status Join() { return lifecycle_.Join(); }
+  bool running() const { return lifecycle_.running(); }
+  absl::StatusOr<std::string> ExportState(absl::Duration timeout);
   std::string target() const {
     const std::lock_guard lock(mu_);
     return target_;
   }
 
  private:
+  absl::Status Check() const;
   absl::Status Begin();
   absl::Status Listen();
+  absl::StatusOr<Address> Advertised(uint16_t port) const;
   absl::StatusOr<DispatcherState> OpenState();
 
   // ReactorHandler
@@ -106,7 +111,29 @@ class DispatchServer::Shell : public ReactorHandler {
   std::string target_;  // guarded by mu_
 };
 
+absl::Status DispatchServer::Shell::Check() const {
+  if (config_.fault_tolerant_mode && config_.work_dir.empty()) {
+    return InvalidArgument(
+        "fault_tolerant_mode needs a work_dir, a folder to keep the state in");
+  }
+  const DispatcherSettings& settings = config_.settings;
+  const std::pair<const char*, absl::Duration> durations[] = {
+      {"heartbeat_interval", settings.heartbeat_interval},
+      {"worker_timeout", settings.worker_timeout},
+      {"client_timeout", settings.client_timeout},
+      {"sharer_timeout", settings.sharer_timeout},
+  };
+  for (const auto& [name, duration] : durations) {
+    if (duration <= absl::ZeroDuration()) {
+      return InvalidArgument("{} is {}; it must be longer than zero", name,
+                             absl::FormatDuration(duration));
+    }
+  }
+  return absl::OkStatus();
+}
+
 absl::Status DispatchServer::Shell::Begin() {
+  FM_RETURN_IF_ERROR(Check());
   TuneMalloc();
   RaiseFileLimit();
   FM_ASSIGN_OR_RETURN(DispatcherState state, OpenState());
@@ -138,17 +165,43 @@ absl::StatusOr<DispatcherState> DispatchServer::Shell::OpenState() {
 absl::Status DispatchServer::Shell::Listen() {
   FM_ASSIGN_OR_RETURN(peers_,
                       reactor_->Listen(config_.host, config_.port, kLimits));
-  // A wildcard is no address to connect to; any way out names an interface.
-  const Address anywhere{"192.0.2.1", 9};
-  const std::string host =
-      IsWildcard(config_.host) ? LocalAddressToward(anywhere) : config_.host;
-  const Address own{host, reactor_->PortOf(peers_)};
+  FM_ASSIGN_OR_RETURN(const Address own, Advertised(reactor_->PortOf(peers_)));
   {
     const std::lock_guard lock(mu_);
     target_ = own.ToString();
   }
   return journal_ == nullptr ? absl::OkStatus()
                              : journal_->SayAddress(own.ToString());
+}
+
+absl::StatusOr<Address> DispatchServer::Shell::Advertised(uint16_t port) const {
+  if (!config_.advertise.empty()) return ParseHost(config_.advertise, port);
+  // A wildcard is no address to connect to; any way out names an interface.
+  const Address anywhere{"192.0.2.1", 9};
+  return Address{
+      IsWildcard(config_.host) ? LocalAddressToward(anywhere) : config_.host,
+      port};
+}
+
+absl::StatusOr<std::string> DispatchServer::Shell::ExportState(
+    absl::Duration timeout) {
+  if (!running()) return FailedPrecondition("the dispatcher does not run");
+  const auto answer = std::make_shared<std::promise<std::string>>();
+  std::future<std::string> future = answer->get_future();
+  const bool asked = reactor_->Post([this, answer] {
+    answer->set_value(dispatcher_->StatusJson(reactor_->now()));
+  });
+  if (asked && future.wait_for(absl::ToChronoNanoseconds(timeout)) ==
+                   std::future_status::ready) {
+    try {
+      return future.get();
+    } catch (const std::future_error&) {
+      // Dropped, as the server has ended since.
+    }
+    return FailedPrecondition("the dispatcher does not run");
+  }
+  return DeadlineExceeded("the dispatcher did not answer within {}",
+                          absl::FormatDuration(timeout));
 }
 
 void DispatchServer::Shell::OnMessage(absl::Time now, SocketId socket,
@@ -217,11 +270,19 @@ void DispatchServer::Shell::End(absl::Status why) {
 }
 
 DispatchServer::DispatchServer(DispatcherConfig config)
-    : shell_(std::make_unique<Shell>(std::move(config))) {}
+    : shell_(std::make_shared<Shell>(std::move(config))) {}
 DispatchServer::~DispatchServer() { Stop(); }
 absl::Status DispatchServer::Start() { return shell_->Start(); }
 void DispatchServer::Stop() { shell_->Stop(); }
-absl::Status DispatchServer::Join() { return shell_->Join(); }
+absl::Status DispatchServer::Join() {
+  const std::shared_ptr<Shell> shell = shell_;
+  return shell->Join();
+}
+bool DispatchServer::running() const { return shell_->running(); }
+absl::StatusOr<std::string> DispatchServer::ExportState(
+    absl::Duration timeout) const {
+  return shell_->ExportState(timeout);
+}
 std::string DispatchServer::target() const { return shell_->target(); }
 
 }  // namespace feedmill

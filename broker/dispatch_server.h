@@ -5,7 +5,8 @@
 #include <memory>
 #include <string>
 
-#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "broker/dispatcher.h"
 #include "core/dataset/function_registry.h"
 
@@ -16,12 +17,18 @@ struct DispatcherConfig {
   // all), and a port, 0 for any free one. Loopback unless told otherwise.
   std::string host = "127.0.0.1";
   uint16_t port = 0;
+  // Where others reach it: "host" or "host:port". Default: `host`, or, where
+  // that is a wildcard, this machine's address on the way out; and the port
+  // that was bound.
+  std::string advertise{};
   // Peers that name another cluster are refused.
   std::string cluster_id{};
   DispatcherSettings settings{};
   // Folder that keeps the state through restarts, made where it is missing;
   // one dispatcher at a time. Empty: the state is in memory.
   std::string work_dir{};
+  // Refuse to start without a work_dir.
+  bool fault_tolerant_mode = false;
   // What expressions may call; null: the built-in functions.
   std::shared_ptr<const FunctionRegistry> registry{};
 };
@@ -34,6 +41,7 @@ struct DispatcherConfig {
 //   std::puts(dispatcher.target().c_str());  // tcp://127.0.0.1:5050
 //   return dispatcher.Join();                // until someone calls Stop
 //
+// It stops when it is destroyed, also while others wait in Join.
 // Thread-safety: every method from any thread, in any state.
 // States: new → running → stopped.
 class DispatchServer {
@@ -55,12 +63,19 @@ class DispatchServer {
   // FailedPrecondition before Start.
   absl::Status Join();
 
-  // "tcp://host:port" with the port that was bound; "" before Start.
+  // Started, and neither stopped nor ended by itself.
+  bool running() const;
+  // "tcp://host:port" as advertised; "" before Start.
   std::string target() const;
+  // What it is doing: {jobs, workers, totals}, the JSON of `feedmill status`.
+  // FailedPrecondition unless it runs; DeadlineExceeded if it is too busy to
+  // say within `timeout`.
+  absl::StatusOr<std::string> ExportState(
+      absl::Duration timeout = absl::Seconds(5)) const;
 
  private:
   class Shell;
-  const std::unique_ptr<Shell> shell_;
+  const std::shared_ptr<Shell> shell_;  // joiners hold it, too
 };
 
 }  // namespace feedmill

@@ -74,6 +74,7 @@ class WorkerServer::Shell : public ReactorHandler {
   void Drain(absl::Duration timeout);
   void Stop();
   absl::Status Join() { return lifecycle_.Join(); }
+  bool running() const { return lifecycle_.running(); }
   std::string target() const {
     const std::lock_guard lock(mu_);
     return target_;
@@ -365,16 +366,21 @@ void WorkerServer::Shell::End(absl::Status why) {
 }
 
 WorkerServer::WorkerServer(WorkerConfig config)
-    : shell_(std::make_unique<Shell>(std::move(config))) {}
+    : shell_(std::make_shared<Shell>(std::move(config))) {}
 WorkerServer::~WorkerServer() { Stop(); }
 absl::Status WorkerServer::Start() { return shell_->Start(); }
 absl::Status WorkerServer::WaitRegistered(absl::Duration timeout) {
-  return shell_->WaitRegistered(timeout);
+  const std::shared_ptr<Shell> shell = shell_;
+  return shell->WaitRegistered(timeout);
 }
 bool WorkerServer::registered() const { return shell_->registered(); }
+bool WorkerServer::running() const { return shell_->running(); }
 void WorkerServer::Drain(absl::Duration timeout) { shell_->Drain(timeout); }
 void WorkerServer::Stop() { shell_->Stop(); }
-absl::Status WorkerServer::Join() { return shell_->Join(); }
+absl::Status WorkerServer::Join() {
+  const std::shared_ptr<Shell> shell = shell_;
+  return shell->Join();
+}
 std::string WorkerServer::target() const { return shell_->target(); }
 
 }  // namespace feedmill

@@ -41,6 +41,7 @@ struct WorkerConfig {
 //   FM_RETURN_IF_ERROR(worker.WaitRegistered(absl::Minutes(1)));
 //   return worker.Join();  // until Stop or the end of a Drain
 //
+// It stops when it is destroyed, also while others wait in Join.
 // Thread-safety: every method from any thread, in any state.
 // States: new → running → (draining →) stopped.
 class WorkerServer {
@@ -59,6 +60,8 @@ class WorkerServer {
   // FailedPrecondition before Start; after the end, what Join says.
   absl::Status WaitRegistered(absl::Duration timeout);
   bool registered() const;
+  // Started, and neither stopped nor ended by itself.
+  bool running() const;
   // Takes nothing new, finishes what it has, then stops; at once if nothing
   // depends on it. Returns without waiting (Join does). A second call, or one
   // that is not answered for `timeout`, stops.
@@ -75,7 +78,7 @@ class WorkerServer {
 
  private:
   class Shell;
-  const std::unique_ptr<Shell> shell_;
+  const std::shared_ptr<Shell> shell_;  // joiners hold it, too
 };
 
 }  // namespace feedmill

@@ -11,7 +11,7 @@
 
 namespace feedmill {
 
-// What the readers of clusters as text share; for core/cluster's own files.
+// What the readers of clusters and of config files share.
 
 // Parses YAML (and so JSON) and calls `read` with its root; InvalidArgument for
 // a text that is too large, uses aliases or is no YAML. yaml-cpp's exceptions

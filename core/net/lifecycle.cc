@@ -27,8 +27,11 @@ absl::Status Lifecycle::Start(const std::function<absl::Status()>& begin) {
   }
   absl::Status begun = begin();
   if (!begun.ok()) {
-    const std::lock_guard lock(mu_);
-    state_ = State::kNew;
+    {
+      const std::lock_guard lock(mu_);
+      state_ = State::kNew;
+    }
+    changed_.notify_all();
   }
   return begun;
 }
@@ -61,13 +64,11 @@ void Lifecycle::End(absl::Status why) {
 
 absl::Status Lifecycle::Join() {
   std::unique_lock lock(mu_);
-  if (state_ == State::kNew) {
+  changed_.wait(lock, [this] { return state_ != State::kRunning; });
+  if (state_ == State::kNew) {  // or its start has failed
     return FailedPrecondition("the {} has not been started: call Start first",
                               what_);
   }
-  changed_.wait(lock, [this] {
-    return state_ == State::kEnded || state_ == State::kStopped;
-  });
   return reason_;
 }
 

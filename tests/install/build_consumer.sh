@@ -17,4 +17,10 @@ mv "$folder/prefix" "$folder/moved"
 "$cmake" --build "$folder/build"
 output=$("$folder/build/consumer")
 [[ $output == "0 1 4 9 16" ]] || { echo "consumer printed: $output"; exit 1; }
-if [[ -e $folder/moved/bin/feedmill ]]; then "$folder/moved/bin/feedmill" --version; fi
+if [[ -e $folder/moved/bin/feedmill ]]; then
+  "$folder/moved/bin/feedmill" --version
+  for page in man/man1/feedmill.1 man/man1/feedmill-worker.1 \
+    bash-completion/completions/feedmill zsh/site-functions/_feedmill; do
+    [[ -s $folder/moved/share/$page ]] || { echo "share/$page is not installed"; exit 1; }
+  done
+fi

@@ -14,7 +14,7 @@ import re
 import subprocess
 import sys
 
-SHIPPED = ("core", "broker", "worker", "client", "tools")
+SHIPPED = ("core", "broker", "worker", "client", "server", "tools")
 CODE = (".h", ".cc")
 LENGTH_MAX = 600
 BANNED_WORDS = {"util", "utils", "common", "misc", "helper", "helpers",
@@ -128,10 +128,10 @@ def dependencies(tree, libraries, allowed, _build):
             if kind == "<":
                 continue
             other = name.split("/")[0]
-            if top == "core" and other in ("broker", "worker", "client", "tools"):
+            if top == "core" and other in ("broker", "worker", "client", "server", "tools"):
                 yield f"{path}: core includes {name}"
             if (top in ("broker", "worker", "client") and top != other
-                    and other in ("broker", "worker", "client", "tools")):
+                    and other in ("broker", "worker", "client", "server", "tools")):
                 yield f"{path}: {top} includes {name}; they meet in core"
             if other in ("tests", "bench", "examples"):
                 yield f"{path}: shipped code includes {name}"

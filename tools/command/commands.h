@@ -2,12 +2,14 @@
 #define FEEDMILL_TOOLS_COMMAND_COMMANDS_H_
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "core/cluster/resolver_registry.h"
 #include "core/dataset/function_registry.h"
+#include "tools/command/flags.h"
 
 namespace feedmill {
 
@@ -18,14 +20,29 @@ struct Invocation {
   std::vector<std::string> arguments;
   std::shared_ptr<const FunctionRegistry> registry;
   std::shared_ptr<const ResolverRegistry> resolvers = nullptr;
+  // Not null: describe the command's flags instead of running it.
+  FlagTable* describe = nullptr;
 };
 
 absl::StatusOr<int> RunUp(const Invocation& invocation);
 absl::StatusOr<int> RunDispatcher(const Invocation& invocation);
 absl::StatusOr<int> RunWorker(const Invocation& invocation);
+absl::StatusOr<int> RunServer(const Invocation& invocation);
 absl::StatusOr<int> RunRead(const Invocation& invocation);
 absl::StatusOr<int> RunStatus(const Invocation& invocation);
 absl::StatusOr<int> RunResolve(const Invocation& invocation);
+absl::StatusOr<int> RunCompletion(const Invocation& invocation);
+absl::StatusOr<int> RunMan(const Invocation& invocation);
+
+struct Command {
+  const char* name;
+  const char* summary;
+  absl::StatusOr<int> (*run)(const Invocation&);
+};
+// All of them, in the order of --help.
+std::span<const Command> Commands();
+// The flags of each, as --help shows them.
+std::vector<FlagTable> DescribeCommands();
 
 }  // namespace feedmill
 

@@ -1,8 +1,8 @@
 #include "broker/dispatch_server.h"
 #include "core/base/status.h"
 #include "core/net/log.h"
+#include "server/address_file.h"
 #include "tools/command/commands.h"
-#include "tools/command/ready_file.h"
 #include "tools/command/server_flags.h"
 #include "tools/command/stop_signals.h"
 
@@ -25,25 +25,26 @@ constexpr char kExamples[] =
 
 absl::StatusOr<int> RunDispatcher(const Invocation& invocation) {
   ServerFlags server;
+  DispatcherConfig config;
   FlagSet flags("dispatcher", kSummary, kExamples);
-  std::string work_dir;
-  flags.Text("--work-dir", "DIR",
-             "Folder that keeps the state through restarts; one dispatcher at "
-             "a time",
-             &work_dir);
+  DeclareDispatcherFlags(flags, config);
+  flags.Text("--advertise", "HOST[:PORT]",
+             "Where workers and readers reach it; default: the host, or this "
+             "machine's address on the way out",
+             &config.advertise);
   server.Declare(flags, "workers and readers");
-  FM_ASSIGN_OR_RETURN(const bool go_on, flags.Parse(invocation.arguments));
+  flags.Configurable();
+  FM_ASSIGN_OR_RETURN(const bool go_on,
+                      flags.Parse(invocation.arguments, invocation.describe));
   if (!go_on) return 0;
   FM_RETURN_IF_ERROR(server.SetUpLogging("dispatcher"));
 
   StopSignals signals;
-  ReadyFile ready(server.ready_file);
+  AddressFile ready(server.ready_file);
   FM_RETURN_IF_ERROR(ready.Prepare());
-  DispatcherConfig config;
   config.host = server.host;
   config.port = static_cast<uint16_t>(server.port);
   config.cluster_id = server.cluster_id;
-  config.work_dir = work_dir;
   config.registry = invocation.registry;
   DispatchServer dispatcher(std::move(config));
   FM_RETURN_IF_ERROR(dispatcher.Start());

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/check.h"
 #include "core/base/status.h"
 #include "core/dataset/nearest_name.h"
 #include "core/net/process_limits.h"
@@ -22,18 +23,16 @@
 namespace feedmill {
 namespace {
 
-struct Command {
-  const char* name;
-  const char* summary;
-  absl::StatusOr<int> (*run)(const Invocation&);
-};
 constexpr Command kCommands[] = {
     {"up", "a dispatcher and workers on this machine", RunUp},
     {"dispatcher", "plans jobs and hands out their work", RunDispatcher},
     {"worker", "reads, decodes and batches for a dispatcher", RunWorker},
+    {"server", "one task of a cluster: dispatcher, worker or other", RunServer},
     {"read", "runs a pipeline and prints its elements", RunRead},
     {"status", "what a service is doing", RunStatus},
     {"resolve", "which tasks a cluster has", RunResolve},
+    {"completion", "prints completion for a shell", RunCompletion},
+    {"man", "prints a manual page", RunMan},
 };
 
 std::string Help() {
@@ -104,6 +103,19 @@ void OpenStandardStreams() {
 }
 
 }  // namespace
+
+std::span<const Command> Commands() { return kCommands; }
+
+std::vector<FlagTable> DescribeCommands() {
+  std::vector<FlagTable> tables;
+  for (const Command& command : kCommands) {
+    Invocation invocation;
+    invocation.describe = &tables.emplace_back();
+    // Fills the table and returns, before anything is looked at.
+    FM_CHECK(command.run(invocation).ok());
+  }
+  return tables;
+}
 
 int FeedmillMain(int argc, char** argv, FunctionRegistry registry,
                  ResolverRegistry resolvers) {

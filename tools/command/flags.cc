@@ -1,223 +1,383 @@
 #include "tools/command/flags.h"
 
+#include <unistd.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
-#include <limits>
 #include <utility>
 
 #include "core/base/check.h"
 #include "core/base/status.h"
+#include "core/cluster/host_context.h"
 #include "core/dataset/nearest_name.h"
+#include "tools/command/config_text.h"
 
 namespace feedmill {
 namespace {
 
-// What CLI11 catches and reports with the flag's name before it.
-[[noreturn]] void Refuse(const std::string& name, const absl::Status& status) {
-  throw CLI::ValidationError(name, ErrorText(status));
+constexpr char kConfig[] = "--config";
+constexpr char kPrintConfig[] = "--print-config";
+
+struct Flag {
+  FlagEntry entry;
+  std::function<absl::Status(const std::string&)> take;
+  std::function<std::string()> show;  // as a config file holds it; "": unset
+  std::string source{};               // "": not given
+};
+
+// "--work-dir" → "work_dir".
+std::string KeyOf(const Flag& flag) {
+  std::string key = flag.entry.name.substr(flag.entry.name.rfind("--") + 2);
+  std::replace(key.begin(), key.end(), '-', '_');
+  return key;
+}
+
+std::string UpperCase(std::string text) {
+  for (char& c : text) {
+    if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
+    if (c == '-') c = '_';
+  }
+  return text;
+}
+
+std::string Shown(absl::Duration duration) {
+  return absl::FormatDuration(duration);
 }
 
 }  // namespace
 
-absl::StatusOr<absl::Duration> ParsePositiveDuration(const std::string& text) {
-  absl::Duration duration;
-  if (!absl::ParseDuration(text, &duration)) {
-    return InvalidArgument(
-        "'{}' is not a duration; write a number and a unit: 200ms, 20s, 5m, 1h",
-        text);
+std::map<std::string, std::string> FeedmillVariables() {
+  constexpr std::string_view kPrefix = "FEEDMILL_";
+  std::map<std::string, std::string> variables;
+  for (char** each = environ; *each != nullptr; ++each) {
+    const std::string_view text = *each;
+    const size_t equals = text.find('=');
+    if (!text.starts_with(kPrefix) || equals == text.npos) continue;
+    variables.emplace(text.substr(0, equals), text.substr(equals + 1));
   }
-  if (duration <= absl::ZeroDuration()) {
-    return InvalidArgument("'{}' must be longer than zero", text);
-  }
-  return duration;
-}
-
-absl::StatusOr<uint64_t> ParseBytes(const std::string& text) {
-  const auto wrong = [&] {
-    return InvalidArgument(
-        "'{}' is not a size; write bytes or a number with KiB, MiB or GiB: "
-        "256MiB",
-        text);
-  };
-  uint64_t number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, number);
-  if (error != std::errc{}) return wrong();
-  const std::string_view unit(rest, static_cast<size_t>(end - rest));
-  int shift = 0;
-  if (unit == "KiB") {
-    shift = 10;
-  } else if (unit == "MiB") {
-    shift = 20;
-  } else if (unit == "GiB") {
-    shift = 30;
-  } else if (!unit.empty() && unit != "B") {
-    return wrong();
-  }
-  if (number == 0) return InvalidArgument("'{}' must be above zero", text);
-  if (number > std::numeric_limits<uint64_t>::max() >> (shift + 1)) {
-    return InvalidArgument("'{}' is more than any machine has", text);
-  }
-  return number << shift;
-}
-
-absl::StatusOr<uint64_t> ParseCount(const std::string& text, uint64_t min,
-                                    uint64_t max) {
-  uint64_t number = 0;
-  const char* const end = text.data() + text.size();
-  const auto [rest, error] = std::from_chars(text.data(), end, number);
-  if (error == std::errc{} && rest == end && number >= min && number <= max) {
-    return number;
-  }
-  if (max == std::numeric_limits<uint64_t>::max()) {
-    return InvalidArgument("'{}' is not a whole number of at least {}", text,
-                           min);
-  }
-  return InvalidArgument("'{}' is not a whole number from {} to {}", text, min,
-                         max);
-}
-
-std::string FormatBytes(uint64_t bytes) {
-  constexpr std::string_view kUnits[] = {"", "KiB", "MiB", "GiB"};
-  size_t unit = 0;
-  while (unit < 3 && bytes != 0 && bytes % 1024 == 0) {
-    bytes /= 1024;
-    ++unit;
-  }
-  return fmt::format("{}{}", bytes, kUnits[unit]);
+  return variables;
 }
 
 struct FlagSet::App {
   explicit App(const std::string& command, const std::string& summary)
       : name("feedmill " + command), cli(summary, name) {}
 
-  CLI::Option* Add(const std::string& flag, const std::string& type,
-                   const std::string& shown_default, const std::string& help,
-                   const std::function<void(const std::string&)>& take) {
-    CLI::Option* const option =
-        cli.add_option_function<std::string>(flag, take, help);
-    option->type_name(type);
-    if (!shown_default.empty()) option->default_str(shown_default);
-    return option;
+  void Add(Flag flag) {
+    const size_t index = flags.size();
+    flags.push_back(std::move(flag));
+    const FlagEntry& entry = flags.back().entry;
+    CLI::Option* const option = cli.add_option_function<std::string>(
+        entry.name,
+        [this, index](const std::string& text) {
+          Flag& taken = flags[index];
+          const absl::Status status = taken.take(text);
+          // CLI11 catches it and reports it with the flag before it.
+          if (!status.ok()) {
+            throw CLI::ValidationError(taken.entry.name, ErrorText(status));
+          }
+          taken.source = taken.entry.name;
+        },
+        entry.help);
+    option->type_name(entry.type);
+    if (!entry.shown_default.empty()) option->default_str(entry.shown_default);
+  }
+
+  Flag* Find(std::string_view key) {
+    for (Flag& flag : flags) {
+      if (KeyOf(flag) == key) return &flag;
+    }
+    return nullptr;
+  }
+  std::vector<std::string> Keys() const {  // that a file may have
+    std::vector<std::string> keys;
+    for (const Flag& flag : flags) {
+      if (flag.entry.name != kConfig) keys.push_back(KeyOf(flag));
+    }
+    return keys;
   }
 
   std::string name;
   CLI::App cli;
-  std::vector<std::string> flags;
+  FlagTable table;
+  std::vector<Flag> flags;  // that take a value, or true and false
+
+  std::map<std::string, std::string> variables;
+  std::string config_path;
+  bool print_config = false;
 };
 
 FlagSet::FlagSet(const std::string& command, const std::string& summary,
                  const std::string& examples)
     : app_(std::make_unique<App>(command, summary)) {
+  app_->table = {command, summary, examples, "", {}};
   app_->cli.set_help_flag("-h,--help", "Print this and exit");
   app_->cli.footer(examples);
   app_->cli.allow_extras();  // reported here, with the nearest known flag
   app_->cli.get_formatter()->column_width(34);
-  app_->flags.push_back("--help");
+  app_->flags.reserve(64);  // callbacks hold indices, --help references
 }
 
 FlagSet::~FlagSet() = default;
 
 void FlagSet::Positional(const std::string& name, const std::string& help,
                          std::string* value) {
+  app_->table.entries.push_back({name, "", help, "", {}});
   app_->cli.add_option(name, *value, help)->type_name("");
 }
 
 void FlagSet::Bool(const std::string& name, const std::string& help,
                    bool* value) {
-  app_->flags.push_back(name);
+  const size_t index = app_->flags.size();
+  Flag flag{.entry = {.name = name, .help = help}, .take = {}, .show = {}};
+  flag.take = [value](const std::string& text) {
+    if (text != "true" && text != "false") {
+      return InvalidArgument("'{}' is neither true nor false", text);
+    }
+    *value = text == "true";
+    return absl::OkStatus();
+  };
+  flag.show = [value] { return std::string(*value ? "true" : "false"); };
+  app_->flags.push_back(std::move(flag));
   app_->cli.add_flag_callback(
-      name, [value] { *value = true; }, help);
+      name,
+      [app = app_.get(), index, value] {
+        *value = true;
+        app->flags[index].source = app->flags[index].entry.name;
+      },
+      help);
 }
 
 void FlagSet::Text(const std::string& name, const std::string& type,
                    const std::string& help, std::string* value) {
-  app_->flags.push_back(name);
-  app_->Add(name, type, *value, help, [name, value](const std::string& text) {
-    if (text.empty()) Refuse(name, InvalidArgument("the value is empty"));
-    *value = text;
-  });
+  app_->Add(
+      {.entry = {name, type, help, *value, {}},
+       .take =
+           [value](const std::string& text) {
+             if (text.empty()) return InvalidArgument("the value is empty");
+             *value = text;
+             return absl::OkStatus();
+           },
+       .show =
+           [value] { return value->empty() ? "" : QuoteConfigValue(*value); }});
 }
 
 void FlagSet::OneOf(const std::string& name,
                     const std::vector<std::string>& choices,
                     const std::string& help, std::string* value) {
-  app_->flags.push_back(name);
   const std::string list = fmt::format("{}", fmt::join(choices, "|"));
-  app_->Add(
-      name, list, *value, help,
-      [name, value, choices, list](const std::string& text) {
-        if (std::find(choices.begin(), choices.end(), text) == choices.end()) {
-          Refuse(name, InvalidArgument("'{}' is none of {}", text, list));
-        }
-        *value = text;
-      });
+  app_->Add({.entry = {name, list, help, *value, choices},
+             .take =
+                 [value, choices, list](const std::string& text) {
+                   if (std::find(choices.begin(), choices.end(), text) ==
+                       choices.end()) {
+                     return InvalidArgument("'{}' is none of {}", text, list);
+                   }
+                   *value = text;
+                   return absl::OkStatus();
+                 },
+             .show = [value] { return QuoteConfigValue(*value); }});
 }
 
 void FlagSet::Count(const std::string& name, uint64_t min, uint64_t max,
                     const std::string& help, uint64_t* value) {
-  app_->flags.push_back(name);
-  const std::string shown =
-      *value >= min && *value <= max ? fmt::format("{}", *value) : "";
-  app_->Add(name, "N", shown, help,
-            [name, min, max, value](const std::string& text) {
-              absl::StatusOr<uint64_t> count = ParseCount(text, min, max);
-              if (!count.ok()) Refuse(name, count.status());
-              *value = *count;
-            });
+  const auto show = [value, min, max] {
+    return *value >= min && *value <= max ? fmt::format("{}", *value) : "";
+  };
+  app_->Add({.entry = {name, "N", help, show(), {}},
+             .take =
+                 [min, max, value](const std::string& text) {
+                   const auto count = ParseCount(text, min, max);
+                   if (count.ok()) *value = *count;
+                   return count.status();
+                 },
+             .show = show});
 }
 
 void FlagSet::Duration(const std::string& name, const std::string& help,
                        absl::Duration* value) {
-  app_->flags.push_back(name);
-  app_->Add(name, "DURATION", absl::FormatDuration(*value), help,
-            [name, value](const std::string& text) {
-              absl::StatusOr<absl::Duration> parsed =
-                  ParsePositiveDuration(text);
-              if (!parsed.ok()) Refuse(name, parsed.status());
-              *value = *parsed;
-            });
+  app_->Add({.entry = {name, "DURATION", help, Shown(*value), {}},
+             .take =
+                 [value](const std::string& text) {
+                   const auto parsed = ParsePositiveDuration(text);
+                   if (parsed.ok()) *value = *parsed;
+                   return parsed.status();
+                 },
+             .show = [value] { return Shown(*value); }});
 }
 
 void FlagSet::Bytes(const std::string& name, const std::string& help,
                     uint64_t* value) {
-  app_->flags.push_back(name);
-  app_->Add(name, "SIZE", FormatBytes(*value), help,
-            [name, value](const std::string& text) {
-              absl::StatusOr<uint64_t> parsed = ParseBytes(text);
-              if (!parsed.ok()) Refuse(name, parsed.status());
-              *value = *parsed;
-            });
+  app_->Add({.entry = {name, "SIZE", help, FormatBytes(*value), {}},
+             .take =
+                 [value](const std::string& text) {
+                   const auto parsed = ParseBytes(text);
+                   if (parsed.ok()) *value = *parsed;
+                   return parsed.status();
+                 },
+             .show = [value] { return FormatBytes(*value); }});
 }
 
-absl::StatusOr<bool> FlagSet::Parse(const std::vector<std::string>& arguments) {
+void FlagSet::Configurable(std::map<std::string, std::string> variables) {
+  App& app = *app_;
+  app.table.variable_prefix = "FEEDMILL_" + UpperCase(app.table.command) + "_";
+  app.variables = std::move(variables);
+  Text(kConfig, "FILE", "YAML file that gives what no flag and variable gives",
+       &app.config_path);
+  app.cli.add_flag_callback(
+      kPrintConfig, [&app] { app.print_config = true; },
+      "Print what would be run with, as such a file, and exit");
+  std::string key, variable;
+  for (const Flag& flag : app.flags) {
+    if (flag.entry.name.find('-', 2) == std::string::npos) continue;
+    key = KeyOf(flag);
+    variable = app.table.variable_prefix + UpperCase(key);
+    app.cli.footer(fmt::format(
+        "{} may also be the variable {},\nor '{}: ...' in the file of "
+        "--config, and so may every flag; a flag wins over\na variable, that "
+        "over the file.\n\n{}",
+        flag.entry.name, variable, key, app.table.examples));
+    break;
+  }
+}
+
+absl::StatusOr<bool> FlagSet::Parse(const std::vector<std::string>& arguments,
+                                    FlagTable* describe) {
+  App& app = *app_;
+  for (const Flag& flag : app.flags) app.table.entries.push_back(flag.entry);
+  if (!app.table.variable_prefix.empty()) {
+    app.table.entries.push_back(
+        {.name = kPrintConfig, .help = "Print what would be run with"});
+  }
+  app.table.entries.push_back({.name = "--help", .help = "Print help"});
+  if (describe != nullptr) {
+    *describe = app.table;
+    return false;
+  }
+  bool help = false;
+  FM_RETURN_IF_ERROR(ParseWords(arguments, &help));
+  if (help) {
+    std::fputs(app.cli.help().c_str(), stdout);
+    return false;
+  }
+  if (app.table.variable_prefix.empty()) return true;
+  FM_RETURN_IF_ERROR(TakeVariables());
+  FM_RETURN_IF_ERROR(TakeFile());
+  if (!app.print_config) return true;
+  std::fputs(PrintedConfig().c_str(), stdout);
+  return false;
+}
+
+absl::Status FlagSet::ParseWords(const std::vector<std::string>& arguments,
+                                 bool* help) {
   // CLI11 takes the words from the back.
   std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
   try {
     app_->cli.parse(reversed);
   } catch (const CLI::CallForHelp&) {
-    std::fputs(app_->cli.help().c_str(), stdout);
-    return false;
+    *help = true;
+    return absl::OkStatus();
   } catch (const CLI::ParseError& error) {
     return Error(error.what());
+  }
+  std::vector<std::string_view> known;
+  for (const FlagEntry& entry : app_->table.entries) {
+    if (entry.name.starts_with("--")) known.emplace_back(entry.name);
   }
   const std::vector<std::string> extras = app_->cli.remaining();
   for (const std::string& word : extras) {
     if (word.empty() || word.front() != '-') continue;
     const std::string flag = word.substr(0, word.find('='));
-    return Error(fmt::format(
-        "unknown flag \"{}\"{}", flag,
-        DidYouMean(flag, {app_->flags.begin(), app_->flags.end()})));
+    return Error(
+        fmt::format("unknown flag \"{}\"{}", flag, DidYouMean(flag, known)));
   }
   if (!extras.empty()) {
     return Error(fmt::format("unexpected argument \"{}\"", extras.front()));
   }
-  return true;
+  return absl::OkStatus();
+}
+
+absl::Status FlagSet::TakeVariables() {
+  App& app = *app_;
+  const std::string& prefix = app.table.variable_prefix;
+  std::map<std::string, Flag*> known;  // without the prefix
+  for (Flag& flag : app.flags) known[UpperCase(KeyOf(flag))] = &flag;
+  std::vector<std::string_view> names;
+  for (const auto& [name, flag] : known) names.emplace_back(name);
+  for (const auto& [name, value] : app.variables) {
+    if (!name.starts_with(prefix)) continue;
+    const auto found = known.find(name.substr(prefix.size()));
+    if (found == known.end()) {
+      // Others may have such names, as Kubernetes for its Services; a
+      // misspelling is an error.
+      const std::string near = NearestName(name.substr(prefix.size()), names);
+      if (near.empty()) continue;
+      return Error(fmt::format("unknown variable {}; did you mean {}{}?", name,
+                               prefix, near));
+    }
+    Flag& flag = *found->second;
+    if (!flag.source.empty()) continue;
+    // Kubernetes sets it so, where there is a Service of this command's name.
+    if (flag.entry.name == "--port" && value.starts_with("tcp://")) continue;
+    const absl::Status status = flag.take(value);
+    if (!status.ok()) {
+      return Error(fmt::format("the variable {}: {}", name, ErrorText(status)));
+    }
+    flag.source = name;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status FlagSet::TakeFile() {
+  App& app = *app_;
+  if (app.config_path.empty()) return absl::OkStatus();
+  const std::string& path = app.config_path;
+  const auto text = HostContext().read_file(path);
+  if (!text.ok()) {
+    return Error(fmt::format("--config: {}", ErrorText(text.status())));
+  }
+  const auto entries = ParseConfigText(*text);
+  if (!entries.ok()) {
+    return Error(fmt::format("{}: {}", path, ErrorText(entries.status())));
+  }
+  const std::vector<std::string> keys = app.Keys();
+  for (const ConfigEntry& entry : *entries) {
+    Flag* const flag = entry.key == "config" ? nullptr : app.Find(entry.key);
+    if (flag == nullptr) {
+      return Error(fmt::format(
+          "{}: {}unknown option \"{}\"{}", path, entry.place, entry.key,
+          DidYouMean(entry.key, {keys.begin(), keys.end()})));
+    }
+    if (!flag->source.empty()) continue;
+    const absl::Status status = flag->take(entry.value);
+    if (!status.ok()) {
+      return Error(fmt::format("{}: {}{}: {}", path, entry.place, entry.key,
+                               ErrorText(status)));
+    }
+    flag->source = path;
+  }
+  return absl::OkStatus();
+}
+
+// One option a line, with where it came from; what is unset is a comment.
+std::string FlagSet::PrintedConfig() const {
+  std::string text;
+  for (const Flag& flag : app_->flags) {
+    if (flag.entry.name == kConfig) continue;
+    const std::string value = flag.show();
+    const std::string line = value.empty()
+                                 ? fmt::format("# {}:", KeyOf(flag))
+                                 : fmt::format("{}: {}", KeyOf(flag), value);
+    text += flag.source.empty() ? line + "\n"
+                                : fmt::format("{}  # {}\n", line, flag.source);
+  }
+  return text;
 }
 
 bool FlagSet::Given(const std::string& name) const {
+  for (const Flag& flag : app_->flags) {
+    if (flag.entry.name == name) return !flag.source.empty();
+  }
   const CLI::Option* const option = app_->cli.get_option_no_throw(name);
   FM_CHECK(option != nullptr);
   return option->count() > 0;

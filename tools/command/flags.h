@@ -2,6 +2,8 @@
 #define FEEDMILL_TOOLS_COMMAND_FLAGS_H_
 
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -11,6 +13,25 @@
 #include "absl/time/time.h"
 
 namespace feedmill {
+
+// What a flag is, for --help, completion and man pages.
+struct FlagEntry {
+  std::string name;    // "--work-dir", or "URI" of a word without a flag
+  std::string type{};  // "DIR"; "" for one that takes no value
+  std::string help{};  // one sentence, without its full stop
+  std::string shown_default{};
+  std::vector<std::string> choices{};
+};
+struct FlagTable {
+  std::string command;
+  std::string summary;
+  std::string examples;
+  std::string variable_prefix;  // "FEEDMILL_WORKER_"; "" if not Configurable
+  std::vector<FlagEntry> entries;
+};
+
+// The variables of this process whose names begin with FEEDMILL_.
+std::map<std::string, std::string> FeedmillVariables();
 
 // The flags of one subcommand. The only user of CLI11.
 //
@@ -46,16 +67,30 @@ class FlagSet {
   // "256MiB", "64KiB", "1GiB", "1048576"; above zero.
   void Bytes(const std::string& name, const std::string& help, uint64_t* value);
 
-  // Sets the variables. False: --help was given and printed. InvalidArgument
-  // names the flag, and the nearest known one where it is unknown.
-  absl::StatusOr<bool> Parse(const std::vector<std::string>& arguments);
-  // Whether the flag was given. REQUIRES: Parse was called.
+  // Lets every flag also come from a variable of `variables`, named
+  // FEEDMILL_COMMAND_FLAG (FEEDMILL_WORKER_WORK_DIR), or from the file that
+  // --config names (work_dir: …). A flag wins over a variable, that over the
+  // file. --print-config prints what follows from all, as such a file.
+  void Configurable(
+      std::map<std::string, std::string> variables = FeedmillVariables());
+
+  // Sets the variables. False: --help or --print-config was given and printed,
+  // or `describe` filled in place of all else. InvalidArgument names the flag,
+  // variable or line, and the nearest known one where it is unknown.
+  absl::StatusOr<bool> Parse(const std::vector<std::string>& arguments,
+                             FlagTable* describe = nullptr);
+  // Whether the flag was given, from wherever. REQUIRES: Parse was called.
   bool Given(const std::string& name) const;
   // A usage error of this command: `message`, then where its help is.
   absl::Status Error(std::string_view message) const;
 
  private:
   struct App;
+  absl::Status ParseWords(const std::vector<std::string>& arguments,
+                          bool* help);
+  absl::Status TakeVariables();
+  absl::Status TakeFile();
+  std::string PrintedConfig() const;
   const std::unique_ptr<App> app_;
 };
 

@@ -247,7 +247,8 @@ absl::StatusOr<int> RunRead(const Invocation& invocation) {
   ReadFlags read;
   FlagSet flags("read", kSummary, kExamples);
   read.Declare(flags);
-  FM_ASSIGN_OR_RETURN(const bool go_on, flags.Parse(invocation.arguments));
+  FM_ASSIGN_OR_RETURN(const bool go_on,
+                      flags.Parse(invocation.arguments, invocation.describe));
   if (!go_on) return 0;
   FM_RETURN_IF_ERROR(read.Check(flags));
   FM_ASSIGN_OR_RETURN(const Graph graph, LoadGraph(read.pipeline));

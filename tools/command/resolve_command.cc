@@ -105,7 +105,8 @@ absl::StatusOr<int> RunResolve(const Invocation& invocation) {
   flags.Positional("URI", "Where the cluster is described (required)", &uri);
   flags.OneOf("--format", {"yaml", "json", "table"}, "How to print it",
               &format);
-  FM_ASSIGN_OR_RETURN(const bool go_on, flags.Parse(invocation.arguments));
+  FM_ASSIGN_OR_RETURN(const bool go_on,
+                      flags.Parse(invocation.arguments, invocation.describe));
   if (!go_on) return 0;
   if (uri.empty()) return flags.Error("the cluster's URI is missing");
 

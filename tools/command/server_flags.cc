@@ -6,12 +6,17 @@
 namespace feedmill {
 
 void ServerFlags::Declare(FlagSet& flags, const std::string& serves) {
+  flags.Count("--port", 0, 65535, "Port to listen on; 0 is any free one",
+              &port);
+  DeclareWithoutPort(flags, serves);
+}
+
+void ServerFlags::DeclareWithoutPort(FlagSet& flags,
+                                     const std::string& serves) {
   flags.Text("--host", "HOST",
              "Name or address of this machine to listen on for " + serves +
                  "; 0.0.0.0 is all of them",
              &host);
-  flags.Count("--port", 0, 65535, "Port to listen on; 0 is any free one",
-              &port);
   flags.Text("--ready-file", "FILE",
              "Appears, holding tcp://host:port, when all is ready; goes at "
              "exit",
@@ -22,6 +27,54 @@ void ServerFlags::Declare(FlagSet& flags, const std::string& serves) {
               &log_format);
   flags.OneOf("--log-level", {"debug", "info", "warning", "error", "off"},
               "The least that is logged", &log_level);
+}
+
+void DeclareDispatcherFlags(FlagSet& flags, DispatcherConfig& config) {
+  flags.Text("--work-dir", "DIR",
+             "Folder that keeps a dispatcher's state through restarts; one "
+             "dispatcher at a time",
+             &config.work_dir);
+  flags.Bool("--fault-tolerant-mode",
+             "Refuse to run a dispatcher without --work-dir",
+             &config.fault_tolerant_mode);
+  flags.Duration("--heartbeat-interval",
+                 "The least time between the signs of life of each worker and "
+                 "reader",
+                 &config.settings.heartbeat_interval);
+  flags.Duration("--worker-timeout",
+                 "A worker that is silent for so long, or for 4 intervals, is "
+                 "lost: others do its work",
+                 &config.settings.worker_timeout);
+  flags.Duration("--client-timeout",
+                 "A reader that is silent for so long loses its place",
+                 &config.settings.client_timeout);
+  flags.Duration("--sharer-timeout",
+                 "The same for readers that share a job (order any)",
+                 &config.settings.sharer_timeout);
+}
+
+void WorkerOptions::Declare(FlagSet& flags) {
+  flags.Text("--dispatcher", "HOST:PORT", "Address of a worker's dispatcher",
+             &config.dispatcher);
+  flags.Duration("--dispatcher-timeout",
+                 "How long a worker waits for a dispatcher that does not "
+                 "answer",
+                 &config.dispatcher_timeout);
+  flags.Count("--threads", 1, 1024,
+              "Threads of a worker; default: the CPUs that it may use",
+              &threads);
+  flags.Bytes("--memory",
+              "Elements that a worker has computed and not yet sent, at most",
+              &config.memory_bytes);
+  flags.Duration("--drain-timeout",
+                 "How long a worker that is asked to stop finishes what it has",
+                 &drain_timeout);
+}
+
+WorkerConfig WorkerOptions::Config() const {
+  WorkerConfig full = config;
+  full.threads = static_cast<int>(threads);
+  return full;
 }
 
 absl::Status ServerFlags::SetUpLogging(const std::string& role) const {

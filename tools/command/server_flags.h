@@ -5,7 +5,9 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "broker/dispatch_server.h"
 #include "tools/command/flags.h"
+#include "worker/worker_server.h"
 
 namespace feedmill {
 
@@ -20,8 +22,23 @@ struct ServerFlags {
 
   // `serves`: what listens there, for --help: "clients and workers".
   void Declare(FlagSet& flags, const std::string& serves);
+  // The same without the port, for a server whose cluster says it.
+  void DeclareWithoutPort(FlagSet& flags, const std::string& serves);
   // Logging as the flags say; `role` stands in each line.
   absl::Status SetUpLogging(const std::string& role) const;
+};
+
+// The options of each service that every command which runs it has.
+void DeclareDispatcherFlags(FlagSet& flags, DispatcherConfig& config);
+struct WorkerOptions {
+  WorkerConfig config;
+  uint64_t threads = 0;
+  // Below the ten seconds that service managers commonly give: what is not
+  // done by then is computed elsewhere.
+  absl::Duration drain_timeout = absl::Seconds(8);
+
+  void Declare(FlagSet& flags);
+  WorkerConfig Config() const;  // with all of the flags
 };
 
 }  // namespace feedmill

@@ -31,7 +31,8 @@ absl::StatusOr<int> RunStatus(const Invocation& invocation) {
   flags.OneOf("--format", {"table", "json"}, "How to print it", &format);
   flags.Duration("--timeout", "How long to wait for an answer", &timeout);
   flags.Text("--cluster-id", "NAME", "The cluster that is meant", &cluster_id);
-  FM_ASSIGN_OR_RETURN(const bool go_on, flags.Parse(invocation.arguments));
+  FM_ASSIGN_OR_RETURN(const bool go_on,
+                      flags.Parse(invocation.arguments, invocation.describe));
   if (!go_on) return 0;
   if (service.empty()) return flags.Error("--service HOST:PORT is missing");
 

@@ -12,10 +12,10 @@
 #include "core/base/status.h"
 #include "core/net/log.h"
 #include "core/pipeline/executor.h"
+#include "server/address_file.h"
 #include "tools/command/child_process.h"
 #include "tools/command/commands.h"
 #include "tools/command/exit_code.h"
-#include "tools/command/ready_file.h"
 #include "tools/command/server_flags.h"
 #include "tools/command/stop_signals.h"
 
@@ -106,7 +106,7 @@ class Supervisor {
       : flags_(std::move(flags)), signals_(signals) {}
 
   absl::Status Run() {
-    ReadyFile ready(flags_.server.ready_file);
+    AddressFile ready(flags_.server.ready_file);
     FM_RETURN_IF_ERROR(ready.Prepare());
     FM_RETURN_IF_ERROR(folder_.Make());
     absl::Status status = RunChildren(ready);
@@ -117,7 +117,7 @@ class Supervisor {
 
  private:
   // Until a signal comes (OK) or the start fails.
-  absl::Status RunChildren(ReadyFile& ready) {
+  absl::Status RunChildren(AddressFile& ready) {
     children_.push_back(DispatcherChild());
     FM_RETURN_IF_ERROR(Start(children_.front()));
     std::string address;
@@ -308,7 +308,8 @@ absl::StatusOr<int> RunUp(const Invocation& invocation) {
   UpFlags up;
   FlagSet flags("up", kSummary, kExamples);
   up.Declare(flags);
-  FM_ASSIGN_OR_RETURN(const bool go_on, flags.Parse(invocation.arguments));
+  FM_ASSIGN_OR_RETURN(const bool go_on,
+                      flags.Parse(invocation.arguments, invocation.describe));
   if (!go_on) return 0;
   FM_RETURN_IF_ERROR(up.server.SetUpLogging("up"));
   StopSignals signals({SIGINT, SIGTERM, SIGCHLD});

@@ -11,12 +11,12 @@
 #include <thread>
 
 #include "core/base/status.h"
+#include "server/address_file.h"
 #include "tools/command/child_process.h"
 #include "tools/command/element_writer.h"
 #include "tools/command/exit_code.h"
 #include "tools/command/flags.h"
 #include "tools/command/read_watch.h"
-#include "tools/command/ready_file.h"
 #include "tools/command/status_table.h"
 #include "tools/command/stop_signals.h"
 
@@ -178,12 +178,12 @@ TEST(Flags, SizesAreBounded) {
 
 // ---- ready files
 
-TEST(ReadyFile, AppearsWholeReplacesAStaleOneAndGoes) {
+TEST(AddressFile, AppearsWholeReplacesAStaleOneAndGoes) {
   const Folder folder;
   const std::string path = folder.File("ready");
   std::ofstream(path) << "tcp://stale:1\n";
   {
-    ReadyFile ready(path);
+    AddressFile ready(path);
     ASSERT_TRUE(ready.Prepare().ok());
     EXPECT_FALSE(std::filesystem::exists(path));
     ASSERT_TRUE(ready.Write("tcp://here:2").ok());
@@ -194,22 +194,22 @@ TEST(ReadyFile, AppearsWholeReplacesAStaleOneAndGoes) {
       std::filesystem::is_empty(std::filesystem::path(path).parent_path()));
 }
 
-TEST(ReadyFile, LeavesTheFileOfASuccessor) {
+TEST(AddressFile, LeavesTheFileOfASuccessor) {
   const Folder folder;
   const std::string path = folder.File("ready");
   {
-    ReadyFile ready(path);
+    AddressFile ready(path);
     ASSERT_TRUE(ready.Write("tcp://here:2").ok());
     std::ofstream(path) << "tcp://successor:3\n";
   }
   EXPECT_EQ(Content(path), "tcp://successor:3\n");
 }
 
-TEST(ReadyFile, RefusesPathsThatCannotBe) {
+TEST(AddressFile, RefusesPathsThatCannotBe) {
   const Folder folder;
-  ReadyFile nowhere(folder.File("no/such/ready"));
+  AddressFile nowhere(folder.File("no/such/ready"));
   EXPECT_EQ(ExitCodeOf(nowhere.Prepare()), 2);
-  ReadyFile is_folder(folder.File(""));
+  AddressFile is_folder(folder.File(""));
   EXPECT_EQ(ExitCodeOf(is_folder.Prepare()), 2);
 }
 

@@ -1,5 +1,5 @@
-#ifndef FEEDMILL_TOOLS_COMMAND_READY_FILE_H_
-#define FEEDMILL_TOOLS_COMMAND_READY_FILE_H_
+#ifndef FEEDMILL_SERVER_ADDRESS_FILE_H_
+#define FEEDMILL_SERVER_ADDRESS_FILE_H_
 
 #include <string>
 
@@ -13,13 +13,14 @@ namespace feedmill {
 //
 // Thread-compatible. Errors: InvalidArgument where the path can never be
 // written (no such folder, a folder itself), Unavailable otherwise.
-class ReadyFile {
+class AddressFile {
  public:
-  // "": no file; every call succeeds and does nothing.
-  explicit ReadyFile(std::string path);
-  ~ReadyFile();
-  ReadyFile(const ReadyFile&) = delete;
-  ReadyFile& operator=(const ReadyFile&) = delete;
+  // Path "": no file; every call succeeds and does nothing. `option`: what
+  // named the path, for messages.
+  explicit AddressFile(std::string path, std::string option = "--ready-file");
+  ~AddressFile();
+  AddressFile(const AddressFile&) = delete;
+  AddressFile& operator=(const AddressFile&) = delete;
 
   // Checks that the file can be written, and removes a stale one, so that
   // nobody takes the address of a process that is gone for ours.
@@ -30,9 +31,10 @@ class ReadyFile {
 
  private:
   const std::string path_;
+  const std::string option_;
   std::string written_;  // its content; "" before Write
 };
 
 }  // namespace feedmill
 
-#endif  // FEEDMILL_TOOLS_COMMAND_READY_FILE_H_
+#endif  // FEEDMILL_SERVER_ADDRESS_FILE_H_

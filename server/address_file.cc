@@ -1,4 +1,4 @@
-#include "tools/command/ready_file.h"
+#include "server/address_file.h"
 
 #include <unistd.h>
 
@@ -15,37 +15,38 @@
 
 namespace feedmill {
 
-ReadyFile::ReadyFile(std::string path) : path_(std::move(path)) {}
+AddressFile::AddressFile(std::string path, std::string option)
+    : path_(std::move(path)), option_(std::move(option)) {}
 
-ReadyFile::~ReadyFile() { Remove(); }
+AddressFile::~AddressFile() { Remove(); }
 
-absl::Status ReadyFile::Prepare() {
+absl::Status AddressFile::Prepare() {
   if (path_.empty()) return absl::OkStatus();
   std::error_code error;
   const std::filesystem::path path(path_);
   std::filesystem::path folder = path.parent_path();
   if (folder.empty()) folder = ".";
   if (!std::filesystem::is_directory(folder, error)) {
-    return InvalidArgument("--ready-file {}: there is no folder '{}'", path_,
+    return InvalidArgument("{} {}: there is no folder '{}'", option_, path_,
                            folder.string());
   }
   if (std::filesystem::is_directory(path, error)) {
-    return InvalidArgument("--ready-file {}: is a folder; name a file in it",
+    return InvalidArgument("{} {}: is a folder; name a file in it", option_,
                            path_);
   }
   if (access(folder.c_str(), W_OK | X_OK) != 0) {
-    return InvalidArgument("--ready-file {}: no permission to write in '{}'",
+    return InvalidArgument("{} {}: no permission to write in '{}'", option_,
                            path_, folder.string());
   }
   std::filesystem::remove(path, error);
   if (error) {
-    return InvalidArgument("--ready-file {}: cannot remove the old one: {}",
+    return InvalidArgument("{} {}: cannot remove the old one: {}", option_,
                            path_, error.message());
   }
   return absl::OkStatus();
 }
 
-absl::Status ReadyFile::Write(const std::string& address) {
+absl::Status AddressFile::Write(const std::string& address) {
   if (path_.empty()) return absl::OkStatus();
   const std::string content = address + "\n";
   const std::string beside = fmt::format("{}.{}.new", path_, getpid());
@@ -55,20 +56,20 @@ absl::Status ReadyFile::Write(const std::string& address) {
   if (!file) {
     const int error = errno;
     unlink(beside.c_str());
-    return Unavailable("--ready-file {}: cannot write: {}", path_,
+    return Unavailable("{} {}: cannot write: {}", option_, path_,
                        std::strerror(error));
   }
   if (std::rename(beside.c_str(), path_.c_str()) != 0) {
     const int error = errno;
     unlink(beside.c_str());
-    return Unavailable("--ready-file {}: cannot rename {} to it: {}", path_,
+    return Unavailable("{} {}: cannot rename {} to it: {}", option_, path_,
                        beside, std::strerror(error));
   }
   written_ = content;
   return absl::OkStatus();
 }
 
-void ReadyFile::Remove() {
+void AddressFile::Remove() {
   if (written_.empty()) return;
   std::ifstream file(path_, std::ios::binary);
   std::ostringstream content;

@@ -1,0 +1,45 @@
+#ifndef FEEDMILL_SERVER_PLAIN_TASK_H_
+#define FEEDMILL_SERVER_PLAIN_TASK_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/net/messenger.h"
+#include "core/net/reactor.h"
+
+namespace feedmill {
+
+// The service of a task whose job has none here, such as "ps": it answers who
+// it is, and refuses all else with the same words.
+//
+// Thread-safety: Start and Stop once each, in that order, from any thread.
+class PlainTask : public ReactorHandler {
+ public:
+  // `status`: the JSON that a StatusRequest is answered with, called on the
+  // task's own thread. `refusal`: what everyone else is told.
+  PlainTask(std::string cluster_id, std::function<std::string()> status,
+            absl::Status refusal);
+  ~PlainTask() override { Stop(); }
+
+  // Binds; the port that it got. Errors as Reactor::Listen.
+  absl::StatusOr<uint16_t> Start(const std::string& host, uint16_t port);
+  void Stop();
+
+ private:
+  void OnMessage(absl::Time now, SocketId socket, std::string_view from,
+                 std::vector<Buffer> parts) override;
+  void OnTurn(absl::Time) override {}
+  absl::Time NextDeadline() const override { return absl::InfiniteFuture(); }
+
+  const std::function<std::string()> status_;
+  const absl::Status refusal_;
+  Reactor reactor_;
+  Messenger messenger_;
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_SERVER_PLAIN_TASK_H_

@@ -1,0 +1,438 @@
+#include "server/server.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "core/base/status.h"
+#include "core/net/address.h"
+#include "core/net/clock.h"
+#include "core/net/lifecycle.h"
+#include "core/net/log.h"
+#include "server/address_board.h"
+#include "server/plain_task.h"
+
+namespace feedmill {
+namespace {
+
+// How often a running server looks after its services and the board.
+constexpr absl::Duration kLook = absl::Milliseconds(50);
+constexpr absl::Duration kSayAgain = absl::Seconds(10);
+
+// A name may resolve to loopback on the machine that has it, so only what is
+// surely an address is bound to.
+std::string HostToListenOn(const std::string& own) {
+  const bool numeric = own.find(':') != own.npos ||
+                       own.find_first_not_of("0123456789.") == own.npos;
+  return numeric || IsLoopback(own) ? own : "0.0.0.0";
+}
+
+std::string WithoutScheme(const std::string& target) {
+  const size_t slashes = target.find("://");
+  return slashes == target.npos ? target : target.substr(slashes + 3);
+}
+
+}  // namespace
+
+class Server::Shell {
+ public:
+  Shell(ServerDef def, ServerConfig config)
+      : config_(std::move(config)),
+        role_(RoleOf(def.job_name)),
+        lifecycle_("server"),
+        board_(config_.publish),
+        def_(std::move(def)) {
+    const std::string& address = OwnAddress(def_);
+    own_host_ = SplitTaskAddress(address).host;
+    if (config_.host.empty()) config_.host = HostToListenOn(own_host_);
+  }
+
+  // Finds where a worker's dispatcher is, or will be published.
+  absl::Status Check();
+  absl::Status Start() {
+    return lifecycle_.Start([this] {
+      absl::Status begun = Begin();
+      if (!begun.ok()) Release();  // it may be tried again
+      return begun;
+    });
+  }
+  absl::Status WaitReady(absl::Duration timeout);
+  void Drain(absl::Duration timeout);
+  void Stop();
+  absl::Status Join() { return lifecycle_.Join(); }
+
+  ServerDef def() const {
+    const std::lock_guard lock(mu_);
+    return def_;
+  }
+  absl::StatusOr<ClusterSpec> Cluster() const;
+  std::string target() const {
+    const std::lock_guard lock(mu_);
+    return target_;
+  }
+
+ private:
+  static std::string& OwnAddress(ServerDef& def);
+  bool has_worker() const {
+    return role_ == TaskRole::kWorker || role_ == TaskRole::kLocal;
+  }
+
+  absl::Status Begin();
+  absl::Status BeginDispatcher();
+  absl::Status BeginWorker(const std::string& dispatcher);
+  absl::Status BeginPlain();
+  absl::Status TakeTarget(const std::string& target);
+  void Release();
+  std::string StatusJson() const;
+
+  // The thread that looks after the services, with mu_ held but while waiting.
+  void Tend();
+  std::optional<absl::Status> Look();
+  absl::Status FollowDispatcher();
+  absl::Status AwaitDispatcher();
+
+  ServerConfig config_;
+  const TaskRole role_;
+  Lifecycle lifecycle_;
+  AddressBoard board_;
+  std::string own_host_;
+  // Where a worker's dispatcher is: an address, or a task that publishes it.
+  std::string dispatcher_address_;
+  std::optional<DispatcherTask> dispatcher_task_;
+  std::thread tender_;
+
+  mutable std::mutex mu_;
+  std::condition_variable changed_;
+  // All below guarded by mu_.
+  std::unique_ptr<DispatchServer> dispatcher_;
+  std::unique_ptr<WorkerServer> worker_;
+  std::unique_ptr<PlainTask> plain_;
+  std::string followed_;  // the address that worker_ works for
+  ServerDef def_;
+  std::string target_;
+  absl::Time waits_since_;
+  absl::Time say_at_;
+  bool ready_ = false;
+  bool draining_ = false;
+  bool stopping_ = false;
+};
+
+std::string& Server::Shell::OwnAddress(ServerDef& def) {
+  const auto job = std::find_if(
+      def.cluster.jobs.begin(), def.cluster.jobs.end(),
+      [&](const ClusterDef::Job& each) { return each.name == def.job_name; });
+  return job->tasks.at(*def.task_index);  // CompleteServerDef has seen to it
+}
+
+absl::Status Server::Shell::Check() {
+  if (role_ != TaskRole::kWorker) return absl::OkStatus();
+  const auto task = FindDispatcherTask(def_.cluster);
+  if (!config_.worker.dispatcher.empty()) {
+    if (task.ok()) {
+      return InvalidArgument(
+          "the cluster has a job \"{}\", so the worker's dispatcher '{}' must "
+          "not be given beside it",
+          task->job, config_.worker.dispatcher);
+    }
+    dispatcher_address_ = config_.worker.dispatcher;
+    return ParseAddress(dispatcher_address_).status();
+  }
+  if (!task.ok()) return task.status();
+  if (SplitTaskAddress(task->address).port != 0) {
+    dispatcher_address_ = task->address;
+    return absl::OkStatus();
+  }
+  if (!board_.present()) {
+    return InvalidArgument(
+        "the dispatcher's address '{}' has no port yet; give it one in the "
+        "cluster, or a folder that all tasks see, where it is published "
+        "(publish, --publish)",
+        task->address);
+  }
+  dispatcher_task_ = *task;
+  return absl::OkStatus();
+}
+
+absl::Status Server::Shell::Begin() {
+  const std::lock_guard lock(mu_);
+  FM_RETURN_IF_ERROR(board_.Prepare(def_.job_name, *def_.task_index));
+  switch (role_) {
+    case TaskRole::kDispatcher:
+      FM_RETURN_IF_ERROR(BeginDispatcher());
+      break;
+    case TaskRole::kLocal:
+      FM_RETURN_IF_ERROR(BeginDispatcher());
+      FM_RETURN_IF_ERROR(BeginWorker(dispatcher_->target()));
+      break;
+    case TaskRole::kWorker:
+      if (!dispatcher_task_.has_value()) {
+        FM_RETURN_IF_ERROR(BeginWorker(dispatcher_address_));
+      }
+      break;
+    case TaskRole::kPlain:
+      FM_RETURN_IF_ERROR(BeginPlain());
+      break;
+  }
+  waits_since_ = say_at_ = SteadyNow();
+  tender_ = std::thread([this] { Tend(); });
+  return absl::OkStatus();
+}
+
+absl::Status Server::Shell::BeginDispatcher() {
+  DispatcherConfig config = config_.dispatcher;
+  config.host = config_.host;
+  config.port = def_.port;
+  config.advertise = own_host_;
+  config.cluster_id = config_.cluster_id;
+  config.registry = config_.registry;
+  dispatcher_ = std::make_unique<DispatchServer>(std::move(config));
+  FM_RETURN_IF_ERROR(dispatcher_->Start());
+  ready_ = role_ == TaskRole::kDispatcher;
+  return TakeTarget(dispatcher_->target());
+}
+
+absl::Status Server::Shell::BeginWorker(const std::string& dispatcher) {
+  WorkerConfig config = config_.worker;
+  config.dispatcher = dispatcher;
+  config.host = config_.host;
+  config.port = role_ == TaskRole::kWorker ? def_.port : 0;
+  config.advertise = own_host_;
+  config.cluster_id = config_.cluster_id;
+  config.registry = config_.registry;
+  worker_.reset();  // the port may be the same
+  worker_ = std::make_unique<WorkerServer>(std::move(config));
+  FM_RETURN_IF_ERROR(worker_->Start());
+  followed_ = dispatcher;
+  return role_ == TaskRole::kWorker ? TakeTarget(worker_->target())
+                                    : absl::OkStatus();
+}
+
+absl::Status Server::Shell::BeginPlain() {
+  const auto task = FindDispatcherTask(def_.cluster);
+  plain_ = std::make_unique<PlainTask>(
+      config_.cluster_id, [this] { return StatusJson(); },
+      InvalidArgument("task {} of job \"{}\" serves no data; {}",
+                      *def_.task_index, def_.job_name,
+                      task.ok() ? "the dispatcher is " + task->address
+                                : "its cluster has no dispatcher"));
+  FM_ASSIGN_OR_RETURN(const uint16_t port,
+                      plain_->Start(config_.host, def_.port));
+  ready_ = true;
+  const std::string own = Address{own_host_, port}.ToString();
+  LogInfo("task {} of job \"{}\" at {}", *def_.task_index, def_.job_name, own);
+  return TakeTarget(own);
+}
+
+absl::Status Server::Shell::TakeTarget(const std::string& target) {
+  target_ = target;
+  OwnAddress(def_) = WithoutScheme(target);
+  return board_.Publish(target);
+}
+
+void Server::Shell::Release() {
+  // The last wishes of a worker go to its dispatcher, so that ends later.
+  worker_.reset();
+  dispatcher_.reset();
+  plain_.reset();
+  board_.Remove();
+}
+
+absl::Status Server::Shell::WaitReady(absl::Duration timeout) {
+  const absl::Time deadline = SteadyNow() + timeout;
+  std::unique_lock lock(mu_);
+  for (;;) {
+    if (ready_) return absl::OkStatus();
+    if (lifecycle_.ended()) {
+      const absl::Status why = lifecycle_.reason();
+      return why.ok() ? Cancelled("the server was stopped before it was ready")
+                      : why;
+    }
+    if (!lifecycle_.running()) {
+      return FailedPrecondition(
+          "the server has not been started: call Start first");
+    }
+    const absl::Duration left = deadline - SteadyNow();
+    if (left <= absl::ZeroDuration()) {
+      return DeadlineExceeded("the server was not ready within {}",
+                              absl::FormatDuration(timeout));
+    }
+    // The end of the lifecycle is announced under another lock: look again.
+    changed_.wait_for(lock, absl::ToChronoNanoseconds(std::min(left, kLook)));
+  }
+}
+
+void Server::Shell::Drain(absl::Duration timeout) {
+  {
+    const std::lock_guard lock(mu_);
+    if (worker_ != nullptr && lifecycle_.running()) {
+      draining_ = true;
+      worker_->Drain(timeout);  // its end is ours
+      return;
+    }
+  }
+  Stop();
+}
+
+void Server::Shell::Stop() {
+  lifecycle_.Stop([this] {
+    {
+      const std::lock_guard lock(mu_);
+      stopping_ = true;
+    }
+    changed_.notify_all();
+    tender_.join();
+    Release();
+  });
+  changed_.notify_all();
+}
+
+void Server::Shell::Tend() {
+  std::unique_lock lock(mu_);
+  while (!stopping_) {
+    if (std::optional<absl::Status> end = Look()) {
+      if (!end->ok()) LogError("{}", ErrorText(*end));
+      lock.unlock();
+      lifecycle_.End(*std::move(end));
+      changed_.notify_all();
+      return;
+    }
+    changed_.wait_for(lock, absl::ToChronoNanoseconds(kLook),
+                      [this] { return stopping_; });
+  }
+}
+
+// The reason to end, if there is one.
+std::optional<absl::Status> Server::Shell::Look() {
+  if (dispatcher_ != nullptr && !dispatcher_->running()) {
+    return dispatcher_->Join();
+  }
+  if (!has_worker()) return std::nullopt;
+  if (worker_ != nullptr && !worker_->running()) return worker_->Join();
+  if (dispatcher_task_.has_value() && !draining_) {
+    const absl::Status status = FollowDispatcher();
+    if (!status.ok()) return status;
+  }
+  if (!ready_ && worker_ != nullptr && worker_->registered()) {
+    ready_ = true;
+    changed_.notify_all();
+  }
+  return std::nullopt;
+}
+
+absl::Status Server::Shell::FollowDispatcher() {
+  FM_ASSIGN_OR_RETURN(
+      const std::optional<std::string> published,
+      board_.Find(dispatcher_task_->job, dispatcher_task_->index));
+  if (!published.has_value()) {
+    return worker_ == nullptr ? AwaitDispatcher() : absl::OkStatus();
+  }
+  if (*published == followed_) return absl::OkStatus();
+  if (!followed_.empty()) {
+    LogInfo("the dispatcher is at {} now, no more at {}", *published,
+            followed_);
+  }
+  return BeginWorker(*published);
+}
+
+absl::Status Server::Shell::AwaitDispatcher() {
+  const absl::Time now = SteadyNow();
+  if (now - waits_since_ >= config_.worker.dispatcher_timeout) {
+    return DeadlineExceeded(
+        "no dispatcher published its address in '{}' for {}; is it running, "
+        "and does it see the same folder?",
+        config_.publish,
+        absl::FormatDuration(config_.worker.dispatcher_timeout));
+  }
+  if (now >= say_at_) {
+    LogWarning("waiting for a dispatcher to publish its address in '{}'",
+               config_.publish);
+    say_at_ = now + kSayAgain;
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ClusterSpec> Server::Shell::Cluster() const {
+  ClusterDef cluster = def().cluster;
+  for (ClusterDef::Job& job : cluster.jobs) {
+    for (auto& [index, address] : job.tasks) {
+      if (SplitTaskAddress(address).port != 0) continue;
+      FM_ASSIGN_OR_RETURN(const std::optional<std::string> published,
+                          board_.Find(job.name, index));
+      if (published.has_value()) address = WithoutScheme(*published);
+    }
+  }
+  return ClusterSpec::FromDef(cluster);
+}
+
+std::string Server::Shell::StatusJson() const {
+  const ServerDef own = def();
+  nlohmann::ordered_json out;
+  out["job"] = own.job_name;
+  out["task"] = *own.task_index;
+  out["target"] = target();
+  auto& tasks = out["tasks"] = nlohmann::ordered_json::array();
+  const auto cluster = Cluster();
+  const ClusterDef shown = cluster.ok() ? cluster->AsClusterDef() : own.cluster;
+  for (const ClusterDef::Job& job : shown.jobs) {
+    for (const auto& [index, address] : job.tasks) {
+      tasks.push_back(
+          {{"job", job.name}, {"index", index}, {"address", address}});
+    }
+  }
+  // A job's name may be any bytes; what is no UTF-8 prints as U+FFFD.
+  return out.dump(-1, ' ', false,
+                  nlohmann::ordered_json::error_handler_t::replace);
+}
+
+absl::StatusOr<std::unique_ptr<Server>> Server::Create(const ServerDef& def,
+                                                       ServerOptions options) {
+  FM_ASSIGN_OR_RETURN(ServerDef full, CompleteServerDef(def, options.task));
+  auto shell =
+      std::make_shared<Shell>(std::move(full), std::move(options.config));
+  FM_RETURN_IF_ERROR(shell->Check());
+  std::unique_ptr<Server> server(new Server(std::move(shell)));
+  if (options.start) FM_RETURN_IF_ERROR(server->Start());
+  return server;
+}
+
+absl::StatusOr<std::unique_ptr<Server>> Server::Create(
+    const ClusterDef& cluster, ServerOptions options) {
+  return Create(ServerDef{.cluster = cluster}, std::move(options));
+}
+
+absl::StatusOr<std::unique_ptr<Server>> Server::Create(
+    const ClusterSpec& cluster, ServerOptions options) {
+  return Create(cluster.AsClusterDef(), std::move(options));
+}
+
+absl::StatusOr<std::unique_ptr<Server>> Server::CreateLocalServer(
+    ServerConfig config, bool start) {
+  return Create(ClusterDef{.jobs = {{"local", {{0, "localhost:0"}}}}},
+                ServerOptions{.config = std::move(config), .start = start});
+}
+
+Server::Server(std::shared_ptr<Shell> shell) : shell_(std::move(shell)) {}
+Server::~Server() { Stop(); }
+absl::Status Server::Start() { return shell_->Start(); }
+absl::Status Server::WaitReady(absl::Duration timeout) {
+  const std::shared_ptr<Shell> shell = shell_;
+  return shell->WaitReady(timeout);
+}
+void Server::Drain(absl::Duration timeout) { shell_->Drain(timeout); }
+void Server::Stop() { shell_->Stop(); }
+absl::Status Server::Join() {
+  const std::shared_ptr<Shell> shell = shell_;
+  return shell->Join();
+}
+ServerDef Server::server_def() const { return shell_->def(); }
+absl::StatusOr<ClusterSpec> Server::Cluster() const {
+  return shell_->Cluster();
+}
+std::string Server::target() const { return shell_->target(); }
+
+}  // namespace feedmill

@@ -1,0 +1,67 @@
+#ifndef FEEDMILL_SERVER_SERVER_DEF_H_
+#define FEEDMILL_SERVER_SERVER_DEF_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "core/cluster/cluster_spec.h"
+
+namespace feedmill {
+
+// Which task of which cluster a server is, as plain data. What is left out is
+// filled in by CompleteServerDef.
+// Source: tf.train.ServerDef.
+struct ServerDef {
+  ClusterDef cluster{};
+  std::string job_name{};               // "": the cluster's only job
+  std::optional<int64_t> task_index{};  // absent: the job's only task
+  std::string protocol{};               // "": tcp, the only one
+  uint16_t port = 0;                    // 0: that of the task's address
+  friend bool operator==(const ServerDef&, const ServerDef&) = default;
+};
+
+// What is said beside a ServerDef, and wins over it. 0 and "" count.
+struct ServerTask {
+  std::optional<std::string> job_name{};
+  std::optional<int64_t> task_index{};
+  std::optional<std::string> protocol{};
+};
+
+// What a task does; follows from its job's name.
+enum class TaskRole {
+  kDispatcher,  // job "dispatcher": plans jobs and hands their work out
+  kWorker,      // job "worker": reads, decodes and batches
+  kLocal,       // job "local": both, in one process
+  kPlain,       // any other, such as "ps": says who it is, and waits
+};
+TaskRole RoleOf(std::string_view job);
+
+// With every field set, the cluster checked and sorted. InvalidArgument: the
+// job or task is not said and not the only one, or an address is none;
+// NotFound: the cluster has no such job or task, or there is no such protocol.
+absl::StatusOr<ServerDef> CompleteServerDef(const ServerDef& def,
+                                            const ServerTask& task = {});
+
+// "host:port" of a task, taken apart; a placeholder such as %port% is port 0,
+// brackets are taken off. REQUIRES: CheckTaskAddress(address).
+struct TaskAddress {
+  std::string host;
+  uint16_t port = 0;
+};
+TaskAddress SplitTaskAddress(std::string_view address);
+
+// Which task is the dispatcher of this cluster: of job "dispatcher", else
+// "local". NotFound if there is none, InvalidArgument if there are several.
+struct DispatcherTask {
+  std::string job;
+  int64_t index = 0;
+  std::string address;  // "host:port", the port may be 0
+};
+absl::StatusOr<DispatcherTask> FindDispatcherTask(const ClusterDef& cluster);
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_SERVER_SERVER_DEF_H_

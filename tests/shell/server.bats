@@ -1,0 +1,133 @@
+# feedmill server: one task of a cluster, found by a URI.
+load lib/feedmill
+
+setup_file() { make_data; }
+setup() {
+  unset "${!FEEDMILL_@}" "${!SLURM@}" "${!SM_@}" TF_CONFIG
+  BOARD=$BATS_TEST_TMPDIR/board
+  mkdir "$BOARD"
+  CLUSTER=$BATS_TEST_TMPDIR/cluster.yaml
+  cat > "$CLUSTER" <<'YAML'
+dispatcher: ["localhost:0"]
+worker: {0: "localhost:0", 3: "localhost:%port%"}
+ps: ["localhost:0"]
+YAML
+}
+teardown() { stop_all; }
+
+# start_task NAME JOB INDEX ARGUMENTS…: of the cluster in $CLUSTER.
+start_task() {
+  local name=$1 job=$2 index=$3
+  shift 3
+  start "$name" server --cluster "file:$CLUSTER" --job "$job" --task "$index" \
+    --publish "$BOARD" "$@"
+}
+
+@test "one line per task starts a cluster, whatever comes first" {
+  start_task w3 worker 3
+  w3=$pid
+  start_task w0 worker 0
+  start_task ps ps 0
+  start_task d dispatcher 0
+  for name in w3 w0 ps d; do wait_for_file "$name.ready" 20; done
+  service=$(cat "$BATS_TEST_TMPDIR/d.ready")
+  workers_are 2
+  cmp <(feedmill read "$DATA/design.yaml" --service "$service") \
+    <(feedmill read "$DATA/design.yaml" --local)
+  # Everyone's address is on the board, and goes with its owner.
+  cmp "$BOARD/worker-3" "$BATS_TEST_TMPDIR/w3.ready"
+  stop "$w3"
+  [[ $ended == 0 && ! -e $BOARD/worker-3 && -e $BOARD/worker-0 ]]
+  wait_for 10 "one worker" workers_are 1
+}
+
+@test "a job without a service says who it is, and ends on SIGTERM" {
+  start_task ps ps 0
+  wait_for_file ps.ready 10
+  address=$(cat "$BATS_TEST_TMPDIR/ps.ready")
+  expect 0 feedmill status --service "$address"
+  [[ $output == *ps* && $output == *"localhost:0"* ]]
+  expect_error 2 'task 0 of job "ps" serves no data' "the dispatcher is" -- \
+    feedmill read "$DATA/design.yaml" --service "$address"
+  stop "$pid"
+  [[ $ended == 0 && ! -e $BATS_TEST_TMPDIR/ps.ready ]]
+}
+
+@test "a worker follows its dispatcher to a new port" {
+  start_task d dispatcher 0
+  first=$pid
+  wait_for_file d.ready 10
+  start_task w worker 0
+  wait_for_file w.ready 20
+  stop "$first" KILL
+  start_task d2 dispatcher 0
+  wait_for_file d2.ready 10
+  service=$(cat "$BATS_TEST_TMPDIR/d2.ready")
+  wait_for 20 "the worker" workers_are 1
+}
+
+@test "the environment names the cluster and the task" {
+  export FEEDMILL_CLUSTER='{"local": ["localhost:0"]}' FEEDMILL_JOB=local
+  start_and_wait local server --cluster env:
+  cmp <(feedmill read "$DATA/photos.yaml" --service "$address") \
+    <(feedmill read "$DATA/photos.yaml" --local)
+  stop "$pid"
+  [[ $ended == 0 ]]
+}
+
+@test "TF_CONFIG names the cluster and the task" {
+  export TF_CONFIG='{"cluster": {"dispatcher": ["localhost:0"], "worker": ["localhost:0"]},
+    "task": {"type": "dispatcher", "index": 0}}'
+  start_and_wait dispatcher server --cluster tf_config: --publish "$BOARD"
+  service=$address
+  start_and_wait worker server --cluster tf_config: --publish "$BOARD" --job worker
+  workers_are 1
+}
+
+@test "a dispatcher of a cluster keeps its state in --work-dir" {
+  start_task d dispatcher 0 --work-dir "$BATS_TEST_TMPDIR/state"
+  wait_for_file d.ready 10
+  [[ -d $BATS_TEST_TMPDIR/state ]]
+}
+
+@test "what cannot be served exits 2 and says why" {
+  server() { feedmill server --log-level off "$@"; }
+  expect_error 2 "--cluster URI is missing" -- server
+  expect_error 2 "did you mean" -- server --cluster "flie:$CLUSTER"
+  expect_error 2 "cluster.yml" -- server --cluster file:cluster.yml
+  expect_error 2 "3 jobs" "--job" -- server --cluster "file:$CLUSTER"
+  expect_error 2 'no job "wroker"; did you mean "worker"' -- \
+    server --cluster "file:$CLUSTER" --job wroker
+  expect_error 2 "2 tasks" "--task" -- server --cluster "file:$CLUSTER" --job worker
+  expect_error 2 "no task 1 in job .worker" -- server --cluster "file:$CLUSTER" --job worker --task 1
+  expect_error 2 "has no port yet" "--publish" -- \
+    server --cluster "file:$CLUSTER" --job worker --task 0
+  expect_error 2 "publish" "/no/such" -- \
+    server --cluster "file:$CLUSTER" --job ps --publish /no/such
+  expect_error 2 "FEEDMILL_CLUSTER" -- \
+    env FEEDMILL_CLUSTER='{' "$FEEDMILL" server --cluster env:
+  expect_error 2 "no jobs" -- server --cluster env:
+  echo 'worker: ["localhost:0"]' > "$CLUSTER"
+  expect_error 2 'no job "dispatcher"' -- server --cluster "file:$CLUSTER"
+  echo 'dispatcher: ["localhost:0"]' > "$CLUSTER"
+  expect_error 2 "gs://bucket" "folder" -- \
+    server --cluster "file:$CLUSTER" --work-dir gs://bucket/state
+  expect_error 2 "fault_tolerant_mode needs a work_dir" -- \
+    server --cluster "file:$CLUSTER" --fault-tolerant-mode
+}
+
+@test "a taken port and a host of another machine exit 1" {
+  start_and_wait d dispatcher --port 0
+  echo "dispatcher: [\"localhost:${address##*:}\"]" > "$CLUSTER"
+  expect_error 1 "${address##*:}" "in use|taken" -- \
+    feedmill server --cluster "file:$CLUSTER" --log-level off
+  echo 'dispatcher: ["192.0.2.1:5050"]' > "$CLUSTER"
+  expect_error 1 "192.0.2.1" -- feedmill server --cluster "file:$CLUSTER" --log-level off
+}
+
+@test "a dispatcher that never publishes is an error in time" {
+  expect 1 feedmill server --cluster "file:$CLUSTER" --job worker --task 0 \
+    --publish "$BOARD" --dispatcher-timeout 300ms
+  [[ $stderr == *"waiting for a dispatcher to publish"* ]]
+  [[ $stderr == *"no dispatcher published its address in '$BOARD'"* ]]
+}
