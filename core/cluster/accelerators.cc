@@ -1,6 +1,7 @@
 #include "core/cluster/accelerators.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <string_view>
@@ -11,6 +12,10 @@ namespace feedmill {
 namespace {
 
 constexpr uint32_t kAmd = 0x1002;
+constexpr uint32_t kGoogle = 0x1ae0;
+// v2 and v3, two of v4, v5p, v5e, v6e. Other devices of Google's are disks and
+// network interfaces.
+constexpr uint32_t kTpus[] = {0x0027, 0x0056, 0x005e, 0x0062, 0x0063, 0x006f};
 constexpr uint32_t kDisplay = 0x03;
 constexpr uint32_t kProcessing = 0x12;
 
@@ -62,13 +67,17 @@ AcceleratorCounts CountAccelerators(const Environment& environment,
   if (const auto value = environment.Get("CUDA_VISIBLE_DEVICES")) {
     gpus = AllowedByCuda(*value, gpus);
   }
+  int64_t tpus = 0;
   for (const DeviceListing::PciDevice& device : devices.pci) {
+    tpus += device.vendor == kGoogle &&
+            std::ranges::find(kTpus, device.device) != std::end(kTpus);
     const uint32_t base_class = device.device_class >> 16;
     gpus += device.vendor == kAmd && device.driver == "amdgpu" &&
             (base_class == kDisplay || base_class == kProcessing);
   }
   AcceleratorCounts counts;
   if (gpus > 0) counts["GPU"] = gpus;
+  if (tpus > 0) counts["TPU"] = tpus;
   return counts;
 }
 

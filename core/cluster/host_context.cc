@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "core/base/status.h"
+#include "core/cluster/http_client.h"
 
 namespace feedmill {
 namespace {
@@ -70,7 +71,8 @@ absl::StatusOr<DeviceListing> ProbeDevices(const std::string& dev,
     const fs::path driver = fs::read_symlink(at->path() / "driver", unbound);
     listing.pci.push_back({ReadHex(at->path() / "vendor"),
                            ReadHex(at->path() / "class"),
-                           unbound ? "" : driver.filename().string()});
+                           unbound ? "" : driver.filename().string(),
+                           ReadHex(at->path() / "device")});
   }
   return listing;
 }
@@ -84,6 +86,7 @@ ResolverContext HostContext() {
       }),
       ReadWholeFile,
       [] { return ProbeDevices("/dev", "/sys/bus/pci/devices"); },
+      OpenHttp,
   };
 }
 

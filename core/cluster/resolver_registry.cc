@@ -123,6 +123,37 @@ absl::Status ResolverParameters::Count(std::string_view name, int64_t max,
   return absl::OkStatus();
 }
 
+absl::Status ResolverParameters::Duration(std::string_view name,
+                                          absl::Duration* value) {
+  const std::string* text = Text(name);
+  if (text == nullptr) return absl::OkStatus();
+  absl::Duration duration;
+  if (absl::ParseDuration(*text, &duration) &&
+      duration >= absl::Milliseconds(1) && duration <= absl::Hours(1)) {
+    *value = duration;
+    return absl::OkStatus();
+  }
+  return InvalidArgument("parameter '{}' is a time of 1ms to 1h, not '{}'",
+                         name, *text);
+}
+
+std::vector<std::pair<std::string, std::string>> ResolverParameters::Rest() {
+  std::vector<std::pair<std::string, std::string>> rest;
+  for (const auto& parameter : uri_.parameters) {
+    if (!IsTaken(parameter.first)) rest.push_back(parameter);
+  }
+  for (const auto& [name, value] : uri_.parameters) known_.push_back(name);
+  return rest;
+}
+
+bool ResolverParameters::IsTaken(std::string_view name) const {
+  return std::find(known_.begin(), known_.end(), name) != known_.end();
+}
+
+std::string ResolverParameters::Suggestion(std::string_view name) const {
+  return DidYouMean(name, known_);
+}
+
 absl::Status ResolverParameters::Overrides(ResolverOverrides* overrides) {
   constexpr int64_t kTaskMax = 1'000'000'000;
   if (const auto* job = Text("job")) overrides->task_type = *job;
@@ -133,9 +164,9 @@ absl::Status ResolverParameters::Overrides(ResolverOverrides* overrides) {
 
 absl::Status ResolverParameters::Finish() const {
   for (const auto& [name, value] : uri_.parameters) {
-    if (std::find(known_.begin(), known_.end(), name) == known_.end()) {
+    if (!IsTaken(name)) {
       return InvalidArgument("{}: has no parameter '{}'{}", uri_.scheme, name,
-                             DidYouMean(name, known_));
+                             Suggestion(name));
     }
   }
   return absl::OkStatus();

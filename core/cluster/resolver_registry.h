@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "core/cluster/resolver.h"
 
 namespace feedmill {
@@ -36,7 +37,14 @@ class ResolverParameters {
   // Sets `value` if the parameter is given.
   absl::Status Count(std::string_view name, int64_t max,
                      std::optional<int64_t>* value);
+  // "10s", "500ms": up to an hour.
+  absl::Status Duration(std::string_view name, absl::Duration* value);
   absl::Status Overrides(ResolverOverrides* overrides);
+  // Those that nobody has taken yet; takes them.
+  std::vector<std::pair<std::string, std::string>> Rest();
+  bool IsTaken(std::string_view name) const;
+  // "; did you mean …?" of all names taken so far.
+  std::string Suggestion(std::string_view name) const;
   absl::Status Finish() const;
 
  private:
@@ -72,7 +80,8 @@ class ResolverRegistry {
   std::map<std::string, ResolverFactory, std::less<>> factories_;
 };
 
-// env:  file:PATH  sagemaker:  slurm:  tf_config:
+// env:  file:PATH  gce:GROUP  kubernetes:  sagemaker:  slurm:  tf_config:
+// tpu:NAME
 ResolverRegistry BuiltinResolvers();
 
 }  // namespace feedmill

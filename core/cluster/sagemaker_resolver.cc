@@ -8,40 +8,10 @@
 
 #include "core/base/status.h"
 #include "core/cluster/hostlist.h"
+#include "core/cluster/natural_order.h"
 
 namespace feedmill {
 namespace {
-
-// Names by their letters, and where these are equal so far, by their numbers.
-bool NaturalLess(const std::string& a, const std::string& b) {
-  const auto digits = [](const std::string& text, size_t from) {
-    const size_t to = text.find_first_not_of("0123456789", from);
-    std::string number = text.substr(from, to - from);
-    number.erase(0, std::min(number.find_first_not_of('0'), number.size()));
-    return std::pair(std::move(number), std::min(to, text.size()));
-  };
-  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-  size_t i = 0;
-  size_t j = 0;
-  while (i < a.size() && j < b.size()) {
-    if (is_digit(a[i]) && is_digit(b[j])) {
-      const auto [left, left_end] = digits(a, i);
-      const auto [right, right_end] = digits(b, j);
-      if (left != right) {
-        return std::pair(left.size(), left) < std::pair(right.size(), right);
-      }
-      i = left_end;
-      j = right_end;
-    } else if (a[i] != b[j]) {
-      return a[i] < b[j];
-    } else {
-      ++i;
-      ++j;
-    }
-  }
-  if (i < a.size() || j < b.size()) return i == a.size();
-  return a < b;  // equal but for zeros in front of a number
-}
 
 absl::StatusOr<std::vector<std::string>> ReadHosts(const std::string& text) {
   const auto list = nlohmann::json::parse(text, nullptr, false);

@@ -23,12 +23,23 @@ constexpr char kExamples[] =
     "  tf_config:    TF_CONFIG\n"
     "  slurm:        the Slurm step that it runs in; port, jobs\n"
     "  sagemaker:    SM_HOSTS, SM_CURRENT_HOST; port, jobs\n"
+    "  kubernetes:   the pods with certain labels: JOB=LABELS; "
+    "address=pod|host|\n"
+    "                service, namespace, port, not_ready=1, kubeconfig, "
+    "context\n"
+    "  gce:GROUP     a group of instances; project, zone or region, port, "
+    "jobs\n"
+    "  tpu:NAME      a Cloud TPU's hosts (of TPU_NAME, or this one's, without\n"
+    "                NAME); project, zone, port\n"
     "and takes ?job=J&task=I to say which task this process is.\n"
     "\n"
     "Examples:\n"
     "  feedmill resolve file:cluster.yaml\n"
     "  feedmill resolve 'file:cluster.yaml?job=worker&task=3' --format table\n"
     "  srun feedmill resolve 'slurm:?port=8888&jobs=dispatcher:1,worker:3'\n"
+    "  feedmill resolve 'kubernetes:?dispatcher=app%3Dmill,tier%3Dbroker&"
+    "worker=app%3Dmill'\n"
+    "  feedmill resolve 'gce:workers?zone=us-east1-d&port=5050'\n"
     "  feedmill resolve env: --format json | jq -r '.cluster.worker[]'";
 
 // A task's type may be any bytes; what is no UTF-8 prints as U+FFFD.

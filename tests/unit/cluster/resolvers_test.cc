@@ -208,7 +208,8 @@ TEST_F(Resolvers, SlurmAndSageMakerTakeTheirParameters) {
 TEST_F(Resolvers, APluginAddsAScheme) {
   ResolverRegistry registry = BuiltinResolvers();
   EXPECT_THAT(registry.Schemes(),
-              ElementsAre("env", "file", "sagemaker", "slurm", "tf_config"));
+              ElementsAre("env", "file", "gce", "kubernetes", "sagemaker",
+                          "slurm", "tf_config", "tpu"));
   const ResolverFactory factory = [](const ResolverUri& uri,
                                      const ResolverContext&)
       -> absl::StatusOr<std::unique_ptr<ClusterResolver>> {
@@ -275,6 +276,14 @@ TEST(Accelerators, OnlyDevicesThatAreThereCount) {
        {0x10de, 0x030200, "nvidia"}}};  // would show in /dev
   EXPECT_EQ(CountAccelerators(Environment(), pci),
             (AcceleratorCounts{{"GPU", 2}}));
+  const DeviceListing google{
+      {},
+      {{0x1ae0, 0x120000, "", 0x0063},     // a TPU
+       {0x1ae0, 0x120000, "", 0x0063},     // another
+       {0x1ae0, 0x020000, "gve", 0x0042},  // its network
+       {0x1002, 0x020000, "", 0x0063}}};   // of somebody else
+  EXPECT_EQ(CountAccelerators(Environment(), google),
+            (AcceleratorCounts{{"TPU", 2}}));
 }
 
 TEST(HostContext, ReadsFilesAndDevices) {

@@ -1,0 +1,56 @@
+#ifndef FEEDMILL_CORE_CLUSTER_GCE_RESOLVER_H_
+#define FEEDMILL_CORE_CLUSTER_GCE_RESOLVER_H_
+
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+
+#include "absl/time/time.h"
+#include "core/cluster/job_layout.h"
+#include "core/cluster/resolver.h"
+
+namespace feedmill {
+
+class GoogleCloud;
+
+struct GceOptions {
+  std::string group;    // the instance group
+  std::string project;  // "": this machine's
+  std::string zone;     // of the group; "": this machine's, unless …
+  std::string region;   // … the group is a regional one
+  JobLayout jobs = {{"worker", std::nullopt}};
+  int64_t port = 8470;  // of every instance
+  std::string endpoint = "https://compute.googleapis.com";
+  absl::Duration timeout = absl::Seconds(10);  // of a whole Resolve()
+  ResolverOverrides overrides;
+};
+
+// The running instances of a group on Google Compute Engine, by their internal
+// addresses, in the order of the numbers in their names; cut into jobs. On an
+// instance of the group, that is this process's task.
+//
+// Errors as google_cloud.h has them.
+//
+// Source: tf.distribute.cluster_resolver.GCEClusterResolver.
+class GceResolver : public ClusterResolver {
+ public:
+  explicit GceResolver(ResolverContext context, GceOptions options);
+
+  absl::StatusOr<ClusterView> Resolve() const override;
+  absl::StatusOr<AcceleratorCounts> NumAccelerators(
+      const TaskRequest& task = {}) const override;
+
+ private:
+  using NamesByZone = std::map<std::string, std::set<std::string>>;
+
+  absl::StatusOr<NamesByZone> ListGroup(GoogleCloud& cloud,
+                                        const std::string& project) const;
+
+  const ResolverContext context_;
+  const GceOptions options_;
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_CLUSTER_GCE_RESOLVER_H_

@@ -1,0 +1,149 @@
+#include "core/cluster/google_cloud.h"
+
+#include "core/base/status.h"
+#include "core/cluster/http_json.h"
+
+namespace feedmill {
+namespace {
+
+constexpr int kPagesMax = 1'000;
+constexpr int kUnauthorized = 401;
+constexpr int kNotFound = 404;
+
+std::string WithoutEnd(std::string text, std::string_view spaces) {
+  while (!text.empty() && spaces.find(text.back()) != std::string_view::npos) {
+    text.pop_back();
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string LastSegment(const std::string& path) {
+  return path.substr(path.rfind('/') + 1);
+}
+
+GoogleCloud::GoogleCloud(const Environment& environment, HttpFetch fetch,
+                         std::string endpoint)
+    : fetch_(std::move(fetch)),
+      metadata_("http://" +
+                environment.Get("GCE_METADATA_HOST")
+                    .value_or("metadata.google.internal") +
+                "/computeMetadata/v1/"),
+      endpoint_(std::move(endpoint)),
+      given_token_(environment.Get("CLOUDSDK_AUTH_ACCESS_TOKEN")) {}
+
+absl::StatusOr<GoogleCloud> GoogleCloud::Open(const ResolverContext& context,
+                                              std::string endpoint,
+                                              absl::Duration timeout) {
+  if (context.open_http == nullptr) {
+    return FailedPrecondition("there is no network here");
+  }
+  endpoint = WithoutEnd(std::move(endpoint), "/");
+  if (!IsSafeForTokens(endpoint)) {
+    return InvalidArgument(
+        "parameter 'endpoint' is https://HOST, so that no token goes there "
+        "unencrypted, not '{}'",
+        endpoint);
+  }
+  return GoogleCloud(context.environment, context.open_http(timeout),
+                     std::move(endpoint));
+}
+
+absl::StatusOr<std::string> GoogleCloud::Metadata(
+    const std::string& path) const {
+  HttpRequest request{metadata_ + path};
+  request.headers = {{"Metadata-Flavor", "Google"}};
+  request.direct = true;
+  FM_ASSIGN_OR_RETURN(const HttpResponse response, fetch_(request));
+  const auto flavor = response.headers.find("metadata-flavor");
+  if (flavor == response.headers.end() || flavor->second != "Google") {
+    return Unavailable(
+        "{} is no metadata server of Google's: it does not say so", metadata_);
+  }
+  if (response.status == kNotFound) {
+    return NotFound("{} has no {}", metadata_, path);
+  }
+  if (response.status != 200) return HttpError(request.url, response);
+  return WithoutEnd(response.body, " \r\n");
+}
+
+absl::StatusOr<std::string> GoogleCloud::Project(
+    const std::string& given) const {
+  if (!given.empty()) return given;
+  auto project = Metadata("project/project-id");
+  if (project.ok()) return project;
+  return Annotate(project.status(), "no project is given (project=NAME)");
+}
+
+absl::StatusOr<std::string> GoogleCloud::Zone(const std::string& given) const {
+  if (!given.empty()) return given;
+  const auto zone = Metadata("instance/zone");
+  if (zone.ok()) return LastSegment(*zone);
+  return Annotate(zone.status(), "no zone is given (zone=NAME)");
+}
+
+absl::Status GoogleCloud::RenewToken() {
+  if (given_token_.has_value()) {
+    token_ = *given_token_;
+    return absl::OkStatus();
+  }
+  auto text = Metadata("instance/service-accounts/default/token");
+  if (!text.ok()) {
+    return Annotate(text.status(),
+                    "no token for Google's API (outside Google Cloud set "
+                    "CLOUDSDK_AUTH_ACCESS_TOKEN)");
+  }
+  FM_ASSIGN_OR_RETURN(const nlohmann::json answer,
+                      ParseJsonAnswer(metadata_, *text));
+  token_ = TextAt(answer, {"access_token"});
+  if (!token_.empty()) return absl::OkStatus();
+  return Unavailable("{}: the token's answer has no access_token", metadata_);
+}
+
+absl::StatusOr<nlohmann::json> GoogleCloud::Call(
+    const std::string& path, const std::optional<std::string>& body) {
+  if (token_.empty()) FM_RETURN_IF_ERROR(RenewToken());
+  HttpRequest request{endpoint_ + path};
+  if (body.has_value()) {
+    request.method = "POST";
+    request.body = *body;
+  }
+  for (bool again = false;; again = true) {
+    request.headers = {{"Authorization", "Bearer " + token_},
+                       {"Accept", "application/json"}};
+    if (body.has_value()) {
+      request.headers.emplace_back("Content-Type", "application/json");
+    }
+    FM_ASSIGN_OR_RETURN(const HttpResponse response, fetch_(request));
+    if (response.status == kUnauthorized && !again && on_google()) {
+      FM_RETURN_IF_ERROR(RenewToken());
+      continue;
+    }
+    if (response.status != 200) return HttpError(request.url, response);
+    return ParseJsonAnswer(request.url, response.body);
+  }
+}
+
+absl::StatusOr<nlohmann::json> GoogleCloud::Get(const std::string& path) {
+  return Call(path, std::nullopt);
+}
+
+absl::Status GoogleCloud::ForEachPage(
+    const std::string& path, const std::optional<std::string>& body,
+    const std::function<absl::Status(const nlohmann::json& page)>& take) {
+  std::string next;
+  for (int pages = 0; pages < kPagesMax; ++pages) {
+    FM_ASSIGN_OR_RETURN(
+        const nlohmann::json page,
+        Call(next.empty() ? path : path + "&pageToken=" + PercentEncode(next),
+             body));
+    FM_RETURN_IF_ERROR(take(page));
+    next = TextAt(page, {"nextPageToken"});
+    if (next.empty()) return absl::OkStatus();
+  }
+  return ResourceExhausted("{} answers more than {} pages", endpoint_,
+                           kPagesMax);
+}
+
+}  // namespace feedmill

@@ -1,0 +1,46 @@
+#ifndef FEEDMILL_CORE_CLUSTER_KUBERNETES_OBJECTS_H_
+#define FEEDMILL_CORE_CLUSTER_KUBERNETES_OBJECTS_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace feedmill {
+
+// What Kubernetes' API says of pods and services, as far as it matters here.
+
+struct KubernetesPod {
+  std::string name;
+  std::string pod_ip;   // "" while it has none
+  std::string host_ip;  // of its node
+  std::string phase;    // "Running"
+  bool ready = false;   // its condition Ready is True
+  bool going = false;   // it is being deleted
+};
+
+struct KubernetesService {
+  std::string name;
+  std::string namespace_name;
+  std::vector<int64_t> ports;
+};
+
+// One page of a list.
+template <class Object>
+struct KubernetesPage {
+  std::vector<Object> items;
+  std::string next;  // the continue token; "" at the last page
+};
+
+// From a PodList and a ServiceList. Unavailable names the item and field that
+// is not as the API has it; `url` is who answered.
+absl::StatusOr<KubernetesPage<KubernetesPod>> ReadPods(const std::string& url,
+                                                       const std::string& body);
+absl::StatusOr<KubernetesPage<KubernetesService>> ReadServices(
+    const std::string& url, const std::string& body);
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_CLUSTER_KUBERNETES_OBJECTS_H_

@@ -1,0 +1,73 @@
+#ifndef FEEDMILL_CORE_CLUSTER_KUBERNETES_RESOLVER_H_
+#define FEEDMILL_CORE_CLUSTER_KUBERNETES_RESOLVER_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "core/cluster/kubernetes_access.h"
+#include "core/cluster/resolver.h"
+
+namespace feedmill {
+
+struct KubernetesOptions {
+  enum class Address { kPod, kHost, kService };
+
+  // Of each job the label selectors whose pods are its tasks, in their order.
+  std::vector<std::pair<std::string, std::vector<std::string>>> jobs = {
+      {"worker", {"job-name=tensorflow"}}};
+  // Of every task. Absent: 8470 for pods, its only one for a service.
+  std::optional<int64_t> port;
+  Address address = Address::kPod;
+  std::string namespace_name;  // "": the account's or context's, else default
+  bool not_ready = false;      // pods that are not ready yet count, too
+  std::string kubeconfig;      // "": found, see FindKubernetesAccess
+  std::string context;         // of the kubeconfig; "": its current one
+  absl::Duration timeout = absl::Seconds(10);  // of a whole Resolve()
+  ResolverOverrides overrides;
+};
+
+// The pods, or services, of a Kubernetes cluster that have certain labels.
+//
+// Tasks of a selector are in the order of the numbers in their names. A pod
+// counts if it runs, is ready, is not being deleted and has an address. The
+// pod that this runs in (POD_NAME, else HOSTNAME) is this process's task.
+//
+// Lists are read page by page; one that the server lost meanwhile (410 Gone) is
+// read again from its start, three times at most. Credentials are read anew at
+// each call, and once more where the server does not take them (401).
+// InvalidArgument: kubeconfig or account; FailedPrecondition: not allowed
+// (403); Unavailable and DeadlineExceeded: the server.
+//
+// Source: tf.distribute.cluster_resolver.KubernetesClusterResolver.
+class KubernetesResolver : public ClusterResolver {
+ public:
+  explicit KubernetesResolver(ResolverContext context,
+                              KubernetesOptions options = {});
+
+  absl::StatusOr<ClusterView> Resolve() const override;
+  absl::StatusOr<AcceleratorCounts> NumAccelerators(
+      const TaskRequest& task = {}) const override;
+
+ private:
+  class Lister;
+  struct Member {
+    std::string name;
+    std::string address;
+  };
+
+  absl::StatusOr<std::vector<Member>> ListPods(
+      Lister& lister, const std::string& selector) const;
+  absl::StatusOr<std::vector<Member>> ListServices(
+      Lister& lister, const std::string& selector) const;
+
+  const ResolverContext context_;
+  const KubernetesOptions options_;
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_CLUSTER_KUBERNETES_RESOLVER_H_

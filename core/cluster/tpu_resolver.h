@@ -1,0 +1,81 @@
+#ifndef FEEDMILL_CORE_CLUSTER_TPU_RESOLVER_H_
+#define FEEDMILL_CORE_CLUSTER_TPU_RESOLVER_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "core/cluster/resolver.h"
+
+namespace feedmill {
+
+struct TpuOptions {
+  // A TPU's name; "local"; addresses, "grpc://10.0.0.1:8470,10.0.0.2:8470";
+  // "": what the environment or the metadata server says.
+  std::string tpu;
+  std::string project;         // "": this machine's
+  std::string zone;            // "": this machine's
+  std::string job = "worker";  // of the TPU's hosts
+  int64_t port = 8470;         // of hosts that are given without one
+  std::string coordinator;     // a job of one task; "": none
+  std::string coordinator_address;
+  std::string endpoint = "https://tpu.googleapis.com";
+  absl::Duration timeout = absl::Seconds(10);  // of a whole Resolve()
+  ResolverOverrides overrides;
+};
+
+// The hosts of a Cloud TPU. Without a name they are, the first of
+//
+//   KUBE_GOOGLE_CLOUD_TPU_ENDPOINTS  "grpc://10.0.0.1:8470,…" (GKE)
+//   TPU_WORKER_HOSTNAMES             "h0,h1", with this one's TPU_WORKER_ID
+//   TPU_NAME                         a name
+//   the metadata server              of the TPU's own hosts
+//
+// A name is asked of the Cloud TPU API at each call; one that is not READY is
+// Unavailable. "local" is a cluster without jobs. Master() of no task is host
+// 0's, as is the original's.
+//
+// Source: tf.distribute.cluster_resolver.TPUClusterResolver.
+class TpuResolver : public ClusterResolver {
+ public:
+  // InvalidArgument: addresses without a port, a coordinator without address.
+  static absl::StatusOr<std::unique_ptr<TpuResolver>> Create(
+      ResolverContext context, TpuOptions options = {});
+
+  absl::StatusOr<ClusterView> Resolve() const override;
+  // {"TPU": n} of each host, from the type that the API gives for all of them,
+  // such as v2-8; else of this machine. FailedPrecondition if its hosts cannot
+  // all have the same.
+  absl::StatusOr<AcceleratorCounts> NumAccelerators(
+      const TaskRequest& task = {}) const override;
+
+ protected:
+  absl::StatusOr<std::string> MasterIn(
+      const ClusterView& view, const TaskRequest& request) const override;
+
+ private:
+  struct Hosts {
+    std::vector<std::string> addresses;
+    std::optional<int64_t> own;  // this host's index
+    std::string rpc_layer;       // "grpc" where the addresses say so
+    std::string type;            // v2-8; "" where nobody says
+  };
+
+  TpuResolver(ResolverContext context, TpuOptions options);
+
+  absl::StatusOr<Hosts> FindHosts() const;
+  absl::StatusOr<Hosts> FromHostnames(const std::string& hostnames) const;
+  absl::StatusOr<Hosts> FromApi(const std::string& name) const;
+  absl::StatusOr<Hosts> FromMetadata() const;
+  absl::StatusOr<ClusterView> ViewOf(const Hosts& hosts) const;
+
+  const ResolverContext context_;
+  const TpuOptions options_;
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_CLUSTER_TPU_RESOLVER_H_
