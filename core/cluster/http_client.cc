@@ -129,9 +129,9 @@ class Conversation {
  private:
   void SetUp(const HttpRequest& request, curl_slist* headers,
              absl::Duration left) {
+    // Rounded up: once libcurl's time is over, so is the conversation's.
     const auto milliseconds = [](absl::Duration time) {
-      return static_cast<long>(
-          std::max(absl::ToInt64Milliseconds(time), int64_t{1}));
+      return static_cast<long>(absl::ToInt64Milliseconds(time) + 2);
     };
     curl_easy_setopt(curl_, CURLOPT_URL, request.url.c_str());
     curl_easy_setopt(curl_, CURLOPT_PROTOCOLS_STR, "http,https");
