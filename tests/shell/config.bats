@@ -32,6 +32,7 @@ option() {
     cmp <("$FEEDMILL" "$command" --config "$FILE" --print-config | sed 's/  # .*//') \
       <(sed 's/  # --.*//' "$FILE")
     expect 0 feedmill "$command" --config "$FILE" --print-config
+    [[ $command != server || $output == *$'\n# task:\n'* ]]  # not given is not 0
     [[ $output == *'cluster_id: "a b: #c"'* && $output == *'log_format: "json"'* ]]
   done
 }

@@ -33,7 +33,7 @@ struct ServerCommand {
   ServerFlags server;
   std::string cluster;
   std::string job;
-  uint64_t task = 0;
+  uint64_t task = UINT64_MAX;  // none that can be given
   WorkerOptions worker;
   ServerConfig config;
 
