@@ -99,6 +99,8 @@ int main(int argc, char** argv) {
       options.service = argv[++k];
     else if (argument == "--threads" && k + 1 < argc)
       options.threads = std::stoi(argv[++k]);
+    else if (argument == "--tcp")
+      options.transport = feedmill::Transport::kTcp;
     else if (argument == "--stop-after-first")
       first_only = true;
     else
@@ -108,7 +110,7 @@ int main(int argc, char** argv) {
     std::fprintf(stderr,
                  "usage: bench_trainer PIPELINE.yaml sum|touch|images "
                  "[--service ADDRESS] "
-                 "[--threads N] [--stop-after-first]\n");
+                 "[--tcp] [--threads N] [--stop-after-first]\n");
     return 2;
   }
   const auto graph = feedmill::ParseGraphYaml(

@@ -105,6 +105,8 @@ DispatcherEffects Dispatcher::Handle(absl::Time now, const PeerId& from,
     void operator()(const WorkerAnswer&) const { Refuse("a worker answer"); }
     void operator()(const StatusReply&) const { Refuse("a status reply"); }
     void operator()(const Grant&) const { Refuse("a grant"); }
+    void operator()(const ShareRequest&) const { Refuse("a share request"); }
+    void operator()(const ShareOffer&) const { Refuse("a share offer"); }
     void operator()(const Frame&) const { Refuse("a frame"); }
     void Refuse(const char* what) const {
       self.Send(from, Refusal{InvalidArgument(

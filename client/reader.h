@@ -35,6 +35,11 @@
 
 namespace feedmill {
 
+// How elements come from workers. kAuto: from those of this host and user
+// through shared memory, from all others over TCP. kTcp: over TCP only; for a
+// process whose fork's child goes on using what the parent has read.
+enum class Transport { kAuto, kTcp };
+
 struct ReadOptions {
   // "tcp://host:port" or "host:port" of a dispatcher; empty: read in this
   // process, without one.
@@ -60,6 +65,7 @@ struct ReadOptions {
   absl::Duration timeout = absl::Seconds(60);
   // Bytes of elements in flight to this reader and in its buffer.
   uint64_t budget_bytes = uint64_t{64} << 20;
+  Transport transport = Transport::kAuto;
   // Threads of a local read; 0: as many as this process may use.
   int threads = 0;
   // What expressions may call; null: the built-in functions.

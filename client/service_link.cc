@@ -15,6 +15,9 @@ namespace {
 constexpr size_t kWorkersMax = 32;
 constexpr absl::Duration kWorkerIdle = absl::Seconds(10);
 constexpr absl::Duration kCloseInterval = absl::Seconds(1);
+// How long to wait for a worker's memory to be offered, or for its next frame
+// to use it, before asking anew.
+constexpr absl::Duration kAskInterval = absl::Seconds(1);
 // Between the buffer, which credit bounds, and the application.
 constexpr uint64_t kQueueBytes = uint64_t{2} << 20;
 constexpr absl::Duration kLinger = absl::Milliseconds(50);
@@ -25,19 +28,21 @@ constexpr Reactor::Limits kWorkerLimits{int64_t{4} << 30, 1'000};
 
 absl::StatusOr<std::unique_ptr<ServiceLink>> ServiceLink::Connect(
     const Address& dispatcher, std::string cluster_id,
-    ReadSessionSettings settings) {
+    ReadSessionSettings settings, bool share) {
   TuneMalloc();
   auto link = std::unique_ptr<ServiceLink>(
-      new ServiceLink(std::move(cluster_id), std::move(settings)));
+      new ServiceLink(std::move(cluster_id), std::move(settings), share));
   FM_ASSIGN_OR_RETURN(link->dispatcher_,
                       link->reactor_.Connect(dispatcher, kDispatcherLimits));
   link->reactor_.Start(link.get());
   return link;
 }
 
-ServiceLink::ServiceLink(std::string cluster_id, ReadSessionSettings settings)
+ServiceLink::ServiceLink(std::string cluster_id, ReadSessionSettings settings,
+                         bool share)
     : reactor_("fm-reader"),
       messenger_(reactor_, std::move(cluster_id)),
+      boot_id_(share ? BootId() : ""),
       session_(std::move(settings)),
       progress_(SteadyNow()) {}
 
@@ -45,6 +50,7 @@ ServiceLink::~ServiceLink() {
   Leave();
   if (!reactor_.Post([this] { reactor_.Stop(kLinger); })) reactor_.Stop();
   reactor_.Join();
+  for (auto& [worker, worker_link] : workers_) LeaveMemory(worker_link);
 }
 
 // ---- the application's thread
@@ -99,20 +105,80 @@ void ServiceLink::Interrupt() {
 
 void ServiceLink::OnMessage(absl::Time now, SocketId socket, std::string_view,
                             std::vector<Buffer> parts) {
+  if (socket != dispatcher_) return OnFromWorker(now, socket, parts);
   absl::StatusOr<Message> message =
       messenger_.Receive(now, socket, "", parts, /*answer=*/false);
-  if (socket == dispatcher_) {
-    if (message.ok()) {
-      Perform(session_.Handle(now, kDispatcherPeer, *std::move(message)));
-    } else if (absl::IsFailedPrecondition(message.status())) {
-      refusal_ = message.status();
+  if (message.ok()) {
+    Perform(session_.Handle(now, kDispatcherPeer, *std::move(message)));
+  } else if (absl::IsFailedPrecondition(message.status())) {
+    refusal_ = message.status();
+  }
+}
+
+void ServiceLink::OnFromWorker(absl::Time now, SocketId socket,
+                               const std::vector<Buffer>& parts) {
+  const auto named = worker_of_.find(socket);
+  if (named == worker_of_.end()) return;
+  const PeerId worker = named->second;
+  WorkerLink& link = workers_.at(worker);
+  absl::StatusOr<Message> message = messenger_.Receive(
+      now, socket, "", parts, /*answer=*/false, link.memory.get());
+  if (message.ok()) {
+    if (const auto* offer = std::get_if<ShareOffer>(&*message)) {
+      return JoinMemory(worker, link, *offer);
     }
+    if (std::holds_alternative<Frame>(*message)) progress_ = now;
+  }
+  AskForMemory(now, link);
+  if (!message.ok()) return;
+  Perform(session_.Handle(now, worker, *std::move(message)));
+}
+
+// ---- shared memory
+
+// A worker that does not use a link any more knows this client under another
+// routing id: the connection was lost and made again.
+void ServiceLink::AskForMemory(absl::Time now, WorkerLink& link) {
+  if (link.memory != nullptr && link.memory->Used()) {
+    link.ask_at = now + kAskInterval;
+  }
+  if (boot_id_.empty() || now < link.ask_at) return;
+  LeaveMemory(link);
+  link.ask_at = now + kAskInterval;
+  messenger_.Send(link.socket, "", ShareRequest{boot_id_});
+}
+
+void ServiceLink::JoinMemory(const PeerId& worker, WorkerLink& link,
+                             const ShareOffer& offer) {
+  if (link.memory != nullptr || boot_id_.empty()) return;
+  absl::StatusOr<std::shared_ptr<ArenaLink>> joined =
+      offer.socket_name.empty()
+          ? Unavailable("it is on another host, or shares nothing")
+          : ArenaLink::Join(offer);
+  if (!joined.ok()) {
+    LogDebug("{} sends all through TCP: {}", worker.value(),
+             ErrorText(joined.status()));
+    link.ask_at = absl::InfiniteFuture();
     return;
   }
-  const auto worker = worker_of_.find(socket);
-  if (!message.ok() || worker == worker_of_.end()) return;
-  if (std::holds_alternative<Frame>(*message)) progress_ = now;
-  Perform(session_.Handle(now, worker->second, *std::move(message)));
+  link.memory = *std::move(joined);
+  reactor_.Watch(link.memory->fd(),
+                 [this, worker] { OnMemoryReadable(worker); });
+}
+
+void ServiceLink::OnMemoryReadable(const PeerId& worker) {
+  const auto found = workers_.find(worker);
+  if (found == workers_.end()) return;
+  WorkerLink& link = found->second;
+  if (link.memory == nullptr) return;
+  if (link.memory->OnReadable() == ArenaLink::State::kLost) LeaveMemory(link);
+}
+
+void ServiceLink::LeaveMemory(WorkerLink& link) {
+  if (link.memory == nullptr) return;
+  reactor_.Unwatch(link.memory->fd());
+  link.memory->Retire();
+  link.memory.reset();
 }
 
 void ServiceLink::OnTurn(absl::Time now) {
@@ -234,9 +300,7 @@ ServiceLink::WorkerLink* ServiceLink::Reach(const PeerId& worker, bool head) {
                                            return a.second.used < b.second.used;
                                          });
     if (!head && now - oldest->second.used < kCloseInterval) return nullptr;
-    reactor_.Close(oldest->second.socket);
-    worker_of_.erase(oldest->second.socket);
-    workers_.erase(oldest);
+    Close(oldest);
   }
   const absl::StatusOr<Address> address = ParseAddress(worker.value());
   if (!address.ok()) {
@@ -251,20 +315,26 @@ ServiceLink::WorkerLink* ServiceLink::Reach(const PeerId& worker, bool head) {
     return nullptr;
   }
   worker_of_.emplace(*socket, worker);
-  return &workers_.emplace(worker, WorkerLink{*socket, now}).first->second;
+  WorkerLink& link = workers_[worker];
+  link.socket = *socket;
+  link.used = link.ask_at = now;
+  AskForMemory(now, link);
+  return &link;
+}
+
+void ServiceLink::Close(std::map<PeerId, WorkerLink>::iterator worker) {
+  LeaveMemory(worker->second);
+  reactor_.Close(worker->second.socket);
+  worker_of_.erase(worker->second.socket);
+  workers_.erase(worker);
 }
 
 void ServiceLink::CloseIdle(absl::Time now) {
   if (now < next_close_) return;
   next_close_ = now + kCloseInterval;
   for (auto it = workers_.begin(); it != workers_.end();) {
-    if (now - it->second.used < kWorkerIdle) {
-      ++it;
-      continue;
-    }
-    reactor_.Close(it->second.socket);
-    worker_of_.erase(it->second.socket);
-    it = workers_.erase(it);
+    const auto worker = it++;
+    if (now - worker->second.used >= kWorkerIdle) Close(worker);
   }
 }
 

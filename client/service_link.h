@@ -17,6 +17,7 @@
 #include "absl/time/time.h"
 #include "client/read_session.h"
 #include "core/net/address.h"
+#include "core/net/arena_link.h"
 #include "core/net/messenger.h"
 #include "core/net/reactor.h"
 
@@ -54,10 +55,11 @@ class ServiceLink : private ReactorHandler {
     absl::Time unreachable_since = absl::InfiniteFuture();
   };
 
-  // Begins to connect; never blocks.
+  // Begins to connect; never blocks. `share`: look at what workers of this
+  // host have made where it lies, rather than have it sent.
   static absl::StatusOr<std::unique_ptr<ServiceLink>> Connect(
       const Address& dispatcher, std::string cluster_id,
-      ReadSessionSettings settings);
+      ReadSessionSettings settings, bool share);
   // Tells the dispatcher that this reader leaves; takes at most 100 ms.
   ~ServiceLink() override;
 
@@ -80,9 +82,12 @@ class ServiceLink : private ReactorHandler {
     SocketId socket;
     absl::Time used;
     absl::Time stuck_since = absl::InfiniteFuture();
+    // The worker's memory: null until it has offered it, and after it was lost.
+    std::shared_ptr<ArenaLink> memory;
+    absl::Time ask_at;  // for it
   };
 
-  ServiceLink(std::string cluster_id, ReadSessionSettings settings);
+  ServiceLink(std::string cluster_id, ReadSessionSettings settings, bool share);
 
   // ReactorHandler
   void OnMessage(absl::Time now, SocketId socket, std::string_view from,
@@ -94,12 +99,21 @@ class ServiceLink : private ReactorHandler {
   void Send(const Outgoing& outgoing);
   WorkerLink* Reach(const PeerId& worker, bool head);
   void CloseIdle(absl::Time now);
+  void Close(std::map<PeerId, WorkerLink>::iterator worker);
+  void OnFromWorker(absl::Time now, SocketId socket,
+                    const std::vector<Buffer>& parts);
+  void AskForMemory(absl::Time now, WorkerLink& link);
+  void JoinMemory(const PeerId& worker, WorkerLink& link,
+                  const ShareOffer& offer);
+  void OnMemoryReadable(const PeerId& worker);
+  void LeaveMemory(WorkerLink& link);
   void PullInto(absl::Time now, std::vector<Handed>& pulled);
   void Publish(absl::Time now, std::vector<Handed> pulled);
   void WatchWorkers(View& next) const;
 
   Reactor reactor_;
   Messenger messenger_;
+  const std::string boot_id_;  // empty: shares no memory
   // The reactor's thread.
   ReadSession session_;
   SocketId dispatcher_;

@@ -367,7 +367,8 @@ absl::StatusOr<std::unique_ptr<Reader>> ReadFromService(
                       MakeSettings(*graph, options));
   FM_ASSIGN_OR_RETURN(
       std::unique_ptr<ServiceLink> link,
-      ServiceLink::Connect(address, options.cluster_id, std::move(settings)));
+      ServiceLink::Connect(address, options.cluster_id, std::move(settings),
+                           options.transport == Transport::kAuto));
   auto reader =
       std::make_unique<ServiceReader>(std::move(graph), std::move(options),
                                       std::move(link), address.ToString());

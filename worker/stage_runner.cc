@@ -79,7 +79,8 @@ void StageRunner::Define(PlanDefinition definition) {
   });
 }
 
-void StageRunner::Compute(ComputeRequest request) {
+void StageRunner::Compute(ComputeRequest request,
+                          std::shared_ptr<BlockSource> blocks) {
   const auto found = stages_.find(request.plan);
   if (found == stages_.end()) {
     post_([this, task = request.task, plan = request.plan] {
@@ -88,15 +89,17 @@ void StageRunner::Compute(ComputeRequest request) {
     });
     return;
   }
-  Submit([this, compiled = found->second,
-          request = std::move(request)](int thread) {
+  Submit([this, compiled = found->second, request = std::move(request),
+          blocks = std::move(blocks)](int thread) {
     const absl::Time begun = SteadyNow();
     absl::StatusOr<Piece> piece = Internal("the plan was not compiled");
     if (compiled->stage != nullptr) {
       auto& scratch = compiled->scratches[static_cast<size_t>(thread)];
       if (scratch == nullptr) scratch = compiled->stage->NewScratch();
+      scratch->blocks = blocks;
       piece = compiled->stage->Run(request.begin, request.end,
                                    request.bytes_target, *scratch);
+      scratch->blocks.reset();
     }
     const absl::Duration busy = SteadyNow() - begun;
     post_(

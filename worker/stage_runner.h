@@ -44,8 +44,8 @@ class StageRunner {
   void Define(PlanDefinition definition);
   void Forget(const PlanId& plan) { stages_.erase(plan); }
   // REQUIRES: the plan was defined and that went well (else it is an error
-  // result).
-  void Compute(ComputeRequest request);
+  // result). `blocks`: where its large columns go; null: malloc.
+  void Compute(ComputeRequest request, std::shared_ptr<BlockSource> blocks);
   void Resolve(ManifestRequest request);
 
  private:

@@ -11,6 +11,7 @@
 
 #include "core/base/status.h"
 #include "core/net/address.h"
+#include "core/net/arena_host.h"
 #include "core/net/clock.h"
 #include "core/net/lifecycle.h"
 #include "core/net/log.h"
@@ -105,6 +106,7 @@ class WorkerServer::Shell : public ReactorHandler {
   const std::unique_ptr<Reactor> reactor_;
   // Made by Begin; the reactor's thread from then on.
   std::unique_ptr<Messenger> messenger_;
+  std::unique_ptr<ArenaHost> memory_;
   std::unique_ptr<WorkerAgent> agent_;
   std::unique_ptr<StageRunner> runner_;
   SocketId dispatcher_;
@@ -142,6 +144,7 @@ absl::Status WorkerServer::Shell::Begin() {
   }
   dispatcher_address_ = dispatcher.ToString();
   messenger_ = std::make_unique<Messenger>(*reactor_, config_.cluster_id);
+  memory_ = std::make_unique<ArenaHost>(*reactor_, config_.shared_bytes);
   MakeAgent(own.ToString());
   last_answer_ = SteadyNow();
   say_at_ = last_answer_ + kAnswerLate;
@@ -249,6 +252,10 @@ void WorkerServer::Shell::OnMessage(absl::Time now, SocketId socket,
       now, socket, from, parts, /*answer=*/!from_dispatcher);
   if (!from_dispatcher) {
     if (!message.ok()) return;
+    if (const auto* request = std::get_if<ShareRequest>(&*message)) {
+      messenger_->Send(clients_, from, memory_->OnRequest(now, from, *request));
+      return;
+    }
     if (!std::holds_alternative<Grant>(*message)) {
       if (!std::holds_alternative<Refusal>(*message)) {
         messenger_->Send(clients_, from, WrongAddress());
@@ -324,6 +331,7 @@ void WorkerServer::Shell::OnTurn(absl::Time now) {
     return;
   }
   if (now >= agent_->NextDeadline()) Perform(agent_->OnTick(now));
+  memory_->OnTurn(now);
 }
 
 absl::Time WorkerServer::Shell::NextDeadline() const {
@@ -340,7 +348,7 @@ void WorkerServer::Shell::Perform(WorkerEffects effects) {
     runner_->Resolve(std::move(request));
   }
   for (ComputeRequest& request : effects.compute) {
-    runner_->Compute(std::move(request));
+    runner_->Compute(std::move(request), memory_->blocks());
   }
   for (const PlanId& plan : effects.forget) runner_->Forget(plan);
   for (const Outgoing& outgoing : effects.sends) {
@@ -349,7 +357,7 @@ void WorkerServer::Shell::Perform(WorkerEffects effects) {
     } else {
       std::string_view to = outgoing.to.value();
       to.remove_prefix(std::min(to.size(), kClientPrefix.size()));
-      messenger_->Send(clients_, to, outgoing.message);
+      messenger_->Send(clients_, to, outgoing.message, memory_->LenderTo(to));
     }
   }
   if (effects.drained) {

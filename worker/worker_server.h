@@ -26,6 +26,9 @@ struct WorkerConfig {
   int threads = 0;                              // 0: AvailableCpus()
   uint64_t memory_bytes = uint64_t{256} << 20;  // computed and not yet sent
   uint64_t frame_bytes = uint64_t{512} << 10;   // a frame's target
+  // Of memory that clients of this host and user see, so that it need not be
+  // sent to them; used only while there are any. 0: share nothing.
+  uint64_t shared_bytes = uint64_t{256} << 20;
   // How long it waits for a dispatcher that does not answer.
   absl::Duration dispatcher_timeout = absl::Hours(1);
   // What expressions may call; null: the built-in functions.

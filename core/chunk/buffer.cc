@@ -29,24 +29,40 @@ Buffer Buffer::Slice(size_t offset, size_t size) const {
 
 BufferBuilder& BufferBuilder::operator=(BufferBuilder&& other) noexcept {
   if (this == &other) return *this;
-  std::free(data_);
+  Free();
   data_ = std::exchange(other.data_, nullptr);
   size_ = std::exchange(other.size_, 0);
   capacity_ = std::exchange(other.capacity_, 0);
+  source_ = std::move(other.source_);
+  from_source_ = std::exchange(other.from_source_, false);
   return *this;
 }
 
-BufferBuilder::~BufferBuilder() { std::free(data_); }
+BufferBuilder::~BufferBuilder() { Free(); }
+
+void BufferBuilder::Free() {
+  if (from_source_) {
+    source_->Return(data_, capacity_);
+  } else {
+    std::free(data_);
+  }
+}
 
 void BufferBuilder::Reserve(size_t capacity) {
   if (capacity <= capacity_) return;
   const size_t rounded =
       (capacity + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
-  std::byte* grown = Allocate(rounded);
+  std::byte* grown = nullptr;
+  if (source_ != nullptr && rounded >= BlockSource::kBytesMin) {
+    grown = source_->Take(rounded);
+  }
+  const bool from_source = grown != nullptr;
+  if (!from_source) grown = Allocate(rounded);
   if (size_ > 0) __builtin_memcpy(grown, data_, size_);
-  std::free(data_);
+  Free();
   data_ = grown;
   capacity_ = rounded;
+  from_source_ = from_source;
 }
 
 void BufferBuilder::Grow(size_t needed) {
@@ -56,11 +72,17 @@ void BufferBuilder::Grow(size_t needed) {
 Buffer BufferBuilder::Freeze() && {
   if (data_ == nullptr) return Buffer();
   const size_t size = std::exchange(size_, 0);
-  capacity_ = 0;
-  std::shared_ptr<const void> owner(
-      std::exchange(data_, nullptr),
-      [](const void* memory) { std::free(const_cast<void*>(memory)); });
-  const auto* data = static_cast<const std::byte*>(owner.get());
+  const size_t capacity = std::exchange(capacity_, 0);
+  std::byte* const data = std::exchange(data_, nullptr);
+  std::shared_ptr<const void> owner;
+  if (std::exchange(from_source_, false)) {
+    if (size < capacity) source_->Shrink(data, capacity, size);
+    owner = {data, [source = source_, size](std::byte* block) {
+               source->Return(block, size);
+             }};
+  } else {
+    owner = {data, [](std::byte* block) { std::free(block); }};
+  }
   return Buffer(std::move(owner), data, size);
 }
 

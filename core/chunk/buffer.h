@@ -46,13 +46,34 @@ class Buffer {
   size_t size_ = 0;
 };
 
+// Memory for large buffers that is better than malloc's for what becomes of
+// them: a worker's lies where its readers see it.
+//
+// Thread-safety: any thread.
+class BlockSource {
+ public:
+  // Smaller blocks are not asked for.
+  static constexpr size_t kBytesMin = size_t{64} << 10;
+
+  virtual ~BlockSource() = default;
+  // `bytes` of 64-byte-aligned memory; null if there is none (left).
+  virtual std::byte* Take(size_t bytes) = 0;
+  // Gives back what lies behind the first `kept` of the `bytes` taken.
+  virtual void Shrink(std::byte* block, size_t bytes, size_t kept) = 0;
+  // Gives back a block of, by now, `bytes`.
+  virtual void Return(std::byte* block, size_t bytes) = 0;
+};
+
 // Growable 64-byte-aligned bytes with one owner; Freeze() makes it a Buffer
 // without a copy. Memory comes from and returns to malloc, whose thresholds
-// the servers raise so that large blocks are kept (research/limits.md).
+// the servers raise so that large blocks are kept (research/limits.md), or,
+// where the builder has one, to a BlockSource.
 class BufferBuilder {
  public:
   BufferBuilder() = default;
   explicit BufferBuilder(size_t capacity) { Reserve(capacity); }
+  explicit BufferBuilder(std::shared_ptr<BlockSource> source)
+      : source_(std::move(source)) {}
   BufferBuilder(BufferBuilder&& other) noexcept { *this = std::move(other); }
   BufferBuilder& operator=(BufferBuilder&& other) noexcept;
   ~BufferBuilder();
@@ -87,10 +108,13 @@ class BufferBuilder {
 
  private:
   void Grow(size_t needed);
+  void Free();
 
   std::byte* data_ = nullptr;
   size_t size_ = 0;
   size_t capacity_ = 0;
+  std::shared_ptr<BlockSource> source_;
+  bool from_source_ = false;  // data_ is
 };
 
 }  // namespace feedmill

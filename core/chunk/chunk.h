@@ -117,7 +117,9 @@ struct Piece {
 // shape becomes ragged by itself.
 class ChunkBuilder {
  public:
-  explicit ChunkBuilder(std::shared_ptr<const ElementSpec> spec);
+  // `blocks`: where large columns take their memory from; null: malloc.
+  explicit ChunkBuilder(std::shared_ptr<const ElementSpec> spec,
+                        std::shared_ptr<BlockSource> blocks = nullptr);
 
   size_t rows() const { return rows_; }
   size_t bytes() const;  // of all values so far

@@ -31,8 +31,14 @@ struct ChunkBuilder::ColumnBuilder {
   BufferBuilder row_shapes;
   BufferBuilder row_starts;
 
-  explicit ColumnBuilder(const ComponentSpec& spec)
-      : dtype(spec.dtype), shape(spec.shape) {
+  ColumnBuilder(const ComponentSpec& spec,
+                const std::shared_ptr<BlockSource>& blocks)
+      : dtype(spec.dtype),
+        shape(spec.shape),
+        values(blocks),
+        offsets(blocks),
+        row_shapes(blocks),
+        row_starts(blocks) {
     if (dtype == DType::kBytes) offsets.Push(int64_t{0});
   }
 
@@ -123,10 +129,11 @@ struct ChunkBuilder::ColumnBuilder {
   }
 };
 
-ChunkBuilder::ChunkBuilder(std::shared_ptr<const ElementSpec> spec)
+ChunkBuilder::ChunkBuilder(std::shared_ptr<const ElementSpec> spec,
+                           std::shared_ptr<BlockSource> blocks)
     : spec_(std::move(spec)) {
   for (const ComponentSpec& component : spec_->components) {
-    columns_.push_back(std::make_shared<ColumnBuilder>(component));
+    columns_.push_back(std::make_shared<ColumnBuilder>(component, blocks));
   }
 }
 

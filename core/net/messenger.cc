@@ -17,9 +17,9 @@ Messenger::Messenger(Reactor& reactor, std::string cluster_id)
     : reactor_(reactor), cluster_id_(std::move(cluster_id)) {}
 
 Reactor::Sent Messenger::Send(SocketId socket, std::string_view to,
-                              const Message& message) {
+                              const Message& message, PartLender* lender) {
   const Reactor::Sent sent =
-      reactor_.Send(socket, to, Encode(message, cluster_id_));
+      reactor_.Send(socket, to, Encode(message, cluster_id_, lender));
   if (sent == Reactor::Sent::kNo) ++dropped_;
   return sent;
 }
@@ -27,8 +27,9 @@ Reactor::Sent Messenger::Send(SocketId socket, std::string_view to,
 absl::StatusOr<Message> Messenger::Receive(absl::Time now, SocketId socket,
                                            std::string_view from,
                                            const std::vector<Buffer>& parts,
-                                           bool answer) {
-  absl::StatusOr<Message> message = Decode(parts, cluster_id_);
+                                           bool answer,
+                                           PartBorrower* borrower) {
+  absl::StatusOr<Message> message = Decode(parts, cluster_id_, borrower);
   if (!message.ok()) Refuse(now, socket, from, message.status(), answer);
   return message;
 }

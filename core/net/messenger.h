@@ -10,6 +10,7 @@
 #include "absl/time/time.h"
 #include "core/net/reactor.h"
 #include "core/wire/message.h"
+#include "core/wire/shared_parts.h"
 
 namespace feedmill {
 
@@ -25,14 +26,15 @@ class Messenger {
 
   // Sends; what cannot be sent is dropped, as Reactor::Send says: every message
   // is repeated or its loss noticed.
+  // `lender`: of the parts that its peer sees without their being sent.
   Reactor::Sent Send(SocketId socket, std::string_view to,
-                     const Message& message);
+                     const Message& message, PartLender* lender = nullptr);
   // What came in, or why it is refused (FailedPrecondition: another protocol
   // version or cluster). `answer`: send a Refusal back (listeners).
   absl::StatusOr<Message> Receive(absl::Time now, SocketId socket,
                                   std::string_view from,
-                                  const std::vector<Buffer>& parts,
-                                  bool answer);
+                                  const std::vector<Buffer>& parts, bool answer,
+                                  PartBorrower* borrower = nullptr);
 
   uint64_t refused() const { return refused_; }
   uint64_t dropped() const { return dropped_; }

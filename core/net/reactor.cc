@@ -84,6 +84,7 @@ struct Reactor::State {
 
   void Run();
   void RunPosts();
+  void RunWatched();
   void Poll(int milliseconds);
   bool Drain(SocketId id);
   void FlushQueued(Socket& socket);
@@ -112,6 +113,8 @@ struct Reactor::State {
   std::vector<zmq::pollitem_t> poll_items;
   std::vector<SocketId> poll_ids;
   std::vector<SocketId> ready;
+  std::map<int, std::function<void()>> watched;
+  std::vector<int> ready_fds;
   ReactorHandler* handler = nullptr;
   absl::Time now = absl::InfinitePast();
 
@@ -149,6 +152,7 @@ void Reactor::State::Run() {
   while (!stopping.load()) {
     now = SteadyNow();
     RunPosts();
+    RunWatched();
     bool left = false;
     for (const SocketId id : ready) {
       left = Drain(id) || left;
@@ -177,6 +181,15 @@ void Reactor::State::RunPosts() {
   for (const auto& run : work) run();
 }
 
+void Reactor::State::RunWatched() {
+  for (const int fd : ready_fds) {
+    const auto found = watched.find(fd);
+    if (found == watched.end()) continue;
+    const std::function<void()> run = found->second;  // it may unwatch itself
+    run();
+  }
+}
+
 void Reactor::State::Poll(int milliseconds) {
   poll_items.clear();
   poll_ids.clear();
@@ -188,7 +201,11 @@ void Reactor::State::Poll(int milliseconds) {
         {socket.zmq.handle(), 0, static_cast<short>(events), 0});
     poll_ids.push_back(id);
   }
+  for (const auto& [fd, run] : watched) {
+    poll_items.push_back({nullptr, fd, ZMQ_POLLIN, 0});
+  }
   ready.clear();
+  ready_fds.clear();
   const int count = zmq_poll(poll_items.data(),
                              static_cast<int>(poll_items.size()), milliseconds);
   if (count <= 0) return;  // nothing, or a signal: the next turn looks again
@@ -201,6 +218,9 @@ void Reactor::State::Poll(int milliseconds) {
     if ((poll_items[i + 1].revents & ZMQ_POLLIN) != 0) {
       ready.push_back(poll_ids[i]);
     }
+  }
+  for (size_t i = 1 + poll_ids.size(); i < poll_items.size(); ++i) {
+    if (poll_items[i].revents != 0) ready_fds.push_back(poll_items[i].fd);
   }
   // Whoever was first in the last turn is last in this one.
   const auto after = std::upper_bound(ready.begin(), ready.end(), first_served);
@@ -308,6 +328,12 @@ void Reactor::Close(SocketId socket, absl::Duration linger) {
                         static_cast<int>(absl::ToInt64Milliseconds(linger)));
   state_->sockets.erase(found);
 }
+
+void Reactor::Watch(int fd, std::function<void()> ready) {
+  state_->watched[fd] = std::move(ready);
+}
+
+void Reactor::Unwatch(int fd) { state_->watched.erase(fd); }
 
 Reactor::Sent Reactor::Send(SocketId id, std::string_view to,
                             const std::vector<Buffer>& parts) {

@@ -39,8 +39,9 @@ class ReactorHandler {
 // the transport is done with them); received ones are views of the transport's
 // memory.
 //
-// Thread-safety: Listen and Connect before Start, or on the reactor's thread;
-// Send and Close on the reactor's thread; the others from any thread.
+// Thread-safety: Listen, Connect, Watch and Unwatch before Start, or on the
+// reactor's thread; Send and Close on the reactor's thread; the others from any
+// thread.
 // States: new → running → stopping → stopped.
 class Reactor {
  public:
@@ -67,6 +68,11 @@ class Reactor {
   absl::StatusOr<SocketId> Connect(const Address& peer, Limits limits);
   // Messages under way have `linger` to leave.
   void Close(SocketId socket, absl::Duration linger = absl::ZeroDuration());
+
+  // Calls `ready` on the reactor's thread in each turn in which there is
+  // something to read from `fd`, or its end, which stays the caller's.
+  void Watch(int fd, std::function<void()> ready);
+  void Unwatch(int fd);
 
   // Never blocks. At a connection that is down or full the last 64 messages
   // wait (kQueued), older ones are dropped; at a listener a message for a peer

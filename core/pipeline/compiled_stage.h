@@ -25,8 +25,9 @@ inline constexpr size_t kReadBytes = size_t{1} << 20;
 
 // A piece while it is made.
 struct Making {
-  explicit Making(std::shared_ptr<const ElementSpec> spec)
-      : builder(std::move(spec)) {}
+  Making(std::shared_ptr<const ElementSpec> spec,
+         std::shared_ptr<BlockSource> blocks)
+      : builder(std::move(spec), std::move(blocks)) {}
 
   size_t bytes() const {
     return builder.bytes() + builder.rows() * sizeof(int64_t);

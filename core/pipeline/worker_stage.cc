@@ -152,7 +152,7 @@ absl::StatusOr<Piece> CompiledStage::Run(Cursor begin, Cursor end,
                                          size_t bytes_target,
                                          Scratch& scratch) const {
   auto& own = static_cast<StageScratch&>(scratch);
-  Making making(output_);
+  Making making(output_, own.blocks);
   const Cursor asked = begin;
   if (naming_ != Naming::kRuns) {
     // A position makes one element at most: {p, 1} is the next one's start.

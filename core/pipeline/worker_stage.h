@@ -23,6 +23,8 @@ class WorkerStage {
   class Scratch {
    public:
     virtual ~Scratch() = default;
+    // Where a piece's large columns go (null: to malloc); nothing else does.
+    std::shared_ptr<BlockSource> blocks;
   };
 
   static absl::StatusOr<std::shared_ptr<const WorkerStage>> Make(

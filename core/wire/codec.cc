@@ -128,6 +128,10 @@ Message ReadBody(FieldReader& reader, const fb::Envelope& envelope,
       return ReadAs<fb::Grant>(reader, envelope);
     case fb::Body::Frame:
       return wire::ReadFrame(reader, *envelope.body_as_Frame(), parts);
+    case fb::Body::ShareRequest:
+      return ReadAs<fb::ShareRequest>(reader, envelope);
+    case fb::Body::ShareOffer:
+      return ReadAs<fb::ShareOffer>(reader, envelope);
     case fb::Body::NONE:
       break;
   }
@@ -136,17 +140,76 @@ Message ReadBody(FieldReader& reader, const fb::Envelope& envelope,
   return Refusal{};
 }
 
+// Takes the parts that `lender` lends out of `parts`, and says so.
+wire::Offset<fb::SharedParts> PutShared(Builder& builder, PartLender& lender,
+                                        Parts& parts) {
+  const SharedParts shared = lender.Lend(parts);
+  for (auto it = shared.parts.rbegin(); it != shared.parts.rend(); ++it) {
+    parts.erase(parts.begin() + it->part);
+  }
+  const auto written =
+      wire::PutStructs(builder, shared.parts, [](const SharedPart& part) {
+        return fb::SharedPart(part.part, part.ticket, part.offset, part.size);
+      });
+  return fb::CreateSharedParts(builder, shared.link, shared.sequence, written);
+}
+
+// The parts that were sent and, between them, those that were not.
+absl::StatusOr<Parts> WholeParts(FieldReader& reader, const Parts& sent,
+                                 const fb::SharedParts& wire_shared,
+                                 PartBorrower* borrower) {
+  SharedParts shared{wire_shared.link(), wire_shared.sequence(), {}};
+  shared.parts = reader.Structs(wire_shared.parts(), [](const fb::SharedPart&
+                                                            part) {
+    return SharedPart{part.part(), part.ticket(), part.offset(), part.size()};
+  });
+  FM_RETURN_IF_ERROR(reader.error());
+  if (borrower == nullptr) {
+    return InvalidArgument(
+        "parts of a message lie in memory that this process does not share");
+  }
+  // Also where what follows is wrong: tickets go back.
+  FM_ASSIGN_OR_RETURN(const std::vector<Buffer> borrowed,
+                      borrower->Borrow(shared));
+  const size_t count = sent.size() + borrowed.size();
+  if (count > kMaxParts) {
+    return InvalidArgument("a message of {} parts; 1 to {} make sense", count,
+                           kMaxParts);
+  }
+  Parts whole;
+  whole.reserve(count);
+  size_t next = 0;
+  for (size_t k = 0; k < borrowed.size(); ++k) {
+    while (whole.size() < shared.parts[k].part && next < sent.size()) {
+      whole.push_back(sent[next++]);
+    }
+    if (whole.empty() || whole.size() != shared.parts[k].part) {
+      return InvalidArgument("the shared part {} is not one of {}, in order",
+                             shared.parts[k].part, count);
+    }
+    whole.push_back(borrowed[k]);
+  }
+  whole.insert(whole.end(), sent.begin() + static_cast<ptrdiff_t>(next),
+               sent.end());
+  return whole;
+}
+
 }  // namespace
 
-Parts Encode(const Message& message, std::string_view cluster_id) {
+Parts Encode(const Message& message, std::string_view cluster_id,
+             PartLender* lender) {
   Builder builder;
   Parts parts(1);
   const auto cluster =
       builder.CreateString(cluster_id.data(), cluster_id.size());
   const Body body = PutBody(builder, message, parts);
+  wire::Offset<fb::SharedParts> shared = 0;
+  if (lender != nullptr && body.type == fb::Body::Frame) {
+    shared = PutShared(builder, *lender, parts);
+  }
   fb::FinishEnvelopeBuffer(
       builder, fb::CreateEnvelope(builder, kProtocolVersion, cluster, body.type,
-                                  body.offset));
+                                  body.offset, shared));
   const size_t size = builder.GetSize();
   BufferBuilder header(size + sizeof(Checksum));
   header.Append(builder.GetBufferPointer(), size);
@@ -155,8 +218,8 @@ Parts Encode(const Message& message, std::string_view cluster_id) {
   return parts;
 }
 
-absl::StatusOr<Message> Decode(const Parts& parts,
-                               std::string_view cluster_id) {
+absl::StatusOr<Message> Decode(const Parts& parts, std::string_view cluster_id,
+                               PartBorrower* borrower) {
   FM_ASSIGN_OR_RETURN(const Buffer header, CheckedHeader(parts));
   FM_RETURN_IF_ERROR(CheckPreamble(header, cluster_id));
   if (!Verify<fb::Envelope>(header.span())) {
@@ -164,12 +227,18 @@ absl::StatusOr<Message> Decode(const Parts& parts,
                            header.size());
   }
   const auto& envelope = *fb::GetEnvelope(header.data());
-  if (envelope.body_type() != fb::Body::Frame && parts.size() != 1) {
+  if (envelope.body_type() != fb::Body::Frame &&
+      (parts.size() != 1 || envelope.shared() != nullptr)) {
     return InvalidArgument("{} parts after a header that needs none",
                            parts.size() - 1);
   }
   FieldReader reader(header.size());
-  Message message = ReadBody(reader, envelope, parts);
+  absl::StatusOr<Parts> whole = parts;
+  if (envelope.shared() != nullptr) {
+    whole = WholeParts(reader, parts, *envelope.shared(), borrower);
+  }
+  FM_RETURN_IF_ERROR(whole.status());
+  Message message = ReadBody(reader, envelope, *whole);
   FM_RETURN_IF_ERROR(reader.error());
   return message;
 }

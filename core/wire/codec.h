@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "core/chunk/buffer.h"
 #include "core/wire/message.h"
+#include "core/wire/shared_parts.h"
 
 namespace feedmill {
 
@@ -16,14 +17,17 @@ namespace feedmill {
 using Parts = std::vector<Buffer>;
 
 // Encodes `message` for the cluster `cluster_id` (any text; peers of another
-// cluster refuse it).
-Parts Encode(const Message& message, std::string_view cluster_id);
+// cluster refuse it). What `lender` lends of a frame's parts is left out.
+Parts Encode(const Message& message, std::string_view cluster_id,
+             PartLender* lender = nullptr);
 
 // Decodes and verifies parts from outside: never crashes, never reads outside
 // them, refuses what is malformed (InvalidArgument), of another protocol
 // version or cluster (FailedPrecondition, naming both). The chunk of a frame
-// shares the parts' memory where it is 8-byte aligned.
-absl::StatusOr<Message> Decode(const Parts& parts, std::string_view cluster_id);
+// shares the parts' memory where it is 8-byte aligned. Shared parts come from
+// `borrower`; without one, a frame that has any is refused.
+absl::StatusOr<Message> Decode(const Parts& parts, std::string_view cluster_id,
+                               PartBorrower* borrower = nullptr);
 
 }  // namespace feedmill
 

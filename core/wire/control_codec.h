@@ -20,6 +20,8 @@ Body Put(Builder& builder, const StatusRequest& request);
 Body Put(Builder& builder, const StatusReply& reply);
 Body Put(Builder& builder, const Refusal& refusal);
 Body Put(Builder& builder, const Grant& grant);
+Body Put(Builder& builder, const ShareRequest& request);
+Body Put(Builder& builder, const ShareOffer& offer);
 
 // REQUIRES: the tables were verified. Faults are left in `reader`.
 ClientHello Read(FieldReader& reader, const fb::ClientHello& hello);
@@ -33,6 +35,8 @@ StatusRequest Read(FieldReader& reader, const fb::StatusRequest& request);
 StatusReply Read(FieldReader& reader, const fb::StatusReply& reply);
 Refusal Read(FieldReader& reader, const fb::Refusal& refusal);
 Grant Read(FieldReader& reader, const fb::Grant& grant);
+ShareRequest Read(FieldReader& reader, const fb::ShareRequest& request);
+ShareOffer Read(FieldReader& reader, const fb::ShareOffer& offer);
 
 }  // namespace feedmill::wire
 

@@ -206,4 +206,12 @@ Grant Read(FieldReader& reader, const fb::Grant& grant) {
   return out;
 }
 
+ShareRequest Read(FieldReader& reader, const fb::ShareRequest& request) {
+  return {reader.Text(request.boot_id())};
+}
+
+ShareOffer Read(FieldReader& reader, const fb::ShareOffer& offer) {
+  return {reader.Text(offer.socket_name()), offer.nonce()};
+}
+
 }  // namespace feedmill::wire

@@ -192,4 +192,16 @@ Body Put(Builder& builder, const Grant& grant) {
                                   &start, grant.total_bytes, grant.head));
 }
 
+Body Put(Builder& builder, const ShareRequest& request) {
+  return MakeBody(
+      fb::Body::ShareRequest,
+      fb::CreateShareRequest(builder, Put(builder, request.boot_id)));
+}
+
+Body Put(Builder& builder, const ShareOffer& offer) {
+  const auto name = Put(builder, offer.socket_name);
+  return MakeBody(fb::Body::ShareOffer,
+                  fb::CreateShareOffer(builder, name, offer.nonce));
+}
+
 }  // namespace feedmill::wire

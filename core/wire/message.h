@@ -252,10 +252,21 @@ struct Frame {
   Piece piece;
 };
 
+// May this client see the worker's memory? Only processes of one host can: the
+// boot id tells hosts apart, what follows (core/net/arena_host.h) the rest.
+struct ShareRequest {
+  std::string boot_id;
+};
+// Where to fetch it. An empty name: no, and asking again is in vain.
+struct ShareOffer {
+  std::string socket_name;  // abstract, of AF_UNIX
+  uint64_t nonce = 0;       // said there, shows who asked
+};
+
 using Message =
     std::variant<ClientHello, ClientBeat, ClientAnswer, ClientReject,
                  ClientLeave, WorkerBeat, WorkerAnswer, StatusRequest,
-                 StatusReply, Refusal, Grant, Frame>;
+                 StatusReply, Refusal, Grant, Frame, ShareRequest, ShareOffer>;
 
 // A message and whom it is for.
 struct Outgoing {

@@ -114,6 +114,12 @@ struct Describer {
     Add(line, " rows {}{}", m.piece.chunk.rows,
         m.piece.error.ok() ? "" : " error");
   }
+  void operator()(const ShareRequest& m) const {
+    Add(line, "share-request {}", m.boot_id);
+  }
+  void operator()(const ShareOffer& m) const {
+    Add(line, "share-offer {} {}", m.socket_name, m.nonce);
+  }
 };
 
 // A hash of numbers, in order.
@@ -233,6 +239,11 @@ struct Folder {
     Add(m.piece.end);
     Add(m.piece.chunk.rows);
     Add(m.piece.error);
+  }
+  void operator()(const ShareRequest& m) { Add(m.boot_id); }
+  void operator()(const ShareOffer& m) {
+    Add(m.socket_name);
+    Add(m.nonce);
   }
 };
 

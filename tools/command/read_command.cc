@@ -55,6 +55,7 @@ struct ReadFlags {
   bool explain = false;
   std::string job;
   bool take_over = false;
+  std::string transport = "auto";
   std::string cluster_id;
   uint64_t limit = kNoLimit;
   absl::Duration timeout = absl::Seconds(20);
@@ -82,6 +83,10 @@ struct ReadFlags {
                &job);
     flags.Bool("--take-over", "Take the place of the job's present reader",
                &take_over);
+    flags.OneOf("--transport", {"auto", "tcp"},
+                "How elements come: auto takes them from shared memory where "
+                "a worker runs on this host",
+                &transport);
     flags.Text("--cluster-id", "NAME", "The cluster that is meant",
                &cluster_id);
     flags.Count("--threads", 1, 1024,
@@ -97,7 +102,8 @@ struct ReadFlags {
       return flags.Error(local ? "--local and --service exclude each other"
                                : "--service HOST:PORT or --local is missing");
     }
-    for (const char* flag : {"--job", "--take-over", "--cluster-id"}) {
+    for (const char* flag :
+         {"--job", "--take-over", "--transport", "--cluster-id"}) {
       if (local && flags.Given(flag)) {
         return flags.Error(fmt::format("{} needs --service", flag));
       }
@@ -186,6 +192,7 @@ ReadOptions MakeReadOptions(const ReadFlags& flags, bool timeout_given,
   options.cluster_id = flags.cluster_id;
   options.job = flags.job;
   options.take_over = flags.take_over;
+  if (flags.transport == "tcp") options.transport = Transport::kTcp;
   options.first_timeout = flags.timeout;
   if (timeout_given) options.timeout = flags.timeout;
   options.threads = static_cast<int>(flags.threads);

@@ -66,6 +66,10 @@ void WorkerOptions::Declare(FlagSet& flags) {
   flags.Bytes("--memory",
               "Elements that a worker has computed and not yet sent, at most",
               &config.memory_bytes);
+  flags.OneOf("--transport", {"auto", "tcp"},
+              "How a worker's elements go: auto lets readers on this host look "
+              "into memory, as much again as --memory at most",
+              &transport);
   flags.Duration("--drain-timeout",
                  "How long a worker that is asked to stop finishes what it has",
                  &drain_timeout);
@@ -74,6 +78,7 @@ void WorkerOptions::Declare(FlagSet& flags) {
 WorkerConfig WorkerOptions::Config() const {
   WorkerConfig full = config;
   full.threads = static_cast<int>(threads);
+  full.shared_bytes = transport == "tcp" ? 0 : full.memory_bytes;
   return full;
 }
 

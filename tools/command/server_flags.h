@@ -33,6 +33,7 @@ void DeclareDispatcherFlags(FlagSet& flags, DispatcherConfig& config);
 struct WorkerOptions {
   WorkerConfig config;
   uint64_t threads = 0;
+  std::string transport = "auto";
   // Below the ten seconds that service managers commonly give: what is not
   // done by then is computed elsewhere.
   absl::Duration drain_timeout = absl::Seconds(8);

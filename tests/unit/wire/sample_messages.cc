@@ -206,27 +206,30 @@ std::vector<Sample> SampleMessages() {
   ClientAnswer planning;
   planning.job = JobName("photos");
   planning.session = TheSession();
-  return {{"client_hello", Hello()},
-          {"client_hello_first", first_hello},
-          {"client_beat", Beat()},
-          {"client_answer", Answer()},
-          {"client_answer_planning", planning},
-          {"client_reject",
-           ClientReject{JobName("photos"), TheSession(), RejectReason::kRefused,
-                        InvalidArgument("no component is named 'y'")}},
-          {"client_leave",
-           ClientLeave{JobName("photos"), RunNumber(3), TheSession()}},
-          {"worker_beat", BeatOfWorker()},
-          {"worker_answer", AnswerToWorker()},
-          {"status_request", StatusRequest{}},
-          {"status_reply", StatusReply{R"({"workers":2})"}},
-          {"refusal", Refusal{FailedPrecondition("another version")}},
-          {"grant", TheGrant()},
-          {"frame_dense", FrameOf(DensePiece())},
-          {"frame_ragged", FrameOf(RaggedPiece())},
-          {"frame_runs", FrameOf(RunsPiece())},
-          {"frame_empty", FrameOf(EmptyPiece())},
-          {"frame_wide", FrameOf(WidePiece())}};
+  return {
+      {"client_hello", Hello()},
+      {"client_hello_first", first_hello},
+      {"client_beat", Beat()},
+      {"client_answer", Answer()},
+      {"client_answer_planning", planning},
+      {"client_reject",
+       ClientReject{JobName("photos"), TheSession(), RejectReason::kRefused,
+                    InvalidArgument("no component is named 'y'")}},
+      {"client_leave",
+       ClientLeave{JobName("photos"), RunNumber(3), TheSession()}},
+      {"worker_beat", BeatOfWorker()},
+      {"worker_answer", AnswerToWorker()},
+      {"status_request", StatusRequest{}},
+      {"status_reply", StatusReply{R"({"workers":2})"}},
+      {"refusal", Refusal{FailedPrecondition("another version")}},
+      {"grant", TheGrant()},
+      {"share_request", ShareRequest{"3f1e0c58-7c1b-4f0e-9a55-2d1c6f0b8a11"}},
+      {"share_offer", ShareOffer{"feedmill-0123456789abcdef", 99}},
+      {"frame_dense", FrameOf(DensePiece())},
+      {"frame_ragged", FrameOf(RaggedPiece())},
+      {"frame_runs", FrameOf(RunsPiece())},
+      {"frame_empty", FrameOf(EmptyPiece())},
+      {"frame_wide", FrameOf(WidePiece())}};
 }
 
 }  // namespace feedmill

@@ -1,0 +1,163 @@
+#include "core/net/arena_host.h"
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+#include <utility>
+
+#include "core/base/status.h"
+#include "core/net/log.h"
+
+namespace feedmill {
+namespace {
+
+constexpr size_t kAskedMax = 256;
+constexpr size_t kGuestsMax = 1'024;
+constexpr absl::Duration kJoinTime = absl::Seconds(5);
+
+uint64_t RandomBits() {
+  std::random_device device;
+  return std::uniform_int_distribution<uint64_t>()(device);
+}
+
+}  // namespace
+
+ArenaHost::ArenaHost(Reactor& reactor, uint64_t bytes)
+    : reactor_(reactor), bytes_(bytes) {}
+
+ArenaHost::~ArenaHost() {
+  while (!guests_.empty()) Drop(guests_.begin()->first);
+  if (listener_.valid()) reactor_.Unwatch(listener_.get());
+}
+
+ShareOffer ArenaHost::OnRequest(absl::Time now, std::string_view peer,
+                                const ShareRequest& request) {
+  if (bytes_ == 0 || failed_) return {};
+  // It has no link, or has given up the one that it had.
+  const auto linked = by_peer_.find(peer);
+  if (linked != by_peer_.end()) by_peer_.erase(linked);
+  if (!listener_.valid()) {
+    const absl::Status opened = Open();
+    if (!opened.ok()) {
+      failed_ = true;
+      LogWarning("no shared memory: {}", ErrorText(opened));
+      return {};
+    }
+  }
+  if (boot_id_.empty() || request.boot_id != boot_id_) return {};
+  std::erase_if(asked_, [&](const auto& entry) {
+    return entry.second.peer == peer || now - entry.second.when > kJoinTime;
+  });
+  if (asked_.size() >= kAskedMax) return {};
+  const uint64_t nonce = RandomBits();
+  asked_[nonce] = {std::string(peer), now};
+  return {name_, nonce};
+}
+
+absl::Status ArenaHost::Open() {
+  boot_id_ = BootId();
+  name_ = fmt::format("feedmill-{:016x}{:016x}", RandomBits(), RandomBits());
+  FM_ASSIGN_OR_RETURN(listener_, ListenLocally(name_));
+  reactor_.Watch(listener_.get(), [this] { Accept(); });
+  return absl::OkStatus();
+}
+
+void ArenaHost::Accept() {
+  OwnedFd connection = AcceptLocally(listener_.get());
+  if (!connection.valid() || !IsOwnUser(connection.get()) ||
+      guests_.size() >= kGuestsMax) {
+    return;
+  }
+  const int fd = connection.get();
+  guests_[fd] = {std::move(connection), reactor_.now(), {}, nullptr, false};
+  reactor_.Watch(fd, [this, fd] { OnReadable(fd); });
+}
+
+void ArenaHost::OnReadable(int fd) {
+  const auto found = guests_.find(fd);
+  if (found == guests_.end()) return;
+  Guest& guest = found->second;
+  const absl::StatusOr<LocalMessage> message = ReceiveLocally(fd);
+  if (message.ok() && message->bytes.empty()) return;
+  absl::Status status = message.status();
+  if (status.ok()) status = Greet(guest, *message);
+  if (status.ok()) return;
+  LogDebug("a reader no longer shares this worker's memory: {}",
+           ErrorText(status));
+  Drop(fd);
+}
+
+absl::Status ArenaHost::Greet(Guest& guest, const LocalMessage& message) {
+  if (guest.loan == nullptr) {
+    LinkGreeting greeting;
+    if (message.bytes.size() != sizeof(greeting) || !message.fds.empty()) {
+      return InvalidArgument("a greeting of {} bytes", message.bytes.size());
+    }
+    std::memcpy(&greeting, message.bytes.data(), sizeof(greeting));
+    const auto asked = asked_.find(greeting.nonce);
+    if (asked == asked_.end()) {
+      return InvalidArgument("a greeting that nobody was told to say");
+    }
+    guest.peer = std::move(asked->second.peer);
+    asked_.erase(asked);
+    if (arena_ == nullptr) {
+      FM_ASSIGN_OR_RETURN(arena_, SharedArena::Make(bytes_));
+    }
+    FM_ASSIGN_OR_RETURN(guest.loan,
+                        ArenaLoan::Make(RandomBits(), arena_, bytes_ / 2));
+    const LinkTerms terms = guest.loan->terms();
+    return SendLocally(guest.connection.get(),
+                       std::as_bytes(std::span(&terms, 1)), guest.loan->fds());
+  }
+  if (guest.up || message.bytes.size() != 1 || message.bytes[0] != kLinkReady ||
+      !message.fds.empty()) {
+    return InvalidArgument("something was said that no rule knows");
+  }
+  guest.up = true;
+  by_peer_[guest.peer] = guest.loan.get();
+  LogInfo("a reader on this host shares this worker's memory ({} in all)",
+          by_peer_.size());
+  return absl::OkStatus();
+}
+
+void ArenaHost::Drop(int fd) {
+  const auto found = guests_.find(fd);
+  reactor_.Unwatch(fd);
+  const auto peer = by_peer_.find(found->second.peer);
+  if (peer != by_peer_.end() && peer->second == found->second.loan.get()) {
+    by_peer_.erase(peer);
+  }
+  guests_.erase(found);
+  const bool shared = std::any_of(
+      guests_.begin(), guests_.end(),
+      [](const auto& entry) { return entry.second.loan != nullptr; });
+  if (!shared) arena_.reset();
+}
+
+PartLender* ArenaHost::LenderTo(std::string_view peer) const {
+  const auto found = by_peer_.find(peer);
+  return found == by_peer_.end() ? nullptr : found->second;
+}
+
+std::shared_ptr<BlockSource> ArenaHost::blocks() const {
+  return by_peer_.empty() ? nullptr : arena_;
+}
+
+void ArenaHost::OnTurn(absl::Time now) {
+  std::vector<int> late;
+  for (auto& [fd, guest] : guests_) {
+    if (guest.loan != nullptr) guest.loan->Reap();
+    if (!guest.up && now - guest.since > kJoinTime) late.push_back(fd);
+  }
+  for (const int fd : late) Drop(fd);
+}
+
+uint64_t ArenaHost::lent_bytes() const {
+  uint64_t bytes = 0;
+  for (const auto& [fd, guest] : guests_) {
+    if (guest.loan != nullptr) bytes += guest.loan->lent_bytes();
+  }
+  return bytes;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,82 @@
+#ifndef FEEDMILL_CORE_NET_ARENA_HOST_H_
+#define FEEDMILL_CORE_NET_ARENA_HOST_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "absl/time/time.h"
+#include "core/net/arena_loan.h"
+#include "core/net/reactor.h"
+#include "core/wire/message.h"
+
+namespace feedmill {
+
+// What a worker does to let clients of its host see its memory instead of
+// sending it: answers who asks, hands the memory's descriptors to who comes to
+// its local socket with what the answer said, and notices when they are gone.
+// Only processes of the worker's own user get anything.
+//
+// Nothing here is needed for a frame to arrive: whoever has no link, and what
+// does not lie in the arena, is served through the reactor's sockets.
+//
+// Thread: the reactor's; or none that runs.
+class ArenaHost {
+ public:
+  // `reactor` must outlive it. `bytes`: of the arena, which is there only as
+  // long as somebody shares it; 0: shares nothing.
+  ArenaHost(Reactor& reactor, uint64_t bytes);
+  ~ArenaHost();
+  ArenaHost(const ArenaHost&) = delete;
+  ArenaHost& operator=(const ArenaHost&) = delete;
+
+  // `peer`: the routing id that asks.
+  ShareOffer OnRequest(absl::Time now, std::string_view peer,
+                       const ShareRequest& request);
+  // Of what goes to `peer`; null: send everything. Valid for this turn.
+  PartLender* LenderTo(std::string_view peer) const;
+  // Where to make what clients will see; null while nobody shares.
+  std::shared_ptr<BlockSource> blocks() const;
+  // Takes back what clients gave back; drops who does not finish joining.
+  void OnTurn(absl::Time now);
+
+  size_t links() const { return by_peer_.size(); }
+  uint64_t lent_bytes() const;
+
+ private:
+  struct Asked {
+    std::string peer;
+    absl::Time when;
+  };
+  // A connection: says its nonce, is given the terms, says that it is ready.
+  struct Guest {
+    OwnedFd connection;
+    absl::Time since;
+    std::string peer;
+    std::unique_ptr<ArenaLoan> loan;  // null: has said nothing yet
+    bool up = false;
+  };
+
+  absl::Status Open();
+  void Accept();
+  void OnReadable(int fd);
+  absl::Status Greet(Guest& guest, const LocalMessage& message);
+  void Drop(int fd);
+
+  Reactor& reactor_;
+  const uint64_t bytes_;
+  std::string boot_id_;
+  std::string name_;
+  OwnedFd listener_;
+  bool failed_ = false;
+  std::shared_ptr<SharedArena> arena_;  // while anybody has a loan
+  std::map<uint64_t, Asked> asked_;     // by nonce
+  std::map<int, Guest> guests_;         // by descriptor
+  std::map<std::string, ArenaLoan*, std::less<>> by_peer_;  // that are up
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_NET_ARENA_HOST_H_

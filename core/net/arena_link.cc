@@ -1,0 +1,123 @@
+#include "core/net/arena_link.h"
+
+#include <unistd.h>
+
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "core/base/status.h"
+#include "core/net/log.h"
+
+namespace feedmill {
+
+absl::StatusOr<std::shared_ptr<ArenaLink>> ArenaLink::Join(
+    const ShareOffer& offer) {
+  FM_ASSIGN_OR_RETURN(OwnedFd connection, ConnectLocally(offer.socket_name));
+  if (!IsOwnUser(connection.get())) {
+    return Unavailable("the worker on this host is another user's");
+  }
+  const LinkGreeting greeting{offer.nonce};
+  FM_RETURN_IF_ERROR(SendLocally(connection.get(),
+                                 std::as_bytes(std::span(&greeting, 1)), {}));
+  return std::shared_ptr<ArenaLink>(new ArenaLink(std::move(connection)));
+}
+
+ArenaLink::ArenaLink(OwnedFd connection)
+    : connection_(std::move(connection)), process_(getpid()) {}
+
+ArenaLink::State ArenaLink::OnReadable() {
+  absl::StatusOr<LocalMessage> message = ReceiveLocally(connection_.get());
+  if (message.ok() && message->bytes.empty()) return state_;
+  absl::Status status = message.status();
+  if (status.ok()) {
+    status = state_ == State::kJoining
+                 ? TakeTerms(*message)
+                 : InvalidArgument("something was said that no rule knows");
+  }
+  if (!status.ok()) {
+    LogDebug("the link to a worker's memory ends: {}", ErrorText(status));
+  }
+  state_ = status.ok() ? State::kUp : State::kLost;
+  return state_;
+}
+
+absl::Status ArenaLink::TakeTerms(const LocalMessage& message) {
+  LinkTerms terms;
+  if (message.bytes.size() != sizeof(terms) || message.fds.size() != 2) {
+    return InvalidArgument("terms of {} bytes and {} descriptors",
+                           message.bytes.size(), message.fds.size());
+  }
+  std::memcpy(&terms, message.bytes.data(), sizeof(terms));
+  if (terms.board_bytes < sizeof(TicketBoard)) {
+    return InvalidArgument("a board of {} bytes", terms.board_bytes);
+  }
+  FM_ASSIGN_OR_RETURN(arena_,
+                      Mapping::Of(message.fds[0].get(), terms.arena_bytes,
+                                  /*writable=*/false));
+  FM_ASSIGN_OR_RETURN(board_,
+                      Mapping::Of(message.fds[1].get(), terms.board_bytes,
+                                  /*writable=*/true));
+  link_ = terms.link;
+  return SendLocally(connection_.get(), {&kLinkReady, 1}, {});
+}
+
+void ArenaLink::Retire() {
+  if (state_ == State::kUp) {
+    board().received.store(std::numeric_limits<uint64_t>::max(),
+                           std::memory_order_release);
+  }
+  state_ = State::kLost;
+}
+
+absl::StatusOr<std::vector<Buffer>> ArenaLink::Borrow(
+    const SharedParts& shared) {
+  if (state_ != State::kUp || shared.link != link_ ||
+      shared.sequence <= received_) {
+    return InvalidArgument(
+        "message {} of link {:016x} does not belong to the link {:016x}, which "
+        "is at {}",
+        shared.sequence, shared.link, link_, received_);
+  }
+  used_ = true;
+  std::vector<Buffer> borrowed;
+  absl::Status wrong;
+  for (const SharedPart& part : shared.parts) {
+    absl::StatusOr<Buffer> buffer = BorrowOne(part);
+    if (buffer.ok()) {
+      borrowed.push_back(*std::move(buffer));
+    } else {
+      wrong = buffer.status();
+    }
+  }
+  // After the tickets: what is older and not held was lost.
+  received_ = shared.sequence;
+  board().received.store(received_, std::memory_order_release);
+  FM_RETURN_IF_ERROR(wrong);
+  return borrowed;
+}
+
+absl::StatusOr<Buffer> ArenaLink::BorrowOne(const SharedPart& part) {
+  if (part.ticket >= TicketBoard::kTickets || part.offset > arena_.size() ||
+      part.size > arena_.size() - part.offset) {
+    return InvalidArgument(
+        "{} bytes at {} under ticket {} do not lie in the {} bytes shared",
+        part.size, part.offset, part.ticket, arena_.size());
+  }
+  board().states[part.ticket].store(TicketBoard::kHeld,
+                                    std::memory_order_release);
+  const std::byte* const data = arena_.data() + part.offset;
+  std::shared_ptr<const void> owner(
+      data, [link = shared_from_this(), ticket = part.ticket](const void*) {
+        link->GiveBack(ticket);
+      });
+  return Buffer(std::move(owner), data, part.size);
+}
+
+// The board is shared across a fork; what a child drops its parent still has.
+void ArenaLink::GiveBack(uint32_t ticket) const {
+  if (getpid() != process_) return;
+  board().states[ticket].store(TicketBoard::kBack, std::memory_order_release);
+}
+
+}  // namespace feedmill

@@ -1,0 +1,460 @@
+// The arena, its links and what a peer of bad will can do to them.
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <condition_variable>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <random>
+#include <thread>
+
+#include "core/base/status.h"
+#include "core/chunk/chunk.h"
+#include "core/net/arena_host.h"
+#include "core/net/arena_link.h"
+#include "core/net/clock.h"
+#include "core/net/shared_arena.h"
+
+namespace feedmill {
+namespace {
+
+constexpr size_t kKiB = 1024;
+constexpr size_t kMiB = 1024 * kKiB;
+
+std::shared_ptr<SharedArena> ArenaOf(size_t bytes) {
+  auto arena = SharedArena::Make(bytes);
+  EXPECT_TRUE(arena.ok()) << arena.status();
+  return *arena;
+}
+
+// `size` bytes of `value`, in a block of `source`.
+Buffer Filled(const std::shared_ptr<BlockSource>& source, size_t size,
+              uint8_t value) {
+  BufferBuilder builder(source);
+  std::memset(builder.Extend(size), value, size);
+  return std::move(builder).Freeze();
+}
+
+bool AllAre(const Buffer& buffer, uint8_t value) {
+  return std::all_of(buffer.span().begin(), buffer.span().end(),
+                     [&](std::byte b) { return b == std::byte{value}; });
+}
+
+// ---- SharedArena
+
+TEST(SharedArena, GivesTheLowestPlaceThatFits) {
+  const auto arena = ArenaOf(kMiB);
+  std::byte* const a = arena->Take(100 * kKiB);
+  std::byte* const b = arena->Take(100 * kKiB);
+  std::byte* const c = arena->Take(100 * kKiB);
+  EXPECT_EQ(b, a + 100 * kKiB);
+  arena->Return(a, 100 * kKiB);
+  arena->Return(b, 100 * kKiB);
+  EXPECT_EQ(arena->Take(200 * kKiB), a);  // both together
+  EXPECT_EQ(arena->used(), 300 * kKiB);
+  arena->Return(a, 200 * kKiB);
+  arena->Return(c, 100 * kKiB);
+  EXPECT_EQ(arena->used(), 0u);
+  std::byte* const all = arena->Take(kMiB);
+  EXPECT_EQ(all, a);
+  EXPECT_EQ(arena->Take(1), nullptr);
+  arena->Return(all, kMiB);
+  EXPECT_EQ(arena->Take(kMiB + 1), nullptr);
+}
+
+TEST(SharedArena, WhatIsNotNeededGoesBackAtOnce) {
+  const auto arena = ArenaOf(kMiB);
+  {
+    BufferBuilder builder(arena);
+    builder.Reserve(512 * kKiB);
+    std::memset(builder.Extend(70 * kKiB), 7, 70 * kKiB);
+    EXPECT_EQ(arena->used(), 512 * kKiB);
+    const Buffer buffer = std::move(builder).Freeze();
+    EXPECT_EQ(arena->used(), 72 * kKiB);
+    EXPECT_EQ(arena->OffsetOf(buffer), 0u);
+    EXPECT_EQ(arena->OffsetOf(buffer.Slice(64, 100)), 64u);
+    EXPECT_EQ(arena->OffsetOf(Buffer::CopyOf(buffer.span())), std::nullopt);
+  }
+  EXPECT_EQ(arena->used(), 0u);
+  {
+    BufferBuilder builder(arena);
+    builder.Reserve(512 * kKiB);
+    const Buffer empty = std::move(builder).Freeze();
+    EXPECT_EQ(empty.size(), 0u);
+  }
+  EXPECT_EQ(arena->used(), 0u);
+}
+
+TEST(SharedArena, AgreesWithAModelOverRandomUse) {
+  const auto arena = ArenaOf(4 * kMiB);
+  std::mt19937 random(7);
+  struct Block {
+    size_t bytes;
+    uint8_t value;
+  };
+  std::map<std::byte*, Block> model;
+  size_t full = 0;
+  for (int step = 0; step < 20'000; ++step) {
+    if (random() % 2 == 0 || model.empty()) {
+      const size_t bytes = 1 + random() % (400 * kKiB);
+      std::byte* const block = arena->Take(bytes);
+      if (block == nullptr) {
+        ++full;
+        continue;
+      }
+      // Apart from all others: its neighbours end before it and begin after.
+      const auto next = model.lower_bound(block);
+      ASSERT_TRUE(next == model.end() || block + bytes <= next->first);
+      if (next != model.begin()) {
+        const auto& [before, held] = *std::prev(next);
+        ASSERT_LE(before + held.bytes, block);
+      }
+      const auto value = static_cast<uint8_t>(random());
+      block[0] = block[bytes - 1] = std::byte{value};
+      model[block] = {bytes, value};
+    } else {
+      auto it = model.begin();
+      std::advance(it, static_cast<ptrdiff_t>(random() % model.size()));
+      auto& [block, held] = *it;
+      ASSERT_EQ(block[0], std::byte{held.value});
+      if (random() % 4 == 0) {
+        const size_t kept = random() % (held.bytes + 1);
+        arena->Shrink(block, held.bytes, kept);
+        held.bytes = kept;
+        if (kept > 0) {
+          block[kept - 1] = block[0];
+          continue;
+        }
+      } else {
+        ASSERT_EQ(block[held.bytes - 1], std::byte{held.value});
+        arena->Return(block, held.bytes);
+      }
+      model.erase(it);
+    }
+    size_t used = 0;
+    for (const auto& [block, held] : model) {
+      used += (held.bytes + 4095) / 4096 * 4096;
+    }
+    ASSERT_EQ(arena->used(), used);
+  }
+  EXPECT_GT(full, 0u);
+}
+
+TEST(SharedArena, NobodyElseCanWriteOrResizeIt) {
+  const auto arena = ArenaOf(kMiB);
+  EXPECT_EQ(ftruncate(arena->fd(), 0), -1);
+  EXPECT_EQ(ftruncate(arena->fd(), 2 * kMiB), -1);
+  EXPECT_EQ(write(arena->fd(), "x", 1), -1);
+  EXPECT_EQ(
+      mmap(nullptr, kMiB, PROT_READ | PROT_WRITE, MAP_SHARED, arena->fd(), 0),
+      MAP_FAILED);
+  EXPECT_FALSE(Mapping::Of(arena->fd(), kMiB, /*writable=*/true).ok());
+  EXPECT_TRUE(Mapping::Of(arena->fd(), kMiB, /*writable=*/false).ok());
+  EXPECT_FALSE(Mapping::Of(arena->fd(), 2 * kMiB, /*writable=*/false).ok());
+}
+
+TEST(Mapping, MemoryThatCouldShrinkIsRefused) {
+  const auto file = MakeSharedFile("test", kMiB);
+  ASSERT_TRUE(file.ok());
+  const OwnedFd fd(*file);
+  EXPECT_TRUE(absl::IsFailedPrecondition(
+      Mapping::Of(fd.get(), kMiB, /*writable=*/false).status()));
+  EXPECT_FALSE(Mapping::Of(STDIN_FILENO, kMiB, /*writable=*/false).ok());
+}
+
+TEST(Chunk, LargeColumnsLieInTheArenaAndSmallOnesDoNot) {
+  const auto arena = ArenaOf(kMiB);
+  ChunkBuilder builder(std::make_shared<ElementSpec>(
+                           ElementSpec{{{"image", DType::kUInt8, {100 * kKiB}},
+                                        {"label", DType::kInt64, {}}}}),
+                       arena);
+  for (int row = 0; row < 3; ++row) {
+    std::memset(builder.AppendRow(0, {100 * kKiB}), row, 100 * kKiB);
+    std::memset(builder.AppendRow(1, {}), 0, 8);
+    builder.FinishRows(1);
+  }
+  const Chunk chunk = std::move(builder).Finish();
+  EXPECT_TRUE(arena->OffsetOf(chunk.columns[0].values).has_value());
+  EXPECT_FALSE(arena->OffsetOf(chunk.columns[1].values).has_value());
+  EXPECT_EQ(arena->used(), 300 * kKiB);
+}
+
+TEST(Chunk, AFullArenaIsNoError) {
+  const auto arena = ArenaOf(128 * kKiB);
+  const Buffer first = Filled(arena, 100 * kKiB, 1);
+  const Buffer second = Filled(arena, 100 * kKiB, 2);
+  EXPECT_TRUE(arena->OffsetOf(first).has_value());
+  EXPECT_FALSE(arena->OffsetOf(second).has_value());
+  EXPECT_TRUE(AllAre(first, 1) && AllAre(second, 2));
+}
+
+// ---- links
+
+// An ArenaHost on a reactor, asked things on the reactor's thread.
+class Links : public ::testing::Test, private ReactorHandler {
+ protected:
+  Links() : reactor_("fm-test"), host_(reactor_, kArenaBytes) {
+    reactor_.Start(this);
+  }
+  ~Links() override {
+    reactor_.Stop();
+    reactor_.Join();
+  }
+
+  static constexpr size_t kArenaBytes = 4 * kMiB;
+
+  template <class F>
+  auto On(F work) {
+    std::optional<decltype(work())> result;
+    std::mutex mu;
+    std::condition_variable done;
+    EXPECT_TRUE(reactor_.Post([&] {
+      auto made = work();
+      const std::lock_guard lock(mu);
+      result = std::move(made);
+      done.notify_one();
+    }));
+    std::unique_lock lock(mu);
+    done.wait(lock, [&] { return result.has_value(); });
+    return *std::move(result);
+  }
+  // Turns of the reactor until `fact` holds there.
+  bool Await(const std::function<bool()>& fact) {
+    for (int turn = 0; turn < 100'000; ++turn) {
+      if (On(fact)) return true;
+      std::this_thread::yield();
+    }
+    return false;
+  }
+
+  ShareOffer OfferTo(const std::string& peer) {
+    return On(
+        [&] { return host_.OnRequest(reactor_.now(), peer, {BootId()}); });
+  }
+  bool IsLinked(const std::string& peer) {
+    return On([&] { return host_.LenderTo(peer) != nullptr; });
+  }
+  // A link that is up.
+  std::shared_ptr<ArenaLink> Linked(const std::string& peer) {
+    auto link = ArenaLink::Join(OfferTo(peer));
+    EXPECT_TRUE(link.ok()) << link.status();
+    EXPECT_TRUE(Await([&] { return ReadyAt(**link); }));
+    EXPECT_TRUE(Await([&] { return host_.LenderTo(peer) != nullptr; }));
+    return *link;
+  }
+  static bool ReadyAt(ArenaLink& link) {
+    return link.OnReadable() != ArenaLink::State::kJoining;
+  }
+  SharedParts Lend(const std::string& peer, std::vector<Buffer> parts) {
+    return On([&] {
+      parts.insert(parts.begin(), Buffer());
+      return host_.LenderTo(peer)->Lend(parts);
+    });
+  }
+  uint64_t LentBytes() {
+    return On([&] { return host_.lent_bytes(); });
+  }
+  std::shared_ptr<BlockSource> Blocks() {
+    return On([&] { return host_.blocks(); });
+  }
+
+  Reactor reactor_;
+  ArenaHost host_;
+
+ private:
+  void OnMessage(absl::Time, SocketId, std::string_view,
+                 std::vector<Buffer>) override {}
+  void OnTurn(absl::Time now) override { host_.OnTurn(now); }
+  absl::Time NextDeadline() const override { return absl::InfiniteFuture(); }
+};
+
+TEST_F(Links, PartsAreSeenWhereTheyLieAndComeBack) {
+  const auto link = Linked("a");
+  ASSERT_EQ(link->state(), ArenaLink::State::kUp);
+  const SharedParts shared = Lend(
+      "a", {Filled(Blocks(), 100 * kKiB, 3), Filled(nullptr, 100 * kKiB, 4),
+            Filled(Blocks(), 200 * kKiB, 5)});
+  ASSERT_EQ(shared.parts.size(), 2u);  // the second is not in the arena
+  EXPECT_EQ(shared.parts[0].part, 1u);
+  EXPECT_EQ(shared.parts[1].part, 3u);
+  EXPECT_EQ(LentBytes(), 300 * kKiB);
+  auto borrowed = link->Borrow(shared);
+  ASSERT_TRUE(borrowed.ok()) << borrowed.status();
+  EXPECT_TRUE(link->Used());
+  EXPECT_FALSE(link->Used());
+  EXPECT_TRUE(AllAre((*borrowed)[0], 3) && AllAre((*borrowed)[1], 5));
+  const Buffer slice = (*borrowed)[1].Slice(100, 100);
+  borrowed->clear();
+  EXPECT_TRUE(Await([&] { return host_.lent_bytes() == 200 * kKiB; }));
+  // While somebody looks at it, its place is not given to others.
+  for (int k = 0; k < 20; ++k) Filled(Blocks(), 300 * kKiB, 9);
+  EXPECT_TRUE(AllAre(slice, 5));
+}
+
+TEST_F(Links, WhatGotLostComesBackWithTheNextMessage) {
+  const auto link = Linked("a");
+  Lend("a", {Filled(Blocks(), 100 * kKiB, 1)});
+  const SharedParts lost = Lend("a", {Filled(Blocks(), 100 * kKiB, 1)});
+  const SharedParts next = Lend("a", {Filled(Blocks(), 100 * kKiB, 2)});
+  EXPECT_EQ(LentBytes(), 300 * kKiB);
+  const auto borrowed = link->Borrow(next);
+  ASSERT_TRUE(borrowed.ok()) << borrowed.status();
+  EXPECT_TRUE(Await([&] { return host_.lent_bytes() == 100 * kKiB; }));
+  // Its bytes may be others' by now.
+  EXPECT_TRUE(absl::IsInvalidArgument(link->Borrow(lost).status()));
+  EXPECT_TRUE(absl::IsInvalidArgument(link->Borrow(next).status()));
+  EXPECT_TRUE(AllAre(borrowed->front(), 2));
+}
+
+TEST_F(Links, PlacesOutsideAreRefusedAndTheGoodOnesComeBack) {
+  const auto link = Linked("a");
+  for (const SharedPart bad :
+       {SharedPart{2, 7, kArenaBytes, 1}, SharedPart{2, 7, kArenaBytes - 8, 9},
+        SharedPart{2, 7, ~uint64_t{0}, 8}, SharedPart{2, 7, 8, ~uint64_t{0}},
+        SharedPart{2, TicketBoard::kTickets, 0, 8},
+        SharedPart{2, ~uint32_t{0}, 0, 8}}) {
+    SharedParts shared = Lend("a", {Filled(Blocks(), 100 * kKiB, 1)});
+    shared.parts.push_back(bad);
+    EXPECT_TRUE(absl::IsInvalidArgument(link->Borrow(shared).status()));
+  }
+  EXPECT_TRUE(Await([&] { return host_.lent_bytes() == 0; }));
+  SharedParts other = Lend("a", {});
+  ++other.link;
+  EXPECT_TRUE(absl::IsInvalidArgument(link->Borrow(other).status()));
+}
+
+TEST_F(Links, OneClientHasHalfOfTheArenaAtMost) {
+  const auto link = Linked("a");
+  std::vector<Buffer> parts;
+  for (int k = 0; k < 8; ++k) parts.push_back(Filled(Blocks(), 400 * kKiB, 1));
+  const SharedParts shared = Lend("a", parts);
+  EXPECT_EQ(shared.parts.size(), 5u);
+  EXPECT_LE(LentBytes(), kArenaBytes / 2);
+  const auto other = Linked("b");
+  EXPECT_EQ(Lend("b", parts).parts.size(), 5u);
+}
+
+TEST_F(Links, BytesStayWhenReaderAndWorkerAreGone) {
+  Buffer kept;
+  {
+    auto link = Linked("a");
+    auto borrowed = link->Borrow(Lend("a", {Filled(Blocks(), kMiB, 6)}));
+    ASSERT_TRUE(borrowed.ok());
+    kept = borrowed->front();
+    link->Retire();
+  }
+  for (int k = 0; k < 20; ++k) Filled(Blocks(), kMiB, 9);
+  EXPECT_EQ(LentBytes(), kMiB);
+  EXPECT_TRUE(AllAre(kept, 6));
+  kept = Buffer();  // the last one: the connection ends
+  EXPECT_TRUE(Await([&] { return host_.links() == 0; }));
+  EXPECT_EQ(LentBytes(), 0u);
+  EXPECT_EQ(Blocks(), nullptr);
+}
+
+TEST_F(Links, AClientThatDiesGivesEverythingBack) {
+  int up[2];
+  ASSERT_EQ(pipe(up), 0);
+  const ShareOffer offer = OfferTo("a");
+  const pid_t child = fork();
+  if (child == 0) {
+    auto link = ArenaLink::Join(offer);
+    while (link.ok() && (*link)->state() == ArenaLink::State::kJoining) {
+      (*link)->OnReadable();
+    }
+    if (write(up[1], "u", 1) != 1) _exit(1);
+    for (;;) pause();
+  }
+  char byte = 0;
+  ASSERT_EQ(read(up[0], &byte, 1), 1);
+  ASSERT_TRUE(Await([&] { return host_.LenderTo("a") != nullptr; }));
+  Lend("a", {Filled(Blocks(), kMiB, 1)});
+  EXPECT_EQ(LentBytes(), kMiB);
+  kill(child, SIGKILL);
+  ASSERT_EQ(waitpid(child, nullptr, 0), child);
+  EXPECT_TRUE(Await([&] { return host_.links() == 0; }));
+  EXPECT_EQ(LentBytes(), 0u);
+  close(up[0]);
+  close(up[1]);
+}
+
+TEST_F(Links, AChildThatDropsItsCopyTakesNothingFromItsParent) {
+  const auto link = Linked("a");
+  auto borrowed = link->Borrow(Lend("a", {Filled(Blocks(), kMiB, 6)}));
+  ASSERT_TRUE(borrowed.ok());
+  const pid_t child = fork();
+  if (child == 0) {
+    borrowed->clear();
+    _exit(0);
+  }
+  ASSERT_EQ(waitpid(child, nullptr, 0), child);
+  On([] { return 0; });  // a turn
+  EXPECT_EQ(LentBytes(), kMiB);
+}
+
+TEST_F(Links, OnlyWhoWasToldTheNonceIsLetIn) {
+  ShareOffer offer = OfferTo("a");
+  ShareOffer wrong = offer;
+  ++wrong.nonce;
+  const auto stranger = ArenaLink::Join(wrong);
+  ASSERT_TRUE(stranger.ok());
+  EXPECT_TRUE(Await([&] { return ReadyAt(**stranger); }));
+  EXPECT_EQ((*stranger)->state(), ArenaLink::State::kLost);
+  EXPECT_FALSE(IsLinked("a"));
+  // And once only.
+  const auto link = ArenaLink::Join(offer);
+  EXPECT_TRUE(Await([&] { return ReadyAt(**link); }));
+  EXPECT_EQ((*link)->state(), ArenaLink::State::kUp);
+  const auto again = ArenaLink::Join(offer);
+  EXPECT_TRUE(Await([&] { return ReadyAt(**again); }));
+  EXPECT_EQ((*again)->state(), ArenaLink::State::kLost);
+}
+
+TEST_F(Links, NoiseAtTheLocalSocketChangesNothing) {
+  const auto link = Linked("a");
+  const ShareOffer offer = OfferTo("b");
+  for (const size_t size : {1u, 7u, 9u, 200u}) {
+    auto noisy = ConnectLocally(offer.socket_name);
+    ASSERT_TRUE(noisy.ok());
+    const std::vector<std::byte> noise(size, std::byte{0xa5});
+    const int fd = noisy->get();
+    ASSERT_TRUE(SendLocally(fd, noise, std::vector<int>{fd, fd}).ok());
+    EXPECT_TRUE(Await([&] { return !ReceiveLocally(fd).ok(); }));
+  }
+  EXPECT_TRUE(IsLinked("a"));
+  const SharedParts shared = Lend("a", {Filled(Blocks(), kMiB, 1)});
+  EXPECT_TRUE(link->Borrow(shared).ok());
+}
+
+TEST_F(Links, OtherHostsAndWhoSharesNothingAreTurnedAway) {
+  EXPECT_EQ(On([&] {
+              return host_.OnRequest(reactor_.now(), "a", {"another boot"});
+            }).socket_name,
+            "");
+  ArenaHost none(reactor_, 0);
+  EXPECT_EQ(On([&] {
+              return none.OnRequest(reactor_.now(), "a", {BootId()});
+            }).socket_name,
+            "");
+  EXPECT_FALSE(ArenaLink::Join({"feedmill-nobody-listens-here", 1}).ok());
+  EXPECT_FALSE(ArenaLink::Join({std::string(200, 'x'), 1}).ok());
+}
+
+TEST_F(Links, AskingAgainEndsTheOldLinksUse) {
+  const auto first = Linked("a");
+  OfferTo("a");
+  EXPECT_FALSE(IsLinked("a"));
+  const auto second = Linked("a");
+  EXPECT_NE(Lend("a", {}).link, 0u);
+  EXPECT_TRUE(IsLinked("a"));
+}
+
+}  // namespace
+}  // namespace feedmill
