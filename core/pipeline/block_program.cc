@@ -7,6 +7,7 @@
 #include "core/base/status.h"
 #include "core/dataset/type_inference.h"
 #include "core/ops/constant_column.h"
+#include "core/ops/row_items.h"
 #include "core/pipeline/instructions.h"
 
 namespace feedmill {
@@ -200,6 +201,12 @@ class Compiler {
     }
     code_.heavy = code_.heavy || function->heavy;
     Operand result{type, false, NewValue(), nullptr};
+    if (type.dtype != DType::kBytes && !HasUnknownDim(type.shape)) {
+      const auto items = static_cast<size_t>(NumItems(type.shape));
+      if (items * ItemSize(type.dtype) >= BlockSource::kBytesMin) {
+        large_calls_.push_back(result.value);
+      }
+    }
     Emit(MakeCall(function, std::move(arguments), std::move(type),
                   result.value));
     return result;
@@ -235,9 +242,12 @@ class Compiler {
       const ValueId value = components_[c];
       const bool only_user =
           std::count(components_.begin(), components_.end(), value) == 1;
+      const bool large = Contains(large_calls_, value);
       code_.direct.push_back(batches_ == 0 && !code_.filters && only_user &&
-                             Contains(resized_, value) &&
+                             (large || Contains(resized_, value)) &&
                              spec_.components[c].IsStatic());
+      // Row by row, into the chunk: a copy of it would cost more than calls.
+      code_.heavy = code_.heavy || (large && code_.direct.back());
     }
   }
 
@@ -292,9 +302,10 @@ class Compiler {
   size_t input_count_ = 0;
   size_t next_value_ = 0;
   size_t step_ = 0;
-  size_t batches_ = 0;            // before step_
-  std::vector<ValueId> owned_;    // in a register of their own, dense
-  std::vector<ValueId> resized_;  // may be written in place
+  size_t batches_ = 0;                // before step_
+  std::vector<ValueId> owned_;        // in a register of their own, dense
+  std::vector<ValueId> resized_;      // may be written in place
+  std::vector<ValueId> large_calls_;  // these, too: rows worth it
   Code code_;
 };
 
@@ -388,8 +399,8 @@ class CompiledProgram final : public BlockProgram {
   }
 
   void SetDirect(const Input& input, BlockState& state) const {
-    if (input.direct.empty()) return;
     std::fill(state.direct.begin(), state.direct.end(), nullptr);
+    if (input.direct.empty()) return;
     for (size_t c = 0; c < code_.outputs.size(); ++c) {
       state.direct[code_.outputs[c]] = input.direct[c];
     }

@@ -2,12 +2,31 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
+#include <utility>
 
 #include "core/base/check.h"
 #include "core/base/status.h"
 
 namespace feedmill {
 namespace {
+
+// Memory for one result, which is somebody else's.
+class FixedBlock final : public BlockSource {
+ public:
+  FixedBlock(std::byte* block, size_t bytes) : block_(block), bytes_(bytes) {}
+
+  std::byte* Take(size_t bytes) override {
+    return bytes < bytes_ + kBufferAlignment ? std::exchange(block_, nullptr)
+                                             : nullptr;
+  }
+  void Shrink(std::byte*, size_t, size_t) override {}
+  void Return(std::byte*, size_t) override {}
+
+ private:
+  std::byte* block_;
+  const size_t bytes_;
+};
 
 class Call final : public Instruction {
  public:
@@ -31,6 +50,8 @@ class Call final : public Instruction {
                                      : state.values[argument.value],
                                  argument.constant});
     }
+    std::byte* const direct = state.direct[outputs[0]];
+    if (direct != nullptr) return RunInto(direct, state);
     OutputColumn& out = state.registers[registers[0]].storage;
     const absl::Status status =
         function_->compute(state.arguments, state.rows, type_, out);
@@ -43,6 +64,31 @@ class Call final : public Instruction {
   }
 
  private:
+  // The function makes its result where it is to be; one that does so elsewhere
+  // has it copied.
+  absl::Status RunInto(std::byte* direct, BlockState& state) const {
+    const size_t bytes = state.rows *
+                         static_cast<size_t>(NumItems(type_.shape)) *
+                         ItemSize(type_.dtype);
+    OutputColumn out;
+    out.values = BufferBuilder(std::make_shared<FixedBlock>(direct, bytes));
+    const absl::Status status =
+        function_->compute(state.arguments, state.rows, type_, out);
+    if (!status.ok()) {
+      state.failed_row = out.failed_row;
+      return status;
+    }
+    FM_CHECK(out.values.size() == bytes);
+    if (out.values.data() != direct) {
+      std::memcpy(direct, out.values.data(), bytes);
+    }
+    Column& column = state.registers[registers[0]].column;
+    column = Column{type_.dtype, type_.shape, Buffer(nullptr, direct, bytes),
+                    {},          {},          {}};
+    state.values[outputs[0]] = &column;
+    return absl::OkStatus();
+  }
+
   const FunctionRegistry::Function* const function_;
   const std::vector<Operand> arguments_;
   const ValueType type_;

@@ -240,6 +240,14 @@ INSTANTIATE_TEST_SUITE_P(
         "source: {range: {stop: 50}}\nsteps:\n"
         "  - filter: 'x % 3 == 0'\n  - map: '1 // (x - 30)'\n"
         "  - batch: {size: 4}\noptions: {seed: 7}\n",
+        // Rows so large that they are made where they go.
+        "source: {range: {stop: 7}}\nsteps:\n"
+        "  - map: 'full([70001], cast(1000 // (5 - x), uint8))'\n"
+        "options: {seed: 7}\n",
+        "source: {range: {stop: 9}}\nsteps:\n"
+        "  - map: {a: 'full([9001], x) * 2 + x', b: x}\n"
+        "  - map: {a: a, b: 'sum(a) // (b - 7)', c: 'a + 1'}\n"
+        "  - batch: {size: 2}\noptions: {seed: 7}\n",
         // The row that would fail is filtered out.
         "source: {range: {stop: 50}}\nsteps:\n"
         "  - filter: 'x != 30'\n  - map: '1 // (x - 30)'\n"
