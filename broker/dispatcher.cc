@@ -455,6 +455,7 @@ void Dispatcher::AnswerClient(const SessionKey& key, Listener& listener) {
     answer.splits.push_back(std::move(bound));
   }
   answer.dry = job->dry();
+  answer.finished = job->phase == RunPhase::kFinished;
   answer.workers = static_cast<uint32_t>(table_.workers().size());
   answer.heartbeat_interval = Interval();
   answer.client_timeout = ClientTimeout(*job);

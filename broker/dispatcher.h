@@ -110,6 +110,8 @@ class Dispatcher {
   virtual bool IsClosed(const SessionKey& key, Incarnation incarnation) const;
   virtual size_t WindowUsed(const SessionState& session) const;
   virtual SplitId NameSplit(const SessionKey& owner, Cursor begin) const;
+  // Of a beat whose session is not on record.
+  virtual RejectReason WhyUnknown(const ClientBeat& beat) const;
 
  private:
   // A client as it was last heard. There is one for each session.
@@ -156,7 +158,6 @@ class Dispatcher {
   void Reject(const PeerId& to, const JobName& job, const Session& session,
               RejectReason reason, absl::Status detail = absl::OkStatus());
   RejectReason WhyClosed(const JobName& name) const;
-  RejectReason WhyUnknown(const ClientBeat& beat) const;
 
   // ---- workers (dispatcher_workers.cc)
   void On(absl::Time now, const PeerId& from, const WorkerBeat& beat);

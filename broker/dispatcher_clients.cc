@@ -45,8 +45,14 @@ void Dispatcher::On(absl::Time now, const PeerId& from,
   const JobState* job = state_.FindJob(hello.job);
   const SessionState* known = state_.FindSession(key);
   const bool old_run = job != nullptr && hello.run && *hello.run < job->run;
+  // A life before the last one is over, also where that one was silent for so
+  // long that its session has ended.
+  const bool ended = known == nullptr && job != nullptr &&
+                     job->order == Order::kDeterministic &&
+                     job->last_consumer == key.consumer;
   const bool old_life =
-      known != nullptr && hello.session.incarnation < known->incarnation;
+      (known != nullptr && hello.session.incarnation < known->incarnation) ||
+      (ended && hello.session.incarnation < job->last_incarnation);
   if (old_run || old_life) {
     return Reject(from, hello.job, hello.session, RejectReason::kSuperseded);
   }
@@ -142,6 +148,9 @@ absl::Status Dispatcher::CheckReader(absl::Time now,
   }
   for (const auto& [consumer, session] : job->sessions) {
     if (!LeaseValid(now, {hello.job, consumer})) continue;
+    // Who read before and joins again takes over from its earlier lives: they
+    // came first to a dispatcher that had lost its state.
+    if (hello.run && consumer == hello.session.consumer) continue;
     return FailedPrecondition(
         "job '{}' is being read by '{}'; with order deterministic it has one "
         "reader: stop that one, use --take-over, or options.order any to "
@@ -291,7 +300,9 @@ void Dispatcher::TakeReports(absl::Time now, const SessionKey& key,
     if (split == nullptr || split->owner != key) continue;
     const Cursor taken = std::clamp(report.taken, split->taken, split->end);
     const Cursor out = std::clamp(report.out, split->out, taken);
-    if (taken == split->taken && out == split->out) continue;
+    // What ended and is still there lost its end in a crash.
+    const bool news = taken != split->taken || out != split->out;
+    if (!news && out < split->end) continue;
     table_.NoteProgress(report.split, now);
     fresh.push_back({report.split, taken, out});
   }
@@ -319,6 +330,7 @@ void Dispatcher::On(absl::Time now, const PeerId& from,
   const bool unread = leave.run == RunNumber();
   if (session != nullptr && (unread || job->run == leave.run) &&
       session->incarnation == leave.session.incarnation) {
+    TakeReports(now, key, leave.splits);
     CloseSession(key, !unread);
     if (job->anonymous()) {
       if (job->sessions.empty()) ForgetJob(leave.job);

@@ -135,6 +135,8 @@ void DispatcherState::On(const SessionOpened& event) {
   DropSplits(job, session);
   session.incarnation = event.incarnation;
   session.next = event.start;
+  job.last_consumer = event.key.consumer;
+  job.last_incarnation = event.incarnation;
   idle_jobs.erase({job.idle_since, job.name});
   // A reader that stands before the end of a finished run goes on with it.
   if (job.phase == RunPhase::kFinished && job.order == Order::kDeterministic &&

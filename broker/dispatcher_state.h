@@ -73,6 +73,9 @@ struct JobState {
   PlanId plan;
 
   std::map<ConsumerId, SessionState> sessions;
+  // Deterministic: the last session's, also when it has ended.
+  ConsumerId last_consumer;
+  Incarnation last_incarnation;
   uint64_t open_splits = 0;           // of all sessions
   uint64_t ended_positions = 0;       // of ended splits
   uint64_t fresh = 0;                 // sharers: never bound from here on

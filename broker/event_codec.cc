@@ -12,7 +12,7 @@ namespace feedmill {
 namespace {
 
 // What the first byte says; a change of any field is another version.
-constexpr char kVersion = 1;
+constexpr char kVersion = 2;
 constexpr int kUint64Bits = 64;
 
 // ---- the fields of each type, in order, for writing and reading alike
@@ -62,7 +62,7 @@ auto Fields(Like<JobState> auto& j) {
                   j.manifest, j.run, j.iteration, j.phase, j.complete, j.error,
                   j.source_size, j.positions, j.first_split, j.plan, j.sessions,
                   j.open_splits, j.ended_positions, j.fresh, j.returned,
-                  j.idle_since);
+                  j.idle_since, j.last_consumer, j.last_incarnation);
 }
 auto Fields(Like<DispatcherState> auto& s) {
   return std::tie(s.journal, s.sequence, s.next_split, s.jobs, s.splits,

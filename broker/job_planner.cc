@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "core/base/status.h"
 #include "core/dataset/analysis.h"
@@ -18,16 +19,38 @@ namespace {
 // costs a round trip, one that is too large keeps the other workers idle.
 constexpr uint64_t kArithmeticRecords = 4'096;  // nanoseconds to a microsecond
 constexpr uint64_t kReadRecords = 64;           // read from a file
-constexpr uint64_t kHeavyRecords = 4;           // decoded
+constexpr uint64_t kHeavyRecords = 4;           // decoded, or heavy calls
 
-uint64_t FirstRecords(const AnalyzedGraph& analyzed) {
-  const bool decodes =
-      std::any_of(analyzed.graph.steps.begin(), analyzed.graph.steps.end(),
-                  [](const Step& step) {
-                    return std::holds_alternative<DecodeImageStep>(step) ||
-                           std::holds_alternative<ResizeStep>(step);
-                  });
-  if (decodes) return kHeavyRecords;
+bool IsHeavy(const Expr& expr, const FunctionRegistry& registry) {
+  const auto* call = std::get_if<Expr::Call>(&expr.node());
+  if (call == nullptr) return false;
+  const auto* function = registry.Find(call->function);
+  if (function != nullptr && function->heavy) return true;
+  return std::any_of(
+      call->arguments.begin(), call->arguments.end(),
+      [&](const Expr& argument) { return IsHeavy(argument, registry); });
+}
+
+bool IsHeavy(const Step& step, const FunctionRegistry& registry) {
+  if (const auto* map = std::get_if<MapStep>(&step)) {
+    return std::any_of(
+        map->outputs.begin(), map->outputs.end(),
+        [&](const auto& output) { return IsHeavy(output.second, registry); });
+  }
+  if (const auto* filter = std::get_if<FilterStep>(&step)) {
+    return IsHeavy(filter->predicate, registry);
+  }
+  return std::holds_alternative<DecodeImageStep>(step) ||
+         std::holds_alternative<ResizeStep>(step);
+}
+
+uint64_t FirstRecords(const AnalyzedGraph& analyzed,
+                      const FunctionRegistry& registry) {
+  const std::vector<Step>& steps = analyzed.graph.steps;
+  const bool heavy =
+      std::any_of(steps.begin(), steps.end(),
+                  [&](const Step& step) { return IsHeavy(step, registry); });
+  if (heavy) return kHeavyRecords;
   if (!analyzed.source.needs_files) return kArithmeticRecords;
   if (!analyzed.source.counted && !analyzed.needs_index) return 1;  // blocks
   return kReadRecords;
@@ -56,7 +79,7 @@ absl::StatusOr<JobShape> ShapeOf(const FunctionRegistry& registry,
   FM_ASSIGN_OR_RETURN(const std::shared_ptr<const Plan> plan,
                       Plan::Make(analyzed, shape.source_size, seed, iteration));
   shape.positions = plan->size();
-  shape.first_split = FirstRecords(*analyzed);
+  shape.first_split = FirstRecords(*analyzed, registry);
   if (analyzed->plan_batches && shape.positions > 0) {
     const uint64_t batch = std::max<uint64_t>(1, plan->RecordsAt(0));
     shape.first_split = std::max<uint64_t>(1, shape.first_split / batch);

@@ -10,6 +10,9 @@ namespace {
 constexpr uint64_t kMeasureMax = uint64_t{1} << 56;
 // Splits stay far below this, whatever was measured.
 constexpr uint64_t kSplitPositionsMax = uint64_t{1} << 40;
+// A split is at most so small a part of what a slot has left.
+constexpr uint64_t kLastParts = 2;
+constexpr uint64_t kFirstParts = 16;  // while no cost is known
 
 uint64_t Nanoseconds(absl::Duration duration) {
   const int64_t ns = absl::ToInt64Nanoseconds(duration);
@@ -52,7 +55,9 @@ uint64_t SplitSizer::Next(const CostEstimate& cost, uint64_t remaining,
         cost.PositionsIn(settings_.split_time, settings_.split_bytes);
     size_ = std::min(wanted, size_ * 4);
   }
-  const uint64_t share = remaining / (2 * std::max<uint64_t>(1, slots));
+  // What is not known to be cheap must not be a large part of the run.
+  const uint64_t parts = cost.known() ? kLastParts : kFirstParts;
+  const uint64_t share = remaining / (parts * std::max<uint64_t>(1, slots));
   return std::max<uint64_t>(1, std::min(size_, share));
 }
 

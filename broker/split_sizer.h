@@ -39,7 +39,8 @@ class SplitSizer {
 
   // The size for the next split of `remaining` unbound positions on `slots`
   // lease slots: grows to at most four times the last one, shrinks at once,
-  // and near the end so that every slot gets work. At least 1.
+  // and near the end, or before a cost is known, so that every slot gets work.
+  // At least 1.
   uint64_t Next(const CostEstimate& cost, uint64_t remaining, uint64_t slots);
 
  private:

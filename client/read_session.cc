@@ -1,7 +1,6 @@
 #include "client/read_session.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 #include <variant>
 
@@ -16,8 +15,6 @@ constexpr absl::Duration kCoalesce = absl::Milliseconds(1);
 // That a split is emptied only ends its binding: nobody waits for it.
 constexpr absl::Duration kCoalesceEnds = absl::Milliseconds(20);
 constexpr uint32_t kLeavesMax = 4;
-// RunInfo::positions of an endless run.
-constexpr uint64_t kEndlessPositions = std::numeric_limits<uint64_t>::max();
 
 // The part of a piece below `end`; workers never send more, but a frame comes
 // from outside.
@@ -181,6 +178,7 @@ void ReadSession::OnAnswer(absl::Time now, const ClientAnswer& answer,
   }
   if (state_ == State::kJoin) return;  // still being planned
   dry_ = answer.dry;
+  finished_ = answer.finished;
   TakeSplits(now, answer);
   Advance();
   GrantAll(now, false, effects);
@@ -371,7 +369,7 @@ void ReadSession::Buffer(absl::Time now, SplitId id, Split& split,
     SetAllowed(split, split.received);
   }
   if (split.taken()) BeatWithin(now, kCoalesce);
-  if (piece.chunk.rows == 0 && piece.error.ok()) return;
+  if (piece.chunk.rows == 0 && piece.error.ok()) return NoteEmpty(piece);
   buffered_bytes_ += bytes;
   split.buffer.push_back({std::move(piece), bytes});
   if (shared()) pullable_.insert(id);
@@ -395,7 +393,7 @@ void ReadSession::Advance() {
 
 void ReadSession::EndIfDone(absl::Time now, ReadEffects& effects) {
   if (state_ != State::kLive) return;
-  const bool done = shared() ? dry_ && !head_
+  const bool done = shared() ? finished_ && !head_
                              : run_->positions != kEndlessPositions &&
                                    cursor_.p >= run_->positions;
   if (!done) return;
@@ -418,6 +416,14 @@ ReadSession::Splits::iterator ReadSession::NextToPull() {
     pullable_.erase(pullable_.begin());
   }
   return splits_.end();
+}
+
+// Bytes left the buffer: their credit returns.
+void ReadSession::Drained(Split& split, uint64_t bytes) {
+  split.drained += bytes;
+  buffered_bytes_ -= bytes;
+  outstanding_bytes_ -= bytes;
+  freed_bytes_ += bytes;
 }
 
 // The end of a run whose every attempt at `split` failed.
@@ -449,10 +455,7 @@ std::optional<Piece> ReadSession::Pull(absl::Time now, ReadEffects& effects) {
   Piece piece = std::move(split.buffer.front().piece);
   const uint64_t bytes = split.buffer.front().bytes;
   split.buffer.pop_front();
-  split.drained += bytes;
-  buffered_bytes_ -= bytes;
-  outstanding_bytes_ -= bytes;
-  freed_bytes_ += bytes;
+  Drained(split, bytes);
   cursor_ = piece.end;
   if (shared() && piece.chunk.rows > 0) {
     ++split.staged;
@@ -461,7 +464,7 @@ std::optional<Piece> ReadSession::Pull(absl::Time now, ReadEffects& effects) {
   }
   pulled_rows_ += piece.chunk.rows;
   if (!piece.error.ok()) {
-    Fail(piece.error);
+    if (shared()) Fail(piece.error);
     return piece;
   }
   if (split.idle()) BeatWithin(now, kCoalesceEnds);
@@ -540,41 +543,43 @@ Cursor ReadSession::OutOf(const Split& split) const {
   return split.buffer.empty() && split.staged == 0 ? split.next : split.out;
 }
 
-ClientBeat ReadSession::Report(absl::Time now) const {
+std::vector<SplitReport> ReadSession::Report() const {
+  std::vector<SplitReport> reports;
+  reports.reserve(splits_.size());
+  for (const auto& [id, split] : splits_) {
+    reports.push_back({id, split.next, OutOf(split)});
+  }
+  return reports;
+}
+
+void ReadSession::SendBeat(absl::Time now, ReadEffects& effects) {
+  next_beat_ = now + heartbeat_interval_;
   ClientBeat beat;
   beat.job = settings_.job;
   beat.run = run_->run;
   beat.session = session_;
   beat.sent = now;
   beat.seen = seen_;
-  beat.splits.reserve(splits_.size());
-  for (const auto& [id, split] : splits_) {
-    beat.splits.push_back({id, split.next, OutOf(split)});
-  }
-  return beat;
+  beat.splits = Report();
+  effects.sends.push_back({kDispatcherPeer, std::move(beat)});
 }
 
-void ReadSession::SendBeat(absl::Time now, ReadEffects& effects) {
-  next_beat_ = now + heartbeat_interval_;
-  effects.sends.push_back({kDispatcherPeer, Report(now)});
-}
-
-// The last report goes ahead of each leave, for what is not reported by then is
+// The last report is a part of each leave, for what is not reported by then is
 // given to others. Run 0: it never heard of its run (a hello may be under way
 // that opens the session after all).
 void ReadSession::SendLeave(absl::Time now, ReadEffects& effects) {
-  if (!std::exchange(leaving_, true) && run_) last_report_ = Report(now);
+  if (!std::exchange(leaving_, true)) {
+    leave_.job = settings_.job;
+    leave_.session = session_;
+    if (run_) {
+      leave_.run = run_->run;
+      leave_.splits = Report();
+    }
+  }
   next_leave_ = absl::InfiniteFuture();
   if (!known_) return;
   if (++leaves_ < kLeavesMax) next_leave_ = now + settings_.hello_interval;
-  ClientLeave leave;
-  leave.job = settings_.job;
-  leave.session = session_;
-  if (last_report_) {
-    leave.run = last_report_->run;
-    effects.sends.push_back({kDispatcherPeer, *last_report_});
-  }
-  effects.sends.push_back({kDispatcherPeer, std::move(leave)});
+  effects.sends.push_back({kDispatcherPeer, leave_});
 }
 
 }  // namespace feedmill

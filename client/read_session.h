@@ -3,10 +3,12 @@
 
 #include <cstdint>
 #include <deque>
+#include <limits>
 #include <map>
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -14,6 +16,10 @@
 #include "core/wire/message.h"
 
 namespace feedmill {
+
+// RunInfo::positions of an endless run.
+inline constexpr uint64_t kEndlessPositions =
+    std::numeric_limits<uint64_t>::max();
 
 struct ReadSessionSettings {
   JobName job;
@@ -53,12 +59,16 @@ class ReadSession {
 
   // The next piece for the client stage: in order, or (Order::kAny) as they
   // come; nullopt if none is there, the lease is not valid, or it has ended.
-  // Credit returns with it. A piece's error is the last thing pulled; where
-  // the run itself failed the piece is only an error: no rows and no spec.
+  // Credit returns with it. A piece's error is the last thing pulled, unless
+  // SkipTo goes past it; where the run itself failed the piece is only an
+  // error: no rows and no spec.
   std::optional<Piece> Pull(absl::Time now, ReadEffects& effects);
   // The first `rows` rows of all that Pull gave (counted from the start) were
   // handed to the application. Sharers' reports use it.
   void HandedOut(uint64_t rows);
+  // Deterministic: nothing before `to` is needed that was not pulled. It counts
+  // as taken, is not computed, and its errors are none.
+  ReadEffects SkipTo(absl::Time now, Cursor to);
   // The application wants no more. Said a few times: keep ticking for as long
   // as is convenient.
   ReadEffects Leave(absl::Time now);
@@ -79,6 +89,16 @@ class ReadSession {
   const Session& session() const { return session_; }
   // Deterministic: all before it has left the buffers.
   Cursor cursor() const { return cursor_; }
+  // Sharers of an endless run: positions [first, second) that were taken since
+  // the last call and had no elements. Some may be left out.
+  std::vector<std::pair<uint64_t, uint64_t>> TakeEmpties() {
+    return std::exchange(empties_, {});
+  }
+  // Sharers: nothing is left to bind and nothing of its own to pull, but others
+  // may give some back: let short batches out, and wait.
+  virtual bool idle() const {
+    return shared() && state_ == State::kLive && dry_ && !head_;
+  }
   // When OnTick has something to do.
   absl::Time NextDeadline() const;
 
@@ -159,6 +179,9 @@ class ReadSession {
   void EndIfDone(absl::Time now, ReadEffects& effects);
 
   Splits::iterator NextToPull();
+  void Drained(Split& split, uint64_t bytes);
+  void NoteEmpty(const Piece& piece);
+  void SkipIn(absl::Time now, Split& split, Cursor to);
   std::optional<Piece> PullError(const Split& split);
 
   // Credit, in session_credit.cc.
@@ -172,7 +195,7 @@ class ReadSession {
   void GrantAll(absl::Time now, bool repeat, ReadEffects& effects);
 
   void SendHello(absl::Time now, ReadEffects& effects);
-  ClientBeat Report(absl::Time now) const;
+  std::vector<SplitReport> Report() const;
   void SendBeat(absl::Time now, ReadEffects& effects);
   void SendLeave(absl::Time now, ReadEffects& effects);
   void BeatWithin(absl::Time now, absl::Duration delay);
@@ -190,11 +213,12 @@ class ReadSession {
   uint64_t rejoins_ = 0;
   uint64_t drops_ = 0;
   bool dry_ = false;
+  bool finished_ = false;
   bool answered_ = false;
   bool known_ = false;  // the dispatcher may have this session
   bool leaving_ = false;
   uint32_t leaves_ = 0;
-  std::optional<ClientBeat> last_report_;  // once leaving
+  ClientLeave leave_;  // once leaving, with its last report
   uint32_t workers_ = 0;
   Seen seen_;
   absl::Duration heartbeat_interval_ = absl::Milliseconds(200);
@@ -210,8 +234,9 @@ class ReadSession {
   Splits splits_;
   std::optional<SplitId> floor_;  // all splits below it are idle
   std::optional<SplitId> head_;   // the first that is not
-  std::set<SplitId> pullable_;    // sharers: with a piece or an error
-  std::deque<Pulled> pulled_;     // sharers: not handed out
+  std::vector<std::pair<uint64_t, uint64_t>> empties_;
+  std::set<SplitId> pullable_;  // sharers: with a piece or an error
+  std::deque<Pulled> pulled_;   // sharers: not handed out
   uint64_t pulled_rows_ = 0;
   uint64_t last_opening_ = 0;
   uint64_t buffered_bytes_ = 0;

@@ -46,8 +46,9 @@ struct ReadOptions {
   std::string service{};
   std::string cluster_id{};
   // The job to read. Readers of one name share it: with order `any` each
-  // element goes to one of them; reading a finished job again is its next
-  // iteration. Empty: a job of this reader's own, gone when the reader is.
+  // element goes to one of them, and all of them end when all elements were
+  // handed out; reading a finished job again is its next iteration. Empty: a
+  // job of this reader's own, gone when the reader is.
   std::string job{};
   // This reader's name within the job. Default: "solo" for order
   // deterministic, a fresh name for `any`.

@@ -20,6 +20,7 @@ constexpr absl::Duration kCloseInterval = absl::Seconds(1);
 constexpr absl::Duration kAskInterval = absl::Seconds(1);
 // Between the buffer, which credit bounds, and the application.
 constexpr uint64_t kQueueBytes = uint64_t{2} << 20;
+constexpr size_t kEmptiesMax = 4'096;  // noticed of; more tell nothing new
 constexpr absl::Duration kLinger = absl::Milliseconds(50);
 constexpr Reactor::Limits kDispatcherLimits{int64_t{256} << 20, 1'000};
 constexpr Reactor::Limits kWorkerLimits{int64_t{4} << 30, 1'000};
@@ -81,11 +82,20 @@ ServiceLink::View ServiceLink::Await(absl::Duration at_most,
   return view;
 }
 
+std::vector<std::pair<uint64_t, uint64_t>> ServiceLink::TakeEmpties() {
+  const std::lock_guard lock(mu_);
+  return std::exchange(empties_, {});
+}
+
 void ServiceLink::Leave() {
   reactor_.Post([this] {
     session_.HandedOut(handed_out_.load());
     Perform(session_.Leave(reactor_.now()));
   });
+}
+
+void ServiceLink::SkipTo(Cursor to) {
+  reactor_.Post([this, to] { Perform(session_.SkipTo(reactor_.now(), to)); });
 }
 
 void ServiceLink::HandOut(uint64_t rows, bool soon) {
@@ -230,6 +240,7 @@ void ServiceLink::Publish(absl::Time now, std::vector<Handed> pulled) {
   next.drops = session_.drops();
   next.turn = now;
   next.may_hand_out = session_.MayHandOut(now);
+  next.idle = session_.idle();
   next.answered = session_.answered();
   next.last_answer = session_.last_answer();
   next.workers = session_.workers();
@@ -237,6 +248,7 @@ void ServiceLink::Publish(absl::Time now, std::vector<Handed> pulled) {
   next.cursor = session_.cursor();
   WatchWorkers(next);
   const bool pieces = !pulled.empty();
+  const auto empties = session_.TakeEmpties();
   bool news = false;
   {
     const std::lock_guard lock(mu_);
@@ -244,8 +256,11 @@ void ServiceLink::Publish(absl::Time now, std::vector<Handed> pulled) {
         next.workers == view_.workers ? view_.workers_changed : now;
     news = next.state != view_.state || next.drops != view_.drops ||
            next.run.has_value() != view_.run.has_value() ||
-           next.may_hand_out != view_.may_hand_out;
+           next.may_hand_out != view_.may_hand_out || next.idle != view_.idle;
     view_ = std::move(next);
+    if (empties_.size() < kEmptiesMax) {
+      empties_.insert(empties_.end(), empties.begin(), empties.end());
+    }
     for (Handed& handed : pulled) {
       if (handed.piece.chunk.rows > 0) {
         queue_bytes_ += handed.piece.chunk.ElementBytes();

@@ -11,6 +11,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -45,6 +46,7 @@ class ServiceLink : private ReactorHandler {
     uint64_t drops = 0;
     absl::Time turn;  // when that was
     bool may_hand_out = false;
+    bool idle = false;  // ReadSession::idle, and all was pulled
     bool answered = false;
     absl::Time last_answer = absl::InfinitePast();
     uint32_t workers = 0;
@@ -63,13 +65,17 @@ class ServiceLink : private ReactorHandler {
   // Tells the dispatcher that this reader leaves; takes at most 100 ms.
   ~ServiceLink() override;
 
-  // Waits until there is a piece or something of the view's first four fields
-  // changed since the last call, at most for `at_most`. Takes all pieces there
-  // are into `pieces` unless it is null.
+  // Waits until there is a piece or something of the view's first six fields
+  // (but turn) changed since the last call, at most for `at_most`. Takes all
+  // pieces there are into `pieces` unless it is null.
   View Await(absl::Duration at_most, std::deque<Handed>* pieces);
+  // See ReadSession::TakeEmpties.
+  std::vector<std::pair<uint64_t, uint64_t>> TakeEmpties();
   // The first `rows` of all rows that were pulled are the application's now.
   // `soon`: the application waits, or is done.
   void HandOut(uint64_t rows, bool soon);
+  // Nothing before `to` is needed that was not pulled (order deterministic).
+  void SkipTo(Cursor to);
   // The application wants no more; the destructor says it, too.
   void Leave();
   // Makes the reactor take a turn, which renews View::turn.
@@ -130,11 +136,12 @@ class ServiceLink : private ReactorHandler {
 
   std::mutex mu_;
   std::condition_variable changed_;
-  View view_;                 // guarded by mu_
-  std::deque<Handed> queue_;  // guarded by mu_
-  uint64_t queue_bytes_ = 0;  // guarded by mu_
-  bool full_ = false;         // guarded by mu_: the reactor left something
-  bool news_ = false;         // guarded by mu_: since the last Await
+  View view_;                                           // guarded by mu_
+  std::deque<Handed> queue_;                            // guarded by mu_
+  uint64_t queue_bytes_ = 0;                            // guarded by mu_
+  std::vector<std::pair<uint64_t, uint64_t>> empties_;  // guarded by mu_
+  bool full_ = false;  // guarded by mu_: the reactor left something
+  bool news_ = false;  // guarded by mu_: since the last Await
 };
 
 }  // namespace feedmill

@@ -100,8 +100,9 @@ class ServiceReader : public Reader {
   std::optional<ClientStage::Output> NextOutput();
   // Waits for pieces; an error goes to end_.
   void Fetch();
-  void Feed(const ServiceLink::Handed& handed);
+  void Feed(ServiceLink::Handed handed);
   bool Done() const;
+  void LetGo();
   absl::Status WatchFed();
   absl::Status WatchPasses();
   // Whether the reactor's word is fresh; waits for it.
@@ -125,9 +126,16 @@ class ServiceReader : public Reader {
   std::shared_ptr<const Plan> plan_;
   std::unique_ptr<ClientStage> stage_;
   std::optional<EndlessWatch> watch_;
-  Cursor fed_end_;       // of the last piece that the stage was fed
+  Cursor needed_;     // nothing before it changes the output
+  Cursor fed_begin_;  // of the last piece that the stage was fed
+  Cursor fed_end_;
   size_t fed_rows_ = 0;  // and the rows, that watch_ was not yet told of
   size_t outputs_ = 0;   // since the last piece
+  // Sharers, in rows pulled: what the stage was fed, what of it went through
+  // when short batches were let out, and what of that was said to be done with.
+  uint64_t fed_to_ = 0;
+  uint64_t flushed_to_ = 0;
+  uint64_t settled_to_ = 0;
   std::deque<ServiceLink::Handed> pieces_;
   ServiceLink::View view_;
   uint64_t drops_ = 0;
@@ -189,7 +197,10 @@ std::optional<ClientStage::Output> ServiceReader::NextOutput() {
       ++outputs_;
       return output;
     }
-    if (end_.has_value()) return std::nullopt;
+    if (end_.has_value()) {
+      link_->Leave();  // what it still has is for others
+      return std::nullopt;
+    }
     if (Done()) {
       // Lets short batches out; they come before the end.
       EndWith(stage_->Finish());
@@ -197,10 +208,10 @@ std::optional<ClientStage::Output> ServiceReader::NextOutput() {
       continue;
     }
     if (pieces_.empty()) Fetch();
-    if (pieces_.empty()) continue;
-    const ServiceLink::Handed handed = std::move(pieces_.front());
+    if (pieces_.empty()) continue;  // the end, or short batches
+    ServiceLink::Handed handed = std::move(pieces_.front());
     pieces_.pop_front();
-    Feed(handed);
+    Feed(std::move(handed));
   }
 }
 
@@ -210,42 +221,57 @@ bool ServiceReader::Done() const {
   return shared_ ? stage_->needed_from() == kEndless : stage_->done();
 }
 
-void ServiceReader::Feed(const ServiceLink::Handed& handed) {
+void ServiceReader::Feed(ServiceLink::Handed handed) {
   if (handed.drops != drops_) return;  // another reader's by now
-  const Piece& piece = handed.piece;
+  Piece& piece = handed.piece;
   if (piece.chunk.spec == nullptr) {  // the run failed as a whole
     EndWith(piece.error);
     return;
   }
+  if (piece.end < needed_) return;
+  if (piece.begin < needed_) piece = piece.From(needed_);
   if (absl::Status empty = WatchFed(); !empty.ok()) {
     EndWith(std::move(empty));
     return;
   }
   if (!stage_base_.has_value()) stage_base_ = handed.first_row;
+  fed_to_ = handed.first_row + piece.chunk.rows;
   if (absl::Status status = stage_->Push(piece); !status.ok()) {
     EndWith(std::move(status));
     return;
   }
   // An error among what is not needed is none.
-  if (!piece.error.ok() && stage_->needed_from() <= piece.end.p) {
+  const uint64_t needed = stage_->needed_from();
+  if (!shared_ && needed > piece.end.p) {
+    needed_ = {needed, 0};
+    if (!stage_->done()) link_->SkipTo(needed_);
+  } else if (!piece.error.ok()) {
     EndWith(piece.error);
     return;
   }
+  fed_begin_ = piece.begin;
   fed_end_ = piece.end;
   fed_rows_ += piece.chunk.rows;
 }
 
 // Called when the stage is empty: what was fed has made its outputs by then.
 absl::Status ServiceReader::WatchFed() {
-  if (shared_) return absl::OkStatus();
-  return watch_->Advance(fed_end_, std::exchange(fed_rows_, 0),
-                         std::exchange(outputs_, 0));
+  if (shared_ && fed_rows_ == 0) return absl::OkStatus();
+  const size_t rows = std::exchange(fed_rows_, 0);
+  const size_t outputs = std::exchange(outputs_, 0);
+  if (!shared_) return watch_->Advance(fed_end_, rows, outputs);
+  return watch_->AdvanceShared(fed_begin_.p, fed_end_.p, rows, outputs);
 }
 
 // Pieces without rows do not come this far; that positions went by does.
 absl::Status ServiceReader::WatchPasses() {
-  if (shared_) return absl::OkStatus();
   FM_RETURN_IF_ERROR(WatchFed());
+  if (shared_) {
+    for (const auto& [begin, end] : link_->TakeEmpties()) {
+      FM_RETURN_IF_ERROR(watch_->AdvanceShared(begin, end, 0, 0));
+    }
+    return absl::OkStatus();
+  }
   return watch_->Advance(std::max(fed_end_, view_.cursor), 0, 0);
 }
 
@@ -267,7 +293,21 @@ void ServiceReader::Fetch() {
       EndWith(feedmill::Cancelled("reading was cancelled"));
     } else if (absl::Status late = Late(view_, begun); !late.ok()) {
       EndWith(std::move(late));
+    } else if (view_.idle && flushed_to_ < fed_to_) {
+      return LetGo();
+    } else if (view_.idle && settled_to_ < flushed_to_) {
+      settled_to_ = flushed_to_;
+      link_->HandOut(flushed_to_, /*soon=*/true);
     }
+  }
+}
+
+// Nothing more may come, and until all is handed out no reader is done. What
+// the stage dropped is done with, too.
+void ServiceReader::LetGo() {
+  flushed_to_ = fed_to_;
+  if (absl::Status status = stage_->Flush(); !status.ok()) {
+    EndWith(std::move(status));
   }
 }
 
@@ -325,6 +365,7 @@ absl::Status ServiceReader::Late(const ServiceLink::View& view,
         "the dispatcher at {} has not answered for {}; is it still running?",
         service_, Seconds(now - view.last_answer));
   }
+  if (view.idle) return absl::OkStatus();  // it waits for other readers
   if (view.answered && view.workers == 0 &&
       now - std::max(begun, view.workers_changed) >= patience) {
     return DeadlineExceeded(

@@ -59,6 +59,7 @@ WorkerEffects WorkerAgent::OnTick(absl::Time now) {
   WorkerEffects effects;
   if (now >= next_beat_) Beat(now, effects);
   Schedule(now, effects);
+  effects.drained = draining_ && Abandoned(now);
   return effects;
 }
 
@@ -94,7 +95,7 @@ WorkerEffects WorkerAgent::Drain(absl::Time now) {
   draining_ = true;
   BeatSoon(now);
   // No dispatcher ever knew of this worker: nothing depends on it.
-  effects.drained = !answered_;
+  effects.drained = last_answer_ == absl::InfinitePast();
   return effects;
 }
 
@@ -103,7 +104,7 @@ WorkerEffects WorkerAgent::Drain(absl::Time now) {
 void WorkerAgent::OnAnswer(absl::Time now, const WorkerAnswer& answer,
                            WorkerEffects& effects) {
   if (answer.incarnation != settings_.incarnation) return;
-  answered_ = true;
+  last_answer_ = now;
   ++answer_count_;
   seen_ = answer.seen;
   if (answer.heartbeat_interval > absl::ZeroDuration()) {
@@ -334,6 +335,17 @@ void WorkerAgent::Send(Held& held, WorkerEffects& effects) {
 
 void WorkerAgent::BeatSoon(absl::Time now) {
   next_beat_ = std::min(next_beat_, now + kCoalesce);
+}
+
+// No dispatcher has answered for as long as makes a peer lost, and no reader
+// that was heard of since then waits for something.
+bool WorkerAgent::Abandoned(absl::Time now) const {
+  if (now - last_answer_ <= park_after_) return false;
+  return std::none_of(leases_.begin(), leases_.end(), [&](const auto& entry) {
+    const Held& held = entry.second;
+    return held.stream && now - held.stream->granted <= park_after_ &&
+           held.stream->next < held.stream->stop;
+  });
 }
 
 void WorkerAgent::Beat(absl::Time now, WorkerEffects& effects) {

@@ -66,7 +66,8 @@ class WorkerAgent {
   WorkerEffects OnDefined(absl::Time now, const PlanId& plan,
                           absl::Status status);
   WorkerEffects OnResolved(absl::Time now, ManifestResult result);
-  // Finish, hand back, leave: no new leases; drained when none is left.
+  // Finish, hand back, leave: no new leases; drained when none is left, or when
+  // no dispatcher answers and no reader waits for any.
   WorkerEffects Drain(absl::Time now);
 
   // When OnTick has something to do.
@@ -171,6 +172,7 @@ class WorkerAgent {
   void Measure(absl::Time now, const Task& task, const Piece& piece,
                absl::Duration busy);
 
+  bool Abandoned(absl::Time now) const;
   void Beat(absl::Time now, WorkerEffects& effects);
   void BeatSoon(absl::Time now);
 
@@ -179,7 +181,7 @@ class WorkerAgent {
   absl::Duration park_after_ = absl::Seconds(1);
   absl::Time next_beat_ = absl::InfinitePast();
   Seen seen_;
-  bool answered_ = false;
+  absl::Time last_answer_ = absl::InfinitePast();
   bool draining_ = false;
   uint64_t answer_count_ = 0;
 

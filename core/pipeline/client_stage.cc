@@ -56,6 +56,8 @@ class ClientStep {
   virtual absl::Status Push(Flow flow) = 0;
   // A pass ends: what is held goes out, the next pass begins anew.
   virtual absl::Status EndPass() { return absl::OkStatus(); }
+  // Lets go of what waits for more rows.
+  virtual absl::Status Flush() { return absl::OkStatus(); }
   // Nothing more passes until the next pass, or ever.
   virtual bool full() const { return false; }
   virtual bool full_for_ever() const { return full() && pass_length == 0; }
@@ -161,12 +163,13 @@ class BatchRows final : public ClientStep {
     return absl::OkStatus();
   }
 
-  absl::Status EndPass() override {
+  absl::Status Flush() override {
     if (held_rows_ > 0 && !drop_remainder_) return EmitHeld();
     held_.clear();
     held_rows_ = 0;
     return absl::OkStatus();
   }
+  absl::Status EndPass() override { return Flush(); }
   bool counts() const override { return true; }
 
  private:
@@ -313,6 +316,15 @@ class StepChain final : public ClientStage {
   absl::Status Push(const Piece& piece) override {
     if (!error_.ok()) return error_;
     error_ = PushPasses(piece);
+    return error_;
+  }
+
+  absl::Status Flush() override {
+    if (!error_.ok()) return error_;
+    for (const auto& step : steps_) {
+      error_ = step->Flush();
+      if (!error_.ok()) break;
+    }
     return error_;
   }
 

@@ -30,6 +30,9 @@ class ClientStage {
   // Takes the next piece of the sequence; its error, if any, is the caller's
   // to deliver after the outputs. Not OK: a data error at this point.
   virtual absl::Status Push(const Piece& piece) = 0;
+  // Lets short batches out although more may come (sharers: nothing is there
+  // for now); what comes later begins new ones.
+  virtual absl::Status Flush() = 0;
   // No more pieces will come: lets short batches out.
   virtual absl::Status Finish() = 0;
   // The next output, if any.

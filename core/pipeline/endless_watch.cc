@@ -1,11 +1,17 @@
 #include "core/pipeline/endless_watch.h"
 
+#include <algorithm>
+#include <iterator>
 #include <limits>
 
 #include "core/base/status.h"
 
 namespace feedmill {
 namespace {
+
+// A reader gets what falls to it: so many times more passes until it is beyond
+// doubt that they bring it nothing.
+constexpr uint64_t kSharedPatience = 16;
 
 uint64_t SaturatingMultiply(uint64_t a, uint64_t b) {
   uint64_t out = 0;
@@ -62,6 +68,44 @@ absl::Status EndlessWatch::Advance(Cursor end, size_t rows, size_t outputs) {
   const bool no_outputs =
       end.p - last_output_ >= SaturatingMultiply(passes, period_);
   return no_rows || no_outputs ? Empty() : absl::OkStatus();
+}
+
+absl::Status EndlessWatch::AdvanceShared(uint64_t begin, uint64_t end,
+                                         size_t rows, size_t outputs) {
+  if (!endless_ || end <= begin) return absl::OkStatus();
+  without_row_ = rows > 0 ? 0 : SaturatingAdd(without_row_, end - begin);
+  without_output_ =
+      outputs > 0 ? 0 : SaturatingAdd(without_output_, end - begin);
+  if (rows > 0) {
+    covered_.clear();
+  } else if (end - begin >= period_) {
+    Cover(0, period_);
+  } else {
+    const uint64_t first = begin % period_;
+    const uint64_t count = end - begin;
+    Cover(first, std::min(period_, first + count));
+    if (first + count > period_) Cover(0, first + count - period_);
+  }
+  // Every place of the pass was seen without an element.
+  const bool whole = covered_.size() == 1 && covered_.begin()->first == 0 &&
+                     covered_.begin()->second == period_;
+  const bool no_rows = whole && without_row_ >= SaturatingMultiply(2, period_);
+  const uint64_t passes =
+      SaturatingMultiply(kSharedPatience, SaturatingAdd(passes_max_, 1));
+  const bool no_outputs =
+      without_output_ >= SaturatingMultiply(passes, period_);
+  return no_rows || no_outputs ? Empty() : absl::OkStatus();
+}
+
+void EndlessWatch::Cover(uint64_t begin, uint64_t end) {
+  auto it = covered_.upper_bound(begin);
+  if (it != covered_.begin() && std::prev(it)->second >= begin) --it;
+  while (it != covered_.end() && it->first <= end) {
+    begin = std::min(begin, it->first);
+    end = std::max(end, it->second);
+    it = covered_.erase(it);
+  }
+  covered_.emplace(begin, end);
 }
 
 }  // namespace feedmill

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 
 #include "absl/status/status.h"
 #include "core/chunk/cursor.h"
@@ -22,15 +23,25 @@ class EndlessWatch {
   // and `outputs` the pipeline since the last call. FailedPrecondition if
   // whole passes went by without any.
   absl::Status Advance(Cursor end, size_t rows, size_t outputs);
+  // The same for a reader among others, who gets positions in any order:
+  // [begin, end) were taken.
+  absl::Status AdvanceShared(uint64_t begin, uint64_t end, size_t rows,
+                             size_t outputs);
 
  private:
   absl::Status Empty() const;
+  void Cover(uint64_t begin, uint64_t end);
 
   bool endless_ = false;
   uint64_t period_ = 0;      // positions of a pass of the endless repeat
   uint64_t passes_max_ = 1;  // without an output, while workers make rows
   uint64_t last_row_ = 0;    // positions before which the last one came
   uint64_t last_output_ = 0;
+  // Shared: places within the pass that were seen empty since the last row, by
+  // begin; positions taken since the last row, and since the last output.
+  std::map<uint64_t, uint64_t> covered_;
+  uint64_t without_row_ = 0;
+  uint64_t without_output_ = 0;
 };
 
 }  // namespace feedmill

@@ -64,6 +64,11 @@ Lease ReadLease(FieldReader& reader, const fb::Lease& lease) {
           Attempt(lease.attempt())};
 }
 
+SplitReport ReadReport(const fb::SplitReport& report) {
+  return {FromWire(report.split()), FromWire(report.taken()),
+          FromWire(report.out())};
+}
+
 }  // namespace
 
 ClientHello Read(FieldReader& reader, const fb::ClientHello& hello) {
@@ -86,10 +91,7 @@ ClientBeat Read(FieldReader& reader, const fb::ClientBeat& beat) {
   out.run = RunNumber(beat.run());
   out.session = reader.Session(beat.session());
   out.sent = TimeFromWire(beat.sent());
-  out.splits = reader.Structs(beat.splits(), [](const fb::SplitReport& report) {
-    return SplitReport{FromWire(report.split()), FromWire(report.taken()),
-                       FromWire(report.out())};
-  });
+  out.splits = reader.Structs(beat.splits(), ReadReport);
   out.seen = FromWire(*beat.seen());
   return out;
 }
@@ -106,6 +108,7 @@ ClientAnswer Read(FieldReader& reader, const fb::ClientAnswer& answer) {
     return ReadBoundSplit(reader, *split);
   });
   out.dry = answer.dry();
+  out.finished = answer.finished();
   out.workers = answer.workers();
   out.heartbeat_interval = DurationFromWire(answer.heartbeat_interval());
   out.client_timeout = DurationFromWire(answer.client_timeout());
@@ -123,8 +126,14 @@ ClientReject Read(FieldReader& reader, const fb::ClientReject& reject) {
 }
 
 ClientLeave Read(FieldReader& reader, const fb::ClientLeave& leave) {
-  return {JobName(reader.Text(leave.job())), RunNumber(leave.run()),
-          reader.Session(leave.session())};
+  ClientLeave out;
+  out.job = JobName(reader.Text(leave.job()));
+  out.run = RunNumber(leave.run());
+  out.session = reader.Session(leave.session());
+  if (leave.splits() != nullptr) {
+    out.splits = reader.Structs(leave.splits(), ReadReport);
+  }
+  return out;
 }
 
 WorkerBeat Read(FieldReader& reader, const fb::WorkerBeat& beat) {

@@ -40,6 +40,16 @@ Offset<fb::Lease> Put(Builder& builder, const Lease& lease) {
                          lease.attempt.value());
 }
 
+using Reports = Offset<flatbuffers::Vector<const fb::SplitReport*>>;
+
+Reports PutReports(Builder& builder, const std::vector<SplitReport>& reports) {
+  return PutStructs(builder, reports, [](const SplitReport& report) {
+    return fb::SplitReport(wire::ToWire(report.split),
+                           wire::ToWire(report.taken),
+                           wire::ToWire(report.out));
+  });
+}
+
 }  // namespace
 
 Body Put(Builder& builder, const ClientHello& hello) {
@@ -59,11 +69,7 @@ Body Put(Builder& builder, const ClientHello& hello) {
 Body Put(Builder& builder, const ClientBeat& beat) {
   const auto job = Put(builder, beat.job.value());
   const auto session = Put(builder, beat.session);
-  const auto splits =
-      PutStructs(builder, beat.splits, [](const SplitReport& report) {
-        return fb::SplitReport(ToWire(report.split), ToWire(report.taken),
-                               ToWire(report.out));
-      });
+  const auto splits = PutReports(builder, beat.splits);
   const fb::Seen seen = ToWire(beat.seen);
   return MakeBody(fb::Body::ClientBeat,
                   fb::CreateClientBeat(builder, job, beat.run.value(), session,
@@ -85,7 +91,8 @@ Body Put(Builder& builder, const ClientAnswer& answer) {
                   fb::CreateClientAnswer(builder, job, session, sent, run,
                                          splits, answer.dry, answer.workers,
                                          ToWire(answer.heartbeat_interval),
-                                         ToWire(answer.client_timeout), &seen));
+                                         ToWire(answer.client_timeout), &seen,
+                                         answer.finished));
 }
 
 Body Put(Builder& builder, const ClientReject& reject) {
@@ -101,9 +108,11 @@ Body Put(Builder& builder, const ClientReject& reject) {
 Body Put(Builder& builder, const ClientLeave& leave) {
   const auto job = Put(builder, leave.job.value());
   const auto session = Put(builder, leave.session);
+  Reports splits = 0;
+  if (!leave.splits.empty()) splits = PutReports(builder, leave.splits);
   return MakeBody(
       fb::Body::ClientLeave,
-      fb::CreateClientLeave(builder, job, leave.run.value(), session));
+      fb::CreateClientLeave(builder, job, leave.run.value(), session, splits));
 }
 
 Body Put(Builder& builder, const WorkerBeat& beat) {

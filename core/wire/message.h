@@ -127,7 +127,8 @@ struct ClientAnswer {
   std::optional<absl::Time> beat_sent;  // of the beat that is answered
   std::optional<RunInfo> run;           // absent: still being planned
   std::vector<BoundSplit> splits;
-  bool dry = false;  // nothing is left to bind to anyone
+  bool dry = false;       // nothing is left to bind to anyone
+  bool finished = false;  // and all was reported out: the run is over
   uint32_t workers = 0;
   absl::Duration heartbeat_interval;
   absl::Duration client_timeout;
@@ -151,6 +152,7 @@ struct ClientLeave {
   JobName job;
   RunNumber run;
   Session session;
+  std::vector<SplitReport> splits;  // the last report
 };
 
 // ---- worker ⇄ dispatcher

@@ -1,17 +1,22 @@
 // Random pipelines: what the product makes, for any number of threads and any
-// chunk size, is what the naive interpreter makes.
+// chunk size, in one process or through a service, is what the naive
+// interpreter makes.
 
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 #include <filesystem>
 
+#include "broker/dispatch_server.h"
+#include "client/reader.h"
 #include "core/chunk/order_hash.h"
 #include "core/dataset/graph_text.h"
+#include "core/net/log.h"
 #include "core/ops/builtin_functions.h"
 #include "core/pipeline/local_reader.h"
 #include "tests/conformance/random_graph.h"
 #include "tests/reference/interpreter.h"
+#include "worker/worker_server.h"
 
 namespace feedmill {
 namespace {
@@ -27,19 +32,19 @@ std::pair<uint64_t, uint64_t> Seeds() {
   return {std::stoull(text), std::stoull(text.substr(dash + 1))};
 }
 
-struct Read {
+struct Outcome {
   std::string hash;
   size_t elements = 0;
   bool failed = false;
 };
 
-Read ReadLocal(const Graph& graph,
-               std::shared_ptr<const FunctionRegistry> registry, int threads,
-               size_t piece_bytes) {
+Outcome ReadLocal(const Graph& graph,
+                  std::shared_ptr<const FunctionRegistry> registry, int threads,
+                  size_t piece_bytes) {
   LocalReaderOptions options;
   options.threads = threads;
   options.piece_bytes = piece_bytes;
-  Read read;
+  Outcome read;
   OrderHash hash;
   auto reader = LocalReader::Make(graph, registry, options);
   EXPECT_TRUE(reader.ok()) << reader.status();
@@ -59,13 +64,64 @@ Read ReadLocal(const Graph& graph,
   return read;
 }
 
-TEST(RandomPipelines, EqualTheReferenceForAnyThreadsAndChunks) {
+// Two workers that cut pieces in sizes of their own.
+class SmallService {
+ public:
+  explicit SmallService(std::shared_ptr<const FunctionRegistry> registry)
+      : registry_(std::move(registry)), dispatcher_({.registry = registry_}) {
+    SetUpLog(LogLevel::kError, LogFormat::kText, "test");
+    EXPECT_TRUE(dispatcher_.Start().ok());
+    for (const auto& [threads, frame_bytes] :
+         {std::pair<int, uint64_t>{1, 300}, {2, 20'000}}) {
+      WorkerConfig config;
+      config.dispatcher = dispatcher_.target();
+      config.threads = threads;
+      config.frame_bytes = frame_bytes;
+      config.registry = registry_;
+      workers_.push_back(std::make_unique<WorkerServer>(config));
+      EXPECT_TRUE(workers_.back()->Start().ok());
+      EXPECT_TRUE(workers_.back()->WaitRegistered(absl::Seconds(20)).ok());
+    }
+  }
+
+  Outcome Get(const Graph& graph) {
+    ReadOptions options;
+    options.service = dispatcher_.target();
+    options.registry = registry_;
+    Outcome read;
+    OrderHash hash;
+    auto reader = Read(graph, options);
+    EXPECT_TRUE(reader.ok()) << reader.status();
+    while (reader.ok() && read.elements < kLimit) {
+      auto chunk = (*reader)->Next();
+      if (!chunk.ok()) {
+        read.failed = true;
+        EXPECT_NE(chunk.status().code(), absl::StatusCode::kDeadlineExceeded);
+        break;
+      }
+      if (!chunk->has_value()) break;
+      const size_t rows = std::min((*chunk)->rows, kLimit - read.elements);
+      hash.Add(**chunk, 0, rows);
+      read.elements += rows;
+    }
+    read.hash = hash.Hex();
+    return read;
+  }
+
+ private:
+  const std::shared_ptr<const FunctionRegistry> registry_;
+  DispatchServer dispatcher_;
+  std::vector<std::unique_ptr<WorkerServer>> workers_;
+};
+
+TEST(RandomPipelines, EqualTheReferenceHoweverTheyAreRead) {
   const std::string directory =
       std::filesystem::temp_directory_path() /
       ("feedmill_pipelines_" + std::to_string(getpid()));
   testing::MakeFixtureFiles(directory);
   const auto registry =
       std::make_shared<const FunctionRegistry>(BuiltinFunctions());
+  SmallService service(registry);
   const auto [from, to] = Seeds();
   size_t elements = 0, failing = 0;
   for (uint64_t seed = from; seed <= to; ++seed) {
@@ -78,14 +134,21 @@ TEST(RandomPipelines, EqualTheReferenceForAnyThreadsAndChunks) {
     failing += expected.failed;
     const std::pair<int, size_t> settings[] = {
         {1, size_t{1} << 20}, {2, 1}, {4, 100}};
-    for (const auto& [threads, piece_bytes] : settings) {
-      const Read read = ReadLocal(graph, registry, threads, piece_bytes);
-      ASSERT_EQ(read.elements, expected.elements.size()) << threads;
-      ASSERT_EQ(read.hash, hash) << threads << " threads";
+    const auto compare = [&](const Outcome& read) {
+      ASSERT_EQ(read.elements, expected.elements.size());
+      ASSERT_EQ(read.hash, hash);
       if (read.elements < kLimit) {
         ASSERT_EQ(read.failed, expected.failed);
       }
+    };
+    for (const auto& [threads, piece_bytes] : settings) {
+      SCOPED_TRACE(std::to_string(threads) + " threads");
+      compare(ReadLocal(graph, registry, threads, piece_bytes));
+      if (HasFatalFailure()) return;
     }
+    SCOPED_TRACE("through the service");
+    compare(service.Get(graph));
+    if (HasFatalFailure()) return;
   }
   std::printf("%zu elements, %zu pipelines end in a data error\n", elements,
               failing);

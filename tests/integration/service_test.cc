@@ -190,6 +190,9 @@ TEST_F(Service, GivesWhatALocalReadGives) {
         "  - shuffle: {}\n  - repeat: 3\n  - batch: {size: 64}\n",
         "  - filter: 'x % 5 == 1'\n  - batch: {size: 32}\n",
         "  - filter: 'x % 5 == 1'\n  - take: 100\n  - repeat: 2\n",
+        // The rest of each pass, with an error in it, is not computed.
+        "  - map: '10 // (9000 - x)'\n  - filter: 'x < 1'\n  - take: 3\n"
+        "  - repeat: 3\n",
         "  - filter: 'x < 0'\n", "  - repeat: 0\n",
         "  - shuffle: {}\n  - filter: 'x % 2 == 0'\n  - skip: 10\n"
         "  - batch: {size: 100, drop_remainder: true}\n",
@@ -284,6 +287,21 @@ TEST_F(Service, SharersGetEachElementOnce) {
   }
   EXPECT_EQ(times.size(), 2'000U);
   for (const auto& [x, count] : times) EXPECT_EQ(count, 1) << x;
+}
+
+TEST_F(Service, AnEndlessReadWithoutElementsEndsHoweverItIsShared) {
+  GivenWorker();
+  for (const char* steps :
+       {"  - filter: 'x < 0'\n  - repeat:\n",
+        "  - filter: 'x < 9'\n  - skip: 100\n  - repeat:\n"}) {
+    const std::string yaml =
+        std::string("source: {range: {stop: 3000}}\nsteps:\n") + steps +
+        "options: {seed: 1, order: ";
+    const Outcome alone = ReadAll(yaml + "deterministic}", ThroughService());
+    const Outcome shared = ReadAll(yaml + "any}", ThroughService());
+    EXPECT_EQ(alone.status.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_EQ(shared.status, alone.status);
+  }
 }
 
 // Reads kNaps in order and does `fault` after 500 elements.

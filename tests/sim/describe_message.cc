@@ -57,6 +57,7 @@ struct Describer {
       if (!s.error.ok()) Add(line, "!{}", ErrorText(s.error));
     }
     if (m.dry) Add(line, " dry");
+    if (m.finished) Add(line, " finished");
   }
   void operator()(const ClientReject& m) const {
     Add(line, "reject");
@@ -181,6 +182,7 @@ struct Folder {
       }
     }
     Add(m.dry);
+    Add(m.finished);
   }
   void operator()(const ClientReject& m) {
     Add(m.session);

@@ -107,6 +107,21 @@ class WindowByOut : public Dispatcher {
   }
 };
 
+// Says to a later life that it was replaced, though an emptied store met the
+// dead one first (rule 2).
+class WipedKillsLive : public Dispatcher {
+ public:
+  using Dispatcher::Dispatcher;
+
+ protected:
+  RejectReason WhyUnknown(const ClientBeat& beat) const override {
+    const SessionState* session =
+        state().FindSession({beat.job, beat.session.consumer});
+    return session != nullptr ? RejectReason::kSuperseded
+                              : Dispatcher::WhyUnknown(beat);
+  }
+};
+
 // A repeated hello raises a released name (rule 4).
 class HelloRaisesDead : public Dispatcher {
  public:
@@ -145,6 +160,35 @@ PlantedBug DispatcherBug(std::string name, std::string rule) {
   return {std::move(name), std::move(rule), std::move(makers)};
 }
 
+// The shell speaks before `late` events are on disk (rules 6 and 7).
+PlantedBug JournalBug(std::string name, std::string rule,
+                      std::function<bool(const DispatcherEvent&)> late) {
+  Makers makers = RealMakers();
+  makers.may_be_late = [late = std::move(late)](const DispatcherEvent& event) {
+    return MayBeLate(event) || late(event);
+  };
+  return {std::move(name), std::move(rule), std::move(makers)};
+}
+
+// After a restart everyone counts as silent for long (rule 10).
+PlantedBug ReleaseAtRestart() {
+  Makers makers = RealMakers();
+  makers.dispatcher = [](DispatcherSettings settings, Planner planner,
+                         DispatcherState state, absl::Time now) {
+    return std::make_unique<Dispatcher>(settings, std::move(planner),
+                                        std::move(state),
+                                        now - settings.client_timeout);
+  };
+  return {"release-at-restart", "10", std::move(makers)};
+}
+
+// A sharer never lets a short batch out (rule 19).
+class ShortBatchKept : public ReadSession {
+ public:
+  using ReadSession::ReadSession;
+  bool idle() const override { return false; }
+};
+
 }  // namespace
 
 Makers RealMakers() {
@@ -160,6 +204,7 @@ Makers RealMakers() {
   makers.client = [](ReadSessionSettings settings) {
     return std::make_unique<ReadSession>(std::move(settings));
   };
+  makers.may_be_late = MayBeLate;
   return makers;
 }
 
@@ -175,6 +220,19 @@ const std::vector<PlantedBug>& PlantedBugs() {
       DispatcherBug<AnyIncarnation>("stale-incarnation", "2, 3"),
       DispatcherBug<WindowByOut>("window-by-handed-out", "16"),
       DispatcherBug<HelloRaisesDead>("hello-raises-dead", "4"),
+      DispatcherBug<WipedKillsLive>("wiped-kills-live", "2"),
+      JournalBug("send-before-journal", "6",
+                 [](const DispatcherEvent&) { return true; }),
+      JournalBug("binding-not-journaled", "3, 6",
+                 [](const DispatcherEvent& event) {
+                   return std::holds_alternative<SplitBound>(event);
+                 }),
+      JournalBug("end-journaled-late", "7",
+                 [](const DispatcherEvent& event) {
+                   return std::holds_alternative<SplitEnded>(event);
+                 }),
+      ReleaseAtRestart(),
+      ClientBug<ShortBatchKept>("short-batch-kept", "19"),
   };
   return *bugs;
 }

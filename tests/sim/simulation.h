@@ -19,12 +19,14 @@
 // each step is what docs and protocol promise:
 //
 //   - deterministic: the sequence of the reference, also over crashes of
-//     workers, for whoever reads it; at most one reader hands out at a time;
+//     workers and dispatcher, for whoever reads it; at most one reader hands
+//     out at a time;
 //   - sharers: each element once, but for the exception of rule 25;
 //   - nobody is released while its lease is valid;
 //   - the client's buffer stays within its budget and one frame, a worker's
 //     within its memory, one position a head and what its tasks misjudged;
-//   - replaying the journal gives the dispatcher's state;
+//   - replaying the journal gives the dispatcher's state, also when it dies and
+//     what it had not synced is lost; it is never behind what it said;
 //   - the dispatcher says at most one thing to each peer in one call;
 //   - a pass is read within a bound after the last fault.
 
@@ -37,6 +39,8 @@ struct Makers {
       dispatcher;
   std::function<std::unique_ptr<WorkerAgent>(WorkerAgentSettings)> worker;
   std::function<std::unique_ptr<ReadSession>(ReadSessionSettings)> client;
+  // Events that the dispatcher's shell need not have on disk before it speaks.
+  std::function<bool(const DispatcherEvent&)> may_be_late;
 };
 Makers RealMakers();
 

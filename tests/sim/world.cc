@@ -14,9 +14,7 @@ constexpr absl::Duration kClientTimeout = absl::Seconds(3);
 constexpr absl::Duration kFaultsEnd = absl::Seconds(8);
 constexpr absl::Duration kLiveness = absl::Seconds(60);
 constexpr uint64_t kStepsMax = 2'000'000;
-constexpr uint64_t kReplayEvery = 64;  // steps of the dispatcher
 constexpr size_t kLinkDepthMax = 20'000;
-const char kDispatcher[] = "dispatcher";
 
 }  // namespace
 
@@ -43,17 +41,12 @@ World::World(const Options& options)
       [this](const std::string& from, const std::string& to,
              const Message& message) { return Deliver(from, to, message); });
 
-  DispatcherSettings settings;
-  settings.client_timeout = kClientTimeout;
-  settings.sharer_timeout = kClientTimeout;
-  settings.split_time = absl::Milliseconds(random_.Choice({20, 100}));
-  settings.split_bytes = random_.Choice<uint64_t>({500, 3'000});
-  settings.attempts_max = 1'000'000;  // flaky workers never fail a run here
-  DispatcherState state;
-  state.journal = JournalId(options.seed + 1);
-  replica_ = state;
-  dispatcher_ =
-      options.makers.dispatcher(settings, plan_.MakePlanner(), state, now());
+  settings_.client_timeout = kClientTimeout;
+  settings_.sharer_timeout = kClientTimeout;
+  settings_.split_time = absl::Milliseconds(random_.Choice({20, 100}));
+  settings_.split_bytes = random_.Choice<uint64_t>({500, 3'000});
+  settings_.attempts_max = 1'000'000;  // flaky workers never fail a run here
+  StartDispatcher(/*wiped=*/true);
   const uint64_t workers = random_.Between(1, 3);
   for (uint64_t i = 0; i < workers; ++i) {
     StartWorker(fmt::format("tcp://w{}", i));
@@ -77,14 +70,14 @@ Result World::Run() {
     if (++steps > kStepsMax) Fail("steps without end");
     if (finished_at_ && now() > *finished_at_ + kClientTimeout / 2) break;
   }
-  CheckReplay();
+  CheckJournal();
   if (network_->depth_max() > kLinkDepthMax) Fail("a queue without bound");
   Totals& totals = result_.totals;
   totals["messages"] = network_->totals().delivered;
   totals["messages lost"] = network_->totals().lost;
   totals["messages duplicated"] = network_->totals().duplicated;
   totals["messages reordered"] = network_->totals().reordered;
-  totals["events"] = store_.sequence();
+  totals["events"] = replica_.sequence;
   totals["virtual ms"] = static_cast<uint64_t>(
       absl::ToInt64Milliseconds(now() - absl::UnixEpoch()));
   return result_;
@@ -127,6 +120,8 @@ std::optional<absl::Time> World::Deliver(const std::string& from,
     if (reader->second.thaw > now()) return reader->second.thaw;
   } else if (to != kDispatcher) {
     return std::nullopt;  // it is gone
+  } else if (!dispatcher_up_) {
+    return now() + absl::Milliseconds(100);
   }
   if (options_.trace != nullptr) {
     Trace(fmt::format("{} -> {} {}", from, to, Describe(message)));
@@ -136,7 +131,7 @@ std::optional<absl::Time> World::Deliver(const std::string& from,
       Fold(Fold(Fold(result_.trace_hash ^ when, from), to), message);
   if (to == kDispatcher) {
     if (const auto* beat = std::get_if<ClientBeat>(&message)) {
-      absl::Time& last = last_report_[beat->session.consumer];
+      absl::Time& last = books_.last_report[beat->session.consumer];
       last = std::max(last, beat->sent);
     }
     taking_leave_ = std::holds_alternative<ClientLeave>(message);
@@ -150,82 +145,6 @@ std::optional<absl::Time> World::Deliver(const std::string& from,
                reader->second.core->Handle(now(), PeerId(from), message));
   }
   return std::nullopt;
-}
-
-// ---- the dispatcher
-
-void World::StepDispatcher(DispatcherEffects effects) {
-  const absl::Status stored = store_.Append(effects.events);
-  if (!stored.ok()) Fail(ErrorText(stored));
-  for (const DispatcherEvent& event : effects.events) {
-    if (options_.trace != nullptr) Trace("event " + feedmill::Describe(event));
-    CheckEvent(event);
-    replica_.Apply(event);
-  }
-  if (++replay_checks_due_ >= kReplayEvery) CheckReplay();
-  std::set<PeerId> told;
-  for (Outgoing& outgoing : effects.sends) {
-    if (!told.insert(outgoing.to).second &&
-        !std::holds_alternative<ClientReject>(outgoing.message)) {
-      Fail(fmt::format("{} was told two things in one call",
-                       outgoing.to.value()));
-    }
-    if (const auto* answer = std::get_if<WorkerAnswer>(&outgoing.message)) {
-      for (const Lease& lease : answer->leases) {
-        if (lease.attempt.value() > 1) ++result_.totals["leases again"];
-      }
-    }
-    network_->Send(kDispatcher, outgoing.to.value(),
-                   std::move(outgoing.message));
-  }
-  const absl::Time deadline = dispatcher_->NextDeadline();
-  if (deadline >= dispatcher_wake_) return;
-  dispatcher_wake_ = deadline;
-  timeline_.At(deadline, [this] { WakeDispatcher(); });
-}
-
-void World::WakeDispatcher() {
-  if (now() < dispatcher_wake_) return;  // an earlier one was asked for
-  dispatcher_wake_ = absl::InfiniteFuture();
-  StepDispatcher(dispatcher_->OnTick(now()));
-  if (dispatcher_->NextDeadline() <= now()) {
-    Fail("the dispatcher's deadline does not pass");
-  }
-}
-
-void World::CheckReplay() {
-  replay_checks_due_ = 0;
-  ++result_.totals["replays compared"];
-  if (!(replica_ == dispatcher_->state())) {
-    Fail("replaying the journal does not give the state");
-  }
-}
-
-void World::CheckEvent(const DispatcherEvent& event) {
-  if (const auto* opened = std::get_if<SessionOpened>(&event)) {
-    ++result_.totals["sessions"];
-    CheckOpened(*opened);
-  } else if (std::holds_alternative<SplitBound>(event)) {
-    ++result_.totals["splits"];
-  } else if (const auto* closed = std::get_if<SessionClosed>(&event)) {
-    const ConsumerId& consumer = closed->key.consumer;
-    const Incarnation life = replica_.FindSession(closed->key)->incarnation;
-    // Who leaves says how far it came: no exception for that.
-    if (!taking_leave_) {
-      closed_[consumer.value()] = {last_report_[consumer], now()};
-    }
-    for (const auto& [name, reader] : readers_) {
-      if (reader.core->session() != Session{consumer, life} || reader.zombie ||
-          reader.done || reader.core->state() != ReadSession::State::kLive) {
-        continue;
-      }
-      ++result_.totals["sessions released"];
-      if (reader.core->MayHandOut(now())) {
-        Fail(fmt::format("{} was released while its lease is valid",
-                         consumer.value()));
-      }
-    }
-  }
 }
 
 // ---- workers

@@ -10,7 +10,6 @@
 #include <string>
 #include <vector>
 
-#include "core/storage/state_store.h"
 #include "tests/sim/fake_plan.h"
 #include "tests/sim/network.h"
 #include "tests/sim/random.h"
@@ -18,9 +17,9 @@
 
 namespace feedmill::sim {
 
-// The processes of a simulation, and what is checked of them. Three parts:
-// processes (world.cc), the applications that read (world_readers.cc) and the
-// faults (world_faults.cc).
+// The processes of a simulation, and what is checked of them. Four parts:
+// processes (world.cc), the dispatcher's (world_dispatcher.cc), the
+// applications that read (world_readers.cc) and the faults (world_faults.cc).
 class World {
  public:
   explicit World(const Options& options);
@@ -73,15 +72,19 @@ class World {
     absl::Time last_report;
     absl::Time closed;
   };
+  // What the dispatcher was told and decided, as far as it remembers.
+  struct Books {
+    std::map<ConsumerId, absl::Time> last_report;
+    std::map<std::string, Closed> closed;
+  };
+  enum class CrashPoint : uint8_t { kBeforeSync, kBeforeSends, kAmongSends };
+
+  static constexpr char kDispatcher[] = "dispatcher";
 
   // ---- processes
   std::optional<absl::Time> Deliver(const std::string& from,
                                     const std::string& to,
                                     const Message& message);
-  void StepDispatcher(DispatcherEffects effects);
-  void WakeDispatcher();
-  void CheckEvent(const DispatcherEvent& event);
-  void CheckReplay();
   void StepWorker(WorkerProcess& worker, WorkerEffects effects);
   void ArmWorker(WorkerProcess& worker);
   void OnWorker(const std::string& name, uint64_t life,
@@ -91,6 +94,21 @@ class World {
   void ArmReader(ReaderProcess& reader);
   void StartWorker(const std::string& name);
   void KillWorker(WorkerProcess& worker, absl::Duration revive_after);
+
+  // ---- the dispatcher
+  void StepDispatcher(DispatcherEffects effects);
+  void Say(std::vector<Outgoing> sends);
+  void ArmDispatcher();
+  void WakeDispatcher();
+  void Sync();
+  DispatcherState Replay();
+  void CheckReplay();
+  void CheckJournal();
+  void StartDispatcher(bool wiped);
+  void KillDispatcher();
+  void DispatcherFault(bool wipe);
+  void RestartSharers();
+  void CheckEvent(const DispatcherEvent& event);
 
   // ---- applications
   ReaderProcess& StartReader(bool take_over, size_t slot);
@@ -104,9 +122,12 @@ class World {
   void EndPass();
   void StartMainLater(bool take_over, absl::Duration delay);
   void StartSharerLater(size_t slot, absl::Duration delay);
+  bool OtherSharerLives(size_t slot) const;
+  void KillLateSharer();
   void CheckOpened(const SessionOpened& event);
   bool Finished() const;
   bool RunIsOver() const;
+  bool RunIsDry() const;
 
   // ---- faults
   void DrawFaults();
@@ -143,11 +164,22 @@ class World {
   bool healed_ = false;
   uint64_t lives_ = 0;
 
+  DispatcherSettings settings_;
   std::unique_ptr<Dispatcher> dispatcher_;
+  bool dispatcher_up_ = false;
+  uint64_t dispatcher_life_ = 0;
   absl::Time dispatcher_wake_ = absl::InfiniteFuture();
-  MemoryStateStore<DispatcherEvent> store_;
+  std::optional<CrashPoint> crash_;  // where it is to die
+  bool wipe_ = false;                // and to lose all that it had
+  JournalId journal_;
+  uint64_t journals_ = 0;
+  std::vector<std::string> disk_;  // its events; those from synced_ on may go
+  size_t synced_ = 0;
+  bool sync_due_ = false;
   DispatcherState replica_;  // the events applied once more
   uint64_t replay_checks_due_ = 0;
+  Books books_;
+  Books synced_books_;         // what is as safe as the disk
   bool taking_leave_ = false;  // a ClientLeave is being handled
 
   std::map<std::string, WorkerProcess> workers_;
@@ -155,9 +187,8 @@ class World {
   std::string main_;  // deterministic: the reader that counts
   bool main_coming_ = false;
   std::vector<std::string> slots_;  // sharers: the reader of each, or ""
+  bool late_death_ = false;         // one is to die when nothing is unbound
   std::map<Cursor, Handed> handed_;
-  std::map<ConsumerId, absl::Time> last_report_;
-  std::map<std::string, Closed> closed_;
   std::optional<absl::Time> finished_at_;
 };
 

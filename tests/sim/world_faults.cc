@@ -10,10 +10,20 @@
 namespace feedmill::sim {
 namespace {
 
-const char* const kFaults[] = {"break",         "partition",    "worker crash",
-                               "worker freeze", "worker flaky", "drain",
-                               "new worker",    "reader crash", "reader freeze",
-                               "reader leaves", "intruder"};
+const char* const kFaults[] = {"break",
+                               "partition",
+                               "worker crash",
+                               "worker freeze",
+                               "worker flaky",
+                               "drain",
+                               "new worker",
+                               "reader crash",
+                               "reader freeze",
+                               "reader leaves",
+                               "intruder",
+                               "late death",
+                               "dispatcher crash",
+                               "dispatcher wiped"};
 constexpr size_t kWorkersMax = 6;
 
 }  // namespace
@@ -22,9 +32,21 @@ constexpr size_t kWorkersMax = 6;
 // must show too.
 void World::DrawFaults() {
   for (const char* fault : kFaults) {
-    const bool needs_one = std::string(fault) == "intruder";
-    if (needs_one && order_ == Order::kAny) continue;
+    const std::string kind = fault;
+    if (kind == "intruder" && order_ == Order::kAny) continue;
+    if (kind == "late death" && sharers_ < 2) continue;
     if (random_.OneIn(2)) faults_.emplace_back(fault);
+  }
+  // On an emptied dispatcher who comes first reads.
+  const auto has = [&](const char* kind) {
+    return std::find(faults_.begin(), faults_.end(), kind) != faults_.end();
+  };
+  if (has("dispatcher wiped")) {
+    if (random_.OneIn(2)) {
+      std::erase(faults_, "dispatcher wiped");
+    } else {
+      std::erase(faults_, "intruder");
+    }
   }
   fault_gap_ = absl::Milliseconds(random_.Choice({200, 500, 1'500}));
 }
@@ -45,6 +67,13 @@ void World::Fault(const std::string& kind) {
   if (kind == "new worker") {
     if (workers_.size() >= kWorkersMax) return;
     return StartWorker(fmt::format("tcp://w{}", workers_.size()));
+  }
+  if (kind.starts_with("dispatcher")) {
+    return DispatcherFault(kind == "dispatcher wiped");
+  }
+  if (kind == "late death") {
+    late_death_ = true;
+    return;
   }
   if (kind.starts_with("reader") || kind == "intruder") {
     return ReaderFault(kind);
@@ -104,6 +133,8 @@ void World::ReaderFault(const std::string& kind) {
       absl::Milliseconds(random_.Choice({50, 500, 2'000}));
   const auto replace = [&](bool take_over) {
     if (order_ == Order::kAny) {
+      // Those who are left must do without.
+      if (OtherSharerLives(reader->slot) && random_.OneIn(3)) return;
       StartSharerLater(reader->slot, back);
     } else {
       StartMainLater(take_over, back);
@@ -135,9 +166,29 @@ void World::ReaderFault(const std::string& kind) {
   replace(false);
 }
 
+// One that holds something dies when nothing is unbound any more.
+void World::KillLateSharer() {
+  late_death_ = false;
+  const JobState* job = replica_.FindJob(JobName("job"));
+  for (size_t slot = 0; job != nullptr && slot < slots_.size(); ++slot) {
+    const auto it = readers_.find(slots_[slot]);
+    if (it == readers_.end() || !OtherSharerLives(slot)) continue;
+    const auto session =
+        job->sessions.find(it->second.core->session().consumer);
+    if (session == job->sessions.end() || session->second.splits.empty()) {
+      continue;
+    }
+    ++result_.totals["late deaths"];
+    const std::string name = slots_[slot];
+    slots_[slot].clear();
+    return KillReader(name);
+  }
+}
+
 void World::Heal() {
   Trace("heal");
   healed_ = true;
+  crash_.reset();
   network_->Heal();
   for (auto& [name, worker] : workers_) {
     worker.thaw = std::min(worker.thaw, now());

@@ -73,7 +73,8 @@ void World::Application(const std::string& name) {
   if (reader.thaw <= now() && !reader.done) {
     PullAndHandOut(reader);
     const bool over = reader.staged.empty() &&
-                      (reader.core->state() == ReadSession::State::kEnded ||
+                      (!reader.error.ok() ||
+                       reader.core->state() == ReadSession::State::kEnded ||
                        reader.core->state() == ReadSession::State::kFailed);
     if (over) OnReaderOver(reader);
   }
@@ -103,7 +104,8 @@ void World::PullAndHandOut(ReaderProcess& reader) {
     reader.error = piece->error;
   }
   StepReader(reader, std::move(effects));
-  const bool last = core.state() != ReadSession::State::kLive;
+  const bool last = core.state() != ReadSession::State::kLive ||
+                    !reader.error.ok() || core.idle();
   const bool whole = reader.staged.size() >= reader.batch || last;
   // A failed session has no lease; what was pulled before stays good.
   const bool may =
@@ -153,8 +155,8 @@ void World::CheckSharer(ReaderProcess& reader, Cursor cursor) {
   const std::string& consumer = reader.core->session().consumer.value();
   const auto before = handed_.find(cursor);
   if (before != handed_.end()) {
-    const auto closed = closed_.find(before->second.consumer);
-    const bool excepted = closed != closed_.end() &&
+    const auto closed = books_.closed.find(before->second.consumer);
+    const bool excepted = closed != books_.closed.end() &&
                           closed->second.last_report <= before->second.when &&
                           before->second.when <= closed->second.closed;
     if (!excepted) {
@@ -179,9 +181,7 @@ void World::OnReaderOver(ReaderProcess& reader) {
   if (order_ == Order::kAny) {
     if (failed)
       return Fail("a sharer failed: " + ErrorText(reader.core->failure()));
-    if (slots_[reader.slot] == reader.name) {
-      StartSharerLater(reader.slot, absl::Milliseconds(200));
-    }
+    if (!RunIsOver()) Fail("a sharer ended before all was handed out");
   } else if (reader.name == main_) {
     OnMainOver(reader);
   }
@@ -237,10 +237,11 @@ void World::CheckOpened(const SessionOpened& event) {
     }
     return;
   }
+  if (opener->zombie) return;  // came first to a dispatcher that had nothing
   if (opener->core->state() == ReadSession::State::kFailed) {
     return Fail("a reader that was refused was let in");
   }
-  const RunNumber current = dispatcher_->state().FindJob(kJob)->run;
+  const RunNumber current = replica_.FindJob(kJob)->run;
   for (auto& [name, reader] : readers_) {
     const std::optional<RunInfo>& run = reader.core->run();
     if (&reader == opener || reader.zombie || reader.done ||
@@ -260,14 +261,30 @@ void World::CheckOpened(const SessionOpened& event) {
   }
 }
 
+bool World::OtherSharerLives(size_t slot) const {
+  for (size_t other = 0; other < slots_.size(); ++other) {
+    const auto it = readers_.find(slots_[other]);
+    if (other != slot && it != readers_.end() && !it->second.done) return true;
+  }
+  return false;
+}
+
+// Everything is bound, and not all handed out.
+bool World::RunIsDry() const {
+  const JobState* job = replica_.FindJob(kJob);
+  return job != nullptr && job->run == kFirstRun && !job->over() && job->dry();
+}
+
 bool World::RunIsOver() const {
-  const JobState* job = dispatcher_->state().FindJob(kJob);
+  const JobState* job = replica_.FindJob(kJob);
   return job != nullptr && (job->run > kFirstRun || job->over());
 }
 
 bool World::Finished() const {
   if (order_ == Order::kDeterministic) return passes_left_ == 0;
-  return handed_.size() == plan_.reference().size();
+  const auto reads = [](const auto& entry) { return !entry.second.done; };
+  return handed_.size() == plan_.reference().size() && RunIsOver() &&
+         std::none_of(readers_.begin(), readers_.end(), reads);
 }
 
 }  // namespace feedmill::sim

@@ -31,6 +31,8 @@ constexpr Command kCommands[] = {
     {"read", "runs a pipeline and prints its elements", RunRead},
     {"status", "what a service is doing", RunStatus},
     {"resolve", "which tasks a cluster has", RunResolve},
+    {"simulate", "whole clusters from seeds, to check the protocol",
+     RunSimulate},
     {"completion", "prints completion for a shell", RunCompletion},
     {"man", "prints a manual page", RunMan},
 };

@@ -292,6 +292,24 @@ TEST(Restart, WhatNobodyReportsIsLeasedAfterTheGrace) {
   EXPECT_THAT(reader.split(0).leases, SizeIs(1));
 }
 
+TEST(Restart, AnEndThatWasLostIsMadeAgain) {
+  Cluster cluster;
+  cluster.AddWorker("w1");
+  Reader& reader = cluster.AddReader("j", "solo", "range 1000").Hello();
+  const SplitId split = reader.split(0).split;
+  reader.Finish(reader.split(0)).Beat();
+  const auto end = std::find_if(
+      cluster.journal.begin(), cluster.journal.end(), [](const auto& event) {
+        return std::holds_alternative<SplitEnded>(event);
+      });
+  ASSERT_NE(end, cluster.journal.end());
+  cluster.journal.erase(end, cluster.journal.end());
+  cluster.Restart();
+  ASSERT_NE(cluster.state().FindSplit(split), nullptr);
+  reader.Beat();
+  EXPECT_EQ(cluster.state().FindSplit(split), nullptr);
+}
+
 // ---- sizes
 
 TEST(Sizes, GrowTowardTheTimeOfASplitAndShrinkAtOnce) {
@@ -326,9 +344,15 @@ TEST(Sizes, AreBoundedByBytes) {
 
 TEST(Sizes, NearTheEndEverySlotGetsWork) {
   SplitSizer sizer({absl::Milliseconds(100), 1'000}, 64);
-  const CostEstimate unknown;
-  EXPECT_EQ(sizer.Next(unknown, 80, 4), 10);
-  EXPECT_EQ(sizer.Next(unknown, 3, 4), 1);
+  CostEstimate cost;
+  cost.Add(1'000, 1'000, absl::Microseconds(1));
+  EXPECT_EQ(sizer.Next(cost, 80, 4), 10);
+  EXPECT_EQ(sizer.Next(cost, 3, 4), 1);
+}
+
+TEST(Sizes, AreASmallPartOfTheRunBeforeACostIsKnown) {
+  SplitSizer sizer({absl::Milliseconds(100), 1'000'000}, 4'096);
+  EXPECT_LE(sizer.Next(CostEstimate(), 3'000, 2), 3'000 / 32);
 }
 
 TEST(Sizes, SurviveAbsurdMeasurements) {

@@ -304,13 +304,13 @@ TEST(Leaving, ADeterministicRunIsOver) {
 TEST(Leaving, ASharersRestGoesToTheOthers) {
   Cluster cluster;
   cluster.AddWorker("w1");
-  Reader& one = cluster.AddReader("j", "s1", "range 20", Order::kAny).Hello();
+  Reader& one = cluster.AddReader("j", "s1", "range 400", Order::kAny).Hello();
   const BoundSplit split = one.split(0);
   one.Report(split.split, split.end, {split.begin.p + 1, 1}).Beat();
-  Reader& two = cluster.AddReader("j", "s2", "range 20", Order::kAny).Hello();
+  Reader& two = cluster.AddReader("j", "s2", "range 400", Order::kAny).Hello();
   one.Leave();
   uint64_t covered = 0;
-  Cursor least{100, 0};
+  Cursor least{400, 0};
   for (int turn = 0; turn < 100 && !two.splits().empty(); ++turn) {
     for (const BoundSplit& s : two.splits()) {
       covered += s.end.p - s.begin.p;
@@ -319,7 +319,7 @@ TEST(Leaving, ASharersRestGoesToTheOthers) {
     two.FinishAll().Beat();
   }
   EXPECT_EQ(least, (Cursor{split.begin.p + 1, 1}));  // goes on from its out
-  EXPECT_EQ(covered, 20 - 1 - split.begin.p);
+  EXPECT_EQ(covered, 400 - 1 - split.begin.p);
   EXPECT_EQ(cluster.job("j")->phase, RunPhase::kFinished);
 }
 
@@ -375,10 +375,60 @@ TEST(Sharers, AreToldAtOnceWhenNothingIsLeft) {  // rule 19
   EXPECT_TRUE(two.answer->dry);
 }
 
+TEST(Sharers, AreFinishedWhenAllIsReportedOut) {
+  Cluster cluster;
+  cluster.AddWorker("w1");
+  Reader& one = cluster.AddReader("j", "s1", "range 7", Order::kAny).Hello();
+  Reader& two = cluster.AddReader("j", "s2", "range 7", Order::kAny).Hello();
+  for (int turn = 0; turn < 20 && !two.splits().empty(); ++turn) {
+    two.FinishAll().Beat();
+  }
+  EXPECT_FALSE(two.answer->finished);
+  EXPECT_FALSE(one.splits().empty());
+  // What a sharer that leaves now has left goes to the other one.
+  const BoundSplit rest = one.split(0);
+  one.Forget();
+  one.Leave();
+  ASSERT_FALSE(two.splits().empty());
+  EXPECT_EQ(two.split(0).begin, rest.begin);
+  EXPECT_FALSE(two.answer->finished);
+  for (int turn = 0; turn < 20 && !two.answer->finished; ++turn) {
+    two.FinishAll().Beat();
+  }
+  EXPECT_TRUE(two.answer->finished);
+}
+
+TEST(Sharers, TheReportOfALeaveCounts) {
+  Cluster cluster;
+  cluster.AddWorker("w1");
+  Reader& one = cluster.AddReader("j", "s1", "range 7", Order::kAny).Hello();
+  Reader& two = cluster.AddReader("j", "s2", "range 7", Order::kAny).Hello();
+  for (int turn = 0; turn < 20 && !two.splits().empty(); ++turn) {
+    two.FinishAll().Beat();
+  }
+  one.FinishAll().Leave();
+  EXPECT_TRUE(two.answer->finished);
+}
+
 TEST(Sharers, UnknownOnesAreNotReleased) {
   Cluster cluster;
   Reader& ghost = cluster.AddReader("j", "s1", "range 9", Order::kAny).Beat();
   EXPECT_EQ(ghost.reject->reason, RejectReason::kUnknown);
+}
+
+TEST(Sessions, AnEarlierLifeStaysOutWhenTheLastOneIsReleased) {  // rule 2
+  Cluster cluster;
+  Miller& worker = cluster.AddWorker("w1");
+  Reader& zombie = cluster.AddReader("j", "solo", "range 100");
+  Reader& last = cluster.AddReader("j", "solo", "range 100").Hello();
+  cluster.Pass(absl::Minutes(6), {}, {&worker});
+  EXPECT_TRUE(cluster.job("j")->sessions.empty());
+  zombie.Hello();
+  ASSERT_TRUE(zombie.reject.has_value());
+  EXPECT_EQ(zombie.reject->reason, RejectReason::kSuperseded);
+  last.Forget();
+  last.Hello();
+  EXPECT_FALSE(last.reject.has_value());
 }
 
 TEST(Sessions, ABeatOfALaterLifeIsUnknownNeverSuperseded) {  // rule 2

@@ -239,7 +239,9 @@ inline Reader& Reader::Beat() {
 
 inline Reader& Reader::Leave() {
   const RunNumber run = answer && answer->run ? answer->run->run : RunNumber(1);
-  cluster_.Say(peer_, ClientLeave{hello_.job, run, hello_.session});
+  ClientLeave leave{hello_.job, run, hello_.session, {}};
+  for (const auto& [id, report] : reports_) leave.splits.push_back(report);
+  cluster_.Say(peer_, leave);
   return *this;
 }
 

@@ -9,6 +9,7 @@
 
 #include "core/base/status.h"
 #include "core/dataset/graph_text.h"
+#include "core/ops/builtin_functions.h"
 #include "core/plan/plan.h"
 #include "core/sources/manifest.h"
 
@@ -44,6 +45,22 @@ TEST_F(JobPlannerTest, ARangeNeedsNoFilesAndBeginsWithLargeSplits) {
   EXPECT_EQ(shape.source_size, 1000);
   EXPECT_EQ(shape.manifest_hash, "");
   EXPECT_GE(shape.first_split, 1000);
+}
+
+TEST_F(JobPlannerTest, HeavyCallsBeginWithSmallSplits) {
+  auto registry = std::make_shared<FunctionRegistry>(BuiltinFunctions());
+  FunctionRegistry::Function slow = *registry->Find("abs");
+  slow.heavy = true;
+  registry->Add("slow", slow);
+  const Planner planner = MakePlanner(registry);
+  const auto first = [&](const std::string& step) {
+    const std::string yaml =
+        "source: {range: {stop: 100000}}\nsteps: [" + step + "]";
+    return planner.shape(Canonical(yaml), "", 7, 0)->first_split;
+  };
+  EXPECT_GE(first("{map: 'abs(x)'}"), 1000);
+  EXPECT_LE(first("{map: '1 + slow(x)'}"), 16);
+  EXPECT_LE(first("{filter: 'slow(x) > 3'}"), 16);
 }
 
 TEST_F(JobPlannerTest, PositionsAreWhatThePlanMakes) {

@@ -91,6 +91,7 @@ class SessionTest : public ::testing::Test {
     answer.run = run;
     answer.splits = std::move(splits);
     answer.dry = dry_;
+    answer.finished = finished_;
     answer.workers = 2;
     answer.heartbeat_interval = absl::Milliseconds(200);
     answer.client_timeout = absl::Seconds(10);
@@ -168,6 +169,7 @@ class SessionTest : public ::testing::Test {
   absl::Time now_ = absl::UnixEpoch() + absl::Seconds(1000);
   uint64_t positions_ = 1000;
   bool dry_ = false;
+  bool finished_ = false;
   ReadSession session_;
   std::vector<Outgoing> sends_;
 };

@@ -199,6 +199,10 @@ Chunk WideChunk(size_t rows) {
           {MakeColumn(values, {1024}), MakeColumn(labels)}};
 }
 
+ClientLeave LeaveWithReport() {
+  return {JobName("photos"), RunNumber(3), TheSession(), Beat().splits};
+}
+
 std::vector<Sample> SampleMessages() {
   ClientHello first_hello;
   first_hello.job = JobName("@solo");
@@ -206,6 +210,8 @@ std::vector<Sample> SampleMessages() {
   ClientAnswer planning;
   planning.job = JobName("photos");
   planning.session = TheSession();
+  ClientAnswer finished = planning;
+  finished.dry = finished.finished = true;
   return {
       {"client_hello", Hello()},
       {"client_hello_first", first_hello},
@@ -216,7 +222,9 @@ std::vector<Sample> SampleMessages() {
        ClientReject{JobName("photos"), TheSession(), RejectReason::kRefused,
                     InvalidArgument("no component is named 'y'")}},
       {"client_leave",
-       ClientLeave{JobName("photos"), RunNumber(3), TheSession()}},
+       ClientLeave{JobName("photos"), RunNumber(3), TheSession(), {}}},
+      {"client_leave_report", LeaveWithReport()},
+      {"client_answer_finished", finished},
       {"worker_beat", BeatOfWorker()},
       {"worker_answer", AnswerToWorker()},
       {"status_request", StatusRequest{}},

@@ -525,6 +525,25 @@ TEST_F(WorkerAgentTest, DrainsWhenTheDispatcherSaysSo) {
   EXPECT_TRUE(agent_.Handle(now_, kDispatcherPeer, answer).drained);
 }
 
+TEST_F(WorkerAgentTest, DrainsWithoutADispatcherWhenNoReaderWaits) {
+  const Lease lease = LeaseOf(1, 0, 10);
+  GivenLeases({lease});
+  Give(GrantOf(lease, 1'000'000));
+  agent_.Drain(now_);
+  const auto drains_within = [&](absl::Duration time) {
+    const absl::Time end = now_ + time;
+    while (now_ < end) {
+      now_ += absl::Milliseconds(200);
+      if (agent_.OnTick(now_).drained) return true;
+    }
+    return false;
+  };
+  EXPECT_FALSE(drains_within(absl::Milliseconds(900)));
+  Give(GrantOf(lease, 1'000'000));  // a reader waits
+  EXPECT_FALSE(drains_within(absl::Milliseconds(900)));
+  EXPECT_TRUE(drains_within(absl::Milliseconds(500)));
+}
+
 TEST_F(WorkerAgentTest, DrainsAtOnceWhenNobodyKnewIt) {
   EXPECT_TRUE(agent_.Drain(now_).drained);
 }

@@ -1,0 +1,66 @@
+// What of a run a ReadSession's application never sees: what it turns out not
+// to need, and what has no elements.
+#include <algorithm>
+#include <utility>
+
+#include "client/read_session.h"
+
+namespace feedmill {
+namespace {
+
+constexpr size_t kEmptiesMax = 4'096;  // between two calls of TakeEmpties
+
+}  // namespace
+
+ReadEffects ReadSession::SkipTo(absl::Time now, Cursor to) {
+  ReadEffects effects;
+  if (shared() || leaving_ || to <= cursor_) return effects;
+  cursor_ = to;
+  if (state_ != State::kLive) return effects;  // said with the next hello
+  auto it = floor_ ? splits_.lower_bound(*floor_) : splits_.begin();
+  for (; it != splits_.end() && it->second.begin < to; ++it) {
+    SkipIn(now, it->second, to);
+  }
+  BeatWithin(now, absl::ZeroDuration());
+  Advance();
+  GrantAll(now, false, effects);
+  EndIfDone(now, effects);
+  return effects;
+}
+
+// An error before `to` is none: what comes after it is asked for again.
+void ReadSession::SkipIn(absl::Time now, Split& split, Cursor to) {
+  to = std::min(to, split.end);
+  while (!split.buffer.empty()) {
+    Buffered& first = split.buffer.front();
+    const bool past = first.piece.end < to ||
+                      (first.piece.end == to && first.piece.error.ok());
+    if (!past) break;
+    Drained(split, first.bytes);
+    split.buffer.pop_front();
+  }
+  if (!split.buffer.empty() && split.buffer.front().piece.begin < to) {
+    Piece& first = split.buffer.front().piece;
+    first = first.From(to);
+  }
+  if (to <= split.next) return;
+  split.next = to;
+  split.stopped = false;
+  if (split.taken()) {
+    SetAllowed(split, split.received);
+  } else {
+    for (auto& [lease, stream] : split.streams) Reopen(now, split, stream);
+  }
+}
+
+void ReadSession::NoteEmpty(const Piece& piece) {
+  if (!shared() || run_->positions != kEndlessPositions) return;
+  const std::pair span(piece.begin.p, piece.end.p);
+  if (!empties_.empty() && empties_.back().second == span.first) {
+    empties_.back().second = span.second;
+  } else if (empties_.size() < kEmptiesMax) {
+    empties_.push_back(span);
+  }
+}
+
+}  // namespace feedmill

@@ -1,0 +1,226 @@
+#include <algorithm>
+#include <utility>
+
+#include "broker/event_codec.h"
+#include "core/base/status.h"
+#include "tests/sim/world.h"
+
+// The dispatcher's process: what it says, what is on its disk, and how it dies
+// and comes back.
+
+namespace feedmill::sim {
+namespace {
+
+constexpr uint64_t kReplayEvery = 64;  // steps of the dispatcher
+constexpr absl::Duration kLateSync = absl::Milliseconds(200);
+
+}  // namespace
+
+void World::StepDispatcher(DispatcherEffects effects) {
+  bool late = true;
+  for (const DispatcherEvent& event : effects.events) {
+    if (options_.trace != nullptr) Trace("event " + feedmill::Describe(event));
+    late = late && options_.makers.may_be_late(event);
+    CheckEvent(event);
+    replica_.Apply(event);
+    disk_.push_back(EncodeEvent(event));
+  }
+  if (++replay_checks_due_ >= kReplayEvery) CheckReplay();
+  const bool speaks = !effects.sends.empty() || !effects.events.empty();
+  const auto dies = [&](CrashPoint point) { return speaks && crash_ == point; };
+  if (dies(CrashPoint::kBeforeSync)) return KillDispatcher();
+  if (!late) {
+    Sync();
+  } else if (disk_.size() > synced_ && !sync_due_) {
+    sync_due_ = true;
+    timeline_.After(kLateSync, [this, life = dispatcher_life_] {
+      if (life != dispatcher_life_ || !dispatcher_up_) return;
+      Sync();
+      dispatcher_->NoteSynced();
+    });
+  }
+  if (dies(CrashPoint::kBeforeSends)) return KillDispatcher();
+  if (dies(CrashPoint::kAmongSends)) {
+    effects.sends.resize(random_.Between(0, effects.sends.size()));
+    Say(std::move(effects.sends));
+    return KillDispatcher();
+  }
+  if (late_death_ && RunIsDry()) KillLateSharer();
+  Say(std::move(effects.sends));
+  ArmDispatcher();
+}
+
+void World::Say(std::vector<Outgoing> sends) {
+  std::set<PeerId> told;
+  for (Outgoing& outgoing : sends) {
+    if (!told.insert(outgoing.to).second &&
+        !std::holds_alternative<ClientReject>(outgoing.message)) {
+      Fail(fmt::format("{} was told two things in one call",
+                       outgoing.to.value()));
+    }
+    if (const auto* answer = std::get_if<WorkerAnswer>(&outgoing.message)) {
+      for (const Lease& lease : answer->leases) {
+        if (lease.attempt.value() > 1) ++result_.totals["leases again"];
+      }
+    }
+    network_->Send(kDispatcher, outgoing.to.value(),
+                   std::move(outgoing.message));
+  }
+}
+
+void World::ArmDispatcher() {
+  const absl::Time deadline = dispatcher_->NextDeadline();
+  if (deadline >= dispatcher_wake_) return;
+  dispatcher_wake_ = deadline;
+  timeline_.At(deadline, [this] { WakeDispatcher(); });
+}
+
+void World::WakeDispatcher() {
+  if (!dispatcher_up_ || now() < dispatcher_wake_) return;  // not this one
+  dispatcher_wake_ = absl::InfiniteFuture();
+  StepDispatcher(dispatcher_->OnTick(now()));
+  if (dispatcher_up_ && dispatcher_->NextDeadline() <= now()) {
+    Fail("the dispatcher's deadline does not pass");
+  }
+}
+
+// ---- its disk
+
+void World::Sync() {
+  sync_due_ = false;
+  synced_ = disk_.size();
+  synced_books_ = books_;
+}
+
+// The state that the records on disk lead to.
+DispatcherState World::Replay() {
+  DispatcherState state;
+  state.journal = journal_;
+  for (const std::string& record : disk_) {
+    const absl::StatusOr<DispatcherEvent> event = DecodeEvent(record);
+    const absl::Status status =
+        event.ok() ? CheckFollows(state, *event) : event.status();
+    if (!status.ok()) {
+      Fail("the journal cannot be replayed: " + ErrorText(status));
+      break;
+    }
+    state.Apply(*event);
+  }
+  return state;
+}
+
+void World::CheckReplay() {
+  replay_checks_due_ = 0;
+  ++result_.totals["replays compared"];
+  if (!(replica_ == dispatcher_->state())) {
+    Fail("replaying the journal does not give the state");
+  }
+}
+
+// The same from the bytes on disk.
+void World::CheckJournal() {
+  if (!dispatcher_up_) return;
+  CheckReplay();
+  if (!(Replay() == dispatcher_->state())) {
+    Fail("what is on disk does not give the state");
+  }
+}
+
+// ---- its life
+
+void World::StartDispatcher(bool wiped) {
+  if (wiped) {
+    disk_.clear();
+    synced_ = 0;
+    books_ = synced_books_ = Books{};
+    journal_ = JournalId(options_.seed + 1 + (uint64_t{++journals_} << 32));
+  }
+  ++dispatcher_life_;
+  dispatcher_up_ = true;
+  sync_due_ = false;
+  crash_.reset();
+  replica_ = Replay();
+  dispatcher_ = options_.makers.dispatcher(settings_, plan_.MakePlanner(),
+                                           replica_, now());
+  dispatcher_wake_ = absl::InfiniteFuture();
+  ArmDispatcher();
+}
+
+// What was not synced may be lost, from some record on; of that one a part may
+// be there.
+void World::KillDispatcher() {
+  CheckJournal();
+  dispatcher_up_ = false;
+  network_->Cut(kDispatcher);
+  const bool wiped = std::exchange(wipe_, false);
+  ++result_.totals[wiped ? "dispatchers wiped" : "dispatcher crashes"];
+  const size_t kept = random_.Between(synced_, disk_.size());
+  result_.totals["events lost"] += disk_.size() - kept;
+  if (kept < disk_.size()) {
+    const std::string& whole = disk_[kept];
+    const std::string torn = whole.substr(0, random_.Next() % whole.size());
+    if (DecodeEvent(torn).ok()) Fail("a torn record was read");
+    books_ = synced_books_;
+  }
+  disk_.resize(kept);
+  replica_ = Replay();
+  Trace(fmt::format("the dispatcher dies at event {}", kept));
+  timeline_.After(absl::Milliseconds(random_.Choice({20, 300, 1'200})),
+                  [this, wiped] {
+                    Trace(wiped ? "the dispatcher starts with nothing"
+                                : "the dispatcher starts");
+                    StartDispatcher(wiped);
+                    if (wiped && order_ == Order::kAny) RestartSharers();
+                  });
+}
+
+// Dies now, or in the middle of the next thing that it does.
+void World::DispatcherFault(bool wipe) {
+  if (!dispatcher_up_ || crash_) return;
+  wipe_ = wipe;
+  if (random_.OneIn(3)) return KillDispatcher();
+  crash_ = random_.Choice({CrashPoint::kBeforeSync, CrashPoint::kBeforeSends,
+                           CrashPoint::kAmongSends});
+}
+
+// Nobody knows what the dead ones had: the application starts anew.
+void World::RestartSharers() {
+  handed_.clear();
+  for (size_t slot = 0; slot < slots_.size(); ++slot) {
+    const auto it = readers_.find(slots_[slot]);
+    if (it == readers_.end()) continue;
+    KillReader(it->first);
+    StartSharerLater(slot, random_.UpTo(absl::Seconds(1)));
+  }
+}
+
+// ---- what it decides
+
+void World::CheckEvent(const DispatcherEvent& event) {
+  if (const auto* opened = std::get_if<SessionOpened>(&event)) {
+    ++result_.totals["sessions"];
+    CheckOpened(*opened);
+  } else if (std::holds_alternative<SplitBound>(event)) {
+    ++result_.totals["splits"];
+  } else if (const auto* closed = std::get_if<SessionClosed>(&event)) {
+    const ConsumerId& consumer = closed->key.consumer;
+    const Incarnation life = replica_.FindSession(closed->key)->incarnation;
+    // Who leaves says how far it came: no exception for that.
+    if (!taking_leave_) {
+      books_.closed[consumer.value()] = {books_.last_report[consumer], now()};
+    }
+    for (const auto& [name, reader] : readers_) {
+      if (reader.core->session() != Session{consumer, life} || reader.zombie ||
+          reader.done || reader.core->state() != ReadSession::State::kLive) {
+        continue;
+      }
+      ++result_.totals["sessions released"];
+      if (reader.core->MayHandOut(now())) {
+        Fail(fmt::format("{} was released while its lease is valid",
+                         consumer.value()));
+      }
+    }
+  }
+}
+
+}  // namespace feedmill::sim

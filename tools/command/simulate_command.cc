@@ -1,0 +1,199 @@
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdio>
+#include <iostream>
+#include <limits>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "core/base/status.h"
+#include "tests/sim/planted_bugs.h"
+#include "tests/sim/simulation.h"
+#include "tools/command/commands.h"
+#include "tools/command/flags.h"
+
+namespace feedmill {
+namespace {
+
+constexpr char kSummary[] =
+    "Runs whole clusters in this process, each from a seed: the real "
+    "dispatcher,\n"
+    "workers and readers on a virtual clock, a network that loses, delays and\n"
+    "repeats, a disk that loses what was not synced, and processes that die,\n"
+    "freeze and come back. Each must keep every promise of the protocol.";
+constexpr char kExamples[] =
+    "Examples:\n"
+    "  feedmill simulate --seeds 0-9999 --jobs 2\n"
+    "  feedmill simulate --seeds 17 --trace | less\n"
+    "  feedmill simulate --seeds 0-1999 --bug grant-as-difference";
+constexpr uint64_t kSeedMax = std::numeric_limits<uint32_t>::max();
+constexpr uint64_t kJobsMax = 256;
+
+struct SeedRange {
+  uint64_t first = 0;
+  uint64_t last = 0;
+};
+
+// "17" or "0-9999".
+absl::StatusOr<SeedRange> ParseSeeds(const std::string& text) {
+  SeedRange range;
+  const size_t dash = text.find('-');
+  FM_ASSIGN_OR_RETURN(range.first,
+                      ParseCount(text.substr(0, dash), 0, kSeedMax));
+  range.last = range.first;
+  if (dash != std::string::npos) {
+    FM_ASSIGN_OR_RETURN(
+        range.last, ParseCount(text.substr(dash + 1), range.first, kSeedMax));
+  }
+  return range;
+}
+
+struct Violation {
+  uint64_t seed = 0;
+  std::string text;
+};
+
+// Simulates the seeds of a range on several threads, in order; stops after the
+// first that does not hold.
+class Simulations {
+ public:
+  Simulations(SeedRange range, const sim::Options& options)
+      : range_(range), options_(options), next_(range.first) {}
+
+  void Run(uint64_t jobs) {
+    std::vector<std::thread> threads;
+    running_ = jobs;
+    for (uint64_t job = 0; job < jobs; ++job) {
+      threads.emplace_back([this] { Work(); });
+    }
+    Watch();
+    for (std::thread& thread : threads) thread.join();
+  }
+
+  uint64_t done() const { return done_; }
+  const sim::Totals& totals() const { return totals_; }
+  const std::optional<Violation>& violation() const { return violation_; }
+
+ private:
+  void Work() {
+    sim::Options options = options_;
+    while (true) {
+      options.seed = next_.fetch_add(1);
+      if (options.seed > range_.last || failed_.load()) break;
+      const sim::Result result = sim::Simulate(options);
+      const std::lock_guard lock(mutex_);
+      ++done_;
+      for (const auto& [name, count] : result.totals) totals_[name] += count;
+      if (!result.violation) continue;
+      failed_.store(true);
+      if (!violation_ || options.seed < violation_->seed) {
+        violation_ = Violation{options.seed, *result.violation};
+      }
+    }
+    const std::lock_guard lock(mutex_);
+    --running_;
+    changed_.notify_all();
+  }
+
+  // Draws how far they are, where someone looks.
+  void Watch() {
+    const bool draw = isatty(STDERR_FILENO) != 0 && options_.trace == nullptr;
+    const uint64_t total = range_.last - range_.first + 1;
+    std::unique_lock lock(mutex_);
+    while (!changed_.wait_for(lock, std::chrono::milliseconds(200),
+                              [this] { return running_ == 0; })) {
+      if (!draw) continue;
+      constexpr uint64_t kWidth = 30;
+      const uint64_t filled = done_ * kWidth / total;
+      fmt::print(stderr, "\r\033[K{} of {} seeds  [{}{}] {} %", done_, total,
+                 std::string(filled, '='), std::string(kWidth - filled, ' '),
+                 done_ * 100 / total);
+      std::fflush(stderr);
+    }
+    if (draw) std::fputs("\r\033[K", stderr);
+  }
+
+  const SeedRange range_;
+  const sim::Options& options_;
+  std::atomic<uint64_t> next_;
+  std::atomic<bool> failed_ = false;
+
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  // Guarded by mutex_ while threads run.
+  uint64_t running_ = 0;
+  uint64_t done_ = 0;
+  sim::Totals totals_;
+  std::optional<Violation> violation_;
+};
+
+absl::StatusOr<sim::Makers> MakersFor(const FlagSet& flags,
+                                      const std::string& bug) {
+  if (bug.empty()) return sim::RealMakers();
+  if (const sim::PlantedBug* found = sim::FindBug(bug)) return found->makers;
+  std::string known;
+  for (const sim::PlantedBug& planted : sim::PlantedBugs()) {
+    known += " " + planted.name;
+  }
+  return flags.Error(fmt::format("--bug: '{}' is none of:{}", bug, known));
+}
+
+}  // namespace
+
+absl::StatusOr<int> RunSimulate(const Invocation& invocation) {
+  std::string seeds = "0-999";
+  std::string bug;
+  uint64_t jobs =
+      std::clamp<uint64_t>(std::thread::hardware_concurrency(), 1, kJobsMax);
+  bool trace = false;
+  FlagSet flags("simulate", kSummary, kExamples);
+  flags.Text("--seeds", "A-B", "Which seeds; one number is one seed", &seeds);
+  flags.Count("--jobs", 1, kJobsMax, "How many at a time", &jobs);
+  flags.Bool("--trace", "Print every message, event and fault of one seed",
+             &trace);
+  flags.Text("--bug", "NAME", "Plant this mistake first: a seed must then fail",
+             &bug);
+  FM_ASSIGN_OR_RETURN(const bool go_on, flags.Parse(invocation.arguments));
+  if (!go_on) return 0;
+  const absl::StatusOr<SeedRange> range = ParseSeeds(seeds);
+  if (!range.ok()) {
+    return flags.Error(fmt::format("--seeds {}: {}; write 0-9999 or 17", seeds,
+                                   ErrorText(range.status())));
+  }
+  if (trace && range->first != range->last) {
+    return flags.Error("--trace is of one seed: --seeds 17");
+  }
+  sim::Options options;
+  FM_ASSIGN_OR_RETURN(options.makers, MakersFor(flags, bug));
+  if (trace) options.trace = &std::cout;
+
+  const auto start = std::chrono::steady_clock::now();
+  Simulations simulations(*range, options);
+  simulations.Run(std::min(jobs, range->last - range->first + 1));
+  const std::chrono::duration<double> seconds =
+      std::chrono::steady_clock::now() - start;
+  for (const auto& [name, count] : simulations.totals()) {
+    fmt::print("{:24} {}\n", name, count);
+  }
+  fmt::print("{} seeds in {:.1f} s, {}\n", simulations.done(), seconds.count(),
+             simulations.violation() ? "1 does not hold" : "all hold");
+  std::fflush(stdout);
+  if (const auto& violation = simulations.violation()) {
+    return Internal(
+        "seed {}: {}\nSee it with: feedmill simulate --seeds {} --trace{}",
+        violation->seed, violation->text, violation->seed,
+        bug.empty() ? "" : " --bug " + bug);
+  }
+  return 0;
+}
+
+}  // namespace feedmill
