@@ -1,14 +1,12 @@
 #include "broker/dispatcher.h"
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include <algorithm>
 #include <tuple>
 #include <utility>
 
 #include "core/base/check.h"
 #include "core/base/status.h"
+#include "core/plan/plan_id.h"
 
 namespace feedmill {
 namespace {
@@ -17,11 +15,8 @@ namespace {
 constexpr uint64_t kWindowMax = 4'096;
 
 PlanId MakePlanId(const JobState& job, const JobShape& shape) {
-  const std::string text =
-      fmt::format("{}\n{}\n{}\n{}", shape.fingerprint, shape.manifest_hash,
-                  job.seed, job.iteration);
-  const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
-  return PlanId(fmt::format("{:016x}{:016x}", hash.high64, hash.low64));
+  return PlanId(PlanIdOf(shape.fingerprint, shape.manifest_hash, job.seed,
+                         job.iteration));
 }
 
 }  // namespace

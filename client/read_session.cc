@@ -56,7 +56,8 @@ ReadSession::ReadSession(ReadSessionSettings settings)
       reserve_bytes_(
           std::min(settings_.quota_bytes, settings_.budget_bytes / 4)),
       quota_bytes_(settings_.quota_bytes),
-      session_(settings_.session) {
+      session_(settings_.session),
+      cursor_(settings_.start) {
   FM_CHECK(settings_.budget_bytes > 0 && settings_.quota_bytes > 0);
 }
 
@@ -526,6 +527,7 @@ void ReadSession::SendHello(absl::Time now, ReadEffects& effects) {
   hello.take_over = settings_.take_over;
   hello.cursor = shared() ? Cursor{} : cursor_;
   hello.seen = seen_;
+  hello.run = settings_.run;
   if (run_) {
     hello.run = run_->run;
     hello.seed = run_->seed;  // a job that is created anew is the same one

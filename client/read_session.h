@@ -26,6 +26,8 @@ struct ReadSessionSettings {
   std::string graph;  // CanonicalText
   Order order = Order::kDeterministic;
   std::optional<uint64_t> seed;
+  std::optional<RunNumber> run;  // absent: the job's present or next one
+  Cursor start;                  // deterministic: where to begin
   Session session;
   bool take_over = false;
   uint64_t budget_bytes = uint64_t{64} << 20;  // credit over all splits

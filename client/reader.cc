@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "client/read_token.h"
 #include "client/service_reader.h"
 #include "core/base/status.h"
 #include "core/chunk/jsonl.h"
@@ -23,9 +24,9 @@ constexpr absl::Duration kLookInterval = absl::Milliseconds(50);
 // Read in this process.
 class InProcessReader : public Reader {
  public:
-  InProcessReader(std::unique_ptr<LocalReader> reader,
+  InProcessReader(const Graph& graph, std::unique_ptr<LocalReader> reader,
                   const std::atomic<bool>* cancel)
-      : reader_(std::move(reader)), cancel_(cancel) {}
+      : graph_(graph), reader_(std::move(reader)), cancel_(cancel) {}
 
   absl::StatusOr<std::optional<Chunk>> Next() override {
     for (;;) {
@@ -44,6 +45,18 @@ class InProcessReader : public Reader {
   void Cancel() override { cancelled_.store(true); }
 
  private:
+  absl::StatusOr<std::string> SaveBefore(uint64_t unread) const override {
+    ReadToken token;
+    token.parts = PartsOf(graph_);
+    token.fingerprint = Fingerprint(graph_);
+    token.plan = reader_->plan();
+    token.seed = reader_->seed();
+    token.iteration = reader_->iteration();
+    token.place = reader_->PlaceBefore(unread);
+    return EncodeToken(token);
+  }
+
+  const Graph graph_;
   const std::unique_ptr<LocalReader> reader_;
   const std::atomic<bool>* const cancel_;
   std::atomic<bool> cancelled_{false};
@@ -64,6 +77,7 @@ size_t Element::IndexOf(std::string_view name) const {
 }
 
 bool Reader::Advance() {
+  unread_ = 0;
   absl::StatusOr<std::optional<Chunk>> next = Next();
   if (!next.ok()) {
     status_ = next.status();
@@ -86,16 +100,25 @@ absl::StatusOr<std::unique_ptr<Reader>> Read(const Graph& graph,
   std::error_code error;
   const std::filesystem::path working = std::filesystem::current_path(error);
   MakePathsAbsolute((working / options.directory).string(), read);
+  std::optional<ReadToken> token;
+  if (!options.token.empty()) {
+    FM_ASSIGN_OR_RETURN(token, DecodeToken(options.token));
+    FM_RETURN_IF_ERROR(CheckToken(*token, read));
+  }
   if (!options.service.empty()) {
     FM_ASSIGN_OR_RETURN(std::shared_ptr<const AnalyzedGraph> analyzed,
                         Analyze(read, *options.registry));
-    return ReadFromService(std::move(analyzed), std::move(options));
+    return ReadFromService(std::move(analyzed), std::move(options),
+                           std::move(token));
   }
   LocalReaderOptions local;
   local.threads = options.threads;
+  if (token) local.resume = {token->seed, token->iteration, token->place};
   FM_ASSIGN_OR_RETURN(std::unique_ptr<LocalReader> reader,
                       LocalReader::Make(read, options.registry, local));
-  return std::make_unique<InProcessReader>(std::move(reader), options.cancel);
+  if (token) FM_RETURN_IF_ERROR(CheckTokenPlan(*token, reader->plan()));
+  return std::make_unique<InProcessReader>(read, std::move(reader),
+                                           options.cancel);
 }
 
 }  // namespace feedmill

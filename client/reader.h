@@ -59,6 +59,10 @@ struct ReadOptions {
   // What relative paths of the pipeline are relative to. Default: the working
   // directory. (ParseGraphYaml has made them absolute already.)
   std::string directory{};
+  // What Reader::Save gave: go on from there. The pipeline must be the same;
+  // its seed, and the iteration of a job, are the token's. The reader takes the
+  // place of its own earlier life.
+  std::string token{};
   // Overrides options.seed of the graph.
   std::optional<uint64_t> seed{};
   // How long to wait for the first element, and for each later one.
@@ -184,6 +188,15 @@ class Reader {
   virtual const ElementSpec& spec() const = 0;
   virtual uint64_t seed() const = 0;
 
+  // A token of the place that the trainer has reached: after the element that
+  // a range-for over elements is at, or after all that Next or chunks() gave,
+  // but for the last `unread` elements. Reading with it (ReadOptions::token),
+  // on the same dispatcher, an empty one or none, gives exactly the rest.
+  // FailedPrecondition with order `any`.
+  absl::StatusOr<std::string> Save(uint64_t unread = 0) const {
+    return SaveBefore(unread_ + unread);
+  }
+
   // Makes Next return Cancelled, now and from now on.
   virtual void Cancel() = 0;
 
@@ -202,11 +215,13 @@ class Reader {
   ChunkRange chunks();
 
  private:
+  virtual absl::StatusOr<std::string> SaveBefore(uint64_t unread) const = 0;
   // Fetches the next chunk with rows into current_; false at the end or on an
   // error, which goes to status_.
   bool Advance();
 
   Chunk current_;
+  uint64_t unread_ = 0;  // of current_: behind a range-for's element
   absl::Status status_;
 };
 
@@ -216,7 +231,11 @@ class Reader::Iterator {
 
   Element operator*() const { return {chunk_, row_}; }
   Iterator& operator++() {
-    if (++row_ == rows_) NextChunk();
+    if (++row_ == rows_) {
+      NextChunk();
+    } else {
+      --reader_->unread_;
+    }
     return *this;
   }
   friend bool operator==(const Iterator& it, End) {
@@ -228,6 +247,7 @@ class Reader::Iterator {
     row_ = 0;
     chunk_ = reader_->Advance() ? &reader_->current_ : nullptr;
     rows_ = chunk_ == nullptr ? 0 : chunk_->rows;
+    if (rows_ > 0) reader_->unread_ = rows_ - 1;
   }
 
   Reader* reader_;

@@ -38,8 +38,9 @@ absl::Status CheckName(std::string_view what, const std::string& name) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<ReadSessionSettings> MakeSettings(const AnalyzedGraph& graph,
-                                                 const ReadOptions& options) {
+absl::StatusOr<ReadSessionSettings> MakeSettings(
+    const AnalyzedGraph& graph, const ReadOptions& options,
+    const std::optional<ReadToken>& token) {
   FM_RETURN_IF_ERROR(CheckName("job", options.job));
   FM_RETURN_IF_ERROR(CheckName("consumer", options.consumer));
   if (options.budget_bytes == 0) {
@@ -60,7 +61,14 @@ absl::StatusOr<ReadSessionSettings> MakeSettings(const AnalyzedGraph& graph,
                    : fmt::format("{:016x}", RandomBits());
   }
   settings.job = JobName(options.job.empty() ? "@" + consumer : options.job);
-  settings.session = {ConsumerId(consumer), Incarnation(NextIncarnation())};
+  uint64_t incarnation = NextIncarnation();
+  if (token) {
+    settings.seed = token->seed;
+    settings.run = RunNumber(token->iteration + 1);
+    settings.start = token->place.cursor;
+    incarnation = std::max(incarnation, token->incarnation + 1);
+  }
+  settings.session = {ConsumerId(consumer), Incarnation(incarnation)};
   return settings;
 }
 
@@ -71,10 +79,13 @@ std::string Seconds(absl::Duration duration) {
 class ServiceReader : public Reader {
  public:
   ServiceReader(std::shared_ptr<const AnalyzedGraph> graph, ReadOptions options,
+                std::optional<ReadToken> token, Incarnation incarnation,
                 std::unique_ptr<ServiceLink> link, std::string service)
       : graph_(std::move(graph)),
         shared_(graph_->graph.options.order == Order::kAny),
         options_(std::move(options)),
+        token_(std::move(token)),
+        incarnation_(incarnation),
         service_(std::move(service)),
         link_(std::move(link)) {}
 
@@ -94,6 +105,7 @@ class ServiceReader : public Reader {
     return cancelled_.load() ||
            (options_.cancel != nullptr && options_.cancel->load());
   }
+  absl::StatusOr<std::string> SaveBefore(uint64_t unread) const override;
   absl::Status MakeStage();
   // The next output of the stage, feeding it; nullopt when the end is reached,
   // which end_ then says.
@@ -119,6 +131,8 @@ class ServiceReader : public Reader {
   const std::shared_ptr<const AnalyzedGraph> graph_;
   const bool shared_;  // with other readers of the job
   const ReadOptions options_;
+  const std::optional<ReadToken> token_;
+  const Incarnation incarnation_;
   const std::string service_;
   const std::unique_ptr<ServiceLink> link_;
   std::atomic<bool> cancelled_{false};
@@ -126,6 +140,7 @@ class ServiceReader : public Reader {
   std::shared_ptr<const Plan> plan_;
   std::unique_ptr<ClientStage> stage_;
   std::optional<EndlessWatch> watch_;
+  PlaceKeeper keeper_;
   Cursor needed_;     // nothing before it changes the output
   Cursor fed_begin_;  // of the last piece that the stage was fed
   Cursor fed_end_;
@@ -158,8 +173,32 @@ absl::Status ServiceReader::Join() {
   drops_ = view.drops;
   FM_ASSIGN_OR_RETURN(plan_, Plan::Make(graph_, view.run->source_size,
                                         view.run->seed, view.run->iteration));
-  FM_RETURN_IF_ERROR(watch_.emplace(*plan_).Check());
-  return MakeStage();
+  FM_RETURN_IF_ERROR(MakeStage());
+  if (token_) {
+    FM_RETURN_IF_ERROR(CheckTokenPlan(*token_, view.run->plan.value()));
+    FM_RETURN_IF_ERROR(stage_->Restore(token_->place.stage));
+    fed_end_ = token_->place.cursor;
+  }
+  ReadPlace place = token_ ? token_->place : ReadPlace();
+  place.stage = stage_->Save();
+  keeper_.GoOnFrom(std::move(place));
+  return watch_.emplace(*plan_, fed_end_.p).Check();
+}
+
+absl::StatusOr<std::string> ServiceReader::SaveBefore(uint64_t unread) const {
+  if (shared_) {
+    return FailedPrecondition(
+        "a reader of order any has no place in a sequence to save");
+  }
+  ReadToken token;
+  token.parts = PartsOf(graph_->graph);
+  token.fingerprint = Fingerprint(graph_->graph);
+  token.plan = view_.run->plan.value();
+  token.seed = plan_->seed();
+  token.iteration = plan_->iteration();
+  token.incarnation = incarnation_.value();
+  token.place = keeper_.Before(unread);
+  return EncodeToken(token);
 }
 
 absl::Status ServiceReader::MakeStage() {
@@ -181,6 +220,11 @@ absl::StatusOr<std::optional<Chunk>> ServiceReader::Next() {
     }
     if (output->chunk.rows == 0) continue;
     if (!MayHandOut()) continue;  // it is another reader's now
+    const size_t skipped = keeper_.Come(output->chunk.rows);
+    if (skipped == output->chunk.rows) continue;
+    if (skipped > 0) {
+      output->chunk = output->chunk.Slice(skipped, output->chunk.rows);
+    }
     had_element_ = true;
     if (shared_) {
       const bool last = pieces_.empty();
@@ -236,6 +280,7 @@ void ServiceReader::Feed(ServiceLink::Handed handed) {
   }
   if (!stage_base_.has_value()) stage_base_ = handed.first_row;
   fed_to_ = handed.first_row + piece.chunk.rows;
+  if (!shared_) keeper_.Feed(piece.begin, stage_->Save());
   if (absl::Status status = stage_->Push(piece); !status.ok()) {
     EndWith(std::move(status));
     return;
@@ -402,17 +447,19 @@ absl::Status ServiceReader::LateData(const ServiceLink::View& view,
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Reader>> ReadFromService(
-    std::shared_ptr<const AnalyzedGraph> graph, ReadOptions options) {
+    std::shared_ptr<const AnalyzedGraph> graph, ReadOptions options,
+    std::optional<ReadToken> token) {
   FM_ASSIGN_OR_RETURN(const Address address, ParseAddress(options.service));
   FM_ASSIGN_OR_RETURN(ReadSessionSettings settings,
-                      MakeSettings(*graph, options));
+                      MakeSettings(*graph, options, token));
+  const Incarnation incarnation = settings.session.incarnation;
   FM_ASSIGN_OR_RETURN(
       std::unique_ptr<ServiceLink> link,
       ServiceLink::Connect(address, options.cluster_id, std::move(settings),
                            options.transport == Transport::kAuto));
-  auto reader =
-      std::make_unique<ServiceReader>(std::move(graph), std::move(options),
-                                      std::move(link), address.ToString());
+  auto reader = std::make_unique<ServiceReader>(
+      std::move(graph), std::move(options), std::move(token), incarnation,
+      std::move(link), address.ToString());
   FM_RETURN_IF_ERROR(reader->Join());
   return reader;
 }

@@ -2,17 +2,21 @@
 #define FEEDMILL_CLIENT_SERVICE_READER_H_
 
 #include <memory>
+#include <optional>
 
 #include "absl/status/statusor.h"
+#include "client/read_token.h"
 #include "client/reader.h"
 #include "core/dataset/analysis.h"
 
 namespace feedmill {
 
 // Read (reader.h) through a service. REQUIRES: options.registry is set,
-// options.service is not empty.
+// options.service is not empty. `token`: options.token, checked against the
+// graph.
 absl::StatusOr<std::unique_ptr<Reader>> ReadFromService(
-    std::shared_ptr<const AnalyzedGraph> graph, ReadOptions options);
+    std::shared_ptr<const AnalyzedGraph> graph, ReadOptions options,
+    std::optional<ReadToken> token);
 
 }  // namespace feedmill
 

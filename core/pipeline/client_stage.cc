@@ -61,6 +61,9 @@ class ClientStep {
   // Nothing more passes until the next pass, or ever.
   virtual bool full() const { return false; }
   virtual bool full_for_ever() const { return full() && pass_length == 0; }
+  // What it holds between two pieces.
+  virtual void Save(StageState::Step&) const {}
+  virtual bool Restore(const StageState::Step&) { return true; }
   // Whether it counts its rows over the whole iteration.
   virtual bool counts() const { return false; }
 
@@ -109,6 +112,11 @@ class TakeRows final : public ClientStep {
   bool full_for_ever() const override {
     return count_ == 0 || ClientStep::full_for_ever();
   }
+  void Save(StageState::Step& state) const override { state.left = left_; }
+  bool Restore(const StageState::Step& state) override {
+    left_ = state.left;
+    return left_ <= count_;
+  }
 
  private:
   const uint64_t count_;
@@ -131,6 +139,11 @@ class SkipRows final : public ClientStep {
     left_ = count_;
     return absl::OkStatus();
   }
+  void Save(StageState::Step& state) const override { state.left = left_; }
+  bool Restore(const StageState::Step& state) override {
+    left_ = state.left;
+    return left_ <= count_;
+  }
 
  private:
   const uint64_t count_;
@@ -139,9 +152,11 @@ class SkipRows final : public ClientStep {
 
 class BatchRows final : public ClientStep {
  public:
-  BatchRows(const BatchStep& step, std::shared_ptr<const ElementSpec> output)
+  BatchRows(const BatchStep& step, const ElementSpec& input,
+            std::shared_ptr<const ElementSpec> output)
       : size_(static_cast<size_t>(step.size)),
         drop_remainder_(step.drop_remainder),
+        input_(input),
         output_(std::move(output)) {}
 
   absl::Status Push(Flow flow) override {
@@ -171,6 +186,30 @@ class BatchRows final : public ClientStep {
   }
   absl::Status EndPass() override { return Flush(); }
   bool counts() const override { return true; }
+  void Save(StageState::Step& state) const override {
+    state.made = made_;
+    for (const Flow& flow : held_) {
+      state.held.push_back({flow.chunk, flow.counters, flow.passes});
+    }
+  }
+  bool Restore(const StageState::Step& state) override {
+    made_ = state.made;
+    for (const StageState::Held& held : state.held) {
+      const size_t rows = held.chunk.rows;
+      if (held.chunk.spec == nullptr || *held.chunk.spec != input_ ||
+          rows >= size_ - held_rows_ ||
+          held.counters.size() != held.passes.size() ||
+          (!held.passes.empty() && held.passes.size() != rows)) {
+        return false;
+      }
+      Flow& flow = held_.emplace_back();
+      flow.chunk = held.chunk;
+      flow.counters = held.counters;
+      flow.passes = held.passes;
+      held_rows_ += rows;
+    }
+    return true;
+  }
 
  private:
   absl::Status EmitHeld() {
@@ -231,6 +270,7 @@ class BatchRows final : public ClientStep {
 
   const size_t size_;
   const bool drop_remainder_;
+  const ElementSpec input_;
   const std::shared_ptr<const ElementSpec> output_;
   std::vector<Flow> held_;
   size_t held_rows_ = 0;
@@ -342,6 +382,28 @@ class StepChain final : public ClientStage {
     out = std::move(output_.outputs.front());
     output_.outputs.pop_front();
     return true;
+  }
+
+  StageState Save() const override {
+    StageState state;
+    state.position = position_;
+    for (const auto& step : steps_) step->Save(state.steps.emplace_back());
+    return state;
+  }
+
+  absl::Status Restore(const StageState& state) override {
+    bool fits = state.steps.size() == steps_.size();
+    for (size_t k = 0; fits && k < steps_.size(); ++k) {
+      fits = steps_[k]->Restore(state.steps[k]);
+      for (const StageState::Held& held : state.steps[k].held) {
+        fits = fits && held.counters.empty() != random_;
+      }
+    }
+    if (!fits) {
+      return InvalidArgument("the token does not fit the pipeline's steps");
+    }
+    position_ = state.position;
+    return absl::OkStatus();
   }
 
   bool done() const override { return needed_from() >= plan_->size(); }
@@ -501,7 +563,9 @@ absl::StatusOr<std::unique_ptr<ClientStage>> ClientStage::Make(
     } else if (skip != nullptr) {
       add(std::make_unique<SkipRows>(static_cast<uint64_t>(skip->count)), s);
     } else {
-      add(std::make_unique<BatchRows>(*batch, graph.steps[s].output), s);
+      add(std::make_unique<BatchRows>(*batch, graph.InputOf(s),
+                                      graph.steps[s].output),
+          s);
     }
   }
   FM_RETURN_IF_ERROR(flush());

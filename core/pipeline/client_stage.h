@@ -6,6 +6,7 @@
 
 #include "core/chunk/chunk.h"
 #include "core/dataset/function_registry.h"
+#include "core/pipeline/read_place.h"
 #include "core/plan/plan.h"
 
 namespace feedmill {
@@ -37,6 +38,10 @@ class ClientStage {
   virtual absl::Status Finish() = 0;
   // The next output, if any.
   virtual bool Pop(Output& out) = 0;
+  // What it holds, between two pieces; and back, in a stage that was fed
+  // nothing. InvalidArgument if the state is no state of this stage.
+  virtual StageState Save() const = 0;
+  virtual absl::Status Restore(const StageState& state) = 0;
   // Nothing that could still be pushed changes the output (a take is full).
   virtual bool done() const = 0;
   // The first position that can still change the output: those between the

@@ -25,7 +25,8 @@ uint64_t SaturatingAdd(uint64_t a, uint64_t b) {
 
 }  // namespace
 
-EndlessWatch::EndlessWatch(const Plan& plan) {
+EndlessWatch::EndlessWatch(const Plan& plan, uint64_t from)
+    : last_row_(from), last_output_(from) {
   const AnalyzedGraph& graph = plan.graph();
   uint64_t batches = 1;
   for (size_t s = 0; s < graph.graph.steps.size(); ++s) {

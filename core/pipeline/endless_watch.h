@@ -15,7 +15,8 @@ namespace feedmill {
 // wait without end. Pure; not thread-safe.
 class EndlessWatch {
  public:
-  explicit EndlessWatch(const Plan& plan);
+  // `from`: where the reading begins.
+  explicit EndlessWatch(const Plan& plan, uint64_t from = 0);
 
   // FailedPrecondition if nothing can ever come: the plan repeats nothing.
   absl::Status Check() const;

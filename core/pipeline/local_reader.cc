@@ -11,12 +11,14 @@
 
 #include "core/base/status.h"
 #include "core/dataset/analysis.h"
+#include "core/dataset/graph_text.h"
 #include "core/pipeline/client_stage.h"
 #include "core/pipeline/endless_watch.h"
 #include "core/pipeline/executor.h"
 #include "core/pipeline/piece_sizer.h"
 #include "core/pipeline/worker_stage.h"
 #include "core/plan/plan.h"
+#include "core/plan/plan_id.h"
 #include "core/sources/manifest.h"
 
 namespace feedmill {
@@ -47,24 +49,31 @@ class PipelineReader final : public LocalReader {
   PipelineReader(std::shared_ptr<const Plan> plan,
                  std::shared_ptr<const WorkerStage> stage,
                  std::unique_ptr<ClientStage> client,
-                 const LocalReaderOptions& options, uint64_t seed)
+                 const LocalReaderOptions& options, std::string plan_id)
       : plan_(std::move(plan)),
         stage_(std::move(stage)),
         client_(std::move(client)),
         options_(options),
-        seed_(seed),
-        watch_(*plan_),
+        plan_id_(std::move(plan_id)),
+        start_(options.resume ? options.resume->place.cursor : Cursor{}),
+        watch_(*plan_, start_.p),
         sizer_(options.piece_bytes, stage_->EstimatedBytes(), stage_->heavy()),
         executor_(options.threads) {
     error_ = watch_.Check();
+    next_position_ = start_.p;
+    ReadPlace place;
+    if (options.resume) place = options.resume->place;
+    if (client_ != nullptr) place.stage = client_->Save();
+    keeper_.GoOnFrom(std::move(place));
     scratches_.resize(static_cast<size_t>(executor_.threads()));
   }
 
   absl::StatusOr<std::optional<Chunk>> Next(absl::Time deadline) override {
     while (true) {
       if (!outputs_.empty()) {
-        Chunk chunk = std::move(outputs_.front());
+        Chunk chunk = NotSkipped(std::move(outputs_.front()));
         outputs_.pop_front();
+        if (chunk.rows == 0) continue;
         return std::optional<Chunk>(std::move(chunk));
       }
       if (!error_.ok()) return error_;
@@ -79,15 +88,26 @@ class PipelineReader final : public LocalReader {
         FinishClient();
         continue;
       }
-      Chunk chunk = Deliver(std::move(piece));
+      Chunk chunk = NotSkipped(Deliver(std::move(piece)));
       if (chunk.rows > 0) return std::optional<Chunk>(std::move(chunk));
     }
   }
 
   const ElementSpec& spec() const override { return *plan_->graph().output; }
-  uint64_t seed() const override { return seed_; }
+  uint64_t seed() const override { return plan_->seed(); }
+  uint64_t iteration() const override { return plan_->iteration(); }
+  const std::string& plan() const override { return plan_id_; }
+  ReadPlace PlaceBefore(uint64_t unread) const override {
+    return keeper_.Before(unread);
+  }
 
  private:
+  // The rows that are not before the place where it began.
+  Chunk NotSkipped(Chunk chunk) {
+    const size_t skipped = keeper_.Come(chunk.rows);
+    return skipped == 0 ? chunk : chunk.Slice(skipped, chunk.rows);
+  }
+
   void FinishClient() {
     finished_ = true;
     if (client_ == nullptr || !error_.ok()) return;
@@ -107,6 +127,8 @@ class PipelineReader final : public LocalReader {
   // which is told after what is ready.
   Chunk Deliver(Piece piece) {
     const size_t rows = piece.chunk.rows;
+    keeper_.Feed(piece.begin,
+                 client_ == nullptr ? StageState() : client_->Save());
     if (client_ == nullptr) {
       error_ = piece.error;
       if (error_.ok()) error_ = watch_.Advance(piece.end, rows, rows);
@@ -211,7 +233,7 @@ class PipelineReader final : public LocalReader {
       const uint64_t count =
           std::min(sizer_.Positions(), plan_->size() - next_position_);
       auto slot = std::make_shared<Slot>();
-      slot->next = {next_position_, 0};
+      slot->next = std::max(Cursor{next_position_, 0}, start_);
       slot->end = {next_position_ + count, 0};
       next_position_ += count;
       slots_.push_back(slot);
@@ -275,10 +297,12 @@ class PipelineReader final : public LocalReader {
   const std::shared_ptr<const WorkerStage> stage_;
   const std::unique_ptr<ClientStage> client_;  // null: no client steps
   const LocalReaderOptions options_;
-  const uint64_t seed_;
+  const std::string plan_id_;
+  const Cursor start_;
 
   // Of the reading thread.
   EndlessWatch watch_;
+  PlaceKeeper keeper_;
   std::deque<Chunk> outputs_;  // of client_, to be handed out
   absl::Status error_;
   bool finished_ = false;
@@ -312,17 +336,30 @@ absl::StatusOr<std::unique_ptr<LocalReader>> LocalReader::Make(
   FM_ASSIGN_OR_RETURN(auto analyzed, Analyze(graph, *registry));
   FM_ASSIGN_OR_RETURN(Manifest resolved, ResolveManifest(*analyzed));
   const auto manifest = std::make_shared<const Manifest>(std::move(resolved));
-  const uint64_t seed = graph.options.seed ? *graph.options.seed : DrawSeed();
+  const std::optional<LocalResume>& resume = options.resume;
+  const uint64_t seed = resume               ? resume->seed
+                        : graph.options.seed ? *graph.options.seed
+                                             : DrawSeed();
+  const uint64_t iteration = resume ? resume->iteration : 0;
   const bool has_client_steps = analyzed->client_begin < graph.steps.size();
   FM_ASSIGN_OR_RETURN(
-      auto plan, Plan::Make(analyzed, SourceSize(graph, *manifest), seed, 0));
+      auto plan,
+      Plan::Make(analyzed, SourceSize(graph, *manifest), seed, iteration));
   FM_ASSIGN_OR_RETURN(auto stage, WorkerStage::Make(plan, manifest, registry));
   std::unique_ptr<ClientStage> client;
   if (has_client_steps) {
     FM_ASSIGN_OR_RETURN(client, ClientStage::Make(plan, registry));
+    if (resume) FM_RETURN_IF_ERROR(client->Restore(resume->place.stage));
   }
+  if (resume && plan->size() < resume->place.cursor.p) {
+    return InvalidArgument("the token stands beyond the end of the sequence");
+  }
+  std::string plan_id = PlanIdOf(
+      Fingerprint(graph), analyzed->source.needs_files ? manifest->Hash() : "",
+      seed, iteration);
   return std::unique_ptr<LocalReader>(std::make_unique<PipelineReader>(
-      std::move(plan), std::move(stage), std::move(client), options, seed));
+      std::move(plan), std::move(stage), std::move(client), options,
+      std::move(plan_id)));
 }
 
 }  // namespace feedmill

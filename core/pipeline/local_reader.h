@@ -3,18 +3,28 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "absl/time/time.h"
 #include "core/chunk/chunk.h"
 #include "core/dataset/function_registry.h"
 #include "core/dataset/graph.h"
+#include "core/pipeline/read_place.h"
 
 namespace feedmill {
+
+// A sequence to go on with: what a token of it says.
+struct LocalResume {
+  uint64_t seed = 0;
+  uint64_t iteration = 0;
+  ReadPlace place;
+};
 
 struct LocalReaderOptions {
   int threads = 0;                          // 0: AvailableCpus()
   size_t memory_bytes = size_t{256} << 20;  // computed ahead of the reader
   size_t piece_bytes = size_t{512} << 10;   // flush size of a chunk
+  std::optional<LocalResume> resume{};      // absent: from the beginning
 };
 
 // Runs a pipeline in this process: the same stages as the service, the same
@@ -32,6 +42,11 @@ class LocalReader {
   virtual absl::StatusOr<std::optional<Chunk>> Next(absl::Time deadline) = 0;
   virtual const ElementSpec& spec() const = 0;
   virtual uint64_t seed() const = 0;  // the one given, or drawn
+  virtual uint64_t iteration() const = 0;
+  // PlanIdOf what is read.
+  virtual const std::string& plan() const = 0;
+  // Where it stands before the last `unread` elements that Next gave.
+  virtual ReadPlace PlaceBefore(uint64_t unread) const = 0;
 };
 
 }  // namespace feedmill

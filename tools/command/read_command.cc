@@ -44,9 +44,12 @@ constexpr char kExamples[] =
     "summary\n"
     "  feedmill read photos.yaml --service localhost:5050 --job epoch-1 "
     "--limit 100\n"
+    "  feedmill read photos.yaml --local --limit 100 --save-token at100\n"
+    "  feedmill read photos.yaml --local --token at100\n"
     "  feedmill read photos.yaml --explain";
 
 constexpr uint64_t kNoLimit = std::numeric_limits<uint64_t>::max();
+constexpr size_t kTokenMax = size_t{1} << 30;  // client stages may hold much
 
 struct ReadFlags {
   std::string pipeline;
@@ -61,6 +64,8 @@ struct ReadFlags {
   absl::Duration timeout = absl::Seconds(20);
   std::string format = "jsonl";
   uint64_t threads = 0;
+  std::string token;
+  std::string save_token;
 
   void Declare(FlagSet& flags) {
     flags.Positional("PIPELINE", "The pipeline's file", &pipeline);
@@ -87,6 +92,10 @@ struct ReadFlags {
                 "How elements come: auto takes them from shared memory where "
                 "a worker runs on this host",
                 &transport);
+    flags.Text("--token", "FILE", "Go on where this token was saved", &token);
+    flags.Text("--save-token", "FILE",
+               "When it ends, for whatever reason, save there how far it came",
+               &save_token);
     flags.Text("--cluster-id", "NAME", "The cluster that is meant",
                &cluster_id);
     flags.Count("--threads", 1, 1024,
@@ -142,6 +151,34 @@ absl::StatusOr<Graph> LoadGraph(const std::string& path) {
   absl::StatusOr<Graph> graph = ParseGraphYaml(text, directory);
   if (!graph.ok()) return Annotate(graph.status(), path);
   return graph;
+}
+
+absl::StatusOr<std::string> LoadToken(const std::string& path) {
+  std::error_code error;
+  const uintmax_t size = std::filesystem::file_size(path, error);
+  std::ifstream file(path, std::ios::binary);
+  if (error || !file) {
+    return NotFound("--token {}: there is no such file to read", path);
+  }
+  if (size == 0 || size > kTokenMax) {
+    return InvalidArgument("--token {}: this is no token of a reader", path);
+  }
+  std::string bytes(size, '\0');
+  file.read(bytes.data(), static_cast<std::streamsize>(size));
+  bytes.resize(static_cast<size_t>(file.gcount()));
+  return bytes;
+}
+
+// The file is there whole or as it was before.
+absl::Status WriteWhole(const std::string& path, const std::string& bytes) {
+  const std::string partial = path + ".partial";
+  std::ofstream file(partial, std::ios::binary | std::ios::trunc);
+  file << bytes;
+  file.close();
+  std::error_code error;
+  if (file) std::filesystem::rename(partial, path, error);
+  if (file && !error) return absl::OkStatus();
+  return Unavailable("--save-token {}: it cannot be written", path);
 }
 
 // ---- signals: a flag that the reader and the writer watch.
@@ -201,11 +238,13 @@ ReadOptions MakeReadOptions(const ReadFlags& flags, bool timeout_given,
   return options;
 }
 
-// Reads to the end or the limit.
-absl::Status Copy(Reader& reader, uint64_t limit, ElementWriter& writer) {
+// Reads to the end or the limit. `came`: all elements that the reader gave.
+absl::Status Copy(Reader& reader, uint64_t limit, ElementWriter& writer,
+                  uint64_t& came) {
   while (writer.elements() < limit) {
     FM_ASSIGN_OR_RETURN(std::optional<Chunk> chunk, reader.Next());
     if (!chunk.has_value()) break;
+    came += chunk->rows;
     const uint64_t wanted = limit - writer.elements();
     if (chunk->rows > wanted) {
       *chunk = chunk->Slice(0, static_cast<size_t>(wanted));
@@ -245,7 +284,15 @@ absl::Status ReadAll(const Graph& graph, const ReadFlags& flags,
                          output_closed = true;
                          reader->Cancel();
                        }});
-  return Copy(*reader, flags.limit, writer);
+  uint64_t came = 0;
+  const absl::Status status = Copy(*reader, flags.limit, writer, came);
+  if (flags.save_token.empty()) return status;
+  // What was printed is what was read.
+  const absl::StatusOr<std::string> token =
+      reader->Save(came - writer.elements());
+  const absl::Status saved =
+      token.ok() ? WriteWhole(flags.save_token, *token) : token.status();
+  return status.ok() ? saved : status;
 }
 
 }  // namespace
@@ -267,11 +314,19 @@ absl::StatusOr<int> RunRead(const Invocation& invocation) {
     std::fputs(text.c_str(), stdout);
     return 0;
   }
+  if (graph.options.order == Order::kAny &&
+      !(read.token.empty() && read.save_token.empty())) {
+    return flags.Error("--token and --save-token need order deterministic");
+  }
+  ReadOptions options =
+      MakeReadOptions(read, flags.Given("--timeout"), invocation);
+  if (!read.token.empty()) {
+    FM_ASSIGN_OR_RETURN(options.token, LoadToken(read.token));
+  }
   CatchSignals();
   std::atomic<bool> output_closed = false;
-  const absl::Status status = ReadAll(
-      graph, read, MakeReadOptions(read, flags.Given("--timeout"), invocation),
-      output_closed);
+  const absl::Status status =
+      ReadAll(graph, read, std::move(options), output_closed);
   if (g_signal != 0) return 128 + g_signal;
   // Whoever read the output has what they wanted.
   if (output_closed || absl::IsAborted(status)) return 0;

@@ -1,0 +1,49 @@
+#ifndef FEEDMILL_CLIENT_READ_TOKEN_H_
+#define FEEDMILL_CLIENT_READ_TOKEN_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/dataset/graph.h"
+#include "core/pipeline/read_place.h"
+
+namespace feedmill {
+
+// What a trainer's checkpoint keeps of a reader: which sequence it reads, and
+// where it stands.
+struct ReadToken {
+  std::vector<uint64_t> parts;  // PartsOf the pipeline
+  std::string fingerprint;      // of all of it
+  std::string plan;             // PlanIdOf, which knows the files too
+  uint64_t seed = 0;
+  uint64_t iteration = 0;
+  uint64_t incarnation = 0;  // of the session; 0: a local reader's
+  ReadPlace place;
+};
+
+// A hash of the source and one of each step, to say what differs.
+std::vector<uint64_t> PartsOf(const Graph& graph);
+
+// Bytes, with a checksum: below 1 KiB, but for what the client stage holds and
+// 8 bytes a step.
+std::string EncodeToken(const ReadToken& token);
+// InvalidArgument for bytes that are no token, or damaged. Never more work or
+// memory than a constant times their size.
+absl::StatusOr<ReadToken> DecodeToken(std::string_view bytes);
+
+// What makes `body` a token as far as its magic and checksum go.
+std::string SealToken(std::string_view body);
+
+// InvalidArgument names what of `graph` is not that of the token: the source, a
+// step, an option, the seed.
+absl::Status CheckToken(const ReadToken& token, const Graph& graph);
+// The same for what is only known once the files are: FailedPrecondition.
+absl::Status CheckTokenPlan(const ReadToken& token, const std::string& plan);
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CLIENT_READ_TOKEN_H_

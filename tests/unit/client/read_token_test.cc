@@ -1,0 +1,135 @@
+#include "client/read_token.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "core/base/status.h"
+#include "core/dataset/graph_text.h"
+#include "core/plan/plan_id.h"
+#include "tests/unit/worker/delivery_vocabulary.h"
+
+namespace feedmill {
+namespace {
+
+using ::testing::HasSubstr;
+using testing::MakePiece;
+using testing::ValuesOf;
+
+Graph Pipeline(const std::string& yaml) {
+  absl::StatusOr<Graph> graph = ParseGraphYaml(yaml, "/");
+  EXPECT_TRUE(graph.ok()) << graph.status();
+  return graph.ok() ? *graph : Graph{};
+}
+
+constexpr char kBatches[] =
+    "source: {range: {stop: 100}}\n"
+    "steps: [{filter: 'x % 3 == 0'}, {batch: {size: 4}}]\n"
+    "options: {seed: 5}";
+
+ReadToken TokenOf(const Graph& graph) {
+  ReadToken token;
+  token.parts = PartsOf(graph);
+  token.fingerprint = Fingerprint(graph);
+  token.plan = PlanIdOf(token.fingerprint, "", 5, 2);
+  token.seed = 5;
+  token.iteration = 2;
+  token.incarnation = 1'700'000'000'000'000'000;
+  token.place.cursor = {17, 3};
+  token.place.skip = 4;
+  token.place.elements = 1'000;
+  token.place.stage.position = 17;
+  token.place.stage.steps.resize(2);
+  token.place.stage.steps[0].left = 7;
+  StageState::Step& batch = token.place.stage.steps[1];
+  batch.made = 12;
+  batch.held.push_back(
+      {MakePiece(14, 17).chunk, {{1, 0}, {2, 5}, {3, 0}}, {0, 0, 1}});
+  return token;
+}
+
+TEST(ReadToken, ComesBackAsItWas) {
+  const ReadToken token = TokenOf(Pipeline(kBatches));
+  const std::string bytes = EncodeToken(token);
+  EXPECT_LE(bytes.size(), 1024);
+  const absl::StatusOr<ReadToken> back = DecodeToken(bytes);
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_EQ(EncodeToken(*back), bytes);
+  EXPECT_EQ(back->parts, token.parts);
+  EXPECT_EQ(back->plan, token.plan);
+  EXPECT_EQ(back->iteration, 2);
+  EXPECT_EQ(back->place.cursor, (Cursor{17, 3}));
+  EXPECT_EQ(back->place.skip, 4);
+  EXPECT_EQ(back->place.elements, 1'000);
+  const StageState::Step& batch = back->place.stage.steps.at(1);
+  EXPECT_EQ(batch.made, 12);
+  Piece held;
+  held.chunk = batch.held.at(0).chunk;
+  EXPECT_EQ(ValuesOf(held), (std::vector<int64_t>{14'000, 15'000, 16'000}));
+  EXPECT_EQ(batch.held[0].counters.at(1), (Cursor{2, 5}));
+  EXPECT_EQ(batch.held[0].passes.at(2), 1);
+}
+
+TEST(ReadToken, EveryDamagedByteIsNoticed) {
+  const std::string bytes = EncodeToken(TokenOf(Pipeline(kBatches)));
+  for (size_t at = 0; at < bytes.size(); ++at) {
+    std::string damaged = bytes;
+    damaged[at] = static_cast<char>(damaged[at] ^ 0x20);
+    EXPECT_FALSE(DecodeToken(damaged).ok()) << at;
+    EXPECT_FALSE(DecodeToken(bytes.substr(0, at)).ok()) << at;
+  }
+}
+
+TEST(ReadToken, SaysWhatOfThePipelineDiffers) {
+  const ReadToken token = TokenOf(Pipeline(kBatches));
+  const auto check = [&](const std::string& yaml) {
+    return ErrorText(CheckToken(token, Pipeline(yaml)));
+  };
+  EXPECT_TRUE(CheckToken(token, Pipeline(kBatches)).ok());
+  EXPECT_THAT(check("source: {range: {stop: 101}}\n"
+                    "steps: [{filter: 'x % 3 == 0'}, {batch: {size: 4}}]"),
+              HasSubstr("its source differs"));
+  EXPECT_THAT(check("source: {range: {stop: 100}}\n"
+                    "steps: [{filter: 'x % 3 == 0'}, {batch: {size: 5}}]"),
+              HasSubstr("steps[1] is not this one's batch"));
+  EXPECT_THAT(check("source: {range: {stop: 100}}\n"
+                    "steps: [{filter: 'x % 3 == 0'}]"),
+              HasSubstr("it had 2 steps, this one has 1"));
+  EXPECT_THAT(check("source: {range: {stop: 100}}\n"
+                    "steps: [{filter: 'x % 3 == 0'}, {batch: {size: 4}}]\n"
+                    "options: {seed: 6}"),
+              HasSubstr("seed 5, the pipeline has seed 6"));
+  EXPECT_THAT(check("source: {range: {stop: 100}}\n"
+                    "steps: [{filter: 'x % 3 == 0'}, {batch: {size: 4}}]\n"
+                    "options: {order: any}"),
+              HasSubstr("order any"));
+  EXPECT_TRUE(CheckTokenPlan(token, token.plan).ok());
+  EXPECT_THAT(ErrorText(CheckTokenPlan(token, "other")),
+              HasSubstr("files changed"));
+}
+
+TEST(PlaceKeeper, CountsWhatCameSinceTheLastPiece) {
+  PlaceKeeper keeper;
+  keeper.Feed({10, 0}, {});
+  EXPECT_EQ(keeper.Come(5), 0);
+  EXPECT_EQ(keeper.Before(2).cursor, (Cursor{10, 0}));
+  EXPECT_EQ(keeper.Before(2).skip, 3);
+  EXPECT_EQ(keeper.Before(2).elements, 3);
+
+  PlaceKeeper again;
+  again.GoOnFrom(keeper.Before(2));
+  EXPECT_EQ(again.Before(0).skip, 3);
+  again.Feed({10, 0}, {});
+  EXPECT_EQ(again.Come(2), 2);  // pieces are smaller now
+  again.Feed({12, 0}, {});
+  EXPECT_EQ(again.Before(0).cursor, (Cursor{12, 0}));
+  EXPECT_EQ(again.Before(0).skip, 1);
+  EXPECT_EQ(again.Come(2), 1);
+  EXPECT_EQ(again.Before(0).skip, 2);
+  EXPECT_EQ(again.Before(0).elements, 4);
+}
+
+}  // namespace
+}  // namespace feedmill
