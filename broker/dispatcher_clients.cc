@@ -69,7 +69,8 @@ void Dispatcher::On(absl::Time now, const PeerId& from,
   listener.address = from;
   listener.heard = now;
   job = state_.FindJob(hello.job);
-  if (!repeated && job->phase == RunPhase::kPlanning) {
+  // Repeated, too: a crash may have lost the plan.
+  if (job->phase == RunPhase::kPlanning) {
     if (job->resolved) {
       PlanRun(hello.job);
     } else {
@@ -168,7 +169,9 @@ absl::Status Dispatcher::PrepareJob(const ClientHello& hello) {
     job = nullptr;
   }
   if (job == nullptr) return CreateJob(hello);
-  if (hello.run && *hello.run > job->run) {
+  if (job->run == RunNumber()) {  // a crash lost its first run
+    StartRun(hello.job, hello.run.value_or(RunNumber(1)));
+  } else if (hello.run && *hello.run > job->run) {
     StartRun(hello.job, *hello.run);
   } else if (job->phase == RunPhase::kFinished && !hello.run) {
     StartRun(hello.job, RunNumber(job->run.value() + 1));
@@ -340,6 +343,11 @@ void Dispatcher::On(absl::Time now, const PeerId& from,
     } else if (!unread && !job->over()) {
       FinishRun(leave.job, false);
     }
+  } else if (job != nullptr && job->run == leave.run &&
+             job->phase == RunPhase::kRunning && job->sessions.empty() &&
+             job->order == Order::kDeterministic &&
+             IsClosed(key, leave.session.incarnation)) {
+    FinishRun(leave.job, false);  // a crash lost that
   }
   Reject(from, leave.job, leave.session, RejectReason::kReleased);
 }

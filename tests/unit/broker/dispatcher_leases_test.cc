@@ -292,6 +292,26 @@ TEST(Restart, WhatNobodyReportsIsLeasedAfterTheGrace) {
   EXPECT_THAT(reader.split(0).leases, SizeIs(1));
 }
 
+TEST(Restart, AJobWhoseTailWasLostBeginsAllTheSame) {
+  for (const size_t kept : {1, 2, 3, 4}) {
+    Cluster cluster;
+    Miller& worker = cluster.AddWorker("w1");
+    Reader& reader = cluster.AddReader("j", "solo", "range 1000").Hello();
+    ASSERT_GT(cluster.journal.size(), kept);
+    cluster.journal.erase(
+        cluster.journal.begin() + static_cast<ptrdiff_t>(kept),
+        cluster.journal.end());
+    cluster.Restart();
+    reader.Forget();
+    reader.Hello();
+    worker.Beat();
+    ASSERT_TRUE(reader.answer.has_value()) << kept;
+    ASSERT_TRUE(reader.answer->run.has_value()) << kept;
+    EXPECT_EQ(reader.answer->run->run, RunNumber(1)) << kept;
+    EXPECT_FALSE(reader.splits().empty()) << kept;
+  }
+}
+
 TEST(Restart, AnEndThatWasLostIsMadeAgain) {
   Cluster cluster;
   cluster.AddWorker("w1");
