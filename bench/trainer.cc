@@ -1,8 +1,8 @@
 // A trainer that only consumes: reads a pipeline through the C++ API, element
 // by element, and prints what it got and what that cost this process.
 //
-//   bench_trainer PIPELINE.yaml CONSUME [--service ADDRESS] [--threads N]
-//   [--stop-after-first]
+//   bench_trainer PIPELINE.yaml CONSUME [--service ADDRESS] [--keys DIR]
+//   [--threads N] [--stop-after-first]
 //
 // CONSUME  sum     adds up each element's int64 (the check is the sum)
 //          touch   reads one byte a cache line of each uint8 tensor
@@ -97,6 +97,8 @@ int main(int argc, char** argv) {
     const std::string argument = argv[k];
     if (argument == "--service" && k + 1 < argc)
       options.service = argv[++k];
+    else if (argument == "--keys" && k + 1 < argc)
+      options.security.keys = argv[++k];
     else if (argument == "--threads" && k + 1 < argc)
       options.threads = std::stoi(argv[++k]);
     else if (argument == "--tcp")
@@ -109,7 +111,7 @@ int main(int argc, char** argv) {
   if (consume.empty()) {
     std::fprintf(stderr,
                  "usage: bench_trainer PIPELINE.yaml sum|touch|images "
-                 "[--service ADDRESS] "
+                 "[--service ADDRESS] [--keys DIR] "
                  "[--tcp] [--threads N] [--stop-after-first]\n");
     return 2;
   }

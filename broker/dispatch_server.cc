@@ -9,6 +9,7 @@
 #include <random>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "broker/job_planner.h"
@@ -87,6 +88,7 @@ class DispatchServer::Shell : public ReactorHandler {
   void OnTurn(absl::Time now) override;
   absl::Time NextDeadline() const override;
 
+  bool IsItsOwnName(const Message& message) const;
   void Perform(DispatcherEffects effects);
   void Settle(absl::Time now);
   absl::Status Sync();
@@ -94,6 +96,7 @@ class DispatchServer::Shell : public ReactorHandler {
 
   DispatcherConfig config_;
   Lifecycle lifecycle_;
+  std::optional<Security> security_;
   const std::unique_ptr<Reactor> reactor_;
 
   // Made by Begin; the reactor's thread from then on.
@@ -135,7 +138,11 @@ absl::Status DispatchServer::Shell::Check() const {
 absl::Status DispatchServer::Shell::Begin() {
   FM_RETURN_IF_ERROR(Check());
   TuneMalloc();
-  RaiseFileLimit();
+  FM_RETURN_IF_ERROR(RaiseFileLimit());
+  FM_ASSIGN_OR_RETURN(security_,
+                      LoadSecurity(config_.security, Role::kDispatcher));
+  FM_RETURN_IF_ERROR(CheckExposure(config_.host, security_.has_value(),
+                                   config_.insecure_bind));
   FM_ASSIGN_OR_RETURN(DispatcherState state, OpenState());
   const absl::Status listening = Listen();
   if (!listening.ok()) {
@@ -163,8 +170,8 @@ absl::StatusOr<DispatcherState> DispatchServer::Shell::OpenState() {
 }
 
 absl::Status DispatchServer::Shell::Listen() {
-  FM_ASSIGN_OR_RETURN(peers_,
-                      reactor_->Listen(config_.host, config_.port, kLimits));
+  FM_ASSIGN_OR_RETURN(peers_, reactor_->Listen(config_.host, config_.port,
+                                               kLimits, ServerSide(security_)));
   FM_ASSIGN_OR_RETURN(const Address own, Advertised(reactor_->PortOf(peers_)));
   {
     const std::lock_guard lock(mu_);
@@ -209,8 +216,16 @@ void DispatchServer::Shell::OnMessage(absl::Time now, SocketId socket,
                                       std::vector<Buffer> parts) {
   const absl::StatusOr<Message> message =
       messenger_.Receive(now, socket, from, parts, /*answer=*/true);
-  if (!message.ok() || lifecycle_.ended()) return;
+  if (!message.ok() || lifecycle_.ended() || !IsItsOwnName(*message)) return;
   Perform(dispatcher_->Handle(now, PeerId(std::string(from)), *message));
+}
+
+// A worker's name holds the key that its clients will insist on: only the
+// owner of that key may use it.
+bool DispatchServer::Shell::IsItsOwnName(const Message& message) const {
+  const auto* beat = std::get_if<WorkerBeat>(&message);
+  if (beat == nullptr || !reactor_->sender().has_value()) return true;
+  return SplitKey(beat->worker.value()).key == reactor_->sender()->key;
 }
 
 void DispatchServer::Shell::OnTurn(absl::Time now) {

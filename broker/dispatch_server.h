@@ -9,6 +9,7 @@
 #include "absl/time/time.h"
 #include "broker/dispatcher.h"
 #include "core/dataset/function_registry.h"
+#include "core/net/security.h"
 
 namespace feedmill {
 
@@ -21,6 +22,11 @@ struct DispatcherConfig {
   // that is a wildcard, this machine's address on the way out; and the port
   // that was bound.
   std::string advertise{};
+  // With keys, everything is encrypted and only the workers, clients and
+  // operators that its folder lists get in. Without, `host` must be loopback,
+  // unless `insecure_bind` says that whoever can connect may.
+  SecurityConfig security{};
+  bool insecure_bind = false;
   // Peers that name another cluster are refused.
   std::string cluster_id{};
   DispatcherSettings settings{};

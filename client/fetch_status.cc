@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <condition_variable>
 #include <mutex>
 #include <optional>
@@ -17,6 +18,7 @@ namespace feedmill {
 namespace {
 
 constexpr absl::Duration kAskAgain = absl::Seconds(1);
+constexpr absl::Duration kLook = absl::Milliseconds(50);
 constexpr Reactor::Limits kLimits{int64_t{256} << 20, 1'000};
 
 // Asks until it is answered.
@@ -29,8 +31,10 @@ class StatusQuestion : public ReactorHandler {
     reactor_.Join();
   }
 
-  absl::Status Ask(const Address& address) {
-    FM_ASSIGN_OR_RETURN(socket_, reactor_.Connect(address, kLimits));
+  absl::Status Ask(const Address& address,
+                   const std::optional<Security>& security) {
+    FM_ASSIGN_OR_RETURN(
+        socket_, reactor_.Connect(address, kLimits, ToDispatcher(security)));
     reactor_.Start(this);
     return absl::OkStatus();
   }
@@ -41,6 +45,11 @@ class StatusQuestion : public ReactorHandler {
     answered_.wait_for(lock, absl::ToChronoNanoseconds(timeout),
                        [this] { return answer_.has_value(); });
     return answer_;
+  }
+  // Why the last attempt to connect failed, if it did.
+  absl::Status last_failure() {
+    const std::lock_guard lock(mu_);
+    return failure_;
   }
 
  private:
@@ -58,11 +67,20 @@ class StatusQuestion : public ReactorHandler {
     }
   }
   void OnTurn(absl::Time now) override {
+    look_at_ = now + kLook;
+    absl::Status failure = reactor_.HandshakeFailure(socket_);
+    if (absl::IsFailedPrecondition(failure)) Take(failure);
+    {
+      const std::lock_guard lock(mu_);
+      failure_ = std::move(failure);
+    }
     if (now < ask_at_) return;
     messenger_.Send(socket_, "", StatusRequest{});
     ask_at_ = now + kAskAgain;
   }
-  absl::Time NextDeadline() const override { return ask_at_; }
+  absl::Time NextDeadline() const override {
+    return std::min(ask_at_, look_at_);
+  }
 
   void Take(absl::StatusOr<std::string> answer) {
     {
@@ -76,26 +94,32 @@ class StatusQuestion : public ReactorHandler {
   Messenger messenger_;
   SocketId socket_;
   absl::Time ask_at_ = absl::InfinitePast();
+  absl::Time look_at_ = absl::InfinitePast();
 
   std::mutex mu_;
   std::condition_variable answered_;
   std::optional<absl::StatusOr<std::string>> answer_;  // guarded by mu_
+  absl::Status failure_;                               // guarded by mu_
 };
 
 }  // namespace
 
 absl::StatusOr<std::string> FetchStatus(const std::string& service,
                                         absl::Duration timeout,
-                                        const std::string& cluster_id) {
+                                        const std::string& cluster_id,
+                                        const SecurityConfig& config) {
   FM_ASSIGN_OR_RETURN(const Address address, ParseAddress(service));
+  FM_ASSIGN_OR_RETURN(const std::optional<Security> security,
+                      LoadSecurity(config, Role::kOperator));
   StatusQuestion question(cluster_id);
-  FM_RETURN_IF_ERROR(question.Ask(address));
+  FM_RETURN_IF_ERROR(question.Ask(address, security));
   std::optional<absl::StatusOr<std::string>> answer = question.Answer(timeout);
   if (answer.has_value()) return *std::move(answer);
+  const absl::Status why = question.last_failure();
   return DeadlineExceeded(
-      "no dispatcher answered at {} for {}; is it running, and is the address "
-      "right?",
-      address.ToString(), absl::FormatDuration(timeout));
+      "no dispatcher answered at {} for {}; {}", address.ToString(),
+      absl::FormatDuration(timeout),
+      why.ok() ? "is it running, and is the address right?" : ErrorText(why));
 }
 
 }  // namespace feedmill

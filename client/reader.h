@@ -18,6 +18,7 @@
 #include "core/dataset/dataset.h"
 #include "core/dataset/function_registry.h"
 #include "core/dataset/graph.h"
+#include "core/net/security.h"
 
 // Reading a pipeline's elements, in this process or through a service:
 //
@@ -45,6 +46,8 @@ struct ReadOptions {
   // process, without one.
   std::string service{};
   std::string cluster_id{};
+  // The keys of this client, for a service that has keys.
+  SecurityConfig security{};
   // The job to read. Readers of one name share it: with order `any` each
   // element goes to one of them, and all of them end when all elements were
   // handed out; reading a finished job again is its next iteration. Empty: a
@@ -302,9 +305,11 @@ inline absl::StatusOr<std::unique_ptr<Reader>> Read(const Dataset& dataset,
 
 // The state of a service as JSON (see `feedmill status --help`).
 // DeadlineExceeded if no dispatcher answers at `service` within `timeout`.
+// `security`: an operator's keys, for a service that has keys.
 absl::StatusOr<std::string> FetchStatus(const std::string& service,
                                         absl::Duration timeout,
-                                        const std::string& cluster_id = "");
+                                        const std::string& cluster_id = "",
+                                        const SecurityConfig& security = {});
 
 }  // namespace feedmill
 

@@ -29,19 +29,23 @@ constexpr Reactor::Limits kWorkerLimits{int64_t{4} << 30, 1'000};
 
 absl::StatusOr<std::unique_ptr<ServiceLink>> ServiceLink::Connect(
     const Address& dispatcher, std::string cluster_id,
-    ReadSessionSettings settings, bool share) {
+    std::optional<Security> security, ReadSessionSettings settings,
+    bool share) {
   TuneMalloc();
-  auto link = std::unique_ptr<ServiceLink>(
-      new ServiceLink(std::move(cluster_id), std::move(settings), share));
+  auto link = std::unique_ptr<ServiceLink>(new ServiceLink(
+      std::move(cluster_id), std::move(security), std::move(settings), share));
   FM_ASSIGN_OR_RETURN(link->dispatcher_,
-                      link->reactor_.Connect(dispatcher, kDispatcherLimits));
+                      link->reactor_.Connect(dispatcher, kDispatcherLimits,
+                                             ToDispatcher(link->security_)));
   link->reactor_.Start(link.get());
   return link;
 }
 
-ServiceLink::ServiceLink(std::string cluster_id, ReadSessionSettings settings,
-                         bool share)
-    : reactor_("fm-reader"),
+ServiceLink::ServiceLink(std::string cluster_id,
+                         std::optional<Security> security,
+                         ReadSessionSettings settings, bool share)
+    : security_(std::move(security)),
+      reactor_("fm-reader"),
       messenger_(reactor_, std::move(cluster_id)),
       boot_id_(share ? BootId() : ""),
       session_(std::move(settings)),
@@ -232,8 +236,18 @@ void ServiceLink::PullInto(absl::Time now, std::vector<Handed>& pulled) {
   full_ = true;
 }
 
+// Until a dispatcher has answered, wrong keys end the read at once; later they
+// may be those of its next life.
+void ServiceLink::WatchHandshake(View& next) {
+  next.handshake = reactor_.HandshakeFailure(dispatcher_);
+  if (!session_.answered() && absl::IsFailedPrecondition(next.handshake)) {
+    refusal_ = next.handshake;
+  }
+}
+
 void ServiceLink::Publish(absl::Time now, std::vector<Handed> pulled) {
   View next;
+  WatchHandshake(next);
   next.state = refusal_.ok() ? session_.state() : ReadSession::State::kFailed;
   next.failure = refusal_.ok() ? session_.failure() : refusal_;
   next.run = session_.run();
@@ -275,7 +289,7 @@ void ServiceLink::Publish(absl::Time now, std::vector<Handed> pulled) {
 void ServiceLink::WatchWorkers(View& next) const {
   for (const auto& [worker, link] : workers_) {
     if (link.stuck_since < next.unreachable_since) {
-      next.unreachable = worker.value();
+      next.unreachable = SplitKey(worker.value()).address;
       next.unreachable_since = link.stuck_since;
     }
   }
@@ -317,14 +331,7 @@ ServiceLink::WorkerLink* ServiceLink::Reach(const PeerId& worker, bool head) {
     if (!head && now - oldest->second.used < kCloseInterval) return nullptr;
     Close(oldest);
   }
-  const absl::StatusOr<Address> address = ParseAddress(worker.value());
-  if (!address.ok()) {
-    LogWarning("a worker has no usable address: {}",
-               ErrorText(address.status()));
-    return nullptr;
-  }
-  const absl::StatusOr<SocketId> socket =
-      reactor_.Connect(*address, kWorkerLimits);
+  const absl::StatusOr<SocketId> socket = ConnectTo(worker);
   if (!socket.ok()) {
     LogWarning("{}", ErrorText(socket.status()));
     return nullptr;
@@ -342,6 +349,17 @@ void ServiceLink::Close(std::map<PeerId, WorkerLink>::iterator worker) {
   reactor_.Close(worker->second.socket);
   worker_of_.erase(worker->second.socket);
   workers_.erase(worker);
+}
+
+absl::StatusOr<SocketId> ServiceLink::ConnectTo(const PeerId& worker) {
+  const WorkerAddress place = SplitKey(worker.value());
+  const absl::StatusOr<Address> address = ParseAddress(place.address);
+  if (!address.ok()) {
+    return Annotate(address.status(), "a worker has no usable address");
+  }
+  std::optional<CurveClient> curve;
+  if (security_.has_value()) curve = CurveClient{security_->own, place.key};
+  return reactor_.Connect(*address, kWorkerLimits, curve);
 }
 
 void ServiceLink::CloseIdle(absl::Time now) {

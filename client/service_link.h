@@ -21,6 +21,7 @@
 #include "core/net/arena_link.h"
 #include "core/net/messenger.h"
 #include "core/net/reactor.h"
+#include "core/net/security.h"
 
 namespace feedmill {
 
@@ -55,13 +56,16 @@ class ServiceLink : private ReactorHandler {
     Cursor cursor;  // in order: all before it was pulled, or had no elements
     std::string unreachable;  // a worker that does not take what it is told
     absl::Time unreachable_since = absl::InfiniteFuture();
+    absl::Status handshake;  // why connecting to the dispatcher failed, if so
   };
 
-  // Begins to connect; never blocks. `share`: look at what workers of this
-  // host have made where it lies, rather than have it sent.
+  // Begins to connect; never blocks. `security`: this client's keys. `share`:
+  // look at what workers of this host have made where it lies, rather than
+  // have it sent.
   static absl::StatusOr<std::unique_ptr<ServiceLink>> Connect(
       const Address& dispatcher, std::string cluster_id,
-      ReadSessionSettings settings, bool share);
+      std::optional<Security> security, ReadSessionSettings settings,
+      bool share);
   // Tells the dispatcher that this reader leaves; takes at most 100 ms.
   ~ServiceLink() override;
 
@@ -93,7 +97,8 @@ class ServiceLink : private ReactorHandler {
     absl::Time ask_at;  // for it
   };
 
-  ServiceLink(std::string cluster_id, ReadSessionSettings settings, bool share);
+  ServiceLink(std::string cluster_id, std::optional<Security> security,
+              ReadSessionSettings settings, bool share);
 
   // ReactorHandler
   void OnMessage(absl::Time now, SocketId socket, std::string_view from,
@@ -104,6 +109,8 @@ class ServiceLink : private ReactorHandler {
   void Perform(const ReadEffects& effects);
   void Send(const Outgoing& outgoing);
   WorkerLink* Reach(const PeerId& worker, bool head);
+  absl::StatusOr<SocketId> ConnectTo(const PeerId& worker);
+  void WatchHandshake(View& next);
   void CloseIdle(absl::Time now);
   void Close(std::map<PeerId, WorkerLink>::iterator worker);
   void OnFromWorker(absl::Time now, SocketId socket,
@@ -117,6 +124,7 @@ class ServiceLink : private ReactorHandler {
   void Publish(absl::Time now, std::vector<Handed> pulled);
   void WatchWorkers(View& next) const;
 
+  const std::optional<Security> security_;
   Reactor reactor_;
   Messenger messenger_;
   const std::string boot_id_;  // empty: shares no memory

@@ -401,10 +401,11 @@ absl::Status ServiceReader::Late(const ServiceLink::View& view,
       had_element_ ? options_.timeout : options_.first_timeout;
   if (now - std::max(begun, view.last_answer) >= patience) {
     if (!view.answered) {
-      return DeadlineExceeded(
-          "no dispatcher answered at {} for {}; is it running, and is the "
-          "address right?",
-          service_, Seconds(patience));
+      return DeadlineExceeded("no dispatcher answered at {} for {}; {}",
+                              service_, Seconds(patience),
+                              view.handshake.ok()
+                                  ? "is it running, and is the address right?"
+                                  : ErrorText(view.handshake));
     }
     return DeadlineExceeded(
         "the dispatcher at {} has not answered for {}; is it still running?",
@@ -452,10 +453,13 @@ absl::StatusOr<std::unique_ptr<Reader>> ReadFromService(
   FM_ASSIGN_OR_RETURN(const Address address, ParseAddress(options.service));
   FM_ASSIGN_OR_RETURN(ReadSessionSettings settings,
                       MakeSettings(*graph, options, token));
+  FM_ASSIGN_OR_RETURN(std::optional<Security> security,
+                      LoadSecurity(options.security, Role::kClient));
   const Incarnation incarnation = settings.session.incarnation;
   FM_ASSIGN_OR_RETURN(
       std::unique_ptr<ServiceLink> link,
-      ServiceLink::Connect(address, options.cluster_id, std::move(settings),
+      ServiceLink::Connect(address, options.cluster_id, std::move(security),
+                           std::move(settings),
                            options.transport == Transport::kAuto));
   auto reader = std::make_unique<ServiceReader>(
       std::move(graph), std::move(options), std::move(token), incarnation,

@@ -20,10 +20,11 @@ PlainTask::PlainTask(std::string cluster_id,
       reactor_("fm-task"),
       messenger_(reactor_, std::move(cluster_id)) {}
 
-absl::StatusOr<uint16_t> PlainTask::Start(const std::string& host,
-                                          uint16_t port) {
+absl::StatusOr<uint16_t> PlainTask::Start(
+    const std::string& host, uint16_t port,
+    const std::optional<CurveServer>& curve) {
   FM_ASSIGN_OR_RETURN(const SocketId socket,
-                      reactor_.Listen(host, port, kLimits));
+                      reactor_.Listen(host, port, kLimits, curve));
   const uint16_t bound = reactor_.PortOf(socket);
   reactor_.Start(this);
   return bound;

@@ -3,12 +3,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/net/messenger.h"
 #include "core/net/reactor.h"
+#include "core/net/security.h"
 
 namespace feedmill {
 
@@ -25,7 +27,8 @@ class PlainTask : public ReactorHandler {
   ~PlainTask() override { Stop(); }
 
   // Binds; the port that it got. Errors as Reactor::Listen.
-  absl::StatusOr<uint16_t> Start(const std::string& host, uint16_t port);
+  absl::StatusOr<uint16_t> Start(const std::string& host, uint16_t port,
+                                 const std::optional<CurveServer>& curve);
   void Stop();
 
  private:

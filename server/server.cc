@@ -14,6 +14,7 @@
 #include "core/net/clock.h"
 #include "core/net/lifecycle.h"
 #include "core/net/log.h"
+#include "core/net/security.h"
 #include "server/address_board.h"
 #include "server/plain_task.h"
 
@@ -188,6 +189,8 @@ absl::Status Server::Shell::BeginDispatcher() {
   config.host = config_.host;
   config.port = def_.port;
   config.advertise = own_host_;
+  config.security = config_.security;
+  config.insecure_bind = config_.insecure_bind;
   config.cluster_id = config_.cluster_id;
   config.registry = config_.registry;
   dispatcher_ = std::make_unique<DispatchServer>(std::move(config));
@@ -202,6 +205,8 @@ absl::Status Server::Shell::BeginWorker(const std::string& dispatcher) {
   config.host = config_.host;
   config.port = role_ == TaskRole::kWorker ? def_.port : 0;
   config.advertise = own_host_;
+  config.security = config_.security;
+  config.insecure_bind = config_.insecure_bind;
   config.cluster_id = config_.cluster_id;
   config.registry = config_.registry;
   worker_.reset();  // the port may be the same
@@ -220,8 +225,18 @@ absl::Status Server::Shell::BeginPlain() {
                       *def_.task_index, def_.job_name,
                       task.ok() ? "the dispatcher is " + task->address
                                 : "its cluster has no dispatcher"));
-  FM_ASSIGN_OR_RETURN(const uint16_t port,
-                      plain_->Start(config_.host, def_.port));
+  FM_ASSIGN_OR_RETURN(std::optional<Security> security,
+                      LoadSecurity(config_.security, Role::kWorker));
+  if (security.has_value()) {
+    FM_ASSIGN_OR_RETURN(
+        security->allowed,
+        AllowList::Open(config_.security.keys, {Role::kOperator}));
+  }
+  FM_RETURN_IF_ERROR(
+      CheckExposure(config_.host, security.has_value(), config_.insecure_bind));
+  FM_ASSIGN_OR_RETURN(
+      const uint16_t port,
+      plain_->Start(config_.host, def_.port, ServerSide(security)));
   ready_ = true;
   const std::string own = Address{own_host_, port}.ToString();
   LogInfo("task {} of job \"{}\" at {}", *def_.task_index, def_.job_name, own);

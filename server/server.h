@@ -22,12 +22,15 @@ struct ServerConfig {
   // of a dispatcher whose port is 0. Not needed where the dispatcher's port is
   // in the cluster.
   std::string publish{};
-  // Of both services; host, port, advertise, cluster_id and registry are taken
+  // Of both services; what both have, such as host and cluster_id, is taken
   // from here and from the cluster, and so is the worker's dispatcher, unless
   // the cluster has none.
   DispatcherConfig dispatcher{};
   WorkerConfig worker{};
   std::string cluster_id{};
+  // See DispatcherConfig and WorkerConfig, whose own are not used.
+  SecurityConfig security{};
+  bool insecure_bind = false;
   std::shared_ptr<const FunctionRegistry> registry{};
 };
 

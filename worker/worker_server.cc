@@ -85,7 +85,7 @@ class WorkerServer::Shell : public ReactorHandler {
   absl::Status Begin();
   absl::StatusOr<Address> Advertised(const Address& dispatcher,
                                      uint16_t port) const;
-  void MakeAgent(const std::string& target);
+  void MakeAgent(const std::string& name);
 
   // ReactorHandler
   void OnMessage(absl::Time now, SocketId socket, std::string_view from,
@@ -105,6 +105,7 @@ class WorkerServer::Shell : public ReactorHandler {
 
   const std::unique_ptr<Reactor> reactor_;
   // Made by Begin; the reactor's thread from then on.
+  std::optional<Security> security_;
   std::unique_ptr<Messenger> messenger_;
   std::unique_ptr<ArenaHost> memory_;
   std::unique_ptr<WorkerAgent> agent_;
@@ -127,15 +128,20 @@ class WorkerServer::Shell : public ReactorHandler {
 
 absl::Status WorkerServer::Shell::Begin() {
   TuneMalloc();
-  RaiseFileLimit();
+  FM_RETURN_IF_ERROR(RaiseFileLimit());
   FM_ASSIGN_OR_RETURN(const Address dispatcher,
                       ParseAddress(config_.dispatcher));
+  FM_ASSIGN_OR_RETURN(security_, LoadSecurity(config_.security, Role::kWorker));
+  FM_RETURN_IF_ERROR(CheckExposure(config_.host, security_.has_value(),
+                                   config_.insecure_bind));
   FM_ASSIGN_OR_RETURN(
-      clients_, reactor_->Listen(config_.host, config_.port, kClientLimits));
+      clients_, reactor_->Listen(config_.host, config_.port, kClientLimits,
+                                 ServerSide(security_)));
   FM_ASSIGN_OR_RETURN(const Address own,
                       Advertised(dispatcher, reactor_->PortOf(clients_)));
   FM_ASSIGN_OR_RETURN(dispatcher_,
-                      reactor_->Connect(dispatcher, kDispatcherLimits));
+                      reactor_->Connect(dispatcher, kDispatcherLimits,
+                                        ToDispatcher(security_)));
   if (IsLoopback(own.host) && !IsLoopback(dispatcher.host)) {
     LogWarning(
         "clients are told to reach this worker at {}, which only this machine "
@@ -145,7 +151,9 @@ absl::Status WorkerServer::Shell::Begin() {
   dispatcher_address_ = dispatcher.ToString();
   messenger_ = std::make_unique<Messenger>(*reactor_, config_.cluster_id);
   memory_ = std::make_unique<ArenaHost>(*reactor_, config_.shared_bytes);
-  MakeAgent(own.ToString());
+  MakeAgent(security_.has_value()
+                ? WithKey(own.ToString(), security_->own.public_key)
+                : own.ToString());
   last_answer_ = SteadyNow();
   say_at_ = last_answer_ + kAnswerLate;
   {
@@ -167,7 +175,8 @@ absl::StatusOr<Address> WorkerServer::Shell::Advertised(
   return Address{config_.host, port};
 }
 
-void WorkerServer::Shell::MakeAgent(const std::string& target) {
+// `name`: where clients find it, and with which key.
+void WorkerServer::Shell::MakeAgent(const std::string& name) {
   StageRunner::Results results;
   results.computed = [this](TaskId task, absl::StatusOr<Piece> piece,
                             absl::Duration busy) {
@@ -185,7 +194,7 @@ void WorkerServer::Shell::MakeAgent(const std::string& target) {
       [this](std::function<void()> work) { reactor_->Post(std::move(work)); },
       std::move(results));
   WorkerAgentSettings settings;
-  settings.worker = WorkerId(target);
+  settings.worker = WorkerId(name);
   settings.incarnation = Incarnation(NextIncarnation());
   settings.threads = static_cast<uint32_t>(runner_->threads());
   settings.slots = kSlotsPerThread * settings.threads;
@@ -313,12 +322,15 @@ void WorkerServer::Shell::WatchDispatcher(absl::Time now) {
         dispatcher_address_, absl::FormatDuration(config_.dispatcher_timeout)));
     return;
   }
+  const absl::Status handshake = reactor_->HandshakeFailure(dispatcher_);
+  if (absl::IsFailedPrecondition(handshake)) OnDispatcherRefuses(handshake);
   if (now < say_at_) return;
   LogWarning("waiting for the dispatcher at {}: no answer for {}{}",
              dispatcher_address_,
              absl::FormatDuration(
                  absl::Trunc(now - last_answer_, absl::Milliseconds(100))),
-             refusal_.ok() ? "" : "; it said: " + ErrorText(refusal_));
+             refusal_.ok() ? handshake.ok() ? "" : "; " + ErrorText(handshake)
+                           : "; it said: " + ErrorText(refusal_));
   waiting_said_ = true;
   say_at_ = now + kSayAgain;
 }

@@ -8,6 +8,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "core/dataset/function_registry.h"
+#include "core/net/security.h"
 
 namespace feedmill {
 
@@ -18,6 +19,12 @@ struct WorkerConfig {
   // port, 0 for any free one. Loopback unless told otherwise.
   std::string host = "127.0.0.1";
   uint16_t port = 0;
+  // With keys, everything is encrypted, the dispatcher must have the key that
+  // is expected of it, and only the clients that the folder lists get in.
+  // Without, `host` must be loopback, unless `insecure_bind` says that whoever
+  // can connect may.
+  SecurityConfig security{};
+  bool insecure_bind = false;
   // Where clients reach this worker: "host" or "host:port". Default: `host`,
   // or, where that is a wildcard, this machine's address on the way to the
   // dispatcher; and the port that was bound.

@@ -30,6 +30,10 @@ absl::StatusOr<Message> Messenger::Receive(absl::Time now, SocketId socket,
                                            bool answer,
                                            PartBorrower* borrower) {
   absl::StatusOr<Message> message = Decode(parts, cluster_id_, borrower);
+  if (const auto& sender = reactor_.sender(); message.ok() && sender) {
+    const absl::Status may = CheckRole(sender->role, *message);
+    if (!may.ok()) message = may;
+  }
   if (!message.ok()) Refuse(now, socket, from, message.status(), answer);
   return message;
 }

@@ -30,7 +30,8 @@ class Messenger {
   Reactor::Sent Send(SocketId socket, std::string_view to,
                      const Message& message, PartLender* lender = nullptr);
   // What came in, or why it is refused (FailedPrecondition: another protocol
-  // version or cluster). `answer`: send a Refusal back (listeners).
+  // version or cluster, or the sender's key is of a role that may not say it).
+  // `answer`: send a Refusal back (listeners).
   absl::StatusOr<Message> Receive(absl::Time now, SocketId socket,
                                   std::string_view from,
                                   const std::vector<Buffer>& parts, bool answer,

@@ -16,7 +16,9 @@
 #include "core/base/check.h"
 #include "core/base/status.h"
 #include "core/net/clock.h"
+#include "core/net/gate.h"
 #include "core/net/log.h"
+#include "core/net/process_limits.h"
 #include "core/net/zmq_parts.h"
 
 namespace feedmill {
@@ -30,8 +32,13 @@ constexpr size_t kQueuedMax = 64;
 constexpr int kReconnectMs = 20;
 constexpr int kReconnectMaxMs = 500;
 constexpr int kHandshakeMs = 5'000;
+constexpr size_t kBacklogLeast = 16;
+constexpr size_t kBacklogMost = 1'024;
 // A connection whose data nobody acknowledges for so long is dropped.
 constexpr int kUnacknowledgedMs = 5'000;
+// A peer of a listener that says nothing, not even that it lives, is dropped.
+constexpr int kAliveIntervalMs = 15'000;
+constexpr int kAliveTimeoutMs = 60'000;
 constexpr absl::Duration kSleepMax = absl::Minutes(1);
 
 int PollMilliseconds(absl::Time now, absl::Time deadline) {
@@ -72,11 +79,13 @@ struct Reactor::State {
     bool listener = false;
     uint16_t port = 0;
     std::deque<std::vector<Buffer>> queued;  // connections only
+    std::shared_ptr<AllowList> allowed;      // listeners with keys only
   };
 
   explicit State(std::string thread_name)
       : name(std::move(thread_name)),
         context(1),
+        gate(context),
         wake_fd(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
     FM_CHECK(wake_fd >= 0);
   }
@@ -96,14 +105,11 @@ struct Reactor::State {
     [[maybe_unused]] const ssize_t written = write(wake_fd, &one, sizeof(one));
   }
   absl::StatusOr<zmq::socket_t> Open(int type, const Limits& limits, bool v6);
-  SocketId Add(Socket socket) {
-    const SocketId id(next_socket++);
-    sockets.emplace(id, std::move(socket));
-    return id;
-  }
+  bool Knows(Socket& socket, const std::string& key);
 
   const std::string name;
   zmq::context_t context;
+  Gate gate;
   const int wake_fd;
 
   // The reactor's thread (before Start: the thread that builds it).
@@ -117,6 +123,7 @@ struct Reactor::State {
   std::vector<int> ready_fds;
   ReactorHandler* handler = nullptr;
   absl::Time now = absl::InfinitePast();
+  std::optional<Sender> sender;
 
   std::atomic<bool> signalled{false};
   std::atomic<bool> stopping{false};
@@ -153,6 +160,7 @@ void Reactor::State::Run() {
     now = SteadyNow();
     RunPosts();
     RunWatched();
+    gate.Serve(now);
     bool left = false;
     for (const SocketId id : ready) {
       left = Drain(id) || left;
@@ -204,6 +212,7 @@ void Reactor::State::Poll(int milliseconds) {
   for (const auto& [fd, run] : watched) {
     poll_items.push_back({nullptr, fd, ZMQ_POLLIN, 0});
   }
+  gate.AddPollItems(poll_items);
   ready.clear();
   ready_fds.clear();
   const int count = zmq_poll(poll_items.data(),
@@ -219,7 +228,8 @@ void Reactor::State::Poll(int milliseconds) {
       ready.push_back(poll_ids[i]);
     }
   }
-  for (size_t i = 1 + poll_ids.size(); i < poll_items.size(); ++i) {
+  const size_t first_watched = 1 + poll_ids.size();
+  for (size_t i = first_watched; i < first_watched + watched.size(); ++i) {
     if (poll_items[i].revents != 0) ready_fds.push_back(poll_items[i].fd);
   }
   // Whoever was first in the last turn is last in this one.
@@ -231,6 +241,7 @@ void Reactor::State::Poll(int milliseconds) {
 // True if there may be more.
 bool Reactor::State::Drain(SocketId id) {
   std::string from;
+  Origin origin;
   size_t bytes = 0;
   for (int i = 0; i < kMessagesPerTurn && bytes < kBytesPerTurn; ++i) {
     // Looked up each time: the handler may close sockets.
@@ -238,7 +249,8 @@ bool Reactor::State::Drain(SocketId id) {
     if (found == sockets.end()) return false;
     std::vector<Buffer> parts;
     Socket& socket = found->second;
-    switch (ReceiveParts(socket.zmq, socket.listener, from, parts)) {
+    switch (ReceiveParts(socket.zmq, socket.listener, from, parts,
+                         socket.listener ? &origin : nullptr)) {
       case ReceiveResult::kNothing:
         return false;
       case ReceiveResult::kTooManyParts:
@@ -246,10 +258,25 @@ bool Reactor::State::Drain(SocketId id) {
         break;
       case ReceiveResult::kMessage:
         for (const Buffer& part : parts) bytes += part.size();
+        if (socket.listener) gate.Heard(id, origin.fd);
+        if (!Knows(socket, origin.user)) break;
         handler->OnMessage(now, id, from, std::move(parts));
         break;
     }
   }
+  return true;
+}
+
+// Who sends it; false if that is nobody any more.
+bool Reactor::State::Knows(Socket& socket, const std::string& key) {
+  sender.reset();
+  if (socket.allowed == nullptr) return true;
+  const std::optional<Role> role = socket.allowed->RoleOf(key);
+  if (!role.has_value()) {
+    gate.CountRevoked(key);
+    return false;
+  }
+  sender = Sender{*role, key};
   return true;
 }
 
@@ -277,24 +304,48 @@ Reactor::~Reactor() {
   Join();
 }
 
-absl::StatusOr<SocketId> Reactor::Listen(const std::string& host, uint16_t port,
-                                         Limits limits) {
+absl::StatusOr<SocketId> Reactor::Listen(
+    const std::string& host, uint16_t port, Limits limits,
+    const std::optional<CurveServer>& curve) {
   FM_ASSIGN_OR_RETURN(const std::string numeric, ResolveHost(host));
   const Address address{numeric, port};
   const bool v6 = numeric.find(':') != numeric.npos;
   FM_ASSIGN_OR_RETURN(zmq::socket_t socket,
                       state_->Open(ZMQ_ROUTER, limits, v6));
+  const SocketId id(state_->next_socket++);
+  if (limits.connections_max == 0) limits.connections_max = ConnectionsMax();
+  FM_RETURN_IF_ERROR(
+      state_->gate.FollowListener(id, socket, limits.connections_max));
+  if (curve) {
+    const absl::Status secured = state_->gate.Secure(id, socket, *curve);
+    if (!secured.ok()) {
+      state_->gate.Forget(id);
+      return secured;
+    }
+  }
   try {
     // A peer that is gone is an answer, not a silence; and nobody takes over
     // another's routing id.
     socket.set(zmq::sockopt::router_mandatory, true);
     socket.set(zmq::sockopt::router_handover, false);
-    socket.set(zmq::sockopt::backlog, 1'024);
+    // What the kernel has accepted cannot be told to wait any more.
+    socket.set(zmq::sockopt::backlog,
+               static_cast<int>(std::clamp(limits.connections_max / 16,
+                                           kBacklogLeast, kBacklogMost)));
+    socket.set(zmq::sockopt::heartbeat_ivl, kAliveIntervalMs);
+    socket.set(zmq::sockopt::heartbeat_timeout, kAliveTimeoutMs);
     socket.bind(address.ToString());
     const std::string endpoint = socket.get(zmq::sockopt::last_endpoint);
     FM_ASSIGN_OR_RETURN(const Address bound, ParseAddress(endpoint));
-    return state_->Add({std::move(socket), true, bound.port, {}});
+    state_->sockets.emplace(id,
+                            State::Socket{std::move(socket),
+                                          true,
+                                          bound.port,
+                                          {},
+                                          curve ? curve->allowed : nullptr});
+    return id;
   } catch (const zmq::error_t& error) {
+    state_->gate.Forget(id);
     return BindError(error.num(), address);
   }
 }
@@ -303,10 +354,16 @@ uint16_t Reactor::PortOf(SocketId listener) const {
   return state_->sockets.at(listener).port;
 }
 
-absl::StatusOr<SocketId> Reactor::Connect(const Address& peer, Limits limits) {
+absl::StatusOr<SocketId> Reactor::Connect(
+    const Address& peer, Limits limits,
+    const std::optional<CurveClient>& curve) {
   const bool v6 = peer.host.find(':') != peer.host.npos;
   FM_ASSIGN_OR_RETURN(zmq::socket_t socket,
                       state_->Open(ZMQ_DEALER, limits, v6));
+  if (curve) FM_RETURN_IF_ERROR(Gate::Secure(socket, *curve));
+  const SocketId id(state_->next_socket++);
+  FM_RETURN_IF_ERROR(state_->gate.FollowConnection(id, socket, peer.ToString(),
+                                                   curve.has_value()));
   try {
     // Only a connection that stands takes messages: what was said to a peer
     // that was away is not what it should hear when it is back.
@@ -315,11 +372,24 @@ absl::StatusOr<SocketId> Reactor::Connect(const Address& peer, Limits limits) {
     socket.set(zmq::sockopt::reconnect_ivl_max, kReconnectMaxMs);
     socket.connect(peer.ToString());
   } catch (const zmq::error_t& error) {
+    state_->gate.Forget(id);
     return InvalidArgument("cannot connect to {}: {}", peer.ToString(),
                            error.what());
   }
-  return state_->Add({std::move(socket), false, peer.port, {}});
+  state_->sockets.emplace(
+      id, State::Socket{std::move(socket), false, peer.port, {}, nullptr});
+  return id;
 }
+
+absl::Status Reactor::HandshakeFailure(SocketId connection) const {
+  return state_->gate.HandshakeFailure(connection);
+}
+
+const std::optional<Reactor::Sender>& Reactor::sender() const {
+  return state_->sender;
+}
+
+uint64_t Reactor::refused() const { return state_->gate.refused(); }
 
 void Reactor::Close(SocketId socket, absl::Duration linger) {
   const auto found = state_->sockets.find(socket);
@@ -327,6 +397,7 @@ void Reactor::Close(SocketId socket, absl::Duration linger) {
   found->second.zmq.set(zmq::sockopt::linger,
                         static_cast<int>(absl::ToInt64Milliseconds(linger)));
   state_->sockets.erase(found);
+  state_->gate.Forget(socket);
 }
 
 void Reactor::Watch(int fd, std::function<void()> ready) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,7 @@
 #include "core/base/strong_id.h"
 #include "core/chunk/buffer.h"
 #include "core/net/address.h"
+#include "core/net/security.h"
 
 namespace feedmill {
 
@@ -40,14 +42,21 @@ class ReactorHandler {
 // memory.
 //
 // Thread-safety: Listen, Connect, Watch and Unwatch before Start, or on the
-// reactor's thread; Send and Close on the reactor's thread; the others from any
-// thread.
+// reactor's thread; Send, Close and what has happened on the reactor's thread;
+// the others from any thread.
 // States: new → running → stopping → stopped.
 class Reactor {
  public:
   struct Limits {
     int64_t message_bytes_max = int64_t{256} << 20;  // of one part received
     int messages_max = 1'000;  // waiting, in each direction, for each peer
+    // Of a listener; 0: as many as the file descriptors allow.
+    size_t connections_max = 0;
+  };
+  // Whose message it is: known where the listener has keys.
+  struct Sender {
+    Role role;
+    std::string key;
   };
   enum class Sent { kYes, kQueued, kNo };
 
@@ -59,13 +68,24 @@ class Reactor {
 
   // Listens at host:port (port 0: any) for any number of peers. Unavailable if
   // the port is taken or the host is not this machine's; InvalidArgument for
-  // an unknown host.
-  absl::StatusOr<SocketId> Listen(const std::string& host, uint16_t port,
-                                  Limits limits);
+  // an unknown host. With `curve` only those whom it lists get in, and all is
+  // encrypted.
+  absl::StatusOr<SocketId> Listen(
+      const std::string& host, uint16_t port, Limits limits,
+      const std::optional<CurveServer>& curve = std::nullopt);
   // The port that a listener has.
   uint16_t PortOf(SocketId listener) const;
   // Connects to one peer, and again when the connection is lost.
-  absl::StatusOr<SocketId> Connect(const Address& peer, Limits limits);
+  absl::StatusOr<SocketId> Connect(
+      const Address& peer, Limits limits,
+      const std::optional<CurveClient>& curve = std::nullopt);
+  // Why a connection's last handshake failed; OK if none did.
+  // FailedPrecondition: somebody must change keys first.
+  absl::Status HandshakeFailure(SocketId connection) const;
+  // Who sent the message that is being handled; nullopt without keys.
+  const std::optional<Sender>& sender() const;
+  // Connections that were dropped in their handshake.
+  uint64_t refused() const;
   // Messages under way have `linger` to leave.
   void Close(SocketId socket, absl::Duration linger = absl::ZeroDuration());
 

@@ -26,6 +26,11 @@ bool SendPart(zmq::socket_t& socket, zmq::message_t part, bool more) {
   return true;
 }
 
+Origin OriginOf(zmq::message_t& part) {
+  const char* const name = zmq_msg_gets(part.handle(), "User-Id");
+  return {name == nullptr ? "" : name, zmq_msg_get(part.handle(), ZMQ_SRCFD)};
+}
+
 }  // namespace
 
 zmq::message_t ToPart(const Buffer& buffer) {
@@ -45,12 +50,14 @@ Buffer ToBuffer(zmq::message_t part) {
 }
 
 ReceiveResult ReceiveParts(zmq::socket_t& socket, bool routed,
-                           std::string& from, std::vector<Buffer>& parts) {
+                           std::string& from, std::vector<Buffer>& parts,
+                           Origin* origin) {
   zmq::message_t part;
   if (!ReceivePart(socket, part)) return ReceiveResult::kNothing;
   parts.clear();
   from.clear();
   bool more = part.more();
+  if (origin != nullptr) *origin = more ? Origin{} : OriginOf(part);
   if (routed) {
     from = part.to_string();
   } else {
@@ -62,6 +69,8 @@ ReceiveResult ReceiveParts(zmq::socket_t& socket, bool routed,
     zmq::message_t next;
     if (!ReceivePart(socket, next)) break;
     more = next.more();
+    // A routing id that was not waited for comes without it.
+    if (origin != nullptr && !more) *origin = OriginOf(next);
     fits = fits && parts.size() < kPartsMax;
     if (fits) parts.push_back(ToBuffer(std::move(next)));
   }

@@ -17,6 +17,12 @@ namespace feedmill {
 inline constexpr size_t kZeroCopyBytes = size_t{64} << 10;
 inline constexpr size_t kPartsMax = 4'096;
 
+// Of a message that came over TCP.
+struct Origin {
+  std::string user;  // whom the ZAP handler has said the sender is; "": none
+  int fd = -1;       // the connection's
+};
+
 enum class ReceiveResult { kMessage, kNothing, kTooManyParts };
 
 // A part that shares `buffer` if it is large, else a copy.
@@ -26,8 +32,10 @@ Buffer ToBuffer(zmq::message_t part);
 
 // The next message without waiting. `routed`: its first part is the routing
 // id, which goes to `from`. A message of more than kPartsMax parts is dropped.
+// `origin`: where it comes from, if not null.
 ReceiveResult ReceiveParts(zmq::socket_t& socket, bool routed,
-                           std::string& from, std::vector<Buffer>& parts);
+                           std::string& from, std::vector<Buffer>& parts,
+                           Origin* origin = nullptr);
 
 // False if the peer is gone, or it or the connection takes no more.
 bool SendParts(zmq::socket_t& socket, bool routed, std::string_view to,

@@ -55,7 +55,7 @@ teardown() { stop_all; }
 }
 
 @test "a host that is not of this machine is an error" {
-  expect_error 1 "192.0.2.1" -- feedmill dispatcher --host 192.0.2.1 --log-level off
+  expect_error 1 "192.0.2.1" -- feedmill dispatcher --host 192.0.2.1 --insecure-bind --log-level off
 }
 
 @test "an unreachable dispatcher is an error within the time given" {
@@ -131,7 +131,7 @@ teardown() { stop_all; }
 }
 
 @test "up whose children cannot start fails with their status" {
-  expect 1 feedmill up --host 192.0.2.1
+  expect 1 feedmill up --host 192.0.2.1 --insecure-bind
   [[ $stderr == *192.0.2.1* ]]
 }
 

@@ -122,7 +122,7 @@ start_task() {
   expect_error 1 "${address##*:}" "in use|taken" -- \
     feedmill server --cluster "file:$CLUSTER" --log-level off
   echo 'dispatcher: ["192.0.2.1:5050"]' > "$CLUSTER"
-  expect_error 1 "192.0.2.1" -- feedmill server --cluster "file:$CLUSTER" --log-level off
+  expect_error 1 "192.0.2.1" -- feedmill server --cluster "file:$CLUSTER" --insecure-bind --log-level off
 }
 
 @test "a dispatcher that never publishes is an error in time" {

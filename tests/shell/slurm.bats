@@ -52,7 +52,7 @@ PYTHON
 @test "one srun starts a dispatcher and three workers, which deliver a dataset" {
   port=$(free_ports 127.0.0.2)
   service=127.0.0.2:$port
-  srun -N4 -n4 --job-name mill "$FEEDMILL" server --cluster "slurm:?port=$port" \
+  srun -N4 -n4 --job-name mill "$FEEDMILL" server --cluster "slurm:?port=$port" --insecure-bind \
     > "$BATS_TEST_TMPDIR/srun.log" 2>&1 3>&- &
   srun_pid=$!
   PIDS+=("$srun_pid")

@@ -32,6 +32,7 @@ absl::StatusOr<int> RunRead(const Invocation& invocation);
 absl::StatusOr<int> RunStatus(const Invocation& invocation);
 absl::StatusOr<int> RunResolve(const Invocation& invocation);
 absl::StatusOr<int> RunSimulate(const Invocation& invocation);
+absl::StatusOr<int> RunKeygen(const Invocation& invocation);
 absl::StatusOr<int> RunCompletion(const Invocation& invocation);
 absl::StatusOr<int> RunMan(const Invocation& invocation);
 

@@ -18,7 +18,8 @@ constexpr char kExamples[] =
     "Examples:\n"
     "  feedmill dispatcher --port 5050\n"
     "  feedmill dispatcher --port 5050 --work-dir /var/lib/feedmill\n"
-    "  feedmill dispatcher --host 0.0.0.0 --port 5050 --log-format json\n"
+    "  feedmill dispatcher --host 0.0.0.0 --port 5050 --keys "
+    "/etc/feedmill/keys\n"
     "  feedmill dispatcher --ready-file /run/feedmill/address &";
 
 }  // namespace
@@ -45,6 +46,8 @@ absl::StatusOr<int> RunDispatcher(const Invocation& invocation) {
   config.host = server.host;
   config.port = static_cast<uint16_t>(server.port);
   config.cluster_id = server.cluster_id;
+  config.security = server.security;
+  config.insecure_bind = server.insecure_bind;
   config.registry = invocation.registry;
   DispatchServer dispatcher(std::move(config));
   FM_RETURN_IF_ERROR(dispatcher.Start());

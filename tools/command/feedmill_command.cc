@@ -33,6 +33,7 @@ constexpr Command kCommands[] = {
     {"resolve", "which tasks a cluster has", RunResolve},
     {"simulate", "whole clusters from seeds, to check the protocol",
      RunSimulate},
+    {"keygen", "makes the keys of a service that encrypts", RunKeygen},
     {"completion", "prints completion for a shell", RunCompletion},
     {"man", "prints a manual page", RunMan},
 };

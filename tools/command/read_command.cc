@@ -24,6 +24,7 @@
 #include "tools/command/exit_code.h"
 #include "tools/command/flags.h"
 #include "tools/command/read_watch.h"
+#include "tools/command/security_flags.h"
 
 namespace feedmill {
 namespace {
@@ -60,6 +61,7 @@ struct ReadFlags {
   bool take_over = false;
   std::string transport = "auto";
   std::string cluster_id;
+  SecurityConfig security;
   uint64_t limit = kNoLimit;
   absl::Duration timeout = absl::Seconds(20);
   std::string format = "jsonl";
@@ -98,6 +100,9 @@ struct ReadFlags {
                &save_token);
     flags.Text("--cluster-id", "NAME", "The cluster that is meant",
                &cluster_id);
+    DeclareKeys(flags, &security);
+    DeclareServerKey(flags, &security);
+    flags.Configurable();
     flags.Count("--threads", 1, 1024,
                 "Threads of a local read; default: the CPUs that it may use",
                 &threads);
@@ -227,6 +232,7 @@ ReadOptions MakeReadOptions(const ReadFlags& flags, bool timeout_given,
   ReadOptions options;
   options.service = flags.service;
   options.cluster_id = flags.cluster_id;
+  options.security = flags.security;
   options.job = flags.job;
   options.take_over = flags.take_over;
   if (flags.transport == "tcp") options.transport = Transport::kTcp;

@@ -7,6 +7,7 @@
 #include "server/address_file.h"
 #include "server/server.h"
 #include "tools/command/commands.h"
+#include "tools/command/security_flags.h"
 #include "tools/command/server_flags.h"
 #include "tools/command/stop_signals.h"
 
@@ -24,8 +25,10 @@ constexpr char kSummary[] =
     "has (--drain-timeout at most), then it exits 0.";
 constexpr char kExamples[] =
     "Examples:\n"
-    "  feedmill server --cluster file:cluster.yaml --job worker --task 1\n"
-    "  srun feedmill server --cluster 'slurm:?jobs=dispatcher:1,worker'\n"
+    "  feedmill server --cluster file:cluster.yaml --job worker --task 1 \\\n"
+    "      --keys /etc/feedmill/keys\n"
+    "  srun feedmill server --cluster 'slurm:?jobs=dispatcher:1,worker' \\\n"
+    "      --insecure-bind\n"
     "  feedmill server --cluster env: --publish /shared/addresses\n"
     "  'feedmill resolve --help' has the kinds of cluster.";
 
@@ -57,6 +60,7 @@ struct ServerCommand {
     DeclareDispatcherFlags(flags, config.dispatcher);
     worker.Declare(flags);
     server.DeclareWithoutPort(flags, "this task's peers");
+    DeclareServerKey(flags, &server.security);
     flags.Configurable();
   }
 };
@@ -109,6 +113,8 @@ absl::StatusOr<int> RunServer(const Invocation& invocation) {
   }
   options.config.host = command.server.host;
   options.config.cluster_id = command.server.cluster_id;
+  options.config.security = command.server.security;
+  options.config.insecure_bind = command.server.insecure_bind;
   options.config.registry = invocation.registry;
   options.config.worker = command.worker.Config();
   FM_ASSIGN_OR_RETURN(const auto server,

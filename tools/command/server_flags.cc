@@ -2,6 +2,7 @@
 
 #include "core/base/status.h"
 #include "core/net/log.h"
+#include "tools/command/security_flags.h"
 
 namespace feedmill {
 
@@ -23,6 +24,11 @@ void ServerFlags::DeclareWithoutPort(FlagSet& flags,
              &ready_file);
   flags.Text("--cluster-id", "NAME", "Refuse peers that name another cluster",
              &cluster_id);
+  DeclareKeys(flags, &security);
+  flags.Bool("--insecure-bind",
+             "Listen on other addresses than loopback without --keys: whoever "
+             "can connect may read and command",
+             &insecure_bind);
   flags.OneOf("--log-format", {"text", "json"}, "How log lines look on stderr",
               &log_format);
   flags.OneOf("--log-level", {"debug", "info", "warning", "error", "off"},

@@ -6,6 +6,7 @@
 
 #include "absl/status/status.h"
 #include "broker/dispatch_server.h"
+#include "core/net/security.h"
 #include "tools/command/flags.h"
 #include "worker/worker_server.h"
 
@@ -17,6 +18,8 @@ struct ServerFlags {
   uint64_t port = 0;
   std::string ready_file;
   std::string cluster_id;
+  SecurityConfig security;
+  bool insecure_bind = false;
   std::string log_format = "text";
   std::string log_level = "info";
 

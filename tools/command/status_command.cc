@@ -4,6 +4,7 @@
 #include "core/base/status.h"
 #include "tools/command/commands.h"
 #include "tools/command/flags.h"
+#include "tools/command/security_flags.h"
 #include "tools/command/status_table.h"
 
 namespace feedmill {
@@ -23,6 +24,7 @@ constexpr char kExamples[] =
 absl::StatusOr<int> RunStatus(const Invocation& invocation) {
   std::string service;
   std::string cluster_id;
+  SecurityConfig security;
   std::string format = "table";
   absl::Duration timeout = absl::Seconds(4);
   FlagSet flags("status", kSummary, kExamples);
@@ -31,13 +33,16 @@ absl::StatusOr<int> RunStatus(const Invocation& invocation) {
   flags.OneOf("--format", {"table", "json"}, "How to print it", &format);
   flags.Duration("--timeout", "How long to wait for an answer", &timeout);
   flags.Text("--cluster-id", "NAME", "The cluster that is meant", &cluster_id);
+  DeclareKeys(flags, &security);
+  DeclareServerKey(flags, &security);
+  flags.Configurable();
   FM_ASSIGN_OR_RETURN(const bool go_on,
                       flags.Parse(invocation.arguments, invocation.describe));
   if (!go_on) return 0;
   if (service.empty()) return flags.Error("--service HOST:PORT is missing");
 
   FM_ASSIGN_OR_RETURN(std::string text,
-                      FetchStatus(service, timeout, cluster_id));
+                      FetchStatus(service, timeout, cluster_id, security));
   if (format == "table") {
     FM_ASSIGN_OR_RETURN(text, StatusTable(text));
   } else {

@@ -30,6 +30,8 @@ std::string CellText(const Json& value) {
   if (value.is_string()) {
     std::string text = value.get<std::string>();
     if (text.empty()) return "-";
+    // Without the key that a worker's name holds.
+    if (text.starts_with("tcp://")) text = text.substr(0, text.find('#'));
     for (char& c : text) {
       if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
     }

@@ -252,6 +252,11 @@ class Supervisor {
           std::string("--log-level"), server.log_level}) {
       child.arguments.push_back(word);
     }
+    if (server.insecure_bind) child.arguments.push_back("--insecure-bind");
+    if (!server.security.keys.empty()) {
+      child.arguments.insert(child.arguments.end(),
+                             {"--keys", server.security.keys});
+    }
     if (!server.cluster_id.empty()) {
       child.arguments.insert(child.arguments.end(),
                              {"--cluster-id", server.cluster_id});

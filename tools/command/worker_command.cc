@@ -4,6 +4,7 @@
 #include "core/net/log.h"
 #include "server/address_file.h"
 #include "tools/command/commands.h"
+#include "tools/command/security_flags.h"
 #include "tools/command/server_flags.h"
 #include "tools/command/stop_signals.h"
 #include "worker/worker_server.h"
@@ -19,10 +20,11 @@ constexpr char kSummary[] =
     "then exits 0; a second one stops it at once.";
 constexpr char kExamples[] =
     "Examples:\n"
-    "  feedmill worker --dispatcher tcp://10.0.0.1:5050 --host 0.0.0.0\n"
+    "  feedmill worker --dispatcher tcp://10.0.0.1:5050 --host 0.0.0.0 \\\n"
+    "      --keys /etc/feedmill/keys\n"
     "  feedmill worker --dispatcher localhost:5050 --threads 4 --memory 1GiB\n"
     "  feedmill worker --dispatcher broker:5050 --host 0.0.0.0 --port 6000 \\\n"
-    "      --advertise node7.example.org:6000";
+    "      --advertise node7.example.org:6000 --insecure-bind";
 
 }  // namespace
 
@@ -36,6 +38,7 @@ absl::StatusOr<int> RunWorker(const Invocation& invocation) {
              "way to the dispatcher",
              &options.config.advertise);
   server.Declare(flags, "readers");
+  DeclareServerKey(flags, &server.security);
   flags.Configurable();
   FM_ASSIGN_OR_RETURN(const bool go_on,
                       flags.Parse(invocation.arguments, invocation.describe));
@@ -48,6 +51,8 @@ absl::StatusOr<int> RunWorker(const Invocation& invocation) {
   config.host = server.host;
   config.port = static_cast<uint16_t>(server.port);
   config.cluster_id = server.cluster_id;
+  config.security = server.security;
+  config.insecure_bind = server.insecure_bind;
   config.registry = invocation.registry;
 
   StopSignals signals;

@@ -275,7 +275,8 @@ TEST_F(FaultsOfTheOriginals, TheTargetIsWhatIsAdvertised) {
   EXPECT_EQ(dispatcher->target(), "tcp://d0.example.com:5050");
   const auto named = GivenDispatcher({.advertise = "d0.example.com"});
   EXPECT_THAT(named->target(), HasSubstr("tcp://d0.example.com:"));
-  const auto everywhere = GivenDispatcher({.host = "0.0.0.0"});
+  const auto everywhere =
+      GivenDispatcher({.host = "0.0.0.0", .insecure_bind = true});
   EXPECT_THAT(everywhere->target(), testing::Not(HasSubstr("0.0.0.0")));
 }
 

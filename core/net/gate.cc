@@ -1,0 +1,344 @@
+#include "core/net/gate.h"
+
+#include <linux/filter.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <span>
+#include <utility>
+
+#include "core/base/status.h"
+#include "core/net/log.h"
+#include "core/net/zmq_parts.h"
+
+namespace feedmill {
+namespace {
+
+constexpr char kKeysEndpoint[] = "inproc://zeromq.zap.01";
+constexpr int kAnswersPerTurn = 256;
+constexpr int kEventsPerTurn = 4'096;
+constexpr absl::Duration kLookInterval = absl::Milliseconds(100);
+constexpr absl::Duration kSayInterval = absl::Seconds(1);
+constexpr size_t kKeyBytes = 32;
+// Version, request, domain, address, routing id, mechanism, key.
+constexpr size_t kRequestParts = 7;
+
+constexpr int kFailures = ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
+                          ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
+                          ZMQ_EVENT_HANDSHAKE_FAILED_AUTH;
+
+std::string Text(const Buffer& part) {
+  return std::string(reinterpret_cast<const char*>(part.data()), part.size());
+}
+
+Buffer Part(std::string_view text) {
+  return Buffer::CopyOf(std::as_bytes(std::span(text)));
+}
+
+std::string Hex(const Buffer& bytes) {
+  std::string text;
+  for (size_t i = 0; i < bytes.size(); ++i) {
+    text += fmt::format("{:02x}", static_cast<unsigned>(bytes.data()[i]));
+  }
+  return text;
+}
+
+std::array<uint8_t, kKeyBytes> Bytes(const std::string& key) {
+  const auto digit = [](char c) { return c <= '9' ? c - '0' : c - 'a' + 10; };
+  std::array<uint8_t, kKeyBytes> bytes{};
+  for (size_t i = 0; i < kKeyBytes; ++i) {
+    bytes[i] =
+        static_cast<uint8_t>(digit(key[2 * i]) * 16 + digit(key[2 * i + 1]));
+  }
+  return bytes;
+}
+
+bool SetKey(zmq::socket_t& socket, int option, const std::string& key) {
+  if (!IsKeyText(key)) return false;
+  const auto bytes = Bytes(key);
+  return zmq_setsockopt(socket.handle(), option, bytes.data(), bytes.size()) ==
+         0;
+}
+
+absl::Status NoCurve() {
+  return FailedPrecondition(
+      "this build of libzmq cannot encrypt (CURVE): install one that can, or "
+      "run without keys");
+}
+
+// Drops every attempt to connect in the kernel, or lets them pass again.
+void SetClosed(int listening_fd, bool closed) {
+  if (!closed) {
+    const int unused = 0;
+    setsockopt(listening_fd, SOL_SOCKET, SO_DETACH_FILTER, &unused,
+               sizeof(unused));
+    return;
+  }
+  sock_filter drop = BPF_STMT(BPF_RET | BPF_K, 0);
+  const sock_fprog program{1, &drop};
+  setsockopt(listening_fd, SOL_SOCKET, SO_ATTACH_FILTER, &program,
+             sizeof(program));
+}
+
+}  // namespace
+
+absl::Status Gate::Secure(SocketId id, zmq::socket_t& socket,
+                          const CurveServer& curve) {
+  try {
+    if (!keys_) {
+      zmq::socket_t keys(context_, ZMQ_REP);
+      keys.set(zmq::sockopt::linger, 0);
+      keys.bind(kKeysEndpoint);
+      keys_ = std::move(keys);
+    }
+    const std::string domain = fmt::format("feedmill-{}", id.value());
+    socket.set(zmq::sockopt::zap_domain, domain);
+    // A server without a handler would let everybody in: the handler is bound
+    // first and goes last.
+    const int on = 1;
+    if (zmq_setsockopt(socket.handle(), ZMQ_CURVE_SERVER, &on, sizeof(on)) !=
+            0 ||
+        !SetKey(socket, ZMQ_CURVE_SECRETKEY, curve.own.secret_key)) {
+      return NoCurve();
+    }
+    allowed_[domain] = curve.allowed;
+    return absl::OkStatus();
+  } catch (const zmq::error_t& error) {
+    return ResourceExhausted("cannot watch over keys: {}", error.what());
+  }
+}
+
+absl::Status Gate::Secure(zmq::socket_t& socket, const CurveClient& curve) {
+  if (!SetKey(socket, ZMQ_CURVE_SERVERKEY, curve.server_key) ||
+      !SetKey(socket, ZMQ_CURVE_PUBLICKEY, curve.own.public_key) ||
+      !SetKey(socket, ZMQ_CURVE_SECRETKEY, curve.own.secret_key)) {
+    return IsKeyText(curve.server_key)
+               ? NoCurve()
+               : InvalidArgument("the server's public key is damaged");
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Gate::FollowListener(SocketId id, zmq::socket_t& socket,
+                                  size_t connections_max) {
+  Followed followed;
+  followed.listener = true;
+  followed.connections_max = connections_max;
+  return Follow(id, socket,
+                ZMQ_EVENT_LISTENING | ZMQ_EVENT_ACCEPTED |
+                    ZMQ_EVENT_ACCEPT_FAILED | ZMQ_EVENT_DISCONNECTED,
+                std::move(followed));
+}
+
+absl::Status Gate::FollowConnection(SocketId id, zmq::socket_t& socket,
+                                    const std::string& peer, bool has_keys) {
+  Followed followed;
+  followed.peer = peer;
+  followed.has_keys = has_keys;
+  return Follow(id, socket, kFailures | ZMQ_EVENT_HANDSHAKE_SUCCEEDED,
+                std::move(followed));
+}
+
+absl::Status Gate::Follow(SocketId id, zmq::socket_t& socket, int events,
+                          Followed followed) {
+  const std::string endpoint = fmt::format("inproc://monitor-{}", id.value());
+  try {
+    if (zmq_socket_monitor(socket.handle(), endpoint.c_str(), events) != 0) {
+      return ResourceExhausted("cannot watch a socket: {}",
+                               zmq_strerror(zmq_errno()));
+    }
+    followed.monitor = zmq::socket_t(context_, ZMQ_PAIR);
+    followed.monitor.set(zmq::sockopt::linger, 0);
+    // Whoever sends events would wait for room, with the transport's lock held.
+    followed.monitor.set(zmq::sockopt::rcvhwm, 0);
+    followed.monitor.connect(endpoint);
+  } catch (const zmq::error_t& error) {
+    return ResourceExhausted("cannot watch a socket: {}", error.what());
+  }
+  followed_.insert_or_assign(id, std::move(followed));
+  return absl::OkStatus();
+}
+
+void Gate::Forget(SocketId id) { followed_.erase(id); }
+
+void Gate::AddPollItems(std::vector<zmq::pollitem_t>& items) {
+  if (keys_) items.push_back({keys_.handle(), 0, ZMQ_POLLIN, 0});
+  for (auto& [id, followed] : followed_) {
+    if (!followed.listener) continue;  // they can wait for a turn
+    items.push_back({followed.monitor.handle(), 0, ZMQ_POLLIN, 0});
+  }
+}
+
+void Gate::Serve(absl::Time now) {
+  if (keys_) ServeKeys();
+  const bool look = now >= look_at_;
+  if (look) look_at_ = now + kLookInterval;
+  for (auto& [id, followed] : followed_) {
+    if (followed.listener || look) ServeMonitor(followed);
+  }
+  if (refused_ != said_ && now >= say_at_) Say(now);
+}
+
+// ---- keys (ZeroMQ's RFC 27)
+
+void Gate::ServeKeys() {
+  std::string from;
+  std::vector<Buffer> request;
+  for (int i = 0; i < kAnswersPerTurn; ++i) {
+    if (ReceiveParts(keys_, /*routed=*/false, from, request) ==
+        ReceiveResult::kNothing) {
+      return;
+    }
+    SendParts(keys_, /*routed=*/false, "", Answer(request));
+  }
+}
+
+std::vector<Buffer> Gate::Answer(const std::vector<Buffer>& request) {
+  const auto answer = [&](std::string_view code, std::string_view text,
+                          std::string_view user) {
+    const std::string number = request.size() > 1 ? Text(request[1]) : "";
+    return std::vector<Buffer>{Part("1.0"), Part(number), Part(code),
+                               Part(text),  Part(user),   Part("")};
+  };
+  if (request.size() != kRequestParts || Text(request[5]) != "CURVE" ||
+      request[6].size() != kKeyBytes) {
+    return answer("500", "not understood", "");
+  }
+  const std::string key = Hex(request[6]);
+  const auto allowed = allowed_.find(Text(request[2]));
+  if (allowed != allowed_.end() && allowed->second->RoleOf(key).has_value()) {
+    return answer("200", "OK", key);
+  }
+  last_key_ = fmt::format(
+      "{} from {}, which is not listed in {}", ShortKey(key), Text(request[3]),
+      allowed == allowed_.end() ? "" : allowed->second->Places());
+  return answer("400", "not listed", "");
+}
+
+void Gate::Heard(SocketId id, int fd) {
+  const auto followed = followed_.find(id);
+  if (followed == followed_.end()) return;
+  const auto open = followed->second.open.find(fd);
+  if (open != followed->second.open.end()) open->second = true;
+}
+
+void Gate::CountRevoked(std::string_view key) {
+  ++refused_;
+  last_key_ = fmt::format("{}, which is no longer listed", ShortKey(key));
+}
+
+// ---- handshakes
+
+void Gate::ServeMonitor(Followed& followed) {
+  for (int i = 0; i < kEventsPerTurn; ++i) {
+    zmq::message_t event;
+    zmq::message_t address;
+    if (!followed.monitor.recv(event, zmq::recv_flags::dontwait)) return;
+    if (event.more() &&
+        !followed.monitor.recv(address, zmq::recv_flags::dontwait)) {
+      return;
+    }
+    uint16_t number = 0;
+    uint32_t value = 0;
+    if (event.size() != sizeof(number) + sizeof(value)) continue;
+    std::memcpy(&number, event.data<char>(), sizeof(number));
+    std::memcpy(&value, event.data<char>() + sizeof(number), sizeof(value));
+    if (followed.listener) {
+      OnListenerEvent(followed, number, value);
+    } else {
+      OnConnectionEvent(followed, number, value);
+    }
+  }
+}
+
+void Gate::OnListenerEvent(Followed& listener, uint16_t event, uint32_t value) {
+  switch (event) {
+    case ZMQ_EVENT_LISTENING:
+      listener.listening_fd = static_cast<int>(value);
+      return;
+    case ZMQ_EVENT_ACCEPTED:
+      listener.open[static_cast<int>(value)] = false;
+      return BoundConnections(listener);
+    case ZMQ_EVENT_DISCONNECTED: {
+      // The transport does not tell of every handshake that failed.
+      const auto found = listener.open.find(static_cast<int>(value));
+      if (found == listener.open.end()) return;
+      if (!found->second) ++refused_;
+      listener.open.erase(found);
+      return BoundConnections(listener);
+    }
+    default:
+      ++refused_;
+  }
+}
+
+void Gate::BoundConnections(Followed& listener) {
+  const size_t most = listener.connections_max;
+  const size_t now = listener.open.size();
+  if (!listener.full && now >= most) {
+    listener.full = true;
+    SetClosed(listener.listening_fd, true);
+    LogWarning(
+        "{} connections, as many as its file descriptors allow: others wait "
+        "until some have gone; raise the limit (ulimit -n)",
+        now);
+  } else if (listener.full && now < most - most / 8) {
+    listener.full = false;
+    SetClosed(listener.listening_fd, false);
+    LogInfo("{} connections: new ones are taken again", now);
+  }
+}
+
+void Gate::OnConnectionEvent(Followed& connection, uint16_t event,
+                             uint32_t value) {
+  const std::string& peer = connection.peer;
+  switch (event) {
+    case ZMQ_EVENT_HANDSHAKE_SUCCEEDED:
+      connection.failure = absl::OkStatus();
+      return;
+    case ZMQ_EVENT_HANDSHAKE_FAILED_AUTH:
+      connection.failure = FailedPrecondition(
+          "{} does not accept this key: its public key must be in the folder "
+          "of its role in the server's keys",
+          peer);
+      return;
+    case ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL:
+      if (value == ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH) {
+        connection.failure =
+            connection.has_keys
+                ? FailedPrecondition(
+                      "{} is not encrypted, but this process has keys: start "
+                      "the server with --keys, too, or this one without",
+                      peer)
+                : FailedPrecondition(
+                      "{} is encrypted: give this process keys with --keys DIR",
+                      peer);
+        return;
+      }
+      [[fallthrough]];
+    default:
+      // It says less than what another attempt may have shown.
+      if (absl::IsFailedPrecondition(connection.failure)) return;
+      connection.failure =
+          Unavailable("{} hung up in the handshake{}", peer,
+                      connection.has_keys ? "; is the server key the right one?"
+                                          : "; is it another kind of server?");
+  }
+}
+
+void Gate::Say(absl::Time now) {
+  say_at_ = now + kSayInterval;
+  LogWarning("dropped {} connection(s) in the handshake{}", refused_ - said_,
+             last_key_.empty() ? "" : "; the last key was " + last_key_);
+  said_ = refused_;
+  last_key_.clear();
+}
+
+absl::Status Gate::HandshakeFailure(SocketId id) const {
+  const auto found = followed_.find(id);
+  return found == followed_.end() ? absl::OkStatus() : found->second.failure;
+}
+
+}  // namespace feedmill

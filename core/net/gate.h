@@ -1,0 +1,103 @@
+#ifndef FEEDMILL_CORE_NET_GATE_H_
+#define FEEDMILL_CORE_NET_GATE_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "core/net/reactor.h"
+#include "core/net/security.h"
+#include "zmq.hpp"
+
+// For this folder only.
+
+namespace feedmill {
+
+// Stands where a reactor's sockets meet the network: answers whether a key may
+// connect (the context's ZAP handler), follows handshakes, and bounds how many
+// connections a listener has: when there are too many, the kernel is told to
+// drop attempts to connect, which peers repeat, until some have gone.
+//
+// What fails is counted and logged once a second at most.
+//
+// Thread: the reactor's only.
+class Gate {
+ public:
+  explicit Gate(zmq::context_t& context) : context_(context) {}
+  Gate(const Gate&) = delete;
+  Gate& operator=(const Gate&) = delete;
+
+  // Makes `socket` a CURVE server that admits whom `curve` lists. Before bind.
+  absl::Status Secure(SocketId id, zmq::socket_t& socket,
+                      const CurveServer& curve);
+  // Makes `socket` a CURVE client. Before connect.
+  static absl::Status Secure(zmq::socket_t& socket, const CurveClient& curve);
+
+  // Follows the connections of a listener, `connections_max` at most, or the
+  // handshakes of a connection to `peer`. Before bind or connect.
+  absl::Status FollowListener(SocketId id, zmq::socket_t& socket,
+                              size_t connections_max);
+  absl::Status FollowConnection(SocketId id, zmq::socket_t& socket,
+                                const std::string& peer, bool has_keys);
+  void Forget(SocketId id);
+
+  void AddPollItems(std::vector<zmq::pollitem_t>& items);
+  // Takes what has come: a bounded number of events.
+  void Serve(absl::Time now);
+
+  // Why the last handshake of a connection failed; OK if it did not, or has
+  // not been tried. FailedPrecondition: trying again is in vain until somebody
+  // changes keys.
+  absl::Status HandshakeFailure(SocketId id) const;
+  // A message came in over this connection of a listener.
+  void Heard(SocketId id, int fd);
+  // A message of a key that is no longer listed was dropped.
+  void CountRevoked(std::string_view key);
+
+  uint64_t refused() const { return refused_; }
+
+ private:
+  struct Followed {
+    zmq::socket_t monitor;
+    bool listener = false;
+    // Listeners: the connections there are.
+    size_t connections_max = 0;
+    int listening_fd = -1;
+    std::map<int, bool> open;  // file descriptor → said something
+    bool full = false;
+    // Connections.
+    std::string peer;
+    bool has_keys = false;
+    absl::Status failure;
+  };
+
+  absl::Status Follow(SocketId id, zmq::socket_t& socket, int events,
+                      Followed followed);
+  void ServeKeys();
+  std::vector<Buffer> Answer(const std::vector<Buffer>& request);
+  void ServeMonitor(Followed& followed);
+  void OnListenerEvent(Followed& listener, uint16_t event, uint32_t value);
+  void OnConnectionEvent(Followed& connection, uint16_t event, uint32_t value);
+  void BoundConnections(Followed& listener);
+  void Say(absl::Time now);
+
+  zmq::context_t& context_;
+  zmq::socket_t keys_;  // the ZAP handler's; made by the first Secure
+  std::map<std::string, std::shared_ptr<AllowList>> allowed_;  // by ZAP domain
+  std::map<SocketId, Followed> followed_;
+  absl::Time look_at_ = absl::InfinitePast();  // connections' monitors
+
+  // Connections that ended before they said anything, and revoked messages.
+  uint64_t refused_ = 0;
+  uint64_t said_ = 0;     // refused_ when it was last logged
+  std::string last_key_;  // that was refused, and from where
+  absl::Time say_at_ = absl::InfinitePast();
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_NET_GATE_H_

@@ -1,0 +1,16 @@
+#ifndef FEEDMILL_TOOLS_COMMAND_SECURITY_FLAGS_H_
+#define FEEDMILL_TOOLS_COMMAND_SECURITY_FLAGS_H_
+
+#include "core/net/security.h"
+#include "tools/command/flags.h"
+
+namespace feedmill {
+
+// The flags about keys: --keys of every command with a socket …
+void DeclareKeys(FlagSet& flags, SecurityConfig* security);
+// … and --server-key of those that connect to a dispatcher.
+void DeclareServerKey(FlagSet& flags, SecurityConfig* security);
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_TOOLS_COMMAND_SECURITY_FLAGS_H_
