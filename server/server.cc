@@ -66,6 +66,7 @@ class Server::Shell {
   void Drain(absl::Duration timeout);
   void Stop();
   absl::Status Join() { return lifecycle_.Join(); }
+  void Follow(const ClusterSpec& cluster);
 
   ServerDef def() const {
     const std::lock_guard lock(mu_);
@@ -95,6 +96,7 @@ class Server::Shell {
   void Tend();
   std::optional<absl::Status> Look();
   absl::Status FollowDispatcher();
+  absl::Status FollowTo(const std::string& dispatcher);
   absl::Status AwaitDispatcher();
 
   ServerConfig config_;
@@ -103,6 +105,7 @@ class Server::Shell {
   AddressBoard board_;
   std::string own_host_;
   // Where a worker's dispatcher is: an address, or a task that publishes it.
+  // Guarded by mu_ from Start on.
   std::string dispatcher_address_;
   std::optional<DispatcherTask> dispatcher_task_;
   std::thread tender_;
@@ -328,8 +331,10 @@ std::optional<absl::Status> Server::Shell::Look() {
   }
   if (!has_worker()) return std::nullopt;
   if (worker_ != nullptr && !worker_->running()) return worker_->Join();
-  if (dispatcher_task_.has_value() && !draining_) {
-    const absl::Status status = FollowDispatcher();
+  if (role_ == TaskRole::kWorker && !draining_) {
+    const absl::Status status = dispatcher_task_.has_value()
+                                    ? FollowDispatcher()
+                                    : FollowTo(dispatcher_address_);
     if (!status.ok()) return status;
   }
   if (!ready_ && worker_ != nullptr && worker_->registered()) {
@@ -346,12 +351,38 @@ absl::Status Server::Shell::FollowDispatcher() {
   if (!published.has_value()) {
     return worker_ == nullptr ? AwaitDispatcher() : absl::OkStatus();
   }
-  if (*published == followed_) return absl::OkStatus();
+  return FollowTo(*published);
+}
+
+absl::Status Server::Shell::FollowTo(const std::string& dispatcher) {
+  if (dispatcher == followed_) return absl::OkStatus();
   if (!followed_.empty()) {
-    LogInfo("the dispatcher is at {} now, no more at {}", *published,
+    LogInfo("the dispatcher is at {} now, no more at {}", dispatcher,
             followed_);
   }
-  return BeginWorker(*published);
+  return BeginWorker(dispatcher);
+}
+
+// The tender takes it up at its next look.
+void Server::Shell::Follow(const ClusterSpec& cluster) {
+  const std::lock_guard lock(mu_);
+  const std::string own = OwnAddress(def_);
+  std::vector<ClusterDef::Job>& jobs = def_.cluster.jobs;
+  jobs = cluster.AsClusterDef().jobs;
+  auto job = std::find_if(jobs.begin(), jobs.end(), [this](const auto& each) {
+    return each.name == def_.job_name;
+  });
+  if (job == jobs.end()) job = jobs.insert(jobs.end(), {def_.job_name, {}});
+  job->tasks[*def_.task_index] = own;
+  if (role_ != TaskRole::kWorker || !config_.worker.dispatcher.empty()) return;
+  const auto task = FindDispatcherTask(def_.cluster);
+  if (!task.ok()) return;
+  if (SplitTaskAddress(task->address).port != 0) {
+    dispatcher_task_.reset();
+    dispatcher_address_ = task->address;
+  } else if (board_.present()) {
+    dispatcher_task_ = *task;
+  }
 }
 
 absl::Status Server::Shell::AwaitDispatcher() {
@@ -448,6 +479,7 @@ ServerDef Server::server_def() const { return shell_->def(); }
 absl::StatusOr<ClusterSpec> Server::Cluster() const {
   return shell_->Cluster();
 }
+void Server::Follow(const ClusterSpec& cluster) { shell_->Follow(cluster); }
 std::string Server::target() const { return shell_->target(); }
 
 }  // namespace feedmill

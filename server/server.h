@@ -88,6 +88,12 @@ class Server {
   // FailedPrecondition before Start.
   absl::Status Join();
 
+  // The cluster changed: what Cluster() says of the others follows, and a
+  // worker goes over to a dispatcher that is elsewhere now. This task stays
+  // what and where it is; without a dispatcher in the cluster a worker keeps
+  // the one it has. For ClusterWatch's on_change.
+  void Follow(const ClusterSpec& cluster);
+
   // Complete; once started, this task's address has the port that was bound.
   ServerDef server_def() const;
   // The cluster with the ports that its tasks have published so far.

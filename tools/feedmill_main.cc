@@ -1,8 +1,20 @@
-#include "core/cluster/resolver_registry.h"
+#include <cstdio>
+#include <utility>
+
+#include "core/base/status.h"
+#include "core/cluster/host_context.h"
+#include "core/cluster/plugin_resolver.h"
 #include "core/ops/builtin_functions.h"
 #include "tools/command/feedmill_command.h"
 
 int main(int argc, char** argv) {
+  feedmill::ResolverRegistry resolvers = feedmill::BuiltinResolvers();
+  const absl::Status added = feedmill::AddResolverPlugins(
+      feedmill::HostContext().environment, &resolvers);
+  if (!added.ok()) {
+    std::fprintf(stderr, "feedmill: %s\n", feedmill::ErrorText(added).c_str());
+    return 2;
+  }
   return feedmill::FeedmillMain(argc, argv, feedmill::BuiltinFunctions(),
-                                feedmill::BuiltinResolvers());
+                                std::move(resolvers));
 }

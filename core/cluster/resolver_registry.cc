@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/status.h"
+#include "core/cluster/union_resolver.h"
 #include "core/cluster/words.h"
 #include "core/dataset/nearest_name.h"
 
@@ -11,6 +12,7 @@ namespace {
 
 constexpr size_t kUriMax = 16'384;
 constexpr size_t kParametersMax = 64;
+constexpr std::string_view kUnion = "union";
 
 bool IsScheme(std::string_view text) {
   return !text.empty() && text.front() >= 'a' && text.front() <= 'z' &&
@@ -180,6 +182,9 @@ absl::Status ResolverRegistry::Add(std::string scheme,
         "and '.', a letter first",
         scheme);
   }
+  if (scheme == kUnion) {
+    return InvalidArgument("the scheme 'union' has a resolver already");
+  }
   const auto [at, added] =
       factories_.emplace(std::move(scheme), std::move(factory));
   if (added) return absl::OkStatus();
@@ -189,10 +194,12 @@ absl::Status ResolverRegistry::Add(std::string scheme,
 absl::StatusOr<std::unique_ptr<ClusterResolver>> ResolverRegistry::Make(
     std::string_view uri, const ResolverContext& context) const {
   FM_ASSIGN_OR_RETURN(const ResolverUri parsed, ResolverUri::Parse(uri));
+  if (parsed.scheme == kUnion) return MakeUnion(parsed, context);
   const auto found = factories_.find(parsed.scheme);
   if (found != factories_.end()) return found->second(parsed, context);
-  std::vector<std::string_view> known;
+  std::vector<std::string_view> known = {kUnion};
   for (const auto& [scheme, factory] : factories_) known.push_back(scheme);
+  std::sort(known.begin(), known.end());
   return InvalidArgument("no resolver '{}:' among {}:{}", parsed.scheme,
                          fmt::join(known, ":, "),
                          DidYouMean(parsed.scheme, known));
@@ -201,7 +208,31 @@ absl::StatusOr<std::unique_ptr<ClusterResolver>> ResolverRegistry::Make(
 std::vector<std::string> ResolverRegistry::Schemes() const {
   std::vector<std::string> schemes;
   for (const auto& [scheme, factory] : factories_) schemes.push_back(scheme);
+  schemes.emplace_back(kUnion);
+  std::sort(schemes.begin(), schemes.end());
   return schemes;
+}
+
+absl::StatusOr<std::unique_ptr<ClusterResolver>> ResolverRegistry::MakeUnion(
+    const ResolverUri& uri, const ResolverContext& context) const {
+  if (!uri.path.empty()) {
+    return InvalidArgument("union: takes no path; write union:?1=URI&2=URI");
+  }
+  ResolverParameters parameters(uri);
+  ResolverOverrides overrides;
+  FM_RETURN_IF_ERROR(parameters.Overrides(&overrides));
+  UnionResolver::Parts parts;
+  for (const auto& [name, part] : parameters.Rest()) {
+    if (part.starts_with("union:")) {
+      return InvalidArgument(
+          "part '{}': a union of unions is one of all their parts; write that",
+          name);
+    }
+    auto made = Make(part, context);
+    if (!made.ok()) return Annotate(made.status(), "part '" + name + "'");
+    parts.push_back(*std::move(made));
+  }
+  return UnionResolver::Create(std::move(parts), std::move(overrides));
 }
 
 }  // namespace feedmill

@@ -65,10 +65,12 @@ using ResolverFactory =
 //   auto resolver = resolvers.Make("consul:feedmill", context);
 class ResolverRegistry {
  public:
-  // InvalidArgument if the scheme is taken, or is not lower-case letters,
-  // digits, '_', '+', '-' and '.', a letter first.
+  // InvalidArgument if the scheme is taken ("union" always is), or is not
+  // lower-case letters, digits, '_', '+', '-' and '.', a letter first.
   absl::Status Add(std::string scheme, ResolverFactory factory);
 
+  // "union:?1=URI&2=URI" (each with its '%', '&' and such encoded; parameters
+  // of any name, in the order written) is a UnionResolver of these.
   // InvalidArgument names the nearest scheme to an unknown one, and the
   // parameter that is wrong. Nothing is looked at outside yet.
   absl::StatusOr<std::unique_ptr<ClusterResolver>> Make(
@@ -77,6 +79,9 @@ class ResolverRegistry {
   std::vector<std::string> Schemes() const;  // sorted
 
  private:
+  absl::StatusOr<std::unique_ptr<ClusterResolver>> MakeUnion(
+      const ResolverUri& uri, const ResolverContext& context) const;
+
   std::map<std::string, ResolverFactory, std::less<>> factories_;
 };
 

@@ -1,10 +1,13 @@
 # feedmill resolve: which tasks a cluster has, and which of them this is.
 load lib/feedmill
 
+PLUGIN=${FEEDMILL_EXAMPLE_PLUGIN-}  # setup unsets all such variables
+
 setup() {
   FILES=$BATS_TEST_TMPDIR
   unset "${!FEEDMILL_@}" "${!SLURM@}" "${!SM_@}" TF_CONFIG
 }
+teardown() { stop_all; }
 
 # The variables of a cluster with a dispatcher and two workers; this is worker 1.
 given_variables() {
@@ -114,4 +117,59 @@ task:
   TF_CONFIG='{' expect_error 2 "TF_CONFIG" "JSON" -- feedmill resolve tf_config:
   FEEDMILL_TASK=1 expect_error 2 "FEEDMILL_TASK" "FEEDMILL_JOB" -- feedmill resolve env:
   SLURM_JOB_NODELIST='n[3-1]' expect_error 2 "SLURM_JOB_NODELIST" "runs down" -- feedmill resolve slurm:
+}
+
+@test "union: several clusters are one" {
+  given_variables
+  printf 'worker: [w9:1]\n' > "$FILES/more.yaml"
+  expect 0 feedmill resolve "union:?1=env%3A&2=file%3A$FILES/more.yaml" --format json
+  [[ $output == '{"cluster":{"dispatcher":["d:5050"],"worker":["w0:1","w1:1","w9:1"]},"task":{"type":"worker","index":1}}' ]]
+  expect_error 2 "part '2'" 'did you mean "file"' -- feedmill resolve "union:?1=env%3A&2=fiel%3Ax"
+}
+
+@test "--watch prints each change until it is told to stop" {
+  printf '{"worker": ["w0:1"]}\n' > "$FILES/c"
+  "$FEEDMILL" resolve "file:$FILES/c" --format json --watch 20ms \
+    > "$FILES/out" 2> "$FILES/err" 3>&- &
+  pid=$!
+  PIDS+=("$pid")
+  wait_for 10 "the first cluster" grep -q w0 "$FILES/out"
+  printf '{"worker": ["w0:1", "w1:1"]}\n' > "$FILES/new" && mv "$FILES/new" "$FILES/c"
+  wait_for 10 "the second" grep -q w1 "$FILES/out"
+  rm "$FILES/c"
+  wait_for 10 "the trouble" grep -q "no file $FILES/c" "$FILES/err"
+  stop "$pid"
+  [[ $ended == 0 && $(wc -l < "$FILES/out") == 2 ]]
+}
+
+@test "a plugin adds a kind of cluster" {
+  FEEDMILL_RESOLVER_PLUGINS=/no/such.so \
+    expect_error 2 "FEEDMILL_RESOLVER_PLUGINS" "cannot load the plugin /no/such.so" -- feedmill resolve env:
+  export FEEDMILL_RESOLVER_PLUGINS=$PLUGIN
+  expect 0 feedmill resolve 'example:mill?workers=2&job=worker&task=0' --format json
+  [[ $output == '{"cluster":{"dispatcher":["mill:1"],"worker":["mill-0:1","mill-1:1"]},"task":{"type":"worker","index":0}}' ]]
+}
+
+# The TLS of Kubernetes' API, with an authority of its own: a server of one
+# fixed answer, which takes one token.
+@test "kubernetes: speaks TLS with the authority of the kubeconfig only" {
+  openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 \
+    -subj /CN=mill -addext subjectAltName=IP:127.0.0.1 \
+    -keyout "$FILES/key.pem" -out "$FILES/ca.pem" 2> "$FILES/openssl.log"
+  python3 "$BATS_TEST_DIRNAME/lib/tls_server.py" "$FILES" > "$FILES/port" 3>&- &
+  PIDS+=("$!")
+  wait_for 10 "the API" test -s "$FILES/port"
+  for authority in ca.pem none; do
+    cat > "$FILES/kubeconfig.$authority" <<YAML
+current-context: c
+contexts: [{name: c, context: {cluster: k, user: u}}]
+clusters: [{name: k, cluster: {server: "https://127.0.0.1:$(cat "$FILES/port")", certificate-authority: $authority}}]
+users: [{name: u, user: {token: secret}}]
+YAML
+  done
+  sed -i 's/, certificate-authority: none//' "$FILES/kubeconfig.none"
+  expect 0 feedmill resolve "kubernetes:?worker=app%3Dmill&kubeconfig=$FILES/kubeconfig.ca.pem" --format json
+  [[ $output == *'{"worker":["10.0.0.1:8470"]}'* ]]
+  expect_error 1 "cannot speak TLS with https://127.0.0.1" "certificate" -- \
+    feedmill resolve "kubernetes:?worker=app%3Dmill&kubeconfig=$FILES/kubeconfig.none"
 }

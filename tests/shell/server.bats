@@ -131,3 +131,27 @@ start_task() {
   [[ $stderr == *"waiting for a dispatcher to publish"* ]]
   [[ $stderr == *"no dispatcher published its address in '$BOARD'"* ]]
 }
+
+@test "a worker goes over to another dispatcher when its cluster says so" {
+  start_and_wait d1 dispatcher --port 0
+  first=$address
+  start_and_wait d2 dispatcher --port 0
+  second=$address
+  describe() { # the dispatcher's address: replaces the file whole
+    printf 'dispatcher: ["%s"]\nworker: ["localhost:0"]\n' "${1#tcp://}" > "$CLUSTER.new"
+    mv "$CLUSTER.new" "$CLUSTER"
+  }
+  describe "$first"
+  start w server --cluster "file:$CLUSTER" --job worker --watch 20ms
+  wait_for_file w.ready 20
+  service=$first
+  workers_are 1
+  printf 'dispatcher: oops\n' > "$CLUSTER"
+  wait_for 20 "the trouble in the log" grep -q "cannot look whether the cluster" "$BATS_TEST_TMPDIR/w.log"
+  describe "$second"
+  service=$second
+  wait_for 20 "the worker at the second dispatcher" workers_are 1
+  grep -q "dispatcher/0 moved from ${first#tcp://} to ${second#tcp://}" "$BATS_TEST_TMPDIR/w.log"
+  cmp <(feedmill read "$DATA/design.yaml" --service "$service") \
+    <(feedmill read "$DATA/design.yaml" --local)
+}

@@ -6,10 +6,12 @@
 #include <vector>
 
 #include "core/base/status.h"
+#include "core/cluster/cluster_watch.h"
 #include "core/cluster/host_context.h"
 #include "core/cluster/resolver_registry.h"
 #include "tools/command/commands.h"
 #include "tools/command/flags.h"
+#include "tools/command/stop_signals.h"
 
 namespace feedmill {
 namespace {
@@ -31,6 +33,7 @@ constexpr char kExamples[] =
     "jobs\n"
     "  tpu:NAME      a Cloud TPU's hosts (of TPU_NAME, or this one's, without\n"
     "                NAME); project, zone, port\n"
+    "  union:?1=URI&2=URI  several as one, each URI percent-encoded\n"
     "and takes ?job=J&task=I to say which task this process is.\n"
     "\n"
     "Examples:\n"
@@ -40,7 +43,10 @@ constexpr char kExamples[] =
     "  feedmill resolve 'kubernetes:?dispatcher=app%3Dmill,tier%3Dbroker&"
     "worker=app%3Dmill'\n"
     "  feedmill resolve 'gce:workers?zone=us-east1-d&port=5050'\n"
-    "  feedmill resolve env: --format json | jq -r '.cluster.worker[]'";
+    "  feedmill resolve 'union:?1=env%3A&2=file%3Amore.yaml' --watch 10s\n"
+    "  feedmill resolve env: --format json | jq -r '.cluster.worker[]'\n"
+    "\n"
+    "FEEDMILL_RESOLVER_PLUGINS names shared objects that add kinds of cluster.";
 
 // A task's type may be any bytes; what is no UTF-8 prints as U+FFFD.
 template <class Json>
@@ -107,27 +113,50 @@ std::string TableText(const ClusterView& view) {
   return text;
 }
 
+std::string Text(const ClusterView& view, const std::string& format) {
+  if (format == "json") return JsonText(view);
+  return format == "yaml" ? YamlText(view) : TableText(view);
+}
+
 }  // namespace
 
 absl::StatusOr<int> RunResolve(const Invocation& invocation) {
   std::string uri;
   std::string format = "yaml";
+  absl::Duration interval;
   FlagSet flags("resolve", kSummary, kExamples);
   flags.Positional("URI", "Where the cluster is described (required)", &uri);
   flags.OneOf("--format", {"yaml", "json", "table"}, "How to print it",
               &format);
+  flags.Duration("--watch",
+                 "Go on looking so often, and print each change, until "
+                 "SIGINT or SIGTERM",
+                 &interval);
   FM_ASSIGN_OR_RETURN(const bool go_on,
                       flags.Parse(invocation.arguments, invocation.describe));
   if (!go_on) return 0;
   if (uri.empty()) return flags.Error("the cluster's URI is missing");
 
-  FM_ASSIGN_OR_RETURN(const auto resolver,
+  FM_ASSIGN_OR_RETURN(std::shared_ptr<const ClusterResolver> resolver,
                       invocation.resolvers->Make(uri, HostContext()));
   FM_ASSIGN_OR_RETURN(const ClusterView view, resolver->Resolve());
-  const std::string text = format == "json"   ? JsonText(view)
-                           : format == "yaml" ? YamlText(view)
-                                              : TableText(view);
-  std::fputs(text.c_str(), stdout);
+  std::fputs(Text(view, format).c_str(), stdout);
+  if (interval <= absl::ZeroDuration()) return 0;
+
+  StopSignals signals;
+  ClusterWatchOptions options{.interval = interval, .known = view.spec};
+  options.on_change = [&](const ClusterView& next,
+                          const std::vector<ClusterChange>&) {
+    const char* between = format == "yaml" ? "---\n" : "";
+    std::fputs((between + Text(next, format)).c_str(), stdout);
+    std::fflush(stdout);
+  };
+  options.on_trouble = [](const absl::Status& status) {
+    std::fprintf(stderr, "feedmill resolve: %s\n", ErrorText(status).c_str());
+  };
+  std::fflush(stdout);
+  const ClusterWatch watch(std::move(resolver), std::move(options));
+  signals.Wait(-1, absl::InfiniteDuration());
   return 0;
 }
 

@@ -1,7 +1,11 @@
+#include <functional>
+#include <memory>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "core/base/status.h"
+#include "core/cluster/cluster_watch.h"
 #include "core/cluster/host_context.h"
 #include "core/net/log.h"
 #include "server/address_file.h"
@@ -37,6 +41,7 @@ struct ServerCommand {
   std::string cluster;
   std::string job;
   uint64_t task = UINT64_MAX;  // none that can be given
+  absl::Duration watch = absl::Seconds(30);
   WorkerOptions worker;
   ServerConfig config;
 
@@ -57,6 +62,8 @@ struct ServerCommand {
                "Folder that all tasks see, where each writes its address; "
                "needed where the dispatcher's port is 0",
                &config.publish);
+    flags.Duration("--watch",
+                   "How often to look whether the cluster has changed", &watch);
     DeclareDispatcherFlags(flags, config.dispatcher);
     worker.Declare(flags);
     server.DeclareWithoutPort(flags, "this task's peers");
@@ -65,12 +72,36 @@ struct ServerCommand {
   }
 };
 
-absl::Status Serve(Server& server, const std::string& ready_file,
+// Lets the server follow its cluster.
+std::unique_ptr<ClusterWatch> Watch(
+    std::shared_ptr<const ClusterResolver> resolver, absl::Duration interval,
+    const ClusterSpec& known, Server& server) {
+  ClusterWatchOptions options{.interval = interval, .known = known};
+  options.on_change = [&server](const ClusterView& view,
+                                const std::vector<ClusterChange>& changes) {
+    for (const ClusterChange& change : changes) {
+      LogInfo("the cluster changed: {}", ToString(change));
+    }
+    server.Follow(view.spec);
+  };
+  options.on_trouble = [](const absl::Status& status) {
+    LogWarning("cannot look whether the cluster changed: {}",
+               ErrorText(status));
+  };
+  return std::make_unique<ClusterWatch>(std::move(resolver),
+                                        std::move(options));
+}
+
+// `watch` begins once signals are blocked: its thread must not get them.
+absl::Status Serve(Server& server,
+                   const std::function<std::unique_ptr<ClusterWatch>()>& watch,
+                   const std::string& ready_file,
                    absl::Duration drain_timeout) {
   StopSignals signals;
   AddressFile ready(ready_file);
   FM_RETURN_IF_ERROR(ready.Prepare());
   FM_RETURN_IF_ERROR(server.Start());
+  const std::unique_ptr<ClusterWatch> watching = watch();
   absl::Status announced;
   std::thread announcer([&] {
     if (!server.WaitReady(absl::InfiniteDuration()).ok()) return;
@@ -100,8 +131,9 @@ absl::StatusOr<int> RunServer(const Invocation& invocation) {
   if (command.cluster.empty()) return flags.Error("--cluster URI is missing");
   FM_RETURN_IF_ERROR(command.server.SetUpLogging("server"));
 
-  FM_ASSIGN_OR_RETURN(const auto resolver, invocation.resolvers->Make(
-                                               command.cluster, HostContext()));
+  FM_ASSIGN_OR_RETURN(
+      std::shared_ptr<const ClusterResolver> resolver,
+      invocation.resolvers->Make(command.cluster, HostContext()));
   FM_ASSIGN_OR_RETURN(const ClusterView view, resolver->Resolve());
   const ServerDef def{.cluster = view.spec.AsClusterDef(),
                       .job_name = view.task_type.value_or(""),
@@ -119,8 +151,11 @@ absl::StatusOr<int> RunServer(const Invocation& invocation) {
   options.config.worker = command.worker.Config();
   FM_ASSIGN_OR_RETURN(const auto server,
                       Server::Create(def, std::move(options)));
-  FM_RETURN_IF_ERROR(
-      Serve(*server, command.server.ready_file, command.worker.drain_timeout));
+  const auto watch = [&] {
+    return Watch(resolver, command.watch, view.spec, *server);
+  };
+  FM_RETURN_IF_ERROR(Serve(*server, watch, command.server.ready_file,
+                           command.worker.drain_timeout));
   return 0;
 }
 

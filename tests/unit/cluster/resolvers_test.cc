@@ -209,7 +209,7 @@ TEST_F(Resolvers, APluginAddsAScheme) {
   ResolverRegistry registry = BuiltinResolvers();
   EXPECT_THAT(registry.Schemes(),
               ElementsAre("env", "file", "gce", "kubernetes", "sagemaker",
-                          "slurm", "tf_config", "tpu"));
+                          "slurm", "tf_config", "tpu", "union"));
   const ResolverFactory factory = [](const ResolverUri& uri,
                                      const ResolverContext&)
       -> absl::StatusOr<std::unique_ptr<ClusterResolver>> {

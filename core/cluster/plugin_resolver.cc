@@ -1,0 +1,123 @@
+#include "core/cluster/plugin_resolver.h"
+
+#include <dlfcn.h>
+
+#include <memory>
+#include <utility>
+
+#include "core/base/status.h"
+#include "core/cluster/cluster_document.h"
+#include "core/cluster/http_json.h"
+#include "core/cluster/resolver_plugin.h"
+#include "core/cluster/words.h"
+
+namespace feedmill {
+namespace {
+
+constexpr char kEntryPoint[] = "feedmill_resolver_plugin_v1";
+constexpr char kVariable[] = "FEEDMILL_RESOLVER_PLUGINS";
+constexpr size_t kTextMax = size_t{16} << 20;
+
+void TakeText(void* sink, const char* text, size_t size) {
+  auto* taken = static_cast<std::string*>(sink);
+  if (text != nullptr) taken->assign(text, std::min(size, kTextMax + 1));
+}
+
+class PluginResolver : public ClusterResolver {
+ public:
+  PluginResolver(const feedmill_resolver_v1* plugin, std::string uri,
+                 ResolverContext context, ResolverOverrides overrides)
+      : plugin_(plugin),
+        uri_(std::move(uri)),
+        context_(std::move(context)),
+        overrides_(std::move(overrides)) {}
+
+  absl::StatusOr<ClusterView> Resolve() const override {
+    std::string text;
+    const int failed = plugin_->resolve(uri_.c_str(), TakeText, &text);
+    if (failed != 0) {
+      return Unavailable(
+          "{}: {}", uri_,
+          text.empty() ? "the plugin gives no reason" : text.substr(0, 300));
+    }
+    auto view = ReadClusterDocument(text);
+    if (!view.ok()) return Annotate(view.status(), uri_);
+    ApplyOverrides(overrides_, &*view);
+    return view;
+  }
+
+  absl::StatusOr<AcceleratorCounts> NumAccelerators(
+      const TaskRequest& task) const override {
+    FM_ASSIGN_OR_RETURN(const ClusterView view, Resolve());
+    return LocalAccelerators(context_, view, task);
+  }
+
+ private:
+  const feedmill_resolver_v1* const plugin_;
+  const std::string uri_;
+  const ResolverContext context_;
+  const ResolverOverrides overrides_;
+};
+
+// The URI with the parameters that are the plugin's.
+std::string RestOf(const ResolverUri& uri, ResolverParameters* parameters) {
+  std::string text = uri.scheme + ":";
+  for (const std::string_view word : SplitWords(uri.path, '/')) {
+    if (text.back() != ':' || word.data() != uri.path.data()) text += '/';
+    text += PercentEncode(word);
+  }
+  char separator = '?';
+  for (const auto& [name, value] : parameters->Rest()) {
+    text += separator + PercentEncode(name) + "=" + PercentEncode(value);
+    separator = '&';
+  }
+  return text;
+}
+
+}  // namespace
+
+absl::Status AddResolverPlugin(const std::string& path,
+                               ResolverRegistry* registry) {
+  // A name without '/' would be looked for in the system's folders.
+  void* object =
+      dlopen((path.find('/') == std::string::npos ? "./" + path : path).c_str(),
+             RTLD_NOW | RTLD_LOCAL);
+  if (object == nullptr) {
+    return InvalidArgument("cannot load the plugin {}: {}", path, dlerror());
+  }
+  const auto entry = reinterpret_cast<feedmill_resolver_plugin_v1_type>(
+      dlsym(object, kEntryPoint));
+  const feedmill_resolver_v1* plugin = entry == nullptr ? nullptr : entry();
+  if (plugin == nullptr || plugin->scheme == nullptr ||
+      plugin->resolve == nullptr) {
+    dlclose(object);
+    return InvalidArgument("{} is no plugin of this version: it has no {}",
+                           path, kEntryPoint);
+  }
+  const absl::Status added = registry->Add(
+      plugin->scheme,
+      [plugin](const ResolverUri& uri, const ResolverContext& context)
+          -> absl::StatusOr<std::unique_ptr<ClusterResolver>> {
+        ResolverParameters parameters(uri);
+        ResolverOverrides overrides;
+        FM_RETURN_IF_ERROR(parameters.Overrides(&overrides));
+        return std::make_unique<PluginResolver>(
+            plugin, RestOf(uri, &parameters), context, std::move(overrides));
+      });
+  return Annotate(added, path);
+}
+
+absl::Status AddResolverPlugins(const Environment& environment,
+                                ResolverRegistry* registry) {
+  const std::string paths = environment.Get(kVariable).value_or("");
+  for (const std::string_view path : SplitWords(paths, ':')) {
+    if (path.empty()) continue;
+    const absl::Status status = AddResolverPlugin(std::string(path), registry);
+    if (!status.ok()) {
+      return Annotate(status, fmt::format("the variable {}", kVariable));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace feedmill

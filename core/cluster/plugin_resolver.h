@@ -1,0 +1,22 @@
+#ifndef FEEDMILL_CORE_CLUSTER_PLUGIN_RESOLVER_H_
+#define FEEDMILL_CORE_CLUSTER_PLUGIN_RESOLVER_H_
+
+#include <string>
+
+#include "core/cluster/resolver_registry.h"
+
+namespace feedmill {
+
+// Adds the resolver of a shared object (resolver_plugin.h) to the registry. The
+// object stays loaded. InvalidArgument names the file: it cannot be loaded, has
+// no entry point of a known version, or a scheme that is taken.
+absl::Status AddResolverPlugin(const std::string& path,
+                               ResolverRegistry* registry);
+
+// Those of FEEDMILL_RESOLVER_PLUGINS.
+absl::Status AddResolverPlugins(const Environment& environment,
+                                ResolverRegistry* registry);
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_CLUSTER_PLUGIN_RESOLVER_H_
