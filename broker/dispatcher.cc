@@ -286,8 +286,12 @@ void Dispatcher::StopAwaiting(const JobState& job) {
 
 void Dispatcher::PlanRun(const JobName& name) {
   const JobState& job = *state_.FindJob(name);
-  const absl::StatusOr<JobShape> shape =
-      planner_.shape(job.graph, job.manifest, job.seed, job.iteration);
+  std::string graph;
+  if (planner_.run_graph) {
+    graph = planner_.run_graph(job.graph, table_.workers().size());
+  }
+  const absl::StatusOr<JobShape> shape = planner_.shape(
+      graph.empty() ? job.graph : graph, job.manifest, job.seed, job.iteration);
   if (!shape.ok()) return FailRun(name, shape.status());
   Commit(RunPlanned{name, shape->source_size, shape->positions,
                     shape->first_split, MakePlanId(job, *shape)});
@@ -295,10 +299,23 @@ void Dispatcher::PlanRun(const JobName& name) {
       name, RunWork{SplitSizer({settings_.split_time, settings_.split_bytes},
                                job.first_split)});
   plans_[job.plan].jobs.insert(name);
+  plans_[job.plan].graph = std::move(graph);
   for (const auto& [consumer, session] : job.sessions) {
     dirty_sessions_.insert({name, consumer});
   }
   FinishIfComplete(name);
+}
+
+// What the workers of a planned run read.
+const std::string& Dispatcher::RunGraph(const JobState& job) {
+  std::optional<std::string>& graph = plans_[job.plan].graph;
+  if (!graph.has_value()) {
+    graph = planner_.planned_graph
+                ? planner_.planned_graph(job.graph, job.manifest, job.seed,
+                                         job.iteration, job.positions)
+                : "";
+  }
+  return graph->empty() ? job.graph : *graph;
 }
 
 void Dispatcher::FailRun(const JobName& name, const absl::Status& status) {
@@ -487,7 +504,7 @@ void Dispatcher::AnswerWorker(absl::Time now, const WorkerId& id) {
     if (!first && now - said->second < 2 * Interval()) continue;
     said->second = now;
     answer.definitions.push_back(
-        {job.plan, job.graph, job.manifest, job.seed, job.iteration});
+        {job.plan, RunGraph(job), job.manifest, job.seed, job.iteration});
   }
   std::erase_if(worker->defined,
                 [&](const auto& said) { return !needed.contains(said.first); });

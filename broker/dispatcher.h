@@ -44,6 +44,15 @@ struct Planner {
                                          const std::string& manifest,
                                          uint64_t seed, uint64_t iteration)>
       shape;
+  // What a run that begins with so many workers reads in place of the job's
+  // graph; "" for the graph itself. Null: always that.
+  std::function<std::string(const std::string& graph, uint64_t workers)>
+      run_graph{};
+  // The same for a run that was planned before, from its number of positions.
+  std::function<std::string(const std::string& graph,
+                            const std::string& manifest, uint64_t seed,
+                            uint64_t iteration, uint64_t positions)>
+      planned_graph{};
 };
 
 // Settings of the state machine; each with the default of design.md §6–7.
@@ -127,6 +136,8 @@ class Dispatcher {
   struct PlanWork {
     CostEstimate cost;
     std::set<JobName> jobs;
+    // What workers run, "" for the jobs' graph; absent: not yet looked at.
+    std::optional<std::string> graph{};
   };
   // Jobs that wait for the manifest of their graph.
   struct Resolution {
@@ -168,6 +179,7 @@ class Dispatcher {
 
   // ---- runs and splits
   void PlanRun(const JobName& job);
+  const std::string& RunGraph(const JobState& job);
   void AwaitManifest(const JobState& job);
   void StopAwaiting(const JobState& job);
   void FailRun(const JobName& job, const absl::Status& status);

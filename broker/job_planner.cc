@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "broker/processing_policy.h"
 #include "core/base/status.h"
 #include "core/dataset/analysis.h"
 #include "core/dataset/graph_text.h"
@@ -87,6 +88,11 @@ absl::StatusOr<JobShape> ShapeOf(const FunctionRegistry& registry,
   return shape;
 }
 
+// "" for one pass, which is the graph itself.
+std::string GraphOfPasses(const Graph& graph, uint64_t passes) {
+  return passes == 1 ? "" : CanonicalText(RepeatedGraph(graph, passes));
+}
+
 }  // namespace
 
 Planner MakePlanner(std::shared_ptr<const FunctionRegistry> registry) {
@@ -99,7 +105,27 @@ Planner MakePlanner(std::shared_ptr<const FunctionRegistry> registry) {
   planner.needs_manifest =
       [registry](const std::string& graph) -> absl::StatusOr<bool> {
     FM_ASSIGN_OR_RETURN(const auto analyzed, Read(graph, *registry));
-    return analyzed->source.needs_files;
+    return analyzed->source.needs_files ||
+           PolicyOf(analyzed->graph.options.processing_mode).needs_workers();
+  };
+  planner.run_graph = [](const std::string& graph, uint64_t workers) {
+    const auto parsed = ParseGraphJson(graph);
+    if (!parsed.ok()) return std::string();
+    return GraphOfPasses(
+        *parsed,
+        PolicyOf(parsed->options.processing_mode).Passes(*parsed, workers));
+  };
+  planner.planned_graph = [registry](const std::string& graph,
+                                     const std::string& manifest, uint64_t seed,
+                                     uint64_t iteration, uint64_t positions) {
+    const auto parsed = ParseGraphJson(graph);
+    if (!parsed.ok() ||
+        !PolicyOf(parsed->options.processing_mode).needs_workers()) {
+      return std::string();
+    }
+    const auto once = ShapeOf(*registry, graph, manifest, seed, iteration);
+    if (!once.ok() || once->positions == 0) return std::string();
+    return GraphOfPasses(*parsed, positions / once->positions);
   };
   planner.shape = [registry](const std::string& graph,
                              const std::string& manifest, uint64_t seed,

@@ -97,6 +97,9 @@ absl::StatusOr<std::unique_ptr<Reader>> Read(const Graph& graph,
   }
   Graph read = graph;
   if (options.seed.has_value()) read.options.seed = options.seed;
+  if (options.processing_mode.has_value()) {
+    read.options.processing_mode = *options.processing_mode;
+  }
   std::error_code error;
   const std::filesystem::path working = std::filesystem::current_path(error);
   MakePathsAbsolute((working / options.directory).string(), read);

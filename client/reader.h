@@ -66,8 +66,9 @@ struct ReadOptions {
   // its seed, and the iteration of a job, are the token's. The reader takes the
   // place of its own earlier life.
   std::string token{};
-  // Overrides options.seed of the graph.
+  // Override the graph's options. A local read is one pass in every mode.
   std::optional<uint64_t> seed{};
+  std::optional<Options::ProcessingMode> processing_mode{};
   // How long to wait for the first element, and for each later one.
   absl::Duration first_timeout = absl::Seconds(20);
   absl::Duration timeout = absl::Seconds(60);

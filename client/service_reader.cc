@@ -81,7 +81,8 @@ class ServiceReader : public Reader {
   ServiceReader(std::shared_ptr<const AnalyzedGraph> graph, ReadOptions options,
                 std::optional<ReadToken> token, Incarnation incarnation,
                 std::unique_ptr<ServiceLink> link, std::string service)
-      : graph_(std::move(graph)),
+      : asked_(std::move(graph)),
+        graph_(asked_),
         shared_(graph_->graph.options.order == Order::kAny),
         options_(std::move(options)),
         token_(std::move(token)),
@@ -106,6 +107,7 @@ class ServiceReader : public Reader {
            (options_.cancel != nullptr && options_.cancel->load());
   }
   absl::StatusOr<std::string> SaveBefore(uint64_t unread) const override;
+  absl::Status MakePlan(const RunInfo& run);
   absl::Status MakeStage();
   // The next output of the stage, feeding it; nullopt when the end is reached,
   // which end_ then says.
@@ -128,8 +130,9 @@ class ServiceReader : public Reader {
     if (!end_.has_value()) end_ = std::move(status);
   }
 
-  const std::shared_ptr<const AnalyzedGraph> graph_;
-  const bool shared_;  // with other readers of the job
+  const std::shared_ptr<const AnalyzedGraph> asked_;  // what tokens speak of
+  std::shared_ptr<const AnalyzedGraph> graph_;  // of the whole run, once joined
+  const bool shared_;                           // with other readers of the job
   const ReadOptions options_;
   const std::optional<ReadToken> token_;
   const Incarnation incarnation_;
@@ -171,8 +174,7 @@ absl::Status ServiceReader::Join() {
   }
   view_ = view;
   drops_ = view.drops;
-  FM_ASSIGN_OR_RETURN(plan_, Plan::Make(graph_, view.run->source_size,
-                                        view.run->seed, view.run->iteration));
+  FM_RETURN_IF_ERROR(MakePlan(*view.run));
   FM_RETURN_IF_ERROR(MakeStage());
   if (token_) {
     FM_RETURN_IF_ERROR(CheckTokenPlan(*token_, view.run->plan.value()));
@@ -191,14 +193,36 @@ absl::StatusOr<std::string> ServiceReader::SaveBefore(uint64_t unread) const {
         "a reader of order any has no place in a sequence to save");
   }
   ReadToken token;
-  token.parts = PartsOf(graph_->graph);
-  token.fingerprint = Fingerprint(graph_->graph);
+  token.parts = PartsOf(asked_->graph);
+  token.fingerprint = Fingerprint(asked_->graph);
   token.plan = view_.run->plan.value();
   token.seed = plan_->seed();
   token.iteration = plan_->iteration();
   token.incarnation = incarnation_.value();
   token.place = keeper_.Before(unread);
   return EncodeToken(token);
+}
+
+absl::Status ServiceReader::MakePlan(const RunInfo& run) {
+  const auto make = [&] {
+    return Plan::Make(graph_, run.source_size, run.seed, run.iteration);
+  };
+  FM_ASSIGN_OR_RETURN(plan_, make());
+  const uint64_t once = plan_->size();
+  if (graph_->graph.options.processing_mode != Options::ProcessingMode::kOff ||
+      run.positions == once || run.positions == 0) {
+    return absl::OkStatus();
+  }
+  // The positions say of how many whole passes the run is made.
+  if (once == 0 || run.positions % once != 0 || run.positions == kEndless) {
+    return Internal("a run of {} positions is no passes over {}", run.positions,
+                    once);
+  }
+  FM_ASSIGN_OR_RETURN(
+      graph_, Analyze(RepeatedGraph(graph_->graph, run.positions / once),
+                      *options_.registry));
+  FM_ASSIGN_OR_RETURN(plan_, make());
+  return absl::OkStatus();
 }
 
 absl::Status ServiceReader::MakeStage() {

@@ -85,6 +85,12 @@ Dataset Dataset::WithSeed(uint64_t seed) const {
   return out;
 }
 
+Dataset Dataset::WithProcessingMode(Options::ProcessingMode mode) const {
+  Dataset out = *this;
+  out.graph_.options.processing_mode = mode;
+  return out;
+}
+
 Dataset Dataset::WithOrder(Order order) const {
   Dataset out = *this;
   out.graph_.options.order = order;

@@ -99,6 +99,7 @@ class Dataset {
   // Makes every random choice reproducible; absent, the reader draws a seed.
   Dataset WithSeed(uint64_t seed) const;
   Dataset WithOrder(Order order) const;
+  Dataset WithProcessingMode(Options::ProcessingMode mode) const;
 
   const Graph& graph() const { return graph_; }
 

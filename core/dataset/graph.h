@@ -104,9 +104,10 @@ enum class Order {
 
 struct Options {
   Order order = Order::kDeterministic;
-  // The only mode so far: the dispatcher hands out splits as workers ask.
+  // How a run through a service uses its workers.
   enum class ProcessingMode {
-    kDynamic
+    kDynamic,  // the dataset once; the dispatcher hands out splits as they ask
+    kOff,      // the whole dataset once for each worker there is as it begins
   } processing_mode = ProcessingMode::kDynamic;
   std::optional<uint64_t> seed;  // absent: drawn, recorded and printed
 };

@@ -325,8 +325,7 @@ absl::Status ReadOptions(const Json& json, Options& options) {
       .Get("order", "deterministic", Order::kDeterministic, "any", Order::kAny,
            options.order)
       .Get("processing_mode", "dynamic", Options::ProcessingMode::kDynamic,
-           "dynamic", Options::ProcessingMode::kDynamic,
-           options.processing_mode)
+           "off", Options::ProcessingMode::kOff, options.processing_mode)
       .Get("seed", options.seed)
       .status();
 }

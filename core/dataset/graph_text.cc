@@ -138,9 +138,11 @@ Json ToJson(const Graph& graph) {
     steps.push_back(std::move(one));
   }
   const bool any = graph.options.order == Order::kAny;
+  const bool off =
+      graph.options.processing_mode == Options::ProcessingMode::kOff;
   return {{"options",
            {{"order", any ? "any" : "deterministic"},
-            {"processing_mode", "dynamic"},
+            {"processing_mode", off ? "off" : "dynamic"},
             {"seed", Optional(graph.options.seed)}}},
           {"source", ToJson(graph.source)},
           {"steps", std::move(steps)}};
@@ -177,6 +179,14 @@ std::string Fingerprint(const Graph& graph) {
   const std::string text = json.dump();
   const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
   return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
+}
+
+Graph RepeatedGraph(const Graph& graph, uint64_t passes) {
+  Graph repeated = graph;
+  if (passes != 1) {
+    repeated.steps.push_back(RepeatStep{static_cast<int64_t>(passes)});
+  }
+  return repeated;
 }
 
 std::string_view StepName(const Step& step) {

@@ -35,6 +35,10 @@ absl::StatusOr<Graph> ParseGraphJson(std::string_view text);
 // 32 hex digits.
 std::string Fingerprint(const Graph& graph);
 
+// The graph with all of its elements so many times, one whole pass after the
+// other, each with its own epoch. What a run in mode `off` reads.
+Graph RepeatedGraph(const Graph& graph, uint64_t passes);
+
 // The YAML name of a step: "parse_example".
 std::string_view StepName(const Step& step);
 

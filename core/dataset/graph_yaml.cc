@@ -465,7 +465,14 @@ class YamlReader : private YamlValues {
             options.order = word == 0 ? Order::kDeterministic : Order::kAny;
             return absl::OkStatus();
           }
-          return ReadWord(value, "processing_mode", {"dynamic"}, word);
+          // The originals have two names for each.
+          FM_RETURN_IF_ERROR(ReadWord(
+              value, "processing_mode",
+              {"dynamic", "distributed_epoch", "off", "parallel_epochs"},
+              word));
+          options.processing_mode = word < 2 ? Options::ProcessingMode::kDynamic
+                                             : Options::ProcessingMode::kOff;
+          return absl::OkStatus();
         });
   }
 

@@ -14,6 +14,7 @@
 
 using feedmill::Dataset;
 using feedmill::DispatchServer;
+using Mode = feedmill::Options::ProcessingMode;
 using feedmill::WorkerServer;
 
 namespace {
@@ -30,8 +31,9 @@ int ReadThroughAService() {
   if (auto status = dispatcher.Start(); !status.ok()) return Fail(status);
   WorkerServer worker({.dispatcher = dispatcher.target()});
   if (auto status = worker.Start(); !status.ok()) return Fail(status);
-  return PrintList(feedmill::Read(Dataset::Range(10),
-                                  {.service = dispatcher.target()}))
+  // dataset.apply(distribute(processing_mode="parallel_epochs", …))
+  const auto dataset = Dataset::Range(10).WithProcessingMode(Mode::kOff);
+  return PrintList(feedmill::Read(dataset, {.service = dispatcher.target()}))
              ? 0
              : 1;
 }

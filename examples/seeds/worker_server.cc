@@ -19,8 +19,10 @@ int main() {
   const std::string address = dispatcher.target().substr(6);
   WorkerServer worker({.dispatcher = address});
   if (!worker.Start().ok()) return 1;
-  if (!PrintList(feedmill::Read(Dataset::Range(10),
-                                {.service = dispatcher.target()}))) {
+  // dataset.apply(distribute(processing_mode="parallel_epochs", …))
+  const auto dataset = Dataset::Range(10).WithProcessingMode(
+      feedmill::Options::ProcessingMode::kOff);
+  if (!PrintList(feedmill::Read(dataset, {.service = dispatcher.target()}))) {
     return 1;
   }
   // "This method currently blocks forever": here it ends with the worker.

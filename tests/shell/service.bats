@@ -147,3 +147,17 @@ no_jobs() {
   expect 0 feedmill status --service "$service" --format json
   python3 -c 'import json, sys; json.loads(sys.argv[1])' "$output"
 }
+
+@test "mode off gives the whole dataset for each worker, dynamic once" {
+  start_cluster 2
+  yaml=$(pipeline off <<'YAML'
+source: {range: 5}
+options: {processing_mode: parallel_epochs}
+YAML
+)
+  expect 0 feedmill read "$yaml" --service "$service"
+  [[ $output == "$(printf '%s\n' 0 1 2 3 4 0 1 2 3 4)" ]]
+  sed -i s/parallel_epochs/distributed_epoch/ "$yaml"
+  expect 0 feedmill read "$yaml" --service "$service"
+  [[ $output == "$(printf '%s\n' 0 1 2 3 4)" ]]
+}

@@ -77,6 +77,27 @@ TEST_F(JobPlannerTest, AnEndlessRepeatIsEndless) {
             kEndless);
 }
 
+TEST_F(JobPlannerTest, ModeOffIsAWholePassForEachWorker) {
+  const auto positions = [&](const std::string& steps, uint64_t workers) {
+    const std::string graph =
+        Canonical("source: {range: 10}\nsteps: [" + steps +
+                  "]\noptions: {processing_mode: off}\n");
+    const std::string run = planner_.run_graph(graph, workers);
+    const uint64_t count =
+        planner_.shape(run.empty() ? graph : run, "", 7, 0)->positions;
+    // After a restart the positions say what was run.
+    EXPECT_EQ(planner_.planned_graph(graph, "", 7, 0, count), run);
+    EXPECT_TRUE(*planner_.needs_manifest(graph));  // so it waits for a worker
+    return count;
+  };
+  EXPECT_EQ(positions("", 3), 30);
+  EXPECT_EQ(positions("", 0), 10);         // all are gone since
+  EXPECT_EQ(positions("batch: 4", 3), 9);  // each pass has its short batch
+  EXPECT_EQ(positions("repeat", 3), kEndless);
+  EXPECT_EQ(positions("repeat, take: 4", 3), 12);
+  EXPECT_EQ(planner_.run_graph(Canonical("source: {range: 10}\n"), 3), "");
+}
+
 TEST_F(JobPlannerTest, TheFingerprintLeavesOutSeedAndOrder) {
   const std::string plain = Canonical("source: {range: {stop: 10}}");
   const std::string dressed =
