@@ -20,14 +20,12 @@ class OffPolicy : public ProcessingPolicy {
  public:
   bool needs_workers() const override { return true; }
   uint64_t Passes(const Graph& graph, uint64_t workers) const override {
-    bool endless = false;
-    for (const Step& step : graph.steps) {
-      if (const auto* repeat = std::get_if<RepeatStep>(&step)) {
-        endless = endless || !repeat->count.has_value();
-      } else if (std::holds_alternative<TakeStep>(step)) {
-        endless = false;
-      }
-    }
+    // The passes come one after the other, so each needs an end.
+    const bool endless = std::any_of(
+        graph.steps.begin(), graph.steps.end(), [](const Step& step) {
+          const auto* repeat = std::get_if<RepeatStep>(&step);
+          return repeat != nullptr && !repeat->count.has_value();
+        });
     return endless ? 1 : std::max<uint64_t>(1, workers);
   }
 };

@@ -94,7 +94,7 @@ TEST_F(JobPlannerTest, ModeOffIsAWholePassForEachWorker) {
   EXPECT_EQ(positions("", 0), 10);         // all are gone since
   EXPECT_EQ(positions("batch: 4", 3), 9);  // each pass has its short batch
   EXPECT_EQ(positions("repeat", 3), kEndless);
-  EXPECT_EQ(positions("repeat, take: 4", 3), 12);
+  EXPECT_EQ(positions("repeat, take: 4", 3), 4);
   EXPECT_EQ(planner_.run_graph(Canonical("source: {range: 10}\n"), 3), "");
 }
 
