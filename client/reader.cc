@@ -15,6 +15,7 @@
 #include "core/net/process_limits.h"
 #include "core/ops/builtin_functions.h"
 #include "core/pipeline/local_reader.h"
+#include "core/sources/field_inference.h"
 
 namespace feedmill {
 namespace {
@@ -103,6 +104,7 @@ absl::StatusOr<std::unique_ptr<Reader>> Read(const Graph& graph,
   std::error_code error;
   const std::filesystem::path working = std::filesystem::current_path(error);
   MakePathsAbsolute((working / options.directory).string(), read);
+  FM_RETURN_IF_ERROR(InferFields(read));
   std::optional<ReadToken> token;
   if (!options.token.empty()) {
     FM_ASSIGN_OR_RETURN(token, DecodeToken(options.token));

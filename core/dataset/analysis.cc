@@ -7,6 +7,7 @@
 
 #include "core/base/status.h"
 #include "core/dataset/graph_text.h"
+#include "core/dataset/source_types.h"
 #include "core/dataset/step_types.h"
 
 namespace feedmill {
@@ -17,14 +18,10 @@ bool Is(const Step& step) {
   return std::holds_alternative<T>(step);
 }
 
-bool IsUncounted(const Source& source) {
-  return std::holds_alternative<TextSource>(source);
-}
-
 // Whether the source's records must be counted by an index: a shuffle stands
 // before any step that would otherwise run at the client.
 bool NeedsIndex(const Graph& graph) {
-  if (!IsUncounted(graph.source)) return false;
+  if (SourcePositions(graph.source) == Positions::kRecords) return false;
   for (const Step& step : graph.steps) {
     if (Is<ShuffleStep>(step)) return true;
     const bool needs_place =
@@ -38,7 +35,11 @@ bool NeedsIndex(const Graph& graph) {
 class HomeFinder {
  public:
   HomeFinder(const Graph& graph, bool counted) : graph_(graph) {
-    if (!counted) uncertain_ = "the text source, whose lines are not counted";
+    if (counted) return;
+    const bool text = std::holds_alternative<TextSource>(graph.source);
+    uncertain_ =
+        fmt::format("the {} source, whose {} are not counted",
+                    SourceName(graph.source), text ? "lines" : "records");
   }
 
   absl::StatusOr<Home> Next(size_t index) {
@@ -75,6 +76,14 @@ class HomeFinder {
   }
 
   absl::Status CheckShuffle(size_t index) const {
+    const Compression compression = SourceCompression(graph_.source);
+    if (compression != Compression::kNone) {
+      return InvalidArgument(
+          "{}: a global shuffle reads records in any order, which {} files do "
+          "not allow. Uncompress them (formats that compress each record, such "
+          "as JPEG, lose little)",
+          Name(index), CompressionName(compression));
+    }
     if (client_) {
       return InvalidArgument(
           "{}: a global shuffle cannot stand after {}. Move it before that "
@@ -170,36 +179,30 @@ struct DescribeStep {
 }  // namespace
 
 std::string DescribeSource(const Source& source) {
-  struct Visitor {
-    std::string operator()(const RangeSource& s) const {
-      return fmt::format("range({}, {}, {})", s.start, s.stop, s.step);
-    }
-    std::string operator()(const TfRecordSource& s) const {
-      return Files("tfrecord", s.files);
-    }
-    std::string operator()(const TextSource& s) const {
-      return Files("text", s.files);
-    }
-    std::string operator()(const ImagesSource& s) const {
-      return Files("images", s.files);
-    }
-    static std::string Files(std::string_view name,
-                             const std::vector<std::string>& files) {
-      if (files.size() == 1) return fmt::format("{}({})", name, files[0]);
-      return fmt::format("{}({} names)", name, files.size());
-    }
-  };
-  return std::visit(Visitor{}, source);
+  if (const auto* range = std::get_if<RangeSource>(&source)) {
+    return fmt::format("range({}, {}, {})", range->start, range->stop,
+                       range->step);
+  }
+  const std::vector<std::string>& files = *SourceFiles(source);
+  const Compression compression = SourceCompression(source);
+  return fmt::format(
+      "{}({}{}{})", SourceName(source),
+      files.size() == 1 ? files[0] : fmt::format("{} names", files.size()),
+      compression == Compression::kNone ? "" : ", ",
+      compression == Compression::kNone ? "" : CompressionName(compression));
 }
 
 std::string AnalyzedGraph::Explain() const {
   std::string out =
       fmt::format("source  {} -> {}\n", DescribeSource(graph.source),
                   source.spec.ToString());
-  out += needs_index      ? "        positions are lines (indexed, for the "
-                            "shuffle)\n"
-         : source.counted ? "        positions are records\n"
-                          : "        positions are blocks of 4 MiB\n";
+  const Positions positions = SourcePositions(graph.source);
+  out += needs_index ? "        positions are records (indexed, for the "
+                       "shuffle)\n"
+         : positions == Positions::kRecords ? "        positions are records\n"
+         : positions == Positions::kBlocks
+             ? "        positions are blocks of 4 MiB\n"
+             : "        positions are files\n";
   for (size_t i = 0; i < steps.size(); ++i) {
     if (i == client_begin) out += "        ---- the client's from here ----\n";
     const std::string values = std::visit(DescribeStep{}, graph.steps[i]);
@@ -220,7 +223,8 @@ absl::StatusOr<std::shared_ptr<const AnalyzedGraph>> Analyze(
   out->source.spec = *std::move(spec);
   out->source.needs_files = !std::holds_alternative<RangeSource>(graph.source);
   out->needs_index = NeedsIndex(graph);
-  out->source.counted = out->needs_index || !IsUncounted(graph.source);
+  out->source.counted =
+      out->needs_index || SourcePositions(graph.source) == Positions::kRecords;
   out->client_begin = graph.steps.size();
   out->output = std::make_shared<ElementSpec>(out->source.spec);
 

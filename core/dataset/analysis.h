@@ -19,7 +19,7 @@ enum class Home { kPlan, kWorker, kClient };
 // What a source is before its files are seen.
 struct SourceTraits {
   ElementSpec spec;
-  bool counted = true;      // positions are records; else blocks (text)
+  bool counted = true;      // positions are records; else blocks or files
   bool needs_files = true;  // a manifest is needed (false for range)
 };
 
@@ -38,8 +38,8 @@ struct AnalyzedGraph {
   SourceTraits source;
   std::vector<AnalyzedStep> steps;  // one per graph.steps
   std::shared_ptr<const ElementSpec> output;
-  // Text before a global shuffle is read by line number, which needs counts;
-  // source.counted is true then.
+  // Records that are not counted cheaply stand before a global shuffle, which
+  // needs an index of them; source.counted is true then.
   bool needs_index = false;
   // The element of the plan is a batch (a batch step has home kPlan).
   bool plan_batches = false;

@@ -17,12 +17,29 @@ Dataset Dataset::Range(int64_t start, int64_t stop, int64_t step) {
   return FromSource(RangeSource{start, stop, step});
 }
 
-Dataset Dataset::TfRecord(std::vector<std::string> files) {
-  return FromSource(TfRecordSource{std::move(files)});
+Dataset Dataset::TfRecord(std::vector<std::string> files,
+                          Compression compression) {
+  return FromSource(TfRecordSource{std::move(files), compression});
 }
 
-Dataset Dataset::Text(std::vector<std::string> files) {
-  return FromSource(TextSource{std::move(files)});
+Dataset Dataset::Text(std::vector<std::string> files, Compression compression) {
+  return FromSource(TextSource{std::move(files), compression});
+}
+
+Dataset Dataset::FixedLength(FixedLengthSource source) {
+  return FromSource(std::move(source));
+}
+
+Dataset Dataset::Npy(NpySource source) { return FromSource(std::move(source)); }
+
+Dataset Dataset::Jsonl(JsonlSource source) {
+  return FromSource(std::move(source));
+}
+
+Dataset Dataset::Csv(CsvSource source) { return FromSource(std::move(source)); }
+
+Dataset Dataset::WebDataset(WebDatasetSource source) {
+  return FromSource(std::move(source));
 }
 
 Dataset Dataset::Images(std::vector<std::string> files, ImageLabel label) {

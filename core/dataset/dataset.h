@@ -54,12 +54,22 @@ class Dataset {
   // start, start + step, … below stop (above it for a negative step): int64.
   static Dataset Range(int64_t start, int64_t stop, int64_t step = 1);
   static Dataset Range(int64_t stop) { return Range(0, stop); }
-  // Files are names or globs. A relative one is relative to the directory that
-  // the reader names (its own working directory by default).
-  static Dataset TfRecord(std::vector<std::string> files);
-  static Dataset Text(std::vector<std::string> files);
+  // Files are names, globs or folders. A relative one is relative to the
+  // directory that the reader names (its own working directory by default).
+  static Dataset TfRecord(std::vector<std::string> files,
+                          Compression compression = Compression::kByName);
+  static Dataset Text(std::vector<std::string> files,
+                      Compression compression = Compression::kByName);
   static Dataset Images(std::vector<std::string> files,
                         ImageLabel label = ImageLabel::kFolder);
+  // With the fields, compression and other values that graph.h explains:
+  // Dataset::Csv({.files = {"people.csv"}, .delimiter = ";"}). Fields that are
+  // not declared are found out from the first records.
+  static Dataset FixedLength(FixedLengthSource source);
+  static Dataset Npy(NpySource source);
+  static Dataset Jsonl(JsonlSource source);
+  static Dataset Csv(CsvSource source);
+  static Dataset WebDataset(WebDatasetSource source);
   // A pipeline that was read from text.
   explicit Dataset(Graph graph) : graph_(std::move(graph)) {}
 

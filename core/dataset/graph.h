@@ -23,11 +23,69 @@ struct RangeSource {  // Python's range: one unnamed int64 a position
   int64_t stop = 0;
   int64_t step = 1;
 };
+enum class Compression {
+  kByName,  // gzip if every name ends in .gz, zstd for .zst, else none
+  kNone,
+  kGzip,
+  kZstd,
+};
+// A component that a source takes out of its records.
+struct SourceField {
+  std::string name;
+  DType dtype = DType::kBytes;
+  Shape shape;  // of one element: {} for a scalar
+  friend bool operator==(const SourceField&, const SourceField&) = default;
+};
+// Fields that are left empty are found out from the first records before the
+// graph is checked (InferFields in core/sources/field_inference.h).
+
 struct TfRecordSource {  // one unnamed bytes component a record
   std::vector<std::string> files;
+  Compression compression = Compression::kByName;
 };
 struct TextSource {  // one unnamed bytes component a line, without its "\n"
   std::vector<std::string> files;
+  Compression compression = Compression::kByName;
+};
+// One unnamed bytes component of record_bytes a record; header and footer are
+// left out of each file.
+struct FixedLengthSource {
+  std::vector<std::string> files;
+  Compression compression = Compression::kByName;
+  int64_t record_bytes = 0;
+  int64_t header_bytes = 0;
+  int64_t footer_bytes = 0;
+};
+// The rows of arrays along their first axis: one unnamed component of a .npy,
+// a component for each member of a .npz.
+struct NpySource {
+  std::vector<std::string> files;
+  std::vector<SourceField> fields;
+};
+struct JsonlSource {  // one JSON object a line, its members by name
+  std::vector<std::string> files;
+  Compression compression = Compression::kByName;
+  std::vector<SourceField> fields;
+};
+struct CsvSource {  // one record a line, its columns by name
+  std::vector<std::string> files;
+  Compression compression = Compression::kByName;
+  std::vector<SourceField> fields;
+  // The first record of each file has the names; else they are f0, f1, ….
+  bool header = true;
+  std::string delimiter = ",";  // one byte
+  // Texts that stand for no value: NaN in floats, themselves in bytes.
+  std::vector<std::string> missing = {""};
+  // Quoted fields may hold line breaks; then files are not read in blocks.
+  bool multiline = false;
+};
+// Tar files; members of one name up to the first '.' of its last part are an
+// element, its components named by what follows that '.'; "__key__" is the
+// name itself.
+struct WebDatasetSource {
+  std::vector<std::string> files;
+  Compression compression = Compression::kByName;
+  std::vector<SourceField> fields;
 };
 // One file an element: image (bytes), label (int64), path (bytes).
 // label folder: the name of the file's folder; filename: what follows the last
@@ -38,8 +96,9 @@ struct ImagesSource {
   std::vector<std::string> files;
   Label label = Label::kFolder;
 };
-using Source =
-    std::variant<RangeSource, TfRecordSource, TextSource, ImagesSource>;
+using Source = std::variant<RangeSource, TfRecordSource, TextSource,
+                            ImagesSource, FixedLengthSource, NpySource,
+                            JsonlSource, CsvSource, WebDatasetSource>;
 
 // ---- steps; the name of a step in YAML is its name here in snake_case
 struct MapStep {

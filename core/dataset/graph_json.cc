@@ -1,207 +1,21 @@
 // ParseGraphJson: the canonical text back to a Graph. The text came over a
 // wire or out of a journal, so nothing about it is trusted.
 
-#include <initializer_list>
-#include <limits>
-#include <nlohmann/json.hpp>
-
 #include "core/base/status.h"
 #include "core/dataset/graph_text.h"
+#include "core/dataset/json_reader.h"
+#include "core/dataset/source_text.h"
 
 namespace feedmill {
 namespace {
 
 using Json = nlohmann::json;
+using Reader = JsonReader;
 
 // More than ParseGraphYaml's bounds can become, with all escapes.
 constexpr size_t kTextMax = size_t{64} << 20;
 constexpr size_t kStepsMax = 1000;
 constexpr size_t kRankMax = 32;
-
-// Reads typed members of one JSON object; the first error stays.
-class Reader {
- public:
-  Reader(const Json& json, std::string where) : json_(json), where_(where) {
-    if (!json_.is_object()) Fail("is not an object");
-  }
-
-  // No other keys than these, each of them there.
-  Reader& Expect(std::initializer_list<const char*> keys) {
-    if (!status_.ok()) return *this;
-    for (const char* key : keys) {
-      if (!json_.contains(key)) {
-        Fail(fmt::format("lacks \"{}\"", key));
-        return *this;
-      }
-    }
-    if (json_.size() != keys.size()) Fail("has a key too many");
-    return *this;
-  }
-  Reader& Get(const char* key, int64_t& out) {
-    if (!status_.ok()) return *this;
-    const Json& value = json_[key];
-    constexpr auto kMax = std::numeric_limits<int64_t>::max();
-    if (!value.is_number_integer() ||
-        (value.is_number_unsigned() &&
-         value.get<uint64_t>() > static_cast<uint64_t>(kMax))) {
-      Fail(fmt::format("\"{}\" is not an int64", key));
-    } else {
-      out = value.get<int64_t>();
-    }
-    return *this;
-  }
-  Reader& Get(const char* key, std::optional<int64_t>& out) {
-    if (!status_.ok() || json_[key].is_null()) return *this;
-    return Get(key, out.emplace());
-  }
-  Reader& Get(const char* key, std::optional<uint64_t>& out) {
-    if (!status_.ok() || json_[key].is_null()) return *this;
-    if (!json_[key].is_number_unsigned()) {
-      Fail(fmt::format("\"{}\" is not a uint64", key));
-    } else {
-      out = json_[key].get<uint64_t>();
-    }
-    return *this;
-  }
-  Reader& Get(const char* key, bool& out) {
-    if (!status_.ok()) return *this;
-    if (!json_[key].is_boolean()) {
-      Fail(fmt::format("\"{}\" is not a bool", key));
-    } else {
-      out = json_[key].get<bool>();
-    }
-    return *this;
-  }
-  Reader& Get(const char* key, double& out) {
-    if (!status_.ok()) return *this;
-    if (!json_[key].is_number()) {
-      Fail(fmt::format("\"{}\" is not a number", key));
-    } else {
-      out = json_[key].get<double>();
-    }
-    return *this;
-  }
-  Reader& Get(const char* key, Expr& out) {
-    if (!status_.ok()) return *this;
-    status_ = GetExpr(json_[key], out);
-    return *this;
-  }
-  Reader& GetBytes(const char* key, std::string& out) {
-    if (status_.ok()) status_ = Bytes(json_[key], out);
-    return *this;
-  }
-  Reader& Get(const char* key, std::vector<std::string>& out) {
-    if (!status_.ok()) return *this;
-    if (!json_[key].is_array()) {
-      Fail(fmt::format("\"{}\" is not a list", key));
-      return *this;
-    }
-    for (const Json& item : json_[key]) {
-      status_ = Bytes(item, out.emplace_back());
-      if (!status_.ok()) return *this;
-    }
-    return *this;
-  }
-  // One of two words, the first or the second value.
-  template <class T>
-  Reader& Get(const char* key, const char* first, T first_value,
-              const char* second, T second_value, T& out) {
-    if (!status_.ok()) return *this;
-    if (json_[key] == first) {
-      out = first_value;
-    } else if (json_[key] == second) {
-      out = second_value;
-    } else {
-      Fail(fmt::format("\"{}\" is neither {} nor {}", key, first, second));
-    }
-    return *this;
-  }
-  // Calls read for each item of a list.
-  template <class F>
-  Reader& ForEach(const char* key, F&& read) {
-    if (!status_.ok()) return *this;
-    if (!json_[key].is_array()) Fail(fmt::format("\"{}\" is not a list", key));
-    if (!status_.ok()) return *this;
-    for (const Json& item : json_[key]) {
-      status_ = read(item);
-      if (!status_.ok()) break;
-    }
-    return *this;
-  }
-
-  absl::Status status() const { return status_; }
-
-  static absl::Status Bytes(const Json& json, std::string& out) {
-    if (json.is_string()) {
-      out = json.get<std::string>();
-      return absl::OkStatus();
-    }
-    const bool hex = json.is_object() && json.size() == 1 &&
-                     json.contains("hex") && json["hex"].is_string();
-    if (!hex) return InvalidArgument("a name is not a string");
-    const auto digits = json["hex"].get<std::string>();
-    constexpr std::string_view kDigits = "0123456789abcdef";
-    if (digits.size() % 2 != 0 ||
-        digits.find_first_not_of(kDigits) != std::string::npos) {
-      return InvalidArgument("a name's hex is not hexadecimal");
-    }
-    out.clear();
-    for (size_t i = 0; i < digits.size(); i += 2) {
-      out += static_cast<char>(kDigits.find(digits[i]) * 16 +
-                               kDigits.find(digits[i + 1]));
-    }
-    return absl::OkStatus();
-  }
-  static absl::Status GetExpr(const Json& json, Expr& out) {
-    if (!json.is_string()) {
-      return InvalidArgument("an expression is not a string");
-    }
-    FM_ASSIGN_OR_RETURN(out, Expr::Parse(json.get<std::string>()));
-    return absl::OkStatus();
-  }
-
- private:
-  void Fail(const std::string& what) {
-    status_ = InvalidArgument("{} {}", where_, what);
-  }
-
-  const Json& json_;
-  std::string where_;
-  absl::Status status_;
-};
-
-absl::Status ReadSource(const Json& json, Source& source) {
-  if (!json.is_object() || json.size() != 1) {
-    return InvalidArgument("source is not an object with one key");
-  }
-  const std::string& name = json.begin().key();
-  Reader reader(json.begin().value(), "source " + name);
-  if (name == "range") {
-    auto& range = source.emplace<RangeSource>();
-    return reader.Expect({"start", "stop", "step"})
-        .Get("start", range.start)
-        .Get("stop", range.stop)
-        .Get("step", range.step)
-        .status();
-  }
-  if (name == "tfrecord") {
-    auto& tfrecord = source.emplace<TfRecordSource>();
-    return reader.Expect({"files"}).Get("files", tfrecord.files).status();
-  }
-  if (name == "text") {
-    auto& text = source.emplace<TextSource>();
-    return reader.Expect({"files"}).Get("files", text.files).status();
-  }
-  if (name == "images") {
-    auto& images = source.emplace<ImagesSource>();
-    return reader.Expect({"files", "label"})
-        .Get("files", images.files)
-        .Get("label", "folder", ImagesSource::Label::kFolder, "filename",
-             ImagesSource::Label::kFilename, images.label)
-        .status();
-  }
-  return InvalidArgument("there is no source \"{}\"", name);
-}
 
 absl::Status ReadOutput(const Json& json, MapStep& step) {
   if (!json.is_array() || json.size() != 2) {
@@ -335,7 +149,7 @@ absl::StatusOr<Graph> ReadGraph(const Json& json) {
   Reader reader(json, "the graph");
   FM_RETURN_IF_ERROR(reader.Expect({"options", "source", "steps"}).status());
   FM_RETURN_IF_ERROR(ReadOptions(json["options"], graph.options));
-  FM_RETURN_IF_ERROR(ReadSource(json["source"], graph.source));
+  FM_RETURN_IF_ERROR(ReadSourceJson(json["source"], graph.source));
   const auto read = [&](const Json& one) {
     if (graph.steps.size() >= kStepsMax) {
       return InvalidArgument("more than {} steps", kStepsMax);

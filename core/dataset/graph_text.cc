@@ -6,72 +6,13 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/status.h"
+#include "core/dataset/source_text.h"
+#include "core/dataset/source_types.h"
 
 namespace feedmill {
 namespace {
 
 using Json = nlohmann::json;
-
-bool IsUtf8(std::string_view text) {
-  size_t i = 0;
-  while (i < text.size()) {
-    const auto lead = static_cast<unsigned char>(text[i]);
-    const size_t length = lead < 0x80                    ? 1
-                          : lead >= 0xc2 && lead <= 0xdf ? 2
-                          : lead >= 0xe0 && lead <= 0xef ? 3
-                          : lead >= 0xf0 && lead <= 0xf4 ? 4
-                                                         : 0;
-    if (length == 0 || i + length > text.size()) return false;
-    uint32_t point = length == 1 ? lead : lead & (0xffu >> (length + 1));
-    for (size_t k = 1; k < length; ++k) {
-      const auto next = static_cast<unsigned char>(text[i + k]);
-      if ((next & 0xc0) != 0x80) return false;
-      point = point << 6 | (next & 0x3fu);
-    }
-    if (length == 3 && (point < 0x800 || (point >= 0xd800 && point < 0xe000)))
-      return false;
-    if (length == 4 && (point < 0x10000 || point > 0x10ffff)) return false;
-    i += length;
-  }
-  return true;
-}
-
-Json BytesToJson(const std::string& bytes) {
-  if (IsUtf8(bytes)) return bytes;
-  std::string hex;
-  for (char c : bytes) {
-    hex += fmt::format("{:02x}", static_cast<unsigned char>(c));
-  }
-  return Json{{"hex", hex}};
-}
-
-Json FilesToJson(const std::vector<std::string>& files) {
-  Json out = Json::array();
-  for (const std::string& file : files) out.push_back(BytesToJson(file));
-  return out;
-}
-
-Json ToJson(const Source& source) {
-  struct Visitor {
-    Json operator()(const RangeSource& s) const {
-      return {
-          {"range", {{"start", s.start}, {"stop", s.stop}, {"step", s.step}}}};
-    }
-    Json operator()(const TfRecordSource& s) const {
-      return {{"tfrecord", {{"files", FilesToJson(s.files)}}}};
-    }
-    Json operator()(const TextSource& s) const {
-      return {{"text", {{"files", FilesToJson(s.files)}}}};
-    }
-    Json operator()(const ImagesSource& s) const {
-      const bool folder = s.label == ImagesSource::Label::kFolder;
-      return {{"images",
-               {{"files", FilesToJson(s.files)},
-                {"label", folder ? "folder" : "filename"}}}};
-    }
-  };
-  return std::visit(Visitor{}, source);
-}
 
 template <class T>
 Json Optional(const std::optional<T>& value) {
@@ -144,29 +85,22 @@ Json ToJson(const Graph& graph) {
            {{"order", any ? "any" : "deterministic"},
             {"processing_mode", off ? "off" : "dynamic"},
             {"seed", Optional(graph.options.seed)}}},
-          {"source", ToJson(graph.source)},
+          {"source", SourceToJson(graph.source)},
           {"steps", std::move(steps)}};
 }
 
 }  // namespace
 
 void MakePathsAbsolute(const std::string& directory, Graph& graph) {
-  const auto join = [&](std::vector<std::string>& files) {
-    for (std::string& file : files) {
-      if (file.empty() || file[0] == '/') continue;
-      if (file.find("://") != std::string::npos) continue;
-      std::string_view rest = file;
-      while (rest.substr(0, 2) == "./") rest.remove_prefix(2);
-      const bool slash = !directory.empty() && directory.back() == '/';
-      file = fmt::format("{}{}{}", directory, slash ? "" : "/", rest);
-    }
-  };
-  if (auto* tfrecord = std::get_if<TfRecordSource>(&graph.source)) {
-    join(tfrecord->files);
-  } else if (auto* text = std::get_if<TextSource>(&graph.source)) {
-    join(text->files);
-  } else if (auto* images = std::get_if<ImagesSource>(&graph.source)) {
-    join(images->files);
+  std::vector<std::string>* const files = SourceFiles(graph.source);
+  if (files == nullptr) return;
+  for (std::string& file : *files) {
+    if (file.empty() || file[0] == '/') continue;
+    if (file.find("://") != std::string::npos) continue;
+    std::string_view rest = file;
+    while (rest.substr(0, 2) == "./") rest.remove_prefix(2);
+    const bool slash = !directory.empty() && directory.back() == '/';
+    file = fmt::format("{}{}{}", directory, slash ? "" : "/", rest);
   }
 }
 

@@ -9,6 +9,7 @@
 #include "core/dataset/graph_text.h"
 #include "core/dataset/nearest_name.h"
 #include "core/dataset/shape_text.h"
+#include "core/dataset/source_text.h"
 #include "core/dataset/yaml_values.h"
 
 namespace feedmill {
@@ -34,7 +35,7 @@ class YamlReader : private YamlValues {
                    [&](const std::string& key, const YAML::Node& value) {
                      if (key == "source") {
                        has_source = true;
-                       return ReadSource(value, graph.source);
+                       return ReadSourceYaml(*this, value, graph.source);
                      }
                      if (key == "steps") return ReadSteps(value, graph.steps);
                      return ReadOptions(value, graph.options);
@@ -48,112 +49,6 @@ class YamlReader : private YamlValues {
   }
 
  private:
-  absl::Status ReadFiles(const YAML::Node& node, const std::string& where,
-                         std::vector<std::string>& out) {
-    FM_RETURN_IF_ERROR(Count(node));
-    if (node.IsScalar()) {
-      out = {node.Scalar()};
-    } else if (node.IsSequence()) {
-      for (const YAML::Node& item : node) {
-        std::string file;
-        FM_RETURN_IF_ERROR(ReadString(item, where, "a file name", file));
-        out.push_back(std::move(file));
-      }
-    } else {
-      return Error(node, where,
-                   "expected a file, a glob or a list of them, "
-                   "found " +
-                       Kind(node));
-    }
-    if (out.empty()) return Error(node, where, "the list of files is empty");
-    for (const std::string& file : out) {
-      if (file.empty()) return Error(node, where, "a file name is empty");
-    }
-    return absl::OkStatus();
-  }
-
-  // ---- sources
-
-  absl::Status ReadSource(const YAML::Node& node, Source& source) {
-    FM_RETURN_IF_ERROR(Count(node));
-    static const Names kSources = {"range", "tfrecord", "text", "images"};
-    static const Names kLater = {"csv", "jsonl",       "webdataset", "npy",
-                                 "zip", "concatenate", "mixture"};
-    if (!node.IsMap() || node.size() != 1) {
-      return Error(node, "source",
-                   "expected one of " + Joined(kSources) +
-                       " with what it reads, found " + Kind(node));
-    }
-    const auto entry = *node.begin();
-    std::string name;
-    FM_RETURN_IF_ERROR(ReadKey(entry.first, "source", name));
-    if (std::find(kLater.begin(), kLater.end(), name) != kLater.end()) {
-      return Error(entry.first, "source",
-                   fmt::format("\"{}\" is not available in this version; "
-                               "there are {}",
-                               name, Joined(kSources)));
-    }
-    if (std::find(kSources.begin(), kSources.end(), name) == kSources.end()) {
-      const std::string hint = DidYouMean(name, kSources);
-      return Error(entry.first, "source",
-                   "there is no source " + Quoted(name) +
-                       (hint.empty() ? "; known: " + Joined(kSources) : hint));
-    }
-    if (name == "range") return ReadRange(entry.second, source);
-    return ReadFileSource(name, entry.first, entry.second, source);
-  }
-
-  absl::Status ReadRange(const YAML::Node& node, Source& source) {
-    RangeSource range;
-    if (node.IsScalar()) {  // range: 10
-      FM_RETURN_IF_ERROR(ReadInteger(node, "range", range.stop));
-      source = range;
-      return absl::OkStatus();
-    }
-    bool has_stop = false;
-    FM_RETURN_IF_ERROR(
-        ForEachKey(node, "range", {"start", "stop", "step"},
-                   [&](const std::string& key, const YAML::Node& value) {
-                     if (key == "start")
-                       return ReadInteger(value, "start", range.start);
-                     if (key == "step")
-                       return ReadInteger(value, "step", range.step);
-                     has_stop = true;
-                     return ReadInteger(value, "stop", range.stop);
-                   }));
-    if (!has_stop) return Error(node, "range", "there is no stop");
-    source = range;
-    return absl::OkStatus();
-  }
-
-  absl::Status ReadFileSource(const std::string& name, const YAML::Node& at,
-                              const YAML::Node& node, Source& source) {
-    std::vector<std::string> files;
-    size_t label = 0;
-    const bool images = name == "images";
-    if (node.IsScalar() || node.IsSequence()) {  // text: "*.txt"
-      FM_RETURN_IF_ERROR(ReadFiles(node, name, files));
-    } else {
-      FM_RETURN_IF_ERROR(ForEachKey(
-          node, name, images ? Names{"files", "label"} : Names{"files"},
-          [&](const std::string& key, const YAML::Node& value) {
-            if (key == "files") return ReadFiles(value, "files", files);
-            return ReadWord(value, "label", {"folder", "filename"}, label);
-          }));
-    }
-    if (files.empty()) return Error(at, name, "there is no files");
-    if (name == "tfrecord") {
-      source = TfRecordSource{std::move(files)};
-    } else if (name == "text") {
-      source = TextSource{std::move(files)};
-    } else {
-      source = ImagesSource{std::move(files),
-                            label == 0 ? ImagesSource::Label::kFolder
-                                       : ImagesSource::Label::kFilename};
-    }
-    return absl::OkStatus();
-  }
-
   // ---- steps
 
   absl::Status ReadSteps(const YAML::Node& node, std::vector<Step>& steps) {

@@ -17,7 +17,8 @@ std::string_view Trimmed(std::string_view text) {
 
 }  // namespace
 
-absl::Status ParseTypeText(std::string_view text, DType& dtype, Shape& shape) {
+absl::Status ParseTypeText(std::string_view text, DType& dtype, Shape& shape,
+                           Dims kind) {
   const size_t bracket = text.find('[');
   const std::string_view name = Trimmed(text.substr(0, bracket));
   const std::optional<DType> found = DTypeFromName(name);
@@ -41,9 +42,13 @@ absl::Status ParseTypeText(std::string_view text, DType& dtype, Shape& shape) {
     int64_t value = 0;
     const auto [stop, error] =
         std::from_chars(dim.data(), dim.data() + dim.size(), value);
-    if (dim.empty() || error != std::errc() ||
-        stop != dim.data() + dim.size() || value < 0 ||
-        shape.size() == kRankMax) {
+    bool good = !dim.empty() && error == std::errc() &&
+                stop == dim.data() + dim.size() && value >= 0;
+    if (dim == "?" && kind == Dims::kMayBeUnknown) {
+      value = kUnknownDim;
+      good = true;
+    }
+    if (!good || shape.size() == kRankMax) {
       return InvalidArgument(
           "\"{}\" is not a type like float32[3, 2] of at most {} dimensions",
           text.substr(0, 40), kRankMax);

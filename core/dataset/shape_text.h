@@ -8,9 +8,13 @@
 
 namespace feedmill {
 
-// Reads "int64" or "float32[3, 2]" into a dtype and a fixed shape.
-// InvalidArgument says what is wrong with `text`.
-absl::Status ParseTypeText(std::string_view text, DType& dtype, Shape& shape);
+enum class Dims { kFixed, kMayBeUnknown };
+
+// Reads "int64" or "float32[3, 2]" into a dtype and a shape, whose dims may be
+// written "?" where `dims` allows it. InvalidArgument says what is wrong with
+// `text`.
+absl::Status ParseTypeText(std::string_view text, DType& dtype, Shape& shape,
+                           Dims dims = Dims::kFixed);
 
 }  // namespace feedmill
 

@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "core/base/status.h"
+#include "core/dataset/source_types.h"
 #include "core/dataset/type_inference.h"
 
 namespace feedmill {
@@ -14,7 +15,6 @@ namespace {
 constexpr int64_t kBatchSizeMax = int64_t{1} << 32;
 constexpr int64_t kImageSideMax = 65'535;  // JPEG's own bound
 constexpr int64_t kFeatureItemsMax = int64_t{1} << 31;
-constexpr size_t kComponentsMax = 1000;
 
 std::string TypeText(const ComponentSpec& component) {
   return fmt::format("{}{}", DTypeName(component.dtype),
@@ -23,26 +23,6 @@ std::string TypeText(const ComponentSpec& component) {
 
 std::string Named(const ComponentSpec& component) {
   return component.name.empty() ? "x" : component.name;
-}
-
-// Names once each, none empty but that of a single one.
-absl::Status CheckNames(const ElementSpec& spec) {
-  if (spec.components.empty()) {
-    return InvalidArgument("it makes no component; name at least one");
-  }
-  if (spec.components.size() > kComponentsMax) {
-    return InvalidArgument("more than {} components", kComponentsMax);
-  }
-  for (size_t i = 0; i < spec.components.size(); ++i) {
-    const std::string& name = spec.components[i].name;
-    if (name.empty() && spec.components.size() > 1) {
-      return InvalidArgument("a component without a name must be the only one");
-    }
-    if (spec.Find(name) != static_cast<int>(i)) {
-      return InvalidArgument("the component \"{}\" is there twice", name);
-    }
-  }
-  return absl::OkStatus();
 }
 
 class StepTyper {
@@ -65,7 +45,7 @@ class StepTyper {
       }
       out.components.push_back({name, type.dtype, type.shape});
     }
-    FM_RETURN_IF_ERROR(CheckNames(out));
+    FM_RETURN_IF_ERROR(CheckComponentNames(out));
     return out;
   }
 
@@ -102,7 +82,7 @@ class StepTyper {
       shape.insert(shape.end(), feature.shape.begin(), feature.shape.end());
       out.components.push_back({feature.name, feature.dtype, std::move(shape)});
     }
-    FM_RETURN_IF_ERROR(CheckNames(out));
+    FM_RETURN_IF_ERROR(CheckComponentNames(out));
     return out;
   }
 
@@ -231,14 +211,6 @@ class StepTyper {
   const FunctionRegistry& registry_;
 };
 
-absl::Status CheckFiles(const std::vector<std::string>& files) {
-  if (files.empty()) return InvalidArgument("the list of files is empty");
-  for (const std::string& file : files) {
-    if (file.empty()) return InvalidArgument("a file name is empty");
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 absl::StatusOr<ElementSpec> StepOutput(const Step& step,
@@ -246,30 +218,6 @@ absl::StatusOr<ElementSpec> StepOutput(const Step& step,
                                        size_t batches_before,
                                        const FunctionRegistry& registry) {
   return std::visit(StepTyper(input, batches_before, registry), step);
-}
-
-absl::StatusOr<ElementSpec> SourceOutput(const Source& source) {
-  struct Visitor {
-    absl::StatusOr<ElementSpec> operator()(const RangeSource& s) const {
-      if (s.step == 0) return InvalidArgument("range's step must not be 0");
-      return ElementSpec{{{"", DType::kInt64, {}}}};
-    }
-    absl::StatusOr<ElementSpec> operator()(const TfRecordSource& s) const {
-      FM_RETURN_IF_ERROR(CheckFiles(s.files));
-      return ElementSpec{{{"", DType::kBytes, {}}}};
-    }
-    absl::StatusOr<ElementSpec> operator()(const TextSource& s) const {
-      FM_RETURN_IF_ERROR(CheckFiles(s.files));
-      return ElementSpec{{{"", DType::kBytes, {}}}};
-    }
-    absl::StatusOr<ElementSpec> operator()(const ImagesSource& s) const {
-      FM_RETURN_IF_ERROR(CheckFiles(s.files));
-      return ElementSpec{{{"image", DType::kBytes, {}},
-                          {"label", DType::kInt64, {}},
-                          {"path", DType::kBytes, {}}}};
-    }
-  };
-  return std::visit(Visitor{}, source);
 }
 
 }  // namespace feedmill

@@ -18,9 +18,6 @@ absl::StatusOr<ElementSpec> StepOutput(const Step& step,
                                        size_t batches_before,
                                        const FunctionRegistry& registry);
 
-// What a source makes; checks its values.
-absl::StatusOr<ElementSpec> SourceOutput(const Source& source);
-
 }  // namespace feedmill
 
 #endif  // FEEDMILL_CORE_DATASET_STEP_TYPES_H_

@@ -17,7 +17,8 @@ namespace feedmill {
 // Reads typed values out of YAML nodes for one text: each error has the line
 // and the column, and all that is read is counted against a bound, aliases at
 // each use. `where` says what is read, "steps[1] batch size". Not thread-safe.
-// Only graph_yaml.cc includes this (yaml-cpp is heavy).
+// Only the readers of YAML include this (yaml-cpp is
+// heavy).
 class YamlValues {
  public:
   using Names = std::vector<std::string_view>;

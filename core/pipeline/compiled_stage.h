@@ -118,7 +118,9 @@ class CompiledStage final : public WorkerStage {
   void Estimate(const Manifest* manifest);
 
   absl::Status RunRecords(Making& making, StageScratch& scratch) const;
-  absl::Status RunText(Making& making, StageScratch& scratch) const;
+  absl::Status RunBlocks(Making& making, StageScratch& scratch) const;
+  absl::Status RunBlock(uint64_t last, bool& more, Cursor& at, Making& making,
+                        StageScratch& scratch) const;
   absl::Status RunBatches(Making& making, StageScratch& scratch) const;
 
   absl::StatusOr<size_t> ReadAhead(size_t from, StageScratch& scratch) const;

@@ -170,7 +170,7 @@ absl::StatusOr<Piece> CompiledStage::Run(Cursor begin, Cursor end,
   Reserve(making);
   switch (naming_) {
     case Naming::kRuns:
-      FM_RETURN_IF_ERROR(RunText(making, own));
+      FM_RETURN_IF_ERROR(RunBlocks(making, own));
       break;
     case Naming::kBitmap:
     case Naming::kDense:
@@ -357,61 +357,78 @@ void CompiledStage::AppendRecords(uint64_t p, Making& making,
   SetBits(out, p - making.begin.p, making.bits);
 }
 
-// ---- uncounted text: a position is a block of lines
+// ---- uncounted sources: a position is a block of records
 
-absl::Status CompiledStage::RunText(Making& making,
-                                    StageScratch& scratch) const {
-  uint64_t p = making.begin.p;
+absl::Status CompiledStage::RunBlocks(Making& making,
+                                      StageScratch& scratch) const {
   const Cursor end = making.end;
-  const auto last = [&](uint64_t position) {
-    return position == end.p ? end.i : kEndless;
-  };
+  Cursor at = making.begin;
   bool first = true;
-  for (; Cursor{p, 0} < end && (first || !making.full()); ++p) {
+  while (at < end && (first || !making.full())) {
     first = false;
     scratch.refs.clear();
-    plan_->Records(p, p + 1, scratch.refs);
-    FM_RETURN_IF_ERROR(ReadAhead(0, scratch).status());
-    const size_t begin_row = static_cast<size_t>(std::min<uint64_t>(
-        p == making.begin.p ? making.begin.i : 0, scratch.block.rows));
-    const size_t end_row =
-        static_cast<size_t>(std::min<uint64_t>(last(p), scratch.block.rows));
-    scratch.counters.clear();
-    scratch.passes.clear();
-    if (record_program_->random()) {
-      for (size_t row = 0; row < scratch.block.rows; ++row) {
-        scratch.counters.push_back({p, row});
-        scratch.passes.push_back(scratch.refs[0].pass);
-      }
+    plan_->Records(at.p, at.p + 1, scratch.refs);
+    const uint64_t last = at.p == end.p ? end.i : kEndless;
+    bool more = true;
+    while (more && at.i < last && !making.full() && !making.failed) {
+      FM_ASSIGN_OR_RETURN(more, source_->ReadBlock(scratch.refs[0].index, at.i,
+                                                   kReadBytes, scratch.block));
+      FM_RETURN_IF_ERROR(RunBlock(last, more, at, making, scratch));
     }
-    const size_t step = record_program_->heavy() ? 1 : kBlockRows;
-    for (size_t row = begin_row; row < end_row; row += step) {
-      ReserveDirect(making, scratch);
-      RunProgram(row, std::min(step, end_row - row), scratch);
-      const BlockProgram::Output& out = scratch.records_out;
-      AppendRecords(p, making, scratch);
-      for (size_t k = 0; k < out.rows; ++k) {
-        const uint64_t i = row + out.OriginOf(k);
-        if (!making.runs.empty() && making.runs.back().p == p &&
-            making.runs.back().i + making.runs.back().count == i) {
-          ++making.runs.back().count;
-        } else {
-          making.runs.push_back({p, i, 1});
-        }
-      }
-      if (out.error.ok()) continue;
-      const uint64_t bad = row + out.failed_row;
-      making.Fail({p, bad}, AtRecord(out.error, out.failed_step,
-                                     scratch.refs[0].index, bad));
-      return absl::OkStatus();
-    }
-    if (!scratch.block.error.ok()) {
-      making.Fail({p, end_row}, scratch.block.error);
-      return absl::OkStatus();
+    if (making.failed) return absl::OkStatus();
+    if (more && at.i < last) break;  // full
+    at = at.p == end.p ? end : Cursor{at.p + 1, 0};
+  }
+  making.end = at;
+  return absl::OkStatus();
+}
+
+// Takes the rows of the block, which begin at `at`, through the steps, as far
+// as the piece is not full; moves `at` on. `more`: whether it goes on after
+// them.
+absl::Status CompiledStage::RunBlock(uint64_t last, bool& more, Cursor& at,
+                                     Making& making,
+                                     StageScratch& scratch) const {
+  const auto rows =
+      static_cast<size_t>(std::min<uint64_t>(scratch.block.rows, last - at.i));
+  scratch.counters.clear();
+  scratch.passes.clear();
+  if (record_program_->random()) {
+    for (size_t row = 0; row < scratch.block.rows; ++row) {
+      scratch.counters.push_back({at.p, at.i + row});
+      scratch.passes.push_back(scratch.refs[0].pass);
     }
   }
-  making.end = std::min(Cursor{p, 0}, end);
-  if (Cursor{p, 0} > end) making.end = end;
+  const uint64_t base = at.i;
+  const size_t step = record_program_->heavy() ? 1 : kBlockRows;
+  size_t row = 0;
+  for (; row < rows && (row == 0 || !making.full()); row += step) {
+    ReserveDirect(making, scratch);
+    RunProgram(row, std::min(step, rows - row), scratch);
+    const BlockProgram::Output& out = scratch.records_out;
+    AppendRecords(at.p, making, scratch);
+    for (size_t k = 0; k < out.rows; ++k) {
+      const uint64_t i = base + row + out.OriginOf(k);
+      if (!making.runs.empty() && making.runs.back().p == at.p &&
+          making.runs.back().i + making.runs.back().count == i) {
+        ++making.runs.back().count;
+      } else {
+        making.runs.push_back({at.p, i, 1});
+      }
+    }
+    if (out.error.ok()) continue;
+    const uint64_t bad = base + row + out.failed_row;
+    making.Fail({at.p, bad}, AtRecord(out.error, out.failed_step,
+                                      scratch.refs[0].index, bad));
+    return absl::OkStatus();
+  }
+  const size_t done = std::min(row, rows);
+  at.i = base + done;
+  if (done < scratch.block.rows) {
+    more = true;
+  } else if (!scratch.block.error.ok() && at.i < last) {
+    making.Fail(at, scratch.block.error);
+  }
   return absl::OkStatus();
 }
 

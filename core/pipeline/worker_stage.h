@@ -35,11 +35,13 @@ class WorkerStage {
 
   virtual std::unique_ptr<Scratch> NewScratch() const = 0;
 
-  // The elements of [begin, end), stopping early, at a position's end, once
-  // `bytes_target` bytes are made (piece.end says where). A data error ends
+  // The elements of [begin, end), stopping early once `bytes_target` bytes are
+  // made (piece.end says where: at a position's end, or inside one that makes
+  // several elements). A data error ends
   // the piece with piece.error set and everything before it delivered.
   // A returned Status is for this machine only (I/O, a changed file): running
-  // it elsewhere may succeed. Always gets at least one position further.
+  // it elsewhere may succeed. Always gets at least one element or one
+  // position further.
   virtual absl::StatusOr<Piece> Run(Cursor begin, Cursor end,
                                     size_t bytes_target,
                                     Scratch& scratch) const = 0;

@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 
 #include "core/base/status.h"
+#include "core/dataset/source_types.h"
+#include "core/sources/array_file.h"
 #include "core/sources/file_system.h"
 #include "core/sources/record_index.h"
 
@@ -100,22 +103,30 @@ bool IsIntegerLabel(std::string_view name) {
                      [](char c) { return c >= '0' && c <= '9'; });
 }
 
-const std::vector<std::string>* FilesOf(const Source& source) {
-  if (const auto* s = std::get_if<TfRecordSource>(&source)) return &s->files;
-  if (const auto* s = std::get_if<TextSource>(&source)) return &s->files;
-  if (const auto* s = std::get_if<ImagesSource>(&source)) return &s->files;
-  return nullptr;
-}
-
-absl::StatusOr<uint64_t> CountRecords(IndexKind kind, ManifestFile& file) {
-  FM_ASSIGN_OR_RETURN(const auto opened, LocalFileSystem().Open(file.path));
-  // The open file is the one that is indexed, whatever its name means by now.
+// The open file is the one that is counted, whatever its name means by now.
+absl::StatusOr<std::unique_ptr<File>> OpenFor(ManifestFile& file) {
+  FM_ASSIGN_OR_RETURN(auto opened, LocalFileSystem().Open(file.path));
   FM_ASSIGN_OR_RETURN(const FileStat stat, opened->Stat());
   file.size = stat.size;
   file.mtime_ns = stat.mtime_ns;
-  FM_ASSIGN_OR_RETURN(const auto index, ProcessRecordIndexes().Get(
-                                            kind, *opened, file.path, stat));
+  return opened;
+}
+
+absl::StatusOr<uint64_t> CountByIndex(const Framing& framing,
+                                      ManifestFile& file) {
+  FM_ASSIGN_OR_RETURN(const auto opened, OpenFor(file));
+  FM_ASSIGN_OR_RETURN(
+      const auto index,
+      ProcessRecordIndexes().Get(framing, *opened, file.path,
+                                 FileStat{file.size, file.mtime_ns, false}));
   return index->records();
+}
+
+absl::StatusOr<uint64_t> CountRows(const Source& source, ManifestFile& file) {
+  FM_ASSIGN_OR_RETURN(const auto opened, OpenFor(file));
+  FM_ASSIGN_OR_RETURN(const auto arrays,
+                      ArraysOf(source, *opened, file.path, file.size));
+  return arrays[0].rows;
 }
 
 absl::Status FillFile(const AnalyzedGraph& graph, ManifestFile& file) {
@@ -123,15 +134,18 @@ absl::Status FillFile(const AnalyzedGraph& graph, ManifestFile& file) {
   file.size = stat.size;
   file.mtime_ns = stat.mtime_ns;
   const Source& source = graph.graph.source;
-  if (std::holds_alternative<ImagesSource>(source)) {
+  const Positions positions = SourcePositions(source);
+  if (graph.needs_index) {
+    FM_ASSIGN_OR_RETURN(file.records, CountByIndex(FramingOf(source), file));
+  } else if (positions == Positions::kBlocks) {
+    file.records = BlocksOf(stat.size);
+  } else if (positions == Positions::kFiles ||
+             std::holds_alternative<ImagesSource>(source)) {
     file.records = 1;
   } else if (std::holds_alternative<TfRecordSource>(source)) {
-    FM_ASSIGN_OR_RETURN(file.records, CountRecords(IndexKind::kTfRecord, file));
-  } else if (graph.needs_index) {
-    FM_ASSIGN_OR_RETURN(file.records, CountRecords(IndexKind::kLines, file));
+    FM_ASSIGN_OR_RETURN(file.records, CountByIndex(FramingOf(source), file));
   } else {
-    file.records =
-        stat.size / kTextBlockBytes + (stat.size % kTextBlockBytes != 0);
+    FM_ASSIGN_OR_RETURN(file.records, CountRows(source, file));
   }
   return absl::OkStatus();
 }
@@ -240,7 +254,7 @@ int64_t ImageLabel(std::string_view name,
 
 absl::StatusOr<Manifest> ResolveManifest(const AnalyzedGraph& graph) {
   Manifest manifest;
-  const std::vector<std::string>* patterns = FilesOf(graph.graph.source);
+  const std::vector<std::string>* patterns = SourceFiles(graph.graph.source);
   if (patterns == nullptr) return manifest;
   for (const std::string& pattern : *patterns) {
     FM_ASSIGN_OR_RETURN(const auto paths, ResolveGlob(pattern));

@@ -37,9 +37,12 @@ struct Manifest {
 // else the manifest's total.
 uint64_t SourceSize(const Graph& graph, const Manifest& manifest);
 
-// Text is read by blocks of this size where no step needs lines to be counted;
+// Lines are read by blocks of this size where no step needs them to be counted;
 // a line belongs to the block where it begins.
-inline constexpr uint64_t kTextBlockBytes = uint64_t{4} << 20;
+inline constexpr uint64_t kBlockBytes = uint64_t{4} << 20;
+inline constexpr uint64_t BlocksOf(uint64_t file_size) {
+  return file_size / kBlockBytes + (file_size % kBlockBytes != 0);
+}
 
 // The name that labels an image (graph.h), and the number that it stands for:
 // itself if `classes` is empty (all names are integers), else its place there.

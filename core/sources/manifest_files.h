@@ -37,8 +37,8 @@ class ManifestFiles {
   absl::StatusOr<std::shared_ptr<const File>> Open(size_t file) const;
   // The same, not kept open for others.
   absl::StatusOr<std::unique_ptr<File>> OpenOnce(size_t file) const;
-  absl::StatusOr<std::shared_ptr<const RecordIndex>> Index(IndexKind kind,
-                                                           size_t file) const;
+  absl::StatusOr<std::shared_ptr<const RecordIndex>> Index(
+      const Framing& framing, size_t file) const;
   // Fills `out` or fails; the file is checked again after the read.
   absl::Status Read(size_t file, const File& opened, uint64_t offset,
                     std::span<std::byte> out) const;

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "core/base/status.h"
+#include "core/sources/record_stream.h"
 #include "core/sources/tfrecord.h"
 
 namespace feedmill {
@@ -75,24 +76,50 @@ absl::StatusOr<RecordIndex> IndexLines(const File& file,
   return index;
 }
 
+// Any framing: finds the records as reading does.
+absl::StatusOr<RecordIndex> IndexRecords(const Framing& framing,
+                                         const File& file,
+                                         const std::string& path,
+                                         uint64_t size) {
+  RecordIndex index;
+  const auto read = [&](uint64_t offset, std::span<std::byte> out) {
+    FM_ASSIGN_OR_RETURN(const size_t got, file.ReadAt(offset, out));
+    return got == out.size() ? absl::OkStatus() : Shrank(path, offset + got);
+  };
+  RecordStream stream(framing, path,
+                      MakeByteStream(Compression::kNone, read, 0, size));
+  while (true) {
+    FM_ASSIGN_OR_RETURN(const bool more, stream.Next());
+    for (size_t k = 0; k < stream.records().size(); ++k) {
+      index.offsets.push_back(stream.OffsetOf(k));
+    }
+    FM_RETURN_IF_ERROR(stream.error());
+    if (!more) break;
+  }
+  index.offsets.push_back(size);
+  return index;
+}
+
 }  // namespace
 
-absl::StatusOr<RecordIndex> BuildRecordIndex(IndexKind kind, const File& file,
+absl::StatusOr<RecordIndex> BuildRecordIndex(const Framing& framing,
+                                             const File& file,
                                              const std::string& path,
                                              uint64_t size) {
-  switch (kind) {
-    case IndexKind::kTfRecord:
+  switch (framing.kind) {
+    case Framing::Kind::kTfRecords:
       return IndexTfRecord(file, path, size);
-    case IndexKind::kLines:
+    case Framing::Kind::kLines:
       return IndexLines(file, path, size);
+    default:
+      return IndexRecords(framing, file, path, size);
   }
-  return Internal("unknown kind of index");
 }
 
 absl::StatusOr<std::shared_ptr<const RecordIndex>> RecordIndexCache::Get(
-    IndexKind kind, const File& file, const std::string& path,
+    const Framing& framing, const File& file, const std::string& path,
     const FileStat& stat) {
-  Key key{kind, path, stat.size, stat.mtime_ns};
+  Key key{framing, path, stat.size, stat.mtime_ns};
   {
     const std::lock_guard lock(mutex_);
     const auto found = by_key_.find(key);
@@ -103,7 +130,7 @@ absl::StatusOr<std::shared_ptr<const RecordIndex>> RecordIndexCache::Get(
   }
   // Two threads may build the same one: rare, and better than waiting.
   FM_ASSIGN_OR_RETURN(RecordIndex built,
-                      BuildRecordIndex(kind, file, path, stat.size));
+                      BuildRecordIndex(framing, file, path, stat.size));
   built.offsets.shrink_to_fit();
   const auto index = std::make_shared<const RecordIndex>(std::move(built));
   const size_t bytes =

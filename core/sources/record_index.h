@@ -12,20 +12,21 @@
 
 #include "absl/status/statusor.h"
 #include "core/sources/file_system.h"
+#include "core/sources/framing.h"
 
 namespace feedmill {
 
-// Where the records of a file begin, and at last where the file ends.
+// Where the records of a file begin (what stands between them, such as empty
+// lines, is the one's before), and at last where the file ends.
 struct RecordIndex {
   std::vector<uint64_t> offsets;  // records + 1
   uint64_t records() const { return offsets.size() - 1; }
 };
 
-enum class IndexKind { kTfRecord, kLines };
-
 // Reads what is needed of `file` (TFRecord: the headers only). DataLoss for a
 // corrupt one, naming path, record and offset.
-absl::StatusOr<RecordIndex> BuildRecordIndex(IndexKind kind, const File& file,
+absl::StatusOr<RecordIndex> BuildRecordIndex(const Framing& framing,
+                                             const File& file,
                                              const std::string& path,
                                              uint64_t size);
 
@@ -36,12 +37,12 @@ class RecordIndexCache {
 
   // The index of the file as `stat` describes it; built if it is not here.
   absl::StatusOr<std::shared_ptr<const RecordIndex>> Get(
-      IndexKind kind, const File& file, const std::string& path,
+      const Framing& framing, const File& file, const std::string& path,
       const FileStat& stat);
 
  private:
   struct Key {
-    IndexKind kind;
+    Framing framing;
     std::string path;
     uint64_t size;
     int64_t mtime_ns;

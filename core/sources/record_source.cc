@@ -5,8 +5,11 @@
 
 #include "core/base/check.h"
 #include "core/base/status.h"
+#include "core/sources/file_heads.h"
 #include "core/sources/manifest_files.h"
+#include "core/sources/record_decoder.h"
 #include "core/sources/record_index.h"
+#include "core/sources/streamed_records.h"
 #include "core/sources/tfrecord.h"
 
 namespace feedmill {
@@ -15,10 +18,6 @@ namespace {
 // Neighbours that are joined into one read: how far apart, how much in all.
 constexpr uint64_t kJoinGapBytes = uint64_t{16} << 10;
 constexpr uint64_t kJoinBytesMax = uint64_t{1} << 20;
-// A text line longer than this is an error instead of an empty machine.
-constexpr uint64_t kLineBytesMax = uint64_t{1} << 30;
-
-class NoScratch final : public RecordSource::Scratch {};
 
 void ResetBlock(RecordBlock& out, std::initializer_list<DType> dtypes) {
   out.rows = 0;
@@ -43,7 +42,7 @@ class RangeRecords final : public RecordSource {
   explicit RangeRecords(const RangeSource& range) : range_(range) {}
 
   std::unique_ptr<Scratch> NewScratch() const override {
-    return std::make_unique<NoScratch>();
+    return std::make_unique<Scratch>();
   }
 
   absl::StatusOr<size_t> Read(std::span<const uint64_t> indexes,
@@ -70,11 +69,13 @@ class RangeRecords final : public RecordSource {
   const RangeSource range_;
 };
 
-// ---- tfrecord and counted text: records that an index of offsets finds
+// ---- records that an index of offsets finds: TFRecord, lines, and the bytes
+// of others
 class IndexedRecords final : public RecordSource {
  public:
-  IndexedRecords(IndexKind kind, std::shared_ptr<const Manifest> manifest)
-      : kind_(kind), files_(std::move(manifest)) {}
+  IndexedRecords(const Framing& framing,
+                 std::shared_ptr<const Manifest> manifest)
+      : framing_(framing), files_(std::move(manifest)) {}
 
   std::unique_ptr<Scratch> NewScratch() const override {
     return std::make_unique<ReadScratch>();
@@ -87,10 +88,10 @@ class IndexedRecords final : public RecordSource {
   std::string Describe(uint64_t index, uint64_t) const override {
     const auto place = files_.Find(index);
     const std::string& path = files_.info(place.file).path;
-    if (kind_ == IndexKind::kLines) {
+    if (framing_.kind == Framing::Kind::kLines) {
       return fmt::format("{}: line {}", path, place.record + 1);
     }
-    const auto record_index = files_.Index(kind_, place.file);
+    const auto record_index = files_.Index(framing_, place.file);
     if (!record_index.ok()) {
       return fmt::format("{}: record {}", path, place.record);
     }
@@ -119,14 +120,15 @@ class IndexedRecords final : public RecordSource {
 
   // How many bytes of a record in the file are not its data.
   uint64_t Overhead() const {
-    return kind_ == IndexKind::kTfRecord ? kTfRecordOverheadBytes : 0;
+    return framing_.kind == Framing::Kind::kTfRecords ? kTfRecordOverheadBytes
+                                                      : 0;
   }
   absl::Status Locate(std::span<const uint64_t> indexes, size_t bytes_max,
                       ReadScratch& scratch, RecordBlock& out) const;
   absl::Status ReadGroup(std::span<const Wanted> group, ReadScratch& scratch,
                          size_t& bad_row, RecordBlock& out) const;
 
-  const IndexKind kind_;
+  const Framing framing_;
   const ManifestFiles files_;
 };
 
@@ -139,7 +141,7 @@ absl::Status IndexedRecords::Locate(std::span<const uint64_t> indexes,
   for (const uint64_t index : indexes) {
     const auto place = files_.Find(index);
     if (scratch.index == nullptr || scratch.index_file != place.file) {
-      FM_ASSIGN_OR_RETURN(scratch.index, files_.Index(kind_, place.file));
+      FM_ASSIGN_OR_RETURN(scratch.index, files_.Index(framing_, place.file));
       scratch.index_file = place.file;
     }
     const auto& offsets = scratch.index->offsets;
@@ -172,7 +174,7 @@ absl::Status IndexedRecords::ReadGroup(std::span<const Wanted> group,
   for (const Wanted& wanted : group) {
     std::span<const std::byte> data =
         raw.subspan(wanted.offset - begin, wanted.size);
-    if (kind_ == IndexKind::kTfRecord) {
+    if (framing_.kind == Framing::Kind::kTfRecords) {
       const auto parsed = ParseTfRecord(
           data, {files_.info(file).path, wanted.record, wanted.offset});
       if (!parsed.ok()) {
@@ -246,7 +248,8 @@ absl::StatusOr<size_t> IndexedRecords::Read(std::span<const uint64_t> indexes,
                                  read, bad_row, out));
     k = next;
   }
-  if (kind_ == IndexKind::kLines) DropNewlines(out.columns[0], count);
+  if (framing_.kind == Framing::Kind::kLines)
+    DropNewlines(out.columns[0], count);
   out.rows = bad_row;
   if (bad_row < count) {
     OutputColumn& column = out.columns[0];
@@ -257,114 +260,78 @@ absl::StatusOr<size_t> IndexedRecords::Read(std::span<const uint64_t> indexes,
   return bad_row;
 }
 
-// ---- uncounted text: blocks
-class TextBlocks final : public RecordSource {
+// ---- counted records of a format: found by an index, then decoded
+class DecodedRecords final : public RecordSource {
  public:
-  explicit TextBlocks(std::shared_ptr<const Manifest> manifest)
-      : files_(std::move(manifest)) {}
+  DecodedRecords(const Source& source,
+                 const std::shared_ptr<const Manifest>& manifest)
+      : framing_(FramingOf(source)),
+        raw_(framing_, manifest),
+        files_(manifest),
+        decoder_(RecordDecoder::Make(source)),
+        heads_(framing_, Compression::kNone, *decoder_, files_) {}
 
   std::unique_ptr<Scratch> NewScratch() const override {
-    return std::make_unique<ReadScratch>();
+    auto scratch = std::make_unique<ReadScratch>();
+    scratch->raw = raw_.NewScratch();
+    return scratch;
   }
 
-  absl::StatusOr<size_t> Read(std::span<const uint64_t> indexes, size_t,
-                              Scratch& scratch,
-                              RecordBlock& out) const override;
+  absl::StatusOr<size_t> Read(std::span<const uint64_t> indexes,
+                              size_t bytes_max, Scratch& scratch,
+                              RecordBlock& out) const override {
+    auto& read = static_cast<ReadScratch&>(scratch);
+    decoder_->Reset(out);
+    FM_ASSIGN_OR_RETURN(const size_t count,
+                        raw_.Read(indexes, bytes_max, *read.raw, read.block));
+    const Column& column = read.block.columns[0].View();
+    for (size_t row = 0; row < count; ++row) {
+      FM_RETURN_IF_ERROR(DecodeRow(
+          indexes[row], column.BytesAt(static_cast<int64_t>(row)), read, out));
+      if (!out.error.ok()) return row;
+    }
+    out.error = read.block.error;
+    return count;
+  }
 
   std::string Describe(uint64_t index, uint64_t row) const override {
-    const auto place = files_.Find(index);
-    return fmt::format("{}: line {} of those that begin at offset {} or later",
-                       files_.info(place.file).path, row + 1,
-                       place.record * kTextBlockBytes);
+    return raw_.Describe(index, row);
   }
 
  private:
   struct ReadScratch final : Scratch {
-    BufferBuilder raw;
+    std::unique_ptr<Scratch> raw;
+    RecordBlock block;
+    std::vector<Extent> found;
   };
 
-  // The bytes of the lines that begin in the block, in scratch.raw; the first
-  // of them begins at the returned place.
-  absl::StatusOr<size_t> ReadLines(size_t file, uint64_t begin, uint64_t end,
-                                   ReadScratch& scratch,
-                                   RecordBlock& out) const;
+  // The bytes from one record to the next, with what stands between.
+  absl::Status DecodeRow(uint64_t index, std::string_view bytes,
+                         ReadScratch& scratch, RecordBlock& out) const {
+    const size_t file = files_.Find(index).file;
+    scratch.found.clear();
+    Framing framing = framing_;
+    framing.first_is_header = false;
+    FindRecords(framing, bytes, /*at_end=*/true, {files_.info(file).path, 0, 0},
+                scratch.found);
+    // The index came from these bytes; the file was edited in place.
+    if (scratch.found.empty()) return files_.Changed(file);
+    FM_ASSIGN_OR_RETURN(const auto head, heads_.Get(file));
+    const size_t rows = out.rows;
+    const absl::Status status =
+        decoder_->Decode(*head, bytes, std::span(scratch.found).first(1), out);
+    if (status.ok()) return absl::OkStatus();
+    CutRows(rows, out);
+    out.error = Annotate(status, Describe(index, 0));
+    return absl::OkStatus();
+  }
 
+  const Framing framing_;
+  const IndexedRecords raw_;
   const ManifestFiles files_;
+  const std::unique_ptr<const RecordDecoder> decoder_;
+  const FileHeads heads_;
 };
-
-absl::StatusOr<size_t> TextBlocks::ReadLines(size_t file, uint64_t begin,
-                                             uint64_t end, ReadScratch& scratch,
-                                             RecordBlock& out) const {
-  FM_ASSIGN_OR_RETURN(const auto opened, files_.Open(file));
-  const uint64_t file_size = files_.info(file).size;
-  // One byte before tells whether a line begins at the block's first.
-  const uint64_t from = begin == 0 ? 0 : begin - 1;
-  BufferBuilder& raw = scratch.raw;
-  raw.Truncate(0);
-  std::byte* at = raw.Extend(end - from);
-  FM_RETURN_IF_ERROR(files_.Read(file, *opened, from, {at, end - from}));
-  size_t first = 0;
-  if (begin > 0) {
-    const void* newline = std::memchr(at, '\n', end - from - 1);
-    if (newline == nullptr) {  // no line begins here
-      raw.Truncate(0);
-      return size_t{0};
-    }
-    first =
-        static_cast<size_t>(static_cast<const std::byte*>(newline) - at) + 1;
-  }
-  // The last line may go on in later blocks.
-  uint64_t read_to = end;
-  uint64_t step = uint64_t{64} << 10;
-  while (read_to < file_size && raw.data()[raw.size() - 1] != std::byte{'\n'}) {
-    if (read_to - end > kLineBytesMax) {
-      out.error = DataLoss("{}: a line longer than {} bytes before offset {}",
-                           files_.info(file).path, kLineBytesMax, read_to);
-      raw.Truncate(0);
-      return size_t{0};
-    }
-    const uint64_t more = std::min(step, file_size - read_to);
-    at = raw.Extend(more);
-    FM_RETURN_IF_ERROR(files_.Read(file, *opened, read_to, {at, more}));
-    const void* newline = std::memchr(at, '\n', more);
-    if (newline != nullptr) {
-      raw.Truncate(static_cast<size_t>(static_cast<const std::byte*>(newline) -
-                                       raw.data() + 1));
-      break;
-    }
-    read_to += more;
-    step = std::min<uint64_t>(step * 2, kTextBlockBytes);
-  }
-  return first;
-}
-
-absl::StatusOr<size_t> TextBlocks::Read(std::span<const uint64_t> indexes,
-                                        size_t, Scratch& scratch,
-                                        RecordBlock& out) const {
-  auto& read = static_cast<ReadScratch&>(scratch);
-  ResetBlock(out, {DType::kBytes});
-  const auto place = files_.Find(indexes.front());
-  const uint64_t begin = place.record * kTextBlockBytes;
-  const uint64_t end =
-      std::min(begin + kTextBlockBytes, files_.info(place.file).size);
-  FM_ASSIGN_OR_RETURN(const size_t first,
-                      ReadLines(place.file, begin, end, read, out));
-  if (!out.error.ok()) return size_t{0};
-  OutputColumn& column = out.columns[0];
-  const std::byte* at = read.raw.data() + first;
-  const std::byte* const stop = read.raw.data() + read.raw.size();
-  column.values.Reserve(static_cast<size_t>(stop - at));
-  while (at < stop) {
-    const auto* newline = static_cast<const std::byte*>(
-        std::memchr(at, '\n', static_cast<size_t>(stop - at)));
-    const std::byte* const line_end = newline == nullptr ? stop : newline;
-    column.values.Append(at, static_cast<size_t>(line_end - at));
-    column.offsets.Push(static_cast<int64_t>(column.values.size()));
-    ++out.rows;
-    at = line_end + 1;
-  }
-  return size_t{1};
-}
 
 // ---- images: one file a record
 class ImageFiles final : public RecordSource {
@@ -374,7 +341,7 @@ class ImageFiles final : public RecordSource {
       : label_(source.label), files_(std::move(manifest)) {}
 
   std::unique_ptr<Scratch> NewScratch() const override {
-    return std::make_unique<NoScratch>();
+    return std::make_unique<Scratch>();
   }
 
   absl::StatusOr<size_t> Read(std::span<const uint64_t> indexes,
@@ -427,22 +394,27 @@ absl::StatusOr<std::unique_ptr<const RecordSource>> RecordSource::Make(
     }
     return Result(std::make_unique<ImageFiles>(*images, std::move(manifest)));
   }
-  if (std::holds_alternative<TfRecordSource>(source)) {
-    return Result(std::make_unique<IndexedRecords>(IndexKind::kTfRecord,
+  if (!counted) return MakeStreamedRecords(source, std::move(manifest));
+  if (std::holds_alternative<FixedLengthSource>(source) ||
+      std::holds_alternative<NpySource>(source)) {
+    return MakeArrayRecords(source, std::move(manifest));
+  }
+  if (std::holds_alternative<TfRecordSource>(source) ||
+      std::holds_alternative<TextSource>(source)) {
+    return Result(std::make_unique<IndexedRecords>(FramingOf(source),
                                                    std::move(manifest)));
   }
-  if (counted) {
-    return Result(std::make_unique<IndexedRecords>(IndexKind::kLines,
-                                                   std::move(manifest)));
-  }
-  for (const ManifestFile& file : manifest->files) {
-    const uint64_t blocks =
-        file.size / kTextBlockBytes + (file.size % kTextBlockBytes != 0);
-    if (file.records != blocks) {
-      return DataLoss("the manifest does not count {} by blocks", file.path);
-    }
-  }
-  return Result(std::make_unique<TextBlocks>(std::move(manifest)));
+  return Result(std::make_unique<DecodedRecords>(source, manifest));
+}
+
+absl::StatusOr<size_t> RecordSource::Read(std::span<const uint64_t>, size_t,
+                                          Scratch&, RecordBlock&) const {
+  return Internal("records of an uncounted source cannot be read by number");
+}
+
+absl::StatusOr<bool> RecordSource::ReadBlock(uint64_t, uint64_t, size_t,
+                                             RecordBlock&) const {
+  return Internal("a counted source has no blocks");
 }
 
 }  // namespace feedmill

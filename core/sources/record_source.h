@@ -37,7 +37,8 @@ class RecordSource {
     virtual ~Scratch() = default;
   };
 
-  // With `counted` false, indexes are blocks of text.
+  // With `counted` false, indexes are blocks of files, or whole ones
+  // (SourcePositions).
   static absl::StatusOr<std::unique_ptr<const RecordSource>> Make(
       const Source& source, bool counted,
       std::shared_ptr<const Manifest> manifest);
@@ -45,17 +46,24 @@ class RecordSource {
 
   virtual std::unique_ptr<Scratch> NewScratch() const = 0;
 
-  // Reads the first of the records `indexes`, in their order: as many as fit
-  // into about `bytes_max` (at least one). A block of uncounted text is read
-  // alone and gives all its lines; else a record is a row. Returns how many of
-  // `indexes` were read; where out.error is set, the bad one is not among
-  // them. REQUIRES: indexes is not empty, all are below the source's size.
+  // A counted source: reads the first of the records `indexes`, in their order:
+  // as many as fit into about `bytes_max` (at least one), a row each. Returns
+  // how many were read; where out.error is set, the bad one is not among them.
+  // REQUIRES: indexes is not empty, all are below the source's size.
   virtual absl::StatusOr<size_t> Read(std::span<const uint64_t> indexes,
                                       size_t bytes_max, Scratch& scratch,
-                                      RecordBlock& out) const = 0;
+                                      RecordBlock& out) const;
+
+  // An uncounted one: reads rows of block `index` from `row` on, about
+  // `bytes_max` bytes of them. False: the block ends after them, or at
+  // out.error. Reading on where the last call ended is quick, from any thread;
+  // elsewhere the block is read again from its beginning.
+  virtual absl::StatusOr<bool> ReadBlock(uint64_t index, uint64_t row,
+                                         size_t bytes_max,
+                                         RecordBlock& out) const;
 
   // "photos.tfrecord: record 17 at offset 2048", for errors about the data of
-  // a record; row counts lines in a block of uncounted text, else it is 0.
+  // a record; row counts those of a block, else it is 0.
   virtual std::string Describe(uint64_t index, uint64_t row) const = 0;
 };
 

@@ -1,6 +1,8 @@
 #include "tests/conformance/random_graph.h"
 
 #include <turbojpeg.h>
+#include <zlib.h>
+#include <zstd.h>
 
 #include <array>
 #include <cstring>
@@ -184,8 +186,38 @@ Step RandomStep(Random& random) {
 }
 
 Source RandomSource(Random& random, const std::string& directory) {
-  switch (Below(random, 8)) {
+  switch (Below(random, 15)) {
+    case 3:
+      return CsvSource{.files = {directory + "/csv/*.csv"},
+                       .fields = {{"b", DType::kBool, {}},
+                                  {"a", DType::kInt16, {}},
+                                  {"x", DType::kBytes, {}}},
+                       .multiline = Below(random, 2) == 0};
+    case 4:
+      return CsvSource{
+          .files = {directory + "/csv/" +
+                    Pick(random, std::array{"a.csv.gz", "a.csv.zst"})},
+          .fields = {{"label", DType::kFloat32, {}}, {"x", DType::kBytes, {}}},
+          .missing = {"", "NA"}};
+    case 5:
+      return JsonlSource{.files = {directory + "/lines.jsonl"},
+                         .fields = {{"x", DType::kInt64, {kUnknownDim}},
+                                    {"path", DType::kBytes, {}},
+                                    {"label", DType::kInt32, {}}}};
+    case 6:
+      return WebDatasetSource{.files = {directory + "/images.tar"},
+                              .fields = {{"label", DType::kInt64, {}},
+                                         {"image", DType::kBytes, {}},
+                                         {"__key__", DType::kBytes, {}}}};
+    case 7:
+      return NpySource{{directory + "/rows.npy"},
+                       {{"", DType::kInt32, {2, 3}}}};
+    case 8:
+      return FixedLengthSource{.files = {directory + "/rows.npy"},
+                               .record_bytes = 8,
+                               .header_bytes = 80};
     case 0:
+      if (Below(random, 3) == 0) return TextSource{{directory + "/text/d.gz"}};
       return TextSource{{directory + "/text/*.txt"}};
     case 1:
       return TfRecordSource{{directory + "/records/*.tfrecord"}};
@@ -277,6 +309,90 @@ std::string Framed(const std::string& record) {
   return length + word(MaskedCrc(length)) + record + word(MaskedCrc(record));
 }
 
+std::string Gzip(const std::string& bytes) {
+  z_stream state{};
+  FM_CHECK(deflateInit2(&state, 6, Z_DEFLATED, MAX_WBITS + 16, 8,
+                        Z_DEFAULT_STRATEGY) == Z_OK);
+  std::string out(bytes.size() + 1000, '\0');
+  state.next_in =
+      reinterpret_cast<Bytef*>(const_cast<char*>(bytes.data()));  // NOLINT
+  state.avail_in = static_cast<uInt>(bytes.size());
+  state.next_out = reinterpret_cast<Bytef*>(out.data());
+  state.avail_out = static_cast<uInt>(out.size());
+  FM_CHECK(deflate(&state, Z_FINISH) == Z_STREAM_END);
+  out.resize(state.total_out);
+  deflateEnd(&state);
+  return out;
+}
+
+std::string Zstd(const std::string& bytes) {
+  std::string out(ZSTD_compressBound(bytes.size()), '\0');
+  out.resize(
+      ZSTD_compress(out.data(), out.size(), bytes.data(), bytes.size(), 3));
+  return out;
+}
+
+std::string TarMember(const std::string& name, const std::string& data) {
+  std::string header(512, '\0');
+  const auto put = [&](size_t at, const std::string& text) {
+    header.replace(at, text.size(), text);
+  };
+  put(0, name);
+  char size[16];
+  std::snprintf(size, sizeof size, "%011zo", data.size());
+  put(124, size);
+  put(148, "        ");
+  put(156, "0");
+  put(257, std::string("ustar\00000", 8));
+  unsigned sum = 0;
+  for (const char c : header) sum += static_cast<unsigned char>(c);
+  std::snprintf(size, sizeof size, "%06o", sum);
+  put(148, std::string(size) + std::string("\0 ", 2));
+  return header + data + std::string((512 - data.size() % 512) % 512, '\0');
+}
+
+void MakeFormatFiles(const std::string& directory) {
+  fs::create_directories(directory + "/csv");
+  std::string csv = "a,x,label,b\r\n";
+  std::string jsonl;
+  std::string tar;
+  for (int k = 0; k < 33; ++k) {
+    const std::string number = std::to_string(k * 5 % 17);
+    const std::string text(static_cast<size_t>(k % 6),
+                           static_cast<char>('a' + k % 5));
+    csv += number + (k % 4 == 0 ? ",\"" + text + ",\"\"\"," : "," + text + ",");
+    csv += (k % 7 == 0 ? "NA" : number + ".5") +
+           (k % 3 == 0 ? ",true" : ",false") + (k % 2 == 0 ? "\r\n" : "\n");
+    if (k % 10 == 0) csv += "\n";
+    jsonl += R"({"path": ")" + text + R"(\u00e9", "more": {"x": [)" + number +
+             R"(]}, "label": )" + number + R"(, "x": [)";
+    for (int j = 0; j < k % 4; ++j) jsonl += (j > 0 ? "," : "") + number;
+    jsonl += "]}\n";
+    tar += TarMember("d/" + std::to_string(k) + ".label", number + "\n");
+    tar += TarMember("d/" + std::to_string(k) + ".image",
+                     Jpeg(8 + k % 3, 9, static_cast<uint64_t>(k)));
+  }
+  Write(directory + "/csv/a.csv", csv);
+  Write(directory + "/csv/b.csv", "b,x,a\ntrue,\"last\",-3");
+  Write(directory + "/csv/c.csv", "");
+  Write(directory + "/csv/a.csv.gz", Gzip(csv));
+  Write(directory + "/csv/a.csv.zst", Zstd(csv));
+  Write(directory + "/lines.jsonl", jsonl);
+  Write(directory + "/images.tar", tar + std::string(1024, '\0'));
+  std::string npy(
+      "\x93NUMPY\x01\x00\x46\x00{'descr': '<i4', 'fortran_order': False, "
+      "'shape': (40, 2, 3), }",
+      10 + 63);
+  npy += "      \n";
+  for (int32_t k = 0; k < 40 * 6; ++k) {
+    npy.append(reinterpret_cast<const char*>(&k), sizeof k);
+  }
+  Write(directory + "/rows.npy", npy);
+  std::string lines;
+  for (int k = 0; k < 50; ++k) lines += std::to_string(k) + " words\n";
+  Write(directory + "/text/d.gz", Gzip(lines));
+}
+
 }  // namespace
 
 void MakeFixtureFiles(const std::string& directory) {
@@ -308,6 +424,7 @@ void MakeFixtureFiles(const std::string& directory) {
               std::to_string(k) + "_" + std::to_string(k % 4) + ".jpg",
           Jpeg(16, 12 + k % 2, static_cast<uint64_t>(k)));
   }
+  MakeFormatFiles(directory);
 }
 
 Graph RandomGraph(uint64_t seed, const std::string& directory,

@@ -35,13 +35,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto bytes = std::as_bytes(std::span(data, size));
   const MemoryFile file(bytes);
   const std::string path = "fuzz";
-  for (const IndexKind kind : {IndexKind::kTfRecord, IndexKind::kLines}) {
-    const auto index = BuildRecordIndex(kind, file, path, size);
+  using Kind = Framing::Kind;
+  for (const Kind kind : {Kind::kTfRecords, Kind::kLines}) {
+    const auto index = BuildRecordIndex({.kind = kind}, file, path, size);
     if (!index.ok()) continue;
     FM_CHECK(index->offsets.front() == 0 && index->offsets.back() == size);
     for (size_t k = 0; k < index->records(); ++k) {
       FM_CHECK(index->offsets[k] < index->offsets[k + 1]);
-      if (kind == IndexKind::kLines) continue;
+      if (kind == Kind::kLines) continue;
       const auto record = bytes.subspan(
           index->offsets[k], index->offsets[k + 1] - index->offsets[k]);
       const auto parsed = ParseTfRecord(record, {path, k, index->offsets[k]});

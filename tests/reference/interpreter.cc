@@ -9,6 +9,7 @@
 #include <iterator>
 
 #include "tests/reference/expression.h"
+#include "tests/reference/formats.h"
 #include "tests/reference/random_numbers.h"
 #include "tests/reference/records.h"
 
@@ -170,11 +171,10 @@ class Interpreter {
 
   void FindHomes() {
     client_begin_ = graph_.steps.size();
-    const bool text = std::holds_alternative<TextSource>(graph_.source);
     bool shuffled = false;
     for (const Step& step : graph_.steps)
       shuffled = shuffled || As<ShuffleStep>(step) != nullptr;
-    counted_ = !text || shuffled;
+    counted_ = IsCounted(graph_.source) || shuffled;
     bool changed = !counted_, batched = false;
     for (size_t s = 0; s < graph_.steps.size(); ++s) {
       const Step& step = graph_.steps[s];
@@ -207,19 +207,11 @@ class Interpreter {
       for (const std::string& path : Expand(records->files))
         for (const std::string& record : TfRecords(path))
           records_.push_back({bytes(record)});
-    } else if (auto* text = std::get_if<TextSource>(&graph_.source)) {
-      for (const std::string& path : Expand(text->files)) {
-        for (const auto& block : TextBlocks(path)) {
-          if (!counted_) records_.emplace_back();
-          for (const std::string& line : block) {
-            if (counted_) records_.emplace_back();
-            records_.back().push_back(bytes(line));
-          }
-        }
-      }
-    } else {
-      for (Element& e : ImageRecords(std::get<ImagesSource>(graph_.source)))
+    } else if (auto* images = std::get_if<ImagesSource>(&graph_.source)) {
+      for (Element& e : ImageRecords(*images))
         records_.push_back({std::move(e)});
+    } else {
+      records_ = FormatRecords(graph_.source, counted_);
     }
   }
 

@@ -148,18 +148,6 @@ std::vector<std::string> TfRecords(const std::string& path) {
   return out;
 }
 
-std::vector<std::vector<std::string>> TextBlocks(const std::string& path) {
-  const std::string file = ReadFile(path);
-  const size_t block = size_t{4} << 20;
-  std::vector<std::vector<std::string>> out((file.size() + block - 1) / block);
-  for (size_t at = 0; at < file.size();) {
-    const size_t end = std::min(file.find('\n', at), file.size());
-    out[at / block].push_back(file.substr(at, end - at));
-    at = end + 1;
-  }
-  return out;
-}
-
 std::vector<Element> ImageRecords(const ImagesSource& source) {
   const std::vector<std::string> paths = Expand(source.files);
   std::vector<std::string> names;

@@ -19,9 +19,6 @@ std::string ReadFile(const std::string& path);
 // Every record of a TFRecord file, CRCs computed bit by bit. Throws DataError.
 std::vector<std::string> TfRecords(const std::string& path);
 
-// The lines of the 4 MiB blocks of a text file, block by block.
-std::vector<std::vector<std::string>> TextBlocks(const std::string& path);
-
 std::vector<Element> ImageRecords(const ImagesSource& source);
 
 // Components of a tf.train.Example. Throws DataError.

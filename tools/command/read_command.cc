@@ -19,6 +19,7 @@
 #include "core/base/status.h"
 #include "core/dataset/analysis.h"
 #include "core/dataset/graph_text.h"
+#include "core/sources/field_inference.h"
 #include "tools/command/commands.h"
 #include "tools/command/element_writer.h"
 #include "tools/command/exit_code.h"
@@ -311,8 +312,9 @@ absl::StatusOr<int> RunRead(const Invocation& invocation) {
                       flags.Parse(invocation.arguments, invocation.describe));
   if (!go_on) return 0;
   FM_RETURN_IF_ERROR(read.Check(flags));
-  FM_ASSIGN_OR_RETURN(const Graph graph, LoadGraph(read.pipeline));
+  FM_ASSIGN_OR_RETURN(Graph graph, LoadGraph(read.pipeline));
   if (read.explain) {
+    FM_RETURN_IF_ERROR(InferFields(graph));
     FM_ASSIGN_OR_RETURN(const auto analyzed,
                         Analyze(graph, *invocation.registry));
     std::string text = analyzed->Explain();

@@ -34,8 +34,9 @@ AnalyzedGraph GraphOf(Source source, bool needs_index = false) {
 
 // Reads records as a pipeline would, as strings.
 struct Reader {
-  Reader(const Source& source, const Manifest& manifest, bool counted = true) {
-    auto made = RecordSource::Make(source, counted,
+  Reader(const Source& source, const Manifest& manifest, bool is_counted = true)
+      : counted(is_counted) {
+    auto made = RecordSource::Make(source, is_counted,
                                    std::make_shared<Manifest>(manifest));
     EXPECT_TRUE(made.ok()) << made.status();
     records = *std::move(made);
@@ -48,7 +49,7 @@ struct Reader {
     std::vector<std::string> out;
     std::span<const uint64_t> left(indexes);
     while (!left.empty()) {
-      const auto read = records->Read(left, bytes_max, *scratch, block);
+      const auto read = ReadSome(left, bytes_max);
       status = read.status();
       if (!read.ok()) break;
       const Column& column = block.columns[0].View();
@@ -62,9 +63,22 @@ struct Reader {
     return out;
   }
 
+  // Records, or rows of a block: how many of `left` are done with.
+  absl::StatusOr<size_t> ReadSome(std::span<const uint64_t> left,
+                                  size_t bytes_max) {
+    if (counted) return records->Read(left, bytes_max, *scratch, block);
+    const auto more =
+        records->ReadBlock(left.front(), block_row, bytes_max, block);
+    if (!more.ok()) return more.status();
+    block_row = *more ? block_row + block.rows : 0;
+    return *more ? 0 : 1;
+  }
+
   std::unique_ptr<const RecordSource> records;
   std::unique_ptr<RecordSource::Scratch> scratch;
   RecordBlock block;
+  bool counted;
+  uint64_t block_row = 0;
   absl::Status status;
 };
 
@@ -345,13 +359,16 @@ TEST(RecordIndexCache, KeepsWhatWasUsedLast) {
   const std::string a = folder.Write("a", "1\n2\n");
   const auto file = LocalFileSystem().Open(a);
   const auto first =
-      cache.Get(IndexKind::kLines, **file, a, {4, 1, false}).value();
+      cache.Get({Framing::Kind::kLines}, **file, a, {4, 1, false}).value();
   EXPECT_THAT(first->offsets, ElementsAre(0, 2, 4));
-  EXPECT_EQ(cache.Get(IndexKind::kLines, **file, a, {4, 1, false}).value(),
-            first);
-  ASSERT_TRUE(cache.Get(IndexKind::kLines, **file, a, {4, 2, false}).ok());
-  EXPECT_NE(cache.Get(IndexKind::kLines, **file, a, {4, 1, false}).value(),
-            first);
+  EXPECT_EQ(
+      cache.Get({Framing::Kind::kLines}, **file, a, {4, 1, false}).value(),
+      first);
+  ASSERT_TRUE(
+      cache.Get({Framing::Kind::kLines}, **file, a, {4, 2, false}).ok());
+  EXPECT_NE(
+      cache.Get({Framing::Kind::kLines}, **file, a, {4, 1, false}).value(),
+      first);
 }
 
 // ---- text
@@ -362,9 +379,9 @@ TEST(Text, LinesAreThoseOfBlocksWhereverTheyBegin) {
   std::vector<std::string> lines;
   std::mt19937 random(3);
   // Some lines cross a block's end, one is longer than a block.
-  while (text.size() < 3 * kTextBlockBytes) {
+  while (text.size() < 3 * kBlockBytes) {
     const size_t size =
-        lines.size() == 100 ? kTextBlockBytes + 5'000'000 : random() % 100'000;
+        lines.size() == 100 ? kBlockBytes + 5'000'000 : random() % 100'000;
     lines.push_back(std::string(size, 'x'));
     text += lines.back() + "\n";
   }
@@ -381,7 +398,7 @@ TEST(Text, LinesAreThoseOfBlocksWhereverTheyBegin) {
 
 TEST(Text, ALineThatBeginsAtABlockBelongsToIt) {
   TestFolder folder;
-  std::string text(kTextBlockBytes - 1, 'a');
+  std::string text(kBlockBytes - 1, 'a');
   text += "\nb\n";
   const TextSource source{{folder.Write("t.txt", text)}};
   const auto manifest = ResolveManifest(GraphOf(source));

@@ -1,0 +1,142 @@
+// Records of one size, found by arithmetic: fixed_length and npy.
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <utility>
+
+#include "core/base/status.h"
+#include "core/sources/array_file.h"
+#include "core/sources/manifest_files.h"
+#include "core/sources/streamed_records.h"
+
+namespace feedmill {
+namespace {
+
+constexpr size_t kLayoutsMax = 4096;
+
+class ArrayRecords final : public RecordSource {
+ public:
+  using Arrays = std::vector<FileArray>;
+
+  ArrayRecords(const Source& source, std::shared_ptr<const Manifest> manifest)
+      : source_(source), files_(std::move(manifest)) {}
+
+  std::unique_ptr<Scratch> NewScratch() const override {
+    return std::make_unique<Scratch>();
+  }
+
+  absl::StatusOr<size_t> Read(std::span<const uint64_t> indexes,
+                              size_t bytes_max, Scratch&,
+                              RecordBlock& out) const override;
+
+  std::string Describe(uint64_t index, uint64_t) const override {
+    const auto place = files_.Find(index);
+    return fmt::format("{}: record {}", files_.info(place.file).path,
+                       place.record);
+  }
+
+ private:
+  absl::StatusOr<std::shared_ptr<const Arrays>> ArraysIn(size_t file) const;
+  static void Prepare(const Arrays& arrays, RecordBlock& out);
+  absl::Status ReadRun(const Arrays& arrays, size_t file, uint64_t first,
+                       uint64_t count, RecordBlock& out) const;
+
+  const Source source_;
+  const ManifestFiles files_;
+
+  mutable std::mutex mutex_;
+  mutable std::map<size_t, std::shared_ptr<const Arrays>> arrays_;  // by file
+};
+
+absl::StatusOr<std::shared_ptr<const ArrayRecords::Arrays>>
+ArrayRecords::ArraysIn(size_t file) const {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = arrays_.find(file);
+    if (found != arrays_.end()) return found->second;
+  }
+  FM_ASSIGN_OR_RETURN(const auto opened, files_.Open(file));
+  const ManifestFile& info = files_.info(file);
+  FM_ASSIGN_OR_RETURN(Arrays arrays,
+                      ArraysOf(source_, *opened, info.path, info.size));
+  if (arrays[0].rows != info.records) return files_.Changed(file);
+  const auto shared = std::make_shared<const Arrays>(std::move(arrays));
+  const std::lock_guard lock(mutex_);
+  if (arrays_.size() >= kLayoutsMax) arrays_.clear();
+  arrays_[file] = shared;
+  return shared;
+}
+
+void ArrayRecords::Prepare(const Arrays& arrays, RecordBlock& out) {
+  out.columns.resize(arrays.size());
+  for (size_t c = 0; c < arrays.size(); ++c) {
+    out.columns[c].Reset(arrays[c].dtype, arrays[c].shape);
+    if (arrays[c].dtype == DType::kBytes) {
+      out.columns[c].offsets.Push(int64_t{0});
+    }
+  }
+}
+
+// Rows that stand together.
+absl::Status ArrayRecords::ReadRun(const Arrays& arrays, size_t file,
+                                   uint64_t first, uint64_t count,
+                                   RecordBlock& out) const {
+  FM_ASSIGN_OR_RETURN(const auto opened, files_.Open(file));
+  for (size_t c = 0; c < arrays.size(); ++c) {
+    const FileArray& array = arrays[c];
+    OutputColumn& column = out.columns[c];
+    const auto bytes = static_cast<size_t>(count * array.row_bytes);
+    std::byte* const at = column.values.Extend(bytes);
+    FM_RETURN_IF_ERROR(files_.Read(
+        file, *opened, array.offset + first * array.row_bytes, {at, bytes}));
+    if (array.dtype == DType::kBool) {
+      std::transform(at, at + bytes, at, [](std::byte b) {
+        return b == std::byte{0} ? b : std::byte{1};
+      });
+    } else if (array.dtype == DType::kBytes) {
+      for (uint64_t k = 1; k <= count; ++k) {
+        column.offsets.Push(
+            static_cast<int64_t>((out.rows + k) * array.row_bytes));
+      }
+    }
+  }
+  out.rows += static_cast<size_t>(count);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<size_t> ArrayRecords::Read(std::span<const uint64_t> indexes,
+                                          size_t bytes_max, Scratch&,
+                                          RecordBlock& out) const {
+  out.rows = 0;
+  out.error = absl::OkStatus();
+  size_t left = bytes_max;
+  for (size_t k = 0; k < indexes.size();) {
+    const auto place = files_.Find(indexes[k]);
+    FM_ASSIGN_OR_RETURN(const auto arrays, ArraysIn(place.file));
+    if (k == 0) Prepare(*arrays, out);
+    uint64_t row_bytes = 0;
+    for (const FileArray& array : *arrays) row_bytes += array.row_bytes;
+    const uint64_t fit = std::max<uint64_t>(
+        k == 0 ? 1 : 0, left / std::max<uint64_t>(row_bytes, 1));
+    const uint64_t in_file = files_.info(place.file).records - place.record;
+    const uint64_t most =
+        std::min({fit, in_file, static_cast<uint64_t>(indexes.size() - k)});
+    if (most == 0) break;
+    uint64_t count = 1;
+    while (count < most && indexes[k + count] == indexes[k] + count) ++count;
+    FM_RETURN_IF_ERROR(ReadRun(*arrays, place.file, place.record, count, out));
+    left -= static_cast<size_t>(std::min<uint64_t>(left, count * row_bytes));
+    k += static_cast<size_t>(count);
+  }
+  return out.rows;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<const RecordSource>> MakeArrayRecords(
+    const Source& source, std::shared_ptr<const Manifest> manifest) {
+  return std::make_unique<ArrayRecords>(source, std::move(manifest));
+}
+
+}  // namespace feedmill

@@ -1,0 +1,156 @@
+#include "core/sources/byte_stream.h"
+
+#include <zlib.h>
+#include <zstd.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "core/base/check.h"
+#include "core/base/status.h"
+
+namespace feedmill {
+namespace {
+
+constexpr size_t kInputBytes = size_t{256} << 10;
+
+class PlainStream final : public ByteStream {
+ public:
+  PlainStream(ReadFileAt read, uint64_t begin, uint64_t size)
+      : read_(std::move(read)), at_(begin), size_(size) {}
+
+  absl::StatusOr<size_t> Read(std::span<std::byte> out) override {
+    const size_t count =
+        static_cast<size_t>(std::min<uint64_t>(out.size(), size_ - at_));
+    if (count == 0) return size_t{0};
+    FM_RETURN_IF_ERROR(read_(at_, out.first(count)));
+    at_ += count;
+    return count;
+  }
+
+ private:
+  const ReadFileAt read_;
+  uint64_t at_;
+  const uint64_t size_;
+};
+
+// What gzip and zstd share: compressed input a block at a time, and an error
+// that is told after the bytes before it.
+class Decompressed : public ByteStream {
+ public:
+  explicit Decompressed(PlainStream input)
+      : input_(std::move(input)), buffer_(kInputBytes) {}
+
+  absl::StatusOr<size_t> Read(std::span<std::byte> out) final {
+    size_t done = 0;
+    while (done < out.size() && damage_.ok() && !ended_) {
+      if (unread_.empty()) {
+        FM_ASSIGN_OR_RETURN(const size_t got, input_.Read(buffer_));
+        unread_ = std::span(buffer_).first(got);
+        if (got == 0) {
+          ended_ = true;
+          if (inside_) damage_ = DataLoss("the compressed data is cut short");
+          break;
+        }
+      }
+      done += Step(out.subspan(done));
+    }
+    if (done == 0 && !damage_.ok()) return damage_;
+    return done;
+  }
+
+ protected:
+  // Makes some of `out` from unread_, and takes from that.
+  virtual size_t Step(std::span<std::byte> out) = 0;
+
+  std::span<std::byte> unread_;
+  bool inside_ = false;  // a member or frame has begun and not ended
+  absl::Status damage_;
+
+ private:
+  PlainStream input_;
+  std::vector<std::byte> buffer_;
+  bool ended_ = false;
+};
+
+class GzipStream final : public Decompressed {
+ public:
+  explicit GzipStream(PlainStream input) : Decompressed(std::move(input)) {
+    constexpr int kGzipOnly = 16;
+    FM_CHECK(inflateInit2(&state_, MAX_WBITS + kGzipOnly) == Z_OK);
+  }
+  GzipStream(const GzipStream&) = delete;
+  GzipStream& operator=(const GzipStream&) = delete;
+  ~GzipStream() override { inflateEnd(&state_); }
+
+ private:
+  size_t Step(std::span<std::byte> out) override {
+    constexpr size_t kMax = std::numeric_limits<uInt>::max();
+    const size_t room = std::min(out.size(), kMax);
+    state_.next_in = reinterpret_cast<Bytef*>(unread_.data());
+    state_.avail_in = static_cast<uInt>(unread_.size());
+    state_.next_out = reinterpret_cast<Bytef*>(out.data());
+    state_.avail_out = static_cast<uInt>(room);
+    inside_ = true;
+    const int result = inflate(&state_, Z_NO_FLUSH);
+    unread_ = unread_.last(state_.avail_in);
+    if (result == Z_STREAM_END) {
+      inside_ = false;
+      FM_CHECK(inflateReset(&state_) == Z_OK);
+    } else if (result != Z_OK && result != Z_BUF_ERROR) {
+      damage_ = DataLoss("not gzip, or damaged: {}",
+                         state_.msg == nullptr ? "no reason" : state_.msg);
+    }
+    return room - state_.avail_out;
+  }
+
+  z_stream state_{};
+};
+
+class ZstdStream final : public Decompressed {
+ public:
+  explicit ZstdStream(PlainStream input)
+      : Decompressed(std::move(input)), state_(ZSTD_createDStream()) {
+    FM_CHECK(state_ != nullptr);
+  }
+  ZstdStream(const ZstdStream&) = delete;
+  ZstdStream& operator=(const ZstdStream&) = delete;
+  ~ZstdStream() override { ZSTD_freeDStream(state_); }
+
+ private:
+  size_t Step(std::span<std::byte> out) override {
+    ZSTD_inBuffer from{unread_.data(), unread_.size(), 0};
+    ZSTD_outBuffer to{out.data(), out.size(), 0};
+    const size_t result = ZSTD_decompressStream(state_, &to, &from);
+    unread_ = unread_.subspan(from.pos);
+    if (ZSTD_isError(result) != 0) {
+      damage_ = DataLoss("not zstd, or damaged: {}", ZSTD_getErrorName(result));
+    }
+    inside_ = result != 0;
+    return to.pos;
+  }
+
+  ZSTD_DStream* const state_;
+};
+
+}  // namespace
+
+std::unique_ptr<ByteStream> MakeByteStream(Compression compression,
+                                           ReadFileAt read, uint64_t begin,
+                                           uint64_t size) {
+  PlainStream plain(std::move(read), begin, size);
+  switch (compression) {
+    case Compression::kGzip:
+      return std::make_unique<GzipStream>(std::move(plain));
+    case Compression::kZstd:
+      return std::make_unique<ZstdStream>(std::move(plain));
+    case Compression::kByName:
+    case Compression::kNone:
+      break;
+  }
+  return std::make_unique<PlainStream>(std::move(plain));
+}
+
+}  // namespace feedmill

@@ -1,0 +1,251 @@
+// CSV records, headers, and which fields they have.
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "core/base/status.h"
+#include "core/sources/record_decoder.h"
+#include "core/sources/value_text.h"
+
+namespace feedmill {
+namespace {
+
+// Calls take(column, text) for the fields of a record; a quoted one is
+// unquoted into `scratch` where it must be. Quotes inside a field that does not
+// begin with one are text, unless `strict`. Returns the number of fields, or
+// what is wrong.
+template <class Take>
+absl::StatusOr<size_t> ForEachField(std::string_view record, char delimiter,
+                                    bool strict, std::string& scratch,
+                                    Take&& take) {
+  size_t at = 0;
+  for (size_t column = 0;; ++column) {
+    if (at < record.size() && record[at] == '"') {
+      scratch.clear();
+      size_t begin = at + 1;
+      size_t quote = 0;
+      while (true) {
+        quote = record.find('"', begin);
+        if (quote == std::string_view::npos) {
+          return DataLoss(
+              "the quote of column {} is not closed in its line (quoted line "
+              "breaks need multiline: true)",
+              column + 1);
+        }
+        if (quote + 1 == record.size() || record[quote + 1] != '"') break;
+        scratch.append(record.substr(begin, quote + 1 - begin));
+        begin = quote + 2;
+      }
+      std::string_view text = record.substr(begin, quote - begin);
+      if (!scratch.empty()) {
+        scratch.append(text);
+        text = scratch;
+      }
+      at = quote + 1;
+      if (at < record.size() && record[at] != delimiter) {
+        return DataLoss("text after the closing quote of column {}",
+                        column + 1);
+      }
+      FM_RETURN_IF_ERROR(take(column, text));
+    } else {
+      const void* found =
+          std::memchr(record.data() + at, delimiter, record.size() - at);
+      const size_t end =
+          found == nullptr
+              ? record.size()
+              : static_cast<size_t>(static_cast<const char*>(found) -
+                                    record.data());
+      const std::string_view text = record.substr(at, end - at);
+      if (strict && text.find('"') != std::string_view::npos) {
+        return DataLoss("a quote inside column {}, which is not quoted",
+                        column + 1);
+      }
+      FM_RETURN_IF_ERROR(take(column, text));
+      at = end;
+    }
+    if (at == record.size()) return column + 1;
+    ++at;  // the delimiter
+  }
+}
+
+std::string_view WithoutMark(std::string_view record) {
+  constexpr std::string_view kUtf8Mark = "\xef\xbb\xbf";
+  return record.starts_with(kUtf8Mark) ? record.substr(kUtf8Mark.size())
+                                       : record;
+}
+
+absl::StatusOr<std::vector<std::string>> Names(const CsvSource& source,
+                                               std::string_view header) {
+  std::vector<std::string> names;
+  std::string scratch;
+  const auto take = [&](size_t, std::string_view text) {
+    names.emplace_back(text);
+    return absl::OkStatus();
+  };
+  FM_RETURN_IF_ERROR(ForEachField(WithoutMark(header), source.delimiter[0],
+                                  source.multiline, scratch, take)
+                         .status());
+  return names;
+}
+
+class CsvDecoder final : public RecordDecoder {
+ public:
+  explicit CsvDecoder(const CsvSource& source)
+      : RecordDecoder(source.fields),
+        source_(source),
+        only_empty_is_missing_(source.missing == std::vector<std::string>{""}) {
+    for (size_t f = 0; f < fields_.size(); ++f) {
+      in_order_.fields.push_back(static_cast<int>(f));
+    }
+  }
+
+  absl::StatusOr<Head> ReadHead(std::string_view record) const override {
+    FM_ASSIGN_OR_RETURN(const auto names, Names(source_, record));
+    Head head;
+    head.fields.assign(names.size(), -1);
+    for (size_t f = 0; f < fields_.size(); ++f) {
+      const auto found = std::find(names.begin(), names.end(), fields_[f].name);
+      if (found == names.end()) {
+        return DataLoss("the header has no column \"{}\"; it is {}",
+                        Shown(fields_[f].name), Shown(record));
+      }
+      if (std::find(found + 1, names.end(), fields_[f].name) != names.end()) {
+        return DataLoss("the header has the column \"{}\" twice",
+                        Shown(fields_[f].name));
+      }
+      head.fields[static_cast<size_t>(found - names.begin())] =
+          static_cast<int>(f);
+    }
+    return head;
+  }
+
+  absl::Status Decode(const Head& file_head, std::string_view window,
+                      std::span<const Extent> records,
+                      RecordBlock& out) const override {
+    const Head& head = source_.header ? file_head : in_order_;
+    std::string scratch;
+    for (const Extent& record : records) {
+      const std::string_view text = window.substr(record.begin, record.size);
+      const auto take = [&](size_t column, std::string_view value) {
+        if (column >= head.fields.size() || head.fields[column] < 0) {
+          return absl::OkStatus();
+        }
+        const auto f = static_cast<size_t>(head.fields[column]);
+        return Append(fields_[f], value, out.columns[f]);
+      };
+      FM_ASSIGN_OR_RETURN(const size_t columns,
+                          ForEachField(text, source_.delimiter[0],
+                                       source_.multiline, scratch, take));
+      if (columns != head.fields.size()) {
+        return DataLoss("{} columns instead of {}", columns,
+                        head.fields.size());
+      }
+      ++out.rows;
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status Append(const SourceField& field, std::string_view text,
+                      OutputColumn& column) const {
+    if (field.dtype == DType::kBytes) {
+      column.values.Append(text.data(), text.size());
+      column.offsets.Push(static_cast<int64_t>(column.values.size()));
+      return absl::OkStatus();
+    }
+    const std::string_view trimmed = TrimmedValue(text);
+    if (IsMissing(trimmed)) {
+      if (AppendMissing(field.dtype, column.values)) return absl::OkStatus();
+      return DataLoss(
+          "the column \"{}\" has no value, which {} cannot be; declare it as "
+          "float64 (NaN) or bytes",
+          Shown(field.name), DTypeName(field.dtype));
+    }
+    if (AppendNumber(trimmed, field.dtype, column.values)) {
+      return absl::OkStatus();
+    }
+    return DataLoss("the column \"{}\" is \"{}\", which is no {}",
+                    Shown(field.name), Shown(text), DTypeName(field.dtype));
+  }
+  bool IsMissing(std::string_view text) const {
+    if (only_empty_is_missing_) return text.empty();
+    return std::find(source_.missing.begin(), source_.missing.end(), text) !=
+           source_.missing.end();
+  }
+
+  const CsvSource source_;
+  const bool only_empty_is_missing_;
+  Head in_order_;  // of files without headers
+};
+
+// What all values of a column seen so far could be.
+struct Guess {
+  bool integer = true, real = true, boolean = true;
+  bool missing = false, any = false;
+
+  void Add(std::string_view text, bool is_missing) {
+    if (is_missing) {
+      missing = true;
+      return;
+    }
+    any = true;
+    BufferBuilder parsed;
+    const bool digit = text.find_first_of("0123456789") != text.npos;
+    integer = integer && AppendNumber(text, DType::kInt64, parsed);
+    // Words such as nan and infinity are floats only among numbers.
+    real = real && AppendNumber(text, DType::kFloat64, parsed);
+    boolean = boolean && !digit && AppendNumber(text, DType::kBool, parsed);
+  }
+  DType Result() const {
+    if (!any) return DType::kBytes;
+    if (integer) return missing ? DType::kFloat64 : DType::kInt64;
+    if (real) return DType::kFloat64;
+    return boolean && !missing ? DType::kBool : DType::kBytes;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<const RecordDecoder> MakeCsvDecoder(const CsvSource& source) {
+  return std::make_unique<CsvDecoder>(source);
+}
+
+absl::StatusOr<std::vector<SourceField>> InferCsvFields(
+    const CsvSource& source, const std::vector<std::string>& records) {
+  if (records.empty()) return InvalidArgument("there is no record in it");
+  if (source.delimiter.size() != 1) {
+    return InvalidArgument("the delimiter must be one byte");
+  }
+  FM_ASSIGN_OR_RETURN(auto names, Names(source, records[0]));
+  if (!source.header) {
+    for (size_t c = 0; c < names.size(); ++c) names[c] = fmt::format("f{}", c);
+  }
+  std::vector<Guess> guesses(names.size());
+  std::string scratch;
+  for (size_t r = source.header ? 1 : 0; r < records.size(); ++r) {
+    const auto take = [&](size_t column, std::string_view text) {
+      if (column >= guesses.size()) return absl::OkStatus();
+      const std::string_view trimmed = TrimmedValue(text);
+      guesses[column].Add(
+          trimmed, std::find(source.missing.begin(), source.missing.end(),
+                             trimmed) != source.missing.end());
+      return absl::OkStatus();
+    };
+    const auto columns = ForEachField(records[r], source.delimiter[0],
+                                      source.multiline, scratch, take);
+    if (!columns.ok() || *columns != names.size()) {
+      return Annotate(columns.ok() ? DataLoss("{} columns instead of {}",
+                                              *columns, names.size())
+                                   : columns.status(),
+                      fmt::format("record {}", r));
+    }
+  }
+  std::vector<SourceField> fields;
+  for (size_t c = 0; c < names.size(); ++c) {
+    fields.push_back({names[c], guesses[c].Result(), {}});
+  }
+  return fields;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,122 @@
+#include "core/sources/field_inference.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/status.h"
+#include "core/dataset/source_types.h"
+#include "core/sources/array_file.h"
+#include "core/sources/file_system.h"
+#include "core/sources/framing.h"
+#include "core/sources/manifest.h"
+#include "core/sources/record_decoder.h"
+#include "core/sources/record_stream.h"
+
+namespace feedmill {
+namespace {
+
+constexpr size_t kRecords = 1000;
+constexpr size_t kBytesMax = size_t{64} << 20;
+
+absl::StatusOr<std::vector<std::string>> Files(const Source& source) {
+  std::vector<std::string> out;
+  for (const std::string& pattern : *SourceFiles(source)) {
+    FM_ASSIGN_OR_RETURN(const auto files, ResolveGlob(pattern));
+    out.insert(out.end(), files.begin(), files.end());
+  }
+  return out;
+}
+
+// Adds the first records of a file, after its header if it has one and none was
+// added before.
+absl::Status AddRecords(const Source& source, const std::string& path,
+                        size_t records_max, std::vector<std::string>& records,
+                        size_t& bytes) {
+  FM_ASSIGN_OR_RETURN(const std::shared_ptr<const File> file,
+                      LocalFileSystem().Open(path));
+  FM_ASSIGN_OR_RETURN(const FileStat stat, file->Stat());
+  const auto read = [&](uint64_t offset, std::span<std::byte> out) {
+    FM_ASSIGN_OR_RETURN(const size_t got, file->ReadAt(offset, out));
+    if (got == out.size()) return absl::OkStatus();
+    return FailedPrecondition("{}: it becomes shorter while it is read", path);
+  };
+  RecordStream stream(
+      FramingOf(source), path,
+      MakeByteStream(SourceCompression(source), read, 0, stat.size));
+  while (records.size() < records_max && bytes < kBytesMax) {
+    FM_ASSIGN_OR_RETURN(const bool more, stream.Next());
+    if (records.empty() && !stream.header().empty()) {
+      records.push_back(stream.header());
+    }
+    for (const Extent& record : stream.records()) {
+      if (records.size() == records_max || bytes >= kBytesMax) break;
+      records.emplace_back(stream.window().substr(record.begin, record.size));
+      bytes += record.size;
+    }
+    if (!more) break;
+  }
+  // A bad record further on is told when it is read.
+  return records.empty() ? stream.error() : absl::OkStatus();
+}
+
+absl::StatusOr<std::vector<SourceField>> InferArrays(const std::string& path) {
+  FM_ASSIGN_OR_RETURN(const auto file, LocalFileSystem().Open(path));
+  FM_ASSIGN_OR_RETURN(const FileStat stat, file->Stat());
+  FM_ASSIGN_OR_RETURN(const auto arrays, ReadArrayFile(*file, path, stat.size));
+  std::vector<SourceField> fields;
+  for (const FileArray& array : arrays) {
+    fields.push_back({array.name, array.dtype, array.shape});
+  }
+  return fields;
+}
+
+absl::StatusOr<std::vector<SourceField>> Infer(const Source& source) {
+  FM_ASSIGN_OR_RETURN(const auto files, Files(source));
+  if (std::holds_alternative<NpySource>(source)) return InferArrays(files[0]);
+  const bool tar = std::holds_alternative<WebDatasetSource>(source);
+  const bool header = FramingOf(source).first_is_header;
+  const size_t wanted = tar ? 1 : header ? kRecords + 1 : kRecords;
+  std::vector<std::string> records;
+  size_t bytes = 0;
+  for (const std::string& path : files) {
+    FM_RETURN_IF_ERROR(AddRecords(source, path, wanted, records, bytes));
+    if (records.size() == wanted || bytes >= kBytesMax) break;
+  }
+  absl::StatusOr<std::vector<SourceField>> fields =
+      tar ? InferTarFields(records) : InferJsonFields(records);
+  if (const auto* csv = std::get_if<CsvSource>(&source)) {
+    fields = InferCsvFields(*csv, records);
+  }
+  if (!fields.ok()) return Annotate(fields.status(), files[0]);
+  if (fields->empty()) {
+    return InvalidArgument("{}: no record says which fields there are",
+                           files[0]);
+  }
+  return fields;
+}
+
+}  // namespace
+
+absl::Status InferFields(Graph& graph) {
+  std::vector<SourceField>* const fields = SourceFields(graph.source);
+  if (fields == nullptr || !fields->empty()) return absl::OkStatus();
+  if (SourceFiles(graph.source)->empty()) return absl::OkStatus();
+  absl::StatusOr<std::vector<SourceField>> found = Infer(graph.source);
+  if (found.status().code() == absl::StatusCode::kNotFound) {
+    return NotFound(
+        "{} (its fields are found out here; declare them where only workers "
+        "see the files)",
+        ErrorText(found.status()));
+  }
+  if (!found.ok()) {
+    return absl::Status(
+        found.status().code(),
+        fmt::format("cannot find out the fields of the {} source: {}",
+                    SourceName(graph.source), ErrorText(found.status())));
+  }
+  *fields = *std::move(found);
+  return absl::OkStatus();
+}
+
+}  // namespace feedmill

@@ -1,0 +1,190 @@
+#include "core/sources/record_decoder.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "core/base/status.h"
+#include "core/sources/tar.h"
+#include "core/sources/value_text.h"
+
+namespace feedmill {
+namespace {
+
+// Text, TFRecords, records of a fixed length: what stands there.
+class BytesDecoder final : public RecordDecoder {
+ public:
+  BytesDecoder() : RecordDecoder({{"", DType::kBytes, {}}}) {}
+
+  absl::Status Decode(const Head&, std::string_view window,
+                      std::span<const Extent> records,
+                      RecordBlock& out) const override {
+    OutputColumn& column = out.columns[0];
+    if (records.empty()) return absl::OkStatus();
+    column.values.Reserve(records.back().begin + records.back().size -
+                          records.front().begin + column.values.size());
+    auto* const offsets = reinterpret_cast<int64_t*>(
+        column.offsets.Extend(records.size() * sizeof(int64_t)));
+    for (size_t k = 0; k < records.size(); ++k) {
+      column.values.Append(window.data() + records[k].begin, records[k].size);
+      offsets[k] = static_cast<int64_t>(column.values.size());
+    }
+    out.rows += records.size();
+    return absl::OkStatus();
+  }
+};
+
+constexpr std::string_view kKeyField = "__key__";
+
+class TarDecoder final : public RecordDecoder {
+ public:
+  explicit TarDecoder(const WebDatasetSource& source)
+      : RecordDecoder(source.fields) {}
+
+  absl::Status Decode(const Head&, std::string_view window,
+                      std::span<const Extent> records,
+                      RecordBlock& out) const override {
+    std::vector<std::string_view> values(fields_.size());
+    std::vector<bool> found(fields_.size());
+    for (const Extent& record : records) {
+      std::fill(found.begin(), found.end(), false);
+      std::string key;
+      std::string twice;
+      ForEachTarMember(window.substr(record.begin, record.size),
+                       [&](const TarMember& member) {
+                         key = member.key;
+                         for (size_t f = 0; f < fields_.size(); ++f) {
+                           if (fields_[f].name != member.extension) continue;
+                           if (found[f]) twice = member.extension;
+                           values[f] = member.data;
+                           found[f] = true;
+                         }
+                       });
+      if (!twice.empty()) {
+        return DataLoss("there are two members {}.{}", Shown(key),
+                        Shown(twice));
+      }
+      for (size_t f = 0; f < fields_.size(); ++f) {
+        if (fields_[f].name == kKeyField && !found[f]) {
+          values[f] = key;
+        } else if (!found[f]) {
+          return DataLoss("{} has no member .{}", Shown(key),
+                          Shown(fields_[f].name));
+        }
+        FM_RETURN_IF_ERROR(Append(f, key, values[f], out));
+      }
+      ++out.rows;
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status Append(size_t f, const std::string& key, std::string_view value,
+                      RecordBlock& out) const {
+    OutputColumn& column = out.columns[f];
+    if (fields_[f].dtype == DType::kBytes) {
+      column.values.Append(value.data(), value.size());
+      column.offsets.Push(static_cast<int64_t>(column.values.size()));
+    } else if (!AppendNumber(TrimmedValue(value), fields_[f].dtype,
+                             column.values)) {
+      return DataLoss("the member {}.{}, \"{}\", is no {}", Shown(key),
+                      fields_[f].name, Shown(value),
+                      DTypeName(fields_[f].dtype));
+    }
+    return absl::OkStatus();
+  }
+};
+
+// "cls" and names like it hold a class number, as WebDataset reads them.
+bool HoldsNumber(std::string_view extension) {
+  return extension == "cls" || extension == "cls2" || extension == "class" ||
+         extension == "index" || extension == "count" || extension == "inx" ||
+         extension == "id";
+}
+
+}  // namespace
+
+std::unique_ptr<const RecordDecoder> RecordDecoder::Make(const Source& source) {
+  if (const auto* jsonl = std::get_if<JsonlSource>(&source)) {
+    return MakeJsonDecoder(*jsonl);
+  }
+  if (const auto* csv = std::get_if<CsvSource>(&source)) {
+    return MakeCsvDecoder(*csv);
+  }
+  if (const auto* tar = std::get_if<WebDatasetSource>(&source)) {
+    return MakeTarDecoder(*tar);
+  }
+  return std::make_unique<BytesDecoder>();
+}
+
+absl::StatusOr<RecordDecoder::Head> RecordDecoder::ReadHead(
+    std::string_view) const {
+  return Head{};
+}
+
+void RecordDecoder::Reset(RecordBlock& out) const {
+  out.rows = 0;
+  out.error = absl::OkStatus();
+  out.columns.resize(fields_.size());
+  for (size_t f = 0; f < fields_.size(); ++f) {
+    OutputColumn& column = out.columns[f];
+    column.Reset(fields_[f].dtype, fields_[f].shape);
+    if (column.dtype == DType::kBytes) column.offsets.Push(int64_t{0});
+    if (std::count(column.shape.begin(), column.shape.end(), kUnknownDim) > 0) {
+      column.row_starts.Push(int64_t{0});
+    }
+  }
+}
+
+std::unique_ptr<const RecordDecoder> MakeTarDecoder(
+    const WebDatasetSource& source) {
+  return std::make_unique<TarDecoder>(source);
+}
+
+void CutRows(size_t rows, RecordBlock& block) {
+  for (OutputColumn& column : block.columns) {
+    size_t items = rows;
+    if (column.row_starts.size() > 0) {
+      items = static_cast<size_t>(column.row_starts.As<int64_t>()[rows]);
+      column.row_starts.Truncate((rows + 1) * sizeof(int64_t));
+      column.row_shapes.Truncate(rows * column.shape.size() * sizeof(int64_t));
+    } else {
+      items *= static_cast<size_t>(NumItems(column.shape));
+    }
+    size_t bytes = items * ItemSize(column.dtype);
+    if (column.dtype == DType::kBytes) {
+      bytes = static_cast<size_t>(column.offsets.As<int64_t>()[items]);
+      column.offsets.Truncate((items + 1) * sizeof(int64_t));
+    }
+    column.values.Truncate(bytes);
+  }
+  block.rows = rows;
+}
+
+absl::StatusOr<std::vector<SourceField>> InferTarFields(
+    const std::vector<std::string>& records) {
+  std::vector<SourceField> fields = {
+      {std::string(kKeyField), DType::kBytes, {}}};
+  if (records.empty()) {
+    return InvalidArgument("there are no members to find its fields in");
+  }
+  ForEachTarMember(records.front(), [&](const TarMember& member) {
+    const bool number = HoldsNumber(member.extension);
+    fields.push_back(
+        {member.extension, number ? DType::kInt64 : DType::kBytes, {}});
+  });
+  return fields;
+}
+
+std::string Shown(std::string_view text) {
+  constexpr size_t kShown = 60;
+  std::string out(text.substr(0, kShown));
+  for (char& c : out) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte < 0x20 || byte == 0x7f) c = '?';
+  }
+  if (text.size() > kShown) out += "…";
+  return out;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,151 @@
+#include "core/sources/record_stream.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "core/base/status.h"
+
+namespace feedmill {
+namespace {
+
+constexpr size_t kWindowBytes = size_t{256} << 10;
+// Read at a time behind a block's end, for the rest of its last line.
+constexpr size_t kBeyondBytes = size_t{4} << 10;
+
+}  // namespace
+
+RecordStream::RecordStream(const Framing& framing, std::string path,
+                           std::unique_ptr<ByteStream> bytes, uint64_t begin,
+                           uint64_t end)
+    : framing_(framing),
+      path_(std::move(path)),
+      bytes_(std::move(bytes)),
+      begin_(begin),
+      end_(end),
+      offset_(begin == 0 ? 0 : begin - 1),
+      wants_header_(framing.first_is_header && begin == 0) {}
+
+// So many bytes more in the window, as far as there are.
+absl::Status RecordStream::Fill(size_t bytes) {
+  if (at_end_ || !damage_.ok()) return absl::OkStatus();
+  const size_t before = window_.size();
+  std::byte* const at = window_.Extend(bytes);
+  absl::StatusOr<size_t> got = bytes_->Read({at, bytes});
+  window_.Truncate(before + (got.ok() ? *got : 0));
+  if (got.ok() && *got == bytes) return absl::OkStatus();
+  if (got.ok()) {  // at the end, or before damage
+    std::byte one;
+    got = bytes_->Read({&one, 1});
+    if (got.ok()) {
+      at_end_ = true;
+      return absl::OkStatus();
+    }
+  }
+  if (got.status().code() != absl::StatusCode::kDataLoss) return got.status();
+  damage_ = Annotate(got.status(), path_);
+  return absl::OkStatus();
+}
+
+// Passes over what stands before the first record.
+absl::Status RecordStream::Begin() {
+  begun_ = true;
+  if (begin_ > 0) {  // the rest of a line of the block before
+    while (true) {
+      const size_t before = window_.size();
+      FM_RETURN_IF_ERROR(Fill(kWindowBytes));
+      const std::string_view more = window().substr(before);
+      const size_t newline = more.find('\n');
+      if (newline != std::string_view::npos) {
+        used_ = before + newline + 1;
+        break;
+      }
+      used_ = window_.size();
+      if (more.empty() || offset_ + used_ >= end_) break;
+      DropUsed();
+    }
+    done_ = offset_ + used_ >= end_;
+    return absl::OkStatus();
+  }
+  for (uint64_t left = framing_.header_bytes; left > 0;) {
+    FM_RETURN_IF_ERROR(Fill(std::min<uint64_t>(left, kWindowBytes)));
+    if (window_.size() == 0) {
+      error_ = !damage_.ok() ? damage_
+                             : DataLoss(
+                                   "{}: the file ends inside its header "
+                                   "of {} bytes",
+                                   path_, framing_.header_bytes);
+      done_ = true;
+      return absl::OkStatus();
+    }
+    left -= window_.size();
+    used_ = window_.size();
+    DropUsed();
+  }
+  return absl::OkStatus();
+}
+
+void RecordStream::DropUsed() {
+  const size_t left = window_.size() - used_;
+  if (used_ > 0 && left > 0) {
+    std::memmove(window_.data(), window_.data() + used_, left);
+  }
+  window_.Truncate(left);
+  offset_ += used_;
+  used_ = 0;
+}
+
+void RecordStream::TakeHeader() {
+  header_ = window().substr(records_[0].begin, records_[0].size);
+  records_.erase(records_.begin());
+  wants_header_ = false;
+}
+
+void RecordStream::CutAtEnd() {
+  while (!records_.empty() && offset_ + records_.back().begin >= end_) {
+    records_.pop_back();
+    done_ = true;
+  }
+  if (offset_ + used_ >= end_) done_ = true;
+}
+
+absl::StatusOr<bool> RecordStream::Next() {
+  first_record_ += records_.size();
+  records_.clear();
+  if (!begun_) FM_RETURN_IF_ERROR(Begin());
+  if (done_) return false;
+  DropUsed();
+  size_t wanted = kWindowBytes;
+  while (true) {
+    const uint64_t window_end = offset_ + window_.size();
+    const size_t more =
+        window_end < end_
+            ? static_cast<size_t>(std::min<uint64_t>(wanted, end_ - window_end))
+            : std::min(wanted, std::max(kBeyondBytes, window_.size()));
+    FM_RETURN_IF_ERROR(Fill(more));
+    const Framed framed = FindRecords(
+        framing_, window(), at_end_, {path_, first_record_, offset_}, records_);
+    used_ = framed.used;
+    error_ = framed.error;
+    if (wants_header_ && !records_.empty()) TakeHeader();
+    CutAtEnd();
+    if (at_end_ || !error_.ok()) done_ = true;
+    if (!records_.empty()) return true;
+    if (done_) return false;
+    if (!damage_.ok()) {
+      error_ = damage_;
+      done_ = true;
+      return false;
+    }
+    if (window_.size() - used_ > kRecordBytesMax) {
+      error_ = DataLoss("{}: a record longer than {} bytes at offset {}", path_,
+                        kRecordBytesMax, offset_ + used_);
+      done_ = true;
+      return false;
+    }
+    DropUsed();
+    wanted = std::max(kWindowBytes, window_.size());
+  }
+}
+
+}  // namespace feedmill

@@ -1,0 +1,205 @@
+#include "core/sources/streamed_records.h"
+
+#include <algorithm>
+#include <limits>
+#include <list>
+#include <mutex>
+#include <utility>
+#include <variant>
+
+#include "core/base/status.h"
+#include "core/dataset/source_types.h"
+#include "core/sources/file_heads.h"
+#include "core/sources/manifest_files.h"
+#include "core/sources/record_decoder.h"
+#include "core/sources/record_stream.h"
+
+namespace feedmill {
+namespace {
+
+// Streams that wait to be read on, by whatever thread comes to it.
+constexpr size_t kParkedMax = 16;
+
+class StreamedRecords final : public RecordSource {
+ public:
+  StreamedRecords(const Source& source,
+                  std::shared_ptr<const Manifest> manifest)
+      : framing_(FramingOf(source)),
+        compression_(SourceCompression(source)),
+        blocks_(SourcePositions(source) == Positions::kBlocks),
+        record_word_(std::holds_alternative<TextSource>(source) ? "line"
+                                                                : "record"),
+        first_number_(std::holds_alternative<TextSource>(source) ? 1 : 0),
+        files_(std::move(manifest)),
+        decoder_(RecordDecoder::Make(source)),
+        heads_(framing_, compression_, *decoder_, files_) {}
+
+  std::unique_ptr<Scratch> NewScratch() const override {
+    return std::make_unique<Scratch>();
+  }
+
+  absl::StatusOr<bool> ReadBlock(uint64_t index, uint64_t row, size_t bytes_max,
+                                 RecordBlock& out) const override;
+
+  std::string Describe(uint64_t index, uint64_t row) const override {
+    const auto place = files_.Find(index);
+    const std::string& path = files_.info(place.file).path;
+    const uint64_t begin = place.record * kBlockBytes;
+    const uint64_t number = row + first_number_;
+    if (begin == 0) return fmt::format("{}: {} {}", path, record_word_, number);
+    return fmt::format("{}: {} {} of those that begin at offset {} or later",
+                       path, record_word_, number, begin);
+  }
+
+ private:
+  struct Stream {
+    uint64_t index = 0;
+    std::unique_ptr<RecordStream> records;
+    std::shared_ptr<const RecordDecoder::Head> head;
+    uint64_t end_row() const {
+      return records->first_record() + records->records().size();
+    }
+  };
+
+  absl::StatusOr<std::unique_ptr<Stream>> Open(uint64_t index) const;
+  std::unique_ptr<Stream> TakeParked(uint64_t index, uint64_t row) const;
+  void Park(std::unique_ptr<Stream> stream) const;
+  // Rows from `row` on, all in the stream's window.
+  absl::Status Decode(const Stream& stream, uint64_t row, size_t bytes_max,
+                      RecordBlock& out) const;
+
+  const Framing framing_;
+  const Compression compression_;
+  const bool blocks_;
+  const char* const record_word_;
+  const uint64_t first_number_;  // lines are counted from 1
+  const ManifestFiles files_;
+  const std::unique_ptr<const RecordDecoder> decoder_;
+  const FileHeads heads_;
+
+  mutable std::mutex mutex_;
+  mutable std::list<std::unique_ptr<Stream>> parked_;  // newest first
+};
+
+std::unique_ptr<StreamedRecords::Stream> StreamedRecords::TakeParked(
+    uint64_t index, uint64_t row) const {
+  const std::lock_guard lock(mutex_);
+  for (auto at = parked_.begin(); at != parked_.end(); ++at) {
+    const Stream& stream = **at;
+    if (stream.index != index || row < stream.records->first_record() ||
+        row > stream.end_row()) {
+      continue;
+    }
+    auto taken = std::move(*at);
+    parked_.erase(at);
+    return taken;
+  }
+  return nullptr;
+}
+
+void StreamedRecords::Park(std::unique_ptr<Stream> stream) const {
+  std::list<std::unique_ptr<Stream>> dropped;  // freed outside the lock
+  const std::lock_guard lock(mutex_);
+  parked_.push_front(std::move(stream));
+  if (parked_.size() > kParkedMax) {
+    dropped.splice(dropped.begin(), parked_, std::prev(parked_.end()));
+  }
+}
+
+absl::StatusOr<std::unique_ptr<StreamedRecords::Stream>> StreamedRecords::Open(
+    uint64_t index) const {
+  const auto place = files_.Find(index);
+  const ManifestFile& info = files_.info(place.file);
+  FM_ASSIGN_OR_RETURN(const auto opened, files_.Open(place.file));
+  const uint64_t begin = blocks_ ? place.record * kBlockBytes : 0;
+  const uint64_t end =
+      blocks_ ? begin + kBlockBytes : std::numeric_limits<uint64_t>::max();
+  const auto read = [this, file = place.file, opened](
+                        uint64_t offset, std::span<std::byte> out) {
+    return files_.Read(file, *opened, offset, out);
+  };
+  auto stream = std::make_unique<Stream>();
+  stream->index = index;
+  stream->records = std::make_unique<RecordStream>(
+      framing_, info.path,
+      MakeByteStream(compression_, read, begin == 0 ? 0 : begin - 1, info.size),
+      begin, end);
+  return stream;
+}
+
+absl::Status StreamedRecords::Decode(const Stream& stream, uint64_t row,
+                                     size_t bytes_max, RecordBlock& out) const {
+  RecordStream& records = *stream.records;
+  const auto first = static_cast<size_t>(row - records.first_record());
+  std::span<const Extent> wanted = records.records().subspan(first);
+  size_t count = 1;
+  while (count < wanted.size() &&
+         wanted[count].begin + wanted[count].size - wanted[0].begin <=
+             bytes_max) {
+    ++count;
+  }
+  const absl::Status status = decoder_->Decode(*stream.head, records.window(),
+                                               wanted.first(count), out);
+  if (status.ok()) return absl::OkStatus();
+  const size_t bad = first + out.rows;
+  CutRows(out.rows, out);
+  const auto place = files_.Find(stream.index);
+  const bool numbered = place.record == 0 || !blocks_;
+  return Annotate(
+      status,
+      fmt::format(
+          "{}: record {}at offset {}{}", files_.info(place.file).path,
+          numbered ? fmt::format("{} ", records.first_record() + bad) : "",
+          records.OffsetOf(bad),
+          compression_ == Compression::kNone ? "" : " uncompressed"));
+}
+
+absl::StatusOr<bool> StreamedRecords::ReadBlock(uint64_t index, uint64_t row,
+                                                size_t bytes_max,
+                                                RecordBlock& out) const {
+  decoder_->Reset(out);
+  std::unique_ptr<Stream> stream = TakeParked(index, row);
+  if (stream == nullptr) {
+    FM_ASSIGN_OR_RETURN(stream, Open(index));
+  }
+  RecordStream& records = *stream->records;
+  while (row >= stream->end_row()) {
+    absl::StatusOr<bool> more = false;
+    if (records.error().ok()) more = records.Next();
+    FM_RETURN_IF_ERROR(more.status());
+    if (!*more) {
+      out.error = records.error();
+      return false;
+    }
+  }
+  if (stream->head == nullptr) {
+    auto head = heads_.Get(files_.Find(index).file, records.header());
+    if (head.status().code() == absl::StatusCode::kDataLoss) {
+      out.error = head.status();
+      return false;
+    }
+    FM_RETURN_IF_ERROR(head.status());
+    stream->head = *std::move(head);
+  }
+  out.error = Decode(*stream, row, bytes_max, out);
+  if (!out.error.ok()) return false;
+  const bool more = row + out.rows < stream->end_row() || !records.finished() ||
+                    !records.error().ok();
+  if (more) Park(std::move(stream));
+  return more;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<const RecordSource>> MakeStreamedRecords(
+    const Source& source, std::shared_ptr<const Manifest> manifest) {
+  const bool blocks = SourcePositions(source) == Positions::kBlocks;
+  for (const ManifestFile& file : manifest->files) {
+    if (file.records == (blocks ? BlocksOf(file.size) : 1)) continue;
+    return DataLoss("the manifest does not count {} by {}", file.path,
+                    blocks ? "blocks" : "files");
+  }
+  return std::make_unique<StreamedRecords>(source, std::move(manifest));
+}
+
+}  // namespace feedmill

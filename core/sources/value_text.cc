@@ -1,0 +1,87 @@
+#include "core/sources/value_text.h"
+
+#include <charconv>
+#include <cstdlib>
+#include <limits>
+#include <string>
+#include <type_traits>
+
+namespace feedmill {
+namespace {
+
+bool AppendBool(std::string_view text, BufferBuilder& values) {
+  for (const std::string_view word : {"1", "true", "True", "TRUE"}) {
+    if (text != word) continue;
+    values.Push(uint8_t{1});
+    return true;
+  }
+  for (const std::string_view word : {"0", "false", "False", "FALSE"}) {
+    if (text != word) continue;
+    values.Push(uint8_t{0});
+    return true;
+  }
+  return false;
+}
+
+// Beyond the range strtod and strtof say what it rounds to.
+template <class T>
+T Rounded(std::string_view text) {
+  const std::string copy(text);
+  if constexpr (std::is_same_v<T, float>) {
+    return std::strtof(copy.c_str(), nullptr);
+  } else {
+    return std::strtod(copy.c_str(), nullptr);
+  }
+}
+
+template <class T>
+bool AppendParsed(std::string_view text, BufferBuilder& values) {
+  T value{};
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (stop != end) return false;
+  if constexpr (std::is_floating_point_v<T>) {
+    if (error == std::errc::result_out_of_range) {
+      values.Push(Rounded<T>(text));
+      return true;
+    }
+  }
+  if (error != std::errc()) return false;
+  values.Push(value);
+  return true;
+}
+
+}  // namespace
+
+bool AppendNumber(std::string_view text, DType dtype, BufferBuilder& values) {
+  if (dtype == DType::kBool) return AppendBool(text, values);
+  if (text.size() > 1 && text[0] == '+' && text[1] != '-') {
+    text.remove_prefix(1);
+  }
+  if (text.empty()) return false;
+  return VisitNumeric(dtype, [&](auto zero) {
+    return AppendParsed<decltype(zero)>(text, values);
+  });
+}
+
+std::string_view TrimmedValue(std::string_view text) {
+  constexpr std::string_view kSpaces = " \t\r\n";
+  const size_t first = text.find_first_not_of(kSpaces);
+  if (first == std::string_view::npos) return {};
+  return text.substr(first, text.find_last_not_of(kSpaces) + 1 - first);
+}
+
+bool AppendMissing(DType dtype, BufferBuilder& values) {
+  switch (dtype) {
+    case DType::kFloat32:
+      values.Push(std::numeric_limits<float>::quiet_NaN());
+      return true;
+    case DType::kFloat64:
+      values.Push(std::numeric_limits<double>::quiet_NaN());
+      return true;
+    default:
+      return dtype == DType::kBytes;
+  }
+}
+
+}  // namespace feedmill

@@ -1,0 +1,170 @@
+// The bytes of a file in any format: records are the same wherever a window
+// ends, decoding them ends, and what is JSON is what nlohmann says is JSON.
+// The first byte chooses the format, the second where the window ends.
+
+#include <algorithm>
+#include <cstring>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "core/base/check.h"
+#include "core/dataset/source_types.h"
+#include "core/sources/array_file.h"
+#include "core/sources/byte_stream.h"
+#include "core/sources/framing.h"
+#include "core/sources/json_scanner.h"
+#include "core/sources/record_decoder.h"
+
+namespace {
+
+using namespace feedmill;  // NOLINT: a main file
+
+const std::vector<SourceField>& Fields() {
+  static const std::vector<SourceField> fields = {
+      {"a", DType::kInt64, {}},
+      {"b", DType::kBytes, {}},
+      {"c", DType::kFloat32, {}},
+      {"d", DType::kBool, {}},
+      {"l", DType::kInt16, {kUnknownDim}}};
+  return fields;
+}
+
+Source SourceOf(uint8_t kind) {
+  const std::vector<SourceField> scalars(Fields().begin(), Fields().end() - 1);
+  switch (kind) {
+    case 0:
+      return CsvSource{.files = {"f"}, .fields = scalars};
+    case 1:
+      return CsvSource{.files = {"f"}, .fields = scalars, .multiline = true};
+    case 2:
+      return JsonlSource{.files = {"f"}, .fields = Fields()};
+    case 3:
+      return WebDatasetSource{.files = {"f"}, .fields = scalars};
+    case 4:
+      return TfRecordSource{{"f"}};
+    case 5:
+      return FixedLengthSource{.files = {"f"},
+                               .record_bytes = 3,
+                               .header_bytes = 0,
+                               .footer_bytes = 1};
+    default:
+      return TextSource{{"f"}};
+  }
+}
+
+void CheckWindows(const Framing& framing, std::string_view file, size_t split,
+                  const std::vector<Extent>& whole, bool failed) {
+  const std::string path = "f";
+  std::vector<Extent> parts;
+  const Framed first =
+      FindRecords(framing, file.substr(0, split), false, {path}, parts);
+  bool error = !first.error.ok();
+  if (!error) {
+    const size_t count = parts.size();
+    const Framed rest =
+        FindRecords(framing, file.substr(first.used), true, {path}, parts);
+    error = !rest.error.ok();
+    for (size_t k = count; k < parts.size(); ++k) parts[k].begin += first.used;
+  }
+  FM_CHECK(error == failed && parts.size() == whole.size());
+  for (size_t k = 0; k < whole.size(); ++k) {
+    FM_CHECK(parts[k].begin == whole[k].begin &&
+             parts[k].size == whole[k].size);
+  }
+}
+
+void CheckRecords(const Source& source, size_t split, std::string_view file) {
+  const Framing framing = FramingOf(source);
+  const std::string path = "f";
+  std::vector<Extent> records;
+  const Framed framed = FindRecords(framing, file, true, {path}, records);
+  CheckWindows(framing, file, split, records, !framed.error.ok());
+
+  const auto decoder = RecordDecoder::Make(source);
+  std::span<const Extent> left(records);
+  RecordDecoder::Head head;
+  if (framing.first_is_header) {
+    if (records.empty()) return;
+    const auto read =
+        decoder->ReadHead(file.substr(records[0].begin, records[0].size));
+    if (!read.ok()) return;
+    head = *read;
+    left = left.subspan(1);
+  }
+  RecordBlock block;
+  decoder->Reset(block);
+  const absl::Status status = decoder->Decode(head, file, left, block);
+  FM_CHECK(status.ok() ? block.rows == left.size() : block.rows < left.size());
+  CutRows(block.rows, block);
+  const auto spec = SourceOutput(source);
+  for (size_t c = 0; c < block.columns.size(); ++c) {
+    FM_CHECK(
+        block.columns[c].View().Validate(spec->components[c], block.rows).ok());
+  }
+}
+
+void CheckJson(std::string_view text) {
+  const auto deep = std::count_if(text.begin(), text.end(),
+                                  [](char c) { return c == '[' || c == '{'; });
+  const bool plain = std::all_of(text.begin(), text.end(), [](char c) {
+    return static_cast<unsigned char>(c) < 0x80 && c != 'N' && c != 'I' &&
+           c != '\0';
+  });
+  if (!plain || deep > 400) return;
+  JsonScanner scanner(text);
+  const auto value = scanner.Value();
+  const bool mine = value.ok() && scanner.AtEnd();
+  const auto theirs = nlohmann::json::parse(text, nullptr, false);
+  if (!theirs.is_discarded()) FM_CHECK(mine);
+  if (theirs.is_discarded() && mine) {
+    // Half a surrogate pair, or a number beyond any range.
+    FM_CHECK(text.find("\\u") != text.npos || text.find('e') != text.npos ||
+             text.find('E') != text.npos || text.size() > 300);
+  }
+}
+
+// All of a stream up to a bound, in parts of `size`.
+std::string Inflate(Compression compression, std::string_view file, size_t size,
+                    bool& failed) {
+  constexpr size_t kMost = size_t{1} << 20;
+  const auto read = [&](uint64_t offset, std::span<std::byte> out) {
+    std::memcpy(out.data(), file.data() + offset, out.size());
+    return absl::OkStatus();
+  };
+  const auto stream = MakeByteStream(compression, read, 0, file.size());
+  std::string out;
+  std::vector<std::byte> part(size);
+  while (out.size() < kMost) {
+    const auto got = stream->Read(part);
+    failed = !got.ok();
+    if (!got.ok() || *got == 0) break;
+    out.append(reinterpret_cast<const char*>(part.data()), *got);
+  }
+  out.resize(std::min(out.size(), kMost));
+  return out;
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  if (size < 2) return 0;
+  const std::string_view file(reinterpret_cast<const char*>(data) + 2,
+                              size - 2);
+  const uint8_t kind = data[0] % 10;
+  if (kind == 7) {
+    const auto array = ParseNpyHeader(file);
+    if (array.ok()) FM_CHECK(array->offset <= file.size());
+  } else if (kind >= 8) {
+    const auto compression =
+        kind == 8 ? Compression::kGzip : Compression::kZstd;
+    bool failed = false;
+    bool again = false;
+    const std::string all = Inflate(compression, file, 1 << 16, failed);
+    FM_CHECK(Inflate(compression, file, 777, again) == all || failed);
+    FM_CHECK(failed == again || all.size() == size_t{1} << 20);
+  } else {
+    if (kind == 2) CheckJson(file);
+    CheckRecords(SourceOf(kind), file.size() * data[1] / 256, file);
+  }
+  return 0;
+}
