@@ -38,6 +38,8 @@ def expected(value):
             return {"base64": base64.b64encode(value).decode()}
     if isinstance(value, np.ndarray):
         return [expected(item) for item in value]
+    if isinstance(value, np.float32):  # printed shortest for its own dtype
+        value = float(str(value))
     if isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float):
@@ -83,11 +85,17 @@ class SourceTest(unittest.TestCase):
             self.assertIn(text, error)
         return [json.loads(line) for line in done.stdout.splitlines()]
 
+    def assert_rows(self, found, wanted):
+        """Names the first difference: a diff of thousands takes minutes."""
+        for k, (one, other) in enumerate(zip(found, wanted)):
+            self.assertEqual(one, other, f"element {k}")
+        self.assertEqual(len(found), len(wanted))
+
     def same_shuffled(self, source, rows):
         """A global shuffle gives the same elements in another order."""
         key = lambda row: json.dumps(row, sort_keys=True)
         shuffled = self.read(source, ["shuffle"])
-        self.assertEqual(sorted(shuffled, key=key), sorted(rows, key=key))
+        self.assert_rows(sorted(shuffled, key=key), sorted(rows, key=key))
         if len(rows) > 20:
             self.assertNotEqual(shuffled, rows)
 
@@ -118,17 +126,20 @@ class Csv(SourceTest):
         text = self.text(self.table(3000))
         self.write("t.csv", text)
         rows = self.typed(text)
-        self.assertEqual(self.read({"csv": "t.csv"}), rows)
+        self.assert_rows(self.read({"csv": "t.csv"}), rows)
         self.same_shuffled({"csv": "t.csv"}, rows)
 
     def test_files_of_many_blocks_and_several_files(self):
         rows = []
         for name in ("a.csv", "b.csv"):
-            text = self.text(self.table(120_000), lineterminator="\n")
+            table = self.table(20_000)
+            for row in table[1:]:
+                row[1] += "z" * self.random.randrange(600)
+            text = self.text(table, lineterminator="\n")
             self.assertGreater(len(text.encode()), 4 << 20)
             self.write(name, text)
             rows += self.typed(text)
-        self.assertEqual(self.read({"csv": "*.csv"}), rows)
+        self.assert_rows(self.read({"csv": "*.csv"}), rows)
 
     def test_line_breaks_in_quotes_need_multiline(self):
         table = self.table(500)
@@ -138,7 +149,7 @@ class Csv(SourceTest):
         self.write("t.csv", text)
         source = {"csv": {"files": "t.csv", "multiline": True}}
         rows = self.typed(text)
-        self.assertEqual(self.read(source), rows)
+        self.assert_rows(self.read(source), rows)
         self.same_shuffled(source, rows)
         fields = {"id": "int64", "name": "bytes"}
         self.fails({"csv": {"files": "t.csv", "fields": fields}}, 1, "t.csv",
@@ -148,7 +159,7 @@ class Csv(SourceTest):
         self.write("t.csv", "1;x;\n\n2;NA;3.5\nNA;;-inf\n")
         source = {"csv": {"files": "t.csv", "delimiter": ";", "header": False,
                           "missing": ["", "NA"]}}
-        self.assertEqual(self.read(source), [
+        self.assert_rows(self.read(source), [
             {"f0": 1, "f1": "x", "f2": "NaN"},
             {"f0": 2, "f1": "NA", "f2": 3.5},
             {"f0": "NaN", "f1": "", "f2": "-Infinity"}])
@@ -158,7 +169,7 @@ class Csv(SourceTest):
         self.write("b.csv", "y,z,x\n20,30,10\n")
         source = {"csv": {"files": "*.csv",
                           "fields": {"y": "int8", "x": "float32"}}}
-        self.assertEqual(self.read(source),
+        self.assert_rows(self.read(source),
                          [{"y": 2, "x": 1.0}, {"y": 20, "x": 10.0}])
         self.write("c.csv", "x\n1\n")
         self.assertEqual(len(self.fails(source, 1, "c.csv", 'no column "y"')), 2)
@@ -178,12 +189,12 @@ class Csv(SourceTest):
                    "300", "uint8")
 
     def test_compressed_as_written_by_the_libraries(self):
-        text = self.text(self.table(40_000))
+        text = self.text(self.table(10_000))
         rows = self.typed(text)
         self.write("t.csv.gz", gzip.compress(text.encode()))
-        self.assertEqual(self.read({"csv": "t.csv.gz"}), rows)
+        self.assert_rows(self.read({"csv": "t.csv.gz"}), rows)
         self.write("t.csv.zst", zstandard.compress(text.encode()))
-        self.assertEqual(self.read({"csv": "t.csv.zst"}), rows)
+        self.assert_rows(self.read({"csv": "t.csv.zst"}), rows)
 
 
 class Jsonl(SourceTest):
@@ -201,7 +212,7 @@ class Jsonl(SourceTest):
             self.write("t.jsonl", text)
             want = [dict(r, n="NaN" if r["n"] is None else float(r["n"]),
                          f=expected(r["f"])) for r in rows]
-            self.assertEqual(self.read({"jsonl": "t.jsonl"}), want)
+            self.assert_rows(self.read({"jsonl": "t.jsonl"}), want)
         self.same_shuffled({"jsonl": "t.jsonl"}, want)
 
     def test_declared_types_nested_values_and_missing_ones(self):
@@ -209,7 +220,7 @@ class Jsonl(SourceTest):
                    ' "x": 1}\n\n{"o": null, "m": [[5,6],[7,8]]}')
         source = {"jsonl": {"files": "t.jsonl", "fields": {
             "m": "uint8[2, 2]", "o": "bytes", "x": "float32"}}}
-        self.assertEqual(self.read(source), [
+        self.assert_rows(self.read(source), [
             {"m": [[1, 2], [3, 4]], "o": '{"k": [1, null]}', "x": 1.0},
             {"m": [[5, 6], [7, 8]], "o": "", "x": "NaN"}])
 
@@ -236,10 +247,10 @@ class Jsonl(SourceTest):
             "".join(lines[100:]).encode())
         self.write("t.jsonl.gz", data)
         want = [{"a": k} for k in range(20000)]
-        self.assertEqual(self.read({"jsonl": "t.jsonl.gz"}), want)
+        self.assert_rows(self.read({"jsonl": "t.jsonl.gz"}), want)
         self.write("t.jsonl.gz", data[:-20000])
         rows = self.fails({"jsonl": "t.jsonl.gz"}, 1, "t.jsonl.gz", "cut short")
-        self.assertEqual(rows, want[:len(rows)])
+        self.assert_rows(rows, want[:len(rows)])
         self.assertGreater(len(rows), 100)
         self.write("t.jsonl.gz", b"no gzip at all")
         self.fails({"jsonl": {"files": "t.jsonl.gz",
@@ -257,7 +268,7 @@ class Arrays(SourceTest):
             with self.subTest(dtype):
                 np.save(os.path.join(self.folder, "x.npy"), array)
                 rows = [expected(row) for row in array]
-                self.assertEqual(self.read({"npy": "x.npy"}), rows)
+                self.assert_rows(self.read({"npy": "x.npy"}), rows)
                 self.same_shuffled({"npy": "x.npy"}, rows)
 
     def test_npz_has_a_component_for_each_array(self):
@@ -267,7 +278,7 @@ class Arrays(SourceTest):
             np.savez(os.path.join(self.folder, f"{k}.npz"), x=x + k, y=y)
         rows = [{"x": expected(a), "y": int(b)}
                 for k in range(2) for a, b in zip(x + k, y)]
-        self.assertEqual(self.read({"npy": "*.npz"}), rows)
+        self.assert_rows(self.read({"npy": "*.npz"}), rows)
         batches = self.read({"npy": "*.npz"}, [{"batch": 400}])
         self.assertEqual([len(b["y"]) for b in batches], [400] * 5)
 
@@ -294,10 +305,10 @@ class Arrays(SourceTest):
         rows = [{"a": k, "b": k * k} for k in range(3000)]
         self.write("t.bin", body)
         source = {"fixed_length": dict(fixed, files="t.bin")}
-        self.assertEqual(self.read(source, step), rows)
+        self.assert_rows(self.read(source, step), rows)
         self.write("t.bin.gz", gzip.compress(body))
         zipped = {"fixed_length": dict(fixed, files="t.bin.gz")}
-        self.assertEqual(self.read(zipped, step), rows)
+        self.assert_rows(self.read(zipped, step), rows)
         self.write("t.bin", body + b"x")
         self.fails(source, 1, "t.bin", "whole records of 12")
         self.write("t.bin.gz", gzip.compress(body + b"x"))
@@ -320,8 +331,8 @@ class Tar(SourceTest):
                     tar.addfile(info, io.BytesIO(data))
         return path
 
-    def groups(self, count):
-        return [(f"dir.x/sample{k:05}" + "y" * (k % 3 * 90),
+    def groups(self, count, long_name=90):
+        return [(f"dir.x/sample{k:05}" + "y" * (k % 3 * long_name),
                  {"seg.png": os.urandom(k % 1500), "cls": str(k % 10).encode(),
                   "txt": f"größe {k}".encode()}) for k in range(count)]
 
@@ -333,11 +344,12 @@ class Tar(SourceTest):
     def test_groups_of_every_tar_format(self):
         for format in (tarfile.USTAR_FORMAT, tarfile.GNU_FORMAT,
                        tarfile.PAX_FORMAT):
-            groups = self.groups(300)
+            ustar = format == tarfile.USTAR_FORMAT
+            groups = self.groups(300, long_name=30 if ustar else 90)
             self.archive("t.tar", groups, format)
             rows = self.rows(groups)
             with self.subTest(format):
-                self.assertEqual(self.read({"webdataset": "t.tar"}), rows)
+                self.assert_rows(self.read({"webdataset": "t.tar"}), rows)
                 self.same_shuffled({"webdataset": "t.tar"}, rows)
 
     def test_compressed_and_declared_fields(self):
@@ -349,7 +361,7 @@ class Tar(SourceTest):
         fields = {"cls": "float32", "txt": "bytes"}
         rows = [{"cls": float(m["cls"]), "txt": m["txt"].decode()}
                 for _, m in groups]
-        self.assertEqual(self.read({"webdataset": {
+        self.assert_rows(self.read({"webdataset": {
             "files": "t.tar.gz", "fields": fields}}), rows)
 
     def test_bad_archives(self):
@@ -369,15 +381,15 @@ class Tar(SourceTest):
 
 class Lines(SourceTest):
     def test_compressed_text_and_tfrecords(self):
-        lines = ["x" * (k * 37 % 200) for k in range(50_000)]
+        lines = ["x" * (k * 37 % 200) for k in range(20_000)]
         text = "\n".join(lines).encode()
         self.write("t.txt.gz", gzip.compress(text))
-        self.assertEqual(self.read({"text": "t.txt.gz"}), lines)
+        self.assert_rows(self.read({"text": "t.txt.gz"}), lines)
         self.write("t.txt", zstandard.ZstdCompressor(3).compress(text))
-        self.assertEqual(self.read({"text": {"files": "t.txt",
+        self.assert_rows(self.read({"text": {"files": "t.txt",
                                              "compression": "zstd"}}), lines)
-        batches = self.read({"text": "t.txt.gz"}, [{"batch": 30_000}])
-        self.assertEqual([len(batch) for batch in batches], [30_000, 20_000])
+        batches = self.read({"text": "t.txt.gz"}, [{"batch": 15_000}])
+        self.assertEqual([len(batch) for batch in batches], [15_000, 5_000])
 
     def test_a_shuffle_of_compressed_files_is_refused(self):
         self.write("t.txt.gz", gzip.compress(b"a\n"))
