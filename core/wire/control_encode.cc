@@ -88,11 +88,10 @@ Body Put(Builder& builder, const ClientAnswer& answer) {
              [&](const BoundSplit& split) { return Put(builder, split); });
   const fb::Seen seen = ToWire(answer.seen);
   return MakeBody(fb::Body::ClientAnswer,
-                  fb::CreateClientAnswer(builder, job, session, sent, run,
-                                         splits, answer.dry, answer.workers,
-                                         ToWire(answer.heartbeat_interval),
-                                         ToWire(answer.client_timeout), &seen,
-                                         answer.finished));
+                  fb::CreateClientAnswer(
+                      builder, job, session, sent, run, splits, answer.dry,
+                      answer.workers, ToWire(answer.heartbeat_interval),
+                      ToWire(answer.client_timeout), &seen, answer.finished));
 }
 
 Body Put(Builder& builder, const ClientReject& reject) {
