@@ -123,6 +123,7 @@ class Interpreter {
   }
 
   Sequence Run() {
+    if (RepeatsNothing()) return {{}, true, "an endless repeat of nothing"};
     // Passes of an endless repeat are added until there is enough (where it
     // is cut off the last element may be short), or until more passes bring
     // nothing: a take is full, the data is bad, or no pass makes an element.
@@ -158,6 +159,15 @@ class Interpreter {
     if (As<RepeatStep>(step) || As<ShuffleStep>(step)) return true;
     return s < client_begin_ &&
            (As<TakeStep>(step) || As<SkipStep>(step) || As<BatchStep>(step));
+  }
+
+  // Whether an endless repeat's pass has no positions at all.
+  bool RepeatsNothing() {
+    for (size_t s = 0; s < graph_.steps.size(); ++s) {
+      const auto* repeat = As<RepeatStep>(graph_.steps[s]);
+      if (repeat && !repeat->count) return Places(s, 0).empty();
+    }
+    return false;
   }
 
   // Whether a plan step takes from an endless repeat.

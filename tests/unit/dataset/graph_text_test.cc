@@ -116,7 +116,7 @@ TEST(GraphYamlTest, NamesThePlaceAndTheNearestName) {
       {"a: 1\n---\nb: 2\n", "there are 2"},
       {"source: {range: {start: 1}}", "range: there is no stop"},
       {"source: {rnage: 3}", "did you mean \"range\"?"},
-      {"source: {csv: {files: a}}", "\"csv\" is not available in this version"},
+      {"source: {zip: [a, b]}", "\"zip\" is not available in this version"},
       {"source: {range: 3, text: a}", "expected one of range, tfrecord"},
       {"source: {text: {}}", "there is no files"},
       {"source: {text: []}", "the list of files is empty"},
