@@ -170,6 +170,11 @@ absl::Status Dispatcher::PrepareJob(const ClientHello& hello) {
   }
   if (job == nullptr) return CreateJob(hello);
   if (job->run == RunNumber()) {  // a crash lost its first run
+    FM_ASSIGN_OR_RETURN(const bool needs_manifest,
+                        planner_.needs_manifest(job->graph));
+    if (!job->resolved && !needs_manifest) {
+      Commit(ManifestKnown{hello.job, ""});
+    }
     StartRun(hello.job, hello.run.value_or(RunNumber(1)));
   } else if (hello.run && *hello.run > job->run) {
     StartRun(hello.job, *hello.run);

@@ -162,7 +162,8 @@ absl::StatusOr<int> RunSimulate(const Invocation& invocation) {
              &trace);
   flags.Text("--bug", "NAME", "Plant this mistake first: a seed must then fail",
              &bug);
-  FM_ASSIGN_OR_RETURN(const bool go_on, flags.Parse(invocation.arguments));
+  FM_ASSIGN_OR_RETURN(const bool go_on,
+                      flags.Parse(invocation.arguments, invocation.describe));
   if (!go_on) return 0;
   const absl::StatusOr<SeedRange> range = ParseSeeds(seeds);
   if (!range.ok()) {

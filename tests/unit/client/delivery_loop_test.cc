@@ -223,6 +223,7 @@ class DeliveryLoop {
     answer.run->plan = kPlan;
     for (const auto& [id, split] : splits_) answer.splits.push_back(split.info);
     answer.dry = bound_ >= world_.positions;
+    answer.finished = answer.dry && splits_.empty();
     answer.heartbeat_interval = absl::Milliseconds(200);
     answer.client_timeout = absl::Seconds(30);
     letters_.push_back({kDispatcherPeer, PeerId{"client"}, answer});

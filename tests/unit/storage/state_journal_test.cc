@@ -89,13 +89,13 @@ TEST(EventCodec, EveryEventComesBackAsItWas) {
   EXPECT_EQ(Replay(back), Replay(Life()));
 }
 
-// The format of version 1: a change here makes every journal unreadable.
+// The format of version 2: a change here makes every journal unreadable.
 TEST(EventCodec, TheBytesStayTheSame) {
   EXPECT_EQ(EncodeEvent(SplitBound{Split(300), kSolo, At(1), At(2, 3)}),
             std::string(
-                "\x01\x05\x4d\xac\x02\x06photos\x04solo\x01\x00\x02\x03", 21));
+                "\x02\x05\x4d\xac\x02\x06photos\x04solo\x01\x00\x02\x03", 21));
   EXPECT_EQ(EncodeEvent(RunFailed{kJob, NotFound("no")}),
-            std::string("\x01\x0a\x06photos\x05\x02no", 13));
+            std::string("\x02\x0a\x06photos\x05\x02no", 13));
 }
 
 TEST(EventCodec, ShortenedAndLengthenedBytesAreRefused) {
@@ -111,9 +111,9 @@ TEST(EventCodec, ShortenedAndLengthenedBytesAreRefused) {
 }
 
 TEST(EventCodec, WhatItDoesNotKnowIsRefused) {
-  EXPECT_THAT(ErrorText(DecodeEvent("\x02\x01").status()),
-              HasSubstr("version 1"));
-  EXPECT_THAT(ErrorText(DecodeEvent("\x01\x63").status()),
+  EXPECT_THAT(ErrorText(DecodeEvent("\x01\x01").status()),
+              HasSubstr("version 2"));
+  EXPECT_THAT(ErrorText(DecodeEvent("\x02\x63").status()),
               HasSubstr("kind 99"));
   EXPECT_FALSE(DecodeEvent("").ok());
 }
