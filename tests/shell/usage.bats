@@ -28,7 +28,7 @@ setup_file() { make_data; }
 @test "unknown flags exit 2 and name the nearest" {
   expect_error 2 'unknown flag "--servce"; did you mean "--service"' \
     -- feedmill read x.yaml --servce localhost:1
-  expect_error 2 'unknown flag "--token"' -- feedmill read x.yaml --local --token t
+  expect_error 2 'unknown flag "--rank"' -- feedmill read x.yaml --local --rank 0
   for command in up dispatcher worker status; do
     expect_error 2 'unknown flag "--bogus"' "feedmill $command --help" -- feedmill "$command" --bogus
   done
