@@ -2,11 +2,16 @@
 // by element, and prints what it got and what that cost this process.
 //
 //   bench_trainer PIPELINE.yaml CONSUME [--service ADDRESS] [--keys DIR]
-//   [--threads N] [--stop-after-first]
+//   [--tcp] [--threads N] [--stop-after-first] [--time-end]
 //
 // CONSUME  sum     adds up each element's int64 (the check is the sum)
+//          bytes   reads the first four bytes, the last one and the size of
+//                  each uint8 tensor
 //          touch   reads one byte a cache line of each uint8 tensor
 //          images  reads the first and last byte of each batch's `image`
+//
+// --time-end  notes when each element came: `end_s` is how long after the last
+//             one the end of the data was known
 
 #include <sys/resource.h>
 
@@ -27,7 +32,12 @@ using Clock = std::chrono::steady_clock;
 
 struct Result {
   uint64_t elements = 0, rows = 0, bytes = 0, check = 0;
-  double first_s = 0, seconds = 0;
+  double first_s = 0, last_s = 0, seconds = 0;
+};
+
+struct Moments {
+  bool first_only = false;
+  bool end = false;
 };
 
 double CpuSeconds() {
@@ -42,6 +52,15 @@ void Sum(const feedmill::Element& element, Result& result) {
   result.check += static_cast<uint64_t>(element.Get<int64_t>());
   result.rows += 1;
   result.bytes += sizeof(int64_t);
+}
+
+void Bytes(const feedmill::Element& element, Result& result) {
+  const auto tensor = element.Tensor<uint8_t>();
+  uint32_t begin = 0;
+  std::memcpy(&begin, tensor.items.data(), sizeof(begin));
+  result.check += begin + tensor.items.size() + tensor.items.back();
+  result.rows += 1;
+  result.bytes += tensor.items.size();
 }
 
 void Touch(const feedmill::Element& element, Result& result) {
@@ -65,7 +84,7 @@ void Images(const feedmill::Element& element, Result& result) {
 // trainer's own code would be.
 template <class Consume>
 absl::Status Loop(const feedmill::Graph& graph,
-                  const feedmill::ReadOptions& options, bool first_only,
+                  const feedmill::ReadOptions& options, Moments moments,
                   Consume consume, Result& result) {
   const Clock::time_point start = Clock::now();
   auto since = [&] {
@@ -76,7 +95,8 @@ absl::Status Loop(const feedmill::Graph& graph,
   for (const feedmill::Element element : **reader) {
     if (result.elements++ == 0) result.first_s = since();
     consume(element, result);
-    if (first_only) break;
+    if (moments.end) result.last_s = since();
+    if (moments.first_only) break;
   }
   result.seconds = since();
   return (*reader)->status();
@@ -92,7 +112,7 @@ std::string ReadFile(const std::string& path) {
 int main(int argc, char** argv) {
   feedmill::ReadOptions options;
   std::string path, consume;
-  bool first_only = false;
+  Moments moments;
   for (int k = 1; k < argc; ++k) {
     const std::string argument = argv[k];
     if (argument == "--service" && k + 1 < argc)
@@ -104,15 +124,17 @@ int main(int argc, char** argv) {
     else if (argument == "--tcp")
       options.transport = feedmill::Transport::kTcp;
     else if (argument == "--stop-after-first")
-      first_only = true;
+      moments.first_only = true;
+    else if (argument == "--time-end")
+      moments.end = true;
     else
       (path.empty() ? path : consume) = argument;
   }
   if (consume.empty()) {
     std::fprintf(stderr,
-                 "usage: bench_trainer PIPELINE.yaml sum|touch|images "
-                 "[--service ADDRESS] [--keys DIR] "
-                 "[--tcp] [--threads N] [--stop-after-first]\n");
+                 "usage: bench_trainer PIPELINE.yaml sum|bytes|touch|images "
+                 "[--service ADDRESS] [--keys DIR] [--tcp] [--threads N] "
+                 "[--stop-after-first] [--time-end]\n");
     return 2;
   }
   const auto graph = feedmill::ParseGraphYaml(
@@ -125,9 +147,10 @@ int main(int argc, char** argv) {
   Result result;
   const double cpu = CpuSeconds();
   const absl::Status status =
-      consume == "sum"     ? Loop(*graph, options, first_only, Sum, result)
-      : consume == "touch" ? Loop(*graph, options, first_only, Touch, result)
-                           : Loop(*graph, options, first_only, Images, result);
+      consume == "sum"     ? Loop(*graph, options, moments, Sum, result)
+      : consume == "bytes" ? Loop(*graph, options, moments, Bytes, result)
+      : consume == "touch" ? Loop(*graph, options, moments, Touch, result)
+                           : Loop(*graph, options, moments, Images, result);
   if (!status.ok()) {
     std::fprintf(stderr, "bench_trainer: %s\n", status.ToString().c_str());
     return 1;
@@ -135,11 +158,11 @@ int main(int argc, char** argv) {
   std::printf(
       "{\"elements\": %llu, \"rows\": %llu, \"bytes\": %llu, \"seconds\": "
       "%.4f, "
-      "\"first_s\": %.4f, \"cpu_s\": %.3f, \"check\": %llu}\n",
+      "\"first_s\": %.4f, \"end_s\": %.5f, \"cpu_s\": %.3f, \"check\": %llu}\n",
       static_cast<unsigned long long>(result.elements),
       static_cast<unsigned long long>(result.rows),
       static_cast<unsigned long long>(result.bytes), result.seconds,
-      result.first_s, CpuSeconds() - cpu,
-      static_cast<unsigned long long>(result.check));
+      result.first_s, moments.end ? result.seconds - result.last_s : 0.0,
+      CpuSeconds() - cpu, static_cast<unsigned long long>(result.check));
   return 0;
 }
