@@ -15,6 +15,10 @@ constexpr absl::Duration kCoalesce = absl::Milliseconds(1);
 // That a split is emptied only ends its binding: nobody waits for it.
 constexpr absl::Duration kCoalesceEnds = absl::Milliseconds(20);
 constexpr uint32_t kLeavesMax = 4;
+// Frames that one split's quota holds, so that credit returns less often than
+// large frames come.
+constexpr uint64_t kQuotaFrames = 8;
+constexpr uint64_t kWindowQuotas = 4;  // in the first window
 
 // The part of a piece below `end`; workers never send more, but a frame comes
 // from outside.
@@ -51,14 +55,13 @@ Piece Below(Piece piece, Cursor end) {
 
 ReadSession::ReadSession(ReadSessionSettings settings)
     : settings_(std::move(settings)),
-      quarter_bytes_(std::max<uint64_t>(
-          1, std::min(settings_.quota_bytes, settings_.budget_bytes) / 4)),
       reserve_bytes_(
           std::min(settings_.quota_bytes, settings_.budget_bytes / 4)),
-      quota_bytes_(settings_.quota_bytes),
+      quota_bytes_(std::min(settings_.quota_bytes, settings_.budget_bytes)),
       session_(settings_.session),
       cursor_(settings_.start) {
   FM_CHECK(settings_.budget_bytes > 0 && settings_.quota_bytes > 0);
+  SetWindow(kWindowQuotas * quota_bytes_);
 }
 
 bool ReadSession::Valid(absl::Time now) const {
@@ -360,8 +363,13 @@ void ReadSession::OnFrame(absl::Time now, Frame frame, ReadEffects& effects) {
 void ReadSession::Buffer(absl::Time now, SplitId id, Split& split,
                          Piece piece) {
   const uint64_t bytes = piece.chunk.rows == 0 ? 0 : piece.chunk.ElementBytes();
-  quota_bytes_ =
-      std::max(quota_bytes_, std::min(2 * bytes, settings_.budget_bytes / 4));
+  const uint64_t quota =
+      std::min(kQuotaFrames * bytes, settings_.budget_bytes / 4);
+  if (quota > quota_bytes_) {
+    quota_bytes_ = quota;
+    SetWindow(window_bytes_);
+  }
+  window_received_ += bytes;
   split.received += bytes;
   split.next = std::max(split.next, piece.end);
   split.stopped = !piece.error.ok();
@@ -425,6 +433,8 @@ void ReadSession::Drained(Split& split, uint64_t bytes) {
   buffered_bytes_ -= bytes;
   outstanding_bytes_ -= bytes;
   freed_bytes_ += bytes;
+  window_pulled_ += bytes;
+  NarrowWindow();
 }
 
 // The end of a run whose every attempt at `split` failed.
@@ -440,6 +450,7 @@ std::optional<Piece> ReadSession::PullError(const Split& split) {
 std::optional<Piece> ReadSession::Pull(absl::Time now, ReadEffects& effects) {
   if (state_ != State::kLive || !Valid(now)) return std::nullopt;
   auto found = NextToPull();
+  if (found == splits_.end() || found->second.buffer.empty()) WidenWindow();
   if (found == splits_.end()) return std::nullopt;
   const SplitId id = found->first;
   Split& split = found->second;
@@ -471,7 +482,7 @@ std::optional<Piece> ReadSession::Pull(absl::Time now, ReadEffects& effects) {
   if (split.idle()) BeatWithin(now, kCoalesceEnds);
   const std::optional<SplitId> head = head_;
   Advance();
-  if (head_ != head || freed_bytes_ >= quarter_bytes_) {
+  if (head_ != head || freed_bytes_ >= quarter_bytes()) {
     GrantAll(now, false, effects);
   } else if (head_) {
     GrantSplit(now, *head_, false, effects);

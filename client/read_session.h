@@ -1,6 +1,7 @@
 #ifndef FEEDMILL_CLIENT_READ_SESSION_H_
 #define FEEDMILL_CLIENT_READ_SESSION_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
 #include <limits>
@@ -187,6 +188,12 @@ class ReadSession {
   std::optional<Piece> PullError(const Split& split);
 
   // Credit, in session_credit.cc.
+  void SetWindow(uint64_t bytes);
+  void WidenWindow();
+  void NarrowWindow();
+  uint64_t quarter_bytes() const {
+    return std::max<uint64_t>(1, quota_bytes_ / 4);
+  }
   void SetAllowed(Split& split, uint64_t allowed);
   void Reopen(absl::Time now, const Split& split, Stream& stream);
   void Allot(Split& split, bool is_head);
@@ -204,9 +211,14 @@ class ReadSession {
   Cursor OutOf(const Split& split) const;
 
   const ReadSessionSettings settings_;
-  const uint64_t quarter_bytes_;  // credit worth a message
-  const uint64_t reserve_bytes_;  // of the budget, for the head only
-  uint64_t quota_bytes_;          // ahead of one split; grows to two frames
+  const uint64_t reserve_bytes_;  // of the window, for the head only
+  uint64_t quota_bytes_;          // ahead of one split; grows to eight frames
+  // Credit over all splits: as much of the budget as keeps the application from
+  // waiting.
+  uint64_t window_bytes_;
+  uint64_t window_received_ = 0;  // since the window was last changed
+  uint64_t window_pulled_ = 0;
+  uint64_t window_unused_;  // the least that was buffered since then
 
   State state_ = State::kJoin;
   absl::Status failure_;

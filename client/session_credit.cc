@@ -12,6 +12,36 @@ bool ReadSession::Reserve(uint64_t& allowed, uint64_t received,
   return true;
 }
 
+// Never below what two splits need to follow each other without a pause.
+void ReadSession::SetWindow(uint64_t bytes) {
+  window_bytes_ =
+      std::clamp(bytes, std::min(2 * quota_bytes_, settings_.budget_bytes),
+                 settings_.budget_bytes);
+  window_received_ = window_pulled_ = 0;
+  window_unused_ = buffered_bytes_;
+}
+
+// The application found nothing. More credit helps where the round trip is long
+// or elements come in bursts; where workers are slow it costs nothing, since
+// the buffer stays empty. Once a window, to see whether the last step helped.
+void ReadSession::WidenWindow() {
+  window_unused_ = 0;
+  if (window_received_ >= window_bytes_) SetWindow(2 * window_bytes_);
+}
+
+// Half of the window was never needed while all of it went by: elements only
+// grew cold in the buffer.
+void ReadSession::NarrowWindow() {
+  window_unused_ = std::min(window_unused_, buffered_bytes_);
+  if (window_pulled_ < window_bytes_) return;
+  if (window_unused_ >= window_bytes_ / 2) {
+    SetWindow(window_bytes_ / 2);
+  } else {
+    window_pulled_ = 0;
+    window_unused_ = buffered_bytes_;
+  }
+}
+
 void ReadSession::SetAllowed(Split& split, uint64_t allowed) {
   outstanding_bytes_ = outstanding_bytes_ - split.allowed + allowed;
   split.allowed = allowed;
@@ -25,9 +55,9 @@ void ReadSession::Reopen(absl::Time now, const Split& split, Stream& stream) {
 }
 
 // Credit ahead of one split is at most its quota, of all splits together the
-// budget. (A worker holds a frame back that does not fit, if it is no head's:
-// so the quota is at least two of the largest frames, where the budget is
-// enough for that.) A part of the budget is only the head's, so that those
+// window. (A worker holds a frame back that does not fit, if it is no head's:
+// so the quota is several of the largest frames, where the budget is enough
+// for that.) A part of the window is only the head's, so that those
 // behind it never leave it with one frame a round trip.
 void ReadSession::Allot(Split& split, bool is_head) {
   uint64_t taken = outstanding_bytes_;
@@ -36,8 +66,8 @@ void ReadSession::Allot(Split& split, bool is_head) {
     const uint64_t has = head.allowed - head.drained;
     if (has < reserve_bytes_) taken += reserve_bytes_ - has;
   }
-  if (taken >= settings_.budget_bytes) return;
-  const uint64_t free = settings_.budget_bytes - taken;
+  if (taken >= window_bytes_) return;
+  const uint64_t free = window_bytes_ - taken;
   const uint64_t wanted = split.received + quota_bytes_;
   if (wanted <= split.allowed) return;
   SetAllowed(split, split.allowed + std::min(free, wanted - split.allowed));
@@ -55,7 +85,7 @@ bool ReadSession::Worthwhile(const Split& split, const Stream& stream,
   if (total <= said) return false;
   const uint64_t used = split.received - stream.base;
   const uint64_t left = said > used ? said - used : 0;
-  return total - said >= quarter_bytes_ || left < quarter_bytes_;
+  return total - said >= quarter_bytes() || left < quarter_bytes();
 }
 
 // `repeat`: say it again even if it is not new, and open again what may have

@@ -18,6 +18,12 @@ constexpr uint64_t kGrowth = 4;
 constexpr uint64_t kMeasuredNanoseconds = 1'000'000'000;
 constexpr uint64_t kMeasuredPositions = uint64_t{1} << 20;
 constexpr uint64_t kTasksPerThread = 2;
+// What is made as fast as memory is read. It is not made far ahead of the
+// credit for it, where it would only grow cold; and where elements are large,
+// several go into a frame, which costs more than they do.
+constexpr uint64_t kCheapBytesPerNanosecond = 1;
+constexpr uint64_t kCheapAheadBytes = uint64_t{4} << 20;
+constexpr uint64_t kCheapFrames = 8;
 
 uint64_t PositionsIn(Cursor begin, Cursor end) {
   return std::max<uint64_t>(1, end.p - begin.p);
@@ -209,9 +215,32 @@ bool WorkerAgent::MayCompute(absl::Time now, const Held& held) const {
                     const Segment& segment = entry.second;
                     return segment.task == TaskId() && !segment.piece;
                   });
-  if (!wanted) return false;
+  if (!wanted || FarAhead(plan->second, stream)) return false;
   return Starved(held) ||
          Fits(ExpectedBytes(plan->second, PositionsFor(plan->second)));
+}
+
+bool WorkerAgent::Cheap(const PlanRecord& plan) {
+  return plan.busy_ns > 0 &&
+         plan.bytes > kCheapBytesPerNanosecond * plan.busy_ns;
+}
+
+uint64_t WorkerAgent::FrameBytes(const PlanRecord& plan) const {
+  const bool large = plan.positions > 0 &&
+                     plan.bytes / plan.positions >= settings_.frame_bytes / 2;
+  return Cheap(plan) && large ? kCheapFrames * settings_.frame_bytes
+                              : settings_.frame_bytes;
+}
+
+// Whether what is ready waits for credit, and would be made again in no time.
+bool WorkerAgent::FarAhead(const PlanRecord& plan, const Stream& stream) {
+  if (!Cheap(plan) || stream.segments.empty() ||
+      !stream.segments.begin()->second.piece) {
+    return false;
+  }
+  uint64_t ready = 0;
+  for (const auto& [begin, segment] : stream.segments) ready += segment.bytes;
+  return ready >= kCheapAheadBytes;
 }
 
 bool WorkerAgent::Fits(uint64_t bytes) const {
@@ -297,14 +326,14 @@ void WorkerAgent::Start(Held& held, uint64_t positions,
   tasks_.emplace(id,
                  Task{held.lease.split, held.lease.plan, begin, end, expected});
   effects.compute.push_back(
-      {id, held.lease.plan, begin, end, settings_.frame_bytes});
+      {id, held.lease.plan, begin, end, FrameBytes(plan)});
 }
 
 // As many as fill a frame or take 10 ms, whichever is less.
 uint64_t WorkerAgent::PositionsFor(const PlanRecord& plan) const {
   if (plan.positions == 0) return 1;
-  const uint64_t by_bytes = settings_.frame_bytes * plan.positions /
-                            std::max<uint64_t>(1, plan.bytes);
+  const uint64_t by_bytes =
+      FrameBytes(plan) * plan.positions / std::max<uint64_t>(1, plan.bytes);
   const uint64_t by_time =
       kTaskNanoseconds * plan.positions / std::max<uint64_t>(1, plan.busy_ns);
   return std::clamp<uint64_t>(std::min(by_bytes, by_time), 1,
@@ -314,11 +343,10 @@ uint64_t WorkerAgent::PositionsFor(const PlanRecord& plan) const {
 // A task stops at the end of the position that fills its frame.
 uint64_t WorkerAgent::ExpectedBytes(const PlanRecord& plan,
                                     uint64_t positions) const {
-  if (plan.positions == 0) return settings_.frame_bytes;
+  const uint64_t frame_bytes = FrameBytes(plan);
+  if (plan.positions == 0) return frame_bytes;
   const uint64_t one = plan.bytes / plan.positions + 1;
-  if (positions >= settings_.frame_bytes / one + 1) {
-    return settings_.frame_bytes + one;
-  }
+  if (positions >= frame_bytes / one + 1) return frame_bytes + one;
   return positions * one;
 }
 

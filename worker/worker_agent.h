@@ -162,6 +162,9 @@ class WorkerAgent {
   void Schedule(absl::Time now, WorkerEffects& effects);
   Held* NextToCompute(absl::Time now);
   bool MayCompute(absl::Time now, const Held& held) const;
+  static bool Cheap(const PlanRecord& plan);
+  uint64_t FrameBytes(const PlanRecord& plan) const;
+  static bool FarAhead(const PlanRecord& plan, const Stream& stream);
   bool Fits(uint64_t bytes) const;
   bool Starved(const Held& held) const;
   void TakeMemory(Held& for_whom, uint64_t bytes);

@@ -11,14 +11,22 @@ namespace {
 // A constant larger than this in every row is a mistake.
 constexpr int64_t kFullItemsMax = int64_t{1} << 28;
 
+constexpr size_t kRepeatBytes = 4096;
+
 // Writes `count` copies of the `size` bytes at `item`.
 void Repeat(const std::byte* item, size_t size, size_t count,
             BufferBuilder& out) {
   if (count == 0 || size == 0) return;
   std::byte* to = out.Extend(size * count);
+  if (size == 1) {
+    std::memset(to, std::to_integer<int>(*item), count);
+    return;
+  }
   std::memcpy(to, item, size);
+  // What is copied stays in the first level of cache.
+  const size_t most = std::max<size_t>(kRepeatBytes / size, 1);
   for (size_t done = 1; done < count;) {
-    const size_t more = std::min(done, count - done);
+    const size_t more = std::min({done, count - done, most});
     std::memcpy(to + done * size, to, more * size);
     done += more;
   }

@@ -102,7 +102,7 @@ TEST_F(ReadSessionTest, RepeatsItsGrantsWithItsBeats) {
 }
 
 // ---- rules 13 to 15
-TEST_F(ReadSessionTest, CreditIsBoundedByTheBudget) {
+TEST_F(ReadSessionTest, CreditIsBoundedByTheWindow) {
   std::vector<BoundSplit> splits;
   for (uint64_t n = 0; n < 20; ++n) {
     splits.push_back(Bound(n, n * 100, n * 100 + 100));
@@ -113,8 +113,40 @@ TEST_F(ReadSessionTest, CreditIsBoundedByTheBudget) {
     EXPECT_LE(Granted(n).total_bytes, 160);
     total += Granted(n).total_bytes;
   }
-  EXPECT_EQ(total, 800);
+  EXPECT_EQ(total, 640);  // four quotas
   EXPECT_EQ(Granted(0).total_bytes, 160);
+}
+
+TEST_F(ReadSessionTest, TheWindowWidensToTheBudgetWhileTheApplicationWaits) {
+  std::vector<BoundSplit> splits;
+  for (uint64_t n = 0; n < 20; ++n) {
+    splits.push_back(Bound(n, n * 100, n * 100 + 100));
+  }
+  GivenSplits(splits);
+  for (uint64_t p = 0; p < 100; p += 10) {
+    Receive(0, MakePiece(p, p + 10));
+    PullAll();
+  }
+  uint64_t total = 0;
+  for (uint64_t n = 1; n < 20; ++n) total += Granted(n).total_bytes;
+  EXPECT_GT(total, 640);
+  EXPECT_LE(total, 800);
+}
+
+TEST_F(ReadSessionTest, TheWindowNarrowsWhileHalfOfItIsNeverNeeded) {
+  GivenSplits({Bound(0, 0, 300), Bound(1, 300, 600)});
+  uint64_t at[] = {0, 300};
+  for (int k = 0; k < 60; ++k) {
+    for (uint64_t n = 0; n < 2; ++n) {
+      const uint64_t to = std::min<uint64_t>(
+          n * 300 + Granted(n).total_bytes / 8, (n + 1) * 300);
+      for (; at[n] + 5 <= to; at[n] += 5) {
+        Receive(n, MakePiece(at[n], at[n] + 5));
+      }
+    }
+    EXPECT_LE(session_.buffered_bytes(), k < 45 ? 640 : 2 * 200 + 40);
+    EXPECT_TRUE(Pull().has_value());
+  }
 }
 
 TEST_F(ReadSessionTest, TheHeadAlwaysHasCreditWhenItsBufferIsEmpty) {
@@ -140,12 +172,13 @@ TEST_F(ReadSessionTest, TheHeadAlwaysHasCreditWhenItsBufferIsEmpty) {
   EXPECT_TRUE(Granted(2).head);
 }
 
-TEST_F(ReadSessionTest, TheQuotaGrowsToTwoFrames) {
+TEST_F(ReadSessionTest, TheQuotaGrowsWithTheFrames) {
   GivenSplits({Bound(1, 0, 100), Bound(2, 100, 200)});
   Receive(1, MakePiece(0, 12));
-  Receive(2, MakePiece(100, 101));
-  EXPECT_EQ(Granted(1).total_bytes, 96 + 192);
-  EXPECT_EQ(Granted(2).total_bytes, 8 + 192);
+  Receive(2, MakePiece(100, 102));
+  // A quarter of the budget at most.
+  EXPECT_EQ(Granted(1).total_bytes, 96 + 200);
+  EXPECT_EQ(Granted(2).total_bytes, 16 + 200);
 }
 
 TEST_F(ReadSessionTest, CreditReturnsInQuartersWhenItIsPulled) {
