@@ -14,6 +14,8 @@ namespace {
 constexpr size_t kAskedMax = 256;
 constexpr size_t kGuestsMax = 1'024;
 constexpr absl::Duration kJoinTime = absl::Seconds(5);
+// How long memory is kept for the next reader, who need not touch it first.
+constexpr absl::Duration kKeepArena = absl::Seconds(10);
 
 uint64_t RandomBits() {
   std::random_device device;
@@ -103,6 +105,7 @@ absl::Status ArenaHost::Greet(Guest& guest, const LocalMessage& message) {
     if (arena_ == nullptr) {
       FM_ASSIGN_OR_RETURN(arena_, SharedArena::Make(bytes_));
     }
+    drop_arena_at_ = absl::InfiniteFuture();
     FM_ASSIGN_OR_RETURN(guest.loan,
                         ArenaLoan::Make(RandomBits(), arena_, bytes_ / 2));
     const LinkTerms terms = guest.loan->terms();
@@ -131,7 +134,7 @@ void ArenaHost::Drop(int fd) {
   const bool shared = std::any_of(
       guests_.begin(), guests_.end(),
       [](const auto& entry) { return entry.second.loan != nullptr; });
-  if (!shared) arena_.reset();
+  if (!shared) drop_arena_at_ = reactor_.now() + kKeepArena;
 }
 
 PartLender* ArenaHost::LenderTo(std::string_view peer) const {
@@ -150,6 +153,10 @@ void ArenaHost::OnTurn(absl::Time now) {
     if (!guest.up && now - guest.since > kJoinTime) late.push_back(fd);
   }
   for (const int fd : late) Drop(fd);
+  if (now >= drop_arena_at_) {
+    arena_.reset();
+    drop_arena_at_ = absl::InfiniteFuture();
+  }
 }
 
 uint64_t ArenaHost::lent_bytes() const {

@@ -25,8 +25,8 @@ namespace feedmill {
 // Thread: the reactor's; or none that runs.
 class ArenaHost {
  public:
-  // `reactor` must outlive it. `bytes`: of the arena, which is there only as
-  // long as somebody shares it; 0: shares nothing.
+  // `reactor` must outlive it. `bytes`: of the arena, which is there as long as
+  // somebody shares it and a few seconds more; 0: shares nothing.
   ArenaHost(Reactor& reactor, uint64_t bytes);
   ~ArenaHost();
   ArenaHost(const ArenaHost&) = delete;
@@ -71,7 +71,8 @@ class ArenaHost {
   std::string name_;
   OwnedFd listener_;
   bool failed_ = false;
-  std::shared_ptr<SharedArena> arena_;  // while anybody has a loan
+  std::shared_ptr<SharedArena> arena_;
+  absl::Time drop_arena_at_ = absl::InfiniteFuture();  // nobody has a loan
   std::map<uint64_t, Asked> asked_;     // by nonce
   std::map<int, Guest> guests_;         // by descriptor
   std::map<std::string, ArenaLoan*, std::less<>> by_peer_;  // that are up
