@@ -4,24 +4,33 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
 #include "core/base/status.h"
 
 namespace feedmill {
+namespace {
+
+constexpr std::string_view kDescriptors = "/dev/fd/";
+
+}  // namespace
 
 AddressFile::AddressFile(std::string path, std::string option)
-    : path_(std::move(path)), option_(std::move(option)) {}
+    : path_(std::move(path)),
+      option_(std::move(option)),
+      descriptor_(path_.starts_with(kDescriptors)) {}
 
 AddressFile::~AddressFile() { Remove(); }
 
 absl::Status AddressFile::Prepare() {
-  if (path_.empty()) return absl::OkStatus();
+  if (path_.empty() || descriptor_) return absl::OkStatus();
   std::error_code error;
   const std::filesystem::path path(path_);
   std::filesystem::path folder = path.parent_path();
@@ -49,6 +58,7 @@ absl::Status AddressFile::Prepare() {
 absl::Status AddressFile::Write(const std::string& address) {
   if (path_.empty()) return absl::OkStatus();
   const std::string content = address + "\n";
+  if (descriptor_) return WriteToDescriptor(content);
   const std::string beside = fmt::format("{}.{}.new", path_, getpid());
   std::ofstream file(beside, std::ios::binary | std::ios::trunc);
   file << content;
@@ -67,6 +77,21 @@ absl::Status AddressFile::Write(const std::string& address) {
   }
   written_ = content;
   return absl::OkStatus();
+}
+
+absl::Status AddressFile::WriteToDescriptor(const std::string& content) const {
+  const std::string number = path_.substr(kDescriptors.size());
+  const int fd = std::atoi(number.c_str());
+  if (fd <= STDERR_FILENO || number != std::to_string(fd)) {
+    return InvalidArgument("{} {}: name a descriptor above 2", option_, path_);
+  }
+  // As short as it is, a pipe takes it whole or not at all.
+  const ssize_t written = write(fd, content.data(), content.size());
+  const int error = errno;
+  close(fd);
+  if (written == static_cast<ssize_t>(content.size())) return absl::OkStatus();
+  return Unavailable("{} {}: cannot write: {}", option_, path_,
+                     std::strerror(error));
 }
 
 void AddressFile::Remove() {

@@ -9,7 +9,8 @@ namespace feedmill {
 
 // The file by which a long-running process says where it serves, for whoever
 // started it. Appears whole (written beside, then renamed), holds the address
-// and a newline, and goes when this object does.
+// and a newline, and goes when this object does. A path below /dev/fd is a
+// descriptor of this process, a pipe's end say: written to once, and closed.
 //
 // Thread-compatible. Errors: InvalidArgument where the path can never be
 // written (no such folder, a folder itself), Unavailable otherwise.
@@ -30,8 +31,11 @@ class AddressFile {
   void Remove();
 
  private:
+  absl::Status WriteToDescriptor(const std::string& content) const;
+
   const std::string path_;
   const std::string option_;
+  const bool descriptor_;
   std::string written_;  // its content; "" before Write
 };
 

@@ -1,5 +1,6 @@
 #include "tools/command/child_process.h"
 
+#include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,7 +29,8 @@ std::string SelfPath() {
 
 }  // namespace
 
-absl::StatusOr<pid_t> StartSelf(const std::vector<std::string>& arguments) {
+absl::StatusOr<pid_t> StartSelf(const std::vector<std::string>& arguments,
+                                std::optional<int> inherited) {
   const std::string path = SelfPath();
   std::string name = "feedmill";
   std::vector<std::string> words = arguments;
@@ -46,6 +48,7 @@ absl::StatusOr<pid_t> StartSelf(const std::vector<std::string>& arguments) {
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != parent) _exit(1);  // it died before we asked
   setpgid(0, 0);
+  if (inherited.has_value()) fcntl(*inherited, F_SETFD, 0);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);

@@ -13,11 +13,13 @@ namespace feedmill {
 
 // Starts this very program again with these arguments, in a process group of
 // its own (a terminal's Ctrl-C reaches the parent only), with no signal
-// blocked, and ended by the kernel if the parent dies.
+// blocked, and ended by the kernel if the parent dies. `inherited`: a
+// descriptor that it shall have, under the same number.
 //
 // REQUIRES: the calling process has one thread. Unavailable if there can be
 // no more processes.
-absl::StatusOr<pid_t> StartSelf(const std::vector<std::string>& arguments);
+absl::StatusOr<pid_t> StartSelf(const std::vector<std::string>& arguments,
+                                std::optional<int> inherited = std::nullopt);
 
 // How a child ended.
 struct ChildExit {

@@ -1,10 +1,12 @@
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
+#include <cstring>
+#include <optional>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -38,6 +40,7 @@ struct UpFlags {
   uint64_t workers = 2;
   uint64_t threads = 0;  // a worker's
   uint64_t memory_bytes = uint64_t{256} << 20;
+  std::string transport = "auto";
 
   std::string work_dir;  // the dispatcher's
 
@@ -49,6 +52,10 @@ struct UpFlags {
     flags.Bytes("--memory",
                 "Elements that a worker has computed and not yet sent, at most",
                 &memory_bytes);
+    flags.OneOf("--transport", {"auto", "tcp"},
+                "How elements go: auto lets readers on this host look into the "
+                "workers' memory",
+                &transport);
     flags.Text("--work-dir", "DIR",
                "Folder that keeps the dispatcher's state through its restarts",
                &work_dir);
@@ -56,48 +63,58 @@ struct UpFlags {
   }
 };
 
-// A folder for the children's ready files, gone with this object.
-class TemporaryFolder {
+// Where a child says its address: a pipe, of which nothing stays however this
+// process ends.
+class AddressPipe {
  public:
-  absl::Status Make() {
-    std::error_code error;
-    std::string path =
-        (std::filesystem::temp_directory_path(error) / "feedmill-up-XXXXXX")
-            .string();
-    if (error || mkdtemp(path.data()) == nullptr) {
-      return Unavailable(
-          "cannot make a temporary folder '{}'; is TMPDIR right?", path);
+  AddressPipe() = default;
+  AddressPipe(AddressPipe&& other) noexcept { *this = std::move(other); }
+  AddressPipe& operator=(AddressPipe&& other) noexcept {
+    std::swap(read_end_, other.read_end_);
+    std::swap(address_, other.address_);
+    return *this;
+  }
+  ~AddressPipe() {
+    if (read_end_ >= 0) close(read_end_);
+  }
+
+  // Forgets what was said; gives the end that the next child writes to, which
+  // is the caller's.
+  absl::StatusOr<int> Renew() {
+    *this = AddressPipe();
+    int ends[2] = {-1, -1};
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+      return Unavailable("cannot make a pipe: {}", std::strerror(errno));
     }
-    path_ = path;
-    return absl::OkStatus();
+    read_end_ = ends[0];
+    fcntl(read_end_, F_SETFL, O_NONBLOCK);
+    return ends[1];
   }
-  ~TemporaryFolder() {
-    std::error_code error;
-    if (!path_.empty()) std::filesystem::remove_all(path_, error);
+  // What the child has said, "" before it has: one line, written at once.
+  const std::string& Address() {
+    char text[512];
+    const ssize_t got = read_end_ < 0 ? 0 : read(read_end_, text, sizeof(text));
+    if (got > 1) {
+      address_.assign(text, static_cast<size_t>(got) - 1);
+      close(std::exchange(read_end_, -1));
+    }
+    return address_;
   }
-  std::string File(const std::string& name) const { return path_ + "/" + name; }
 
  private:
-  std::string path_;
+  int read_end_ = -1;
+  std::string address_;
 };
 
 struct Child {
   std::string name;
   std::vector<std::string> arguments{};
-  std::string ready_file;
+  AddressPipe pipe{};
   pid_t pid = 0;  // 0: does not run
   absl::Time started{};
   absl::Time start_at{};  // when it does not run: when it will
   int short_lives = 0;    // in a row
 };
-
-// The first line of a child's ready file, "" while there is none.
-std::string ReadAddress(const Child& child) {
-  std::ifstream file(child.ready_file);
-  std::string address;
-  std::getline(file, address);
-  return address;
-}
 
 // Keeps a dispatcher and workers running. One thread.
 class Supervisor {
@@ -108,7 +125,6 @@ class Supervisor {
   absl::Status Run() {
     AddressFile ready(flags_.server.ready_file);
     FM_RETURN_IF_ERROR(ready.Prepare());
-    FM_RETURN_IF_ERROR(folder_.Make());
     absl::Status status = RunChildren(ready);
     ready.Remove();
     StopChildren();
@@ -124,7 +140,7 @@ class Supervisor {
     while (address.empty()) {
       FM_ASSIGN_OR_RETURN(const bool stop, Step(kPoll));
       if (stop) return absl::OkStatus();
-      address = ReadAddress(children_.front());
+      address = children_.front().pipe.Address();
     }
     PinPort(address);
     for (uint64_t index = 0; index < flags_.workers; ++index) {
@@ -164,7 +180,14 @@ class Supervisor {
   }
 
   absl::Status Start(Child& child) {
-    FM_ASSIGN_OR_RETURN(child.pid, StartSelf(child.arguments));
+    FM_ASSIGN_OR_RETURN(const int said, child.pipe.Renew());
+    std::vector<std::string> arguments = child.arguments;
+    arguments.insert(arguments.end(),
+                     {"--ready-file", fmt::format("/dev/fd/{}", said)});
+    const absl::StatusOr<pid_t> started = StartSelf(arguments, said);
+    close(said);
+    FM_RETURN_IF_ERROR(started.status());
+    child.pid = *started;
     child.started = absl::Now();
     LogDebug("{} is process {}", child.name, child.pid);
     return absl::OkStatus();
@@ -176,6 +199,7 @@ class Supervisor {
                      [&](const Child& each) { return each.pid == exit.pid; });
     if (child == children_.end()) return absl::OkStatus();
     child->pid = 0;
+    child->pipe = AddressPipe();
     if (!ready_ && exit.signal == 0) {
       // Its flags or the machine are wrong; it has said so itself.
       return exit.code == kExitUsage
@@ -183,8 +207,6 @@ class Supervisor {
                  : Unavailable("{} did not start: it {}", child->name,
                                Describe(exit));
     }
-    std::error_code error;
-    std::filesystem::remove(child->ready_file, error);
     const absl::Time now = absl::Now();
     const bool lived = now - child->started > absl::Seconds(10);
     child->short_lives = lived ? 0 : std::min(child->short_lives + 1, 6);
@@ -202,14 +224,14 @@ class Supervisor {
     return fmt::format("{:.1f} s", absl::ToDoubleSeconds(duration));
   }
 
-  bool AllReady() const {
-    return std::all_of(
-        children_.begin(), children_.end(),
-        [](const Child& child) { return !ReadAddress(child).empty(); });
+  bool AllReady() {
+    return std::all_of(children_.begin(), children_.end(), [](Child& child) {
+      return !child.pipe.Address().empty();
+    });
   }
 
   Child DispatcherChild() const {
-    Child child{.name = "dispatcher", .ready_file = folder_.File("dispatcher")};
+    Child child{.name = "dispatcher"};
     child.arguments = {"dispatcher", "--port",
                        fmt::format("{}", flags_.server.port)};
     if (!flags_.work_dir.empty()) {
@@ -226,8 +248,7 @@ class Supervisor {
   }
 
   Child WorkerChild(uint64_t index, const std::string& dispatcher) const {
-    const std::string name = fmt::format("worker-{}", index);
-    Child child{.name = name, .ready_file = folder_.File(name)};
+    Child child{.name = fmt::format("worker-{}", index)};
     uint64_t threads = flags_.threads;
     if (threads == 0) {
       const auto cpus = static_cast<uint64_t>(AvailableCpus());
@@ -239,7 +260,9 @@ class Supervisor {
                        "--threads",
                        fmt::format("{}", threads),
                        "--memory",
-                       fmt::format("{}", flags_.memory_bytes)};
+                       fmt::format("{}", flags_.memory_bytes),
+                       "--transport",
+                       flags_.transport};
     AddSharedFlags(child);
     return child;
   }
@@ -247,9 +270,8 @@ class Supervisor {
   void AddSharedFlags(Child& child) const {
     const ServerFlags& server = flags_.server;
     for (const std::string& word :
-         {std::string("--host"), server.host, std::string("--ready-file"),
-          child.ready_file, std::string("--log-format"), server.log_format,
-          std::string("--log-level"), server.log_level}) {
+         {std::string("--host"), server.host, std::string("--log-format"),
+          server.log_format, std::string("--log-level"), server.log_level}) {
       child.arguments.push_back(word);
     }
     if (server.insecure_bind) child.arguments.push_back("--insecure-bind");
@@ -302,7 +324,6 @@ class Supervisor {
   static constexpr absl::Duration kPoll = absl::Milliseconds(20);
   const UpFlags flags_;
   StopSignals& signals_;
-  TemporaryFolder folder_;
   std::vector<Child> children_;  // the dispatcher first
   bool ready_ = false;           // was it ever
 };

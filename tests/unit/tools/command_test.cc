@@ -205,6 +205,22 @@ TEST(AddressFile, LeavesTheFileOfASuccessor) {
   EXPECT_EQ(Content(path), "tcp://successor:3\n");
 }
 
+TEST(AddressFile, GoesToADescriptor) {
+  int ends[2] = {-1, -1};
+  ASSERT_EQ(pipe(ends), 0);
+  AddressFile ready(fmt::format("/dev/fd/{}", ends[1]));
+  ASSERT_TRUE(ready.Prepare().ok());
+  ASSERT_TRUE(ready.Write("tcp://here:2").ok());
+  char text[64] = {};
+  EXPECT_EQ(read(ends[0], text, sizeof(text)), 13);
+  EXPECT_STREQ(text, "tcp://here:2\n");
+  EXPECT_EQ(read(ends[0], text, sizeof(text)), 0);  // closed
+  close(ends[0]);
+  for (const char* wrong : {"/dev/fd/1", "/dev/fd/", "/dev/fd/x"}) {
+    EXPECT_EQ(ExitCodeOf(AddressFile(wrong).Write("tcp://here:2")), 2) << wrong;
+  }
+}
+
 TEST(AddressFile, RefusesPathsThatCannotBe) {
   const Folder folder;
   AddressFile nowhere(folder.File("no/such/ready"));
