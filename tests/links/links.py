@@ -1,0 +1,413 @@
+#!/usr/bin/env python3
+"""Real processes and what is between them: nothing is lost or repeated, links are full, and nothing stays.
+
+    links.py --binary F CHECK…
+
+leftovers   SIGKILLs dispatcher, worker, reader and supervisor in turn, 50 times: no file, no shared memory and no socket
+            of theirs is there afterwards, beyond the journal in the work-dir
+fairness    64 readers of one worker, one of them stopped: the others are served as before, memory stays bounded
+resets      a proxy resets connections at random, 200 times: what comes is what a local read gives
+delay       a proxy that is late by 50 ms and carries 1 Gbit/s: at least 80 % of it are used
+namespaces  two network namespaces joined at 1 Gbit/s: at least 90 % are used; ten seconds without a link lose nothing
+            (needs root and iproute2)
+
+Prints a line for each; exit status 1 if one does not hold."""
+import argparse, itertools, json, os, pathlib, random, re, shutil, signal, subprocess, sys, tempfile, threading, time
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+from proxy import Proxy, listening_port  # noqa: E402
+
+PATIENCE = 90  # seconds that anything may take
+GIGABIT = 125_000_000
+
+
+class Failure(Exception):
+    pass
+
+
+def wait_for(what, condition, seconds=PATIENCE):
+    deadline = time.monotonic() + seconds
+    while not (result := condition()):
+        if time.monotonic() > deadline:
+            raise Failure(f"waited {seconds} s for {what}")
+        time.sleep(0.01)
+    return result
+
+
+def require(condition, what):
+    if not condition:
+        raise Failure(what)
+
+
+class Scene:
+    """The processes of one check; all of them end with it."""
+
+    def __init__(self, binary):
+        self.binary = binary
+        self.folder = pathlib.Path(tempfile.mkdtemp(prefix="feedmill-links-"))
+        self.tmp = self.folder / "tmp"
+        self.tmp.mkdir()
+        self.numbers, self.processes = itertools.count(), []
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, _value, _trace):
+        for process in self.processes:
+            if process.poll() is None:
+                process.kill()
+            process.wait()
+            if process.stdout:
+                process.stdout.close()
+        if kind is None:
+            shutil.rmtree(self.folder, ignore_errors=True)
+        else:
+            print(f"logs: {self.folder}", file=sys.stderr)
+
+    def start(self, role, *flags, prefix=(), ready=True, stdout=subprocess.DEVNULL):
+        name = f"{role}-{next(self.numbers)}"
+        command = [*prefix, "setpriv", "--pdeathsig", "KILL", self.binary, role, *flags]
+        if ready:
+            command += ["--ready-file", self.folder / f"{name}.ready"]
+        with open(self.folder / f"{name}.log", "wb") as log:
+            process = subprocess.Popen([str(c) for c in command], stdin=subprocess.DEVNULL, stdout=stdout, stderr=log,
+                                       cwd=self.tmp, env={**os.environ, "TMPDIR": str(self.tmp)})
+        process.name = name
+        self.processes.append(process)
+        return process
+
+    def address(self, process):
+        ready = self.folder / f"{process.name}.ready"
+        wait_for(f"{process.name} to be ready", lambda: ready.exists() or process.poll() is not None)
+        require(ready.exists(), f"{process.name} ended with {process.poll()}")
+        return ready.read_text().strip()
+
+    def dispatcher(self, *flags, **options):
+        process = self.start("dispatcher", *([] if "--port" in flags else ["--port", 0]), *flags, **options)
+        return process, self.address(process)
+
+    def worker(self, dispatcher, *flags, **options):
+        process = self.start("worker", "--port", 0, "--dispatcher", dispatcher, *flags, **options)
+        self.address(process)
+        return process
+
+    def worker_behind(self, proxy, dispatcher, *flags):
+        """A worker that readers reach through the proxy only."""
+        process = self.start("worker", "--port", 0, "--dispatcher", dispatcher, "--advertise",
+                             f"127.0.0.1:{proxy.port}", "--transport", "tcp", *flags)
+        self.address(process)
+        proxy.set_target(listening_port(process.pid))
+        return process
+
+    def pipeline(self, name, text):
+        path = self.folder / f"{name}.yaml"
+        path.write_text(text)
+        return path
+
+    def read(self, pipeline, *flags, prefix=()):
+        """The summary of a whole read."""
+        done = subprocess.run([*prefix, self.binary, "read", pipeline, "--format", "summary", *map(str, flags)],
+                              stdout=subprocess.PIPE, timeout=600, check=True)
+        return json.loads(done.stdout)
+
+    def status(self, service):
+        done = subprocess.run([self.binary, "status", "--service", service, "--format", "json"], stdout=subprocess.PIPE, check=True,
+                              timeout=PATIENCE)
+        return json.loads(done.stdout)
+
+
+def large(elements, size=1 << 20, step="full([{size}], cast(x % 251, uint8))"):
+    return (f'source: {{range: {{stop: {elements}}}}}\nsteps: [{{map: "{step.format(size=size)}"}}]\n'
+            'options: {seed: 1}\n')
+
+
+# ---- leftovers
+
+
+def local_names(pid):
+    """The abstract sockets that a process listens at."""
+    inodes = set()
+    for fd in os.scandir(f"/proc/{pid}/fd"):
+        try:
+            inodes.add(os.readlink(fd.path).removeprefix("socket:[").removesuffix("]"))
+        except OSError:
+            pass
+    lines = pathlib.Path("/proc/net/unix").read_text().splitlines()
+    return {cells[7] for cells in map(str.split, lines) if len(cells) > 7 and cells[6] in inodes and cells[7][0] == "@"}
+
+
+def all_local_names():
+    return {line.split()[-1] for line in pathlib.Path("/proc/net/unix").read_text().splitlines()}
+
+
+def shared_inodes(pids):
+    """The anonymous files of ours that processes have open or mapped."""
+    found = set()
+    for pid in pids:
+        try:
+            for line in pathlib.Path(f"/proc/{pid}/maps").read_text().splitlines():
+                if "memfd:feedmill" in line:
+                    found.add(int(line.split()[4]))
+            for fd in os.scandir(f"/proc/{pid}/fd"):
+                if "memfd:feedmill" in os.readlink(fd.path):
+                    found.add(os.stat(fd.path).st_ino)
+        except OSError:
+            pass  # it has ended
+    return found
+
+
+def children_of(pid):
+    return [int(p) for p in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def alive(pid):
+    try:
+        return pathlib.Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def everybody():
+    return [int(p) for p in os.listdir("/proc") if p.isdigit()]
+
+
+def leftovers(binary, times=50):
+    with Scene(binary) as scene:
+        endless = scene.pipeline("endless", large(3000, 300_000).replace("steps: [", "steps: [repeat, "))
+        work_dir = scene.folder / "work"
+        dispatcher, service = scene.dispatcher("--work-dir", work_dir)
+        port = service.rsplit(":", 1)[1]
+        worker = scene.worker(service, "--threads", 1)
+
+        def new_reader():
+            reader = scene.start("read", endless, "--service", service, "--format", "none", ready=False)
+            wait_for("the reader to share a worker's memory", lambda: shared_inodes([reader.pid]) or
+                     require(reader.poll() is None, f"{reader.name} ended with {reader.poll()}"))
+            return reader
+
+        reader = new_reader()
+        for number in range(times):
+            victim = ("dispatcher", "worker", "reader", "up")[number % 4]
+            if victim == "up":
+                supervisor = scene.start("up", "--workers", 1, "--threads", 1)
+                scene.address(supervisor)
+                process, pids = supervisor, [supervisor.pid, *children_of(supervisor.pid)]
+            else:
+                process = {"dispatcher": dispatcher, "worker": worker, "reader": reader}[victim]
+                pids = [process.pid]
+            names = set().union(*(local_names(pid) for pid in pids))
+            require(victim != "worker" or names, "the worker listens at no local socket")
+            process.kill()
+            process.wait()
+            (scene.folder / f"{process.name}.ready").unlink(missing_ok=True)  # asked for by this program
+            wait_for(f"{victim}'s processes to end", lambda: not any(map(alive, pids)))
+            require(not names & all_local_names(), f"a socket of {victim} is still there")
+            if victim == "dispatcher":
+                dispatcher, again = scene.dispatcher("--work-dir", work_dir, "--port", port)
+                require(again == service, f"the dispatcher came back as {again}")
+            elif victim == "worker":
+                worker = scene.worker(service, "--threads", 1)
+                # Whoever read its memory lets go of it when the new one serves.
+            elif victim == "reader":
+                reader = new_reader()
+            left = sorted(p.name for p in scene.tmp.iterdir())
+            require(not left, f"after {number + 1} kills, the last one of {victim}: {left} left behind")
+        ours = shared_inodes(p.pid for p in (reader, worker, dispatcher))
+        for process in (reader, worker, dispatcher):
+            process.kill()
+            process.wait()
+        require(not ours & shared_inodes(everybody()), "memory is still there")
+        left = sorted({p.name for p in work_dir.iterdir()} - {"journal.db", "journal.db-wal", "journal.db-shm",
+                                                               "journal.seal", "lock"})
+        left += sorted(p.name for p in scene.tmp.iterdir())
+        require(not left, f"left behind: {left}")
+        return f"{times} kills left nothing"
+
+
+# ---- fairness
+
+
+def resident_bytes(pid):
+    text = pathlib.Path(f"/proc/{pid}/status").read_text()
+    return int(re.search(r"^VmRSS:\s+(\d+)", text, re.M).group(1)) << 10
+
+
+def fairness(binary, readers=64):
+    """The worker sleeps for each element, so that its rate is the same however busy the machine is."""
+    with Scene(binary) as scene:
+        memory = 64 << 20
+        pipeline = scene.pipeline("slow", large(10_000_000, 20_000, "full([{size}], cast(sleep_ms(x, 1) % 251, uint8))"))
+        _, service = scene.dispatcher()
+        worker = scene.worker(service, "--threads", 2, "--memory", memory)
+        before_bytes = resident_bytes(worker.pid)
+        started = [scene.start("read", pipeline, "--service", service, "--job", f"job{k}", "--format", "none", ready=False)
+                   for k in range(readers)]
+
+        def taken():
+            return {job["name"]: job["positions_taken"] for job in scene.status(service)["jobs"]}
+
+        def rates(seconds):
+            first, begun = taken(), time.monotonic()
+            time.sleep(seconds)
+            second = taken()
+            took = time.monotonic() - begun
+            return {name: (second[name] - first[name]) / took for name in second}
+
+        wait_for("all readers to read", lambda: len(t := taken()) == readers and all(t.values()))
+        all_read = rates(6)
+        started[0].send_signal(signal.SIGSTOP)
+        time.sleep(2)  # it is noticed after one
+        one_stopped = rates(6)
+        grown = resident_bytes(worker.pid) - before_bytes
+        started[0].send_signal(signal.SIGCONT)
+        others = [name for name in all_read if name != "job0"]
+        total = [sum(r[name] for name in others) for r in (all_read, one_stopped)]
+        least = min(one_stopped[name] for name in others) / (total[1] / len(others))
+        require(one_stopped["job0"] < 0.2 * total[1] / len(others), f"job0 goes on: {one_stopped['job0']:.1f}/s")
+        require(total[1] >= 0.9 * total[0], f"{total[0]:.0f}/s with all, {total[1]:.0f}/s with one stopped")
+        require(least >= 0.5, f"the slowest of the others has {least:.2f} of the mean rate")
+        # Computed ahead, and as much again in the memory that readers see, and what the transport has queued.
+        require(grown <= 2.5 * memory, f"the worker grew by {grown >> 20} MiB with a budget of {memory >> 20} MiB")
+        return (f"{readers - 1} of {readers} readers at {total[0]:.0f} and, one stopped, {total[1]:.0f} elements/s, the slowest "
+                f"at {least:.2f} of the mean; the worker grew by {grown >> 20} MiB")
+
+
+# ---- links
+
+
+def resets(binary, times=200):
+    with Scene(binary) as scene:
+        pipeline = scene.pipeline("large", large(2_000, 200_000))
+        expected = scene.read(pipeline, "--local")
+        _, service = scene.dispatcher()
+        proxies = [Proxy(), Proxy()]
+        for proxy in proxies:
+            scene.worker_behind(proxy, service, "--threads", 1)
+        chooser, count, over = random.Random(7), 0, threading.Event()
+
+        def break_links():
+            nonlocal count
+            while not over.is_set():
+                count += chooser.choice(proxies).reset(chooser)
+                over.wait(chooser.uniform(0.002, 0.1))
+
+        breaker = threading.Thread(target=break_links)
+        breaker.start()
+        begun, reads = time.monotonic(), 0
+        try:
+            while count < times:
+                got = scene.read(pipeline, "--service", service)
+                reads += 1
+                for key in ("elements", "bytes", "order_hash"):
+                    require(got[key] == expected[key], f"read {reads}: {key} is {got[key]}, local {expected[key]}")
+        finally:
+            over.set()
+            breaker.join()
+        return f"{count} resets in {reads} reads, {time.monotonic() - begun:.0f} s: nothing lost, nothing repeated"
+
+
+def delay(binary):
+    with Scene(binary) as scene:
+        pipeline = scene.pipeline("large", large(1_000))
+        _, service = scene.dispatcher()
+        proxy = Proxy(delay=0.05, rate=GIGABIT)
+        scene.worker_behind(proxy, service)
+        got = scene.read(pipeline, "--service", service)
+        used = got["bytes"] / got["seconds"] / GIGABIT
+        require(used >= 0.8, f"{used:.3f} of 1 Gbit/s with 50 ms of delay each way")
+        return f"{used:.3f} of 1 Gbit/s are used with 50 ms of delay each way"
+
+
+class Namespaces:
+    """Two network namespaces, joined by a link of 1 Gbit/s."""
+
+    def __init__(self):
+        self.names = [f"fm{os.getpid()}{end}" for end in "ab"]
+        self.links = [f"{name}l" for name in self.names]
+        self.addresses = ["10.88.7.1", "10.88.7.2"]
+
+    def __enter__(self):
+        for name in self.names:
+            run("ip", "netns", "add", name)
+        run("ip", "link", "add", self.links[0], "netns", self.names[0], "type", "veth",
+            "peer", "name", self.links[1], "netns", self.names[1])
+        for k in range(2):
+            self.inside(k, "ip", "address", "add", f"{self.addresses[k]}/24", "dev", self.links[k])
+            self.inside(k, "ip", "link", "set", "lo", "up")
+            self.inside(k, "ip", "link", "set", self.links[k], "up")
+            self.inside(k, "tc", "qdisc", "add", "dev", self.links[k], "root", "tbf", "rate", "1gbit", "burst", "256kb",
+                        "latency", "20ms")
+        return self
+
+    def __exit__(self, *_):
+        for name in self.names:
+            subprocess.run(["ip", "netns", "del", name], check=False)
+
+    def prefix(self, k):
+        return ("ip", "netns", "exec", self.names[k])
+
+    def inside(self, k, *command):
+        return run(*self.prefix(k), *command)
+
+    def sent(self, k):
+        return int(self.inside(k, "cat", f"/sys/class/net/{self.links[k]}/statistics/tx_bytes"))
+
+
+def run(*command):
+    return subprocess.run([str(c) for c in command], stdout=subprocess.PIPE, text=True, check=True).stdout
+
+
+def namespaces(binary):
+    require(os.geteuid() == 0, "network namespaces need root")
+    with Namespaces() as net, Scene(binary) as scene:
+        far, near = net.prefix(0), net.prefix(1)
+        host = ("--host", net.addresses[0], "--insecure-bind")
+        _, service = scene.dispatcher(*host, prefix=far)
+        scene.worker(service, *host, prefix=far)
+        pipeline = scene.pipeline("large", large(1_000))
+        got = scene.read(pipeline, "--service", service, prefix=near)
+        # What of each packet of 1,514 bytes and 24 on the wire is payload does not count: the link's own counter does.
+        sent = net.sent(0)
+        used = sent / got["seconds"] / GIGABIT
+        require(used >= 0.9, f"{used:.3f} of 1 Gbit/s")
+        expected = scene.read(pipeline, "--local")
+        interrupted = {}
+
+        def read():
+            interrupted.update(scene.read(pipeline, "--service", service, prefix=near))
+
+        reader = threading.Thread(target=read)
+        reader.start()
+        wait_for("the second read to begin", lambda: net.sent(0) - sent > 100 << 20)
+        net.inside(0, "ip", "link", "set", net.links[0], "down")
+        time.sleep(10)
+        require(reader.is_alive(), "the reader ended without a link")
+        net.inside(0, "ip", "link", "set", net.links[0], "up")
+        up = time.monotonic()
+        reader.join()
+        for key in ("elements", "bytes", "order_hash"):
+            require(interrupted.get(key) == expected[key], f"after 10 s without a link: {key} is {interrupted.get(key)}")
+        return (f"{used:.3f} of 1 Gbit/s are used ({got['bytes'] / got['seconds'] / GIGABIT:.3f} by elements); 10 s without "
+                f"a link lose nothing, {time.monotonic() - up:.1f} s from its return to the end of the read")
+
+
+CHECKS = {"leftovers": leftovers, "fairness": fairness, "resets": resets, "delay": delay, "namespaces": namespaces}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("checks", nargs="+", choices=[*CHECKS], metavar="CHECK")
+    parser.add_argument("--binary", required=True, metavar="F", help="feedmill_sleepy")
+    options = parser.parse_args()
+    failed = False
+    for name in options.checks:
+        try:
+            print(f"{name}: {CHECKS[name](os.path.abspath(options.binary))}", flush=True)
+        except (Failure, subprocess.SubprocessError) as failure:
+            print(f"{name}: FAILED: {failure}", flush=True)
+            failed = True
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,144 @@
+"""A TCP proxy that behaves like a network: a link of limited rate, late by a fixed delay, whose connections may be reset."""
+import collections, os, random, socket, struct, threading, time
+
+CHUNK = 256 << 10
+
+
+class Direction:
+    """One way of one connection: bytes arrive `delay` after they came, no faster than the link carries them."""
+
+    def __init__(self, proxy, source, target, link):
+        self.proxy, self.source, self.target, self.link = proxy, source, target, link
+        self.waiting, self.bytes, self.ended = collections.deque(), 0, False
+        self.changed = threading.Condition()
+        for work in (self.receive, self.deliver):
+            threading.Thread(target=work, daemon=True).start()
+
+    def receive(self):
+        try:
+            while data := self.source.recv(CHUNK):
+                with self.changed:
+                    # What is on the link, and a queue before it as routers have.
+                    self.changed.wait_for(lambda: self.bytes < self.proxy.queue_bytes or self.ended)
+                    self.waiting.append((time.monotonic() + self.proxy.delay, data))
+                    self.bytes += len(data)
+                    self.changed.notify_all()
+        except OSError:
+            pass
+        with self.changed:
+            self.ended = True
+            self.changed.notify_all()
+
+    def deliver(self):
+        try:
+            while True:
+                with self.changed:
+                    self.changed.wait_for(lambda: self.waiting or self.ended)
+                    if not self.waiting:
+                        break
+                    due, data = self.waiting[0]
+                self.sleep_until(max(due, self.link.take(len(data))))
+                self.target.sendall(data)
+                with self.changed:
+                    self.waiting.popleft()
+                    self.bytes -= len(data)
+                    self.changed.notify_all()
+            self.target.shutdown(socket.SHUT_WR)
+        except OSError:
+            with self.changed:
+                self.ended = True
+                self.changed.notify_all()
+
+    @staticmethod
+    def sleep_until(moment):
+        left = moment - time.monotonic()
+        if left > 0:
+            time.sleep(left)
+
+
+class Link:
+    """What all connections share: when the next bytes have passed."""
+
+    def __init__(self, rate):
+        self.rate, self.free, self.lock = rate, 0.0, threading.Lock()
+
+    def take(self, size):
+        if not self.rate:
+            return 0.0
+        with self.lock:
+            self.free = max(self.free, time.monotonic() - 0.005) + size / self.rate
+            return self.free
+
+
+class Proxy:
+    """Listens at `port` of loopback for what goes to set_target's port. `rate` in bytes a second, 0: any."""
+
+    def __init__(self, delay=0.0, rate=0):
+        self.delay, self.queue_bytes = delay, int(rate * delay) + (4 << 20)
+        self.up, self.down = Link(rate), Link(rate)
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port, self.target = self.listener.getsockname()[1], None
+        self.pairs, self.lock = [], threading.Lock()
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def set_target(self, port):
+        self.target = port
+
+    def accept(self):
+        while True:
+            client, _ = self.listener.accept()
+            try:
+                server = socket.create_connection(("127.0.0.1", self.target))
+            except (OSError, TypeError):  # nobody is there (yet)
+                client.close()
+                continue
+            for end in (client, server):
+                end.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            with self.lock:
+                self.pairs.append((client, server))
+            Direction(self, client, server, self.up)
+            Direction(self, server, client, self.down)
+
+    def reset(self, chooser=random):
+        """Breaks one of the connections; False if there is none."""
+        with self.lock:
+            self.pairs = [p for p in self.pairs if all(end.fileno() >= 0 and self.alive(end) for end in p)]
+            if not self.pairs:
+                return False
+            pair = self.pairs.pop(chooser.randrange(len(self.pairs)))
+        for end in pair:
+            end.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        for end in pair:
+            # Threads that wait in recv hold the socket: it ends for them, too.
+            try:
+                end.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+            end.close()
+        return True
+
+    @staticmethod
+    def alive(end):
+        try:
+            state = end.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0]
+        except OSError:
+            return False
+        return state == 1  # TCP_ESTABLISHED
+
+
+def listening_port(pid):
+    """The TCP port that a process listens at."""
+    inodes = set()
+    for fd in os.scandir(f"/proc/{pid}/fd"):
+        try:
+            link = os.readlink(fd.path)
+        except OSError:
+            continue
+        if link.startswith("socket:["):
+            inodes.add(link[8:-1])
+    with open(f"/proc/{pid}/net/tcp") as table:
+        for line in table.readlines()[1:]:
+            cells = line.split()
+            if cells[3] == "0A" and cells[9] in inodes:
+                return int(cells[1].rsplit(":", 1)[1], 16)
+    return None
