@@ -79,6 +79,8 @@ def setup_peers():
     say("setting up the peers in", PEERS)
     subprocess.run([sys.executable, "-m", "venv", PEERS / "tensorflow"], check=True)
     subprocess.run([PEERS / "tensorflow" / "bin" / "pip", "install", "-q", "tensorflow-cpu==2.21.0"], check=True)
+    subprocess.run([sys.executable, "-m", "venv", PEERS / "pyarrow"], check=True)
+    subprocess.run([PEERS / "pyarrow" / "bin" / "pip", "install", "-q", "pyarrow==26.0.1"], check=True)
 
 
 def peer(workload, n, **environment):

@@ -5,8 +5,11 @@
 //   [--tcp] [--threads N] [--stop-after-first] [--time-end]
 //
 // CONSUME  sum     adds up each element's int64 (the check is the sum)
+//          chunks  the same, chunk by chunk
 //          bytes   reads the first four bytes, the last one and the size of
 //                  each uint8 tensor
+//          strings adds up the sizes of each element's first component
+//          items   adds up the int64 items of each element's first component
 //          touch   reads one byte a cache line of each uint8 tensor
 //          images  reads the first and last byte of each batch's `image`
 //
@@ -40,6 +43,13 @@ struct Moments {
   bool end = false;
 };
 
+// The most memory that this process ever had resident.
+double PeakMegabytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) * 1024e-6;
+}
+
 double CpuSeconds() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
@@ -61,6 +71,22 @@ void Bytes(const feedmill::Element& element, Result& result) {
   result.check += begin + tensor.items.size() + tensor.items.back();
   result.rows += 1;
   result.bytes += tensor.items.size();
+}
+
+void Strings(const feedmill::Element& element, Result& result) {
+  const size_t size = element.Bytes().size();
+  result.check += size;
+  result.rows += 1;
+  result.bytes += size;
+}
+
+void Items(const feedmill::Element& element, Result& result) {
+  const auto tensor = element.Tensor<int64_t>();
+  for (const int64_t item : tensor.items)
+    result.check += static_cast<uint64_t>(item);
+  result.rows +=
+      tensor.shape.empty() ? 1 : static_cast<uint64_t>(tensor.shape[0]);
+  result.bytes += tensor.items.size() * sizeof(int64_t);
 }
 
 void Touch(const feedmill::Element& element, Result& result) {
@@ -102,6 +128,29 @@ absl::Status Loop(const feedmill::Graph& graph,
   return (*reader)->status();
 }
 
+absl::Status LoopOverChunks(const feedmill::Graph& graph,
+                            const feedmill::ReadOptions& options,
+                            Result& result) {
+  const Clock::time_point start = Clock::now();
+  auto since = [&] {
+    return std::chrono::duration<double>(Clock::now() - start).count();
+  };
+  auto reader = feedmill::Read(graph, options);
+  if (!reader.ok()) return reader.status();
+  for (const feedmill::Chunk& chunk : (*reader)->chunks()) {
+    if (result.elements == 0) result.first_s = since();
+    uint64_t sum = 0;
+    for (const int64_t item : chunk.columns[0].values.As<int64_t>())
+      sum += static_cast<uint64_t>(item);
+    result.check += sum;
+    result.elements += chunk.rows;
+    result.bytes += chunk.rows * sizeof(int64_t);
+  }
+  result.rows = result.elements;
+  result.seconds = since();
+  return (*reader)->status();
+}
+
 std::string ReadFile(const std::string& path) {
   std::ifstream in(path);
   return std::string(std::istreambuf_iterator<char>(in), {});
@@ -132,7 +181,8 @@ int main(int argc, char** argv) {
   }
   if (consume.empty()) {
     std::fprintf(stderr,
-                 "usage: bench_trainer PIPELINE.yaml sum|bytes|touch|images "
+                 "usage: bench_trainer PIPELINE.yaml "
+                 "sum|chunks|bytes|strings|items|touch|images "
                  "[--service ADDRESS] [--keys DIR] [--tcp] [--threads N] "
                  "[--stop-after-first] [--time-end]\n");
     return 2;
@@ -147,10 +197,13 @@ int main(int argc, char** argv) {
   Result result;
   const double cpu = CpuSeconds();
   const absl::Status status =
-      consume == "sum"     ? Loop(*graph, options, moments, Sum, result)
-      : consume == "bytes" ? Loop(*graph, options, moments, Bytes, result)
-      : consume == "touch" ? Loop(*graph, options, moments, Touch, result)
-                           : Loop(*graph, options, moments, Images, result);
+      consume == "sum"       ? Loop(*graph, options, moments, Sum, result)
+      : consume == "chunks"  ? LoopOverChunks(*graph, options, result)
+      : consume == "bytes"   ? Loop(*graph, options, moments, Bytes, result)
+      : consume == "strings" ? Loop(*graph, options, moments, Strings, result)
+      : consume == "items"   ? Loop(*graph, options, moments, Items, result)
+      : consume == "touch"   ? Loop(*graph, options, moments, Touch, result)
+                             : Loop(*graph, options, moments, Images, result);
   if (!status.ok()) {
     std::fprintf(stderr, "bench_trainer: %s\n", status.ToString().c_str());
     return 1;
@@ -158,11 +211,14 @@ int main(int argc, char** argv) {
   std::printf(
       "{\"elements\": %llu, \"rows\": %llu, \"bytes\": %llu, \"seconds\": "
       "%.4f, "
-      "\"first_s\": %.4f, \"end_s\": %.5f, \"cpu_s\": %.3f, \"check\": %llu}\n",
+      "\"first_s\": %.4f, \"end_s\": %.5f, \"cpu_s\": %.3f, \"peak_mb\": %.1f, "
+      "\"check\": "
+      "%llu}\n",
       static_cast<unsigned long long>(result.elements),
       static_cast<unsigned long long>(result.rows),
       static_cast<unsigned long long>(result.bytes), result.seconds,
       result.first_s, moments.end ? result.seconds - result.last_s : 0.0,
-      CpuSeconds() - cpu, static_cast<unsigned long long>(result.check));
+      CpuSeconds() - cpu, PeakMegabytes(),
+      static_cast<unsigned long long>(result.check));
   return 0;
 }

@@ -74,8 +74,48 @@ T FloatFloorDivide(T a, T b) {
   return quotient - floored > T{0.5} ? floored + T{1} : floored;
 }
 
+// Floored division of signed integers by one divisor d >= 2, by multiplication:
+// T. Granlund and P. Montgomery, "Division by Invariant Integers using
+// Multiplication", 1994, theorem 4.2, for numerators of one bit less than T
+// has, which is what is left of n without its sign: floor(n / d) is
+// ~floor(~n / d) for a negative n.
+template <class T>
+struct FloorBy {
+  using U = std::make_unsigned_t<T>;
+  using Wide = std::conditional_t<sizeof(T) == 4, uint64_t, unsigned __int128>;
+  static constexpr int kBits = std::numeric_limits<U>::digits;
+
+  static bool Serves(T d) { return d >= 2; }
+  explicit FloorBy(T d) : divisor(d) {
+    while (shift < kBits - 1 && (U{1} << shift) < static_cast<U>(d)) ++shift;
+    factor = static_cast<U>(
+        ((Wide{1} << (kBits - 1 + shift)) + static_cast<U>(d) - 1) /
+        static_cast<U>(d));
+  }
+  T Quotient(T n) const {
+    const U sign = static_cast<U>(n >> (kBits - 1));
+    const U size = static_cast<U>(n) ^ sign;
+    const U high = static_cast<U>((Wide{size} * factor) >> kBits);
+    return static_cast<T>((high >> (shift - 1)) ^ sign);
+  }
+
+  T divisor;
+  int shift = 1;
+  U factor = 0;
+};
+
+template <class T>
+inline constexpr bool kHasFloorBy =
+    std::is_signed_v<T> && std::is_integral_v<T> && sizeof(T) >= 4;
+
 // Division of the most negative number by -1 traps, so -1 has its own way.
 struct FloorDivide {
+  template <class T>
+    requires kHasFloorBy<T>
+  struct By : FloorBy<T> {
+    using FloorBy<T>::FloorBy;
+    T Apply(T n) const { return this->Quotient(n); }
+  };
   template <class T>
   static T Apply(T a, T b) {
     if constexpr (std::is_floating_point_v<T>) {
@@ -96,6 +136,15 @@ struct FloorDivide {
   }
 };
 struct Remainder {
+  template <class T>
+    requires kHasFloorBy<T>
+  struct By : FloorBy<T> {
+    using FloorBy<T>::FloorBy;
+    T Apply(T n) const {
+      return static_cast<T>(Wrap(n) -
+                            Wrap(this->Quotient(n)) * Wrap(this->divisor));
+    }
+  };
   template <class T>
   static T Apply(T a, T b) {
     if constexpr (std::is_floating_point_v<T>) {
@@ -244,15 +293,17 @@ struct RightShift {
 template <class Op>
 Loop NumberBinary(DType calc) {
   if (calc == DType::kBool || calc == DType::kBytes) return nullptr;
-  return VisitNumeric(
-      calc, [](auto zero) -> Loop { return BinaryLoop<Op, decltype(zero)>; });
+  return VisitNumeric(calc, [](auto zero) -> Loop {
+    return ForTarget<BinaryLoop<Op, decltype(zero)>>();
+  });
 }
 
 template <class Op>
 Loop NumberUnary(DType calc) {
   if (calc == DType::kBool || calc == DType::kBytes) return nullptr;
-  return VisitNumeric(
-      calc, [](auto zero) -> Loop { return UnaryLoop<Op, decltype(zero)>; });
+  return VisitNumeric(calc, [](auto zero) -> Loop {
+    return ForTarget<UnaryLoop<Op, decltype(zero)>>();
+  });
 }
 
 // Floats always have a result; integers may not.
@@ -262,9 +313,9 @@ Loop CheckedNumberBinary(DType calc) {
   return VisitNumeric(calc, [](auto zero) -> Loop {
     using T = decltype(zero);
     if constexpr (std::is_floating_point_v<T>) {
-      return BinaryLoop<Op, T>;
+      return ForTarget<BinaryLoop<Op, T>>();
     } else {
-      return CheckedBinaryLoop<Op, T>;
+      return ForTarget<CheckedBinaryLoop<Op, T>>();
     }
   });
 }
@@ -274,7 +325,7 @@ Loop BitsBinary(DType calc) {
   if (calc != DType::kBool && !IsInteger(calc)) return nullptr;
   return VisitNumeric(calc, [](auto zero) -> Loop {
     using T = decltype(zero);
-    if constexpr (std::is_integral_v<T>) return BinaryLoop<Op, T>;
+    if constexpr (std::is_integral_v<T>) return ForTarget<BinaryLoop<Op, T>>();
     return nullptr;
   });
 }
@@ -284,7 +335,8 @@ Loop Shift(DType calc) {
   if (!IsInteger(calc)) return nullptr;
   return VisitNumeric(calc, [](auto zero) -> Loop {
     using T = decltype(zero);
-    if constexpr (std::is_integral_v<T>) return CheckedBinaryLoop<Op, T>;
+    if constexpr (std::is_integral_v<T>)
+      return ForTarget<CheckedBinaryLoop<Op, T>>();
     return nullptr;
   });
 }
@@ -292,17 +344,17 @@ Loop Shift(DType calc) {
 }  // namespace
 
 Loop AddLoop(DType calc) {
-  if (calc == DType::kBool) return BinaryLoop<BitwiseOr, uint8_t>;
+  if (calc == DType::kBool) return ForTarget<BinaryLoop<BitwiseOr, uint8_t>>();
   return NumberBinary<Add>(calc);
 }
 Loop SubtractLoop(DType calc) { return NumberBinary<Subtract>(calc); }
 Loop MultiplyLoop(DType calc) {
-  if (calc == DType::kBool) return BinaryLoop<BitwiseAnd, uint8_t>;
+  if (calc == DType::kBool) return ForTarget<BinaryLoop<BitwiseAnd, uint8_t>>();
   return NumberBinary<Multiply>(calc);
 }
 Loop DivideLoop(DType calc) {
-  if (calc == DType::kFloat32) return BinaryLoop<Divide, float>;
-  if (calc == DType::kFloat64) return BinaryLoop<Divide, double>;
+  if (calc == DType::kFloat32) return ForTarget<BinaryLoop<Divide, float>>();
+  if (calc == DType::kFloat64) return ForTarget<BinaryLoop<Divide, double>>();
   return nullptr;
 }
 Loop FloorDivideLoop(DType calc) {
@@ -313,7 +365,7 @@ Loop PowerLoop(DType calc) { return CheckedNumberBinary<Power>(calc); }
 Loop NegativeLoop(DType calc) { return NumberUnary<Negative>(calc); }
 Loop PositiveLoop(DType calc) { return NumberUnary<Copy>(calc); }
 Loop AbsLoop(DType calc) {
-  if (calc == DType::kBool) return UnaryLoop<Copy, uint8_t>;
+  if (calc == DType::kBool) return ForTarget<UnaryLoop<Copy, uint8_t>>();
   return NumberUnary<Abs>(calc);
 }
 Loop SquareLoop(DType calc) { return NumberUnary<Square>(calc); }
@@ -323,11 +375,12 @@ Loop BitwiseAndLoop(DType calc) { return BitsBinary<BitwiseAnd>(calc); }
 Loop BitwiseOrLoop(DType calc) { return BitsBinary<BitwiseOr>(calc); }
 Loop BitwiseXorLoop(DType calc) { return BitsBinary<BitwiseXor>(calc); }
 Loop InvertLoop(DType calc) {
-  if (calc == DType::kBool) return UnaryLoop<InvertBool, uint8_t>;
+  if (calc == DType::kBool) return ForTarget<UnaryLoop<InvertBool, uint8_t>>();
   if (!IsInteger(calc)) return nullptr;
   return VisitNumeric(calc, [](auto zero) -> Loop {
     using T = decltype(zero);
-    if constexpr (std::is_integral_v<T>) return UnaryLoop<Invert, T>;
+    if constexpr (std::is_integral_v<T>)
+      return ForTarget<UnaryLoop<Invert, T>>();
     return nullptr;
   });
 }
@@ -336,8 +389,9 @@ Loop RightShiftLoop(DType calc) { return Shift<RightShift>(calc); }
 
 Loop CopyLoop(DType calc) {
   if (calc == DType::kBytes) return UnaryLoop<Copy, std::string_view>;
-  return VisitNumeric(
-      calc, [](auto zero) -> Loop { return UnaryLoop<Copy, decltype(zero)>; });
+  return VisitNumeric(calc, [](auto zero) -> Loop {
+    return ForTarget<UnaryLoop<Copy, decltype(zero)>>();
+  });
 }
 
 }  // namespace feedmill

@@ -61,13 +61,14 @@ template <class Op>
 Loop Compare(DType a, DType b) {
   if (a == DType::kBytes) return BinaryLoop<Op, std::string_view>;
   if (a == DType::kInt64 && b == DType::kUInt64) {
-    return BinaryLoop<Op, int64_t, uint64_t>;
+    return ForTarget<BinaryLoop<Op, int64_t, uint64_t>>();
   }
   if (a == DType::kUInt64 && b == DType::kInt64) {
-    return BinaryLoop<Op, uint64_t, int64_t>;
+    return ForTarget<BinaryLoop<Op, uint64_t, int64_t>>();
   }
-  return VisitNumeric(
-      a, [](auto zero) -> Loop { return BinaryLoop<Op, decltype(zero)>; });
+  return VisitNumeric(a, [](auto zero) -> Loop {
+    return ForTarget<BinaryLoop<Op, decltype(zero)>>();
+  });
 }
 
 struct LogicalAnd {
@@ -97,7 +98,8 @@ struct Maximum {
 };
 
 template <class T>
-size_t RunClip(const LoopInputs& in, void* out, size_t n) {
+[[gnu::always_inline]] inline size_t RunClip(const LoopInputs& in, void* out,
+                                             size_t n) {
   const T* __restrict a = static_cast<const T*>(in.items[0]);
   const T* __restrict low = static_cast<const T*>(in.items[1]);
   const T* __restrict high = static_cast<const T*>(in.items[2]);
@@ -116,7 +118,8 @@ size_t RunClip(const LoopInputs& in, void* out, size_t n) {
 }
 
 template <class T>
-size_t RunSelect(const LoopInputs& in, void* out, size_t n) {
+[[gnu::always_inline]] inline size_t RunSelect(const LoopInputs& in, void* out,
+                                               size_t n) {
   const uint8_t* __restrict c = static_cast<const uint8_t*>(in.items[0]);
   const T* __restrict a = static_cast<const T*>(in.items[1]);
   const T* __restrict b = static_cast<const T*>(in.items[2]);
@@ -147,8 +150,9 @@ struct Length {
 template <class Op>
 Loop NumericBinary(DType calc) {
   if (calc == DType::kBytes) return nullptr;
-  return VisitNumeric(
-      calc, [](auto zero) -> Loop { return BinaryLoop<Op, decltype(zero)>; });
+  return VisitNumeric(calc, [](auto zero) -> Loop {
+    return ForTarget<BinaryLoop<Op, decltype(zero)>>();
+  });
 }
 
 }  // namespace
@@ -171,23 +175,31 @@ Loop ComparisonLoop(Comparison comparison, DType a, DType b) {
   return nullptr;
 }
 
-Loop LogicalAndLoop(DType) { return BinaryLoop<LogicalAnd, uint8_t>; }
-Loop LogicalOrLoop(DType) { return BinaryLoop<LogicalOr, uint8_t>; }
-Loop LogicalNotLoop(DType) { return UnaryLoop<LogicalNot, uint8_t>; }
+Loop LogicalAndLoop(DType) {
+  return ForTarget<BinaryLoop<LogicalAnd, uint8_t>>();
+}
+Loop LogicalOrLoop(DType) {
+  return ForTarget<BinaryLoop<LogicalOr, uint8_t>>();
+}
+Loop LogicalNotLoop(DType) {
+  return ForTarget<UnaryLoop<LogicalNot, uint8_t>>();
+}
 
 Loop MinimumLoop(DType calc) { return NumericBinary<Minimum>(calc); }
 Loop MaximumLoop(DType calc) { return NumericBinary<Maximum>(calc); }
 
 Loop ClipLoop(DType calc) {
   if (calc == DType::kBytes) return nullptr;
-  return VisitNumeric(
-      calc, [](auto zero) -> Loop { return RunClip<decltype(zero)>; });
+  return VisitNumeric(calc, [](auto zero) -> Loop {
+    return ForTarget<RunClip<decltype(zero)>>();
+  });
 }
 
 Loop SelectLoop(DType result) {
   if (result == DType::kBytes) return RunSelect<std::string_view>;
-  return VisitNumeric(
-      result, [](auto zero) -> Loop { return RunSelect<decltype(zero)>; });
+  return VisitNumeric(result, [](auto zero) -> Loop {
+    return ForTarget<RunSelect<decltype(zero)>>();
+  });
 }
 
 Loop LengthLoop(DType calc) {

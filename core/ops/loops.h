@@ -8,6 +8,10 @@
 
 #include "core/chunk/dtype.h"
 
+#if !defined(__x86_64__)
+#error "the vector targets of other processors are still to be written"
+#endif
+
 // The innermost loops of the element-wise functions: dense typed memory in,
 // dense typed memory out, written so that the compiler vectorises them.
 
@@ -27,7 +31,8 @@ using Loop = size_t (*)(const LoopInputs& in, void* out, size_t n);
 
 // The type of an item in loops; bool is uint8_t holding 0 or 1.
 template <class Op, class T>
-size_t UnaryLoop(const LoopInputs& in, void* out, size_t n) {
+[[gnu::always_inline]] inline size_t UnaryLoop(const LoopInputs& in, void* out,
+                                               size_t n) {
   using R = decltype(Op::Apply(T{}));
   const T* __restrict a = static_cast<const T*>(in.items[0]);
   R* __restrict r = static_cast<R*>(out);
@@ -49,7 +54,8 @@ Loop FloatUnary(DType calc) {
 }
 
 template <class Op, class A, class B = A>
-size_t BinaryLoop(const LoopInputs& in, void* out, size_t n) {
+[[gnu::always_inline]] inline size_t BinaryLoop(const LoopInputs& in, void* out,
+                                                size_t n) {
   using R = decltype(Op::Apply(A{}, B{}));
   const A* __restrict a = static_cast<const A*>(in.items[0]);
   const B* __restrict b = static_cast<const B*>(in.items[1]);
@@ -63,13 +69,25 @@ size_t BinaryLoop(const LoopInputs& in, void* out, size_t n) {
   return n;
 }
 
-// For operations that some operands have no result for: Op::IsBad(a, b).
+// For operations that some operands have no result for: Op::IsBad(b). One by a
+// scalar may prepare it: Op::By<T> tells whether it can, and then applies it.
 template <class Op, class T>
-size_t CheckedBinaryLoop(const LoopInputs& in, void* out, size_t n) {
+[[gnu::always_inline]] inline size_t CheckedBinaryLoop(const LoopInputs& in,
+                                                       void* out, size_t n) {
   const T* __restrict b = static_cast<const T*>(in.items[1]);
   size_t good = n;
   if (in.last_is_scalar) {
     if (n > 0 && Op::IsBad(*b)) return 0;
+    if constexpr (requires { typename Op::template By<T>; }) {
+      using By = typename Op::template By<T>;
+      if (By::Serves(*b)) {
+        const By by(*b);
+        const T* __restrict a = static_cast<const T*>(in.items[0]);
+        T* __restrict r = static_cast<T*>(out);
+        for (size_t i = 0; i < n; ++i) r[i] = by.Apply(a[i]);
+        return n;
+      }
+    }
   } else {
     unsigned bad = 0;
     for (size_t i = 0; i < n; ++i) bad |= Op::IsBad(b[i]) ? 1U : 0U;
@@ -80,6 +98,41 @@ size_t CheckedBinaryLoop(const LoopInputs& in, void* out, size_t n) {
     }
   }
   return BinaryLoop<Op, T>(in, out, good);
+}
+
+// The instructions that loops may use; all give the same bits.
+enum class VectorTarget { kBaseline, kAvx2, kAvx512 };
+// The best that this processor has.
+VectorTarget BestVectorTarget();
+// What loops asked for from now on are made of: the best, if nothing was set.
+// For tests that compare them. REQUIRES: this processor has it.
+VectorTarget LoopTarget();
+void SetLoopTarget(VectorTarget target);
+
+template <Loop kLoop>
+[[gnu::target("arch=x86-64-v3")]] size_t RunAvx2(const LoopInputs& in,
+                                                 void* out, size_t n) {
+  return kLoop(in, out, n);
+}
+template <Loop kLoop>
+[[gnu::target("arch=x86-64-v4")]] size_t RunAvx512(const LoopInputs& in,
+                                                   void* out, size_t n) {
+  return kLoop(in, out, n);
+}
+
+// The loop, compiled for what LoopTarget() has. REQUIRES: kLoop is one of the
+// templates above, so that it is compiled anew for each.
+template <Loop kLoop>
+Loop ForTarget() {
+  switch (LoopTarget()) {
+    case VectorTarget::kAvx512:
+      return RunAvx512<kLoop>;
+    case VectorTarget::kAvx2:
+      return RunAvx2<kLoop>;
+    case VectorTarget::kBaseline:
+      break;
+  }
+  return kLoop;
 }
 
 // Each gives the loop of a function for operands of dtype `calc`, or null

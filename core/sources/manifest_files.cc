@@ -7,7 +7,7 @@
 namespace feedmill {
 namespace {
 
-constexpr size_t kOpenFilesMax = 64;
+constexpr size_t kOpenFilesMax = 256;
 
 }  // namespace
 
@@ -89,13 +89,19 @@ absl::StatusOr<std::shared_ptr<const RecordIndex>> ManifestFiles::Index(
   return index;
 }
 
-absl::Status ManifestFiles::Read(size_t file, const File& opened,
+absl::Status ManifestFiles::Fill(size_t file, const File& opened,
                                  uint64_t offset,
                                  std::span<std::byte> out) const {
   FM_ASSIGN_OR_RETURN(const size_t got, opened.ReadAt(offset, out));
-  FM_RETURN_IF_ERROR(Check(file, opened));
   if (got != out.size()) return Changed(file);
   return absl::OkStatus();
+}
+
+absl::Status ManifestFiles::Read(size_t file, const File& opened,
+                                 uint64_t offset,
+                                 std::span<std::byte> out) const {
+  FM_RETURN_IF_ERROR(Fill(file, opened, offset, out));
+  return Check(file, opened);
 }
 
 }  // namespace feedmill

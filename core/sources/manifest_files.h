@@ -39,14 +39,17 @@ class ManifestFiles {
   absl::StatusOr<std::unique_ptr<File>> OpenOnce(size_t file) const;
   absl::StatusOr<std::shared_ptr<const RecordIndex>> Index(
       const Framing& framing, size_t file) const;
-  // Fills `out` or fails; the file is checked again after the read.
+  // Fills `out` or fails; what it holds counts when Check, called later, finds
+  // the file unchanged.
+  absl::Status Fill(size_t file, const File& opened, uint64_t offset,
+                    std::span<std::byte> out) const;
+  absl::Status Check(size_t file, const File& opened) const;
+  // Both.
   absl::Status Read(size_t file, const File& opened, uint64_t offset,
                     std::span<std::byte> out) const;
   absl::Status Changed(size_t file) const;
 
  private:
-  absl::Status Check(size_t file, const File& opened) const;
-
   struct OpenFile {
     size_t file;
     std::shared_ptr<const File> opened;

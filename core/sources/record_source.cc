@@ -18,6 +18,9 @@ namespace {
 // Neighbours that are joined into one read: how far apart, how much in all.
 constexpr uint64_t kJoinGapBytes = uint64_t{16} << 10;
 constexpr uint64_t kJoinBytesMax = uint64_t{1} << 20;
+// Records in order are read together as long as they stay in the cache while
+// they are taken apart.
+constexpr size_t kSequentialBytes = size_t{256} << 10;
 
 void ResetBlock(RecordBlock& out, std::initializer_list<DType> dtypes) {
   out.rows = 0;
@@ -125,6 +128,9 @@ class IndexedRecords final : public RecordSource {
   }
   absl::Status Locate(std::span<const uint64_t> indexes, size_t bytes_max,
                       ReadScratch& scratch, RecordBlock& out) const;
+  absl::Status LocateByFile(std::span<const uint64_t> indexes,
+                            ReadScratch& scratch) const;
+  absl::Status FindOffset(Wanted& wanted, ReadScratch& scratch) const;
   absl::Status ReadGroup(std::span<const Wanted> group, ReadScratch& scratch,
                          size_t& bad_row, RecordBlock& out) const;
 
@@ -132,28 +138,67 @@ class IndexedRecords final : public RecordSource {
   const ManifestFiles files_;
 };
 
+absl::Status IndexedRecords::FindOffset(Wanted& wanted,
+                                        ReadScratch& scratch) const {
+  if (scratch.index == nullptr || scratch.index_file != wanted.file) {
+    FM_ASSIGN_OR_RETURN(scratch.index, files_.Index(framing_, wanted.file));
+    scratch.index_file = wanted.file;
+  }
+  const auto& offsets = scratch.index->offsets;
+  wanted.offset = offsets[wanted.record];
+  wanted.size = offsets[wanted.record + 1] - wanted.offset;
+  return absl::OkStatus();
+}
+
+// Fills scratch.wanted, in the order of `indexes`, and makes room for them.
 absl::Status IndexedRecords::Locate(std::span<const uint64_t> indexes,
                                     size_t bytes_max, ReadScratch& scratch,
                                     RecordBlock& out) const {
+  auto& all = scratch.wanted;
+  all.clear();
+  const bool sorted = std::is_sorted(indexes.begin(), indexes.end());
+  if (sorted) {
+    bytes_max = std::min(bytes_max, kSequentialBytes);
+  } else {
+    FM_RETURN_IF_ERROR(LocateByFile(indexes, scratch));
+  }
   OutputColumn& column = out.columns[0];
-  scratch.wanted.clear();
   size_t to = 0;
-  for (const uint64_t index : indexes) {
-    const auto place = files_.Find(index);
-    if (scratch.index == nullptr || scratch.index_file != place.file) {
-      FM_ASSIGN_OR_RETURN(scratch.index, files_.Index(framing_, place.file));
-      scratch.index_file = place.file;
+  size_t rows = 0;
+  for (; rows < indexes.size(); ++rows) {
+    if (sorted) {
+      const auto place = files_.Find(indexes[rows]);
+      all.push_back({place.file, 0, 0, place.record, rows, 0});
+      FM_RETURN_IF_ERROR(FindOffset(all[rows], scratch));
     }
-    const auto& offsets = scratch.index->offsets;
-    const uint64_t offset = offsets[place.record];
-    const uint64_t size = offsets[place.record + 1] - offset;
-    const size_t row = scratch.wanted.size();
-    if (row > 0 && to + size - Overhead() > bytes_max) break;
-    scratch.wanted.push_back({place.file, offset, size, place.record, row, to});
-    to += size - Overhead();
+    const uint64_t size = all[rows].size - Overhead();
+    if (rows > 0 && to + size > bytes_max) break;
+    all[rows].to = to;
+    to += size;
     column.offsets.Push(static_cast<int64_t>(to));
   }
+  all.resize(rows);
   column.values.Extend(to);
+  return absl::OkStatus();
+}
+
+// Asks for the index of each file once, however often its records alternate
+// with those of others.
+absl::Status IndexedRecords::LocateByFile(std::span<const uint64_t> indexes,
+                                          ReadScratch& scratch) const {
+  for (size_t row = 0; row < indexes.size(); ++row) {
+    const auto place = files_.Find(indexes[row]);
+    scratch.wanted.push_back({place.file, 0, 0, place.record, row, 0});
+  }
+  const auto before = [](const Wanted& a, const Wanted& b) {
+    return a.file < b.file;
+  };
+  std::sort(scratch.wanted.begin(), scratch.wanted.end(), before);
+  for (Wanted& wanted : scratch.wanted) {
+    FM_RETURN_IF_ERROR(FindOffset(wanted, scratch));
+  }
+  std::sort(scratch.wanted.begin(), scratch.wanted.end(),
+            [](const Wanted& a, const Wanted& b) { return a.row < b.row; });
   return absl::OkStatus();
 }
 
@@ -169,7 +214,7 @@ absl::Status IndexedRecords::ReadGroup(std::span<const Wanted> group,
   }
   scratch.raw.Truncate(0);
   const std::span<std::byte> raw(scratch.raw.Extend(end - begin), end - begin);
-  FM_RETURN_IF_ERROR(files_.Read(file, *scratch.opened, begin, raw));
+  FM_RETURN_IF_ERROR(files_.Fill(file, *scratch.opened, begin, raw));
   std::byte* const values = out.columns[0].values.data();
   for (const Wanted& wanted : group) {
     std::span<const std::byte> data =
@@ -244,9 +289,13 @@ absl::StatusOr<size_t> IndexedRecords::Read(std::span<const uint64_t> indexes,
       }
       group_end = wanted.offset + wanted.size;
     }
+    const size_t file = first.file;
     FM_RETURN_IF_ERROR(ReadGroup(std::span(read.wanted).subspan(k, next - k),
                                  read, bad_row, out));
     k = next;
+    if (k == count || read.wanted[k].file != file) {
+      FM_RETURN_IF_ERROR(files_.Check(file, *read.opened));
+    }
   }
   if (framing_.kind == Framing::Kind::kLines)
     DropNewlines(out.columns[0], count);

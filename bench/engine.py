@@ -1,0 +1,191 @@
+"""bench/run engine: the engine in one process, beside loops by hand, other libraries' readers and
+tf.data. Ratios are of CPU seconds, with wall time beside them, unless the name says wall or ns."""
+import glob, os, pathlib, subprocess
+
+from measure import (BUILD, PEERS, ROOT, SHARED, check, make_photos, median, photos_pipeline, ratio, rounds, run_json,
+                     say, tensorflow, write)
+
+LIMIT = BUILD / "bench" / "limit_engine"
+CSV_PEER = """
+import json, resource, sys, time
+import pyarrow as pa, pyarrow.compute as pc, pyarrow.csv as csv
+pa.set_cpu_count(1); pa.set_io_thread_count(1)
+start = time.perf_counter(); spent = time.process_time()
+table = csv.read_csv(sys.argv[1], read_options=csv.ReadOptions(use_threads=False))
+total = pc.sum(table["id"]).as_py()
+print(json.dumps(dict(elements=table.num_rows, check=total, seconds=time.perf_counter() - start,
+                      cpu_s=time.process_time() - spent)))
+"""
+
+
+def local(pipeline, consume, *flags):
+    return run_json([BUILD / "bin" / "bench_trainer", pipeline, consume, *flags])
+
+
+def limit(*arguments):
+    return run_json([LIMIT, *arguments])
+
+
+def cpu(results):
+    return median(results, lambda r: r["cpu_s"])
+
+
+def wall(results):
+    return median(results, lambda r: r["seconds"])
+
+
+def report(name, got):
+    say(f"{name}: " + ", ".join(f"{side} {cpu(r):.3f} CPU s ({wall(r):.3f} s)" for side, r in got.items() if r))
+
+
+def agree(name, got, *sides):
+    answers = {(r["elements"], r["check"]) for side in sides for r in got[side]}
+    check(len(answers) == 1, f"engine, {name}: {answers}")
+
+
+def files(kind, extension, *counts):
+    """Made once for each set of counts; the folder's name says them."""
+    folder = ROOT / "build" / ("-".join([kind, *map(str, counts)]))
+    done = folder / "complete"
+    if not done.exists():
+        say(f"  making {folder}")
+        limit(f"make-{kind}", folder, *counts)
+        done.touch()
+    return sorted(glob.glob(f"{folder}/*.{extension}"))
+
+
+def pipeline(folder, name, source, *steps):
+    return write(folder, name, f"source: {source}\nsteps: [{', '.join(steps)}]\noptions: {{seed: 7}}\n")
+
+
+def tfdata(workload, n, **environment):
+    """tf.data in its own process, without a service; None where it is not installed."""
+    python, script = tensorflow(), SHARED / "peers" / "tfdata_local.py"
+    if python is None or not script.exists():
+        return None
+    return run_json([python, script, workload, n], env={**os.environ, **environment}, stderr=subprocess.DEVNULL)
+
+
+def arithmetic(folder, count):
+    n = 100_000_000
+    text = pipeline(folder, "arithmetic.yaml", f"{{range: {{stop: {n}}}}}", '{map: "x * x + 1"}', '{filter: "x % 5 != 0"}')
+    peer_n = 2_000_000
+    got = rounds(count, {"feedmill": lambda: local(text, "chunks", "--threads", 2),
+                         "feedmill_1": lambda: local(text, "chunks", "--threads", 1),
+                         "loop": lambda: limit("arithmetic", n),
+                         "tfdata": lambda: tfdata("tinypar", 60_000),
+                         "tfdata_batch": lambda: tfdata("tinybatchvec", peer_n)})
+    agree("arithmetic", got, "feedmill", "feedmill_1", "loop")
+    report("arithmetic", got)
+    each = cpu(got["feedmill"]) / n
+    return {"arithmetic_vs_loop": ratio(cpu(got["loop"]), cpu(got["feedmill"])),
+            "arithmetic_two_threads_wall": ratio(wall(got["feedmill_1"]), wall(got["feedmill"])),
+            "small_vs_tfdata": ratio(median(got["tfdata"], lambda r: r["cpu_s"] / r["elements"]), each),
+            "small_vs_tfdata_batched": ratio(median(got["tfdata_batch"], lambda r: r["cpu_s"] / peer_n), each)}
+
+
+def photos(folder, count):
+    passes, number = 6, 1024
+    data = make_photos(number)
+    text = photos_pipeline(folder, "photos.yaml", f'{{images: {{files: "{data}/jpeg/*/*.jpg"}}}}', passes)
+    records = photos_pipeline(folder, "records.yaml", f'{{tfrecord: {{files: "{data}/tfrecord/*.tfrecord"}}}}', passes)
+    got = rounds(count, {"feedmill": lambda: local(text, "images"),
+                         "feedmill_1": lambda: local(text, "images", "--threads", 1),
+                         "feedmill_tfrecord": lambda: local(records, "images"),
+                         "limit": lambda: run_json([BUILD / "bench" / "limit_photos", data / "jpeg", passes]),
+                         "tfdata": lambda: tfdata("jpeg", 5, TFRECORD=f"{data}/tfrecord/*.tfrecord")})
+    agree("photos", got, "feedmill", "feedmill_1")
+    report("photos", got)
+    each = cpu(got["feedmill_tfrecord"]) / (number * passes)
+    return {"photos_vs_limit": ratio(cpu(got["limit"]), cpu(got["feedmill"])),
+            "photos_two_threads_wall": ratio(wall(got["feedmill_1"]), wall(got["feedmill"])),
+            "photos_vs_tfdata": ratio(median(got["tfdata"], lambda r: r["cpu_s"] / r["elements"] / 32), each)}
+
+
+def records(folder, count):
+    paths = files("records", "tfrecord", 100, 1_000_000)
+    source = f'{{tfrecord: {{files: "{pathlib.Path(paths[0]).parent}/*.tfrecord"}}}}'
+    plain = pipeline(folder, "plain.yaml", source)
+    parsed = pipeline(folder, "parsed.yaml", source, "{parse_example: {payload: bytes, label: int64}}")
+    shuffled = pipeline(folder, "shuffled.yaml", source, "shuffle")
+    got = rounds(count, {"parsed": lambda: local(parsed, "strings"),
+                         "loop": lambda: limit("records", *paths),
+                         "sequential": lambda: local(plain, "strings"),
+                         "shuffled": lambda: local(shuffled, "strings")})
+    agree("records", got, "loop", "sequential", "shuffled")
+    check(all(r["elements"] == 1_000_000 and r["check"] == 980_000_000 for r in got["parsed"]), "engine, parsed records")
+    report("records", got)
+    return {"tfrecord_parse_vs_crc": ratio(cpu(got["loop"]), cpu(got["parsed"])),
+            "shuffled_records_vs_sequential": ratio(cpu(got["sequential"]), cpu(got["shuffled"])),
+            "shuffled_records_vs_sequential_wall": ratio(wall(got["sequential"]), wall(got["shuffled"]))}
+
+
+def lines(folder, count):
+    paths = files("lines", "txt", 16, 10_000_000)
+    text = pipeline(folder, "lines.yaml", f'{{text: {{files: "{pathlib.Path(paths[0]).parent}/*.txt"}}}}')
+    got = rounds(count, {"feedmill": lambda: local(text, "strings"), "loop": lambda: limit("lines", *paths)})
+    agree("lines", got, "feedmill", "loop")
+    report("lines", got)
+    return {"lines_vs_memchr": ratio(cpu(got["loop"]), cpu(got["feedmill"]))}
+
+
+def csv(folder, count):
+    rows = 5_000_000
+    path = ROOT / "build" / f"rows-{rows}.csv"
+    if not path.exists():
+        limit("make-csv", path, rows)
+    text = pipeline(folder, "csv.yaml", f'{{csv: {{files: "{path}"}}}}')
+    python = PEERS / "pyarrow" / "bin" / "python"
+    got = rounds(count, {"feedmill": lambda: local(text, "sum", "--threads", 1),
+                         "pyarrow": lambda: run_json([python, "-c", CSV_PEER, path]) if python.exists() else None})
+    check(all(r["elements"] == rows and r["check"] == rows * (rows - 1) // 2 for side in got.values() for r in side),
+          "engine, csv")
+    report("csv", got)
+    return {"csv_vs_pyarrow": ratio(cpu(got["pyarrow"]), cpu(got["feedmill"]))}
+
+
+def shuffle(folder, count):
+    n = 1_000_000_000
+    text = pipeline(folder, "shuffle.yaml", f"{{range: {{stop: {n}}}}}", "shuffle")
+    got = rounds(1, {"feedmill": lambda: local(text, "chunks")})
+    check(all(r["elements"] == n and r["check"] == n * (n - 1) // 2 % 2**64 for r in got["feedmill"]), "engine, shuffle")
+    report("shuffle", got)
+    say(f"shuffle: at most {got['feedmill'][0]['peak_mb']:.0f} MB resident")
+    return {"shuffle_ns_per_position": round(1e9 * cpu(got["feedmill"]) / n, 2),
+            "shuffle_peak_mb": got["feedmill"][0]["peak_mb"]}
+
+
+def split_hash(folder, count):
+    """Words of text lines, hashed, in padded batches of 64."""
+    paths = files("lines", "txt", 1, 400_000)
+    text = pipeline(folder, "words.yaml", f'{{text: {{files: "{paths[0]}"}}}}', '{map: "hash_bucket(split(x), 65536)"}',
+                    "{padded_batch: 64}")
+    got = rounds(count, {"feedmill": lambda: local(text, "items"),
+                         "tfdata": lambda: tfdata("textpar", 1, TEXT=paths[0])})
+    check(all(r["rows"] == 400_000 for r in got["feedmill"]), "engine, words")
+    report("split-hash-pad", got)
+    return {"text_vs_tfdata": ratio(cpu(got["tfdata"]), cpu(got["feedmill"]))}
+
+
+def large_input(folder, count):
+    """20 GB through this process: a sparse file, so that the disk need not hold it."""
+    size, path = 20_000_000_000, pathlib.Path(folder) / "sparse.bin"
+    with open(path, "wb") as out:
+        out.truncate(size)
+    text = pipeline(folder, "sparse.yaml", f'{{fixed_length: {{files: "{path}", record_bytes: 1000000}}}}')
+    got = rounds(1, {"feedmill": lambda: local(text, "strings")})
+    result = got["feedmill"][0]
+    check(result["elements"] == size // 1_000_000 and result["check"] == size, "engine, 20 GB")
+    say(f"20 GB: {result['seconds']:.2f} s, at most {result['peak_mb']:.0f} MB resident")
+    return {"input_20gb_peak_mb": result["peak_mb"]}
+
+
+ROWS = {"arithmetic": arithmetic, "photos": photos, "records": records, "lines": lines, "csv": csv, "shuffle": shuffle,
+        "split_hash": split_hash, "large_input": large_input}
+
+
+def bench(folder, count, names):
+    ratios = {}
+    for name in names or ROWS:
+        ratios |= ROWS[name](folder, count)
+    return ratios
