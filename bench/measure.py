@@ -29,9 +29,9 @@ def run_json(command, **options):
 class Service:
     """A dispatcher and one worker with a thread a core, as processes."""
 
-    def __init__(self, folder, workers=1, flags=(), binary=BUILD / "bin" / "feedmill"):
+    def __init__(self, folder, workers=1, flags=(), binary=BUILD / "bin" / "feedmill", dispatcher_flags=()):
         self.folder, self.processes, self.binary = pathlib.Path(folder), [], binary
-        self.address = self.start("dispatcher", "dispatcher")
+        self.address = self.start("dispatcher", "dispatcher", *dispatcher_flags)
         for number in range(workers):
             self.start(f"worker{number}", "worker", "--dispatcher", self.address, *flags)
 

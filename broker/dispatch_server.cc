@@ -103,7 +103,8 @@ class DispatchServer::Shell : public ReactorHandler {
   Messenger messenger_;
   std::optional<Dispatcher> dispatcher_;
   SocketId peers_;
-  std::unique_ptr<StateJournal> journal_;  // null: state is in memory
+  std::unique_ptr<StateJournal> journal_;       // null: state is in memory
+  std::vector<Dispatcher::Incoming> incoming_;  // of this turn
   std::vector<DispatcherEvent> unsynced_;
   std::vector<Outgoing> unsent_;  // of this turn
   bool must_sync_ = false;        // before what is unsent is sent
@@ -214,10 +215,10 @@ absl::StatusOr<std::string> DispatchServer::Shell::ExportState(
 void DispatchServer::Shell::OnMessage(absl::Time now, SocketId socket,
                                       std::string_view from,
                                       std::vector<Buffer> parts) {
-  const absl::StatusOr<Message> message =
+  absl::StatusOr<Message> message =
       messenger_.Receive(now, socket, from, parts, /*answer=*/true);
-  if (!message.ok() || lifecycle_.ended() || !IsItsOwnName(*message)) return;
-  Perform(dispatcher_->Handle(now, PeerId(std::string(from)), *message));
+  if (!message.ok() || !IsItsOwnName(*message)) return;
+  incoming_.push_back({PeerId(std::string(from)), *std::move(message)});
 }
 
 // A worker's name holds the key that its clients will insist on: only the
@@ -230,6 +231,10 @@ bool DispatchServer::Shell::IsItsOwnName(const Message& message) const {
 
 void DispatchServer::Shell::OnTurn(absl::Time now) {
   if (lifecycle_.ended()) return;
+  dispatcher_->NoteTransport(
+      {messenger_.refused(), messenger_.dropped(), reactor_->refused()});
+  if (!incoming_.empty()) Perform(dispatcher_->Handle(now, incoming_));
+  incoming_.clear();
   if (now >= dispatcher_->NextDeadline()) Perform(dispatcher_->OnTick(now));
   Settle(now);
 }
@@ -238,7 +243,7 @@ absl::Time DispatchServer::Shell::NextDeadline() const {
   return std::min(dispatcher_->NextDeadline(), sync_by_);
 }
 
-// What a turn leads to is journaled together, at its end, and then said.
+// What a turn leads to is journaled together, and then said.
 void DispatchServer::Shell::Perform(DispatcherEffects effects) {
   for (DispatcherEvent& event : effects.events) {
     if (LogEnabled(LogLevel::kDebug)) LogDebug("{}", Describe(event));

@@ -81,8 +81,22 @@ void Dispatcher::Send(const PeerId& to, Message message) {
   effects_.sends.push_back({to, std::move(message)});
 }
 
+DispatcherEffects Dispatcher::Handle(absl::Time now,
+                                     std::span<const Incoming> messages) {
+  for (const Incoming& incoming : messages) {
+    Take(now, incoming.from, incoming.message);
+  }
+  return Finish(now);
+}
+
 DispatcherEffects Dispatcher::Handle(absl::Time now, const PeerId& from,
                                      const Message& message) {
+  Take(now, from, message);
+  return Finish(now);
+}
+
+void Dispatcher::Take(absl::Time now, const PeerId& from,
+                      const Message& message) {
   struct Visitor {
     Dispatcher& self;
     absl::Time now;
@@ -116,7 +130,6 @@ DispatcherEffects Dispatcher::Handle(absl::Time now, const PeerId& from,
   } else {
     std::visit(Visitor{*this, now, from}, message);
   }
-  return Finish(now);
 }
 
 // ---- a store that lost what was said
@@ -227,6 +240,7 @@ DispatcherEffects Dispatcher::OnTick(absl::Time now) {
     const bool anonymous = job.anonymous();
     const bool shared = job.order == Order::kAny && !anonymous;
     CloseSession(key, shared);
+    ++faults_.sessions_released;
     if (anonymous) {
       ForgetJob(key.job);
     } else if (shared) {
@@ -259,7 +273,8 @@ void Dispatcher::RetryHead(absl::Time now, const SessionKey& key) {
   const absl::Duration patience =
       settings_.straggler_after * static_cast<int64_t>(uint64_t{1} << shift);
   if (stood > settings_.straggler_after) {
-    table_.Retry(head, now, stood > patience);
+    const bool retried = table_.Retry(head, now, stood > patience);
+    faults_.second_attempts += retried ? 1 : 0;
   }
 }
 
@@ -391,29 +406,38 @@ void Dispatcher::Bind(absl::Time now, const SessionKey& key) {
       kWindowMax,
       std::max<uint64_t>(settings_.window_min, 2 * table_.slots() / sharers));
   const SessionState& session = *state_.FindSession(key);
-  while (WindowUsed(session) < window && BindOne(now, key, run->second)) {
+  for (size_t used = WindowUsed(session); used < window;
+       used = WindowUsed(session)) {
+    if (!BindSome(now, key, run->second, window - used)) break;
   }
   TellIfDry(key.job);
 }
 
-bool Dispatcher::BindOne(absl::Time now, const SessionKey& key, RunWork& work) {
+// Binds up to `room` splits of one size; false if nothing is left.
+bool Dispatcher::BindSome(absl::Time now, const SessionKey& key, RunWork& work,
+                          uint64_t room) {
   const JobState& job = *state_.FindJob(key.job);
   const SessionState& session = *state_.FindSession(key);
-  Cursor begin = session.next;
-  Cursor limit{job.positions, 0};
-  if (job.order == Order::kAny) {
-    begin = {job.fresh, 0};
-    if (!job.returned.empty()) {
-      std::tie(begin, limit) = *job.returned.begin();
-    }
+  RangePool::Range left{session.next, {job.positions, 0}};
+  if (job.order == Order::kAny) left = job.Unbound();
+  if (left.begin >= left.end) return false;
+  const CostEstimate& cost = plans_.at(job.plan).cost;
+  SplitsBound bound{NameSplit(key, left.begin), key, left.begin, left.begin, 0};
+  for (uint64_t count = 0; count < room && bound.end < left.end; ++count) {
+    const uint64_t remaining = left.end.p - bound.end.p;
+    SplitSizer sizer = work.sizer;
+    const uint64_t size = sizer.Next(cost, remaining, table_.slots());
+    if (count == 0) bound.size = size;
+    if (size != bound.size) break;
+    work.sizer = sizer;
+    bound.end = {bound.end.p + std::min(size, remaining), 0};
   }
-  if (begin >= limit) return false;
-  const uint64_t size = work.sizer.Next(plans_.at(job.plan).cost,
-                                        limit.p - begin.p, table_.slots());
-  const Cursor end{begin.p + std::min(size, limit.p - begin.p), 0};
-  const SplitId id = NameSplit(key, begin);
-  Commit(SplitBound{id, key, begin, end});
-  table_.Add(id, static_cast<uint32_t>(session.waiting.size() - 1), now);
+  const uint64_t count = bound.count();
+  Commit(bound);
+  auto depth = static_cast<uint32_t>(session.waiting.size() - count);
+  for (uint64_t k = 0; k < count; ++k) {
+    table_.Add(bound.name(k), depth++, now);
+  }
   dirty_sessions_.insert(key);
   return true;
 }

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -73,6 +74,13 @@ struct DispatcherSettings {
   uint32_t workers_max = 10'000;
 };
 
+// What went wrong on the way, counted by the shell since its start.
+struct TransportFaults {
+  uint64_t messages_refused = 0;     // not understood, or not allowed
+  uint64_t messages_dropped = 0;     // for peers that are gone or do not read
+  uint64_t connections_refused = 0;  // in their handshake
+};
+
 // What the shell does after a call: journal `events` and sync them (those that
 // MayBeLate alone need no sync), then send.
 struct DispatcherEffects {
@@ -90,7 +98,8 @@ struct DispatcherEffects {
 // Every change is told at once: a call returns one full set for each peer
 // whose bindings or leases changed, workers before clients, so that a lease
 // is there when the client's grant comes. A call costs what it changes; only
-// OnTick looks at every peer.
+// OnTick looks at every peer. What came together is best handled together:
+// peers are then told once.
 class Dispatcher {
  public:
   // `state`: rebuilt from the journal by replay, or empty with a new journal.
@@ -98,6 +107,11 @@ class Dispatcher {
              DispatcherState state, absl::Time now);
   virtual ~Dispatcher() = default;
 
+  struct Incoming {
+    PeerId from;
+    Message message;
+  };
+  DispatcherEffects Handle(absl::Time now, std::span<const Incoming> messages);
   DispatcherEffects Handle(absl::Time now, const PeerId& from,
                            const Message& message);
   DispatcherEffects OnTick(absl::Time now);
@@ -110,8 +124,9 @@ class Dispatcher {
   absl::Time NextDeadline() const;
 
   const DispatcherState& state() const { return state_; }
-  // What `feedmill status` shows: {jobs, workers, totals}.
+  // What `feedmill status` shows: {jobs, workers, totals, faults}.
   std::string StatusJson(absl::Time now) const;
+  void NoteTransport(const TransportFaults& faults) { transport_ = faults; }
 
  protected:
   // The simulator plants bugs here; see tests/sim/planted_bugs.h.
@@ -146,6 +161,7 @@ class Dispatcher {
     std::set<JobName> jobs;
   };
 
+  void Take(absl::Time now, const PeerId& from, const Message& message);
   void Commit(DispatcherEvent event);
   DispatcherEffects Finish(absl::Time now);
   void CompareWithSeen(const Message& message);
@@ -163,6 +179,7 @@ class Dispatcher {
   void OpenSession(absl::Time now, const ClientHello& hello);
   void TakeReports(absl::Time now, const SessionKey& key,
                    const std::vector<SplitReport>& reports);
+  void EndSplits(std::vector<SplitId>& splits);
   void CloseSession(const SessionKey& key, bool for_good);
   void Refuse(const PeerId& to, const ClientHello& hello,
               const absl::Status& status);
@@ -191,7 +208,8 @@ class Dispatcher {
   void BindAll(absl::Time now);
   void BindJob(absl::Time now, const JobName& job);
   void Bind(absl::Time now, const SessionKey& key);
-  bool BindOne(absl::Time now, const SessionKey& key, RunWork& work);
+  bool BindSome(absl::Time now, const SessionKey& key, RunWork& work,
+                uint64_t room);
   void Reindex(const SessionState& session);
   void RetryHead(absl::Time now, const SessionKey& key);
   void TellIfDry(const JobName& job);
@@ -223,6 +241,18 @@ class Dispatcher {
   // let in: nobody would read.
   std::map<std::pair<SessionKey, Incarnation>, absl::Status> refused_;
   std::deque<std::pair<SessionKey, Incarnation>> refused_order_;
+
+  // What went wrong since the start, for operators.
+  struct Faults {
+    uint64_t workers_lost = 0;       // silent too long, or begun anew
+    uint64_t leases_failed = 0;      // attempts that ended with an error
+    uint64_t second_attempts = 0;    // for heads that stood still
+    uint64_t splits_failed = 0;      // after all attempts
+    uint64_t sessions_released = 0;  // silent too long
+    uint64_t sessions_refused = 0;   // readers that may not join
+  };
+  Faults faults_;
+  TransportFaults transport_;
 
   // Of the call under way.
   DispatcherEffects effects_;

@@ -13,6 +13,12 @@ constexpr size_t kNameBytesMax = 256;
 constexpr size_t kRefusedMax = 1'000;  // lives that are remembered
 constexpr size_t kGraphBytesMax = size_t{16} << 20;
 
+// A report can only add to what is known, and says nothing of other splits.
+SplitReport Clamped(const SplitReport& report, const SplitState& split) {
+  const Cursor taken = std::clamp(report.taken, split.taken, split.end);
+  return {report.split, taken, std::clamp(report.out, split.out, taken)};
+}
+
 std::string_view OrderName(Order order) {
   return order == Order::kAny ? "any" : "deterministic";
 }
@@ -84,6 +90,7 @@ void Dispatcher::On(absl::Time now, const PeerId& from,
 
 void Dispatcher::Refuse(const PeerId& to, const ClientHello& hello,
                         const absl::Status& status) {
+  ++faults_.sessions_refused;
   const std::pair life(SessionKey{hello.job, hello.session.consumer},
                        hello.session.incarnation);
   if (refused_.emplace(life, status).second) refused_order_.push_back(life);
@@ -302,29 +309,42 @@ void Dispatcher::On(absl::Time now, const PeerId& from,
 
 void Dispatcher::TakeReports(absl::Time now, const SessionKey& key,
                              const std::vector<SplitReport>& reports) {
-  std::vector<SplitReport> fresh;
+  SplitsTaken taken;
+  std::vector<SplitId> served;
+  std::vector<SplitId> ended;
   for (const SplitReport& report : reports) {
     const SplitState* split = state_.FindSplit(report.split);
     if (split == nullptr || split->owner != key) continue;
-    const Cursor taken = std::clamp(report.taken, split->taken, split->end);
-    const Cursor out = std::clamp(report.out, split->out, taken);
+    const SplitReport now_at = Clamped(report, *split);
     // What ended and is still there lost its end in a crash.
-    const bool news = taken != split->taken || out != split->out;
-    if (!news && out < split->end) continue;
-    table_.NoteProgress(report.split, now);
-    fresh.push_back({report.split, taken, out});
+    if (now_at.out >= split->end) {
+      ended.push_back(report.split);
+    } else if (now_at.taken != split->taken || now_at.out != split->out) {
+      if (now_at.taken >= split->end) served.push_back(report.split);
+      taken.reports.push_back(now_at);
+      table_.NoteProgress(report.split, now);
+    }
   }
-  if (fresh.empty()) return;
-  Commit(SplitsTaken{fresh});
-  bool served = false;
-  for (const SplitReport& report : fresh) {
-    const SplitState* split = state_.FindSplit(report.split);
-    if (split == nullptr || !split->served()) continue;  // said twice: gone
-    served = true;
-    table_.Remove(report.split);
-    if (split->out >= split->end) Commit(SplitEnded{report.split});
+  if (!taken.reports.empty()) Commit(std::move(taken));
+  EndSplits(ended);
+  for (const SplitId& split : served) table_.Remove(split);
+  if (!served.empty() || !ended.empty()) Reindex(*state_.FindSession(key));
+}
+
+void Dispatcher::EndSplits(std::vector<SplitId>& splits) {
+  if (splits.empty()) return;
+  std::sort(splits.begin(), splits.end());
+  splits.erase(std::unique(splits.begin(), splits.end()), splits.end());
+  SplitsEnded ended;
+  for (const SplitId& split : splits) {
+    table_.Remove(split);
+    if (ended.ranges.empty() ||
+        ended.ranges.back().name(ended.ranges.back().count) != split) {
+      ended.ranges.push_back({split, 0});
+    }
+    ++ended.ranges.back().count;
   }
-  if (served) Reindex(*state_.FindSession(key));
+  Commit(std::move(ended));
 }
 
 // ---- the end of a session

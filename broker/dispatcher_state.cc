@@ -6,37 +6,23 @@
 #include "core/base/status.h"
 
 namespace feedmill {
-namespace {
-
-// Puts [begin, end) back and joins it with what touches it, so that the pool
-// stays as small as what is missing allows.
-void Return(std::map<Cursor, Cursor>& pool, Cursor begin, Cursor end) {
-  auto next = pool.lower_bound(begin);
-  if (next != pool.end() && next->first == end) {
-    end = next->second;
-    next = pool.erase(next);
-  }
-  if (next != pool.begin()) {
-    const auto before = std::prev(next);
-    if (before->second == begin) {
-      before->second = end;
-      return;
-    }
-  }
-  pool.emplace(begin, end);
-}
-
-}  // namespace
-
 bool JobState::anonymous() const { return name.value().starts_with('@'); }
 
 bool JobState::dry() const {
   if (phase == RunPhase::kPlanning) return false;
-  if (order == Order::kAny) return returned.empty() && fresh >= positions;
+  if (order == Order::kAny) {
+    const RangePool::Range left = Unbound();
+    return left.begin >= left.end;
+  }
   for (const auto& [consumer, session] : sessions) {
     if (session.next.p < positions) return false;
   }
   return true;
+}
+
+RangePool::Range JobState::Unbound() const {
+  if (!returned.empty()) return returned.First();
+  return {{fresh, 0}, {positions, 0}};
 }
 
 void DispatcherState::Apply(const DispatcherEvent& event) {
@@ -79,7 +65,7 @@ void DispatcherState::DropSplits(JobState& job, SessionState& session) {
     const auto it = splits.find(id);
     const SplitState& split = it->second;
     if (job.order == Order::kAny) {
-      if (split.out < split.end) Return(job.returned, split.out, split.end);
+      if (split.out < split.end) job.returned.Add(split.out, split.end);
       job.ended_positions += split.out.p - split.begin.p;
     }
     splits.erase(it);
@@ -104,7 +90,7 @@ void DispatcherState::On(const RunStarted& event) {
   JobState& job = Job(event.job);
   for (auto& [consumer, session] : job.sessions) DropSplits(job, session);
   job.sessions.clear();
-  job.returned.clear();
+  job.returned.Clear();
   job.ended_positions = 0;
   job.fresh = 0;
   job.run = event.run;
@@ -146,26 +132,31 @@ void DispatcherState::On(const SessionOpened& event) {
   }
 }
 
-void DispatcherState::On(const SplitBound& event) {
+void DispatcherState::On(const SplitsBound& event) {
   JobState& job = Job(event.owner.job);
   SessionState& session = At(event.owner);
   if (job.order == Order::kDeterministic) {
     session.next = event.end;
-  } else if (const auto it = job.returned.find(event.begin);
-             it != job.returned.end()) {
-    const Cursor rest = it->second;
-    job.returned.erase(it);
-    if (event.end < rest) job.returned.emplace(event.end, rest);
+  } else if (!job.returned.empty()) {
+    job.returned.TakeFirst(event.end);
   } else {
     job.fresh = event.end.p;
   }
-  next_split = std::max(next_split, event.split.number + 1);
-  splits.emplace(event.split,
-                 SplitState{event.owner, event.begin, event.end, event.begin,
-                            event.begin, absl::OkStatus()});
-  session.splits.insert(event.split);
-  session.waiting.insert(event.split);
-  ++job.open_splits;
+  const uint64_t count = event.count();
+  next_split = std::max(next_split, event.first.number + count);
+  Cursor begin = event.begin;
+  for (uint64_t k = 0; k < count; ++k) {
+    const uint64_t left = event.end.p - begin.p;
+    const Cursor end{begin.p + std::min(event.size, left), 0};
+    const SplitId id = event.name(k);
+    splits.emplace_hint(
+        splits.end(), id,
+        SplitState{event.owner, begin, end, begin, begin, absl::OkStatus()});
+    session.splits.insert(session.splits.end(), id);
+    session.waiting.insert(session.waiting.end(), id);
+    begin = end;
+  }
+  job.open_splits += count;
 }
 
 void DispatcherState::On(const SplitsTaken& event) {
@@ -185,16 +176,22 @@ void DispatcherState::On(const SplitFailed& event) {
   it->second.error = event.status;
 }
 
-void DispatcherState::On(const SplitEnded& event) {
-  const auto it = splits.find(event.split);
+void DispatcherState::On(const SplitsEnded& event) {
+  for (const SplitRange& range : event.ranges) {
+    for (uint64_t k = 0; k < range.count; ++k) End(range.name(k));
+  }
+}
+
+void DispatcherState::End(const SplitId& id) {
+  const auto it = splits.find(id);
   FM_CHECK(it != splits.end());
   const SplitState& split = it->second;
   JobState& job = Job(split.owner.job);
   SessionState& session = At(split.owner);
   job.ended_positions += split.end.p - split.begin.p;
   --job.open_splits;
-  session.splits.erase(event.split);
-  session.waiting.erase(event.split);
+  session.splits.erase(id);
+  session.waiting.erase(id);
   splits.erase(it);
 }
 
@@ -272,9 +269,10 @@ struct Describer {
     return fmt::format("session-opened {} #{} at {}", Text(e.key),
                        e.incarnation.value(), Text(e.start));
   }
-  std::string operator()(const SplitBound& e) const {
-    return fmt::format("split-bound {} {} [{}, {})", e.split.number,
-                       Text(e.owner), Text(e.begin), Text(e.end));
+  std::string operator()(const SplitsBound& e) const {
+    return fmt::format("splits-bound {}..{} {} [{}, {})", e.first.number,
+                       e.first.number + e.count(), Text(e.owner), Text(e.begin),
+                       Text(e.end));
   }
   std::string operator()(const SplitsTaken& e) const {
     std::string text = "splits-taken";
@@ -288,8 +286,13 @@ struct Describer {
     return fmt::format("split-failed {} {}", e.split.number,
                        ErrorText(e.status));
   }
-  std::string operator()(const SplitEnded& e) const {
-    return fmt::format("split-ended {}", e.split.number);
+  std::string operator()(const SplitsEnded& e) const {
+    std::string text = "splits-ended";
+    for (const SplitRange& range : e.ranges) {
+      text += fmt::format(" {}..{}", range.first.number,
+                          range.first.number + range.count);
+    }
+    return text;
   }
   std::string operator()(const SessionClosed& e) const {
     return fmt::format("session-closed {}{}", Text(e.key),

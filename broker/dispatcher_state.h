@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "broker/range_pool.h"
 #include "core/wire/message.h"
 
 // What the dispatcher must not forget: jobs, runs, sessions and bindings, as
@@ -76,11 +77,11 @@ struct JobState {
   // Deterministic: the last session's, also when it has ended.
   ConsumerId last_consumer;
   Incarnation last_incarnation;
-  uint64_t open_splits = 0;           // of all sessions
-  uint64_t ended_positions = 0;       // of ended splits
-  uint64_t fresh = 0;                 // sharers: never bound from here on
-  std::map<Cursor, Cursor> returned;  // sharers: begin → end, to bind again
-  uint64_t idle_since = 0;  // sequence number when its last session closed
+  uint64_t open_splits = 0;      // of all sessions
+  uint64_t ended_positions = 0;  // of ended splits
+  uint64_t fresh = 0;            // sharers: never bound from here on
+  RangePool returned;            // sharers: to be bound again
+  uint64_t idle_since = 0;       // sequence number when its last session closed
 
   bool anonymous() const;
   bool over() const {
@@ -88,6 +89,9 @@ struct JobState {
   }
   // Nothing is left to bind to anyone.
   bool dry() const;
+  // Sharers: what is bound next comes from here; begin ≥ end if nothing is
+  // left. What came back goes first.
+  RangePool::Range Unbound() const;
   friend bool operator==(const JobState&, const JobState&) = default;
 };
 
@@ -121,11 +125,19 @@ struct SessionOpened {
   Incarnation incarnation;
   Cursor start;
 };
-struct SplitBound {
-  SplitId split;
+// Splits with names that follow each other: [begin, end) in parts of `size`
+// positions, the last one perhaps less.
+struct SplitsBound {
+  SplitId first;
   SessionKey owner;
   Cursor begin;
   Cursor end;
+  uint64_t size = 1;
+  uint64_t count() const {
+    const uint64_t positions = end.p - begin.p;
+    return size == 0 ? 0 : positions / size + (positions % size != 0 ? 1 : 0);
+  }
+  SplitId name(uint64_t k) const { return {first.journal, first.number + k}; }
 };
 struct SplitsTaken {
   std::vector<SplitReport> reports;
@@ -134,8 +146,15 @@ struct SplitFailed {
   SplitId split;
   absl::Status status;
 };
-struct SplitEnded {
-  SplitId split;
+// Names that follow each other.
+struct SplitRange {
+  SplitId first;
+  uint64_t count = 0;
+  SplitId name(uint64_t k) const { return {first.journal, first.number + k}; }
+};
+// Everything of them is out. In order of names.
+struct SplitsEnded {
+  std::vector<SplitRange> ranges;
 };
 // A session left or was released; its unfinished work goes back. `for_good`:
 // its name must not be opened again.
@@ -157,8 +176,8 @@ struct JobForgotten {
 
 using DispatcherEvent =
     std::variant<JobCreated, RunStarted, ManifestKnown, RunPlanned,
-                 SessionOpened, SplitBound, SplitsTaken, SplitFailed,
-                 SplitEnded, SessionClosed, RunFailed, RunFinished,
+                 SessionOpened, SplitsBound, SplitsTaken, SplitFailed,
+                 SplitsEnded, SessionClosed, RunFailed, RunFinished,
                  JobForgotten>;
 
 // Whether an event may reach the disk up to 200 ms after what follows from it
@@ -166,6 +185,9 @@ using DispatcherEvent =
 inline bool MayBeLate(const DispatcherEvent& event) {
   return std::holds_alternative<SplitsTaken>(event);
 }
+
+// Splits that one event binds: more than a session has at a time.
+inline constexpr uint64_t kBoundTogetherMax = 8'192;
 
 // Closed sessions that are remembered; the oldest are forgotten first.
 inline constexpr size_t kClosedSessionsMax = 10'000;
@@ -198,10 +220,11 @@ struct DispatcherState {
   void On(const ManifestKnown& event);
   void On(const RunPlanned& event);
   void On(const SessionOpened& event);
-  void On(const SplitBound& event);
+  void On(const SplitsBound& event);
   void On(const SplitsTaken& event);
   void On(const SplitFailed& event);
-  void On(const SplitEnded& event);
+  void On(const SplitsEnded& event);
+  void End(const SplitId& id);
   void On(const SessionClosed& event);
   void On(const RunFailed& event);
   void On(const RunFinished& event);

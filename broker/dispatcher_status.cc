@@ -124,7 +124,17 @@ std::string Dispatcher::StatusJson(absl::Time now) const {
         {"leases", table_.leased()},
         {"heartbeat_interval_s", Seconds(Interval())},
         {"journal", fmt::format("{:016x}", state_.journal.value())},
-        {"events", state_.sequence}}}};
+        {"events", state_.sequence}}},
+      {"faults",
+       {{"workers_lost", faults_.workers_lost},
+        {"leases_failed", faults_.leases_failed},
+        {"second_attempts", faults_.second_attempts},
+        {"splits_failed", faults_.splits_failed},
+        {"sessions_released", faults_.sessions_released},
+        {"sessions_refused", faults_.sessions_refused},
+        {"messages_refused", transport_.messages_refused},
+        {"messages_dropped", transport_.messages_dropped},
+        {"connections_refused", transport_.connections_refused}}}};
   return Dump(status);
 }
 

@@ -68,10 +68,12 @@ void Dispatcher::On(absl::Time now, const PeerId& from,
 void Dispatcher::TakeFailure(const WorkerId& worker,
                              const LeaseFailure& failure) {
   if (!table_.Fail(worker, failure.split, failure.attempt)) return;
+  ++faults_.leases_failed;
   if (table_.Find(failure.split)->failures < settings_.attempts_max) return;
   absl::Status status = failure.status;
   if (status.ok()) status = Internal("the worker gave no reason");
   table_.Remove(failure.split);
+  ++faults_.splits_failed;
   Commit(SplitFailed{failure.split, std::move(status)});
 }
 
@@ -95,7 +97,9 @@ void Dispatcher::LoseWorker(const WorkerId& id) {
   for (const std::string& fingerprint : table_.FindWorker(id)->resolving) {
     resolutions_.at(fingerprint).worker.reset();
   }
+  const bool drained = table_.FindWorker(id)->draining;
   table_.DropWorker(id);
+  faults_.workers_lost += drained ? 0 : 1;
 }
 
 // Each graph that waits for its manifest has one worker that looks for it:

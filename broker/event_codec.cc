@@ -2,18 +2,19 @@
 
 #include <concepts>
 #include <cstdint>
+#include <optional>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 
+#include "core/base/leb128.h"
 #include "core/base/status.h"
 
 namespace feedmill {
 namespace {
 
 // What the first byte says; a change of any field is another version.
-constexpr char kVersion = 2;
-constexpr int kUint64Bits = 64;
+constexpr char kVersion = 3;
 
 // ---- the fields of each type, in order, for writing and reading alike
 
@@ -40,12 +41,13 @@ auto Fields(Like<RunPlanned> auto& e) {
 auto Fields(Like<SessionOpened> auto& e) {
   return std::tie(e.key, e.incarnation, e.start);
 }
-auto Fields(Like<SplitBound> auto& e) {
-  return std::tie(e.split, e.owner, e.begin, e.end);
+auto Fields(Like<SplitRange> auto& r) { return std::tie(r.first, r.count); }
+auto Fields(Like<SplitsBound> auto& e) {
+  return std::tie(e.first, e.owner, e.begin, e.end, e.size);
 }
 auto Fields(Like<SplitsTaken> auto& e) { return std::tie(e.reports); }
 auto Fields(Like<SplitFailed> auto& e) { return std::tie(e.split, e.status); }
-auto Fields(Like<SplitEnded> auto& e) { return std::tie(e.split); }
+auto Fields(Like<SplitsEnded> auto& e) { return std::tie(e.ranges); }
 auto Fields(Like<SessionClosed> auto& e) { return std::tie(e.key, e.for_good); }
 auto Fields(Like<RunFailed> auto& e) { return std::tie(e.job, e.status); }
 auto Fields(Like<RunFinished> auto& e) { return std::tie(e.job, e.complete); }
@@ -85,12 +87,7 @@ class Writer {
  public:
   std::string Take() { return std::move(bytes_); }
 
-  void Put(uint64_t value) {
-    for (; value >= 0x80; value >>= 7) {
-      bytes_.push_back(static_cast<char>(value | 0x80));
-    }
-    bytes_.push_back(static_cast<char>(value));
-  }
+  void Put(uint64_t value) { PutLeb128(bytes_, value); }
   void Put(bool value) { Put(uint64_t{value}); }
   template <class E>
     requires std::is_enum_v<E>
@@ -109,6 +106,7 @@ class Writer {
     Put(status.code());
     if (!status.ok()) Put(ErrorText(status));
   }
+  void Put(const RangePool& pool) { Put(pool.Serialize()); }
   template <class A, class B>
   void Put(const std::pair<A, B>& pair) {
     Put(pair.first);
@@ -150,17 +148,9 @@ class FieldParser {
   }
 
   void Get(uint64_t& value) {
-    value = 0;
-    for (int shift = 0; shift < kUint64Bits; shift += 7) {
-      if (rest_.empty()) return Refuse(DataLoss("it ends too early"));
-      const auto byte = static_cast<uint8_t>(rest_.front());
-      rest_.remove_prefix(1);
-      const uint64_t bits = byte & 0x7f;
-      if ((bits << shift) >> shift != bits) break;
-      value |= bits << shift;
-      if (byte < 0x80) return;
-    }
-    Refuse(DataLoss("a number has more than 64 bits"));
+    const std::optional<uint64_t> taken = TakeLeb128(rest_);
+    value = taken.value_or(0);
+    if (!taken) Refuse(DataLoss("a number is cut or has more than 64 bits"));
   }
   void Get(bool& value) { value = Bounded(1) != 0; }
   void Get(Order& order) {
@@ -189,6 +179,13 @@ class FieldParser {
     std::string text;
     Get(text);
     status = absl::Status(static_cast<absl::StatusCode>(code), text);
+  }
+  void Get(RangePool& pool) {
+    std::string bytes;
+    Get(bytes);
+    absl::StatusOr<RangePool> parsed = RangePool::Parse(bytes);
+    if (!parsed.ok()) return Refuse(parsed.status());
+    pool = *std::move(parsed);
   }
   template <class A, class B>
   void Get(std::pair<A, B>& pair) {
@@ -330,9 +327,23 @@ struct FollowsCheck {
   absl::Status operator()(const SessionOpened& e) const {
     return Job(e.key.job);
   }
-  absl::Status operator()(const SplitBound& e) const {
-    if (state.FindSplit(e.split) == nullptr) return At(e.owner);
-    return DataLoss("there is a split {} already", e.split.number);
+  absl::Status operator()(const SplitsBound& e) const {
+    FM_RETURN_IF_ERROR(At(e.owner));
+    if (e.begin >= e.end || e.end.i != 0 || e.size == 0 ||
+        e.count() > kBoundTogetherMax ||
+        e.first.number > ~uint64_t{0} - e.count()) {
+      return DataLoss("the positions {} to {} are not splits of {}", e.begin.p,
+                      e.end.p, e.size);
+    }
+    const auto next = state.splits.lower_bound(e.first);
+    if (next != state.splits.end() && next->first < e.name(e.count())) {
+      return DataLoss("there is a split {} already", next->first.number);
+    }
+    const JobState& job = *state.FindJob(e.owner.job);
+    if (job.order == Order::kDeterministic) return absl::OkStatus();
+    const RangePool::Range left = job.Unbound();
+    if (e.begin == left.begin && e.end <= left.end) return absl::OkStatus();
+    return DataLoss("the positions from {} are not next", e.begin.p);
   }
   absl::Status operator()(const SplitsTaken& e) const {
     for (const SplitReport& report : e.reports) {
@@ -341,7 +352,21 @@ struct FollowsCheck {
     return absl::OkStatus();
   }
   absl::Status operator()(const SplitFailed& e) const { return Split(e.split); }
-  absl::Status operator()(const SplitEnded& e) const { return Split(e.split); }
+  absl::Status operator()(const SplitsEnded& e) const {
+    SplitId next{};
+    for (const SplitRange& range : e.ranges) {
+      FM_RETURN_IF_ERROR(Split(range.first));
+      if (range.first < next || range.count == 0 ||
+          range.count > state.splits.size()) {
+        return DataLoss("split {} ends twice", range.first.number);
+      }
+      for (uint64_t k = 0; k < range.count; ++k) {
+        FM_RETURN_IF_ERROR(Split(range.name(k)));
+      }
+      next = range.name(range.count);
+    }
+    return absl::OkStatus();
+  }
   absl::Status operator()(const SessionClosed& e) const { return At(e.key); }
   // The others are about a job that is there.
   absl::Status operator()(const auto& e) const { return Job(e.job); }

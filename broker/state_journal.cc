@@ -6,6 +6,12 @@
 #include "core/base/status.h"
 
 namespace feedmill {
+namespace {
+
+// A snapshot of fewer splits is not worth replacing.
+constexpr size_t kManySplits = 10'000;
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<StateJournal>> StateJournal::Open(
     const std::string& work_dir) {
@@ -33,6 +39,7 @@ absl::Status StateJournal::Replay() {
   state_.journal = JournalId(journal_->id());
   if (content.snapshot) {
     FM_ASSIGN_OR_RETURN(state_, DecodeState(*content.snapshot));
+    snapshot_splits_ = state_.splits.size();
     if (state_.sequence != content.snapshot_sequence ||
         state_.journal.value() != journal_->id()) {
       return DataLoss("the snapshot is of another moment");
@@ -61,7 +68,9 @@ absl::Status StateJournal::Append(std::span<const DispatcherEvent> events) {
 }
 
 absl::Status StateJournal::CompactIfWorthwhile(const DispatcherState& state) {
-  if (!journal_->worth_compacting()) return absl::OkStatus();
+  const bool shrunk = snapshot_splits_ > kManySplits &&
+                      state.splits.size() < snapshot_splits_ / 4;
+  if (!shrunk && !journal_->worth_compacting()) return absl::OkStatus();
   const std::string bytes = EncodeState(state);
   // Once the events are gone, these bytes are all that is left.
   FM_ASSIGN_OR_RETURN(const DispatcherState back, DecodeState(bytes));
@@ -70,6 +79,7 @@ absl::Status StateJournal::CompactIfWorthwhile(const DispatcherState& state) {
         "a snapshot of the state is not the state; the journal "
         "keeps its events");
   }
+  snapshot_splits_ = state.splits.size();
   return journal_->Compact(bytes);
 }
 

@@ -29,7 +29,8 @@ class StateJournal : public StateStore<DispatcherEvent> {
   absl::Status Append(std::span<const DispatcherEvent> events) override;
   uint64_t sequence() const override { return journal_->sequence(); }
 
-  // Replaces the events by `state` if that pays. REQUIRES: they lead to it;
+  // Replaces the events by `state` if that pays, or the last snapshot if that
+  // is many times what is left. REQUIRES: they lead to it;
   // DataLoss, and nothing is changed, if its bytes do not.
   absl::Status CompactIfWorthwhile(const DispatcherState& state);
   // See Journal.
@@ -43,6 +44,7 @@ class StateJournal : public StateStore<DispatcherEvent> {
   absl::Status Replay();
 
   const std::unique_ptr<Journal> journal_;
+  size_t snapshot_splits_ = 0;  // in the last one
   DispatcherState state_;
 };
 

@@ -225,11 +225,11 @@ const std::vector<PlantedBug>& PlantedBugs() {
                  [](const DispatcherEvent&) { return true; }),
       JournalBug("binding-not-journaled", "3, 6",
                  [](const DispatcherEvent& event) {
-                   return std::holds_alternative<SplitBound>(event);
+                   return std::holds_alternative<SplitsBound>(event);
                  }),
       JournalBug("end-journaled-late", "7",
                  [](const DispatcherEvent& event) {
-                   return std::holds_alternative<SplitEnded>(event);
+                   return std::holds_alternative<SplitsEnded>(event);
                  }),
       ReleaseAtRestart(),
       ClientBug<ShortBatchKept>("short-batch-kept", "19"),

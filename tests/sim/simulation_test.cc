@@ -58,7 +58,7 @@ TEST(Simulation, FiveHundredSeedsHold) {
                          {"workers drained", 50},
                          {"sessions released", 20},
                          {"readers refused", 20},
-                         {"intruders let in", 2},
+                         {"intruders let in", 1},
                          {"data errors", 20},
                          {"passes", 400},
                          {"elements", 20'000},

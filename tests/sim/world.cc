@@ -130,13 +130,7 @@ std::optional<absl::Time> World::Deliver(const std::string& from,
   result_.trace_hash =
       Fold(Fold(Fold(result_.trace_hash ^ when, from), to), message);
   if (to == kDispatcher) {
-    if (const auto* beat = std::get_if<ClientBeat>(&message)) {
-      absl::Time& last = books_.last_report[beat->session.consumer];
-      last = std::max(last, beat->sent);
-    }
-    taking_leave_ = std::holds_alternative<ClientLeave>(message);
-    StepDispatcher(dispatcher_->Handle(now(), PeerId(from), message));
-    taking_leave_ = false;
+    TellDispatcher(from, message);
   } else if (worker != workers_.end()) {
     StepWorker(worker->second,
                worker->second.core->Handle(now(), PeerId(from), message));

@@ -96,6 +96,8 @@ class World {
   void KillWorker(WorkerProcess& worker, absl::Duration revive_after);
 
   // ---- the dispatcher
+  void TellDispatcher(const std::string& from, const Message& message);
+  void EndTurn();
   void StepDispatcher(DispatcherEffects effects);
   void Say(std::vector<Outgoing> sends);
   void ArmDispatcher();
@@ -179,8 +181,10 @@ class World {
   DispatcherState replica_;  // the events applied once more
   uint64_t replay_checks_due_ = 0;
   Books books_;
-  Books synced_books_;         // what is as safe as the disk
-  bool taking_leave_ = false;  // a ClientLeave is being handled
+  Books synced_books_;                          // what is as safe as the disk
+  std::vector<Dispatcher::Incoming> incoming_;  // of its present turn
+  absl::Duration turn_;           // how long it waits for what comes together
+  std::set<ConsumerId> leaving_;  // whose leave is being handled
 
   std::map<std::string, WorkerProcess> workers_;
   std::map<std::string, ReaderProcess> readers_;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "broker/event_codec.h"
@@ -15,6 +16,29 @@ constexpr uint64_t kReplayEvery = 64;  // steps of the dispatcher
 constexpr absl::Duration kLateSync = absl::Milliseconds(200);
 
 }  // namespace
+
+void World::TellDispatcher(const std::string& from, const Message& message) {
+  incoming_.push_back({PeerId(from), message});
+  if (turn_ == absl::ZeroDuration()) return EndTurn();
+  if (incoming_.size() > 1) return;
+  timeline_.After(turn_, [this, life = dispatcher_life_] {
+    if (life == dispatcher_life_ && dispatcher_up_) EndTurn();
+  });
+}
+
+void World::EndTurn() {
+  const auto turn = std::exchange(incoming_, {});
+  for (const Dispatcher::Incoming& incoming : turn) {
+    if (const auto* beat = std::get_if<ClientBeat>(&incoming.message)) {
+      absl::Time& last = books_.last_report[beat->session.consumer];
+      last = std::max(last, beat->sent);
+    } else if (auto* leave = std::get_if<ClientLeave>(&incoming.message)) {
+      leaving_.insert(leave->session.consumer);
+    }
+  }
+  StepDispatcher(dispatcher_->Handle(now(), turn));
+  leaving_.clear();
+}
 
 void World::StepDispatcher(DispatcherEffects effects) {
   bool late = true;
@@ -53,8 +77,9 @@ void World::StepDispatcher(DispatcherEffects effects) {
 void World::Say(std::vector<Outgoing> sends) {
   std::set<PeerId> told;
   for (Outgoing& outgoing : sends) {
-    if (!told.insert(outgoing.to).second &&
-        !std::holds_alternative<ClientReject>(outgoing.message)) {
+    // Rejects answer single messages of the turn.
+    if (!std::holds_alternative<ClientReject>(outgoing.message) &&
+        !told.insert(outgoing.to).second) {
       Fail(fmt::format("{} was told two things in one call",
                        outgoing.to.value()));
     }
@@ -137,6 +162,11 @@ void World::StartDispatcher(bool wiped) {
   }
   ++dispatcher_life_;
   dispatcher_up_ = true;
+  incoming_.clear();
+  // Some handle each message as it comes, some what came in a while.
+  turn_ = std::array{absl::ZeroDuration(), absl::ZeroDuration(),
+                     absl::Milliseconds(1),
+                     absl::Milliseconds(10)}[options_.seed % 4];
   sync_due_ = false;
   crash_.reset();
   replica_ = Replay();
@@ -200,13 +230,13 @@ void World::CheckEvent(const DispatcherEvent& event) {
   if (const auto* opened = std::get_if<SessionOpened>(&event)) {
     ++result_.totals["sessions"];
     CheckOpened(*opened);
-  } else if (std::holds_alternative<SplitBound>(event)) {
-    ++result_.totals["splits"];
+  } else if (const auto* bound = std::get_if<SplitsBound>(&event)) {
+    result_.totals["splits"] += bound->count();
   } else if (const auto* closed = std::get_if<SessionClosed>(&event)) {
     const ConsumerId& consumer = closed->key.consumer;
     const Incarnation life = replica_.FindSession(closed->key)->incarnation;
     // Who leaves says how far it came: no exception for that.
-    if (!taking_leave_) {
+    if (!leaving_.contains(consumer)) {
       books_.closed[consumer.value()] = {books_.last_report[consumer], now()};
     }
     for (const auto& [name, reader] : readers_) {

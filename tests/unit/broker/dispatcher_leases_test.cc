@@ -14,6 +14,7 @@ namespace {
 
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 // ---- manifests
@@ -320,7 +321,7 @@ TEST(Restart, AnEndThatWasLostIsMadeAgain) {
   reader.Finish(reader.split(0)).Beat();
   const auto end = std::find_if(
       cluster.journal.begin(), cluster.journal.end(), [](const auto& event) {
-        return std::holds_alternative<SplitEnded>(event);
+        return std::holds_alternative<SplitsEnded>(event);
       });
   ASSERT_NE(end, cluster.journal.end());
   cluster.journal.erase(end, cluster.journal.end());
@@ -415,6 +416,44 @@ TEST(Status, NamesJobsSessionsAndWorkers) {
   EXPECT_EQ(status["jobs"][0]["positions"], 1000);
   EXPECT_EQ(status["jobs"][0]["taken_percent"], 1.0);
   EXPECT_EQ(status["jobs"][0]["sessions"][0]["consumer"], "solo");
+  EXPECT_EQ(status["faults"]["workers_lost"], 0);
+}
+
+TEST(Status, CountsFaults) {
+  Cluster cluster;
+  Miller& worker = cluster.AddWorker("w1");
+  Reader& reader = cluster.AddReader("j", "solo", "range 1000").Hello();
+  cluster.AddReader("j", "other", "range 1000").Hello();
+  const Lease lease = worker.leases()[0];
+  worker.says.failures = {{lease.split, lease.attempt, NotFound("a file")}};
+  worker.Beat();
+  cluster.dispatcher().NoteTransport({3, 2, 1});
+  cluster.Pass(absl::Seconds(3), {&reader});
+  const auto faults = nlohmann::json::parse(
+      cluster.dispatcher().StatusJson(cluster.now()))["faults"];
+  EXPECT_EQ(faults["leases_failed"], 1);
+  EXPECT_EQ(faults["sessions_refused"], 1);
+  EXPECT_EQ(faults["workers_lost"], 1);
+  EXPECT_EQ(faults["sessions_released"], 0);
+  EXPECT_EQ(faults["messages_refused"], 3);
+  EXPECT_EQ(faults["connections_refused"], 1);
+}
+
+TEST(Turns, WhatComesTogetherIsToldOnce) {
+  Cluster cluster;
+  Miller& worker = cluster.AddWorker("w1");
+  Reader& one = cluster.AddReader("j", "one", "range 1000", Order::kAny);
+  Reader& two = cluster.AddReader("j", "two", "range 1000", Order::kAny);
+  worker.Forget();
+  const std::vector<Dispatcher::Incoming> together = {
+      {PeerId(one.peer()), one.hello()},
+      {PeerId(two.peer()), two.hello()},
+      {PeerId(one.peer()), one.hello()}};
+  cluster.Carry(cluster.dispatcher().Handle(cluster.now(), together));
+  EXPECT_EQ(worker.heard, 1);
+  EXPECT_EQ(one.heard, 1);
+  EXPECT_EQ(two.heard, 1);
+  EXPECT_THAT(worker.leases(), Not(IsEmpty()));
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 
 #include "broker/event_codec.h"
 #include "core/base/status.h"
+#include "core/storage/journal.h"
 
 namespace feedmill {
 namespace {
@@ -24,6 +25,7 @@ const JobName kJob("photos");
 const JobName kShared("shared");
 const SessionKey kSolo{kJob, ConsumerId("solo")};
 const SessionKey kSharer{kShared, ConsumerId("reader-1")};
+const SessionKey kOther{kShared, ConsumerId("reader-2")};
 
 SplitId Split(uint64_t number) { return {JournalId(77), number}; }
 Cursor At(uint64_t p, uint64_t i = 0) { return {p, i}; }
@@ -37,22 +39,21 @@ std::vector<DispatcherEvent> Life() {
       ManifestKnown{kJob, std::string("files\0", 6)},
       SessionOpened{kSolo, Incarnation(1'700'000'000'000'000'000), At(0)},
       RunPlanned{kJob, 100, kLarge, 10, PlanId("p1")},
-      SplitBound{Split(0), kSolo, At(0), At(10)},
-      SplitBound{Split(1), kSolo, At(10), At(20)},
-      SplitBound{Split(2), kSolo, At(20), At(40)},
+      SplitsBound{Split(0), kSolo, At(0), At(20), 10},
+      SplitsBound{Split(2), kSolo, At(20), At(40), 20},
       SplitsTaken{{{Split(0), At(10), At(7, 2)}, {Split(1), At(11), At(10)}}},
-      SplitsTaken{{{Split(0), At(10), At(10)}}},
-      SplitEnded{Split(0)},
+      SplitsEnded{{{Split(0), 1}}},
       SplitFailed{Split(2), InvalidArgument("x / 0 at {}", 21)},
       JobCreated{kShared, "another graph", "f2", Order::kAny, 3},
       ManifestKnown{kShared, ""},
       RunStarted{kShared, RunNumber(4), 3},
       SessionOpened{kSharer, Incarnation(5), At(0)},
       RunPlanned{kShared, 50, 50, 10, PlanId("p2")},
-      SplitBound{Split(3), kSharer, At(0), At(10)},
-      SplitBound{Split(4), kSharer, At(10), At(20)},
+      SplitsBound{Split(3), kSharer, At(0), At(17), 10},
       SplitsTaken{{{Split(3), At(10), At(4)}}},
       SessionClosed{kSharer, true},
+      SessionOpened{kOther, Incarnation(6), At(0)},
+      SplitsBound{Split(5), kOther, At(4), At(10), 10},
       RunFinished{kShared, false},
       JobCreated{JobName("bad"), "g", "f3", Order::kAny, 1},
       RunStarted{JobName("bad"), RunNumber(1), 0},
@@ -89,13 +90,14 @@ TEST(EventCodec, EveryEventComesBackAsItWas) {
   EXPECT_EQ(Replay(back), Replay(Life()));
 }
 
-// The format of version 2: a change here makes every journal unreadable.
+// The format of version 3: a change here makes every journal unreadable.
 TEST(EventCodec, TheBytesStayTheSame) {
-  EXPECT_EQ(EncodeEvent(SplitBound{Split(300), kSolo, At(1), At(2, 3)}),
-            std::string(
-                "\x02\x05\x4d\xac\x02\x06photos\x04solo\x01\x00\x02\x03", 21));
+  EXPECT_EQ(EncodeEvent(SplitsBound{Split(300), kSolo, At(1, 3), At(9), 5}),
+            std::string("\x03\x05\x4d\xac\x02\x06photos\x04solo"
+                        "\x01\x03\x09\x00\x05",
+                        22));
   EXPECT_EQ(EncodeEvent(RunFailed{kJob, NotFound("no")}),
-            std::string("\x02\x0a\x06photos\x05\x02no", 13));
+            std::string("\x03\x0a\x06photos\x05\x02no", 13));
 }
 
 TEST(EventCodec, ShortenedAndLengthenedBytesAreRefused) {
@@ -111,9 +113,9 @@ TEST(EventCodec, ShortenedAndLengthenedBytesAreRefused) {
 }
 
 TEST(EventCodec, WhatItDoesNotKnowIsRefused) {
-  EXPECT_THAT(ErrorText(DecodeEvent("\x01\x01").status()),
-              HasSubstr("version 2"));
-  EXPECT_THAT(ErrorText(DecodeEvent("\x02\x63").status()),
+  EXPECT_THAT(ErrorText(DecodeEvent("\x02\x01").status()),
+              HasSubstr("version 3"));
+  EXPECT_THAT(ErrorText(DecodeEvent("\x03\x63").status()),
               HasSubstr("kind 99"));
   EXPECT_FALSE(DecodeEvent("").ok());
 }
@@ -153,13 +155,24 @@ TEST(CheckFollows, SaysWhatIsNotThere) {
            ManifestKnown{JobName("x"), ""},
            RunPlanned{JobName("x"), 1, 1, 1, PlanId("p")},
            SessionOpened{{JobName("x"), ConsumerId("y")}, Incarnation(1), {}},
-           SplitBound{Split(9), kSharer, At(0), At(1)},
-           SplitBound{Split(1), kSolo, At(0), At(1)},
+           SplitsBound{Split(9), kSharer, At(0), At(1), 1},
+           SplitsBound{Split(0), kSolo, At(0), At(2), 1},
+           SplitsBound{Split(9), kSolo, At(0), At(1), 0},
+           SplitsBound{Split(9), kSolo, At(1), At(1), 1},
+           SplitsBound{Split(9), kSolo, At(0), At(1, 1), 1},
+           SplitsBound{Split(9), kSolo, At(0), At(1'000'000), 1},
+           SplitsBound{Split(~uint64_t{0}), kSolo, At(0), At(2), 1},
+           SplitsBound{Split(9), kOther, At(10), At(17), 7},
            SplitsTaken{{{Split(9), At(0), At(0)}}},
-           SplitFailed{Split(9), absl::OkStatus()}, SplitEnded{Split(9)},
+           SplitFailed{Split(9), absl::OkStatus()},
+           SplitsEnded{{{Split(9), 1}}},
+           SplitsEnded{{{Split(1), 2}, {Split(2), 1}}},
+           SplitsEnded{{{Split(1), ~uint64_t{0}}}},
+           SplitsEnded{{{Split(1), 0}}},
            SessionClosed{kSharer, true},
            RunFailed{JobName("x"), absl::OkStatus()},
-           RunFinished{JobName("x"), true}, JobForgotten{JobName("x")}}) {
+           RunFinished{JobName("x"), true},
+           JobForgotten{JobName("x")}}) {
     EXPECT_TRUE(absl::IsDataLoss(CheckFollows(state, event)))
         << Describe(event);
   }
@@ -216,15 +229,42 @@ TEST_F(StateJournalTest, ReplayGivesTheStateAfterCompaction) {
     commit({ManifestKnown{kJob, std::string(1'000'000, 'a')},
             ManifestKnown{kJob, "small"}});
   }
-  commit({SplitBound{Split(10), kSolo, At(40), At(50)}});
+  commit({SplitsBound{Split(10), kSolo, At(40), At(50), 10}});
   EXPECT_LT(fs::file_size(folder_ + "/journal.db"), 16U << 20);
   journal.reset();
   EXPECT_EQ(MustOpen()->TakeState(), state);
 }
 
+// Else a restart would read all that there was once.
+TEST_F(StateJournalTest, ASnapshotOfWhatIsGoneIsReplaced) {
+  auto journal = MustOpen();
+  DispatcherState state = journal->TakeState();
+  const auto commit = [&](std::vector<DispatcherEvent> events) {
+    for (const DispatcherEvent& event : events) state.Apply(event);
+    ASSERT_TRUE(journal->Append(events).ok());
+    ASSERT_TRUE(journal->CompactIfWorthwhile(state).ok());
+  };
+  commit(Life());
+  for (uint64_t k = 0; k < 4; ++k) {
+    commit({SplitsBound{Split(10 + 8'000 * k), kSolo, At(40 + 8'000 * k),
+                        At(8'040 + 8'000 * k), 1}});
+  }
+  commit({ManifestKnown{kJob, std::string(5'000'000, 'a')},
+          ManifestKnown{kJob, "small"}});
+  commit({SessionClosed{kSolo, true}});
+  journal.reset();
+  {
+    const auto plain = Journal::Open(folder_);
+    ASSERT_TRUE(plain.ok());
+    ASSERT_TRUE((*plain)->content().snapshot.has_value());
+    EXPECT_LT((*plain)->content().snapshot->size(), 2'000);
+  }
+  EXPECT_EQ(MustOpen()->TakeState(), state);
+}
+
 TEST_F(StateJournalTest, EventsThatDoNotFollowAreRefused) {
   auto journal = MustOpen();
-  const std::vector<DispatcherEvent> events = {SplitEnded{Split(3)}};
+  const std::vector<DispatcherEvent> events = {SplitsEnded{{{Split(3), 1}}}};
   ASSERT_TRUE(journal->Append(events).ok());
   journal.reset();
   const absl::Status status = StateJournal::Open(folder_).status();

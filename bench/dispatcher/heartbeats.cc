@@ -1,0 +1,104 @@
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <thread>
+#include <vector>
+
+#include "bench/dispatcher/load.h"
+#include "bench/dispatcher/stubs.h"
+#include "core/base/status.h"
+#include "core/net/clock.h"
+#include "core/net/process_limits.h"
+#include "core/wire/codec.h"
+#include "zmq.hpp"
+
+namespace feedmill::bench {
+namespace {
+
+constexpr absl::Duration kInterval = absl::Seconds(1);
+constexpr absl::Duration kSilence = absl::Seconds(30);
+
+// A worker's connection. It is read when it is written to, so that thousands of
+// them cost the process no polling.
+struct Peer {
+  zmq::socket_t socket;
+  zmq::message_t beat;
+  uint64_t beats = 0;
+  uint64_t answers = 0;
+};
+
+zmq::message_t BeatOf(const std::string& name) {
+  StubWorker worker(name, 2);
+  const Parts parts = Encode(worker.Beat(), "");
+  return {parts.front().data(), parts.front().size()};
+}
+
+// True if the beat was taken.
+bool Exchange(Peer& peer) {
+  zmq::message_t answer;
+  while (peer.socket.recv(answer, zmq::recv_flags::dontwait)) ++peer.answers;
+  zmq::message_t beat;
+  beat.copy(peer.beat);
+  const bool sent =
+      peer.socket.send(beat, zmq::send_flags::dontwait).has_value();
+  peer.beats += sent ? 1 : 0;
+  return sent;
+}
+
+// Each peer's turn once in an interval, evenly spread.
+void BeatAll(std::vector<Peer>& peers) {
+  const absl::Time begin = SteadyNow();
+  for (size_t k = 0; k < peers.size(); ++k) {
+    const absl::Time turn = begin + kInterval * static_cast<double>(k) /
+                                        static_cast<double>(peers.size());
+    const absl::Duration wait = turn - SteadyNow();
+    if (wait > absl::Milliseconds(2)) {
+      std::this_thread::sleep_for(absl::ToChronoNanoseconds(wait));
+    }
+    Exchange(peers[k]);
+  }
+  const absl::Duration rest = begin + kInterval - SteadyNow();
+  std::this_thread::sleep_for(
+      absl::ToChronoNanoseconds(std::max(rest, absl::ZeroDuration())));
+}
+
+bool AllAnswered(const std::vector<Peer>& peers) {
+  for (const Peer& peer : peers) {
+    if (peer.answers == 0) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> RunHeartbeats(const HeartbeatLoad& load) {
+  FM_RETURN_IF_ERROR(RaiseFileLimit());
+  zmq::context_t context(1, static_cast<int>(load.workers) + 16);
+  std::vector<Peer> peers;
+  for (uint32_t k = 0; k < load.workers; ++k) {
+    zmq::socket_t socket(context, ZMQ_DEALER);
+    socket.set(zmq::sockopt::linger, 0);
+    socket.connect(load.dispatcher);
+    peers.push_back(
+        {std::move(socket), BeatOf(fmt::format("{}-{}", load.first_name, k))});
+  }
+  const absl::Time give_up = SteadyNow() + kSilence;
+  while (!AllAnswered(peers)) {
+    if (SteadyNow() > give_up) return Unavailable("a worker is not answered");
+    BeatAll(peers);
+  }
+  std::puts("known");
+  std::fflush(stdout);
+  for (Peer& peer : peers) peer.beats = peer.answers = 0;
+  const absl::Time end = SteadyNow() + load.time;
+  while (SteadyNow() < end) BeatAll(peers);
+  uint64_t beats = 0;
+  uint64_t answers = 0;
+  for (const Peer& peer : peers) {
+    beats += peer.beats;
+    answers += peer.answers;
+  }
+  return nlohmann::ordered_json{{"beats", beats}, {"answers", answers}}.dump();
+}
+
+}  // namespace feedmill::bench

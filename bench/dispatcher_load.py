@@ -1,0 +1,93 @@
+"""What bench/run measures of the dispatcher alone: stubs stand for its workers and clients."""
+import json, os, pathlib, statistics, subprocess, tempfile, time
+
+from measure import BUILD, Service, check, median, rounds, run_json, say
+
+STUBS = BUILD / "bench" / "bench_dispatcher"
+
+
+def start_dispatcher(folder, name):
+    """A dispatcher alone, with a work-dir in the folder."""
+    return Service(folder, 0, dispatcher_flags=("--work-dir", pathlib.Path(folder) / name))
+
+
+def split_rate(positions, place=None):
+    with tempfile.TemporaryDirectory(dir=place) as folder:
+        dispatcher = start_dispatcher(folder, "state")
+        try:
+            before = dispatcher.cpu()
+            result = run_json([STUBS, "splits", dispatcher.address, positions])
+            result["cpu_us"] = 1e6 * (dispatcher.cpu() - before) / result["splits"]
+        finally:
+            dispatcher.stop()
+    # The first ones are larger, as long as no cost is known.
+    check(result["elements"] == positions and result["splits"] > 0.8 * positions, "dispatcher: splits")
+    return result
+
+
+def sync_us(count=100):
+    """What this disk needs to make a page durable, which no dispatcher can go below."""
+    with tempfile.NamedTemporaryFile() as file:
+        times = []
+        for page in range(count):
+            begin = time.monotonic()
+            os.pwrite(file.fileno(), b"x" * 4096, page * 4096)
+            os.fdatasync(file.fileno())
+            times.append(time.monotonic() - begin)
+    return round(1e6 * statistics.median(times), 1)
+
+
+def heartbeat_cores(workers, processes, seconds):
+    """The dispatcher's share of a core while all the workers beat."""
+    with tempfile.TemporaryDirectory() as folder:
+        dispatcher = start_dispatcher(folder, "state")
+        stubs = [subprocess.Popen([str(c) for c in (STUBS, "heartbeats", dispatcher.address, workers // processes,
+                                                    f"stub-{p}", seconds)], stdout=subprocess.PIPE, text=True)
+                 for p in range(processes)]
+        try:
+            for stub in stubs:
+                check(stub.stdout.readline() == "known\n", "dispatcher: a stub worker is not known")
+            before, begin = dispatcher.cpu(), time.monotonic()
+            time.sleep(seconds * 0.6)
+            cores = (dispatcher.cpu() - before) / (time.monotonic() - begin)
+            known = status_of(dispatcher)["totals"]["workers"]
+            results = [json.loads(stub.communicate(timeout=120)[0].splitlines()[-1]) for stub in stubs]
+        finally:
+            for stub in stubs:
+                stub.kill()
+                stub.wait()
+            dispatcher.stop()
+    check(known == workers, f"dispatcher: {known} workers known")
+    beats, answers = (sum(r[k] for r in results) for k in ("beats", "answers"))
+    check(beats >= 0.8 * workers * seconds and answers >= 0.9 * beats, f"dispatcher: {beats} beats, {answers} answers")
+    return cores
+
+
+def status_of(service):
+    command = [str(BUILD / "bin" / "feedmill"), "status", "--service", service.address, "--format", "json"]
+    return json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True, timeout=60).stdout)
+
+
+def recovery(splits):
+    with tempfile.TemporaryDirectory() as folder:
+        return run_json([STUBS, "recovery", pathlib.Path(folder) / "state", splits])
+
+
+def bench(_folder, count, _rows):
+    positions = 400_000
+    memory = pathlib.Path("/dev/shm")
+    got = rounds(count, {
+        "splits": lambda: split_rate(positions),
+        "memory": lambda: split_rate(positions, memory) if memory.is_dir() else None,
+        "recovery": lambda: recovery(1_000_000)})
+    figures = {"splits_per_s": median(got["splits"], lambda r: r["splits_per_s"]),
+               # The same without waiting for a disk: what the dispatcher itself can do.
+               "splits_per_s_in_memory": median(got["memory"], lambda r: r["splits_per_s"]),
+               "cpu_us_per_split": median(got["memory"], lambda r: r["cpu_us"]),
+               "sync_us": sync_us(),
+               "recovery_s": median(got["recovery"], lambda r: r["recovery_s"]),
+               "iteration_bytes": median(got["recovery"], lambda r: r["iteration_bytes"]),
+               "heartbeat_cores": round(heartbeat_cores(10_000, 4, 20), 3)}
+    say("dispatcher: " + ", ".join(f"{k} {v:,.3g}" if v is None or v < 10 else f"{k} {v:,.0f}"
+                                   for k, v in figures.items() if v is not None))
+    return figures
