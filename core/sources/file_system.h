@@ -27,6 +27,8 @@ class File {
   // at the end of the file. Interrupted and short reads go on by themselves.
   virtual absl::StatusOr<size_t> ReadAt(uint64_t offset,
                                         std::span<std::byte> out) const = 0;
+  // Begins to bring bytes nearer that will be read soon; never waits for them.
+  virtual void Prefetch(uint64_t offset, uint64_t size) const = 0;
 };
 
 // Where files are. Errors name the path: NotFound for what is not there,

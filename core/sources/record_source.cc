@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <deque>
 
 #include "core/base/check.h"
 #include "core/base/status.h"
@@ -21,6 +22,8 @@ constexpr uint64_t kJoinBytesMax = uint64_t{1} << 20;
 // Records in order are read together as long as they stay in the cache while
 // they are taken apart.
 constexpr size_t kSequentialBytes = size_t{256} << 10;
+// Small files that are on their way from the disk at once, for each thread.
+constexpr size_t kFilesAhead = 32;
 
 void ResetBlock(RecordBlock& out, std::initializer_list<DType> dtypes) {
   out.rows = 0;
@@ -390,19 +393,24 @@ class ImageFiles final : public RecordSource {
       : label_(source.label), files_(std::move(manifest)) {}
 
   std::unique_ptr<Scratch> NewScratch() const override {
-    return std::make_unique<Scratch>();
+    return std::make_unique<AheadScratch>();
   }
 
   absl::StatusOr<size_t> Read(std::span<const uint64_t> indexes,
-                              size_t bytes_max, Scratch&,
+                              size_t bytes_max, Scratch& scratch,
                               RecordBlock& out) const override {
+    auto& ahead = static_cast<AheadScratch&>(scratch).files;
     ResetBlock(out, {DType::kBytes, DType::kInt64, DType::kBytes});
     OutputColumn& image = out.columns[0];
-    for (const uint64_t index : indexes) {
-      const size_t file = files_.Find(index).file;
+    for (size_t k = 0; k < indexes.size(); ++k) {
+      const size_t file = files_.Find(indexes[k]).file;
       const ManifestFile& info = files_.info(file);
       if (out.rows > 0 && image.values.size() + info.size > bytes_max) break;
-      FM_ASSIGN_OR_RETURN(const auto opened, files_.OpenOnce(file));
+      OpenAhead(indexes.subspan(k), ahead);
+      absl::StatusOr<std::unique_ptr<File>> next =
+          std::move(ahead.front().opened);
+      ahead.pop_front();
+      FM_ASSIGN_OR_RETURN(const auto opened, std::move(next));
       std::byte* const at = image.values.Extend(info.size);
       FM_RETURN_IF_ERROR(files_.Read(file, *opened, 0, {at, info.size}));
       image.offsets.Push(static_cast<int64_t>(image.values.size()));
@@ -419,6 +427,29 @@ class ImageFiles final : public RecordSource {
   }
 
  private:
+  struct Ahead {
+    uint64_t index;
+    absl::StatusOr<std::unique_ptr<File>> opened;
+  };
+  struct AheadScratch final : Scratch {
+    std::deque<Ahead> files;  // the next ones, as the last call knew them
+  };
+
+  // Makes `ahead` begin with the first of `indexes`, and the disk busy with
+  // those after it: while one image is decoded, others come.
+  void OpenAhead(std::span<const uint64_t> indexes,
+                 std::deque<Ahead>& ahead) const {
+    if (!ahead.empty() && ahead.front().index != indexes.front()) ahead.clear();
+    const size_t most = std::min(indexes.size(), kFilesAhead);
+    while (ahead.size() < most) {
+      const uint64_t index = indexes[ahead.size()];
+      const size_t file = files_.Find(index).file;
+      ahead.push_back({index, files_.OpenOnce(file)});
+      const auto& opened = ahead.back().opened;
+      if (opened.ok()) (*opened)->Prefetch(0, files_.info(file).size);
+    }
+  }
+
   const ImagesSource::Label label_;
   const ManifestFiles files_;
 };
