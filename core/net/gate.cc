@@ -1,8 +1,11 @@
 #include "core/net/gate.h"
 
 #include <linux/filter.h>
+#include <linux/tcp.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -20,6 +23,11 @@ constexpr char kKeysEndpoint[] = "inproc://zeromq.zap.01";
 constexpr int kAnswersPerTurn = 256;
 constexpr int kEventsPerTurn = 4'096;
 constexpr absl::Duration kLookInterval = absl::Milliseconds(100);
+// Each connection costs a system call: a percent of a core at most.
+constexpr absl::Duration kBoundInterval = absl::Milliseconds(100);
+constexpr absl::Duration kBoundIntervalEach = absl::Microseconds(100);
+// Of messages that came and wait to be read, beside the largest one.
+constexpr uint64_t kWaitingBytes = uint64_t{16} << 20;
 constexpr absl::Duration kSayInterval = absl::Seconds(1);
 constexpr size_t kKeyBytes = 32;
 // Version, request, domain, address, routing id, mechanism, key.
@@ -66,6 +74,19 @@ absl::Status NoCurve() {
   return FailedPrecondition(
       "this build of libzmq cannot encrypt (CURVE): install one that can, or "
       "run without keys");
+}
+
+// What has come over a connection; nullopt where that is not known.
+std::optional<uint64_t> BytesReceived(int fd) {
+  tcp_info info{};
+  socklen_t length = sizeof(info);
+  constexpr socklen_t kNeeded = offsetof(tcp_info, tcpi_bytes_received) +
+                                sizeof(info.tcpi_bytes_received);
+  if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length) != 0 ||
+      length < kNeeded) {
+    return std::nullopt;
+  }
+  return info.tcpi_bytes_received;
 }
 
 // Drops every attempt to connect in the kernel, or lets them pass again.
@@ -122,10 +143,12 @@ absl::Status Gate::Secure(zmq::socket_t& socket, const CurveClient& curve) {
 }
 
 absl::Status Gate::FollowListener(SocketId id, zmq::socket_t& socket,
-                                  size_t connections_max) {
+                                  const Reactor::Limits& limits) {
   Followed followed;
   followed.listener = true;
-  followed.connections_max = connections_max;
+  followed.connections_max = limits.connections_max;
+  followed.unheard_bytes_max =
+      static_cast<uint64_t>(limits.message_bytes_max) + kWaitingBytes;
   return Follow(id, socket,
                 ZMQ_EVENT_LISTENING | ZMQ_EVENT_ACCEPTED |
                     ZMQ_EVENT_ACCEPT_FAILED | ZMQ_EVENT_DISCONNECTED,
@@ -175,8 +198,17 @@ void Gate::Serve(absl::Time now) {
   if (keys_) ServeKeys();
   const bool look = now >= look_at_;
   if (look) look_at_ = now + kLookInterval;
+  const bool bound = now >= bound_at_;
+  size_t connections = 0;
   for (auto& [id, followed] : followed_) {
     if (followed.listener || look) ServeMonitor(followed);
+    if (followed.listener && bound) BoundMessages(followed);
+    connections += followed.open.size();
+  }
+  if (bound) {
+    bound_at_ =
+        now + std::max(kBoundInterval,
+                       kBoundIntervalEach * static_cast<int64_t>(connections));
   }
   if (refused_ != said_ && now >= say_at_) Say(now);
 }
@@ -221,7 +253,8 @@ void Gate::Heard(SocketId id, int fd) {
   const auto followed = followed_.find(id);
   if (followed == followed_.end()) return;
   const auto open = followed->second.open.find(fd);
-  if (open != followed->second.open.end()) open->second = true;
+  if (open == followed->second.open.end()) return;
+  open->second.said = open->second.heard = true;
 }
 
 void Gate::CountRevoked(std::string_view key) {
@@ -259,13 +292,13 @@ void Gate::OnListenerEvent(Followed& listener, uint16_t event, uint32_t value) {
       listener.listening_fd = static_cast<int>(value);
       return;
     case ZMQ_EVENT_ACCEPTED:
-      listener.open[static_cast<int>(value)] = false;
+      listener.open[static_cast<int>(value)] = {};
       return BoundConnections(listener);
     case ZMQ_EVENT_DISCONNECTED: {
       // The transport does not tell of every handshake that failed.
       const auto found = listener.open.find(static_cast<int>(value));
       if (found == listener.open.end()) return;
-      if (!found->second) ++refused_;
+      if (!found->second.said) ++refused_;
       listener.open.erase(found);
       return BoundConnections(listener);
     }
@@ -288,6 +321,27 @@ void Gate::BoundConnections(Followed& listener) {
     listener.full = false;
     SetClosed(listener.listening_fd, false);
     LogInfo("{} connections: new ones are taken again", now);
+  }
+}
+
+// Messages to listeners have one part (P-8): a connection over which more came
+// than the largest, and none that was whole, brings one without an end.
+void Gate::BoundMessages(Followed& listener) {
+  for (auto& [fd, connection] : listener.open) {
+    const std::optional<uint64_t> bytes = BytesReceived(fd);
+    if (!bytes.has_value()) continue;
+    if (connection.heard || *bytes < connection.bytes) {
+      connection.bytes = *bytes;
+      connection.heard = false;
+    } else if (*bytes - connection.bytes > listener.unheard_bytes_max) {
+      // The transport notices, and tells in its turn.
+      shutdown(fd, SHUT_RDWR);
+      connection.bytes = *bytes;
+      ++refused_;
+      LogWarning(
+          "dropped a connection that brought {} bytes and no whole message",
+          *bytes);
+    }
   }
 }
 

@@ -20,7 +20,9 @@ namespace feedmill {
 // Stands where a reactor's sockets meet the network: answers whether a key may
 // connect (the context's ZAP handler), follows handshakes, and bounds how many
 // connections a listener has: when there are too many, the kernel is told to
-// drop attempts to connect, which peers repeat, until some have gone.
+// drop attempts to connect, which peers repeat, until some have gone. A message
+// whose parts do not end would fill the memory of the transport, which hands on
+// whole messages only: its connection is dropped.
 //
 // What fails is counted and logged once a second at most.
 //
@@ -37,10 +39,10 @@ class Gate {
   // Makes `socket` a CURVE client. Before connect.
   static absl::Status Secure(zmq::socket_t& socket, const CurveClient& curve);
 
-  // Follows the connections of a listener, `connections_max` at most, or the
-  // handshakes of a connection to `peer`. Before bind or connect.
+  // Follows the connections of a listener, as `limits` say, or the handshakes
+  // of a connection to `peer`. Before bind or connect.
   absl::Status FollowListener(SocketId id, zmq::socket_t& socket,
-                              size_t connections_max);
+                              const Reactor::Limits& limits);
   absl::Status FollowConnection(SocketId id, zmq::socket_t& socket,
                                 const std::string& peer, bool has_keys);
   void Forget(SocketId id);
@@ -61,13 +63,20 @@ class Gate {
   uint64_t refused() const { return refused_; }
 
  private:
+  // A listener's.
+  struct Connection {
+    bool said = false;   // ever
+    bool heard = false;  // a whole message, since the last look
+    uint64_t bytes = 0;  // that had come at the last look with one
+  };
   struct Followed {
     zmq::socket_t monitor;
     bool listener = false;
     // Listeners: the connections there are.
     size_t connections_max = 0;
+    uint64_t unheard_bytes_max = 0;
     int listening_fd = -1;
-    std::map<int, bool> open;  // file descriptor → said something
+    std::map<int, Connection> open;  // by file descriptor
     bool full = false;
     // Connections.
     std::string peer;
@@ -83,13 +92,15 @@ class Gate {
   void OnListenerEvent(Followed& listener, uint16_t event, uint32_t value);
   void OnConnectionEvent(Followed& connection, uint16_t event, uint32_t value);
   void BoundConnections(Followed& listener);
+  void BoundMessages(Followed& listener);
   void Say(absl::Time now);
 
   zmq::context_t& context_;
   zmq::socket_t keys_;  // the ZAP handler's; made by the first Secure
   std::map<std::string, std::shared_ptr<AllowList>> allowed_;  // by ZAP domain
   std::map<SocketId, Followed> followed_;
-  absl::Time look_at_ = absl::InfinitePast();  // connections' monitors
+  absl::Time look_at_ = absl::InfinitePast();   // connections' monitors
+  absl::Time bound_at_ = absl::InfinitePast();  // listeners' messages
 
   // Connections that ended before they said anything, and revoked messages.
   uint64_t refused_ = 0;

@@ -315,7 +315,7 @@ absl::StatusOr<SocketId> Reactor::Listen(
   const SocketId id(state_->next_socket++);
   if (limits.connections_max == 0) limits.connections_max = ConnectionsMax();
   FM_RETURN_IF_ERROR(
-      state_->gate.FollowListener(id, socket, limits.connections_max));
+      state_->gate.FollowListener(id, socket, limits));
   if (curve) {
     const absl::Status secured = state_->gate.Secure(id, socket, *curve);
     if (!secured.ok()) {

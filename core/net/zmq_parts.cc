@@ -63,7 +63,8 @@ ReceiveResult ReceiveParts(zmq::socket_t& socket, bool routed,
   } else {
     parts.push_back(ToBuffer(std::move(part)));
   }
-  // The transport hands out whole messages only: the rest is there.
+  // The transport hands out whole messages only: the rest is there. (One that
+  // does not end never gets here; see Gate.)
   bool fits = true;
   while (more) {
     zmq::message_t next;

@@ -195,6 +195,14 @@ for_each_port() {
   for_each_port huge
 }
 
+@test "messages that do not end are dropped before they fill the memory" {
+  start_cluster 1
+  worker=$(cat "$BATS_TEST_TMPDIR/worker0.ready")
+  attack endless "$worker"
+  serves
+  grep -q "no whole message" "$BATS_TEST_TMPDIR/worker0.log"
+}
+
 @test "10,000 half-open connections leave the service serving" {
   secure_cluster
   for port in "$service" "$worker"; do

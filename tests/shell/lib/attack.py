@@ -5,6 +5,8 @@ scan             connects and hangs up, in both ways
 random           sends random bytes
 truncated        stops at every point of ZMTP's greeting and handshake
 huge             announces messages of 2 GiB
+endless          sends parts of one message for as long as they are taken; fails
+                 if that is more than 1 GiB
 half-open COUNT  holds COUNT connections open and silent; prints "open COUNT",
                  and ends with its standard input
 record FILE      forwards one connection and keeps what its client said, in FILE;
@@ -95,6 +97,20 @@ def huge(address):
         connection.close()
 
 
+def endless(address):
+    part = b"\x03" + struct.pack(">Q", 256 << 10) + bytes(256 << 10)
+    sent = 0
+    with connect(address) as connection:
+        try:
+            connection.sendall(greeting(b"NULL") + READY)
+            while sent < 1 << 30:
+                connection.sendall(part)
+                sent += len(part)
+        except OSError:
+            return
+    sys.exit(f"{sent} bytes of a message were taken that does not end")
+
+
 def half_open(address, count):
     wanted = count + 100
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -154,7 +170,7 @@ def main():
     elif how in ("record", "replay"):
         globals()[how](address, rest[0])
     else:
-        {"scan": scan, "random": send_random, "truncated": truncated, "huge": huge}[how](address)
+        {"scan": scan, "random": send_random, "truncated": truncated, "huge": huge, "endless": endless}[how](address)
 
 
 if __name__ == "__main__":
