@@ -28,6 +28,9 @@ foreach(folder core broker worker client server)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/feedmill
     FILES_MATCHING PATTERN "*.h")
 endforeach()
+# For programs in other languages, and for scripts.
+install(FILES ${PROJECT_SOURCE_DIR}/schemas/cluster.fbs ${PROJECT_SOURCE_DIR}/schemas/server.fbs
+  ${PROJECT_SOURCE_DIR}/tests/shell/lib/cluster.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/feedmill)
 if(TARGET feedmill)
   install(TARGETS feedmill RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
 endif()

@@ -14,7 +14,8 @@ constexpr Reactor::Limits kLimits{int64_t{1} << 20, 1'000};
 }  // namespace
 
 PlainTask::PlainTask(std::string cluster_id,
-                     std::function<std::string()> status, absl::Status refusal)
+                     std::function<std::string()> status,
+                     std::function<absl::Status()> refusal)
     : status_(std::move(status)),
       refusal_(std::move(refusal)),
       reactor_("fm-task"),
@@ -43,7 +44,7 @@ void PlainTask::OnMessage(absl::Time now, SocketId socket,
   if (std::holds_alternative<StatusRequest>(*message)) {
     messenger_.Send(socket, from, StatusReply{status_()});
   } else {
-    messenger_.Send(socket, from, Refusal{refusal_});
+    messenger_.Send(socket, from, Refusal{refusal_()});
   }
 }
 

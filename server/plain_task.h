@@ -21,9 +21,9 @@ namespace feedmill {
 class PlainTask : public ReactorHandler {
  public:
   // `status`: the JSON that a StatusRequest is answered with, called on the
-  // task's own thread. `refusal`: what everyone else is told.
+  // task's own thread, as is `refusal`: what everyone else is told.
   PlainTask(std::string cluster_id, std::function<std::string()> status,
-            absl::Status refusal);
+            std::function<absl::Status()> refusal);
   ~PlainTask() override { Stop(); }
 
   // Binds; the port that it got. Errors as Reactor::Listen.
@@ -38,7 +38,7 @@ class PlainTask : public ReactorHandler {
   absl::Time NextDeadline() const override { return absl::InfiniteFuture(); }
 
   const std::function<std::string()> status_;
-  const absl::Status refusal_;
+  const std::function<absl::Status()> refusal_;
   Reactor reactor_;
   Messenger messenger_;
 };

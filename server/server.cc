@@ -7,6 +7,7 @@
 #include <optional>
 #include <thread>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "core/base/status.h"
@@ -24,6 +25,8 @@ namespace {
 // How often a running server looks after its services and the board.
 constexpr absl::Duration kLook = absl::Milliseconds(50);
 constexpr absl::Duration kSayAgain = absl::Seconds(10);
+// An address beyond this machine's network; nothing is sent to it.
+const Address kAnywhere{"192.0.2.1", 9};
 
 // A name may resolve to loopback on the machine that has it, so only what is
 // surely an address is bound to.
@@ -31,6 +34,12 @@ std::string HostToListenOn(const std::string& own) {
   const bool numeric = own.find(':') != own.npos ||
                        own.find_first_not_of("0123456789.") == own.npos;
   return numeric || IsLoopback(own) ? own : "0.0.0.0";
+}
+
+// "host:port" without the port.
+std::string HostOf(const std::string& advertised) {
+  const auto address = ParseHost(advertised, /*default_port=*/1);
+  return address.ok() ? address->host : advertised;
 }
 
 std::string WithoutScheme(const std::string& target) {
@@ -53,7 +62,7 @@ class Server::Shell {
     if (config_.host.empty()) config_.host = HostToListenOn(own_host_);
   }
 
-  // Finds where a worker's dispatcher is, or will be published.
+  // Finds out where a worker's dispatcher is.
   absl::Status Check();
   absl::Status Start() {
     return lifecycle_.Start([this] {
@@ -66,7 +75,7 @@ class Server::Shell {
   void Drain(absl::Duration timeout);
   void Stop();
   absl::Status Join() { return lifecycle_.Join(); }
-  void Follow(const ClusterSpec& cluster);
+  absl::Status Update(const ServerDef& def);
 
   ServerDef def() const {
     const std::lock_guard lock(mu_);
@@ -79,7 +88,13 @@ class Server::Shell {
   }
 
  private:
+  // Where a worker's dispatcher is: an address, or a task that publishes it.
+  using DispatcherPlace = std::variant<std::string, DispatcherTask>;
+
   static std::string& OwnAddress(ServerDef& def);
+  absl::StatusOr<DispatcherPlace> PlaceOf(const DispatcherTask& task) const;
+  absl::Status CheckIsOwn(const ServerDef& def) const;
+  std::string AdvertisedHost() const;
   bool has_worker() const {
     return role_ == TaskRole::kWorker || role_ == TaskRole::kLocal;
   }
@@ -91,6 +106,7 @@ class Server::Shell {
   absl::Status TakeTarget(const std::string& target);
   void Release();
   std::string StatusJson() const;
+  absl::Status Refused() const;
 
   // The thread that looks after the services, with mu_ held but while waiting.
   void Tend();
@@ -104,10 +120,6 @@ class Server::Shell {
   Lifecycle lifecycle_;
   AddressBoard board_;
   std::string own_host_;
-  // Where a worker's dispatcher is: an address, or a task that publishes it.
-  // Guarded by mu_ from Start on.
-  std::string dispatcher_address_;
-  std::optional<DispatcherTask> dispatcher_task_;
   std::thread tender_;
 
   mutable std::mutex mu_;
@@ -116,6 +128,7 @@ class Server::Shell {
   std::unique_ptr<DispatchServer> dispatcher_;
   std::unique_ptr<WorkerServer> worker_;
   std::unique_ptr<PlainTask> plain_;
+  DispatcherPlace dispatcher_place_;
   std::string followed_;  // the address that worker_ works for
   ServerDef def_;
   std::string target_;
@@ -133,7 +146,22 @@ std::string& Server::Shell::OwnAddress(ServerDef& def) {
   return job->tasks.at(*def.task_index);  // CompleteServerDef has seen to it
 }
 
+absl::StatusOr<Server::Shell::DispatcherPlace> Server::Shell::PlaceOf(
+    const DispatcherTask& task) const {
+  if (SplitTaskAddress(task.address).port != 0) return task.address;
+  if (board_.present()) return task;
+  return InvalidArgument(
+      "the dispatcher's address '{}' has no port yet; give it one in the "
+      "cluster, or a folder that all tasks see, where it is published "
+      "(publish, --publish)",
+      task.address);
+}
+
 absl::Status Server::Shell::Check() {
+  if (!config_.advertise.empty()) {
+    const auto advertised = ParseHost(config_.advertise, /*default_port=*/1);
+    if (!advertised.ok()) return Annotate(advertised.status(), "advertise");
+  }
   if (role_ != TaskRole::kWorker) return absl::OkStatus();
   const auto task = FindDispatcherTask(def_.cluster);
   if (!config_.worker.dispatcher.empty()) {
@@ -143,22 +171,11 @@ absl::Status Server::Shell::Check() {
           "not be given beside it",
           task->job, config_.worker.dispatcher);
     }
-    dispatcher_address_ = config_.worker.dispatcher;
-    return ParseAddress(dispatcher_address_).status();
+    dispatcher_place_ = config_.worker.dispatcher;
+    return ParseAddress(config_.worker.dispatcher).status();
   }
   if (!task.ok()) return task.status();
-  if (SplitTaskAddress(task->address).port != 0) {
-    dispatcher_address_ = task->address;
-    return absl::OkStatus();
-  }
-  if (!board_.present()) {
-    return InvalidArgument(
-        "the dispatcher's address '{}' has no port yet; give it one in the "
-        "cluster, or a folder that all tasks see, where it is published "
-        "(publish, --publish)",
-        task->address);
-  }
-  dispatcher_task_ = *task;
+  FM_ASSIGN_OR_RETURN(dispatcher_place_, PlaceOf(*task));
   return absl::OkStatus();
 }
 
@@ -174,8 +191,8 @@ absl::Status Server::Shell::Begin() {
       FM_RETURN_IF_ERROR(BeginWorker(dispatcher_->target()));
       break;
     case TaskRole::kWorker:
-      if (!dispatcher_task_.has_value()) {
-        FM_RETURN_IF_ERROR(BeginWorker(dispatcher_address_));
+      if (const auto* at = std::get_if<std::string>(&dispatcher_place_)) {
+        FM_RETURN_IF_ERROR(BeginWorker(*at));
       }
       break;
     case TaskRole::kPlain:
@@ -187,11 +204,18 @@ absl::Status Server::Shell::Begin() {
   return absl::OkStatus();
 }
 
+// "": whatever is found on the way to the others.
+std::string Server::Shell::AdvertisedHost() const {
+  if (!config_.advertise.empty()) return HostOf(config_.advertise);
+  return IsWildcard(own_host_) ? "" : own_host_;
+}
+
 absl::Status Server::Shell::BeginDispatcher() {
   DispatcherConfig config = config_.dispatcher;
   config.host = config_.host;
   config.port = def_.port;
-  config.advertise = own_host_;
+  config.advertise =
+      config_.advertise.empty() ? AdvertisedHost() : config_.advertise;
   config.security = config_.security;
   config.insecure_bind = config_.insecure_bind;
   config.cluster_id = config_.cluster_id;
@@ -206,8 +230,12 @@ absl::Status Server::Shell::BeginWorker(const std::string& dispatcher) {
   WorkerConfig config = config_.worker;
   config.dispatcher = dispatcher;
   config.host = config_.host;
-  config.port = role_ == TaskRole::kWorker ? def_.port : 0;
-  config.advertise = own_host_;
+  config.port = 0;
+  config.advertise = AdvertisedHost();
+  if (role_ == TaskRole::kWorker) {
+    config.port = def_.port;
+    if (!config_.advertise.empty()) config.advertise = config_.advertise;
+  }
   config.security = config_.security;
   config.insecure_bind = config_.insecure_bind;
   config.cluster_id = config_.cluster_id;
@@ -221,13 +249,9 @@ absl::Status Server::Shell::BeginWorker(const std::string& dispatcher) {
 }
 
 absl::Status Server::Shell::BeginPlain() {
-  const auto task = FindDispatcherTask(def_.cluster);
   plain_ = std::make_unique<PlainTask>(
       config_.cluster_id, [this] { return StatusJson(); },
-      InvalidArgument("task {} of job \"{}\" serves no data; {}",
-                      *def_.task_index, def_.job_name,
-                      task.ok() ? "the dispatcher is " + task->address
-                                : "its cluster has no dispatcher"));
+      [this] { return Refused(); });
   FM_ASSIGN_OR_RETURN(std::optional<Security> security,
                       LoadSecurity(config_.security, Role::kWorker));
   if (security.has_value()) {
@@ -241,7 +265,12 @@ absl::Status Server::Shell::BeginPlain() {
       const uint16_t port,
       plain_->Start(config_.host, def_.port, ServerSide(security)));
   ready_ = true;
-  const std::string own = Address{own_host_, port}.ToString();
+  const std::string host = AdvertisedHost();
+  Address at{host.empty() ? LocalAddressToward(kAnywhere) : host, port};
+  if (!config_.advertise.empty()) {
+    FM_ASSIGN_OR_RETURN(at, ParseHost(config_.advertise, port));
+  }
+  const std::string own = at.ToString();
   LogInfo("task {} of job \"{}\" at {}", *def_.task_index, def_.job_name, own);
   return TakeTarget(own);
 }
@@ -313,7 +342,6 @@ void Server::Shell::Tend() {
   std::unique_lock lock(mu_);
   while (!stopping_) {
     if (std::optional<absl::Status> end = Look()) {
-      if (!end->ok()) LogError("{}", ErrorText(*end));
       lock.unlock();
       lifecycle_.End(*std::move(end));
       changed_.notify_all();
@@ -332,10 +360,11 @@ std::optional<absl::Status> Server::Shell::Look() {
   if (!has_worker()) return std::nullopt;
   if (worker_ != nullptr && !worker_->running()) return worker_->Join();
   if (role_ == TaskRole::kWorker && !draining_) {
-    const absl::Status status = dispatcher_task_.has_value()
-                                    ? FollowDispatcher()
-                                    : FollowTo(dispatcher_address_);
-    if (!status.ok()) return status;
+    const absl::Status status = FollowDispatcher();
+    if (!status.ok()) {
+      LogError("{}", ErrorText(status));  // the services say theirs themselves
+      return status;
+    }
   }
   if (!ready_ && worker_ != nullptr && worker_->registered()) {
     ready_ = true;
@@ -345,9 +374,12 @@ std::optional<absl::Status> Server::Shell::Look() {
 }
 
 absl::Status Server::Shell::FollowDispatcher() {
-  FM_ASSIGN_OR_RETURN(
-      const std::optional<std::string> published,
-      board_.Find(dispatcher_task_->job, dispatcher_task_->index));
+  if (const auto* at = std::get_if<std::string>(&dispatcher_place_)) {
+    return FollowTo(*at);
+  }
+  const auto& task = std::get<DispatcherTask>(dispatcher_place_);
+  FM_ASSIGN_OR_RETURN(const std::optional<std::string> published,
+                      board_.Find(task.job, task.index));
   if (!published.has_value()) {
     return worker_ == nullptr ? AwaitDispatcher() : absl::OkStatus();
   }
@@ -363,26 +395,50 @@ absl::Status Server::Shell::FollowTo(const std::string& dispatcher) {
   return BeginWorker(dispatcher);
 }
 
-// The tender takes it up at its next look.
-void Server::Shell::Follow(const ClusterSpec& cluster) {
-  const std::lock_guard lock(mu_);
-  const std::string own = OwnAddress(def_);
-  std::vector<ClusterDef::Job>& jobs = def_.cluster.jobs;
-  jobs = cluster.AsClusterDef().jobs;
-  auto job = std::find_if(jobs.begin(), jobs.end(), [this](const auto& each) {
-    return each.name == def_.job_name;
-  });
-  if (job == jobs.end()) job = jobs.insert(jobs.end(), {def_.job_name, {}});
-  job->tasks[*def_.task_index] = own;
-  if (role_ != TaskRole::kWorker || !config_.worker.dispatcher.empty()) return;
-  const auto task = FindDispatcherTask(def_.cluster);
-  if (!task.ok()) return;
-  if (SplitTaskAddress(task->address).port != 0) {
-    dispatcher_task_.reset();
-    dispatcher_address_ = task->address;
-  } else if (board_.present()) {
-    dispatcher_task_ = *task;
+// What `def` says of this server's own task, if anything, must be so.
+absl::Status Server::Shell::CheckIsOwn(const ServerDef& def) const {
+  const bool same =
+      (def.job_name.empty() || def.job_name == def_.job_name) &&
+      (!def.task_index.has_value() || def.task_index == def_.task_index);
+  if (!same) {
+    return InvalidArgument(
+        "this server is task {} of job \"{}\" for good, and cannot become task "
+        "{} of job \"{}\"",
+        *def_.task_index, def_.job_name,
+        def.task_index.value_or(*def_.task_index),
+        def.job_name.empty() ? def_.job_name : def.job_name);
   }
+  if (!def.protocol.empty() && def.protocol != def_.protocol) {
+    return InvalidArgument("a server that speaks {} cannot go over to \"{}\"",
+                           def_.protocol, def.protocol);
+  }
+  if (def.port != 0 && def.port != def_.port) {
+    return InvalidArgument("a server of port {} cannot move to port {}",
+                           def_.port, def.port);
+  }
+  return absl::OkStatus();
+}
+
+// The tender takes it up at its next look.
+absl::Status Server::Shell::Update(const ServerDef& def) {
+  FM_RETURN_IF_ERROR(ClusterSpec::FromDef(def.cluster).status());
+  const std::lock_guard lock(mu_);
+  if (lifecycle_.ended()) {
+    return FailedPrecondition("the server has ended, so no cluster is its own");
+  }
+  FM_RETURN_IF_ERROR(CheckIsOwn(def));
+  ClusterDef cluster =
+      WithTask(def.cluster, def_.job_name, *def_.task_index, OwnAddress(def_));
+  if (role_ == TaskRole::kWorker && config_.worker.dispatcher.empty()) {
+    const auto task = FindDispatcherTask(cluster);
+    if (task.ok()) {
+      FM_ASSIGN_OR_RETURN(dispatcher_place_, PlaceOf(*task));
+    } else if (!absl::IsNotFound(task.status())) {
+      return task.status();
+    }
+  }
+  def_.cluster = std::move(cluster);
+  return absl::OkStatus();
 }
 
 absl::Status Server::Shell::AwaitDispatcher() {
@@ -413,6 +469,16 @@ absl::StatusOr<ClusterSpec> Server::Shell::Cluster() const {
     }
   }
   return ClusterSpec::FromDef(cluster);
+}
+
+// What a task without a service says to readers and workers.
+absl::Status Server::Shell::Refused() const {
+  const ServerDef own = def();
+  const auto task = FindDispatcherTask(own.cluster);
+  return InvalidArgument("task {} of job \"{}\" serves no data; {}",
+                         *own.task_index, own.job_name,
+                         task.ok() ? "the dispatcher is " + task->address
+                                   : "its cluster has no dispatcher");
 }
 
 std::string Server::Shell::StatusJson() const {
@@ -479,7 +545,9 @@ ServerDef Server::server_def() const { return shell_->def(); }
 absl::StatusOr<ClusterSpec> Server::Cluster() const {
   return shell_->Cluster();
 }
-void Server::Follow(const ClusterSpec& cluster) { shell_->Follow(cluster); }
+absl::Status Server::UpdateServerDef(const ServerDef& def) {
+  return shell_->Update(def);
+}
 std::string Server::target() const { return shell_->target(); }
 
 }  // namespace feedmill

@@ -18,6 +18,10 @@ struct ServerConfig {
   // IP address or loopback, else all interfaces, as a name may stand for
   // another of this machine's.
   std::string host{};
+  // Where others reach this task: "host" or "host:port". Default: the host of
+  // its address in the cluster, or, where that is a wildcard, this machine's
+  // address on the way to the others; and the port that was bound.
+  std::string advertise{};
   // A folder that all tasks see: each writes its address there, and finds that
   // of a dispatcher whose port is 0. Not needed where the dispatcher's port is
   // in the cluster.
@@ -89,10 +93,16 @@ class Server {
   absl::Status Join();
 
   // The cluster changed: what Cluster() says of the others follows, and a
-  // worker goes over to a dispatcher that is elsewhere now. This task stays
-  // what and where it is; without a dispatcher in the cluster a worker keeps
-  // the one it has. For ClusterWatch's on_change.
-  void Follow(const ClusterSpec& cluster);
+  // worker goes over to a dispatcher that is elsewhere now; without a
+  // dispatcher in the cluster it keeps the one it has. This task stays what and
+  // where it is, whatever `def` says of its address: what else the def says of
+  // it is left out or as in server_def(). The one way in for changes, so what
+  // ClusterWatch's on_change calls. Before Start, it starts with this cluster.
+  // Nothing changes on an error. InvalidArgument: no cluster, another task,
+  // protocol or port, or no place to look for the dispatcher;
+  // FailedPrecondition: the server has ended.
+  // Source: tensorflow::ServerInterface::UpdateServerDef.
+  absl::Status UpdateServerDef(const ServerDef& def);
 
   // Complete; once started, this task's address has the port that was bound.
   ServerDef server_def() const;

@@ -1,9 +1,11 @@
 #include "server/server_def.h"
 
+#include <algorithm>
 #include <charconv>
 #include <vector>
 
 #include "core/base/status.h"
+#include "core/cluster/cluster_spec.h"
 #include "core/dataset/nearest_name.h"
 
 namespace feedmill {
@@ -107,6 +109,30 @@ TaskAddress SplitTaskAddress(std::string_view address) {
     parts.port = number;
   }
   return parts;
+}
+
+ClusterDef WithTask(const ClusterDef& cluster, const std::string& job,
+                    int64_t index, const std::string& address) {
+  ClusterDef with = cluster;
+  auto found = std::ranges::find(with.jobs, job, &ClusterDef::Job::name);
+  if (found == with.jobs.end()) {
+    found = with.jobs.insert(with.jobs.end(), ClusterDef::Job{job, {}});
+  }
+  found->tasks[index] = address;
+  std::ranges::sort(with.jobs, {}, &ClusterDef::Job::name);
+  return with;
+}
+
+ServerDef UnlistedWorker(const ClusterDef& cluster,
+                         const std::string& address) {
+  ServerDef def{.job_name = "worker", .task_index = 0};
+  for (const ClusterDef::Job& job : cluster.jobs) {
+    if (job.name == def.job_name && !job.tasks.empty()) {
+      def.task_index = job.tasks.rbegin()->first + 1;
+    }
+  }
+  def.cluster = WithTask(cluster, def.job_name, *def.task_index, address);
+  return def;
 }
 
 absl::StatusOr<DispatcherTask> FindDispatcherTask(const ClusterDef& cluster) {

@@ -7,21 +7,9 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "core/cluster/cluster_spec.h"
+#include "core/cluster/cluster_def.h"
 
 namespace feedmill {
-
-// Which task of which cluster a server is, as plain data. What is left out is
-// filled in by CompleteServerDef.
-// Source: tf.train.ServerDef.
-struct ServerDef {
-  ClusterDef cluster{};
-  std::string job_name{};               // "": the cluster's only job
-  std::optional<int64_t> task_index{};  // absent: the job's only task
-  std::string protocol{};               // "": tcp, the only one
-  uint16_t port = 0;                    // 0: that of the task's address
-  friend bool operator==(const ServerDef&, const ServerDef&) = default;
-};
 
 // What is said beside a ServerDef, and wins over it. 0 and "" count.
 struct ServerTask {
@@ -52,6 +40,16 @@ struct TaskAddress {
   uint16_t port = 0;
 };
 TaskAddress SplitTaskAddress(std::string_view address);
+
+// The cluster with this task at this address, in place of what it may say of
+// it. Sorted. REQUIRES: ClusterSpec takes the cluster.
+ClusterDef WithTask(const ClusterDef& cluster, const std::string& job,
+                    int64_t index, const std::string& address);
+
+// A worker of this cluster that the cluster does not list, at `address`: with
+// the first index after those that it lists.
+// REQUIRES: ClusterSpec takes the cluster.
+ServerDef UnlistedWorker(const ClusterDef& cluster, const std::string& address);
 
 // Which task is the dispatcher of this cluster: of job "dispatcher", else
 // "local". NotFound if there is none, InvalidArgument if there are several.

@@ -2,8 +2,6 @@
 #define FEEDMILL_CORE_CLUSTER_CLUSTER_SPEC_H_
 
 #include <cstdint>
-#include <initializer_list>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,23 +10,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "core/cluster/cluster_def.h"
 
 namespace feedmill {
-
-// The tasks of one job: their index, and "host:port". Sparse.
-using JobTasks = std::map<int64_t, std::string>;
-
-// A cluster as plain data: what travels, and what ClusterSpec is made from.
-// Source: tf.train.ClusterDef.
-struct ClusterDef {
-  struct Job {
-    std::string name;
-    JobTasks tasks;
-    friend bool operator==(const Job&, const Job&) = default;
-  };
-  std::vector<Job> jobs;
-  friend bool operator==(const ClusterDef&, const ClusterDef&) = default;
-};
 
 // Which tasks a cluster has: named jobs, each a list of addresses or a sparse
 // map from task index to address. An immutable value: copies are independent,

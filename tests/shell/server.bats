@@ -132,6 +132,46 @@ start_task() {
   [[ $stderr == *"no dispatcher published its address in '$BOARD'"* ]]
 }
 
+@test "a worker finds its dispatcher in a cluster that does not list it" {
+  start_and_wait d dispatcher --port 0
+  service=$address
+  printf 'dispatcher: ["%s"]\nworker: ["elsewhere:1"]\n' "${service#tcp://}" > "$CLUSTER"
+  start_and_wait w1 worker --cluster "file:$CLUSTER" --threads 1 --watch 20ms
+  w1=$pid
+  [[ $address == tcp://127.0.0.1:* ]]
+  start_and_wait w2 worker --cluster "file:$CLUSTER" --threads 1
+  workers_are 2
+  cmp <(feedmill read "$DATA/design.yaml" --service "$service") \
+    <(feedmill read "$DATA/design.yaml" --local)
+  # It follows its dispatcher, and drains like any other.
+  start_and_wait other dispatcher --port 0
+  printf '{"dispatcher": ["%s"]}\n' "${address#tcp://}" > "$CLUSTER.new"
+  mv "$CLUSTER.new" "$CLUSTER"
+  service=$address
+  wait_for 20 "the worker at the second dispatcher" workers_are 1
+  stop "$w1"
+  [[ $ended == 0 && ! -e $BATS_TEST_TMPDIR/w1.ready ]]
+}
+
+@test "what a worker cannot find in a cluster exits 2 and says why" {
+  worker() { feedmill worker --log-level off "$@"; }
+  expect_error 2 "--dispatcher HOST:PORT or --cluster URI is missing" -- worker
+  expect_error 2 "exclude each other" -- worker --cluster "file:$CLUSTER" --dispatcher h:1
+  expect_error 2 "--watch needs --cluster" -- worker --dispatcher h:1 --watch 1s
+  expect_error 2 "did you mean" -- worker --cluster "flie:$CLUSTER"
+  expect_error 2 "has no port" "feedmill server" -- worker --cluster "file:$CLUSTER"
+  echo 'ps: ["localhost:0"]' > "$CLUSTER"
+  expect_error 2 'no job "dispatcher"' -- worker --cluster "file:$CLUSTER"
+}
+
+@test "a task is where --advertise says" {
+  start_task ps ps 0 --advertise mill.example.org:7000
+  wait_for_file ps.ready 10
+  [[ $(cat "$BATS_TEST_TMPDIR/ps.ready") == tcp://mill.example.org:7000 ]]
+  cmp "$BOARD/ps-0" "$BATS_TEST_TMPDIR/ps.ready"
+  expect_error 2 "advertise" -- feedmill server --cluster "file:$CLUSTER" --job ps --advertise a:b:c
+}
+
 @test "a worker goes over to another dispatcher when its cluster says so" {
   start_and_wait d1 dispatcher --port 0
   first=$address

@@ -1,19 +1,13 @@
-#include <functional>
 #include <memory>
-#include <thread>
 #include <utility>
-#include <vector>
 
 #include "core/base/status.h"
-#include "core/cluster/cluster_watch.h"
 #include "core/cluster/host_context.h"
-#include "core/net/log.h"
-#include "server/address_file.h"
 #include "server/server.h"
 #include "tools/command/commands.h"
 #include "tools/command/security_flags.h"
 #include "tools/command/server_flags.h"
-#include "tools/command/stop_signals.h"
+#include "tools/command/task_process.h"
 
 namespace feedmill {
 namespace {
@@ -58,6 +52,10 @@ struct ServerCommand {
                 "Its index; default: as the cluster's source says, or the only "
                 "one",
                 &task);
+    flags.Text("--advertise", "HOST[:PORT]",
+               "Where others reach this task; default: the host that the "
+               "cluster gives it",
+               &config.advertise);
     flags.Text("--publish", "DIR",
                "Folder that all tasks see, where each writes its address; "
                "needed where the dispatcher's port is 0",
@@ -71,53 +69,6 @@ struct ServerCommand {
     flags.Configurable();
   }
 };
-
-// Lets the server follow its cluster.
-std::unique_ptr<ClusterWatch> Watch(
-    std::shared_ptr<const ClusterResolver> resolver, absl::Duration interval,
-    const ClusterSpec& known, Server& server) {
-  ClusterWatchOptions options{.interval = interval, .known = known};
-  options.on_change = [&server](const ClusterView& view,
-                                const std::vector<ClusterChange>& changes) {
-    for (const ClusterChange& change : changes) {
-      LogInfo("the cluster changed: {}", ToString(change));
-    }
-    server.Follow(view.spec);
-  };
-  options.on_trouble = [](const absl::Status& status) {
-    LogWarning("cannot look whether the cluster changed: {}",
-               ErrorText(status));
-  };
-  return std::make_unique<ClusterWatch>(std::move(resolver),
-                                        std::move(options));
-}
-
-// `watch` begins once signals are blocked: its thread must not get them.
-absl::Status Serve(Server& server,
-                   const std::function<std::unique_ptr<ClusterWatch>()>& watch,
-                   const std::string& ready_file,
-                   absl::Duration drain_timeout) {
-  StopSignals signals;
-  AddressFile ready(ready_file);
-  FM_RETURN_IF_ERROR(ready.Prepare());
-  FM_RETURN_IF_ERROR(server.Start());
-  const std::unique_ptr<ClusterWatch> watching = watch();
-  absl::Status announced;
-  std::thread announcer([&] {
-    if (!server.WaitReady(absl::InfiniteDuration()).ok()) return;
-    announced = ready.Write(server.target());
-    if (!announced.ok()) server.Stop();
-  });
-  const absl::Status status = ServeUntilStopped(
-      signals, [&] { return server.Join(); },
-      [&](int) {
-        LogInfo("stopping; a second signal stops at once");
-        server.Drain(drain_timeout);
-      });
-  announcer.join();
-  FM_RETURN_IF_ERROR(announced);
-  return status;
-}
 
 }  // namespace
 
@@ -151,11 +102,12 @@ absl::StatusOr<int> RunServer(const Invocation& invocation) {
   options.config.worker = command.worker.Config();
   FM_ASSIGN_OR_RETURN(const auto server,
                       Server::Create(def, std::move(options)));
-  const auto watch = [&] {
-    return Watch(resolver, command.watch, view.spec, *server);
-  };
-  FM_RETURN_IF_ERROR(Serve(*server, watch, command.server.ready_file,
-                           command.worker.drain_timeout));
+  FM_RETURN_IF_ERROR(
+      RunTask(*server, {.resolver = resolver,
+                        .known = view.spec,
+                        .watch = command.watch,
+                        .ready_file = command.server.ready_file,
+                        .drain_timeout = command.worker.drain_timeout}));
   return 0;
 }
 

@@ -1,12 +1,18 @@
+#include <memory>
+#include <string>
 #include <thread>
+#include <utility>
 
 #include "core/base/status.h"
+#include "core/cluster/host_context.h"
 #include "core/net/log.h"
 #include "server/address_file.h"
+#include "server/server.h"
 #include "tools/command/commands.h"
 #include "tools/command/security_flags.h"
 #include "tools/command/server_flags.h"
 #include "tools/command/stop_signals.h"
+#include "tools/command/task_process.h"
 #include "worker/worker_server.h"
 
 namespace feedmill {
@@ -24,39 +30,88 @@ constexpr char kExamples[] =
     "      --keys /etc/feedmill/keys\n"
     "  feedmill worker --dispatcher localhost:5050 --threads 4 --memory 1GiB\n"
     "  feedmill worker --dispatcher broker:5050 --host 0.0.0.0 --port 6000 \\\n"
-    "      --advertise node7.example.org:6000 --insecure-bind";
+    "      --advertise node7.example.org:6000 --insecure-bind\n"
+    "  feedmill worker --cluster 'kubernetes:?dispatcher=app%3Dmill&port=5050' "
+    "\\\n"
+    "      --host 0.0.0.0 --keys /etc/feedmill/keys";
 
-}  // namespace
-
-absl::StatusOr<int> RunWorker(const Invocation& invocation) {
+struct WorkerCommand {
   ServerFlags server;
   WorkerOptions options;
-  FlagSet flags("worker", kSummary, kExamples);
-  options.Declare(flags);
-  flags.Text("--advertise", "HOST[:PORT]",
-             "Where readers reach this worker; default: its address on the "
-             "way to the dispatcher",
-             &options.config.advertise);
-  server.Declare(flags, "readers");
-  DeclareServerKey(flags, &server.security);
-  flags.Configurable();
-  FM_ASSIGN_OR_RETURN(const bool go_on,
-                      flags.Parse(invocation.arguments, invocation.describe));
-  if (!go_on) return 0;
-  if (options.config.dispatcher.empty()) {
-    return flags.Error("--dispatcher HOST:PORT is missing");
+  std::string cluster;
+  absl::Duration watch = absl::Seconds(30);
+
+  void Declare(FlagSet& flags) {
+    options.Declare(flags);
+    flags.Text("--cluster", "URI",
+               "In place of --dispatcher: where the cluster is described that "
+               "has the dispatcher, which need not list this worker",
+               &cluster);
+    flags.Duration("--watch",
+                   "How often to look whether the dispatcher has moved in the "
+                   "cluster",
+                   &watch);
+    flags.Text("--advertise", "HOST[:PORT]",
+               "Where readers reach this worker; default: its address on the "
+               "way to the dispatcher",
+               &options.config.advertise);
+    server.Declare(flags, "readers");
+    DeclareServerKey(flags, &server.security);
+    flags.Configurable();
   }
-  FM_RETURN_IF_ERROR(server.SetUpLogging("worker"));
-  WorkerConfig config = options.Config();
-  config.host = server.host;
-  config.port = static_cast<uint16_t>(server.port);
-  config.cluster_id = server.cluster_id;
-  config.security = server.security;
-  config.insecure_bind = server.insecure_bind;
+};
+
+// Works for the dispatcher of a cluster, wherever that goes.
+absl::Status WorkForCluster(const Invocation& invocation,
+                            const WorkerCommand& command) {
+  FM_ASSIGN_OR_RETURN(
+      std::shared_ptr<const ClusterResolver> resolver,
+      invocation.resolvers->Make(command.cluster, HostContext()));
+  FM_ASSIGN_OR_RETURN(const ClusterView view, resolver->Resolve());
+  const ServerFlags& flags = command.server;
+  ServerConfig config;
+  config.host = flags.host;
+  config.advertise = command.options.config.advertise;
+  config.worker = command.options.Config();
+  config.cluster_id = flags.cluster_id;
+  config.security = flags.security;
+  config.insecure_bind = flags.insecure_bind;
+  config.registry = invocation.registry;
+  const bool ipv6 = flags.host.find(':') != flags.host.npos;
+  const std::string host = ipv6 ? "[" + flags.host + "]" : flags.host;
+  const ServerDef def = UnlistedWorker(view.spec.AsClusterDef(),
+                                       fmt::format("{}:{}", host, flags.port));
+  const auto dispatcher = FindDispatcherTask(def.cluster);
+  if (dispatcher.ok() && SplitTaskAddress(dispatcher->address).port == 0) {
+    return InvalidArgument(
+        "the dispatcher's address '{}' in '{}' has no port, so only tasks that "
+        "the cluster lists can find it; give it one, or run 'feedmill server'",
+        dispatcher->address, command.cluster);
+  }
+  FM_ASSIGN_OR_RETURN(
+      const auto server,
+      Server::Create(def, {.config = std::move(config), .start = false}));
+  return RunTask(*server, {.resolver = resolver,
+                           .known = view.spec,
+                           .watch = command.watch,
+                           .ready_file = flags.ready_file,
+                           .drain_timeout = command.options.drain_timeout});
+}
+
+// Works for the dispatcher at one address.
+absl::Status WorkForDispatcher(const Invocation& invocation,
+                               const WorkerCommand& command) {
+  const ServerFlags& flags = command.server;
+  WorkerConfig config = command.options.Config();
+  config.host = flags.host;
+  config.port = static_cast<uint16_t>(flags.port);
+  config.cluster_id = flags.cluster_id;
+  config.security = flags.security;
+  config.insecure_bind = flags.insecure_bind;
   config.registry = invocation.registry;
 
   StopSignals signals;
-  AddressFile ready(server.ready_file);
+  AddressFile ready(flags.ready_file);
   FM_RETURN_IF_ERROR(ready.Prepare());
   WorkerServer worker(std::move(config));
   FM_RETURN_IF_ERROR(worker.Start());
@@ -70,11 +125,34 @@ absl::StatusOr<int> RunWorker(const Invocation& invocation) {
       signals, [&] { return worker.Join(); },
       [&](int) {
         LogInfo("draining; a second signal stops at once");
-        worker.Drain(options.drain_timeout);
+        worker.Drain(command.options.drain_timeout);
       });
   registrar.join();
   FM_RETURN_IF_ERROR(announced);
-  FM_RETURN_IF_ERROR(status);
+  return status;
+}
+
+}  // namespace
+
+absl::StatusOr<int> RunWorker(const Invocation& invocation) {
+  WorkerCommand command;
+  FlagSet flags("worker", kSummary, kExamples);
+  command.Declare(flags);
+  FM_ASSIGN_OR_RETURN(const bool go_on,
+                      flags.Parse(invocation.arguments, invocation.describe));
+  if (!go_on) return 0;
+  const bool cluster = !command.cluster.empty();
+  if (cluster != command.options.config.dispatcher.empty()) {
+    return flags.Error(cluster ? "--dispatcher and --cluster exclude each other"
+                               : "--dispatcher HOST:PORT or --cluster URI is "
+                                 "missing");
+  }
+  if (flags.Given("--watch") && !cluster) {
+    return flags.Error("--watch needs --cluster");
+  }
+  FM_RETURN_IF_ERROR(command.server.SetUpLogging("worker"));
+  FM_RETURN_IF_ERROR(cluster ? WorkForCluster(invocation, command)
+                             : WorkForDispatcher(invocation, command));
   return 0;
 }
 

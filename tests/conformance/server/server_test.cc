@@ -28,6 +28,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::StartsWith;
 
 constexpr absl::Duration kLong = absl::Seconds(20);
 using Servers = std::vector<std::unique_ptr<Server>>;
@@ -215,6 +216,146 @@ TEST_F(ServerTest, AWorkerFollowsADispatcherToItsNewPort) {
   dispatcher = Server::Create(cluster, Task("dispatcher", 0));
   ASSERT_TRUE(dispatcher.ok()) << dispatcher.status();
   EXPECT_THAT(ReadThrough((*dispatcher)->target()), Squares());
+}
+
+// ---- UpdateServerDef, which Python never had
+TEST_F(ServerTest, AnUpdatedClusterReachesARunningServer) {
+  auto cluster = Def({{"dispatcher", {{0, "d0:5050"}}},
+                      {"ps", {{0, "localhost:0"}}},
+                      {"worker", {{0, "w0:1"}}}});
+  const auto server = Server::Create(cluster, Task("ps", 0));
+  ASSERT_TRUE(server.ok()) << server.status();
+  const std::string own = (*server)->target();
+  // A worker came, one moved; the dispatcher is elsewhere, and nobody knows of
+  // this task any more.
+  const auto updated = (*server)->UpdateServerDef(
+      {.cluster = Def({{"worker", {{0, "w9:1"}, {1, "w1:1"}}},
+                       {"dispatcher", {{0, "d1:5050"}}}})});
+  ASSERT_TRUE(updated.ok()) << updated;
+  const auto known = (*server)->Cluster();
+  ASSERT_TRUE(known.ok()) << known.status();
+  EXPECT_EQ(known->TaskAddress("worker", 0).value(), "w9:1");
+  EXPECT_EQ(known->TaskAddress("worker", 1).value(), "w1:1");
+  EXPECT_EQ("tcp://" + *known->TaskAddress("ps", 0), own);
+  EXPECT_EQ((*server)->target(), own);
+  const auto reader = Read(Dataset::Range(3), {.service = own});
+  EXPECT_THAT(ErrorText(reader.status()),
+              HasSubstr("serves no data; the dispatcher is d1:5050"));
+  // What it says itself it can be told.
+  EXPECT_TRUE((*server)->UpdateServerDef((*server)->server_def()).ok());
+  // Also where it is listed elsewhere, it is where it is.
+  cluster.jobs[1].tasks[0] = "elsewhere:1";
+  EXPECT_TRUE((*server)->UpdateServerDef({.cluster = cluster}).ok());
+  EXPECT_EQ("tcp://" + *(*server)->Cluster()->TaskAddress("ps", 0), own);
+}
+
+TEST_F(ServerTest, AWorkerGoesOverToTheDispatcherOfAnUpdate) {
+  const auto first = Server::CreateLocalServer();
+  const auto second = Server::CreateLocalServer();
+  ASSERT_TRUE(first.ok() && second.ok());
+  const auto cluster = [&](const Server& local) {
+    return Def({{"dispatcher", {{0, local.target().substr(6)}}},
+                {"worker", {{0, "localhost:0"}}}});
+  };
+  const auto workers = [&](const Server& local) {
+    const auto status = FetchStatus(local.target(), kLong);
+    EXPECT_TRUE(status.ok()) << status.status();
+    return nlohmann::json::parse(*status)["workers"].size();
+  };
+  // Before Start it is what the server starts with.
+  auto options = Task("worker", 0);
+  options.start = false;
+  const auto worker =
+      Server::Create(Def({{"dispatcher", {{0, "nowhere.invalid:1"}}},
+                          {"worker", {{0, "localhost:0"}}}}),
+                     options);
+  ASSERT_TRUE(worker.ok()) << worker.status();
+  ASSERT_TRUE((*worker)->UpdateServerDef({.cluster = cluster(**first)}).ok());
+  ASSERT_TRUE((*worker)->Start().ok());
+  ASSERT_TRUE((*worker)->WaitReady(kLong).ok());
+  EXPECT_EQ(workers(**first), 2);
+  ASSERT_TRUE((*worker)->UpdateServerDef({.cluster = cluster(**second)}).ok());
+  while (workers(**second) != 2) std::this_thread::yield();
+  // Without a dispatcher it keeps the one that it has.
+  ASSERT_TRUE((*worker)
+                  ->UpdateServerDef(
+                      {.cluster = Def({{"worker", {{0, "localhost:0"}}}})})
+                  .ok());
+  EXPECT_THAT(ReadThrough((*second)->target()), Squares());
+}
+
+TEST_F(ServerTest, AnUpdateThatCannotBeChangesNothing) {
+  const ClusterDef cluster = Def(
+      {{"dispatcher", {{0, "localhost:5"}}}, {"worker", {{0, "localhost:0"}}}});
+  auto options = Task("worker", 0);
+  options.config.publish = "";
+  const auto server = Server::Create(cluster, options);
+  ASSERT_TRUE(server.ok()) << server.status();
+  const ServerDef before = (*server)->server_def();
+  const auto refuses = [&](const ServerDef& def, const std::string& why) {
+    const absl::Status status = (*server)->UpdateServerDef(def);
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+    EXPECT_THAT(ErrorText(status), HasSubstr(why));
+    EXPECT_EQ((*server)->server_def(), before);
+  };
+  refuses({.cluster = Def({{"worker", {{0, "no port"}}}})}, "no port");
+  refuses({.cluster = cluster, .job_name = "ps"},
+          "cannot become task 0 of job \"ps\"");
+  refuses({.cluster = cluster, .task_index = 1}, "cannot become task 1");
+  refuses({.cluster = cluster, .protocol = "grpc"}, "\"grpc\"");
+  refuses({.cluster = cluster, .port = 7}, "port 7");
+  refuses({.cluster = Def({{"dispatcher", {{0, "d:1"}, {1, "e:1"}}}})},
+          "one dispatcher");
+  refuses({.cluster = Def({{"dispatcher", {{0, "d:0"}}}})}, "has no port yet");
+  (*server)->Stop();
+  EXPECT_TRUE(absl::IsFailedPrecondition(
+      (*server)->UpdateServerDef({.cluster = cluster})));
+}
+
+TEST_F(ServerTest, ATaskIsWhereItAdvertises) {
+  ServerConfig config;
+  config.advertise = "mill.example.org";
+  auto local = Server::CreateLocalServer(config);
+  ASSERT_TRUE(local.ok()) << local.status();
+  EXPECT_THAT((*local)->target(), StartsWith("tcp://mill.example.org:"));
+  config.advertise = "mill.example.org:7000";
+  const auto ps =
+      Server::Create(Def({{"ps", {{0, "localhost:0"}}}}), {.config = config});
+  ASSERT_TRUE(ps.ok()) << ps.status();
+  EXPECT_EQ((*ps)->target(), "tcp://mill.example.org:7000");
+  EXPECT_EQ((*ps)->server_def().cluster.jobs[0].tasks.at(0),
+            "mill.example.org:7000");
+  config.advertise = "mill.example.org:port";
+  EXPECT_THAT(ErrorText(Server::CreateLocalServer(config).status()),
+              HasSubstr("advertise"));
+}
+
+TEST_F(ServerTest, AWildcardIsNeverAdvertised) {
+  for (const std::string job : {"dispatcher", "ps", "local"}) {
+    ServerOptions options;
+    options.config.insecure_bind = true;
+    options.config.worker.threads = 1;
+    const auto server =
+        Server::Create(Def({{job, {{0, "0.0.0.0:0"}}}}), options);
+    ASSERT_TRUE(server.ok()) << server.status();
+    const auto at = ParseAddress((*server)->target());
+    ASSERT_TRUE(at.ok()) << at.status();
+    EXPECT_FALSE(IsWildcard(at->host)) << job;
+  }
+}
+
+TEST_F(ServerTest, AnUnlistedWorkerHasTheNextIndex) {
+  const ServerDef first =
+      UnlistedWorker(Def({{"dispatcher", {{0, "d:1"}}}}), "localhost:0");
+  EXPECT_EQ(first.job_name, "worker");
+  EXPECT_EQ(first.task_index, 0);
+  const ServerDef later = UnlistedWorker(
+      Def({{"worker", {{0, "w:1"}, {7, "x:1"}}}, {"dispatcher", {{0, "d:1"}}}}),
+      "localhost:0");
+  EXPECT_EQ(later.task_index, 8);
+  const auto complete = CompleteServerDef(later);
+  ASSERT_TRUE(complete.ok()) << complete.status();
+  EXPECT_EQ(*complete->task_index, 8);
 }
 
 TEST_F(ServerTest, AJobWithoutAServiceSaysWhoItIsAndJoins) {

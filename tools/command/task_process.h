@@ -1,0 +1,30 @@
+#ifndef FEEDMILL_TOOLS_COMMAND_TASK_PROCESS_H_
+#define FEEDMILL_TOOLS_COMMAND_TASK_PROCESS_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "core/cluster/resolver.h"
+#include "server/server.h"
+
+namespace feedmill {
+
+// How a command runs its task of a cluster until it is told to end.
+struct TaskProcess {
+  // Where the cluster is described, and what it said of it at first.
+  std::shared_ptr<const ClusterResolver> resolver;
+  ClusterSpec known;
+  absl::Duration watch;  // how often to look whether it has changed
+  std::string ready_file;
+  absl::Duration drain_timeout;
+};
+
+// Starts `server`, lets it follow its cluster, says in the ready file where it
+// serves, and drains it at the first SIGINT or SIGTERM. Returns why it ended.
+absl::Status RunTask(Server& server, const TaskProcess& process);
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_TOOLS_COMMAND_TASK_PROCESS_H_
