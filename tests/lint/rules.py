@@ -276,9 +276,28 @@ def tests(_tree, _libraries, _allowed, build):
             yield f"{test['name']}: has no TIMEOUT"
 
 
+PAGES = ("schemas/PROTOCOL.md", "tests/conformance/README.md")
+
+
+def named(tree, _libraries, _allowed, _build):
+    """A test that a page names is there."""
+    suites = {}
+    for path in tree.files:
+        if path.startswith("tests/") and path.endswith(".cc"):
+            for suite, name in re.findall(
+                    r"^TEST(?:_F|_P)?\(\s*(\w+),\s*(\w+)\s*\)", tree.text(path), re.M):
+                suites.setdefault(suite, set()).add(name)
+    for page in PAGES:
+        text = tree.text(page) if page in tree.files else ""
+        for suite, name in sorted(set(re.findall(r"\b(\w+)\.([A-Z]\w*)", text))):
+            if name not in suites.get(suite, {name}):
+                yield f"{page}: there is no test {suite}.{name}"
+
+
 RULES = {"dependencies": (dependencies, ("include",)),
          "purity": (purity, ("header", "word", "symbol")),
-         "names": (names, ()), "skips": (skips, ()), "tests": (tests, ())}
+         "names": (names, ()), "skips": (skips, ()), "tests": (tests, ()),
+         "named": (named, ())}
 
 
 def breaches(rule, tree, libraries, allowed, build=None):

@@ -52,7 +52,7 @@ class PlantedBreaches(unittest.TestCase):
     def test_clean_tree_has_none(self):
         self.write("core/a.cc", '#include "core/a.h"\n')
         self.library("core_a", ["a.h", "a.cc"], pure=True, code="int x;")
-        for rule in ("dependencies", "purity", "names", "skips"):
+        for rule in ("dependencies", "purity", "names", "skips", "named"):
             self.assertEqual(self.run_rule(rule), "")
 
     def test_worker_includes_broker(self):
@@ -104,6 +104,13 @@ class PlantedBreaches(unittest.TestCase):
         for part in ("'util' says nothing", "TODO left behind", "701 lines",
                      "its guard is not FEEDMILL_CORE_A_H_"):
             self.assertIn(part, found)
+
+    def test_named(self):
+        self.write("tests/unit/a_test.cc", "TEST(Here, IsOne) {}\nTEST_F(Here,\n  IsAnother) {}\n")
+        self.write("schemas/PROTOCOL.md", "`Here.IsOne, Here.IsAnother, Here.*, Other.Word`\n")
+        self.assertEqual(self.run_rule("named"), "")
+        self.write("tests/conformance/README.md", "| x | Here.IsNone |\n")
+        self.assertIn("no test Here.IsNone", self.run_rule("named"))
 
     def test_skips(self):
         self.write("tests/unit/a.cc", "TEST(Suite, Name) {\n  GTEST_SKIP();\n}\n")
