@@ -12,6 +12,7 @@
 #include "core/dataset/graph_text.h"
 #include "core/plan/plan.h"
 #include "core/sources/manifest.h"
+#include "core/sources/source_plan.h"
 
 namespace feedmill {
 namespace {
@@ -52,9 +53,13 @@ uint64_t FirstRecords(const AnalyzedGraph& analyzed,
       std::any_of(steps.begin(), steps.end(),
                   [&](const Step& step) { return IsHeavy(step, registry); });
   if (heavy) return kHeavyRecords;
-  if (!analyzed.source.needs_files) return kArithmeticRecords;
   if (!analyzed.source.counted && !analyzed.needs_index) return 1;  // blocks
-  return kReadRecords;
+  uint64_t records =
+      analyzed.source.needs_files ? kReadRecords : kArithmeticRecords;
+  for (const auto& input : analyzed.inputs) {
+    records = std::min(records, FirstRecords(*input, registry));
+  }
+  return records;
 }
 
 absl::StatusOr<std::shared_ptr<const AnalyzedGraph>> Read(
@@ -76,7 +81,7 @@ absl::StatusOr<JobShape> ShapeOf(const FunctionRegistry& registry,
     shape.manifest_hash = manifest.Hash();
   }
   shape.fingerprint = Fingerprint(analyzed->graph);
-  shape.source_size = SourceSize(analyzed->graph, manifest);
+  FM_ASSIGN_OR_RETURN(shape.source_size, SourceSize(*analyzed, manifest));
   FM_ASSIGN_OR_RETURN(const std::shared_ptr<const Plan> plan,
                       Plan::Make(analyzed, shape.source_size, seed, iteration));
   shape.positions = plan->size();

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <variant>
 
+#include "core/dataset/source_types.h"
+
 namespace feedmill {
 namespace {
 
@@ -21,11 +23,13 @@ class OffPolicy : public ProcessingPolicy {
   bool needs_workers() const override { return true; }
   uint64_t Passes(const Graph& graph, uint64_t workers) const override {
     // The passes come one after the other, so each needs an end.
-    const bool endless = std::any_of(
-        graph.steps.begin(), graph.steps.end(), [](const Step& step) {
-          const auto* repeat = std::get_if<RepeatStep>(&step);
-          return repeat != nullptr && !repeat->count.has_value();
-        });
+    const bool endless =
+        IsEndless(graph.source) ||
+        std::any_of(graph.steps.begin(), graph.steps.end(),
+                    [](const Step& step) {
+                      const auto* repeat = std::get_if<RepeatStep>(&step);
+                      return repeat != nullptr && !repeat->count.has_value();
+                    });
     return endless ? 1 : std::max<uint64_t>(1, workers);
   }
 };

@@ -11,6 +11,7 @@
 #include "core/pipeline/worker_stage.h"
 #include "core/plan/plan.h"
 #include "core/sources/manifest.h"
+#include "core/sources/source_plan.h"
 
 namespace feedmill {
 
@@ -33,7 +34,8 @@ absl::StatusOr<std::shared_ptr<const WorkerStage>> Compile(
   if (!definition.manifest.empty()) {
     FM_ASSIGN_OR_RETURN(*manifest, Manifest::Parse(definition.manifest));
   }
-  const uint64_t source_size = SourceSize(graph, *manifest);
+  FM_ASSIGN_OR_RETURN(const uint64_t source_size,
+                      SourceSize(*analyzed, *manifest));
   FM_ASSIGN_OR_RETURN(
       const std::shared_ptr<const Plan> plan,
       Plan::Make(analyzed, source_size, definition.seed, definition.iteration));

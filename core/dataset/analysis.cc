@@ -1,5 +1,6 @@
 #include "core/dataset/analysis.h"
 
+#include <numeric>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -20,8 +21,9 @@ bool Is(const Step& step) {
 
 // Whether the source's records must be counted by an index: a shuffle stands
 // before any step that would otherwise run at the client.
-bool NeedsIndex(const Graph& graph) {
+bool NeedsIndex(const Graph& graph, bool is_input) {
   if (SourcePositions(graph.source) == Positions::kRecords) return false;
+  if (is_input) return true;
   for (const Step& step : graph.steps) {
     if (Is<ShuffleStep>(step)) return true;
     const bool needs_place =
@@ -35,6 +37,9 @@ bool NeedsIndex(const Graph& graph) {
 class HomeFinder {
  public:
   HomeFinder(const Graph& graph, bool counted) : graph_(graph) {
+    if (IsEndless(graph.source)) {
+      endless_ = fmt::format("the {} source", SourceName(graph.source));
+    }
     if (counted) return;
     const bool text = std::holds_alternative<TextSource>(graph.source);
     uncertain_ =
@@ -58,13 +63,13 @@ class HomeFinder {
       }
     }
     if (Is<RepeatStep>(step) && !std::get<RepeatStep>(step).count) {
-      endless_ = index;
+      endless_ = Name(index);
     }
     if (client_) return Home::kClient;
     if (Is<FilterStep>(step)) uncertain_ = Name(index);
     if (Is<BatchStep>(step)) batch_ = index;
     // The plan reads so many and no more.
-    if (Is<TakeStep>(step)) cut_ = endless_;
+    if (Is<TakeStep>(step)) cut_ = endless_.has_value();
     const bool plan =
         needs_place || Is<ShuffleStep>(step) || Is<RepeatStep>(step);
     return plan ? Home::kPlan : Home::kWorker;
@@ -95,24 +100,52 @@ class HomeFinder {
     return InvalidArgument(
         "{}: it needs the end of {}, which is endless. Move it before the "
         "repeat (each pass is shuffled anew), or give the repeat a count",
-        Name(index), Name(*endless_));
+        Name(index), *endless_);
   }
 
   absl::Status CheckRepeat(size_t index) const {
     if (!endless_) return absl::OkStatus();
     return InvalidArgument(
         "{}: it needs the end of {}, which is endless. Give that one a count",
-        Name(index), Name(*endless_));
+        Name(index), *endless_);
   }
 
   const Graph& graph_;
   // Why an element's place is not known without running steps, if so.
   std::optional<std::string> uncertain_;
-  std::optional<std::string> client_;  // why the client stage has begun
-  std::optional<size_t> batch_;        // the plan's
-  std::optional<size_t> endless_;      // the endless repeat
-  std::optional<size_t> cut_;          // … that a take of the plan cuts
+  std::optional<std::string> client_;   // why the client stage has begun
+  std::optional<size_t> batch_;         // the plan's
+  std::optional<std::string> endless_;  // the repeat, or source, without end
+  bool cut_ = false;                    // … which a take of the plan cuts
 };
+
+// Whether the elements of the input can be counted before anything runs.
+absl::Status CheckInput(const Graph& input, std::string_view whole) {
+  const Compression compression = SourceCompression(input.source);
+  if (compression != Compression::kNone) {
+    return InvalidArgument(
+        "source: {} needs to know how many records each input has, and to read "
+        "them in any order, which {} files do not allow. Uncompress them",
+        whole, CompressionName(compression));
+  }
+  for (size_t i = 0; i < input.steps.size(); ++i) {
+    const Step& step = input.steps[i];
+    if (Is<FilterStep>(step)) {
+      return InvalidArgument(
+          "steps[{}] filter: how many elements it leaves is not known before "
+          "it runs, and {} needs to know it of each input. Move it behind, to "
+          "the steps of the whole",
+          i, whole);
+    }
+    if (Is<BatchStep>(step)) {
+      return InvalidArgument(
+          "steps[{}] batch: inputs give single elements to {}. Move it behind, "
+          "to the steps of the whole",
+          i, whole);
+    }
+  }
+  return absl::OkStatus();
+}
 
 std::string_view HomeName(Home home) {
   switch (home) {
@@ -176,12 +209,37 @@ struct DescribeStep {
   }
 };
 
+// What the source does with one of its inputs.
+std::string DescribeInput(const Source& source, size_t input) {
+  const auto* mixture = std::get_if<MixtureSource>(&source);
+  if (mixture == nullptr) return "";
+  const auto shares = MixtureShares(*mixture);
+  if (!shares.ok()) return "";
+  const uint64_t sum = std::accumulate(shares->begin(), shares->end(), 0UL);
+  return fmt::format(": {} of each {}", (*shares)[input], sum);
+}
+
+std::string Indented(std::string_view lines) {
+  std::string out;
+  while (!lines.empty()) {
+    const size_t end = lines.find('\n') + 1;
+    out += "    ";
+    out += lines.substr(0, end);
+    lines.remove_prefix(end);
+  }
+  return out;
+}
+
 }  // namespace
 
 std::string DescribeSource(const Source& source) {
   if (const auto* range = std::get_if<RangeSource>(&source)) {
     return fmt::format("range({}, {}, {})", range->start, range->stop,
                        range->step);
+  }
+  if (const auto* inputs = SourceInputs(source)) {
+    return fmt::format("{} of {} input{}", SourceName(source), inputs->size(),
+                       inputs->size() == 1 ? "" : "s");
   }
   const std::vector<std::string>& files = *SourceFiles(source);
   const Compression compression = SourceCompression(source);
@@ -197,12 +255,17 @@ std::string AnalyzedGraph::Explain() const {
       fmt::format("source  {} -> {}\n", DescribeSource(graph.source),
                   source.spec.ToString());
   const Positions positions = SourcePositions(graph.source);
-  out += needs_index ? "        positions are records (indexed, for the "
-                       "shuffle)\n"
+  out += needs_index       ? "        positions are records (indexed, for the "
+                             "shuffle)\n"
+         : !inputs.empty() ? "        positions are elements of the inputs\n"
          : positions == Positions::kRecords ? "        positions are records\n"
          : positions == Positions::kBlocks
              ? "        positions are blocks of 4 MiB\n"
              : "        positions are files\n";
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    out += fmt::format("  inputs[{}]{}\n", i, DescribeInput(graph.source, i));
+    out += Indented(inputs[i]->Explain());
+  }
   for (size_t i = 0; i < steps.size(); ++i) {
     if (i == client_begin) out += "        ---- the client's from here ----\n";
     const std::string values = std::visit(DescribeStep{}, graph.steps[i]);
@@ -214,15 +277,47 @@ std::string AnalyzedGraph::Explain() const {
   return out;
 }
 
-absl::StatusOr<std::shared_ptr<const AnalyzedGraph>> Analyze(
-    const Graph& graph, const FunctionRegistry& registry) {
+namespace {
+
+absl::StatusOr<std::shared_ptr<const AnalyzedGraph>> AnalyzePipeline(
+    const Graph& graph, const FunctionRegistry& registry, bool is_input,
+    size_t& steps_before);
+
+// Analyses what the source of `out` is made of.
+absl::Status AnalyzeSource(const FunctionRegistry& registry,
+                           size_t& steps_before, AnalyzedGraph& out) {
+  const Source& source = out.graph.source;
+  std::vector<ElementSpec> specs;
+  out.source.needs_files = SourceFiles(source) != nullptr;
+  if (const std::vector<Graph>* const inputs = SourceInputs(source)) {
+    for (size_t i = 0; i < inputs->size(); ++i) {
+      const std::string where =
+          fmt::format("{} inputs[{}]", SourceName(source), i);
+      FM_RETURN_IF_ERROR(
+          Annotate(CheckInput((*inputs)[i], SourceName(source)), where));
+      auto input = AnalyzePipeline((*inputs)[i], registry, true, steps_before);
+      if (!input.ok()) return Annotate(input.status(), where);
+      specs.push_back(*(*input)->output);
+      out.source.needs_files =
+          out.source.needs_files || (*input)->source.needs_files;
+      out.inputs.push_back(*std::move(input));
+    }
+  }
+  absl::StatusOr<ElementSpec> spec = SourceOutput(source, specs);
+  if (!spec.ok()) return Annotate(spec.status(), "source");
+  out.source.spec = *std::move(spec);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::shared_ptr<const AnalyzedGraph>> AnalyzePipeline(
+    const Graph& graph, const FunctionRegistry& registry, bool is_input,
+    size_t& steps_before) {
   auto out = std::make_shared<AnalyzedGraph>();
   out->graph = graph;
-  absl::StatusOr<ElementSpec> spec = SourceOutput(graph.source);
-  if (!spec.ok()) return Annotate(spec.status(), "source");
-  out->source.spec = *std::move(spec);
-  out->source.needs_files = !std::holds_alternative<RangeSource>(graph.source);
-  out->needs_index = NeedsIndex(graph);
+  FM_RETURN_IF_ERROR(AnalyzeSource(registry, steps_before, *out));
+  out->first_step = steps_before;
+  steps_before += graph.steps.size();
+  out->needs_index = NeedsIndex(graph, is_input);
   out->source.counted =
       out->needs_index || SourcePositions(graph.source) == Positions::kRecords;
   out->client_begin = graph.steps.size();
@@ -250,6 +345,14 @@ absl::StatusOr<std::shared_ptr<const AnalyzedGraph>> Analyze(
     }
   }
   return std::shared_ptr<const AnalyzedGraph>(std::move(out));
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const AnalyzedGraph>> Analyze(
+    const Graph& graph, const FunctionRegistry& registry) {
+  size_t steps_before = 0;
+  return AnalyzePipeline(graph, registry, false, steps_before);
 }
 
 }  // namespace feedmill

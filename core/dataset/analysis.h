@@ -38,6 +38,13 @@ struct AnalyzedGraph {
   SourceTraits source;
   std::vector<AnalyzedStep> steps;  // one per graph.steps
   std::shared_ptr<const ElementSpec> output;
+  // What a source is made of, in order; none if it reads records of its own.
+  // An input's elements are counted by its plan alone; its steps are all of
+  // the plan or of the worker.
+  std::vector<std::shared_ptr<const AnalyzedGraph>> inputs;
+  // The number of steps[0] among all steps as written: those of inputs stand
+  // before those of the whole. It keys random choices.
+  size_t first_step = 0;
   // Records that are not counted cheaply stand before a global shuffle, which
   // needs an index of them; source.counted is true then.
   bool needs_index = false;

@@ -11,6 +11,12 @@ Dataset FromSource(Source source) {
   return Dataset(std::move(graph));
 }
 
+std::vector<Graph> GraphsOf(const std::vector<Dataset>& datasets) {
+  std::vector<Graph> graphs;
+  for (const Dataset& dataset : datasets) graphs.push_back(dataset.graph());
+  return graphs;
+}
+
 }  // namespace
 
 Dataset Dataset::Range(int64_t start, int64_t stop, int64_t step) {
@@ -40,6 +46,25 @@ Dataset Dataset::Csv(CsvSource source) { return FromSource(std::move(source)); }
 
 Dataset Dataset::WebDataset(WebDatasetSource source) {
   return FromSource(std::move(source));
+}
+
+Dataset Dataset::Concatenate(const std::vector<Dataset>& inputs) {
+  return FromSource(ConcatenateSource{GraphsOf(inputs)});
+}
+
+Dataset Dataset::Zip(const std::vector<Dataset>& inputs) {
+  return FromSource(ZipSource{GraphsOf(inputs)});
+}
+
+Dataset Dataset::Interleave(const std::vector<Dataset>& inputs,
+                            InterleaveOptions options) {
+  return FromSource(InterleaveSource{GraphsOf(inputs), options.cycle_length,
+                                     options.block_length});
+}
+
+Dataset Dataset::Mixture(const std::vector<Dataset>& inputs,
+                         std::vector<double> weights, MixtureStop stop) {
+  return FromSource(MixtureSource{GraphsOf(inputs), std::move(weights), stop});
 }
 
 Dataset Dataset::Images(std::vector<std::string> files, ImageLabel label) {

@@ -18,6 +18,11 @@ struct BatchOptions {
   bool drop_remainder = false;  // leave out a last batch that is not full
 };
 
+struct InterleaveOptions {
+  int64_t cycle_length = 0;  // inputs that take turns; 0: all
+  int64_t block_length = 1;  // elements a turn
+};
+
 // A pipeline, built in C++: what to read and which steps to run on it. Each
 // method returns a new Dataset with one step more and leaves this one as it is;
 // nothing is read, checked or run before a reader gets it. Every method is the
@@ -49,6 +54,7 @@ class Dataset {
  public:
   using Outputs = std::vector<std::pair<std::string, Expr>>;
   using ImageLabel = ImagesSource::Label;
+  using MixtureStop = MixtureSource::Stop;
 
   // ---- sources
   // start, start + step, … below stop (above it for a negative step): int64.
@@ -70,6 +76,14 @@ class Dataset {
   static Dataset Jsonl(JsonlSource source);
   static Dataset Csv(CsvSource source);
   static Dataset WebDataset(WebDatasetSource source);
+  // Several datasets as one; graph.h says how. Their options are not used.
+  static Dataset Concatenate(const std::vector<Dataset>& inputs);
+  static Dataset Zip(const std::vector<Dataset>& inputs);
+  static Dataset Interleave(const std::vector<Dataset>& inputs,
+                            InterleaveOptions options = {});
+  static Dataset Mixture(const std::vector<Dataset>& inputs,
+                         std::vector<double> weights,
+                         MixtureStop stop = MixtureStop::kFirstExhausted);
   // A pipeline that was read from text.
   explicit Dataset(Graph graph) : graph_(std::move(graph)) {}
 

@@ -96,9 +96,39 @@ struct ImagesSource {
   std::vector<std::string> files;
   Label label = Label::kFolder;
 };
-using Source = std::variant<RangeSource, TfRecordSource, TextSource,
-                            ImagesSource, FixedLengthSource, NpySource,
-                            JsonlSource, CsvSource, WebDatasetSource>;
+// ---- sources made of inputs: pipelines of their own, whose elements they put
+// together. The inputs' options mean nothing; those of the whole hold.
+struct Graph;
+struct ConcatenateSource {  // one input after the other
+  std::vector<Graph> inputs;
+};
+struct ZipSource {  // the components of all, as long as the shortest
+  std::vector<Graph> inputs;
+};
+// block_length elements of each of cycle_length inputs in turn; where one ends,
+// its turn passes, and the next that was not begun has it from then on.
+struct InterleaveSource {
+  std::vector<Graph> inputs;
+  int64_t cycle_length = 0;  // 0: all
+  int64_t block_length = 1;
+};
+// So many of each that after any n elements its count is the floor or the
+// ceiling of n * weight, the weights being decimal numbers over their sum.
+struct MixtureSource {
+  enum class Stop {
+    kFirstExhausted,  // before the first element that an input lacks
+    kAllExhausted,    // once all were read whole; those that end begin again
+    kRepeat,          // never; those that end begin again
+  };
+  std::vector<Graph> inputs;
+  std::vector<double> weights;
+  Stop stop = Stop::kFirstExhausted;
+};
+using Source =
+    std::variant<RangeSource, TfRecordSource, TextSource, ImagesSource,
+                 FixedLengthSource, NpySource, JsonlSource, CsvSource,
+                 WebDatasetSource, ConcatenateSource, ZipSource,
+                 InterleaveSource, MixtureSource>;
 
 // ---- steps; the name of a step in YAML is its name here in snake_case
 struct MapStep {

@@ -144,23 +144,51 @@ absl::Status ReadOptions(const Json& json, Options& options) {
       .status();
 }
 
-absl::StatusOr<Graph> ReadGraph(const Json& json) {
-  Graph graph;
-  Reader reader(json, "the graph");
-  FM_RETURN_IF_ERROR(reader.Expect({"options", "source", "steps"}).status());
-  FM_RETURN_IF_ERROR(ReadOptions(json["options"], graph.options));
-  FM_RETURN_IF_ERROR(ReadSourceJson(json["source"], graph.source));
-  const auto read = [&](const Json& one) {
-    if (graph.steps.size() >= kStepsMax) {
-      return InvalidArgument("more than {} steps", kStepsMax);
+class GraphReader {
+ public:
+  absl::StatusOr<Graph> Read(const Json& json) {
+    Graph graph;
+    Reader reader(json, "the graph");
+    FM_RETURN_IF_ERROR(reader.Expect({"options", "source", "steps"}).status());
+    FM_RETURN_IF_ERROR(ReadOptions(json["options"], graph.options));
+    FM_RETURN_IF_ERROR(ReadPipeline(json, reader, graph));
+    return graph;
+  }
+
+ private:
+  absl::Status ReadPipeline(const Json& json, Reader& reader, Graph& graph) {
+    FM_RETURN_IF_ERROR(ReadSourceJson(
+        json["source"],
+        [this](const Json& one, Graph& input) { return ReadInput(one, input); },
+        graph.source));
+    const auto read = [&](const Json& one) {
+      if (++steps_ > kStepsMax) {
+        return InvalidArgument("more than {} steps", kStepsMax);
+      }
+      const size_t index = graph.steps.size();
+      return Annotate(ReadStep(one, graph.steps.emplace_back()),
+                      fmt::format("steps[{}]", index));
+    };
+    return reader.ForEach("steps", read).status();
+  }
+
+  absl::Status ReadInput(const Json& json, Graph& graph) {
+    if (depth_ == kInputDepthMax || ++inputs_ > kInputsInAllMax) {
+      return InvalidArgument("inputs stand more than {} deep, or are over {}",
+                             kInputDepthMax, kInputsInAllMax);
     }
-    const size_t index = graph.steps.size();
-    return Annotate(ReadStep(one, graph.steps.emplace_back()),
-                    fmt::format("steps[{}]", index));
-  };
-  FM_RETURN_IF_ERROR(reader.ForEach("steps", read).status());
-  return graph;
-}
+    Reader reader(json, "an input");
+    FM_RETURN_IF_ERROR(reader.Expect({"source", "steps"}).status());
+    ++depth_;
+    FM_RETURN_IF_ERROR(ReadPipeline(json, reader, graph));
+    --depth_;
+    return absl::OkStatus();
+  }
+
+  size_t steps_ = 0;  // of all inputs, too
+  size_t inputs_ = 0;
+  size_t depth_ = 0;  // of the inputs that are being read
+};
 
 }  // namespace
 
@@ -171,7 +199,7 @@ absl::StatusOr<Graph> ParseGraphJson(std::string_view text) {
   }
   const Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (json.is_discarded()) return InvalidArgument("the graph is not JSON");
-  return ReadGraph(json);
+  return GraphReader().Read(json);
 }
 
 }  // namespace feedmill

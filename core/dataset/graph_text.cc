@@ -72,26 +72,32 @@ struct StepToJson {
 };
 
 Json ToJson(const Graph& graph) {
+  const bool any = graph.options.order == Order::kAny;
+  const bool off =
+      graph.options.processing_mode == Options::ProcessingMode::kOff;
+  Json json = InputToJson(graph);
+  json["options"] = {{"order", any ? "any" : "deterministic"},
+                     {"processing_mode", off ? "off" : "dynamic"},
+                     {"seed", Optional(graph.options.seed)}};
+  return json;
+}
+
+}  // namespace
+
+Json InputToJson(const Graph& graph) {
   Json steps = Json::array();
   for (const Step& step : graph.steps) {
     Json one = Json::object();
     one[std::string(StepName(step))] = std::visit(StepToJson{}, step);
     steps.push_back(std::move(one));
   }
-  const bool any = graph.options.order == Order::kAny;
-  const bool off =
-      graph.options.processing_mode == Options::ProcessingMode::kOff;
-  return {{"options",
-           {{"order", any ? "any" : "deterministic"},
-            {"processing_mode", off ? "off" : "dynamic"},
-            {"seed", Optional(graph.options.seed)}}},
-          {"source", SourceToJson(graph.source)},
-          {"steps", std::move(steps)}};
+  return {{"source", SourceToJson(graph.source)}, {"steps", std::move(steps)}};
 }
 
-}  // namespace
-
 void MakePathsAbsolute(const std::string& directory, Graph& graph) {
+  if (auto* inputs = SourceInputs(graph.source)) {
+    for (Graph& input : *inputs) MakePathsAbsolute(directory, input);
+  }
   std::vector<std::string>* const files = SourceFiles(graph.source);
   if (files == nullptr) return;
   for (std::string& file : *files) {

@@ -35,7 +35,7 @@ class YamlReader : private YamlValues {
                    [&](const std::string& key, const YAML::Node& value) {
                      if (key == "source") {
                        has_source = true;
-                       return ReadSourceYaml(*this, value, graph.source);
+                       return ReadSource(value, graph.source);
                      }
                      if (key == "steps") return ReadSteps(value, graph.steps);
                      return ReadOptions(value, graph.options);
@@ -49,6 +49,42 @@ class YamlReader : private YamlValues {
   }
 
  private:
+  // ---- inputs of the source
+
+  absl::Status ReadSource(const YAML::Node& node, Source& source) {
+    return ReadSourceYaml(
+        *this, node,
+        [this](const YAML::Node& item, Graph& input) {
+          return ReadInput(item, input);
+        },
+        source);
+  }
+
+  absl::Status ReadInput(const YAML::Node& node, Graph& graph) {
+    static const std::string where = "an input";
+    if (depth_ == kInputDepthMax) {
+      return Error(
+          node, where,
+          fmt::format("inputs stand in inputs more than {} deep", depth_));
+    }
+    if (++inputs_ > kInputsInAllMax) {
+      return Error(node, where,
+                   fmt::format("more than {} inputs", kInputsInAllMax));
+    }
+    ++depth_;
+    bool has_source = false;
+    FM_RETURN_IF_ERROR(
+        ForEachKey(node, where, {"source", "steps"},
+                   [&](const std::string& key, const YAML::Node& value) {
+                     if (key == "steps") return ReadSteps(value, graph.steps);
+                     has_source = true;
+                     return ReadSource(value, graph.source);
+                   }));
+    --depth_;
+    if (has_source) return absl::OkStatus();
+    return Error(node, where, "there is no source");
+  }
+
   // ---- steps
 
   absl::Status ReadSteps(const YAML::Node& node, std::vector<Step>& steps) {
@@ -61,7 +97,7 @@ class YamlReader : private YamlValues {
                        Kind(node));
     }
     for (const YAML::Node& item : node) {
-      if (steps.size() >= kStepsMax) {
+      if (++steps_ > kStepsMax) {
         return Error(item, "steps",
                      fmt::format("more than {} steps", kStepsMax));
       }
@@ -372,6 +408,9 @@ class YamlReader : private YamlValues {
   }
 
   size_t terms_ = 0;  // of all expressions
+  size_t steps_ = 0;  // of all inputs, too
+  size_t inputs_ = 0;
+  size_t depth_ = 0;  // of the inputs that are being read
 };
 
 // YAML is text without control characters. The parser can take minutes over a

@@ -13,6 +13,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr size_t kRankMax = 32;
+constexpr const char* kStops[] = {"first_exhausted", "all_exhausted", "repeat"};
 
 bool IsUtf8(std::string_view text) {
   size_t i = 0;
@@ -67,6 +68,14 @@ struct OwnValues {
     json["delimiter"] = BytesToJson(s.delimiter);
     json["missing"] = StringsToJson(s.missing);
     json["multiline"] = s.multiline;
+  }
+  void operator()(const InterleaveSource& s) const {
+    json["cycle_length"] = CycleLength(s);
+    json["block_length"] = s.block_length;
+  }
+  void operator()(const MixtureSource& s) const {
+    json["weights"] = s.weights;
+    json["stop"] = kStops[static_cast<size_t>(s.stop)];
   }
   template <class S>
   void operator()(const S&) const {}
@@ -143,6 +152,55 @@ absl::Status ReadTabular(const std::string& name, JsonReader& reader,
       .status();
 }
 
+// A source made of inputs; false in `known` for another name.
+absl::Status ReadCombined(const std::string& name, JsonReader& reader,
+                          const ReadInputJson& read_input, Source& source,
+                          bool& known) {
+  const auto read = [&](JsonReader& from, std::vector<Graph>& inputs) {
+    return from.ForEach("inputs", [&](const Json& json) {
+      return read_input(json, inputs.emplace_back());
+    });
+  };
+  known = true;
+  if (name == "concatenate") {
+    reader.Expect({"inputs"});
+    return read(reader, source.emplace<ConcatenateSource>().inputs).status();
+  }
+  if (name == "zip") {
+    reader.Expect({"inputs"});
+    return read(reader, source.emplace<ZipSource>().inputs).status();
+  }
+  if (name == "interleave") {
+    auto& interleave = source.emplace<InterleaveSource>();
+    reader.Expect({"block_length", "cycle_length", "inputs"});
+    return read(reader, interleave.inputs)
+        .Get("block_length", interleave.block_length)
+        .Get("cycle_length", interleave.cycle_length)
+        .status();
+  }
+  if (name == "mixture") {
+    auto& mixture = source.emplace<MixtureSource>();
+    size_t stop = 0;
+    reader.Expect({"inputs", "stop", "weights"});
+    const absl::Status status =
+        read(reader, mixture.inputs)
+            .GetWord("stop", {kStops[0], kStops[1], kStops[2]}, stop)
+            .ForEach("weights",
+                     [&](const Json& json) {
+                       if (!json.is_number()) {
+                         return InvalidArgument("a weight is not a number");
+                       }
+                       mixture.weights.push_back(json.get<double>());
+                       return absl::OkStatus();
+                     })
+            .status();
+    mixture.stop = static_cast<MixtureSource::Stop>(stop);
+    return status;
+  }
+  known = false;
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 Json BytesToJson(const std::string& bytes) {
@@ -175,13 +233,19 @@ Json SourceToJson(const Source& source) {
     }
     value["fields"] = std::move(list);
   }
+  if (const auto* inputs = SourceInputs(source)) {
+    Json list = Json::array();
+    for (const Graph& input : *inputs) list.push_back(InputToJson(input));
+    value["inputs"] = std::move(list);
+  }
   std::visit(OwnValues{value}, source);
   Json out = Json::object();
   out[std::string(SourceName(source))] = std::move(value);
   return out;
 }
 
-absl::Status ReadSourceJson(const Json& json, Source& source) {
+absl::Status ReadSourceJson(const Json& json, const ReadInputJson& read_input,
+                            Source& source) {
   if (!json.is_object() || json.size() != 1) {
     return InvalidArgument("source is not an object with one key");
   }
@@ -223,6 +287,9 @@ absl::Status ReadSourceJson(const Json& json, Source& source) {
         .Get("footer_bytes", fixed.footer_bytes)
         .status();
   }
+  bool combined = false;
+  FM_RETURN_IF_ERROR(ReadCombined(name, reader, read_input, source, combined));
+  if (combined) return absl::OkStatus();
   for (const char* known : {"jsonl", "csv", "npy", "webdataset"}) {
     if (name == known) return ReadTabular(name, reader, source);
   }

@@ -3,6 +3,7 @@
 
 #include <yaml-cpp/node/node.h>
 
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 
 #include "absl/status/status.h"
@@ -13,13 +14,26 @@ namespace feedmill {
 
 // The source's part of graph_text.h; only its .cc files include this.
 
+// How deep inputs may stand in inputs, and how many there may be in all.
+inline constexpr size_t kInputDepthMax = 8;
+inline constexpr size_t kInputsInAllMax = 1000;
+
+// Reads one input, a source and steps, with what reads the whole.
+using ReadInputYaml = std::function<absl::Status(const YAML::Node&, Graph&)>;
+using ReadInputJson =
+    std::function<absl::Status(const nlohmann::json&, Graph&)>;
+
 // The value of `source:` in a pipeline's YAML.
 absl::Status ReadSourceYaml(YamlValues& values, const YAML::Node& node,
-                            Source& source);
+                            const ReadInputYaml& read_input, Source& source);
 
 // The value of "source" in the canonical text, and back.
 nlohmann::json SourceToJson(const Source& source);
-absl::Status ReadSourceJson(const nlohmann::json& json, Source& source);
+absl::Status ReadSourceJson(const nlohmann::json& json,
+                            const ReadInputJson& read_input, Source& source);
+
+// An input in the canonical text: its source and steps.
+nlohmann::json InputToJson(const Graph& graph);
 
 // A name or a path in the canonical text: a string, {"hex": …} if not UTF-8.
 nlohmann::json BytesToJson(const std::string& bytes);

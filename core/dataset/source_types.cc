@@ -97,8 +97,91 @@ absl::StatusOr<ElementSpec> FieldsSpec(const std::vector<SourceField>& fields,
 
 ElementSpec OneUnnamed(DType dtype) { return ElementSpec{{{"", dtype, {}}}}; }
 
+constexpr size_t kInputsMax = 1000;
+
+// One spec for the elements of all inputs: the same components; a dimension in
+// which they differ is not known.
+absl::StatusOr<ElementSpec> SameOf(std::span<const ElementSpec> inputs) {
+  ElementSpec out = inputs[0];
+  for (size_t i = 1; i < inputs.size(); ++i) {
+    const auto& others = inputs[i].components;
+    bool same = others.size() == out.components.size();
+    for (size_t c = 0; same && c < others.size(); ++c) {
+      ComponentSpec& one = out.components[c];
+      same = one.name == others[c].name && one.dtype == others[c].dtype &&
+             one.shape.size() == others[c].shape.size();
+      for (size_t d = 0; same && d < one.shape.size(); ++d) {
+        if (one.shape[d] != others[c].shape[d]) one.shape[d] = kUnknownDim;
+      }
+    }
+    if (same) continue;
+    return InvalidArgument(
+        "the inputs make different elements: inputs[0] {}, inputs[{}] {}. Let "
+        "a map in the steps of one give it the components of the other: the "
+        "same names in the same order, dtypes and numbers of dimensions",
+        inputs[0].ToString(), i, inputs[i].ToString());
+  }
+  return out;
+}
+
+absl::StatusOr<ElementSpec> AllOf(std::span<const ElementSpec> inputs) {
+  ElementSpec out;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    for (const ComponentSpec& component : inputs[i].components) {
+      if (component.name.empty() && inputs.size() > 1) {
+        return InvalidArgument(
+            "the component of inputs[{}] has no name. Give it one in that "
+            "input's steps, as in map: {{left: x}}",
+            i);
+      }
+      if (out.Find(component.name) >= 0) {
+        return InvalidArgument(
+            "inputs[{}] makes a component \"{}\", as one before it does. "
+            "Rename it in that input's steps, as in map: {{other: {}}}",
+            i, component.name, component.name);
+      }
+      out.components.push_back(component);
+    }
+  }
+  FM_RETURN_IF_ERROR(CheckComponentNames(out));
+  return out;
+}
+
 struct OutputOf {
   using Result = absl::StatusOr<ElementSpec>;
+
+  std::span<const ElementSpec> inputs;
+
+  Result operator()(const ConcatenateSource& s) const {
+    FM_RETURN_IF_ERROR(CheckInputs(s.inputs));
+    for (size_t i = 0; i + 1 < s.inputs.size(); ++i) {
+      if (!IsEndless(s.inputs[i])) continue;
+      return InvalidArgument(
+          "inputs[{}] has no end, so that nothing after it would be read. Cut "
+          "it by a take, or put it last",
+          i);
+    }
+    return SameOf(inputs);
+  }
+  Result operator()(const ZipSource& s) const {
+    FM_RETURN_IF_ERROR(CheckInputs(s.inputs));
+    return AllOf(inputs);
+  }
+  Result operator()(const InterleaveSource& s) const {
+    FM_RETURN_IF_ERROR(CheckInputs(s.inputs));
+    if (s.cycle_length < 0 || s.block_length < 1) {
+      return InvalidArgument(
+          "cycle_length and block_length must be at least 1, they are {} and "
+          "{}",
+          s.cycle_length, s.block_length);
+    }
+    return SameOf(inputs);
+  }
+  Result operator()(const MixtureSource& s) const {
+    FM_RETURN_IF_ERROR(CheckInputs(s.inputs));
+    FM_RETURN_IF_ERROR(MixtureShares(s).status());
+    return SameOf(inputs);
+  }
 
   Result operator()(const RangeSource& s) const {
     if (s.step == 0) return InvalidArgument("range's step must not be 0");
@@ -163,6 +246,15 @@ struct OutputOf {
     return FieldsSpec(s.fields, FieldShapes::kScalars);
   }
 
+  absl::Status CheckInputs(const std::vector<Graph>& graphs) const {
+    if (graphs.empty()) return InvalidArgument("the list of inputs is empty");
+    if (graphs.size() > kInputsMax) {
+      return InvalidArgument("more than {} inputs", kInputsMax);
+    }
+    if (graphs.size() == inputs.size()) return absl::OkStatus();
+    return Internal("{} specs for {} inputs", inputs.size(), graphs.size());
+  }
+
   static absl::Status CheckNamed(const std::vector<SourceField>& fields) {
     for (const SourceField& field : fields) {
       if (field.name.empty()) {
@@ -192,6 +284,16 @@ std::string_view SourceName(const Source& source) {
     std::string_view operator()(const WebDatasetSource&) const {
       return "webdataset";
     }
+    std::string_view operator()(const ConcatenateSource&) const {
+      return "concatenate";
+    }
+    std::string_view operator()(const ZipSource&) const { return "zip"; }
+    std::string_view operator()(const InterleaveSource&) const {
+      return "interleave";
+    }
+    std::string_view operator()(const MixtureSource&) const {
+      return "mixture";
+    }
   };
   return std::visit(Visitor{}, source);
 }
@@ -212,6 +314,55 @@ std::vector<std::string>* SourceFiles(Source& source) {
         return nullptr;
       },
       source);
+}
+
+const std::vector<Graph>* SourceInputs(const Source& source) {
+  return std::visit(
+      [](const auto& s) -> const std::vector<Graph>* {
+        if constexpr (requires { s.inputs; }) return &s.inputs;
+        return nullptr;
+      },
+      source);
+}
+
+std::vector<Graph>* SourceInputs(Source& source) {
+  return std::visit(
+      [](auto& s) -> std::vector<Graph>* {
+        if constexpr (requires { s.inputs; }) return &s.inputs;
+        return nullptr;
+      },
+      source);
+}
+
+bool IsEndless(const Graph& graph) {
+  bool endless = IsEndless(graph.source);
+  for (const Step& step : graph.steps) {
+    if (const auto* repeat = std::get_if<RepeatStep>(&step)) {
+      endless = endless || !repeat->count.has_value();
+    } else if (std::holds_alternative<TakeStep>(step)) {
+      endless = false;
+    }
+  }
+  return endless;
+}
+
+bool IsEndless(const Source& source) {
+  const std::vector<Graph>* const inputs = SourceInputs(source);
+  if (inputs == nullptr) return false;
+  const auto endless = [](const Graph& graph) { return IsEndless(graph); };
+  const bool any = std::any_of(inputs->begin(), inputs->end(), endless);
+  const bool all = std::all_of(inputs->begin(), inputs->end(), endless);
+  if (std::holds_alternative<ZipSource>(source)) return all;
+  const auto* mixture = std::get_if<MixtureSource>(&source);
+  if (mixture == nullptr) return any;
+  return mixture->stop == MixtureSource::Stop::kRepeat ||
+         (mixture->stop == MixtureSource::Stop::kAllExhausted ? any : all);
+}
+
+int64_t CycleLength(const InterleaveSource& source) {
+  const auto inputs = static_cast<int64_t>(source.inputs.size());
+  return source.cycle_length == 0 ? std::max<int64_t>(1, inputs)
+                                  : source.cycle_length;
 }
 
 const std::vector<SourceField>* SourceFields(const Source& source) {
@@ -263,8 +414,9 @@ Positions SourcePositions(const Source& source) {
   return lines ? Positions::kBlocks : Positions::kRecords;
 }
 
-absl::StatusOr<ElementSpec> SourceOutput(const Source& source) {
-  return std::visit(OutputOf{}, source);
+absl::StatusOr<ElementSpec> SourceOutput(const Source& source,
+                                         std::span<const ElementSpec> inputs) {
+  return std::visit(OutputOf{inputs}, source);
 }
 
 absl::Status CheckComponentNames(const ElementSpec& spec) {

@@ -1,6 +1,8 @@
 #ifndef FEEDMILL_CORE_DATASET_SOURCE_TYPES_H_
 #define FEEDMILL_CORE_DATASET_SOURCE_TYPES_H_
 
+#include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,6 +21,21 @@ std::string_view SourceName(const Source& source);
 const std::vector<std::string>* SourceFiles(const Source& source);
 std::vector<std::string>* SourceFiles(Source& source);
 
+// What it is made of; null for a source that reads records of its own.
+const std::vector<Graph>* SourceInputs(const Source& source);
+std::vector<Graph>* SourceInputs(Source& source);
+// Whether it has no end, as far as the graph alone tells.
+bool IsEndless(const Source& source);
+bool IsEndless(const Graph& graph);
+// How many inputs it reads in turn; never 0.
+int64_t CycleLength(const InterleaveSource& source);
+// The weights of a mixture as integers without a common divisor. They are the
+// decimal numbers that are written, so that 0.7 and 0.3 are 7 and 3.
+// InvalidArgument for weights that are no positive numbers, or whose integers
+// sum up to more than 2^20.
+absl::StatusOr<std::vector<uint64_t>> MixtureShares(
+    const MixtureSource& source);
+
 // Its declared fields; null for a source that has none to declare.
 const std::vector<SourceField>* SourceFields(const Source& source);
 std::vector<SourceField>* SourceFields(Source& source);
@@ -35,8 +52,9 @@ enum class Positions {
 };
 Positions SourcePositions(const Source& source);
 
-// What a source makes; checks its values.
-absl::StatusOr<ElementSpec> SourceOutput(const Source& source);
+// What a source makes, of inputs that make `inputs`; checks its values.
+absl::StatusOr<ElementSpec> SourceOutput(
+    const Source& source, std::span<const ElementSpec> inputs = {});
 
 // Names once each, none empty but that of a single one.
 absl::Status CheckComponentNames(const ElementSpec& spec);

@@ -16,13 +16,14 @@ using Names = YamlValues::Names;
 
 class SourceReader {
  public:
-  explicit SourceReader(YamlValues& values) : values_(values) {}
+  SourceReader(YamlValues& values, const ReadInputYaml& read_input)
+      : values_(values), read_input_(read_input) {}
 
   absl::Status Read(const YAML::Node& node, Source& source) {
-    static const Names kSources = {"range",        "tfrecord", "text",
-                                   "images",       "csv",      "jsonl",
-                                   "fixed_length", "npy",      "webdataset"};
-    static const Names kLater = {"zip", "concatenate", "mixture"};
+    static const Names kSources = {
+        "range", "tfrecord",     "text",   "images",     "csv",
+        "jsonl", "fixed_length", "npy",    "webdataset", "concatenate",
+        "zip",   "interleave",   "mixture"};
     FM_RETURN_IF_ERROR(values_.Count(node));
     if (!node.IsMap() || node.size() != 1) {
       return values_.Error(node, "source",
@@ -33,12 +34,6 @@ class SourceReader {
     const auto entry = *node.begin();
     std::string name;
     FM_RETURN_IF_ERROR(values_.ReadKey(entry.first, "source", name));
-    if (std::find(kLater.begin(), kLater.end(), name) != kLater.end()) {
-      return values_.Error(
-          entry.first, "source",
-          fmt::format("\"{}\" is not available in this version; there are {}",
-                      name, values_.Joined(kSources)));
-    }
     if (std::find(kSources.begin(), kSources.end(), name) == kSources.end()) {
       const std::string hint = DidYouMean(name, kSources);
       return values_.Error(
@@ -74,8 +69,102 @@ class SourceReader {
     if (name_ == "webdataset") {
       return ReadFiles(source.emplace<WebDatasetSource>(), {}, nullptr);
     }
-    return ReadFixed(source.emplace<FixedLengthSource>());
+    if (name_ == "fixed_length") {
+      return ReadFixed(source.emplace<FixedLengthSource>());
+    }
+    if (name_ == "concatenate") {
+      return ReadInputs(source.emplace<ConcatenateSource>(), {}, nullptr);
+    }
+    if (name_ == "zip") {
+      return ReadInputs(source.emplace<ZipSource>(), {}, nullptr);
+    }
+    if (name_ == "interleave") {
+      return ReadInterleave(source.emplace<InterleaveSource>());
+    }
+    return ReadMixture(source.emplace<MixtureSource>());
   }
+
+  // ---- sources made of inputs
+
+  // zip: [{source: …, steps: …}, …], or zip: {inputs: […]}
+  template <class S>
+  absl::Status ReadInputs(S& source, const Names& others,
+                          const OnKey& on_other) {
+    if (node_.IsSequence()) return ReadInputList(node_, source.inputs);
+    Names known = {"inputs"};
+    known.insert(known.end(), others.begin(), others.end());
+    bool has_inputs = false;
+    FM_RETURN_IF_ERROR(values_.ForEachKey(
+        node_, name_, known,
+        [&](const std::string& key, const YAML::Node& value) {
+          if (key != "inputs") return on_other(key, value);
+          has_inputs = true;
+          return ReadInputList(value, source.inputs);
+        }));
+    if (has_inputs) return absl::OkStatus();
+    return values_.Error(at_, name_, "there is no inputs");
+  }
+
+  absl::Status ReadInputList(const YAML::Node& node,
+                             std::vector<Graph>& inputs) {
+    FM_RETURN_IF_ERROR(values_.Count(node));
+    if (!node.IsSequence() || node.size() == 0) {
+      return values_.Error(node, name_ + " inputs",
+                           "expected a list of inputs, each with its source "
+                           "and steps, found " +
+                               values_.Kind(node));
+    }
+    for (const YAML::Node& item : node) {
+      FM_RETURN_IF_ERROR(read_input_(item, inputs.emplace_back()));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadInterleave(InterleaveSource& source) {
+    bool has_cycle = false;
+    FM_RETURN_IF_ERROR(
+        ReadInputs(source, {"cycle_length", "block_length"},
+                   [&](const std::string& key, const YAML::Node& value) {
+                     has_cycle = has_cycle || key == "cycle_length";
+                     return values_.ReadInteger(value, name_ + " " + key,
+                                                key == "cycle_length"
+                                                    ? source.cycle_length
+                                                    : source.block_length);
+                   }));
+    if (!has_cycle || source.cycle_length > 0) return absl::OkStatus();
+    return values_.Error(at_, name_, "cycle_length must be at least 1");
+  }
+
+  absl::Status ReadMixture(MixtureSource& source) {
+    return ReadInputs(
+        source, {"weights", "stop"},
+        [&](const std::string& key, const YAML::Node& value) {
+          if (key == "weights") return ReadWeights(value, source.weights);
+          size_t stop = 0;
+          FM_RETURN_IF_ERROR(values_.ReadWord(
+              value, "mixture stop",
+              {"first_exhausted", "all_exhausted", "repeat"}, stop));
+          source.stop = static_cast<MixtureSource::Stop>(stop);
+          return absl::OkStatus();
+        });
+  }
+
+  absl::Status ReadWeights(const YAML::Node& node,
+                           std::vector<double>& weights) {
+    FM_RETURN_IF_ERROR(values_.Count(node));
+    if (!node.IsSequence()) {
+      return values_.Error(
+          node, "mixture weights",
+          "expected a list like [0.7, 0.3], found " + values_.Kind(node));
+    }
+    for (const YAML::Node& item : node) {
+      FM_RETURN_IF_ERROR(
+          values_.ReadReal(item, "mixture weights", weights.emplace_back()));
+    }
+    return absl::OkStatus();
+  }
+
+  // ---- sources of records
 
   absl::Status ReadRange(RangeSource& range) {
     if (node_.IsScalar()) {  // range: 10
@@ -252,6 +341,7 @@ class SourceReader {
   }
 
   YamlValues& values_;
+  const ReadInputYaml& read_input_;
   YAML::Node at_;    // the source's name
   YAML::Node node_;  // its value
   std::string name_;
@@ -260,8 +350,8 @@ class SourceReader {
 }  // namespace
 
 absl::Status ReadSourceYaml(YamlValues& values, const YAML::Node& node,
-                            Source& source) {
-  return SourceReader(values).Read(node, source);
+                            const ReadInputYaml& read_input, Source& source) {
+  return SourceReader(values, read_input).Read(node, source);
 }
 
 }  // namespace feedmill

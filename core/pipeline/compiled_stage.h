@@ -8,8 +8,8 @@
 
 #include "absl/status/statusor.h"
 #include "core/pipeline/block_program.h"
+#include "core/pipeline/stage_input.h"
 #include "core/pipeline/worker_stage.h"
-#include "core/sources/record_source.h"
 
 // The worker stage from inside: worker_stage.cc runs records and lines,
 // worker_stage_batches.cc batches.
@@ -52,10 +52,9 @@ struct Making {
 };
 
 struct StageScratch final : WorkerStage::Scratch {
-  std::unique_ptr<RecordSource::Scratch> source;
-  RecordBlock block;
+  std::unique_ptr<StageInput::Scratch> source;
+  InputBlock block;
   std::vector<RecordRef> refs;
-  std::vector<uint64_t> indexes;
   std::vector<Cursor> counters;
   std::vector<uint64_t> passes;
   std::vector<Column> slices;
@@ -152,11 +151,11 @@ class CompiledStage final : public WorkerStage {
   void FinishBatches(uint64_t p, size_t batches, Making& making,
                      StageScratch& scratch) const;
 
-  absl::Status AtRecord(const absl::Status& status, size_t step, uint64_t index,
-                        uint64_t row) const;
+  absl::Status AtRecord(const absl::Status& status, size_t step,
+                        const RecordRef& ref, uint64_t row) const;
 
   std::shared_ptr<const Plan> plan_;
-  std::unique_ptr<const RecordSource> source_;
+  std::unique_ptr<const StageInput> source_;
   std::shared_ptr<const BlockProgram> record_program_;
   std::shared_ptr<const BlockProgram> batch_program_;  // null: no batches
   std::shared_ptr<const ElementSpec> output_;

@@ -20,6 +20,7 @@
 #include "core/plan/plan.h"
 #include "core/plan/plan_id.h"
 #include "core/sources/manifest.h"
+#include "core/sources/source_plan.h"
 
 namespace feedmill {
 namespace {
@@ -342,9 +343,10 @@ absl::StatusOr<std::unique_ptr<LocalReader>> LocalReader::Make(
                                              : DrawSeed();
   const uint64_t iteration = resume ? resume->iteration : 0;
   const bool has_client_steps = analyzed->client_begin < graph.steps.size();
-  FM_ASSIGN_OR_RETURN(
-      auto plan,
-      Plan::Make(analyzed, SourceSize(graph, *manifest), seed, iteration));
+  FM_ASSIGN_OR_RETURN(const uint64_t source_size,
+                      SourceSize(*analyzed, *manifest));
+  FM_ASSIGN_OR_RETURN(auto plan,
+                      Plan::Make(analyzed, source_size, seed, iteration));
   FM_ASSIGN_OR_RETURN(auto stage, WorkerStage::Make(plan, manifest, registry));
   std::unique_ptr<ClientStage> client;
   if (has_client_steps) {

@@ -51,9 +51,8 @@ absl::StatusOr<std::shared_ptr<const WorkerStage>> CompiledStage::Make(
   const AnalyzedGraph& graph = plan->graph();
   auto stage = std::shared_ptr<CompiledStage>(new CompiledStage());
   stage->plan_ = plan;
-  FM_ASSIGN_OR_RETURN(
-      stage->source_,
-      RecordSource::Make(graph.graph.source, graph.source.counted, manifest));
+  FM_ASSIGN_OR_RETURN(stage->source_,
+                      StageInput::Make(plan, manifest, registry));
   std::vector<size_t> record_steps;
   std::vector<size_t> batch_steps;
   bool batched = false;
@@ -98,12 +97,11 @@ absl::StatusOr<std::shared_ptr<const WorkerStage>> CompiledStage::Make(
 void CompiledStage::Estimate(const Manifest* manifest) {
   heavy_ = record_program_->heavy() || naming_ == Naming::kRuns ||
            (batch_program_ != nullptr && batch_program_->heavy()) ||
-           std::holds_alternative<ImagesSource>(plan_->graph().graph.source);
+           source_->heavy();
   size_t record_bytes = 0;
   if (manifest != nullptr && manifest->TotalRecords() > 0) {
-    uint64_t bytes = 0;
-    for (const ManifestFile& file : manifest->files) bytes += file.size;
-    record_bytes = static_cast<size_t>(bytes / manifest->TotalRecords());
+    record_bytes =
+        static_cast<size_t>(manifest->TotalBytes() / manifest->TotalRecords());
   }
   size_t total = 0;
   for (const ComponentSpec& component : record_spec_->components) {
@@ -122,11 +120,11 @@ void CompiledStage::Estimate(const Manifest* manifest) {
 }
 
 absl::Status CompiledStage::AtRecord(const absl::Status& status, size_t step,
-                                     uint64_t index, uint64_t row) const {
+                                     const RecordRef& ref, uint64_t row) const {
   const Step& written = plan_->graph().graph.steps[step];
-  return Annotate(status,
-                  fmt::format("{}: steps[{}] {}", source_->Describe(index, row),
-                              step, StepName(written)));
+  return Annotate(
+      status, fmt::format("{}: steps[{}] {}", source_->Describe(ref, row), step,
+                          StepName(written)));
 }
 
 namespace {
@@ -209,12 +207,8 @@ absl::StatusOr<Piece> CompiledStage::Run(Cursor begin, Cursor end,
 // Reads records scratch.refs[from, …) as far as one read goes.
 absl::StatusOr<size_t> CompiledStage::ReadAhead(size_t from,
                                                 StageScratch& scratch) const {
-  const size_t count = scratch.refs.size() - from;
-  scratch.indexes.resize(count);
-  for (size_t k = 0; k < count; ++k) {
-    scratch.indexes[k] = scratch.refs[from + k].index;
-  }
-  return source_->Read(scratch.indexes, kReadBytes, *scratch.source,
+  const std::span<const RecordRef> refs(scratch.refs);
+  return source_->Read(refs.subspan(from), kReadBytes, *scratch.source,
                        scratch.block);
 }
 
@@ -242,11 +236,11 @@ void CompiledStage::RunProgram(size_t first, size_t count,
   const bool whole = first == 0 && count == scratch.block.rows;
   scratch.slices.clear();
   scratch.slices.reserve(scratch.block.columns.size());
-  for (OutputColumn& column : scratch.block.columns) {
+  for (const Column* const column : scratch.block.columns) {
     if (whole) {
-      in.columns.push_back(&column.View());
+      in.columns.push_back(column);
     } else {
-      scratch.slices.push_back(column.View().Slice(first, first + count));
+      scratch.slices.push_back(column->Slice(first, first + count));
       in.columns.push_back(&scratch.slices.back());
     }
   }
@@ -300,8 +294,8 @@ absl::Status CompiledStage::RunRecords(Making& making,
       const BlockProgram::Output& out = scratch.records_out;
       if (out.error.ok()) continue;
       const size_t bad = row + out.failed_row;
-      making.Fail({p + bad, 0}, AtRecord(out.error, out.failed_step,
-                                         scratch.refs[bad].index, 0));
+      making.Fail({p + bad, 0},
+                  AtRecord(out.error, out.failed_step, scratch.refs[bad], 0));
       return absl::OkStatus();
     }
     p += row;
@@ -371,8 +365,9 @@ absl::Status CompiledStage::RunBlocks(Making& making,
     const uint64_t last = at.p == end.p ? end.i : kEndless;
     bool more = true;
     while (more && at.i < last && !making.full() && !making.failed) {
-      FM_ASSIGN_OR_RETURN(more, source_->ReadBlock(scratch.refs[0].index, at.i,
-                                                   kReadBytes, scratch.block));
+      FM_ASSIGN_OR_RETURN(more,
+                          source_->ReadBlock(scratch.refs[0], at.i, kReadBytes,
+                                             *scratch.source, scratch.block));
       FM_RETURN_IF_ERROR(RunBlock(last, more, at, making, scratch));
     }
     if (making.failed) return absl::OkStatus();
@@ -418,8 +413,8 @@ absl::Status CompiledStage::RunBlock(uint64_t last, bool& more, Cursor& at,
     }
     if (out.error.ok()) continue;
     const uint64_t bad = base + row + out.failed_row;
-    making.Fail({at.p, bad}, AtRecord(out.error, out.failed_step,
-                                      scratch.refs[0].index, bad));
+    making.Fail({at.p, bad},
+                AtRecord(out.error, out.failed_step, scratch.refs[0], bad));
     return absl::OkStatus();
   }
   const size_t done = std::min(row, rows);

@@ -20,7 +20,8 @@ absl::Status CompiledStage::RunBatches(Making& making,
         BatchesTogether(p, records, p < alone_until, making, scratch);
     scratch.refs.clear();
     plan_->Records(p, p + batches, scratch.refs);
-    if (batches > 0 && records <= kBlockRows && !record_program_->heavy()) {
+    if (batches > 0 && records <= kBlockRows && !record_program_->heavy() &&
+        !source_->heavy()) {
       FM_ASSIGN_OR_RETURN(
           const bool done,
           RunBlockOfBatches(p, batches, records, making, scratch));
@@ -44,7 +45,7 @@ size_t CompiledStage::BatchesTogether(uint64_t p, uint64_t records, bool alone,
                                       const Making& making,
                                       const StageScratch& scratch) const {
   if (alone || record_program_->heavy() || batch_program_->heavy() ||
-      making.full()) {
+      source_->heavy() || making.full()) {
     return 1;
   }
   const uint64_t left = making.end.p - p;
@@ -112,7 +113,7 @@ void CompiledStage::FinishBatches(uint64_t p, size_t batches, Making& making,
   const size_t records = scratch.refs.size() / batches;
   making.Fail({p + bad, 0},
               Annotate(AtRecord(out.error, out.failed_step,
-                                scratch.refs[bad * records].index, 0),
+                                scratch.refs[bad * records], 0),
                        fmt::format("batch {}, which begins with", p + bad)));
 }
 
@@ -178,7 +179,7 @@ absl::Status CompiledStage::RunOneBatch(uint64_t p, uint64_t records,
       if (!out.error.ok()) {
         making.Fail({p, 0},
                     AtRecord(out.error, out.failed_step,
-                             scratch.refs[at + row + out.failed_row].index, 0));
+                             scratch.refs[at + row + out.failed_row], 0));
         return absl::OkStatus();
       }
       AppendToBatch(at + row, targets, scratch);
@@ -206,9 +207,8 @@ bool CompiledStage::FinishBatch(uint64_t p, uint64_t records,
     if (!status.ok()) {
       making.Fail(
           {p, 0},
-          Annotate(status,
-                   fmt::format("batch {}, which begins with {}", p,
-                               source_->Describe(scratch.refs[0].index, 0))));
+          Annotate(status, fmt::format("batch {}, which begins with {}", p,
+                                       source_->Describe(scratch.refs[0], 0))));
       return false;
     }
   }

@@ -38,14 +38,15 @@ uint64_t Batches(uint64_t records, uint64_t size, bool drop_remainder) {
 
 absl::StatusOr<std::shared_ptr<const Plan>> Plan::Make(
     std::shared_ptr<const AnalyzedGraph> graph, uint64_t source_size,
-    uint64_t seed, uint64_t iteration) {
-  if (source_size > kPositionsMax) {
+    uint64_t seed, uint64_t iteration, uint64_t limit) {
+  if (source_size > kPositionsMax && source_size != kEndless) {
     return InvalidArgument("a source of {} records is too large (at most {})",
                            source_size, kPositionsMax);
   }
   std::shared_ptr<Plan> plan(new Plan());
   plan->graph_ = std::move(graph);
   plan->source_size_ = source_size;
+  plan->source_needed_ = source_size;
   plan->seed_ = seed;
   plan->iteration_ = iteration;
   plan->size_ = source_size;
@@ -60,7 +61,37 @@ absl::StatusOr<std::shared_ptr<const Plan>> Plan::Make(
     }
   }
   plan->passes_before_.push_back(passes == kEndless ? 0 : passes);
+  limit = std::min(limit, plan->size_);
+  if (limit != kEndless) plan->Cut(limit);
   return std::shared_ptr<const Plan>(std::move(plan));
+}
+
+// Ends what has no end where `limit` positions are read of the whole.
+void Plan::Cut(uint64_t limit) {
+  if (size_ == kEndless) size_ = limit;
+  for (size_t i = levels_.size(); i > 0; --i) {
+    Level& level = levels_[i - 1];
+    if (level.input != kEndless && level.output != kEndless) {
+      limit = level.input;
+      continue;
+    }
+    level.output = std::min(level.output, limit);
+    if (level.kind == Level::Kind::kSkip) {
+      limit += level.count;
+    } else if (level.kind == Level::Kind::kBatch) {
+      limit = Product(limit, level.count).value_or(kPositionsMax);
+    } else if (level.kind == Level::Kind::kRepeat) {
+      // No other repeat stands before it, or after it, that has no end.
+      level.count = std::max<uint64_t>(
+          1, limit / level.input + (limit % level.input != 0));
+      for (size_t s = level.step + 1; s < passes_before_.size(); ++s) {
+        passes_before_[s] = passes_before_[level.step] * level.count;
+      }
+      return;
+    }
+    if (level.input == kEndless) level.input = limit;
+  }
+  if (source_needed_ == kEndless) source_needed_ = limit;
 }
 
 // `passes`: the combined count of the repeats so far, kEndless if one is.
@@ -74,7 +105,7 @@ absl::Status Plan::AddStep(size_t step, uint64_t& passes) {
     level.kind = Level::Kind::kRepeat;
     level.count = repeat->count ? Unsigned(*repeat->count) : kEndless;
     if (size_ == kEndless) {
-      return InvalidArgument("needs the end of an endless repeat before it");
+      return InvalidArgument("needs the end of what has none before it");
     }
     const std::optional<uint64_t> output = Product(size_, level.count);
     if (!output) return InvalidArgument("more than 2^63 positions");
@@ -89,7 +120,7 @@ absl::Status Plan::AddStep(size_t step, uint64_t& passes) {
   } else if (std::holds_alternative<ShuffleStep>(s)) {
     level.kind = Level::Kind::kShuffle;
     if (size_ == kEndless) {
-      return InvalidArgument("needs the end of an endless repeat before it");
+      return InvalidArgument("needs the end of what has none before it");
     }
     level.output = size_;
   } else if (const auto* take = std::get_if<TakeStep>(&s)) {
@@ -162,10 +193,10 @@ RecordRef Plan::Record(uint64_t p, uint64_t k) const {
   return record;
 }
 
-void Plan::Records(uint64_t begin, uint64_t end,
-                   std::vector<RecordRef>& out) const {
+void Plan::Records(uint64_t begin, uint64_t end, std::vector<RecordRef>& out,
+                   uint64_t pass) const {
   FM_CHECK(begin <= end && end <= size_);
-  Expand(levels_.size(), {begin, end, 0}, out);
+  Expand(levels_.size(), {begin, end, pass}, out);
 }
 
 // Appends the records of `span`, places of what the first `levels` levels make:
@@ -241,7 +272,8 @@ RandomKey Plan::KeyOf(size_t step, uint64_t epoch, uint64_t ordinal) const {
   uint64_t seed = seed_;
   const auto* shuffle = std::get_if<ShuffleStep>(&graph_->graph.steps[step]);
   if (shuffle != nullptr && shuffle->seed) seed = *shuffle->seed;
-  return MakeRandomKey(seed, iteration_, epoch, step, ordinal);
+  return MakeRandomKey(seed, iteration_, epoch, graph_->first_step + step,
+                       ordinal);
 }
 
 uint64_t Plan::CounterOf(uint64_t p, uint64_t k) const {

@@ -35,12 +35,16 @@ struct RecordRef {
 // Immutable; any thread.
 class Plan {
  public:
-  // `source_size`: records of a counted source, blocks of an uncounted one.
+  // `source_size`: records of a counted source, blocks of an uncounted one,
+  // elements of one made of inputs (SourceSize in core/sources/source_plan.h);
+  // kEndless if it has no end.
+  // `limit`: so many positions, at most, are read of an input in one pass of
+  // the whole. An endless repeat has as many passes as that takes.
   // InvalidArgument if the plan cannot be: an endless repeat before a step
   // that needs the end, more than 2^63 positions or passes.
   static absl::StatusOr<std::shared_ptr<const Plan>> Make(
       std::shared_ptr<const AnalyzedGraph> graph, uint64_t source_size,
-      uint64_t seed, uint64_t iteration);
+      uint64_t seed, uint64_t iteration, uint64_t limit = kEndless);
 
   // Number of positions; kEndless for an endless repeat. An endless repeat of
   // nothing has none.
@@ -56,8 +60,13 @@ class Plan {
   // The k-th record of position p. REQUIRES: k < RecordsAt(p).
   RecordRef Record(uint64_t p, uint64_t k) const;
   // Appends the records of positions [begin, end) (batches: all their
-  // records), faster than one by one. REQUIRES: begin <= end <= size().
-  void Records(uint64_t begin, uint64_t end, std::vector<RecordRef>& out) const;
+  // records), faster than one by one. `pass`: of an input, how often it was
+  // begun before. REQUIRES: begin <= end <= size().
+  void Records(uint64_t begin, uint64_t end, std::vector<RecordRef>& out,
+               uint64_t pass = 0) const;
+  // How much of the source is read in one pass, at most; source_size() unless
+  // a limit cuts an endless one.
+  uint64_t source_needed() const { return source_needed_; }
 
   // The epoch that step `step` sees for a record of pass `pass`: the combined
   // pass of the repeats that stand after the step, without those before.
@@ -97,6 +106,7 @@ class Plan {
 
   Plan() = default;
   absl::Status AddStep(size_t step, uint64_t& combined_passes);
+  void Cut(uint64_t limit);
   Permutation PermutationOf(const Level& level, uint64_t epoch) const;
   void Expand(size_t levels, Span span, std::vector<RecordRef>& out) const;
   void ExpandShuffle(size_t levels, Span span,
@@ -107,6 +117,7 @@ class Plan {
 
   std::shared_ptr<const AnalyzedGraph> graph_;
   uint64_t source_size_ = 0, seed_ = 0, iteration_ = 0, size_ = 0;
+  uint64_t source_needed_ = 0;
   std::vector<Level> levels_;  // in the order of the steps
   // Per step (and one at the end): the combined count of the repeats before it;
   // 0 where one of them is endless.

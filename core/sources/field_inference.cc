@@ -99,6 +99,13 @@ absl::StatusOr<std::vector<SourceField>> Infer(const Source& source) {
 }  // namespace
 
 absl::Status InferFields(Graph& graph) {
+  if (auto* inputs = SourceInputs(graph.source)) {
+    for (size_t i = 0; i < inputs->size(); ++i) {
+      FM_RETURN_IF_ERROR(
+          Annotate(InferFields((*inputs)[i]), fmt::format("inputs[{}]", i)));
+    }
+    return absl::OkStatus();
+  }
   std::vector<SourceField>* const fields = SourceFields(graph.source);
   if (fields == nullptr || !fields->empty()) return absl::OkStatus();
   if (SourceFiles(graph.source)->empty()) return absl::OkStatus();

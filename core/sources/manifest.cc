@@ -16,6 +16,9 @@ namespace feedmill {
 namespace {
 
 constexpr std::string_view kMagic = "feedmill manifest 1\n";
+// Of a source made of inputs: their number, and the text of each.
+constexpr std::string_view kInputsMagic = "feedmill manifest of inputs 1\n";
+constexpr size_t kDepthMax = 16;  // inputs in inputs
 // What one file and one class name take at least, to bound counts.
 constexpr uint64_t kFileBytesMin = 32;
 constexpr uint64_t kClassBytesMin = 8;
@@ -36,9 +39,14 @@ void PutString(std::string_view text, std::string& out) {
 
 class ManifestParser {
  public:
-  explicit ManifestParser(std::string_view text) : text_(text) {}
+  ManifestParser(std::string_view text, size_t depth)
+      : text_(text), depth_(depth) {}
 
   absl::StatusOr<Manifest> Parse() {
+    if (text_.substr(0, kInputsMagic.size()) == kInputsMagic) {
+      text_.remove_prefix(kInputsMagic.size());
+      return ParseInputs();
+    }
     if (text_.substr(0, kMagic.size()) != kMagic) return Bad("no header");
     text_.remove_prefix(kMagic.size());
     Manifest manifest;
@@ -73,6 +81,27 @@ class ManifestParser {
   }
 
  private:
+  absl::StatusOr<Manifest> ParseInputs() {
+    if (depth_ == kDepthMax) return Bad("inputs in inputs too deep");
+    Manifest manifest;
+    uint64_t count = 0;
+    if (!U64(count) || count == 0 || count > text_.size() / kMagic.size()) {
+      return Bad("the number of inputs");
+    }
+    uint64_t total = 0;
+    for (uint64_t k = 0; k < count; ++k) {
+      std::string text;
+      if (!String(text)) return Bad("an input");
+      FM_ASSIGN_OR_RETURN(manifest.inputs.emplace_back(),
+                          ManifestParser(text, depth_ + 1).Parse());
+      if (__builtin_add_overflow(total, manifest.inputs.back().TotalRecords(),
+                                 &total)) {
+        return Bad("more records than can be counted");
+      }
+    }
+    if (!text_.empty()) return Bad("bytes after its end");
+    return manifest;
+  }
   static absl::Status Bad(std::string_view what) {
     return DataLoss("not a manifest, or a damaged one: {}", what);
   }
@@ -94,6 +123,7 @@ class ManifestParser {
   }
 
   std::string_view text_;
+  const size_t depth_;
 };
 
 bool IsIntegerLabel(std::string_view name) {
@@ -171,10 +201,24 @@ std::vector<std::string> LabelClasses(const std::vector<ManifestFile>& files,
 uint64_t Manifest::TotalRecords() const {
   uint64_t total = 0;
   for (const ManifestFile& file : files) total += file.records;
+  for (const Manifest& input : inputs) total += input.TotalRecords();
+  return total;
+}
+
+uint64_t Manifest::TotalBytes() const {
+  uint64_t total = 0;
+  for (const ManifestFile& file : files) total += file.size;
+  for (const Manifest& input : inputs) total += input.TotalBytes();
   return total;
 }
 
 std::string Manifest::Serialize() const {
+  if (!inputs.empty()) {
+    std::string out(kInputsMagic);
+    PutU64(inputs.size(), out);
+    for (const Manifest& input : inputs) PutString(input.Serialize(), out);
+    return out;
+  }
   std::string out(kMagic);
   PutU64(files.size(), out);
   for (const ManifestFile& file : files) {
@@ -189,28 +233,13 @@ std::string Manifest::Serialize() const {
 }
 
 absl::StatusOr<Manifest> Manifest::Parse(std::string_view text) {
-  return ManifestParser(text).Parse();
+  return ManifestParser(text, 0).Parse();
 }
 
 std::string Manifest::Hash() const {
   const std::string text = Serialize();
   const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
   return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
-}
-
-uint64_t SourceSize(const Graph& graph, const Manifest& manifest) {
-  const auto* range = std::get_if<RangeSource>(&graph.source);
-  if (range == nullptr) return manifest.TotalRecords();
-  const auto start = static_cast<uint64_t>(range->start);
-  const auto stop = static_cast<uint64_t>(range->stop);
-  const auto step = static_cast<uint64_t>(range->step);
-  if (range->step > 0 && range->start < range->stop) {
-    return (stop - start - 1) / step + 1;
-  }
-  if (range->step < 0 && range->start > range->stop) {
-    return (start - stop - 1) / (0 - step) + 1;
-  }
-  return 0;
 }
 
 std::string_view ImageLabelName(std::string_view path,
@@ -254,6 +283,10 @@ int64_t ImageLabel(std::string_view name,
 
 absl::StatusOr<Manifest> ResolveManifest(const AnalyzedGraph& graph) {
   Manifest manifest;
+  for (const auto& input : graph.inputs) {
+    FM_ASSIGN_OR_RETURN(manifest.inputs.emplace_back(),
+                        ResolveManifest(*input));
+  }
   const std::vector<std::string>* patterns = SourceFiles(graph.graph.source);
   if (patterns == nullptr) return manifest;
   for (const std::string& pattern : *patterns) {

@@ -26,16 +26,15 @@ struct Manifest {
   std::vector<ManifestFile> files;
   // images: the sorted label names; empty if all are integers
   std::vector<std::string> classes;
+  // Of a source made of inputs: one each (and nothing above).
+  std::vector<Manifest> inputs;
 
-  uint64_t TotalRecords() const;
+  uint64_t TotalRecords() const;  // of inputs, too
+  uint64_t TotalBytes() const;
   std::string Serialize() const;
   static absl::StatusOr<Manifest> Parse(std::string_view text);
   std::string Hash() const;  // XXH3-128, 32 hex digits
 };
-
-// The positions of the source, as Plan::Make takes them: the length of a range,
-// else the manifest's total.
-uint64_t SourceSize(const Graph& graph, const Manifest& manifest);
 
 // Lines are read by blocks of this size where no step needs them to be counted;
 // a line belongs to the block where it begins.

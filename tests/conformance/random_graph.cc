@@ -4,15 +4,18 @@
 #include <zlib.h>
 #include <zstd.h>
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <random>
 #include <vector>
 
 #include "core/base/check.h"
 #include "core/dataset/analysis.h"
+#include "core/dataset/source_types.h"
 
 namespace feedmill::testing {
 namespace {
@@ -185,7 +188,7 @@ Step RandomStep(Random& random) {
   }
 }
 
-Source RandomSource(Random& random, const std::string& directory) {
+Source RecordsSource(Random& random, const std::string& directory) {
   switch (Below(random, 15)) {
     case 3:
       return CsvSource{.files = {directory + "/csv/*.csv"},
@@ -236,6 +239,93 @@ Source RandomSource(Random& random, const std::string& directory) {
       return range;
     }
   }
+}
+
+// Steps that fit, drawn again where they do not.
+void AddSteps(Random& random, size_t wanted, const FunctionRegistry& registry,
+              const std::function<bool(const Graph&)>& fits, Graph& graph) {
+  for (size_t tries = 0; graph.steps.size() < wanted && tries < 60; ++tries) {
+    graph.steps.push_back(RandomStep(random));
+    if (!Analyze(graph, registry).ok() || !fits(graph)) graph.steps.pop_back();
+  }
+}
+
+// Whether it is of counted elements, and not of none.
+bool FitsAsInput(const Graph& graph) {
+  for (const Step& step : graph.steps) {
+    if (std::holds_alternative<FilterStep>(step) ||
+        std::holds_alternative<BatchStep>(step)) {
+      return false;
+    }
+    const auto* repeat = std::get_if<RepeatStep>(&step);
+    if (repeat != nullptr && repeat->count == 0) return false;
+    const auto* take = std::get_if<TakeStep>(&step);
+    if (take != nullptr && take->count == 0) return false;
+    if (std::holds_alternative<SkipStep>(step)) return false;
+  }
+  const auto* range = std::get_if<RangeSource>(&graph.source);
+  return range == nullptr || range->start != range->stop;
+}
+
+Source RandomSource(Random& random, const std::string& directory,
+                    const FunctionRegistry& registry, int depth);
+
+// A source of two or three inputs; of what can be drawn it may not fit.
+Source InputsSource(Random& random, const std::string& directory,
+                    const FunctionRegistry& registry, int depth) {
+  std::vector<Graph> inputs(2 + Below(random, 2));
+  const bool alike = Below(random, 3) != 0;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    Graph& input = inputs[i];
+    input.source = i > 0 && alike && Below(random, 2) == 0
+                       ? inputs[0].source
+                       : RandomSource(random, directory, registry, depth + 1);
+    AddSteps(random, Below(random, 4), registry, FitsAsInput, input);
+    if (Below(random, 2) != 0 ||
+        std::holds_alternative<ImagesSource>(input.source)) {
+      continue;
+    }
+    const auto* name = Pick(random, std::array{"a", "x", "c"});
+    input.steps.push_back(MapStep{{{name, Parse("x")}}});
+  }
+  switch (Below(random, 4)) {
+    case 0:
+      return ConcatenateSource{std::move(inputs)};
+    case 1:
+      return ZipSource{std::move(inputs)};
+    case 2: {
+      InterleaveSource interleave{std::move(inputs)};
+      interleave.cycle_length = static_cast<int64_t>(Below(random, 4));
+      interleave.block_length = static_cast<int64_t>(1 + Below(random, 4));
+      return interleave;
+    }
+    default: {
+      MixtureSource mixture{std::move(inputs), {}};
+      for (size_t i = 0; i < mixture.inputs.size(); ++i) {
+        constexpr std::array kWeights = {0.7, 0.3, 1.0, 0.05, 3.0, 0.2};
+        mixture.weights.push_back(kWeights[Below(random, kWeights.size())]);
+      }
+      mixture.stop = static_cast<MixtureSource::Stop>(Below(random, 3));
+      return mixture;
+    }
+  }
+}
+
+Source RandomSource(Random& random, const std::string& directory,
+                    const FunctionRegistry& registry, int depth) {
+  if (depth > 2 || Below(random, 3) != 0) {
+    return RecordsSource(random, directory);
+  }
+  for (int tries = 0; tries < 20; ++tries) {
+    Graph graph;
+    graph.source = InputsSource(random, directory, registry, depth);
+    const auto& inputs = *SourceInputs(graph.source);
+    if (std::all_of(inputs.begin(), inputs.end(), FitsAsInput) &&
+        Analyze(graph, registry).ok()) {
+      return graph.source;
+    }
+  }
+  return RangeSource{0, 9, 1};
 }
 
 // The counters of records in batches of batches are not defined.
@@ -431,16 +521,16 @@ Graph RandomGraph(uint64_t seed, const std::string& directory,
                   const FunctionRegistry& registry) {
   Random random(seed * 0x9E3779B97F4A7C15ULL + 1);
   Graph graph;
-  graph.source = RandomSource(random, directory);
+  graph.source = RandomSource(random, directory, registry, 0);
   graph.options.seed = Below(random, 1000);
   const size_t wanted = Below(random, 8);
-  // Steps that do not fit what stands before them are drawn again.
-  for (size_t tries = 0; graph.steps.size() < wanted && tries < 60; ++tries) {
-    graph.steps.push_back(RandomStep(random));
-    if (!Analyze(graph, registry).ok() || FlipsBatchesOfBatches(graph)) {
-      graph.steps.pop_back();
-    }
+  // The reference ends what has no end, and filters could leave nothing of it.
+  if (IsEndless(graph.source)) {
+    graph.steps.push_back(TakeStep{static_cast<int64_t>(Below(random, 40))});
   }
+  AddSteps(
+      random, wanted, registry,
+      [](const Graph& drawn) { return !FlipsBatchesOfBatches(drawn); }, graph);
   FM_CHECK(Analyze(graph, registry).ok());
   return graph;
 }

@@ -240,8 +240,7 @@ struct Records {
   std::vector<Found> operator()(const S& source) const {
     if constexpr (std::is_same_v<S, NpySource>) {
       return Npy(source, ReadFile(path));
-    } else if constexpr (std::is_same_v<S, RangeSource> ||
-                         std::is_same_v<S, ImagesSource>) {
+    } else if constexpr (!requires { source.compression; }) {
       throw std::logic_error("no source of these formats");
     } else {
       const std::string file =

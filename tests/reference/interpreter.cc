@@ -1,31 +1,24 @@
 #include "tests/reference/interpreter.h"
 
-#include <xxhash.h>
-
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <cstring>
 #include <iterator>
+#include <map>
+#include <memory>
 
+#include "tests/reference/combination.h"
 #include "tests/reference/expression.h"
 #include "tests/reference/formats.h"
+#include "tests/reference/items.h"
 #include "tests/reference/random_numbers.h"
 #include "tests/reference/records.h"
 
 namespace feedmill::reference {
 namespace {
 
-// What Philox's counter is for a record.
-struct Counter {
-  uint64_t p = 0, i = 0;
-};
-
-// An element with the counters of its records (one, or one a batch row).
-struct Item {
-  Element element;
-  std::vector<Counter> counters;
-};
+// Passes of an endless repeat, and elements of an endless source, that are
+// enough for the places that an input is asked for in tests.
+constexpr uint64_t kMany = 400;
 
 struct Items {
   std::vector<Item> items;
@@ -44,82 +37,21 @@ const T* As(const Step& step) {
   return std::get_if<T>(&step);
 }
 
-// Stacks one component of all rows along a new first axis.
-Tensor Stack(const std::vector<Item>& rows, size_t component) {
-  const Tensor& first = rows[0].element[component].value;
-  Tensor out{first.dtype, first.shape, {}, {}};
-  out.shape.insert(out.shape.begin(), static_cast<int64_t>(rows.size()));
-  for (const Item& row : rows) {
-    const Tensor& value = row.element[component].value;
-    if (value.shape != first.shape) throw DataError("rows differ in shape");
-    out.numbers.insert(out.numbers.end(), value.numbers.begin(),
-                       value.numbers.end());
-    out.strings.insert(out.strings.end(), value.strings.begin(),
-                       value.strings.end());
-  }
-  return out;
-}
-
-Item MakeBatch(const std::vector<Item>& rows, uint64_t b, uint64_t size) {
-  Item out;
-  for (size_t c = 0; c < rows[0].element.size(); ++c)
-    out.element.push_back({rows[0].element[c].name, Stack(rows, c)});
-  for (uint64_t k = 0; k < rows.size(); ++k)
-    out.counters.push_back({b * size + k, 0});
-  return out;
-}
-
-Tensor& Find(Element& element, const std::string& name) {
-  for (Component& c : element)
-    if (c.name == name || c.name.empty()) return c.value;
-  throw std::logic_error("no component " + name);
-}
-
-// Record k of a tensor whose first `depth` axes are batches.
-Tensor RecordOf(const Tensor& t, size_t k, size_t depth) {
-  Tensor out{
-      t.dtype,
-      Shape(t.shape.begin() + static_cast<ptrdiff_t>(depth), t.shape.end()),
-      {},
-      {}};
-  size_t each = 1;
-  for (int64_t d : out.shape) each *= static_cast<size_t>(d);
-  for (size_t j = k * each; j < (k + 1) * each; ++j) {
-    if (t.dtype == DType::kBytes)
-      out.strings.push_back(t.strings[j]);
-    else
-      out.numbers.push_back(t.numbers[j]);
-  }
-  return out;
-}
-
-Tensor Flip(const Tensor& image, bool horizontal) {
-  Tensor out = image;
-  const size_t h = static_cast<size_t>(image.shape[0]),
-               w = static_cast<size_t>(image.shape[1]),
-               c = static_cast<size_t>(image.shape[2]);
-  for (size_t y = 0; y < h; ++y)
-    for (size_t x = 0; x < w; ++x)
-      for (size_t k = 0; k < c; ++k)
-        out.numbers[(y * w + x) * c + k] =
-            image.numbers[((horizontal ? y : h - 1 - y) * w +
-                           (horizontal ? w - 1 - x : x)) *
-                              c +
-                          k];
-  return out;
-}
-
 class Interpreter {
  public:
+  // `steps`: as written so far, with those of inputs; grows by the graph's.
   Interpreter(const Graph& graph, uint64_t seed, uint64_t iteration,
-              size_t limit)
+              size_t limit, size_t& steps, bool is_input = false)
       : graph_(graph),
         seed_(seed),
         iteration_(iteration),
         limit_(limit),
+        is_input_(is_input),
         batches_(graph.steps.size(), 0) {
     FindHomes();
-    LoadSource();
+    LoadSource(steps);
+    first_step_ = steps;
+    steps += graph.steps.size();
   }
 
   Sequence Run() {
@@ -153,7 +85,83 @@ class Interpreter {
     return out;
   }
 
+  // ---- as an input of another's source
+
+  // How many elements it has in one pass.
+  uint64_t Size() {
+    Begin(kMany, kMany);
+    const uint64_t size = Places(graph_.steps.size(), 0).size();
+    if (HasNoEnd(graph_) && size > 0) return kNoEnd;
+    Need(size);
+    return size;
+  }
+
+  // Ends what has no end as soon as there are n elements in a pass.
+  void Need(uint64_t n) {
+    uint64_t passes = 1, elements = kMany;
+    const auto enough = [&] {
+      Begin(passes, elements);
+      return Places(graph_.steps.size(), 0).size() >= n;
+    };
+    while (!enough()) ++passes;
+    if (HasNoEnd(graph_.source))
+      for (elements = 0; !enough();) ++elements;
+  }
+
+  // Its element at `position` when it is begun for the pass-th time.
+  Element Make(uint64_t pass, uint64_t position) {
+    if (made_places_.count(pass) == 0)
+      made_places_[pass] = Places(graph_.steps.size(), pass);
+    const Place place = made_places_[pass].at(position).at(0);
+    Item item{RecordsAt(place).at(0), {{position, 0}}};
+    for (size_t s = 0; s < graph_.steps.size(); ++s)
+      if (!IsPlanStep(s)) Apply(s, EpochOf(s, place.pass), item);
+    return item.element;
+  }
+
  private:
+  // What has no end, as far as it is needed.
+  void Begin(uint64_t passes, uint64_t elements) {
+    endless_passes_ = passes;
+    made_places_.clear();
+    PickInputs(HasNoEnd(graph_.source) ? elements : SIZE_MAX);
+  }
+
+  // Which elements of the inputs make the elements of the source.
+  void PickInputs(size_t bound) {
+    if (inputs_.empty()) return;
+    std::vector<uint64_t> sizes;
+    for (auto& input : inputs_) sizes.push_back(input->Size());
+    picks_ = Picks(graph_.source, sizes, bound);
+    turns_.assign(inputs_.size(), 1);
+    for (size_t i = 0; i < inputs_.size(); ++i) {
+      uint64_t used = 0;
+      for (const auto& element : picks_)
+        for (const Pick& pick : element) used += pick.input == i;
+      if (sizes[i] == kNoEnd) {
+        inputs_[i]->Need(used);
+      } else if (sizes[i] > 0) {
+        turns_[i] = std::max<uint64_t>(1, (used + sizes[i] - 1) / sizes[i]);
+      }
+    }
+  }
+
+  uint64_t SourceSize() const {
+    return inputs_.empty() ? records_.size() : picks_.size();
+  }
+
+  // The elements of a position of the source.
+  std::vector<Element> RecordsAt(const Place& place) const {
+    if (inputs_.empty()) return records_.at(place.record);
+    Element out;
+    for (const Pick& pick : picks_.at(place.record)) {
+      const uint64_t pass = place.pass * turns_[pick.input] + pick.turn;
+      for (Component& c : inputs_[pick.input]->Make(pass, pick.position))
+        out.push_back(std::move(c));
+    }
+    return {out};
+  }
+
   bool IsPlanStep(size_t s) const {
     const Step& step = graph_.steps[s];
     if (As<RepeatStep>(step) || As<ShuffleStep>(step)) return true;
@@ -184,7 +192,8 @@ class Interpreter {
     bool shuffled = false;
     for (const Step& step : graph_.steps)
       shuffled = shuffled || As<ShuffleStep>(step) != nullptr;
-    counted_ = IsCounted(graph_.source) || shuffled;
+    counted_ = InputsOf(graph_.source) != nullptr || IsCounted(graph_.source) ||
+               shuffled || is_input_;
     bool changed = !counted_, batched = false;
     for (size_t s = 0; s < graph_.steps.size(); ++s) {
       const Step& step = graph_.steps[s];
@@ -200,7 +209,14 @@ class Interpreter {
     }
   }
 
-  void LoadSource() {
+  void LoadSource(size_t& steps) {
+    if (auto* inputs = InputsOf(graph_.source)) {
+      for (const Graph& input : *inputs)
+        inputs_.push_back(std::make_unique<Interpreter>(
+            input, seed_, iteration_, limit_, steps, true));
+      PickInputs(HasNoEnd(graph_.source) ? kMany : SIZE_MAX);
+      return;
+    }
     auto number = [](int64_t v) {
       return Element{
           {"", {DType::kInt64, {}, {static_cast<long double>(v)}, {}}}};
@@ -235,7 +251,7 @@ class Interpreter {
   std::vector<Position> Places(size_t k, uint64_t pass) {
     std::vector<Position> out;
     if (k == 0) {
-      for (uint64_t r = 0; r < records_.size(); ++r) out.push_back({{r, pass}});
+      for (uint64_t r = 0; r < SourceSize(); ++r) out.push_back({{r, pass}});
       return out;
     }
     const Step& step = graph_.steps[k - 1];
@@ -245,13 +261,14 @@ class Interpreter {
                                  ? static_cast<uint64_t>(*repeat->count)
                                  : endless_passes_;
       for (uint64_t j = 0; j < count; ++j)
-        for (Position& p : Places(k - 1, repeat->count ? pass * count + j : j))
+        for (Position& p : Places(k - 1, pass * count + j))
           out.push_back(std::move(p));
       return out;
     }
     std::vector<Position> in = Places(k - 1, pass);
     if (As<ShuffleStep>(step)) {
-      const Key key = KeyOf(SeedOf(step), iteration_, pass, k - 1);
+      const Key key =
+          KeyOf(SeedOf(step), iteration_, pass, first_step_ + k - 1);
       for (uint64_t index : ShuffledIndexes(key, in.size()))
         out.push_back(in[index]);
     } else if (auto* take = As<TakeStep>(step)) {
@@ -278,8 +295,10 @@ class Interpreter {
   uint64_t EpochOf(size_t s, uint64_t pass) const {
     for (size_t r = 0; r < s; ++r) {
       if (auto* repeat = As<RepeatStep>(graph_.steps[r])) {
-        if (!repeat->count) return 0;
-        if (*repeat->count > 0) pass /= static_cast<uint64_t>(*repeat->count);
+        const uint64_t count = repeat->count
+                                   ? static_cast<uint64_t>(*repeat->count)
+                                   : endless_passes_;
+        if (count > 0) pass /= count;
       }
     }
     return pass;
@@ -347,8 +366,8 @@ class Interpreter {
       return {{"", Resize(record, *resize)}};
     const auto& flip = std::get<RandomFlipStep>(step);
     const Counter counter = counters.at(k);
-    const uint32_t word =
-        FirstWord(KeyOf(seed_, iteration_, epoch, s), counter.p, counter.i);
+    const uint32_t word = FirstWord(
+        KeyOf(seed_, iteration_, epoch, first_step_ + s), counter.p, counter.i);
     if (static_cast<double>(word) >=
         std::floor(flip.probability * 4294967296.0))
       return {{"", record}};
@@ -375,7 +394,7 @@ class Interpreter {
     if (BatchSize() > 0) return BatchedElements(p, out);
     const Position& position = positions_[p];
     std::vector<Item> rows;
-    const std::vector<Element>& made = records_[position[0].record];
+    const std::vector<Element> made = RecordsAt(position[0]);
     for (uint64_t i = 0; i < made.size(); ++i)
       rows.push_back({made[i], {Counter{p, i}}});
     // In order, one element through all steps before the next.
@@ -394,7 +413,7 @@ class Interpreter {
     while (!As<BatchStep>(graph_.steps[batch_step])) ++batch_step;
     std::vector<Item> rows;
     for (uint64_t k = 0; k < position.size(); ++k) {
-      Item row{records_[position[k].record].at(0), {{p * size + k, 0}}};
+      Item row{RecordsAt(position[k]).at(0), {{p * size + k, 0}}};
       for (size_t s = 0; s < batch_step; ++s)
         if (!IsPlanStep(s)) Apply(s, EpochOf(s, position[k].pass), row);
       rows.push_back(std::move(row));
@@ -512,81 +531,31 @@ class Interpreter {
   const Graph& graph_;
   const uint64_t seed_, iteration_;
   const size_t limit_;
+  const bool is_input_;
+  size_t first_step_ = 0;  // the number of steps[0] among all as written
   bool counted_ = true, endless_ = false;
   bool take_full_ = false;  // a take after an endless repeat ended it
   size_t client_begin_ = 0;
   uint64_t endless_passes_ = 1;
   std::vector<std::vector<Element>> records_;  // per source position
+  // Of a source made of inputs: they, what its elements are made of, and how
+  // often one pass of it begins each.
+  std::vector<std::unique_ptr<Interpreter>> inputs_;
+  std::vector<std::vector<Pick>> picks_;
+  std::vector<uint64_t> turns_;
+  std::map<uint64_t, std::vector<Position>> made_places_;  // by pass
   std::vector<Position> positions_;
   std::vector<uint64_t> batches_;  // made so far, per client batch step
 };
-
-template <class T>
-void Put(std::string& out, T value) {
-  out.append(reinterpret_cast<const char*>(&value), sizeof value);
-}
-
-void PutItem(std::string& out, DType dtype, long double v) {
-  switch (dtype) {
-    case DType::kBool:
-      return Put(out, static_cast<uint8_t>(v));
-    case DType::kInt8:
-      return Put(out, static_cast<int8_t>(v));
-    case DType::kInt16:
-      return Put(out, static_cast<int16_t>(v));
-    case DType::kInt32:
-      return Put(out, static_cast<int32_t>(v));
-    case DType::kInt64:
-      return Put(out, static_cast<int64_t>(v));
-    case DType::kUInt8:
-      return Put(out, static_cast<uint8_t>(v));
-    case DType::kUInt16:
-      return Put(out, static_cast<uint16_t>(v));
-    case DType::kUInt32:
-      return Put(out, static_cast<uint32_t>(v));
-    case DType::kUInt64:
-      return Put(out, static_cast<uint64_t>(v));
-    case DType::kFloat32:
-      return Put(out, static_cast<float>(v));
-    case DType::kFloat64:
-      return Put(out, static_cast<double>(v));
-    case DType::kBytes:
-      break;
-  }
-}
 
 }  // namespace
 
 Sequence Interpret(const Graph& graph, uint64_t seed, uint64_t iteration,
                    size_t limit) {
-  return Interpreter(graph, graph.options.seed.value_or(seed), iteration, limit)
+  size_t steps = 0;
+  return Interpreter(graph, graph.options.seed.value_or(seed), iteration, limit,
+                     steps)
       .Run();
-}
-
-std::string OrderHash(const std::vector<Element>& elements) {
-  uint64_t hash = 0;
-  for (const Element& element : elements) {
-    std::string text;
-    for (const Component& c : element) {
-      Put<uint64_t>(text, c.name.size());
-      text += c.name;
-      Put(text, static_cast<uint8_t>(c.value.dtype));
-      Put(text, static_cast<uint8_t>(c.value.shape.size()));
-      for (int64_t d : c.value.shape)
-        Put<uint64_t>(text, static_cast<uint64_t>(d));
-      for (long double v : c.value.numbers) PutItem(text, c.value.dtype, v);
-      for (const std::string& s : c.value.strings) {
-        Put<uint64_t>(text, s.size());
-        text += s;
-      }
-    }
-    const uint64_t pair[2] = {hash, XXH3_64bits(text.data(), text.size())};
-    hash = XXH3_64bits(pair, sizeof pair);
-  }
-  char hex[17];
-  std::snprintf(hex, sizeof hex, "%016llx",
-                static_cast<unsigned long long>(hash));
-  return hex;
 }
 
 }  // namespace feedmill::reference

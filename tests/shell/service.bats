@@ -3,7 +3,7 @@ load lib/feedmill
 
 setup_file() {
   make_data
-  for name in design photos records; do
+  for name in design photos records mixture; do
     feedmill read "$DATA/$name.yaml" --local > "$DATA/$name.local"
   done
 }
@@ -22,14 +22,14 @@ same_as_local() {
   for workers in 1 2 3; do
     start_cluster "$workers"
     workers_are "$workers"
-    for name in design photos records; do same_as_local "$name"; done
+    for name in design photos records mixture; do same_as_local "$name"; done
     stop_all
   done
 }
 
 @test "the service's order hash is local's and the naive interpreter's" {
   start_cluster 2
-  for name in design photos records; do
+  for name in design photos records mixture; do
     by_reference=$("$FEEDMILL_REFERENCE" "$DATA/$name.yaml" | field order_hash)
     [[ $by_reference =~ ^[0-9a-f]{16}$ ]]
     [[ $(order_hash feedmill read "$DATA/$name.yaml" --local) == "$by_reference" ]]

@@ -8,6 +8,19 @@ source: {range: {stop: 3000}}
 steps: [{shuffle: {}}, {filter: "x % 7 != 0"}, {repeat: 2}, {batch: {size: 5}}]
 options: {seed: 4}
 Y
+  cat > "$FILES/mixture.yaml" <<'Y'
+source:
+  mixture:
+    weights: [3, 1.5, 1]
+    stop: all_exhausted
+    inputs:
+      - source: {range: 1000}
+        steps: [shuffle]
+      - source: {concatenate: [{source: {range: 300}}, {source: {range: 200}, steps: [shuffle]}]}
+      - source: {interleave: {inputs: [{source: {range: 90}}, {source: {range: 30}}], block_length: 4}}
+steps: [{shuffle: {}}, {filter: "x % 7 != 0"}, {repeat: 2}, {batch: {size: 5}}]
+options: {seed: 4}
+Y
 }
 
 teardown() {
@@ -16,14 +29,18 @@ teardown() {
 
 @test "what two reads print together is what one prints" {
   start_cluster 2
-  feedmill read "$FILES/p.yaml" --local > "$FILES/whole"
+  for pipeline in p mixture; do parts_are_the_whole "$FILES/$pipeline.yaml"; done
+}
+
+parts_are_the_whole() {
+  feedmill read "$1" --local > "$FILES/whole"
   for first in "--local" "--service $service"; do
     for second in "--local" "--service $service" "--service $service --job named"; do
-      expect 0 feedmill read "$FILES/p.yaml" $first --limit 123 --save-token "$FILES/token"
+      expect 0 feedmill read "$1" $first --limit 123 --save-token "$FILES/token"
       echo "$output" > "$FILES/parts"
-      expect 0 feedmill read "$FILES/p.yaml" $second --token "$FILES/token" --limit 50 --save-token "$FILES/token"
+      expect 0 feedmill read "$1" $second --token "$FILES/token" --limit 50 --save-token "$FILES/token"
       echo "$output" >> "$FILES/parts"
-      expect 0 feedmill read "$FILES/p.yaml" $first --token "$FILES/token"
+      expect 0 feedmill read "$1" $first --token "$FILES/token"
       echo "$output" >> "$FILES/parts"
       cmp "$FILES/whole" "$FILES/parts"
     done

@@ -3,10 +3,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <string>
+#include <vector>
 
 #include "core/base/status.h"
 #include "core/dataset/dataset.h"
+#include "core/dataset/source_types.h"
 #include "tests/unit/dataset/fake_functions.h"
 
 namespace feedmill {
@@ -177,6 +180,120 @@ TEST(TypesTest, ErrorsNameStepAndWayOut) {
   }
 }
 
+// ---- sources made of inputs
+
+using Shares = std::vector<uint64_t>;
+
+Shares SharesOf(std::vector<double> weights) {
+  MixtureSource mixture;
+  mixture.inputs.resize(weights.size());
+  mixture.weights = std::move(weights);
+  const auto shares = MixtureShares(mixture);
+  return shares.ok() ? *shares : Shares{};
+}
+
+TEST(InputsTest, WeightsAreTheDecimalNumbersThatAreWritten) {
+  EXPECT_EQ(SharesOf({0.7, 0.3}), (Shares{7, 3}));
+  EXPECT_EQ(SharesOf({0.1, 0.2, 0.3}), (Shares{1, 2, 3}));
+  EXPECT_EQ(SharesOf({1, 1}), (Shares{1, 1}));
+  EXPECT_EQ(SharesOf({1e6, 2.5e6}), (Shares{2, 5}));
+  EXPECT_EQ(SharesOf({1e-7, 3e-7}), (Shares{1, 3}));
+  EXPECT_EQ(SharesOf({123456, 0.5}), (Shares{246912, 1}));
+  EXPECT_EQ(SharesOf({1.0 / 3, 0.5}), Shares{});  // too many digits
+  EXPECT_EQ(SharesOf({1e300, 1e-300}), Shares{});
+  EXPECT_EQ(SharesOf({0, 1}), Shares{});
+  EXPECT_EQ(SharesOf({-1, 2}), Shares{});
+  EXPECT_EQ(SharesOf({std::nan(""), 2}), Shares{});
+}
+
+TEST(InputsTest, MakeOneElementOrOneBesideTheOther) {
+  const Dataset named = kRange.Map({{"a", Expr::Named("x")}});
+  EXPECT_EQ(Good(Dataset::Zip({named, kImages}))->output->ToString(),
+            "{a: int64, image: bytes, label: int64, path: bytes}");
+  EXPECT_EQ(
+      Good(Dataset::Concatenate({kRange, Mapped(kRange)}))->output->ToString(),
+      "int64");
+  const Dataset images = kImages.DecodeImage();
+  const Dataset small = images.Resize(4, 5);
+  EXPECT_EQ(Good(Dataset::Mixture({small, small.Take(3)}, {1, 2}))
+                ->output->ToString(),
+            "{image: uint8[4, 5, 3], label: int64, path: bytes}");
+  EXPECT_EQ(Good(Dataset::Interleave({small, images.Resize(4, 6)}))
+                ->output->ToString(),
+            "{image: uint8[4, ?, 3], label: int64, path: bytes}");
+}
+
+TEST(InputsTest, StepsAreNumberedAsWritten) {
+  const auto graph = Good(
+      Dataset::Zip({Mapped(kRange).Map({{"a", Expr::Named("x")}}).Shuffle(),
+                    Dataset::Concatenate({kRange.Take(1), kRange})
+                        .Map({{"b", Expr::Named("x")}})})
+          .Shuffle());
+  EXPECT_EQ(graph->inputs[0]->first_step, 0u);
+  EXPECT_EQ(graph->inputs[1]->inputs[0]->first_step, 3u);
+  EXPECT_EQ(graph->inputs[1]->inputs[1]->first_step, 4u);
+  EXPECT_EQ(graph->inputs[1]->first_step, 4u);
+  EXPECT_EQ(graph->first_step, 5u);
+}
+
+TEST(InputsTest, AreCountedByAnIndexOrRefused) {
+  const auto graph = Good(Dataset::Concatenate({kText, kText.Skip(2)}));
+  EXPECT_TRUE(graph->inputs[0]->needs_index);
+  EXPECT_TRUE(graph->inputs[1]->source.counted);
+  EXPECT_TRUE(graph->source.counted);
+  EXPECT_TRUE(graph->source.needs_files);
+  EXPECT_THAT(ErrorOf(Dataset::Concatenate({kText, Dataset::Text({"/a.gz"})})),
+              AllOf(StartsWith("concatenate inputs[1]: source: "),
+                    HasSubstr("gzip files do not allow")));
+  EXPECT_THAT(ErrorOf(Dataset::Zip({Mapped(kRange), Filtered(kRange)})),
+              AllOf(StartsWith("zip inputs[1]: steps[0] filter: "),
+                    HasSubstr("Move it behind")));
+  EXPECT_THAT(ErrorOf(Dataset::Interleave({kRange.Take(3).Batch(2)})),
+              StartsWith("interleave inputs[0]: steps[1] batch: "));
+}
+
+TEST(InputsTest, ErrorsNameTheInputAndTheWayOut) {
+  EXPECT_THAT(ErrorOf(Dataset::Zip({kRange, kRange})),
+              HasSubstr("inputs[0] has no name. Give it one"));
+  const Dataset named = kRange.Map({{"a", Expr::Named("x")}});
+  EXPECT_THAT(ErrorOf(Dataset::Zip({named, named})),
+              HasSubstr("inputs[1] makes a component \"a\""));
+  EXPECT_THAT(ErrorOf(Dataset::Concatenate({kRange, kText})),
+              HasSubstr("inputs[0] int64, inputs[1] bytes"));
+  EXPECT_THAT(ErrorOf(Dataset::Concatenate({named, kRange})),
+              HasSubstr("the same names"));
+  EXPECT_THAT(ErrorOf(Dataset::Concatenate({})), HasSubstr("empty"));
+  EXPECT_THAT(ErrorOf(Dataset::Concatenate({kRange.Repeat(), kRange})),
+              HasSubstr("inputs[0] has no end"));
+  EXPECT_THAT(ErrorOf(Dataset::Mixture({kRange, kRange}, {1})),
+              HasSubstr("1 weights for 2 inputs"));
+  EXPECT_THAT(ErrorOf(Dataset::Mixture({kRange, kRange}, {1, 0})),
+              HasSubstr("weights[1] is 0"));
+  EXPECT_THAT(ErrorOf(Dataset::Interleave({kRange}, {.block_length = 0})),
+              HasSubstr("at least 1"));
+  EXPECT_THAT(ErrorOf(Dataset::Concatenate({kRange.Resize(1, 2)})),
+              StartsWith("concatenate inputs[0]: steps[0] resize: "));
+}
+
+TEST(InputsTest, NothingMayNeedTheEndOfOnesWithoutEnd) {
+  const Dataset endless = kRange.Repeat();
+  const auto mixture = [&](Dataset::MixtureStop stop) {
+    return Dataset::Mixture({kRange, endless}, {1, 2}, stop);
+  };
+  using Stop = Dataset::MixtureStop;
+  EXPECT_EQ(ErrorOf(mixture(Stop::kFirstExhausted).Shuffle()), "no error");
+  for (const Stop stop : {Stop::kAllExhausted, Stop::kRepeat}) {
+    EXPECT_THAT(ErrorOf(mixture(stop).Shuffle()),
+                HasSubstr("the end of the mixture source, which is endless"));
+    EXPECT_EQ(ErrorOf(mixture(stop).Take(9).Shuffle()), "no error");
+  }
+  EXPECT_THAT(ErrorOf(Dataset::Interleave({kRange, endless}).Repeat(2)),
+              HasSubstr("the end of the interleave source"));
+  const Dataset named = kRange.Map({{"a", Expr::Named("x")}});
+  EXPECT_EQ(ErrorOf(Dataset::Zip({named, kImages.Repeat()}).Repeat(2)),
+            "no error");
+}
+
 TEST(ExplainTest, PrintsTheCut) {
   EXPECT_EQ(
       Good(Filtered(Mapped(kRange.Shuffle())).Batch(4).Repeat())->Explain(),
@@ -188,6 +305,24 @@ TEST(ExplainTest, PrintsTheCut) {
       "        ---- the client's from here ----\n"
       "client  steps[3] batch: 4 -> int64[?]\n"
       "client  steps[4] repeat: endless -> int64[?]\n");
+}
+
+TEST(ExplainTest, ShowsTheInputs) {
+  EXPECT_EQ(
+      Good(Dataset::Mixture({kRange, Mapped(kRange.Shuffle())}, {0.7, 0.3})
+               .Batch(2))
+          ->Explain(),
+      "source  mixture of 2 inputs -> int64\n"
+      "        positions are elements of the inputs\n"
+      "  inputs[0]: 7 of each 10\n"
+      "    source  range(0, 10, 1) -> int64\n"
+      "            positions are records\n"
+      "  inputs[1]: 3 of each 10\n"
+      "    source  range(0, 10, 1) -> int64\n"
+      "            positions are records\n"
+      "    plan    steps[0] shuffle -> int64\n"
+      "    worker  steps[1] map: (x + 1) -> int64\n"
+      "plan    steps[0] batch: 2 -> int64[?]\n");
 }
 
 }  // namespace

@@ -99,6 +99,81 @@ TEST(GraphYamlTest, ReadsTheSources) {
       ElementsAre("/data/a", "/data/b"));
 }
 
+constexpr char kInputs[] = R"(
+source:
+  mixture:
+    weights: [0.7, 3e-1]
+    stop: all_exhausted
+    inputs:
+      - source: {text: a}
+        steps: [shuffle, {map: length(x)}]
+      - source:
+          interleave:
+            cycle_length: 2
+            block_length: 3
+            inputs:
+              - source: {concatenate: [{source: {range: 1}}]}
+              - source: {zip: {inputs: [{source: {range: 2}}]}}
+                steps: [{take: 1}]
+steps: [{batch: 2}]
+)";
+
+TEST(GraphYamlTest, ReadsSourcesMadeOfInputs) {
+  const Graph graph = FromYaml(kInputs);
+  const auto& mixture = std::get<MixtureSource>(graph.source);
+  EXPECT_THAT(mixture.weights, ElementsAre(0.7, 0.3));
+  EXPECT_EQ(mixture.stop, MixtureSource::Stop::kAllExhausted);
+  ASSERT_EQ(mixture.inputs.size(), 2u);
+  EXPECT_THAT(std::get<TextSource>(mixture.inputs[0].source).files,
+              ElementsAre("/data/a"));
+  EXPECT_EQ(mixture.inputs[0].steps.size(), 2u);
+  const auto& turns = std::get<InterleaveSource>(mixture.inputs[1].source);
+  EXPECT_EQ(turns.cycle_length, 2);
+  EXPECT_EQ(turns.block_length, 3);
+  EXPECT_EQ(std::get<ZipSource>(turns.inputs[1].source).inputs.size(), 1u);
+  EXPECT_EQ(turns.inputs[1].steps.size(), 1u);
+  EXPECT_EQ(graph.steps.size(), 1u);
+}
+
+TEST(CanonicalTextTest, HasInputsWithTheirStepsAndNoOptions) {
+  const std::string text = CanonicalText(FromYaml(kInputs));
+  const auto again = ParseGraphJson(text);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(CanonicalText(*again), text);
+  EXPECT_EQ(
+      CanonicalText(FromYaml("source: {interleave: [{source: {range: 1}}]}")),
+      R"({"options":{"order":"deterministic","processing_mode":"dynamic",)"
+      R"("seed":null},"source":{"interleave":{"block_length":1,)"
+      R"("cycle_length":1,"inputs":[{"source":{"range":{"start":0,"step":1,)"
+      R"("stop":1}},"steps":[]}]}},"steps":[]})");
+  const Dataset one = Dataset::Range(1);
+  EXPECT_EQ(
+      CanonicalText(Dataset::Interleave({one}).graph()),
+      CanonicalText(FromYaml("source: {interleave: [{source: {range: 1}}]}")));
+  EXPECT_EQ(
+      CanonicalText(Dataset::Mixture({one, one.Take(3)}, {2, 0.5}).graph()),
+      CanonicalText(FromYaml("source: {mixture: {weights: [2, 0.5], inputs: "
+                             "[{source: {range: 1}}, {source: {range: 1}, "
+                             "steps: [{take: 3}]}]}}")));
+}
+
+TEST(CanonicalTextTest, InputsInInputsHaveAnEnd) {
+  std::string json = R"({"source":{"range":{"start":0,"step":1,"stop":1}},)"
+                     R"("steps":[]})";
+  std::string yaml = "{source: {range: 1}}";
+  for (int depth = 0; depth < 9; ++depth) {
+    json = R"({"source":{"zip":{"inputs":[)" + json + R"(]}},"steps":[]})";
+    yaml = "{source: {zip: [" + yaml + "]}}";
+  }
+  json.replace(0, 1,
+               R"({"options":{"order":"deterministic",)"
+               R"("processing_mode":"dynamic","seed":null},)");
+  EXPECT_THAT(ErrorText(ParseGraphJson(json).status()),
+              HasSubstr("more than 8 deep"));
+  EXPECT_THAT(ErrorText(ParseGraphYaml(yaml, "/data").status()),
+              HasSubstr("more than 8 deep"));
+}
+
 TEST(GraphYamlTest, NamesThePlaceAndTheNearestName) {
   EXPECT_EQ(StepError("  - bacth: 3\n"),
             "line 3, column 5: steps[0]: there is no step \"bacth\"; did you "
@@ -116,7 +191,20 @@ TEST(GraphYamlTest, NamesThePlaceAndTheNearestName) {
       {"a: 1\n---\nb: 2\n", "there are 2"},
       {"source: {range: {start: 1}}", "range: there is no stop"},
       {"source: {rnage: 3}", "did you mean \"range\"?"},
-      {"source: {zip: [a, b]}", "\"zip\" is not available in this version"},
+      {"source: {zip: [a, b]}", "an input: expected a map"},
+      {"source: {zip: {}}", "zip: there is no inputs"},
+      {"source: {zip: []}", "expected a list of inputs"},
+      {"source: {zip: [{steps: []}]}", "an input: there is no source"},
+      {"source: {zip: [{source: {range: 1}, options: {seed: "
+       "1}}]}",
+       "an input: there is no \"options\""},
+      {"source: {interleave: {inputs: [{source: {range: 1}}], "
+       "cycle_length: 0}}",
+       "cycle_length must be at least 1"},
+      {"source: {mixture: {inputs: [{source: {range: 1}}], "
+       "stop: never}}",
+       "expected one of first_exhausted, all_exhausted, "
+       "repeat"},
       {"source: {range: 3, text: a}", "expected one of range, tfrecord"},
       {"source: {text: {}}", "there is no files"},
       {"source: {text: []}", "the list of files is empty"},

@@ -17,6 +17,7 @@
 #include "core/pipeline/client_stage.h"
 #include "core/pipeline/local_reader.h"
 #include "core/pipeline/worker_stage.h"
+#include "core/sources/source_plan.h"
 #include "tests/reference/interpreter.h"
 #include "tests/unit/sources/test_folder.h"
 
@@ -431,7 +432,8 @@ struct Stage {
     const Graph graph = Parse(yaml);
     analyzed = Analyze(graph, *Functions()).value();
     manifest = std::make_shared<Manifest>(ResolveManifest(*analyzed).value());
-    plan = Plan::Make(analyzed, SourceSize(graph, *manifest), 7, 0).value();
+    const uint64_t size = SourceSize(*analyzed, *manifest).value();
+    plan = Plan::Make(analyzed, size, 7, 0).value();
     stage = WorkerStage::Make(plan, manifest, Functions()).value();
     scratch = stage->NewScratch();
   }

@@ -11,6 +11,7 @@
 #include "core/sources/manifest.h"
 #include "core/sources/record_index.h"
 #include "core/sources/record_source.h"
+#include "core/sources/source_plan.h"
 #include "core/sources/tfrecord.h"
 #include "tests/unit/sources/test_folder.h"
 
@@ -207,6 +208,33 @@ TEST(Manifest, ComesBackFromItsText) {
   EXPECT_NE(again->Hash(), manifest.Hash());
 }
 
+TEST(Manifest, OfInputsComesBackFromItsText) {
+  Manifest manifest;
+  manifest.inputs.resize(3);
+  manifest.inputs[0].files = {{"/a", 12, -3, 4}};
+  manifest.inputs[1].inputs.resize(2);
+  manifest.inputs[1].inputs[1].files = {{"/b", 5, 1, 2}, {"/c", 5, 1, 3}};
+  const std::string text = manifest.Serialize();
+  const auto again = Manifest::Parse(text);
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_EQ(again->Serialize(), text);
+  EXPECT_EQ(again->inputs[1].inputs[1].files[1].path, "/c");
+  EXPECT_EQ(again->TotalRecords(), 9u);
+  EXPECT_EQ(again->TotalBytes(), 22u);
+  for (size_t size = 0; size < text.size(); ++size) {
+    EXPECT_EQ(Manifest::Parse(text.substr(0, size)).status().code(),
+              absl::StatusCode::kDataLoss);
+  }
+  EXPECT_FALSE(Manifest::Parse(text + "x").ok());
+  for (int depth = 0; depth < 20; ++depth) {
+    Manifest outer;
+    outer.inputs.push_back(std::move(manifest));
+    manifest = std::move(outer);
+  }
+  EXPECT_THAT(Manifest::Parse(manifest.Serialize()).status().message(),
+              HasSubstr("too deep"));
+}
+
 TEST(Manifest, RefusesEveryTruncationAndExtension) {
   Manifest manifest;
   manifest.files = {{"/a", 12, 3, 4}};
@@ -221,9 +249,10 @@ TEST(Manifest, RefusesEveryTruncationAndExtension) {
 
 TEST(Manifest, CountsTheSourceOfAnyRange) {
   const auto size = [](int64_t start, int64_t stop, int64_t step) {
-    Graph graph;
-    graph.source = RangeSource{start, stop, step};
-    return SourceSize(graph, Manifest());
+    AnalyzedGraph graph;
+    graph.graph.source = RangeSource{start, stop, step};
+    graph.source.needs_files = false;
+    return SourceSize(graph, Manifest()).value();
   };
   EXPECT_EQ(size(0, 10, 1), 10u);
   EXPECT_EQ(size(0, 10, 3), 4u);

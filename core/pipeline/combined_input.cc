@@ -1,0 +1,442 @@
+// The input of a stage whose source is made of inputs: each ref is looked up
+// in the order of the inputs, the inputs' rows are made by their own plans and
+// programs, many at once, and put in the order of the refs.
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "core/base/check.h"
+#include "core/base/status.h"
+#include "core/dataset/graph_text.h"
+#include "core/pipeline/compiled_stage.h"
+#include "core/pipeline/stage_input.h"
+
+namespace feedmill {
+namespace {
+
+// Rows of one input while they are made.
+struct BranchScratch {
+  std::unique_ptr<StageInput::Scratch> source;
+  std::shared_ptr<BlockProgram::Scratch> program;
+  std::vector<RecordRef> refs;  // what is asked of its source
+  std::vector<Cursor> counters;
+  std::vector<uint64_t> passes;
+  InputBlock read;
+  BlockProgram::Input in;
+  BlockProgram::Output made;
+  std::vector<Column> slices;
+  size_t taken = 0;  // rows that went into the block of the whole
+
+  void Clear() {
+    refs.clear();
+    counters.clear();
+    taken = 0;
+  }
+};
+
+// One of the inputs: its plan, its source and its steps.
+class Branch {
+ public:
+  static absl::StatusOr<Branch> Make(
+      size_t number, const SourcePlan::Input& input,
+      std::shared_ptr<const Manifest> manifest,
+      const std::shared_ptr<const FunctionRegistry>& registry) {
+    const AnalyzedGraph& graph = input.plan->graph();
+    Branch branch;
+    branch.number_ = number;
+    branch.plan_ = input.plan;
+    branch.turns_ = input.turns;
+    if (graph.inputs.empty()) {
+      FM_ASSIGN_OR_RETURN(branch.source_,
+                          MakeSourceInput(graph, std::move(manifest)));
+    } else {
+      FM_ASSIGN_OR_RETURN(
+          branch.source_,
+          MakeCombinedInput(graph, input.source, manifest, registry));
+    }
+    std::vector<size_t> steps;
+    for (size_t s = 0; s < graph.steps.size(); ++s) {
+      if (graph.steps[s].home == Home::kWorker) steps.push_back(s);
+    }
+    FM_ASSIGN_OR_RETURN(
+        branch.program_,
+        BlockProgram::Make(input.plan, registry, steps, graph.source.spec));
+    // Analyze refuses them.
+    FM_CHECK(!branch.program_->filters());
+    return branch;
+  }
+
+  size_t components() const { return plan_->graph().output->components.size(); }
+  bool heavy() const { return program_->heavy() || source_->heavy(); }
+
+  BranchScratch NewScratch() const {
+    BranchScratch scratch;
+    scratch.source = source_->NewScratch();
+    scratch.program = program_->NewScratch();
+    return scratch;
+  }
+
+  // Also asks for positions [begin, end) of the turn in pass `pass` of the
+  // whole.
+  void Ask(uint64_t begin, uint64_t end, uint64_t pass, uint64_t turn,
+           BranchScratch& scratch) const {
+    plan_->Records(begin, end, scratch.refs, pass * turns_ + turn);
+    if (!program_->random()) return;
+    for (uint64_t p = begin; p < end; ++p) scratch.counters.push_back({p, 0});
+  }
+
+  absl::Status Read(size_t bytes_max, BranchScratch& scratch) const {
+    scratch.passes.clear();
+    if (program_->random()) {
+      for (const RecordRef& ref : scratch.refs) {
+        scratch.passes.push_back(ref.pass);
+      }
+    }
+    return source_->Read(scratch.refs, bytes_max, *scratch.source, scratch.read)
+        .status();
+  }
+
+  // Takes rows [first, first + count) of what was read through the steps. The
+  // error of `made` names the row.
+  void Run(size_t first, size_t count, BranchScratch& scratch) const {
+    BlockProgram::Input& in = scratch.in;
+    scratch.made.rows = 0;
+    scratch.made.columns.clear();
+    scratch.made.error = absl::OkStatus();
+    if (count == 0) return;
+    in.rows = count;
+    in.columns.clear();
+    scratch.slices.clear();
+    scratch.slices.reserve(scratch.read.columns.size());
+    const bool whole = first == 0 && count == scratch.read.rows;
+    for (const Column* const column : scratch.read.columns) {
+      if (!whole) {
+        scratch.slices.push_back(column->Slice(first, first + count));
+      }
+      in.columns.push_back(whole ? column : &scratch.slices.back());
+    }
+    in.counters = scratch.counters;
+    in.passes = scratch.passes;
+    if (!scratch.counters.empty()) {
+      in.counters = in.counters.subspan(first, count);
+      in.passes = in.passes.subspan(first, count);
+    }
+    program_->Run(in, *scratch.program, scratch.made);
+    if (scratch.made.error.ok()) return;
+    const size_t step = scratch.made.failed_step;
+    scratch.made.error = Annotate(
+        scratch.made.error,
+        fmt::format(
+            "inputs[{}]: {}: steps[{}] {}", number_,
+            source_->Describe(scratch.refs[first + scratch.made.failed_row], 0),
+            step, StepName(plan_->graph().graph.steps[step])));
+  }
+
+  // Why there is no row after those that were read; OK for lack of room.
+  absl::Status ReadError(const BranchScratch& scratch) const {
+    return Annotate(scratch.read.error, fmt::format("inputs[{}]", number_));
+  }
+
+  std::string Describe(uint64_t position, uint64_t pass, uint64_t turn) const {
+    std::vector<RecordRef> refs;
+    plan_->Records(position, position + 1, refs, pass * turns_ + turn);
+    return fmt::format("inputs[{}]: {}", number_,
+                       source_->Describe(refs[0], 0));
+  }
+
+ private:
+  size_t number_ = 0;
+  std::shared_ptr<const Plan> plan_;
+  uint64_t turns_ = 1;
+  std::unique_ptr<const StageInput> source_;
+  std::shared_ptr<const BlockProgram> program_;
+};
+
+// Positions [begin, end) of an input.
+struct PositionRun {
+  uint64_t begin = 0, end = 0, pass = 0, turn = 0;
+};
+
+struct CombinedScratch final : StageInput::Scratch {
+  std::vector<BranchScratch> branches;
+  std::vector<uint64_t> indexes;
+  std::vector<InputPlace> places;  // of the refs; none for a zip
+  std::vector<PositionRun> runs;   // by input
+  Chunk chunk;                     // rows that were put together
+  std::vector<Column> slices;
+};
+
+class CombinedInput final : public StageInput {
+ public:
+  CombinedInput(std::shared_ptr<const ElementSpec> spec,
+                std::shared_ptr<const Combination> order, bool zip,
+                std::vector<Branch> branches)
+      : spec_(std::move(spec)),
+        order_(std::move(order)),
+        zip_(zip),
+        branches_(std::move(branches)) {
+    for (const Branch& branch : branches_) heavy_ = heavy_ || branch.heavy();
+  }
+
+  std::unique_ptr<Scratch> NewScratch() const override {
+    auto scratch = std::make_unique<CombinedScratch>();
+    for (const Branch& branch : branches_) {
+      scratch->branches.push_back(branch.NewScratch());
+    }
+    return scratch;
+  }
+
+  absl::StatusOr<size_t> Read(std::span<const RecordRef> refs, size_t bytes_max,
+                              Scratch& scratch,
+                              InputBlock& out) const override {
+    auto& own = static_cast<CombinedScratch&>(scratch);
+    refs = refs.first(std::min(refs.size(), heavy_ ? kHeavyRows : kBlockRows));
+    out.error = absl::OkStatus();
+    Ask(refs, own);
+    for (size_t b = 0; b < branches_.size(); ++b) {
+      if (own.branches[b].refs.empty()) continue;
+      FM_RETURN_IF_ERROR(branches_[b].Read(bytes_max, own.branches[b]));
+    }
+    if (heavy_) {
+      MakeOneByOne(refs.size(), bytes_max, own, out);
+      return out.rows;
+    }
+    for (size_t b = 0; b < branches_.size(); ++b) {
+      BranchScratch& branch = own.branches[b];
+      if (!branch.refs.empty()) branches_[b].Run(0, branch.read.rows, branch);
+    }
+    out.rows = zip_ ? TakeAlike(own, out) : TakeInOrder(refs.size(), own, out);
+    return out.rows;
+  }
+
+  absl::StatusOr<bool> ReadBlock(const RecordRef&, uint64_t, size_t, Scratch&,
+                                 InputBlock&) const override {
+    return Internal("the positions of a source of inputs are its elements");
+  }
+
+  std::string Describe(const RecordRef& ref, uint64_t) const override {
+    if (zip_) return branches_[0].Describe(ref.index, ref.pass, 0);
+    InputPlace place;
+    order_->Find({&ref.index, 1}, {&place, 1});
+    return branches_[place.input].Describe(place.position, ref.pass,
+                                           place.turn);
+  }
+
+  bool heavy() const override { return heavy_; }
+
+ private:
+  // Asks each input for its part of the refs, runs of positions at once.
+  void Ask(std::span<const RecordRef> refs, CombinedScratch& own) const {
+    for (BranchScratch& branch : own.branches) branch.Clear();
+    own.places.clear();
+    if (zip_) {
+      for (size_t k = 0; k < refs.size();) {
+        size_t run = 1;
+        while (k + run < refs.size() && refs[k + run].pass == refs[k].pass &&
+               refs[k + run].index == refs[k].index + run) {
+          ++run;
+        }
+        for (size_t b = 0; b < branches_.size(); ++b) {
+          branches_[b].Ask(refs[k].index, refs[k].index + run, refs[k].pass, 0,
+                           own.branches[b]);
+        }
+        k += run;
+      }
+      return;
+    }
+    own.indexes.clear();
+    for (const RecordRef& ref : refs) own.indexes.push_back(ref.index);
+    own.places.resize(refs.size());
+    order_->Find(own.indexes, own.places);
+    AskInRuns(refs, own);
+  }
+
+  // An input's positions follow each other though elements of others stand
+  // between them: a run of an input goes on until it jumps.
+  void AskInRuns(std::span<const RecordRef> refs, CombinedScratch& own) const {
+    std::vector<PositionRun>& open = own.runs;
+    open.assign(branches_.size(), PositionRun{});
+    const auto close = [&](size_t b) {
+      const PositionRun& run = open[b];
+      if (run.begin < run.end) {
+        branches_[b].Ask(run.begin, run.end, run.pass, run.turn,
+                         own.branches[b]);
+      }
+    };
+    for (size_t k = 0; k < refs.size(); ++k) {
+      const InputPlace& place = own.places[k];
+      PositionRun& run = open[place.input];
+      if (run.begin == run.end || place.position != run.end ||
+          place.turn != run.turn || refs[k].pass != run.pass) {
+        close(place.input);
+        run = {place.position, place.position, refs[k].pass, place.turn};
+      }
+      ++run.end;
+    }
+    for (size_t b = 0; b < open.size(); ++b) close(b);
+  }
+
+  // Rows that all inputs have made, side by side.
+  size_t TakeAlike(CombinedScratch& own, InputBlock& out) const {
+    size_t rows = own.branches[0].refs.size();
+    for (size_t b = 0; b < branches_.size(); ++b) {
+      const BranchScratch& branch = own.branches[b];
+      if (branch.made.rows >= rows) continue;
+      rows = branch.made.rows;
+      out.error = ErrorAfter(b, branch);
+    }
+    out.columns.clear();
+    own.slices.clear();
+    own.slices.reserve(spec_->components.size());
+    for (const BranchScratch& branch : own.branches) {
+      Show(branch, 0, rows, own, out);
+    }
+    return rows;
+  }
+
+  // Rows in the order of the places, until one is lacking.
+  size_t TakeInOrder(size_t count, CombinedScratch& own,
+                     InputBlock& out) const {
+    size_t rows = 0;
+    size_t inputs = 0;
+    for (; rows < count; ++rows) {
+      const uint32_t input = own.places[rows].input;
+      BranchScratch& branch = own.branches[input];
+      if (branch.taken == branch.made.rows) {
+        out.error = ErrorAfter(input, branch);
+        break;
+      }
+      inputs += branch.taken++ == 0 ? 1 : 0;
+    }
+    own.slices.clear();
+    own.slices.reserve(spec_->components.size());
+    out.columns.clear();
+    if (inputs == 1) {
+      Show(own.branches[own.places[0].input], 0, rows, own, out);
+      return rows;
+    }
+    ChunkBuilder builder(spec_);
+    for (BranchScratch& branch : own.branches) branch.taken = 0;
+    for (size_t begin = 0; begin < rows;) {
+      const uint32_t input = own.places[begin].input;
+      size_t end = begin + 1;
+      while (end < rows && own.places[end].input == input) ++end;
+      BranchScratch& branch = own.branches[input];
+      for (size_t c = 0; c < branch.made.columns.size(); ++c) {
+        builder.AppendRows(c, *branch.made.columns[c], branch.taken,
+                           branch.taken + end - begin);
+      }
+      branch.taken += end - begin;
+      begin = end;
+    }
+    builder.FinishRows(rows);
+    ShowBuilt(std::move(builder), own, out);
+    return rows;
+  }
+
+  // Heavy steps: row by row, so that no more is made than is taken.
+  void MakeOneByOne(size_t count, size_t bytes_max, CombinedScratch& own,
+                    InputBlock& out) const {
+    ChunkBuilder builder(spec_);
+    for (size_t k = 0; k < count; ++k) {
+      if (builder.rows() > 0 && builder.bytes() >= bytes_max) break;
+      bool whole = true;
+      size_t component = 0;
+      const size_t first = zip_ ? 0 : own.places[k].input;
+      const size_t last = zip_ ? branches_.size() - 1 : first;
+      for (size_t b = first; whole && b <= last; ++b) {
+        whole = AppendOne(b, component, own.branches[b], builder, out.error);
+        if (zip_) component += branches_[b].components();
+      }
+      if (!whole) {
+        builder.DropUnfinished();
+        break;
+      }
+      builder.FinishRows(1);
+    }
+    out.rows = builder.rows();
+    ShowBuilt(std::move(builder), own, out);
+  }
+
+  // The next row of input b, as components from `component` on. False if there
+  // is none, with the error, if it is for one.
+  bool AppendOne(size_t b, size_t component, BranchScratch& branch,
+                 ChunkBuilder& builder, absl::Status& error) const {
+    if (branch.taken == branch.read.rows) {
+      error = branches_[b].ReadError(branch);
+      return false;
+    }
+    branches_[b].Run(branch.taken, 1, branch);
+    if (!branch.made.error.ok()) {
+      error = branch.made.error;
+      return false;
+    }
+    for (const Column* const column : branch.made.columns) {
+      builder.AppendRows(component++, *column, 0, 1);
+    }
+    ++branch.taken;
+    return true;
+  }
+
+  // Why input b made no more rows.
+  absl::Status ErrorAfter(size_t b, const BranchScratch& branch) const {
+    return branch.made.error.ok() ? branches_[b].ReadError(branch)
+                                  : branch.made.error;
+  }
+
+  static void Show(const BranchScratch& branch, size_t begin, size_t end,
+                   CombinedScratch& own, InputBlock& out) {
+    for (const Column* const column : branch.made.columns) {
+      if (begin == 0 && end == branch.made.rows) {
+        out.columns.push_back(column);
+      } else {
+        own.slices.push_back(column->Slice(begin, end));
+        out.columns.push_back(&own.slices.back());
+      }
+    }
+  }
+
+  static void ShowBuilt(ChunkBuilder builder, CombinedScratch& own,
+                        InputBlock& out) {
+    own.chunk = std::move(builder).Finish();
+    out.columns.clear();
+    for (const Column& column : own.chunk.columns) {
+      out.columns.push_back(&column);
+    }
+  }
+
+  const std::shared_ptr<const ElementSpec> spec_;
+  const std::shared_ptr<const Combination> order_;
+  const bool zip_;
+  const std::vector<Branch> branches_;
+  bool heavy_ = false;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<const StageInput>> MakeCombinedInput(
+    const AnalyzedGraph& graph, const SourcePlan& source,
+    const std::shared_ptr<const Manifest>& manifest,
+    const std::shared_ptr<const FunctionRegistry>& registry) {
+  std::vector<Branch> branches;
+  for (size_t i = 0; i < source.inputs.size(); ++i) {
+    // Null where no input has files; else there is one for each (PlanSource).
+    std::shared_ptr<const Manifest> own;
+    if (manifest != nullptr && !manifest->inputs.empty()) {
+      own = std::shared_ptr<const Manifest>(manifest, &manifest->inputs[i]);
+    }
+    absl::StatusOr<Branch> branch =
+        Branch::Make(i, source.inputs[i], std::move(own), registry);
+    if (!branch.ok()) {
+      return Annotate(branch.status(), fmt::format("inputs[{}]", i));
+    }
+    branches.push_back(*std::move(branch));
+  }
+  return std::unique_ptr<const StageInput>(std::make_unique<CombinedInput>(
+      std::make_shared<const ElementSpec>(graph.source.spec),
+      source.combination, std::holds_alternative<ZipSource>(graph.graph.source),
+      std::move(branches)));
+}
+
+}  // namespace feedmill

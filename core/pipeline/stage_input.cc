@@ -1,0 +1,93 @@
+#include "core/pipeline/stage_input.h"
+
+#include <utility>
+#include <variant>
+
+#include "core/base/status.h"
+#include "core/sources/record_source.h"
+
+namespace feedmill {
+namespace {
+
+class SourceInput final : public StageInput {
+ public:
+  SourceInput(std::unique_ptr<const RecordSource> source, bool heavy)
+      : source_(std::move(source)), heavy_(heavy) {}
+
+  std::unique_ptr<StageInput::Scratch> NewScratch() const override {
+    auto scratch = std::make_unique<Own>();
+    scratch->source = source_->NewScratch();
+    return scratch;
+  }
+
+  absl::StatusOr<size_t> Read(std::span<const RecordRef> refs, size_t bytes_max,
+                              StageInput::Scratch& scratch,
+                              InputBlock& out) const override {
+    auto& own = static_cast<Own&>(scratch);
+    own.indexes.clear();
+    for (const RecordRef& ref : refs) own.indexes.push_back(ref.index);
+    auto read = source_->Read(own.indexes, bytes_max, *own.source, own.block);
+    if (read.ok()) Show(own.block, out);
+    return read;
+  }
+
+  absl::StatusOr<bool> ReadBlock(const RecordRef& ref, uint64_t row,
+                                 size_t bytes_max, StageInput::Scratch& scratch,
+                                 InputBlock& out) const override {
+    auto& own = static_cast<Own&>(scratch);
+    auto more = source_->ReadBlock(ref.index, row, bytes_max, own.block);
+    if (more.ok()) Show(own.block, out);
+    return more;
+  }
+
+  std::string Describe(const RecordRef& ref, uint64_t row) const override {
+    return source_->Describe(ref.index, row);
+  }
+  bool heavy() const override { return heavy_; }
+
+ private:
+  struct Own final : StageInput::Scratch {
+    std::unique_ptr<RecordSource::Scratch> source;
+    std::vector<uint64_t> indexes;
+    RecordBlock block;
+  };
+
+  static void Show(RecordBlock& block, InputBlock& out) {
+    out.rows = block.rows;
+    out.error = block.error;
+    out.columns.clear();
+    for (OutputColumn& column : block.columns) {
+      out.columns.push_back(&column.View());
+    }
+  }
+
+  const std::unique_ptr<const RecordSource> source_;
+  const bool heavy_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<const StageInput>> MakeSourceInput(
+    const AnalyzedGraph& graph, std::shared_ptr<const Manifest> manifest) {
+  FM_ASSIGN_OR_RETURN(
+      auto source, RecordSource::Make(graph.graph.source, graph.source.counted,
+                                      std::move(manifest)));
+  return std::unique_ptr<const StageInput>(std::make_unique<SourceInput>(
+      std::move(source),
+      std::holds_alternative<ImagesSource>(graph.graph.source)));
+}
+
+absl::StatusOr<std::unique_ptr<const StageInput>> StageInput::Make(
+    const std::shared_ptr<const Plan>& plan,
+    std::shared_ptr<const Manifest> manifest,
+    std::shared_ptr<const FunctionRegistry> registry) {
+  const AnalyzedGraph& graph = plan->graph();
+  if (graph.inputs.empty()) return MakeSourceInput(graph, std::move(manifest));
+  if (manifest == nullptr) manifest = std::make_shared<const Manifest>();
+  FM_ASSIGN_OR_RETURN(
+      const SourcePlan source,
+      PlanSource(graph, *manifest, plan->seed(), plan->iteration()));
+  return MakeCombinedInput(graph, source, manifest, registry);
+}
+
+}  // namespace feedmill

@@ -1,0 +1,82 @@
+#ifndef FEEDMILL_CORE_PIPELINE_STAGE_INPUT_H_
+#define FEEDMILL_CORE_PIPELINE_STAGE_INPUT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/chunk/chunk.h"
+#include "core/dataset/function_registry.h"
+#include "core/plan/plan.h"
+#include "core/sources/manifest.h"
+#include "core/sources/source_plan.h"
+
+namespace feedmill {
+
+// Rows that enter a pipeline's steps, columnar.
+struct InputBlock {
+  size_t rows = 0;
+  // One per component, of that many rows or more; valid until the next read
+  // with the same Scratch.
+  std::vector<const Column*> columns;
+  // Not OK: the row after the last one is bad, a function of the data.
+  absl::Status error;
+};
+
+// What the steps of a worker stage read: the records of a source or, of a
+// source made of inputs, the elements that the inputs' own plans and steps
+// make. A returned Status is for this machine only; bad data is
+// InputBlock::error.
+//
+// Thread-safety: any thread, each with its own Scratch.
+class StageInput {
+ public:
+  class Scratch {
+   public:
+    virtual ~Scratch() = default;
+  };
+
+  // The input of `plan`'s stage, whose files are those of `manifest` (null if
+  // it has none).
+  static absl::StatusOr<std::unique_ptr<const StageInput>> Make(
+      const std::shared_ptr<const Plan>& plan,
+      std::shared_ptr<const Manifest> manifest,
+      std::shared_ptr<const FunctionRegistry> registry);
+  virtual ~StageInput() = default;
+
+  virtual std::unique_ptr<Scratch> NewScratch() const = 0;
+
+  // Reads the first of `refs`, in their order: as many as fit into about
+  // `bytes_max` (at least one), a row each. Returns how many were read; where
+  // out.error is set, the bad one is not among them. REQUIRES: positions are
+  // records, refs is not empty.
+  virtual absl::StatusOr<size_t> Read(std::span<const RecordRef> refs,
+                                      size_t bytes_max, Scratch& scratch,
+                                      InputBlock& out) const = 0;
+
+  // RecordSource::ReadBlock. REQUIRES: positions are not records.
+  virtual absl::StatusOr<bool> ReadBlock(const RecordRef& ref, uint64_t row,
+                                         size_t bytes_max, Scratch& scratch,
+                                         InputBlock& out) const = 0;
+
+  // "photos.tfrecord: record 17 at offset 2048"
+  virtual std::string Describe(const RecordRef& ref, uint64_t row) const = 0;
+  // Whether a row costs microseconds or more.
+  virtual bool heavy() const = 0;
+};
+
+// The input of a graph without inputs, and of one with them.
+absl::StatusOr<std::unique_ptr<const StageInput>> MakeSourceInput(
+    const AnalyzedGraph& graph, std::shared_ptr<const Manifest> manifest);
+absl::StatusOr<std::unique_ptr<const StageInput>> MakeCombinedInput(
+    const AnalyzedGraph& graph, const SourcePlan& source,
+    const std::shared_ptr<const Manifest>& manifest,
+    const std::shared_ptr<const FunctionRegistry>& registry);
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_PIPELINE_STAGE_INPUT_H_

@@ -1,0 +1,95 @@
+#include "core/sources/source_plan.h"
+
+#include <utility>
+#include <variant>
+
+#include "core/base/status.h"
+#include "core/dataset/source_types.h"
+
+namespace feedmill {
+namespace {
+
+uint64_t RangeSize(const RangeSource& range) {
+  const auto start = static_cast<uint64_t>(range.start);
+  const auto stop = static_cast<uint64_t>(range.stop);
+  const auto step = static_cast<uint64_t>(range.step);
+  if (range.step > 0 && range.start < range.stop) {
+    return (stop - start - 1) / step + 1;
+  }
+  if (range.step < 0 && range.start > range.stop) {
+    return (start - stop - 1) / (0 - step) + 1;
+  }
+  return 0;
+}
+
+// The plan of an input of which one pass reads `limit` positions at most.
+absl::StatusOr<SourcePlan::Input> PlanInput(
+    const std::shared_ptr<const AnalyzedGraph>& graph, const Manifest& manifest,
+    uint64_t seed, uint64_t iteration, uint64_t limit) {
+  SourcePlan::Input input;
+  FM_ASSIGN_OR_RETURN(input.source,
+                      PlanSource(*graph, manifest, seed, iteration));
+  FM_ASSIGN_OR_RETURN(
+      input.plan, Plan::Make(graph, input.source.size, seed, iteration, limit));
+  if (input.plan->source_needed() != input.source.size) {
+    FM_ASSIGN_OR_RETURN(input.source,
+                        PlanSource(*graph, manifest, seed, iteration,
+                                   input.plan->source_needed()));
+  }
+  return input;
+}
+
+}  // namespace
+
+absl::StatusOr<SourcePlan> PlanSource(const AnalyzedGraph& graph,
+                                      const Manifest& manifest, uint64_t seed,
+                                      uint64_t iteration, uint64_t limit) {
+  SourcePlan out;
+  const Source& source = graph.graph.source;
+  const size_t count = graph.inputs.size();
+  if (graph.source.needs_files && manifest.inputs.size() != count) {
+    return DataLoss("the manifest is one of {} inputs, the source has {}",
+                    manifest.inputs.size(), count);
+  }
+  if (count == 0) {
+    const auto* range = std::get_if<RangeSource>(&source);
+    out.size = range != nullptr ? RangeSize(*range) : manifest.TotalRecords();
+    return out;
+  }
+  const auto plan = [&](size_t i, uint64_t input_limit) {
+    static const Manifest none;
+    auto input = PlanInput(graph.inputs[i],
+                           manifest.inputs.empty() ? none : manifest.inputs[i],
+                           seed, iteration, input_limit);
+    if (input.ok()) return input;
+    return absl::StatusOr<SourcePlan::Input>(Annotate(
+        input.status(), fmt::format("{} inputs[{}]", SourceName(source), i)));
+  };
+  std::vector<uint64_t> sizes;
+  for (size_t i = 0; i < count; ++i) {
+    FM_ASSIGN_OR_RETURN(out.inputs.emplace_back(), plan(i, kEndless));
+    sizes.push_back(out.inputs.back().plan->size());
+  }
+  auto combination = Combination::Make(source, sizes, limit);
+  if (!combination.ok()) {
+    return Annotate(combination.status(), std::string(SourceName(source)));
+  }
+  out.combination = *std::move(combination);
+  out.size = out.combination->size();
+  for (size_t i = 0; i < count; ++i) {
+    const uint64_t used = out.combination->Used(i);
+    if (sizes[i] == kEndless && used != kEndless) {
+      FM_ASSIGN_OR_RETURN(out.inputs[i], plan(i, used));
+    }
+    out.inputs[i].turns = out.combination->Turns(i);
+  }
+  return out;
+}
+
+absl::StatusOr<uint64_t> SourceSize(const AnalyzedGraph& graph,
+                                    const Manifest& manifest) {
+  FM_ASSIGN_OR_RETURN(const SourcePlan plan, PlanSource(graph, manifest, 0, 0));
+  return plan.size;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,44 @@
+#ifndef FEEDMILL_CORE_SOURCES_SOURCE_PLAN_H_
+#define FEEDMILL_CORE_SOURCES_SOURCE_PLAN_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/dataset/analysis.h"
+#include "core/plan/combination.h"
+#include "core/plan/plan.h"
+#include "core/sources/manifest.h"
+
+namespace feedmill {
+
+// What a source has, as far as its files are known: its positions and, if it
+// is made of inputs, the plan of each and their order.
+struct SourcePlan {
+  struct Input;
+
+  uint64_t size = 0;  // records, blocks or elements; kEndless without end
+  std::shared_ptr<const Combination> combination;  // null: it has no inputs
+  std::vector<Input> inputs;
+};
+struct SourcePlan::Input {
+  std::shared_ptr<const Plan> plan;
+  SourcePlan source;   // of the input
+  uint64_t turns = 1;  // how often one pass of the whole begins it
+};
+
+// DataLoss for a manifest of another source; InvalidArgument as Plan::Make and
+// Combination::Make. `limit`: as Combination::Make takes it.
+absl::StatusOr<SourcePlan> PlanSource(const AnalyzedGraph& graph,
+                                      const Manifest& manifest, uint64_t seed,
+                                      uint64_t iteration,
+                                      uint64_t limit = kEndless);
+
+// The positions of the source, as Plan::Make takes them.
+absl::StatusOr<uint64_t> SourceSize(const AnalyzedGraph& graph,
+                                    const Manifest& manifest);
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_SOURCES_SOURCE_PLAN_H_

@@ -1,0 +1,161 @@
+#include "tests/reference/combination.h"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+
+namespace feedmill::reference {
+namespace {
+
+using Sizes = std::vector<uint64_t>;
+using All = std::vector<std::vector<Pick>>;
+
+All Concatenated(const Sizes& sizes, size_t bound) {
+  All out;
+  for (size_t i = 0; i < sizes.size(); ++i)
+    for (uint64_t k = 0; k < sizes[i] && out.size() < bound; ++k)
+      out.push_back({{i, 0, k}});
+  return out;
+}
+
+All Zipped(const Sizes& sizes, size_t bound) {
+  All out;
+  const uint64_t size = *std::min_element(sizes.begin(), sizes.end());
+  for (uint64_t k = 0; k < size && out.size() < bound; ++k) {
+    out.emplace_back();
+    for (size_t i = 0; i < sizes.size(); ++i) out.back().push_back({i, 0, k});
+  }
+  return out;
+}
+
+// One element at a time, as tf.data's interleave goes on.
+All Interleaved(const InterleaveSource& source, const Sizes& sizes,
+                size_t bound) {
+  const size_t cycle = source.cycle_length == 0
+                           ? sizes.size()
+                           : static_cast<size_t>(source.cycle_length);
+  constexpr size_t kNone = SIZE_MAX;
+  std::vector<size_t> slots(cycle, kNone);
+  std::vector<uint64_t> taken(sizes.size(), 0);
+  All out;
+  size_t next = 0, slot = 0;
+  int64_t in_block = 0;
+  const auto go_on = [&] {
+    slot = (slot + 1) % cycle;
+    in_block = 0;
+  };
+  while (out.size() < bound) {
+    const bool any = std::any_of(slots.begin(), slots.end(),
+                                 [&](size_t i) { return i != kNone; });
+    if (!any && next == sizes.size()) break;
+    size_t& input = slots[slot];
+    if (input == kNone && next < sizes.size()) {
+      input = next++;
+    } else if (input == kNone) {
+      go_on();
+    } else if (taken[input] == sizes[input]) {
+      input = kNone;
+      go_on();
+    } else {
+      out.push_back({{input, 0, taken[input]++}});
+      if (++in_block == source.block_length) go_on();
+    }
+  }
+  return out;
+}
+
+// The weights as whole numbers: times the first power of ten that makes them
+// so.
+std::vector<uint64_t> WholeWeights(const std::vector<double>& weights) {
+  for (double scale = 1; scale < 1e12; scale *= 10) {
+    std::vector<uint64_t> whole;
+    bool fits = true;
+    for (const double weight : weights) {
+      const double scaled = weight * scale;
+      fits = fits && std::fabs(scaled - std::round(scaled)) < 1e-6 &&
+             std::round(scaled) >= 1;
+      whole.push_back(static_cast<uint64_t>(std::llround(scaled)));
+    }
+    if (fits) return whole;
+  }
+  throw std::logic_error("weights with too many digits");
+}
+
+All Mixed(const MixtureSource& source, const Sizes& sizes, size_t bound) {
+  const std::vector<uint64_t> weights = WholeWeights(source.weights);
+  uint64_t sum = 0;
+  for (const uint64_t weight : weights) sum += weight;
+  std::vector<uint64_t> given(sizes.size(), 0);
+  All out;
+  while (out.size() < bound) {
+    // An input may come if it would not be above its share rounded up; of
+    // those the one comes whose share, rounded down, asks for it first.
+    const uint64_t n = out.size() + 1;
+    size_t chosen = sizes.size();
+    uint64_t earliest = 0;
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      if (given[i] * sum >= n * weights[i]) continue;
+      const uint64_t due = ((given[i] + 1) * sum + weights[i] - 1) / weights[i];
+      if (chosen == sizes.size() || due < earliest) {
+        chosen = i;
+        earliest = due;
+      }
+    }
+    const bool lacks = given.at(chosen) >= sizes[chosen];
+    if (lacks && source.stop == MixtureSource::Stop::kFirstExhausted) break;
+    if (sizes[chosen] == 0) throw std::logic_error("an empty input");
+    out.push_back({{chosen, given[chosen] / sizes[chosen],
+                    given[chosen] % sizes[chosen]}});
+    ++given[chosen];
+    bool all = source.stop == MixtureSource::Stop::kAllExhausted;
+    for (size_t i = 0; i < sizes.size(); ++i)
+      all = all && sizes[i] != kNoEnd && given[i] >= sizes[i];
+    if (all) break;
+  }
+  return out;
+}
+
+}  // namespace
+
+const std::vector<Graph>* InputsOf(const Source& source) {
+  if (auto* s = std::get_if<ConcatenateSource>(&source)) return &s->inputs;
+  if (auto* s = std::get_if<ZipSource>(&source)) return &s->inputs;
+  if (auto* s = std::get_if<InterleaveSource>(&source)) return &s->inputs;
+  if (auto* s = std::get_if<MixtureSource>(&source)) return &s->inputs;
+  return nullptr;
+}
+
+bool HasNoEnd(const Source& source) {
+  const std::vector<Graph>* inputs = InputsOf(source);
+  if (inputs == nullptr) return false;
+  size_t endless = 0;
+  for (const Graph& input : *inputs) endless += HasNoEnd(input);
+  const bool all = endless == inputs->size();
+  if (std::holds_alternative<ZipSource>(source)) return all;
+  auto* mixture = std::get_if<MixtureSource>(&source);
+  if (mixture && mixture->stop == MixtureSource::Stop::kRepeat) return true;
+  if (mixture && mixture->stop == MixtureSource::Stop::kFirstExhausted)
+    return all;
+  return endless > 0;
+}
+
+bool HasNoEnd(const Graph& graph) {
+  bool endless = HasNoEnd(graph.source);
+  for (const Step& step : graph.steps) {
+    auto* repeat = std::get_if<RepeatStep>(&step);
+    if (repeat && !repeat->count) endless = true;
+    if (std::holds_alternative<TakeStep>(step)) endless = false;
+  }
+  return endless;
+}
+
+All Picks(const Source& source, const Sizes& sizes, size_t bound) {
+  if (auto* interleave = std::get_if<InterleaveSource>(&source))
+    return Interleaved(*interleave, sizes, bound);
+  if (auto* mixture = std::get_if<MixtureSource>(&source))
+    return Mixed(*mixture, sizes, bound);
+  if (std::holds_alternative<ZipSource>(source)) return Zipped(sizes, bound);
+  return Concatenated(sizes, bound);
+}
+
+}  // namespace feedmill::reference

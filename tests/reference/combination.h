@@ -1,0 +1,34 @@
+#ifndef FEEDMILL_TESTS_REFERENCE_COMBINATION_H_
+#define FEEDMILL_TESTS_REFERENCE_COMBINATION_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "core/dataset/graph.h"
+
+namespace feedmill::reference {
+
+// An element of an input of the source: the position-th of its turn-th reading.
+struct Pick {
+  size_t input = 0;
+  uint64_t turn = 0, position = 0;
+};
+
+inline constexpr uint64_t kNoEnd = UINT64_MAX;
+
+// What a pipeline without end has no end of: a repeat or its source.
+bool HasNoEnd(const Graph& graph);
+bool HasNoEnd(const Source& source);
+
+const std::vector<Graph>* InputsOf(const Source& source);
+
+// What the elements of a source made of inputs are made of, one after the
+// other, as docs/semantics.md says; at most `bound` of them. `sizes`: of the
+// inputs, kNoEnd for those without end.
+std::vector<std::vector<Pick>> Picks(const Source& source,
+                                     const std::vector<uint64_t>& sizes,
+                                     size_t bound);
+
+}  // namespace feedmill::reference
+
+#endif  // FEEDMILL_TESTS_REFERENCE_COMBINATION_H_

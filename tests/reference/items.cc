@@ -1,0 +1,76 @@
+#include "tests/reference/items.h"
+
+#include <stdexcept>
+
+#include "tests/reference/expression.h"
+
+namespace feedmill::reference {
+namespace {
+
+// Stacks one component of all rows along a new first axis.
+Tensor Stack(const std::vector<Item>& rows, size_t component) {
+  const Tensor& first = rows[0].element[component].value;
+  Tensor out{first.dtype, first.shape, {}, {}};
+  out.shape.insert(out.shape.begin(), static_cast<int64_t>(rows.size()));
+  for (const Item& row : rows) {
+    const Tensor& value = row.element[component].value;
+    if (value.shape != first.shape) throw DataError("rows differ in shape");
+    out.numbers.insert(out.numbers.end(), value.numbers.begin(),
+                       value.numbers.end());
+    out.strings.insert(out.strings.end(), value.strings.begin(),
+                       value.strings.end());
+  }
+  return out;
+}
+
+}  // namespace
+
+Item MakeBatch(const std::vector<Item>& rows, uint64_t b, uint64_t size) {
+  Item out;
+  for (size_t c = 0; c < rows[0].element.size(); ++c)
+    out.element.push_back({rows[0].element[c].name, Stack(rows, c)});
+  for (uint64_t k = 0; k < rows.size(); ++k)
+    out.counters.push_back({b * size + k, 0});
+  return out;
+}
+
+Tensor& Find(Element& element, const std::string& name) {
+  for (Component& c : element)
+    if (c.name == name || c.name.empty()) return c.value;
+  throw std::logic_error("no component " + name);
+}
+
+Tensor RecordOf(const Tensor& t, size_t k, size_t depth) {
+  Tensor out{
+      t.dtype,
+      Shape(t.shape.begin() + static_cast<ptrdiff_t>(depth), t.shape.end()),
+      {},
+      {}};
+  size_t each = 1;
+  for (int64_t d : out.shape) each *= static_cast<size_t>(d);
+  for (size_t j = k * each; j < (k + 1) * each; ++j) {
+    if (t.dtype == DType::kBytes)
+      out.strings.push_back(t.strings[j]);
+    else
+      out.numbers.push_back(t.numbers[j]);
+  }
+  return out;
+}
+
+Tensor Flip(const Tensor& image, bool horizontal) {
+  Tensor out = image;
+  const size_t h = static_cast<size_t>(image.shape[0]),
+               w = static_cast<size_t>(image.shape[1]),
+               c = static_cast<size_t>(image.shape[2]);
+  for (size_t y = 0; y < h; ++y)
+    for (size_t x = 0; x < w; ++x)
+      for (size_t k = 0; k < c; ++k)
+        out.numbers[(y * w + x) * c + k] =
+            image.numbers[((horizontal ? y : h - 1 - y) * w +
+                           (horizontal ? w - 1 - x : x)) *
+                              c +
+                          k];
+  return out;
+}
+
+}  // namespace feedmill::reference
