@@ -35,7 +35,7 @@ teardown() {
 parts_are_the_whole() {
   feedmill read "$1" --local > "$FILES/whole"
   for first in "--local" "--service $service"; do
-    for second in "--local" "--service $service" "--service $service --job named"; do
+    for second in "--local" "--service $service" "--service $service --job named-${1##*/}"; do
       expect 0 feedmill read "$1" $first --limit 123 --save-token "$FILES/token"
       echo "$output" > "$FILES/parts"
       expect 0 feedmill read "$1" $second --token "$FILES/token" --limit 50 --save-token "$FILES/token"
