@@ -9,6 +9,7 @@
 
 #include "core/base/status.h"
 #include "core/dataset/graph_text.h"
+#include "core/pipeline/row_groups.h"
 #include "core/wire/codec.h"
 
 namespace feedmill {
@@ -16,6 +17,7 @@ namespace {
 
 constexpr std::string_view kMagic = "feedmill token 1\n";
 constexpr size_t kChecksumBytes = 8;
+constexpr size_t kRowsPerByte = 64;       // that a token can hold
 constexpr char kHeldCluster[] = "token";  // of the frames that hold rows
 
 // Numbers are LEB128, texts come after their length.
@@ -121,6 +123,23 @@ class TokenReader {
   bool good_ = true;
 };
 
+// `rows_max`: rows may have no bytes, and are listed here nevertheless.
+bool ReadGroups(TokenReader& reader, size_t rows_max, StageState::Step& step) {
+  for (uint64_t left = reader.Count(); left > 0 && reader.good(); --left) {
+    step.groups.push_back(reader.Number());
+  }
+  if (step.groups.empty()) return true;
+  for (size_t block = 0; block < step.held.size(); ++block) {
+    const size_t rows = step.held[block]->chunk.rows;
+    if (rows > rows_max - step.rows.size()) return false;
+    for (size_t row = 0; row < rows; ++row) {
+      step.rows.push_back(
+          {static_cast<uint32_t>(block), static_cast<uint32_t>(row)});
+    }
+  }
+  return true;
+}
+
 std::string Checksum(std::string_view bytes) {
   const uint64_t hash = XXH3_64bits(bytes.data(), bytes.size());
   std::string text(kChecksumBytes, '\0');
@@ -164,11 +183,23 @@ std::string EncodeToken(const ReadToken& token) {
   writer.Put(place.elements);
   writer.Put(place.stage.position);
   writer.Put(uint64_t{place.stage.steps.size()});
+  bool grouped = false;
   for (const StageState::Step& step : place.stage.steps) {
     writer.Put(step.left);
     writer.Put(step.made);
+    if (!step.groups.empty()) {
+      grouped = true;
+      writer.Put(uint64_t{step.rows.empty() ? 0U : 1U});
+      if (!step.rows.empty()) writer.Put(HeldInOrder(step));
+      continue;
+    }
     writer.Put(uint64_t{step.held.size()});
-    for (const StageState::Held& held : step.held) writer.Put(held);
+    for (const auto& held : step.held) writer.Put(*held);
+  }
+  for (const StageState::Step& step : place.stage.steps) {
+    if (!grouped) break;
+    writer.Put(uint64_t{step.groups.size()});
+    for (const uint64_t rows : step.groups) writer.Put(rows);
   }
   return SealToken(writer.Take());
 }
@@ -210,7 +241,15 @@ absl::StatusOr<ReadToken> DecodeToken(std::string_view bytes) {
     step.left = reader.Number();
     step.made = reader.Number();
     for (uint64_t held = reader.Count(); held > 0 && reader.good(); --held) {
-      step.held.push_back(reader.ReadHeld());
+      step.held.push_back(
+          std::make_shared<const StageState::Held>(reader.ReadHeld()));
+    }
+  }
+  // Only tokens of steps that hold groups of rows have them.
+  for (StageState::Step& step : place.stage.steps) {
+    if (!reader.good() || reader.done()) break;
+    if (!ReadGroups(reader, kRowsPerByte * bytes.size(), step)) {
+      return damaged();
     }
   }
   if (!reader.done()) return damaged();

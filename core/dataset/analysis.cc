@@ -25,10 +25,11 @@ bool NeedsIndex(const Graph& graph, bool is_input) {
   if (SourcePositions(graph.source) == Positions::kRecords) return false;
   if (is_input) return true;
   for (const Step& step : graph.steps) {
-    if (Is<ShuffleStep>(step)) return true;
-    const bool needs_place =
-        Is<TakeStep>(step) || Is<SkipStep>(step) || Is<BatchStep>(step);
-    if (needs_place) return false;
+    const StepNeeds needs = NeedsOf(step);
+    if (Is<ShuffleStep>(step) && needs == StepNeeds::kCounts) return true;
+    if (needs == StepNeeds::kPlace || needs == StepNeeds::kSequence) {
+      return false;
+    }
   }
   return false;
 }
@@ -49,11 +50,15 @@ class HomeFinder {
 
   absl::StatusOr<Home> Next(size_t index) {
     const Step& step = graph_.steps[index];
-    if (Is<ShuffleStep>(step)) FM_RETURN_IF_ERROR(CheckShuffle(index));
+    const StepNeeds needs = NeedsOf(step);
+    if (Is<ShuffleStep>(step) && needs == StepNeeds::kCounts) {
+      FM_RETURN_IF_ERROR(CheckShuffle(index));
+    }
     if (Is<RepeatStep>(step)) FM_RETURN_IF_ERROR(CheckRepeat(index));
-    const bool needs_place =
-        Is<TakeStep>(step) || Is<SkipStep>(step) || Is<BatchStep>(step);
-    if (!client_ && needs_place) {
+    if (NeedsRecords(step)) FM_RETURN_IF_ERROR(CheckRecords(index));
+    if (!KeepsRecords(step)) joined_ = index;
+    if (!client_ && needs == StepNeeds::kSequence) client_ = Name(index);
+    if (!client_ && needs == StepNeeds::kPlace) {
       if (uncertain_) {
         client_ = fmt::format("{}, which needs the places that come after {}",
                               Name(index), *uncertain_);
@@ -70,9 +75,7 @@ class HomeFinder {
     if (Is<BatchStep>(step)) batch_ = index;
     // The plan reads so many and no more.
     if (Is<TakeStep>(step)) cut_ = endless_.has_value();
-    const bool plan =
-        needs_place || Is<ShuffleStep>(step) || Is<RepeatStep>(step);
-    return plan ? Home::kPlan : Home::kWorker;
+    return needs == StepNeeds::kElement ? Home::kWorker : Home::kPlan;
   }
 
  private:
@@ -92,15 +95,24 @@ class HomeFinder {
     if (client_) {
       return InvalidArgument(
           "{}: a global shuffle cannot stand after {}. Move it before that "
-          "step; a `window` shuffle or a `materialize` before it could stand "
-          "there, which this version does not have",
+          "step, or write `shuffle: {{window: N}}`; a `materialize` before it "
+          "is the third way, which this version does not have",
           Name(index), *client_);
     }
     if (!endless_ || cut_) return absl::OkStatus();
     return InvalidArgument(
         "{}: it needs the end of {}, which is endless. Move it before the "
-        "repeat (each pass is shuffled anew), or give the repeat a count",
+        "repeat (each pass is shuffled anew), give the repeat a count, or "
+        "write `shuffle: {{window: N}}`",
         Name(index), *endless_);
+  }
+
+  absl::Status CheckRecords(size_t index) const {
+    if (!joined_) return absl::OkStatus();
+    return InvalidArgument(
+        "{}: it acts on each record, and {} leaves none apart. Move it before "
+        "that step",
+        Name(index), Name(*joined_));
   }
 
   absl::Status CheckRepeat(size_t index) const {
@@ -115,6 +127,7 @@ class HomeFinder {
   std::optional<std::string> uncertain_;
   std::optional<std::string> client_;   // why the client stage has begun
   std::optional<size_t> batch_;         // the plan's
+  std::optional<size_t> joined_;        // records cannot be told apart since
   std::optional<std::string> endless_;  // the repeat, or source, without end
   bool cut_ = false;                    // … which a take of the plan cuts
 };
@@ -142,6 +155,16 @@ absl::Status CheckInput(const Graph& input, std::string_view whole) {
           "steps[{}] batch: inputs give single elements to {}. Move it behind, "
           "to the steps of the whole",
           i, whole);
+    }
+    const StepNeeds needs = NeedsOf(step);
+    const bool takes = Is<TakeStep>(step) || Is<SkipStep>(step);
+    if (needs == StepNeeds::kSequence ||
+        (needs == StepNeeds::kPlace && !takes)) {
+      return InvalidArgument(
+          "steps[{}] {}: inputs of {} may only have steps on single elements, "
+          "shuffle without a window, repeat, take and skip. Move it behind, to "
+          "the steps of the whole",
+          i, StepName(step), whole);
     }
   }
   return absl::OkStatus();
@@ -193,7 +216,10 @@ struct DescribeStep {
   }
   std::string operator()(const RandomFlipStep& s) const { return s.component; }
   std::string operator()(const ShuffleStep& s) const {
-    return s.seed ? fmt::format("seed {}", *s.seed) : "";
+    const std::string seed = s.seed ? fmt::format("seed {}", *s.seed) : "";
+    if (!s.window) return seed;
+    return fmt::format("window {}{}{}", *s.window, seed.empty() ? "" : ", ",
+                       seed);
   }
   std::string operator()(const BatchStep& s) const {
     return fmt::format("{}{}", s.size, s.drop_remainder ? ", whole ones" : "");
@@ -206,6 +232,29 @@ struct DescribeStep {
   }
   std::string operator()(const SkipStep& s) const {
     return fmt::format("{}", s.count);
+  }
+  std::string operator()(const ShardStep& s) const {
+    return fmt::format("{} of {}", s.index, s.count);
+  }
+  std::string operator()(const EnumerateStep& s) const {
+    return fmt::format("{} from {}", s.component, s.start);
+  }
+  std::string operator()(const UnbatchStep&) const { return ""; }
+  std::string operator()(const RebatchStep& s) const {
+    return fmt::format("{}{}", s.size, s.drop_remainder ? ", whole ones" : "");
+  }
+  std::string operator()(const WindowStep& s) const {
+    return fmt::format("{}, shift {}, stride {}", s.size,
+                       s.shift == 0 ? s.size : s.shift, s.stride);
+  }
+  std::string operator()(const BucketBySequenceLengthStep& s) const {
+    return fmt::format("{} buckets by {}", s.batch_sizes.size(), s.component);
+  }
+  std::string operator()(const TokenBatchStep& s) const {
+    return fmt::format("{} of {}", s.tokens, s.component);
+  }
+  std::string operator()(const PackStep& s) const {
+    return fmt::format("to {}, {} open", s.length, s.bins);
   }
 };
 
@@ -339,10 +388,8 @@ absl::StatusOr<std::shared_ptr<const AnalyzedGraph>> AnalyzePipeline(
     }
     out->steps.push_back({home, out->output, batches});
     if (home == Home::kClient && out->client_begin > i) out->client_begin = i;
-    if (Is<BatchStep>(step)) {
-      ++batches;
-      if (home == Home::kPlan) out->plan_batches = true;
-    }
+    if (Is<BatchStep>(step) && home == Home::kPlan) out->plan_batches = true;
+    batches = BatchesAfter(step, batches);
   }
   return std::shared_ptr<const AnalyzedGraph>(std::move(out));
 }

@@ -106,12 +106,48 @@ Dataset Dataset::RandomFlip(RandomFlipStep options) const {
 }
 
 Dataset Dataset::Shuffle(std::optional<uint64_t> seed) const {
-  return With(ShuffleStep{seed});
+  return With(ShuffleStep{seed, std::nullopt});
+}
+
+Dataset Dataset::ShuffleWindow(int64_t window,
+                               std::optional<uint64_t> seed) const {
+  return With(ShuffleStep{seed, window});
 }
 
 Dataset Dataset::Batch(int64_t size, BatchOptions options) const {
-  return With(BatchStep{size, options.drop_remainder});
+  return With(BatchStep{size, options.drop_remainder, BatchLayout::kEqual, {}});
 }
+
+Dataset Dataset::PaddedBatch(int64_t size, PaddedBatchOptions options) const {
+  return With(BatchStep{size, options.drop_remainder, BatchLayout::kPadded,
+                        std::move(options.padding)});
+}
+
+Dataset Dataset::RaggedBatch(int64_t size, BatchOptions options) const {
+  return With(
+      BatchStep{size, options.drop_remainder, BatchLayout::kRagged, {}});
+}
+
+Dataset Dataset::Unbatch() const { return With(UnbatchStep{}); }
+
+Dataset Dataset::Rebatch(int64_t size, BatchOptions options) const {
+  return With(RebatchStep{size, options.drop_remainder});
+}
+
+Dataset Dataset::Window(int64_t size, WindowOptions options) const {
+  return With(
+      WindowStep{size, options.shift, options.stride, options.drop_remainder});
+}
+
+Dataset Dataset::BucketBySequenceLength(BucketBySequenceLengthStep step) const {
+  return With(std::move(step));
+}
+
+Dataset Dataset::TokenBatch(TokenBatchStep step) const {
+  return With(std::move(step));
+}
+
+Dataset Dataset::Pack(PackStep step) const { return With(std::move(step)); }
 
 Dataset Dataset::Repeat(std::optional<int64_t> count) const {
   return With(RepeatStep{count});
@@ -120,6 +156,14 @@ Dataset Dataset::Repeat(std::optional<int64_t> count) const {
 Dataset Dataset::Take(int64_t count) const { return With(TakeStep{count}); }
 
 Dataset Dataset::Skip(int64_t count) const { return With(SkipStep{count}); }
+
+Dataset Dataset::Shard(int64_t count, int64_t index) const {
+  return With(ShardStep{count, index});
+}
+
+Dataset Dataset::Enumerate(EnumerateStep options) const {
+  return With(std::move(options));
+}
 
 Dataset Dataset::WithSeed(uint64_t seed) const {
   Dataset out = *this;

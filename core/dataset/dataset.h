@@ -17,6 +17,15 @@ namespace feedmill {
 struct BatchOptions {
   bool drop_remainder = false;  // leave out a last batch that is not full
 };
+struct PaddedBatchOptions {
+  bool drop_remainder = false;
+  std::vector<Padding> padding = {};  // absent: the longest's shape, zeros
+};
+struct WindowOptions {
+  int64_t shift = 0;  // 0: the size
+  int64_t stride = 1;
+  bool drop_remainder = false;
+};
 
 struct InterleaveOptions {
   int64_t cycle_length = 0;  // inputs that take turns; 0: all
@@ -113,11 +122,27 @@ class Dataset {
   // A uniform permutation of all elements, another one in each pass of a
   // Repeat that stands after it. `seed` replaces the pipeline's for it.
   Dataset Shuffle(std::optional<uint64_t> seed = std::nullopt) const;
+  // The same within runs of `window` elements only: they come from anywhere
+  // in one pass, and nothing needs to be read from out of order.
+  Dataset ShuffleWindow(int64_t window,
+                        std::optional<uint64_t> seed = std::nullopt) const;
   Dataset Batch(int64_t size, BatchOptions options = {}) const;
+  Dataset PaddedBatch(int64_t size, PaddedBatchOptions options = {}) const;
+  Dataset RaggedBatch(int64_t size, BatchOptions options = {}) const;
+  Dataset Unbatch() const;
+  Dataset Rebatch(int64_t size, BatchOptions options = {}) const;
+  Dataset Window(int64_t size, WindowOptions options = {}) const;
+  Dataset BucketBySequenceLength(BucketBySequenceLengthStep step) const;
+  Dataset TokenBatch(TokenBatchStep step) const;
+  Dataset Pack(PackStep step) const;
   // Without a count, endless.
   Dataset Repeat(std::optional<int64_t> count = std::nullopt) const;
   Dataset Take(int64_t count) const;
   Dataset Skip(int64_t count) const;
+  // The elements index, index + count, index + 2 * count, …
+  Dataset Shard(int64_t count, int64_t index) const;
+  // A single unnamed component is named x by it.
+  Dataset Enumerate(EnumerateStep options = {}) const;
 
   // ---- options
   // Makes every random choice reproducible; absent, the reader draws a seed.

@@ -167,10 +167,29 @@ struct RandomFlipStep {  // any dtype [..., h, w, c]
 };
 struct ShuffleStep {
   std::optional<uint64_t> seed;  // overrides Options::seed
+  // Absent: of all elements. Else within runs of so many, which begin half a
+  // run earlier in odd epochs; after a step that changes the count, by a
+  // reservoir of so many.
+  std::optional<int64_t> window;
 };
-struct BatchStep {
+// How the rows of one component are made equal in shape.
+struct Padding {
+  std::string component;
+  std::optional<Shape> shape;  // absent, and kUnknownDim: the longest's
+  double value = 0;            // numbers and bool; bytes are padded with ""
+};
+enum class BatchLayout {
+  kEqual,   // rows of one shape, stacked
+  kPadded,  // made as long as the longest
+  // Components with a dimension are joined along the first, and each is
+  // followed by where its rows begin and end: <name>_offsets, int64 [rows + 1].
+  kRagged,
+};
+struct BatchStep {  // batch, padded_batch or ragged_batch, by its layout
   int64_t size = 0;
   bool drop_remainder = false;
+  BatchLayout layout = BatchLayout::kEqual;
+  std::vector<Padding> padding{};  // kPadded only
 };
 struct RepeatStep {
   std::optional<int64_t> count;  // absent: endless
@@ -181,10 +200,62 @@ struct TakeStep {
 struct SkipStep {
   int64_t count = 0;
 };
+struct ShardStep {  // every count-th element, from that of that index on
+  int64_t count = 0;
+  int64_t index = 0;
+};
+struct EnumerateStep {  // a first component more: start, start + 1, …
+  std::string component = "index";
+  int64_t start = 0;
+};
+struct UnbatchStep {};  // each element becomes its rows along the first axis
+struct RebatchStep {    // batches of another size
+  int64_t size = 0;
+  bool drop_remainder = false;
+};
+// The elements w * shift + k * stride, k < size, stacked, for w = 0, 1, …
+struct WindowStep {
+  int64_t size = 0;
+  int64_t shift = 0;  // 0: the size
+  int64_t stride = 1;
+  bool drop_remainder = false;
+};
+// The length of an element, for the steps below: the component's first
+// dimension; of scalars, the number of bytes or the integer itself.
+//
+// Padded batches of elements of similar length: bucket k is of those below
+// boundaries[k] (and not below the one before), and full with batch_sizes[k].
+struct BucketBySequenceLengthStep {
+  std::string component = "x";
+  std::vector<int64_t> boundaries;   // increasing
+  std::vector<int64_t> batch_sizes;  // one more
+  bool drop_remainder = false;
+  std::vector<Padding> padding{};
+};
+// As many elements as fit: padded, count * longest <= tokens; ragged, the sum
+// of lengths. A length counts as 1 at least.
+struct TokenBatchStep {
+  std::string component = "x";
+  int64_t tokens = 0;
+  BatchLayout layout = BatchLayout::kPadded;  // or kRagged
+  bool drop_remainder = false;
+  std::vector<Padding> padding{};
+};
+// Sequences, the components' first axes, one after another in rows of `length`
+// and then padded; two int32 components more tell them apart: segment_ids (1,
+// 2, …; 0: padding) and positions in them. A sequence goes to the first of at
+// most `bins` open rows where it fits; if none, the oldest goes out.
+struct PackStep {
+  int64_t length = 0;
+  int64_t bins = 1;
+  std::vector<Padding> padding{};  // values only
+};
 using Step =
     std::variant<MapStep, FilterStep, ParseExampleStep, DecodeImageStep,
                  ResizeStep, RandomFlipStep, ShuffleStep, BatchStep, RepeatStep,
-                 TakeStep, SkipStep>;
+                 TakeStep, SkipStep, ShardStep, EnumerateStep, UnbatchStep,
+                 RebatchStep, WindowStep, BucketBySequenceLengthStep,
+                 TokenBatchStep, PackStep>;
 
 enum class Order {
   kDeterministic,  // the sequence that one thread makes

@@ -84,6 +84,101 @@ absl::Status ReadImageStep(const std::string& name, Reader& reader, Step& step,
   return absl::OkStatus();
 }
 
+absl::Status ReadPadding(const Json& json, std::vector<Padding>& padding) {
+  if (!json.is_array() || json.size() != 3 || !json[2].is_number()) {
+    return InvalidArgument("a padding is not [component, shape, value]");
+  }
+  Padding& p = padding.emplace_back();
+  FM_RETURN_IF_ERROR(Reader::Bytes(json[0], p.component));
+  p.value = json[2].get<double>();
+  if (json[1].is_null()) return absl::OkStatus();
+  if (!json[1].is_array() || json[1].size() > kRankMax) {
+    return InvalidArgument("a padding's shape is no list of dims");
+  }
+  p.shape.emplace();
+  for (const Json& dim : json[1]) {
+    if (!dim.is_number_integer()) {
+      return InvalidArgument("a padding's dim is not an integer");
+    }
+    p.shape->push_back(dim.get<int64_t>());
+  }
+  return absl::OkStatus();
+}
+
+// The steps that make batches; false in `known` for another name.
+absl::Status ReadBatchStep(const std::string& name, Reader& reader, Step& step,
+                           bool& known) {
+  known = true;
+  const auto padding = [&](std::vector<Padding>& out) {
+    return [&out](const Json& j) { return ReadPadding(j, out); };
+  };
+  if (name == "batch" || name == "ragged_batch" || name == "padded_batch") {
+    auto& s = step.emplace<BatchStep>();
+    s.layout = name == "batch"          ? BatchLayout::kEqual
+               : name == "ragged_batch" ? BatchLayout::kRagged
+                                        : BatchLayout::kPadded;
+    if (s.layout == BatchLayout::kPadded) {
+      reader.Expect({"drop_remainder", "padding", "size"})
+          .ForEach("padding", padding(s.padding));
+    } else {
+      reader.Expect({"drop_remainder", "size"});
+    }
+    return reader.Get("drop_remainder", s.drop_remainder)
+        .Get("size", s.size)
+        .status();
+  }
+  if (name == "rebatch") {
+    auto& s = step.emplace<RebatchStep>();
+    return reader.Expect({"drop_remainder", "size"})
+        .Get("drop_remainder", s.drop_remainder)
+        .Get("size", s.size)
+        .status();
+  }
+  if (name == "window") {
+    auto& s = step.emplace<WindowStep>();
+    return reader.Expect({"drop_remainder", "shift", "size", "stride"})
+        .Get("drop_remainder", s.drop_remainder)
+        .Get("shift", s.shift)
+        .Get("size", s.size)
+        .Get("stride", s.stride)
+        .status();
+  }
+  if (name == "bucket_by_sequence_length") {
+    auto& s = step.emplace<BucketBySequenceLengthStep>();
+    return reader
+        .Expect({"batch_sizes", "boundaries", "component", "drop_remainder",
+                 "padding"})
+        .Get("batch_sizes", s.batch_sizes)
+        .Get("boundaries", s.boundaries)
+        .GetBytes("component", s.component)
+        .Get("drop_remainder", s.drop_remainder)
+        .ForEach("padding", padding(s.padding))
+        .status();
+  }
+  if (name == "token_batch") {
+    auto& s = step.emplace<TokenBatchStep>();
+    return reader
+        .Expect({"component", "drop_remainder", "layout", "padding", "tokens"})
+        .GetBytes("component", s.component)
+        .Get("drop_remainder", s.drop_remainder)
+        .Get("layout", "padded", BatchLayout::kPadded, "ragged",
+             BatchLayout::kRagged, s.layout)
+        .ForEach("padding", padding(s.padding))
+        .Get("tokens", s.tokens)
+        .status();
+  }
+  if (name == "pack") {
+    auto& s = step.emplace<PackStep>();
+    return reader.Expect({"bins", "length", "padding"})
+        .Get("bins", s.bins)
+        .Get("length", s.length)
+        .ForEach("padding", padding(s.padding))
+        .status();
+  }
+  known = false;
+  return absl::OkStatus();
+}
+
 absl::Status ReadStep(const Json& json, Step& step) {
   if (!json.is_object() || json.size() != 1) {
     return InvalidArgument("a step is not an object with one key");
@@ -92,6 +187,8 @@ absl::Status ReadStep(const Json& json, Step& step) {
   Reader reader(json.begin().value(), name);
   bool known = false;
   FM_RETURN_IF_ERROR(ReadImageStep(name, reader, step, known));
+  if (known) return absl::OkStatus();
+  FM_RETURN_IF_ERROR(ReadBatchStep(name, reader, step, known));
   if (known) return absl::OkStatus();
   if (name == "map") {
     auto& s = step.emplace<MapStep>();
@@ -111,14 +208,32 @@ absl::Status ReadStep(const Json& json, Step& step) {
   }
   if (name == "shuffle") {
     auto& s = step.emplace<ShuffleStep>();
+    // Written without a window where it has none, as before there was one.
+    if (json.begin()->contains("window")) {
+      return reader.Expect({"seed", "window"})
+          .Get("seed", s.seed)
+          .Get("window", s.window.emplace())
+          .status();
+    }
     return reader.Expect({"seed"}).Get("seed", s.seed).status();
   }
-  if (name == "batch") {
-    auto& s = step.emplace<BatchStep>();
-    return reader.Expect({"drop_remainder", "size"})
-        .Get("drop_remainder", s.drop_remainder)
-        .Get("size", s.size)
+  if (name == "shard") {
+    auto& s = step.emplace<ShardStep>();
+    return reader.Expect({"count", "index"})
+        .Get("count", s.count)
+        .Get("index", s.index)
         .status();
+  }
+  if (name == "enumerate") {
+    auto& s = step.emplace<EnumerateStep>();
+    return reader.Expect({"component", "start"})
+        .GetBytes("component", s.component)
+        .Get("start", s.start)
+        .status();
+  }
+  if (name == "unbatch") {
+    step.emplace<UnbatchStep>();
+    return reader.Expect({}).status();
   }
   reader.Expect({"count"});
   if (name == "repeat") {

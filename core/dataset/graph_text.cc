@@ -19,6 +19,15 @@ Json Optional(const std::optional<T>& value) {
   return value.has_value() ? Json(*value) : Json(nullptr);
 }
 
+Json PaddingToJson(const std::vector<Padding>& padding) {
+  Json list = Json::array();
+  for (const Padding& p : padding) {
+    list.push_back(
+        Json::array({BytesToJson(p.component), Optional(p.shape), p.value}));
+  }
+  return list;
+}
+
 // The value of a step; its key is StepName. Lists of pairs keep their order.
 struct StepToJson {
   Json operator()(const MapStep& s) const {
@@ -59,16 +68,58 @@ struct StepToJson {
             {"probability", s.probability}};
   }
   Json operator()(const ShuffleStep& s) const {
-    return {{"seed", Optional(s.seed)}};
+    Json out{{"seed", Optional(s.seed)}};
+    if (s.window) out["window"] = *s.window;
+    return out;
   }
   Json operator()(const BatchStep& s) const {
-    return {{"drop_remainder", s.drop_remainder}, {"size", s.size}};
+    Json out{{"drop_remainder", s.drop_remainder}, {"size", s.size}};
+    if (s.layout == BatchLayout::kPadded) {
+      out["padding"] = PaddingToJson(s.padding);
+    }
+    return out;
   }
   Json operator()(const RepeatStep& s) const {
     return {{"count", Optional(s.count)}};
   }
   Json operator()(const TakeStep& s) const { return {{"count", s.count}}; }
   Json operator()(const SkipStep& s) const { return {{"count", s.count}}; }
+  Json operator()(const ShardStep& s) const {
+    return {{"count", s.count}, {"index", s.index}};
+  }
+  Json operator()(const EnumerateStep& s) const {
+    return {{"component", BytesToJson(s.component)}, {"start", s.start}};
+  }
+  Json operator()(const UnbatchStep&) const { return Json::object(); }
+  Json operator()(const RebatchStep& s) const {
+    return {{"drop_remainder", s.drop_remainder}, {"size", s.size}};
+  }
+  Json operator()(const WindowStep& s) const {
+    return {{"drop_remainder", s.drop_remainder},
+            {"shift", s.shift == 0 ? s.size : s.shift},
+            {"size", s.size},
+            {"stride", s.stride}};
+  }
+  Json operator()(const BucketBySequenceLengthStep& s) const {
+    return {{"batch_sizes", s.batch_sizes},
+            {"boundaries", s.boundaries},
+            {"component", BytesToJson(s.component)},
+            {"drop_remainder", s.drop_remainder},
+            {"padding", PaddingToJson(s.padding)}};
+  }
+  Json operator()(const TokenBatchStep& s) const {
+    const bool padded = s.layout == BatchLayout::kPadded;
+    return {{"component", BytesToJson(s.component)},
+            {"drop_remainder", s.drop_remainder},
+            {"layout", padded ? "padded" : "ragged"},
+            {"padding", PaddingToJson(s.padding)},
+            {"tokens", s.tokens}};
+  }
+  Json operator()(const PackStep& s) const {
+    return {{"bins", s.bins},
+            {"length", s.length},
+            {"padding", PaddingToJson(s.padding)}};
+  }
 };
 
 Json ToJson(const Graph& graph) {
@@ -144,10 +195,28 @@ std::string_view StepName(const Step& step) {
       return "random_flip";
     }
     std::string_view operator()(const ShuffleStep&) const { return "shuffle"; }
-    std::string_view operator()(const BatchStep&) const { return "batch"; }
+    std::string_view operator()(const BatchStep& s) const {
+      return s.layout == BatchLayout::kEqual    ? "batch"
+             : s.layout == BatchLayout::kPadded ? "padded_batch"
+                                                : "ragged_batch";
+    }
     std::string_view operator()(const RepeatStep&) const { return "repeat"; }
     std::string_view operator()(const TakeStep&) const { return "take"; }
     std::string_view operator()(const SkipStep&) const { return "skip"; }
+    std::string_view operator()(const ShardStep&) const { return "shard"; }
+    std::string_view operator()(const EnumerateStep&) const {
+      return "enumerate";
+    }
+    std::string_view operator()(const UnbatchStep&) const { return "unbatch"; }
+    std::string_view operator()(const RebatchStep&) const { return "rebatch"; }
+    std::string_view operator()(const WindowStep&) const { return "window"; }
+    std::string_view operator()(const BucketBySequenceLengthStep&) const {
+      return "bucket_by_sequence_length";
+    }
+    std::string_view operator()(const TokenBatchStep&) const {
+      return "token_batch";
+    }
+    std::string_view operator()(const PackStep&) const { return "pack"; }
   };
   return std::visit(Visitor{}, step);
 }

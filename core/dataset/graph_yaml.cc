@@ -10,6 +10,7 @@
 #include "core/dataset/nearest_name.h"
 #include "core/dataset/shape_text.h"
 #include "core/dataset/source_text.h"
+#include "core/dataset/step_text.h"
 #include "core/dataset/yaml_values.h"
 
 namespace feedmill {
@@ -107,10 +108,14 @@ class YamlReader : private YamlValues {
   }
 
   absl::Status ReadStep(const YAML::Node& item, std::vector<Step>& steps) {
-    static const Names kSteps = {"map",          "filter", "parse_example",
-                                 "decode_image", "resize", "random_flip",
-                                 "shuffle",      "batch",  "repeat",
-                                 "take",         "skip"};
+    static const Names kSteps = {
+        "map",          "filter",      "parse_example",
+        "decode_image", "resize",      "random_flip",
+        "shuffle",      "batch",       "padded_batch",
+        "ragged_batch", "unbatch",     "rebatch",
+        "window",       "token_batch", "bucket_by_sequence_length",
+        "pack",         "repeat",      "take",
+        "skip",         "shard",       "enumerate"};
     const std::string where = fmt::format("steps[{}]", steps.size());
     FM_RETURN_IF_ERROR(Count(item));
     std::string name;
@@ -146,7 +151,8 @@ class YamlReader : private YamlValues {
                              const YAML::Node& at, const YAML::Node& value,
                              Step& step) {
     const bool optional = name == "decode_image" || name == "random_flip" ||
-                          name == "shuffle" || name == "repeat";
+                          name == "shuffle" || name == "repeat" ||
+                          name == "unbatch" || name == "enumerate";
     if (value.IsNull() && !optional) {
       return Error(at, where, "it needs a value; docs/steps.md shows it");
     }
@@ -169,8 +175,19 @@ class YamlReader : private YamlValues {
     if (name == "shuffle") {
       return ReadShuffle(where, value, step.emplace<ShuffleStep>());
     }
-    if (name == "batch") {
-      return ReadBatch(where, at, value, step.emplace<BatchStep>());
+    bool known = false;
+    FM_RETURN_IF_ERROR(
+        ReadBatchYaml(*this, where, name, at, value, step, known));
+    if (known) return absl::OkStatus();
+    if (name == "unbatch") {
+      step = UnbatchStep{};
+      return ForEachOptionalKey(value, where, {}, {});
+    }
+    if (name == "shard") {
+      return ReadShard(where, at, value, step.emplace<ShardStep>());
+    }
+    if (name == "enumerate") {
+      return ReadEnumerate(where, value, step.emplace<EnumerateStep>());
     }
     if (name == "repeat") {
       if (value.IsNull() || (value.IsMap() && value.size() == 0)) {
@@ -337,7 +354,7 @@ class YamlReader : private YamlValues {
 
   absl::Status ReadShuffle(const std::string& where, const YAML::Node& value,
                            ShuffleStep& step) {
-    static const Names kLater = {"window", "block", "files"};
+    static const Names kLater = {"block", "files"};
     if (value.IsMap()) {
       for (const auto& entry : value) {
         const std::string key =
@@ -345,14 +362,43 @@ class YamlReader : private YamlValues {
         if (std::find(kLater.begin(), kLater.end(), key) != kLater.end()) {
           return Error(entry.first, where,
                        fmt::format("\"{}\" is not available in this version; "
-                                   "without it the shuffle is global",
+                                   "without it, or a window, the shuffle is "
+                                   "global",
                                    key));
         }
       }
     }
-    return ForEachOptionalKey(value, where, {"seed"},
-                              [&](const std::string&, const YAML::Node& v) {
-                                return ReadSeed(v, where + " seed", step.seed);
+    return ForEachOptionalKey(
+        value, where, {"seed", "window"},
+        [&](const std::string& key, const YAML::Node& v) {
+          if (key == "seed") return ReadSeed(v, where + " seed", step.seed);
+          return ReadInteger(v, where + " window", step.window.emplace());
+        });
+  }
+
+  absl::Status ReadShard(const std::string& where, const YAML::Node& at,
+                         const YAML::Node& value, ShardStep& step) {
+    bool count = false, index = false;
+    FM_RETURN_IF_ERROR(
+        ForEachKey(value, where, {"count", "index"},
+                   [&](const std::string& key, const YAML::Node& v) {
+                     (key == "count" ? count : index) = true;
+                     return ReadInteger(
+                         v, where, key == "count" ? step.count : step.index);
+                   }));
+    if (!count) return Error(at, where, "there is no count");
+    if (!index) return Error(at, where, "there is no index");
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadEnumerate(const std::string& where, const YAML::Node& value,
+                             EnumerateStep& step) {
+    return ForEachOptionalKey(value, where, {"component", "start"},
+                              [&](const std::string& key, const YAML::Node& v) {
+                                if (key == "start")
+                                  return ReadInteger(v, where, step.start);
+                                return ReadString(v, where, "a component",
+                                                  step.component);
                               });
   }
 
@@ -362,23 +408,6 @@ class YamlReader : private YamlValues {
     uint64_t seed = 0;
     FM_RETURN_IF_ERROR(ReadInteger(node, where, seed));
     out = seed;
-    return absl::OkStatus();
-  }
-
-  absl::Status ReadBatch(const std::string& where, const YAML::Node& at,
-                         const YAML::Node& value, BatchStep& step) {
-    if (!value.IsMap()) return ReadInteger(value, where, step.size);
-    bool size = false;
-    FM_RETURN_IF_ERROR(ForEachKey(
-        value, where, {"size", "drop_remainder"},
-        [&](const std::string& key, const YAML::Node& v) {
-          if (key == "drop_remainder") {
-            return ReadBool(v, where + " drop_remainder", step.drop_remainder);
-          }
-          size = true;
-          return ReadInteger(v, where + " size", step.size);
-        }));
-    if (!size) return Error(at, where, "there is no size");
     return absl::OkStatus();
   }
 

@@ -106,6 +106,22 @@ class JsonReader {
     }
     return *this;
   }
+  JsonReader& Get(const char* key, std::vector<int64_t>& out) {
+    if (!status_.ok()) return *this;
+    const Json& list = json_[key];
+    const bool integers =
+        list.is_array() &&
+        std::all_of(list.begin(), list.end(), [](const Json& item) {
+          return item.is_number_integer() &&
+                 (!item.is_number_unsigned() || item.get<int64_t>() >= 0);
+        });
+    if (!integers) {
+      Fail(fmt::format("\"{}\" is not a list of int64", key));
+    } else {
+      out = list.get<std::vector<int64_t>>();
+    }
+    return *this;
+  }
   // One of two words, the first or the second value.
   template <class T>
   JsonReader& Get(const char* key, const char* first, T first_value,

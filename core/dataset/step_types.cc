@@ -1,6 +1,8 @@
 #include "core/dataset/step_types.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <string>
 #include <utility>
 #include <variant>
@@ -15,6 +17,8 @@ namespace {
 constexpr int64_t kBatchSizeMax = int64_t{1} << 32;
 constexpr int64_t kImageSideMax = 65'535;  // JPEG's own bound
 constexpr int64_t kFeatureItemsMax = int64_t{1} << 31;
+constexpr int64_t kPackLengthMax = int64_t{1} << 31;
+constexpr int64_t kPackBinsMax = int64_t{1} << 20;
 
 std::string TypeText(const ComponentSpec& component) {
   return fmt::format("{}{}", DTypeName(component.dtype),
@@ -24,6 +28,82 @@ std::string TypeText(const ComponentSpec& component) {
 std::string Named(const ComponentSpec& component) {
   return component.name.empty() ? "x" : component.name;
 }
+
+template <class T>
+bool InRange(double value) {
+  // The bounds of T are powers of two, but for the 1 below the upper.
+  const double upper = std::ldexp(1.0, std::numeric_limits<T>::digits);
+  return value == std::floor(value) && value < upper &&
+         value >= static_cast<double>(std::numeric_limits<T>::min());
+}
+
+// Whether a padding of that value can be: bytes have only "", written 0.
+bool HoldsNumber(DType dtype, double value) {
+  switch (dtype) {
+    case DType::kBool:
+      return value == 0 || value == 1;
+    case DType::kInt8:
+      return InRange<int8_t>(value);
+    case DType::kInt16:
+      return InRange<int16_t>(value);
+    case DType::kInt32:
+      return InRange<int32_t>(value);
+    case DType::kInt64:
+      return InRange<int64_t>(value);
+    case DType::kUInt8:
+      return InRange<uint8_t>(value);
+    case DType::kUInt16:
+      return InRange<uint16_t>(value);
+    case DType::kUInt32:
+      return InRange<uint32_t>(value);
+    case DType::kUInt64:
+      return InRange<uint64_t>(value);
+    case DType::kFloat32:
+    case DType::kFloat64:
+      return std::isfinite(value);
+    case DType::kBytes:
+      return value == 0;
+  }
+  return false;
+}
+
+struct StepNeedsOf {
+  StepNeeds operator()(const MapStep&) const { return StepNeeds::kElement; }
+  StepNeeds operator()(const FilterStep&) const { return StepNeeds::kElement; }
+  StepNeeds operator()(const ParseExampleStep&) const {
+    return StepNeeds::kElement;
+  }
+  StepNeeds operator()(const DecodeImageStep&) const {
+    return StepNeeds::kElement;
+  }
+  StepNeeds operator()(const ResizeStep&) const { return StepNeeds::kElement; }
+  StepNeeds operator()(const RandomFlipStep&) const {
+    return StepNeeds::kElement;
+  }
+  StepNeeds operator()(const ShuffleStep& s) const {
+    return s.window ? StepNeeds::kPlace : StepNeeds::kCounts;
+  }
+  StepNeeds operator()(const RepeatStep&) const { return StepNeeds::kCounts; }
+  StepNeeds operator()(const BatchStep&) const { return StepNeeds::kPlace; }
+  StepNeeds operator()(const TakeStep&) const { return StepNeeds::kPlace; }
+  StepNeeds operator()(const SkipStep&) const { return StepNeeds::kPlace; }
+  StepNeeds operator()(const ShardStep&) const { return StepNeeds::kPlace; }
+  StepNeeds operator()(const EnumerateStep&) const { return StepNeeds::kPlace; }
+  StepNeeds operator()(const UnbatchStep&) const {
+    return StepNeeds::kSequence;
+  }
+  StepNeeds operator()(const RebatchStep&) const {
+    return StepNeeds::kSequence;
+  }
+  StepNeeds operator()(const WindowStep&) const { return StepNeeds::kSequence; }
+  StepNeeds operator()(const BucketBySequenceLengthStep&) const {
+    return StepNeeds::kSequence;
+  }
+  StepNeeds operator()(const TokenBatchStep&) const {
+    return StepNeeds::kSequence;
+  }
+  StepNeeds operator()(const PackStep&) const { return StepNeeds::kSequence; }
+};
 
 class StepTyper {
  public:
@@ -140,18 +220,132 @@ class StepTyper {
     return input_;
   }
 
-  Result operator()(const ShuffleStep&) const { return input_; }
+  Result operator()(const ShuffleStep& step) const {
+    if (step.window) FM_RETURN_IF_ERROR(CheckSize("window", *step.window));
+    return input_;
+  }
 
   Result operator()(const BatchStep& step) const {
-    if (step.size < 1 || step.size > kBatchSizeMax) {
-      return InvalidArgument("size must be 1 to {}, not {}", kBatchSizeMax,
-                             step.size);
+    FM_RETURN_IF_ERROR(CheckSize("size", step.size));
+    return Batched(step.drop_remainder ? step.size : kUnknownDim, step.layout,
+                   step.padding);
+  }
+
+  Result operator()(const UnbatchStep&) const { return Unbatched(); }
+
+  Result operator()(const RebatchStep& step) const {
+    FM_RETURN_IF_ERROR(CheckSize("size", step.size));
+    FM_ASSIGN_OR_RETURN(ElementSpec out, Unbatched());
+    for (ComponentSpec& c : out.components) {
+      c.shape.insert(c.shape.begin(),
+                     step.drop_remainder ? step.size : kUnknownDim);
     }
+    return out;
+  }
+
+  Result operator()(const WindowStep& step) const {
+    FM_RETURN_IF_ERROR(CheckSize("size", step.size));
+    FM_RETURN_IF_ERROR(CheckSize("stride", step.stride));
+    if (step.shift != 0) FM_RETURN_IF_ERROR(CheckSize("shift", step.shift));
+    if ((step.size - 1) > kBatchSizeMax / step.stride) {
+      return InvalidArgument("a window spans at most {} elements",
+                             kBatchSizeMax);
+    }
+    return Batched(step.drop_remainder ? step.size : kUnknownDim,
+                   BatchLayout::kEqual, {});
+  }
+
+  Result operator()(const BucketBySequenceLengthStep& step) const {
+    FM_RETURN_IF_ERROR(CheckLength(step.component));
+    for (size_t k = 0; k < step.boundaries.size(); ++k) {
+      if (step.boundaries[k] <= (k == 0 ? 0 : step.boundaries[k - 1])) {
+        return InvalidArgument(
+            "boundaries must be above 0 and increase; {} "
+            "does not",
+            step.boundaries[k]);
+      }
+    }
+    if (step.batch_sizes.size() != step.boundaries.size() + 1) {
+      return InvalidArgument(
+          "{} boundaries make {} buckets, which need as many batch_sizes, not "
+          "{}",
+          step.boundaries.size(), step.boundaries.size() + 1,
+          step.batch_sizes.size());
+    }
+    bool same = true;
+    for (const int64_t size : step.batch_sizes) {
+      FM_RETURN_IF_ERROR(CheckSize("each of batch_sizes", size));
+      same = same && size == step.batch_sizes[0];
+    }
+    return Batched(
+        step.drop_remainder && same ? step.batch_sizes[0] : kUnknownDim,
+        BatchLayout::kPadded, step.padding);
+  }
+
+  Result operator()(const TokenBatchStep& step) const {
+    FM_RETURN_IF_ERROR(CheckLength(step.component));
+    FM_RETURN_IF_ERROR(CheckSize("tokens", step.tokens));
+    if (step.layout == BatchLayout::kRagged && !step.padding.empty()) {
+      return InvalidArgument("a ragged layout has no padding");
+    }
+    return Batched(kUnknownDim, step.layout, step.padding);
+  }
+
+  Result operator()(const PackStep& step) const {
+    FM_RETURN_IF_ERROR(CheckSize("length", step.length));
+    if (step.length > kPackLengthMax) {
+      return InvalidArgument("length must be at most {}, not {}",
+                             kPackLengthMax, step.length);
+    }
+    FM_RETURN_IF_ERROR(CheckSize("bins", step.bins));
+    if (step.bins > kPackBinsMax) {
+      return InvalidArgument("bins must be at most {}, not {}", kPackBinsMax,
+                             step.bins);
+    }
+    FM_RETURN_IF_ERROR(CheckPadding(step.padding));
     ElementSpec out = input_;
-    for (ComponentSpec& component : out.components) {
-      component.shape.insert(component.shape.begin(),
-                             step.drop_remainder ? step.size : kUnknownDim);
+    for (ComponentSpec& c : out.components) {
+      if (c.shape.empty()) {
+        return InvalidArgument(
+            "it joins sequences along their first axis; {} is {}, which has "
+            "none",
+            Named(c), TypeText(c));
+      }
+      c.name = Named(c);
+      c.shape[0] = step.length;
     }
+    for (const Padding& p : step.padding) {
+      if (p.shape) return InvalidArgument("it pads to its length, no shape");
+    }
+    out.components.push_back({"segment_ids", DType::kInt32, {step.length}});
+    out.components.push_back({"positions", DType::kInt32, {step.length}});
+    FM_RETURN_IF_ERROR(CheckComponentNames(out));
+    return out;
+  }
+
+  Result operator()(const ShardStep& step) const {
+    if (step.count < 1) {
+      return InvalidArgument("the count must be 1 or more, it is {}",
+                             step.count);
+    }
+    if (step.index < 0 || step.index >= step.count) {
+      return InvalidArgument("the index must be 0 to {}, it is {}",
+                             step.count - 1, step.index);
+    }
+    return input_;
+  }
+
+  Result operator()(const EnumerateStep& step) const {
+    if (step.component.empty()) {
+      return InvalidArgument("the component of the numbers needs a name");
+    }
+    ElementSpec out;
+    out.components.push_back({step.component, DType::kInt64, {}});
+    // A number for each element of batches is one for the batch.
+    for (const ComponentSpec& c : input_.components) {
+      out.components.push_back({Named(c), c.dtype, c.shape});
+    }
+    FM_RETURN_IF_ERROR(CheckComponentNames(out));
     return out;
   }
 
@@ -172,6 +366,113 @@ class StepTyper {
   static absl::Status CheckCount(int64_t count) {
     if (count >= 0) return absl::OkStatus();
     return InvalidArgument("the count must not be negative, it is {}", count);
+  }
+
+  static absl::Status CheckSize(std::string_view what, int64_t size) {
+    if (size >= 1 && size <= kBatchSizeMax) return absl::OkStatus();
+    return InvalidArgument("{} must be 1 to {}, not {}", what, kBatchSizeMax,
+                           size);
+  }
+
+  absl::Status CheckLength(const std::string& component) const {
+    FM_ASSIGN_OR_RETURN(const size_t c, FindComponent(input_, component));
+    const ComponentSpec& in = input_.components[c];
+    if (!in.shape.empty() || in.dtype == DType::kBytes || IsInteger(in.dtype)) {
+      return absl::OkStatus();
+    }
+    return InvalidArgument(
+        "the length of an element is its component's first dimension, or an "
+        "integer; {} is {}",
+        Named(in), TypeText(in));
+  }
+
+  absl::Status CheckPadding(const std::vector<Padding>& padding) const {
+    if (padding.size() > input_.components.size()) {
+      return InvalidArgument("there is padding for {} components of {}",
+                             padding.size(), input_.components.size());
+    }
+    for (size_t k = 0; k < padding.size(); ++k) {
+      FM_ASSIGN_OR_RETURN(const size_t c,
+                          FindComponent(input_, padding[k].component));
+      const ComponentSpec& in = input_.components[c];
+      for (size_t j = 0; j < k; ++j) {
+        if (padding[j].component == padding[k].component) {
+          return InvalidArgument("the padding of {} is there twice",
+                                 padding[k].component);
+        }
+      }
+      if (!HoldsNumber(in.dtype, padding[k].value)) {
+        return InvalidArgument("{} cannot be padded with {}: it is {}",
+                               Named(in), padding[k].value,
+                               DTypeName(in.dtype));
+      }
+      if (!padding[k].shape) continue;
+      const Shape& shape = *padding[k].shape;
+      bool fits = shape.size() == in.shape.size();
+      for (size_t d = 0; fits && d < shape.size(); ++d) {
+        fits = shape[d] >= kUnknownDim && shape[d] <= kFeatureItemsMax &&
+               (shape[d] == kUnknownDim || in.shape[d] == kUnknownDim ||
+                shape[d] >= in.shape[d]);
+      }
+      if (!fits) {
+        return InvalidArgument("{} is {}, which cannot be padded to {}",
+                               Named(in), TypeText(in), ShapeToString(shape));
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  Result Batched(int64_t size, BatchLayout layout,
+                 const std::vector<Padding>& padding) const {
+    FM_RETURN_IF_ERROR(CheckPadding(padding));
+    ElementSpec out;
+    bool ragged = false;
+    for (const ComponentSpec& in : input_.components) {
+      ComponentSpec c = in;
+      if (layout == BatchLayout::kRagged && !in.shape.empty()) {
+        ragged = true;
+        c.name = Named(in);
+        c.shape[0] = kUnknownDim;
+        out.components.push_back(c);
+        out.components.push_back(
+            {c.name + "_offsets",
+             DType::kInt64,
+             {size == kUnknownDim ? kUnknownDim : size + 1}});
+        continue;
+      }
+      for (const Padding& p : padding) {
+        if (!p.shape || (p.component != in.name && !in.name.empty())) continue;
+        for (size_t d = 0; d < c.shape.size(); ++d) {
+          if ((*p.shape)[d] != kUnknownDim) c.shape[d] = (*p.shape)[d];
+        }
+      }
+      c.shape.insert(c.shape.begin(), size);
+      out.components.push_back(std::move(c));
+    }
+    if (layout != BatchLayout::kRagged) return out;
+    if (!ragged) {
+      return InvalidArgument(
+          "it joins components along their first axis, and {} has none; use "
+          "batch",
+          input_.ToString());
+    }
+    for (ComponentSpec& c : out.components) c.name = Named(c);
+    FM_RETURN_IF_ERROR(CheckComponentNames(out));
+    return out;
+  }
+
+  Result Unbatched() const {
+    ElementSpec out = input_;
+    for (ComponentSpec& c : out.components) {
+      if (c.shape.empty()) {
+        return InvalidArgument(
+            "it takes elements apart along their first axis; {} is {}, which "
+            "has none",
+            Named(c), TypeText(c));
+      }
+      c.shape.erase(c.shape.begin());
+    }
+    return out;
   }
 
   static absl::Status CheckFeature(const ParseExampleStep::Feature& feature) {
@@ -212,6 +513,39 @@ class StepTyper {
 };
 
 }  // namespace
+
+StepNeeds NeedsOf(const Step& step) { return std::visit(StepNeedsOf{}, step); }
+
+size_t BatchesAfter(const Step& step, size_t before) {
+  if (std::holds_alternative<UnbatchStep>(step)) {
+    return before - std::min<size_t>(before, 1);
+  }
+  if (std::holds_alternative<RebatchStep>(step)) {
+    return std::max<size_t>(before, 1);
+  }
+  const bool batches =
+      std::holds_alternative<BatchStep>(step) ||
+      std::holds_alternative<WindowStep>(step) ||
+      std::holds_alternative<BucketBySequenceLengthStep>(step) ||
+      std::holds_alternative<TokenBatchStep>(step);
+  return before + batches;
+}
+
+bool KeepsRecords(const Step& step) {
+  const auto* batch = std::get_if<BatchStep>(&step);
+  const auto* token_batch = std::get_if<TokenBatchStep>(&step);
+  return !std::holds_alternative<PackStep>(step) &&
+         (batch == nullptr || batch->layout != BatchLayout::kRagged) &&
+         (token_batch == nullptr ||
+          token_batch->layout != BatchLayout::kRagged);
+}
+
+bool NeedsRecords(const Step& step) {
+  return std::holds_alternative<ParseExampleStep>(step) ||
+         std::holds_alternative<DecodeImageStep>(step) ||
+         std::holds_alternative<ResizeStep>(step) ||
+         std::holds_alternative<RandomFlipStep>(step);
+}
 
 absl::StatusOr<ElementSpec> StepOutput(const Step& step,
                                        const ElementSpec& input,

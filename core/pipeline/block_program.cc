@@ -145,6 +145,13 @@ class Compiler {
     return absl::OkStatus();
   }
 
+  absl::Status Add(const EnumerateStep& step) {
+    components_.insert(components_.begin(), NewValue());
+    Emit(MakeEnumerate(step, step_, plan_, components_[0]));
+    code_.random = true;  // it needs the counters
+    return absl::OkStatus();
+  }
+
   template <class Other>
   absl::Status Add(const Other&) {
     return Internal("step {} is not one of elements alone", step_);

@@ -9,76 +9,14 @@
 #include "core/base/check.h"
 #include "core/base/status.h"
 #include "core/dataset/graph_text.h"
+#include "core/dataset/step_types.h"
 #include "core/pipeline/block_program.h"
-#include "core/pipeline/stacking.h"
+#include "core/pipeline/client_step.h"
 
 namespace feedmill {
 namespace {
 
 constexpr size_t kBlockRows = 2048;
-
-// Rows between two steps, with what later steps need to know of them.
-struct Flow {
-  Chunk chunk;
-  // One per row if a random step follows: its counter (a batch's first
-  // record's) and its combined pass.
-  std::vector<Cursor> counters;
-  std::vector<uint64_t> passes;
-  // Input rows that stand before or in row r: one per row, or from
-  // `first_input` on by one.
-  std::vector<uint64_t> inputs;
-  uint64_t first_input = 0;
-
-  uint64_t InputOf(size_t row) const {
-    return inputs.empty() ? first_input + row : inputs[row];
-  }
-
-  Flow Slice(size_t begin, size_t end) const {
-    Flow out;
-    out.chunk = chunk.Slice(begin, end);
-    const auto cut = [&](const auto& from, auto& to) {
-      if (from.empty()) return;
-      to.assign(from.begin() + static_cast<ptrdiff_t>(begin),
-                from.begin() + static_cast<ptrdiff_t>(end));
-    };
-    cut(counters, out.counters);
-    cut(passes, out.passes);
-    cut(inputs, out.inputs);
-    out.first_input = first_input + begin;
-    return out;
-  }
-};
-
-// One step, or a run of per-element steps. Hands on what it makes.
-class ClientStep {
- public:
-  virtual ~ClientStep() = default;
-  virtual absl::Status Push(Flow flow) = 0;
-  // A pass ends: what is held goes out, the next pass begins anew.
-  virtual absl::Status EndPass() { return absl::OkStatus(); }
-  // Lets go of what waits for more rows.
-  virtual absl::Status Flush() { return absl::OkStatus(); }
-  // Nothing more passes until the next pass, or ever.
-  virtual bool full() const { return false; }
-  virtual bool full_for_ever() const { return full() && pass_length == 0; }
-  // What it holds between two pieces.
-  virtual void Save(StageState::Step&) const {}
-  virtual bool Restore(const StageState::Step&) { return true; }
-  // Whether it counts its rows over the whole iteration.
-  virtual bool counts() const { return false; }
-
-  ClientStep* next = nullptr;
-  uint64_t pass_length = 0;  // 0: one pass is all
-
- protected:
-  // An error behind the last row that a later step takes has no effect.
-  absl::Status Report(absl::Status error) const {
-    for (const ClientStep* step = next; step != nullptr; step = step->next) {
-      if (step->full()) return absl::OkStatus();
-    }
-    return error;
-  }
-};
 
 class OutputStep final : public ClientStep {
  public:
@@ -90,191 +28,6 @@ class OutputStep final : public ClientStep {
   }
 
   std::deque<ClientStage::Output> outputs;
-};
-
-class TakeRows final : public ClientStep {
- public:
-  explicit TakeRows(uint64_t count) : count_(count), left_(count) {}
-
-  absl::Status Push(Flow flow) override {
-    if (left_ == 0) return absl::OkStatus();
-    if (flow.chunk.rows > left_) {
-      flow = flow.Slice(0, static_cast<size_t>(left_));
-    }
-    left_ -= flow.chunk.rows;
-    return next->Push(std::move(flow));
-  }
-  absl::Status EndPass() override {
-    left_ = count_;
-    return absl::OkStatus();
-  }
-  bool full() const override { return left_ == 0; }
-  bool full_for_ever() const override {
-    return count_ == 0 || ClientStep::full_for_ever();
-  }
-  void Save(StageState::Step& state) const override { state.left = left_; }
-  bool Restore(const StageState::Step& state) override {
-    left_ = state.left;
-    return left_ <= count_;
-  }
-
- private:
-  const uint64_t count_;
-  uint64_t left_;
-};
-
-class SkipRows final : public ClientStep {
- public:
-  explicit SkipRows(uint64_t count) : count_(count), left_(count) {}
-
-  absl::Status Push(Flow flow) override {
-    const size_t drop =
-        static_cast<size_t>(std::min<uint64_t>(left_, flow.chunk.rows));
-    left_ -= drop;
-    if (drop == flow.chunk.rows) return absl::OkStatus();
-    if (drop > 0) flow = flow.Slice(drop, flow.chunk.rows);
-    return next->Push(std::move(flow));
-  }
-  absl::Status EndPass() override {
-    left_ = count_;
-    return absl::OkStatus();
-  }
-  void Save(StageState::Step& state) const override { state.left = left_; }
-  bool Restore(const StageState::Step& state) override {
-    left_ = state.left;
-    return left_ <= count_;
-  }
-
- private:
-  const uint64_t count_;
-  uint64_t left_;
-};
-
-class BatchRows final : public ClientStep {
- public:
-  BatchRows(const BatchStep& step, const ElementSpec& input,
-            std::shared_ptr<const ElementSpec> output)
-      : size_(static_cast<size_t>(step.size)),
-        drop_remainder_(step.drop_remainder),
-        input_(input),
-        output_(std::move(output)) {}
-
-  absl::Status Push(Flow flow) override {
-    size_t at = 0;
-    while (at < flow.chunk.rows) {
-      const size_t left = flow.chunk.rows - at;
-      if (held_rows_ == 0 && left >= size_) {
-        const size_t rows = left / size_ * size_;
-        FM_RETURN_IF_ERROR(Emit(flow.Slice(at, at + rows), size_));
-        at += rows;
-        continue;
-      }
-      const size_t rows = std::min(size_ - held_rows_, left);
-      held_.push_back(flow.Slice(at, at + rows));
-      held_rows_ += rows;
-      at += rows;
-      if (held_rows_ == size_) FM_RETURN_IF_ERROR(EmitHeld());
-    }
-    return absl::OkStatus();
-  }
-
-  absl::Status Flush() override {
-    if (held_rows_ > 0 && !drop_remainder_) return EmitHeld();
-    held_.clear();
-    held_rows_ = 0;
-    return absl::OkStatus();
-  }
-  absl::Status EndPass() override { return Flush(); }
-  bool counts() const override { return true; }
-  void Save(StageState::Step& state) const override {
-    state.made = made_;
-    for (const Flow& flow : held_) {
-      state.held.push_back({flow.chunk, flow.counters, flow.passes});
-    }
-  }
-  bool Restore(const StageState::Step& state) override {
-    made_ = state.made;
-    for (const StageState::Held& held : state.held) {
-      const size_t rows = held.chunk.rows;
-      if (held.chunk.spec == nullptr || *held.chunk.spec != input_ ||
-          rows >= size_ - held_rows_ ||
-          held.counters.size() != held.passes.size() ||
-          (!held.passes.empty() && held.passes.size() != rows)) {
-        return false;
-      }
-      Flow& flow = held_.emplace_back();
-      flow.chunk = held.chunk;
-      flow.counters = held.counters;
-      flow.passes = held.passes;
-      held_rows_ += rows;
-    }
-    return true;
-  }
-
- private:
-  absl::Status EmitHeld() {
-    Flow batch;
-    std::vector<Chunk> chunks;
-    for (const Flow& flow : held_) chunks.push_back(flow.chunk);
-    batch.chunk = Concatenate(chunks);
-    batch.counters = held_.front().counters;  // the first is what counts
-    batch.passes = held_.front().passes;
-    const Flow& last = held_.back();
-    batch.inputs.assign(held_rows_, last.InputOf(last.chunk.rows - 1));
-    const size_t rows = held_rows_;
-    held_.clear();
-    held_rows_ = 0;
-    return Emit(std::move(batch), rows);
-  }
-
-  // Hands on whole batches of `size` rows each.
-  absl::Status Emit(Flow rows, size_t size) {
-    size_t count = rows.chunk.rows / size;
-    Flow out;
-    const absl::Status error = Stack(rows.chunk, size, count, out.chunk);
-    for (size_t k = 0; k < count; ++k) {
-      if (!rows.passes.empty()) {
-        out.counters.push_back({(made_ + k) * size_, 0});
-        out.passes.push_back(rows.passes[k * size]);
-      }
-      out.inputs.push_back(rows.InputOf((k + 1) * size - 1));
-    }
-    made_ += count;
-    if (count > 0) FM_RETURN_IF_ERROR(next->Push(std::move(out)));
-    return Report(error);
-  }
-
-  // Stacks the first `count` batches; where one cannot be, those before it,
-  // and `count` is their number.
-  absl::Status Stack(const Chunk& rows, size_t size, size_t& count,
-                     Chunk& out) const {
-    absl::Status error;
-    Chunk part = rows;
-    while (count > 0) {
-      if (part.rows > count * size) part = part.Slice(0, count * size);
-      const std::vector<size_t> groups(count, size);
-      out = Chunk{output_, count, {}};
-      absl::Status status;
-      for (const Column& column : part.columns) {
-        size_t failed = 0;
-        status = StackRows(column, groups, out.columns.emplace_back(), failed);
-        if (status.ok()) continue;
-        count = failed;
-        error = status;
-        break;
-      }
-      if (status.ok()) break;
-    }
-    return error;
-  }
-
-  const size_t size_;
-  const bool drop_remainder_;
-  const ElementSpec input_;
-  const std::shared_ptr<const ElementSpec> output_;
-  std::vector<Flow> held_;
-  size_t held_rows_ = 0;
-  uint64_t made_ = 0;  // over the whole iteration
 };
 
 class ProgramRows final : public ClientStep {
@@ -395,14 +148,17 @@ class StepChain final : public ClientStage {
     bool fits = state.steps.size() == steps_.size();
     for (size_t k = 0; fits && k < steps_.size(); ++k) {
       fits = steps_[k]->Restore(state.steps[k]);
-      for (const StageState::Held& held : state.steps[k].held) {
-        fits = fits && held.counters.empty() != random_;
+      for (const auto& held : state.steps[k].held) {
+        fits = fits && held->counters.empty() != random_;
       }
     }
     if (!fits) {
       return InvalidArgument("the token does not fit the pipeline's steps");
     }
     position_ = state.position;
+    for (const auto& step : steps_) {
+      if (step->pass_length > 0) step->epoch = position_ / step->pass_length;
+    }
     return absl::OkStatus();
   }
 
@@ -461,6 +217,7 @@ class StepChain final : public ClientStage {
           continue;
         }
         FM_RETURN_IF_ERROR(step->EndPass());
+        step->epoch = position_ / step->pass_length;
       }
     }
     position_ = std::max(position_, p);
@@ -547,26 +304,15 @@ absl::StatusOr<std::unique_ptr<ClientStage>> ClientStage::Make(
     return absl::OkStatus();
   };
   for (size_t s = graph.client_begin; s < graph.graph.steps.size(); ++s) {
-    const Step& step = graph.graph.steps[s];
-    const auto* take = std::get_if<TakeStep>(&step);
-    const auto* skip = std::get_if<SkipStep>(&step);
-    const auto* batch = std::get_if<BatchStep>(&step);
     // A repeat is the plan's; steps know of it by their pass lengths.
-    if (std::holds_alternative<RepeatStep>(step)) continue;
-    if (take == nullptr && skip == nullptr && batch == nullptr) {
+    if (std::holds_alternative<RepeatStep>(graph.graph.steps[s])) continue;
+    if (NeedsOf(graph.graph.steps[s]) == StepNeeds::kElement) {
       run.push_back(s);
       continue;
     }
     FM_RETURN_IF_ERROR(flush());
-    if (take != nullptr) {
-      add(std::make_unique<TakeRows>(static_cast<uint64_t>(take->count)), s);
-    } else if (skip != nullptr) {
-      add(std::make_unique<SkipRows>(static_cast<uint64_t>(skip->count)), s);
-    } else {
-      add(std::make_unique<BatchRows>(*batch, graph.InputOf(s),
-                                      graph.steps[s].output),
-          s);
-    }
+    for (auto& step : MakeCountingSteps(*plan, s)) add(std::move(step), s);
+    if (auto step = MakeHoldingStep(plan, s)) add(std::move(step), s);
   }
   FM_RETURN_IF_ERROR(flush());
   return std::unique_ptr<ClientStage>(

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "core/pipeline/batch_stacker.h"
 #include "core/pipeline/block_program.h"
 #include "core/pipeline/stage_input.h"
 #include "core/pipeline/worker_stage.h"
@@ -146,6 +147,8 @@ class CompiledStage final : public WorkerStage {
   BatchTargets TargetsOfBatch(uint64_t records, Making& making) const;
   void AppendToBatch(size_t at, const BatchTargets& targets,
                      StageScratch& scratch) const;
+  absl::Status StackGathered(const Chunk& gathered, size_t records,
+                             std::vector<Column>& out) const;
   bool FinishBatch(uint64_t p, uint64_t records, BatchTargets& targets,
                    Making& making, StageScratch& scratch) const;
   void FinishBatches(uint64_t p, size_t batches, Making& making,
@@ -158,6 +161,7 @@ class CompiledStage final : public WorkerStage {
   std::unique_ptr<const StageInput> source_;
   std::shared_ptr<const BlockProgram> record_program_;
   std::shared_ptr<const BlockProgram> batch_program_;  // null: no batches
+  std::unique_ptr<const BatchStacker> stacker_;        // likewise
   std::shared_ptr<const ElementSpec> output_;
   std::shared_ptr<const ElementSpec> record_spec_;    // before batch
   std::shared_ptr<const ElementSpec> gathered_spec_;  // not written in place

@@ -23,6 +23,46 @@ uint64_t SaturatingAdd(uint64_t a, uint64_t b) {
   return __builtin_add_overflow(a, b, &out) ? kEndless : out;
 }
 
+// How many elements a step may take before it makes its first, and more than
+// it ever takes for one.
+struct Swallows {
+  uint64_t first = 0;
+  uint64_t each = 1;
+};
+
+struct SwallowsOf {
+  static uint64_t Size(int64_t size) { return static_cast<uint64_t>(size); }
+
+  Swallows operator()(const SkipStep& s) const { return {Size(s.count), 1}; }
+  Swallows operator()(const ShuffleStep& s) const {
+    return {Size(s.window.value_or(0)), 1};
+  }
+  Swallows operator()(const ShardStep& s) const { return {0, Size(s.count)}; }
+  Swallows operator()(const BatchStep& s) const { return {0, Size(s.size)}; }
+  Swallows operator()(const RebatchStep& s) const { return {0, Size(s.size)}; }
+  Swallows operator()(const WindowStep& s) const {
+    const uint64_t span =
+        SaturatingAdd(SaturatingMultiply(Size(s.size - 1), Size(s.stride)), 1);
+    return {span, std::max<uint64_t>(Size(s.shift), Size(s.size))};
+  }
+  Swallows operator()(const BucketBySequenceLengthStep& s) const {
+    uint64_t sum = 0;
+    for (const int64_t size : s.batch_sizes)
+      sum = SaturatingAdd(sum, Size(size));
+    return {0, sum};
+  }
+  Swallows operator()(const TokenBatchStep& s) const {
+    return {1, Size(s.tokens)};
+  }
+  Swallows operator()(const PackStep& s) const {
+    return {SaturatingMultiply(Size(s.length), Size(s.bins)), Size(s.length)};
+  }
+  template <class Other>
+  Swallows operator()(const Other&) const {
+    return {};
+  }
+};
+
 }  // namespace
 
 EndlessWatch::EndlessWatch(const Plan& plan, uint64_t from)
@@ -38,13 +78,10 @@ EndlessWatch::EndlessWatch(const Plan& plan, uint64_t from)
     }
     if (!endless_ || s < graph.client_begin) continue;
     // Steps after it may swallow so many elements, one a pass at worst.
-    if (const auto* skip = std::get_if<SkipStep>(&step)) {
-      passes_max_ = SaturatingAdd(
-          passes_max_,
-          SaturatingMultiply(batches, static_cast<uint64_t>(skip->count)));
-    } else if (const auto* batch = std::get_if<BatchStep>(&step)) {
-      batches = SaturatingMultiply(batches, static_cast<uint64_t>(batch->size));
-    }
+    const Swallows swallows = std::visit(SwallowsOf{}, step);
+    passes_max_ =
+        SaturatingAdd(passes_max_, SaturatingMultiply(batches, swallows.first));
+    batches = SaturatingMultiply(batches, swallows.each);
   }
   passes_max_ = SaturatingAdd(passes_max_, batches);
 }

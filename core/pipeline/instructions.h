@@ -92,6 +92,10 @@ std::unique_ptr<Instruction> MakeDecodeImage(const DecodeImageStep& step,
                                              ValueId out);
 std::unique_ptr<Instruction> MakeResize(const ResizeStep& step, size_t batches,
                                         ValueId in, ValueId out);
+std::unique_ptr<Instruction> MakeEnumerate(const EnumerateStep& step,
+                                           size_t step_index,
+                                           std::shared_ptr<const Plan> plan,
+                                           ValueId out);
 std::unique_ptr<Instruction> MakeRandomFlip(const RandomFlipStep& step,
                                             size_t step_index, size_t batches,
                                             std::shared_ptr<const Plan> plan,

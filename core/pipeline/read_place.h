@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -18,10 +19,18 @@ struct StageState {
     std::vector<Cursor> counters;  // one a row, or none
     std::vector<uint64_t> passes;
   };
+  struct RowRef {  // a row of held[block]
+    uint32_t block = 0;
+    uint32_t row = 0;
+  };
   struct Step {
     uint64_t left = 0;  // rows to take or to skip in this pass
-    uint64_t made = 0;  // batches, over the whole iteration
-    std::vector<Held> held;
+    uint64_t made = 0;  // what the step counts: batches, records, draws
+    std::vector<std::shared_ptr<const Held>> held;
+    // Of steps that hold rows in groups: which rows of `held` these are, group
+    // by group, and how many each has. Other steps wait for all of `held`.
+    std::vector<RowRef> rows;
+    std::vector<uint64_t> groups;
   };
   uint64_t position = 0;
   std::vector<Step> steps;

@@ -375,7 +375,41 @@ class RandomFlip final : public Instruction {
   const std::shared_ptr<const Plan> plan_;
 };
 
+class Enumerate final : public Instruction {
+ public:
+  Enumerate(const EnumerateStep& written, size_t step_index,
+            std::shared_ptr<const Plan> plan, ValueId out)
+      : start_(static_cast<uint64_t>(written.start)), plan_(std::move(plan)) {
+    step = step_index;
+    outputs = {out};
+  }
+
+  absl::Status Run(BlockState& state) const override {
+    OutputColumn& own = state.registers[registers[0]].storage;
+    own.Reset(DType::kInt64, {});
+    for (size_t row = 0; row < state.rows; ++row) {
+      const size_t origin = state.dropped ? state.origins[row] : row;
+      const uint64_t counter = state.input->counters[origin].p;
+      own.values.Push(
+          static_cast<int64_t>(start_ + plan_->PlaceAt(step, counter)));
+    }
+    state.values[outputs[0]] = &own.View();
+    return absl::OkStatus();
+  }
+
+ private:
+  const uint64_t start_;
+  const std::shared_ptr<const Plan> plan_;
+};
+
 }  // namespace
+
+std::unique_ptr<Instruction> MakeEnumerate(const EnumerateStep& step,
+                                           size_t step_index,
+                                           std::shared_ptr<const Plan> plan,
+                                           ValueId out) {
+  return std::make_unique<Enumerate>(step, step_index, std::move(plan), out);
+}
 
 std::unique_ptr<Instruction> MakeParseExample(const ParseExampleStep& step,
                                               size_t batches, ValueId in,

@@ -60,7 +60,9 @@ absl::StatusOr<std::shared_ptr<const WorkerStage>> CompiledStage::Make(
   stage->record_spec_ = spec;
   for (size_t s = 0; s < graph.client_begin; ++s) {
     const Step& step = graph.graph.steps[s];
-    if (graph.steps[s].home == Home::kWorker) {
+    // The plan knows the numbers of enumerate; the worker writes them.
+    if (graph.steps[s].home == Home::kWorker ||
+        std::holds_alternative<EnumerateStep>(step)) {
       (batched ? batch_steps : record_steps).push_back(s);
     } else if (std::holds_alternative<BatchStep>(step)) {
       batched = true;
@@ -80,9 +82,13 @@ absl::StatusOr<std::shared_ptr<const WorkerStage>> CompiledStage::Make(
                         BlockProgram::Make(plan, registry, batch_steps,
                                            *graph.steps[at].output));
     filters = filters || stage->batch_program_->filters();
+    const auto& batch = std::get<BatchStep>(graph.graph.steps[at]);
+    stage->stacker_ = std::make_unique<const BatchStacker>(
+        batch.layout, batch.padding, *stage->record_spec_);
     auto gathered = std::make_shared<ElementSpec>();
     for (const ComponentSpec& c : stage->record_spec_->components) {
-      stage->gathered_.push_back(!batch_steps.empty() || !InPlace(c));
+      stage->gathered_.push_back(!batch_steps.empty() || !InPlace(c) ||
+                                 batch.layout != BatchLayout::kEqual);
       if (stage->gathered_.back()) gathered->components.push_back(c);
     }
     stage->gathered_spec_ = std::move(gathered);

@@ -67,14 +67,12 @@ absl::StatusOr<bool> CompiledStage::RunBlockOfBatches(
   RunProgram(0, read, scratch);
   if (!scratch.records_out.error.ok()) return false;
   scratch.groups.assign(batches, static_cast<size_t>(records));
-  scratch.stacked.resize(scratch.records_out.columns.size());
-  for (size_t c = 0; c < scratch.stacked.size(); ++c) {
-    size_t failed = 0;
-    if (!StackRows(*scratch.records_out.columns[c], scratch.groups,
-                   scratch.stacked[c], failed)
-             .ok()) {
-      return false;
-    }
+  size_t failed = 0;
+  if (!stacker_
+           ->Stack(scratch.records_out.columns, scratch.groups, scratch.stacked,
+                   failed)
+           .ok()) {
+    return false;
   }
   FinishBatches(p, batches, making, scratch);
   return true;
@@ -194,32 +192,49 @@ absl::Status CompiledStage::RunOneBatch(uint64_t p, uint64_t records,
   return absl::OkStatus();
 }
 
+// One batch of all rows of the columns that are not written in place.
+absl::Status CompiledStage::StackGathered(const Chunk& gathered, size_t records,
+                                          std::vector<Column>& out) const {
+  size_t failed = 0;
+  if (stacker_->layout() != BatchLayout::kEqual) {
+    std::vector<const Column*> columns;
+    for (const Column& column : gathered.columns) columns.push_back(&column);
+    return stacker_->Stack(columns, {&records, 1}, out, failed);
+  }
+  out.resize(gathered.columns.size());
+  for (size_t g = 0; g < gathered.columns.size(); ++g) {
+    FM_RETURN_IF_ERROR(
+        StackRows(gathered.columns[g], {&records, 1}, out[g], failed));
+  }
+  return absl::OkStatus();
+}
+
 bool CompiledStage::FinishBatch(uint64_t p, uint64_t records,
                                 BatchTargets& targets, Making& making,
                                 StageScratch& scratch) const {
   const Chunk gathered = std::move(*targets.gathered).Finish();
-  const size_t group = static_cast<size_t>(records);
-  scratch.stacked.resize(gathered.columns.size());
-  for (size_t g = 0; g < gathered.columns.size(); ++g) {
-    size_t failed = 0;
-    const absl::Status status =
-        StackRows(gathered.columns[g], {&group, 1}, scratch.stacked[g], failed);
-    if (!status.ok()) {
-      making.Fail(
-          {p, 0},
-          Annotate(status, fmt::format("batch {}, which begins with {}", p,
-                                       source_->Describe(scratch.refs[0], 0))));
-      return false;
-    }
+  const absl::Status status =
+      StackGathered(gathered, static_cast<size_t>(records), scratch.stacked);
+  if (!status.ok()) {
+    making.Fail(
+        {p, 0},
+        Annotate(status, fmt::format("batch {}, which begins with {}", p,
+                                     source_->Describe(scratch.refs[0], 0))));
+    return false;
   }
   if (!batch_program_->empty()) {
     FinishBatches(p, 1, making, scratch);
     return !making.failed;
   }
-  size_t g = 0;
-  for (size_t c = 0; c < gathered_.size(); ++c) {
-    if (gathered_[c]) {
+  if (stacker_->layout() == BatchLayout::kEqual) {
+    size_t g = 0;
+    for (size_t c = 0; c < gathered_.size(); ++c) {
+      if (!gathered_[c]) continue;
       making.builder.AppendRows(c, scratch.stacked[g++], 0, 1);
+    }
+  } else {
+    for (size_t c = 0; c < scratch.stacked.size(); ++c) {
+      making.builder.AppendRows(c, scratch.stacked[c], 0, 1);
     }
   }
   making.builder.FinishRows(1);

@@ -80,6 +80,10 @@ void Plan::Cut(uint64_t limit) {
       limit += level.count;
     } else if (level.kind == Level::Kind::kBatch) {
       limit = Product(limit, level.count).value_or(kPositionsMax);
+    } else if (level.kind == Level::Kind::kShard) {
+      limit = Product(limit, level.count).value_or(kPositionsMax);
+    } else if (level.kind == Level::Kind::kWindow) {
+      limit += std::min(level.count, kPositionsMax - limit);  // a whole run
     } else if (level.kind == Level::Kind::kRepeat) {
       // No other repeat stands before it, or after it, that has no end.
       level.count = std::max<uint64_t>(
@@ -117,7 +121,12 @@ absl::Status Plan::AddStep(size_t step, uint64_t& passes) {
     passes = *combined;
   } else if (!in_plan) {
     return absl::OkStatus();
-  } else if (std::holds_alternative<ShuffleStep>(s)) {
+  } else if (const auto* shuffle = std::get_if<ShuffleStep>(&s);
+             shuffle != nullptr && shuffle->window) {
+    level.kind = Level::Kind::kWindow;
+    level.count = Unsigned(*shuffle->window);
+    level.output = size_;
+  } else if (shuffle != nullptr) {
     level.kind = Level::Kind::kShuffle;
     if (size_ == kEndless) {
       return InvalidArgument("needs the end of what has none before it");
@@ -130,6 +139,15 @@ absl::Status Plan::AddStep(size_t step, uint64_t& passes) {
     level.kind = Level::Kind::kSkip;
     level.count = std::min(size_, Unsigned(skip->count));
     level.output = size_ == kEndless ? kEndless : size_ - level.count;
+  } else if (const auto* shard = std::get_if<ShardStep>(&s)) {
+    level.kind = Level::Kind::kShard;
+    level.count = Unsigned(shard->count);
+    level.first = Unsigned(shard->index);
+    // An endless repeat of nothing makes nothing, and has no position 0.
+    level.output = size_ == kEndless ? kEndless
+                   : size_ <= level.first
+                       ? 0
+                       : (size_ - level.first - 1) / level.count + 1;
   } else if (const auto* batch = std::get_if<BatchStep>(&s)) {
     FM_CHECK(batch->size > 0 && batch_level_ == 0);
     level.kind = Level::Kind::kBatch;
@@ -148,6 +166,23 @@ Permutation Plan::PermutationOf(const Level& level, uint64_t epoch) const {
   return Permutation(KeyOf(level.step, epoch, 0), level.input);
 }
 
+Plan::Run Plan::RunOf(const Level& level, uint64_t epoch, uint64_t p) const {
+  // Half a run earlier in odd epochs, so that elements meet other ones.
+  const uint64_t shift = epoch % 2 == 0 ? 0 : level.count / 2;
+  const uint64_t run = (p + shift) / level.count;
+  const uint64_t begin = run == 0 ? 0 : run * level.count - shift;
+  const uint64_t end = std::min(level.input, (run + 1) * level.count - shift);
+  return {begin, Permutation(KeyOf(level.step, epoch, run), end - begin)};
+}
+
+uint64_t Plan::PlaceAt(size_t step, uint64_t counter) const {
+  size_t levels = 0;
+  while (levels < levels_.size() && levels_[levels].step < step) ++levels;
+  if (batch_level_ == 0) return Place(counter, 0, levels).index;
+  const uint64_t size = levels_[batch_level_ - 1].count;
+  return Place(counter / size, counter % size, levels).index;
+}
+
 RecordRef Plan::Place(uint64_t p, uint64_t k, size_t levels) const {
   uint64_t pass = 0;
   for (size_t i = levels_.size(); i > levels; --i) {
@@ -155,6 +190,14 @@ RecordRef Plan::Place(uint64_t p, uint64_t k, size_t levels) const {
     switch (level.kind) {
       case Level::Kind::kShuffle:
         p = PermutationOf(level, pass).At(p);
+        break;
+      case Level::Kind::kWindow: {
+        const Run run = RunOf(level, pass, p);
+        p = run.begin + run.permutation.At(p - run.begin);
+        break;
+      }
+      case Level::Kind::kShard:
+        p = p * level.count + level.first;
         break;
       case Level::Kind::kRepeat:
         pass = (level.count == kEndless ? 0 : pass * level.count) +
@@ -206,7 +249,14 @@ void Plan::Expand(size_t levels, Span span, std::vector<RecordRef>& out) const {
     const Level& level = levels_[levels - 1];
     switch (level.kind) {
       case Level::Kind::kShuffle:
+      case Level::Kind::kWindow:
         return ExpandShuffle(levels, span, out);
+      case Level::Kind::kShard:
+        for (; span.begin < span.end; ++span.begin) {
+          ExpandOne(levels, span.begin * level.count + level.first, span.pass,
+                    out);
+        }
+        return;
       case Level::Kind::kTake:
         break;
       case Level::Kind::kSkip:
@@ -243,20 +293,31 @@ void Plan::Expand(size_t levels, Span span, std::vector<RecordRef>& out) const {
 
 void Plan::ExpandShuffle(size_t levels, Span span,
                          std::vector<RecordRef>& out) const {
-  const Permutation permutation = PermutationOf(levels_[levels - 1], span.pass);
+  const Level& level = levels_[levels - 1];
   std::array<uint64_t, 64> places;  // small: shuffles may nest
   while (span.begin < span.end) {
-    const size_t size = static_cast<size_t>(
-        std::min<uint64_t>(places.size(), span.end - span.begin));
-    permutation.AtRange(span.begin, {places.data(), size});
-    for (size_t j = 0; j < size; ++j) {
-      if (levels == 1) {
-        out.push_back({places[j], span.pass});
-      } else {
-        Expand(levels - 1, {places[j], places[j] + 1, span.pass}, out);
+    const Run run = level.kind == Level::Kind::kWindow
+                        ? RunOf(level, span.pass, span.begin)
+                        : Run{0, PermutationOf(level, span.pass)};
+    const uint64_t end = std::min(span.end, run.begin + run.permutation.size());
+    while (span.begin < end) {
+      const size_t size = static_cast<size_t>(
+          std::min<uint64_t>(places.size(), end - span.begin));
+      run.permutation.AtRange(span.begin - run.begin, {places.data(), size});
+      for (size_t j = 0; j < size; ++j) {
+        ExpandOne(levels, run.begin + places[j], span.pass, out);
       }
+      span.begin += size;
     }
-    span.begin += size;
+  }
+}
+
+void Plan::ExpandOne(size_t levels, uint64_t from, uint64_t pass,
+                     std::vector<RecordRef>& out) const {
+  if (levels == 1) {
+    out.push_back({from, pass});
+  } else {
+    Expand(levels - 1, {from, from + 1, pass}, out);
   }
 }
 

@@ -75,6 +75,10 @@ class Plan {
   // a batch crosses a repeat; for steps after the batch all give one epoch.
   uint64_t PassAt(uint64_t p) const;
 
+  // Where the record of that counter (CounterOf) stands among what enters step
+  // `step`, one of the plan: what `enumerate` counts.
+  uint64_t PlaceAt(size_t step, uint64_t counter) const;
+
   // The key of step `step`'s `ordinal`-th random call in `epoch`.
   RandomKey KeyOf(size_t step, uint64_t epoch, uint64_t ordinal) const;
   // The p of a record's random counter: the position, or b * B + k (modulo
@@ -89,12 +93,21 @@ class Plan {
  private:
   // One step's index map, from its output back to its input.
   struct Level {
-    enum class Kind { kShuffle, kRepeat, kTake, kSkip, kBatch };
+    enum class Kind {
+      kShuffle,
+      kWindow,  // a shuffle within runs
+      kRepeat,
+      kTake,
+      kSkip,
+      kShard,
+      kBatch,
+    };
     Kind kind = Kind::kTake;
     size_t step = 0;      // as written
     uint64_t input = 0;   // positions before it; kEndless
     uint64_t output = 0;  // and after it
-    uint64_t count = 0;   // of the repeat (kEndless), skip or batch
+    uint64_t count = 0;  // of the repeat (kEndless), window, skip, shard, batch
+    uint64_t first = 0;  // of the shard
   };
   // Positions [begin, end) of a level's output, in pass `pass` of the repeats
   // that stand after it.
@@ -109,8 +122,17 @@ class Plan {
   void Cut(uint64_t limit);
   Permutation PermutationOf(const Level& level, uint64_t epoch) const;
   void Expand(size_t levels, Span span, std::vector<RecordRef>& out) const;
+  // A run of the window shuffle and what permutes it.
+  struct Run {
+    uint64_t begin = 0;
+    Permutation permutation;
+  };
+  Run RunOf(const Level& level, uint64_t epoch, uint64_t p) const;
   void ExpandShuffle(size_t levels, Span span,
                      std::vector<RecordRef>& out) const;
+  // Appends what place `from` of the level below comes from.
+  void ExpandOne(size_t levels, uint64_t from, uint64_t pass,
+                 std::vector<RecordRef>& out) const;
   // Where position p (in it, the k-th record of a batch) stands in what the
   // first `levels` levels make; 0: in the source.
   RecordRef Place(uint64_t p, uint64_t k, size_t levels) const;

@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "broker/dispatch_server.h"
+#include "client/read_token.h"
 #include "client/reader.h"
 #include "core/chunk/order_hash.h"
 #include "core/dataset/graph_text.h"
@@ -38,17 +39,17 @@ struct Outcome {
   bool failed = false;
 };
 
-Outcome ReadLocal(const Graph& graph,
-                  std::shared_ptr<const FunctionRegistry> registry, int threads,
-                  size_t piece_bytes) {
-  LocalReaderOptions options;
-  options.threads = threads;
-  options.piece_bytes = piece_bytes;
-  Outcome read;
-  OrderHash hash;
-  auto reader = LocalReader::Make(graph, registry, options);
+using Functions = std::shared_ptr<const FunctionRegistry>;
+
+// Reads on until `read` has `limit` elements; the place where it then stands.
+ReadPlace ReadOn(const Graph& graph, const Functions& registry,
+                 LocalReaderOptions options, size_t limit, OrderHash& hash,
+                 Outcome& read) {
+  auto reader = LocalReader::Make(graph, registry, std::move(options));
   EXPECT_TRUE(reader.ok()) << reader.status();
-  while (reader.ok() && read.elements < kLimit) {
+  if (!reader.ok()) return {};
+  size_t unread = 0;
+  while (read.elements < limit) {
     auto chunk = (*reader)->Next(absl::Now() + absl::Seconds(60));
     if (!chunk.ok()) {
       read.failed = true;
@@ -56,11 +57,45 @@ Outcome ReadLocal(const Graph& graph,
       break;
     }
     if (!chunk->has_value()) break;
-    const size_t rows = std::min((*chunk)->rows, kLimit - read.elements);
+    EXPECT_TRUE((*chunk)->Validate().ok()) << (*chunk)->Validate();
+    const size_t rows = std::min((*chunk)->rows, limit - read.elements);
+    unread = (*chunk)->rows - rows;
     hash.Add(**chunk, 0, rows);
     read.elements += rows;
   }
   read.hash = hash.Hex();
+  return (*reader)->PlaceBefore(unread);
+}
+
+Outcome ReadLocal(const Graph& graph, const Functions& registry, int threads,
+                  size_t piece_bytes) {
+  LocalReaderOptions options;
+  options.threads = threads;
+  options.piece_bytes = piece_bytes;
+  Outcome read;
+  OrderHash hash;
+  ReadOn(graph, registry, std::move(options), kLimit, hash, read);
+  return read;
+}
+
+// Stops at element `stop`, and goes on from the token in another reader, which
+// cuts pieces elsewhere.
+Outcome ReadInTwo(const Graph& graph, const Functions& registry, size_t stop) {
+  LocalReaderOptions options;
+  options.threads = 2;
+  options.piece_bytes = 150;
+  Outcome read;
+  OrderHash hash;
+  ReadToken token;
+  token.place = ReadOn(graph, registry, options, stop, hash, read);
+  if (read.failed) return read;
+  const auto back = DecodeToken(EncodeToken(token));
+  EXPECT_TRUE(back.ok()) << back.status();
+  if (!back.ok()) return read;
+  EXPECT_EQ(EncodeToken(*back), EncodeToken(token));
+  options.piece_bytes = 40;
+  options.resume = {*graph.options.seed, 0, back->place};
+  ReadOn(graph, registry, options, kLimit, hash, read);
   return read;
 }
 
@@ -149,6 +184,12 @@ TEST(RandomPipelines, EqualTheReferenceHoweverTheyAreRead) {
     for (const auto& [threads, piece_bytes] : settings) {
       SCOPED_TRACE(std::to_string(threads) + " threads");
       compare(ReadLocal(graph, registry, threads, piece_bytes));
+      if (HasFatalFailure()) return;
+    }
+    for (const size_t stop :
+         {expected.elements.size() / 3, expected.elements.size() * 3 / 4}) {
+      SCOPED_TRACE("in two from element " + std::to_string(stop));
+      compare(ReadInTwo(graph, registry, stop));
       if (HasFatalFailure()) return;
     }
     SCOPED_TRACE("through the service");

@@ -16,6 +16,8 @@
 #include "core/base/check.h"
 #include "core/dataset/analysis.h"
 #include "core/dataset/source_types.h"
+#include "core/dataset/step_types.h"
+#include "tests/conformance/random_steps.h"
 
 namespace feedmill::testing {
 namespace {
@@ -37,6 +39,12 @@ Expr Parse(const std::string& text) {
 }
 
 constexpr std::array kMaps = {
+    "decode_raw(to_string(x * x * 3), uint8)",  // of several lengths
+    "stack([decode_raw(to_string(x * 5), int8), decode_raw(to_string(x * 5), "
+    "int8)], -1)",
+    "decode_raw(to_string(index ** 3), int8)",
+    "positions + segment_ids",
+    "x_offsets",
     "x * x + 1",
     "x % 7",
     "x // 3 - 5",
@@ -151,6 +159,7 @@ Step RandomImageStep(Random& random) {
 }
 
 Step RandomStep(Random& random) {
+  if (Below(random, 3) == 0) return RandomSequenceStep(random);
   switch (Below(random, 13)) {
     case 0:
     case 1:
@@ -173,7 +182,9 @@ Step RandomStep(Random& random) {
     case 8:
     case 9:
       return BatchStep{static_cast<int64_t>(1 + Below(random, 6)),
-                       Below(random, 3) == 0};
+                       Below(random, 3) == 0,
+                       BatchLayout::kEqual,
+                       {}};
     case 10: {
       RepeatStep repeat;
       if (Below(random, 6) != 0) {
@@ -330,11 +341,11 @@ Source RandomSource(Random& random, const std::string& directory,
 
 // The counters of records in batches of batches are not defined.
 bool FlipsBatchesOfBatches(const Graph& graph) {
-  int batches = 0;
+  size_t batches = 0, most = 0;
   for (const Step& step : graph.steps) {
-    batches += std::holds_alternative<BatchStep>(step);
-    if (batches > 1 && std::holds_alternative<RandomFlipStep>(step))
-      return true;
+    batches = BatchesAfter(step, batches);
+    most = std::max(most, batches);
+    if (most > 1 && std::holds_alternative<RandomFlipStep>(step)) return true;
   }
   return false;
 }

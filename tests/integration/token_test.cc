@@ -52,6 +52,23 @@ constexpr Case kCases[] = {
     {"[{filter: 'x % 3 == 0'}, {batch: {size: 6, drop_remainder: true}}, "
      "{map: 'sum(x)'}, {skip: 3}]",
      true},
+    {"[{shard: {count: 3, index: 1}}, enumerate, {shuffle: {window: 20}}]"},
+    {"[{filter: 'x % 3 != 0'}, {shuffle: {window: 30}}, {repeat: 3}]", true},
+    {"[{map: 'decode_raw(substr(\"aaaaaaaaa\", 0, x % 7), uint8) * 0 + x'}, "
+     "{padded_batch: 4}, {rebatch: 3}]",
+     true},
+    {"[{filter: 'x % 2 == 0'}, {window: {size: 5, shift: 2}}, {batch: 3}]",
+     true},
+    {"[{map: 'decode_raw(substr(\"aaaaaaaaa\", 0, x % 9), uint8) * 0 + x'}, "
+     "{bucket_by_sequence_length: {boundaries: "
+     "[3, 6], batch_sizes: [8, 4, 2]}}, {repeat: 2}]",
+     true},
+    {"[{map: 'decode_raw(substr(\"aaaaaaaaa\", 0, x % 9), uint8) * 0 + x'}, "
+     "{token_batch: {tokens: 40}}]",
+     true},
+    {"[{map: 'decode_raw(substr(\"aaaaaaaaa\", 0, x % 9), uint8) * 0 + x'}, "
+     "{pack: {length: 16, bins: 3}}, {batch: 2}]",
+     true},
 };
 
 Graph Pipeline(const std::string& yaml) {

@@ -12,6 +12,7 @@
 #include "tests/reference/items.h"
 #include "tests/reference/random_numbers.h"
 #include "tests/reference/records.h"
+#include "tests/reference/sequence_steps.h"
 
 namespace feedmill::reference {
 namespace {
@@ -20,15 +21,10 @@ namespace {
 // enough for the places that an input is asked for in tests.
 constexpr uint64_t kMany = 400;
 
-struct Items {
-  std::vector<Item> items;
-  bool failed = false;
-  std::string failure;
-};
-
 // A place in the source, and the combined pass of all repeats.
 struct Place {
   uint64_t record = 0, pass = 0;
+  std::map<size_t, uint64_t> numbers;  // by step: of each enumerate
 };
 using Position = std::vector<Place>;  // one place, or a batch of them
 
@@ -66,7 +62,9 @@ class Interpreter {
       positions_ = Places(graph_.steps.size(), 0);
       items = After(graph_.steps.size(), 0);
       if (!endless_ || items.items.size() > limit_) break;
-      if (endless_passes_ > 16 && items.items.size() == before) {
+      // Steps that wait for many elements may make nothing for long.
+      if (endless_passes_ > (items.items.empty() ? 256 : 16) &&
+          items.items.size() == before) {
         // Nothing for ever, and not because enough was taken: an error.
         if (before == 0 && !take_full_ && !PlanEnds()) items.failed = true;
         break;
@@ -113,7 +111,7 @@ class Interpreter {
     if (made_places_.count(pass) == 0)
       made_places_[pass] = Places(graph_.steps.size(), pass);
     const Place place = made_places_[pass].at(position).at(0);
-    Item item{RecordsAt(place).at(0), {{position, 0}}};
+    Item item{RecordsAt(place).at(0), {{position, 0}}, {}};
     for (size_t s = 0; s < graph_.steps.size(); ++s)
       if (!IsPlanStep(s)) Apply(s, EpochOf(s, place.pass), item);
     return item.element;
@@ -164,9 +162,37 @@ class Interpreter {
 
   bool IsPlanStep(size_t s) const {
     const Step& step = graph_.steps[s];
-    if (As<RepeatStep>(step) || As<ShuffleStep>(step)) return true;
-    return s < client_begin_ &&
-           (As<TakeStep>(step) || As<SkipStep>(step) || As<BatchStep>(step));
+    if (As<RepeatStep>(step) || ShufflesAll(step)) return true;
+    return s < client_begin_ && NeedsPlaces(step);
+  }
+
+  static bool ShufflesAll(const Step& step) {
+    auto* shuffle = As<ShuffleStep>(step);
+    return shuffle && !shuffle->window;
+  }
+
+  static bool NeedsPlaces(const Step& step) {
+    return As<TakeStep>(step) || As<SkipStep>(step) || As<BatchStep>(step) ||
+           As<ShardStep>(step) || As<EnumerateStep>(step) ||
+           (As<ShuffleStep>(step) && !ShufflesAll(step));
+  }
+
+  // Steps after which only running tells the places.
+  static bool SeesSequence(const Step& step) {
+    return As<UnbatchStep>(step) || As<RebatchStep>(step) ||
+           As<WindowStep>(step) || As<BucketBySequenceLengthStep>(step) ||
+           As<TokenBatchStep>(step) || As<PackStep>(step);
+  }
+
+  // Whether what enters step s never ends.
+  bool IsEndless(size_t s) const {
+    bool endless = HasNoEnd(graph_.source);
+    for (size_t r = 0; r < s; ++r) {
+      auto* repeat = As<RepeatStep>(graph_.steps[r]);
+      if (repeat && !repeat->count) endless = true;
+      if (As<TakeStep>(graph_.steps[r])) endless = false;
+    }
+    return endless;
   }
 
   // Whether an endless repeat's pass has no positions at all.
@@ -191,7 +217,7 @@ class Interpreter {
     client_begin_ = graph_.steps.size();
     bool shuffled = false;
     for (const Step& step : graph_.steps)
-      shuffled = shuffled || As<ShuffleStep>(step) != nullptr;
+      shuffled = shuffled || ShufflesAll(step);
     counted_ = InputsOf(graph_.source) != nullptr || IsCounted(graph_.source) ||
                shuffled || is_input_;
     bool changed = !counted_, batched = false;
@@ -200,11 +226,9 @@ class Interpreter {
       if (auto* repeat = As<RepeatStep>(step))
         endless_ = endless_ || !repeat->count;
       if (As<FilterStep>(step)) changed = true;
-      const bool places =
-          As<TakeStep>(step) || As<SkipStep>(step) || As<BatchStep>(step);
-      if (places && (changed || (batched && As<BatchStep>(step)))) {
+      const bool again = batched && As<BatchStep>(step);
+      if ((NeedsPlaces(step) && (changed || again)) || SeesSequence(step))
         client_begin_ = std::min(client_begin_, s);
-      }
       if (As<BatchStep>(step)) batched = true;
     }
   }
@@ -251,7 +275,8 @@ class Interpreter {
   std::vector<Position> Places(size_t k, uint64_t pass) {
     std::vector<Position> out;
     if (k == 0) {
-      for (uint64_t r = 0; r < SourceSize(); ++r) out.push_back({{r, pass}});
+      for (uint64_t r = 0; r < SourceSize(); ++r)
+        out.push_back({{r, pass, {}}});
       return out;
     }
     const Step& step = graph_.steps[k - 1];
@@ -266,7 +291,12 @@ class Interpreter {
       return out;
     }
     std::vector<Position> in = Places(k - 1, pass);
-    if (As<ShuffleStep>(step)) {
+    if (auto* shuffle = As<ShuffleStep>(step); shuffle && shuffle->window) {
+      for (uint64_t index : WindowedIndexes(
+               in.size(), static_cast<uint64_t>(*shuffle->window), SeedOf(step),
+               iteration_, pass, first_step_ + k - 1, !IsEndless(k - 1)))
+        out.push_back(in[index]);
+    } else if (As<ShuffleStep>(step)) {
       const Key key =
           KeyOf(SeedOf(step), iteration_, pass, first_step_ + k - 1);
       for (uint64_t index : ShuffledIndexes(key, in.size()))
@@ -277,6 +307,14 @@ class Interpreter {
     } else if (auto* skip = As<SkipStep>(step)) {
       const size_t from = std::min(in.size(), static_cast<size_t>(skip->count));
       out.assign(in.begin() + static_cast<ptrdiff_t>(from), in.end());
+    } else if (auto* shard = As<ShardStep>(step)) {
+      for (size_t j = static_cast<size_t>(shard->index); j < in.size();
+           j += static_cast<size_t>(shard->count))
+        out.push_back(in[j]);
+    } else if (As<EnumerateStep>(step)) {
+      for (size_t j = 0; j < in.size(); ++j)
+        for (Place& place : in[j]) place.numbers[k - 1] = j;
+      out = in;
     } else {
       const auto& batch = std::get<BatchStep>(step);
       for (size_t j = 0; j < in.size(); ++j) {
@@ -314,6 +352,8 @@ class Interpreter {
       item.element = std::move(out);
     } else if (auto* filter = As<FilterStep>(step)) {
       return Evaluate(filter->predicate, item.element).numbers.at(0) != 0;
+    } else if (auto* enumerate = As<EnumerateStep>(step)) {
+      AddNumber(*enumerate, item.numbers.at(s), item.element);
     } else {
       ApplyToRecords(s, epoch, item);
     }
@@ -333,7 +373,7 @@ class Interpreter {
     for (size_t k = 0; k < records; ++k)
       done[k].element =
           OneRecord(s, epoch, RecordOf(touched, k, depth), item.counters, k);
-    Element made = MakeBatch(done, 0, 0).element;
+    Element made = MakeBatch(done, 0).element;
     for (Component& c : made) {
       c.value.shape.erase(c.value.shape.begin());
       c.value.shape.insert(c.value.shape.begin(), batches.begin(),
@@ -375,10 +415,21 @@ class Interpreter {
                                   RandomFlipStep::Direction::kHorizontal)}};
   }
 
+  // Whether step s, before the cut, does something to each element.
+  bool IsApplied(size_t s) const {
+    return !IsPlanStep(s) || As<EnumerateStep>(graph_.steps[s]);
+  }
+
   size_t BatchesBefore(size_t s) const {
     size_t batches = 0;
-    for (size_t r = 0; r < s; ++r)
-      if (As<BatchStep>(graph_.steps[r])) ++batches;
+    for (size_t r = 0; r < s; ++r) {
+      const Step& step = graph_.steps[r];
+      if (As<BatchStep>(step) || As<WindowStep>(step) ||
+          As<BucketBySequenceLengthStep>(step) || As<TokenBatchStep>(step))
+        ++batches;
+      if (As<UnbatchStep>(step) && batches > 0) --batches;
+      if (As<RebatchStep>(step) && batches == 0) ++batches;
+    }
     return batches;
   }
 
@@ -396,12 +447,12 @@ class Interpreter {
     std::vector<Item> rows;
     const std::vector<Element> made = RecordsAt(position[0]);
     for (uint64_t i = 0; i < made.size(); ++i)
-      rows.push_back({made[i], {Counter{p, i}}});
+      rows.push_back({made[i], {Counter{p, i}}, position[0].numbers});
     // In order, one element through all steps before the next.
     for (Item& row : rows) {
       bool keep = true;
       for (size_t s = 0; keep && s < client_begin_; ++s)
-        if (!IsPlanStep(s)) keep = Apply(s, EpochOf(s, position[0].pass), row);
+        if (IsApplied(s)) keep = Apply(s, EpochOf(s, position[0].pass), row);
       if (keep) out.push_back(std::move(row));
     }
   }
@@ -413,14 +464,18 @@ class Interpreter {
     while (!As<BatchStep>(graph_.steps[batch_step])) ++batch_step;
     std::vector<Item> rows;
     for (uint64_t k = 0; k < position.size(); ++k) {
-      Item row{RecordsAt(position[k]).at(0), {{p * size + k, 0}}};
+      Item row{RecordsAt(position[k]).at(0),
+               {{p * size + k, 0}},
+               position[k].numbers};
       for (size_t s = 0; s < batch_step; ++s)
-        if (!IsPlanStep(s)) Apply(s, EpochOf(s, position[k].pass), row);
+        if (IsApplied(s)) Apply(s, EpochOf(s, position[k].pass), row);
       rows.push_back(std::move(row));
     }
-    Item batch = MakeBatch(rows, p, size);
+    const auto& written = std::get<BatchStep>(graph_.steps[batch_step]);
+    Item batch = MakeBatch(rows, p * size, written.layout, written.padding);
+    batch.numbers = position[0].numbers;
     for (size_t s = batch_step + 1; s < client_begin_; ++s)
-      if (!IsPlanStep(s) && !Apply(s, EpochOf(s, position[0].pass), batch))
+      if (IsApplied(s) && !Apply(s, EpochOf(s, position[0].pass), batch))
         return;
     out.push_back(std::move(batch));
   }
@@ -460,8 +515,12 @@ class Interpreter {
                      in.items.begin() + static_cast<ptrdiff_t>(n));
       return in;
     }
-    if (auto* batch = As<BatchStep>(step))
-      return ClientBatch(s, *batch, std::move(in));
+    if (NeedsPlaces(step) || SeesSequence(step)) {
+      const bool ended = !in.failed && !IsEndless(s);
+      return RunSequenceStep(
+          step, std::move(in), ended, batches_[s],
+          KeyOf(SeedOf(step), iteration_, pass, first_step_ + s));
+    }
     return ClientEach(s, pass, std::move(in));
   }
 
@@ -486,27 +545,6 @@ class Interpreter {
     try {
       for (uint64_t p = pass * length; p < (pass + 1) * length; ++p)
         WorkerElements(p, out.items);
-    } catch (const DataError& error) {
-      out.failed = true;
-      out.failure = error.what();
-    }
-    return out;
-  }
-
-  Items ClientBatch(size_t s, const BatchStep& batch, Items in) {
-    Items out;
-    out.failed = in.failed;
-    out.failure = in.failure;
-    const size_t size = static_cast<size_t>(batch.size);
-    try {
-      for (size_t at = 0; at < in.items.size(); at += size) {
-        const size_t n = std::min(size, in.items.size() - at);
-        if (n < size && (batch.drop_remainder || in.failed)) break;
-        std::vector<Item> rows(
-            in.items.begin() + static_cast<ptrdiff_t>(at),
-            in.items.begin() + static_cast<ptrdiff_t>(at + n));
-        out.items.push_back(MakeBatch(rows, batches_[s]++, size));
-      }
     } catch (const DataError& error) {
       out.failed = true;
       out.failure = error.what();
@@ -545,7 +583,7 @@ class Interpreter {
   std::vector<uint64_t> turns_;
   std::map<uint64_t, std::vector<Position>> made_places_;  // by pass
   std::vector<Position> positions_;
-  std::vector<uint64_t> batches_;  // made so far, per client batch step
+  std::vector<uint64_t> batches_;  // made so far, per client step
 };
 
 }  // namespace

@@ -2,38 +2,7 @@
 
 #include <stdexcept>
 
-#include "tests/reference/expression.h"
-
 namespace feedmill::reference {
-namespace {
-
-// Stacks one component of all rows along a new first axis.
-Tensor Stack(const std::vector<Item>& rows, size_t component) {
-  const Tensor& first = rows[0].element[component].value;
-  Tensor out{first.dtype, first.shape, {}, {}};
-  out.shape.insert(out.shape.begin(), static_cast<int64_t>(rows.size()));
-  for (const Item& row : rows) {
-    const Tensor& value = row.element[component].value;
-    if (value.shape != first.shape) throw DataError("rows differ in shape");
-    out.numbers.insert(out.numbers.end(), value.numbers.begin(),
-                       value.numbers.end());
-    out.strings.insert(out.strings.end(), value.strings.begin(),
-                       value.strings.end());
-  }
-  return out;
-}
-
-}  // namespace
-
-Item MakeBatch(const std::vector<Item>& rows, uint64_t b, uint64_t size) {
-  Item out;
-  for (size_t c = 0; c < rows[0].element.size(); ++c)
-    out.element.push_back({rows[0].element[c].name, Stack(rows, c)});
-  for (uint64_t k = 0; k < rows.size(); ++k)
-    out.counters.push_back({b * size + k, 0});
-  return out;
-}
-
 Tensor& Find(Element& element, const std::string& name) {
   for (Component& c : element)
     if (c.name == name || c.name.empty()) return c.value;

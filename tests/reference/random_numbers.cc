@@ -18,8 +18,9 @@ uint64_t Mix(uint64_t z) {
 
 }  // namespace
 
-Key KeyOf(uint64_t seed, uint64_t iteration, uint64_t epoch, uint64_t step) {
-  const uint64_t words[5] = {seed, iteration, epoch, step, 0};
+Key KeyOf(uint64_t seed, uint64_t iteration, uint64_t epoch, uint64_t step,
+          uint64_t ordinal) {
+  const uint64_t words[5] = {seed, iteration, epoch, step, ordinal};
   const XXH128_hash_t hash = XXH3_128bits(words, sizeof words);
   return {hash.low64, hash.high64};
 }

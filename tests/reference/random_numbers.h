@@ -11,7 +11,8 @@ struct Key {
   uint64_t low;
   uint64_t high;
 };
-Key KeyOf(uint64_t seed, uint64_t iteration, uint64_t epoch, uint64_t step);
+Key KeyOf(uint64_t seed, uint64_t iteration, uint64_t epoch, uint64_t step,
+          uint64_t ordinal = 0);
 
 // The first word of the Philox4x32-10 block of counter (p, i).
 uint32_t FirstWord(Key key, uint64_t p, uint64_t i);

@@ -46,7 +46,8 @@ ReadToken TokenOf(const Graph& graph) {
   StageState::Step& batch = token.place.stage.steps[1];
   batch.made = 12;
   batch.held.push_back(
-      {MakePiece(14, 17).chunk, {{1, 0}, {2, 5}, {3, 0}}, {0, 0, 1}});
+      std::make_shared<const StageState::Held>(StageState::Held{
+          MakePiece(14, 17).chunk, {{1, 0}, {2, 5}, {3, 0}}, {0, 0, 1}}));
   return token;
 }
 
@@ -66,10 +67,33 @@ TEST(ReadToken, ComesBackAsItWas) {
   const StageState::Step& batch = back->place.stage.steps.at(1);
   EXPECT_EQ(batch.made, 12);
   Piece held;
-  held.chunk = batch.held.at(0).chunk;
+  held.chunk = batch.held.at(0)->chunk;
   EXPECT_EQ(ValuesOf(held), (std::vector<int64_t>{14'000, 15'000, 16'000}));
-  EXPECT_EQ(batch.held[0].counters.at(1), (Cursor{2, 5}));
-  EXPECT_EQ(batch.held[0].passes.at(2), 1);
+  EXPECT_EQ(batch.held[0]->counters.at(1), (Cursor{2, 5}));
+  EXPECT_EQ(batch.held[0]->passes.at(2), 1);
+}
+
+TEST(ReadToken, HasOnlyTheRowsThatGroupsHold) {
+  ReadToken token = TokenOf(Pipeline(kBatches));
+  StageState::Step& step = token.place.stage.steps[1];
+  const auto block = [](uint64_t begin) {
+    StageState::Held held;
+    held.chunk = MakePiece(begin, begin + 5).chunk;
+    return std::make_shared<const StageState::Held>(std::move(held));
+  };
+  step.held = {block(10), block(20)};
+  step.rows = {{1, 3}, {0, 2}, {1, 0}};
+  step.groups = {2, 0, 1};
+  const auto back = DecodeToken(EncodeToken(token));
+  ASSERT_TRUE(back.ok()) << back.status();
+  const StageState::Step& read = back->place.stage.steps.at(1);
+  EXPECT_EQ(read.groups, step.groups);
+  ASSERT_EQ(read.held.size(), 1u);
+  EXPECT_EQ(read.rows.size(), 3u);
+  Piece held;
+  held.chunk = read.held[0]->chunk;
+  EXPECT_EQ(ValuesOf(held), (std::vector<int64_t>{23'000, 12'000, 20'000}));
+  EXPECT_TRUE(back->place.stage.steps.at(0).groups.empty());
 }
 
 TEST(ReadToken, EveryDamagedByteIsNoticed) {

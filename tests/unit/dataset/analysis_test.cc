@@ -66,6 +66,24 @@ TEST(HomesTest, AFilterSendsTakeSkipAndBatchToTheClient) {
   EXPECT_EQ(Homes(Filtered(kRange).Skip(2)), "wc");
 }
 
+TEST(HomesTest, StepsOnSequencesAreTheClients) {
+  EXPECT_EQ(
+      Homes(kRange.ShuffleWindow(5).Shard(2, 1).Enumerate().PaddedBatch(2)),
+      "pppp");
+  EXPECT_EQ(Homes(Filtered(kRange).ShuffleWindow(5)), "wc");
+  EXPECT_EQ(Homes(Filtered(kRange).Shard(2, 1)), "wc");
+  EXPECT_EQ(Homes(Filtered(kRange).Enumerate()), "wc");
+  EXPECT_EQ(Homes(Mapped(kRange.Batch(2).Unbatch())), "pcc");
+  EXPECT_EQ(Homes(kRange.Batch(2).Rebatch(3)), "pc");
+  EXPECT_EQ(Homes(kRange.Window(2)), "c");
+  EXPECT_EQ(Homes(kRange.TokenBatch({.tokens = 9}).Repeat(2)), "cc");
+  EXPECT_EQ(Homes(kRange.BucketBySequenceLength(
+                {.boundaries = {3}, .batch_sizes = {2, 1}})),
+            "c");
+  EXPECT_EQ(Homes(kRange.Batch(2).Pack({.length = 8}).Batch(2)), "pcc");
+  EXPECT_FALSE(Good(kText.ShuffleWindow(5))->needs_index);
+}
+
 TEST(HomesTest, ShuffleAndRepeatMoveUpOverAFilter) {
   EXPECT_EQ(Homes(Filtered(kRange).Shuffle().Repeat(2)), "wpp");
   EXPECT_EQ(Homes(Filtered(kRange).Shuffle().Batch(2)), "wpc");

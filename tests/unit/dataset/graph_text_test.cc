@@ -83,6 +83,48 @@ TEST(GraphYamlTest, ReadsEveryStep) {
   EXPECT_EQ(graph.options.seed, UINT64_MAX);
 }
 
+TEST(GraphYamlTest, ReadsTheStepsOnSequences) {
+  const Graph graph = FromYaml(R"(
+source: {range: 3}
+steps:
+  - shuffle: {window: 100, seed: 3}
+  - shard: {count: 4, index: 1}
+  - enumerate
+  - enumerate: {component: n, start: -2}
+  - padded_batch: {size: 2, shapes: {a: 3, b: ["?", 4]}, values: {b: -1.5}}
+  - ragged_batch: 5
+  - unbatch
+  - rebatch: {size: 3, drop_remainder: true}
+  - window: {size: 4, shift: 2, stride: 3}
+  - bucket_by_sequence_length: {component: a, boundaries: [2, 5], batch_sizes: [3, 2, 1]}
+  - token_batch: {tokens: 64, layout: ragged}
+  - pack: {length: 128, bins: 4, values: {a: 7}}
+)");
+  ASSERT_EQ(graph.steps.size(), 12u);
+  EXPECT_EQ(std::get<ShuffleStep>(graph.steps[0]).window, 100);
+  EXPECT_EQ(std::get<ShardStep>(graph.steps[1]).index, 1);
+  EXPECT_EQ(std::get<EnumerateStep>(graph.steps[3]).start, -2);
+  const auto& padded = std::get<BatchStep>(graph.steps[4]);
+  EXPECT_EQ(padded.layout, BatchLayout::kPadded);
+  ASSERT_EQ(padded.padding.size(), 2u);
+  EXPECT_EQ(padded.padding[0].shape, (Shape{3}));
+  EXPECT_EQ(padded.padding[1].shape, (Shape{kUnknownDim, 4}));
+  EXPECT_EQ(padded.padding[1].value, -1.5);
+  EXPECT_EQ(StepName(graph.steps[5]), "ragged_batch");
+  EXPECT_EQ(std::get<WindowStep>(graph.steps[8]).stride, 3);
+  const auto& bucket = std::get<BucketBySequenceLengthStep>(graph.steps[9]);
+  EXPECT_THAT(bucket.boundaries, ElementsAre(2, 5));
+  EXPECT_THAT(bucket.batch_sizes, ElementsAre(3, 2, 1));
+  EXPECT_EQ(std::get<TokenBatchStep>(graph.steps[10]).layout,
+            BatchLayout::kRagged);
+  EXPECT_EQ(std::get<PackStep>(graph.steps[11]).padding[0].value, 7);
+  const std::string text = CanonicalText(graph);
+  const auto back = ParseGraphJson(text);
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_EQ(CanonicalText(*back), text);
+  EXPECT_EQ(text.find("null,\"window\""), std::string::npos);
+}
+
 TEST(GraphYamlTest, ReadsTheSources) {
   const auto range = std::get<RangeSource>(
       FromYaml("source: {range: {start: -5, stop: 3, step: 2}}").source);
@@ -242,7 +284,20 @@ TEST(GraphYamlTest, ExplainsWrongValuesOfSteps) {
       {"  - parse_example: {a: \"int64[2\"}", "is not closed"},
       {"  - parse_example: {a: \"int64[-2]\"}", "is not a type like"},
       {"  - parse_example: a", "expected a map like"},
-      {"  - shuffle: {window: 3}", "\"window\" is not available in this"},
+      {"  - shuffle: {block: 3}", "\"block\" is not available in this"},
+      {"  - padded_batch: {shapes: {x: 3}}", "there is no size"},
+      {"  - padded_batch: {size: 2, shapes: [3]}",
+       "expected a map from components"},
+      {"  - padded_batch: {size: 2, shapes: {x: [-3]}}",
+       "expected dimensions like [128, 3]"},
+      {"  - padded_batch: {size: 2, values: {x: often}}", "expected a number"},
+      {"  - ragged_batch: {size: 2, shapes: {x: 1}}", "there is no \"shapes\""},
+      {"  - window: {size: 2, shift: 0}", "expected 1 or more"},
+      {"  - shard: {count: 2}", "there is no index"},
+      {"  - pack: {bins: 2}", "there is no length"},
+      {"  - bucket_by_sequence_length: {batch_sizes: 3}", "expected a list"},
+      {"  - token_batch: {tokens: 3, layout: equal}",
+       "expected one of padded, ragged"},
       {"  - shuffle: 7", "expected a map with seed"},
       {"  - repeat: x", "expected an integer, found \"x\""},
       {"  - {take: 1, skip: 2}", "one item is one step"},

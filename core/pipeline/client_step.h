@@ -1,0 +1,94 @@
+#ifndef FEEDMILL_CORE_PIPELINE_CLIENT_STEP_H_
+#define FEEDMILL_CORE_PIPELINE_CLIENT_STEP_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "core/chunk/chunk.h"
+#include "core/pipeline/read_place.h"
+#include "core/plan/plan.h"
+
+namespace feedmill {
+
+// The client stage from inside: client_stage.cc runs a chain of these.
+
+// Rows between two steps, with what later steps need to know of them.
+struct Flow {
+  Chunk chunk;
+  // One per row if a random step follows: its counter (a batch's first
+  // record's) and its combined pass.
+  std::vector<Cursor> counters;
+  std::vector<uint64_t> passes;
+  // Input rows that stand before or in row r: one per row, or from
+  // `first_input` on by one.
+  std::vector<uint64_t> inputs;
+  uint64_t first_input = 0;
+
+  uint64_t InputOf(size_t row) const {
+    return inputs.empty() ? first_input + row : inputs[row];
+  }
+
+  Flow Slice(size_t begin, size_t end) const {
+    Flow out;
+    out.chunk = chunk.Slice(begin, end);
+    const auto cut = [&](const auto& from, auto& to) {
+      if (from.empty()) return;
+      to.assign(from.begin() + static_cast<ptrdiff_t>(begin),
+                from.begin() + static_cast<ptrdiff_t>(end));
+    };
+    cut(counters, out.counters);
+    cut(passes, out.passes);
+    cut(inputs, out.inputs);
+    out.first_input = first_input + begin;
+    return out;
+  }
+};
+
+// One step, or a run of per-element steps. Hands on what it makes.
+class ClientStep {
+ public:
+  virtual ~ClientStep() = default;
+  virtual absl::Status Push(Flow flow) = 0;
+  // A pass ends: what is held goes out, the next pass begins anew.
+  virtual absl::Status EndPass() { return absl::OkStatus(); }
+  // Lets go of what waits for more rows.
+  virtual absl::Status Flush() { return absl::OkStatus(); }
+  // Nothing more passes until the next pass, or ever.
+  virtual bool full() const { return false; }
+  virtual bool full_for_ever() const { return full() && pass_length == 0; }
+  // What it holds between two pieces.
+  virtual void Save(StageState::Step&) const {}
+  virtual bool Restore(const StageState::Step&) { return true; }
+  // Whether it counts its rows over the whole iteration.
+  virtual bool counts() const { return false; }
+
+  ClientStep* next = nullptr;
+  uint64_t pass_length = 0;  // 0: one pass is all
+  uint64_t epoch = 0;        // of the pass it is in
+
+ protected:
+  // An error behind the last row that a later step takes has no effect.
+  absl::Status Report(absl::Status error) const {
+    for (const ClientStep* step = next; step != nullptr; step = step->next) {
+      if (step->full()) return absl::OkStatus();
+    }
+    return error;
+  }
+};
+
+using ClientSteps = std::vector<std::unique_ptr<ClientStep>>;
+
+// The steps of the plan's graph.steps[s], if it is one that counts rows (take,
+// skip, shard, enumerate), takes batches apart or makes them; empty if not.
+ClientSteps MakeCountingSteps(const Plan& plan, size_t s);
+// The same for one that holds rows until it is their turn: a windowed shuffle,
+// window, bucket_by_sequence_length, token_batch, pack.
+std::unique_ptr<ClientStep> MakeHoldingStep(std::shared_ptr<const Plan> plan,
+                                            size_t s);
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_PIPELINE_CLIENT_STEP_H_

@@ -1,0 +1,125 @@
+#ifndef FEEDMILL_CORE_PIPELINE_COMBINING_STEP_H_
+#define FEEDMILL_CORE_PIPELINE_COMBINING_STEP_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "core/base/status.h"
+#include "core/pipeline/client_step.h"
+#include "core/pipeline/row_groups.h"
+
+namespace feedmill {
+
+// Steps that make one row of several: they queue groups of rows, and those are
+// combined many at a time.
+class CombiningStep : public ClientStep {
+ public:
+  CombiningStep(const Plan& plan, size_t s)
+      : rows_(plan.graph().InputOf(s)), output_(plan.graph().steps[s].output) {}
+
+  absl::Status Push(Flow flow) final {
+    rows_.Begin(flow);
+    absl::Status error;
+    for (size_t row = 0; row < flow.chunk.rows && error.ok(); ++row) {
+      fed_ = flow.InputOf(row);
+      error = Take(rows_.At(row));
+      if (error.ok() && queued_.size() >= kQueuedRows) error = Send();
+    }
+    // What was queued before an error comes before it.
+    const absl::Status sent = Send();
+    rows_.Compact();
+    if (!sent.ok()) return sent;
+    return Report(error);
+  }
+  absl::Status Flush() final {
+    LetGo();
+    FM_RETURN_IF_ERROR(Send());
+    for (auto& group : rows_.groups) group.clear();
+    rows_.Compact();
+    return absl::OkStatus();
+  }
+  absl::Status EndPass() final {
+    const absl::Status status = Flush();
+    Begin();
+    return status;
+  }
+  bool counts() const final { return true; }
+  void Save(StageState::Step& state) const override {
+    state.made = made_;
+    rows_.Save(state);
+  }
+  bool Restore(const StageState::Step& state) override {
+    made_ = state.made;
+    return rows_.Restore(state);
+  }
+
+ protected:
+  // The next row: into a group, out of which others are queued.
+  virtual absl::Status Take(RowRef row) = 0;
+  // Queues what is to be let out although more may come.
+  virtual void LetGo() = 0;
+  // A pass begins.
+  virtual void Begin() {}
+  // Makes one row of each group; those before the first that fails.
+  virtual absl::Status Combine(const Chunk& rows,
+                               std::span<const size_t> groups,
+                               std::shared_ptr<const ElementSpec> spec,
+                               Chunk& out, size_t& count) const = 0;
+  // What a made row of that many is counted as, for random steps.
+  virtual uint64_t CountsAs(size_t rows) const = 0;
+
+  // The rows leave together. Those in no group any more are out with them.
+  void Queue(std::span<const RowRef> rows) {
+    queued_.insert(queued_.end(), rows.begin(), rows.end());
+    sizes_.push_back(rows.size());
+    done_.push_back(rows_.Done(fed_, true));
+  }
+
+  RowGroups rows_;
+
+ private:
+  // Rows that are gathered and handed on together.
+  static constexpr size_t kQueuedRows = 2048;
+
+  absl::Status Send() {
+    if (sizes_.empty()) return absl::OkStatus();
+    const Flow rows = rows_.Gather(queued_);
+    Flow out;
+    size_t count = 0;
+    const absl::Status error =
+        Combine(rows.chunk, sizes_, output_, out.chunk, count);
+    size_t first = 0;
+    for (size_t k = 0; k < count; ++k) {
+      if (!rows.passes.empty()) {
+        out.counters.push_back({made_, 0});
+        out.passes.push_back(rows.passes[first]);
+      }
+      made_ += CountsAs(sizes_[k]);
+      first += sizes_[k];
+    }
+    out.inputs.assign(done_.begin(),
+                      done_.begin() + static_cast<ptrdiff_t>(count));
+    queued_.clear();
+    sizes_.clear();
+    done_.clear();
+    if (count > 0) FM_RETURN_IF_ERROR(next->Push(std::move(out)));
+    return Report(error);
+  }
+
+  const std::shared_ptr<const ElementSpec> output_;
+  std::vector<RowRef> queued_;
+  std::vector<size_t> sizes_;
+  std::vector<uint64_t> done_;
+  uint64_t fed_ = 0;
+  uint64_t made_ = 0;  // over the whole iteration
+};
+
+// bucket_by_sequence_length, token_batch and pack; null for other steps.
+std::unique_ptr<ClientStep> MakeLengthStep(const Plan& plan, size_t s);
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_PIPELINE_COMBINING_STEP_H_

@@ -1,0 +1,352 @@
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "core/base/status.h"
+#include "core/pipeline/batch_stacker.h"
+#include "core/pipeline/client_step.h"
+#include "core/pipeline/stacking.h"
+
+namespace feedmill {
+namespace {
+
+class TakeRows final : public ClientStep {
+ public:
+  explicit TakeRows(uint64_t count) : count_(count), left_(count) {}
+
+  absl::Status Push(Flow flow) override {
+    if (left_ == 0) return absl::OkStatus();
+    if (flow.chunk.rows > left_) {
+      flow = flow.Slice(0, static_cast<size_t>(left_));
+    }
+    left_ -= flow.chunk.rows;
+    return next->Push(std::move(flow));
+  }
+  absl::Status EndPass() override {
+    left_ = count_;
+    return absl::OkStatus();
+  }
+  bool full() const override { return left_ == 0; }
+  bool full_for_ever() const override {
+    return count_ == 0 || ClientStep::full_for_ever();
+  }
+  void Save(StageState::Step& state) const override { state.left = left_; }
+  bool Restore(const StageState::Step& state) override {
+    left_ = state.left;
+    return left_ <= count_;
+  }
+
+ private:
+  const uint64_t count_;
+  uint64_t left_;
+};
+
+class SkipRows final : public ClientStep {
+ public:
+  explicit SkipRows(uint64_t count) : count_(count), left_(count) {}
+
+  absl::Status Push(Flow flow) override {
+    const size_t drop =
+        static_cast<size_t>(std::min<uint64_t>(left_, flow.chunk.rows));
+    left_ -= drop;
+    if (drop == flow.chunk.rows) return absl::OkStatus();
+    if (drop > 0) flow = flow.Slice(drop, flow.chunk.rows);
+    return next->Push(std::move(flow));
+  }
+  absl::Status EndPass() override {
+    left_ = count_;
+    return absl::OkStatus();
+  }
+  void Save(StageState::Step& state) const override { state.left = left_; }
+  bool Restore(const StageState::Step& state) override {
+    left_ = state.left;
+    return left_ <= count_;
+  }
+
+ private:
+  const uint64_t count_;
+  uint64_t left_;
+};
+
+class BatchRows final : public ClientStep {
+ public:
+  BatchRows(const BatchStep& step, const ElementSpec& input,
+            std::shared_ptr<const ElementSpec> output)
+      : size_(static_cast<size_t>(step.size)),
+        drop_remainder_(step.drop_remainder),
+        stacker_(step.layout, step.padding, input),
+        input_(input),
+        output_(std::move(output)) {}
+
+  absl::Status Push(Flow flow) override {
+    size_t at = 0;
+    while (at < flow.chunk.rows) {
+      const size_t left = flow.chunk.rows - at;
+      if (held_rows_ == 0 && left >= size_) {
+        const size_t rows = left / size_ * size_;
+        FM_RETURN_IF_ERROR(Emit(flow.Slice(at, at + rows), size_));
+        at += rows;
+        continue;
+      }
+      const size_t rows = std::min(size_ - held_rows_, left);
+      held_.push_back(flow.Slice(at, at + rows));
+      held_rows_ += rows;
+      at += rows;
+      if (held_rows_ == size_) FM_RETURN_IF_ERROR(EmitHeld());
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Flush() override {
+    if (held_rows_ > 0 && !drop_remainder_) return EmitHeld();
+    held_.clear();
+    held_rows_ = 0;
+    return absl::OkStatus();
+  }
+  absl::Status EndPass() override { return Flush(); }
+  bool counts() const override { return true; }
+  void Save(StageState::Step& state) const override {
+    state.made = made_;
+    for (const Flow& flow : held_) {
+      state.held.push_back(std::make_shared<const StageState::Held>(
+          StageState::Held{flow.chunk, flow.counters, flow.passes}));
+    }
+  }
+  bool Restore(const StageState::Step& state) override {
+    made_ = state.made;
+    for (const auto& shared : state.held) {
+      const StageState::Held& held = *shared;
+      const size_t rows = held.chunk.rows;
+      if (held.chunk.spec == nullptr || *held.chunk.spec != input_ ||
+          rows >= size_ - held_rows_ ||
+          held.counters.size() != held.passes.size() ||
+          (!held.passes.empty() && held.passes.size() != rows)) {
+        return false;
+      }
+      Flow& flow = held_.emplace_back();
+      flow.chunk = held.chunk;
+      flow.counters = held.counters;
+      flow.passes = held.passes;
+      held_rows_ += rows;
+    }
+    return true;
+  }
+
+ private:
+  absl::Status EmitHeld() {
+    Flow batch;
+    std::vector<Chunk> chunks;
+    for (const Flow& flow : held_) chunks.push_back(flow.chunk);
+    batch.chunk = Concatenate(chunks);
+    batch.counters = held_.front().counters;  // the first is what counts
+    batch.passes = held_.front().passes;
+    const Flow& last = held_.back();
+    batch.inputs.assign(held_rows_, last.InputOf(last.chunk.rows - 1));
+    const size_t rows = held_rows_;
+    held_.clear();
+    held_rows_ = 0;
+    return Emit(std::move(batch), rows);
+  }
+
+  // Hands on whole batches of `size` rows each.
+  absl::Status Emit(Flow rows, size_t size) {
+    const std::vector<size_t> groups(rows.chunk.rows / size, size);
+    size_t count = 0;
+    Flow out;
+    const absl::Status error =
+        stacker_.Stack(rows.chunk, groups, output_, out.chunk, count);
+    for (size_t k = 0; k < count; ++k) {
+      if (!rows.passes.empty()) {
+        out.counters.push_back({(made_ + k) * size_, 0});
+        out.passes.push_back(rows.passes[k * size]);
+      }
+      out.inputs.push_back(rows.InputOf((k + 1) * size - 1));
+    }
+    made_ += count;
+    if (count > 0) FM_RETURN_IF_ERROR(next->Push(std::move(out)));
+    return Report(error);
+  }
+
+  const size_t size_;
+  const bool drop_remainder_;
+  const BatchStacker stacker_;
+  const ElementSpec input_;
+  const std::shared_ptr<const ElementSpec> output_;
+  std::vector<Flow> held_;
+  size_t held_rows_ = 0;
+  uint64_t made_ = 0;  // over the whole iteration
+};
+
+class ShardRows final : public ClientStep {
+ public:
+  explicit ShardRows(const ShardStep& step)
+      : count_(static_cast<uint64_t>(step.count)),
+        index_(static_cast<uint64_t>(step.index)),
+        left_(index_) {}
+
+  absl::Status Push(Flow flow) override {
+    const size_t rows = flow.chunk.rows;
+    Flow out;
+    ChunkBuilder builder(flow.chunk.spec);
+    for (; left_ < rows; left_ += count_) {
+      const auto row = static_cast<size_t>(left_);
+      for (size_t c = 0; c < flow.chunk.columns.size(); ++c) {
+        builder.AppendRows(c, flow.chunk.columns[c], row, row + 1);
+      }
+      builder.FinishRows(1);
+      out.inputs.push_back(flow.InputOf(row));
+      if (flow.passes.empty()) continue;
+      out.counters.push_back(flow.counters[row]);
+      out.passes.push_back(flow.passes[row]);
+    }
+    left_ -= rows;
+    out.chunk = std::move(builder).Finish();
+    return out.chunk.rows == 0 ? absl::OkStatus() : next->Push(std::move(out));
+  }
+  absl::Status EndPass() override {
+    left_ = index_;
+    return absl::OkStatus();
+  }
+  void Save(StageState::Step& state) const override { state.left = left_; }
+  bool Restore(const StageState::Step& state) override {
+    left_ = state.left;
+    return left_ < count_;
+  }
+
+ private:
+  const uint64_t count_;
+  const uint64_t index_;
+  uint64_t left_;  // rows before the next
+};
+
+class EnumerateRows final : public ClientStep {
+ public:
+  EnumerateRows(const EnumerateStep& step,
+                std::shared_ptr<const ElementSpec> output)
+      : start_(step.start), output_(std::move(output)) {}
+
+  absl::Status Push(Flow flow) override {
+    std::vector<int64_t> numbers(flow.chunk.rows);
+    for (int64_t& number : numbers) {
+      number = static_cast<int64_t>(static_cast<uint64_t>(start_) + made_++);
+    }
+    flow.chunk.spec = output_;
+    flow.chunk.columns.insert(flow.chunk.columns.begin(), MakeColumn(numbers));
+    return next->Push(std::move(flow));
+  }
+  absl::Status EndPass() override {
+    made_ = 0;
+    return absl::OkStatus();
+  }
+  void Save(StageState::Step& state) const override { state.made = made_; }
+  bool Restore(const StageState::Step& state) override {
+    made_ = state.made;
+    return true;
+  }
+
+ private:
+  const int64_t start_;
+  const std::shared_ptr<const ElementSpec> output_;
+  uint64_t made_ = 0;
+};
+
+// The records keep the memory that they lie in.
+class UnbatchRows final : public ClientStep {
+ public:
+  explicit UnbatchRows(std::shared_ptr<const ElementSpec> output)
+      : output_(std::move(output)) {}
+
+  absl::Status Push(Flow flow) override {
+    const absl::Status error = CheckAlike(flow);
+    if (flow.chunk.rows == 0) return Report(error);
+    Flow out;
+    out.chunk.spec = output_;
+    std::vector<size_t> groups;
+    for (const Column& column : flow.chunk.columns) {
+      UnstackRows(column, flow.chunk.rows, out.chunk.columns.emplace_back(),
+                  groups);
+    }
+    for (size_t row = 0; row < groups.size(); ++row) {
+      out.chunk.rows += groups[row];
+      // An element is handed out with the last of its records.
+      const uint64_t input = flow.InputOf(row);
+      for (size_t k = 0; k < groups[row]; ++k) {
+        out.inputs.push_back(k + 1 == groups[row] ? input
+                                                  : input - (input > 0));
+        if (flow.passes.empty()) continue;
+        out.counters.push_back({made_ + out.counters.size(), 0});
+        out.passes.push_back(flow.passes[row]);
+      }
+    }
+    made_ += out.chunk.rows;
+    if (out.chunk.rows > 0) FM_RETURN_IF_ERROR(next->Push(std::move(out)));
+    return Report(error);
+  }
+  bool counts() const override { return true; }
+  void Save(StageState::Step& state) const override { state.made = made_; }
+  bool Restore(const StageState::Step& state) override {
+    made_ = state.made;
+    return true;
+  }
+
+ private:
+  // Cuts the flow before the first row whose components have different numbers
+  // of records.
+  static absl::Status CheckAlike(Flow& flow) {
+    const std::vector<Column>& columns = flow.chunk.columns;
+    for (size_t row = 0; row < flow.chunk.rows; ++row) {
+      const int64_t records = columns[0].RowDims(row)[0];
+      for (size_t c = 1; c < columns.size(); ++c) {
+        const int64_t others = columns[c].RowDims(row)[0];
+        if (others == records) continue;
+        const auto error = DataLoss(
+            "unbatch: the components of an element have {} and {} records",
+            records, others);
+        flow = flow.Slice(0, row);
+        return error;
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  const std::shared_ptr<const ElementSpec> output_;
+  uint64_t made_ = 0;  // over the whole iteration
+};
+
+}  // namespace
+
+ClientSteps MakeCountingSteps(const Plan& plan, size_t s) {
+  const AnalyzedGraph& graph = plan.graph();
+  const Step& step = graph.graph.steps[s];
+  const auto& output = graph.steps[s].output;
+  ClientSteps made;
+  if (const auto* take = std::get_if<TakeStep>(&step)) {
+    made.push_back(
+        std::make_unique<TakeRows>(static_cast<uint64_t>(take->count)));
+  } else if (const auto* skip = std::get_if<SkipStep>(&step)) {
+    made.push_back(
+        std::make_unique<SkipRows>(static_cast<uint64_t>(skip->count)));
+  } else if (const auto* shard = std::get_if<ShardStep>(&step)) {
+    made.push_back(std::make_unique<ShardRows>(*shard));
+  } else if (const auto* enumerate = std::get_if<EnumerateStep>(&step)) {
+    made.push_back(std::make_unique<EnumerateRows>(*enumerate, output));
+  } else if (const auto* batch = std::get_if<BatchStep>(&step)) {
+    made.push_back(
+        std::make_unique<BatchRows>(*batch, graph.InputOf(s), output));
+  } else if (std::holds_alternative<UnbatchStep>(step)) {
+    made.push_back(std::make_unique<UnbatchRows>(output));
+  } else if (const auto* rebatch = std::get_if<RebatchStep>(&step)) {
+    auto records = std::make_shared<ElementSpec>(*output);
+    for (ComponentSpec& c : records->components) {
+      c.shape.erase(c.shape.begin());
+    }
+    made.push_back(std::make_unique<UnbatchRows>(records));
+    made.push_back(std::make_unique<BatchRows>(
+        BatchStep{
+            rebatch->size, rebatch->drop_remainder, BatchLayout::kEqual, {}},
+        *records, output));
+  }
+  return made;
+}
+
+}  // namespace feedmill

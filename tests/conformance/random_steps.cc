@@ -1,0 +1,86 @@
+#include "tests/conformance/random_steps.h"
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace feedmill::testing {
+namespace {
+
+using Random = std::mt19937_64;
+
+uint64_t Below(Random& random, uint64_t n) { return random() % n; }
+
+std::vector<Padding> RandomPadding(Random& random) {
+  switch (Below(random, 5)) {
+    case 0:
+      return {{"x", Shape{9}, 1}};
+    case 1:
+      return {{"x", Shape{kUnknownDim, 3}, 0}};
+    case 2:
+      return {{"x", std::nullopt, 1}};
+    default:
+      return {};
+  }
+}
+
+int64_t Small(Random& random, uint64_t most) {
+  return static_cast<int64_t>(1 + Below(random, most));
+}
+
+}  // namespace
+
+Step RandomSequenceStep(Random& random) {
+  const bool drop = Below(random, 3) == 0;
+  switch (Below(random, 10)) {
+    case 0:
+      return ShardStep{3, static_cast<int64_t>(Below(random, 3))};
+    case 1:
+      return EnumerateStep{"index", static_cast<int64_t>(Below(random, 5)) - 2};
+    case 2: {
+      ShuffleStep shuffle;
+      shuffle.window = Small(random, 20);
+      return shuffle;
+    }
+    case 3:
+      return BatchStep{Small(random, 5), drop, BatchLayout::kPadded,
+                       RandomPadding(random)};
+    case 4:
+      return BatchStep{Small(random, 5), drop, BatchLayout::kRagged, {}};
+    case 5:
+      return UnbatchStep{};
+    case 6:
+      return RebatchStep{Small(random, 5), drop};
+    case 7:
+      return WindowStep{Small(random, 4),
+                        static_cast<int64_t>(Below(random, 4)),
+                        Small(random, 3), drop};
+    case 8: {
+      if (Below(random, 2) == 0) {
+        return BucketBySequenceLengthStep{
+            Below(random, 4) == 0 ? "label" : "x",
+            {2, 5},
+            {Small(random, 4), 2, Small(random, 3)},
+            drop,
+            RandomPadding(random)};
+      }
+      TokenBatchStep tokens;
+      tokens.component = Below(random, 4) == 0 ? "label" : "x";
+      tokens.tokens = 4 + Small(random, 20);
+      tokens.drop_remainder = drop;
+      if (Below(random, 2) == 0) {
+        tokens.layout = BatchLayout::kRagged;
+      } else {
+        tokens.padding = RandomPadding(random);
+      }
+      return tokens;
+    }
+    default:
+      return PackStep{
+          3 + Small(random, 12),
+          Small(random, 3),
+          {{"x", std::nullopt, static_cast<double>(Below(random, 2))}}};
+  }
+}
+
+}  // namespace feedmill::testing

@@ -1,0 +1,15 @@
+#ifndef FEEDMILL_TESTS_CONFORMANCE_RANDOM_STEPS_H_
+#define FEEDMILL_TESTS_CONFORMANCE_RANDOM_STEPS_H_
+
+#include <random>
+
+#include "core/dataset/graph.h"
+
+namespace feedmill::testing {
+
+// A step on the sequence, for components called x or label: it may not fit.
+Step RandomSequenceStep(std::mt19937_64& random);
+
+}  // namespace feedmill::testing
+
+#endif  // FEEDMILL_TESTS_CONFORMANCE_RANDOM_STEPS_H_

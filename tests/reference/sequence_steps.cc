@@ -1,0 +1,433 @@
+#include "tests/reference/sequence_steps.h"
+
+#include <algorithm>
+
+#include "tests/reference/expression.h"
+
+namespace feedmill::reference {
+namespace {
+
+size_t Size(int64_t value) { return static_cast<size_t>(value); }
+
+size_t Product(const Shape& shape) {
+  size_t product = 1;
+  for (int64_t d : shape) product *= Size(d);
+  return product;
+}
+
+void Append(const Tensor& from, Tensor& to) {
+  to.numbers.insert(to.numbers.end(), from.numbers.begin(), from.numbers.end());
+  to.strings.insert(to.strings.end(), from.strings.begin(), from.strings.end());
+}
+
+// Stacks the tensors, which have one shape, along a new first axis.
+Tensor Stack(const std::vector<Tensor>& rows) {
+  Tensor out{rows[0].dtype, rows[0].shape, {}, {}};
+  out.shape.insert(out.shape.begin(), static_cast<int64_t>(rows.size()));
+  for (const Tensor& row : rows) {
+    if (row.shape != rows[0].shape) throw DataError("rows differ in shape");
+    Append(row, out);
+  }
+  return out;
+}
+
+// Joins them along their first axis.
+Tensor Join(const std::vector<Tensor>& rows) {
+  Tensor out{rows[0].dtype, rows[0].shape, {}, {}};
+  out.shape[0] = 0;
+  for (const Tensor& row : rows) {
+    for (size_t d = 1; d < row.shape.size(); ++d)
+      if (row.shape[d] != out.shape[d])
+        throw DataError("rows cannot be joined");
+    out.shape[0] += row.shape[0];
+    Append(row, out);
+  }
+  return out;
+}
+
+long double FillOf(DType dtype, double value) {
+  return dtype == DType::kFloat32 ? static_cast<float>(value) : value;
+}
+
+Tensor Pad(const Tensor& row, const Shape& shape, double value) {
+  Tensor out{row.dtype, shape, {}, {}};
+  for (size_t k = 0; k < Product(shape); ++k) {
+    // The item's place in the row, if it has one there.
+    size_t rest = k, from = 0, scale = 1;
+    bool inside = true;
+    for (size_t d = shape.size(); d-- > 0;) {
+      const size_t at = rest % Size(shape[d]);
+      rest /= Size(shape[d]);
+      inside = inside && at < Size(row.shape[d]);
+      from += at * scale;
+      scale *= Size(row.shape[d]);
+    }
+    if (row.dtype == DType::kBytes)
+      out.strings.push_back(inside ? row.strings[from] : "");
+    else
+      out.numbers.push_back(inside ? row.numbers[from]
+                                   : FillOf(row.dtype, value));
+  }
+  return out;
+}
+
+Tensor StackPadded(std::vector<Tensor> rows, const Padding& padding) {
+  Shape shape = rows[0].shape;
+  for (size_t d = 0; d < shape.size(); ++d) {
+    for (const Tensor& row : rows) shape[d] = std::max(shape[d], row.shape[d]);
+    if (!padding.shape || (*padding.shape)[d] == kUnknownDim) continue;
+    if (shape[d] > (*padding.shape)[d]) throw DataError("a row is too long");
+    shape[d] = (*padding.shape)[d];
+  }
+  for (Tensor& row : rows) row = Pad(row, shape, padding.value);
+  return Stack(rows);
+}
+
+Padding PaddingOf(const std::string& name, const std::vector<Padding>& all) {
+  for (const Padding& p : all)
+    if (p.component == name || name.empty()) return p;
+  return {};
+}
+
+std::vector<Tensor> ComponentOf(const std::vector<Item>& rows, size_t c) {
+  std::vector<Tensor> out;
+  for (const Item& row : rows) out.push_back(row.element[c].value);
+  return out;
+}
+
+Tensor Integers(DType dtype, const std::vector<long double>& numbers) {
+  return {dtype, {static_cast<int64_t>(numbers.size())}, numbers, {}};
+}
+
+std::string Named(const std::string& name) { return name.empty() ? "x" : name; }
+
+uint64_t LengthOf(const Item& item, const std::string& component) {
+  for (const Component& c : item.element) {
+    if (c.name != component && !c.name.empty()) continue;
+    const Tensor& value = c.value;
+    if (!value.shape.empty()) return static_cast<uint64_t>(value.shape[0]);
+    if (value.dtype == DType::kBytes) return value.strings[0].size();
+    if (value.numbers[0] < 0) throw DataError("a negative length");
+    return static_cast<uint64_t>(value.numbers[0]);
+  }
+  throw std::logic_error("no component " + component);
+}
+
+std::vector<Item> Part(const std::vector<Item>& items, size_t begin,
+                       size_t end) {
+  return {items.begin() + static_cast<ptrdiff_t>(begin),
+          items.begin() + static_cast<ptrdiff_t>(end)};
+}
+
+// One step's run over a sequence: what it made when an error came stays.
+class Runner {
+ public:
+  Runner(Items in, bool ended, uint64_t& made, Key key)
+      : in_(std::move(in.items)), ended_(ended), made_(made), key_(key) {
+    out_.failed = in.failed;
+    out_.failure = in.failure;
+  }
+
+  Items Run(const Step& step) {
+    try {
+      std::visit([&](const auto& s) { Do(s); }, step);
+    } catch (const DataError& error) {
+      out_.failed = true;
+      out_.failure = error.what();
+    }
+    return std::move(out_);
+  }
+
+ private:
+  template <class Other>
+  void Do(const Other&) {
+    throw std::logic_error("not a step of sequences");
+  }
+
+  void Do(const ShardStep& step) {
+    for (size_t k = Size(step.index); k < in_.size(); k += Size(step.count))
+      out_.items.push_back(in_[k]);
+  }
+
+  void Do(const EnumerateStep& step) {
+    for (size_t k = 0; k < in_.size(); ++k) {
+      AddNumber(step, k, in_[k].element);
+      out_.items.push_back(in_[k]);
+    }
+  }
+
+  void Do(const ShuffleStep& step) {
+    std::vector<Item> held;
+    uint64_t draws = 0;
+    const auto draw = [&] {
+      return static_cast<size_t>(
+          uint64_t{FirstWord(key_, draws++, 0)} * held.size() >> 32);
+    };
+    for (const Item& item : in_) {
+      if (held.size() == Size(*step.window)) {
+        const size_t slot = draw();
+        out_.items.push_back(held[slot]);
+        held[slot] = item;
+      } else {
+        held.push_back(item);
+      }
+    }
+    while (ended_ && !held.empty()) {
+      const size_t slot = draw();
+      out_.items.push_back(held[slot]);
+      held[slot] = held.back();
+      held.pop_back();
+    }
+  }
+
+  void Do(const BatchStep& step) {
+    BatchesOf(in_, step.size, step.drop_remainder, step.layout, step.padding);
+  }
+
+  void BatchesOf(const std::vector<Item>& rows, int64_t size, bool drop,
+                 BatchLayout layout, const std::vector<Padding>& padding) {
+    for (size_t at = 0; at < rows.size(); at += Size(size)) {
+      const size_t end = std::min(at + Size(size), rows.size());
+      if (end - at < Size(size) && (drop || !ended_)) break;
+      // A short batch counts as a whole one.
+      out_.items.push_back(MakeBatch(Part(rows, at, end),
+                                     made_++ * static_cast<uint64_t>(size),
+                                     layout, padding));
+    }
+  }
+
+  std::vector<Item> Records(const Item& item) {
+    std::vector<Item> out;
+    const int64_t count = item.element[0].value.shape[0];
+    for (const Component& c : item.element)
+      if (c.value.shape[0] != count)
+        throw DataError("records differ in number");
+    for (int64_t k = 0; k < count; ++k) {
+      Item record;
+      for (const Component& c : item.element) {
+        const Tensor& t = c.value;
+        Tensor one{t.dtype, Shape(t.shape.begin() + 1, t.shape.end()), {}, {}};
+        const size_t each = Product(one.shape);
+        for (size_t j = Size(k) * each; j < (Size(k) + 1) * each; ++j) {
+          if (t.dtype == DType::kBytes)
+            one.strings.push_back(t.strings[j]);
+          else
+            one.numbers.push_back(t.numbers[j]);
+        }
+        record.element.push_back({c.name, one});
+      }
+      out.push_back(record);
+    }
+    return out;
+  }
+
+  void Do(const UnbatchStep&) {
+    for (const Item& item : in_) {
+      for (Item& record : Records(item)) {
+        record.counters = {{made_++, 0}};
+        out_.items.push_back(std::move(record));
+      }
+    }
+  }
+
+  void Do(const RebatchStep& step) {
+    std::vector<Item> records;
+    try {
+      for (const Item& item : in_)
+        for (Item& record : Records(item)) records.push_back(std::move(record));
+    } catch (const DataError&) {
+      ended_ = false;
+      BatchesOf(records, step.size, step.drop_remainder, BatchLayout::kEqual,
+                {});
+      throw;
+    }
+    BatchesOf(records, step.size, step.drop_remainder, BatchLayout::kEqual, {});
+  }
+
+  void Do(const WindowStep& step) {
+    const size_t shift = Size(step.shift == 0 ? step.size : step.shift);
+    const size_t span = (Size(step.size) - 1) * Size(step.stride) + 1;
+    for (size_t begin = 0; begin < in_.size(); begin += shift) {
+      if (begin + span > in_.size() && (step.drop_remainder || !ended_)) break;
+      std::vector<Item> rows;
+      for (size_t k = 0; k < Size(step.size); ++k) {
+        const size_t at = begin + k * Size(step.stride);
+        if (at < in_.size()) rows.push_back(in_[at]);
+      }
+      out_.items.push_back(
+          MakeBatch(rows, made_++ * static_cast<uint64_t>(step.size)));
+    }
+  }
+
+  void Do(const BucketBySequenceLengthStep& step) {
+    std::vector<std::vector<Item>> buckets(step.batch_sizes.size());
+    const auto emit = [&](std::vector<Item>& bucket) {
+      out_.items.push_back(
+          MakeBatch(bucket, made_, BatchLayout::kPadded, step.padding));
+      made_ += bucket.size();
+      bucket.clear();
+    };
+    for (const Item& item : in_) {
+      const uint64_t length = LengthOf(item, step.component);
+      size_t k = 0;
+      while (k < step.boundaries.size() &&
+             length >= static_cast<uint64_t>(step.boundaries[k]))
+        ++k;
+      buckets[k].push_back(item);
+      if (buckets[k].size() == Size(step.batch_sizes[k])) emit(buckets[k]);
+    }
+    for (std::vector<Item>& bucket : buckets)
+      if (ended_ && !step.drop_remainder && !bucket.empty()) emit(bucket);
+  }
+
+  void Do(const TokenBatchStep& step) {
+    std::vector<Item> held;
+    uint64_t longest = 0, sum = 0;
+    const auto emit = [&] {
+      out_.items.push_back(MakeBatch(held, made_, step.layout, step.padding));
+      made_ += held.size();
+      held.clear();
+      longest = sum = 0;
+    };
+    for (const Item& item : in_) {
+      const uint64_t length =
+          std::max<uint64_t>(LengthOf(item, step.component), 1);
+      const auto tokens = static_cast<uint64_t>(step.tokens);
+      if (length > tokens) throw DataError("an element does not fit");
+      const uint64_t would = step.layout == BatchLayout::kPadded
+                                 ? std::max(longest, length) * (held.size() + 1)
+                                 : sum + length;
+      if (would > tokens) emit();
+      held.push_back(item);
+      longest = std::max(longest, length);
+      sum += length;
+    }
+    if (ended_ && !step.drop_remainder && !held.empty()) emit();
+  }
+
+  static uint64_t SequenceLength(const Item& item) {
+    const int64_t length = item.element[0].value.shape[0];
+    for (const Component& c : item.element)
+      if (c.value.shape[0] != length) throw DataError("lengths differ");
+    return static_cast<uint64_t>(length);
+  }
+
+  static Item Packed(const std::vector<Item>& rows, const PackStep& step) {
+    Item out;
+    for (size_t c = 0; c < rows[0].element.size(); ++c) {
+      const std::string& name = rows[0].element[c].name;
+      Tensor joined = Join(ComponentOf(rows, c));
+      Shape shape = joined.shape;
+      shape[0] = step.length;
+      out.element.push_back(
+          {Named(name),
+           Pad(joined, shape, PaddingOf(name, step.padding).value)});
+    }
+    std::vector<long double> segments, positions;
+    for (size_t k = 0; k < rows.size(); ++k) {
+      for (uint64_t at = 0; at < SequenceLength(rows[k]); ++at) {
+        segments.push_back(static_cast<long double>(k + 1));
+        positions.push_back(static_cast<long double>(at));
+      }
+    }
+    segments.resize(Size(step.length), 0);
+    positions.resize(Size(step.length), 0);
+    out.element.push_back({"segment_ids", Integers(DType::kInt32, segments)});
+    out.element.push_back({"positions", Integers(DType::kInt32, positions)});
+    return out;
+  }
+
+  void Do(const PackStep& step) {
+    const auto length = static_cast<uint64_t>(step.length);
+    std::vector<std::vector<Item>> bins;  // the oldest first
+    const auto emit = [&] {
+      out_.items.push_back(Packed(bins[0], step));
+      bins.erase(bins.begin());
+    };
+    for (const Item& item : in_) {
+      const uint64_t own = SequenceLength(item);
+      if (own > length) throw DataError("a sequence does not fit");
+      bool placed = false;
+      for (std::vector<Item>& bin : bins) {
+        uint64_t used = 0;
+        for (const Item& other : bin) used += SequenceLength(other);
+        if (placed || used + own > length || bin.size() >= length) continue;
+        bin.push_back(item);
+        placed = true;
+      }
+      if (placed) continue;
+      bins.push_back({item});
+      if (bins.size() > Size(step.bins)) emit();
+    }
+    while (ended_ && !bins.empty()) emit();
+  }
+
+  std::vector<Item> in_;
+  bool ended_;
+  uint64_t& made_;
+  const Key key_;
+  Items out_;
+};
+
+}  // namespace
+
+Item MakeBatch(const std::vector<Item>& rows, uint64_t first,
+               BatchLayout layout, const std::vector<Padding>& padding) {
+  Item out;
+  for (size_t c = 0; c < rows[0].element.size(); ++c) {
+    const std::string& name = rows[0].element[c].name;
+    const std::vector<Tensor> values = ComponentOf(rows, c);
+    if (layout == BatchLayout::kEqual) {
+      out.element.push_back({name, Stack(values)});
+    } else if (layout == BatchLayout::kPadded) {
+      out.element.push_back(
+          {name, StackPadded(values, PaddingOf(name, padding))});
+    } else if (values[0].shape.empty()) {
+      out.element.push_back({Named(name), Stack(values)});
+    } else {
+      std::vector<long double> offsets = {0};
+      for (const Tensor& value : values)
+        offsets.push_back(offsets.back() + value.shape[0]);
+      out.element.push_back({Named(name), Join(values)});
+      out.element.push_back(
+          {Named(name) + "_offsets", Integers(DType::kInt64, offsets)});
+    }
+  }
+  for (uint64_t k = 0; k < rows.size(); ++k)
+    out.counters.push_back({first + k, 0});
+  return out;
+}
+
+void AddNumber(const EnumerateStep& step, uint64_t number, Element& element) {
+  for (Component& c : element) c.name = Named(c.name);
+  const auto value =
+      static_cast<int64_t>(static_cast<uint64_t>(step.start) + number);
+  element.insert(element.begin(),
+                 {step.component,
+                  {DType::kInt64, {}, {static_cast<long double>(value)}, {}}});
+}
+
+std::vector<uint64_t> WindowedIndexes(uint64_t n, uint64_t window,
+                                      uint64_t seed, uint64_t iteration,
+                                      uint64_t epoch, uint64_t step,
+                                      bool ended) {
+  std::vector<uint64_t> out;
+  const uint64_t shift = epoch % 2 == 1 ? window / 2 : 0;
+  for (uint64_t run = 0, begin = 0; begin < n; ++run) {
+    uint64_t end = (run + 1) * window - shift;
+    if (end > n && !ended) break;
+    end = std::min(end, n);
+    const Key key = KeyOf(seed, iteration, epoch, step, run);
+    for (uint64_t index : ShuffledIndexes(key, end - begin))
+      out.push_back(begin + index);
+    begin = end;
+  }
+  return out;
+}
+
+Items RunSequenceStep(const Step& step, Items in, bool ended, uint64_t& made,
+                      Key key) {
+  return Runner(std::move(in), ended, made, key).Run(step);
+}
+
+}  // namespace feedmill::reference

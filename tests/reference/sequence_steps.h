@@ -1,0 +1,58 @@
+#ifndef FEEDMILL_TESTS_REFERENCE_SEQUENCE_STEPS_H_
+#define FEEDMILL_TESTS_REFERENCE_SEQUENCE_STEPS_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "core/dataset/graph.h"
+#include "tests/reference/interpreter.h"
+#include "tests/reference/random_numbers.h"
+
+namespace feedmill::reference {
+
+// What Philox's counter is for a record.
+struct Counter {
+  uint64_t p = 0, i = 0;
+};
+
+// An element with the counters of its records (one, or one a batch row), and
+// what each enumerate of the plan numbers it.
+struct Item {
+  Element element;
+  std::vector<Counter> counters;
+  std::map<size_t, uint64_t> numbers;
+};
+
+struct Items {
+  std::vector<Item> items;
+  bool failed = false;
+  std::string failure;
+};
+
+// One batch of the rows, whose counters begin at `first`. Throws DataError.
+Item MakeBatch(const std::vector<Item>& rows, uint64_t first,
+               BatchLayout layout = BatchLayout::kEqual,
+               const std::vector<Padding>& padding = {});
+
+// A first component more, of that number.
+void AddNumber(const EnumerateStep& step, uint64_t number, Element& element);
+
+// A run of the windowed shuffle whose places are known: element j is that of
+// index [j].
+std::vector<uint64_t> WindowedIndexes(uint64_t n, uint64_t window,
+                                      uint64_t seed, uint64_t iteration,
+                                      uint64_t epoch, uint64_t step,
+                                      bool ended);
+
+// Steps that see the whole sequence: shard, enumerate, windowed shuffle,
+// unbatch, rebatch, window, bucket_by_sequence_length, token_batch, pack,
+// batch. `ended`: no more than `in` will come. `made`: of all passes, what the
+// step counts. `key`: of its random calls in this pass.
+Items RunSequenceStep(const Step& step, Items in, bool ended, uint64_t& made,
+                      Key key);
+
+}  // namespace feedmill::reference
+
+#endif  // FEEDMILL_TESTS_REFERENCE_SEQUENCE_STEPS_H_
