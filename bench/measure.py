@@ -156,7 +156,7 @@ def rounds(count, sides):
 
 
 def describe(result):
-    keys = ("rows", "elements", "seconds", "cpu_s", "first_s", "end_of_sequence_s")
+    keys = ("rows", "elements", "seconds", "cpu_s", "cpu_gb", "first_s", "end_of_sequence_s")
     return "  ".join(f"{k} {result[k]:g}" for k in keys if k in result)
 
 

@@ -89,7 +89,7 @@ struct ReadOptions {
 template <class T>
 struct TensorView {
   std::span<const T> items;
-  Shape shape;
+  std::span<const int64_t> shape;
 };
 
 // One element: a row of a chunk. A view that costs two words; valid until the
@@ -128,7 +128,7 @@ class Element {
     const auto start = static_cast<size_t>(column.RowStart(row_));
     const auto count = static_cast<size_t>(column.RowItems(row_));
     return {{reinterpret_cast<const T*>(column.values.data()) + start, count},
-            column.RowShape(row_)};
+            column.RowDims(row_)};
   }
   template <class T>
   TensorView<T> Tensor(std::string_view name) const {
