@@ -8,6 +8,7 @@
 #include "core/base/status.h"
 #include "core/dataset/graph_text.h"
 #include "core/dataset/nearest_name.h"
+#include "core/dataset/pipeline_text.h"
 #include "core/dataset/shape_text.h"
 #include "core/dataset/source_text.h"
 #include "core/dataset/step_text.h"
@@ -22,6 +23,9 @@ constexpr size_t kTermsMax = 100'000;
 
 class YamlReader : private YamlValues {
  public:
+  // options.job of what was read.
+  const std::string& job() const { return job_; }
+
   absl::StatusOr<Graph> ReadGraph(const YAML::Node& root) {
     if (!root.IsMap()) {
       return Error(root, "",
@@ -413,11 +417,18 @@ class YamlReader : private YamlValues {
 
   // ---- options
 
+  absl::Status ReadJob(const YAML::Node& node) {
+    FM_RETURN_IF_ERROR(ReadString(node, "job", "a name", job_));
+    if (job_.empty()) return Error(node, "job", "a job's name is not empty");
+    return absl::OkStatus();
+  }
+
   absl::Status ReadOptions(const YAML::Node& node, Options& options) {
     return ForEachOptionalKey(
-        node, "options", {"order", "processing_mode", "seed"},
+        node, "options", {"job", "order", "processing_mode", "seed"},
         [&](const std::string& key, const YAML::Node& value) {
           if (key == "seed") return ReadSeed(value, "seed", options.seed);
+          if (key == "job") return ReadJob(value);
           size_t word = 0;
           if (key == "order") {
             FM_RETURN_IF_ERROR(
@@ -440,6 +451,7 @@ class YamlReader : private YamlValues {
   size_t steps_ = 0;  // of all inputs, too
   size_t inputs_ = 0;
   size_t depth_ = 0;  // of the inputs that are being read
+  std::string job_;
 };
 
 // YAML is text without control characters. The parser can take minutes over a
@@ -463,6 +475,12 @@ absl::Status CheckIsText(std::string_view text) {
 
 absl::StatusOr<Graph> ParseGraphYaml(std::string_view text,
                                      const std::string& directory) {
+  FM_ASSIGN_OR_RETURN(Pipeline pipeline, ParsePipelineYaml(text, directory));
+  return std::move(pipeline.graph);
+}
+
+absl::StatusOr<Pipeline> ParsePipelineYaml(std::string_view text,
+                                           const std::string& directory) {
   if (text.size() > kTextMax) {
     return InvalidArgument("a pipeline of {} bytes is too long (at most {})",
                            text.size(), kTextMax);
@@ -477,9 +495,10 @@ absl::StatusOr<Graph> ParseGraphYaml(std::string_view text,
       return InvalidArgument("a pipeline is one YAML document, there are {}",
                              documents.size());
     }
-    FM_ASSIGN_OR_RETURN(Graph graph, YamlReader().ReadGraph(documents[0]));
+    YamlReader reader;
+    FM_ASSIGN_OR_RETURN(Graph graph, reader.ReadGraph(documents[0]));
     if (!directory.empty()) MakePathsAbsolute(directory, graph);
-    return graph;
+    return Pipeline{std::move(graph), reader.job()};
   } catch (const YAML::Exception& error) {
     if (error.mark.is_null()) {
       return InvalidArgument("not YAML: {}", error.msg);

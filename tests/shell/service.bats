@@ -148,6 +148,27 @@ no_jobs() {
   python3 -c 'import json, sys; json.loads(sys.argv[1])' "$output"
 }
 
+@test "a pipeline names its job, unless --job does" {
+  start_cluster 1
+  yaml=$(pipeline named <<'YAML'
+source: {range: 50}
+steps: [shuffle]
+options: {job: mill, seed: 7}
+YAML
+)
+  jobs() {
+    feedmill status --service "$service" --format json |
+      python3 -c 'import json, sys; print(*sorted(j["name"] for j in json.load(sys.stdin)["jobs"]))'
+  }
+  expect 0 feedmill read "$yaml" --service "$service"
+  first=$output
+  expect 0 feedmill read "$yaml" --service "$service"  # its next iteration
+  [[ $output != "$first" && $(sort <<< "$output") == "$(sort <<< "$first")" ]]
+  expect 0 feedmill read "$yaml" --service "$service" --job other
+  [[ $output == "$first" && $(jobs) == "mill other" ]]
+  cmp <(feedmill read "$yaml" --local) - <<< "$first"
+}
+
 @test "mode off gives the whole dataset for each worker, dynamic once" {
   start_cluster 2
   yaml=$(pipeline off <<'YAML'

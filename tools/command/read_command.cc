@@ -18,7 +18,7 @@
 #include "client/reader.h"
 #include "core/base/status.h"
 #include "core/dataset/analysis.h"
-#include "core/dataset/graph_text.h"
+#include "core/dataset/pipeline_text.h"
 #include "core/sources/field_inference.h"
 #include "tools/command/commands.h"
 #include "tools/command/element_writer.h"
@@ -87,7 +87,8 @@ struct ReadFlags {
                    &timeout);
     flags.Text("--job", "NAME",
                "Share the job of this name; reading a finished one again is "
-               "its next iteration",
+               "its next iteration; default: options.job of the file, or one "
+               "of its own",
                &job);
     flags.Bool("--take-over", "Take the place of the job's present reader",
                &take_over);
@@ -131,7 +132,7 @@ struct ReadFlags {
   }
 };
 
-absl::StatusOr<Graph> LoadGraph(const std::string& path) {
+absl::StatusOr<Pipeline> LoadPipeline(const std::string& path) {
   constexpr size_t kTextMax = (size_t{1} << 20) + 1;  // the parser's, and one
   std::string text(kTextMax, '\0');
   std::error_code error;
@@ -139,9 +140,9 @@ absl::StatusOr<Graph> LoadGraph(const std::string& path) {
   if (path == "-") {
     std::cin.read(text.data(), static_cast<std::streamsize>(kTextMax));
     text.resize(static_cast<size_t>(std::cin.gcount()));
-    absl::StatusOr<Graph> graph = ParseGraphYaml(text, directory);
-    if (!graph.ok()) return Annotate(graph.status(), "standard input");
-    return graph;
+    auto pipeline = ParsePipelineYaml(text, directory);
+    if (!pipeline.ok()) return Annotate(pipeline.status(), "standard input");
+    return pipeline;
   }
   if (!std::filesystem::exists(path, error)) {
     return NotFound("{}: there is no such file", path);
@@ -154,9 +155,9 @@ absl::StatusOr<Graph> LoadGraph(const std::string& path) {
   file.read(text.data(), static_cast<std::streamsize>(kTextMax));
   text.resize(static_cast<size_t>(file.gcount()));
   directory = std::filesystem::absolute(path, error).parent_path().string();
-  absl::StatusOr<Graph> graph = ParseGraphYaml(text, directory);
-  if (!graph.ok()) return Annotate(graph.status(), path);
-  return graph;
+  auto pipeline = ParsePipelineYaml(text, directory);
+  if (!pipeline.ok()) return Annotate(pipeline.status(), path);
+  return pipeline;
 }
 
 absl::StatusOr<std::string> LoadToken(const std::string& path) {
@@ -312,7 +313,9 @@ absl::StatusOr<int> RunRead(const Invocation& invocation) {
                       flags.Parse(invocation.arguments, invocation.describe));
   if (!go_on) return 0;
   FM_RETURN_IF_ERROR(read.Check(flags));
-  FM_ASSIGN_OR_RETURN(Graph graph, LoadGraph(read.pipeline));
+  FM_ASSIGN_OR_RETURN(Pipeline pipeline, LoadPipeline(read.pipeline));
+  Graph& graph = pipeline.graph;
+  if (!flags.Given("--job")) read.job = pipeline.job;
   if (read.explain) {
     FM_RETURN_IF_ERROR(InferFields(graph));
     FM_ASSIGN_OR_RETURN(const auto analyzed,

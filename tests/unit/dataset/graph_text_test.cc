@@ -7,6 +7,7 @@
 
 #include "core/base/status.h"
 #include "core/dataset/dataset.h"
+#include "core/dataset/pipeline_text.h"
 
 namespace feedmill {
 namespace {
@@ -254,6 +255,8 @@ TEST(GraphYamlTest, NamesThePlaceAndTheNearestName) {
        "expected one of folder, filename, found \"dir\""},
       {"source: {range: 1}\noptions: {processing_mode: static}",
        "expected one of dynamic, distributed_epoch, off, parallel_epochs"},
+      {"source: {range: 1}\noptions: {job: ''}",
+       "job: a job's name is not empty"},
       {"source: {range: 1}\noptions: {seed: -1}", "-1 is out of range, 0 to"},
       {"source: {range: 1}\nsource: {range: 2}", "\"source\" is there twice"},
       {"source: {range: 9223372036854775808}", "is out of range"},
@@ -309,6 +312,18 @@ TEST(GraphYamlTest, ExplainsWrongValuesOfSteps) {
   }
   EXPECT_THAT(YamlError("source: {range: 1}\nsteps: {take: 1}"),
               HasSubstr("steps: expected a list"));
+}
+
+TEST(GraphYamlTest, NamesTheJobThatItIsReadAs) {
+  const auto named = ParsePipelineYaml(
+      "source: {range: 3}\noptions: {job: epoch-1, seed: 7}\n", "");
+  ASSERT_TRUE(named.ok()) << named.status();
+  EXPECT_EQ(named->job, "epoch-1");
+  EXPECT_EQ(named->graph.options.seed, 7);
+  const auto own =
+      ParsePipelineYaml("source: {range: 3}\noptions: {seed: 7}\n", "");
+  EXPECT_EQ(own->job, "");
+  EXPECT_EQ(CanonicalText(own->graph), CanonicalText(named->graph));
 }
 
 TEST(GraphYamlTest, IsBounded) {
