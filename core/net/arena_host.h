@@ -72,9 +72,9 @@ class ArenaHost {
   OwnedFd listener_;
   bool failed_ = false;
   std::shared_ptr<SharedArena> arena_;
-  absl::Time drop_arena_at_ = absl::InfiniteFuture();  // nobody has a loan
-  std::map<uint64_t, Asked> asked_;     // by nonce
-  std::map<int, Guest> guests_;         // by descriptor
+  absl::Time drop_arena_at_ = absl::InfiniteFuture();       // nobody has a loan
+  std::map<uint64_t, Asked> asked_;                         // by nonce
+  std::map<int, Guest> guests_;                             // by descriptor
   std::map<std::string, ArenaLoan*, std::less<>> by_peer_;  // that are up
 };
 

@@ -314,8 +314,7 @@ absl::StatusOr<SocketId> Reactor::Listen(
                       state_->Open(ZMQ_ROUTER, limits, v6));
   const SocketId id(state_->next_socket++);
   if (limits.connections_max == 0) limits.connections_max = ConnectionsMax();
-  FM_RETURN_IF_ERROR(
-      state_->gate.FollowListener(id, socket, limits));
+  FM_RETURN_IF_ERROR(state_->gate.FollowListener(id, socket, limits));
   if (curve) {
     const absl::Status secured = state_->gate.Secure(id, socket, *curve);
     if (!secured.ok()) {
