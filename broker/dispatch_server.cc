@@ -85,6 +85,9 @@ class DispatchServer::Shell : public ReactorHandler {
   // ReactorHandler
   void OnMessage(absl::Time now, SocketId socket, std::string_view from,
                  std::vector<Buffer> parts) override;
+  void OnPeerGone(absl::Time, SocketId, std::string_view peer) override {
+    dispatcher_->OnPeerGone(PeerId(std::string(peer)));
+  }
   void OnTurn(absl::Time now) override;
   absl::Time NextDeadline() const override;
 

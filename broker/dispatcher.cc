@@ -173,9 +173,12 @@ DispatcherEffects Dispatcher::Finish(absl::Time now) {
     const uint64_t share = std::min(kWindowMax, table_.slots() / consumers);
     table_.Fill(now, static_cast<uint32_t>(share));
   }
+  const SessionKey* last = nullptr;  // many in a row have one owner
   for (const SplitId& id : table_.TakeChangedSplits()) {
     const SplitState* split = state_.FindSplit(id);
-    if (split != nullptr) dirty_sessions_.insert(split->owner);
+    if (split == nullptr || (last != nullptr && *last == split->owner))
+      continue;
+    last = &*dirty_sessions_.insert(split->owner).first;
   }
   dirty_workers_.merge(table_.TakeChangedWorkers());
   for (const WorkerId& id : dirty_workers_) AnswerWorker(now, id);
@@ -224,7 +227,9 @@ DispatcherEffects Dispatcher::OnTick(absl::Time now) {
       lost.push_back(id);
     }
   }
-  for (const WorkerId& id : lost) LoseWorker(id);
+  for (const WorkerId& id : lost) {
+    LoseWorker(id, table_.FindWorker(id)->gone);
+  }
   if (!lost.empty()) AssignResolutions();
 
   std::vector<SessionKey> silent;
@@ -510,7 +515,8 @@ void Dispatcher::AnswerWorker(absl::Time now, const WorkerId& id) {
     const JobState& job = *state_.FindJob(split.owner.job);
     const Incarnation incarnation =
         job.sessions.at(split.owner.consumer).incarnation;
-    const auto& leases = table_.Find(split_id)->leases;
+    const LeaseTable::Work& work = *table_.Find(split_id);
+    const auto& leases = work.leases;
     const auto lease =
         std::find_if(leases.begin(), leases.end(),
                      [&id](const LeaseRef& l) { return l.worker == id; });
@@ -518,7 +524,7 @@ void Dispatcher::AnswerWorker(absl::Time now, const WorkerId& id) {
                              {split.owner.consumer, incarnation},
                              job.plan,
                              split.begin,
-                             split.end,
+                             work.suspect() ? work.stop : split.end,
                              lease->attempt});
     if (worker->plans.contains(job.plan) || !needed.insert(job.plan).second) {
       continue;

@@ -54,6 +54,12 @@ struct Planner {
                             const std::string& manifest, uint64_t seed,
                             uint64_t iteration, uint64_t positions)>
       planned_graph{};
+  // What a reader of errors calls a position: "record 3 of 'a.csv'". Null: by
+  // its number.
+  std::function<std::string(const std::string& graph,
+                            const std::string& manifest, uint64_t seed,
+                            uint64_t iteration, uint64_t position)>
+      name_position{};
 };
 
 // Settings of the state machine; each with the default of design.md §6–7.
@@ -69,6 +75,9 @@ struct DispatcherSettings {
   uint64_t split_bytes = uint64_t{16} << 20;
   uint32_t window_min = 3;    // splits ahead of what a consumer has taken
   uint32_t attempts_max = 3;  // failed attempts before the run fails
+  // Workers that die while they run one position and nothing else, before that
+  // position is to blame and the run fails.
+  uint32_t deaths_alone_max = 2;
   uint32_t jobs_max = 10'000;
   uint32_t sessions_max = 10'000;  // of all jobs
   uint32_t workers_max = 10'000;
@@ -115,6 +124,9 @@ class Dispatcher {
   DispatcherEffects Handle(absl::Time now, const PeerId& from,
                            const Message& message);
   DispatcherEffects OnTick(absl::Time now);
+  // The peer's connection has ended. Who is then silent has died; who is silent
+  // without that may be frozen or cut off.
+  void OnPeerGone(const PeerId& peer);
   // All events so far are on disk; peers are told so.
   void NoteSynced() { synced_ = state_.sequence; }
   // OK, or DataLoss: a peer has seen events of this journal that are not in
@@ -191,7 +203,9 @@ class Dispatcher {
   void On(absl::Time now, const PeerId& from, const WorkerBeat& beat);
   void TakeFailure(const WorkerId& worker, const LeaseFailure& failure);
   void TakeManifest(absl::Time now, const ManifestResult& result);
-  void LoseWorker(const WorkerId& id);
+  void LoseWorker(const WorkerId& id, bool died);
+  void Advance(const SplitId& split);
+  void Blame(const SplitId& split);
   void AssignResolutions();
 
   // ---- runs and splits
@@ -233,6 +247,7 @@ class Dispatcher {
   absl::Time next_tick_;
 
   LeaseTable table_;
+  std::map<PeerId, WorkerId> worker_at_;  // by address
   std::map<SessionKey, Listener> listeners_;
   std::map<JobName, RunWork> runs_;
   std::map<PlanId, PlanWork> plans_;
@@ -245,6 +260,7 @@ class Dispatcher {
   // What went wrong since the start, for operators.
   struct Faults {
     uint64_t workers_lost = 0;       // silent too long, or begun anew
+    uint64_t workers_died = 0;       // of these
     uint64_t leases_failed = 0;      // attempts that ended with an error
     uint64_t second_attempts = 0;    // for heads that stood still
     uint64_t splits_failed = 0;      // after all attempts

@@ -325,7 +325,8 @@ void Dispatcher::TakeReports(absl::Time now, const SessionKey& key,
       table_.NoteProgress(report.split, now);
     }
   }
-  if (!taken.reports.empty()) Commit(std::move(taken));
+  if (!taken.reports.empty()) Commit(taken);
+  for (const SplitReport& report : taken.reports) Advance(report.split);
   EndSplits(ended);
   for (const SplitId& split : served) table_.Remove(split);
   if (!served.empty() || !ended.empty()) Reindex(*state_.FindSession(key));

@@ -127,6 +127,7 @@ std::string Dispatcher::StatusJson(absl::Time now) const {
         {"events", state_.sequence}}},
       {"faults",
        {{"workers_lost", faults_.workers_lost},
+        {"workers_died", faults_.workers_died},
         {"leases_failed", faults_.leases_failed},
         {"second_attempts", faults_.second_attempts},
         {"splits_failed", faults_.splits_failed},

@@ -21,7 +21,7 @@ void Dispatcher::On(absl::Time now, const PeerId& from,
     return;  // a dead process's last words
   }
   if (worker != nullptr && beat.incarnation > worker->incarnation) {
-    LoseWorker(beat.worker);
+    LoseWorker(beat.worker, /*died=*/true);
     worker = nullptr;
   }
   const bool joined = worker == nullptr;
@@ -33,8 +33,13 @@ void Dispatcher::On(absl::Time now, const PeerId& from,
                           beat.worker.value(), table_.workers().size())});
   }
   if (joined) worker = &table_.AddWorker(beat.worker, beat.incarnation);
+  if (worker->address != from) {
+    worker_at_.erase(worker->address);
+    worker_at_.insert_or_assign(from, beat.worker);
+  }
   worker->address = from;
   worker->heard = now;
+  worker->gone = false;
   worker->plans = std::set<PlanId>(
       beat.plans.begin(),
       beat.plans.begin() +
@@ -93,13 +98,54 @@ void Dispatcher::TakeManifest(absl::Time now, const ManifestResult& result) {
   }
 }
 
-void Dispatcher::LoseWorker(const WorkerId& id) {
-  for (const std::string& fingerprint : table_.FindWorker(id)->resolving) {
+void Dispatcher::OnPeerGone(const PeerId& peer) {
+  const auto it = worker_at_.find(peer);
+  if (it != worker_at_.end()) table_.FindWorker(it->second)->gone = true;
+}
+
+void Dispatcher::LoseWorker(const WorkerId& id, bool died) {
+  const KnownWorker& worker = *table_.FindWorker(id);
+  for (const std::string& fingerprint : worker.resolving) {
     resolutions_.at(fingerprint).worker.reset();
   }
-  const bool drained = table_.FindWorker(id)->draining;
+  died = died && !worker.draining;
+  faults_.workers_lost += worker.draining ? 0 : 1;
+  faults_.workers_died += died ? 1 : 0;
+  const std::set<SplitId> had = worker.leases;
+  std::vector<SplitId> blamed;
+  for (const SplitId& id_of : had) {
+    const SplitState& split = *state_.FindSplit(id_of);
+    if (!died) continue;
+    const uint32_t deaths = table_.NoteDeath(id_of, id, split.taken, split.end);
+    if (deaths >= settings_.deaths_alone_max) blamed.push_back(id_of);
+  }
+  worker_at_.erase(worker.address);
   table_.DropWorker(id);
-  faults_.workers_lost += drained ? 0 : 1;
+  for (const SplitId& split : had) Advance(split);
+  for (const SplitId& split : blamed) Blame(split);
+}
+
+void Dispatcher::Advance(const SplitId& id) {
+  const SplitState* split = state_.FindSplit(id);
+  if (split != nullptr) table_.Advance(id, split->taken, split->end);
+}
+
+// Workers died while they ran the next position of this split and nothing else.
+void Dispatcher::Blame(const SplitId& id) {
+  const SplitState& split = *state_.FindSplit(id);
+  const JobState& job = *state_.FindJob(split.owner.job);
+  std::string what = fmt::format("position {}", split.taken.p);
+  if (planner_.name_position) {
+    what = planner_.name_position(RunGraph(job), job.manifest, job.seed,
+                                  job.iteration, split.taken.p);
+  }
+  table_.Remove(id);
+  ++faults_.splits_failed;
+  Commit(SplitFailed{
+      id, DataLoss("{} kills the workers that read it: one after another died "
+                   "with it, at last while it ran nothing else; look at their "
+                   "logs, and take it out of the data",
+                   what)});
 }
 
 // Each graph that waits for its manifest has one worker that looks for it:

@@ -93,6 +93,39 @@ absl::StatusOr<JobShape> ShapeOf(const FunctionRegistry& registry,
   return shape;
 }
 
+// "record 3 of 'a.csv'", for people.
+std::string NameOf(const FunctionRegistry& registry, const std::string& graph,
+                   const std::string& manifest_text, uint64_t seed,
+                   uint64_t iteration, uint64_t position) {
+  const std::string number = fmt::format("position {}", position);
+  const auto analyzed = Read(graph, registry);
+  // Where several sources are one, only its workers know whose it is.
+  if (!analyzed.ok() || !(*analyzed)->inputs.empty()) return number;
+  const bool needs_files = (*analyzed)->source.needs_files;
+  absl::StatusOr<Manifest> manifest = Manifest();
+  if (needs_files) manifest = Manifest::Parse(manifest_text);
+  if (!manifest.ok()) return number;
+  const absl::StatusOr<uint64_t> size = SourceSize(**analyzed, *manifest);
+  if (!size.ok()) return number;
+  const auto plan = Plan::Make(*analyzed, *size, seed, iteration);
+  if (!plan.ok() || position >= (*plan)->size()) return number;
+  uint64_t record = (*plan)->Record(position, 0).index;
+  const uint64_t records = (*plan)->RecordsAt(position);
+  const std::string among =
+      records == 1
+          ? ""
+          : fmt::format("one of {} records, the first of which is ", records);
+  const bool counted = (*analyzed)->source.counted || !needs_files;
+  const char* const unit = counted ? "record" : "block";
+  for (const ManifestFile& file : manifest->files) {
+    if (record < file.records) {
+      return fmt::format("{}{} {} of '{}'", among, unit, record, file.path);
+    }
+    record -= file.records;
+  }
+  return fmt::format("{}{} {} of the source", among, unit, record);
+}
+
 // "" for one pass, which is the graph itself.
 std::string GraphOfPasses(const Graph& graph, uint64_t passes) {
   return passes == 1 ? "" : CanonicalText(RepeatedGraph(graph, passes));
@@ -131,6 +164,11 @@ Planner MakePlanner(std::shared_ptr<const FunctionRegistry> registry) {
     const auto once = ShapeOf(*registry, graph, manifest, seed, iteration);
     if (!once.ok() || once->positions == 0) return std::string();
     return GraphOfPasses(*parsed, positions / once->positions);
+  };
+  planner.name_position = [registry](const std::string& graph,
+                                     const std::string& manifest, uint64_t seed,
+                                     uint64_t iteration, uint64_t position) {
+    return NameOf(*registry, graph, manifest, seed, iteration, position);
   };
   planner.shape = [registry](const std::string& graph,
                              const std::string& manifest, uint64_t seed,

@@ -10,6 +10,9 @@ namespace {
 // Load is leases per slot in this unit.
 constexpr uint64_t kFull = uint64_t{1} << 20;
 
+constexpr uint32_t kDeathsOfSuspects = 2;  // makes a split one
+constexpr uint64_t kNarrowing = 16;        // parts that are tried one by one
+
 }  // namespace
 
 KnownWorker* LeaseTable::FindWorker(const WorkerId& id) {
@@ -27,6 +30,13 @@ KnownWorker& LeaseTable::AddWorker(const WorkerId& id,
 
 void LeaseTable::DropWorker(const WorkerId& id) {
   SetCapacity(id, 0, false);
+  TakeAll(id);
+  workers_.erase(id);
+  changed_workers_.erase(id);
+}
+
+// Takes all leases of a worker away.
+void LeaseTable::TakeAll(const WorkerId& id) {
   const std::set<SplitId> leases = FindWorker(id)->leases;
   for (const SplitId& split : leases) {
     Work& work = work_.at(split);
@@ -34,8 +44,6 @@ void LeaseTable::DropWorker(const WorkerId& id) {
       if (work.leases[i].worker == id) Take(split, work, i--);
     }
   }
-  workers_.erase(id);
-  changed_workers_.erase(id);
 }
 
 void LeaseTable::SetCapacity(const WorkerId& id, uint32_t slots,
@@ -54,15 +62,20 @@ void LeaseTable::SetCapacity(const WorkerId& id, uint32_t slots,
 }
 
 void LeaseTable::UpdateLoad(const WorkerId& id, KnownWorker& worker) {
-  const auto it = load_.find(id);
-  if (it != load_.end()) {
-    by_load_.erase({it->second, id});
-    load_.erase(it);
+  const bool takes = !worker.draining && worker.slots > 0 && !worker.alone;
+  if (!takes) {
+    if (worker.place) by_load_.erase(*worker.place);
+    worker.place.reset();
+    return;
   }
-  if (worker.draining || worker.slots == 0) return;
   const uint64_t load = worker.leases.size() * kFull / worker.slots;
-  load_.emplace(id, load);
-  by_load_.emplace(load, id);
+  if (!worker.place) {
+    worker.place = by_load_.emplace(load, id).first;
+    return;
+  }
+  auto node = by_load_.extract(*worker.place);
+  node.value().first = load;
+  worker.place = by_load_.insert(std::move(node)).position;
 }
 
 const LeaseTable::Work* LeaseTable::Find(const SplitId& split) const {
@@ -79,21 +92,26 @@ void LeaseTable::Add(const SplitId& split, uint32_t depth, absl::Time now) {
 }
 
 void LeaseTable::Enqueue(const SplitId& split, const Work& work) {
-  unleased_.emplace(work.depth, split);
+  (work.suspect() ? suspects_ : unleased_).emplace(work.depth, split);
+}
+
+bool LeaseTable::Dequeue(const SplitId& split, const Work& work) {
+  return (work.suspect() ? suspects_ : unleased_).erase({work.depth, split}) >
+         0;
 }
 
 void LeaseTable::Remove(const SplitId& split) {
   const auto it = work_.find(split);
   if (it == work_.end()) return;
-  while (!it->second.leases.empty()) Take(split, it->second, 0);
-  unleased_.erase({it->second.depth, split});
+  while (!it->second.leases.empty()) End(split, it->second, 0);
+  Dequeue(split, it->second);
   work_.erase(it);
 }
 
 void LeaseTable::SetDepth(const SplitId& split, uint32_t depth) {
   const auto it = work_.find(split);
   if (it == work_.end() || it->second.depth == depth) return;
-  const bool queued = unleased_.erase({it->second.depth, split}) > 0;
+  const bool queued = Dequeue(split, it->second);
   it->second.depth = depth;
   if (queued) Enqueue(split, it->second);
 }
@@ -110,7 +128,7 @@ bool LeaseTable::Adopt(const WorkerId& worker, const SplitId& split,
   Work& work = it->second;
   if (!work.leases.empty() || attempt.value() <= work.attempts) return false;
   work.attempts = attempt.value() - 1;  // Give counts it
-  unleased_.erase({work.depth, split});
+  Dequeue(split, work);
   Give(split, work, worker, work.progress);
   return true;
 }
@@ -136,24 +154,29 @@ void LeaseTable::Give(const SplitId& split, Work& work, const WorkerId& worker,
   KnownWorker& holder = *FindWorker(worker);
   ++work.attempts;
   work.leases.push_back({worker, holder.incarnation, Attempt(work.attempts)});
-  work.tried.insert(worker);
   work.progress = now;
   holder.leases.insert(split);
   ++leased_;
   UpdateLoad(worker, holder);
-  changed_splits_.insert(split);
+  changed_splits_.push_back(split);
   changed_workers_.insert(worker);
 }
 
 void LeaseTable::Take(const SplitId& split, Work& work, size_t index) {
-  const WorkerId worker = work.leases[index].worker;
+  work.tried.insert(work.leases[index].worker);
+  End(split, work, index);
+  if (work.leases.empty()) Enqueue(split, work);
+}
+
+void LeaseTable::End(const SplitId& split, Work& work, size_t index) {
+  const WorkerId worker = std::move(work.leases[index].worker);
   work.leases.erase(work.leases.begin() + static_cast<ptrdiff_t>(index));
   --leased_;
   KnownWorker& holder = *FindWorker(worker);
   holder.leases.erase(split);
+  if (holder.leases.empty()) holder.alone = false;
   UpdateLoad(worker, holder);
-  if (work.leases.empty()) Enqueue(split, work);
-  changed_splits_.insert(split);
+  changed_splits_.push_back(split);
   changed_workers_.insert(worker);
 }
 
@@ -174,19 +197,59 @@ const WorkerId* LeaseTable::Choose(const Work& work, Room room) const {
 
 void LeaseTable::MoveFromDraining() {
   if (by_load_.empty()) return;
-  for (const WorkerId& id : draining_) {
-    const std::set<SplitId> leases = FindWorker(id)->leases;
-    for (const SplitId& split : leases) {
-      Work& work = work_.at(split);
-      for (size_t i = 0; i < work.leases.size(); ++i) {
-        if (work.leases[i].worker == id) Take(split, work, i--);
-      }
-    }
+  for (const WorkerId& id : draining_) TakeAll(id);
+}
+
+// ---- suspects
+
+uint32_t LeaseTable::NoteDeath(const SplitId& split, const WorkerId& worker,
+                               Cursor taken, Cursor end) {
+  const auto it = work_.find(split);
+  if (it == work_.end()) return 0;
+  Work& work = it->second;
+  if (!work.suspect()) {
+    if (++work.deaths < kDeathsOfSuspects) return 0;
+    const bool queued = Dequeue(split, work);
+    work.width = end.p - taken.p;
+    if (queued) Enqueue(split, work);
+  } else if (!FindWorker(worker)->alone) {
+    return 0;  // it had not been a suspect when it was given
+  } else if (work.width == 1) {
+    if (work.blamed != taken) work.blames = 0;
+    work.blamed = taken;
+    return ++work.blames;
+  }
+  work.width = (work.width + kNarrowing - 1) / kNarrowing;
+  return 0;
+}
+
+void LeaseTable::Advance(const SplitId& split, Cursor taken, Cursor end) {
+  const auto it = work_.find(split);
+  if (it == work_.end() || !it->second.suspect()) return;
+  Work& work = it->second;
+  if (!work.leases.empty() && taken < work.stop) return;
+  while (!work.leases.empty()) Take(split, work, 0);
+  work.stop = {std::min(end.p, taken.p + work.width), 0};
+  work.tried.clear();  // where it was it may go on
+}
+
+void LeaseTable::GiveSuspects(absl::Time now) {
+  while (!suspects_.empty() && suspects_.begin()->first == 0) {
+    const SplitId split = suspects_.begin()->second;
+    Work& work = work_.at(split);
+    const WorkerId* worker = Choose(work, Room::kAny);
+    if (worker == nullptr) return;
+    const WorkerId chosen = *worker;
+    TakeAll(chosen);
+    suspects_.erase({0, split});
+    FindWorker(chosen)->alone = true;
+    Give(split, work, chosen, now);
   }
 }
 
 void LeaseTable::Fill(absl::Time now, uint32_t share) {
   MoveFromDraining();
+  GiveSuspects(now);
   while (!unleased_.empty()) {
     const auto [depth, split] = *unleased_.begin();
     Work& work = work_.at(split);
@@ -204,14 +267,17 @@ bool LeaseTable::Retry(const SplitId& split, absl::Time now, bool must) {
   const auto it = work_.find(split);
   if (it == work_.end() || it->second.leases.empty()) return false;
   Work& work = it->second;
+  if (work.suspect()) {  // never on two at once
+    if (!must) return false;
+    while (!work.leases.empty()) Take(split, work, 0);
+    return true;
+  }
   if (work.leases.size() > 1 && !must) return false;
   const WorkerId* worker = Choose(work, must ? Room::kAny : Room::kWithinSlots);
   if (worker == nullptr) return false;
   const WorkerId chosen = *worker;
-  if (work.tried.contains(chosen)) {  // all were: begin the round again
-    work.tried.clear();
-    for (const LeaseRef& lease : work.leases) work.tried.insert(lease.worker);
-  }
+  // All were: begin the round again.
+  if (work.tried.contains(chosen)) work.tried.clear();
   if (work.leases.size() > 1) Take(split, work, 0);
   Give(split, work, chosen, now);
   return true;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -14,14 +15,20 @@
 
 namespace feedmill {
 
+// Workers that take leases: (leases per slot, worker).
+using WorkersByLoad = std::set<std::pair<uint64_t, WorkerId>>;
+
 // A worker as its last beat described it, and what it holds.
 struct KnownWorker {
   Incarnation incarnation;
   PeerId address;
   absl::Time heard;
+  bool gone = false;  // its connection ended since it was heard
   uint32_t slots = 0;
   bool draining = false;
   std::set<SplitId> leases;
+  bool alone = false;  // its lease is of a suspect: it gets no other
+  std::optional<WorkersByLoad::iterator> place;
   std::set<PlanId> plans;                // definitions that it has
   std::map<PlanId, absl::Time> defined;  // definitions sent, and when
   std::set<std::string> resolving;       // fingerprints of manifests asked for
@@ -36,6 +43,11 @@ struct KnownWorker {
 // consumer's fair share; without limit for heads, since a head that waits for
 // a slot held by blocked splits could wait for ever.
 //
+// A split with which two workers died is a suspect: it waits until it is its
+// consumer's head, so that its credit is sure, and then runs alone on a worker,
+// a few positions at a time, fewer after each death, until one is left to
+// blame.
+//
 // Deterministic: ordered containers only. Cost of a call: the leases that
 // change, times a logarithm.
 class LeaseTable {
@@ -44,9 +56,18 @@ class LeaseTable {
     std::vector<LeaseRef> leases;  // in order of attempt, at most two
     uint64_t attempts = 0;         // the last one's number
     uint32_t failures = 0;
-    std::set<WorkerId> tried;  // a new attempt goes elsewhere if it can
-    absl::Time progress;       // the cursor moved, or a lease was given
+    // Had it and have it no longer: a new attempt goes elsewhere if it can.
+    std::set<WorkerId> tried;
+    absl::Time progress;  // the cursor moved, or a lease was given
     uint32_t depth = 0;
+    // Suspects only: positions that it gets at a time, where the present lease
+    // ends, and how many workers died with it at one position.
+    uint64_t width = 0;
+    Cursor stop;
+    Cursor blamed;
+    uint32_t blames = 0;
+    uint32_t deaths = 0;
+    bool suspect() const { return width > 0; }
   };
 
   // ---- workers
@@ -74,6 +95,13 @@ class LeaseTable {
   // Ends one attempt that failed; false if it is not a present one.
   bool Fail(const WorkerId& worker, const SplitId& split, Attempt attempt);
 
+  // A process died that had it. `taken`: what is left of it begins there. How
+  // many have died while they ran the position `taken.p` and nothing else.
+  uint32_t NoteDeath(const SplitId& split, const WorkerId& worker, Cursor taken,
+                     Cursor end);
+  // `taken` moved: a suspect gets its next positions when it has had the last.
+  void Advance(const SplitId& split, Cursor taken, Cursor end);
+
   // Gives out leases as far as workers have room. `share`: the depth up to
   // which a consumer is within its fair share.
   void Fill(absl::Time now, uint32_t share);
@@ -82,8 +110,11 @@ class LeaseTable {
   // False if there is no such worker.
   bool Retry(const SplitId& split, absl::Time now, bool must);
 
-  // Splits and workers whose leases changed since the last call of these.
-  std::set<SplitId> TakeChangedSplits() { return std::move(changed_splits_); }
+  // Splits (some more than once) and workers whose leases changed since the
+  // last call of these.
+  std::vector<SplitId> TakeChangedSplits() {
+    return std::exchange(changed_splits_, {});
+  }
   std::set<WorkerId> TakeChangedWorkers() {
     return std::move(changed_workers_);
   }
@@ -94,18 +125,24 @@ class LeaseTable {
   const WorkerId* Choose(const Work& work, Room room) const;
   void Give(const SplitId& split, Work& work, const WorkerId& worker,
             absl::Time now);
+  // The lease ends; the split is not queued.
+  void End(const SplitId& split, Work& work, size_t index);
+  // The same, and it goes elsewhere.
   void Take(const SplitId& split, Work& work, size_t index);
   void Enqueue(const SplitId& split, const Work& work);
+  bool Dequeue(const SplitId& split, const Work& work);
   void UpdateLoad(const WorkerId& id, KnownWorker& worker);
   void MoveFromDraining();
+  void TakeAll(const WorkerId& id);
+  void GiveSuspects(absl::Time now);
 
   std::map<WorkerId, KnownWorker> workers_;
   std::map<SplitId, Work> work_;
   std::set<std::pair<uint32_t, SplitId>> unleased_;  // (depth, split)
-  std::set<std::pair<uint64_t, WorkerId>> by_load_;  // that take leases
-  std::map<WorkerId, uint64_t> load_;                // its key in by_load_
+  std::set<std::pair<uint32_t, SplitId>> suspects_;  // likewise
+  WorkersByLoad by_load_;
   std::set<WorkerId> draining_;
-  std::set<SplitId> changed_splits_;
+  std::vector<SplitId> changed_splits_;
   std::set<WorkerId> changed_workers_;
   uint64_t slots_ = 0;
   uint64_t leased_ = 0;

@@ -201,7 +201,7 @@ void Gate::Serve(absl::Time now) {
   const bool bound = now >= bound_at_;
   size_t connections = 0;
   for (auto& [id, followed] : followed_) {
-    if (followed.listener || look) ServeMonitor(followed);
+    if (followed.listener || look) ServeMonitor(id, followed);
     if (followed.listener && bound) BoundMessages(followed);
     connections += followed.open.size();
   }
@@ -249,12 +249,13 @@ std::vector<Buffer> Gate::Answer(const std::vector<Buffer>& request) {
   return answer("400", "not listed", "");
 }
 
-void Gate::Heard(SocketId id, int fd) {
+void Gate::Heard(SocketId id, int fd, std::string_view from) {
   const auto followed = followed_.find(id);
   if (followed == followed_.end()) return;
   const auto open = followed->second.open.find(fd);
   if (open == followed->second.open.end()) return;
-  open->second.said = open->second.heard = true;
+  open->second.peer = from;
+  open->second.heard = true;
 }
 
 void Gate::CountRevoked(std::string_view key) {
@@ -264,7 +265,7 @@ void Gate::CountRevoked(std::string_view key) {
 
 // ---- handshakes
 
-void Gate::ServeMonitor(Followed& followed) {
+void Gate::ServeMonitor(SocketId id, Followed& followed) {
   for (int i = 0; i < kEventsPerTurn; ++i) {
     zmq::message_t event;
     zmq::message_t address;
@@ -279,14 +280,15 @@ void Gate::ServeMonitor(Followed& followed) {
     std::memcpy(&number, event.data<char>(), sizeof(number));
     std::memcpy(&value, event.data<char>() + sizeof(number), sizeof(value));
     if (followed.listener) {
-      OnListenerEvent(followed, number, value);
+      OnListenerEvent(id, followed, number, value);
     } else {
       OnConnectionEvent(followed, number, value);
     }
   }
 }
 
-void Gate::OnListenerEvent(Followed& listener, uint16_t event, uint32_t value) {
+void Gate::OnListenerEvent(SocketId id, Followed& listener, uint16_t event,
+                           uint32_t value) {
   switch (event) {
     case ZMQ_EVENT_LISTENING:
       listener.listening_fd = static_cast<int>(value);
@@ -298,7 +300,11 @@ void Gate::OnListenerEvent(Followed& listener, uint16_t event, uint32_t value) {
       // The transport does not tell of every handshake that failed.
       const auto found = listener.open.find(static_cast<int>(value));
       if (found == listener.open.end()) return;
-      if (!found->second.said) ++refused_;
+      if (found->second.peer.empty()) {
+        ++refused_;
+      } else {
+        gone_.emplace_back(id, std::move(found->second.peer));
+      }
       listener.open.erase(found);
       return BoundConnections(listener);
     }

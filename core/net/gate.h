@@ -5,6 +5,8 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -55,8 +57,12 @@ class Gate {
   // not been tried. FailedPrecondition: trying again is in vain until somebody
   // changes keys.
   absl::Status HandshakeFailure(SocketId id) const;
-  // A message came in over this connection of a listener.
-  void Heard(SocketId id, int fd);
+  // A message of the peer `from` came in over this connection of a listener.
+  void Heard(SocketId id, int fd, std::string_view from);
+  // Peers of listeners, by routing id, whose connection has ended.
+  std::vector<std::pair<SocketId, std::string>> TakeGone() {
+    return std::exchange(gone_, {});
+  }
   // A message of a key that is no longer listed was dropped.
   void CountRevoked(std::string_view key);
 
@@ -65,7 +71,7 @@ class Gate {
  private:
   // A listener's.
   struct Connection {
-    bool said = false;   // ever
+    std::string peer;    // who spoke there; "": nobody yet
     bool heard = false;  // a whole message, since the last look
     uint64_t bytes = 0;  // that had come at the last look with one
   };
@@ -88,8 +94,9 @@ class Gate {
                       Followed followed);
   void ServeKeys();
   std::vector<Buffer> Answer(const std::vector<Buffer>& request);
-  void ServeMonitor(Followed& followed);
-  void OnListenerEvent(Followed& listener, uint16_t event, uint32_t value);
+  void ServeMonitor(SocketId id, Followed& followed);
+  void OnListenerEvent(SocketId id, Followed& listener, uint16_t event,
+                       uint32_t value);
   void OnConnectionEvent(Followed& connection, uint16_t event, uint32_t value);
   void BoundConnections(Followed& listener);
   void BoundMessages(Followed& listener);
@@ -99,6 +106,7 @@ class Gate {
   zmq::socket_t keys_;  // the ZAP handler's; made by the first Secure
   std::map<std::string, std::shared_ptr<AllowList>> allowed_;  // by ZAP domain
   std::map<SocketId, Followed> followed_;
+  std::vector<std::pair<SocketId, std::string>> gone_;
   absl::Time look_at_ = absl::InfinitePast();   // connections' monitors
   absl::Time bound_at_ = absl::InfinitePast();  // listeners' messages
 

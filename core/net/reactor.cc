@@ -37,8 +37,10 @@ constexpr size_t kBacklogMost = 1'024;
 // A connection whose data nobody acknowledges for so long is dropped.
 constexpr int kUnacknowledgedMs = 5'000;
 // A peer of a listener that says nothing, not even that it lives, is dropped.
-constexpr int kAliveIntervalMs = 15'000;
-constexpr int kAliveTimeoutMs = 60'000;
+// The shorter the wait for an answer beside the time between questions, the
+// less libzmq looks through the timers of all connections to cancel it.
+constexpr int kAliveIntervalMs = 60'000;
+constexpr int kAliveTimeoutMs = 30'000;
 constexpr absl::Duration kSleepMax = absl::Minutes(1);
 
 int PollMilliseconds(absl::Time now, absl::Time deadline) {
@@ -161,6 +163,9 @@ void Reactor::State::Run() {
     RunPosts();
     RunWatched();
     gate.Serve(now);
+    for (const auto& [id, peer] : gate.TakeGone()) {
+      handler->OnPeerGone(now, id, peer);
+    }
     bool left = false;
     for (const SocketId id : ready) {
       left = Drain(id) || left;
@@ -258,7 +263,7 @@ bool Reactor::State::Drain(SocketId id) {
         break;
       case ReceiveResult::kMessage:
         for (const Buffer& part : parts) bytes += part.size();
-        if (socket.listener) gate.Heard(id, origin.fd);
+        if (socket.listener) gate.Heard(id, origin.fd, from);
         if (!Knows(socket, origin.user)) break;
         handler->OnMessage(now, id, from, std::move(parts));
         break;

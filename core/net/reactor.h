@@ -28,6 +28,9 @@ class ReactorHandler {
   // listener, empty at a connection.
   virtual void OnMessage(absl::Time now, SocketId socket, std::string_view from,
                          std::vector<Buffer> parts) = 0;
+  // The connection of a listener's peer that had spoken has ended: it died, or
+  // the path did, and it comes back under another routing id.
+  virtual void OnPeerGone(absl::Time, SocketId, std::string_view) {}
   // The end of a turn: all that had come is handled, timers may be due.
   virtual void OnTurn(absl::Time now) = 0;
   // When OnTurn must be called again, whatever else happens.

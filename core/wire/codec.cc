@@ -23,6 +23,7 @@ using Checksum = uint64_t;
 
 constexpr size_t kHeaderAlignment = 8;
 constexpr size_t kMaxHeaderBytes = size_t{512} << 20;  // FlatBuffers: 2 GiB
+constexpr size_t kKeptBytes = size_t{1} << 20;
 constexpr size_t kMaxParts = 1 + 4 * 4096;
 constexpr unsigned kMaxDepth = 16;
 constexpr unsigned kMaxTables = 1 << 20;
@@ -198,7 +199,9 @@ absl::StatusOr<Parts> WholeParts(FieldReader& reader, const Parts& sent,
 
 Parts Encode(const Message& message, std::string_view cluster_id,
              PartLender* lender) {
-  Builder builder;
+  // Kept, so that it need not grow again for each message.
+  thread_local Builder builder;
+  builder.Clear();
   Parts parts(1);
   const auto cluster =
       builder.CreateString(cluster_id.data(), cluster_id.size());
@@ -215,6 +218,7 @@ Parts Encode(const Message& message, std::string_view cluster_id,
   header.Append(builder.GetBufferPointer(), size);
   header.Push(Checksum{XXH3_64bits(header.data(), size)});
   parts[0] = std::move(header).Freeze();
+  if (size > kKeptBytes) builder.Reset();
   return parts;
 }
 

@@ -46,6 +46,7 @@ World::World(const Options& options)
   settings_.split_time = absl::Milliseconds(random_.Choice({20, 100}));
   settings_.split_bytes = random_.Choice<uint64_t>({500, 3'000});
   settings_.attempts_max = 1'000'000;  // flaky workers never fail a run here
+  settings_.deaths_alone_max = 1'000'000;  // nor do those that are killed
   StartDispatcher(/*wiped=*/true);
   const uint64_t workers = random_.Between(1, 3);
   for (uint64_t i = 0; i < workers; ++i) {
@@ -167,6 +168,7 @@ void World::KillWorker(WorkerProcess& worker, absl::Duration revive_after) {
   worker.thaw = now();
   ++worker.life;  // its tasks are nobody's
   network_->Cut(worker.name);
+  if (dispatcher_up_) dispatcher_->OnPeerGone(PeerId(worker.name));
   timeline_.After(revive_after, [this, name = worker.name] {
     if (!workers_.at(name).up) StartWorker(name);
   });

@@ -1,0 +1,111 @@
+// Records that kill the workers which read them.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "broker/dispatcher.h"
+#include "tests/unit/broker/dispatcher_vocabulary.h"
+
+namespace feedmill::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+// A cluster whose workers die when they run a certain position.
+class ARecordThatKills : public ::testing::Test {
+ protected:
+  ARecordThatKills()
+      : reader_(cluster_.AddReader("j", "solo", "range 1000").Hello()) {}
+
+  const BoundSplit& head() const { return reader_.split(0); }
+  bool blamed() const { return !head().error.ok(); }
+
+  // A new worker runs what it gets of the first split, up to the position. True
+  // if it came to that.
+  bool DiesAt(uint64_t position) {
+    Miller& worker = cluster_.AddWorker(fmt::format("w{}", ++workers_));
+    worker_ = &worker;
+    const SplitId id = head().split;
+    while (head().split == id && !blamed()) {
+      const auto& leases = worker.leases();
+      const auto lease =
+          std::find_if(leases.begin(), leases.end(),
+                       [&](const Lease& held) { return held.split == id; });
+      if (lease == leases.end()) return false;
+      alone_ = leases.size() == 1;
+      if (taken_ <= position && position < lease->end.p) return true;
+      taken_ = lease->end.p;
+      reader_.Report(id, {taken_, 0}, {taken_, 0}).Beat();
+    }
+    return false;
+  }
+  void Silence() { cluster_.Pass(absl::Seconds(3), {&reader_}); }
+  void Death() {
+    cluster_.dispatcher().OnPeerGone(PeerId(worker_->peer()));
+    Silence();
+  }
+
+  Cluster cluster_;
+  Reader& reader_;
+  Miller* worker_ = nullptr;
+  uint64_t taken_ = 0;
+  int workers_ = 0;
+  bool alone_ = false;
+};
+
+TEST_F(ARecordThatKills, IsFoundByRunningItAloneAndNamed) {
+  int deaths = 0;
+  while (DiesAt(7)) {
+    ++deaths;
+    ASSERT_LE(deaths, 4);
+    EXPECT_TRUE(alone_ || deaths <= 2);
+    Death();
+  }
+  EXPECT_EQ(deaths, 4);
+  ASSERT_TRUE(absl::IsDataLoss(head().error)) << head().error;
+  EXPECT_THAT(ErrorText(head().error), HasSubstr("position 7 kills"));
+  EXPECT_EQ(taken_, 7);
+  EXPECT_TRUE(reader_.split(1).error.ok());
+  const auto status =
+      nlohmann::json::parse(cluster_.dispatcher().StatusJson(cluster_.now()));
+  EXPECT_EQ(status["faults"]["workers_died"], 4);
+  EXPECT_EQ(status["faults"]["splits_failed"], 1);
+}
+
+TEST_F(ARecordThatKills, IsNotBlamedForWorkersThatAreSilentOnly) {
+  for (int losses = 0; losses < 10; ++losses) {
+    EXPECT_TRUE(DiesAt(7));
+    Silence();
+  }
+  EXPECT_FALSE(blamed());
+  EXPECT_FALSE(DiesAt(2'000));
+}
+
+TEST_F(ARecordThatKills, IsNotBlamedWhenAWorkerGetsPastIt) {
+  EXPECT_TRUE(DiesAt(7));
+  Death();
+  EXPECT_TRUE(DiesAt(7));
+  Death();
+  EXPECT_TRUE(DiesAt(7));
+  Death();
+  const SplitId suspect = head().split;
+  EXPECT_FALSE(DiesAt(2'000));  // all of the split is taken, bit by bit
+  EXPECT_FALSE(blamed());
+  EXPECT_NE(head().split, suspect);
+}
+
+TEST_F(ARecordThatKills, IsNotSoughtWhereAWorkerSaysThatItLives) {
+  for (int breaks = 0; breaks < 10; ++breaks) {
+    EXPECT_TRUE(DiesAt(7));
+    cluster_.dispatcher().OnPeerGone(PeerId(worker_->peer()));
+    worker_->Beat();  // only the connection was lost
+    Silence();
+  }
+  EXPECT_FALSE(blamed());
+}
+
+}  // namespace
+}  // namespace feedmill::testing
