@@ -513,19 +513,19 @@ void Dispatcher::AnswerWorker(absl::Time now, const WorkerId& id) {
   for (const SplitId& split_id : worker->leases) {
     const SplitState& split = *state_.FindSplit(split_id);
     const JobState& job = *state_.FindJob(split.owner.job);
-    const Incarnation incarnation =
-        job.sessions.at(split.owner.consumer).incarnation;
+    const SessionState& session = job.sessions.at(split.owner.consumer);
     const LeaseTable::Work& work = *table_.Find(split_id);
     const auto& leases = work.leases;
     const auto lease =
         std::find_if(leases.begin(), leases.end(),
                      [&id](const LeaseRef& l) { return l.worker == id; });
     answer.leases.push_back({split_id,
-                             {split.owner.consumer, incarnation},
+                             {split.owner.consumer, session.incarnation},
                              job.plan,
                              split.begin,
                              work.suspect() ? work.stop : split.end,
-                             lease->attempt});
+                             lease->attempt,
+                             session.share});
     if (worker->plans.contains(job.plan) || !needed.insert(job.plan).second) {
       continue;
     }

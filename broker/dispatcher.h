@@ -193,6 +193,8 @@ class Dispatcher {
                    const std::vector<SplitReport>& reports);
   void EndSplits(std::vector<SplitId>& splits);
   void CloseSession(const SessionKey& key, bool for_good);
+  void AnswerAwaiting(const PeerId& to, const ClientHello& hello,
+                      const JobState& job);
   void Refuse(const PeerId& to, const ClientHello& hello,
               const absl::Status& status);
   void Reject(const PeerId& to, const JobName& job, const Session& session,

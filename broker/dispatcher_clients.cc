@@ -19,6 +19,27 @@ SplitReport Clamped(const SplitReport& report, const SplitState& split) {
   return {report.split, taken, std::clamp(report.out, split.out, taken)};
 }
 
+// Whether both take the same elements, or of different shares.
+bool Conflict(const Share& a, const Share& b) {
+  return a.ranks != b.ranks || a.rank == b.rank;
+}
+
+absl::Status OldRun(const ClientHello& hello, const JobState& job) {
+  return FailedPrecondition(
+      "job '{}' is at iteration {} by now, and this reader goes on with "
+      "iteration {}, of which its token is; to read the rest of that, use "
+      "another --job name",
+      hello.job.value(), job.iteration, hello.run->value() - 1);
+}
+
+// A rank that has read its part of an iteration wants the next one, and others
+// have not finished this one.
+bool AwaitsRanks(const ClientHello& hello, const JobState& job) {
+  return job.order == Order::kDeterministic && !job.over() && !hello.run &&
+         !hello.take_over && hello.share.ranks == job.ranks &&
+         job.done.contains(hello.share.rank) && job.done.size() < job.ranks;
+}
+
 std::string_view OrderName(Order order) {
   return order == Order::kAny ? "any" : "deterministic";
 }
@@ -53,18 +74,24 @@ void Dispatcher::On(absl::Time now, const PeerId& from,
   const bool old_run = job != nullptr && hello.run && *hello.run < job->run;
   // A life before the last one is over, also where that one was silent for so
   // long that its session has ended.
-  const bool ended = known == nullptr && job != nullptr &&
-                     job->order == Order::kDeterministic &&
-                     job->last_consumer == key.consumer;
   const bool old_life =
       (known != nullptr && hello.session.incarnation < known->incarnation) ||
-      (ended && hello.session.incarnation < job->last_incarnation);
-  if (old_run || old_life) {
+      (known == nullptr && job != nullptr &&
+       job->lives.contains(key.consumer) &&
+       hello.session.incarnation < job->lives.at(key.consumer));
+  if (old_life) {
     return Reject(from, hello.job, hello.session, RejectReason::kSuperseded);
+  }
+  if (old_run) {
+    return Reject(from, hello.job, hello.session, RejectReason::kSuperseded,
+                  OldRun(hello, *job));
   }
   const bool repeated = known != nullptr &&
                         known->incarnation == hello.session.incarnation &&
                         (!hello.run || *hello.run == job->run);
+  if (!repeated && job != nullptr && AwaitsRanks(hello, *job)) {
+    return AnswerAwaiting(from, hello, *job);
+  }
   if (!repeated) {
     absl::Status status = CheckReader(now, hello);
     if (status.ok()) status = PrepareJob(hello);
@@ -86,6 +113,20 @@ void Dispatcher::On(absl::Time now, const PeerId& from,
   }
   Bind(now, key);
   dirty_sessions_.insert(key);
+}
+
+// No session is opened; the reader asks again.
+void Dispatcher::AnswerAwaiting(const PeerId& to, const ClientHello& hello,
+                                const JobState& job) {
+  ClientAnswer answer;
+  answer.job = hello.job;
+  answer.session = hello.session;
+  answer.workers = static_cast<uint32_t>(table_.workers().size());
+  answer.heartbeat_interval = Interval();
+  answer.client_timeout = ClientTimeout(job);
+  answer.seen = seen();
+  answer.awaited = job.ranks - job.done.size();
+  Send(to, std::move(answer));
 }
 
 void Dispatcher::Refuse(const PeerId& to, const ClientHello& hello,
@@ -113,6 +154,15 @@ absl::Status Dispatcher::CheckHello(const ClientHello& hello) const {
   if (hello.graph.size() > kGraphBytesMax) {
     return InvalidArgument("the pipeline has {} bytes, more than {}",
                            hello.graph.size(), kGraphBytesMax);
+  }
+  if (!hello.share.sound()) {
+    return InvalidArgument("there is no rank {} of {}", hello.share.rank,
+                           hello.share.ranks);
+  }
+  if (!hello.share.whole() && hello.order != Order::kDeterministic) {
+    return InvalidArgument(
+        "ranks need order deterministic; with order any, readers share a job "
+        "by its name alone");
   }
   if (hello.run && hello.run->value() == 0) {
     return InvalidArgument("run numbers begin at 1");
@@ -149,20 +199,34 @@ absl::Status Dispatcher::CheckReader(absl::Time now,
         "the dispatcher has {} readers, its limit; try again later",
         listeners_.size());
   }
+  for (const auto& [consumer, session] : job->sessions) {
+    // An earlier life of an application that went on in another number.
+    if (!job->over() && session.share.ranks != hello.share.ranks &&
+        hello.session.incarnation < session.incarnation) {
+      return FailedPrecondition(
+          "job '{}' is read by {} consumers by now; this one is of {}", name,
+          session.share.ranks, hello.share.ranks);
+    }
+  }
   if (job->order != Order::kDeterministic || hello.take_over ||
       job->phase == RunPhase::kFinished ||
       (hello.run && *hello.run > job->run)) {
     return absl::OkStatus();
   }
   for (const auto& [consumer, session] : job->sessions) {
+    if (!Conflict(session.share, hello.share)) continue;
     if (!LeaseValid(now, {hello.job, consumer})) continue;
     // Who read before and joins again takes over from its earlier lives: they
     // came first to a dispatcher that had lost its state.
-    if (hello.run && consumer == hello.session.consumer) continue;
+    if (hello.run && session.incarnation < hello.session.incarnation &&
+        (consumer == hello.session.consumer ||
+         session.share.ranks != hello.share.ranks)) {
+      continue;
+    }
     return FailedPrecondition(
         "job '{}' is being read by '{}'; with order deterministic it has one "
-        "reader: stop that one, use --take-over, or options.order any to "
-        "share the job",
+        "reader, or one for each --consumer c/C: stop that one, use "
+        "--take-over, or options.order any to share the job",
         name, consumer.value());
   }
   return absl::OkStatus();
@@ -185,7 +249,10 @@ absl::Status Dispatcher::PrepareJob(const ClientHello& hello) {
     StartRun(hello.job, hello.run.value_or(RunNumber(1)));
   } else if (hello.run && *hello.run > job->run) {
     StartRun(hello.job, *hello.run);
-  } else if (job->phase == RunPhase::kFinished && !hello.run) {
+  } else if (!hello.run &&
+             (job->phase == RunPhase::kFinished ||
+              (hello.take_over && job->done.contains(hello.share.rank) &&
+               job->ranks == hello.share.ranks))) {
     StartRun(hello.job, RunNumber(job->run.value() + 1));
   }
   return absl::OkStatus();
@@ -235,7 +302,9 @@ void Dispatcher::OpenSession(absl::Time now, const ClientHello& hello) {
   if (job.order == Order::kDeterministic) {
     std::vector<ConsumerId> others;
     for (const auto& [consumer, session] : job.sessions) {
-      if (consumer != key.consumer) others.push_back(consumer);
+      if (consumer != key.consumer && Conflict(session.share, hello.share)) {
+        others.push_back(consumer);
+      }
     }
     for (const ConsumerId& other : others) {
       CloseSession({hello.job, other}, true);
@@ -243,7 +312,8 @@ void Dispatcher::OpenSession(absl::Time now, const ClientHello& hello) {
   }
   const SessionState* known = state_.FindSession(key);
   if (known != nullptr) DropWork(*known);
-  Commit(SessionOpened{key, hello.session.incarnation, hello.cursor});
+  Commit(
+      SessionOpened{key, hello.session.incarnation, hello.cursor, hello.share});
   if (job.phase == RunPhase::kRunning && !runs_.contains(hello.job)) {
     runs_.emplace(hello.job, RunWork{SplitSizer(
                                  {settings_.split_time, settings_.split_bytes},
@@ -366,12 +436,13 @@ void Dispatcher::On(absl::Time now, const PeerId& from,
     } else if (job->order == Order::kAny) {
       BindJob(now, leave.job);
       FinishIfComplete(leave.job);
-    } else if (!unread && !job->over()) {
+    } else if (!unread && !job->over() && job->done.size() >= job->ranks) {
       FinishRun(leave.job, false);
     }
   } else if (job != nullptr && job->run == leave.run &&
              job->phase == RunPhase::kRunning && job->sessions.empty() &&
              job->order == Order::kDeterministic &&
+             job->done.size() >= job->ranks &&
              IsClosed(key, leave.session.incarnation)) {
     FinishRun(leave.job, false);  // a crash lost that
   }

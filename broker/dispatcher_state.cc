@@ -17,7 +17,7 @@ bool JobState::dry() const {
   for (const auto& [consumer, session] : sessions) {
     if (session.next.p < positions) return false;
   }
-  return true;
+  return sessions.size() + done.size() >= ranks;
 }
 
 RangePool::Range JobState::Unbound() const {
@@ -91,6 +91,7 @@ void DispatcherState::On(const RunStarted& event) {
   for (auto& [consumer, session] : job.sessions) DropSplits(job, session);
   job.sessions.clear();
   job.returned.Clear();
+  job.done.clear();
   job.ended_positions = 0;
   job.fresh = 0;
   job.run = event.run;
@@ -121,8 +122,14 @@ void DispatcherState::On(const SessionOpened& event) {
   DropSplits(job, session);
   session.incarnation = event.incarnation;
   session.next = event.start;
-  job.last_consumer = event.key.consumer;
-  job.last_incarnation = event.incarnation;
+  session.share = event.share;
+  if (job.order == Order::kDeterministic) {
+    if (job.ranks != event.share.ranks) job.done.clear();
+    if (job.lives.size() >= kClosedSessionsMax) job.lives.clear();
+    job.ranks = event.share.ranks;
+    job.done.erase(event.share.rank);
+    job.lives[event.key.consumer] = event.incarnation;
+  }
   idle_jobs.erase({job.idle_since, job.name});
   // A reader that stands before the end of a finished run goes on with it.
   if (job.phase == RunPhase::kFinished && job.order == Order::kDeterministic &&
@@ -199,6 +206,9 @@ void DispatcherState::On(const SessionClosed& event) {
   JobState& job = Job(event.key.job);
   SessionState& session = At(event.key);
   const Incarnation incarnation = session.incarnation;
+  if (event.for_good && job.order == Order::kDeterministic) {
+    job.done.insert(session.share.rank);
+  }
   DropSplits(job, session);
   job.sessions.erase(event.key.consumer);
   if (job.sessions.empty()) {
@@ -266,8 +276,12 @@ struct Describer {
                        e.positions);
   }
   std::string operator()(const SessionOpened& e) const {
-    return fmt::format("session-opened {} #{} at {}", Text(e.key),
-                       e.incarnation.value(), Text(e.start));
+    return fmt::format(
+        "session-opened {} #{} at {}{}", Text(e.key), e.incarnation.value(),
+        Text(e.start),
+        e.share.whole()
+            ? ""
+            : fmt::format(" rank {} of {}", e.share.rank, e.share.ranks));
   }
   std::string operator()(const SplitsBound& e) const {
     return fmt::format("splits-bound {}..{} {} [{}, {})", e.first.number,

@@ -44,6 +44,7 @@ struct SplitState {
 
 struct SessionState {
   Incarnation incarnation;
+  Share share;                // what it takes of the sequence
   Cursor next;                // deterministic: the next split begins here
   std::set<SplitId> splits;   // bound and not ended
   std::set<SplitId> waiting;  // of these, those that are not served
@@ -74,9 +75,11 @@ struct JobState {
   PlanId plan;
 
   std::map<ConsumerId, SessionState> sessions;
-  // Deterministic: the last session's, also when it has ended.
-  ConsumerId last_consumer;
-  Incarnation last_incarnation;
+  // Deterministic: the ranks that share the sequence, those that have read
+  // theirs of this run or left, and each one's last life, also when it ended.
+  uint64_t ranks = 1;
+  std::set<uint64_t> done;
+  std::map<ConsumerId, Incarnation> lives;
   uint64_t open_splits = 0;      // of all sessions
   uint64_t ended_positions = 0;  // of ended splits
   uint64_t fresh = 0;            // sharers: never bound from here on
@@ -87,7 +90,8 @@ struct JobState {
   bool over() const {
     return phase == RunPhase::kFinished || phase == RunPhase::kFailed;
   }
-  // Nothing is left to bind to anyone.
+  // Nothing is left to bind to anyone, also not to a rank that is still to
+  // come.
   bool dry() const;
   // Sharers: what is bound next comes from here; begin ≥ end if nothing is
   // left. What came back goes first.
@@ -124,6 +128,7 @@ struct SessionOpened {
   SessionKey key;
   Incarnation incarnation;
   Cursor start;
+  Share share{};
 };
 // Splits with names that follow each other: [begin, end) in parts of `size`
 // positions, the last one perhaps less.

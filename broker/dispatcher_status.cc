@@ -83,11 +83,14 @@ std::string Dispatcher::StatusJson(absl::Time now) const {
                {"fingerprint", job.fingerprint},
                {"positions", counted ? Json(job.positions) : Json(nullptr)},
                {"endless", planned && !counted},
+               {"ranks", job.ranks},
                {"positions_bound", bound_positions},
                {"positions_taken", taken_positions}};
     if (counted) {
-      entry["bound_percent"] = Percent(bound_positions, job.positions);
-      entry["taken_percent"] = Percent(taken_positions, job.positions);
+      // Each rank goes through all positions.
+      const uint64_t all = job.positions * job.ranks;
+      entry["bound_percent"] = Percent(bound_positions, all);
+      entry["taken_percent"] = Percent(taken_positions, all);
     }
     if (job.phase == RunPhase::kFailed) {
       entry["error"] = ErrorText(job.error);

@@ -14,7 +14,7 @@ namespace feedmill {
 namespace {
 
 // What the first byte says; a change of any field is another version.
-constexpr char kVersion = 3;
+constexpr char kVersion = 4;
 
 // ---- the fields of each type, in order, for writing and reading alike
 
@@ -24,6 +24,7 @@ concept Like = std::same_as<std::remove_const_t<E>, T>;
 auto Fields(Like<Cursor> auto& c) { return std::tie(c.p, c.i); }
 auto Fields(Like<SplitId> auto& s) { return std::tie(s.journal, s.number); }
 auto Fields(Like<SessionKey> auto& k) { return std::tie(k.job, k.consumer); }
+auto Fields(Like<Share> auto& s) { return std::tie(s.rank, s.ranks); }
 auto Fields(Like<SplitReport> auto& r) {
   return std::tie(r.split, r.taken, r.out);
 }
@@ -39,7 +40,7 @@ auto Fields(Like<RunPlanned> auto& e) {
   return std::tie(e.job, e.source_size, e.positions, e.first_split, e.plan);
 }
 auto Fields(Like<SessionOpened> auto& e) {
-  return std::tie(e.key, e.incarnation, e.start);
+  return std::tie(e.key, e.incarnation, e.start, e.share);
 }
 auto Fields(Like<SplitRange> auto& r) { return std::tie(r.first, r.count); }
 auto Fields(Like<SplitsBound> auto& e) {
@@ -57,14 +58,14 @@ auto Fields(Like<SplitState> auto& s) {
   return std::tie(s.owner, s.begin, s.end, s.taken, s.out, s.error);
 }
 auto Fields(Like<SessionState> auto& s) {
-  return std::tie(s.incarnation, s.next, s.splits, s.waiting);
+  return std::tie(s.incarnation, s.share, s.next, s.splits, s.waiting);
 }
 auto Fields(Like<JobState> auto& j) {
   return std::tie(j.name, j.graph, j.fingerprint, j.order, j.seed, j.resolved,
                   j.manifest, j.run, j.iteration, j.phase, j.complete, j.error,
                   j.source_size, j.positions, j.first_split, j.plan, j.sessions,
                   j.open_splits, j.ended_positions, j.fresh, j.returned,
-                  j.idle_since, j.last_consumer, j.last_incarnation);
+                  j.idle_since, j.ranks, j.done, j.lives);
 }
 auto Fields(Like<DispatcherState> auto& s) {
   return std::tie(s.journal, s.sequence, s.next_split, s.jobs, s.splits,
@@ -325,6 +326,9 @@ struct FollowsCheck {
     return DataLoss("there is a job '{}' already", e.job.value());
   }
   absl::Status operator()(const SessionOpened& e) const {
+    if (!e.share.sound()) {
+      return DataLoss("there is no rank {} of {}", e.share.rank, e.share.ranks);
+    }
     return Job(e.key.job);
   }
   absl::Status operator()(const SplitsBound& e) const {

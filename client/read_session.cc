@@ -160,6 +160,7 @@ void ReadSession::OnAnswer(absl::Time now, const ClientAnswer& answer,
   answered_ = true;
   last_answer_ = now;
   workers_ = answer.workers;
+  awaited_ = answer.awaited;
   // What is bound is durable: an answer from before is out of date.
   const bool late = answer.seen.journal == seen_.journal &&
                     answer.seen.sequence < seen_.sequence;
@@ -280,9 +281,12 @@ void ReadSession::OnReject(absl::Time now, const ClientReject& reject) {
         state_ = State::kEnded;
         return;
       }
-      Stop(FailedPrecondition(
-          "another reader took over job \"{}\" as \"{}\"; this one stops",
-          settings_.job.value(), session_.consumer.value()));
+      Stop(reject.detail.ok()
+               ? FailedPrecondition("another reader took over job \"{}\" as "
+                                    "\"{}\"; this one stops",
+                                    settings_.job.value(),
+                                    session_.consumer.value())
+               : reject.detail);
       return;
     case RejectReason::kRefused:
       Stop(reject.detail.ok()
@@ -427,16 +431,6 @@ ReadSession::Splits::iterator ReadSession::NextToPull() {
   return splits_.end();
 }
 
-// Bytes left the buffer: their credit returns.
-void ReadSession::Drained(Split& split, uint64_t bytes) {
-  split.drained += bytes;
-  buffered_bytes_ -= bytes;
-  outstanding_bytes_ -= bytes;
-  freed_bytes_ += bytes;
-  window_pulled_ += bytes;
-  NarrowWindow();
-}
-
 // The end of a run whose every attempt at `split` failed.
 std::optional<Piece> ReadSession::PullError(const Split& split) {
   if (split.error.ok() || split.taken()) return std::nullopt;
@@ -538,6 +532,7 @@ void ReadSession::SendHello(absl::Time now, ReadEffects& effects) {
   hello.take_over = settings_.take_over;
   hello.cursor = shared() ? Cursor{} : cursor_;
   hello.seen = seen_;
+  hello.share = settings_.share;
   hello.run = settings_.run;
   if (run_) {
     hello.run = run_->run;

@@ -30,6 +30,7 @@ struct ReadSessionSettings {
   std::optional<RunNumber> run;  // absent: the job's present or next one
   Cursor start;                  // deterministic: where to begin
   Session session;
+  Share share{};  // of the sequence, if it is one of several ranks
   bool take_over = false;
   uint64_t budget_bytes = uint64_t{64} << 20;  // credit over all splits
   uint64_t quota_bytes = uint64_t{4} << 20;    // credit ahead of one split
@@ -89,6 +90,9 @@ class ReadSession {
   bool answered() const { return answered_; }    // by a dispatcher, ever
   absl::Time last_answer() const { return last_answer_; }
   uint64_t buffered_bytes() const { return buffered_bytes_; }
+  // Ranks that have not finished the iteration before the one that it waits
+  // for.
+  uint64_t awaited() const { return awaited_; }
   const Session& session() const { return session_; }
   // Deterministic: all before it has left the buffers.
   Cursor cursor() const { return cursor_; }
@@ -182,12 +186,12 @@ class ReadSession {
   void EndIfDone(absl::Time now, ReadEffects& effects);
 
   Splits::iterator NextToPull();
-  void Drained(Split& split, uint64_t bytes);
   void NoteEmpty(const Piece& piece);
   void SkipIn(absl::Time now, Split& split, Cursor to);
   std::optional<Piece> PullError(const Split& split);
 
   // Credit, in session_credit.cc.
+  void Drained(Split& split, uint64_t bytes);
   void SetWindow(uint64_t bytes);
   void WidenWindow();
   void NarrowWindow();
@@ -234,6 +238,7 @@ class ReadSession {
   uint32_t leaves_ = 0;
   ClientLeave leave_;  // once leaving, with its last report
   uint32_t workers_ = 0;
+  uint64_t awaited_ = 0;
   Seen seen_;
   absl::Duration heartbeat_interval_ = absl::Milliseconds(200);
   absl::Duration client_timeout_ = absl::ZeroDuration();

@@ -15,9 +15,11 @@
 namespace feedmill {
 namespace {
 
-constexpr std::string_view kMagic = "feedmill token 1\n";
+constexpr std::string_view kMagic = "feedmill token 2\n";
 constexpr size_t kChecksumBytes = 8;
-constexpr size_t kRowsPerByte = 64;       // that a token can hold
+constexpr size_t kRowsPerByte = 64;  // that a token can hold
+// Numbers of elements stay below it.
+constexpr uint64_t kNumbersMax = uint64_t{1} << 63;
 constexpr char kHeldCluster[] = "token";  // of the frames that hold rows
 
 // Numbers are LEB128, texts come after their length.
@@ -149,6 +151,42 @@ std::string Checksum(std::string_view bytes) {
   return text;
 }
 
+bool InOrder(const std::vector<NumberRange>& skips) {
+  uint64_t from = 0;
+  for (const auto& [first, second] : skips) {
+    if (first < from || second <= first || second > kNumbersMax) return false;
+    from = second;
+  }
+  return true;
+}
+
+// Sorted, and those that touch joined.
+std::vector<NumberRange> Normal(std::vector<NumberRange> ranges) {
+  std::sort(ranges.begin(), ranges.end());
+  std::vector<NumberRange> normal;
+  for (const NumberRange& range : ranges) {
+    if (!normal.empty() && range.first <= normal.back().second) {
+      normal.back().second = std::max(normal.back().second, range.second);
+    } else {
+      normal.push_back(range);
+    }
+  }
+  return normal;
+}
+
+// How many elements that are not left out stand before the next one of the
+// token's rank.
+uint64_t NextOf(const ReadToken& token) {
+  uint64_t next = token.share.From(token.place.elements);
+  uint64_t out = 0;
+  for (const auto& [first, second] : token.skips) {
+    if (next < first) break;
+    if (next < second) next = token.share.From(second);
+    out += second - first;
+  }
+  return next - out;
+}
+
 uint64_t HashOf(const Graph& graph) {
   const std::string text = CanonicalText(graph);
   return XXH3_64bits(text.data(), text.size());
@@ -168,6 +206,17 @@ std::vector<uint64_t> PartsOf(const Graph& graph) {
   return parts;
 }
 
+ReadToken MakeToken(const Graph& graph, const ReadRules& rules,
+                    ReadPlace place) {
+  ReadToken token;
+  token.parts = PartsOf(graph);
+  token.fingerprint = Fingerprint(graph);
+  token.share = rules.share;
+  token.skips = rules.skips;
+  token.place = std::move(place);
+  return token;
+}
+
 std::string EncodeToken(const ReadToken& token) {
   TokenWriter writer;
   writer.Put(uint64_t{token.parts.size()});
@@ -177,6 +226,13 @@ std::string EncodeToken(const ReadToken& token) {
   writer.Put(token.seed);
   writer.Put(token.iteration);
   writer.Put(token.incarnation);
+  writer.Put(token.share.rank);
+  writer.Put(token.share.ranks);
+  writer.Put(uint64_t{token.skips.size()});
+  for (const NumberRange& skip : token.skips) {
+    writer.Put(skip.first);
+    writer.Put(skip.second);
+  }
   const ReadPlace& place = token.place;
   writer.Put(place.cursor);
   writer.Put(place.skip);
@@ -202,6 +258,13 @@ std::string EncodeToken(const ReadToken& token) {
     for (const uint64_t rows : step.groups) writer.Put(rows);
   }
   return SealToken(writer.Take());
+}
+
+absl::Status TooManyUnread(uint64_t unread) {
+  return InvalidArgument(
+      "{} unread elements are more than the last chunk had: a token is that of "
+      "a place within it",
+      unread);
 }
 
 std::string SealToken(std::string_view body) {
@@ -231,6 +294,12 @@ absl::StatusOr<ReadToken> DecodeToken(std::string_view bytes) {
   token.seed = reader.Number();
   token.iteration = reader.Number();
   token.incarnation = reader.Number();
+  token.share.rank = reader.Number();
+  token.share.ranks = reader.Number();
+  for (uint64_t left = reader.Count(); left > 0 && reader.good(); --left) {
+    const uint64_t first = reader.Number();
+    token.skips.emplace_back(first, reader.Number());
+  }
   ReadPlace& place = token.place;
   place.cursor = reader.ReadCursor();
   place.skip = reader.Number();
@@ -252,7 +321,10 @@ absl::StatusOr<ReadToken> DecodeToken(std::string_view bytes) {
       return damaged();
     }
   }
-  if (!reader.done()) return damaged();
+  if (!reader.done() || !token.share.sound() || !InOrder(token.skips) ||
+      place.elements < place.skip) {
+    return damaged();
+  }
   return token;
 }
 
@@ -295,6 +367,119 @@ absl::Status CheckTokenPlan(const ReadToken& token, const std::string& plan) {
       "the pipeline's files changed since the token was saved (plan {}, now "
       "{}): the rest of its sequence is not there any more",
       token.plan, plan);
+}
+
+absl::StatusOr<ReadRules> MakeRules(Share share, std::vector<NumberRange> skips,
+                                    const std::optional<ReadToken>& token) {
+  if (!share.sound()) {
+    return InvalidArgument("consumer {}/{}: it is 0/C to C-1/C, C at most {}",
+                           share.rank, share.ranks, kRanksMax);
+  }
+  if (token && !token->share.whole() && token->share != share) {
+    return InvalidArgument(
+        "the token is that of consumer {}/{} alone, and this is {}/{}; join "
+        "those of all {} by feedmill token merge",
+        token->share.rank, token->share.ranks, share.rank, share.ranks,
+        token->share.ranks);
+  }
+  for (const auto& [first, second] : skips) {
+    if (second <= first || second > kNumbersMax) {
+      return InvalidArgument(
+          "to skip {}:{} is to skip nothing: it is FIRST:END", first, second);
+    }
+  }
+  const uint64_t from = token ? token->place.elements : 0;
+  if (token) {
+    skips.insert(skips.end(), token->skips.begin(), token->skips.end());
+  }
+  ReadRules rules{share, Normal(std::move(skips))};
+  for (const auto& [first, second] : rules.skips) {
+    if (first <= from || (second - first) % share.ranks == 0) continue;
+    return InvalidArgument(
+        "to skip {}:{}, {} elements, would bring {} consumers out of step: "
+        "skip a multiple of {}",
+        first, second, second - first, share.ranks, share.ranks);
+  }
+  return rules;
+}
+
+namespace {
+
+// InvalidArgument names what of two tokens differs.
+absl::Status CheckSameReading(const ReadToken& a, const ReadToken& b) {
+  const auto differ = [](std::string_view what) {
+    return InvalidArgument("the tokens are not of one reading: their {} differ",
+                           what);
+  };
+  if (a.fingerprint != b.fingerprint) return differ("pipelines");
+  if (a.seed != b.seed) return differ("seeds");
+  if (a.iteration != b.iteration) return differ("iterations");
+  if (a.plan != b.plan) return differ("files");
+  if (a.share.ranks != b.share.ranks) return differ("numbers of consumers");
+  if (a.skips != b.skips) return differ("skipped batches");
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<ReadToken> MergeTokens(std::vector<ReadToken> tokens) {
+  if (tokens.empty()) return InvalidArgument("there is no token to merge");
+  std::sort(tokens.begin(), tokens.end(),
+            [](const ReadToken& a, const ReadToken& b) {
+              return a.share.rank < b.share.rank;
+            });
+  const uint64_t ranks = tokens.front().share.ranks;
+  for (const ReadToken& token : tokens) {
+    FM_RETURN_IF_ERROR(CheckSameReading(tokens.front(), token));
+  }
+  for (size_t k = 0; k < tokens.size(); ++k) {
+    const bool twice =
+        k > 0 && tokens[k].share.rank == tokens[k - 1].share.rank;
+    if (twice) {
+      return InvalidArgument("consumer {}/{} has two tokens",
+                             tokens[k].share.rank, ranks);
+    }
+    if (tokens.size() != ranks && tokens[k].share.rank != k) {
+      return InvalidArgument("the token of consumer {}/{} is missing", k,
+                             ranks);
+    }
+  }
+  if (tokens.size() != ranks) {
+    return InvalidArgument("the token of consumer {}/{} is missing",
+                           tokens.size(), ranks);
+  }
+  const auto by_next = [](const ReadToken& a, const ReadToken& b) {
+    return NextOf(a) < NextOf(b);
+  };
+  const auto [least, most] =
+      std::minmax_element(tokens.begin(), tokens.end(), by_next);
+  std::vector<uint64_t> nexts;
+  for (const ReadToken& token : tokens) nexts.push_back(NextOf(token));
+  std::sort(nexts.begin(), nexts.end());
+  for (size_t k = 0; k < nexts.size(); ++k) {
+    if (nexts[k] == nexts[0] + k) continue;
+    return InvalidArgument(
+        "the consumers are not at one step: {}/{} goes on with element {}, "
+        "{}/{} with {}; save the tokens after the same number of elements",
+        least->share.rank, ranks, NextOf(*least), most->share.rank, ranks,
+        NextOf(*most));
+  }
+  // The one that was handed out last: all before it were, too.
+  const uint64_t number = most->place.elements;
+  uint64_t incarnation = 0;
+  const ReadToken* best = nullptr;
+  for (const ReadToken& token : tokens) {
+    incarnation = std::max(incarnation, token.incarnation);
+    const uint64_t begins = token.place.number();
+    if (begins > number) continue;
+    if (best == nullptr || best->place.number() < begins) best = &token;
+  }
+  ReadToken merged = *best;
+  merged.incarnation = incarnation;
+  merged.share = {};
+  merged.place.skip = number - merged.place.number();
+  merged.place.elements = number;
+  return merged;
 }
 
 }  // namespace feedmill

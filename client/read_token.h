@@ -2,6 +2,7 @@
 #define FEEDMILL_CLIENT_READ_TOKEN_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,8 +23,15 @@ struct ReadToken {
   uint64_t seed = 0;
   uint64_t iteration = 0;
   uint64_t incarnation = 0;  // of the session; 0: a local reader's
+  // Whose place it is: that of one rank, or (a whole share) of all.
+  Share share;
+  std::vector<NumberRange> skips;  // ReadRules::skips
   ReadPlace place;
 };
+
+// The token of a reader of `graph` that stands at `place`.
+ReadToken MakeToken(const Graph& graph, const ReadRules& rules,
+                    ReadPlace place);
 
 // A hash of the source and one of each step, to say what differs.
 std::vector<uint64_t> PartsOf(const Graph& graph);
@@ -31,12 +39,24 @@ std::vector<uint64_t> PartsOf(const Graph& graph);
 // Bytes, with a checksum: below 1 KiB, but for what the client stage holds and
 // 8 bytes a step.
 std::string EncodeToken(const ReadToken& token);
+// InvalidArgument: a token is that of a place within the last chunk.
+absl::Status TooManyUnread(uint64_t unread);
 // InvalidArgument for bytes that are no token, or damaged. Never more work or
 // memory than a constant times their size.
 absl::StatusOr<ReadToken> DecodeToken(std::string_view bytes);
 
 // What makes `body` a token as far as its magic and checksum go.
 std::string SealToken(std::string_view body);
+
+// One token for all ranks of a reading that made the same number of steps: the
+// next elements of `tokens` are m, m+1, … of what is read, one each.
+// InvalidArgument says why they are not.
+absl::StatusOr<ReadToken> MergeTokens(std::vector<ReadToken> tokens);
+
+// What a reader hands out by its options and by the token that it goes on
+// from: InvalidArgument if they do not fit together. Without `numbered`.
+absl::StatusOr<ReadRules> MakeRules(Share share, std::vector<NumberRange> skips,
+                                    const std::optional<ReadToken>& token);
 
 // InvalidArgument names what of `graph` is not that of the token: the source, a
 // step, an option, the seed.

@@ -25,9 +25,13 @@ constexpr absl::Duration kLookInterval = absl::Milliseconds(50);
 // Read in this process.
 class InProcessReader : public Reader {
  public:
-  InProcessReader(const Graph& graph, std::unique_ptr<LocalReader> reader,
+  InProcessReader(const Graph& graph, ReadRules rules,
+                  std::unique_ptr<LocalReader> reader,
                   const std::atomic<bool>* cancel)
-      : graph_(graph), reader_(std::move(reader)), cancel_(cancel) {}
+      : graph_(graph),
+        rules_(std::move(rules)),
+        reader_(std::move(reader)),
+        cancel_(cancel) {}
 
   absl::StatusOr<std::optional<Chunk>> Next() override {
     for (;;) {
@@ -47,17 +51,23 @@ class InProcessReader : public Reader {
 
  private:
   absl::StatusOr<std::string> SaveBefore(uint64_t unread) const override {
-    ReadToken token;
-    token.parts = PartsOf(graph_);
-    token.fingerprint = Fingerprint(graph_);
+    std::optional<ReadPlace> place = reader_->PlaceBefore(unread);
+    if (!place.has_value()) return TooManyUnread(unread);
+    ReadToken token = MakeToken(graph_, rules_, *std::move(place));
     token.plan = reader_->plan();
     token.seed = reader_->seed();
     token.iteration = reader_->iteration();
-    token.place = reader_->PlaceBefore(unread);
     return EncodeToken(token);
   }
 
+  absl::StatusOr<uint64_t> NumberBefore(uint64_t unread) const override {
+    const std::optional<ReadPlace> place = reader_->PlaceBefore(unread);
+    if (!place.has_value()) return TooManyUnread(unread);
+    return place->elements;
+  }
+
   const Graph graph_;
+  const ReadRules rules_;
   const std::unique_ptr<LocalReader> reader_;
   const std::atomic<bool>* const cancel_;
   std::atomic<bool> cancelled_{false};
@@ -75,6 +85,12 @@ size_t Element::IndexOf(std::string_view name) const {
   const int index = chunk_->spec->Find(name);
   FM_CHECK(index >= 0);
   return static_cast<size_t>(index);
+}
+
+absl::StatusOr<uint64_t> Reader::number() const {
+  FM_ASSIGN_OR_RETURN(const uint64_t next, NumberBefore(unread_));
+  if (next == 0) return OutOfRange("no element was read yet");
+  return next - 1;
 }
 
 bool Reader::Advance() {
@@ -110,20 +126,31 @@ absl::StatusOr<std::unique_ptr<Reader>> Read(const Graph& graph,
     FM_ASSIGN_OR_RETURN(token, DecodeToken(options.token));
     FM_RETURN_IF_ERROR(CheckToken(*token, read));
   }
+  if (read.options.order == Order::kAny &&
+      (options.ranks != 1 || !options.skip_batches.empty())) {
+    return InvalidArgument(
+        "ranks and skipped batches need order deterministic; with order any, "
+        "readers share a job by its name alone");
+  }
+  FM_ASSIGN_OR_RETURN(ReadRules rules, MakeRules({options.rank, options.ranks},
+                                                 options.skip_batches, token));
   if (!options.service.empty()) {
     FM_ASSIGN_OR_RETURN(std::shared_ptr<const AnalyzedGraph> analyzed,
                         Analyze(read, *options.registry));
+    rules.numbered = analyzed->numbered;
     return ReadFromService(std::move(analyzed), std::move(options),
-                           std::move(token));
+                           std::move(rules), std::move(token));
   }
   LocalReaderOptions local;
   local.threads = options.threads;
+  local.share = rules.share;
+  local.skips = rules.skips;
   if (token) local.resume = {token->seed, token->iteration, token->place};
   FM_ASSIGN_OR_RETURN(std::unique_ptr<LocalReader> reader,
                       LocalReader::Make(read, options.registry, local));
   if (token) FM_RETURN_IF_ERROR(CheckTokenPlan(*token, reader->plan()));
-  return std::make_unique<InProcessReader>(read, std::move(reader),
-                                           options.cancel);
+  return std::make_unique<InProcessReader>(read, std::move(rules),
+                                           std::move(reader), options.cancel);
 }
 
 }  // namespace feedmill

@@ -10,6 +10,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -59,12 +60,28 @@ struct ReadOptions {
   // With order deterministic: take the place of a reader whose lease is still
   // valid, rather than being refused.
   bool take_over = false;
+  // One of several readers that share the sequence, consumer `rank` of `ranks`
+  // (from 0): it takes the elements (batches, where the pipeline makes them)
+  // whose number n in the sequence has n mod ranks = rank. With a service all
+  // of them read the same named job, each in its own time; a job's next
+  // iteration begins when all have finished the one before. Where the plan
+  // knows the elements' places (only 1:1 steps before the last batch), only the
+  // rank's own are made and sent; else each rank gets all that leaves the
+  // workers and keeps its own. Needs order deterministic.
+  uint64_t rank = 0;
+  uint64_t ranks = 1;
+  // Elements (batches) [first, second) of the sequence, by number, that are
+  // left out as if they were not there; with ranks, a multiple of them. Takes
+  // no time where the plan knows the elements' places, else they are made and
+  // dropped. A token remembers it.
+  std::vector<std::pair<uint64_t, uint64_t>> skip_batches{};
   // What relative paths of the pipeline are relative to. Default: the working
   // directory. (ParseGraphYaml has made them absolute already.)
   std::string directory{};
-  // What Reader::Save gave: go on from there. The pipeline must be the same;
-  // its seed, and the iteration of a job, are the token's. The reader takes the
-  // place of its own earlier life.
+  // What Reader::Save gave, or Token::Merge (token.h) of those of all ranks: go
+  // on from there, with any number of ranks if it is of all of them. The
+  // pipeline must be the same; its seed, and the iteration of a job, are the
+  // token's. The reader takes the place of its own earlier life.
   std::string token{};
   // Override the graph's options. A local read is one pass in every mode.
   std::optional<uint64_t> seed{};
@@ -194,12 +211,18 @@ class Reader {
 
   // A token of the place that the trainer has reached: after the element that
   // a range-for over elements is at, or after all that Next or chunks() gave,
-  // but for the last `unread` elements. Reading with it (ReadOptions::token),
-  // on the same dispatcher, an empty one or none, gives exactly the rest.
-  // FailedPrecondition with order `any`.
+  // but for the last `unread` elements (of the last chunk). Reading with it
+  // (ReadOptions::token), on the same dispatcher, an empty one or none, gives
+  // exactly the rest. FailedPrecondition with order `any`.
   absl::StatusOr<std::string> Save(uint64_t unread = 0) const {
     return SaveBefore(unread_ + unread);
   }
+
+  // The number in the sequence of the element that a range-for is at, or of the
+  // last one that Next or chunks() gave; ShowBatch (provenance.h) says what
+  // made it. OutOfRange if there is none yet, FailedPrecondition with order
+  // `any`.
+  absl::StatusOr<uint64_t> number() const;
 
   // Makes Next return Cancelled, now and from now on.
   virtual void Cancel() = 0;
@@ -220,6 +243,8 @@ class Reader {
 
  private:
   virtual absl::StatusOr<std::string> SaveBefore(uint64_t unread) const = 0;
+  // The number just after the last element but `unread`.
+  virtual absl::StatusOr<uint64_t> NumberBefore(uint64_t unread) const = 0;
   // Fetches the next chunk with rows into current_; false at the end or on an
   // error, which goes to status_.
   bool Advance();

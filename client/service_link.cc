@@ -258,6 +258,7 @@ void ServiceLink::Publish(absl::Time now, std::vector<Handed> pulled) {
   next.answered = session_.answered();
   next.last_answer = session_.last_answer();
   next.workers = session_.workers();
+  next.awaited = session_.awaited();
   next.progress = progress_;
   next.cursor = session_.cursor();
   WatchWorkers(next);

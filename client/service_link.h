@@ -51,6 +51,7 @@ class ServiceLink : private ReactorHandler {
     bool answered = false;
     absl::Time last_answer = absl::InfinitePast();
     uint32_t workers = 0;
+    uint64_t awaited = 0;  // see ReadSession::awaited
     absl::Time workers_changed = absl::InfinitePast();
     absl::Time progress = absl::InfinitePast();  // a frame, a cursor that moved
     Cursor cursor;  // in order: all before it was pulled, or had no elements

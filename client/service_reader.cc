@@ -38,15 +38,31 @@ absl::Status CheckName(std::string_view what, const std::string& name) {
   return absl::OkStatus();
 }
 
+absl::Status CheckRanks(const ReadOptions& options) {
+  if (options.ranks == 1) return absl::OkStatus();
+  if (options.job.empty()) {
+    return InvalidArgument(
+        "consumer {}/{} needs the name of the job that the consumers share",
+        options.rank, options.ranks);
+  }
+  if (!options.consumer.empty()) {
+    return InvalidArgument("consumer {}/{} has no other name (\"{}\")",
+                           options.rank, options.ranks, options.consumer);
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<ReadSessionSettings> MakeSettings(
     const AnalyzedGraph& graph, const ReadOptions& options,
-    const std::optional<ReadToken>& token) {
+    const ReadRules& rules, const std::optional<ReadToken>& token) {
   FM_RETURN_IF_ERROR(CheckName("job", options.job));
   FM_RETURN_IF_ERROR(CheckName("consumer", options.consumer));
   if (options.budget_bytes == 0) {
     return InvalidArgument("budget_bytes must be above 0");
   }
+  FM_RETURN_IF_ERROR(CheckRanks(options));
   ReadSessionSettings settings;
+  settings.share = rules.share;
   settings.graph = CanonicalText(graph.graph);
   settings.order = graph.graph.options.order;
   settings.seed = graph.graph.options.seed.value_or(RandomBits());
@@ -56,9 +72,11 @@ absl::StatusOr<ReadSessionSettings> MakeSettings(
   std::string consumer = options.consumer;
   const bool alone = settings.order == Order::kDeterministic;
   if (consumer.empty()) {
-    consumer = alone && !options.job.empty()
+    consumer = !alone || options.job.empty()
+                   ? fmt::format("{:016x}", RandomBits())
+               : options.ranks == 1
                    ? "solo"
-                   : fmt::format("{:016x}", RandomBits());
+                   : fmt::format("{}/{}", options.rank, options.ranks);
   }
   settings.job = JobName(options.job.empty() ? "@" + consumer : options.job);
   uint64_t incarnation = NextIncarnation();
@@ -67,6 +85,9 @@ absl::StatusOr<ReadSessionSettings> MakeSettings(
     settings.run = RunNumber(token->iteration + 1);
     settings.start = token->place.cursor;
     incarnation = std::max(incarnation, token->incarnation + 1);
+  }
+  if (rules.numbered) {
+    settings.start.p = PlaceKeeper(rules).NeededFrom(settings.start.p);
   }
   settings.session = {ConsumerId(consumer), Incarnation(incarnation)};
   return settings;
@@ -79,12 +100,14 @@ std::string Seconds(absl::Duration duration) {
 class ServiceReader : public Reader {
  public:
   ServiceReader(std::shared_ptr<const AnalyzedGraph> graph, ReadOptions options,
-                std::optional<ReadToken> token, Incarnation incarnation,
-                std::unique_ptr<ServiceLink> link, std::string service)
+                ReadRules rules, std::optional<ReadToken> token,
+                Incarnation incarnation, std::unique_ptr<ServiceLink> link,
+                std::string service)
       : asked_(std::move(graph)),
         graph_(asked_),
         shared_(graph_->graph.options.order == Order::kAny),
         options_(std::move(options)),
+        rules_(std::move(rules)),
         token_(std::move(token)),
         incarnation_(incarnation),
         service_(std::move(service)),
@@ -107,6 +130,7 @@ class ServiceReader : public Reader {
            (options_.cancel != nullptr && options_.cancel->load());
   }
   absl::StatusOr<std::string> SaveBefore(uint64_t unread) const override;
+  absl::StatusOr<uint64_t> NumberBefore(uint64_t unread) const override;
   absl::Status MakePlan(const RunInfo& run);
   absl::Status MakeStage();
   // The next output of the stage, feeding it; nullopt when the end is reached,
@@ -134,6 +158,7 @@ class ServiceReader : public Reader {
   std::shared_ptr<const AnalyzedGraph> graph_;  // of the whole run, once joined
   const bool shared_;                           // with other readers of the job
   const ReadOptions options_;
+  const ReadRules rules_;
   const std::optional<ReadToken> token_;
   const Incarnation incarnation_;
   const std::string service_;
@@ -143,7 +168,7 @@ class ServiceReader : public Reader {
   std::shared_ptr<const Plan> plan_;
   std::unique_ptr<ClientStage> stage_;
   std::optional<EndlessWatch> watch_;
-  PlaceKeeper keeper_;
+  PlaceKeeper keeper_{rules_};
   Cursor needed_;     // nothing before it changes the output
   Cursor fed_begin_;  // of the last piece that the stage was fed
   Cursor fed_end_;
@@ -192,15 +217,24 @@ absl::StatusOr<std::string> ServiceReader::SaveBefore(uint64_t unread) const {
     return FailedPrecondition(
         "a reader of order any has no place in a sequence to save");
   }
-  ReadToken token;
-  token.parts = PartsOf(asked_->graph);
-  token.fingerprint = Fingerprint(asked_->graph);
+  std::optional<ReadPlace> place = keeper_.Before(unread);
+  if (!place.has_value()) return TooManyUnread(unread);
+  ReadToken token = MakeToken(asked_->graph, rules_, *std::move(place));
   token.plan = view_.run->plan.value();
   token.seed = plan_->seed();
   token.iteration = plan_->iteration();
   token.incarnation = incarnation_.value();
-  token.place = keeper_.Before(unread);
   return EncodeToken(token);
+}
+
+absl::StatusOr<uint64_t> ServiceReader::NumberBefore(uint64_t unread) const {
+  if (shared_) {
+    return FailedPrecondition(
+        "elements of order any have no numbers in a sequence");
+  }
+  const std::optional<ReadPlace> place = keeper_.Before(unread);
+  if (!place.has_value()) return TooManyUnread(unread);
+  return place->elements;
 }
 
 absl::Status ServiceReader::MakePlan(const RunInfo& run) {
@@ -244,11 +278,8 @@ absl::StatusOr<std::optional<Chunk>> ServiceReader::Next() {
     }
     if (output->chunk.rows == 0) continue;
     if (!MayHandOut()) continue;  // it is another reader's now
-    const size_t skipped = keeper_.Come(output->chunk.rows);
-    if (skipped == output->chunk.rows) continue;
-    if (skipped > 0) {
-      output->chunk = output->chunk.Slice(skipped, output->chunk.rows);
-    }
+    if (!shared_) output->chunk = keeper_.Keep(std::move(output->chunk));
+    if (output->chunk.rows == 0) continue;
     had_element_ = true;
     if (shared_) {
       const bool last = pieces_.empty();
@@ -310,7 +341,8 @@ void ServiceReader::Feed(ServiceLink::Handed handed) {
     return;
   }
   // An error among what is not needed is none.
-  const uint64_t needed = stage_->needed_from();
+  const uint64_t needed =
+      rules_.numbered ? keeper_.NeededFrom(piece.end.p) : stage_->needed_from();
   if (!shared_ && needed > piece.end.p) {
     needed_ = {needed, 0};
     if (!stage_->done()) link_->SkipTo(needed_);
@@ -326,6 +358,8 @@ void ServiceReader::Feed(ServiceLink::Handed handed) {
 // Called when the stage is empty: what was fed has made its outputs by then.
 absl::Status ServiceReader::WatchFed() {
   if (shared_ && fed_rows_ == 0) return absl::OkStatus();
+  // Every position makes an element, if not this rank's.
+  if (rules_.numbered && !shared_) return absl::OkStatus();
   const size_t rows = std::exchange(fed_rows_, 0);
   const size_t outputs = std::exchange(outputs_, 0);
   if (!shared_) return watch_->Advance(fed_end_, rows, outputs);
@@ -341,6 +375,7 @@ absl::Status ServiceReader::WatchPasses() {
     }
     return absl::OkStatus();
   }
+  if (rules_.numbered) return absl::OkStatus();
   return watch_->Advance(std::max(fed_end_, view_.cursor), 0, 0);
 }
 
@@ -449,9 +484,16 @@ absl::Status ServiceReader::Late(const ServiceLink::View& view,
 absl::Status ServiceReader::LateData(const ServiceLink::View& view,
                                      absl::Time begun,
                                      absl::Duration patience) const {
+  const absl::Time now = SteadyNow();
+  if (view.awaited > 0 && now - begun >= std::max(options_.timeout, patience)) {
+    return DeadlineExceeded(
+        "{} of the {} consumers of job \"{}\" have not finished the iteration "
+        "before for {}; the next one begins when they have, or with "
+        "--take-over without them",
+        view.awaited, options_.ranks, options_.job, Seconds(now - begun));
+  }
   // Planning is the workers' work, and they are there.
   if (!view.run.has_value()) return absl::OkStatus();
-  const absl::Time now = SteadyNow();
   const absl::Time since = std::max(begun, view.progress);
   if (now - std::max(since, view.unreachable_since) >= patience) {
     return DeadlineExceeded(
@@ -473,10 +515,10 @@ absl::Status ServiceReader::LateData(const ServiceLink::View& view,
 
 absl::StatusOr<std::unique_ptr<Reader>> ReadFromService(
     std::shared_ptr<const AnalyzedGraph> graph, ReadOptions options,
-    std::optional<ReadToken> token) {
+    ReadRules rules, std::optional<ReadToken> token) {
   FM_ASSIGN_OR_RETURN(const Address address, ParseAddress(options.service));
   FM_ASSIGN_OR_RETURN(ReadSessionSettings settings,
-                      MakeSettings(*graph, options, token));
+                      MakeSettings(*graph, options, rules, token));
   FM_ASSIGN_OR_RETURN(std::optional<Security> security,
                       LoadSecurity(options.security, Role::kClient));
   const Incarnation incarnation = settings.session.incarnation;
@@ -486,8 +528,8 @@ absl::StatusOr<std::unique_ptr<Reader>> ReadFromService(
                            std::move(settings),
                            options.transport == Transport::kAuto));
   auto reader = std::make_unique<ServiceReader>(
-      std::move(graph), std::move(options), std::move(token), incarnation,
-      std::move(link), address.ToString());
+      std::move(graph), std::move(options), std::move(rules), std::move(token),
+      incarnation, std::move(link), address.ToString());
   FM_RETURN_IF_ERROR(reader->Join());
   return reader;
 }

@@ -13,10 +13,10 @@ namespace feedmill {
 
 // Read (reader.h) through a service. REQUIRES: options.registry is set,
 // options.service is not empty. `token`: options.token, checked against the
-// graph.
+// graph. `rules`: what it hands out.
 absl::StatusOr<std::unique_ptr<Reader>> ReadFromService(
     std::shared_ptr<const AnalyzedGraph> graph, ReadOptions options,
-    std::optional<ReadToken> token);
+    ReadRules rules, std::optional<ReadToken> token);
 
 }  // namespace feedmill
 

@@ -42,6 +42,16 @@ void ReadSession::NarrowWindow() {
   }
 }
 
+// Bytes left the buffer: their credit returns.
+void ReadSession::Drained(Split& split, uint64_t bytes) {
+  split.drained += bytes;
+  buffered_bytes_ -= bytes;
+  outstanding_bytes_ -= bytes;
+  freed_bytes_ += bytes;
+  window_pulled_ += bytes;
+  NarrowWindow();
+}
+
 void ReadSession::SetAllowed(Split& split, uint64_t allowed) {
   outstanding_bytes_ = outstanding_bytes_ - split.allowed + allowed;
   split.allowed = allowed;

@@ -326,7 +326,7 @@ void WorkerAgent::Start(Held& held, uint64_t positions,
   tasks_.emplace(id,
                  Task{held.lease.split, held.lease.plan, begin, end, expected});
   effects.compute.push_back(
-      {id, held.lease.plan, begin, end, FrameBytes(plan)});
+      {id, held.lease.plan, begin, end, FrameBytes(plan), held.lease.share});
 }
 
 // As many as fill a frame or take 10 ms, whichever is less.

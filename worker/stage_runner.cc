@@ -99,8 +99,9 @@ void StageRunner::Compute(ComputeRequest request,
       auto& scratch = compiled->scratches[static_cast<size_t>(thread)];
       if (scratch == nullptr) scratch = compiled->stage->NewScratch();
       scratch->blocks = blocks;
-      piece = compiled->stage->Run(request.begin, request.end,
-                                   request.bytes_target, *scratch);
+      piece =
+          compiled->stage->ForShare(request.share)
+              ->Run(request.begin, request.end, request.bytes_target, *scratch);
       scratch->blocks.reset();
     }
     const absl::Duration busy = SteadyNow() - begun;

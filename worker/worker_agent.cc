@@ -18,7 +18,7 @@ constexpr size_t kEarlyGrantsMax = 256;
 
 bool SameLease(const Lease& a, const Lease& b) {
   return a.session == b.session && a.plan == b.plan && a.begin == b.begin &&
-         a.end == b.end && a.attempt == b.attempt;
+         a.end == b.end && a.attempt == b.attempt && a.share == b.share;
 }
 
 }  // namespace

@@ -34,6 +34,7 @@ struct ComputeRequest {
   Cursor begin;
   Cursor end;
   uint64_t bytes_target = 0;
+  Share share{};  // of whose rank
 };
 
 // What the shell does after a call: start work, then send.

@@ -236,4 +236,8 @@ void AppendJson(const Chunk& chunk, size_t row, std::string& out) {
   out.push_back('}');
 }
 
+void AppendJson(std::string_view bytes, std::string& out) {
+  AppendBytes(bytes, out);
+}
+
 }  // namespace feedmill

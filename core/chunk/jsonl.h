@@ -2,6 +2,7 @@
 #define FEEDMILL_CORE_CHUNK_JSONL_H_
 
 #include <string>
+#include <string_view>
 
 #include "core/chunk/chunk.h"
 
@@ -12,6 +13,9 @@ namespace feedmill {
 // component order; compact separators; UTF-8 unescaped; floats as Python's
 // repr of their own dtype.
 void AppendJson(const Chunk& chunk, size_t row, std::string& out);
+
+// The same for a byte string.
+void AppendJson(std::string_view bytes, std::string& out);
 
 }  // namespace feedmill
 

@@ -78,6 +78,9 @@ class HomeFinder {
     return needs == StepNeeds::kElement ? Home::kWorker : Home::kPlan;
   }
 
+  // Every position makes one element that leaves the pipeline.
+  bool numbered() const { return !uncertain_ && !client_; }
+
  private:
   std::string Name(size_t index) const {
     return fmt::format("steps[{}] {}", index, StepName(graph_.steps[index]));
@@ -391,6 +394,7 @@ absl::StatusOr<std::shared_ptr<const AnalyzedGraph>> AnalyzePipeline(
     if (Is<BatchStep>(step) && home == Home::kPlan) out->plan_batches = true;
     batches = BatchesAfter(step, batches);
   }
+  out->numbered = homes.numbered();
   return std::shared_ptr<const AnalyzedGraph>(std::move(out));
 }
 

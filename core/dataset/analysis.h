@@ -50,6 +50,9 @@ struct AnalyzedGraph {
   bool needs_index = false;
   // The element of the plan is a batch (a batch step has home kPlan).
   bool plan_batches = false;
+  // Every position makes one element, and no step runs at the client: element
+  // n of the sequence is that of position n, known without running anything.
+  bool numbered = false;
   // The first client-stage step, or steps.size().
   size_t client_begin = 0;
 

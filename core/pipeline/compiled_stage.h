@@ -82,7 +82,8 @@ size_t StaticBytes(const ComponentSpec& component);
 // Whether all rows have one known size.
 bool InPlace(const ComponentSpec& component);
 
-class CompiledStage final : public WorkerStage {
+class CompiledStage final : public WorkerStage,
+                            public std::enable_shared_from_this<CompiledStage> {
  public:
   static absl::StatusOr<std::shared_ptr<const WorkerStage>> Make(
       std::shared_ptr<const Plan> plan,
@@ -98,6 +99,8 @@ class CompiledStage final : public WorkerStage {
     }
     return scratch;
   }
+
+  std::shared_ptr<const WorkerStage> ForShare(Share share) const override;
 
   absl::StatusOr<Piece> Run(Cursor begin, Cursor end, size_t bytes_target,
                             Scratch& scratch) const override;
@@ -115,6 +118,7 @@ class CompiledStage final : public WorkerStage {
   };
 
   CompiledStage() = default;
+  CompiledStage(const CompiledStage&) = default;  // parts are shared
   void Estimate(const Manifest* manifest);
 
   absl::Status RunRecords(Making& making, StageScratch& scratch) const;
@@ -158,10 +162,10 @@ class CompiledStage final : public WorkerStage {
                         const RecordRef& ref, uint64_t row) const;
 
   std::shared_ptr<const Plan> plan_;
-  std::unique_ptr<const StageInput> source_;
+  std::shared_ptr<const StageInput> source_;
   std::shared_ptr<const BlockProgram> record_program_;
   std::shared_ptr<const BlockProgram> batch_program_;  // null: no batches
-  std::unique_ptr<const BatchStacker> stacker_;        // likewise
+  std::shared_ptr<const BatchStacker> stacker_;        // likewise
   std::shared_ptr<const ElementSpec> output_;
   std::shared_ptr<const ElementSpec> record_spec_;    // before batch
   std::shared_ptr<const ElementSpec> gathered_spec_;  // not written in place

@@ -58,10 +58,12 @@ class PipelineReader final : public LocalReader {
         plan_id_(std::move(plan_id)),
         start_(options.resume ? options.resume->place.cursor : Cursor{}),
         watch_(*plan_, start_.p),
+        keeper_({options.share, options.skips, plan_->graph().numbered}),
         sizer_(options.piece_bytes, stage_->EstimatedBytes(), stage_->heavy()),
         executor_(options.threads) {
     error_ = watch_.Check();
     next_position_ = start_.p;
+    if (numbered()) needed_ = keeper_.NeededFrom(start_.p);
     ReadPlace place;
     if (options.resume) place = options.resume->place;
     if (client_ != nullptr) place.stage = client_->Save();
@@ -72,7 +74,7 @@ class PipelineReader final : public LocalReader {
   absl::StatusOr<std::optional<Chunk>> Next(absl::Time deadline) override {
     while (true) {
       if (!outputs_.empty()) {
-        Chunk chunk = NotSkipped(std::move(outputs_.front()));
+        Chunk chunk = keeper_.Keep(std::move(outputs_.front()));
         outputs_.pop_front();
         if (chunk.rows == 0) continue;
         return std::optional<Chunk>(std::move(chunk));
@@ -89,7 +91,7 @@ class PipelineReader final : public LocalReader {
         FinishClient();
         continue;
       }
-      Chunk chunk = NotSkipped(Deliver(std::move(piece)));
+      Chunk chunk = keeper_.Keep(Deliver(std::move(piece)));
       if (chunk.rows > 0) return std::optional<Chunk>(std::move(chunk));
     }
   }
@@ -98,16 +100,12 @@ class PipelineReader final : public LocalReader {
   uint64_t seed() const override { return plan_->seed(); }
   uint64_t iteration() const override { return plan_->iteration(); }
   const std::string& plan() const override { return plan_id_; }
-  ReadPlace PlaceBefore(uint64_t unread) const override {
+  std::optional<ReadPlace> PlaceBefore(uint64_t unread) const override {
     return keeper_.Before(unread);
   }
 
  private:
-  // The rows that are not before the place where it began.
-  Chunk NotSkipped(Chunk chunk) {
-    const size_t skipped = keeper_.Come(chunk.rows);
-    return skipped == 0 ? chunk : chunk.Slice(skipped, chunk.rows);
-  }
+  bool numbered() const { return plan_->graph().numbered; }
 
   void FinishClient() {
     finished_ = true;
@@ -130,14 +128,16 @@ class PipelineReader final : public LocalReader {
     const size_t rows = piece.chunk.rows;
     keeper_.Feed(piece.begin,
                  client_ == nullptr ? StageState() : client_->Save());
-    if (client_ == nullptr) {
-      error_ = piece.error;
-      if (error_.ok()) error_ = watch_.Advance(piece.end, rows, rows);
-      return std::move(piece.chunk);
+    size_t outputs = rows;
+    uint64_t needed = 0;
+    if (numbered()) {
+      outputs = piece.end.p - piece.begin.p;  // other ranks' too
+      needed = keeper_.NeededFrom(piece.end.p);
+    } else if (client_ != nullptr) {
+      error_ = client_->Push(piece);
+      outputs = PopOutputs();
+      needed = client_->needed_from();
     }
-    error_ = client_->Push(piece);
-    const size_t outputs = PopOutputs();
-    const uint64_t needed = client_->needed_from();
     if (needed > piece.end.p) {
       const std::lock_guard lock(mutex_);
       needed_ = std::max(needed_, needed);
@@ -147,9 +147,9 @@ class PipelineReader final : public LocalReader {
       error_ = piece.error;
     }
     if (error_.ok()) {
-      error_ = watch_.Advance(piece.end, rows, outputs);
+      error_ = watch_.Advance(piece.end, numbered() ? outputs : rows, outputs);
     }
-    return {};
+    return client_ == nullptr ? std::move(piece.chunk) : Chunk();
   }
 
   // ---- making pieces, in order
@@ -348,6 +348,7 @@ absl::StatusOr<std::unique_ptr<LocalReader>> LocalReader::Make(
   FM_ASSIGN_OR_RETURN(auto plan,
                       Plan::Make(analyzed, source_size, seed, iteration));
   FM_ASSIGN_OR_RETURN(auto stage, WorkerStage::Make(plan, manifest, registry));
+  stage = stage->ForShare(options.share);
   std::unique_ptr<ClientStage> client;
   if (has_client_steps) {
     FM_ASSIGN_OR_RETURN(client, ClientStage::Make(plan, registry));

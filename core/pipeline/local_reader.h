@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "absl/time/time.h"
 #include "core/chunk/chunk.h"
@@ -24,6 +25,8 @@ struct LocalReaderOptions {
   int threads = 0;                          // 0: AvailableCpus()
   size_t memory_bytes = size_t{256} << 20;  // computed ahead of the reader
   size_t piece_bytes = size_t{512} << 10;   // flush size of a chunk
+  Share share{};                            // which elements, and
+  std::vector<NumberRange> skips{};         // which not: see ReadRules
   std::optional<LocalResume> resume{};      // absent: from the beginning
 };
 
@@ -45,8 +48,9 @@ class LocalReader {
   virtual uint64_t iteration() const = 0;
   // PlanIdOf what is read.
   virtual const std::string& plan() const = 0;
-  // Where it stands before the last `unread` elements that Next gave.
-  virtual ReadPlace PlaceBefore(uint64_t unread) const = 0;
+  // Where it stands before the last `unread` elements that Next gave; nullopt
+  // if they are more than the last chunk's.
+  virtual std::optional<ReadPlace> PlaceBefore(uint64_t unread) const = 0;
 };
 
 }  // namespace feedmill

@@ -1,14 +1,15 @@
 #ifndef FEEDMILL_CORE_PIPELINE_READ_PLACE_H_
 #define FEEDMILL_CORE_PIPELINE_READ_PLACE_H_
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
 #include "core/chunk/chunk.h"
+#include "core/chunk/share.h"
 
 namespace feedmill {
 
@@ -41,49 +42,59 @@ struct StageState {
 struct ReadPlace {
   Cursor cursor;
   uint64_t skip = 0;
-  uint64_t elements = 0;  // handed out before
+  uint64_t elements = 0;  // the number of the first that is still to come
   StageState stage;
+
+  // The number of the first element that comes from `cursor` on.
+  uint64_t number() const { return elements - skip; }
 };
 
-// Keeps a reader's place as it goes on. Pieces may be cut differently when it
-// is read again from there, so a place is that of a piece's begin and a count.
-// Not thread-safe.
+// Elements [first, second) of a sequence, by number.
+using NumberRange = std::pair<uint64_t, uint64_t>;
+
+// Which elements of a sequence a reader hands out.
+struct ReadRules {
+  Share share;
+  // What is left out as if it were not there: in order, not empty, apart.
+  std::vector<NumberRange> skips;
+  // Element n is that of position n, and only the share's come
+  // (AnalyzedGraph::numbered).
+  bool numbered = false;
+};
+
+// Picks a reader's elements out of what comes, and keeps its place. Pieces may
+// be cut differently when it is read again from there, so a place is that of a
+// piece's begin and a count. Not thread-safe.
 class PlaceKeeper {
  public:
+  explicit PlaceKeeper(ReadRules rules = {}) : rules_(std::move(rules)) {}
+
   // Goes on from a place: the stage must be in its state.
-  void GoOnFrom(ReadPlace place) {
-    to_skip_ = std::exchange(place.skip, 0);
-    place_ = std::move(place);
-    came_ = 0;
-  }
+  void GoOnFrom(ReadPlace place);
   // A piece that begins there is about to go into the stage.
-  void Feed(Cursor begin, StageState before) {
-    place_.cursor = begin;
-    place_.stage = std::move(before);
-    came_ = 0;
-  }
-  // So many elements came out of the pipeline; the first ones, so many as is
-  // returned, were handed out before the place.
-  size_t Come(size_t rows) {
-    const auto skipped =
-        static_cast<size_t>(std::min<uint64_t>(to_skip_, rows));
-    to_skip_ -= skipped;
-    came_ += rows;
-    place_.elements += rows - skipped;
-    return skipped;
-  }
-  // The place before the last `unread` elements that came.
-  ReadPlace Before(uint64_t unread) const {
-    ReadPlace place = place_;
-    place.skip = came_ + to_skip_ - unread;
-    place.elements -= unread;
-    return place;
-  }
+  void Feed(Cursor begin, StageState before);
+  // The rows of what came out of the pipeline that are this reader's and were
+  // not handed out before the place.
+  Chunk Keep(Chunk chunk);
+  // Numbered: the first position at or after `p` that is not left out.
+  uint64_t NeededFrom(uint64_t p) const;
+  // The place before the last `unread` elements that were kept; nullopt if
+  // those are more than the last piece gave.
+  std::optional<ReadPlace> Before(uint64_t unread) const;
 
  private:
+  bool Skipped(uint64_t number) const;
+  uint64_t KeptBefore(uint64_t number) const;
+
+  const ReadRules rules_;
+  uint64_t from_ = 0;    // before it all was handed out when this began
+  uint64_t next_ = 0;    // number of what comes next
+  uint64_t kept_ = 0;    // since then
+  uint64_t last_ = 0;    // the last one's number, if any
+  bool yielded_ = true;  // kept some since place_
+  // Before the last piece; before the last that gave elements, but for it.
   ReadPlace place_;
-  uint64_t came_ = 0;     // since place_.cursor
-  uint64_t to_skip_ = 0;  // of what will come
+  ReadPlace earlier_;
 };
 
 }  // namespace feedmill

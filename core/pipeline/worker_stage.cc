@@ -225,9 +225,9 @@ void CompiledStage::SetNames(uint64_t p, size_t from, size_t count,
   scratch.counters.clear();
   scratch.passes.clear();
   if (!record_program_->random()) return;
-  const uint64_t first = plan_->CounterOf(p, 0);
+  const uint64_t each = batch_program_ == nullptr ? 1 : plan_->RecordsAt(p);
   for (size_t k = from; k < from + count; ++k) {
-    scratch.counters.push_back({first + k, 0});
+    scratch.counters.push_back({plan_->CounterOf(p + k / each, k % each), 0});
     scratch.passes.push_back(scratch.refs[k].pass);
   }
 }

@@ -33,6 +33,11 @@ class WorkerStage {
       std::shared_ptr<const FunctionRegistry> registry);
   virtual ~WorkerStage() = default;
 
+  // A stage that makes only the elements of `share`, where each position makes
+  // one (AnalyzedGraph::numbered); else, and for a whole share, itself. Runs
+  // with this stage's Scratch. Cheap. REQUIRES: this stage makes all.
+  virtual std::shared_ptr<const WorkerStage> ForShare(Share share) const = 0;
+
   virtual std::unique_ptr<Scratch> NewScratch() const = 0;
 
   // The elements of [begin, end), stopping early once `bytes_target` bytes are

@@ -112,7 +112,8 @@ void CompiledStage::FinishBatches(uint64_t p, size_t batches, Making& making,
   making.Fail({p + bad, 0},
               Annotate(AtRecord(out.error, out.failed_step,
                                 scratch.refs[bad * records], 0),
-                       fmt::format("batch {}, which begins with", p + bad)));
+                       fmt::format("batch {}, which begins with",
+                                   plan_->WholePosition(p + bad))));
 }
 
 CompiledStage::BatchTargets CompiledStage::TargetsOfBatch(
@@ -218,7 +219,8 @@ bool CompiledStage::FinishBatch(uint64_t p, uint64_t records,
   if (!status.ok()) {
     making.Fail(
         {p, 0},
-        Annotate(status, fmt::format("batch {}, which begins with {}", p,
+        Annotate(status, fmt::format("batch {}, which begins with {}",
+                                     plan_->WholePosition(p),
                                      source_->Describe(scratch.refs[0], 0))));
     return false;
   }

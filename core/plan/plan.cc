@@ -98,6 +98,14 @@ void Plan::Cut(uint64_t limit) {
   if (source_needed_ == kEndless) source_needed_ = limit;
 }
 
+std::shared_ptr<const Plan> Plan::ForShare(Share share) const {
+  FM_CHECK(share.sound() && share_.whole());
+  std::shared_ptr<Plan> plan(new Plan(*this));
+  plan->share_ = share;
+  if (size_ != kEndless) plan->size_ = share.Below(size_);
+  return plan;
+}
+
 // `passes`: the combined count of the repeats so far, kEndless if one is.
 absl::Status Plan::AddStep(size_t step, uint64_t& passes) {
   const bool in_plan = graph_->steps[step].home == Home::kPlan;
@@ -185,6 +193,7 @@ uint64_t Plan::PlaceAt(size_t step, uint64_t counter) const {
 
 RecordRef Plan::Place(uint64_t p, uint64_t k, size_t levels) const {
   uint64_t pass = 0;
+  p = share_.At(p);
   for (size_t i = levels_.size(); i > levels; --i) {
     const Level& level = levels_[i - 1];
     switch (level.kind) {
@@ -239,7 +248,11 @@ RecordRef Plan::Record(uint64_t p, uint64_t k) const {
 void Plan::Records(uint64_t begin, uint64_t end, std::vector<RecordRef>& out,
                    uint64_t pass) const {
   FM_CHECK(begin <= end && end <= size_);
-  Expand(levels_.size(), {begin, end, pass}, out);
+  if (share_.whole()) return Expand(levels_.size(), {begin, end, pass}, out);
+  for (uint64_t p = begin; p < end; ++p) {
+    const uint64_t whole = share_.At(p);
+    Expand(levels_.size(), {whole, whole + 1, pass}, out);
+  }
 }
 
 // Appends the records of `span`, places of what the first `levels` levels make:
@@ -338,6 +351,7 @@ RandomKey Plan::KeyOf(size_t step, uint64_t epoch, uint64_t ordinal) const {
 }
 
 uint64_t Plan::CounterOf(uint64_t p, uint64_t k) const {
+  p = share_.At(p);
   if (batch_level_ == 0) return p;
   return p * levels_[batch_level_ - 1].count + k;
 }

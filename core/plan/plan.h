@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "core/chunk/share.h"
 #include "core/dataset/analysis.h"
 #include "core/plan/permutation.h"
 
@@ -45,6 +46,13 @@ class Plan {
   static absl::StatusOr<std::shared_ptr<const Plan>> Make(
       std::shared_ptr<const AnalyzedGraph> graph, uint64_t source_size,
       uint64_t seed, uint64_t iteration, uint64_t limit = kEndless);
+
+  // The plan of the positions of `share` only, which count from 0. All else,
+  // keys and counters too, is that of the plan itself. REQUIRES: sound, and
+  // this plan is a whole one.
+  std::shared_ptr<const Plan> ForShare(Share share) const;
+  // Position p of this plan in the whole one.
+  uint64_t WholePosition(uint64_t p) const { return share_.At(p); }
 
   // Number of positions; kEndless for an endless repeat. An endless repeat of
   // nothing has none.
@@ -138,6 +146,7 @@ class Plan {
   RecordRef Place(uint64_t p, uint64_t k, size_t levels) const;
 
   std::shared_ptr<const AnalyzedGraph> graph_;
+  Share share_;
   uint64_t source_size_ = 0, seed_ = 0, iteration_ = 0, size_ = 0;
   uint64_t source_needed_ = 0;
   std::vector<Level> levels_;  // in the order of the steps

@@ -55,13 +55,22 @@ BoundSplit ReadBoundSplit(FieldReader& reader, const fb::BoundSplit& split) {
   return bound;
 }
 
+// A share of nothing is none.
+Share ReadShare(FieldReader& reader, uint64_t rank, uint64_t ranks) {
+  const Share share{rank, ranks};
+  if (share.sound()) return share;
+  reader.Refuse(InvalidArgument("there is no rank {} of {}", rank, ranks));
+  return {};
+}
+
 Lease ReadLease(FieldReader& reader, const fb::Lease& lease) {
   return {FromWire(*lease.split()),
           reader.Session(lease.session()),
           PlanId(reader.Text(lease.plan())),
           FromWire(*lease.begin()),
           FromWire(*lease.end()),
-          Attempt(lease.attempt())};
+          Attempt(lease.attempt()),
+          ReadShare(reader, lease.rank(), lease.ranks())};
 }
 
 SplitReport ReadReport(const fb::SplitReport& report) {
@@ -82,6 +91,7 @@ ClientHello Read(FieldReader& reader, const fb::ClientHello& hello) {
   if (hello.run().has_value()) out.run = RunNumber(*hello.run());
   out.cursor = FromWire(*hello.cursor());
   out.seen = FromWire(*hello.seen());
+  out.share = ReadShare(reader, hello.rank(), hello.ranks());
   return out;
 }
 
@@ -109,6 +119,7 @@ ClientAnswer Read(FieldReader& reader, const fb::ClientAnswer& answer) {
   });
   out.dry = answer.dry();
   out.finished = answer.finished();
+  out.awaited = answer.awaited();
   out.workers = answer.workers();
   out.heartbeat_interval = DurationFromWire(answer.heartbeat_interval());
   out.client_timeout = DurationFromWire(answer.client_timeout());

@@ -37,7 +37,8 @@ Offset<fb::Lease> Put(Builder& builder, const Lease& lease) {
   const fb::Cursor begin = wire::ToWire(lease.begin);
   const fb::Cursor end = wire::ToWire(lease.end);
   return fb::CreateLease(builder, &id, session, plan, &begin, &end,
-                         lease.attempt.value());
+                         lease.attempt.value(), lease.share.rank,
+                         lease.share.ranks);
 }
 
 using Reports = Offset<flatbuffers::Vector<const fb::SplitReport*>>;
@@ -60,10 +61,11 @@ Body Put(Builder& builder, const ClientHello& hello) {
   if (hello.run.has_value()) run = hello.run->value();
   const fb::Cursor cursor = ToWire(hello.cursor);
   const fb::Seen seen = ToWire(hello.seen);
-  return MakeBody(fb::Body::ClientHello,
-                  fb::CreateClientHello(
-                      builder, job, graph, ToWire(hello.order), hello.seed,
-                      session, hello.take_over, run, &cursor, &seen));
+  return MakeBody(
+      fb::Body::ClientHello,
+      fb::CreateClientHello(builder, job, graph, ToWire(hello.order),
+                            hello.seed, session, hello.take_over, run, &cursor,
+                            &seen, hello.share.rank, hello.share.ranks));
 }
 
 Body Put(Builder& builder, const ClientBeat& beat) {
@@ -88,10 +90,11 @@ Body Put(Builder& builder, const ClientAnswer& answer) {
              [&](const BoundSplit& split) { return Put(builder, split); });
   const fb::Seen seen = ToWire(answer.seen);
   return MakeBody(fb::Body::ClientAnswer,
-                  fb::CreateClientAnswer(
-                      builder, job, session, sent, run, splits, answer.dry,
-                      answer.workers, ToWire(answer.heartbeat_interval),
-                      ToWire(answer.client_timeout), &seen, answer.finished));
+                  fb::CreateClientAnswer(builder, job, session, sent, run,
+                                         splits, answer.dry, answer.workers,
+                                         ToWire(answer.heartbeat_interval),
+                                         ToWire(answer.client_timeout), &seen,
+                                         answer.finished, answer.awaited));
 }
 
 Body Put(Builder& builder, const ClientReject& reject) {

@@ -12,6 +12,7 @@
 #include "absl/time/time.h"
 #include "core/base/strong_id.h"
 #include "core/chunk/chunk.h"
+#include "core/chunk/share.h"
 #include "core/dataset/graph.h"
 
 // What the processes say to each other, typed. The bytes are in schemas/, the
@@ -25,7 +26,7 @@ inline constexpr uint32_t kProtocolVersion = 1;
 // A life of a process: later lives are greater (nanoseconds of the Unix clock
 // at its start).
 using Incarnation = StrongId<struct IncarnationTag, uint64_t>;
-// A reader's name within its job: "solo", or a sharer's own.
+// A reader's name within its job: "solo", a rank's "1/4", or a sharer's own.
 using ConsumerId = StrongId<struct ConsumerIdTag, std::string>;
 // A job: its user's name for it, or "@" and the consumer's for an anonymous
 // one.
@@ -81,6 +82,7 @@ struct ClientHello {
   std::optional<RunNumber> run;  // absent: the job's current run, or a new one
   Cursor cursor;                 // deterministic: where to go on
   Seen seen;
+  Share share{};  // what it takes, if it is a rank
 };
 struct SplitReport {
   SplitId split;
@@ -133,6 +135,9 @@ struct ClientAnswer {
   absl::Duration heartbeat_interval;
   absl::Duration client_timeout;
   Seen seen;
+  // Ranks that have not finished the iteration that this one has: its next one
+  // begins when they have. No session is open while it is above 0.
+  uint64_t awaited = 0;
 };
 enum class RejectReason : uint8_t {
   kUnknown = 1,     // no such session here: say hello with where you stand
@@ -197,6 +202,8 @@ struct Lease {
   Cursor begin;  // the split's range
   Cursor end;
   Attempt attempt;
+  Share share{};  // the session's: where each position makes one element,
+                  // only these are made and sent
 };
 struct PlanDefinition {
   PlanId plan;

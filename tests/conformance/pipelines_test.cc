@@ -64,7 +64,7 @@ ReadPlace ReadOn(const Graph& graph, const Functions& registry,
     read.elements += rows;
   }
   read.hash = hash.Hex();
-  return (*reader)->PlaceBefore(unread);
+  return (*reader)->PlaceBefore(unread).value();
 }
 
 Outcome ReadLocal(const Graph& graph, const Functions& registry, int threads,
@@ -96,6 +96,44 @@ Outcome ReadInTwo(const Graph& graph, const Functions& registry, size_t stop) {
   options.piece_bytes = 40;
   options.resume = {*graph.options.seed, 0, back->place};
   ReadOn(graph, registry, options, kLimit, hash, read);
+  return read;
+}
+
+// Ranks that take turns.
+Outcome ReadInRanks(const Graph& graph,
+                    std::shared_ptr<const FunctionRegistry> registry,
+                    uint64_t ranks) {
+  struct Rank {
+    std::unique_ptr<LocalReader> reader;
+    Chunk chunk;
+    size_t row = 0;
+  };
+  std::vector<Rank> readers;
+  for (uint64_t rank = 0; rank < ranks; ++rank) {
+    LocalReaderOptions options;
+    options.threads = 1;
+    options.piece_bytes = 1 + rank * 500;
+    options.share = {rank, ranks};
+    auto reader = LocalReader::Make(graph, registry, options);
+    EXPECT_TRUE(reader.ok()) << reader.status();
+    if (!reader.ok()) return {};
+    readers.push_back({*std::move(reader), {}, 0});
+  }
+  Outcome read;
+  OrderHash hash;
+  for (; read.elements < kLimit; ++read.elements) {
+    Rank& rank = readers[read.elements % ranks];
+    if (rank.row == rank.chunk.rows) {
+      auto chunk = rank.reader->Next(absl::Now() + absl::Seconds(60));
+      read.failed = !chunk.ok();
+      if (!chunk.ok() || !chunk->has_value()) break;
+      rank.chunk = **std::move(chunk);
+      rank.row = 0;
+    }
+    hash.Add(rank.chunk, rank.row, rank.row + 1);
+    ++rank.row;
+  }
+  read.hash = hash.Hex();
   return read;
 }
 
@@ -190,6 +228,12 @@ TEST(RandomPipelines, EqualTheReferenceHoweverTheyAreRead) {
          {expected.elements.size() / 3, expected.elements.size() * 3 / 4}) {
       SCOPED_TRACE("in two from element " + std::to_string(stop));
       compare(ReadInTwo(graph, registry, stop));
+      if (HasFatalFailure()) return;
+    }
+    {
+      const uint64_t ranks = 2 + seed % 3;
+      SCOPED_TRACE(std::to_string(ranks) + " ranks");
+      compare(ReadInRanks(graph, registry, ranks));
       if (HasFatalFailure()) return;
     }
     SCOPED_TRACE("through the service");

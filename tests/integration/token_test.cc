@@ -1,6 +1,9 @@
 // Readers that stop anywhere and go on from their tokens: on the same
-// dispatcher, on one that knows nothing, in one process, with other workers.
-// What they read together is what one uninterrupted reader reads.
+// dispatcher, on one that knows nothing, in one process, with other workers
+// and another number of ranks. What they read together is what one
+// uninterrupted reader reads.
+
+#include "client/token.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -15,8 +18,10 @@
 #include <vector>
 
 #include "broker/dispatch_server.h"
+#include "client/provenance.h"
 #include "client/reader.h"
 #include "core/base/status.h"
+#include "core/chunk/share.h"
 #include "core/dataset/graph_text.h"
 #include "core/net/log.h"
 #include "worker/worker_server.h"
@@ -130,6 +135,220 @@ class Tokens : public ::testing::Test {
     return token.ok() ? *token : "";
   }
 };
+
+// Elements from number `from` on, of which `ranks` readers, all open at a
+// time, take `steps` each into `got`, by number. Gives their token.
+std::string ReadInRanks(const Graph& graph, ReadOptions options, uint64_t ranks,
+                        uint64_t from, size_t steps,
+                        std::vector<std::string>& got) {
+  std::vector<std::unique_ptr<Reader>> readers;
+  std::vector<std::string> tokens;
+  options.ranks = ranks;
+  for (options.rank = 0; options.rank < ranks; ++options.rank) {
+    auto reader = Read(graph, options);
+    EXPECT_TRUE(reader.ok()) << reader.status();
+    if (!reader.ok()) return "";
+    readers.push_back(*std::move(reader));
+  }
+  for (uint64_t rank = 0; rank < ranks; ++rank) {
+    uint64_t number = Share{rank, ranks}.From(from);
+    size_t left = steps;
+    if (left > 0) {
+      for (const Element element : *readers[rank]) {
+        if (number < got.size()) {
+          EXPECT_EQ(got[number], "");
+          got[number] = element.ToJson();
+        }
+        number += ranks;
+        if (--left == 0) break;
+      }
+    }
+    EXPECT_TRUE(readers[rank]->status().ok()) << readers[rank]->status();
+    const absl::StatusOr<std::string> token = readers[rank]->Save();
+    EXPECT_TRUE(token.ok()) << token.status();
+    if (token.ok()) tokens.push_back(*token);
+  }
+  const absl::StatusOr<std::string> merged = Token::Merge(tokens);
+  EXPECT_TRUE(merged.ok()) << merged.status();
+  return merged.ok() ? *merged : "";
+}
+
+TEST_F(Tokens, RanksThatStopAnywhereGoOnInAnyNumber) {
+  const Service two(2);
+  auto other = std::make_unique<Service>(1);
+  std::vector<std::vector<std::string>> expected;
+  for (const Case& c : kCases) {
+    ReadOn(PipelineOf(c), {}, kElementsMax, expected.emplace_back());
+  }
+  std::mt19937 random(11);
+  const auto up_to = [&](size_t most) { return random() % (most + 1); };
+  for (int trial = 0; trial < kTrials; ++trial) {
+    const size_t which = static_cast<size_t>(trial) % std::size(kCases);
+    const std::vector<std::string>& whole = expected[which];
+    const Graph graph = PipelineOf(kCases[which]);
+    SCOPED_TRACE(std::string(kCases[which].steps) + " trial " +
+                 std::to_string(trial));
+    if (trial % 20 == 19) other = std::make_unique<Service>(1 + trial % 3);
+    ReadOptions options;
+    std::vector<std::string> got(whole.size());
+    uint64_t from = 0;
+    const uint64_t stops = 1 + up_to(2);
+    for (uint64_t stop = 0; stop <= stops; ++stop) {
+      const uint64_t where = up_to(2);
+      options.service = where == 0   ? ""
+                        : where == 1 ? two.target()
+                                     : other->target();
+      options.job =
+          "trial-" + std::to_string(where == 1 ? trial : 1'000 + trial);
+      const uint64_t ranks = 1 + up_to(3);
+      const uint64_t left = whole.size() - from;
+      // Endless ones are compared as far as `whole` goes.
+      const size_t steps =
+          stop == stops ? (left + ranks - 1) / ranks : up_to(left / ranks);
+      options.token = ReadInRanks(graph, options, ranks, from, steps, got);
+      ASSERT_NE(options.token, "");
+      if (!kCases[which].holds) {
+        EXPECT_LE(options.token.size(), kInOrderBytesMax);
+      }
+      from += steps * ranks;
+    }
+    ASSERT_EQ(got, whole);
+  }
+}
+
+TEST_F(Tokens, OnlyThoseOfAllRanksAtOneStepMakeOne) {
+  const Graph graph = PipelineOf(kCases[3]);
+  const auto at = [&](uint64_t rank, uint64_t ranks, size_t steps) {
+    ReadOptions options;
+    options.rank = rank;
+    options.ranks = ranks;
+    std::vector<std::string> elements;
+    return ReadOn(graph, options, steps, elements);
+  };
+  const auto merged = [](std::vector<std::string> tokens) {
+    return ErrorText(Token::Merge(tokens).status());
+  };
+  EXPECT_TRUE(Token::Merge(std::vector{at(1, 2, 3), at(0, 2, 3)}).ok());
+  EXPECT_THAT(merged({at(0, 2, 3), at(1, 2, 4)}), HasSubstr("not at one step"));
+  EXPECT_THAT(merged({at(0, 2, 3)}), HasSubstr("consumer 1/2 is missing"));
+  EXPECT_THAT(merged({at(0, 2, 3), at(0, 2, 3)}), HasSubstr("two tokens"));
+  EXPECT_THAT(merged({at(0, 2, 3), at(1, 3, 3)}), HasSubstr("consumers"));
+  EXPECT_THAT(merged({}), HasSubstr("no token"));
+  // That of one alone is its own.
+  ReadOptions options;
+  options.token = at(0, 2, 3);
+  EXPECT_THAT(ErrorText(Read(graph, options).status()),
+              HasSubstr("consumer 0/2 alone"));
+}
+
+TEST_F(Tokens, AnOlderIterationIsNamed) {
+  const Service service(1);
+  const Graph graph = PipelineOf(kCases[0]);
+  ReadOptions options;
+  options.service = service.target();
+  options.job = "old";
+  std::vector<std::string> elements;
+  const std::string token = ReadOn(graph, options, 10, elements);
+  ReadOn(graph, options, 10, elements);
+  options.token = token;
+  EXPECT_THAT(ErrorText(Read(graph, options).status()),
+              HasSubstr("at iteration 1 by now"));
+}
+
+TEST_F(Tokens, BatchesThatAreSkippedAreAsIfNotThere) {
+  const Service service(2);
+  for (const Case& c : kCases) {
+    SCOPED_TRACE(c.steps);
+    const Graph graph = PipelineOf(c);
+    std::vector<std::string> whole, rest;
+    ReadOn(graph, {}, 40, whole);
+    const size_t size = whole.size();
+    ASSERT_GT(size, 8);
+    for (size_t n = 0; n < size; ++n) {
+      if (n != 2 && n != 3 && (n < 5 || n >= 7)) rest.push_back(whole[n]);
+    }
+    for (const std::string& target : {std::string(), service.target()}) {
+      for (const uint64_t ranks : {1, 2}) {
+        ReadOptions options;
+        options.service = target;
+        options.job = "skip-" + std::to_string(ranks) + c.steps;
+        options.skip_batches = {{2, 4}, {5, 7}};
+        // What is left has numbers of its own; ranks take turns in it.
+        std::vector<std::string> got(rest.size());
+        const size_t first = 3 / ranks;
+        options.token = ReadInRanks(graph, options, ranks, 0, first, got);
+        options.skip_batches.clear();
+        ReadInRanks(graph, options, ranks, first * ranks,
+                    (rest.size() - first * ranks + ranks - 1) / ranks, got);
+        EXPECT_EQ(got, rest);
+      }
+    }
+  }
+}
+
+TEST_F(Tokens, EveryBatchIsShownAgainWithTheRecordsThatMadeIt) {
+  // Without arithmetic, elements of a range are the numbers of their records.
+  for (const char* steps :
+       {"[{shuffle: {}}]", "[{shuffle: {}}, {repeat: 3}, {batch: {size: 7}}]",
+        "[{skip: 3}, {batch: {size: 5}}, {shuffle: {}}]"}) {
+    SCOPED_TRACE(steps);
+    const Graph graph = PipelineOf({steps});
+    auto reader = Read(graph, {});
+    ASSERT_TRUE(reader.ok()) << reader.status();
+    EXPECT_EQ((*reader)->number().status().code(),
+              absl::StatusCode::kOutOfRange);
+    uint64_t number = 0;
+    for (const Element element : **reader) {
+      ASSERT_EQ((*reader)->number().value_or(~uint64_t{0}), number);
+      if (++number % 11 != 1) continue;
+      const auto shown = ShowBatch(graph, number - 1, {});
+      ASSERT_TRUE(shown.ok()) << shown.status();
+      const Chunk& again = shown->traced.element;
+      ASSERT_EQ(again.rows, 1);
+      EXPECT_EQ(Element(&again, 0).ToJson(), element.ToJson());
+      std::vector<int64_t> records;
+      for (const RecordOrigin& origin : shown->traced.records) {
+        records.push_back(static_cast<int64_t>(origin.record));
+      }
+      const auto values = element.Tensor<int64_t>().items;
+      EXPECT_THAT(records, ::testing::ElementsAreArray(values));
+    }
+    EXPECT_EQ(ShowBatch(graph, number, {}).status().code(),
+              absl::StatusCode::kOutOfRange);
+  }
+}
+
+TEST_F(Tokens, RecordsOfFilesAreNamedByThem) {
+  const std::filesystem::path folder =
+      std::filesystem::temp_directory_path() /
+      ("feedmill_shown_" + std::to_string(getpid()));
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder / "a.txt") << "one\ntwo\n";
+  std::ofstream(folder / "b.txt") << "three\nfour\nfive\n";
+  const std::string source =
+      "source: {text: {files: '" + folder.string() + "/*.txt'}}\n";
+  // A shuffle has lines counted.
+  const auto shown =
+      ShowBatch(Pipeline(source + "steps: [{shuffle: {}}, {repeat: 2}]\n"
+                                  "options: {seed: 1}"),
+                7, {});
+  ASSERT_TRUE(shown.ok()) << shown.status();
+  ASSERT_EQ(shown->traced.records.size(), 1);
+  const RecordOrigin& origin = shown->traced.records[0];
+  EXPECT_EQ(origin.epoch, 1);
+  const bool in_a = origin.file == (folder / "a.txt").string();
+  EXPECT_TRUE(in_a || origin.file == (folder / "b.txt").string());
+  const char* const lines[2][3] = {{"three", "four", "five"}, {"one", "two"}};
+  EXPECT_EQ(
+      shown->ToJson(),
+      "{\"batch\":7,\"iteration\":0,\"seed\":1,\"records\":[{\"file\":\"" +
+          origin.file + "\",\"record\":" + std::to_string(origin.record) +
+          ",\"epoch\":1}],\"element\":\"" + lines[in_a ? 1 : 0][origin.record] +
+          "\"}");
+  EXPECT_TRUE(absl::IsFailedPrecondition(
+      ShowBatch(Pipeline(source + "options: {seed: 1}"), 0, {}).status()));
+  std::filesystem::remove_all(folder);
+}
 
 TEST_F(Tokens, AReaderThatStopsAnywhereGoesOnExactlyThere) {
   const Service two(2);

@@ -47,6 +47,58 @@ parts_are_the_whole() {
   done
 }
 
+@test "ranks take turns, and go on from their merged token in another number" {
+  start_cluster 2
+  feedmill read "$FILES/p.yaml" --local > "$FILES/whole"
+  local read="feedmill read $FILES/p.yaml --service $service --job ranks"
+  for c in 0 1; do
+    expect 0 $read --consumer $c/2 --limit 100 --save-token "$FILES/t$c"
+    echo "$output" > "$FILES/part$c"
+  done
+  paste -d '\n' "$FILES/part0" "$FILES/part1" > "$FILES/parts"
+  expect 0 feedmill token merge "$FILES/t0" "$FILES/t1" --output "$FILES/all"
+  expect 0 feedmill token show "$FILES/all"
+  [[ $output == *'"consumer":"0/1","next_element":200,'* ]]
+  # 829 more: 277, 276 and 276 of them, from element 200 on.
+  for c in 2 0 1; do
+    expect 0 feedmill read "$FILES/p.yaml" --local --consumer $c/3 --token "$FILES/all"
+    echo "$output" > "$FILES/part$c"
+  done
+  paste -d '\n' "$FILES/part2" "$FILES/part0" "$FILES/part1" | sed '/^$/d' >> "$FILES/parts"
+  cmp "$FILES/whole" "$FILES/parts"
+  expect_error 2 'consumer 1/2 is missing' -- feedmill token merge "$FILES/t0" --output "$FILES/x"
+  expect_error 2 'consumer 0/2 alone' -- feedmill read "$FILES/p.yaml" --local --token "$FILES/t0"
+  expect_error 2 '0/N to N-1/N' -- feedmill read "$FILES/p.yaml" --local --consumer 2
+  expect_error 2 'needs the name of the job' -- feedmill read "$FILES/p.yaml" --service "$service" --consumer 0/2
+}
+
+@test "batches that are skipped are as if they were not there" {
+  start_cluster 2
+  feedmill read "$FILES/p.yaml" --local | sed '11,20d;31,40d' > "$FILES/rest"
+  for where in "--local" "--service $service"; do
+    expect 0 feedmill read "$FILES/p.yaml" $where --skip-batches 10:20,30:40
+    cmp "$FILES/rest" <(echo "$output")
+  done
+  expect_error 2 'FIRST:END' -- feedmill read "$FILES/p.yaml" --local --skip-batches 7
+  expect_error 2 'out of step' -- feedmill read "$FILES/p.yaml" --local --consumer 0/3 --skip-batches 10:20
+}
+
+@test "a batch that was delivered is shown again, with the records that made it" {
+  sed 's/{filter: "x % 7 != 0"}, //' "$FILES/p.yaml" > "$FILES/q.yaml"
+  feedmill read "$FILES/q.yaml" --local --limit 701 --save-token "$FILES/token" > "$FILES/read"
+  for options in "" "--token $FILES/token"; do
+    expect 0 feedmill read "$FILES/q.yaml" --local --show-batch 700 $options
+    # Elements of a range are their records; batch 700 is of the second pass.
+    [[ $output == '{"batch":700,"iteration":0,"seed":4,"records":[{"record":'*'"epoch":1}],"element":'* ]]
+    [ "${output##*\"element\":}" = "$(tail -1 "$FILES/read")" ]
+    [ "$(grep -o '"record":[0-9]*' <<< "$output" | cut -d: -f2 | paste -sd,)" = "$(tail -1 "$FILES/read" | tr -d '[]')" ]
+  done
+  expect_error 1 'the sequence has 1200' -- feedmill read "$FILES/q.yaml" --local --show-batch 1200
+  expect_error 1 'no filter' -- feedmill read "$FILES/p.yaml" --local --show-batch 0
+  sed '/seed/d' "$FILES/q.yaml" > "$FILES/other.yaml"
+  expect_error 2 'options.seed' -- feedmill read "$FILES/other.yaml" --local --show-batch 0
+}
+
 @test "a token of something else is wrong input" {
   feedmill read "$FILES/p.yaml" --local --limit 1 --save-token "$FILES/token"
   sed 's/% 7/% 8/' "$FILES/p.yaml" > "$FILES/other.yaml"

@@ -126,6 +126,12 @@ void FlagSet::Positional(const std::string& name, const std::string& help,
   app_->cli.add_option(name, *value, help)->type_name("");
 }
 
+void FlagSet::Positionals(const std::string& name, const std::string& help,
+                          std::vector<std::string>* values) {
+  app_->table.entries.push_back({name, "", help, "", {}});
+  app_->cli.add_option(name, *values, help)->type_name("...");
+}
+
 void FlagSet::Bool(const std::string& name, const std::string& help,
                    bool* value) {
   const size_t index = app_->flags.size();

@@ -53,6 +53,9 @@ class FlagSet {
   // A word without a flag; all take at most one, in order of declaration.
   void Positional(const std::string& name, const std::string& help,
                   std::string* value);
+  // The words that are left, any number; declared last.
+  void Positionals(const std::string& name, const std::string& help,
+                   std::vector<std::string>* values);
   void Bool(const std::string& name, const std::string& help, bool* value);
   // `type` stands for the value in --help: "HOST:PORT".
   void Text(const std::string& name, const std::string& type,

@@ -12,9 +12,11 @@
 #include <optional>
 #include <string>
 #include <system_error>
+#include <tuple>
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "client/provenance.h"
 #include "client/reader.h"
 #include "core/base/status.h"
 #include "core/dataset/analysis.h"
@@ -26,6 +28,7 @@
 #include "tools/command/flags.h"
 #include "tools/command/read_watch.h"
 #include "tools/command/security_flags.h"
+#include "tools/command/token_file.h"
 
 namespace feedmill {
 namespace {
@@ -48,10 +51,12 @@ constexpr char kExamples[] =
     "--limit 100\n"
     "  feedmill read photos.yaml --local --limit 100 --save-token at100\n"
     "  feedmill read photos.yaml --local --token at100\n"
+    "  feedmill read photos.yaml --service localhost:5050 --job j --consumer "
+    "0/4\n"
+    "  feedmill read photos.yaml --local --show-batch 1200\n"
     "  feedmill read photos.yaml --explain";
 
 constexpr uint64_t kNoLimit = std::numeric_limits<uint64_t>::max();
-constexpr size_t kTokenMax = size_t{1} << 30;  // client stages may hold much
 
 struct ReadFlags {
   std::string pipeline;
@@ -69,6 +74,9 @@ struct ReadFlags {
   uint64_t threads = 0;
   std::string token;
   std::string save_token;
+  std::string consumer;
+  std::string skip_batches;
+  uint64_t show_batch = kNoLimit;
 
   void Declare(FlagSet& flags) {
     flags.Positional("PIPELINE", "The pipeline's file", &pipeline);
@@ -90,6 +98,19 @@ struct ReadFlags {
                "its next iteration; default: options.job of the file, or one "
                "of its own",
                &job);
+    flags.Text("--consumer", "C/N",
+               "Be consumer C (from 0) of N: take the batches (elements, "
+               "without batches) whose number modulo N is C",
+               &consumer);
+    flags.Text("--skip-batches", "A:B[,A:B...]",
+               "Leave out batches A to B-1 of the sequence (elements, without "
+               "batches), as if they were not there",
+               &skip_batches);
+    flags.Count("--show-batch", 0, kNoLimit - 1,
+                "Print batch (element, without batches) number N of the "
+                "sequence and the records that made it, and read no more; "
+                "with --local",
+                &show_batch);
     flags.Bool("--take-over", "Take the place of the job's present reader",
                &take_over);
     flags.OneOf("--transport", {"auto", "tcp"},
@@ -123,6 +144,10 @@ struct ReadFlags {
       if (local && flags.Given(flag)) {
         return flags.Error(fmt::format("{} needs --service", flag));
       }
+    }
+    if (!local && flags.Given("--show-batch")) {
+      return flags.Error(
+          "--show-batch is for --local: it reads the files themselves");
     }
     if (!local && flags.Given("--threads")) {
       return flags.Error(
@@ -158,34 +183,6 @@ absl::StatusOr<Pipeline> LoadPipeline(const std::string& path) {
   auto pipeline = ParsePipelineYaml(text, directory);
   if (!pipeline.ok()) return Annotate(pipeline.status(), path);
   return pipeline;
-}
-
-absl::StatusOr<std::string> LoadToken(const std::string& path) {
-  std::error_code error;
-  const uintmax_t size = std::filesystem::file_size(path, error);
-  std::ifstream file(path, std::ios::binary);
-  if (error || !file) {
-    return NotFound("--token {}: there is no such file to read", path);
-  }
-  if (size == 0 || size > kTokenMax) {
-    return InvalidArgument("--token {}: this is no token of a reader", path);
-  }
-  std::string bytes(size, '\0');
-  file.read(bytes.data(), static_cast<std::streamsize>(size));
-  bytes.resize(static_cast<size_t>(file.gcount()));
-  return bytes;
-}
-
-// The file is there whole or as it was before.
-absl::Status WriteWhole(const std::string& path, const std::string& bytes) {
-  const std::string partial = path + ".partial";
-  std::ofstream file(partial, std::ios::binary | std::ios::trunc);
-  file << bytes;
-  file.close();
-  std::error_code error;
-  if (file) std::filesystem::rename(partial, path, error);
-  if (file && !error) return absl::OkStatus();
-  return Unavailable("--save-token {}: it cannot be written", path);
 }
 
 // ---- signals: a flag that the reader and the writer watch.
@@ -227,6 +224,44 @@ std::optional<uint64_t> KnownTotal(const Graph& graph, uint64_t limit) {
   }
   if (limit == kNoLimit) return total;
   return std::min(limit, total.value_or(limit));
+}
+
+// "1/4" → 1, 4; "10:20" → 10, 20.
+absl::StatusOr<std::pair<uint64_t, uint64_t>> ParsePair(const std::string& text,
+                                                        char between) {
+  const size_t at = text.find(between);
+  FM_ASSIGN_OR_RETURN(const uint64_t first,
+                      ParseCount(text.substr(0, at), 0, kNoLimit));
+  FM_ASSIGN_OR_RETURN(
+      const uint64_t second,
+      ParseCount(at == text.npos ? "" : text.substr(at + 1), 1, kNoLimit));
+  return std::pair(first, second);
+}
+
+// Which part of the sequence to read.
+absl::Status TakeShare(const ReadFlags& flags, ReadOptions& options) {
+  if (!flags.consumer.empty()) {
+    const auto share = ParsePair(flags.consumer, '/');
+    if (!share.ok()) {
+      return InvalidArgument(
+          "--consumer {}: it is 0/N to N-1/N, which of N consumers this is",
+          flags.consumer);
+    }
+    std::tie(options.rank, options.ranks) = *share;
+  }
+  std::string rest = flags.skip_batches;
+  while (!rest.empty()) {
+    const size_t comma = std::min(rest.find(','), rest.size());
+    const auto range = ParsePair(rest.substr(0, comma), ':');
+    if (!range.ok()) {
+      return InvalidArgument(
+          "--skip-batches {}: it is FIRST:END, and more of them after commas",
+          flags.skip_batches);
+    }
+    options.skip_batches.push_back(*range);
+    rest.erase(0, comma + 1);
+  }
+  return absl::OkStatus();
 }
 
 ReadOptions MakeReadOptions(const ReadFlags& flags, bool timeout_given,
@@ -298,8 +333,10 @@ absl::Status ReadAll(const Graph& graph, const ReadFlags& flags,
   // What was printed is what was read.
   const absl::StatusOr<std::string> token =
       reader->Save(came - writer.elements());
-  const absl::Status saved =
-      token.ok() ? WriteWhole(flags.save_token, *token) : token.status();
+  const absl::Status saved = token.ok()
+                                 ? SaveToken("--save-token " + flags.save_token,
+                                             flags.save_token, *token)
+                                 : token.status();
   return status.ok() ? saved : status;
 }
 
@@ -331,8 +368,16 @@ absl::StatusOr<int> RunRead(const Invocation& invocation) {
   }
   ReadOptions options =
       MakeReadOptions(read, flags.Given("--timeout"), invocation);
+  FM_RETURN_IF_ERROR(TakeShare(read, options));
   if (!read.token.empty()) {
-    FM_ASSIGN_OR_RETURN(options.token, LoadToken(read.token));
+    FM_ASSIGN_OR_RETURN(options.token,
+                        LoadToken("--token " + read.token, read.token));
+  }
+  if (read.show_batch != kNoLimit) {
+    FM_ASSIGN_OR_RETURN(const ShownBatch shown,
+                        ShowBatch(graph, read.show_batch, options));
+    fmt::print("{}\n", shown.ToJson());
+    return 0;
   }
   CatchSignals();
   std::atomic<bool> output_closed = false;

@@ -439,7 +439,11 @@ struct Stage {
   }
 
   Piece Run(Cursor begin, Cursor end, size_t bytes = size_t{1} << 20) {
-    auto piece = stage->Run(begin, end, bytes, *scratch);
+    return Run(begin, end, Share(), bytes);
+  }
+  Piece Run(Cursor begin, Cursor end, Share share,
+            size_t bytes = size_t{1} << 20) {
+    auto piece = stage->ForShare(share)->Run(begin, end, bytes, *scratch);
     EXPECT_TRUE(piece.ok()) << piece.status();
     EXPECT_TRUE(piece->Validate().ok()) << piece->Validate();
     return *std::move(piece);
@@ -469,6 +473,18 @@ TEST(WorkerStage, NamesRowsByBitsWhereAFilterDropsSome) {
   EXPECT_EQ(piece.end, (Cursor{12, 0}));
   EXPECT_EQ(piece.CursorOf(0), (Cursor{5, 0}));
   EXPECT_EQ(piece.CursorOf(1), (Cursor{9, 0}));
+}
+
+TEST(WorkerStage, MakesOnlyOneRanksWhereThePlanKnowsThem) {
+  Stage stage("source: {range: {stop: 20}}\n");
+  const Piece piece = stage.Run({2, 0}, {12, 0}, Share{1, 3});
+  EXPECT_THAT(stage.Lines(piece), ElementsAre("4", "7", "10"));
+  EXPECT_EQ(piece.CursorOf(2), (Cursor{10, 0}));
+  EXPECT_EQ(stage.Run({4, 1}, {8, 0}, Share{1, 3}).CursorOf(0), (Cursor{7, 0}));
+  // Which elements come behind a filter nobody knows beforehand.
+  Stage filtered(
+      "source: {range: {stop: 100}}\nsteps:\n  - filter: 'x % 4 == 1'\n");
+  EXPECT_EQ(filtered.Run({0, 0}, {12, 0}, Share{1, 3}).chunk.rows, 3);
 }
 
 // What a sharer hands back begins just after its last element.

@@ -140,6 +140,25 @@ TEST(Codec, HelloHasAllItsFields) {
   EXPECT_EQ(first.order, Order::kDeterministic);
 }
 
+TEST(Codec, SharesTravelAndThoseOfNothingAreRefused) {
+  auto hello = SampleOf<ClientHello>("client_hello");
+  EXPECT_TRUE(Returned(hello).share.whole());
+  hello.share = {3, 4};
+  EXPECT_EQ(Returned(hello).share, hello.share);
+  auto answer = SampleOf<WorkerAnswer>("worker_answer");
+  answer.leases[0].share = {1, 2};
+  EXPECT_EQ(Returned(answer).leases[0].share, (Share{1, 2}));
+  auto waiting = SampleOf<ClientAnswer>("client_answer_planning");
+  waiting.awaited = 5;
+  EXPECT_EQ(Returned(waiting).awaited, 5u);
+  for (const Share bad : {Share{4, 4}, Share{0, 0}, Share{0, kRanksMax + 1}}) {
+    hello.share = bad;
+    EXPECT_FALSE(Decode(Encode(hello, kCluster), kCluster).ok());
+    answer.leases[0].share = bad;
+    EXPECT_FALSE(Decode(Encode(answer, kCluster), kCluster).ok());
+  }
+}
+
 TEST(Codec, ClientBeatHasAllItsFields) {
   const auto beat = SampleOf<ClientBeat>("client_beat");
   const ClientBeat back = Returned(beat);

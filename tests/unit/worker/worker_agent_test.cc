@@ -228,6 +228,15 @@ TEST_F(WorkerAgentTest, AGrantAheadOfItsLeaseIsKept) {
   EXPECT_THAT(tasks_, SizeIs(2));
 }
 
+TEST_F(WorkerAgentTest, ARanksLeaseIsComputedForItsShare) {
+  Lease lease = LeaseOf(1, 0, 10);
+  lease.share = {1, 3};
+  GivenLeases({lease});
+  Give(GrantOf(lease, 1000, true));
+  ASSERT_FALSE(tasks_.empty());
+  EXPECT_EQ(tasks_[0].share, (Share{1, 3}));
+}
+
 // ---- rule 12
 TEST_F(WorkerAgentTest, TotalsAreAbsolute) {
   const Lease lease = LeaseOf(1, 0, 10);

@@ -1,0 +1,89 @@
+#include "client/provenance.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "client/read_token.h"
+#include "core/base/status.h"
+#include "core/chunk/jsonl.h"
+#include "core/dataset/analysis.h"
+#include "core/dataset/graph_text.h"
+#include "core/ops/builtin_functions.h"
+#include "core/plan/plan_id.h"
+#include "core/sources/field_inference.h"
+#include "core/sources/manifest.h"
+
+namespace feedmill {
+namespace {
+
+// That the files are still those of the token.
+absl::Status CheckFiles(const ReadToken& token, const Graph& graph,
+                        const FunctionRegistry& registry) {
+  FM_ASSIGN_OR_RETURN(const auto analyzed, Analyze(graph, registry));
+  std::string hash;
+  if (analyzed->source.needs_files) {
+    FM_ASSIGN_OR_RETURN(const Manifest manifest, ResolveManifest(*analyzed));
+    hash = manifest.Hash();
+  }
+  return CheckTokenPlan(
+      token, PlanIdOf(Fingerprint(graph), hash, token.seed, token.iteration));
+}
+
+}  // namespace
+
+std::string ShownBatch::ToJson() const {
+  std::string text =
+      fmt::format(R"({{"batch":{},"iteration":{},"seed":{},"records":[)",
+                  number, iteration, seed);
+  for (const RecordOrigin& origin : traced.records) {
+    if (text.back() != '[') text += ',';
+    text += '{';
+    if (!origin.file.empty()) {
+      text += "\"file\":";
+      AppendJson(origin.file, text);
+      text += ',';
+    }
+    text +=
+        fmt::format(R"("record":{},"epoch":{}}})", origin.record, origin.epoch);
+  }
+  text += "],\"element\":";
+  AppendJson(traced.element, 0, text);
+  return text + "}";
+}
+
+absl::StatusOr<ShownBatch> ShowBatch(const Graph& graph, uint64_t number,
+                                     const ReadOptions& options) {
+  std::shared_ptr<const FunctionRegistry> registry = options.registry;
+  if (registry == nullptr) {
+    registry = std::make_shared<const FunctionRegistry>(BuiltinFunctions());
+  }
+  Graph read = graph;
+  if (options.seed.has_value()) read.options.seed = options.seed;
+  std::error_code error;
+  const std::filesystem::path working = std::filesystem::current_path(error);
+  MakePathsAbsolute((working / options.directory).string(), read);
+  FM_RETURN_IF_ERROR(InferFields(read));
+  ShownBatch shown;
+  shown.number = number;
+  if (!options.token.empty()) {
+    FM_ASSIGN_OR_RETURN(const ReadToken token, DecodeToken(options.token));
+    FM_RETURN_IF_ERROR(CheckToken(token, read));
+    FM_RETURN_IF_ERROR(CheckFiles(token, read, *registry));
+    shown.seed = token.seed;
+    shown.iteration = token.iteration;
+  } else if (read.options.seed.has_value()) {
+    shown.seed = *read.options.seed;
+  } else {
+    return InvalidArgument(
+        "the batches depend on a seed that was drawn: give options.seed as it "
+        "was printed, or a token of that reading");
+  }
+  FM_ASSIGN_OR_RETURN(shown.traced, TraceElement(read, registry, shown.seed,
+                                                 shown.iteration, number));
+  return shown;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,37 @@
+#ifndef FEEDMILL_CLIENT_PROVENANCE_H_
+#define FEEDMILL_CLIENT_PROVENANCE_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "client/reader.h"
+#include "core/pipeline/provenance.h"
+
+namespace feedmill {
+
+// Which records made a batch (an element, without batches) that a reader was
+// given, and the batch again: offline, from the files alone.
+struct ShownBatch {
+  uint64_t number = 0;  // Reader::number
+  uint64_t iteration = 0;
+  uint64_t seed = 0;
+  TracedElement traced;
+
+  // One line: {"batch":…,"iteration":…,"seed":…,"records":[{"file":…,
+  // "record":…,"epoch":…}, …],"element":…}, the element as `feedmill read`
+  // prints it.
+  std::string ToJson() const;
+};
+
+// Of options only directory, seed, registry and token (whose seed and iteration
+// count, and whose files are compared) are used.
+//   FailedPrecondition  the plan does not know the batches: TraceElement
+//   InvalidArgument   nothing says the seed; the pipeline or token is wrong
+//   OutOfRange        there is no such batch
+absl::StatusOr<ShownBatch> ShowBatch(const Graph& graph, uint64_t number,
+                                     const ReadOptions& options);
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CLIENT_PROVENANCE_H_
