@@ -67,7 +67,7 @@ absl::Duration FakePlan::CostOf(uint64_t position) const {
 }
 
 Piece FakePlan::Compute(uint64_t iteration, Cursor begin, Cursor end,
-                        uint64_t bytes_target) const {
+                        uint64_t bytes_target, Share share) const {
   Piece piece;
   piece.begin = piece.end = begin;
   ChunkBuilder builder(spec_);
@@ -77,13 +77,15 @@ Piece FakePlan::Compute(uint64_t iteration, Cursor begin, Cursor end,
   std::string value;
   while (piece.end < end && bytes < bytes_target) {
     const uint64_t p = piece.end.p;
-    if (p == poison_) {
+    const bool own = !numbered() || share.Has(p);
+    if (own && p == poison_) {
       piece.error = DataLoss("position {} is corrupt", p);
       break;
     }
     const uint64_t from = piece.end.i;
     CursorRun run{p, from, 0};
-    for (uint64_t i = from; i < counts_.at(p) && Cursor{p, i} < end; ++i) {
+    for (uint64_t i = from; own && i < counts_.at(p) && Cursor{p, i} < end;
+         ++i) {
       const uint64_t name[] = {iteration, p, i};
       value.assign(sizes_.at(p), '.');
       std::memcpy(value.data(), name, kNameBytes);
@@ -104,7 +106,7 @@ Piece FakePlan::Compute(uint64_t iteration, Cursor begin, Cursor end,
   piece.chunk = std::move(builder).Finish();
   switch (shape_) {
     case Shape::kDense:
-      if (begin.i == 0) break;  // else the first position has nothing left
+      if (begin.i == 0 && share.whole()) break;  // else some have nothing
       [[fallthrough]];
     case Shape::kFiltered:
       piece.cursors = std::move(bitmap);

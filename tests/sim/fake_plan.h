@@ -39,13 +39,15 @@ class FakePlan {
   void RemovePoison();
   // The most element bytes of one position.
   uint64_t position_bytes_max() const { return position_bytes_max_; }
+  // Every position makes one element: element n is that of position n.
+  bool numbered() const { return shape_ == Shape::kDense; }
   // Time of one thread for a position.
   absl::Duration CostOf(uint64_t position) const;
 
   // What a worker makes of [begin, end): it stops at the end of the position
-  // that fills `bytes_target`.
+  // that fills `bytes_target`. Where it is numbered, only the share's.
   Piece Compute(uint64_t iteration, Cursor begin, Cursor end,
-                uint64_t bytes_target) const;
+                uint64_t bytes_target, Share share = {}) const;
 
   // What the dispatcher is told of it.
   Planner MakePlanner() const;

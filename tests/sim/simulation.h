@@ -19,8 +19,10 @@
 // each step is what docs and protocol promise:
 //
 //   - deterministic: the sequence of the reference, also over crashes of
-//     workers and dispatcher, for whoever reads it; at most one reader hands
-//     out at a time;
+//     workers and dispatcher, for whoever reads it, also from a token on; at
+//     most one reader hands out at a time;
+//   - ranks: that for each one's share, whoever of them dies or goes on from a
+//     token, also when their number changes;
 //   - sharers: each element once, but for the exception of rule 25;
 //   - nobody is released while its lease is valid;
 //   - the client's buffer stays within its budget and one frame, a worker's

@@ -27,6 +27,11 @@ World::World(const Options& options)
     plan_.RemovePoison();
   }
   passes_left_ = order_ == Order::kAny ? 1 : random_.Between(1, 3);
+  in_ranks_ = order_ == Order::kDeterministic && random_.OneIn(3);
+  if (in_ranks_) {
+    ranks_ = random_.Between(1, 3);
+    plan_.RemovePoison();
+  }
   budget_ = random_.Choice<uint64_t>({300, 1'000, 4'000});
   quota_ = random_.Choice<uint64_t>({100, 400});
   memory_ = random_.Choice<uint64_t>({500, 1'500, 6'000});
@@ -56,7 +61,10 @@ World::World(const Options& options)
     slots_.resize(sharers_);
     for (size_t i = 0; i < sharers_; ++i)
       slots_[i] = StartReader(false, i).name;
+  } else if (in_ranks_) {
+    StartRanks(ranks_, absl::ZeroDuration());
   } else {
+    tokens_.resize(1);
     main_ = StartReader(false, 0).name;
   }
   DrawFaults();
@@ -258,9 +266,10 @@ void World::Compute(WorkerProcess& worker, const ComputeRequest& request) {
   }
   ++result_.totals["tasks"];
   Piece piece = plan_.Compute(iteration->second, request.begin, request.end,
-                              request.bytes_target);
+                              request.bytes_target, request.share);
   absl::Duration busy = absl::Microseconds(100);
   for (uint64_t p = request.begin.p; p < piece.end.p; ++p) {
+    if (plan_.numbered() && !request.share.Has(p)) continue;
     busy += plan_.CostOf(p) * worker.slowness;
   }
   absl::Time& free =

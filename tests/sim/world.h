@@ -58,9 +58,20 @@ class World {
     uint64_t pulled = 0;
     uint64_t handed = 0;
     uint64_t drops = 0;
-    absl::Status error;   // came after what is staged
-    size_t expected = 0;  // deterministic: index in the reference
-    size_t slot = 0;      // sharers
+    absl::Status error;  // came after what is staged
+    // Deterministic: numbers in the reference, of what is pulled next and of
+    // what is handed out next.
+    uint64_t next = 0;
+    uint64_t expected = 0;
+    Share share;
+    bool resumed = false;  // from a token
+    size_t slot = 0;       // sharers and ranks
+  };
+  // What an application saves of its reader: the place just after an element.
+  struct Token {
+    RunNumber run;
+    Cursor cursor;
+    uint64_t number = 0;
   };
   struct Handed {
     std::string consumer;
@@ -113,16 +124,22 @@ class World {
   void CheckEvent(const DispatcherEvent& event);
 
   // ---- applications
-  ReaderProcess& StartReader(bool take_over, size_t slot);
+  ReaderProcess& StartReader(bool take_over, size_t slot, bool resume = false);
   void KillReader(const std::string& name);
   void Application(const std::string& name);
   void PullAndHandOut(ReaderProcess& reader);
+  bool Stage(ReaderProcess& reader, const ElementName& element);
   void Check(ReaderProcess& reader, const ElementName& element);
   void CheckSharer(ReaderProcess& reader, Cursor cursor);
   void OnReaderOver(ReaderProcess& reader);
   void OnMainOver(ReaderProcess& reader);
   void EndPass();
-  void StartMainLater(bool take_over, absl::Duration delay);
+  void StartMainLater(bool take_over, absl::Duration delay,
+                      bool resume = false);
+  void StartRanks(uint64_t ranks, absl::Duration within);
+  void StartRankLater(size_t slot, absl::Duration delay);
+  void OnRankOver(ReaderProcess& reader);
+  void ChangeRanks();
   void StartSharerLater(size_t slot, absl::Duration delay);
   bool OtherSharerLives(size_t slot) const;
   void KillLateSharer();
@@ -159,6 +176,14 @@ class World {
   uint64_t passes_left_ = 1;
   absl::Time pass_began_ = absl::UnixEpoch();
   size_t sharers_ = 0;
+  // Ranks of one sequence, a slot each, and what each has left to read.
+  bool in_ranks_ = false;
+  uint64_t ranks_ = 1;
+  uint64_t ranks_base_ = 0;         // the number where they began together
+  uint64_t ranks_base_passes_ = 0;  // … in the pass with so many left
+  uint64_t application_ = 0;        // how often it was restarted as a whole
+  std::vector<uint64_t> rank_passes_;
+  std::vector<std::optional<Token>> tokens_;  // deterministic, by slot
   uint64_t budget_ = 0, quota_ = 0, memory_ = 0, frame_bytes_ = 0;
   absl::Duration pace_;
   std::vector<std::string> faults_;
@@ -190,7 +215,7 @@ class World {
   std::map<std::string, ReaderProcess> readers_;
   std::string main_;  // deterministic: the reader that counts
   bool main_coming_ = false;
-  std::vector<std::string> slots_;  // sharers: the reader of each, or ""
+  std::vector<std::string> slots_;  // of sharers or ranks: the reader, or ""
   bool late_death_ = false;         // one is to die when nothing is unbound
   std::map<Cursor, Handed> handed_;
   std::optional<absl::Time> finished_at_;

@@ -10,20 +10,12 @@
 namespace feedmill::sim {
 namespace {
 
-const char* const kFaults[] = {"break",
-                               "partition",
-                               "worker crash",
-                               "worker freeze",
-                               "worker flaky",
-                               "drain",
-                               "new worker",
-                               "reader crash",
-                               "reader freeze",
-                               "reader leaves",
-                               "intruder",
-                               "late death",
-                               "dispatcher crash",
-                               "dispatcher wiped"};
+const char* const kFaults[] = {
+    "break",         "partition",        "worker crash",
+    "worker freeze", "worker flaky",     "drain",
+    "new worker",    "reader crash",     "reader freeze",
+    "reader leaves", "intruder",         "ranks change",
+    "late death",    "dispatcher crash", "dispatcher wiped"};
 constexpr size_t kWorkersMax = 6;
 
 }  // namespace
@@ -33,7 +25,8 @@ constexpr size_t kWorkersMax = 6;
 void World::DrawFaults() {
   for (const char* fault : kFaults) {
     const std::string kind = fault;
-    if (kind == "intruder" && order_ == Order::kAny) continue;
+    if (kind == "intruder" && (order_ == Order::kAny || in_ranks_)) continue;
+    if (kind == "ranks change" && !in_ranks_) continue;
     if (kind == "late death" && sharers_ < 2) continue;
     if (random_.OneIn(2)) faults_.emplace_back(fault);
   }
@@ -48,6 +41,8 @@ void World::DrawFaults() {
       std::erase(faults_, "intruder");
     }
   }
+  // A rank that waits for the next iteration would be given the first one.
+  if (in_ranks_ && passes_left_ > 1) std::erase(faults_, "dispatcher wiped");
   fault_gap_ = absl::Milliseconds(random_.Choice({200, 500, 1'500}));
 }
 
@@ -75,6 +70,7 @@ void World::Fault(const std::string& kind) {
     late_death_ = true;
     return;
   }
+  if (kind == "ranks change") return ChangeRanks();
   if (kind.starts_with("reader") || kind == "intruder") {
     return ReaderFault(kind);
   }
@@ -120,7 +116,7 @@ void World::WorkerFault(const std::string& kind) {
 
 World::ReaderProcess* World::AnyReader() {
   const std::string& name =
-      order_ == Order::kAny ? slots_[random_.Between(0, sharers_ - 1)] : main_;
+      slots_.empty() ? main_ : slots_[random_.Between(0, slots_.size() - 1)];
   const auto it = readers_.find(name);
   if (it == readers_.end() || it->second.done) return nullptr;
   return &it->second;
@@ -131,13 +127,18 @@ void World::ReaderFault(const std::string& kind) {
   if (reader == nullptr) return;
   const absl::Duration back =
       absl::Milliseconds(random_.Choice({50, 500, 2'000}));
+  // One that has left the run cannot come back to it: others may have begun the
+  // next one.
+  if (in_ranks_ && reader->core->state() == ReadSession::State::kEnded) return;
   const auto replace = [&](bool take_over) {
     if (order_ == Order::kAny) {
       // Those who are left must do without.
       if (OtherSharerLives(reader->slot) && random_.OneIn(3)) return;
       StartSharerLater(reader->slot, back);
+    } else if (in_ranks_) {
+      StartRankLater(reader->slot, back);
     } else {
-      StartMainLater(take_over, back);
+      StartMainLater(take_over, back, take_over && random_.OneIn(2));
     }
   };
   if (kind == "reader crash") {
@@ -158,7 +159,8 @@ void World::ReaderFault(const std::string& kind) {
     StartReader(false, 0).intruder = true;
     return;
   }
-  if (reader->thaw > now()) return;  // leaves
+  // Leaves. A rank that does says that it wants no more of the run.
+  if (reader->thaw > now() || in_ranks_) return;
   reader->done = true;
   reader->zombie = true;
   reader->exit = now() + absl::Seconds(1);

@@ -15,7 +15,8 @@ const RunNumber kFirstRun{1};
 
 }  // namespace
 
-World::ReaderProcess& World::StartReader(bool take_over, size_t slot) {
+World::ReaderProcess& World::StartReader(bool take_over, size_t slot,
+                                         bool resume) {
   const uint64_t life = ++lives_;
   const std::string name = fmt::format("client-{}", life);
   ReaderProcess& reader = readers_[name];
@@ -29,10 +30,26 @@ World::ReaderProcess& World::StartReader(bool take_over, size_t slot) {
   settings.graph = plan_.graph();
   settings.order = order_;
   settings.seed = options_.seed;
-  settings.session = {
-      ConsumerId(order_ == Order::kAny ? fmt::format("s{}", life) : "solo"),
-      Incarnation(life)};
+  std::string consumer = "solo";
+  if (order_ == Order::kAny) consumer = fmt::format("s{}", life);
+  if (in_ranks_) consumer = fmt::format("{}/{}", slot, ranks_);
+  settings.session = {ConsumerId(consumer), Incarnation(life)};
   settings.take_over = take_over;
+  if (order_ == Order::kDeterministic) {
+    Token from;
+    reader.resumed = resume && tokens_[slot].has_value();
+    if (reader.resumed) {
+      from = *tokens_[slot];
+      settings.run = from.run;
+      settings.start = from.cursor;
+      ++result_.totals["readers resumed"];
+    }
+    // An intruder is another application's.
+    if (!reader.resumed && main_.empty()) tokens_[slot].reset();
+    if (in_ranks_) settings.share = reader.share = {slot, ranks_};
+    reader.expected = reader.share.From(from.number);
+    reader.next = plan_.numbered() ? reader.expected : from.number;
+  }
   settings.budget_bytes = budget_;
   settings.quota_bytes = quota_;
   reader.core = options_.makers.client(std::move(settings));
@@ -47,13 +64,41 @@ void World::KillReader(const std::string& name) {
   readers_.erase(name);
 }
 
-void World::StartMainLater(bool take_over, absl::Duration delay) {
+void World::StartMainLater(bool take_over, absl::Duration delay, bool resume) {
   main_.clear();
   main_coming_ = true;
-  timeline_.After(delay, [this, take_over] {
+  timeline_.After(delay, [this, take_over, resume] {
     if (!main_coming_) return;  // an intruder became it
     main_coming_ = false;
-    main_ = StartReader(take_over, 0).name;
+    main_ = StartReader(take_over, 0, resume).name;
+  });
+}
+
+// The application: all of its ranks, which go on from the token, if any.
+void World::StartRanks(uint64_t ranks, absl::Duration within) {
+  ++application_;
+  const std::optional<Token> token =
+      tokens_.empty() ? std::nullopt : tokens_.front();
+  const uint64_t passes =
+      rank_passes_.empty() ? passes_left_ : rank_passes_.front();
+  ranks_ = ranks;
+  ranks_base_ = token ? token->number : 0;
+  ranks_base_passes_ = passes;
+  tokens_.assign(ranks, token);
+  rank_passes_.assign(ranks, passes);
+  slots_.assign(ranks, "");
+  for (size_t slot = 0; slot < ranks; ++slot) {
+    StartRankLater(slot, random_.UpTo(within));
+  }
+}
+
+void World::StartRankLater(size_t slot, absl::Duration delay) {
+  slots_[slot].clear();
+  timeline_.After(delay, [this, slot, application = application_] {
+    if (application != application_ || !slots_[slot].empty()) return;
+    // Before its first pass is over nobody waits for others.
+    const bool first = rank_passes_[slot] == passes_left_;
+    slots_[slot] = StartReader(first, slot, /*resume=*/true).name;
   });
 }
 
@@ -98,7 +143,7 @@ void World::PullAndHandOut(ReaderProcess& reader) {
       if (element.cursor != piece->CursorOf(row)) {
         Fail("an element's name is not its cursor");
       }
-      reader.staged.push_back(element);
+      if (Stage(reader, element)) reader.staged.push_back(element);
     }
     reader.pulled += piece->chunk.rows;
     reader.error = piece->error;
@@ -124,6 +169,22 @@ void World::PullAndHandOut(ReaderProcess& reader) {
   ArmReader(reader);
 }
 
+// Whether it is this reader's. In order, whoever reads is given all elements,
+// or all of its share where those of the positions are known.
+bool World::Stage(ReaderProcess& reader, const ElementName& element) {
+  if (order_ == Order::kAny) return true;
+  const auto& reference = plan_.reference();
+  if (reader.next >= reference.size() ||
+      reference[reader.next] != element.cursor) {
+    Fail(fmt::format("{} was given {}.{} as number {}", reader.name,
+                     element.cursor.p, element.cursor.i, reader.next));
+    return false;
+  }
+  const bool own = reader.share.Has(reader.next);
+  reader.next += plan_.numbered() ? reader.share.ranks : 1;
+  return own;
+}
+
 void World::Check(ReaderProcess& reader, const ElementName& element) {
   if (reader.zombie) return;
   ++result_.totals["elements"];
@@ -143,7 +204,13 @@ void World::Check(ReaderProcess& reader, const ElementName& element) {
                             element.cursor.p, element.cursor.i,
                             reader.expected));
   }
-  ++reader.expected;
+  const size_t slot = in_ranks_ ? reader.slot : 0;
+  if (in_ranks_ || reader.name == main_) {
+    tokens_[slot] = Token{run->run,
+                          {element.cursor.p, element.cursor.i + 1},
+                          reader.expected + 1};
+  }
+  reader.expected += reader.share.ranks;
 }
 
 void World::CheckSharer(ReaderProcess& reader, Cursor cursor) {
@@ -182,6 +249,8 @@ void World::OnReaderOver(ReaderProcess& reader) {
     if (failed)
       return Fail("a sharer failed: " + ErrorText(reader.core->failure()));
     if (!RunIsOver()) Fail("a sharer ended before all was handed out");
+  } else if (in_ranks_) {
+    OnRankOver(reader);
   } else if (reader.name == main_) {
     OnMainOver(reader);
   }
@@ -214,6 +283,62 @@ void World::OnMainOver(ReaderProcess& reader) {
   EndPass();
 }
 
+void World::OnRankOver(ReaderProcess& reader) {
+  const size_t slot = reader.slot;
+  if (reader.core->state() == ReadSession::State::kFailed) {
+    const std::string failure = ErrorText(reader.core->failure());
+    const bool refused = failure.find("is being read by") != std::string::npos;
+    if (refused && !reader.take_over && !reader.resumed) {
+      ++result_.totals["readers refused"];
+      return StartRankLater(slot, absl::Milliseconds(500));
+    }
+    return Fail("a rank failed: " + failure);
+  }
+  if (reader.expected < plan_.reference().size()) {
+    return Fail(fmt::format("{} ended before number {} of {}", reader.name,
+                            reader.expected, plan_.reference().size()));
+  }
+  ++result_.totals["passes of ranks"];
+  pass_began_ = now();
+  tokens_[slot].reset();
+  slots_[slot].clear();
+  if (--rank_passes_[slot] > 0) {
+    StartRankLater(slot, random_.UpTo(absl::Seconds(1)));
+  }
+}
+
+// The application stops at a step that all ranks have made, and goes on from
+// the merged token with another number of them.
+void World::ChangeRanks() {
+  const uint64_t base = rank_passes_[0] == ranks_base_passes_ ? ranks_base_ : 0;
+  uint64_t steps = ~uint64_t{0};
+  for (size_t slot = 0; slot < ranks_; ++slot) {
+    const std::optional<Token>& token = tokens_[slot];
+    if (!token || token->run != tokens_[0]->run ||
+        rank_passes_[slot] != rank_passes_[0]) {
+      return;
+    }
+    const Share share{slot, ranks_};
+    const uint64_t made = share.Below(token->number) - share.Below(base);
+    steps = std::min(steps, made);
+  }
+  ++result_.totals["ranks changed"];
+  const uint64_t number = base + steps * ranks_;
+  Token merged{tokens_[0]->run, {}, number};
+  if (number > 0) {
+    const Cursor last = plan_.reference()[number - 1];
+    merged.cursor = {last.p, last.i + 1};
+  }
+  for (const std::string& name : slots_) {
+    const auto it = readers_.find(name);
+    if (it == readers_.end()) continue;
+    it->second.zombie = true;
+    if (random_.OneIn(2)) KillReader(name);
+  }
+  tokens_.assign(1, merged);
+  StartRanks(random_.Between(1, 4), absl::Seconds(1));
+}
+
 void World::EndPass() {
   ++result_.totals["passes"];
   --passes_left_;
@@ -231,9 +356,11 @@ void World::CheckOpened(const SessionOpened& event) {
     if (reader.life == event.incarnation.value()) opener = &reader;
   }
   if (opener == nullptr) return;
-  if (opener->take_over) {  // whoever read before was given up by its user
+  if (opener->take_over ||
+      opener->resumed) {  // whoever read before was given up by its user
     for (auto& [name, reader] : readers_) {
-      reader.zombie = reader.zombie || reader.life < opener->life;
+      const bool same = !in_ranks_ || reader.slot == opener->slot;
+      reader.zombie = reader.zombie || (same && reader.life < opener->life);
     }
     return;
   }
@@ -245,6 +372,7 @@ void World::CheckOpened(const SessionOpened& event) {
   for (auto& [name, reader] : readers_) {
     const std::optional<RunInfo>& run = reader.core->run();
     if (&reader == opener || reader.zombie || reader.done ||
+        (in_ranks_ && reader.slot != opener->slot) ||
         (run && run->run != current)) {
       continue;
     }
@@ -281,6 +409,10 @@ bool World::RunIsOver() const {
 }
 
 bool World::Finished() const {
+  if (in_ranks_) {
+    return std::all_of(rank_passes_.begin(), rank_passes_.end(),
+                       [](uint64_t left) { return left == 0; });
+  }
   if (order_ == Order::kDeterministic) return passes_left_ == 0;
   const auto reads = [](const auto& entry) { return !entry.second.done; };
   return handed_.size() == plan_.reference().size() && RunIsOver() &&
