@@ -46,6 +46,7 @@ std::string ShownBatch::ToJson() const {
       AppendJson(origin.file, text);
       text += ',';
     }
+    if (origin.offset > 0) text += fmt::format("\"offset\":{},", origin.offset);
     text +=
         fmt::format(R"("record":{},"epoch":{}}})", origin.record, origin.epoch);
   }

@@ -28,6 +28,11 @@ absl::StatusOr<std::string> Token::Describe(std::string_view bytes) {
   }
   uint64_t held = 0;
   for (const StageState::Step& step : token.place.stage.steps) {
+    // Steps that move rows about list those that they still hold.
+    if (!step.groups.empty()) {
+      held += step.rows.size();
+      continue;
+    }
     for (const auto& part : step.held) held += part->chunk.rows;
   }
   return fmt::format(

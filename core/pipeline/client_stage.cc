@@ -23,7 +23,8 @@ class OutputStep final : public ClientStep {
   absl::Status Push(Flow flow) override {
     if (flow.chunk.rows == 0) return absl::OkStatus();
     const uint64_t input_rows = flow.InputOf(flow.chunk.rows - 1);
-    outputs.push_back({std::move(flow.chunk), input_rows});
+    outputs.push_back(
+        {std::move(flow.chunk), input_rows, std::move(flow.origins)});
     return absl::OkStatus();
   }
 
@@ -76,6 +77,7 @@ class ProgramRows final : public ClientStep {
     for (size_t row = 0; row < made.rows; ++row) {
       const size_t origin = begin + made.OriginOf(row);
       out.inputs.push_back(flow.InputOf(origin));
+      if (!flow.origins.empty()) out.origins.push_back(flow.origins[origin]);
       if (flow.counters.empty()) continue;
       out.counters.push_back(flow.counters[origin]);
       out.passes.push_back(flow.passes[origin]);
@@ -96,9 +98,12 @@ class ProgramRows final : public ClientStep {
 
 class StepChain final : public ClientStage {
  public:
-  StepChain(std::shared_ptr<const Plan> plan, bool random,
+  StepChain(std::shared_ptr<const Plan> plan, bool random, bool trace,
             std::vector<std::unique_ptr<ClientStep>> steps)
-      : plan_(std::move(plan)), random_(random), steps_(std::move(steps)) {
+      : plan_(std::move(plan)),
+        random_(random),
+        trace_(trace),
+        steps_(std::move(steps)) {
     for (size_t k = 0; k < steps_.size(); ++k) {
       steps_[k]->next = k + 1 < steps_.size() ? steps_[k + 1].get() : &output_;
       const uint64_t length = steps_[k]->pass_length;
@@ -182,7 +187,7 @@ class StepChain final : public ClientStage {
   // Pushes the piece's rows, pass by pass.
   absl::Status PushPasses(const Piece& piece) {
     FM_RETURN_IF_ERROR(AdvanceTo(piece.begin.p));
-    if (pass_length_ == 0 && !random_) {
+    if (pass_length_ == 0 && !random_ && !trace_) {
       FM_RETURN_IF_ERROR(PushRows(piece, {}, 0, piece.chunk.rows));
       position_ = piece.end.p;
       return absl::OkStatus();
@@ -263,12 +268,16 @@ class StepChain final : public ClientStage {
       flow.passes.push_back(again ? flow.passes.back()
                                   : plan_->PassAt(cursor.p));
     }
+    for (size_t row = begin; trace_ && row < end; ++row) {
+      flow.origins.push_back({cursors[row]});
+    }
     return steps_.empty() ? output_.Push(std::move(flow))
                           : steps_.front()->Push(std::move(flow));
   }
 
   const std::shared_ptr<const Plan> plan_;
   const bool random_;
+  const bool trace_;
   const std::vector<std::unique_ptr<ClientStep>> steps_;
   OutputStep output_;
   uint64_t pass_length_ = 0;  // the shortest
@@ -281,7 +290,7 @@ class StepChain final : public ClientStage {
 
 absl::StatusOr<std::unique_ptr<ClientStage>> ClientStage::Make(
     std::shared_ptr<const Plan> plan,
-    std::shared_ptr<const FunctionRegistry> registry) {
+    std::shared_ptr<const FunctionRegistry> registry, bool trace) {
   const AnalyzedGraph& graph = plan->graph();
   std::vector<std::unique_ptr<ClientStep>> steps;
   bool random = false;
@@ -315,8 +324,8 @@ absl::StatusOr<std::unique_ptr<ClientStage>> ClientStage::Make(
     if (auto step = MakeHoldingStep(plan, s)) add(std::move(step), s);
   }
   FM_RETURN_IF_ERROR(flush());
-  return std::unique_ptr<ClientStage>(
-      std::make_unique<StepChain>(std::move(plan), random, std::move(steps)));
+  return std::unique_ptr<ClientStage>(std::make_unique<StepChain>(
+      std::move(plan), random, trace, std::move(steps)));
 }
 
 }  // namespace feedmill

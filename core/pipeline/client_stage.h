@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <vector>
 
 #include "core/chunk/chunk.h"
 #include "core/dataset/function_registry.h"
@@ -16,9 +17,10 @@ namespace feedmill {
 // bounded state (what its steps are defined to hold). Not thread-safe; no I/O.
 class ClientStage {
  public:
+  // `trace`: outputs say what they were made of (slower).
   static absl::StatusOr<std::unique_ptr<ClientStage>> Make(
       std::shared_ptr<const Plan> plan,
-      std::shared_ptr<const FunctionRegistry> registry);
+      std::shared_ptr<const FunctionRegistry> registry, bool trace = false);
   virtual ~ClientStage() = default;
 
   // What leaves the stage, and how many input rows stand before or in it (for
@@ -26,6 +28,8 @@ class ClientStage {
   struct Output {
     Chunk chunk;
     uint64_t input_rows = 0;
+    // Traced: the cursors of the input rows that made each row.
+    std::vector<std::vector<Cursor>> origins{};
   };
 
   // Takes the next piece of the sequence; its error, if any, is the caller's

@@ -26,6 +26,8 @@ struct Flow {
   // `first_input` on by one.
   std::vector<uint64_t> inputs;
   uint64_t first_input = 0;
+  // Traced: the cursors of the input rows that made each row.
+  std::vector<std::vector<Cursor>> origins;
 
   uint64_t InputOf(size_t row) const {
     return inputs.empty() ? first_input + row : inputs[row];
@@ -42,8 +44,19 @@ struct Flow {
     cut(counters, out.counters);
     cut(passes, out.passes);
     cut(inputs, out.inputs);
+    cut(origins, out.origins);
     out.first_input = first_input + begin;
     return out;
+  }
+
+  // Traced: rows [begin, end) of `from` made the next row of this.
+  void AddOrigins(const Flow& from, size_t begin, size_t end) {
+    if (from.origins.empty()) return;
+    std::vector<Cursor>& made_of = origins.emplace_back();
+    for (size_t row = begin; row < end; ++row) {
+      made_of.insert(made_of.end(), from.origins[row].begin(),
+                     from.origins[row].end());
+    }
   }
 };
 

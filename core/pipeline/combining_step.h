@@ -98,6 +98,7 @@ class CombiningStep : public ClientStep {
         out.passes.push_back(rows.passes[first]);
       }
       made_ += CountsAs(sizes_[k]);
+      out.AddOrigins(rows, first, first + sizes_[k]);
       first += sizes_[k];
     }
     out.inputs.assign(done_.begin(),

@@ -142,6 +142,10 @@ class BatchRows final : public ClientStep {
     batch.passes = held_.front().passes;
     const Flow& last = held_.back();
     batch.inputs.assign(held_rows_, last.InputOf(last.chunk.rows - 1));
+    for (const Flow& flow : held_) {
+      batch.origins.insert(batch.origins.end(), flow.origins.begin(),
+                           flow.origins.end());
+    }
     const size_t rows = held_rows_;
     held_.clear();
     held_rows_ = 0;
@@ -161,6 +165,7 @@ class BatchRows final : public ClientStep {
         out.passes.push_back(rows.passes[k * size]);
       }
       out.inputs.push_back(rows.InputOf((k + 1) * size - 1));
+      out.AddOrigins(rows, k * size, (k + 1) * size);
     }
     made_ += count;
     if (count > 0) FM_RETURN_IF_ERROR(next->Push(std::move(out)));
@@ -195,6 +200,7 @@ class ShardRows final : public ClientStep {
       }
       builder.FinishRows(1);
       out.inputs.push_back(flow.InputOf(row));
+      out.AddOrigins(flow, row, row + 1);
       if (flow.passes.empty()) continue;
       out.counters.push_back(flow.counters[row]);
       out.passes.push_back(flow.passes[row]);
@@ -273,6 +279,7 @@ class UnbatchRows final : public ClientStep {
       for (size_t k = 0; k < groups[row]; ++k) {
         out.inputs.push_back(k + 1 == groups[row] ? input
                                                   : input - (input > 0));
+        AddOrigin(flow, row, k, groups[row], out);
         if (flow.passes.empty()) continue;
         out.counters.push_back({made_ + out.counters.size(), 0});
         out.passes.push_back(flow.passes[row]);
@@ -290,6 +297,18 @@ class UnbatchRows final : public ClientStep {
   }
 
  private:
+  // Record k of a row that the client batched; else all that made the row.
+  static void AddOrigin(const Flow& flow, size_t row, size_t k, size_t records,
+                        Flow& out) {
+    if (flow.origins.empty()) return;
+    const std::vector<Cursor>& of_row = flow.origins[row];
+    if (of_row.size() == records) {
+      out.origins.push_back({of_row[k]});
+    } else {
+      out.origins.push_back(of_row);
+    }
+  }
+
   // Cuts the flow before the first row whose components have different numbers
   // of records.
   static absl::Status CheckAlike(Flow& flow) {

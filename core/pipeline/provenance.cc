@@ -1,9 +1,12 @@
 #include "core/pipeline/provenance.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/base/status.h"
 #include "core/dataset/analysis.h"
+#include "core/pipeline/client_stage.h"
+#include "core/pipeline/endless_watch.h"
 #include "core/pipeline/worker_stage.h"
 #include "core/plan/plan.h"
 #include "core/sources/manifest.h"
@@ -13,22 +16,146 @@ namespace feedmill {
 namespace {
 
 constexpr size_t kPieceBytes = size_t{512} << 10;
+constexpr uint64_t kPositionsTogether = 4'096;
 
-RecordOrigin OriginOf(const AnalyzedGraph& graph, const Manifest& manifest,
-                      const RecordRef& ref) {
-  RecordOrigin origin;
-  origin.epoch = ref.pass;
-  origin.record = ref.index;
-  if (!graph.inputs.empty()) return origin;  // of what the inputs make
-  for (const ManifestFile& file : manifest.files) {
-    if (origin.record < file.records) {
+class Tracer {
+ public:
+  Tracer(std::shared_ptr<const Plan> plan,
+         std::shared_ptr<const Manifest> manifest, SourcePlan source,
+         std::shared_ptr<const WorkerStage> stage,
+         std::unique_ptr<ClientStage> client)
+      : plan_(std::move(plan)),
+        manifest_(std::move(manifest)),
+        source_(std::move(source)),
+        stage_(std::move(stage)),
+        scratch_(stage_->NewScratch()),
+        client_(std::move(client)) {}
+
+  absl::StatusOr<TracedElement> At(uint64_t number) {
+    if (plan_->graph().numbered) return AtPosition(number);
+    EndlessWatch watch(*plan_);
+    FM_RETURN_IF_ERROR(watch.Check());
+    Cursor at;
+    while (at.p < plan_->size() && !client_->done()) {
+      const uint64_t left = plan_->size() - at.p;
+      const Cursor end{at.p + std::min(left, kPositionsTogether), 0};
+      FM_ASSIGN_OR_RETURN(const Piece piece,
+                          stage_->Run(at, end, kPieceBytes, *scratch_));
+      const absl::Status pushed = client_->Push(piece);
+      size_t outputs = 0;
+      for (ClientStage::Output out; client_->Pop(out); ++outputs) {
+        if (Take(number, out)) return std::move(found_);
+      }
+      FM_RETURN_IF_ERROR(pushed);
+      const uint64_t needed = client_->needed_from();
+      if (needed <= piece.end.p) FM_RETURN_IF_ERROR(piece.error);
+      FM_RETURN_IF_ERROR(watch.Advance(piece.end, piece.chunk.rows, outputs));
+      at = std::max(piece.end, Cursor{std::min(needed, plan_->size()), 0});
+    }
+    FM_RETURN_IF_ERROR(client_->Finish());
+    for (ClientStage::Output out; client_->Pop(out);) {
+      if (Take(number, out)) return std::move(found_);
+    }
+    return TooFar(number, next_);
+  }
+
+ private:
+  static absl::Status TooFar(uint64_t number, uint64_t size) {
+    return OutOfRange("there is no element {}: the sequence has {}", number,
+                      size);
+  }
+
+  absl::StatusOr<TracedElement> AtPosition(uint64_t number) {
+    if (number >= plan_->size()) return TooFar(number, plan_->size());
+    FM_ASSIGN_OR_RETURN(Piece piece, stage_->Run({number, 0}, {number + 1, 0},
+                                                 kPieceBytes, *scratch_));
+    FM_RETURN_IF_ERROR(piece.error);
+    found_.element = std::move(piece.chunk);
+    AddRecords({number, 0});
+    return std::move(found_);
+  }
+
+  // Whether it is among these.
+  bool Take(uint64_t number, const ClientStage::Output& out) {
+    const uint64_t first = std::exchange(next_, next_ + out.chunk.rows);
+    if (number >= next_) return false;
+    const auto row = static_cast<size_t>(number - first);
+    found_.element = out.chunk.Slice(row, row + 1);
+    // A batch of the plan stands for all its records, however many of its rows
+    // a later step looked at.
+    const std::vector<Cursor>& origins = out.origins[row];
+    for (const Cursor& origin : origins) AddRecords(origin);
+    return true;
+  }
+
+  void AddRecords(Cursor cursor) {
+    std::vector<RecordRef> refs;
+    plan_->Records(cursor.p, cursor.p + 1, refs);
+    for (const RecordRef& ref : refs) {
+      AddOrigins(plan_->graph(), source_, *manifest_, ref, cursor.i);
+    }
+  }
+
+  // Of a source made of inputs: those of the elements of the inputs.
+  void AddOrigins(const AnalyzedGraph& graph, const SourcePlan& source,
+                  const Manifest& manifest, const RecordRef& ref,
+                  uint64_t row) {
+    if (source.inputs.empty()) {
+      found_.records.push_back(Origin(graph, manifest, ref, row));
+    } else if (std::holds_alternative<ZipSource>(graph.graph.source)) {
+      for (uint32_t i = 0; i < source.inputs.size(); ++i) {
+        AddOriginsOfInput(source, manifest, {i, ref.index, 0}, ref.pass);
+      }
+    } else {
+      InputPlace place;
+      source.combination->Find({&ref.index, 1}, {&place, 1});
+      AddOriginsOfInput(source, manifest, place, ref.pass);
+    }
+  }
+
+  void AddOriginsOfInput(const SourcePlan& source, const Manifest& manifest,
+                         const InputPlace& place, uint64_t pass) {
+    const SourcePlan::Input& input = source.inputs[place.input];
+    static const Manifest kNoFiles;
+    const Manifest& own =
+        manifest.inputs.empty() ? kNoFiles : manifest.inputs[place.input];
+    std::vector<RecordRef> refs;
+    input.plan->Records(place.position, place.position + 1, refs,
+                        pass * input.turns + place.turn);
+    for (const RecordRef& ref : refs) {
+      AddOrigins(input.plan->graph(), input.source, own, ref, 0);
+    }
+  }
+
+  static RecordOrigin Origin(const AnalyzedGraph& graph,
+                             const Manifest& manifest, const RecordRef& ref,
+                             uint64_t row) {
+    RecordOrigin origin;
+    origin.epoch = ref.pass;
+    uint64_t index = ref.index;
+    origin.record = index;
+    for (const ManifestFile& file : manifest.files) {
+      if (index >= file.records) {
+        index -= file.records;
+        continue;
+      }
       origin.file = file.path;
+      origin.record = graph.source.counted ? index : row;
+      if (!graph.source.counted) origin.offset = index * kBlockBytes;
       break;
     }
-    origin.record -= file.records;
+    return origin;
   }
-  return origin;
-}
+
+  const std::shared_ptr<const Plan> plan_;
+  const std::shared_ptr<const Manifest> manifest_;
+  const SourcePlan source_;
+  const std::shared_ptr<const WorkerStage> stage_;
+  const std::unique_ptr<WorkerStage::Scratch> scratch_;
+  const std::unique_ptr<ClientStage> client_;
+  uint64_t next_ = 0;  // elements seen
+  TracedElement found_;
+};
 
 }  // namespace
 
@@ -36,35 +163,18 @@ absl::StatusOr<TracedElement> TraceElement(
     const Graph& graph, std::shared_ptr<const FunctionRegistry> registry,
     uint64_t seed, uint64_t iteration, uint64_t number) {
   FM_ASSIGN_OR_RETURN(auto analyzed, Analyze(graph, *registry));
-  if (!analyzed->numbered) {
-    return FailedPrecondition(
-        "which records made an element is known without reading all before it "
-        "only where every position makes one element: no filter, a counted "
-        "source, no step of the client stage (read --explain shows them)");
-  }
   FM_ASSIGN_OR_RETURN(Manifest resolved, ResolveManifest(*analyzed));
   const auto manifest = std::make_shared<const Manifest>(std::move(resolved));
-  FM_ASSIGN_OR_RETURN(const uint64_t source_size,
-                      SourceSize(*analyzed, *manifest));
+  FM_ASSIGN_OR_RETURN(SourcePlan source,
+                      PlanSource(*analyzed, *manifest, seed, iteration));
   FM_ASSIGN_OR_RETURN(auto plan,
-                      Plan::Make(analyzed, source_size, seed, iteration));
+                      Plan::Make(analyzed, source.size, seed, iteration));
   FM_ASSIGN_OR_RETURN(auto stage, WorkerStage::Make(plan, manifest, registry));
-  if (number >= plan->size()) {
-    return OutOfRange("there is no element {}: the sequence has {}", number,
-                      plan->size());
-  }
-  const std::unique_ptr<WorkerStage::Scratch> scratch = stage->NewScratch();
-  FM_ASSIGN_OR_RETURN(Piece piece, stage->Run({number, 0}, {number + 1, 0},
-                                              kPieceBytes, *scratch));
-  FM_RETURN_IF_ERROR(piece.error);
-  TracedElement traced;
-  traced.element = std::move(piece.chunk);
-  std::vector<RecordRef> refs;
-  plan->Records(number, number + 1, refs);
-  for (const RecordRef& ref : refs) {
-    traced.records.push_back(OriginOf(*analyzed, *manifest, ref));
-  }
-  return traced;
+  FM_ASSIGN_OR_RETURN(auto client,
+                      ClientStage::Make(plan, registry, /*trace=*/true));
+  return Tracer(std::move(plan), manifest, std::move(source), std::move(stage),
+                std::move(client))
+      .At(number);
 }
 
 }  // namespace feedmill

@@ -15,9 +15,11 @@ namespace feedmill {
 
 // A record of a source that an element was made of.
 struct RecordOrigin {
-  std::string file;  // "" where there are none, or several sources
-  // Its number in the file, or in what several sources together make; from 0.
-  uint64_t record = 0;
+  std::string file;     // "" where there are none
+  uint64_t record = 0;  // its number in the file, from 0
+  // Where records are not counted, those of a file are numbered from this place
+  // on: those that begin in that block of 4 MiB.
+  uint64_t offset = 0;
   uint64_t epoch = 0;  // the combined pass of all repeats
 };
 
@@ -27,12 +29,11 @@ struct TracedElement {
   std::vector<RecordOrigin> records;
 };
 
-// Makes element `number` of a pipeline's sequence again, alone. Needs the files
-// as they were.
-//   FailedPrecondition   its place is not known beforehand
-//                        (AnalyzedGraph::numbered)
-//   OutOfRange           the sequence is shorter
-//   others               as LocalReader
+// Makes element `number` of a pipeline's sequence again, alone where the plan
+// knows its place (AnalyzedGraph::numbered), else by running all before it on
+// this thread. Needs the files as they were.
+//   OutOfRange   the sequence is shorter
+//   others       as LocalReader
 absl::StatusOr<TracedElement> TraceElement(
     const Graph& graph, std::shared_ptr<const FunctionRegistry> registry,
     uint64_t seed, uint64_t iteration, uint64_t number);

@@ -60,7 +60,7 @@ void RowGroups::Add(Block block) {
 void RowGroups::Begin(const Flow& flow) {
   Add({std::make_shared<const StageState::Held>(
            StageState::Held{flow.chunk, flow.counters, flow.passes}),
-       flow.inputs, flow.first_input});
+       flow.inputs, flow.first_input, flow.origins});
 }
 
 Flow RowGroups::Gather(std::span<const RowRef> rows) const {
@@ -71,6 +71,10 @@ Flow RowGroups::Gather(std::span<const RowRef> rows) const {
   out.chunk = std::move(held.chunk);
   out.counters = std::move(held.counters);
   out.passes = std::move(held.passes);
+  for (const RowRef ref : rows) {
+    const auto& origins = blocks_[ref.block].origins;
+    if (!origins.empty()) out.origins.push_back(origins[ref.row]);
+  }
   return out;
 }
 
@@ -110,6 +114,7 @@ void RowGroups::Compact() {
   Flow flow = Gather(all);
   block.held = std::make_shared<const StageState::Held>(StageState::Held{
       std::move(flow.chunk), std::move(flow.counters), std::move(flow.passes)});
+  block.origins = std::move(flow.origins);
   blocks_.clear();
   rows_ = bytes_ = 0;
   if (live > 0) Add(std::move(block));
@@ -144,7 +149,7 @@ bool RowGroups::Restore(const StageState::Step& state) {
   }
   if (at != rows) return false;
   if (rows > 0) {
-    Add({std::make_shared<const StageState::Held>(std::move(held)), {}, 0});
+    Add({std::make_shared<const StageState::Held>(std::move(held)), {}, 0, {}});
   }
   return true;
 }

@@ -54,6 +54,7 @@ class RowGroups {
     std::shared_ptr<const StageState::Held> held;
     std::vector<uint64_t> inputs;
     uint64_t first_input = 0;
+    std::vector<std::vector<Cursor>> origins;  // Flow's
 
     uint64_t InputOf(size_t row) const {
       return inputs.empty() ? first_input + row : inputs[row];

@@ -23,6 +23,7 @@ class MemoryFile final : public feedmill::File {
     if (size > 0) std::memcpy(out.data(), bytes_.data() + offset, size);
     return size;
   }
+  void Prefetch(uint64_t, uint64_t) const override {}
 
  private:
   const std::span<const std::byte> bytes_;

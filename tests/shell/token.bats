@@ -84,18 +84,16 @@ parts_are_the_whole() {
 }
 
 @test "a batch that was delivered is shown again, with the records that made it" {
-  sed 's/{filter: "x % 7 != 0"}, //' "$FILES/p.yaml" > "$FILES/q.yaml"
-  feedmill read "$FILES/q.yaml" --local --limit 701 --save-token "$FILES/token" > "$FILES/read"
+  feedmill read "$FILES/p.yaml" --local --limit 601 --save-token "$FILES/token" > "$FILES/read"
   for options in "" "--token $FILES/token"; do
-    expect 0 feedmill read "$FILES/q.yaml" --local --show-batch 700 $options
-    # Elements of a range are their records; batch 700 is of the second pass.
-    [[ $output == '{"batch":700,"iteration":0,"seed":4,"records":[{"record":'*'"epoch":1}],"element":'* ]]
-    [ "${output##*\"element\":}" = "$(tail -1 "$FILES/read")" ]
+    expect 0 feedmill read "$FILES/p.yaml" --local --show-batch 600 $options
+    # Elements of a range are their records; batch 600 is of the second pass.
+    [[ $output == '{"batch":600,"iteration":0,"seed":4,"records":[{"record":'*'"epoch":1}],"element":'* ]]
+    [ "${output##*\"element\":}" = "$(tail -1 "$FILES/read")}" ]
     [ "$(grep -o '"record":[0-9]*' <<< "$output" | cut -d: -f2 | paste -sd,)" = "$(tail -1 "$FILES/read" | tr -d '[]')" ]
   done
-  expect_error 1 'the sequence has 1200' -- feedmill read "$FILES/q.yaml" --local --show-batch 1200
-  expect_error 1 'no filter' -- feedmill read "$FILES/p.yaml" --local --show-batch 0
-  sed '/seed/d' "$FILES/q.yaml" > "$FILES/other.yaml"
+  expect_error 1 'the sequence has 1029' -- feedmill read "$FILES/p.yaml" --local --show-batch 1029
+  sed '/seed/d' "$FILES/p.yaml" > "$FILES/other.yaml"
   expect_error 2 'options.seed' -- feedmill read "$FILES/other.yaml" --local --show-batch 0
 }
 
