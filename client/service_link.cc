@@ -15,6 +15,7 @@ namespace {
 constexpr size_t kWorkersMax = 32;
 constexpr absl::Duration kWorkerIdle = absl::Seconds(10);
 constexpr absl::Duration kCloseInterval = absl::Seconds(1);
+constexpr absl::Duration kRedialInterval = absl::Seconds(1);
 // How long to wait for a worker's memory to be offered, or for its next frame
 // to use it, before asking anew.
 constexpr absl::Duration kAskInterval = absl::Seconds(1);
@@ -322,8 +323,16 @@ void ServiceLink::Send(const Outgoing& outgoing) {
 // idle the longest makes room, if it is idle or the new one has the head.
 ServiceLink::WorkerLink* ServiceLink::Reach(const PeerId& worker, bool head) {
   const auto found = workers_.find(worker);
-  if (found != workers_.end()) return &found->second;
   const absl::Time now = reactor_.now();
+  if (found != workers_.end()) {
+    // The transport does not try again where a handshake was refused: by a
+    // worker, say, that has not yet seen that this client's key is listed.
+    if (now - found->second.opened < kRedialInterval ||
+        reactor_.HandshakeFailure(found->second.socket).ok()) {
+      return &found->second;
+    }
+    Close(found);
+  }
   if (workers_.size() >= kWorkersMax) {
     const auto oldest = std::min_element(workers_.begin(), workers_.end(),
                                          [](const auto& a, const auto& b) {
@@ -340,7 +349,7 @@ ServiceLink::WorkerLink* ServiceLink::Reach(const PeerId& worker, bool head) {
   worker_of_.emplace(*socket, worker);
   WorkerLink& link = workers_[worker];
   link.socket = *socket;
-  link.used = link.ask_at = now;
+  link.used = link.opened = link.ask_at = now;
   AskForMemory(now, link);
   return &link;
 }

@@ -91,6 +91,7 @@ class ServiceLink : private ReactorHandler {
  private:
   struct WorkerLink {
     SocketId socket;
+    absl::Time opened;
     absl::Time used;
     absl::Time stuck_since = absl::InfiniteFuture();
     // The worker's memory: null until it has offered it, and after it was lost.

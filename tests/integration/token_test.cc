@@ -60,9 +60,10 @@ constexpr Case kCases[] = {
     {"[{shard: {count: 3, index: 1}}, enumerate, {shuffle: {window: 20}}]"},
     {"[{filter: 'x % 3 != 0'}, {shuffle: {window: 30}}, {repeat: 3}]", true},
     {"[{map: 'decode_raw(substr(\"aaaaaaaaa\", 0, x % 7), uint8) * 0 + x'}, "
-     "{padded_batch: 4}, {rebatch: 3}]",
+     "{padded_batch: 4}, {unbatch: {}}, {padded_batch: 3}]",
      true},
-    {"[{filter: 'x % 2 == 0'}, {window: {size: 5, shift: 2}}, {batch: 3}]",
+    {"[{filter: 'x % 2 == 0'}, {window: {size: 5, shift: 2, drop_remainder: "
+     "true}}, {batch: 3}]",
      true},
     {"[{map: 'decode_raw(substr(\"aaaaaaaaa\", 0, x % 9), uint8) * 0 + x'}, "
      "{bucket_by_sequence_length: {boundaries: "

@@ -482,7 +482,6 @@ TEST(WorkerStage, MakesOnlyOneRanksWhereThePlanKnowsThem) {
   EXPECT_EQ(piece.end, (Cursor{12, 0}));
   EXPECT_EQ(piece.CursorOf(2), (Cursor{10, 0}));
   EXPECT_EQ(stage.Run({4, 1}, {8, 0}, Share{1, 3}).CursorOf(0), (Cursor{7, 0}));
-  EXPECT_EQ(stage.Run({5, 0}, {7, 0}, Share{1, 3}).chunk.rows, 0);
   // Which elements come behind a filter nobody knows beforehand.
   Stage filtered(
       "source: {range: {stop: 100}}\nsteps:\n  - filter: 'x % 4 == 1'\n");
