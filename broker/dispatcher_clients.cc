@@ -118,6 +118,12 @@ void Dispatcher::On(absl::Time now, const PeerId& from,
 // No session is opened; the reader asks again.
 void Dispatcher::AnswerAwaiting(const PeerId& to, const ClientHello& hello,
                                 const JobState& job) {
+  // Once a turn, however many of its hellos had queued up.
+  for (const Outgoing& sent : effects_.sends) {
+    if (sent.to == to && std::holds_alternative<ClientAnswer>(sent.message)) {
+      return;
+    }
+  }
   ClientAnswer answer;
   answer.job = hello.job;
   answer.session = hello.session;

@@ -189,6 +189,9 @@ absl::Status Journal::CompareWithSeal() {
 
 absl::Status Journal::PrepareWriting() {
   FM_RETURN_IF_ERROR(database_->EmptyLogAtClose(true));
+  // Events that were written but not synced before a crash are told of from
+  // now on: they are synced first.
+  FM_RETURN_IF_ERROR(database_->Run("PRAGMA wal_checkpoint(FULL);"));
   FM_ASSIGN_OR_RETURN(
       SqliteStatement insert,
       database_->Prepare("INSERT INTO events VALUES (?1, ?2, ?3)"));

@@ -167,7 +167,7 @@ void World::StartDispatcher(bool wiped) {
   turn_ = std::array{absl::ZeroDuration(), absl::ZeroDuration(),
                      absl::Milliseconds(1),
                      absl::Milliseconds(10)}[options_.seed % 4];
-  sync_due_ = false;
+  Sync();  // as opening a journal does, before anyone hears of what is in it
   crash_.reset();
   replica_ = Replay();
   dispatcher_ = options_.makers.dispatcher(settings_, plan_.MakePlanner(),
