@@ -91,8 +91,9 @@ class AnyIncarnation : public Dispatcher {
 
  protected:
   bool IsCurrent(Incarnation, Incarnation) const override { return true; }
-  SplitId NameSplit(const SessionKey&, Cursor begin) const override {
-    return {state().journal, begin.p};
+  SplitId NameSplit(const SessionKey& owner, Cursor begin) const override {
+    const uint64_t rank = state().FindSession(owner)->share.rank;
+    return {state().journal, (rank << 32) + begin.p};
   }
 };
 
