@@ -20,8 +20,9 @@ def split_rate(positions, place=None):
             result["cpu_us"] = 1e6 * (dispatcher.cpu() - before) / result["splits"]
         finally:
             dispatcher.stop()
-    # The first ones are larger, as long as no cost is known.
-    check(result["elements"] == positions and result["splits"] > 0.8 * positions, "dispatcher: splits")
+    # Those that ended are counted, not positions; some hold several: the first,
+    # as long as no cost is known, and those of a dispatcher that is ahead.
+    check(result["elements"] == positions and result["splits"] > 0.5 * positions, "dispatcher: splits")
     return result
 
 
