@@ -16,8 +16,6 @@
 // --time-end  notes when each element came: `end_s` is how long after the last
 //             one the end of the data was known
 
-#include <sys/resource.h>
-
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -26,6 +24,7 @@
 #include <fstream>
 #include <string>
 
+#include "bench/process_usage.h"
 #include "client/reader.h"
 #include "core/dataset/graph_text.h"
 
@@ -42,21 +41,6 @@ struct Moments {
   bool first_only = false;
   bool end = false;
 };
-
-// The most memory that this process ever had resident.
-double PeakMegabytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<double>(usage.ru_maxrss) * 1024e-6;
-}
-
-double CpuSeconds() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-         static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) *
-             1e-6;
-}
 
 void Sum(const feedmill::Element& element, Result& result) {
   result.check += static_cast<uint64_t>(element.Get<int64_t>());
@@ -195,7 +179,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   Result result;
-  const double cpu = CpuSeconds();
+  const double cpu = feedmill::bench::CpuSeconds();
   const absl::Status status =
       consume == "sum"       ? Loop(*graph, options, moments, Sum, result)
       : consume == "chunks"  ? LoopOverChunks(*graph, options, result)
@@ -218,7 +202,7 @@ int main(int argc, char** argv) {
       static_cast<unsigned long long>(result.rows),
       static_cast<unsigned long long>(result.bytes), result.seconds,
       result.first_s, moments.end ? result.seconds - result.last_s : 0.0,
-      CpuSeconds() - cpu, PeakMegabytes(),
+      feedmill::bench::CpuSeconds() - cpu, feedmill::bench::PeakMegabytes(),
       static_cast<unsigned long long>(result.check));
   return 0;
 }

@@ -186,6 +186,8 @@ DispatcherEffects Dispatcher::Finish(absl::Time now) {
     const auto it = listeners_.find(key);
     if (it != listeners_.end()) AnswerClient(key, it->second);
   }
+  for (auto& [to, answer] : awaiting_) Send(to, std::move(answer));
+  awaiting_.clear();
   dirty_workers_.clear();
   dirty_sessions_.clear();
   return std::exchange(effects_, {});

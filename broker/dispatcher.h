@@ -274,6 +274,7 @@ class Dispatcher {
 
   // Of the call under way.
   DispatcherEffects effects_;
+  std::map<PeerId, ClientAnswer> awaiting_;  // ranks that have no session
   std::set<SessionKey> dirty_sessions_;
   std::set<WorkerId> dirty_workers_;
 };

@@ -118,12 +118,6 @@ void Dispatcher::On(absl::Time now, const PeerId& from,
 // No session is opened; the reader asks again.
 void Dispatcher::AnswerAwaiting(const PeerId& to, const ClientHello& hello,
                                 const JobState& job) {
-  // Once a turn, however many of its hellos had queued up.
-  for (const Outgoing& sent : effects_.sends) {
-    if (sent.to == to && std::holds_alternative<ClientAnswer>(sent.message)) {
-      return;
-    }
-  }
   ClientAnswer answer;
   answer.job = hello.job;
   answer.session = hello.session;
@@ -132,7 +126,7 @@ void Dispatcher::AnswerAwaiting(const PeerId& to, const ClientHello& hello,
   answer.client_timeout = ClientTimeout(job);
   answer.seen = seen();
   answer.awaited = job.ranks - job.done.size();
-  Send(to, std::move(answer));
+  awaiting_.insert_or_assign(to, std::move(answer));
 }
 
 void Dispatcher::Refuse(const PeerId& to, const ClientHello& hello,

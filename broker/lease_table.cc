@@ -84,9 +84,8 @@ const LeaseTable::Work* LeaseTable::Find(const SplitId& split) const {
 }
 
 void LeaseTable::Add(const SplitId& split, uint32_t depth, absl::Time now) {
-  // The state says what is bound: one that is here already begins anew.
-  Remove(split);
-  const auto it = work_.try_emplace(split).first;
+  const auto [it, added] = work_.try_emplace(split);
+  FM_CHECK(added);
   it->second.depth = depth;
   it->second.progress = now;
   Enqueue(split, it->second);

@@ -74,11 +74,16 @@ absl::StatusOr<std::string> Stubs::Run() {
   reactor_.Join();
   FM_RETURN_IF_ERROR(Check());
   uint64_t splits = 0;
-  for (const auto& [id, client] : clients_) splits += client.splits();
+  uint64_t smallest = 0;
+  for (const auto& [id, client] : clients_) {
+    splits += client.splits();
+    for (const auto& [begin, end] : client.done()) smallest += end - begin == 1;
+  }
   const double seconds = absl::ToDoubleSeconds(ended_ - began_);
   return nlohmann::ordered_json{
       {"elements", load_.splits},  // positions
       {"splits", splits},
+      {"of_one_position", smallest},
       {"seconds", seconds},
       {"splits_per_s", static_cast<double>(splits) / seconds}}
       .dump();

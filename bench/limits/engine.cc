@@ -11,7 +11,6 @@
 
 #include <fcntl.h>
 #include <nmmintrin.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,6 +24,8 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "bench/process_usage.h"
 
 namespace {
 
@@ -256,14 +257,6 @@ void MakeCsv(const char* path, int64_t rows) {
   }
 }
 
-double CpuSeconds() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-         static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) *
-             1e-6;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -295,7 +288,8 @@ int main(int argc, char** argv) {
   std::printf(
       "{\"elements\": %llu, \"seconds\": %.4f, \"cpu_s\": %.3f, \"check\": "
       "%llu}\n",
-      static_cast<unsigned long long>(answer.elements), seconds, CpuSeconds(),
+      static_cast<unsigned long long>(answer.elements), seconds,
+      feedmill::bench::CpuSeconds(),
       static_cast<unsigned long long>(answer.check));
   return 0;
 }

@@ -7,7 +7,6 @@
 
 #include <fcntl.h>
 #include <omp.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <turbojpeg.h>
 #include <unistd.h>
@@ -21,6 +20,8 @@
 #include <opencv2/imgproc.hpp>
 #include <string>
 #include <vector>
+
+#include "bench/process_usage.h"
 
 namespace {
 
@@ -62,14 +63,6 @@ struct Thread {
   }
 };
 
-double CpuSeconds() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-         static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) *
-             1e-6;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -100,6 +93,6 @@ int main(int argc, char** argv) {
   std::printf(
       "{\"elements\": %ld, \"seconds\": %.4f, \"cpu_s\": %.3f, \"check\": "
       "%lu}\n",
-      batches * kBatch, seconds, CpuSeconds(), sum);
+      batches * kBatch, seconds, feedmill::bench::CpuSeconds(), sum);
   return 0;
 }

@@ -2,13 +2,13 @@
 //
 //   limit_range N
 
-#include <sys/resource.h>
-
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <vector>
+
+#include "bench/process_usage.h"
 
 int main(int argc, char** argv) {
   if (argc != 2) return std::fprintf(stderr, "usage: limit_range N\n"), 2;
@@ -33,12 +33,7 @@ int main(int argc, char** argv) {
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
           .count();
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const double cpu =
-      static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
-      static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) *
-          1e-6;
+  const double cpu = feedmill::bench::CpuSeconds();
   std::printf(
       "{\"elements\": %lld, \"seconds\": %.4f, \"cpu_s\": %.3f, \"check\": "
       "%llu}\n",

@@ -8,10 +8,6 @@
 
 #include "core/chunk/dtype.h"
 
-#if !defined(__x86_64__)
-#error "the vector targets of other processors are still to be written"
-#endif
-
 // The innermost loops of the element-wise functions: dense typed memory in,
 // dense typed memory out, written so that the compiler vectorises them.
 
@@ -109,6 +105,7 @@ VectorTarget BestVectorTarget();
 VectorTarget LoopTarget();
 void SetLoopTarget(VectorTarget target);
 
+#if defined(__x86_64__)
 template <Loop kLoop>
 [[gnu::target("arch=x86-64-v3")]] size_t RunAvx2(const LoopInputs& in,
                                                  void* out, size_t n) {
@@ -119,11 +116,13 @@ template <Loop kLoop>
                                                    void* out, size_t n) {
   return kLoop(in, out, n);
 }
+#endif
 
 // The loop, compiled for what LoopTarget() has. REQUIRES: kLoop is one of the
 // templates above, so that it is compiled anew for each.
 template <Loop kLoop>
 Loop ForTarget() {
+#if defined(__x86_64__)
   switch (LoopTarget()) {
     case VectorTarget::kAvx512:
       return RunAvx512<kLoop>;
@@ -132,6 +131,7 @@ Loop ForTarget() {
     case VectorTarget::kBaseline:
       break;
   }
+#endif
   return kLoop;
 }
 

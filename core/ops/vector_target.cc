@@ -13,6 +13,7 @@ std::atomic<VectorTarget>& Chosen() {
 }  // namespace
 
 VectorTarget BestVectorTarget() {
+#if defined(__x86_64__)
   const bool v3 = __builtin_cpu_supports("avx2") != 0 &&
                   __builtin_cpu_supports("bmi") != 0 &&
                   __builtin_cpu_supports("bmi2") != 0 &&
@@ -24,6 +25,9 @@ VectorTarget BestVectorTarget() {
                   __builtin_cpu_supports("avx512dq") != 0 &&
                   __builtin_cpu_supports("avx512vl") != 0;
   return v4 ? VectorTarget::kAvx512 : VectorTarget::kAvx2;
+#else
+  return VectorTarget::kBaseline;
+#endif
 }
 
 VectorTarget LoopTarget() { return Chosen().load(std::memory_order_relaxed); }

@@ -10,9 +10,29 @@
 namespace feedmill {
 namespace {
 
-class TakeRows final : public ClientStep {
+// Counts rows down from a number, anew in each pass.
+class CountdownRows : public ClientStep {
  public:
-  explicit TakeRows(uint64_t count) : count_(count), left_(count) {}
+  explicit CountdownRows(uint64_t count) : count_(count), left_(count) {}
+
+  absl::Status EndPass() final {
+    left_ = count_;
+    return absl::OkStatus();
+  }
+  void Save(StageState::Step& state) const final { state.left = left_; }
+  bool Restore(const StageState::Step& state) final {
+    left_ = state.left;
+    return left_ <= count_;
+  }
+
+ protected:
+  const uint64_t count_;
+  uint64_t left_;
+};
+
+class TakeRows final : public CountdownRows {
+ public:
+  using CountdownRows::CountdownRows;
 
   absl::Status Push(Flow flow) override {
     if (left_ == 0) return absl::OkStatus();
@@ -22,28 +42,15 @@ class TakeRows final : public ClientStep {
     left_ -= flow.chunk.rows;
     return next->Push(std::move(flow));
   }
-  absl::Status EndPass() override {
-    left_ = count_;
-    return absl::OkStatus();
-  }
   bool full() const override { return left_ == 0; }
   bool full_for_ever() const override {
     return count_ == 0 || ClientStep::full_for_ever();
   }
-  void Save(StageState::Step& state) const override { state.left = left_; }
-  bool Restore(const StageState::Step& state) override {
-    left_ = state.left;
-    return left_ <= count_;
-  }
-
- private:
-  const uint64_t count_;
-  uint64_t left_;
 };
 
-class SkipRows final : public ClientStep {
+class SkipRows final : public CountdownRows {
  public:
-  explicit SkipRows(uint64_t count) : count_(count), left_(count) {}
+  using CountdownRows::CountdownRows;
 
   absl::Status Push(Flow flow) override {
     const size_t drop =
@@ -53,19 +60,6 @@ class SkipRows final : public ClientStep {
     if (drop > 0) flow = flow.Slice(drop, flow.chunk.rows);
     return next->Push(std::move(flow));
   }
-  absl::Status EndPass() override {
-    left_ = count_;
-    return absl::OkStatus();
-  }
-  void Save(StageState::Step& state) const override { state.left = left_; }
-  bool Restore(const StageState::Step& state) override {
-    left_ = state.left;
-    return left_ <= count_;
-  }
-
- private:
-  const uint64_t count_;
-  uint64_t left_;
 };
 
 class BatchRows final : public ClientStep {

@@ -116,7 +116,8 @@ class IndexedRecords final : public RecordSource {
     size_t to;  // in the values
   };
   struct ReadScratch final : Scratch {
-    std::vector<Wanted> wanted;
+    std::vector<Wanted> wanted;  // in the order of the files
+    std::vector<size_t> by_row;  // where in `wanted`; if that is not by rows
     BufferBuilder raw;
     std::shared_ptr<const RecordIndex> index;
     size_t index_file = 0;
@@ -153,7 +154,8 @@ absl::Status IndexedRecords::FindOffset(Wanted& wanted,
   return absl::OkStatus();
 }
 
-// Fills scratch.wanted, in the order of `indexes`, and makes room for them.
+// Fills scratch.wanted, and makes room for the records in the order of
+// `indexes`.
 absl::Status IndexedRecords::Locate(std::span<const uint64_t> indexes,
                                     size_t bytes_max, ReadScratch& scratch,
                                     RecordBlock& out) const {
@@ -174,34 +176,35 @@ absl::Status IndexedRecords::Locate(std::span<const uint64_t> indexes,
       all.push_back({place.file, 0, 0, place.record, rows, 0});
       FM_RETURN_IF_ERROR(FindOffset(all[rows], scratch));
     }
-    const uint64_t size = all[rows].size - Overhead();
+    Wanted& wanted = all[sorted ? rows : scratch.by_row[rows]];
+    const uint64_t size = wanted.size - Overhead();
     if (rows > 0 && to + size > bytes_max) break;
-    all[rows].to = to;
+    wanted.to = to;
     to += size;
     column.offsets.Push(static_cast<int64_t>(to));
   }
-  all.resize(rows);
+  std::erase_if(all, [&](const Wanted& one) { return one.row >= rows; });
   column.values.Extend(to);
   return absl::OkStatus();
 }
 
-// Asks for the index of each file once, however often its records alternate
-// with those of others.
+// In the order of the files, so that the index of each is asked for once,
+// however often its records alternate with those of others.
 absl::Status IndexedRecords::LocateByFile(std::span<const uint64_t> indexes,
                                           ReadScratch& scratch) const {
+  auto& all = scratch.wanted;
   for (size_t row = 0; row < indexes.size(); ++row) {
     const auto place = files_.Find(indexes[row]);
-    scratch.wanted.push_back({place.file, 0, 0, place.record, row, 0});
+    all.push_back({place.file, 0, 0, place.record, row, 0});
   }
-  const auto before = [](const Wanted& a, const Wanted& b) {
-    return a.file < b.file;
-  };
-  std::sort(scratch.wanted.begin(), scratch.wanted.end(), before);
-  for (Wanted& wanted : scratch.wanted) {
-    FM_RETURN_IF_ERROR(FindOffset(wanted, scratch));
+  std::sort(all.begin(), all.end(), [](const Wanted& a, const Wanted& b) {
+    return std::pair(a.file, a.record) < std::pair(b.file, b.record);
+  });
+  scratch.by_row.resize(all.size());
+  for (size_t k = 0; k < all.size(); ++k) {
+    scratch.by_row[all[k].row] = k;
+    FM_RETURN_IF_ERROR(FindOffset(all[k], scratch));
   }
-  std::sort(scratch.wanted.begin(), scratch.wanted.end(),
-            [](const Wanted& a, const Wanted& b) { return a.row < b.row; });
   return absl::OkStatus();
 }
 
@@ -272,12 +275,6 @@ absl::StatusOr<size_t> IndexedRecords::Read(std::span<const uint64_t> indexes,
   ResetBlock(out, {DType::kBytes});
   FM_RETURN_IF_ERROR(Locate(indexes, bytes_max, read, out));
   const size_t count = read.wanted.size();
-  const auto before = [](const Wanted& a, const Wanted& b) {
-    return std::pair(a.file, a.offset) < std::pair(b.file, b.offset);
-  };
-  if (!std::is_sorted(read.wanted.begin(), read.wanted.end(), before)) {
-    std::sort(read.wanted.begin(), read.wanted.end(), before);
-  }
   size_t bad_row = count;
   for (size_t k = 0; k < count;) {
     const Wanted& first = read.wanted[k];

@@ -1,14 +1,13 @@
 #include "core/storage/journal.h"
 
 #define XXH_INLINE_ALL
-#include <fcntl.h>
-#include <unistd.h>
 #include <xxhash.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
+#include <filesystem>
 #include <random>
+#include <system_error>
 #include <utility>
 
 #include "core/base/status.h"
@@ -41,17 +40,6 @@ ChainChecksum ChainOf(uint64_t journal) { return {journal, kFormat}; }
 uint64_t DrawId() {
   std::random_device device;
   return std::uniform_int_distribution<uint64_t>(1)(device);
-}
-
-// SQLite's log, if there is one.
-absl::Status SyncLog(const std::string& path) {
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0 && errno == ENOENT) return absl::OkStatus();
-  const bool synced = file >= 0 && fsync(file) == 0;
-  const int error = errno;
-  if (file >= 0) close(file);
-  if (synced) return absl::OkStatus();
-  return Unavailable("cannot sync {}: {}", path, std::strerror(error));
 }
 
 }  // namespace
@@ -107,7 +95,7 @@ absl::Status Journal::Create() {
       " payload BLOB NOT NULL, chain BLOB NOT NULL, checksum BLOB NOT NULL);"
       "INSERT INTO about VALUES ({}, {}); COMMIT;",
       kFormat, id)));
-  return SyncFolder(folder_);
+  return SyncPath(folder_);
 }
 
 absl::Status Journal::Load() {
@@ -205,7 +193,11 @@ absl::Status Journal::PrepareWriting() {
   FM_RETURN_IF_ERROR(database_->EmptyLogAtClose(true));
   // Events that were written but not synced before a crash are told of from
   // now on: they are synced first.
-  FM_RETURN_IF_ERROR(SyncLog(folder_ + "/journal.db-wal"));
+  const std::string log = folder_ + "/journal.db-wal";
+  std::error_code absent;
+  if (std::filesystem::exists(log, absent)) {
+    FM_RETURN_IF_ERROR(SyncPath(log));
+  }
   FM_ASSIGN_OR_RETURN(
       SqliteStatement insert,
       database_->Prepare("INSERT INTO events VALUES (?1, ?2, ?3)"));

@@ -79,7 +79,7 @@ absl::Status JournalSeal::Create(const Mark& mark) {
   if (fsync(file_) != 0) {
     return Unavailable("cannot sync '{}': {}", path_, std::strerror(errno));
   }
-  return SyncFolder(std::filesystem::path(path_).parent_path().string());
+  return SyncPath(std::filesystem::path(path_).parent_path().string());
 }
 
 absl::Status JournalSeal::Write(const Mark& mark) {
@@ -97,14 +97,13 @@ absl::Status JournalSeal::Write(const Mark& mark) {
   return absl::OkStatus();
 }
 
-absl::Status SyncFolder(const std::string& folder) {
-  const int file = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+absl::Status SyncPath(const std::string& path) {
+  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
   const bool synced = file >= 0 && fsync(file) == 0;
   const int error = errno;
   if (file >= 0) close(file);
   if (synced) return absl::OkStatus();
-  return Unavailable("cannot sync the folder '{}': {}", folder,
-                     std::strerror(error));
+  return Unavailable("cannot sync '{}': {}", path, std::strerror(error));
 }
 
 }  // namespace feedmill

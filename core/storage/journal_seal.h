@@ -50,8 +50,9 @@ class JournalSeal {
   std::optional<Mark> mark_;
 };
 
-// Makes what was created in the folder last.
-absl::Status SyncFolder(const std::string& folder);
+// Makes what was written to the file, or created in the folder, outlast a power
+// cut.
+absl::Status SyncPath(const std::string& path);
 
 }  // namespace feedmill
 

@@ -1,0 +1,26 @@
+#ifndef FEEDMILL_BENCH_PROCESS_USAGE_H_
+#define FEEDMILL_BENCH_PROCESS_USAGE_H_
+
+#include <sys/resource.h>
+
+namespace feedmill::bench {
+
+// User and system time of this process so far, all threads.
+inline double CpuSeconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+         static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) *
+             1e-6;
+}
+
+// The most memory that this process ever had resident.
+inline double PeakMegabytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) * 1024e-6;
+}
+
+}  // namespace feedmill::bench
+
+#endif  // FEEDMILL_BENCH_PROCESS_USAGE_H_
