@@ -6,6 +6,7 @@
 #include <string_view>
 #include <type_traits>
 
+#include "core/base/vector_target.h"
 #include "core/chunk/dtype.h"
 
 // The innermost loops of the element-wise functions: dense typed memory in,
@@ -95,15 +96,6 @@ template <class Op, class T>
   }
   return BinaryLoop<Op, T>(in, out, good);
 }
-
-// The instructions that loops may use; all give the same bits.
-enum class VectorTarget { kBaseline, kAvx2, kAvx512 };
-// The best that this processor has.
-VectorTarget BestVectorTarget();
-// What loops asked for from now on are made of: the best, if nothing was set.
-// For tests that compare them. REQUIRES: this processor has it.
-VectorTarget LoopTarget();
-void SetLoopTarget(VectorTarget target);
 
 #if defined(__x86_64__)
 template <Loop kLoop>

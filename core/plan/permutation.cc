@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "core/base/check.h"
+#include "core/base/vector_target.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -102,6 +103,45 @@ uint64_t Permutation::At(uint64_t index) const {
   return x;
 }
 
+// Every x is turned once. Compiled for each target below: the multiplications
+// of eight places are two instructions with AVX-512.
+struct Permutation::Turns {
+  [[gnu::always_inline]] static inline void Run(const Network& by, uint64_t* x,
+                                                size_t n) {
+    const Network network = by;
+    for (size_t k = 0; k < n; ++k) x[k] = network.Turn(x[k]);
+  }
+#if defined(__x86_64__)
+  [[gnu::target("arch=x86-64-v3")]] static void RunAvx2(const Network& by,
+                                                        uint64_t* x, size_t n) {
+    Run(by, x, n);
+  }
+  [[gnu::target("arch=x86-64-v4")]] static void RunAvx512(const Network& by,
+                                                          uint64_t* x,
+                                                          size_t n) {
+    Run(by, x, n);
+  }
+#endif
+  static void RunBaseline(const Network& by, uint64_t* x, size_t n) {
+    Run(by, x, n);
+  }
+
+  using Function = void (*)(const Network&, uint64_t*, size_t);
+  static Function ForTarget() {
+#if defined(__x86_64__)
+    switch (LoopTarget()) {
+      case VectorTarget::kAvx512:
+        return RunAvx512;
+      case VectorTarget::kAvx2:
+        return RunAvx2;
+      case VectorTarget::kBaseline:
+        break;
+    }
+#endif
+    return RunBaseline;
+  }
+};
+
 void Permutation::AtRange(uint64_t begin, std::span<uint64_t> out) const {
   FM_CHECK(begin <= n_ && out.size() <= n_ - begin);
   if (n_ <= 1) {
@@ -112,25 +152,29 @@ void Permutation::AtRange(uint64_t begin, std::span<uint64_t> out) const {
   // and the processor overlaps many.
   constexpr size_t kBlock = 256;
   const Network network = {half_bits_, mask_, round_keys_};
+  const Turns::Function turn = Turns::ForTarget();
   const uint64_t n = n_;
   std::array<uint64_t, kBlock> walking;
   std::array<uint16_t, kBlock> place;
   for (size_t at = 0; at < out.size(); at += kBlock) {
     const size_t size = std::min(kBlock, out.size() - at);
+    uint64_t* const block = out.data() + at;
+    for (size_t j = 0; j < size; ++j) block[j] = begin + at + j;
+    turn(network, block, size);
+    size_t left = 0;
     for (size_t j = 0; j < size; ++j) {
-      walking[j] = begin + at + j;
-      place[j] = static_cast<uint16_t>(j);
+      place[left] = static_cast<uint16_t>(j);
+      left += block[j] >= n;
     }
-    size_t left = size;
     while (left > 0) {
+      for (size_t k = 0; k < left; ++k) walking[k] = block[place[k]];
+      turn(network, walking.data(), left);
       size_t still = 0;
       for (size_t k = 0; k < left; ++k) {
         const uint16_t j = place[k];
-        const uint64_t x = network.Turn(walking[k]);
-        out[at + j] = x;
-        walking[still] = x;
+        block[j] = walking[k];
         place[still] = j;
-        still += x >= n;
+        still += walking[k] >= n;
       }
       left = still;
     }

@@ -37,6 +37,7 @@ class Permutation {
 
  private:
   struct Network;
+  struct Turns;
 
   uint64_t n_;
   int half_bits_;

@@ -11,6 +11,7 @@
 #include <set>
 #include <string>
 
+#include "core/base/vector_target.h"
 #include "core/dataset/dataset.h"
 #include "core/dataset/graph_text.h"
 #include "core/plan/permutation.h"
@@ -98,14 +99,22 @@ TEST(PermutationTest, IsABijectionOfEverySizeUpTo2000) {
   }
 }
 
+// With the instructions of each target that this processor has.
 TEST(PermutationTest, OneByOneAndInRangesAgree) {
   for (uint64_t n : {1, 2, 5, 257, 1000, 65537, 1 << 20}) {
     const Permutation permutation(MakeRandomKey(1, 2, 3, 4, 5), n);
     for (uint64_t begin : {uint64_t{0}, n / 3, n - 1}) {
       std::vector<uint64_t> range(std::min<uint64_t>(n - begin, 700));
-      permutation.AtRange(begin, range);
-      for (size_t j = 0; j < range.size(); ++j) {
-        ASSERT_EQ(range[j], permutation.At(begin + j)) << n << " " << begin;
+      for (const VectorTarget target :
+           {VectorTarget::kBaseline, VectorTarget::kAvx2,
+            VectorTarget::kAvx512}) {
+        if (target > BestVectorTarget()) continue;
+        SetLoopTarget(target);
+        range.assign(range.size(), 0);
+        permutation.AtRange(begin, range);
+        for (size_t j = 0; j < range.size(); ++j) {
+          ASSERT_EQ(range[j], permutation.At(begin + j)) << n << " " << begin;
+        }
       }
     }
   }

@@ -1,6 +1,6 @@
-#include <atomic>
+#include "core/base/vector_target.h"
 
-#include "core/ops/loops.h"
+#include <atomic>
 
 namespace feedmill {
 namespace {
