@@ -83,6 +83,7 @@ template <class T>
 struct FloorBy {
   using U = std::make_unsigned_t<T>;
   using Wide = std::conditional_t<sizeof(T) == 4, uint64_t, unsigned __int128>;
+  static constexpr uint64_t kLow = 0xffffffff;
   static constexpr int kBits = std::numeric_limits<U>::digits;
 
   static bool Serves(T d) { return d >= 2; }
@@ -92,10 +93,21 @@ struct FloorBy {
         ((Wide{1} << (kBits - 1 + shift)) + static_cast<U>(d) - 1) /
         static_cast<U>(d));
   }
+  // The upper half of the product; of 64 bits in pieces that vectorise.
+  static U High(U a, U b) {
+    if constexpr (sizeof(T) == 4) {
+      return static_cast<U>((Wide{a} * b) >> kBits);
+    } else {
+      const uint64_t middle =
+          (a >> 32) * (b & kLow) + ((a & kLow) * (b & kLow) >> 32);
+      const uint64_t other = (a & kLow) * (b >> 32) + (middle & kLow);
+      return (a >> 32) * (b >> 32) + (middle >> 32) + (other >> 32);
+    }
+  }
   T Quotient(T n) const {
     const U sign = static_cast<U>(n >> (kBits - 1));
     const U size = static_cast<U>(n) ^ sign;
-    const U high = static_cast<U>((Wide{size} * factor) >> kBits);
+    const U high = High(size, factor);
     return static_cast<T>((high >> (shift - 1)) ^ sign);
   }
 

@@ -351,6 +351,7 @@ class CompiledProgram final : public BlockProgram {
     output.rows = state.rows;
     output.dropped = state.dropped;
     output.origins = state.origins;
+    output.kept = state.bits;
     for (size_t c = 0; c < code_.outputs.size(); ++c) {
       output.columns[c] = state.values[code_.outputs[c]];
     }

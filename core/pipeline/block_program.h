@@ -41,6 +41,8 @@ class BlockProgram {
     std::vector<const Column*> columns;  // one per component
     // The input row of each row; not used (and empty) if none was dropped.
     std::span<const uint32_t> origins;
+    // The same as bits of the input rows, the first the lowest of a word.
+    std::span<const uint64_t> kept;
     bool dropped = false;
     // Not OK: `failed_row` of the input is the first that failed; the rows
     // above are those before it.

@@ -55,7 +55,16 @@ struct Making {
 struct StageScratch final : WorkerStage::Scratch {
   std::unique_ptr<StageInput::Scratch> source;
   InputBlock block;
+  // The records asked for: `run` or, where it has none, `refs`.
+  RecordRun run;
   std::vector<RecordRef> refs;
+  RecordRef RefAt(size_t k) const {
+    return run.count > 0 ? RecordRef{run.first.index + k, run.first.pass}
+                         : refs[k];
+  }
+  size_t asked() const {
+    return run.count > 0 ? static_cast<size_t>(run.count) : refs.size();
+  }
   std::vector<Cursor> counters;
   std::vector<uint64_t> passes;
   std::vector<Column> slices;
@@ -127,6 +136,7 @@ class CompiledStage final : public WorkerStage,
                         StageScratch& scratch) const;
   absl::Status RunBatches(Making& making, StageScratch& scratch) const;
 
+  void Ask(uint64_t begin, uint64_t end, StageScratch& scratch) const;
   absl::StatusOr<size_t> ReadAhead(size_t from, StageScratch& scratch) const;
   void SetNames(uint64_t p, size_t from, size_t count,
                 StageScratch& scratch) const;

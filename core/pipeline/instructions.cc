@@ -129,37 +129,13 @@ class Broadcast final : public Instruction {
   const Operand constant_;
 };
 
-template <class T>
-void GatherItems(const std::byte* from, std::span<const uint32_t> rows,
-                 std::byte* to) {
-  const T* const in = reinterpret_cast<const T*>(from);
-  T* const out = reinterpret_cast<T*>(to);
-  for (size_t k = 0; k < rows.size(); ++k) out[k] = in[rows[k]];
-}
-
-void GatherDense(const Column& in, std::span<const uint32_t> rows,
+void GatherDense(const Column& in, size_t rows, const SelectedRows& kept,
                  OutputColumn& out) {
   const size_t size =
       static_cast<size_t>(NumItems(in.shape)) * ItemSize(in.dtype);
-  std::byte* to = out.values.Extend(rows.size() * size);
-  const std::byte* const from = in.values.data();
-  switch (size) {
-    case 0:
-      return;
-    case 1:
-      return GatherItems<uint8_t>(from, rows, to);
-    case 2:
-      return GatherItems<uint16_t>(from, rows, to);
-    case 4:
-      return GatherItems<uint32_t>(from, rows, to);
-    case 8:
-      return GatherItems<uint64_t>(from, rows, to);
-    default:
-      for (const uint32_t row : rows) {
-        std::memcpy(to, from + row * size, size);
-        to += size;
-      }
-  }
+  std::byte* const to = out.values.Extend(rows * size);
+  CopySelected(kept, size, in.values.data(), to);
+  out.values.Truncate(kept.rows.size() * size);
 }
 
 // Any column: ragged, or of byte strings.
@@ -192,17 +168,10 @@ void GatherRows(const Column& in, std::span<const uint32_t> rows,
   }
 }
 
-// Where `keep` is not zero; without a branch, since which rows are kept cannot
-// be foreseen.
-void SelectRows(std::span<const uint8_t> keep, std::vector<uint32_t>& kept) {
-  kept.resize(keep.size() + 1);
-  uint32_t* const out = kept.data();
-  size_t count = 0;
-  for (size_t row = 0; row < keep.size(); ++row) {
-    out[count] = static_cast<uint32_t>(row);
-    count += keep[row] != 0 ? 1 : 0;
-  }
-  kept.resize(count);
+// The rows of the block before the first filter that `rows` are by now.
+void SetBits(std::span<const uint32_t> rows, std::vector<uint64_t>& bits) {
+  std::fill(bits.begin(), bits.end(), 0);
+  for (const uint32_t row : rows) bits[row / 64] |= uint64_t{1} << (row % 64);
 }
 
 class Filter final : public Instruction {
@@ -218,7 +187,7 @@ class Filter final : public Instruction {
     const auto keep =
         state.values[inputs[0]]->values.As<uint8_t>().first(state.rows);
     SelectRows(keep, state.kept);
-    if (state.kept.size() == state.rows) {
+    if (state.kept.rows.size() == state.rows) {
       for (size_t k = 0; k < outputs.size(); ++k) {
         state.values[outputs[k]] = state.values[inputs[k + 1]];
       }
@@ -229,16 +198,19 @@ class Filter final : public Instruction {
       OutputColumn& out = state.registers[registers[k]].storage;
       out.Reset(in.dtype, in.shape);
       if (in.dtype != DType::kBytes && !in.ragged()) {
-        GatherDense(in, state.kept, out);
+        GatherDense(in, state.rows, state.kept, out);
       } else {
-        GatherRows(in, state.kept, out);
+        GatherRows(in, state.kept.rows, out);
       }
       state.values[outputs[k]] = &out.View();
     }
     if (state.dropped) {
-      for (uint32_t& row : state.kept) row = state.origins[row];
+      for (uint32_t& row : state.kept.rows) row = state.origins[row];
+      SetBits(state.kept.rows, state.bits);
+    } else {
+      state.bits.swap(state.kept.bits);
     }
-    state.origins.swap(state.kept);
+    state.origins.swap(state.kept.rows);
     state.dropped = true;
     state.rows = state.origins.size();
     return absl::OkStatus();

@@ -15,6 +15,7 @@
 #include "core/dataset/graph.h"
 #include "core/ops/example_parser.h"
 #include "core/ops/image.h"
+#include "core/ops/selected_rows.h"
 #include "core/pipeline/block_program.h"
 #include "core/plan/plan.h"
 
@@ -39,13 +40,14 @@ struct BlockState {
   std::vector<const Column*> values;  // by ValueId
   std::vector<Register> registers;
   std::vector<std::byte*> direct;  // by ValueId: where to write it, or null
-  std::vector<uint32_t> origins;   // by row, if dropped
+  std::vector<uint32_t> origins;   // by row, if dropped; and the same
+  std::vector<uint64_t> bits;      // as bits of the rows that came in
   bool dropped = false;
   size_t failed_row = 0;  // of the rows now, after an error
 
   // Memory for one instruction at a time.
   std::vector<Argument> arguments;
-  std::vector<uint32_t> kept;
+  SelectedRows kept;
   std::optional<ImageDecoder> decoder;
   std::map<const Instruction*, ExampleParser> parsers;
 };

@@ -1,9 +1,12 @@
 #include "core/pipeline/stage_input.h"
 
+#include <algorithm>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "core/base/status.h"
+#include "core/pipeline/compiled_stage.h"
 #include "core/sources/record_source.h"
 
 namespace feedmill {
@@ -27,6 +30,16 @@ class SourceInput final : public StageInput {
     own.indexes.clear();
     for (const RecordRef& ref : refs) own.indexes.push_back(ref.index);
     auto read = source_->Read(own.indexes, bytes_max, *own.source, own.block);
+    if (read.ok()) Show(own.block, out);
+    return read;
+  }
+
+  absl::StatusOr<size_t> ReadRun(const RecordRun& run, size_t bytes_max,
+                                 StageInput::Scratch& scratch,
+                                 InputBlock& out) const override {
+    auto& own = static_cast<Own&>(scratch);
+    auto read = source_->ReadRun(run.first.index, run.count, bytes_max,
+                                 *own.source, own.block);
     if (read.ok()) Show(own.block, out);
     return read;
   }
@@ -66,6 +79,18 @@ class SourceInput final : public StageInput {
 };
 
 }  // namespace
+
+absl::StatusOr<size_t> StageInput::ReadRun(const RecordRun& run,
+                                           size_t bytes_max, Scratch& scratch,
+                                           InputBlock& out) const {
+  const uint64_t count = std::min<uint64_t>(run.count, kBlockRows);
+  std::vector<RecordRef> refs;
+  refs.reserve(count);
+  for (uint64_t k = 0; k < count; ++k) {
+    refs.push_back({run.first.index + k, run.first.pass});
+  }
+  return Read(refs, bytes_max, scratch, out);
+}
 
 absl::StatusOr<std::unique_ptr<const StageInput>> MakeSourceInput(
     const AnalyzedGraph& graph, std::shared_ptr<const Manifest> manifest) {

@@ -58,6 +58,11 @@ class StageInput {
                                       size_t bytes_max, Scratch& scratch,
                                       InputBlock& out) const = 0;
 
+  // The same of a run. REQUIRES: run.count > 0.
+  virtual absl::StatusOr<size_t> ReadRun(const RecordRun& run, size_t bytes_max,
+                                         Scratch& scratch,
+                                         InputBlock& out) const;
+
   // RecordSource::ReadBlock. REQUIRES: positions are not records.
   virtual absl::StatusOr<bool> ReadBlock(const RecordRef& ref, uint64_t row,
                                          size_t bytes_max, Scratch& scratch,

@@ -12,27 +12,21 @@ namespace feedmill {
 
 void SetBits(const BlockProgram::Output& rows, size_t base,
              std::vector<uint8_t>& bits) {
-  const size_t end = rows.rows == 0 ? 0 : rows.OriginOf(rows.rows - 1) + 1;
-  // A byte a row first, then eight bytes to a byte: bits set one by one would
-  // wait for each other.
-  alignas(8) uint8_t keep[kBlockRows + 8];
-  if (rows.dropped) {
-    std::memset(keep, 0, end + 8);
-    for (const uint32_t row : rows.origins.first(rows.rows)) keep[row] = 1;
-  } else {
-    std::memset(keep, 1, end);
-    std::memset(keep + end, 0, 8);
-  }
-  bits.resize((base + end) / 8 + 2);
+  const size_t words = rows.dropped ? rows.kept.size() : (rows.rows + 63) / 64;
+  const size_t size = base / 8 + words * 8 + 1;
+  if (bits.size() < size) bits.resize(size);
   uint8_t* to = bits.data() + base / 8;
   const unsigned shift = base % 8;
-  for (size_t row = 0; row < end; row += 8, ++to) {
-    uint64_t eight;
-    std::memcpy(&eight, keep + row, sizeof eight);
-    const auto packed =
-        static_cast<unsigned>((eight * 0x0102040810204080u) >> 56);
-    to[0] = static_cast<uint8_t>(to[0] | packed << shift);
-    to[1] = static_cast<uint8_t>(to[1] | packed >> (8 - shift));
+  for (size_t w = 0; w < words; ++w, to += 8) {
+    const size_t left = rows.rows - w * 64;
+    const uint64_t word = rows.dropped ? rows.kept[w]
+                          : left < 64  ? (uint64_t{1} << left) - 1
+                                       : ~uint64_t{0};
+    uint64_t now;
+    std::memcpy(&now, to, sizeof now);
+    now |= word << shift;
+    std::memcpy(to, &now, sizeof now);
+    if (shift > 0) to[8] = static_cast<uint8_t>(to[8] | word >> (64 - shift));
   }
 }
 
@@ -210,16 +204,34 @@ absl::StatusOr<Piece> CompiledStage::Run(Cursor begin, Cursor end,
 
 // ---- reading and running
 
-// Reads records scratch.refs[from, …) as far as one read goes.
+// Finds the records of positions [begin, end): as a run where all of them
+// follow each other.
+void CompiledStage::Ask(uint64_t begin, uint64_t end,
+                        StageScratch& scratch) const {
+  scratch.run = plan_->RunAt(begin, end);
+  scratch.refs.clear();
+  const uint64_t each = batch_program_ == nullptr ? 1 : plan_->RecordsAt(begin);
+  if (scratch.run.count >= (end - begin) * each) return;
+  scratch.run.count = 0;
+  plan_->Records(begin, end, scratch.refs);
+}
+
+// Reads the records asked for, [from, …), as far as one read goes.
 absl::StatusOr<size_t> CompiledStage::ReadAhead(size_t from,
                                                 StageScratch& scratch) const {
+  if (scratch.run.count > 0) {
+    RecordRun rest = scratch.run;
+    rest.first.index += from;
+    rest.count -= from;
+    return source_->ReadRun(rest, kReadBytes, *scratch.source, scratch.block);
+  }
   const std::span<const RecordRef> refs(scratch.refs);
   return source_->Read(refs.subspan(from), kReadBytes, *scratch.source,
                        scratch.block);
 }
 
-// The counters of records [from, from + count) of scratch.refs, which begin at
-// position p, for random steps.
+// The counters of records [from, from + count) of those asked for, which begin
+// at position p, for random steps.
 void CompiledStage::SetNames(uint64_t p, size_t from, size_t count,
                              StageScratch& scratch) const {
   scratch.counters.clear();
@@ -228,7 +240,7 @@ void CompiledStage::SetNames(uint64_t p, size_t from, size_t count,
   const uint64_t each = batch_program_ == nullptr ? 1 : plan_->RecordsAt(p);
   for (size_t k = from; k < from + count; ++k) {
     scratch.counters.push_back({plan_->CounterOf(p + k / each, k % each), 0});
-    scratch.passes.push_back(scratch.refs[k].pass);
+    scratch.passes.push_back(scratch.RefAt(k).pass);
   }
 }
 
@@ -287,8 +299,7 @@ absl::Status CompiledStage::RunRecords(Making& making,
     first = false;
     const size_t ahead =
         making.full() ? 1 : RowsAhead(making, scratch, making.end.p - p);
-    scratch.refs.clear();
-    plan_->Records(p, p + ahead, scratch.refs);
+    Ask(p, p + ahead, scratch);
     FM_ASSIGN_OR_RETURN(const size_t read, ReadAhead(0, scratch));
     SetNames(p, 0, read, scratch);
     const size_t step = one_by_one ? 1 : std::max<size_t>(read, 1);
@@ -301,7 +312,7 @@ absl::Status CompiledStage::RunRecords(Making& making,
       if (out.error.ok()) continue;
       const size_t bad = row + out.failed_row;
       making.Fail({p + bad, 0},
-                  AtRecord(out.error, out.failed_step, scratch.refs[bad], 0));
+                  AtRecord(out.error, out.failed_step, scratch.RefAt(bad), 0));
       return absl::OkStatus();
     }
     p += row;

@@ -18,8 +18,7 @@ absl::Status CompiledStage::RunBatches(Making& making,
     const uint64_t records = plan_->RecordsAt(p);
     const size_t batches =
         BatchesTogether(p, records, p < alone_until, making, scratch);
-    scratch.refs.clear();
-    plan_->Records(p, p + batches, scratch.refs);
+    Ask(p, p + batches, scratch);
     if (batches > 0 && records <= kBlockRows && !record_program_->heavy() &&
         !source_->heavy()) {
       FM_ASSIGN_OR_RETURN(
@@ -89,10 +88,10 @@ void CompiledStage::FinishBatches(uint64_t p, size_t batches, Making& making,
   scratch.counters.clear();
   scratch.passes.clear();
   if (batch_program_->random()) {
-    const size_t records = scratch.refs.size() / batches;
+    const size_t records = scratch.asked() / batches;
     for (size_t k = 0; k < batches; ++k) {
       scratch.counters.push_back({plan_->CounterOf(p + k, 0), 0});
-      scratch.passes.push_back(scratch.refs[k * records].pass);
+      scratch.passes.push_back(scratch.RefAt(k * records).pass);
     }
   }
   in.counters = scratch.counters;
@@ -108,10 +107,10 @@ void CompiledStage::FinishBatches(uint64_t p, size_t batches, Making& making,
   }
   if (out.error.ok()) return;
   const size_t bad = out.failed_row;
-  const size_t records = scratch.refs.size() / batches;
+  const size_t records = scratch.asked() / batches;
   making.Fail({p + bad, 0},
               Annotate(AtRecord(out.error, out.failed_step,
-                                scratch.refs[bad * records], 0),
+                                scratch.RefAt(bad * records), 0),
                        fmt::format("batch {}, which begins with",
                                    plan_->WholePosition(p + bad))));
 }
@@ -178,7 +177,7 @@ absl::Status CompiledStage::RunOneBatch(uint64_t p, uint64_t records,
       if (!out.error.ok()) {
         making.Fail({p, 0},
                     AtRecord(out.error, out.failed_step,
-                             scratch.refs[at + row + out.failed_row], 0));
+                             scratch.RefAt(at + row + out.failed_row), 0));
         return absl::OkStatus();
       }
       AppendToBatch(at + row, targets, scratch);
@@ -221,7 +220,7 @@ bool CompiledStage::FinishBatch(uint64_t p, uint64_t records,
         {p, 0},
         Annotate(status, fmt::format("batch {}, which begins with {}",
                                      plan_->WholePosition(p),
-                                     source_->Describe(scratch.refs[0], 0))));
+                                     source_->Describe(scratch.RefAt(0), 0))));
     return false;
   }
   if (!batch_program_->empty()) {

@@ -255,6 +255,13 @@ void Plan::Records(uint64_t begin, uint64_t end, std::vector<RecordRef>& out,
   }
 }
 
+// What the batches of `span` hold.
+Plan::Span Plan::RecordsOf(const Level& batch, Span span) {
+  uint64_t last = 0;
+  if (__builtin_mul_overflow(span.end, batch.count, &last)) last = batch.input;
+  return {span.begin * batch.count, std::min(last, batch.input), span.pass};
+}
+
 // Appends the records of `span`, places of what the first `levels` levels make:
 // runs stay runs until a shuffle or the source.
 void Plan::Expand(size_t levels, Span span, std::vector<RecordRef>& out) const {
@@ -276,15 +283,9 @@ void Plan::Expand(size_t levels, Span span, std::vector<RecordRef>& out) const {
         span.begin += level.count;
         span.end += level.count;
         break;
-      case Level::Kind::kBatch: {
-        uint64_t last = 0;
-        if (__builtin_mul_overflow(span.end, level.count, &last)) {
-          last = level.input;
-        }
-        span.begin *= level.count;
-        span.end = std::min(last, level.input);
+      case Level::Kind::kBatch:
+        span = RecordsOf(level, span);
         break;
-      }
       case Level::Kind::kRepeat: {
         const uint64_t base =
             level.count == kEndless ? 0 : span.pass * level.count;
@@ -302,6 +303,40 @@ void Plan::Expand(size_t levels, Span span, std::vector<RecordRef>& out) const {
   }
   for (uint64_t p = span.begin; p < span.end; ++p)
     out.push_back({p, span.pass});
+}
+
+RecordRun Plan::RunAt(uint64_t begin, uint64_t end) const {
+  FM_CHECK(begin < end && end <= size_);
+  if (!share_.whole()) return {};
+  Span span{begin, end, 0};
+  for (size_t i = levels_.size(); i > 0; --i) {
+    const Level& level = levels_[i - 1];
+    switch (level.kind) {
+      case Level::Kind::kShuffle:
+      case Level::Kind::kWindow:
+      case Level::Kind::kShard:
+        return {};
+      case Level::Kind::kTake:
+        break;
+      case Level::Kind::kSkip:
+        span.begin += level.count;
+        span.end += level.count;
+        break;
+      case Level::Kind::kBatch:
+        span = RecordsOf(level, span);
+        break;
+      case Level::Kind::kRepeat: {
+        const uint64_t base =
+            level.count == kEndless ? 0 : span.pass * level.count;
+        const uint64_t within = span.begin % level.input;
+        const uint64_t size =
+            std::min(level.input - within, span.end - span.begin);
+        span = {within, within + size, base + span.begin / level.input};
+        break;
+      }
+    }
+  }
+  return {{span.begin, span.pass}, span.end - span.begin};
 }
 
 void Plan::ExpandShuffle(size_t levels, Span span,

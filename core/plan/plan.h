@@ -24,6 +24,12 @@ struct RecordRef {
   friend bool operator==(const RecordRef&, const RecordRef&) = default;
 };
 
+// Records that follow one another in the source, in one pass.
+struct RecordRun {
+  RecordRef first;
+  uint64_t count = 0;
+};
+
 // The plan of one iteration: position → source records, computed and never
 // stored. Built from the plan steps of an analysed graph, the number of
 // positions of its source, the seed and the iteration. Repeats of the client
@@ -72,6 +78,9 @@ class Plan {
   // begun before. REQUIRES: begin <= end <= size().
   void Records(uint64_t begin, uint64_t end, std::vector<RecordRef>& out,
                uint64_t pass = 0) const;
+  // The same where they follow one another, as far as they do; of no records
+  // where the plan moves them about. REQUIRES: begin < end <= size().
+  RecordRun RunAt(uint64_t begin, uint64_t end) const;
   // How much of the source is read in one pass, at most; source_size() unless
   // a limit cuts an endless one.
   uint64_t source_needed() const { return source_needed_; }
@@ -129,6 +138,7 @@ class Plan {
   absl::Status AddStep(size_t step, uint64_t& combined_passes);
   void Cut(uint64_t limit);
   Permutation PermutationOf(const Level& level, uint64_t epoch) const;
+  static Span RecordsOf(const Level& batch, Span span);
   void Expand(size_t levels, Span span, std::vector<RecordRef>& out) const;
   // A run of the window shuffle and what permutes it.
   struct Run {

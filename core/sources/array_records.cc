@@ -39,7 +39,7 @@ class ArrayRecords final : public RecordSource {
  private:
   absl::StatusOr<std::shared_ptr<const Arrays>> ArraysIn(size_t file) const;
   static void Prepare(const Arrays& arrays, RecordBlock& out);
-  absl::Status ReadRun(const Arrays& arrays, size_t file, uint64_t first,
+  absl::Status ReadRows(const Arrays& arrays, size_t file, uint64_t first,
                        uint64_t count, RecordBlock& out) const;
 
   const Source source_;
@@ -79,7 +79,7 @@ void ArrayRecords::Prepare(const Arrays& arrays, RecordBlock& out) {
 }
 
 // Rows that stand together.
-absl::Status ArrayRecords::ReadRun(const Arrays& arrays, size_t file,
+absl::Status ArrayRecords::ReadRows(const Arrays& arrays, size_t file,
                                    uint64_t first, uint64_t count,
                                    RecordBlock& out) const {
   FM_ASSIGN_OR_RETURN(const auto opened, files_.Open(file));
@@ -125,7 +125,7 @@ absl::StatusOr<size_t> ArrayRecords::Read(std::span<const uint64_t> indexes,
     if (most == 0) break;
     uint64_t count = 1;
     while (count < most && indexes[k + count] == indexes[k] + count) ++count;
-    FM_RETURN_IF_ERROR(ReadRun(*arrays, place.file, place.record, count, out));
+    FM_RETURN_IF_ERROR(ReadRows(*arrays, place.file, place.record, count, out));
     left -= static_cast<size_t>(std::min<uint64_t>(left, count * row_bytes));
     k += static_cast<size_t>(count);
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <deque>
+#include <numeric>
 
 #include "core/base/check.h"
 #include "core/base/status.h"
@@ -22,6 +23,8 @@ constexpr uint64_t kJoinBytesMax = uint64_t{1} << 20;
 // Records in order are read together as long as they stay in the cache while
 // they are taken apart.
 constexpr size_t kSequentialBytes = size_t{256} << 10;
+// Records of a run that are looked up together.
+constexpr uint64_t kRunRows = 2048;
 // Small files that are on their way from the disk at once, for each thread.
 constexpr size_t kFilesAhead = 32;
 
@@ -65,6 +68,20 @@ class RangeRecords final : public RecordSource {
     for (size_t k = 0; k < count; ++k) items[k] = start + indexes[k] * step;
     out.rows = count;
     return count;
+  }
+
+  absl::StatusOr<size_t> ReadRun(uint64_t first, uint64_t count,
+                                 size_t bytes_max, Scratch&,
+                                 RecordBlock& out) const override {
+    ResetBlock(out, {DType::kInt64});
+    out.rows = static_cast<size_t>(std::min<uint64_t>(
+        count, std::max<size_t>(bytes_max / sizeof(int64_t), 1)));
+    auto* const items = reinterpret_cast<uint64_t*>(
+        out.columns[0].values.Extend(out.rows * sizeof(uint64_t)));
+    const auto step = static_cast<uint64_t>(range_.step);
+    const uint64_t start = static_cast<uint64_t>(range_.start) + first * step;
+    for (size_t k = 0; k < out.rows; ++k) items[k] = start + k * step;
+    return out.rows;
   }
 
   std::string Describe(uint64_t index, uint64_t) const override {
@@ -487,6 +504,14 @@ absl::StatusOr<std::unique_ptr<const RecordSource>> RecordSource::Make(
 absl::StatusOr<size_t> RecordSource::Read(std::span<const uint64_t>, size_t,
                                           Scratch&, RecordBlock&) const {
   return Internal("records of an uncounted source cannot be read by number");
+}
+
+absl::StatusOr<size_t> RecordSource::ReadRun(uint64_t first, uint64_t count,
+                                             size_t bytes_max, Scratch& scratch,
+                                             RecordBlock& out) const {
+  std::vector<uint64_t> indexes(std::min<uint64_t>(count, kRunRows));
+  std::iota(indexes.begin(), indexes.end(), first);
+  return Read(indexes, bytes_max, scratch, out);
 }
 
 absl::StatusOr<bool> RecordSource::ReadBlock(uint64_t, uint64_t, size_t,

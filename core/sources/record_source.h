@@ -54,6 +54,11 @@ class RecordSource {
                                       size_t bytes_max, Scratch& scratch,
                                       RecordBlock& out) const;
 
+  // The same of `count` records from `first` on. REQUIRES: count > 0.
+  virtual absl::StatusOr<size_t> ReadRun(uint64_t first, uint64_t count,
+                                         size_t bytes_max, Scratch& scratch,
+                                         RecordBlock& out) const;
+
   // An uncounted one: reads rows of block `index` from `row` on, about
   // `bytes_max` bytes of them. False: the block ends after them, or at
   // out.error. Reading on where the last call ended is quick, from any thread;
