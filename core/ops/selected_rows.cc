@@ -52,8 +52,8 @@ void GatherAny(std::span<const uint32_t> rows, size_t item_bytes,
     std::span<const uint8_t> keep, size_t words, uint64_t* bits,
     uint32_t* rows) {
   const __m512i step = _mm512_set1_epi32(kRowsTogether);
-  __m512i number = _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12,
-                                     13, 14, 15);
+  __m512i number =
+      _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
   for (size_t w = 0; w < words; ++w) {
     const __m512i bytes = _mm512_loadu_si512(keep.data() + 64 * w);
     uint64_t mask = _mm512_test_epi8_mask(bytes, bytes);

@@ -30,12 +30,17 @@ struct Making {
          std::shared_ptr<BlockSource> blocks)
       : builder(std::move(spec), std::move(blocks)) {}
 
+  size_t rows() const { return taken.rows + builder.rows(); }
   size_t bytes() const {
-    return builder.bytes() + builder.rows() * sizeof(int64_t);
+    size_t bytes = builder.bytes() + rows() * sizeof(int64_t);
+    for (const Column& column : taken.columns) bytes += column.values.size();
+    return bytes;
   }
-  bool full() const { return bytes() >= bytes_target; }
+  bool full() const { return taken.rows > 0 || bytes() >= bytes_target; }
 
   ChunkBuilder builder;
+  // Instead, where they are all of the piece: columns as they were made.
+  Chunk taken;
   Cursor begin;
   Cursor end;
   size_t bytes_target = 0;
@@ -137,7 +142,8 @@ class CompiledStage final : public WorkerStage,
   absl::Status RunBatches(Making& making, StageScratch& scratch) const;
 
   void Ask(uint64_t begin, uint64_t end, StageScratch& scratch) const;
-  absl::StatusOr<size_t> ReadAhead(size_t from, StageScratch& scratch) const;
+  absl::StatusOr<size_t> ReadAhead(size_t from, size_t bytes,
+                                   StageScratch& scratch) const;
   void SetNames(uint64_t p, size_t from, size_t count,
                 StageScratch& scratch) const;
   void RunProgram(size_t first, size_t count, StageScratch& scratch) const;
@@ -146,7 +152,9 @@ class CompiledStage final : public WorkerStage,
 
   void Reserve(Making& making) const;
   void ReserveDirect(Making& making, StageScratch& scratch) const;
-  void AppendRecords(uint64_t p, Making& making, StageScratch& scratch) const;
+  bool TakeRecords(bool last, Making& making, StageScratch& scratch) const;
+  void AppendRecords(uint64_t p, bool last, Making& making,
+                     StageScratch& scratch) const;
 
   size_t BatchesTogether(uint64_t p, uint64_t records, bool alone,
                          const Making& making,

@@ -31,6 +31,15 @@ struct Register {
   Column column;  // what readers see, where it is not storage.View()
 };
 
+// A thread's parser of one step, and how large its last columns were.
+struct Parsing {
+  explicit Parsing(const std::vector<ParseExampleStep::Feature>& features)
+      : parser(features), bytes(features.size()) {}
+
+  ExampleParser parser;
+  std::vector<size_t> bytes;
+};
+
 class Instruction;
 
 // The state of a run over one block.
@@ -49,7 +58,7 @@ struct BlockState {
   std::vector<Argument> arguments;
   SelectedRows kept;
   std::optional<ImageDecoder> decoder;
-  std::map<const Instruction*, ExampleParser> parsers;
+  std::map<const Instruction*, Parsing> parsers;
 };
 
 // One step of a program. Immutable.

@@ -139,9 +139,13 @@ class ParseExample final : public RecordInstruction {
  protected:
   absl::Status Compute(const Records& records, BlockState& state,
                        size_t& failed) const override {
-    ExampleParser& parser =
+    Parsing& parsing =
         state.parsers.try_emplace(this, step_.features).first->second;
+    ExampleParser& parser = parsing.parser;
     ChunkBuilder builder(spec_);
+    for (size_t c = 0; c < parsing.bytes.size(); ++c) {
+      builder.ReserveValues(c, parsing.bytes[c] + parsing.bytes[c] / 16);
+    }
     for (size_t k = 0; k < records.count(); ++k) {
       const absl::Status status = parser.Parse(
           records.column().BytesAt(static_cast<int64_t>(k)), builder);
@@ -153,6 +157,7 @@ class ParseExample final : public RecordInstruction {
     }
     const Chunk chunk = std::move(builder).Finish();
     for (size_t c = 0; c < chunk.columns.size(); ++c) {
+      parsing.bytes[c] = chunk.columns[c].values.size();
       FM_RETURN_IF_ERROR(
           SetOutput(c, records, chunk.columns[c], state, failed));
     }

@@ -53,6 +53,19 @@ class SourceInput final : public StageInput {
     return more;
   }
 
+  std::vector<Column> Take(StageInput::Scratch& scratch) const override {
+    std::vector<Column> columns;
+    for (OutputColumn& column : static_cast<Own&>(scratch).block.columns) {
+      const size_t values = column.values.size();
+      const size_t offsets = column.offsets.size();
+      columns.push_back(column.Take());
+      // The next block will need about as much.
+      column.values.Reserve(values + values / 16);
+      column.offsets.Reserve(offsets + offsets / 16);
+    }
+    return columns;
+  }
+
   std::string Describe(const RecordRef& ref, uint64_t row) const override {
     return source_->Describe(ref.index, row);
   }
@@ -91,6 +104,8 @@ absl::StatusOr<size_t> StageInput::ReadRun(const RecordRun& run,
   }
   return Read(refs, bytes_max, scratch, out);
 }
+
+std::vector<Column> StageInput::Take(Scratch&) const { return {}; }
 
 absl::StatusOr<std::unique_ptr<const StageInput>> MakeSourceInput(
     const AnalyzedGraph& graph, std::shared_ptr<const Manifest> manifest) {

@@ -68,6 +68,10 @@ class StageInput {
                                          size_t bytes_max, Scratch& scratch,
                                          InputBlock& out) const = 0;
 
+  // The columns of the last block that was read, with their memory: what
+  // block.columns viewed, which end here. None where they are another's.
+  virtual std::vector<Column> Take(Scratch& scratch) const;
+
   // "photos.tfrecord: record 17 at offset 2048"
   virtual std::string Describe(const RecordRef& ref, uint64_t row) const = 0;
   // Whether a row costs microseconds or more.

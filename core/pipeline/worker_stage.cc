@@ -180,12 +180,13 @@ absl::StatusOr<Piece> CompiledStage::Run(Cursor begin, Cursor end,
   piece.begin = making.begin;
   piece.end = making.end;
   piece.error = std::move(making.error);
-  const size_t rows = making.builder.rows();
+  const size_t rows = making.rows();
   if (rows > 0) {
     own.row_bytes =
         static_cast<double>(making.bytes()) / static_cast<double>(rows);
   }
-  piece.chunk = std::move(making.builder).Finish();
+  piece.chunk = making.taken.rows > 0 ? std::move(making.taken)
+                                      : std::move(making.builder).Finish();
   switch (naming_) {
     case Naming::kRuns:
       piece.cursors = RunRows{std::move(making.runs)};
@@ -204,6 +205,35 @@ absl::StatusOr<Piece> CompiledStage::Run(Cursor begin, Cursor end,
 
 // ---- reading and running
 
+namespace {
+
+// How many bytes to read for what is left to make.
+size_t BytesAhead(const Making& making) {
+  if (making.full()) return 1;
+  return std::min(kReadBytes, making.bytes_target - making.bytes());
+}
+
+// Whether the column holds `rows` uniform rows and no more.
+bool HoldsRows(const Column& column, size_t rows) {
+  if (column.ragged()) return false;
+  const size_t items = rows * static_cast<size_t>(NumItems(column.shape));
+  return column.dtype == DType::kBytes
+             ? column.offsets.size() == (items + 1) * sizeof(int64_t)
+             : column.values.size() == items * ItemSize(column.dtype);
+}
+
+// Appends a run, joined to the last if it goes on where that ends.
+void AddRun(const CursorRun& run, std::vector<CursorRun>& runs) {
+  if (!runs.empty() && runs.back().p == run.p &&
+      runs.back().i + runs.back().count == run.i) {
+    runs.back().count += run.count;
+  } else {
+    runs.push_back(run);
+  }
+}
+
+}  // namespace
+
 // Finds the records of positions [begin, end): as a run where all of them
 // follow each other.
 void CompiledStage::Ask(uint64_t begin, uint64_t end,
@@ -216,17 +246,18 @@ void CompiledStage::Ask(uint64_t begin, uint64_t end,
   plan_->Records(begin, end, scratch.refs);
 }
 
-// Reads the records asked for, [from, …), as far as one read goes.
-absl::StatusOr<size_t> CompiledStage::ReadAhead(size_t from,
+// Reads the records asked for, [from, …), as far as one read of about `bytes`
+// goes.
+absl::StatusOr<size_t> CompiledStage::ReadAhead(size_t from, size_t bytes,
                                                 StageScratch& scratch) const {
   if (scratch.run.count > 0) {
     RecordRun rest = scratch.run;
     rest.first.index += from;
     rest.count -= from;
-    return source_->ReadRun(rest, kReadBytes, *scratch.source, scratch.block);
+    return source_->ReadRun(rest, bytes, *scratch.source, scratch.block);
   }
   const std::span<const RecordRef> refs(scratch.refs);
-  return source_->Read(refs.subspan(from), kReadBytes, *scratch.source,
+  return source_->Read(refs.subspan(from), bytes, *scratch.source,
                        scratch.block);
 }
 
@@ -300,14 +331,15 @@ absl::Status CompiledStage::RunRecords(Making& making,
     const size_t ahead =
         making.full() ? 1 : RowsAhead(making, scratch, making.end.p - p);
     Ask(p, p + ahead, scratch);
-    FM_ASSIGN_OR_RETURN(const size_t read, ReadAhead(0, scratch));
+    FM_ASSIGN_OR_RETURN(const size_t read,
+                        ReadAhead(0, BytesAhead(making), scratch));
     SetNames(p, 0, read, scratch);
     const size_t step = one_by_one ? 1 : std::max<size_t>(read, 1);
     size_t row = 0;
     for (; row < read && (row == 0 || !making.full()); row += step) {
       ReserveDirect(making, scratch);
       RunProgram(row, step, scratch);
-      AppendRecords(p + row, making, scratch);
+      AppendRecords(p + row, p + row + step == making.end.p, making, scratch);
       const BlockProgram::Output& out = scratch.records_out;
       if (out.error.ok()) continue;
       const size_t bad = row + out.failed_row;
@@ -354,18 +386,55 @@ void CompiledStage::ReserveDirect(Making& making, StageScratch& scratch) const {
   }
 }
 
-void CompiledStage::AppendRecords(uint64_t p, Making& making,
+// Makes the block's columns the piece where they fill it, or are the `last` of
+// it, and somebody owns them: then there is nothing to copy.
+bool CompiledStage::TakeRecords(bool last, Making& making,
+                                StageScratch& scratch) const {
+  const BlockProgram::Output& out = scratch.records_out;
+  const std::vector<const Column*>& read = scratch.block.columns;
+  if (making.builder.rows() > 0 || scratch.blocks != nullptr) return false;
+  size_t bytes = out.rows * sizeof(int64_t);
+  bool from_source = false;
+  for (const Column* const column : out.columns) {
+    bytes += column->values.size();
+    const bool is_read =
+        std::find(read.begin(), read.end(), column) != read.end();
+    if (!HoldsRows(*column, out.rows) ||
+        (!is_read && column->values.owner() == nullptr)) {
+      return false;
+    }
+    from_source = from_source || is_read;
+  }
+  if (!last && bytes < making.bytes_target) return false;
+  std::vector<Column> source;
+  if (from_source) source = source_->Take(*scratch.source);
+  if (from_source && source.empty()) return false;
+  for (const Column* const column : out.columns) {
+    const auto at = std::find(read.begin(), read.end(), column) - read.begin();
+    making.taken.columns.push_back(static_cast<size_t>(at) < read.size()
+                                       ? source[static_cast<size_t>(at)]
+                                       : *column);
+  }
+  making.taken.spec = output_;
+  making.taken.rows = out.rows;
+  return true;
+}
+
+void CompiledStage::AppendRecords(uint64_t p, bool last, Making& making,
                                   StageScratch& scratch) const {
   const BlockProgram::Output& out = scratch.records_out;
   if (out.rows == 0) return;
-  const auto& direct = scratch.records_in.direct;
-  for (size_t c = 0; c < out.columns.size(); ++c) {
-    if (!direct.empty() && direct[c] != nullptr) continue;
-    making.builder.AppendRows(c, *out.columns[c], 0, out.rows);
+  if (!TakeRecords(last, making, scratch)) {
+    const auto& direct = scratch.records_in.direct;
+    for (size_t c = 0; c < out.columns.size(); ++c) {
+      if (!direct.empty() && direct[c] != nullptr) continue;
+      making.builder.AppendRows(c, *out.columns[c], 0, out.rows);
+    }
+    making.builder.FinishRows(out.rows);
   }
-  making.builder.FinishRows(out.rows);
-  if (naming_ != Naming::kBitmap) return;
-  SetBits(out, p - making.begin.p, making.bits);
+  if (naming_ == Naming::kBitmap) {
+    SetBits(out, p - making.begin.p, making.bits);
+  }
 }
 
 // ---- uncounted sources: a position is a block of records
@@ -382,9 +451,9 @@ absl::Status CompiledStage::RunBlocks(Making& making,
     const uint64_t last = at.p == end.p ? end.i : kEndless;
     bool more = true;
     while (more && at.i < last && !making.full() && !making.failed) {
-      FM_ASSIGN_OR_RETURN(more,
-                          source_->ReadBlock(scratch.refs[0], at.i, kReadBytes,
-                                             *scratch.source, scratch.block));
+      FM_ASSIGN_OR_RETURN(
+          more, source_->ReadBlock(scratch.refs[0], at.i, BytesAhead(making),
+                                   *scratch.source, scratch.block));
       FM_RETURN_IF_ERROR(RunBlock(last, more, at, making, scratch));
     }
     if (making.failed) return absl::OkStatus();
@@ -412,21 +481,22 @@ absl::Status CompiledStage::RunBlock(uint64_t last, bool& more, Cursor& at,
     }
   }
   const uint64_t base = at.i;
-  const size_t step = record_program_->heavy() ? 1 : kBlockRows;
+  const size_t step = record_program_->heavy()   ? 1
+                      : record_program_->empty() ? std::max<size_t>(rows, 1)
+                                                 : kBlockRows;
   size_t row = 0;
   for (; row < rows && (row == 0 || !making.full()); row += step) {
     ReserveDirect(making, scratch);
     RunProgram(row, std::min(step, rows - row), scratch);
     const BlockProgram::Output& out = scratch.records_out;
-    AppendRecords(at.p, making, scratch);
-    for (size_t k = 0; k < out.rows; ++k) {
-      const uint64_t i = base + row + out.OriginOf(k);
-      if (!making.runs.empty() && making.runs.back().p == at.p &&
-          making.runs.back().i + making.runs.back().count == i) {
-        ++making.runs.back().count;
-      } else {
-        making.runs.push_back({at.p, i, 1});
-      }
+    const bool all = row + step >= rows;
+    AppendRecords(at.p, all && Cursor{at.p, base + rows} == making.end, making,
+                  scratch);
+    if (!out.dropped && out.rows > 0) {
+      AddRun({at.p, base + row, out.rows}, making.runs);
+    }
+    for (size_t k = 0; out.dropped && k < out.rows; ++k) {
+      AddRun({at.p, base + row + out.origins[k], 1}, making.runs);
     }
     if (out.error.ok()) continue;
     const uint64_t bad = base + row + out.failed_row;

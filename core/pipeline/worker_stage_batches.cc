@@ -59,7 +59,7 @@ size_t CompiledStage::BatchesTogether(uint64_t p, uint64_t records, bool alone,
 absl::StatusOr<bool> CompiledStage::RunBlockOfBatches(
     uint64_t p, size_t batches, uint64_t records, Making& making,
     StageScratch& scratch) const {
-  FM_ASSIGN_OR_RETURN(const size_t read, ReadAhead(0, scratch));
+  FM_ASSIGN_OR_RETURN(const size_t read, ReadAhead(0, kReadBytes, scratch));
   if (read < batches * records) return false;
   SetNames(p, 0, read, scratch);
   scratch.records_in.direct.clear();
@@ -160,7 +160,7 @@ absl::Status CompiledStage::RunOneBatch(uint64_t p, uint64_t records,
   const bool heavy = record_program_->heavy();
   size_t at = 0;
   while (at < records) {
-    FM_ASSIGN_OR_RETURN(const size_t read, ReadAhead(at, scratch));
+    FM_ASSIGN_OR_RETURN(const size_t read, ReadAhead(at, kReadBytes, scratch));
     SetNames(p, at, read, scratch);
     const size_t step = heavy ? 1 : kBlockRows;
     for (size_t row = 0; row < read; row += step) {

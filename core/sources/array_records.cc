@@ -40,7 +40,7 @@ class ArrayRecords final : public RecordSource {
   absl::StatusOr<std::shared_ptr<const Arrays>> ArraysIn(size_t file) const;
   static void Prepare(const Arrays& arrays, RecordBlock& out);
   absl::Status ReadRows(const Arrays& arrays, size_t file, uint64_t first,
-                       uint64_t count, RecordBlock& out) const;
+                        uint64_t count, RecordBlock& out) const;
 
   const Source source_;
   const ManifestFiles files_;
@@ -80,8 +80,8 @@ void ArrayRecords::Prepare(const Arrays& arrays, RecordBlock& out) {
 
 // Rows that stand together.
 absl::Status ArrayRecords::ReadRows(const Arrays& arrays, size_t file,
-                                   uint64_t first, uint64_t count,
-                                   RecordBlock& out) const {
+                                    uint64_t first, uint64_t count,
+                                    RecordBlock& out) const {
   FM_ASSIGN_OR_RETURN(const auto opened, files_.Open(file));
   for (size_t c = 0; c < arrays.size(); ++c) {
     const FileArray& array = arrays[c];

@@ -40,7 +40,9 @@ uint64_t LoadU64(const std::byte* at) {
 
 #if defined(__x86_64__)
 
-constexpr size_t kStride = 1024;  // bytes of each of three parallel streams
+// Bytes of each of three parallel streams: of large data, and of the rest.
+constexpr size_t kLargeStride = 1024;
+constexpr size_t kSmallStride = 128;
 
 // The CRC register after `bytes` zero bytes, as a linear map given by where
 // each of its four bytes goes. The instruction takes 3 cycles but starts each
@@ -73,13 +75,13 @@ uint32_t Shift(const ShiftTable& table, uint32_t crc) {
          table[2][(crc >> 16) & 0xff] ^ table[3][crc >> 24];
 }
 
-__attribute__((target("sse4.2"))) uint32_t Crc32cSse42(
-    std::span<const std::byte> bytes) {
+// As much of the bytes as three streams of kStride bytes each take.
+template <size_t kStride>
+__attribute__((target("sse4.2"))) uint64_t ThreeStreams(
+    std::span<const std::byte>& bytes, uint64_t crc) {
   static const ShiftTable shift = MakeShiftTable(kStride);
-  const std::byte* at = bytes.data();
-  size_t left = bytes.size();
-  uint64_t crc = 0xffffffff;
-  for (; left >= 3 * kStride; left -= 3 * kStride, at += 3 * kStride) {
+  while (bytes.size() >= 3 * kStride) {
+    const std::byte* const at = bytes.data();
     uint64_t second = 0;
     uint64_t third = 0;
     for (size_t i = 0; i < kStride; i += 8) {
@@ -89,7 +91,18 @@ __attribute__((target("sse4.2"))) uint32_t Crc32cSse42(
     }
     crc = Shift(shift, static_cast<uint32_t>(crc)) ^ second;
     crc = Shift(shift, static_cast<uint32_t>(crc)) ^ third;
+    bytes = bytes.subspan(3 * kStride);
   }
+  return crc;
+}
+
+__attribute__((target("sse4.2"))) uint32_t Crc32cSse42(
+    std::span<const std::byte> bytes) {
+  uint64_t crc = 0xffffffff;
+  crc = ThreeStreams<kLargeStride>(bytes, crc);
+  crc = ThreeStreams<kSmallStride>(bytes, crc);
+  const std::byte* at = bytes.data();
+  size_t left = bytes.size();
   for (; left >= 8; left -= 8, at += 8) crc = _mm_crc32_u64(crc, LoadU64(at));
   uint32_t tail = static_cast<uint32_t>(crc);
   for (; left > 0; --left, ++at) {

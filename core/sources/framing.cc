@@ -1,9 +1,13 @@
 #include "core/sources/framing.h"
 
-#include <cstring>
+#include <bit>
 #include <limits>
 #include <span>
 #include <variant>
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
 
 #include "core/base/status.h"
 #include "core/sources/tar.h"
@@ -19,23 +23,56 @@ void AddFilled(std::string_view window, size_t begin, size_t end,
   if (end > begin) records.push_back({begin, end - begin});
 }
 
+// Which of 64 bytes are newlines, the first the lowest bit.
+#if defined(__SSE2__)
+uint64_t NewlinesOf64(const char* text) {
+  const __m128i newline = _mm_set1_epi8('\n');
+  uint64_t mask = 0;
+  for (int k = 0; k < 4; ++k) {
+    const __m128i bytes =
+        _mm_loadu_si128(reinterpret_cast<const __m128i*>(text + 16 * k));
+    const auto some = static_cast<uint32_t>(
+        _mm_movemask_epi8(_mm_cmpeq_epi8(bytes, newline)));
+    mask |= uint64_t{some} << (16 * k);
+  }
+  return mask;
+}
+#else
+uint64_t NewlinesOf64(const char* text) {
+  uint64_t mask = 0;
+  for (int k = 0; k < 64; ++k) mask |= uint64_t{text[k] == '\n'} << k;
+  return mask;
+}
+#endif
+
+// Adds the line that ends at `end`.
+inline void AddLine(bool filled, std::string_view window, size_t& begin,
+                    size_t end, std::vector<Extent>& records) {
+  if (filled) {
+    AddFilled(window, begin, end, records);
+  } else {
+    records.push_back({begin, end - begin});
+  }
+  begin = end + 1;
+}
+
 size_t FindLines(bool filled, std::string_view window, bool at_end,
                  std::vector<Extent>& records) {
   size_t begin = 0;
-  while (begin < window.size()) {
-    const void* found =
-        std::memchr(window.data() + begin, '\n', window.size() - begin);
-    if (found == nullptr && !at_end) return begin;
-    const size_t end =
-        found == nullptr ? window.size()
-                         : static_cast<size_t>(static_cast<const char*>(found) -
-                                               window.data());
-    if (filled) {
-      AddFilled(window, begin, end, records);
-    } else {
-      records.push_back({begin, end - begin});
+  size_t at = 0;
+  for (; at + 64 <= window.size(); at += 64) {
+    for (uint64_t mask = NewlinesOf64(window.data() + at); mask != 0;
+         mask &= mask - 1) {
+      AddLine(filled, window, begin,
+              at + static_cast<size_t>(std::countr_zero(mask)), records);
     }
-    begin = end + 1;
+  }
+  for (; at < window.size(); ++at) {
+    if (window[at] == '\n') AddLine(filled, window, begin, at, records);
+  }
+  if (!at_end) return begin;
+  if (begin < window.size()) {
+    AddLine(filled, window, begin, window.size(), records);
   }
   return window.size();
 }

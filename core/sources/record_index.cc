@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "core/base/status.h"
+#include "core/sources/index_folder.h"
 #include "core/sources/record_stream.h"
 #include "core/sources/tfrecord.h"
 
@@ -129,10 +131,15 @@ absl::StatusOr<std::shared_ptr<const RecordIndex>> RecordIndexCache::Get(
     }
   }
   // Two threads may build the same one: rare, and better than waiting.
-  FM_ASSIGN_OR_RETURN(RecordIndex built,
-                      BuildRecordIndex(framing, file, path, stat.size));
-  built.offsets.shrink_to_fit();
-  const auto index = std::make_shared<const RecordIndex>(std::move(built));
+  const IndexFolder folder(folder_);
+  std::optional<RecordIndex> found = folder.Load(framing, path, stat);
+  if (!found) {
+    FM_ASSIGN_OR_RETURN(found,
+                        BuildRecordIndex(framing, file, path, stat.size));
+    found->offsets.shrink_to_fit();
+    folder.Store(framing, path, stat, *found);
+  }
+  const auto index = std::make_shared<const RecordIndex>(*std::move(found));
   const size_t bytes =
       index->offsets.size() * sizeof(uint64_t) + 2 * path.size() + 256;
 
@@ -150,7 +157,7 @@ absl::StatusOr<std::shared_ptr<const RecordIndex>> RecordIndexCache::Get(
 }
 
 RecordIndexCache& ProcessRecordIndexes() {
-  static RecordIndexCache cache(kIndexCacheBytes);
+  static RecordIndexCache cache(kIndexCacheBytes, IndexFolder::OfUser());
   return cache;
 }
 

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -33,7 +34,9 @@ absl::StatusOr<RecordIndex> BuildRecordIndex(const Framing& framing,
 // The indexes that were used last, up to a number of bytes. Any thread.
 class RecordIndexCache {
  public:
-  explicit RecordIndexCache(size_t bytes_max) : bytes_max_(bytes_max) {}
+  // `folder`: where large ones are kept for other processes (IndexFolder).
+  explicit RecordIndexCache(size_t bytes_max, std::string folder = "")
+      : bytes_max_(bytes_max), folder_(std::move(folder)) {}
 
   // The index of the file as `stat` describes it; built if it is not here.
   absl::StatusOr<std::shared_ptr<const RecordIndex>> Get(
@@ -55,6 +58,7 @@ class RecordIndexCache {
   };
 
   const size_t bytes_max_;
+  const std::string folder_;
   std::mutex mutex_;
   std::list<Entry> entries_;  // most recently used first
   std::map<Key, std::list<Entry>::iterator> by_key_;

@@ -64,9 +64,10 @@ class StreamedRecords final : public RecordSource {
   absl::StatusOr<std::unique_ptr<Stream>> Open(uint64_t index) const;
   std::unique_ptr<Stream> TakeParked(uint64_t index, uint64_t row) const;
   void Park(std::unique_ptr<Stream> stream) const;
-  // Rows from `row` on, all in the stream's window.
-  absl::Status Decode(const Stream& stream, uint64_t row, size_t bytes_max,
-                      RecordBlock& out) const;
+  // Rows from `row` on, all in the stream's window. Returns how many of the
+  // bytes wanted that was; DataLoss names the record.
+  absl::StatusOr<size_t> Decode(const Stream& stream, uint64_t row,
+                                size_t bytes_max, RecordBlock& out) const;
 
   const Framing framing_;
   const Compression compression_;
@@ -127,21 +128,22 @@ absl::StatusOr<std::unique_ptr<StreamedRecords::Stream>> StreamedRecords::Open(
   return stream;
 }
 
-absl::Status StreamedRecords::Decode(const Stream& stream, uint64_t row,
-                                     size_t bytes_max, RecordBlock& out) const {
+absl::StatusOr<size_t> StreamedRecords::Decode(const Stream& stream,
+                                               uint64_t row, size_t bytes_max,
+                                               RecordBlock& out) const {
   RecordStream& records = *stream.records;
   const auto first = static_cast<size_t>(row - records.first_record());
   std::span<const Extent> wanted = records.records().subspan(first);
+  const auto bytes_of = [&](size_t count) {
+    return wanted[count - 1].begin + wanted[count - 1].size - wanted[0].begin;
+  };
   size_t count = 1;
-  while (count < wanted.size() &&
-         wanted[count].begin + wanted[count].size - wanted[0].begin <=
-             bytes_max) {
-    ++count;
-  }
+  while (count < wanted.size() && bytes_of(count) < bytes_max) ++count;
+  const size_t before = out.rows;
   const absl::Status status = decoder_->Decode(*stream.head, records.window(),
                                                wanted.first(count), out);
-  if (status.ok()) return absl::OkStatus();
-  const size_t bad = first + out.rows;
+  if (status.ok()) return bytes_of(count);
+  const size_t bad = first + out.rows - before;
   CutRows(out.rows, out);
   const auto place = files_.Find(stream.index);
   const bool numbered = place.record == 0 || !blocks_;
@@ -163,30 +165,38 @@ absl::StatusOr<bool> StreamedRecords::ReadBlock(uint64_t index, uint64_t row,
     FM_ASSIGN_OR_RETURN(stream, Open(index));
   }
   RecordStream& records = *stream->records;
-  while (row >= stream->end_row()) {
-    absl::StatusOr<bool> more = false;
-    if (records.error().ok()) more = records.Next();
-    FM_RETURN_IF_ERROR(more.status());
-    if (!*more) {
-      out.error = records.error();
+  size_t left = std::max<size_t>(bytes_max, 1);
+  while (left > 0) {
+    const uint64_t next = row + out.rows;
+    while (next >= stream->end_row()) {
+      absl::StatusOr<bool> more = false;
+      if (records.error().ok()) more = records.Next();
+      FM_RETURN_IF_ERROR(more.status());
+      if (!*more) {
+        out.error = records.error();
+        return false;
+      }
+    }
+    if (stream->head == nullptr) {
+      auto head = heads_.Get(files_.Find(index).file, records.header());
+      if (head.status().code() == absl::StatusCode::kDataLoss) {
+        out.error = head.status();
+        return false;
+      }
+      FM_RETURN_IF_ERROR(head.status());
+      stream->head = *std::move(head);
+    }
+    const auto decoded = Decode(*stream, next, left, out);
+    out.error = decoded.status();
+    if (!decoded.ok()) return false;
+    left -= std::min(left, *decoded);
+    if (row + out.rows == stream->end_row() && records.finished() &&
+        records.error().ok()) {
       return false;
     }
   }
-  if (stream->head == nullptr) {
-    auto head = heads_.Get(files_.Find(index).file, records.header());
-    if (head.status().code() == absl::StatusCode::kDataLoss) {
-      out.error = head.status();
-      return false;
-    }
-    FM_RETURN_IF_ERROR(head.status());
-    stream->head = *std::move(head);
-  }
-  out.error = Decode(*stream, row, bytes_max, out);
-  if (!out.error.ok()) return false;
-  const bool more = row + out.rows < stream->end_row() || !records.finished() ||
-                    !records.error().ok();
-  if (more) Park(std::move(stream));
-  return more;
+  Park(std::move(stream));
+  return true;
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/ops/loops.h"
+#include "core/ops/selected_rows.h"
 
 namespace feedmill {
 namespace {
@@ -205,6 +206,41 @@ void ExpectFlooredAtTheEdges() {
 TEST(VectorTarget, DivisionByAConstantFloors) {
   ExpectFlooredAtTheEdges<int32_t>();
   ExpectFlooredAtTheEdges<int64_t>();
+}
+
+TEST(VectorTarget, AllSelectTheSameRows) {
+  std::mt19937_64 random(8);
+  for (const size_t rows : {0, 1, 63, 64, 65, 640, 1003}) {
+    for (const uint64_t of_4 : {0, 1, 3, 4}) {
+      std::vector<uint8_t> keep(rows);
+      std::vector<uint32_t> expected;
+      for (size_t row = 0; row < rows; ++row) {
+        keep[row] = random() % 4 < of_4 ? 1 : 0;
+        if (keep[row] != 0) expected.push_back(static_cast<uint32_t>(row));
+      }
+      for (const VectorTarget target : Targets()) {
+        SetLoopTarget(target);
+        SelectedRows selected;
+        SelectRows(keep, selected);
+        ASSERT_EQ(selected.rows, expected);
+        for (const uint32_t row : expected) {
+          ASSERT_TRUE((selected.bits[row / 64] >> (row % 64) & 1) != 0);
+        }
+        for (const size_t size : {0, 1, 2, 3, 4, 8, 16}) {
+          std::vector<std::byte> from(rows * size), to(rows * size), want;
+          for (std::byte& byte : from) byte = std::byte(random() & 0xff);
+          CopySelected(selected, size, from.data(), to.data());
+          for (const uint32_t row : expected) {
+            const auto at = from.begin() + static_cast<ptrdiff_t>(row * size);
+            want.insert(want.end(), at, at + static_cast<ptrdiff_t>(size));
+          }
+          to.resize(want.size());
+          ASSERT_EQ(to, want) << rows << " rows of " << size;
+        }
+      }
+      SetLoopTarget(BestVectorTarget());
+    }
+  }
 }
 
 }  // namespace

@@ -439,6 +439,25 @@ void ExpectSamePlan(const Plan& plan, std::vector<NaivePosition> expected) {
   plan.Records(0, middle, bulk);
   plan.Records(middle, expected.size(), bulk);
   ASSERT_EQ(bulk, all);
+  uint64_t before = 0;  // records of the positions before p
+  for (uint64_t p = 0; p < expected.size(); before += expected[p++].size()) {
+    const RecordRun run = plan.RunAt(p, expected.size());
+    ASSERT_LE(run.count, all.size() - before);
+    for (uint64_t k = 0; k < run.count; ++k) {
+      ASSERT_EQ(all[before + k],
+                (RecordRef{run.first.index + k, run.first.pass}))
+          << "position " << p << ", record " << k;
+    }
+  }
+}
+
+TEST(PlanTest, SeesRunsUpToTheEndOfAPass) {
+  const auto plan = MakePlan(Dataset::Range(10).Skip(2).Repeat(3).Batch(3), 10);
+  EXPECT_EQ(plan->RunAt(0, 2).count, 6u);
+  EXPECT_EQ(plan->RunAt(1, 8).count, 5u);  // records 5 to 9
+  EXPECT_EQ(plan->RunAt(1, 8).first, (RecordRef{5, 0}));
+  EXPECT_EQ(plan->RunAt(7, 8).first, (RecordRef{7, 2}));
+  EXPECT_EQ(MakePlan(Dataset::Range(10).Shuffle(), 10)->RunAt(0, 2).count, 0u);
 }
 
 TEST(PlanTest, KnowsThePlacesThatEnumerateCounts) {

@@ -102,7 +102,8 @@ TEST(Crc32c, IsTheSameWithAndWithoutTheInstruction) {
   std::mt19937 random(1);
   std::string text(10'000, '\0');
   for (char& c : text) c = static_cast<char>(random());
-  for (size_t size : {0, 1, 7, 8, 9, 1023, 3071, 3072, 3073, 6200, 10'000}) {
+  for (size_t size :
+       {0, 1, 7, 8, 9, 383, 384, 1023, 3071, 3072, 3073, 6200, 10'000}) {
     for (size_t at = 0; at < 9 && at + size <= text.size(); ++at) {
       const auto part = Bytes(text).subspan(at, size);
       EXPECT_EQ(Crc32c(part), Crc32cPortable(part)) << size << " at " << at;

@@ -1,0 +1,173 @@
+#include "core/sources/index_folder.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+#include <xxhash.h>
+
+#include <algorithm>
+#include <bit>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "core/base/status.h"
+
+namespace feedmill {
+namespace {
+
+namespace fs = std::filesystem;
+
+static_assert(std::endian::native == std::endian::little);
+
+constexpr std::string_view kMagic = "feedmill index 1";
+constexpr std::string_view kExtension = ".index";
+
+void PutU64(uint64_t value, std::string& out) {
+  out.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+// What an index is the index of; its file begins with it.
+std::string Subject(const Framing& framing, const std::string& file,
+                    const FileStat& stat) {
+  std::string out(kMagic);
+  PutU64(static_cast<uint64_t>(framing.kind), out);
+  PutU64(framing.record_bytes, out);
+  PutU64(framing.footer_bytes, out);
+  PutU64(framing.header_bytes, out);
+  PutU64(framing.first_is_header ? 1 : 0, out);
+  PutU64(stat.size, out);
+  PutU64(static_cast<uint64_t>(stat.mtime_ns), out);
+  PutU64(file.size(), out);
+  return out + file;
+}
+
+std::string NameOf(const std::string& subject) {
+  const XXH128_hash_t hash = XXH3_128bits(subject.data(), subject.size());
+  return fmt::format("{:016x}{:016x}{}", hash.high64, hash.low64, kExtension);
+}
+
+uint64_t ChecksumOf(std::string_view bytes) {
+  return XXH3_64bits(bytes.data(), bytes.size());
+}
+
+absl::StatusOr<std::string> ReadWhole(const std::string& path) {
+  FM_ASSIGN_OR_RETURN(const auto file, LocalFileSystem().Open(path));
+  FM_ASSIGN_OR_RETURN(const FileStat stat, file->Stat());
+  if (stat.size > IndexFolder::kFolderBytesMax) {
+    return DataLoss("{}: no index is that large", path);
+  }
+  std::string text(stat.size, '\0');
+  FM_ASSIGN_OR_RETURN(const size_t got,
+                      file->ReadAt(0, std::as_writable_bytes(std::span(text))));
+  text.resize(got);
+  return text;
+}
+
+bool WriteWhole(int file, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t wrote = write(file, bytes.data(), bytes.size());
+    if (wrote <= 0) return false;
+    bytes.remove_prefix(static_cast<size_t>(wrote));
+  }
+  return true;
+}
+
+}  // namespace
+
+std::string IndexFolder::OfUser() {
+  if (const char* folder = std::getenv("FEEDMILL_INDEXES")) return folder;
+  if (const char* caches = std::getenv("XDG_CACHE_HOME");
+      caches != nullptr && *caches == '/') {
+    return std::string(caches) + "/feedmill/indexes";
+  }
+  const char* home = std::getenv("HOME");
+  if (home == nullptr || *home != '/') return "";
+  return std::string(home) + "/.cache/feedmill/indexes";
+}
+
+// magic and subject | offsets | checksum of all before
+std::optional<RecordIndex> IndexFolder::Load(const Framing& framing,
+                                             const std::string& file,
+                                             const FileStat& stat) const {
+  if (path_.empty() || stat.size < kFileBytesMin) return std::nullopt;
+  const std::string subject = Subject(framing, file, stat);
+  const auto read = ReadWhole(path_ + "/" + NameOf(subject));
+  if (!read.ok()) return std::nullopt;
+  std::string_view text = *read;
+  uint64_t checksum = 0;
+  if (text.size() < subject.size() + 2 * sizeof checksum ||
+      text.substr(0, subject.size()) != subject) {
+    return std::nullopt;
+  }
+  std::memcpy(&checksum, text.end() - sizeof checksum, sizeof checksum);
+  text.remove_suffix(sizeof checksum);
+  if (ChecksumOf(text) != checksum) return std::nullopt;
+  text.remove_prefix(subject.size());
+  RecordIndex index;
+  index.offsets.resize(text.size() / sizeof(uint64_t));
+  if (text.size() % sizeof(uint64_t) != 0) return std::nullopt;
+  std::memcpy(index.offsets.data(), text.data(), text.size());
+  if (!std::is_sorted(index.offsets.begin(), index.offsets.end()) ||
+      index.offsets.back() != stat.size) {
+    return std::nullopt;
+  }
+  return index;
+}
+
+void IndexFolder::Store(const Framing& framing, const std::string& file,
+                        const FileStat& stat, const RecordIndex& index) const {
+  if (path_.empty() || stat.size < kFileBytesMin) return;
+  const std::string subject = Subject(framing, file, stat);
+  std::string text = subject;
+  text.append(reinterpret_cast<const char*>(index.offsets.data()),
+              index.offsets.size() * sizeof(uint64_t));
+  if (text.size() > kFolderBytesMax / 4) return;
+  PutU64(ChecksumOf(text), text);
+  std::error_code error;
+  fs::create_directories(path_, error);
+  // Whoever sees the name sees all of it.
+  std::string temporary = path_ + "/new-XXXXXX";
+  const int out = mkstemp(temporary.data());
+  if (out < 0) return;
+  const bool wrote = WriteWhole(out, text);
+  if (close(out) != 0 || !wrote) {
+    fs::remove(temporary, error);
+    return;
+  }
+  fs::rename(temporary, path_ + "/" + NameOf(subject), error);
+  if (error) fs::remove(temporary, error);
+  DropOldest();
+}
+
+void IndexFolder::DropOldest() const {
+  struct Kept {
+    fs::file_time_type time;
+    uint64_t bytes;
+    fs::path path;
+  };
+  std::error_code error;
+  std::vector<Kept> all;
+  uint64_t total = 0;
+  for (fs::directory_iterator at(path_, error), end; !error && at != end;
+       at.increment(error)) {
+    std::error_code gone;
+    const auto bytes = at->file_size(gone);
+    const auto time = at->last_write_time(gone);
+    if (gone || at->path().extension() != kExtension) continue;
+    all.push_back({time, bytes, at->path()});
+    total += bytes;
+  }
+  if (total <= kFolderBytesMax) return;
+  std::sort(all.begin(), all.end(),
+            [](const Kept& a, const Kept& b) { return a.time < b.time; });
+  for (const Kept& one : all) {
+    if (total <= kFolderBytesMax) return;
+    fs::remove(one.path, error);
+    total -= one.bytes;
+  }
+}
+
+}  // namespace feedmill

@@ -1,0 +1,45 @@
+#ifndef FEEDMILL_CORE_SOURCES_INDEX_FOLDER_H_
+#define FEEDMILL_CORE_SOURCES_INDEX_FOLDER_H_
+
+#include <optional>
+#include <string>
+
+#include "core/sources/file_system.h"
+#include "core/sources/framing.h"
+#include "core/sources/record_index.h"
+
+namespace feedmill {
+
+// Indexes of large files, kept from one process to the next: a file of each in
+// one folder, named by what it is the index of. A cache: what cannot be read,
+// is damaged or is another file's is not there, and what cannot be written is
+// left out. Any thread, any number of processes.
+class IndexFolder {
+ public:
+  // Smaller files are indexed faster than their index is found.
+  static constexpr uint64_t kFileBytesMin = uint64_t{1} << 20;
+  // Of all indexes together; the oldest go.
+  static constexpr uint64_t kFolderBytesMax = uint64_t{1} << 30;
+
+  // $FEEDMILL_INDEXES, which may be empty: none are kept. Else the user's cache
+  // folder: feedmill/indexes in $XDG_CACHE_HOME or $HOME/.cache; empty if there
+  // is neither.
+  static std::string OfUser();
+
+  explicit IndexFolder(std::string path) : path_(std::move(path)) {}
+
+  std::optional<RecordIndex> Load(const Framing& framing,
+                                  const std::string& file,
+                                  const FileStat& stat) const;
+  void Store(const Framing& framing, const std::string& file,
+             const FileStat& stat, const RecordIndex& index) const;
+
+ private:
+  void DropOldest() const;
+
+  const std::string path_;  // empty: keeps nothing
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_SOURCES_INDEX_FOLDER_H_

@@ -1,0 +1,20 @@
+#ifndef FEEDMILL_CORE_SOURCES_INDEXED_RECORDS_H_
+#define FEEDMILL_CORE_SOURCES_INDEXED_RECORDS_H_
+
+#include <memory>
+
+#include "core/sources/framing.h"
+#include "core/sources/manifest.h"
+#include "core/sources/record_source.h"
+
+namespace feedmill {
+
+// Counted records that an index of offsets finds, as byte strings: the data of
+// TFRecords, lines without their ends, and the bytes of others with what stands
+// between them.
+std::unique_ptr<const RecordSource> MakeIndexedRecords(
+    const Framing& framing, std::shared_ptr<const Manifest> manifest);
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_SOURCES_INDEXED_RECORDS_H_

@@ -1,0 +1,72 @@
+#include "core/sources/index_folder.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+
+#include "tests/unit/sources/test_folder.h"
+
+namespace feedmill {
+namespace {
+
+const Framing kLines{Framing::Kind::kLines};
+const FileStat kStat{IndexFolder::kFileBytesMin, 17, false};
+const RecordIndex kIndex{{0, 5, IndexFolder::kFileBytesMin}};
+
+std::string OnlyFileIn(const std::string& folder) {
+  std::string path;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    EXPECT_EQ(path, "");
+    path = entry.path().string();
+  }
+  return path;
+}
+
+TEST(IndexFolder, KeepsTheIndexOfOneFileAsItWas) {
+  TestFolder folder;
+  const IndexFolder indexes(folder / "a/b");
+  EXPECT_FALSE(indexes.Load(kLines, "/data/x", kStat));
+  indexes.Store(kLines, "/data/x", kStat, kIndex);
+  const auto found = indexes.Load(kLines, "/data/x", kStat);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->offsets, kIndex.offsets);
+  EXPECT_FALSE(indexes.Load(kLines, "/data/y", kStat));
+  EXPECT_FALSE(indexes.Load({Framing::Kind::kTfRecords}, "/data/x", kStat));
+  EXPECT_FALSE(indexes.Load(kLines, "/data/x", {kStat.size, 18, false}));
+  EXPECT_FALSE(indexes.Load(kLines, "/data/x", {kStat.size + 1, 17, false}));
+}
+
+TEST(IndexFolder, BelievesNoDamagedIndex) {
+  TestFolder folder;
+  const IndexFolder indexes(folder.path());
+  indexes.Store(kLines, "/data/x", kStat, kIndex);
+  const std::string path = OnlyFileIn(folder.path());
+  std::string text(std::filesystem::file_size(path), '\0');
+  std::ifstream(path, std::ios::binary).read(text.data(), text.size());
+  const std::string name = std::filesystem::path(path).filename().string();
+  for (size_t at = 0; at < text.size(); ++at) {
+    std::string damaged = text;
+    damaged[at] ^= 1;
+    folder.Write(name, damaged);
+    ASSERT_FALSE(indexes.Load(kLines, "/data/x", kStat)) << at;
+    folder.Write(name, text.substr(0, at));
+    ASSERT_FALSE(indexes.Load(kLines, "/data/x", kStat)) << at;
+  }
+  folder.Write(name, text);
+  EXPECT_TRUE(indexes.Load(kLines, "/data/x", kStat));
+}
+
+TEST(IndexFolder, KeepsNothingOfSmallFilesNorNowhere) {
+  TestFolder folder;
+  IndexFolder(folder.path())
+      .Store(kLines, "/data/x", {100, 17, false}, RecordIndex{{0, 100}});
+  EXPECT_EQ(OnlyFileIn(folder.path()), "");
+  IndexFolder("").Store(kLines, "/data/x", kStat, kIndex);
+  EXPECT_FALSE(IndexFolder("").Load(kLines, "/data/x", kStat));
+  IndexFolder("/proc/none").Store(kLines, "/data/x", kStat, kIndex);
+}
+
+}  // namespace
+}  // namespace feedmill
