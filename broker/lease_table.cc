@@ -196,8 +196,23 @@ const WorkerId* LeaseTable::Choose(const Work& work, Room room) const {
 }
 
 void LeaseTable::MoveFromDraining() {
-  if (by_load_.empty()) return;
-  for (const WorkerId& id : draining_) TakeAll(id);
+  if (!by_load_.empty()) {
+    for (const WorkerId& id : draining_) TakeAll(id);
+    return;
+  }
+  // Behind a head that nobody is left to run there is no credit: what waits for
+  // some would keep its worker for ever.
+  const bool head_waits =
+      (!unleased_.empty() && unleased_.begin()->first == 0) ||
+      (!suspects_.empty() && suspects_.begin()->first == 0);
+  if (!head_waits) return;
+  for (const WorkerId& id : draining_) {
+    const std::set<SplitId> leases = FindWorker(id)->leases;
+    for (const SplitId& split : leases) {
+      Work& work = work_.at(split);
+      if (work.depth > 0) Take(split, work, 0);
+    }
+  }
 }
 
 // ---- suspects

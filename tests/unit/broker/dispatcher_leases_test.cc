@@ -201,6 +201,22 @@ TEST(Draining, AloneItFinishesWhatItHasAndGetsNothingNew) {
   EXPECT_TRUE(worker.answer->drained);
 }
 
+TEST(Draining, AloneItHandsBackWhatStandsBehindAHeadThatItLost) {
+  Cluster cluster;
+  Miller& worker = cluster.AddWorker("w1");
+  Reader& reader = cluster.AddReader("j", "solo", "range 1000").Hello();
+  worker.says.draining = true;
+  worker.Beat();
+  const Lease head = worker.leases().at(0);
+  ASSERT_EQ(head.split, reader.split(0).split);
+  worker.says.failures = {{head.split, head.attempt, Unavailable("disk")}};
+  worker.Beat();
+  EXPECT_THAT(worker.leases(), IsEmpty());
+  EXPECT_TRUE(worker.answer->drained);
+  Miller& next = cluster.AddWorker("w2");
+  EXPECT_EQ(reader.split(0).leases.at(0).worker, next.says.worker);
+}
+
 // ---- at once, and to nobody else
 
 TEST(Telling, ABeatThatFreesASlotGivesTheNextLeaseAtOnce) {
