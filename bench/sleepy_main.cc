@@ -1,7 +1,10 @@
-// The feedmill command with one function more, for measuring how work that is
-// all waiting scales over workers: sleep_ms(x, 10) is x, 10 ms later.
+// The feedmill command with two functions more. For measuring how work that is
+// all waiting scales over workers: sleep_ms(x, 10) is x, 10 ms later. For
+// records that kill whoever reads them: die_at(x, 57) is x, or, where that is
+// 57, the end of the process.
 
 #include <chrono>
+#include <csignal>
 #include <thread>
 
 #include "core/ops/builtin_functions.h"
@@ -14,7 +17,8 @@ using feedmill::FunctionRegistry;
 using feedmill::OutputColumn;
 using feedmill::ValueType;
 
-FunctionRegistry::Function SleepMs() {
+// Its first argument, after `act(value, literal)`.
+FunctionRegistry::Function After(void (*act)(int64_t value, int64_t literal)) {
   FunctionRegistry::Function function;
   function.infer =
       [](const std::vector<ValueType>& arguments) -> absl::StatusOr<ValueType> {
@@ -22,22 +26,22 @@ FunctionRegistry::Function SleepMs() {
         arguments[0].dtype != feedmill::DType::kInt64 ||
         !arguments[0].shape.empty() || !arguments[1].literal.has_value() ||
         !std::holds_alternative<int64_t>(arguments[1].literal->value)) {
-      return absl::InvalidArgumentError(
-          "sleep_ms takes an int64 and a literal");
+      return absl::InvalidArgumentError("it takes an int64 and a literal");
     }
     ValueType type;
     type.dtype = feedmill::DType::kInt64;
     return type;
   };
-  function.compute = [](std::span<const Argument> arguments, size_t rows,
-                        const ValueType& type, OutputColumn& out) {
-    const auto each = std::chrono::milliseconds(
-        std::get<int64_t>(arguments[1].type->literal->value));
+  function.compute = [act](std::span<const Argument> arguments, size_t rows,
+                           const ValueType& type, OutputColumn& out) {
+    const int64_t literal =
+        std::get<int64_t>(arguments[1].type->literal->value);
     out.Reset(type.dtype, {});
     const auto from = arguments[0].column->values.As<int64_t>();
     for (size_t row = 0; row < rows; ++row) {
-      std::this_thread::sleep_for(each);
-      out.values.Push(from[arguments[0].constant ? 0 : row]);
+      const int64_t value = from[arguments[0].constant ? 0 : row];
+      act(value, literal);
+      out.values.Push(value);
     }
     return absl::OkStatus();
   };
@@ -49,6 +53,11 @@ FunctionRegistry::Function SleepMs() {
 
 int main(int argc, char** argv) {
   FunctionRegistry registry = feedmill::BuiltinFunctions();
-  registry.Add("sleep_ms", SleepMs());
+  registry.Add("sleep_ms", After([](int64_t, int64_t ms) {
+                 std::this_thread::sleep_for(std::chrono::milliseconds(ms));
+               }));
+  registry.Add("die_at", After([](int64_t value, int64_t killer) {
+                 if (value == killer) std::raise(SIGKILL);
+               }));
   return feedmill::FeedmillMain(argc, argv, std::move(registry));
 }

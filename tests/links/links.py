@@ -8,6 +8,7 @@ leftovers   SIGKILLs dispatcher, worker, reader and supervisor in turn, 50 times
 fairness    64 readers of one worker, one of them stopped: the others are served as before, memory stays bounded
 resets      a proxy resets connections at random, 200 times: what comes is what a local read gives
 delay       a proxy that is late by 50 ms and carries 1 Gbit/s: at least 80 % of it are used
+killer      a record that kills its workers: it is found and named, all before it comes, and so does what others read
 namespaces  two network namespaces joined at 1 Gbit/s: at least 90 % are used; ten seconds without a link lose nothing
             (needs root and iproute2)
 
@@ -353,6 +354,31 @@ class Namespaces:
         return int(self.inside(k, "cat", f"/sys/class/net/{self.links[k]}/statistics/tx_bytes"))
 
 
+# ---- killer
+
+
+def killer(binary, elements=300, at=157):
+    """The workers die and are started again; the dispatcher finds out of what."""
+    source = f"source: {{range: {{stop: {elements}}}}}\n"
+    with Scene(binary) as scene:
+        up = scene.start("up", "--workers", 3)
+        service = scene.address(up)
+        bad = scene.pipeline("bad", source + f"steps: [{{map: 'die_at(x, {at})'}}]\n")
+        good = scene.pipeline("good", source + "steps: [{map: 'sleep_ms(x, 20)'}]\n")
+        began = time.monotonic()
+        reads = [subprocess.Popen([binary, "read", path, "--service", service, "--timeout", f"{PATIENCE}s"],
+                                  stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for path in (bad, good)]
+        (found, why), (whole, _) = (read.communicate(timeout=2 * PATIENCE) for read in reads)
+        seconds = time.monotonic() - began
+        require(found.split() == [str(n) for n in range(at)], f"{len(found.split())} elements came before the killer, not {at}")
+        require(reads[0].returncode == 1 and f"{at}" in why and "kills the workers" in why,
+                f"the reader ended with {reads[0].returncode}: {why}")
+        require(reads[1].returncode == 0 and whole.split() == [str(n) for n in range(elements)],
+                f"another reader got {len(whole.split())} of {elements} elements and ended with {reads[1].returncode}")
+        died = scene.status(service)["faults"]["workers_died"]
+        return f"found in {seconds:.1f} s, {died} workers died of it"
+
+
 def run(*command):
     return subprocess.run([str(c) for c in command], stdout=subprocess.PIPE, text=True, check=True).stdout
 
@@ -391,7 +417,7 @@ def namespaces(binary):
                 f"a link lose nothing, {time.monotonic() - up:.1f} s from its return to the end of the read")
 
 
-CHECKS = {"leftovers": leftovers, "fairness": fairness, "resets": resets, "delay": delay, "namespaces": namespaces}
+CHECKS = {"leftovers": leftovers, "fairness": fairness, "resets": resets, "delay": delay, "killer": killer, "namespaces": namespaces}
 
 
 def main():
