@@ -127,6 +127,7 @@ absl::Status DispatchServer::Shell::Check() const {
   const std::pair<const char*, absl::Duration> durations[] = {
       {"heartbeat_interval", settings.heartbeat_interval},
       {"worker_timeout", settings.worker_timeout},
+      {"park_after", settings.park_after},
       {"client_timeout", settings.client_timeout},
       {"sharer_timeout", settings.sharer_timeout},
   };

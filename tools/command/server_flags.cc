@@ -51,6 +51,10 @@ void DeclareDispatcherFlags(FlagSet& flags, DispatcherConfig& config) {
                  "A worker that is silent for so long, or for 4 intervals, is "
                  "lost: others do its work",
                  &config.settings.worker_timeout);
+  flags.Duration("--park-after",
+                 "Nothing more is computed for a reader that is silent for so "
+                 "long, or for 4 intervals, until it is heard again",
+                 &config.settings.park_after);
   flags.Duration("--client-timeout",
                  "A reader that is silent for so long loses its place",
                  &config.settings.client_timeout);
