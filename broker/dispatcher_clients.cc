@@ -32,12 +32,49 @@ absl::Status OldRun(const ClientHello& hello, const JobState& job) {
       hello.job.value(), job.iteration, hello.run->value() - 1);
 }
 
-// A rank that has read its part of an iteration wants the next one, and others
-// have not finished this one.
-bool AwaitsRanks(const ClientHello& hello, const JobState& job) {
-  return job.order == Order::kDeterministic && !job.over() && !hello.run &&
-         !hello.take_over && hello.share.ranks == job.ranks &&
-         job.done.contains(hello.share.rank) && job.done.size() < job.ranks;
+// The run that a hello asks for: its own, or the first that its reader has not
+// finished.
+RunNumber RunOf(const ClientHello& hello, const JobState& job) {
+  if (hello.run) return *hello.run;
+  const auto it = job.finished.find(hello.share.rank);
+  const bool known = hello.share.ranks == job.ranks && it != job.finished.end();
+  const RunNumber last = known ? it->second : RunNumber();
+  if (!job.over() && last < job.run) return job.run;
+  return RunNumber(std::max(last, job.run).value() + 1);
+}
+
+// A rank that has finished the present run wants a later one: how many others
+// have not finished the one before that.
+uint64_t RanksBehind(const ClientHello& hello, const JobState& job) {
+  if (job.order != Order::kDeterministic || hello.take_over ||
+      job.phase == RunPhase::kFailed || hello.share.ranks != job.ranks ||
+      !job.Done(hello.share.rank)) {
+    return 0;
+  }
+  const RunNumber wanted = RunOf(hello, job);
+  if (wanted <= job.run) return 0;
+  uint64_t behind = job.over() ? 0 : job.ranks - job.finished.size();
+  for (const auto& [rank, finished] : job.finished) {
+    behind += finished.value() + 1 < wanted.value() ? 1 : 0;
+  }
+  return behind;
+}
+
+// Whether an application that went on in another number of ranks has a later
+// life than this reader's.
+bool Outlived(const ClientHello& hello, const JobState& job) {
+  return hello.share.ranks != job.ranks &&
+         std::any_of(job.lives.begin(), job.lives.end(), [&](const auto& life) {
+           return hello.session.incarnation < life.second;
+         });
+}
+
+// Whether a reader may begin an earlier run again: one that was started anew
+// from a token of it. What its former life read since then nobody kept.
+bool GoesBack(const ClientHello& hello, const JobState& job) {
+  if (job.order != Order::kDeterministic || Outlived(hello, job)) return false;
+  const auto life = job.lives.find(hello.session.consumer);
+  return life == job.lives.end() || life->second < hello.session.incarnation;
 }
 
 std::string_view OrderName(Order order) {
@@ -82,14 +119,14 @@ void Dispatcher::On(absl::Time now, const PeerId& from,
   if (old_life) {
     return Reject(from, hello.job, hello.session, RejectReason::kSuperseded);
   }
-  if (old_run) {
+  if (old_run && !GoesBack(hello, *job)) {
     return Reject(from, hello.job, hello.session, RejectReason::kSuperseded,
                   OldRun(hello, *job));
   }
   const bool repeated = known != nullptr &&
                         known->incarnation == hello.session.incarnation &&
                         (!hello.run || *hello.run == job->run);
-  if (!repeated && job != nullptr && AwaitsRanks(hello, *job)) {
+  if (!repeated && job != nullptr && RanksBehind(hello, *job) > 0) {
     return AnswerAwaiting(from, hello, *job);
   }
   if (!repeated) {
@@ -125,7 +162,7 @@ void Dispatcher::AnswerAwaiting(const PeerId& to, const ClientHello& hello,
   answer.heartbeat_interval = Interval();
   answer.client_timeout = ClientTimeout(job);
   answer.seen = seen();
-  answer.awaited = job.ranks - job.done.size();
+  answer.awaited = RanksBehind(hello, job);
   awaiting_.insert_or_assign(to, std::move(answer));
 }
 
@@ -199,14 +236,11 @@ absl::Status Dispatcher::CheckReader(absl::Time now,
         "the dispatcher has {} readers, its limit; try again later",
         listeners_.size());
   }
-  for (const auto& [consumer, session] : job->sessions) {
-    // An earlier life of an application that went on in another number.
-    if (!job->over() && session.share.ranks != hello.share.ranks &&
-        hello.session.incarnation < session.incarnation) {
-      return FailedPrecondition(
-          "job '{}' is read by {} consumers by now; this one is of {}", name,
-          session.share.ranks, hello.share.ranks);
-    }
+  const bool read = !job->over() && !job->sessions.empty();
+  if ((read || hello.run) && Outlived(hello, *job)) {
+    return FailedPrecondition(
+        "job '{}' is read by {} consumers by now; this one is of {}", name,
+        job->ranks, hello.share.ranks);
   }
   if (job->order != Order::kDeterministic || hello.take_over ||
       job->phase == RunPhase::kFinished ||
@@ -247,13 +281,8 @@ absl::Status Dispatcher::PrepareJob(const ClientHello& hello) {
       Commit(ManifestKnown{hello.job, ""});
     }
     StartRun(hello.job, hello.run.value_or(RunNumber(1)));
-  } else if (hello.run && *hello.run > job->run) {
-    StartRun(hello.job, *hello.run);
-  } else if (!hello.run &&
-             (job->phase == RunPhase::kFinished ||
-              (hello.take_over && job->done.contains(hello.share.rank) &&
-               job->ranks == hello.share.ranks))) {
-    StartRun(hello.job, RunNumber(job->run.value() + 1));
+  } else if (const RunNumber run = RunOf(hello, *job); run != job->run) {
+    StartRun(hello.job, run);
   }
   return absl::OkStatus();
 }
@@ -436,13 +465,13 @@ void Dispatcher::On(absl::Time now, const PeerId& from,
     } else if (job->order == Order::kAny) {
       BindJob(now, leave.job);
       FinishIfComplete(leave.job);
-    } else if (!unread && !job->over() && job->done.size() >= job->ranks) {
+    } else if (!unread && !job->over() && job->DoneRanks() >= job->ranks) {
       FinishRun(leave.job, false);
     }
   } else if (job != nullptr && job->run == leave.run &&
              job->phase == RunPhase::kRunning && job->sessions.empty() &&
              job->order == Order::kDeterministic &&
-             job->done.size() >= job->ranks &&
+             job->DoneRanks() >= job->ranks &&
              IsClosed(key, leave.session.incarnation)) {
     FinishRun(leave.job, false);  // a crash lost that
   }

@@ -8,16 +8,29 @@
 namespace feedmill {
 bool JobState::anonymous() const { return name.value().starts_with('@'); }
 
+bool JobState::Done(uint64_t rank) const {
+  const auto it = finished.find(rank);
+  return it != finished.end() && it->second >= run;
+}
+
+uint64_t JobState::DoneRanks() const {
+  return static_cast<uint64_t>(
+      std::count_if(finished.begin(), finished.end(),
+                    [&](const auto& entry) { return entry.second >= run; }));
+}
+
 bool JobState::dry() const {
   if (phase == RunPhase::kPlanning) return false;
   if (order == Order::kAny) {
     const RangePool::Range left = Unbound();
     return left.begin >= left.end;
   }
+  uint64_t here = DoneRanks();
   for (const auto& [consumer, session] : sessions) {
     if (session.next.p < positions) return false;
+    here += Done(session.share.rank) ? 0 : 1;
   }
-  return sessions.size() + done.size() >= ranks;
+  return here >= ranks;
 }
 
 RangePool::Range JobState::Unbound() const {
@@ -91,7 +104,6 @@ void DispatcherState::On(const RunStarted& event) {
   for (auto& [consumer, session] : job.sessions) DropSplits(job, session);
   job.sessions.clear();
   job.returned.Clear();
-  job.done.clear();
   job.ended_positions = 0;
   job.fresh = 0;
   job.run = event.run;
@@ -124,10 +136,14 @@ void DispatcherState::On(const SessionOpened& event) {
   session.next = event.start;
   session.share = event.share;
   if (job.order == Order::kDeterministic) {
-    if (job.ranks != event.share.ranks) job.done.clear();
+    if (job.ranks != event.share.ranks ||
+        job.finished.size() >= kClosedSessionsMax) {
+      job.finished.clear();
+    }
     if (job.lives.size() >= kClosedSessionsMax) job.lives.clear();
     job.ranks = event.share.ranks;
-    job.done.erase(event.share.rank);
+    job.finished[event.share.rank] =
+        RunNumber(std::max<uint64_t>(1, job.run.value()) - 1);
     job.lives[event.key.consumer] = event.incarnation;
   }
   idle_jobs.erase({job.idle_since, job.name});
@@ -207,7 +223,8 @@ void DispatcherState::On(const SessionClosed& event) {
   SessionState& session = At(event.key);
   const Incarnation incarnation = session.incarnation;
   if (event.for_good && job.order == Order::kDeterministic) {
-    job.done.insert(session.share.rank);
+    RunNumber& finished = job.finished[session.share.rank];
+    finished = std::max(finished, job.run);
   }
   DropSplits(job, session);
   job.sessions.erase(event.key.consumer);
@@ -236,6 +253,9 @@ void DispatcherState::On(const RunFailed& event) {
 void DispatcherState::On(const RunFinished& event) {
   JobState& job = Job(event.job);
   for (auto& [consumer, session] : job.sessions) DropSplits(job, session);
+  for (auto& [rank, finished] : job.finished) {
+    finished = std::max(finished, job.run);
+  }
   job.complete = event.complete;
   job.phase = RunPhase::kFinished;
 }

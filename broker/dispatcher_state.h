@@ -75,10 +75,11 @@ struct JobState {
   PlanId plan;
 
   std::map<ConsumerId, SessionState> sessions;
-  // Deterministic: the ranks that share the sequence, those that have read
-  // theirs of this run or left, and each one's last life, also when it ended.
+  // Deterministic: the ranks that share the sequence, the last run that each
+  // has read to its end or left, and each one's last life, also when it ended.
+  // A rank may be beyond the present run: another one went back to it.
   uint64_t ranks = 1;
-  std::set<uint64_t> done;
+  std::map<uint64_t, RunNumber> finished;
   std::map<ConsumerId, Incarnation> lives;
   uint64_t open_splits = 0;      // of all sessions
   uint64_t ended_positions = 0;  // of ended splits
@@ -90,6 +91,9 @@ struct JobState {
   bool over() const {
     return phase == RunPhase::kFinished || phase == RunPhase::kFailed;
   }
+  // Whether the rank has finished the present run, and how many ranks have.
+  bool Done(uint64_t rank) const;
+  uint64_t DoneRanks() const;
   // Nothing is left to bind to anyone, also not to a rank that is still to
   // come.
   bool dry() const;

@@ -14,7 +14,7 @@ namespace feedmill {
 namespace {
 
 // What the first byte says; a change of any field is another version.
-constexpr char kVersion = 4;
+constexpr char kVersion = 5;
 
 // ---- the fields of each type, in order, for writing and reading alike
 
@@ -65,7 +65,7 @@ auto Fields(Like<JobState> auto& j) {
                   j.manifest, j.run, j.iteration, j.phase, j.complete, j.error,
                   j.source_size, j.positions, j.first_split, j.plan, j.sessions,
                   j.open_splits, j.ended_positions, j.fresh, j.returned,
-                  j.idle_since, j.ranks, j.done, j.lives);
+                  j.idle_since, j.ranks, j.finished, j.lives);
 }
 auto Fields(Like<DispatcherState> auto& s) {
   return std::tie(s.journal, s.sequence, s.next_split, s.jobs, s.splits,

@@ -175,7 +175,7 @@ void ReadSession::OnAnswer(absl::Time now, const ClientAnswer& answer,
   }
   if (state_ == State::kEnded || late) return;
   if (answer.run) {
-    if (!TakeRun(*answer.run)) return;
+    if (!TakeRun(now, *answer.run)) return;
     if (state_ == State::kJoin) {
       state_ = State::kLive;
       next_beat_ = next_repeat_ = now;
@@ -190,7 +190,14 @@ void ReadSession::OnAnswer(absl::Time now, const ClientAnswer& answer,
   EndIfDone(now, effects);
 }
 
-bool ReadSession::TakeRun(const RunInfo& run) {
+bool ReadSession::TakeRun(absl::Time now, const RunInfo& run) {
+  const std::optional<RunNumber> own = run_ ? run_->run : settings_.run;
+  if (!shared() && own && *own != run.run) {
+    // A late copy of a hello came first to a dispatcher that lost its state, or
+    // this is a word of before.
+    if (state_ == State::kLive) Rejoin(now);
+    return false;
+  }
   if (run_ && run_->plan != run.plan) {
     Stop(FailedPrecondition(
         "job \"{}\": the dispatcher lost its state and planned a different "

@@ -170,7 +170,7 @@ class ReadSession {
 
   void OnAnswer(absl::Time now, const ClientAnswer& answer,
                 ReadEffects& effects);
-  bool TakeRun(const RunInfo& run);
+  bool TakeRun(absl::Time now, const RunInfo& run);
   void TakeSplits(absl::Time now, const ClientAnswer& answer);
   void TakeLeases(absl::Time now, const BoundSplit& bound, Split& split);
   void OnReject(absl::Time now, const ClientReject& reject);

@@ -235,7 +235,7 @@ void WorkerAgent::OnGrant(absl::Time now, const PeerId& from,
   }
   Stream& stream = *held.stream;
   stream.total = Allow(stream.total, grant);
-  stream.head = grant.head;
+  stream.head = IsHead(grant);
   stream.granted = std::max(stream.granted, now);
   Send(held, effects);
 }

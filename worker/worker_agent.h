@@ -86,6 +86,8 @@ class WorkerAgent {
   virtual uint64_t Allow(uint64_t total, const Grant& grant) const;
   // Whether `grant` makes the stream send again from its start (rule 12).
   virtual bool Reopened(Opening current, const Grant& grant) const;
+  // Whether the stream goes before all that are not heads (rule 17).
+  virtual bool IsHead(const Grant& grant) const { return grant.head; }
 
  private:
   // A part of a stream that is not sent: wanted (no task, no piece), running

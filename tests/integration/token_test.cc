@@ -39,7 +39,17 @@ constexpr size_t kInOrderBytesMax = 1024;
 struct Case {
   const char* steps;
   bool holds = false;
+  const char* source = "{range: {stop: 500}}";
 };
+constexpr char kMixed[] =
+    "{mixture: {weights: [0.7, 0.3], stop: all_exhausted, inputs: ["
+    "{source: {range: {stop: 150}}, steps: [{shuffle: {}}]}, "
+    "{source: {range: {start: 1000, stop: 1060}}}]}}";
+constexpr char kInTurns[] =
+    "{interleave: {block_length: 3, inputs: ["
+    "{source: {range: {stop: 100}}, steps: [{shuffle: {}}]}, "
+    "{source: {concatenate: [{source: {range: {stop: 60}}}, "
+    "{source: {range: {start: 500, stop: 590}}}]}}]}}";
 constexpr Case kCases[] = {
     {"[{map: 'x * x + 1'}]"},
     {"[{shuffle: {}}, {map: 'x + 1'}]"},
@@ -75,6 +85,10 @@ constexpr Case kCases[] = {
     {"[{map: 'decode_raw(substr(\"aaaaaaaaa\", 0, x % 9), uint8) * 0 + x'}, "
      "{pack: {length: 16, bins: 3}}, {batch: 2}]",
      true},
+    {"[{batch: 4}]", false, kMixed},
+    {"[{filter: 'x % 3 != 0'}, {repeat: 2}, {batch: 5}]", true, kMixed},
+    {"[{shuffle: {}}, {repeat: 2}, {batch: 6}]", false, kInTurns},
+    {"[{filter: 'x % 4 != 1'}, {shuffle: {window: 20}}]", true, kInTurns},
 };
 
 Graph Pipeline(const std::string& yaml) {
@@ -84,8 +98,8 @@ Graph Pipeline(const std::string& yaml) {
 }
 
 Graph PipelineOf(const Case& c) {
-  return Pipeline(std::string("source: {range: {stop: 500}}\nsteps: ") +
-                  c.steps + "\noptions: {seed: 9}\n");
+  return Pipeline(std::string("source: ") + c.source + "\nsteps: " + c.steps +
+                  "\noptions: {seed: 9}\n");
 }
 
 // A dispatcher and workers that cut pieces small.
@@ -242,18 +256,22 @@ TEST_F(Tokens, OnlyThoseOfAllRanksAtOneStepMakeOne) {
               HasSubstr("consumer 0/2 alone"));
 }
 
-TEST_F(Tokens, AnOlderIterationIsNamed) {
+TEST_F(Tokens, OfAnEarlierIterationTakeTheJobBackToIt) {
   const Service service(1);
-  const Graph graph = PipelineOf(kCases[0]);
+  const Graph graph = PipelineOf(kCases[1]);
   ReadOptions options;
   options.service = service.target();
   options.job = "old";
-  std::vector<std::string> elements;
+  std::vector<std::string> whole, elements, next, again;
+  ReadOn(graph, {}, kElementsMax, whole);
   const std::string token = ReadOn(graph, options, 10, elements);
-  ReadOn(graph, options, 10, elements);
+  ReadOn(graph, options, 10, next);
   options.token = token;
-  EXPECT_THAT(ErrorText(Read(graph, options).status()),
-              HasSubstr("at iteration 1 by now"));
+  ReadOn(graph, options, kElementsMax - 10, elements);
+  EXPECT_EQ(elements, whole);
+  options.token.clear();
+  ReadOn(graph, options, 10, again);
+  EXPECT_EQ(again, next);
 }
 
 TEST_F(Tokens, BatchesThatAreSkippedAreAsIfNotThere) {

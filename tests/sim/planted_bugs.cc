@@ -81,6 +81,15 @@ class NoOpening : public WorkerAgent {
   bool Reopened(Opening, const Grant&) const override { return false; }
 };
 
+// Knows no heads: low positions go first (rule 17).
+class LowestFirst : public WorkerAgent {
+ public:
+  using WorkerAgent::WorkerAgent;
+
+ protected:
+  bool IsHead(const Grant&) const override { return false; }
+};
+
 // ---- the dispatcher's
 
 // Any life of a consumer is as good as another, and nothing in a split's name
@@ -93,7 +102,8 @@ class AnyIncarnation : public Dispatcher {
   bool IsCurrent(Incarnation, Incarnation) const override { return true; }
   SplitId NameSplit(const SessionKey& owner, Cursor begin) const override {
     const uint64_t rank = state().FindSession(owner)->share.rank;
-    return {state().journal, (rank << 32) + begin.p};
+    const uint64_t job = owner.job.value().size();  // there are two
+    return {state().journal, (job << 40) + (rank << 32) + begin.p};
   }
 };
 
@@ -183,6 +193,16 @@ PlantedBug ReleaseAtRestart() {
   return {"release-at-restart", "10", std::move(makers)};
 }
 
+// A token's cursor is where the session stands, beyond the element that its
+// number stands for (rule 22).
+PlantedBug CursorBesideNumber() {
+  Makers makers = RealMakers();
+  makers.token_cursor = [](const ReadSession& session, Cursor) {
+    return session.cursor();
+  };
+  return {"cursor-beside-number", "22", std::move(makers)};
+}
+
 // A sharer never lets a short batch out (rule 19).
 class ShortBatchKept : public ReadSession {
  public:
@@ -206,6 +226,7 @@ Makers RealMakers() {
     return std::make_unique<ReadSession>(std::move(settings));
   };
   makers.may_be_late = MayBeLate;
+  makers.token_cursor = [](const ReadSession&, Cursor after) { return after; };
   return makers;
 }
 
@@ -233,6 +254,8 @@ const std::vector<PlantedBug>& PlantedBugs() {
                    return std::holds_alternative<SplitsEnded>(event);
                  }),
       ReleaseAtRestart(),
+      CursorBesideNumber(),
+      WorkerBug<LowestFirst>("lowest-first", "17"),
       ClientBug<ShortBatchKept>("short-batch-kept", "19"),
   };
   return *bugs;

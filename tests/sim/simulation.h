@@ -43,6 +43,9 @@ struct Makers {
   std::function<std::unique_ptr<ReadSession>(ReadSessionSettings)> client;
   // Events that the dispatcher's shell need not have on disk before it speaks.
   std::function<bool(const DispatcherEvent&)> may_be_late;
+  // The cursor of the token that an application saves when `after` is the
+  // cursor just after the last element that it had.
+  std::function<Cursor(const ReadSession&, Cursor after)> token_cursor;
 };
 Makers RealMakers();
 

@@ -65,7 +65,13 @@ World::World(const Options& options)
     StartRanks(ranks_, absl::ZeroDuration());
   } else {
     tokens_.resize(1);
+    checkpoints_.resize(1);
     main_ = StartReader(false, 0).name;
+  }
+  two_jobs_ = side_left_ = random_.OneIn(3);
+  if (side_left_) {
+    side_seed_ = options_.seed + random_.Between(0, 1);
+    StartSide(false, random_.UpTo(absl::Seconds(1)));
   }
   DrawFaults();
 }
@@ -109,7 +115,7 @@ void World::Watch() {
   if (Finished()) {
     if (!finished_at_) finished_at_ = now();
   } else if (now() > std::max(pass_began_, absl::UnixEpoch() + kFaultsEnd) +
-                         kLiveness) {
+                         (two_jobs_ ? 2 : 1) * kLiveness) {
     Fail("no progress: the bound of completion has passed");
   }
   timeline_.After(absl::Milliseconds(250), [this] { Watch(); });
@@ -142,10 +148,12 @@ std::optional<absl::Time> World::Deliver(const std::string& from,
     TellDispatcher(from, message);
   } else if (worker != workers_.end()) {
     StepWorker(worker->second,
-               worker->second.core->Handle(now(), PeerId(from), message));
+               worker->second.core->Handle(ClockOf(worker->second),
+                                           PeerId(from), message));
   } else {
     StepReader(reader->second,
-               reader->second.core->Handle(now(), PeerId(from), message));
+               reader->second.core->Handle(ClockOf(reader->second),
+                                           PeerId(from), message));
   }
   return std::nullopt;
 }
@@ -157,6 +165,7 @@ void World::StartWorker(const std::string& name) {
   worker = WorkerProcess{};
   worker.name = name;
   worker.life = ++lives_;
+  worker.skew = DrawSkew();
   worker.slowness = random_.Choice<int64_t>({1, 2, 6});
   worker.threads = static_cast<uint32_t>(random_.Between(1, 2));
   worker.free_at.resize(worker.threads);
@@ -168,7 +177,7 @@ void World::StartWorker(const std::string& name) {
   settings.memory_bytes = memory_;
   settings.frame_bytes = frame_bytes_;
   worker.core = options_.makers.worker(std::move(settings));
-  StepWorker(worker, worker.core->OnTick(now()));
+  StepWorker(worker, worker.core->OnTick(ClockOf(worker)));
 }
 
 void World::KillWorker(WorkerProcess& worker, absl::Duration revive_after) {
@@ -205,7 +214,8 @@ void World::StepWorker(WorkerProcess& worker, WorkerEffects effects) {
         random_.UpTo(absl::Milliseconds(5)),
         [this, name = worker.name, life = worker.life, plan = definition.plan] {
           OnWorker(name, life, [this, plan](WorkerProcess& w) {
-            StepWorker(w, w.core->OnDefined(now(), plan, absl::OkStatus()));
+            StepWorker(w,
+                       w.core->OnDefined(ClockOf(w), plan, absl::OkStatus()));
           });
         });
   }
@@ -215,7 +225,7 @@ void World::StepWorker(WorkerProcess& worker, WorkerEffects effects) {
                      result = ManifestResult{request.graph_fingerprint,
                                              absl::OkStatus(), "manifest"}] {
                       OnWorker(name, life, [this, result](WorkerProcess& w) {
-                        StepWorker(w, w.core->OnResolved(now(), result));
+                        StepWorker(w, w.core->OnResolved(ClockOf(w), result));
                       });
                     });
   }
@@ -244,15 +254,15 @@ void World::StepWorker(WorkerProcess& worker, WorkerEffects effects) {
 
 void World::ArmWorker(WorkerProcess& worker) {
   const absl::Time deadline =
-      std::max(worker.core->NextDeadline(), worker.thaw);
+      std::max(worker.core->NextDeadline() - worker.skew, worker.thaw);
   if (deadline >= worker.wake) return;
   worker.wake = deadline;
   timeline_.At(deadline, [this, name = worker.name, life = worker.life] {
     OnWorker(name, life, [this](WorkerProcess& w) {
       if (now() < w.wake) return;
       w.wake = absl::InfiniteFuture();
-      StepWorker(w, w.core->OnTick(now()));
-      if (w.up && w.core->NextDeadline() <= now()) {
+      StepWorker(w, w.core->OnTick(ClockOf(w)));
+      if (w.up && w.core->NextDeadline() <= ClockOf(w)) {
         Fail("a worker's deadline does not pass");
       }
     });
@@ -284,7 +294,7 @@ void World::Compute(WorkerProcess& worker, const ComputeRequest& request) {
   timeline_.At(free, [this, name = worker.name, life = worker.life,
                       task = request.task, shared, busy] {
     OnWorker(name, life, [this, task, shared, busy](WorkerProcess& w) {
-      StepWorker(w, w.core->OnComputed(now(), task, *shared, busy));
+      StepWorker(w, w.core->OnComputed(ClockOf(w), task, *shared, busy));
     });
   });
 }
@@ -306,7 +316,7 @@ void World::StepReader(ReaderProcess& reader, ReadEffects effects) {
 
 void World::ArmReader(ReaderProcess& reader) {
   const absl::Time deadline =
-      std::max(reader.core->NextDeadline(), reader.thaw);
+      std::max(reader.core->NextDeadline() - reader.skew, reader.thaw);
   if (deadline >= reader.wake) return;
   reader.wake = deadline;
   timeline_.At(deadline, [this, name = reader.name] {
@@ -316,8 +326,8 @@ void World::ArmReader(ReaderProcess& reader) {
     if (now() < r.wake) return;
     r.wake = absl::InfiniteFuture();
     if (r.thaw > now()) return ArmReader(r);
-    StepReader(r, r.core->OnTick(now()));
-    if (r.core->NextDeadline() <= now()) {
+    StepReader(r, r.core->OnTick(ClockOf(r)));
+    if (r.core->NextDeadline() <= ClockOf(r)) {
       Fail("a reader's deadline does not pass");
     }
   });

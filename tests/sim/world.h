@@ -31,6 +31,7 @@ class World {
     std::string name;  // its data address
     std::unique_ptr<WorkerAgent> core;
     uint64_t life = 0;
+    absl::Duration skew;  // of its clock
     bool up = true;
     bool leaving = false;  // draining
     absl::Time thaw;
@@ -45,10 +46,12 @@ class World {
     std::string name;  // its transport's address
     std::unique_ptr<ReadSession> core;
     uint64_t life = 0;
+    absl::Duration skew;  // of its clock
     absl::Time thaw;
     absl::Time wake = absl::InfiniteFuture();
     bool zombie = false;    // replaced: nobody counts its output
     bool intruder = false;  // came without taking over
+    bool side = false;      // of the other job
     bool take_over = false;
     bool done = false;  // wants no more
     absl::Time exit = absl::InfiniteFuture();
@@ -72,6 +75,11 @@ class World {
     RunNumber run;
     Cursor cursor;
     uint64_t number = 0;
+  };
+  // A token that was kept, and how many passes were left then.
+  struct Checkpoint {
+    Token token;
+    uint64_t passes = 0;
   };
   struct Handed {
     std::string consumer;
@@ -124,7 +132,15 @@ class World {
   void CheckEvent(const DispatcherEvent& event);
 
   // ---- applications
-  ReaderProcess& StartReader(bool take_over, size_t slot, bool resume = false);
+  ReaderProcess& StartReader(bool take_over, size_t slot, bool resume = false,
+                             bool side = false);
+  void StartSide(bool take_over, absl::Duration delay, bool resume = false);
+  void OnSideOver(ReaderProcess& reader);
+  void SideFault(bool freeze);
+  void CheckReadAll(const ReaderProcess& reader);
+  bool Shared(const ReaderProcess& reader) const {
+    return order_ == Order::kAny && !reader.side;
+  }
   void KillReader(const std::string& name);
   void Application(const std::string& name);
   void PullAndHandOut(ReaderProcess& reader);
@@ -139,12 +155,15 @@ class World {
   void StartRanks(uint64_t ranks, absl::Duration within);
   void StartRankLater(size_t slot, absl::Duration delay);
   void OnRankOver(ReaderProcess& reader);
+  void GoBack(size_t slot);
   void ChangeRanks();
+  std::optional<Checkpoint> MergeTokens() const;
   void StartSharerLater(size_t slot, absl::Duration delay);
   bool OtherSharerLives(size_t slot) const;
   void KillLateSharer();
   void CheckOpened(const SessionOpened& event);
-  bool Finished() const;
+  bool Finished();
+  bool MainFinished() const;
   bool RunIsOver() const;
   bool RunIsDry() const;
 
@@ -164,6 +183,12 @@ class World {
   void Fail(std::string violation);
   void Trace(const std::string& line);
   absl::Time now() const { return timeline_.now(); }
+  // What the clock of a process says; no two need agree.
+  absl::Time ClockOf(const auto& process) const { return now() + process.skew; }
+  absl::Duration DrawSkew() {
+    return absl::Milliseconds(
+        random_.Choice<int64_t>({0, 0, 700, -40'000, 86'400'000}));
+  }
 
   const Options& options_;
   Random random_;
@@ -184,6 +209,15 @@ class World {
   uint64_t application_ = 0;        // how often it was restarted as a whole
   std::vector<uint64_t> rank_passes_;
   std::vector<std::optional<Token>> tokens_;  // deterministic, by slot
+  std::vector<std::optional<Checkpoint>> checkpoints_;  // older ones, by slot
+  std::optional<Checkpoint> merged_;  // of all ranks, when their number changed
+  // Another job, of the same graph, and its one reader, which reads it once.
+  bool main_left_ = true;
+  bool two_jobs_ = false;
+  bool side_left_ = false;
+  std::string side_;
+  uint64_t side_seed_ = 0;
+  std::optional<Token> side_token_;
   uint64_t budget_ = 0, quota_ = 0, memory_ = 0, frame_bytes_ = 0;
   absl::Duration pace_;
   std::vector<std::string> faults_;
@@ -195,6 +229,9 @@ class World {
   std::unique_ptr<Dispatcher> dispatcher_;
   bool dispatcher_up_ = false;
   uint64_t dispatcher_life_ = 0;
+  absl::Duration dispatcher_skew_;
+  std::map<uint64_t, absl::Duration> skews_;  // of readers, by life
+  std::map<uint64_t, uint64_t> refused_;      // in which life of it, likewise
   absl::Time dispatcher_wake_ = absl::InfiniteFuture();
   std::optional<CrashPoint> crash_;  // where it is to die
   bool wipe_ = false;                // and to lose all that it had

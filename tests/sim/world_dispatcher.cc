@@ -31,12 +31,13 @@ void World::EndTurn() {
   for (const Dispatcher::Incoming& incoming : turn) {
     if (const auto* beat = std::get_if<ClientBeat>(&incoming.message)) {
       absl::Time& last = books_.last_report[beat->session.consumer];
-      last = std::max(last, beat->sent);
+      last = std::max(last,
+                      beat->sent - skews_[beat->session.incarnation.value()]);
     } else if (auto* leave = std::get_if<ClientLeave>(&incoming.message)) {
       leaving_.insert(leave->session.consumer);
     }
   }
-  StepDispatcher(dispatcher_->Handle(now(), turn));
+  StepDispatcher(dispatcher_->Handle(now() + dispatcher_skew_, turn));
   leaving_.clear();
 }
 
@@ -83,6 +84,10 @@ void World::Say(std::vector<Outgoing> sends) {
       Fail(fmt::format("{} was told two things in one call",
                        outgoing.to.value()));
     }
+    if (const auto* reject = std::get_if<ClientReject>(&outgoing.message);
+        reject != nullptr && reject->reason == RejectReason::kRefused) {
+      refused_[reject->session.incarnation.value()] = dispatcher_life_;
+    }
     if (const auto* answer = std::get_if<WorkerAnswer>(&outgoing.message)) {
       for (const Lease& lease : answer->leases) {
         if (lease.attempt.value() > 1) ++result_.totals["leases again"];
@@ -94,7 +99,7 @@ void World::Say(std::vector<Outgoing> sends) {
 }
 
 void World::ArmDispatcher() {
-  const absl::Time deadline = dispatcher_->NextDeadline();
+  const absl::Time deadline = dispatcher_->NextDeadline() - dispatcher_skew_;
   if (deadline >= dispatcher_wake_) return;
   dispatcher_wake_ = deadline;
   timeline_.At(deadline, [this] { WakeDispatcher(); });
@@ -103,8 +108,9 @@ void World::ArmDispatcher() {
 void World::WakeDispatcher() {
   if (!dispatcher_up_ || now() < dispatcher_wake_) return;  // not this one
   dispatcher_wake_ = absl::InfiniteFuture();
-  StepDispatcher(dispatcher_->OnTick(now()));
-  if (dispatcher_up_ && dispatcher_->NextDeadline() <= now()) {
+  StepDispatcher(dispatcher_->OnTick(now() + dispatcher_skew_));
+  if (dispatcher_up_ &&
+      dispatcher_->NextDeadline() <= now() + dispatcher_skew_) {
     Fail("the dispatcher's deadline does not pass");
   }
 }
@@ -170,8 +176,9 @@ void World::StartDispatcher(bool wiped) {
   Sync();  // as opening a journal does, before anyone hears of what is in it
   crash_.reset();
   replica_ = Replay();
+  dispatcher_skew_ = DrawSkew();
   dispatcher_ = options_.makers.dispatcher(settings_, plan_.MakePlanner(),
-                                           replica_, now());
+                                           replica_, now() + dispatcher_skew_);
   dispatcher_wake_ = absl::InfiniteFuture();
   ArmDispatcher();
 }
@@ -207,6 +214,7 @@ void World::KillDispatcher() {
 // Dies now, or in the middle of the next thing that it does.
 void World::DispatcherFault(bool wipe) {
   if (!dispatcher_up_ || crash_) return;
+  if (wipe && (Finished() || !main_left_)) return;
   wipe_ = wipe;
   if (random_.OneIn(3)) return KillDispatcher();
   crash_ = random_.Choice({CrashPoint::kBeforeSync, CrashPoint::kBeforeSends,
@@ -245,7 +253,7 @@ void World::CheckEvent(const DispatcherEvent& event) {
         continue;
       }
       ++result_.totals["sessions released"];
-      if (reader.core->MayHandOut(now())) {
+      if (reader.core->MayHandOut(ClockOf(reader))) {
         Fail(fmt::format("{} was released while its lease is valid",
                          consumer.value()));
       }

@@ -15,7 +15,8 @@ const char* const kFaults[] = {
     "worker freeze", "worker flaky",     "drain",
     "new worker",    "reader crash",     "reader freeze",
     "reader leaves", "intruder",         "ranks change",
-    "late death",    "dispatcher crash", "dispatcher wiped"};
+    "late death",    "dispatcher crash", "dispatcher wiped",
+    "side crash",    "side freeze"};
 constexpr size_t kWorkersMax = 6;
 
 }  // namespace
@@ -28,6 +29,7 @@ void World::DrawFaults() {
     if (kind == "intruder" && (order_ == Order::kAny || in_ranks_)) continue;
     if (kind == "ranks change" && !in_ranks_) continue;
     if (kind == "late death" && sharers_ < 2) continue;
+    if (kind.starts_with("side") && !side_left_) continue;
     if (random_.OneIn(2)) faults_.emplace_back(fault);
   }
   // On an emptied dispatcher who comes first reads.
@@ -71,6 +73,7 @@ void World::Fault(const std::string& kind) {
     return;
   }
   if (kind == "ranks change") return ChangeRanks();
+  if (kind.starts_with("side")) return SideFault(kind == "side freeze");
   if (kind.starts_with("reader") || kind == "intruder") {
     return ReaderFault(kind);
   }
@@ -110,7 +113,7 @@ void World::WorkerFault(const std::string& kind) {
     worker->flaky_until = now() + absl::Milliseconds(500);
   } else if (worker->thaw <= now() && !worker->leaving) {
     worker->leaving = true;
-    StepWorker(*worker, worker->core->Drain(now()));
+    StepWorker(*worker, worker->core->Drain(ClockOf(*worker)));
   }
 }
 
@@ -136,9 +139,12 @@ void World::ReaderFault(const std::string& kind) {
       if (OtherSharerLives(reader->slot) && random_.OneIn(3)) return;
       StartSharerLater(reader->slot, back);
     } else if (in_ranks_) {
+      GoBack(reader->slot);
       StartRankLater(reader->slot, back);
     } else {
-      StartMainLater(take_over, back, take_over && random_.OneIn(2));
+      const bool resume = take_over && random_.OneIn(2);
+      if (resume) GoBack(0);
+      StartMainLater(take_over, back, resume);
     }
   };
   if (kind == "reader crash") {
@@ -164,7 +170,7 @@ void World::ReaderFault(const std::string& kind) {
   reader->done = true;
   reader->zombie = true;
   reader->exit = now() + absl::Seconds(1);
-  StepReader(*reader, reader->core->Leave(now()));
+  StepReader(*reader, reader->core->Leave(ClockOf(*reader)));
   replace(false);
 }
 

@@ -11,42 +11,48 @@ namespace feedmill::sim {
 namespace {
 
 const JobName kJob{"job"};
+const JobName kSideJob{"side"};
 const RunNumber kFirstRun{1};
+constexpr uint64_t kCheckpointEvery = 8;  // elements of one reader
 
 }  // namespace
 
 World::ReaderProcess& World::StartReader(bool take_over, size_t slot,
-                                         bool resume) {
+                                         bool resume, bool side) {
   const uint64_t life = ++lives_;
   const std::string name = fmt::format("client-{}", life);
   ReaderProcess& reader = readers_[name];
   reader.name = name;
   reader.life = life;
+  reader.skew = skews_[life] = DrawSkew();
   reader.take_over = take_over;
   reader.slot = slot;
+  reader.side = side;
   reader.batch = random_.Choice<uint64_t>({1, 2, 4, 12});
   ReadSessionSettings settings;
-  settings.job = kJob;
+  settings.job = side ? kSideJob : kJob;
   settings.graph = plan_.graph();
-  settings.order = order_;
-  settings.seed = options_.seed;
-  std::string consumer = "solo";
-  if (order_ == Order::kAny) consumer = fmt::format("s{}", life);
-  if (in_ranks_) consumer = fmt::format("{}/{}", slot, ranks_);
+  settings.order = side ? Order::kDeterministic : order_;
+  settings.seed = side ? side_seed_ : options_.seed;
+  const bool rank = in_ranks_ && !side;
+  std::string consumer = side ? "side" : "solo";
+  if (Shared(reader)) consumer = fmt::format("s{}", life);
+  if (rank) consumer = fmt::format("{}/{}", slot, ranks_);
   settings.session = {ConsumerId(consumer), Incarnation(life)};
   settings.take_over = take_over;
-  if (order_ == Order::kDeterministic) {
+  if (!Shared(reader)) {
     Token from;
-    reader.resumed = resume && tokens_[slot].has_value();
+    std::optional<Token>& token = side ? side_token_ : tokens_[slot];
+    reader.resumed = resume && token.has_value();
     if (reader.resumed) {
-      from = *tokens_[slot];
+      from = *token;
       settings.run = from.run;
       settings.start = from.cursor;
       ++result_.totals["readers resumed"];
     }
     // An intruder is another application's.
-    if (!reader.resumed && main_.empty()) tokens_[slot].reset();
-    if (in_ranks_) settings.share = reader.share = {slot, ranks_};
+    if (!reader.resumed && (side || main_.empty())) token.reset();
+    if (rank) settings.share = reader.share = {slot, ranks_};
     reader.expected = reader.share.From(from.number);
     reader.next = plan_.numbered() ? reader.expected : from.number;
   }
@@ -54,7 +60,7 @@ World::ReaderProcess& World::StartReader(bool take_over, size_t slot,
   settings.quota_bytes = quota_;
   reader.core = options_.makers.client(std::move(settings));
   Trace(fmt::format("{} starts{}", name, take_over ? ", taking over" : ""));
-  StepReader(reader, reader.core->OnTick(now()));
+  StepReader(reader, reader.core->OnTick(ClockOf(reader)));
   timeline_.After(random_.UpTo(pace_), [this, name] { Application(name); });
   return reader;
 }
@@ -85,6 +91,7 @@ void World::StartRanks(uint64_t ranks, absl::Duration within) {
   ranks_base_ = token ? token->number : 0;
   ranks_base_passes_ = passes;
   tokens_.assign(ranks, token);
+  checkpoints_.assign(ranks, std::nullopt);
   rank_passes_.assign(ranks, passes);
   slots_.assign(ranks, "");
   for (size_t slot = 0; slot < ranks; ++slot) {
@@ -136,7 +143,7 @@ void World::PullAndHandOut(ReaderProcess& reader) {
   }
   ReadEffects effects;
   while (reader.staged.size() < reader.batch && reader.error.ok()) {
-    const std::optional<Piece> piece = core.Pull(now(), effects);
+    const std::optional<Piece> piece = core.Pull(ClockOf(reader), effects);
     if (!piece) break;
     for (size_t row = 0; row < piece->chunk.rows; ++row) {
       const ElementName element = FakePlan::NameOf(piece->chunk, row);
@@ -154,7 +161,7 @@ void World::PullAndHandOut(ReaderProcess& reader) {
   const bool whole = reader.staged.size() >= reader.batch || last;
   // A failed session has no lease; what was pulled before stays good.
   const bool may =
-      core.MayHandOut(now()) ||
+      core.MayHandOut(ClockOf(reader)) ||
       (core.state() == ReadSession::State::kFailed && !reader.error.ok());
   if (core.state() == ReadSession::State::kFailed && !may) {
     reader.staged.clear();
@@ -172,7 +179,7 @@ void World::PullAndHandOut(ReaderProcess& reader) {
 // Whether it is this reader's. In order, whoever reads is given all elements,
 // or all of its share where those of the positions are known.
 bool World::Stage(ReaderProcess& reader, const ElementName& element) {
-  if (order_ == Order::kAny) return true;
+  if (Shared(reader)) return true;
   const auto& reference = plan_.reference();
   if (reader.next >= reference.size() ||
       reference[reader.next] != element.cursor) {
@@ -196,7 +203,7 @@ void World::Check(ReaderProcess& reader, const ElementName& element) {
     Trace(fmt::format("{} hands out {}.{}", reader.name, element.cursor.p,
                       element.cursor.i));
   }
-  if (order_ == Order::kAny) return CheckSharer(reader, element.cursor);
+  if (Shared(reader)) return CheckSharer(reader, element.cursor);
   const auto& reference = plan_.reference();
   if (reader.expected >= reference.size() ||
       reference[reader.expected] != element.cursor) {
@@ -204,11 +211,19 @@ void World::Check(ReaderProcess& reader, const ElementName& element) {
                             element.cursor.p, element.cursor.i,
                             reader.expected));
   }
+  const Token token{run->run,
+                    options_.makers.token_cursor(
+                        *reader.core, {element.cursor.p, element.cursor.i + 1}),
+                    reader.expected + 1};
   const size_t slot = in_ranks_ ? reader.slot : 0;
-  if (in_ranks_ || reader.name == main_) {
-    tokens_[slot] = Token{run->run,
-                          {element.cursor.p, element.cursor.i + 1},
-                          reader.expected + 1};
+  if (reader.side) {
+    side_token_ = token;
+  } else if (in_ranks_ || reader.name == main_) {
+    tokens_[slot] = token;
+    if (reader.expected / reader.share.ranks % kCheckpointEvery == 0) {
+      checkpoints_[slot] = {token,
+                            in_ranks_ ? rank_passes_[slot] : passes_left_};
+    }
   }
   reader.expected += reader.share.ranks;
 }
@@ -242,10 +257,12 @@ void World::OnReaderOver(ReaderProcess& reader) {
   const bool failed = reader.core->state() == ReadSession::State::kFailed;
   Trace(fmt::format("{} is over{}", reader.name,
                     failed ? ": " + ErrorText(reader.core->failure()) : ""));
-  StepReader(reader, reader.core->Leave(now()));
+  StepReader(reader, reader.core->Leave(ClockOf(reader)));
   reader.exit = now() + absl::Seconds(1);
   if (reader.zombie) return;
-  if (order_ == Order::kAny) {
+  if (reader.side) {
+    OnSideOver(reader);
+  } else if (order_ == Order::kAny) {
     if (failed)
       return Fail("a sharer failed: " + ErrorText(reader.core->failure()));
     if (!RunIsOver()) Fail("a sharer ended before all was handed out");
@@ -257,30 +274,61 @@ void World::OnReaderOver(ReaderProcess& reader) {
 }
 
 void World::OnMainOver(ReaderProcess& reader) {
-  const bool failed = reader.core->state() == ReadSession::State::kFailed;
-  const absl::Status failure = reader.core->failure();
+  const std::string failure = ErrorText(reader.core->failure());
+  const bool refused = failure.find("is being read by") != std::string::npos;
+  if (refused && reader.error.ok() && !reader.take_over) {
+    ++result_.totals["readers refused"];
+    return StartMainLater(false, absl::Milliseconds(500));
+  }
+  CheckReadAll(reader);
+  EndPass();
+}
+
+// Whether it came to the end of the sequence, or to the error there.
+void World::CheckReadAll(const ReaderProcess& reader) {
   if (!reader.error.ok()) {
     if (reader.error.code() != absl::StatusCode::kDataLoss ||
         !plan_.poison().has_value()) {
       return Fail("an unexpected error: " + ErrorText(reader.error));
     }
     ++result_.totals["data errors"];
-  } else if (failed) {
-    const bool refused =
-        ErrorText(failure).find("is being read by") != std::string::npos;
-    if (refused && !reader.take_over) {
-      ++result_.totals["readers refused"];
-      return StartMainLater(false, absl::Milliseconds(500));
-    }
-    return Fail("the reader failed: " + ErrorText(failure));
+  } else if (reader.core->state() == ReadSession::State::kFailed) {
+    return Fail("the reader failed: " + ErrorText(reader.core->failure()));
   } else if (plan_.poison().has_value()) {
     return Fail("the data error was not told");
   }
   if (reader.expected != plan_.reference().size()) {
-    return Fail(fmt::format("the reader ended after {} of {} elements",
-                            reader.expected, plan_.reference().size()));
+    Fail(fmt::format("the reader ended after {} of {} elements",
+                     reader.expected, plan_.reference().size()));
   }
-  EndPass();
+}
+
+void World::StartSide(bool take_over, absl::Duration delay, bool resume) {
+  side_.clear();
+  timeline_.After(delay, [this, take_over, resume] {
+    side_ = StartReader(take_over, 0, resume, /*side=*/true).name;
+  });
+}
+
+void World::OnSideOver(ReaderProcess& reader) {
+  CheckReadAll(reader);
+  ++result_.totals["side jobs"];
+  side_left_ = false;
+}
+
+void World::SideFault(bool freeze) {
+  const auto it = readers_.find(side_);
+  if (it == readers_.end() || it->second.done) return;
+  const absl::Duration back =
+      absl::Milliseconds(random_.Choice({50, 500, 2'000}));
+  if (freeze) {
+    it->second.thaw = now() + 2 * back;
+    it->second.zombie = random_.OneIn(2);
+    if (!it->second.zombie) return;
+  } else {
+    KillReader(it->first);
+  }
+  StartSide(/*take_over=*/true, back, random_.OneIn(2));
 }
 
 void World::OnRankOver(ReaderProcess& reader) {
@@ -307,36 +355,56 @@ void World::OnRankOver(ReaderProcess& reader) {
   }
 }
 
+// A reader that died is started from an older token than its last, perhaps of
+// an earlier pass.
+void World::GoBack(size_t slot) {
+  const std::optional<Checkpoint>& checkpoint = checkpoints_[slot];
+  if (!checkpoint || random_.OneIn(2)) return;
+  tokens_[slot] = checkpoint->token;
+  uint64_t& passes = in_ranks_ ? rank_passes_[slot] : passes_left_;
+  if (passes != checkpoint->passes) ++result_.totals["passes begun again"];
+  passes = checkpoint->passes;
+}
+
 // The application stops at a step that all ranks have made, and goes on from
-// the merged token with another number of them.
+// the merged token, or the one before, with another number of them.
 void World::ChangeRanks() {
-  const uint64_t base = rank_passes_[0] == ranks_base_passes_ ? ranks_base_ : 0;
-  uint64_t steps = ~uint64_t{0};
-  for (size_t slot = 0; slot < ranks_; ++slot) {
-    const std::optional<Token>& token = tokens_[slot];
-    if (!token || token->run != tokens_[0]->run ||
-        rank_passes_[slot] != rank_passes_[0]) {
-      return;
-    }
-    const Share share{slot, ranks_};
-    const uint64_t made = share.Below(token->number) - share.Below(base);
-    steps = std::min(steps, made);
-  }
-  ++result_.totals["ranks changed"];
-  const uint64_t number = base + steps * ranks_;
-  Token merged{tokens_[0]->run, {}, number};
-  if (number > 0) {
-    const Cursor last = plan_.reference()[number - 1];
-    merged.cursor = {last.p, last.i + 1};
-  }
+  const bool back = merged_.has_value() && random_.OneIn(3);
+  const std::optional<Checkpoint> reached = back ? merged_ : MergeTokens();
+  if (!reached) return;
+  merged_ = reached;
+  ++result_.totals[back ? "ranks went back" : "ranks changed"];
   for (const std::string& name : slots_) {
     const auto it = readers_.find(name);
     if (it == readers_.end()) continue;
     it->second.zombie = true;
     if (random_.OneIn(2)) KillReader(name);
   }
-  tokens_.assign(1, merged);
+  tokens_.assign(1, reached->token);
+  rank_passes_.assign(1, reached->passes);
   StartRanks(random_.Between(1, 4), absl::Seconds(1));
+}
+
+std::optional<World::Checkpoint> World::MergeTokens() const {
+  const uint64_t base = rank_passes_[0] == ranks_base_passes_ ? ranks_base_ : 0;
+  uint64_t steps = ~uint64_t{0};
+  for (size_t slot = 0; slot < ranks_; ++slot) {
+    const std::optional<Token>& token = tokens_[slot];
+    if (!token || token->run != tokens_[0]->run ||
+        rank_passes_[slot] != rank_passes_[0]) {
+      return std::nullopt;
+    }
+    const Share share{slot, ranks_};
+    const uint64_t made = share.Below(token->number) - share.Below(base);
+    steps = std::min(steps, made);
+  }
+  const uint64_t number = base + steps * ranks_;
+  Token merged{tokens_[0]->run, {}, number};
+  if (number > 0) {
+    const Cursor last = plan_.reference()[number - 1];
+    merged.cursor = {last.p, last.i + 1};
+  }
+  return Checkpoint{merged, rank_passes_[0]};
 }
 
 void World::EndPass() {
@@ -350,7 +418,8 @@ void World::EndPass() {
 // Who opens a session without taking over must find nobody who may still hand
 // out.
 void World::CheckOpened(const SessionOpened& event) {
-  if (order_ == Order::kAny) return;
+  const bool side = event.key.job == kSideJob;
+  if (order_ == Order::kAny && !side) return;
   ReaderProcess* opener = nullptr;
   for (auto& [name, reader] : readers_) {
     if (reader.life == event.incarnation.value()) opener = &reader;
@@ -359,25 +428,29 @@ void World::CheckOpened(const SessionOpened& event) {
   if (opener->take_over ||
       opener->resumed) {  // whoever read before was given up by its user
     for (auto& [name, reader] : readers_) {
-      const bool same = !in_ranks_ || reader.slot == opener->slot;
+      const bool same = reader.side == side &&
+                        (!in_ranks_ || side || reader.slot == opener->slot);
       reader.zombie = reader.zombie || (same && reader.life < opener->life);
     }
     return;
   }
   if (opener->zombie) return;  // came first to a dispatcher that had nothing
   if (opener->core->state() == ReadSession::State::kFailed) {
+    // Another dispatcher has not refused it; its leave is under way.
+    if (refused_[opener->life] != dispatcher_life_) return;
     return Fail("a reader that was refused was let in");
   }
-  const RunNumber current = replica_.FindJob(kJob)->run;
+  const RunNumber current = replica_.FindJob(event.key.job)->run;
   for (auto& [name, reader] : readers_) {
     const std::optional<RunInfo>& run = reader.core->run();
     if (&reader == opener || reader.zombie || reader.done ||
-        (in_ranks_ && reader.slot != opener->slot) ||
+        reader.side != side ||
+        (in_ranks_ && !side && reader.slot != opener->slot) ||
         (run && run->run != current)) {
       continue;
     }
     if (reader.core->state() == ReadSession::State::kLive &&
-        reader.core->MayHandOut(now())) {
+        reader.core->MayHandOut(ClockOf(reader))) {
       return Fail(name + " was replaced while its lease is valid");
     }
     if (opener->intruder && name == main_) {
@@ -408,13 +481,21 @@ bool World::RunIsOver() const {
   return job != nullptr && (job->run > kFirstRun || job->over());
 }
 
-bool World::Finished() const {
+// Once sharers are through, losing the dispatcher's state changes nothing.
+bool World::Finished() {
+  main_left_ = main_left_ && !MainFinished();
+  return !main_left_ && !side_left_;
+}
+
+bool World::MainFinished() const {
   if (in_ranks_) {
     return std::all_of(rank_passes_.begin(), rank_passes_.end(),
                        [](uint64_t left) { return left == 0; });
   }
   if (order_ == Order::kDeterministic) return passes_left_ == 0;
-  const auto reads = [](const auto& entry) { return !entry.second.done; };
+  const auto reads = [](const auto& entry) {
+    return !entry.second.side && !entry.second.done;
+  };
   return handed_.size() == plan_.reference().size() && RunIsOver() &&
          std::none_of(readers_.begin(), readers_.end(), reads);
 }

@@ -144,14 +144,115 @@ TEST(Ranks, NeedOrderDeterministicAndANumberBelowTheirs) {
 TEST(Ranks, AnOlderIterationIsRefusedByItsNumber) {
   Cluster cluster;
   cluster.AddWorker("w1");
+  Finish(AddRank(cluster, 0, 2).Hello());
+  Reader& slow = AddRank(cluster, 1, 2).Hello();
+  Reader& next = AddRank(cluster, 0, 2);
+  next.hello().take_over = true;
+  ASSERT_TRUE(next.Hello().live());
+  // It is the life that was left behind, not a later one.
+  slow.Forget();
+  slow.hello().run = RunNumber(1);
+  slow.Hello();
+  ASSERT_TRUE(slow.reject.has_value());
+  EXPECT_EQ(slow.reject->reason, RejectReason::kSuperseded);
+  EXPECT_THAT(ErrorText(slow.reject->detail), HasSubstr("iteration 1 by now"));
+}
+
+Reader& WithToken(Reader& reader, uint64_t run, Cursor cursor) {
+  reader.hello().run = RunNumber(run);
+  reader.hello().cursor = cursor;
+  return reader;
+}
+
+TEST(GoingBack, ALaterLifeReadsTheRestOfAnEarlierIteration) {
+  Cluster cluster;
+  cluster.AddWorker("w1");
   Finish(cluster.AddReader("j", "solo", "range 100").Hello());
-  cluster.AddReader("j", "solo", "range 100").Hello();
-  Reader& old = cluster.AddReader("j", "solo", "range 100");
-  old.hello().run = RunNumber(1);
-  old.Hello();
+  Reader& former = cluster.AddReader("j", "solo", "range 100").Hello();
+  Reader& resumed = cluster.AddReader("j", "solo", "range 100");
+  ASSERT_TRUE(WithToken(resumed, 1, {40, 0}).Hello().live());
+  EXPECT_EQ(resumed.answer->run->iteration, 0);
+  EXPECT_EQ(resumed.split(0).begin, (Cursor{40, 0}));
+  // Its former life can do nothing any more.
+  former.Beat();
+  ASSERT_TRUE(former.reject.has_value());
+  EXPECT_EQ(former.reject->reason, RejectReason::kUnknown);
+  former.Forget();
+  WithToken(former, 2, {10, 0}).Hello();
+  ASSERT_TRUE(former.reject.has_value());
+  EXPECT_EQ(former.reject->reason, RejectReason::kSuperseded);
+  Finish(resumed);
+  Reader& next = cluster.AddReader("j", "solo", "range 100").Hello();
+  ASSERT_TRUE(next.live());
+  EXPECT_EQ(next.answer->run->iteration, 1);
+}
+
+TEST(GoingBack, RanksThatWereBeyondWaitAndGoOnWhereTheyStood) {
+  Cluster cluster;
+  Miller& worker = cluster.AddWorker("w1", 8);
+  for (int pass = 0; pass < 2; ++pass) {
+    Reader& first = AddRank(cluster, 0, 2).Hello();
+    Reader& second = AddRank(cluster, 1, 2).Hello();
+    Finish(first);
+    Finish(second);
+  }
+  Reader& beyond = AddRank(cluster, 0, 2).Hello();
+  ASSERT_EQ(beyond.answer->run->iteration, 2);
+  Reader& resumed = AddRank(cluster, 1, 2);
+  ASSERT_TRUE(WithToken(resumed, 1, {50, 0}).Hello().live());
+  EXPECT_EQ(resumed.answer->run->iteration, 0);
+  beyond.Beat();
+  ASSERT_TRUE(beyond.reject.has_value());
+  EXPECT_EQ(beyond.reject->reason, RejectReason::kUnknown);
+  WithToken(beyond, 3, {20, 0});
+  for (uint64_t iteration = 0; iteration < 2; ++iteration) {
+    beyond.Forget();
+    beyond.Hello();
+    ASSERT_TRUE(beyond.answer.has_value());
+    EXPECT_FALSE(beyond.live());
+    EXPECT_EQ(beyond.answer->awaited, 1);
+    cluster.Restart();
+    worker.Beat();
+    Reader& now = iteration == 0 ? resumed : AddRank(cluster, 1, 2);
+    now.Hello();
+    ASSERT_TRUE(now.live());
+    EXPECT_EQ(now.answer->run->iteration, iteration);
+    Finish(now);
+  }
+  beyond.Hello();
+  ASSERT_TRUE(beyond.live());
+  EXPECT_EQ(beyond.answer->run->iteration, 2);
+  EXPECT_EQ(beyond.split(0).begin, (Cursor{20, 0}));
+  EXPECT_EQ(AddRank(cluster, 1, 2).Hello().answer->run->iteration, 2);
+}
+
+TEST(GoingBack, AReaderSaysWhichRunItReadsAfterALateHello) {
+  Cluster cluster;
+  cluster.AddWorker("w1");
+  Reader& reader = cluster.AddReader("j", "solo", "range 100").Hello();
+  ASSERT_EQ(reader.answer->run->iteration, 0);
+  ASSERT_TRUE(WithToken(reader, 2, {0, 0}).Hello().live());
+  EXPECT_EQ(reader.answer->run->iteration, 1);
+  reader.Beat();
+  EXPECT_FALSE(reader.reject.has_value());
+}
+
+TEST(GoingBack, NobodyDoesFromAnApplicationThatWentOnInAnotherNumber) {
+  Cluster cluster;
+  cluster.AddWorker("w1", 8);
+  Reader& old = AddRank(cluster, 0, 2);
+  for (uint64_t rank = 0; rank < 3; ++rank) {
+    Finish(AddRank(cluster, rank, 3).Hello());
+  }
+  for (uint64_t rank = 0; rank < 3; ++rank) {
+    ASSERT_TRUE(AddRank(cluster, rank, 3).Hello().live());
+  }
+  WithToken(old, 1, {50, 0}).Hello();
   ASSERT_TRUE(old.reject.has_value());
-  EXPECT_EQ(old.reject->reason, RejectReason::kSuperseded);
-  EXPECT_THAT(ErrorText(old.reject->detail), HasSubstr("iteration 1 by now"));
+  EXPECT_EQ(cluster.job("j")->iteration, 1);
+  Reader& later = AddRank(cluster, 0, 2);
+  ASSERT_TRUE(WithToken(later, 1, {50, 0}).Hello().live());
+  EXPECT_EQ(later.answer->run->iteration, 0);
 }
 
 }  // namespace

@@ -416,6 +416,28 @@ TEST_F(ReadSessionTest, JoinsAgainFromWhereItStands) {
   EXPECT_THAT(PullAll(), ElementsAre(4, 5, 6, 7, 8, 9, 10, 11));
 }
 
+TEST_F(ReadSessionTest, SaysWhichRunItReadsWhenItIsGivenAnother) {
+  Tick();
+  ClientAnswer first = AnswerOf({Bound(1, 0, 8)});
+  first.run->run = RunNumber{2};
+  Keep(session_.Handle(now_, kDispatcherPeer, first));
+  ASSERT_EQ(session_.state(), State::kLive);
+  Said<ClientHello>();
+  // The dispatcher lost its state, and a hello from before came to it.
+  ClientAnswer other = AnswerOf({Bound(2, 0, 8)});
+  other.run->plan = PlanId{"other"};
+  for (int times = 0; times < 2; ++times) {
+    Keep(session_.Handle(now_, kDispatcherPeer, other));
+    ASSERT_EQ(session_.state(), State::kJoin);
+  }
+  Pass(absl::Milliseconds(199));
+  const auto hellos = Said<ClientHello>();
+  ASSERT_THAT(hellos, SizeIs(1));
+  EXPECT_EQ(hellos[0].run, RunNumber{2});
+  Keep(session_.Handle(now_, kDispatcherPeer, first));
+  EXPECT_EQ(session_.state(), State::kLive);
+}
+
 TEST_F(ReadSessionTest, RefusesAnotherPlanAfterTheStoreWasLost) {
   GivenSplits({Bound(1, 0, 8)});
   Reject(RejectReason::kUnknown);

@@ -90,16 +90,16 @@ TEST(EventCodec, EveryEventComesBackAsItWas) {
   EXPECT_EQ(Replay(back), Replay(Life()));
 }
 
-// The format of version 4: a change here makes every journal unreadable.
+// The format of version 5: a change here makes every journal unreadable.
 TEST(EventCodec, TheBytesStayTheSame) {
   EXPECT_EQ(EncodeEvent(SplitsBound{Split(300), kSolo, At(1, 3), At(9), 5}),
-            std::string("\x04\x05\x4d\xac\x02\x06photos\x04solo"
+            std::string("\x05\x05\x4d\xac\x02\x06photos\x04solo"
                         "\x01\x03\x09\x00\x05",
                         22));
   EXPECT_EQ(EncodeEvent(SessionOpened{kSolo, Incarnation(7), At(2), {1, 3}}),
-            std::string("\x04\x04\x06photos\x04solo\x07\x02\x00\x01\x03", 19));
+            std::string("\x05\x04\x06photos\x04solo\x07\x02\x00\x01\x03", 19));
   EXPECT_EQ(EncodeEvent(RunFailed{kJob, NotFound("no")}),
-            std::string("\x04\x0a\x06photos\x05\x02no", 13));
+            std::string("\x05\x0a\x06photos\x05\x02no", 13));
 }
 
 TEST(EventCodec, ShortenedAndLengthenedBytesAreRefused) {
@@ -116,8 +116,8 @@ TEST(EventCodec, ShortenedAndLengthenedBytesAreRefused) {
 
 TEST(EventCodec, WhatItDoesNotKnowIsRefused) {
   EXPECT_THAT(ErrorText(DecodeEvent("\x02\x01").status()),
-              HasSubstr("version 4"));
-  EXPECT_THAT(ErrorText(DecodeEvent("\x04\x63").status()),
+              HasSubstr("version 5"));
+  EXPECT_THAT(ErrorText(DecodeEvent("\x05\x63").status()),
               HasSubstr("kind 99"));
   EXPECT_FALSE(DecodeEvent("").ok());
 }
