@@ -2,7 +2,6 @@
 
 #include <bit>
 #include <cstring>
-#include <optional>
 #include <utility>
 
 #include "core/base/check.h"
@@ -57,52 +56,46 @@ class FieldReader {
 
   bool done() const { return next_ == end_; }
 
-  // Nullopt where the bytes are no protobuf message.
-  std::optional<Field> Next() {
-    const std::optional<uint64_t> tag = Varint();
-    if (!tag || *tag > UINT32_MAX || *tag >> 3 == 0) return std::nullopt;
-    Field field;
-    field.number = static_cast<uint32_t>(*tag >> 3);
-    switch (*tag & 7) {
-      case 0: {
-        const std::optional<uint64_t> value = Varint();
-        if (!value) return std::nullopt;
-        field.varint = *value;
-        return field;
-      }
-      case 1:
-        field.type = WireType::kFixed64;
-        return WithBytes(field, 8);
-      case 2: {
-        const std::optional<uint64_t> size = Varint();
-        if (!size) return std::nullopt;
-        field.type = WireType::kLength;
-        return WithBytes(field, *size);
-      }
-      case 5:
-        field.type = WireType::kFixed32;
-        return WithBytes(field, 4);
-      default:
-        return std::nullopt;  // groups are not in this format
+  // The next field; false where the bytes are no protobuf message.
+  bool Next(Field& field) {
+    uint64_t tag = 0;
+    if (!Varint(tag) || tag > UINT32_MAX || tag >> 3 == 0) return false;
+    field.number = static_cast<uint32_t>(tag >> 3);
+    field.type = static_cast<WireType>(tag & 7);
+    uint64_t size = 0;
+    switch (field.type) {
+      case WireType::kLength:
+        return Varint(size) && TakeBytes(size, field);
+      case WireType::kVarint:
+        return Varint(field.varint);
+      case WireType::kFixed64:
+        return TakeBytes(8, field);
+      case WireType::kFixed32:
+        return TakeBytes(4, field);
     }
+    return false;  // groups are not in this format
   }
 
-  std::optional<uint64_t> Varint() {
-    uint64_t value = 0;
+  bool Varint(uint64_t& value) {
+    if (next_ != end_ && static_cast<unsigned char>(*next_) < 0x80) {
+      value = static_cast<unsigned char>(*next_++);
+      return true;
+    }
+    value = 0;
     for (unsigned shift = 0; shift < 70 && next_ != end_; shift += 7) {
       const auto byte = static_cast<unsigned char>(*next_++);
       value |= static_cast<uint64_t>(byte & 0x7F) << shift;
-      if (byte < 0x80) return value;
+      if (byte < 0x80) return true;
     }
-    return std::nullopt;
+    return false;
   }
 
  private:
-  std::optional<Field> WithBytes(Field& field, uint64_t size) {
-    if (size > static_cast<uint64_t>(end_ - next_)) return std::nullopt;
+  bool TakeBytes(uint64_t size, Field& field) {
+    if (size > static_cast<uint64_t>(end_ - next_)) return false;
     field.bytes = {next_, static_cast<size_t>(size)};
     next_ += size;
-    return field;
+    return true;
   }
 
   const char* next_;
@@ -121,28 +114,28 @@ float FloatAt(const char* bytes) {
 
 bool ReadBytesList(std::string_view list, std::vector<std::string_view>& out) {
   FieldReader reader(list);
+  Field field;
   while (!reader.done()) {
-    const std::optional<Field> field = reader.Next();
-    if (!field) return false;
-    if (field->IsMessage(1)) out.push_back(field->bytes);
+    if (!reader.Next(field)) return false;
+    if (field.IsMessage(1)) out.push_back(field.bytes);
   }
   return true;
 }
 
 bool ReadInt64List(std::string_view list, std::vector<int64_t>& out) {
   FieldReader reader(list);
+  Field field;
   while (!reader.done()) {
-    const std::optional<Field> field = reader.Next();
-    if (!field) return false;
-    if (field->number != 1) continue;
-    if (field->type == WireType::kVarint) {
-      out.push_back(static_cast<int64_t>(field->varint));
-    } else if (field->type == WireType::kLength) {
-      FieldReader packed(field->bytes);
+    if (!reader.Next(field)) return false;
+    if (field.number != 1) continue;
+    if (field.type == WireType::kVarint) {
+      out.push_back(static_cast<int64_t>(field.varint));
+    } else if (field.type == WireType::kLength) {
+      FieldReader packed(field.bytes);
       while (!packed.done()) {
-        const std::optional<uint64_t> value = packed.Varint();
-        if (!value) return false;
-        out.push_back(static_cast<int64_t>(*value));
+        uint64_t value = 0;
+        if (!packed.Varint(value)) return false;
+        out.push_back(static_cast<int64_t>(value));
       }
     }
   }
@@ -151,18 +144,18 @@ bool ReadInt64List(std::string_view list, std::vector<int64_t>& out) {
 
 bool ReadFloatList(std::string_view list, std::vector<float>& out) {
   FieldReader reader(list);
+  Field field;
   while (!reader.done()) {
-    const std::optional<Field> field = reader.Next();
-    if (!field) return false;
-    if (field->number != 1) continue;
-    if (field->type == WireType::kFixed32) {
-      out.push_back(FloatAt(field->bytes.data()));
-    } else if (field->type == WireType::kLength) {
-      const size_t size = field->bytes.size();
+    if (!reader.Next(field)) return false;
+    if (field.number != 1) continue;
+    if (field.type == WireType::kFixed32) {
+      out.push_back(FloatAt(field.bytes.data()));
+    } else if (field.type == WireType::kLength) {
+      const size_t size = field.bytes.size();
       if (size % sizeof(float) != 0) return false;
       const size_t old = out.size();
       out.resize(old + size / sizeof(float));
-      if (size > 0) std::memcpy(out.data() + old, field->bytes.data(), size);
+      if (size > 0) std::memcpy(out.data() + old, field.bytes.data(), size);
     }
   }
   return true;
@@ -196,38 +189,37 @@ absl::Status ExampleParser::Parse(std::string_view record,
 absl::Status ExampleParser::Locate(std::string_view record) {
   for (Wanted& wanted : wanted_) wanted.found = false;
   FieldReader example(record);
+  Field features;
+  Field entry;
   while (!example.done()) {
-    const std::optional<Field> features = example.Next();
-    if (!features) return Malformed();
-    if (!features->IsMessage(1)) continue;
-    FieldReader entries(features->bytes);
+    if (!example.Next(features)) return Malformed();
+    if (!features.IsMessage(1)) continue;
+    FieldReader entries(features.bytes);
     while (!entries.done()) {
-      const std::optional<Field> entry = entries.Next();
-      if (!entry) return Malformed();
-      if (!entry->IsMessage(1)) continue;
-      FM_RETURN_IF_ERROR(LocateEntry(entry->bytes));
+      if (!entries.Next(entry)) return Malformed();
+      if (entry.IsMessage(1) && !LocateEntry(entry.bytes)) return Malformed();
     }
   }
   return absl::OkStatus();
 }
 
-// A map entry {key = 1, value = 2}.
-absl::Status ExampleParser::LocateEntry(std::string_view entry) {
+// A map entry {key = 1, value = 2}; false if it is malformed.
+bool ExampleParser::LocateEntry(std::string_view entry) {
   std::string_view key;
   std::string_view value;
   FieldReader reader(entry);
+  Field field;
   while (!reader.done()) {
-    const std::optional<Field> field = reader.Next();
-    if (!field) return Malformed();
-    if (field->IsMessage(1)) key = field->bytes;
-    if (field->IsMessage(2)) value = field->bytes;
+    if (!reader.Next(field)) return false;
+    if (field.IsMessage(1)) key = field.bytes;
+    if (field.IsMessage(2)) value = field.bytes;
   }
   for (Wanted& wanted : wanted_) {
     if (wanted.feature.name != key) continue;
     wanted.found = true;
     wanted.message = value;
   }
-  return absl::OkStatus();
+  return true;
 }
 
 // Feature {oneof: bytes_list = 1, float_list = 2, int64_list = 3}.
@@ -242,22 +234,22 @@ absl::Status ExampleParser::ReadValues(Wanted& wanted) {
   const Kind expected = KindOf(wanted.feature.dtype);
   Kind kind = Kind::kNone;
   FieldReader reader(wanted.message);
+  Field field;
   while (!reader.done()) {
-    const std::optional<Field> field = reader.Next();
-    if (!field) return Malformed();
-    if (field->type != WireType::kLength || field->number > 3) continue;
-    kind = static_cast<Kind>(field->number);
+    if (!reader.Next(field)) return Malformed();
+    if (field.type != WireType::kLength || field.number > 3) continue;
+    kind = static_cast<Kind>(field.number);
     bool good = true;
     if (kind != expected) {  // the last kind of a oneof clears the others
       wanted.bytes.clear();
       wanted.integers.clear();
       wanted.floats.clear();
     } else if (kind == Kind::kBytes) {
-      good = ReadBytesList(field->bytes, wanted.bytes);
+      good = ReadBytesList(field.bytes, wanted.bytes);
     } else if (kind == Kind::kFloat) {
-      good = ReadFloatList(field->bytes, wanted.floats);
+      good = ReadFloatList(field.bytes, wanted.floats);
     } else {
-      good = ReadInt64List(field->bytes, wanted.integers);
+      good = ReadInt64List(field.bytes, wanted.integers);
     }
     if (!good) return Malformed();
   }

@@ -43,7 +43,7 @@ class ExampleParser {
   };
 
   absl::Status Locate(std::string_view record);
-  absl::Status LocateEntry(std::string_view entry);
+  bool LocateEntry(std::string_view entry);
   static absl::Status ReadValues(Wanted& wanted);
   static void Append(const Wanted& wanted, size_t component,
                      ChunkBuilder& builder);

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <limits>
+#include <optional>
 #include <utility>
 
 #include "core/base/status.h"
 #include "core/dataset/type_inference.h"
 #include "core/ops/constant_column.h"
+#include "core/ops/divisible.h"
 #include "core/ops/row_items.h"
 #include "core/pipeline/instructions.h"
 
@@ -31,6 +33,7 @@ struct Code {
   bool filters = false;
   bool random = false;
   std::vector<bool> direct;
+  std::vector<bool> selected;
 };
 
 class Compiler {
@@ -93,6 +96,7 @@ class Compiler {
       inputs.push_back(component);
       component = NewValue();
       outputs.push_back(component);
+      selected_.push_back(component);
     }
     Emit(MakeFilter(std::move(inputs), std::move(outputs)));
     code_.filters = true;
@@ -188,19 +192,64 @@ class Compiler {
       return CompileComponent(name->name);
     }
     const auto& call = std::get<Expr::Call>(expr.node());
+    if (TestsRemainder(call)) return CompileRemainderTest(call);
     std::vector<Operand> arguments;
+    for (const Expr& argument : call.arguments) {
+      FM_ASSIGN_OR_RETURN(arguments.emplace_back(), Compile(argument));
+    }
+    return CompileCall(call.function, std::move(arguments));
+  }
+
+  // x % n == 0 or x % n != 0, with a literal n.
+  static bool TestsRemainder(const Expr::Call& call) {
+    const auto integer = [](const Expr& expr) -> std::optional<int64_t> {
+      const auto* literal = std::get_if<Expr::Literal>(&expr.node());
+      if (literal == nullptr) return std::nullopt;
+      const auto* value = std::get_if<int64_t>(&literal->value);
+      return value == nullptr ? std::nullopt : std::optional(*value);
+    };
+    if ((call.function != "equal" && call.function != "not_equal") ||
+        call.arguments.size() != 2 || integer(call.arguments[1]) != 0) {
+      return false;
+    }
+    const auto* tested = std::get_if<Expr::Call>(&call.arguments[0].node());
+    return tested != nullptr && tested->function == "remainder" &&
+           tested->arguments.size() == 2 &&
+           integer(tested->arguments[1]).value_or(0) != 0;
+  }
+
+  absl::StatusOr<Operand> CompileRemainderTest(const Expr::Call& call) {
+    const auto& tested = std::get<Expr::Call>(call.arguments[0].node());
+    FM_ASSIGN_OR_RETURN(Operand x, Compile(tested.arguments[0]));
+    FM_ASSIGN_OR_RETURN(Operand n, Compile(tested.arguments[1]));
+    FM_ASSIGN_OR_RETURN(Operand zero, Compile(call.arguments[1]));
+    FM_ASSIGN_OR_RETURN(const ValueType remainder,
+                        InferCall("remainder", {x.type, n.type}, registry_));
+    if (x.constant || remainder.dtype != x.type.dtype ||
+        !IsTestedForDivisors(remainder.dtype)) {
+      FM_ASSIGN_OR_RETURN(Operand rest, CompileCall("remainder", {x, n}));
+      return CompileCall(call.function, {std::move(rest), std::move(zero)});
+    }
+    FM_ASSIGN_OR_RETURN(
+        ValueType type,
+        InferCall(call.function, {remainder, zero.type}, registry_));
+    Operand result{type, false, NewValue(), nullptr};
+    Emit(MakeCall(&DivisibleFunction(call.function == "equal"),
+                  {std::move(x), std::move(n)}, std::move(type), result.value));
+    return result;
+  }
+
+  absl::StatusOr<Operand> CompileCall(const std::string& name,
+                                      std::vector<Operand> arguments) {
     std::vector<ValueType> types;
     bool constant = true;
-    for (const Expr& argument : call.arguments) {
-      FM_ASSIGN_OR_RETURN(Operand operand, Compile(argument));
+    for (const Operand& operand : arguments) {
       constant = constant && operand.constant;
       types.push_back(operand.type);
-      arguments.push_back(std::move(operand));
     }
-    FM_ASSIGN_OR_RETURN(ValueType type,
-                        InferCall(call.function, types, registry_));
+    FM_ASSIGN_OR_RETURN(ValueType type, InferCall(name, types, registry_));
     if (type.literal) return LiteralOperand(*type.literal);
-    const auto* function = registry_.Find(call.function);
+    const auto* function = registry_.Find(name);
     if (constant) {
       auto folded = Fold(*function, arguments, type);
       // One that fails is an error of the first row that needs it.
@@ -253,6 +302,10 @@ class Compiler {
       code_.direct.push_back(batches_ == 0 && !code_.filters && only_user &&
                              (large || Contains(resized_, value)) &&
                              spec_.components[c].IsStatic());
+      code_.selected.push_back(batches_ == 0 && only_user &&
+                               Contains(selected_, value) &&
+                               spec_.components[c].dtype != DType::kBytes &&
+                               spec_.components[c].IsStatic());
       // Row by row, into the chunk: a copy of it would cost more than calls.
       code_.heavy = code_.heavy || (large && code_.direct.back());
     }
@@ -313,6 +366,7 @@ class Compiler {
   std::vector<ValueId> owned_;        // in a register of their own, dense
   std::vector<ValueId> resized_;      // may be written in place
   std::vector<ValueId> large_calls_;  // these, too: rows worth it
+  std::vector<ValueId> selected_;     // by filters
   Code code_;
 };
 
@@ -362,6 +416,7 @@ class CompiledProgram final : public BlockProgram {
   bool filters() const override { return code_.filters; }
   bool random() const override { return code_.random; }
   const std::vector<bool>& direct() const override { return code_.direct; }
+  const std::vector<bool>& selected() const override { return code_.selected; }
 
  private:
   absl::Status RunOnce(const Input& input, size_t rows, BlockState& state,

@@ -31,7 +31,8 @@ class BlockProgram {
     std::span<const Cursor> counters;
     std::span<const uint64_t> passes;
     // Where output component c is to be written, if not null: allowed if
-    // direct()[c]; room for all rows.
+    // direct()[c] or selected()[c]; room for all rows. What is selected may
+    // be elsewhere all the same: where the output says.
     std::vector<std::byte*> direct;
   };
 
@@ -74,6 +75,8 @@ class BlockProgram {
   virtual bool random() const = 0;   // needs counters and passes
   // Per output component: whether it can be written in place.
   virtual const std::vector<bool>& direct() const = 0;
+  // … whether it is what a filter keeps of rows of one size.
+  virtual const std::vector<bool>& selected() const = 0;
 };
 
 }  // namespace feedmill

@@ -30,10 +30,11 @@ struct Making {
          std::shared_ptr<BlockSource> blocks)
       : builder(std::move(spec), std::move(blocks)) {}
 
-  size_t rows() const { return taken.rows + builder.rows(); }
+  size_t rows() const { return taken.rows + selected_rows + builder.rows(); }
   size_t bytes() const {
     size_t bytes = builder.bytes() + rows() * sizeof(int64_t);
     for (const Column& column : taken.columns) bytes += column.values.size();
+    for (const BufferBuilder& column : selected) bytes += column.size();
     return bytes;
   }
   bool full() const { return taken.rows > 0 || bytes() >= bytes_target; }
@@ -41,6 +42,9 @@ struct Making {
   ChunkBuilder builder;
   // Instead, where they are all of the piece: columns as they were made.
   Chunk taken;
+  // … or, where filters write all of them, the columns' values.
+  std::vector<BufferBuilder> selected;
+  size_t selected_rows = 0;
   Cursor begin;
   Cursor end;
   size_t bytes_target = 0;
@@ -150,8 +154,10 @@ class CompiledStage final : public WorkerStage,
   size_t RowsAhead(const Making& making, const StageScratch& scratch,
                    uint64_t left) const;
 
-  void Reserve(Making& making) const;
-  void ReserveDirect(Making& making, StageScratch& scratch) const;
+  void Reserve(Making& making, const StageScratch& scratch) const;
+  void ReserveDirect(size_t rows, Making& making, StageScratch& scratch) const;
+  void KeepSelected(Making& making, const StageScratch& scratch) const;
+  Chunk Finish(Making making) const;
   bool TakeRecords(bool last, Making& making, StageScratch& scratch) const;
   void AppendRecords(uint64_t p, bool last, Making& making,
                      StageScratch& scratch) const;
@@ -191,6 +197,7 @@ class CompiledStage final : public WorkerStage,
   Naming naming_ = Naming::kDense;
   size_t estimated_bytes_ = 0;
   bool heavy_ = false;
+  bool selects_ = false;  // filters write all columns
 };
 
 }  // namespace feedmill

@@ -138,6 +138,15 @@ void GatherDense(const Column& in, size_t rows, const SelectedRows& kept,
   out.values.Truncate(kept.rows.size() * size);
 }
 
+void SelectInto(const Column& in, const SelectedRows& kept, std::byte* to,
+                Column& out) {
+  const size_t size =
+      static_cast<size_t>(NumItems(in.shape)) * ItemSize(in.dtype);
+  CopySelected(kept, size, in.values.data(), to);
+  out = Column{in.dtype, in.shape, Buffer(nullptr, to, kept.rows.size() * size),
+               {},       {},       {}};
+}
+
 // Any column: ragged, or of byte strings.
 void GatherRows(const Column& in, std::span<const uint32_t> rows,
                 OutputColumn& out) {
@@ -195,6 +204,12 @@ class Filter final : public Instruction {
     }
     for (size_t k = 0; k < outputs.size(); ++k) {
       const Column& in = *state.values[inputs[k + 1]];
+      if (std::byte* const direct = state.direct[outputs[k]]) {
+        Column& column = state.registers[registers[k]].column;
+        SelectInto(in, state.kept, direct, column);
+        state.values[outputs[k]] = &column;
+        continue;
+      }
       OutputColumn& out = state.registers[registers[k]].storage;
       out.Reset(in.dtype, in.shape);
       if (in.dtype != DType::kBytes && !in.ragged()) {

@@ -87,6 +87,9 @@ absl::StatusOr<std::shared_ptr<const WorkerStage>> CompiledStage::Make(
     }
     stage->gathered_spec_ = std::move(gathered);
   }
+  const std::vector<bool>& selected = stage->record_program_->selected();
+  stage->selects_ = !batched && !stage->record_program_->heavy() &&
+                    std::count(selected.begin(), selected.end(), false) == 0;
   stage->naming_ = !graph.source.counted ? Naming::kRuns
                    : filters             ? Naming::kBitmap
                                          : Naming::kDense;
@@ -165,7 +168,7 @@ absl::StatusOr<Piece> CompiledStage::Run(Cursor begin, Cursor end,
   making.begin = begin;
   making.end = end;
   making.bytes_target = bytes_target;
-  Reserve(making);
+  Reserve(making, own);
   switch (naming_) {
     case Naming::kRuns:
       FM_RETURN_IF_ERROR(RunBlocks(making, own));
@@ -185,8 +188,6 @@ absl::StatusOr<Piece> CompiledStage::Run(Cursor begin, Cursor end,
     own.row_bytes =
         static_cast<double>(making.bytes()) / static_cast<double>(rows);
   }
-  piece.chunk = making.taken.rows > 0 ? std::move(making.taken)
-                                      : std::move(making.builder).Finish();
   switch (naming_) {
     case Naming::kRuns:
       piece.cursors = RunRows{std::move(making.runs)};
@@ -199,8 +200,25 @@ absl::StatusOr<Piece> CompiledStage::Run(Cursor begin, Cursor end,
       piece.cursors = DenseRows{};
       break;
   }
+  piece.chunk = Finish(std::move(making));
   if (asked < piece.begin) BeginWithin(asked, piece);
   return piece;
+}
+
+Chunk CompiledStage::Finish(Making making) const {
+  if (making.taken.rows > 0) return std::move(making.taken);
+  if (making.selected_rows == 0) return std::move(making.builder).Finish();
+  Chunk chunk{output_, making.selected_rows, {}};
+  for (size_t c = 0; c < making.selected.size(); ++c) {
+    const ComponentSpec& component = output_->components[c];
+    chunk.columns.push_back({component.dtype,
+                             component.shape,
+                             std::move(making.selected[c]).Freeze(),
+                             {},
+                             {},
+                             {}});
+  }
+  return chunk;
 }
 
 // ---- reading and running
@@ -337,7 +355,7 @@ absl::Status CompiledStage::RunRecords(Making& making,
     const size_t step = one_by_one ? 1 : std::max<size_t>(read, 1);
     size_t row = 0;
     for (; row < read && (row == 0 || !making.full()); row += step) {
-      ReserveDirect(making, scratch);
+      ReserveDirect(step, making, scratch);
       RunProgram(row, step, scratch);
       AppendRecords(p + row, p + row + step == making.end.p, making, scratch);
       const BlockProgram::Output& out = scratch.records_out;
@@ -359,7 +377,12 @@ absl::Status CompiledStage::RunRecords(Making& making,
 
 // Room for what is going to be made, where that is known, so that columns do
 // not move as they grow.
-void CompiledStage::Reserve(Making& making) const {
+void CompiledStage::Reserve(Making& making, const StageScratch& scratch) const {
+  if (selects_) {
+    for (size_t c = 0; c < output_->components.size(); ++c) {
+      making.selected.emplace_back(scratch.blocks);
+    }
+  }
   if (batch_program_ != nullptr || estimated_bytes_ == 0) return;
   const size_t row_bytes = estimated_bytes_ + sizeof(int64_t);
   const uint64_t rows =
@@ -369,14 +392,24 @@ void CompiledStage::Reserve(Making& making) const {
     const ComponentSpec& component = output_->components[c];
     if (!InPlace(component)) continue;
     const size_t bytes = StaticBytes(component) * static_cast<size_t>(rows);
+    if (selects_) {
+      making.selected[c].Reserve(std::min(bytes, making.bytes_target) +
+                                 kBlockRows * StaticBytes(component));
+      continue;
+    }
     making.builder.ReserveValues(c, std::min(bytes, making.bytes_target));
   }
 }
 
 // Where the record program can write its row into the chunk itself, it does.
-void CompiledStage::ReserveDirect(Making& making, StageScratch& scratch) const {
+void CompiledStage::ReserveDirect(size_t rows, Making& making,
+                                  StageScratch& scratch) const {
   std::vector<std::byte*>& direct = scratch.records_in.direct;
   direct.clear();
+  for (size_t c = 0; c < making.selected.size(); ++c) {
+    direct.push_back(
+        making.selected[c].Extend(rows * StaticBytes(output_->components[c])));
+  }
   if (!record_program_->heavy()) return;
   for (size_t c = 0; c < record_program_->direct().size(); ++c) {
     direct.push_back(
@@ -386,13 +419,13 @@ void CompiledStage::ReserveDirect(Making& making, StageScratch& scratch) const {
   }
 }
 
-// Makes the block's columns the piece where they fill it, or are the `last` of
-// it, and somebody owns them: then there is nothing to copy.
+// Makes the block's columns the piece where they fill most of it, or are the
+// `last` of it, and somebody owns them: then there is nothing to copy.
 bool CompiledStage::TakeRecords(bool last, Making& making,
                                 StageScratch& scratch) const {
   const BlockProgram::Output& out = scratch.records_out;
   const std::vector<const Column*>& read = scratch.block.columns;
-  if (making.builder.rows() > 0 || scratch.blocks != nullptr) return false;
+  if (making.rows() > 0 || selects_ || scratch.blocks != nullptr) return false;
   size_t bytes = out.rows * sizeof(int64_t);
   bool from_source = false;
   for (const Column* const column : out.columns) {
@@ -405,7 +438,7 @@ bool CompiledStage::TakeRecords(bool last, Making& making,
     }
     from_source = from_source || is_read;
   }
-  if (!last && bytes < making.bytes_target) return false;
+  if (!last && bytes < making.bytes_target / 4 * 3) return false;
   std::vector<Column> source;
   if (from_source) source = source_->Take(*scratch.source);
   if (from_source && source.empty()) return false;
@@ -420,11 +453,27 @@ bool CompiledStage::TakeRecords(bool last, Making& making,
   return true;
 }
 
+// Of the room that there was for all rows.
+void CompiledStage::KeepSelected(Making& making,
+                                 const StageScratch& scratch) const {
+  const BlockProgram::Output& out = scratch.records_out;
+  for (size_t c = 0; c < making.selected.size(); ++c) {
+    const size_t size = StaticBytes(output_->components[c]);
+    std::byte* const to = scratch.records_in.direct[c];
+    if (out.rows > 0 && size > 0 && out.columns[c]->values.data() != to) {
+      std::memcpy(to, out.columns[c]->values.data(), out.rows * size);
+    }
+    making.selected[c].Truncate((making.selected_rows + out.rows) * size);
+  }
+  making.selected_rows += out.rows;
+}
+
 void CompiledStage::AppendRecords(uint64_t p, bool last, Making& making,
                                   StageScratch& scratch) const {
   const BlockProgram::Output& out = scratch.records_out;
+  if (selects_) KeepSelected(making, scratch);
   if (out.rows == 0) return;
-  if (!TakeRecords(last, making, scratch)) {
+  if (!selects_ && !TakeRecords(last, making, scratch)) {
     const auto& direct = scratch.records_in.direct;
     for (size_t c = 0; c < out.columns.size(); ++c) {
       if (!direct.empty() && direct[c] != nullptr) continue;
@@ -486,7 +535,7 @@ absl::Status CompiledStage::RunBlock(uint64_t last, bool& more, Cursor& at,
                                                  : kBlockRows;
   size_t row = 0;
   for (; row < rows && (row == 0 || !making.full()); row += step) {
-    ReserveDirect(making, scratch);
+    ReserveDirect(std::min(step, rows - row), making, scratch);
     RunProgram(row, std::min(step, rows - row), scratch);
     const BlockProgram::Output& out = scratch.records_out;
     const bool all = row + step >= rows;

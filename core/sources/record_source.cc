@@ -66,14 +66,15 @@ class RangeRecords final : public RecordSource {
                                  size_t bytes_max, Scratch&,
                                  RecordBlock& out) const override {
     ResetBlock(out, {DType::kInt64});
-    out.rows = static_cast<size_t>(std::min<uint64_t>(
+    const auto rows = static_cast<size_t>(std::min<uint64_t>(
         count, std::max<size_t>(bytes_max / sizeof(int64_t), 1)));
     auto* const items = reinterpret_cast<uint64_t*>(
-        out.columns[0].values.Extend(out.rows * sizeof(uint64_t)));
+        out.columns[0].values.Extend(rows * sizeof(uint64_t)));
     const auto step = static_cast<uint64_t>(range_.step);
     uint64_t item = static_cast<uint64_t>(range_.start) + first * step;
-    for (size_t k = 0; k < out.rows; ++k, item += step) items[k] = item;
-    return out.rows;
+    for (size_t k = 0; k < rows; ++k, item += step) items[k] = item;
+    out.rows = rows;
+    return rows;
   }
 
   std::string Describe(uint64_t index, uint64_t) const override {
