@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "broker/job_planner.h"
+#include "broker/relay_post.h"
 #include "broker/state_journal.h"
 #include "core/base/status.h"
 #include "core/net/address.h"
@@ -105,6 +106,7 @@ class DispatchServer::Shell : public ReactorHandler {
   // Made by Begin; the reactor's thread from then on.
   Messenger messenger_;
   std::optional<Dispatcher> dispatcher_;
+  std::optional<RelayPost> relays_;
   SocketId peers_;
   std::unique_ptr<StateJournal> journal_;       // null: state is in memory
   std::vector<Dispatcher::Incoming> incoming_;  // of this turn
@@ -156,6 +158,7 @@ absl::Status DispatchServer::Shell::Begin() {
   }
   dispatcher_.emplace(config_.settings, MakePlanner(config_.registry),
                       std::move(state), SteadyNow());
+  relays_.emplace(messenger_, config_.relay_bytes);
   LogInfo("dispatcher at {}", target());
   reactor_->Start(this);
   return absl::OkStatus();
@@ -222,6 +225,11 @@ void DispatchServer::Shell::OnMessage(absl::Time now, SocketId socket,
   absl::StatusOr<Message> message =
       messenger_.Receive(now, socket, from, parts, /*answer=*/true);
   if (!message.ok() || !IsItsOwnName(*message)) return;
+  if (auto* relay = std::get_if<Relay>(&*message)) {
+    relays_->Pass(peers_, *dispatcher_, PeerId(std::string(from)),
+                  std::move(*relay));
+    return;
+  }
   incoming_.push_back({PeerId(std::string(from)), *std::move(message)});
 }
 
@@ -235,8 +243,10 @@ bool DispatchServer::Shell::IsItsOwnName(const Message& message) const {
 
 void DispatchServer::Shell::OnTurn(absl::Time now) {
   if (lifecycle_.ended()) return;
-  dispatcher_->NoteTransport(
-      {messenger_.refused(), messenger_.dropped(), reactor_->refused()});
+  TransportFaults faults{messenger_.refused(), messenger_.dropped(),
+                         reactor_->refused()};
+  relays_->Note(faults);
+  dispatcher_->NoteTransport(faults);
   if (!incoming_.empty()) Perform(dispatcher_->Handle(now, incoming_));
   incoming_.clear();
   if (now >= dispatcher_->NextDeadline()) Perform(dispatcher_->OnTick(now));

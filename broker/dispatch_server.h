@@ -35,6 +35,8 @@ struct DispatcherConfig {
   std::string work_dir{};
   // Refuse to start without a work_dir.
   bool fault_tolerant_mode = false;
+  // Of frames that wait to be relayed to clients which reach no worker.
+  uint64_t relay_bytes = uint64_t{256} << 20;
   // What expressions may call; null: the built-in functions.
   std::shared_ptr<const FunctionRegistry> registry{};
 };

@@ -117,6 +117,7 @@ void Dispatcher::Take(absl::Time now, const PeerId& from,
     void operator()(const ShareRequest&) const { Refuse("a share request"); }
     void operator()(const ShareOffer&) const { Refuse("a share offer"); }
     void operator()(const Frame&) const { Refuse("a frame"); }
+    void operator()(const Relay&) const { Refuse("a relayed message"); }
     void Refuse(const char* what) const {
       self.Send(from, Refusal{InvalidArgument(
                           "this is a dispatcher, it cannot take {}; check "

@@ -88,6 +88,11 @@ struct TransportFaults {
   uint64_t messages_refused = 0;     // not understood, or not allowed
   uint64_t messages_dropped = 0;     // for peers that are gone or do not read
   uint64_t connections_refused = 0;  // in their handshake
+  // For clients that reach no worker: so far, waiting to be sent now, and in
+  // messages that were dropped because too much was waiting.
+  uint64_t relayed_bytes = 0;
+  uint64_t relay_waiting_bytes = 0;
+  uint64_t relay_dropped = 0;
 };
 
 // What the shell does after a call: journal `events` and sync them (those that
@@ -136,6 +141,8 @@ class Dispatcher {
   absl::Time NextDeadline() const;
 
   const DispatcherState& state() const { return state_; }
+  // Where a worker is heard from; null if there is no such one.
+  const PeerId* AddressOf(const WorkerId& worker) const;
   // What `feedmill status` shows: {jobs, workers, totals, faults}.
   std::string StatusJson(absl::Time now) const;
   void NoteTransport(const TransportFaults& faults) { transport_ = faults; }
@@ -155,6 +162,7 @@ class Dispatcher {
     PeerId address;  // empty: not heard since the restart
     absl::Time heard;
     std::optional<absl::Time> beat_sent;  // to be answered in this call
+    std::vector<LinkReport> links{};      // as it last told
   };
   struct RunWork {
     SplitSizer sizer;

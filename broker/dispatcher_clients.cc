@@ -400,6 +400,7 @@ void Dispatcher::On(absl::Time now, const PeerId& from,
   listener.address = from;
   listener.heard = now;
   listener.beat_sent = beat.sent;
+  if (!beat.links.empty()) listener.links = beat.links;
   dirty_sessions_.insert(key);
   TakeReports(now, key, beat.splits);
   FinishIfComplete(key.job);

@@ -60,6 +60,15 @@ std::string Dispatcher::StatusJson(absl::Time now) const {
       }
       const Listener& listener = listeners_.at({name, consumer});
       const absl::Duration silent = now - listener.heard;
+      Json links = Json::array();
+      for (const LinkReport& link : listener.links) {
+        links.push_back({{"worker", link.worker.value()},
+                         {"transport", LinkName(link.kind)},
+                         {"compression", CompressionName(link.compression)},
+                         {"frames", link.frames},
+                         {"element_bytes", link.element_bytes},
+                         {"wire_bytes", link.wire_bytes}});
+      }
       sessions.push_back(
           {{"consumer", consumer.value()},
            {"incarnation", session.incarnation.value()},
@@ -67,7 +76,8 @@ std::string Dispatcher::StatusJson(absl::Time now) const {
             silent > Timeout(settings_.park_after) ? "parked" : "live"},
            {"last_heard_s", Seconds(silent)},
            {"splits", session.splits.size()},
-           {"splits_waiting", session.waiting.size()}});
+           {"splits_waiting", session.waiting.size()},
+           {"links", std::move(links)}});
     }
     const uint64_t bound_positions = job.ended_positions + open_positions;
     const bool planned =
@@ -138,7 +148,11 @@ std::string Dispatcher::StatusJson(absl::Time now) const {
         {"sessions_refused", faults_.sessions_refused},
         {"messages_refused", transport_.messages_refused},
         {"messages_dropped", transport_.messages_dropped},
-        {"connections_refused", transport_.connections_refused}}}};
+        {"connections_refused", transport_.connections_refused}}},
+      {"relay",
+       {{"bytes", transport_.relayed_bytes},
+        {"waiting_bytes", transport_.relay_waiting_bytes},
+        {"messages_dropped", transport_.relay_dropped}}}};
   return Dump(status);
 }
 

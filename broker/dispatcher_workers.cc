@@ -14,6 +14,11 @@ constexpr size_t kPlansMax = 10'000;   // definitions that one worker has
 
 }  // namespace
 
+const PeerId* Dispatcher::AddressOf(const WorkerId& worker) const {
+  const auto found = table_.workers().find(worker);
+  return found == table_.workers().end() ? nullptr : &found->second.address;
+}
+
 void Dispatcher::On(absl::Time now, const PeerId& from,
                     const WorkerBeat& beat) {
   KnownWorker* worker = table_.FindWorker(beat.worker);

@@ -20,6 +20,7 @@
 #include "core/dataset/function_registry.h"
 #include "core/dataset/graph.h"
 #include "core/net/security.h"
+#include "core/wire/message.h"
 
 // Reading a pipeline's elements, in this process or through a service:
 //
@@ -37,10 +38,13 @@
 
 namespace feedmill {
 
-// How elements come from workers. kAuto: from those of this host and user
-// through shared memory, from all others over TCP. kTcp: over TCP only; for a
-// process whose fork's child goes on using what the parent has read.
-enum class Transport { kAuto, kTcp };
+// How elements come from workers. kAuto: from those of this process as they
+// are, from those of this host and user through shared memory, from all others
+// over TCP. kTcp: over TCP only; for a process whose fork's child goes on using
+// what the parent has read. kRelay: through the dispatcher, for a client that
+// reaches no worker; it costs twice the CPU, and is no faster than the
+// dispatcher's network.
+enum class Transport { kAuto, kTcp, kRelay };
 
 struct ReadOptions {
   // "tcp://host:port" or "host:port" of a dispatcher; empty: read in this
@@ -92,6 +96,11 @@ struct ReadOptions {
   // Bytes of elements in flight to this reader and in its buffer.
   uint64_t budget_bytes = uint64_t{64} << 20;
   Transport transport = Transport::kAuto;
+  // In what elements travel that are sent over a network. kAuto: in whichever
+  // of lz4 and zstd brings them soonest, as far as the worker could measure;
+  // plain where the network is faster than they are, or the data does not
+  // shrink. What lies in shared memory is never packed.
+  LinkCompression compression = LinkCompression::kNone;
   // Threads of a local read; 0: as many as this process may use.
   int threads = 0;
   // What expressions may call; null: the built-in functions.
@@ -223,6 +232,9 @@ class Reader {
   // made it. OutOfRange if there is none yet, FailedPrecondition with order
   // `any`.
   absl::StatusOr<uint64_t> number() const;
+
+  // What came over which link so far, through a service. Any thread.
+  virtual std::vector<LinkReport> links() const { return {}; }
 
   // Makes Next return Cancelled, now and from now on.
   virtual void Cancel() = 0;

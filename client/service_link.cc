@@ -13,6 +13,8 @@ namespace feedmill {
 namespace {
 
 constexpr size_t kWorkersMax = 32;
+constexpr size_t kReportsMax = 256;
+constexpr absl::Duration kTellLinks = absl::Milliseconds(500);
 constexpr absl::Duration kWorkerIdle = absl::Seconds(10);
 constexpr absl::Duration kCloseInterval = absl::Seconds(1);
 constexpr absl::Duration kRedialInterval = absl::Seconds(1);
@@ -30,11 +32,10 @@ constexpr Reactor::Limits kWorkerLimits{int64_t{4} << 30, 1'000};
 
 absl::StatusOr<std::unique_ptr<ServiceLink>> ServiceLink::Connect(
     const Address& dispatcher, std::string cluster_id,
-    std::optional<Security> security, ReadSessionSettings settings,
-    bool share) {
+    std::optional<Security> security, ReadSessionSettings settings, Ways ways) {
   TuneMalloc();
   auto link = std::unique_ptr<ServiceLink>(new ServiceLink(
-      std::move(cluster_id), std::move(security), std::move(settings), share));
+      std::move(cluster_id), std::move(security), std::move(settings), ways));
   FM_ASSIGN_OR_RETURN(link->dispatcher_,
                       link->reactor_.Connect(dispatcher, kDispatcherLimits,
                                              ToDispatcher(link->security_)));
@@ -44,11 +45,17 @@ absl::StatusOr<std::unique_ptr<ServiceLink>> ServiceLink::Connect(
 
 ServiceLink::ServiceLink(std::string cluster_id,
                          std::optional<Security> security,
-                         ReadSessionSettings settings, bool share)
+                         ReadSessionSettings settings, Ways ways)
     : security_(std::move(security)),
       reactor_("fm-reader"),
       messenger_(reactor_, std::move(cluster_id)),
-      boot_id_(share ? BootId() : ""),
+      ways_(ways),
+      boot_id_(ways.share && !ways.via_dispatcher ? BootId() : ""),
+      mailbox_(Mailbox::Make(
+          reactor_,
+          [this](const std::shared_ptr<Mailbox>&, Message message) {
+            OnFromProcess(std::move(message));
+          })),
       session_(std::move(settings)),
       progress_(SteadyNow()) {}
 
@@ -56,6 +63,7 @@ ServiceLink::~ServiceLink() {
   Leave();
   if (!reactor_.Post([this] { reactor_.Stop(kLinger); })) reactor_.Stop();
   reactor_.Join();
+  mailbox_->Close();
   for (auto& [worker, worker_link] : workers_) LeaveMemory(worker_link);
 }
 
@@ -120,33 +128,82 @@ void ServiceLink::Interrupt() {
 
 void ServiceLink::OnMessage(absl::Time now, SocketId socket, std::string_view,
                             std::vector<Buffer> parts) {
-  if (socket != dispatcher_) return OnFromWorker(now, socket, parts);
+  if (socket != dispatcher_) {
+    const auto named = worker_of_.find(socket);
+    if (named != worker_of_.end()) {
+      OnFromWorker(now, PeerId(named->second), parts);
+    }
+    return;
+  }
   absl::StatusOr<Message> message =
       messenger_.Receive(now, socket, "", parts, /*answer=*/false);
   if (message.ok()) {
+    if (const auto* relay = std::get_if<Relay>(&*message)) {
+      return OnFromWorker(now, PeerId(relay->worker.value()), relay->parts);
+    }
     Perform(session_.Handle(now, kDispatcherPeer, *std::move(message)));
   } else if (absl::IsFailedPrecondition(message.status())) {
     refusal_ = message.status();
   }
 }
 
-void ServiceLink::OnFromWorker(absl::Time now, SocketId socket,
+void ServiceLink::OnFromWorker(absl::Time now, const PeerId& worker,
                                const std::vector<Buffer>& parts) {
-  const auto named = worker_of_.find(socket);
-  if (named == worker_of_.end()) return;
-  const PeerId worker = named->second;
-  WorkerLink& link = workers_.at(worker);
+  const auto found = workers_.find(worker);
+  if (found == workers_.end()) return;
+  WorkerLink& link = found->second;
   absl::StatusOr<Message> message = messenger_.Receive(
-      now, socket, "", parts, /*answer=*/false, link.memory.get());
+      now, link.socket, "", parts, /*answer=*/false, link.memory.get());
   if (message.ok()) {
     if (const auto* offer = std::get_if<ShareOffer>(&*message)) {
       return JoinMemory(worker, link, *offer);
     }
-    if (std::holds_alternative<Frame>(*message)) progress_ = now;
+    if (const auto* frame = std::get_if<Frame>(&*message)) {
+      progress_ = now;
+      uint64_t wire_bytes = 0;
+      for (const Buffer& part : parts) wire_bytes += part.size();
+      Note(worker, link, *frame, wire_bytes);
+    }
   }
   AskForMemory(now, link);
   if (!message.ok()) return;
   Perform(session_.Handle(now, worker, *std::move(message)));
+}
+
+// A frame as the worker made it.
+void ServiceLink::OnFromProcess(Message message) {
+  const auto* frame = std::get_if<Frame>(&message);
+  if (frame == nullptr) return;
+  const PeerId worker(frame->worker.value());
+  const auto found = workers_.find(worker);
+  if (found == workers_.end()) return;
+  progress_ = reactor_.now();
+  Note(worker, found->second, *frame, 0);
+  Perform(session_.Handle(reactor_.now(), worker, std::move(message)));
+}
+
+void ServiceLink::Note(const PeerId& worker, const WorkerLink& link,
+                       const Frame& frame, uint64_t wire_bytes) {
+  const Chunk& chunk = frame.piece.chunk;
+  const std::lock_guard lock(mu_);
+  if (reports_.size() >= kReportsMax && !reports_.contains(worker)) return;
+  LinkReport& report = reports_[worker];
+  report.worker = WorkerId(worker.value());
+  report.kind =
+      link.memory != nullptr && link.memory->state() == ArenaLink::State::kUp
+          ? LinkKind::kMemory
+          : link.kind;
+  report.compression = frame.came;
+  ++report.frames;
+  if (chunk.rows > 0) report.element_bytes += chunk.ElementBytes();
+  report.wire_bytes += wire_bytes;
+}
+
+std::vector<LinkReport> ServiceLink::Links() {
+  const std::lock_guard lock(mu_);
+  std::vector<LinkReport> links;
+  for (const auto& [worker, report] : reports_) links.push_back(report);
+  return links;
 }
 
 // ---- shared memory
@@ -157,7 +214,9 @@ void ServiceLink::AskForMemory(absl::Time now, WorkerLink& link) {
   if (link.memory != nullptr && link.memory->Used()) {
     link.ask_at = now + kAskInterval;
   }
-  if (boot_id_.empty() || now < link.ask_at) return;
+  if (boot_id_.empty() || link.kind != LinkKind::kTcp || now < link.ask_at) {
+    return;
+  }
   LeaveMemory(link);
   link.ask_at = now + kAskInterval;
   messenger_.Send(link.socket, "", ShareRequest{boot_id_});
@@ -226,7 +285,7 @@ void ServiceLink::PullInto(absl::Time now, std::vector<Handed>& pulled) {
   while (bytes < room) {
     ReadEffects effects;
     std::optional<Piece> piece = session_.Pull(now, effects);
-    Perform(effects);
+    Perform(std::move(effects));
     if (!piece.has_value()) return;
     const uint64_t rows = piece->chunk.rows;
     if (rows > 0) bytes += piece->chunk.ElementBytes();
@@ -297,21 +356,46 @@ void ServiceLink::WatchWorkers(View& next) const {
   }
 }
 
-void ServiceLink::Perform(const ReadEffects& effects) {
-  for (const Outgoing& outgoing : effects.sends) Send(outgoing);
+void ServiceLink::Perform(ReadEffects effects) {
+  for (Outgoing& outgoing : effects.sends) {
+    if (auto* grant = std::get_if<Grant>(&outgoing.message)) {
+      SendGrant(outgoing.to, std::move(*grant));
+    } else {
+      SendToDispatcher(std::move(outgoing.message));
+    }
+  }
 }
 
-void ServiceLink::Send(const Outgoing& outgoing) {
-  if (outgoing.to == kDispatcherPeer) {
-    messenger_.Send(dispatcher_, "", outgoing.message);
-    return;
+void ServiceLink::SendToDispatcher(Message message) {
+  if (auto* beat = std::get_if<ClientBeat>(&message);
+      beat != nullptr && reactor_.now() >= tell_links_at_) {
+    tell_links_at_ = reactor_.now() + kTellLinks;
+    beat->links = Links();
   }
-  const auto* grant = std::get_if<Grant>(&outgoing.message);
-  WorkerLink* link = Reach(outgoing.to, grant != nullptr && grant->head);
+  messenger_.Send(dispatcher_, "", message);
+}
+
+void ServiceLink::SendGrant(const PeerId& worker, Grant grant) {
+  WorkerLink* const link = Reach(worker, grant);
   if (link == nullptr) return;  // said again with the next beat
   link->used = reactor_.now();
+  if (link->kind == LinkKind::kProcess) {
+    // If it is gone, another life of it may be there next time.
+    if (!link->process->Put(mailbox_, std::move(grant))) {
+      Close(workers_.find(worker));
+    }
+    return;
+  }
+  grant.compression = ways_.compression;
+  grant.checksums = link->checksums;
+  if (link->kind == LinkKind::kRelay) {
+    messenger_.Send(
+        link->socket, "",
+        Relay{WorkerId(worker.value()), "", messenger_.Wrap(std::move(grant))});
+    return;
+  }
   const Reactor::Sent sent =
-      messenger_.Send(link->socket, "", outgoing.message);
+      messenger_.Send(link->socket, "", std::move(grant));
   if (sent == Reactor::Sent::kYes) {
     link->stuck_since = absl::InfiniteFuture();
   } else {
@@ -319,15 +403,17 @@ void ServiceLink::Send(const Outgoing& outgoing) {
   }
 }
 
-// The connection to a worker, made if need be. At the limit the one that was
+// The link to a worker, made if need be. At the limit the one that was
 // idle the longest makes room, if it is idle or the new one has the head.
-ServiceLink::WorkerLink* ServiceLink::Reach(const PeerId& worker, bool head) {
+ServiceLink::WorkerLink* ServiceLink::Reach(const PeerId& worker,
+                                            const Grant& grant) {
   const auto found = workers_.find(worker);
   const absl::Time now = reactor_.now();
   if (found != workers_.end()) {
     // The transport does not try again where a handshake was refused: by a
     // worker, say, that has not yet seen that this client's key is listed.
-    if (now - found->second.opened < kRedialInterval ||
+    if (found->second.kind != LinkKind::kTcp ||
+        now - found->second.opened < kRedialInterval ||
         reactor_.HandshakeFailure(found->second.socket).ok()) {
       return &found->second;
     }
@@ -338,30 +424,52 @@ ServiceLink::WorkerLink* ServiceLink::Reach(const PeerId& worker, bool head) {
                                          [](const auto& a, const auto& b) {
                                            return a.second.used < b.second.used;
                                          });
-    if (!head && now - oldest->second.used < kCloseInterval) return nullptr;
+    if (!grant.head && now - oldest->second.used < kCloseInterval) {
+      return nullptr;
+    }
     Close(oldest);
   }
-  const absl::StatusOr<SocketId> socket = ConnectTo(worker);
-  if (!socket.ok()) {
-    LogWarning("{}", ErrorText(socket.status()));
+  absl::StatusOr<WorkerLink> opened = Open(worker, grant);
+  if (!opened.ok()) {
+    LogWarning("{}", ErrorText(opened.status()));
     return nullptr;
   }
-  worker_of_.emplace(*socket, worker);
-  WorkerLink& link = workers_[worker];
-  link.socket = *socket;
+  WorkerLink& link = workers_[worker] = *std::move(opened);
+  if (link.kind == LinkKind::kTcp) worker_of_.emplace(link.socket, worker);
   link.used = link.opened = link.ask_at = now;
   AskForMemory(now, link);
   return &link;
 }
 
+absl::StatusOr<ServiceLink::WorkerLink> ServiceLink::Open(const PeerId& worker,
+                                                          const Grant& grant) {
+  if (ways_.via_dispatcher) {
+    WorkerLink link;
+    link.kind = LinkKind::kRelay;
+    link.socket = dispatcher_;
+    return link;
+  }
+  if (ways_.share) {
+    WorkerLink link;
+    link.kind = LinkKind::kProcess;
+    link.process =
+        FindWorker(WorkerId(worker.value()), grant.worker_incarnation);
+    if (link.process != nullptr) return link;
+  }
+  return ConnectTo(worker);
+}
+
 void ServiceLink::Close(std::map<PeerId, WorkerLink>::iterator worker) {
   LeaveMemory(worker->second);
-  reactor_.Close(worker->second.socket);
-  worker_of_.erase(worker->second.socket);
+  if (worker->second.kind == LinkKind::kTcp) {
+    reactor_.Close(worker->second.socket);
+    worker_of_.erase(worker->second.socket);
+  }
   workers_.erase(worker);
 }
 
-absl::StatusOr<SocketId> ServiceLink::ConnectTo(const PeerId& worker) {
+absl::StatusOr<ServiceLink::WorkerLink> ServiceLink::ConnectTo(
+    const PeerId& worker) {
   const WorkerAddress place = SplitKey(worker.value());
   const absl::StatusOr<Address> address = ParseAddress(place.address);
   if (!address.ok()) {
@@ -369,7 +477,12 @@ absl::StatusOr<SocketId> ServiceLink::ConnectTo(const PeerId& worker) {
   }
   std::optional<CurveClient> curve;
   if (security_.has_value()) curve = CurveClient{security_->own, place.key};
-  return reactor_.Connect(*address, kWorkerLimits, curve);
+  WorkerLink link;
+  FM_ASSIGN_OR_RETURN(link.socket,
+                      reactor_.Connect(*address, kWorkerLimits, curve));
+  // Keys have their own, and loopback none that could go wrong.
+  link.checksums = !curve.has_value() && !IsLoopback(address->host);
+  return link;
 }
 
 void ServiceLink::CloseIdle(absl::Time now) {

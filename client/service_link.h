@@ -19,6 +19,7 @@
 #include "client/read_session.h"
 #include "core/net/address.h"
 #include "core/net/arena_link.h"
+#include "core/net/mailbox.h"
 #include "core/net/messenger.h"
 #include "core/net/reactor.h"
 #include "core/net/security.h"
@@ -60,13 +61,21 @@ class ServiceLink : private ReactorHandler {
     absl::Status handshake;  // why connecting to the dispatcher failed, if so
   };
 
-  // Begins to connect; never blocks. `security`: this client's keys. `share`:
-  // look at what workers of this host have made where it lies, rather than
-  // have it sent.
+  // How frames come.
+  struct Ways {
+    // Look at what workers of this process or host have made where it lies,
+    // rather than have it sent.
+    bool share = true;
+    bool via_dispatcher = false;  // workers cannot be reached; overrides share
+    LinkCompression compression =
+        LinkCompression::kNone;  // where they are sent
+  };
+
+  // Begins to connect; never blocks. `security`: this client's keys.
   static absl::StatusOr<std::unique_ptr<ServiceLink>> Connect(
       const Address& dispatcher, std::string cluster_id,
       std::optional<Security> security, ReadSessionSettings settings,
-      bool share);
+      Ways ways);
   // Tells the dispatcher that this reader leaves; takes at most 100 ms.
   ~ServiceLink() override;
 
@@ -83,6 +92,8 @@ class ServiceLink : private ReactorHandler {
   void SkipTo(Cursor to);
   // The application wants no more; the destructor says it, too.
   void Leave();
+  // What came over which link so far; of the first 256 workers.
+  std::vector<LinkReport> Links();
   // Makes the reactor take a turn, which renews View::turn.
   void Wake() { reactor_.Wake(); }
   // Ends a wait.
@@ -90,7 +101,10 @@ class ServiceLink : private ReactorHandler {
 
  private:
   struct WorkerLink {
-    SocketId socket;
+    LinkKind kind = LinkKind::kTcp;
+    SocketId socket;  // kRelay: the dispatcher's; kProcess: none
+    std::shared_ptr<Mailbox> process;  // kProcess: the worker's
+    bool checksums = false;            // it asks for those of parts
     absl::Time opened;
     absl::Time used;
     absl::Time stuck_since = absl::InfiniteFuture();
@@ -100,7 +114,7 @@ class ServiceLink : private ReactorHandler {
   };
 
   ServiceLink(std::string cluster_id, std::optional<Security> security,
-              ReadSessionSettings settings, bool share);
+              ReadSessionSettings settings, Ways ways);
 
   // ReactorHandler
   void OnMessage(absl::Time now, SocketId socket, std::string_view from,
@@ -108,15 +122,20 @@ class ServiceLink : private ReactorHandler {
   void OnTurn(absl::Time now) override;
   absl::Time NextDeadline() const override;
 
-  void Perform(const ReadEffects& effects);
-  void Send(const Outgoing& outgoing);
-  WorkerLink* Reach(const PeerId& worker, bool head);
-  absl::StatusOr<SocketId> ConnectTo(const PeerId& worker);
+  void Perform(ReadEffects effects);
+  void SendToDispatcher(Message message);
+  void SendGrant(const PeerId& worker, Grant grant);
+  WorkerLink* Reach(const PeerId& worker, const Grant& grant);
+  absl::StatusOr<WorkerLink> Open(const PeerId& worker, const Grant& grant);
+  absl::StatusOr<WorkerLink> ConnectTo(const PeerId& worker);
   void WatchHandshake(View& next);
   void CloseIdle(absl::Time now);
   void Close(std::map<PeerId, WorkerLink>::iterator worker);
-  void OnFromWorker(absl::Time now, SocketId socket,
+  void OnFromWorker(absl::Time now, const PeerId& worker,
                     const std::vector<Buffer>& parts);
+  void OnFromProcess(Message message);
+  void Note(const PeerId& worker, const WorkerLink& link, const Frame& frame,
+            uint64_t wire_bytes);
   void AskForMemory(absl::Time now, WorkerLink& link);
   void JoinMemory(const PeerId& worker, WorkerLink& link,
                   const ShareOffer& offer);
@@ -129,13 +148,16 @@ class ServiceLink : private ReactorHandler {
   const std::optional<Security> security_;
   Reactor reactor_;
   Messenger messenger_;
-  const std::string boot_id_;  // empty: shares no memory
+  const Ways ways_;
+  const std::string boot_id_;               // empty: shares no memory
+  const std::shared_ptr<Mailbox> mailbox_;  // for workers of this process
   // The reactor's thread.
   ReadSession session_;
   SocketId dispatcher_;
   std::map<PeerId, WorkerLink> workers_;
   std::map<SocketId, PeerId> worker_of_;
   absl::Time next_close_ = absl::InfinitePast();
+  absl::Time tell_links_at_ = absl::InfinitePast();
   absl::Status refusal_;  // the dispatcher speaks another language
   absl::Time progress_;
   Cursor cursor_;
@@ -152,6 +174,7 @@ class ServiceLink : private ReactorHandler {
   std::vector<std::pair<uint64_t, uint64_t>> empties_;  // guarded by mu_
   bool full_ = false;  // guarded by mu_: the reactor left something
   bool news_ = false;  // guarded by mu_: since the last Await
+  std::map<PeerId, LinkReport> reports_;  // guarded by mu_
 };
 
 }  // namespace feedmill

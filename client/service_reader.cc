@@ -23,6 +23,7 @@ constexpr absl::Duration kLookInterval = absl::Milliseconds(50);
 // the half of a sharer's timeout that its lease leaves.
 constexpr absl::Duration kWordAge = absl::Seconds(1);
 constexpr size_t kNameMax = 256;
+constexpr uint64_t kRelayBudget = uint64_t{8} << 20;
 
 uint64_t RandomBits() {
   std::random_device device;
@@ -68,6 +69,10 @@ absl::StatusOr<ReadSessionSettings> MakeSettings(
   settings.seed = graph.graph.options.seed.value_or(RandomBits());
   settings.take_over = options.take_over;
   settings.budget_bytes = options.budget_bytes;
+  if (options.transport == Transport::kRelay) {
+    // All of it may wait in the dispatcher.
+    settings.budget_bytes = std::min(settings.budget_bytes, kRelayBudget);
+  }
   settings.quota_bytes = std::min(settings.quota_bytes, settings.budget_bytes);
   std::string consumer = options.consumer;
   const bool alone = settings.order == Order::kDeterministic;
@@ -119,6 +124,7 @@ class ServiceReader : public Reader {
   absl::StatusOr<std::optional<Chunk>> Next() override;
   const ElementSpec& spec() const override { return *graph_->output; }
   uint64_t seed() const override { return plan_->seed(); }
+  std::vector<LinkReport> links() const override { return link_->Links(); }
   void Cancel() override {
     cancelled_.store(true);
     link_->Interrupt();
@@ -524,9 +530,11 @@ absl::StatusOr<std::unique_ptr<Reader>> ReadFromService(
   const Incarnation incarnation = settings.session.incarnation;
   FM_ASSIGN_OR_RETURN(
       std::unique_ptr<ServiceLink> link,
-      ServiceLink::Connect(address, options.cluster_id, std::move(security),
-                           std::move(settings),
-                           options.transport == Transport::kAuto));
+      ServiceLink::Connect(
+          address, options.cluster_id, std::move(security), std::move(settings),
+          {.share = options.transport == Transport::kAuto,
+           .via_dispatcher = options.transport == Transport::kRelay,
+           .compression = options.compression}));
   auto reader = std::make_unique<ServiceReader>(
       std::move(graph), std::move(options), std::move(rules), std::move(token),
       incarnation, std::move(link), address.ToString());

@@ -33,9 +33,9 @@ uint64_t PositionsIn(Cursor begin, Cursor end) {
 
 // ---- results
 
-WorkerEffects WorkerAgent::OnComputed(absl::Time now, TaskId id,
-                                      absl::StatusOr<Piece> piece,
-                                      absl::Duration busy) {
+WorkerEffects WorkerAgent::OnComputed(
+    absl::Time now, TaskId id, absl::StatusOr<Piece> piece, absl::Duration busy,
+    std::shared_ptr<const PackedParts> packed) {
   WorkerEffects effects;
   auto found = tasks_.find(id);
   FM_CHECK(found != tasks_.end());
@@ -61,7 +61,7 @@ WorkerEffects WorkerAgent::OnComputed(absl::Time now, TaskId id,
     // A stream that was dropped and opened again has other tasks.
     if (segment != stream.segments.end() && segment->second.task == id) {
       if (piece.ok()) {
-        Store(stream, segment, *std::move(piece));
+        Store(stream, segment, *std::move(piece), std::move(packed));
         Send(held, effects);
         const bool complete =
             stream.frontier == stream.stop &&
@@ -83,7 +83,8 @@ WorkerEffects WorkerAgent::OnComputed(absl::Time now, TaskId id,
 // the piece is wanted again; beyond a data error nothing is.
 void WorkerAgent::Store(Stream& stream,
                         std::map<Cursor, Segment>::iterator segment,
-                        Piece piece) {
+                        Piece piece,
+                        std::shared_ptr<const PackedParts> packed) {
   const Cursor end = segment->second.end;
   stream.segments.erase(segment);
   if (!piece.error.ok()) {
@@ -113,8 +114,10 @@ void WorkerAgent::Store(Stream& stream,
       return;
     }
     piece = piece.From(stream.next);
+    packed.reset();
   }
   Segment ready{.end = piece.end};
+  ready.packed = std::move(packed);
   ready.bytes = piece.chunk.rows == 0 ? 0 : piece.chunk.ElementBytes();
   used_bytes_ += ready.bytes;
   const Cursor begin = piece.begin;
@@ -291,6 +294,7 @@ void WorkerAgent::GiveUp(Held& held, uint64_t bytes) {
     used_bytes_ -= segment.bytes;
     segment.bytes = 0;
     segment.piece.reset();
+    segment.packed.reset();
   }
   while (!stream.segments.empty()) {
     auto last = std::prev(stream.segments.end());
@@ -325,8 +329,8 @@ void WorkerAgent::Start(Held& held, uint64_t positions,
   expected_bytes_ += expected;
   tasks_.emplace(id,
                  Task{held.lease.split, held.lease.plan, begin, end, expected});
-  effects.compute.push_back(
-      {id, held.lease.plan, begin, end, FrameBytes(plan), held.lease.share});
+  effects.compute.push_back({id, held.lease.plan, begin, end, FrameBytes(plan),
+                             held.lease.share, stream.to, stream.compression});
 }
 
 // As many as fill a frame or take 10 ms, whichever is less.

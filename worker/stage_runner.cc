@@ -12,6 +12,7 @@
 #include "core/plan/plan.h"
 #include "core/sources/manifest.h"
 #include "core/sources/source_plan.h"
+#include "core/wire/packing.h"
 
 namespace feedmill {
 
@@ -82,34 +83,44 @@ void StageRunner::Define(PlanDefinition definition) {
 }
 
 void StageRunner::Compute(ComputeRequest request,
-                          std::shared_ptr<BlockSource> blocks) {
+                          std::shared_ptr<BlockSource> blocks,
+                          LinkCompression codec) {
   const auto found = stages_.find(request.plan);
   if (found == stages_.end()) {
     post_([this, task = request.task, plan = request.plan] {
-      results_.computed(task, Internal("plan {} is not defined", plan.value()),
-                        absl::ZeroDuration());
+      results_.computed({task, plan,
+                         Internal("plan {} is not defined", plan.value()),
+                         absl::ZeroDuration()});
     });
     return;
   }
   Submit([this, compiled = found->second, request = std::move(request),
-          blocks = std::move(blocks)](int thread) {
+          blocks = std::move(blocks), codec](int thread) {
     const absl::Time begun = SteadyNow();
-    absl::StatusOr<Piece> piece = Internal("the plan was not compiled");
+    Computed computed{request.task, request.plan,
+                      Internal("the plan was not compiled"),
+                      absl::ZeroDuration(), codec};
     if (compiled->stage != nullptr) {
       auto& scratch = compiled->scratches[static_cast<size_t>(thread)];
       if (scratch == nullptr) scratch = compiled->stage->NewScratch();
       scratch->blocks = blocks;
-      piece =
+      computed.piece =
           compiled->stage->ForShare(request.share)
               ->Run(request.begin, request.end, request.bytes_target, *scratch);
       scratch->blocks.reset();
     }
-    const absl::Duration busy = SteadyNow() - begun;
-    post_(
-        [this, task = request.task, piece = std::move(piece), busy]() mutable {
-          Refill();
-          results_.computed(task, std::move(piece), busy);
-        });
+    const absl::Time made = SteadyNow();
+    computed.busy = made - begun;
+    if (codec != LinkCompression::kNone && computed.piece.ok() &&
+        computed.piece->chunk.rows > 0) {
+      computed.packed = PackParts(*computed.piece, codec);
+      computed.packing = SteadyNow() - made;
+      computed.busy += computed.packing;
+    }
+    post_([this, computed = std::move(computed)]() mutable {
+      Refill();
+      results_.computed(std::move(computed));
+    });
   });
 }
 

@@ -19,8 +19,20 @@ namespace feedmill {
 
 class WorkerStage;
 
+// What became of a ComputeRequest.
+struct Computed {
+  TaskId task;
+  PlanId plan;
+  absl::StatusOr<Piece> piece;
+  absl::Duration busy;  // of its thread, packing included
+  // With `codec`, where that was wanted: what it made, and how long it took.
+  LinkCompression codec = LinkCompression::kNone;
+  std::shared_ptr<const PackedParts> packed{};
+  absl::Duration packing{};
+};
+
 // Everything of a worker that takes time, on the threads of an Executor:
-// compiling plans, finding files, running stages.
+// compiling plans, finding files, running stages, packing what they make.
 //
 // Thread: one (the reactor's); results go through `post`, which must run what
 // it is given on that thread, later.
@@ -28,8 +40,7 @@ class StageRunner {
  public:
   // What is told when work ends.
   struct Results {
-    std::function<void(TaskId, absl::StatusOr<Piece>, absl::Duration busy)>
-        computed;
+    std::function<void(Computed)> computed;
     std::function<void(const PlanId&, absl::Status)> defined;
     std::function<void(ManifestResult)> resolved;
   };
@@ -44,8 +55,10 @@ class StageRunner {
   void Define(PlanDefinition definition);
   void Forget(const PlanId& plan) { stages_.erase(plan); }
   // REQUIRES: the plan was defined and that went well (else it is an error
-  // result). `blocks`: where its large columns go; null: malloc.
-  void Compute(ComputeRequest request, std::shared_ptr<BlockSource> blocks);
+  // result). `blocks`: where its large columns go; null: malloc. `codec`: what
+  // the piece's parts are packed with; never kAuto.
+  void Compute(ComputeRequest request, std::shared_ptr<BlockSource> blocks,
+               LinkCompression codec);
   void Resolve(ManifestRequest request);
 
  private:

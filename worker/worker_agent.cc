@@ -236,6 +236,8 @@ void WorkerAgent::OnGrant(absl::Time now, const PeerId& from,
   Stream& stream = *held.stream;
   stream.total = Allow(stream.total, grant);
   stream.head = IsHead(grant);
+  stream.compression = grant.compression;
+  stream.checksums = grant.checksums;
   stream.granted = std::max(stream.granted, now);
   Send(held, effects);
 }
@@ -326,7 +328,11 @@ void WorkerAgent::Send(Held& held, WorkerEffects& effects) {
                           .worker_incarnation = settings_.incarnation,
                           .attempt = held.lease.attempt,
                           .opening = stream.opening,
-                          .piece = *std::move(first.piece)}});
+                          .piece = *std::move(first.piece),
+                          .packed = stream.compression == LinkCompression::kNone
+                                        ? nullptr
+                                        : std::move(first.packed),
+                          .checksums = stream.checksums}});
     stream.segments.erase(stream.segments.begin());
   }
 }

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -35,6 +36,9 @@ struct ComputeRequest {
   Cursor end;
   uint64_t bytes_target = 0;
   Share share{};  // of whose rank
+  // For whom, and in what the client would like its parts.
+  PeerId to{};
+  LinkCompression compression = LinkCompression::kNone;
 };
 
 // What the shell does after a call: start work, then send.
@@ -60,9 +64,11 @@ class WorkerAgent {
   WorkerEffects Handle(absl::Time now, const PeerId& from,
                        const Message& message);
   WorkerEffects OnTick(absl::Time now);
-  // A task ended. `busy`: time on its thread.
+  // A task ended. `busy`: time on its thread. `packed`: the piece's parts, if
+  // it was packed.
   WorkerEffects OnComputed(absl::Time now, TaskId task,
-                           absl::StatusOr<Piece> piece, absl::Duration busy);
+                           absl::StatusOr<Piece> piece, absl::Duration busy,
+                           std::shared_ptr<const PackedParts> packed = nullptr);
   // A definition was compiled, or why not (the plan's leases fail with it).
   WorkerEffects OnDefined(absl::Time now, const PlanId& plan,
                           absl::Status status);
@@ -96,7 +102,8 @@ class WorkerAgent {
     Cursor end;
     TaskId task{};  // 0: none
     std::optional<Piece> piece{};
-    uint64_t bytes = 0;  // of the piece
+    uint64_t bytes = 0;                           // of the piece
+    std::shared_ptr<const PackedParts> packed{};  // of the whole piece
   };
   struct Stream {
     Stream();  // out of line: clang cannot see its defaults in here
@@ -108,6 +115,8 @@ class WorkerAgent {
     uint64_t sent = 0;
     uint64_t total = 0;
     bool head = false;
+    LinkCompression compression = LinkCompression::kNone;
+    bool checksums = false;
     absl::Time granted;  // the last grant
     std::map<Cursor, Segment> segments;
   };
@@ -157,7 +166,7 @@ class WorkerAgent {
   void Drop(Held& held);
   void Fail(absl::Time now, Held& held, absl::Status failure);
   void Store(Stream& stream, std::map<Cursor, Segment>::iterator segment,
-             Piece piece);
+             Piece piece, std::shared_ptr<const PackedParts> packed = nullptr);
   void DropFrom(Stream& stream, Cursor cursor);
   void Send(Held& held, WorkerEffects& effects);
 

@@ -15,10 +15,12 @@
 #include "core/net/clock.h"
 #include "core/net/lifecycle.h"
 #include "core/net/log.h"
+#include "core/net/mailbox.h"
 #include "core/net/messenger.h"
 #include "core/net/process_limits.h"
 #include "core/net/reactor.h"
 #include "core/ops/builtin_functions.h"
+#include "worker/client_links.h"
 #include "worker/stage_runner.h"
 #include "worker/worker_agent.h"
 
@@ -34,8 +36,6 @@ constexpr absl::Duration kLinger = absl::Milliseconds(50);
 constexpr uint32_t kSlotsPerThread = 2;
 constexpr Reactor::Limits kClientLimits{int64_t{1} << 20, 10'000};
 constexpr Reactor::Limits kDispatcherLimits{int64_t{1} << 30, 1'000};
-// Keeps the ids of clients, which they choose, apart from kDispatcherPeer.
-constexpr std::string_view kClientPrefix = "client:";
 
 // For who takes this for a dispatcher.
 Refusal WrongAddress() {
@@ -93,6 +93,8 @@ class WorkerServer::Shell : public ReactorHandler {
   void OnTurn(absl::Time now) override;
   absl::Time NextDeadline() const override;
 
+  void OnRelay(absl::Time now, const Relay& relay);
+  void LeaveProcess();
   void OnAnswered(absl::Time now);
   void OnDispatcherRefuses(const absl::Status& why);
   void WatchDispatcher(absl::Time now);
@@ -109,6 +111,10 @@ class WorkerServer::Shell : public ReactorHandler {
   std::unique_ptr<Messenger> messenger_;
   std::unique_ptr<ArenaHost> memory_;
   std::unique_ptr<WorkerAgent> agent_;
+  WorkerId worker_;
+  Incarnation incarnation_;
+  std::unique_ptr<ClientLinks> links_;
+  std::shared_ptr<Mailbox> mailbox_;
   std::unique_ptr<StageRunner> runner_;
   SocketId dispatcher_;
   SocketId clients_;
@@ -163,6 +169,9 @@ absl::Status WorkerServer::Shell::Begin() {
   LogInfo("worker at {} with {} thread(s), dispatcher {}", own.ToString(),
           runner_->threads(), dispatcher_address_);
   reactor_->Start(this);
+  if (config_.in_process) {
+    AnnounceWorker(worker_, incarnation_, mailbox_);
+  }
   return absl::OkStatus();
 }
 
@@ -178,9 +187,14 @@ absl::StatusOr<Address> WorkerServer::Shell::Advertised(
 // `name`: where clients find it, and with which key.
 void WorkerServer::Shell::MakeAgent(const std::string& name) {
   StageRunner::Results results;
-  results.computed = [this](TaskId task, absl::StatusOr<Piece> piece,
-                            absl::Duration busy) {
-    Perform(agent_->OnComputed(reactor_->now(), task, std::move(piece), busy));
+  results.computed = [this](Computed computed) {
+    if (computed.packed != nullptr) {
+      links_->NotePacked(computed.plan, *computed.packed, computed.codec,
+                         computed.packing);
+    }
+    Perform(agent_->OnComputed(reactor_->now(), computed.task,
+                               std::move(computed.piece), computed.busy,
+                               std::move(computed.packed)));
   };
   results.defined = [this](const PlanId& plan, absl::Status status) {
     if (!status.ok()) LogWarning("plan not compiled: {}", ErrorText(status));
@@ -200,7 +214,16 @@ void WorkerServer::Shell::MakeAgent(const std::string& name) {
   settings.slots = kSlotsPerThread * settings.threads;
   settings.memory_bytes = config_.memory_bytes;
   settings.frame_bytes = config_.frame_bytes;
+  worker_ = settings.worker;
+  incarnation_ = settings.incarnation;
   agent_ = std::make_unique<WorkerAgent>(std::move(settings));
+  links_ = std::make_unique<ClientLinks>(*reactor_, *messenger_, *memory_,
+                                         clients_, dispatcher_, worker_);
+  mailbox_ = Mailbox::Make(
+      *reactor_, [this](const std::shared_ptr<Mailbox>& from, Message message) {
+        Perform(
+            agent_->Handle(reactor_->now(), links_->InProcess(from), message));
+      });
 }
 
 absl::Status WorkerServer::Shell::WaitRegistered(absl::Duration timeout) {
@@ -246,6 +269,7 @@ void WorkerServer::Shell::BeginDrain(absl::Duration timeout) {
 
 void WorkerServer::Shell::Stop() {
   lifecycle_.Stop([this] {
+    LeaveProcess();
     reactor_->Stop(kLinger);
     reactor_->Join();
     runner_.reset();
@@ -271,8 +295,7 @@ void WorkerServer::Shell::OnMessage(absl::Time now, SocketId socket,
       }
       return;
     }
-    const PeerId peer(std::string(kClientPrefix).append(from));
-    Perform(agent_->Handle(now, peer, *message));
+    Perform(agent_->Handle(now, ClientLinks::Direct(from), *message));
     return;
   }
   if (!message.ok()) {
@@ -283,8 +306,24 @@ void WorkerServer::Shell::OnMessage(absl::Time now, SocketId socket,
     OnDispatcherRefuses(refusal->status);
   } else if (std::holds_alternative<WorkerAnswer>(*message)) {
     OnAnswered(now);
+  } else if (const auto* relay = std::get_if<Relay>(&*message)) {
+    return OnRelay(now, *relay);
   }
   Perform(agent_->Handle(now, kDispatcherPeer, *message));
+}
+
+// What a client says that reaches only the dispatcher.
+void WorkerServer::Shell::OnRelay(absl::Time now, const Relay& relay) {
+  const absl::StatusOr<Message> inner =
+      messenger_->Receive(now, dispatcher_, "", relay.parts, /*answer=*/false);
+  if (!inner.ok() || !std::holds_alternative<Grant>(*inner)) return;
+  Perform(agent_->Handle(now, ClientLinks::Relayed(relay.client), *inner));
+}
+
+void WorkerServer::Shell::LeaveProcess() {
+  if (mailbox_ == nullptr) return;
+  WithdrawWorker(worker_, incarnation_);
+  mailbox_->Close();
 }
 
 void WorkerServer::Shell::OnAnswered(absl::Time now) {
@@ -360,16 +399,18 @@ void WorkerServer::Shell::Perform(WorkerEffects effects) {
     runner_->Resolve(std::move(request));
   }
   for (ComputeRequest& request : effects.compute) {
-    runner_->Compute(std::move(request), memory_->blocks());
+    const LinkCompression codec = links_->CodecFor(reactor_->now(), request);
+    runner_->Compute(std::move(request), memory_->blocks(), codec);
   }
-  for (const PlanId& plan : effects.forget) runner_->Forget(plan);
+  for (const PlanId& plan : effects.forget) {
+    runner_->Forget(plan);
+    links_->Forget(plan);
+  }
   for (const Outgoing& outgoing : effects.sends) {
     if (outgoing.to == kDispatcherPeer) {
       messenger_->Send(dispatcher_, "", outgoing.message);
     } else {
-      std::string_view to = outgoing.to.value();
-      to.remove_prefix(std::min(to.size(), kClientPrefix.size()));
-      messenger_->Send(clients_, to, outgoing.message, memory_->LenderTo(to));
+      links_->Send(outgoing.to, outgoing.message, mailbox_);
     }
   }
   if (effects.drained) {

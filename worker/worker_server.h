@@ -36,6 +36,8 @@ struct WorkerConfig {
   // Of memory that clients of this host and user see, so that it need not be
   // sent to them; used only while there are any. 0: share nothing.
   uint64_t shared_bytes = uint64_t{256} << 20;
+  // Give clients of this process what was made as it is.
+  bool in_process = true;
   // How long it waits for a dispatcher that does not answer.
   absl::Duration dispatcher_timeout = absl::Hours(1);
   // What expressions may call; null: the built-in functions.

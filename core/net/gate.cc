@@ -89,6 +89,20 @@ std::optional<uint64_t> BytesReceived(int fd) {
   return info.tcpi_bytes_received;
 }
 
+// What the network last took, where the sender had more for it all the time.
+std::optional<double> BusyRate(int fd) {
+  tcp_info info{};
+  socklen_t length = sizeof(info);
+  constexpr socklen_t kNeeded =
+      offsetof(tcp_info, tcpi_delivery_rate) + sizeof(info.tcpi_delivery_rate);
+  if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &length) != 0 ||
+      length < kNeeded || info.tcpi_delivery_rate_app_limited != 0 ||
+      info.tcpi_delivery_rate == 0) {
+    return std::nullopt;
+  }
+  return static_cast<double>(info.tcpi_delivery_rate);
+}
+
 // Drops every attempt to connect in the kernel, or lets them pass again.
 void SetClosed(int listening_fd, bool closed) {
   if (!closed) {
@@ -256,6 +270,16 @@ void Gate::Heard(SocketId id, int fd, std::string_view from) {
   if (open == followed->second.open.end()) return;
   open->second.peer = from;
   open->second.heard = true;
+}
+
+std::optional<double> Gate::DeliveryRate(SocketId id,
+                                         std::string_view peer) const {
+  const auto followed = followed_.find(id);
+  if (followed == followed_.end()) return std::nullopt;
+  for (const auto& [fd, connection] : followed->second.open) {
+    if (connection.peer == peer) return BusyRate(fd);
+  }
+  return std::nullopt;
 }
 
 void Gate::CountRevoked(std::string_view key) {

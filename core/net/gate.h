@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -59,6 +60,9 @@ class Gate {
   absl::Status HandshakeFailure(SocketId id) const;
   // A message of the peer `from` came in over this connection of a listener.
   void Heard(SocketId id, int fd, std::string_view from);
+  // How fast the connection of a listener's peer carries bytes, in bytes a
+  // second; nullopt where it was not kept busy, or is not known.
+  std::optional<double> DeliveryRate(SocketId id, std::string_view peer) const;
   // Peers of listeners, by routing id, whose connection has ended.
   std::vector<std::pair<SocketId, std::string>> TakeGone() {
     return std::exchange(gone_, {});

@@ -4,7 +4,6 @@
 
 #include "core/base/status.h"
 #include "core/net/log.h"
-#include "core/wire/codec.h"
 
 namespace feedmill {
 namespace {

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "core/net/reactor.h"
+#include "core/wire/codec.h"
 #include "core/wire/message.h"
 #include "core/wire/shared_parts.h"
 
@@ -29,6 +30,10 @@ class Messenger {
   // `lender`: of the parts that its peer sees without their being sent.
   Reactor::Sent Send(SocketId socket, std::string_view to,
                      const Message& message, PartLender* lender = nullptr);
+  // The parts that Send would send: for a message on its way through others.
+  Parts Wrap(const Message& message) const {
+    return Encode(message, cluster_id_);
+  }
   // What came in, or why it is refused (FailedPrecondition: another protocol
   // version or cluster, or the sender's key is of a role that may not say it).
   // `answer`: send a Refusal back (listeners).

@@ -393,6 +393,11 @@ const std::optional<Reactor::Sender>& Reactor::sender() const {
   return state_->sender;
 }
 
+std::optional<double> Reactor::DeliveryRate(SocketId listener,
+                                            std::string_view peer) const {
+  return state_->gate.DeliveryRate(listener, peer);
+}
+
 uint64_t Reactor::refused() const { return state_->gate.refused(); }
 
 void Reactor::Close(SocketId socket, absl::Duration linger) {

@@ -87,6 +87,11 @@ class Reactor {
   absl::Status HandshakeFailure(SocketId connection) const;
   // Who sent the message that is being handled; nullopt without keys.
   const std::optional<Sender>& sender() const;
+  // How fast the network takes what is sent to a listener's peer, in bytes a
+  // second; nullopt where there was too little to tell. Looks at every
+  // connection of the listener.
+  std::optional<double> DeliveryRate(SocketId listener,
+                                     std::string_view peer) const;
   // Connections that were dropped in their handshake.
   uint64_t refused() const;
   // Messages under way have `linger` to leave.

@@ -45,6 +45,9 @@ absl::StatusOr<std::string> DispatcherKey(const SecurityConfig& config) {
 
 Role SenderOf(const Message& message) {
   if (std::holds_alternative<WorkerBeat>(message)) return Role::kWorker;
+  if (const auto* relay = std::get_if<Relay>(&message)) {
+    return relay->client.empty() ? Role::kClient : Role::kWorker;
+  }
   if (std::holds_alternative<StatusRequest>(message)) return Role::kOperator;
   return Role::kClient;
 }

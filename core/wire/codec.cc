@@ -5,9 +5,11 @@
 
 #include <bit>
 
+#include "core/base/check.h"
 #include "core/base/status.h"
 #include "core/wire/control_codec.h"
 #include "core/wire/frame_codec.h"
+#include "core/wire/packing.h"
 
 namespace feedmill {
 namespace {
@@ -33,6 +35,9 @@ Body PutBody(Builder& builder, const Message& message, Parts& parts) {
       [&]<class T>(const T& body) -> Body {
         if constexpr (std::is_same_v<T, Frame>) {
           return wire::PutFrame(builder, body, parts);
+        } else if constexpr (std::is_same_v<T, Relay>) {
+          parts.insert(parts.end(), body.parts.begin(), body.parts.end());
+          return wire::Put(builder, body);
         } else {
           return wire::Put(builder, body);
         }
@@ -133,12 +138,85 @@ Message ReadBody(FieldReader& reader, const fb::Envelope& envelope,
       return ReadAs<fb::ShareRequest>(reader, envelope);
     case fb::Body::ShareOffer:
       return ReadAs<fb::ShareOffer>(reader, envelope);
+    case fb::Body::Relay: {
+      Message message = ReadAs<fb::Relay>(reader, envelope);
+      std::get<Relay>(message).parts.assign(parts.begin() + 1, parts.end());
+      return message;
+    }
     case fb::Body::NONE:
       break;
   }
   reader.Refuse(InvalidArgument("message kind {} is not known",
                                 static_cast<int>(envelope.body_type())));
   return Refusal{};
+}
+
+using PackedVector = wire::Offset<flatbuffers::Vector<const fb::PackedPart*>>;
+using Checksums = wire::Offset<flatbuffers::Vector<uint64_t>>;
+
+// Puts what is packed in the place of what it stands for, and says so.
+PackedVector PutPacked(Builder& builder, const PackedParts& packed,
+                       Parts& parts) {
+  if (packed.parts.empty()) return 0;
+  for (const PackedPart& part : packed.parts) {
+    FM_CHECK(part.part < parts.size() && part.size == parts[part.part].size());
+    parts[part.part] = part.bytes;
+  }
+  return wire::PutStructs(builder, packed.parts, [](const PackedPart& part) {
+    return fb::PackedPart(part.part, wire::ToWire(part.codec), part.size);
+  });
+}
+
+Checksums PutChecksums(Builder& builder, const Parts& parts) {
+  std::vector<uint64_t> sums;
+  for (size_t k = 1; k < parts.size(); ++k) {
+    sums.push_back(XXH3_64bits(parts[k].data(), parts[k].size()));
+  }
+  return builder.CreateVector(sums);
+}
+
+absl::Status CheckSums(FieldReader& reader, const Parts& parts,
+                       const flatbuffers::Vector<uint64_t>& sums) {
+  if (!reader.IsAligned<uint64_t>(sums)) return reader.error();
+  if (sums.size() + 1 != parts.size()) {
+    return InvalidArgument("{} checksums of {} parts", sums.size(),
+                           parts.size() - 1);
+  }
+  for (size_t k = 1; k < parts.size(); ++k) {
+    if (sums.Get(static_cast<flatbuffers::uoffset_t>(k - 1)) !=
+        XXH3_64bits(parts[k].data(), parts[k].size())) {
+      return InvalidArgument(
+          "the checksum of part {} is another: it was damaged on its way", k);
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Puts what packed parts stand for in their place. The codec of the last.
+absl::StatusOr<LinkCompression> Unpack(
+    FieldReader& reader, const flatbuffers::Vector<const fb::PackedPart*>& list,
+    Parts& parts) {
+  LinkCompression codec = LinkCompression::kNone;
+  if (!reader.IsAligned<fb::PackedPart>(list)) return reader.error();
+  uint64_t unpacked = 0;
+  uint32_t last = 0;
+  for (const fb::PackedPart* packed : list) {
+    codec = wire::FromWire(reader, packed->codec(), /*may_wish=*/false);
+    FM_RETURN_IF_ERROR(reader.error());
+    if (codec == LinkCompression::kNone || packed->part() <= last ||
+        packed->part() >= parts.size() ||
+        packed->size() > kUnpackedMax - unpacked) {
+      return InvalidArgument(
+          "the packed part {} is not one of {}, in order, which together make "
+          "at most {} bytes",
+          packed->part(), parts.size(), kUnpackedMax);
+    }
+    last = packed->part();
+    unpacked += packed->size();
+    FM_ASSIGN_OR_RETURN(parts[last],
+                        UnpackPart(codec, parts[last], packed->size()));
+  }
+  return codec;
 }
 
 // Takes the parts that `lender` lends out of `parts`, and says so.
@@ -195,6 +273,23 @@ absl::StatusOr<Parts> WholeParts(FieldReader& reader, const Parts& sent,
   return whole;
 }
 
+// Whether so many parts, shared, packed or with checksums, fit such a message.
+absl::Status CheckParts(const fb::Envelope& envelope, size_t parts) {
+  if (envelope.body_type() == fb::Body::Frame) {
+    if (envelope.shared() == nullptr || envelope.packed() == nullptr) {
+      return absl::OkStatus();
+    }
+    return InvalidArgument("parts of one message are shared and packed");
+  }
+  const bool relays = envelope.body_type() == fb::Body::Relay;
+  if (relays != (parts > 1) || envelope.shared() != nullptr ||
+      envelope.packed() != nullptr || envelope.checksums() != nullptr) {
+    return InvalidArgument("{} parts after a header that needs {}", parts - 1,
+                           relays ? "some, as they are" : "none");
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 Parts Encode(const Message& message, std::string_view cluster_id,
@@ -207,12 +302,19 @@ Parts Encode(const Message& message, std::string_view cluster_id,
       builder.CreateString(cluster_id.data(), cluster_id.size());
   const Body body = PutBody(builder, message, parts);
   wire::Offset<fb::SharedParts> shared = 0;
-  if (lender != nullptr && body.type == fb::Body::Frame) {
-    shared = PutShared(builder, *lender, parts);
+  PackedVector packed = 0;
+  Checksums checksums = 0;
+  if (const auto* frame = std::get_if<Frame>(&message)) {
+    if (lender != nullptr) {
+      shared = PutShared(builder, *lender, parts);
+    } else if (frame->packed != nullptr) {
+      packed = PutPacked(builder, *frame->packed, parts);
+    }
+    if (frame->checksums) checksums = PutChecksums(builder, parts);
   }
   fb::FinishEnvelopeBuffer(
       builder, fb::CreateEnvelope(builder, kProtocolVersion, cluster, body.type,
-                                  body.offset, shared));
+                                  body.offset, shared, packed, checksums));
   const size_t size = builder.GetSize();
   BufferBuilder header(size + sizeof(Checksum));
   header.Append(builder.GetBufferPointer(), size);
@@ -231,19 +333,26 @@ absl::StatusOr<Message> Decode(const Parts& parts, std::string_view cluster_id,
                            header.size());
   }
   const auto& envelope = *fb::GetEnvelope(header.data());
-  if (envelope.body_type() != fb::Body::Frame &&
-      (parts.size() != 1 || envelope.shared() != nullptr)) {
-    return InvalidArgument("{} parts after a header that needs none",
-                           parts.size() - 1);
-  }
+  FM_RETURN_IF_ERROR(CheckParts(envelope, parts.size()));
   FieldReader reader(header.size());
+  if (envelope.checksums() != nullptr) {
+    FM_RETURN_IF_ERROR(CheckSums(reader, parts, *envelope.checksums()));
+  }
   absl::StatusOr<Parts> whole = parts;
   if (envelope.shared() != nullptr) {
     whole = WholeParts(reader, parts, *envelope.shared(), borrower);
   }
   FM_RETURN_IF_ERROR(whole.status());
+  LinkCompression came = LinkCompression::kNone;
+  if (envelope.packed() != nullptr) {
+    FM_ASSIGN_OR_RETURN(came, Unpack(reader, *envelope.packed(), *whole));
+  }
   Message message = ReadBody(reader, envelope, *whole);
   FM_RETURN_IF_ERROR(reader.error());
+  if (auto* frame = std::get_if<Frame>(&message)) {
+    frame->came = came;
+    frame->checksums = envelope.checksums() != nullptr;
+  }
   return message;
 }
 

@@ -17,7 +17,8 @@ namespace feedmill {
 using Parts = std::vector<Buffer>;
 
 // Encodes `message` for the cluster `cluster_id` (any text; peers of another
-// cluster refuse it). What `lender` lends of a frame's parts is left out.
+// cluster refuse it). What `lender` lends of a frame's parts is left out; where
+// there is none, Frame::packed is sent in their place.
 Parts Encode(const Message& message, std::string_view cluster_id,
              PartLender* lender = nullptr);
 

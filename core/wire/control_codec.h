@@ -22,6 +22,7 @@ Body Put(Builder& builder, const Refusal& refusal);
 Body Put(Builder& builder, const Grant& grant);
 Body Put(Builder& builder, const ShareRequest& request);
 Body Put(Builder& builder, const ShareOffer& offer);
+Body Put(Builder& builder, const Relay& relay);  // its parts apart
 
 // REQUIRES: the tables were verified. Faults are left in `reader`.
 ClientHello Read(FieldReader& reader, const fb::ClientHello& hello);
@@ -37,6 +38,7 @@ Refusal Read(FieldReader& reader, const fb::Refusal& refusal);
 Grant Read(FieldReader& reader, const fb::Grant& grant);
 ShareRequest Read(FieldReader& reader, const fb::ShareRequest& request);
 ShareOffer Read(FieldReader& reader, const fb::ShareOffer& offer);
+Relay Read(FieldReader& reader, const fb::Relay& relay);  // its parts apart
 
 }  // namespace feedmill::wire
 

@@ -78,6 +78,19 @@ SplitReport ReadReport(const fb::SplitReport& report) {
           FromWire(report.out())};
 }
 
+LinkReport ReadLink(FieldReader& reader, const fb::LinkReport& link) {
+  if (link.kind() < fb::LinkKind::Tcp || link.kind() > fb::LinkKind::Relay) {
+    reader.Refuse(InvalidArgument("a link of kind {} is not known",
+                                  static_cast<int>(link.kind())));
+  }
+  return {WorkerId(reader.Text(link.worker())),
+          static_cast<LinkKind>(link.kind()),
+          FromWire(reader, link.compression(), /*may_wish=*/false),
+          link.frames(),
+          link.element_bytes(),
+          link.wire_bytes()};
+}
+
 }  // namespace
 
 ClientHello Read(FieldReader& reader, const fb::ClientHello& hello) {
@@ -103,6 +116,11 @@ ClientBeat Read(FieldReader& reader, const fb::ClientBeat& beat) {
   out.sent = TimeFromWire(beat.sent());
   out.splits = reader.Structs(beat.splits(), ReadReport);
   out.seen = FromWire(*beat.seen());
+  if (beat.links() != nullptr) {
+    out.links = reader.All(beat.links(), [&](const fb::LinkReport* link) {
+      return ReadLink(reader, *link);
+    });
+  }
   return out;
 }
 
@@ -223,6 +241,8 @@ Grant Read(FieldReader& reader, const fb::Grant& grant) {
   out.start = FromWire(*grant.start());
   out.total_bytes = grant.total_bytes();
   out.head = grant.head();
+  out.compression = FromWire(reader, grant.compression(), /*may_wish=*/true);
+  out.checksums = grant.checksums();
   return out;
 }
 
@@ -232,6 +252,15 @@ ShareRequest Read(FieldReader& reader, const fb::ShareRequest& request) {
 
 ShareOffer Read(FieldReader& reader, const fb::ShareOffer& offer) {
   return {reader.Text(offer.socket_name()), offer.nonce()};
+}
+
+Relay Read(FieldReader& reader, const fb::Relay& relay) {
+  Relay out;
+  out.worker = WorkerId(reader.Text(relay.worker()));
+  if (relay.client() != nullptr) {
+    out.client.assign(relay.client()->begin(), relay.client()->end());
+  }
+  return out;
 }
 
 }  // namespace feedmill::wire

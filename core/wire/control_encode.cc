@@ -73,9 +73,19 @@ Body Put(Builder& builder, const ClientBeat& beat) {
   const auto session = Put(builder, beat.session);
   const auto splits = PutReports(builder, beat.splits);
   const fb::Seen seen = ToWire(beat.seen);
-  return MakeBody(fb::Body::ClientBeat,
-                  fb::CreateClientBeat(builder, job, beat.run.value(), session,
-                                       ToWire(beat.sent), splits, &seen));
+  Offset<flatbuffers::Vector<Offset<fb::LinkReport>>> links = 0;
+  if (!beat.links.empty()) {
+    links = PutAll(builder, beat.links, [&](const LinkReport& link) {
+      return fb::CreateLinkReport(builder, Put(builder, link.worker.value()),
+                                  static_cast<fb::LinkKind>(link.kind),
+                                  ToWire(link.compression), link.frames,
+                                  link.element_bytes, link.wire_bytes);
+    });
+  }
+  return MakeBody(
+      fb::Body::ClientBeat,
+      fb::CreateClientBeat(builder, job, beat.run.value(), session,
+                           ToWire(beat.sent), splits, &seen, links));
 }
 
 Body Put(Builder& builder, const ClientAnswer& answer) {
@@ -196,11 +206,12 @@ Body Put(Builder& builder, const Grant& grant) {
   const auto session = Put(builder, grant.session);
   const fb::SplitId split = ToWire(grant.split);
   const fb::Cursor start = ToWire(grant.start);
-  return MakeBody(fb::Body::Grant,
-                  fb::CreateGrant(builder, session, &split,
-                                  grant.worker_incarnation.value(),
-                                  grant.attempt.value(), grant.opening.value(),
-                                  &start, grant.total_bytes, grant.head));
+  return MakeBody(
+      fb::Body::Grant,
+      fb::CreateGrant(builder, session, &split,
+                      grant.worker_incarnation.value(), grant.attempt.value(),
+                      grant.opening.value(), &start, grant.total_bytes,
+                      grant.head, ToWire(grant.compression), grant.checksums));
 }
 
 Body Put(Builder& builder, const ShareRequest& request) {
@@ -213,6 +224,17 @@ Body Put(Builder& builder, const ShareOffer& offer) {
   const auto name = Put(builder, offer.socket_name);
   return MakeBody(fb::Body::ShareOffer,
                   fb::CreateShareOffer(builder, name, offer.nonce));
+}
+
+Body Put(Builder& builder, const Relay& relay) {
+  const auto worker = Put(builder, relay.worker.value());
+  Offset<flatbuffers::Vector<uint8_t>> client = 0;
+  if (!relay.client.empty()) {
+    client = builder.CreateVector(
+        reinterpret_cast<const uint8_t*>(relay.client.data()),
+        relay.client.size());
+  }
+  return MakeBody(fb::Body::Relay, fb::CreateRelay(builder, worker, client));
 }
 
 }  // namespace feedmill::wire

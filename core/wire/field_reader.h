@@ -104,6 +104,25 @@ class FieldReader {
   absl::Status error_;
 };
 
+// kAuto only where it is asked for: nothing is sent in it.
+inline LinkCompression FromWire(FieldReader& reader, fb::LinkCompression codec,
+                                bool may_wish) {
+  switch (codec) {
+    case fb::LinkCompression::None:
+    case fb::LinkCompression::Lz4:
+    case fb::LinkCompression::Zstd:
+      return static_cast<LinkCompression>(codec);
+    case fb::LinkCompression::Auto:
+      if (may_wish) return LinkCompression::kAuto;
+      break;
+    case fb::LinkCompression::Unknown:
+      break;
+  }
+  reader.Refuse(
+      InvalidArgument("compression {} is not known", static_cast<int>(codec)));
+  return LinkCompression::kNone;
+}
+
 inline Cursor FromWire(const fb::Cursor& cursor) {
   return {cursor.p(), cursor.i()};
 }

@@ -25,6 +25,9 @@ struct Body {
 };
 
 inline fb::Cursor ToWire(Cursor cursor) { return {cursor.p, cursor.i}; }
+inline fb::LinkCompression ToWire(LinkCompression codec) {
+  return static_cast<fb::LinkCompression>(codec);
+}
 inline fb::SplitId ToWire(const SplitId& split) {
   return {split.journal.value(), split.number};
 }

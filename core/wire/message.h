@@ -3,6 +3,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <variant>
@@ -11,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "core/base/strong_id.h"
+#include "core/chunk/buffer.h"
 #include "core/chunk/chunk.h"
 #include "core/chunk/share.h"
 #include "core/dataset/graph.h"
@@ -89,6 +91,32 @@ struct SplitReport {
   Cursor taken;  // in the client's buffer, all before it too
   Cursor out;    // left the buffer in order; sharers: handed out
 };
+// How a client's frames come from a worker, and what did so far.
+enum class LinkKind : uint8_t {
+  kTcp = 1,
+  kMemory = 2,   // shared memory; small parts over TCP
+  kProcess = 3,  // the worker is in the client's process
+  kRelay = 4,    // through the dispatcher
+};
+// How the parts of frames are made smaller.
+enum class LinkCompression : uint8_t {
+  kNone = 1,
+  kLz4 = 2,
+  kZstd = 3,
+  kAuto = 4,  // a wish only: whichever pays on this link, or none
+};
+// As operators see them: "tcp", "memory", "process", "relay"; "none", "lz4",
+// "zstd", "auto".
+const char* LinkName(LinkKind kind);
+const char* CompressionName(LinkCompression codec);
+struct LinkReport {
+  WorkerId worker;
+  LinkKind kind = LinkKind::kTcp;
+  LinkCompression compression = LinkCompression::kNone;  // of the last frame
+  uint64_t frames = 0;
+  uint64_t element_bytes = 0;
+  uint64_t wire_bytes = 0;  // sent through sockets for them
+};
 // The keep-alive, and at once on a change. Carries the full set.
 struct ClientBeat {
   JobName job;
@@ -97,6 +125,7 @@ struct ClientBeat {
   absl::Time sent;  // the client's clock; comes back in the answer
   std::vector<SplitReport> splits;
   Seen seen;
+  std::vector<LinkReport> links{};  // for operators
 };
 struct LeaseRef {
   WorkerId worker;
@@ -250,7 +279,12 @@ struct Grant {
   Cursor start;
   uint64_t total_bytes = 0;  // element bytes allowed since `start`
   bool head = false;         // the first split not taken and emptied
+  LinkCompression compression =
+      LinkCompression::kNone;  // that the client wishes
+  bool checksums = false;  // of the parts, too: the link protects them badly
 };
+// What PackParts made of a piece's parts (packing.h).
+struct PackedParts;
 struct Frame {
   Session session;
   SplitId split;
@@ -259,6 +293,20 @@ struct Frame {
   Attempt attempt;
   Opening opening;
   Piece piece;
+  // The same parts, smaller: what is sent in their place. Null: nothing is.
+  std::shared_ptr<const PackedParts> packed{};
+  bool checksums = false;  // of the parts: sent, or came, with it
+  // In which its parts came, if some were packed. Not sent.
+  LinkCompression came = LinkCompression::kNone;
+};
+
+// `parts`, a whole encoded message, on its way between a client and a worker
+// through the dispatcher. `client`: its routing id there; "" where it sends or
+// gets it.
+struct Relay {
+  WorkerId worker;
+  std::string client;
+  std::vector<Buffer> parts;
 };
 
 // May this client see the worker's memory? Only processes of one host can: the
@@ -272,10 +320,10 @@ struct ShareOffer {
   uint64_t nonce = 0;       // said there, shows who asked
 };
 
-using Message =
-    std::variant<ClientHello, ClientBeat, ClientAnswer, ClientReject,
-                 ClientLeave, WorkerBeat, WorkerAnswer, StatusRequest,
-                 StatusReply, Refusal, Grant, Frame, ShareRequest, ShareOffer>;
+using Message = std::variant<ClientHello, ClientBeat, ClientAnswer,
+                             ClientReject, ClientLeave, WorkerBeat,
+                             WorkerAnswer, StatusRequest, StatusReply, Refusal,
+                             Grant, Frame, ShareRequest, ShareOffer, Relay>;
 
 // A message and whom it is for.
 struct Outgoing {

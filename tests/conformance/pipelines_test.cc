@@ -150,6 +150,7 @@ class SmallService {
       config.dispatcher = dispatcher_.target();
       config.threads = threads;
       config.frame_bytes = frame_bytes;
+      config.in_process = false;  // as between machines
       config.registry = registry_;
       workers_.push_back(std::make_unique<WorkerServer>(config));
       EXPECT_TRUE(workers_.back()->Start().ok());

@@ -178,6 +178,7 @@ class Durable : public ::testing::Test {
     WorkerConfig config;
     config.dispatcher = dispatcher_.target();
     config.threads = 1;
+    config.in_process = false;  // as between machines
     config.registry = Registry();
     workers_.push_back(std::make_unique<WorkerServer>(config));
     EXPECT_TRUE(workers_.back()->Start().ok());

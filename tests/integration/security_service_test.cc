@@ -103,6 +103,7 @@ class SecureService : public ::testing::Test {
     worker.dispatcher = dispatcher_->target();
     worker.threads = 1;
     worker.security.keys = keys_;
+    worker.in_process = false;  // as between machines
     worker_ = std::make_unique<WorkerServer>(worker);
     EXPECT_TRUE(worker_->Start().ok());
     EXPECT_TRUE(worker_->WaitRegistered(absl::Seconds(20)).ok());

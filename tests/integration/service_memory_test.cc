@@ -54,6 +54,7 @@ class SharedMemory : public ::testing::Test {
     config.dispatcher = dispatcher_.target();
     config.threads = 1;
     config.shared_bytes = shared_bytes;
+    config.in_process = false;  // else nothing lies in shared memory
     workers_.push_back(std::make_unique<WorkerServer>(config));
     EXPECT_TRUE(workers_.back()->Start().ok());
     EXPECT_TRUE(workers_.back()->WaitRegistered(absl::Seconds(20)).ok());

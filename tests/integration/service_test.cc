@@ -93,6 +93,7 @@ class Service : public ::testing::Test {
     WorkerConfig config;
     config.dispatcher = dispatcher_.target();
     config.threads = threads;
+    config.in_process = false;  // as between machines
     config.registry = Registry();
     workers_.push_back(std::make_unique<WorkerServer>(config));
     EXPECT_TRUE(workers_.back()->Start().ok());

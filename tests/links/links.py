@@ -9,6 +9,7 @@ fairness    64 readers of one worker, one of them stopped: the others are served
 resets      a proxy resets connections at random, 200 times: what comes is what a local read gives
 delay       a proxy that is late by 50 ms and carries 1 Gbit/s: at least 80 % of it are used
 killer      a record that kills its workers: it is found and named, all before it comes, and so does what others read
+packing     a proxy that carries 30 MB/s: `--compression auto` brings data that shrinks faster than that
 namespaces  two network namespaces joined at 1 Gbit/s: at least 90 % are used; ten seconds without a link lose nothing
             (needs root and iproute2)
 
@@ -319,6 +320,22 @@ def delay(binary):
         return f"{used:.3f} of 1 Gbit/s are used with 50 ms of delay each way"
 
 
+def packing(binary):
+    with Scene(binary) as scene:
+        rate = 30_000_000
+        pipeline = scene.pipeline("large", large(1_000))
+        _, service = scene.dispatcher()
+        proxy = Proxy(rate=rate)
+        scene.worker_behind(proxy, service)
+        got = scene.read(pipeline, "--service", service, "--compression", "auto")
+        require(got["order_hash"] == scene.read(pipeline, "--local")["order_hash"], "packed frames are not the same")
+        (link,) = got["links"]
+        faster = got["bytes"] / got["seconds"] / rate
+        require(faster >= 2, f"{faster:.2f} of the link's rate, {link}")
+        return (f"elements came at {faster:.1f} times the rate of the link, {link['element_bytes'] / link['wire_bytes']:.1f} "
+                f"times smaller, the last in {link['compression']}")
+
+
 class Namespaces:
     """Two network namespaces, joined by a link of 1 Gbit/s."""
 
@@ -417,7 +434,8 @@ def namespaces(binary):
                 f"a link lose nothing, {time.monotonic() - up:.1f} s from its return to the end of the read")
 
 
-CHECKS = {"leftovers": leftovers, "fairness": fairness, "resets": resets, "delay": delay, "killer": killer, "namespaces": namespaces}
+CHECKS = {"leftovers": leftovers, "fairness": fairness, "resets": resets, "delay": delay, "packing": packing,
+          "killer": killer, "namespaces": namespaces}
 
 
 def main():

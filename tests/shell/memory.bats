@@ -68,3 +68,47 @@ names_of() {
   ! grep -qF "$names" /proc/net/unix
   [[ -z $(comm -13 <(echo "$before") <(ls /dev/shm /tmp | sort) | grep -i feedmill) ]]
 }
+
+# ---- other ways
+
+# A worker that says it is where nobody is, as from behind a wall.
+start_out_of_reach() {
+  start_and_wait dispatcher dispatcher --port 0
+  service=$address dispatcher_pid=$pid
+  start_and_wait worker0 worker --dispatcher "$service" --threads 1 --advertise 127.0.0.1:1
+}
+relay_waiting() {
+  feedmill status --service "$service" --format json |
+    python3 -c 'import json, sys; print(json.load(sys.stdin)["relay"]["waiting_bytes"])'
+}
+relays() { (($(relay_waiting) > 0)); }
+reader_is_parked() { feedmill status --service "$service" | grep -q parked; }
+
+@test "a reader that cannot reach the worker reads through the dispatcher" {
+  start_out_of_reach
+  expect 1 feedmill read "$DATA/large.yaml" --service "$service" --timeout 3s
+  [[ $stderr == *"no data for"* ]]
+  [[ $(order_hash feedmill read "$DATA/large.yaml" --service "$service" --via dispatcher) == "$LOCAL_HASH" ]]
+  [[ $(order_hash feedmill read "$DATA/large.yaml" --service "$service" --via dispatcher --compression lz4) == "$LOCAL_HASH" ]]
+}
+
+@test "a relayed reader that stands still holds a bounded part of the dispatcher, and no other up" {
+  start_out_of_reach
+  "$FEEDMILL" read "$DATA/endless.yaml" --service "$service" --via dispatcher --format none 2> /dev/null 3>&- &
+  reader=$!
+  PIDS+=("$reader")
+  wait_for 20 "frames to be relayed" relays
+  kill -STOP "$reader"
+  wait_for 20 "the reader to be noticed" reader_is_parked
+  (($(relay_waiting) < 12 << 20))
+  [[ $(order_hash feedmill read "$DATA/large.yaml" --service "$service" --via dispatcher) == "$LOCAL_HASH" ]]
+  kill -KILL "$reader"
+}
+
+@test "status says how elements come" {
+  start_cluster 1
+  "$FEEDMILL" read "$DATA/endless.yaml" --service "$service" --transport tcp --compression lz4 --format none 2> /dev/null 3>&- &
+  PIDS+=("$!")
+  says_packed() { feedmill status --service "$service" | grep -Eq 'tcp +lz4'; }
+  wait_for 20 "the link's report" says_packed
+}

@@ -121,6 +121,9 @@ struct Describer {
   void operator()(const ShareOffer& m) const {
     Add(line, "share-offer {} {}", m.socket_name, m.nonce);
   }
+  void operator()(const Relay& m) const {
+    Add(line, "relay {} {} parts", m.worker.value(), m.parts.size());
+  }
 };
 
 // A hash of numbers, in order.
@@ -246,6 +249,11 @@ struct Folder {
   void operator()(const ShareOffer& m) {
     Add(m.socket_name);
     Add(m.nonce);
+  }
+  void operator()(const Relay& m) {
+    Add(m.worker.value());
+    Add(m.client);
+    Add(m.parts.size());
   }
 };
 

@@ -80,7 +80,8 @@ absl::Status ElementWriter::Add(const Chunk& chunk) {
   return absl::OkStatus();
 }
 
-absl::Status ElementWriter::Finish(absl::Time now) {
+absl::Status ElementWriter::Finish(absl::Time now,
+                                   const std::vector<LinkReport>& links) {
   if (format_ != Format::kSummary) return absl::OkStatus();
   const double seconds = std::max(1e-9, absl::ToDoubleSeconds(now - start_));
   nlohmann::ordered_json summary;
@@ -93,6 +94,16 @@ absl::Status ElementWriter::Finish(absl::Time now) {
     summary["first_element_s"] = absl::ToDoubleSeconds(first_ - start_);
   }
   summary["order_hash"] = hash_.Hex();
+  for (const LinkReport& link : links) {
+    summary["links"].push_back(
+        {{"worker",
+          link.worker.value().substr(0, link.worker.value().find('#'))},
+         {"transport", LinkName(link.kind)},
+         {"compression", CompressionName(link.compression)},
+         {"frames", link.frames},
+         {"element_bytes", link.element_bytes},
+         {"wire_bytes", link.wire_bytes}});
+  }
   return WriteAll(fd_, summary.dump() + "\n", cancel_);
 }
 

@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "core/chunk/chunk.h"
 #include "core/chunk/order_hash.h"
+#include "core/wire/message.h"
 
 namespace feedmill {
 
@@ -32,8 +34,8 @@ class ElementWriter {
   // Takes the elements of `chunk`; jsonl lines are with the kernel when it
   // returns, so that no line waits for later elements. Errors as WriteAll.
   absl::Status Add(const Chunk& chunk);
-  // Prints the summary, if that is the format.
-  absl::Status Finish(absl::Time now);
+  // Prints the summary, if that is the format. `links`: of a service's reader.
+  absl::Status Finish(absl::Time now, const std::vector<LinkReport>& links);
 
   uint64_t elements() const { return elements_; }
   uint64_t bytes() const { return bytes_; }

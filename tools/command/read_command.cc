@@ -39,8 +39,8 @@ constexpr char kSummary[] =
     "elements in the same order.";
 constexpr char kExamples[] =
     "Formats: jsonl prints one element a line; summary one JSON object with\n"
-    "elements, bytes, seconds, elements_per_s, first_element_s and "
-    "order_hash;\n"
+    "elements, bytes, seconds, elements_per_s, first_element_s, order_hash\n"
+    "and, with --service, links: how elements came from which worker;\n"
     "none nothing. Seed and progress go to stderr.\n"
     "\n"
     "Examples:\n"
@@ -66,6 +66,8 @@ struct ReadFlags {
   std::string job;
   bool take_over = false;
   std::string transport = "auto";
+  std::string via = "worker";
+  std::string compression = "none";
   std::string cluster_id;
   SecurityConfig security;
   uint64_t limit = kNoLimit;
@@ -117,6 +119,14 @@ struct ReadFlags {
                 "How elements come: auto takes them from shared memory where "
                 "a worker runs on this host",
                 &transport);
+    flags.OneOf("--via", {"worker", "dispatcher"},
+                "Where elements come from: dispatcher relays those of workers "
+                "that this host cannot reach",
+                &via);
+    flags.OneOf("--compression", {"none", "lz4", "zstd", "auto"},
+                "In what elements travel over a network; auto: in what brings "
+                "them soonest, plain where that does",
+                &compression);
     flags.Text("--token", "FILE", "Go on where this token was saved", &token);
     flags.Text("--save-token", "FILE",
                "When it ends, for whatever reason, save there how far it came",
@@ -139,8 +149,8 @@ struct ReadFlags {
       return flags.Error(local ? "--local and --service exclude each other"
                                : "--service HOST:PORT or --local is missing");
     }
-    for (const char* flag :
-         {"--job", "--take-over", "--transport", "--cluster-id"}) {
+    for (const char* flag : {"--job", "--take-over", "--transport", "--via",
+                             "--compression", "--cluster-id"}) {
       if (local && flags.Given(flag)) {
         return flags.Error(fmt::format("{} needs --service", flag));
       }
@@ -273,6 +283,11 @@ ReadOptions MakeReadOptions(const ReadFlags& flags, bool timeout_given,
   options.job = flags.job;
   options.take_over = flags.take_over;
   if (flags.transport == "tcp") options.transport = Transport::kTcp;
+  if (flags.via == "dispatcher") options.transport = Transport::kRelay;
+  options.compression = flags.compression == "lz4"    ? LinkCompression::kLz4
+                        : flags.compression == "zstd" ? LinkCompression::kZstd
+                        : flags.compression == "auto" ? LinkCompression::kAuto
+                                                      : LinkCompression::kNone;
   options.first_timeout = flags.timeout;
   if (timeout_given) options.timeout = flags.timeout;
   options.threads = static_cast<int>(flags.threads);
@@ -294,7 +309,7 @@ absl::Status Copy(Reader& reader, uint64_t limit, ElementWriter& writer,
     }
     FM_RETURN_IF_ERROR(writer.Add(*chunk));
   }
-  return writer.Finish(absl::Now());
+  return writer.Finish(absl::Now(), reader.links());
 }
 
 absl::Status ReadAll(const Graph& graph, const ReadFlags& flags,

@@ -96,13 +96,16 @@ void AppendNestedTables(const Json& rows, std::string& out) {
     for (const auto& [key, value] : row.items()) {
       if (!IsTable(value)) continue;
       for (const Json& inner : value) {
-        Json line{{"of", row.value("name", "")}};
+        Json line{{"of", row.value("name", row.value("consumer", ""))}};
         line.update(inner);
         joined[key].push_back(std::move(line));
       }
     }
   }
-  for (const auto& [key, value] : joined.items()) AppendTable(key, value, out);
+  for (const auto& [key, value] : joined.items()) {
+    AppendTable(key, value, out);
+    AppendNestedTables(value, out);
+  }
 }
 
 }  // namespace

@@ -172,9 +172,14 @@ TEST_F(Keys, OnlyLoopbackIsOpenWithoutThem) {
 
 TEST_F(Keys, ARoleMaySayOnlyItsOwn) {
   const std::vector<std::pair<Role, Message>> right = {
-      {Role::kWorker, WorkerBeat{}},      {Role::kClient, ClientHello{}},
-      {Role::kClient, ClientBeat{}},      {Role::kClient, ClientLeave{}},
-      {Role::kOperator, StatusRequest{}}, {Role::kClient, Grant{}}};
+      {Role::kWorker, WorkerBeat{}},
+      {Role::kClient, ClientHello{}},
+      {Role::kClient, ClientBeat{}},
+      {Role::kClient, ClientLeave{}},
+      {Role::kOperator, StatusRequest{}},
+      {Role::kClient, Grant{}},
+      {Role::kClient, Relay{}},
+      {Role::kWorker, Relay{{}, "peer", {}}}};
   for (const auto& [role, message] : right) {
     for (const Role each :
          {Role::kDispatcher, Role::kWorker, Role::kClient, Role::kOperator}) {

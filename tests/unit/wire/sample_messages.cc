@@ -1,5 +1,6 @@
 #include "tests/unit/wire/sample_messages.h"
 
+#include <span>
 #include <utility>
 
 #include "core/base/status.h"
@@ -204,6 +205,14 @@ ClientLeave LeaveWithReport() {
 }
 
 std::vector<Sample> SampleMessages() {
+  ClientBeat linked = Beat();
+  linked.links = {{WorkerId("tcp://10.0.0.1:7000"), LinkKind::kMemory,
+                   LinkCompression::kNone, 7, 1 << 20, 4096},
+                  {WorkerId("tcp://10.0.0.2:7000"), LinkKind::kRelay,
+                   LinkCompression::kZstd, 8, 1 << 21, 1 << 18}};
+  Grant wishful = TheGrant();
+  wishful.compression = LinkCompression::kAuto;
+  wishful.checksums = true;
   ClientHello first_hello;
   first_hello.job = JobName("@solo");
   first_hello.session = TheSession();
@@ -216,6 +225,7 @@ std::vector<Sample> SampleMessages() {
       {"client_hello", Hello()},
       {"client_hello_first", first_hello},
       {"client_beat", Beat()},
+      {"client_beat_links", linked},
       {"client_answer", Answer()},
       {"client_answer_planning", planning},
       {"client_reject",
@@ -231,6 +241,10 @@ std::vector<Sample> SampleMessages() {
       {"status_reply", StatusReply{R"({"workers":2})"}},
       {"refusal", Refusal{FailedPrecondition("another version")}},
       {"grant", TheGrant()},
+      {"grant_wishes", wishful},
+      {"relay", Relay{WorkerId("tcp://10.0.0.1:7000"),
+                      "peer",
+                      {Buffer::CopyOf(std::as_bytes(std::span("inner")))}}},
       {"share_request", ShareRequest{"3f1e0c58-7c1b-4f0e-9a55-2d1c6f0b8a11"}},
       {"share_offer", ShareOffer{"feedmill-0123456789abcdef", 99}},
       {"frame_dense", FrameOf(DensePiece())},

@@ -1,0 +1,70 @@
+#include "core/net/mailbox.h"
+
+#include <unistd.h>
+
+#include <map>
+#include <utility>
+
+namespace feedmill {
+namespace {
+
+struct Board {
+  std::mutex mu;
+  pid_t process = getpid();  // guarded by mu; whose workers these are
+  std::map<std::pair<WorkerId, Incarnation>, std::shared_ptr<Mailbox>>
+      workers;  // guarded by mu
+};
+
+// Never destroyed: servers may outlive what is static.
+Board& TheBoard() {
+  static Board& board = *new Board();
+  return board;
+}
+
+}  // namespace
+
+std::shared_ptr<Mailbox> Mailbox::Make(Reactor& reactor, Take take) {
+  return std::shared_ptr<Mailbox>(new Mailbox(reactor, std::move(take)));
+}
+
+bool Mailbox::Put(std::shared_ptr<Mailbox> from, Message message) {
+  const std::lock_guard lock(mu_);
+  if (reactor_ == nullptr) return false;
+  return reactor_->Post([self = shared_from_this(), from = std::move(from),
+                         message = std::move(message)]() mutable {
+    self->take_(from, std::move(message));
+  });
+}
+
+void Mailbox::Close() {
+  const std::lock_guard lock(mu_);
+  reactor_ = nullptr;
+}
+
+void AnnounceWorker(const WorkerId& worker, Incarnation incarnation,
+                    std::shared_ptr<Mailbox> mailbox) {
+  Board& board = TheBoard();
+  const std::lock_guard lock(board.mu);
+  if (board.process != getpid()) {
+    board.workers.clear();
+    board.process = getpid();
+  }
+  board.workers[{worker, incarnation}] = std::move(mailbox);
+}
+
+void WithdrawWorker(const WorkerId& worker, Incarnation incarnation) {
+  Board& board = TheBoard();
+  const std::lock_guard lock(board.mu);
+  board.workers.erase({worker, incarnation});
+}
+
+std::shared_ptr<Mailbox> FindWorker(const WorkerId& worker,
+                                    Incarnation incarnation) {
+  Board& board = TheBoard();
+  const std::lock_guard lock(board.mu);
+  if (board.process != getpid()) return nullptr;
+  const auto found = board.workers.find({worker, incarnation});
+  return found == board.workers.end() ? nullptr : found->second;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,110 @@
+#include "worker/client_links.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace feedmill {
+namespace {
+
+// They keep the ids of clients, which these choose, apart from each other and
+// from kDispatcherPeer.
+constexpr std::string_view kDirect = "client:";
+constexpr std::string_view kRelayed = "relay:";
+constexpr std::string_view kInProcess = "process:";
+constexpr absl::Duration kLookInterval = absl::Milliseconds(100);
+constexpr size_t kRatesMax = 1'024;
+
+std::optional<std::string_view> After(std::string_view prefix,
+                                      const PeerId& peer) {
+  std::string_view text = peer.value();
+  if (!text.starts_with(prefix)) return std::nullopt;
+  text.remove_prefix(prefix.size());
+  return text;
+}
+
+}  // namespace
+
+ClientLinks::ClientLinks(Reactor& reactor, Messenger& messenger,
+                         ArenaHost& memory, SocketId clients,
+                         SocketId dispatcher, WorkerId worker)
+    : reactor_(reactor),
+      messenger_(messenger),
+      memory_(memory),
+      clients_(clients),
+      dispatcher_(dispatcher),
+      worker_(std::move(worker)) {}
+
+PeerId ClientLinks::Direct(std::string_view routing_id) {
+  return PeerId(std::string(kDirect).append(routing_id));
+}
+
+PeerId ClientLinks::Relayed(std::string_view routing_id) {
+  return PeerId(std::string(kRelayed).append(routing_id));
+}
+
+PeerId ClientLinks::InProcess(const std::shared_ptr<Mailbox>& mailbox) {
+  for (const auto& [peer, known] : mailboxes_) {
+    if (known == mailbox) return peer;
+  }
+  // Nobody else has those of readers that are gone.
+  std::erase_if(mailboxes_, [](const auto& entry) {
+    return entry.second.use_count() == 1;
+  });
+  PeerId peer(std::string(kInProcess) + std::to_string(++last_mailbox_));
+  mailboxes_.emplace(peer, mailbox);
+  return peer;
+}
+
+void ClientLinks::Send(const PeerId& to, const Message& message,
+                       const std::shared_ptr<Mailbox>& own) {
+  if (const auto direct = After(kDirect, to)) {
+    messenger_.Send(clients_, *direct, message, memory_.LenderTo(*direct));
+  } else if (const auto relayed = After(kRelayed, to)) {
+    messenger_.Send(
+        dispatcher_, "",
+        Relay{worker_, std::string(*relayed), messenger_.Wrap(message)});
+  } else if (const auto found = mailboxes_.find(to);
+             found != mailboxes_.end() && !found->second->Put(own, message)) {
+    mailboxes_.erase(found);  // it has left
+  }
+}
+
+LinkCompression ClientLinks::CodecFor(absl::Time now,
+                                      const ComputeRequest& request) {
+  if (request.compression != LinkCompression::kAuto) {
+    // What a reader sees where it lies is not packed.
+    const auto direct = After(kDirect, request.to);
+    const bool sent = direct ? memory_.LenderTo(*direct) == nullptr
+                             : After(kRelayed, request.to).has_value();
+    return sent ? request.compression : LinkCompression::kNone;
+  }
+  const auto direct = After(kDirect, request.to);
+  if (!direct || memory_.LenderTo(*direct) != nullptr) {
+    return LinkCompression::kNone;
+  }
+  return chooser_.Choose(request.plan, RateTo(now, *direct));
+}
+
+std::optional<double> ClientLinks::RateTo(absl::Time now,
+                                          std::string_view routing_id) {
+  auto found = rates_.find(routing_id);
+  if (found == rates_.end()) {
+    if (rates_.size() >= kRatesMax) rates_.clear();
+    found = rates_.emplace(std::string(routing_id), Rate()).first;
+    found->second.look_at = now;
+  }
+  Rate& rate = found->second;
+  if (now >= rate.look_at) {
+    rate.look_at = now + kLookInterval;
+    const auto busy = reactor_.DeliveryRate(clients_, routing_id);
+    if (busy.has_value()) rate.bytes_per_s = busy;
+  }
+  return rate.bytes_per_s;
+}
+
+void ClientLinks::NotePacked(const PlanId& plan, const PackedParts& packed,
+                             LinkCompression codec, absl::Duration time) {
+  chooser_.Note(plan, codec, packed.raw_bytes, packed.sent_bytes, time);
+}
+
+}  // namespace feedmill

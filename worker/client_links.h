@@ -1,0 +1,70 @@
+#ifndef FEEDMILL_WORKER_CLIENT_LINKS_H_
+#define FEEDMILL_WORKER_CLIENT_LINKS_H_
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "absl/time/time.h"
+#include "core/net/arena_host.h"
+#include "core/net/mailbox.h"
+#include "core/net/messenger.h"
+#include "core/net/reactor.h"
+#include "core/wire/packing.h"
+#include "worker/codec_chooser.h"
+#include "worker/worker_agent.h"
+
+namespace feedmill {
+
+// The ways from a worker to its clients: over TCP, with or without shared
+// memory; through the dispatcher, where a client reaches nothing else; or from
+// hand to hand, where it is in the worker's process. Gives peers names that
+// say which, and chooses what their frames are packed with.
+//
+// Thread: the reactor's.
+class ClientLinks {
+ public:
+  // All must outlive it.
+  ClientLinks(Reactor& reactor, Messenger& messenger, ArenaHost& memory,
+              SocketId clients, SocketId dispatcher, WorkerId worker);
+
+  // Names of who said something.
+  static PeerId Direct(std::string_view routing_id);
+  static PeerId Relayed(std::string_view routing_id);
+  PeerId InProcess(const std::shared_ptr<Mailbox>& mailbox);
+
+  // What cannot be sent is dropped. `own`: where a client in this process
+  // answers.
+  void Send(const PeerId& to, const Message& message,
+            const std::shared_ptr<Mailbox>& own);
+
+  // In what the parts of what is computed are sent.
+  LinkCompression CodecFor(absl::Time now, const ComputeRequest& request);
+  void NotePacked(const PlanId& plan, const PackedParts& packed,
+                  LinkCompression codec, absl::Duration time);
+  void Forget(const PlanId& plan) { chooser_.Forget(plan); }
+
+ private:
+  struct Rate {
+    std::optional<double> bytes_per_s;  // when it was last busy
+    absl::Time look_at;
+  };
+  std::optional<double> RateTo(absl::Time now, std::string_view routing_id);
+
+  Reactor& reactor_;
+  Messenger& messenger_;
+  ArenaHost& memory_;
+  const SocketId clients_;
+  const SocketId dispatcher_;
+  const WorkerId worker_;
+  CodecChooser chooser_;
+  std::map<std::string, Rate, std::less<>> rates_;  // by routing id
+  std::map<PeerId, std::shared_ptr<Mailbox>> mailboxes_;
+  uint64_t last_mailbox_ = 0;
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_WORKER_CLIENT_LINKS_H_
