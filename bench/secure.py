@@ -1,13 +1,9 @@
-#!/usr/bin/env python3
-"""Encrypted throughput over TCP, beside what libzmq reaches with CURVE and without.
-
-    bench/secure [--rounds 3]
+"""Encrypted throughput over TCP, beside what libzmq reaches with CURVE and without: a row of bench/run.
 
 Elements of 1 MiB through a service with keys and one without, every cache line
 read, and limits/t2_zmq with curve=1 and 0, in alternating rounds: CPU seconds of
-all processes for each GB, and GB/s. The answers are checked. The last line is
-JSON, as bench/run prints it; build first (cmake --build --preset release)."""
-import argparse, json, os, pathlib, platform, subprocess, tempfile
+all processes for each GB, and GB/s. The answers are checked."""
+import pathlib, subprocess, tempfile
 
 import measure
 
@@ -43,18 +39,15 @@ def limit(curve):
     return {"elements": COUNT, "seconds": result["t"], "cpu_s": result["cpu_gb"] * COUNT * SIZE / 1e9}
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--rounds", type=int, default=3)
-    count = parser.parse_args().rounds
-    with tempfile.TemporaryDirectory() as one, tempfile.TemporaryDirectory() as other:
-        pipeline = measure.write(one, "large.yaml", f'source: {{range: {{stop: {COUNT}}}}}\nsteps:\n'
+def bench(one, rounds, _rows):
+    pipeline = measure.write(one, "large.yaml", f'source: {{range: {{stop: {COUNT}}}}}\nsteps:\n'
                              f'  - map: "full([{SIZE}], cast(x % 256, uint8))"\noptions: {{seed: 7}}\n')
-        services = []
+    services = []
+    with tempfile.TemporaryDirectory() as other:
         try:
             services.append(plain := measure.Service(one))
             services.append(secure := SecureService(other))
-            got = measure.rounds(count, {
+            got = measure.rounds(rounds, {
                 "secure": lambda: ours(pipeline, secure, "--keys", secure.keys),
                 "plain": lambda: ours(pipeline, plain),
                 "limit_curve": lambda: limit(1),
@@ -67,12 +60,6 @@ def main():
     for side in got:
         if got[side]:
             measure.say(f"{side:<12} {cpu[side]:.3f} CPU s/GB  {wall[side]:.2f} GB/s")
-    print(json.dumps({
-        "bench": "secure",
-        "ratios": {"secure_vs_limit": measure.ratio(cpu["limit_curve"], cpu["secure"]),
-                   "secure_vs_limit_wall": measure.ratio(wall["secure"], wall["limit_curve"]),
-                   "secure_vs_plain": measure.ratio(cpu["plain"], cpu["secure"])},
-        "machine": {"cpus": os.cpu_count(), "cpu": measure.cpu_name(), "kernel": platform.release()}}))
-
-
-main()
+    return {"secure_vs_limit": measure.ratio(cpu["limit_curve"], cpu["secure"]),
+            "secure_vs_limit_wall": measure.ratio(wall["secure"], wall["limit_curve"]),
+            "secure_vs_plain": measure.ratio(cpu["plain"], cpu["secure"])}
