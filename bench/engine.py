@@ -18,8 +18,14 @@ print(json.dumps(dict(elements=table.num_rows, check=total, seconds=time.perf_co
 """
 
 
-def local(pipeline, consume, *flags):
-    return run_json([BUILD / "bin" / "bench_trainer", pipeline, consume, *flags])
+def local(pipeline, consume, *flags, **environment):
+    return run_json([BUILD / "bin" / "bench_trainer", pipeline, consume, *flags], env={**os.environ, **environment})
+
+
+def on_one_core(pipeline, consume):
+    """One thread that shares its core with the trainer's loop: what a second core is to double."""
+    core = min(os.sched_getaffinity(0))
+    return run_json(["taskset", "-c", core, BUILD / "bin" / "bench_trainer", pipeline, consume, "--threads", 1])
 
 
 def limit(*arguments):
@@ -72,14 +78,16 @@ def arithmetic(folder, count):
     peer_n = 2_000_000
     got = rounds(count, {"feedmill": lambda: local(text, "chunks", "--threads", 2),
                          "feedmill_1": lambda: local(text, "chunks", "--threads", 1),
+                         "one_core": lambda: on_one_core(text, "chunks"),
                          "loop": lambda: limit("arithmetic", n),
                          "tfdata": lambda: tfdata("tinypar", 60_000),
                          "tfdata_batch": lambda: tfdata("tinybatchvec", peer_n)})
-    agree("arithmetic", got, "feedmill", "feedmill_1", "loop")
+    agree("arithmetic", got, "feedmill", "feedmill_1", "one_core", "loop")
     report("arithmetic", got)
     each = cpu(got["feedmill"]) / n
     return {"arithmetic_vs_loop": ratio(cpu(got["loop"]), cpu(got["feedmill"])),
             "arithmetic_two_threads_wall": ratio(wall(got["feedmill_1"]), wall(got["feedmill"])),
+            "arithmetic_two_cores_wall": ratio(wall(got["one_core"]), wall(got["feedmill"])),
             "small_vs_tfdata": ratio(median(got["tfdata"], lambda r: r["cpu_s"] / r["elements"]), each),
             "small_vs_tfdata_batched": ratio(median(got["tfdata_batch"], lambda r: r["cpu_s"] / peer_n), each)}
 
@@ -91,14 +99,16 @@ def photos(folder, count):
     records = photos_pipeline(folder, "records.yaml", f'{{tfrecord: {{files: "{data}/tfrecord/*.tfrecord"}}}}', passes)
     got = rounds(count, {"feedmill": lambda: local(text, "images"),
                          "feedmill_1": lambda: local(text, "images", "--threads", 1),
+                         "one_core": lambda: on_one_core(text, "images"),
                          "feedmill_tfrecord": lambda: local(records, "images"),
                          "limit": lambda: run_json([BUILD / "bench" / "limit_photos", data / "jpeg", passes]),
                          "tfdata": lambda: tfdata("jpeg", 5, TFRECORD=f"{data}/tfrecord/*.tfrecord")})
-    agree("photos", got, "feedmill", "feedmill_1")
+    agree("photos", got, "feedmill", "feedmill_1", "one_core")
     report("photos", got)
     each = cpu(got["feedmill_tfrecord"]) / (number * passes)
     return {"photos_vs_limit": ratio(cpu(got["limit"]), cpu(got["feedmill"])),
             "photos_two_threads_wall": ratio(wall(got["feedmill_1"]), wall(got["feedmill"])),
+            "photos_two_cores_wall": ratio(wall(got["one_core"]), wall(got["feedmill"])),
             "photos_vs_tfdata": ratio(median(got["tfdata"], lambda r: r["cpu_s"] / r["elements"] / 32), each)}
 
 
@@ -108,14 +118,22 @@ def records(folder, count):
     plain = pipeline(folder, "plain.yaml", source)
     parsed = pipeline(folder, "parsed.yaml", source, "{parse_example: {payload: bytes, label: int64}}")
     shuffled = pipeline(folder, "shuffled.yaml", source, "shuffle")
-    got = rounds(count, {"parsed": lambda: local(parsed, "strings"),
+    got = rounds(count, {"first_time": lambda: local(parsed, "strings", FEEDMILL_INDEXES=""),
+                         "parsed": lambda: local(parsed, "strings"),
                          "loop": lambda: limit("records", *paths),
+                         "random": lambda: limit("random-records", *paths),
                          "sequential": lambda: local(plain, "strings"),
                          "shuffled": lambda: local(shuffled, "strings")})
-    agree("records", got, "loop", "sequential", "shuffled")
-    check(all(r["elements"] == 1_000_000 and r["check"] == 980_000_000 for r in got["parsed"]), "engine, parsed records")
+    agree("records", got, "loop", "random", "sequential", "shuffled")
+    check(all(r["elements"] == 1_000_000 and r["check"] == 980_000_000 for r in got["parsed"] + got["first_time"]),
+          "engine, parsed records")
     report("records", got)
+    # The files' indexes are kept but for `first_time`, which reads the files twice. `random` is what a loop by hand takes
+    # that reads each record by itself, in a random order, from the page cache.
     return {"tfrecord_parse_vs_crc": ratio(cpu(got["loop"]), cpu(got["parsed"])),
+            "tfrecord_parse_first_time_vs_crc": ratio(cpu(got["loop"]), cpu(got["first_time"])),
+            "shuffled_records_vs_random_reads": ratio(cpu(got["random"]), cpu(got["shuffled"])),
+            "sequential_vs_random_reads_by_hand": ratio(cpu(got["loop"]), cpu(got["random"])),
             "shuffled_records_vs_sequential": ratio(cpu(got["sequential"]), cpu(got["shuffled"])),
             "shuffled_records_vs_sequential_wall": ratio(wall(got["sequential"]), wall(got["shuffled"]))}
 

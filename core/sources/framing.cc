@@ -1,5 +1,7 @@
 #include "core/sources/framing.h"
 
+#include <algorithm>
+#include <array>
 #include <bit>
 #include <limits>
 #include <span>
@@ -10,6 +12,7 @@
 #endif
 
 #include "core/base/status.h"
+#include "core/base/vector_target.h"
 #include "core/sources/tar.h"
 #include "core/sources/tfrecord.h"
 
@@ -45,34 +48,96 @@ uint64_t NewlinesOf64(const char* text) {
 }
 #endif
 
-// Adds the line that ends at `end`.
-inline void AddLine(bool filled, std::string_view window, size_t& begin,
-                    size_t end, std::vector<Extent>& records) {
-  if (filled) {
-    AddFilled(window, begin, end, records);
-  } else {
-    records.push_back({begin, end - begin});
+// Text is searched so much at a time.
+constexpr size_t kSearchedBytes = 4096;
+// Newlines of 64 bytes that are noted whether they are there or not: how many
+// there are cannot be foreseen.
+constexpr int kNotedTogether = 4;
+
+// Notes where the newlines of `blocks` times 64 bytes are, each at `at` or
+// behind, and returns their number. REQUIRES: room for kNotedTogether more.
+[[gnu::always_inline]] inline size_t NoteNewlines(const char* text,
+                                                  size_t blocks, size_t at,
+                                                  size_t* ends) {
+  size_t* end = ends;
+  for (size_t b = 0; b < blocks; ++b, at += 64) {
+    uint64_t mask = NewlinesOf64(text + 64 * b);
+    size_t* const next = end + std::popcount(mask);
+    for (int k = 0; k < kNotedTogether; ++k, mask &= mask - 1) {
+      end[k] = at + static_cast<size_t>(std::countr_zero(mask));
+    }
+    for (end += kNotedTogether; end < next; mask &= mask - 1) {
+      *end++ = at + static_cast<size_t>(std::countr_zero(mask));
+    }
+    end = next;
   }
-  begin = end + 1;
+  return static_cast<size_t>(end - ends);
+}
+
+using NewlineNoter = size_t (*)(const char*, size_t, size_t, size_t*);
+
+size_t NoteNewlinesBaseline(const char* text, size_t blocks, size_t at,
+                            size_t* ends) {
+  return NoteNewlines(text, blocks, at, ends);
+}
+#if defined(__x86_64__)
+[[gnu::target("arch=x86-64-v3")]] size_t NoteNewlinesAvx2(const char* text,
+                                                          size_t blocks,
+                                                          size_t at,
+                                                          size_t* ends) {
+  return NoteNewlines(text, blocks, at, ends);
+}
+#endif
+
+NewlineNoter NoterForTarget() {
+#if defined(__x86_64__)
+  if (LoopTarget() >= VectorTarget::kAvx2) return NoteNewlinesAvx2;
+#endif
+  return NoteNewlinesBaseline;
+}
+
+// Adds the lines that end at `ends`, the first of which begins at `begin`.
+// Returns where the next one does.
+size_t AddLines(bool filled, std::string_view window, size_t begin,
+                std::span<const size_t> ends, std::vector<Extent>& records) {
+  if (filled) {
+    for (const size_t end : ends) {
+      AddFilled(window, begin, end, records);
+      begin = end + 1;
+    }
+    return begin;
+  }
+  size_t at = records.size();
+  records.resize(at + ends.size());
+  for (const size_t end : ends) {
+    records[at++] = {begin, end - begin};
+    begin = end + 1;
+  }
+  return begin;
 }
 
 size_t FindLines(bool filled, std::string_view window, bool at_end,
                  std::vector<Extent>& records) {
+  const NewlineNoter note = NoterForTarget();
+  std::array<size_t, kSearchedBytes + kNotedTogether> ends;
   size_t begin = 0;
   size_t at = 0;
-  for (; at + 64 <= window.size(); at += 64) {
-    for (uint64_t mask = NewlinesOf64(window.data() + at); mask != 0;
-         mask &= mask - 1) {
-      AddLine(filled, window, begin,
-              at + static_cast<size_t>(std::countr_zero(mask)), records);
-    }
+  while (at + 64 <= window.size()) {
+    const size_t blocks = std::min(kSearchedBytes, window.size() - at) / 64;
+    const size_t count = note(window.data() + at, blocks, at, ends.data());
+    begin =
+        AddLines(filled, window, begin, std::span(ends).first(count), records);
+    at += blocks * 64;
   }
+  size_t rest = 0;
   for (; at < window.size(); ++at) {
-    if (window[at] == '\n') AddLine(filled, window, begin, at, records);
+    if (window[at] == '\n') ends[rest++] = at;
   }
+  begin = AddLines(filled, window, begin, std::span(ends).first(rest), records);
   if (!at_end) return begin;
   if (begin < window.size()) {
-    AddLine(filled, window, begin, window.size(), records);
+    ends[0] = window.size();
+    AddLines(filled, window, begin, std::span(ends).first(1), records);
   }
   return window.size();
 }

@@ -6,8 +6,10 @@
 #include <thread>
 
 #include "core/base/status.h"
+#include "core/base/vector_target.h"
 #include "core/sources/crc32c.h"
 #include "core/sources/file_system.h"
+#include "core/sources/framing.h"
 #include "core/sources/manifest.h"
 #include "core/sources/record_index.h"
 #include "core/sources/record_source.h"
@@ -402,6 +404,39 @@ TEST(RecordIndexCache, KeepsWhatWasUsedLast) {
 }
 
 // ---- text
+
+TEST(Framing, FindsLinesAsOneByteAfterTheOtherDoes) {
+  std::mt19937 random(5);
+  for (const unsigned one_in : {1, 2, 20, 3000}) {
+    for (const size_t size : {0, 1, 63, 64, 65, 4095, 4096, 4097, 20'000}) {
+      std::string text(size, 'x');
+      for (char& c : text) {
+        if (random() % one_in == 0) c = '\n';
+      }
+      std::vector<std::string> lines = {""};
+      for (const char c : text) {
+        if (c == '\n') {
+          lines.emplace_back();
+        } else {
+          lines.back() += c;
+        }
+      }
+      if (lines.back().empty()) lines.pop_back();
+      for (const VectorTarget target :
+           {VectorTarget::kBaseline, BestVectorTarget()}) {
+        SetLoopTarget(target);
+        std::vector<Extent> found;
+        const std::string path = "t";
+        FindRecords({Framing::Kind::kLines}, text, true, {path, 0, 0}, found);
+        ASSERT_EQ(found.size(), lines.size());
+        for (size_t k = 0; k < lines.size(); ++k) {
+          ASSERT_EQ(text.substr(found[k].begin, found[k].size), lines[k]);
+        }
+      }
+      SetLoopTarget(BestVectorTarget());
+    }
+  }
+}
 
 TEST(Text, LinesAreThoseOfBlocksWhereverTheyBegin) {
   TestFolder folder;
