@@ -15,12 +15,13 @@
 
 // The whole system in one thread, from one seed: the real Dispatcher,
 // WorkerAgents and ReadSessions, with a virtual clock, a network that breaks,
-// processes that die and freeze, and a made-up pipeline. What is checked after
-// each step is what docs and protocol promise:
+// processes that die and freeze, whose clocks do not agree, and a made-up
+// pipeline; in some, a second job beside the first. What is checked after each
+// step is what docs and protocol promise:
 //
 //   - deterministic: the sequence of the reference, also over crashes of
-//     workers and dispatcher, for whoever reads it, also from a token on; at
-//     most one reader hands out at a time;
+//     workers and dispatcher, for whoever reads it, also from a token on, be it
+//     of an earlier pass; at most one reader hands out at a time;
 //   - ranks: that for each one's share, whoever of them dies or goes on from a
 //     token, also when their number changes;
 //   - sharers: each element once, but for the exception of rule 25;
