@@ -168,10 +168,9 @@ absl::Status WorkerServer::Shell::Begin() {
   }
   LogInfo("worker at {} with {} thread(s), dispatcher {}", own.ToString(),
           runner_->threads(), dispatcher_address_);
+  // Before anybody can hear of it.
+  if (config_.in_process) AnnounceWorker(worker_, incarnation_, mailbox_);
   reactor_->Start(this);
-  if (config_.in_process) {
-    AnnounceWorker(worker_, incarnation_, mailbox_);
-  }
   return absl::OkStatus();
 }
 
