@@ -121,7 +121,7 @@ class Writer {
   }
   template <Record R>
   void Put(const R& record) {
-    std::apply([this](const auto&... field) { (Put(field), ...); },
+    std::apply([this](const auto&... field) { (this->Put(field), ...); },
                Fields(record));
   }
 
@@ -211,7 +211,8 @@ class FieldParser {
   }
   template <Record R>
   void Get(R& record) {
-    std::apply([this](auto&... field) { (Get(field), ...); }, Fields(record));
+    std::apply([this](auto&... field) { (this->Get(field), ...); },
+               Fields(record));
   }
 
  private:

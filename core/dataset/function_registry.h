@@ -52,6 +52,15 @@ struct Argument {
   bool constant = false;
 };
 
+// The type of the argument that a random function has more than is written: a
+// Philox block, keyed by seed, iteration, epoch, step and call.
+inline ValueType RandomBitsType() {
+  ValueType type;
+  type.dtype = DType::kUInt32;
+  type.shape = {4};
+  return type;
+}
+
 // Where a function writes its result. Reused from block to block, it keeps its
 // memory. Not thread-safe.
 struct OutputColumn {
@@ -120,6 +129,10 @@ class FunctionRegistry {
         compute;
     // Computing a row costs microseconds or more: blocks are one row.
     bool heavy = false;
+    // A random choice: its first argument is not written, but is the row's own
+    // random bits, uint32[4] (RandomBitsType()). Each call that is written
+    // draws for itself; the same row gets the same bits again.
+    bool random = false;
   };
 
   void Add(std::string name, Function function);

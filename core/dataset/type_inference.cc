@@ -111,7 +111,10 @@ absl::StatusOr<ValueType> InferCall(std::string_view function,
         nearest.empty() ? "; docs/expressions.md lists them"
                         : fmt::format("; did you mean \"{}\"?", nearest));
   }
-  return found->infer(arguments);
+  if (!found->random) return found->infer(arguments);
+  std::vector<ValueType> with_bits = {RandomBitsType()};
+  with_bits.insert(with_bits.end(), arguments.begin(), arguments.end());
+  return found->infer(with_bits);
 }
 
 absl::StatusOr<ValueType> InferType(const Expr& expr, const ElementSpec& spec,

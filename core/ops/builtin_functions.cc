@@ -21,6 +21,10 @@ FunctionRegistry BuiltinFunctions() {
   AddTensorFunctions(registry);
   AddJoiningFunctions(registry);
   AddImageFunctions(registry);
+  AddImageResizing(registry);
+  AddColorFunctions(registry);
+  AddRandomFunctions(registry);
+  AddRandomImageFunctions(registry);
   AddStringFunctions(registry);
   AddParsingFunctions(registry);
   AddRegexFunctions(registry);

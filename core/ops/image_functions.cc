@@ -1,7 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <opencv2/core.hpp>
-#include <opencv2/imgproc.hpp>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,7 +7,7 @@
 #include "core/base/status.h"
 #include "core/ops/convert_items.h"
 #include "core/ops/function_families.h"
-#include "core/ops/image.h"
+#include "core/ops/image_shapes.h"
 #include "core/ops/row_items.h"
 #include "core/ops/strided_view.h"
 
@@ -18,15 +16,6 @@ namespace {
 
 using Types = std::span<const ValueType* const>;
 using Dims = std::span<const int64_t>;
-
-// The axis of the height, followed by that of the width: an image is
-// [height, width], or [..., height, width, channels].
-absl::StatusOr<size_t> HeightAxis(std::string_view function, Dims dims) {
-  if (dims.size() >= 2) return dims.size() == 2 ? 0 : dims.size() - 3;
-  return InvalidArgument(
-      "{} takes images, [height, width, channels], not {} dimension{}",
-      function, dims.size(), dims.size() == 1 ? "" : "s");
-}
 
 // ---- crops
 
@@ -126,157 +115,6 @@ absl::StatusOr<StridedView> MoveChannels(Types types, Dims dims) {
   StridedView view = StridedView::Whole(dims);
   view.Permute(order);
   return view;
-}
-
-// ---- resize
-
-constexpr std::string_view kResize = "image.resize";
-
-absl::StatusOr<int> Interpolation(const ValueType& type) {
-  FM_ASSIGN_OR_RETURN(const std::string method,
-                      ConstantText("image.resize: the method", type));
-  if (method == "bilinear") return static_cast<int>(cv::INTER_LINEAR);
-  if (method == "nearest") return static_cast<int>(cv::INTER_NEAREST);
-  if (method == "area") return static_cast<int>(cv::INTER_AREA);
-  if (method == "cubic") return static_cast<int>(cv::INTER_CUBIC);
-  return InvalidArgument(
-      "image.resize: the method '{}' is not one of 'bilinear', 'nearest', "
-      "'area' and 'cubic'",
-      method);
-}
-
-// OpenCV's depth of a dtype that it resizes, or -1.
-int DepthOf(DType dtype) {
-  switch (dtype) {
-    case DType::kUInt8:
-      return CV_8U;
-    case DType::kUInt16:
-      return CV_16U;
-    case DType::kInt16:
-      return CV_16S;
-    case DType::kFloat32:
-      return CV_32F;
-    case DType::kFloat64:
-      return CV_64F;
-    default:
-      return -1;
-  }
-}
-
-absl::Status CheckImage(ImageSize size, int64_t channels) {
-  if (size.height < 1 || size.width < 1 || size.height > kImageSideMax ||
-      size.width > kImageSideMax ||
-      size.height * size.width > kImagePixelsMax) {
-    return InvalidArgument("{}: an image of {} by {} pixels", kResize,
-                           size.height, size.width);
-  }
-  if (channels < 1 || channels > CV_CN_MAX) {
-    return InvalidArgument("{}: {} channels; 1 to {} can be resized", kResize,
-                           channels, CV_CN_MAX);
-  }
-  return absl::OkStatus();
-}
-
-absl::StatusOr<ValueType> InferResize(const std::vector<ValueType>& given) {
-  FM_RETURN_IF_ERROR(ExpectArguments(kResize, given.size(), 4));
-  FM_ASSIGN_OR_RETURN(const size_t axis, HeightAxis(kResize, given[0].shape));
-  ImageSize to;
-  FM_ASSIGN_OR_RETURN(to.height,
-                      ConstantInteger("image.resize: the height", given[1]));
-  FM_ASSIGN_OR_RETURN(to.width,
-                      ConstantInteger("image.resize: the width", given[2]));
-  FM_RETURN_IF_ERROR(Interpolation(given[3]).status());
-  const int64_t channels =
-      given[0].shape.size() == 2 ? 1 : given[0].shape.back();
-  FM_RETURN_IF_ERROR(CheckImage(to, channels == kUnknownDim ? 1 : channels));
-  if (DepthOf(given[0].dtype) < 0) {
-    return InvalidArgument(
-        "image.resize: {} pixels; cast them to float32, or to uint8, uint16, "
-        "int16 or float64",
-        DTypeName(given[0].dtype));
-  }
-  ValueType result;
-  result.dtype = given[0].dtype;
-  result.shape = given[0].shape;
-  result.shape[axis] = to.height;
-  result.shape[axis + 1] = to.width;
-  return result;
-}
-
-// `count` images of `type`, one after another.
-absl::Status ResizeImages(const std::byte* source, ImageSize from,
-                          std::byte* target, ImageSize to, int64_t count,
-                          int type, int interpolation) {
-  // Our threads are the parallelism; OpenCV's would fight them.
-  static const bool one_thread = (cv::setNumThreads(0), true);
-  static_cast<void>(one_thread);
-  const auto mat = [type](ImageSize size, std::byte* pixels) {
-    return cv::Mat(static_cast<int>(size.height), static_cast<int>(size.width),
-                   type, pixels);
-  };
-  for (int64_t k = 0; k < count; ++k) {
-    const cv::Mat in = mat(from, const_cast<std::byte*>(source));
-    cv::Mat out = mat(to, target);
-    try {
-      cv::resize(in, out, out.size(), 0, 0, interpolation);
-    } catch (const cv::Exception& error) {
-      return DataLoss("{}: {}", kResize, error.err);
-    }
-    source += in.total() * in.elemSize();
-    target += out.total() * out.elemSize();
-  }
-  return absl::OkStatus();
-}
-
-absl::Status ResizeRow(Dims dims, const std::byte* source, ImageSize to,
-                       int interpolation, DType dtype, OutputColumn& out) {
-  const size_t axis = dims.size() == 2 ? 0 : dims.size() - 3;
-  const ImageSize from{dims[axis], dims[axis + 1]};
-  const int64_t channels = dims.size() == 2 ? 1 : dims.back();
-  const int64_t count = Product(dims.first(axis));
-  const absl::Status checked = CheckImage(from, channels);
-  if (!checked.ok()) return AsDataLoss(checked);
-  const auto items =
-      static_cast<size_t>(count * to.height * to.width * channels);
-  return ResizeImages(
-      source, from, out.values.Extend(items * ItemSize(dtype)), to, count,
-      CV_MAKETYPE(DepthOf(dtype), static_cast<int>(channels)), interpolation);
-}
-
-absl::Status ComputeResize(std::span<const Argument> arguments, size_t rows,
-                           const ValueType& type, OutputColumn& out) {
-  const Column& from = *arguments[0].column;
-  const bool ragged = from.ragged() && HasUnknownDim(type.shape);
-  StartRows(type, ragged, out);
-  FM_ASSIGN_OR_RETURN(const int interpolation,
-                      Interpolation(*arguments[3].type));
-  const size_t axis = type.shape.size() == 2 ? 0 : type.shape.size() - 3;
-  const ImageSize to{type.shape[axis], type.shape[axis + 1]};
-  const size_t item = ItemSize(type.dtype);
-  Shape dims;
-  for (size_t row = 0; row < rows; ++row) {
-    const size_t from_row = RowOf(arguments[0], row);
-    const Dims given = from.RowDims(from_row);
-    absl::Status status =
-        ResizeRow(given,
-                  from.values.data() +
-                      static_cast<size_t>(from.RowStart(from_row)) * item,
-                  to, interpolation, type.dtype, out);
-    if (!status.ok()) {
-      out.failed_row = row;
-      return status;
-    }
-    if (!ragged && row > 0) continue;
-    dims.assign(given.begin(), given.end());
-    dims[axis] = to.height;
-    dims[axis + 1] = to.width;
-    if (ragged) {
-      EndRaggedRow(dims, out);
-    } else {
-      out.shape = dims;
-    }
-  }
-  return absl::OkStatus();
 }
 
 // ---- normalize
@@ -398,7 +236,6 @@ void AddImageFunctions(FunctionRegistry& registry) {
   registry.Add("image.rot90", MakeViewFunction(Rot90));
   registry.Add("image.to_chw", MakeViewFunction(MoveChannels<true>));
   registry.Add("image.to_hwc", MakeViewFunction(MoveChannels<false>));
-  registry.Add("image.resize", {InferResize, ComputeResize, /*heavy=*/true});
   registry.Add("image.normalize", {InferNormalize, ComputeNormalize});
 }
 

@@ -49,6 +49,7 @@ class Compiler {
 
   absl::Status AddStep(size_t s) {
     step_ = s;
+    random_calls_ = 0;
     const AnalyzedGraph& graph = plan_->graph();
     batches_ = graph.steps[s].batches_before;
     FM_RETURN_IF_ERROR(std::visit([&](const auto& step) { return Add(step); },
@@ -193,11 +194,14 @@ class Compiler {
     }
     const auto& call = std::get<Expr::Call>(expr.node());
     if (TestsRemainder(call)) return CompileRemainderTest(call);
+    const auto* function = registry_.Find(call.function);
+    std::optional<Operand> bits;
+    if (function != nullptr && function->random) bits = DrawRandomBits();
     std::vector<Operand> arguments;
     for (const Expr& argument : call.arguments) {
       FM_ASSIGN_OR_RETURN(arguments.emplace_back(), Compile(argument));
     }
-    return CompileCall(call.function, std::move(arguments));
+    return CompileCall(call.function, std::move(arguments), std::move(bits));
   }
 
   // x % n == 0 or x % n != 0, with a literal n.
@@ -239,16 +243,19 @@ class Compiler {
     return result;
   }
 
-  absl::StatusOr<Operand> CompileCall(const std::string& name,
-                                      std::vector<Operand> arguments) {
+  // `bits`: those of a random function.
+  absl::StatusOr<Operand> CompileCall(
+      const std::string& name, std::vector<Operand> arguments,
+      std::optional<Operand> bits = std::nullopt) {
     std::vector<ValueType> types;
-    bool constant = true;
+    bool constant = !bits;
     for (const Operand& operand : arguments) {
       constant = constant && operand.constant;
       types.push_back(operand.type);
     }
     FM_ASSIGN_OR_RETURN(ValueType type, InferCall(name, types, registry_));
     if (type.literal) return LiteralOperand(*type.literal);
+    if (bits) arguments.insert(arguments.begin(), *std::move(bits));
     const auto* function = registry_.Find(name);
     if (constant) {
       auto folded = Fold(*function, arguments, type);
@@ -266,6 +273,15 @@ class Compiler {
     Emit(MakeCall(function, std::move(arguments), std::move(type),
                   result.value));
     return result;
+  }
+
+  // The ordinal of a random call in its step is its place among them as
+  // written, a call before those in its arguments.
+  Operand DrawRandomBits() {
+    Operand bits{RandomBitsType(), false, NewValue(), nullptr};
+    Emit(MakeRandomBits(step_, random_calls_++, plan_, bits.value));
+    code_.random = true;
+    return bits;
   }
 
   absl::StatusOr<Operand> CompileComponent(const std::string& name) {
@@ -362,6 +378,7 @@ class Compiler {
   size_t input_count_ = 0;
   size_t next_value_ = 0;
   size_t step_ = 0;
+  uint64_t random_calls_ = 0;         // in step_
   size_t batches_ = 0;                // before step_
   std::vector<ValueId> owned_;        // in a register of their own, dense
   std::vector<ValueId> resized_;      // may be written in place

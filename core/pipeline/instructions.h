@@ -107,6 +107,10 @@ std::unique_ptr<Instruction> MakeEnumerate(const EnumerateStep& step,
                                            size_t step_index,
                                            std::shared_ptr<const Plan> plan,
                                            ValueId out);
+// The random bits of each row, of the call with that ordinal in the step.
+std::unique_ptr<Instruction> MakeRandomBits(size_t step_index, uint64_t ordinal,
+                                            std::shared_ptr<const Plan> plan,
+                                            ValueId out);
 std::unique_ptr<Instruction> MakeRandomFlip(const RandomFlipStep& step,
                                             size_t step_index, size_t batches,
                                             std::shared_ptr<const Plan> plan,

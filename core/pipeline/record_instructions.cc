@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <utility>
@@ -308,6 +309,61 @@ void CopyRows(const Column& in, size_t rows, OutputColumn& out) {
   }
 }
 
+// The Philox blocks of a random call, row by row.
+class Draws {
+ public:
+  Draws(const Plan& plan, size_t step, uint64_t ordinal)
+      : plan_(plan), step_(step), ordinal_(ordinal) {}
+
+  // Of a record within the row, which may be a batch.
+  std::array<uint32_t, 4> Of(const BlockState& state, size_t row,
+                             size_t within) {
+    const size_t origin = state.dropped ? state.origins[row] : row;
+    const uint64_t pass = state.input->passes[origin];
+    if (!have_key_ || pass != pass_) {
+      pass_ = pass;
+      key_ = plan_.KeyOf(step_, plan_.EpochOf(step_, pass), ordinal_);
+      have_key_ = true;
+    }
+    const Cursor counter = state.input->counters[origin];
+    return Philox(key_, counter.p + within, counter.i);
+  }
+
+ private:
+  const Plan& plan_;
+  const size_t step_;
+  const uint64_t ordinal_;
+  bool have_key_ = false;
+  uint64_t pass_ = 0;
+  RandomKey key_;
+};
+
+class RandomBits final : public Instruction {
+ public:
+  RandomBits(size_t step_index, uint64_t ordinal,
+             std::shared_ptr<const Plan> plan, ValueId out)
+      : ordinal_(ordinal), plan_(std::move(plan)) {
+    step = step_index;
+    outputs = {out};
+  }
+
+  absl::Status Run(BlockState& state) const override {
+    OutputColumn& own = state.registers[registers[0]].storage;
+    const ValueType type = RandomBitsType();
+    own.Reset(type.dtype, type.shape);
+    Draws draws(*plan_, step, ordinal_);
+    for (size_t row = 0; row < state.rows; ++row) {
+      own.values.Push(draws.Of(state, row, 0));
+    }
+    state.values[outputs[0]] = &own.View();
+    return absl::OkStatus();
+  }
+
+ private:
+  const uint64_t ordinal_;
+  const std::shared_ptr<const Plan> plan_;
+};
+
 class RandomFlip final : public Instruction {
  public:
   RandomFlip(const RandomFlipStep& written, size_t step_index, size_t batches,
@@ -333,20 +389,11 @@ class RandomFlip final : public Instruction {
       state.values[outputs[0]] = state.values[inputs[0]];
     }
     const Records records(*state.values[outputs[0]], state.rows, batches_);
-    uint64_t pass = 0;
-    RandomKey key;
-    bool have_key = false;
+    Draws draws(*plan_, step, /*ordinal=*/0);
     for (size_t k = 0; k < records.count(); ++k) {
       const auto [row, within] =
           batches_ == 0 ? std::pair(k, size_t{0}) : records.RowOf(k);
-      const size_t origin = state.dropped ? state.origins[row] : row;
-      if (!have_key || state.input->passes[origin] != pass) {
-        pass = state.input->passes[origin];
-        key = plan_->KeyOf(step, plan_->EpochOf(step, pass), 0);
-        have_key = true;
-      }
-      const Cursor counter = state.input->counters[origin];
-      if (Philox(key, counter.p + within, counter.i)[0] < below_) {
+      if (draws.Of(state, row, within)[0] < below_) {
         FlipRecord(records.column(), k);
       }
     }
@@ -408,6 +455,13 @@ class Enumerate final : public Instruction {
 };
 
 }  // namespace
+
+std::unique_ptr<Instruction> MakeRandomBits(size_t step_index, uint64_t ordinal,
+                                            std::shared_ptr<const Plan> plan,
+                                            ValueId out) {
+  return std::make_unique<RandomBits>(step_index, ordinal, std::move(plan),
+                                      out);
+}
 
 std::unique_ptr<Instruction> MakeEnumerate(const EnumerateStep& step,
                                            size_t step_index,

@@ -5,22 +5,15 @@
 #include <cstdint>
 #include <span>
 
+#include "core/base/philox.h"
+
 namespace feedmill {
 
-// The 128 bits that key every random choice: XXH3-128 of five little-endian
-// uint64 (seed, iteration, epoch, index of the step as written, ordinal of the
-// random call in it). design.md §12.
-struct RandomKey {
-  uint64_t low = 0;
-  uint64_t high = 0;
-};
+// The key of a random choice: XXH3-128 of five little-endian uint64 (seed,
+// iteration, epoch, index of the step as written, ordinal of the random call in
+// it). design.md §12.
 RandomKey MakeRandomKey(uint64_t seed, uint64_t iteration, uint64_t epoch,
                         uint64_t step, uint64_t ordinal);
-
-// Philox4x32-10 with key = key.low and counter = (p, i), low words first.
-// The four words of the block. Source: Salmon et al., SC'11; vectors in
-// schemas/golden/philox.json.
-std::array<uint32_t, 4> Philox(RandomKey key, uint64_t p, uint64_t i);
 
 // A keyed permutation of [0, n) in constant memory: a four-round Feistel
 // network over the next even bit width, walked until it lands below n.

@@ -110,16 +110,44 @@ constexpr std::array kMaps = {
     "tanh(cast(x, float32))",
     "slice(image, [1, 0], [-1, 4])",
     "mean(image, -1)",
+    "x + random.integers(-5, 10)",
+    "x + random.integers(0, x)",  // a data error where x is not above 0
+    "random.uniform()",
+    "random.uniform(-x, x, [2, 3]) + random.normal()",
+    "random.normal(x, 0.5, [4])",
+    "where(random.uniform() < 0.3, 'masked', x)",
+    "where(random.uniform(0, 1, [2, 3]) < 0.5, x, 0)",
+    "image.random_crop(image, 3, 4)",
+    "image.random_resized_crop(image, 6, 5)",
+    "image.random_resized_crop(image, 4, 4, 0.2, 0.6, 0.5, 2)",
+    "image.adjust_brightness(image, random.uniform(0.5, 1.5))",
+    "image.adjust_contrast(image, random.uniform(0.5, 1.5))",
+    "image.adjust_saturation(image.adjust_hue(image, random.uniform(-0.5, "
+    "0.5)), random.uniform(0, 2))",
 };
 constexpr std::array kFilters = {
-    "x % 3 != 0",         "x > 4",    "x < 0",      "x == x", "sum(x) > 9",
-    "length(x) % 2 == 0", "x >= 'b'", "a % 2 == 0", "not b",  "label == 0",
+    "x % 3 != 0",
+    "x > 4",
+    "x < 0",
+    "x == x",
+    "sum(x) > 9",
+    "length(x) % 2 == 0",
+    "x >= 'b'",
+    "a % 2 == 0",
+    "not b",
+    "label == 0",
     "1 < x <= 30",
+    "random.uniform() < 0.7",
+    "random.integers(0, 4) > 0 and random.integers(0, 4) > 0",
 };
 
 Step RandomMap(Random& random) {
   MapStep map;
-  switch (Below(random, 5)) {
+  switch (Below(random, 6)) {
+    case 5:  // two draws of one step
+      map.outputs = {{"a", Parse("x + random.integers(0, 100)")},
+                     {"b", Parse("random.uniform() < 0.5")}};
+      break;
     case 0:
       map.outputs = {{"a", Parse("x")}, {"b", Parse("x % 5 == 0")}};
       break;

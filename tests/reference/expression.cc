@@ -9,6 +9,7 @@
 
 #include "tests/reference/float_functions.h"
 #include "tests/reference/image_functions.h"
+#include "tests/reference/random_functions.h"
 #include "tests/reference/tensor_functions.h"
 #include "tests/reference/text_functions.h"
 
@@ -540,6 +541,10 @@ Value Call(const Expr::Call& call, const Element& element) {
     return {*made, Weak::kNo};
   if (f == "length" || f == "lower" || f == "upper")
     return {OfBytes(f, arg(0).tensor), Weak::kNo};
+  if (auto made = RandomFunction(
+          call, [&](size_t k) { return arg(k).tensor; },
+          [&](const Expr& e) { return EvaluateValue(e, element).tensor; }))
+    return {*made, Weak::kNo};
   if (auto made = ImageFunction(call, [&](size_t k) { return arg(k).tensor; }))
     return {*made, Weak::kNo};
   if (auto made = TextFunction(call, [&](size_t k) { return arg(k).tensor; }))

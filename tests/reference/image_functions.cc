@@ -1,5 +1,8 @@
 #include "tests/reference/image_functions.h"
 
+#include <algorithm>
+#include <array>
+#include <cmath>
 #include <opencv2/core.hpp>
 #include <opencv2/imgproc.hpp>
 #include <string>
@@ -49,7 +52,11 @@ Tensor Picked(const Tensor& a, int64_t height, int64_t width,
           const auto [v, u] = source(y, x);
           if (v < 0 || u < 0 || v >= from.height || u >= from.width)
             throw DataError("beyond the edge of an image");
-          out.numbers.push_back(a.numbers.at(from.At(n, v, u, c)));
+          const size_t at_source = from.At(n, v, u, c);
+          if (a.dtype == DType::kBytes)
+            out.strings.push_back(a.strings.at(at_source));
+          else
+            out.numbers.push_back(a.numbers.at(at_source));
         }
   return out;
 }
@@ -145,8 +152,86 @@ Tensor ChannelsMoved(const Tensor& a, bool to_chw) {
         for (int64_t k = 0; k < out.shape[at + 2]; ++k) {
           const int64_t from = to_chw ? ((n * d0 + j) * d1 + k) * d2 + i
                                       : ((n * d0 + k) * d1 + i) * d2 + j;
-          out.numbers.push_back(a.numbers.at(static_cast<size_t>(from)));
+          if (a.dtype == DType::kBytes)
+            out.strings.push_back(a.strings.at(static_cast<size_t>(from)));
+          else
+            out.numbers.push_back(a.numbers.at(static_cast<size_t>(from)));
         }
+  return out;
+}
+
+// Pillow's ImageEnhance and torchvision's adjust_hue, of one RGB image.
+int Clipped(double v) { return v <= 0 ? 0 : v >= 255 ? 255 : int(v); }
+int Mixed(int degenerate, int value, double factor) {
+  const float alpha = static_cast<float>(factor);
+  return Clipped(float(degenerate) + alpha * float(value - degenerate));
+}
+int Grey(const int (&rgb)[3]) {
+  return (rgb[0] * 19595 + rgb[1] * 38470 + rgb[2] * 7471 + 0x8000) >> 16;
+}
+
+void TurnHue(int (&rgb)[3], double factor) {
+  const int r = rgb[0], g = rgb[1], b = rgb[2];
+  const int v = std::max({r, g, b}), low = std::min({r, g, b});
+  int h = 0, s = 0;
+  if (v != low) {
+    const float range = float(v - low);
+    const float rc = float(v - r) / range, gc = float(v - g) / range,
+                bc = float(v - b) / range;
+    const float sector = r == v   ? bc - gc
+                         : g == v ? float(2.0 + rc - bc)
+                                  : float(4.0 + gc - rc);
+    const float turn = float(std::fmod(sector / 6.0 + 1.0, 1.0));
+    h = Clipped(turn * 255.0);
+    s = Clipped(range / float(v) * 255.0);
+  }
+  h = ((h + int(factor * 255)) % 256 + 256) % 256;
+  if (s == 0) {
+    rgb[0] = rgb[1] = rgb[2] = v;
+    return;
+  }
+  const double place = float(h) * 6.0 / 255.0;
+  const int i = int(std::floor(place));
+  const float f = float(place - i), fs = float(s / 255.0);
+  const int p = Clipped(std::round(v * (1.0 - fs)));
+  const int q = Clipped(std::round(v * (1.0 - fs * f)));
+  const int t = Clipped(std::round(v * (1.0 - fs * (1.0 - f))));
+  const int sectors[6][3] = {{v, t, p}, {q, v, p}, {p, v, t},
+                             {p, q, v}, {t, p, v}, {v, p, q}};
+  std::copy_n(sectors[i % 6], 3, rgb);
+}
+
+Tensor Adjusted(const std::string& f, const Tensor& a, double factor) {
+  const Pixels p(a.shape);
+  const bool hue = f == "image.adjust_hue";
+  if (p.channels != 3 || !(factor >= (hue ? -0.5 : 0)) ||
+      factor > (hue ? 0.5 : 1e6))
+    throw DataError("no such adjustment");
+  Tensor out{a.dtype, a.shape, {}, {}};
+  const size_t pixels = static_cast<size_t>(p.height * p.width);
+  const auto at = [&](size_t pixel) {
+    return std::array{static_cast<int>(a.numbers[pixel * 3]),
+                      static_cast<int>(a.numbers[pixel * 3 + 1]),
+                      static_cast<int>(a.numbers[pixel * 3 + 2])};
+  };
+  for (size_t n = 0; n < static_cast<size_t>(p.images); ++n) {
+    double sum = 0;
+    for (size_t k = n * pixels; k < (n + 1) * pixels; ++k) {
+      const auto [r, g, b] = at(k);
+      sum += Grey({r, g, b});
+    }
+    const int mean = pixels == 0 ? 0 : int(sum / double(pixels) + 0.5);
+    for (size_t k = n * pixels; k < (n + 1) * pixels; ++k) {
+      const auto [r, g, b] = at(k);
+      int rgb[3] = {r, g, b};
+      const int grey = f == "image.adjust_brightness" ? 0
+                       : f == "image.adjust_contrast" ? mean
+                                                      : Grey(rgb);
+      if (hue) TurnHue(rgb, factor);
+      for (const int v : rgb)
+        out.numbers.push_back(hue ? v : Mixed(grey, v, factor));
+    }
+  }
   return out;
 }
 
@@ -160,6 +245,8 @@ std::optional<Tensor> ImageFunction(
   if (f == "image.normalize") return Normalized(a, argument(1), argument(2));
   if (f == "image.to_chw" || f == "image.to_hwc")
     return ChannelsMoved(a, f == "image.to_chw");
+  if (f.starts_with("image.adjust_"))
+    return Adjusted(f, a, static_cast<double>(argument(1).numbers.at(0)));
   const auto integer = [&](size_t k) {
     return IntegersOf(call.arguments.at(k)).at(0);
   };

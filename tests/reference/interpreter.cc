@@ -10,6 +10,7 @@
 #include "tests/reference/expression.h"
 #include "tests/reference/formats.h"
 #include "tests/reference/items.h"
+#include "tests/reference/random_functions.h"
 #include "tests/reference/random_numbers.h"
 #include "tests/reference/records.h"
 #include "tests/reference/sequence_steps.h"
@@ -347,11 +348,13 @@ class Interpreter {
     const Step& step = graph_.steps[s];
     if (auto* map = As<MapStep>(step)) {
       Element out;
+      uint64_t draws = 0;
       for (const auto& [name, expr] : map->outputs)
-        out.push_back({name, Evaluate(expr, item.element)});
+        out.push_back({name, Drawn(s, epoch, expr, item, draws)});
       item.element = std::move(out);
     } else if (auto* filter = As<FilterStep>(step)) {
-      return Evaluate(filter->predicate, item.element).numbers.at(0) != 0;
+      uint64_t draws = 0;
+      return Drawn(s, epoch, filter->predicate, item, draws).numbers.at(0) != 0;
     } else if (auto* enumerate = As<EnumerateStep>(step)) {
       AddNumber(*enumerate, item.numbers.at(s), item.element);
     } else {
@@ -360,10 +363,21 @@ class Interpreter {
     return true;
   }
 
+  // The value of an expression of step s, which has drawn `draws` times.
+  Tensor Drawn(size_t s, uint64_t epoch, const Expr& expr, const Item& item,
+               uint64_t& draws) const {
+    const auto draw = [&](uint64_t ordinal) {
+      const Counter counter = item.counters.at(0);
+      return Words(KeyOf(seed_, iteration_, epoch, first_step_ + s, ordinal),
+                   counter.p, counter.i);
+    };
+    return Evaluate(WithDraws(expr, draw, draws), item.element);
+  }
+
   // Steps that know records: on batched data, each with its own counter.
   void ApplyToRecords(size_t s, uint64_t epoch, Item& item) const {
     const Step& step = graph_.steps[s];
-    const size_t depth = BatchesBefore(s);
+    const size_t depth = BatchesBefore(graph_, s);
     Tensor& touched = Touched(step, item.element);
     const Shape batches(touched.shape.begin(),
                         touched.shape.begin() + static_cast<ptrdiff_t>(depth));
@@ -418,19 +432,6 @@ class Interpreter {
   // Whether step s, before the cut, does something to each element.
   bool IsApplied(size_t s) const {
     return !IsPlanStep(s) || As<EnumerateStep>(graph_.steps[s]);
-  }
-
-  size_t BatchesBefore(size_t s) const {
-    size_t batches = 0;
-    for (size_t r = 0; r < s; ++r) {
-      const Step& step = graph_.steps[r];
-      if (As<BatchStep>(step) || As<WindowStep>(step) ||
-          As<BucketBySequenceLengthStep>(step) || As<TokenBatchStep>(step))
-        ++batches;
-      if (As<UnbatchStep>(step) && batches > 0) --batches;
-      if (As<RebatchStep>(step) && batches == 0) ++batches;
-    }
-    return batches;
   }
 
   uint64_t BatchSize() const {

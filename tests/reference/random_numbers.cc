@@ -25,7 +25,7 @@ Key KeyOf(uint64_t seed, uint64_t iteration, uint64_t epoch, uint64_t step,
   return {hash.low64, hash.high64};
 }
 
-uint32_t FirstWord(Key key, uint64_t p, uint64_t i) {
+std::array<uint32_t, 4> Words(Key key, uint64_t p, uint64_t i) {
   uint32_t c[4] = {uint32_t(p), uint32_t(p >> 32), uint32_t(i),
                    uint32_t(i >> 32)};
   uint32_t k[2] = {uint32_t(key.low), uint32_t(key.low >> 32)};
@@ -38,7 +38,11 @@ uint32_t FirstWord(Key key, uint64_t p, uint64_t i) {
     k[0] += 0x9E3779B9;
     k[1] += 0xBB67AE85;
   }
-  return c[0];
+  return {c[0], c[1], c[2], c[3]};
+}
+
+uint32_t FirstWord(Key key, uint64_t p, uint64_t i) {
+  return Words(key, p, i)[0];
 }
 
 std::vector<uint64_t> ShuffledIndexes(Key key, uint64_t n) {

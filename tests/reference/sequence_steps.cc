@@ -425,6 +425,21 @@ std::vector<uint64_t> WindowedIndexes(uint64_t n, uint64_t window,
   return out;
 }
 
+size_t BatchesBefore(const Graph& graph, size_t s) {
+  size_t batches = 0;
+  for (size_t r = 0; r < s; ++r) {
+    const Step& step = graph.steps[r];
+    if (std::holds_alternative<BatchStep>(step) ||
+        std::holds_alternative<WindowStep>(step) ||
+        std::holds_alternative<BucketBySequenceLengthStep>(step) ||
+        std::holds_alternative<TokenBatchStep>(step))
+      ++batches;
+    if (std::holds_alternative<UnbatchStep>(step) && batches > 0) --batches;
+    if (std::holds_alternative<RebatchStep>(step) && batches == 0) ++batches;
+  }
+  return batches;
+}
+
 Items RunSequenceStep(const Step& step, Items in, bool ended, uint64_t& made,
                       Key key) {
   return Runner(std::move(in), ended, made, key).Run(step);

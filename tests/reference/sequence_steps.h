@@ -36,6 +36,9 @@ Item MakeBatch(const std::vector<Item>& rows, uint64_t first,
                BatchLayout layout = BatchLayout::kEqual,
                const std::vector<Padding>& padding = {});
 
+// How many batches an element is of, one in another, before step s.
+size_t BatchesBefore(const Graph& graph, size_t s);
+
 // A first component more, of that number.
 void AddNumber(const EnumerateStep& step, uint64_t number, Element& element);
 

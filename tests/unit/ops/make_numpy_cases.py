@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Writes numpy_cases.txt: what NumPy 2 says each function gives.
 
-  python3 -m venv /tmp/venv && /tmp/venv/bin/pip install 'numpy>=2'
+  python3 -m venv /tmp/venv && /tmp/venv/bin/pip install 'numpy>=2' pillow
   /tmp/venv/bin/python tests/unit/ops/make_numpy_cases.py
 
 The format is in case_format.py.
@@ -15,6 +15,7 @@ import numpy as np
 
 from case_format import ALL, FLOATS, INTS, column, emit, lines, literal, ragged, strings, values
 from image_cases import image_cases
+from random_cases import random_cases
 from text_cases import text_cases
 
 assert int(np.__version__.split(".")[0]) >= 2
@@ -449,6 +450,7 @@ binary_cases()
 unary_cases()
 text_cases()
 image_cases()
+random_cases()
 view_cases()
 join_cases()
 gather_cases()

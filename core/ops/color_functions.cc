@@ -1,0 +1,243 @@
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/status.h"
+#include "core/ops/convert_items.h"
+#include "core/ops/function_families.h"
+#include "core/ops/image_shapes.h"
+#include "core/ops/row_items.h"
+
+// Brightness, contrast, saturation and hue of RGB images of bytes: bit for bit
+// what Pillow's ImageEnhance gives, and torchvision's adjust_hue of its images.
+
+namespace feedmill {
+namespace {
+
+constexpr size_t kChannels = 3;
+
+absl::StatusOr<ValueType> InferAdjustment(std::string_view function,
+                                          const std::vector<ValueType>& given) {
+  FM_RETURN_IF_ERROR(ExpectArguments(function, given.size(), 2));
+  const ValueType& image = given[0];
+  const bool rgb = image.shape.size() >= 3 &&
+                   (image.shape.back() == static_cast<int64_t>(kChannels) ||
+                    image.shape.back() == kUnknownDim);
+  if (image.dtype != DType::kUInt8 || !rgb) {
+    return InvalidArgument(
+        "{} takes RGB images, uint8 [height, width, 3], not {}{}", function,
+        DTypeName(image.dtype), ShapeToString(image.shape));
+  }
+  if (given[1].dtype == DType::kBytes || !given[1].shape.empty()) {
+    return InvalidArgument("{}: the factor is one number, not {}{}", function,
+                           DTypeName(given[1].dtype),
+                           ShapeToString(given[1].shape));
+  }
+  ValueType result;
+  result.dtype = image.dtype;
+  result.shape = image.shape;
+  return result;
+}
+
+// Pillow's ImagingBlend: `from`, moved to `to` by `alpha`, and beyond it.
+uint8_t Blend(uint8_t from, uint8_t to, float alpha) {
+  const auto start = static_cast<float>(from);
+  const auto way = static_cast<float>(int{to} - int{from});
+  const float value = start + alpha * way;
+  if (value <= 0.0F) return 0;
+  if (value >= 255.0F) return 255;
+  return static_cast<uint8_t>(value);
+}
+
+// Pillow's conversion to "L" (ITU-R 601-2).
+uint8_t Luma(const uint8_t* rgb) {
+  return static_cast<uint8_t>(
+      (rgb[0] * 19595U + rgb[1] * 38470U + rgb[2] * 7471U + 0x8000U) >> 16);
+}
+
+// Each adjusts `pixels` RGB pixels of one image.
+void Brighten(const uint8_t* from, size_t pixels, double factor, uint8_t* to) {
+  const auto alpha = static_cast<float>(factor);
+  std::array<uint8_t, 256> table{};
+  for (size_t v = 0; v < table.size(); ++v) {
+    table[v] = Blend(0, static_cast<uint8_t>(v), alpha);
+  }
+  for (size_t k = 0; k < pixels * kChannels; ++k) to[k] = table[from[k]];
+}
+
+void Contrast(const uint8_t* from, size_t pixels, double factor, uint8_t* to) {
+  if (pixels == 0) return;
+  uint64_t sum = 0;
+  for (size_t k = 0; k < pixels; ++k) sum += Luma(from + k * kChannels);
+  const double mean = static_cast<double>(sum) / static_cast<double>(pixels);
+  const auto grey = static_cast<uint8_t>(mean + 0.5);
+  const auto alpha = static_cast<float>(factor);
+  std::array<uint8_t, 256> table{};
+  for (size_t v = 0; v < table.size(); ++v) {
+    table[v] = Blend(grey, static_cast<uint8_t>(v), alpha);
+  }
+  for (size_t k = 0; k < pixels * kChannels; ++k) to[k] = table[from[k]];
+}
+
+void Saturate(const uint8_t* from, size_t pixels, double factor, uint8_t* to) {
+  const auto alpha = static_cast<float>(factor);
+  for (size_t k = 0; k < pixels; ++k) {
+    const uint8_t* rgb = from + k * kChannels;
+    const uint8_t grey = Luma(rgb);
+    for (size_t c = 0; c < kChannels; ++c) {
+      to[k * kChannels + c] = Blend(grey, rgb[c], alpha);
+    }
+  }
+}
+
+using Pixel = std::array<uint8_t, kChannels>;
+
+uint8_t ClipByte(double value) {
+  return static_cast<uint8_t>(std::clamp(value, 0.0, 255.0));
+}
+
+// Pillow's rgb2hsv.
+Pixel HsvOf(const uint8_t* rgb) {
+  const uint8_t high = std::max({rgb[0], rgb[1], rgb[2]});
+  const uint8_t low = std::min({rgb[0], rgb[1], rgb[2]});
+  if (high == low) return {0, 0, high};
+  const auto range = static_cast<float>(high - low);
+  const float saturation = range / static_cast<float>(high);
+  const float r = static_cast<float>(high - rgb[0]) / range;
+  const float g = static_cast<float>(high - rgb[1]) / range;
+  const float b = static_cast<float>(high - rgb[2]) / range;
+  float hue = 0;
+  if (rgb[0] == high) {
+    hue = b - g;
+  } else if (rgb[1] == high) {
+    hue = static_cast<float>(2.0 + r - b);
+  } else {
+    hue = static_cast<float>(4.0 + g - r);
+  }
+  hue = static_cast<float>(std::fmod(hue / 6.0 + 1.0, 1.0));
+  return {ClipByte(std::trunc(hue * 255.0)),
+          ClipByte(std::trunc(saturation * 255.0)), high};
+}
+
+// Pillow's hsv2rgb.
+Pixel RgbOf(const Pixel& hsv) {
+  const uint8_t v = hsv[2];
+  if (hsv[1] == 0) return {v, v, v};
+  const double sixth = static_cast<float>(hsv[0]) * 6.0 / 255.0;
+  const int sector = static_cast<int>(std::floor(sixth));
+  const auto rest = static_cast<float>(
+      sixth - static_cast<double>(static_cast<float>(sector)));
+  const auto saturation =
+      static_cast<float>(static_cast<float>(hsv[1]) / 255.0);
+  const auto value = static_cast<double>(v);
+  const uint8_t p = ClipByte(std::round(value * (1.0 - saturation)));
+  const uint8_t q = ClipByte(
+      std::round(value * (1.0 - static_cast<double>(saturation * rest))));
+  const uint8_t t =
+      ClipByte(std::round(value * (1.0 - saturation * (1.0 - rest))));
+  switch (sector % 6) {
+    case 0:
+      return {v, t, p};
+    case 1:
+      return {q, v, p};
+    case 2:
+      return {p, v, t};
+    case 3:
+      return {p, q, v};
+    case 4:
+      return {t, p, v};
+    default:
+      return {v, p, q};
+  }
+}
+
+void TurnHue(const uint8_t* from, size_t pixels, double factor, uint8_t* to) {
+  const auto turn = static_cast<uint8_t>(static_cast<int>(factor * 255.0));
+  for (size_t k = 0; k < pixels; ++k) {
+    Pixel hsv = HsvOf(from + k * kChannels);
+    hsv[0] = static_cast<uint8_t>(hsv[0] + turn);
+    const Pixel rgb = RgbOf(hsv);
+    std::copy(rgb.begin(), rgb.end(), to + k * kChannels);
+  }
+}
+
+struct Adjustment {
+  const char* name;
+  void (*run)(const uint8_t* from, size_t pixels, double factor, uint8_t* to);
+  // The factors that mean something.
+  double low;
+  double high;
+};
+constexpr double kFactorMax = 1e6;
+constexpr Adjustment kAdjustments[] = {
+    {"image.adjust_brightness", Brighten, 0, kFactorMax},
+    {"image.adjust_contrast", Contrast, 0, kFactorMax},
+    {"image.adjust_saturation", Saturate, 0, kFactorMax},
+    {"image.adjust_hue", TurnHue, -0.5, 0.5},
+};
+
+double FactorAt(const Argument& argument, size_t row) {
+  const Column& column = *argument.column;
+  double factor = 0;
+  ConvertItems(
+      column.dtype,
+      column.values.data() + RowOf(argument, row) * ItemSize(column.dtype),
+      DType::kFloat64, &factor, 1);
+  return factor;
+}
+
+absl::Status Adjust(const Adjustment& adjustment,
+                    std::span<const Argument> arguments, size_t rows,
+                    const ValueType& type, OutputColumn& out) {
+  const Column& from = *arguments[0].column;
+  const auto items =
+      static_cast<size_t>(CopyRowShapes(arguments[0], rows, type, out));
+  auto* to = reinterpret_cast<uint8_t*>(out.values.Extend(items));
+  for (size_t row = 0; row < rows; ++row) {
+    const size_t from_row = RowOf(arguments[0], row);
+    const std::span<const uint8_t> given = from.Items<uint8_t>(from_row);
+    const RowImages images(from.RowDims(from_row));
+    const double factor = FactorAt(arguments[1], row);
+    const bool means = factor >= adjustment.low && factor <= adjustment.high;
+    if (!means || images.channels != static_cast<int64_t>(kChannels)) {
+      out.failed_row = row;
+      if (means) {
+        return DataLoss("{}: {} channels instead of 3", adjustment.name,
+                        images.channels);
+      }
+      return DataLoss("{}: a factor of {}; it is {} to {}", adjustment.name,
+                      factor, adjustment.low, adjustment.high);
+    }
+    const auto pixels =
+        static_cast<size_t>(images.size.height * images.size.width);
+    for (int64_t n = 0; n < images.count; ++n) {
+      const size_t at = static_cast<size_t>(n) * pixels * kChannels;
+      adjustment.run(given.data() + at, pixels, factor, to + at);
+    }
+    to += given.size();
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddColorFunctions(FunctionRegistry& registry) {
+  for (const Adjustment& adjustment : kAdjustments) {
+    registry.Add(
+        adjustment.name,
+        {[&adjustment](const std::vector<ValueType>& given) {
+           return InferAdjustment(adjustment.name, given);
+         },
+         [&adjustment](std::span<const Argument> arguments, size_t rows,
+                       const ValueType& type, OutputColumn& out) {
+           return Adjust(adjustment, arguments, rows, type, out);
+         },
+         /*heavy=*/true});
+  }
+}
+
+}  // namespace feedmill

@@ -1,0 +1,23 @@
+#include "core/ops/image_shapes.h"
+
+#include "core/base/status.h"
+#include "core/ops/row_items.h"
+
+namespace feedmill {
+
+absl::StatusOr<size_t> HeightAxis(std::string_view function,
+                                  std::span<const int64_t> dims) {
+  if (dims.size() >= 2) return dims.size() == 2 ? 0 : dims.size() - 3;
+  return InvalidArgument(
+      "{} takes images, [height, width, channels], not {} dimension{}",
+      function, dims.size(), dims.size() == 1 ? "" : "s");
+}
+
+RowImages::RowImages(std::span<const int64_t> dims) {
+  const size_t axis = dims.size() == 2 ? 0 : dims.size() - 3;
+  count = Product(dims.first(axis));
+  size = {dims[axis], dims[axis + 1]};
+  if (dims.size() > 2) channels = dims.back();
+}
+
+}  // namespace feedmill

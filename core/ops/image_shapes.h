@@ -1,0 +1,32 @@
+#ifndef FEEDMILL_CORE_OPS_IMAGE_SHAPES_H_
+#define FEEDMILL_CORE_OPS_IMAGE_SHAPES_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "absl/status/statusor.h"
+#include "core/ops/image.h"
+
+namespace feedmill {
+
+// The axis of the height, followed by that of the width: an image is
+// [height, width], or [..., height, width, channels]. InvalidArgument for what
+// is no image.
+absl::StatusOr<size_t> HeightAxis(std::string_view function,
+                                  std::span<const int64_t> dims);
+
+// The images of one row, all of one size, one after another.
+struct RowImages {
+  int64_t count = 1;
+  ImageSize size;
+  int64_t channels = 1;
+
+  // REQUIRES: at least two known dims.
+  explicit RowImages(std::span<const int64_t> dims);
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_OPS_IMAGE_SHAPES_H_

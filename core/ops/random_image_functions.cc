@@ -1,0 +1,231 @@
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <opencv2/imgproc.hpp>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/status.h"
+#include "core/ops/function_families.h"
+#include "core/ops/image_resizing.h"
+#include "core/ops/image_shapes.h"
+#include "core/ops/random_bits.h"
+#include "core/ops/row_items.h"
+
+// Parts of images, drawn for each row. docs/semantics.md has the formulas.
+
+namespace feedmill {
+namespace {
+
+// ---- random_crop
+
+constexpr std::string_view kCrop = "image.random_crop";
+
+absl::StatusOr<ValueType> InferCrop(const std::vector<ValueType>& given) {
+  FM_RETURN_IF_ERROR(ExpectArguments(kCrop, given.size() - 1, 3));
+  FM_ASSIGN_OR_RETURN(const size_t axis, HeightAxis(kCrop, given[1].shape));
+  ValueType result;
+  result.dtype = given[1].dtype;
+  result.shape = given[1].shape;
+  for (const size_t k : {size_t{0}, size_t{1}}) {
+    const std::string_view what = k == 0 ? "height" : "width";
+    FM_ASSIGN_OR_RETURN(
+        const int64_t size,
+        ConstantInteger(fmt::format("{}: the {}", kCrop, what), given[2 + k]));
+    int64_t& dim = result.shape[axis + k];
+    if (size < 1 || (dim != kUnknownDim && size > dim)) {
+      return InvalidArgument("{}: a {} of {} is not within {}", kCrop, what,
+                             size,
+                             dim == kUnknownDim ? "any" : std::to_string(dim));
+    }
+    dim = size;
+  }
+  return result;
+}
+
+// Appends `box` of every image of a row of `from`.
+void AppendBox(const Column& from, size_t row, const RowImages& images,
+               const ImageBox& box, OutputColumn& out) {
+  const int64_t start = from.RowStart(row);
+  const int64_t line = images.size.width * images.channels;
+  for (int64_t n = 0; n < images.count; ++n) {
+    for (int64_t y = 0; y < box.size.height; ++y) {
+      const int64_t above = n * images.size.height + box.top + y;
+      AppendItems(from, start + above * line + box.left * images.channels,
+                  box.size.width * images.channels, out);
+    }
+  }
+}
+
+absl::Status ComputeCrop(std::span<const Argument> arguments, size_t rows,
+                         const ValueType& type, OutputColumn& out) {
+  const Column& from = *arguments[1].column;
+  const bool ragged = from.ragged() && HasUnknownDim(type.shape);
+  StartRows(type, ragged, out);
+  const size_t axis = type.shape.size() == 2 ? 0 : type.shape.size() - 3;
+  ImageBox box{0, 0, {type.shape[axis], type.shape[axis + 1]}};
+  Shape dims;
+  for (size_t row = 0; row < rows; ++row) {
+    const size_t from_row = RowOf(arguments[1], row);
+    const auto given = from.RowDims(from_row);
+    const RowImages images(given);
+    if (box.size.height > images.size.height ||
+        box.size.width > images.size.width) {
+      out.failed_row = row;
+      return DataLoss("{}: {} by {} of an image of {} by {}", kCrop,
+                      box.size.height, box.size.width, images.size.height,
+                      images.size.width);
+    }
+    const RandomBits bits(arguments[0], row);
+    const auto place = [](uint64_t random, int64_t room) {
+      return static_cast<int64_t>(
+          BelowRange(random, static_cast<uint64_t>(room) + 1));
+    };
+    box.top = place(bits.First(), images.size.height - box.size.height);
+    box.left = place(bits.Second(), images.size.width - box.size.width);
+    AppendBox(from, from_row, images, box, out);
+    if (!ragged && row > 0) continue;
+    dims.assign(given.begin(), given.end());
+    dims[axis] = box.size.height;
+    dims[axis + 1] = box.size.width;
+    if (ragged) {
+      EndRaggedRow(dims, out);
+    } else {
+      out.shape = dims;
+    }
+  }
+  return absl::OkStatus();
+}
+
+// ---- random_resized_crop
+
+constexpr std::string_view kResizedCrop = "image.random_resized_crop";
+
+// Which boxes may be drawn: parts of the area, ratios of width to height.
+struct BoxRange {
+  std::array<double, 2> scale = {0.08, 1.0};
+  std::array<double, 2> ratio = {3.0 / 4.0, 4.0 / 3.0};
+};
+
+absl::StatusOr<double> ConstantNumber(std::string_view what,
+                                      const ValueType& type) {
+  if (type.literal) {
+    const auto& value = type.literal->value;
+    if (const auto* real = std::get_if<double>(&value)) return *real;
+    if (const auto* integer = std::get_if<int64_t>(&value)) {
+      return static_cast<double>(*integer);
+    }
+  }
+  return InvalidArgument("{}: {} is a number that is written", kResizedCrop,
+                         what);
+}
+
+// Of arguments 4 … 7: what torchvision's transform of that name calls scale
+// and ratio, its defaults where they are not written.
+absl::StatusOr<BoxRange> RangeOf(std::span<const ValueType* const> types) {
+  BoxRange range;
+  constexpr std::array<std::string_view, 4> kWhat = {
+      "the smallest scale", "the largest scale", "the smallest ratio",
+      "the largest ratio"};
+  for (size_t k = 0; 4 + k < types.size(); ++k) {
+    auto& bounds = k < 2 ? range.scale : range.ratio;
+    FM_ASSIGN_OR_RETURN(bounds[k % 2], ConstantNumber(kWhat[k], *types[4 + k]));
+  }
+  const bool scales = 0 < range.scale[0] && range.scale[0] <= range.scale[1] &&
+                      range.scale[1] <= 1;
+  const bool ratios = 1e-3 <= range.ratio[0] &&
+                      range.ratio[0] <= range.ratio[1] && range.ratio[1] <= 1e3;
+  if (scales && ratios) return range;
+  return InvalidArgument(
+      "{}: scales of {} to {} and ratios of {} to {}; scales are above 0 and "
+      "at "
+      "most 1, ratios 0.001 to 1000, the smaller one first",
+      kResizedCrop, range.scale[0], range.scale[1], range.ratio[0],
+      range.ratio[1]);
+}
+
+std::vector<const ValueType*> PointersTo(const std::vector<ValueType>& types) {
+  std::vector<const ValueType*> pointers;
+  for (const ValueType& type : types) pointers.push_back(&type);
+  return pointers;
+}
+
+absl::StatusOr<ValueType> InferResizedCrop(
+    const std::vector<ValueType>& given) {
+  const size_t written = given.size() - 1;
+  if (written != 3 && written != 5 && written != 7) {
+    return InvalidArgument(
+        "{} takes an image, a height and a width, and perhaps two scales and "
+        "two ratios, not {} arguments",
+        kResizedCrop, written);
+  }
+  FM_RETURN_IF_ERROR(RangeOf(PointersTo(given)).status());
+  return ResizedType(kResizedCrop, given[1], given[2], given[3]);
+}
+
+// As torchvision's RandomResizedCrop draws it: ten tries, then the largest
+// central box whose ratio is in range.
+ImageBox DrawBox(const RandomBits& bits, ImageSize image,
+                 const BoxRange& range) {
+  const auto height = static_cast<double>(image.height);
+  const auto width = static_cast<double>(image.width);
+  const double log_low = std::log(range.ratio[0]);
+  const double log_high = std::log(range.ratio[1]);
+  for (uint64_t t = 0; t < 10; ++t) {
+    const std::array<uint32_t, 4> block = bits.Block(t);
+    const double area = height * width *
+                        (range.scale[0] + (range.scale[1] - range.scale[0]) *
+                                              (block[0] * 0x1p-32));
+    const double ratio =
+        std::exp(log_low + (log_high - log_low) * (block[1] * 0x1p-32));
+    const ImageSize size{std::llrint(std::sqrt(area / ratio)),
+                         std::llrint(std::sqrt(area * ratio))};
+    if (size.height < 1 || size.width < 1 || size.height > image.height ||
+        size.width > image.width) {
+      continue;
+    }
+    const auto place = [](uint32_t random, int64_t room) {
+      return static_cast<int64_t>(
+          (uint64_t{random} * (static_cast<uint64_t>(room) + 1)) >> 32);
+    };
+    return {place(block[2], image.height - size.height),
+            place(block[3], image.width - size.width), size};
+  }
+  ImageSize size = image;
+  if (width / height < range.ratio[0]) {
+    size.height = std::max<int64_t>(1, std::llrint(width / range.ratio[0]));
+  } else if (width / height > range.ratio[1]) {
+    size.width = std::max<int64_t>(1, std::llrint(height * range.ratio[1]));
+  }
+  return {(image.height - size.height) / 2, (image.width - size.width) / 2,
+          size};
+}
+
+absl::Status ComputeResizedCrop(std::span<const Argument> arguments,
+                                size_t rows, const ValueType& type,
+                                OutputColumn& out) {
+  std::vector<const ValueType*> types;
+  for (const Argument& argument : arguments) types.push_back(argument.type);
+  FM_ASSIGN_OR_RETURN(const BoxRange range, RangeOf(types));
+  return ResizeRows(
+      kResizedCrop, arguments[1], rows, type, cv::INTER_LINEAR,
+      [&](size_t row, const RowImages& images) -> absl::StatusOr<ImageBox> {
+        if (images.size.height < 1 || images.size.width < 1) {
+          return DataLoss("{}: an image without pixels", kResizedCrop);
+        }
+        return DrawBox(RandomBits(arguments[0], row), images.size, range);
+      },
+      out);
+}
+
+}  // namespace
+
+void AddRandomImageFunctions(FunctionRegistry& registry) {
+  registry.Add(std::string(kCrop),
+               {InferCrop, ComputeCrop, false, /*random=*/true});
+  registry.Add(std::string(kResizedCrop), {InferResizedCrop, ComputeResizedCrop,
+                                           /*heavy=*/true, /*random=*/true});
+}
+
+}  // namespace feedmill
