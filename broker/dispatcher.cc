@@ -309,20 +309,20 @@ void Dispatcher::StopAwaiting(const JobState& job) {
 
 void Dispatcher::PlanRun(const JobName& name) {
   const JobState& job = *state_.FindJob(name);
-  std::string graph;
-  if (planner_.run_graph) {
-    graph = planner_.run_graph(job.graph, table_.workers().size());
-  }
-  const absl::StatusOr<JobShape> shape = planner_.shape(
-      graph.empty() ? job.graph : graph, job.manifest, job.seed, job.iteration);
+  const absl::StatusOr<JobShape> shape =
+      planner_.shape(job.graph, job.manifest, job.seed, job.iteration);
   if (!shape.ok()) return FailRun(name, shape.status());
-  Commit(RunPlanned{name, shape->source_size, shape->positions,
-                    shape->first_split, MakePlanId(job, *shape)});
+  uint64_t slots = 0;
+  if (shape->slotted) {
+    slots = std::max(job.slots, job.settled ? 1 : SlotsNow());
+  }
+  Commit(RunPlanned{name, shape->source_size,
+                    shape->positions * std::max<uint64_t>(1, slots),
+                    shape->first_split, MakePlanId(job, *shape), slots});
   runs_.insert_or_assign(
       name, RunWork{SplitSizer({settings_.split_time, settings_.split_bytes},
                                job.first_split)});
   plans_[job.plan].jobs.insert(name);
-  plans_[job.plan].graph = std::move(graph);
   for (const auto& [consumer, session] : job.sessions) {
     dirty_sessions_.insert({name, consumer});
   }
@@ -331,14 +331,10 @@ void Dispatcher::PlanRun(const JobName& name) {
 
 // What the workers of a planned run read.
 const std::string& Dispatcher::RunGraph(const JobState& job) {
+  if (job.slots == 0 || !planner_.run_graph) return job.graph;
   std::optional<std::string>& graph = plans_[job.plan].graph;
-  if (!graph.has_value()) {
-    graph = planner_.planned_graph
-                ? planner_.planned_graph(job.graph, job.manifest, job.seed,
-                                         job.iteration, job.positions)
-                : "";
-  }
-  return graph->empty() ? job.graph : *graph;
+  if (!graph.has_value()) graph = planner_.run_graph(job.graph);
+  return *graph;
 }
 
 void Dispatcher::FailRun(const JobName& name, const absl::Status& status) {
@@ -360,6 +356,7 @@ void Dispatcher::FinishRun(const JobName& name, bool complete) {
 }
 
 void Dispatcher::FinishIfComplete(const JobName& name) {
+  SettleIfDue(name);
   const JobState& job = *state_.FindJob(name);
   if (job.phase != RunPhase::kRunning || job.open_splits > 0) return;
   if (job.order == Order::kDeterministic && job.sessions.empty()) return;
@@ -488,8 +485,9 @@ void Dispatcher::AnswerClient(const SessionKey& key, Listener& listener) {
   answer.session = {key.consumer, session.incarnation};
   answer.beat_sent = beat_sent;
   if (job->phase != RunPhase::kPlanning) {
-    answer.run = RunInfo{job->run,         job->iteration, job->seed,
-                         job->source_size, job->positions, job->plan};
+    answer.run =
+        RunInfo{job->run,       job->iteration, job->seed,  job->source_size,
+                job->positions, job->plan,      job->slots, job->settled};
   }
   for (const SplitId& id : session.splits) {
     const SplitState& split = *state_.FindSplit(id);

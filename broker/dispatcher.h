@@ -23,12 +23,14 @@ namespace feedmill {
 
 // What the dispatcher must know of a graph to hand its work out.
 struct JobShape {
-  std::string fingerprint;
+  std::string fingerprint;    // of what is run
   std::string manifest_hash;  // "" without files
   uint64_t source_size = 0;
   uint64_t positions = 0;    // kEndless for an endless repeat
   uint64_t first_split = 1;  // positions of the first split, before any
                              // cost is known
+  // A run is so many of these positions for each of its slots, one a worker.
+  bool slotted = false;
 };
 
 // The graph-reading part, passed in so that the simulator can plan without
@@ -45,15 +47,9 @@ struct Planner {
                                          const std::string& manifest,
                                          uint64_t seed, uint64_t iteration)>
       shape;
-  // What a run that begins with so many workers reads in place of the job's
-  // graph; "" for the graph itself. Null: always that.
-  std::function<std::string(const std::string& graph, uint64_t workers)>
-      run_graph{};
-  // The same for a run that was planned before, from its number of positions.
-  std::function<std::string(const std::string& graph,
-                            const std::string& manifest, uint64_t seed,
-                            uint64_t iteration, uint64_t positions)>
-      planned_graph{};
+  // What workers read in a run with slots, however many. Null: the graph
+  // itself.
+  std::function<std::string(const std::string& graph)> run_graph{};
   // What a reader of errors calls a position: "record 3 of 'a.csv'". Null: by
   // its number.
   std::function<std::string(const std::string& graph,
@@ -171,8 +167,7 @@ class Dispatcher {
   struct PlanWork {
     CostEstimate cost;
     std::set<JobName> jobs;
-    // What workers run, "" for the jobs' graph; absent: not yet looked at.
-    std::optional<std::string> graph{};
+    std::optional<std::string> graph{};  // what workers run, once asked for
   };
   // Jobs that wait for the manifest of their graph.
   struct Resolution {
@@ -226,6 +221,12 @@ class Dispatcher {
   void FailRun(const JobName& job, const absl::Status& status);
   void FinishRun(const JobName& job, bool complete);
   void FinishIfComplete(const JobName& job);
+  // … with slots (dispatcher_slots.cc)
+  uint64_t SlotsNow() const;
+  void GrowRuns();
+  void Extend(const JobName& job, uint64_t slots, bool last);
+  void LearnSlots(const ClientHello& hello);
+  void SettleIfDue(const JobName& job);
   void ForgetJob(const JobName& job);
   void DropWork(const JobState& job);
   void DropWork(const SessionState& session);

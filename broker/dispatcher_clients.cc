@@ -139,6 +139,7 @@ void Dispatcher::On(absl::Time now, const PeerId& from,
   listener.address = from;
   listener.heard = now;
   job = state_.FindJob(hello.job);
+  LearnSlots(hello);
   // Repeated, too: a crash may have lost the plan.
   if (job->phase == RunPhase::kPlanning) {
     if (job->resolved) {
@@ -148,6 +149,7 @@ void Dispatcher::On(absl::Time now, const PeerId& from,
       AssignResolutions();
     }
   }
+  SettleIfDue(hello.job);
   Bind(now, key);
   dirty_sessions_.insert(key);
 }
@@ -468,6 +470,8 @@ void Dispatcher::On(absl::Time now, const PeerId& from,
       FinishIfComplete(leave.job);
     } else if (!unread && !job->over() && job->DoneRanks() >= job->ranks) {
       FinishRun(leave.job, false);
+    } else {
+      SettleIfDue(leave.job);
     }
   } else if (job != nullptr && job->run == leave.run &&
              job->phase == RunPhase::kRunning && job->sessions.empty() &&

@@ -106,6 +106,9 @@ void DispatcherState::On(const RunStarted& event) {
   job.returned.Clear();
   job.ended_positions = 0;
   job.fresh = 0;
+  const auto known = job.slots_of.find(event.run);
+  job.settled = known != job.slots_of.end();
+  job.slots = job.settled ? known->second : 0;
   job.run = event.run;
   job.iteration = event.iteration;
   job.phase = RunPhase::kPlanning;
@@ -126,6 +129,8 @@ void DispatcherState::On(const RunPlanned& event) {
   job.positions = event.positions;
   job.first_split = event.first_split;
   job.plan = event.plan;
+  job.slots = event.slots;
+  job.settled = job.settled || event.slots == 0;
 }
 
 void DispatcherState::On(const SessionOpened& event) {
@@ -260,6 +265,18 @@ void DispatcherState::On(const RunFinished& event) {
   job.phase = RunPhase::kFinished;
 }
 
+void DispatcherState::On(const RunExtended& event) {
+  JobState& job = Job(event.job);
+  if (job.phase == RunPhase::kRunning) {
+    job.positions = job.positions / job.slots * event.slots;
+  }
+  job.slots = event.slots;
+  job.settled = job.settled || event.last;
+  if (!job.settled) return;
+  job.slots_of[job.run] = job.slots;
+  if (job.slots_of.size() > kRunsMax) job.slots_of.erase(job.slots_of.begin());
+}
+
 void DispatcherState::On(const JobForgotten& event) {
   JobState& job = Job(event.job);
   for (auto& [consumer, session] : job.sessions) DropSplits(job, session);
@@ -292,8 +309,9 @@ struct Describer {
                        e.manifest.size());
   }
   std::string operator()(const RunPlanned& e) const {
-    return fmt::format("run-planned {} {} positions", e.job.value(),
-                       e.positions);
+    return fmt::format(
+        "run-planned {} {} positions{}", e.job.value(), e.positions,
+        e.slots == 0 ? "" : fmt::format(" in {} slots", e.slots));
   }
   std::string operator()(const SessionOpened& e) const {
     return fmt::format(
@@ -341,6 +359,10 @@ struct Describer {
   }
   std::string operator()(const JobForgotten& e) const {
     return fmt::format("job-forgotten {}", e.job.value());
+  }
+  std::string operator()(const RunExtended& e) const {
+    return fmt::format("run-extended {} to {} slots{}", e.job.value(), e.slots,
+                       e.last ? " for good" : "");
   }
 };
 

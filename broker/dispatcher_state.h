@@ -73,6 +73,12 @@ struct JobState {
   uint64_t positions = 0;
   uint64_t first_split = 1;
   PlanId plan;
+  // Mode off: the passes that `positions` are, 0 where the graph is read once;
+  // before the run is planned, what its readers know of them. Settled: no
+  // worker that comes adds one.
+  uint64_t slots = 0;
+  bool settled = false;
+  std::map<RunNumber, uint64_t> slots_of;  // settled, of runs to go back to
 
   std::map<ConsumerId, SessionState> sessions;
   // Deterministic: the ranks that share the sequence, the last run that each
@@ -126,6 +132,7 @@ struct RunPlanned {
   uint64_t positions = 0;
   uint64_t first_split = 1;
   PlanId plan;
+  uint64_t slots = 0;  // of which the positions are passes, each as long
 };
 // A session begins, or a newer incarnation replaces one, at `start`.
 struct SessionOpened {
@@ -182,12 +189,18 @@ struct RunFinished {
 struct JobForgotten {
   JobName job;
 };
+// The run has so many slots from now on; `last`: and keeps them.
+struct RunExtended {
+  JobName job;
+  uint64_t slots = 1;
+  bool last = false;
+};
 
 using DispatcherEvent =
     std::variant<JobCreated, RunStarted, ManifestKnown, RunPlanned,
                  SessionOpened, SplitsBound, SplitsTaken, SplitFailed,
                  SplitsEnded, SessionClosed, RunFailed, RunFinished,
-                 JobForgotten>;
+                 JobForgotten, RunExtended>;
 
 // Whether an event may reach the disk up to 200 ms after what follows from it
 // was said: peers say again what it holds.
@@ -197,6 +210,9 @@ inline bool MayBeLate(const DispatcherEvent& event) {
 
 // Splits that one event binds: more than a session has at a time.
 inline constexpr uint64_t kBoundTogetherMax = 8'192;
+
+// Runs whose slots are remembered; the first are forgotten first.
+inline constexpr size_t kRunsMax = 1'000;
 
 // Closed sessions that are remembered; the oldest are forgotten first.
 inline constexpr size_t kClosedSessionsMax = 10'000;
@@ -238,6 +254,7 @@ struct DispatcherState {
   void On(const RunFailed& event);
   void On(const RunFinished& event);
   void On(const JobForgotten& event);
+  void On(const RunExtended& event);
 
   JobState& Job(const JobName& name);
   SessionState& At(const SessionKey& key);

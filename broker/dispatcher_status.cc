@@ -102,6 +102,10 @@ std::string Dispatcher::StatusJson(absl::Time now) const {
       entry["bound_percent"] = Percent(bound_positions, all);
       entry["taken_percent"] = Percent(taken_positions, all);
     }
+    if (planned && job.slots > 0) {
+      entry["slots"] = job.slots;
+      entry["settled"] = job.settled;
+    }
     if (job.phase == RunPhase::kFailed) {
       entry["error"] = ErrorText(job.error);
     }

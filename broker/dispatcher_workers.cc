@@ -70,6 +70,7 @@ void Dispatcher::On(absl::Time now, const PeerId& from,
     TakeManifest(now, result);
   }
   if (changed) {
+    GrowRuns();
     AssignResolutions();
     BindAll(now);
   }

@@ -9,12 +9,13 @@
 
 #include "core/base/leb128.h"
 #include "core/base/status.h"
+#include "core/dataset/graph_text.h"
 
 namespace feedmill {
 namespace {
 
 // What the first byte says; a change of any field is another version.
-constexpr char kVersion = 5;
+constexpr char kVersion = 6;
 
 // ---- the fields of each type, in order, for writing and reading alike
 
@@ -37,7 +38,8 @@ auto Fields(Like<RunStarted> auto& e) {
 }
 auto Fields(Like<ManifestKnown> auto& e) { return std::tie(e.job, e.manifest); }
 auto Fields(Like<RunPlanned> auto& e) {
-  return std::tie(e.job, e.source_size, e.positions, e.first_split, e.plan);
+  return std::tie(e.job, e.source_size, e.positions, e.first_split, e.plan,
+                  e.slots);
 }
 auto Fields(Like<SessionOpened> auto& e) {
   return std::tie(e.key, e.incarnation, e.start, e.share);
@@ -53,6 +55,9 @@ auto Fields(Like<SessionClosed> auto& e) { return std::tie(e.key, e.for_good); }
 auto Fields(Like<RunFailed> auto& e) { return std::tie(e.job, e.status); }
 auto Fields(Like<RunFinished> auto& e) { return std::tie(e.job, e.complete); }
 auto Fields(Like<JobForgotten> auto& e) { return std::tie(e.job); }
+auto Fields(Like<RunExtended> auto& e) {
+  return std::tie(e.job, e.slots, e.last);
+}
 
 auto Fields(Like<SplitState> auto& s) {
   return std::tie(s.owner, s.begin, s.end, s.taken, s.out, s.error);
@@ -65,7 +70,8 @@ auto Fields(Like<JobState> auto& j) {
                   j.manifest, j.run, j.iteration, j.phase, j.complete, j.error,
                   j.source_size, j.positions, j.first_split, j.plan, j.sessions,
                   j.open_splits, j.ended_positions, j.fresh, j.returned,
-                  j.idle_since, j.ranks, j.finished, j.lives);
+                  j.idle_since, j.ranks, j.finished, j.lives, j.slots,
+                  j.settled, j.slots_of);
 }
 auto Fields(Like<DispatcherState> auto& s) {
   return std::tie(s.journal, s.sequence, s.next_split, s.jobs, s.splits,
@@ -285,7 +291,8 @@ absl::Status CheckState(const DispatcherState& state) {
       FM_RETURN_IF_ERROR(CheckSession(state, {name, consumer}, session));
       own += session.splits.size();
     }
-    if (job.name != name || job.open_splits != own) {
+    if (job.name != name || job.open_splits != own ||
+        (job.phase == RunPhase::kRunning && job.slots == 0 && !job.settled)) {
       return DataLoss("job '{}' is not what it says", name.value());
     }
     splits += own;
@@ -373,6 +380,25 @@ struct FollowsCheck {
     return absl::OkStatus();
   }
   absl::Status operator()(const SessionClosed& e) const { return At(e.key); }
+  absl::Status operator()(const RunPlanned& e) const {
+    FM_RETURN_IF_ERROR(Job(e.job));
+    if (e.slots == 0 || (e.slots <= kSlotsMax && e.positions > 0 &&
+                         e.positions % e.slots == 0)) {
+      return absl::OkStatus();
+    }
+    return DataLoss("{} positions are not {} slots", e.positions, e.slots);
+  }
+  absl::Status operator()(const RunExtended& e) const {
+    FM_RETURN_IF_ERROR(Job(e.job));
+    const JobState& job = *state.FindJob(e.job);
+    const bool planning = job.phase == RunPhase::kPlanning;
+    if (job.over() || e.slots < job.slots || e.slots > kSlotsMax ||
+        (!planning && job.slots == 0) || e.slots == 0) {
+      return DataLoss("job '{}' has {} slots, and cannot have {}",
+                      e.job.value(), job.slots, e.slots);
+    }
+    return absl::OkStatus();
+  }
   // The others are about a job that is there.
   absl::Status operator()(const auto& e) const { return Job(e.job); }
 };

@@ -10,6 +10,7 @@
 #include "core/base/status.h"
 #include "core/dataset/analysis.h"
 #include "core/dataset/graph_text.h"
+#include "core/dataset/source_types.h"
 #include "core/plan/plan.h"
 #include "core/sources/manifest.h"
 #include "core/sources/source_plan.h"
@@ -68,6 +69,15 @@ absl::StatusOr<std::shared_ptr<const AnalyzedGraph>> Read(
   return Analyze(parsed, registry);
 }
 
+bool HasEndlessPart(const Graph& graph) {
+  return IsEndless(graph.source) ||
+         std::any_of(graph.steps.begin(), graph.steps.end(),
+                     [](const Step& step) {
+                       const auto* repeat = std::get_if<RepeatStep>(&step);
+                       return repeat != nullptr && !repeat->count.has_value();
+                     });
+}
+
 absl::StatusOr<JobShape> ShapeOf(const FunctionRegistry& registry,
                                  const std::string& graph,
                                  const std::string& manifest_text,
@@ -90,6 +100,15 @@ absl::StatusOr<JobShape> ShapeOf(const FunctionRegistry& registry,
     const uint64_t batch = std::max<uint64_t>(1, plan->RecordsAt(0));
     shape.first_split = std::max<uint64_t>(1, shape.first_split / batch);
   }
+  shape.slotted = PolicyOf(analyzed->graph.options.processing_mode).slotted() &&
+                  shape.positions > 0 && !HasEndlessPart(analyzed->graph);
+  if (!shape.slotted) return shape;
+  // The passes come one after the other, so each needs an end.
+  const Graph slotted = SlottedGraph(analyzed->graph);
+  FM_ASSIGN_OR_RETURN(const auto whole, Analyze(slotted, registry));
+  FM_RETURN_IF_ERROR(
+      Plan::Make(whole, shape.source_size, seed, iteration).status());
+  shape.fingerprint = Fingerprint(slotted);
   return shape;
 }
 
@@ -126,11 +145,6 @@ std::string NameOf(const FunctionRegistry& registry, const std::string& graph,
   return fmt::format("{}{} {} of the source", among, unit, record);
 }
 
-// "" for one pass, which is the graph itself.
-std::string GraphOfPasses(const Graph& graph, uint64_t passes) {
-  return passes == 1 ? "" : CanonicalText(RepeatedGraph(graph, passes));
-}
-
 }  // namespace
 
 Planner MakePlanner(std::shared_ptr<const FunctionRegistry> registry) {
@@ -144,26 +158,11 @@ Planner MakePlanner(std::shared_ptr<const FunctionRegistry> registry) {
       [registry](const std::string& graph) -> absl::StatusOr<bool> {
     FM_ASSIGN_OR_RETURN(const auto analyzed, Read(graph, *registry));
     return analyzed->source.needs_files ||
-           PolicyOf(analyzed->graph.options.processing_mode).needs_workers();
+           PolicyOf(analyzed->graph.options.processing_mode).slotted();
   };
-  planner.run_graph = [](const std::string& graph, uint64_t workers) {
+  planner.run_graph = [](const std::string& graph) {
     const auto parsed = ParseGraphJson(graph);
-    if (!parsed.ok()) return std::string();
-    return GraphOfPasses(
-        *parsed,
-        PolicyOf(parsed->options.processing_mode).Passes(*parsed, workers));
-  };
-  planner.planned_graph = [registry](const std::string& graph,
-                                     const std::string& manifest, uint64_t seed,
-                                     uint64_t iteration, uint64_t positions) {
-    const auto parsed = ParseGraphJson(graph);
-    if (!parsed.ok() ||
-        !PolicyOf(parsed->options.processing_mode).needs_workers()) {
-      return std::string();
-    }
-    const auto once = ShapeOf(*registry, graph, manifest, seed, iteration);
-    if (!once.ok() || once->positions == 0) return std::string();
-    return GraphOfPasses(*parsed, positions / once->positions);
+    return parsed.ok() ? CanonicalText(SlottedGraph(*parsed)) : graph;
   };
   planner.name_position = [registry](const std::string& graph,
                                      const std::string& manifest, uint64_t seed,

@@ -1,18 +1,12 @@
 #include "broker/processing_policy.h"
 
-#include <algorithm>
-#include <variant>
-
-#include "core/dataset/source_types.h"
-
 namespace feedmill {
 namespace {
 
 // distributed_epoch: the dataset once, its splits to whoever asks.
 class DynamicPolicy : public ProcessingPolicy {
  public:
-  bool needs_workers() const override { return false; }
-  uint64_t Passes(const Graph&, uint64_t) const override { return 1; }
+  bool slotted() const override { return false; }
 };
 
 // parallel_epochs: as many whole passes as there are workers, one slot each. A
@@ -20,18 +14,7 @@ class DynamicPolicy : public ProcessingPolicy {
 // another from its cursor.
 class OffPolicy : public ProcessingPolicy {
  public:
-  bool needs_workers() const override { return true; }
-  uint64_t Passes(const Graph& graph, uint64_t workers) const override {
-    // The passes come one after the other, so each needs an end.
-    const bool endless =
-        IsEndless(graph.source) ||
-        std::any_of(graph.steps.begin(), graph.steps.end(),
-                    [](const Step& step) {
-                      const auto* repeat = std::get_if<RepeatStep>(&step);
-                      return repeat != nullptr && !repeat->count.has_value();
-                    });
-    return endless ? 1 : std::max<uint64_t>(1, workers);
-  }
+  bool slotted() const override { return true; }
 };
 
 }  // namespace

@@ -13,11 +13,9 @@ namespace feedmill {
 class ProcessingPolicy {
  public:
   virtual ~ProcessingPolicy() = default;
-  // Whether a run can be planned only once there is a worker.
-  virtual bool needs_workers() const = 0;
-  // How many whole passes over the graph a run makes that begins with so many
-  // workers. At least 1.
-  virtual uint64_t Passes(const Graph& graph, uint64_t workers) const = 0;
+  // Whether a run is as many whole passes over its graph as it has slots, one
+  // for each worker. If so, it can be planned only once there is a worker.
+  virtual bool slotted() const = 0;
 };
 
 const ProcessingPolicy& PolicyOf(Options::ProcessingMode mode);

@@ -72,6 +72,7 @@ absl::StatusOr<ShownBatch> ShowBatch(const Graph& graph, uint64_t number,
   if (!options.token.empty()) {
     FM_ASSIGN_OR_RETURN(const ReadToken token, DecodeToken(options.token));
     FM_RETURN_IF_ERROR(CheckToken(token, read));
+    if (token.slots > 0) read = SlottedGraph(read);
     FM_RETURN_IF_ERROR(CheckFiles(token, read, *registry));
     shown.seed = token.seed;
     shown.iteration = token.iteration;

@@ -198,7 +198,9 @@ bool ReadSession::TakeRun(absl::Time now, const RunInfo& run) {
     if (state_ == State::kLive) Rejoin(now);
     return false;
   }
-  if (run_ && run_->plan != run.plan) {
+  const bool cut = run_ && run.positions < run_->positions && !shared() &&
+                   run.positions < cursor_.p;
+  if (run_ && (run_->plan != run.plan || cut)) {
     Stop(FailedPrecondition(
         "job \"{}\": the dispatcher lost its state and planned a different "
         "iteration; what was read is no part of it: start again",
@@ -414,8 +416,7 @@ void ReadSession::Advance() {
 void ReadSession::EndIfDone(absl::Time now, ReadEffects& effects) {
   if (state_ != State::kLive) return;
   const bool done = shared() ? finished_ && !head_
-                             : run_->positions != kEndlessPositions &&
-                                   cursor_.p >= run_->positions;
+                             : EndKnown(*run_) && cursor_.p >= run_->positions;
   if (!done) return;
   state_ = State::kEnded;
   if (pulled_.empty()) SendLeave(now, effects);
@@ -541,9 +542,13 @@ void ReadSession::SendHello(absl::Time now, ReadEffects& effects) {
   hello.seen = seen_;
   hello.share = settings_.share;
   hello.run = settings_.run;
+  hello.slots = settings_.slots;
+  hello.settled = settings_.settled;
   if (run_) {
     hello.run = run_->run;
     hello.seed = run_->seed;  // a job that is created anew is the same one
+    hello.slots = run_->slots;
+    hello.settled = run_->slots > 0 && run_->settled;
   }
   effects.sends.push_back({kDispatcherPeer, std::move(hello)});
 }

@@ -29,6 +29,8 @@ struct ReadSessionSettings {
   std::optional<uint64_t> seed;
   std::optional<RunNumber> run;  // absent: the job's present or next one
   Cursor start;                  // deterministic: where to begin
+  uint64_t slots = 0;            // what is known of the run's; see RunInfo
+  bool settled = false;
   Session session;
   Share share{};  // of the sequence, if it is one of several ranks
   bool take_over = false;
@@ -123,6 +125,10 @@ class ReadSession {
   virtual bool Reserve(uint64_t& allowed, uint64_t received, bool empty) const;
   // The cursor just after an element's.
   virtual Cursor After(Cursor cursor) const;
+  // Whether the run's last position is known (rule 27).
+  virtual bool EndKnown(const RunInfo& run) const {
+    return run.settled && run.positions != kEndlessPositions;
+  }
 
  private:
   // A worker's attempt at a split, as this session opened it.

@@ -253,9 +253,13 @@ std::string EncodeToken(const ReadToken& token) {
     for (const auto& held : step.held) writer.Put(*held);
   }
   for (const StageState::Step& step : place.stage.steps) {
-    if (!grouped) break;
+    if (!grouped && token.slots == 0) break;
     writer.Put(uint64_t{step.groups.size()});
     for (const uint64_t rows : step.groups) writer.Put(rows);
+  }
+  if (token.slots > 0) {
+    writer.Put(token.slots);
+    writer.Put(uint64_t{token.settled ? 1U : 0U});
   }
   return SealToken(writer.Take());
 }
@@ -314,12 +318,17 @@ absl::StatusOr<ReadToken> DecodeToken(std::string_view bytes) {
           std::make_shared<const StageState::Held>(reader.ReadHeld()));
     }
   }
-  // Only tokens of steps that hold groups of rows have them.
+  // Only tokens of steps that hold groups of rows have them, and those of runs
+  // with slots.
   for (StageState::Step& step : place.stage.steps) {
     if (!reader.good() || reader.done()) break;
     if (!ReadGroups(reader, kRowsPerByte * bytes.size(), step)) {
       return damaged();
     }
+  }
+  if (reader.good() && !reader.done()) {
+    token.slots = reader.Number();
+    token.settled = reader.Number() != 0;
   }
   if (!reader.done() || !token.share.sound() || !InOrder(token.skips) ||
       place.elements < place.skip) {
@@ -367,6 +376,24 @@ absl::Status CheckTokenPlan(const ReadToken& token, const std::string& plan) {
       "the pipeline's files changed since the token was saved (plan {}, now "
       "{}): the rest of its sequence is not there any more",
       token.plan, plan);
+}
+
+absl::Status CheckTokenSlots(const ReadToken& token, uint64_t slots) {
+  const auto text = [](uint64_t count) {
+    return count == 0 ? "one pass"
+                      : fmt::format(
+                            "{} passes, one a worker (processing_mode "
+                            "off, through a service)",
+                            count);
+  };
+  if ((token.slots == 0) == (slots == 0) &&
+      (!token.settled || token.slots == slots)) {
+    return absl::OkStatus();
+  }
+  return FailedPrecondition(
+      "the token is of a reading of {}, and this is one of {}: go on in the "
+      "same way, and under another --job name if that is taken",
+      text(token.slots), text(slots));
 }
 
 absl::StatusOr<ReadRules> MakeRules(Share share, std::vector<NumberRange> skips,
@@ -467,9 +494,13 @@ absl::StatusOr<ReadToken> MergeTokens(std::vector<ReadToken> tokens) {
   // The one that was handed out last: all before it were, too.
   const uint64_t number = most->place.elements;
   uint64_t incarnation = 0;
+  uint64_t slots = 0;
+  bool settled = false;
   const ReadToken* best = nullptr;
   for (const ReadToken& token : tokens) {
     incarnation = std::max(incarnation, token.incarnation);
+    slots = std::max(slots, token.slots);
+    settled = settled || token.settled;
     const uint64_t begins = token.place.number();
     if (begins > number) continue;
     if (best == nullptr || best->place.number() < begins) best = &token;
@@ -477,6 +508,8 @@ absl::StatusOr<ReadToken> MergeTokens(std::vector<ReadToken> tokens) {
   ReadToken merged = *best;
   merged.incarnation = incarnation;
   merged.share = {};
+  merged.slots = slots;
+  merged.settled = settled;
   merged.place.skip = number - merged.place.number();
   merged.place.elements = number;
   return merged;

@@ -23,6 +23,9 @@ struct ReadToken {
   uint64_t seed = 0;
   uint64_t iteration = 0;
   uint64_t incarnation = 0;  // of the session; 0: a local reader's
+  // Mode off, through a service: what is known of the run's slots (RunInfo).
+  uint64_t slots = 0;
+  bool settled = false;
   // Whose place it is: that of one rank, or (a whole share) of all.
   Share share;
   std::vector<NumberRange> skips;  // ReadRules::skips
@@ -63,6 +66,9 @@ absl::StatusOr<ReadRules> MakeRules(Share share, std::vector<NumberRange> skips,
 absl::Status CheckToken(const ReadToken& token, const Graph& graph);
 // The same for what is only known once the files are: FailedPrecondition.
 absl::Status CheckTokenPlan(const ReadToken& token, const std::string& plan);
+// FailedPrecondition if the token is not that of a run of so many slots; 0: of
+// none.
+absl::Status CheckTokenSlots(const ReadToken& token, uint64_t slots);
 
 }  // namespace feedmill
 

@@ -141,6 +141,7 @@ absl::StatusOr<std::unique_ptr<Reader>> Read(const Graph& graph,
     return ReadFromService(std::move(analyzed), std::move(options),
                            std::move(rules), std::move(token));
   }
+  if (token) FM_RETURN_IF_ERROR(CheckTokenSlots(*token, 0));
   LocalReaderOptions local;
   local.threads = options.threads;
   local.share = rules.share;

@@ -89,6 +89,8 @@ absl::StatusOr<ReadSessionSettings> MakeSettings(
     settings.seed = token->seed;
     settings.run = RunNumber(token->iteration + 1);
     settings.start = token->place.cursor;
+    settings.slots = token->slots;
+    settings.settled = token->settled;
     incarnation = std::max(incarnation, token->incarnation + 1);
   }
   if (rules.numbered) {
@@ -208,6 +210,7 @@ absl::Status ServiceReader::Join() {
   FM_RETURN_IF_ERROR(MakePlan(*view.run));
   FM_RETURN_IF_ERROR(MakeStage());
   if (token_) {
+    FM_RETURN_IF_ERROR(CheckTokenSlots(*token_, view.run->slots));
     FM_RETURN_IF_ERROR(CheckTokenPlan(*token_, view.run->plan.value()));
     FM_RETURN_IF_ERROR(stage_->Restore(token_->place.stage));
     fed_end_ = token_->place.cursor;
@@ -230,6 +233,8 @@ absl::StatusOr<std::string> ServiceReader::SaveBefore(uint64_t unread) const {
   token.seed = plan_->seed();
   token.iteration = plan_->iteration();
   token.incarnation = incarnation_.value();
+  token.slots = view_.run->slots;
+  token.settled = token.slots > 0 && view_.run->settled;
   return EncodeToken(token);
 }
 
@@ -244,25 +249,17 @@ absl::StatusOr<uint64_t> ServiceReader::NumberBefore(uint64_t unread) const {
 }
 
 absl::Status ServiceReader::MakePlan(const RunInfo& run) {
-  const auto make = [&] {
-    return Plan::Make(graph_, run.source_size, run.seed, run.iteration);
-  };
-  FM_ASSIGN_OR_RETURN(plan_, make());
-  const uint64_t once = plan_->size();
-  if (graph_->graph.options.processing_mode != Options::ProcessingMode::kOff ||
-      run.positions == once || run.positions == 0) {
-    return absl::OkStatus();
-  }
-  // The positions say of how many whole passes the run is made.
-  if (once == 0 || run.positions % once != 0 || run.positions == kEndless) {
-    return Internal("a run of {} positions is no passes over {}", run.positions,
-                    once);
+  if (run.slots > 0) {
+    FM_ASSIGN_OR_RETURN(
+        graph_, Analyze(SlottedGraph(graph_->graph), *options_.registry));
   }
   FM_ASSIGN_OR_RETURN(
-      graph_, Analyze(RepeatedGraph(graph_->graph, run.positions / once),
-                      *options_.registry));
-  FM_ASSIGN_OR_RETURN(plan_, make());
-  return absl::OkStatus();
+      plan_, Plan::Make(graph_, run.source_size, run.seed, run.iteration));
+  const uint64_t positions =
+      run.slots > 0 ? plan_->size() / kSlotsMax * run.slots : plan_->size();
+  if (positions == run.positions) return absl::OkStatus();
+  return Internal("a run of {} positions, where the pipeline has {}",
+                  run.positions, positions);
 }
 
 absl::Status ServiceReader::MakeStage() {

@@ -172,12 +172,10 @@ std::string Fingerprint(const Graph& graph) {
   return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
 }
 
-Graph RepeatedGraph(const Graph& graph, uint64_t passes) {
-  Graph repeated = graph;
-  if (passes != 1) {
-    repeated.steps.push_back(RepeatStep{static_cast<int64_t>(passes)});
-  }
-  return repeated;
+Graph SlottedGraph(const Graph& graph) {
+  Graph slotted = graph;
+  slotted.steps.push_back(RepeatStep{static_cast<int64_t>(kSlotsMax)});
+  return slotted;
 }
 
 std::string_view StepName(const Step& step) {

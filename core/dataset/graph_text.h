@@ -35,9 +35,12 @@ absl::StatusOr<Graph> ParseGraphJson(std::string_view text);
 // 32 hex digits.
 std::string Fingerprint(const Graph& graph);
 
-// The graph with all of its elements so many times, one whole pass after the
-// other, each with its own epoch. What a run in mode `off` reads.
-Graph RepeatedGraph(const Graph& graph, uint64_t passes);
+// Slots of a run in mode `off`, at most.
+inline constexpr uint64_t kSlotsMax = 10'000;
+// What a run in mode `off` reads, however many slots it has: the graph with all
+// of its elements kSlotsMax times, one whole pass after the other, each with
+// its own epoch. A run of n slots ends after n passes.
+Graph SlottedGraph(const Graph& graph);
 
 // The YAML name of a step: "parse_example".
 std::string_view StepName(const Step& step);

@@ -38,7 +38,8 @@ RejectReason ReadReason(FieldReader& reader, fb::RejectReason reason) {
 RunInfo ReadRun(FieldReader& reader, const fb::RunInfo& run) {
   return {RunNumber(run.run()), run.iteration(),
           run.seed(),           run.source_size(),
-          run.positions(),      PlanId(reader.Text(run.plan()))};
+          run.positions(),      PlanId(reader.Text(run.plan())),
+          run.slots(),          run.settled()};
 }
 
 BoundSplit ReadBoundSplit(FieldReader& reader, const fb::BoundSplit& split) {
@@ -105,6 +106,8 @@ ClientHello Read(FieldReader& reader, const fb::ClientHello& hello) {
   out.cursor = FromWire(*hello.cursor());
   out.seen = FromWire(*hello.seen());
   out.share = ReadShare(reader, hello.rank(), hello.ranks());
+  out.slots = hello.slots();
+  out.settled = hello.settled();
   return out;
 }
 

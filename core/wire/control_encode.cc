@@ -15,7 +15,8 @@ fb::Order ToWire(Order order) {
 Offset<fb::RunInfo> Put(Builder& builder, const RunInfo& run) {
   return fb::CreateRunInfo(builder, run.run.value(), run.iteration, run.seed,
                            run.source_size, run.positions,
-                           wire::Put(builder, run.plan.value()));
+                           wire::Put(builder, run.plan.value()), run.slots,
+                           run.settled);
 }
 
 Offset<fb::BoundSplit> Put(Builder& builder, const BoundSplit& split) {
@@ -65,7 +66,8 @@ Body Put(Builder& builder, const ClientHello& hello) {
       fb::Body::ClientHello,
       fb::CreateClientHello(builder, job, graph, ToWire(hello.order),
                             hello.seed, session, hello.take_over, run, &cursor,
-                            &seen, hello.share.rank, hello.share.ranks));
+                            &seen, hello.share.rank, hello.share.ranks,
+                            hello.slots, hello.settled));
 }
 
 Body Put(Builder& builder, const ClientBeat& beat) {

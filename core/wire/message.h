@@ -85,6 +85,10 @@ struct ClientHello {
   Cursor cursor;                 // deterministic: where to go on
   Seen seen;
   Share share{};  // what it takes, if it is a rank
+  // What it knows of its run's slots (RunInfo), from earlier answers or from
+  // its token; 0: nothing.
+  uint64_t slots = 0;
+  bool settled = false;
 };
 struct SplitReport {
   SplitId split;
@@ -149,6 +153,11 @@ struct RunInfo {
   uint64_t source_size = 0;  // for Plan::Make
   uint64_t positions = 0;    // kEndless: endless
   PlanId plan;
+  // Mode off: so many whole passes over the graph, of which `positions` are all
+  // (the plan is that of SlottedGraph); 0: the graph itself. While it is not
+  // settled both may grow, and nobody is at the end.
+  uint64_t slots = 0;
+  bool settled = true;
 };
 // Answers a hello or beat, and is sent at once when something changes. All
 // splits bound to the session: one that is absent has ended.

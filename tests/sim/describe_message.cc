@@ -29,6 +29,7 @@ struct Describer {
     Add(line, "hello");
     Add(line, m.session);
     if (m.run) Add(line, " run {}", m.run->value());
+    if (m.slots > 0) Add(line, " slots {}{}", m.slots, m.settled ? "!" : "");
     Add(line, m.cursor);
     if (m.take_over) Add(line, " take over");
   }
@@ -48,6 +49,9 @@ struct Describer {
       Add(line, " to {}", absl::ToUnixMicros(*m.beat_sent));
     }
     if (m.run) Add(line, " run {}", m.run->run.value());
+    if (m.run && m.run->slots > 0) {
+      Add(line, " slots {}{}", m.run->slots, m.run->settled ? "!" : "");
+    }
     for (const BoundSplit& s : m.splits) {
       Add(line, " {}:[{}.{} {}.{})", s.split.number, s.begin.p, s.begin.i,
           s.end.p, s.end.i);
@@ -173,6 +177,7 @@ struct Folder {
     Add(m.session);
     if (m.beat_sent) Add(*m.beat_sent);
     if (m.run) Add(m.run->run.value());
+    if (m.run && m.run->slots > 0) Add(2 * m.run->slots + m.run->settled);
     for (const BoundSplit& split : m.splits) {
       Add(split.split.number);
       Add(split.begin);

@@ -11,16 +11,19 @@ namespace {
 
 constexpr size_t kNameBytes = 3 * sizeof(uint64_t);
 constexpr uint64_t kPerString = 8;  // credit of a string beside its bytes
+constexpr uint64_t kMostSlots = 8;
 
 }  // namespace
 
-FakePlan::FakePlan(Random& random)
-    : spec_(std::make_shared<const ElementSpec>(
+FakePlan::FakePlan(Random& random, bool slotted)
+    : slotted_(slotted),
+      spec_(std::make_shared<const ElementSpec>(
           ElementSpec{{{"", DType::kBytes, {}}}})) {
   shape_ = random.Choice({Shape::kDense, Shape::kFiltered, Shape::kFlat});
   needs_manifest_ = random.OneIn(3);
   first_split_ = random.Between(1, 6);
-  const uint64_t positions = random.Between(30, 120);
+  const uint64_t positions =
+      slotted_ ? random.Between(8, 30) : random.Between(30, 120);
   const uint64_t large_percent =
       random.Choice({uint64_t{0}, uint64_t{10}, uint64_t{30}});
   const uint64_t cost_ms =
@@ -51,8 +54,11 @@ void FakePlan::RemovePoison() {
 
 void FakePlan::MakeReference() {
   reference_.clear();
-  for (uint64_t p = 0; p < poison_.value_or(positions()); ++p) {
-    for (uint64_t i = 0; i < counts_[p]; ++i) reference_.push_back({p, i});
+  const uint64_t end = slotted_ ? kMostSlots * positions() : positions();
+  for (uint64_t p = 0; p < poison_.value_or(end); ++p) {
+    for (uint64_t i = 0; i < counts_[Within(p)]; ++i) {
+      reference_.push_back({p, i});
+    }
   }
 }
 
@@ -63,7 +69,7 @@ size_t FakePlan::IndexOf(Cursor cursor) const {
 }
 
 absl::Duration FakePlan::CostOf(uint64_t position) const {
-  return costs_.at(position);
+  return costs_.at(Within(position));
 }
 
 Piece FakePlan::Compute(uint64_t iteration, Cursor begin, Cursor end,
@@ -78,16 +84,16 @@ Piece FakePlan::Compute(uint64_t iteration, Cursor begin, Cursor end,
   while (piece.end < end && bytes < bytes_target) {
     const uint64_t p = piece.end.p;
     const bool own = !numbered() || share.Has(p);
-    if (own && p == poison_) {
+    if (own && Within(p) == poison_) {
       piece.error = DataLoss("position {} is corrupt", p);
       break;
     }
     const uint64_t from = piece.end.i;
     CursorRun run{p, from, 0};
-    for (uint64_t i = from; own && i < counts_.at(p) && Cursor{p, i} < end;
-         ++i) {
+    const uint64_t count = counts_.at(Within(p));
+    for (uint64_t i = from; own && i < count && Cursor{p, i} < end; ++i) {
       const uint64_t name[] = {iteration, p, i};
-      value.assign(sizes_.at(p), '.');
+      value.assign(sizes_.at(Within(p)), '.');
       std::memcpy(value.data(), name, kNameBytes);
       builder.AppendBytes(0, value);
       builder.FinishRows(1);
@@ -121,13 +127,16 @@ Piece FakePlan::Compute(uint64_t iteration, Cursor begin, Cursor end,
 Planner FakePlan::MakePlanner() const {
   Planner planner;
   planner.fingerprint = [](const std::string& graph) { return graph; };
-  planner.needs_manifest = [needs = needs_manifest_](const std::string&) {
-    return needs;
+  planner.needs_manifest = [needs = needs_manifest_ || slotted_](
+                               const std::string&) { return needs; };
+  planner.run_graph = [graph = run_graph()](const std::string&) {
+    return graph;
   };
-  planner.shape = [positions = positions(), first = first_split_](
-                      const std::string& graph, const std::string& manifest,
-                      uint64_t, uint64_t) {
-    return JobShape{graph, manifest, positions, positions, first};
+  planner.shape = [positions = positions(), first = first_split_,
+                   slotted = slotted_](const std::string& graph,
+                                       const std::string& manifest, uint64_t,
+                                       uint64_t) {
+    return JobShape{graph, manifest, positions, positions, first, slotted};
   };
   return planner;
 }

@@ -22,19 +22,26 @@ struct ElementName {
 
 // A pipeline that is a pure function from cursors to elements: positions with
 // 0..3 elements of one bytes component each, in one of three shapes (1:1, a
-// filter, a flat_map). One position may have a data error.
+// filter, a flat_map). One position may have a data error. With slots, a run is
+// all of it so many times.
 class FakePlan {
  public:
-  explicit FakePlan(Random& random);
+  FakePlan(Random& random, bool slotted);
 
   const std::string& graph() const { return graph_; }
+  // What workers run.
+  std::string run_graph() const {
+    return slotted_ ? graph_ + " again" : graph_;
+  }
+  bool slotted() const { return slotted_; }
   bool needs_manifest() const { return needs_manifest_; }
   uint64_t positions() const { return counts_.size(); }
-  // The reference: all elements before the error, in order.
+  // The reference: all elements before the error, in order, of as many slots as
+  // there can be.
   const std::vector<Cursor>& reference() const { return reference_; }
   // Where in the reference `cursor` is.
   size_t IndexOf(Cursor cursor) const;
-  // The position that fails, for order deterministic.
+  // The position of each slot that fails, for order deterministic.
   std::optional<uint64_t> poison() const { return poison_; }
   void RemovePoison();
   // The most element bytes of one position.
@@ -59,6 +66,10 @@ class FakePlan {
 
   void MakeReference();
 
+  // Within its slot.
+  uint64_t Within(uint64_t position) const { return position % positions(); }
+
+  const bool slotted_;
   Shape shape_ = Shape::kDense;
   std::string graph_;
   bool needs_manifest_ = false;

@@ -59,6 +59,15 @@ class OffByOne : public ReadSession {
   Cursor After(Cursor cursor) const override { return cursor; }
 };
 
+// Takes the last position that it was told of for the end (rule 27).
+class EndsUnsettled : public ReadSession {
+ public:
+  using ReadSession::ReadSession;
+
+ protected:
+  bool EndKnown(const RunInfo&) const override { return true; }
+};
+
 // ---- the worker's
 
 // Adds each grant to what was allowed before (rule 12).
@@ -257,6 +266,7 @@ const std::vector<PlantedBug>& PlantedBugs() {
       CursorBesideNumber(),
       WorkerBug<LowestFirst>("lowest-first", "17"),
       ClientBug<ShortBatchKept>("short-batch-kept", "19"),
+      ClientBug<EndsUnsettled>("ends-unsettled", "27"),
   };
   return *bugs;
 }

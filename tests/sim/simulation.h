@@ -31,6 +31,9 @@
 //   - replaying the journal gives the dispatcher's state, also when it dies and
 //     what it had not synced is lost; it is never behind what it said;
 //   - the dispatcher says at most one thing to each peer in one call;
+//   - a run with slots (mode off) has one for each worker there was at a time
+//     until the first slot ended, no fewer than anyone was told, and all of its
+//     readers end at the same place;
 //   - a pass is read within a bound after the last fault.
 
 namespace feedmill::sim {

@@ -66,6 +66,8 @@ TEST(Simulation, FiveHundredSeedsHold) {
                          {"passes of ranks", 200},
                          {"data errors", 20},
                          {"side jobs", 100},
+                         {"slots added", 30},
+                         {"runs settled", 80},
                          {"passes", 400},
                          {"elements", 20'000},
                          {"replays compared", 2'000}};

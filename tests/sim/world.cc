@@ -16,10 +16,15 @@ constexpr absl::Duration kLiveness = absl::Seconds(60);
 constexpr uint64_t kStepsMax = 2'000'000;
 constexpr size_t kLinkDepthMax = 20'000;
 
+// Drawn apart, so that worlds without slots are what they were without any.
+bool HasSlots(uint64_t seed) { return Random(seed + 11'000'033).OneIn(4); }
+
 }  // namespace
 
 World::World(const Options& options)
-    : options_(options), random_(options.seed), plan_(random_) {
+    : options_(options),
+      random_(options.seed),
+      plan_(random_, HasSlots(options.seed)) {
   order_ = random_.Choice(
       {Order::kDeterministic, Order::kDeterministic, Order::kAny});
   if (order_ == Order::kAny) {
@@ -56,6 +61,11 @@ World::World(const Options& options)
   const uint64_t workers = random_.Between(1, 3);
   for (uint64_t i = 0; i < workers; ++i) {
     StartWorker(fmt::format("tcp://w{}", i));
+  }
+  // Most join while the first slot is read.
+  for (uint64_t i = 0; plan_.slotted() && i < random_.Between(0, 2); ++i) {
+    timeline_.After(random_.UpTo(absl::Milliseconds(500)),
+                    [this] { Fault("new worker"); });
   }
   if (order_ == Order::kAny) {
     slots_.resize(sharers_);
@@ -209,7 +219,8 @@ void World::OnWorker(const std::string& name, uint64_t life,
 void World::StepWorker(WorkerProcess& worker, WorkerEffects effects) {
   for (const PlanDefinition& definition : effects.define) {
     worker.defined[definition.plan] = definition.iteration;
-    if (definition.graph != plan_.graph()) Fail("a worker got another graph");
+    if (definition.graph != plan_.run_graph())
+      Fail("a worker got another graph");
     timeline_.After(
         random_.UpTo(absl::Milliseconds(5)),
         [this, name = worker.name, life = worker.life, plan = definition.plan] {

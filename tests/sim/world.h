@@ -75,6 +75,8 @@ class World {
     RunNumber run;
     Cursor cursor;
     uint64_t number = 0;
+    uint64_t slots = 0;
+    bool settled = false;
   };
   // A token that was kept, and how many passes were left then.
   struct Checkpoint {
@@ -130,6 +132,7 @@ class World {
   void DispatcherFault(bool wipe);
   void RestartSharers();
   void CheckEvent(const DispatcherEvent& event);
+  void CheckSlots(const RunExtended& event);
 
   // ---- applications
   ReaderProcess& StartReader(bool take_over, size_t slot, bool resume = false,
@@ -148,6 +151,7 @@ class World {
   void Check(ReaderProcess& reader, const ElementName& element);
   void CheckSharer(ReaderProcess& reader, Cursor cursor);
   void OnReaderOver(ReaderProcess& reader);
+  uint64_t EndOf(const ReaderProcess& reader);
   void OnMainOver(ReaderProcess& reader);
   void EndPass();
   void StartMainLater(bool take_over, absl::Duration delay,
@@ -255,6 +259,9 @@ class World {
   std::vector<std::string> slots_;  // of sharers or ranks: the reader, or ""
   bool late_death_ = false;         // one is to die when nothing is unbound
   std::map<Cursor, Handed> handed_;
+  // Where a run ends, by its ranks that came there, or (sharers) by the
+  // dispatcher.
+  std::map<RunNumber, uint64_t> ends_;
   std::optional<absl::Time> finished_at_;
 };
 

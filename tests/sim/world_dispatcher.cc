@@ -163,6 +163,7 @@ void World::StartDispatcher(bool wiped) {
   if (wiped) {
     disk_.clear();
     synced_ = 0;
+    ends_.clear();
     books_ = synced_books_ = Books{};
     journal_ = JournalId(options_.seed + 1 + (uint64_t{++journals_} << 32));
   }
@@ -240,6 +241,12 @@ void World::CheckEvent(const DispatcherEvent& event) {
     CheckOpened(*opened);
   } else if (const auto* bound = std::get_if<SplitsBound>(&event)) {
     result_.totals["splits"] += bound->count();
+  } else if (const auto* extended = std::get_if<RunExtended>(&event)) {
+    CheckSlots(*extended);
+  } else if (const auto* finished = std::get_if<RunFinished>(&event)) {
+    const JobState& job = *replica_.FindJob(finished->job);
+    const bool main = finished->job == JobName("job");
+    if (order_ == Order::kAny && main) ends_[job.run] = job.positions;
   } else if (const auto* closed = std::get_if<SessionClosed>(&event)) {
     const ConsumerId& consumer = closed->key.consumer;
     const Incarnation life = replica_.FindSession(closed->key)->incarnation;
@@ -259,6 +266,18 @@ void World::CheckEvent(const DispatcherEvent& event) {
       }
     }
   }
+}
+
+// A run has no more slots than there are workers.
+void World::CheckSlots(const RunExtended& event) {
+  const JobState& job = *replica_.FindJob(event.job);
+  const bool more = event.slots > job.slots;
+  if (more) ++result_.totals["slots added"];
+  if (event.last) ++result_.totals["runs settled"];
+  if (event.slots > workers_.size()) {
+    Fail(fmt::format("{} slots for {} workers", event.slots, workers_.size()));
+  }
+  if (!more && !event.last) Fail("an event that changes nothing");
 }
 
 }  // namespace feedmill::sim

@@ -48,6 +48,8 @@ World::ReaderProcess& World::StartReader(bool take_over, size_t slot,
       from = *token;
       settings.run = from.run;
       settings.start = from.cursor;
+      settings.slots = from.slots;
+      settings.settled = from.settled;
       ++result_.totals["readers resumed"];
     }
     // An intruder is another application's.
@@ -83,6 +85,7 @@ void World::StartMainLater(bool take_over, absl::Duration delay, bool resume) {
 // The application: all of its ranks, which go on from the token, if any.
 void World::StartRanks(uint64_t ranks, absl::Duration within) {
   ++application_;
+  ends_.clear();
   const std::optional<Token> token =
       tokens_.empty() ? std::nullopt : tokens_.front();
   const uint64_t passes =
@@ -214,7 +217,8 @@ void World::Check(ReaderProcess& reader, const ElementName& element) {
   const Token token{run->run,
                     options_.makers.token_cursor(
                         *reader.core, {element.cursor.p, element.cursor.i + 1}),
-                    reader.expected + 1};
+                    reader.expected + 1, run->slots,
+                    run->slots > 0 && run->settled};
   const size_t slot = in_ranks_ ? reader.slot : 0;
   if (reader.side) {
     side_token_ = token;
@@ -273,6 +277,22 @@ void World::OnReaderOver(ReaderProcess& reader) {
   }
 }
 
+// How many elements its run has. All ranks of a run must come to the same end;
+// a run that is begun again on an emptied dispatcher may have another one.
+uint64_t World::EndOf(const ReaderProcess& reader) {
+  const RunInfo& run = *reader.core->run();
+  if (!run.settled) Fail(reader.name + " ended a run that may still grow");
+  if (in_ranks_ && !reader.side) {
+    const uint64_t end =
+        ends_.try_emplace(run.run, run.positions).first->second;
+    if (end != run.positions) {
+      Fail(fmt::format("{} ended at position {}, another one at {}",
+                       reader.name, run.positions, end));
+    }
+  }
+  return plan_.IndexOf({run.positions, 0});
+}
+
 void World::OnMainOver(ReaderProcess& reader) {
   const std::string failure = ErrorText(reader.core->failure());
   const bool refused = failure.find("is being read by") != std::string::npos;
@@ -297,9 +317,12 @@ void World::CheckReadAll(const ReaderProcess& reader) {
   } else if (plan_.poison().has_value()) {
     return Fail("the data error was not told");
   }
-  if (reader.expected != plan_.reference().size()) {
+  // After a data error nothing is to come, wherever the run would have ended.
+  const uint64_t size =
+      reader.error.ok() ? EndOf(reader) : plan_.reference().size();
+  if (reader.expected != size) {
     Fail(fmt::format("the reader ended after {} of {} elements",
-                     reader.expected, plan_.reference().size()));
+                     reader.expected, size));
   }
 }
 
@@ -342,9 +365,10 @@ void World::OnRankOver(ReaderProcess& reader) {
     }
     return Fail("a rank failed: " + failure);
   }
-  if (reader.expected < plan_.reference().size()) {
+  const uint64_t size = EndOf(reader);
+  if (reader.expected < size) {
     return Fail(fmt::format("{} ended before number {} of {}", reader.name,
-                            reader.expected, plan_.reference().size()));
+                            reader.expected, size));
   }
   ++result_.totals["passes of ranks"];
   pass_began_ = now();
@@ -400,6 +424,10 @@ std::optional<World::Checkpoint> World::MergeTokens() const {
   }
   const uint64_t number = base + steps * ranks_;
   Token merged{tokens_[0]->run, {}, number};
+  for (const std::optional<Token>& token : tokens_) {
+    merged.slots = std::max(merged.slots, token->slots);
+    merged.settled = merged.settled || token->settled;
+  }
   if (number > 0) {
     const Cursor last = plan_.reference()[number - 1];
     merged.cursor = {last.p, last.i + 1};
@@ -496,7 +524,9 @@ bool World::MainFinished() const {
   const auto reads = [](const auto& entry) {
     return !entry.second.side && !entry.second.done;
   };
-  return handed_.size() == plan_.reference().size() && RunIsOver() &&
+  const auto end = ends_.find(kFirstRun);
+  return end != ends_.end() &&
+         handed_.size() == plan_.IndexOf({end->second, 0}) && RunIsOver() &&
          std::none_of(readers_.begin(), readers_.end(), reads);
 }
 

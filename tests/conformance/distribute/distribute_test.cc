@@ -238,6 +238,75 @@ TEST_F(DistributeTest, TestRestartWorker) {
   EXPECT_EQ(read, Range(300'000, 3));
 }
 
+// The original gives a worker that joins a copy of its own; here too, until
+// the first one has ended.
+TEST_F(DistributeTest, AWorkerThatJoinsBeforeTheFirstSlotEndsHasOne) {
+  for (const Order order : {Order::kDeterministic, Order::kAny}) {
+    workers_.clear();
+    GivenWorkers(1);
+    ReadOptions options = Through(Mode::kOff);
+    options.budget_bytes = 64 << 10;  // far less than a slot
+    auto reader = Read(Dataset::Range(100'000).WithOrder(order), options);
+    ASSERT_TRUE(reader.ok()) << reader.status();
+    GivenWorkers(1);
+    Values read;
+    for (const Element element : **reader) {
+      read.push_back(element.Get<int64_t>());
+      if (read.size() == 150'000) GivenWorkers(1);  // too late
+    }
+    EXPECT_TRUE((*reader)->status().ok()) << (*reader)->status();
+    if (order == Order::kAny) {
+      EXPECT_EQ(Sorted(read), Sorted(Range(100'000, 2)));
+    } else {
+      EXPECT_EQ(read, Range(100'000, 2));
+    }
+  }
+}
+
+// The client's batches, too, begin anew with each slot, and a token knows of
+// the slots that there were, whatever workers are there when it is used.
+TEST_F(DistributeTest, ATokenFromBeforeOrAfterASlotWasAddedGoesOnExactly) {
+  GivenWorkers(1);
+  const Dataset batches = Dataset::Range(100'000)
+                              .Filter([](Expr x) { return x % 3 == 0; })
+                              .Batch(1'000);
+  ReadOptions options = Through(Mode::kOff);
+  options.budget_bytes = 64 << 10;
+  const auto rest = [&](Reader& reader) {
+    std::vector<std::string> lines;
+    for (const Element element : reader) lines.push_back(element.ToJson());
+    EXPECT_TRUE(reader.status().ok()) << reader.status();
+    return lines;
+  };
+  auto reader = Read(batches, options);
+  ASSERT_TRUE(reader.ok()) << reader.status();
+  std::vector<std::string> read;
+  std::vector<std::string> tokens;
+  for (const Element element : **reader) {
+    read.push_back(element.ToJson());
+    if (read.size() != 3 && read.size() != 6 && read.size() != 40) continue;
+    tokens.push_back(*(*reader)->Save());
+    if (read.size() == 3) GivenWorkers(1);
+  }
+  EXPECT_TRUE((*reader)->status().ok()) << (*reader)->status();
+  ASSERT_EQ(read.size(), 68);  // twice 33 of 1,000 and one of 334
+  ASSERT_EQ(tokens.size(), 3);
+  options.token = tokens[0];  // two workers are there by now
+  auto before = Read(batches, options);
+  ASSERT_TRUE(before.ok()) << before.status();
+  EXPECT_EQ(rest(**before), std::vector(read.begin() + 3, read.end()));
+  workers_.pop_back();
+  for (const auto& [token, from] : {std::pair{1, 6}, std::pair{2, 40}}) {
+    options.token = tokens[token];
+    auto after = Read(batches, options);
+    ASSERT_TRUE(after.ok()) << after.status();
+    EXPECT_EQ(rest(**after), std::vector(read.begin() + from, read.end()));
+  }
+  options.service.clear();
+  EXPECT_THAT(ErrorText(Read(batches, options).status()),
+              HasSubstr("a reading of 2 passes, one a worker"));
+}
+
 TEST_F(DistributeTest, TestDispatcherRestartDuringReading) {
   GivenWorkers(2);
   auto reader = Read(Dataset::Range(300'000), Through(Mode::kOff, "job"));

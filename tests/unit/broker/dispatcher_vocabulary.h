@@ -20,8 +20,9 @@
 
 namespace feedmill::testing {
 
-// Graphs are texts: "range 100", "files 100" (needs a manifest), "bad". What
-// follows a '#' is no part of the fingerprint.
+// Graphs are texts: "range 100", "files 100" (needs a manifest), "slots 100"
+// (so many for each worker), "bad". What follows a '#' is no part of the
+// fingerprint.
 inline std::string FingerprintOf(const std::string& graph) {
   return graph.substr(0, graph.find('#'));
 }
@@ -45,6 +46,7 @@ inline Planner StoryPlanner() {
     shape.positions = std::stoull(shape.fingerprint.substr(6));
     shape.source_size = shape.positions;
     shape.first_split = 10;
+    shape.slotted = graph.starts_with("slots");
     return shape;
   };
   return planner;

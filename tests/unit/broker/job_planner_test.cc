@@ -77,25 +77,31 @@ TEST_F(JobPlannerTest, AnEndlessRepeatIsEndless) {
             kEndless);
 }
 
-TEST_F(JobPlannerTest, ModeOffIsAWholePassForEachWorker) {
-  const auto positions = [&](const std::string& steps, uint64_t workers) {
+TEST_F(JobPlannerTest, ModeOffIsAWholePassForEachSlot) {
+  const auto shape = [&](const std::string& steps) {
     const std::string graph =
         Canonical("source: {range: 10}\nsteps: [" + steps +
                   "]\noptions: {processing_mode: off}\n");
-    const std::string run = planner_.run_graph(graph, workers);
-    const uint64_t count =
-        planner_.shape(run.empty() ? graph : run, "", 7, 0)->positions;
-    // After a restart the positions say what was run.
-    EXPECT_EQ(planner_.planned_graph(graph, "", 7, 0, count), run);
     EXPECT_TRUE(*planner_.needs_manifest(graph));  // so it waits for a worker
-    return count;
+    const JobShape once = *planner_.shape(graph, "", 7, 0);
+    if (once.slotted) {
+      const JobShape whole =
+          *planner_.shape(planner_.run_graph(graph), "", 7, 0);
+      EXPECT_EQ(whole.positions, kSlotsMax * once.positions);
+      EXPECT_EQ(*planner_.fingerprint(planner_.run_graph(graph)),
+                once.fingerprint);
+    }
+    return once;
   };
-  EXPECT_EQ(positions("", 3), 30);
-  EXPECT_EQ(positions("", 0), 10);         // all are gone since
-  EXPECT_EQ(positions("batch: 4", 3), 9);  // each pass has its short batch
-  EXPECT_EQ(positions("repeat", 3), kEndless);
-  EXPECT_EQ(positions("repeat, take: 4", 3), 4);
-  EXPECT_EQ(planner_.run_graph(Canonical("source: {range: 10}\n"), 3), "");
+  EXPECT_TRUE(shape("").slotted);
+  EXPECT_EQ(shape("").positions, 10);
+  EXPECT_EQ(shape("batch: 4").positions, 3);  // each has its short batch
+  EXPECT_EQ(shape("repeat, take: 4").positions, 4);
+  EXPECT_FALSE(shape("repeat, take: 4").slotted);  // so that it cannot repeat
+  EXPECT_FALSE(shape("repeat").slotted);
+  EXPECT_FALSE(shape("take: 0").slotted);  // nothing, however often
+  EXPECT_FALSE(
+      planner_.shape(Canonical("source: {range: 10}\n"), "", 7, 0)->slotted);
 }
 
 TEST_F(JobPlannerTest, TheFingerprintLeavesOutSeedAndOrder) {

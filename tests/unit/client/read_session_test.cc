@@ -71,6 +71,44 @@ TEST_F(ReadSessionTest, HandsOutInOrderAcrossSplits) {
   EXPECT_THAT(PullAll(), ElementsAre(4, 5, 6, 7));
 }
 
+// ---- rule 27
+TEST_F(ReadSessionTest, IsNotAtTheEndBeforeItsRunIsSettled) {
+  positions_ = 4;
+  slots_ = 1;
+  settled_ = false;
+  GivenSplits({Bound(1, 0, 4)});
+  Receive(1, MakePiece(0, 4));
+  EXPECT_THAT(PullAll(), ElementsAre(0, 1, 2, 3));
+  EXPECT_EQ(session_.state(), State::kLive);
+  positions_ = 8;
+  slots_ = 2;
+  Answer({Bound(2, 4, 8)});
+  Receive(2, MakePiece(4, 8));
+  EXPECT_THAT(PullAll(), ElementsAre(4, 5, 6, 7));
+  EXPECT_EQ(session_.state(), State::kLive);
+  settled_ = true;
+  Answer({});
+  EXPECT_EQ(session_.state(), State::kEnded);
+}
+
+TEST_F(ReadSessionTest, SaysWhatItKnowsOfItsRunWhenItJoinsAgain) {
+  positions_ = 8;
+  slots_ = 2;
+  settled_ = false;
+  GivenSplits({Bound(1, 0, 8)});
+  Receive(1, MakePiece(0, 6));
+  EXPECT_THAT(PullAll(), SizeIs(6));
+  Reject(RejectReason::kUnknown);
+  Tick();
+  const ClientHello hello = Said<ClientHello>().back();
+  EXPECT_EQ(hello.slots, 2);
+  EXPECT_FALSE(hello.settled);
+  positions_ = 4;  // less than it was given
+  slots_ = 1;
+  Answer({});
+  EXPECT_EQ(session_.state(), State::kFailed);
+}
+
 // ---- rule 12
 TEST_F(ReadSessionTest, OpensAgainAfterAGap) {
   GivenSplits({Bound(1, 0, 20)});

@@ -74,6 +74,33 @@ TEST(ReadToken, ComesBackAsItWas) {
   EXPECT_EQ(batch.held[0]->passes.at(2), 1);
 }
 
+TEST(ReadToken, KeepsWhatIsKnownOfTheRunsSlots) {
+  ReadToken token = TokenOf(Pipeline(kBatches));
+  token.slots = 300;
+  for (const bool settled : {false, true}) {
+    token.settled = settled;
+    const auto back = DecodeToken(EncodeToken(token));
+    ASSERT_TRUE(back.ok()) << back.status();
+    EXPECT_EQ(back->slots, 300);
+    EXPECT_EQ(back->settled, settled);
+    EXPECT_TRUE(back->place.stage.steps.at(1).groups.empty());
+    EXPECT_TRUE(CheckTokenSlots(*back, 300).ok());
+    EXPECT_EQ(CheckTokenSlots(*back, 301).ok(), !settled);
+    EXPECT_THAT(ErrorText(CheckTokenSlots(*back, 0)),
+                HasSubstr("this is one of one pass"));
+  }
+  ReadToken other = token;
+  token.share = {0, 2};
+  other.share = {1, 2};
+  token.settled = false;
+  other.slots = 301;
+  other.place.elements += 1;
+  const auto merged = MergeTokens({token, other});
+  ASSERT_TRUE(merged.ok()) << merged.status();
+  EXPECT_EQ(merged->slots, 301);
+  EXPECT_TRUE(merged->settled);
+}
+
 TEST(ReadToken, HasOnlyTheRowsThatGroupsHold) {
   ReadToken token = TokenOf(Pipeline(kBatches));
   StageState::Step& step = token.place.stage.steps[1];

@@ -88,6 +88,8 @@ class SessionTest : public ::testing::Test {
     run.seed = 11;
     run.positions = positions_;
     run.plan = PlanId{"plan"};
+    run.slots = slots_;
+    run.settled = settled_;
     answer.run = run;
     answer.splits = std::move(splits);
     answer.dry = dry_;
@@ -168,6 +170,8 @@ class SessionTest : public ::testing::Test {
 
   absl::Time now_ = absl::UnixEpoch() + absl::Seconds(1000);
   uint64_t positions_ = 1000;
+  uint64_t slots_ = 0;
+  bool settled_ = true;
   bool dry_ = false;
   bool finished_ = false;
   ReadSession session_;

@@ -38,7 +38,7 @@ std::vector<DispatcherEvent> Life() {
       RunStarted{kJob, RunNumber(1), 0},
       ManifestKnown{kJob, std::string("files\0", 6)},
       SessionOpened{kSolo, Incarnation(1'700'000'000'000'000'000), At(0)},
-      RunPlanned{kJob, 100, kLarge, 10, PlanId("p1")},
+      RunPlanned{kJob, 100, kLarge, 10, PlanId("p1"), 0},
       SplitsBound{Split(0), kSolo, At(0), At(20), 10},
       SplitsBound{Split(2), kSolo, At(20), At(40), 20},
       SplitsTaken{{{Split(0), At(10), At(7, 2)}, {Split(1), At(11), At(10)}}},
@@ -48,7 +48,10 @@ std::vector<DispatcherEvent> Life() {
       ManifestKnown{kShared, ""},
       RunStarted{kShared, RunNumber(4), 3},
       SessionOpened{kSharer, Incarnation(5), At(0)},
-      RunPlanned{kShared, 50, 50, 10, PlanId("p2")},
+      RunExtended{kShared, 2, false},
+      RunPlanned{kShared, 25, 50, 10, PlanId("p2"), 2},
+      RunExtended{kShared, 3, false},
+      RunExtended{kShared, 3, true},
       SplitsBound{Split(3), kSharer, At(0), At(17), 10},
       SplitsTaken{{{Split(3), At(10), At(4)}}},
       SessionClosed{kSharer, true},
@@ -90,16 +93,18 @@ TEST(EventCodec, EveryEventComesBackAsItWas) {
   EXPECT_EQ(Replay(back), Replay(Life()));
 }
 
-// The format of version 5: a change here makes every journal unreadable.
+// The format of version 6: a change here makes every journal unreadable.
 TEST(EventCodec, TheBytesStayTheSame) {
   EXPECT_EQ(EncodeEvent(SplitsBound{Split(300), kSolo, At(1, 3), At(9), 5}),
-            std::string("\x05\x05\x4d\xac\x02\x06photos\x04solo"
+            std::string("\x06\x05\x4d\xac\x02\x06photos\x04solo"
                         "\x01\x03\x09\x00\x05",
                         22));
   EXPECT_EQ(EncodeEvent(SessionOpened{kSolo, Incarnation(7), At(2), {1, 3}}),
-            std::string("\x05\x04\x06photos\x04solo\x07\x02\x00\x01\x03", 19));
+            std::string("\x06\x04\x06photos\x04solo\x07\x02\x00\x01\x03", 19));
   EXPECT_EQ(EncodeEvent(RunFailed{kJob, NotFound("no")}),
-            std::string("\x05\x0a\x06photos\x05\x02no", 13));
+            std::string("\x06\x0a\x06photos\x05\x02no", 13));
+  EXPECT_EQ(EncodeEvent(RunExtended{kJob, 300, true}),
+            std::string("\x06\x0d\x06photos\xac\x02\x01", 12));
 }
 
 TEST(EventCodec, ShortenedAndLengthenedBytesAreRefused) {
@@ -116,8 +121,8 @@ TEST(EventCodec, ShortenedAndLengthenedBytesAreRefused) {
 
 TEST(EventCodec, WhatItDoesNotKnowIsRefused) {
   EXPECT_THAT(ErrorText(DecodeEvent("\x02\x01").status()),
-              HasSubstr("version 5"));
-  EXPECT_THAT(ErrorText(DecodeEvent("\x05\x63").status()),
+              HasSubstr("version 6"));
+  EXPECT_THAT(ErrorText(DecodeEvent("\x06\x63").status()),
               HasSubstr("kind 99"));
   EXPECT_FALSE(DecodeEvent("").ok());
 }
@@ -155,7 +160,12 @@ TEST(CheckFollows, SaysWhatIsNotThere) {
            JobCreated{kJob, "", "", Order::kAny, 0},
            RunStarted{JobName("x"), RunNumber(1), 0},
            ManifestKnown{JobName("x"), ""},
-           RunPlanned{JobName("x"), 1, 1, 1, PlanId("p")},
+           RunPlanned{JobName("x"), 1, 1, 1, PlanId("p"), 0},
+           RunPlanned{kJob, 10, 10, 1, PlanId("p"), 3},
+           RunPlanned{kJob, 10, 20'000, 1, PlanId("p"), 20'000},
+           RunExtended{JobName("x"), 1, true},
+           RunExtended{kJob, 2, false},
+           RunExtended{kShared, 4, false},
            SessionOpened{{JobName("x"), ConsumerId("y")}, Incarnation(1), {}},
            SplitsBound{Split(9), kSharer, At(0), At(1), 1},
            SplitsBound{Split(0), kSolo, At(0), At(2), 1},

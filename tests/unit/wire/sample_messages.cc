@@ -28,6 +28,14 @@ ClientHello Hello() {
   return hello;
 }
 
+ClientHello HelloOfSlots() {
+  ClientHello hello = Hello();
+  hello.share = {1, 2};
+  hello.slots = 3;
+  hello.settled = true;
+  return hello;
+}
+
 ClientBeat Beat() {
   ClientBeat beat;
   beat.job = JobName("photos");
@@ -221,9 +229,12 @@ std::vector<Sample> SampleMessages() {
   planning.session = TheSession();
   ClientAnswer finished = planning;
   finished.dry = finished.finished = true;
+  ClientAnswer slots = planning;
+  slots.run = RunInfo{RunNumber(1), 0, 7, 10, 30, PlanId("ab12"), 3, false};
   return {
       {"client_hello", Hello()},
       {"client_hello_first", first_hello},
+      {"client_hello_slots", HelloOfSlots()},
       {"client_beat", Beat()},
       {"client_beat_links", linked},
       {"client_answer", Answer()},
@@ -235,6 +246,7 @@ std::vector<Sample> SampleMessages() {
        ClientLeave{JobName("photos"), RunNumber(3), TheSession(), {}}},
       {"client_leave_report", LeaveWithReport()},
       {"client_answer_finished", finished},
+      {"client_answer_slots", slots},
       {"worker_beat", BeatOfWorker()},
       {"worker_answer", AnswerToWorker()},
       {"status_request", StatusRequest{}},

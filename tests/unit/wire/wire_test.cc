@@ -140,6 +140,18 @@ TEST(Codec, HelloHasAllItsFields) {
   EXPECT_EQ(first.order, Order::kDeterministic);
 }
 
+TEST(Codec, SlotsTravel) {
+  const auto hello = Returned(SampleOf<ClientHello>("client_hello_slots"));
+  EXPECT_EQ(hello.slots, 3);
+  EXPECT_TRUE(hello.settled);
+  const auto answer = Returned(SampleOf<ClientAnswer>("client_answer_slots"));
+  EXPECT_EQ(answer.run->slots, 3);
+  EXPECT_FALSE(answer.run->settled);
+  const auto plain = Returned(SampleOf<ClientAnswer>("client_answer"));
+  EXPECT_EQ(plain.run->slots, 0);
+  EXPECT_TRUE(plain.run->settled);
+}
+
 TEST(Codec, SharesTravelAndThoseOfNothingAreRefused) {
   auto hello = SampleOf<ClientHello>("client_hello");
   EXPECT_TRUE(Returned(hello).share.whole());
