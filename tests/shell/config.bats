@@ -26,6 +26,20 @@ option() {
   [[ $(option worker memory) == "memory: 1GiB  # $FILE" ]]
 }
 
+@test "every limit of the services is an option" {
+  export FEEDMILL_DISPATCHER_JOBS_MAX=7
+  [[ $(option dispatcher jobs_max) == "jobs_max: 7  # FEEDMILL_DISPATCHER_JOBS_MAX" ]]
+  printf 'split_time: 5ms\nwindow_min: 4\nsessions_max: 9\n' > "$FILE"
+  [[ $(option dispatcher split_time --config "$FILE") == "split_time: 5ms  # $FILE" ]]
+  [[ $(option server window_min --config "$FILE") == "window_min: 4  # $FILE" ]]
+  expect_error 2 "--workers-max" "'0'" -- feedmill dispatcher --workers-max 0
+  [[ $(option worker frame_bytes) == "frame_bytes: 512KiB" ]]
+  expect 0 feedmill worker --print-config
+  [[ $output == *$'\n# shared_memory:\n'* ]]  # as much as memory
+  start_and_wait d dispatcher --jobs-max 1 --sessions-max 1
+  expect 0 feedmill status --service "$address"
+}
+
 @test "what is printed can be read again" {
   for command in dispatcher worker server; do
     "$FEEDMILL" "$command" --print-config --cluster-id "a b: #c" --log-format json > "$FILE"

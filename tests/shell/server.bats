@@ -107,8 +107,6 @@ start_task() {
   expect_error 2 "FEEDMILL_CLUSTER" -- \
     env FEEDMILL_CLUSTER='{' "$FEEDMILL" server --cluster env:
   expect_error 2 "no jobs" -- server --cluster env:
-  echo 'worker: ["localhost:0"]' > "$CLUSTER"
-  expect_error 2 'no job "dispatcher"' -- server --cluster "file:$CLUSTER"
   echo 'dispatcher: ["localhost:0"]' > "$CLUSTER"
   expect_error 2 "gs://bucket" "folder" -- \
     server --cluster "file:$CLUSTER" --work-dir gs://bucket/state
@@ -160,8 +158,42 @@ start_task() {
   expect_error 2 "--watch needs --cluster" -- worker --dispatcher h:1 --watch 1s
   expect_error 2 "did you mean" -- worker --cluster "flie:$CLUSTER"
   expect_error 2 "has no port" "feedmill server" -- worker --cluster "file:$CLUSTER"
-  echo 'ps: ["localhost:0"]' > "$CLUSTER"
-  expect_error 2 'no job "dispatcher"' -- worker --cluster "file:$CLUSTER"
+  echo 'dispatcher: ["a:1", "b:1"]' > "$CLUSTER"
+  expect_error 2 "has 2 tasks" "one dispatcher" -- worker --cluster "file:$CLUSTER"
+}
+
+@test "a worker waits for a dispatcher that its cluster does not list yet" {
+  for command in "worker" "server --job worker"; do
+    echo 'worker: ["localhost:0"]' > "$CLUSTER"
+    # shellcheck disable=SC2086
+    start w $command --cluster "file:$CLUSTER" --watch 20ms
+    waits() { grep -q "waiting for a dispatcher in the cluster 'file:$CLUSTER'" "$BATS_TEST_TMPDIR/w.log"; }
+    wait_for 10 "the word that it waits" waits
+    start_and_wait d dispatcher --port 0
+    service=$address
+    printf '{"dispatcher": ["%s"], "worker": ["localhost:0"]}\n' "${service#tcp://}" > "$CLUSTER.new"
+    mv "$CLUSTER.new" "$CLUSTER"
+    wait_for_file w.ready 20
+    workers_are 1
+    stop_all
+    rm -f "$BATS_TEST_TMPDIR"/w.*
+  done
+}
+
+@test "a worker's wait for a dispatcher has a bound, and ends on SIGTERM" {
+  echo 'worker: ["localhost:0"]' > "$CLUSTER"
+  for command in "worker" "server --job worker"; do
+    # shellcheck disable=SC2086
+    expect 1 feedmill $command --cluster "file:$CLUSTER" --dispatcher-timeout 200ms
+    [[ $stderr == *"waiting for a dispatcher"* ]]
+    [[ $stderr == *"no dispatcher in the cluster 'file:$CLUSTER' for 200ms (--dispatcher-timeout)"* ]]
+    # shellcheck disable=SC2086
+    start w $command --cluster "file:$CLUSTER"
+    wait_for 10 "the word that it waits" grep -q "waiting for a dispatcher" "$BATS_TEST_TMPDIR/w.log"
+    stop "$pid"
+    [[ $ended == 0 ]]
+    rm "$BATS_TEST_TMPDIR/w.log"
+  done
 }
 
 @test "a task is where --advertise says" {

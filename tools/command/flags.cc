@@ -83,6 +83,22 @@ struct FlagSet::App {
     if (!entry.shown_default.empty()) option->default_str(entry.shown_default);
   }
 
+  template <class T>
+  void AddCount(const std::string& flag, T min, T max, const std::string& help,
+                T* value) {
+    const auto show = [value, min, max] {
+      return *value >= min && *value <= max ? fmt::format("{}", *value) : "";
+    };
+    Add({.entry = {flag, "N", help, show(), {}},
+         .take =
+             [min, max, value](const std::string& text) {
+               const auto count = ParseCount(text, min, max);
+               if (count.ok()) *value = static_cast<T>(*count);
+               return count.status();
+             },
+         .show = show});
+  }
+
   Flag* Find(std::string_view key) {
     for (Flag& flag : flags) {
       if (KeyOf(flag) == key) return &flag;
@@ -187,17 +203,12 @@ void FlagSet::OneOf(const std::string& name,
 
 void FlagSet::Count(const std::string& name, uint64_t min, uint64_t max,
                     const std::string& help, uint64_t* value) {
-  const auto show = [value, min, max] {
-    return *value >= min && *value <= max ? fmt::format("{}", *value) : "";
-  };
-  app_->Add({.entry = {name, "N", help, show(), {}},
-             .take =
-                 [min, max, value](const std::string& text) {
-                   const auto count = ParseCount(text, min, max);
-                   if (count.ok()) *value = *count;
-                   return count.status();
-                 },
-             .show = show});
+  app_->AddCount(name, min, max, help, value);
+}
+
+void FlagSet::Count(const std::string& name, uint32_t min, uint32_t max,
+                    const std::string& help, uint32_t* value) {
+  app_->AddCount(name, min, max, help, value);
 }
 
 void FlagSet::Duration(const std::string& name, const std::string& help,
@@ -214,14 +225,15 @@ void FlagSet::Duration(const std::string& name, const std::string& help,
 
 void FlagSet::Bytes(const std::string& name, const std::string& help,
                     uint64_t* value) {
-  app_->Add({.entry = {name, "SIZE", help, FormatBytes(*value), {}},
+  const auto show = [value] { return *value == 0 ? "" : FormatBytes(*value); };
+  app_->Add({.entry = {name, "SIZE", help, show(), {}},
              .take =
                  [value](const std::string& text) {
                    const auto parsed = ParseBytes(text);
                    if (parsed.ok()) *value = *parsed;
                    return parsed.status();
                  },
-             .show = [value] { return FormatBytes(*value); }});
+             .show = show});
 }
 
 void FlagSet::Configurable(std::map<std::string, std::string> variables) {

@@ -64,10 +64,13 @@ class FlagSet {
              const std::string& help, std::string* value);
   void Count(const std::string& name, uint64_t min, uint64_t max,
              const std::string& help, uint64_t* value);
+  void Count(const std::string& name, uint32_t min, uint32_t max,
+             const std::string& help, uint32_t* value);
   // "20s", "1h", "200ms"; above zero.
   void Duration(const std::string& name, const std::string& help,
                 absl::Duration* value);
-  // "256MiB", "64KiB", "1GiB", "1048576"; above zero.
+  // "256MiB", "64KiB", "1GiB", "1048576"; above zero, which stands for none
+  // given.
   void Bytes(const std::string& name, const std::string& help, uint64_t* value);
 
   // Lets every flag also come from a variable of `variables`, named

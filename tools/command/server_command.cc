@@ -1,4 +1,5 @@
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "core/base/status.h"
@@ -70,6 +71,14 @@ struct ServerCommand {
   }
 };
 
+// Whether this is a worker of a cluster that has no dispatcher, or not yet.
+bool NeedsDispatcher(const ServerDef& def, const ServerOptions& options) {
+  const auto full = CompleteServerDef(def, options.task);
+  return full.ok() && RoleOf(full->job_name) == TaskRole::kWorker &&
+         options.config.worker.dispatcher.empty() &&
+         absl::IsNotFound(FindDispatcherTask(full->cluster).status());
+}
+
 }  // namespace
 
 absl::StatusOr<int> RunServer(const Invocation& invocation) {
@@ -85,10 +94,10 @@ absl::StatusOr<int> RunServer(const Invocation& invocation) {
   FM_ASSIGN_OR_RETURN(
       std::shared_ptr<const ClusterResolver> resolver,
       invocation.resolvers->Make(command.cluster, HostContext()));
-  FM_ASSIGN_OR_RETURN(const ClusterView view, resolver->Resolve());
-  const ServerDef def{.cluster = view.spec.AsClusterDef(),
-                      .job_name = view.task_type.value_or(""),
-                      .task_index = view.task_id};
+  FM_ASSIGN_OR_RETURN(ClusterView view, resolver->Resolve());
+  ServerDef def{.cluster = view.spec.AsClusterDef(),
+                .job_name = view.task_type.value_or(""),
+                .task_index = view.task_id};
   ServerOptions options{.config = std::move(command.config), .start = false};
   if (flags.Given("--job")) options.task.job_name = command.job;
   if (flags.Given("--task")) {
@@ -100,6 +109,15 @@ absl::StatusOr<int> RunServer(const Invocation& invocation) {
   options.config.insecure_bind = command.server.insecure_bind;
   options.config.registry = invocation.registry;
   options.config.worker = command.worker.Config();
+  if (NeedsDispatcher(def, options)) {
+    FM_ASSIGN_OR_RETURN(
+        std::optional<ClusterView> later,
+        AwaitDispatcher(*resolver, command.cluster, command.watch,
+                        options.config.worker.dispatcher_timeout));
+    if (!later.has_value()) return 0;
+    view = *std::move(later);
+    def.cluster = view.spec.AsClusterDef();
+  }
   FM_ASSIGN_OR_RETURN(const auto server,
                       Server::Create(def, std::move(options)));
   FM_RETURN_IF_ERROR(

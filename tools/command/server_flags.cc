@@ -35,6 +35,49 @@ void ServerFlags::DeclareWithoutPort(FlagSet& flags,
               "The least that is logged", &log_level);
 }
 
+namespace {
+
+constexpr uint32_t kCountMax = 1'000'000;
+
+void DeclareLimits(FlagSet& flags, DispatcherSettings& settings) {
+  flags.Duration("--park-after",
+                 "Workers stop computing for a reader that is silent for so "
+                 "long, or for 4 intervals",
+                 &settings.park_after);
+  flags.Duration("--straggler-after",
+                 "Another worker begins what a reader waits for when it has "
+                 "got nothing of it for so long",
+                 &settings.straggler_after);
+  flags.Duration("--restart-grace",
+                 "How long a dispatcher that comes back lets workers report "
+                 "what they hold before it hands that out again",
+                 &settings.restart_grace);
+  flags.Duration("--split-time", "Work that is handed to a worker at a time",
+                 &settings.split_time);
+  flags.Bytes("--split-bytes", "Elements that this makes, at most",
+              &settings.split_bytes);
+  flags.Count("--window-min", 1, 4'096,
+              "Pieces of work ahead of each reader, at least; else 2 for each "
+              "slot of the workers",
+              &settings.window_min);
+  flags.Count("--attempts-max", 1, kCountMax,
+              "A job fails when so many attempts at one piece of work have",
+              &settings.attempts_max);
+  flags.Count(
+      "--deaths-alone-max", 1, kCountMax,
+      "A job fails when so many workers have died with one record alone",
+      &settings.deaths_alone_max);
+  flags.Count("--jobs-max", 1, kCountMax,
+              "Jobs that are kept; the oldest that nobody reads go first",
+              &settings.jobs_max);
+  flags.Count("--sessions-max", 1, kCountMax, "Readers at a time, of all jobs",
+              &settings.sessions_max);
+  flags.Count("--workers-max", 1, kCountMax, "Workers at a time",
+              &settings.workers_max);
+}
+
+}  // namespace
+
 void DeclareDispatcherFlags(FlagSet& flags, DispatcherConfig& config) {
   flags.Text("--work-dir", "DIR",
              "Folder that keeps a dispatcher's state through restarts; one "
@@ -61,6 +104,7 @@ void DeclareDispatcherFlags(FlagSet& flags, DispatcherConfig& config) {
   flags.Duration("--sharer-timeout",
                  "The same for readers that share a job (order any)",
                  &config.settings.sharer_timeout);
+  DeclareLimits(flags, config.settings);
 }
 
 void WorkerOptions::Declare(FlagSet& flags) {
@@ -68,7 +112,7 @@ void WorkerOptions::Declare(FlagSet& flags) {
              &config.dispatcher);
   flags.Duration("--dispatcher-timeout",
                  "How long a worker waits for a dispatcher that does not "
-                 "answer",
+                 "answer, or that its cluster does not list yet",
                  &config.dispatcher_timeout);
   flags.Count("--threads", 1, 1024,
               "Threads of a worker; default: the CPUs that it may use",
@@ -76,10 +120,16 @@ void WorkerOptions::Declare(FlagSet& flags) {
   flags.Bytes("--memory",
               "Elements that a worker has computed and not yet sent, at most",
               &config.memory_bytes);
+  flags.Bytes("--frame-bytes", "Elements that a worker sends at a time, about",
+              &config.frame_bytes);
   flags.OneOf("--transport", {"auto", "tcp"},
               "How a worker's elements go: auto lets readers on this host look "
-              "into memory, as much again as --memory at most",
+              "into memory",
               &transport);
+  flags.Bytes("--shared-memory",
+              "Memory that they may look into, at most; default: as much as "
+              "--memory",
+              &shared_memory);
   flags.Duration("--drain-timeout",
                  "How long a worker that is asked to stop finishes what it has",
                  &drain_timeout);
@@ -88,7 +138,8 @@ void WorkerOptions::Declare(FlagSet& flags) {
 WorkerConfig WorkerOptions::Config() const {
   WorkerConfig full = config;
   full.threads = static_cast<int>(threads);
-  full.shared_bytes = transport == "tcp" ? 0 : full.memory_bytes;
+  full.shared_bytes = shared_memory == 0 ? full.memory_bytes : shared_memory;
+  if (transport == "tcp") full.shared_bytes = 0;
   return full;
 }
 

@@ -37,6 +37,7 @@ struct WorkerOptions {
   WorkerConfig config;
   uint64_t threads = 0;
   std::string transport = "auto";
+  uint64_t shared_memory = 0;  // 0: as much as memory_bytes
   // Below the ten seconds that service managers commonly give: what is not
   // done by then is computed elsewhere.
   absl::Duration drain_timeout = absl::Seconds(8);

@@ -1,13 +1,16 @@
 #include "tools/command/task_process.h"
 
+#include <algorithm>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "core/base/status.h"
 #include "core/cluster/cluster_watch.h"
+#include "core/net/clock.h"
 #include "core/net/log.h"
 #include "server/address_file.h"
+#include "server/server_def.h"
 #include "tools/command/stop_signals.h"
 
 namespace feedmill {
@@ -35,7 +38,48 @@ std::unique_ptr<ClusterWatch> Watch(const TaskProcess& process,
   return std::make_unique<ClusterWatch>(process.resolver, std::move(options));
 }
 
+// Between two looks for a dispatcher: soon at first.
+constexpr absl::Duration kFirstPause = absl::Milliseconds(100);
+constexpr absl::Duration kLastPause = absl::Seconds(2);
+constexpr absl::Duration kSayAgain = absl::Seconds(10);
+
 }  // namespace
+
+absl::StatusOr<std::optional<ClusterView>> AwaitDispatcher(
+    const ClusterResolver& resolver, const std::string& uri,
+    absl::Duration watch, absl::Duration timeout) {
+  StopSignals signals;
+  const absl::Time begun = SteadyNow();
+  absl::Time say_at = begun;
+  absl::Duration pause = std::min(watch, kFirstPause);
+  for (absl::Time now = begun;; now = SteadyNow()) {
+    absl::StatusOr<ClusterView> view = resolver.Resolve();
+    if (!view.ok() && now == begun) return view.status();
+    absl::Status missing = view.status();
+    if (view.ok()) {
+      missing = FindDispatcherTask(view->spec.AsClusterDef()).status();
+      if (!absl::IsNotFound(missing)) {
+        FM_RETURN_IF_ERROR(missing);
+        return std::optional<ClusterView>(*std::move(view));
+      }
+    }
+    if (now - begun >= timeout) {
+      return DeadlineExceeded(
+          "no dispatcher in the cluster '{}' for {} (--dispatcher-timeout): {}",
+          uri, absl::FormatDuration(timeout), ErrorText(missing));
+    }
+    if (now >= say_at) {
+      LogInfo("waiting for a dispatcher in the cluster '{}': {}", uri,
+              ErrorText(missing));
+      say_at = now + kSayAgain;
+    }
+    const absl::Duration left = begun + timeout - now;
+    if (signals.Wait(-1, std::min(pause, left)).has_value()) {
+      return std::optional<ClusterView>();
+    }
+    pause = std::min({2 * pause, watch, kLastPause});
+  }
+}
 
 absl::Status RunTask(Server& server, const TaskProcess& process) {
   StopSignals signals;

@@ -2,9 +2,11 @@
 #define FEEDMILL_TOOLS_COMMAND_TASK_PROCESS_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "core/cluster/resolver.h"
 #include "server/server.h"
@@ -20,6 +22,14 @@ struct TaskProcess {
   std::string ready_file;
   absl::Duration drain_timeout;
 };
+
+// Looks at a cluster until it has a dispatcher: a worker may come first. Says
+// at once and each 10 s that it waits. nullopt: a SIGINT or SIGTERM came;
+// DeadlineExceeded after `timeout`; the resolver's own error only where the
+// first look fails.
+absl::StatusOr<std::optional<ClusterView>> AwaitDispatcher(
+    const ClusterResolver& resolver, const std::string& uri,
+    absl::Duration watch, absl::Duration timeout);
 
 // Starts `server`, lets it follow its cluster, says in the ready file where it
 // serves, and drains it at the first SIGINT or SIGTERM. Returns why it ended.

@@ -1,4 +1,5 @@
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -45,7 +46,7 @@ struct WorkerCommand {
     options.Declare(flags);
     flags.Text("--cluster", "URI",
                "In place of --dispatcher: where the cluster is described that "
-               "has the dispatcher, which need not list this worker",
+               "has the dispatcher, or will have; it need not list this worker",
                &cluster);
     flags.Duration("--watch",
                    "How often to look whether the dispatcher has moved in the "
@@ -67,7 +68,11 @@ absl::Status WorkForCluster(const Invocation& invocation,
   FM_ASSIGN_OR_RETURN(
       std::shared_ptr<const ClusterResolver> resolver,
       invocation.resolvers->Make(command.cluster, HostContext()));
-  FM_ASSIGN_OR_RETURN(const ClusterView view, resolver->Resolve());
+  FM_ASSIGN_OR_RETURN(
+      const std::optional<ClusterView> view,
+      AwaitDispatcher(*resolver, command.cluster, command.watch,
+                      command.options.config.dispatcher_timeout));
+  if (!view.has_value()) return absl::OkStatus();
   const ServerFlags& flags = command.server;
   ServerConfig config;
   config.host = flags.host;
@@ -79,7 +84,7 @@ absl::Status WorkForCluster(const Invocation& invocation,
   config.registry = invocation.registry;
   const bool ipv6 = flags.host.find(':') != flags.host.npos;
   const std::string host = ipv6 ? "[" + flags.host + "]" : flags.host;
-  const ServerDef def = UnlistedWorker(view.spec.AsClusterDef(),
+  const ServerDef def = UnlistedWorker(view->spec.AsClusterDef(),
                                        fmt::format("{}:{}", host, flags.port));
   const auto dispatcher = FindDispatcherTask(def.cluster);
   if (dispatcher.ok() && SplitTaskAddress(dispatcher->address).port == 0) {
@@ -92,7 +97,7 @@ absl::Status WorkForCluster(const Invocation& invocation,
       const auto server,
       Server::Create(def, {.config = std::move(config), .start = false}));
   return RunTask(*server, {.resolver = resolver,
-                           .known = view.spec,
+                           .known = view->spec,
                            .watch = command.watch,
                            .ready_file = flags.ready_file,
                            .drain_timeout = command.options.drain_timeout});
