@@ -118,13 +118,15 @@ def records(folder, count):
     plain = pipeline(folder, "plain.yaml", source)
     parsed = pipeline(folder, "parsed.yaml", source, "{parse_example: {payload: bytes, label: int64}}")
     shuffled = pipeline(folder, "shuffled.yaml", source, "shuffle")
+    blocks = pipeline(folder, "blocks.yaml", source, "{shuffle: {block: 128, window: 8}}")
     got = rounds(count, {"first_time": lambda: local(parsed, "strings", FEEDMILL_INDEXES=""),
                          "parsed": lambda: local(parsed, "strings"),
                          "loop": lambda: limit("records", *paths),
                          "random": lambda: limit("random-records", *paths),
                          "sequential": lambda: local(plain, "strings"),
-                         "shuffled": lambda: local(shuffled, "strings")})
-    agree("records", got, "loop", "random", "sequential", "shuffled")
+                         "shuffled": lambda: local(shuffled, "strings"),
+                         "blocks": lambda: local(blocks, "strings")})
+    agree("records", got, "loop", "random", "sequential", "shuffled", "blocks")
     check(all(r["elements"] == 1_000_000 and r["check"] == 980_000_000 for r in got["parsed"] + got["first_time"]),
           "engine, parsed records")
     report("records", got)
@@ -134,6 +136,8 @@ def records(folder, count):
             "tfrecord_parse_first_time_vs_crc": ratio(cpu(got["loop"]), cpu(got["first_time"])),
             "shuffled_records_vs_random_reads": ratio(cpu(got["random"]), cpu(got["shuffled"])),
             "sequential_vs_random_reads_by_hand": ratio(cpu(got["loop"]), cpu(got["random"])),
+            "block_shuffled_records_vs_sequential": ratio(cpu(got["sequential"]), cpu(got["blocks"])),
+            "block_shuffled_records_vs_sequential_wall": ratio(wall(got["sequential"]), wall(got["blocks"])),
             "shuffled_records_vs_sequential": ratio(cpu(got["sequential"]), cpu(got["shuffled"])),
             "shuffled_records_vs_sequential_wall": ratio(wall(got["sequential"]), wall(got["shuffled"]))}
 

@@ -493,7 +493,10 @@ void Dispatcher::AnswerClient(const SessionKey& key, Listener& listener) {
     const SplitState& split = *state_.FindSplit(id);
     BoundSplit bound{id, split.begin, split.end, {}, split.error};
     const LeaseTable::Work* work = table_.Find(id);
-    if (work != nullptr) bound.leases = work->leases;
+    if (work != nullptr) {
+      bound.leases = work->leases;
+      bound.skip = work->skip;
+    }
     answer.splits.push_back(std::move(bound));
   }
   answer.dry = job->dry();

@@ -33,6 +33,14 @@ struct JobShape {
   bool slotted = false;
 };
 
+// A position that kills workers, for people.
+struct PositionName {
+  std::string text;  // "record 3 of 'a.csv'"
+  // Whether it is left out (on_error), and then of which records it was to be.
+  bool skips = false;
+  std::vector<RecordOrigin> records{};
+};
+
 // The graph-reading part, passed in so that the simulator can plan without
 // files. All are pure.
 struct Planner {
@@ -50,11 +58,10 @@ struct Planner {
   // What workers read in a run with slots, however many. Null: the graph
   // itself.
   std::function<std::string(const std::string& graph)> run_graph{};
-  // What a reader of errors calls a position: "record 3 of 'a.csv'". Null: by
-  // its number.
-  std::function<std::string(const std::string& graph,
-                            const std::string& manifest, uint64_t seed,
-                            uint64_t iteration, uint64_t position)>
+  // What a reader of errors calls a position. Null: by its number.
+  std::function<PositionName(const std::string& graph,
+                             const std::string& manifest, uint64_t seed,
+                             uint64_t iteration, uint64_t position)>
       name_position{};
 };
 

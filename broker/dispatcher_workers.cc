@@ -140,18 +140,24 @@ void Dispatcher::Advance(const SplitId& id) {
 void Dispatcher::Blame(const SplitId& id) {
   const SplitState& split = *state_.FindSplit(id);
   const JobState& job = *state_.FindJob(split.owner.job);
-  std::string what = fmt::format("position {}", split.taken.p);
+  PositionName name{fmt::format("position {}", split.taken.p)};
   if (planner_.name_position) {
-    what = planner_.name_position(RunGraph(job), job.manifest, job.seed,
+    name = planner_.name_position(RunGraph(job), job.manifest, job.seed,
                                   job.iteration, split.taken.p);
+  }
+  std::string why = fmt::format(
+      "{} kills the workers that read it: one after another died with it, at "
+      "last while it ran nothing else; look at their logs, and take it out of "
+      "the data",
+      name.text);
+  if (name.skips) {
+    table_.Skip(id, {split.taken, std::move(name.records), std::move(why)});
+    dirty_sessions_.insert(split.owner);
+    return;
   }
   table_.Remove(id);
   ++faults_.splits_failed;
-  Commit(SplitFailed{
-      id, DataLoss("{} kills the workers that read it: one after another died "
-                   "with it, at last while it ran nothing else; look at their "
-                   "logs, and take it out of the data",
-                   what)});
+  Commit(SplitFailed{id, DataLoss("{}", why)});
 }
 
 // Each graph that waits for its manifest has one worker that looks for it:

@@ -12,6 +12,7 @@
 #include "core/dataset/graph_text.h"
 #include "core/dataset/source_types.h"
 #include "core/plan/plan.h"
+#include "core/sources/file_order.h"
 #include "core/sources/manifest.h"
 #include "core/sources/source_plan.h"
 
@@ -112,23 +113,25 @@ absl::StatusOr<JobShape> ShapeOf(const FunctionRegistry& registry,
   return shape;
 }
 
-// "record 3 of 'a.csv'", for people.
-std::string NameOf(const FunctionRegistry& registry, const std::string& graph,
-                   const std::string& manifest_text, uint64_t seed,
-                   uint64_t iteration, uint64_t position) {
-  const std::string number = fmt::format("position {}", position);
+PositionName NameOf(const FunctionRegistry& registry, const std::string& graph,
+                    const std::string& manifest_text, uint64_t seed,
+                    uint64_t iteration, uint64_t position) {
+  PositionName name{fmt::format("position {}", position)};
   const auto analyzed = Read(graph, registry);
+  if (!analyzed.ok()) return name;
+  name.skips = (*analyzed)->skip_before.has_value();
   // Where several sources are one, only its workers know whose it is.
-  if (!analyzed.ok() || !(*analyzed)->inputs.empty()) return number;
+  if (!(*analyzed)->inputs.empty()) return name;
   const bool needs_files = (*analyzed)->source.needs_files;
   absl::StatusOr<Manifest> manifest = Manifest();
   if (needs_files) manifest = Manifest::Parse(manifest_text);
-  if (!manifest.ok()) return number;
+  if (!manifest.ok()) return name;
   const absl::StatusOr<uint64_t> size = SourceSize(**analyzed, *manifest);
-  if (!size.ok()) return number;
+  if (!size.ok()) return name;
   const auto plan = Plan::Make(*analyzed, *size, seed, iteration);
-  if (!plan.ok() || position >= (*plan)->size()) return number;
-  uint64_t record = (*plan)->Record(position, 0).index;
+  if (!plan.ok() || position >= (*plan)->size()) return name;
+  const RecordRef ref = (*plan)->Record(position, 0);
+  uint64_t record = FileOrder(**plan, *manifest).At(ref);
   const uint64_t records = (*plan)->RecordsAt(position);
   const std::string among =
       records == 1
@@ -136,13 +139,22 @@ std::string NameOf(const FunctionRegistry& registry, const std::string& graph,
           : fmt::format("one of {} records, the first of which is ", records);
   const bool counted = (*analyzed)->source.counted || !needs_files;
   const char* const unit = counted ? "record" : "block";
-  for (const ManifestFile& file : manifest->files) {
-    if (record < file.records) {
-      return fmt::format("{}{} {} of '{}'", among, unit, record, file.path);
+  std::string file = "the source";
+  RecordOrigin origin;
+  for (const ManifestFile& one : manifest->files) {
+    if (record < one.records) {
+      file = fmt::format("'{}'", one.path);
+      origin.file = one.path;
+      break;
     }
-    record -= file.records;
+    record -= one.records;
   }
-  return fmt::format("{}{} {} of the source", among, unit, record);
+  name.text = fmt::format("{}{} {} of {}", among, unit, record, file);
+  origin.record = counted ? record : 0;
+  origin.offset = counted ? 0 : record * kBlockBytes;
+  origin.epoch = ref.pass;
+  name.records = {origin};
+  return name;
 }
 
 }  // namespace

@@ -126,7 +126,9 @@ bool LeaseTable::Adopt(const WorkerId& worker, const SplitId& split,
   const auto it = work_.find(split);
   if (it == work_.end()) return false;
   Work& work = it->second;
-  if (!work.leases.empty() || attempt.value() <= work.attempts) return false;
+  if (!work.leases.empty() || attempt.value() <= work.attempts || work.skip) {
+    return false;
+  }
   work.attempts = attempt.value() - 1;  // Give counts it
   Dequeue(split, work);
   Give(split, work, worker, work.progress);
@@ -238,10 +240,29 @@ uint32_t LeaseTable::NoteDeath(const SplitId& split, const WorkerId& worker,
   return 0;
 }
 
+void LeaseTable::Skip(const SplitId& split, SkippedElement skipped) {
+  Work& work = work_.at(split);
+  while (!work.leases.empty()) End(split, work, 0);
+  Dequeue(split, work);
+  work.skip = std::move(skipped);
+  changed_splits_.push_back(split);
+}
+
 void LeaseTable::Advance(const SplitId& split, Cursor taken, Cursor end) {
   const auto it = work_.find(split);
   if (it == work_.end() || !it->second.suspect()) return;
   Work& work = it->second;
+  if (work.skip) {
+    if (taken.p <= work.skip->cursor.p) return;
+    // What is left is a split like any other.
+    work.skip.reset();
+    work.width = 0;
+    work.blames = work.deaths = 0;
+    work.tried.clear();
+    changed_splits_.push_back(split);
+    if (taken < end) Enqueue(split, work);
+    return;
+  }
   if (!work.leases.empty() && taken < work.stop) return;
   while (!work.leases.empty()) Take(split, work, 0);
   work.stop = {std::min(end.p, taken.p + work.width), 0};

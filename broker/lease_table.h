@@ -67,6 +67,8 @@ class LeaseTable {
     Cursor blamed;
     uint32_t blames = 0;
     uint32_t deaths = 0;
+    // What its consumer is to leave out next; it has no lease until then.
+    std::optional<SkippedElement> skip;
     bool suspect() const { return width > 0; }
   };
 
@@ -99,6 +101,9 @@ class LeaseTable {
   // many have died while they ran the position `taken.p` and nothing else.
   uint32_t NoteDeath(const SplitId& split, const WorkerId& worker, Cursor taken,
                      Cursor end);
+  // Its consumer is to leave out an element, with the rest of its position, and
+  // has it next: no lease until it has done so. REQUIRES: it is known.
+  void Skip(const SplitId& split, SkippedElement skipped);
   // `taken` moved: a suspect gets its next positions when it has had the last.
   void Advance(const SplitId& split, Cursor taken, Cursor end);
 

@@ -36,21 +36,10 @@ absl::Status CheckFiles(const ReadToken& token, const Graph& graph,
 
 std::string ShownBatch::ToJson() const {
   std::string text =
-      fmt::format(R"({{"batch":{},"iteration":{},"seed":{},"records":[)",
-                  number, iteration, seed);
-  for (const RecordOrigin& origin : traced.records) {
-    if (text.back() != '[') text += ',';
-    text += '{';
-    if (!origin.file.empty()) {
-      text += "\"file\":";
-      AppendJson(origin.file, text);
-      text += ',';
-    }
-    if (origin.offset > 0) text += fmt::format("\"offset\":{},", origin.offset);
-    text +=
-        fmt::format(R"("record":{},"epoch":{}}})", origin.record, origin.epoch);
-  }
-  text += "],\"element\":";
+      fmt::format(R"({{"batch":{},"iteration":{},"seed":{},"records":)", number,
+                  iteration, seed);
+  AppendJson(traced.records, text);
+  text += ",\"element\":";
   AppendJson(traced.element, 0, text);
   return text + "}";
 }

@@ -4,6 +4,7 @@
 #include <utility>
 #include <variant>
 
+#include "client/piece_part.h"
 #include "core/base/check.h"
 #include "core/base/status.h"
 
@@ -19,37 +20,6 @@ constexpr uint32_t kLeavesMax = 4;
 // large frames come.
 constexpr uint64_t kQuotaFrames = 8;
 constexpr uint64_t kWindowQuotas = 4;  // in the first window
-
-// The part of a piece below `end`; workers never send more, but a frame comes
-// from outside.
-Piece Below(Piece piece, Cursor end) {
-  if (piece.end <= end) return piece;
-  const size_t rows =
-      piece.begin < end
-          ? RowsBelow(piece.cursors, piece.chunk.rows, piece.begin, end)
-          : 0;
-  piece.chunk = piece.chunk.Slice(0, rows);
-  piece.error = absl::OkStatus();
-  piece.end = std::max(piece.begin, end);
-  if (auto* form = std::get_if<BitmapRows>(&piece.cursors)) {
-    const uint64_t bits = piece.end.p - piece.begin.p + (end.i > 0 ? 1 : 0);
-    if (bits < form->bits.size() * 8) {
-      form->bits.resize((bits + 7) / 8);
-      if (bits % 8 != 0) {
-        form->bits.back() &= static_cast<uint8_t>((1U << (bits % 8)) - 1);
-      }
-    }
-  } else if (auto* runs = std::get_if<RunRows>(&piece.cursors)) {
-    std::erase_if(runs->runs, [&](const CursorRun& run) {
-      return !(Cursor{run.p, run.i} < end);
-    });
-    if (!runs->runs.empty() && runs->runs.back().p == end.p) {
-      CursorRun& last = runs->runs.back();
-      last.count = std::min(last.count, end.i - last.i);
-    }
-  }
-  return piece;
-}
 
 }  // namespace
 
@@ -232,6 +202,8 @@ void ReadSession::TakeSplits(absl::Time now, const ClientAnswer& answer) {
     }
     split.error = info->error;
     if (!split.error.ok() && !split.taken()) pullable_.insert(id);
+    split.skip = info->skip;
+    TakeSkip(now, id, split);
     TakeLeases(now, *info, split);
   }
 }
@@ -364,8 +336,9 @@ void ReadSession::OnFrame(absl::Time now, Frame frame, ReadEffects& effects) {
   }
   if (split.stopped) return;
   std::optional<Piece> piece =
-      Take(split.next, Below(std::move(frame.piece), split.end));
+      Take(split.next, PartBelow(std::move(frame.piece), split.end));
   if (piece) Buffer(now, frame.split, split, *std::move(piece));
+  TakeSkip(now, frame.split, split);
   const std::optional<SplitId> head = head_;
   Advance();
   if (head_ && head_ != head) GrantSplit(now, *head_, false, effects);
@@ -391,7 +364,9 @@ void ReadSession::Buffer(absl::Time now, SplitId id, Split& split,
     SetAllowed(split, split.received);
   }
   if (split.taken()) BeatWithin(now, kCoalesce);
-  if (piece.chunk.rows == 0 && piece.error.ok()) return NoteEmpty(piece);
+  if (piece.chunk.rows == 0 && piece.error.ok() && !piece.skipped) {
+    return NoteEmpty(piece);
+  }
   buffered_bytes_ += bytes;
   split.buffer.push_back({std::move(piece), bytes});
   if (shared()) pullable_.insert(id);
@@ -437,16 +412,6 @@ ReadSession::Splits::iterator ReadSession::NextToPull() {
     pullable_.erase(pullable_.begin());
   }
   return splits_.end();
-}
-
-// The end of a run whose every attempt at `split` failed.
-std::optional<Piece> ReadSession::PullError(const Split& split) {
-  if (split.error.ok() || split.taken()) return std::nullopt;
-  Piece piece;
-  piece.begin = piece.end = split.next;
-  piece.error = split.error;
-  Fail(piece.error);
-  return piece;
 }
 
 std::optional<Piece> ReadSession::Pull(absl::Time now, ReadEffects& effects) {

@@ -156,6 +156,7 @@ class ReadSession {
     uint64_t staged = 0;   // pieces pulled, not handed out; sharers only
     bool stopped = false;  // a data error was taken: nothing comes after it
     absl::Status error;    // the dispatcher's: every attempt failed
+    std::optional<SkippedElement> skip;  // the dispatcher's, too
     std::map<LeaseRef, Stream> streams;
 
     bool taken() const { return next >= end; }
@@ -183,6 +184,7 @@ class ReadSession {
   void Rejoin(absl::Time now);
   void OnFrame(absl::Time now, Frame frame, ReadEffects& effects);
   void Buffer(absl::Time now, SplitId id, Split& split, Piece piece);
+  void TakeSkip(absl::Time now, SplitId id, Split& split);
   void Fail(absl::Status failure);
   void Stop(absl::Status failure);
   void DropSplits();

@@ -252,14 +252,16 @@ std::string EncodeToken(const ReadToken& token) {
     writer.Put(uint64_t{step.held.size()});
     for (const auto& held : step.held) writer.Put(*held);
   }
+  const bool more = token.slots > 0 || place.skipped > 0;
   for (const StageState::Step& step : place.stage.steps) {
-    if (!grouped && token.slots == 0) break;
+    if (!grouped && !more) break;
     writer.Put(uint64_t{step.groups.size()});
     for (const uint64_t rows : step.groups) writer.Put(rows);
   }
-  if (token.slots > 0) {
+  if (more) {
     writer.Put(token.slots);
     writer.Put(uint64_t{token.settled ? 1U : 0U});
+    writer.Put(place.skipped);
   }
   return SealToken(writer.Take());
 }
@@ -318,8 +320,8 @@ absl::StatusOr<ReadToken> DecodeToken(std::string_view bytes) {
           std::make_shared<const StageState::Held>(reader.ReadHeld()));
     }
   }
-  // Only tokens of steps that hold groups of rows have them, and those of runs
-  // with slots.
+  // Only tokens of steps that hold groups of rows have them, of runs with
+  // slots, and of readings that left elements out.
   for (StageState::Step& step : place.stage.steps) {
     if (!reader.good() || reader.done()) break;
     if (!ReadGroups(reader, kRowsPerByte * bytes.size(), step)) {
@@ -329,6 +331,8 @@ absl::StatusOr<ReadToken> DecodeToken(std::string_view bytes) {
   if (reader.good() && !reader.done()) {
     token.slots = reader.Number();
     token.settled = reader.Number() != 0;
+    place.skipped = reader.Number();
+    if (token.slots == 0 && place.skipped == 0) return damaged();
   }
   if (!reader.done() || !token.share.sound() || !InOrder(token.skips) ||
       place.elements < place.skip) {

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "client/quarantine.h"
 #include "client/read_token.h"
 #include "client/service_reader.h"
 #include "core/base/status.h"
@@ -47,6 +48,7 @@ class InProcessReader : public Reader {
   }
   const ElementSpec& spec() const override { return reader_->spec(); }
   uint64_t seed() const override { return reader_->seed(); }
+  uint64_t skipped() const override { return reader_->skipped(); }
   void Cancel() override { cancelled_.store(true); }
 
  private:
@@ -146,6 +148,7 @@ absl::StatusOr<std::unique_ptr<Reader>> Read(const Graph& graph,
   local.threads = options.threads;
   local.share = rules.share;
   local.skips = rules.skips;
+  local.on_skipped = QuarantineOf(read);
   if (token) local.resume = {token->seed, token->iteration, token->place};
   FM_ASSIGN_OR_RETURN(std::unique_ptr<LocalReader> reader,
                       LocalReader::Make(read, options.registry, local));

@@ -235,6 +235,9 @@ class Reader {
 
   // What came over which link so far, through a service. Any thread.
   virtual std::vector<LinkReport> links() const { return {}; }
+  // How many elements on_error (Dataset::OnError) has left out so far; a
+  // token remembers it. 0 without that step.
+  virtual uint64_t skipped() const = 0;
 
   // Makes Next return Cancelled, now and from now on.
   virtual void Cancel() = 0;

@@ -5,6 +5,7 @@
 #include <random>
 #include <utility>
 
+#include "client/quarantine.h"
 #include "client/service_link.h"
 #include "core/base/status.h"
 #include "core/dataset/graph_text.h"
@@ -127,6 +128,7 @@ class ServiceReader : public Reader {
   const ElementSpec& spec() const override { return *graph_->output; }
   uint64_t seed() const override { return plan_->seed(); }
   std::vector<LinkReport> links() const override { return link_->Links(); }
+  uint64_t skipped() const override { return skips_ ? skips_->count() : 0; }
   void Cancel() override {
     cancelled_.store(true);
     link_->Interrupt();
@@ -177,8 +179,9 @@ class ServiceReader : public Reader {
   std::unique_ptr<ClientStage> stage_;
   std::optional<EndlessWatch> watch_;
   PlaceKeeper keeper_{rules_};
-  Cursor needed_;     // nothing before it changes the output
-  Cursor fed_begin_;  // of the last piece that the stage was fed
+  std::optional<SkipCount> skips_;  // once joined
+  Cursor needed_;                   // nothing before it changes the output
+  Cursor fed_begin_;                // of the last piece that the stage was fed
   Cursor fed_end_;
   size_t fed_rows_ = 0;  // and the rows, that watch_ was not yet told of
   size_t outputs_ = 0;   // since the last piece
@@ -209,6 +212,8 @@ absl::Status ServiceReader::Join() {
   drops_ = view.drops;
   FM_RETURN_IF_ERROR(MakePlan(*view.run));
   FM_RETURN_IF_ERROR(MakeStage());
+  skips_.emplace(*graph_, view.run->plan.value(), QuarantineOf(graph_->graph),
+                 token_ ? token_->place.skipped : 0);
   if (token_) {
     FM_RETURN_IF_ERROR(CheckTokenSlots(*token_, view.run->slots));
     FM_RETURN_IF_ERROR(CheckTokenPlan(*token_, view.run->plan.value()));
@@ -326,7 +331,8 @@ bool ServiceReader::Done() const {
 void ServiceReader::Feed(ServiceLink::Handed handed) {
   if (handed.drops != drops_) return;  // another reader's by now
   Piece& piece = handed.piece;
-  if (piece.chunk.spec == nullptr) {  // the run failed as a whole
+  // The run failed as a whole.
+  if (piece.chunk.spec == nullptr && !piece.error.ok()) {
     EndWith(piece.error);
     return;
   }
@@ -338,7 +344,9 @@ void ServiceReader::Feed(ServiceLink::Handed handed) {
   }
   if (!stage_base_.has_value()) stage_base_ = handed.first_row;
   fed_to_ = handed.first_row + piece.chunk.rows;
-  if (!shared_) keeper_.Feed(piece.begin, stage_->Save());
+  if (!shared_) {
+    keeper_.Feed(piece.begin, stage_->Save(), skips_->count());
+  }
   if (absl::Status status = stage_->Push(piece); !status.ok()) {
     EndWith(std::move(status));
     return;
@@ -352,6 +360,11 @@ void ServiceReader::Feed(ServiceLink::Handed handed) {
   } else if (!piece.error.ok()) {
     EndWith(piece.error);
     return;
+  } else if (piece.skipped) {
+    if (absl::Status full = skips_->Add(*piece.skipped); !full.ok()) {
+      EndWith(std::move(full));
+      return;
+    }
   }
   fed_begin_ = piece.begin;
   fed_end_ = piece.end;

@@ -1,5 +1,5 @@
 // What of a run a ReadSession's application never sees: what it turns out not
-// to need, and what has no elements.
+// to need, what has no elements, and what the dispatcher says cannot be made.
 #include <algorithm>
 #include <utility>
 
@@ -9,6 +9,7 @@ namespace feedmill {
 namespace {
 
 constexpr size_t kEmptiesMax = 4'096;  // between two calls of TakeEmpties
+constexpr absl::Duration kSayWithin = absl::Milliseconds(1);
 
 }  // namespace
 
@@ -51,6 +52,31 @@ void ReadSession::SkipIn(absl::Time now, Split& split, Cursor to) {
   } else {
     for (auto& [lease, stream] : split.streams) Reopen(now, split, stream);
   }
+}
+
+// The end of a run whose every attempt at `split` failed.
+std::optional<Piece> ReadSession::PullError(const Split& split) {
+  if (split.error.ok() || split.taken()) return std::nullopt;
+  Piece piece;
+  piece.begin = piece.end = split.next;
+  piece.error = split.error;
+  Fail(piece.error);
+  return piece;
+}
+
+// What the dispatcher has left out stands for the rest of its position, once
+// all before it was taken.
+void ReadSession::TakeSkip(absl::Time now, SplitId id, Split& split) {
+  if (!split.skip || split.stopped || split.taken()) return;
+  const Cursor at = split.skip->cursor;
+  if (split.next < at || split.next.p != at.p) return;
+  Piece piece;
+  piece.begin = split.next;
+  piece.end = std::min(split.end, Cursor{split.next.p + 1, 0});
+  piece.skipped = split.skip;
+  piece.skipped->cursor = split.next;
+  Buffer(now, id, split, std::move(piece));
+  BeatWithin(now, kSayWithin);  // its split has no worker until then
 }
 
 void ReadSession::NoteEmpty(const Piece& piece) {

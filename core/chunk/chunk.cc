@@ -137,6 +137,7 @@ Piece Piece::From(Cursor from) const {
   rest.chunk =
       chunk.Slice(RowsBelow(cursors, chunk.rows, begin, from), chunk.rows);
   rest.error = error;
+  if (skipped && from <= skipped->cursor) rest.skipped = skipped;
   return rest;
 }
 

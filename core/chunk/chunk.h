@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "core/chunk/buffer.h"
 #include "core/chunk/cursor.h"
 #include "core/chunk/element_spec.h"
+#include "core/chunk/skipped_element.h"
 
 namespace feedmill {
 
@@ -101,6 +103,9 @@ struct Piece {
   // Not OK: making the element at `end` failed, for a reason that is a
   // function of the data. The sequence stops there; the rows are good.
   absl::Status error;
+  // The last element of the interval is left out; `end` is the first cursor
+  // after it, and after all that is lost with it.
+  std::optional<SkippedElement> skipped{};
 
   // The part at or after `from`. REQUIRES: begin <= from < end (or == end for
   // an empty rest).

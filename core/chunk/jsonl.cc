@@ -1,5 +1,7 @@
 #include "core/chunk/jsonl.h"
 
+#include <fmt/format.h>
+
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
@@ -238,6 +240,23 @@ void AppendJson(const Chunk& chunk, size_t row, std::string& out) {
 
 void AppendJson(std::string_view bytes, std::string& out) {
   AppendBytes(bytes, out);
+}
+
+void AppendJson(const std::vector<RecordOrigin>& records, std::string& out) {
+  out += '[';
+  for (const RecordOrigin& origin : records) {
+    if (out.back() != '[') out += ',';
+    out += '{';
+    if (!origin.file.empty()) {
+      out += "\"file\":";
+      AppendJson(origin.file, out);
+      out += ',';
+    }
+    if (origin.offset > 0) out += fmt::format("\"offset\":{},", origin.offset);
+    out +=
+        fmt::format(R"("record":{},"epoch":{}}})", origin.record, origin.epoch);
+  }
+  out += ']';
 }
 
 }  // namespace feedmill

@@ -3,6 +3,7 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/chunk/chunk.h"
 
@@ -16,6 +17,10 @@ void AppendJson(const Chunk& chunk, size_t row, std::string& out);
 
 // The same for a byte string.
 void AppendJson(std::string_view bytes, std::string& out);
+
+// [{"file":…,"offset":…,"record":…,"epoch":…}, …]; file and offset where they
+// say something.
+void AppendJson(const std::vector<RecordOrigin>& records, std::string& out);
 
 }  // namespace feedmill
 

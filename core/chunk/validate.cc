@@ -193,6 +193,16 @@ absl::Status Chunk::Validate() const {
 
 absl::Status Piece::Validate() const {
   FM_RETURN_IF_ERROR(chunk.Validate());
+  if (skipped) {
+    const Cursor at = skipped->cursor;
+    if (at < begin || end <= at || !error.ok() ||
+        RowsBelow(cursors, chunk.rows, begin, at) != chunk.rows) {
+      return InvalidArgument(
+          "the element ({}, {}) that was left out is not the last of [({}, "
+          "{}), ({}, {}))",
+          at.p, at.i, begin.p, begin.i, end.p, end.i);
+    }
+  }
   return ValidateCursors(cursors, chunk.rows, begin, end);
 }
 

@@ -26,12 +26,20 @@ bool NeedsIndex(const Graph& graph, bool is_input) {
   if (is_input) return true;
   for (const Step& step : graph.steps) {
     const StepNeeds needs = NeedsOf(step);
-    if (Is<ShuffleStep>(step) && needs == StepNeeds::kCounts) return true;
+    if (Is<ShuffleStep>(step) && needs == StepNeeds::kCounts &&
+        !std::get<ShuffleStep>(step).files) {
+      return true;
+    }
     if (needs == StepNeeds::kPlace || needs == StepNeeds::kSequence) {
       return false;
     }
   }
   return false;
+}
+
+bool Skips(const Step& step) {
+  const auto* on_error = std::get_if<OnErrorStep>(&step);
+  return on_error != nullptr && on_error->policy == OnErrorStep::Policy::kSkip;
 }
 
 // Gives each step its home, in order (docs/semantics.md, The sequence).
@@ -55,6 +63,7 @@ class HomeFinder {
       FM_RETURN_IF_ERROR(CheckShuffle(index));
     }
     if (Is<RepeatStep>(step)) FM_RETURN_IF_ERROR(CheckRepeat(index));
+    if (Is<OnErrorStep>(step)) FM_RETURN_IF_ERROR(CheckOnError(index));
     if (NeedsRecords(step)) FM_RETURN_IF_ERROR(CheckRecords(index));
     if (!KeepsRecords(step)) joined_ = index;
     if (!client_ && needs == StepNeeds::kSequence) client_ = Name(index);
@@ -71,7 +80,7 @@ class HomeFinder {
       endless_ = Name(index);
     }
     if (client_) return Home::kClient;
-    if (Is<FilterStep>(step)) uncertain_ = Name(index);
+    if (Is<FilterStep>(step) || Skips(step)) uncertain_ = Name(index);
     if (Is<BatchStep>(step)) batch_ = index;
     // The plan reads so many and no more.
     if (Is<TakeStep>(step)) cut_ = endless_.has_value();
@@ -87,6 +96,9 @@ class HomeFinder {
   }
 
   absl::Status CheckShuffle(size_t index) const {
+    if (std::get<ShuffleStep>(graph_.steps[index]).files) {
+      return CheckShuffleFiles(index);
+    }
     const Compression compression = SourceCompression(graph_.source);
     if (compression != Compression::kNone) {
       return InvalidArgument(
@@ -110,6 +122,33 @@ class HomeFinder {
         Name(index), *endless_);
   }
 
+  absl::Status CheckShuffleFiles(size_t index) const {
+    if (SourceFiles(graph_.source) == nullptr) {
+      return InvalidArgument("{}: the {} source has no files to change places",
+                             Name(index), SourceName(graph_.source));
+    }
+    if (index == 0) return absl::OkStatus();
+    return InvalidArgument(
+        "{}: files change places where they are read: write it as the first "
+        "step",
+        Name(index));
+  }
+
+  absl::Status CheckOnError(size_t index) {
+    if (client_) {
+      return InvalidArgument(
+          "{}: it covers what runs on workers, and after {} nothing does. Move "
+          "it before that step",
+          Name(index), *client_);
+    }
+    if (on_error_) {
+      return InvalidArgument("{}: there is {} already, and one is enough",
+                             Name(index), Name(*on_error_));
+    }
+    on_error_ = index;
+    return absl::OkStatus();
+  }
+
   absl::Status CheckRecords(size_t index) const {
     if (!joined_) return absl::OkStatus();
     return InvalidArgument(
@@ -128,8 +167,9 @@ class HomeFinder {
   const Graph& graph_;
   // Why an element's place is not known without running steps, if so.
   std::optional<std::string> uncertain_;
-  std::optional<std::string> client_;   // why the client stage has begun
-  std::optional<size_t> batch_;         // the plan's
+  std::optional<std::string> client_;  // why the client stage has begun
+  std::optional<size_t> batch_;        // the plan's
+  std::optional<size_t> on_error_;
   std::optional<size_t> joined_;        // records cannot be told apart since
   std::optional<std::string> endless_;  // the repeat, or source, without end
   bool cut_ = false;                    // … which a take of the plan cuts
@@ -151,6 +191,13 @@ absl::Status CheckInput(const Graph& input, std::string_view whole) {
           "steps[{}] filter: how many elements it leaves is not known before "
           "it runs, and {} needs to know it of each input. Move it behind, to "
           "the steps of the whole",
+          i, whole);
+    }
+    if (Is<OnErrorStep>(step)) {
+      return InvalidArgument(
+          "steps[{}] on_error: what it leaves out is not known before it runs, "
+          "and {} needs to know it of each input. Move it behind, to the steps "
+          "of the whole: it covers the inputs, too",
           i, whole);
     }
     if (Is<BatchStep>(step)) {
@@ -193,25 +240,27 @@ std::string Shortened(std::string text) {
 
 // The step with its values, short.
 struct DescribeStep {
-  std::string operator()(const MapStep& s) const {
-    std::string out;
-    for (const auto& [name, expr] : s.outputs) {
-      if (!out.empty()) out += ", ";
-      if (!name.empty()) out += name + " = ";
-      out += expr.ToString();
-    }
-    return Shortened(out);
+  std::string operator()(const MapStep& s) const { return Outputs(s.outputs); }
+  std::string operator()(const FlatMapStep& s) const {
+    return Outputs(s.outputs);
   }
   std::string operator()(const FilterStep& s) const {
     return Shortened(s.predicate.ToString());
   }
   std::string operator()(const ParseExampleStep& s) const {
-    std::string out;
-    for (const auto& feature : s.features) {
-      if (!out.empty()) out += ", ";
-      out += feature.name;
-    }
-    return Shortened(out);
+    return Features(s.features);
+  }
+  std::string operator()(const ParseSequenceExampleStep& s) const {
+    std::vector<ParseExampleStep::Feature> all = s.context;
+    all.insert(all.end(), s.sequence.begin(), s.sequence.end());
+    return Features(all);
+  }
+  std::string operator()(const OnErrorStep& s) const {
+    if (s.policy == OnErrorStep::Policy::kFail) return "fail";
+    std::string out = "skip";
+    if (s.cap) out += fmt::format(", at most {}", *s.cap);
+    if (!s.quarantine.empty()) out += ", named in " + s.quarantine;
+    return out;
   }
   std::string operator()(const DecodeImageStep& s) const { return s.component; }
   std::string operator()(const ResizeStep& s) const {
@@ -219,10 +268,12 @@ struct DescribeStep {
   }
   std::string operator()(const RandomFlipStep& s) const { return s.component; }
   std::string operator()(const ShuffleStep& s) const {
-    const std::string seed = s.seed ? fmt::format("seed {}", *s.seed) : "";
-    if (!s.window) return seed;
-    return fmt::format("window {}{}{}", *s.window, seed.empty() ? "" : ", ",
-                       seed);
+    std::vector<std::string> said;
+    if (s.files) said.emplace_back("files");
+    if (s.block) said.push_back(fmt::format("block {}", *s.block));
+    if (s.window) said.push_back(fmt::format("window {}", *s.window));
+    if (s.seed) said.push_back(fmt::format("seed {}", *s.seed));
+    return fmt::format("{}", fmt::join(said, ", "));
   }
   std::string operator()(const BatchStep& s) const {
     return fmt::format("{}{}", s.size, s.drop_remainder ? ", whole ones" : "");
@@ -258,6 +309,26 @@ struct DescribeStep {
   }
   std::string operator()(const PackStep& s) const {
     return fmt::format("to {}, {} open", s.length, s.bins);
+  }
+
+  static std::string Outputs(
+      const std::vector<std::pair<std::string, Expr>>& outputs) {
+    std::string out;
+    for (const auto& [name, expr] : outputs) {
+      if (!out.empty()) out += ", ";
+      if (!name.empty()) out += name + " = ";
+      out += expr.ToString();
+    }
+    return Shortened(out);
+  }
+  static std::string Features(
+      const std::vector<ParseExampleStep::Feature>& features) {
+    std::string out;
+    for (const auto& feature : features) {
+      if (!out.empty()) out += ", ";
+      out += feature.name;
+    }
+    return Shortened(out);
   }
 };
 
@@ -319,8 +390,13 @@ std::string AnalyzedGraph::Explain() const {
     out += Indented(inputs[i]->Explain());
   }
   for (size_t i = 0; i < steps.size(); ++i) {
-    if (i == client_begin) out += "        ---- the client's from here ----\n";
     const std::string values = std::visit(DescribeStep{}, graph.steps[i]);
+    if (i == client_begin && steps[i].mapped != nullptr) {
+      out += fmt::format("{:<7} steps[{}] {}: {} -> {}, to be taken apart\n",
+                         HomeName(Home::kWorker), i, StepName(graph.steps[i]),
+                         values, steps[i].mapped->ToString());
+    }
+    if (i == client_begin) out += "        ---- the client's from here ----\n";
     out +=
         fmt::format("{:<7} steps[{}] {}{}{} -> {}\n", HomeName(steps[i].home),
                     i, StepName(graph.steps[i]), values.empty() ? "" : ": ",
@@ -390,8 +466,16 @@ absl::StatusOr<std::shared_ptr<const AnalyzedGraph>> AnalyzePipeline(
       out->output = std::make_shared<ElementSpec>(*std::move(output));
     }
     out->steps.push_back({home, out->output, batches});
+    if (const auto* flat_map = std::get_if<FlatMapStep>(&step)) {
+      FM_ASSIGN_OR_RETURN(ElementSpec mapped,
+                          StepOutput(MapStep{flat_map->outputs},
+                                     out->InputOf(i), batches, registry));
+      out->steps[i].mapped =
+          std::make_shared<const ElementSpec>(std::move(mapped));
+    }
     if (home == Home::kClient && out->client_begin > i) out->client_begin = i;
     if (Is<BatchStep>(step) && home == Home::kPlan) out->plan_batches = true;
+    if (Skips(step)) out->skip_before = i;
     batches = BatchesAfter(step, batches);
   }
   out->numbered = homes.numbered();

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,9 @@ struct AnalyzedStep {
   // Batch steps before this one: so many leading dims of a component belong to
   // batches, and steps on single records (decode_image …) act below them.
   size_t batches_before = 0;
+  // Of a flat_map: what its expressions make, before it is taken apart. The
+  // workers do that much of it if it is the client stage's first step.
+  std::shared_ptr<const ElementSpec> mapped{};
 };
 
 // A graph that was checked: every name, type and shape fits, every step has a
@@ -55,6 +59,14 @@ struct AnalyzedGraph {
   bool numbered = false;
   // The first client-stage step, or steps.size().
   size_t client_begin = 0;
+  // The on_error step that skips: what fails in the source or in a step before
+  // it is left out.
+  std::optional<size_t> skip_before;
+  // Its values; null where there is none.
+  const OnErrorStep* skips() const {
+    return skip_before ? &std::get<OnErrorStep>(graph.steps[*skip_before])
+                       : nullptr;
+  }
 
   // What enters step `step`; the output of all for steps.size().
   const ElementSpec& InputOf(size_t step) const {

@@ -90,6 +90,18 @@ Dataset Dataset::ParseExample(
   return With(ParseExampleStep{std::move(features)});
 }
 
+Dataset Dataset::ParseSequenceExample(ParseSequenceExampleStep step) const {
+  return With(std::move(step));
+}
+
+Dataset Dataset::FlatMap(Outputs outputs) const {
+  return With(FlatMapStep{std::move(outputs)});
+}
+
+Dataset Dataset::OnError(OnErrorStep step) const {
+  return With(std::move(step));
+}
+
 Dataset Dataset::DecodeImage(DecodeImageStep options) const {
   return With(std::move(options));
 }
@@ -106,12 +118,21 @@ Dataset Dataset::RandomFlip(RandomFlipStep options) const {
 }
 
 Dataset Dataset::Shuffle(std::optional<uint64_t> seed) const {
-  return With(ShuffleStep{seed, std::nullopt});
+  return With(ShuffleStep{.seed = seed});
 }
 
 Dataset Dataset::ShuffleWindow(int64_t window,
                                std::optional<uint64_t> seed) const {
-  return With(ShuffleStep{seed, window});
+  return With(ShuffleStep{.seed = seed, .window = window});
+}
+
+Dataset Dataset::ShuffleBlocks(int64_t block, std::optional<int64_t> window,
+                               std::optional<uint64_t> seed) const {
+  return With(ShuffleStep{.seed = seed, .window = window, .block = block});
+}
+
+Dataset Dataset::ShuffleFiles(std::optional<uint64_t> seed) const {
+  return With(ShuffleStep{.seed = seed, .files = true});
 }
 
 Dataset Dataset::Batch(int64_t size, BatchOptions options) const {

@@ -112,11 +112,26 @@ class Dataset {
     return Filter(Expr(std::forward<F>(f)(Expr::Named("x"))));
   }
   Dataset Filter(Expr predicate) const;
+  // The same as Map, and then an element for each row along the first axis.
+  template <class F>
+    requires std::is_invocable_r_v<Expr, F, Expr>
+  Dataset FlatMap(F&& f) const {
+    return FlatMap(Outputs{{"", std::forward<F>(f)(Expr::Named("x"))}});
+  }
+  Dataset FlatMap(Outputs outputs) const;
   // Each single bytes component is a tf.train.Example.
   Dataset ParseExample(std::vector<ParseExampleStep::Feature> features) const;
+  // Or a tf.train.SequenceExample.
+  Dataset ParseSequenceExample(ParseSequenceExampleStep step) const;
   Dataset DecodeImage(DecodeImageStep options = {}) const;
   Dataset Resize(int64_t height, int64_t width, ResizeStep options = {}) const;
   Dataset RandomFlip(RandomFlipStep options = {}) const;
+
+  // With {.policy = OnErrorStep::Policy::kSkip}: leaves out the elements whose
+  // making failed so far, for a reason that lies in the data (a corrupt record,
+  // an image that is none, a division by zero), instead of failing the reading;
+  // Reader::skipped counts them.
+  Dataset OnError(OnErrorStep step) const;
 
   // ---- steps on the sequence
   // A uniform permutation of all elements, another one in each pass of a
@@ -126,6 +141,12 @@ class Dataset {
   // in one pass, and nothing needs to be read from out of order.
   Dataset ShuffleWindow(int64_t window,
                         std::optional<uint64_t> seed = std::nullopt) const;
+  // Blocks of `block` records change places, and the elements of `window`
+  // blocks that then stand together are mixed: reading is nearly in order.
+  Dataset ShuffleBlocks(int64_t block, std::optional<int64_t> window = {},
+                        std::optional<uint64_t> seed = std::nullopt) const;
+  // The files change places; the records of one do not.
+  Dataset ShuffleFiles(std::optional<uint64_t> seed = std::nullopt) const;
   Dataset Batch(int64_t size, BatchOptions options = {}) const;
   Dataset PaddedBatch(int64_t size, PaddedBatchOptions options = {}) const;
   Dataset RaggedBatch(int64_t size, BatchOptions options = {}) const;

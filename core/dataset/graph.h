@@ -138,6 +138,11 @@ struct MapStep {
 struct FilterStep {
   Expr predicate;
 };
+// The element's outputs, as of a map, taken apart along their first axes: each
+// row becomes an element.
+struct FlatMapStep {
+  std::vector<std::pair<std::string, Expr>> outputs;
+};
 struct ParseExampleStep {  // tf.train.Example in the single bytes component
   struct Feature {
     std::string name;
@@ -165,12 +170,34 @@ struct RandomFlipStep {  // any dtype [..., h, w, c]
   Direction direction = Direction::kHorizontal;
   double probability = 0.5;
 };
+// tf.train.SequenceExample in the single bytes component: features of the
+// context as of an Example, and feature lists, whose steps are a first
+// dimension more.
+struct ParseSequenceExampleStep {
+  std::vector<ParseExampleStep::Feature> context;
+  std::vector<ParseExampleStep::Feature> sequence;
+};
+// What becomes of elements whose making fails, for a reason that lies in the
+// data, in the source or in a step before this one.
+struct OnErrorStep {
+  enum class Policy { kFail, kSkip };
+  Policy policy = Policy::kFail;
+  // kSkip only. More than so many are an error; absent: none is too many.
+  std::optional<int64_t> cap;
+  // A file to which the reader adds a line about each; empty: none.
+  std::string quarantine;
+};
 struct ShuffleStep {
-  std::optional<uint64_t> seed;  // overrides Options::seed
+  std::optional<uint64_t> seed{};  // overrides Options::seed
   // Absent: of all elements. Else within runs of so many, which begin half a
   // run earlier in odd epochs; after a step that changes the count, by a
   // reservoir of so many.
-  std::optional<int64_t> window;
+  std::optional<int64_t> window{};
+  // Blocks of so many records change places, and those of `window` (8, if
+  // absent) blocks that then stand together are mixed: reading is nearly in
+  // order.
+  std::optional<int64_t> block{};
+  bool files = false;  // files change places, records of one do not
 };
 // How the rows of one component are made equal in shape.
 struct Padding {
@@ -255,7 +282,8 @@ using Step =
                  ResizeStep, RandomFlipStep, ShuffleStep, BatchStep, RepeatStep,
                  TakeStep, SkipStep, ShardStep, EnumerateStep, UnbatchStep,
                  RebatchStep, WindowStep, BucketBySequenceLengthStep,
-                 TokenBatchStep, PackStep>;
+                 TokenBatchStep, PackStep, FlatMapStep,
+                 ParseSequenceExampleStep, OnErrorStep>;
 
 enum class Order {
   kDeterministic,  // the sequence that one thread makes

@@ -17,21 +17,23 @@ constexpr size_t kTextMax = size_t{64} << 20;
 constexpr size_t kStepsMax = 1000;
 constexpr size_t kRankMax = 32;
 
-absl::Status ReadOutput(const Json& json, MapStep& step) {
+absl::Status ReadOutput(const Json& json,
+                        std::vector<std::pair<std::string, Expr>>& outputs) {
   if (!json.is_array() || json.size() != 2) {
     return InvalidArgument("a map's output is not [name, expression]");
   }
-  auto& [name, expr] = step.outputs.emplace_back();
+  auto& [name, expr] = outputs.emplace_back();
   FM_RETURN_IF_ERROR(Reader::Bytes(json[0], name));
   return Reader::GetExpr(json[1], expr);
 }
 
-absl::Status ReadFeature(const Json& json, ParseExampleStep& step) {
+absl::Status ReadFeature(const Json& json,
+                         std::vector<ParseExampleStep::Feature>& features) {
   if (!json.is_array() || json.size() != 3 || !json[1].is_string() ||
       !json[2].is_array() || json[2].size() > kRankMax) {
     return InvalidArgument("a feature is not [name, dtype, shape]");
   }
-  ParseExampleStep::Feature& feature = step.features.emplace_back();
+  ParseExampleStep::Feature& feature = features.emplace_back();
   FM_RETURN_IF_ERROR(Reader::Bytes(json[0], feature.name));
   const std::optional<DType> dtype = DTypeFromName(json[1].get<std::string>());
   if (!dtype.has_value()) {
@@ -179,6 +181,68 @@ absl::Status ReadBatchStep(const std::string& name, Reader& reader, Step& step,
   return absl::OkStatus();
 }
 
+// Written without what it does not have, as before there was any of it.
+absl::Status ReadShuffle(const Json& json, Reader& reader, ShuffleStep& step) {
+  std::vector<const char*> keys = {"seed"};
+  for (const char* key : {"block", "files", "window"}) {
+    if (json.contains(key)) keys.push_back(key);
+  }
+  reader.Expect(keys).Get("seed", step.seed);
+  if (json.contains("block")) reader.Get("block", step.block.emplace());
+  if (json.contains("files")) reader.Get("files", step.files);
+  if (json.contains("window")) reader.Get("window", step.window.emplace());
+  return reader.status();
+}
+
+absl::Status ReadOnError(Reader& reader, OnErrorStep& step) {
+  return reader.Expect({"cap", "policy", "quarantine"})
+      .Get("cap", step.cap)
+      .Get("policy", "skip", OnErrorStep::Policy::kSkip, "fail",
+           OnErrorStep::Policy::kFail, step.policy)
+      .GetBytes("quarantine", step.quarantine)
+      .status();
+}
+
+// Steps of expressions and of tf.train's messages; false in `known` for
+// another name.
+absl::Status ReadElementStep(const std::string& name, Reader& reader,
+                             Step& step, bool& known) {
+  known = true;
+  const auto features = [](std::vector<ParseExampleStep::Feature>& out) {
+    return [&out](const Json& j) { return ReadFeature(j, out); };
+  };
+  if (name == "map" || name == "flat_map") {
+    auto& outputs = name == "map" ? step.emplace<MapStep>().outputs
+                                  : step.emplace<FlatMapStep>().outputs;
+    return reader.Expect({"outputs"})
+        .ForEach("outputs",
+                 [&](const Json& j) { return ReadOutput(j, outputs); })
+        .status();
+  }
+  if (name == "filter") {
+    auto& s = step.emplace<FilterStep>();
+    return reader.Expect({"predicate"}).Get("predicate", s.predicate).status();
+  }
+  if (name == "parse_example") {
+    auto& s = step.emplace<ParseExampleStep>();
+    return reader.Expect({"features"})
+        .ForEach("features", features(s.features))
+        .status();
+  }
+  if (name == "parse_sequence_example") {
+    auto& s = step.emplace<ParseSequenceExampleStep>();
+    return reader.Expect({"context", "sequence"})
+        .ForEach("context", features(s.context))
+        .ForEach("sequence", features(s.sequence))
+        .status();
+  }
+  if (name == "on_error") {
+    return ReadOnError(reader, step.emplace<OnErrorStep>());
+  }
+  known = false;
+  return absl::OkStatus();
+}
+
 absl::Status ReadStep(const Json& json, Step& step) {
   if (!json.is_object() || json.size() != 1) {
     return InvalidArgument("a step is not an object with one key");
@@ -190,32 +254,11 @@ absl::Status ReadStep(const Json& json, Step& step) {
   if (known) return absl::OkStatus();
   FM_RETURN_IF_ERROR(ReadBatchStep(name, reader, step, known));
   if (known) return absl::OkStatus();
-  if (name == "map") {
-    auto& s = step.emplace<MapStep>();
-    return reader.Expect({"outputs"})
-        .ForEach("outputs", [&](const Json& j) { return ReadOutput(j, s); })
-        .status();
-  }
-  if (name == "filter") {
-    auto& s = step.emplace<FilterStep>();
-    return reader.Expect({"predicate"}).Get("predicate", s.predicate).status();
-  }
-  if (name == "parse_example") {
-    auto& s = step.emplace<ParseExampleStep>();
-    return reader.Expect({"features"})
-        .ForEach("features", [&](const Json& j) { return ReadFeature(j, s); })
-        .status();
-  }
+  FM_RETURN_IF_ERROR(ReadElementStep(name, reader, step, known));
+  if (known) return absl::OkStatus();
   if (name == "shuffle") {
-    auto& s = step.emplace<ShuffleStep>();
-    // Written without a window where it has none, as before there was one.
-    if (json.begin()->contains("window")) {
-      return reader.Expect({"seed", "window"})
-          .Get("seed", s.seed)
-          .Get("window", s.window.emplace())
-          .status();
-    }
-    return reader.Expect({"seed"}).Get("seed", s.seed).status();
+    return ReadShuffle(json.begin().value(), reader,
+                       step.emplace<ShuffleStep>());
   }
   if (name == "shard") {
     auto& s = step.emplace<ShardStep>();

@@ -28,25 +28,44 @@ Json PaddingToJson(const std::vector<Padding>& padding) {
   return list;
 }
 
+Json OutputsToJson(const std::vector<std::pair<std::string, Expr>>& outputs) {
+  Json list = Json::array();
+  for (const auto& [name, expr] : outputs) {
+    list.push_back(Json::array({BytesToJson(name), expr.ToString()}));
+  }
+  return {{"outputs", std::move(list)}};
+}
+
+Json FeaturesToJson(const std::vector<ParseExampleStep::Feature>& features) {
+  Json list = Json::array();
+  for (const auto& f : features) {
+    list.push_back(Json::array(
+        {BytesToJson(f.name), std::string(DTypeName(f.dtype)), f.shape}));
+  }
+  return list;
+}
+
 // The value of a step; its key is StepName. Lists of pairs keep their order.
 struct StepToJson {
-  Json operator()(const MapStep& s) const {
-    Json outputs = Json::array();
-    for (const auto& [name, expr] : s.outputs) {
-      outputs.push_back(Json::array({BytesToJson(name), expr.ToString()}));
-    }
-    return {{"outputs", std::move(outputs)}};
+  Json operator()(const MapStep& s) const { return OutputsToJson(s.outputs); }
+  Json operator()(const FlatMapStep& s) const {
+    return OutputsToJson(s.outputs);
   }
   Json operator()(const FilterStep& s) const {
     return {{"predicate", s.predicate.ToString()}};
   }
   Json operator()(const ParseExampleStep& s) const {
-    Json features = Json::array();
-    for (const auto& f : s.features) {
-      features.push_back(Json::array(
-          {BytesToJson(f.name), std::string(DTypeName(f.dtype)), f.shape}));
-    }
-    return {{"features", std::move(features)}};
+    return {{"features", FeaturesToJson(s.features)}};
+  }
+  Json operator()(const ParseSequenceExampleStep& s) const {
+    return {{"context", FeaturesToJson(s.context)},
+            {"sequence", FeaturesToJson(s.sequence)}};
+  }
+  Json operator()(const OnErrorStep& s) const {
+    const bool skip = s.policy == OnErrorStep::Policy::kSkip;
+    return {{"cap", Optional(s.cap)},
+            {"policy", skip ? "skip" : "fail"},
+            {"quarantine", BytesToJson(s.quarantine)}};
   }
   Json operator()(const DecodeImageStep& s) const {
     const bool accurate = s.dct == DecodeImageStep::Dct::kAccurate;
@@ -70,6 +89,8 @@ struct StepToJson {
   Json operator()(const ShuffleStep& s) const {
     Json out{{"seed", Optional(s.seed)}};
     if (s.window) out["window"] = *s.window;
+    if (s.block) out["block"] = *s.block;
+    if (s.files) out["files"] = true;
     return out;
   }
   Json operator()(const BatchStep& s) const {
@@ -145,20 +166,31 @@ Json InputToJson(const Graph& graph) {
   return {{"source", SourceToJson(graph.source)}, {"steps", std::move(steps)}};
 }
 
+namespace {
+
+void MakePathAbsolute(const std::string& directory, std::string& file) {
+  if (file.empty() || file[0] == '/') return;
+  if (file.find("://") != std::string::npos) return;
+  std::string_view rest = file;
+  while (rest.substr(0, 2) == "./") rest.remove_prefix(2);
+  const bool slash = !directory.empty() && directory.back() == '/';
+  file = fmt::format("{}{}{}", directory, slash ? "" : "/", rest);
+}
+
+}  // namespace
+
 void MakePathsAbsolute(const std::string& directory, Graph& graph) {
+  for (Step& step : graph.steps) {
+    if (auto* on_error = std::get_if<OnErrorStep>(&step)) {
+      MakePathAbsolute(directory, on_error->quarantine);
+    }
+  }
   if (auto* inputs = SourceInputs(graph.source)) {
     for (Graph& input : *inputs) MakePathsAbsolute(directory, input);
   }
   std::vector<std::string>* const files = SourceFiles(graph.source);
   if (files == nullptr) return;
-  for (std::string& file : *files) {
-    if (file.empty() || file[0] == '/') continue;
-    if (file.find("://") != std::string::npos) continue;
-    std::string_view rest = file;
-    while (rest.substr(0, 2) == "./") rest.remove_prefix(2);
-    const bool slash = !directory.empty() && directory.back() == '/';
-    file = fmt::format("{}{}{}", directory, slash ? "" : "/", rest);
-  }
+  for (std::string& file : *files) MakePathAbsolute(directory, file);
 }
 
 std::string CanonicalText(const Graph& graph) { return ToJson(graph).dump(); }
@@ -215,6 +247,11 @@ std::string_view StepName(const Step& step) {
       return "token_batch";
     }
     std::string_view operator()(const PackStep&) const { return "pack"; }
+    std::string_view operator()(const FlatMapStep&) const { return "flat_map"; }
+    std::string_view operator()(const ParseSequenceExampleStep&) const {
+      return "parse_sequence_example";
+    }
+    std::string_view operator()(const OnErrorStep&) const { return "on_error"; }
   };
   return std::visit(Visitor{}, step);
 }

@@ -119,7 +119,8 @@ class YamlReader : private YamlValues {
         "ragged_batch", "unbatch",     "rebatch",
         "window",       "token_batch", "bucket_by_sequence_length",
         "pack",         "repeat",      "take",
-        "skip",         "shard",       "enumerate"};
+        "skip",         "shard",       "enumerate",
+        "flat_map",     "on_error",    "parse_sequence_example"};
     const std::string where = fmt::format("steps[{}]", steps.size());
     FM_RETURN_IF_ERROR(Count(item));
     std::string name;
@@ -160,12 +161,25 @@ class YamlReader : private YamlValues {
     if (value.IsNull() && !optional) {
       return Error(at, where, "it needs a value; docs/steps.md shows it");
     }
-    if (name == "map") return ReadMap(where, value, step.emplace<MapStep>());
+    if (name == "map") {
+      return ReadOutputs(where, value, step.emplace<MapStep>().outputs);
+    }
+    if (name == "flat_map") {
+      return ReadOutputs(where, value, step.emplace<FlatMapStep>().outputs);
+    }
+    if (name == "on_error") {
+      return ReadOnErrorYaml(*this, where, value, step.emplace<OnErrorStep>());
+    }
     if (name == "filter") {
       return ReadExpr(value, where, step.emplace<FilterStep>().predicate);
     }
     if (name == "parse_example") {
-      return ReadParse(where, value, step.emplace<ParseExampleStep>());
+      return ReadFeatures(where, value,
+                          step.emplace<ParseExampleStep>().features);
+    }
+    if (name == "parse_sequence_example") {
+      return ReadParseSequence(where, value,
+                               step.emplace<ParseSequenceExampleStep>());
     }
     if (name == "decode_image") {
       return ReadDecode(where, value, step.emplace<DecodeImageStep>());
@@ -177,7 +191,7 @@ class YamlReader : private YamlValues {
       return ReadFlip(where, value, step.emplace<RandomFlipStep>());
     }
     if (name == "shuffle") {
-      return ReadShuffle(where, value, step.emplace<ShuffleStep>());
+      return ReadShuffleYaml(*this, where, value, step.emplace<ShuffleStep>());
     }
     bool known = false;
     FM_RETURN_IF_ERROR(
@@ -234,30 +248,42 @@ class YamlReader : private YamlValues {
                              kTermsMax));
   }
 
-  absl::Status ReadMap(const std::string& where, const YAML::Node& value,
-                       MapStep& step) {
+  absl::Status ReadOutputs(const std::string& where, const YAML::Node& value,
+                           std::vector<std::pair<std::string, Expr>>& outputs) {
     if (!value.IsMap()) {
-      step.outputs.resize(1);
-      return ReadExpr(value, where, step.outputs[0].second);
+      outputs.resize(1);
+      return ReadExpr(value, where, outputs[0].second);
     }
     FM_RETURN_IF_ERROR(Count(value));
     for (const auto& entry : value) {
       std::string name;
       FM_RETURN_IF_ERROR(ReadKey(entry.first, where, name));
-      for (const auto& output : step.outputs) {
+      for (const auto& output : outputs) {
         if (output.first == name) {
           return Error(entry.first, where, Quoted(name) + " is there twice");
         }
       }
       Expr expr;
       FM_RETURN_IF_ERROR(ReadExpr(entry.second, where + " " + name, expr));
-      step.outputs.emplace_back(std::move(name), std::move(expr));
+      outputs.emplace_back(std::move(name), std::move(expr));
     }
     return absl::OkStatus();
   }
 
-  absl::Status ReadParse(const std::string& where, const YAML::Node& value,
-                         ParseExampleStep& step) {
+  // parse_sequence_example: {context: {id: int64}, sequence: {word: bytes}}
+  absl::Status ReadParseSequence(const std::string& where,
+                                 const YAML::Node& value,
+                                 ParseSequenceExampleStep& step) {
+    return ForEachKey(value, where, {"context", "sequence"},
+                      [&](const std::string& key, const YAML::Node& v) {
+                        return ReadFeatures(
+                            where + " " + key, v,
+                            key == "context" ? step.context : step.sequence);
+                      });
+  }
+
+  absl::Status ReadFeatures(const std::string& where, const YAML::Node& value,
+                            std::vector<ParseExampleStep::Feature>& features) {
     FM_RETURN_IF_ERROR(Count(value));
     if (!value.IsMap()) {
       return Error(value, where,
@@ -268,7 +294,7 @@ class YamlReader : private YamlValues {
     for (const auto& entry : value) {
       ParseExampleStep::Feature feature;
       FM_RETURN_IF_ERROR(ReadKey(entry.first, where, feature.name));
-      for (const auto& other : step.features) {
+      for (const auto& other : features) {
         if (other.name == feature.name) {
           return Error(entry.first, where,
                        Quoted(feature.name) + " is there twice");
@@ -278,13 +304,13 @@ class YamlReader : private YamlValues {
       FM_RETURN_IF_ERROR(ReadString(entry.second, where + " " + feature.name,
                                     "a type like int64 or \"float32[3]\"",
                                     type));
-      const absl::Status parsed =
-          ParseTypeText(type, feature.dtype, feature.shape);
+      const absl::Status parsed = ParseTypeText(
+          type, feature.dtype, feature.shape, Dims::kMayBeUnknown);
       if (!parsed.ok()) {
         return Error(entry.second, where + " " + feature.name,
                      ErrorText(parsed));
       }
-      step.features.push_back(std::move(feature));
+      features.push_back(std::move(feature));
     }
     return absl::OkStatus();
   }
@@ -356,30 +382,6 @@ class YamlReader : private YamlValues {
         });
   }
 
-  absl::Status ReadShuffle(const std::string& where, const YAML::Node& value,
-                           ShuffleStep& step) {
-    static const Names kLater = {"block", "files"};
-    if (value.IsMap()) {
-      for (const auto& entry : value) {
-        const std::string key =
-            entry.first.IsScalar() ? entry.first.Scalar() : "";
-        if (std::find(kLater.begin(), kLater.end(), key) != kLater.end()) {
-          return Error(entry.first, where,
-                       fmt::format("\"{}\" is not available in this version; "
-                                   "without it, or a window, the shuffle is "
-                                   "global",
-                                   key));
-        }
-      }
-    }
-    return ForEachOptionalKey(
-        value, where, {"seed", "window"},
-        [&](const std::string& key, const YAML::Node& v) {
-          if (key == "seed") return ReadSeed(v, where + " seed", step.seed);
-          return ReadInteger(v, where + " window", step.window.emplace());
-        });
-  }
-
   absl::Status ReadShard(const std::string& where, const YAML::Node& at,
                          const YAML::Node& value, ShardStep& step) {
     bool count = false, index = false;
@@ -406,15 +408,6 @@ class YamlReader : private YamlValues {
                               });
   }
 
-  absl::Status ReadSeed(const YAML::Node& node, const std::string& where,
-                        std::optional<uint64_t>& out) {
-    if (node.IsNull()) return absl::OkStatus();
-    uint64_t seed = 0;
-    FM_RETURN_IF_ERROR(ReadInteger(node, where, seed));
-    out = seed;
-    return absl::OkStatus();
-  }
-
   // ---- options
 
   absl::Status ReadJob(const YAML::Node& node) {
@@ -427,7 +420,9 @@ class YamlReader : private YamlValues {
     return ForEachOptionalKey(
         node, "options", {"job", "order", "processing_mode", "seed"},
         [&](const std::string& key, const YAML::Node& value) {
-          if (key == "seed") return ReadSeed(value, "seed", options.seed);
+          if (key == "seed") {
+            return ReadSeedYaml(*this, "seed", value, options.seed);
+          }
           if (key == "job") return ReadJob(value);
           size_t word = 0;
           if (key == "order") {

@@ -30,7 +30,7 @@ class JsonReader {
   }
 
   // No other keys than these, each of them there.
-  JsonReader& Expect(std::initializer_list<const char*> keys) {
+  JsonReader& Expect(const std::vector<const char*>& keys) {
     if (!status_.ok()) return *this;
     for (const char* key : keys) {
       if (!json_.contains(key)) {

@@ -3,6 +3,8 @@
 
 #include <yaml-cpp/node/node.h>
 
+#include <cstdint>
+#include <optional>
 #include <string>
 
 #include "absl/status/status.h"
@@ -18,6 +20,15 @@ namespace feedmill {
 absl::Status ReadBatchYaml(YamlValues& values, const std::string& where,
                            const std::string& name, const YAML::Node& at,
                            const YAML::Node& value, Step& step, bool& known);
+
+// The values of steps that have readers of their own.
+absl::Status ReadShuffleYaml(YamlValues& values, const std::string& where,
+                             const YAML::Node& value, ShuffleStep& step);
+absl::Status ReadOnErrorYaml(YamlValues& values, const std::string& where,
+                             const YAML::Node& value, OnErrorStep& step);
+// Nothing, or a seed.
+absl::Status ReadSeedYaml(YamlValues& values, const std::string& where,
+                          const YAML::Node& node, std::optional<uint64_t>& out);
 
 }  // namespace feedmill
 

@@ -67,44 +67,6 @@ bool HoldsNumber(DType dtype, double value) {
   return false;
 }
 
-struct StepNeedsOf {
-  StepNeeds operator()(const MapStep&) const { return StepNeeds::kElement; }
-  StepNeeds operator()(const FilterStep&) const { return StepNeeds::kElement; }
-  StepNeeds operator()(const ParseExampleStep&) const {
-    return StepNeeds::kElement;
-  }
-  StepNeeds operator()(const DecodeImageStep&) const {
-    return StepNeeds::kElement;
-  }
-  StepNeeds operator()(const ResizeStep&) const { return StepNeeds::kElement; }
-  StepNeeds operator()(const RandomFlipStep&) const {
-    return StepNeeds::kElement;
-  }
-  StepNeeds operator()(const ShuffleStep& s) const {
-    return s.window ? StepNeeds::kPlace : StepNeeds::kCounts;
-  }
-  StepNeeds operator()(const RepeatStep&) const { return StepNeeds::kCounts; }
-  StepNeeds operator()(const BatchStep&) const { return StepNeeds::kPlace; }
-  StepNeeds operator()(const TakeStep&) const { return StepNeeds::kPlace; }
-  StepNeeds operator()(const SkipStep&) const { return StepNeeds::kPlace; }
-  StepNeeds operator()(const ShardStep&) const { return StepNeeds::kPlace; }
-  StepNeeds operator()(const EnumerateStep&) const { return StepNeeds::kPlace; }
-  StepNeeds operator()(const UnbatchStep&) const {
-    return StepNeeds::kSequence;
-  }
-  StepNeeds operator()(const RebatchStep&) const {
-    return StepNeeds::kSequence;
-  }
-  StepNeeds operator()(const WindowStep&) const { return StepNeeds::kSequence; }
-  StepNeeds operator()(const BucketBySequenceLengthStep&) const {
-    return StepNeeds::kSequence;
-  }
-  StepNeeds operator()(const TokenBatchStep&) const {
-    return StepNeeds::kSequence;
-  }
-  StepNeeds operator()(const PackStep&) const { return StepNeeds::kSequence; }
-};
-
 class StepTyper {
  public:
   StepTyper(const ElementSpec& input, size_t batches_before,
@@ -113,9 +75,20 @@ class StepTyper {
 
   using Result = absl::StatusOr<ElementSpec>;
 
-  Result operator()(const MapStep& step) const {
+  Result operator()(const MapStep& step) const { return Mapped(step.outputs); }
+
+  Result operator()(const FlatMapStep& step) const {
+    FM_ASSIGN_OR_RETURN(const ElementSpec mapped, Mapped(step.outputs));
+    if (mapped.components.empty()) {
+      return InvalidArgument("it needs an expression that makes the elements");
+    }
+    return Unbatched(mapped);
+  }
+
+  Result Mapped(
+      const std::vector<std::pair<std::string, Expr>>& outputs) const {
     ElementSpec out;
-    for (const auto& [name, expr] : step.outputs) {
+    for (const auto& [name, expr] : outputs) {
       FM_ASSIGN_OR_RETURN(ValueType type, InferType(expr, input_, registry_));
       if (type.list.has_value()) {
         return InvalidArgument(
@@ -144,26 +117,36 @@ class StepTyper {
   }
 
   Result operator()(const ParseExampleStep& step) const {
-    if (input_.components.size() != 1 ||
-        input_.components[0].dtype != DType::kBytes ||
-        input_.components[0].shape.size() != batches_) {
-      return InvalidArgument(
-          "it needs a single component of bytes, a tf.train.Example for each "
-          "record; here the element is {}",
-          input_.ToString());
-    }
+    FM_RETURN_IF_ERROR(CheckMessages("tf.train.Example"));
     ElementSpec out;
     for (const ParseExampleStep::Feature& feature : step.features) {
-      if (feature.name.empty()) {
-        return InvalidArgument("a feature has no name");
-      }
-      FM_RETURN_IF_ERROR(CheckFeature(feature));
-      Shape shape = input_.components[0].shape;
-      shape.insert(shape.end(), feature.shape.begin(), feature.shape.end());
-      out.components.push_back({feature.name, feature.dtype, std::move(shape)});
+      FM_RETURN_IF_ERROR(AddFeature(feature, false, out));
     }
     FM_RETURN_IF_ERROR(CheckComponentNames(out));
     return out;
+  }
+
+  Result operator()(const ParseSequenceExampleStep& step) const {
+    FM_RETURN_IF_ERROR(CheckMessages("tf.train.SequenceExample"));
+    ElementSpec out;
+    for (const ParseExampleStep::Feature& feature : step.context) {
+      FM_RETURN_IF_ERROR(AddFeature(feature, false, out));
+    }
+    for (const ParseExampleStep::Feature& feature : step.sequence) {
+      FM_RETURN_IF_ERROR(AddFeature(feature, true, out));
+    }
+    FM_RETURN_IF_ERROR(CheckComponentNames(out));
+    return out;
+  }
+
+  Result operator()(const OnErrorStep& step) const {
+    const bool skip = step.policy == OnErrorStep::Policy::kSkip;
+    if (!skip && (step.cap || !step.quarantine.empty())) {
+      return InvalidArgument(
+          "cap and quarantine are for what is skipped; add `policy: skip`");
+    }
+    if (step.cap) FM_RETURN_IF_ERROR(CheckCount(*step.cap));
+    return input_;
   }
 
   Result operator()(const DecodeImageStep& step) const {
@@ -222,6 +205,12 @@ class StepTyper {
 
   Result operator()(const ShuffleStep& step) const {
     if (step.window) FM_RETURN_IF_ERROR(CheckSize("window", *step.window));
+    if (step.block) FM_RETURN_IF_ERROR(CheckSize("block", *step.block));
+    if (step.files && (step.window || step.block)) {
+      return InvalidArgument(
+          "`files: true` changes the places of whole files, and has no window "
+          "or block; write a second shuffle for those");
+    }
     return input_;
   }
 
@@ -231,11 +220,11 @@ class StepTyper {
                    step.padding);
   }
 
-  Result operator()(const UnbatchStep&) const { return Unbatched(); }
+  Result operator()(const UnbatchStep&) const { return Unbatched(input_); }
 
   Result operator()(const RebatchStep& step) const {
     FM_RETURN_IF_ERROR(CheckSize("size", step.size));
-    FM_ASSIGN_OR_RETURN(ElementSpec out, Unbatched());
+    FM_ASSIGN_OR_RETURN(ElementSpec out, Unbatched(input_));
     for (ComponentSpec& c : out.components) {
       c.shape.insert(c.shape.begin(),
                      step.drop_remainder ? step.size : kUnknownDim);
@@ -461,8 +450,7 @@ class StepTyper {
     return out;
   }
 
-  Result Unbatched() const {
-    ElementSpec out = input_;
+  static Result Unbatched(ElementSpec out) {
     for (ComponentSpec& c : out.components) {
       if (c.shape.empty()) {
         return InvalidArgument(
@@ -475,7 +463,32 @@ class StepTyper {
     return out;
   }
 
-  static absl::Status CheckFeature(const ParseExampleStep::Feature& feature) {
+  absl::Status CheckMessages(std::string_view message) const {
+    if (input_.components.size() == 1 &&
+        input_.components[0].dtype == DType::kBytes &&
+        input_.components[0].shape.size() == batches_) {
+      return absl::OkStatus();
+    }
+    return InvalidArgument(
+        "it needs a single component of bytes, a {} for each record; here the "
+        "element is {}",
+        message, input_.ToString());
+  }
+
+  // `listed`: each step of a list has one.
+  absl::Status AddFeature(const ParseExampleStep::Feature& feature, bool listed,
+                          ElementSpec& out) const {
+    if (feature.name.empty()) return InvalidArgument("a feature has no name");
+    FM_RETURN_IF_ERROR(CheckFeature(feature, listed));
+    Shape shape = input_.components[0].shape;
+    if (listed) shape.push_back(kUnknownDim);
+    shape.insert(shape.end(), feature.shape.begin(), feature.shape.end());
+    out.components.push_back({feature.name, feature.dtype, std::move(shape)});
+    return absl::OkStatus();
+  }
+
+  static absl::Status CheckFeature(const ParseExampleStep::Feature& feature,
+                                   bool listed) {
     if (feature.dtype != DType::kBytes && feature.dtype != DType::kInt64 &&
         feature.dtype != DType::kFloat32) {
       return InvalidArgument(
@@ -484,8 +497,17 @@ class StepTyper {
           feature.name, DTypeName(feature.dtype));
     }
     int64_t items = 1;
-    for (int64_t dim : feature.shape) {
-      if (dim < 0 || __builtin_mul_overflow(items, dim, &items) ||
+    for (size_t k = 0; k < feature.shape.size(); ++k) {
+      int64_t dim = feature.shape[k];
+      if (dim == kUnknownDim && listed) {
+        return InvalidArgument(
+            "the steps of {} have one shape; {} leaves it open", feature.name,
+            ShapeToString(feature.shape));
+      }
+      // As many as there are values for.
+      if (dim == kUnknownDim && k == 0) dim = 1;
+      if (dim < 0 || (dim == 0 && feature.shape[0] == kUnknownDim) ||
+          __builtin_mul_overflow(items, dim, &items) ||
           items > kFeatureItemsMax) {
         return InvalidArgument("the shape {} of {} does not fit",
                                ShapeToString(feature.shape), feature.name);
@@ -513,39 +535,6 @@ class StepTyper {
 };
 
 }  // namespace
-
-StepNeeds NeedsOf(const Step& step) { return std::visit(StepNeedsOf{}, step); }
-
-size_t BatchesAfter(const Step& step, size_t before) {
-  if (std::holds_alternative<UnbatchStep>(step)) {
-    return before - std::min<size_t>(before, 1);
-  }
-  if (std::holds_alternative<RebatchStep>(step)) {
-    return std::max<size_t>(before, 1);
-  }
-  const bool batches =
-      std::holds_alternative<BatchStep>(step) ||
-      std::holds_alternative<WindowStep>(step) ||
-      std::holds_alternative<BucketBySequenceLengthStep>(step) ||
-      std::holds_alternative<TokenBatchStep>(step);
-  return before + batches;
-}
-
-bool KeepsRecords(const Step& step) {
-  const auto* batch = std::get_if<BatchStep>(&step);
-  const auto* token_batch = std::get_if<TokenBatchStep>(&step);
-  return !std::holds_alternative<PackStep>(step) &&
-         (batch == nullptr || batch->layout != BatchLayout::kRagged) &&
-         (token_batch == nullptr ||
-          token_batch->layout != BatchLayout::kRagged);
-}
-
-bool NeedsRecords(const Step& step) {
-  return std::holds_alternative<ParseExampleStep>(step) ||
-         std::holds_alternative<DecodeImageStep>(step) ||
-         std::holds_alternative<ResizeStep>(step) ||
-         std::holds_alternative<RandomFlipStep>(step);
-}
 
 absl::StatusOr<ElementSpec> StepOutput(const Step& step,
                                        const ElementSpec& input,

@@ -164,14 +164,25 @@ bool ReadFloatList(std::string_view list, std::vector<float>& out) {
 }  // namespace
 
 ExampleParser::ExampleParser(std::vector<ParseExampleStep::Feature> features) {
-  for (ParseExampleStep::Feature& feature : features) {
-    FM_CHECK(feature.dtype == DType::kBytes || feature.dtype == DType::kInt64 ||
-             feature.dtype == DType::kFloat32);
-    Wanted wanted;
-    wanted.items = static_cast<size_t>(NumItems(feature.shape));
-    wanted.feature = std::move(feature);
-    wanted_.push_back(std::move(wanted));
+  for (auto& feature : features) Want(std::move(feature), false);
+}
+
+ExampleParser::ExampleParser(ParseSequenceExampleStep step) {
+  for (auto& feature : step.context) Want(std::move(feature), false);
+  for (auto& feature : step.sequence) Want(std::move(feature), true);
+}
+
+void ExampleParser::Want(ParseExampleStep::Feature feature, bool listed) {
+  FM_CHECK(feature.dtype == DType::kBytes || feature.dtype == DType::kInt64 ||
+           feature.dtype == DType::kFloat32);
+  Wanted wanted;
+  wanted.items = 1;
+  for (const int64_t dim : feature.shape) {
+    if (dim != kUnknownDim) wanted.items *= static_cast<size_t>(dim);
   }
+  wanted.listed = listed;
+  wanted.feature = std::move(feature);
+  wanted_.push_back(std::move(wanted));
 }
 
 absl::Status ExampleParser::Parse(std::string_view record,
@@ -185,7 +196,9 @@ absl::Status ExampleParser::Parse(std::string_view record,
   return absl::OkStatus();
 }
 
-// Example {features = 1}, Features {map<string, Feature> feature = 1}.
+// Example {features = 1}, Features {map<string, Feature> feature = 1};
+// SequenceExample {context = 1, feature_lists = 2}, of Features and
+// FeatureLists {map<string, FeatureList> feature_list = 1}.
 absl::Status ExampleParser::Locate(std::string_view record) {
   for (Wanted& wanted : wanted_) wanted.found = false;
   FieldReader example(record);
@@ -193,18 +206,21 @@ absl::Status ExampleParser::Locate(std::string_view record) {
   Field entry;
   while (!example.done()) {
     if (!example.Next(features)) return Malformed();
-    if (!features.IsMessage(1)) continue;
+    const bool listed = features.IsMessage(2);
+    if (!listed && !features.IsMessage(1)) continue;
     FieldReader entries(features.bytes);
     while (!entries.done()) {
       if (!entries.Next(entry)) return Malformed();
-      if (entry.IsMessage(1) && !LocateEntry(entry.bytes)) return Malformed();
+      if (entry.IsMessage(1) && !LocateEntry(entry.bytes, listed)) {
+        return Malformed();
+      }
     }
   }
   return absl::OkStatus();
 }
 
 // A map entry {key = 1, value = 2}; false if it is malformed.
-bool ExampleParser::LocateEntry(std::string_view entry) {
+bool ExampleParser::LocateEntry(std::string_view entry, bool listed) {
   std::string_view key;
   std::string_view value;
   FieldReader reader(entry);
@@ -215,25 +231,62 @@ bool ExampleParser::LocateEntry(std::string_view entry) {
     if (field.IsMessage(2)) value = field.bytes;
   }
   for (Wanted& wanted : wanted_) {
-    if (wanted.feature.name != key) continue;
+    if (wanted.feature.name != key || wanted.listed != listed) continue;
     wanted.found = true;
     wanted.message = value;
   }
   return true;
 }
 
-// Feature {oneof: bytes_list = 1, float_list = 2, int64_list = 3}.
 absl::Status ExampleParser::ReadValues(Wanted& wanted) {
-  const std::string& name = wanted.feature.name;
-  if (!wanted.found) {
-    return DataLoss("the record has no feature '{}'", name);
-  }
+  const ParseExampleStep::Feature& feature = wanted.feature;
   wanted.bytes.clear();
   wanted.integers.clear();
   wanted.floats.clear();
+  wanted.shape = feature.shape;
+  if (wanted.listed) return ReadList(wanted);
+  const bool open = !feature.shape.empty() && feature.shape[0] == kUnknownDim;
+  if (!wanted.found && !open) {
+    return DataLoss("the record has no feature '{}'", feature.name);
+  }
+  if (wanted.found) FM_RETURN_IF_ERROR(ReadFeature(wanted.message, wanted));
+  const size_t count = wanted.count();
+  if (open && count % wanted.items == 0) {
+    wanted.shape[0] = static_cast<int64_t>(count / wanted.items);
+    return absl::OkStatus();
+  }
+  if (count == wanted.items) return absl::OkStatus();
+  return DataLoss("feature '{}' has {} values, not {}{}", feature.name, count,
+                  open ? "a multiple of " : "", wanted.items);
+}
+
+// FeatureList {repeated Feature feature = 1}.
+absl::Status ExampleParser::ReadList(Wanted& wanted) {
+  size_t steps = 0;
+  FieldReader reader(wanted.found ? wanted.message : std::string_view());
+  Field field;
+  while (!reader.done()) {
+    if (!reader.Next(field)) return Malformed();
+    if (!field.IsMessage(1)) continue;
+    FM_RETURN_IF_ERROR(ReadFeature(field.bytes, wanted));
+    ++steps;
+    if (wanted.count() == steps * wanted.items) continue;
+    return DataLoss("step {} of feature list '{}' has {} values, not {}",
+                    steps - 1, wanted.feature.name,
+                    wanted.count() - (steps - 1) * wanted.items, wanted.items);
+  }
+  wanted.shape.insert(wanted.shape.begin(), static_cast<int64_t>(steps));
+  return absl::OkStatus();
+}
+
+// Feature {oneof: bytes_list = 1, float_list = 2, int64_list = 3}. Adds its
+// values.
+absl::Status ExampleParser::ReadFeature(std::string_view message,
+                                        Wanted& wanted) {
+  const size_t before = wanted.count();
   const Kind expected = KindOf(wanted.feature.dtype);
   Kind kind = Kind::kNone;
-  FieldReader reader(wanted.message);
+  FieldReader reader(message);
   Field field;
   while (!reader.done()) {
     if (!reader.Next(field)) return Malformed();
@@ -241,9 +294,7 @@ absl::Status ExampleParser::ReadValues(Wanted& wanted) {
     kind = static_cast<Kind>(field.number);
     bool good = true;
     if (kind != expected) {  // the last kind of a oneof clears the others
-      wanted.bytes.clear();
-      wanted.integers.clear();
-      wanted.floats.clear();
+      wanted.Cut(before);
     } else if (kind == Kind::kBytes) {
       good = ReadBytesList(field.bytes, wanted.bytes);
     } else if (kind == Kind::kFloat) {
@@ -253,22 +304,14 @@ absl::Status ExampleParser::ReadValues(Wanted& wanted) {
     }
     if (!good) return Malformed();
   }
-  if (kind != expected && kind != Kind::kNone) {
-    return DataLoss("feature '{}' holds {}, not {}", name, KindName(kind),
-                    KindName(expected));
-  }
-  const size_t count =
-      wanted.bytes.size() + wanted.integers.size() + wanted.floats.size();
-  if (count != wanted.items) {
-    return DataLoss("feature '{}' has {} values, not {}", name, count,
-                    wanted.items);
-  }
-  return absl::OkStatus();
+  if (kind == expected || kind == Kind::kNone) return absl::OkStatus();
+  return DataLoss("feature '{}' holds {}, not {}", wanted.feature.name,
+                  KindName(kind), KindName(expected));
 }
 
 void ExampleParser::Append(const Wanted& wanted, size_t component,
                            ChunkBuilder& builder) {
-  const Shape& shape = wanted.feature.shape;
+  const Shape& shape = wanted.shape;
   switch (KindOf(wanted.feature.dtype)) {
     case Kind::kBytes:
       if (shape.empty()) {

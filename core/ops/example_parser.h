@@ -11,8 +11,9 @@
 
 namespace feedmill {
 
-// Reads tf.train.Example messages: protobuf's wire format by hand, only the
-// features wanted, no allocation per record once its memory has grown.
+// Reads tf.train.Example and SequenceExample messages: protobuf's wire format
+// by hand, only the features wanted, no allocation per record once its memory
+// has grown.
 //
 // The last of repeated map keys wins; packed and unpacked lists, and lists in
 // several parts, count alike; unknown fields are skipped.
@@ -20,8 +21,12 @@ namespace feedmill {
 class ExampleParser {
  public:
   // REQUIRES: dtypes are kBytes, kInt64 or kFloat32 and shapes have no unknown
-  // dims.
+  // dims but the first, which is as long as there are values for; one that is
+  // missing has none.
   explicit ExampleParser(std::vector<ParseExampleStep::Feature> features);
+  // Of a SequenceExample: features of the context and, with known dims only,
+  // of the feature lists, whose rows have a first dimension of steps more.
+  explicit ExampleParser(ParseSequenceExampleStep step);
 
   // Appends one row to components first_component + k, k-th feature each; the
   // caller then calls FinishRows. `record` is not needed afterwards.
@@ -34,17 +39,32 @@ class ExampleParser {
   // One feature's place in the record and its values.
   struct Wanted {
     ParseExampleStep::Feature feature;
-    size_t items = 0;
+    bool listed = false;  // in the feature lists: a FeatureList
+    size_t items = 0;     // of a step; without a first dim that is not known
     bool found = false;
-    std::string_view message;  // the encoded Feature
+    std::string_view message;  // the encoded Feature or FeatureList
+    Shape shape;               // of the row that was read
     std::vector<std::string_view> bytes;
     std::vector<int64_t> integers;
     std::vector<float> floats;
+
+    size_t count() const {
+      return bytes.size() + integers.size() + floats.size();
+    }
+    // Only one of them has any.
+    void Cut(size_t count) {
+      if (bytes.size() > count) bytes.resize(count);
+      if (integers.size() > count) integers.resize(count);
+      if (floats.size() > count) floats.resize(count);
+    }
   };
 
+  void Want(ParseExampleStep::Feature feature, bool listed);
   absl::Status Locate(std::string_view record);
-  bool LocateEntry(std::string_view entry);
+  bool LocateEntry(std::string_view entry, bool listed);
   static absl::Status ReadValues(Wanted& wanted);
+  static absl::Status ReadFeature(std::string_view message, Wanted& wanted);
+  static absl::Status ReadList(Wanted& wanted);
   static void Append(const Wanted& wanted, size_t component,
                      ChunkBuilder& builder);
 

@@ -54,7 +54,8 @@ class Compiler {
     batches_ = graph.steps[s].batches_before;
     FM_RETURN_IF_ERROR(std::visit([&](const auto& step) { return Add(step); },
                                   graph.graph.steps[s]));
-    spec_ = *graph.steps[s].output;
+    const AnalyzedStep& step = graph.steps[s];
+    spec_ = step.mapped != nullptr ? *step.mapped : *step.output;
     if (components_.size() != spec_.components.size()) {
       return Internal("step {} makes {} components instead of {}", s,
                       components_.size(), spec_.components.size());
@@ -79,9 +80,18 @@ class Compiler {
   }
 
   // ---- steps
-  absl::Status Add(const MapStep& step) {
+  absl::Status Add(const MapStep& step) { return AddOutputs(step.outputs); }
+
+  // What takes it apart is a step of the client.
+  absl::Status Add(const FlatMapStep& step) { return AddOutputs(step.outputs); }
+
+  // It marks the steps before it, and does nothing itself.
+  absl::Status Add(const OnErrorStep&) { return absl::OkStatus(); }
+
+  absl::Status AddOutputs(
+      const std::vector<std::pair<std::string, Expr>>& outputs) {
     std::vector<ValueId> made;
-    for (const auto& [name, expr] : step.outputs) {
+    for (const auto& [name, expr] : outputs) {
       FM_ASSIGN_OR_RETURN(const ValueId value, CompileValue(expr));
       made.push_back(value);
     }
@@ -111,6 +121,16 @@ class Compiler {
       components_.push_back(NewValue());
     }
     Emit(MakeParseExample(step, batches_, in, components_));
+    return absl::OkStatus();
+  }
+
+  absl::Status Add(const ParseSequenceExampleStep& step) {
+    const ValueId in = components_.at(0);
+    components_.clear();
+    for (size_t k = 0; k < step.context.size() + step.sequence.size(); ++k) {
+      components_.push_back(NewValue());
+    }
+    Emit(MakeParseSequenceExample(step, batches_, in, components_));
     return absl::OkStatus();
   }
 

@@ -307,8 +307,10 @@ absl::StatusOr<std::unique_ptr<ClientStage>> ClientStage::Make(
     random = random || program->random();
     const size_t last = run.back();
     run.clear();
-    add(std::make_unique<ProgramRows>(plan, std::move(program),
-                                      graph.steps[last].output),
+    const AnalyzedStep& made = graph.steps[last];
+    add(std::make_unique<ProgramRows>(
+            plan, std::move(program),
+            made.mapped != nullptr ? made.mapped : made.output),
         last);
     return absl::OkStatus();
   };
@@ -318,6 +320,10 @@ absl::StatusOr<std::unique_ptr<ClientStage>> ClientStage::Make(
     if (NeedsOf(graph.graph.steps[s]) == StepNeeds::kElement) {
       run.push_back(s);
       continue;
+    }
+    // Half of a flat_map is a map, which workers make where they can.
+    if (graph.steps[s].mapped != nullptr && s != graph.client_begin) {
+      run.push_back(s);
     }
     FM_RETURN_IF_ERROR(flush());
     for (auto& step : MakeCountingSteps(*plan, s)) add(std::move(step), s);

@@ -49,7 +49,7 @@ class Branch {
     branch.turns_ = input.turns;
     if (graph.inputs.empty()) {
       FM_ASSIGN_OR_RETURN(branch.source_,
-                          MakeSourceInput(graph, std::move(manifest)));
+                          MakeSourceInput(input.plan, std::move(manifest)));
     } else {
       FM_ASSIGN_OR_RETURN(
           branch.source_,

@@ -4,11 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "core/pipeline/batch_stacker.h"
 #include "core/pipeline/block_program.h"
+#include "core/pipeline/origins.h"
 #include "core/pipeline/stage_input.h"
 #include "core/pipeline/worker_stage.h"
 
@@ -47,17 +49,27 @@ struct Making {
   size_t selected_rows = 0;
   Cursor begin;
   Cursor end;
+  Cursor limit;  // what was asked for ends there
   size_t bytes_target = 0;
   std::vector<uint8_t> bits;    // where filters may drop positions
   std::vector<CursorRun> runs;  // where positions make several elements
   absl::Status error;
   bool failed = false;
+  // How many of the steps stand before what failed: 0 for the source.
+  size_t failed_after = 0;
+  RecordRef failed_ref;
+  uint64_t failed_row = 0;  // of its block
+  bool ends_block = false;  // nothing more of it can be read
 
-  void Fail(Cursor at, absl::Status status) {
+  void Fail(Cursor at, absl::Status status, size_t after, RecordRef ref,
+            uint64_t row = 0) {
     builder.DropUnfinished();
     error = std::move(status);
     end = at;
     failed = true;
+    failed_after = after;
+    failed_ref = ref;
+    failed_row = row;
   }
 };
 
@@ -139,6 +151,9 @@ class CompiledStage final : public WorkerStage,
   CompiledStage(const CompiledStage&) = default;  // parts are shared
   void Estimate(const Manifest* manifest);
 
+  // Where what failed is left out (on_error), goes on after it.
+  std::optional<SkippedElement> SkipFailed(Making& making) const;
+
   absl::Status RunRecords(Making& making, StageScratch& scratch) const;
   absl::Status RunBlocks(Making& making, StageScratch& scratch) const;
   absl::Status RunBlock(uint64_t last, bool& more, Cursor& at, Making& making,
@@ -187,9 +202,11 @@ class CompiledStage final : public WorkerStage,
 
   std::shared_ptr<const Plan> plan_;
   std::shared_ptr<const StageInput> source_;
+  std::shared_ptr<const OriginFinder> origins_;  // null: nothing is skipped
   std::shared_ptr<const BlockProgram> record_program_;
   std::shared_ptr<const BlockProgram> batch_program_;  // null: no batches
   std::shared_ptr<const BatchStacker> stacker_;        // likewise
+  size_t batch_step_ = 0;                              // the plan's, if any
   std::shared_ptr<const ElementSpec> output_;
   std::shared_ptr<const ElementSpec> record_spec_;    // before batch
   std::shared_ptr<const ElementSpec> gathered_spec_;  // not written in place

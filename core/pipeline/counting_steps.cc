@@ -346,7 +346,8 @@ ClientSteps MakeCountingSteps(const Plan& plan, size_t s) {
   } else if (const auto* batch = std::get_if<BatchStep>(&step)) {
     made.push_back(
         std::make_unique<BatchRows>(*batch, graph.InputOf(s), output));
-  } else if (std::holds_alternative<UnbatchStep>(step)) {
+  } else if (std::holds_alternative<UnbatchStep>(step) ||
+             std::holds_alternative<FlatMapStep>(step)) {
     made.push_back(std::make_unique<UnbatchRows>(output));
   } else if (const auto* rebatch = std::get_if<RebatchStep>(&step)) {
     auto records = std::make_shared<ElementSpec>(*output);

@@ -33,8 +33,8 @@ struct Register {
 
 // A thread's parser of one step, and how large its last columns were.
 struct Parsing {
-  explicit Parsing(const std::vector<ParseExampleStep::Feature>& features)
-      : parser(features), bytes(features.size()) {}
+  Parsing(ExampleParser of, size_t columns)
+      : parser(std::move(of)), bytes(columns) {}
 
   ExampleParser parser;
   std::vector<size_t> bytes;
@@ -95,6 +95,9 @@ std::unique_ptr<Instruction> MakeBroadcast(Operand constant, ValueId out);
 std::unique_ptr<Instruction> MakeFilter(std::vector<ValueId> inputs,
                                         std::vector<ValueId> outputs);
 // The steps that know records, which are along the first `batches` axes.
+std::unique_ptr<Instruction> MakeParseSequenceExample(
+    const ParseSequenceExampleStep& step, size_t batches, ValueId in,
+    std::vector<ValueId> outputs);
 std::unique_ptr<Instruction> MakeParseExample(const ParseExampleStep& step,
                                               size_t batches, ValueId in,
                                               std::vector<ValueId> outputs);

@@ -59,6 +59,8 @@ class PipelineReader final : public LocalReader {
         start_(options.resume ? options.resume->place.cursor : Cursor{}),
         watch_(*plan_, start_.p),
         keeper_({options.share, options.skips, plan_->graph().numbered}),
+        skips_(plan_->graph(), plan_id_, options.on_skipped,
+               options.resume ? options.resume->place.skipped : 0),
         sizer_(options.piece_bytes, stage_->EstimatedBytes(), stage_->heavy()),
         executor_(options.threads) {
     error_ = watch_.Check();
@@ -100,6 +102,7 @@ class PipelineReader final : public LocalReader {
   uint64_t seed() const override { return plan_->seed(); }
   uint64_t iteration() const override { return plan_->iteration(); }
   const std::string& plan() const override { return plan_id_; }
+  uint64_t skipped() const override { return skips_.count(); }
   std::optional<ReadPlace> PlaceBefore(uint64_t unread) const override {
     return keeper_.Before(unread);
   }
@@ -127,7 +130,8 @@ class PipelineReader final : public LocalReader {
   Chunk Deliver(Piece piece) {
     const size_t rows = piece.chunk.rows;
     keeper_.Feed(piece.begin,
-                 client_ == nullptr ? StageState() : client_->Save());
+                 client_ == nullptr ? StageState() : client_->Save(),
+                 skips_.count());
     size_t outputs = rows;
     uint64_t needed = 0;
     if (numbered()) {
@@ -145,6 +149,7 @@ class PipelineReader final : public LocalReader {
       if (!piece.error.ok()) slots_.front()->stopped = false;
     } else if (error_.ok()) {
       error_ = piece.error;
+      if (piece.skipped) error_ = skips_.Add(*piece.skipped);
     }
     if (error_.ok()) {
       error_ = watch_.Advance(piece.end, numbered() ? outputs : rows, outputs);
@@ -304,6 +309,7 @@ class PipelineReader final : public LocalReader {
   // Of the reading thread.
   EndlessWatch watch_;
   PlaceKeeper keeper_;
+  SkipCount skips_;
   std::deque<Chunk> outputs_;  // of client_, to be handed out
   absl::Status error_;
   bool finished_ = false;

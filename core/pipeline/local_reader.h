@@ -11,6 +11,7 @@
 #include "core/dataset/function_registry.h"
 #include "core/dataset/graph.h"
 #include "core/pipeline/read_place.h"
+#include "core/pipeline/skip_count.h"
 
 namespace feedmill {
 
@@ -28,6 +29,7 @@ struct LocalReaderOptions {
   Share share{};                            // which elements, and
   std::vector<NumberRange> skips{};         // which not: see ReadRules
   std::optional<LocalResume> resume{};      // absent: from the beginning
+  OnSkipped on_skipped{};                   // on the thread that reads
 };
 
 // Runs a pipeline in this process: the same stages as the service, the same
@@ -48,6 +50,8 @@ class LocalReader {
   virtual uint64_t iteration() const = 0;
   // PlanIdOf what is read.
   virtual const std::string& plan() const = 0;
+  // Elements that on_error has left out so far, before a token's place too.
+  virtual uint64_t skipped() const = 0;
   // Where it stands before the last `unread` elements that Next gave; nullopt
   // if they are more than the last chunk's.
   virtual std::optional<ReadPlace> PlaceBefore(uint64_t unread) const = 0;

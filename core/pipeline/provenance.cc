@@ -7,6 +7,7 @@
 #include "core/dataset/analysis.h"
 #include "core/pipeline/client_stage.h"
 #include "core/pipeline/endless_watch.h"
+#include "core/pipeline/origins.h"
 #include "core/pipeline/worker_stage.h"
 #include "core/plan/plan.h"
 #include "core/sources/manifest.h"
@@ -25,8 +26,7 @@ class Tracer {
          std::shared_ptr<const WorkerStage> stage,
          std::unique_ptr<ClientStage> client)
       : plan_(std::move(plan)),
-        manifest_(std::move(manifest)),
-        source_(std::move(source)),
+        origins_(plan_, std::move(manifest), std::move(source)),
         stage_(std::move(stage)),
         scratch_(stage_->NewScratch()),
         client_(std::move(client)) {}
@@ -92,64 +92,12 @@ class Tracer {
     std::vector<RecordRef> refs;
     plan_->Records(cursor.p, cursor.p + 1, refs);
     for (const RecordRef& ref : refs) {
-      AddOrigins(plan_->graph(), source_, *manifest_, ref, cursor.i);
+      origins_.Find(ref, cursor.i, found_.records);
     }
-  }
-
-  // Of a source made of inputs: those of the elements of the inputs.
-  void AddOrigins(const AnalyzedGraph& graph, const SourcePlan& source,
-                  const Manifest& manifest, const RecordRef& ref,
-                  uint64_t row) {
-    if (source.inputs.empty()) {
-      found_.records.push_back(Origin(graph, manifest, ref, row));
-    } else if (std::holds_alternative<ZipSource>(graph.graph.source)) {
-      for (uint32_t i = 0; i < source.inputs.size(); ++i) {
-        AddOriginsOfInput(source, manifest, {i, ref.index, 0}, ref.pass);
-      }
-    } else {
-      InputPlace place;
-      source.combination->Find({&ref.index, 1}, {&place, 1});
-      AddOriginsOfInput(source, manifest, place, ref.pass);
-    }
-  }
-
-  void AddOriginsOfInput(const SourcePlan& source, const Manifest& manifest,
-                         const InputPlace& place, uint64_t pass) {
-    const SourcePlan::Input& input = source.inputs[place.input];
-    static const Manifest kNoFiles;
-    const Manifest& own =
-        manifest.inputs.empty() ? kNoFiles : manifest.inputs[place.input];
-    std::vector<RecordRef> refs;
-    input.plan->Records(place.position, place.position + 1, refs,
-                        pass * input.turns + place.turn);
-    for (const RecordRef& ref : refs) {
-      AddOrigins(input.plan->graph(), input.source, own, ref, 0);
-    }
-  }
-
-  static RecordOrigin Origin(const AnalyzedGraph& graph,
-                             const Manifest& manifest, const RecordRef& ref,
-                             uint64_t row) {
-    RecordOrigin origin;
-    origin.epoch = ref.pass;
-    uint64_t index = ref.index;
-    origin.record = index;
-    for (const ManifestFile& file : manifest.files) {
-      if (index >= file.records) {
-        index -= file.records;
-        continue;
-      }
-      origin.file = file.path;
-      origin.record = graph.source.counted ? index : row;
-      if (!graph.source.counted) origin.offset = index * kBlockBytes;
-      break;
-    }
-    return origin;
   }
 
   const std::shared_ptr<const Plan> plan_;
-  const std::shared_ptr<const Manifest> manifest_;
-  const SourcePlan source_;
+  const OriginFinder origins_;
   const std::shared_ptr<const WorkerStage> stage_;
   const std::unique_ptr<WorkerStage::Scratch> scratch_;
   const std::unique_ptr<ClientStage> client_;

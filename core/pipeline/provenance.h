@@ -8,20 +8,11 @@
 
 #include "absl/status/statusor.h"
 #include "core/chunk/chunk.h"
+#include "core/chunk/skipped_element.h"
 #include "core/dataset/function_registry.h"
 #include "core/dataset/graph.h"
 
 namespace feedmill {
-
-// A record of a source that an element was made of.
-struct RecordOrigin {
-  std::string file;     // "" where there are none
-  uint64_t record = 0;  // its number in the file, from 0
-  // Where records are not counted, those of a file are numbered from this place
-  // on: those that begin in that block of 4 MiB.
-  uint64_t offset = 0;
-  uint64_t epoch = 0;  // the combined pass of all repeats
-};
 
 // An element of a sequence, and what made it.
 struct TracedElement {

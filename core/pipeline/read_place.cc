@@ -13,7 +13,7 @@ void PlaceKeeper::GoOnFrom(ReadPlace place) {
   if (rules_.numbered) next_ = rules_.share.From(place_.cursor.p);
 }
 
-void PlaceKeeper::Feed(Cursor begin, StageState before) {
+void PlaceKeeper::Feed(Cursor begin, StageState before, uint64_t skipped) {
   if (rules_.numbered) {
     next_ = rules_.share.From(begin.p + (begin.i > 0 ? 1 : 0));
     return;  // a number is a place
@@ -23,6 +23,7 @@ void PlaceKeeper::Feed(Cursor begin, StageState before) {
   place_.skip = 0;
   place_.elements = next_;
   place_.stage = std::move(before);
+  place_.skipped = skipped;
 }
 
 bool PlaceKeeper::Skipped(uint64_t number) const {

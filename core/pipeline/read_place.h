@@ -44,6 +44,7 @@ struct ReadPlace {
   uint64_t skip = 0;
   uint64_t elements = 0;  // the number of the first that is still to come
   StageState stage;
+  uint64_t skipped = 0;  // left out by on_error before `cursor`
 
   // The number of the first element that comes from `cursor` on.
   uint64_t number() const { return elements - skip; }
@@ -71,8 +72,9 @@ class PlaceKeeper {
 
   // Goes on from a place: the stage must be in its state.
   void GoOnFrom(ReadPlace place);
-  // A piece that begins there is about to go into the stage.
-  void Feed(Cursor begin, StageState before);
+  // A piece that begins there is about to go into the stage; so many elements
+  // were left out before it.
+  void Feed(Cursor begin, StageState before, uint64_t skipped = 0);
   // The rows of what came out of the pipeline that are this reader's and were
   // not handed out before the place.
   Chunk Keep(Chunk chunk);

@@ -2,6 +2,7 @@
 #include <array>
 #include <cmath>
 #include <cstring>
+#include <type_traits>
 #include <utility>
 
 #include "core/base/check.h"
@@ -125,14 +126,28 @@ class RecordInstruction : public Instruction {
   const size_t batches_;
 };
 
+// Of parse_example or parse_sequence_example.
+template <class Written>
 class ParseExample final : public RecordInstruction {
  public:
-  ParseExample(const ParseExampleStep& written, size_t batches, ValueId in,
+  ParseExample(Written written, size_t batches, ValueId in,
                std::vector<ValueId> out)
-      : RecordInstruction(batches, in, std::move(out)), step_(written) {
+      : RecordInstruction(batches, in, std::move(out)),
+        step_(std::move(written)) {
     auto spec = std::make_shared<ElementSpec>();
-    for (const auto& feature : step_.features) {
-      spec->components.push_back({feature.name, feature.dtype, feature.shape});
+    if constexpr (std::is_same_v<Written, ParseExampleStep>) {
+      for (const auto& f : step_.features) {
+        spec->components.push_back({f.name, f.dtype, f.shape});
+      }
+    } else {
+      for (const auto& f : step_.context) {
+        spec->components.push_back({f.name, f.dtype, f.shape});
+      }
+      for (const auto& f : step_.sequence) {
+        Shape shape = f.shape;
+        shape.insert(shape.begin(), kUnknownDim);
+        spec->components.push_back({f.name, f.dtype, std::move(shape)});
+      }
     }
     spec_ = std::move(spec);
   }
@@ -140,15 +155,19 @@ class ParseExample final : public RecordInstruction {
  protected:
   absl::Status Compute(const Records& records, BlockState& state,
                        size_t& failed) const override {
-    Parsing& parsing =
-        state.parsers.try_emplace(this, step_.features).first->second;
-    ExampleParser& parser = parsing.parser;
+    auto found = state.parsers.find(this);
+    if (found == state.parsers.end()) {
+      found =
+          state.parsers.emplace(this, Parsing(Parser(step_), outputs.size()))
+              .first;
+    }
+    Parsing& parsing = found->second;
     ChunkBuilder builder(spec_);
     for (size_t c = 0; c < parsing.bytes.size(); ++c) {
       builder.ReserveValues(c, parsing.bytes[c] + parsing.bytes[c] / 16);
     }
     for (size_t k = 0; k < records.count(); ++k) {
-      const absl::Status status = parser.Parse(
+      const absl::Status status = parsing.parser.Parse(
           records.column().BytesAt(static_cast<int64_t>(k)), builder);
       if (!status.ok()) {
         failed = k;
@@ -166,7 +185,14 @@ class ParseExample final : public RecordInstruction {
   }
 
  private:
-  const ParseExampleStep step_;
+  static ExampleParser Parser(const ParseExampleStep& step) {
+    return ExampleParser(step.features);
+  }
+  static ExampleParser Parser(const ParseSequenceExampleStep& step) {
+    return ExampleParser(step);
+  }
+
+  const Written step_;
   std::shared_ptr<const ElementSpec> spec_;
 };
 
@@ -473,7 +499,15 @@ std::unique_ptr<Instruction> MakeEnumerate(const EnumerateStep& step,
 std::unique_ptr<Instruction> MakeParseExample(const ParseExampleStep& step,
                                               size_t batches, ValueId in,
                                               std::vector<ValueId> outputs) {
-  return std::make_unique<ParseExample>(step, batches, in, std::move(outputs));
+  return std::make_unique<ParseExample<ParseExampleStep>>(step, batches, in,
+                                                          std::move(outputs));
+}
+
+std::unique_ptr<Instruction> MakeParseSequenceExample(
+    const ParseSequenceExampleStep& step, size_t batches, ValueId in,
+    std::vector<ValueId> outputs) {
+  return std::make_unique<ParseExample<ParseSequenceExampleStep>>(
+      step, batches, in, std::move(outputs));
 }
 
 std::unique_ptr<Instruction> MakeDecodeImage(const DecodeImageStep& step,

@@ -7,6 +7,7 @@
 
 #include "core/base/status.h"
 #include "core/pipeline/compiled_stage.h"
+#include "core/sources/file_order.h"
 #include "core/sources/record_source.h"
 
 namespace feedmill {
@@ -14,8 +15,14 @@ namespace {
 
 class SourceInput final : public StageInput {
  public:
-  SourceInput(std::unique_ptr<const RecordSource> source, bool heavy)
-      : source_(std::move(source)), heavy_(heavy) {}
+  SourceInput(std::shared_ptr<const Plan> plan,
+              std::shared_ptr<const Manifest> manifest,
+              std::unique_ptr<const RecordSource> source, bool heavy)
+      : plan_(std::move(plan)),
+        manifest_(std::move(manifest)),
+        order_(*plan_, *manifest_),
+        source_(std::move(source)),
+        heavy_(heavy) {}
 
   std::unique_ptr<StageInput::Scratch> NewScratch() const override {
     auto scratch = std::make_unique<Own>();
@@ -27,8 +34,7 @@ class SourceInput final : public StageInput {
                               StageInput::Scratch& scratch,
                               InputBlock& out) const override {
     auto& own = static_cast<Own&>(scratch);
-    own.indexes.clear();
-    for (const RecordRef& ref : refs) own.indexes.push_back(ref.index);
+    order_.Map(refs, own.indexes);
     auto read = source_->Read(own.indexes, bytes_max, *own.source, own.block);
     if (read.ok()) Show(own.block, out);
     return read;
@@ -37,6 +43,9 @@ class SourceInput final : public StageInput {
   absl::StatusOr<size_t> ReadRun(const RecordRun& run, size_t bytes_max,
                                  StageInput::Scratch& scratch,
                                  InputBlock& out) const override {
+    if (!order_.same()) {
+      return StageInput::ReadRun(run, bytes_max, scratch, out);
+    }
     auto& own = static_cast<Own&>(scratch);
     auto read = source_->ReadRun(run.first.index, run.count, bytes_max,
                                  *own.source, own.block);
@@ -48,7 +57,7 @@ class SourceInput final : public StageInput {
                                  size_t bytes_max, StageInput::Scratch& scratch,
                                  InputBlock& out) const override {
     auto& own = static_cast<Own&>(scratch);
-    auto more = source_->ReadBlock(ref.index, row, bytes_max, own.block);
+    auto more = source_->ReadBlock(order_.At(ref), row, bytes_max, own.block);
     if (more.ok()) Show(own.block, out);
     return more;
   }
@@ -67,7 +76,7 @@ class SourceInput final : public StageInput {
   }
 
   std::string Describe(const RecordRef& ref, uint64_t row) const override {
-    return source_->Describe(ref.index, row);
+    return source_->Describe(order_.At(ref), row);
   }
   bool heavy() const override { return heavy_; }
 
@@ -81,12 +90,16 @@ class SourceInput final : public StageInput {
   static void Show(RecordBlock& block, InputBlock& out) {
     out.rows = block.rows;
     out.error = block.error;
+    out.ends_block = block.ends_block;
     out.columns.clear();
     for (OutputColumn& column : block.columns) {
       out.columns.push_back(&column.View());
     }
   }
 
+  const std::shared_ptr<const Plan> plan_;
+  const std::shared_ptr<const Manifest> manifest_;
+  const FileOrder order_;
   const std::unique_ptr<const RecordSource> source_;
   const bool heavy_;
 };
@@ -108,13 +121,16 @@ absl::StatusOr<size_t> StageInput::ReadRun(const RecordRun& run,
 std::vector<Column> StageInput::Take(Scratch&) const { return {}; }
 
 absl::StatusOr<std::unique_ptr<const StageInput>> MakeSourceInput(
-    const AnalyzedGraph& graph, std::shared_ptr<const Manifest> manifest) {
+    std::shared_ptr<const Plan> plan,
+    std::shared_ptr<const Manifest> manifest) {
+  const AnalyzedGraph& graph = plan->graph();
   FM_ASSIGN_OR_RETURN(
-      auto source, RecordSource::Make(graph.graph.source, graph.source.counted,
-                                      std::move(manifest)));
+      auto source,
+      RecordSource::Make(graph.graph.source, graph.source.counted, manifest));
+  if (manifest == nullptr) manifest = std::make_shared<const Manifest>();
+  const bool heavy = std::holds_alternative<ImagesSource>(graph.graph.source);
   return std::unique_ptr<const StageInput>(std::make_unique<SourceInput>(
-      std::move(source),
-      std::holds_alternative<ImagesSource>(graph.graph.source)));
+      std::move(plan), std::move(manifest), std::move(source), heavy));
 }
 
 absl::StatusOr<std::unique_ptr<const StageInput>> StageInput::Make(
@@ -122,7 +138,7 @@ absl::StatusOr<std::unique_ptr<const StageInput>> StageInput::Make(
     std::shared_ptr<const Manifest> manifest,
     std::shared_ptr<const FunctionRegistry> registry) {
   const AnalyzedGraph& graph = plan->graph();
-  if (graph.inputs.empty()) return MakeSourceInput(graph, std::move(manifest));
+  if (graph.inputs.empty()) return MakeSourceInput(plan, std::move(manifest));
   if (manifest == nullptr) manifest = std::make_shared<const Manifest>();
   FM_ASSIGN_OR_RETURN(
       const SourcePlan source,

@@ -25,6 +25,8 @@ struct InputBlock {
   std::vector<const Column*> columns;
   // Not OK: the row after the last one is bad, a function of the data.
   absl::Status error;
+  // … and the rest of its block cannot be read for it.
+  bool ends_block = false;
 };
 
 // What the steps of a worker stage read: the records of a source or, of a
@@ -80,7 +82,7 @@ class StageInput {
 
 // The input of a graph without inputs, and of one with them.
 absl::StatusOr<std::unique_ptr<const StageInput>> MakeSourceInput(
-    const AnalyzedGraph& graph, std::shared_ptr<const Manifest> manifest);
+    std::shared_ptr<const Plan> plan, std::shared_ptr<const Manifest> manifest);
 absl::StatusOr<std::unique_ptr<const StageInput>> MakeCombinedInput(
     const AnalyzedGraph& graph, const SourcePlan& source,
     const std::shared_ptr<const Manifest>& manifest,

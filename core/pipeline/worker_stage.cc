@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "core/base/status.h"
-#include "core/dataset/graph_text.h"
 #include "core/pipeline/compiled_stage.h"
 
 namespace feedmill {
@@ -64,14 +63,31 @@ absl::StatusOr<std::shared_ptr<const WorkerStage>> CompiledStage::Make(
     spec = graph.steps[s].output;
     if (!batched) stage->record_spec_ = spec;
   }
+  // The first half of a flat_map; the client takes apart what it makes.
+  const size_t next = graph.client_begin;
+  if (next < graph.steps.size() && graph.steps[next].mapped != nullptr) {
+    (batched ? batch_steps : record_steps).push_back(next);
+    spec = graph.steps[next].mapped;
+    if (!batched) stage->record_spec_ = spec;
+  }
   stage->output_ = spec;
   FM_ASSIGN_OR_RETURN(
       stage->record_program_,
       BlockProgram::Make(plan, registry, record_steps, graph.source.spec));
   bool filters = stage->record_program_->filters();
+  if (graph.skip_before) {
+    const auto files =
+        manifest == nullptr ? std::make_shared<const Manifest>() : manifest;
+    FM_ASSIGN_OR_RETURN(
+        SourcePlan source,
+        PlanSource(graph, *files, plan->seed(), plan->iteration()));
+    stage->origins_ =
+        std::make_shared<const OriginFinder>(plan, files, std::move(source));
+  }
   if (batched) {
     size_t at = 0;
     while (!std::holds_alternative<BatchStep>(graph.graph.steps[at])) ++at;
+    stage->batch_step_ = at;
     FM_ASSIGN_OR_RETURN(stage->batch_program_,
                         BlockProgram::Make(plan, registry, batch_steps,
                                            *graph.steps[at].output));
@@ -90,9 +106,9 @@ absl::StatusOr<std::shared_ptr<const WorkerStage>> CompiledStage::Make(
   const std::vector<bool>& selected = stage->record_program_->selected();
   stage->selects_ = !batched && !stage->record_program_->heavy() &&
                     std::count(selected.begin(), selected.end(), false) == 0;
-  stage->naming_ = !graph.source.counted ? Naming::kRuns
-                   : filters             ? Naming::kBitmap
-                                         : Naming::kDense;
+  stage->naming_ = !graph.source.counted          ? Naming::kRuns
+                   : filters || graph.skip_before ? Naming::kBitmap
+                                                  : Naming::kDense;
   stage->Estimate(manifest.get());
   return std::shared_ptr<const WorkerStage>(std::move(stage));
 }
@@ -120,14 +136,6 @@ void CompiledStage::Estimate(const Manifest* manifest) {
     total *= plan_->size() > 0 ? static_cast<size_t>(plan_->RecordsAt(0)) : 1;
   }
   estimated_bytes_ = total;
-}
-
-absl::Status CompiledStage::AtRecord(const absl::Status& status, size_t step,
-                                     const RecordRef& ref, uint64_t row) const {
-  const Step& written = plan_->graph().graph.steps[step];
-  return Annotate(
-      status, fmt::format("{}: steps[{}] {}", source_->Describe(ref, row), step,
-                          StepName(written)));
 }
 
 namespace {
@@ -166,7 +174,7 @@ absl::StatusOr<Piece> CompiledStage::Run(Cursor begin, Cursor end,
     return Internal("positions {} to {} of a plan of {}", begin.p, end.p, size);
   }
   making.begin = begin;
-  making.end = end;
+  making.end = making.limit = end;
   making.bytes_target = bytes_target;
   Reserve(making, own);
   switch (naming_) {
@@ -180,6 +188,7 @@ absl::StatusOr<Piece> CompiledStage::Run(Cursor begin, Cursor end,
       break;
   }
   Piece piece;
+  if (making.failed) piece.skipped = SkipFailed(making);
   piece.begin = making.begin;
   piece.end = making.end;
   piece.error = std::move(making.error);
@@ -362,12 +371,13 @@ absl::Status CompiledStage::RunRecords(Making& making,
       if (out.error.ok()) continue;
       const size_t bad = row + out.failed_row;
       making.Fail({p + bad, 0},
-                  AtRecord(out.error, out.failed_step, scratch.RefAt(bad), 0));
+                  AtRecord(out.error, out.failed_step, scratch.RefAt(bad), 0),
+                  out.failed_step + 1, scratch.RefAt(bad));
       return absl::OkStatus();
     }
     p += row;
     if (row == read && !scratch.block.error.ok()) {
-      making.Fail({p, 0}, scratch.block.error);
+      making.Fail({p, 0}, scratch.block.error, 0, scratch.RefAt(row));
       return absl::OkStatus();
     }
   }
@@ -550,7 +560,8 @@ absl::Status CompiledStage::RunBlock(uint64_t last, bool& more, Cursor& at,
     if (out.error.ok()) continue;
     const uint64_t bad = base + row + out.failed_row;
     making.Fail({at.p, bad},
-                AtRecord(out.error, out.failed_step, scratch.refs[0], bad));
+                AtRecord(out.error, out.failed_step, scratch.refs[0], bad),
+                out.failed_step + 1, scratch.refs[0], bad);
     return absl::OkStatus();
   }
   const size_t done = std::min(row, rows);
@@ -558,7 +569,8 @@ absl::Status CompiledStage::RunBlock(uint64_t last, bool& more, Cursor& at,
   if (done < scratch.block.rows) {
     more = true;
   } else if (!scratch.block.error.ok() && at.i < last) {
-    making.Fail(at, scratch.block.error);
+    making.Fail(at, scratch.block.error, 0, scratch.refs[0], at.i);
+    making.ends_block = scratch.block.ends_block;
   }
   return absl::OkStatus();
 }

@@ -112,7 +112,8 @@ void CompiledStage::FinishBatches(uint64_t p, size_t batches, Making& making,
               Annotate(AtRecord(out.error, out.failed_step,
                                 scratch.RefAt(bad * records), 0),
                        fmt::format("batch {}, which begins with",
-                                   plan_->WholePosition(p + bad))));
+                                   plan_->WholePosition(p + bad))),
+              out.failed_step + 1, scratch.RefAt(bad * records));
 }
 
 CompiledStage::BatchTargets CompiledStage::TargetsOfBatch(
@@ -177,14 +178,16 @@ absl::Status CompiledStage::RunOneBatch(uint64_t p, uint64_t records,
       if (!out.error.ok()) {
         making.Fail({p, 0},
                     AtRecord(out.error, out.failed_step,
-                             scratch.RefAt(at + row + out.failed_row), 0));
+                             scratch.RefAt(at + row + out.failed_row), 0),
+                    out.failed_step + 1,
+                    scratch.RefAt(at + row + out.failed_row));
         return absl::OkStatus();
       }
       AppendToBatch(at + row, targets, scratch);
     }
     at += read;
     if (!scratch.block.error.ok()) {
-      making.Fail({p, 0}, scratch.block.error);
+      making.Fail({p, 0}, scratch.block.error, 0, scratch.RefAt(at));
       return absl::OkStatus();
     }
   }
@@ -220,7 +223,8 @@ bool CompiledStage::FinishBatch(uint64_t p, uint64_t records,
         {p, 0},
         Annotate(status, fmt::format("batch {}, which begins with {}",
                                      plan_->WholePosition(p),
-                                     source_->Describe(scratch.RefAt(0), 0))));
+                                     source_->Describe(scratch.RefAt(0), 0))),
+        batch_step_ + 1, scratch.RefAt(0));
     return false;
   }
   if (!batch_program_->empty()) {

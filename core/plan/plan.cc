@@ -13,6 +13,7 @@ namespace feedmill {
 namespace {
 
 constexpr uint64_t kPositionsMax = uint64_t{1} << 63;
+constexpr int64_t kBlocksMixed = 8;  // where the step does not say
 
 uint64_t Unsigned(int64_t count) {
   return count < 0 ? 0 : static_cast<uint64_t>(count);
@@ -130,7 +131,9 @@ absl::Status Plan::AddStep(size_t step, uint64_t& passes) {
   } else if (!in_plan) {
     return absl::OkStatus();
   } else if (const auto* shuffle = std::get_if<ShuffleStep>(&s);
-             shuffle != nullptr && shuffle->window) {
+             shuffle != nullptr && shuffle->files) {
+    return absl::OkStatus();  // those who read the files know them
+  } else if (shuffle != nullptr && shuffle->window && !shuffle->block) {
     level.kind = Level::Kind::kWindow;
     level.count = Unsigned(*shuffle->window);
     level.output = size_;
@@ -140,6 +143,15 @@ absl::Status Plan::AddStep(size_t step, uint64_t& passes) {
       return InvalidArgument("needs the end of what has none before it");
     }
     level.output = size_;
+    if (shuffle->block) {
+      level.kind = Level::Kind::kBlocks;
+      level.count = Unsigned(*shuffle->block);
+      levels_.push_back(level);
+      level.kind = Level::Kind::kMixed;
+      level.count =
+          Product(level.count, Unsigned(shuffle->window.value_or(kBlocksMixed)))
+              .value_or(kPositionsMax);
+    }
   } else if (const auto* take = std::get_if<TakeStep>(&s)) {
     level.kind = Level::Kind::kTake;
     level.output = std::min(size_, Unsigned(take->count));
@@ -176,11 +188,25 @@ Permutation Plan::PermutationOf(const Level& level, uint64_t epoch) const {
 
 Plan::Run Plan::RunOf(const Level& level, uint64_t epoch, uint64_t p) const {
   // Half a run earlier in odd epochs, so that elements meet other ones.
-  const uint64_t shift = epoch % 2 == 0 ? 0 : level.count / 2;
+  const bool mixed = level.kind == Level::Kind::kMixed;
+  const uint64_t shift = mixed || epoch % 2 == 0 ? 0 : level.count / 2;
   const uint64_t run = (p + shift) / level.count;
   const uint64_t begin = run == 0 ? 0 : run * level.count - shift;
   const uint64_t end = std::min(level.input, (run + 1) * level.count - shift);
-  return {begin, Permutation(KeyOf(level.step, epoch, run), end - begin)};
+  // The blocks' own permutation has ordinal 0.
+  const RandomKey key = KeyOf(level.step, epoch, run + (mixed ? 1 : 0));
+  return {begin, Permutation(key, end - begin)};
+}
+
+Permutation Plan::BlocksOf(const Level& level, uint64_t epoch) const {
+  return Permutation(KeyOf(level.step, epoch, 0), level.input / level.count);
+}
+
+uint64_t Plan::InBlocks(const Level& level, const Permutation& blocks,
+                        uint64_t p) {
+  const uint64_t block = p / level.count;
+  if (block >= blocks.size()) return p;  // the last, shorter one
+  return blocks.At(block) * level.count + p % level.count;
 }
 
 uint64_t Plan::PlaceAt(size_t step, uint64_t counter) const {
@@ -200,6 +226,10 @@ RecordRef Plan::Place(uint64_t p, uint64_t k, size_t levels) const {
       case Level::Kind::kShuffle:
         p = PermutationOf(level, pass).At(p);
         break;
+      case Level::Kind::kBlocks:
+        p = InBlocks(level, BlocksOf(level, pass), p);
+        break;
+      case Level::Kind::kMixed:
       case Level::Kind::kWindow: {
         const Run run = RunOf(level, pass, p);
         p = run.begin + run.permutation.At(p - run.begin);
@@ -271,6 +301,11 @@ void Plan::Expand(size_t levels, Span span, std::vector<RecordRef>& out) const {
       case Level::Kind::kShuffle:
       case Level::Kind::kWindow:
         return ExpandShuffle(levels, span, out);
+      case Level::Kind::kMixed:
+        return ExpandMixed(levels, span, out);
+      case Level::Kind::kBlocks:
+        FM_CHECK(false && "blocks are always mixed");
+        return;
       case Level::Kind::kShard:
         for (; span.begin < span.end; ++span.begin) {
           ExpandOne(levels, span.begin * level.count + level.first, span.pass,
@@ -314,6 +349,8 @@ RecordRun Plan::RunAt(uint64_t begin, uint64_t end) const {
     switch (level.kind) {
       case Level::Kind::kShuffle:
       case Level::Kind::kWindow:
+      case Level::Kind::kBlocks:
+      case Level::Kind::kMixed:
       case Level::Kind::kShard:
         return {};
       case Level::Kind::kTake:
@@ -344,9 +381,9 @@ void Plan::ExpandShuffle(size_t levels, Span span,
   const Level& level = levels_[levels - 1];
   std::array<uint64_t, 64> places;  // small: shuffles may nest
   while (span.begin < span.end) {
-    const Run run = level.kind == Level::Kind::kWindow
-                        ? RunOf(level, span.pass, span.begin)
-                        : Run{0, PermutationOf(level, span.pass)};
+    const Run run = level.kind == Level::Kind::kShuffle
+                        ? Run{0, PermutationOf(level, span.pass)}
+                        : RunOf(level, span.pass, span.begin);
     const uint64_t end = std::min(span.end, run.begin + run.permutation.size());
     while (span.begin < end) {
       const size_t size = static_cast<size_t>(
@@ -354,6 +391,29 @@ void Plan::ExpandShuffle(size_t levels, Span span,
       run.permutation.AtRange(span.begin - run.begin, {places.data(), size});
       for (size_t j = 0; j < size; ++j) {
         ExpandOne(levels, run.begin + places[j], span.pass, out);
+      }
+      span.begin += size;
+    }
+  }
+}
+
+// A level of mixed blocks and the one of blocks below it, at once.
+void Plan::ExpandMixed(size_t levels, Span span,
+                       std::vector<RecordRef>& out) const {
+  const Level& mixed = levels_[levels - 1];
+  const Level& level = levels_[levels - 2];
+  const Permutation blocks = BlocksOf(level, span.pass);
+  std::array<uint64_t, 64> places;
+  while (span.begin < span.end) {
+    const Run run = RunOf(mixed, span.pass, span.begin);
+    const uint64_t end = std::min(span.end, run.begin + run.permutation.size());
+    while (span.begin < end) {
+      const size_t size = static_cast<size_t>(
+          std::min<uint64_t>(places.size(), end - span.begin));
+      run.permutation.AtRange(span.begin - run.begin, {places.data(), size});
+      for (size_t j = 0; j < size; ++j) {
+        ExpandOne(levels - 1, InBlocks(level, blocks, run.begin + places[j]),
+                  span.pass, out);
       }
       span.begin += size;
     }

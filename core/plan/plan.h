@@ -113,6 +113,8 @@ class Plan {
     enum class Kind {
       kShuffle,
       kWindow,  // a shuffle within runs
+      kBlocks,  // of whole blocks; the last, shorter one stays
+      kMixed,   // … and of those that then stand together
       kRepeat,
       kTake,
       kSkip,
@@ -123,7 +125,8 @@ class Plan {
     size_t step = 0;      // as written
     uint64_t input = 0;   // positions before it; kEndless
     uint64_t output = 0;  // and after it
-    uint64_t count = 0;  // of the repeat (kEndless), window, skip, shard, batch
+    // Of the repeat (kEndless), window, block, skip, shard, batch.
+    uint64_t count = 0;
     uint64_t first = 0;  // of the shard
   };
   // Positions [begin, end) of a level's output, in pass `pass` of the repeats
@@ -146,8 +149,14 @@ class Plan {
     Permutation permutation;
   };
   Run RunOf(const Level& level, uint64_t epoch, uint64_t p) const;
+  // What permutes the blocks of a kBlocks level, and where place p of it comes
+  // from.
+  Permutation BlocksOf(const Level& level, uint64_t epoch) const;
+  static uint64_t InBlocks(const Level& level, const Permutation& blocks,
+                           uint64_t p);
   void ExpandShuffle(size_t levels, Span span,
                      std::vector<RecordRef>& out) const;
+  void ExpandMixed(size_t levels, Span span, std::vector<RecordRef>& out) const;
   // Appends what place `from` of the level below comes from.
   void ExpandOne(size_t levels, uint64_t from, uint64_t pass,
                  std::vector<RecordRef>& out) const;

@@ -223,24 +223,32 @@ absl::StatusOr<std::vector<SourceField>> InferCsvFields(
   }
   std::vector<Guess> guesses(names.size());
   std::string scratch;
-  for (size_t r = source.header ? 1 : 0; r < records.size(); ++r) {
+  const size_t first = source.header ? 1 : 0;
+  absl::Status bad;
+  size_t good = 0;
+  for (size_t r = first; r < records.size(); ++r) {
+    std::vector<Guess> with = guesses;
     const auto take = [&](size_t column, std::string_view text) {
-      if (column >= guesses.size()) return absl::OkStatus();
+      if (column >= with.size()) return absl::OkStatus();
       const std::string_view trimmed = TrimmedValue(text);
-      guesses[column].Add(
-          trimmed, std::find(source.missing.begin(), source.missing.end(),
-                             trimmed) != source.missing.end());
+      with[column].Add(trimmed,
+                       std::find(source.missing.begin(), source.missing.end(),
+                                 trimmed) != source.missing.end());
       return absl::OkStatus();
     };
     const auto columns = ForEachField(records[r], source.delimiter[0],
                                       source.multiline, scratch, take);
-    if (!columns.ok() || *columns != names.size()) {
-      return Annotate(columns.ok() ? DataLoss("{} columns instead of {}",
-                                              *columns, names.size())
-                                   : columns.status(),
-                      fmt::format("record {}", r));
+    if (columns.ok() && *columns == names.size()) {
+      guesses = std::move(with);
+      ++good;
+    } else if (bad.ok()) {
+      bad = Annotate(columns.ok() ? DataLoss("{} columns instead of {}",
+                                             *columns, names.size())
+                                  : columns.status(),
+                     fmt::format("record {}", r));
     }
   }
+  if (good == 0 && !bad.ok()) return bad;
   std::vector<SourceField> fields;
   for (size_t c = 0; c < names.size(); ++c) {
     fields.push_back({names[c], guesses[c].Result(), {}});

@@ -95,6 +95,9 @@ class IndexedRecords final : public RecordSource {
   absl::Status AppendNeighbours(const ManifestFiles::Place& place,
                                 uint64_t count, size_t bytes_max,
                                 ReadScratch& scratch, RecordBlock& out) const;
+  absl::StatusOr<std::span<const std::byte>> Parse(
+      std::span<const std::byte> record, size_t file, uint64_t number,
+      uint64_t offset) const;
   absl::StatusOr<std::span<const std::byte>> DataOf(
       std::span<const std::byte> record, size_t file, uint64_t number,
       uint64_t offset) const;
@@ -156,7 +159,7 @@ absl::Status IndexedRecords::Locate(std::span<const uint64_t> indexes,
       FM_RETURN_IF_ERROR(FindOffset(all[rows], scratch));
     }
     Wanted& wanted = all[sorted ? rows : scratch.by_row[rows]];
-    const uint64_t size = wanted.size - Overhead();
+    const uint64_t size = wanted.size - std::min(wanted.size, Overhead());
     if (rows > 0 && to + size > bytes_max) break;
     wanted.to = to;
     to += size;
@@ -202,8 +205,7 @@ absl::Status IndexedRecords::ReadGroup(std::span<const Wanted> group,
     std::span<const std::byte> data =
         raw.subspan(wanted.offset - begin, wanted.size);
     if (framing_.kind == Framing::Kind::kTfRecords) {
-      const auto parsed = ParseTfRecord(
-          data, {files_.info(file).path, wanted.record, wanted.offset});
+      const auto parsed = Parse(data, file, wanted.record, wanted.offset);
       if (!parsed.ok()) {
         if (wanted.row < bad_row) {
           bad_row = wanted.row;
@@ -224,15 +226,26 @@ absl::Status IndexedRecords::ReadGroup(std::span<const Wanted> group,
   return absl::OkStatus();
 }
 
+absl::StatusOr<std::span<const std::byte>> IndexedRecords::Parse(
+    std::span<const std::byte> record, size_t file, uint64_t number,
+    uint64_t offset) const {
+  const ManifestFile& info = files_.info(file);
+  const TfRecordPlace place{info.path, number, offset};
+  auto parsed = ParseTfRecord(record, place);
+  if (parsed.ok()) return parsed;
+  // Of the last one of a damaged file only the beginning was read.
+  FM_RETURN_IF_ERROR(
+      ParseTfRecordHeader(record, info.size - offset, place).status());
+  return parsed;
+}
+
 // The data of a record: without what TFRecord puts around it, or the line's
 // end. DataLoss if it is bad.
 absl::StatusOr<std::span<const std::byte>> IndexedRecords::DataOf(
     std::span<const std::byte> record, size_t file, uint64_t number,
     uint64_t offset) const {
   if (framing_.kind == Framing::Kind::kTfRecords) {
-    FM_ASSIGN_OR_RETURN(
-        const auto data,
-        ParseTfRecord(record, {files_.info(file).path, number, offset}));
+    FM_ASSIGN_OR_RETURN(const auto data, Parse(record, file, number, offset));
     // The index came from these headers; the file was edited in place.
     if (data.size() != record.size() - kTfRecordOverheadBytes) {
       return files_.Changed(file);

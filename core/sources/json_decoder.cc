@@ -229,15 +229,15 @@ std::unique_ptr<const RecordDecoder> MakeJsonDecoder(
   return std::make_unique<JsonDecoder>(source);
 }
 
-absl::StatusOr<std::vector<SourceField>> InferJsonFields(
-    const std::vector<std::string>& records) {
+namespace {
+
+struct Guesses {
   std::vector<Guess> guesses;
   std::vector<size_t> seen;  // in how many records, by guess
-  for (size_t r = 0; r < records.size(); ++r) {
-    JsonScanner scanner(records[r]);
-    if (!scanner.Enter('{')) {
-      return DataLoss("record {} is no JSON object", r);
-    }
+
+  absl::Status Add(const std::string& record) {
+    JsonScanner scanner(record);
+    if (!scanner.Enter('{')) return DataLoss("no JSON object");
     JsonToken key, value;
     while (scanner.NextItem('}') && scanner.Key(key) &&
            scanner.Scan(value, 0)) {
@@ -252,14 +252,32 @@ absl::StatusOr<std::vector<SourceField>> InferJsonFields(
       found->Add(value);
       ++seen[static_cast<size_t>(found - guesses.begin())];
     }
-    if (scanner.failed()) {
-      return Annotate(scanner.Wrong(), fmt::format("record {}", r));
+    return scanner.failed() ? scanner.Wrong() : absl::OkStatus();
+  }
+};
+
+}  // namespace
+
+absl::StatusOr<std::vector<SourceField>> InferJsonFields(
+    const std::vector<std::string>& records) {
+  Guesses all;
+  size_t good = 0;
+  absl::Status bad;
+  for (size_t r = 0; r < records.size(); ++r) {
+    Guesses with = all;
+    const absl::Status added = with.Add(records[r]);
+    if (added.ok()) {
+      all = std::move(with);
+      ++good;
+    } else if (bad.ok()) {
+      bad = Annotate(added, fmt::format("record {}", r));
     }
   }
+  if (good == 0 && !bad.ok()) return bad;
   std::vector<SourceField> fields;
-  for (size_t g = 0; g < guesses.size(); ++g) {
-    guesses[g].missing = guesses[g].missing || seen[g] < records.size();
-    fields.push_back(guesses[g].Result());
+  for (size_t g = 0; g < all.guesses.size(); ++g) {
+    all.guesses[g].missing = all.guesses[g].missing || all.seen[g] < good;
+    fields.push_back(all.guesses[g].Result());
   }
   return fields;
 }

@@ -44,11 +44,16 @@ absl::StatusOr<RecordIndex> IndexTfRecord(const File& file,
     }
     const size_t at = static_cast<size_t>(offset - window_begin);
     const size_t have = static_cast<size_t>(window_end - offset);
-    FM_ASSIGN_OR_RETURN(
-        const uint64_t length,
+    const auto length =
         ParseTfRecordHeader({window.data() + at, have}, size - offset,
-                            {path, index.records(), offset}));
-    offset += length + kTfRecordOverheadBytes;
+                            {path, index.records(), offset});
+    if (!length.ok()) {
+      // No TFRecord file at all, or one whose rest is lost: one bad record.
+      if (index.records() == 0) return length.status();
+      index.offsets.push_back(std::min(size, offset + kTfRecordOverheadBytes));
+      break;
+    }
+    offset += *length + kTfRecordOverheadBytes;
     index.offsets.push_back(offset);
   }
   return index;

@@ -19,6 +19,8 @@ namespace feedmill {
 
 // Where the records of a file begin (what stands between them, such as empty
 // lines, is the one's before), and at last where the file ends.
+// A TFRecord file that is damaged behind its first record has one bad record
+// more: what is left of it, of which only the beginning counts.
 struct RecordIndex {
   std::vector<uint64_t> offsets;  // records + 1
   uint64_t records() const { return offsets.size() - 1; }

@@ -22,6 +22,8 @@ struct RecordBlock {
   std::vector<OutputColumn> columns;  // one per component
   // Not OK: the record after the last row is bad, a function of the bytes.
   absl::Status error;
+  // … and so where those after it in the block begin is not known.
+  bool ends_block = false;
 };
 
 // The records of a source by index, or its blocks where they are not counted.

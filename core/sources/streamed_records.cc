@@ -160,6 +160,7 @@ absl::StatusOr<bool> StreamedRecords::ReadBlock(uint64_t index, uint64_t row,
                                                 size_t bytes_max,
                                                 RecordBlock& out) const {
   decoder_->Reset(out);
+  out.ends_block = false;
   std::unique_ptr<Stream> stream = TakeParked(index, row);
   if (stream == nullptr) {
     FM_ASSIGN_OR_RETURN(stream, Open(index));
@@ -174,6 +175,7 @@ absl::StatusOr<bool> StreamedRecords::ReadBlock(uint64_t index, uint64_t row,
       FM_RETURN_IF_ERROR(more.status());
       if (!*more) {
         out.error = records.error();
+        out.ends_block = true;
         return false;
       }
     }
@@ -181,6 +183,7 @@ absl::StatusOr<bool> StreamedRecords::ReadBlock(uint64_t index, uint64_t row,
       auto head = heads_.Get(files_.Find(index).file, records.header());
       if (head.status().code() == absl::StatusCode::kDataLoss) {
         out.error = head.status();
+        out.ends_block = true;
         return false;
       }
       FM_RETURN_IF_ERROR(head.status());
@@ -188,7 +191,10 @@ absl::StatusOr<bool> StreamedRecords::ReadBlock(uint64_t index, uint64_t row,
     }
     const auto decoded = Decode(*stream, next, left, out);
     out.error = decoded.status();
-    if (!decoded.ok()) return false;
+    if (!decoded.ok()) {
+      Park(std::move(stream));  // what is after it may be wanted
+      return false;
+    }
     left -= std::min(left, *decoded);
     if (row + out.rows == stream->end_row() && records.finished() &&
         records.error().ok()) {

@@ -53,6 +53,7 @@ BoundSplit ReadBoundSplit(FieldReader& reader, const fb::BoundSplit& split) {
                     Attempt(lease->attempt())};
   });
   bound.error = reader.Status(split.error());
+  bound.skip = ReadSkipped(reader, split.skip());
   return bound;
 }
 

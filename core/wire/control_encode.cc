@@ -25,10 +25,11 @@ Offset<fb::BoundSplit> Put(Builder& builder, const BoundSplit& split) {
                               lease.incarnation.value(), lease.attempt.value());
   });
   const auto error = wire::Put(builder, split.error);
+  const auto skip = wire::Put(builder, split.skip);
   const fb::SplitId id = wire::ToWire(split.split);
   const fb::Cursor begin = wire::ToWire(split.begin);
   const fb::Cursor end = wire::ToWire(split.end);
-  return fb::CreateBoundSplit(builder, &id, &begin, &end, leases, error);
+  return fb::CreateBoundSplit(builder, &id, &begin, &end, leases, error, skip);
 }
 
 Offset<fb::Lease> Put(Builder& builder, const Lease& lease) {

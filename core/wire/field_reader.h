@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -145,6 +146,20 @@ inline absl::Duration DurationFromWire(int64_t nanoseconds) {
   if (nanoseconds == Limits::max()) return absl::InfiniteDuration();
   if (nanoseconds == Limits::min()) return -absl::InfiniteDuration();
   return absl::Nanoseconds(nanoseconds);
+}
+
+inline std::optional<SkippedElement> ReadSkipped(
+    FieldReader& reader, const fb::SkippedElement* skipped) {
+  if (skipped == nullptr) return std::nullopt;
+  SkippedElement out;
+  out.cursor = FromWire(*skipped->cursor());
+  out.error = reader.Text(skipped->error());
+  out.records =
+      reader.All(skipped->records(), [&](const fb::RecordOrigin* origin) {
+        return RecordOrigin{reader.Text(origin->file()), origin->record(),
+                            origin->offset(), origin->epoch()};
+      });
+  return out;
 }
 
 }  // namespace feedmill::wire

@@ -2,6 +2,7 @@
 #define FEEDMILL_CORE_WIRE_FIELD_WRITER_H_
 
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -66,6 +67,21 @@ auto PutAll(Builder& builder, const std::vector<T>& items, F put) {
   offsets.reserve(items.size());
   for (const T& item : items) offsets.push_back(put(item));
   return builder.CreateVector(offsets);
+}
+
+// Null, too, where there is none.
+inline Offset<fb::SkippedElement> Put(
+    Builder& builder, const std::optional<SkippedElement>& skipped) {
+  if (!skipped) return 0;
+  const auto records =
+      PutAll(builder, skipped->records, [&](const RecordOrigin& origin) {
+        return fb::CreateRecordOrigin(builder, Put(builder, origin.file),
+                                      origin.record, origin.offset,
+                                      origin.epoch);
+      });
+  const auto error = Put(builder, skipped->error);
+  const fb::Cursor cursor = ToWire(skipped->cursor);
+  return fb::CreateSkippedElement(builder, &cursor, records, error);
 }
 
 // A vector of the structs that `convert` makes of the items.

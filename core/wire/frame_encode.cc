@@ -150,10 +150,11 @@ Offset<fb::Piece> PutPiece(Builder& builder, const Piece& piece, Parts& parts) {
   if (piece.chunk.spec != nullptr) spec = PutSpec(builder, *piece.chunk.spec);
   const auto [form, cursors] = std::visit(PutCursors{builder}, piece.cursors);
   const auto error = Put(builder, piece.error);
+  const auto skipped = Put(builder, piece.skipped);
   const fb::Cursor begin = ToWire(piece.begin);
   const fb::Cursor end = ToWire(piece.end);
   return fb::CreatePiece(builder, &begin, &end, form, cursors, piece.chunk.rows,
-                         spec, written, error);
+                         spec, written, error, skipped);
 }
 
 }  // namespace

@@ -144,6 +144,9 @@ struct BoundSplit {
   Cursor end;
   std::vector<LeaseRef> leases;
   absl::Status error;  // every attempt failed: the run ends here, in order
+  // The element at that cursor, and all of its position after it, kills the
+  // workers that make it: it is left out.
+  std::optional<SkippedElement> skip{};
 };
 // What a client needs to know of its run once it is planned.
 struct RunInfo {

@@ -17,6 +17,7 @@
 #include "core/dataset/analysis.h"
 #include "core/dataset/source_types.h"
 #include "core/dataset/step_types.h"
+#include "tests/conformance/random_expressions.h"
 #include "tests/conformance/random_steps.h"
 
 namespace feedmill::testing {
@@ -37,109 +38,6 @@ Expr Parse(const std::string& text) {
   FM_CHECK(expr.ok());
   return *expr;
 }
-
-constexpr std::array kMaps = {
-    "decode_raw(to_string(x * x * 3), uint8)",  // of several lengths
-    "stack([decode_raw(to_string(x * 5), int8), decode_raw(to_string(x * 5), "
-    "int8)], -1)",
-    "decode_raw(to_string(index ** 3), int8)",
-    "positions + segment_ids",
-    "x_offsets",
-    "x * x + 1",
-    "x % 7",
-    "x // 3 - 5",
-    "x / 4",
-    "cast(x, float32) * 0.5",
-    "where(x % 2 == 0, x, -x)",
-    "cast(x, uint8) + 100",
-    "cast(x, int16) << 3",
-    "clip(x, 3, 20)",
-    "minimum(abs(x), 11)",
-    "sum(x)",
-    "max(x)",
-    "full([2, 3], x)",
-    "x[0]",
-    "-x ** 2",
-    "sqrt(abs(x))",
-    "x > 5",
-    "length(x)",
-    "lower(x)",
-    "a + b",
-    "where(b, a, 0)",
-    "label * 2",
-    "path",
-    "split(x)",
-    "split(path, '/')",
-    "strip(x)",
-    "find(x, 'a')",
-    "replace(x, 'a', 'bcd')",
-    "substr(x, -3, 2)",
-    "to_string(x)",
-    "to_number(to_string(x), uint8)",  // a data error below 0
-    "hash_bucket(x, 10)",
-    "re_match(x, '[a-e]+$')",
-    "re_extract(path, '([a-z]+)/([0-9]+)_', 2)",
-    "re_replace(x, '([a-z])b', r'<\\1>')",
-    "decode_raw(substr(image, 0, 8), uint16)",
-    "[x, 'end']",
-    "image.crop(image, 1, 0, 3, 4)",
-    "image.central_crop(image, 4, 5)",
-    "image.flip_left_right(image)",
-    "image.flip_up_down(image)",
-    "image.rot90(image, 1)",
-    "image.to_chw(image)",
-    "image.normalize(image, [120.5, 110, 100], [58.0, 57.5, 57])",
-    "image.resize(image, 5, 6, 'area')",
-    "image.resize(cast(image, float32), 9, 3, 'cubic')",
-    "cast(image, float32) / 255",
-    "length(image)",
-    "100 // (x - 13)",  // a data error when x is 13
-    "[x, x + 1]",
-    "concat(x, x * 2, 0)",
-    "stack([x, -x, 1], -1)",
-    "reshape(x, [-1])",
-    "transpose(x)",
-    "slice(x, [1], [2])",
-    "gather(x, [0, -1])",
-    "one_hot(x % 5, 5, int8)",
-    "sum(x, 0)",
-    "max(x, -1)",
-    "argmin(x)",
-    "cumsum(x)",
-    "isfinite(1 / (x - 2))",
-    "tanh(cast(x, float32))",
-    "slice(image, [1, 0], [-1, 4])",
-    "mean(image, -1)",
-    "x + random.integers(-5, 10)",
-    "x + random.integers(0, x)",  // a data error where x is not above 0
-    "random.uniform()",
-    "random.uniform(-x, x, [2, 3]) + random.normal()",
-    "random.normal(x, 0.5, [4])",
-    "where(random.uniform() < 0.3, 'masked', x)",
-    "where(random.uniform(0, 1, [2, 3]) < 0.5, x, 0)",
-    "image.random_crop(image, 3, 4)",
-    "image.random_resized_crop(image, 6, 5)",
-    "image.random_resized_crop(image, 4, 4, 0.2, 0.6, 0.5, 2)",
-    "image.adjust_brightness(image, random.uniform(0.5, 1.5))",
-    "image.adjust_contrast(image, random.uniform(0.5, 1.5))",
-    "image.adjust_saturation(image.adjust_hue(image, random.uniform(-0.5, "
-    "0.5)), random.uniform(0, 2))",
-};
-constexpr std::array kFilters = {
-    "x % 3 != 0",
-    "x > 4",
-    "x < 0",
-    "x == x",
-    "sum(x) > 9",
-    "length(x) % 2 == 0",
-    "x >= 'b'",
-    "a % 2 == 0",
-    "not b",
-    "label == 0",
-    "1 < x <= 30",
-    "random.uniform() < 0.7",
-    "random.integers(0, 4) > 0 and random.integers(0, 4) > 0",
-};
 
 Step RandomMap(Random& random) {
   MapStep map;
@@ -188,7 +86,21 @@ Step RandomImageStep(Random& random) {
 
 Step RandomStep(Random& random) {
   if (Below(random, 3) == 0) return RandomSequenceStep(random);
-  switch (Below(random, 13)) {
+  switch (Below(random, 16)) {
+    case 13:
+      return FlatMapStep{{{"", Parse(Pick(random, kFlatMaps))}}};
+    case 14:
+      if (Below(random, 2) == 0) {
+        return ParseExampleStep{{{"x", DType::kFloat32, {kUnknownDim}},
+                                 {"none", DType::kInt64, {kUnknownDim, 2}},
+                                 {"label", DType::kInt64, {}}}};
+      }
+      return ParseSequenceExampleStep{{{"label", DType::kInt64, {}}},
+                                      {{"x", DType::kInt64, {}},
+                                       {"words", DType::kBytes, {}},
+                                       {"none", DType::kFloat32, {2}}}};
+    case 15:
+      return MapStep{{{"", Parse(Pick(random, kFailing))}}};
     case 0:
     case 1:
       return RandomMap(random);
@@ -269,6 +181,8 @@ Source RecordsSource(Random& random, const std::string& directory) {
       if (Below(random, 2) == 0) images.label = ImagesSource::Label::kFilename;
       return images;
     }
+    case 9:
+      return TfRecordSource{{directory + "/sequences/*.tfrecord"}};
     default: {
       RangeSource range;
       range.start = static_cast<int64_t>(Below(random, 9)) - 4;
@@ -293,6 +207,8 @@ void AddSteps(Random& random, size_t wanted, const FunctionRegistry& registry,
 bool FitsAsInput(const Graph& graph) {
   for (const Step& step : graph.steps) {
     if (std::holds_alternative<FilterStep>(step) ||
+        std::holds_alternative<FlatMapStep>(step) ||
+        std::holds_alternative<OnErrorStep>(step) ||
         std::holds_alternative<BatchStep>(step)) {
       return false;
     }
@@ -419,6 +335,22 @@ std::string Example(const std::string& image, char label) {
                    entry("box", Field(18, Field(10, floats))));
 }
 
+// Of `steps` numbers and words.
+std::string SequenceExample(int steps) {
+  auto entry = [](const std::string& name, const std::string& feature) {
+    return Field(10, Field(10, name) + Field(18, feature));
+  };
+  std::string numbers, words;
+  for (int k = 0; k < steps; ++k) {
+    const auto step = static_cast<char>(k * 3 % 11);
+    numbers += Field(10, Field(26, Field(10, std::string(1, step))));
+    words += Field(10, Field(10, Field(10, "w" + std::to_string(k))));
+  }
+  const std::string label(1, static_cast<char>(steps));
+  return Field(10, entry("label", Field(26, Field(10, label)))) +
+         Field(18, entry("x", numbers) + entry("words", words));
+}
+
 uint32_t MaskedCrc(const std::string& bytes) {
   uint32_t crc = ~0u;
   for (unsigned char byte : bytes) {
@@ -526,7 +458,7 @@ void MakeFormatFiles(const std::string& directory) {
 
 void MakeFixtureFiles(const std::string& directory) {
   for (const char* folder :
-       {"/text", "/records", "/photos/cat", "/photos/dog"}) {
+       {"/text", "/records", "/sequences", "/photos/cat", "/photos/dog"}) {
     fs::create_directories(directory + folder);
   }
   std::string lines;
@@ -548,6 +480,14 @@ void MakeFixtureFiles(const std::string& directory) {
     Write(directory + "/records/" + std::to_string(file) + ".tfrecord",
           records);
   }
+  // The fourth record's data is not what its checksum says.
+  std::string sequences;
+  for (int k = 0; k < 12; ++k) {
+    sequences += Framed(SequenceExample(k % 5));
+    if (k == 3) sequences[sequences.size() - 5] ^= 1;
+  }
+  Write(directory + "/sequences/a.tfrecord", sequences);
+  Write(directory + "/sequences/b.tfrecord", Framed(SequenceExample(2)));
   for (int k = 0; k < 9; ++k) {
     Write(directory + "/photos/" + (k % 3 == 0 ? "cat" : "dog") + "/" +
               std::to_string(k) + "_" + std::to_string(k % 4) + ".jpg",

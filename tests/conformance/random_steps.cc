@@ -32,7 +32,22 @@ int64_t Small(Random& random, uint64_t most) {
 
 Step RandomSequenceStep(Random& random) {
   const bool drop = Below(random, 3) == 0;
-  switch (Below(random, 10)) {
+  switch (Below(random, 12)) {
+    case 9: {
+      ShuffleStep shuffle;
+      if (Below(random, 3) == 0) {
+        shuffle.files = true;
+        return shuffle;
+      }
+      shuffle.block = Small(random, 7);
+      if (Below(random, 3) != 0) shuffle.window = Small(random, 4);
+      return shuffle;
+    }
+    case 10: {
+      OnErrorStep on_error;
+      if (Below(random, 4) != 0) on_error.policy = OnErrorStep::Policy::kSkip;
+      return on_error;
+    }
     case 0:
       return ShardStep{3, static_cast<int64_t>(Below(random, 3))};
     case 1:

@@ -14,6 +14,8 @@
 #include "tests/reference/random_numbers.h"
 #include "tests/reference/records.h"
 #include "tests/reference/sequence_steps.h"
+#include "tests/reference/shuffles.h"
+#include "tests/reference/source_records.h"
 
 namespace feedmill::reference {
 namespace {
@@ -112,7 +114,7 @@ class Interpreter {
     if (made_places_.count(pass) == 0)
       made_places_[pass] = Places(graph_.steps.size(), pass);
     const Place place = made_places_[pass].at(position).at(0);
-    Item item{RecordsAt(place).at(0), {{position, 0}}, {}};
+    Item item{Sound(RecordsAt(place).at(0)), {{position, 0}}, {}};
     for (size_t s = 0; s < graph_.steps.size(); ++s)
       if (!IsPlanStep(s)) Apply(s, EpochOf(s, place.pass), item);
     return item.element;
@@ -163,26 +165,9 @@ class Interpreter {
 
   bool IsPlanStep(size_t s) const {
     const Step& step = graph_.steps[s];
-    if (As<RepeatStep>(step) || ShufflesAll(step)) return true;
+    if (As<RepeatStep>(step) || ShufflesAll(step) || ShufflesFiles(step))
+      return true;
     return s < client_begin_ && NeedsPlaces(step);
-  }
-
-  static bool ShufflesAll(const Step& step) {
-    auto* shuffle = As<ShuffleStep>(step);
-    return shuffle && !shuffle->window;
-  }
-
-  static bool NeedsPlaces(const Step& step) {
-    return As<TakeStep>(step) || As<SkipStep>(step) || As<BatchStep>(step) ||
-           As<ShardStep>(step) || As<EnumerateStep>(step) ||
-           (As<ShuffleStep>(step) && !ShufflesAll(step));
-  }
-
-  // Steps after which only running tells the places.
-  static bool SeesSequence(const Step& step) {
-    return As<UnbatchStep>(step) || As<RebatchStep>(step) ||
-           As<WindowStep>(step) || As<BucketBySequenceLengthStep>(step) ||
-           As<TokenBatchStep>(step) || As<PackStep>(step);
   }
 
   // Whether what enters step s never ends.
@@ -227,6 +212,11 @@ class Interpreter {
       if (auto* repeat = As<RepeatStep>(step))
         endless_ = endless_ || !repeat->count;
       if (As<FilterStep>(step)) changed = true;
+      auto* on_error = As<OnErrorStep>(step);
+      if (on_error && on_error->policy == OnErrorStep::Policy::kSkip) {
+        changed = true;
+        skip_before_ = s;
+      }
       const bool again = batched && As<BatchStep>(step);
       if ((NeedsPlaces(step) && (changed || again)) || SeesSequence(step))
         client_begin_ = std::min(client_begin_, s);
@@ -242,28 +232,7 @@ class Interpreter {
       PickInputs(HasNoEnd(graph_.source) ? kMany : SIZE_MAX);
       return;
     }
-    auto number = [](int64_t v) {
-      return Element{
-          {"", {DType::kInt64, {}, {static_cast<long double>(v)}, {}}}};
-    };
-    auto bytes = [](const std::string& v) {
-      return Element{{"", {DType::kBytes, {}, {}, {v}}}};
-    };
-    if (auto* range = std::get_if<RangeSource>(&graph_.source)) {
-      for (int64_t v = range->start;
-           range->step > 0 ? v < range->stop : v > range->stop;
-           v += range->step)
-        records_.push_back({number(v)});
-    } else if (auto* records = std::get_if<TfRecordSource>(&graph_.source)) {
-      for (const std::string& path : Expand(records->files))
-        for (const std::string& record : TfRecords(path))
-          records_.push_back({bytes(record)});
-    } else if (auto* images = std::get_if<ImagesSource>(&graph_.source)) {
-      for (Element& e : ImageRecords(*images))
-        records_.push_back({std::move(e)});
-    } else {
-      records_ = FormatRecords(graph_.source, counted_);
-    }
+    RecordsOf(graph_.source, counted_, records_, file_sizes_);
   }
 
   uint64_t SeedOf(const Step& step) const {
@@ -292,15 +261,25 @@ class Interpreter {
       return out;
     }
     std::vector<Position> in = Places(k - 1, pass);
-    if (auto* shuffle = As<ShuffleStep>(step); shuffle && shuffle->window) {
+    const auto key = [&](uint64_t ordinal) {
+      return KeyOf(SeedOf(step), iteration_, pass, first_step_ + k - 1,
+                   ordinal);
+    };
+    if (auto* shuffle = As<ShuffleStep>(step); shuffle && shuffle->block) {
+      for (uint64_t index : BlockedIndexes(
+               in.size(), static_cast<uint64_t>(*shuffle->block),
+               static_cast<uint64_t>(shuffle->window.value_or(8)), key))
+        out.push_back(in[index]);
+    } else if (ShufflesFiles(step)) {
+      for (uint64_t index : FileIndexes(file_sizes_, key(0)))
+        out.push_back(in[index]);
+    } else if (shuffle && shuffle->window) {
       for (uint64_t index : WindowedIndexes(
                in.size(), static_cast<uint64_t>(*shuffle->window), SeedOf(step),
                iteration_, pass, first_step_ + k - 1, !IsEndless(k - 1)))
         out.push_back(in[index]);
     } else if (As<ShuffleStep>(step)) {
-      const Key key =
-          KeyOf(SeedOf(step), iteration_, pass, first_step_ + k - 1);
-      for (uint64_t index : ShuffledIndexes(key, in.size()))
+      for (uint64_t index : ShuffledIndexes(key(0), in.size()))
         out.push_back(in[index]);
     } else if (auto* take = As<TakeStep>(step)) {
       in.resize(std::min(in.size(), static_cast<size_t>(take->count)));
@@ -346,10 +325,13 @@ class Interpreter {
   // Applies a step that acts on each element alone. False: filtered out.
   bool Apply(size_t s, uint64_t epoch, Item& item) const {
     const Step& step = graph_.steps[s];
-    if (auto* map = As<MapStep>(step)) {
+    if (As<OnErrorStep>(step)) return true;
+    auto* map = As<MapStep>(step);
+    auto* flat_map = As<FlatMapStep>(step);
+    if (map || flat_map) {
       Element out;
       uint64_t draws = 0;
-      for (const auto& [name, expr] : map->outputs)
+      for (const auto& [name, expr] : map ? map->outputs : flat_map->outputs)
         out.push_back({name, Drawn(s, epoch, expr, item, draws)});
       item.element = std::move(out);
     } else if (auto* filter = As<FilterStep>(step)) {
@@ -393,20 +375,10 @@ class Interpreter {
       c.value.shape.insert(c.value.shape.begin(), batches.begin(),
                            batches.end());
     }
-    if (As<ParseExampleStep>(step))
+    if (As<ParseExampleStep>(step) || As<ParseSequenceExampleStep>(step))
       item.element = std::move(made);
     else
       touched = std::move(made[0].value);
-  }
-
-  static Tensor& Touched(const Step& step, Element& element) {
-    if (auto* decode = As<DecodeImageStep>(step))
-      return Find(element, decode->component);
-    if (auto* resize = As<ResizeStep>(step))
-      return Find(element, resize->component);
-    if (auto* flip = As<RandomFlipStep>(step))
-      return Find(element, flip->component);
-    return element.at(0).value;  // parse_example
   }
 
   Element OneRecord(size_t s, uint64_t epoch, const Tensor& record,
@@ -414,6 +386,8 @@ class Interpreter {
     const Step& step = graph_.steps[s];
     if (auto* parse = As<ParseExampleStep>(step))
       return ParseExample(record.strings.at(0), *parse);
+    if (auto* parse = As<ParseSequenceExampleStep>(step))
+      return ParseSequenceExample(record.strings.at(0), *parse);
     if (auto* decode = As<DecodeImageStep>(step))
       return {{"", DecodeImage(record.strings.at(0), *decode)}};
     if (auto* resize = As<ResizeStep>(step))
@@ -452,30 +426,47 @@ class Interpreter {
     // In order, one element through all steps before the next.
     for (Item& row : rows) {
       bool keep = true;
-      for (size_t s = 0; keep && s < client_begin_; ++s)
-        if (IsApplied(s)) keep = Apply(s, EpochOf(s, position[0].pass), row);
+      size_t s = 0;
+      try {
+        row.element = Sound(row.element);
+        for (; keep && s < client_begin_; ++s)
+          if (IsApplied(s)) keep = Apply(s, EpochOf(s, position[0].pass), row);
+      } catch (const DataError&) {
+        if (!skip_before_ || s >= *skip_before_) throw;
+        keep = false;
+      }
       if (keep) out.push_back(std::move(row));
     }
   }
 
   void BatchedElements(uint64_t p, std::vector<Item>& out) const {
+    size_t s = 0;
+    try {
+      MakeBatched(p, s, out);
+    } catch (const DataError&) {
+      if (!skip_before_ || s >= *skip_before_) throw;
+    }
+  }
+
+  // `s`: the step that is run.
+  void MakeBatched(uint64_t p, size_t& s, std::vector<Item>& out) const {
     const Position& position = positions_[p];
     const uint64_t size = BatchSize();
     size_t batch_step = 0;
     while (!As<BatchStep>(graph_.steps[batch_step])) ++batch_step;
     std::vector<Item> rows;
     for (uint64_t k = 0; k < position.size(); ++k) {
-      Item row{RecordsAt(position[k]).at(0),
+      Item row{Sound(RecordsAt(position[k]).at(0)),
                {{p * size + k, 0}},
                position[k].numbers};
-      for (size_t s = 0; s < batch_step; ++s)
+      for (s = 0; s < batch_step; ++s)
         if (IsApplied(s)) Apply(s, EpochOf(s, position[k].pass), row);
       rows.push_back(std::move(row));
     }
     const auto& written = std::get<BatchStep>(graph_.steps[batch_step]);
     Item batch = MakeBatch(rows, p * size, written.layout, written.padding);
     batch.numbers = position[0].numbers;
-    for (size_t s = batch_step + 1; s < client_begin_; ++s)
+    for (s = batch_step + 1; s < client_begin_; ++s)
       if (IsApplied(s) && !Apply(s, EpochOf(s, position[0].pass), batch))
         return;
     out.push_back(std::move(batch));
@@ -516,10 +507,13 @@ class Interpreter {
                      in.items.begin() + static_cast<ptrdiff_t>(n));
       return in;
     }
+    // A flat_map is a map, and then an unbatch.
+    const bool flat = As<FlatMapStep>(step) != nullptr;
+    if (flat) in = ClientEach(s, pass, std::move(in));
     if (NeedsPlaces(step) || SeesSequence(step)) {
       const bool ended = !in.failed && !IsEndless(s);
       return RunSequenceStep(
-          step, std::move(in), ended, batches_[s],
+          flat ? Step(UnbatchStep{}) : step, std::move(in), ended, batches_[s],
           KeyOf(SeedOf(step), iteration_, pass, first_step_ + s));
     }
     return ClientEach(s, pass, std::move(in));
@@ -575,6 +569,8 @@ class Interpreter {
   bool counted_ = true, endless_ = false;
   bool take_full_ = false;  // a take after an endless repeat ended it
   size_t client_begin_ = 0;
+  std::optional<size_t> skip_before_;  // the on_error step that skips
+  std::vector<uint64_t> file_sizes_;   // in positions
   uint64_t endless_passes_ = 1;
   std::vector<std::vector<Element>> records_;  // per source position
   // Of a source made of inputs: they, what its elements are made of, and how

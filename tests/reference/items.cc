@@ -42,4 +42,14 @@ Tensor Flip(const Tensor& image, bool horizontal) {
   return out;
 }
 
+Tensor& Touched(const Step& step, Element& element) {
+  if (auto* decode = std::get_if<DecodeImageStep>(&step))
+    return Find(element, decode->component);
+  if (auto* resize = std::get_if<ResizeStep>(&step))
+    return Find(element, resize->component);
+  if (auto* flip = std::get_if<RandomFlipStep>(&step))
+    return Find(element, flip->component);
+  return element.at(0).value;  // a message of tf.train
+}
+
 }  // namespace feedmill::reference

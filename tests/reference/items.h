@@ -11,6 +11,9 @@ namespace feedmill::reference {
 // The component of that name, or the unnamed one.
 Tensor& Find(Element& element, const std::string& name);
 
+// What a step on records changes: its component, or the first.
+Tensor& Touched(const Step& step, Element& element);
+
 // Record k of a tensor whose first `depth` axes are batches.
 Tensor RecordOf(const Tensor& t, size_t k, size_t depth);
 

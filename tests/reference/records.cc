@@ -130,9 +130,9 @@ std::string ReadFile(const std::string& path) {
   return std::string(std::istreambuf_iterator<char>(in), {});
 }
 
-std::vector<std::string> TfRecords(const std::string& path) {
+std::vector<std::optional<std::string>> TfRecords(const std::string& path) {
   const std::string file = ReadFile(path);
-  std::vector<std::string> out;
+  std::vector<std::optional<std::string>> out;
   for (size_t at = 0; at < file.size();) {
     if (file.size() - at < 12) throw DataError("truncated record header");
     const uint64_t length = Load<uint64_t>(file, at);
@@ -141,8 +141,8 @@ std::vector<std::string> TfRecords(const std::string& path) {
     if (length > file.size() - at - 12 || file.size() - at - 12 - length < 4)
       throw DataError("truncated record");
     out.push_back(file.substr(at + 12, length));
-    if (Masked(out.back()) != Load<uint32_t>(file, at + 12 + length))
-      throw DataError("corrupt record");
+    if (Masked(*out.back()) != Load<uint32_t>(file, at + 12 + length))
+      out.back().reset();
     at += 16 + length;
   }
   return out;
@@ -178,36 +178,93 @@ std::vector<Element> ImageRecords(const ImagesSource& source) {
   return out;
 }
 
-Element ParseExample(const std::string& bytes, const ParseExampleStep& step) {
-  std::map<std::string, std::string> features;  // name → Feature message
-  for (const Field& example : Fields(bytes)) {
-    if (example.number != 1 || example.type != 2) continue;
-    for (const Field& entry : Fields(example.bytes)) {
+namespace {
+
+using Messages = std::map<std::string, std::string>;
+
+// The values of the map entries in fields `number` of a message: of name →
+// Feature or FeatureList.
+Messages EntriesOf(const std::string& bytes, uint64_t number) {
+  Messages out;
+  for (const Field& map : Fields(bytes)) {
+    if (map.number != number || map.type != 2) continue;
+    for (const Field& entry : Fields(map.bytes)) {
       if (entry.number != 1 || entry.type != 2) continue;
       std::string key, value;
       for (const Field& f : Fields(entry.bytes))
         (f.number == 1 ? key : value) = f.bytes;
-      features[key] = value;
+      out[key] = value;
     }
   }
+  return out;
+}
+
+size_t Count(const Tensor& value) {
+  return value.numbers.size() + value.strings.size();
+}
+
+void AppendFeature(const std::string& message,
+                   const ParseExampleStep::Feature& wanted, Tensor& value) {
+  const uint64_t kind = wanted.dtype == DType::kBytes     ? 1
+                        : wanted.dtype == DType::kFloat32 ? 2
+                                                          : 3;
+  for (const Field& f : Fields(message)) {
+    if (f.number != kind) throw DataError("another kind: " + wanted.name);
+    AppendValues(f.bytes, wanted.dtype, value);
+  }
+}
+
+Component FeatureOf(const Messages& features,
+                    const ParseExampleStep::Feature& wanted) {
+  const auto found = features.find(wanted.name);
+  const bool open = !wanted.shape.empty() && wanted.shape[0] == kUnknownDim;
+  if (found == features.end() && !open)
+    throw DataError("missing " + wanted.name);
+  Tensor value{wanted.dtype, wanted.shape, {}, {}};
+  if (found != features.end()) AppendFeature(found->second, wanted, value);
+  size_t count = 1;
+  for (size_t k = open; k < wanted.shape.size(); ++k)
+    count *= static_cast<size_t>(wanted.shape[k]);
+  if (open ? Count(value) % count != 0 : Count(value) != count)
+    throw DataError("another count: " + wanted.name);
+  if (open) value.shape[0] = static_cast<int64_t>(Count(value) / count);
+  return {wanted.name, value};
+}
+
+Component ListOf(const Messages& lists,
+                 const ParseExampleStep::Feature& wanted) {
+  Tensor value{wanted.dtype, wanted.shape, {}, {}};
+  size_t count = 1, steps = 0;
+  for (int64_t d : wanted.shape) count *= static_cast<size_t>(d);
+  const auto found = lists.find(wanted.name);
+  if (found != lists.end()) {
+    for (const Field& feature : Fields(found->second)) {
+      AppendFeature(feature.bytes, wanted, value);
+      if (Count(value) != ++steps * count)
+        throw DataError("another count: " + wanted.name);
+    }
+  }
+  value.shape.insert(value.shape.begin(), static_cast<int64_t>(steps));
+  return {wanted.name, value};
+}
+
+}  // namespace
+
+Element ParseExample(const std::string& bytes, const ParseExampleStep& step) {
+  const Messages features = EntriesOf(bytes, 1);
   Element out;
-  for (const auto& wanted : step.features) {
-    const auto found = features.find(wanted.name);
-    if (found == features.end()) throw DataError("missing " + wanted.name);
-    Tensor value{wanted.dtype, wanted.shape, {}, {}};
-    const uint64_t kind = wanted.dtype == DType::kBytes     ? 1
-                          : wanted.dtype == DType::kFloat32 ? 2
-                                                            : 3;
-    for (const Field& f : Fields(found->second)) {
-      if (f.number != kind) throw DataError("another kind: " + wanted.name);
-      AppendValues(f.bytes, wanted.dtype, value);
-    }
-    size_t count = 1;
-    for (int64_t d : wanted.shape) count *= static_cast<size_t>(d);
-    if (value.numbers.size() + value.strings.size() != count)
-      throw DataError("another count: " + wanted.name);
-    out.push_back({wanted.name, value});
-  }
+  for (const auto& wanted : step.features)
+    out.push_back(FeatureOf(features, wanted));
+  return out;
+}
+
+Element ParseSequenceExample(const std::string& bytes,
+                             const ParseSequenceExampleStep& step) {
+  const Messages context = EntriesOf(bytes, 1), lists = EntriesOf(bytes, 2);
+  Element out;
+  for (const auto& wanted : step.context)
+    out.push_back(FeatureOf(context, wanted));
+  for (const auto& wanted : step.sequence) out.push_back(ListOf(lists, wanted));
   return out;
 }
 

@@ -1,6 +1,7 @@
 #ifndef FEEDMILL_TESTS_REFERENCE_RECORDS_H_
 #define FEEDMILL_TESTS_REFERENCE_RECORDS_H_
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,13 +17,17 @@ std::vector<std::string> Expand(const std::vector<std::string>& globs);
 
 std::string ReadFile(const std::string& path);
 
-// Every record of a TFRecord file, CRCs computed bit by bit. Throws DataError.
-std::vector<std::string> TfRecords(const std::string& path);
+// Every record of a TFRecord file, CRCs computed bit by bit; nothing for one
+// whose data is corrupt. Throws DataError where lengths are.
+std::vector<std::optional<std::string>> TfRecords(const std::string& path);
 
 std::vector<Element> ImageRecords(const ImagesSource& source);
 
 // Components of a tf.train.Example. Throws DataError.
 Element ParseExample(const std::string& bytes, const ParseExampleStep& step);
+// And of a tf.train.SequenceExample.
+Element ParseSequenceExample(const std::string& bytes,
+                             const ParseSequenceExampleStep& step);
 
 // uint8 [h, w, channels]. Throws DataError.
 Tensor DecodeImage(const std::string& bytes, const DecodeImageStep& step);

@@ -407,24 +407,6 @@ void AddNumber(const EnumerateStep& step, uint64_t number, Element& element) {
                   {DType::kInt64, {}, {static_cast<long double>(value)}, {}}});
 }
 
-std::vector<uint64_t> WindowedIndexes(uint64_t n, uint64_t window,
-                                      uint64_t seed, uint64_t iteration,
-                                      uint64_t epoch, uint64_t step,
-                                      bool ended) {
-  std::vector<uint64_t> out;
-  const uint64_t shift = epoch % 2 == 1 ? window / 2 : 0;
-  for (uint64_t run = 0, begin = 0; begin < n; ++run) {
-    uint64_t end = (run + 1) * window - shift;
-    if (end > n && !ended) break;
-    end = std::min(end, n);
-    const Key key = KeyOf(seed, iteration, epoch, step, run);
-    for (uint64_t index : ShuffledIndexes(key, end - begin))
-      out.push_back(begin + index);
-    begin = end;
-  }
-  return out;
-}
-
 size_t BatchesBefore(const Graph& graph, size_t s) {
   size_t batches = 0;
   for (size_t r = 0; r < s; ++r) {
@@ -434,7 +416,9 @@ size_t BatchesBefore(const Graph& graph, size_t s) {
         std::holds_alternative<BucketBySequenceLengthStep>(step) ||
         std::holds_alternative<TokenBatchStep>(step))
       ++batches;
-    if (std::holds_alternative<UnbatchStep>(step) && batches > 0) --batches;
+    const bool unpacks = std::holds_alternative<UnbatchStep>(step) ||
+                         std::holds_alternative<FlatMapStep>(step);
+    if (unpacks && batches > 0) --batches;
     if (std::holds_alternative<RebatchStep>(step) && batches == 0) ++batches;
   }
   return batches;

@@ -42,13 +42,6 @@ size_t BatchesBefore(const Graph& graph, size_t s);
 // A first component more, of that number.
 void AddNumber(const EnumerateStep& step, uint64_t number, Element& element);
 
-// A run of the windowed shuffle whose places are known: element j is that of
-// index [j].
-std::vector<uint64_t> WindowedIndexes(uint64_t n, uint64_t window,
-                                      uint64_t seed, uint64_t iteration,
-                                      uint64_t epoch, uint64_t step,
-                                      bool ended);
-
 // Steps that see the whole sequence: shard, enumerate, windowed shuffle,
 // unbatch, rebatch, window, bucket_by_sequence_length, token_batch, pack,
 // batch. `ended`: no more than `in` will come. `made`: of all passes, what the

@@ -124,3 +124,33 @@ options: {seed: 1}')"
   workers_are 2
   good_read
 }
+
+@test "with on_error: skip what is bad is left out, counted and named, once" {
+  local mode name
+  for name in corrupt cut; do
+    pipeline "skip_$name" <<< "source: {tfrecord: {files: $name.tfrecord}}
+steps: [{on_error: {policy: skip, cap: 1, quarantine: bad_$name.jsonl}}]
+options: {seed: 1}" > /dev/null
+    for mode in --local "--service $service" "--service $service"; do
+      # shellcheck disable=SC2086
+      timeout 30 "$FEEDMILL" read "$DATA/skip_$name.yaml" $mode \
+        > "$BATS_TEST_TMPDIR/$name${mode%% *}.out" 2> "$BATS_TEST_TMPDIR/err"
+      grep "1 element could not be made and was left out; named in .*bad_$name.jsonl" \
+        "$BATS_TEST_TMPDIR/err"
+    done
+    cmp "$BATS_TEST_TMPDIR/$name--local.out" "$BATS_TEST_TMPDIR/$name--service.out"
+    [[ $(wc -l < "$DATA/bad_$name.jsonl") == 1 ]]
+    grep '"records":\[{"file":".*/'"$name"'.tfrecord","record":[0-9]*,"epoch":0}\],"error":"' \
+      "$DATA/bad_$name.jsonl"
+  done
+  grep '"record":123,' "$DATA/bad_corrupt.jsonl"
+  timeout 30 "$FEEDMILL" read "$DATA/skip_corrupt.yaml" --local --format summary | grep '"skipped":1}'
+  "$FEEDMILL" read "$DATA/skip_corrupt.yaml" --explain | grep 'steps\[0\] on_error: skip, at most 1'
+}
+
+@test "on_error fails beyond its cap, and names the last" {
+  fails "2 elements could not be made" "cap of 1" "record 7 of the range" "zero" -- \
+    "$(pipeline capped <<< 'source: {range: {stop: 100}}
+steps: [{map: "100 // (x % 4 - 3)"}, {on_error: {policy: skip, cap: 1}}]
+options: {seed: 1}')"
+}

@@ -81,7 +81,8 @@ absl::Status ElementWriter::Add(const Chunk& chunk) {
 }
 
 absl::Status ElementWriter::Finish(absl::Time now,
-                                   const std::vector<LinkReport>& links) {
+                                   const std::vector<LinkReport>& links,
+                                   std::optional<uint64_t> skipped) {
   if (format_ != Format::kSummary) return absl::OkStatus();
   const double seconds = std::max(1e-9, absl::ToDoubleSeconds(now - start_));
   nlohmann::ordered_json summary;
@@ -94,6 +95,7 @@ absl::Status ElementWriter::Finish(absl::Time now,
     summary["first_element_s"] = absl::ToDoubleSeconds(first_ - start_);
   }
   summary["order_hash"] = hash_.Hex();
+  if (skipped) summary["skipped"] = *skipped;
   for (const LinkReport& link : links) {
     summary["links"].push_back(
         {{"worker",

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -35,7 +36,9 @@ class ElementWriter {
   // returns, so that no line waits for later elements. Errors as WriteAll.
   absl::Status Add(const Chunk& chunk);
   // Prints the summary, if that is the format. `links`: of a service's reader.
-  absl::Status Finish(absl::Time now, const std::vector<LinkReport>& links);
+  // `skipped`: what on_error left out, if it may.
+  absl::Status Finish(absl::Time now, const std::vector<LinkReport>& links,
+                      std::optional<uint64_t> skipped);
 
   uint64_t elements() const { return elements_; }
   uint64_t bytes() const { return bytes_; }

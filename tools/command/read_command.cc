@@ -39,8 +39,9 @@ constexpr char kSummary[] =
     "elements in the same order.";
 constexpr char kExamples[] =
     "Formats: jsonl prints one element a line; summary one JSON object with\n"
-    "elements, bytes, seconds, elements_per_s, first_element_s, order_hash\n"
-    "and, with --service, links: how elements came from which worker;\n"
+    "elements, bytes, seconds, elements_per_s, first_element_s, order_hash,\n"
+    "with --service links, how elements came from which worker, and with\n"
+    "on_error skipped, how many were left out;\n"
     "none nothing. Seed and progress go to stderr.\n"
     "\n"
     "Examples:\n"
@@ -297,8 +298,8 @@ ReadOptions MakeReadOptions(const ReadFlags& flags, bool timeout_given,
 }
 
 // Reads to the end or the limit. `came`: all elements that the reader gave.
-absl::Status Copy(Reader& reader, uint64_t limit, ElementWriter& writer,
-                  uint64_t& came) {
+absl::Status Copy(Reader& reader, uint64_t limit, bool skips,
+                  ElementWriter& writer, uint64_t& came) {
   while (writer.elements() < limit) {
     FM_ASSIGN_OR_RETURN(std::optional<Chunk> chunk, reader.Next());
     if (!chunk.has_value()) break;
@@ -309,7 +310,26 @@ absl::Status Copy(Reader& reader, uint64_t limit, ElementWriter& writer,
     }
     FM_RETURN_IF_ERROR(writer.Add(*chunk));
   }
-  return writer.Finish(absl::Now(), reader.links());
+  return writer.Finish(absl::Now(), reader.links(),
+                       skips ? std::optional(reader.skipped()) : std::nullopt);
+}
+
+// The step of a pipeline that leaves out what cannot be made; null: none.
+const OnErrorStep* SkippingStep(const Graph& graph) {
+  for (const Step& step : graph.steps) {
+    const auto* on_error = std::get_if<OnErrorStep>(&step);
+    if (on_error == nullptr) continue;
+    return on_error->policy == OnErrorStep::Policy::kSkip ? on_error : nullptr;
+  }
+  return nullptr;
+}
+
+void TellSkipped(const OnErrorStep& step, uint64_t count) {
+  if (count == 0) return;
+  fmt::print(stderr,
+             "feedmill: {} element{} could not be made and {} left out{}{}\n",
+             count, count == 1 ? "" : "s", count == 1 ? "was" : "were",
+             step.quarantine.empty() ? "" : "; named in ", step.quarantine);
 }
 
 absl::Status ReadAll(const Graph& graph, const ReadFlags& flags,
@@ -343,7 +363,10 @@ absl::Status ReadAll(const Graph& graph, const ReadFlags& flags,
                          reader->Cancel();
                        }});
   uint64_t came = 0;
-  const absl::Status status = Copy(*reader, flags.limit, writer, came);
+  const OnErrorStep* const skips = SkippingStep(graph);
+  const absl::Status status =
+      Copy(*reader, flags.limit, skips != nullptr, writer, came);
+  if (skips != nullptr) TellSkipped(*skips, reader->skipped());
   if (flags.save_token.empty()) return status;
   // What was printed is what was read.
   const absl::StatusOr<std::string> token =

@@ -40,10 +40,6 @@ namespace {
 constexpr uint32_t kCountMax = 1'000'000;
 
 void DeclareLimits(FlagSet& flags, DispatcherSettings& settings) {
-  flags.Duration("--park-after",
-                 "Workers stop computing for a reader that is silent for so "
-                 "long, or for 4 intervals",
-                 &settings.park_after);
   flags.Duration("--straggler-after",
                  "Another worker begins what a reader waits for when it has "
                  "got nothing of it for so long",

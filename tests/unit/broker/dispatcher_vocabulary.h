@@ -49,6 +49,11 @@ inline Planner StoryPlanner() {
     shape.slotted = graph.starts_with("slots");
     return shape;
   };
+  planner.name_position = [](const std::string& graph, const std::string&,
+                             uint64_t, uint64_t, uint64_t position) {
+    return PositionName{fmt::format("position {}", position),
+                        graph.ends_with(" skipping")};
+  };
   return planner;
 }
 

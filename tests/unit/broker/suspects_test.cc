@@ -17,8 +17,8 @@ using ::testing::HasSubstr;
 // A cluster whose workers die when they run a certain position.
 class ARecordThatKills : public ::testing::Test {
  protected:
-  ARecordThatKills()
-      : reader_(cluster_.AddReader("j", "solo", "range 1000").Hello()) {}
+  explicit ARecordThatKills(const std::string& graph = "range 1000")
+      : reader_(cluster_.AddReader("j", "solo", graph).Hello()) {}
 
   const BoundSplit& head() const { return reader_.split(0); }
   bool blamed() const { return !head().error.ok(); }
@@ -73,6 +73,37 @@ TEST_F(ARecordThatKills, IsFoundByRunningItAloneAndNamed) {
       nlohmann::json::parse(cluster_.dispatcher().StatusJson(cluster_.now()));
   EXPECT_EQ(status["faults"]["workers_died"], 4);
   EXPECT_EQ(status["faults"]["splits_failed"], 1);
+}
+
+// The same, of a pipeline that leaves out what cannot be made.
+class ASkippedRecordThatKills : public ARecordThatKills {
+ protected:
+  ASkippedRecordThatKills() : ARecordThatKills("range 1000 skipping") {}
+};
+
+TEST_F(ASkippedRecordThatKills, IsLeftOutAndTheRestOfItsSplitGoesOn) {
+  int deaths = 0;
+  while (DiesAt(7)) {
+    ++deaths;
+    ASSERT_LE(deaths, 4);
+    Death();
+    if (head().skip) break;
+  }
+  EXPECT_EQ(deaths, 4);
+  ASSERT_TRUE(head().skip.has_value());
+  EXPECT_TRUE(head().error.ok());
+  EXPECT_TRUE(head().leases.empty());
+  EXPECT_EQ(head().skip->cursor, (Cursor{7, 0}));
+  EXPECT_THAT(head().skip->error, HasSubstr("position 7 kills"));
+  const SplitId id = head().split;
+  reader_.Report(id, {8, 0}, {8, 0}).Beat();
+  EXPECT_FALSE(head().skip.has_value());
+  taken_ = 8;
+  EXPECT_FALSE(DiesAt(2'000));  // it goes on with what is left
+  EXPECT_NE(head().split, id);
+  const auto status =
+      nlohmann::json::parse(cluster_.dispatcher().StatusJson(cluster_.now()));
+  EXPECT_EQ(status["faults"]["splits_failed"], 0);
 }
 
 TEST_F(ARecordThatKills, IsNotBlamedForWorkersThatAreSilentOnly) {

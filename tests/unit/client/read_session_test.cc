@@ -346,6 +346,38 @@ TEST_F(ReadSessionTest, ADataErrorComesInOrder) {
   EXPECT_TRUE(session_.MayHandOut(now_));
 }
 
+TEST_F(ReadSessionTest, WhatTheDispatcherLeavesOutComesInItsPlace) {
+  BoundSplit bound = Bound(1, 0, 8);
+  bound.skip = SkippedElement{{4, 0}, {{"a", 4, 0, 0}}, "it kills"};
+  GivenSplits({bound, Bound(2, 8, 9)});
+  EXPECT_EQ(Pull(), std::nullopt);
+  Receive(1, MakePiece(0, 4));
+  EXPECT_THAT(ValuesOf(*Pull()), SizeIs(4));
+  const std::optional<Piece> left_out = Pull();
+  ASSERT_TRUE(left_out.has_value());
+  EXPECT_EQ(left_out->chunk.rows, 0u);
+  ASSERT_TRUE(left_out->skipped.has_value());
+  EXPECT_EQ(left_out->skipped->cursor, (Cursor{4, 0}));
+  EXPECT_EQ(session_.cursor(), (Cursor{5, 0}));
+  Answer({bound, Bound(2, 8, 9)});  // said again, it is out of date
+  EXPECT_EQ(Pull(), std::nullopt);
+  Receive(1, MakePiece(5, 8));
+  EXPECT_THAT(ValuesOf(*Pull()), SizeIs(3));
+}
+
+TEST_F(ReadSessionTest, AnElementIsLeftOutOnceWhicheverAttemptSaysIt) {
+  GivenSplits({Bound(1, 0, 8, {1, 2})});
+  Piece piece = MakePiece(0, 4);
+  piece.end = {5, 0};
+  piece.cursors = BitmapRows{{0x0f}};
+  piece.skipped = SkippedElement{{4, 0}, {}, "broken"};
+  Receive(1, piece, 1);
+  Receive(1, piece, 2);
+  EXPECT_TRUE(Pull()->skipped.has_value());
+  EXPECT_EQ(Pull(), std::nullopt);
+  EXPECT_EQ(session_.cursor(), (Cursor{5, 0}));
+}
+
 // ---- what is not needed
 TEST_F(ReadSessionTest, WhatIsSkippedCountsAsTakenAndIsNotAskedFor) {
   GivenSplits({Bound(1, 0, 10), Bound(2, 10, 20), Bound(3, 20, 30)});

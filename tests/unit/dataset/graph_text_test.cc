@@ -126,6 +126,38 @@ steps:
   EXPECT_EQ(text.find("null,\"window\""), std::string::npos);
 }
 
+TEST(GraphYamlTest, ReadsTheStepsOnBadDataAndMessages) {
+  const Graph graph = FromYaml(R"yaml(
+source: {tfrecord: {files: a}}
+steps:
+  - shuffle: {files: true}
+  - shuffle: {block: 64, window: 4, seed: 3}
+  - parse_sequence_example: {context: {id: "int64[?]"}, sequence: {w: bytes}}
+  - on_error: {policy: skip, cap: 9, quarantine: bad.jsonl}
+  - flat_map: {w: w, n: "length(w)"}
+  - flat_map: "split(w)"
+  - on_error: fail
+)yaml");
+  ASSERT_EQ(graph.steps.size(), 7u);
+  EXPECT_TRUE(std::get<ShuffleStep>(graph.steps[0]).files);
+  EXPECT_EQ(std::get<ShuffleStep>(graph.steps[1]).block, 64);
+  EXPECT_EQ(std::get<ShuffleStep>(graph.steps[1]).window, 4);
+  const auto& parse = std::get<ParseSequenceExampleStep>(graph.steps[2]);
+  EXPECT_EQ(parse.context[0].shape, (Shape{kUnknownDim}));
+  EXPECT_EQ(parse.sequence[0].dtype, DType::kBytes);
+  const auto& on_error = std::get<OnErrorStep>(graph.steps[3]);
+  EXPECT_EQ(on_error.policy, OnErrorStep::Policy::kSkip);
+  EXPECT_EQ(on_error.cap, 9);
+  EXPECT_EQ(on_error.quarantine, "/data/bad.jsonl");
+  EXPECT_EQ(std::get<FlatMapStep>(graph.steps[4]).outputs.size(), 2u);
+  EXPECT_EQ(std::get<OnErrorStep>(graph.steps[6]).policy,
+            OnErrorStep::Policy::kFail);
+  const std::string text = CanonicalText(graph);
+  const auto back = ParseGraphJson(text);
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_EQ(CanonicalText(*back), text);
+}
+
 TEST(GraphYamlTest, ReadsTheSources) {
   const auto range = std::get<RangeSource>(
       FromYaml("source: {range: {start: -5, stop: 3, step: 2}}").source);
@@ -287,7 +319,9 @@ TEST(GraphYamlTest, ExplainsWrongValuesOfSteps) {
       {"  - parse_example: {a: \"int64[2\"}", "is not closed"},
       {"  - parse_example: {a: \"int64[-2]\"}", "is not a type like"},
       {"  - parse_example: a", "expected a map like"},
-      {"  - shuffle: {block: 3}", "\"block\" is not available in this"},
+      {"  - shuffle: {blocks: 3}", "did you mean \"block\""},
+      {"  - on_error: ship", "expected one of fail, skip"},
+      {"  - on_error: {cap: 3}", "there is no policy"},
       {"  - padded_batch: {shapes: {x: 3}}", "there is no size"},
       {"  - padded_batch: {size: 2, shapes: [3]}",
        "expected a map from components"},

@@ -200,5 +200,80 @@ TEST(ExampleParserTest, OneParserReadsManyRecords) {
   EXPECT_EQ(chunk.columns[0].BytesAt(2), "two");
 }
 
+// ---- as many values as there are, and feature lists
+
+absl::Status ParseInto(ExampleParser parser, const std::string& record,
+                       ChunkBuilder& builder) {
+  const absl::Status status = parser.Parse(record, builder);
+  if (status.ok()) builder.FinishRows(1);
+  return status;
+}
+
+TEST(ExampleParserTest, AFirstDimensionThatIsNotKnownIsThatOfTheValues) {
+  const std::vector<ParseExampleStep::Feature> features = {
+      {"ids", DType::kInt64, {kUnknownDim}},
+      {"box", DType::kFloat32, {kUnknownDim, 2}}};
+  const auto spec = std::make_shared<ElementSpec>(
+      ElementSpec{{{"ids", DType::kInt64, {kUnknownDim}},
+                   {"box", DType::kFloat32, {kUnknownDim, 2}}}});
+  ChunkBuilder builder(spec);
+  const ExampleParser parser(features);
+  EXPECT_TRUE(ParseInto(parser,
+                        Example(Entry("ids", PackedInts({4, 5, 6})) + kBox),
+                        builder)
+                  .ok());
+  EXPECT_TRUE(ParseInto(parser, Example(""), builder).ok());
+  const auto odd = ParseInto(
+      parser, Example(Entry("box", Message(2, Message(1, Floats({1, 2, 3}))))),
+      builder);
+  EXPECT_THAT(ErrorText(odd), HasSubstr("3 values, not a multiple of 2"));
+  const Chunk chunk = std::move(builder).Finish();
+  EXPECT_TRUE(chunk.Validate().ok()) << chunk.Validate();
+  EXPECT_THAT(chunk.columns[0].RowDims(0), ElementsAre(3));
+  EXPECT_THAT(chunk.columns[0].RowDims(1), ElementsAre(0));
+  EXPECT_THAT(chunk.columns[1].RowDims(0), ElementsAre(1, 2));
+  EXPECT_THAT(chunk.columns[1].RowDims(1), ElementsAre(0, 2));
+}
+
+TEST(ExampleParserTest, ReadsContextAndFeatureListsOfASequenceExample) {
+  const ParseSequenceExampleStep step{
+      {{"label", DType::kInt64, {}}},
+      {{"words", DType::kBytes, {}}, {"at", DType::kFloat32, {2}}}};
+  const auto spec = std::make_shared<ElementSpec>(
+      ElementSpec{{{"label", DType::kInt64, {}},
+                   {"words", DType::kBytes, {kUnknownDim}},
+                   {"at", DType::kFloat32, {kUnknownDim, 2}}}});
+  const auto list = [](const std::string& key, const std::string& features) {
+    return Entry(key, features);  // of FeatureList {feature = 1}
+  };
+  const std::string words = list("words", Message(1, BytesFeature({"a"})) +
+                                              Message(1, BytesFeature({"bc"})));
+  const std::string at =
+      list("at", Message(1, Message(2, Message(1, Floats({1, 2})))));
+  ChunkBuilder builder(spec);
+  const ExampleParser parser(step);
+  // A list of the same name as a feature of the context is another thing.
+  const std::string record =
+      Message(1, kLabel) + Message(2, words + at + list("label", ""));
+  EXPECT_TRUE(ParseInto(parser, record, builder).ok());
+  EXPECT_TRUE(ParseInto(parser, Message(1, kLabel), builder).ok());
+  const auto two = ParseInto(
+      parser,
+      Message(1, kLabel) +
+          Message(2, list("words", Message(1, BytesFeature({"a", "b"})))),
+      builder);
+  EXPECT_THAT(ErrorText(two),
+              HasSubstr("step 0 of feature list 'words' has 2 values, not 1"));
+  EXPECT_THAT(ErrorText(ParseInto(parser, Message(2, words), builder)),
+              HasSubstr("no feature 'label'"));
+  const Chunk chunk = std::move(builder).Finish();
+  ASSERT_EQ(chunk.rows, 2u);
+  EXPECT_TRUE(chunk.Validate().ok()) << chunk.Validate();
+  EXPECT_THAT(chunk.columns[1].RowDims(0), ElementsAre(2));
+  EXPECT_EQ(chunk.columns[1].BytesAt(1), "bc");
+  EXPECT_THAT(chunk.columns[2].RowDims(0), ElementsAre(1, 2));
+  EXPECT_THAT(chunk.columns[2].RowDims(1), ElementsAre(0, 2));
+}
+
 }  // namespace
 }  // namespace feedmill::testing

@@ -495,5 +495,43 @@ TEST(PlanTest, AgreesWithListsOnRandomChains) {
   EXPECT_GT(batched, 1000);
 }
 
+// ---- blocks
+
+TEST(PlanTest, ABlockShuffleMovesBlocksAndMixesThoseThatMeet) {
+  const auto plan = MakePlan(Dataset::Range(0).ShuffleBlocks(10, 3), 107);
+  const std::vector<uint64_t> order = Indexes(*plan, 0, 107);
+  EXPECT_EQ(std::set<uint64_t>(order.begin(), order.end()).size(), 107u);
+  for (size_t begin = 0; begin < 90; begin += 30) {  // three whole blocks each
+    std::set<uint64_t> blocks;
+    for (size_t k = begin; k < begin + 30; ++k) blocks.insert(order[k] / 10);
+    EXPECT_EQ(blocks.size(), 3u);
+    EXPECT_FALSE(
+        std::is_sorted(order.begin() + static_cast<ptrdiff_t>(begin),
+                       order.begin() + static_cast<ptrdiff_t>(begin) + 30));
+  }
+  // The last, shorter one stays last, among the last run.
+  for (uint64_t last = 100; last < 107; ++last) {
+    EXPECT_GE(std::find(order.begin(), order.end(), last) - order.begin(), 90);
+  }
+  for (uint64_t p = 0; p < 107; ++p) {
+    EXPECT_EQ(plan->Record(p, 0).index, order[p]);
+  }
+  for (const uint64_t begin : {1u, 29u, 31u, 95u}) {
+    EXPECT_EQ(Indexes(*plan, begin, 107),
+              std::vector<uint64_t>(
+                  order.begin() + static_cast<ptrdiff_t>(begin), order.end()));
+  }
+}
+
+TEST(PlanTest, ABlockShuffleIsAnotherInEachEpochAndIsOneBeforeABatch) {
+  const auto plan =
+      MakePlan(Dataset::Range(0).ShuffleBlocks(4).Repeat(2).Batch(7), 33);
+  const std::vector<uint64_t> order = Indexes(*plan, 0, plan->size());
+  ASSERT_EQ(order.size(), 66u);
+  EXPECT_NE(std::vector<uint64_t>(order.begin(), order.begin() + 33),
+            std::vector<uint64_t>(order.begin() + 33, order.end()));
+  EXPECT_FALSE(TryPlan(Dataset::Range(0).Repeat().ShuffleBlocks(4), 33).ok());
+}
+
 }  // namespace
 }  // namespace feedmill

@@ -250,7 +250,9 @@ TEST(ElementWriter, SummaryHasTheContractsFields) {
   ElementWriter writer(ElementWriter::Format::kSummary, pipe.writer(),
                        absl::UnixEpoch(), cancel);
   ASSERT_TRUE(writer.Add(Numbers({1, 2})).ok());
-  ASSERT_TRUE(writer.Finish(absl::UnixEpoch() + absl::Seconds(4)).ok());
+  ASSERT_TRUE(
+      writer.Finish(absl::UnixEpoch() + absl::Seconds(4), {}, std::nullopt)
+          .ok());
   const nlohmann::json summary = nlohmann::json::parse(pipe.Read());
   EXPECT_EQ(summary["elements"], 2);
   EXPECT_EQ(summary["bytes"], 16);
@@ -267,7 +269,7 @@ TEST(ElementWriter, SummaryOfNothing) {
   const std::atomic<bool> cancel = false;
   ElementWriter writer(ElementWriter::Format::kSummary, pipe.writer(),
                        absl::UnixEpoch(), cancel);
-  ASSERT_TRUE(writer.Finish(absl::UnixEpoch()).ok());
+  ASSERT_TRUE(writer.Finish(absl::UnixEpoch(), {}, std::nullopt).ok());
   const nlohmann::json summary = nlohmann::json::parse(pipe.Read());
   EXPECT_EQ(summary["elements"], 0);
   EXPECT_TRUE(summary["first_element_s"].is_null());

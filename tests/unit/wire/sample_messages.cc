@@ -140,6 +140,16 @@ Piece RaggedPiece() {
   return piece;
 }
 
+// The last of its elements is left out.
+Piece SkippingPiece() {
+  Piece piece = RaggedPiece();
+  piece.cursors = BitmapRows{{0b00110110}};
+  piece.skipped = SkippedElement{{208, 0},
+                                 {{"a.tfrecord", 8, 0, 1}, {"b.csv", 3, 4, 0}},
+                                 "a.tfrecord: record 8: no image"};
+  return piece;
+}
+
 // Rows of a slice, several to a position, and the error that ends it all.
 Piece RunsPiece() {
   Piece piece;
@@ -224,6 +234,10 @@ std::vector<Sample> SampleMessages() {
   ClientHello first_hello;
   first_hello.job = JobName("@solo");
   first_hello.session = TheSession();
+  ClientAnswer skips = Answer();
+  skips.splits[0].leases.clear();
+  skips.splits[0].skip = SkippedElement{
+      {104, 0}, {{"a.tfrecord", 4, 0, 0}}, "record 4 of 'a.tfrecord' kills"};
   ClientAnswer planning;
   planning.job = JobName("photos");
   planning.session = TheSession();
@@ -239,6 +253,7 @@ std::vector<Sample> SampleMessages() {
       {"client_beat_links", linked},
       {"client_answer", Answer()},
       {"client_answer_planning", planning},
+      {"client_answer_skips", skips},
       {"client_reject",
        ClientReject{JobName("photos"), TheSession(), RejectReason::kRefused,
                     InvalidArgument("no component is named 'y'")}},
@@ -262,6 +277,7 @@ std::vector<Sample> SampleMessages() {
       {"frame_dense", FrameOf(DensePiece())},
       {"frame_ragged", FrameOf(RaggedPiece())},
       {"frame_runs", FrameOf(RunsPiece())},
+      {"frame_skipped", FrameOf(SkippingPiece())},
       {"frame_empty", FrameOf(EmptyPiece())},
       {"frame_wide", FrameOf(WidePiece())}};
 }

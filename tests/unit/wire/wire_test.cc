@@ -542,6 +542,22 @@ TEST(Frame, RowsMustHaveNamesInTheInterval) {
             absl::StatusCode::kInvalidArgument);
 }
 
+TEST(Frame, WhatIsLeftOutIsTheLastOfTheInterval) {
+  const auto sound = SampleOf<Frame>("frame_skipped");
+  const auto code = [&](const std::function<void(Piece&)>& change) {
+    Frame frame = sound;
+    change(frame.piece);
+    return CodeOf(Encode(frame, kCluster));
+  };
+  EXPECT_EQ(code([](Piece&) {}), absl::StatusCode::kOk);
+  for (const Cursor wrong : {Cursor{199, 0}, Cursor{209, 0}, Cursor{203, 0}}) {
+    EXPECT_EQ(code([&](Piece& piece) { piece.skipped->cursor = wrong; }),
+              absl::StatusCode::kInvalidArgument);
+  }
+  EXPECT_EQ(code([](Piece& piece) { piece.error = DataLoss("too"); }),
+            absl::StatusCode::kInvalidArgument);
+}
+
 TEST(Frame, ComponentsMustHaveNamesOfTheirOwn) {
   for (const std::string name : {"", "x"}) {
     auto frame = SampleOf<Frame>("frame_dense");

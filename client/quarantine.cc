@@ -1,0 +1,138 @@
+#include "client/quarantine.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+
+#include "core/base/status.h"
+#include "core/chunk/jsonl.h"
+
+namespace feedmill {
+namespace {
+
+constexpr size_t kReadBytes = size_t{64} << 10;
+// Longer lines are nobody's: errors quote what they are about, shortened.
+constexpr size_t kLineMax = size_t{1} << 20;
+
+class Quarantine {
+ public:
+  explicit Quarantine(std::string path) : path_(std::move(path)) {}
+  Quarantine(const Quarantine&) = delete;
+  Quarantine& operator=(const Quarantine&) = delete;
+  ~Quarantine() {
+    if (fd_ >= 0) close(fd_);
+  }
+
+  absl::Status Add(const std::string& plan, const SkippedElement& skipped) {
+    if (fd_ < 0) {
+      fd_ = open(path_.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+      if (fd_ < 0) return Failed("open");
+    }
+    while (flock(fd_, LOCK_EX) != 0) {
+      if (errno != EINTR) return Failed("lock");
+    }
+    absl::Status status = ReadNew(plan);
+    if (status.ok() && !there_.contains(skipped.cursor)) {
+      status = Append(plan, skipped);
+    }
+    flock(fd_, LOCK_UN);
+    return status;
+  }
+
+ private:
+  absl::Status Failed(const char* what) const {
+    return Unavailable("cannot {} the quarantine file {}: {}", what, path_,
+                       std::strerror(errno));
+  }
+
+  // Takes in the lines that came since the last call.
+  absl::Status ReadNew(const std::string& plan) {
+    std::string part(kReadBytes, '\0');
+    for (;;) {
+      const ssize_t got = pread(fd_, part.data(), part.size(), read_);
+      if (got < 0 && errno == EINTR) continue;
+      if (got < 0) return Failed("read");
+      if (got == 0) return absl::OkStatus();
+      read_ += got;
+      line_.append(part, 0, static_cast<size_t>(got));
+      size_t begin = 0;
+      for (size_t end = 0; (end = line_.find('\n', begin)) != line_.npos;
+           begin = end + 1) {
+        TakeLine(plan, std::string_view(line_).substr(begin, end - begin));
+      }
+      line_.erase(0, begin);
+      if (line_.size() > kLineMax) line_.resize(1);
+    }
+  }
+
+  void TakeLine(const std::string& plan, std::string_view line) {
+    const auto json = nlohmann::json::parse(line, nullptr, false);
+    if (!json.is_object() || !json.contains("plan") || json["plan"] != plan) {
+      return;
+    }
+    const auto number = [&](const char* key) -> uint64_t {
+      return json.contains(key) && json[key].is_number_unsigned()
+                 ? json[key].get<uint64_t>()
+                 : 0;
+    };
+    there_.insert({number("position"), number("index")});
+  }
+
+  absl::Status Append(const std::string& plan, const SkippedElement& skipped) {
+    // What a crash left of a line ends here.
+    std::string line = line_.empty() ? "" : "\n";
+    line += "{\"plan\":";
+    AppendJson(plan, line);
+    line += fmt::format(R"(,"position":{},"index":{},"records":)",
+                        skipped.cursor.p, skipped.cursor.i);
+    AppendJson(skipped.records, line);
+    line += ",\"error\":";
+    AppendJson(skipped.error, line);
+    line += "}\n";
+    ssize_t written = 0;
+    do {
+      written = write(fd_, line.data(), line.size());
+    } while (written < 0 && errno == EINTR);
+    if (written < 0) return Failed("write");
+    if (static_cast<size_t>(written) < line.size()) {
+      errno = ENOSPC;
+      return Failed("write");
+    }
+    read_ += written;
+    line_.clear();
+    there_.insert(skipped.cursor);
+    return absl::OkStatus();
+  }
+
+  const std::string path_;
+  int fd_ = -1;
+  off_t read_ = 0;          // all before it was taken in
+  std::string line_;        // the part of a line at its end
+  std::set<Cursor> there_;  // that the file has a line about
+};
+
+}  // namespace
+
+OnSkipped QuarantineOf(const Graph& graph) {
+  for (const Step& step : graph.steps) {
+    const auto* on_error = std::get_if<OnErrorStep>(&step);
+    if (on_error == nullptr || on_error->quarantine.empty()) continue;
+    auto file = std::make_shared<Quarantine>(on_error->quarantine);
+    return [file](const std::string& plan, const SkippedElement& skipped) {
+      return file->Add(plan, skipped);
+    };
+  }
+  return nullptr;
+}
+
+}  // namespace feedmill

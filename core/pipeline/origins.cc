@@ -1,0 +1,77 @@
+#include "core/pipeline/origins.h"
+
+#include <utility>
+#include <variant>
+
+#include "core/sources/file_order.h"
+
+namespace feedmill {
+namespace {
+
+using Origins = std::vector<RecordOrigin>;
+
+const Manifest& NoFiles() {
+  static const Manifest none;
+  return none;
+}
+
+RecordOrigin Origin(const Plan& plan, const Manifest& manifest,
+                    const RecordRef& ref, uint64_t row) {
+  const bool counted = plan.graph().source.counted;
+  RecordOrigin origin;
+  origin.epoch = ref.pass;
+  uint64_t index = FileOrder(plan, manifest).At(ref);
+  origin.record = index;
+  for (const ManifestFile& file : manifest.files) {
+    if (index >= file.records) {
+      index -= file.records;
+      continue;
+    }
+    origin.file = file.path;
+    origin.record = counted ? index : row;
+    if (!counted) origin.offset = index * kBlockBytes;
+    break;
+  }
+  return origin;
+}
+
+void Add(const Plan& plan, const SourcePlan& source, const Manifest& manifest,
+         const RecordRef& ref, uint64_t row, Origins& out);
+
+void AddOfInput(const SourcePlan& source, const Manifest& manifest,
+                const InputPlace& place, uint64_t pass, Origins& out) {
+  const SourcePlan::Input& input = source.inputs[place.input];
+  const Manifest& own =
+      manifest.inputs.empty() ? NoFiles() : manifest.inputs[place.input];
+  std::vector<RecordRef> refs;
+  input.plan->Records(place.position, place.position + 1, refs,
+                      pass * input.turns + place.turn);
+  for (const RecordRef& ref : refs) {
+    Add(*input.plan, input.source, own, ref, 0, out);
+  }
+}
+
+void Add(const Plan& plan, const SourcePlan& source, const Manifest& manifest,
+         const RecordRef& ref, uint64_t row, Origins& out) {
+  if (source.inputs.empty()) {
+    out.push_back(Origin(plan, manifest, ref, row));
+  } else if (std::holds_alternative<ZipSource>(plan.graph().graph.source)) {
+    for (uint32_t i = 0; i < source.inputs.size(); ++i) {
+      AddOfInput(source, manifest, {i, ref.index, 0}, ref.pass, out);
+    }
+  } else {
+    InputPlace place;
+    source.combination->Find({&ref.index, 1}, {&place, 1});
+    AddOfInput(source, manifest, place, ref.pass, out);
+  }
+}
+
+}  // namespace
+
+void OriginFinder::Find(const RecordRef& ref, uint64_t row,
+                        Origins& out) const {
+  Add(*plan_, source_, manifest_ == nullptr ? NoFiles() : *manifest_, ref, row,
+      out);
+}
+
+}  // namespace feedmill

@@ -1,0 +1,46 @@
+#ifndef FEEDMILL_CORE_PIPELINE_SKIP_COUNT_H_
+#define FEEDMILL_CORE_PIPELINE_SKIP_COUNT_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "core/chunk/skipped_element.h"
+#include "core/dataset/analysis.h"
+
+namespace feedmill {
+
+// Told of each element that is left out of what `plan` (PlanIdOf) reads. An
+// error ends the reading.
+using OnSkipped = std::function<absl::Status(const std::string& plan,
+                                             const SkippedElement& skipped)>;
+
+// What on_error has left out of a reading so far. Not thread-safe.
+class SkipCount {
+ public:
+  SkipCount(const AnalyzedGraph& graph, std::string plan, OnSkipped on_skipped,
+            uint64_t before = 0)
+      : plan_(std::move(plan)),
+        on_skipped_(std::move(on_skipped)),
+        count_(before) {
+    if (graph.skips() != nullptr) cap_ = graph.skips()->cap;
+  }
+
+  uint64_t count() const { return count_; }
+
+  // DataLoss if that is one too many.
+  absl::Status Add(const SkippedElement& skipped);
+
+ private:
+  const std::string plan_;
+  std::optional<int64_t> cap_;
+  OnSkipped on_skipped_;  // may be null
+  uint64_t count_;
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_PIPELINE_SKIP_COUNT_H_

@@ -1,0 +1,23 @@
+#ifndef FEEDMILL_TESTS_REFERENCE_SOURCE_RECORDS_H_
+#define FEEDMILL_TESTS_REFERENCE_SOURCE_RECORDS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "core/dataset/graph.h"
+#include "tests/reference/interpreter.h"
+
+namespace feedmill::reference {
+
+// The records of a source without inputs, by position, and how many positions
+// each of its files has. An element without components is a corrupt record.
+void RecordsOf(const Source& source, bool counted,
+               std::vector<std::vector<Element>>& records,
+               std::vector<uint64_t>& file_sizes);
+
+// The element; throws DataError for a corrupt one.
+Element Sound(Element element);
+
+}  // namespace feedmill::reference
+
+#endif  // FEEDMILL_TESTS_REFERENCE_SOURCE_RECORDS_H_

@@ -1,0 +1,73 @@
+#include "client/quarantine.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <iterator>
+#include <string>
+
+#include "tests/unit/sources/test_folder.h"
+
+namespace feedmill {
+namespace {
+
+class Quarantine : public ::testing::Test {
+ protected:
+  OnSkipped File() const {
+    Graph graph;
+    graph.steps.push_back(
+        OnErrorStep{OnErrorStep::Policy::kSkip, {}, folder_ / "bad.jsonl"});
+    return QuarantineOf(graph);
+  }
+  std::string Text() const {
+    std::ifstream file(folder_ / "bad.jsonl", std::ios::binary);
+    return {std::istreambuf_iterator<char>(file), {}};
+  }
+  static SkippedElement Element(uint64_t p) {
+    return {{p, 0}, {{"a.tfrecord", p, 0, 1}}, "no \"image\""};
+  }
+
+  const TestFolder folder_;
+};
+
+constexpr char kLine3[] =
+    R"({"plan":"one","position":3,"index":0,"records":[{"file":"a.tfrecord",)"
+    R"("record":3,"epoch":1}],"error":"no \"image\""})"
+    "\n";
+
+TEST_F(Quarantine, HasALineForEachElementOfAPlanHoweverOftenItIsRead) {
+  const OnSkipped first = File();
+  const OnSkipped beside = File();
+  ASSERT_TRUE(first("one", Element(3)).ok());
+  EXPECT_EQ(Text(), kLine3);
+  EXPECT_TRUE(beside("one", Element(3)).ok());
+  EXPECT_TRUE(beside("one", Element(4)).ok());
+  const std::string both = Text();
+  EXPECT_TRUE(first("one", Element(4)).ok());
+  EXPECT_TRUE(File()("one", Element(3)).ok());
+  EXPECT_EQ(Text(), both);
+  EXPECT_TRUE(File()("two", Element(3)).ok());
+  EXPECT_EQ(std::count(both.begin(), both.end(), '\n'), 2);
+  EXPECT_GT(Text().size(), both.size());
+}
+
+TEST_F(Quarantine, GoesOnAfterALineThatWasCutOff) {
+  folder_.Write("bad.jsonl", std::string(kLine3).substr(0, 40));
+  EXPECT_TRUE(File()("one", Element(3)).ok());
+  EXPECT_EQ(Text(), std::string(kLine3).substr(0, 40) + "\n" + kLine3);
+  EXPECT_TRUE(File()("one", Element(3)).ok());
+  EXPECT_EQ(Text(), std::string(kLine3).substr(0, 40) + "\n" + kLine3);
+}
+
+TEST_F(Quarantine, ThatCannotBeWrittenIsAnErrorThatNamesIt) {
+  Graph graph;
+  graph.steps.push_back(
+      OnErrorStep{OnErrorStep::Policy::kSkip, {}, folder_.path()});
+  const absl::Status status = QuarantineOf(graph)("one", Element(3));
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_EQ(QuarantineOf(Graph()), nullptr);
+}
+
+}  // namespace
+}  // namespace feedmill
