@@ -70,33 +70,25 @@ void GatherAny(std::span<const uint32_t> rows, size_t item_bytes,
 
 // All that words name, but no more than `to` has room for: no row comes to
 // stand behind where it was.
-[[gnu::target("arch=x86-64-v4")]] std::byte* CopyItems8(const uint64_t* bits,
-                                                        size_t words,
-                                                        const std::byte* from,
-                                                        std::byte* to) {
+template <class T>  // of 4 or 8 bytes
+[[gnu::target("arch=x86-64-v4")]] std::byte* CopyItems(const uint64_t* bits,
+                                                       size_t words,
+                                                       const std::byte* from,
+                                                       std::byte* to) {
+  constexpr size_t kTogether = 64 / sizeof(T);
   for (size_t w = 0; w < words; ++w) {
     uint64_t mask = bits[w];
-    for (size_t k = 0; k < 64; k += 8, mask >>= 8, from += 64) {
-      const auto some = static_cast<__mmask8>(mask);
+    for (size_t k = 0; k < 64; k += kTogether, mask >>= kTogether, from += 64) {
       const __m512i items = _mm512_loadu_si512(from);
-      _mm512_storeu_si512(to, _mm512_maskz_compress_epi64(some, items));
-      to += 8 * std::popcount(static_cast<uint8_t>(some));
-    }
-  }
-  return to;
-}
-
-[[gnu::target("arch=x86-64-v4")]] std::byte* CopyItems4(const uint64_t* bits,
-                                                        size_t words,
-                                                        const std::byte* from,
-                                                        std::byte* to) {
-  for (size_t w = 0; w < words; ++w) {
-    uint64_t mask = bits[w];
-    for (size_t k = 0; k < 64; k += 16, mask >>= 16, from += 64) {
-      const auto some = static_cast<__mmask16>(mask);
-      const __m512i items = _mm512_loadu_si512(from);
-      _mm512_storeu_si512(to, _mm512_maskz_compress_epi32(some, items));
-      to += 4 * std::popcount(static_cast<uint16_t>(some));
+      const uint64_t some = mask & ((uint64_t{1} << kTogether) - 1);
+      if constexpr (sizeof(T) == 8) {
+        _mm512_storeu_si512(to, _mm512_maskz_compress_epi64(
+                                    static_cast<__mmask8>(some), items));
+      } else {
+        _mm512_storeu_si512(to, _mm512_maskz_compress_epi32(
+                                    static_cast<__mmask16>(some), items));
+      }
+      to += sizeof(T) * static_cast<size_t>(std::popcount(some));
     }
   }
   return to;
@@ -131,8 +123,9 @@ void CopySelected(const SelectedRows& selected, size_t item_bytes,
     // The last word may name rows that are not there.
     const size_t words = selected.bits.size() - 1;
     std::byte* const end =
-        item_bytes == 8 ? CopyItems8(selected.bits.data(), words, from, to)
-                        : CopyItems4(selected.bits.data(), words, from, to);
+        item_bytes == 8
+            ? CopyItems<uint64_t>(selected.bits.data(), words, from, to)
+            : CopyItems<uint32_t>(selected.bits.data(), words, from, to);
     rows = rows.subspan(static_cast<size_t>(end - to) / item_bytes);
     to = end;
   }

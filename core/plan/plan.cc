@@ -35,6 +35,15 @@ uint64_t Batches(uint64_t records, uint64_t size, bool drop_remainder) {
   return records / size + (!drop_remainder && records % size != 0);
 }
 
+// What of the span is in the first of the passes that it is in.
+template <class Level, class Span>
+Span FirstPassOf(const Level& repeat, const Span& span) {
+  const uint64_t base = repeat.count == kEndless ? 0 : span.pass * repeat.count;
+  const uint64_t within = span.begin % repeat.input;
+  const uint64_t size = std::min(repeat.input - within, span.end - span.begin);
+  return {within, within + size, base + span.begin / repeat.input};
+}
+
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<const Plan>> Plan::Make(
@@ -321,19 +330,13 @@ void Plan::Expand(size_t levels, Span span, std::vector<RecordRef>& out) const {
       case Level::Kind::kBatch:
         span = RecordsOf(level, span);
         break;
-      case Level::Kind::kRepeat: {
-        const uint64_t base =
-            level.count == kEndless ? 0 : span.pass * level.count;
+      case Level::Kind::kRepeat:
         while (span.begin < span.end) {
-          const uint64_t within = span.begin % level.input;
-          const uint64_t size =
-              std::min(level.input - within, span.end - span.begin);
-          Expand(levels - 1,
-                 {within, within + size, base + span.begin / level.input}, out);
-          span.begin += size;
+          const Span pass = FirstPassOf(level, span);
+          Expand(levels - 1, pass, out);
+          span.begin += pass.end - pass.begin;
         }
         return;
-      }
     }
   }
   for (uint64_t p = span.begin; p < span.end; ++p)
@@ -362,15 +365,9 @@ RecordRun Plan::RunAt(uint64_t begin, uint64_t end) const {
       case Level::Kind::kBatch:
         span = RecordsOf(level, span);
         break;
-      case Level::Kind::kRepeat: {
-        const uint64_t base =
-            level.count == kEndless ? 0 : span.pass * level.count;
-        const uint64_t within = span.begin % level.input;
-        const uint64_t size =
-            std::min(level.input - within, span.end - span.begin);
-        span = {within, within + size, base + span.begin / level.input};
+      case Level::Kind::kRepeat:
+        span = FirstPassOf(level, span);
         break;
-      }
     }
   }
   return {{span.begin, span.pass}, span.end - span.begin};

@@ -11,8 +11,8 @@
 #include "broker/dispatch_server.h"
 #include "client/reader.h"
 #include "core/chunk/order_hash.h"
-#include "core/dataset/graph_text.h"
 #include "core/net/log.h"
+#include "tests/integration/wide_elements.h"
 #include "worker/worker_server.h"
 
 namespace feedmill {
@@ -51,14 +51,7 @@ class ServiceLinks : public ::testing::Test {
   }
 
   static Graph Pipeline(int elements = kElements) {
-    auto graph = ParseGraphYaml(
-        fmt::format("source: {{range: {{stop: {}}}}}\n"
-                    "steps: [{{map: 'full([{}], cast(x % 251, uint8))'}}]\n"
-                    "options: {{seed: 1}}\n",
-                    elements, kElementBytes),
-        "/");
-    EXPECT_TRUE(graph.ok()) << graph.status();
-    return *graph;
+    return testing::WideElements(elements, kElementBytes);
   }
   ReadOptions Options(Transport transport = Transport::kAuto,
                       LinkCompression compression = LinkCompression::kNone) {

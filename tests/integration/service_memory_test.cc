@@ -14,8 +14,8 @@
 #include "broker/dispatch_server.h"
 #include "client/reader.h"
 #include "core/chunk/order_hash.h"
-#include "core/dataset/graph_text.h"
 #include "core/net/log.h"
+#include "tests/integration/wide_elements.h"
 #include "worker/worker_server.h"
 
 namespace feedmill {
@@ -62,14 +62,7 @@ class SharedMemory : public ::testing::Test {
   }
 
   static Graph Pipeline(int elements) {
-    auto graph = ParseGraphYaml(
-        fmt::format("source: {{range: {{stop: {}}}}}\n"
-                    "steps: [{{map: 'full([{}], cast(x % 251, uint8))'}}]\n"
-                    "options: {{seed: 1}}\n",
-                    elements, kElementBytes),
-        "/");
-    EXPECT_TRUE(graph.ok()) << graph.status();
-    return *graph;
+    return testing::WideElements(elements, kElementBytes);
   }
   std::unique_ptr<Reader> Open(int elements,
                                Transport transport = Transport::kAuto) {

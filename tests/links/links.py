@@ -8,7 +8,8 @@ leftovers   SIGKILLs dispatcher, worker, reader and supervisor in turn, 50 times
 fairness    64 readers of one worker, one of them stopped: the others are served as before, memory stays bounded
 resets      a proxy resets connections at random, 200 times: what comes is what a local read gives
 delay       a proxy that is late by 50 ms and carries 1 Gbit/s: at least 80 % of it are used
-killer      a record that kills its workers: it is found and named, all before it comes, and so does what others read
+killer      a record that kills its workers: it is found and named, all before it comes, and so does what others read;
+            on_error leaves it out and lists it
 packing     a proxy that carries 30 MB/s: `--compression auto` brings data that shrinks faster than that
 namespaces  two network namespaces joined at 1 Gbit/s: at least 90 % are used; ten seconds without a link lose nothing
             (needs root and iproute2)
@@ -393,7 +394,18 @@ def killer(binary, elements=300, at=157):
         require(reads[1].returncode == 0 and whole.split() == [str(n) for n in range(elements)],
                 f"another reader got {len(whole.split())} of {elements} elements and ended with {reads[1].returncode}")
         died = scene.status(service)["faults"]["workers_died"]
-        return f"found in {seconds:.1f} s, {died} workers died of it"
+        listed = scene.folder / "left-out.jsonl"
+        skipping = scene.pipeline("skipping", source + f"steps: [{{map: 'die_at(x, {at})'}}, "
+                                  f"{{on_error: {{policy: skip, quarantine: '{listed}'}}}}]\n")
+        got = subprocess.run([binary, "read", skipping, "--service", service, "--timeout", f"{PATIENCE}s"],
+                             capture_output=True, text=True, timeout=2 * PATIENCE)
+        require(got.returncode == 0 and got.stdout.split() == [str(n) for n in range(elements) if n != at],
+                f"with on_error: skip, {len(got.stdout.split())} elements came, and the reader ended with "
+                f"{got.returncode}: {got.stderr}")
+        lines = [json.loads(line) for line in listed.read_text().splitlines()]
+        require(len(lines) == 1 and "kills the workers" in json.dumps(lines) and "1 element could not be made" in got.stderr,
+                f"it was listed as {lines}, and told as {got.stderr}")
+        return f"found in {seconds:.1f} s, {died} workers died of it; left out and listed by on_error"
 
 
 def run(*command):

@@ -14,7 +14,7 @@ namespace feedmill::sim {
 namespace {
 
 constexpr uint64_t kSeeds = 500;
-constexpr uint64_t kBugSeeds = 5'000;  // within which a bug must show
+constexpr uint64_t kBugSeeds = 2'000;  // within which a bug must show
 
 Result SimulateSeed(uint64_t seed) {
   Options options;

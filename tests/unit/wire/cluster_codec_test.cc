@@ -3,9 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -13,6 +10,7 @@
 #include "core/base/status.h"
 #include "core/cluster/cluster_spec.h"
 #include "schemas/server_generated.h"
+#include "tests/unit/wire/golden_file.h"
 
 namespace feedmill {
 namespace {
@@ -157,15 +155,7 @@ TEST(ClusterCodec, GoldenBytesStay) {
       {"cluster_def.fmcl", EncodeClusterDef(TheCluster())},
       {"server_def.fmsv", EncodeServerDef(TheServer())}};
   for (const auto& [name, bytes] : golden) {
-    const std::string path = FEEDMILL_GOLDEN_DIR "/" + name;
-    if (std::getenv("FEEDMILL_WRITE_GOLDEN") != nullptr) {
-      std::ofstream(path, std::ios::binary) << bytes;
-    }
-    std::ifstream file(path, std::ios::binary);
-    ASSERT_TRUE(file.good()) << path << " is missing";
-    std::stringstream kept;
-    kept << file.rdbuf();
-    EXPECT_EQ(bytes, kept.str()) << name;
+    testing::ExpectGolden(name, bytes);
   }
 }
 

@@ -6,16 +6,14 @@
 #include <gtest/gtest.h>
 #include <xxhash.h>
 
-#include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <random>
-#include <sstream>
 #include <string>
 
 #include "core/chunk/order_hash.h"
 #include "core/wire/codec.h"
 #include "schemas/envelope_generated.h"
+#include "tests/unit/wire/golden_file.h"
 #include "tests/unit/wire/sample_messages.h"
 
 namespace feedmill {
@@ -200,7 +198,7 @@ TEST(Checksums, EveryDamagedByteOfAPartIsNoticed) {
       Parts bad = good;
       bad[part] = Changed(good[part], at);
       EXPECT_THAT(std::string(Decode(bad, kCluster).status().message()),
-                  testing::HasSubstr("checksum"));
+                  ::testing::HasSubstr("checksum"));
     }
   }
   Parts fewer = good;
@@ -237,7 +235,6 @@ TEST(Relays, CarryAMessageUnread) {
 
 // The bytes of version 1. LZ4's are Debian 12's: what they stand for counts.
 TEST(Golden, APackedFrameIsTheseBytes) {
-  const std::string path = FEEDMILL_GOLDEN_DIR "/frame_packed.bin";
   Frame frame = PackedFrame(Wide(), LinkCompression::kLz4);
   frame.checksums = true;
   std::string encoded;
@@ -246,14 +243,7 @@ TEST(Golden, APackedFrameIsTheseBytes) {
     encoded.append(reinterpret_cast<const char*>(&size), sizeof(size));
     encoded.append(reinterpret_cast<const char*>(part.data()), part.size());
   }
-  if (std::getenv("FEEDMILL_WRITE_GOLDEN") != nullptr) {
-    std::ofstream(path, std::ios::binary) << encoded;
-  }
-  std::ifstream file(path, std::ios::binary);
-  ASSERT_TRUE(file.good()) << path << " is missing";
-  std::stringstream golden;
-  golden << file.rdbuf();
-  EXPECT_EQ(encoded, golden.str());
+  testing::ExpectGolden("frame_packed.bin", encoded);
 }
 
 }  // namespace

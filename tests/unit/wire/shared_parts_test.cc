@@ -3,15 +3,13 @@
 #include <gtest/gtest.h>
 #include <xxhash.h>
 
-#include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <sstream>
 #include <string>
 
 #include "core/base/status.h"
 #include "core/chunk/order_hash.h"
 #include "core/wire/codec.h"
+#include "tests/unit/wire/golden_file.h"
 #include "tests/unit/wire/sample_messages.h"
 
 namespace feedmill {
@@ -165,17 +163,9 @@ TEST(SharedParts, WhatDoesNotLieInTheMemoryIsRefused) {
 // The bytes of version 1, as wire_test's; its parts are the header and the
 // small ones.
 TEST(SharedParts, AreTheseBytes) {
-  const std::string path = FEEDMILL_GOLDEN_DIR "/frame_shared.bin";
   Memory memory;
   const std::string encoded = Joined(Encode(WideFrame(), kCluster, &memory));
-  if (std::getenv("FEEDMILL_WRITE_GOLDEN") != nullptr) {
-    std::ofstream(path, std::ios::binary) << encoded;
-  }
-  std::ifstream file(path, std::ios::binary);
-  ASSERT_TRUE(file.good()) << path << " is missing";
-  std::stringstream golden;
-  golden << file.rdbuf();
-  EXPECT_EQ(encoded, golden.str());
+  testing::ExpectGolden("frame_shared.bin", encoded);
 }
 
 }  // namespace

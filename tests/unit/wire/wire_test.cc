@@ -2,17 +2,15 @@
 #include <gtest/gtest.h>
 #include <xxhash.h>
 
-#include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <functional>
 #include <set>
-#include <sstream>
 
 #include "core/base/status.h"
 #include "core/chunk/jsonl.h"
 #include "core/wire/codec.h"
 #include "schemas/envelope_generated.h"
+#include "tests/unit/wire/golden_file.h"
 #include "tests/unit/wire/sample_messages.h"
 
 namespace feedmill {
@@ -576,20 +574,11 @@ TEST(Frame, ComponentsMustHaveNamesOfTheirOwn) {
 
 TEST(Golden, FramesAreTheseBytes) {
   for (const Sample& sample : SampleMessages()) {
-    const std::string path =
-        std::string(FEEDMILL_GOLDEN_DIR "/") + sample.name + ".bin";
     const Bytes encoded = Joined(Encode(sample.message, kCluster));
-    if (std::getenv("FEEDMILL_WRITE_GOLDEN") != nullptr) {
-      std::ofstream(path, std::ios::binary) << encoded;
-    }
-    std::ifstream file(path, std::ios::binary);
-    ASSERT_TRUE(file.good()) << path << " is missing";
-    std::stringstream golden;
-    golden << file.rdbuf();
-    EXPECT_EQ(encoded, golden.str()) << sample.name;
-    const auto decoded = Decode(PartsOf(golden.str()), kCluster);
+    testing::ExpectGolden(std::string(sample.name) + ".bin", encoded);
+    const auto decoded = Decode(PartsOf(encoded), kCluster);
     ASSERT_TRUE(decoded.ok()) << sample.name << ": " << decoded.status();
-    EXPECT_EQ(Joined(Encode(*decoded, kCluster)), golden.str());
+    EXPECT_EQ(Joined(Encode(*decoded, kCluster)), encoded);
   }
 }
 
