@@ -141,12 +141,10 @@ void DispatcherState::On(const SessionOpened& event) {
   session.next = event.start;
   session.share = event.share;
   if (job.order == Order::kDeterministic) {
-    if (job.ranks != event.share.ranks ||
-        job.finished.size() >= kClosedSessionsMax) {
-      job.finished.clear();
-    }
-    if (job.lives.size() >= kClosedSessionsMax) job.lives.clear();
+    if (job.ranks != event.share.ranks) job.finished.clear();
     job.ranks = event.share.ranks;
+    // All ranks are kept, however many, and some that were there before.
+    if (job.lives.size() >= kClosedSessionsMax + job.ranks) job.lives.clear();
     job.finished[event.share.rank] =
         RunNumber(std::max<uint64_t>(1, job.run.value()) - 1);
     job.lives[event.key.consumer] = event.incarnation;

@@ -255,5 +255,22 @@ TEST(GoingBack, NobodyDoesFromAnApplicationThatWentOnInAnotherNumber) {
   EXPECT_EQ(later.answer->run->iteration, 0);
 }
 
+// More ranks than names are kept of sessions that are closed.
+TEST(Ranks, AnyNumberOfThemFinishesARun) {
+  constexpr uint64_t kRanks = kClosedSessionsMax + 10;
+  const JobName name("j");
+  DispatcherState state;
+  state.Apply(JobCreated{name, "range 100", "f"});
+  state.Apply(RunStarted{name, RunNumber(1)});
+  state.Apply(RunPlanned{name, 100, 100, 1, PlanId("p")});
+  for (uint64_t rank = 0; rank < kRanks; ++rank) {
+    const SessionKey key{name, ConsumerId(fmt::format("{}/{}", rank, kRanks))};
+    state.Apply(SessionOpened{key, Incarnation(1), {}, {rank, kRanks}});
+    state.Apply(SessionClosed{key});
+  }
+  EXPECT_EQ(state.FindJob(name)->DoneRanks(), kRanks);
+  EXPECT_EQ(state.FindJob(name)->lives.size(), kRanks);
+}
+
 }  // namespace
 }  // namespace feedmill::testing
