@@ -12,8 +12,8 @@
 #include "core/dataset/graph_text.h"
 #include "core/dataset/source_types.h"
 #include "core/plan/plan.h"
-#include "core/sources/file_order.h"
 #include "core/sources/manifest.h"
+#include "core/sources/origins.h"
 #include "core/sources/source_plan.h"
 
 namespace feedmill {
@@ -130,30 +130,20 @@ PositionName NameOf(const FunctionRegistry& registry, const std::string& graph,
   if (!size.ok()) return name;
   const auto plan = Plan::Make(*analyzed, *size, seed, iteration);
   if (!plan.ok() || position >= (*plan)->size()) return name;
-  const RecordRef ref = (*plan)->Record(position, 0);
-  uint64_t record = FileOrder(**plan, *manifest).At(ref);
+  const bool counted = (*analyzed)->source.counted || !needs_files;
+  const auto files = std::make_shared<const Manifest>(*std::move(manifest));
+  OriginFinder(*plan, files, {})
+      .Find((*plan)->Record(position, 0), 0, name.records);
+  const RecordOrigin& first = name.records.front();
   const uint64_t records = (*plan)->RecordsAt(position);
-  const std::string among =
+  name.text = fmt::format(
+      "{}{} {} of {}",
       records == 1
           ? ""
-          : fmt::format("one of {} records, the first of which is ", records);
-  const bool counted = (*analyzed)->source.counted || !needs_files;
-  const char* const unit = counted ? "record" : "block";
-  std::string file = "the source";
-  RecordOrigin origin;
-  for (const ManifestFile& one : manifest->files) {
-    if (record < one.records) {
-      file = fmt::format("'{}'", one.path);
-      origin.file = one.path;
-      break;
-    }
-    record -= one.records;
-  }
-  name.text = fmt::format("{}{} {} of {}", among, unit, record, file);
-  origin.record = counted ? record : 0;
-  origin.offset = counted ? 0 : record * kBlockBytes;
-  origin.epoch = ref.pass;
-  name.records = {origin};
+          : fmt::format("one of {} records, the first of which is ", records),
+      counted ? "record" : "block",
+      counted ? first.record : first.offset / kBlockBytes,
+      first.file.empty() ? "the source" : fmt::format("'{}'", first.file));
   return name;
 }
 

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "core/base/status.h"
-#include "core/ops/convert_items.h"
 #include "core/ops/function_families.h"
 #include "core/ops/image_shapes.h"
 #include "core/ops/row_items.h"
@@ -180,16 +179,6 @@ constexpr Adjustment kAdjustments[] = {
     {"image.adjust_hue", TurnHue, -0.5, 0.5},
 };
 
-double FactorAt(const Argument& argument, size_t row) {
-  const Column& column = *argument.column;
-  double factor = 0;
-  ConvertItems(
-      column.dtype,
-      column.values.data() + RowOf(argument, row) * ItemSize(column.dtype),
-      DType::kFloat64, &factor, 1);
-  return factor;
-}
-
 absl::Status Adjust(const Adjustment& adjustment,
                     std::span<const Argument> arguments, size_t rows,
                     const ValueType& type, OutputColumn& out) {
@@ -201,7 +190,7 @@ absl::Status Adjust(const Adjustment& adjustment,
     const size_t from_row = RowOf(arguments[0], row);
     const std::span<const uint8_t> given = from.Items<uint8_t>(from_row);
     const RowImages images(from.RowDims(from_row));
-    const double factor = FactorAt(arguments[1], row);
+    const double factor = NumberAt<double>(arguments[1], row);
     const bool means = factor >= adjustment.low && factor <= adjustment.high;
     if (!means || images.channels != static_cast<int64_t>(kChannels)) {
       out.failed_row = row;

@@ -150,7 +150,6 @@ absl::Status ResizeRows(std::string_view function, const Argument& images,
   const size_t axis = type.shape.size() == 2 ? 0 : type.shape.size() - 3;
   const ImageSize to{type.shape[axis], type.shape[axis + 1]};
   const size_t item = ItemSize(type.dtype);
-  Shape dims;
   for (size_t row = 0; row < rows; ++row) {
     const size_t from_row = RowOf(images, row);
     const auto given = from.RowDims(from_row);
@@ -171,15 +170,7 @@ absl::Status ResizeRows(std::string_view function, const Argument& images,
       out.failed_row = row;
       return AsDataLoss(status);
     }
-    if (!ragged && row > 0) continue;
-    dims.assign(given.begin(), given.end());
-    dims[axis] = to.height;
-    dims[axis + 1] = to.width;
-    if (ragged) {
-      EndRaggedRow(dims, out);
-    } else {
-      out.shape = dims;
-    }
+    EndImagesRow(given, to, ragged, row, out);
   }
   return absl::OkStatus();
 }

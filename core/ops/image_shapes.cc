@@ -20,4 +20,18 @@ RowImages::RowImages(std::span<const int64_t> dims) {
   if (dims.size() > 2) channels = dims.back();
 }
 
+void EndImagesRow(std::span<const int64_t> given, ImageSize size, bool ragged,
+                  size_t row, OutputColumn& out) {
+  if (!ragged && row > 0) return;
+  Shape dims(given.begin(), given.end());
+  const size_t axis = dims.size() == 2 ? 0 : dims.size() - 3;
+  dims[axis] = size.height;
+  dims[axis + 1] = size.width;
+  if (ragged) {
+    EndRaggedRow(dims, out);
+  } else {
+    out.shape = dims;
+  }
+}
+
 }  // namespace feedmill

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
+#include "core/dataset/function_registry.h"
 #include "core/ops/image.h"
 
 namespace feedmill {
@@ -26,6 +27,11 @@ struct RowImages {
   // REQUIRES: at least two known dims.
   explicit RowImages(std::span<const int64_t> dims);
 };
+
+// Declares row `row` of a result, whose images were of shape `given` and are of
+// `size` now. Of uniform rows the first counts.
+void EndImagesRow(std::span<const int64_t> given, ImageSize size, bool ragged,
+                  size_t row, OutputColumn& out);
 
 }  // namespace feedmill
 

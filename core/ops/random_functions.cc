@@ -1,14 +1,11 @@
 #include <array>
 #include <cmath>
-#include <cstring>
 #include <limits>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "core/base/philox.h"
 #include "core/base/status.h"
-#include "core/ops/convert_items.h"
 #include "core/ops/function_families.h"
 #include "core/ops/random_bits.h"
 #include "core/ops/row_items.h"
@@ -65,18 +62,6 @@ absl::StatusOr<ValueType> InferDraws(std::string_view function, DType dtype,
     FM_ASSIGN_OR_RETURN(result.shape, SizeOf(function, types[2]));
   }
   return result;
-}
-
-// The number that an argument is in a row.
-template <class T>
-T NumberAt(const Argument& argument, size_t row) {
-  const Column& column = *argument.column;
-  const size_t from = RowOf(argument, row);
-  T value{};
-  ConvertItems(column.dtype,
-               column.values.data() + from * ItemSize(column.dtype),
-               DTypeOf<T>(), &value, 1);
-  return value;
 }
 
 // draw(bits of an item, T& item) for each item of each row, between the row's
@@ -246,22 +231,6 @@ absl::Status ComputeNormal(std::span<const Argument> arguments, size_t rows,
 }
 
 }  // namespace
-
-RandomBits::RandomBits(const Argument& argument, size_t row) {
-  std::memcpy(
-      words_.data(),
-      argument.column->values.data() + RowOf(argument, row) * sizeof(words_),
-      sizeof(words_));
-}
-
-std::array<uint32_t, 4> RandomBits::Block(uint64_t k) const {
-  return Philox({First(), 0}, k, Second());
-}
-
-uint64_t RandomBits::OfItem(uint64_t k) const {
-  const std::array<uint32_t, 4> block = Block(k);
-  return block[0] | uint64_t{block[1]} << 32;
-}
 
 void AddRandomFunctions(FunctionRegistry& registry) {
   registry.Add(std::string(kUniform),

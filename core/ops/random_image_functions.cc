@@ -65,7 +65,6 @@ absl::Status ComputeCrop(std::span<const Argument> arguments, size_t rows,
   StartRows(type, ragged, out);
   const size_t axis = type.shape.size() == 2 ? 0 : type.shape.size() - 3;
   ImageBox box{0, 0, {type.shape[axis], type.shape[axis + 1]}};
-  Shape dims;
   for (size_t row = 0; row < rows; ++row) {
     const size_t from_row = RowOf(arguments[1], row);
     const auto given = from.RowDims(from_row);
@@ -85,15 +84,7 @@ absl::Status ComputeCrop(std::span<const Argument> arguments, size_t rows,
     box.top = place(bits.First(), images.size.height - box.size.height);
     box.left = place(bits.Second(), images.size.width - box.size.width);
     AppendBox(from, from_row, images, box, out);
-    if (!ragged && row > 0) continue;
-    dims.assign(given.begin(), given.end());
-    dims[axis] = box.size.height;
-    dims[axis + 1] = box.size.width;
-    if (ragged) {
-      EndRaggedRow(dims, out);
-    } else {
-      out.shape = dims;
-    }
+    EndImagesRow(given, box.size, ragged, row, out);
   }
   return absl::OkStatus();
 }

@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/dataset/function_registry.h"
+#include "core/ops/convert_items.h"
 
 // What functions that move items between rows share: their constant arguments
 // and the shapes of their rows.
@@ -39,6 +40,18 @@ int64_t Product(std::span<const int64_t> dims);
 // The row of the argument's column that stands for `row`.
 inline size_t RowOf(const Argument& argument, size_t row) {
   return argument.constant ? 0 : row;
+}
+
+// The number that an argument, a scalar, is in a row, as a T.
+template <class T>
+T NumberAt(const Argument& argument, size_t row) {
+  const Column& column = *argument.column;
+  T value{};
+  ConvertItems(
+      column.dtype,
+      column.values.data() + RowOf(argument, row) * ItemSize(column.dtype),
+      DTypeOf<T>(), &value, 1);
+  return value;
 }
 
 // Empties `out` for a result of that type, whose rows are ragged or not.

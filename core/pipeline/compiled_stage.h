@@ -10,9 +10,9 @@
 #include "absl/status/statusor.h"
 #include "core/pipeline/batch_stacker.h"
 #include "core/pipeline/block_program.h"
-#include "core/pipeline/origins.h"
 #include "core/pipeline/stage_input.h"
 #include "core/pipeline/worker_stage.h"
+#include "core/sources/origins.h"
 
 // The worker stage from inside: worker_stage.cc runs records and lines,
 // worker_stage_batches.cc batches.

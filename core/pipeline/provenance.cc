@@ -7,10 +7,10 @@
 #include "core/dataset/analysis.h"
 #include "core/pipeline/client_stage.h"
 #include "core/pipeline/endless_watch.h"
-#include "core/pipeline/origins.h"
 #include "core/pipeline/worker_stage.h"
 #include "core/plan/plan.h"
 #include "core/sources/manifest.h"
+#include "core/sources/origins.h"
 #include "core/sources/source_plan.h"
 
 namespace feedmill {

@@ -35,15 +35,6 @@ uint64_t Batches(uint64_t records, uint64_t size, bool drop_remainder) {
   return records / size + (!drop_remainder && records % size != 0);
 }
 
-// What of the span is in the first of the passes that it is in.
-template <class Level, class Span>
-Span FirstPassOf(const Level& repeat, const Span& span) {
-  const uint64_t base = repeat.count == kEndless ? 0 : span.pass * repeat.count;
-  const uint64_t within = span.begin % repeat.input;
-  const uint64_t size = std::min(repeat.input - within, span.end - span.begin);
-  return {within, within + size, base + span.begin / repeat.input};
-}
-
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<const Plan>> Plan::Make(
@@ -294,11 +285,30 @@ void Plan::Records(uint64_t begin, uint64_t end, std::vector<RecordRef>& out,
   }
 }
 
-// What the batches of `span` hold.
-Plan::Span Plan::RecordsOf(const Level& batch, Span span) {
-  uint64_t last = 0;
-  if (__builtin_mul_overflow(span.end, batch.count, &last)) last = batch.input;
-  return {span.begin * batch.count, std::min(last, batch.input), span.pass};
+// What a step that keeps the order makes the places of `span` of: those of its
+// input; for a repeat, as far as they are in the pass that the span begins in.
+Plan::Span Plan::InputOf(const Level& level, Span span) {
+  switch (level.kind) {
+    case Level::Kind::kSkip:
+      return {span.begin + level.count, span.end + level.count, span.pass};
+    case Level::Kind::kBatch: {
+      uint64_t last = 0;
+      if (__builtin_mul_overflow(span.end, level.count, &last)) {
+        last = level.input;
+      }
+      return {span.begin * level.count, std::min(last, level.input), span.pass};
+    }
+    case Level::Kind::kRepeat: {
+      const uint64_t base =
+          level.count == kEndless ? 0 : span.pass * level.count;
+      const uint64_t within = span.begin % level.input;
+      const uint64_t size =
+          std::min(level.input - within, span.end - span.begin);
+      return {within, within + size, base + span.begin / level.input};
+    }
+    default:  // a take
+      return span;
+  }
 }
 
 // Appends the records of `span`, places of what the first `levels` levels make:
@@ -322,17 +332,13 @@ void Plan::Expand(size_t levels, Span span, std::vector<RecordRef>& out) const {
         }
         return;
       case Level::Kind::kTake:
-        break;
       case Level::Kind::kSkip:
-        span.begin += level.count;
-        span.end += level.count;
-        break;
       case Level::Kind::kBatch:
-        span = RecordsOf(level, span);
+        span = InputOf(level, span);
         break;
       case Level::Kind::kRepeat:
         while (span.begin < span.end) {
-          const Span pass = FirstPassOf(level, span);
+          const Span pass = InputOf(level, span);
           Expand(levels - 1, pass, out);
           span.begin += pass.end - pass.begin;
         }
@@ -357,16 +363,10 @@ RecordRun Plan::RunAt(uint64_t begin, uint64_t end) const {
       case Level::Kind::kShard:
         return {};
       case Level::Kind::kTake:
-        break;
       case Level::Kind::kSkip:
-        span.begin += level.count;
-        span.end += level.count;
-        break;
       case Level::Kind::kBatch:
-        span = RecordsOf(level, span);
-        break;
       case Level::Kind::kRepeat:
-        span = FirstPassOf(level, span);
+        span = InputOf(level, span);
         break;
     }
   }

@@ -141,7 +141,7 @@ class Plan {
   absl::Status AddStep(size_t step, uint64_t& combined_passes);
   void Cut(uint64_t limit);
   Permutation PermutationOf(const Level& level, uint64_t epoch) const;
-  static Span RecordsOf(const Level& batch, Span span);
+  static Span InputOf(const Level& level, Span span);
   void Expand(size_t levels, Span span, std::vector<RecordRef>& out) const;
   // A run of the window shuffle and what permutes it.
   struct Run {

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -24,6 +25,9 @@ static_assert(std::endian::native == std::endian::little);
 
 constexpr std::string_view kMagic = "feedmill index 1";
 constexpr std::string_view kExtension = ".index";
+// Of a file that is being written; its writer was killed if it is an hour old.
+constexpr std::string_view kUnfinished = ".new";
+constexpr auto kWriteTimeMax = std::chrono::hours(1);
 
 void PutU64(uint64_t value, std::string& out) {
   out.append(reinterpret_cast<const char*>(&value), sizeof value);
@@ -129,8 +133,9 @@ void IndexFolder::Store(const Framing& framing, const std::string& file,
   std::error_code error;
   fs::create_directories(path_, error);
   // Whoever sees the name sees all of it.
-  std::string temporary = path_ + "/new-XXXXXX";
-  const int out = mkstemp(temporary.data());
+  std::string temporary = fmt::format("{}/XXXXXX{}", path_, kUnfinished);
+  const int out =
+      mkstemps(temporary.data(), static_cast<int>(kUnfinished.size()));
   if (out < 0) return;
   const bool wrote = WriteWhole(out, text);
   if (close(out) != 0 || !wrote) {
@@ -156,7 +161,12 @@ void IndexFolder::DropOldest() const {
     std::error_code gone;
     const auto bytes = at->file_size(gone);
     const auto time = at->last_write_time(gone);
-    if (gone || at->path().extension() != kExtension) continue;
+    if (gone) continue;
+    if (at->path().extension() == kUnfinished &&
+        fs::file_time_type::clock::now() - time > kWriteTimeMax) {
+      fs::remove(at->path(), gone);
+    }
+    if (at->path().extension() != kExtension) continue;
     all.push_back({time, bytes, at->path()});
     total += bytes;
   }

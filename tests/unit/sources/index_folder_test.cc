@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <filesystem>
 #include <string>
 
@@ -56,6 +57,16 @@ TEST(IndexFolder, BelievesNoDamagedIndex) {
   }
   folder.Write(name, text);
   EXPECT_TRUE(indexes.Load(kLines, "/data/x", kStat));
+}
+
+TEST(IndexFolder, RemovesWhatAKilledWriterLeft) {
+  TestFolder folder;
+  folder.Write("old.new", "a part");
+  std::filesystem::last_write_time(
+      folder / "old.new",
+      std::filesystem::file_time_type::clock::now() - std::chrono::hours(2));
+  IndexFolder(folder.path()).Store(kLines, "/data/x", kStat, kIndex);
+  EXPECT_TRUE(OnlyFileIn(folder.path()).ends_with(".index"));
 }
 
 TEST(IndexFolder, KeepsNothingOfSmallFilesNorNowhere) {

@@ -1,26 +1,26 @@
-#include "core/pipeline/origins.h"
+#include "core/sources/origins.h"
 
 #include <utility>
 #include <variant>
-
-#include "core/sources/file_order.h"
 
 namespace feedmill {
 namespace {
 
 using Origins = std::vector<RecordOrigin>;
 
-const Manifest& NoFiles() {
-  static const Manifest none;
+const std::shared_ptr<const Manifest>& NoFiles() {
+  static const std::shared_ptr<const Manifest>& none =
+      *new std::shared_ptr<const Manifest>(std::make_shared<const Manifest>());
   return none;
 }
 
 RecordOrigin Origin(const Plan& plan, const Manifest& manifest,
-                    const RecordRef& ref, uint64_t row) {
+                    const FileOrder& order, const RecordRef& ref,
+                    uint64_t row) {
   const bool counted = plan.graph().source.counted;
   RecordOrigin origin;
   origin.epoch = ref.pass;
-  uint64_t index = FileOrder(plan, manifest).At(ref);
+  uint64_t index = order.At(ref);
   origin.record = index;
   for (const ManifestFile& file : manifest.files) {
     if (index >= file.records) {
@@ -36,25 +36,28 @@ RecordOrigin Origin(const Plan& plan, const Manifest& manifest,
 }
 
 void Add(const Plan& plan, const SourcePlan& source, const Manifest& manifest,
-         const RecordRef& ref, uint64_t row, Origins& out);
+         const FileOrder& order, const RecordRef& ref, uint64_t row,
+         Origins& out);
 
 void AddOfInput(const SourcePlan& source, const Manifest& manifest,
                 const InputPlace& place, uint64_t pass, Origins& out) {
   const SourcePlan::Input& input = source.inputs[place.input];
   const Manifest& own =
-      manifest.inputs.empty() ? NoFiles() : manifest.inputs[place.input];
+      manifest.inputs.empty() ? *NoFiles() : manifest.inputs[place.input];
+  const FileOrder order(*input.plan, own);
   std::vector<RecordRef> refs;
   input.plan->Records(place.position, place.position + 1, refs,
                       pass * input.turns + place.turn);
   for (const RecordRef& ref : refs) {
-    Add(*input.plan, input.source, own, ref, 0, out);
+    Add(*input.plan, input.source, own, order, ref, 0, out);
   }
 }
 
 void Add(const Plan& plan, const SourcePlan& source, const Manifest& manifest,
-         const RecordRef& ref, uint64_t row, Origins& out) {
+         const FileOrder& order, const RecordRef& ref, uint64_t row,
+         Origins& out) {
   if (source.inputs.empty()) {
-    out.push_back(Origin(plan, manifest, ref, row));
+    out.push_back(Origin(plan, manifest, order, ref, row));
   } else if (std::holds_alternative<ZipSource>(plan.graph().graph.source)) {
     for (uint32_t i = 0; i < source.inputs.size(); ++i) {
       AddOfInput(source, manifest, {i, ref.index, 0}, ref.pass, out);
@@ -68,10 +71,17 @@ void Add(const Plan& plan, const SourcePlan& source, const Manifest& manifest,
 
 }  // namespace
 
+OriginFinder::OriginFinder(std::shared_ptr<const Plan> plan,
+                           std::shared_ptr<const Manifest> manifest,
+                           SourcePlan source)
+    : plan_(std::move(plan)),
+      manifest_(manifest != nullptr ? std::move(manifest) : NoFiles()),
+      source_(std::move(source)),
+      order_(*plan_, *manifest_) {}
+
 void OriginFinder::Find(const RecordRef& ref, uint64_t row,
                         Origins& out) const {
-  Add(*plan_, source_, manifest_ == nullptr ? NoFiles() : *manifest_, ref, row,
-      out);
+  Add(*plan_, source_, *manifest_, order_, ref, row, out);
 }
 
 }  // namespace feedmill

@@ -1,5 +1,5 @@
-#ifndef FEEDMILL_CORE_PIPELINE_ORIGINS_H_
-#define FEEDMILL_CORE_PIPELINE_ORIGINS_H_
+#ifndef FEEDMILL_CORE_SOURCES_ORIGINS_H_
+#define FEEDMILL_CORE_SOURCES_ORIGINS_H_
 
 #include <cstdint>
 #include <memory>
@@ -7,6 +7,7 @@
 
 #include "core/chunk/skipped_element.h"
 #include "core/plan/plan.h"
+#include "core/sources/file_order.h"
 #include "core/sources/manifest.h"
 #include "core/sources/source_plan.h"
 
@@ -16,11 +17,9 @@ namespace feedmill {
 // thread.
 class OriginFinder {
  public:
+  // `manifest`: null if there are no files.
   OriginFinder(std::shared_ptr<const Plan> plan,
-               std::shared_ptr<const Manifest> manifest, SourcePlan source)
-      : plan_(std::move(plan)),
-        manifest_(std::move(manifest)),
-        source_(std::move(source)) {}
+               std::shared_ptr<const Manifest> manifest, SourcePlan source);
 
   // Appends what `ref` (in a block or file, its row) is made of: a record, or
   // those of the elements of the inputs.
@@ -29,10 +28,11 @@ class OriginFinder {
 
  private:
   const std::shared_ptr<const Plan> plan_;
-  const std::shared_ptr<const Manifest> manifest_;  // null: no files
+  const std::shared_ptr<const Manifest> manifest_;
   const SourcePlan source_;
+  const FileOrder order_;
 };
 
 }  // namespace feedmill
 
-#endif  // FEEDMILL_CORE_PIPELINE_ORIGINS_H_
+#endif  // FEEDMILL_CORE_SOURCES_ORIGINS_H_
