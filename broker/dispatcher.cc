@@ -224,16 +224,7 @@ absl::Time Dispatcher::NextDeadline() const {
 DispatcherEffects Dispatcher::OnTick(absl::Time now) {
   next_tick_ = now + std::min(absl::Milliseconds(100), Interval() / 2);
   if (!behind_.ok()) return {};
-  std::vector<WorkerId> lost;
-  for (const auto& [id, worker] : table_.workers()) {
-    if (now - worker.heard > Timeout(settings_.worker_timeout)) {
-      lost.push_back(id);
-    }
-  }
-  for (const WorkerId& id : lost) {
-    LoseWorker(id, table_.FindWorker(id)->gone);
-  }
-  if (!lost.empty()) AssignResolutions();
+  LoseSilentWorkers(now);
 
   std::vector<SessionKey> silent;
   for (const auto& [key, listener] : listeners_) {
@@ -256,6 +247,26 @@ DispatcherEffects Dispatcher::OnTick(absl::Time now) {
     }
   }
   return Finish(now);
+}
+
+// No worker was heard before oldest_heard_: while that is recent, thousands of
+// them need not be looked through.
+void Dispatcher::LoseSilentWorkers(absl::Time now) {
+  const absl::Time last = now - Timeout(settings_.worker_timeout);
+  if (oldest_heard_ >= last) return;
+  oldest_heard_ = now;
+  std::vector<WorkerId> lost;
+  for (const auto& [id, worker] : table_.workers()) {
+    if (worker.heard < last) {
+      lost.push_back(id);
+    } else {
+      oldest_heard_ = std::min(oldest_heard_, worker.heard);
+    }
+  }
+  for (const WorkerId& id : lost) {
+    LoseWorker(id, table_.FindWorker(id)->gone);
+  }
+  if (!lost.empty()) AssignResolutions();
 }
 
 void Dispatcher::RetryHead(absl::Time now, const SessionKey& key) {

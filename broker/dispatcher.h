@@ -243,6 +243,7 @@ class Dispatcher {
   bool BindSome(absl::Time now, const SessionKey& key, RunWork& work,
                 uint64_t room);
   void Reindex(const SessionState& session);
+  void LoseSilentWorkers(absl::Time now);
   void RetryHead(absl::Time now, const SessionKey& key);
   void TellIfDry(const JobName& job);
 
@@ -263,6 +264,7 @@ class Dispatcher {
   absl::Status behind_;
   absl::Time lease_from_;  // after a restart peers report first
   absl::Time next_tick_;
+  absl::Time oldest_heard_ = absl::InfinitePast();  // of the workers
 
   LeaseTable table_;
   std::map<PeerId, WorkerId> worker_at_;  // by address

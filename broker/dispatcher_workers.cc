@@ -41,8 +41,8 @@ void Dispatcher::On(absl::Time now, const PeerId& from,
   if (worker->address != from) {
     worker_at_.erase(worker->address);
     worker_at_.insert_or_assign(from, beat.worker);
+    worker->address = from;
   }
-  worker->address = from;
   worker->heard = now;
   worker->gone = false;
   worker->plans = std::set<PlanId>(

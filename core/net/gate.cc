@@ -213,16 +213,16 @@ void Gate::Serve(absl::Time now) {
   const bool look = now >= look_at_;
   if (look) look_at_ = now + kLookInterval;
   const bool bound = now >= bound_at_;
-  size_t connections = 0;
+  connections_ = 0;
   for (auto& [id, followed] : followed_) {
     if (followed.listener || look) ServeMonitor(id, followed);
     if (followed.listener && bound) BoundMessages(followed);
-    connections += followed.open.size();
+    connections_ += followed.open.size();
   }
   if (bound) {
     bound_at_ =
         now + std::max(kBoundInterval,
-                       kBoundIntervalEach * static_cast<int64_t>(connections));
+                       kBoundIntervalEach * static_cast<int64_t>(connections_));
   }
   if (refused_ != said_ && now >= say_at_) Say(now);
 }
@@ -268,7 +268,7 @@ void Gate::Heard(SocketId id, int fd, std::string_view from) {
   if (followed == followed_.end()) return;
   const auto open = followed->second.open.find(fd);
   if (open == followed->second.open.end()) return;
-  open->second.peer = from;
+  if (open->second.peer != from) open->second.peer = from;
   open->second.heard = true;
 }
 
@@ -358,12 +358,15 @@ void Gate::BoundConnections(Followed& listener) {
 // than the largest, and none that was whole, brings one without an end.
 void Gate::BoundMessages(Followed& listener) {
   for (auto& [fd, connection] : listener.open) {
+    if (std::exchange(connection.heard, false)) {
+      connection.bytes.reset();  // one that speaks costs no question
+      continue;
+    }
     const std::optional<uint64_t> bytes = BytesReceived(fd);
     if (!bytes.has_value()) continue;
-    if (connection.heard || *bytes < connection.bytes) {
+    if (!connection.bytes.has_value() || *bytes < *connection.bytes) {
       connection.bytes = *bytes;
-      connection.heard = false;
-    } else if (*bytes - connection.bytes > listener.unheard_bytes_max) {
+    } else if (*bytes - *connection.bytes > listener.unheard_bytes_max) {
       // The transport notices, and tells in its turn.
       shutdown(fd, SHUT_RDWR);
       connection.bytes = *bytes;

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -71,13 +72,16 @@ class Gate {
   void CountRevoked(std::string_view key);
 
   uint64_t refused() const { return refused_; }
+  // Of all listeners.
+  size_t connections() const { return connections_; }
 
  private:
   // A listener's.
   struct Connection {
     std::string peer;    // who spoke there; "": nobody yet
     bool heard = false;  // a whole message, since the last look
-    uint64_t bytes = 0;  // that had come at the last look with one
+    // That had come at the first look without one after the last look with one.
+    std::optional<uint64_t> bytes;
   };
   struct Followed {
     zmq::socket_t monitor;
@@ -86,7 +90,7 @@ class Gate {
     size_t connections_max = 0;
     uint64_t unheard_bytes_max = 0;
     int listening_fd = -1;
-    std::map<int, Connection> open;  // by file descriptor
+    std::unordered_map<int, Connection> open;  // by file descriptor
     bool full = false;
     // Connections.
     std::string peer;
@@ -113,6 +117,8 @@ class Gate {
   std::vector<std::pair<SocketId, std::string>> gone_;
   absl::Time look_at_ = absl::InfinitePast();   // connections' monitors
   absl::Time bound_at_ = absl::InfinitePast();  // listeners' messages
+
+  size_t connections_ = 0;
 
   // Connections that ended before they said anything, and revoked messages.
   uint64_t refused_ = 0;

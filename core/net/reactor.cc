@@ -1,5 +1,6 @@
 #include "core/net/reactor.h"
 
+#include <poll.h>
 #include <pthread.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
@@ -42,6 +43,10 @@ constexpr int kUnacknowledgedMs = 5'000;
 constexpr int kAliveIntervalMs = 60'000;
 constexpr int kAliveTimeoutMs = 30'000;
 constexpr absl::Duration kSleepMax = absl::Minutes(1);
+// Waking up costs about as much as a heartbeat's message: where there are
+// thousands of peers, their messages share turns.
+constexpr size_t kGatherFrom = 1'000;  // connections
+constexpr absl::Duration kGather = absl::Milliseconds(2);
 
 int PollMilliseconds(absl::Time now, absl::Time deadline) {
   if (deadline <= now) return 0;
@@ -97,6 +102,7 @@ struct Reactor::State {
   void RunPosts();
   void RunWatched();
   void Poll(int milliseconds);
+  void Gather();
   bool Drain(SocketId id);
   void FlushQueued(Socket& socket);
   void CloseAll();
@@ -173,6 +179,7 @@ void Reactor::State::Run() {
     handler->OnTurn(now);
     for (auto& [id, socket] : sockets) FlushQueued(socket);
     if (stopping.load()) break;
+    if (!left && gate.connections() >= kGatherFrom) Gather();
     const absl::Time deadline = handler->NextDeadline();
     Poll(left ? 0 : PollMilliseconds(SteadyNow(), deadline));
   }
@@ -201,6 +208,12 @@ void Reactor::State::RunWatched() {
     const std::function<void()> run = found->second;  // it may unwatch itself
     run();
   }
+}
+
+// Lets more come before the next turn, unless this process wants something.
+void Reactor::State::Gather() {
+  pollfd wake{wake_fd, POLLIN, 0};
+  poll(&wake, 1, static_cast<int>(absl::ToInt64Milliseconds(kGather)));
 }
 
 void Reactor::State::Poll(int milliseconds) {

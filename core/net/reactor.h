@@ -38,7 +38,9 @@ class ReactorHandler {
 };
 
 // One thread that owns a process's sockets: polls them, reads the clock once a
-// turn, runs posted closures, hands messages on in bounded, fair batches.
+// turn, runs posted closures, hands messages on in bounded, fair batches. Where
+// listeners have 1,000 connections and more, 2 ms pass between turns, so that
+// the peers' messages share them.
 //
 // Buffers of 64 KiB and more are sent without a copy (they are released when
 // the transport is done with them); received ones are views of the transport's
