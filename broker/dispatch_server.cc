@@ -23,7 +23,7 @@
 #include "core/net/messenger.h"
 #include "core/net/process_limits.h"
 #include "core/net/reactor.h"
-#include "core/ops/builtin_functions.h"
+#include "core/ops/plugin_functions.h"
 
 namespace feedmill {
 namespace {
@@ -49,12 +49,7 @@ class DispatchServer::Shell : public ReactorHandler {
       : config_(std::move(config)),
         lifecycle_("dispatcher"),
         reactor_(std::make_unique<Reactor>("fm-dispatcher")),
-        messenger_(*reactor_, config_.cluster_id) {
-    if (config_.registry == nullptr) {
-      config_.registry =
-          std::make_shared<const FunctionRegistry>(BuiltinFunctions());
-    }
-  }
+        messenger_(*reactor_, config_.cluster_id) {}
 
   absl::Status Start() {
     return lifecycle_.Start([this] { return Begin(); });
@@ -143,6 +138,9 @@ absl::Status DispatchServer::Shell::Check() const {
 }
 
 absl::Status DispatchServer::Shell::Begin() {
+  if (config_.registry == nullptr) {
+    FM_ASSIGN_OR_RETURN(config_.registry, DefaultFunctions());
+  }
   FM_RETURN_IF_ERROR(Check());
   TuneMalloc();
   FM_RETURN_IF_ERROR(RaiseFileLimit());

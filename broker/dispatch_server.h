@@ -37,7 +37,8 @@ struct DispatcherConfig {
   bool fault_tolerant_mode = false;
   // Of frames that wait to be relayed to clients which reach no worker.
   uint64_t relay_bytes = uint64_t{256} << 20;
-  // What expressions may call; null: the built-in functions.
+  // What expressions may call; null: the built-in functions
+  // and those of the plugins in FEEDMILL_OP_PLUGINS.
   std::shared_ptr<const FunctionRegistry> registry{};
 };
 

@@ -10,6 +10,7 @@
 #include "core/base/status.h"
 #include "core/dataset/analysis.h"
 #include "core/dataset/graph_text.h"
+#include "core/dataset/plugin_pins.h"
 #include "core/dataset/source_types.h"
 #include "core/plan/plan.h"
 #include "core/sources/manifest.h"
@@ -67,6 +68,7 @@ uint64_t FirstRecords(const AnalyzedGraph& analyzed,
 absl::StatusOr<std::shared_ptr<const AnalyzedGraph>> Read(
     const std::string& graph, const FunctionRegistry& registry) {
   FM_ASSIGN_OR_RETURN(const Graph parsed, ParseGraphJson(graph));
+  FM_RETURN_IF_ERROR(CheckPlugins(parsed, registry, "the dispatcher"));
   return Analyze(parsed, registry);
 }
 

@@ -11,7 +11,8 @@
 #include "core/chunk/jsonl.h"
 #include "core/dataset/analysis.h"
 #include "core/dataset/graph_text.h"
-#include "core/ops/builtin_functions.h"
+#include "core/dataset/plugin_pins.h"
+#include "core/ops/plugin_functions.h"
 #include "core/plan/plan_id.h"
 #include "core/sources/field_inference.h"
 #include "core/sources/manifest.h"
@@ -48,7 +49,7 @@ absl::StatusOr<ShownBatch> ShowBatch(const Graph& graph, uint64_t number,
                                      const ReadOptions& options) {
   std::shared_ptr<const FunctionRegistry> registry = options.registry;
   if (registry == nullptr) {
-    registry = std::make_shared<const FunctionRegistry>(BuiltinFunctions());
+    FM_ASSIGN_OR_RETURN(registry, DefaultFunctions());
   }
   Graph read = graph;
   if (options.seed.has_value()) read.options.seed = options.seed;
@@ -56,6 +57,7 @@ absl::StatusOr<ShownBatch> ShowBatch(const Graph& graph, uint64_t number,
   const std::filesystem::path working = std::filesystem::current_path(error);
   MakePathsAbsolute((working / options.directory).string(), read);
   FM_RETURN_IF_ERROR(InferFields(read));
+  PinPlugins(*registry, read);
   ShownBatch shown;
   shown.number = number;
   if (!options.token.empty()) {

@@ -13,8 +13,9 @@
 #include "core/chunk/jsonl.h"
 #include "core/dataset/analysis.h"
 #include "core/dataset/graph_text.h"
+#include "core/dataset/plugin_pins.h"
 #include "core/net/process_limits.h"
-#include "core/ops/builtin_functions.h"
+#include "core/ops/plugin_functions.h"
 #include "core/pipeline/local_reader.h"
 #include "core/sources/field_inference.h"
 
@@ -111,8 +112,7 @@ absl::StatusOr<std::unique_ptr<Reader>> Read(const Graph& graph,
                                              ReadOptions options) {
   TuneMalloc();
   if (options.registry == nullptr) {
-    options.registry =
-        std::make_shared<const FunctionRegistry>(BuiltinFunctions());
+    FM_ASSIGN_OR_RETURN(options.registry, DefaultFunctions());
   }
   Graph read = graph;
   if (options.seed.has_value()) read.options.seed = options.seed;
@@ -123,6 +123,7 @@ absl::StatusOr<std::unique_ptr<Reader>> Read(const Graph& graph,
   const std::filesystem::path working = std::filesystem::current_path(error);
   MakePathsAbsolute((working / options.directory).string(), read);
   FM_RETURN_IF_ERROR(InferFields(read));
+  PinPlugins(*options.registry, read);
   std::optional<ReadToken> token;
   if (!options.token.empty()) {
     FM_ASSIGN_OR_RETURN(token, DecodeToken(options.token));

@@ -103,7 +103,8 @@ struct ReadOptions {
   LinkCompression compression = LinkCompression::kNone;
   // Threads of a local read; 0: as many as this process may use.
   int threads = 0;
-  // What expressions may call; null: the built-in functions.
+  // What expressions may call; null: the built-in functions and those
+  // of the plugins in FEEDMILL_OP_PLUGINS.
   std::shared_ptr<const FunctionRegistry> registry{};
   // Set to true by anyone, a signal handler too, to end the reading with
   // Cancelled within 50 ms. Must outlive the reader.

@@ -5,7 +5,7 @@ include(CMakePackageConfigHelpers)
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/feedmill)
 
 get_property(declared GLOBAL PROPERTY FEEDMILL_LIBRARIES)
-set(libraries feedmill_flags)
+set(libraries feedmill_flags feedmill_op_plugin)
 foreach(library IN LISTS declared)
   get_target_property(folder ${library} SOURCE_DIR)
   if(folder MATCHES "^${PROJECT_SOURCE_DIR}/(core|broker|worker|client|server)(/|$)")

@@ -7,6 +7,7 @@
 #include "core/base/status.h"
 #include "core/dataset/analysis.h"
 #include "core/dataset/graph_text.h"
+#include "core/dataset/plugin_pins.h"
 #include "core/net/clock.h"
 #include "core/pipeline/worker_stage.h"
 #include "core/plan/plan.h"
@@ -29,6 +30,7 @@ absl::StatusOr<std::shared_ptr<const WorkerStage>> Compile(
     const PlanDefinition& definition,
     const std::shared_ptr<const FunctionRegistry>& registry) {
   FM_ASSIGN_OR_RETURN(const Graph graph, ParseGraphJson(definition.graph));
+  FM_RETURN_IF_ERROR(CheckPlugins(graph, *registry, "a worker"));
   FM_ASSIGN_OR_RETURN(const std::shared_ptr<const AnalyzedGraph> analyzed,
                       Analyze(graph, *registry));
   auto manifest = std::make_shared<Manifest>();
@@ -46,6 +48,7 @@ absl::StatusOr<std::shared_ptr<const WorkerStage>> Compile(
 absl::StatusOr<std::string> FindFiles(const std::string& text,
                                       const FunctionRegistry& registry) {
   FM_ASSIGN_OR_RETURN(const Graph graph, ParseGraphJson(text));
+  FM_RETURN_IF_ERROR(CheckPlugins(graph, registry, "a worker"));
   FM_ASSIGN_OR_RETURN(const std::shared_ptr<const AnalyzedGraph> analyzed,
                       Analyze(graph, registry));
   FM_ASSIGN_OR_RETURN(const Manifest manifest, ResolveManifest(*analyzed));

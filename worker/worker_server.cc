@@ -19,7 +19,7 @@
 #include "core/net/messenger.h"
 #include "core/net/process_limits.h"
 #include "core/net/reactor.h"
-#include "core/ops/builtin_functions.h"
+#include "core/ops/plugin_functions.h"
 #include "worker/client_links.h"
 #include "worker/stage_runner.h"
 #include "worker/worker_agent.h"
@@ -50,12 +50,7 @@ class WorkerServer::Shell : public ReactorHandler {
   explicit Shell(WorkerConfig config)
       : config_(std::move(config)),
         lifecycle_("worker"),
-        reactor_(std::make_unique<Reactor>("fm-worker")) {
-    if (config_.registry == nullptr) {
-      config_.registry =
-          std::make_shared<const FunctionRegistry>(BuiltinFunctions());
-    }
-  }
+        reactor_(std::make_unique<Reactor>("fm-worker")) {}
 
   absl::Status Start() {
     return lifecycle_.Start([this] {
@@ -133,6 +128,9 @@ class WorkerServer::Shell : public ReactorHandler {
 };
 
 absl::Status WorkerServer::Shell::Begin() {
+  if (config_.registry == nullptr) {
+    FM_ASSIGN_OR_RETURN(config_.registry, DefaultFunctions());
+  }
   TuneMalloc();
   FM_RETURN_IF_ERROR(RaiseFileLimit());
   FM_ASSIGN_OR_RETURN(const Address dispatcher,

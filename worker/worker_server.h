@@ -40,7 +40,8 @@ struct WorkerConfig {
   bool in_process = true;
   // How long it waits for a dispatcher that does not answer.
   absl::Duration dispatcher_timeout = absl::Hours(1);
-  // What expressions may call; null: the built-in functions.
+  // What expressions may call; null: the built-in functions
+  // and those of the plugins in FEEDMILL_OP_PLUGINS.
   std::shared_ptr<const FunctionRegistry> registry{};
 };
 

@@ -1,7 +1,5 @@
 #include "core/cluster/plugin_resolver.h"
 
-#include <dlfcn.h>
-
 #include <memory>
 #include <utility>
 
@@ -10,6 +8,7 @@
 #include "core/cluster/http_json.h"
 #include "core/cluster/resolver_plugin.h"
 #include "core/cluster/words.h"
+#include "core/plugins/shared_object.h"
 
 namespace feedmill {
 namespace {
@@ -78,22 +77,15 @@ std::string RestOf(const ResolverUri& uri, ResolverParameters* parameters) {
 
 absl::Status AddResolverPlugin(const std::string& path,
                                ResolverRegistry* registry) {
-  // A name without '/' would be looked for in the system's folders.
-  void* object =
-      dlopen((path.find('/') == std::string::npos ? "./" + path : path).c_str(),
-             RTLD_NOW | RTLD_LOCAL);
-  if (object == nullptr) {
-    return InvalidArgument("cannot load the plugin {}: {}", path, dlerror());
-  }
-  const auto entry = reinterpret_cast<feedmill_resolver_plugin_v1_type>(
-      dlsym(object, kEntryPoint));
+  FM_ASSIGN_OR_RETURN(SharedObject object, SharedObject::Load(path));
+  const auto entry = object.Find<feedmill_resolver_plugin_v1_type>(kEntryPoint);
   const feedmill_resolver_v1* plugin = entry == nullptr ? nullptr : entry();
   if (plugin == nullptr || plugin->scheme == nullptr ||
       plugin->resolve == nullptr) {
-    dlclose(object);
     return InvalidArgument("{} is no plugin of this version: it has no {}",
                            path, kEntryPoint);
   }
+  object.Keep();
   const absl::Status added = registry->Add(
       plugin->scheme,
       [plugin](const ResolverUri& uri, const ResolverContext& context)
@@ -109,15 +101,11 @@ absl::Status AddResolverPlugin(const std::string& path,
 
 absl::Status AddResolverPlugins(const Environment& environment,
                                 ResolverRegistry* registry) {
-  const std::string paths = environment.Get(kVariable).value_or("");
-  for (const std::string_view path : SplitWords(paths, ':')) {
-    if (path.empty()) continue;
-    const absl::Status status = AddResolverPlugin(std::string(path), registry);
-    if (!status.ok()) {
-      return Annotate(status, fmt::format("the variable {}", kVariable));
-    }
-  }
-  return absl::OkStatus();
+  return AddPlugins(fmt::format("the variable {}", kVariable),
+                    environment.Get(kVariable).value_or(""),
+                    [&](const std::string& path) {
+                      return AddResolverPlugin(path, registry);
+                    });
 }
 
 }  // namespace feedmill

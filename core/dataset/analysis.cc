@@ -402,6 +402,9 @@ std::string AnalyzedGraph::Explain() const {
                     i, StepName(graph.steps[i]), values.empty() ? "" : ": ",
                     values, steps[i].output->ToString());
   }
+  for (const auto& [function, plugin] : graph.plugins) {
+    out += fmt::format("        {} is of the plugin {}\n", function, plugin);
+  }
   return out;
 }
 

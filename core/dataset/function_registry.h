@@ -133,6 +133,11 @@ class FunctionRegistry {
     // random bits, uint32[4] (RandomBitsType()). Each call that is written
     // draws for itself; the same row gets the same bits again.
     bool random = false;
+    // Equal arguments give equal results, so that one call may stand for many.
+    bool pure = true;
+    // The name and version of the plugin that it is of: "example 1.0"; empty
+    // for one of ours. Part of the fingerprint of pipelines that call it.
+    std::string plugin{};
   };
 
   void Add(std::string name, Function function);

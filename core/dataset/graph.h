@@ -2,6 +2,7 @@
 #define FEEDMILL_CORE_DATASET_GRAPH_H_
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <utility>
@@ -304,6 +305,10 @@ struct Graph {
   Source source;
   std::vector<Step> steps;
   Options options;
+  // Of the whole, not of an input: the functions of plugins that expressions
+  // call, each with its plugin's name and version. PinPlugins
+  // (plugin_pins.h) writes it before the graph is sent or fingerprinted.
+  std::map<std::string, std::string> plugins{};
 };
 
 }  // namespace feedmill

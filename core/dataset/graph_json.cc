@@ -302,13 +302,33 @@ absl::Status ReadOptions(const Json& json, Options& options) {
       .status();
 }
 
+absl::Status ReadPlugins(const Json& json,
+                         std::map<std::string, std::string>& plugins) {
+  if (!json.is_object() || json.empty()) {
+    return InvalidArgument("\"plugins\" is no object with keys");
+  }
+  for (const auto& [function, plugin] : json.items()) {
+    if (!plugin.is_string()) {
+      return InvalidArgument("\"plugins\": \"{}\" is no text", function);
+    }
+    plugins.emplace(function, plugin.get<std::string>());
+  }
+  return absl::OkStatus();
+}
+
 class GraphReader {
  public:
   absl::StatusOr<Graph> Read(const Json& json) {
     Graph graph;
     Reader reader(json, "the graph");
-    FM_RETURN_IF_ERROR(reader.Expect({"options", "source", "steps"}).status());
+    std::vector<const char*> keys = {"options", "source", "steps"};
+    const bool plugins = json.contains("plugins");
+    if (plugins) keys.push_back("plugins");
+    FM_RETURN_IF_ERROR(reader.Expect(keys).status());
     FM_RETURN_IF_ERROR(ReadOptions(json["options"], graph.options));
+    if (plugins) {
+      FM_RETURN_IF_ERROR(ReadPlugins(json["plugins"], graph.plugins));
+    }
     FM_RETURN_IF_ERROR(ReadPipeline(json, reader, graph));
     return graph;
   }

@@ -151,6 +151,7 @@ Json ToJson(const Graph& graph) {
   json["options"] = {{"order", any ? "any" : "deterministic"},
                      {"processing_mode", off ? "off" : "dynamic"},
                      {"seed", Optional(graph.options.seed)}};
+  if (!graph.plugins.empty()) json["plugins"] = graph.plugins;
   return json;
 }
 

@@ -25,7 +25,8 @@ void MakePathsAbsolute(const std::string& directory, Graph& graph);
 // The canonical text of a graph: JSON with sorted keys and every default
 // written out. Graphs that mean the same by construction have equal texts; it
 // is what travels and what is fingerprinted. Names and paths that are not UTF-8
-// travel as {"hex": …}; the text is always valid UTF-8.
+// travel as {"hex": …}; the text is always valid UTF-8. "plugins" is there only
+// where expressions call functions of plugins.
 std::string CanonicalText(const Graph& graph);
 // Takes it back: ParseGraphJson(CanonicalText(g)) has the text of g. Strict:
 // every key must be there and known. Texts over 64 MiB are refused.

@@ -108,8 +108,11 @@ absl::StatusOr<ValueType> InferCall(std::string_view function,
     const std::string nearest = registry.Nearest(function);
     return InvalidArgument(
         "there is no function \"{}\"{}", function,
-        nearest.empty() ? "; docs/expressions.md lists them"
-                        : fmt::format("; did you mean \"{}\"?", nearest));
+        !nearest.empty() ? fmt::format("; did you mean \"{}\"?", nearest)
+        : function.find('.') == function.npos
+            ? "; docs/expressions.md lists them"
+            : "; if it is of a plugin, --op-plugin FILE or the variable "
+              "FEEDMILL_OP_PLUGINS loads it");
   }
   if (!found->random) return found->infer(arguments);
   std::vector<ValueType> with_bits = {RandomBitsType()};

@@ -277,7 +277,7 @@ class Compiler {
     if (type.literal) return LiteralOperand(*type.literal);
     if (bits) arguments.insert(arguments.begin(), *std::move(bits));
     const auto* function = registry_.Find(name);
-    if (constant) {
+    if (constant && function->pure) {
       auto folded = Fold(*function, arguments, type);
       // One that fails is an error of the first row that needs it.
       if (folded.ok()) return folded;

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # build_consumer.sh CMAKE BUILD_DIRECTORY CXX: installs the build into an empty
-# prefix, then configures, builds and runs consumer/ with nothing but that.
+# prefix, then configures, builds and runs consumer/ and the example of a
+# plugin with nothing but that.
 set -euo pipefail
 cmake=$1 build=$2 compiler=$3
 here=$(cd "$(dirname "$0")" && pwd)
@@ -17,7 +18,17 @@ mv "$folder/prefix" "$folder/moved"
 "$cmake" --build "$folder/build"
 output=$("$folder/build/consumer")
 [[ $output == "0 1 4 9 16" ]] || { echo "consumer printed: $output"; exit 1; }
+# The example of a plugin, by itself as docs/plugins.md has it.
+cp -r "$here/../../examples/plugin" "$folder/plugin"
+"$cmake" -S "$folder/plugin" -B "$folder/plugin/build" -G Ninja -Wno-dev \
+  -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER="$compiler" \
+  -DCMAKE_PREFIX_PATH="$folder/moved" > "$folder/configure-plugin.log"
+"$cmake" --build "$folder/plugin/build"
 if [[ -e $folder/moved/bin/feedmill ]]; then
+  echo '{source: {range: 3}, steps: [map: "example.scale(x / 1, 0.5)"]}' > "$folder/scaled.yaml"
+  output=$("$folder/moved/bin/feedmill" read "$folder/scaled.yaml" --local \
+    --op-plugin "$folder/plugin/build/example_op_plugin.so")
+  [[ $output == $'0.0\n0.5\n1.0' ]] || { echo "the plugin gives: $output"; exit 1; }
   "$folder/moved/bin/feedmill" --version
   for page in man/man1/feedmill.1 man/man1/feedmill-worker.1 \
     bash-completion/completions/feedmill zsh/site-functions/_feedmill \

@@ -3,6 +3,7 @@
 #include "core/net/log.h"
 #include "server/address_file.h"
 #include "tools/command/commands.h"
+#include "tools/command/op_plugin_flag.h"
 #include "tools/command/server_flags.h"
 #include "tools/command/stop_signals.h"
 
@@ -27,6 +28,7 @@ constexpr char kExamples[] =
 absl::StatusOr<int> RunDispatcher(const Invocation& invocation) {
   ServerFlags server;
   DispatcherConfig config;
+  OpPluginFlag op_plugins;
   FlagSet flags("dispatcher", kSummary, kExamples);
   DeclareDispatcherFlags(flags, config);
   flags.Text("--advertise", "HOST[:PORT]",
@@ -34,12 +36,14 @@ absl::StatusOr<int> RunDispatcher(const Invocation& invocation) {
              "machine's address on the way out",
              &config.advertise);
   server.Declare(flags, "workers and readers");
+  op_plugins.Declare(flags);
   flags.Configurable();
   FM_ASSIGN_OR_RETURN(const bool go_on,
                       flags.Parse(invocation.arguments, invocation.describe));
   if (!go_on) return 0;
   FM_RETURN_IF_ERROR(server.SetUpLogging("dispatcher"));
 
+  FM_ASSIGN_OR_RETURN(config.registry, op_plugins.AddTo(invocation.registry));
   StopSignals signals;
   AddressFile ready(server.ready_file);
   FM_RETURN_IF_ERROR(ready.Prepare());
@@ -48,7 +52,6 @@ absl::StatusOr<int> RunDispatcher(const Invocation& invocation) {
   config.cluster_id = server.cluster_id;
   config.security = server.security;
   config.insecure_bind = server.insecure_bind;
-  config.registry = invocation.registry;
   DispatchServer dispatcher(std::move(config));
   FM_RETURN_IF_ERROR(dispatcher.Start());
   FM_RETURN_IF_ERROR(ready.Write(dispatcher.target()));

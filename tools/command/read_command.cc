@@ -21,11 +21,13 @@
 #include "core/base/status.h"
 #include "core/dataset/analysis.h"
 #include "core/dataset/pipeline_text.h"
+#include "core/dataset/plugin_pins.h"
 #include "core/sources/field_inference.h"
 #include "tools/command/commands.h"
 #include "tools/command/element_writer.h"
 #include "tools/command/exit_code.h"
 #include "tools/command/flags.h"
+#include "tools/command/op_plugin_flag.h"
 #include "tools/command/read_watch.h"
 #include "tools/command/security_flags.h"
 #include "tools/command/token_file.h"
@@ -80,6 +82,7 @@ struct ReadFlags {
   std::string consumer;
   std::string skip_batches;
   uint64_t show_batch = kNoLimit;
+  OpPluginFlag op_plugins;
 
   void Declare(FlagSet& flags) {
     flags.Positional("PIPELINE", "The pipeline's file", &pipeline);
@@ -136,6 +139,7 @@ struct ReadFlags {
                &cluster_id);
     DeclareKeys(flags, &security);
     DeclareServerKey(flags, &security);
+    op_plugins.Declare(flags);
     flags.Configurable();
     flags.Count("--threads", 1, 1024,
                 "Threads of a local read; default: the CPUs that it may use",
@@ -276,7 +280,7 @@ absl::Status TakeShare(const ReadFlags& flags, ReadOptions& options) {
 }
 
 ReadOptions MakeReadOptions(const ReadFlags& flags, bool timeout_given,
-                            const Invocation& invocation) {
+                            std::shared_ptr<const FunctionRegistry> functions) {
   ReadOptions options;
   options.service = flags.service;
   options.cluster_id = flags.cluster_id;
@@ -292,7 +296,7 @@ ReadOptions MakeReadOptions(const ReadFlags& flags, bool timeout_given,
   options.first_timeout = flags.timeout;
   if (timeout_given) options.timeout = flags.timeout;
   options.threads = static_cast<int>(flags.threads);
-  options.registry = invocation.registry;
+  options.registry = std::move(functions);
   options.cancel = &g_cancel;
   return options;
 }
@@ -390,11 +394,13 @@ absl::StatusOr<int> RunRead(const Invocation& invocation) {
   FM_RETURN_IF_ERROR(read.Check(flags));
   FM_ASSIGN_OR_RETURN(Pipeline pipeline, LoadPipeline(read.pipeline));
   Graph& graph = pipeline.graph;
+  FM_ASSIGN_OR_RETURN(const auto functions,
+                      read.op_plugins.AddTo(invocation.registry));
   if (!flags.Given("--job")) read.job = pipeline.job;
   if (read.explain) {
     FM_RETURN_IF_ERROR(InferFields(graph));
-    FM_ASSIGN_OR_RETURN(const auto analyzed,
-                        Analyze(graph, *invocation.registry));
+    PinPlugins(*functions, graph);
+    FM_ASSIGN_OR_RETURN(const auto analyzed, Analyze(graph, *functions));
     std::string text = analyzed->Explain();
     if (!text.empty() && text.back() != '\n') text += '\n';
     std::fputs(text.c_str(), stdout);
@@ -405,7 +411,7 @@ absl::StatusOr<int> RunRead(const Invocation& invocation) {
     return flags.Error("--token and --save-token need order deterministic");
   }
   ReadOptions options =
-      MakeReadOptions(read, flags.Given("--timeout"), invocation);
+      MakeReadOptions(read, flags.Given("--timeout"), functions);
   FM_RETURN_IF_ERROR(TakeShare(read, options));
   if (!read.token.empty()) {
     FM_ASSIGN_OR_RETURN(options.token,

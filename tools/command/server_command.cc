@@ -6,6 +6,7 @@
 #include "core/cluster/host_context.h"
 #include "server/server.h"
 #include "tools/command/commands.h"
+#include "tools/command/op_plugin_flag.h"
 #include "tools/command/security_flags.h"
 #include "tools/command/server_flags.h"
 #include "tools/command/task_process.h"
@@ -39,6 +40,7 @@ struct ServerCommand {
   absl::Duration watch = absl::Seconds(30);
   WorkerOptions worker;
   ServerConfig config;
+  OpPluginFlag op_plugins;
 
   ServerCommand() { server.host.clear(); }
 
@@ -67,6 +69,7 @@ struct ServerCommand {
     worker.Declare(flags);
     server.DeclareWithoutPort(flags, "this task's peers");
     DeclareServerKey(flags, &server.security);
+    op_plugins.Declare(flags);
     flags.Configurable();
   }
 };
@@ -107,7 +110,8 @@ absl::StatusOr<int> RunServer(const Invocation& invocation) {
   options.config.cluster_id = command.server.cluster_id;
   options.config.security = command.server.security;
   options.config.insecure_bind = command.server.insecure_bind;
-  options.config.registry = invocation.registry;
+  FM_ASSIGN_OR_RETURN(options.config.registry,
+                      command.op_plugins.AddTo(invocation.registry));
   options.config.worker = command.worker.Config();
   if (NeedsDispatcher(def, options)) {
     FM_ASSIGN_OR_RETURN(

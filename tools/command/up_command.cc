@@ -18,6 +18,7 @@
 #include "tools/command/child_process.h"
 #include "tools/command/commands.h"
 #include "tools/command/exit_code.h"
+#include "tools/command/op_plugin_flag.h"
 #include "tools/command/server_flags.h"
 #include "tools/command/stop_signals.h"
 
@@ -43,6 +44,7 @@ struct UpFlags {
   std::string transport = "auto";
 
   std::string work_dir;  // the dispatcher's
+  OpPluginFlag op_plugins;
 
   void Declare(FlagSet& flags) {
     flags.Count("--workers", 1, 256, "Worker processes", &workers);
@@ -60,6 +62,8 @@ struct UpFlags {
                "Folder that keeps the dispatcher's state through its restarts",
                &work_dir);
     server.Declare(flags, "workers and readers");
+    op_plugins.Declare(flags);
+    flags.Configurable();
   }
 };
 
@@ -279,6 +283,10 @@ class Supervisor {
       child.arguments.insert(child.arguments.end(),
                              {"--keys", server.security.keys});
     }
+    if (!flags_.op_plugins.paths.empty()) {
+      child.arguments.insert(child.arguments.end(),
+                             {"--op-plugin", flags_.op_plugins.paths});
+    }
     if (!server.cluster_id.empty()) {
       child.arguments.insert(child.arguments.end(),
                              {"--cluster-id", server.cluster_id});
@@ -338,6 +346,8 @@ absl::StatusOr<int> RunUp(const Invocation& invocation) {
                       flags.Parse(invocation.arguments, invocation.describe));
   if (!go_on) return 0;
   FM_RETURN_IF_ERROR(up.server.SetUpLogging("up"));
+  // A plugin that children would refuse is said once.
+  FM_RETURN_IF_ERROR(up.op_plugins.AddTo(invocation.registry).status());
   StopSignals signals({SIGINT, SIGTERM, SIGCHLD});
   FM_RETURN_IF_ERROR(Supervisor(up, signals).Run());
   return 0;

@@ -10,6 +10,7 @@
 #include "server/address_file.h"
 #include "server/server.h"
 #include "tools/command/commands.h"
+#include "tools/command/op_plugin_flag.h"
 #include "tools/command/security_flags.h"
 #include "tools/command/server_flags.h"
 #include "tools/command/stop_signals.h"
@@ -41,6 +42,8 @@ struct WorkerCommand {
   WorkerOptions options;
   std::string cluster;
   absl::Duration watch = absl::Seconds(30);
+  OpPluginFlag op_plugins;
+  std::shared_ptr<const FunctionRegistry> functions;  // with those of the flag
 
   void Declare(FlagSet& flags) {
     options.Declare(flags);
@@ -58,6 +61,7 @@ struct WorkerCommand {
                &options.config.advertise);
     server.Declare(flags, "readers");
     DeclareServerKey(flags, &server.security);
+    op_plugins.Declare(flags);
     flags.Configurable();
   }
 };
@@ -81,7 +85,7 @@ absl::Status WorkForCluster(const Invocation& invocation,
   config.cluster_id = flags.cluster_id;
   config.security = flags.security;
   config.insecure_bind = flags.insecure_bind;
-  config.registry = invocation.registry;
+  config.registry = command.functions;
   const bool ipv6 = flags.host.find(':') != flags.host.npos;
   const std::string host = ipv6 ? "[" + flags.host + "]" : flags.host;
   const ServerDef def = UnlistedWorker(view->spec.AsClusterDef(),
@@ -104,8 +108,7 @@ absl::Status WorkForCluster(const Invocation& invocation,
 }
 
 // Works for the dispatcher at one address.
-absl::Status WorkForDispatcher(const Invocation& invocation,
-                               const WorkerCommand& command) {
+absl::Status WorkForDispatcher(const WorkerCommand& command) {
   const ServerFlags& flags = command.server;
   WorkerConfig config = command.options.Config();
   config.host = flags.host;
@@ -113,7 +116,7 @@ absl::Status WorkForDispatcher(const Invocation& invocation,
   config.cluster_id = flags.cluster_id;
   config.security = flags.security;
   config.insecure_bind = flags.insecure_bind;
-  config.registry = invocation.registry;
+  config.registry = command.functions;
 
   StopSignals signals;
   AddressFile ready(flags.ready_file);
@@ -156,8 +159,10 @@ absl::StatusOr<int> RunWorker(const Invocation& invocation) {
     return flags.Error("--watch needs --cluster");
   }
   FM_RETURN_IF_ERROR(command.server.SetUpLogging("worker"));
+  FM_ASSIGN_OR_RETURN(command.functions,
+                      command.op_plugins.AddTo(invocation.registry));
   FM_RETURN_IF_ERROR(cluster ? WorkForCluster(invocation, command)
-                             : WorkForDispatcher(invocation, command));
+                             : WorkForDispatcher(command));
   return 0;
 }
 

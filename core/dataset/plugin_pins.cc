@@ -1,0 +1,86 @@
+#include "core/dataset/plugin_pins.h"
+
+#include <string>
+#include <utility>
+
+#include "core/base/status.h"
+#include "core/dataset/source_types.h"
+
+namespace feedmill {
+namespace {
+
+class Pinner {
+ public:
+  Pinner(const FunctionRegistry& registry,
+         std::map<std::string, std::string>& pins)
+      : registry_(registry), pins_(pins) {}
+
+  void Pin(const Graph& graph) {
+    if (const auto* inputs = SourceInputs(graph.source)) {
+      for (const Graph& input : *inputs) Pin(input);
+    }
+    for (const Step& step : graph.steps) {
+      if (const auto* map = std::get_if<MapStep>(&step)) Pin(map->outputs);
+      if (const auto* map = std::get_if<FlatMapStep>(&step)) Pin(map->outputs);
+      if (const auto* filter = std::get_if<FilterStep>(&step)) {
+        Pin(filter->predicate);
+      }
+    }
+  }
+
+ private:
+  void Pin(const std::vector<std::pair<std::string, Expr>>& outputs) {
+    for (const auto& [name, expr] : outputs) Pin(expr);
+  }
+
+  void Pin(const Expr& expr) {
+    // Beyond these Analyze refuses it.
+    if (expr.height() <= Expr::kHeightMax && expr.nodes() <= Expr::kNodesMax) {
+      PinCalls(expr);
+    }
+  }
+
+  void PinCalls(const Expr& expr) {
+    const auto* call = std::get_if<Expr::Call>(&expr.node());
+    if (call == nullptr) return;
+    const FunctionRegistry::Function* found = registry_.Find(call->function);
+    if (found != nullptr && !found->plugin.empty()) {
+      pins_.insert_or_assign(call->function, found->plugin);
+    }
+    for (const Expr& argument : call->arguments) PinCalls(argument);
+  }
+
+  const FunctionRegistry& registry_;
+  std::map<std::string, std::string>& pins_;
+};
+
+}  // namespace
+
+void PinPlugins(const FunctionRegistry& registry, Graph& graph) {
+  graph.plugins.clear();
+  Pinner(registry, graph.plugins).Pin(graph);
+}
+
+absl::Status CheckPlugins(const Graph& graph, const FunctionRegistry& registry,
+                          std::string_view who) {
+  for (const auto& [name, plugin] : graph.plugins) {
+    const FunctionRegistry::Function* found = registry.Find(name);
+    if (found == nullptr) {
+      return FailedPrecondition(
+          "the pipeline calls {} of the plugin {}, which {} lacks: give it "
+          "--op-plugin FILE or the variable FEEDMILL_OP_PLUGINS",
+          name, plugin, who);
+    }
+    if (found->plugin != plugin) {
+      return FailedPrecondition(
+          "the pipeline calls {} of the plugin {}, but {} has {}: give all "
+          "processes the same version",
+          name, plugin, who,
+          found->plugin.empty() ? "a function of its own of that name"
+                                : "that of " + found->plugin);
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace feedmill
