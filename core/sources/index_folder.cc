@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
@@ -121,14 +122,19 @@ std::optional<RecordIndex> IndexFolder::Load(const Framing& framing,
   return index;
 }
 
-void IndexFolder::Store(const Framing& framing, const std::string& file,
-                        const FileStat& stat, const RecordIndex& index) const {
-  if (path_.empty() || stat.size < kFileBytesMin) return;
+absl::Status IndexFolder::Store(const Framing& framing, const std::string& file,
+                                const FileStat& stat,
+                                const RecordIndex& index) const {
+  if (path_.empty() || stat.size < kFileBytesMin) return absl::OkStatus();
   const std::string subject = Subject(framing, file, stat);
   std::string text = subject;
   text.append(reinterpret_cast<const char*>(index.offsets.data()),
               index.offsets.size() * sizeof(uint64_t));
-  if (text.size() > kFolderBytesMax / 4) return;
+  if (text.size() > kFolderBytesMax / 4) {
+    return ResourceExhausted(
+        "its index of {} bytes is not kept: one has {} at most", text.size(),
+        kFolderBytesMax / 4);
+  }
   PutU64(ChecksumOf(text), text);
   std::error_code error;
   fs::create_directories(path_, error);
@@ -136,15 +142,25 @@ void IndexFolder::Store(const Framing& framing, const std::string& file,
   std::string temporary = fmt::format("{}/XXXXXX{}", path_, kUnfinished);
   const int out =
       mkstemps(temporary.data(), static_cast<int>(kUnfinished.size()));
-  if (out < 0) return;
+  const auto failed = [this](int why) {
+    return Unavailable("cannot keep its index in '{}': {}", path_,
+                       std::strerror(why));
+  };
+  if (out < 0) return failed(errno);
   const bool wrote = WriteWhole(out, text);
+  const int why = errno;
   if (close(out) != 0 || !wrote) {
     fs::remove(temporary, error);
-    return;
+    return failed(why);
   }
   fs::rename(temporary, path_ + "/" + NameOf(subject), error);
-  if (error) fs::remove(temporary, error);
+  if (error) {
+    const int renaming = error.value();
+    fs::remove(temporary, error);
+    return failed(renaming);
+  }
   DropOldest();
+  return absl::OkStatus();
 }
 
 void IndexFolder::DropOldest() const {

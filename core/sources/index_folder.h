@@ -3,7 +3,9 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 
+#include "absl/status/status.h"
 #include "core/sources/file_system.h"
 #include "core/sources/framing.h"
 #include "core/sources/record_index.h"
@@ -31,8 +33,12 @@ class IndexFolder {
   std::optional<RecordIndex> Load(const Framing& framing,
                                   const std::string& file,
                                   const FileStat& stat) const;
-  void Store(const Framing& framing, const std::string& file,
-             const FileStat& stat, const RecordIndex& index) const;
+  // OK where there is nothing to keep: no folder, or a small file.
+  // ResourceExhausted for one that is too large, Unavailable where it cannot be
+  // written.
+  absl::Status Store(const Framing& framing, const std::string& file,
+                     const FileStat& stat, const RecordIndex& index) const;
+  const std::string& path() const { return path_; }
 
  private:
   void DropOldest() const;

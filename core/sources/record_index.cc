@@ -142,7 +142,8 @@ absl::StatusOr<std::shared_ptr<const RecordIndex>> RecordIndexCache::Get(
     FM_ASSIGN_OR_RETURN(found,
                         BuildRecordIndex(framing, file, path, stat.size));
     found->offsets.shrink_to_fit();
-    folder.Store(framing, path, stat, *found);
+    // A cache: reading goes on without.
+    folder.Store(framing, path, stat, *found).IgnoreError();
   }
   const auto index = std::make_shared<const RecordIndex>(*std::move(found));
   const size_t bytes =

@@ -17,7 +17,8 @@ constexpr char kExamples[] =
 
 bool IsFolder(const FlagEntry& entry) { return entry.type == "DIR"; }
 bool IsFile(const FlagEntry& entry) {
-  return entry.type == "FILE" || entry.name == "PIPELINE";
+  return entry.type.starts_with("FILE") || entry.name == "FILE" ||
+         entry.name == "PIPELINE";
 }
 bool IsFlag(const FlagEntry& entry) { return entry.name.starts_with("--"); }
 

@@ -29,6 +29,7 @@ constexpr Command kCommands[] = {
     {"worker", "reads, decodes and batches for a dispatcher", RunWorker},
     {"server", "one task of a cluster: dispatcher, worker or other", RunServer},
     {"read", "runs a pipeline and prints its elements", RunRead},
+    {"index", "finds where records begin, before a read needs it", RunIndex},
     {"token", "joins and shows what readers go on from", RunToken},
     {"status", "what a service is doing", RunStatus},
     {"resolve", "which tasks a cluster has", RunResolve},

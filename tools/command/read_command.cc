@@ -5,13 +5,9 @@
 #include <atomic>
 #include <csignal>
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
-#include <iostream>
 #include <limits>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <tuple>
 #include <utility>
 
@@ -20,7 +16,6 @@
 #include "client/reader.h"
 #include "core/base/status.h"
 #include "core/dataset/analysis.h"
-#include "core/dataset/pipeline_text.h"
 #include "core/dataset/plugin_pins.h"
 #include "core/sources/field_inference.h"
 #include "tools/command/commands.h"
@@ -28,6 +23,7 @@
 #include "tools/command/exit_code.h"
 #include "tools/command/flags.h"
 #include "tools/command/op_plugin_flag.h"
+#include "tools/command/pipeline_file.h"
 #include "tools/command/read_watch.h"
 #include "tools/command/security_flags.h"
 #include "tools/command/token_file.h"
@@ -171,34 +167,6 @@ struct ReadFlags {
     return absl::OkStatus();
   }
 };
-
-absl::StatusOr<Pipeline> LoadPipeline(const std::string& path) {
-  constexpr size_t kTextMax = (size_t{1} << 20) + 1;  // the parser's, and one
-  std::string text(kTextMax, '\0');
-  std::error_code error;
-  std::string directory = std::filesystem::current_path(error).string();
-  if (path == "-") {
-    std::cin.read(text.data(), static_cast<std::streamsize>(kTextMax));
-    text.resize(static_cast<size_t>(std::cin.gcount()));
-    auto pipeline = ParsePipelineYaml(text, directory);
-    if (!pipeline.ok()) return Annotate(pipeline.status(), "standard input");
-    return pipeline;
-  }
-  if (!std::filesystem::exists(path, error)) {
-    return NotFound("{}: there is no such file", path);
-  }
-  if (std::filesystem::is_directory(path, error)) {
-    return InvalidArgument("{}: is a folder; name a pipeline's file", path);
-  }
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return InvalidArgument("{}: no permission to read it", path);
-  file.read(text.data(), static_cast<std::streamsize>(kTextMax));
-  text.resize(static_cast<size_t>(file.gcount()));
-  directory = std::filesystem::absolute(path, error).parent_path().string();
-  auto pipeline = ParsePipelineYaml(text, directory);
-  if (!pipeline.ok()) return Annotate(pipeline.status(), path);
-  return pipeline;
-}
 
 // ---- signals: a flag that the reader and the writer watch.
 std::atomic<bool> g_cancel = false;

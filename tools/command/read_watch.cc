@@ -34,7 +34,7 @@ std::string ProgressLine(const ReadProgress& progress) {
   const auto rate =
       static_cast<uint64_t>(static_cast<double>(progress.elements) / seconds);
   std::string line = fmt::format(
-      "{} elements  {}/s  {:.1f} MB/s", WithCommas(progress.elements),
+      "{} {}  {}/s  {:.1f} MB/s", WithCommas(progress.elements), progress.unit,
       WithCommas(rate), static_cast<double>(progress.bytes) / seconds / 1e6);
   if (progress.total.has_value() && *progress.total > 0) {
     const double part = std::min(1.0, static_cast<double>(progress.elements) /

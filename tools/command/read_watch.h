@@ -14,19 +14,20 @@
 
 namespace feedmill {
 
-// How far a read is, for the line on the terminal.
+// How far a command is, for the line on the terminal.
 struct ReadProgress {
   uint64_t elements = 0;
   uint64_t bytes = 0;
   absl::Duration elapsed;
   std::optional<uint64_t> total;  // elements there will be, where known
+  const char* unit = "elements";
 };
 // "1,234,567 elements  45,678/s  12.3 MB/s  [=====>    ] 34 %".
 std::string ProgressLine(const ReadProgress& progress);
 
-// A thread beside a read that waits: draws the progress line on stderr, where
-// that is a terminal, and notices when the reader of stdout has gone although
-// there is nothing to write.
+// A thread beside a command that waits: draws the progress line on stderr,
+// where that is a terminal, and notices when the reader of stdout has gone
+// although there is nothing to write.
 class ReadWatch {
  public:
   struct Options {

@@ -29,7 +29,7 @@ TEST(IndexFolder, KeepsTheIndexOfOneFileAsItWas) {
   TestFolder folder;
   const IndexFolder indexes(folder / "a/b");
   EXPECT_FALSE(indexes.Load(kLines, "/data/x", kStat));
-  indexes.Store(kLines, "/data/x", kStat, kIndex);
+  ASSERT_TRUE(indexes.Store(kLines, "/data/x", kStat, kIndex).ok());
   const auto found = indexes.Load(kLines, "/data/x", kStat);
   ASSERT_TRUE(found);
   EXPECT_EQ(found->offsets, kIndex.offsets);
@@ -42,7 +42,7 @@ TEST(IndexFolder, KeepsTheIndexOfOneFileAsItWas) {
 TEST(IndexFolder, BelievesNoDamagedIndex) {
   TestFolder folder;
   const IndexFolder indexes(folder.path());
-  indexes.Store(kLines, "/data/x", kStat, kIndex);
+  ASSERT_TRUE(indexes.Store(kLines, "/data/x", kStat, kIndex).ok());
   const std::string path = OnlyFileIn(folder.path());
   std::string text(std::filesystem::file_size(path), '\0');
   std::ifstream(path, std::ios::binary).read(text.data(), text.size());
@@ -65,18 +65,23 @@ TEST(IndexFolder, RemovesWhatAKilledWriterLeft) {
   std::filesystem::last_write_time(
       folder / "old.new",
       std::filesystem::file_time_type::clock::now() - std::chrono::hours(2));
-  IndexFolder(folder.path()).Store(kLines, "/data/x", kStat, kIndex);
+  ASSERT_TRUE(
+      IndexFolder(folder.path()).Store(kLines, "/data/x", kStat, kIndex).ok());
   EXPECT_TRUE(OnlyFileIn(folder.path()).ends_with(".index"));
 }
 
 TEST(IndexFolder, KeepsNothingOfSmallFilesNorNowhere) {
   TestFolder folder;
-  IndexFolder(folder.path())
-      .Store(kLines, "/data/x", {100, 17, false}, RecordIndex{{0, 100}});
+  const FileStat small{100, 17, false};
+  EXPECT_TRUE(IndexFolder(folder.path())
+                  .Store(kLines, "/data/x", small, RecordIndex{{0, 100}})
+                  .ok());
   EXPECT_EQ(OnlyFileIn(folder.path()), "");
-  IndexFolder("").Store(kLines, "/data/x", kStat, kIndex);
+  EXPECT_TRUE(IndexFolder("").Store(kLines, "/data/x", kStat, kIndex).ok());
   EXPECT_FALSE(IndexFolder("").Load(kLines, "/data/x", kStat));
-  IndexFolder("/proc/none").Store(kLines, "/data/x", kStat, kIndex);
+  const absl::Status status =
+      IndexFolder("/proc/none").Store(kLines, "/data/x", kStat, kIndex);
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
 }
 
 }  // namespace

@@ -1,0 +1,70 @@
+#include "core/sources/index_files.h"
+
+#include <memory>
+#include <optional>
+#include <utility>
+#include <variant>
+
+#include "core/base/status.h"
+#include "core/dataset/source_types.h"
+#include "core/sources/file_system.h"
+#include "core/sources/manifest.h"
+#include "core/sources/record_index.h"
+
+namespace feedmill {
+namespace {
+
+// Whether a read looks the places of the source's records up.
+bool IsIndexed(const AnalyzedGraph& graph) {
+  return graph.needs_index ||
+         (std::holds_alternative<TfRecordSource>(graph.graph.source) &&
+          graph.source.counted);
+}
+
+}  // namespace
+
+void FindIndexedFiles(const AnalyzedGraph& graph,
+                      std::vector<IndexedFile>& files,
+                      std::vector<absl::Status>& errors) {
+  for (const auto& input : graph.inputs) {
+    FindIndexedFiles(*input, files, errors);
+  }
+  const auto* patterns = SourceFiles(graph.graph.source);
+  if (patterns == nullptr || !IsIndexed(graph)) return;
+  const Framing framing = FramingOf(graph.graph.source);
+  for (const std::string& pattern : *patterns) {
+    auto paths = ResolveGlob(pattern);
+    if (!paths.ok()) {
+      errors.push_back(paths.status());
+      continue;
+    }
+    for (std::string& path : *paths)
+      files.push_back({framing, std::move(path)});
+  }
+}
+
+absl::StatusOr<KeptIndex> KeepIndex(const IndexedFile& file,
+                                    const IndexFolder& folder) {
+  FM_ASSIGN_OR_RETURN(const auto opened, LocalFileSystem().Open(file.path));
+  FM_ASSIGN_OR_RETURN(const FileStat stat, opened->Stat());
+  KeptIndex kept;
+  kept.file_bytes = stat.size;
+  std::optional<RecordIndex> index = folder.Load(file.framing, file.path, stat);
+  kept.how = KeptIndex::How::kThere;
+  if (!index) {
+    FM_ASSIGN_OR_RETURN(
+        index, BuildRecordIndex(file.framing, *opened, file.path, stat.size));
+    kept.how = stat.size < IndexFolder::kFileBytesMin ? KeptIndex::How::kSmall
+                                                      : KeptIndex::How::kBuilt;
+  }
+  kept.records = index->records();
+  if (kept.how == KeptIndex::How::kSmall) return kept;
+  kept.index_bytes = index->offsets.size() * sizeof(uint64_t);
+  if (kept.how == KeptIndex::How::kBuilt) {
+    FM_RETURN_IF_ERROR(Annotate(
+        folder.Store(file.framing, file.path, stat, *index), file.path));
+  }
+  return kept;
+}
+
+}  // namespace feedmill

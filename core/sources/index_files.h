@@ -1,0 +1,49 @@
+#ifndef FEEDMILL_CORE_SOURCES_INDEX_FILES_H_
+#define FEEDMILL_CORE_SOURCES_INDEX_FILES_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/dataset/analysis.h"
+#include "core/sources/framing.h"
+#include "core/sources/index_folder.h"
+
+namespace feedmill {
+
+// A file that is read by the places of its records.
+struct IndexedFile {
+  Framing framing;
+  std::string path;
+
+  friend auto operator<=>(const IndexedFile&, const IndexedFile&) = default;
+};
+
+// Appends the files that reading `graph` indexes, of inputs, too, in the
+// manifest's order. What is wrong with a name (NotFound) goes to `errors`.
+void FindIndexedFiles(const AnalyzedGraph& graph,
+                      std::vector<IndexedFile>& files,
+                      std::vector<absl::Status>& errors);
+
+struct KeptIndex {
+  enum class How {
+    kBuilt,
+    kThere,  // it was in the folder
+    kSmall,  // the file is sound and below IndexFolder::kFileBytesMin
+  } how = How::kBuilt;
+  uint64_t records = 0;
+  uint64_t file_bytes = 0;
+  uint64_t index_bytes = 0;  // in the folder
+};
+
+// Leaves the file's index in the folder. The status names the path: NotFound,
+// DataLoss for a file that is corrupt, ResourceExhausted for an index that is
+// too large to be kept, Unavailable for a folder that cannot be written. Any
+// thread.
+absl::StatusOr<KeptIndex> KeepIndex(const IndexedFile& file,
+                                    const IndexFolder& folder);
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_SOURCES_INDEX_FILES_H_

@@ -1,0 +1,321 @@
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <cstdio>
+#include <mutex>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "core/base/check.h"
+#include "core/base/status.h"
+#include "core/dataset/analysis.h"
+#include "core/dataset/nearest_name.h"
+#include "core/dataset/source_types.h"
+#include "core/pipeline/executor.h"
+#include "core/sources/field_inference.h"
+#include "core/sources/index_files.h"
+#include "core/sources/manifest.h"
+#include "tools/command/commands.h"
+#include "tools/command/exit_code.h"
+#include "tools/command/flags.h"
+#include "tools/command/op_plugin_flag.h"
+#include "tools/command/pipeline_file.h"
+#include "tools/command/read_watch.h"
+
+namespace feedmill {
+namespace {
+
+constexpr char kSummary[] =
+    "Finds where the records of large files begin, and keeps that where reads\n"
+    "and workers on this machine look for it: the first of them begins at "
+    "once.\n"
+    "Each word is a pipeline's file (*.yaml, *.yml, '-'), all of whose files\n"
+    "that a read looks up are indexed, or a file, folder or glob of records.";
+constexpr char kExamples[] =
+    "Needed are indexes of TFRecords, always, and of text, CSV, JSON lines "
+    "and\n"
+    "tar files where a step moves their records about (a shuffle of all, an\n"
+    "input of a mixture); compressed files have none. Kept are those of files "
+    "of\n"
+    "1 MiB and more, for the path, size and time of the file as it is, in\n"
+    "FEEDMILL_INDEXES or ~/.cache/feedmill/indexes, 1 GiB of them at most.\n"
+    "Files that are wrong are named on stderr, all others are done; then the\n"
+    "exit status is not 0.\n"
+    "\n"
+    "Examples:\n"
+    "  feedmill index train.yaml\n"
+    "  feedmill index '/data/*.tfrecord' more/ --as tfrecord\n"
+    "  FEEDMILL_INDEXES=/data/indexes feedmill index lines.txt --format json";
+
+constexpr const char* kKinds[] = {"tfrecord", "text", "csv", "jsonl",
+                                  "webdataset"};
+
+struct IndexFlags {
+  std::vector<std::string> words;
+  std::string as = "by-name";
+  std::string format = "text";
+  uint64_t threads = 0;
+  OpPluginFlag op_plugins;
+
+  void Declare(FlagSet& flags) {
+    std::vector<std::string> choices = {"by-name"};
+    choices.insert(choices.end(), std::begin(kKinds), std::end(kKinds));
+    flags.OneOf("--as", choices,
+                "What files are that are named here; by-name: .tfrecord, "
+                ".txt, .csv, .jsonl, .tar",
+                &as);
+    flags.OneOf("--format", {"text", "json"}, "How to print what was done",
+                &format);
+    flags.Count("--threads", 1, 1024,
+                "Files at a time; default: the CPUs that it may use", &threads);
+    op_plugins.Declare(flags);
+    flags.Configurable();
+    flags.Positionals("FILE", "Pipelines' files, and files of records", &words);
+  }
+};
+
+bool IsPipeline(const std::string& word) {
+  return word == "-" || word.ends_with(".yaml") || word.ends_with(".yml");
+}
+
+// ---- which files
+
+// What a file of records is, by its name or as --as says; "" if neither does.
+std::string KindOf(const std::string& path, const std::string& as) {
+  if (as != "by-name") return as;
+  const std::pair<std::string_view, const char*> endings[] = {
+      {".tfrecord", "tfrecord"}, {".tfrecords", "tfrecord"},
+      {".txt", "text"},          {".csv", "csv"},
+      {".jsonl", "jsonl"},       {".ndjson", "jsonl"},
+      {".tar", "webdataset"}};
+  for (const auto& [ending, kind] : endings) {
+    if (path.ends_with(ending)) return kind;
+  }
+  return "";
+}
+
+template <class S>
+Source Of(const std::string& path) {
+  S source;
+  source.files = {path};
+  return source;
+}
+
+Source SourceOf(const std::string& kind, const std::string& path) {
+  if (kind == "tfrecord") return Of<TfRecordSource>(path);
+  if (kind == "csv") return Of<CsvSource>(path);
+  if (kind == "jsonl") return Of<JsonlSource>(path);
+  if (kind == "webdataset") return Of<WebDatasetSource>(path);
+  return Of<TextSource>(path);
+}
+
+absl::Status AddFile(const std::string& path, const std::string& as,
+                     std::vector<IndexedFile>& files) {
+  const std::string kind = KindOf(path, as);
+  if (kind.empty()) {
+    return InvalidArgument(
+        "{}: its name does not say what it is; --as does, or a pipeline", path);
+  }
+  const Source source = SourceOf(kind, path);
+  if (SourceCompression(source) != Compression::kNone) {
+    return InvalidArgument(
+        "{}: a compressed file is read from its beginning and has no index",
+        path);
+  }
+  files.push_back({FramingOf(source), path});
+  return absl::OkStatus();
+}
+
+absl::Status AddPipeline(const std::string& path,
+                         const FunctionRegistry& functions,
+                         std::vector<IndexedFile>& files,
+                         std::vector<absl::Status>& errors) {
+  FM_ASSIGN_OR_RETURN(Pipeline pipeline, LoadPipeline(path));
+  FM_RETURN_IF_ERROR(Annotate(InferFields(pipeline.graph), path));
+  const auto analyzed = Analyze(pipeline.graph, functions);
+  if (!analyzed.ok()) return Annotate(analyzed.status(), path);
+  FindIndexedFiles(**analyzed, files, errors);
+  return absl::OkStatus();
+}
+
+// All that the words name, each once.
+std::vector<IndexedFile> FindFiles(const IndexFlags& flags,
+                                   const FunctionRegistry& functions,
+                                   std::vector<absl::Status>& errors) {
+  std::vector<IndexedFile> files;
+  const auto note = [&](const absl::Status& status) {
+    if (!status.ok()) errors.push_back(status);
+  };
+  for (const std::string& word : flags.words) {
+    if (IsPipeline(word)) {
+      note(AddPipeline(word, functions, files, errors));
+      continue;
+    }
+    const auto paths = ResolveGlob(word);
+    note(paths.status());
+    if (!paths.ok()) continue;
+    for (const std::string& path : *paths) note(AddFile(path, flags.as, files));
+  }
+  std::sort(files.begin(), files.end());
+  files.erase(std::unique(files.begin(), files.end()), files.end());
+  return files;
+}
+
+// ---- their indexes
+
+struct Done {
+  uint64_t built = 0;
+  uint64_t there = 0;
+  uint64_t small = 0;
+  uint64_t records = 0;
+  uint64_t bytes = 0;
+  uint64_t index_bytes = 0;
+
+  void Add(const KeptIndex& kept) {
+    using How = KeptIndex::How;
+    ++(kept.how == How::kBuilt   ? built
+       : kept.how == How::kThere ? there
+                                 : small);
+    records += kept.records;
+    bytes += kept.file_bytes;
+    index_bytes += kept.index_bytes;
+  }
+  uint64_t files() const { return built + there + small; }
+};
+
+// The threads of an executor index files until there are none left.
+class Indexer {
+ public:
+  Indexer(const std::vector<IndexedFile>& files, const IndexFolder& folder)
+      : files_(files), folder_(folder), results_(files.size()) {}
+
+  Done Run(int threads, std::vector<absl::Status>& errors) {
+    Executor executor(threads);
+    const auto begun = absl::Now();
+    const bool draw = isatty(STDERR_FILENO) != 0;
+    const ReadWatch watch({.draw = draw,
+                           .output_fd = -1,
+                           .progress =
+                               [&] {
+                                 return ReadProgress{finished_, bytes_,
+                                                     absl::Now() - begun,
+                                                     files_.size(), "files"};
+                               },
+                           .on_closed_output = {}});
+    for (int k = 0; k < executor.threads(); ++k) {
+      FM_CHECK(executor.Submit([this](int) { Work(); }));
+    }
+    std::unique_lock lock(mutex_);
+    all_finished_.wait(lock, [this] { return finished_ == files_.size(); });
+    Done done;
+    for (const auto& result : results_) {
+      if (result.ok()) done.Add(*result);
+      if (!result.ok()) errors.push_back(result.status());
+    }
+    return done;
+  }
+
+ private:
+  void Work() {
+    for (size_t at = next_++; at < files_.size(); at = next_++) {
+      results_[at] = KeepIndex(files_[at], folder_);
+      if (results_[at].ok()) bytes_ += results_[at]->file_bytes;
+      const std::lock_guard lock(mutex_);
+      ++finished_;
+      if (finished_ == files_.size()) all_finished_.notify_all();
+    }
+  }
+
+  const std::vector<IndexedFile>& files_;
+  const IndexFolder& folder_;
+  std::vector<absl::StatusOr<KeptIndex>> results_;  // each is one thread's
+  std::atomic<size_t> next_ = 0;
+  std::atomic<size_t> finished_ = 0;  // changed with mutex_
+  std::atomic<uint64_t> bytes_ = 0;
+  std::mutex mutex_;
+  std::condition_variable all_finished_;
+};
+
+std::string Megabytes(uint64_t bytes) {
+  return fmt::format("{:.1f} MB", static_cast<double>(bytes) / 1e6);
+}
+
+void Print(const Done& done, size_t failed, const std::string& folder,
+           bool json) {
+  if (json) {
+    fmt::print("{}\n", nlohmann::json({{"files", done.files()},
+                                       {"records", done.records},
+                                       {"bytes", done.bytes},
+                                       {"indexed", done.built},
+                                       {"there", done.there},
+                                       {"small", done.small},
+                                       {"failed", failed},
+                                       {"index_bytes", done.index_bytes},
+                                       {"folder", folder}})
+                           .dump(-1, ' ', false,
+                                 nlohmann::json::error_handler_t::replace));
+    return;
+  }
+  fmt::print(
+      "{} file{} of {} records, {}: {} indexed, {} already there, {} too "
+      "small to keep\n{}: {} of indexes of them\n",
+      done.files(), done.files() == 1 ? "" : "s", done.records,
+      Megabytes(done.bytes), done.built, done.there, done.small, folder,
+      Megabytes(done.index_bytes));
+}
+
+void PrintErrors(const std::vector<absl::Status>& errors) {
+  constexpr size_t kShown = 4;
+  for (size_t k = 0; k < std::min(errors.size(), kShown); ++k) {
+    std::fputs(StderrText(ErrorText(errors[k])).c_str(), stderr);
+  }
+  if (errors.size() > kShown) {
+    fmt::print(stderr, "feedmill: and {} more\n", errors.size() - kShown);
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<int> RunIndex(const Invocation& invocation) {
+  IndexFlags index;
+  FlagSet flags("index", kSummary, kExamples);
+  index.Declare(flags);
+  FM_ASSIGN_OR_RETURN(const bool go_on,
+                      flags.Parse(invocation.arguments, invocation.describe));
+  if (!go_on) return 0;
+  if (index.words.empty()) {
+    return flags.Error("a pipeline's file, or files to index, are missing");
+  }
+  const IndexFolder folder(IndexFolder::OfUser());
+  if (folder.path().empty()) {
+    return InvalidArgument(
+        "there is no folder to keep indexes in: set FEEDMILL_INDEXES");
+  }
+  FM_ASSIGN_OR_RETURN(const auto functions,
+                      index.op_plugins.AddTo(invocation.registry));
+  std::vector<absl::Status> errors;
+  const std::vector<IndexedFile> files = FindFiles(index, *functions, errors);
+  Done done;
+  if (!files.empty()) {
+    done = Indexer(files, folder).Run(static_cast<int>(index.threads), errors);
+  }
+  if (done.files() > 0 || errors.empty()) {
+    Print(done, errors.size(), folder.path(), index.format == "json");
+  }
+  if (done.index_bytes > IndexFolder::kFolderBytesMax) {
+    errors.push_back(ResourceExhausted(
+        "{} of indexes are more than the {} that are kept: the first are gone "
+        "again",
+        Megabytes(done.index_bytes), Megabytes(IndexFolder::kFolderBytesMax)));
+  }
+  PrintErrors(errors);
+  return errors.empty() ? kExitSuccess : ExitCodeOf(errors.front());
+}
+
+}  // namespace feedmill

@@ -1,0 +1,17 @@
+#ifndef FEEDMILL_TOOLS_COMMAND_PIPELINE_FILE_H_
+#define FEEDMILL_TOOLS_COMMAND_PIPELINE_FILE_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "core/dataset/pipeline_text.h"
+
+namespace feedmill {
+
+// Reads a pipeline's file; "-" is standard input. Relative paths in it are
+// relative to its folder. Errors name the file, and the line where it is wrong.
+absl::StatusOr<Pipeline> LoadPipeline(const std::string& path);
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_TOOLS_COMMAND_PIPELINE_FILE_H_
