@@ -22,6 +22,8 @@ FunctionRegistry BuiltinFunctions() {
   AddJoiningFunctions(registry);
   AddImageFunctions(registry);
   AddImageResizing(registry);
+  AddImageDecoding(registry);
+  AddImageRotation(registry);
   AddColorFunctions(registry);
   AddRandomFunctions(registry);
   AddRandomImageFunctions(registry);

@@ -9,6 +9,7 @@
 #include "core/base/status.h"
 #include "core/ops/function_families.h"
 #include "core/ops/image_shapes.h"
+#include "core/ops/luma.h"
 #include "core/ops/row_items.h"
 
 // Brightness, contrast, saturation and hue of RGB images of bytes: bit for bit
@@ -50,12 +51,6 @@ uint8_t Blend(uint8_t from, uint8_t to, float alpha) {
   if (value <= 0.0F) return 0;
   if (value >= 255.0F) return 255;
   return static_cast<uint8_t>(value);
-}
-
-// Pillow's conversion to "L" (ITU-R 601-2).
-uint8_t Luma(const uint8_t* rgb) {
-  return static_cast<uint8_t>(
-      (rgb[0] * 19595U + rgb[1] * 38470U + rgb[2] * 7471U + 0x8000U) >> 16);
 }
 
 // Each adjusts `pixels` RGB pixels of one image.

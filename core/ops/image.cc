@@ -11,6 +11,7 @@
 #include "core/base/check.h"
 #include "core/base/status.h"
 #include "core/ops/png_image.h"
+#include "core/ops/webp_image.h"
 
 #if defined(__x86_64__)
 #include <tmmintrin.h>
@@ -37,11 +38,26 @@ absl::Status CheckSize(ImageSize size) {
   return absl::OkStatus();
 }
 
+// What libjpeg makes of an image at the smallest scale that is large enough.
+// For sides of 2 or more TurboJPEG, which is told sizes, finds the same scale.
+ImageSize ShrunkSize(ImageSize size, ImageSize at_least) {
+  FM_CHECK(at_least.height >= 2 && at_least.width >= 2);
+  for (const int64_t scale : {8, 4, 2}) {
+    if (size.height >= scale * at_least.height &&
+        size.width >= scale * at_least.width) {
+      return {(size.height + scale - 1) / scale,
+              (size.width + scale - 1) / scale};
+    }
+  }
+  return size;
+}
+
 bool IsJpeg(std::string_view file) { return file.starts_with("\xff\xd8\xff"); }
 
 absl::Status UnknownFormat(std::string_view file) {
   if (file.empty()) return DataLoss("the image has no bytes");
-  return DataLoss("not an image: neither JPEG nor PNG by its first bytes");
+  return DataLoss(
+      "not an image: neither JPEG, PNG nor WebP by its first bytes");
 }
 
 }  // namespace
@@ -106,11 +122,16 @@ ImageDecoder::~ImageDecoder() = default;
 ImageDecoder::ImageDecoder(ImageDecoder&&) noexcept = default;
 ImageDecoder& ImageDecoder::operator=(ImageDecoder&&) noexcept = default;
 
-absl::StatusOr<ImageSize> ImageDecoder::ReadSize(std::string_view file) {
-  absl::StatusOr<ImageSize> size = IsJpeg(file)  ? jpeg_->ReadSize(file)
-                                   : IsPng(file) ? ReadPngSize(file)
-                                                 : UnknownFormat(file);
+absl::StatusOr<ImageSize> ImageDecoder::ReadSize(std::string_view file,
+                                                 const DecodeOptions& options) {
+  absl::StatusOr<ImageSize> size = IsJpeg(file)   ? jpeg_->ReadSize(file)
+                                   : IsPng(file)  ? ReadPngSize(file)
+                                   : IsWebp(file) ? ReadWebpSize(file)
+                                                  : UnknownFormat(file);
   if (size.ok()) FM_RETURN_IF_ERROR(CheckSize(*size));
+  if (size.ok() && options.at_least && IsJpeg(file)) {
+    return ShrunkSize(*size, *options.at_least);
+  }
   return size;
 }
 
@@ -122,6 +143,7 @@ absl::Status ImageDecoder::Decode(std::string_view file,
            PixelCount(size) * static_cast<size_t>(options.channels));
   if (IsJpeg(file)) return jpeg_->Decode(file, options, size, pixels);
   if (IsPng(file)) return DecodePng(file, options.channels, size, pixels);
+  if (IsWebp(file)) return DecodeWebp(file, options.channels, size, pixels);
   return UnknownFormat(file);
 }
 

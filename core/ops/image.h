@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -27,10 +28,13 @@ struct ImageSize {
 struct DecodeOptions {
   int64_t channels = 3;   // 3 (RGB) or 1 (luma)
   bool fast_dct = false;  // JPEG: libjpeg-turbo's fast inverse DCT
+  // JPEG: decoded to 1/8, 1/4 or 1/2 of its height and width, the smallest of
+  // them that is at least so large, else whole. REQUIRES: sides of 2 or more.
+  std::optional<ImageSize> at_least{};
 };
 
-// Decodes JPEG and PNG, recognised by their first bytes. Owns codec state that
-// is reused from image to image.
+// Decodes JPEG, PNG and WebP, recognised by their first bytes. Owns codec state
+// that is reused from image to image.
 //
 // Grey is replicated to RGB, alpha dropped, 16-bit samples keep their high
 // byte. Corrupt or truncated input is DataLoss, also where a codec would only
@@ -42,10 +46,11 @@ class ImageDecoder {
   ImageDecoder(ImageDecoder&&) noexcept;
   ImageDecoder& operator=(ImageDecoder&&) noexcept;
 
-  // The size, from the header alone.
-  absl::StatusOr<ImageSize> ReadSize(std::string_view file);
-  // Decodes the whole image into `pixels`. REQUIRES: `size` is ReadSize's and
-  // pixels.size() == height * width * channels.
+  // The size that Decode makes, from the header alone.
+  absl::StatusOr<ImageSize> ReadSize(std::string_view file,
+                                     const DecodeOptions& options = {});
+  // Decodes the whole image into `pixels`. REQUIRES: `size` is ReadSize's with
+  // the same options and pixels.size() == height * width * channels.
   absl::Status Decode(std::string_view file, const DecodeOptions& options,
                       ImageSize size, std::span<uint8_t> pixels);
 

@@ -61,6 +61,8 @@ inline constexpr std::array kMaps = {
     "image.normalize(image, [120.5, 110, 100], [58.0, 57.5, 57])",
     "image.resize(image, 5, 6, 'area')",
     "image.resize(cast(image, float32), 9, 3, 'cubic')",
+    "image.rotate(image, 33, 'bilinear')",
+    "image.rotate(image, -101.5, 'nearest')",
     "cast(image, float32) / 255",
     "length(image)",
     "100 // (x - 13)",  // a data error when x is 13

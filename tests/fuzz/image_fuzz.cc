@@ -15,11 +15,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const auto dims = decoder.ReadSize(file);
   FM_CHECK(dims.ok() || absl::IsDataLoss(dims.status()));
   if (!dims.ok() || dims->height * dims->width > kPixelsMax) return 0;
-  for (int64_t channels : {1, 3}) {
+  for (const feedmill::DecodeOptions& options :
+       {feedmill::DecodeOptions{1, true, {}},
+        feedmill::DecodeOptions{3, true, {}},
+        feedmill::DecodeOptions{3, false, feedmill::ImageSize{2, 3}}}) {
+    const feedmill::ImageSize made = decoder.ReadSize(file, options).value();
     std::vector<uint8_t> pixels(
-        static_cast<size_t>(dims->height * dims->width * channels));
-    const absl::Status status =
-        decoder.Decode(file, {channels, true}, *dims, pixels);
+        static_cast<size_t>(made.height * made.width * options.channels));
+    const absl::Status status = decoder.Decode(file, options, made, pixels);
     FM_CHECK(status.ok() || absl::IsDataLoss(status));
   }
   return 0;

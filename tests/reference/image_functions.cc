@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <opencv2/core.hpp>
 #include <opencv2/imgproc.hpp>
 #include <string>
 #include <utility>
 
 #include "tests/reference/expression.h"
+#include "tests/reference/records.h"
 #include "tests/reference/tensor_functions.h"
 
 namespace feedmill::reference {
@@ -235,6 +238,89 @@ Tensor Adjusted(const std::string& f, const Tensor& a, double factor) {
   return out;
 }
 
+// Pillow's Image.rotate.
+Tensor Rotated(const Tensor& a, double degrees, bool bilinear) {
+  if (!std::isfinite(degrees)) throw DataError("rotate");
+  const Pixels p(a.shape);
+  const double angle = -(std::fmod(std::fmod(degrees, 360.0) + 360.0, 360.0) *
+                         (3.14159265358979323846 / 180.0));
+  const auto rounded = [](double v) {
+    char text[64];
+    std::snprintf(text, sizeof text, "%.15f", v);
+    return std::strtod(text, nullptr);
+  };
+  const double c = rounded(std::cos(angle)), s = rounded(std::sin(angle));
+  const double half_w = double(p.width) / 2, half_h = double(p.height) / 2;
+  const double x_at_0 = c * -half_w + s * -half_h + half_w;
+  const double y_at_0 = -s * -half_w + c * -half_h + half_h;
+  const auto number = [&](int64_t n, int64_t y, int64_t x, int64_t k) {
+    y = std::clamp<int64_t>(y, 0, p.height - 1);
+    x = std::clamp<int64_t>(x, 0, p.width - 1);
+    return a.numbers.at(p.At(n, y, x, k));
+  };
+  const auto mixed = [&](long double from, long double to, double way) {
+    const double step = a.dtype == DType::kFloat32
+                            ? double(float(to) - float(from))
+                            : double(to - from);
+    return double(from) + step * way;
+  };
+  const auto fixed = [](double v) {
+    return static_cast<int64_t>(std::floor(v * 65536.0 + 0.5));
+  };
+  Tensor out{a.dtype, a.shape, {}, {}};
+  for (int64_t n = 0; n < p.images; ++n)
+    for (int64_t v = 0; v < p.height; ++v)
+      for (int64_t u = 0; u < p.width; ++u) {
+        const double column = double(u) + 0.5, row = double(v) + 0.5;
+        double x = c * column + s * row + x_at_0;
+        double y = -s * column + c * row + y_at_0;
+        if (!bilinear) {
+          x = double((fixed(x_at_0 + c * 0.5 + s * 0.5) + u * fixed(c) +
+                      v * fixed(s)) >>
+                     16);
+          y = double((fixed(y_at_0 - s * 0.5 + c * 0.5) + u * fixed(-s) +
+                      v * fixed(c)) >>
+                     16);
+        }
+        const bool in =
+            x >= 0 && y >= 0 && x < double(p.width) && y < double(p.height);
+        const double left = std::floor(x - 0.5), top = std::floor(y - 0.5);
+        for (int64_t k = 0; k < p.channels; ++k) {
+          const auto at = [&](int64_t dy, int64_t dx) {
+            return number(n, int64_t(top) + dy, int64_t(left) + dx, k);
+          };
+          if (!in) {
+            out.numbers.push_back(0);
+          } else if (!bilinear) {
+            out.numbers.push_back(number(n, int64_t(y), int64_t(x), k));
+          } else {
+            const double way = x - 0.5 - left;
+            const double made =
+                mixed(mixed(at(0, 0), at(0, 1), way),
+                      mixed(at(1, 0), at(1, 1), way), y - 0.5 - top);
+            out.numbers.push_back(a.dtype == DType::kFloat64 ? made
+                                  : a.dtype == DType::kFloat32
+                                      ? float(made)
+                                      : std::trunc(made));
+          }
+        }
+      }
+  return out;
+}
+
+Tensor Decoded(const Expr::Call& call, const std::string& bytes) {
+  DecodeImageStep step;
+  std::vector<int64_t> at_least;
+  const size_t given = call.arguments.size();
+  if (given > 1) step.channels = IntegersOf(call.arguments.at(1)).at(0);
+  if (given > 2 &&
+      std::get<std::string>(
+          std::get<Expr::Literal>(call.arguments.at(2).node()).value) == "fast")
+    step.dct = DecodeImageStep::Dct::kFast;
+  if (given > 3) at_least = IntegersOf(call.arguments.at(3));
+  return DecodeImage(bytes, step, at_least);
+}
+
 }  // namespace
 
 std::optional<Tensor> ImageFunction(
@@ -242,6 +328,7 @@ std::optional<Tensor> ImageFunction(
   const std::string& f = call.function;
   if (!f.starts_with("image.")) return std::nullopt;
   const Tensor a = argument(0);
+  if (f == "image.decode") return Decoded(call, a.strings.at(0));
   if (f == "image.normalize") return Normalized(a, argument(1), argument(2));
   if (f == "image.to_chw" || f == "image.to_hwc")
     return ChannelsMoved(a, f == "image.to_chw");
@@ -250,6 +337,12 @@ std::optional<Tensor> ImageFunction(
   const auto integer = [&](size_t k) {
     return IntegersOf(call.arguments.at(k)).at(0);
   };
+  if (f == "image.rotate")
+    return Rotated(
+        a, static_cast<double>(argument(1).numbers.at(0)),
+        std::get<std::string>(
+            std::get<Expr::Literal>(call.arguments.at(2).node()).value) ==
+            "bilinear");
   const Pixels p(a.shape);
   if (f == "image.flip_left_right")
     return Picked(a, p.height, p.width, [&](int64_t y, int64_t x) {

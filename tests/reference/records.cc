@@ -3,6 +3,7 @@
 #include <glob.h>
 #include <png.h>
 #include <turbojpeg.h>
+#include <webp/decode.h>
 
 #include <algorithm>
 #include <cstring>
@@ -268,7 +269,42 @@ Element ParseSequenceExample(const std::string& bytes,
   return out;
 }
 
-Tensor DecodeImage(const std::string& bytes, const DecodeImageStep& step) {
+namespace {
+
+// The size of a JPEG file of width x height decoded so small as it may be.
+void Shrink(const std::vector<int64_t>& at_least, int& width, int& height) {
+  int scale = 8;
+  while (scale > 1 &&
+         (height / scale < at_least[0] || width / scale < at_least[1]))
+    scale /= 2;
+  height = (height + scale - 1) / scale;
+  width = (width + scale - 1) / scale;
+}
+
+std::vector<unsigned char> WebpPixels(const std::string& bytes, bool color,
+                                      int& width, int& height) {
+  uint8_t* rgb = WebPDecodeRGB(reinterpret_cast<const uint8_t*>(bytes.data()),
+                               bytes.size(), &width, &height);
+  if (rgb == nullptr) throw DataError("corrupt WebP");
+  std::vector<unsigned char> out;
+  const size_t pixels =
+      static_cast<size_t>(width) * static_cast<size_t>(height);
+  for (size_t k = 0; k < pixels; ++k) {
+    const int r = rgb[3 * k], g = rgb[3 * k + 1], b = rgb[3 * k + 2];
+    if (color)
+      out.insert(out.end(), rgb + 3 * k, rgb + 3 * k + 3);
+    else
+      out.push_back(static_cast<unsigned char>(
+          (r * 19595 + g * 38470 + b * 7471 + 32768) / 65536));
+  }
+  WebPFree(rgb);
+  return out;
+}
+
+}  // namespace
+
+Tensor DecodeImage(const std::string& bytes, const DecodeImageStep& step,
+                   const std::vector<int64_t>& at_least) {
   const auto* data = reinterpret_cast<const unsigned char*>(bytes.data());
   std::vector<unsigned char> pixels;
   int width = 0, height = 0;
@@ -291,12 +327,15 @@ Tensor DecodeImage(const std::string& bytes, const DecodeImageStep& step) {
     const size_t c = static_cast<size_t>(step.channels), have = c + alpha;
     for (size_t k = 0; k < raw.size(); ++k)
       if (k % have < c) pixels.push_back(raw[k]);
+  } else if (bytes.starts_with("RIFF")) {
+    pixels = WebpPixels(bytes, step.channels == 3, width, height);
   } else {
     tjhandle handle = tjInitDecompress();
     int subsampling = 0, colorspace = 0;
     int failed = tjDecompressHeader3(handle, data, bytes.size(), &width,
                                      &height, &subsampling, &colorspace);
     if (!failed) {
+      if (!at_least.empty()) Shrink(at_least, width, height);
       pixels.resize(static_cast<size_t>(width) * static_cast<size_t>(height) *
                     static_cast<size_t>(step.channels));
       failed = tjDecompress2(

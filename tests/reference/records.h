@@ -29,8 +29,10 @@ Element ParseExample(const std::string& bytes, const ParseExampleStep& step);
 Element ParseSequenceExample(const std::string& bytes,
                              const ParseSequenceExampleStep& step);
 
-// uint8 [h, w, channels]. Throws DataError.
-Tensor DecodeImage(const std::string& bytes, const DecodeImageStep& step);
+// uint8 [h, w, channels]; JPEG at 1/8, 1/4 or 1/2 where both sides stay at
+// least {height, width}. Throws DataError.
+Tensor DecodeImage(const std::string& bytes, const DecodeImageStep& step,
+                   const std::vector<int64_t>& at_least = {});
 Tensor Resize(const Tensor& image, const ResizeStep& step);
 
 }  // namespace feedmill::reference

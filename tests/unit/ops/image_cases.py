@@ -1,7 +1,11 @@
-"""Cases of images; resizing has OpenCV for its oracle, in image_functions_test.cc."""
-import numpy as np
+"""Cases of images, of which Pillow says how they are decoded and turned; resizing has OpenCV for its oracle, in
+image_functions_test.cc."""
+import io
 
-from case_format import ALL, column, emit, literal, ragged
+import numpy as np
+from PIL import Image
+
+from case_format import ALL, column, emit, literal, ragged, strings
 
 
 def each(f, a):
@@ -55,3 +59,87 @@ def image_cases():
     emit("image.flip_up_down", [column(rng.random((2, 4)))], "build-error")
     emit("image.normalize", [column(rng.random((1, 4, 5, 3))), "const float64[2]1:0x1p0,0x1p0", literal(1)],
          "build-error")
+
+
+def encoded(pixels, **how):
+    file = io.BytesIO()
+    Image.fromarray(pixels).save(file, **how)
+    return file.getvalue()
+
+
+def decoded(file, channels=3, at_least=None):
+    """As Pillow opens it; of a grey JPEG, or a small one, as its draft mode does."""
+    image = Image.open(io.BytesIO(file))
+    mode = "RGB" if channels == 3 else "L"
+    if image.format == "JPEG" and (at_least or channels == 1):
+        image.draft(mode, at_least and at_least[::-1])
+    return np.array(image.convert(mode)).reshape(*image.size[::-1], channels)
+
+
+def decode_cases():
+    y, x, c = np.ogrid[:21, :30, :4]
+    picture = ((2 * x + 3 * y + 40 * c + x * y // 16) % 256).astype(np.uint8)
+    picture[..., 3] = 255
+    picture[5:9, 5:9, 3] = 100
+    rgb = picture[..., :3].copy()
+    jpegs = [encoded(rgb, format="JPEG", quality=90), encoded(rgb[:19, :16], format="JPEG", progressive=True),
+             encoded(rgb[:16, :23, 0].copy(), format="JPEG"), encoded(rgb[:, :9], format="JPEG", subsampling=0)]
+    pngs = [encoded(rgb[:7, :9], format="PNG"), encoded(picture[:9, :9].copy(), format="PNG")]
+    webps = [encoded(rgb, format="WEBP", quality=80), encoded(rgb[:5], format="WEBP", lossless=True),
+             encoded(picture[:9, :8].copy(), format="WEBP", lossless=True, exact=True), encoded(picture, format="WEBP")]
+    for files in (jpegs, pngs, webps, jpegs + pngs + webps, webps[:1], webps[:1] * 3):
+        emit("image.decode", [column(strings(files))], ragged([decoded(f) for f in files]))
+        emit("image.decode", [column(strings(files)), literal(3), literal(b"accurate")],
+             ragged([decoded(f) for f in files]))
+    for files in (jpegs, webps):
+        emit("image.decode", [column(strings(files)), literal(1)], ragged([decoded(f, 1) for f in files]))
+    for at_least in ([2, 2], [2, 3], [5, 7], [5, 8], [10, 15], [11, 15], [21, 30], [400, 3], [2, 7]):
+        for files in (jpegs, jpegs[1:] + webps + pngs):
+            emit("image.decode", [column(strings(files)), literal(3), literal(b"accurate"), literal(at_least)],
+                 ragged([decoded(f, 3, at_least) for f in files]))
+    for bad in (webps[0][:-20], webps[0][:20], webps[0][:11], b"", b"RIFF", b"GIF89a", jpegs[0][:-20]):
+        emit("image.decode", [column(strings([jpegs[0], bad, jpegs[0]]))], "data-error 1")
+    animation = io.BytesIO()
+    frames = [Image.fromarray(rgb[:8, k:k + 8].copy()) for k in (0, 8)]
+    frames[0].save(animation, format="WEBP", save_all=True, append_images=frames[1:])
+    emit("image.decode", [column(strings([animation.getvalue()]))], "data-error 0")
+    file = column(strings(pngs[:1]))
+    for arguments in ([literal(2)], [literal(3), literal(b"slow")], [literal(3), literal(b"fast"), literal([2])],
+                      [literal(3), literal(b"fast"), literal([1, 2])], [literal(3)] * 4, [literal(2.0)]):
+        emit("image.decode", [file, *arguments], "build-error")
+    emit("image.decode", [column(np.zeros((1, 3), np.uint8))], "build-error")
+    emit("image.decode", [column(strings(pngs).reshape(1, 2))], "build-error")
+
+
+def rotated(a, degrees, method):
+    resample = Image.Resampling.BILINEAR if method == b"bilinear" else Image.Resampling.NEAREST
+    if a.ndim == 2 or (a.dtype == np.uint8 and a.shape[2] == 3):
+        return np.array(Image.fromarray(a).rotate(degrees, resample))
+    return np.stack([rotated(a[..., c].copy(), degrees, method) for c in range(a.shape[2])], -1)
+
+
+def rotate_cases():
+    rng = np.random.default_rng(13)
+    turns = (0, 30, 45.5, 90, -17.25, 180, 270, 359.9, 721)
+    for method in (b"bilinear", b"nearest"):
+        for shape, dtype in (((2, 9, 12, 3), "uint8"), ((1, 8, 8, 3), "uint8"), ((2, 7, 4), "uint8"),
+                             ((2, 7, 4, 1), "uint8"), ((1, 1, 1, 3), "uint8"), ((2, 6, 9), "float32"),
+                             ((1, 6, 5, 2), "float32")):
+            a = rng.integers(0, 256, shape).astype(dtype) / np.dtype(dtype).type(1)
+            a = (a * np.float32(0.37)).astype(dtype) if dtype == "float32" else a.astype(dtype)
+            for degrees in turns:
+                emit("image.rotate", [column(a), literal(degrees), literal(method)],
+                     np.stack([rotated(r, degrees, method) for r in a]))
+        rows = [rng.integers(0, 256, (n, 5, 3)).astype(np.uint8) for n in (2, 9, 4)]
+        per_row = np.array([10, -250, 1e6])
+        emit("image.rotate", [ragged(rows), column(per_row), literal(method)],
+             ragged([rotated(r, d, method) for r, d in zip(rows, per_row)]))
+        emit("image.rotate", [column(np.zeros((0, 5, 5, 3), np.uint8)), literal(10), literal(method)],
+             np.zeros((0, 5, 5, 3), np.uint8))
+        emit("image.rotate", [column(np.zeros((3, 2, 2))), column(np.array([1, np.nan, 1])), literal(method)],
+             "data-error 1")
+    image = column(np.zeros((1, 4, 4, 3), np.uint8))
+    for bad in ([image, literal(1)], [image, literal(1), literal(b"cubic")], [image, literal(b"1"), literal(b"nearest")],
+                [column(np.zeros((1, 4), np.uint8)), literal(1), literal(b"nearest")],
+                [column(np.zeros((1, 4, 4), np.int64)), literal(1), literal(b"bilinear")]):
+        emit("image.rotate", bad, "build-error")

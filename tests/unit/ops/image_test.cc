@@ -194,7 +194,7 @@ TEST(ImageDecoderTest, FlippedBytesNeverCrash) {
 TEST(ImageDecoderTest, GarbageSaysWhatItIsNot) {
   ImageDecoder decoder;
   EXPECT_THAT(ErrorText(Decode(decoder, "GIF89a…").status),
-              HasSubstr("neither JPEG nor PNG"));
+              HasSubstr("neither JPEG, PNG nor WebP"));
   EXPECT_THAT(ErrorText(Decode(decoder, "").status), HasSubstr("no bytes"));
   EXPECT_TRUE(absl::IsDataLoss(Decode(decoder, "\xff\xd8\xff").status));
 }

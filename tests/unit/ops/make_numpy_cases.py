@@ -14,7 +14,7 @@ import warnings
 import numpy as np
 
 from case_format import ALL, FLOATS, INTS, column, emit, lines, literal, ragged, strings, values
-from image_cases import image_cases
+from image_cases import decode_cases, image_cases, rotate_cases
 from random_cases import random_cases
 from text_cases import text_cases
 
@@ -451,6 +451,8 @@ unary_cases()
 text_cases()
 image_cases()
 random_cases()
+decode_cases()
+rotate_cases()
 view_cases()
 join_cases()
 gather_cases()

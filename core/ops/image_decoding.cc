@@ -1,0 +1,118 @@
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/status.h"
+#include "core/ops/function_families.h"
+#include "core/ops/image.h"
+#include "core/ops/row_items.h"
+
+namespace feedmill {
+namespace {
+
+constexpr std::string_view kDecode = "image.decode";
+
+absl::StatusOr<ImageSize> SizeToKeep(const ValueType& type) {
+  FM_ASSIGN_OR_RETURN(
+      const Shape sides,
+      ConstantIntegers("image.decode: the size that is kept", type));
+  if (sides.size() != 2) {
+    return InvalidArgument("{}: the size that is kept is [height, width]",
+                           kDecode);
+  }
+  for (const int64_t side : sides) {
+    if (side >= 2 && side <= kImageSideMax) continue;
+    return InvalidArgument("{}: a side of {} is kept; it is 2 to {}", kDecode,
+                           side, kImageSideMax);
+  }
+  return ImageSize{sides[0], sides[1]};
+}
+
+// Of the arguments after the first, which are constants.
+absl::StatusOr<DecodeOptions> OptionsOf(
+    std::span<const ValueType* const> types) {
+  DecodeOptions options;
+  if (types.size() > 1) {
+    FM_ASSIGN_OR_RETURN(
+        options.channels,
+        ConstantInteger("image.decode: the number of channels", *types[1]));
+    if (options.channels != 1 && options.channels != 3) {
+      return InvalidArgument("{}: 3 (colour) or 1 (grey) channels, not {}",
+                             kDecode, options.channels);
+    }
+  }
+  if (types.size() > 2) {
+    FM_ASSIGN_OR_RETURN(const std::string dct,
+                        ConstantText("image.decode: the DCT", *types[2]));
+    if (dct != "accurate" && dct != "fast") {
+      return InvalidArgument(
+          "{}: the DCT '{}' is neither 'accurate' nor 'fast'", kDecode, dct);
+    }
+    options.fast_dct = dct == "fast";
+  }
+  if (types.size() > 3) {
+    FM_ASSIGN_OR_RETURN(options.at_least, SizeToKeep(*types[3]));
+  }
+  return options;
+}
+
+absl::StatusOr<ValueType> InferDecode(const std::vector<ValueType>& given) {
+  if (given.empty() || given.size() > 4) {
+    return InvalidArgument(
+        "{} takes the bytes of an image, and perhaps the number of channels, "
+        "the DCT and the size that is kept, not {} arguments",
+        kDecode, given.size());
+  }
+  if (given[0].dtype != DType::kBytes || !given[0].shape.empty()) {
+    return InvalidArgument("{}: of the bytes of one image a row, not of {}{}",
+                           kDecode, DTypeName(given[0].dtype),
+                           ShapeToString(given[0].shape));
+  }
+  std::vector<const ValueType*> types;
+  for (const ValueType& type : given) types.push_back(&type);
+  FM_ASSIGN_OR_RETURN(const DecodeOptions options, OptionsOf(types));
+  ValueType result;
+  result.dtype = DType::kUInt8;
+  result.shape = {kUnknownDim, kUnknownDim, options.channels};
+  return result;
+}
+
+absl::Status DecodeRow(std::string_view file, const DecodeOptions& options,
+                       ImageDecoder& decoder, OutputColumn& out) {
+  FM_ASSIGN_OR_RETURN(const ImageSize size, decoder.ReadSize(file, options));
+  const auto bytes =
+      static_cast<size_t>(size.height * size.width * options.channels);
+  auto* const pixels = reinterpret_cast<uint8_t*>(out.values.Extend(bytes));
+  FM_RETURN_IF_ERROR(decoder.Decode(file, options, size, {pixels, bytes}));
+  const int64_t dims[] = {size.height, size.width, options.channels};
+  EndRaggedRow(dims, out);
+  return absl::OkStatus();
+}
+
+absl::Status ComputeDecode(std::span<const Argument> arguments, size_t rows,
+                           const ValueType& type, OutputColumn& out) {
+  std::vector<const ValueType*> types;
+  for (const Argument& argument : arguments) types.push_back(argument.type);
+  FM_ASSIGN_OR_RETURN(const DecodeOptions options, OptionsOf(types));
+  thread_local ImageDecoder decoder;
+  StartRows(type, /*ragged=*/true, out);
+  const Column& from = *arguments[0].column;
+  for (size_t row = 0; row < rows; ++row) {
+    const std::string_view file =
+        from.BytesAt(from.RowStart(RowOf(arguments[0], row)));
+    absl::Status status = DecodeRow(file, options, decoder, out);
+    if (status.ok()) continue;
+    out.failed_row = row;
+    return Annotate(status, std::string(kDecode));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+void AddImageDecoding(FunctionRegistry& registry) {
+  registry.Add(std::string(kDecode),
+               {InferDecode, ComputeDecode, /*heavy=*/true});
+}
+
+}  // namespace feedmill

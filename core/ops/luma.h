@@ -1,0 +1,16 @@
+#ifndef FEEDMILL_CORE_OPS_LUMA_H_
+#define FEEDMILL_CORE_OPS_LUMA_H_
+
+#include <cstdint>
+
+namespace feedmill {
+
+// Pillow's conversion to "L" (ITU-R 601-2) of three bytes.
+inline uint8_t Luma(const uint8_t* rgb) {
+  return static_cast<uint8_t>(
+      (rgb[0] * 19595U + rgb[1] * 38470U + rgb[2] * 7471U + 0x8000U) >> 16);
+}
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_OPS_LUMA_H_
