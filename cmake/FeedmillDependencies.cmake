@@ -32,6 +32,7 @@ pkg_check_modules(SQLITE REQUIRED IMPORTED_TARGET sqlite3)
 pkg_check_modules(ZSTD REQUIRED IMPORTED_TARGET libzstd)
 pkg_check_modules(LZ4 REQUIRED IMPORTED_TARGET liblz4)
 pkg_check_modules(TURBOJPEG REQUIRED IMPORTED_TARGET libturbojpeg)
+pkg_check_modules(SENTENCEPIECE REQUIRED IMPORTED_TARGET sentencepiece)
 pkg_check_modules(WEBP REQUIRED IMPORTED_TARGET libwebp)
 # Debian 12's yaml-cpp 0.7 exports its target without a namespace.
 if(NOT TARGET yaml-cpp::yaml-cpp)

@@ -9,6 +9,7 @@
 #include "core/dataset/graph_text.h"
 #include "core/dataset/plugin_pins.h"
 #include "core/net/clock.h"
+#include "core/pipeline/bound_files.h"
 #include "core/pipeline/worker_stage.h"
 #include "core/plan/plan.h"
 #include "core/sources/manifest.h"
@@ -45,13 +46,16 @@ absl::StatusOr<std::shared_ptr<const WorkerStage>> Compile(
   return WorkerStage::Make(plan, std::move(manifest), registry);
 }
 
-absl::StatusOr<std::string> FindFiles(const std::string& text,
-                                      const FunctionRegistry& registry) {
+absl::StatusOr<std::string> FindFiles(
+    const std::string& text,
+    const std::shared_ptr<const FunctionRegistry>& registry) {
   FM_ASSIGN_OR_RETURN(const Graph graph, ParseGraphJson(text));
-  FM_RETURN_IF_ERROR(CheckPlugins(graph, registry, "a worker"));
+  FM_RETURN_IF_ERROR(CheckPlugins(graph, *registry, "a worker"));
   FM_ASSIGN_OR_RETURN(const std::shared_ptr<const AnalyzedGraph> analyzed,
-                      Analyze(graph, registry));
+                      Analyze(graph, *registry));
   FM_ASSIGN_OR_RETURN(const Manifest manifest, ResolveManifest(*analyzed));
+  // Files that expressions name and cannot use are an error now.
+  FM_RETURN_IF_ERROR(BindFiles(graph, &manifest, registry).status());
   return manifest.Serialize();
 }
 
@@ -129,7 +133,7 @@ void StageRunner::Compute(ComputeRequest request,
 
 void StageRunner::Resolve(ManifestRequest request) {
   Submit([this, request = std::move(request)](int) {
-    absl::StatusOr<std::string> found = FindFiles(request.graph, *registry_);
+    absl::StatusOr<std::string> found = FindFiles(request.graph, registry_);
     ManifestResult result{request.graph_fingerprint, found.status(), ""};
     if (found.ok()) result.manifest = *std::move(found);
     post_([this, result = std::move(result)] {

@@ -8,6 +8,7 @@
 
 #include "core/base/status.h"
 #include "core/dataset/graph_text.h"
+#include "core/dataset/named_files.h"
 #include "core/dataset/source_types.h"
 #include "core/dataset/step_types.h"
 
@@ -419,7 +420,8 @@ absl::Status AnalyzeSource(const FunctionRegistry& registry,
                            size_t& steps_before, AnalyzedGraph& out) {
   const Source& source = out.graph.source;
   std::vector<ElementSpec> specs;
-  out.source.needs_files = SourceFiles(source) != nullptr;
+  out.source.needs_files =
+      SourceFiles(source) != nullptr || !NamedFiles(out.graph).empty();
   if (const std::vector<Graph>* const inputs = SourceInputs(source)) {
     for (size_t i = 0; i < inputs->size(); ++i) {
       const std::string where =
@@ -438,6 +440,22 @@ absl::Status AnalyzeSource(const FunctionRegistry& registry,
   if (!spec.ok()) return Annotate(spec.status(), "source");
   out.source.spec = *std::move(spec);
   return absl::OkStatus();
+}
+
+// Files that expressions name are the workers' to read.
+absl::Status CheckNamedFiles(const AnalyzedGraph& graph, size_t step) {
+  const size_t begin = graph.client_begin;
+  const bool client =
+      begin < step || (begin == step && !graph.steps[step].mapped);
+  if (!client) return absl::OkStatus();
+  const std::vector<NamedFile> files = NamedFiles(graph.graph.steps[step]);
+  if (files.empty()) return absl::OkStatus();
+  return InvalidArgument(
+      "steps[{}] {}: {} is a file that workers read, and this step is the "
+      "client's, as are all from steps[{}] {} on; look into the file in a step "
+      "before that",
+      step, StepName(graph.graph.steps[step]), files[0].path, begin,
+      StepName(graph.graph.steps[begin]));
 }
 
 absl::StatusOr<std::shared_ptr<const AnalyzedGraph>> AnalyzePipeline(
@@ -477,6 +495,7 @@ absl::StatusOr<std::shared_ptr<const AnalyzedGraph>> AnalyzePipeline(
           std::make_shared<const ElementSpec>(std::move(mapped));
     }
     if (home == Home::kClient && out->client_begin > i) out->client_begin = i;
+    FM_RETURN_IF_ERROR(CheckNamedFiles(*out, i));
     if (Is<BatchStep>(step) && home == Home::kPlan) out->plan_batches = true;
     if (Skips(step)) out->skip_before = i;
     batches = BatchesAfter(step, batches);

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/status.h"
+#include "core/dataset/named_files.h"
 #include "core/dataset/source_text.h"
 #include "core/dataset/source_types.h"
 
@@ -185,6 +186,8 @@ void MakePathsAbsolute(const std::string& directory, Graph& graph) {
     if (auto* on_error = std::get_if<OnErrorStep>(&step)) {
       MakePathAbsolute(directory, on_error->quarantine);
     }
+    ChangeNamedFiles(
+        [&](std::string& path) { MakePathAbsolute(directory, path); }, step);
   }
   if (auto* inputs = SourceInputs(graph.source)) {
     for (Graph& input : *inputs) MakePathsAbsolute(directory, input);

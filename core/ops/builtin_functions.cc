@@ -1,7 +1,10 @@
 #include "core/ops/builtin_functions.h"
 
+#include <memory>
+
 #include "core/base/status.h"
 #include "core/ops/function_families.h"
+#include "core/ops/lookup_functions.h"
 
 namespace feedmill {
 
@@ -30,6 +33,7 @@ FunctionRegistry BuiltinFunctions() {
   AddStringFunctions(registry);
   AddParsingFunctions(registry);
   AddRegexFunctions(registry);
+  AddLookupFunctions(registry, std::make_shared<const LoadedFiles>());
   return registry;
 }
 

@@ -11,22 +11,12 @@
 #include "core/ops/function_families.h"
 #include "core/ops/map_bytes.h"
 #include "core/ops/row_items.h"
+#include "core/ops/shown_text.h"
 
 namespace feedmill {
 namespace {
 
 using Json = nlohmann::json;
-
-// A text, short enough for a message.
-std::string Shown(std::string_view text) {
-  constexpr size_t kShown = 60;
-  std::string shown(text.substr(0, kShown));
-  for (char& c : shown) {
-    if (static_cast<unsigned char>(c) < 0x20) c = ' ';
-  }
-  if (text.size() > kShown) shown += "…";
-  return shown;
-}
 
 // ---- to_number
 
@@ -49,11 +39,11 @@ absl::Status ParseNumber(std::string_view text, T& number) {
   const char* end = digits.data() + digits.size();
   const auto [stop, error] = std::from_chars(digits.data(), end, number);
   if (error == std::errc::result_out_of_range && stop == end) {
-    return DataLoss("to_number: \"{}\" does not fit {}", Shown(text),
+    return DataLoss("to_number: \"{}\" does not fit {}", ShownText(text),
                     DTypeName(DTypeOf<T>()));
   }
   if (error != std::errc() || stop != end) {
-    return DataLoss("to_number: \"{}\" is not {}", Shown(text),
+    return DataLoss("to_number: \"{}\" is not {}", ShownText(text),
                     std::is_floating_point_v<T> ? "a number" : "an integer");
   }
   return absl::OkStatus();
@@ -177,17 +167,17 @@ absl::Status ReadField(std::string_view text, std::string_view path,
   const Json whole = Json::parse(text.begin(), text.end(), nullptr,
                                  /*allow_exceptions=*/false);
   if (whole.is_discarded()) {
-    return DataLoss("json_field: this is not JSON: {}", Shown(text));
+    return DataLoss("json_field: this is not JSON: {}", ShownText(text));
   }
   const Json* value = FindField(whole, path);
   if (value == nullptr) {
     return DataLoss("json_field: there is no field \"{}\" in {}", path,
-                    Shown(text));
+                    ShownText(text));
   }
   if (read(*value)) return absl::OkStatus();
   return DataLoss(
       "json_field: \"{}\" is not {}: {}", path, DTypeName(dtype),
-      Shown(value->dump(-1, ' ', false, Json::error_handler_t::replace)));
+      ShownText(value->dump(-1, ' ', false, Json::error_handler_t::replace)));
 }
 
 absl::Status ComputeJsonField(std::span<const Argument> arguments, size_t rows,

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/status.h"
+#include "core/pipeline/bound_files.h"
 #include "core/pipeline/compiled_stage.h"
 
 namespace feedmill {
@@ -42,6 +43,8 @@ absl::StatusOr<std::shared_ptr<const WorkerStage>> CompiledStage::Make(
     std::shared_ptr<const Plan> plan, std::shared_ptr<const Manifest> manifest,
     std::shared_ptr<const FunctionRegistry> registry) {
   const AnalyzedGraph& graph = plan->graph();
+  FM_ASSIGN_OR_RETURN(
+      registry, BindFiles(graph.graph, manifest.get(), std::move(registry)));
   auto stage = std::shared_ptr<CompiledStage>(new CompiledStage());
   stage->plan_ = plan;
   FM_ASSIGN_OR_RETURN(stage->source_,

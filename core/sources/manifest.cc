@@ -5,8 +5,11 @@
 #include <algorithm>
 #include <cstring>
 #include <memory>
+#include <span>
+#include <utility>
 
 #include "core/base/status.h"
+#include "core/dataset/named_files.h"
 #include "core/dataset/source_types.h"
 #include "core/sources/array_file.h"
 #include "core/sources/file_system.h"
@@ -19,9 +22,12 @@ constexpr std::string_view kMagic = "feedmill manifest 1\n";
 // Of a source made of inputs: their number, and the text of each.
 constexpr std::string_view kInputsMagic = "feedmill manifest of inputs 1\n";
 constexpr size_t kDepthMax = 16;  // inputs in inputs
-// What one file and one class name take at least, to bound counts.
+// What one file, class name or file that is named takes at least, to bound
+// counts.
 constexpr uint64_t kFileBytesMin = 32;
 constexpr uint64_t kClassBytesMin = 8;
+constexpr uint64_t kContentBytesMin = 24;
+constexpr uint64_t kNamedBytesMax = uint64_t{1} << 30;
 constexpr size_t kIntegerLabelDigitsMax = 18;
 
 void PutU64(uint64_t value, std::string& out) {
@@ -35,6 +41,16 @@ void PutU64(uint64_t value, std::string& out) {
 void PutString(std::string_view text, std::string& out) {
   PutU64(text.size(), out);
   out.append(text);
+}
+
+void PutContents(const std::vector<NamedContent>& contents, std::string& out) {
+  if (contents.empty()) return;
+  PutU64(contents.size(), out);
+  for (const NamedContent& content : contents) {
+    PutString(content.path, out);
+    PutU64(content.hash_low, out);
+    PutU64(content.hash_high, out);
+  }
 }
 
 class ManifestParser {
@@ -70,7 +86,7 @@ class ManifestParser {
     for (std::string& name : manifest.classes) {
       if (!String(name)) return Bad("a class");
     }
-    if (!text_.empty()) return Bad("bytes after its end");
+    if (!Contents(manifest)) return Bad("bytes after its end");
     uint64_t total = 0;
     for (const ManifestFile& file : manifest.files) {
       if (__builtin_add_overflow(total, file.records, &total)) {
@@ -99,8 +115,24 @@ class ManifestParser {
         return Bad("more records than can be counted");
       }
     }
-    if (!text_.empty()) return Bad("bytes after its end");
+    if (!Contents(manifest)) return Bad("bytes after its end");
     return manifest;
+  }
+  // What follows, where expressions name files, up to the end.
+  bool Contents(Manifest& manifest) {
+    if (text_.empty()) return true;
+    uint64_t count = 0;
+    if (!U64(count) || count == 0 || count > text_.size() / kContentBytesMin) {
+      return false;
+    }
+    manifest.contents.resize(count);
+    for (NamedContent& content : manifest.contents) {
+      if (!String(content.path) || !U64(content.hash_low) ||
+          !U64(content.hash_high)) {
+        return false;
+      }
+    }
+    return text_.empty();
   }
   static absl::Status Bad(std::string_view what) {
     return DataLoss("not a manifest, or a damaged one: {}", what);
@@ -217,6 +249,7 @@ std::string Manifest::Serialize() const {
     std::string out(kInputsMagic);
     PutU64(inputs.size(), out);
     for (const Manifest& input : inputs) PutString(input.Serialize(), out);
+    PutContents(contents, out);
     return out;
   }
   std::string out(kMagic);
@@ -229,6 +262,7 @@ std::string Manifest::Serialize() const {
   }
   PutU64(classes.size(), out);
   for (const std::string& name : classes) PutString(name, out);
+  PutContents(contents, out);
   return out;
 }
 
@@ -281,11 +315,12 @@ int64_t ImageLabel(std::string_view name,
          classes.begin();
 }
 
-absl::StatusOr<Manifest> ResolveManifest(const AnalyzedGraph& graph) {
+namespace {
+
+absl::StatusOr<Manifest> ResolveSources(const AnalyzedGraph& graph) {
   Manifest manifest;
   for (const auto& input : graph.inputs) {
-    FM_ASSIGN_OR_RETURN(manifest.inputs.emplace_back(),
-                        ResolveManifest(*input));
+    FM_ASSIGN_OR_RETURN(manifest.inputs.emplace_back(), ResolveSources(*input));
   }
   const std::vector<std::string>* patterns = SourceFiles(graph.graph.source);
   if (patterns == nullptr) return manifest;
@@ -299,6 +334,40 @@ absl::StatusOr<Manifest> ResolveManifest(const AnalyzedGraph& graph) {
   }
   if (const auto* images = std::get_if<ImagesSource>(&graph.graph.source)) {
     manifest.classes = LabelClasses(manifest.files, images->label);
+  }
+  return manifest;
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> ReadNamedFile(const std::string& path,
+                                          NamedContent& content) {
+  FM_ASSIGN_OR_RETURN(const auto file, LocalFileSystem().Open(path));
+  FM_ASSIGN_OR_RETURN(const FileStat stat, file->Stat());
+  if (stat.size > kNamedBytesMax) {
+    return InvalidArgument(
+        "{}: {} bytes; a file that an expression names has "
+        "at most {}",
+        path, stat.size, kNamedBytesMax);
+  }
+  std::string bytes(stat.size, '\0');
+  FM_ASSIGN_OR_RETURN(
+      const size_t got,
+      file->ReadAt(0, std::as_writable_bytes(std::span<char>(bytes))));
+  bytes.resize(got);
+  const XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
+  content = {path, hash.low64, hash.high64};
+  return bytes;
+}
+
+absl::StatusOr<Manifest> ResolveManifest(const AnalyzedGraph& graph) {
+  FM_ASSIGN_OR_RETURN(Manifest manifest, ResolveSources(graph));
+  for (const NamedFile& file : NamedFiles(graph.graph)) {
+    NamedContent content;
+    FM_RETURN_IF_ERROR(ReadNamedFile(file.path, content).status());
+    const bool known =
+        !manifest.contents.empty() && manifest.contents.back() == content;
+    if (!known) manifest.contents.push_back(std::move(content));
   }
   return manifest;
 }

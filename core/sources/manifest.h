@@ -19,6 +19,16 @@ struct ManifestFile {
   uint64_t records = 0;  // positions: records, or blocks of an uncounted source
 };
 
+// A file that expressions name (core/dataset/named_files.h), and XXH3-128 of
+// what is in it.
+struct NamedContent {
+  std::string path;
+  uint64_t hash_low = 0;
+  uint64_t hash_high = 0;
+
+  friend bool operator==(const NamedContent&, const NamedContent&) = default;
+};
+
 // The files that an iteration reads, in order: globs resolved (sorted
 // bytewise), records counted where the plan needs it. Its hash is part of the
 // plan's identity; a file that no longer matches fails its split.
@@ -28,6 +38,8 @@ struct Manifest {
   std::vector<std::string> classes;
   // Of a source made of inputs: one each (and nothing above).
   std::vector<Manifest> inputs;
+  // Of the whole, not of its inputs: sorted by path.
+  std::vector<NamedContent> contents;
 
   uint64_t TotalRecords() const;  // of inputs, too
   uint64_t TotalBytes() const;
@@ -49,6 +61,11 @@ std::string_view ImageLabelName(std::string_view path,
                                 ImagesSource::Label label);
 int64_t ImageLabel(std::string_view name,
                    const std::vector<std::string>& classes);
+
+// The whole of a file that an expression names, and its hash. InvalidArgument
+// beyond 1 GiB.
+absl::StatusOr<std::string> ReadNamedFile(const std::string& path,
+                                          NamedContent& content);
 
 // Resolves the files of `graph` on this machine. NotFound for a name or glob
 // that matches nothing, DataLoss for a corrupt file, both with path.

@@ -47,6 +47,9 @@ inline constexpr std::array kMaps = {
     "to_string(x)",
     "to_number(to_string(x), uint8)",  // a data error below 0
     "hash_bucket(x, 10)",
+    "vocabulary(x, 'words.txt', -1)",
+    "vocabulary_buckets(path, 'words.txt', 3)",
+    "sentencepiece(x, 'pieces.model')",
     "re_match(x, '[a-e]+$')",
     "re_extract(path, '([a-z]+)/([0-9]+)_', 2)",
     "re_replace(x, '([a-z])b', r'<\\1>')",

@@ -15,6 +15,7 @@
 
 #include "core/base/check.h"
 #include "core/dataset/analysis.h"
+#include "core/dataset/graph_text.h"
 #include "core/dataset/source_types.h"
 #include "core/dataset/step_types.h"
 #include "tests/conformance/random_expressions.h"
@@ -452,6 +453,10 @@ void MakeFormatFiles(const std::string& directory) {
   std::string lines;
   for (int k = 0; k < 50; ++k) lines += std::to_string(k) + " words\n";
   Write(directory + "/text/d.gz", Gzip(lines));
+  Write(directory + "/words.txt",
+        "a\nword\n3\n\n7\n" + directory + "/photos/cat/0_0.jpg\n");
+  fs::copy_file(PIECES_MODEL, directory + "/pieces.model",
+                fs::copy_options::overwrite_existing);
 }
 
 }  // namespace
@@ -511,6 +516,7 @@ Graph RandomGraph(uint64_t seed, const std::string& directory,
       random, wanted, registry,
       [](const Graph& drawn) { return !FlipsBatchesOfBatches(drawn); }, graph);
   FM_CHECK(Analyze(graph, registry).ok());
+  MakePathsAbsolute(directory, graph);
   return graph;
 }
 

@@ -10,9 +10,12 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <regex>
+#include <sstream>
 #include <string>
 
 #include "tests/reference/expression.h"
+#include "tests/reference/records.h"
+#include "tests/reference/sentence_pieces.h"
 #include "tests/reference/tensor_functions.h"
 
 namespace feedmill::reference {
@@ -200,6 +203,13 @@ std::optional<Tensor> RegexFunction(const Expr::Call& call, const Tensor& a) {
   });
 }
 
+std::vector<std::string> LinesOf(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
 }  // namespace
 
 std::optional<Tensor> TextFunction(
@@ -253,6 +263,27 @@ std::optional<Tensor> TextFunction(
                             XXH3_64bits_withSeed(s.data(), s.size(), 0) %
                             static_cast<uint64_t>(integer(1)));
                       });
+  if (f.starts_with("vocabulary"))
+    return EachNumber(
+        argument(0), DType::kInt64,
+        [&, lines = LinesOf(ReadFile(text(1)))](
+            const std::string& s) -> long double {
+          const auto at = std::find(lines.begin(), lines.end(), s);
+          if (at != lines.end()) return at - lines.begin();
+          if (call.arguments.size() < 3) throw DataError("no such word");
+          if (f == "vocabulary") return static_cast<long double>(integer(2));
+          return static_cast<long double>(
+              lines.size() + XXH3_64bits_withSeed(s.data(), s.size(), 0) %
+                                 static_cast<uint64_t>(integer(2)));
+        });
+  if (f == "sentencepiece") {
+    const auto ids =
+        SentencePieceIds(ReadFile(text(1)), argument(0).strings.at(0));
+    return Tensor{DType::kInt32,
+                  {static_cast<int64_t>(ids.size())},
+                  {ids.begin(), ids.end()},
+                  {}};
+  }
   if (f == "decode_raw")
     return DecodeRaw(argument(0).strings.at(0),
                      DTypeOfName(call.arguments.at(1)));

@@ -63,6 +63,19 @@ steps: [{fliter: "x > 1"}]')"
 options: {sedd: 3}')"
 }
 
+@test "files that expressions name" {
+  printf 'a\nb\na\n' > "$DATA/twice.txt"
+  refused 'none.txt' -- "$(pipeline vocabulary <<< 'source: {range: {stop: 3}}
+steps: [{map: "vocabulary(to_string(x), '"'none.txt'"')"}]')"
+  refused 'twice.txt' 'line 3 is line 1 again' -- "$(pipeline twice <<< 'source: {range: {stop: 3}}
+steps: [{map: "vocabulary(to_string(x), '"'twice.txt'"', 0)"}]')"
+  refused 'twice.txt' 'SentencePiece model' -- "$(pipeline pieces <<< 'source: {range: {stop: 3}}
+steps: [{map: "sentencepiece(to_string(x), '"'twice.txt'"')"}]')"
+  refused 'steps\[1\]' 'before' -- "$(pipeline late <<< 'source: {range: {stop: 3}}
+steps: [{filter: "x > 0"}, {batch: 2}, {map: "vocabulary(to_string(x), '"'twice.txt'"', 0)"}]')"
+  good_read
+}
+
 @test "unknown functions and names in expressions" {
   refused 'minimun' 'minimum' 'steps\[0\]' -- \
     "$(pipeline function <<< 'source: {range: {stop: 3}}

@@ -1,0 +1,104 @@
+#include "core/dataset/named_files.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "core/dataset/source_types.h"
+
+namespace feedmill {
+namespace {
+
+// The file that a call names, or null.
+const std::string* FileOf(const Expr::Call& call) {
+  if (!FileKindOf(call.function) || call.arguments.size() < 2) return nullptr;
+  const auto* literal = std::get_if<Expr::Literal>(&call.arguments[1].node());
+  return literal == nullptr ? nullptr
+                            : std::get_if<std::string>(&literal->value);
+}
+
+// What Analyze refuses is not walked through: it may be of any size.
+bool TooLarge(const Expr& expr) {
+  return expr.height() > Expr::kHeightMax || expr.nodes() > Expr::kNodesMax;
+}
+
+void Collect(const Expr& expr, std::vector<NamedFile>& files) {
+  const auto* call = std::get_if<Expr::Call>(&expr.node());
+  if (call == nullptr) return;
+  if (const std::string* const path = FileOf(*call)) {
+    files.push_back({*path, *FileKindOf(call->function)});
+  }
+  for (const Expr& argument : call->arguments) Collect(argument, files);
+}
+
+Expr Changed(const ChangePath& change, const Expr& expr) {
+  const auto* call = std::get_if<Expr::Call>(&expr.node());
+  if (call == nullptr) return expr;
+  std::vector<Expr> arguments;
+  for (const Expr& argument : call->arguments) {
+    arguments.push_back(Changed(change, argument));
+  }
+  if (const std::string* const path = FileOf(*call)) {
+    std::string changed = *path;
+    change(changed);
+    arguments[1] = Expr(Expr::Literal{std::move(changed)});
+  }
+  return Expr::Apply(call->function, std::move(arguments));
+}
+
+// Calls f(expr) with every expression of a step.
+template <class S, class F>
+void ForEachExpr(S& step, const F& f) {
+  if (auto* map = std::get_if<MapStep>(&step)) {
+    for (auto& [name, expr] : map->outputs) f(expr);
+  } else if (auto* flat_map = std::get_if<FlatMapStep>(&step)) {
+    for (auto& [name, expr] : flat_map->outputs) f(expr);
+  } else if (auto* filter = std::get_if<FilterStep>(&step)) {
+    f(filter->predicate);
+  }
+}
+
+std::vector<NamedFile> Distinct(std::vector<NamedFile> files) {
+  std::sort(files.begin(), files.end());
+  files.erase(std::unique(files.begin(), files.end()), files.end());
+  return files;
+}
+
+}  // namespace
+
+std::optional<NamedFile::Kind> FileKindOf(std::string_view function) {
+  if (function == "vocabulary" || function == "vocabulary_buckets") {
+    return NamedFile::Kind::kVocabulary;
+  }
+  if (function == "sentencepiece") return NamedFile::Kind::kSentencePieces;
+  return std::nullopt;
+}
+
+std::vector<NamedFile> NamedFiles(const Step& step) {
+  std::vector<NamedFile> files;
+  ForEachExpr(step, [&](const Expr& expr) {
+    if (!TooLarge(expr)) Collect(expr, files);
+  });
+  return Distinct(std::move(files));
+}
+
+std::vector<NamedFile> NamedFiles(const Graph& graph) {
+  std::vector<NamedFile> files;
+  const auto add = [&](const std::vector<NamedFile>& more) {
+    files.insert(files.end(), more.begin(), more.end());
+  };
+  for (const Step& step : graph.steps) add(NamedFiles(step));
+  if (const auto* inputs = SourceInputs(graph.source)) {
+    for (const Graph& input : *inputs) add(NamedFiles(input));
+  }
+  return Distinct(std::move(files));
+}
+
+void ChangeNamedFiles(const ChangePath& change, Step& step) {
+  if (NamedFiles(step).empty()) return;
+  ForEachExpr(step, [&](Expr& expr) {
+    if (!TooLarge(expr)) expr = Changed(change, expr);
+  });
+}
+
+}  // namespace feedmill

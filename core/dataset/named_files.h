@@ -1,0 +1,40 @@
+#ifndef FEEDMILL_CORE_DATASET_NAMED_FILES_H_
+#define FEEDMILL_CORE_DATASET_NAMED_FILES_H_
+
+#include <compare>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/dataset/graph.h"
+
+// Files that functions of expressions read: vocabulary(x, 'words.txt').
+
+namespace feedmill {
+
+struct NamedFile {
+  enum class Kind { kVocabulary, kSentencePieces };
+  std::string path;
+  Kind kind = Kind::kVocabulary;
+
+  friend auto operator<=>(const NamedFile&, const NamedFile&) = default;
+};
+
+// What a function's second argument, a constant, is a file of; nullopt if it
+// reads none.
+std::optional<NamedFile::Kind> FileKindOf(std::string_view function);
+
+// The files that the expressions of a step name, each once, sorted.
+std::vector<NamedFile> NamedFiles(const Step& step);
+// … of all steps, those of inputs, too.
+std::vector<NamedFile> NamedFiles(const Graph& graph);
+
+// Gives change(path) to every file that the expressions of a step name.
+using ChangePath = std::function<void(std::string& path)>;
+void ChangeNamedFiles(const ChangePath& change, Step& step);
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_DATASET_NAMED_FILES_H_

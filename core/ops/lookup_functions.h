@@ -1,0 +1,31 @@
+#ifndef FEEDMILL_CORE_OPS_LOOKUP_FUNCTIONS_H_
+#define FEEDMILL_CORE_OPS_LOOKUP_FUNCTIONS_H_
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+
+#include "core/dataset/function_registry.h"
+#include "core/ops/sentence_pieces.h"
+#include "core/ops/vocabulary.h"
+
+namespace feedmill {
+
+// What the files that expressions name hold, by their paths.
+struct LoadedFiles {
+  std::map<std::string, std::shared_ptr<const Vocabulary>, std::less<>>
+      vocabularies;
+  std::map<std::string, std::shared_ptr<const SentencePieces>, std::less<>>
+      models;
+};
+
+// The functions that look into files (vocabulary, …). Without `files` they
+// have their types, but computing them is an error: BindFiles
+// (core/pipeline/bound_files.h) adds them once more with files.
+void AddLookupFunctions(FunctionRegistry& registry,
+                        const std::shared_ptr<const LoadedFiles>& files);
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_OPS_LOOKUP_FUNCTIONS_H_

@@ -1,0 +1,51 @@
+#include "core/ops/vocabulary.h"
+
+#include <xxhash.h>
+
+#include <bit>
+#include <utility>
+
+#include "core/base/status.h"
+
+namespace feedmill {
+
+absl::StatusOr<Vocabulary> Vocabulary::Parse(std::string text) {
+  constexpr size_t kWordsMax = size_t{1} << 31;
+  Vocabulary made;
+  made.text_ = std::move(text);
+  for (size_t begin = 0; begin < made.text_.size();) {
+    const size_t found = made.text_.find('\n', begin);
+    const size_t end = found == std::string::npos ? made.text_.size() : found;
+    made.words_.push_back({begin, end - begin});
+    begin = end + 1;
+  }
+  if (made.words_.size() >= kWordsMax) {
+    return InvalidArgument("{} lines; {} can be numbered", made.words_.size(),
+                           kWordsMax - 1);
+  }
+  made.slots_.resize(std::bit_ceil(made.words_.size() * 2 + 1));
+  for (size_t id = 0; id < made.words_.size(); ++id) {
+    uint32_t& slot = made.slots_[made.SlotOf(made.At(id))];
+    if (slot != 0) {
+      return InvalidArgument("line {} is line {} again; a word has one number",
+                             id + 1, slot);
+    }
+    slot = static_cast<uint32_t>(id + 1);
+  }
+  return made;
+}
+
+int64_t Vocabulary::Find(std::string_view word) const {
+  return int64_t{slots_[SlotOf(word)]} - 1;
+}
+
+size_t Vocabulary::SlotOf(std::string_view word) const {
+  const size_t mask = slots_.size() - 1;
+  size_t slot = XXH3_64bits(word.data(), word.size()) & mask;
+  while (slots_[slot] != 0 && At(slots_[slot] - 1) != word) {
+    slot = (slot + 1) & mask;
+  }
+  return slot;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,108 @@
+#include "core/pipeline/bound_files.h"
+
+#include <algorithm>
+#include <map>
+#include <mutex>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "core/base/status.h"
+#include "core/dataset/named_files.h"
+#include "core/ops/lookup_functions.h"
+
+namespace feedmill {
+namespace {
+
+absl::StatusOr<std::shared_ptr<const Vocabulary>> ParseVocabulary(
+    const std::string& path, std::string bytes) {
+  auto made = Vocabulary::Parse(std::move(bytes));
+  if (!made.ok()) return Annotate(made.status(), path);
+  return std::make_shared<const Vocabulary>(*std::move(made));
+}
+
+absl::StatusOr<std::shared_ptr<const SentencePieces>> ParsePieces(
+    const std::string& path, const std::string& bytes) {
+  std::string error;
+  std::shared_ptr<const SentencePieces> made =
+      SentencePieces::Parse(bytes, error);
+  if (made != nullptr) return made;
+  return InvalidArgument("{}: not a SentencePiece model: {}", path, error);
+}
+
+// What this process has of each file, as long as somebody uses it.
+template <class T>
+class KeptFiles {
+ public:
+  using Parse = absl::StatusOr<std::shared_ptr<const T>> (*)(
+      const std::string& path, std::string bytes);
+
+  // The mutex is held while a file is read, so that it is read once.
+  absl::StatusOr<std::shared_ptr<const T>> Get(const NamedContent& content,
+                                               Parse parse) {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(kept_,
+                  [](const auto& file) { return file.second.expired(); });
+    auto& kept = kept_[{content.path, content.hash_low, content.hash_high}];
+    if (auto known = kept.lock()) return known;
+    NamedContent now;
+    FM_ASSIGN_OR_RETURN(std::string bytes, ReadNamedFile(content.path, now));
+    if (now != content) {
+      return FailedPrecondition(
+          "{}: changed since the job began; restore it, or start a new job",
+          content.path);
+    }
+    FM_ASSIGN_OR_RETURN(auto made, parse(content.path, std::move(bytes)));
+    kept = made;
+    return made;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::map<std::tuple<std::string, uint64_t, uint64_t>, std::weak_ptr<const T>>
+      kept_;
+};
+
+absl::Status Load(const NamedFile& file, const NamedContent& content,
+                  LoadedFiles& loaded) {
+  static KeptFiles<Vocabulary> vocabularies;
+  static KeptFiles<SentencePieces> models;
+  if (file.kind == NamedFile::Kind::kVocabulary) {
+    FM_ASSIGN_OR_RETURN(loaded.vocabularies[file.path],
+                        vocabularies.Get(content, ParseVocabulary));
+  } else {
+    FM_ASSIGN_OR_RETURN(
+        loaded.models[file.path],
+        models.Get(content, [](const std::string& path, std::string bytes) {
+          return ParsePieces(path, bytes);
+        }));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const FunctionRegistry>> BindFiles(
+    const Graph& graph, const Manifest* manifest,
+    std::shared_ptr<const FunctionRegistry> registry) {
+  const std::vector<NamedFile> files = NamedFiles(graph);
+  if (files.empty()) return registry;
+  auto loaded = std::make_shared<LoadedFiles>();
+  const std::vector<NamedContent> none;
+  const auto& contents = manifest == nullptr ? none : manifest->contents;
+  for (const NamedFile& file : files) {
+    const auto content = std::find_if(
+        contents.begin(), contents.end(),
+        [&](const NamedContent& known) { return known.path == file.path; });
+    if (content == contents.end()) {
+      return Internal("the manifest lacks {}", file.path);
+    }
+    FM_RETURN_IF_ERROR(Load(file, *content, *loaded));
+  }
+  auto bound = std::make_shared<FunctionRegistry>(*registry);
+  AddLookupFunctions(*bound, loaded);
+  return std::shared_ptr<const FunctionRegistry>(std::move(bound));
+}
+
+}  // namespace feedmill

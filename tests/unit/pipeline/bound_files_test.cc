@@ -1,0 +1,169 @@
+// Files that expressions name, from the pipeline's text to elements.
+
+#include "core/pipeline/bound_files.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "core/base/status.h"
+#include "core/chunk/jsonl.h"
+#include "core/dataset/graph_text.h"
+#include "core/dataset/named_files.h"
+#include "core/ops/builtin_functions.h"
+#include "core/pipeline/local_reader.h"
+#include "core/pipeline/worker_stage.h"
+#include "core/sources/manifest.h"
+#include "core/sources/source_plan.h"
+
+namespace feedmill {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class BoundFilesTest : public ::testing::Test {
+ protected:
+  BoundFilesTest() {
+    std::string name = ::testing::TempDir() + "bound_files.XXXXXX";
+    directory_ = mkdtemp(name.data());
+    Write("text.txt", "the cat\n\nsat\n");
+    Write("words.txt", "the\ncat\nsat\n");
+  }
+  ~BoundFilesTest() override { std::filesystem::remove_all(directory_); }
+
+  void Write(const std::string& name, const std::string& text) const {
+    std::ofstream(directory_ + "/" + name, std::ios::binary) << text;
+  }
+
+  Graph GraphOf(const std::string& steps,
+                const std::string& source = "text: {files: text.txt}") const {
+    auto graph = ParseGraphYaml(
+        "source: {" + source + "}\nsteps: [" + steps + "]\n", directory_);
+    EXPECT_TRUE(graph.ok()) << graph.status();
+    return *std::move(graph);
+  }
+
+  // Its elements, a line each, or the error.
+  absl::StatusOr<std::vector<std::string>> Read(const Graph& graph) const {
+    FM_ASSIGN_OR_RETURN(const auto reader,
+                        LocalReader::Make(graph, registry_, {.threads = 2}));
+    std::vector<std::string> lines;
+    while (true) {
+      FM_ASSIGN_OR_RETURN(const auto chunk,
+                          reader->Next(absl::InfiniteFuture()));
+      if (!chunk) return lines;
+      for (size_t row = 0; row < chunk->rows; ++row) {
+        AppendJson(*chunk, row, lines.emplace_back());
+      }
+    }
+  }
+
+  const std::shared_ptr<const FunctionRegistry> registry_ =
+      std::make_shared<const FunctionRegistry>(BuiltinFunctions());
+  std::string directory_;
+};
+
+TEST_F(BoundFilesTest, WorkersLookIntoThem) {
+  const auto whole =
+      Read(GraphOf("map: \"vocabulary(split(x), 'words.txt')\""));
+  ASSERT_TRUE(whole.ok()) << whole.status();
+  EXPECT_THAT(*whole, ElementsAre("[0,1]", "[]", "[2]"));
+  // The first half of a flat_map is the workers', too; and so are inputs.
+  const auto flat =
+      Read(GraphOf("flat_map: \"vocabulary(split(x), './words.txt', -1)\""));
+  ASSERT_TRUE(flat.ok()) << flat.status();
+  EXPECT_THAT(*flat, ElementsAre("0", "1", "2"));
+  const auto combined =
+      Read(GraphOf("map: \"x + vocabulary('sat', 'words.txt')\"",
+                   "concatenate: [{source: {range: {stop: 2}}, steps: [map: "
+                   "\"vocabulary(to_string(x), 'words.txt', 40)\"]}]"));
+  ASSERT_TRUE(combined.ok()) << combined.status();
+  EXPECT_THAT(*combined, ElementsAre("42", "42"));
+  const auto batched =
+      Read(GraphOf("map: \"to_string(x)\", batch: 2, map: "
+                   "\"vocabulary_buckets(x, 'words.txt', 1)\"",
+                   "range: {stop: 3}"));
+  ASSERT_TRUE(batched.ok()) << batched.status();
+  EXPECT_THAT(*batched, ElementsAre("[3,3]", "[3]"));
+}
+
+TEST_F(BoundFilesTest, TheirContentIsPartOfThePlan) {
+  const Graph graph = GraphOf("map: \"vocabulary(x, 'words.txt', -1)\"");
+  EXPECT_THAT(NamedFiles(graph),
+              ElementsAre(NamedFile{directory_ + "/words.txt",
+                                    NamedFile::Kind::kVocabulary}));
+  const auto analyzed = Analyze(graph, *registry_).value();
+  EXPECT_TRUE(analyzed->source.needs_files);
+  const Manifest before = ResolveManifest(*analyzed).value();
+  ASSERT_EQ(before.contents.size(), 1U);
+  const auto parsed = Manifest::Parse(before.Serialize());
+  ASSERT_TRUE(parsed.ok()) << parsed.status();
+  EXPECT_EQ(parsed->contents, before.contents);
+  EXPECT_EQ(parsed->Hash(), before.Hash());
+  for (size_t cut = 1; cut < 60; ++cut) {
+    const std::string text = before.Serialize();
+    EXPECT_FALSE(Manifest::Parse(text.substr(0, text.size() - cut)).ok() &&
+                 cut != 24 + 8 + before.contents[0].path.size());
+  }
+  Write("words.txt", "the\ncat\nSAT\n");  // of the same size
+  EXPECT_NE(ResolveManifest(*analyzed)->Hash(), before.Hash());
+}
+
+TEST_F(BoundFilesTest, AFileThatChangedFailsTheStage) {
+  const Graph graph = GraphOf("map: \"vocabulary(x, 'words.txt', -1)\"");
+  const auto analyzed = Analyze(graph, *registry_).value();
+  const auto before =
+      std::make_shared<const Manifest>(ResolveManifest(*analyzed).value());
+  const auto bound = BindFiles(graph, before.get(), registry_);
+  ASSERT_TRUE(bound.ok()) << bound.status();
+  Write("words.txt", "other\n");
+  // What is loaded stays what it was, and is not read again.
+  EXPECT_TRUE(BindFiles(graph, before.get(), registry_).ok());
+  const Manifest after = ResolveManifest(*analyzed).value();
+  EXPECT_TRUE(BindFiles(graph, &after, registry_).ok());
+}
+
+TEST_F(BoundFilesTest, AChangedFileIsNotLoaded) {
+  const Graph graph = GraphOf("map: \"vocabulary(x, 'words.txt', -1)\"");
+  const auto analyzed = Analyze(graph, *registry_).value();
+  const Manifest before = ResolveManifest(*analyzed).value();
+  Write("words.txt", "other\n");
+  const auto bound = BindFiles(graph, &before, registry_);
+  EXPECT_TRUE(absl::IsFailedPrecondition(bound.status()));
+  EXPECT_THAT(ErrorText(bound.status()), HasSubstr("changed since"));
+  EXPECT_TRUE(absl::IsInternal(BindFiles(graph, nullptr, registry_).status()));
+}
+
+TEST_F(BoundFilesTest, BadFilesAreClearErrors) {
+  const auto missing = Read(GraphOf("map: \"vocabulary(x, 'none.txt')\""));
+  EXPECT_TRUE(absl::IsNotFound(missing.status())) << missing.status();
+  EXPECT_THAT(ErrorText(missing.status()), HasSubstr("/none.txt"));
+  Write("twice.txt", "a\na\n");
+  const auto twice = Read(GraphOf("map: \"vocabulary(x, 'twice.txt')\""));
+  EXPECT_TRUE(absl::IsInvalidArgument(twice.status())) << twice.status();
+  EXPECT_THAT(ErrorText(twice.status()), HasSubstr("twice.txt: line 2 is"));
+  const auto no_model = Read(GraphOf("map: \"sentencepiece(x, 'words.txt')\""));
+  EXPECT_TRUE(absl::IsInvalidArgument(no_model.status())) << no_model.status();
+  EXPECT_THAT(ErrorText(no_model.status()),
+              HasSubstr("words.txt: not a SentencePiece model"));
+  const auto folder = Read(GraphOf("map: \"vocabulary(x, '.')\""));
+  EXPECT_FALSE(folder.ok());
+  const auto unknown = Read(GraphOf("map: \"vocabulary(x, 'words.txt')\""));
+  EXPECT_TRUE(absl::IsDataLoss(unknown.status())) << unknown.status();
+}
+
+TEST_F(BoundFilesTest, ClientStepsDoNotLookIntoThem) {
+  const auto refused = Analyze(GraphOf("filter: \"x != ''\", batch: 2, map: "
+                                       "\"vocabulary(x, 'words.txt')\""),
+                               *registry_);
+  EXPECT_TRUE(absl::IsInvalidArgument(refused.status())) << refused.status();
+  EXPECT_THAT(ErrorText(refused.status()),
+              HasSubstr("as are all from steps[1] batch on"));
+}
+
+}  // namespace
+}  // namespace feedmill
