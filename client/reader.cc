@@ -150,6 +150,7 @@ absl::StatusOr<std::unique_ptr<Reader>> Read(const Graph& graph,
   local.share = rules.share;
   local.skips = rules.skips;
   local.on_skipped = QuarantineOf(read);
+  local.profile = options.profile;
   if (token) local.resume = {token->seed, token->iteration, token->place};
   FM_ASSIGN_OR_RETURN(std::unique_ptr<LocalReader> reader,
                       LocalReader::Make(read, options.registry, local));

@@ -13,6 +13,7 @@
 #include "core/net/clock.h"
 #include "core/pipeline/client_stage.h"
 #include "core/pipeline/endless_watch.h"
+#include "core/pipeline/read_profile.h"
 #include "core/plan/plan.h"
 
 namespace feedmill {
@@ -396,6 +397,7 @@ absl::Status ServiceReader::WatchPasses() {
 }
 
 void ServiceReader::Fetch() {
+  const ProfileSpan span(ReadProfile::kWaiting);
   const absl::Time begun = had_element_ ? SteadyNow() : made_;
   absl::Duration wait = absl::ZeroDuration();
   while (pieces_.empty() && !end_.has_value()) {

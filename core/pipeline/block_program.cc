@@ -11,6 +11,7 @@
 #include "core/ops/divisible.h"
 #include "core/ops/row_items.h"
 #include "core/pipeline/instructions.h"
+#include "core/pipeline/read_profile.h"
 
 namespace feedmill {
 
@@ -25,6 +26,7 @@ constexpr size_t kNoRegister = std::numeric_limits<size_t>::max();
 
 // What the compiler hands over.
 struct Code {
+  size_t first_step = 0;  // the number of steps[0] among all as written
   std::vector<std::unique_ptr<Instruction>> instructions;
   size_t value_count = 0;
   size_t register_count = 0;
@@ -65,6 +67,7 @@ class Compiler {
 
   Code Finish() && {
     code_.outputs = components_;
+    code_.first_step = plan_->graph().first_step;
     FindDirect();
     AssignRegisters();
     code_.value_count = next_value_;
@@ -407,6 +410,45 @@ class Compiler {
   Code code_;
 };
 
+// Tells a profile, if there is one, which step runs, and how many rows go into
+// it and come out.
+class StepWatch {
+ public:
+  explicit StepWatch(size_t first_step)
+      : lane_(ReadProfile::Lane::Current()),
+        first_place_(ReadProfile::kSteps + first_step) {
+    if (lane_ != nullptr) [[unlikely]]
+      before_ = lane_->place();
+  }
+  ~StepWatch() {
+    if (lane_ != nullptr) [[unlikely]]
+      lane_->Enter(before_);
+  }
+  StepWatch(const StepWatch&) = delete;
+  StepWatch& operator=(const StepWatch&) = delete;
+
+  explicit operator bool() const { return lane_ != nullptr; }
+  void Begin(size_t step, size_t rows) {
+    const size_t place = first_place_ + step;
+    if (lane_->place() == place) return;
+    lane_->Enter(place);
+    lane_->At(place).rows_in += rows;
+  }
+  // After each instruction; the last one's rows are the step's.
+  void End(const Instruction& one, const BlockState& state, bool last) {
+    ReadProfile::Cost& cost = lane_->At(lane_->place());
+    for (const ValueId out : one.outputs) {
+      cost.bytes_out += state.values[out]->values.size();
+    }
+    if (last) cost.rows_out += state.rows;
+  }
+
+ private:
+  ReadProfile::Lane* const lane_;
+  const size_t first_place_;
+  size_t before_ = 0;
+};
+
 class CompiledProgram final : public BlockProgram {
  public:
   CompiledProgram(std::shared_ptr<const FunctionRegistry> registry, Code code)
@@ -473,7 +515,11 @@ class CompiledProgram final : public BlockProgram {
       }
     }
     SetDirect(input, state);
-    for (const auto& instruction : code_.instructions) {
+    StepWatch watch(code_.first_step);
+    for (size_t k = 0; k < code_.instructions.size(); ++k) {
+      const auto& instruction = code_.instructions[k];
+      if (watch) [[unlikely]]
+        watch.Begin(instruction->step, state.rows);
       const absl::Status status = instruction->Run(state);
       if (!status.ok()) {
         const size_t row = std::min(state.failed_row, state.rows - 1);
@@ -481,10 +527,17 @@ class CompiledProgram final : public BlockProgram {
         output.failed_step = instruction->step;
         return status;
       }
+      if (watch) [[unlikely]]
+        watch.End(*instruction, state, LastOfStep(k));
       if (state.rows == 0) break;
     }
     KeepSliced(fewer, input, state);
     return absl::OkStatus();
+  }
+
+  bool LastOfStep(size_t k) const {
+    return k + 1 == code_.instructions.size() ||
+           code_.instructions[k + 1]->step != code_.instructions[k]->step;
   }
 
   // Outputs that are inputs outlive the slices made here: the rows to come

@@ -20,7 +20,7 @@ constexpr size_t kBlockRows = 2048;
 
 class OutputStep final : public ClientStep {
  public:
-  absl::Status Push(Flow flow) override {
+  absl::Status OnPush(Flow flow) override {
     if (flow.chunk.rows == 0) return absl::OkStatus();
     const uint64_t input_rows = flow.InputOf(flow.chunk.rows - 1);
     outputs.push_back(
@@ -39,9 +39,11 @@ class ProgramRows final : public ClientStep {
       : plan_(std::move(plan)),
         program_(std::move(program)),
         output_(std::move(output)),
-        scratch_(program_->NewScratch()) {}
+        scratch_(program_->NewScratch()) {
+    place = ReadProfile::kChunks;  // the program tells of its steps itself
+  }
 
-  absl::Status Push(Flow flow) override {
+  absl::Status OnPush(Flow flow) override {
     Flow out;
     ChunkBuilder builder(output_);
     absl::Status error;
@@ -297,6 +299,9 @@ absl::StatusOr<std::unique_ptr<ClientStage>> ClientStage::Make(
   std::vector<size_t> run;  // per-element steps that are compiled together
   const auto add = [&](std::unique_ptr<ClientStep> step, size_t s) {
     step->pass_length = plan->PassLength(s);
+    if (step->place == ReadProfile::kRest) {
+      step->place = ReadProfile::kSteps + graph.first_step + s;
+    }
     steps.push_back(std::move(step));
   };
   const auto flush = [&]() -> absl::Status {

@@ -4,11 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "core/chunk/chunk.h"
 #include "core/pipeline/read_place.h"
+#include "core/pipeline/read_profile.h"
 #include "core/plan/plan.h"
 
 namespace feedmill {
@@ -64,11 +66,23 @@ struct Flow {
 class ClientStep {
  public:
   virtual ~ClientStep() = default;
-  virtual absl::Status Push(Flow flow) = 0;
+  absl::Status Push(Flow flow) {
+    ReadProfile::Lane* const lane = ReadProfile::Lane::Current();
+    if (lane != nullptr) [[unlikely]]
+      CountRows(flow, *lane);
+    const ProfileSpan span(place);
+    return OnPush(std::move(flow));
+  }
   // A pass ends: what is held goes out, the next pass begins anew.
-  virtual absl::Status EndPass() { return absl::OkStatus(); }
+  absl::Status EndPass() {
+    const ProfileSpan span(place);
+    return OnEndPass();
+  }
   // Lets go of what waits for more rows.
-  virtual absl::Status Flush() { return absl::OkStatus(); }
+  absl::Status Flush() {
+    const ProfileSpan span(place);
+    return OnFlush();
+  }
   // Nothing more passes until the next pass, or ever.
   virtual bool full() const { return false; }
   virtual bool full_for_ever() const { return full() && pass_length == 0; }
@@ -79,16 +93,30 @@ class ClientStep {
   virtual bool counts() const { return false; }
 
   ClientStep* next = nullptr;
-  uint64_t pass_length = 0;  // 0: one pass is all
-  uint64_t epoch = 0;        // of the pass it is in
+  uint64_t pass_length = 0;           // 0: one pass is all
+  uint64_t epoch = 0;                 // of the pass it is in
+  size_t place = ReadProfile::kRest;  // in a profile
 
  protected:
+  virtual absl::Status OnPush(Flow flow) = 0;
+  virtual absl::Status OnEndPass() { return absl::OkStatus(); }
+  virtual absl::Status OnFlush() { return absl::OkStatus(); }
+
   // An error behind the last row that a later step takes has no effect.
   absl::Status Report(absl::Status error) const {
     for (const ClientStep* step = next; step != nullptr; step = step->next) {
       if (step->full()) return absl::OkStatus();
     }
     return error;
+  }
+
+ private:
+  // Rows that come from the place that `lane` is at.
+  void CountRows(const Flow& flow, ReadProfile::Lane& lane) const {
+    ReadProfile::Cost& from = lane.At(lane.place());
+    from.rows_out += flow.chunk.rows;
+    from.bytes_out += flow.chunk.ElementBytes();
+    lane.At(place).rows_in += flow.chunk.rows;
   }
 };
 

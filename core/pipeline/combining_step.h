@@ -20,7 +20,7 @@ class CombiningStep : public ClientStep {
   CombiningStep(const Plan& plan, size_t s)
       : rows_(plan.graph().InputOf(s)), output_(plan.graph().steps[s].output) {}
 
-  absl::Status Push(Flow flow) final {
+  absl::Status OnPush(Flow flow) final {
     rows_.Begin(flow);
     absl::Status error;
     for (size_t row = 0; row < flow.chunk.rows && error.ok(); ++row) {
@@ -34,15 +34,15 @@ class CombiningStep : public ClientStep {
     if (!sent.ok()) return sent;
     return Report(error);
   }
-  absl::Status Flush() final {
+  absl::Status OnFlush() final {
     LetGo();
     FM_RETURN_IF_ERROR(Send());
     for (auto& group : rows_.groups) group.clear();
     rows_.Compact();
     return absl::OkStatus();
   }
-  absl::Status EndPass() final {
-    const absl::Status status = Flush();
+  absl::Status OnEndPass() final {
+    const absl::Status status = OnFlush();
     Begin();
     return status;
   }

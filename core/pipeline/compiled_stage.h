@@ -163,6 +163,8 @@ class CompiledStage final : public WorkerStage,
   void Ask(uint64_t begin, uint64_t end, StageScratch& scratch) const;
   absl::StatusOr<size_t> ReadAhead(size_t from, size_t bytes,
                                    StageScratch& scratch) const;
+  absl::StatusOr<bool> ReadBlock(uint64_t row, size_t bytes,
+                                 StageScratch& scratch) const;
   void SetNames(uint64_t p, size_t from, size_t count,
                 StageScratch& scratch) const;
   void RunProgram(size_t first, size_t count, StageScratch& scratch) const;

@@ -15,7 +15,7 @@ class CountdownRows : public ClientStep {
  public:
   explicit CountdownRows(uint64_t count) : count_(count), left_(count) {}
 
-  absl::Status EndPass() final {
+  absl::Status OnEndPass() final {
     left_ = count_;
     return absl::OkStatus();
   }
@@ -34,7 +34,7 @@ class TakeRows final : public CountdownRows {
  public:
   using CountdownRows::CountdownRows;
 
-  absl::Status Push(Flow flow) override {
+  absl::Status OnPush(Flow flow) override {
     if (left_ == 0) return absl::OkStatus();
     if (flow.chunk.rows > left_) {
       flow = flow.Slice(0, static_cast<size_t>(left_));
@@ -52,7 +52,7 @@ class SkipRows final : public CountdownRows {
  public:
   using CountdownRows::CountdownRows;
 
-  absl::Status Push(Flow flow) override {
+  absl::Status OnPush(Flow flow) override {
     const size_t drop =
         static_cast<size_t>(std::min<uint64_t>(left_, flow.chunk.rows));
     left_ -= drop;
@@ -72,7 +72,7 @@ class BatchRows final : public ClientStep {
         input_(input),
         output_(std::move(output)) {}
 
-  absl::Status Push(Flow flow) override {
+  absl::Status OnPush(Flow flow) override {
     size_t at = 0;
     while (at < flow.chunk.rows) {
       const size_t left = flow.chunk.rows - at;
@@ -91,13 +91,13 @@ class BatchRows final : public ClientStep {
     return absl::OkStatus();
   }
 
-  absl::Status Flush() override {
+  absl::Status OnFlush() override {
     if (held_rows_ > 0 && !drop_remainder_) return EmitHeld();
     held_.clear();
     held_rows_ = 0;
     return absl::OkStatus();
   }
-  absl::Status EndPass() override { return Flush(); }
+  absl::Status OnEndPass() override { return OnFlush(); }
   bool counts() const override { return true; }
   void Save(StageState::Step& state) const override {
     state.made = made_;
@@ -183,7 +183,7 @@ class ShardRows final : public ClientStep {
         index_(static_cast<uint64_t>(step.index)),
         left_(index_) {}
 
-  absl::Status Push(Flow flow) override {
+  absl::Status OnPush(Flow flow) override {
     const size_t rows = flow.chunk.rows;
     Flow out;
     ChunkBuilder builder(flow.chunk.spec);
@@ -203,7 +203,7 @@ class ShardRows final : public ClientStep {
     out.chunk = std::move(builder).Finish();
     return out.chunk.rows == 0 ? absl::OkStatus() : next->Push(std::move(out));
   }
-  absl::Status EndPass() override {
+  absl::Status OnEndPass() override {
     left_ = index_;
     return absl::OkStatus();
   }
@@ -225,7 +225,7 @@ class EnumerateRows final : public ClientStep {
                 std::shared_ptr<const ElementSpec> output)
       : start_(step.start), output_(std::move(output)) {}
 
-  absl::Status Push(Flow flow) override {
+  absl::Status OnPush(Flow flow) override {
     std::vector<int64_t> numbers(flow.chunk.rows);
     for (int64_t& number : numbers) {
       number = static_cast<int64_t>(static_cast<uint64_t>(start_) + made_++);
@@ -234,7 +234,7 @@ class EnumerateRows final : public ClientStep {
     flow.chunk.columns.insert(flow.chunk.columns.begin(), MakeColumn(numbers));
     return next->Push(std::move(flow));
   }
-  absl::Status EndPass() override {
+  absl::Status OnEndPass() override {
     made_ = 0;
     return absl::OkStatus();
   }
@@ -256,7 +256,7 @@ class UnbatchRows final : public ClientStep {
   explicit UnbatchRows(std::shared_ptr<const ElementSpec> output)
       : output_(std::move(output)) {}
 
-  absl::Status Push(Flow flow) override {
+  absl::Status OnPush(Flow flow) override {
     const absl::Status error = CheckAlike(flow);
     if (flow.chunk.rows == 0) return Report(error);
     Flow out;

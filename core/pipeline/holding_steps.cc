@@ -26,7 +26,7 @@ class ReservoirRows final : public ClientStep {
     rows_.groups.resize(1);
   }
 
-  absl::Status Push(Flow flow) override {
+  absl::Status OnPush(Flow flow) override {
     if (flow.chunk.rows == 0) return absl::OkStatus();
     const uint64_t fed = flow.InputOf(0);
     const uint64_t held = rows_.Done(fed - std::min<uint64_t>(fed, 1), false);
@@ -44,7 +44,7 @@ class ReservoirRows final : public ClientStep {
     return Send(out, held, flow.InputOf(flow.chunk.rows - 1));
   }
 
-  absl::Status Flush() override {
+  absl::Status OnFlush() override {
     std::vector<RowRef>& slots = rows_.groups[0];
     std::vector<RowRef> out;
     uint64_t fed = 0;
@@ -56,8 +56,8 @@ class ReservoirRows final : public ClientStep {
     }
     return Send(out, 0, fed);
   }
-  absl::Status EndPass() override {
-    FM_RETURN_IF_ERROR(Flush());
+  absl::Status OnEndPass() override {
+    FM_RETURN_IF_ERROR(OnFlush());
     drawn_ = 0;
     return absl::OkStatus();
   }

@@ -71,6 +71,11 @@ class PipelineReader final : public LocalReader {
     if (client_ != nullptr) place.stage = client_->Save();
     keeper_.GoOnFrom(std::move(place));
     scratches_.resize(static_cast<size_t>(executor_.threads()));
+    lanes_.resize(scratches_.size());
+    for (auto& lane : lanes_) {
+      if (options_.profile == nullptr) break;
+      lane = options_.profile->AddLane(ReadProfile::Role::kMakes);
+    }
   }
 
   absl::StatusOr<std::optional<Chunk>> Next(absl::Time deadline) override {
@@ -161,6 +166,7 @@ class PipelineReader final : public LocalReader {
 
   // The next piece of the sequence; false after the last.
   absl::StatusOr<bool> TakePiece(absl::Time deadline, Piece& piece) {
+    const ProfileSpan span(ReadProfile::kWaiting);
     std::unique_lock lock(mutex_);
     while (true) {
       DropUnneeded();
@@ -260,6 +266,7 @@ class PipelineReader final : public LocalReader {
 
   // On a thread of the executor.
   void Work(size_t thread, Slot& slot) {
+    const ReadProfile::Use use(lanes_[thread]);
     auto& scratch = scratches_[thread];
     if (scratch == nullptr) scratch = stage_->NewScratch();
     const auto begin = std::chrono::steady_clock::now();
@@ -327,6 +334,7 @@ class PipelineReader final : public LocalReader {
 
   // Each element is used by one thread only.
   std::vector<std::unique_ptr<WorkerStage::Scratch>> scratches_;
+  std::vector<ReadProfile::Lane*> lanes_;  // null: not measured
   // Last: its threads use all of the above until they end.
   Executor executor_;
 };

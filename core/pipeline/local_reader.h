@@ -11,6 +11,7 @@
 #include "core/dataset/function_registry.h"
 #include "core/dataset/graph.h"
 #include "core/pipeline/read_place.h"
+#include "core/pipeline/read_profile.h"
 #include "core/pipeline/skip_count.h"
 
 namespace feedmill {
@@ -30,6 +31,8 @@ struct LocalReaderOptions {
   std::vector<NumberRange> skips{};         // which not: see ReadRules
   std::optional<LocalResume> resume{};      // absent: from the beginning
   OnSkipped on_skipped{};                   // on the thread that reads
+  // Where the time of the threads that make elements goes; null: not measured.
+  std::shared_ptr<ReadProfile> profile{};
 };
 
 // Runs a pipeline in this process: the same stages as the service, the same

@@ -7,6 +7,7 @@
 #include "core/base/status.h"
 #include "core/pipeline/bound_files.h"
 #include "core/pipeline/compiled_stage.h"
+#include "core/pipeline/read_profile.h"
 
 namespace feedmill {
 
@@ -164,6 +165,7 @@ absl::StatusOr<Piece> CompiledStage::Run(Cursor begin, Cursor end,
                                          size_t bytes_target,
                                          Scratch& scratch) const {
   auto& own = static_cast<StageScratch&>(scratch);
+  const ProfileSpan span(ReadProfile::kChunks);
   Making making(output_, own.blocks);
   const Cursor asked = begin;
   if (naming_ != Naming::kRuns) {
@@ -263,33 +265,6 @@ void AddRun(const CursorRun& run, std::vector<CursorRun>& runs) {
 }
 
 }  // namespace
-
-// Finds the records of positions [begin, end): as a run where all of them
-// follow each other.
-void CompiledStage::Ask(uint64_t begin, uint64_t end,
-                        StageScratch& scratch) const {
-  scratch.run = plan_->RunAt(begin, end);
-  scratch.refs.clear();
-  const uint64_t each = batch_program_ == nullptr ? 1 : plan_->RecordsAt(begin);
-  if (scratch.run.count >= (end - begin) * each) return;
-  scratch.run.count = 0;
-  plan_->Records(begin, end, scratch.refs);
-}
-
-// Reads the records asked for, [from, …), as far as one read of about `bytes`
-// goes.
-absl::StatusOr<size_t> CompiledStage::ReadAhead(size_t from, size_t bytes,
-                                                StageScratch& scratch) const {
-  if (scratch.run.count > 0) {
-    RecordRun rest = scratch.run;
-    rest.first.index += from;
-    rest.count -= from;
-    return source_->ReadRun(rest, bytes, *scratch.source, scratch.block);
-  }
-  const std::span<const RecordRef> refs(scratch.refs);
-  return source_->Read(refs.subspan(from), bytes, *scratch.source,
-                       scratch.block);
-}
 
 // The counters of records [from, from + count) of those asked for, which begin
 // at position p, for random steps.
@@ -513,9 +488,7 @@ absl::Status CompiledStage::RunBlocks(Making& making,
     const uint64_t last = at.p == end.p ? end.i : kEndless;
     bool more = true;
     while (more && at.i < last && !making.full() && !making.failed) {
-      FM_ASSIGN_OR_RETURN(
-          more, source_->ReadBlock(scratch.refs[0], at.i, BytesAhead(making),
-                                   *scratch.source, scratch.block));
+      FM_ASSIGN_OR_RETURN(more, ReadBlock(at.i, BytesAhead(making), scratch));
       FM_RETURN_IF_ERROR(RunBlock(last, more, at, making, scratch));
     }
     if (making.failed) return absl::OkStatus();

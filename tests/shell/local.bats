@@ -137,3 +137,27 @@ steps: [shuffle]')
 }
 
 teardown() { stop_all; }
+
+@test "--profile says where time went and which step bounds it" {
+  local file
+  file=$(pipeline profiled <<'YAML'
+source: {range: 200000}
+steps:
+  - map: {x: "sin(x / 1000)", n: x}
+  - filter: "n % 2 == 0"
+  - batch: 1000
+options: {seed: 1}
+YAML
+)
+  expect 0 feedmill read "$file" --local --format summary --profile
+  [[ $(field elements <<< "$output") == 100 ]]
+  [[ $stderr == *"profile "*" s CPU; bounded by "* ]]
+  grep -qE '^source  range\(0, 200000, 1\) .* 200000 ' <<< "$stderr"
+  grep -qE '^worker  steps\[0\] map .* 200000 +200000 ' <<< "$stderr"
+  grep -qE '^worker  steps\[1\] filter .* 200000 +100000 ' <<< "$stderr"
+  grep -qE '^client  steps\[2\] batch .* 100000 +100 ' <<< "$stderr"
+  grep -qE '^client  waiting for elements' <<< "$stderr"
+  expect 0 feedmill read "$file" --local --format none
+  [[ -z $stderr ]]
+  expect_error 2 "--profile is of a read" -- feedmill read "$file" --explain --profile
+}

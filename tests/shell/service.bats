@@ -182,3 +182,11 @@ YAML
   expect 0 feedmill read "$yaml" --service "$service"
   [[ $output == "$(printf '%s\n' 0 1 2 3 4)" ]]
 }
+
+@test "--profile of a service tells the reader's side" {
+  start_cluster 1
+  expect 0 feedmill read "$DATA/design.yaml" --service "$service" --format none --profile
+  [[ $stderr == *"bounded by "* ]]
+  grep -qE '^client  waiting for the service' <<< "$stderr"
+  grep -qE '^client  receiving, and all else' <<< "$stderr"
+}

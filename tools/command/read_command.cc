@@ -17,6 +17,7 @@
 #include "core/base/status.h"
 #include "core/dataset/analysis.h"
 #include "core/dataset/plugin_pins.h"
+#include "core/pipeline/read_profile.h"
 #include "core/sources/field_inference.h"
 #include "tools/command/commands.h"
 #include "tools/command/element_writer.h"
@@ -24,6 +25,7 @@
 #include "tools/command/flags.h"
 #include "tools/command/op_plugin_flag.h"
 #include "tools/command/pipeline_file.h"
+#include "tools/command/profile_table.h"
 #include "tools/command/read_watch.h"
 #include "tools/command/security_flags.h"
 #include "tools/command/token_file.h"
@@ -53,7 +55,8 @@ constexpr char kExamples[] =
     "  feedmill read photos.yaml --service localhost:5050 --job j --consumer "
     "0/4\n"
     "  feedmill read photos.yaml --local --show-batch 1200\n"
-    "  feedmill read photos.yaml --explain";
+    "  feedmill read photos.yaml --explain\n"
+    "  feedmill read photos.yaml --local --format none --profile";
 
 constexpr uint64_t kNoLimit = std::numeric_limits<uint64_t>::max();
 
@@ -62,6 +65,7 @@ struct ReadFlags {
   std::string service;
   bool local = false;
   bool explain = false;
+  bool profile = false;
   std::string job;
   bool take_over = false;
   std::string transport = "auto";
@@ -87,6 +91,10 @@ struct ReadFlags {
     flags.Bool("--local", "Read in this process, without a service", &local);
     flags.Bool("--explain", "Print where each step runs, and read nothing",
                &explain);
+    flags.Bool("--profile",
+               "Print to stderr, when it ends, where time went and which step "
+               "bounds it; of a read through a service, this side of it",
+               &profile);
     flags.OneOf("--format", {"jsonl", "summary", "none"}, "What to print",
                 &format);
     flags.Count("--limit", 0, kNoLimit - 1, "Stop after so many elements",
@@ -145,6 +153,9 @@ struct ReadFlags {
   // Whether the flags fit together.
   absl::Status Check(const FlagSet& flags) const {
     if (pipeline.empty()) return flags.Error("PIPELINE, a file, is missing");
+    if (explain && profile) {
+      return flags.Error("--profile is of a read, and --explain reads nothing");
+    }
     if (explain) return absl::OkStatus();
     if (local == !service.empty()) {
       return flags.Error(local ? "--local and --service exclude each other"
@@ -280,6 +291,13 @@ absl::Status Copy(Reader& reader, uint64_t limit, bool skips,
     if (chunk->rows > wanted) {
       *chunk = chunk->Slice(0, static_cast<size_t>(wanted));
     }
+    const ProfileSpan span(ReadProfile::kOutput);
+    if (span) {
+      ReadProfile::Cost& cost = span->At(ReadProfile::kOutput);
+      cost.rows_in += chunk->rows;
+      cost.rows_out += chunk->rows;
+      cost.bytes_out += chunk->ElementBytes();
+    }
     FM_RETURN_IF_ERROR(writer.Add(*chunk));
   }
   return writer.Finish(absl::Now(), reader.links(),
@@ -307,6 +325,7 @@ void TellSkipped(const OnErrorStep& step, uint64_t count) {
 absl::Status ReadAll(const Graph& graph, const ReadFlags& flags,
                      ReadOptions options, std::atomic<bool>& output_closed) {
   const absl::Time start = absl::Now();
+  const std::shared_ptr<ReadProfile> profile = options.profile;
   const auto format = flags.format == "jsonl" ? ElementWriter::Format::kJsonl
                       : flags.format == "summary"
                           ? ElementWriter::Format::kSummary
@@ -334,6 +353,9 @@ absl::Status ReadAll(const Graph& graph, const ReadFlags& flags,
                          output_closed = true;
                          reader->Cancel();
                        }});
+  const ReadProfile::Use measured(
+      profile == nullptr ? nullptr
+                         : profile->AddLane(ReadProfile::Role::kReads));
   uint64_t came = 0;
   const OnErrorStep* const skips = SkippingStep(graph);
   const absl::Status status =
@@ -348,6 +370,15 @@ absl::Status ReadAll(const Graph& graph, const ReadFlags& flags,
                                              flags.save_token, *token)
                                  : token.status();
   return status.ok() ? saved : status;
+}
+
+// What --profile prints, of a graph as its user wrote it.
+absl::Status PrintProfile(Graph graph, const FunctionRegistry& functions,
+                          const ReadProfile::Sums& sums, bool local) {
+  FM_RETURN_IF_ERROR(InferFields(graph));
+  FM_ASSIGN_OR_RETURN(const auto analyzed, Analyze(graph, functions));
+  std::fputs(ProfileTable(*analyzed, sums, local).c_str(), stderr);
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -393,8 +424,16 @@ absl::StatusOr<int> RunRead(const Invocation& invocation) {
   }
   CatchSignals();
   std::atomic<bool> output_closed = false;
+  std::shared_ptr<ReadProfile> profile;
+  if (read.profile) profile = std::make_shared<ReadProfile>();
+  options.profile = profile;
   const absl::Status status =
       ReadAll(graph, read, std::move(options), output_closed);
+  if (profile != nullptr) {
+    const absl::Status printed =
+        PrintProfile(graph, *functions, profile->Sum(), read.local);
+    if (status.ok()) FM_RETURN_IF_ERROR(printed);
+  }
   if (g_signal != 0) return 128 + g_signal;
   // Whoever read the output has what they wanted.
   if (output_closed || absl::IsAborted(status)) return 0;

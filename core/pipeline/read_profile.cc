@@ -1,0 +1,94 @@
+#include "core/pipeline/read_profile.h"
+
+#include <time.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace feedmill {
+namespace {
+
+double Seconds(clockid_t clock) {
+  timespec now{};
+  clock_gettime(clock, &now);
+  return static_cast<double>(now.tv_sec) +
+         static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+void Add(const ReadProfile::Cost& from, ReadProfile::Cost& to) {
+  to.wall_s += from.wall_s;
+  to.cpu_s += from.cpu_s;
+  to.rows_in += from.rows_in;
+  to.rows_out += from.rows_out;
+  to.bytes_out += from.bytes_out;
+}
+
+}  // namespace
+
+constinit thread_local ReadProfile::Lane* ReadProfile::Lane::current_ = nullptr;
+
+ReadProfile::Cost& ReadProfile::Lane::At(size_t place) {
+  if (place >= costs_.size()) costs_.resize(place + 1);
+  return costs_[place];
+}
+
+void ReadProfile::Lane::Charge() {
+  const double wall = Seconds(CLOCK_MONOTONIC);
+  const double cpu = Seconds(CLOCK_THREAD_CPUTIME_ID);
+  Cost& cost = At(place_);
+  cost.wall_s += wall - wall_s_;
+  cost.cpu_s += cpu - cpu_s_;
+  wall_s_ = wall;
+  cpu_s_ = cpu;
+}
+
+size_t ReadProfile::Lane::Enter(size_t place) {
+  if (place != place_) Charge();
+  return std::exchange(place_, place);
+}
+
+ReadProfile::Use::Use(Lane* lane)
+    : lane_(lane), before_(std::exchange(Lane::current_, lane)) {
+  if (lane_ == nullptr) return;
+  lane_->place_ = kRest;
+  lane_->wall_s_ = Seconds(CLOCK_MONOTONIC);
+  lane_->cpu_s_ = Seconds(CLOCK_THREAD_CPUTIME_ID);
+}
+
+ReadProfile::Use::~Use() {
+  if (lane_ != nullptr) lane_->Charge();
+  Lane::current_ = before_;
+}
+
+ReadProfile::ReadProfile()
+    : begun_s_(Seconds(CLOCK_MONOTONIC)),
+      begun_cpu_s_(Seconds(CLOCK_PROCESS_CPUTIME_ID)) {}
+
+ReadProfile::Lane* ReadProfile::AddLane(Role role) {
+  const std::lock_guard lock(mutex_);
+  lanes_.push_back({role, std::make_unique<Lane>()});
+  return lanes_.back().lane.get();
+}
+
+ReadProfile::Sums ReadProfile::Sum() const {
+  Sums sums;
+  sums.elapsed_s = Seconds(CLOCK_MONOTONIC) - begun_s_;
+  sums.process_cpu_s = Seconds(CLOCK_PROCESS_CPUTIME_ID) - begun_cpu_s_;
+  const std::lock_guard lock(mutex_);
+  size_t places = kSteps;
+  for (const Owned& owned : lanes_) {
+    places = std::max(places, owned.lane->costs_.size());
+  }
+  sums.reads.resize(places);
+  sums.makes.resize(places);
+  for (const Owned& owned : lanes_) {
+    if (owned.role == Role::kMakes) ++sums.makers;
+    auto& costs = owned.role == Role::kMakes ? sums.makes : sums.reads;
+    for (size_t k = 0; k < owned.lane->costs_.size(); ++k) {
+      Add(owned.lane->costs_[k], costs[k]);
+    }
+  }
+  return sums;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,161 @@
+#include "tools/command/profile_table.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/dataset/graph_text.h"
+
+namespace feedmill {
+namespace {
+
+using Cost = ReadProfile::Cost;
+
+struct Line {
+  std::string home;
+  std::string name;
+  size_t place = 0;
+  Cost cost{};
+  bool counts = true;  // its rows and bytes mean something
+};
+
+Cost Both(const Cost& a, const Cost& b) {
+  return {a.wall_s + b.wall_s, a.cpu_s + b.cpu_s, a.rows_in + b.rows_in,
+          a.rows_out + b.rows_out, a.bytes_out + b.bytes_out};
+}
+
+// Those of inputs before those of the whole, as they are written.
+void AddSteps(const AnalyzedGraph& graph, const std::string& before,
+              std::vector<Line>& lines) {
+  for (size_t i = 0; i < graph.inputs.size(); ++i) {
+    AddSteps(*graph.inputs[i], fmt::format("{}inputs[{}] ", before, i), lines);
+  }
+  for (size_t s = 0; s < graph.steps.size(); ++s) {
+    const Home home = graph.steps[s].home;
+    const bool mapped =
+        graph.steps[s].mapped != nullptr && s == graph.client_begin;
+    lines.push_back(
+        {std::string(home == Home::kClient && !mapped ? "client" : "worker"),
+         fmt::format("{}steps[{}] {}", before, s,
+                     StepName(graph.graph.steps[s])),
+         ReadProfile::kSteps + graph.first_step + s});
+  }
+}
+
+std::vector<Line> LinesOf(const AnalyzedGraph& graph,
+                          const ReadProfile::Sums& sums, bool local) {
+  std::vector<Line> all;
+  if (local) {
+    all.push_back(
+        {"source", DescribeSource(graph.graph.source), ReadProfile::kSource});
+  }
+  AddSteps(graph, "", all);
+  all.push_back({local ? "worker" : "client",
+                 "making chunks of them",
+                 ReadProfile::kChunks,
+                 {},
+                 false});
+  all.push_back({"client", "printing", ReadProfile::kOutput});
+  std::vector<Line> lines;
+  for (Line& line : all) {
+    if (line.place >= sums.reads.size()) continue;
+    line.cost = Both(sums.reads[line.place], sums.makes[line.place]);
+    // What the plan knows by arithmetic costs nothing that could be measured.
+    if (line.cost.wall_s > 0) lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+std::string Number(uint64_t number, bool counts) {
+  return counts ? fmt::format("{}", number) : "";
+}
+
+// The first half of a sentence: which line bounds the read.
+std::string Bound(const std::vector<Line>& lines, const ReadProfile::Sums& sums,
+                  double waited, bool local) {
+  // Where it waits most of the time, those who make elements bound it.
+  const bool makers = waited >= 0.5;
+  if (makers && !local) {
+    return fmt::format(
+        "bounded by the service (its workers, or the network): {:.0f} % of the "
+        "time was waiting for it",
+        waited * 100);
+  }
+  const auto& costs = makers ? sums.makes : sums.reads;
+  double total = 0;
+  for (size_t k = 0; k < costs.size(); ++k) {
+    if (k != ReadProfile::kWaiting) total += costs[k].wall_s;
+  }
+  const Line* most = nullptr;
+  for (const Line& line : lines) {
+    if (most == nullptr ||
+        costs[line.place].wall_s > costs[most->place].wall_s) {
+      most = &line;
+    }
+  }
+  if (most == nullptr || total <= 0) return "nothing was read";
+  return fmt::format("bounded by {}, {:.0f} % of what {}", most->name,
+                     costs[most->place].wall_s / total * 100,
+                     makers ? "the threads that make elements do"
+                            : "the thread that reads does");
+}
+
+}  // namespace
+
+std::string ProfileTable(const AnalyzedGraph& graph,
+                         const ReadProfile::Sums& sums, bool local) {
+  const std::vector<Line> lines = LinesOf(graph, sums, local);
+  const Cost& waiting = sums.reads[ReadProfile::kWaiting];
+  const double elapsed = std::max(sums.elapsed_s, 1e-9);
+  const double waited = waiting.wall_s / elapsed;
+  double busy = 0;
+  double cpu = 0;
+  for (size_t k = 0; k < sums.reads.size(); ++k) {
+    const Cost both = Both(sums.reads[k], sums.makes[k]);
+    cpu += both.cpu_s;
+    if (k != ReadProfile::kWaiting) busy += both.wall_s;
+  }
+  std::string out =
+      fmt::format("profile {:.3f} s, {:.3f} s CPU; {}\n", sums.elapsed_s,
+                  sums.process_cpu_s, Bound(lines, sums, waited, local));
+  size_t width = 24;
+  for (const Line& line : lines) width = std::max(width, line.name.size());
+  width = std::min<size_t>(width, 48);
+  out += fmt::format("        {:<{}} {:>9} {:>9} {:>6} {:>12} {:>12} {:>10}\n",
+                     "", width, "wall s", "CPU s", "share", "rows in",
+                     "rows out", "MB out");
+  const auto add = [&](std::string_view home, std::string_view name,
+                       const Cost& cost, bool counts, bool shares) {
+    const std::string share =
+        shares
+            ? fmt::format("{:.0f} %", cost.wall_s / std::max(busy, 1e-9) * 100)
+            : "";
+    out += fmt::format(
+        "{:<7} {:<{}} {:>9.3f} {:>9.3f} {:>6} {:>12} {:>12} {:>10}\n", home,
+        name.substr(0, width), width, cost.wall_s, cost.cpu_s, share,
+        Number(cost.rows_in, counts && cost.rows_in > 0),
+        Number(cost.rows_out, counts),
+        counts
+            ? fmt::format("{:.1f}", static_cast<double>(cost.bytes_out) / 1e6)
+            : "");
+  };
+  for (const Line& line : lines) {
+    add(line.home, line.name, line.cost, line.counts, true);
+  }
+  add("client", local ? "waiting for elements" : "waiting for the service",
+      waiting, false, false);
+  // Threads that measure nothing: of sockets, and what is between reads.
+  const Cost rest{sums.reads[ReadProfile::kRest].wall_s +
+                      sums.makes[ReadProfile::kRest].wall_s,
+                  std::max(0.0, sums.process_cpu_s - cpu) +
+                      sums.reads[ReadProfile::kRest].cpu_s +
+                      sums.makes[ReadProfile::kRest].cpu_s};
+  add("client", local ? "all else" : "receiving, and all else", rest, false,
+      false);
+  return out;
+}
+
+}  // namespace feedmill
