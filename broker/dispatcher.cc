@@ -40,9 +40,9 @@ Dispatcher::Dispatcher(DispatcherSettings settings, Planner planner,
     for (const auto& [consumer, session] : job.sessions) {
       listeners_[{name, consumer}].heard = now;
       uint32_t depth = 0;
-      for (const SplitId& split : session.waiting) {
-        if (!state_.FindSplit(split)->error.ok()) continue;
-        table_.Add(split, depth++, now);
+      for (const SplitId& id : session.waiting) {
+        if (!state_.FindSplit(id)->error.ok()) continue;
+        table_.Add(id, depth++, now, Remember(job, id, runs_.at(name)));
       }
     }
   }
@@ -417,7 +417,8 @@ void Dispatcher::Bind(absl::Time now, const SessionKey& key) {
   const Listener& listener = listeners_.at(key);
   if (now - listener.heard > Timeout(settings_.park_after)) return;
   const JobState& job = *state_.FindJob(key.job);
-  const uint64_t sharers = std::max<size_t>(1, job.sessions.size());
+  const uint64_t sharers =
+      Together(job) ? 1 : std::max<size_t>(1, job.sessions.size());
   const uint64_t window = std::min(
       kWindowMax,
       std::max<uint64_t>(settings_.window_min, 2 * table_.slots() / sharers));
@@ -437,12 +438,11 @@ bool Dispatcher::BindSome(absl::Time now, const SessionKey& key, RunWork& work,
   RangePool::Range left{session.next, {job.positions, 0}};
   if (job.order == Order::kAny) left = job.Unbound();
   if (left.begin >= left.end) return false;
-  const CostEstimate& cost = plans_.at(job.plan).cost;
   SplitsBound bound{NameSplit(key, left.begin), key, left.begin, left.begin, 0};
   for (uint64_t count = 0; count < room && bound.end < left.end; ++count) {
     const uint64_t remaining = left.end.p - bound.end.p;
     SplitSizer sizer = work.sizer;
-    const uint64_t size = sizer.Next(cost, remaining, table_.slots());
+    const uint64_t size = SplitSize(job, bound.end, remaining, work, sizer);
     if (count == 0) bound.size = size;
     if (size != bound.size) break;
     work.sizer = sizer;
@@ -452,7 +452,7 @@ bool Dispatcher::BindSome(absl::Time now, const SessionKey& key, RunWork& work,
   Commit(bound);
   auto depth = static_cast<uint32_t>(session.waiting.size() - count);
   for (uint64_t k = 0; k < count; ++k) {
-    table_.Add(bound.name(k), depth++, now);
+    table_.Add(bound.name(k), depth++, now, Remember(job, bound.name(k), work));
   }
   dirty_sessions_.insert(key);
   return true;

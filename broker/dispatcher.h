@@ -58,6 +58,9 @@ struct Planner {
   // What workers read in a run with slots, however many. Null: the graph
   // itself.
   std::function<std::string(const std::string& graph)> run_graph{};
+  // Whether every element's number is known before anything is made, so that
+  // each rank is made its own elements only. Null: it is.
+  std::function<bool(const std::string& graph)> numbered{};
   // What a reader of errors calls a position. Null: by its number.
   std::function<PositionName(const std::string& graph,
                              const std::string& manifest, uint64_t seed,
@@ -170,11 +173,15 @@ class Dispatcher {
   struct RunWork {
     SplitSizer sizer;
     bool dry_told = false;
+    // Of ranks that need the same pieces: splits that one of them was given, by
+    // their first position; the others are given them alike.
+    std::map<uint64_t, uint64_t> ranges{};
   };
   struct PlanWork {
     CostEstimate cost;
     std::set<JobName> jobs;
     std::optional<std::string> graph{};  // what workers run, once asked for
+    std::optional<bool> numbered{};      // likewise
   };
   // Jobs that wait for the manifest of their graph.
   struct Resolution {
@@ -246,6 +253,12 @@ class Dispatcher {
   void LoseSilentWorkers(absl::Time now);
   void RetryHead(absl::Time now, const SessionKey& key);
   void TellIfDry(const JobName& job);
+  // … of ranks (dispatcher_ranks.cc)
+  uint64_t SplitSize(const JobState& job, Cursor begin, uint64_t remaining,
+                     const RunWork& work, SplitSizer& sizer);
+  bool Together(const JobState& job);
+  std::optional<Kin> Remember(const JobState& job, const SplitId& split,
+                              RunWork& work);
 
   // ---- answers
   void AnswerClient(const SessionKey& key, Listener& listener);

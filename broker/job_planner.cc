@@ -168,6 +168,10 @@ Planner MakePlanner(std::shared_ptr<const FunctionRegistry> registry) {
     const auto parsed = ParseGraphJson(graph);
     return parsed.ok() ? CanonicalText(SlottedGraph(*parsed)) : graph;
   };
+  planner.numbered = [registry](const std::string& graph) {
+    const auto analyzed = Read(graph, *registry);
+    return !analyzed.ok() || (*analyzed)->numbered;
+  };
   planner.name_position = [registry](const std::string& graph,
                                      const std::string& manifest, uint64_t seed,
                                      uint64_t iteration, uint64_t position) {

@@ -12,6 +12,19 @@ constexpr uint64_t kFull = uint64_t{1} << 20;
 
 constexpr uint32_t kDeathsOfSuspects = 2;  // makes a split one
 constexpr uint64_t kNarrowing = 16;        // parts that are tried one by one
+constexpr size_t kHomesMax = 4'096;
+
+bool IsFull(uint64_t load, LeaseTable::Room room) {
+  return (room == LeaseTable::Room::kWithinSlots && load >= kFull) ||
+         (room == LeaseTable::Room::kTwice && load >= 2 * kFull) ||
+         room == LeaseTable::Room::kNone;
+}
+
+bool Holds(const LeaseTable::Work& work, const WorkerId& worker) {
+  return std::any_of(
+      work.leases.begin(), work.leases.end(),
+      [&](const LeaseRef& lease) { return lease.worker == worker; });
+}
 
 }  // namespace
 
@@ -68,7 +81,7 @@ void LeaseTable::UpdateLoad(const WorkerId& id, KnownWorker& worker) {
     worker.place.reset();
     return;
   }
-  const uint64_t load = worker.leases.size() * kFull / worker.slots;
+  const uint64_t load = worker.load * kFull / worker.slots;
   if (!worker.place) {
     worker.place = by_load_.emplace(load, id).first;
     return;
@@ -83,9 +96,12 @@ const LeaseTable::Work* LeaseTable::Find(const SplitId& split) const {
   return it == work_.end() ? nullptr : &it->second;
 }
 
-void LeaseTable::Add(const SplitId& split, uint32_t depth, absl::Time now) {
+void LeaseTable::Add(const SplitId& split, uint32_t depth, absl::Time now,
+                     std::optional<Kin> kin) {
   const auto [it, added] = work_.try_emplace(split);
   FM_CHECK(added);
+  if (kin) kin_[*kin].insert(split);
+  it->second.kin = std::move(kin);
   it->second.depth = depth;
   it->second.progress = now;
   Enqueue(split, it->second);
@@ -93,6 +109,7 @@ void LeaseTable::Add(const SplitId& split, uint32_t depth, absl::Time now) {
 
 void LeaseTable::Enqueue(const SplitId& split, const Work& work) {
   (work.suspect() ? suspects_ : unleased_).emplace(work.depth, split);
+  if (work.kin && !work.suspect()) followers_.insert(split);
 }
 
 bool LeaseTable::Dequeue(const SplitId& split, const Work& work) {
@@ -105,6 +122,12 @@ void LeaseTable::Remove(const SplitId& split) {
   if (it == work_.end()) return;
   while (!it->second.leases.empty()) End(split, it->second, 0);
   Dequeue(split, it->second);
+  if (const std::optional<Kin>& kin = it->second.kin) {
+    const auto kin_of = kin_.find(*kin);
+    kin_of->second.erase(split);
+    if (kin_of->second.empty()) kin_.erase(kin_of);
+    followers_.erase(split);
+  }
   work_.erase(it);
 }
 
@@ -158,6 +181,8 @@ void LeaseTable::Give(const SplitId& split, Work& work, const WorkerId& worker,
   work.leases.push_back({worker, holder.incarnation, Attempt(work.attempts)});
   work.progress = now;
   holder.leases.insert(split);
+  if (!work.kin || ++holder.kin[*work.kin] == 1) ++holder.load;
+  if (work.kin) SetHome(*work.kin, worker);
   ++leased_;
   UpdateLoad(worker, holder);
   changed_splits_.push_back(split);
@@ -176,6 +201,10 @@ void LeaseTable::End(const SplitId& split, Work& work, size_t index) {
   --leased_;
   KnownWorker& holder = *FindWorker(worker);
   holder.leases.erase(split);
+  if (!work.kin || --holder.kin[*work.kin] == 0) {
+    --holder.load;
+    if (work.kin) holder.kin.erase(*work.kin);
+  }
   if (holder.leases.empty()) holder.alone = false;
   UpdateLoad(worker, holder);
   changed_splits_.push_back(split);
@@ -183,18 +212,57 @@ void LeaseTable::End(const SplitId& split, Work& work, size_t index) {
 }
 
 const WorkerId* LeaseTable::Choose(const Work& work, Room room) const {
+  if (const WorkerId* home = HomeOf(work, room)) return home;
   const WorkerId* tried = nullptr;
   for (const auto& [load, id] : by_load_) {
-    if (room == Room::kWithinSlots && load >= kFull) break;
-    if (room == Room::kTwice && load >= 2 * kFull) break;
-    const auto holds = [&id = id](const LeaseRef& lease) {
-      return lease.worker == id;
-    };
-    if (std::any_of(work.leases.begin(), work.leases.end(), holds)) continue;
+    if (IsFull(load, room)) break;
+    if (Holds(work, id)) continue;
     if (!work.tried.contains(id)) return &id;
     if (tried == nullptr) tried = &id;
   }
   return tried;
+}
+
+// ---- kin
+
+// Where the split's kin are, or were; null if it has none or must not go there.
+const WorkerId* LeaseTable::HomeOf(const Work& work, Room room) const {
+  if (!work.kin || work.suspect()) return nullptr;
+  const auto home = homes_.find(*work.kin);
+  if (home == homes_.end() || work.tried.contains(home->second)) return nullptr;
+  const auto worker = workers_.find(home->second);
+  if (worker == workers_.end() || !worker->second.place ||
+      Holds(work, worker->first)) {
+    return nullptr;
+  }
+  const bool there = worker->second.kin.contains(*work.kin);
+  return there || !IsFull((*worker->second.place)->first, room) ? &home->second
+                                                                : nullptr;
+}
+
+void LeaseTable::SetHome(const Kin& kin, const WorkerId& worker) {
+  if (homes_.insert_or_assign(kin, worker).second) homes_order_.push_back(kin);
+  if (homes_order_.size() <= kHomesMax) return;
+  homes_.erase(homes_order_.front());
+  homes_order_.pop_front();
+}
+
+// Those whose kin has a lease need no room of their own.
+void LeaseTable::GiveFollowers(absl::Time now) {
+  for (const SplitId& split : std::exchange(followers_, {})) {
+    Work& work = work_.at(split);
+    if (!unleased_.contains({work.depth, split})) continue;
+    const WorkerId* home = HomeOf(work, Room::kNone);
+    if (home == nullptr) continue;
+    unleased_.erase({work.depth, split});
+    Give(split, work, WorkerId(*home), now);
+  }
+}
+
+void LeaseTable::GiveKin(const Kin& kin, absl::Time now) {
+  const std::set<SplitId>& all = kin_.at(kin);
+  followers_.insert(all.begin(), all.end());
+  GiveFollowers(now);
 }
 
 void LeaseTable::MoveFromDraining() {
@@ -286,6 +354,7 @@ void LeaseTable::GiveSuspects(absl::Time now) {
 void LeaseTable::Fill(absl::Time now, uint32_t share) {
   MoveFromDraining();
   GiveSuspects(now);
+  GiveFollowers(now);
   while (!unleased_.empty()) {
     const auto [depth, split] = *unleased_.begin();
     Work& work = work_.at(split);
@@ -296,6 +365,7 @@ void LeaseTable::Fill(absl::Time now, uint32_t share) {
     if (worker == nullptr) return;  // those after it have no more room
     unleased_.erase(unleased_.begin());
     Give(split, work, WorkerId(*worker), now);
+    if (work.kin) GiveKin(*work.kin, now);
   }
 }
 

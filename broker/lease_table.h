@@ -1,7 +1,9 @@
 #ifndef FEEDMILL_BROKER_LEASE_TABLE_H_
 #define FEEDMILL_BROKER_LEASE_TABLE_H_
 
+#include <compare>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <optional>
 #include <set>
@@ -18,6 +20,16 @@ namespace feedmill {
 // Workers that take leases: (leases per slot, worker).
 using WorkersByLoad = std::set<std::pair<uint64_t, WorkerId>>;
 
+// Splits of several ranks that end at the same place of a plan and need the
+// same pieces: a worker that has them all makes those once, so they go together
+// and count as one lease.
+struct Kin {
+  PlanId plan;
+  uint64_t end = 0;  // position
+  friend bool operator==(const Kin&, const Kin&) = default;
+  friend auto operator<=>(const Kin&, const Kin&) = default;
+};
+
 // A worker as its last beat described it, and what it holds.
 struct KnownWorker {
   Incarnation incarnation;
@@ -27,7 +39,9 @@ struct KnownWorker {
   uint32_t slots = 0;
   bool draining = false;
   std::set<SplitId> leases;
-  bool alone = false;  // its lease is of a suspect: it gets no other
+  std::map<Kin, uint64_t> kin;  // of these, how many of each
+  uint64_t load = 0;            // leases, each kin counted once
+  bool alone = false;           // its lease is of a suspect: it gets no other
   std::optional<WorkersByLoad::iterator> place;
   std::set<PlanId> plans;                // definitions that it has
   std::map<PlanId, absl::Time> defined;  // definitions sent, and when
@@ -38,6 +52,9 @@ struct KnownWorker {
 // is in the table wants a lease until it is removed. Splits are served by
 // depth (how many unserved splits their consumer has before them), so heads go
 // first and consumers share the workers evenly.
+//
+// Kin go where the first of them went, while that worker takes leases, and at
+// once, whatever their depth: what is made for one is there for all.
 //
 // How full a worker may be: its slots; twice that for splits within their
 // consumer's fair share; without limit for heads, since a head that waits for
@@ -58,6 +75,7 @@ class LeaseTable {
     uint32_t failures = 0;
     // Had it and have it no longer: a new attempt goes elsewhere if it can.
     std::set<WorkerId> tried;
+    std::optional<Kin> kin;
     absl::Time progress;  // the cursor moved, or a lease was given
     uint32_t depth = 0;
     // Suspects only: positions that it gets at a time, where the present lease
@@ -71,6 +89,9 @@ class LeaseTable {
     std::optional<SkippedElement> skip;
     bool suspect() const { return width > 0; }
   };
+
+  // How much a worker may have beside.
+  enum class Room { kNone, kWithinSlots, kTwice, kAny };
 
   // ---- workers
   const std::map<WorkerId, KnownWorker>& workers() const { return workers_; }
@@ -86,7 +107,8 @@ class LeaseTable {
   // ---- splits
   const Work* Find(const SplitId& split) const;
   uint64_t leased() const { return leased_; }
-  void Add(const SplitId& split, uint32_t depth, absl::Time now);
+  void Add(const SplitId& split, uint32_t depth, absl::Time now,
+           std::optional<Kin> kin = std::nullopt);
   // Ends its leases and forgets it. No effect on an unknown one.
   void Remove(const SplitId& split);
   void SetDepth(const SplitId& split, uint32_t depth);
@@ -125,9 +147,11 @@ class LeaseTable {
   }
 
  private:
-  enum class Room { kWithinSlots, kTwice, kAny };
-
   const WorkerId* Choose(const Work& work, Room room) const;
+  const WorkerId* HomeOf(const Work& work, Room room) const;
+  void SetHome(const Kin& kin, const WorkerId& worker);
+  void GiveFollowers(absl::Time now);
+  void GiveKin(const Kin& kin, absl::Time now);
   void Give(const SplitId& split, Work& work, const WorkerId& worker,
             absl::Time now);
   // The lease ends; the split is not queued.
@@ -145,6 +169,12 @@ class LeaseTable {
   std::map<SplitId, Work> work_;
   std::set<std::pair<uint32_t, SplitId>> unleased_;  // (depth, split)
   std::set<std::pair<uint32_t, SplitId>> suspects_;  // likewise
+  // Of kin: those that are here, and which worker had one last; of those that
+  // ended, too, while there are not too many.
+  std::map<Kin, std::set<SplitId>> kin_;
+  std::map<Kin, WorkerId> homes_;
+  std::deque<Kin> homes_order_;
+  std::set<SplitId> followers_;  // came, or came back, since the last Fill
   WorkersByLoad by_load_;
   std::set<WorkerId> draining_;
   std::vector<SplitId> changed_splits_;

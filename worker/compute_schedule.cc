@@ -52,39 +52,71 @@ WorkerEffects WorkerAgent::OnComputed(
                      piece->begin.p, piece->end.p);
   }
   if (piece.ok()) Measure(now, task, *piece, busy);
-
-  auto lease = leases_.find(task.split);
-  if (lease != leases_.end() && lease->second.stream) {
-    Held& held = lease->second;
-    Stream& stream = *held.stream;
-    auto segment = stream.segments.find(task.begin);
-    // A stream that was dropped and opened again has other tasks.
-    if (segment != stream.segments.end() && segment->second.task == id) {
-      if (piece.ok()) {
-        Store(stream, segment, *std::move(piece), std::move(packed));
-        Send(held, effects);
-        const bool complete =
-            stream.frontier == stream.stop &&
-            std::all_of(stream.segments.begin(), stream.segments.end(),
-                        [](const auto& entry) {
-                          return entry.second.piece.has_value();
-                        });
-        if (complete) BeatSoon(now);
-      } else {
-        Fail(now, held, piece.status());
-      }
-    }
-  }
+  DeliverAll(now, id, task, MadeOf(std::move(piece), std::move(packed)),
+             effects);
   Schedule(now, effects);
   return effects;
 }
 
+absl::StatusOr<MadePtr> WorkerAgent::MadeOf(
+    absl::StatusOr<Piece> piece, std::shared_ptr<const PackedParts> packed) {
+  if (!piece.ok()) return piece.status();
+  return std::make_shared<Made>(used_bytes_, *std::move(piece),
+                                std::move(packed));
+}
+
+void WorkerAgent::DeliverAll(absl::Time now, TaskId id, const Task& task,
+                             absl::StatusOr<MadePtr> made,
+                             WorkerEffects& effects) {
+  if (!task.shelf) {
+    const auto lease = leases_.find(task.split);
+    if (lease == leases_.end()) return;
+    return Deliver(now, lease->second, id, std::move(made), effects);
+  }
+  // An error is made again by whoever comes to it.
+  if (made.ok() && (*made)->piece.error.ok()) {
+    shelf_.Keep(now, *task.shelf, id, *made, task.ranks);
+  } else {
+    shelf_.Abandon(*task.shelf, task.begin, id);
+  }
+  for (auto& [split, held] : leases_) Deliver(now, held, id, made, effects);
+}
+
+// Puts what a task made in the place of the stream's segment that waits for it.
+void WorkerAgent::Deliver(absl::Time now, Held& held, TaskId task,
+                          absl::StatusOr<MadePtr> made,
+                          WorkerEffects& effects) {
+  if (!held.stream) return;
+  Stream& stream = *held.stream;
+  // A stream that was dropped and opened again has other tasks.
+  const auto segment = std::find_if(
+      stream.segments.begin(), stream.segments.end(),
+      [&](const auto& entry) { return entry.second.task == task; });
+  if (segment == stream.segments.end()) return;
+  if (!made.ok()) return Fail(now, held, made.status());
+  const Piece& piece = (*made)->piece;
+  if (piece.begin < segment->first && piece.end <= segment->first) {
+    segment->second.task = TaskId();  // another rank's: it stopped before this
+    return;
+  }
+  Store(stream, segment, *std::move(made));
+  Send(held, effects);
+  const bool complete =
+      stream.frontier == stream.stop &&
+      std::all_of(
+          stream.segments.begin(), stream.segments.end(),
+          [](const auto& entry) { return entry.second.made != nullptr; });
+  if (complete) BeatSoon(now);
+}
+
 // Puts a piece in the place of its segment. What the segment covers beyond
 // the piece is wanted again; beyond a data error nothing is.
-void WorkerAgent::Store(Stream& stream,
-                        std::map<Cursor, Segment>::iterator segment,
-                        Piece piece,
-                        std::shared_ptr<const PackedParts> packed) {
+void WorkerAgent::Store(Stream& stream, Segments::iterator segment,
+                        MadePtr made) {
+  if (made->piece.begin < segment->first) {
+    made = std::make_shared<Made>(std::move(made), segment->first);
+  }
+  const Piece& piece = made->piece;
   const Cursor end = segment->second.end;
   stream.segments.erase(segment);
   if (!piece.error.ok()) {
@@ -113,25 +145,18 @@ void WorkerAgent::Store(Stream& stream,
       }
       return;
     }
-    piece = piece.From(stream.next);
-    packed.reset();
+    made = std::make_shared<Made>(std::move(made), stream.next);
   }
-  Segment ready{.end = piece.end};
-  ready.packed = std::move(packed);
-  ready.bytes = piece.chunk.rows == 0 ? 0 : piece.chunk.ElementBytes();
-  used_bytes_ += ready.bytes;
-  const Cursor begin = piece.begin;
-  ready.piece = std::move(piece);
-  stream.segments.insert_or_assign(begin, std::move(ready));
+  const Cursor begin = made->piece.begin;
+  const Cursor made_end = made->piece.end;
+  stream.segments.insert_or_assign(
+      begin, Segment{.end = made_end, .made = std::move(made)});
 }
 
 // Forgets all segments that begin at or after `cursor`. Their tasks run on.
 void WorkerAgent::DropFrom(Stream& stream, Cursor cursor) {
-  auto first = stream.segments.lower_bound(cursor);
-  for (auto it = first; it != stream.segments.end(); ++it) {
-    used_bytes_ -= it->second.bytes;
-  }
-  stream.segments.erase(first, stream.segments.end());
+  stream.segments.erase(stream.segments.lower_bound(cursor),
+                        stream.segments.end());
 }
 
 void WorkerAgent::Measure(absl::Time now, const Task& task, const Piece& piece,
@@ -166,17 +191,28 @@ void WorkerAgent::Measure(absl::Time now, const Task& task, const Piece& piece,
 // ---- what next
 
 void WorkerAgent::Schedule(absl::Time now, WorkerEffects& effects) {
+  for (auto& [split, held] : leases_) Adopt(now, held, effects);
   while (tasks_.size() < kTasksPerThread * settings_.threads) {
     Held* held = NextToCompute(now);
-    if (held == nullptr) return;
+    if (held == nullptr) {
+      // What is kept for ranks that may come gives way to what is wanted now.
+      if (WaitsForMemory(now) && shelf_.DropIdle()) continue;
+      return;
+    }
     const PlanRecord& plan = plans_.at(held->lease.plan);
     uint64_t positions = PositionsFor(plan);
-    if (!Fits(ExpectedBytes(plan, positions))) {
+    if (!FreeIdle(ExpectedBytes(plan, positions))) {
       positions = 1;  // a starved head may overdraw by that
       TakeMemory(*held, ExpectedBytes(plan, positions));
     }
-    Start(*held, positions, effects);
+    Start(now, *held, positions, effects);
   }
+}
+
+bool WorkerAgent::WaitsForMemory(absl::Time now) const {
+  return std::any_of(leases_.begin(), leases_.end(), [&](const auto& entry) {
+    return Wants(now, entry.second);
+  });
 }
 
 // Heads first, the one with the fewest tasks before others; then low
@@ -203,7 +239,8 @@ WorkerAgent::Held* WorkerAgent::NextToCompute(absl::Time now) {
   return best;
 }
 
-bool WorkerAgent::MayCompute(absl::Time now, const Held& held) const {
+// Whether there is something to make for it, whatever memory that takes.
+bool WorkerAgent::Wants(absl::Time now, const Held& held) const {
   if (!held.stream || !held.failure.ok()) return false;
   const Stream& stream = *held.stream;
   if (now - stream.granted > park_after_) return false;
@@ -214,13 +251,15 @@ bool WorkerAgent::MayCompute(absl::Time now, const Held& held) const {
   const bool wanted =
       stream.frontier < stream.stop ||
       std::any_of(stream.segments.begin(), stream.segments.end(),
-                  [](const auto& entry) {
-                    const Segment& segment = entry.second;
-                    return segment.task == TaskId() && !segment.piece;
-                  });
-  if (!wanted || FarAhead(plan->second, stream)) return false;
-  return Starved(held) ||
-         Fits(ExpectedBytes(plan->second, PositionsFor(plan->second)));
+                  [](const auto& entry) { return entry.second.wanted(); });
+  return wanted && !FarAhead(plan->second, stream);
+}
+
+bool WorkerAgent::MayCompute(absl::Time now, const Held& held) const {
+  if (!Wants(now, held)) return false;
+  if (Starved(held)) return true;
+  const PlanRecord& plan = plans_.at(held.lease.plan);
+  return Fits(ExpectedBytes(plan, PositionsFor(plan)));
 }
 
 bool WorkerAgent::Cheap(const PlanRecord& plan) {
@@ -238,11 +277,13 @@ uint64_t WorkerAgent::FrameBytes(const PlanRecord& plan) const {
 // Whether what is ready waits for credit, and would be made again in no time.
 bool WorkerAgent::FarAhead(const PlanRecord& plan, const Stream& stream) {
   if (!Cheap(plan) || stream.segments.empty() ||
-      !stream.segments.begin()->second.piece) {
+      stream.segments.begin()->second.made == nullptr) {
     return false;
   }
   uint64_t ready = 0;
-  for (const auto& [begin, segment] : stream.segments) ready += segment.bytes;
+  for (const auto& [begin, segment] : stream.segments) {
+    ready += segment.bytes();
+  }
   return ready >= kCheapAheadBytes;
 }
 
@@ -256,10 +297,18 @@ bool WorkerAgent::Starved(const Held& held) const {
   const Stream& stream = *held.stream;
   if (!stream.head || stream.sent >= stream.total) return false;
   if (stream.segments.empty()) return true;
-  return !stream.segments.begin()->second.piece &&
+  return stream.segments.begin()->second.made == nullptr &&
          std::none_of(
              stream.segments.begin(), stream.segments.end(),
              [](const auto& entry) { return entry.second.task != TaskId(); });
+}
+
+// Drops what waits for ranks that may come until `bytes` fit; whether they do.
+bool WorkerAgent::FreeIdle(uint64_t bytes) {
+  while (!Fits(bytes)) {
+    if (!shelf_.DropIdle()) return false;
+  }
+  return true;
 }
 
 // Takes the memory of streams that cannot send, the furthest ones first, and
@@ -270,7 +319,7 @@ void WorkerAgent::TakeMemory(Held& for_whom, uint64_t bytes) {
     if (&held == &for_whom || !held.stream) continue;
     const Stream& stream = *held.stream;
     if (stream.segments.empty()) continue;
-    if (stream.segments.begin()->second.piece) {
+    if (stream.segments.begin()->second.made != nullptr) {
       blocked.emplace_back(stream.next, split);
     }
   }
@@ -282,55 +331,104 @@ void WorkerAgent::TakeMemory(Held& for_whom, uint64_t bytes) {
   GiveUp(for_whom, bytes);
 }
 
-// Frees ready pieces from the far end until `bytes` fit. They are computed
-// again.
+// Lets go of ready pieces from the far end until `bytes` fit. They are computed
+// again; their memory is free when nobody else holds them.
 void WorkerAgent::GiveUp(Held& held, uint64_t bytes) {
   Stream& stream = *held.stream;
   for (auto it = stream.segments.rbegin();
-       it != stream.segments.rend() && !Fits(bytes); ++it) {
+       it != stream.segments.rend() && !FreeIdle(bytes); ++it) {
     Segment& segment = it->second;
-    if (!segment.piece) continue;
-    if (!segment.piece->error.ok()) stream.stop = held.lease.end;
-    used_bytes_ -= segment.bytes;
-    segment.bytes = 0;
-    segment.piece.reset();
-    segment.packed.reset();
+    if (segment.made == nullptr) continue;
+    if (!segment.made->piece.error.ok()) stream.stop = held.lease.end;
+    segment.made.reset();
   }
   while (!stream.segments.empty()) {
     auto last = std::prev(stream.segments.end());
-    if (last->second.piece || last->second.task != TaskId()) break;
+    if (!last->second.wanted()) break;
     stream.frontier = last->first;
     stream.segments.erase(last);
   }
 }
 
 // Starts a task for the first positions that nobody computes yet.
-void WorkerAgent::Start(Held& held, uint64_t positions,
+void WorkerAgent::Start(absl::Time now, Held& held, uint64_t positions,
                         WorkerEffects& effects) {
   Stream& stream = *held.stream;
   const PlanRecord& plan = plans_.at(held.lease.plan);
-  auto hole = std::find_if(
-      stream.segments.begin(), stream.segments.end(), [](const auto& entry) {
-        return entry.second.task == TaskId() && !entry.second.piece;
-      });
-  const bool at_frontier = hole == stream.segments.end();
-  const Cursor begin = at_frontier ? stream.frontier : hole->first;
-  const Cursor limit = at_frontier ? stream.stop : hole->second.end;
-  const Cursor end =
-      positions < limit.p - begin.p ? Cursor{begin.p + positions, 0} : limit;
+  const Gap gap = FirstGap(stream);
+  const Cursor begin = gap.begin;
+  Cursor end = positions < gap.limit.p - begin.p
+                   ? Cursor{begin.p + positions, 0}
+                   : gap.limit;
+  std::optional<PieceShelf::Key> shelf = ShelfOf(held);
+  if (shelf && shelf_.Find(*shelf, begin)) shelf.reset();  // cut otherwise
+  if (shelf) end = std::min(end, shelf_.NextAfter(*shelf, begin).value_or(end));
   const TaskId id{++last_task_};
-  if (!at_frontier && end < limit) {
-    stream.segments.emplace(end, Segment{.end = limit});
-  }
-  stream.segments.insert_or_assign(begin, Segment{.end = end, .task = id});
-  if (at_frontier) stream.frontier = end;
+  Fill(stream, gap, end, id);
 
   const uint64_t expected = ExpectedBytes(plan, PositionsIn(begin, end));
   expected_bytes_ += expected;
-  tasks_.emplace(id,
-                 Task{held.lease.split, held.lease.plan, begin, end, expected});
+  tasks_.emplace(id, Task{held.lease.split, held.lease.plan, begin, end,
+                          expected, shelf, held.lease.share.ranks});
   effects.compute.push_back({id, held.lease.plan, begin, end, FrameBytes(plan),
                              held.lease.share, stream.to, stream.compression});
+  if (!shelf) return;
+  shelf_.Begin(*shelf, begin, end, id);
+  for (auto& [split, other] : leases_) Adopt(now, other, effects);
+}
+
+// REQUIRES: there is one, as Wants says.
+WorkerAgent::Gap WorkerAgent::FirstGap(const Stream& stream) {
+  const auto hole =
+      std::find_if(stream.segments.begin(), stream.segments.end(),
+                   [](const auto& entry) { return entry.second.wanted(); });
+  if (hole == stream.segments.end()) {
+    return {stream.frontier, stream.stop, true};
+  }
+  return {hole->first, hole->second.end, false};
+}
+
+// The gap is, up to `end`, a segment that waits for the task.
+WorkerAgent::Segments::iterator WorkerAgent::Fill(Stream& stream,
+                                                  const Gap& gap, Cursor end,
+                                                  TaskId task) {
+  if (gap.at_frontier) {
+    stream.frontier = end;
+  } else if (end < gap.limit) {
+    stream.segments.emplace(end, Segment{.end = gap.limit});
+  }
+  return stream.segments
+      .insert_or_assign(gap.begin, Segment{.end = end, .task = task})
+      .first;
+}
+
+// ---- ranks whose leases need the same
+
+// Nullopt: nobody else needs what this lease does.
+std::optional<PieceShelf::Key> WorkerAgent::ShelfOf(const Held& held) const {
+  if (held.lease.share.whole() || !held.stream) return std::nullopt;
+  const auto plan = plans_.find(held.lease.plan);
+  if (plan == plans_.end() || !plan->second.alike) return std::nullopt;
+  return PieceShelf::Key{held.lease.plan, held.stream->compression};
+}
+
+// Takes what was made, or is being made, for another rank, as far as this one
+// needs it next and it ends where this one does.
+void WorkerAgent::Adopt(absl::Time now, Held& held, WorkerEffects& effects) {
+  const std::optional<PieceShelf::Key> shelf = ShelfOf(held);
+  if (!shelf) return;
+  bool ready = false;
+  while (Wants(now, held)) {
+    Stream& stream = *held.stream;
+    const Gap gap = FirstGap(stream);
+    const auto found = shelf_.Find(*shelf, gap.begin);
+    if (!found || gap.limit < found->end) break;
+    const auto segment = Fill(stream, gap, found->end, found->task);
+    if (found->made == nullptr) continue;
+    Store(stream, segment, found->made);
+    ready = true;
+  }
+  if (ready) Send(held, effects);
 }
 
 // As many as fill a frame or take 10 ms, whichever is less.

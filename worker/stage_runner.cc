@@ -27,13 +27,15 @@ struct StageRunner::CompiledStage {
 
 namespace {
 
+// `alike`: whether it makes the same for all ranks.
 absl::StatusOr<std::shared_ptr<const WorkerStage>> Compile(
     const PlanDefinition& definition,
-    const std::shared_ptr<const FunctionRegistry>& registry) {
+    const std::shared_ptr<const FunctionRegistry>& registry, bool& alike) {
   FM_ASSIGN_OR_RETURN(const Graph graph, ParseGraphJson(definition.graph));
   FM_RETURN_IF_ERROR(CheckPlugins(graph, *registry, "a worker"));
   FM_ASSIGN_OR_RETURN(const std::shared_ptr<const AnalyzedGraph> analyzed,
                       Analyze(graph, *registry));
+  alike = !analyzed->numbered;
   auto manifest = std::make_shared<Manifest>();
   if (!definition.manifest.empty()) {
     FM_ASSIGN_OR_RETURN(*manifest, Manifest::Parse(definition.manifest));
@@ -79,12 +81,13 @@ void StageRunner::Define(PlanDefinition definition) {
   // Shared: a definition may carry a large manifest.
   auto shared = std::make_shared<const PlanDefinition>(std::move(definition));
   Submit([this, compiled, shared](int) {
-    auto stage = Compile(*shared, registry_);
+    bool alike = false;
+    auto stage = Compile(*shared, registry_, alike);
     absl::Status status = stage.status();
     if (stage.ok()) compiled->stage = *std::move(stage);
-    post_([this, plan = shared->plan, status = std::move(status)] {
+    post_([this, plan = shared->plan, status = std::move(status), alike] {
       Refill();
-      results_.defined(plan, status);
+      results_.defined(plan, status, alike);
     });
   });
 }

@@ -41,7 +41,8 @@ class StageRunner {
   // What is told when work ends.
   struct Results {
     std::function<void(Computed)> computed;
-    std::function<void(const PlanId&, absl::Status)> defined;
+    // `alike`: the pieces are the same for all ranks.
+    std::function<void(const PlanId&, absl::Status, bool alike)> defined;
     std::function<void(ManifestResult)> resolved;
   };
 

@@ -15,6 +15,8 @@ constexpr absl::Duration kCoalesce = absl::Milliseconds(1);
 // Plans kept compiled although no lease needs them now.
 constexpr size_t kIdlePlansMax = 16;
 constexpr size_t kEarlyGrantsMax = 256;
+// How long a piece waits for a rank that has not asked for it.
+constexpr absl::Duration kKeptFor = absl::Seconds(10);
 
 bool SameLease(const Lease& a, const Lease& b) {
   return a.session == b.session && a.plan == b.plan && a.begin == b.begin &&
@@ -58,19 +60,21 @@ WorkerEffects WorkerAgent::Handle(absl::Time now, const PeerId& from,
 WorkerEffects WorkerAgent::OnTick(absl::Time now) {
   WorkerEffects effects;
   if (now >= next_beat_) Beat(now, effects);
+  shelf_.DropOlder(now - kKeptFor);
   Schedule(now, effects);
   effects.drained = draining_ && Abandoned(now);
   return effects;
 }
 
 WorkerEffects WorkerAgent::OnDefined(absl::Time now, const PlanId& plan,
-                                     absl::Status status) {
+                                     absl::Status status, bool alike) {
   WorkerEffects effects;
   auto found = plans_.find(plan);
   if (found == plans_.end()) return effects;  // forgotten meanwhile
   PlanRecord& record = found->second;
   record.state = status.ok() ? PlanState::kReady : PlanState::kFailed;
   record.failure = std::move(status);
+  record.alike = alike;
   BeatSoon(now);
   if (record.state == PlanState::kFailed) {
     for (auto& [split, held] : leases_) {
@@ -198,6 +202,7 @@ void WorkerAgent::ForgetPlans(WorkerEffects& effects) {
     if (used > 0 && kept <= kIdlePlansMax) break;
     --kept;
     plans_.erase(plan);
+    shelf_.Forget(plan);
     effects.forget.push_back(plan);
   }
 }
@@ -292,16 +297,11 @@ void WorkerAgent::MoveTo(Stream& stream, Cursor start) {
     const bool past = segment.end <= start;
     if (!past && segment.task != TaskId()) break;  // cut when it is there
     Segment whole = std::move(segment);
-    used_bytes_ -= whole.bytes;
     it = stream.segments.erase(it);
     if (past) continue;
-    if (whole.piece) {
-      Store(stream,
-            stream.segments.emplace(start, Segment{.end = whole.end}).first,
-            *std::move(whole.piece));
-    } else {
-      stream.segments.emplace(start, Segment{.end = whole.end});
-    }
+    const auto rest =
+        stream.segments.emplace(start, Segment{.end = whole.end}).first;
+    if (whole.made != nullptr) Store(stream, rest, std::move(whole.made));
     break;
   }
   if (stream.segments.empty()) stream.frontier = start;
@@ -313,14 +313,19 @@ void WorkerAgent::Send(Held& held, WorkerEffects& effects) {
   Stream& stream = *held.stream;
   while (!stream.segments.empty()) {
     Segment& first = stream.segments.begin()->second;
-    if (!first.piece) break;
-    const bool allowed = first.bytes == 0 ||
-                         stream.sent + first.bytes <= stream.total ||
+    if (first.made == nullptr) break;
+    const bool allowed = first.bytes() == 0 ||
+                         stream.sent + first.bytes() <= stream.total ||
                          (stream.head && stream.sent < stream.total);
     if (!allowed) break;
-    used_bytes_ -= first.bytes;
-    stream.sent += first.bytes;
+    stream.sent += first.bytes();
     stream.next = first.end;
+    const MadePtr made = std::move(first.made);
+    stream.segments.erase(stream.segments.begin());
+    if (const auto shelf = ShelfOf(held)) {
+      shelf_.Took(*shelf, made->piece.begin);
+    }
+    const bool last = made.use_count() == 1;  // nobody else is to send it
     effects.sends.push_back(
         {stream.to, Frame{.session = held.lease.session,
                           .split = held.lease.split,
@@ -328,12 +333,11 @@ void WorkerAgent::Send(Held& held, WorkerEffects& effects) {
                           .worker_incarnation = settings_.incarnation,
                           .attempt = held.lease.attempt,
                           .opening = stream.opening,
-                          .piece = *std::move(first.piece),
+                          .piece = last ? std::move(made->piece) : made->piece,
                           .packed = stream.compression == LinkCompression::kNone
                                         ? nullptr
-                                        : std::move(first.packed),
+                                        : made->packed,
                           .checksums = stream.checksums}});
-    stream.segments.erase(stream.segments.begin());
   }
 }
 

@@ -11,12 +11,10 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "core/base/strong_id.h"
 #include "core/wire/message.h"
+#include "worker/piece_shelf.h"
 
 namespace feedmill {
-
-using TaskId = StrongId<struct TaskIdTag, uint64_t>;
 
 struct WorkerAgentSettings {
   WorkerId worker;
@@ -70,8 +68,10 @@ class WorkerAgent {
                            absl::StatusOr<Piece> piece, absl::Duration busy,
                            std::shared_ptr<const PackedParts> packed = nullptr);
   // A definition was compiled, or why not (the plan's leases fail with it).
+  // `alike`: the leases of all ranks need the same pieces, whatever share they
+  // name, so each is made once for all of them.
   WorkerEffects OnDefined(absl::Time now, const PlanId& plan,
-                          absl::Status status);
+                          absl::Status status, bool alike = false);
   WorkerEffects OnResolved(absl::Time now, ManifestResult result);
   // Finish, hand back, leave: no new leases; drained when none is left, or when
   // no dispatcher answers and no reader waits for any.
@@ -80,8 +80,9 @@ class WorkerAgent {
   // When OnTick has something to do.
   absl::Time NextDeadline() const { return next_beat_; }
 
-  // Element bytes that are computed and not sent: at most memory_bytes, one
-  // position of each head and what the tasks in flight misjudged.
+  // Element bytes that are computed and not sent, those that several ranks wait
+  // for once: at most memory_bytes, one position of each head and what the
+  // tasks in flight misjudged.
   uint64_t buffered_bytes() const { return used_bytes_; }
   size_t lease_count() const { return leases_.size(); }
 
@@ -98,13 +99,15 @@ class WorkerAgent {
  private:
   // A part of a stream that is not sent: wanted (no task, no piece), running
   // (a task) or ready (a piece). Keyed by its begin; a stream's segments touch.
+  // Streams of several ranks may wait for one task and hold one piece.
   struct Segment {
     Cursor end;
     TaskId task{};  // 0: none
-    std::optional<Piece> piece{};
-    uint64_t bytes = 0;                           // of the piece
-    std::shared_ptr<const PackedParts> packed{};  // of the whole piece
+    MadePtr made{};
+    uint64_t bytes() const { return made == nullptr ? 0 : made->bytes; }
+    bool wanted() const { return task == TaskId() && made == nullptr; }
   };
+  using Segments = std::map<Cursor, Segment>;
   struct Stream {
     Stream();  // out of line: clang cannot see its defaults in here
     PeerId to;
@@ -118,7 +121,13 @@ class WorkerAgent {
     LinkCompression compression = LinkCompression::kNone;
     bool checksums = false;
     absl::Time granted;  // the last grant
-    std::map<Cursor, Segment> segments;
+    Segments segments;
+  };
+  // The first part of a stream that nobody makes.
+  struct Gap {
+    Cursor begin;
+    Cursor limit;
+    bool at_frontier = false;  // else it is a wanted segment
   };
   struct Held {
     Lease lease;
@@ -131,12 +140,15 @@ class WorkerAgent {
     Cursor begin;
     Cursor end;
     uint64_t expected_bytes = 0;
+    std::optional<PieceShelf::Key> shelf{};  // where it is for several ranks
+    uint64_t ranks = 1;
   };
   enum class PlanState { kDefining, kReady, kFailed };
   struct PlanRecord {
     PlanState state = PlanState::kDefining;
     absl::Status failure;
-    uint64_t used = 0;  // answer_count_ when a lease last needed it
+    bool alike = false;  // to all ranks
+    uint64_t used = 0;   // answer_count_ when a lease last needed it
     // Recent work, halved now and then: what a position costs.
     uint64_t positions = 0;
     uint64_t bytes = 0;
@@ -165,23 +177,38 @@ class WorkerAgent {
   void MoveTo(Stream& stream, Cursor start);
   void Drop(Held& held);
   void Fail(absl::Time now, Held& held, absl::Status failure);
-  void Store(Stream& stream, std::map<Cursor, Segment>::iterator segment,
-             Piece piece, std::shared_ptr<const PackedParts> packed = nullptr);
-  void DropFrom(Stream& stream, Cursor cursor);
+  absl::StatusOr<MadePtr> MadeOf(absl::StatusOr<Piece> piece,
+                                 std::shared_ptr<const PackedParts> packed);
+  void DeliverAll(absl::Time now, TaskId id, const Task& task,
+                  absl::StatusOr<MadePtr> made, WorkerEffects& effects);
+  void Deliver(absl::Time now, Held& held, TaskId task,
+               absl::StatusOr<MadePtr> made, WorkerEffects& effects);
+  static void Store(Stream& stream, Segments::iterator segment, MadePtr made);
+  static void DropFrom(Stream& stream, Cursor cursor);
   void Send(Held& held, WorkerEffects& effects);
 
   // Starts as many tasks as threads, memory and streams allow.
   void Schedule(absl::Time now, WorkerEffects& effects);
   Held* NextToCompute(absl::Time now);
+  bool Wants(absl::Time now, const Held& held) const;
+  bool WaitsForMemory(absl::Time now) const;
   bool MayCompute(absl::Time now, const Held& held) const;
   static bool Cheap(const PlanRecord& plan);
   uint64_t FrameBytes(const PlanRecord& plan) const;
   static bool FarAhead(const PlanRecord& plan, const Stream& stream);
   bool Fits(uint64_t bytes) const;
+  bool FreeIdle(uint64_t bytes);
   bool Starved(const Held& held) const;
   void TakeMemory(Held& for_whom, uint64_t bytes);
   void GiveUp(Held& held, uint64_t bytes);
-  void Start(Held& held, uint64_t positions, WorkerEffects& effects);
+  void Start(absl::Time now, Held& held, uint64_t positions,
+             WorkerEffects& effects);
+  static Gap FirstGap(const Stream& stream);
+  static Segments::iterator Fill(Stream& stream, const Gap& gap, Cursor end,
+                                 TaskId task);
+  // … of several ranks
+  std::optional<PieceShelf::Key> ShelfOf(const Held& held) const;
+  void Adopt(absl::Time now, Held& held, WorkerEffects& effects);
   uint64_t PositionsFor(const PlanRecord& plan) const;
   uint64_t ExpectedBytes(const PlanRecord& plan, uint64_t positions) const;
   void Measure(absl::Time now, const Task& task, const Piece& piece,
@@ -200,11 +227,12 @@ class WorkerAgent {
   bool draining_ = false;
   uint64_t answer_count_ = 0;
 
+  uint64_t used_bytes_ = 0;  // of all pieces; outlives them
+  PieceShelf shelf_;
   Leases leases_;
   std::map<SplitId, EarlyGrant> early_;  // whose lease is still on its way
   std::map<TaskId, Task> tasks_;
   uint64_t last_task_ = 0;
-  uint64_t used_bytes_ = 0;      // of all ready segments
   uint64_t expected_bytes_ = 0;  // of all tasks in flight
 
   std::map<PlanId, PlanRecord> plans_;

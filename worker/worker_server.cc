@@ -193,9 +193,10 @@ void WorkerServer::Shell::MakeAgent(const std::string& name) {
                                std::move(computed.piece), computed.busy,
                                std::move(computed.packed)));
   };
-  results.defined = [this](const PlanId& plan, absl::Status status) {
+  results.defined = [this](const PlanId& plan, absl::Status status,
+                           bool alike) {
     if (!status.ok()) LogWarning("plan not compiled: {}", ErrorText(status));
-    Perform(agent_->OnDefined(reactor_->now(), plan, std::move(status)));
+    Perform(agent_->OnDefined(reactor_->now(), plan, std::move(status), alike));
   };
   results.resolved = [this](ManifestResult result) {
     Perform(agent_->OnResolved(reactor_->now(), std::move(result)));

@@ -132,6 +132,9 @@ Planner FakePlan::MakePlanner() const {
   planner.run_graph = [graph = run_graph()](const std::string&) {
     return graph;
   };
+  planner.numbered = [numbered = numbered()](const std::string&) {
+    return numbered;
+  };
   planner.shape = [positions = positions(), first = first_split_,
                    slotted = slotted_](const std::string& graph,
                                        const std::string& manifest, uint64_t,

@@ -225,8 +225,8 @@ void World::StepWorker(WorkerProcess& worker, WorkerEffects effects) {
         random_.UpTo(absl::Milliseconds(5)),
         [this, name = worker.name, life = worker.life, plan = definition.plan] {
           OnWorker(name, life, [this, plan](WorkerProcess& w) {
-            StepWorker(w,
-                       w.core->OnDefined(ClockOf(w), plan, absl::OkStatus()));
+            StepWorker(w, w.core->OnDefined(ClockOf(w), plan, absl::OkStatus(),
+                                            !plan_.numbered()));
           });
         });
   }

@@ -2,7 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+#include <set>
 #include <string>
+#include <vector>
 
 #include "tests/unit/broker/dispatcher_vocabulary.h"
 
@@ -11,9 +14,10 @@ namespace {
 
 using ::testing::HasSubstr;
 
-Reader& AddRank(Cluster& cluster, uint64_t rank, uint64_t ranks) {
+Reader& AddRank(Cluster& cluster, uint64_t rank, uint64_t ranks,
+                const std::string& graph = "range 100") {
   Reader& reader =
-      cluster.AddReader("j", fmt::format("{}/{}", rank, ranks), "range 100");
+      cluster.AddReader("j", fmt::format("{}/{}", rank, ranks), graph);
   reader.hello().share = {rank, ranks};
   return reader;
 }
@@ -45,6 +49,101 @@ TEST(Ranks, EachGetsTheWholeRunAndLeasesNameItsShare) {
   EXPECT_EQ(cluster.job("j")->phase, RunPhase::kRunning);
   Finish(second);
   EXPECT_EQ(cluster.job("j")->phase, RunPhase::kFinished);
+}
+
+// ---- ranks that need the same pieces
+
+// Which worker has a lease of each range, by its first position: of all ranks.
+std::map<uint64_t, std::set<std::string>> WorkersOfRanges(
+    const std::vector<Miller*>& workers) {
+  std::map<uint64_t, std::set<std::string>> found;
+  for (const Miller* worker : workers) {
+    for (const Lease& lease : worker->leases()) {
+      found[lease.begin.p].insert(worker->peer());
+    }
+  }
+  return found;
+}
+
+TEST(Together, RanksHaveTheSameRangesOnTheSameWorkers) {
+  Cluster cluster;
+  std::vector<Miller*> workers;
+  for (const char* name : {"w1", "w2", "w3"}) {
+    workers.push_back(&cluster.AddWorker(name));
+  }
+  Reader& first = AddRank(cluster, 0, 2, "filter 100000").Hello();
+  for (int i = 0; i < 3; ++i) {  // ahead, with splits that grow
+    workers[0]->says.costs = {
+        {first.answer->run->plan, 100, 800, absl::Milliseconds(1)}};
+    workers[0]->Beat();
+    first.Take(first.split(static_cast<size_t>(i))).Beat();
+  }
+  Reader& second = AddRank(cluster, 1, 2, "filter 100000").Hello();
+  for (int turn = 0; turn < 20; ++turn) {
+    std::map<uint64_t, uint64_t> ranges;
+    for (const Reader* reader : {&first, &second}) {
+      for (const BoundSplit& split : reader->splits()) {
+        const auto known = ranges.emplace(split.begin.p, split.end.p);
+        EXPECT_EQ(known.first->second, split.end.p);
+      }
+    }
+    EXPECT_LT(ranges.size(), first.splits().size() + second.splits().size());
+    for (const auto& [begin, at] : WorkersOfRanges(workers)) {
+      EXPECT_EQ(at.size(), 1) << "range " << begin;
+    }
+    for (Reader* reader : {&second, &first}) {
+      if (!reader->splits().empty()) reader->Finish(reader->split(0)).Beat();
+    }
+  }
+}
+
+TEST(Together, KinCountAsOneLease) {
+  Cluster cluster;
+  Miller& worker = cluster.AddWorker("w1", 4);
+  for (uint64_t rank = 0; rank < 4; ++rank) {
+    AddRank(cluster, rank, 4, "filter 1000").Hello();
+  }
+  std::map<uint64_t, size_t> leases;
+  for (const Lease& lease : worker.leases()) ++leases[lease.begin.p];
+  EXPECT_EQ(leases.size(), 4);
+  for (const auto& [begin, count] : leases) EXPECT_EQ(count, 4);
+}
+
+TEST(Together, TheyMoveTogetherWhenTheirWorkerDies) {
+  Cluster cluster;
+  Miller& lost = cluster.AddWorker("w1", 2);
+  Reader& first = AddRank(cluster, 0, 2, "filter 1000").Hello();
+  Reader& second = AddRank(cluster, 1, 2, "filter 1000").Hello();
+  ASSERT_FALSE(lost.leases().empty());
+  std::vector<Miller*> others = {&cluster.AddWorker("w2"),
+                                 &cluster.AddWorker("w3")};
+  cluster.Pass(absl::Milliseconds(1'200), {&first, &second}, others);
+  const auto ranges = WorkersOfRanges(others);
+  EXPECT_FALSE(ranges.empty());
+  for (const auto& [begin, at] : ranges) {
+    EXPECT_EQ(at.size(), 1) << "range " << begin;
+  }
+  for (const Reader* reader : {&first, &second}) {
+    for (const BoundSplit& split : reader->splits()) {
+      if (split.begin.p > 0) continue;
+      EXPECT_EQ(split.leases.size(), 1);
+    }
+  }
+}
+
+TEST(Together, ARestartedDispatcherKnowsTheirRanges) {
+  Cluster cluster;
+  Miller& worker = cluster.AddWorker("w1", 2);
+  Reader& first = AddRank(cluster, 0, 2, "filter 1000").Hello();
+  const std::vector<BoundSplit> splits = first.splits();
+  cluster.Restart();
+  worker.Beat();
+  Reader& second = AddRank(cluster, 1, 2, "filter 1000").Hello();
+  ASSERT_TRUE(second.live());
+  for (size_t i = 0; i < splits.size(); ++i) {
+    EXPECT_EQ(second.split(i).begin, splits[i].begin);
+    EXPECT_EQ(second.split(i).end, splits[i].end);
+  }
 }
 
 TEST(Ranks, TheNextIterationBeginsWhenAllHaveFinishedThisOne) {

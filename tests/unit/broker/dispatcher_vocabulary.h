@@ -21,8 +21,8 @@
 namespace feedmill::testing {
 
 // Graphs are texts: "range 100", "files 100" (needs a manifest), "slots 100"
-// (so many for each worker), "bad". What follows a '#' is no part of the
-// fingerprint.
+// (so many for each worker), "filter 100" (nobody knows how many are left),
+// "bad". What follows a '#' is no part of the fingerprint.
 inline std::string FingerprintOf(const std::string& graph) {
   return graph.substr(0, graph.find('#'));
 }
@@ -48,6 +48,9 @@ inline Planner StoryPlanner() {
     shape.first_split = 10;
     shape.slotted = graph.starts_with("slots");
     return shape;
+  };
+  planner.numbered = [](const std::string& graph) {
+    return !graph.starts_with("filter");
   };
   planner.name_position = [](const std::string& graph, const std::string&,
                              uint64_t, uint64_t, uint64_t position) {

@@ -54,7 +54,7 @@ class WorkerAgentTest : public ::testing::Test {
   }
   void GivenLeases(const std::vector<Lease>& leases) {
     Answer(leases);
-    Keep(agent_.OnDefined(now_, kPlan, absl::OkStatus()));
+    Keep(agent_.OnDefined(now_, kPlan, absl::OkStatus(), alike_));
   }
   WorkerEffects Give(const Grant& grant) {
     return Keep(agent_.Handle(now_, kClient, grant));
@@ -121,6 +121,7 @@ class WorkerAgentTest : public ::testing::Test {
   std::vector<ComputeRequest> tasks_;
   std::vector<Frame> frames_;
   bool defined_ = false;
+  bool alike_ = false;  // the plan, to all ranks
 };
 
 }  // namespace feedmill::testing

@@ -1,0 +1,134 @@
+#include "worker/piece_shelf.h"
+
+#include <iterator>
+
+#include "core/base/check.h"
+
+namespace feedmill {
+namespace {
+
+// Pieces without elements take no memory that is counted.
+constexpr size_t kKeptMax = 4'096;
+
+uint64_t BytesOf(const Piece& piece) {
+  return piece.chunk.rows == 0 ? 0 : piece.chunk.ElementBytes();
+}
+
+}  // namespace
+
+Made::Made(uint64_t& used, Piece of, std::shared_ptr<const PackedParts> parts)
+    : piece(std::move(of)),
+      packed(std::move(parts)),
+      bytes(BytesOf(piece)),
+      used_(&used) {
+  *used_ += bytes;
+}
+
+Made::Made(std::shared_ptr<const Made> of, Cursor from)
+    : whole(std::move(of)),
+      piece(whole->piece.From(from)),
+      bytes(BytesOf(piece)),
+      used_(nullptr) {}
+
+Made::~Made() {
+  if (used_ != nullptr) *used_ -= bytes;
+}
+
+std::optional<PieceShelf::Entry> PieceShelf::Find(const Key& key,
+                                                  Cursor cursor) const {
+  const auto row = rows_.find(key);
+  if (row == rows_.end()) return std::nullopt;
+  const auto after = row->second.upper_bound(cursor);
+  if (after == row->second.begin()) return std::nullopt;
+  const Entry& entry = std::prev(after)->second.entry;
+  if (entry.end <= cursor) return std::nullopt;
+  return entry;
+}
+
+std::optional<Cursor> PieceShelf::NextAfter(const Key& key,
+                                            Cursor cursor) const {
+  const auto row = rows_.find(key);
+  if (row == rows_.end()) return std::nullopt;
+  const auto after = row->second.upper_bound(cursor);
+  if (after == row->second.end()) return std::nullopt;
+  return after->first;
+}
+
+void PieceShelf::Begin(const Key& key, Cursor begin, Cursor end, TaskId task) {
+  const bool fresh =
+      rows_[key].try_emplace(begin, Place{.entry = {begin, end, task}}).second;
+  FM_CHECK(fresh);
+}
+
+void PieceShelf::Keep(absl::Time now, const Key& key, TaskId task, MadePtr made,
+                      uint64_t ranks) {
+  const auto row = rows_.find(key);
+  if (row == rows_.end()) return;
+  const auto place = row->second.find(made->piece.begin);
+  if (place == row->second.end() || place->second.entry.task != task) return;
+  place->second.entry.end = made->piece.end;
+  place->second.entry.made = std::move(made);
+  place->second.wanted = ranks;
+  place->second.number = ++last_number_;
+  place->second.since = now;
+  order_.emplace(last_number_, std::pair(key, place->first));
+  if (order_.size() > kKeptMax) DropNumber(order_.begin()->first);
+}
+
+void PieceShelf::Abandon(const Key& key, Cursor begin, TaskId task) {
+  const auto row = rows_.find(key);
+  if (row == rows_.end()) return;
+  const auto place = row->second.find(begin);
+  if (place == row->second.end() || place->second.entry.task != task) return;
+  Drop(row, place);
+}
+
+void PieceShelf::Took(const Key& key, Cursor cursor) {
+  const auto row = rows_.find(key);
+  if (row == rows_.end()) return;
+  const auto after = row->second.upper_bound(cursor);
+  if (after == row->second.begin()) return;
+  const auto place = std::prev(after);
+  if (place->second.entry.end <= cursor || place->second.wanted == 0) return;
+  if (--place->second.wanted == 0) Drop(row, place);
+}
+
+bool PieceShelf::DropIdle() {
+  for (const auto& [number, where] : order_) {
+    const Place& place = rows_.at(where.first).at(where.second);
+    if (place.entry.made.use_count() > 1) continue;
+    DropNumber(number);
+    return true;
+  }
+  return false;
+}
+
+void PieceShelf::DropOlder(absl::Time time) {
+  while (!order_.empty()) {
+    const auto& [key, begin] = order_.begin()->second;
+    if (rows_.at(key).at(begin).since >= time) return;
+    DropNumber(order_.begin()->first);
+  }
+}
+
+void PieceShelf::Forget(const PlanId& plan) {
+  auto row = rows_.lower_bound(Key{plan, LinkCompression{}});
+  while (row != rows_.end() && row->first.plan == plan) {
+    for (const auto& [begin, place] : row->second) order_.erase(place.number);
+    row = rows_.erase(row);
+  }
+}
+
+void PieceShelf::DropNumber(uint64_t number) {
+  const std::pair<Key, Cursor> where = order_.at(number);
+  const auto row = rows_.find(where.first);
+  Drop(row, row->second.find(where.second));
+}
+
+void PieceShelf::Drop(std::map<Key, Row>::iterator row, Row::iterator place) {
+  order_.erase(place->second.number);
+  row->second.erase(place);
+  if (row->second.empty()) rows_.erase(row);
+}
+
+}  // namespace feedmill
