@@ -158,10 +158,15 @@ class Element {
   template <class T>
   TensorView<T> Tensor(size_t component = 0) const {
     const Column& column = ColumnOf<T>(component);
+    const T* const items = reinterpret_cast<const T*>(column.values.data());
+    if (!column.ragged()) {  // in line: elements may be small
+      size_t count = 1;
+      for (const int64_t dim : column.shape) count *= static_cast<size_t>(dim);
+      return {{items + row_ * count, count}, column.shape};
+    }
     const auto start = static_cast<size_t>(column.RowStart(row_));
     const auto count = static_cast<size_t>(column.RowItems(row_));
-    return {{reinterpret_cast<const T*>(column.values.data()) + start, count},
-            column.RowDims(row_)};
+    return {{items + start, count}, column.RowDims(row_)};
   }
   template <class T>
   TensorView<T> Tensor(std::string_view name) const {
