@@ -16,10 +16,10 @@ constexpr absl::Duration kCoalesce = absl::Milliseconds(1);
 // That a split is emptied only ends its binding: nobody waits for it.
 constexpr absl::Duration kCoalesceEnds = absl::Milliseconds(20);
 constexpr uint32_t kLeavesMax = 4;
-// Frames that one split's quota holds, so that credit returns less often than
-// large frames come.
-constexpr uint64_t kQuotaFrames = 8;
-constexpr uint64_t kWindowQuotas = 4;  // in the first window
+// Frames that one split's quota holds at least: while one is on its way the
+// next is made.
+constexpr uint64_t kQuotaFrames = 2;
+constexpr uint64_t kWindowQuotas = 2;  // in the first window
 
 }  // namespace
 
@@ -338,6 +338,10 @@ void ReadSession::OnFrame(absl::Time now, Frame frame, ReadEffects& effects) {
   std::optional<Piece> piece =
       Take(split.next, PartBelow(std::move(frame.piece), split.end));
   if (piece) Buffer(now, frame.split, split, *std::move(piece));
+  if (stream != split.streams.end() &&
+      stream->second.opening == frame.opening) {
+    NoteUse(now, split, stream->second);
+  }
   TakeSkip(now, frame.split, split);
   const std::optional<SplitId> head = head_;
   Advance();
@@ -355,6 +359,7 @@ void ReadSession::Buffer(absl::Time now, SplitId id, Split& split,
     quota_bytes_ = quota;
     SetWindow(window_bytes_);
   }
+  if (measured_from_ == absl::InfinitePast()) measured_from_ = now;
   window_received_ += bytes;
   split.received += bytes;
   split.next = std::max(split.next, piece.end);
@@ -417,7 +422,7 @@ ReadSession::Splits::iterator ReadSession::NextToPull() {
 std::optional<Piece> ReadSession::Pull(absl::Time now, ReadEffects& effects) {
   if (state_ != State::kLive || !Valid(now)) return std::nullopt;
   auto found = NextToPull();
-  if (found == splits_.end() || found->second.buffer.empty()) WidenWindow();
+  if (found == splits_.end() || found->second.buffer.empty()) WidenWindow(now);
   if (found == splits_.end()) return std::nullopt;
   const SplitId id = found->first;
   Split& split = found->second;

@@ -35,7 +35,7 @@ struct ReadSessionSettings {
   Share share{};  // of the sequence, if it is one of several ranks
   bool take_over = false;
   uint64_t budget_bytes = uint64_t{64} << 20;  // credit over all splits
-  uint64_t quota_bytes = uint64_t{4} << 20;    // credit ahead of one split
+  uint64_t quota_bytes = uint64_t{2} << 20;    // the least ahead of one split
   absl::Duration reopen_after = absl::Seconds(1);
   absl::Duration hello_interval = absl::Milliseconds(200);
 };
@@ -138,6 +138,12 @@ class ReadSession {
     uint64_t base = 0;  // received by the split when it was opened
     absl::Time last;    // a frame of this opening, or the opening
     std::optional<Grant> said;
+    // More credit that was not used yet, beyond which total it begins.
+    struct Asked {
+      absl::Time when;
+      uint64_t beyond;
+    };
+    std::optional<Asked> asked;
   };
   struct Buffered {
     Piece piece;
@@ -200,11 +206,12 @@ class ReadSession {
 
   // Credit, in session_credit.cc.
   void Drained(Split& split, uint64_t bytes);
+  void NoteUse(absl::Time now, const Split& split, Stream& stream);
   void SetWindow(uint64_t bytes);
-  void WidenWindow();
+  void WidenWindow(absl::Time now);
   void NarrowWindow();
   uint64_t quarter_bytes() const {
-    return std::max<uint64_t>(1, quota_bytes_ / 4);
+    return std::max<uint64_t>(1, ahead_bytes_ / 4);
   }
   void SetAllowed(Split& split, uint64_t allowed);
   void Reopen(absl::Time now, const Split& split, Stream& stream);
@@ -224,13 +231,16 @@ class ReadSession {
 
   const ReadSessionSettings settings_;
   const uint64_t reserve_bytes_;  // of the window, for the head only
-  uint64_t quota_bytes_;          // ahead of one split; grows to eight frames
-  // Credit over all splits: as much of the budget as keeps the application from
-  // waiting.
+  uint64_t quota_bytes_;          // the least ahead of one split
+  uint64_t ahead_bytes_ = 0;      // ahead of one split
+  // Credit over all splits: as much of the budget as the round trip
+  // needs.
   uint64_t window_bytes_;
-  uint64_t window_received_ = 0;  // since the window was last changed
+  absl::Duration round_trip_ = absl::InfiniteDuration();
+  absl::Time measured_from_ = absl::InfinitePast();
+  uint64_t window_received_ = 0;  // since then
   uint64_t window_pulled_ = 0;
-  uint64_t window_unused_;  // the least that was buffered since then
+  uint64_t window_unused_;  // the least that was buffered since it was changed
 
   State state_ = State::kJoin;
   absl::Status failure_;

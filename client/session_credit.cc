@@ -5,6 +5,14 @@
 #include "client/read_session.h"
 
 namespace feedmill {
+namespace {
+
+// What may be on its way and in buffers, in multiples of what comes in one
+// round trip.
+constexpr double kRoundTrips = 4;
+constexpr absl::Duration kMeasure = absl::Seconds(1);
+
+}  // namespace
 
 bool ReadSession::Reserve(uint64_t& allowed, uint64_t received,
                           bool empty) const {
@@ -12,21 +20,43 @@ bool ReadSession::Reserve(uint64_t& allowed, uint64_t received,
   return true;
 }
 
-// Never below what two splits need to follow each other without a pause.
+// Never below what two splits need to follow each other without a pause: half
+// of it each.
 void ReadSession::SetWindow(uint64_t bytes) {
   window_bytes_ =
       std::clamp(bytes, std::min(2 * quota_bytes_, settings_.budget_bytes),
                  settings_.budget_bytes);
+  ahead_bytes_ = std::max(window_bytes_ / 2, quota_bytes_);
   window_received_ = window_pulled_ = 0;
   window_unused_ = buffered_bytes_;
+  measured_from_ = absl::InfinitePast();
 }
 
-// The application found nothing. More credit helps where the round trip is long
-// or elements come in bursts; where workers are slow it costs nothing, since
-// the buffer stays empty. Once a window, to see whether the last step helped.
-void ReadSession::WidenWindow() {
+// The application found nothing. More credit helps where no more than a few
+// windows come in a round trip; elsewhere it only makes elements lie in queues
+// until they have left the caches. (What a slow worker has made waits there.)
+void ReadSession::WidenWindow(absl::Time now) {
   window_unused_ = 0;
-  if (window_received_ >= window_bytes_) SetWindow(2 * window_bytes_);
+  if (window_received_ < window_bytes_) return;
+  const absl::Duration took = now - measured_from_;
+  if (took < round_trip_) return;
+  const double in_round_trip = static_cast<double>(window_received_) *
+                               absl::FDivDuration(round_trip_, took);
+  if (kRoundTrips * in_round_trip >= static_cast<double>(window_bytes_)) {
+    SetWindow(2 * window_bytes_);
+  } else if (took > kMeasure) {
+    window_received_ = 0;
+    measured_from_ = now;
+  }
+}
+
+// The least time from more credit to its first use.
+void ReadSession::NoteUse(absl::Time now, const Split& split, Stream& stream) {
+  if (!stream.asked || split.received - stream.base <= stream.asked->beyond) {
+    return;
+  }
+  round_trip_ = std::min(round_trip_, now - stream.asked->when);
+  stream.asked.reset();
 }
 
 // Half of the window was never needed while all of it went by: elements only
@@ -61,13 +91,14 @@ void ReadSession::Reopen(absl::Time now, const Split& split, Stream& stream) {
   stream.opening = Opening{++last_opening_};
   stream.start = split.next;
   stream.base = split.received;
+  stream.asked.reset();
   stream.last = now;
 }
 
-// Credit ahead of one split is at most its quota, of all splits together the
-// window. (A worker holds a frame back that does not fit, if it is no head's:
-// so the quota is several of the largest frames, where the budget is enough
-// for that.) A part of the window is only the head's, so that those
+// Credit ahead of one split is at most half of the window, of all splits
+// together the window. (A worker holds a frame back that does not fit, if it is
+// no head's: so that is more than one of the largest frames, where the budget
+// is enough for that.) A part of the window is only the head's, so that those
 // behind it never leave it with one frame a round trip.
 void ReadSession::Allot(Split& split, bool is_head) {
   uint64_t taken = outstanding_bytes_;
@@ -76,9 +107,15 @@ void ReadSession::Allot(Split& split, bool is_head) {
     const uint64_t has = head.allowed - head.drained;
     if (has < reserve_bytes_) taken += reserve_bytes_ - has;
   }
-  if (taken >= window_bytes_) return;
-  const uint64_t free = window_bytes_ - taken;
-  const uint64_t wanted = split.received + quota_bytes_;
+  uint64_t free = window_bytes_ - std::min(window_bytes_, taken);
+  if (is_head) {  // also where those behind it fill a window that got narrower
+    const uint64_t has = split.allowed - split.drained;
+    const uint64_t left =
+        settings_.budget_bytes - std::min(settings_.budget_bytes, taken);
+    free = std::max(
+        free, std::min(left, reserve_bytes_ - std::min(reserve_bytes_, has)));
+  }
+  const uint64_t wanted = split.received + ahead_bytes_;
   if (wanted <= split.allowed) return;
   SetAllowed(split, split.allowed + std::min(free, wanted - split.allowed));
 }
@@ -129,6 +166,10 @@ void ReadSession::GrantSplit(absl::Time now, SplitId id, bool repeat,
                 .start = stream.start,
                 .total_bytes = total,
                 .head = say_head};
+    const uint64_t before = stream.said && stream.said->opening == grant.opening
+                                ? stream.said->total_bytes
+                                : 0;
+    if (!stream.asked && total > before) stream.asked = Stream::Asked{now, before};
     stream.said = grant;
     effects.sends.push_back({PeerId{lease.worker.value()}, std::move(grant)});
   }

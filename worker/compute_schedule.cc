@@ -23,7 +23,7 @@ constexpr uint64_t kTasksPerThread = 2;
 // several go into a frame, which costs more than they do.
 constexpr uint64_t kCheapBytesPerNanosecond = 1;
 constexpr uint64_t kCheapAheadBytes = uint64_t{4} << 20;
-constexpr uint64_t kCheapFrames = 8;
+constexpr uint64_t kCheapFrames = 4;
 
 uint64_t PositionsIn(Cursor begin, Cursor end) {
   return std::max<uint64_t>(1, end.p - begin.p);

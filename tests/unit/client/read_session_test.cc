@@ -151,40 +151,73 @@ TEST_F(ReadSessionTest, CreditIsBoundedByTheWindow) {
     EXPECT_LE(Granted(n).total_bytes, 160);
     total += Granted(n).total_bytes;
   }
-  EXPECT_EQ(total, 640);  // four quotas
+  EXPECT_EQ(total, 320);  // two quotas
   EXPECT_EQ(Granted(0).total_bytes, 160);
 }
 
-TEST_F(ReadSessionTest, TheWindowWidensToTheBudgetWhileTheApplicationWaits) {
-  std::vector<BoundSplit> splits;
-  for (uint64_t n = 0; n < 20; ++n) {
-    splits.push_back(Bound(n, n * 100, n * 100 + 100));
+// Twenty splits of 100 rows whose workers send at once all that they may.
+class WindowTest : public ReadSessionTest {
+ protected:
+  WindowTest() {
+    std::vector<BoundSplit> splits;
+    for (uint64_t n = 0; n < kSplits; ++n) {
+      splits.push_back(Bound(n, n * 100, n * 100 + 100));
+      at_.push_back(n * 100);
+    }
+    GivenSplits(splits);
   }
-  GivenSplits(splits);
-  for (uint64_t p = 0; p < 100; p += 10) {
-    Receive(0, MakePiece(p, p + 10));
-    PullAll();
-  }
-  uint64_t total = 0;
-  for (uint64_t n = 1; n < 20; ++n) total += Granted(n).total_bytes;
-  EXPECT_GT(total, 640);
-  EXPECT_LE(total, 800);
-}
-
-TEST_F(ReadSessionTest, TheWindowNarrowsWhileHalfOfItIsNeverNeeded) {
-  GivenSplits({Bound(0, 0, 300), Bound(1, 300, 600)});
-  uint64_t at[] = {0, 300};
-  for (int k = 0; k < 60; ++k) {
-    for (uint64_t n = 0; n < 2; ++n) {
-      const uint64_t to = std::min<uint64_t>(
-          n * 300 + Granted(n).total_bytes / 8, (n + 1) * 300);
-      for (; at[n] + 5 <= to; at[n] += 5) {
-        Receive(n, MakePiece(at[n], at[n] + 5));
+  // How many bytes come.
+  uint64_t ReceiveAll() {
+    uint64_t bytes = 0;
+    for (uint64_t n = 0; n < kSplits; ++n) {
+      const uint64_t to =
+          std::min(n * 100 + Granted(n).total_bytes / 8, n * 100 + 100);
+      for (; at_[n] + 5 <= to; at_[n] += 5, bytes += 40) {
+        Receive(n, MakePiece(at_[n], at_[n] + 5));
       }
     }
-    EXPECT_LE(session_.buffered_bytes(), k < 45 ? 640 : 2 * 200 + 40);
+    return bytes;
+  }
+  // The most that comes in one round trip of 100 ms.
+  uint64_t ReadOverALongLink(int round_trips) {
+    uint64_t most = 0;
+    for (int k = 0; k < round_trips; ++k) {
+      Tick(absl::Milliseconds(100));
+      most = std::max(most, ReceiveAll());
+      PullAll();
+    }
+    return most;
+  }
+
+  static constexpr uint64_t kSplits = 20;
+  std::vector<uint64_t> at_;
+};
+
+TEST_F(WindowTest, WidensToTheBudgetWhereTheRoundTripIsLong) {
+  const uint64_t most = ReadOverALongLink(15);
+  EXPECT_GT(most, 640);
+  EXPECT_LE(most, 800);
+}
+
+TEST_F(WindowTest, StaysSmallWhereTheRoundTripIsShort) {
+  for (uint64_t k = 0; k < 100; ++k) {
+    Tick(absl::Milliseconds(10));
+    // Whatever is allowed, 40 bytes come in that time.
+    Receive(k / 20, MakePiece(5 * k, 5 * k + 5));
+    PullAll();
+  }
+  uint64_t allowed = 0;
+  for (uint64_t n = 5; n < kSplits; ++n) allowed += Granted(n).total_bytes;
+  EXPECT_LE(allowed, 320);
+}
+
+TEST_F(WindowTest, NarrowsWhileHalfOfItIsNeverNeeded) {
+  EXPECT_GT(ReadOverALongLink(10), 400);
+  for (int k = 0; k < 80; ++k) {
+    ReceiveAll();
     EXPECT_TRUE(Pull().has_value());
   }
+  EXPECT_LE(session_.buffered_bytes(), 320 + 40);
 }
 
 TEST_F(ReadSessionTest, TheHeadAlwaysHasCreditWhenItsBufferIsEmpty) {
@@ -212,11 +245,11 @@ TEST_F(ReadSessionTest, TheHeadAlwaysHasCreditWhenItsBufferIsEmpty) {
 
 TEST_F(ReadSessionTest, TheQuotaGrowsWithTheFrames) {
   GivenSplits({Bound(1, 0, 100), Bound(2, 100, 200)});
-  Receive(1, MakePiece(0, 12));
-  Receive(2, MakePiece(100, 102));
-  // A quarter of the budget at most.
-  EXPECT_EQ(Granted(1).total_bytes, 96 + 200);
-  EXPECT_EQ(Granted(2).total_bytes, 16 + 200);
+  EXPECT_EQ(Granted(1).total_bytes, 160);
+  Receive(1, MakePiece(0, 20));
+  PullAll();
+  // Two of them; a quarter of the budget at most.
+  EXPECT_EQ(Granted(1).total_bytes, 160 + 200);
 }
 
 TEST_F(ReadSessionTest, CreditReturnsInQuartersWhenItIsPulled) {
