@@ -19,8 +19,9 @@ constexpr uint64_t kMeasuredNanoseconds = 1'000'000'000;
 constexpr uint64_t kMeasuredPositions = uint64_t{1} << 20;
 constexpr uint64_t kTasksPerThread = 2;
 // What is made as fast as memory is read. It is not made far ahead of the
-// credit for it, where it would only grow cold; and where elements are large,
-// several go into a frame, which costs more than they do.
+// credit for it, nor by a second task of a thread, where it would only grow
+// cold; and where elements are large, several go into a frame, which costs
+// more than they do.
 constexpr uint64_t kCheapBytesPerNanosecond = 1;
 constexpr uint64_t kCheapAheadBytes = uint64_t{4} << 20;
 constexpr uint64_t kCheapFrames = 4;
@@ -52,17 +53,23 @@ WorkerEffects WorkerAgent::OnComputed(
                      piece->begin.p, piece->end.p);
   }
   if (piece.ok()) Measure(now, task, *piece, busy);
-  DeliverAll(now, id, task, MadeOf(std::move(piece), std::move(packed)),
+  if (const auto plan = plans_.find(task.plan); plan != plans_.end()) {
+    plan->second.served += absl::ToDoubleNanoseconds(busy) - task.expected_cost;
+  }
+  DeliverAll(now, id, task, MadeOf(task, std::move(piece), std::move(packed)),
              effects);
   Schedule(now, effects);
   return effects;
 }
 
 absl::StatusOr<MadePtr> WorkerAgent::MadeOf(
-    absl::StatusOr<Piece> piece, std::shared_ptr<const PackedParts> packed) {
+    const Task& task, absl::StatusOr<Piece> piece,
+    std::shared_ptr<const PackedParts> packed) {
   if (!piece.ok()) return piece.status();
-  return std::make_shared<Made>(used_bytes_, *std::move(piece),
-                                std::move(packed));
+  const auto plan = plans_.find(task.plan);
+  return std::make_shared<Made>(
+      used_bytes_, plan == plans_.end() ? nullptr : plan->second.made_bytes,
+      *std::move(piece), std::move(packed));
 }
 
 void WorkerAgent::DeliverAll(absl::Time now, TaskId id, const Task& task,
@@ -211,14 +218,19 @@ void WorkerAgent::Schedule(absl::Time now, WorkerEffects& effects) {
 
 bool WorkerAgent::WaitsForMemory(absl::Time now) const {
   return std::any_of(leases_.begin(), leases_.end(), [&](const auto& entry) {
-    return Wants(now, entry.second);
+    const Held& held = entry.second;
+    if (!Wants(now, held)) return false;
+    const PlanId& id = held.lease.plan;
+    const PlanRecord& plan = plans_.at(id);
+    return MayHaveTask(id, plan) && !HasRoom(plan);
   });
 }
 
-// Heads first, the one with the fewest tasks before others; then low
-// positions (rule 17).
+// Heads first, of the job that was served least; of these the
+// one with the fewest tasks before others; then low positions (rule 17).
 WorkerAgent::Held* WorkerAgent::NextToCompute(absl::Time now) {
-  using Rank = std::tuple<bool, size_t, Cursor, SplitId>;
+  using Rank = std::tuple<bool, double, size_t, Cursor, SplitId>;
+  WeighJobs(now);
   Held* best = nullptr;
   Rank best_rank;
   for (auto& [split, held] : leases_) {
@@ -230,7 +242,8 @@ WorkerAgent::Held* WorkerAgent::NextToCompute(absl::Time now) {
         running += segment.task != TaskId() ? 1 : 0;
       }
     }
-    const Rank rank{!stream.head, running, stream.next, split};
+    const Rank rank{!stream.head, Served(plans_.at(held.lease.plan)), running,
+                    stream.next, split};
     if (best == nullptr || rank < best_rank) {
       best = &held;
       best_rank = rank;
@@ -257,9 +270,55 @@ bool WorkerAgent::Wants(absl::Time now, const Held& held) const {
 
 bool WorkerAgent::MayCompute(absl::Time now, const Held& held) const {
   if (!Wants(now, held)) return false;
-  if (Starved(held)) return true;
   const PlanRecord& plan = plans_.at(held.lease.plan);
-  return Fits(ExpectedBytes(plan, PositionsFor(plan)));
+  return MayHaveTask(held.lease.plan, plan) && (Starved(held) || HasRoom(plan));
+}
+
+// What each job has of the memory, and which ones read here now.
+void WorkerAgent::WeighJobs(absl::Time now) {
+  jobs_ = 0;
+  for (auto& [id, plan] : plans_) {
+    plan.taken = *plan.made_bytes;
+    plan.reads = false;
+  }
+  for (const auto& [id, task] : tasks_) {
+    const auto plan = plans_.find(task.plan);
+    if (plan != plans_.end()) plan->second.taken += task.expected_bytes;
+  }
+  for (const auto& [split, held] : leases_) {
+    const auto found = plans_.find(held.lease.plan);
+    if (!held.stream || found == plans_.end()) continue;
+    PlanRecord& plan = found->second;
+    if (plan.reads || now - held.stream->granted > park_after_) continue;
+    plan.reads = true;
+    ++jobs_;
+  }
+}
+
+// Whether the job would keep to its part of the memory, beside the
+// others. One that has nothing gets something.
+bool WorkerAgent::WithinShare(const PlanRecord& plan, uint64_t bytes) const {
+  return jobs_ < 2 || plan.taken == 0 ||
+         plan.taken + bytes <= settings_.memory_bytes / jobs_;
+}
+
+// Time that a job did not use is not saved up.
+double WorkerAgent::Served(const PlanRecord& plan) const {
+  return std::max(plan.served, served_);
+}
+
+bool WorkerAgent::HasRoom(const PlanRecord& plan) const {
+  const uint64_t bytes = ExpectedBytes(plan, PositionsFor(plan));
+  return Fits(bytes) && WithinShare(plan, bytes);
+}
+
+// What is cheap has one task a thread.
+bool WorkerAgent::MayHaveTask(const PlanId& id, const PlanRecord& plan) const {
+  if (!Cheap(plan)) return true;
+  const auto tasks =
+      std::count_if(tasks_.begin(), tasks_.end(),
+                    [&](const auto& entry) { return entry.second.plan == id; });
+  return static_cast<uint64_t>(tasks) < settings_.threads;
 }
 
 bool WorkerAgent::Cheap(const PlanRecord& plan) {
@@ -354,7 +413,7 @@ void WorkerAgent::GiveUp(Held& held, uint64_t bytes) {
 void WorkerAgent::Start(absl::Time now, Held& held, uint64_t positions,
                         WorkerEffects& effects) {
   Stream& stream = *held.stream;
-  const PlanRecord& plan = plans_.at(held.lease.plan);
+  PlanRecord& plan = plans_.at(held.lease.plan);
   const Gap gap = FirstGap(stream);
   const Cursor begin = gap.begin;
   Cursor end = positions < gap.limit.p - begin.p
@@ -368,8 +427,15 @@ void WorkerAgent::Start(absl::Time now, Held& held, uint64_t positions,
 
   const uint64_t expected = ExpectedBytes(plan, PositionsIn(begin, end));
   expected_bytes_ += expected;
+  const double cost = plan.positions == 0
+                          ? 0
+                          : static_cast<double>(plan.busy_ns) /
+                                static_cast<double>(plan.positions) *
+                                static_cast<double>(PositionsIn(begin, end));
+  served_ = Served(plan);
+  plan.served = served_ + cost;
   tasks_.emplace(id, Task{held.lease.split, held.lease.plan, begin, end,
-                          expected, shelf, held.lease.share.ranks});
+                          expected, cost, shelf, held.lease.share.ranks});
   effects.compute.push_back({id, held.lease.plan, begin, end, FrameBytes(plan),
                              held.lease.share, stream.to, stream.compression});
   if (!shelf) return;

@@ -16,12 +16,15 @@ uint64_t BytesOf(const Piece& piece) {
 
 }  // namespace
 
-Made::Made(uint64_t& used, Piece of, std::shared_ptr<const PackedParts> parts)
+Made::Made(uint64_t& used, std::shared_ptr<uint64_t> used_by_job, Piece of,
+           std::shared_ptr<const PackedParts> parts)
     : piece(std::move(of)),
       packed(std::move(parts)),
       bytes(BytesOf(piece)),
-      used_(&used) {
+      used_(&used),
+      used_by_job_(std::move(used_by_job)) {
   *used_ += bytes;
+  if (used_by_job_ != nullptr) *used_by_job_ += bytes;
 }
 
 Made::Made(std::shared_ptr<const Made> of, Cursor from)
@@ -32,6 +35,7 @@ Made::Made(std::shared_ptr<const Made> of, Cursor from)
 
 Made::~Made() {
   if (used_ != nullptr) *used_ -= bytes;
+  if (used_by_job_ != nullptr) *used_by_job_ -= bytes;
 }
 
 std::optional<PieceShelf::Entry> PieceShelf::Find(const Key& key,

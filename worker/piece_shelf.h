@@ -17,10 +17,12 @@ namespace feedmill {
 
 using TaskId = StrongId<struct TaskIdTag, uint64_t>;
 
-// A piece in a worker's memory. `used` counts its bytes once, for as long as
-// anybody holds it or a part that was cut from it, and must outlive both.
+// A piece in a worker's memory. `used` and, unless it is null, `used_by_job`
+// count its bytes once, for as long as anybody holds it or a part that was cut
+// from it; `used` must outlive both.
 struct Made {
-  Made(uint64_t& used, Piece piece, std::shared_ptr<const PackedParts> packed);
+  Made(uint64_t& used, std::shared_ptr<uint64_t> used_by_job, Piece piece,
+       std::shared_ptr<const PackedParts> packed);
   // The part of `whole` at or after `from`; both share their buffers.
   Made(std::shared_ptr<const Made> whole, Cursor from);
   ~Made();
@@ -34,6 +36,7 @@ struct Made {
 
  private:
   uint64_t* const used_;  // null: the whole is counted
+  const std::shared_ptr<uint64_t> used_by_job_;
 };
 using MadePtr = std::shared_ptr<Made>;
 

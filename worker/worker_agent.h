@@ -140,6 +140,7 @@ class WorkerAgent {
     Cursor begin;
     Cursor end;
     uint64_t expected_bytes = 0;
+    double expected_cost = 0;                // see PlanRecord::served
     std::optional<PieceShelf::Key> shelf{};  // where it is for several ranks
     uint64_t ranks = 1;
   };
@@ -154,6 +155,14 @@ class WorkerAgent {
     uint64_t bytes = 0;
     uint64_t busy_ns = 0;
     uint64_t positions_max = 1;  // of one request; grows by four
+    // Who was served least is next: nanoseconds of threads, as if it had never
+    // been idle.
+    double served = 0;
+    // Bytes of its pieces, which may outlive it.
+    std::shared_ptr<uint64_t> made_bytes = std::make_shared<uint64_t>(0);
+    // As WeighJobs found it.
+    uint64_t taken = 0;  // of the memory
+    bool reads = false;  // somebody reads it here now
   };
   struct EarlyGrant {
     PeerId from;
@@ -177,7 +186,7 @@ class WorkerAgent {
   void MoveTo(Stream& stream, Cursor start);
   void Drop(Held& held);
   void Fail(absl::Time now, Held& held, absl::Status failure);
-  absl::StatusOr<MadePtr> MadeOf(absl::StatusOr<Piece> piece,
+  absl::StatusOr<MadePtr> MadeOf(const Task& task, absl::StatusOr<Piece> piece,
                                  std::shared_ptr<const PackedParts> packed);
   void DeliverAll(absl::Time now, TaskId id, const Task& task,
                   absl::StatusOr<MadePtr> made, WorkerEffects& effects);
@@ -191,12 +200,17 @@ class WorkerAgent {
   void Schedule(absl::Time now, WorkerEffects& effects);
   Held* NextToCompute(absl::Time now);
   bool Wants(absl::Time now, const Held& held) const;
+  bool MayHaveTask(const PlanId& id, const PlanRecord& plan) const;
   bool WaitsForMemory(absl::Time now) const;
   bool MayCompute(absl::Time now, const Held& held) const;
+  bool HasRoom(const PlanRecord& plan) const;
   static bool Cheap(const PlanRecord& plan);
   uint64_t FrameBytes(const PlanRecord& plan) const;
   static bool FarAhead(const PlanRecord& plan, const Stream& stream);
   bool Fits(uint64_t bytes) const;
+  void WeighJobs(absl::Time now);
+  bool WithinShare(const PlanRecord& plan, uint64_t bytes) const;
+  double Served(const PlanRecord& plan) const;
   bool FreeIdle(uint64_t bytes);
   bool Starved(const Held& held) const;
   void TakeMemory(Held& for_whom, uint64_t bytes);
@@ -234,6 +248,8 @@ class WorkerAgent {
   std::map<TaskId, Task> tasks_;
   uint64_t last_task_ = 0;
   uint64_t expected_bytes_ = 0;  // of all tasks in flight
+  double served_ = 0;            // of the plan that was served last
+  uint64_t jobs_ = 0;            // that are read here now
 
   std::map<PlanId, PlanRecord> plans_;
   std::map<PlanId, PlanCost> costs_;  // since the last beat

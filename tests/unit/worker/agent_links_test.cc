@@ -1,4 +1,5 @@
-// What a worker makes of a client's wishes.
+// What a worker makes of its clients' wishes, and of several jobs.
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -60,6 +61,74 @@ TEST_F(WorkerAgentTest, APieceThatIsCutIsNotPackedAnyMore) {
   ASSERT_FALSE(frames_.empty());
   EXPECT_EQ(frames_[0].piece.begin, grant.start);
   EXPECT_EQ(frames_[0].packed, nullptr);
+}
+
+// ---- several jobs
+
+TEST_F(WorkerAgentTest, JobsShareItEvenly) {
+  const std::vector<PlanId> plans = {PlanId{"quick"}, PlanId{"slow"}};
+  WorkerAnswer answer;
+  answer.incarnation = Incarnation{7};
+  answer.park_after = absl::Seconds(1);
+  for (uint64_t k = 0; k < 2; ++k) {
+    Lease lease = LeaseOf(k + 1, 0, 100'000);
+    lease.plan = plans[k];
+    answer.leases.push_back(lease);
+    answer.definitions.push_back(PlanDefinition{plans[k], "graph", "", 0, k});
+  }
+  Keep(agent_.Handle(now_, kDispatcherPeer, answer));
+  for (const PlanId& plan : plans) {
+    Keep(agent_.OnDefined(now_, plan, absl::OkStatus()));
+  }
+  for (uint64_t k = 0; k < 2; ++k) {
+    Give(GrantOf(answer.leases[k], 10'000'000, true));
+  }
+  std::map<PlanId, absl::Duration> busy;
+  for (int i = 0; i < 2'000; ++i) {
+    const ComputeRequest task = TakeTask(0);
+    // A position of the slow job takes five times as long.
+    const absl::Duration took =
+        static_cast<double>(task.end.p - task.begin.p) *
+        absl::Milliseconds(task.plan == plans[0] ? 1 : 5);
+    busy[task.plan] += took;
+    Keep(agent_.OnComputed(now_, task.task,
+                           MakePiece(task.begin, task.end, OneRow), took));
+    frames_.clear();
+  }
+  EXPECT_NEAR(absl::FDivDuration(busy[plans[0]], busy[plans[1]]), 1, 0.1);
+}
+
+TEST_F(WorkerAgentTest, AJobKeepsToItsPartOfTheMemory) {
+  WorkerAnswer answer;
+  answer.incarnation = Incarnation{7};
+  answer.park_after = absl::Seconds(1);
+  for (uint64_t k = 0; k < 2; ++k) {
+    Lease lease = LeaseOf(k + 1, 0, 1'000);
+    lease.plan = PlanId{std::to_string(k)};
+    answer.leases.push_back(lease);
+    answer.definitions.push_back(PlanDefinition{lease.plan, "graph", "", 0, k});
+  }
+  Keep(agent_.Handle(now_, kDispatcherPeer, answer));
+  for (const Lease& lease : answer.leases) {
+    Keep(agent_.OnDefined(now_, lease.plan, absl::OkStatus()));
+  }
+  for (const Lease& lease : answer.leases) {
+    Give(GrantOf(lease, 8));  // neither may send more than one
+  }
+  std::map<PlanId, uint64_t> rows;
+  for (int i = 0; i < 1'000 && !tasks_.empty(); ++i) {
+    const ComputeRequest task = TakeTask(0);
+    rows[task.plan] += task.end.p - task.begin.p;
+    Keep(agent_.OnComputed(now_, task.task,
+                           MakePiece(task.begin, task.end, OneRow),
+                           absl::Microseconds(1)));
+  }
+  // Of 400 bytes; one row of each went out.
+  for (const auto& [plan, count] : rows) {
+    EXPECT_LE(8 * (count - 1), 200) << plan.value();
+    EXPECT_GT(8 * (count - 1), 80) << plan.value();
+  }
+  EXPECT_THAT(rows, SizeIs(2));
 }
 
 }  // namespace
