@@ -342,6 +342,7 @@ class Runner {
     std::vector<std::vector<Item>> bins;  // the oldest first
     const auto emit = [&] {
       out_.items.push_back(Packed(bins[0], step));
+      out_.items.back().counters = {{made_++, 0}};
       bins.erase(bins.begin());
     };
     for (const Item& item : in_) {
