@@ -233,13 +233,37 @@ TEST(Reactor, AMessageForNobodyIsRefusedAtOnce) {
   });
 }
 
+// A port at which nobody listens, and that nobody else gets: only a listener of
+// ours may share it.
+class SilentPort {
+ public:
+  SilentPort() : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    const int yes = 1;
+    setsockopt(fd_, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
+    address_.sin_family = AF_INET;
+    address_.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof(address_);
+    auto* any = reinterpret_cast<sockaddr*>(&address_);
+    EXPECT_EQ(bind(fd_, any, size), 0);
+    EXPECT_EQ(getsockname(fd_, any, &size), 0);
+  }
+  ~SilentPort() { close(fd_); }
+  SilentPort(const SilentPort&) = delete;
+  SilentPort& operator=(const SilentPort&) = delete;
+
+  uint16_t port() const { return ntohs(address_.sin_port); }
+
+ private:
+  const int fd_;
+  sockaddr_in address_{};
+};
+
 TEST(Reactor, AConnectionKeepsTheLastMessagesUntilThereIsAPeer) {
+  const SilentPort silent;
   Peer server;
-  const SocketId reserved = *server.reactor.Listen("127.0.0.1", 0, {});
-  const uint16_t port = server.reactor.PortOf(reserved);
-  server.reactor.Close(reserved);
   Peer client;
-  const SocketId connection = *client.reactor.Connect({"127.0.0.1", port}, {});
+  const SocketId connection =
+      *client.reactor.Connect({"127.0.0.1", silent.port()}, {});
   client.Start();
   client.Do([&] {
     for (int i = 0; i < 100; ++i) {
@@ -248,12 +272,7 @@ TEST(Reactor, AConnectionKeepsTheLastMessagesUntilThereIsAPeer) {
           Reactor::Sent::kQueued);
     }
   });
-  absl::StatusOr<SocketId> listener =
-      server.reactor.Listen("127.0.0.1", port, {});
-  while (!listener.ok()) {  // the closed one lets go in the background
-    std::this_thread::yield();
-    listener = server.reactor.Listen("127.0.0.1", port, {});
-  }
+  ASSERT_TRUE(server.reactor.Listen("127.0.0.1", silent.port(), {}).ok());
   server.Start();
   EXPECT_EQ(TextOf(server.Await().parts.at(0)), "36");
   for (int i = 37; i < 100; ++i) {
