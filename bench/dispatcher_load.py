@@ -1,7 +1,7 @@
 """What bench/run measures of the dispatcher alone: stubs stand for its workers and clients."""
 import json, os, pathlib, statistics, subprocess, tempfile, time
 
-from measure import BUILD, Service, check, median, rounds, run_json, say
+from measure import BUILD, Service, check, cpu_of, median, ratio, rounds, run_json, say
 
 STUBS = BUILD / "bench" / "bench_dispatcher"
 
@@ -37,10 +37,25 @@ def sync_us(count=100):
     return round(1e6 * statistics.median(times), 1)
 
 
-def heartbeat_cores(workers, processes, seconds):
+class Echo:
+    """A bare ZeroMQ ROUTER that sends all back: what the transport alone takes."""
+
+    def __init__(self):
+        self.process = subprocess.Popen([STUBS, "echo"], stdout=subprocess.PIPE, text=True)
+        self.address = self.process.stdout.readline().strip()
+
+    def cpu(self):
+        return cpu_of(self.process.pid)
+
+    def stop(self):
+        self.process.kill()
+        self.process.wait()
+
+
+def heartbeat_cores(workers, processes, seconds, echo=False):
     """The dispatcher's share of a core while all the workers beat."""
     with tempfile.TemporaryDirectory() as folder:
-        dispatcher = start_dispatcher(folder, "state")
+        dispatcher = Echo() if echo else start_dispatcher(folder, "state")
         stubs = [subprocess.Popen([str(c) for c in (STUBS, "heartbeats", dispatcher.address, workers // processes,
                                                     f"stub-{p}", seconds)], stdout=subprocess.PIPE, text=True)
                  for p in range(processes)]
@@ -50,7 +65,7 @@ def heartbeat_cores(workers, processes, seconds):
             before, begin = dispatcher.cpu(), time.monotonic()
             time.sleep(seconds * 0.6)
             cores = (dispatcher.cpu() - before) / (time.monotonic() - begin)
-            known = status_of(dispatcher)["totals"]["workers"]
+            known = workers if echo else status_of(dispatcher)["totals"]["workers"]
             results = [json.loads(stub.communicate(timeout=120)[0].splitlines()[-1]) for stub in stubs]
         finally:
             for stub in stubs:
@@ -87,7 +102,10 @@ def bench(_folder, count, _rows):
                "sync_us": sync_us(),
                "recovery_s": median(got["recovery"], lambda r: r["recovery_s"]),
                "iteration_bytes": median(got["recovery"], lambda r: r["iteration_bytes"]),
-               "heartbeat_cores": round(heartbeat_cores(10_000, 4, 20), 3)}
+               "heartbeat_cores": round(heartbeat_cores(10_000, 4, 20), 3),
+               # What the transport alone takes for the same messages.
+               "heartbeat_cores_of_zeromq": round(heartbeat_cores(10_000, 4, 20, echo=True), 3)}
+    figures["heartbeat_vs_zeromq"] = ratio(figures["heartbeat_cores_of_zeromq"], figures["heartbeat_cores"])
     say("dispatcher: " + ", ".join(f"{k} {v:,.3g}" if v is None or v < 10 else f"{k} {v:,.0f}"
                                    for k, v in figures.items() if v is not None))
     return figures

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <optional>
 
 #include "broker/dispatcher.h"
 #include "core/dataset/graph_text.h"
@@ -18,10 +19,12 @@ uint64_t Dispatcher::SlotsNow() const {
 // A worker came: a run whose first slot has not ended has a slot for it. One
 // that comes in the place of a lost one goes on with that one's.
 void Dispatcher::GrowRuns() {
-  const uint64_t slots = SlotsNow();
+  std::optional<uint64_t> slots;  // thousands may come at once, and none matter
   for (const auto& [name, work] : runs_) {
     const JobState& job = *state_.FindJob(name);
-    if (!job.settled && job.slots < slots) Extend(name, slots, false);
+    if (job.settled) continue;
+    if (!slots) slots = SlotsNow();
+    if (job.slots < *slots) Extend(name, *slots, false);
   }
 }
 

@@ -101,4 +101,21 @@ absl::StatusOr<std::string> RunHeartbeats(const HeartbeatLoad& load) {
   return nlohmann::ordered_json{{"beats", beats}, {"answers", answers}}.dump();
 }
 
+absl::StatusOr<std::string> RunEcho() {
+  FM_RETURN_IF_ERROR(RaiseFileLimit());
+  zmq::context_t context(1);
+  zmq::socket_t socket(context, ZMQ_ROUTER);
+  socket.set(zmq::sockopt::backlog, 1'024);
+  socket.bind("tcp://127.0.0.1:*");
+  std::puts(socket.get(zmq::sockopt::last_endpoint).c_str());
+  std::fflush(stdout);
+  zmq::message_t from;
+  zmq::message_t beat;
+  while (socket.recv(from) && socket.recv(beat)) {
+    socket.send(from, zmq::send_flags::sndmore);
+    socket.send(beat, zmq::send_flags::none);
+  }
+  return Internal("the socket receives nothing any more");
+}
+
 }  // namespace feedmill::bench

@@ -35,6 +35,11 @@ struct HeartbeatLoad {
 // not answered.
 absl::StatusOr<std::string> RunHeartbeats(const HeartbeatLoad& load);
 
+// What the transport alone takes for that: a ZeroMQ ROUTER that sends each
+// message back, at the address that it writes to standard output, until it is
+// killed.
+absl::StatusOr<std::string> RunEcho();
+
 struct RecoveryLoad {
   std::string work_dir;  // empty or missing
   uint64_t splits = 1'000'000;

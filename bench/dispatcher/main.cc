@@ -2,6 +2,7 @@
 //
 //   bench_dispatcher splits ADDRESS SPLITS
 //   bench_dispatcher heartbeats ADDRESS WORKERS NAME SECONDS
+//   bench_dispatcher echo
 //   bench_dispatcher recovery WORK_DIR SPLITS
 
 #include <cstdio>
@@ -14,6 +15,7 @@
 
 namespace {
 
+using feedmill::bench::RunEcho;
 using feedmill::bench::RunHeartbeats;
 using feedmill::bench::RunRecovery;
 using feedmill::bench::RunSplits;
@@ -26,12 +28,13 @@ absl::StatusOr<std::string> Run(const std::vector<std::string>& words) {
     return RunHeartbeats({words[1], static_cast<uint32_t>(std::stoul(words[2])),
                           words[3], absl::Seconds(std::stoi(words[4]))});
   }
+  if (words.size() == 1 && words[0] == "echo") return RunEcho();
   if (words.size() == 3 && words[0] == "recovery") {
     return RunRecovery({words[1], std::stoull(words[2])});
   }
   return feedmill::InvalidArgument(
       "bench_dispatcher splits ADDRESS SPLITS | heartbeats ADDRESS WORKERS "
-      "NAME SECONDS | recovery WORK_DIR SPLITS");
+      "NAME SECONDS | echo | recovery WORK_DIR SPLITS");
 }
 
 }  // namespace
