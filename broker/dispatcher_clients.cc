@@ -378,15 +378,16 @@ RejectReason Dispatcher::WhyUnknown(const ClientBeat& beat) const {
     return WhyClosed(beat.job);
   }
   if (job == nullptr || beat.run > job->run) return RejectReason::kUnknown;
-  if (beat.run < job->run) return RejectReason::kSuperseded;
   const auto it = job->sessions.find(beat.session.consumer);
-  // An emptied store may have met a dead life first, so a later one is
-  // unknown, never superseded.
-  if (it == job->sessions.end() ||
+  // An emptied store may have met a dead life first, and one that had gone
+  // further, so a later one is unknown, never superseded.
+  if (it != job->sessions.end() &&
       it->second.incarnation < beat.session.incarnation) {
     return RejectReason::kUnknown;
   }
-  return RejectReason::kSuperseded;
+  return beat.run == job->run && it == job->sessions.end()
+             ? RejectReason::kUnknown
+             : RejectReason::kSuperseded;
 }
 
 void Dispatcher::On(absl::Time now, const PeerId& from,
