@@ -420,19 +420,26 @@ class Interpreter {
     if (BatchSize() > 0) return BatchedElements(p, out);
     const Position& position = positions_[p];
     std::vector<Item> rows;
-    const std::vector<Element> made = RecordsAt(position[0]);
+    std::vector<Element> made;
+    try {
+      made = RecordsAt(position[0]);
+    } catch (const DataError&) {  // of an input
+      if (!skip_before_) throw;
+    }
     for (uint64_t i = 0; i < made.size(); ++i)
       rows.push_back({made[i], {Counter{p, i}}, position[0].numbers});
     // In order, one element through all steps before the next.
     for (Item& row : rows) {
       bool keep = true;
-      size_t s = 0;
+      size_t begun = 0;  // steps
       try {
         row.element = Sound(row.element);
-        for (; keep && s < client_begin_; ++s)
+        for (size_t s = 0; keep && s < client_begin_; ++s) {
+          begun = s + 1;
           if (IsApplied(s)) keep = Apply(s, EpochOf(s, position[0].pass), row);
+        }
       } catch (const DataError&) {
-        if (!skip_before_ || s >= *skip_before_) throw;
+        if (!skip_before_ || begun > *skip_before_) throw;
         keep = false;
       }
       if (keep) out.push_back(std::move(row));
@@ -440,35 +447,41 @@ class Interpreter {
   }
 
   void BatchedElements(uint64_t p, std::vector<Item>& out) const {
-    size_t s = 0;
+    size_t begun = 0;
     try {
-      MakeBatched(p, s, out);
+      MakeBatched(p, begun, out);
     } catch (const DataError&) {
-      if (!skip_before_ || s >= *skip_before_) throw;
+      if (!skip_before_ || begun > *skip_before_) throw;
     }
   }
 
-  // `s`: the step that is run.
-  void MakeBatched(uint64_t p, size_t& s, std::vector<Item>& out) const {
+  // `begun`: the steps that have begun; none while the source is read.
+  void MakeBatched(uint64_t p, size_t& begun, std::vector<Item>& out) const {
     const Position& position = positions_[p];
     const uint64_t size = BatchSize();
     size_t batch_step = 0;
     while (!As<BatchStep>(graph_.steps[batch_step])) ++batch_step;
     std::vector<Item> rows;
     for (uint64_t k = 0; k < position.size(); ++k) {
+      begun = 0;
       Item row{Sound(RecordsAt(position[k]).at(0)),
                {{p * size + k, 0}},
                position[k].numbers};
-      for (s = 0; s < batch_step; ++s)
+      for (size_t s = 0; s < batch_step; ++s) {
+        begun = s + 1;
         if (IsApplied(s)) Apply(s, EpochOf(s, position[k].pass), row);
+      }
       rows.push_back(std::move(row));
     }
+    begun = batch_step + 1;
     const auto& written = std::get<BatchStep>(graph_.steps[batch_step]);
     Item batch = MakeBatch(rows, p * size, written.layout, written.padding);
     batch.numbers = position[0].numbers;
-    for (s = batch_step + 1; s < client_begin_; ++s)
+    for (size_t s = batch_step + 1; s < client_begin_; ++s) {
+      begun = s + 1;
       if (IsApplied(s) && !Apply(s, EpochOf(s, position[0].pass), batch))
         return;
+    }
     out.push_back(std::move(batch));
   }
 
