@@ -1,7 +1,6 @@
 #include "tests/reference/interpreter.h"
 
 #include <algorithm>
-#include <cmath>
 #include <iterator>
 #include <map>
 #include <memory>
@@ -74,9 +73,7 @@ class Interpreter {
       }
       before = items.items.size();
     }
-    Sequence out;
-    out.failed = items.failed;
-    out.failure = items.failure;
+    Sequence out{{}, items.failed, items.failure};
     for (Item& item : items.items)
       out.elements.push_back(std::move(item.element));
     if (out.elements.size() > limit_) {
@@ -392,15 +389,11 @@ class Interpreter {
       return {{"", DecodeImage(record.strings.at(0), *decode)}};
     if (auto* resize = As<ResizeStep>(step))
       return {{"", Resize(record, *resize)}};
-    const auto& flip = std::get<RandomFlipStep>(step);
     const Counter counter = counters.at(k);
-    const uint32_t word = FirstWord(
-        KeyOf(seed_, iteration_, epoch, first_step_ + s), counter.p, counter.i);
-    if (static_cast<double>(word) >=
-        std::floor(flip.probability * 4294967296.0))
-      return {{"", record}};
-    return {{"", Flip(record, flip.direction ==
-                                  RandomFlipStep::Direction::kHorizontal)}};
+    return {{"", RandomFlip(
+                     record, std::get<RandomFlipStep>(step),
+                     FirstWord(KeyOf(seed_, iteration_, epoch, first_step_ + s),
+                               counter.p, counter.i))}};
   }
 
   // Whether step s, before the cut, does something to each element.
@@ -415,43 +408,43 @@ class Interpreter {
     return 0;
   }
 
-  // The elements of plan position p, after the worker steps.
-  void WorkerElements(uint64_t p, std::vector<Item>& out) const {
-    if (BatchSize() > 0) return BatchedElements(p, out);
-    const Position& position = positions_[p];
-    std::vector<Item> rows;
-    std::vector<Element> made;
+  // Runs make(begun), which counts the steps that have begun. False if it
+  // failed where an on_error leaves out what it was to make.
+  template <class Make>
+  bool Made(Make make) const {
+    size_t begun = 0;
     try {
-      made = RecordsAt(position[0]);
-    } catch (const DataError&) {  // of an input
-      if (!skip_before_) throw;
-    }
-    for (uint64_t i = 0; i < made.size(); ++i)
-      rows.push_back({made[i], {Counter{p, i}}, position[0].numbers});
-    // In order, one element through all steps before the next.
-    for (Item& row : rows) {
-      bool keep = true;
-      size_t begun = 0;  // steps
-      try {
-        row.element = Sound(row.element);
-        for (size_t s = 0; keep && s < client_begin_; ++s) {
-          begun = s + 1;
-          if (IsApplied(s)) keep = Apply(s, EpochOf(s, position[0].pass), row);
-        }
-      } catch (const DataError&) {
-        if (!skip_before_ || begun > *skip_before_) throw;
-        keep = false;
-      }
-      if (keep) out.push_back(std::move(row));
+      make(begun);
+      return true;
+    } catch (const DataError&) {
+      if (!skip_before_ || begun > *skip_before_) throw;
+      return false;
     }
   }
 
-  void BatchedElements(uint64_t p, std::vector<Item>& out) const {
-    size_t begun = 0;
-    try {
-      MakeBatched(p, begun, out);
-    } catch (const DataError&) {
-      if (!skip_before_ || begun > *skip_before_) throw;
+  // The elements of plan position p, after the worker steps.
+  void WorkerElements(uint64_t p, std::vector<Item>& out) const {
+    if (BatchSize() > 0) {
+      Made([&](size_t& begun) { MakeBatched(p, begun, out); });
+      return;
+    }
+    const Position& position = positions_[p];
+    std::vector<Item> rows;
+    std::vector<Element> read;
+    Made([&](size_t&) { read = RecordsAt(position[0]); });
+    for (uint64_t i = 0; i < read.size(); ++i)
+      rows.push_back({read[i], {Counter{p, i}}, position[0].numbers});
+    // In order, one element through all steps before the next.
+    for (Item& row : rows) {
+      bool keep = true;
+      const bool made = Made([&](size_t& begun) {
+        row.element = Sound(row.element);
+        while (keep && begun < client_begin_) {
+          const size_t s = begun++;
+          if (IsApplied(s)) keep = Apply(s, EpochOf(s, position[0].pass), row);
+        }
+      });
+      if (made && keep) out.push_back(std::move(row));
     }
   }
 
@@ -467,8 +460,8 @@ class Interpreter {
       Item row{Sound(RecordsAt(position[k]).at(0)),
                {{p * size + k, 0}},
                position[k].numbers};
-      for (size_t s = 0; s < batch_step; ++s) {
-        begun = s + 1;
+      while (begun < batch_step) {
+        const size_t s = begun++;
         if (IsApplied(s)) Apply(s, EpochOf(s, position[k].pass), row);
       }
       rows.push_back(std::move(row));
@@ -477,8 +470,8 @@ class Interpreter {
     const auto& written = std::get<BatchStep>(graph_.steps[batch_step]);
     Item batch = MakeBatch(rows, p * size, written.layout, written.padding);
     batch.numbers = position[0].numbers;
-    for (size_t s = batch_step + 1; s < client_begin_; ++s) {
-      begun = s + 1;
+    while (begun < client_begin_) {
+      const size_t s = begun++;
       if (IsApplied(s) && !Apply(s, EpochOf(s, position[0].pass), batch))
         return;
     }
@@ -561,9 +554,7 @@ class Interpreter {
   }
 
   Items ClientEach(size_t s, uint64_t pass, Items in) {
-    Items out;
-    out.failed = in.failed;
-    out.failure = in.failure;
+    Items out{{}, in.failed, in.failure};
     try {
       for (Item& item : in.items)
         if (Apply(s, pass, item)) out.items.push_back(std::move(item));

@@ -1,5 +1,6 @@
 #include "tests/reference/items.h"
 
+#include <cmath>
 #include <stdexcept>
 
 namespace feedmill::reference {
@@ -40,6 +41,13 @@ Tensor Flip(const Tensor& image, bool horizontal) {
                               c +
                           k];
   return out;
+}
+
+Tensor RandomFlip(const Tensor& image, const RandomFlipStep& step,
+                  uint32_t word) {
+  if (static_cast<double>(word) >= std::floor(step.probability * 4294967296.0))
+    return image;
+  return Flip(image, step.direction == RandomFlipStep::Direction::kHorizontal);
 }
 
 Tensor& Touched(const Step& step, Element& element) {

@@ -2,6 +2,7 @@
 #define FEEDMILL_TESTS_REFERENCE_ITEMS_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 #include "tests/reference/interpreter.h"
@@ -18,6 +19,9 @@ Tensor& Touched(const Step& step, Element& element);
 Tensor RecordOf(const Tensor& t, size_t k, size_t depth);
 
 Tensor Flip(const Tensor& image, bool horizontal);
+// Flipped or as it is, as `word` falls.
+Tensor RandomFlip(const Tensor& image, const RandomFlipStep& step,
+                  uint32_t word);
 
 }  // namespace feedmill::reference
 
