@@ -220,9 +220,8 @@ bool WorkerAgent::WaitsForMemory(absl::Time now) const {
   return std::any_of(leases_.begin(), leases_.end(), [&](const auto& entry) {
     const Held& held = entry.second;
     if (!Wants(now, held)) return false;
-    const PlanId& id = held.lease.plan;
-    const PlanRecord& plan = plans_.at(id);
-    return MayHaveTask(id, plan) && !HasRoom(plan);
+    const PlanRecord& plan = plans_.at(held.lease.plan);
+    return MayHaveTask(plan) && !HasRoom(plan);
   });
 }
 
@@ -271,19 +270,23 @@ bool WorkerAgent::Wants(absl::Time now, const Held& held) const {
 bool WorkerAgent::MayCompute(absl::Time now, const Held& held) const {
   if (!Wants(now, held)) return false;
   const PlanRecord& plan = plans_.at(held.lease.plan);
-  return MayHaveTask(held.lease.plan, plan) && (Starved(held) || HasRoom(plan));
+  return MayHaveTask(plan) && (Starved(held) || HasRoom(plan));
 }
 
-// What each job has of the memory, and which ones read here now.
+// What each job has of the memory and the threads, and which ones read here
+// now.
 void WorkerAgent::WeighJobs(absl::Time now) {
   jobs_ = 0;
   for (auto& [id, plan] : plans_) {
     plan.taken = *plan.made_bytes;
+    plan.tasks = 0;
     plan.reads = false;
   }
   for (const auto& [id, task] : tasks_) {
     const auto plan = plans_.find(task.plan);
-    if (plan != plans_.end()) plan->second.taken += task.expected_bytes;
+    if (plan == plans_.end()) continue;
+    plan->second.taken += task.expected_bytes;
+    ++plan->second.tasks;
   }
   for (const auto& [split, held] : leases_) {
     const auto found = plans_.find(held.lease.plan);
@@ -313,12 +316,8 @@ bool WorkerAgent::HasRoom(const PlanRecord& plan) const {
 }
 
 // What is cheap has one task a thread.
-bool WorkerAgent::MayHaveTask(const PlanId& id, const PlanRecord& plan) const {
-  if (!Cheap(plan)) return true;
-  const auto tasks =
-      std::count_if(tasks_.begin(), tasks_.end(),
-                    [&](const auto& entry) { return entry.second.plan == id; });
-  return static_cast<uint64_t>(tasks) < settings_.threads;
+bool WorkerAgent::MayHaveTask(const PlanRecord& plan) const {
+  return !Cheap(plan) || plan.tasks < settings_.threads;
 }
 
 bool WorkerAgent::Cheap(const PlanRecord& plan) {

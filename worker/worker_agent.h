@@ -162,6 +162,7 @@ class WorkerAgent {
     std::shared_ptr<uint64_t> made_bytes = std::make_shared<uint64_t>(0);
     // As WeighJobs found it.
     uint64_t taken = 0;  // of the memory
+    uint64_t tasks = 0;  // in flight
     bool reads = false;  // somebody reads it here now
   };
   struct EarlyGrant {
@@ -200,7 +201,7 @@ class WorkerAgent {
   void Schedule(absl::Time now, WorkerEffects& effects);
   Held* NextToCompute(absl::Time now);
   bool Wants(absl::Time now, const Held& held) const;
-  bool MayHaveTask(const PlanId& id, const PlanRecord& plan) const;
+  bool MayHaveTask(const PlanRecord& plan) const;
   bool WaitsForMemory(absl::Time now) const;
   bool MayCompute(absl::Time now, const Held& held) const;
   bool HasRoom(const PlanRecord& plan) const;

@@ -57,7 +57,7 @@ TEST(Simulation, FiveHundredSeedsHold) {
                          {"tasks failed", 100},
                          {"workers drained", 50},
                          {"sessions released", 20},
-                         {"readers refused", 15},
+                         {"readers refused", 20},
                          {"intruders let in", 1},
                          {"readers resumed", 100},
                          {"ranks changed", 30},
