@@ -263,8 +263,12 @@ void DispatchServer::Shell::Perform(DispatcherEffects effects) {
     if (!MayBeLate(event)) must_sync_ = true;
     unsynced_.push_back(std::move(event));
   }
-  std::move(effects.sends.begin(), effects.sends.end(),
-            std::back_inserter(unsent_));
+  if (unsent_.empty()) {
+    unsent_.swap(effects.sends);
+  } else {
+    std::move(effects.sends.begin(), effects.sends.end(),
+              std::back_inserter(unsent_));
+  }
   if (!dispatcher_->behind().ok() && !std::exchange(behind_said_, true)) {
     LogError("{}", ErrorText(dispatcher_->behind()));
   }

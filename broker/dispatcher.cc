@@ -181,8 +181,14 @@ DispatcherEffects Dispatcher::Finish(absl::Time now) {
       continue;
     last = &*dirty_sessions_.insert(split->owner).first;
   }
-  dirty_workers_.merge(table_.TakeChangedWorkers());
-  for (const WorkerId& id : dirty_workers_) AnswerWorker(now, id);
+  for (const WorkerId& id : table_.TakeChangedWorkers()) {
+    dirty_workers_.try_emplace(id, nullptr);
+  }
+  effects_.sends.reserve(effects_.sends.size() + dirty_workers_.size());
+  for (const auto& [id, known] : dirty_workers_) {
+    KnownWorker* const worker = known ? known : table_.FindWorker(id);
+    if (worker != nullptr) AnswerWorker(now, id, *worker);
+  }
   for (const SessionKey& key : dirty_sessions_) {
     const auto it = listeners_.find(key);
     if (it != listeners_.end()) AnswerClient(key, it->second);
@@ -313,7 +319,7 @@ void Dispatcher::StopAwaiting(const JobState& job) {
   if (it->second.worker.has_value()) {
     KnownWorker* worker = table_.FindWorker(*it->second.worker);
     worker->resolving.erase(job.fingerprint);
-    dirty_workers_.insert(*it->second.worker);
+    dirty_workers_.insert_or_assign(*it->second.worker, worker);
   }
   resolutions_.erase(it);
 }
@@ -519,13 +525,12 @@ void Dispatcher::AnswerClient(const SessionKey& key, Listener& listener) {
   Send(listener.address, std::move(answer));
 }
 
-void Dispatcher::AnswerWorker(absl::Time now, const WorkerId& id) {
-  KnownWorker* worker = table_.FindWorker(id);
-  if (worker == nullptr) return;
+void Dispatcher::AnswerWorker(absl::Time now, const WorkerId& id,
+                              KnownWorker& worker) {
   WorkerAnswer answer;
-  answer.incarnation = worker->incarnation;
+  answer.incarnation = worker.incarnation;
   std::set<PlanId> needed;
-  for (const SplitId& split_id : worker->leases) {
+  for (const SplitId& split_id : worker.leases) {
     const SplitState& split = *state_.FindSplit(split_id);
     const JobState& job = *state_.FindJob(split.owner.job);
     const SessionState& session = job.sessions.at(split.owner.consumer);
@@ -541,27 +546,27 @@ void Dispatcher::AnswerWorker(absl::Time now, const WorkerId& id) {
                              work.suspect() ? work.stop : split.end,
                              lease->attempt,
                              session.share});
-    if (worker->plans.contains(job.plan) || !needed.insert(job.plan).second) {
+    if (worker.plans.contains(job.plan) || !needed.insert(job.plan).second) {
       continue;
     }
     // A definition can be large: said again only if it may have been lost.
-    const auto [said, first] = worker->defined.try_emplace(job.plan, now);
+    const auto [said, first] = worker.defined.try_emplace(job.plan, now);
     if (!first && now - said->second < 2 * Interval()) continue;
     said->second = now;
     answer.definitions.push_back(
         {job.plan, RunGraph(job), job.manifest, job.seed, job.iteration});
   }
-  std::erase_if(worker->defined,
+  std::erase_if(worker.defined,
                 [&](const auto& said) { return !needed.contains(said.first); });
-  for (const std::string& fingerprint : worker->resolving) {
+  for (const std::string& fingerprint : worker.resolving) {
     answer.manifests.push_back(
         {fingerprint, resolutions_.at(fingerprint).graph});
   }
   answer.heartbeat_interval = Interval();
   answer.park_after = Timeout(settings_.park_after);
-  answer.drained = worker->draining && worker->leases.empty();
+  answer.drained = worker.draining && worker.leases.empty();
   answer.seen = seen();
-  Send(worker->address, std::move(answer));
+  Send(worker.address, std::move(answer));
 }
 
 }  // namespace feedmill

@@ -262,7 +262,7 @@ class Dispatcher {
 
   // ---- answers
   void AnswerClient(const SessionKey& key, Listener& listener);
-  void AnswerWorker(absl::Time now, const WorkerId& id);
+  void AnswerWorker(absl::Time now, const WorkerId& id, KnownWorker& worker);
   absl::Duration Interval() const;
   absl::Duration Timeout(absl::Duration least) const;
   absl::Duration ClientTimeout(const JobState& job) const;
@@ -307,7 +307,7 @@ class Dispatcher {
   DispatcherEffects effects_;
   std::map<PeerId, ClientAnswer> awaiting_;  // ranks that have no session
   std::set<SessionKey> dirty_sessions_;
-  std::set<WorkerId> dirty_workers_;
+  std::map<WorkerId, KnownWorker*> dirty_workers_;  // null: look it up
 };
 
 }  // namespace feedmill

@@ -53,7 +53,7 @@ void Dispatcher::On(absl::Time now, const PeerId& from,
   const bool changed =
       joined || slots != worker->slots || beat.draining != worker->draining;
   if (changed) table_.SetCapacity(beat.worker, slots, beat.draining);
-  dirty_workers_.insert(beat.worker);
+  dirty_workers_.insert_or_assign(beat.worker, worker);
 
   for (const HeldLease& held : beat.leases) {
     table_.Adopt(beat.worker, held.split, held.attempt);
@@ -126,6 +126,7 @@ void Dispatcher::LoseWorker(const WorkerId& id, bool died) {
     if (deaths >= settings_.deaths_alone_max) blamed.push_back(id_of);
   }
   worker_at_.erase(worker.address);
+  dirty_workers_.erase(id);
   table_.DropWorker(id);
   for (const SplitId& split : had) Advance(split);
   for (const SplitId& split : blamed) Blame(split);
@@ -175,8 +176,9 @@ void Dispatcher::AssignResolutions() {
     }
     if (least == nullptr) return;
     resolution.worker = *least;
-    table_.FindWorker(*least)->resolving.insert(fingerprint);
-    dirty_workers_.insert(*least);
+    KnownWorker* const worker = table_.FindWorker(*least);
+    worker->resolving.insert(fingerprint);
+    dirty_workers_.insert_or_assign(*least, worker);
   }
 }
 

@@ -267,6 +267,7 @@ bool Reactor::State::Drain(SocketId id) {
     if (found == sockets.end()) return false;
     std::vector<Buffer> parts;
     Socket& socket = found->second;
+    origin = {.names_user = socket.allowed != nullptr, .user = {}, .fd = -1};
     switch (ReceiveParts(socket.zmq, socket.listener, from, parts,
                          socket.listener ? &origin : nullptr)) {
       case ReceiveResult::kNothing:

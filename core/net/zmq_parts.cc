@@ -26,9 +26,11 @@ bool SendPart(zmq::socket_t& socket, zmq::message_t part, bool more) {
   return true;
 }
 
-Origin OriginOf(zmq::message_t& part) {
+void SetOrigin(zmq::message_t& part, Origin& origin) {
+  origin.fd = zmq_msg_get(part.handle(), ZMQ_SRCFD);
+  if (!origin.names_user) return;
   const char* const name = zmq_msg_gets(part.handle(), "User-Id");
-  return {name == nullptr ? "" : name, zmq_msg_get(part.handle(), ZMQ_SRCFD)};
+  origin.user = name == nullptr ? "" : name;
 }
 
 }  // namespace
@@ -57,7 +59,7 @@ ReceiveResult ReceiveParts(zmq::socket_t& socket, bool routed,
   parts.clear();
   from.clear();
   bool more = part.more();
-  if (origin != nullptr) *origin = more ? Origin{} : OriginOf(part);
+  if (origin != nullptr && !more) SetOrigin(part, *origin);
   if (routed) {
     from = part.to_string();
   } else {
@@ -71,7 +73,7 @@ ReceiveResult ReceiveParts(zmq::socket_t& socket, bool routed,
     if (!ReceivePart(socket, next)) break;
     more = next.more();
     // A routing id that was not waited for comes without it.
-    if (origin != nullptr && !more) *origin = OriginOf(next);
+    if (origin != nullptr && !more) SetOrigin(next, *origin);
     fits = fits && parts.size() < kPartsMax;
     if (fits) parts.push_back(ToBuffer(std::move(next)));
   }

@@ -19,6 +19,7 @@ inline constexpr size_t kPartsMax = 4'096;
 
 // Of a message that came over TCP.
 struct Origin {
+  bool names_user = false;  // set by the caller: fill `user` in
   std::string user;  // whom the ZAP handler has said the sender is; "": none
   int fd = -1;       // the connection's
 };

@@ -3,7 +3,11 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include <algorithm>
 #include <bit>
+#include <memory>
+#include <span>
+#include <vector>
 
 #include "core/base/check.h"
 #include "core/base/status.h"
@@ -22,6 +26,7 @@ using wire::Builder;
 using wire::FieldReader;
 
 using Checksum = uint64_t;
+using Header = std::span<const std::byte>;
 
 constexpr size_t kHeaderAlignment = 8;
 constexpr size_t kMaxHeaderBytes = size_t{512} << 20;  // FlatBuffers: 2 GiB
@@ -46,15 +51,25 @@ Body PutBody(Builder& builder, const Message& message, Parts& parts) {
 }
 
 template <class Table>
-bool Verify(std::span<const std::byte> header) {
+bool Verify(Header header) {
   flatbuffers::Verifier verifier(
       reinterpret_cast<const uint8_t*>(header.data()), header.size(), kMaxDepth,
       kMaxTables);
   return verifier.VerifyBuffer<Table>(fb::EnvelopeIdentifier());
 }
 
+// A copy that can be read as tables, until the next one of this thread.
+Header Aligned(const Buffer& header) {
+  // Kept, so that it need not be found again for each message.
+  thread_local std::vector<uint64_t> words;
+  if (words.size() > kKeptBytes / sizeof(uint64_t)) words = {};
+  words.resize(std::max(words.size(), header.size() / sizeof(uint64_t) + 1));
+  __builtin_memcpy(words.data(), header.data(), header.size());
+  return std::as_bytes(std::span(words)).first(header.size());
+}
+
 // The aligned header without its checksum, which was right.
-absl::StatusOr<Buffer> CheckedHeader(const Parts& parts) {
+absl::StatusOr<Header> CheckedHeader(const Parts& parts) {
   if (parts.empty() || parts.size() > kMaxParts) {
     return InvalidArgument("a message of {} parts; 1 to {} make sense",
                            parts.size(), kMaxParts);
@@ -77,11 +92,11 @@ absl::StatusOr<Buffer> CheckedHeader(const Parts& parts) {
   }
   const bool aligned =
       reinterpret_cast<uintptr_t>(header.data()) % kHeaderAlignment == 0;
-  return aligned ? header : Buffer::CopyOf(header.span());
+  return aligned ? header.span() : Aligned(header);
 }
 
-absl::Status CheckPreamble(const Buffer& header, std::string_view cluster_id) {
-  if (!Verify<fb::Preamble>(header.span())) {
+absl::Status CheckPreamble(Header header, std::string_view cluster_id) {
+  if (!Verify<fb::Preamble>(header)) {
     return InvalidArgument("a header of {} bytes is not a message of feedmill",
                            header.size());
   }
@@ -290,6 +305,15 @@ absl::Status CheckParts(const fb::Envelope& envelope, size_t parts) {
   return absl::OkStatus();
 }
 
+Buffer WithChecksum(std::span<const uint8_t> header) {
+  const Checksum sum = XXH3_64bits(header.data(), header.size());
+  const size_t size = header.size() + sizeof(sum);
+  const auto bytes = std::make_shared_for_overwrite<std::byte[]>(size);
+  __builtin_memcpy(bytes.get(), header.data(), header.size());
+  __builtin_memcpy(bytes.get() + header.size(), &sum, sizeof(sum));
+  return {bytes, bytes.get(), size};
+}
+
 }  // namespace
 
 Parts Encode(const Message& message, std::string_view cluster_id,
@@ -316,19 +340,16 @@ Parts Encode(const Message& message, std::string_view cluster_id,
       builder, fb::CreateEnvelope(builder, kProtocolVersion, cluster, body.type,
                                   body.offset, shared, packed, checksums));
   const size_t size = builder.GetSize();
-  BufferBuilder header(size + sizeof(Checksum));
-  header.Append(builder.GetBufferPointer(), size);
-  header.Push(Checksum{XXH3_64bits(header.data(), size)});
-  parts[0] = std::move(header).Freeze();
+  parts[0] = WithChecksum({builder.GetBufferPointer(), size});
   if (size > kKeptBytes) builder.Reset();
   return parts;
 }
 
 absl::StatusOr<Message> Decode(const Parts& parts, std::string_view cluster_id,
                                PartBorrower* borrower) {
-  FM_ASSIGN_OR_RETURN(const Buffer header, CheckedHeader(parts));
+  FM_ASSIGN_OR_RETURN(const Header header, CheckedHeader(parts));
   FM_RETURN_IF_ERROR(CheckPreamble(header, cluster_id));
-  if (!Verify<fb::Envelope>(header.span())) {
+  if (!Verify<fb::Envelope>(header)) {
     return InvalidArgument("a header of {} bytes breaks the schema",
                            header.size());
   }
