@@ -1,5 +1,6 @@
 #include "core/dataset/analysis.h"
 
+#include <algorithm>
 #include <numeric>
 #include <optional>
 #include <string_view>
@@ -38,6 +39,24 @@ bool NeedsIndex(const Graph& graph, bool is_input) {
   return false;
 }
 
+// Whether how many elements the input makes is known before anything runs, and
+// each can be made alone.
+bool IsCountedInput(const Graph& input) {
+  if (SourceCompression(input.source) != Compression::kNone) return false;
+  const std::vector<Graph>* const inputs = SourceInputs(input.source);
+  if (inputs != nullptr &&
+      !std::all_of(inputs->begin(), inputs->end(), IsCountedInput)) {
+    return false;
+  }
+  return std::all_of(
+      input.steps.begin(), input.steps.end(), [](const Step& step) {
+        const StepNeeds needs = NeedsOf(step);
+        return !Is<FilterStep>(step) && needs != StepNeeds::kSequence &&
+               (needs != StepNeeds::kPlace || Is<TakeStep>(step) ||
+                Is<SkipStep>(step));
+      });
+}
+
 bool Skips(const Step& step) {
   const auto* on_error = std::get_if<OnErrorStep>(&step);
   return on_error != nullptr && on_error->policy == OnErrorStep::Policy::kSkip;
@@ -46,15 +65,18 @@ bool Skips(const Step& step) {
 // Gives each step its home, in order (docs/semantics.md, The sequence).
 class HomeFinder {
  public:
-  HomeFinder(const Graph& graph, bool counted) : graph_(graph) {
+  HomeFinder(const Graph& graph, const SourceTraits& source)
+      : graph_(graph), streamed_(source.streamed) {
     if (IsEndless(graph.source)) {
       endless_ = fmt::format("the {} source", SourceName(graph.source));
     }
-    if (counted) return;
+    if (source.counted) return;
     const bool text = std::holds_alternative<TextSource>(graph.source);
-    uncertain_ =
-        fmt::format("the {} source, whose {} are not counted",
-                    SourceName(graph.source), text ? "lines" : "records");
+    uncertain_ = fmt::format("the {} source, whose {} are not counted",
+                             SourceName(graph.source),
+                             streamed_ ? "elements"
+                             : text    ? "lines"
+                                       : "records");
   }
 
   absl::StatusOr<Home> Next(size_t index) {
@@ -108,6 +130,15 @@ class HomeFinder {
           "as JPEG, lose little)",
           Name(index), CompressionName(compression));
     }
+    if (streamed_) {
+      return InvalidArgument(
+          "{}: a global shuffle reads elements in any order, and those of {} "
+          "come one after the other, as they cannot be counted: an input is "
+          "compressed, or has a filter or another step that changes how many "
+          "they are. Shuffle within its inputs, or write `shuffle: {{window: "
+          "N}}`",
+          Name(index), SourceName(graph_.source));
+    }
     if (client_) {
       return InvalidArgument(
           "{}: a global shuffle cannot stand after {}. Move it before that "
@@ -142,6 +173,13 @@ class HomeFinder {
           "it before that step",
           Name(index), *client_);
     }
+    if (streamed_ && Skips(graph_.steps[index])) {
+      return InvalidArgument(
+          "{}: what fails in an input of {} ends it, as its elements are not "
+          "counted (an input is compressed, or has a filter or another step "
+          "that changes how many they are), so that nothing can be left out",
+          Name(index), SourceName(graph_.source));
+    }
     if (on_error_) {
       return InvalidArgument("{}: there is {} already, and one is enough",
                              Name(index), Name(*on_error_));
@@ -166,6 +204,7 @@ class HomeFinder {
   }
 
   const Graph& graph_;
+  const bool streamed_;
   // Why an element's place is not known without running steps, if so.
   std::optional<std::string> uncertain_;
   std::optional<std::string> client_;  // why the client stage has begun
@@ -176,47 +215,13 @@ class HomeFinder {
   bool cut_ = false;                    // … which a take of the plan cuts
 };
 
-// Whether the elements of the input can be counted before anything runs.
 absl::Status CheckInput(const Graph& input, std::string_view whole) {
-  const Compression compression = SourceCompression(input.source);
-  if (compression != Compression::kNone) {
-    return InvalidArgument(
-        "source: {} needs to know how many records each input has, and to read "
-        "them in any order, which {} files do not allow. Uncompress them",
-        whole, CompressionName(compression));
-  }
   for (size_t i = 0; i < input.steps.size(); ++i) {
-    const Step& step = input.steps[i];
-    if (Is<FilterStep>(step)) {
-      return InvalidArgument(
-          "steps[{}] filter: how many elements it leaves is not known before "
-          "it runs, and {} needs to know it of each input. Move it behind, to "
-          "the steps of the whole",
-          i, whole);
-    }
-    if (Is<OnErrorStep>(step)) {
-      return InvalidArgument(
-          "steps[{}] on_error: what it leaves out is not known before it runs, "
-          "and {} needs to know it of each input. Move it behind, to the steps "
-          "of the whole: it covers the inputs, too",
-          i, whole);
-    }
-    if (Is<BatchStep>(step)) {
-      return InvalidArgument(
-          "steps[{}] batch: inputs give single elements to {}. Move it behind, "
-          "to the steps of the whole",
-          i, whole);
-    }
-    const StepNeeds needs = NeedsOf(step);
-    const bool takes = Is<TakeStep>(step) || Is<SkipStep>(step);
-    if (needs == StepNeeds::kSequence ||
-        (needs == StepNeeds::kPlace && !takes)) {
-      return InvalidArgument(
-          "steps[{}] {}: inputs of {} may only have steps on single elements, "
-          "shuffle without a window, repeat, take and skip. Move it behind, to "
-          "the steps of the whole",
-          i, StepName(step), whole);
-    }
+    if (!Is<OnErrorStep>(input.steps[i])) continue;
+    return InvalidArgument(
+        "steps[{}] on_error: inputs of {} have none of their own. Move it "
+        "behind, to the steps of the whole: it covers the inputs, too",
+        i, whole);
   }
   return absl::OkStatus();
 }
@@ -381,6 +386,8 @@ std::string AnalyzedGraph::Explain() const {
   const Positions positions = SourcePositions(graph.source);
   out += needs_index       ? "        positions are records (indexed, for the "
                              "shuffle)\n"
+         : source.streamed ? "        positions are passes over the inputs, "
+                             "which are read as streams\n"
          : !inputs.empty() ? "        positions are elements of the inputs\n"
          : positions == Positions::kRecords ? "        positions are records\n"
          : positions == Positions::kBlocks
@@ -423,12 +430,16 @@ absl::Status AnalyzeSource(const FunctionRegistry& registry,
   out.source.needs_files =
       SourceFiles(source) != nullptr || !NamedFiles(out.graph).empty();
   if (const std::vector<Graph>* const inputs = SourceInputs(source)) {
+    out.source.streamed =
+        !std::all_of(inputs->begin(), inputs->end(), IsCountedInput);
+    const bool is_input = !out.source.streamed;
     for (size_t i = 0; i < inputs->size(); ++i) {
       const std::string where =
           fmt::format("{} inputs[{}]", SourceName(source), i);
       FM_RETURN_IF_ERROR(
           Annotate(CheckInput((*inputs)[i], SourceName(source)), where));
-      auto input = AnalyzePipeline((*inputs)[i], registry, true, steps_before);
+      auto input =
+          AnalyzePipeline((*inputs)[i], registry, is_input, steps_before);
       if (!input.ok()) return Annotate(input.status(), where);
       specs.push_back(*(*input)->output);
       out.source.needs_files =
@@ -467,12 +478,13 @@ absl::StatusOr<std::shared_ptr<const AnalyzedGraph>> AnalyzePipeline(
   out->first_step = steps_before;
   steps_before += graph.steps.size();
   out->needs_index = NeedsIndex(graph, is_input);
-  out->source.counted =
-      out->needs_index || SourcePositions(graph.source) == Positions::kRecords;
+  out->source.counted = out->needs_index ||
+                        (SourcePositions(graph.source) == Positions::kRecords &&
+                         !out->source.streamed);
   out->client_begin = graph.steps.size();
   out->output = std::make_shared<ElementSpec>(out->source.spec);
 
-  HomeFinder homes(graph, out->source.counted);
+  HomeFinder homes(graph, out->source);
   size_t batches = 0;
   for (size_t i = 0; i < graph.steps.size(); ++i) {
     const Step& step = graph.steps[i];

@@ -22,6 +22,9 @@ struct SourceTraits {
   ElementSpec spec;
   bool counted = true;      // positions are records; else blocks or files
   bool needs_files = true;  // a manifest is needed (false for range)
+  // Made of inputs of which one is not counted: a position is a pass over all
+  // of them, whose elements come one after the other.
+  bool streamed = false;
 };
 
 struct AnalyzedStep {
@@ -43,8 +46,8 @@ struct AnalyzedGraph {
   std::vector<AnalyzedStep> steps;  // one per graph.steps
   std::shared_ptr<const ElementSpec> output;
   // What a source is made of, in order; none if it reads records of its own.
-  // An input's elements are counted by its plan alone; its steps are all of
-  // the plan or of the worker.
+  // Unless source.streamed, an input's elements are counted by its plan alone,
+  // and its steps are all of the plan or of the worker.
   std::vector<std::shared_ptr<const AnalyzedGraph>> inputs;
   // The number of steps[0] among all steps as written: those of inputs stand
   // before those of the whole. It keys random choices.

@@ -115,6 +115,7 @@ bool InPlace(const ComponentSpec& component);
 class CompiledStage final : public WorkerStage,
                             public std::enable_shared_from_this<CompiledStage> {
  public:
+  // As WorkerStage::Make; `registry` has what named files hold (BindFiles).
   static absl::StatusOr<std::shared_ptr<const WorkerStage>> Make(
       std::shared_ptr<const Plan> plan,
       std::shared_ptr<const Manifest> manifest,

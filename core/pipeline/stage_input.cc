@@ -140,6 +140,9 @@ absl::StatusOr<std::unique_ptr<const StageInput>> StageInput::Make(
   const AnalyzedGraph& graph = plan->graph();
   if (graph.inputs.empty()) return MakeSourceInput(plan, std::move(manifest));
   if (manifest == nullptr) manifest = std::make_shared<const Manifest>();
+  if (graph.source.streamed) {
+    return MakeStreamedInput(plan, std::move(manifest), std::move(registry));
+  }
   FM_ASSIGN_OR_RETURN(
       const SourcePlan source,
       PlanSource(graph, *manifest, plan->seed(), plan->iteration()));

@@ -80,13 +80,18 @@ class StageInput {
   virtual bool heavy() const = 0;
 };
 
-// The input of a graph without inputs, and of one with them.
+// The input of a graph without inputs, of one with them, and of one whose
+// inputs are streams (SourceTraits::streamed).
 absl::StatusOr<std::unique_ptr<const StageInput>> MakeSourceInput(
     std::shared_ptr<const Plan> plan, std::shared_ptr<const Manifest> manifest);
 absl::StatusOr<std::unique_ptr<const StageInput>> MakeCombinedInput(
     const AnalyzedGraph& graph, const SourcePlan& source,
     const std::shared_ptr<const Manifest>& manifest,
     const std::shared_ptr<const FunctionRegistry>& registry);
+absl::StatusOr<std::unique_ptr<const StageInput>> MakeStreamedInput(
+    const std::shared_ptr<const Plan>& plan,
+    std::shared_ptr<const Manifest> manifest,
+    std::shared_ptr<const FunctionRegistry> registry);
 
 }  // namespace feedmill
 

@@ -44,8 +44,6 @@ absl::StatusOr<std::shared_ptr<const WorkerStage>> CompiledStage::Make(
     std::shared_ptr<const Plan> plan, std::shared_ptr<const Manifest> manifest,
     std::shared_ptr<const FunctionRegistry> registry) {
   const AnalyzedGraph& graph = plan->graph();
-  FM_ASSIGN_OR_RETURN(
-      registry, BindFiles(graph.graph, manifest.get(), std::move(registry)));
   auto stage = std::shared_ptr<CompiledStage>(new CompiledStage());
   stage->plan_ = plan;
   FM_ASSIGN_OR_RETURN(stage->source_,
@@ -121,6 +119,7 @@ void CompiledStage::Estimate(const Manifest* manifest) {
   heavy_ = record_program_->heavy() || naming_ == Naming::kRuns ||
            (batch_program_ != nullptr && batch_program_->heavy()) ||
            source_->heavy();
+  if (plan_->graph().source.streamed) return;  // a position is a whole pass
   size_t record_bytes = 0;
   if (manifest != nullptr && manifest->TotalRecords() > 0) {
     record_bytes =
@@ -476,20 +475,32 @@ void CompiledStage::AppendRecords(uint64_t p, bool last, Making& making,
 
 // ---- uncounted sources: a position is a block of records
 
+namespace {
+
+// Rows of one piece, though filters drop all of them: a position may have no
+// end, and a thread is not to be kept for ever.
+constexpr uint64_t kSeenMax = uint64_t{1} << 20;
+
+}  // namespace
+
 absl::Status CompiledStage::RunBlocks(Making& making,
                                       StageScratch& scratch) const {
   const Cursor end = making.end;
   Cursor at = making.begin;
   bool first = true;
-  while (at < end && (first || !making.full())) {
+  uint64_t seen = 0;
+  const auto full = [&] { return making.full() || seen >= kSeenMax; };
+  while (at < end && (first || !full())) {
     first = false;
     scratch.refs.clear();
     plan_->Records(at.p, at.p + 1, scratch.refs);
     const uint64_t last = at.p == end.p ? end.i : kEndless;
     bool more = true;
-    while (more && at.i < last && !making.full() && !making.failed) {
+    while (more && at.i < last && !full() && !making.failed) {
       FM_ASSIGN_OR_RETURN(more, ReadBlock(at.i, BytesAhead(making), scratch));
+      const uint64_t before = at.i;
       FM_RETURN_IF_ERROR(RunBlock(last, more, at, making, scratch));
+      seen += at.i - before;
     }
     if (making.failed) return absl::OkStatus();
     if (more && at.i < last) break;  // full
@@ -554,6 +565,8 @@ absl::Status CompiledStage::RunBlock(uint64_t last, bool& more, Cursor& at,
 absl::StatusOr<std::shared_ptr<const WorkerStage>> WorkerStage::Make(
     std::shared_ptr<const Plan> plan, std::shared_ptr<const Manifest> manifest,
     std::shared_ptr<const FunctionRegistry> registry) {
+  FM_ASSIGN_OR_RETURN(registry, BindFiles(plan->graph().graph, manifest.get(),
+                                          std::move(registry)));
   return CompiledStage::Make(std::move(plan), std::move(manifest),
                              std::move(registry));
 }

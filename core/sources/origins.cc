@@ -21,7 +21,7 @@ RecordOrigin Origin(const Plan& plan, const Manifest& manifest,
   RecordOrigin origin;
   origin.epoch = ref.pass;
   uint64_t index = order.At(ref);
-  origin.record = index;
+  origin.record = plan.graph().source.streamed ? row : index;
   for (const ManifestFile& file : manifest.files) {
     if (index >= file.records) {
       index -= file.records;

@@ -65,6 +65,13 @@ absl::StatusOr<SourcePlan> PlanSource(const AnalyzedGraph& graph,
     return absl::StatusOr<SourcePlan::Input>(Annotate(
         input.status(), fmt::format("{} inputs[{}]", SourceName(source), i)));
   };
+  if (graph.source.streamed) {  // what they make is not known
+    for (size_t i = 0; i < count; ++i) {
+      FM_RETURN_IF_ERROR(plan(i, kEndless).status());
+    }
+    out.size = 1;
+    return out;
+  }
   std::vector<uint64_t> sizes;
   for (size_t i = 0; i < count; ++i) {
     FM_ASSIGN_OR_RETURN(out.inputs.emplace_back(), plan(i, kEndless));

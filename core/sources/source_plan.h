@@ -14,12 +14,13 @@
 namespace feedmill {
 
 // What a source has, as far as its files are known: its positions and, if it
-// is made of inputs, the plan of each and their order.
+// is made of inputs, the plan of each and their order. One that is streamed has
+// a single position, and its inputs are planned as they are begun.
 struct SourcePlan {
   struct Input;
 
   uint64_t size = 0;  // records, blocks or elements; kEndless without end
-  std::shared_ptr<const Combination> combination;  // null: it has no inputs
+  std::shared_ptr<const Combination> combination;  // null: no inputs, or streamed
   std::vector<Input> inputs;
 };
 struct SourcePlan::Input {

@@ -11,6 +11,7 @@
 #include "client/read_token.h"
 #include "client/reader.h"
 #include "core/chunk/order_hash.h"
+#include "core/dataset/analysis.h"
 #include "core/dataset/graph_text.h"
 #include "core/net/log.h"
 #include "core/ops/builtin_functions.h"
@@ -202,7 +203,7 @@ TEST(RandomPipelines, EqualTheReferenceHoweverTheyAreRead) {
       std::make_shared<const FunctionRegistry>(BuiltinFunctions());
   SmallService service(registry);
   const auto [from, to] = Seeds();
-  size_t elements = 0, failing = 0;
+  size_t elements = 0, failing = 0, streamed = 0;
   for (uint64_t seed = from; seed <= to; ++seed) {
     const Graph graph = testing::RandomGraph(seed, directory, *registry);
     SCOPED_TRACE("seed " + std::to_string(seed) + ": " + CanonicalText(graph));
@@ -211,6 +212,8 @@ TEST(RandomPipelines, EqualTheReferenceHoweverTheyAreRead) {
     const std::string hash = reference::OrderHash(expected.elements);
     elements += expected.elements.size();
     failing += expected.failed;
+    const auto analyzed = Analyze(graph, *registry);
+    streamed += analyzed.ok() && (*analyzed)->source.streamed;
     const std::pair<int, size_t> settings[] = {
         {1, size_t{1} << 20}, {2, 1}, {4, 100}};
     const auto compare = [&](const Outcome& read) {
@@ -241,9 +244,12 @@ TEST(RandomPipelines, EqualTheReferenceHoweverTheyAreRead) {
     compare(service.Get(graph));
     if (HasFatalFailure()) return;
   }
-  std::printf("%zu elements, %zu pipelines end in a data error\n", elements,
-              failing);
+  std::printf(
+      "%zu elements, %zu pipelines end in a data error, inputs of %zu are "
+      "streams\n",
+      elements, failing, streamed);
   EXPECT_GT(elements, (to - from) * 5);
+  EXPECT_GT(streamed, (to - from) / 50);
   std::filesystem::remove_all(directory);
 }
 

@@ -223,6 +223,23 @@ bool FitsAsInput(const Graph& graph) {
   return range == nullptr || range->start != range->stop;
 }
 
+// The counters of records in batches of batches are not defined.
+bool FlipsBatchesOfBatches(const Graph& graph) {
+  size_t batches = 0, most = 0;
+  for (const Step& step : graph.steps) {
+    batches = BatchesAfter(step, batches);
+    most = std::max(most, batches);
+    if (most > 1 && std::holds_alternative<RandomFlipStep>(step)) return true;
+  }
+  return false;
+}
+
+// The same where inputs are not counted: any step, and a source that ends, as
+// filters could leave nothing of one that does not.
+bool FitsAsStream(const Graph& graph) {
+  return !IsEndless(graph.source) && !FlipsBatchesOfBatches(graph);
+}
+
 Source RandomSource(Random& random, const std::string& directory,
                     const FunctionRegistry& registry, int depth);
 
@@ -231,12 +248,13 @@ Source InputsSource(Random& random, const std::string& directory,
                     const FunctionRegistry& registry, int depth) {
   std::vector<Graph> inputs(2 + Below(random, 2));
   const bool alike = Below(random, 3) != 0;
+  const auto fits = Below(random, 3) == 0 ? FitsAsStream : FitsAsInput;
   for (size_t i = 0; i < inputs.size(); ++i) {
     Graph& input = inputs[i];
     input.source = i > 0 && alike && Below(random, 2) == 0
                        ? inputs[0].source
                        : RandomSource(random, directory, registry, depth + 1);
-    AddSteps(random, Below(random, 4), registry, FitsAsInput, input);
+    AddSteps(random, Below(random, 4), registry, fits, input);
     if (Below(random, 2) != 0 ||
         std::holds_alternative<ImagesSource>(input.source)) {
       continue;
@@ -276,23 +294,15 @@ Source RandomSource(Random& random, const std::string& directory,
     Graph graph;
     graph.source = InputsSource(random, directory, registry, depth);
     const auto& inputs = *SourceInputs(graph.source);
-    if (std::all_of(inputs.begin(), inputs.end(), FitsAsInput) &&
-        Analyze(graph, registry).ok()) {
+    const auto analyzed = Analyze(graph, registry);
+    if (analyzed.ok() &&
+        std::all_of(
+            inputs.begin(), inputs.end(),
+            (*analyzed)->source.streamed ? FitsAsStream : FitsAsInput)) {
       return graph.source;
     }
   }
   return RangeSource{0, 9, 1};
-}
-
-// The counters of records in batches of batches are not defined.
-bool FlipsBatchesOfBatches(const Graph& graph) {
-  size_t batches = 0, most = 0;
-  for (const Step& step : graph.steps) {
-    batches = BatchesAfter(step, batches);
-    most = std::max(most, batches);
-    if (most > 1 && std::holds_alternative<RandomFlipStep>(step)) return true;
-  }
-  return false;
 }
 
 void Write(const std::string& path, const std::string& bytes) {

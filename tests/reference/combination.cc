@@ -82,25 +82,11 @@ std::vector<uint64_t> WholeWeights(const std::vector<double>& weights) {
 }
 
 All Mixed(const MixtureSource& source, const Sizes& sizes, size_t bound) {
-  const std::vector<uint64_t> weights = WholeWeights(source.weights);
-  uint64_t sum = 0;
-  for (const uint64_t weight : weights) sum += weight;
+  MixtureOrder order(source);
   std::vector<uint64_t> given(sizes.size(), 0);
   All out;
   while (out.size() < bound) {
-    // An input may come if it would not be above its share rounded up; of
-    // those the one comes whose share, rounded down, asks for it first.
-    const uint64_t n = out.size() + 1;
-    size_t chosen = sizes.size();
-    uint64_t earliest = 0;
-    for (size_t i = 0; i < sizes.size(); ++i) {
-      if (given[i] * sum >= n * weights[i]) continue;
-      const uint64_t due = ((given[i] + 1) * sum + weights[i] - 1) / weights[i];
-      if (chosen == sizes.size() || due < earliest) {
-        chosen = i;
-        earliest = due;
-      }
-    }
+    const size_t chosen = order.Next();
     const bool lacks = given.at(chosen) >= sizes[chosen];
     if (lacks && source.stop == MixtureSource::Stop::kFirstExhausted) break;
     if (sizes[chosen] == 0) throw std::logic_error("an empty input");
@@ -116,6 +102,30 @@ All Mixed(const MixtureSource& source, const Sizes& sizes, size_t bound) {
 }
 
 }  // namespace
+
+MixtureOrder::MixtureOrder(const MixtureSource& source)
+    : weights_(WholeWeights(source.weights)), given_(weights_.size(), 0) {
+  for (const uint64_t weight : weights_) sum_ += weight;
+}
+
+size_t MixtureOrder::Next() {
+  // An input may come if it would not be above its share rounded up; of those
+  // the one comes whose share, rounded down, asks for it first.
+  ++n_;
+  size_t chosen = weights_.size();
+  uint64_t earliest = 0;
+  for (size_t i = 0; i < weights_.size(); ++i) {
+    if (given_[i] * sum_ >= n_ * weights_[i]) continue;
+    const uint64_t due =
+        ((given_[i] + 1) * sum_ + weights_[i] - 1) / weights_[i];
+    if (chosen == weights_.size() || due < earliest) {
+      chosen = i;
+      earliest = due;
+    }
+  }
+  ++given_.at(chosen);
+  return chosen;
+}
 
 const std::vector<Graph>* InputsOf(const Source& source) {
   if (auto* s = std::get_if<ConcatenateSource>(&source)) return &s->inputs;
@@ -139,9 +149,10 @@ bool HasNoEnd(const Source& source) {
   return endless > 0;
 }
 
-bool HasNoEnd(const Graph& graph) {
+bool HasNoEnd(const Graph& graph, size_t steps) {
   bool endless = HasNoEnd(graph.source);
-  for (const Step& step : graph.steps) {
+  for (size_t s = 0; s < std::min(steps, graph.steps.size()); ++s) {
+    const Step& step = graph.steps[s];
     auto* repeat = std::get_if<RepeatStep>(&step);
     if (repeat && !repeat->count) endless = true;
     if (std::holds_alternative<TakeStep>(step)) endless = false;

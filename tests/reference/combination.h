@@ -14,10 +14,22 @@ struct Pick {
   uint64_t turn = 0, position = 0;
 };
 
+// The inputs that a mixture's elements come from, one after the other.
+class MixtureOrder {
+ public:
+  explicit MixtureOrder(const MixtureSource& source);
+  size_t Next();
+
+ private:
+  std::vector<uint64_t> weights_, given_;
+  uint64_t sum_ = 0, n_ = 0;
+};
+
 inline constexpr uint64_t kNoEnd = UINT64_MAX;
 
-// What a pipeline without end has no end of: a repeat or its source.
-bool HasNoEnd(const Graph& graph);
+// What a pipeline, or its first `steps` steps, has no end of: a repeat or its
+// source.
+bool HasNoEnd(const Graph& graph, size_t steps = SIZE_MAX);
 bool HasNoEnd(const Source& source);
 
 const std::vector<Graph>* InputsOf(const Source& source);

@@ -9,12 +9,14 @@
 #include "tests/reference/expression.h"
 #include "tests/reference/formats.h"
 #include "tests/reference/items.h"
+#include "tests/reference/places.h"
 #include "tests/reference/random_functions.h"
 #include "tests/reference/random_numbers.h"
 #include "tests/reference/records.h"
 #include "tests/reference/sequence_steps.h"
 #include "tests/reference/shuffles.h"
 #include "tests/reference/source_records.h"
+#include "tests/reference/streams.h"
 
 namespace feedmill::reference {
 namespace {
@@ -22,13 +24,6 @@ namespace {
 // Passes of an endless repeat, and elements of an endless source, that are
 // enough for the places that an input is asked for in tests.
 constexpr uint64_t kMany = 400;
-
-// A place in the source, and the combined pass of all repeats.
-struct Place {
-  uint64_t record = 0, pass = 0;
-  std::map<size_t, uint64_t> numbers;  // by step: of each enumerate
-};
-using Position = std::vector<Place>;  // one place, or a batch of them
 
 template <class T>
 const T* As(const Step& step) {
@@ -145,11 +140,13 @@ class Interpreter {
   }
 
   uint64_t SourceSize() const {
+    if (streamed_) return 1;
     return inputs_.empty() ? records_.size() : picks_.size();
   }
 
   // The elements of a position of the source.
   std::vector<Element> RecordsAt(const Place& place) const {
+    if (streamed_) return StreamAt(place.pass);
     if (inputs_.empty()) return records_.at(place.record);
     Element out;
     for (const Pick& pick : picks_.at(place.record)) {
@@ -160,6 +157,23 @@ class Interpreter {
     return {out};
   }
 
+  // Of inputs that are run as pipelines of their own; each time that one is
+  // begun is an iteration of it.
+  const std::vector<Element>& StreamAt(uint64_t pass) const {
+    if (auto made = streams_.find(pass); made != streams_.end())
+      return made->second;
+    const auto run = [&](size_t i, uint64_t turn) {
+      const Graph& input = InputsOf(graph_.source)->at(i);
+      size_t steps = input_steps_[i];
+      return Interpreter(input, seed_,
+                         KeyOf(seed_, iteration_, pass, i, turn).low,
+                         HasNoEnd(input) ? kMany : SIZE_MAX, steps)
+          .Run();
+    };
+    const size_t bound = HasNoEnd(graph_.source) ? kMany : SIZE_MAX;
+    return streams_[pass] = StreamElements(graph_.source, bound, run);
+  }
+
   bool IsPlanStep(size_t s) const {
     const Step& step = graph_.steps[s];
     if (As<RepeatStep>(step) || ShufflesAll(step) || ShufflesFiles(step))
@@ -168,15 +182,7 @@ class Interpreter {
   }
 
   // Whether what enters step s never ends.
-  bool IsEndless(size_t s) const {
-    bool endless = HasNoEnd(graph_.source);
-    for (size_t r = 0; r < s; ++r) {
-      auto* repeat = As<RepeatStep>(graph_.steps[r]);
-      if (repeat && !repeat->count) endless = true;
-      if (As<TakeStep>(graph_.steps[r])) endless = false;
-    }
-    return endless;
-  }
+  bool IsEndless(size_t s) const { return HasNoEnd(graph_, s); }
 
   // Whether an endless repeat's pass has no positions at all.
   bool RepeatsNothing() {
@@ -201,8 +207,10 @@ class Interpreter {
     bool shuffled = false;
     for (const Step& step : graph_.steps)
       shuffled = shuffled || ShufflesAll(step);
-    counted_ = InputsOf(graph_.source) != nullptr || IsCounted(graph_.source) ||
-               shuffled || is_input_;
+    streamed_ = HasStreams(graph_.source);
+    counted_ =
+        !streamed_ && (InputsOf(graph_.source) != nullptr ||
+                       IsCounted(graph_.source) || shuffled || is_input_);
     bool changed = !counted_, batched = false;
     for (size_t s = 0; s < graph_.steps.size(); ++s) {
       const Step& step = graph_.steps[s];
@@ -222,14 +230,19 @@ class Interpreter {
   }
 
   void LoadSource(size_t& steps) {
-    if (auto* inputs = InputsOf(graph_.source)) {
+    if (streamed_) {
+      for (const Graph& input : *InputsOf(graph_.source)) {
+        input_steps_.push_back(steps);
+        Interpreter(input, seed_, iteration_, limit_, steps);
+      }
+    } else if (auto* inputs = InputsOf(graph_.source)) {
       for (const Graph& input : *inputs)
         inputs_.push_back(std::make_unique<Interpreter>(
             input, seed_, iteration_, limit_, steps, true));
       PickInputs(HasNoEnd(graph_.source) ? kMany : SIZE_MAX);
-      return;
+    } else {
+      RecordsOf(graph_.source, counted_, records_, file_sizes_);
     }
-    RecordsOf(graph_.source, counted_, records_, file_sizes_);
   }
 
   uint64_t SeedOf(const Step& step) const {
@@ -279,28 +292,17 @@ class Interpreter {
       for (uint64_t index : ShuffledIndexes(key(0), in.size()))
         out.push_back(in[index]);
     } else if (auto* take = As<TakeStep>(step)) {
-      in.resize(std::min(in.size(), static_cast<size_t>(take->count)));
-      out = in;
+      out = Taken(*take, std::move(in));
     } else if (auto* skip = As<SkipStep>(step)) {
-      const size_t from = std::min(in.size(), static_cast<size_t>(skip->count));
-      out.assign(in.begin() + static_cast<ptrdiff_t>(from), in.end());
+      out = Skipped(*skip, std::move(in));
     } else if (auto* shard = As<ShardStep>(step)) {
-      for (size_t j = static_cast<size_t>(shard->index); j < in.size();
-           j += static_cast<size_t>(shard->count))
-        out.push_back(in[j]);
+      out = Sharded(*shard, std::move(in));
     } else if (As<EnumerateStep>(step)) {
       for (size_t j = 0; j < in.size(); ++j)
         for (Place& place : in[j]) place.numbers[k - 1] = j;
       out = in;
     } else {
-      const auto& batch = std::get<BatchStep>(step);
-      for (size_t j = 0; j < in.size(); ++j) {
-        if (j % static_cast<size_t>(batch.size) == 0) out.emplace_back();
-        out.back().insert(out.back().end(), in[j].begin(), in[j].end());
-      }
-      if (batch.drop_remainder && !out.empty() &&
-          out.back().size() < static_cast<size_t>(batch.size))
-        out.pop_back();
+      out = Batched(std::get<BatchStep>(step), std::move(in));
     }
     return out;
   }
@@ -381,14 +383,7 @@ class Interpreter {
   Element OneRecord(size_t s, uint64_t epoch, const Tensor& record,
                     const std::vector<Counter>& counters, size_t k) const {
     const Step& step = graph_.steps[s];
-    if (auto* parse = As<ParseExampleStep>(step))
-      return ParseExample(record.strings.at(0), *parse);
-    if (auto* parse = As<ParseSequenceExampleStep>(step))
-      return ParseSequenceExample(record.strings.at(0), *parse);
-    if (auto* decode = As<DecodeImageStep>(step))
-      return {{"", DecodeImage(record.strings.at(0), *decode)}};
-    if (auto* resize = As<ResizeStep>(step))
-      return {{"", Resize(record, *resize)}};
+    if (!As<RandomFlipStep>(step)) return MadeOf(record, step);
     const Counter counter = counters.at(k);
     return {{"", RandomFlip(
                      record, std::get<RandomFlipStep>(step),
@@ -582,6 +577,11 @@ class Interpreter {
   std::vector<std::unique_ptr<Interpreter>> inputs_;
   std::vector<std::vector<Pick>> picks_;
   std::vector<uint64_t> turns_;
+  // Of one whose inputs are streams: the numbers of their first steps, and its
+  // elements by pass.
+  bool streamed_ = false;
+  std::vector<size_t> input_steps_;
+  mutable std::map<uint64_t, std::vector<Element>> streams_;
   std::map<uint64_t, std::vector<Position>> made_places_;  // by pass
   std::vector<Position> positions_;
   std::vector<uint64_t> batches_;  // made so far, per client step

@@ -373,4 +373,14 @@ Tensor Resize(const Tensor& image, const ResizeStep& step) {
           {}};
 }
 
+Element MadeOf(const Tensor& record, const Step& step) {
+  if (auto* parse = std::get_if<ParseExampleStep>(&step))
+    return ParseExample(record.strings.at(0), *parse);
+  if (auto* parse = std::get_if<ParseSequenceExampleStep>(&step))
+    return ParseSequenceExample(record.strings.at(0), *parse);
+  if (auto* decode = std::get_if<DecodeImageStep>(&step))
+    return {{"", DecodeImage(record.strings.at(0), *decode)}};
+  return {{"", Resize(record, std::get<ResizeStep>(step))}};
+}
+
 }  // namespace feedmill::reference

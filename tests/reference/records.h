@@ -35,6 +35,9 @@ Tensor DecodeImage(const std::string& bytes, const DecodeImageStep& step,
                    const std::vector<int64_t>& at_least = {});
 Tensor Resize(const Tensor& image, const ResizeStep& step);
 
+// What one of the four steps above makes of a record.
+Element MadeOf(const Tensor& record, const Step& step);
+
 }  // namespace feedmill::reference
 
 #endif  // FEEDMILL_TESTS_REFERENCE_RECORDS_H_

@@ -254,20 +254,35 @@ TEST(InputsTest, StepsAreNumberedAsWritten) {
   EXPECT_EQ(graph->first_step, 5u);
 }
 
-TEST(InputsTest, AreCountedByAnIndexOrRefused) {
+TEST(InputsTest, AreCountedByAnIndex) {
   const auto graph = Good(Dataset::Concatenate({kText, kText.Skip(2)}));
   EXPECT_TRUE(graph->inputs[0]->needs_index);
   EXPECT_TRUE(graph->inputs[1]->source.counted);
   EXPECT_TRUE(graph->source.counted);
+  EXPECT_FALSE(graph->source.streamed);
   EXPECT_TRUE(graph->source.needs_files);
-  EXPECT_THAT(ErrorOf(Dataset::Concatenate({kText, Dataset::Text({"/a.gz"})})),
-              AllOf(StartsWith("concatenate inputs[1]: source: "),
-                    HasSubstr("gzip files do not allow")));
-  EXPECT_THAT(ErrorOf(Dataset::Zip({Mapped(kRange), Filtered(kRange)})),
-              AllOf(StartsWith("zip inputs[1]: steps[0] filter: "),
-                    HasSubstr("Move it behind")));
-  EXPECT_THAT(ErrorOf(Dataset::Interleave({kRange.Take(3).Batch(2)})),
-              StartsWith("interleave inputs[0]: steps[1] batch: "));
+}
+
+TEST(InputsTest, AreStreamsWhereOneCannotBeCounted) {
+  const Dataset zipped = Dataset::Text({"/a.gz"});
+  for (const Dataset& dataset :
+       {Dataset::Concatenate({kText, zipped}),
+        Dataset::Concatenate({kText, kText.Batch(2).Unbatch()}),
+        Dataset::Interleave({kText, Dataset::Concatenate({kText, zipped})})}) {
+    const auto graph = Good(dataset.Batch(2));
+    EXPECT_TRUE(graph->source.streamed);
+    EXPECT_FALSE(graph->source.counted);
+    EXPECT_FALSE(graph->numbered);
+    EXPECT_FALSE(graph->inputs[0]->needs_index);
+    EXPECT_EQ(graph->client_begin, 0u);  // the batch
+  }
+  const auto filtered = Good(Dataset::Concatenate({Filtered(kRange), kRange}));
+  EXPECT_TRUE(filtered->source.streamed);
+  EXPECT_FALSE(filtered->source.needs_files);
+  EXPECT_THAT(filtered->Explain(), HasSubstr("read as streams"));
+  EXPECT_THAT(ErrorOf(Dataset::Concatenate({kText, zipped}).Shuffle()),
+              AllOf(HasSubstr("steps[0] shuffle: "),
+                    HasSubstr("Shuffle within its inputs")));
 }
 
 TEST(InputsTest, ErrorsNameTheInputAndTheWayOut) {
