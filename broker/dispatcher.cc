@@ -83,6 +83,7 @@ void Dispatcher::Send(const PeerId& to, Message message) {
 
 DispatcherEffects Dispatcher::Handle(absl::Time now,
                                      std::span<const Incoming> messages) {
+  if (NextDeadline() == absl::InfiniteFuture()) next_tick_ = now;
   for (const Incoming& incoming : messages) {
     Take(now, incoming.from, incoming.message);
   }
@@ -91,6 +92,7 @@ DispatcherEffects Dispatcher::Handle(absl::Time now,
 
 DispatcherEffects Dispatcher::Handle(absl::Time now, const PeerId& from,
                                      const Message& message) {
+  if (NextDeadline() == absl::InfiniteFuture()) next_tick_ = now;
   Take(now, from, message);
   return Finish(now);
 }
@@ -228,16 +230,31 @@ absl::Time Dispatcher::NextDeadline() const {
 }
 
 DispatcherEffects Dispatcher::OnTick(absl::Time now) {
+  NoteStall(now);
   next_tick_ = now + std::min(absl::Milliseconds(100), Interval() / 2);
   if (!behind_.ok()) return {};
-  LoseSilentWorkers(now);
+  if (now >= judge_from_) LoseSilentWorkers(now);
+  for (const auto& [key, listener] : listeners_) {
+    if (now - listener.heard <= Timeout(settings_.park_after)) {
+      RetryHead(now, key);
+    }
+  }
+  if (now >= judge_from_) ReleaseSilentSessions(now);
+  return Finish(now);
+}
 
+// A disk or a machine that stood still for long: what peers said meanwhile
+// waits to be read, and nobody is silent before it has been.
+void Dispatcher::NoteStall(absl::Time now) {
+  const absl::Duration timeout = Timeout(settings_.worker_timeout);
+  if (now - next_tick_ > timeout / 2) judge_from_ = now + timeout;
+}
+
+void Dispatcher::ReleaseSilentSessions(absl::Time now) {
   std::vector<SessionKey> silent;
   for (const auto& [key, listener] : listeners_) {
     if (now - listener.heard > ClientTimeout(*state_.FindJob(key.job))) {
       silent.push_back(key);
-    } else if (now - listener.heard <= Timeout(settings_.park_after)) {
-      RetryHead(now, key);
     }
   }
   for (const SessionKey& key : silent) {
@@ -252,7 +269,6 @@ DispatcherEffects Dispatcher::OnTick(absl::Time now) {
       BindJob(now, key.job);
     }
   }
-  return Finish(now);
 }
 
 // No worker was heard before oldest_heard_: while that is recent, thousands of

@@ -250,7 +250,9 @@ class Dispatcher {
   bool BindSome(absl::Time now, const SessionKey& key, RunWork& work,
                 uint64_t room);
   void Reindex(const SessionState& session);
+  void NoteStall(absl::Time now);
   void LoseSilentWorkers(absl::Time now);
+  void ReleaseSilentSessions(absl::Time now);
   void RetryHead(absl::Time now, const SessionKey& key);
   void TellIfDry(const JobName& job);
   // … of ranks (dispatcher_ranks.cc)
@@ -277,6 +279,7 @@ class Dispatcher {
   absl::Status behind_;
   absl::Time lease_from_;  // after a restart peers report first
   absl::Time next_tick_;
+  absl::Time judge_from_ = absl::InfinitePast();    // who has been silent
   absl::Time oldest_heard_ = absl::InfinitePast();  // of the workers
 
   LeaseTable table_;

@@ -147,6 +147,8 @@ std::optional<absl::Time> World::Deliver(const std::string& from,
     return std::nullopt;  // it is gone
   } else if (!dispatcher_up_) {
     return now() + absl::Milliseconds(100);
+  } else if (dispatcher_thaw_ > now()) {
+    return dispatcher_thaw_;
   }
   if (options_.trace != nullptr) {
     Trace(fmt::format("{} -> {} {}", from, to, Describe(message)));

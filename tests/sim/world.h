@@ -237,6 +237,7 @@ class World {
   std::map<uint64_t, absl::Duration> skews_;  // of readers, by life
   std::map<uint64_t, uint64_t> refused_;      // in which life of it, likewise
   absl::Time dispatcher_wake_ = absl::InfiniteFuture();
+  absl::Time dispatcher_thaw_ = absl::InfinitePast();
   std::optional<CrashPoint> crash_;  // where it is to die
   bool wipe_ = false;                // and to lose all that it had
   JournalId journal_;

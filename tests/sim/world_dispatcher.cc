@@ -21,7 +21,9 @@ void World::TellDispatcher(const std::string& from, const Message& message) {
   incoming_.push_back({PeerId(from), message});
   if (turn_ == absl::ZeroDuration()) return EndTurn();
   if (incoming_.size() > 1) return;
-  timeline_.After(turn_, [this, life = dispatcher_life_] {
+  const absl::Duration frozen =
+      std::max(dispatcher_thaw_ - now(), absl::ZeroDuration());
+  timeline_.After(turn_ + frozen, [this, life = dispatcher_life_] {
     if (life == dispatcher_life_ && dispatcher_up_) EndTurn();
   });
 }
@@ -99,7 +101,8 @@ void World::Say(std::vector<Outgoing> sends) {
 }
 
 void World::ArmDispatcher() {
-  const absl::Time deadline = dispatcher_->NextDeadline() - dispatcher_skew_;
+  const absl::Time deadline = std::max(
+      dispatcher_->NextDeadline() - dispatcher_skew_, dispatcher_thaw_);
   if (deadline >= dispatcher_wake_) return;
   dispatcher_wake_ = deadline;
   timeline_.At(deadline, [this] { WakeDispatcher(); });
@@ -108,6 +111,7 @@ void World::ArmDispatcher() {
 void World::WakeDispatcher() {
   if (!dispatcher_up_ || now() < dispatcher_wake_) return;  // not this one
   dispatcher_wake_ = absl::InfiniteFuture();
+  if (dispatcher_thaw_ > now()) return ArmDispatcher();
   StepDispatcher(dispatcher_->OnTick(now() + dispatcher_skew_));
   if (dispatcher_up_ &&
       dispatcher_->NextDeadline() <= now() + dispatcher_skew_) {
@@ -169,6 +173,7 @@ void World::StartDispatcher(bool wiped) {
   }
   ++dispatcher_life_;
   dispatcher_up_ = true;
+  dispatcher_thaw_ = now();
   incoming_.clear();
   // Some handle each message as it comes, some what came in a while.
   turn_ = std::array{absl::ZeroDuration(), absl::ZeroDuration(),

@@ -32,6 +32,9 @@ void World::DrawFaults() {
     if (kind.starts_with("side") && !side_left_) continue;
     if (random_.OneIn(2)) faults_.emplace_back(fault);
   }
+  // Came later: drawn apart, so that the others' seeds mean what they did.
+  if (Random(~options_.seed).OneIn(4))
+    faults_.emplace_back("dispatcher freeze");
   // On an emptied dispatcher who comes first reads.
   const auto has = [&](const char* kind) {
     return std::find(faults_.begin(), faults_.end(), kind) != faults_.end();
@@ -64,6 +67,11 @@ void World::Fault(const std::string& kind) {
   if (kind == "new worker") {
     if (workers_.size() >= kWorkersMax) return;
     return StartWorker(fmt::format("tcp://w{}", workers_.size()));
+  }
+  if (kind == "dispatcher freeze") {
+    dispatcher_thaw_ =
+        now() + absl::Milliseconds(random_.Choice({300, 1'500, 4'000}));
+    return;
   }
   if (kind.starts_with("dispatcher")) {
     return DispatcherFault(kind == "dispatcher wiped");

@@ -481,7 +481,9 @@ void World::CheckOpened(const SessionOpened& event) {
         reader.core->MayHandOut(ClockOf(reader))) {
       return Fail(name + " was replaced while its lease is valid");
     }
-    if (opener->intruder && name == main_) {
+    // Its hello is under way, and will take over what the intruder has now.
+    const bool coming = reader.take_over && !run && reader.life > opener->life;
+    if (opener->intruder && name == main_ && !coming) {
       ++result_.totals["intruders let in"];
       reader.zombie = true;
       main_ = opener->name;

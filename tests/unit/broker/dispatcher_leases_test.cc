@@ -455,6 +455,26 @@ TEST(Status, CountsFaults) {
   EXPECT_EQ(faults["connections_refused"], 1);
 }
 
+TEST(Stalls, NobodyIsSilentBeforeWhatCameIsRead) {
+  Cluster cluster;
+  Miller& worker = cluster.AddWorker("w1");
+  Miller& dead = cluster.AddWorker("w2");
+  Reader& reader =
+      cluster.AddReader("j", "sharer", "range 1000", Order::kAny).Hello();
+  cluster.Pass(absl::Seconds(1), {&reader}, {&worker, &dead});
+  const auto before = worker.leases();
+  cluster.Stall(absl::Minutes(10));
+  const auto faults = [&] {
+    return nlohmann::json::parse(
+        cluster.dispatcher().StatusJson(cluster.now()))["faults"];
+  };
+  EXPECT_EQ(faults()["workers_lost"], 0);
+  cluster.Pass(absl::Seconds(3), {&reader}, {&worker});
+  EXPECT_EQ(faults()["workers_lost"], 1) << "only the one that is dead";
+  EXPECT_EQ(faults()["sessions_released"], 0);
+  EXPECT_EQ(worker.leases().front().attempt, before.front().attempt);
+}
+
 TEST(Turns, WhatComesTogetherIsToldOnce) {
   Cluster cluster;
   Miller& worker = cluster.AddWorker("w1");
