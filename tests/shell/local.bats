@@ -98,6 +98,25 @@ steps: [shuffle]')
   [[ $output == *client* ]]
 }
 
+@test "--explain prints passes, moves, splits and memory" {
+  local file
+  file=$(pipeline explained <<'YAML'
+source: {range: 10000000}
+steps:
+  - map: "x * 2"
+  - filter: "x % 3 == 0"
+  - repeat: 2
+  - batch: 100
+YAML
+)
+  expect 0 feedmill read "$file" --explain
+  grep -qF 'fused   worker: steps[0] map + steps[1] filter in one pass' <<< "$output"
+  grep -qF 'moved   steps[2] repeat before steps[0] map, steps[1] filter' <<< "$output"
+  grep -qE '^splits  of 20000000 positions \(records\): .* 16 MiB at most, which makes 10 or more$' <<< "$output"
+  grep -qE '^memory  a worker, or a local read: 256 MiB ' <<< "$output"
+  grep -qF 'steps[3] batch holds 99 elements, 792 B' <<< "$output"
+}
+
 @test "a closed stdout ends the reading with exit 0" {
   for file in "$DATA/endless.yaml" "$DATA/long.yaml"; do
     statuses=$(set +o pipefail; feedmill read "$file" --local | head -n 1 > /dev/null; echo "${PIPESTATUS[0]}")

@@ -25,6 +25,7 @@
 #include "tools/command/flags.h"
 #include "tools/command/op_plugin_flag.h"
 #include "tools/command/pipeline_file.h"
+#include "tools/command/plan_text.h"
 #include "tools/command/profile_table.h"
 #include "tools/command/read_watch.h"
 #include "tools/command/security_flags.h"
@@ -89,7 +90,9 @@ struct ReadFlags {
     flags.Text("--service", "HOST:PORT", "Read through this dispatcher",
                &service);
     flags.Bool("--local", "Read in this process, without a service", &local);
-    flags.Bool("--explain", "Print where each step runs, and read nothing",
+    flags.Bool("--explain",
+               "Print the plan: where each step runs, what runs as one pass, "
+               "how it is cut into splits, and memory; make no element",
                &explain);
     flags.Bool("--profile",
                "Print to stderr, when it ends, where time went and which step "
@@ -399,9 +402,7 @@ absl::StatusOr<int> RunRead(const Invocation& invocation) {
   if (read.explain) {
     FM_RETURN_IF_ERROR(InferFields(graph));
     PinPlugins(*functions, graph);
-    FM_ASSIGN_OR_RETURN(const auto analyzed, Analyze(graph, *functions));
-    std::string text = analyzed->Explain();
-    if (!text.empty() && text.back() != '\n') text += '\n';
+    FM_ASSIGN_OR_RETURN(const std::string text, PlanText(graph, functions));
     std::fputs(text.c_str(), stdout);
     return 0;
   }

@@ -1,0 +1,98 @@
+// What `read --explain` prints.
+#include "tools/command/plan_text.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "core/dataset/graph_text.h"
+#include "core/ops/builtin_functions.h"
+#include "tests/unit/sources/test_folder.h"
+#include "tools/command/element_sizes.h"
+
+namespace feedmill {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class PlanTextTest : public ::testing::Test {
+ protected:
+  std::string Text(const std::string& yaml) const {
+    const auto graph = ParseGraphYaml(yaml, folder_.path());
+    EXPECT_TRUE(graph.ok()) << graph.status();
+    if (!graph.ok()) return "";
+    const auto text = PlanText(
+        *graph, std::make_shared<const FunctionRegistry>(BuiltinFunctions()));
+    EXPECT_TRUE(text.ok()) << text.status();
+    return text.ok() ? *text : "";
+  }
+
+  const TestFolder folder_;
+};
+
+TEST_F(PlanTextTest, SaysWhatRunsAsOnePass) {
+  EXPECT_THAT(
+      Text("source: {range: 100}\nsteps: [{map: 'x + 1'}, {filter: 'x > 3'}, "
+           "{shuffle: }, {map: 'x * 2'}]\n"),
+      AllOf(HasSubstr("fused   worker: steps[0] map + steps[1] filter + "
+                      "steps[3] map in one pass, over blocks of up to 2048"),
+            HasSubstr("moved   steps[2] shuffle before steps[0] map, "
+                      "steps[1] filter\n")));
+  EXPECT_THAT(
+      Text("source: {range: 100}\nsteps: [{map: 'x + 1'}, {batch: 4}, {map: "
+           "'x * 2'}, {batch: 2}, {map: 'x + 1'}, {map: 'x + 2'}]\n"),
+      AllOf(HasSubstr("worker: steps[0] map in one pass"),
+            HasSubstr("worker: steps[2] map in one pass, over blocks of up to "
+                      "2048 batches"),
+            HasSubstr("client: steps[4] map + steps[5] map in one pass")));
+}
+
+TEST_F(PlanTextTest, NamesComponentsThatNothingNeeds) {
+  folder_.Write("a.csv", "a,b,c\n1,2,3\n");
+  const std::string csv =
+      "source: {csv: {files: a.csv, fields: {a: int64, b: int64, c: int64}}}\n";
+  EXPECT_THAT(Text(csv + "steps: [{filter: 'b > 1'}, {map: {a: a}}]\n"),
+              AllOf(HasSubstr("unused  c of the source: no step reads it, and "
+                              "steps[1] map drops it"),
+                    Not(HasSubstr("unused  a")), Not(HasSubstr("unused  b"))));
+  EXPECT_THAT(Text(csv), Not(HasSubstr("unused")));
+}
+
+TEST_F(PlanTextTest, SaysHowManySplitsAndHowMuchMemory) {
+  EXPECT_THAT(
+      Text("source: {range: 10000000}\nsteps: [{filter: 'x > 3'}, {batch: "
+           "100}]\n"),
+      AllOf(HasSubstr("splits  of 10000000 positions (records): the first ones "
+                      "of 4096, later ones of 100 ms of work and 16 MiB at "
+                      "most, which makes 5 or more\n"),
+            HasSubstr("memory  a worker, or a local read: 256 MiB made ahead"),
+            HasSubstr("positions of about 8 B"),
+            HasSubstr("the client: 64 MiB received ahead at most; steps[1] "
+                      "batch holds 99 elements, 792 B\n")));
+  EXPECT_THAT(Text("source: {range: 10}\nsteps: [{repeat: }]\n"),
+              HasSubstr("splits  of endless positions"));
+  folder_.Write("a.txt", "one\ntwo\n");
+  EXPECT_THAT(Text("source: {text: a.txt}\n"),
+              AllOf(HasSubstr("files   1 file, 8 B\n"),
+                    HasSubstr("splits  of 1 positions (blocks of 4 MiB)"),
+                    HasSubstr("whose size only reading tells")));
+  EXPECT_THAT(Text("source: {text: a.txt}\nsteps: [{shuffle: }]\n"),
+              HasSubstr("splits  of 2 positions (records)"));
+}
+
+TEST_F(PlanTextTest, DoesWithoutFilesThatAreElsewhere) {
+  EXPECT_THAT(Text("source: {text: nowhere.txt}\nsteps: [{map: length(x)}]\n"),
+              AllOf(HasSubstr("files   cannot be seen from here: "),
+                    HasSubstr("nowhere.txt"), HasSubstr("steps[0] map")));
+}
+
+TEST(SizeTextTest, IsShort) {
+  EXPECT_EQ(SizeText(0), "0 B");
+  EXPECT_EQ(SizeText(1023), "1023 B");
+  EXPECT_EQ(SizeText(1536), "1.5 KiB");
+  EXPECT_EQ(SizeText(uint64_t{256} << 20), "256 MiB");
+}
+
+}  // namespace
+}  // namespace feedmill

@@ -1,0 +1,143 @@
+#include "tools/command/element_sizes.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+#include <variant>
+
+#include "core/chunk/dtype.h"
+
+namespace feedmill {
+namespace {
+
+constexpr uint64_t kReadAhead = uint64_t{1} << 20;
+constexpr uint64_t kBlockRows = 2048;
+
+uint64_t Times(uint64_t a, uint64_t b) {
+  uint64_t out = 0;
+  return __builtin_mul_overflow(a, b, &out) ? UINT64_MAX : out;
+}
+
+// Of one row; `bytes` stands for all that are bytes, if it is known.
+std::optional<uint64_t> SizeOf(const ElementSpec& spec,
+                               std::optional<uint64_t> bytes) {
+  uint64_t size = 0;
+  bool has_bytes = false;
+  for (const ComponentSpec& component : spec.components) {
+    if (component.dtype == DType::kBytes) {
+      has_bytes = true;
+    } else if (component.IsStatic()) {
+      size += Times(static_cast<uint64_t>(NumItems(component.shape)),
+                    ItemSize(component.dtype));
+    } else {
+      return std::nullopt;
+    }
+  }
+  if (!has_bytes) return size;
+  if (!bytes) return std::nullopt;
+  return size + *bytes;
+}
+
+// So many elements of its input one of its outputs is made of, at most.
+uint64_t JoinedBy(const Step& step) {
+  if (const auto* s = std::get_if<BatchStep>(&step)) {
+    return static_cast<uint64_t>(s->size);
+  }
+  if (const auto* s = std::get_if<WindowStep>(&step)) {
+    return static_cast<uint64_t>(s->size);
+  }
+  return 1;
+}
+
+// How many elements a client step holds, at most; 0 for none.
+struct HeldBySteps {
+  uint64_t operator()(const BatchStep& s) const {
+    return static_cast<uint64_t>(s.size) - 1;
+  }
+  uint64_t operator()(const ShuffleStep& s) const {
+    return static_cast<uint64_t>(s.window.value_or(0));
+  }
+  uint64_t operator()(const WindowStep& s) const {
+    return Times(static_cast<uint64_t>(s.size - 1),
+                 static_cast<uint64_t>(s.stride));
+  }
+  uint64_t operator()(const BucketBySequenceLengthStep& s) const {
+    uint64_t held = 0;
+    for (const int64_t size : s.batch_sizes) {
+      held += static_cast<uint64_t>(size) - 1;
+    }
+    return held;
+  }
+  template <class Other>
+  uint64_t operator()(const Other&) const {
+    return 0;
+  }
+};
+
+}  // namespace
+
+std::string SizeText(uint64_t bytes) {
+  constexpr std::string_view kUnits[] = {"B", "KiB", "MiB", "GiB", "TiB"};
+  auto size = static_cast<double>(bytes);
+  size_t unit = 0;
+  while (size >= 1024 && unit + 1 < std::size(kUnits)) {
+    size /= 1024;
+    ++unit;
+  }
+  const bool whole =
+      size >= 100 || size == static_cast<double>(static_cast<uint64_t>(size));
+  return fmt::format("{:.{}f} {}", size, whole ? 0 : 1, kUnits[unit]);
+}
+
+ElementSizes::ElementSizes(const AnalyzedGraph& graph, const Manifest& manifest)
+    : graph_(graph) {
+  // A source of records has so many bytes for each.
+  std::optional<uint64_t> bytes;
+  const uint64_t records = manifest.TotalRecords();
+  if (graph.source.counted && records > 0) {
+    bytes = manifest.TotalBytes() / records;
+  }
+  const ElementSpec* spec = &graph.source.spec;
+  sizes_.push_back(SizeOf(*spec, bytes));
+  for (size_t s = 0; s < graph.steps.size(); ++s) {
+    const Step& step = graph.graph.steps[s];
+    const uint64_t joined = JoinedBy(step);
+    std::optional<uint64_t> size = sizes_.back();
+    if (joined > 1) {
+      if (size) size = Times(*size, joined);
+    } else if (!(*graph.steps[s].output == *spec)) {
+      bytes = std::nullopt;  // bytes are others now
+      size = SizeOf(*graph.steps[s].output, bytes);
+    }
+    sizes_.push_back(size);
+    spec = graph.steps[s].output.get();
+  }
+}
+
+std::optional<uint64_t> ElementSizes::OfPosition() const {
+  if (!graph_.source.counted) return std::nullopt;
+  return sizes_[graph_.client_begin];
+}
+
+uint64_t ElementSizes::OfThread() const {
+  uint64_t widest = 0;
+  for (size_t s = 0; s <= graph_.client_begin; ++s) {
+    widest = std::max(widest, sizes_[s].value_or(0));
+  }
+  // A block is cut where its rows are large.
+  return kReadAhead + std::min(Times(widest, kBlockRows),
+                               std::max(kReadAhead, Times(widest, 2)));
+}
+
+std::string ElementSizes::HeldBy(size_t step) const {
+  const uint64_t held = std::visit(HeldBySteps{}, graph_.graph.steps[step]);
+  if (held == 0) return "";
+  std::string out = fmt::format("{} element{}", held, held == 1 ? "" : "s");
+  if (const auto each = Before(step)) {
+    out += fmt::format(", {}", SizeText(Times(held, *each)));
+  }
+  return out;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,323 @@
+#include "tools/command/plan_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "broker/dispatcher.h"
+#include "broker/job_planner.h"
+#include "client/reader.h"
+#include "core/base/status.h"
+#include "core/dataset/analysis.h"
+#include "core/dataset/graph_text.h"
+#include "core/dataset/source_types.h"
+#include "core/dataset/step_types.h"
+#include "core/pipeline/block_program.h"
+#include "core/pipeline/local_reader.h"
+#include "core/plan/plan.h"
+#include "core/sources/manifest.h"
+#include "core/sources/source_plan.h"
+#include "tools/command/element_sizes.h"
+#include "worker/worker_server.h"
+
+namespace feedmill {
+namespace {
+
+std::string Name(const AnalyzedGraph& graph, size_t step) {
+  return fmt::format("steps[{}] {}", step, StepName(graph.graph.steps[step]));
+}
+
+std::string Names(const AnalyzedGraph& graph, const std::vector<size_t>& steps,
+                  std::string_view between) {
+  std::vector<std::string> names;
+  for (const size_t step : steps) names.push_back(Name(graph, step));
+  return fmt::format("{}", fmt::join(names, between));
+}
+
+template <class T>
+const T* As(const Step& step) {
+  return std::get_if<T>(&step);
+}
+
+// ---- which steps run as one pass
+
+// Steps of one home that are compiled to one program, with what enters it.
+struct Pass {
+  std::vector<size_t> steps;
+  std::string_view home;
+  std::string_view rows;  // what its rows are
+};
+
+std::vector<Pass> PassesOf(const AnalyzedGraph& graph) {
+  std::vector<Pass> passes{{{}, "worker", "records"},
+                           {{}, "worker", "batches"}};
+  size_t at = 0;
+  for (size_t s = 0; s < graph.steps.size(); ++s) {
+    const Step& step = graph.graph.steps[s];
+    const bool mapped = graph.steps[s].mapped != nullptr;
+    if (s >= graph.client_begin && !(s == graph.client_begin && mapped)) break;
+    if (As<BatchStep>(step) != nullptr) at = 1;
+    // What marks steps does nothing itself; the worker writes numbers.
+    if (As<OnErrorStep>(step) != nullptr) continue;
+    if (graph.steps[s].home == Home::kWorker || mapped ||
+        As<EnumerateStep>(step) != nullptr) {
+      passes[at].steps.push_back(s);
+    }
+  }
+  passes.push_back({{}, "client", "elements"});
+  for (size_t s = graph.client_begin; s < graph.steps.size(); ++s) {
+    const Step& step = graph.graph.steps[s];
+    if (NeedsOf(step) == StepNeeds::kElement) {
+      passes.back().steps.push_back(s);
+    } else if (As<RepeatStep>(step) == nullptr) {
+      passes.push_back({{}, "client", "elements"});
+    }
+  }
+  return passes;
+}
+
+std::string FusedText(
+    const std::shared_ptr<const AnalyzedGraph>& graph,
+    const std::shared_ptr<const FunctionRegistry>& functions) {
+  std::string out;
+  const auto plan = Plan::Make(graph, 1, 0, 0);
+  for (const Pass& pass : PassesOf(*graph)) {
+    if (pass.steps.empty() || !plan.ok()) continue;
+    const auto program = BlockProgram::Make(*plan, functions, pass.steps,
+                                            graph->InputOf(pass.steps[0]));
+    if (!program.ok()) continue;  // it names files, which workers read
+    out += fmt::format(
+        "fused   {}: {} in one pass, {}\n", pass.home,
+        Names(*graph, pass.steps, " + "),
+        (*program)->heavy()
+            ? fmt::format("one of the {} after the other", pass.rows)
+            : fmt::format("over blocks of up to 2048 {} in the cache",
+                          pass.rows));
+  }
+  return out;
+}
+
+// ---- what stands elsewhere than it is written
+
+std::string MovedText(const AnalyzedGraph& graph) {
+  std::string out;
+  for (size_t s = 0; s < graph.client_begin; ++s) {
+    const Step& step = graph.graph.steps[s];
+    // Batches and numbers are made where they are written.
+    if (graph.steps[s].home != Home::kPlan || As<BatchStep>(step) != nullptr ||
+        As<EnumerateStep>(step) != nullptr) {
+      continue;
+    }
+    std::vector<size_t> over;
+    for (size_t before = 0; before < s; ++before) {
+      if (graph.steps[before].home == Home::kWorker &&
+          As<OnErrorStep>(graph.graph.steps[before]) == nullptr) {
+        over.push_back(before);
+      }
+    }
+    if (over.empty()) continue;
+    out += fmt::format("moved   {} before {}\n", Name(graph, s),
+                       Names(graph, over, ", "));
+  }
+  return out;
+}
+
+// ---- components that nothing needs
+
+void AddNames(const Expr& expr, std::set<std::string>& names) {
+  if (const auto* component = std::get_if<Expr::Component>(&expr.node())) {
+    names.insert(component->name);
+  } else if (const auto* call = std::get_if<Expr::Call>(&expr.node())) {
+    // component('image/encoded') is a Component, too.
+    for (const Expr& argument : call->arguments) AddNames(argument, names);
+  }
+}
+
+// Components by who makes them, until a step reads or replaces them.
+class Unused {
+ public:
+  explicit Unused(const AnalyzedGraph& graph) : graph_(graph) {
+    Make("the source", graph.source.spec);
+    for (size_t s = 0; s < graph.steps.size(); ++s) Follow(s);
+  }
+
+  const std::string& text() const { return text_; }
+
+ private:
+  struct Made {
+    std::string component;
+    std::string by;
+  };
+
+  void Make(const std::string& by, const ElementSpec& spec) {
+    for (const ComponentSpec& c : spec.components) {
+      unread_.push_back({c.name, by});
+    }
+  }
+
+  void Read(const std::set<std::string>& names) {
+    std::erase_if(unread_, [&](const Made& made) {
+      return names.contains(made.component) ||
+             (made.component.empty() && names.contains("x"));
+    });
+  }
+
+  // Step s reads what `names` has, and drops all that was there.
+  void Replace(size_t s, const std::set<std::string>& names) {
+    Read(names);
+    std::string last;
+    for (const Made& made : unread_) {
+      text_ += fmt::format(
+          "unused  {} of {}: no step reads it, and {} drops it; leave it out "
+          "there, if it can be\n",
+          made.component.empty() ? "x" : made.component, made.by,
+          Name(graph_, s));
+    }
+    unread_.clear();
+    Make(Name(graph_, s), *graph_.steps[s].output);
+  }
+
+  void Remake(size_t s, const std::string& component) {
+    Read({component});
+    unread_.push_back({component, Name(graph_, s)});
+  }
+
+  void Follow(size_t s) {
+    const Step& step = graph_.graph.steps[s];
+    std::set<std::string> names;
+    const auto outputs = [&](const auto& map) {
+      for (const auto& [name, expr] : map.outputs) AddNames(expr, names);
+      Replace(s, names);
+    };
+    if (const auto* map = As<MapStep>(step)) {
+      outputs(*map);
+    } else if (const auto* flat_map = As<FlatMapStep>(step)) {
+      outputs(*flat_map);
+    } else if (const auto* filter = As<FilterStep>(step)) {
+      AddNames(filter->predicate, names);
+      Read(names);
+    } else if (As<ParseExampleStep>(step) != nullptr ||
+               As<ParseSequenceExampleStep>(step) != nullptr) {
+      unread_.clear();  // of one component, which it reads
+      Make(Name(graph_, s), *graph_.steps[s].output);
+    } else if (const auto* decode = As<DecodeImageStep>(step)) {
+      Remake(s, decode->component);
+    } else if (const auto* resize = As<ResizeStep>(step)) {
+      Remake(s, resize->component);
+    } else if (const auto* flip = As<RandomFlipStep>(step)) {
+      Remake(s, flip->component);
+    } else if (const auto* bucket = As<BucketBySequenceLengthStep>(step)) {
+      Read({bucket->component});
+    } else if (const auto* tokens = As<TokenBatchStep>(step)) {
+      Read({tokens->component});
+    }
+  }
+
+  const AnalyzedGraph& graph_;
+  std::vector<Made> unread_;
+  std::string text_;
+};
+
+// ---- how much there is, and how it is cut
+
+std::string Counted(uint64_t count, std::string_view word) {
+  return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");
+}
+
+std::string_view PositionWord(const AnalyzedGraph& graph) {
+  if (graph.plan_batches) return "batches";
+  if (graph.source.streamed) return "passes over the inputs";
+  if (graph.source.counted)
+    return graph.inputs.empty() ? "records" : "elements";
+  return SourcePositions(graph.graph.source) == Positions::kBlocks
+             ? "blocks of 4 MiB"
+             : "files";
+}
+
+uint64_t FilesOf(const Manifest& manifest) {
+  uint64_t files = manifest.files.size();
+  for (const Manifest& input : manifest.inputs) files += FilesOf(input);
+  return files;
+}
+
+absl::StatusOr<std::string> SplitsText(
+    const AnalyzedGraph& graph, const Manifest& manifest,
+    const std::shared_ptr<const FunctionRegistry>& functions,
+    const ElementSizes& sizes) {
+  std::string out;
+  if (FilesOf(manifest) > 0) {
+    out += fmt::format("files   {}, {}\n", Counted(FilesOf(manifest), "file"),
+                       SizeText(manifest.TotalBytes()));
+  }
+  FM_ASSIGN_OR_RETURN(const JobShape shape,
+                      MakePlanner(functions).shape(CanonicalText(graph.graph),
+                                                   manifest.Serialize(), 0, 0));
+  const DispatcherSettings settings;
+  const bool endless = shape.positions == kEndless;
+  const uint64_t first = std::min(shape.first_split, shape.positions);
+  out += fmt::format(
+      "splits  of {} positions ({}): the first ones of {}, later ones of {} "
+      "ms of work and {} at most",
+      endless ? "endless" : fmt::format("{}", shape.positions),
+      PositionWord(graph), first,
+      absl::ToInt64Milliseconds(settings.split_time),
+      SizeText(settings.split_bytes));
+  const std::optional<uint64_t> each = sizes.OfPosition();
+  if (!endless && each && *each > 0) {
+    const uint64_t fit = std::max<uint64_t>(1, settings.split_bytes / *each);
+    out += fmt::format(", which makes {} or more",
+                       (shape.positions + fit - 1) / fit);
+  }
+  return out + "\n";
+}
+
+std::string MemoryText(const AnalyzedGraph& graph, const ElementSizes& sizes) {
+  const WorkerConfig worker;
+  std::string out = fmt::format(
+      "memory  a worker, or a local read: {} made ahead at most, and about {} "
+      "a thread for {}\n",
+      SizeText(worker.memory_bytes), SizeText(sizes.OfThread()),
+      sizes.OfPosition()
+          ? fmt::format("positions of about {}", SizeText(*sizes.OfPosition()))
+          : "positions whose size only reading tells");
+  out += fmt::format("        the client: {} received ahead at most",
+                     SizeText(ReadOptions{}.budget_bytes));
+  for (size_t s = graph.client_begin; s < graph.steps.size(); ++s) {
+    const auto held = sizes.HeldBy(s);
+    if (!held.empty())
+      out += fmt::format("; {} holds {}", Name(graph, s), held);
+  }
+  return out + "\n";
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> PlanText(
+    const Graph& graph, std::shared_ptr<const FunctionRegistry> functions) {
+  FM_ASSIGN_OR_RETURN(const auto analyzed, Analyze(graph, *functions));
+  std::string out = analyzed->Explain();
+  out += FusedText(analyzed, functions);
+  out += MovedText(*analyzed);
+  out += Unused(*analyzed).text();
+  Manifest manifest;
+  if (analyzed->source.needs_files) {
+    auto resolved = ResolveManifest(*analyzed);
+    if (!resolved.ok()) {
+      return out + fmt::format("files   cannot be seen from here: {}\n",
+                               ErrorText(resolved.status()));
+    }
+    manifest = *std::move(resolved);
+  }
+  const ElementSizes sizes(*analyzed, manifest);
+  FM_ASSIGN_OR_RETURN(const std::string splits,
+                      SplitsText(*analyzed, manifest, functions, sizes));
+  return out + splits + MemoryText(*analyzed, sizes);
+}
+
+}  // namespace feedmill
