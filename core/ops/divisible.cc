@@ -5,9 +5,12 @@
 #include <limits>
 #include <type_traits>
 
-#include "core/base/check.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/loops.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 namespace feedmill {
 namespace {
@@ -27,11 +30,14 @@ struct Divisor {
   // Not inlined: a compiler that sees `limit` made takes the comparison with it
   // for a test of overflow, which does not vectorise.
   [[gnu::noinline]] explicit Divisor(U d)
-      : twos(std::countr_zero(d)), limit(std::numeric_limits<U>::max() / d) {
+      : of(d),
+        twos(std::countr_zero(d)),
+        limit(std::numeric_limits<U>::max() / d) {
     const U odd = d >> twos;
     for (int k = 0; k < 6; ++k) inverse *= U{2} - odd * inverse;
   }
 
+  U of;
   int twos;
   U limit;
   U inverse = 1;  // right in its last bit; each step doubles them
@@ -57,17 +63,97 @@ template <bool kDivisible, class T>
   return n;
 }
 
+#if defined(__x86_64__)
+
+// The bits of the items of one vector that the divisor divides.
+template <class T>
+[[gnu::target("arch=x86-64-v4"), gnu::always_inline]] inline uint64_t
+DivisibleMask(const T* x, __m512i inverse, __m512i limit, __m512i twos) {
+  const __m512i items = _mm512_loadu_si512(x);
+  // With masks, where gcc 12's functions without warn of their own variables.
+  if constexpr (sizeof(T) == 8) {
+    constexpr __mmask8 kAll = 0xff;
+    const __m512i size =
+        std::is_signed_v<T> ? _mm512_maskz_abs_epi64(kAll, items) : items;
+    const __m512i product = _mm512_mullo_epi64(size, inverse);
+    return _mm512_cmple_epu64_mask(_mm512_maskz_rorv_epi64(kAll, product, twos),
+                                   limit);
+  } else {
+    constexpr __mmask16 kAll = 0xffff;
+    const __m512i size =
+        std::is_signed_v<T> ? _mm512_maskz_abs_epi32(kAll, items) : items;
+    const __m512i product = _mm512_mullo_epi32(size, inverse);
+    return _mm512_cmple_epu32_mask(_mm512_maskz_rorv_epi32(kAll, product, twos),
+                                   limit);
+  }
+}
+
+template <class T>
+[[gnu::target("arch=x86-64-v4"), gnu::always_inline]] inline __m512i Repeated(
+    T x) {
+  if constexpr (sizeof(T) == 8) {
+    return _mm512_set1_epi64(static_cast<int64_t>(x));
+  } else {
+    return _mm512_set1_epi32(static_cast<int32_t>(x));
+  }
+}
+
+// The same, 64 items at a time: a compiler does not pack comparisons of 64 bits
+// into bytes well.
+template <bool kDivisible, class T>
+[[gnu::target("arch=x86-64-v4")]] size_t DivisibleAvx512(const LoopInputs& in,
+                                                         void* out, size_t n) {
+  using U = std::make_unsigned_t<T>;
+  constexpr size_t kTogether = 64 / sizeof(T);
+  const T* const x = static_cast<const T*>(in.items[0]);
+  uint8_t* const r = static_cast<uint8_t*>(out);
+  // Tiles are short beside a division; the next one has the same divisor.
+  thread_local Divisor<U> divisor(1);
+  const U d = Magnitude(*static_cast<const T*>(in.items[1]));
+  if (divisor.of != d) divisor = Divisor<U>(d);
+  const __m512i inverse = Repeated(divisor.inverse);
+  const __m512i limit = Repeated(divisor.limit);
+  const __m512i twos = Repeated(static_cast<U>(divisor.twos));
+  size_t i = 0;
+  for (; i + 64 <= n; i += 64) {
+    uint64_t is = 0;
+    for (size_t k = 0; k < 64; k += kTogether) {
+      is |= DivisibleMask(x + i + k, inverse, limit, twos) << k;
+    }
+    const __m512i bytes = _mm512_maskz_set1_epi8(kDivisible ? is : ~is, 1);
+    _mm512_storeu_si512(r + i, bytes);
+  }
+  if (i < n) {
+    LoopInputs rest = in;
+    rest.items[0] = x + i;
+    DivisibleLoop<kDivisible, T>(rest, r + i, n - i);
+  }
+  return n;
+}
+
+#endif
+
+template <bool kDivisible, class T>
+Loop LoopOfType() {
+#if defined(__x86_64__)
+  if (LoopTarget() == VectorTarget::kAvx512) {
+    return DivisibleAvx512<kDivisible, T>;
+  }
+#endif
+  return ForTarget<DivisibleLoop<kDivisible, T>>();
+}
+
 template <bool kDivisible>
 Loop LoopOf(DType dtype) {
   switch (dtype) {
     case DType::kInt32:
-      return ForTarget<DivisibleLoop<kDivisible, int32_t>>();
+      return LoopOfType<kDivisible, int32_t>();
     case DType::kInt64:
-      return ForTarget<DivisibleLoop<kDivisible, int64_t>>();
+      return LoopOfType<kDivisible, int64_t>();
     case DType::kUInt32:
-      return ForTarget<DivisibleLoop<kDivisible, uint32_t>>();
+      return LoopOfType<kDivisible, uint32_t>();
     case DType::kUInt64:
-      return ForTarget<DivisibleLoop<kDivisible, uint64_t>>();
+      return LoopOfType<kDivisible, uint64_t>();
     default:
       return nullptr;
   }
@@ -75,16 +161,17 @@ Loop LoopOf(DType dtype) {
 
 FunctionRegistry::Function MakeFunction(Loop (*loop_of)(DType)) {
   FunctionRegistry::Function function;
-  function.compute = [loop_of](std::span<const Argument> arguments, size_t rows,
-                               const ValueType& type, OutputColumn& out) {
-    FM_CHECK(arguments.size() == 2 && arguments[1].constant);
-    ElementwiseCall call;
-    const DType dtype = arguments[0].type->dtype;
-    call.operands = {dtype, dtype, dtype};
-    call.result = DType::kBool;
-    call.loop = loop_of(dtype);
-    return RunElementwise(call, arguments, rows, type, out);
-  };
+  function.compute =
+      ElementwiseCompute(2, 2,
+                         [loop_of](std::span<const ValueType* const> types)
+                             -> absl::StatusOr<ElementwiseCall> {
+                           ElementwiseCall call;
+                           const DType dtype = types[0]->dtype;
+                           call.operands = {dtype, dtype, dtype};
+                           call.result = DType::kBool;
+                           call.loop = loop_of(dtype);
+                           return call;
+                         });
   return function;
 }
 

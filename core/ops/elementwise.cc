@@ -458,6 +458,32 @@ void Run::AppendViews(const Tile& tile, size_t n) {
 
 }  // namespace
 
+void LoadConstant(const Argument& constant, DType as, void* item) {
+  Operand operand;
+  operand.column = constant.column;
+  operand.as = as;
+  operand.weak_integer = IsWeakInteger(*constant.type);
+  LoadItems(operand, 0, 1, item);
+}
+
+absl::Status ElementwiseCompute::operator()(std::span<const Argument> arguments,
+                                            size_t rows, const ValueType& type,
+                                            OutputColumn& out) const {
+  std::array<const ValueType*, 3> types{};
+  for (size_t i = 0; i < arity_; ++i) types[i] = arguments[i].type;
+  FM_ASSIGN_OR_RETURN(const ElementwiseCall call,
+                      Resolve(std::span(types).first(arity_)));
+  const Column& column = *arguments[0].column;
+  if (call.converts && !arguments[0].constant && !column.ragged() && rows > 0) {
+    out.Reset(type.dtype, column.shape);
+    const size_t items = rows * static_cast<size_t>(NumItems(column.shape));
+    ConvertItems(column.dtype, column.values.data(), type.dtype,
+                 out.values.Extend(items * ItemSize(type.dtype)), items);
+    return absl::OkStatus();
+  }
+  return RunElementwise(call, arguments.first(items_), rows, type, out);
+}
+
 absl::Status RunElementwise(const ElementwiseCall& call,
                             std::span<const Argument> arguments, size_t rows,
                             const ValueType& type, OutputColumn& out) {

@@ -3,9 +3,11 @@
 
 #include <array>
 #include <cstddef>
+#include <functional>
 #include <span>
+#include <utility>
 
-#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "core/dataset/function_registry.h"
 #include "core/ops/loops.h"
 
@@ -18,6 +20,8 @@ struct ElementwiseCall {
   Loop loop = nullptr;
   // Said with DataLoss when the loop finds an item without a result.
   const char* bad_item = "";
+  // The loop only copies: the operand, converted, is the result.
+  bool converts = false;
 };
 
 // Runs the call over all rows, broadcasting the arguments' rows to each other
@@ -29,6 +33,38 @@ struct ElementwiseCall {
 absl::Status RunElementwise(const ElementwiseCall& call,
                             std::span<const Argument> arguments, size_t rows,
                             const ValueType& type, OutputColumn& out);
+
+// The item of a constant, as a loop that takes `as` gets it.
+// REQUIRES: one item; neither dtype is kBytes.
+void LoadConstant(const Argument& constant, DType as, void* item);
+
+// FunctionRegistry::Function::compute of a function that acts on each item
+// alone, so that what compiles expressions can ask for its loop.
+class ElementwiseCompute {
+ public:
+  // Chooses the dtypes and the loop of a call of such arguments, or says what
+  // does not fit.
+  using Resolver = std::function<absl::StatusOr<ElementwiseCall>(
+      std::span<const ValueType* const> types)>;
+
+  // Of the first `items` arguments; others only say what is to be done.
+  ElementwiseCompute(size_t arity, size_t items, Resolver resolve)
+      : arity_(arity), items_(items), resolve_(std::move(resolve)) {}
+
+  // How many of the arguments are operands of the loop, the first ones.
+  size_t items() const { return items_; }
+  absl::StatusOr<ElementwiseCall> Resolve(
+      std::span<const ValueType* const> types) const {
+    return resolve_(types);
+  }
+  absl::Status operator()(std::span<const Argument> arguments, size_t rows,
+                          const ValueType& type, OutputColumn& out) const;
+
+ private:
+  size_t arity_;
+  size_t items_;
+  Resolver resolve_;
+};
 
 }  // namespace feedmill
 

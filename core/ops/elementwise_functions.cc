@@ -1,9 +1,8 @@
-#include <array>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/status.h"
-#include "core/ops/convert_items.h"
 #include "core/ops/elementwise.h"
 #include "core/ops/function_families.h"
 #include "core/ops/literal_folding.h"
@@ -15,9 +14,7 @@ namespace {
 
 using Types = std::span<const ValueType* const>;
 
-// Chooses the dtypes and the loop of a call, or says what does not fit.
-using Resolver =
-    std::function<absl::StatusOr<ElementwiseCall>(const Types& types)>;
+using Resolver = ElementwiseCompute::Resolver;
 
 absl::Status NoMeaning(std::string_view function, DType dtype) {
   return InvalidArgument("{} is not defined for {}", function,
@@ -48,15 +45,7 @@ FunctionRegistry::Function MakeElementwise(std::string name, size_t arity,
     FM_ASSIGN_OR_RETURN(result.shape, BroadcastAll(types));
     return result;
   };
-  function.compute = [arity, resolve](std::span<const Argument> arguments,
-                                      size_t rows, const ValueType& type,
-                                      OutputColumn& out) -> absl::Status {
-    std::array<const ValueType*, 3> types{};
-    for (size_t i = 0; i < arity; ++i) types[i] = arguments[i].type;
-    FM_ASSIGN_OR_RETURN(const ElementwiseCall call,
-                        resolve(Types(types.data(), arity)));
-    return RunElementwise(call, arguments, rows, type, out);
-  };
+  function.compute = ElementwiseCompute(arity, arity, std::move(resolve));
   return function;
 }
 
@@ -296,23 +285,16 @@ FunctionRegistry::Function MakeCast() {
     result.shape = given[0].shape;
     return result;
   };
-  function.compute = [](std::span<const Argument> arguments, size_t rows,
-                        const ValueType& type,
-                        OutputColumn& out) -> absl::Status {
-    const Column& column = *arguments[0].column;
-    if (!arguments[0].constant && !column.ragged() && rows > 0) {
-      out.Reset(type.dtype, column.shape);
-      const size_t items = rows * static_cast<size_t>(NumItems(column.shape));
-      ConvertItems(column.dtype, column.values.data(), type.dtype,
-                   out.values.Extend(items * ItemSize(type.dtype)), items);
-      return absl::OkStatus();
-    }
-    ElementwiseCall call;
-    call.operands = {type.dtype};
-    call.result = type.dtype;
-    call.loop = CopyLoop(type.dtype);
-    return RunElementwise(call, arguments.first(1), rows, type, out);
-  };
+  // The name of the dtype is no operand.
+  function.compute = ElementwiseCompute(
+      2, 1, [](const Types& types) -> absl::StatusOr<ElementwiseCall> {
+        ElementwiseCall call;
+        FM_ASSIGN_OR_RETURN(call.result, CastTarget(*types[0], *types[1]));
+        call.operands = {call.result};
+        call.loop = CopyLoop(call.result);
+        call.converts = true;
+        return call;
+      });
   return function;
 }
 

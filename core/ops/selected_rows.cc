@@ -1,5 +1,6 @@
 #include "core/ops/selected_rows.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -14,136 +15,157 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little);
 
-// Numbers are written this many at a time, the last beyond the end.
-constexpr size_t kRowsTogether = 16;
-
-// Rows [begin, keep.size()); without a branch on what is kept, which cannot be
-// foreseen. Returns where `rows` ends. REQUIRES: the bits are zero.
-uint32_t* SelectSomeRows(std::span<const uint8_t> keep, size_t begin,
-                         uint64_t* bits, uint32_t* rows) {
-  for (size_t row = begin; row < keep.size(); ++row) {
-    const uint64_t kept = keep[row] != 0 ? 1 : 0;
-    bits[row / 64] |= kept << (row % 64);
-    *rows = static_cast<uint32_t>(row);
-    rows += kept;
-  }
-  return rows;
+bool IsSet(const uint64_t* bits, size_t row) {
+  return (bits[row / 64] >> (row % 64) & 1) != 0;
 }
 
+// Copies items [begin, end), without a branch on what is kept, which cannot be
+// foreseen. Returns where they end.
 template <class T>
-void GatherItems(std::span<const uint32_t> rows, const std::byte* from,
-                 std::byte* to) {
-  const T* const in = reinterpret_cast<const T*>(from);
-  T* const out = reinterpret_cast<T*>(to);
-  for (size_t k = 0; k < rows.size(); ++k) out[k] = in[rows[k]];
+std::byte* CopySome(const uint64_t* bits, size_t begin, size_t end,
+                    const std::byte* from, std::byte* to) {
+  for (size_t row = begin; row < end; ++row) {
+    std::memcpy(to, from + row * sizeof(T), sizeof(T));
+    to += IsSet(bits, row) ? sizeof(T) : 0;
+  }
+  return to;
 }
 
-void GatherAny(std::span<const uint32_t> rows, size_t item_bytes,
-               const std::byte* from, std::byte* to) {
-  for (const uint32_t row : rows) {
-    std::memcpy(to, from + row * item_bytes, item_bytes);
-    to += item_bytes;
+std::byte* CopyAny(const uint64_t* bits, size_t rows, size_t item_bytes,
+                   const std::byte* from, std::byte* to) {
+  for (size_t w = 0; w < WordsOf(rows); ++w) {
+    for (uint64_t mask = bits[w]; mask != 0; mask &= mask - 1) {
+      const size_t row = 64 * w + static_cast<size_t>(std::countr_zero(mask));
+      std::memcpy(to, from + row * item_bytes, item_bytes);
+      to += item_bytes;
+    }
   }
+  return to;
 }
 
 #if defined(__x86_64__)
 
-[[gnu::target("arch=x86-64-v4")]] uint32_t* SelectRowsAvx512(
-    std::span<const uint8_t> keep, size_t words, uint64_t* bits,
-    uint32_t* rows) {
-  const __m512i step = _mm512_set1_epi32(kRowsTogether);
-  __m512i number =
-      _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+[[gnu::target("arch=x86-64-v4")]] size_t SelectAvx512(const uint8_t* keep,
+                                                      size_t words,
+                                                      uint64_t* bits) {
+  size_t count = 0;
   for (size_t w = 0; w < words; ++w) {
-    const __m512i bytes = _mm512_loadu_si512(keep.data() + 64 * w);
-    uint64_t mask = _mm512_test_epi8_mask(bytes, bytes);
-    bits[w] = mask;
-    for (size_t k = 0; k < 64; k += kRowsTogether, mask >>= kRowsTogether) {
-      const auto some = static_cast<__mmask16>(mask);
-      _mm512_storeu_si512(rows, _mm512_maskz_compress_epi32(some, number));
-      rows += std::popcount(static_cast<uint16_t>(some));
-      number = _mm512_add_epi32(number, step);
-    }
+    const __m512i bytes = _mm512_loadu_si512(keep + 64 * w);
+    bits[w] = _mm512_test_epi8_mask(bytes, bytes);
+    count += static_cast<size_t>(std::popcount(bits[w]));
   }
-  return rows;
+  return count;
 }
 
-// All that words name, but no more than `to` has room for: no row comes to
-// stand behind where it was.
+// All that words name. Where each vector goes depends on the word alone, so
+// that none waits for the one before.
 template <class T>  // of 4 or 8 bytes
-[[gnu::target("arch=x86-64-v4")]] std::byte* CopyItems(const uint64_t* bits,
+[[gnu::target("arch=x86-64-v4")]] std::byte* CopyWords(const uint64_t* bits,
                                                        size_t words,
                                                        const std::byte* from,
                                                        std::byte* to) {
   constexpr size_t kTogether = 64 / sizeof(T);
+  constexpr uint64_t kLow = (uint64_t{1} << kTogether) - 1;
   for (size_t w = 0; w < words; ++w) {
-    uint64_t mask = bits[w];
-    for (size_t k = 0; k < 64; k += kTogether, mask >>= kTogether, from += 64) {
+    const uint64_t mask = bits[w];
+#pragma GCC unroll 8
+    for (size_t k = 0; k < 64; k += kTogether, from += 64) {
+      const uint64_t below = mask & ((uint64_t{1} << k) - 1);
+      std::byte* const at =
+          to + sizeof(T) * static_cast<size_t>(std::popcount(below));
       const __m512i items = _mm512_loadu_si512(from);
-      const uint64_t some = mask & ((uint64_t{1} << kTogether) - 1);
+      const uint64_t some = mask >> k & kLow;
       if constexpr (sizeof(T) == 8) {
-        _mm512_storeu_si512(to, _mm512_maskz_compress_epi64(
+        _mm512_storeu_si512(at, _mm512_maskz_compress_epi64(
                                     static_cast<__mmask8>(some), items));
       } else {
-        _mm512_storeu_si512(to, _mm512_maskz_compress_epi32(
+        _mm512_storeu_si512(at, _mm512_maskz_compress_epi32(
                                     static_cast<__mmask16>(some), items));
       }
-      to += sizeof(T) * static_cast<size_t>(std::popcount(some));
     }
+    to += sizeof(T) * static_cast<size_t>(std::popcount(mask));
   }
   return to;
 }
 
 #endif
 
-}  // namespace
-
-void SelectRows(std::span<const uint8_t> keep, SelectedRows& selected) {
-  selected.bits.assign((keep.size() + 63) / 64, 0);
-  selected.rows.resize(keep.size() + kRowsTogether);
-  uint64_t* const bits = selected.bits.data();
-  uint32_t* end = selected.rows.data();
+template <class T>
+std::byte* CopyItems(const uint64_t* bits, size_t rows, const std::byte* from,
+                     std::byte* to) {
   size_t begin = 0;
 #if defined(__x86_64__)
-  if (LoopTarget() == VectorTarget::kAvx512) {
-    begin = keep.size() / 64 * 64;
-    end = SelectRowsAvx512(keep, begin / 64, bits, end);
+  if constexpr (sizeof(T) >= 4) {
+    if (LoopTarget() == VectorTarget::kAvx512) {
+      begin = rows / 64 * 64;
+      to = CopyWords<T>(bits, rows / 64, from, to);
+    }
   }
 #endif
-  end = SelectSomeRows(keep, begin, bits, end);
-  selected.rows.resize(static_cast<size_t>(end - selected.rows.data()));
+  return CopySome<T>(bits, begin, rows, from, to);
 }
 
-void CopySelected(const SelectedRows& selected, size_t item_bytes,
-                  const std::byte* from, std::byte* to) {
-  std::span<const uint32_t> rows = selected.rows;
+std::byte* CopyBySize(const uint64_t* bits, size_t rows, size_t item_bytes,
+                      const std::byte* from, std::byte* to) {
+  switch (item_bytes) {
+    case 1:
+      return CopyItems<uint8_t>(bits, rows, from, to);
+    case 2:
+      return CopyItems<uint16_t>(bits, rows, from, to);
+    case 4:
+      return CopyItems<uint32_t>(bits, rows, from, to);
+    case 8:
+      return CopyItems<uint64_t>(bits, rows, from, to);
+    default:
+      return CopyAny(bits, rows, item_bytes, from, to);
+  }
+}
+
+}  // namespace
+
+size_t SelectRows(std::span<const uint8_t> keep, uint64_t* bits) {
+  size_t row = 0;
+  size_t count = 0;
 #if defined(__x86_64__)
-  if (LoopTarget() == VectorTarget::kAvx512 && selected.bits.size() > 1 &&
-      (item_bytes == 8 || item_bytes == 4)) {
-    // The last word may name rows that are not there.
-    const size_t words = selected.bits.size() - 1;
-    std::byte* const end =
-        item_bytes == 8
-            ? CopyItems<uint64_t>(selected.bits.data(), words, from, to)
-            : CopyItems<uint32_t>(selected.bits.data(), words, from, to);
-    rows = rows.subspan(static_cast<size_t>(end - to) / item_bytes);
-    to = end;
+  if (LoopTarget() == VectorTarget::kAvx512) {
+    count = SelectAvx512(keep.data(), keep.size() / 64, bits);
+    row = keep.size() / 64 * 64;
   }
 #endif
-  switch (item_bytes) {
-    case 0:
-      return;
-    case 1:
-      return GatherItems<uint8_t>(rows, from, to);
-    case 2:
-      return GatherItems<uint16_t>(rows, from, to);
-    case 4:
-      return GatherItems<uint32_t>(rows, from, to);
-    case 8:
-      return GatherItems<uint64_t>(rows, from, to);
-    default:
-      return GatherAny(rows, item_bytes, from, to);
+  while (row < keep.size()) {
+    const size_t word = row / 64;
+    const size_t end = std::min(keep.size(), row + 64);
+    bits[word] = 0;
+    for (; row < end; ++row) {
+      const uint64_t kept = keep[row] != 0 ? 1 : 0;
+      bits[word] |= kept << (row % 64);
+      count += kept;
+    }
   }
+  return count;
+}
+
+void NumberRows(std::span<const uint64_t> bits, std::vector<uint32_t>& rows) {
+  rows.clear();
+  for (size_t w = 0; w < bits.size(); ++w) {
+    for (uint64_t mask = bits[w]; mask != 0; mask &= mask - 1) {
+      rows.push_back(static_cast<uint32_t>(64 * w) +
+                     static_cast<uint32_t>(std::countr_zero(mask)));
+    }
+  }
+}
+
+size_t CopySelected(const uint64_t* bits, size_t rows, size_t item_bytes,
+                    const std::byte* from, std::byte* to) {
+  if (item_bytes == 0) {
+    size_t count = 0;
+    for (size_t w = 0; w < WordsOf(rows); ++w) {
+      count += static_cast<size_t>(std::popcount(bits[w]));
+    }
+    return count;
+  }
+  const std::byte* const end = CopyBySize(bits, rows, item_bytes, from, to);
+  return static_cast<size_t>(end - to) / item_bytes;
 }
 
 }  // namespace feedmill

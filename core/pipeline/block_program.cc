@@ -10,8 +10,9 @@
 #include "core/ops/constant_column.h"
 #include "core/ops/divisible.h"
 #include "core/ops/row_items.h"
+#include "core/pipeline/fused_items.h"
 #include "core/pipeline/instructions.h"
-#include "core/pipeline/read_profile.h"
+#include "core/pipeline/step_watch.h"
 
 namespace feedmill {
 
@@ -28,6 +29,8 @@ constexpr size_t kNoRegister = std::numeric_limits<size_t>::max();
 struct Code {
   size_t first_step = 0;  // the number of steps[0] among all as written
   std::vector<std::unique_ptr<Instruction>> instructions;
+  // What instructions are as one, by the first of them; null elsewhere.
+  std::vector<std::unique_ptr<const FusedItems>> fused;
   size_t value_count = 0;
   size_t register_count = 0;
   std::vector<ValueId> outputs;  // by component
@@ -70,6 +73,7 @@ class Compiler {
     code_.first_step = plan_->graph().first_step;
     FindDirect();
     AssignRegisters();
+    Fuse();
     code_.value_count = next_value_;
     return std::move(code_);
   }
@@ -394,6 +398,17 @@ class Compiler {
     }
   }
 
+  void Fuse() {
+    code_.fused.resize(code_.instructions.size());
+    for (size_t at = 0; at < code_.instructions.size();) {
+      auto fused = FusedItems::Make(code_.instructions, at, code_.outputs,
+                                    code_.register_count);
+      const size_t next = fused != nullptr ? fused->end() : at + 1;
+      code_.fused[at] = std::move(fused);
+      at = next;
+    }
+  }
+
   const std::shared_ptr<const Plan> plan_;
   const FunctionRegistry& registry_;
   ElementSpec spec_;  // of the components now
@@ -408,45 +423,6 @@ class Compiler {
   std::vector<ValueId> large_calls_;  // these, too: rows worth it
   std::vector<ValueId> selected_;     // by filters
   Code code_;
-};
-
-// Tells a profile, if there is one, which step runs, and how many rows go into
-// it and come out.
-class StepWatch {
- public:
-  explicit StepWatch(size_t first_step)
-      : lane_(ReadProfile::Lane::Current()),
-        first_place_(ReadProfile::kSteps + first_step) {
-    if (lane_ != nullptr) [[unlikely]]
-      before_ = lane_->place();
-  }
-  ~StepWatch() {
-    if (lane_ != nullptr) [[unlikely]]
-      lane_->Enter(before_);
-  }
-  StepWatch(const StepWatch&) = delete;
-  StepWatch& operator=(const StepWatch&) = delete;
-
-  explicit operator bool() const { return lane_ != nullptr; }
-  void Begin(size_t step, size_t rows) {
-    const size_t place = first_place_ + step;
-    if (lane_->place() == place) return;
-    lane_->Enter(place);
-    lane_->At(place).rows_in += rows;
-  }
-  // After each instruction; the last one's rows are the step's.
-  void End(const Instruction& one, const BlockState& state, bool last) {
-    ReadProfile::Cost& cost = lane_->At(lane_->place());
-    for (const ValueId out : one.outputs) {
-      cost.bytes_out += state.values[out]->values.size();
-    }
-    if (last) cost.rows_out += state.rows;
-  }
-
- private:
-  ReadProfile::Lane* const lane_;
-  const size_t first_place_;
-  size_t before_ = 0;
 };
 
 class CompiledProgram final : public BlockProgram {
@@ -483,7 +459,8 @@ class CompiledProgram final : public BlockProgram {
     }
     output.rows = state.rows;
     output.dropped = state.dropped;
-    output.origins = state.origins;
+    output.origins = {};
+    if (state.dropped && input.numbered) output.origins = state.Origins();
     output.kept = state.bits;
     for (size_t c = 0; c < code_.outputs.size(); ++c) {
       output.columns[c] = state.values[code_.outputs[c]];
@@ -517,13 +494,20 @@ class CompiledProgram final : public BlockProgram {
     SetDirect(input, state);
     StepWatch watch(code_.first_step);
     for (size_t k = 0; k < code_.instructions.size(); ++k) {
+      // A profile tells their steps apart.
+      const FusedItems* const fused = code_.fused[k].get();
+      if (fused != nullptr && !watch && fused->Run(state)) {
+        k = fused->end() - 1;
+        if (state.rows == 0) break;
+        continue;
+      }
       const auto& instruction = code_.instructions[k];
       if (watch) [[unlikely]]
         watch.Begin(instruction->step, state.rows);
       const absl::Status status = instruction->Run(state);
       if (!status.ok()) {
         const size_t row = std::min(state.failed_row, state.rows - 1);
-        output.failed_row = state.dropped ? state.origins[row] : row;
+        output.failed_row = state.OriginOf(row);
         output.failed_step = instruction->step;
         return status;
       }

@@ -34,13 +34,16 @@ class BlockProgram {
     // direct()[c] or selected()[c]; room for all rows. What is selected may
     // be elsewhere all the same: where the output says.
     std::vector<std::byte*> direct;
+    // Whether the output's origins are wanted; else its bits are enough.
+    bool numbered = true;
   };
 
   // What comes out; valid until the next Run with the same Scratch.
   struct Output {
     size_t rows = 0;
     std::vector<const Column*> columns;  // one per component
-    // The input row of each row; not used (and empty) if none was dropped.
+    // The input row of each row, if input.numbered; not used (and empty) if
+    // none was dropped.
     std::span<const uint32_t> origins;
     // The same as bits of the input rows, the first the lowest of a word.
     std::span<const uint64_t> kept;

@@ -7,6 +7,7 @@
 
 #include "core/base/check.h"
 #include "core/base/status.h"
+#include "core/ops/selected_rows.h"
 
 namespace feedmill {
 namespace {
@@ -62,6 +63,8 @@ class Call final : public Instruction {
     state.values[outputs[0]] = &out.View();
     return absl::OkStatus();
   }
+
+  CallParts call() const override { return {function_, arguments_, &type_}; }
 
  private:
   // The function makes its result where it is to be; one that does so elsewhere
@@ -129,24 +132,6 @@ class Broadcast final : public Instruction {
   const Operand constant_;
 };
 
-void GatherDense(const Column& in, size_t rows, const SelectedRows& kept,
-                 OutputColumn& out) {
-  const size_t size =
-      static_cast<size_t>(NumItems(in.shape)) * ItemSize(in.dtype);
-  std::byte* const to = out.values.Extend(rows * size);
-  CopySelected(kept, size, in.values.data(), to);
-  out.values.Truncate(kept.rows.size() * size);
-}
-
-void SelectInto(const Column& in, const SelectedRows& kept, std::byte* to,
-                Column& out) {
-  const size_t size =
-      static_cast<size_t>(NumItems(in.shape)) * ItemSize(in.dtype);
-  CopySelected(kept, size, in.values.data(), to);
-  out = Column{in.dtype, in.shape, Buffer(nullptr, to, kept.rows.size() * size),
-               {},       {},       {}};
-}
-
 // Any column: ragged, or of byte strings.
 void GatherRows(const Column& in, std::span<const uint32_t> rows,
                 OutputColumn& out) {
@@ -177,12 +162,6 @@ void GatherRows(const Column& in, std::span<const uint32_t> rows,
   }
 }
 
-// The rows of the block before the first filter that `rows` are by now.
-void SetBits(std::span<const uint32_t> rows, std::vector<uint64_t>& bits) {
-  std::fill(bits.begin(), bits.end(), 0);
-  for (const uint32_t row : rows) bits[row / 64] |= uint64_t{1} << (row % 64);
-}
-
 class Filter final : public Instruction {
  public:
   Filter(std::vector<ValueId> in, std::vector<ValueId> out) {
@@ -195,44 +174,76 @@ class Filter final : public Instruction {
   absl::Status Run(BlockState& state) const override {
     const auto keep =
         state.values[inputs[0]]->values.As<uint8_t>().first(state.rows);
-    SelectRows(keep, state.kept);
-    if (state.kept.rows.size() == state.rows) {
-      for (size_t k = 0; k < outputs.size(); ++k) {
-        state.values[outputs[k]] = state.values[inputs[k + 1]];
-      }
-      return absl::OkStatus();
-    }
+    state.kept.resize(WordsOf(state.rows));
+    const size_t count = SelectRows(keep, state.kept.data());
     for (size_t k = 0; k < outputs.size(); ++k) {
-      const Column& in = *state.values[inputs[k + 1]];
-      if (std::byte* const direct = state.direct[outputs[k]]) {
-        Column& column = state.registers[registers[k]].column;
-        SelectInto(in, state.kept, direct, column);
-        state.values[outputs[k]] = &column;
-        continue;
-      }
-      OutputColumn& out = state.registers[registers[k]].storage;
-      out.Reset(in.dtype, in.shape);
-      if (in.dtype != DType::kBytes && !in.ragged()) {
-        GatherDense(in, state.rows, state.kept, out);
-      } else {
-        GatherRows(in, state.kept.rows, out);
-      }
-      state.values[outputs[k]] = &out.View();
+      state.SelectValue(inputs[k + 1], outputs[k], registers[k], count);
     }
-    if (state.dropped) {
-      for (uint32_t& row : state.kept.rows) row = state.origins[row];
-      SetBits(state.kept.rows, state.bits);
-    } else {
-      state.bits.swap(state.kept.bits);
-    }
-    state.origins.swap(state.kept.rows);
-    state.dropped = true;
-    state.rows = state.origins.size();
+    if (count < state.rows) state.KeepRows(count);
     return absl::OkStatus();
   }
 };
 
 }  // namespace
+
+const std::vector<uint32_t>& BlockState::Origins() {
+  if (!numbered_) NumberRows(bits, origins_);
+  numbered_ = true;
+  return origins_;
+}
+
+void BlockState::KeepRows(size_t count) {
+  if (!dropped) {
+    bits.swap(kept);
+  } else {
+    const std::vector<uint32_t>& before = Origins();
+    std::vector<uint32_t> numbers;
+    NumberRows(kept, numbers);
+    std::fill(bits.begin(), bits.end(), 0);
+    for (const uint32_t number : numbers) {
+      const uint32_t row = before[number];
+      bits[row / 64] |= uint64_t{1} << (row % 64);
+    }
+  }
+  numbered_ = false;
+  dropped = true;
+  rows = count;
+}
+
+void BlockState::SelectValue(ValueId from, ValueId to, size_t reg,
+                             size_t count) {
+  if (count == rows) {
+    values[to] = values[from];
+    return;
+  }
+  const Column& in = *values[from];
+  OutputColumn& out = registers[reg].storage;
+  const bool dense = in.dtype != DType::kBytes && !in.ragged();
+  if (!dense) {
+    std::vector<uint32_t> numbers;
+    NumberRows(kept, numbers);
+    out.Reset(in.dtype, in.shape);
+    GatherRows(in, numbers, out);
+    values[to] = &out.View();
+    return;
+  }
+  const size_t size =
+      static_cast<size_t>(NumItems(in.shape)) * ItemSize(in.dtype);
+  if (direct[to] != nullptr) {
+    CopySelected(kept.data(), rows, size, in.values.data(), direct[to]);
+    Column& column = registers[reg].column;
+    column =
+        Column{in.dtype, in.shape, Buffer(nullptr, direct[to], count * size),
+               {},       {},       {}};
+    values[to] = &column;
+    return;
+  }
+  out.Reset(in.dtype, in.shape);
+  CopySelected(kept.data(), rows, size, in.values.data(),
+               out.values.Extend(rows * size));
+  out.values.Truncate(count * size);
+  values[to] = &out.View();
+}
 
 std::unique_ptr<Instruction> MakeCall(
     const FunctionRegistry::Function* function, std::vector<Operand> arguments,

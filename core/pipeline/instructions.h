@@ -13,9 +13,9 @@
 #include "core/chunk/chunk.h"
 #include "core/dataset/function_registry.h"
 #include "core/dataset/graph.h"
+#include "core/ops/elementwise_chain.h"
 #include "core/ops/example_parser.h"
 #include "core/ops/image.h"
-#include "core/ops/selected_rows.h"
 #include "core/pipeline/block_program.h"
 #include "core/plan/plan.h"
 
@@ -49,16 +49,46 @@ struct BlockState {
   std::vector<const Column*> values;  // by ValueId
   std::vector<Register> registers;
   std::vector<std::byte*> direct;  // by ValueId: where to write it, or null
-  std::vector<uint32_t> origins;   // by row, if dropped; and the same
-  std::vector<uint64_t> bits;      // as bits of the rows that came in
+  // The rows of those that came in that are left, if any was dropped.
+  std::vector<uint64_t> bits;
   bool dropped = false;
   size_t failed_row = 0;  // of the rows now, after an error
 
+  // The same rows by their numbers, which are found when they are asked for.
+  const std::vector<uint32_t>& Origins();
+  size_t OriginOf(size_t row) { return dropped ? Origins()[row] : row; }
+  // Makes the `count` rows whose bits in `kept` are set those that are left.
+  // REQUIRES: fewer than there were.
+  void KeepRows(size_t count);
+  // Makes value `to` what those `count` rows have of value `from`.
+  void SelectValue(ValueId from, ValueId to, size_t reg, size_t count);
+
   // Memory for one instruction at a time.
   std::vector<Argument> arguments;
-  SelectedRows kept;
+  std::vector<uint64_t> kept;
+  ElementwiseChain::Run chain;
+  std::vector<std::byte*> targets;
   std::optional<ImageDecoder> decoder;
   std::map<const Instruction*, Parsing> parsers;
+
+ private:
+  std::vector<uint32_t> origins_;
+  bool numbered_ = false;  // origins_ are those of `bits`
+};
+
+// What an expression's argument is: a value, or a constant of one row.
+struct Operand {
+  ValueType type;
+  bool constant = false;
+  ValueId value = 0;
+  std::shared_ptr<const Column> column;  // constant only
+};
+
+// A call of a function, as what fuses instructions sees it.
+struct CallParts {
+  const FunctionRegistry::Function* function = nullptr;  // null: it is no call
+  std::span<const Operand> operands;
+  const ValueType* type = nullptr;
 };
 
 // One step of a program. Immutable.
@@ -67,6 +97,7 @@ class Instruction {
   virtual ~Instruction() = default;
   // Reads values and writes others; on DataLoss, state.failed_row is set.
   virtual absl::Status Run(BlockState& state) const = 0;
+  virtual CallParts call() const { return {}; }
 
   size_t step = 0;  // as written
   std::vector<ValueId> inputs;
@@ -76,14 +107,6 @@ class Instruction {
   bool in_place = false;
   // Output k may be the very column of input k + 1 (a filter drops nothing).
   bool passes_on = false;
-};
-
-// What an expression's argument is: a value, or a constant of one row.
-struct Operand {
-  ValueType type;
-  bool constant = false;
-  ValueId value = 0;
-  std::shared_ptr<const Column> column;  // constant only
 };
 
 std::unique_ptr<Instruction> MakeCall(

@@ -342,9 +342,8 @@ class Draws {
       : plan_(plan), step_(step), ordinal_(ordinal) {}
 
   // Of a record within the row, which may be a batch.
-  std::array<uint32_t, 4> Of(const BlockState& state, size_t row,
-                             size_t within) {
-    const size_t origin = state.dropped ? state.origins[row] : row;
+  std::array<uint32_t, 4> Of(BlockState& state, size_t row, size_t within) {
+    const size_t origin = state.OriginOf(row);
     const uint64_t pass = state.input->passes[origin];
     if (!have_key_ || pass != pass_) {
       pass_ = pass;
@@ -466,7 +465,7 @@ class Enumerate final : public Instruction {
     OutputColumn& own = state.registers[registers[0]].storage;
     own.Reset(DType::kInt64, {});
     for (size_t row = 0; row < state.rows; ++row) {
-      const size_t origin = state.dropped ? state.origins[row] : row;
+      const size_t origin = state.OriginOf(row);
       const uint64_t counter = state.input->counters[origin].p;
       own.values.Push(
           static_cast<int64_t>(start_ + plan_->PlaceAt(step, counter)));

@@ -285,6 +285,7 @@ void CompiledStage::RunProgram(size_t first, size_t count,
                                StageScratch& scratch) const {
   BlockProgram::Input& in = scratch.records_in;
   in.rows = count;
+  in.numbered = naming_ == Naming::kRuns;
   in.columns.clear();
   const bool whole = first == 0 && count == scratch.block.rows;
   scratch.slices.clear();
