@@ -142,6 +142,16 @@ bool ReadInt64List(std::string_view list, std::vector<int64_t>& out) {
   return true;
 }
 
+bool AppendPacked(std::string_view packed, std::vector<float>& out) {
+  if (packed.size() % sizeof(float) != 0) return false;
+  const size_t old = out.size();
+  out.resize(old + packed.size() / sizeof(float));
+  if (!packed.empty()) {
+    std::memcpy(out.data() + old, packed.data(), packed.size());
+  }
+  return true;
+}
+
 bool ReadFloatList(std::string_view list, std::vector<float>& out) {
   FieldReader reader(list);
   Field field;
@@ -151,15 +161,50 @@ bool ReadFloatList(std::string_view list, std::vector<float>& out) {
     if (field.type == WireType::kFixed32) {
       out.push_back(FloatAt(field.bytes.data()));
     } else if (field.type == WireType::kLength) {
-      const size_t size = field.bytes.size();
-      if (size % sizeof(float) != 0) return false;
-      const size_t old = out.size();
-      out.resize(old + size / sizeof(float));
-      if (size > 0) std::memcpy(out.data() + old, field.bytes.data(), size);
+      if (!AppendPacked(field.bytes, out)) return false;
     }
   }
   return true;
 }
+
+// Walks messages as all writers write them: each field once, in order, with
+// short tags. What is written otherwise is for FieldReader.
+class UsualReader {
+ public:
+  explicit UsualReader(std::string_view message)
+      : next_(message.data()), end_(message.data() + message.size()) {}
+
+  bool done() const { return next_ == end_; }
+
+  // The bytes of the next field, if it has that number and a length.
+  bool Take(uint32_t number, std::string_view& bytes) {
+    if (next_ == end_ || Byte(next_) != (number << 3 | 2)) return false;
+    const char* at = next_ + 1;
+    uint64_t size = 0;
+    for (unsigned shift = 0;; shift += 7) {
+      if (at == end_ || shift > 28) return false;
+      const unsigned byte = Byte(at++);
+      size |= uint64_t{byte & 0x7F} << shift;
+      if (byte < 0x80) break;
+    }
+    if (size > static_cast<uint64_t>(end_ - at)) return false;
+    bytes = {at, static_cast<size_t>(size)};
+    next_ = at + size;
+    return true;
+  }
+  // The same, if nothing comes after it.
+  bool TakeLast(uint32_t number, std::string_view& bytes) {
+    return Take(number, bytes) && done();
+  }
+
+ private:
+  static unsigned Byte(const char* at) {
+    return static_cast<unsigned char>(*at);
+  }
+
+  const char* next_;
+  const char* end_;
+};
 
 }  // namespace
 
@@ -200,6 +245,7 @@ absl::Status ExampleParser::Parse(std::string_view record,
 // SequenceExample {context = 1, feature_lists = 2}, of Features and
 // FeatureLists {map<string, FeatureList> feature_list = 1}.
 absl::Status ExampleParser::Locate(std::string_view record) {
+  if (LocateUsual(record)) return absl::OkStatus();
   for (Wanted& wanted : wanted_) wanted.found = false;
   FieldReader example(record);
   Field features;
@@ -217,6 +263,40 @@ absl::Status ExampleParser::Locate(std::string_view record) {
     }
   }
   return absl::OkStatus();
+}
+
+// The same of a record of features as all writers write them; false if it is
+// not one.
+bool ExampleParser::LocateUsual(std::string_view record) {
+  for (Wanted& wanted : wanted_) wanted.found = false;
+  next_ = 0;
+  std::string_view features;
+  if (!UsualReader(record).TakeLast(1, features)) return false;
+  UsualReader entries(features);
+  std::string_view entry;
+  std::string_view key;
+  std::string_view value;
+  while (!entries.done()) {
+    if (!entries.Take(1, entry)) return false;
+    UsualReader fields(entry);
+    if (!fields.Take(1, key) || !fields.TakeLast(2, value)) return false;
+    Wanted* const wanted = FindWanted(key);
+    if (wanted == nullptr) continue;
+    if (wanted->found) return false;  // the last one counts
+    wanted->found = true;
+    wanted->message = value;
+  }
+  return true;
+}
+
+// The feature of that name, not of a list; null if it is not wanted.
+ExampleParser::Wanted* ExampleParser::FindWanted(std::string_view key) {
+  for (size_t tries = 0; tries < wanted_.size(); ++tries) {
+    Wanted& wanted = wanted_[next_];
+    if (++next_ == wanted_.size()) next_ = 0;
+    if (wanted.feature.name == key && !wanted.listed) return &wanted;
+  }
+  return nullptr;
 }
 
 // A map entry {key = 1, value = 2}; false if it is malformed.
@@ -279,10 +359,46 @@ absl::Status ExampleParser::ReadList(Wanted& wanted) {
   return absl::OkStatus();
 }
 
+// Adds the values of a feature as all writers write it, packed; false if it is
+// not one, and none is added.
+bool ExampleParser::ReadUsual(std::string_view message, Wanted& wanted) {
+  const Kind kind = KindOf(wanted.feature.dtype);
+  const size_t before = wanted.count();
+  std::string_view list;
+  if (!UsualReader(message).TakeLast(static_cast<uint32_t>(kind), list)) {
+    return false;
+  }
+  UsualReader values(list);
+  std::string_view bytes;
+  if (kind == Kind::kBytes) {
+    while (!values.done()) {
+      if (!values.Take(1, bytes)) {
+        wanted.Cut(before);
+        return false;
+      }
+      wanted.bytes.push_back(bytes);
+    }
+    return true;
+  }
+  if (!values.TakeLast(1, bytes)) return false;
+  if (kind == Kind::kFloat) return AppendPacked(bytes, wanted.floats);
+  FieldReader packed(bytes);
+  while (!packed.done()) {
+    uint64_t value = 0;
+    if (!packed.Varint(value)) {
+      wanted.Cut(before);
+      return false;
+    }
+    wanted.integers.push_back(static_cast<int64_t>(value));
+  }
+  return true;
+}
+
 // Feature {oneof: bytes_list = 1, float_list = 2, int64_list = 3}. Adds its
 // values.
 absl::Status ExampleParser::ReadFeature(std::string_view message,
                                         Wanted& wanted) {
+  if (ReadUsual(message, wanted)) return absl::OkStatus();
   const size_t before = wanted.count();
   const Kind expected = KindOf(wanted.feature.dtype);
   Kind kind = Kind::kNone;

@@ -61,14 +61,18 @@ class ExampleParser {
 
   void Want(ParseExampleStep::Feature feature, bool listed);
   absl::Status Locate(std::string_view record);
+  bool LocateUsual(std::string_view record);
+  Wanted* FindWanted(std::string_view key);
   bool LocateEntry(std::string_view entry, bool listed);
   static absl::Status ReadValues(Wanted& wanted);
   static absl::Status ReadFeature(std::string_view message, Wanted& wanted);
+  static bool ReadUsual(std::string_view message, Wanted& wanted);
   static absl::Status ReadList(Wanted& wanted);
   static void Append(const Wanted& wanted, size_t component,
                      ChunkBuilder& builder);
 
   std::vector<Wanted> wanted_;
+  size_t next_ = 0;  // which of them is likely to come next
 };
 
 }  // namespace feedmill
