@@ -25,6 +25,9 @@ inline constexpr size_t kBlockRows = 4096;
 // Records read ahead of heavy steps, and bytes read together.
 inline constexpr size_t kHeavyRows = 64;
 inline constexpr size_t kReadBytes = size_t{1} << 20;
+// Positions that are read in another order than the source's are one piece up
+// to here: the more there are, the more of them stand together.
+inline constexpr size_t kTogetherBytes = size_t{2} << 20;
 
 // A piece while it is made.
 struct Making {
@@ -51,6 +54,7 @@ struct Making {
   Cursor end;
   Cursor limit;  // what was asked for ends there
   size_t bytes_target = 0;
+  size_t read_bytes = kReadBytes;
   std::vector<uint8_t> bits;    // where filters may drop positions
   std::vector<CursorRun> runs;  // where positions make several elements
   absl::Status error;
@@ -138,6 +142,7 @@ class CompiledStage final : public WorkerStage,
 
   size_t EstimatedBytes() const override { return estimated_bytes_; }
   bool heavy() const override { return heavy_; }
+  uint64_t together() const override { return together_; }
 
  private:
   enum class Naming { kDense, kBitmap, kRuns };
@@ -216,6 +221,8 @@ class CompiledStage final : public WorkerStage,
   std::vector<bool> gathered_;                        // by component
   Naming naming_ = Naming::kDense;
   size_t estimated_bytes_ = 0;
+  uint64_t together_ = 1;
+  size_t together_bytes_ = 0;  // of so many positions, in the source
   bool heavy_ = false;
   bool selects_ = false;  // filters write all columns
 };

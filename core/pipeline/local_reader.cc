@@ -242,8 +242,12 @@ class PipelineReader final : public LocalReader {
         kSlotsPerThread * static_cast<size_t>(executor_.threads());
     while (slots_.size() < slots_max && next_position_ < plan_->size() &&
            (slots_.empty() || HasRoom())) {
+      const uint64_t together = stage_->together();
+      const uint64_t positions =
+          sizer_.Positions() + together - 1 -
+          (next_position_ + sizer_.Positions() + together - 1) % together;
       const uint64_t count =
-          std::min(sizer_.Positions(), plan_->size() - next_position_);
+          std::min(positions, plan_->size() - next_position_);
       auto slot = std::make_shared<Slot>();
       slot->next = std::max(Cursor{next_position_, 0}, start_);
       slot->end = {next_position_ + count, 0};

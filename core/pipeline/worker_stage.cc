@@ -125,6 +125,12 @@ void CompiledStage::Estimate(const Manifest* manifest) {
     record_bytes =
         static_cast<size_t>(manifest->TotalBytes() / manifest->TotalRecords());
   }
+  if (!heavy_ && record_bytes > 0) {
+    together_ = std::min<uint64_t>(
+        {plan_->read_together(), kTogetherBytes / record_bytes, kBlockRows});
+    together_ = std::max<uint64_t>(together_, 1);
+    together_bytes_ = static_cast<size_t>(together_) * record_bytes * 9 / 8;
+  }
   size_t total = 0;
   for (const ComponentSpec& component : record_spec_->components) {
     if (component.dtype == DType::kBytes) {
@@ -180,6 +186,12 @@ absl::StatusOr<Piece> CompiledStage::Run(Cursor begin, Cursor end,
   making.begin = begin;
   making.end = making.limit = end;
   making.bytes_target = bytes_target;
+  if (together_ > 1 && together_bytes_ >= bytes_target / 2) {
+    const uint64_t next = (begin.p / together_ + 1) * together_;
+    making.end = std::min(end, Cursor{next, 0});
+    making.bytes_target = std::max(bytes_target, together_bytes_);
+    making.read_bytes = std::max(kReadBytes, together_bytes_);
+  }
   Reserve(making, own);
   switch (naming_) {
     case Naming::kRuns:
@@ -241,7 +253,7 @@ namespace {
 // How many bytes to read for what is left to make.
 size_t BytesAhead(const Making& making) {
   if (making.full()) return 1;
-  return std::min(kReadBytes, making.bytes_target - making.bytes());
+  return std::min(making.read_bytes, making.bytes_target - making.bytes());
 }
 
 // Whether the column holds `rows` uniform rows and no more.

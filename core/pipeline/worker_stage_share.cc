@@ -65,6 +65,7 @@ std::shared_ptr<const WorkerStage> CompiledStage::ForShare(Share share) const {
   if (share.whole() || !plan_->graph().numbered) return shared_from_this();
   std::shared_ptr<CompiledStage> part(new CompiledStage(*this));
   part->plan_ = plan_->ForShare(share);
+  part->together_ = 1;
   return std::make_shared<ShareStage>(plan_, std::move(part), share);
 }
 

@@ -349,6 +349,15 @@ void Plan::Expand(size_t levels, Span span, std::vector<RecordRef>& out) const {
     out.push_back({p, span.pass});
 }
 
+uint64_t Plan::read_together() const {
+  if (levels_.empty() || !share_.whole()) return 0;
+  const Level& last = levels_.back();
+  if (last.kind == Level::Kind::kMixed) return last.count;
+  const bool shuffled =
+      last.kind == Level::Kind::kShuffle || last.kind == Level::Kind::kWindow;
+  return shuffled ? kEndless : 0;
+}
+
 RecordRun Plan::RunAt(uint64_t begin, uint64_t end) const {
   FM_CHECK(begin < end && end <= size_);
   if (!share_.whole()) return {};
@@ -401,16 +410,26 @@ void Plan::ExpandMixed(size_t levels, Span span,
   const Level& level = levels_[levels - 2];
   const Permutation blocks = BlocksOf(level, span.pass);
   std::array<uint64_t, 64> places;
+  std::array<uint64_t, 64> sources;
   while (span.begin < span.end) {
     const Run run = RunOf(mixed, span.pass, span.begin);
     const uint64_t end = std::min(span.end, run.begin + run.permutation.size());
+    // Where its blocks come from, if they are few.
+    const uint64_t count = (run.permutation.size() - 1) / level.count + 1;
+    const bool few = count <= sources.size();
+    for (uint64_t k = 0; few && k < count; ++k) {
+      sources[k] = InBlocks(level, blocks, run.begin + k * level.count);
+    }
     while (span.begin < end) {
       const size_t size = static_cast<size_t>(
           std::min<uint64_t>(places.size(), end - span.begin));
       run.permutation.AtRange(span.begin - run.begin, {places.data(), size});
       for (size_t j = 0; j < size; ++j) {
-        ExpandOne(levels - 1, InBlocks(level, blocks, run.begin + places[j]),
-                  span.pass, out);
+        const uint64_t place = places[j];
+        const uint64_t from =
+            few ? sources[place / level.count] + place % level.count
+                : InBlocks(level, blocks, run.begin + place);
+        ExpandOne(levels - 1, from, span.pass, out);
       }
       span.begin += size;
     }

@@ -81,6 +81,10 @@ class Plan {
   // The same where they follow one another, as far as they do; of no records
   // where the plan moves them about. REQUIRES: begin < end <= size().
   RecordRun RunAt(uint64_t begin, uint64_t end) const;
+  // Where positions are not in the order of the source: how many of them, from
+  // a multiple of it on, are best read together. Those of a window of blocks;
+  // kEndless where more are always better. 0 where they are in order.
+  uint64_t read_together() const;
   // How much of the source is read in one pass, at most; source_size() unless
   // a limit cuts an endless one.
   uint64_t source_needed() const { return source_needed_; }

@@ -73,6 +73,7 @@ class IndexedRecords final : public RecordSource {
   struct ReadScratch final : Scratch {
     std::vector<Wanted> wanted;  // in the order of the files
     std::vector<size_t> by_row;  // where in `wanted`; if that is not by rows
+    std::vector<std::pair<uint64_t, size_t>> order;  // indexes and rows
     BufferBuilder raw;
     std::shared_ptr<const RecordIndex> index;
     size_t index_file = 0;
@@ -175,17 +176,20 @@ absl::Status IndexedRecords::Locate(std::span<const uint64_t> indexes,
 absl::Status IndexedRecords::LocateByFile(std::span<const uint64_t> indexes,
                                           ReadScratch& scratch) const {
   auto& all = scratch.wanted;
+  auto& order = scratch.order;
+  order.clear();
   for (size_t row = 0; row < indexes.size(); ++row) {
-    const auto place = files_.Find(indexes[row]);
-    all.push_back({place.file, 0, 0, place.record, row, 0});
+    order.emplace_back(indexes[row], row);
   }
-  std::sort(all.begin(), all.end(), [](const Wanted& a, const Wanted& b) {
-    return std::pair(a.file, a.record) < std::pair(b.file, b.record);
-  });
-  scratch.by_row.resize(all.size());
-  for (size_t k = 0; k < all.size(); ++k) {
-    scratch.by_row[all[k].row] = k;
-    FM_RETURN_IF_ERROR(FindOffset(all[k], scratch));
+  std::sort(order.begin(), order.end());
+  scratch.by_row.resize(order.size());
+  size_t file = 0;
+  for (const auto& [index, row] : order) {
+    const auto place = files_.FindNear(index, file);
+    file = place.file;
+    scratch.by_row[row] = all.size();
+    all.push_back({file, 0, 0, place.record, row, 0});
+    FM_RETURN_IF_ERROR(FindOffset(all.back(), scratch));
   }
   return absl::OkStatus();
 }

@@ -33,6 +33,11 @@ class ManifestFiles {
     uint64_t record = 0;
   };
   Place Find(uint64_t index) const;
+  // The same, quicker if it is in that file.
+  Place FindNear(uint64_t index, size_t file) const {
+    if (index < first_[file] || index >= first_[file + 1]) return Find(index);
+    return {file, index - first_[file]};
+  }
 
   absl::StatusOr<std::shared_ptr<const File>> Open(size_t file) const;
   // The same, not kept open for others.
