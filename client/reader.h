@@ -177,7 +177,12 @@ class Element {
   std::string_view Bytes(size_t component = 0) const {
     const Column& column = At(component);
     FM_CHECK(column.dtype == DType::kBytes);
-    return column.BytesAt(ItemOf(column));
+    // BytesAt in line: elements may be small.
+    const auto item = static_cast<size_t>(ItemOf(column));
+    const auto* const offsets =
+        reinterpret_cast<const int64_t*>(column.offsets.data()) + item;
+    return {reinterpret_cast<const char*>(column.values.data()) + offsets[0],
+            static_cast<size_t>(offsets[1] - offsets[0])};
   }
   std::string_view Bytes(std::string_view name) const {
     return Bytes(IndexOf(name));

@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "core/base/status.h"
+#include "core/base/vector_target.h"
 #include "core/sources/tar.h"
 #include "core/sources/value_text.h"
 
@@ -18,8 +19,8 @@ constexpr size_t kCopiedTogether = 128;
 constexpr size_t kShortRecord = 512;
 
 // `end`: of what may be read. REQUIRES: kCopiedTogether more may be written.
-inline void CopyRecord(const char* from, size_t size, const char* end,
-                       char* to) {
+[[gnu::always_inline]] inline void CopyRecord(const char* from, size_t size,
+                                              const char* end, char* to) {
   if (size > kShortRecord ||
       static_cast<size_t>(end - from) < size + kCopiedTogether) {
     if (size > 0) std::memcpy(to, from, size);
@@ -28,6 +29,41 @@ inline void CopyRecord(const char* from, size_t size, const char* end,
   for (size_t k = 0; k < size; k += kCopiedTogether) {
     std::memcpy(to + k, from + k, kCopiedTogether);
   }
+}
+
+// Copies the records one after the other, and notes where each ends, counted
+// from `before` at `to`. Returns the end of the last.
+[[gnu::always_inline]] inline char* CopyRecords(std::string_view window,
+                                                std::span<const Extent> records,
+                                                int64_t before, char* to,
+                                                int64_t* ends) {
+  const char* const end = window.data() + window.size();
+  const char* const begin = to;
+  for (size_t k = 0; k < records.size(); ++k) {
+    CopyRecord(window.data() + records[k].begin, records[k].size, end, to);
+    to += records[k].size;
+    ends[k] = before + (to - begin);
+  }
+  return to;
+}
+
+#if defined(__x86_64__)
+[[gnu::target("arch=x86-64-v3")]] char* CopyRecordsAvx2(
+    std::string_view window, std::span<const Extent> records, int64_t before,
+    char* to, int64_t* ends) {
+  return CopyRecords(window, records, before, to, ends);
+}
+#endif
+
+char* CopyRecordsForTarget(std::string_view window,
+                           std::span<const Extent> records, int64_t before,
+                           char* to, int64_t* ends) {
+#if defined(__x86_64__)
+  if (LoopTarget() >= VectorTarget::kAvx2) {
+    return CopyRecordsAvx2(window, records, before, to, ends);
+  }
+#endif
+  return CopyRecords(window, records, before, to, ends);
 }
 
 // Text, TFRecords, records of a fixed length: what stands there.
@@ -45,15 +81,10 @@ class BytesDecoder final : public RecordDecoder {
         records.back().begin + records.back().size - records.front().begin;
     char* const begin =
         reinterpret_cast<char*>(column.values.Extend(most + kCopiedTogether));
-    const char* const end = window.data() + window.size();
     auto* const offsets = reinterpret_cast<int64_t*>(
         column.offsets.Extend(records.size() * sizeof(int64_t)));
-    char* to = begin;
-    for (size_t k = 0; k < records.size(); ++k) {
-      CopyRecord(window.data() + records[k].begin, records[k].size, end, to);
-      to += records[k].size;
-      offsets[k] = static_cast<int64_t>(before) + (to - begin);
-    }
+    const char* const to = CopyRecordsForTarget(
+        window, records, static_cast<int64_t>(before), begin, offsets);
     column.values.Truncate(before + static_cast<size_t>(to - begin));
     out.rows += records.size();
     return absl::OkStatus();

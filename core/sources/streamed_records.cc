@@ -137,8 +137,18 @@ absl::StatusOr<size_t> StreamedRecords::Decode(const Stream& stream,
   const auto bytes_of = [&](size_t count) {
     return wanted[count - 1].begin + wanted[count - 1].size - wanted[0].begin;
   };
+  // The first count that brings enough.
   size_t count = 1;
-  while (count < wanted.size() && bytes_of(count) < bytes_max) ++count;
+  for (size_t more = wanted.size() - 1; more > 0;) {
+    const size_t half = more / 2;
+    if (bytes_of(count + half) < bytes_max) {
+      count += half + 1;
+      more -= half + 1;
+    } else {
+      more = half;
+    }
+  }
+  count = std::min(count, wanted.size());
   const size_t before = out.rows;
   const absl::Status status = decoder_->Decode(*stream.head, records.window(),
                                                wanted.first(count), out);
