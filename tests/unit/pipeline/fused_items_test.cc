@@ -1,0 +1,110 @@
+// What is fused gives what its steps give one by one, which is how a profiled
+// read runs them.
+
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/vector_target.h"
+#include "core/chunk/jsonl.h"
+#include "core/dataset/graph_text.h"
+#include "core/ops/builtin_functions.h"
+#include "core/pipeline/local_reader.h"
+#include "core/pipeline/read_profile.h"
+
+namespace feedmill {
+namespace {
+
+struct Read {
+  std::string rows;  // as JSON lines
+  absl::Status error;
+
+  friend bool operator==(const Read&, const Read&) = default;
+};
+
+Read ReadAll(const std::string& text, bool fused) {
+  Read read;
+  const auto graph = ParseGraphYaml(text, "");
+  if (!graph.ok()) return {"", graph.status()};
+  LocalReaderOptions options;
+  options.threads = 1;
+  if (!fused) options.profile = std::make_shared<ReadProfile>();
+  auto reader = LocalReader::Make(
+      *graph, std::make_shared<const FunctionRegistry>(BuiltinFunctions()),
+      options);
+  if (!reader.ok()) return {"", reader.status()};
+  while (true) {
+    const auto chunk = (*reader)->Next(absl::InfiniteFuture());
+    if (!chunk.ok()) {
+      read.error = chunk.status();
+      return read;
+    }
+    if (!chunk->has_value()) return read;
+    for (size_t row = 0; row < (*chunk)->rows; ++row) {
+      AppendJson(**chunk, row, read.rows);
+      read.rows += '\n';
+    }
+  }
+}
+
+void ExpectSame(const std::string& steps, int rows, bool fails = false) {
+  const std::string text = "source: {range: " + std::to_string(rows) +
+                           "}\nsteps: [" + steps + "]\noptions: {seed: 3}\n";
+  SetLoopTarget(VectorTarget::kBaseline);
+  const Read alone = ReadAll(text, /*fused=*/false);
+  EXPECT_EQ(alone.error.ok(), !fails) << alone.error;
+  EXPECT_FALSE(alone.rows.empty()) << steps;
+  std::vector<VectorTarget> targets{VectorTarget::kBaseline};
+  if (BestVectorTarget() >= VectorTarget::kAvx2) {
+    targets.push_back(VectorTarget::kAvx2);
+  }
+  if (BestVectorTarget() >= VectorTarget::kAvx512) {
+    targets.push_back(VectorTarget::kAvx512);
+  }
+  for (const VectorTarget target : targets) {
+    SetLoopTarget(target);
+    const Read together = ReadAll(text, /*fused=*/true);
+    EXPECT_TRUE(together == alone)
+        << steps << ", " << rows << " rows, target " << static_cast<int>(target)
+        << ": " << together.error;
+  }
+  SetLoopTarget(BestVectorTarget());
+}
+
+TEST(FusedItems, GiveWhatTheirStepsGiveAlone) {
+  for (const int rows : {1, 63, 64, 1023, 1025, 4097, 9999}) {
+    ExpectSame("map: 'x * x + 1', filter: 'x % 5 != 0'", rows);
+    // Items of other sizes, conversions, and constants before what varies.
+    ExpectSame(
+        "map: {a: 'cast(x, int8)', b: '7 - x', c: 'x / 3', d: 'x < 500', "
+        "e: 'where(x % 2 == 0, 1.5, cast(x, float32))'}, "
+        "filter: 'a % 3 != 1', map: {f: 'clip(a, -5, b)', g: 'b - c', h: 'd', "
+        "i: 'e * 2'}, filter: 'h or i > 9', map: {j: 'f', k: 'f + g', l: 'i'}",
+        rows);
+    // One component twice, one that was there before, one that is constant.
+    ExpectSame(
+        "map: {a: 'x', b: 'x + 1', c: 'x + 1'}, filter: 'b > 0', "
+        "map: {a: 'a', b: 'b', c: 'b', d: '3'}",
+        rows);
+    // Rows of several items; byte strings and vectors that a filter keeps.
+    ExpectSame(
+        "map: {v: 'full([3], x) * 2 + 1', s: 'full([2], 1)', x: 'x'}, "
+        "filter: 'x % 7 < 3', map: {w: 'v - 1', s: 's', y: 'x * 2'}",
+        rows);
+  }
+}
+
+TEST(FusedItems, NothingIsKept) {
+  ExpectSame("map: 'x + 1', filter: 'x > 9998', map: 'x * 2'", 9999);
+}
+
+TEST(FusedItems, AnErrorIsThatOfItsRow) {
+  ExpectSame("map: {a: '100 // (x - 5000)', b: 'x'}, filter: 'b % 2 == 0'",
+             9999, /*fails=*/true);
+}
+
+}  // namespace
+}  // namespace feedmill
