@@ -37,6 +37,7 @@ struct Code {
   bool heavy = false;
   bool filters = false;
   bool random = false;
+  bool takes_trailing = false;
   std::vector<bool> direct;
   std::vector<bool> selected;
 };
@@ -127,6 +128,7 @@ class Compiler {
     for (size_t k = 0; k < step.features.size(); ++k) {
       components_.push_back(NewValue());
     }
+    code_.takes_trailing = code_.instructions.empty() && batches_ == 0;
     Emit(MakeParseExample(step, batches_, in, components_));
     return absl::OkStatus();
   }
@@ -137,6 +139,7 @@ class Compiler {
     for (size_t k = 0; k < step.context.size() + step.sequence.size(); ++k) {
       components_.push_back(NewValue());
     }
+    code_.takes_trailing = code_.instructions.empty() && batches_ == 0;
     Emit(MakeParseSequenceExample(step, batches_, in, components_));
     return absl::OkStatus();
   }
@@ -471,6 +474,7 @@ class CompiledProgram final : public BlockProgram {
   bool heavy() const override { return code_.heavy; }
   bool filters() const override { return code_.filters; }
   bool random() const override { return code_.random; }
+  bool takes_trailing() const override { return code_.takes_trailing; }
   const std::vector<bool>& direct() const override { return code_.direct; }
   const std::vector<bool>& selected() const override { return code_.selected; }
 

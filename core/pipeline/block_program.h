@@ -34,6 +34,9 @@ class BlockProgram {
     // direct()[c] or selected()[c]; room for all rows. What is selected may
     // be elsewhere all the same: where the output says.
     std::vector<std::byte*> direct;
+    // That many bytes at the end of each row are none of the record's; none
+    // unless takes_trailing().
+    size_t trailing = 0;
     // Whether the output's origins are wanted; else its bits are enough.
     bool numbered = true;
   };
@@ -76,6 +79,7 @@ class BlockProgram {
   virtual bool heavy() const = 0;    // microseconds or more a row
   virtual bool filters() const = 0;  // may drop rows
   virtual bool random() const = 0;   // needs counters and passes
+  virtual bool takes_trailing() const = 0;
   // Per output component: whether it can be written in place.
   virtual const std::vector<bool>& direct() const = 0;
   // … whether it is what a filter keeps of rows of one size.

@@ -166,9 +166,12 @@ class ParseExample final : public RecordInstruction {
     for (size_t c = 0; c < parsing.bytes.size(); ++c) {
       builder.ReserveValues(c, parsing.bytes[c] + parsing.bytes[c] / 16);
     }
+    const size_t trailing = inputs[0] == 0 ? state.input->trailing : 0;
     for (size_t k = 0; k < records.count(); ++k) {
-      const absl::Status status = parsing.parser.Parse(
-          records.column().BytesAt(static_cast<int64_t>(k)), builder);
+      std::string_view record =
+          records.column().BytesAt(static_cast<int64_t>(k));
+      record.remove_suffix(trailing);
+      const absl::Status status = parsing.parser.Parse(record, builder);
       if (!status.ok()) {
         failed = k;
         return status;

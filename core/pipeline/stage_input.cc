@@ -47,6 +47,7 @@ class SourceInput final : public StageInput {
       return StageInput::ReadRun(run, bytes_max, scratch, out);
     }
     auto& own = static_cast<Own&>(scratch);
+    own.block.takes_trailing = out.takes_trailing;
     auto read = source_->ReadRun(run.first.index, run.count, bytes_max,
                                  *own.source, own.block);
     if (read.ok()) Show(own.block, out);
@@ -89,6 +90,7 @@ class SourceInput final : public StageInput {
 
   static void Show(RecordBlock& block, InputBlock& out) {
     out.rows = block.rows;
+    out.trailing = block.trailing;
     out.error = block.error;
     out.ends_block = block.ends_block;
     out.columns.clear();

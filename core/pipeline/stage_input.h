@@ -27,6 +27,9 @@ struct InputBlock {
   absl::Status error;
   // … and the rest of its block cannot be read for it.
   bool ends_block = false;
+  // RecordBlock's.
+  bool takes_trailing = false;
+  size_t trailing = 0;
 };
 
 // What the steps of a worker stage read: the records of a source or, of a

@@ -298,6 +298,7 @@ void CompiledStage::RunProgram(size_t first, size_t count,
   BlockProgram::Input& in = scratch.records_in;
   in.rows = count;
   in.numbered = naming_ == Naming::kRuns;
+  in.trailing = scratch.block.trailing;
   in.columns.clear();
   const bool whole = first == 0 && count == scratch.block.rows;
   scratch.slices.clear();

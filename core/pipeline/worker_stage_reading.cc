@@ -54,8 +54,10 @@ absl::StatusOr<size_t> CompiledStage::ReadAhead(size_t from, size_t bytes,
     RecordRun rest = scratch.run;
     rest.first.index += from;
     rest.count -= from;
+    scratch.block.takes_trailing = record_program_->takes_trailing();
     return source_->ReadRun(rest, bytes, *scratch.source, scratch.block);
   }
+  scratch.block.trailing = 0;
   const std::span<const RecordRef> refs(scratch.refs);
   return source_->Read(refs.subspan(from), bytes, *scratch.source,
                        scratch.block);

@@ -22,6 +22,7 @@ constexpr size_t kSequentialBytes = size_t{256} << 10;
 
 void ResetBlock(RecordBlock& out) {
   out.rows = 0;
+  out.trailing = 0;
   out.error = absl::OkStatus();
   out.columns.resize(1);
   out.columns[0].Reset(DType::kBytes, {});
@@ -264,7 +265,8 @@ absl::StatusOr<std::span<const std::byte>> IndexedRecords::DataOf(
 }
 
 // Reads up to `count` records, from the one at `place` on, that stand together
-// in its file, and moves them together in the memory that they are read to.
+// in its file, and moves them together in the memory that they are read to,
+// unless the reader takes them as they stand.
 absl::Status IndexedRecords::AppendNeighbours(const ManifestFiles::Place& place,
                                               uint64_t count, size_t bytes_max,
                                               ReadScratch& scratch,
@@ -291,12 +293,18 @@ absl::Status IndexedRecords::AppendNeighbours(const ManifestFiles::Place& place,
       break;
     }
     FM_RETURN_IF_ERROR(data.status());
-    std::memmove(column.values.data() + to, data->data(), data->size());
-    to += data->size();
+    if (out.trailing > 0) {
+      // From data to data: the end of this record, the next one's header.
+      to = static_cast<size_t>(data->data() - column.values.data()) +
+           data->size() + out.trailing;
+    } else {
+      std::memmove(column.values.data() + to, data->data(), data->size());
+      to += data->size();
+    }
     column.offsets.Push(static_cast<int64_t>(to));
     ++out.rows;
   }
-  column.values.Truncate(to);
+  if (out.trailing == 0) column.values.Truncate(to);
   return absl::OkStatus();
 }
 
@@ -306,7 +314,11 @@ absl::StatusOr<size_t> IndexedRecords::ReadRun(uint64_t first, uint64_t count,
                                                RecordBlock& out) const {
   auto& read = static_cast<ReadScratch&>(scratch);
   ResetBlock(out);
-  const BufferBuilder& values = out.columns[0].values;
+  BufferBuilder& values = out.columns[0].values;
+  if (out.takes_trailing && framing_.kind == Framing::Kind::kTfRecords) {
+    out.trailing = kTfRecordOverheadBytes;
+    out.columns[0].offsets.As<int64_t>()[0] = kTfRecordHeaderBytes;
+  }
   // So much at once that it is still in the cache when it is taken apart.
   while (out.rows < count && out.error.ok() &&
          (out.rows == 0 || values.size() < bytes_max)) {
@@ -315,6 +327,8 @@ absl::StatusOr<size_t> IndexedRecords::ReadRun(uint64_t first, uint64_t count,
         AppendNeighbours(files_.Find(first + out.rows), count - out.rows,
                          std::min(left, kSequentialBytes), read, out));
   }
+  // Behind the last record, too.
+  if (out.trailing > 0) values.Extend(kTfRecordHeaderBytes);
   return out.rows;
 }
 

@@ -24,6 +24,11 @@ struct RecordBlock {
   absl::Status error;
   // … and so where those after it in the block begin is not known.
   bool ends_block = false;
+  // Set by who reads: ReadRun may leave what stands around records where it is,
+  // if that is as long for each. Then `trailing` bytes of each row are none of
+  // the record's.
+  bool takes_trailing = false;
+  size_t trailing = 0;
 };
 
 // The records of a source by index, or its blocks where they are not counted.
