@@ -36,6 +36,7 @@ struct ReadSessionSettings {
   bool take_over = false;
   uint64_t budget_bytes = uint64_t{64} << 20;  // credit over all splits
   uint64_t quota_bytes = uint64_t{2} << 20;    // the least ahead of one split
+  uint32_t weight = kDefaultWeight;            // of the job, at the workers
   absl::Duration reopen_after = absl::Seconds(1);
   absl::Duration hello_interval = absl::Milliseconds(200);
 };

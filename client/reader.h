@@ -103,6 +103,10 @@ struct ReadOptions {
   // plain where the network is faster than they are, or the data does not
   // shrink. What lies in shared memory is never packed.
   LinkCompression compression = LinkCompression::kNone;
+  // How much of a worker's threads and memory the job gets where others want
+  // them too: in proportion, 1 to 10,000 (as systemd's CPUWeight). The greatest
+  // of a job's readers counts. No effect on what is read.
+  uint32_t weight = kDefaultWeight;
   // Threads of a local read; 0: as many as this process may use.
   int threads = 0;
   // What expressions may call; null: the built-in functions and those

@@ -63,6 +63,10 @@ absl::StatusOr<ReadSessionSettings> MakeSettings(
   if (options.budget_bytes == 0) {
     return InvalidArgument("budget_bytes must be above 0");
   }
+  if (options.weight == 0 || options.weight > kWeightMax) {
+    return InvalidArgument("weight is {}; it must be 1 to {}", options.weight,
+                           kWeightMax);
+  }
   FM_RETURN_IF_ERROR(CheckRanks(options));
   ReadSessionSettings settings;
   settings.share = rules.share;
@@ -70,6 +74,7 @@ absl::StatusOr<ReadSessionSettings> MakeSettings(
   settings.order = graph.graph.options.order;
   settings.seed = graph.graph.options.seed.value_or(RandomBits());
   settings.take_over = options.take_over;
+  settings.weight = options.weight;
   settings.budget_bytes = options.budget_bytes;
   if (options.transport == Transport::kRelay) {
     // All of it may wait in the dispatcher.

@@ -165,11 +165,13 @@ void ReadSession::GrantSplit(absl::Time now, SplitId id, bool repeat,
                 .opening = stream.opening,
                 .start = stream.start,
                 .total_bytes = total,
-                .head = say_head};
+                .head = say_head,
+                .weight = settings_.weight};
     const uint64_t before = stream.said && stream.said->opening == grant.opening
                                 ? stream.said->total_bytes
                                 : 0;
-    if (!stream.asked && total > before) stream.asked = Stream::Asked{now, before};
+    if (!stream.asked && total > before)
+      stream.asked = Stream::Asked{now, before};
     stream.said = grant;
     effects.sends.push_back({PeerId{lease.worker.value()}, std::move(grant)});
   }

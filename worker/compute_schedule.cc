@@ -54,7 +54,8 @@ WorkerEffects WorkerAgent::OnComputed(
   }
   if (piece.ok()) Measure(now, task, *piece, busy);
   if (const auto plan = plans_.find(task.plan); plan != plans_.end()) {
-    plan->second.served += absl::ToDoubleNanoseconds(busy) - task.expected_cost;
+    plan->second.served +=
+        (absl::ToDoubleNanoseconds(busy) - task.expected_cost) / task.weight;
   }
   DeliverAll(now, id, task, MadeOf(task, std::move(piece), std::move(packed)),
              effects);
@@ -225,10 +226,10 @@ bool WorkerAgent::WaitsForMemory(absl::Time now) const {
   });
 }
 
-// Heads first, of the job that was served least; of these the
-// one with the fewest tasks before others; then low positions (rule 17).
+// Of the job that was served least: heads first, of these the one with the
+// fewest tasks before others; then low positions (rule 17).
 WorkerAgent::Held* WorkerAgent::NextToCompute(absl::Time now) {
-  using Rank = std::tuple<bool, double, size_t, Cursor, SplitId>;
+  using Rank = std::tuple<double, bool, size_t, Cursor, SplitId>;
   WeighJobs(now);
   Held* best = nullptr;
   Rank best_rank;
@@ -241,7 +242,7 @@ WorkerAgent::Held* WorkerAgent::NextToCompute(absl::Time now) {
         running += segment.task != TaskId() ? 1 : 0;
       }
     }
-    const Rank rank{!stream.head, Served(plans_.at(held.lease.plan)), running,
+    const Rank rank{Served(plans_.at(held.lease.plan)), !stream.head, running,
                     stream.next, split};
     if (best == nullptr || rank < best_rank) {
       best = &held;
@@ -276,7 +277,7 @@ bool WorkerAgent::MayCompute(absl::Time now, const Held& held) const {
 // What each job has of the memory and the threads, and which ones read here
 // now.
 void WorkerAgent::WeighJobs(absl::Time now) {
-  jobs_ = 0;
+  weights_ = 0;
   for (auto& [id, plan] : plans_) {
     plan.taken = *plan.made_bytes;
     plan.tasks = 0;
@@ -292,17 +293,19 @@ void WorkerAgent::WeighJobs(absl::Time now) {
     const auto found = plans_.find(held.lease.plan);
     if (!held.stream || found == plans_.end()) continue;
     PlanRecord& plan = found->second;
-    if (plan.reads || now - held.stream->granted > park_after_) continue;
+    if (now - held.stream->granted > park_after_) continue;
+    const uint32_t before = plan.reads ? plan.weight : 0;
+    plan.weight = std::max(before, held.stream->weight);
     plan.reads = true;
-    ++jobs_;
+    weights_ += plan.weight - before;
   }
 }
 
 // Whether the job would keep to its part of the memory, beside the
 // others. One that has nothing gets something.
 bool WorkerAgent::WithinShare(const PlanRecord& plan, uint64_t bytes) const {
-  return jobs_ < 2 || plan.taken == 0 ||
-         plan.taken + bytes <= settings_.memory_bytes / jobs_;
+  return weights_ <= plan.weight || plan.taken == 0 ||
+         plan.taken + bytes <= settings_.memory_bytes / weights_ * plan.weight;
 }
 
 // Time that a job did not use is not saved up.
@@ -432,9 +435,10 @@ void WorkerAgent::Start(absl::Time now, Held& held, uint64_t positions,
                                 static_cast<double>(plan.positions) *
                                 static_cast<double>(PositionsIn(begin, end));
   served_ = Served(plan);
-  plan.served = served_ + cost;
-  tasks_.emplace(id, Task{held.lease.split, held.lease.plan, begin, end,
-                          expected, cost, shelf, held.lease.share.ranks});
+  plan.served = served_ + cost / plan.weight;
+  tasks_.emplace(
+      id, Task{held.lease.split, held.lease.plan, begin, end, expected, cost,
+               plan.weight, shelf, held.lease.share.ranks});
   effects.compute.push_back({id, held.lease.plan, begin, end, FrameBytes(plan),
                              held.lease.share, stream.to, stream.compression});
   if (!shelf) return;

@@ -243,6 +243,7 @@ void WorkerAgent::OnGrant(absl::Time now, const PeerId& from,
   stream.head = IsHead(grant);
   stream.compression = grant.compression;
   stream.checksums = grant.checksums;
+  stream.weight = grant.weight;
   stream.granted = std::max(stream.granted, now);
   Send(held, effects);
 }

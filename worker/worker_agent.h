@@ -120,7 +120,8 @@ class WorkerAgent {
     bool head = false;
     LinkCompression compression = LinkCompression::kNone;
     bool checksums = false;
-    absl::Time granted;  // the last grant
+    uint32_t weight = kDefaultWeight;  // its reader's
+    absl::Time granted;                // the last grant
     Segments segments;
   };
   // The first part of a stream that nobody makes.
@@ -140,7 +141,8 @@ class WorkerAgent {
     Cursor begin;
     Cursor end;
     uint64_t expected_bytes = 0;
-    double expected_cost = 0;                // see PlanRecord::served
+    double expected_cost = 0;                // nanoseconds of a thread
+    uint32_t weight = kDefaultWeight;        // its job's when it began
     std::optional<PieceShelf::Key> shelf{};  // where it is for several ranks
     uint64_t ranks = 1;
   };
@@ -155,15 +157,16 @@ class WorkerAgent {
     uint64_t bytes = 0;
     uint64_t busy_ns = 0;
     uint64_t positions_max = 1;  // of one request; grows by four
-    // Who was served least is next: nanoseconds of threads, as if it had never
-    // been idle.
+    // Who was served least is next: nanoseconds of threads for its weight, as
+    // if it had never been idle.
     double served = 0;
     // Bytes of its pieces, which may outlive it.
     std::shared_ptr<uint64_t> made_bytes = std::make_shared<uint64_t>(0);
     // As WeighJobs found it.
-    uint64_t taken = 0;  // of the memory
-    uint64_t tasks = 0;  // in flight
-    bool reads = false;  // somebody reads it here now
+    uint64_t taken = 0;                // of the memory
+    uint64_t tasks = 0;                // in flight
+    uint32_t weight = kDefaultWeight;  // the greatest of those below
+    bool reads = false;                // somebody reads it here now
   };
   struct EarlyGrant {
     PeerId from;
@@ -250,7 +253,7 @@ class WorkerAgent {
   uint64_t last_task_ = 0;
   uint64_t expected_bytes_ = 0;  // of all tasks in flight
   double served_ = 0;            // of the plan that was served last
-  uint64_t jobs_ = 0;            // that are read here now
+  uint64_t weights_ = 0;         // of the jobs that are read here now
 
   std::map<PlanId, PlanRecord> plans_;
   std::map<PlanId, PlanCost> costs_;  // since the last beat

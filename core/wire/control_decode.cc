@@ -247,6 +247,11 @@ Grant Read(FieldReader& reader, const fb::Grant& grant) {
   out.head = grant.head();
   out.compression = FromWire(reader, grant.compression(), /*may_wish=*/true);
   out.checksums = grant.checksums();
+  out.weight = grant.weight();
+  if (out.weight == 0 || out.weight > kWeightMax) {
+    reader.Refuse(InvalidArgument("a grant of weight {}; 1 to {} make sense",
+                                  out.weight, kWeightMax));
+  }
   return out;
 }
 

@@ -214,7 +214,8 @@ Body Put(Builder& builder, const Grant& grant) {
       fb::CreateGrant(builder, session, &split,
                       grant.worker_incarnation.value(), grant.attempt.value(),
                       grant.opening.value(), &start, grant.total_bytes,
-                      grant.head, ToWire(grant.compression), grant.checksums));
+                      grant.head, ToWire(grant.compression), grant.checksums,
+                      grant.weight));
 }
 
 Body Put(Builder& builder, const ShareRequest& request) {

@@ -282,6 +282,9 @@ struct Refusal {
 // ---- client ⇄ worker
 // How far a client lets an attempt send: absolute and idempotent. A higher
 // opening makes the worker send again from `start`.
+// How much of a worker a job gets where others want it too: in proportion.
+inline constexpr uint32_t kDefaultWeight = 100;
+inline constexpr uint32_t kWeightMax = 10'000;
 struct Grant {
   Session session;
   SplitId split;
@@ -294,6 +297,7 @@ struct Grant {
   LinkCompression compression =
       LinkCompression::kNone;  // that the client wishes
   bool checksums = false;  // of the parts, too: the link protects them badly
+  uint32_t weight = kDefaultWeight;  // 1 to kWeightMax
 };
 // What PackParts made of a piece's parts (packing.h).
 struct PackedParts;

@@ -78,6 +78,7 @@ struct ReadFlags {
   absl::Duration timeout = absl::Seconds(20);
   std::string format = "jsonl";
   uint64_t threads = 0;
+  uint64_t weight = kDefaultWeight;
   std::string token;
   std::string save_token;
   std::string consumer;
@@ -138,6 +139,10 @@ struct ReadFlags {
                 "In what elements travel over a network; auto: in what brings "
                 "them soonest, plain where that does",
                 &compression);
+    flags.Count("--weight", 1, kWeightMax,
+                "The job's part of the workers where others want them too: one "
+                "of 200 gets twice what one of 100 does; default: 100",
+                &weight);
     flags.Text("--token", "FILE", "Go on where this token was saved", &token);
     flags.Text("--save-token", "FILE",
                "When it ends, for whatever reason, save there how far it came",
@@ -165,7 +170,7 @@ struct ReadFlags {
                                : "--service HOST:PORT or --local is missing");
     }
     for (const char* flag : {"--job", "--take-over", "--transport", "--via",
-                             "--compression", "--cluster-id"}) {
+                             "--compression", "--weight", "--cluster-id"}) {
       if (local && flags.Given(flag)) {
         return flags.Error(fmt::format("{} needs --service", flag));
       }
@@ -275,6 +280,7 @@ ReadOptions MakeReadOptions(const ReadFlags& flags, bool timeout_given,
                         : flags.compression == "zstd" ? LinkCompression::kZstd
                         : flags.compression == "auto" ? LinkCompression::kAuto
                                                       : LinkCompression::kNone;
+  options.weight = static_cast<uint32_t>(flags.weight);
   options.first_timeout = flags.timeout;
   if (timeout_given) options.timeout = flags.timeout;
   options.threads = static_cast<int>(flags.threads);

@@ -231,6 +231,8 @@ std::vector<Sample> SampleMessages() {
   Grant wishful = TheGrant();
   wishful.compression = LinkCompression::kAuto;
   wishful.checksums = true;
+  Grant heavy = TheGrant();
+  heavy.weight = 250;
   ClientHello first_hello;
   first_hello.job = JobName("@solo");
   first_hello.session = TheSession();
@@ -269,6 +271,7 @@ std::vector<Sample> SampleMessages() {
       {"refusal", Refusal{FailedPrecondition("another version")}},
       {"grant", TheGrant()},
       {"grant_wishes", wishful},
+      {"grant_weight", heavy},
       {"relay", Relay{WorkerId("tcp://10.0.0.1:7000"),
                       "peer",
                       {Buffer::CopyOf(std::as_bytes(std::span("inner")))}}},

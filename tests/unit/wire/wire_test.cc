@@ -470,6 +470,15 @@ TEST(Envelope, UnknownEnumValuesAreRefused) {
 }
 
 // One text named a million times would be gigabytes once copied.
+TEST(Envelope, WeightsOfNothingAreRefused) {
+  Grant grant = SampleOf<Grant>("grant_weight");
+  EXPECT_EQ(Returned(grant).weight, 250u);
+  for (const uint32_t weight : {0u, kWeightMax + 1}) {
+    grant.weight = weight;
+    EXPECT_FALSE(Decode(Encode(grant, kCluster), kCluster).ok()) << weight;
+  }
+}
+
 TEST(Envelope, TextsThatAreNamedManyTimesAreRefused) {
   const Parts parts = Handmade(kProtocolVersion, [](Builder& builder) {
     const auto text = builder.CreateString(std::string(10000, 'x'));

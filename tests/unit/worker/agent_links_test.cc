@@ -65,7 +65,15 @@ TEST_F(WorkerAgentTest, APieceThatIsCutIsNotPackedAnyMore) {
 
 // ---- several jobs
 
-TEST_F(WorkerAgentTest, JobsShareItEvenly) {
+class JobsOfWorker : public WorkerAgentTest {
+ protected:
+  // What the threads spent on a job of cheap positions and on one of dear ones.
+  std::pair<absl::Duration, absl::Duration> TimesOf(uint32_t cheap_weight,
+                                                    uint32_t dear_weight);
+};
+
+std::pair<absl::Duration, absl::Duration> JobsOfWorker::TimesOf(
+    uint32_t cheap_weight, uint32_t dear_weight) {
   const std::vector<PlanId> plans = {PlanId{"quick"}, PlanId{"slow"}};
   WorkerAnswer answer;
   answer.incarnation = Incarnation{7};
@@ -81,7 +89,9 @@ TEST_F(WorkerAgentTest, JobsShareItEvenly) {
     Keep(agent_.OnDefined(now_, plan, absl::OkStatus()));
   }
   for (uint64_t k = 0; k < 2; ++k) {
-    Give(GrantOf(answer.leases[k], 10'000'000, true));
+    Grant grant = GrantOf(answer.leases[k], 10'000'000, true);
+    grant.weight = k == 0 ? cheap_weight : dear_weight;
+    Give(grant);
   }
   std::map<PlanId, absl::Duration> busy;
   for (int i = 0; i < 2'000; ++i) {
@@ -95,10 +105,20 @@ TEST_F(WorkerAgentTest, JobsShareItEvenly) {
                            MakePiece(task.begin, task.end, OneRow), took));
     frames_.clear();
   }
-  EXPECT_NEAR(absl::FDivDuration(busy[plans[0]], busy[plans[1]]), 1, 0.1);
+  return {busy[plans[0]], busy[plans[1]]};
 }
 
-TEST_F(WorkerAgentTest, AJobKeepsToItsPartOfTheMemory) {
+TEST_F(JobsOfWorker, ShareItEvenly) {
+  const auto [cheap, dear] = TimesOf(100, 100);
+  EXPECT_NEAR(absl::FDivDuration(cheap, dear), 1, 0.1);
+}
+
+TEST_F(JobsOfWorker, ShareItByWeight) {
+  const auto [cheap, dear] = TimesOf(300, 100);
+  EXPECT_NEAR(absl::FDivDuration(cheap, dear), 3, 0.3);
+}
+
+TEST_F(JobsOfWorker, OneKeepsToItsPartOfTheMemory) {
   WorkerAnswer answer;
   answer.incarnation = Incarnation{7};
   answer.park_after = absl::Seconds(1);
@@ -112,8 +132,10 @@ TEST_F(WorkerAgentTest, AJobKeepsToItsPartOfTheMemory) {
   for (const Lease& lease : answer.leases) {
     Keep(agent_.OnDefined(now_, lease.plan, absl::OkStatus()));
   }
-  for (const Lease& lease : answer.leases) {
-    Give(GrantOf(lease, 8));  // neither may send more than one
+  for (uint64_t k = 0; k < 2; ++k) {
+    Grant grant = GrantOf(answer.leases[k], 8);  // no more than one row to send
+    grant.weight = k == 0 ? 300 : 100;
+    Give(grant);
   }
   std::map<PlanId, uint64_t> rows;
   for (int i = 0; i < 1'000 && !tasks_.empty(); ++i) {
@@ -124,11 +146,11 @@ TEST_F(WorkerAgentTest, AJobKeepsToItsPartOfTheMemory) {
                            absl::Microseconds(1)));
   }
   // Of 400 bytes; one row of each went out.
-  for (const auto& [plan, count] : rows) {
-    EXPECT_LE(8 * (count - 1), 200) << plan.value();
-    EXPECT_GT(8 * (count - 1), 80) << plan.value();
-  }
-  EXPECT_THAT(rows, SizeIs(2));
+  ASSERT_THAT(rows, SizeIs(2));
+  EXPECT_LE(8 * (rows[PlanId{"0"}] - 1), 300);
+  EXPECT_GT(8 * (rows[PlanId{"0"}] - 1), 120);
+  EXPECT_LE(8 * (rows[PlanId{"1"}] - 1), 100);
+  EXPECT_GT(8 * (rows[PlanId{"1"}] - 1), 24);
 }
 
 }  // namespace
