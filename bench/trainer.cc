@@ -42,6 +42,10 @@ struct Moments {
   bool end = false;
 };
 
+double Since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
 void Sum(const feedmill::Element& element, Result& result) {
   result.check += static_cast<uint64_t>(element.Get<int64_t>());
   result.rows += 1;
@@ -90,27 +94,43 @@ void Images(const feedmill::Element& element, Result& result) {
   result.bytes += images.items.size();
 }
 
-// The element loop is a template, so that the consumer is inlined as a
-// trainer's own code would be.
+// The element loops are templates, so that the consumer is inlined as a
+// trainer's own code would be; they are not mixed with others of their kind.
+template <void (*consume)(const feedmill::Element&, Result&)>
+[[gnu::noinline]] void Consume(feedmill::Reader& reader, Result& counted) {
+  Result result;  // its own: it may stay in registers
+  for (const feedmill::Element element : reader) {
+    ++result.elements;
+    consume(element, result);
+  }
+  counted = result;
+}
+
+template <void (*consume)(const feedmill::Element&, Result&)>
+[[gnu::noinline]] void ConsumeAndTime(feedmill::Reader& reader,
+                                      Clock::time_point start, Moments moments,
+                                      Result& result) {
+  for (const feedmill::Element element : reader) {
+    if (result.elements++ == 0) result.first_s = Since(start);
+    consume(element, result);
+    if (moments.end) result.last_s = Since(start);
+    if (moments.first_only) break;
+  }
+}
+
 template <void (*consume)(const feedmill::Element&, Result&)>
 absl::Status Loop(const feedmill::Graph& graph,
                   const feedmill::ReadOptions& options, Moments moments,
-                  Result& counted) {
-  Result result;  // its own: it may stay in registers
+                  Result& result) {
   const Clock::time_point start = Clock::now();
-  auto since = [&] {
-    return std::chrono::duration<double>(Clock::now() - start).count();
-  };
   auto reader = feedmill::Read(graph, options);
   if (!reader.ok()) return reader.status();
-  for (const feedmill::Element element : **reader) {
-    if (result.elements++ == 0) result.first_s = since();
-    consume(element, result);
-    if (moments.end) result.last_s = since();
-    if (moments.first_only) break;
+  if (moments.first_only || moments.end) {
+    ConsumeAndTime<consume>(**reader, start, moments, result);
+  } else {
+    Consume<consume>(**reader, result);
   }
-  result.seconds = since();
-  counted = result;
+  result.seconds = Since(start);
   return (*reader)->status();
 }
 
@@ -118,13 +138,9 @@ absl::Status LoopOverChunks(const feedmill::Graph& graph,
                             const feedmill::ReadOptions& options,
                             Result& result) {
   const Clock::time_point start = Clock::now();
-  auto since = [&] {
-    return std::chrono::duration<double>(Clock::now() - start).count();
-  };
   auto reader = feedmill::Read(graph, options);
   if (!reader.ok()) return reader.status();
   for (const feedmill::Chunk& chunk : (*reader)->chunks()) {
-    if (result.elements == 0) result.first_s = since();
     uint64_t sum = 0;
     for (const int64_t item : chunk.columns[0].values.As<int64_t>())
       sum += static_cast<uint64_t>(item);
@@ -133,7 +149,7 @@ absl::Status LoopOverChunks(const feedmill::Graph& graph,
     result.bytes += chunk.rows * sizeof(int64_t);
   }
   result.rows = result.elements;
-  result.seconds = since();
+  result.seconds = Since(start);
   return (*reader)->status();
 }
 

@@ -91,21 +91,24 @@ size_t Element::IndexOf(std::string_view name) const {
 }
 
 absl::StatusOr<uint64_t> Reader::number() const {
-  FM_ASSIGN_OR_RETURN(const uint64_t next, NumberBefore(unread_));
+  FM_ASSIGN_OR_RETURN(const uint64_t next, NumberBefore(Unread()));
   if (next == 0) return OutOfRange("no element was read yet");
   return next - 1;
 }
 
 bool Reader::Advance() {
-  unread_ = 0;
   absl::StatusOr<std::optional<Chunk>> next = Next();
-  if (!next.ok()) {
-    status_ = next.status();
-    return false;
-  }
-  if (!next->has_value()) return false;
-  current_ = **std::move(next);
-  return true;
+  const bool came = next.ok() && next->has_value();
+  if (!next.ok()) status_ = next.status();
+  if (came) current_ = **std::move(next);
+  last_ = std::max<uint64_t>(current_.rows, 1) - 1;
+  return came;
+}
+
+const Chunk* Reader::NextChunk() {
+  if (!Advance()) return nullptr;
+  last_ = 0;
+  return &current_;
 }
 
 absl::StatusOr<std::unique_ptr<Reader>> Read(const Graph& graph,

@@ -209,7 +209,9 @@ class Element {
   // The item that holds this row's scalar.
   int64_t ItemOf(const Column& column) const {
     FM_CHECK(column.shape.empty());
-    return column.ragged() ? column.RowStart(row_) : static_cast<int64_t>(row_);
+    // RowStart in line: elements may be small.
+    return column.ragged() ? column.row_starts.As<int64_t>()[row_]
+                           : static_cast<int64_t>(row_);
   }
   size_t IndexOf(std::string_view name) const;
 
@@ -245,7 +247,7 @@ class Reader {
   // (ReadOptions::token), on the same dispatcher, an empty one or none, gives
   // exactly the rest. FailedPrecondition with order `any`.
   absl::StatusOr<std::string> Save(uint64_t unread = 0) const {
-    return SaveBefore(unread_ + unread);
+    return SaveBefore(Unread() + unread);
   }
 
   // The number in the sequence of the element that a range-for is at, or of the
@@ -284,22 +286,28 @@ class Reader {
   // Fetches the next chunk with rows into current_; false at the end or on an
   // error, which goes to status_.
   bool Advance();
+  // The same, of which the first row is given: null at the end.
+  const Chunk* NextChunk();
+  // Rows of current_ behind the last one that was given.
+  uint64_t Unread() const {
+    return current_.rows == 0 ? 0 : current_.rows - 1 - last_;
+  }
 
   Chunk current_;
-  uint64_t unread_ = 0;  // of current_: behind a range-for's element
+  uint64_t last_ = 0;  // row of current_ that was given
   absl::Status status_;
 };
 
 class Reader::Iterator {
  public:
-  explicit Iterator(Reader* reader) : reader_(reader) { NextChunk(); }
+  explicit Iterator(Reader* reader) : reader_(reader) { Begin(); }
 
   Element operator*() const { return {chunk_, row_}; }
   Iterator& operator++() {
-    if (++row_ == rows_) {
-      NextChunk();
+    if (++row_ == rows_) [[unlikely]] {
+      Begin();
     } else {
-      --reader_->unread_;
+      reader_->last_ = row_;
     }
     return *this;
   }
@@ -308,11 +316,11 @@ class Reader::Iterator {
   }
 
  private:
-  void NextChunk() {
+  // Nobody else is given this object: its members may stay in registers.
+  void Begin() {
     row_ = 0;
-    chunk_ = reader_->Advance() ? &reader_->current_ : nullptr;
+    chunk_ = reader_->NextChunk();
     rows_ = chunk_ == nullptr ? 0 : chunk_->rows;
-    if (rows_ > 0) reader_->unread_ = rows_ - 1;
   }
 
   Reader* reader_;
