@@ -99,10 +99,8 @@ absl::StatusOr<JobShape> ShapeOf(const FunctionRegistry& registry,
                       Plan::Make(analyzed, shape.source_size, seed, iteration));
   shape.positions = plan->size();
   shape.first_split = FirstRecords(*analyzed, registry);
-  if (analyzed->plan_batches && shape.positions > 0) {
-    const uint64_t batch = std::max<uint64_t>(1, plan->RecordsAt(0));
-    shape.first_split = std::max<uint64_t>(1, shape.first_split / batch);
-  }
+  shape.first_split =
+      std::max<uint64_t>(1, shape.first_split / plan->batch_size());
   shape.slotted = PolicyOf(analyzed->graph.options.processing_mode).slotted() &&
                   shape.positions > 0 && !HasEndlessPart(analyzed->graph);
   if (!shape.slotted) return shape;
@@ -128,13 +126,14 @@ PositionName NameOf(const FunctionRegistry& registry, const std::string& graph,
   absl::StatusOr<Manifest> manifest = Manifest();
   if (needs_files) manifest = Manifest::Parse(manifest_text);
   if (!manifest.ok()) return name;
-  const absl::StatusOr<uint64_t> size = SourceSize(**analyzed, *manifest);
-  if (!size.ok()) return name;
-  const auto plan = Plan::Make(*analyzed, *size, seed, iteration);
+  absl::StatusOr<SourcePlan> source =
+      PlanSource(**analyzed, *manifest, seed, iteration);
+  if (!source.ok()) return name;
+  const auto plan = Plan::Make(*analyzed, source->size, seed, iteration);
   if (!plan.ok() || position >= (*plan)->size()) return name;
   const bool counted = (*analyzed)->source.counted || !needs_files;
   const auto files = std::make_shared<const Manifest>(*std::move(manifest));
-  OriginFinder(*plan, files, {})
+  OriginFinder(*plan, files, *std::move(source))
       .Find((*plan)->Record(position, 0), 0, name.records);
   const RecordOrigin& first = name.records.front();
   const uint64_t records = (*plan)->RecordsAt(position);

@@ -87,6 +87,7 @@ class HomeFinder {
     }
     if (Is<RepeatStep>(step)) FM_RETURN_IF_ERROR(CheckRepeat(index));
     if (Is<OnErrorStep>(step)) FM_RETURN_IF_ERROR(CheckOnError(index));
+    if (Is<CacheStep>(step)) FM_RETURN_IF_ERROR(CheckCache(index));
     if (NeedsRecords(step)) FM_RETURN_IF_ERROR(CheckRecords(index));
     if (!KeepsRecords(step)) joined_ = index;
     if (!client_ && needs == StepNeeds::kSequence) client_ = Name(index);
@@ -188,6 +189,26 @@ class HomeFinder {
     return absl::OkStatus();
   }
 
+  absl::Status CheckCache(size_t index) const {
+    if (client_) {
+      return InvalidArgument(
+          "{}: it keeps what workers make, and after {} they make nothing. "
+          "Move it before that step",
+          Name(index), *client_);
+    }
+    const bool repeats = std::any_of(
+        graph_.steps.begin(),
+        graph_.steps.begin() + static_cast<ptrdiff_t>(index),
+        [](const Step& step) {
+          return Is<RepeatStep>(step) && !std::get<RepeatStep>(step).count;
+        });
+    if (!repeats && (!endless_ || cut_)) return absl::OkStatus();
+    return InvalidArgument(
+        "{}: it keeps one pass of what comes before it, and {} has no end. "
+        "Move it before a repeat; behind an endless source, write a take",
+        Name(index), *endless_);
+  }
+
   absl::Status CheckRecords(size_t index) const {
     if (!joined_) return absl::OkStatus();
     return InvalidArgument(
@@ -267,6 +288,11 @@ struct DescribeStep {
     if (s.cap) out += fmt::format(", at most {}", *s.cap);
     if (!s.quarantine.empty()) out += ", named in " + s.quarantine;
     return out;
+  }
+  std::string operator()(const CacheStep& s) const {
+    if (!s.path.empty()) return "in " + s.path;
+    return fmt::format("in memory, at most {} MiB a process",
+                       s.memory_bytes.value_or(CacheStep::kMemoryBytes) >> 20);
   }
   std::string operator()(const DecodeImageStep& s) const { return s.component; }
   std::string operator()(const ResizeStep& s) const {
@@ -469,6 +495,17 @@ absl::Status CheckNamedFiles(const AnalyzedGraph& graph, size_t step) {
       StepName(graph.graph.steps[begin]));
 }
 
+// The first steps of a pipeline that is analysed so far, as one of its own:
+// what fails in it is for the whole to leave out or not.
+std::shared_ptr<const AnalyzedGraph> StepsBefore(const AnalyzedGraph& whole,
+                                                 size_t count) {
+  auto out = std::make_shared<AnalyzedGraph>(whole);
+  out->graph.steps.resize(count);
+  out->client_begin = count;
+  out->skip_before.reset();
+  return out;
+}
+
 absl::StatusOr<std::shared_ptr<const AnalyzedGraph>> AnalyzePipeline(
     const Graph& graph, const FunctionRegistry& registry, bool is_input,
     size_t& steps_before) {
@@ -495,6 +532,10 @@ absl::StatusOr<std::shared_ptr<const AnalyzedGraph>> AnalyzePipeline(
                       fmt::format("steps[{}] {}", i, StepName(step)));
     }
     FM_ASSIGN_OR_RETURN(const Home home, homes.Next(i));
+    if (Is<CacheStep>(step)) {
+      out->cached = StepsBefore(*out, i);
+      out->cached_steps = i + 1;
+    }
     if (*output != *out->output) {
       out->output = std::make_shared<ElementSpec>(*std::move(output));
     }

@@ -55,6 +55,11 @@ struct AnalyzedGraph {
   // Records that are not counted cheaply stand before a global shuffle, which
   // needs an index of them; source.counted is true then.
   bool needs_index = false;
+  // The number of steps up to the last cache, which is one of them; 0 without
+  // one. What stands after them has the positions of `cached`, the pipeline of
+  // the steps before that cache, for records (`inputs` are that one's, too).
+  size_t cached_steps = 0;
+  std::shared_ptr<const AnalyzedGraph> cached{};
   // The element of the plan is a batch (a batch step has home kPlan).
   bool plan_batches = false;
   // Every position makes one element, and no step runs at the client: element
@@ -69,6 +74,10 @@ struct AnalyzedGraph {
   const OnErrorStep* skips() const {
     return skip_before ? &std::get<OnErrorStep>(graph.steps[*skip_before])
                        : nullptr;
+  }
+
+  const CacheStep& cache() const {
+    return std::get<CacheStep>(graph.steps[cached_steps - 1]);
   }
 
   // What enters step `step`; the output of all for steps.size().

@@ -102,6 +102,10 @@ Dataset Dataset::OnError(OnErrorStep step) const {
   return With(std::move(step));
 }
 
+Dataset Dataset::Cache(CacheStep options) const {
+  return With(std::move(options));
+}
+
 Dataset Dataset::DecodeImage(DecodeImageStep options) const {
   return With(std::move(options));
 }

@@ -133,6 +133,10 @@ class Dataset {
   // Reader::skipped counts them.
   Dataset OnError(OnErrorStep step) const;
 
+  // Steps before it run once for each element; what they made in the first
+  // pass and iteration is kept, by each worker, and given in all of them.
+  Dataset Cache(CacheStep options = {}) const;
+
   // ---- steps on the sequence
   // A uniform permutation of all elements, another one in each pass of a
   // Repeat that stands after it. `seed` replaces the pipeline's for it.

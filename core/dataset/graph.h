@@ -188,6 +188,17 @@ struct OnErrorStep {
   // A file to which the reader adds a line about each; empty: none.
   std::string quarantine;
 };
+// What enters it in the first pass and iteration is what leaves it in all of
+// them. Each process that runs the steps before it keeps what they make.
+struct CacheStep {
+  // A folder, of the workers' machines, that keeps it; empty: their memory.
+  std::string path;
+  // Of a cache in memory: how much of it one process keeps; the rest is made
+  // again. Absent: kMemoryBytes.
+  std::optional<int64_t> memory_bytes{};
+
+  static constexpr int64_t kMemoryBytes = int64_t{1} << 30;
+};
 struct ShuffleStep {
   std::optional<uint64_t> seed{};  // overrides Options::seed
   // Absent: of all elements. Else within runs of so many, which begin half a
@@ -284,7 +295,7 @@ using Step =
                  TakeStep, SkipStep, ShardStep, EnumerateStep, UnbatchStep,
                  RebatchStep, WindowStep, BucketBySequenceLengthStep,
                  TokenBatchStep, PackStep, FlatMapStep,
-                 ParseSequenceExampleStep, OnErrorStep>;
+                 ParseSequenceExampleStep, OnErrorStep, CacheStep>;
 
 enum class Order {
   kDeterministic,  // the sequence that one thread makes

@@ -239,6 +239,13 @@ absl::Status ReadElementStep(const std::string& name, Reader& reader,
   if (name == "on_error") {
     return ReadOnError(reader, step.emplace<OnErrorStep>());
   }
+  if (name == "cache") {
+    auto& s = step.emplace<CacheStep>();
+    return reader.Expect({"memory_bytes", "path"})
+        .Get("memory_bytes", s.memory_bytes)
+        .GetBytes("path", s.path)
+        .status();
+  }
   known = false;
   return absl::OkStatus();
 }

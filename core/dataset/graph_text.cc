@@ -68,6 +68,10 @@ struct StepToJson {
             {"policy", skip ? "skip" : "fail"},
             {"quarantine", BytesToJson(s.quarantine)}};
   }
+  Json operator()(const CacheStep& s) const {
+    return {{"memory_bytes", Optional(s.memory_bytes)},
+            {"path", BytesToJson(s.path)}};
+  }
   Json operator()(const DecodeImageStep& s) const {
     const bool accurate = s.dct == DecodeImageStep::Dct::kAccurate;
     return {{"channels", s.channels},
@@ -186,6 +190,9 @@ void MakePathsAbsolute(const std::string& directory, Graph& graph) {
     if (auto* on_error = std::get_if<OnErrorStep>(&step)) {
       MakePathAbsolute(directory, on_error->quarantine);
     }
+    if (auto* cache = std::get_if<CacheStep>(&step)) {
+      MakePathAbsolute(directory, cache->path);
+    }
     ChangeNamedFiles(
         [&](std::string& path) { MakePathAbsolute(directory, path); }, step);
   }
@@ -256,6 +263,7 @@ std::string_view StepName(const Step& step) {
       return "parse_sequence_example";
     }
     std::string_view operator()(const OnErrorStep&) const { return "on_error"; }
+    std::string_view operator()(const CacheStep&) const { return "cache"; }
   };
   return std::visit(Visitor{}, step);
 }

@@ -120,7 +120,8 @@ class YamlReader : private YamlValues {
         "window",       "token_batch", "bucket_by_sequence_length",
         "pack",         "repeat",      "take",
         "skip",         "shard",       "enumerate",
-        "flat_map",     "on_error",    "parse_sequence_example"};
+        "flat_map",     "on_error",    "parse_sequence_example",
+        "cache"};
     const std::string where = fmt::format("steps[{}]", steps.size());
     FM_RETURN_IF_ERROR(Count(item));
     std::string name;
@@ -157,7 +158,8 @@ class YamlReader : private YamlValues {
                              Step& step) {
     const bool optional = name == "decode_image" || name == "random_flip" ||
                           name == "shuffle" || name == "repeat" ||
-                          name == "unbatch" || name == "enumerate";
+                          name == "unbatch" || name == "enumerate" ||
+                          name == "cache";
     if (value.IsNull() && !optional) {
       return Error(at, where, "it needs a value; docs/steps.md shows it");
     }
@@ -169,6 +171,9 @@ class YamlReader : private YamlValues {
     }
     if (name == "on_error") {
       return ReadOnErrorYaml(*this, where, value, step.emplace<OnErrorStep>());
+    }
+    if (name == "cache") {
+      return ReadCacheYaml(*this, where, value, step.emplace<CacheStep>());
     }
     if (name == "filter") {
       return ReadExpr(value, where, step.emplace<FilterStep>().predicate);

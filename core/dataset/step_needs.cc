@@ -23,6 +23,7 @@ struct StepNeedsOf {
     return StepNeeds::kElement;
   }
   StepNeeds operator()(const OnErrorStep&) const { return StepNeeds::kElement; }
+  StepNeeds operator()(const CacheStep&) const { return StepNeeds::kElement; }
   StepNeeds operator()(const FlatMapStep&) const {
     return StepNeeds::kSequence;
   }

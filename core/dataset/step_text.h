@@ -26,6 +26,8 @@ absl::Status ReadShuffleYaml(YamlValues& values, const std::string& where,
                              const YAML::Node& value, ShuffleStep& step);
 absl::Status ReadOnErrorYaml(YamlValues& values, const std::string& where,
                              const YAML::Node& value, OnErrorStep& step);
+absl::Status ReadCacheYaml(YamlValues& values, const std::string& where,
+                           const YAML::Node& value, CacheStep& step);
 // Nothing, or a seed.
 absl::Status ReadSeedYaml(YamlValues& values, const std::string& where,
                           const YAML::Node& node, std::optional<uint64_t>& out);

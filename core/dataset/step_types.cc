@@ -149,6 +149,18 @@ class StepTyper {
     return input_;
   }
 
+  Result operator()(const CacheStep& step) const {
+    if (!step.memory_bytes) return input_;
+    if (!step.path.empty()) {
+      return InvalidArgument(
+          "memory_bytes is of a cache in memory, and this one is in {}; leave "
+          "one of them out",
+          step.path);
+    }
+    FM_RETURN_IF_ERROR(CheckCount(*step.memory_bytes));
+    return input_;
+  }
+
   Result operator()(const DecodeImageStep& step) const {
     if (step.channels != 1 && step.channels != 3) {
       return InvalidArgument("channels must be 3 (colour) or 1 (grey), not {}",

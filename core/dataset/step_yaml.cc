@@ -59,4 +59,20 @@ absl::Status ReadOnErrorYaml(YamlValues& values, const std::string& where,
   return YamlValues::Error(value, where, "there is no policy (fail or skip)");
 }
 
+// cache:, or cache: /folder, or with its values.
+absl::Status ReadCacheYaml(YamlValues& values, const std::string& where,
+                           const YAML::Node& value, CacheStep& step) {
+  const auto path = [&](const YAML::Node& v) {
+    return values.ReadString(v, where, "a folder", step.path);
+  };
+  if (value.IsScalar()) return path(value);
+  return values.ForEachOptionalKey(
+      value, where, {"path", "memory_bytes"},
+      [&](const std::string& key, const YAML::Node& v) {
+        if (key == "path") return path(v);
+        return values.ReadInteger(v, where + " memory_bytes",
+                                  step.memory_bytes.emplace());
+      });
+}
+
 }  // namespace feedmill

@@ -38,30 +38,33 @@ struct BranchScratch {
 // One of the inputs: its plan, its source and its steps.
 class Branch {
  public:
-  static absl::StatusOr<Branch> Make(
-      size_t number, const SourcePlan::Input& input,
-      std::shared_ptr<const Manifest> manifest,
-      const std::shared_ptr<const FunctionRegistry>& registry) {
+  static absl::StatusOr<Branch> Make(size_t number,
+                                     const SourcePlan::Input& input,
+                                     std::shared_ptr<const Manifest> manifest,
+                                     const StageContext& context) {
     const AnalyzedGraph& graph = input.plan->graph();
     Branch branch;
     branch.number_ = number;
     branch.plan_ = input.plan;
     branch.turns_ = input.turns;
-    if (graph.inputs.empty()) {
+    if (graph.cached != nullptr) {
+      FM_ASSIGN_OR_RETURN(
+          branch.source_,
+          MakeCachedInput(graph, input.source, std::move(manifest), context));
+    } else if (graph.inputs.empty()) {
       FM_ASSIGN_OR_RETURN(branch.source_,
                           MakeSourceInput(input.plan, std::move(manifest)));
     } else {
-      FM_ASSIGN_OR_RETURN(
-          branch.source_,
-          MakeCombinedInput(graph, input.source, manifest, registry));
+      FM_ASSIGN_OR_RETURN(branch.source_, MakeCombinedInput(graph, input.source,
+                                                            manifest, context));
     }
     std::vector<size_t> steps;
-    for (size_t s = 0; s < graph.steps.size(); ++s) {
+    for (size_t s = graph.cached_steps; s < graph.steps.size(); ++s) {
       if (graph.steps[s].home == Home::kWorker) steps.push_back(s);
     }
-    FM_ASSIGN_OR_RETURN(
-        branch.program_,
-        BlockProgram::Make(input.plan, registry, steps, graph.source.spec));
+    FM_ASSIGN_OR_RETURN(branch.program_,
+                        BlockProgram::Make(input.plan, context.registry, steps,
+                                           graph.InputOf(graph.cached_steps)));
     // Analyze refuses them.
     FM_CHECK(!branch.program_->filters());
     return branch;
@@ -418,7 +421,7 @@ class CombinedInput final : public StageInput {
 absl::StatusOr<std::unique_ptr<const StageInput>> MakeCombinedInput(
     const AnalyzedGraph& graph, const SourcePlan& source,
     const std::shared_ptr<const Manifest>& manifest,
-    const std::shared_ptr<const FunctionRegistry>& registry) {
+    const StageContext& context) {
   std::vector<Branch> branches;
   for (size_t i = 0; i < source.inputs.size(); ++i) {
     // Null where no input has files; else there is one for each (PlanSource).
@@ -427,7 +430,7 @@ absl::StatusOr<std::unique_ptr<const StageInput>> MakeCombinedInput(
       own = std::shared_ptr<const Manifest>(manifest, &manifest->inputs[i]);
     }
     absl::StatusOr<Branch> branch =
-        Branch::Make(i, source.inputs[i], std::move(own), registry);
+        Branch::Make(i, source.inputs[i], std::move(own), context);
     if (!branch.ok()) {
       return Annotate(branch.status(), fmt::format("inputs[{}]", i));
     }

@@ -1,10 +1,13 @@
 #ifndef FEEDMILL_CORE_PIPELINE_COMPILED_STAGE_H_
 #define FEEDMILL_CORE_PIPELINE_COMPILED_STAGE_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -41,6 +44,10 @@ struct Making {
     for (const Column& column : taken.columns) bytes += column.values.size();
     for (const BufferBuilder& column : selected) bytes += column.size();
     return bytes;
+  }
+  // How many bytes to read for what is left to make.
+  size_t BytesAhead() const {
+    return full() ? 1 : std::min(read_bytes, bytes_target - bytes());
   }
   bool full() const { return taken.rows > 0 || bytes() >= bytes_target; }
 
@@ -90,6 +97,9 @@ struct StageScratch final : WorkerStage::Scratch {
   size_t asked() const {
     return run.count > 0 ? static_cast<size_t>(run.count) : refs.size();
   }
+  // The positions that [0, n) stand for; empty: themselves.
+  std::span<const uint64_t> places;
+  uint64_t PlaceOf(uint64_t p) const { return places.empty() ? p : places[p]; }
   std::vector<Cursor> counters;
   std::vector<uint64_t> passes;
   std::vector<Column> slices;
@@ -97,6 +107,8 @@ struct StageScratch final : WorkerStage::Scratch {
   std::shared_ptr<BlockProgram::Scratch> records;
   BlockProgram::Input records_in;
   BlockProgram::Output records_out;
+  std::vector<uint32_t> origins;  // of records_out, where rows of the block
+  std::vector<uint64_t> kept;     // … were not there
 
   std::shared_ptr<BlockProgram::Scratch> batches;
   BlockProgram::Input batches_in;
@@ -119,11 +131,10 @@ bool InPlace(const ComponentSpec& component);
 class CompiledStage final : public WorkerStage,
                             public std::enable_shared_from_this<CompiledStage> {
  public:
-  // As WorkerStage::Make; `registry` has what named files hold (BindFiles).
-  static absl::StatusOr<std::shared_ptr<const WorkerStage>> Make(
+  // As WorkerStage::Make, of a part of a stage, too.
+  static absl::StatusOr<std::shared_ptr<const CompiledStage>> Compile(
       std::shared_ptr<const Plan> plan,
-      std::shared_ptr<const Manifest> manifest,
-      std::shared_ptr<const FunctionRegistry> registry);
+      std::shared_ptr<const Manifest> manifest, const StageContext& context);
 
   std::unique_ptr<Scratch> NewScratch() const override {
     auto scratch = std::make_unique<StageScratch>();
@@ -144,6 +155,33 @@ class CompiledStage final : public WorkerStage,
   bool heavy() const override { return heavy_; }
   uint64_t together() const override { return together_; }
 
+  // ---- for a cache, which keeps what this makes
+  struct Made {
+    Chunk chunk;
+    // So many positions, or rows of the block; the last ones may have made
+    // nothing.
+    uint64_t count = 0;
+    bool dropped = false;  // the chunk's rows are of those in `origins`
+    std::vector<uint32_t> origins;
+    bool more = false;   // the block goes on behind them
+    absl::Status error;  // of the next one
+    bool ends_block = false;
+    size_t failed_after = 0;
+  };
+  // The first of `positions`, any of the plan: as many as make about
+  // `bytes_target` bytes, at least one. REQUIRES: positions are records.
+  absl::StatusOr<Made> MakeAt(std::span<const uint64_t> positions,
+                              size_t bytes_target, StageScratch& scratch) const;
+  // Of a position that is a block: from row `row` on, about so many bytes.
+  absl::StatusOr<Made> MakeInBlock(uint64_t position, uint64_t row,
+                                   size_t bytes_target,
+                                   StageScratch& scratch) const;
+  const std::shared_ptr<const ElementSpec>& output() const { return output_; }
+  // Whether making a row of it costs microseconds or more.
+  bool rows_heavy() const;
+  bool drops() const { return naming_ == Naming::kBitmap; }
+  std::string Describe(uint64_t position, uint64_t row) const;
+
  private:
   enum class Naming { kDense, kBitmap, kRuns };
   // Where the records of one batch go, component by component.
@@ -160,6 +198,8 @@ class CompiledStage final : public WorkerStage,
   // Where what failed is left out (on_error), goes on after it.
   std::optional<SkippedElement> SkipFailed(Making& making) const;
 
+  // Makes what `making` asks for; the caller finishes it.
+  absl::Status Make(Making& making, StageScratch& scratch) const;
   absl::Status RunRecords(Making& making, StageScratch& scratch) const;
   absl::Status RunBlocks(Making& making, StageScratch& scratch) const;
   absl::Status RunBlock(uint64_t last, bool& more, Cursor& at, Making& making,
@@ -167,12 +207,15 @@ class CompiledStage final : public WorkerStage,
   absl::Status RunBatches(Making& making, StageScratch& scratch) const;
 
   void Ask(uint64_t begin, uint64_t end, StageScratch& scratch) const;
+  void AskRun(uint64_t begin, uint64_t end, StageScratch& scratch) const;
   absl::StatusOr<size_t> ReadAhead(size_t from, size_t bytes,
                                    StageScratch& scratch) const;
   absl::StatusOr<bool> ReadBlock(uint64_t row, size_t bytes,
                                  StageScratch& scratch) const;
   void SetNames(uint64_t p, size_t from, size_t count,
                 StageScratch& scratch) const;
+  static void Widen(size_t first, size_t count, size_t begin,
+                    StageScratch& scratch);
   void RunProgram(size_t first, size_t count, StageScratch& scratch) const;
   size_t RowsAhead(const Making& making, const StageScratch& scratch,
                    uint64_t left) const;
@@ -210,6 +253,7 @@ class CompiledStage final : public WorkerStage,
 
   std::shared_ptr<const Plan> plan_;
   std::shared_ptr<const StageInput> source_;
+  size_t source_place_ = 0;                      // in a profile
   std::shared_ptr<const OriginFinder> origins_;  // null: nothing is skipped
   std::shared_ptr<const BlockProgram> record_program_;
   std::shared_ptr<const BlockProgram> batch_program_;  // null: no batches

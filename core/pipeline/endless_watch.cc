@@ -69,12 +69,13 @@ EndlessWatch::EndlessWatch(const Plan& plan, uint64_t from)
     : last_row_(from), last_output_(from) {
   const AnalyzedGraph& graph = plan.graph();
   uint64_t batches = 1;
-  for (size_t s = 0; s < graph.graph.steps.size(); ++s) {
+  for (size_t s = graph.cached_steps; s < graph.graph.steps.size(); ++s) {
     const Step& step = graph.graph.steps[s];
     if (const auto* repeat = std::get_if<RepeatStep>(&step)) {
       if (repeat->count.has_value()) continue;
       endless_ = true;
-      period_ = s == 0 ? plan.source_size() : plan.PassLength(s - 1);
+      period_ =
+          s == graph.cached_steps ? plan.source_size() : plan.PassLength(s - 1);
     }
     if (!endless_ || s < graph.client_begin) continue;
     // Steps after it may swallow so many elements, one a pass at worst.

@@ -31,18 +31,17 @@ InputStream::InputStream(std::shared_ptr<const Plan> plan,
 
 absl::StatusOr<std::unique_ptr<InputStream>> InputStream::Make(
     const std::shared_ptr<const AnalyzedGraph>& graph,
-    std::shared_ptr<const Manifest> manifest,
-    const std::shared_ptr<const FunctionRegistry>& registry, uint64_t seed,
-    uint64_t iteration) {
+    std::shared_ptr<const Manifest> manifest, const StageContext& context,
+    uint64_t seed, uint64_t iteration) {
   FM_ASSIGN_OR_RETURN(const SourcePlan source,
                       PlanSource(*graph, *manifest, seed, iteration));
   FM_ASSIGN_OR_RETURN(auto plan,
                       Plan::Make(graph, source.size, seed, iteration));
-  FM_ASSIGN_OR_RETURN(auto stage,
-                      CompiledStage::Make(plan, std::move(manifest), registry));
+  FM_ASSIGN_OR_RETURN(
+      auto stage, CompiledStage::Compile(plan, std::move(manifest), context));
   std::unique_ptr<ClientStage> client;
   if (graph->client_begin < graph->steps.size()) {
-    FM_ASSIGN_OR_RETURN(client, ClientStage::Make(plan, registry));
+    FM_ASSIGN_OR_RETURN(client, ClientStage::Make(plan, context.registry));
   }
   return std::unique_ptr<InputStream>(
       new InputStream(std::move(plan), std::move(stage), std::move(client)));

@@ -8,9 +8,9 @@
 
 #include "absl/status/statusor.h"
 #include "core/chunk/chunk.h"
-#include "core/dataset/function_registry.h"
 #include "core/pipeline/client_stage.h"
 #include "core/pipeline/endless_watch.h"
+#include "core/pipeline/stage_input.h"
 #include "core/pipeline/worker_stage.h"
 #include "core/plan/plan.h"
 #include "core/sources/manifest.h"
@@ -22,13 +22,12 @@ namespace feedmill {
 // thread that asks. Holds a chunk and what its steps hold. Not thread-safe.
 class InputStream {
  public:
-  // `registry` has what named files hold. A returned Status, here and below,
+  // A returned Status, here and below,
   // is for this machine only, or InvalidArgument as of Plan::Make.
   static absl::StatusOr<std::unique_ptr<InputStream>> Make(
       const std::shared_ptr<const AnalyzedGraph>& graph,
-      std::shared_ptr<const Manifest> manifest,
-      const std::shared_ptr<const FunctionRegistry>& registry, uint64_t seed,
-      uint64_t iteration);
+      std::shared_ptr<const Manifest> manifest, const StageContext& context,
+      uint64_t seed, uint64_t iteration);
 
   // Makes elements until there is one to take. False: none comes, for error()
   // or, if that is OK, because it ends.

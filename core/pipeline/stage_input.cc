@@ -137,18 +137,21 @@ absl::StatusOr<std::unique_ptr<const StageInput>> MakeSourceInput(
 
 absl::StatusOr<std::unique_ptr<const StageInput>> StageInput::Make(
     const std::shared_ptr<const Plan>& plan,
-    std::shared_ptr<const Manifest> manifest,
-    std::shared_ptr<const FunctionRegistry> registry) {
+    std::shared_ptr<const Manifest> manifest, const StageContext& context) {
   const AnalyzedGraph& graph = plan->graph();
-  if (graph.inputs.empty()) return MakeSourceInput(plan, std::move(manifest));
+  if (graph.inputs.empty() && graph.cached == nullptr) {
+    return MakeSourceInput(plan, std::move(manifest));
+  }
   if (manifest == nullptr) manifest = std::make_shared<const Manifest>();
-  if (graph.source.streamed) {
-    return MakeStreamedInput(plan, std::move(manifest), std::move(registry));
+  if (graph.source.streamed && graph.cached == nullptr) {
+    return MakeStreamedInput(plan, std::move(manifest), context);
   }
   FM_ASSIGN_OR_RETURN(
       const SourcePlan source,
       PlanSource(graph, *manifest, plan->seed(), plan->iteration()));
-  return MakeCombinedInput(graph, source, manifest, registry);
+  return graph.cached != nullptr
+             ? MakeCachedInput(graph, source, std::move(manifest), context)
+             : MakeCombinedInput(graph, source, manifest, context);
 }
 
 }  // namespace feedmill

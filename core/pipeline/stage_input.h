@@ -1,6 +1,7 @@
 #ifndef FEEDMILL_CORE_PIPELINE_STAGE_INPUT_H_
 #define FEEDMILL_CORE_PIPELINE_STAGE_INPUT_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -30,6 +31,23 @@ struct InputBlock {
   // RecordBlock's.
   bool takes_trailing = false;
   size_t trailing = 0;
+  // … and so many of the steps stand before what failed.
+  size_t failed_after = 0;
+  // Some rows are not there, as if a filter had dropped them: the columns have
+  // those that `origins` names, in order.
+  bool dropped = false;
+  std::vector<uint32_t> origins;
+
+  // Whether the row is there, if some are dropped.
+  bool Has(size_t row) const {
+    return std::binary_search(origins.begin(), origins.end(), row);
+  }
+};
+
+// What the parts of a stage have in common.
+struct StageContext {
+  std::shared_ptr<const FunctionRegistry> registry;  // with the files bound
+  std::vector<NamedContent> contents;                // that expressions name
 };
 
 // What the steps of a worker stage read: the records of a source or, of a
@@ -49,8 +67,7 @@ class StageInput {
   // it has none).
   static absl::StatusOr<std::unique_ptr<const StageInput>> Make(
       const std::shared_ptr<const Plan>& plan,
-      std::shared_ptr<const Manifest> manifest,
-      std::shared_ptr<const FunctionRegistry> registry);
+      std::shared_ptr<const Manifest> manifest, const StageContext& context);
   virtual ~StageInput() = default;
 
   virtual std::unique_ptr<Scratch> NewScratch() const = 0;
@@ -81,20 +98,24 @@ class StageInput {
   virtual std::string Describe(const RecordRef& ref, uint64_t row) const = 0;
   // Whether a row costs microseconds or more.
   virtual bool heavy() const = 0;
+  // Whether rows may be dropped.
+  virtual bool drops() const { return false; }
 };
 
-// The input of a graph without inputs, of one with them, and of one whose
-// inputs are streams (SourceTraits::streamed).
+// The input of a graph without inputs, of one with them, of one whose inputs
+// are streams (SourceTraits::streamed), and of what stands behind a cache.
 absl::StatusOr<std::unique_ptr<const StageInput>> MakeSourceInput(
     std::shared_ptr<const Plan> plan, std::shared_ptr<const Manifest> manifest);
 absl::StatusOr<std::unique_ptr<const StageInput>> MakeCombinedInput(
     const AnalyzedGraph& graph, const SourcePlan& source,
     const std::shared_ptr<const Manifest>& manifest,
-    const std::shared_ptr<const FunctionRegistry>& registry);
+    const StageContext& context);
 absl::StatusOr<std::unique_ptr<const StageInput>> MakeStreamedInput(
     const std::shared_ptr<const Plan>& plan,
-    std::shared_ptr<const Manifest> manifest,
-    std::shared_ptr<const FunctionRegistry> registry);
+    std::shared_ptr<const Manifest> manifest, const StageContext& context);
+absl::StatusOr<std::unique_ptr<const StageInput>> MakeCachedInput(
+    const AnalyzedGraph& graph, const SourcePlan& source,
+    std::shared_ptr<const Manifest> manifest, const StageContext& context);
 
 }  // namespace feedmill
 

@@ -26,7 +26,7 @@ constexpr size_t kParkedMax = 16;
 struct Recipe {
   std::shared_ptr<const Plan> plan;
   std::shared_ptr<const Manifest> manifest;
-  std::shared_ptr<const FunctionRegistry> registry;
+  StageContext context;
   std::shared_ptr<const ElementSpec> spec;
 
   const AnalyzedGraph& graph() const { return plan->graph(); }
@@ -44,7 +44,7 @@ struct Recipe {
     // Each time that it is begun is an iteration of its own.
     const RandomKey key =
         MakeRandomKey(plan->seed(), plan->iteration(), pass, input, turn);
-    auto stream = InputStream::Make(graph().inputs[input], files, registry,
+    auto stream = InputStream::Make(graph().inputs[input], files, context,
                                     plan->seed(), key.low);
     if (stream.ok()) return stream;
     return Annotate(stream.status(), fmt::format("inputs[{}]", input));
@@ -305,9 +305,8 @@ class StreamedInput final : public StageInput {
 
 absl::StatusOr<std::unique_ptr<const StageInput>> MakeStreamedInput(
     const std::shared_ptr<const Plan>& plan,
-    std::shared_ptr<const Manifest> manifest,
-    std::shared_ptr<const FunctionRegistry> registry) {
-  Recipe recipe{plan, std::move(manifest), std::move(registry),
+    std::shared_ptr<const Manifest> manifest, const StageContext& context) {
+  Recipe recipe{plan, std::move(manifest), context,
                 std::make_shared<const ElementSpec>(plan->graph().source.spec)};
   return std::unique_ptr<const StageInput>(
       std::make_unique<StreamedInput>(std::move(recipe)));

@@ -40,20 +40,25 @@ bool InPlace(const ComponentSpec& component) {
   return component.dtype != DType::kBytes && component.IsStatic();
 }
 
-absl::StatusOr<std::shared_ptr<const WorkerStage>> CompiledStage::Make(
+absl::StatusOr<std::shared_ptr<const CompiledStage>> CompiledStage::Compile(
     std::shared_ptr<const Plan> plan, std::shared_ptr<const Manifest> manifest,
-    std::shared_ptr<const FunctionRegistry> registry) {
+    const StageContext& context) {
   const AnalyzedGraph& graph = plan->graph();
+  const std::shared_ptr<const FunctionRegistry>& registry = context.registry;
   auto stage = std::shared_ptr<CompiledStage>(new CompiledStage());
   stage->plan_ = plan;
   FM_ASSIGN_OR_RETURN(stage->source_,
-                      StageInput::Make(plan, manifest, registry));
+                      StageInput::Make(plan, manifest, context));
+  const size_t begin = graph.cached_steps;
+  stage->source_place_ =
+      begin == 0 ? ReadProfile::kSource
+                 : ReadProfile::kSteps + graph.first_step + begin - 1;
   std::vector<size_t> record_steps;
   std::vector<size_t> batch_steps;
   bool batched = false;
-  auto spec = std::make_shared<const ElementSpec>(graph.source.spec);
+  auto spec = std::make_shared<const ElementSpec>(graph.InputOf(begin));
   stage->record_spec_ = spec;
-  for (size_t s = 0; s < graph.client_begin; ++s) {
+  for (size_t s = begin; s < graph.client_begin; ++s) {
     const Step& step = graph.graph.steps[s];
     // The plan knows the numbers of enumerate; the worker writes them.
     if (graph.steps[s].home == Home::kWorker ||
@@ -75,8 +80,8 @@ absl::StatusOr<std::shared_ptr<const WorkerStage>> CompiledStage::Make(
   stage->output_ = spec;
   FM_ASSIGN_OR_RETURN(
       stage->record_program_,
-      BlockProgram::Make(plan, registry, record_steps, graph.source.spec));
-  bool filters = stage->record_program_->filters();
+      BlockProgram::Make(plan, registry, record_steps, graph.InputOf(begin)));
+  bool filters = stage->record_program_->filters() || stage->source_->drops();
   if (graph.skip_before) {
     const auto files =
         manifest == nullptr ? std::make_shared<const Manifest>() : manifest;
@@ -87,7 +92,7 @@ absl::StatusOr<std::shared_ptr<const WorkerStage>> CompiledStage::Make(
         std::make_shared<const OriginFinder>(plan, files, std::move(source));
   }
   if (batched) {
-    size_t at = 0;
+    size_t at = begin;
     while (!std::holds_alternative<BatchStep>(graph.graph.steps[at])) ++at;
     stage->batch_step_ = at;
     FM_ASSIGN_OR_RETURN(stage->batch_program_,
@@ -112,7 +117,7 @@ absl::StatusOr<std::shared_ptr<const WorkerStage>> CompiledStage::Make(
                    : filters || graph.skip_before ? Naming::kBitmap
                                                   : Naming::kDense;
   stage->Estimate(manifest.get());
-  return std::shared_ptr<const WorkerStage>(std::move(stage));
+  return std::shared_ptr<const CompiledStage>(std::move(stage));
 }
 
 void CompiledStage::Estimate(const Manifest* manifest) {
@@ -192,27 +197,12 @@ absl::StatusOr<Piece> CompiledStage::Run(Cursor begin, Cursor end,
     making.bytes_target = std::max(bytes_target, together_bytes_);
     making.read_bytes = std::max(kReadBytes, together_bytes_);
   }
-  Reserve(making, own);
-  switch (naming_) {
-    case Naming::kRuns:
-      FM_RETURN_IF_ERROR(RunBlocks(making, own));
-      break;
-    case Naming::kBitmap:
-    case Naming::kDense:
-      FM_RETURN_IF_ERROR(batch_program_ != nullptr ? RunBatches(making, own)
-                                                   : RunRecords(making, own));
-      break;
-  }
+  FM_RETURN_IF_ERROR(Make(making, own));
   Piece piece;
   if (making.failed) piece.skipped = SkipFailed(making);
   piece.begin = making.begin;
   piece.end = making.end;
   piece.error = std::move(making.error);
-  const size_t rows = making.rows();
-  if (rows > 0) {
-    own.row_bytes =
-        static_cast<double>(making.bytes()) / static_cast<double>(rows);
-  }
   switch (naming_) {
     case Naming::kRuns:
       piece.cursors = RunRows{std::move(making.runs)};
@@ -228,6 +218,22 @@ absl::StatusOr<Piece> CompiledStage::Run(Cursor begin, Cursor end,
   piece.chunk = Finish(std::move(making));
   if (asked < piece.begin) BeginWithin(asked, piece);
   return piece;
+}
+
+absl::Status CompiledStage::Make(Making& making, StageScratch& scratch) const {
+  Reserve(making, scratch);
+  if (naming_ == Naming::kRuns) {
+    FM_RETURN_IF_ERROR(RunBlocks(making, scratch));
+  } else {
+    FM_RETURN_IF_ERROR(batch_program_ != nullptr ? RunBatches(making, scratch)
+                                                 : RunRecords(making, scratch));
+  }
+  const size_t rows = making.rows();
+  if (rows > 0) {
+    scratch.row_bytes =
+        static_cast<double>(making.bytes()) / static_cast<double>(rows);
+  }
+  return absl::OkStatus();
 }
 
 Chunk CompiledStage::Finish(Making making) const {
@@ -250,29 +256,16 @@ Chunk CompiledStage::Finish(Making making) const {
 
 namespace {
 
-// How many bytes to read for what is left to make.
-size_t BytesAhead(const Making& making) {
-  if (making.full()) return 1;
-  return std::min(making.read_bytes, making.bytes_target - making.bytes());
-}
-
 // Whether the column holds `rows` uniform rows and no more.
 bool HoldsRows(const Column& column, size_t rows) {
   if (column.ragged()) return false;
   const size_t items = rows * static_cast<size_t>(NumItems(column.shape));
-  return column.dtype == DType::kBytes
-             ? column.offsets.size() == (items + 1) * sizeof(int64_t)
-             : column.values.size() == items * ItemSize(column.dtype);
-}
-
-// Appends a run, joined to the last if it goes on where that ends.
-void AddRun(const CursorRun& run, std::vector<CursorRun>& runs) {
-  if (!runs.empty() && runs.back().p == run.p &&
-      runs.back().i + runs.back().count == run.i) {
-    runs.back().count += run.count;
-  } else {
-    runs.push_back(run);
+  if (column.dtype != DType::kBytes) {
+    return column.values.size() == items * ItemSize(column.dtype);
   }
+  const auto offsets = column.offsets.As<int64_t>();
+  return offsets.size() == items + 1 && offsets.front() == 0 &&
+         static_cast<size_t>(offsets.back()) == column.values.size();
 }
 
 }  // namespace
@@ -284,11 +277,18 @@ void CompiledStage::SetNames(uint64_t p, size_t from, size_t count,
   scratch.counters.clear();
   scratch.passes.clear();
   if (!record_program_->random()) return;
-  const uint64_t each = batch_program_ == nullptr ? 1 : plan_->RecordsAt(p);
-  for (size_t k = from; k < from + count; ++k) {
-    scratch.counters.push_back({plan_->CounterOf(p + k / each, k % each), 0});
+  const uint64_t each =
+      batch_program_ == nullptr ? 1 : plan_->RecordsAt(scratch.PlaceOf(p));
+  const auto name = [&](size_t k) {
+    const uint64_t place = scratch.PlaceOf(p + k / each);
+    scratch.counters.push_back({plan_->CounterOf(place, k % each), 0});
     scratch.passes.push_back(scratch.RefAt(k).pass);
+  };
+  if (scratch.block.dropped) {
+    for (const uint32_t origin : scratch.block.origins) name(from + origin);
+    return;
   }
+  for (size_t k = from; k < from + count; ++k) name(k);
 }
 
 // Takes rows [first, first + count) of the block through the record steps.
@@ -296,28 +296,67 @@ void CompiledStage::SetNames(uint64_t p, size_t from, size_t count,
 void CompiledStage::RunProgram(size_t first, size_t count,
                                StageScratch& scratch) const {
   BlockProgram::Input& in = scratch.records_in;
-  in.rows = count;
-  in.numbered = naming_ == Naming::kRuns;
-  in.trailing = scratch.block.trailing;
+  const InputBlock& block = scratch.block;
+  size_t begin = first;
+  size_t end = first + count;
+  size_t all = block.rows;
+  if (block.dropped) {  // those of its rows that are there
+    const auto& origins = block.origins;
+    const auto at = [&origins](size_t row) {
+      return static_cast<size_t>(
+          std::lower_bound(origins.begin(), origins.end(), row) -
+          origins.begin());
+    };
+    begin = at(begin);
+    end = at(end);
+    all = origins.size();
+  }
+  in.rows = end - begin;
+  in.numbered = naming_ == Naming::kRuns || block.dropped;
+  in.trailing = block.trailing;
   in.columns.clear();
-  const bool whole = first == 0 && count == scratch.block.rows;
+  const bool whole = in.rows == all;
   scratch.slices.clear();
   scratch.slices.reserve(scratch.block.columns.size());
   for (const Column* const column : scratch.block.columns) {
     if (whole) {
       in.columns.push_back(column);
     } else {
-      scratch.slices.push_back(column->Slice(first, first + count));
+      scratch.slices.push_back(column->Slice(begin, end));
       in.columns.push_back(&scratch.slices.back());
     }
   }
   in.counters = scratch.counters;
   in.passes = scratch.passes;
   if (!scratch.counters.empty()) {
-    in.counters = in.counters.subspan(first, count);
-    in.passes = in.passes.subspan(first, count);
+    in.counters = in.counters.subspan(begin, in.rows);
+    in.passes = in.passes.subspan(begin, in.rows);
   }
-  record_program_->Run(in, *scratch.records, scratch.records_out);
+  if (in.rows == 0 && count > 0) {
+    scratch.records_out = {};
+  } else {
+    record_program_->Run(in, *scratch.records, scratch.records_out);
+  }
+  if (block.dropped) Widen(first, count, begin, scratch);
+}
+
+// Names what records_out has by the rows of the block, [first, first + count),
+// of which not all were there: the first that went in was row `begin` of those.
+void CompiledStage::Widen(size_t first, size_t count, size_t begin,
+                          StageScratch& scratch) {
+  BlockProgram::Output& out = scratch.records_out;
+  const std::vector<uint32_t>& there = scratch.block.origins;
+  scratch.origins.clear();
+  scratch.kept.assign((count + 63) / 64, 0);
+  for (size_t row = 0; row < out.rows; ++row) {
+    const size_t origin = there[begin + out.OriginOf(row)] - first;
+    scratch.origins.push_back(static_cast<uint32_t>(origin));
+    scratch.kept[origin / 64] |= uint64_t{1} << origin % 64;
+  }
+  if (!out.error.ok()) out.failed_row = there[begin + out.failed_row] - first;
+  out.origins = scratch.origins;
+  out.kept = scratch.kept;
+  out.dropped = true;
 }
 
 // How many records are worth reading for what is left to make.
@@ -350,11 +389,14 @@ absl::Status CompiledStage::RunRecords(Making& making,
         making.full() ? 1 : RowsAhead(making, scratch, making.end.p - p);
     Ask(p, p + ahead, scratch);
     FM_ASSIGN_OR_RETURN(const size_t read,
-                        ReadAhead(0, BytesAhead(making), scratch));
+                        ReadAhead(0, making.BytesAhead(), scratch));
     SetNames(p, 0, read, scratch);
     const size_t step = one_by_one ? 1 : std::max<size_t>(read, 1);
     size_t row = 0;
     for (; row < read && (row == 0 || !making.full()); row += step) {
+      if (one_by_one && scratch.block.dropped && !scratch.block.Has(row)) {
+        continue;
+      }
       ReserveDirect(step, making, scratch);
       RunProgram(row, step, scratch);
       AppendRecords(p + row, p + row + step == making.end.p, making, scratch);
@@ -368,7 +410,8 @@ absl::Status CompiledStage::RunRecords(Making& making,
     }
     p += row;
     if (row == read && !scratch.block.error.ok()) {
-      making.Fail({p, 0}, scratch.block.error, 0, scratch.RefAt(row));
+      making.Fail({p, 0}, scratch.block.error, scratch.block.failed_after,
+                  scratch.RefAt(row));
       return absl::OkStatus();
     }
   }
@@ -487,102 +530,15 @@ void CompiledStage::AppendRecords(uint64_t p, bool last, Making& making,
   }
 }
 
-// ---- uncounted sources: a position is a block of records
-
-namespace {
-
-// Rows of one piece, though filters drop all of them: a position may have no
-// end, and a thread is not to be kept for ever.
-constexpr uint64_t kSeenMax = uint64_t{1} << 20;
-
-}  // namespace
-
-absl::Status CompiledStage::RunBlocks(Making& making,
-                                      StageScratch& scratch) const {
-  const Cursor end = making.end;
-  Cursor at = making.begin;
-  bool first = true;
-  uint64_t seen = 0;
-  const auto full = [&] { return making.full() || seen >= kSeenMax; };
-  while (at < end && (first || !full())) {
-    first = false;
-    scratch.refs.clear();
-    plan_->Records(at.p, at.p + 1, scratch.refs);
-    const uint64_t last = at.p == end.p ? end.i : kEndless;
-    bool more = true;
-    while (more && at.i < last && !full() && !making.failed) {
-      FM_ASSIGN_OR_RETURN(more, ReadBlock(at.i, BytesAhead(making), scratch));
-      const uint64_t before = at.i;
-      FM_RETURN_IF_ERROR(RunBlock(last, more, at, making, scratch));
-      seen += at.i - before;
-    }
-    if (making.failed) return absl::OkStatus();
-    if (more && at.i < last) break;  // full
-    at = at.p == end.p ? end : Cursor{at.p + 1, 0};
-  }
-  making.end = at;
-  return absl::OkStatus();
-}
-
-// Takes the rows of the block, which begin at `at`, through the steps, as far
-// as the piece is not full; moves `at` on. `more`: whether it goes on after
-// them.
-absl::Status CompiledStage::RunBlock(uint64_t last, bool& more, Cursor& at,
-                                     Making& making,
-                                     StageScratch& scratch) const {
-  const auto rows =
-      static_cast<size_t>(std::min<uint64_t>(scratch.block.rows, last - at.i));
-  scratch.counters.clear();
-  scratch.passes.clear();
-  if (record_program_->random()) {
-    for (size_t row = 0; row < scratch.block.rows; ++row) {
-      scratch.counters.push_back({at.p, at.i + row});
-      scratch.passes.push_back(scratch.refs[0].pass);
-    }
-  }
-  const uint64_t base = at.i;
-  const size_t step = record_program_->heavy()   ? 1
-                      : record_program_->empty() ? std::max<size_t>(rows, 1)
-                                                 : kBlockRows;
-  size_t row = 0;
-  for (; row < rows && (row == 0 || !making.full()); row += step) {
-    ReserveDirect(std::min(step, rows - row), making, scratch);
-    RunProgram(row, std::min(step, rows - row), scratch);
-    const BlockProgram::Output& out = scratch.records_out;
-    const bool all = row + step >= rows;
-    AppendRecords(at.p, all && Cursor{at.p, base + rows} == making.end, making,
-                  scratch);
-    if (!out.dropped && out.rows > 0) {
-      AddRun({at.p, base + row, out.rows}, making.runs);
-    }
-    for (size_t k = 0; out.dropped && k < out.rows; ++k) {
-      AddRun({at.p, base + row + out.origins[k], 1}, making.runs);
-    }
-    if (out.error.ok()) continue;
-    const uint64_t bad = base + row + out.failed_row;
-    making.Fail({at.p, bad},
-                AtRecord(out.error, out.failed_step, scratch.refs[0], bad),
-                out.failed_step + 1, scratch.refs[0], bad);
-    return absl::OkStatus();
-  }
-  const size_t done = std::min(row, rows);
-  at.i = base + done;
-  if (done < scratch.block.rows) {
-    more = true;
-  } else if (!scratch.block.error.ok() && at.i < last) {
-    making.Fail(at, scratch.block.error, 0, scratch.refs[0], at.i);
-    making.ends_block = scratch.block.ends_block;
-  }
-  return absl::OkStatus();
-}
-
 absl::StatusOr<std::shared_ptr<const WorkerStage>> WorkerStage::Make(
     std::shared_ptr<const Plan> plan, std::shared_ptr<const Manifest> manifest,
     std::shared_ptr<const FunctionRegistry> registry) {
-  FM_ASSIGN_OR_RETURN(registry, BindFiles(plan->graph().graph, manifest.get(),
-                                          std::move(registry)));
-  return CompiledStage::Make(std::move(plan), std::move(manifest),
-                             std::move(registry));
+  StageContext context;
+  FM_ASSIGN_OR_RETURN(
+      context.registry,
+      BindFiles(plan->graph().graph, manifest.get(), std::move(registry)));
+  if (manifest != nullptr) context.contents = manifest->contents;
+  return CompiledStage::Compile(std::move(plan), std::move(manifest), context);
 }
 
 }  // namespace feedmill

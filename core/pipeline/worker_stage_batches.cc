@@ -15,7 +15,7 @@ absl::Status CompiledStage::RunBatches(Making& making,
   uint64_t alone_until = 0;  // batches that failed together are made alone
   while (p < making.end.p && (first || !making.full()) && !making.failed) {
     first = false;
-    const uint64_t records = plan_->RecordsAt(p);
+    const uint64_t records = plan_->RecordsAt(scratch.PlaceOf(p));
     const size_t batches =
         BatchesTogether(p, records, p < alone_until, making, scratch);
     Ask(p, p + batches, scratch);
@@ -52,7 +52,9 @@ size_t CompiledStage::BatchesTogether(uint64_t p, uint64_t records, bool alone,
   const uint64_t wanted =
       std::min<uint64_t>(most, RowsAhead(making, scratch, left));
   size_t count = 1;
-  while (count < wanted && plan_->RecordsAt(p + count) == records) ++count;
+  while (count < wanted &&
+         plan_->RecordsAt(scratch.PlaceOf(p + count)) == records)
+    ++count;
   return count;
 }
 
@@ -90,7 +92,8 @@ void CompiledStage::FinishBatches(uint64_t p, size_t batches, Making& making,
   if (batch_program_->random()) {
     const size_t records = scratch.asked() / batches;
     for (size_t k = 0; k < batches; ++k) {
-      scratch.counters.push_back({plan_->CounterOf(p + k, 0), 0});
+      scratch.counters.push_back(
+          {plan_->CounterOf(scratch.PlaceOf(p + k), 0), 0});
       scratch.passes.push_back(scratch.RefAt(k * records).pass);
     }
   }
@@ -108,12 +111,13 @@ void CompiledStage::FinishBatches(uint64_t p, size_t batches, Making& making,
   if (out.error.ok()) return;
   const size_t bad = out.failed_row;
   const size_t records = scratch.asked() / batches;
-  making.Fail({p + bad, 0},
-              Annotate(AtRecord(out.error, out.failed_step,
-                                scratch.RefAt(bad * records), 0),
-                       fmt::format("batch {}, which begins with",
-                                   plan_->WholePosition(p + bad))),
-              out.failed_step + 1, scratch.RefAt(bad * records));
+  making.Fail(
+      {p + bad, 0},
+      Annotate(
+          AtRecord(out.error, out.failed_step, scratch.RefAt(bad * records), 0),
+          fmt::format("batch {}, which begins with",
+                      plan_->WholePosition(scratch.PlaceOf(p + bad)))),
+      out.failed_step + 1, scratch.RefAt(bad * records));
 }
 
 CompiledStage::BatchTargets CompiledStage::TargetsOfBatch(
@@ -187,7 +191,8 @@ absl::Status CompiledStage::RunOneBatch(uint64_t p, uint64_t records,
     }
     at += read;
     if (!scratch.block.error.ok()) {
-      making.Fail({p, 0}, scratch.block.error, 0, scratch.RefAt(at));
+      making.Fail({p, 0}, scratch.block.error, scratch.block.failed_after,
+                  scratch.RefAt(at));
       return absl::OkStatus();
     }
   }
@@ -222,7 +227,7 @@ bool CompiledStage::FinishBatch(uint64_t p, uint64_t records,
     making.Fail(
         {p, 0},
         Annotate(status, fmt::format("batch {}, which begins with {}",
-                                     plan_->WholePosition(p),
+                                     plan_->WholePosition(scratch.PlaceOf(p)),
                                      source_->Describe(scratch.RefAt(0), 0))),
         batch_step_ + 1, scratch.RefAt(0));
     return false;

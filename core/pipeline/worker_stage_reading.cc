@@ -12,13 +12,13 @@ namespace {
 // Reading, for a profile, and what was read.
 class ReadSpan {
  public:
-  explicit ReadSpan(const InputBlock& block)
-      : block_(block), span_(ReadProfile::kSource) {}
+  ReadSpan(const InputBlock& block, size_t place)
+      : block_(block), place_(place), span_(place) {}
   ~ReadSpan() {
     if (!span_) [[likely]]
       return;
-    ReadProfile::Cost& cost = span_->At(ReadProfile::kSource);
-    cost.rows_out += block_.rows;
+    ReadProfile::Cost& cost = span_->At(place_);
+    cost.rows_out += block_.dropped ? block_.origins.size() : block_.rows;
     for (const Column* const column : block_.columns) {
       cost.bytes_out += column->values.size();
     }
@@ -28,6 +28,7 @@ class ReadSpan {
 
  private:
   const InputBlock& block_;
+  const size_t place_;
   const ProfileSpan span_;
 };
 
@@ -37,8 +38,28 @@ class ReadSpan {
 // follow each other.
 void CompiledStage::Ask(uint64_t begin, uint64_t end,
                         StageScratch& scratch) const {
-  scratch.run = plan_->RunAt(begin, end);
+  scratch.run.count = 0;
   scratch.refs.clear();
+  // The runs among them, if they are of a list.
+  while (!scratch.places.empty() && begin < end) {
+    const uint64_t first = scratch.places[begin];
+    uint64_t run = 1;
+    while (begin + run < end && scratch.places[begin + run] == first + run) {
+      ++run;
+    }
+    if (run == end - begin && scratch.refs.empty()) {
+      AskRun(first, first + run, scratch);
+    } else {
+      plan_->Records(first, first + run, scratch.refs);
+    }
+    begin += run;
+  }
+  if (begin < end) AskRun(begin, end, scratch);
+}
+
+void CompiledStage::AskRun(uint64_t begin, uint64_t end,
+                           StageScratch& scratch) const {
+  scratch.run = plan_->RunAt(begin, end);
   const uint64_t each = batch_program_ == nullptr ? 1 : plan_->RecordsAt(begin);
   if (scratch.run.count >= (end - begin) * each) return;
   scratch.run.count = 0;
@@ -49,7 +70,7 @@ void CompiledStage::Ask(uint64_t begin, uint64_t end,
 // goes.
 absl::StatusOr<size_t> CompiledStage::ReadAhead(size_t from, size_t bytes,
                                                 StageScratch& scratch) const {
-  const ReadSpan span(scratch.block);
+  const ReadSpan span(scratch.block, source_place_);
   if (scratch.run.count > 0) {
     RecordRun rest = scratch.run;
     rest.first.index += from;
@@ -66,7 +87,7 @@ absl::StatusOr<size_t> CompiledStage::ReadAhead(size_t from, size_t bytes,
 // Reads more of the block that was asked for, from its row `row` on.
 absl::StatusOr<bool> CompiledStage::ReadBlock(uint64_t row, size_t bytes,
                                               StageScratch& scratch) const {
-  const ReadSpan span(scratch.block);
+  const ReadSpan span(scratch.block, source_place_);
   return source_->ReadBlock(scratch.refs[0], row, bytes, *scratch.source,
                             scratch.block);
 }

@@ -54,6 +54,12 @@ absl::StatusOr<std::shared_ptr<const Plan>> Plan::Make(
   uint64_t passes = 1;
   for (size_t step = 0; step < plan->graph_->graph.steps.size(); ++step) {
     plan->passes_before_.push_back(passes == kEndless ? 0 : passes);
+    const auto* batch =
+        std::get_if<BatchStep>(&plan->graph_->graph.steps[step]);
+    if (batch != nullptr && plan->graph_->steps[step].home == Home::kPlan) {
+      plan->batch_size_ = Unsigned(batch->size);
+    }
+    if (step < plan->graph_->cached_steps) continue;
     const absl::Status added = plan->AddStep(step, passes);
     if (!added.ok()) {
       return Annotate(added,
@@ -212,9 +218,8 @@ uint64_t Plan::InBlocks(const Level& level, const Permutation& blocks,
 uint64_t Plan::PlaceAt(size_t step, uint64_t counter) const {
   size_t levels = 0;
   while (levels < levels_.size() && levels_[levels].step < step) ++levels;
-  if (batch_level_ == 0) return Place(counter, 0, levels).index;
-  const uint64_t size = levels_[batch_level_ - 1].count;
-  return Place(counter / size, counter % size, levels).index;
+  const uint64_t k = batch_level_ == 0 ? 0 : counter % batch_size_;
+  return Place(counter / batch_size_, k, levels).index;
 }
 
 RecordRef Plan::Place(uint64_t p, uint64_t k, size_t levels) const {
@@ -462,9 +467,7 @@ RandomKey Plan::KeyOf(size_t step, uint64_t epoch, uint64_t ordinal) const {
 }
 
 uint64_t Plan::CounterOf(uint64_t p, uint64_t k) const {
-  p = share_.At(p);
-  if (batch_level_ == 0) return p;
-  return p * levels_[batch_level_ - 1].count + k;
+  return share_.At(p) * batch_size_ + k;
 }
 
 uint64_t Plan::PassLength(size_t step) const {

@@ -47,6 +47,9 @@ class Plan {
   // kEndless if it has no end.
   // `limit`: so many positions, at most, are read of an input in one pass of
   // the whole. An endless repeat has as many passes as that takes.
+  // Of a graph with a cache, the plan of what stands after the last one, whose
+  // source are the positions before it (SourceSize gives them): the plan of
+  // AnalyzedGraph::cached, in iteration 0, has those.
   // InvalidArgument if the plan cannot be: an endless repeat before a step
   // that needs the end, more than 2^63 positions or passes.
   static absl::StatusOr<std::shared_ptr<const Plan>> Make(
@@ -71,6 +74,8 @@ class Plan {
   // Records a position holds: 1, or up to the batch size where the plan
   // batches. REQUIRES: p < size().
   uint64_t RecordsAt(uint64_t p) const;
+  // Records of a whole batch of the plan, one before a cache, too; else 1.
+  uint64_t batch_size() const { return batch_size_; }
   // The k-th record of position p. REQUIRES: k < RecordsAt(p).
   RecordRef Record(uint64_t p, uint64_t k) const;
   // Appends the records of positions [begin, end) (batches: all their
@@ -92,6 +97,8 @@ class Plan {
   // The epoch that step `step` sees for a record of pass `pass`: the combined
   // pass of the repeats that stand after the step, without those before.
   uint64_t EpochOf(size_t step, uint64_t pass) const;
+  // How many combined passes there are of all repeats; 0 without end.
+  uint64_t passes() const { return passes_before_.back(); }
   // The pass of position p's first record. Its records' passes differ where
   // a batch crosses a repeat; for steps after the batch all give one epoch.
   uint64_t PassAt(uint64_t p) const;
@@ -177,6 +184,7 @@ class Plan {
   // 0 where one of them is endless.
   std::vector<uint64_t> passes_before_;
   size_t batch_level_ = 0;  // its index + 1 in levels_; 0: none
+  uint64_t batch_size_ = 1;
 };
 
 }  // namespace feedmill

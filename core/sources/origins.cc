@@ -53,10 +53,27 @@ void AddOfInput(const SourcePlan& source, const Manifest& manifest,
   }
 }
 
+// A record of a cache: all that made it, in passes as if there were no cache.
+void AddCached(const SourcePlan::Input& cached, const Manifest& manifest,
+               const RecordRef& ref, uint64_t row, Origins& out) {
+  const FileOrder order(*cached.plan, manifest);
+  std::vector<RecordRef> refs;
+  cached.plan->Records(ref.index, ref.index + 1, refs);
+  const size_t first = out.size();
+  for (const RecordRef& below : refs) {
+    Add(*cached.plan, cached.source, manifest, order, below, row, out);
+  }
+  for (size_t k = first; k < out.size(); ++k) {
+    out[k].epoch += ref.pass * cached.plan->passes();
+  }
+}
+
 void Add(const Plan& plan, const SourcePlan& source, const Manifest& manifest,
          const FileOrder& order, const RecordRef& ref, uint64_t row,
          Origins& out) {
-  if (source.inputs.empty()) {
+  if (!source.cached.empty()) {
+    AddCached(source.cached[0], manifest, ref, row, out);
+  } else if (source.inputs.empty()) {
     out.push_back(Origin(plan, manifest, order, ref, row));
   } else if (std::holds_alternative<ZipSource>(plan.graph().graph.source)) {
     for (uint32_t i = 0; i < source.inputs.size(); ++i) {

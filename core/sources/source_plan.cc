@@ -45,6 +45,13 @@ absl::StatusOr<SourcePlan> PlanSource(const AnalyzedGraph& graph,
                                       const Manifest& manifest, uint64_t seed,
                                       uint64_t iteration, uint64_t limit) {
   SourcePlan out;
+  if (graph.cached != nullptr) {
+    FM_ASSIGN_OR_RETURN(
+        out.cached.emplace_back(),
+        PlanInput(graph.cached, manifest, seed, /*iteration=*/0, kEndless));
+    out.size = out.cached[0].plan->size();
+    return out;
+  }
   const Source& source = graph.graph.source;
   const size_t count = graph.inputs.size();
   if (graph.source.needs_files && manifest.inputs.size() != count) {

@@ -20,8 +20,12 @@ struct SourcePlan {
   struct Input;
 
   uint64_t size = 0;  // records, blocks or elements; kEndless without end
-  std::shared_ptr<const Combination> combination;  // null: no inputs, or streamed
+  std::shared_ptr<const Combination>
+      combination;  // null: no inputs, or streamed
   std::vector<Input> inputs;
+  // Behind a cache: the one of what stands before it, in iteration 0; nothing
+  // of the above.
+  std::vector<Input> cached;
 };
 struct SourcePlan::Input {
   std::shared_ptr<const Plan> plan;

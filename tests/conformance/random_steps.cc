@@ -32,7 +32,22 @@ int64_t Small(Random& random, uint64_t most) {
 
 Step RandomSequenceStep(Random& random) {
   const bool drop = Below(random, 3) == 0;
-  switch (Below(random, 12)) {
+  switch (Below(random, 14)) {
+    case 11:
+    case 12: {
+      CacheStep cache;
+      switch (Below(random, 3)) {
+        case 0:  // so little that most is made again
+          cache.memory_bytes = Small(random, 20'000);
+          break;
+        case 1:
+          cache.path = "kept";
+          break;
+        default:
+          break;
+      }
+      return cache;
+    }
     case 9: {
       ShuffleStep shuffle;
       if (Below(random, 3) == 0) {

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <map>
 #include <memory>
+#include <utility>
 
 #include "tests/reference/combination.h"
 #include "tests/reference/expression.h"
@@ -106,9 +107,11 @@ class Interpreter {
     if (made_places_.count(pass) == 0)
       made_places_[pass] = Places(graph_.steps.size(), pass);
     const Place place = made_places_[pass].at(position).at(0);
-    Item item{Sound(RecordsAt(place).at(0)), {{position, 0}}, {}};
-    for (size_t s = 0; s < graph_.steps.size(); ++s)
-      if (!IsPlanStep(s)) Apply(s, EpochOf(s, place.pass), item);
+    Item item{Sound(RecordsAt(place).at(0)), {}, {}};
+    for (size_t s = 0; s < graph_.steps.size(); ++s) {
+      item.counters = {{PositionOf(graph_, s, place, position), 0}};
+      if (!IsPlanStep(s)) Apply(s, EpochOf(s, PassOf(graph_, s, place)), item);
+    }
     return item.element;
   }
 
@@ -146,11 +149,12 @@ class Interpreter {
 
   // The elements of a position of the source.
   std::vector<Element> RecordsAt(const Place& place) const {
-    if (streamed_) return StreamAt(place.pass);
+    if (streamed_) return StreamAt(PassOf(graph_, 0, place));
     if (inputs_.empty()) return records_.at(place.record);
     Element out;
     for (const Pick& pick : picks_.at(place.record)) {
-      const uint64_t pass = place.pass * turns_[pick.input] + pick.turn;
+      const uint64_t pass =
+          PassOf(graph_, 0, place) * turns_[pick.input] + pick.turn;
       for (Component& c : inputs_[pick.input]->Make(pass, pick.position))
         out.push_back(std::move(c));
     }
@@ -166,7 +170,7 @@ class Interpreter {
       const Graph& input = InputsOf(graph_.source)->at(i);
       size_t steps = input_steps_[i];
       return Interpreter(input, seed_,
-                         KeyOf(seed_, iteration_, pass, i, turn).low,
+                         KeyOf(seed_, IterationOf(0), pass, i, turn).low,
                          HasNoEnd(input) ? kMany : SIZE_MAX, steps)
           .Run();
     };
@@ -238,7 +242,7 @@ class Interpreter {
     } else if (auto* inputs = InputsOf(graph_.source)) {
       for (const Graph& input : *inputs)
         inputs_.push_back(std::make_unique<Interpreter>(
-            input, seed_, iteration_, limit_, steps, true));
+            input, seed_, IterationOf(0), limit_, steps, true));
       PickInputs(HasNoEnd(graph_.source) ? kMany : SIZE_MAX);
     } else {
       RecordsOf(graph_.source, counted_, records_, file_sizes_);
@@ -256,10 +260,11 @@ class Interpreter {
     std::vector<Position> out;
     if (k == 0) {
       for (uint64_t r = 0; r < SourceSize(); ++r)
-        out.push_back({{r, pass, {}}});
+        out.push_back({{r, pass, {}, {}}});
       return out;
     }
     const Step& step = graph_.steps[k - 1];
+    if (As<CacheStep>(step)) return PlacesBefore(k - 1, pass);
     if (!IsPlanStep(k - 1)) return Places(k - 1, pass);
     if (auto* repeat = As<RepeatStep>(step)) {
       const uint64_t count = repeat->count
@@ -270,47 +275,28 @@ class Interpreter {
           out.push_back(std::move(p));
       return out;
     }
-    std::vector<Position> in = Places(k - 1, pass);
-    const auto key = [&](uint64_t ordinal) {
-      return KeyOf(SeedOf(step), iteration_, pass, first_step_ + k - 1,
-                   ordinal);
-    };
-    if (auto* shuffle = As<ShuffleStep>(step); shuffle && shuffle->block) {
-      for (uint64_t index : BlockedIndexes(
-               in.size(), static_cast<uint64_t>(*shuffle->block),
-               static_cast<uint64_t>(shuffle->window.value_or(8)), key))
-        out.push_back(in[index]);
-    } else if (ShufflesFiles(step)) {
-      for (uint64_t index : FileIndexes(file_sizes_, key(0)))
-        out.push_back(in[index]);
-    } else if (shuffle && shuffle->window) {
-      for (uint64_t index : WindowedIndexes(
-               in.size(), static_cast<uint64_t>(*shuffle->window), SeedOf(step),
-               iteration_, pass, first_step_ + k - 1, !IsEndless(k - 1)))
-        out.push_back(in[index]);
-    } else if (As<ShuffleStep>(step)) {
-      for (uint64_t index : ShuffledIndexes(key(0), in.size()))
-        out.push_back(in[index]);
-    } else if (auto* take = As<TakeStep>(step)) {
-      out = Taken(*take, std::move(in));
-    } else if (auto* skip = As<SkipStep>(step)) {
-      out = Skipped(*skip, std::move(in));
-    } else if (auto* shard = As<ShardStep>(step)) {
-      out = Sharded(*shard, std::move(in));
-    } else if (As<EnumerateStep>(step)) {
-      for (size_t j = 0; j < in.size(); ++j)
-        for (Place& place : in[j]) place.numbers[k - 1] = j;
-      out = in;
-    } else {
-      out = Batched(std::get<BatchStep>(step), std::move(in));
-    }
-    return out;
+    return PlacesAfter(step, k - 1, Places(k - 1, pass),
+                       {SeedOf(step), IterationOf(k - 1), pass,
+                        first_step_ + k - 1, !IsEndless(k - 1), file_sizes_});
+  }
+
+  std::vector<Position> PlacesBefore(size_t c, uint64_t pass) {
+    std::vector<Position> in = Places(c, 0);
+    for (size_t j = 0; j < in.size(); ++j)
+      for (Place& place : in[j])
+        place.before[c] = {j, std::exchange(place.pass, pass)};
+    return in;
+  }
+
+  uint64_t IterationOf(size_t s) const {
+    return CacheAfter(graph_, s) ? 0 : iteration_;
   }
 
   // The epoch of step s for a record of combined pass `pass`: the repeats
-  // before s are divided out.
+  // before s, from the last cache on, are divided out.
   uint64_t EpochOf(size_t s, uint64_t pass) const {
     for (size_t r = 0; r < s; ++r) {
+      if (CacheAfter(graph_, r) != CacheAfter(graph_, s)) continue;
       if (auto* repeat = As<RepeatStep>(graph_.steps[r])) {
         const uint64_t count = repeat->count
                                    ? static_cast<uint64_t>(*repeat->count)
@@ -324,7 +310,7 @@ class Interpreter {
   // Applies a step that acts on each element alone. False: filtered out.
   bool Apply(size_t s, uint64_t epoch, Item& item) const {
     const Step& step = graph_.steps[s];
-    if (As<OnErrorStep>(step)) return true;
+    if (As<OnErrorStep>(step) || As<CacheStep>(step)) return true;
     auto* map = As<MapStep>(step);
     auto* flat_map = As<FlatMapStep>(step);
     if (map || flat_map) {
@@ -349,8 +335,9 @@ class Interpreter {
                uint64_t& draws) const {
     const auto draw = [&](uint64_t ordinal) {
       const Counter counter = item.counters.at(0);
-      return Words(KeyOf(seed_, iteration_, epoch, first_step_ + s, ordinal),
-                   counter.p, counter.i);
+      return Words(
+          KeyOf(seed_, IterationOf(s), epoch, first_step_ + s, ordinal),
+          counter.p, counter.i);
     };
     return Evaluate(WithDraws(expr, draw, draws), item.element);
   }
@@ -385,10 +372,10 @@ class Interpreter {
     const Step& step = graph_.steps[s];
     if (!As<RandomFlipStep>(step)) return MadeOf(record, step);
     const Counter counter = counters.at(k);
-    return {{"", RandomFlip(
-                     record, std::get<RandomFlipStep>(step),
-                     FirstWord(KeyOf(seed_, iteration_, epoch, first_step_ + s),
-                               counter.p, counter.i))}};
+    return {{"", RandomFlip(record, std::get<RandomFlipStep>(step),
+                            FirstWord(KeyOf(seed_, IterationOf(s), epoch,
+                                            first_step_ + s),
+                                      counter.p, counter.i))}};
   }
 
   // Whether step s, before the cut, does something to each element.
@@ -436,8 +423,11 @@ class Interpreter {
         row.element = Sound(row.element);
         while (keep && begun < client_begin_) {
           const size_t s = begun++;
-          if (IsApplied(s)) keep = Apply(s, EpochOf(s, position[0].pass), row);
+          row.counters[0].p = PositionOf(graph_, s, position[0], p);
+          if (IsApplied(s))
+            keep = Apply(s, EpochOf(s, PassOf(graph_, s, position[0])), row);
         }
+        row.counters[0].p = p;
       });
       if (made && keep) out.push_back(std::move(row));
     }
@@ -452,12 +442,15 @@ class Interpreter {
     std::vector<Item> rows;
     for (uint64_t k = 0; k < position.size(); ++k) {
       begun = 0;
-      Item row{Sound(RecordsAt(position[k]).at(0)),
-               {{p * size + k, 0}},
-               position[k].numbers};
+      Item row{Sound(RecordsAt(position[k]).at(0)), {{}}, position[k].numbers};
       while (begun < batch_step) {
         const size_t s = begun++;
-        if (IsApplied(s)) Apply(s, EpochOf(s, position[k].pass), row);
+        const auto cache = CacheAfter(graph_, s);
+        const uint64_t at = PositionOf(graph_, s, position[k], p);
+        const bool single = cache && *cache < batch_step;
+        row.counters = {{single ? at : at * size + k, 0}};
+        if (IsApplied(s))
+          Apply(s, EpochOf(s, PassOf(graph_, s, position[k])), row);
       }
       rows.push_back(std::move(row));
     }
@@ -467,10 +460,17 @@ class Interpreter {
     batch.numbers = position[0].numbers;
     while (begun < client_begin_) {
       const size_t s = begun++;
-      if (IsApplied(s) && !Apply(s, EpochOf(s, position[0].pass), batch))
+      SetCounters(PositionOf(graph_, s, position[0], p) * size, batch);
+      if (IsApplied(s) &&
+          !Apply(s, EpochOf(s, PassOf(graph_, s, position[0])), batch))
         return;
     }
+    SetCounters(p * size, batch);
     out.push_back(std::move(batch));
+  }
+
+  static void SetCounters(uint64_t first, Item& batch) {
+    for (Counter& counter : batch.counters) counter = {first++, 0};
   }
 
   // What leaves the first k steps in `pass`, for k at or after the cut.

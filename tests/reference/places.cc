@@ -1,8 +1,19 @@
 #include "tests/reference/places.h"
 
 #include <algorithm>
+#include <utility>
+
+#include "tests/reference/random_numbers.h"
+#include "tests/reference/shuffles.h"
 
 namespace feedmill::reference {
+
+namespace {
+
+template <class T>
+const T* As(const Step& step) {
+  return std::get_if<T>(&step);
+}
 
 std::vector<Position> Taken(const TakeStep& step, std::vector<Position> in) {
   in.resize(std::min(in.size(), static_cast<size_t>(step.count)));
@@ -32,6 +43,65 @@ std::vector<Position> Batched(const BatchStep& step, std::vector<Position> in) {
       out.back().size() < static_cast<size_t>(step.size))
     out.pop_back();
   return out;
+}
+
+}  // namespace
+
+std::vector<Position> PlacesAfter(const Step& step, size_t s,
+                                  std::vector<Position> in,
+                                  const PlanStep& where) {
+  std::vector<Position> out;
+  const auto key = [&](uint64_t ordinal) {
+    return KeyOf(where.seed, where.iteration, where.pass, where.number,
+                 ordinal);
+  };
+  if (auto* shuffle = As<ShuffleStep>(step); shuffle && shuffle->block) {
+    for (uint64_t index : BlockedIndexes(
+             in.size(), static_cast<uint64_t>(*shuffle->block),
+             static_cast<uint64_t>(shuffle->window.value_or(8)), key))
+      out.push_back(in[index]);
+  } else if (ShufflesFiles(step)) {
+    for (uint64_t index : FileIndexes(where.file_sizes, key(0)))
+      out.push_back(in[index]);
+  } else if (shuffle && shuffle->window) {
+    for (uint64_t index : WindowedIndexes(
+             in.size(), static_cast<uint64_t>(*shuffle->window), where.seed,
+             where.iteration, where.pass, where.number, where.ends))
+      out.push_back(in[index]);
+  } else if (shuffle) {
+    for (uint64_t index : ShuffledIndexes(key(0), in.size()))
+      out.push_back(in[index]);
+  } else if (auto* take = As<TakeStep>(step)) {
+    out = Taken(*take, std::move(in));
+  } else if (auto* skip = As<SkipStep>(step)) {
+    out = Skipped(*skip, std::move(in));
+  } else if (auto* shard = As<ShardStep>(step)) {
+    out = Sharded(*shard, std::move(in));
+  } else if (As<EnumerateStep>(step)) {
+    for (size_t j = 0; j < in.size(); ++j)
+      for (Place& place : in[j]) place.numbers[s] = j;
+    out = in;
+  } else {
+    out = Batched(std::get<BatchStep>(step), std::move(in));
+  }
+  return out;
+}
+
+std::optional<size_t> CacheAfter(const Graph& graph, size_t s) {
+  for (; s < graph.steps.size(); ++s)
+    if (As<CacheStep>(graph.steps[s])) return s;
+  return std::nullopt;
+}
+
+uint64_t PassOf(const Graph& graph, size_t s, const Place& place) {
+  const auto cache = CacheAfter(graph, s);
+  return cache ? place.before.at(*cache).pass : place.pass;
+}
+
+uint64_t PositionOf(const Graph& graph, size_t s, const Place& place,
+                    uint64_t p) {
+  const auto cache = CacheAfter(graph, s);
+  return cache ? place.before.at(*cache).position : p;
 }
 
 }  // namespace feedmill::reference

@@ -55,19 +55,23 @@ struct Pass {
 };
 
 std::vector<Pass> PassesOf(const AnalyzedGraph& graph) {
-  std::vector<Pass> passes{{{}, "worker", "records"},
-                           {{}, "worker", "batches"}};
-  size_t at = 0;
+  std::vector<Pass> passes{{{}, "worker", "records"}};
   for (size_t s = 0; s < graph.steps.size(); ++s) {
     const Step& step = graph.graph.steps[s];
     const bool mapped = graph.steps[s].mapped != nullptr;
     if (s >= graph.client_begin && !(s == graph.client_begin && mapped)) break;
-    if (As<BatchStep>(step) != nullptr) at = 1;
+    if (As<BatchStep>(step) != nullptr) {
+      passes.push_back({{}, "worker", "batches"});
+    }
+    if (As<CacheStep>(step) != nullptr) {
+      passes.push_back({{}, "worker", passes.back().rows});
+      continue;
+    }
     // What marks steps does nothing itself; the worker writes numbers.
     if (As<OnErrorStep>(step) != nullptr) continue;
     if (graph.steps[s].home == Home::kWorker || mapped ||
         As<EnumerateStep>(step) != nullptr) {
-      passes[at].steps.push_back(s);
+      passes.back().steps.push_back(s);
     }
   }
   passes.push_back({{}, "client", "elements"});
@@ -116,7 +120,9 @@ std::string MovedText(const AnalyzedGraph& graph) {
     }
     std::vector<size_t> over;
     for (size_t before = 0; before < s; ++before) {
+      if (As<CacheStep>(graph.graph.steps[before]) != nullptr) over.clear();
       if (graph.steps[before].home == Home::kWorker &&
+          As<CacheStep>(graph.graph.steps[before]) == nullptr &&
           As<OnErrorStep>(graph.graph.steps[before]) == nullptr) {
         over.push_back(before);
       }

@@ -358,5 +358,20 @@ TEST(ExplainTest, ShowsTheInputs) {
       "plan    steps[0] batch: 2 -> int64[?]\n");
 }
 
+TEST(AnalysisTest, ACacheEndsAPipelineOfItsOwn) {
+  const auto graph = Good(Mapped(kRange).Cache().Batch(2).Cache(
+      {.path = "", .memory_bytes = 3'000'000}));
+  ASSERT_EQ(graph->cached_steps, 4u);
+  const AnalyzedGraph& outer = *graph->cached;
+  EXPECT_EQ(outer.graph.steps.size(), 3u);
+  EXPECT_EQ(outer.cached_steps, 2u);
+  EXPECT_EQ(outer.cached->graph.steps.size(), 1u);
+  EXPECT_EQ(outer.cached->cached, nullptr);
+  EXPECT_TRUE(outer.plan_batches);
+  EXPECT_FALSE(outer.cached->plan_batches);
+  EXPECT_THAT(graph->Explain(),
+              HasSubstr("worker  steps[3] cache: in memory, at most 2 MiB"));
+}
+
 }  // namespace
 }  // namespace feedmill

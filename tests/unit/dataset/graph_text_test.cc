@@ -158,6 +158,23 @@ steps:
   EXPECT_EQ(CanonicalText(*back), text);
 }
 
+TEST(GraphYamlTest, ReadsCaches) {
+  const Graph graph = FromYaml(
+      "source: {range: 3}\nsteps: [cache, {cache: kept}, {cache: {path: /k}},"
+      " {cache: {memory_bytes: 77}}]");
+  const auto cache = [&graph](size_t step) {
+    return std::get<CacheStep>(graph.steps.at(step));
+  };
+  EXPECT_EQ(cache(0).path, "");
+  EXPECT_EQ(cache(0).memory_bytes, std::nullopt);
+  EXPECT_EQ(cache(1).path, "/data/kept");
+  EXPECT_EQ(cache(2).path, "/k");
+  EXPECT_EQ(cache(3).memory_bytes, 77);
+  const auto back = ParseGraphJson(CanonicalText(graph));
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_EQ(CanonicalText(*back), CanonicalText(graph));
+}
+
 TEST(GraphYamlTest, ReadsTheSources) {
   const auto range = std::get<RangeSource>(
       FromYaml("source: {range: {start: -5, stop: 3, step: 2}}").source);

@@ -533,5 +533,16 @@ TEST(PlanTest, ABlockShuffleIsAnotherInEachEpochAndIsOneBeforeABatch) {
   EXPECT_FALSE(TryPlan(Dataset::Range(0).Repeat().ShuffleBlocks(4), 33).ok());
 }
 
+TEST(PlanTest, BehindACacheThePlanHasWhatStandsBeforeItForRecords) {
+  const auto plan = MakePlan(
+      Dataset::Range(0).Repeat(3).Batch(4).Cache().Skip(1).Repeat(2), 6);
+  EXPECT_EQ(plan->size(), 10u);
+  EXPECT_EQ(plan->batch_size(), 4u);
+  EXPECT_EQ(plan->Record(0, 0), (RecordRef{1, 0}));
+  EXPECT_EQ(plan->Record(7, 0), (RecordRef{3, 1}));
+  EXPECT_EQ(plan->EpochOf(5, 1), 0u);
+  EXPECT_EQ(plan->CounterOf(7, 2), 30u);
+}
+
 }  // namespace
 }  // namespace feedmill

@@ -48,6 +48,16 @@ TEST_F(PlanTextTest, SaysWhatRunsAsOnePass) {
             HasSubstr("client: steps[4] map + steps[5] map in one pass")));
 }
 
+TEST_F(PlanTextTest, ACacheEndsAPassAndNothingMovesOverIt) {
+  EXPECT_THAT(
+      Text("source: {range: 100}\nsteps: [{map: 'x + 1'}, cache, {map: 'x * "
+           "2'}, shuffle]\n"),
+      AllOf(HasSubstr("fused   worker: steps[0] map in one pass"),
+            HasSubstr("fused   worker: steps[2] map in one pass"),
+            HasSubstr("steps[1] cache: in memory, at most 1024 MiB a process"),
+            HasSubstr("moved   steps[3] shuffle before steps[2] map\n")));
+}
+
 TEST_F(PlanTextTest, NamesComponentsThatNothingNeeds) {
   folder_.Write("a.csv", "a,b,c\n1,2,3\n");
   const std::string csv =

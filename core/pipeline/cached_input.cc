@@ -1,0 +1,276 @@
+// What the steps behind a cache read: what it has kept, and what the steps
+// before it make of the rest.
+#include <algorithm>
+#include <functional>
+#include <unordered_map>
+#include <utility>
+
+#include "core/base/status.h"
+#include "core/pipeline/cache_key.h"
+#include "core/pipeline/compiled_stage.h"
+#include "core/pipeline/element_cache.h"
+
+namespace feedmill {
+namespace {
+
+using Found = ElementCache::Found;
+
+// Rows of a chunk that follow one another.
+struct Stretch {
+  const Chunk* chunk = nullptr;
+  size_t begin = 0;
+  size_t end = 0;
+};
+
+size_t RowBytes(const Chunk& chunk) {
+  return chunk.ElementBytes() / std::max<size_t>(chunk.rows, 1) + 1;
+}
+
+class CachedInput final : public StageInput {
+ public:
+  CachedInput(std::shared_ptr<const CompiledStage> stage,
+              std::shared_ptr<ElementCache> cache)
+      : stage_(std::move(stage)), cache_(std::move(cache)) {}
+
+  std::unique_ptr<Scratch> NewScratch() const override {
+    auto scratch = std::make_unique<Own>();
+    scratch->stage = stage_->NewScratch();
+    return scratch;
+  }
+
+  absl::StatusOr<size_t> Read(std::span<const RecordRef> refs, size_t bytes_max,
+                              Scratch& scratch,
+                              InputBlock& out) const override {
+    auto& own = static_cast<Own&>(scratch);
+    refs = refs.first(std::min(refs.size(), heavy() ? kHeavyRows : kBlockRows));
+    own.positions.clear();
+    for (const RecordRef& ref : refs) own.positions.push_back(ref.index);
+    cache_->Find(own.positions, own.found);
+    out.error = absl::OkStatus();
+    FM_RETURN_IF_ERROR(MakeMissing(bytes_max, own, out));
+    out.rows = Choose(bytes_max, own, out);
+    if (out.rows < refs.size() &&
+        own.found.places[out.rows].row != Found::kMissing) {
+      out.error = absl::OkStatus();  // of a later one
+    }
+    Show(own, out);
+    return out.rows;
+  }
+
+  absl::StatusOr<bool> ReadBlock(const RecordRef& ref, uint64_t row,
+                                 size_t bytes_max, Scratch& scratch,
+                                 InputBlock& out) const override {
+    auto& own = static_cast<Own&>(scratch);
+    out.error = absl::OkStatus();
+    out.ends_block = false;
+    std::optional<CachedRows> rows = cache_->FindRows(ref.index, row);
+    if (!rows) {
+      FM_ASSIGN_OR_RETURN(
+          auto made,
+          stage_->MakeInBlock(ref.index, row, bytes_max,
+                              static_cast<StageScratch&>(*own.stage)));
+      rows.emplace();
+      rows->chunk = std::make_shared<const Chunk>(std::move(made.chunk));
+      rows->first = row;
+      rows->count = made.count;
+      rows->more = made.more;
+      rows->dropped = made.dropped;
+      rows->origins = std::move(made.origins);
+      if (made.count > 0 || !made.more) cache_->AddRows(ref.index, *rows);
+      out.error = std::move(made.error);
+      out.ends_block = made.ends_block;
+      out.failed_after = made.failed_after;
+    }
+    return ShowRows(*rows, row, bytes_max, own, out);
+  }
+
+  std::vector<Column> Take(Scratch& scratch) const override {
+    return std::move(static_cast<Own&>(scratch).columns);
+  }
+
+  std::string Describe(const RecordRef& ref, uint64_t row) const override {
+    return stage_->Describe(ref.index, row);
+  }
+  bool heavy() const override { return stage_->rows_heavy(); }
+  bool drops() const override { return stage_->drops(); }
+
+ private:
+  struct Own final : StageInput::Scratch {
+    std::unique_ptr<WorkerStage::Scratch> stage;
+    std::vector<uint64_t> positions;  // that are read
+    Found found;
+    // Those that are not there, each once, and which of the positions they are.
+    std::vector<uint64_t> missing;
+    std::vector<std::pair<uint32_t, uint32_t>> missing_at;
+    std::unordered_map<uint64_t, uint32_t> numbers;  // of the missing
+    std::vector<uint32_t> rows_of_missing;
+    std::vector<Stretch> stretches;
+    std::vector<Column> columns;
+  };
+
+  static void FindMissing(Own& own) {
+    own.missing.clear();
+    own.missing_at.clear();
+    own.numbers.clear();
+    const bool distinct =
+        std::adjacent_find(own.positions.begin(), own.positions.end(),
+                           std::greater_equal<>()) == own.positions.end();
+    for (uint32_t k = 0; k < own.positions.size(); ++k) {
+      if (own.found.places[k].row != Found::kMissing) continue;
+      const uint64_t position = own.positions[k];
+      auto number = static_cast<uint32_t>(own.missing.size());
+      if (!distinct) {
+        number = own.numbers.emplace(position, number).first->second;
+      }
+      if (number == own.missing.size()) own.missing.push_back(position);
+      own.missing_at.emplace_back(k, number);
+    }
+  }
+
+  // Makes what is missing, as much as fits into about `bytes_max`, and keeps
+  // it.
+  absl::Status MakeMissing(size_t bytes_max, Own& own, InputBlock& out) const {
+    FindMissing(own);
+    if (own.missing.empty()) return absl::OkStatus();
+    FM_ASSIGN_OR_RETURN(auto made,
+                        stage_->MakeAt(own.missing, bytes_max,
+                                       static_cast<StageScratch&>(*own.stage)));
+    const auto chunk = static_cast<uint32_t>(own.found.chunks.size());
+    own.found.chunks.push_back(
+        std::make_shared<const Chunk>(std::move(made.chunk)));
+    size_t row = 0;
+    std::vector<uint32_t>& rows = own.rows_of_missing;
+    rows.assign(made.count, Found::kDropped);
+    for (uint32_t k = 0; k < made.count; ++k) {
+      const bool kept = !made.dropped ||
+                        (row < made.origins.size() && made.origins[row] == k);
+      if (kept) rows[k] = static_cast<uint32_t>(row++);
+    }
+    for (const auto& [at, number] : own.missing_at) {
+      if (number < made.count) own.found.places[at] = {chunk, rows[number]};
+    }
+    cache_->Add(std::span(own.missing).first(made.count), made.origins,
+                made.dropped, *own.found.chunks.back());
+    out.error = std::move(made.error);
+    out.failed_after = made.failed_after;
+    return absl::OkStatus();
+  }
+
+  // As many of the rows that are there as fit into about `bytes_max`, and are
+  // not behind one that is not.
+  static size_t Choose(size_t bytes_max, Own& own, InputBlock& out) {
+    own.stretches.clear();
+    out.origins.clear();
+    size_t bytes = 0;
+    size_t k = 0;
+    uint32_t chunk = 0;
+    size_t row_bytes = 0;
+    for (; k < own.positions.size(); ++k) {
+      const Found::Place& place = own.found.places[k];
+      if (place.row == Found::kMissing || bytes >= bytes_max) break;
+      if (place.row == Found::kDropped) continue;
+      out.origins.push_back(static_cast<uint32_t>(k));
+      if (own.stretches.empty() || chunk != place.chunk ||
+          own.stretches.back().end != place.row) {
+        if (own.stretches.empty() || chunk != place.chunk) {
+          row_bytes = RowBytes(*own.found.chunks[place.chunk]);
+        }
+        chunk = place.chunk;
+        own.stretches.push_back(
+            {own.found.chunks[chunk].get(), place.row, place.row});
+      }
+      ++own.stretches.back().end;
+      bytes += row_bytes;
+    }
+    out.dropped = out.origins.size() < k;
+    return k;
+  }
+
+  // Points at the rows where they lie, if they follow one another; else they
+  // are put together.
+  void Show(Own& own, InputBlock& out) const {
+    own.columns.clear();
+    if (own.stretches.size() == 1) {
+      const Stretch& one = own.stretches[0];
+      const bool whole = one.end - one.begin == one.chunk->rows;
+      for (const Column& column : one.chunk->columns) {
+        own.columns.push_back(whole ? column
+                                    : column.Slice(one.begin, one.end));
+      }
+    } else {
+      ChunkBuilder builder(stage_->output());
+      for (const Stretch& one : own.stretches) {
+        for (size_t c = 0; c < one.chunk->columns.size(); ++c) {
+          builder.AppendRows(c, one.chunk->columns[c], one.begin, one.end);
+        }
+        builder.FinishRows(one.end - one.begin);
+      }
+      own.columns = std::move(builder).Finish().columns;
+    }
+    Point(own, out);
+  }
+
+  static void Point(Own& own, InputBlock& out) {
+    out.columns.clear();
+    for (const Column& column : own.columns) out.columns.push_back(&column);
+  }
+
+  // Row `row` of a block and those after it, as far as `rows` has them and they
+  // fit into about `bytes_max`.
+  static bool ShowRows(const CachedRows& rows, uint64_t row, size_t bytes_max,
+                       Own& own, InputBlock& out) {
+    const uint64_t from = std::min(row - rows.first, rows.count);
+    const uint64_t most = bytes_max / RowBytes(*rows.chunk) + 1;
+    const uint64_t to = rows.count - from > most ? from + most : rows.count;
+    size_t begin = from;
+    size_t end = to;
+    out.origins.clear();
+    out.dropped = rows.dropped;
+    if (out.dropped) {
+      const std::vector<uint32_t>& all = rows.origins;
+      const auto at = [&all](uint64_t of) {
+        return static_cast<size_t>(
+            std::lower_bound(all.begin(), all.end(), of) - all.begin());
+      };
+      begin = at(from);
+      end = at(to);
+      for (size_t k = begin; k < end; ++k) {
+        out.origins.push_back(static_cast<uint32_t>(all[k] - from));
+      }
+    }
+    own.columns.clear();
+    for (const Column& column : rows.chunk->columns) {
+      own.columns.push_back(
+          end - begin == rows.chunk->rows ? column : column.Slice(begin, end));
+    }
+    out.rows = to - from;
+    if (to < rows.count) out.error = absl::OkStatus();  // of a later one
+    Point(own, out);
+    return rows.more || to < rows.count;
+  }
+
+  const std::shared_ptr<const CompiledStage> stage_;
+  const std::shared_ptr<ElementCache> cache_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<const StageInput>> MakeCachedInput(
+    const AnalyzedGraph& graph, const SourcePlan& source,
+    std::shared_ptr<const Manifest> manifest, const StageContext& context) {
+  const std::shared_ptr<const Plan>& plan = source.cached.at(0).plan;
+  static const Manifest none;
+  const std::string key =
+      CacheKey(*plan, manifest == nullptr ? none : *manifest, context.contents,
+               *context.registry);
+  FM_ASSIGN_OR_RETURN(
+      auto stage, CompiledStage::Compile(plan, std::move(manifest), context));
+  const CacheStep& step = graph.cache();
+  const auto memory =
+      static_cast<size_t>(step.memory_bytes.value_or(CacheStep::kMemoryBytes));
+  auto cache = OpenElementCache(key, step.path, memory, stage->output());
+  return std::unique_ptr<const StageInput>(
+      std::make_unique<CachedInput>(std::move(stage), std::move(cache)));
+}
+
+}  // namespace feedmill

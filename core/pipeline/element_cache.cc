@@ -1,0 +1,340 @@
+#include "core/pipeline/element_cache.h"
+
+#include <algorithm>
+#include <iterator>
+#include <mutex>
+#include <utility>
+
+#include "core/base/check.h"
+#include "core/base/status.h"
+
+namespace feedmill {
+namespace {
+
+constexpr uint64_t kDroppedEntry = ~uint64_t{0};
+constexpr unsigned kRowBits = 16;
+// Of what nobody uses, in all caches of the process.
+constexpr size_t kUnusedBytesMax = size_t{1} << 30;
+
+size_t BytesOf(const Chunk& chunk) {
+  size_t bytes = sizeof(Chunk);
+  for (const Column& column : chunk.columns) {
+    bytes += sizeof(Column) + column.shape.capacity() * sizeof(int64_t);
+    for (const Buffer* const buffer :
+         {&column.values, &column.offsets, &column.row_shapes,
+          &column.row_starts}) {
+      // Of its control block, and what malloc adds.
+      if (buffer->size() > 0) bytes += buffer->size() + kBufferAlignment + 64;
+    }
+  }
+  return bytes;
+}
+
+// In memory of just its size: builders and reads leave more behind their ends.
+std::shared_ptr<const Chunk> Packed(const Chunk& chunk) {
+  auto packed = std::make_shared<Chunk>(chunk);
+  for (Column& column : packed->columns) {
+    for (Buffer* const buffer : {&column.values, &column.offsets,
+                                 &column.row_shapes, &column.row_starts}) {
+      if (buffer->size() > 0) *buffer = Buffer::CopyOf(buffer->span());
+    }
+  }
+  return packed;
+}
+
+}  // namespace
+
+ElementCache::ElementCache(size_t memory_bytes,
+                           std::unique_ptr<CacheFolder> folder)
+    : memory_bytes_(folder == nullptr ? memory_bytes : SIZE_MAX),
+      folder_(std::move(folder)) {}
+
+size_t ElementCache::bytes() const {
+  const std::shared_lock lock(mutex_);
+  return bytes_;
+}
+
+bool ElementCache::HasRoom(size_t bytes) const {
+  return writes_ && bytes <= memory_bytes_ - bytes_;
+}
+
+bool ElementCache::Take(size_t bytes) {
+  if (!HasRoom(bytes)) return false;
+  bytes_ += bytes;
+  return true;
+}
+
+bool ElementCache::Sound(uint64_t number) const {
+  const Kept& kept = kept_[number];
+  int state = kept.state.load(std::memory_order_acquire);
+  if (state != Kept::kUnknown) [[likely]]
+    return state == Kept::kSound;
+  const bool sound = IsSound(kept.segment);
+  const int now = sound ? Kept::kSound : Kept::kDamaged;
+  if (kept.state.compare_exchange_strong(state, now) && !sound) {
+    WarnOfCache(folder_->path(), "a part of a file is damaged");
+  }
+  return sound;
+}
+
+bool ElementCache::SoundEntry(uint64_t entry) const {
+  return entry == kDroppedEntry ||
+         (entry != 0 && Sound((entry >> kRowBits) - 1));
+}
+
+bool ElementCache::Has(std::span<const uint64_t> positions) const {
+  return std::all_of(
+      positions.begin(), positions.end(), [this](uint64_t position) {
+        const auto page = pages_.find(position / kPageEntries);
+        return page != pages_.end() &&
+               SoundEntry((*page->second)[position % kPageEntries]);
+      });
+}
+
+void ElementCache::Find(std::span<const uint64_t> positions, Found& out) const {
+  out.places.assign(positions.size(), {});
+  out.chunks.clear();
+  const std::shared_lock lock(mutex_);
+  const Page* page = nullptr;
+  uint64_t page_number = ~uint64_t{0};
+  uint64_t number = ~uint64_t{0};
+  bool sound = false;
+  for (size_t k = 0; k < positions.size(); ++k) {
+    if (positions[k] / kPageEntries != page_number) {
+      page_number = positions[k] / kPageEntries;
+      const auto found = pages_.find(page_number);
+      page = found == pages_.end() ? nullptr : found->second.get();
+    }
+    if (page == nullptr) continue;
+    const uint64_t entry = (*page)[positions[k] % kPageEntries];
+    if (entry == 0) continue;
+    if (entry == kDroppedEntry) {
+      out.places[k].row = Found::kDropped;
+      continue;
+    }
+    if ((entry >> kRowBits) - 1 != number) {
+      number = (entry >> kRowBits) - 1;
+      sound = Sound(number);
+      if (sound) out.chunks.push_back(kept_[number].segment.chunk);
+    }
+    if (!sound) continue;
+    out.places[k] = {
+        static_cast<uint32_t>(out.chunks.size() - 1),
+        static_cast<uint32_t>(entry & ((uint64_t{1} << kRowBits) - 1))};
+  }
+}
+
+uint64_t ElementCache::Insert(CacheSegment segment, Kept::State state) {
+  const uint64_t number = kept_.size();
+  if (segment.block) {
+    blocks_[segment.positions[0]][segment.first] = number;
+  }
+  size_t row = 0;
+  for (size_t k = 0; !segment.block && k < segment.positions.size(); ++k) {
+    const uint64_t position = segment.positions[k];
+    std::unique_ptr<Page>& page = pages_[position / kPageEntries];
+    if (page == nullptr) {
+      page = std::make_unique<Page>();
+      bytes_ += sizeof(Page);
+    }
+    const bool there = !segment.dropped || (row < segment.origins.size() &&
+                                            segment.origins[row] == k);
+    (*page)[position % kPageEntries] =
+        there ? (number + 1) << kRowBits | row++ : kDroppedEntry;
+  }
+  Kept& kept = kept_.emplace_back();
+  kept.segment = std::move(segment);
+  kept.state = state;
+  if (folder_ == nullptr) {  // only the chunk is needed any more
+    kept.segment.positions = {};
+    if (!kept.segment.block) kept.segment.origins = {};
+  }
+  return number;
+}
+
+void ElementCache::Add(std::span<const uint64_t> positions,
+                       std::span<const uint32_t> origins, bool dropped,
+                       const Chunk& chunk) {
+  FM_CHECK(chunk.rows < (size_t{1} << kRowBits));
+  size_t pages = 1;
+  for (size_t k = 1; k < positions.size(); ++k) {
+    pages += positions[k] / kPageEntries != positions[k - 1] / kPageEntries;
+  }
+  const size_t bytes = BytesOf(chunk) + sizeof(Kept);
+  {
+    // The copy is made outside the lock, if there is room for it.
+    const std::shared_lock lock(mutex_);
+    if (!HasRoom(bytes + pages * sizeof(Page))) return;
+  }
+  CacheSegment segment;
+  segment.positions.assign(positions.begin(), positions.end());
+  segment.dropped = dropped;
+  segment.origins.assign(origins.begin(), origins.end());
+  segment.chunk = Packed(chunk);
+  std::unique_lock lock(mutex_);
+  if (Has(positions) || !HasRoom(bytes + pages * sizeof(Page))) return;
+  Take(bytes);
+  const uint64_t number = Insert(std::move(segment), Kept::kSound);
+  if (folder_ == nullptr) return;
+  pending_.push_back(number);
+  pending_bytes_ += bytes;
+  WriteIfEnough(std::move(lock), CacheFolder::kFileBytes);
+}
+
+std::optional<CachedRows> ElementCache::FindRows(uint64_t position,
+                                                 uint64_t row) const {
+  const std::shared_lock lock(mutex_);
+  const auto block = blocks_.find(position);
+  if (block == blocks_.end()) return std::nullopt;
+  const auto after = block->second.upper_bound(row);
+  if (after == block->second.begin()) return std::nullopt;
+  const uint64_t number = std::prev(after)->second;
+  const CacheSegment& rows = kept_[number].segment;
+  // Behind the last row of a block there is nothing, which is known.
+  if (row - rows.first >= rows.count && rows.more) return std::nullopt;
+  if (!Sound(number)) return std::nullopt;
+  return CachedRows{rows.chunk,   rows.first,   rows.count,
+                    rows.dropped, rows.origins, rows.more};
+}
+
+void ElementCache::AddRows(uint64_t position, const CachedRows& rows) {
+  const size_t bytes = BytesOf(*rows.chunk) + sizeof(Kept) + 64 +
+                       rows.origins.size() * sizeof(uint32_t);
+  {
+    const std::shared_lock lock(mutex_);
+    if (!HasRoom(bytes)) return;
+  }
+  CacheSegment segment;
+  segment.block = true;
+  segment.positions = {position};
+  segment.first = rows.first;
+  segment.count = rows.count;
+  segment.more = rows.more;
+  segment.dropped = rows.dropped;
+  segment.origins = rows.origins;
+  segment.chunk = Packed(*rows.chunk);
+  std::unique_lock lock(mutex_);
+  const auto& block = blocks_[position];
+  const auto there = block.find(rows.first);
+  if (there != block.end() && Sound(there->second)) return;
+  if (!Take(bytes)) return;
+  const uint64_t number = Insert(std::move(segment), Kept::kSound);
+  if (folder_ == nullptr) return;
+  pending_.push_back(number);
+  pending_bytes_ += bytes;
+  WriteIfEnough(std::move(lock), CacheFolder::kFileBytes);
+}
+
+void ElementCache::ReadNew() {
+  if (folder_ == nullptr) return;
+  std::vector<CacheSegment> segments = folder_->ReadNew();
+  const std::unique_lock lock(mutex_);
+  for (CacheSegment& segment : segments) {
+    Insert(std::move(segment), Kept::kUnknown);
+  }
+}
+
+void ElementCache::Flush() {
+  if (folder_ != nullptr) WriteIfEnough(std::unique_lock(mutex_), 1);
+}
+
+void ElementCache::WriteIfEnough(std::unique_lock<std::shared_mutex> lock,
+                                 size_t enough) {
+  if (pending_bytes_ < enough) return;
+  const std::vector<uint64_t> numbers = std::exchange(pending_, {});
+  const size_t bytes = std::exchange(pending_bytes_, 0);
+  std::vector<CacheSegment> segments;
+  for (const uint64_t number : numbers) {
+    segments.push_back(kept_[number].segment);
+  }
+  lock.unlock();
+  auto written = folder_->Write(segments);
+  lock.lock();
+  if (!written.ok()) {
+    // What is in memory stays there; no more of it comes.
+    if (std::exchange(writes_, false)) {
+      WarnOfCache(folder_->path(), ErrorText(written.status()));
+    }
+    return;
+  }
+  bytes_ -= bytes;
+  for (size_t k = 0; k < numbers.size(); ++k) {
+    kept_[numbers[k]].segment = std::move((*written)[k]);
+  }
+}
+
+namespace {
+
+// The caches of this process. What nobody uses is kept for a later iteration,
+// the next epoch, or another reader of the same data.
+class ProcessCaches {
+ public:
+  std::shared_ptr<ElementCache> Open(
+      const std::string& key, const std::string& path, size_t memory_bytes,
+      const std::shared_ptr<const ElementSpec>& spec) {
+    std::shared_ptr<ElementCache> cache;
+    {
+      const std::lock_guard lock(mutex_);
+      Kept& kept = kept_[fmt::format("{} {} {}", key, memory_bytes, path)];
+      if (kept.cache == nullptr) {
+        std::unique_ptr<CacheFolder> folder;
+        if (!path.empty()) {
+          folder = std::make_unique<CacheFolder>(path, key, spec);
+        }
+        kept.cache =
+            std::make_shared<ElementCache>(memory_bytes, std::move(folder));
+      }
+      kept.opened = ++opened_;
+      cache = kept.cache;
+    }
+    cache->ReadNew();
+    return {cache.get(), [this, own = cache](ElementCache*) mutable {
+              own->Flush();
+              own.reset();
+              DropUnused();
+            }};
+  }
+
+ private:
+  struct Kept {
+    std::shared_ptr<ElementCache> cache;
+    uint64_t opened = 0;
+  };
+
+  void DropUnused() {
+    std::vector<std::shared_ptr<ElementCache>> dropped;  // outside the lock
+    const std::lock_guard lock(mutex_);
+    std::vector<std::map<std::string, Kept>::iterator> unused;
+    size_t bytes = 0;
+    for (auto it = kept_.begin(); it != kept_.end(); ++it) {
+      if (it->second.cache.use_count() > 1) continue;
+      unused.push_back(it);
+      bytes += it->second.cache->bytes();
+    }
+    std::sort(unused.begin(), unused.end(), [](const auto& a, const auto& b) {
+      return a->second.opened < b->second.opened;
+    });
+    for (const auto& it : unused) {
+      if (bytes <= kUnusedBytesMax) return;
+      bytes -= it->second.cache->bytes();
+      dropped.push_back(std::move(it->second.cache));
+      kept_.erase(it);
+    }
+  }
+
+  std::mutex mutex_;
+  std::map<std::string, Kept> kept_;
+  uint64_t opened_ = 0;
+};
+
+}  // namespace
+
+std::shared_ptr<ElementCache> OpenElementCache(
+    const std::string& key, const std::string& path, size_t memory_bytes,
+    const std::shared_ptr<const ElementSpec>& spec) {
+  // Never destroyed: readers may outlive what is static.
+  static ProcessCaches& caches = *new ProcessCaches();
+  return caches.Open(key, path, memory_bytes, spec);
+}
+
+}  // namespace feedmill

@@ -1,0 +1,278 @@
+// What a cache keeps, and that nobody can tell but by the time it takes.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <string>
+#include <vector>
+
+#include "core/base/status.h"
+#include "core/chunk/jsonl.h"
+#include "core/dataset/analysis.h"
+#include "core/dataset/graph_text.h"
+#include "core/ops/builtin_functions.h"
+#include "core/pipeline/element_cache.h"
+#include "core/pipeline/local_reader.h"
+#include "core/pipeline/provenance.h"
+#include "tests/unit/sources/test_folder.h"
+
+namespace feedmill {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::SizeIs;
+
+// How many rows the function `counted` has passed on.
+std::atomic<uint64_t> counted{0};
+
+std::shared_ptr<const FunctionRegistry> Functions() {
+  static const auto functions = [] {
+    FunctionRegistry made = BuiltinFunctions();
+    FunctionRegistry::Function function;
+    function.infer = [](const std::vector<ValueType>& types) {
+      return absl::StatusOr<ValueType>(types.at(0));
+    };
+    function.compute = [](std::span<const Argument> arguments, size_t rows,
+                          const ValueType&, OutputColumn& out) {
+      out.Reset(DType::kInt64, {});
+      out.values.Append(arguments[0].column->values.data(),
+                        rows * sizeof(int64_t));
+      counted += rows;
+      return absl::OkStatus();
+    };
+    made.Add("counted", function);
+    return std::make_shared<const FunctionRegistry>(std::move(made));
+  }();
+  return functions;
+}
+
+struct Read {
+  std::vector<std::string> lines;
+  std::vector<SkippedElement> skipped;
+  absl::Status status;
+};
+
+class Cache : public ::testing::Test {
+ protected:
+  void SetUp() override { counted = 0; }
+
+  Graph Parse(const std::string& yaml) const {
+    const auto graph = ParseGraphYaml(yaml, folder_.path());
+    EXPECT_TRUE(graph.ok()) << yaml << "\n" << graph.status();
+    return graph.ok() ? *graph : Graph();
+  }
+
+  Read ReadAll(const std::string& yaml, LocalReaderOptions options = {}) const {
+    Read out;
+    options.on_skipped = [&out](const std::string&,
+                                const SkippedElement& skipped) {
+      out.skipped.push_back(skipped);
+      return absl::OkStatus();
+    };
+    const auto reader = LocalReader::Make(Parse(yaml), Functions(), options);
+    out.status = reader.status();
+    while (out.status.ok()) {
+      const auto chunk = (*reader)->Next(absl::InfiniteFuture());
+      out.status = chunk.status();
+      if (!chunk.ok() || !*chunk) break;
+      for (size_t row = 0; row < (*chunk)->rows; ++row) {
+        AppendJson(**chunk, row, out.lines.emplace_back());
+      }
+    }
+    return out;
+  }
+
+  // That `yaml` makes what it makes without its caches, which have CACHE where
+  // they stand, by one thread and by several.
+  void ExpectNoDifference(const std::string& yaml) const {
+    const auto with = [&](const std::string& step) {
+      std::string text = yaml;
+      for (size_t at; (at = text.find("CACHE")) != std::string::npos;) {
+        text.replace(at, 5, step);
+      }
+      return text;
+    };
+    const Read without = ReadAll(with("skip: 0"));
+    for (const std::string step : {"cache", "cache: {memory_bytes: 9000}"}) {
+      for (const int threads : {1, 3}) {
+        for (const size_t bytes : {size_t{50}, size_t{1} << 20}) {
+          LocalReaderOptions options;
+          options.threads = threads;
+          options.piece_bytes = bytes;
+          const Read read = ReadAll(with(step), options);
+          EXPECT_EQ(read.lines, without.lines) << step << yaml;
+          EXPECT_EQ(read.status.code(), without.status.code()) << read.status;
+        }
+      }
+    }
+  }
+
+  const TestFolder folder_;
+};
+
+TEST_F(Cache, RunsWhatStandsBeforeItOnceForEachElement) {
+  const std::string yaml =
+      "source: {range: 5000}\nsteps:\n  - map: 'counted(x * 3)'\n  - cache\n"
+      "  - shuffle\n  - map: 'x + 1'\n  - repeat: 4\noptions: {seed: 1}\n";
+  LocalReaderOptions options;
+  options.threads = 1;
+  const Read read = ReadAll(yaml, options);
+  EXPECT_TRUE(read.status.ok()) << read.status;
+  EXPECT_THAT(read.lines, SizeIs(20'000));
+  EXPECT_EQ(counted, 5000u);
+  // Another reader of this process finds it, in another iteration, too.
+  options.threads = 3;
+  options.resume = {1, 2, ReadPlace()};
+  EXPECT_THAT(ReadAll(yaml, options).lines, SizeIs(20'000));
+  EXPECT_EQ(counted, 5000u);
+}
+
+TEST_F(Cache, ChangesNoElement) {
+  folder_.Write("a.txt", "one\ntwo\n\nfour\nfive words of text\n\nseven\n");
+  ExpectNoDifference(
+      "source: {range: 300}\nsteps:\n  - filter: 'x % 3 != 1'\n  - CACHE\n"
+      "  - filter: 'x % 5 != 2'\n  - map: 'str(x)'\n  - CACHE\n"
+      "  - filter: 'x != \"9\"'\n  - batch: 4\noptions: {seed: 1}\n");
+  ExpectNoDifference(
+      "source: {text: {files: a.txt}}\nsteps:\n  - filter: 'length(x) > 0'\n"
+      "  - CACHE\n  - map: 'split(x, \" \")'\n  - filter: 'x[0] != \"two\"'\n"
+      "  - repeat: 3\noptions: {seed: 1}\n");
+  ExpectNoDifference(
+      "source: {range: 100}\nsteps:\n  - map: 'x * 2'\n  - batch: 7\n"
+      "  - map: 'x + 1'\n  - CACHE\n  - map: 'sum(x)'\n  - shuffle\n"
+      "  - repeat: 2\noptions: {seed: 1}\n");
+  ExpectNoDifference(
+      "source:\n  mixture:\n    weights: [2, 1]\n    inputs:\n"
+      "      - source: {range: 40}\n        steps: [{map: 'x'}, CACHE]\n"
+      "      - source: {range: {start: 100, stop: 130}}\n"
+      "steps: [CACHE, {map: 'x + 1'}, {batch: 3}, {repeat: 2}]\n"
+      "options: {seed: 1}\n");
+}
+
+TEST_F(Cache, KeepsTheFirstPassOfWhatIsDrawnBeforeIt) {
+  const Read read = ReadAll(
+      "source: {range: 40}\nsteps:\n  - map: {x: x, a: 'random.integers(0, "
+      "1000000)'}\n  - cache\n  - map: {x: x, a: a, b: 'random.integers(0, "
+      "1000000)'}\n  - repeat: 2\n  - map: 'stack(x, a, b, 0)'\n"
+      "options: {seed: 5}\n");
+  const Read once = ReadAll(
+      "source: {range: 40}\nsteps:\n  - map: {x: x, a: 'random.integers(0, "
+      "1000000)'}\n  - map: 'stack(x, a, 0)'\noptions: {seed: 5}\n");
+  ASSERT_TRUE(read.status.ok()) << read.status;
+  ASSERT_THAT(read.lines, SizeIs(80));
+  for (size_t k = 0; k < 40; ++k) {
+    const std::string kept =
+        once.lines[k].substr(0, once.lines[k].size() - 1) + ",";
+    EXPECT_THAT(read.lines[k], ::testing::StartsWith(kept));
+    EXPECT_THAT(read.lines[k + 40], ::testing::StartsWith(kept));
+    EXPECT_NE(read.lines[k], read.lines[k + 40]);
+  }
+}
+
+TEST_F(Cache, KeepsTheOrderOfAShuffleBeforeIt) {
+  const Read read = ReadAll(
+      "source: {range: 9}\nsteps:\n  - shuffle\n  - cache\n  - repeat: 2\n"
+      "options: {seed: 5}\n");
+  ASSERT_THAT(read.lines, SizeIs(18));
+  EXPECT_TRUE(std::equal(read.lines.begin(), read.lines.begin() + 9,
+                         read.lines.begin() + 9));
+}
+
+TEST_F(Cache, WhatDoesNotFitIsMadeAgain) {
+  LocalReaderOptions options;
+  options.threads = 1;
+  options.piece_bytes = 2000;
+  const Read read = ReadAll(
+      "source: {range: 4001}\nsteps:\n  - map: 'counted(x)'\n"
+      "  - cache: {memory_bytes: 30000}\n  - repeat: 2\noptions: {seed: 1}\n",
+      options);
+  ASSERT_THAT(read.lines, SizeIs(8002));
+  EXPECT_EQ(read.lines[8001], "4000");
+  EXPECT_GT(counted, 4001u);
+  EXPECT_LT(counted, 8002u);
+}
+
+TEST_F(Cache, ErrorsBeforeItAreThoseOfEachPass) {
+  const Read skips = ReadAll(
+      "source: {range: 10}\nsteps:\n  - map: '12 // (x % 4)'\n  - cache\n"
+      "  - on_error: skip\n  - repeat: 2\noptions: {seed: 1}\n");
+  EXPECT_TRUE(skips.status.ok()) << skips.status;
+  EXPECT_THAT(skips.lines, SizeIs(14));
+  ASSERT_THAT(skips.skipped, SizeIs(6));
+  EXPECT_THAT(skips.skipped[5].error, HasSubstr("steps[0] map"));
+  EXPECT_THAT(skips.skipped[5].records, ElementsAre(RecordOrigin{"", 8, 0, 1}));
+  // It covers what stands before it only, on whichever side of a cache.
+  const Read fails = ReadAll(
+      "source: {range: 10}\nsteps:\n  - on_error: skip\n"
+      "  - map: '12 // (x - 4)'\n  - cache\noptions: {seed: 1}\n");
+  EXPECT_TRUE(absl::IsDataLoss(fails.status)) << fails.status;
+  EXPECT_THAT(ErrorText(fails.status), HasSubstr("steps[1] map"));
+  EXPECT_THAT(fails.lines, SizeIs(4));
+}
+
+TEST_F(Cache, AChangedFileIsReadAnew) {
+  folder_.Write("a.txt", "one\ntwo\n");
+  const std::string yaml =
+      "source: {text: {files: a.txt}}\nsteps:\n  - cache\n"
+      "options: {seed: 1}\n";
+  EXPECT_THAT(ReadAll(yaml).lines, ElementsAre("\"one\"", "\"two\""));
+  folder_.Write("a.txt", "three\n");
+  EXPECT_THAT(ReadAll(yaml).lines, ElementsAre("\"three\""));
+}
+
+TEST_F(Cache, ProvenanceSeesThroughIt) {
+  const auto traced = TraceElement(
+      Parse("source: {range: 10}\nsteps:\n  - skip: 2\n  - batch: 2\n"
+            "  - cache\n  - repeat: 3\noptions: {seed: 1}\n"),
+      Functions(), 1, 0, 5);
+  ASSERT_TRUE(traced.ok()) << traced.status();
+  EXPECT_THAT(traced->records, ElementsAre(RecordOrigin{"", 4, 0, 1},
+                                           RecordOrigin{"", 5, 0, 1}));
+}
+
+TEST_F(Cache, APlaceThatItCannotHaveIsRefused) {
+  const auto refused = [&](const std::string& yaml) {
+    return ErrorText(Analyze(Parse(yaml), *Functions()).status());
+  };
+  EXPECT_THAT(refused("source: {range: 4}\nsteps:\n  - window: {size: 2}\n"
+                      "  - cache\n"),
+              HasSubstr("Move it before that step"));
+  EXPECT_THAT(refused("source: {range: 4}\nsteps:\n  - repeat\n  - cache\n"),
+              HasSubstr("Move it before a repeat"));
+  EXPECT_THAT(refused("source: {range: 4}\nsteps:\n"
+                      "  - cache: {path: /x, memory_bytes: 4}\n"),
+              HasSubstr("leave one of them out"));
+  EXPECT_THAT(refused("source: {range: 4}\nsteps:\n"
+                      "  - cache: {memory_bytes: -1}\n"),
+              HasSubstr("-1"));
+}
+
+TEST(ElementCache, IsSharedByKeyAndHoldsNoMoreThanItMay) {
+  auto spec = std::make_shared<ElementSpec>();
+  spec->components.push_back({"", DType::kInt64, {}});
+  const std::vector<int64_t> items(100, 7);
+  const Chunk chunk{spec, 100, {MakeColumn(items)}};
+  std::vector<uint64_t> positions(100);
+  for (size_t k = 0; k < 100; ++k) positions[k] = 1000 + k;
+  const auto cache = OpenElementCache("a test's", "", 10'000, spec);
+  cache->Add(positions, {}, false, chunk);
+  const size_t bytes = cache->bytes();
+  EXPECT_GT(bytes, 800u);
+  EXPECT_LT(bytes, 10'000u);
+  cache->Add(positions, {}, false, chunk);  // is there
+  EXPECT_EQ(cache->bytes(), bytes);
+  for (uint64_t& position : positions) position += 5000;
+  cache->Add(positions, {}, false, chunk);  // has no room
+  EXPECT_EQ(cache->bytes(), bytes);
+  ElementCache::Found found;
+  const std::vector<uint64_t> asked = {1003, 6003, 1099};
+  OpenElementCache("a test's", "", 10'000, spec)->Find(asked, found);
+  EXPECT_EQ(found.places[0].row, 3u);
+  EXPECT_EQ(found.places[1].row, ElementCache::Found::kMissing);
+  EXPECT_EQ(found.places[2].row, 99u);
+  EXPECT_EQ(OpenElementCache("another", "", 10'000, spec)->bytes(), 0u);
+}
+
+}  // namespace
+}  // namespace feedmill

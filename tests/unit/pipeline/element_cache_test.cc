@@ -1,0 +1,184 @@
+// What a cache keeps on disk, and what it makes of damaged files.
+#include "core/pipeline/element_cache.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <thread>
+
+#include "tests/unit/sources/test_folder.h"
+
+namespace feedmill {
+namespace {
+
+using ::testing::SizeIs;
+using Found = ElementCache::Found;
+
+constexpr char kKey[] = "0123456789abcdef0123456789abcdef";
+
+std::shared_ptr<const ElementSpec> Spec() {
+  auto spec = std::make_shared<ElementSpec>();
+  spec->components.push_back({"n", DType::kInt64, {}});
+  spec->components.push_back({"text", DType::kBytes, {}});
+  return spec;
+}
+
+// Rows first, first + 1, …, and their texts.
+Chunk Rows(int64_t first, size_t count) {
+  std::vector<int64_t> numbers;
+  std::vector<std::string> texts;
+  for (size_t k = 0; k < count; ++k) {
+    numbers.push_back(first + static_cast<int64_t>(k));
+    texts.push_back("text " + std::to_string(numbers.back()));
+  }
+  const std::vector<std::string_view> views(texts.begin(), texts.end());
+  return {Spec(), count, {MakeColumn(numbers), MakeBytesColumn(views)}};
+}
+
+std::vector<uint64_t> Positions(uint64_t first, size_t count) {
+  std::vector<uint64_t> positions(count);
+  for (size_t k = 0; k < count; ++k) positions[k] = first + k;
+  return positions;
+}
+
+class CacheOnDisk : public ::testing::Test {
+ protected:
+  // As another process would open it.
+  std::unique_ptr<ElementCache> Open(const char* key = kKey) const {
+    auto cache = std::make_unique<ElementCache>(
+        0, std::make_unique<CacheFolder>(folder_ / "kept", key, Spec()));
+    cache->ReadNew();
+    return cache;
+  }
+
+  std::vector<std::filesystem::path> Files() const {
+    std::vector<std::filesystem::path> files;
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(
+             std::string(folder_ / "kept"))) {
+      if (entry.is_regular_file()) files.push_back(entry.path());
+    }
+    return files;
+  }
+
+  const TestFolder folder_;
+};
+
+// How many of the positions are there, as Rows(0, …) has them.
+size_t There(const ElementCache& cache, uint64_t first, size_t count) {
+  const std::vector<uint64_t> positions = Positions(first, count);
+  Found found;
+  cache.Find(positions, found);
+  size_t there = 0;
+  for (size_t k = 0; k < count; ++k) {
+    const auto [chunk, row] = found.places[k];
+    if (row == Found::kMissing || row == Found::kDropped) continue;
+    const Chunk& rows = *found.chunks[chunk];
+    const auto number = static_cast<int64_t>(positions[k]);
+    EXPECT_EQ(rows.columns[0].Items<int64_t>(row)[0], number);
+    EXPECT_EQ(rows.columns[1].BytesAt(static_cast<int64_t>(row)),
+              "text " + std::to_string(number));
+    ++there;
+  }
+  return there;
+}
+
+TEST_F(CacheOnDisk, IsThereForTheNextProcess) {
+  auto cache = Open();
+  cache->Add(Positions(100, 50), {}, false, Rows(100, 50));
+  const std::vector<uint32_t> origins = {1};
+  cache->Add(Positions(500, 3), origins, true, Rows(501, 1));
+  cache->AddRows(
+      7,
+      {std::make_shared<const Chunk>(Rows(3, 2)), 3, 4, true, {0, 2}, false});
+  cache->Flush();
+  EXPECT_EQ(There(*cache, 90, 100), 50u);
+  EXPECT_THAT(Files(), SizeIs(1));
+  for (const auto& again : {Open().release(), cache.get()}) {
+    EXPECT_EQ(There(*again, 90, 100), 50u);
+    EXPECT_EQ(There(*again, 500, 3), 1u);
+    Found found;
+    again->Find(Positions(500, 3), found);
+    EXPECT_EQ(found.places[0].row, Found::kDropped);
+    EXPECT_EQ(found.places[2].row, Found::kDropped);
+    EXPECT_FALSE(again->FindRows(7, 2).has_value());
+    const auto rows = again->FindRows(7, 5);
+    ASSERT_TRUE(rows.has_value());
+    EXPECT_EQ(rows->first, 3u);
+    EXPECT_EQ(rows->count, 4u);
+    EXPECT_EQ(rows->origins, (std::vector<uint32_t>{0, 2}));
+    EXPECT_TRUE(again->FindRows(7, 99).has_value());  // its end is known
+    if (again != cache.get()) delete again;
+  }
+  EXPECT_EQ(There(*Open("another key, which finds nothing"), 90, 100), 0u);
+}
+
+TEST_F(CacheOnDisk, SeesWhatOthersWriteMeanwhile) {
+  const auto one = Open();
+  const auto two = Open();
+  one->Add(Positions(0, 10), {}, false, Rows(0, 10));
+  one->Flush();
+  two->Add(Positions(5, 10), {}, false, Rows(5, 10));
+  two->Flush();
+  one->ReadNew();
+  EXPECT_EQ(There(*one, 0, 15), 15u);
+}
+
+TEST_F(CacheOnDisk, AnyDamagedByteIsFoundOut) {
+  auto cache = Open();
+  cache->Add(Positions(0, 20), {}, false, Rows(0, 20));
+  cache->Flush();
+  const std::vector<std::filesystem::path> files = Files();
+  ASSERT_THAT(files, SizeIs(1));
+  const auto size = std::filesystem::file_size(files[0]);
+  std::string whole(size, '\0');
+  std::ifstream(files[0], std::ios::binary)
+      .read(whole.data(), static_cast<std::streamsize>(size));
+  ::testing::internal::CaptureStderr();
+  size_t padding = 0;
+  for (size_t at = 0; at < size; at += 1 + at % 3) {
+    std::string damaged = whole;
+    damaged[at] = static_cast<char>(damaged[at] ^ 1);
+    std::ofstream(files[0], std::ios::binary) << damaged;
+    const auto again = Open();
+    const size_t there = There(*again, 0, 20);
+    padding += there == 20 ? 1 : 0;
+    EXPECT_TRUE(there == 0 || there == 20) << at;
+    if (there == 20) continue;
+    again->Add(Positions(0, 20), {}, false, Rows(0, 20));
+    EXPECT_EQ(There(*again, 0, 20), 20u);
+  }
+  // What lies between the head and the values is looked at by nobody.
+  EXPECT_LT(padding, 64u);
+  for (const size_t left : {size_t{0}, size_t{10}, size_t{100}, size - 1}) {
+    std::ofstream(files[0], std::ios::binary) << whole.substr(0, left);
+    EXPECT_EQ(There(*Open(), 0, 20), 0u) << left;
+  }
+  EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+              ::testing::HasSubstr("made again"));
+}
+
+TEST_F(CacheOnDisk, WritesWhileOthersRead) {
+  const auto cache = Open();
+  std::vector<std::thread> threads;
+  for (uint64_t t = 0; t < 4; ++t) {
+    threads.emplace_back([&cache, t] {
+      // 4 × 100 × 2,000 rows: several files, while the others look.
+      for (uint64_t k = 0; k < 100; ++k) {
+        const uint64_t first = (t * 100 + k) * 2000;
+        cache->Add(Positions(first, 2000), {}, false,
+                   Rows(static_cast<int64_t>(first), 2000));
+        EXPECT_EQ(There(*cache, first, 2000), 2000u);
+        EXPECT_LE(There(*cache, (first + 77'000) % 800'000, 100), 100u);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  cache->Flush();
+  EXPECT_EQ(There(*Open(), 0, 800'000), 800'000u);
+  EXPECT_GT(Files().size(), 2u);
+}
+
+}  // namespace
+}  // namespace feedmill
