@@ -192,7 +192,7 @@ struct OnErrorStep {
 // them. Each process that runs the steps before it keeps what they make.
 struct CacheStep {
   // A folder, of the workers' machines, that keeps it; empty: their memory.
-  std::string path;
+  std::string path{};
   // Of a cache in memory: how much of it one process keeps; the rest is made
   // again. Absent: kMemoryBytes.
   std::optional<int64_t> memory_bytes{};
