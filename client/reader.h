@@ -112,9 +112,10 @@ struct ReadOptions {
   // What expressions may call; null: the built-in functions and those
   // of the plugins in FEEDMILL_OP_PLUGINS.
   std::shared_ptr<const FunctionRegistry> registry{};
-  // Where the time of a local read's threads goes (read_profile.h), once the
-  // reader is gone. The thread that reads measures itself, with a lane of its
-  // own. Null: nothing is measured, and nothing spent on it.
+  // Where the time of a read's threads goes, and of the workers of a service
+  // for what they send (read_profile.h), once the reader is gone. The thread
+  // that reads measures itself, with a lane of its own. Null: nothing is
+  // measured, and nothing spent on it.
   std::shared_ptr<ReadProfile> profile{};
   // Set to true by anyone, a signal handler too, to end the reading with
   // Cancelled within 50 ms. Must outlive the reader.

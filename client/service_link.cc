@@ -8,6 +8,7 @@
 #include "core/net/clock.h"
 #include "core/net/log.h"
 #include "core/net/process_limits.h"
+#include "core/pipeline/read_profile.h"
 
 namespace feedmill {
 namespace {
@@ -34,8 +35,9 @@ absl::StatusOr<std::unique_ptr<ServiceLink>> ServiceLink::Connect(
     const Address& dispatcher, std::string cluster_id,
     std::optional<Security> security, ReadSessionSettings settings, Ways ways) {
   TuneMalloc();
-  auto link = std::unique_ptr<ServiceLink>(new ServiceLink(
-      std::move(cluster_id), std::move(security), std::move(settings), ways));
+  auto link = std::unique_ptr<ServiceLink>(
+      new ServiceLink(std::move(cluster_id), std::move(security),
+                      std::move(settings), std::move(ways)));
   FM_ASSIGN_OR_RETURN(link->dispatcher_,
                       link->reactor_.Connect(dispatcher, kDispatcherLimits,
                                              ToDispatcher(link->security_)));
@@ -49,7 +51,7 @@ ServiceLink::ServiceLink(std::string cluster_id,
     : security_(std::move(security)),
       reactor_("fm-reader"),
       messenger_(reactor_, std::move(cluster_id)),
-      ways_(ways),
+      ways_(std::move(ways)),
       boot_id_(ways.share && !ways.via_dispatcher ? BootId() : ""),
       mailbox_(Mailbox::Make(
           reactor_,
@@ -185,6 +187,14 @@ void ServiceLink::OnFromProcess(Message message) {
 void ServiceLink::Note(const PeerId& worker, const WorkerLink& link,
                        const Frame& frame, uint64_t wire_bytes) {
   const Chunk& chunk = frame.piece.chunk;
+  if (ways_.profile != nullptr && frame.costs != nullptr) {
+    for (const StepCost& cost : *frame.costs) {
+      ways_.profile->AddWork(PlaceOfFrame(cost.place),
+                             {static_cast<double>(cost.wall_ns) * 1e-9,
+                              static_cast<double>(cost.cpu_ns) * 1e-9,
+                              cost.rows_in, cost.rows_out, cost.bytes_out});
+    }
+  }
   const std::lock_guard lock(mu_);
   if (reports_.size() >= kReportsMax && !reports_.contains(worker)) return;
   LinkReport& report = reports_[worker];
@@ -379,6 +389,7 @@ void ServiceLink::SendGrant(const PeerId& worker, Grant grant) {
   WorkerLink* const link = Reach(worker, grant);
   if (link == nullptr) return;  // said again with the next beat
   link->used = reactor_.now();
+  grant.profile = ways_.profile != nullptr;
   if (link->kind == LinkKind::kProcess) {
     // If it is gone, another life of it may be there next time.
     if (!link->process->Put(mailbox_, std::move(grant))) {

@@ -26,6 +26,8 @@
 
 namespace feedmill {
 
+class ReadProfile;
+
 // A ReadSession on a thread of its own, with a connection to the dispatcher
 // and one to each worker (32 at most), and the hand-over of what it pulls to
 // the application's thread.
@@ -69,6 +71,8 @@ class ServiceLink : private ReactorHandler {
     bool via_dispatcher = false;  // workers cannot be reached; overrides share
     LinkCompression compression =
         LinkCompression::kNone;  // where they are sent
+    // Told what workers take for what they send; null: they are not asked.
+    std::shared_ptr<ReadProfile> profile{};
   };
 
   // Begins to connect; never blocks. `security`: this client's keys.

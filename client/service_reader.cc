@@ -551,7 +551,8 @@ absl::StatusOr<std::unique_ptr<Reader>> ReadFromService(
           address, options.cluster_id, std::move(security), std::move(settings),
           {.share = options.transport == Transport::kAuto,
            .via_dispatcher = options.transport == Transport::kRelay,
-           .compression = options.compression}));
+           .compression = options.compression,
+           .profile = options.profile}));
   auto reader = std::make_unique<ServiceReader>(
       std::move(graph), std::move(options), std::move(rules), std::move(token),
       incarnation, std::move(link), address.ToString());

@@ -34,9 +34,11 @@ uint64_t PositionsIn(Cursor begin, Cursor end) {
 
 // ---- results
 
-WorkerEffects WorkerAgent::OnComputed(
-    absl::Time now, TaskId id, absl::StatusOr<Piece> piece, absl::Duration busy,
-    std::shared_ptr<const PackedParts> packed) {
+WorkerEffects WorkerAgent::OnComputed(absl::Time now, TaskId id,
+                                      absl::StatusOr<Piece> piece,
+                                      absl::Duration busy,
+                                      std::shared_ptr<const PackedParts> packed,
+                                      StepCosts costs) {
   WorkerEffects effects;
   auto found = tasks_.find(id);
   FM_CHECK(found != tasks_.end());
@@ -57,20 +59,22 @@ WorkerEffects WorkerAgent::OnComputed(
     plan->second.served +=
         (absl::ToDoubleNanoseconds(busy) - task.expected_cost) / task.weight;
   }
-  DeliverAll(now, id, task, MadeOf(task, std::move(piece), std::move(packed)),
-             effects);
+  DeliverAll(
+      now, id, task,
+      MadeOf(task, std::move(piece), std::move(packed), std::move(costs)),
+      effects);
   Schedule(now, effects);
   return effects;
 }
 
 absl::StatusOr<MadePtr> WorkerAgent::MadeOf(
     const Task& task, absl::StatusOr<Piece> piece,
-    std::shared_ptr<const PackedParts> packed) {
+    std::shared_ptr<const PackedParts> packed, StepCosts costs) {
   if (!piece.ok()) return piece.status();
   const auto plan = plans_.find(task.plan);
   return std::make_shared<Made>(
       used_bytes_, plan == plans_.end() ? nullptr : plan->second.made_bytes,
-      *std::move(piece), std::move(packed));
+      *std::move(piece), std::move(packed), std::move(costs));
 }
 
 void WorkerAgent::DeliverAll(absl::Time now, TaskId id, const Task& task,
@@ -440,7 +444,8 @@ void WorkerAgent::Start(absl::Time now, Held& held, uint64_t positions,
       id, Task{held.lease.split, held.lease.plan, begin, end, expected, cost,
                plan.weight, shelf, held.lease.share.ranks});
   effects.compute.push_back({id, held.lease.plan, begin, end, FrameBytes(plan),
-                             held.lease.share, stream.to, stream.compression});
+                             held.lease.share, stream.to, stream.compression,
+                             stream.profile});
   if (!shelf) return;
   shelf_.Begin(*shelf, begin, end, id);
   for (auto& [split, other] : leases_) Adopt(now, other, effects);

@@ -17,9 +17,10 @@ uint64_t BytesOf(const Piece& piece) {
 }  // namespace
 
 Made::Made(uint64_t& used, std::shared_ptr<uint64_t> used_by_job, Piece of,
-           std::shared_ptr<const PackedParts> parts)
+           std::shared_ptr<const PackedParts> parts, StepCosts took)
     : piece(std::move(of)),
       packed(std::move(parts)),
+      costs(std::move(took)),
       bytes(BytesOf(piece)),
       used_(&used),
       used_by_job_(std::move(used_by_job)) {
@@ -30,6 +31,7 @@ Made::Made(uint64_t& used, std::shared_ptr<uint64_t> used_by_job, Piece of,
 Made::Made(std::shared_ptr<const Made> of, Cursor from)
     : whole(std::move(of)),
       piece(whole->piece.From(from)),
+      costs(whole->costs),
       bytes(BytesOf(piece)),
       used_(nullptr) {}
 

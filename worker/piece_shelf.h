@@ -22,7 +22,7 @@ using TaskId = StrongId<struct TaskIdTag, uint64_t>;
 // from it; `used` must outlive both.
 struct Made {
   Made(uint64_t& used, std::shared_ptr<uint64_t> used_by_job, Piece piece,
-       std::shared_ptr<const PackedParts> packed);
+       std::shared_ptr<const PackedParts> packed, StepCosts costs);
   // The part of `whole` at or after `from`; both share their buffers.
   Made(std::shared_ptr<const Made> whole, Cursor from);
   ~Made();
@@ -32,7 +32,8 @@ struct Made {
   const std::shared_ptr<const Made> whole;  // null: this is
   Piece piece;
   std::shared_ptr<const PackedParts> packed;  // of the piece, or null
-  const uint64_t bytes;                       // as credit counts them
+  StepCosts costs;       // of the whole; null where nobody asked
+  const uint64_t bytes;  // as credit counts them
 
  private:
   uint64_t* const used_;  // null: the whole is counted

@@ -10,6 +10,7 @@
 #include "core/dataset/plugin_pins.h"
 #include "core/net/clock.h"
 #include "core/pipeline/bound_files.h"
+#include "core/pipeline/read_profile.h"
 #include "core/pipeline/worker_stage.h"
 #include "core/plan/plan.h"
 #include "core/sources/manifest.h"
@@ -46,6 +47,22 @@ absl::StatusOr<std::shared_ptr<const WorkerStage>> Compile(
       const std::shared_ptr<const Plan> plan,
       Plan::Make(analyzed, source_size, definition.seed, definition.iteration));
   return WorkerStage::Make(plan, std::move(manifest), registry);
+}
+
+// What a thread measured, as frames say it.
+StepCosts CostsOf(const ReadProfile::Lane& lane) {
+  const auto nanoseconds = [](double seconds) {
+    return static_cast<uint64_t>(seconds * 1e9);
+  };
+  std::vector<StepCost> costs;
+  for (size_t place = 0; place < lane.costs().size(); ++place) {
+    const ReadProfile::Cost& cost = lane.costs()[place];
+    const std::optional<uint32_t> named = FramePlaceOf(place);
+    if (!named || (cost.wall_s <= 0 && cost.rows_in == 0)) continue;
+    costs.push_back({*named, nanoseconds(cost.wall_s), nanoseconds(cost.cpu_s),
+                     cost.rows_in, cost.rows_out, cost.bytes_out});
+  }
+  return std::make_shared<const std::vector<StepCost>>(std::move(costs));
 }
 
 absl::StatusOr<std::string> FindFiles(
@@ -114,10 +131,15 @@ void StageRunner::Compute(ComputeRequest request,
       auto& scratch = compiled->scratches[static_cast<size_t>(thread)];
       if (scratch == nullptr) scratch = compiled->stage->NewScratch();
       scratch->blocks = blocks;
+      ReadProfile::Lane lane;
+      std::optional<ReadProfile::Use> measured;
+      if (request.profile) measured.emplace(&lane);
       computed.piece =
           compiled->stage->ForShare(request.share)
               ->Run(request.begin, request.end, request.bytes_target, *scratch);
       scratch->blocks.reset();
+      measured.reset();
+      if (request.profile) computed.costs = CostsOf(lane);
     }
     const absl::Time made = SteadyNow();
     computed.busy = made - begun;

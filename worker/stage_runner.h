@@ -29,6 +29,7 @@ struct Computed {
   LinkCompression codec = LinkCompression::kNone;
   std::shared_ptr<const PackedParts> packed{};
   absl::Duration packing{};
+  StepCosts costs{};  // of its steps, if the request asked
 };
 
 // Everything of a worker that takes time, on the threads of an Executor:

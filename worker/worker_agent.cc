@@ -244,6 +244,7 @@ void WorkerAgent::OnGrant(absl::Time now, const PeerId& from,
   stream.compression = grant.compression;
   stream.checksums = grant.checksums;
   stream.weight = grant.weight;
+  stream.profile = grant.profile;
   stream.granted = std::max(stream.granted, now);
   Send(held, effects);
 }
@@ -338,7 +339,8 @@ void WorkerAgent::Send(Held& held, WorkerEffects& effects) {
                           .packed = stream.compression == LinkCompression::kNone
                                         ? nullptr
                                         : made->packed,
-                          .checksums = stream.checksums}});
+                          .checksums = stream.checksums,
+                          .costs = stream.profile ? made->costs : nullptr}});
   }
 }
 

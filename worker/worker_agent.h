@@ -37,6 +37,7 @@ struct ComputeRequest {
   // For whom, and in what the client would like its parts.
   PeerId to{};
   LinkCompression compression = LinkCompression::kNone;
+  bool profile = false;  // it asks what that takes
 };
 
 // What the shell does after a call: start work, then send.
@@ -63,10 +64,11 @@ class WorkerAgent {
                        const Message& message);
   WorkerEffects OnTick(absl::Time now);
   // A task ended. `busy`: time on its thread. `packed`: the piece's parts, if
-  // it was packed.
+  // it was packed. `costs`: what its steps took, if that was asked for.
   WorkerEffects OnComputed(absl::Time now, TaskId task,
                            absl::StatusOr<Piece> piece, absl::Duration busy,
-                           std::shared_ptr<const PackedParts> packed = nullptr);
+                           std::shared_ptr<const PackedParts> packed = nullptr,
+                           StepCosts costs = nullptr);
   // A definition was compiled, or why not (the plan's leases fail with it).
   // `alike`: the leases of all ranks need the same pieces, whatever share they
   // name, so each is made once for all of them.
@@ -121,7 +123,8 @@ class WorkerAgent {
     LinkCompression compression = LinkCompression::kNone;
     bool checksums = false;
     uint32_t weight = kDefaultWeight;  // its reader's
-    absl::Time granted;                // the last grant
+    bool profile = false;
+    absl::Time granted;  // the last grant
     Segments segments;
   };
   // The first part of a stream that nobody makes.
@@ -191,7 +194,8 @@ class WorkerAgent {
   void Drop(Held& held);
   void Fail(absl::Time now, Held& held, absl::Status failure);
   absl::StatusOr<MadePtr> MadeOf(const Task& task, absl::StatusOr<Piece> piece,
-                                 std::shared_ptr<const PackedParts> packed);
+                                 std::shared_ptr<const PackedParts> packed,
+                                 StepCosts costs);
   void DeliverAll(absl::Time now, TaskId id, const Task& task,
                   absl::StatusOr<MadePtr> made, WorkerEffects& effects);
   void Deliver(absl::Time now, Held& held, TaskId task,

@@ -189,9 +189,9 @@ void WorkerServer::Shell::MakeAgent(const std::string& name) {
       links_->NotePacked(computed.plan, *computed.packed, computed.codec,
                          computed.packing);
     }
-    Perform(agent_->OnComputed(reactor_->now(), computed.task,
-                               std::move(computed.piece), computed.busy,
-                               std::move(computed.packed)));
+    Perform(agent_->OnComputed(
+        reactor_->now(), computed.task, std::move(computed.piece),
+        computed.busy, std::move(computed.packed), std::move(computed.costs)));
   };
   results.defined = [this](const PlanId& plan, absl::Status status,
                            bool alike) {

@@ -3,10 +3,17 @@
 #include <time.h>
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace feedmill {
 namespace {
+
+// As schemas/data.fbs says them, and the steps after them.
+constexpr ReadProfile::Place kFramePlaces[] = {
+    ReadProfile::kRest, ReadProfile::kSource, ReadProfile::kChunks};
+constexpr uint32_t kFrameSteps = std::size(kFramePlaces);
+constexpr size_t kFramePlaceMax = 0xffff;
 
 double Seconds(clockid_t clock) {
   timespec now{};
@@ -24,6 +31,23 @@ void Add(const ReadProfile::Cost& from, ReadProfile::Cost& to) {
 }
 
 }  // namespace
+
+std::optional<uint32_t> FramePlaceOf(size_t place) {
+  if (place >= ReadProfile::kSteps) {
+    const size_t named = place - ReadProfile::kSteps + kFrameSteps;
+    if (named > kFramePlaceMax) return std::nullopt;
+    return static_cast<uint32_t>(named);
+  }
+  for (uint32_t k = 0; k < kFrameSteps; ++k) {
+    if (kFramePlaces[k] == place) return k;
+  }
+  return std::nullopt;
+}
+
+size_t PlaceOfFrame(uint32_t frame_place) {
+  if (frame_place < kFrameSteps) return kFramePlaces[frame_place];
+  return ReadProfile::kSteps + frame_place - kFrameSteps;
+}
 
 constinit thread_local ReadProfile::Lane* ReadProfile::Lane::current_ = nullptr;
 
@@ -70,17 +94,25 @@ ReadProfile::Lane* ReadProfile::AddLane(Role role) {
   return lanes_.back().lane.get();
 }
 
+void ReadProfile::AddWork(size_t place, const Cost& cost) {
+  const std::lock_guard lock(mutex_);
+  if (place >= works_.size()) works_.resize(place + 1);
+  Add(cost, works_[place]);
+}
+
 ReadProfile::Sums ReadProfile::Sum() const {
   Sums sums;
   sums.elapsed_s = Seconds(CLOCK_MONOTONIC) - begun_s_;
   sums.process_cpu_s = Seconds(CLOCK_PROCESS_CPUTIME_ID) - begun_cpu_s_;
   const std::lock_guard lock(mutex_);
-  size_t places = kSteps;
+  size_t places = std::max<size_t>(kSteps, works_.size());
   for (const Owned& owned : lanes_) {
     places = std::max(places, owned.lane->costs_.size());
   }
   sums.reads.resize(places);
   sums.makes.resize(places);
+  sums.works = works_;
+  sums.works.resize(places);
   for (const Owned& owned : lanes_) {
     if (owned.role == Role::kMakes) ++sums.makers;
     auto& costs = owned.role == Role::kMakes ? sums.makes : sums.reads;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 namespace feedmill {
@@ -46,6 +47,8 @@ class ReadProfile {
     size_t Enter(size_t place);
     Cost& At(size_t place);  // the counts of it
     size_t place() const { return place_; }
+    // By place, once it is in use no more.
+    const std::vector<Cost>& costs() const { return costs_; }
 
    private:
     friend class ReadProfile;
@@ -73,6 +76,8 @@ class ReadProfile {
 
   ReadProfile();
   Lane* AddLane(Role role);
+  // What a worker elsewhere took for `place`. Any thread.
+  void AddWork(size_t place, const Cost& cost);
 
   struct Sums {
     double elapsed_s = 0;      // since this was made
@@ -80,6 +85,7 @@ class ReadProfile {
     size_t makers = 0;         // lanes of that role
     std::vector<Cost> reads;   // by place; as long as makes
     std::vector<Cost> makes;
+    std::vector<Cost> works;  // by workers elsewhere
   };
   Sums Sum() const;
 
@@ -92,7 +98,13 @@ class ReadProfile {
   const double begun_cpu_s_;
   mutable std::mutex mutex_;
   std::vector<Owned> lanes_;  // guarded by mutex_
+  std::vector<Cost> works_;   // likewise
 };
+
+// The number by which frames name a place of a worker (StepCost::place), and
+// back; nullopt for one that no frame names.
+std::optional<uint32_t> FramePlaceOf(size_t place);
+size_t PlaceOfFrame(uint32_t frame_place);
 
 // The calling thread works for `place` until the end of this.
 class ProfileSpan {

@@ -252,6 +252,7 @@ Grant Read(FieldReader& reader, const fb::Grant& grant) {
     reader.Refuse(InvalidArgument("a grant of weight {}; 1 to {} make sense",
                                   out.weight, kWeightMax));
   }
+  out.profile = grant.profile();
   return out;
 }
 

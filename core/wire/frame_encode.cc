@@ -164,11 +164,18 @@ Body PutFrame(Builder& builder, const Frame& frame, Parts& parts) {
   const auto worker = Put(builder, frame.worker.value());
   const auto piece = PutPiece(builder, frame.piece, parts);
   const fb::SplitId split = ToWire(frame.split);
-  return {fb::Body::Frame,
-          fb::CreateFrame(builder, session, &split, worker,
-                          frame.worker_incarnation.value(),
-                          frame.attempt.value(), frame.opening.value(), piece)
-              .Union()};
+  Offset<flatbuffers::Vector<const fb::StepCost*>> costs = 0;
+  if (frame.costs != nullptr) {
+    costs = PutStructs(builder, *frame.costs, [](const StepCost& cost) {
+      return fb::StepCost(cost.place, cost.wall_ns, cost.cpu_ns, cost.rows_in,
+                          cost.rows_out, cost.bytes_out);
+    });
+  }
+  return {fb::Body::Frame, fb::CreateFrame(builder, session, &split, worker,
+                                           frame.worker_incarnation.value(),
+                                           frame.attempt.value(),
+                                           frame.opening.value(), piece, costs)
+                               .Union()};
 }
 
 }  // namespace feedmill::wire

@@ -280,11 +280,25 @@ struct Refusal {
 };
 
 // ---- client ⇄ worker
-// How far a client lets an attempt send: absolute and idempotent. A higher
-// opening makes the worker send again from `start`.
+// What making a piece took at a place of its plan, on a worker.
+struct StepCost {
+  // 0: what is of no step; 1: the source; 2: making the piece of what they
+  // made; 3 + k: step k, of all as written.
+  uint32_t place = 0;
+  uint64_t wall_ns = 0;
+  uint64_t cpu_ns = 0;
+  uint64_t rows_in = 0;
+  uint64_t rows_out = 0;
+  uint64_t bytes_out = 0;
+  static constexpr uint32_t kPlaceMax = 0xffff;
+};
+using StepCosts = std::shared_ptr<const std::vector<StepCost>>;
+
 // How much of a worker a job gets where others want it too: in proportion.
 inline constexpr uint32_t kDefaultWeight = 100;
 inline constexpr uint32_t kWeightMax = 10'000;
+// How far a client lets an attempt send: absolute and idempotent. A higher
+// opening makes the worker send again from `start`.
 struct Grant {
   Session session;
   SplitId split;
@@ -298,6 +312,7 @@ struct Grant {
       LinkCompression::kNone;  // that the client wishes
   bool checksums = false;  // of the parts, too: the link protects them badly
   uint32_t weight = kDefaultWeight;  // 1 to kWeightMax
+  bool profile = false;              // frames are to say what making them took
 };
 // What PackParts made of a piece's parts (packing.h).
 struct PackedParts;
@@ -314,6 +329,7 @@ struct Frame {
   bool checksums = false;  // of the parts: sent, or came, with it
   // In which its parts came, if some were packed. Not sent.
   LinkCompression came = LinkCompression::kNone;
+  StepCosts costs{};  // of its piece, where the grant asked; else null
 };
 
 // `parts`, a whole encoded message, on its way between a client and a worker

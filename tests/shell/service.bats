@@ -183,8 +183,23 @@ YAML
   [[ $output == "$(printf '%s\n' 0 1 2 3 4)" ]]
 }
 
-@test "--profile of a service tells the reader's side" {
+@test "--profile of a service names its workers' steps, and the reader's side" {
   start_cluster 1
+  local file
+  file=$(pipeline profiled <<'YAML'
+source: {range: 200000}
+steps:
+  - map: {x: "sin(x / 1000)", n: x}
+  - filter: "n % 2 == 0"
+  - batch: 1000
+options: {seed: 1}
+YAML
+)
+  expect 0 feedmill read "$file" --service "$service" --format none --profile
+  grep -qE '^source  range\(0, 200000, 1\) .* 200000 ' <<< "$stderr"
+  grep -qE '^worker  steps\[0\] map .* 200000 +200000 ' <<< "$stderr"
+  grep -qE '^worker  steps\[1\] filter .* 200000 +100000 ' <<< "$stderr"
+  grep -qE '^client  steps\[2\] batch .* 100000 +100 ' <<< "$stderr"
   expect 0 feedmill read "$DATA/design.yaml" --service "$service" --format none --profile
   [[ $stderr == *"bounded by "* ]]
   grep -qE '^client  waiting for the service' <<< "$stderr"

@@ -86,10 +86,15 @@ std::vector<Pass> PassesOf(const AnalyzedGraph& graph) {
   return passes;
 }
 
-std::string FusedText(
-    const std::shared_ptr<const AnalyzedGraph>& graph,
-    const std::shared_ptr<const FunctionRegistry>& functions) {
+// `of`: whose steps they are, "inputs[0] " or "".
+std::string FusedText(const std::shared_ptr<const AnalyzedGraph>& graph,
+                      const std::shared_ptr<const FunctionRegistry>& functions,
+                      const std::string& of = "") {
   std::string out;
+  for (size_t i = 0; i < graph->inputs.size(); ++i) {
+    out += FusedText(graph->inputs[i], functions,
+                     fmt::format("{}inputs[{}] ", of, i));
+  }
   const auto plan = Plan::Make(graph, 1, 0, 0);
   for (const Pass& pass : PassesOf(*graph)) {
     if (pass.steps.empty() || !plan.ok()) continue;
@@ -97,7 +102,7 @@ std::string FusedText(
                                             graph->InputOf(pass.steps[0]));
     if (!program.ok()) continue;  // it names files, which workers read
     out += fmt::format(
-        "fused   {}: {} in one pass, {}\n", pass.home,
+        "fused   {}{}: {} in one pass, {}\n", of, pass.home,
         Names(*graph, pass.steps, " + "),
         (*program)->heavy()
             ? fmt::format("one of the {} after the other", pass.rows)

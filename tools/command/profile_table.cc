@@ -18,8 +18,9 @@ struct Line {
   std::string home;
   std::string name;
   size_t place = 0;
+  bool counts = true;      // its rows and bytes mean something
+  bool elsewhere = false;  // on a worker of a service
   Cost cost{};
-  bool counts = true;  // its rows and bytes mean something
 };
 
 Cost Both(const Cost& a, const Cost& b) {
@@ -45,28 +46,40 @@ void AddSteps(const AnalyzedGraph& graph, const std::string& before,
   }
 }
 
+// The lines that cost something: what the plan knows by arithmetic costs
+// nothing that could be measured. Those of a service's workers come first.
 std::vector<Line> LinesOf(const AnalyzedGraph& graph,
                           const ReadProfile::Sums& sums, bool local) {
-  std::vector<Line> all;
-  if (local) {
-    all.push_back(
-        {"source", DescribeSource(graph.graph.source), ReadProfile::kSource});
-  }
+  std::vector<Line> all{
+      {"source", DescribeSource(graph.graph.source), ReadProfile::kSource}};
   AddSteps(graph, "", all);
-  all.push_back({local ? "worker" : "client",
-                 "making chunks of them",
-                 ReadProfile::kChunks,
-                 {},
-                 false});
+  all.push_back({local ? "worker" : "client", "making chunks of them",
+                 ReadProfile::kChunks, false});
   all.push_back({"client", "printing", ReadProfile::kOutput});
   std::vector<Line> lines;
-  for (Line& line : all) {
-    if (line.place >= sums.reads.size()) continue;
-    line.cost = Both(sums.reads[line.place], sums.makes[line.place]);
-    // What the plan knows by arithmetic costs nothing that could be measured.
-    if (line.cost.wall_s > 0) lines.push_back(std::move(line));
+  const auto keep = [&](Line line, const Cost& cost, bool elsewhere) {
+    if (cost.wall_s <= 0) return;
+    line.cost = cost;
+    line.elsewhere = elsewhere;
+    if (elsewhere && line.home == "client") line.home = "worker";
+    if (!elsewhere && !local) line.home = "client";
+    lines.push_back(std::move(line));
+  };
+  std::erase_if(
+      all, [&](const Line& line) { return line.place >= sums.reads.size(); });
+  for (const Line& line : all) keep(line, sums.works[line.place], true);
+  for (const Line& line : all) {
+    keep(line, Both(sums.reads[line.place], sums.makes[line.place]), false);
   }
   return lines;
+}
+
+double Busy(const std::vector<Line>& lines, bool elsewhere) {
+  double busy = 0;
+  for (const Line& line : lines) {
+    if (line.elsewhere == elsewhere) busy += line.cost.wall_s;
+  }
+  return busy;
 }
 
 std::string Number(uint64_t number, bool counts) {
@@ -78,29 +91,35 @@ std::string Bound(const std::vector<Line>& lines, const ReadProfile::Sums& sums,
                   double waited, bool local) {
   // Where it waits most of the time, those who make elements bound it.
   const bool makers = waited >= 0.5;
-  if (makers && !local) {
+  const bool elsewhere = makers && !local;
+  const double worked = Busy(lines, true);
+  // With workers that mostly had nothing to do, what is between them does.
+  if (elsewhere && worked < sums.elapsed_s * waited / 2) {
     return fmt::format(
-        "bounded by the service (its workers, or the network): {:.0f} % of the "
-        "time was waiting for it",
-        waited * 100);
+        "bounded by the service (its start, its network, or workers that do "
+        "other work): {:.0f} % of the time was waiting for it, and its workers "
+        "took {:.3f} s",
+        waited * 100, worked);
   }
-  const auto& costs = makers ? sums.makes : sums.reads;
+  const auto& costs = elsewhere ? sums.works : makers ? sums.makes : sums.reads;
   double total = 0;
   for (size_t k = 0; k < costs.size(); ++k) {
     if (k != ReadProfile::kWaiting) total += costs[k].wall_s;
   }
   const Line* most = nullptr;
   for (const Line& line : lines) {
-    if (most == nullptr ||
-        costs[line.place].wall_s > costs[most->place].wall_s) {
+    if (line.elsewhere == elsewhere &&
+        (most == nullptr ||
+         costs[line.place].wall_s > costs[most->place].wall_s)) {
       most = &line;
     }
   }
   if (most == nullptr || total <= 0) return "nothing was read";
   return fmt::format("bounded by {}, {:.0f} % of what {}", most->name,
                      costs[most->place].wall_s / total * 100,
-                     makers ? "the threads that make elements do"
-                            : "the thread that reads does");
+                     elsewhere ? "the workers do"
+                     : makers  ? "the threads that make elements do"
+                               : "the thread that reads does");
 }
 
 }  // namespace
@@ -111,6 +130,7 @@ std::string ProfileTable(const AnalyzedGraph& graph,
   const Cost& waiting = sums.reads[ReadProfile::kWaiting];
   const double elapsed = std::max(sums.elapsed_s, 1e-9);
   const double waited = waiting.wall_s / elapsed;
+  const double worked = Busy(lines, true);
   double busy = 0;
   double cpu = 0;
   for (size_t k = 0; k < sums.reads.size(); ++k) {
@@ -128,11 +148,9 @@ std::string ProfileTable(const AnalyzedGraph& graph,
                      "", width, "wall s", "CPU s", "share", "rows in",
                      "rows out", "MB out");
   const auto add = [&](std::string_view home, std::string_view name,
-                       const Cost& cost, bool counts, bool shares) {
+                       const Cost& cost, bool counts, double shares) {
     const std::string share =
-        shares
-            ? fmt::format("{:.0f} %", cost.wall_s / std::max(busy, 1e-9) * 100)
-            : "";
+        shares > 0 ? fmt::format("{:.0f} %", cost.wall_s / shares * 100) : "";
     out += fmt::format(
         "{:<7} {:<{}} {:>9.3f} {:>9.3f} {:>6} {:>12} {:>12} {:>10}\n", home,
         name.substr(0, width), width, cost.wall_s, cost.cpu_s, share,
@@ -143,18 +161,18 @@ std::string ProfileTable(const AnalyzedGraph& graph,
             : "");
   };
   for (const Line& line : lines) {
-    add(line.home, line.name, line.cost, line.counts, true);
+    add(line.home, line.name, line.cost, line.counts,
+        line.elsewhere ? worked : busy);
   }
   add("client", local ? "waiting for elements" : "waiting for the service",
-      waiting, false, false);
+      waiting, false, 0);
   // Threads that measure nothing: of sockets, and what is between reads.
   const Cost rest{sums.reads[ReadProfile::kRest].wall_s +
                       sums.makes[ReadProfile::kRest].wall_s,
                   std::max(0.0, sums.process_cpu_s - cpu) +
                       sums.reads[ReadProfile::kRest].cpu_s +
                       sums.makes[ReadProfile::kRest].cpu_s};
-  add("client", local ? "all else" : "receiving, and all else", rest, false,
-      false);
+  add("client", local ? "all else" : "receiving, and all else", rest, false, 0);
   return out;
 }
 

@@ -10,7 +10,8 @@ namespace feedmill {
 
 // What `read --profile` prints: what bounds the read, then a line for the
 // source, for each step that costs something and for the rest, as --explain
-// names them. `local`: the elements were made in this process.
+// names them. `local`: the elements were made in this process; else those of
+// the workers, as far as their frames say, come first.
 std::string ProfileTable(const AnalyzedGraph& graph,
                          const ReadProfile::Sums& sums, bool local);
 

@@ -95,10 +95,11 @@ struct ReadFlags {
                "Print the plan: where each step runs, what runs as one pass, "
                "how it is cut into splits, and memory; make no element",
                &explain);
-    flags.Bool("--profile",
-               "Print to stderr, when it ends, where time went and which step "
-               "bounds it; of a read through a service, this side of it",
-               &profile);
+    flags.Bool(
+        "--profile",
+        "Print to stderr, when it ends, where time went and which step "
+        "bounds it; of a read through a service, that of its workers, too",
+        &profile);
     flags.OneOf("--format", {"jsonl", "summary", "none"}, "What to print",
                 &format);
     flags.Count("--limit", 0, kNoLimit - 1, "Stop after so many elements",

@@ -38,6 +38,24 @@ TEST(ReadProfile, EachMomentIsForOnePlace) {
   EXPECT_EQ(sums.makers, 0U);
 }
 
+TEST(ReadProfile, FramesNameTheirPlaces) {
+  for (const size_t place :
+       {size_t{Place::kRest}, size_t{Place::kSource}, size_t{Place::kChunks},
+        Place::kSteps + size_t{7}}) {
+    const auto named = FramePlaceOf(place);
+    ASSERT_TRUE(named.has_value());
+    EXPECT_EQ(PlaceOfFrame(*named), place);
+  }
+  EXPECT_EQ(FramePlaceOf(Place::kSteps), 3U);
+  EXPECT_EQ(FramePlaceOf(Place::kWaiting), std::nullopt);
+  EXPECT_EQ(FramePlaceOf(Place::kSteps + 0xffff), std::nullopt);
+  ReadProfile profile;
+  profile.AddWork(Place::kSource, {1, 0.5, 0, 3, 24});
+  profile.AddWork(Place::kSource, {1, 0.5, 0, 3, 24});
+  EXPECT_EQ(profile.Sum().works[Place::kSource].rows_out, 6U);
+  EXPECT_EQ(profile.Sum().reads.size(), profile.Sum().works.size());
+}
+
 // Rows in and out of each step, in workers' stages and in the client's.
 TEST(ReadProfile, CountsWhatEachStepTakesAndGives) {
   const auto graph = ParseGraphYaml(

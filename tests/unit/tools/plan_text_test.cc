@@ -58,6 +58,15 @@ TEST_F(PlanTextTest, ACacheEndsAPassAndNothingMovesOverIt) {
             HasSubstr("moved   steps[3] shuffle before steps[2] map\n")));
 }
 
+TEST_F(PlanTextTest, SaysItOfInputs) {
+  EXPECT_THAT(
+      Text("source: {concatenate: [{source: {range: 9}, steps: [{filter: 'x > "
+           "3'}]}, {source: {range: 9}}]}\nsteps: [{map: 'x + 1'}]\n"),
+      AllOf(HasSubstr("fused   inputs[0] worker: steps[0] filter in one pass"),
+            HasSubstr("fused   worker: steps[0] map in one pass"),
+            HasSubstr("positions are passes over the inputs")));
+}
+
 TEST_F(PlanTextTest, NamesComponentsThatNothingNeeds) {
   folder_.Write("a.csv", "a,b,c\n1,2,3\n");
   const std::string csv =

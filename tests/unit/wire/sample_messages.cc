@@ -233,6 +233,10 @@ std::vector<Sample> SampleMessages() {
   wishful.checksums = true;
   Grant heavy = TheGrant();
   heavy.weight = 250;
+  Frame costly = FrameOf(DensePiece());
+  costly.costs =
+      std::make_shared<const std::vector<StepCost>>(std::vector<StepCost>{
+          {1, 2'000, 1'500, 0, 3, 24}, {StepCost::kPlaceMax, 9, 8, 3, 2, 16}});
   ClientHello first_hello;
   first_hello.job = JobName("@solo");
   first_hello.session = TheSession();
@@ -281,6 +285,7 @@ std::vector<Sample> SampleMessages() {
       {"frame_ragged", FrameOf(RaggedPiece())},
       {"frame_runs", FrameOf(RunsPiece())},
       {"frame_skipped", FrameOf(SkippingPiece())},
+      {"frame_costs", costly},
       {"frame_empty", FrameOf(EmptyPiece())},
       {"frame_wide", FrameOf(WidePiece())}};
 }

@@ -63,6 +63,30 @@ TEST_F(WorkerAgentTest, APieceThatIsCutIsNotPackedAnyMore) {
   EXPECT_EQ(frames_[0].packed, nullptr);
 }
 
+TEST_F(WorkerAgentTest, CostsGoOnlyToWhoAsksForThem) {
+  for (const bool asks : {true, false}) {
+    const Lease lease = LeaseOf(asks ? 1 : 2, 0, 2);
+    GivenLeases({lease});
+    Grant grant = GrantOf(lease, 10'000, true);
+    grant.profile = true;
+    Give(grant);
+    const ComputeRequest task = TakeTask(0);
+    EXPECT_TRUE(task.profile);
+    if (!asks) {  // any more
+      grant.profile = false;
+      Give(grant);
+    }
+    const auto costs = std::make_shared<const std::vector<StepCost>>();
+    Keep(agent_.OnComputed(now_, task.task,
+                           MakePiece(task.begin, task.end, testing::OneRow),
+                           absl::Microseconds(1), nullptr, costs));
+    ASSERT_THAT(frames_, SizeIs(1));
+    EXPECT_EQ(frames_[0].costs, asks ? costs : nullptr);
+    frames_.clear();
+    tasks_.clear();
+  }
+}
+
 // ---- several jobs
 
 class JobsOfWorker : public WorkerAgentTest {
