@@ -8,6 +8,7 @@
 #include <variant>
 
 #include "core/base/status.h"
+#include "core/dataset/draws.h"
 #include "core/dataset/graph_text.h"
 #include "core/dataset/named_files.h"
 #include "core/dataset/source_types.h"
@@ -511,6 +512,7 @@ absl::StatusOr<std::shared_ptr<const AnalyzedGraph>> AnalyzePipeline(
     size_t& steps_before) {
   auto out = std::make_shared<AnalyzedGraph>();
   out->graph = graph;
+  out->draws = Draws(graph, registry);
   FM_RETURN_IF_ERROR(AnalyzeSource(registry, steps_before, *out));
   out->first_step = steps_before;
   steps_before += graph.steps.size();

@@ -49,6 +49,7 @@ struct AnalyzedGraph {
   // Unless source.streamed, an input's elements are counted by its plan alone,
   // and its steps are all of the plan or of the worker.
   std::vector<std::shared_ptr<const AnalyzedGraph>> inputs;
+  bool draws = false;  // something (draws.h), so that passes differ
   // The number of steps[0] among all steps as written: those of inputs stand
   // before those of the whole. It keys random choices.
   size_t first_step = 0;

@@ -14,6 +14,10 @@
 
 namespace feedmill {
 
+// Rows that go through all cheap steps together: few enough that their columns
+// stay in the first two levels of cache.
+inline constexpr size_t kBlockRows = 4096;
+
 // A run of per-element steps (map, filter, parse, decode, …), compiled to
 // instructions over columns: each takes a whole block of rows at a time, from
 // registers to registers that keep their memory from block to block. The block

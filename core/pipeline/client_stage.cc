@@ -16,8 +16,6 @@
 namespace feedmill {
 namespace {
 
-constexpr size_t kBlockRows = 2048;
-
 class OutputStep final : public ClientStep {
  public:
   absl::Status OnPush(Flow flow) override {

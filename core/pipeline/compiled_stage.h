@@ -22,9 +22,6 @@
 
 namespace feedmill {
 
-// Rows that go through all cheap steps together: few enough that their columns
-// stay in the first two levels of cache.
-inline constexpr size_t kBlockRows = 4096;
 // Records read ahead of heavy steps, and bytes read together.
 inline constexpr size_t kHeavyRows = 64;
 inline constexpr size_t kReadBytes = size_t{1} << 20;

@@ -12,6 +12,8 @@ namespace {
 // A reader gets what falls to it: so many times more passes until it is beyond
 // doubt that they bring it nothing.
 constexpr uint64_t kSharedPatience = 16;
+// Passes that differ may be without an element by chance, short ones often.
+constexpr uint64_t kDrawnPatience = uint64_t{1} << 16;  // positions
 
 uint64_t SaturatingMultiply(uint64_t a, uint64_t b) {
   uint64_t out = 0;
@@ -85,6 +87,7 @@ EndlessWatch::EndlessWatch(const Plan& plan, uint64_t from)
     batches = SaturatingMultiply(batches, swallows.each);
   }
   passes_max_ = SaturatingAdd(passes_max_, batches);
+  patience_ = graph.draws ? std::max(period_, kDrawnPatience) : period_;
 }
 
 absl::Status EndlessWatch::Empty() const {
@@ -102,10 +105,10 @@ absl::Status EndlessWatch::Advance(Cursor end, size_t rows, size_t outputs) {
   if (rows > 0) last_row_ = end.p;
   if (outputs > 0) last_output_ = end.p;
   // One pass more than one: what came may have come early in its pass.
-  const bool no_rows = end.p - last_row_ >= SaturatingMultiply(2, period_);
+  const bool no_rows = end.p - last_row_ >= SaturatingMultiply(2, patience_);
   const uint64_t passes = SaturatingAdd(passes_max_, 1);
   const bool no_outputs =
-      end.p - last_output_ >= SaturatingMultiply(passes, period_);
+      end.p - last_output_ >= SaturatingMultiply(passes, patience_);
   return no_rows || no_outputs ? Empty() : absl::OkStatus();
 }
 
@@ -128,11 +131,12 @@ absl::Status EndlessWatch::AdvanceShared(uint64_t begin, uint64_t end,
   // Every place of the pass was seen without an element.
   const bool whole = covered_.size() == 1 && covered_.begin()->first == 0 &&
                      covered_.begin()->second == period_;
-  const bool no_rows = whole && without_row_ >= SaturatingMultiply(2, period_);
+  const bool no_rows =
+      whole && without_row_ >= SaturatingMultiply(2, patience_);
   const uint64_t passes =
       SaturatingMultiply(kSharedPatience, SaturatingAdd(passes_max_, 1));
   const bool no_outputs =
-      without_output_ >= SaturatingMultiply(passes, period_);
+      without_output_ >= SaturatingMultiply(passes, patience_);
   return no_rows || no_outputs ? Empty() : absl::OkStatus();
 }
 

@@ -35,6 +35,7 @@ class EndlessWatch {
 
   bool endless_ = false;
   uint64_t period_ = 0;      // positions of a pass of the endless repeat
+  uint64_t patience_ = 0;    // positions that count as one
   uint64_t passes_max_ = 1;  // without an output, while workers make rows
   uint64_t last_row_ = 0;    // positions before which the last one came
   uint64_t last_output_ = 0;

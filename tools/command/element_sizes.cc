@@ -7,12 +7,12 @@
 #include <variant>
 
 #include "core/chunk/dtype.h"
+#include "core/pipeline/block_program.h"
 
 namespace feedmill {
 namespace {
 
 constexpr uint64_t kReadAhead = uint64_t{1} << 20;
-constexpr uint64_t kBlockRows = 2048;
 
 uint64_t Times(uint64_t a, uint64_t b) {
   uint64_t out = 0;

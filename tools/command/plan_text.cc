@@ -106,7 +106,7 @@ std::string FusedText(const std::shared_ptr<const AnalyzedGraph>& graph,
         Names(*graph, pass.steps, " + "),
         (*program)->heavy()
             ? fmt::format("one of the {} after the other", pass.rows)
-            : fmt::format("over blocks of up to 2048 {} in the cache",
+            : fmt::format("over blocks of up to {} {} in the cache", kBlockRows,
                           pass.rows));
   }
   return out;

@@ -36,7 +36,7 @@ TEST_F(PlanTextTest, SaysWhatRunsAsOnePass) {
       Text("source: {range: 100}\nsteps: [{map: 'x + 1'}, {filter: 'x > 3'}, "
            "{shuffle: }, {map: 'x * 2'}]\n"),
       AllOf(HasSubstr("fused   worker: steps[0] map + steps[1] filter + "
-                      "steps[3] map in one pass, over blocks of up to 2048"),
+                      "steps[3] map in one pass, over blocks of up to 4096"),
             HasSubstr("moved   steps[2] shuffle before steps[0] map, "
                       "steps[1] filter\n")));
   EXPECT_THAT(
@@ -44,7 +44,7 @@ TEST_F(PlanTextTest, SaysWhatRunsAsOnePass) {
            "'x * 2'}, {batch: 2}, {map: 'x + 1'}, {map: 'x + 2'}]\n"),
       AllOf(HasSubstr("worker: steps[0] map in one pass"),
             HasSubstr("worker: steps[2] map in one pass, over blocks of up to "
-                      "2048 batches"),
+                      "4096 batches"),
             HasSubstr("client: steps[4] map + steps[5] map in one pass")));
 }
 
