@@ -88,6 +88,7 @@ class HeadReader {
       ok_ = false;
       return {};
     }
+    if (count == 0) return {};
     std::vector<T> values(count);
     std::memcpy(values.data(), text_.data(), count * sizeof(T));
     text_.remove_prefix(count * sizeof(T));
