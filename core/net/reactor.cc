@@ -44,9 +44,11 @@ constexpr int kAliveIntervalMs = 60'000;
 constexpr int kAliveTimeoutMs = 30'000;
 constexpr absl::Duration kSleepMax = absl::Minutes(1);
 // Waking up costs about as much as a heartbeat's message: where there are
-// thousands of peers, their messages share turns.
+// thousands of peers, their messages share turns; the more peers, the longer
+// is what they may wait beside the time between their heartbeats.
 constexpr size_t kGatherFrom = 1'000;  // connections
-constexpr absl::Duration kGather = absl::Milliseconds(2);
+constexpr size_t kGatherLeastMs = 2;
+constexpr size_t kGatherMostMs = 5;  // from 10,000 on
 
 int PollMilliseconds(absl::Time now, absl::Time deadline) {
   if (deadline <= now) return 0;
@@ -212,8 +214,10 @@ void Reactor::State::RunWatched() {
 
 // Lets more come before the next turn, unless this process wants something.
 void Reactor::State::Gather() {
+  const size_t milliseconds = std::clamp(gate.connections() / 2 / kGatherFrom,
+                                         kGatherLeastMs, kGatherMostMs);
   pollfd wake{wake_fd, POLLIN, 0};
-  poll(&wake, 1, static_cast<int>(absl::ToInt64Milliseconds(kGather)));
+  poll(&wake, 1, static_cast<int>(milliseconds));
 }
 
 void Reactor::State::Poll(int milliseconds) {
