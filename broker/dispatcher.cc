@@ -83,7 +83,6 @@ void Dispatcher::Send(const PeerId& to, Message message) {
 
 DispatcherEffects Dispatcher::Handle(absl::Time now,
                                      std::span<const Incoming> messages) {
-  if (NextDeadline() == absl::InfiniteFuture()) next_tick_ = now;
   for (const Incoming& incoming : messages) {
     Take(now, incoming.from, incoming.message);
   }
@@ -92,13 +91,14 @@ DispatcherEffects Dispatcher::Handle(absl::Time now,
 
 DispatcherEffects Dispatcher::Handle(absl::Time now, const PeerId& from,
                                      const Message& message) {
-  if (NextDeadline() == absl::InfiniteFuture()) next_tick_ = now;
   Take(now, from, message);
   return Finish(now);
 }
 
 void Dispatcher::Take(absl::Time now, const PeerId& from,
                       const Message& message) {
+  // Where nobody was known there were no ticks that could be late.
+  if (NextDeadline() == absl::InfiniteFuture()) next_tick_ = now;
   struct Visitor {
     Dispatcher& self;
     absl::Time now;

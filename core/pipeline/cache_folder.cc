@@ -9,9 +9,7 @@
 #include <array>
 #include <bit>
 #include <cerrno>
-#include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <string_view>
@@ -20,6 +18,7 @@
 #include <utility>
 
 #include "core/base/status.h"
+#include "core/sources/folder_file.h"
 
 namespace feedmill {
 namespace {
@@ -30,8 +29,6 @@ static_assert(std::endian::native == std::endian::little);
 
 constexpr std::string_view kMagic = "feedmill cache 1";
 constexpr std::string_view kExtension = ".rows";
-constexpr std::string_view kUnfinished = ".new";
-constexpr auto kWriteTimeMax = std::chrono::hours(1);
 
 // magic | key | size of the head | its checksum | head, padded | values
 // The head says of each segment what it is of, and where the buffers of its
@@ -209,24 +206,6 @@ absl::StatusOr<Buffer> Map(const std::string& path) {
   return Buffer(std::move(owner), static_cast<const std::byte*>(bytes), size);
 }
 
-bool WriteWhole(int file, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t wrote = write(file, bytes.data(), bytes.size());
-    if (wrote <= 0) return false;
-    bytes.remove_prefix(static_cast<size_t>(wrote));
-  }
-  return true;
-}
-
-// That of a writer that was killed.
-void DropUnfinished(const fs::directory_entry& entry) {
-  std::error_code gone;
-  const auto time = entry.last_write_time(gone);
-  if (!gone && fs::file_time_type::clock::now() - time > kWriteTimeMax) {
-    fs::remove(entry.path(), gone);
-  }
-}
-
 }  // namespace
 
 CacheFolder::CacheFolder(const std::string& path, std::string key,
@@ -270,7 +249,7 @@ std::vector<CacheSegment> CacheFolder::ReadNew() {
   for (fs::directory_iterator at(path_, error), end; !error && at != end;
        at.increment(error)) {
     const std::string name = at->path().filename();
-    if (at->path().extension() == kUnfinished) DropUnfinished(*at);
+    DropUnfinished(*at);
     if (at->path().extension() != kExtension || !read_.insert(name).second) {
       continue;
     }
@@ -290,31 +269,10 @@ absl::StatusOr<std::vector<CacheSegment>> CacheFolder::Write(
   const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
   const std::string name =
       fmt::format("{:016x}{:016x}{}", hash.high64, hash.low64, kExtension);
-  std::error_code error;
-  fs::create_directories(path_, error);
-  // Whoever sees the name sees all of it.
-  std::string temporary = fmt::format("{}/XXXXXX{}", path_, kUnfinished);
-  const int file =
-      mkstemps(temporary.data(), static_cast<int>(kUnfinished.size()));
-  const auto failed = [this](int why) {
+  const absl::Status written = WriteIntoFolder(path_, name, text);
+  if (!written.ok()) {
     return Unavailable("cannot write a cache in '{}': {}", path_,
-                       std::strerror(why));
-  };
-  if (file < 0) return failed(errno);
-  bool wrote = WriteWhole(file, text);
-  int why = errno;
-  if (close(file) != 0 && wrote) {
-    wrote = false;
-    why = errno;
-  }
-  if (wrote) {
-    fs::rename(temporary, path_ + "/" + name, error);
-    wrote = !error;
-    if (error) why = error.value();
-  }
-  if (!wrote) {
-    fs::remove(temporary, error);
-    return failed(why);
+                       ErrorText(written));
   }
   const std::lock_guard lock(mutex_);
   read_.insert(name);

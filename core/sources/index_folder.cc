@@ -1,13 +1,9 @@
 #include "core/sources/index_folder.h"
 
-#include <stdlib.h>
-#include <unistd.h>
 #include <xxhash.h>
 
 #include <algorithm>
 #include <bit>
-#include <cerrno>
-#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -16,6 +12,7 @@
 #include <vector>
 
 #include "core/base/status.h"
+#include "core/sources/folder_file.h"
 
 namespace feedmill {
 namespace {
@@ -26,9 +23,6 @@ static_assert(std::endian::native == std::endian::little);
 
 constexpr std::string_view kMagic = "feedmill index 1";
 constexpr std::string_view kExtension = ".index";
-// Of a file that is being written; its writer was killed if it is an hour old.
-constexpr std::string_view kUnfinished = ".new";
-constexpr auto kWriteTimeMax = std::chrono::hours(1);
 
 void PutU64(uint64_t value, std::string& out) {
   out.append(reinterpret_cast<const char*>(&value), sizeof value);
@@ -69,15 +63,6 @@ absl::StatusOr<std::string> ReadWhole(const std::string& path) {
                       file->ReadAt(0, std::as_writable_bytes(std::span(text))));
   text.resize(got);
   return text;
-}
-
-bool WriteWhole(int file, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t wrote = write(file, bytes.data(), bytes.size());
-    if (wrote <= 0) return false;
-    bytes.remove_prefix(static_cast<size_t>(wrote));
-  }
-  return true;
 }
 
 }  // namespace
@@ -136,28 +121,10 @@ absl::Status IndexFolder::Store(const Framing& framing, const std::string& file,
         kFolderBytesMax / 4);
   }
   PutU64(ChecksumOf(text), text);
-  std::error_code error;
-  fs::create_directories(path_, error);
-  // Whoever sees the name sees all of it.
-  std::string temporary = fmt::format("{}/XXXXXX{}", path_, kUnfinished);
-  const int out =
-      mkstemps(temporary.data(), static_cast<int>(kUnfinished.size()));
-  const auto failed = [this](int why) {
+  const absl::Status written = WriteIntoFolder(path_, NameOf(subject), text);
+  if (!written.ok()) {
     return Unavailable("cannot keep its index in '{}': {}", path_,
-                       std::strerror(why));
-  };
-  if (out < 0) return failed(errno);
-  const bool wrote = WriteWhole(out, text);
-  const int why = errno;
-  if (close(out) != 0 || !wrote) {
-    fs::remove(temporary, error);
-    return failed(why);
-  }
-  fs::rename(temporary, path_ + "/" + NameOf(subject), error);
-  if (error) {
-    const int renaming = error.value();
-    fs::remove(temporary, error);
-    return failed(renaming);
+                       ErrorText(written));
   }
   DropOldest();
   return absl::OkStatus();
@@ -178,10 +145,7 @@ void IndexFolder::DropOldest() const {
     const auto bytes = at->file_size(gone);
     const auto time = at->last_write_time(gone);
     if (gone) continue;
-    if (at->path().extension() == kUnfinished &&
-        fs::file_time_type::clock::now() - time > kWriteTimeMax) {
-      fs::remove(at->path(), gone);
-    }
+    DropUnfinished(*at);
     if (at->path().extension() != kExtension) continue;
     all.push_back({time, bytes, at->path()});
     total += bytes;
