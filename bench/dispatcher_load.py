@@ -74,7 +74,9 @@ def heartbeat_cores(workers, processes, seconds, echo=False):
             dispatcher.stop()
     check(known == workers, f"dispatcher: {known} workers known")
     beats, answers = (sum(r[k] for r in results) for k in ("beats", "answers"))
-    check(beats >= 0.8 * workers * seconds and answers >= 0.9 * beats, f"dispatcher: {beats} beats, {answers} answers")
+    # Idle workers' beats need not all be answered, but each fourth one (P-163).
+    owed = beats if echo else beats / 4
+    check(beats >= 0.8 * workers * seconds and answers >= 0.9 * owed, f"dispatcher: {beats} beats, {answers} answers")
     return cores
 
 
@@ -103,7 +105,7 @@ def bench(_folder, count, _rows):
                "recovery_s": median(got["recovery"], lambda r: r["recovery_s"]),
                "iteration_bytes": median(got["recovery"], lambda r: r["iteration_bytes"]),
                "heartbeat_cores": round(heartbeat_cores(10_000, 4, 20), 3),
-               # What the transport alone takes for the same messages.
+               # What the transport alone takes for the same beats, if it sends each one back.
                "heartbeat_cores_of_zeromq": round(heartbeat_cores(10_000, 4, 20, echo=True), 3)}
     figures["heartbeat_vs_zeromq"] = ratio(figures["heartbeat_cores_of_zeromq"], figures["heartbeat_cores"])
     say("dispatcher: " + ", ".join(f"{k} {v:,.3g}" if v is None or v < 10 else f"{k} {v:,.0f}"

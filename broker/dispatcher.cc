@@ -279,7 +279,8 @@ void Dispatcher::LoseSilentWorkers(absl::Time now) {
   oldest_heard_ = now;
   std::vector<WorkerId> lost;
   for (const auto& [id, worker] : table_.workers()) {
-    if (worker.heard < last) {
+    // Who was told to beat seldom may not know yet that fewer are left.
+    if (worker.heard < std::min(last, now - 4 * worker.interval)) {
       lost.push_back(id);
     } else {
       oldest_heard_ = std::min(oldest_heard_, worker.heard);
@@ -578,7 +579,9 @@ void Dispatcher::AnswerWorker(absl::Time now, const WorkerId& id,
     answer.manifests.push_back(
         {fingerprint, resolutions_.at(fingerprint).graph});
   }
-  answer.heartbeat_interval = Interval();
+  worker.interval = Interval();
+  worker.unanswered = 0;
+  answer.heartbeat_interval = worker.interval;
   answer.park_after = Timeout(settings_.park_after);
   answer.drained = worker.draining && worker.leases.empty();
   answer.seen = seen();

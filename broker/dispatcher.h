@@ -220,6 +220,7 @@ class Dispatcher {
 
   // ---- workers (dispatcher_workers.cc)
   void On(absl::Time now, const PeerId& from, const WorkerBeat& beat);
+  bool WantsAnswer(const KnownWorker& worker, const WorkerBeat& beat) const;
   void TakeFailure(const WorkerId& worker, const LeaseFailure& failure);
   void TakeManifest(absl::Time now, const ManifestResult& result);
   void LoseWorker(const WorkerId& id, bool died);

@@ -9,8 +9,9 @@
 namespace feedmill {
 namespace {
 
-constexpr uint32_t kSlotsMax = 4'096;  // of one worker
-constexpr size_t kPlansMax = 10'000;   // definitions that one worker has
+constexpr uint32_t kSlotsMax = 4'096;   // of one worker
+constexpr size_t kPlansMax = 10'000;    // definitions that one worker has
+constexpr uint32_t kUnansweredMax = 3;  // beats in a row
 
 }  // namespace
 
@@ -38,14 +39,15 @@ void Dispatcher::On(absl::Time now, const PeerId& from,
                           beat.worker.value(), table_.workers().size())});
   }
   if (joined) worker = &table_.AddWorker(beat.worker, beat.incarnation);
-  if (worker->address != from) {
+  const bool moved = worker->address != from;
+  if (moved) {
     worker_at_.erase(worker->address);
     worker_at_.insert_or_assign(from, beat.worker);
     worker->address = from;
   }
   worker->heard = now;
   worker->gone = false;
-  worker->plans = std::set<PlanId>(
+  std::set<PlanId> plans(
       beat.plans.begin(),
       beat.plans.begin() +
           static_cast<ptrdiff_t>(std::min(beat.plans.size(), kPlansMax)));
@@ -53,7 +55,12 @@ void Dispatcher::On(absl::Time now, const PeerId& from,
   const bool changed =
       joined || slots != worker->slots || beat.draining != worker->draining;
   if (changed) table_.SetCapacity(beat.worker, slots, beat.draining);
-  dirty_workers_.insert_or_assign(beat.worker, worker);
+  const bool news =
+      changed || moved || plans != worker->plans || WantsAnswer(*worker, beat);
+  worker->plans = std::move(plans);
+  if (news || worker->unanswered++ >= kUnansweredMax) {
+    dirty_workers_.insert_or_assign(beat.worker, worker);
+  }
 
   for (const HeldLease& held : beat.leases) {
     table_.Adopt(beat.worker, held.split, held.attempt);
@@ -74,6 +81,19 @@ void Dispatcher::On(absl::Time now, const PeerId& from,
     AssignResolutions();
     BindAll(now);
   }
+}
+
+// Thousands of idle workers beat only to say that they live: most of these
+// need no answer.
+bool Dispatcher::WantsAnswer(const KnownWorker& worker,
+                             const WorkerBeat& beat) const {
+  const bool idle = worker.leases.empty() && worker.resolving.empty() &&
+                    !worker.draining && beat.leases.empty() &&
+                    beat.costs.empty() && beat.failures.empty() &&
+                    beat.manifests.empty();
+  const absl::Duration drift = absl::AbsDuration(worker.interval - Interval());
+  return !idle || beat.seen.journal != state_.journal ||
+         drift > worker.interval / 4;
 }
 
 void Dispatcher::TakeFailure(const WorkerId& worker,

@@ -35,7 +35,9 @@ struct KnownWorker {
   Incarnation incarnation;
   PeerId address;
   absl::Time heard;
-  bool gone = false;  // its connection ended since it was heard
+  bool gone = false;        // its connection ended since it was heard
+  absl::Duration interval;  // of its beats, as it was told last
+  uint32_t unanswered = 0;  // beats since then, which said nothing new
   uint32_t slots = 0;
   bool draining = false;
   std::set<SplitId> leases;

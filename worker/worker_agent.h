@@ -82,6 +82,9 @@ class WorkerAgent {
   // When OnTick has something to do.
   absl::Time NextDeadline() const { return next_beat_; }
 
+  // How long a dispatcher that is well may keep silent.
+  absl::Duration AnswerDue() const { return 8 * heartbeat_interval_; }
+
   // Element bytes that are computed and not sent, those that several ranks wait
   // for once: at most memory_bytes, one position of each head and what the
   // tasks in flight misjudged.

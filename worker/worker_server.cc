@@ -93,6 +93,7 @@ class WorkerServer::Shell : public ReactorHandler {
   void OnAnswered(absl::Time now);
   void OnDispatcherRefuses(const absl::Status& why);
   void WatchDispatcher(absl::Time now);
+  absl::Time DispatcherLost() const;
   void BeginDrain(absl::Duration timeout);
   void Perform(WorkerEffects effects);
   void End(absl::Status why);
@@ -333,7 +334,7 @@ void WorkerServer::Shell::OnAnswered(absl::Time now) {
   answered_ = true;
   waiting_said_ = false;
   last_answer_ = now;
-  say_at_ = now + kAnswerLost;
+  say_at_ = now + std::max(kAnswerLost, agent_->AnswerDue());
   refusal_ = absl::OkStatus();
   {
     const std::lock_guard lock(mu_);
@@ -351,12 +352,18 @@ void WorkerServer::Shell::OnDispatcherRefuses(const absl::Status& why) {
   refusal_ = why;
 }
 
+absl::Time WorkerServer::Shell::DispatcherLost() const {
+  const absl::Duration due =
+      answered_ ? agent_->AnswerDue() : absl::ZeroDuration();
+  return last_answer_ + std::max(config_.dispatcher_timeout, due);
+}
+
 void WorkerServer::Shell::WatchDispatcher(absl::Time now) {
-  if (now - last_answer_ >= config_.dispatcher_timeout) {
+  if (now >= DispatcherLost()) {
     End(DeadlineExceeded(
         "no dispatcher answered at {} for {}; is it running, and is the "
         "address right?",
-        dispatcher_address_, absl::FormatDuration(config_.dispatcher_timeout)));
+        dispatcher_address_, absl::FormatDuration(now - last_answer_)));
     return;
   }
   const absl::Status handshake = reactor_->HandshakeFailure(dispatcher_);
@@ -385,7 +392,7 @@ void WorkerServer::Shell::OnTurn(absl::Time now) {
 
 absl::Time WorkerServer::Shell::NextDeadline() const {
   absl::Time next = std::min(agent_->NextDeadline(), say_at_);
-  next = std::min(next, last_answer_ + config_.dispatcher_timeout);
+  next = std::min(next, DispatcherLost());
   return drain_end_.has_value() ? std::min(next, *drain_end_) : next;
 }
 

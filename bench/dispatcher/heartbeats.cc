@@ -22,21 +22,34 @@ constexpr absl::Duration kSilence = absl::Seconds(30);
 // them cost the process no polling.
 struct Peer {
   zmq::socket_t socket;
-  zmq::message_t beat;
+  StubWorker worker;
+  zmq::message_t beat = BeatOf(worker);
   uint64_t beats = 0;
   uint64_t answers = 0;
+
+  static zmq::message_t BeatOf(const StubWorker& worker) {
+    const Parts parts = Encode(worker.Beat(), "");
+    return {parts.front().data(), parts.front().size()};
+  }
 };
 
-zmq::message_t BeatOf(const std::string& name) {
-  StubWorker worker(name, 2);
-  const Parts parts = Encode(worker.Beat(), "");
-  return {parts.front().data(), parts.front().size()};
+// What a worker says once it was answered, it says from then on.
+void TakeFirst(Peer& peer, const zmq::message_t& answer) {
+  const auto* bytes = answer.data<const std::byte>();
+  const auto message =
+      Decode({Buffer::CopyOf({bytes, answer.size()})}, /*cluster_id=*/"");
+  if (!message.ok()) return;
+  peer.worker.Handle(*message);
+  peer.beat = Peer::BeatOf(peer.worker);
 }
 
 // True if the beat was taken.
-bool Exchange(Peer& peer) {
+bool Exchange(Peer& peer, bool first = false) {
   zmq::message_t answer;
-  while (peer.socket.recv(answer, zmq::recv_flags::dontwait)) ++peer.answers;
+  while (peer.socket.recv(answer, zmq::recv_flags::dontwait)) {
+    ++peer.answers;
+    if (first) TakeFirst(peer, answer);
+  }
   zmq::message_t beat;
   beat.copy(peer.beat);
   const bool sent =
@@ -46,7 +59,7 @@ bool Exchange(Peer& peer) {
 }
 
 // Each peer's turn once in an interval, evenly spread.
-void BeatAll(std::vector<Peer>& peers) {
+void BeatAll(std::vector<Peer>& peers, bool first = false) {
   const absl::Time begin = SteadyNow();
   for (size_t k = 0; k < peers.size(); ++k) {
     const absl::Time turn = begin + kInterval * static_cast<double>(k) /
@@ -55,7 +68,7 @@ void BeatAll(std::vector<Peer>& peers) {
     if (wait > absl::Milliseconds(2)) {
       std::this_thread::sleep_for(absl::ToChronoNanoseconds(wait));
     }
-    Exchange(peers[k]);
+    Exchange(peers[k], first);
   }
   const absl::Duration rest = begin + kInterval - SteadyNow();
   std::this_thread::sleep_for(
@@ -80,12 +93,13 @@ absl::StatusOr<std::string> RunHeartbeats(const HeartbeatLoad& load) {
     socket.set(zmq::sockopt::linger, 0);
     socket.connect(load.dispatcher);
     peers.push_back(
-        {std::move(socket), BeatOf(fmt::format("{}-{}", load.first_name, k))});
+        {std::move(socket),
+         StubWorker(fmt::format("{}-{}", load.first_name, k), /*slots=*/2)});
   }
   const absl::Time give_up = SteadyNow() + kSilence;
   while (!AllAnswered(peers)) {
     if (SteadyNow() > give_up) return Unavailable("a worker is not answered");
-    BeatAll(peers);
+    BeatAll(peers, /*first=*/true);
   }
   std::puts("known");
   std::fflush(stdout);

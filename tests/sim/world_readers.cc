@@ -224,10 +224,13 @@ void World::Check(ReaderProcess& reader, const ElementName& element) {
     side_token_ = token;
   } else if (in_ranks_ || reader.name == main_) {
     tokens_[slot] = token;
-    if (reader.expected / reader.share.ranks % kCheckpointEvery == 0) {
-      checkpoints_[slot] = {token,
-                            in_ranks_ ? rank_passes_[slot] : passes_left_};
-    }
+    const uint64_t step = reader.expected / reader.share.ranks;
+    const uint64_t passes = in_ranks_ ? rank_passes_[slot] : passes_left_;
+    std::optional<Checkpoint>& last = checkpoints_[slot];
+    // That of the pass before is kept for a while, for some to go back to.
+    const bool keep =
+        last && last->passes != passes && step < 4 * kCheckpointEvery;
+    if (!keep && step % kCheckpointEvery == 0) last = {token, passes};
   }
   reader.expected += reader.share.ranks;
 }

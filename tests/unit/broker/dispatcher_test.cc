@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 
@@ -436,6 +437,70 @@ TEST(Sessions, ABeatOfALaterLifeIsUnknownNeverSuperseded) {  // rule 2
   cluster.AddReader("j", "solo", "range 100").Hello();
   Reader& later = cluster.AddReader("j", "solo", "range 100").Beat();
   EXPECT_EQ(later.reject->reason, RejectReason::kUnknown);
+}
+
+// ---- beats
+
+// A worker without leases that knows this dispatcher.
+Miller& AddIdleWorker(Cluster& cluster, const std::string& name) {
+  Miller& worker = cluster.AddWorker(name);
+  worker.says.seen = worker.answer->seen;
+  worker.Forget();
+  return worker;
+}
+
+size_t WorkerCount(Cluster& cluster) {
+  return nlohmann::json::parse(cluster.dispatcher().StatusJson(cluster.now()))
+      .at("totals")
+      .at("workers");
+}
+
+TEST(Beats, OfAnIdleWorkerAreAnsweredEachFourthTime) {  // P-163
+  Cluster cluster;
+  Miller& worker = AddIdleWorker(cluster, "w1");
+  for (int beat = 0; beat < 8; ++beat) worker.Beat();
+  EXPECT_EQ(worker.heard, 2);
+}
+
+TEST(Beats, ThatSayOrWantSomethingAreAnswered) {  // P-163
+  Cluster cluster;
+  Miller& worker = AddIdleWorker(cluster, "w1");
+  worker.says.slots = 3;
+  EXPECT_EQ(worker.Beat().heard, 1);
+  worker.says.plans = {PlanId("a plan")};
+  EXPECT_EQ(worker.Beat().heard, 2);
+  worker.says.costs = {{PlanId("a plan"), 1, 1, absl::Seconds(1)}};
+  EXPECT_EQ(worker.Beat().heard, 3);
+  worker.says.costs.clear();
+  EXPECT_EQ(worker.Beat().heard, 3);
+  worker.says.seen = {};  // of a dispatcher that it does not know yet
+  EXPECT_EQ(worker.Beat().heard, 4);
+  worker.says.draining = true;
+  EXPECT_TRUE(worker.Beat().answer->drained);
+}
+
+TEST(Beats, OfAWorkerWithLeasesAreAllAnswered) {  // P-163
+  Cluster cluster;
+  Miller& worker = AddIdleWorker(cluster, "w1");
+  cluster.AddReader("j", "solo", "range 1000").Hello();
+  const size_t heard = worker.heard;
+  EXPECT_THAT(worker.leases(), Not(IsEmpty()));
+  worker.Beat().Beat();
+  EXPECT_EQ(worker.heard, heard + 2);
+}
+
+TEST(Beats, WhoWasToldToBeatSeldomIsNotLostWhenFewAreLeft) {  // P-163
+  DispatcherSettings settings;
+  settings.heartbeat_interval = absl::Milliseconds(10);
+  settings.worker_timeout = absl::Milliseconds(200);
+  Cluster cluster(settings);
+  for (int k = 0; k < 1800; ++k) AddIdleWorker(cluster, std::to_string(k));
+  cluster.Pass(absl::Milliseconds(500));
+  for (int k = 1800; k < 2000; ++k) AddIdleWorker(cluster, std::to_string(k));
+  cluster.Pass(absl::Milliseconds(500));  // the first are lost
+  EXPECT_EQ(WorkerCount(cluster), 200);
+  cluster.Pass(absl::Milliseconds(400));
+  EXPECT_EQ(WorkerCount(cluster), 0);
 }
 
 // ---- reports
