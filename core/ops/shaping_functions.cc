@@ -48,11 +48,9 @@ void RepeatInCache(const std::byte* item, size_t size, size_t count,
   }
 }
 
-void Repeat(const std::byte* item, size_t size, size_t count,
-            BufferBuilder& out) {
+void Repeat(const std::byte* item, size_t size, size_t count, std::byte* to) {
   if (count == 0 || size == 0) return;
   const size_t bytes = size * count;
-  std::byte* const to = out.Extend(bytes);
   if (bytes < kStoresFrom || kLine % size != 0) {
     return RepeatInCache(item, size, count, to);
   }
@@ -104,12 +102,13 @@ absl::Status ComputeFull(std::span<const Argument> arguments, size_t rows,
   const size_t size = ItemSize(type.dtype);
   const size_t items = static_cast<size_t>(NumItems(type.shape));
   const std::byte* source = value.column->values.data();
+  std::byte* to = out.values.Extend(rows * items * size);
   if (value.constant) {
-    Repeat(source, size, rows * items, out.values);
+    Repeat(source, size, rows * items, to);
     return absl::OkStatus();
   }
-  for (size_t row = 0; row < rows; ++row) {
-    Repeat(source + row * size, size, items, out.values);
+  for (size_t row = 0; row < rows; ++row, to += items * size) {
+    Repeat(source + row * size, size, items, to);
   }
   return absl::OkStatus();
 }

@@ -39,7 +39,7 @@ struct Code {
   bool random = false;
   bool takes_trailing = false;
   std::vector<bool> direct;
-  std::vector<bool> selected;
+  std::vector<bool> placed;
 };
 
 class Compiler {
@@ -115,7 +115,7 @@ class Compiler {
       inputs.push_back(component);
       component = NewValue();
       outputs.push_back(component);
-      selected_.push_back(component);
+      placed_.push_back(component);
     }
     Emit(MakeFilter(std::move(inputs), std::move(outputs)));
     code_.filters = true;
@@ -300,6 +300,7 @@ class Compiler {
         large_calls_.push_back(result.value);
       }
     }
+    placed_.push_back(result.value);
     Emit(MakeCall(function, std::move(arguments), std::move(type),
                   result.value));
     return result;
@@ -348,10 +349,10 @@ class Compiler {
       code_.direct.push_back(batches_ == 0 && !code_.filters && only_user &&
                              (large || Contains(resized_, value)) &&
                              spec_.components[c].IsStatic());
-      code_.selected.push_back(batches_ == 0 && only_user &&
-                               Contains(selected_, value) &&
-                               spec_.components[c].dtype != DType::kBytes &&
-                               spec_.components[c].IsStatic());
+      code_.placed.push_back(batches_ == 0 && only_user &&
+                             Contains(placed_, value) &&
+                             spec_.components[c].dtype != DType::kBytes &&
+                             spec_.components[c].IsStatic());
       // Row by row, into the chunk: a copy of it would cost more than calls.
       code_.heavy = code_.heavy || (large && code_.direct.back());
     }
@@ -424,7 +425,7 @@ class Compiler {
   std::vector<ValueId> owned_;        // in a register of their own, dense
   std::vector<ValueId> resized_;      // may be written in place
   std::vector<ValueId> large_calls_;  // these, too: rows worth it
-  std::vector<ValueId> selected_;     // by filters
+  std::vector<ValueId> placed_;       // by filters and calls
   Code code_;
 };
 
@@ -476,7 +477,7 @@ class CompiledProgram final : public BlockProgram {
   bool random() const override { return code_.random; }
   bool takes_trailing() const override { return code_.takes_trailing; }
   const std::vector<bool>& direct() const override { return code_.direct; }
-  const std::vector<bool>& selected() const override { return code_.selected; }
+  const std::vector<bool>& placed() const override { return code_.placed; }
 
  private:
   absl::Status RunOnce(const Input& input, size_t rows, BlockState& state,

@@ -35,8 +35,8 @@ class BlockProgram {
     std::span<const Cursor> counters;
     std::span<const uint64_t> passes;
     // Where output component c is to be written, if not null: allowed if
-    // direct()[c] or selected()[c]; room for all rows. What is selected may
-    // be elsewhere all the same: where the output says.
+    // direct()[c] or placed()[c]; room for all rows. What is placed may be
+    // elsewhere all the same: where the output says.
     std::vector<std::byte*> direct;
     // That many bytes at the end of each row are none of the record's; none
     // unless takes_trailing().
@@ -86,8 +86,9 @@ class BlockProgram {
   virtual bool takes_trailing() const = 0;
   // Per output component: whether it can be written in place.
   virtual const std::vector<bool>& direct() const = 0;
-  // … whether it is what a filter keeps of rows of one size.
-  virtual const std::vector<bool>& selected() const = 0;
+  // … whether it can be for many rows at once, all of one size: what calls
+  // make and filters keep.
+  virtual const std::vector<bool>& placed() const = 0;
 };
 
 }  // namespace feedmill

@@ -35,11 +35,11 @@ struct Making {
          std::shared_ptr<BlockSource> blocks)
       : builder(std::move(spec), std::move(blocks)) {}
 
-  size_t rows() const { return taken.rows + selected_rows + builder.rows(); }
+  size_t rows() const { return taken.rows + placed_rows + builder.rows(); }
   size_t bytes() const {
     size_t bytes = builder.bytes() + rows() * sizeof(int64_t);
     for (const Column& column : taken.columns) bytes += column.values.size();
-    for (const BufferBuilder& column : selected) bytes += column.size();
+    for (const BufferBuilder& column : placed) bytes += column.size();
     return bytes;
   }
   // How many bytes to read for what is left to make.
@@ -51,9 +51,9 @@ struct Making {
   ChunkBuilder builder;
   // Instead, where they are all of the piece: columns as they were made.
   Chunk taken;
-  // … or, where filters write all of them, the columns' values.
-  std::vector<BufferBuilder> selected;
-  size_t selected_rows = 0;
+  // … or, where the record program writes all of them, the columns' values.
+  std::vector<BufferBuilder> placed;
+  size_t placed_rows = 0;
   Cursor begin;
   Cursor end;
   Cursor limit;  // what was asked for ends there
@@ -219,7 +219,7 @@ class CompiledStage final : public WorkerStage,
 
   void Reserve(Making& making, const StageScratch& scratch) const;
   void ReserveDirect(size_t rows, Making& making, StageScratch& scratch) const;
-  void KeepSelected(Making& making, const StageScratch& scratch) const;
+  void KeepPlaced(Making& making, const StageScratch& scratch) const;
   Chunk Finish(Making making) const;
   bool TakeRecords(bool last, Making& making, StageScratch& scratch) const;
   void AppendRecords(uint64_t p, bool last, Making& making,
@@ -265,7 +265,7 @@ class CompiledStage final : public WorkerStage,
   uint64_t together_ = 1;
   size_t together_bytes_ = 0;  // of so many positions, in the source
   bool heavy_ = false;
-  bool selects_ = false;  // filters write all columns
+  bool places_ = false;  // the record program writes all columns
 };
 
 }  // namespace feedmill

@@ -52,7 +52,9 @@ class Call final : public Instruction {
                                  argument.constant});
     }
     std::byte* const direct = state.direct[outputs[0]];
-    if (direct != nullptr) return RunInto(direct, state);
+    if (direct != nullptr && Bytes(state.rows) >= BlockSource::kBytesMin) {
+      return RunInto(direct, state);
+    }
     OutputColumn& out = state.registers[registers[0]].storage;
     const absl::Status status =
         function_->compute(state.arguments, state.rows, type_, out);
@@ -67,12 +69,16 @@ class Call final : public Instruction {
   CallParts call() const override { return {function_, arguments_, &type_}; }
 
  private:
+  // REQUIRES: the shape is static.
+  size_t Bytes(size_t rows) const {
+    return rows * static_cast<size_t>(NumItems(type_.shape)) *
+           ItemSize(type_.dtype);
+  }
+
   // The function makes its result where it is to be; one that does so elsewhere
-  // has it copied.
+  // has it copied. Less than a builder asks a source for is left to the caller.
   absl::Status RunInto(std::byte* direct, BlockState& state) const {
-    const size_t bytes = state.rows *
-                         static_cast<size_t>(NumItems(type_.shape)) *
-                         ItemSize(type_.dtype);
+    const size_t bytes = Bytes(state.rows);
     OutputColumn out;
     out.values = BufferBuilder(std::make_shared<FixedBlock>(direct, bytes));
     const absl::Status status =

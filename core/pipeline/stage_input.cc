@@ -27,6 +27,7 @@ class SourceInput final : public StageInput {
   std::unique_ptr<StageInput::Scratch> NewScratch() const override {
     auto scratch = std::make_unique<Own>();
     scratch->source = source_->NewScratch();
+    scratch->block.columns.resize(plan_->graph().InputOf(0).components.size());
     return scratch;
   }
 
@@ -35,6 +36,7 @@ class SourceInput final : public StageInput {
                               InputBlock& out) const override {
     auto& own = static_cast<Own&>(scratch);
     order_.Map(refs, own.indexes);
+    own.Prepare(out.blocks);
     auto read = source_->Read(own.indexes, bytes_max, *own.source, own.block);
     if (read.ok()) Show(own.block, out);
     return read;
@@ -48,6 +50,7 @@ class SourceInput final : public StageInput {
     }
     auto& own = static_cast<Own&>(scratch);
     own.block.takes_trailing = out.takes_trailing;
+    own.Prepare(out.blocks);
     auto read = source_->ReadRun(run.first.index, run.count, bytes_max,
                                  *own.source, own.block);
     if (read.ok()) Show(own.block, out);
@@ -58,22 +61,26 @@ class SourceInput final : public StageInput {
                                  size_t bytes_max, StageInput::Scratch& scratch,
                                  InputBlock& out) const override {
     auto& own = static_cast<Own&>(scratch);
+    own.Prepare(out.blocks);
     auto more = source_->ReadBlock(order_.At(ref), row, bytes_max, own.block);
     if (more.ok()) Show(own.block, out);
     return more;
   }
 
   std::vector<Column> Take(StageInput::Scratch& scratch) const override {
+    auto& own = static_cast<Own&>(scratch);
     std::vector<Column> columns;
-    for (OutputColumn& column : static_cast<Own&>(scratch).block.columns) {
-      const size_t values = column.values.size();
-      const size_t offsets = column.offsets.size();
+    own.sizes.clear();
+    for (OutputColumn& column : own.block.columns) {
+      own.sizes.emplace_back(column.values.size(), column.offsets.size());
       columns.push_back(column.Take());
-      // The next block will need about as much.
-      column.values.Reserve(values + values / 16);
-      column.offsets.Reserve(offsets + offsets / 16);
     }
+    if (own.blocks == nullptr) own.Reserve();
     return columns;
+  }
+
+  void LeaveBlocks(StageInput::Scratch& scratch) const override {
+    static_cast<Own&>(scratch).Prepare(nullptr);
   }
 
   std::string Describe(const RecordRef& ref, uint64_t row) const override {
@@ -86,6 +93,27 @@ class SourceInput final : public StageInput {
     std::unique_ptr<RecordSource::Scratch> source;
     std::vector<uint64_t> indexes;
     RecordBlock block;
+    std::shared_ptr<BlockSource> blocks;  // where its columns' memory is from
+    std::vector<std::pair<size_t, size_t>> sizes;  // of what was taken last
+
+    void Prepare(const std::shared_ptr<BlockSource>& from) {
+      if (from == blocks) return;
+      blocks = from;
+      for (OutputColumn& column : block.columns) {
+        column.values = BufferBuilder(blocks);
+        column.offsets = BufferBuilder(blocks);
+      }
+      if (blocks != nullptr) Reserve();
+    }
+
+    // The next block will need about as much.
+    void Reserve() {
+      for (size_t c = 0; c < sizes.size(); ++c) {
+        const auto [values, offsets] = sizes[c];
+        block.columns[c].values.Reserve(values + values / 16);
+        block.columns[c].offsets.Reserve(offsets + offsets / 16);
+      }
+    }
   };
 
   static void Show(RecordBlock& block, InputBlock& out) {

@@ -33,6 +33,9 @@ struct InputBlock {
   size_t trailing = 0;
   // … and so many of the steps stand before what failed.
   size_t failed_after = 0;
+  // Set by who reads, and may take what is read: where large columns' memory
+  // comes from, if the source can; null: malloc.
+  std::shared_ptr<BlockSource> blocks;
   // Some rows are not there, as if a filter had dropped them: the columns have
   // those that `origins` names, in order.
   bool dropped = false;
@@ -93,6 +96,8 @@ class StageInput {
   // The columns of the last block that was read, with their memory: what
   // block.columns viewed, which end here. None where they are another's.
   virtual std::vector<Column> Take(Scratch& scratch) const;
+  // Gives back what memory of InputBlock::blocks it has. The last block ends.
+  virtual void LeaveBlocks(Scratch&) const {}
 
   // "photos.tfrecord: record 17 at offset 2048"
   virtual std::string Describe(const RecordRef& ref, uint64_t row) const = 0;

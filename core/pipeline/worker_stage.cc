@@ -1,6 +1,7 @@
 #include "core/pipeline/worker_stage.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <utility>
 
@@ -110,9 +111,9 @@ absl::StatusOr<std::shared_ptr<const CompiledStage>> CompiledStage::Compile(
     }
     stage->gathered_spec_ = std::move(gathered);
   }
-  const std::vector<bool>& selected = stage->record_program_->selected();
-  stage->selects_ = !batched && !stage->record_program_->heavy() &&
-                    std::count(selected.begin(), selected.end(), false) == 0;
+  const std::vector<bool>& placed = stage->record_program_->placed();
+  stage->places_ = !batched && !stage->record_program_->heavy() &&
+                   std::count(placed.begin(), placed.end(), false) == 0;
   stage->naming_ = !graph.source.counted          ? Naming::kRuns
                    : filters || graph.skip_before ? Naming::kBitmap
                                                   : Naming::kDense;
@@ -191,13 +192,22 @@ absl::StatusOr<Piece> CompiledStage::Run(Cursor begin, Cursor end,
   making.begin = begin;
   making.end = making.limit = end;
   making.bytes_target = bytes_target;
+  const bool passes = batch_program_ == nullptr && record_program_->empty();
+  if (passes) {  // what one read brings becomes the piece
+    making.read_bytes = std::max(kReadBytes, bytes_target);
+    own.block.blocks = own.blocks;
+  }
   if (together_ > 1 && together_bytes_ >= bytes_target / 2) {
     const uint64_t next = (begin.p / together_ + 1) * together_;
     making.end = std::min(end, Cursor{next, 0});
     making.bytes_target = std::max(bytes_target, together_bytes_);
     making.read_bytes = std::max(kReadBytes, together_bytes_);
   }
-  FM_RETURN_IF_ERROR(Make(making, own));
+  const absl::Status made = Make(making, own);
+  if (std::exchange(own.block.blocks, nullptr) != nullptr) {
+    source_->LeaveBlocks(*own.source);
+  }
+  FM_RETURN_IF_ERROR(made);
   Piece piece;
   if (making.failed) piece.skipped = SkipFailed(making);
   piece.begin = making.begin;
@@ -221,7 +231,8 @@ absl::StatusOr<Piece> CompiledStage::Run(Cursor begin, Cursor end,
 }
 
 absl::Status CompiledStage::Make(Making& making, StageScratch& scratch) const {
-  Reserve(making, scratch);
+  // What is read may be the piece itself.
+  if (!record_program_->empty()) Reserve(making, scratch);
   if (naming_ == Naming::kRuns) {
     FM_RETURN_IF_ERROR(RunBlocks(making, scratch));
   } else {
@@ -238,13 +249,13 @@ absl::Status CompiledStage::Make(Making& making, StageScratch& scratch) const {
 
 Chunk CompiledStage::Finish(Making making) const {
   if (making.taken.rows > 0) return std::move(making.taken);
-  if (making.selected_rows == 0) return std::move(making.builder).Finish();
-  Chunk chunk{output_, making.selected_rows, {}};
-  for (size_t c = 0; c < making.selected.size(); ++c) {
+  if (making.placed_rows == 0) return std::move(making.builder).Finish();
+  Chunk chunk{output_, making.placed_rows, {}};
+  for (size_t c = 0; c < making.placed.size(); ++c) {
     const ComponentSpec& component = output_->components[c];
     chunk.columns.push_back({component.dtype,
                              component.shape,
-                             std::move(making.selected[c]).Freeze(),
+                             std::move(making.placed[c]).Freeze(),
                              {},
                              {},
                              {}});
@@ -370,9 +381,10 @@ size_t CompiledStage::RowsAhead(const Making& making,
   const double wanted =
       static_cast<double>(making.bytes_target - making.bytes()) / row_bytes;
   const size_t most = heavy_ ? kHeavyRows : kBlockRows;
-  const size_t rows = wanted >= static_cast<double>(most)
-                          ? most
-                          : std::max<size_t>(1, static_cast<size_t>(wanted));
+  const size_t rows =
+      wanted >= static_cast<double>(most)
+          ? most
+          : std::max<size_t>(1, static_cast<size_t>(std::lround(wanted)));
   return static_cast<size_t>(std::min<uint64_t>(rows, left));
 }
 
@@ -422,9 +434,9 @@ absl::Status CompiledStage::RunRecords(Making& making,
 // Room for what is going to be made, where that is known, so that columns do
 // not move as they grow.
 void CompiledStage::Reserve(Making& making, const StageScratch& scratch) const {
-  if (selects_) {
+  if (places_) {
     for (size_t c = 0; c < output_->components.size(); ++c) {
-      making.selected.emplace_back(scratch.blocks);
+      making.placed.emplace_back(scratch.blocks);
     }
   }
   if (batch_program_ != nullptr || estimated_bytes_ == 0) return;
@@ -436,12 +448,16 @@ void CompiledStage::Reserve(Making& making, const StageScratch& scratch) const {
     const ComponentSpec& component = output_->components[c];
     if (!InPlace(component)) continue;
     const size_t bytes = StaticBytes(component) * static_cast<size_t>(rows);
-    if (selects_) {
-      making.selected[c].Reserve(std::min(bytes, making.bytes_target) +
-                                 kBlockRows * StaticBytes(component));
+    const size_t room = std::min(bytes, making.bytes_target);
+    if (places_) {
+      // Runs of records are taken a block at a time, however much is left.
+      const size_t more = naming_ == Naming::kRuns ? kBlockRows : 1;
+      making.placed[c].Reserve(
+          std::min(room + more * StaticBytes(component),
+                   2 * making.bytes_target + StaticBytes(component)));
       continue;
     }
-    making.builder.ReserveValues(c, std::min(bytes, making.bytes_target));
+    making.builder.ReserveValues(c, room);
   }
 }
 
@@ -450,9 +466,9 @@ void CompiledStage::ReserveDirect(size_t rows, Making& making,
                                   StageScratch& scratch) const {
   std::vector<std::byte*>& direct = scratch.records_in.direct;
   direct.clear();
-  for (size_t c = 0; c < making.selected.size(); ++c) {
+  for (size_t c = 0; c < making.placed.size(); ++c) {
     direct.push_back(
-        making.selected[c].Extend(rows * StaticBytes(output_->components[c])));
+        making.placed[c].Extend(rows * StaticBytes(output_->components[c])));
   }
   if (!record_program_->heavy()) return;
   for (size_t c = 0; c < record_program_->direct().size(); ++c) {
@@ -469,7 +485,9 @@ bool CompiledStage::TakeRecords(bool last, Making& making,
                                 StageScratch& scratch) const {
   const BlockProgram::Output& out = scratch.records_out;
   const std::vector<const Column*>& read = scratch.block.columns;
-  if (making.rows() > 0 || selects_ || scratch.blocks != nullptr) return false;
+  if (making.rows() > 0 || places_ || scratch.blocks != scratch.block.blocks) {
+    return false;
+  }
   size_t bytes = out.rows * sizeof(int64_t);
   bool from_source = false;
   for (const Column* const column : out.columns) {
@@ -482,7 +500,9 @@ bool CompiledStage::TakeRecords(bool last, Making& making,
     }
     from_source = from_source || is_read;
   }
-  if (!last && bytes < making.bytes_target / 4 * 3) return false;
+  const bool fills = bytes >= making.bytes_target / 4 * 3 ||
+                     bytes + bytes / out.rows > making.bytes_target;
+  if (!last && !fills) return false;
   std::vector<Column> source;
   if (from_source) source = source_->Take(*scratch.source);
   if (from_source && source.empty()) return false;
@@ -498,26 +518,29 @@ bool CompiledStage::TakeRecords(bool last, Making& making,
 }
 
 // Of the room that there was for all rows.
-void CompiledStage::KeepSelected(Making& making,
-                                 const StageScratch& scratch) const {
+void CompiledStage::KeepPlaced(Making& making,
+                               const StageScratch& scratch) const {
   const BlockProgram::Output& out = scratch.records_out;
-  for (size_t c = 0; c < making.selected.size(); ++c) {
+  for (size_t c = 0; c < making.placed.size(); ++c) {
     const size_t size = StaticBytes(output_->components[c]);
     std::byte* const to = scratch.records_in.direct[c];
     if (out.rows > 0 && size > 0 && out.columns[c]->values.data() != to) {
       std::memcpy(to, out.columns[c]->values.data(), out.rows * size);
     }
-    making.selected[c].Truncate((making.selected_rows + out.rows) * size);
+    making.placed[c].Truncate((making.placed_rows + out.rows) * size);
   }
-  making.selected_rows += out.rows;
+  making.placed_rows += out.rows;
 }
 
 void CompiledStage::AppendRecords(uint64_t p, bool last, Making& making,
                                   StageScratch& scratch) const {
   const BlockProgram::Output& out = scratch.records_out;
-  if (selects_) KeepSelected(making, scratch);
+  if (places_) KeepPlaced(making, scratch);
   if (out.rows == 0) return;
-  if (!selects_ && !TakeRecords(last, making, scratch)) {
+  if (!places_ && !TakeRecords(last, making, scratch)) {
+    if (record_program_->empty() && making.rows() == 0) {
+      Reserve(making, scratch);
+    }
     const auto& direct = scratch.records_in.direct;
     for (size_t c = 0; c < out.columns.size(); ++c) {
       if (!direct.empty() && direct[c] != nullptr) continue;
