@@ -363,7 +363,9 @@ void WorkerServer::Shell::WatchDispatcher(absl::Time now) {
     End(DeadlineExceeded(
         "no dispatcher answered at {} for {}; is it running, and is the "
         "address right?",
-        dispatcher_address_, absl::FormatDuration(now - last_answer_)));
+        dispatcher_address_,
+        absl::FormatDuration(
+            absl::Trunc(now - last_answer_, absl::Milliseconds(10)))));
     return;
   }
   const absl::Status handshake = reactor_->HandshakeFailure(dispatcher_);

@@ -20,6 +20,7 @@ namespace feedmill {
 namespace {
 
 constexpr char kKeysEndpoint[] = "inproc://zeromq.zap.01";
+constexpr char kOpenDomain[] = "feedmill-open";
 constexpr int kAnswersPerTurn = 256;
 constexpr int kEventsPerTurn = 4'096;
 constexpr absl::Duration kLookInterval = absl::Milliseconds(100);
@@ -30,7 +31,8 @@ constexpr absl::Duration kBoundIntervalEach = absl::Microseconds(100);
 constexpr uint64_t kWaitingBytes = uint64_t{16} << 20;
 constexpr absl::Duration kSayInterval = absl::Seconds(1);
 constexpr size_t kKeyBytes = 32;
-// Version, request, domain, address, routing id, mechanism, key.
+// Version, request, domain, address, routing id, mechanism; and the key.
+constexpr size_t kOpenRequestParts = 6;
 constexpr size_t kRequestParts = 7;
 
 constexpr int kFailures = ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
@@ -122,14 +124,8 @@ void SetClosed(int listening_fd, bool closed) {
 absl::Status Gate::Secure(SocketId id, zmq::socket_t& socket,
                           const CurveServer& curve) {
   try {
-    if (!keys_) {
-      zmq::socket_t keys(context_, ZMQ_REP);
-      keys.set(zmq::sockopt::linger, 0);
-      keys.bind(kKeysEndpoint);
-      keys_ = std::move(keys);
-    }
     const std::string domain = fmt::format("feedmill-{}", id.value());
-    socket.set(zmq::sockopt::zap_domain, domain);
+    Watch(socket, domain);
     // A server without a handler would let everybody in: the handler is bound
     // first and goes last.
     const int on = 1;
@@ -143,6 +139,25 @@ absl::Status Gate::Secure(SocketId id, zmq::socket_t& socket,
   } catch (const zmq::error_t& error) {
     return ResourceExhausted("cannot watch over keys: {}", error.what());
   }
+}
+
+absl::Status Gate::LeaveOpen(zmq::socket_t& socket) {
+  try {
+    Watch(socket, kOpenDomain);
+    return absl::OkStatus();
+  } catch (const zmq::error_t& error) {
+    return ResourceExhausted("cannot watch over peers: {}", error.what());
+  }
+}
+
+void Gate::Watch(zmq::socket_t& socket, const std::string& domain) {
+  if (!keys_) {
+    zmq::socket_t keys(context_, ZMQ_REP);
+    keys.set(zmq::sockopt::linger, 0);
+    keys.bind(kKeysEndpoint);
+    keys_ = std::move(keys);
+  }
+  socket.set(zmq::sockopt::zap_domain, domain);
 }
 
 absl::Status Gate::Secure(zmq::socket_t& socket, const CurveClient& curve) {
@@ -248,6 +263,10 @@ std::vector<Buffer> Gate::Answer(const std::vector<Buffer>& request) {
     return std::vector<Buffer>{Part("1.0"), Part(number), Part(code),
                                Part(text),  Part(user),   Part("")};
   };
+  if (request.size() == kOpenRequestParts && Text(request[2]) == kOpenDomain &&
+      Text(request[5]) == "NULL") {
+    return answer("200", "OK", "");
+  }
   if (request.size() != kRequestParts || Text(request[5]) != "CURVE" ||
       request[6].size() != kKeyBytes) {
     return answer("500", "not understood", "");

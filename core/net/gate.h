@@ -21,7 +21,7 @@
 
 namespace feedmill {
 
-// Stands where a reactor's sockets meet the network: answers whether a key may
+// Stands where a reactor's sockets meet the network: answers whether a peer may
 // connect (the context's ZAP handler), follows handshakes, and bounds how many
 // connections a listener has: when there are too many, the kernel is told to
 // drop attempts to connect, which peers repeat, until some have gone. A message
@@ -40,6 +40,10 @@ class Gate {
   // Makes `socket` a CURVE server that admits whom `curve` lists. Before bind.
   absl::Status Secure(SocketId id, zmq::socket_t& socket,
                       const CurveServer& curve);
+  // Lets everybody in at `socket` who speaks ZMTP 3, which is all that libzmq
+  // takes where it asks somebody. Where a peer of ZMTP 1 or 2 says its name to
+  // a socket that is being closed, libzmq ends the process. Before bind.
+  absl::Status LeaveOpen(zmq::socket_t& socket);
   // Makes `socket` a CURVE client. Before connect.
   static absl::Status Secure(zmq::socket_t& socket, const CurveClient& curve);
 
@@ -50,6 +54,9 @@ class Gate {
   absl::Status FollowConnection(SocketId id, zmq::socket_t& socket,
                                 const std::string& peer, bool has_keys);
   void Forget(SocketId id);
+  // Answers nobody any more. After all that it secured or left open: their
+  // connections end when it has.
+  void Close() { keys_.close(); }
 
   void AddPollItems(std::vector<zmq::pollitem_t>& items);
   // Takes what has come: a bounded number of events.
@@ -100,6 +107,8 @@ class Gate {
 
   absl::Status Follow(SocketId id, zmq::socket_t& socket, int events,
                       Followed followed);
+  // Has libzmq ask us about each peer that connects to `socket`.
+  void Watch(zmq::socket_t& socket, const std::string& domain);
   void ServeKeys();
   std::vector<Buffer> Answer(const std::vector<Buffer>& request);
   void ServeMonitor(SocketId id, Followed& followed);
@@ -111,7 +120,7 @@ class Gate {
   void Say(absl::Time now);
 
   zmq::context_t& context_;
-  zmq::socket_t keys_;  // the ZAP handler's; made by the first Secure
+  zmq::socket_t keys_;  // the ZAP handler's; made for the first listener
   std::map<std::string, std::shared_ptr<AllowList>> allowed_;  // by ZAP domain
   std::map<SocketId, Followed> followed_;
   std::vector<std::pair<SocketId, std::string>> gone_;

@@ -317,6 +317,7 @@ void Reactor::State::CloseAll() {
                    socket.listener ? 0 : linger_ms.load());
   }
   sockets.clear();
+  gate.Close();
 }
 
 Reactor::Reactor(std::string name)
@@ -338,12 +339,11 @@ absl::StatusOr<SocketId> Reactor::Listen(
   const SocketId id(state_->next_socket++);
   if (limits.connections_max == 0) limits.connections_max = ConnectionsMax();
   FM_RETURN_IF_ERROR(state_->gate.FollowListener(id, socket, limits));
-  if (curve) {
-    const absl::Status secured = state_->gate.Secure(id, socket, *curve);
-    if (!secured.ok()) {
-      state_->gate.Forget(id);
-      return secured;
-    }
+  const absl::Status watched = curve ? state_->gate.Secure(id, socket, *curve)
+                                     : state_->gate.LeaveOpen(socket);
+  if (!watched.ok()) {
+    state_->gate.Forget(id);
+    return watched;
   }
   try {
     // A peer that is gone is an answer, not a silence; and nobody takes over

@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -314,6 +315,71 @@ TEST(Reactor, RunsPostedWorkInOrderAndRefusesItWhenStopped) {
   EXPECT_FALSE(peer.reactor.Post([] {}));
 }
 
+// A connection over which `bytes` were sent.
+int SendBytes(uint16_t port, const std::string& bytes) {
+  const int fd = socket(AF_INET, SOCK_STREAM, 0);
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_port = htons(port);
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  EXPECT_EQ(connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)),
+            0);
+  EXPECT_GE(send(fd, bytes.data(), bytes.size(), MSG_NOSIGNAL), -1);
+  return fd;
+}
+
+// libzmq ends the process where a peer of its first protocols says who it is to
+// a socket that is being closed.
+TEST(Reactor, StopsWhilePeersOfOldProtocolsComeIn) {
+  const std::string begin("\x10");  // of a name
+  const std::string rest(16, 'x');
+  for (int round = 0; round < 100; ++round) {
+    Peer server;
+    const auto listener = server.reactor.Listen("127.0.0.1", 0, {});
+    ASSERT_TRUE(listener.ok());
+    std::vector<int> connections;
+    for (int k = 0; k < 64; ++k) {
+      connections.push_back(SendBytes(server.reactor.PortOf(*listener), begin));
+    }
+    server.Start();
+    std::thread peers([&] {
+      for (const int fd : connections) {
+        send(fd, rest.data(), rest.size(), MSG_NOSIGNAL);
+      }
+    });
+    server.reactor.Stop();
+    server.reactor.Join();
+    peers.join();
+    for (const int fd : connections) close(fd);
+  }
+}
+
+// While the server object is still there: its peers go to the next one.
+TEST(Reactor, WhoStopsHangsUpAtOnce) {
+  Pair pair;
+  pair.Start();
+  pair.client.Send(pair.connection, "", {TextBuffer("first")});
+  pair.server.Await();
+  const uint16_t port = pair.server.reactor.PortOf(pair.listener);
+  pair.server.reactor.Stop();
+  pair.server.reactor.Join();
+  Peer next;
+  while (!next.reactor.Listen("127.0.0.1", port, {}).ok()) {
+    std::this_thread::yield();
+  }
+  next.Start();
+  std::atomic<bool> came{false};
+  std::thread speaker([&] {
+    while (!came) {
+      pair.client.Send(pair.connection, "", {TextBuffer("second")});
+      std::this_thread::yield();
+    }
+  });
+  EXPECT_EQ(TextOf(next.Await().parts.at(0)), "second");
+  came = true;
+  speaker.join();
+}
+
 // What does not speak ZMTP is cut off or brings messages that nobody can
 // decode; a peer that does still gets through.
 TEST(Reactor, SurvivesBytesThatAreNoMessages) {
@@ -321,20 +387,12 @@ TEST(Reactor, SurvivesBytesThatAreNoMessages) {
   pair.Start();
   std::mt19937_64 random(7);
   for (int round = 0; round < 32; ++round) {
-    const int fd = socket(AF_INET, SOCK_STREAM, 0);
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(pair.server.reactor.PortOf(pair.listener));
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    ASSERT_EQ(
-        connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
     std::string noise(random() % 4'096, '\0');
     for (char& c : noise) c = static_cast<char>(random());
     if (round % 2 == 0 && noise.size() > 10) {
       noise.replace(0, 10, "\xff\0\0\0\0\0\0\0\x01\x7f", 10);
     }
-    EXPECT_GE(send(fd, noise.data(), noise.size(), MSG_NOSIGNAL), -1);
-    close(fd);
+    close(SendBytes(pair.server.reactor.PortOf(pair.listener), noise));
   }
   pair.client.Send(pair.connection, "", {TextBuffer("a peer")});
   for (;;) {
