@@ -10,6 +10,7 @@
 #include "core/base/status.h"
 #include "core/dataset/draws.h"
 #include "core/dataset/graph_text.h"
+#include "core/dataset/live_components.h"
 #include "core/dataset/named_files.h"
 #include "core/dataset/source_types.h"
 #include "core/dataset/step_types.h"
@@ -409,7 +410,7 @@ std::string DescribeSource(const Source& source) {
 std::string AnalyzedGraph::Explain() const {
   std::string out =
       fmt::format("source  {} -> {}\n", DescribeSource(graph.source),
-                  source.spec.ToString());
+                  source.written.ToString());
   const Positions positions = SourcePositions(graph.source);
   out += needs_index       ? "        positions are records (indexed, for the "
                              "shuffle)\n"
@@ -435,7 +436,7 @@ std::string AnalyzedGraph::Explain() const {
     out +=
         fmt::format("{:<7} steps[{}] {}{}{} -> {}\n", HomeName(steps[i].home),
                     i, StepName(graph.steps[i]), values.empty() ? "" : ": ",
-                    values, steps[i].output->ToString());
+                    values, steps[i].written->ToString());
   }
   for (const auto& [function, plugin] : graph.plugins) {
     out += fmt::format("        {} is of the plugin {}\n", function, plugin);
@@ -477,6 +478,7 @@ absl::Status AnalyzeSource(const FunctionRegistry& registry,
   absl::StatusOr<ElementSpec> spec = SourceOutput(source, specs);
   if (!spec.ok()) return Annotate(spec.status(), "source");
   out.source.spec = *std::move(spec);
+  out.source.written = out.source.spec;
   return absl::OkStatus();
 }
 
@@ -541,7 +543,7 @@ absl::StatusOr<std::shared_ptr<const AnalyzedGraph>> AnalyzePipeline(
     if (*output != *out->output) {
       out->output = std::make_shared<ElementSpec>(*std::move(output));
     }
-    out->steps.push_back({home, out->output, batches});
+    out->steps.push_back({home, out->output, out->output, batches});
     if (const auto* flat_map = std::get_if<FlatMapStep>(&step)) {
       FM_ASSIGN_OR_RETURN(ElementSpec mapped,
                           StepOutput(MapStep{flat_map->outputs},
@@ -564,7 +566,9 @@ absl::StatusOr<std::shared_ptr<const AnalyzedGraph>> AnalyzePipeline(
 absl::StatusOr<std::shared_ptr<const AnalyzedGraph>> Analyze(
     const Graph& graph, const FunctionRegistry& registry) {
   size_t steps_before = 0;
-  return AnalyzePipeline(graph, registry, false, steps_before);
+  FM_ASSIGN_OR_RETURN(const auto whole,
+                      AnalyzePipeline(graph, registry, false, steps_before));
+  return WithoutDeadComponents(*whole);
 }
 
 }  // namespace feedmill

@@ -19,9 +19,11 @@ enum class Home { kPlan, kWorker, kClient };
 
 // What a source is before its files are seen.
 struct SourceTraits {
-  ElementSpec spec;
-  bool counted = true;      // positions are records; else blocks or files
-  bool needs_files = true;  // a manifest is needed (false for range)
+  ElementSpec spec;          // of what is made of its records
+  ElementSpec written;       // with the components that nothing needs
+  std::vector<bool> live{};  // of those written: which are made; empty: all
+  bool counted = true;       // positions are records; else blocks or files
+  bool needs_files = true;   // a manifest is needed (false for range)
   // Made of inputs of which one is not counted: a position is a pass over all
   // of them, whose elements come one after the other.
   bool streamed = false;
@@ -30,6 +32,8 @@ struct SourceTraits {
 struct AnalyzedStep {
   Home home = Home::kPlan;
   std::shared_ptr<const ElementSpec> output;  // what leaves the step
+  // With what it would make, too, if anything needed it (live_components.h).
+  std::shared_ptr<const ElementSpec> written;
   // Batch steps before this one: so many leading dims of a component belong to
   // batches, and steps on single records (decode_image …) act below them.
   size_t batches_before = 0;
@@ -44,6 +48,8 @@ struct AnalyzedGraph {
   Graph graph;
   SourceTraits source;
   std::vector<AnalyzedStep> steps;  // one per graph.steps
+  // What leaves it: of an input, no more of what its last step makes than the
+  // whole needs.
   std::shared_ptr<const ElementSpec> output;
   // What a source is made of, in order; none if it reads records of its own.
   // Unless source.streamed, an input's elements are counted by its plan alone,
@@ -81,7 +87,7 @@ struct AnalyzedGraph {
     return std::get<CacheStep>(graph.steps[cached_steps - 1]);
   }
 
-  // What enters step `step`; the output of all for steps.size().
+  // What enters step `step`; what the last one makes for steps.size().
   const ElementSpec& InputOf(size_t step) const {
     return step == 0 ? source.spec : *steps[step - 1].output;
   }

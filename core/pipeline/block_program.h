@@ -67,12 +67,14 @@ class BlockProgram {
   class Scratch;
 
   // Compiles those of the graph's steps that `steps` lists, in order, over
-  // elements of `input`. Where batches stand before them, steps that know
+  // elements of `input`; makes of the last one's output what `output` names, or
+  // all (null). Where batches stand before them, steps that know
   // records act on each record of a row.
   static absl::StatusOr<std::shared_ptr<const BlockProgram>> Make(
       std::shared_ptr<const Plan> plan,
       std::shared_ptr<const FunctionRegistry> registry,
-      std::vector<size_t> steps, const ElementSpec& input);
+      std::vector<size_t> steps, const ElementSpec& input,
+      const ElementSpec* output = nullptr);
   virtual ~BlockProgram() = default;
 
   virtual std::shared_ptr<Scratch> NewScratch() const = 0;

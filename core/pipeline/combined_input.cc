@@ -64,7 +64,8 @@ class Branch {
     }
     FM_ASSIGN_OR_RETURN(branch.program_,
                         BlockProgram::Make(input.plan, context.registry, steps,
-                                           graph.InputOf(graph.cached_steps)));
+                                           graph.InputOf(graph.cached_steps),
+                                           graph.output.get()));
     // Analyze refuses them.
     FM_CHECK(!branch.program_->filters());
     return branch;

@@ -1,10 +1,12 @@
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <variant>
 
 #include "core/base/status.h"
 #include "core/pipeline/batch_stacker.h"
 #include "core/pipeline/client_step.h"
+#include "core/pipeline/row_groups.h"
 #include "core/pipeline/stacking.h"
 
 namespace feedmill {
@@ -111,14 +113,14 @@ class BatchRows final : public ClientStep {
     for (const auto& shared : state.held) {
       const StageState::Held& held = *shared;
       const size_t rows = held.chunk.rows;
-      if (held.chunk.spec == nullptr || *held.chunk.spec != input_ ||
-          rows >= size_ - held_rows_ ||
+      std::optional<Chunk> of_spec = RowsOf(held.chunk, input_);
+      if (!of_spec || rows >= size_ - held_rows_ ||
           held.counters.size() != held.passes.size() ||
           (!held.passes.empty() && held.passes.size() != rows)) {
         return false;
       }
       Flow& flow = held_.emplace_back();
-      flow.chunk = held.chunk;
+      flow.chunk = *std::move(of_spec);
       flow.counters = held.counters;
       flow.passes = held.passes;
       held_rows_ += rows;

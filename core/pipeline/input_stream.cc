@@ -25,6 +25,11 @@ InputStream::InputStream(std::shared_ptr<const Plan> plan,
       scratch_(stage_->NewScratch()),
       client_(std::move(client)),
       watch_(*plan_) {
+  const AnalyzedGraph& graph = plan_->graph();
+  const ElementSpec& made = graph.InputOf(graph.steps.size());
+  for (const ComponentSpec& c : graph.output->components) {
+    columns_.push_back(static_cast<size_t>(made.Find(c.name)));
+  }
   error_ = watch_.Check();
   ended_ = !error_.ok();
 }
@@ -62,11 +67,17 @@ absl::StatusOr<bool> InputStream::Look() {
   return true;
 }
 
+void InputStream::Ready(Chunk made) {
+  std::vector<Column> columns;
+  for (const size_t c : columns_) columns.push_back(made.columns[c]);
+  ready_.push_back({plan_->graph().output, made.rows, std::move(columns)});
+}
+
 size_t InputStream::PopOutputs() {
   size_t rows = 0;
   for (ClientStage::Output output; client_->Pop(output);) {
     rows += output.chunk.rows;
-    ready_.push_back(std::move(output.chunk));
+    Ready(std::move(output.chunk));
   }
   return rows;
 }
@@ -87,7 +98,7 @@ absl::Status InputStream::MakeMore() {
   size_t outputs = rows;
   uint64_t needed = 0;
   if (client_ == nullptr) {
-    ready_.push_back(std::move(piece.chunk));
+    Ready(std::move(piece.chunk));
   } else {
     error_ = client_->Push(piece);
     outputs = PopOutputs();

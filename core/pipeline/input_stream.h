@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "core/chunk/chunk.h"
@@ -45,6 +46,7 @@ class InputStream {
               std::shared_ptr<const WorkerStage> stage,
               std::unique_ptr<ClientStage> client);
   absl::Status MakeMore();
+  void Ready(Chunk made);
   size_t PopOutputs();
 
   const std::shared_ptr<const Plan> plan_;
@@ -52,6 +54,8 @@ class InputStream {
   const std::unique_ptr<WorkerStage::Scratch> scratch_;
   const std::unique_ptr<ClientStage> client_;  // null: no client steps
   EndlessWatch watch_;
+  // Of what its last step makes: what the whole needs.
+  std::vector<size_t> columns_;
   Cursor at_;  // the first that was not made
   std::deque<Chunk> ready_;
   Chunk chunk_;

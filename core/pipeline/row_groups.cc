@@ -133,10 +133,11 @@ bool RowGroups::Restore(const StageState::Step& state) {
   const size_t rows = held.chunk.rows;
   const bool named = held.counters.size() == held.passes.size() &&
                      (held.passes.empty() || held.passes.size() == rows);
-  if (!named || rows > std::numeric_limits<uint32_t>::max() ||
-      (rows > 0 &&
-       (held.chunk.spec == nullptr || *held.chunk.spec != *spec_))) {
-    return false;
+  if (!named || rows > std::numeric_limits<uint32_t>::max()) return false;
+  if (rows > 0) {
+    std::optional<Chunk> of_spec = RowsOf(held.chunk, *spec_);
+    if (!of_spec) return false;
+    held.chunk = *std::move(of_spec);
   }
   groups.clear();
   size_t at = 0;
@@ -152,6 +153,20 @@ bool RowGroups::Restore(const StageState::Step& state) {
     Add({std::make_shared<const StageState::Held>(std::move(held)), {}, 0, {}});
   }
   return true;
+}
+
+std::optional<Chunk> RowsOf(const Chunk& held, const ElementSpec& spec) {
+  if (held.spec == nullptr) return std::nullopt;
+  if (*held.spec == spec) return held;
+  Chunk out{std::make_shared<const ElementSpec>(spec), held.rows, {}};
+  for (const ComponentSpec& c : spec.components) {
+    const int found = held.spec->Find(c.name);
+    if (found < 0) return std::nullopt;
+    const auto column = static_cast<size_t>(found);
+    if (held.spec->components[column] != c) return std::nullopt;
+    out.columns.push_back(held.columns[column]);
+  }
+  return out;
 }
 
 StageState::Held HeldInOrder(const StageState::Step& state) {

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -69,6 +70,10 @@ class RowGroups {
   size_t rows_ = 0;   // of all blocks
   size_t bytes_ = 0;  // of their columns
 };
+
+// Rows that a token holds, as rows of `spec`; none if they are not. They may
+// have more components, of a time when what nothing needs was made, too.
+std::optional<Chunk> RowsOf(const Chunk& held, const ElementSpec& spec);
 
 // The rows that a step holds, in order, as one chunk.
 StageState::Held HeldInOrder(const StageState::Step& state);

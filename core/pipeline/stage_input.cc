@@ -155,10 +155,11 @@ absl::StatusOr<std::unique_ptr<const StageInput>> MakeSourceInput(
     std::shared_ptr<const Manifest> manifest) {
   const AnalyzedGraph& graph = plan->graph();
   FM_ASSIGN_OR_RETURN(
-      auto source,
-      RecordSource::Make(graph.graph.source, graph.source.counted, manifest));
+      auto source, RecordSource::Make(graph.graph.source, graph.source.counted,
+                                      manifest, graph.source.live));
   if (manifest == nullptr) manifest = std::make_shared<const Manifest>();
-  const bool heavy = std::holds_alternative<ImagesSource>(graph.graph.source);
+  const bool heavy = std::holds_alternative<ImagesSource>(graph.graph.source) &&
+                     (graph.source.live.empty() || graph.source.live[0]);
   return std::unique_ptr<const StageInput>(std::make_unique<SourceInput>(
       std::move(plan), std::move(manifest), std::move(source), heavy));
 }

@@ -19,8 +19,9 @@ class ArrayRecords final : public RecordSource {
  public:
   using Arrays = std::vector<FileArray>;
 
-  ArrayRecords(const Source& source, std::shared_ptr<const Manifest> manifest)
-      : source_(source), files_(std::move(manifest)) {}
+  ArrayRecords(const Source& source, const std::vector<bool>& live,
+               std::shared_ptr<const Manifest> manifest)
+      : source_(source), live_(live), files_(std::move(manifest)) {}
 
   std::unique_ptr<Scratch> NewScratch() const override {
     return std::make_unique<Scratch>();
@@ -43,6 +44,7 @@ class ArrayRecords final : public RecordSource {
                         uint64_t count, RecordBlock& out) const;
 
   const Source source_;
+  const std::vector<bool> live_;  // by array; empty: all
   const ManifestFiles files_;
 
   mutable std::mutex mutex_;
@@ -61,6 +63,9 @@ ArrayRecords::ArraysIn(size_t file) const {
   FM_ASSIGN_OR_RETURN(Arrays arrays,
                       ArraysOf(source_, *opened, info.path, info.size));
   if (arrays[0].rows != info.records) return files_.Changed(file);
+  for (size_t c = live_.size(); c-- > 0;) {
+    if (!live_[c]) arrays.erase(arrays.begin() + static_cast<ptrdiff_t>(c));
+  }
   const auto shared = std::make_shared<const Arrays>(std::move(arrays));
   const std::lock_guard lock(mutex_);
   if (arrays_.size() >= kLayoutsMax) arrays_.clear();
@@ -135,8 +140,9 @@ absl::StatusOr<size_t> ArrayRecords::Read(std::span<const uint64_t> indexes,
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<const RecordSource>> MakeArrayRecords(
-    const Source& source, std::shared_ptr<const Manifest> manifest) {
-  return std::make_unique<ArrayRecords>(source, std::move(manifest));
+    const Source& source, const std::vector<bool>& live,
+    std::shared_ptr<const Manifest> manifest) {
+  return std::make_unique<ArrayRecords>(source, live, std::move(manifest));
 }
 
 }  // namespace feedmill

@@ -91,12 +91,14 @@ absl::StatusOr<std::vector<std::string>> Names(const CsvSource& source,
 
 class CsvDecoder final : public RecordDecoder {
  public:
-  explicit CsvDecoder(const CsvSource& source)
-      : RecordDecoder(source.fields),
+  CsvDecoder(const CsvSource& source, const std::vector<bool>& live)
+      : RecordDecoder(LiveFields(source.fields, live)),
         source_(source),
         only_empty_is_missing_(source.missing == std::vector<std::string>{""}) {
-    for (size_t f = 0; f < fields_.size(); ++f) {
-      in_order_.fields.push_back(static_cast<int>(f));
+    int field = 0;
+    for (size_t column = 0; column < source.fields.size(); ++column) {
+      const bool made = live.empty() || live[column];
+      in_order_.fields.push_back(made ? field++ : -1);
     }
   }
 
@@ -207,8 +209,9 @@ struct Guess {
 
 }  // namespace
 
-std::unique_ptr<const RecordDecoder> MakeCsvDecoder(const CsvSource& source) {
-  return std::make_unique<CsvDecoder>(source);
+std::unique_ptr<const RecordDecoder> MakeCsvDecoder(
+    const CsvSource& source, const std::vector<bool>& live) {
+  return std::make_unique<CsvDecoder>(source, live);
 }
 
 absl::StatusOr<std::vector<SourceField>> InferCsvFields(

@@ -15,8 +15,8 @@ using Kind = JsonToken::Kind;
 
 class JsonDecoder final : public RecordDecoder {
  public:
-  explicit JsonDecoder(const JsonlSource& source)
-      : RecordDecoder(source.fields) {}
+  explicit JsonDecoder(std::vector<SourceField> fields)
+      : RecordDecoder(std::move(fields)) {}
 
   absl::Status Decode(const Head&, std::string_view window,
                       std::span<const Extent> records,
@@ -225,8 +225,8 @@ struct Guess {
 }  // namespace
 
 std::unique_ptr<const RecordDecoder> MakeJsonDecoder(
-    const JsonlSource& source) {
-  return std::make_unique<JsonDecoder>(source);
+    const JsonlSource& source, const std::vector<bool>& live) {
+  return std::make_unique<JsonDecoder>(LiveFields(source.fields, live));
 }
 
 namespace {

@@ -95,8 +95,8 @@ constexpr std::string_view kKeyField = "__key__";
 
 class TarDecoder final : public RecordDecoder {
  public:
-  explicit TarDecoder(const WebDatasetSource& source)
-      : RecordDecoder(source.fields) {}
+  explicit TarDecoder(std::vector<SourceField> fields)
+      : RecordDecoder(std::move(fields)) {}
 
   absl::Status Decode(const Head&, std::string_view window,
                       std::span<const Extent> records,
@@ -161,15 +161,16 @@ bool HoldsNumber(std::string_view extension) {
 
 }  // namespace
 
-std::unique_ptr<const RecordDecoder> RecordDecoder::Make(const Source& source) {
+std::unique_ptr<const RecordDecoder> RecordDecoder::Make(
+    const Source& source, const std::vector<bool>& live) {
   if (const auto* jsonl = std::get_if<JsonlSource>(&source)) {
-    return MakeJsonDecoder(*jsonl);
+    return MakeJsonDecoder(*jsonl, live);
   }
   if (const auto* csv = std::get_if<CsvSource>(&source)) {
-    return MakeCsvDecoder(*csv);
+    return MakeCsvDecoder(*csv, live);
   }
   if (const auto* tar = std::get_if<WebDatasetSource>(&source)) {
-    return MakeTarDecoder(*tar);
+    return MakeTarDecoder(*tar, live);
   }
   return std::make_unique<BytesDecoder>();
 }
@@ -194,8 +195,18 @@ void RecordDecoder::Reset(RecordBlock& out) const {
 }
 
 std::unique_ptr<const RecordDecoder> MakeTarDecoder(
-    const WebDatasetSource& source) {
-  return std::make_unique<TarDecoder>(source);
+    const WebDatasetSource& source, const std::vector<bool>& live) {
+  return std::make_unique<TarDecoder>(LiveFields(source.fields, live));
+}
+
+std::vector<SourceField> LiveFields(const std::vector<SourceField>& fields,
+                                    const std::vector<bool>& live) {
+  if (live.empty()) return fields;
+  std::vector<SourceField> out;
+  for (size_t f = 0; f < fields.size(); ++f) {
+    if (live[f]) out.push_back(fields[f]);
+  }
+  return out;
 }
 
 void CutRows(size_t rows, RecordBlock& block) {

@@ -26,7 +26,9 @@ class RecordDecoder {
     std::vector<int> fields;  // by column: which field it is, -1 for none
   };
 
-  static std::unique_ptr<const RecordDecoder> Make(const Source& source);
+  // `live`: which components it makes; empty: all.
+  static std::unique_ptr<const RecordDecoder> Make(
+      const Source& source, const std::vector<bool>& live = {});
   virtual ~RecordDecoder() = default;
 
   // Reads the first record of a file whose framing has a header.
@@ -50,10 +52,16 @@ class RecordDecoder {
 };
 
 // The decoders of the formats.
-std::unique_ptr<const RecordDecoder> MakeJsonDecoder(const JsonlSource& source);
-std::unique_ptr<const RecordDecoder> MakeCsvDecoder(const CsvSource& source);
+std::unique_ptr<const RecordDecoder> MakeJsonDecoder(
+    const JsonlSource& source, const std::vector<bool>& live);
+std::unique_ptr<const RecordDecoder> MakeCsvDecoder(
+    const CsvSource& source, const std::vector<bool>& live);
 std::unique_ptr<const RecordDecoder> MakeTarDecoder(
-    const WebDatasetSource& source);
+    const WebDatasetSource& source, const std::vector<bool>& live);
+
+// Those of the fields that are live.
+std::vector<SourceField> LiveFields(const std::vector<SourceField>& fields,
+                                    const std::vector<bool>& live);
 
 // Takes rows away from the end of a block, as after an error.
 void CutRows(size_t rows, RecordBlock& block);

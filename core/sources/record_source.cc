@@ -1,6 +1,7 @@
 #include "core/sources/record_source.h"
 
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <numeric>
 
@@ -21,7 +22,7 @@ constexpr uint64_t kRunRows = 2048;
 // Small files that are on their way from the disk at once, for each thread.
 constexpr size_t kFilesAhead = 32;
 
-void ResetBlock(RecordBlock& out, std::initializer_list<DType> dtypes) {
+void ResetBlock(RecordBlock& out, std::span<const DType> dtypes) {
   out.rows = 0;
   out.error = absl::OkStatus();
   out.columns.resize(dtypes.size());
@@ -75,6 +76,8 @@ void FillRangeForTarget(uint64_t first, uint64_t step, uint64_t* items,
   FillRange(first, step, items, count);
 }
 
+constexpr std::array kNumber = {DType::kInt64};
+
 class RangeRecords final : public RecordSource {
  public:
   explicit RangeRecords(const RangeSource& range) : range_(range) {}
@@ -86,7 +89,7 @@ class RangeRecords final : public RecordSource {
   absl::StatusOr<size_t> Read(std::span<const uint64_t> indexes,
                               size_t bytes_max, Scratch&,
                               RecordBlock& out) const override {
-    ResetBlock(out, {DType::kInt64});
+    ResetBlock(out, kNumber);
     const size_t count = std::min(
         indexes.size(), std::max<size_t>(bytes_max / sizeof(int64_t), 1));
     auto* items = reinterpret_cast<uint64_t*>(
@@ -102,7 +105,7 @@ class RangeRecords final : public RecordSource {
   absl::StatusOr<size_t> ReadRun(uint64_t first, uint64_t count,
                                  size_t bytes_max, Scratch&,
                                  RecordBlock& out) const override {
-    ResetBlock(out, {DType::kInt64});
+    ResetBlock(out, kNumber);
     const auto rows = static_cast<size_t>(std::min<uint64_t>(
         count, std::max<size_t>(bytes_max / sizeof(int64_t), 1)));
     auto* const items = reinterpret_cast<uint64_t*>(
@@ -126,11 +129,12 @@ class RangeRecords final : public RecordSource {
 class DecodedRecords final : public RecordSource {
  public:
   DecodedRecords(const Source& source,
-                 const std::shared_ptr<const Manifest>& manifest)
+                 const std::shared_ptr<const Manifest>& manifest,
+                 const std::vector<bool>& live)
       : framing_(FramingOf(source)),
         raw_(MakeIndexedRecords(framing_, manifest)),
         files_(manifest),
-        decoder_(RecordDecoder::Make(source)),
+        decoder_(RecordDecoder::Make(source, live)),
         heads_(framing_, Compression::kNone, *decoder_, files_) {}
 
   std::unique_ptr<Scratch> NewScratch() const override {
@@ -199,8 +203,17 @@ class DecodedRecords final : public RecordSource {
 class ImageFiles final : public RecordSource {
  public:
   ImageFiles(const ImagesSource& source,
-             std::shared_ptr<const Manifest> manifest)
-      : label_(source.label), files_(std::move(manifest)) {}
+             std::shared_ptr<const Manifest> manifest,
+             const std::vector<bool>& live)
+      : label_(source.label),
+        files_(std::move(manifest)),
+        makes_image_(live.empty() || live[0]),
+        makes_label_(live.empty() || live[1]),
+        makes_path_(live.empty() || live[2]) {
+    if (makes_image_) dtypes_.push_back(DType::kBytes);
+    if (makes_label_) dtypes_.push_back(DType::kInt64);
+    if (makes_path_) dtypes_.push_back(DType::kBytes);
+  }
 
   std::unique_ptr<Scratch> NewScratch() const override {
     return std::make_unique<AheadScratch>();
@@ -210,23 +223,30 @@ class ImageFiles final : public RecordSource {
                               size_t bytes_max, Scratch& scratch,
                               RecordBlock& out) const override {
     auto& ahead = static_cast<AheadScratch&>(scratch).files;
-    ResetBlock(out, {DType::kBytes, DType::kInt64, DType::kBytes});
-    OutputColumn& image = out.columns[0];
+    ResetBlock(out, dtypes_);
+    size_t bytes = 0;
     for (size_t k = 0; k < indexes.size(); ++k) {
       const size_t file = files_.Find(indexes[k]).file;
       const ManifestFile& info = files_.info(file);
-      if (out.rows > 0 && image.values.size() + info.size > bytes_max) break;
-      OpenAhead(indexes.subspan(k), ahead);
-      absl::StatusOr<std::unique_ptr<File>> next =
-          std::move(ahead.front().opened);
-      ahead.pop_front();
-      FM_ASSIGN_OR_RETURN(const auto opened, std::move(next));
-      std::byte* const at = image.values.Extend(info.size);
-      FM_RETURN_IF_ERROR(files_.Read(file, *opened, 0, {at, info.size}));
-      image.offsets.Push(static_cast<int64_t>(image.values.size()));
-      out.columns[1].values.Push(ImageLabel(ImageLabelName(info.path, label_),
-                                            files_.manifest().classes));
-      AppendString(info.path, out.columns[2]);
+      bytes += makes_image_ ? info.size : info.path.size();
+      if (out.rows > 0 && bytes > bytes_max) break;
+      size_t c = 0;
+      if (makes_image_) {
+        OpenAhead(indexes.subspan(k), ahead);
+        absl::StatusOr<std::unique_ptr<File>> next =
+            std::move(ahead.front().opened);
+        ahead.pop_front();
+        FM_ASSIGN_OR_RETURN(const auto opened, std::move(next));
+        OutputColumn& image = out.columns[c++];
+        std::byte* const at = image.values.Extend(info.size);
+        FM_RETURN_IF_ERROR(files_.Read(file, *opened, 0, {at, info.size}));
+        image.offsets.Push(static_cast<int64_t>(image.values.size()));
+      }
+      if (makes_label_) {
+        out.columns[c++].values.Push(ImageLabel(
+            ImageLabelName(info.path, label_), files_.manifest().classes));
+      }
+      if (makes_path_) AppendString(info.path, out.columns[c]);
       ++out.rows;
     }
     return out.rows;
@@ -262,13 +282,17 @@ class ImageFiles final : public RecordSource {
 
   const ImagesSource::Label label_;
   const ManifestFiles files_;
+  const bool makes_image_;  // else no file is opened
+  const bool makes_label_;
+  const bool makes_path_;
+  std::vector<DType> dtypes_;  // of what is made
 };
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<const RecordSource>> RecordSource::Make(
     const Source& source, bool counted,
-    std::shared_ptr<const Manifest> manifest) {
+    std::shared_ptr<const Manifest> manifest, const std::vector<bool>& live) {
   using Result = std::unique_ptr<const RecordSource>;
   if (const auto* range = std::get_if<RangeSource>(&source)) {
     return Result(std::make_unique<RangeRecords>(*range));
@@ -282,18 +306,19 @@ absl::StatusOr<std::unique_ptr<const RecordSource>> RecordSource::Make(
                         file.path, file.records);
       }
     }
-    return Result(std::make_unique<ImageFiles>(*images, std::move(manifest)));
+    return Result(
+        std::make_unique<ImageFiles>(*images, std::move(manifest), live));
   }
-  if (!counted) return MakeStreamedRecords(source, std::move(manifest));
+  if (!counted) return MakeStreamedRecords(source, live, std::move(manifest));
   if (std::holds_alternative<FixedLengthSource>(source) ||
       std::holds_alternative<NpySource>(source)) {
-    return MakeArrayRecords(source, std::move(manifest));
+    return MakeArrayRecords(source, live, std::move(manifest));
   }
   if (std::holds_alternative<TfRecordSource>(source) ||
       std::holds_alternative<TextSource>(source)) {
     return MakeIndexedRecords(FramingOf(source), std::move(manifest));
   }
-  return Result(std::make_unique<DecodedRecords>(source, manifest));
+  return Result(std::make_unique<DecodedRecords>(source, manifest, live));
 }
 
 absl::StatusOr<size_t> RecordSource::Read(std::span<const uint64_t>, size_t,

@@ -19,7 +19,7 @@ namespace feedmill {
 // Records of a source, columnar; keeps its memory from one read to the next.
 struct RecordBlock {
   size_t rows = 0;
-  std::vector<OutputColumn> columns;  // one per component
+  std::vector<OutputColumn> columns;  // one per component that is made
   // Not OK: the record after the last row is bad, a function of the bytes.
   absl::Status error;
   // … and so where those after it in the block begin is not known.
@@ -45,10 +45,13 @@ class RecordSource {
   };
 
   // With `counted` false, indexes are blocks of files, or whole ones
-  // (SourcePositions).
+  // (SourcePositions). `live`: which of its components are made; empty: all.
+  // What only the others need is neither decoded nor looked at: of images,
+  // the files.
   static absl::StatusOr<std::unique_ptr<const RecordSource>> Make(
       const Source& source, bool counted,
-      std::shared_ptr<const Manifest> manifest);
+      std::shared_ptr<const Manifest> manifest,
+      const std::vector<bool>& live = {});
   virtual ~RecordSource() = default;
 
   virtual std::unique_ptr<Scratch> NewScratch() const = 0;

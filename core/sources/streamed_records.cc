@@ -22,7 +22,7 @@ constexpr size_t kParkedMax = 16;
 
 class StreamedRecords final : public RecordSource {
  public:
-  StreamedRecords(const Source& source,
+  StreamedRecords(const Source& source, const std::vector<bool>& live,
                   std::shared_ptr<const Manifest> manifest)
       : framing_(FramingOf(source)),
         compression_(SourceCompression(source)),
@@ -31,7 +31,7 @@ class StreamedRecords final : public RecordSource {
                                                                 : "record"),
         first_number_(std::holds_alternative<TextSource>(source) ? 1 : 0),
         files_(std::move(manifest)),
-        decoder_(RecordDecoder::Make(source)),
+        decoder_(RecordDecoder::Make(source, live)),
         heads_(framing_, compression_, *decoder_, files_) {}
 
   std::unique_ptr<Scratch> NewScratch() const override {
@@ -218,14 +218,15 @@ absl::StatusOr<bool> StreamedRecords::ReadBlock(uint64_t index, uint64_t row,
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<const RecordSource>> MakeStreamedRecords(
-    const Source& source, std::shared_ptr<const Manifest> manifest) {
+    const Source& source, const std::vector<bool>& live,
+    std::shared_ptr<const Manifest> manifest) {
   const bool blocks = SourcePositions(source) == Positions::kBlocks;
   for (const ManifestFile& file : manifest->files) {
     if (file.records == (blocks ? BlocksOf(file.size) : 1)) continue;
     return DataLoss("the manifest does not count {} by {}", file.path,
                     blocks ? "blocks" : "files");
   }
-  return std::make_unique<StreamedRecords>(source, std::move(manifest));
+  return std::make_unique<StreamedRecords>(source, live, std::move(manifest));
 }
 
 }  // namespace feedmill

@@ -42,7 +42,17 @@ Expr Parse(const std::string& text) {
 
 Step RandomMap(Random& random) {
   MapStep map;
-  switch (Below(random, 6)) {
+  switch (Below(random, 8)) {
+    case 7:  // a later step may need only what is drawn second
+      map.outputs = {{"a", Parse("random.integers(0, 9) // (x % 3)")},
+                     {"x", Parse("x + random.integers(0, 100)")},
+                     {"b", Parse("random.uniform()")}};
+      break;
+    case 6:  // … or what does not fail
+      map.outputs = {{"a", Parse(Pick(random, kFailing))},
+                     {"x", Parse("x")},
+                     {"label", Parse("to_number(to_string(x), int8)")}};
+      break;
     case 5:  // two draws of one step
       map.outputs = {{"a", Parse("x + random.integers(0, 100)")},
                      {"b", Parse("random.uniform() < 0.5")}};
@@ -143,6 +153,12 @@ Step RandomStep(Random& random) {
 Source RecordsSource(Random& random, const std::string& directory) {
   switch (Below(random, 15)) {
     case 3:
+      if (Below(random, 2) == 0) {
+        return CsvSource{.files = {directory + "/odd.csv"},
+                         .fields = {{"a", DType::kInt16, {}},
+                                    {"x", DType::kInt64, {}},
+                                    {"label", DType::kInt32, {}}}};
+      }
       return CsvSource{.files = {directory + "/csv/*.csv"},
                        .fields = {{"b", DType::kBool, {}},
                                   {"a", DType::kInt16, {}},
@@ -444,6 +460,12 @@ void MakeFormatFiles(const std::string& directory) {
     tar += TarMember("d/" + std::to_string(k) + ".image",
                      Jpeg(8 + k % 3, 9, static_cast<uint64_t>(k)));
   }
+  std::string odd = "x,label,a\n";
+  for (int k = 0; k < 30; ++k) {
+    odd += std::to_string(k * 7 % 13) + (k % 9 == 8 ? ",," : ",3,") +
+           (k % 5 == 4 ? "many\n" : std::to_string(k) + "\n");
+  }
+  Write(directory + "/odd.csv", odd);
   Write(directory + "/csv/a.csv", csv);
   Write(directory + "/csv/b.csv", "b,x,a\ntrue,\"last\",-3");
   Write(directory + "/csv/c.csv", "");

@@ -25,16 +25,23 @@ struct Found {
 };
 
 Tensor Number(const std::string& text, DType dtype) {
+  const bool real = dtype == DType::kFloat32 || dtype == DType::kFloat64;
   if (text.empty()) {
-    return {dtype, {}, {std::numeric_limits<long double>::quiet_NaN()}, {}};
+    const long double none = std::numeric_limits<long double>::quiet_NaN();
+    return {dtype, {}, {none}, {}, !real};
   }
-  long double value =
-      dtype == DType::kFloat32   ? std::strtof(text.c_str(), nullptr)
-      : dtype == DType::kFloat64 ? std::strtod(text.c_str(), nullptr)
-      : text == "true"           ? 1
-      : text == "false"          ? 0
-                                 : std::stold(text);
-  return {dtype, {}, {value}, {}};
+  if (dtype == DType::kBool)
+    return {dtype,
+            {},
+            {text == "true" ? 1.0L : 0.0L},
+            {},
+            text != "true" && text != "false"};
+  char* end = nullptr;
+  const long double value =
+      dtype == DType::kFloat32   ? std::strtof(text.c_str(), &end)
+      : dtype == DType::kFloat64 ? std::strtod(text.c_str(), &end)
+                                 : std::strtold(text.c_str(), &end);
+  return {dtype, {}, {value}, {}, std::strspn(end, " \n") != std::strlen(end)};
 }
 
 Tensor Scalar(const std::string& text, DType dtype) {

@@ -10,6 +10,7 @@
 #include "tests/reference/expression.h"
 #include "tests/reference/formats.h"
 #include "tests/reference/items.h"
+#include "tests/reference/needed_components.h"
 #include "tests/reference/places.h"
 #include "tests/reference/random_functions.h"
 #include "tests/reference/random_numbers.h"
@@ -35,8 +36,10 @@ class Interpreter {
  public:
   // `steps`: as written so far, with those of inputs; grows by the graph's.
   Interpreter(const Graph& graph, uint64_t seed, uint64_t iteration,
-              size_t limit, size_t& steps, bool is_input = false)
+              size_t limit, size_t& steps, bool is_input = false,
+              const Needed& needed = std::nullopt)
       : graph_(graph),
+        needed_(NeededComponents(graph, needed)),
         seed_(seed),
         iteration_(iteration),
         limit_(limit),
@@ -70,8 +73,10 @@ class Interpreter {
       before = items.items.size();
     }
     Sequence out{{}, items.failed, items.failure};
-    for (Item& item : items.items)
+    for (Item& item : items.items) {
+      Keep(needed_.back(), item.element);
       out.elements.push_back(std::move(item.element));
+    }
     if (out.elements.size() > limit_) {
       out.elements.resize(limit_);
       out.failed = false;
@@ -112,6 +117,7 @@ class Interpreter {
       item.counters = {{PositionOf(graph_, s, place, position), 0}};
       if (!IsPlanStep(s)) Apply(s, EpochOf(s, PassOf(graph_, s, place)), item);
     }
+    Keep(needed_.back(), item.element);
     return item.element;
   }
 
@@ -150,7 +156,11 @@ class Interpreter {
   // The elements of a position of the source.
   std::vector<Element> RecordsAt(const Place& place) const {
     if (streamed_) return StreamAt(PassOf(graph_, 0, place));
-    if (inputs_.empty()) return records_.at(place.record);
+    if (inputs_.empty()) {
+      std::vector<Element> read = records_.at(place.record);
+      for (Element& element : read) Keep(needed_[0], element);
+      return read;
+    }
     Element out;
     for (const Pick& pick : picks_.at(place.record)) {
       const uint64_t pass =
@@ -171,7 +181,8 @@ class Interpreter {
       size_t steps = input_steps_[i];
       return Interpreter(input, seed_,
                          KeyOf(seed_, IterationOf(0), pass, i, turn).low,
-                         HasNoEnd(input) ? kMany : SIZE_MAX, steps)
+                         HasNoEnd(input) ? kMany : SIZE_MAX, steps, false,
+                         NeededOfInput(needed_[0], NamesOf(input)))
           .Run();
     };
     const size_t bound = HasNoEnd(graph_.source) ? kMany : SIZE_MAX;
@@ -185,9 +196,6 @@ class Interpreter {
     return s < client_begin_ && NeedsPlaces(step);
   }
 
-  // Whether what enters step s never ends.
-  bool IsEndless(size_t s) const { return HasNoEnd(graph_, s); }
-
   // Whether an endless repeat's pass has no positions at all.
   bool RepeatsNothing() {
     for (size_t s = 0; s < graph_.steps.size(); ++s) {
@@ -200,7 +208,7 @@ class Interpreter {
   // Whether a plan step takes from an endless repeat.
   bool PlanEnds() const {
     for (size_t s = 0; s < graph_.steps.size(); ++s) {
-      if (As<TakeStep>(graph_.steps[s]) && IsPlanStep(s) && !InPass(s))
+      if (As<TakeStep>(graph_.steps[s]) && IsPlanStep(s) && !InPass(graph_, s))
         return true;
     }
     return false;
@@ -242,7 +250,8 @@ class Interpreter {
     } else if (auto* inputs = InputsOf(graph_.source)) {
       for (const Graph& input : *inputs)
         inputs_.push_back(std::make_unique<Interpreter>(
-            input, seed_, IterationOf(0), limit_, steps, true));
+            input, seed_, IterationOf(0), limit_, steps, true,
+            NeededOfInput(needed_[0], NamesOf(input))));
       PickInputs(HasNoEnd(graph_.source) ? kMany : SIZE_MAX);
     } else {
       RecordsOf(graph_.source, counted_, records_, file_sizes_);
@@ -264,7 +273,7 @@ class Interpreter {
       return out;
     }
     const Step& step = graph_.steps[k - 1];
-    if (As<CacheStep>(step)) return PlacesBefore(k - 1, pass);
+    if (As<CacheStep>(step)) return PastCache(k - 1, Places(k - 1, 0), pass);
     if (!IsPlanStep(k - 1)) return Places(k - 1, pass);
     if (auto* repeat = As<RepeatStep>(step)) {
       const uint64_t count = repeat->count
@@ -275,36 +284,18 @@ class Interpreter {
           out.push_back(std::move(p));
       return out;
     }
-    return PlacesAfter(step, k - 1, Places(k - 1, pass),
-                       {SeedOf(step), IterationOf(k - 1), pass,
-                        first_step_ + k - 1, !IsEndless(k - 1), file_sizes_});
-  }
-
-  std::vector<Position> PlacesBefore(size_t c, uint64_t pass) {
-    std::vector<Position> in = Places(c, 0);
-    for (size_t j = 0; j < in.size(); ++j)
-      for (Place& place : in[j])
-        place.before[c] = {j, std::exchange(place.pass, pass)};
-    return in;
+    return PlacesAfter(
+        step, k - 1, Places(k - 1, pass),
+        {SeedOf(step), IterationOf(k - 1), pass, first_step_ + k - 1,
+         !HasNoEnd(graph_, k - 1), file_sizes_});
   }
 
   uint64_t IterationOf(size_t s) const {
     return CacheAfter(graph_, s) ? 0 : iteration_;
   }
 
-  // The epoch of step s for a record of combined pass `pass`: the repeats
-  // before s, from the last cache on, are divided out.
   uint64_t EpochOf(size_t s, uint64_t pass) const {
-    for (size_t r = 0; r < s; ++r) {
-      if (CacheAfter(graph_, r) != CacheAfter(graph_, s)) continue;
-      if (auto* repeat = As<RepeatStep>(graph_.steps[r])) {
-        const uint64_t count = repeat->count
-                                   ? static_cast<uint64_t>(*repeat->count)
-                                   : endless_passes_;
-        if (count > 0) pass /= count;
-      }
-    }
-    return pass;
+    return reference::EpochOf(graph_, s, pass, endless_passes_);
   }
 
   // Applies a step that acts on each element alone. False: filtered out.
@@ -314,20 +305,38 @@ class Interpreter {
     auto* map = As<MapStep>(step);
     auto* flat_map = As<FlatMapStep>(step);
     if (map || flat_map) {
-      Element out;
-      uint64_t draws = 0;
-      for (const auto& [name, expr] : map ? map->outputs : flat_map->outputs)
-        out.push_back({name, Drawn(s, epoch, expr, item, draws)});
-      item.element = std::move(out);
+      item.element = Mapped(s, epoch, map ? map->outputs : flat_map->outputs,
+                            map ? needed_[s + 1] : std::nullopt, item);
     } else if (auto* filter = As<FilterStep>(step)) {
       uint64_t draws = 0;
-      return Drawn(s, epoch, filter->predicate, item, draws).numbers.at(0) != 0;
+      if (Drawn(s, epoch, filter->predicate, item, draws).numbers.at(0) == 0)
+        return false;
+      Keep(needed_[s + 1], item.element);
     } else if (auto* enumerate = As<EnumerateStep>(step)) {
       AddNumber(*enumerate, item.numbers.at(s), item.element);
     } else {
       ApplyToRecords(s, epoch, item);
     }
     return true;
+  }
+
+  // The outputs that are needed; those that are not count their draws.
+  Element Mapped(size_t s, uint64_t epoch,
+                 const std::vector<std::pair<std::string, Expr>>& outputs,
+                 const Needed& needed, const Item& item) const {
+    std::vector<std::string> names;
+    for (const auto& output : outputs) names.push_back(output.first);
+    const auto kept = Kept(needed, names);
+    Element out;
+    uint64_t draws = 0;
+    for (const auto& [name, expr] : outputs) {
+      if (kept.count(name.empty() ? "x" : name) > 0)
+        out.push_back({name, Drawn(s, epoch, expr, item, draws)});
+      else
+        WithDraws(
+            expr, [](uint64_t) { return std::array<uint32_t, 4>{}; }, draws);
+    }
+    return out;
   }
 
   // The value of an expression of step s, which has drawn `draws` times.
@@ -344,7 +353,11 @@ class Interpreter {
 
   // Steps that know records: on batched data, each with its own counter.
   void ApplyToRecords(size_t s, uint64_t epoch, Item& item) const {
-    const Step& step = graph_.steps[s];
+    const Step step = NeededPart(graph_.steps[s], needed_[s + 1]);
+    if (!As<ParseExampleStep>(step) && !As<ParseSequenceExampleStep>(step)) {
+      Keep(needed_[s + 1], item.element);
+      if (!Has(item.element, TouchedName(step))) return;
+    }
     const size_t depth = BatchesBefore(graph_, s);
     Tensor& touched = Touched(step, item.element);
     const Shape batches(touched.shape.begin(),
@@ -353,8 +366,8 @@ class Interpreter {
     for (int64_t d : batches) records *= static_cast<size_t>(d);
     std::vector<Item> done(records);
     for (size_t k = 0; k < records; ++k)
-      done[k].element =
-          OneRecord(s, epoch, RecordOf(touched, k, depth), item.counters, k);
+      done[k].element = OneRecord(s, step, epoch, RecordOf(touched, k, depth),
+                                  item.counters, k);
     Element made = MakeBatch(done, 0).element;
     for (Component& c : made) {
       c.value.shape.erase(c.value.shape.begin());
@@ -367,9 +380,9 @@ class Interpreter {
       touched = std::move(made[0].value);
   }
 
-  Element OneRecord(size_t s, uint64_t epoch, const Tensor& record,
-                    const std::vector<Counter>& counters, size_t k) const {
-    const Step& step = graph_.steps[s];
+  Element OneRecord(size_t s, const Step& step, uint64_t epoch,
+                    const Tensor& record, const std::vector<Counter>& counters,
+                    size_t k) const {
     if (!As<RandomFlipStep>(step)) return MadeOf(record, step);
     const Counter counter = counters.at(k);
     return {{"", RandomFlip(record, std::get<RandomFlipStep>(step),
@@ -381,13 +394,6 @@ class Interpreter {
   // Whether step s, before the cut, does something to each element.
   bool IsApplied(size_t s) const {
     return !IsPlanStep(s) || As<EnumerateStep>(graph_.steps[s]);
-  }
-
-  uint64_t BatchSize() const {
-    for (size_t s = 0; s < client_begin_; ++s)
-      if (auto* batch = As<BatchStep>(graph_.steps[s]))
-        return static_cast<uint64_t>(batch->size);
-    return 0;
   }
 
   // Runs make(begun), which counts the steps that have begun. False if it
@@ -406,7 +412,7 @@ class Interpreter {
 
   // The elements of plan position p, after the worker steps.
   void WorkerElements(uint64_t p, std::vector<Item>& out) const {
-    if (BatchSize() > 0) {
+    if (BatchSize(graph_, client_begin_) > 0) {
       Made([&](size_t& begun) { MakeBatched(p, begun, out); });
       return;
     }
@@ -436,7 +442,7 @@ class Interpreter {
   // `begun`: the steps that have begun; none while the source is read.
   void MakeBatched(uint64_t p, size_t& begun, std::vector<Item>& out) const {
     const Position& position = positions_[p];
-    const uint64_t size = BatchSize();
+    const uint64_t size = BatchSize(graph_, client_begin_);
     size_t batch_step = 0;
     while (!As<BatchStep>(graph_.steps[batch_step])) ++batch_step;
     std::vector<Item> rows;
@@ -497,7 +503,7 @@ class Interpreter {
       if (in.items.size() >= static_cast<size_t>(take->count)) {
         in.items.resize(static_cast<size_t>(take->count));
         in.failed = false;
-        take_full_ = take_full_ || !InPass(s);
+        take_full_ = take_full_ || !InPass(graph_, s);
       }
       return in;
     }
@@ -512,21 +518,12 @@ class Interpreter {
     const bool flat = As<FlatMapStep>(step) != nullptr;
     if (flat) in = ClientEach(s, pass, std::move(in));
     if (NeedsPlaces(step) || SeesSequence(step)) {
-      const bool ended = !in.failed && !IsEndless(s);
+      const bool ended = !in.failed && !HasNoEnd(graph_, s);
       return RunSequenceStep(
           flat ? Step(UnbatchStep{}) : step, std::move(in), ended, batches_[s],
           KeyOf(SeedOf(step), iteration_, pass, first_step_ + s));
     }
     return ClientEach(s, pass, std::move(in));
-  }
-
-  // Whether an endless repeat begins step s again and again.
-  bool InPass(size_t s) const {
-    for (size_t r = s; r < graph_.steps.size(); ++r) {
-      auto* repeat = As<RepeatStep>(graph_.steps[r]);
-      if (repeat && !repeat->count) return true;
-    }
-    return false;
   }
 
   Items WorkerSequence(uint64_t pass) {
@@ -561,6 +558,7 @@ class Interpreter {
   }
 
   const Graph& graph_;
+  const std::vector<Needed> needed_;  // before each step, and at the end
   const uint64_t seed_, iteration_;
   const size_t limit_;
   const bool is_input_;

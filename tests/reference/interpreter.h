@@ -23,6 +23,7 @@ struct Tensor {
   Shape shape;
   std::vector<long double> numbers;  // C order, unless dtype is kBytes
   std::vector<std::string> strings;  // C order, if dtype is kBytes
+  bool bad = false;  // what the source has for it is none of its dtype
 };
 
 struct Component {

@@ -50,14 +50,23 @@ Tensor RandomFlip(const Tensor& image, const RandomFlipStep& step,
   return Flip(image, step.direction == RandomFlipStep::Direction::kHorizontal);
 }
 
-Tensor& Touched(const Step& step, Element& element) {
+bool Has(const Element& element, const std::string& name) {
+  for (const Component& c : element)
+    if (c.name == name || c.name.empty()) return true;
+  return false;
+}
+
+std::string TouchedName(const Step& step) {
   if (auto* decode = std::get_if<DecodeImageStep>(&step))
-    return Find(element, decode->component);
-  if (auto* resize = std::get_if<ResizeStep>(&step))
-    return Find(element, resize->component);
-  if (auto* flip = std::get_if<RandomFlipStep>(&step))
-    return Find(element, flip->component);
-  return element.at(0).value;  // a message of tf.train
+    return decode->component;
+  if (auto* resize = std::get_if<ResizeStep>(&step)) return resize->component;
+  if (auto* flip = std::get_if<RandomFlipStep>(&step)) return flip->component;
+  return "";
+}
+
+Tensor& Touched(const Step& step, Element& element) {
+  const std::string name = TouchedName(step);
+  return name.empty() ? element.at(0).value : Find(element, name);
 }
 
 }  // namespace feedmill::reference

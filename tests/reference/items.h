@@ -12,7 +12,11 @@ namespace feedmill::reference {
 // The component of that name, or the unnamed one.
 Tensor& Find(Element& element, const std::string& name);
 
-// What a step on records changes: its component, or the first.
+bool Has(const Element& element, const std::string& name);
+
+// The component that a step on records changes; "" for a message of tf.train.
+std::string TouchedName(const Step& step);
+// It, or the first.
 Tensor& Touched(const Step& step, Element& element);
 
 // Record k of a tensor whose first `depth` axes are batches.

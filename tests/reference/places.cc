@@ -104,4 +104,41 @@ uint64_t PositionOf(const Graph& graph, size_t s, const Place& place,
   return cache ? place.before.at(*cache).position : p;
 }
 
+std::vector<Position> PastCache(size_t c, std::vector<Position> in,
+                                uint64_t pass) {
+  for (size_t j = 0; j < in.size(); ++j)
+    for (Place& place : in[j])
+      place.before[c] = {j, std::exchange(place.pass, pass)};
+  return in;
+}
+
+uint64_t EpochOf(const Graph& graph, size_t s, uint64_t pass,
+                 uint64_t endless_passes) {
+  for (size_t r = 0; r < s; ++r) {
+    if (CacheAfter(graph, r) != CacheAfter(graph, s)) continue;
+    if (auto* repeat = std::get_if<RepeatStep>(&graph.steps[r])) {
+      const uint64_t count = repeat->count
+                                 ? static_cast<uint64_t>(*repeat->count)
+                                 : endless_passes;
+      if (count > 0) pass /= count;
+    }
+  }
+  return pass;
+}
+
+bool InPass(const Graph& graph, size_t s) {
+  for (size_t r = s; r < graph.steps.size(); ++r) {
+    auto* repeat = std::get_if<RepeatStep>(&graph.steps[r]);
+    if (repeat && !repeat->count) return true;
+  }
+  return false;
+}
+
+uint64_t BatchSize(const Graph& graph, size_t client_begin) {
+  for (size_t s = 0; s < client_begin; ++s)
+    if (auto* batch = std::get_if<BatchStep>(&graph.steps[s]))
+      return static_cast<uint64_t>(batch->size);
+  return 0;
+}
+
 }  // namespace feedmill::reference

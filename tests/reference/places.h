@@ -31,6 +31,22 @@ uint64_t PassOf(const Graph& graph, size_t s, const Place& place);
 uint64_t PositionOf(const Graph& graph, size_t s, const Place& place,
                     uint64_t p);
 
+// The epoch of step s for a record of combined pass `pass`: the repeats before
+// s, from the last cache on, are divided out.
+uint64_t EpochOf(const Graph& graph, size_t s, uint64_t pass,
+                 uint64_t endless_passes);
+
+// Whether an endless repeat begins step s again and again.
+bool InPass(const Graph& graph, size_t s);
+
+// Of the batches that the plan makes; 0: none.
+uint64_t BatchSize(const Graph& graph, size_t client_begin);
+
+// The places that entered cache c in the first pass, as they leave it in pass
+// `pass`.
+std::vector<Position> PastCache(size_t c, std::vector<Position> in,
+                                uint64_t pass);
+
 // Where a step of the plan is run.
 struct PlanStep {
   uint64_t seed = 0, iteration = 0, pass = 0;

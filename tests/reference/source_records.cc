@@ -53,6 +53,8 @@ void RecordsOf(const Source& source, bool counted,
 
 Element Sound(Element element) {
   if (element.empty()) throw DataError("corrupt record");
+  for (const Component& c : element)
+    if (c.value.bad) throw DataError("bad value of " + c.name);
   return element;
 }
 

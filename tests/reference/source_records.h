@@ -15,7 +15,7 @@ void RecordsOf(const Source& source, bool counted,
                std::vector<std::vector<Element>>& records,
                std::vector<uint64_t>& file_sizes);
 
-// The element; throws DataError for a corrupt one.
+// The element; throws DataError for a corrupt one, or one with a bad component.
 Element Sound(Element element);
 
 }  // namespace feedmill::reference

@@ -117,7 +117,7 @@ options: {seed: 1}')"
   fails "005.jpg" -- "$(pipeline broken <<< 'source: {images: {files: "broken/*/*.jpg"}}
 steps:
   - decode_image: {component: image}
-  - map: {label: "label"}
+  - map: {label: "label", sum: "sum(image)"}
 options: {seed: 1}')"
 }
 

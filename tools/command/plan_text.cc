@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <set>
 #include <string_view>
 #include <utility>
 #include <variant>
@@ -18,6 +17,7 @@
 #include "core/dataset/graph_text.h"
 #include "core/dataset/source_types.h"
 #include "core/dataset/step_types.h"
+#include "core/dataset/type_inference.h"
 #include "core/pipeline/block_program.h"
 #include "core/pipeline/local_reader.h"
 #include "core/plan/plan.h"
@@ -141,99 +141,50 @@ std::string MovedText(const AnalyzedGraph& graph) {
 
 // ---- components that nothing needs
 
-void AddNames(const Expr& expr, std::set<std::string>& names) {
-  if (const auto* component = std::get_if<Expr::Component>(&expr.node())) {
-    names.insert(component->name);
-  } else if (const auto* call = std::get_if<Expr::Call>(&expr.node())) {
-    // component('image/encoded') is a Component, too.
-    for (const Expr& argument : call->arguments) AddNames(argument, names);
+// Of what `by` would make.
+void AddUnused(const std::string& by, const ElementSpec& written,
+               const ElementSpec& made, std::string& out) {
+  for (const ComponentSpec& c : written.components) {
+    if (made.Find(c.name) >= 0) continue;
+    out += fmt::format(
+        "unused  {} of {}: nothing needs it, and it is not made\n", c.name, by);
   }
 }
 
-// Components by who makes them, until a step reads or replaces them.
-class Unused {
- public:
-  explicit Unused(const AnalyzedGraph& graph) : graph_(graph) {
-    Make("the source", graph.source.spec);
-    for (size_t s = 0; s < graph.steps.size(); ++s) Follow(s);
+// The component that step `step` changes, if it is one that changes one.
+const std::string* ChangedBy(const Step& step) {
+  if (const auto* decode = As<DecodeImageStep>(step)) return &decode->component;
+  if (const auto* resize = As<ResizeStep>(step)) return &resize->component;
+  const auto* flip = As<RandomFlipStep>(step);
+  return flip == nullptr ? nullptr : &flip->component;
+}
+
+// `of`: whose they are, "inputs[0] " or "".
+std::string UnusedText(const AnalyzedGraph& graph, const std::string& of = "") {
+  std::string out;
+  for (size_t i = 0; i < graph.inputs.size(); ++i) {
+    out += UnusedText(*graph.inputs[i], fmt::format("{}inputs[{}] ", of, i));
   }
-
-  const std::string& text() const { return text_; }
-
- private:
-  struct Made {
-    std::string component;
-    std::string by;
-  };
-
-  void Make(const std::string& by, const ElementSpec& spec) {
-    for (const ComponentSpec& c : spec.components) {
-      unread_.push_back({c.name, by});
+  // What inputs do not make is said of them.
+  if (graph.inputs.empty()) {
+    AddUnused(of + "the source", graph.source.written, graph.source.spec, out);
+  }
+  for (size_t s = 0; s < graph.steps.size(); ++s) {
+    const Step& step = graph.graph.steps[s];
+    const AnalyzedStep& made = graph.steps[s];
+    if (As<MapStep>(step) != nullptr || As<ParseExampleStep>(step) != nullptr ||
+        As<ParseSequenceExampleStep>(step) != nullptr) {
+      AddUnused(of + Name(graph, s), *made.written, *made.output, out);
+    } else if (const std::string* const component = ChangedBy(step);
+               component != nullptr &&
+               !FindComponent(*made.output, *component).ok()) {
+      out +=
+          fmt::format("unused  {}{}: nothing needs {}, and it does not run\n",
+                      of, Name(graph, s), *component);
     }
   }
-
-  void Read(const std::set<std::string>& names) {
-    std::erase_if(unread_, [&](const Made& made) {
-      return names.contains(made.component) ||
-             (made.component.empty() && names.contains("x"));
-    });
-  }
-
-  // Step s reads what `names` has, and drops all that was there.
-  void Replace(size_t s, const std::set<std::string>& names) {
-    Read(names);
-    std::string last;
-    for (const Made& made : unread_) {
-      text_ += fmt::format(
-          "unused  {} of {}: no step reads it, and {} drops it; leave it out "
-          "there, if it can be\n",
-          made.component.empty() ? "x" : made.component, made.by,
-          Name(graph_, s));
-    }
-    unread_.clear();
-    Make(Name(graph_, s), *graph_.steps[s].output);
-  }
-
-  void Remake(size_t s, const std::string& component) {
-    Read({component});
-    unread_.push_back({component, Name(graph_, s)});
-  }
-
-  void Follow(size_t s) {
-    const Step& step = graph_.graph.steps[s];
-    std::set<std::string> names;
-    const auto outputs = [&](const auto& map) {
-      for (const auto& [name, expr] : map.outputs) AddNames(expr, names);
-      Replace(s, names);
-    };
-    if (const auto* map = As<MapStep>(step)) {
-      outputs(*map);
-    } else if (const auto* flat_map = As<FlatMapStep>(step)) {
-      outputs(*flat_map);
-    } else if (const auto* filter = As<FilterStep>(step)) {
-      AddNames(filter->predicate, names);
-      Read(names);
-    } else if (As<ParseExampleStep>(step) != nullptr ||
-               As<ParseSequenceExampleStep>(step) != nullptr) {
-      unread_.clear();  // of one component, which it reads
-      Make(Name(graph_, s), *graph_.steps[s].output);
-    } else if (const auto* decode = As<DecodeImageStep>(step)) {
-      Remake(s, decode->component);
-    } else if (const auto* resize = As<ResizeStep>(step)) {
-      Remake(s, resize->component);
-    } else if (const auto* flip = As<RandomFlipStep>(step)) {
-      Remake(s, flip->component);
-    } else if (const auto* bucket = As<BucketBySequenceLengthStep>(step)) {
-      Read({bucket->component});
-    } else if (const auto* tokens = As<TokenBatchStep>(step)) {
-      Read({tokens->component});
-    }
-  }
-
-  const AnalyzedGraph& graph_;
-  std::vector<Made> unread_;
-  std::string text_;
-};
+  return out;
+}
 
 // ---- how much there is, and how it is cut
 
@@ -315,7 +266,7 @@ absl::StatusOr<std::string> PlanText(
   std::string out = analyzed->Explain();
   out += FusedText(analyzed, functions);
   out += MovedText(*analyzed);
-  out += Unused(*analyzed).text();
+  out += UnusedText(*analyzed);
   Manifest manifest;
   if (analyzed->source.needs_files) {
     auto resolved = ResolveManifest(*analyzed);

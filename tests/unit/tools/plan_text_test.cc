@@ -72,10 +72,23 @@ TEST_F(PlanTextTest, NamesComponentsThatNothingNeeds) {
   const std::string csv =
       "source: {csv: {files: a.csv, fields: {a: int64, b: int64, c: int64}}}\n";
   EXPECT_THAT(Text(csv + "steps: [{filter: 'b > 1'}, {map: {a: a}}]\n"),
-              AllOf(HasSubstr("unused  c of the source: no step reads it, and "
-                              "steps[1] map drops it"),
+              AllOf(HasSubstr("unused  c of the source: nothing needs it, and "
+                              "it is not made\n"),
                     Not(HasSubstr("unused  a")), Not(HasSubstr("unused  b"))));
   EXPECT_THAT(Text(csv), Not(HasSubstr("unused")));
+  EXPECT_THAT(
+      Text("source: {images: 'photos/*.jpg'}\nsteps: [decode_image, {map: {l: "
+           "label, m: 'label + 1'}}, {map: l}]\n"),
+      AllOf(HasSubstr("unused  image of the source: nothing"),
+            HasSubstr("unused  path of the source: nothing"),
+            HasSubstr("unused  steps[0] decode_image: nothing needs image, and "
+                      "it does not run\n"),
+            HasSubstr("unused  m of steps[1] map: nothing needs it")));
+  EXPECT_THAT(Text("source: {zip: [{source: {range: 9}, steps: [{map: {a: x, "
+                   "b: x}}]}, {source: {range: 9}, steps: [{map: {c: x}}]}]}\n"
+                   "steps: [{map: c}]\n"),
+              AllOf(HasSubstr("unused  b of inputs[0] steps[0] map: nothing"),
+                    Not(HasSubstr("unused  a")), Not(HasSubstr("unused  c"))));
 }
 
 TEST_F(PlanTextTest, SaysHowManySplitsAndHowMuchMemory) {

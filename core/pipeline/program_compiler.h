@@ -1,0 +1,47 @@
+#ifndef FEEDMILL_CORE_PIPELINE_PROGRAM_COMPILER_H_
+#define FEEDMILL_CORE_PIPELINE_PROGRAM_COMPILER_H_
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/dataset/function_registry.h"
+#include "core/pipeline/fused_items.h"
+#include "core/pipeline/instructions.h"
+#include "core/plan/plan.h"
+
+// The block program from inside: program_compiler.cc makes instructions of
+// steps, block_program.cc runs them.
+
+namespace feedmill {
+
+// A BlockProgram, compiled.
+struct ProgramCode {
+  size_t first_step = 0;  // the number of steps[0] among all as written
+  std::vector<std::unique_ptr<Instruction>> instructions;
+  // What instructions are as one, by the first of them; null elsewhere.
+  std::vector<std::unique_ptr<const FusedItems>> fused;
+  size_t value_count = 0;
+  size_t register_count = 0;
+  std::vector<ValueId> outputs;  // by component
+  bool passes = false;           // the outputs are the inputs
+  bool heavy = false;
+  bool filters = false;
+  bool random = false;
+  bool takes_trailing = false;
+  std::vector<bool> direct;
+  std::vector<bool> placed;
+};
+
+// As BlockProgram::Make takes them. REQUIRES: `registry` outlives the code.
+absl::StatusOr<ProgramCode> CompileProgram(std::shared_ptr<const Plan> plan,
+                                           const FunctionRegistry& registry,
+                                           std::span<const size_t> steps,
+                                           const ElementSpec& input,
+                                           const ElementSpec* output);
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_PIPELINE_PROGRAM_COMPILER_H_

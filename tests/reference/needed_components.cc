@@ -1,0 +1,187 @@
+#include "tests/reference/needed_components.h"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "core/dataset/source_types.h"
+#include "tests/reference/combination.h"
+
+namespace feedmill::reference {
+namespace {
+
+using Names = std::vector<std::string>;
+
+template <class T>
+const T* As(const Step& step) {
+  return std::get_if<T>(&step);
+}
+
+std::string Name(const std::string& name) { return name.empty() ? "x" : name; }
+
+void AddNames(const Expr& expr, std::set<std::string>& names) {
+  if (auto* component = std::get_if<Expr::Component>(&expr.node()))
+    names.insert(component->name);
+  if (auto* call = std::get_if<Expr::Call>(&expr.node()))
+    for (const Expr& argument : call->arguments) AddNames(argument, names);
+}
+
+bool IsRagged(const Step& step) {
+  auto* batch = As<BatchStep>(step);
+  auto* tokens = As<TokenBatchStep>(step);
+  return (batch && batch->layout == BatchLayout::kRagged) ||
+         (tokens && tokens->layout == BatchLayout::kRagged);
+}
+
+Names FeatureNames(const Step& step) {
+  Names names;
+  const auto add = [&](const std::vector<ParseExampleStep::Feature>& features) {
+    for (const auto& feature : features) names.push_back(feature.name);
+  };
+  if (auto* parse = As<ParseExampleStep>(step)) add(parse->features);
+  if (auto* parse = As<ParseSequenceExampleStep>(step)) {
+    add(parse->context);
+    add(parse->sequence);
+  }
+  return names;
+}
+
+Names OutputNames(const std::vector<std::pair<std::string, Expr>>& outputs) {
+  Names names;
+  for (const auto& [name, expr] : outputs) names.push_back(Name(name));
+  return names;
+}
+
+Names NamesAfter(const Step& step, Names in) {
+  if (auto* map = As<MapStep>(step)) return OutputNames(map->outputs);
+  if (auto* flat_map = As<FlatMapStep>(step))
+    return OutputNames(flat_map->outputs);
+  if (const Names features = FeatureNames(step); !features.empty())
+    return features;
+  if (auto* enumerate = As<EnumerateStep>(step))
+    in.insert(in.begin(), enumerate->component);
+  if (As<PackStep>(step)) in.insert(in.end(), {"segment_ids", "positions"});
+  if (!IsRagged(step)) return in;
+  Names out;
+  for (const std::string& name : in) {
+    out.push_back(name);
+    out.push_back(name + "_offsets");
+  }
+  return out;
+}
+
+Names SourceNames(const Source& source) {
+  if (auto* inputs = InputsOf(source)) {
+    if (!std::holds_alternative<ZipSource>(source))
+      return NamesOf((*inputs)[0]);
+    Names all;
+    for (const Graph& input : *inputs)
+      for (std::string& name : NamesOf(input)) all.push_back(std::move(name));
+    return all;
+  }
+  if (std::holds_alternative<ImagesSource>(source))
+    return {"image", "label", "path"};
+  Names names;
+  if (auto* fields = SourceFields(source))
+    for (const SourceField& field : *fields) names.push_back(Name(field.name));
+  return names.empty() ? Names{"x"} : names;
+}
+
+// What a step needs of what enters it, if `needed` is of what it makes.
+Needed NeededBefore(const Step& step, Needed needed) {
+  if (As<CacheStep>(step) || As<UnbatchStep>(step) || As<RebatchStep>(step) ||
+      As<PackStep>(step))
+    return std::nullopt;
+  if (auto* map = As<MapStep>(step)) {
+    std::set<std::string> names;
+    const auto kept = Kept(needed, OutputNames(map->outputs));
+    for (const auto& [name, expr] : map->outputs)
+      if (kept.count(Name(name))) AddNames(expr, names);
+    return names;
+  }
+  if (auto* flat_map = As<FlatMapStep>(step)) {
+    std::set<std::string> names;
+    for (const auto& [name, expr] : flat_map->outputs) AddNames(expr, names);
+    return names;
+  }
+  if (!FeatureNames(step).empty()) return std::nullopt;
+  if (!needed) return needed;
+  if (auto* enumerate = As<EnumerateStep>(step))
+    needed->erase(enumerate->component);
+  if (IsRagged(step)) {
+    const std::set<std::string> made = *needed;
+    for (const std::string& name : made)
+      if (name.ends_with("_offsets"))
+        needed->insert(name.substr(0, name.size() - 8));
+  }
+  if (auto* filter = As<FilterStep>(step)) AddNames(filter->predicate, *needed);
+  if (auto* bucket = As<BucketBySequenceLengthStep>(step))
+    needed->insert(bucket->component);
+  if (auto* tokens = As<TokenBatchStep>(step))
+    needed->insert(tokens->component);
+  return needed;
+}
+
+}  // namespace
+
+std::vector<Needed> NeededComponents(const Graph& graph, Needed at_end) {
+  std::vector<Needed> out(graph.steps.size() + 1);
+  out.back() = std::move(at_end);
+  for (size_t s = graph.steps.size(); s-- > 0;)
+    out[s] = NeededBefore(graph.steps[s], out[s + 1]);
+  return out;
+}
+
+std::vector<std::string> NamesOf(const Graph& graph) {
+  Names names = SourceNames(graph.source);
+  for (const Step& step : graph.steps)
+    names = NamesAfter(step, std::move(names));
+  return names;
+}
+
+bool IsNeeded(const Needed& needed, const std::string& name) {
+  return !needed || needed->count(Name(name)) > 0;
+}
+
+std::set<std::string> Kept(const Needed& needed,
+                           const std::vector<std::string>& names) {
+  std::set<std::string> kept;
+  for (const std::string& name : names)
+    if (IsNeeded(needed, name)) kept.insert(Name(name));
+  if (kept.empty()) kept.insert(Name(names.at(0)));
+  return kept;
+}
+
+void Keep(const Needed& needed, Element& element) {
+  if (element.empty()) return;  // one that fails
+  Names names;
+  for (const Component& c : element) names.push_back(c.name);
+  const auto kept = Kept(needed, names);
+  std::erase_if(element, [&](const Component& c) {
+    return kept.count(Name(c.name)) == 0;
+  });
+}
+
+Step NeededPart(Step step, const Needed& needed) {
+  const Names names = FeatureNames(step);
+  if (names.empty()) return step;
+  const auto kept = Kept(needed, names);
+  const auto drop = [&](std::vector<ParseExampleStep::Feature>& features) {
+    std::erase_if(features,
+                  [&](const auto& f) { return kept.count(f.name) == 0; });
+  };
+  if (auto* parse = std::get_if<ParseExampleStep>(&step)) drop(parse->features);
+  if (auto* parse = std::get_if<ParseSequenceExampleStep>(&step)) {
+    drop(parse->context);
+    drop(parse->sequence);
+  }
+  return step;
+}
+
+Needed NeededOfInput(const Needed& needed,
+                     const std::vector<std::string>& names) {
+  if (!needed) return needed;
+  return Kept(needed, names);
+}
+
+}  // namespace feedmill::reference
