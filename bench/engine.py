@@ -112,6 +112,23 @@ def photos(folder, count):
             "photos_vs_tfdata": ratio(median(got["tfdata"], lambda r: r["cpu_s"] / r["elements"] / 32), each)}
 
 
+def cache(folder, count):
+    """An epoch of decoded and resized photos from a cache, beside one that decodes them again."""
+    passes, number = 6, 1024
+    source = f'{{images: {{files: "{make_photos(number)}/jpeg/*/*.jpg"}}}}'
+    decoded = ("{decode_image: {component: image, channels: 3, dct: fast}}", "{resize: {component: image, height: 224, width: 224}}")
+    last = ("shuffle", "{random_flip: {component: image}}", "{batch: 32}")
+    once = pipeline(folder, "once.yaml", source, *decoded, "cache", *last)
+    again = pipeline(folder, "again.yaml", source, *decoded, *last, f"{{repeat: {passes}}}")
+    cached = pipeline(folder, "cached.yaml", source, *decoded, "cache", *last, f"{{repeat: {passes}}}")
+    got = rounds(count, {"once": lambda: local(once, "images"), "again": lambda: local(again, "images"),
+                         "cached": lambda: local(cached, "images")})
+    check(all(r["elements"] == passes * number / 32 for side in ("again", "cached") for r in got[side]), "engine, cache")
+    report("cache", got)
+    epoch = (cpu(got["cached"]) - cpu(got["once"])) / (passes - 1)
+    return {"cached_epoch_vs_decoding": ratio(cpu(got["again"]) / passes, epoch)}
+
+
 def records(folder, count):
     paths = files("records", "tfrecord", 100, 1_000_000)
     source = f'{{tfrecord: {{files: "{pathlib.Path(paths[0]).parent}/*.tfrecord"}}}}'
@@ -202,7 +219,7 @@ def large_input(folder, count):
     return {"input_20gb_peak_mb": result["peak_mb"]}
 
 
-ROWS = {"arithmetic": arithmetic, "photos": photos, "records": records, "lines": lines, "csv": csv, "shuffle": shuffle,
+ROWS = {"arithmetic": arithmetic, "photos": photos, "cache": cache, "records": records, "lines": lines, "csv": csv, "shuffle": shuffle,
         "split_hash": split_hash, "large_input": large_input}
 
 

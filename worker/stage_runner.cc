@@ -109,6 +109,19 @@ void StageRunner::Define(PlanDefinition definition) {
   });
 }
 
+// A stage may have megabytes to write when it goes (a cache on disk), and
+// gigabytes to free: not on this thread.
+void StageRunner::Forget(const PlanId& plan) {
+  auto found = stages_.extract(plan);
+  if (found.empty()) return;
+  auto last = std::make_shared<std::shared_ptr<CompiledStage>>(
+      std::move(found.mapped()));
+  Submit([this, last](int) {
+    last->reset();
+    post_([this] { Refill(); });
+  });
+}
+
 void StageRunner::Compute(ComputeRequest request,
                           std::shared_ptr<BlockSource> blocks,
                           LinkCompression codec) {

@@ -55,7 +55,7 @@ class StageRunner {
   int threads() const { return executor_.threads(); }
 
   void Define(PlanDefinition definition);
-  void Forget(const PlanId& plan) { stages_.erase(plan); }
+  void Forget(const PlanId& plan);
   // REQUIRES: the plan was defined and that went well (else it is an error
   // result). `blocks`: where its large columns go; null: malloc. `codec`: what
   // the piece's parts are packed with; never kAuto.

@@ -28,13 +28,12 @@ namespace fs = std::filesystem;
 static_assert(std::endian::native == std::endian::little);
 
 constexpr std::string_view kMagic = "feedmill cache 1";
-constexpr std::string_view kExtension = ".rows";
 
 // magic | key | size of the head | its checksum | head, padded | values
 // The head says of each segment what it is of, and where the buffers of its
 // columns lie.
-constexpr size_t kKeyBytes = 32;
-constexpr size_t kHeadAt = kMagic.size() + kKeyBytes + 2 * sizeof(uint64_t);
+constexpr size_t kHeadAt =
+    kMagic.size() + CacheFolder::kKeyBytes + 2 * sizeof(uint64_t);
 constexpr size_t kRankMax = 64;
 
 size_t Aligned(size_t at) {
@@ -245,6 +244,7 @@ absl::StatusOr<std::vector<CacheSegment>> CacheFolder::ReadFile(
 std::vector<CacheSegment> CacheFolder::ReadNew() {
   const std::lock_guard lock(mutex_);
   std::vector<CacheSegment> all;
+  utimensat(AT_FDCWD, path_.c_str(), nullptr, 0);  // where it is there
   std::error_code error;
   for (fs::directory_iterator at(path_, error), end; !error && at != end;
        at.increment(error)) {

@@ -8,6 +8,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -42,6 +43,9 @@ struct CacheSegment {
 // Thread-safety: any thread.
 class CacheFolder {
  public:
+  // A key's, which is also the name of its folder: hexadecimal digits.
+  static constexpr size_t kKeyBytes = 32;
+  static constexpr std::string_view kExtension = ".rows";
   // Bytes of values that go into one file.
   static constexpr size_t kFileBytes = size_t{8} << 20;
 
@@ -49,7 +53,8 @@ class CacheFolder {
               std::shared_ptr<const ElementSpec> spec);
 
   // What is in the files that are new since the last call. Those that are
-  // damaged, or cannot be read, are left out and said to be so on stderr.
+  // damaged, or cannot be read, are left out and said to be so on stderr. Marks
+  // the folder as used now (kept_caches.h).
   std::vector<CacheSegment> ReadNew();
 
   // Writes a file, and gives back the segments as they lie in it. Unavailable

@@ -30,6 +30,7 @@ absl::StatusOr<int> RunWorker(const Invocation& invocation);
 absl::StatusOr<int> RunServer(const Invocation& invocation);
 absl::StatusOr<int> RunRead(const Invocation& invocation);
 absl::StatusOr<int> RunIndex(const Invocation& invocation);
+absl::StatusOr<int> RunCache(const Invocation& invocation);
 absl::StatusOr<int> RunToken(const Invocation& invocation);
 absl::StatusOr<int> RunStatus(const Invocation& invocation);
 absl::StatusOr<int> RunResolve(const Invocation& invocation);

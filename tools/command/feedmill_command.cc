@@ -30,6 +30,7 @@ constexpr Command kCommands[] = {
     {"server", "one task of a cluster: dispatcher, worker or other", RunServer},
     {"read", "runs a pipeline and prints its elements", RunRead},
     {"index", "finds where records begin, before a read needs it", RunIndex},
+    {"cache", "lists what caches have kept on disk, and deletes it", RunCache},
     {"token", "joins and shows what readers go on from", RunToken},
     {"status", "what a service is doing", RunStatus},
     {"resolve", "which tasks a cluster has", RunResolve},

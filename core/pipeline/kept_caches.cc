@@ -1,0 +1,76 @@
+#include "core/pipeline/kept_caches.h"
+
+#include <algorithm>
+#include <string_view>
+#include <system_error>
+#include <tuple>
+
+#include "core/base/status.h"
+#include "core/pipeline/cache_folder.h"
+#include "core/sources/folder_file.h"
+
+namespace feedmill {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool IsKey(std::string_view name) {
+  return name.size() == CacheFolder::kKeyBytes &&
+         name.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<KeptCache>> FindKeptCaches(
+    const std::string& folder) {
+  std::vector<KeptCache> found;
+  std::error_code error;
+  for (fs::directory_iterator at(folder, error), end; !error && at != end;
+       at.increment(error)) {
+    std::error_code gone;
+    if (!at->is_directory(gone) || !IsKey(at->path().filename().string())) {
+      continue;
+    }
+    KeptCache cache{at->path(), 0, 0, at->last_write_time(gone)};
+    if (gone) continue;
+    for (fs::directory_iterator file(cache.path, gone);
+         !gone && file != fs::directory_iterator(); file.increment(gone)) {
+      DropUnfinished(*file);
+      if (file->path().extension() != CacheFolder::kExtension) continue;
+      std::error_code away;
+      const auto bytes = file->file_size(away);
+      if (away) continue;
+      ++cache.files;
+      cache.bytes += bytes;
+    }
+    found.push_back(std::move(cache));
+  }
+  if (error) return Unavailable("{}: {}", folder, error.message());
+  std::sort(found.begin(), found.end(),
+            [](const KeptCache& a, const KeptCache& b) {
+              return std::tie(a.used, a.path) < std::tie(b.used, b.path);
+            });
+  return found;
+}
+
+absl::Status DropKeptCache(const KeptCache& cache) {
+  std::error_code error;
+  std::vector<fs::path> files;
+  for (fs::directory_iterator at(cache.path, error), end; !error && at != end;
+       at.increment(error)) {
+    if (at->path().extension() == CacheFolder::kExtension) {
+      files.push_back(at->path());
+    }
+  }
+  for (const fs::path& file : files) {
+    if (error) break;
+    fs::remove(file, error);
+  }
+  if (error && error != std::errc::no_such_file_or_directory) {
+    return Unavailable("{}: {}", cache.path.string(), error.message());
+  }
+  fs::remove(cache.path, error);  // unless somebody writes into it
+  return absl::OkStatus();
+}
+
+}  // namespace feedmill

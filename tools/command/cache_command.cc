@@ -1,0 +1,134 @@
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "core/base/status.h"
+#include "core/pipeline/kept_caches.h"
+#include "tools/command/commands.h"
+#include "tools/command/element_sizes.h"
+#include "tools/command/exit_code.h"
+#include "tools/command/flags.h"
+
+namespace feedmill {
+namespace {
+
+constexpr char kSummary[] =
+    "Lists what `cache: FOLDER` steps have kept in folders, that of the "
+    "longest\n"
+    "unused first; with --unused-days or --max-size, deletes of it. Nothing "
+    "else\n"
+    "ever does.";
+constexpr char kExamples[] =
+    "A folder has a cache for each pipeline (up to its cache step), data and\n"
+    "seed that it was made of; one that nothing is left to use is that of data "
+    "or\n"
+    "steps that have changed since. It is used when a process opens it or "
+    "writes\n"
+    "into it. Caches may be deleted while they are read: what was not read yet "
+    "is\n"
+    "made again.\n"
+    "\n"
+    "Examples:\n"
+    "  feedmill cache kept/\n"
+    "  feedmill cache kept/ --unused-days 30 --dry-run\n"
+    "  feedmill cache kept/ --max-size 200GiB";
+
+struct CacheFlags {
+  std::vector<std::string> folders;
+  uint64_t unused_days = 0;
+  uint64_t max_size = 0;
+  bool dry_run = false;
+  std::string format = "text";
+
+  void Declare(FlagSet& flags) {
+    flags.Count("--unused-days", 0, 36500,
+                "Delete those that were not used for so many days; 0: all",
+                &unused_days);
+    flags.Bytes("--max-size",
+                "Delete those that are longest unused until so much is left, "
+                "of all folders together",
+                &max_size);
+    flags.Bool("--dry-run", "Say what would be deleted, and delete nothing",
+               &dry_run);
+    flags.OneOf("--format", {"text", "json"}, "How to print them", &format);
+    flags.Positionals("FOLDER", "Folders that pipelines name in `cache`",
+                      &folders);
+  }
+};
+
+absl::Time TimeOf(const KeptCache& cache) {
+  return absl::FromChrono(
+      std::chrono::time_point_cast<std::chrono::system_clock::duration>(
+          std::chrono::file_clock::to_sys(cache.used)));
+}
+
+void Print(const KeptCache& cache, const char* deleted, bool json) {
+  if (json) {
+    fmt::print(
+        "{}\n",
+        nlohmann::json({{"cache", cache.path.string()},
+                        {"files", cache.files},
+                        {"bytes", cache.bytes},
+                        {"used", absl::FormatTime(TimeOf(cache))},
+                        {"deleted", *deleted != '\0'}})
+            .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    return;
+  }
+  fmt::print(
+      "{}  {} in {} file{}, used {}{}\n", cache.path.string(),
+      SizeText(cache.bytes), cache.files, cache.files == 1 ? "" : "s",
+      absl::FormatTime("%Y-%m-%d %H:%M", TimeOf(cache), absl::LocalTimeZone()),
+      deleted);
+}
+
+}  // namespace
+
+absl::StatusOr<int> RunCache(const Invocation& invocation) {
+  CacheFlags cache;
+  FlagSet flags("cache", kSummary, kExamples);
+  cache.Declare(flags);
+  FM_ASSIGN_OR_RETURN(const bool go_on,
+                      flags.Parse(invocation.arguments, invocation.describe));
+  if (!go_on) return 0;
+  if (cache.folders.empty()) return flags.Error("a folder is missing");
+  const bool by_age = flags.Given("--unused-days");
+  if (cache.dry_run && !by_age && cache.max_size == 0) {
+    return flags.Error("--dry-run is for --unused-days or --max-size");
+  }
+  std::vector<KeptCache> found;
+  uint64_t bytes = 0;
+  for (const std::string& folder : cache.folders) {
+    FM_ASSIGN_OR_RETURN(const auto in_it, FindKeptCaches(folder));
+    for (const KeptCache& one : in_it) bytes += one.bytes;
+    found.insert(found.end(), in_it.begin(), in_it.end());
+  }
+  std::stable_sort(
+      found.begin(), found.end(),
+      [](const KeptCache& a, const KeptCache& b) { return a.used < b.used; });
+  const absl::Time since =
+      absl::Now() - absl::Hours(24) * static_cast<int64_t>(cache.unused_days);
+  const char* const word = cache.dry_run ? "; to be deleted" : "; deleted";
+  size_t left = found.size();
+  for (const KeptCache& one : found) {
+    const bool goes = (by_age && TimeOf(one) <= since) ||
+                      (cache.max_size > 0 && bytes > cache.max_size);
+    if (goes) {
+      if (!cache.dry_run) FM_RETURN_IF_ERROR(DropKeptCache(one));
+      bytes -= one.bytes;
+      --left;
+    }
+    Print(one, goes ? word : "", cache.format == "json");
+  }
+  if (cache.format != "json") {
+    fmt::print("{} cache{}, {}\n", left, left == 1 ? "" : "s", SizeText(bytes));
+  }
+  return kExitSuccess;
+}
+
+}  // namespace feedmill
