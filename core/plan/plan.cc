@@ -390,7 +390,7 @@ RecordRun Plan::RunAt(uint64_t begin, uint64_t end) const {
 void Plan::ExpandShuffle(size_t levels, Span span,
                          std::vector<RecordRef>& out) const {
   const Level& level = levels_[levels - 1];
-  std::array<uint64_t, 64> places;  // small: shuffles may nest
+  std::array<uint64_t, 512> places;  // no more: shuffles may nest
   while (span.begin < span.end) {
     const Run run = level.kind == Level::Kind::kShuffle
                         ? Run{0, PermutationOf(level, span.pass)}
@@ -400,9 +400,10 @@ void Plan::ExpandShuffle(size_t levels, Span span,
       const size_t size = static_cast<size_t>(
           std::min<uint64_t>(places.size(), end - span.begin));
       run.permutation.AtRange(span.begin - run.begin, {places.data(), size});
-      for (size_t j = 0; j < size; ++j) {
-        ExpandOne(levels, run.begin + places[j], span.pass, out);
+      if (run.begin > 0) {
+        for (size_t j = 0; j < size; ++j) places[j] += run.begin;
       }
+      ExpandEach(levels, {places.data(), size}, span.pass, out);
       span.begin += size;
     }
   }
@@ -439,6 +440,20 @@ void Plan::ExpandMixed(size_t levels, Span span,
       span.begin += size;
     }
   }
+}
+
+void Plan::ExpandEach(size_t levels, std::span<const uint64_t> from,
+                      uint64_t pass, std::vector<RecordRef>& out) const {
+  if (levels > 1) {
+    for (const uint64_t place : from) {
+      Expand(levels - 1, {place, place + 1, pass}, out);
+    }
+    return;
+  }
+  const size_t before = out.size();
+  out.resize(before + from.size());
+  RecordRef* const refs = out.data() + before;
+  for (size_t k = 0; k < from.size(); ++k) refs[k] = {from[k], pass};
 }
 
 void Plan::ExpandOne(size_t levels, uint64_t from, uint64_t pass,

@@ -63,13 +63,16 @@ uint64_t FileOrder::At(const RecordRef& ref) const {
 
 void FileOrder::Map(std::span<const RecordRef> refs,
                     std::vector<uint64_t>& out) const {
-  out.clear();
+  out.resize(refs.size());
+  if (!files_) {
+    for (size_t k = 0; k < refs.size(); ++k) out[k] = refs[k].index;
+    return;
+  }
   std::shared_ptr<const Order> order;
-  for (const RecordRef& ref : refs) {
-    if (files_ && (order == nullptr || order->pass != ref.pass)) {
-      order = OrderOf(ref.pass);
-    }
-    out.push_back(files_ ? order->At(ref.index) : ref.index);
+  for (size_t k = 0; k < refs.size(); ++k) {
+    const RecordRef& ref = refs[k];
+    if (order == nullptr || order->pass != ref.pass) order = OrderOf(ref.pass);
+    out[k] = order->At(ref.index);
   }
 }
 
