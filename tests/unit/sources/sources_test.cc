@@ -111,6 +111,10 @@ TEST(Crc32c, IsTheSameWithAndWithoutTheInstruction) {
       EXPECT_EQ(Crc32c(part), Crc32cPortable(part)) << size << " at " << at;
     }
   }
+  for (size_t size = 0; size < 1200; ++size) {
+    const auto part = Bytes(text).subspan(size % 5, size);
+    EXPECT_EQ(Crc32c(part), Crc32cPortable(part)) << size;
+  }
 }
 
 // ---- globs
