@@ -2,12 +2,15 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <mutex>
 #include <system_error>
 
 #include "core/base/status.h"
@@ -45,6 +48,67 @@ FileStat ToFileStat(const struct stat& st) {
           S_ISDIR(st.st_mode)};
 }
 
+// A file that is opened again and again, because there are too many to keep all
+// of them open, is asked less often, and not worth mapping.
+constexpr int kAskedBeforeMapping = 64;
+// Of all files. What it costs is a 512th of that in page tables, at most.
+constexpr uint64_t kMappedBytesMax = uint64_t{32} << 30;
+std::atomic<uint64_t> mapped_bytes = 0;
+
+// A file as memory that may be cut off. Any thread.
+class FileMapping {
+ public:
+  FileMapping() = default;
+  FileMapping(const FileMapping&) = delete;
+  FileMapping& operator=(const FileMapping&) = delete;
+  ~FileMapping() {
+    if (begin_ != nullptr) Release(begin_, size_);
+  }
+
+  std::span<const std::byte> Get(int fd) {
+    const std::byte* begin = begin_.load(std::memory_order_acquire);
+    if (begin == nullptr &&
+        asked_.load(std::memory_order_relaxed) <= kAskedBeforeMapping) {
+      const std::lock_guard lock(mutex_);
+      if (++asked_ == kAskedBeforeMapping) Map(fd);
+      begin = begin_;
+    }
+    if (begin == nullptr) return {};
+    return {begin, size_};
+  }
+
+ private:
+  // Under mutex_. Without one, files are read all the same.
+  void Map(int fd) {
+    struct stat st;
+    if (fstat(fd, &st) != 0 || st.st_size <= 0) return;
+    const auto size = static_cast<uint64_t>(st.st_size);
+    if (mapped_bytes.fetch_add(size) + size > kMappedBytesMax) {
+      mapped_bytes -= size;
+      return;
+    }
+    void* const begin = mmap(nullptr, size, PROT_READ, MAP_SHARED, fd, 0);
+    if (begin == MAP_FAILED) {
+      mapped_bytes -= size;
+      return;
+    }
+    // What is not in memory is read as it would be by position.
+    madvise(begin, size, MADV_RANDOM);
+    size_ = size;
+    begin_.store(static_cast<std::byte*>(begin), std::memory_order_release);
+  }
+
+  static void Release(std::byte* begin, uint64_t size) {
+    munmap(begin, size);
+    mapped_bytes -= size;
+  }
+
+  std::mutex mutex_;
+  std::atomic<int> asked_ = 0;
+  std::atomic<std::byte*> begin_ = nullptr;
+  uint64_t size_ = 0;  // set before begin_
+};
+
 class LocalFile final : public File {
  public:
   LocalFile(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
@@ -74,6 +138,10 @@ class LocalFile final : public File {
     return done;
   }
 
+  std::span<const std::byte> ForKernel() const override {
+    return mapping_.Get(fd_);
+  }
+
   void Prefetch(uint64_t offset, uint64_t size) const override {
     posix_fadvise(fd_, static_cast<off_t>(offset), static_cast<off_t>(size),
                   POSIX_FADV_WILLNEED);
@@ -82,6 +150,7 @@ class LocalFile final : public File {
  private:
   const std::string path_;
   const int fd_;
+  mutable FileMapping mapping_;
 };
 
 class LocalFiles final : public FileSystem {

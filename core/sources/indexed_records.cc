@@ -6,19 +6,33 @@
 #include <vector>
 
 #include "core/base/status.h"
+#include "core/sources/index_order.h"
 #include "core/sources/manifest_files.h"
+#include "core/sources/range_gatherer.h"
 #include "core/sources/record_index.h"
 #include "core/sources/tfrecord.h"
 
 namespace feedmill {
 namespace {
 
-// Neighbours that are joined into one read: how far apart, how much in all.
-constexpr uint64_t kJoinGapBytes = uint64_t{16} << 10;
-constexpr uint64_t kJoinBytesMax = uint64_t{1} << 20;
+// Neighbours that are joined into one read: how far apart, how much in all (it
+// is still in the cache when it is checked).
+constexpr uint64_t kJoinGapBytes = uint64_t{4} << 10;
+constexpr uint64_t kJoinBytesMax = uint64_t{256} << 10;
+// So many files, at most, are gathered from at once.
+constexpr size_t kGatheredFilesMax = 128;
 // Records in order are read together as long as they stay in the cache while
 // they are taken apart.
 constexpr size_t kSequentialBytes = size_t{256} << 10;
+
+// Rows go to where nothing was written just before. Longer ones are copied as
+// fast as memory takes them.
+void PrefetchForWriting(const std::byte* at, size_t size) {
+  constexpr size_t kBytesMax = 2048;
+  for (size_t k = 0; k < std::min(size, kBytesMax); k += 64) {
+    __builtin_prefetch(at + k, 1);
+  }
+}
 
 void ResetBlock(RecordBlock& out) {
   out.rows = 0;
@@ -62,20 +76,38 @@ class IndexedRecords final : public RecordSource {
   }
 
  private:
-  // A record that is to be read, and where its bytes go.
+  // A record that is to be read, and the row that it makes.
   struct Wanted {
     size_t file;
     uint64_t offset;
     uint64_t size;  // in the file
     uint64_t record;
     size_t row;
-    size_t to;  // in the values
+  };
+  // What was found of a file before; looked up again if it is gone.
+  struct Known {
+    std::weak_ptr<const File> opened;
+    std::weak_ptr<const RecordIndex> index;
+  };
+  struct ReadFrom {
+    size_t file;
+    std::shared_ptr<const File> opened;
+  };
+  // To be gathered.
+  struct Noted {
+    const Wanted* wanted = nullptr;
+    const File* opened = nullptr;
   };
   struct ReadScratch final : Scratch {
     std::vector<Wanted> wanted;  // in the order of the files
-    std::vector<size_t> by_row;  // where in `wanted`; if that is not by rows
-    std::vector<std::pair<uint64_t, size_t>> order;  // indexes and rows
+    std::vector<IndexedRow> order;
+    std::vector<IndexedRow> spare;
+    std::vector<ReadFrom> noted_from;
+    std::vector<Noted> noted;  // by row
+    RangeGatherer gatherer;
+    std::vector<Noted> in_window;
     BufferBuilder raw;
+    std::vector<Known> known;  // by file
     std::shared_ptr<const RecordIndex> index;
     size_t index_file = 0;
     std::shared_ptr<const File> opened;
@@ -89,10 +121,13 @@ class IndexedRecords final : public RecordSource {
   }
   absl::Status Locate(std::span<const uint64_t> indexes, size_t bytes_max,
                       ReadScratch& scratch, RecordBlock& out) const;
-  absl::Status LocateByFile(std::span<const uint64_t> indexes,
-                            ReadScratch& scratch) const;
+  absl::Status LocateRun(std::span<const uint64_t> indexes, size_t bytes_max,
+                         ReadScratch& scratch, RecordBlock& out) const;
+  absl::Status LocateByFile(std::span<const uint64_t> indexes, size_t bytes_max,
+                            ReadScratch& scratch, RecordBlock& out) const;
   absl::Status FindIndex(size_t file, ReadScratch& scratch) const;
-  absl::Status FindOffset(Wanted& wanted, ReadScratch& scratch) const;
+  absl::StatusOr<Wanted> Find(const ManifestFiles::Place& place, size_t row,
+                              ReadScratch& scratch) const;
   absl::Status Open(size_t file, ReadScratch& scratch) const;
   absl::Status AppendNeighbours(const ManifestFiles::Place& place,
                                 uint64_t count, size_t bytes_max,
@@ -103,8 +138,18 @@ class IndexedRecords final : public RecordSource {
   absl::StatusOr<std::span<const std::byte>> DataOf(
       std::span<const std::byte> record, size_t file, uint64_t number,
       uint64_t offset) const;
-  absl::Status ReadGroup(std::span<const Wanted> group, ReadScratch& scratch,
-                         size_t& bad_row, RecordBlock& out) const;
+  absl::Status ReadWanted(ReadScratch& scratch, size_t& bad_row,
+                          RecordBlock& out) const;
+  size_t GroupFrom(size_t first, const ReadScratch& scratch) const;
+  absl::Status ReadGroup(std::span<const Wanted> group, const File& opened,
+                         ReadScratch& scratch, size_t& bad_row,
+                         RecordBlock& out) const;
+  absl::Status ReadWindow(ReadScratch& scratch, size_t& bad_row,
+                          RecordBlock& out) const;
+  absl::Status ReadNoted(ReadScratch& scratch, size_t& bad_row,
+                         RecordBlock& out) const;
+  absl::Status Keep(const Wanted& wanted, std::span<const std::byte> record,
+                    size_t& bad_row, RecordBlock& out) const;
 
   const Framing framing_;
   const ManifestFiles files_;
@@ -115,7 +160,13 @@ absl::Status IndexedRecords::FindIndex(size_t file,
   if (scratch.index != nullptr && scratch.index_file == file) {
     return absl::OkStatus();
   }
-  FM_ASSIGN_OR_RETURN(scratch.index, files_.Index(framing_, file));
+  scratch.known.resize(files_.manifest().files.size());
+  std::weak_ptr<const RecordIndex>& known = scratch.known[file].index;
+  scratch.index = known.lock();
+  if (scratch.index == nullptr) {
+    FM_ASSIGN_OR_RETURN(scratch.index, files_.Index(framing_, file));
+    known = scratch.index;
+  }
   scratch.index_file = file;
   return absl::OkStatus();
 }
@@ -124,18 +175,23 @@ absl::Status IndexedRecords::Open(size_t file, ReadScratch& scratch) const {
   if (scratch.opened != nullptr && scratch.opened_file == file) {
     return absl::OkStatus();
   }
-  FM_ASSIGN_OR_RETURN(scratch.opened, files_.Open(file));
+  scratch.known.resize(files_.manifest().files.size());
+  std::weak_ptr<const File>& known = scratch.known[file].opened;
+  scratch.opened = known.lock();
+  if (scratch.opened == nullptr) {
+    FM_ASSIGN_OR_RETURN(scratch.opened, files_.Open(file));
+    known = scratch.opened;
+  }
   scratch.opened_file = file;
   return absl::OkStatus();
 }
 
-absl::Status IndexedRecords::FindOffset(Wanted& wanted,
-                                        ReadScratch& scratch) const {
-  FM_RETURN_IF_ERROR(FindIndex(wanted.file, scratch));
-  const auto& offsets = scratch.index->offsets;
-  wanted.offset = offsets[wanted.record];
-  wanted.size = offsets[wanted.record + 1] - wanted.offset;
-  return absl::OkStatus();
+absl::StatusOr<IndexedRecords::Wanted> IndexedRecords::Find(
+    const ManifestFiles::Place& place, size_t row, ReadScratch& scratch) const {
+  FM_RETURN_IF_ERROR(FindIndex(place.file, scratch));
+  const uint64_t* const offsets = scratch.index->offsets.data() + place.record;
+  return Wanted{place.file, offsets[0], offsets[1] - offsets[0], place.record,
+                row};
 }
 
 // Fills scratch.wanted, and makes room for the records in the order of
@@ -143,31 +199,28 @@ absl::Status IndexedRecords::FindOffset(Wanted& wanted,
 absl::Status IndexedRecords::Locate(std::span<const uint64_t> indexes,
                                     size_t bytes_max, ReadScratch& scratch,
                                     RecordBlock& out) const {
-  auto& all = scratch.wanted;
-  all.clear();
-  const bool sorted = std::is_sorted(indexes.begin(), indexes.end());
-  if (sorted) {
-    bytes_max = std::min(bytes_max, kSequentialBytes);
-  } else {
-    FM_RETURN_IF_ERROR(LocateByFile(indexes, scratch));
+  scratch.wanted.clear();
+  if (std::is_sorted(indexes.begin(), indexes.end())) {
+    return LocateRun(indexes, std::min(bytes_max, kSequentialBytes), scratch,
+                     out);
   }
+  return LocateByFile(indexes, bytes_max, scratch, out);
+}
+
+absl::Status IndexedRecords::LocateRun(std::span<const uint64_t> indexes,
+                                       size_t bytes_max, ReadScratch& scratch,
+                                       RecordBlock& out) const {
   OutputColumn& column = out.columns[0];
   size_t to = 0;
-  size_t rows = 0;
-  for (; rows < indexes.size(); ++rows) {
-    if (sorted) {
-      const auto place = files_.Find(indexes[rows]);
-      all.push_back({place.file, 0, 0, place.record, rows, 0});
-      FM_RETURN_IF_ERROR(FindOffset(all[rows], scratch));
-    }
-    Wanted& wanted = all[sorted ? rows : scratch.by_row[rows]];
+  for (size_t row = 0; row < indexes.size(); ++row) {
+    FM_ASSIGN_OR_RETURN(const Wanted wanted,
+                        Find(files_.Find(indexes[row]), row, scratch));
     const uint64_t size = wanted.size - std::min(wanted.size, Overhead());
-    if (rows > 0 && to + size > bytes_max) break;
-    wanted.to = to;
+    if (row > 0 && to + size > bytes_max) break;
     to += size;
+    scratch.wanted.push_back(wanted);
     column.offsets.Push(static_cast<int64_t>(to));
   }
-  std::erase_if(all, [&](const Wanted& one) { return one.row >= rows; });
   column.values.Extend(to);
   return absl::OkStatus();
 }
@@ -175,60 +228,203 @@ absl::Status IndexedRecords::Locate(std::span<const uint64_t> indexes,
 // In the order of the files, so that the index of each is asked for once,
 // however often its records alternate with those of others.
 absl::Status IndexedRecords::LocateByFile(std::span<const uint64_t> indexes,
-                                          ReadScratch& scratch) const {
-  auto& all = scratch.wanted;
-  auto& order = scratch.order;
-  order.clear();
-  for (size_t row = 0; row < indexes.size(); ++row) {
-    order.emplace_back(indexes[row], row);
+                                          size_t bytes_max,
+                                          ReadScratch& scratch,
+                                          RecordBlock& out) const {
+  OrderByIndex(indexes, scratch.order, scratch.spare);
+  OutputColumn& column = out.columns[0];
+  // Sizes first, then where they end.
+  auto* const ends = reinterpret_cast<int64_t*>(
+      column.offsets.Extend(indexes.size() * sizeof(int64_t)));
+  const std::vector<IndexedRow>& order = scratch.order;
+  for (size_t k = 0; k < order.size();) {
+    const auto place = files_.Find(order[k].index);
+    FM_RETURN_IF_ERROR(FindIndex(place.file, scratch));
+    const uint64_t first = order[k].index - place.record;
+    const uint64_t* const starts = scratch.index->offsets.data();
+    size_t end = k;
+    for (; end < order.size() &&
+           order[end].index - first < scratch.index->records();
+         ++end) {
+      __builtin_prefetch(starts + (order[end].index - first));
+    }
+    for (; k < end; ++k) {
+      const uint64_t record = order[k].index - first;
+      const uint64_t size = starts[record + 1] - starts[record];
+      const size_t row = order[k].row;
+      ends[row] = static_cast<int64_t>(size - std::min(size, Overhead()));
+      scratch.wanted.push_back({place.file, starts[record], size, record, row});
+    }
   }
-  std::sort(order.begin(), order.end());
-  scratch.by_row.resize(order.size());
-  size_t file = 0;
-  for (const auto& [index, row] : order) {
-    const auto place = files_.FindNear(index, file);
-    file = place.file;
-    scratch.by_row[row] = all.size();
-    all.push_back({file, 0, 0, place.record, row, 0});
-    FM_RETURN_IF_ERROR(FindOffset(all.back(), scratch));
+  size_t to = 0;
+  size_t rows = 0;
+  for (; rows < indexes.size(); ++rows) {
+    const auto size = static_cast<size_t>(ends[rows]);
+    if (rows > 0 && to + size > bytes_max) break;
+    to += size;
+    ends[rows] = static_cast<int64_t>(to);
+  }
+  column.offsets.Truncate((rows + 1) * sizeof(int64_t));
+  column.values.Extend(to);
+  if (rows < indexes.size()) {
+    std::erase_if(scratch.wanted,
+                  [&](const Wanted& one) { return one.row >= rows; });
   }
   return absl::OkStatus();
 }
 
+// Of those wanted, how many from `first` on are read together.
+size_t IndexedRecords::GroupFrom(size_t first,
+                                 const ReadScratch& scratch) const {
+  const Wanted* const wanted = scratch.wanted.data() + first;
+  const size_t left = scratch.wanted.size() - first;
+  uint64_t end = wanted->offset + wanted->size;
+  size_t n = 1;
+  for (; n < left; ++n) {
+    const Wanted& next = wanted[n];
+    // What is wanted in two rows is read twice.
+    if (next.file != wanted->file || next.offset < end ||
+        next.offset > end + kJoinGapBytes ||
+        next.offset + next.size > wanted->offset + kJoinBytesMax) {
+      break;
+    }
+    end = next.offset + next.size;
+  }
+  return n;
+}
+
+// Reads neighbours with what stands between them, and then takes them apart.
 absl::Status IndexedRecords::ReadGroup(std::span<const Wanted> group,
-                                       ReadScratch& scratch, size_t& bad_row,
+                                       const File& opened, ReadScratch& scratch,
+                                       size_t& bad_row,
                                        RecordBlock& out) const {
-  const size_t file = group.front().file;
   const uint64_t begin = group.front().offset;
   const uint64_t end = group.back().offset + group.back().size;
-  FM_RETURN_IF_ERROR(Open(file, scratch));
   scratch.raw.Truncate(0);
   const std::span<std::byte> raw(scratch.raw.Extend(end - begin), end - begin);
-  FM_RETURN_IF_ERROR(files_.Fill(file, *scratch.opened, begin, raw));
-  std::byte* const values = out.columns[0].values.data();
-  for (const Wanted& wanted : group) {
-    std::span<const std::byte> data =
-        raw.subspan(wanted.offset - begin, wanted.size);
-    if (framing_.kind == Framing::Kind::kTfRecords) {
-      const auto parsed = Parse(data, file, wanted.record, wanted.offset);
-      if (!parsed.ok()) {
-        if (wanted.row < bad_row) {
-          bad_row = wanted.row;
-          out.error = parsed.status();
-        }
-        continue;
-      }
-      data = *parsed;
-      // The index came from these headers; the file was edited in place.
-      if (data.size() != wanted.size - kTfRecordOverheadBytes) {
-        return files_.Changed(file);
-      }
+  FM_RETURN_IF_ERROR(files_.Fill(group.front().file, opened, begin, raw));
+  const std::byte* const values = out.columns[0].values.data();
+  const int64_t* const offsets = out.columns[0].offsets.As<int64_t>();
+  for (size_t k = 0; k < group.size(); ++k) {
+    if (k + 1 < group.size()) {
+      PrefetchForWriting(values + offsets[group[k + 1].row], group[k + 1].size);
     }
-    if (!data.empty()) {
-      std::memcpy(values + wanted.to, data.data(), data.size());
-    }
+    FM_RETURN_IF_ERROR(Keep(group[k],
+                            raw.subspan(group[k].offset - begin, group[k].size),
+                            bad_row, out));
   }
   return absl::OkStatus();
+}
+
+// Copies a record to its row; notes the first row that is bad.
+absl::Status IndexedRecords::Keep(const Wanted& wanted,
+                                  std::span<const std::byte> record,
+                                  size_t& bad_row, RecordBlock& out) const {
+  std::span<const std::byte> data = record;
+  if (framing_.kind == Framing::Kind::kTfRecords && IsTfRecord(record)) {
+    data = record.subspan(kTfRecordHeaderBytes,
+                          record.size() - kTfRecordOverheadBytes);
+  } else if (framing_.kind == Framing::Kind::kTfRecords) {
+    const auto parsed =
+        DataOf(record, wanted.file, wanted.record, wanted.offset);
+    if (parsed.status().code() == absl::StatusCode::kDataLoss) {
+      if (wanted.row < bad_row) {
+        bad_row = wanted.row;
+        out.error = parsed.status();
+      }
+      return absl::OkStatus();
+    }
+    FM_RETURN_IF_ERROR(parsed.status());
+    data = *parsed;
+  }
+  OutputColumn& column = out.columns[0];
+  if (!data.empty()) {
+    std::memcpy(column.values.data() + column.offsets.As<int64_t>()[wanted.row],
+                data.data(), data.size());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status IndexedRecords::ReadWindow(ReadScratch& scratch, size_t& bad_row,
+                                        RecordBlock& out) const {
+  if (scratch.in_window.empty()) return absl::OkStatus();
+  std::span<const std::byte> bytes = scratch.gatherer.Gather();
+  const bool gathered = !bytes.empty();
+  for (const auto& [wanted, opened] : scratch.in_window) {
+    if (gathered) {
+      FM_RETURN_IF_ERROR(
+          Keep(*wanted, bytes.first(wanted->size), bad_row, out));
+      bytes = bytes.subspan(wanted->size);
+    } else {
+      FM_RETURN_IF_ERROR(
+          ReadGroup({wanted, 1}, *opened, scratch, bad_row, out));
+    }
+  }
+  scratch.in_window.clear();
+  return absl::OkStatus();
+}
+
+// Gathers what was noted, in the order of the rows: memory is written in order,
+// and that of files takes no longer in any other.
+absl::Status IndexedRecords::ReadNoted(ReadScratch& scratch, size_t& bad_row,
+                                       RecordBlock& out) const {
+  scratch.in_window.clear();
+  scratch.gatherer.Forget();
+  for (Noted& one : scratch.noted) {
+    if (one.wanted == nullptr) continue;
+    const Noted noted = std::exchange(one, {});
+    if (scratch.gatherer.full()) {
+      FM_RETURN_IF_ERROR(ReadWindow(scratch, bad_row, out));
+    }
+    if (scratch.gatherer.Add(*noted.opened, noted.wanted->offset,
+                             noted.wanted->size)) {
+      scratch.in_window.push_back(noted);
+    } else {
+      FM_RETURN_IF_ERROR(
+          ReadGroup({noted.wanted, 1}, *noted.opened, scratch, bad_row, out));
+    }
+  }
+  FM_RETURN_IF_ERROR(ReadWindow(scratch, bad_row, out));
+  for (const ReadFrom& from : scratch.noted_from) {
+    FM_RETURN_IF_ERROR(files_.Check(from.file, *from.opened));
+  }
+  scratch.noted_from.clear();
+  return absl::OkStatus();
+}
+
+// What was read of a file counts if it is unchanged after that.
+absl::Status IndexedRecords::ReadWanted(ReadScratch& scratch, size_t& bad_row,
+                                        RecordBlock& out) const {
+  const std::vector<Wanted>& all = scratch.wanted;
+  scratch.noted_from.clear();
+  scratch.noted.assign(all.size(), {});
+  for (size_t k = 0; k < all.size();) {
+    const size_t file = all[k].file;
+    if (scratch.noted_from.size() == kGatheredFilesMax) {
+      FM_RETURN_IF_ERROR(ReadNoted(scratch, bad_row, out));
+    }
+    FM_RETURN_IF_ERROR(Open(file, scratch));
+    const File& opened = *scratch.opened;
+    bool noted = false;
+    while (k < all.size() && all[k].file == file) {
+      const size_t n = GroupFrom(k, scratch);
+      if (n == 1 && all[k].size <= RangeGatherer::kRangeBytesMax &&
+          !opened.ForKernel().empty()) {
+        scratch.noted[all[k].row] = {&all[k], &opened};
+        noted = true;
+      } else {
+        FM_RETURN_IF_ERROR(ReadGroup(std::span(all).subspan(k, n), opened,
+                                     scratch, bad_row, out));
+      }
+      k += n;
+    }
+    if (noted) {
+      scratch.noted_from.push_back({file, scratch.opened});
+    } else {
+      FM_RETURN_IF_ERROR(files_.Check(file, opened));
+    }
+  }
+  return ReadNoted(scratch, bad_row, out);
 }
 
 absl::StatusOr<std::span<const std::byte>> IndexedRecords::Parse(
@@ -360,27 +556,7 @@ absl::StatusOr<size_t> IndexedRecords::Read(std::span<const uint64_t> indexes,
   FM_RETURN_IF_ERROR(Locate(indexes, bytes_max, read, out));
   const size_t count = read.wanted.size();
   size_t bad_row = count;
-  for (size_t k = 0; k < count;) {
-    const Wanted& first = read.wanted[k];
-    uint64_t group_end = first.offset + first.size;
-    size_t next = k + 1;
-    for (; next < count; ++next) {
-      const Wanted& wanted = read.wanted[next];
-      if (wanted.file != first.file ||
-          wanted.offset > group_end + kJoinGapBytes ||
-          wanted.offset + wanted.size > first.offset + kJoinBytesMax) {
-        break;
-      }
-      group_end = wanted.offset + wanted.size;
-    }
-    const size_t file = first.file;
-    FM_RETURN_IF_ERROR(ReadGroup(std::span(read.wanted).subspan(k, next - k),
-                                 read, bad_row, out));
-    k = next;
-    if (k == count || read.wanted[k].file != file) {
-      FM_RETURN_IF_ERROR(files_.Check(file, *read.opened));
-    }
-  }
+  FM_RETURN_IF_ERROR(ReadWanted(read, bad_row, out));
   if (framing_.kind == Framing::Kind::kLines)
     DropNewlines(out.columns[0], count);
   out.rows = bad_row;

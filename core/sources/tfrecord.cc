@@ -54,4 +54,14 @@ absl::StatusOr<std::span<const std::byte>> ParseTfRecord(
   return data;
 }
 
+bool IsTfRecord(std::span<const std::byte> record) {
+  if (record.size() < kTfRecordOverheadBytes) return false;
+  const size_t size = record.size() - kTfRecordOverheadBytes;
+  const auto data = record.subspan(kTfRecordHeaderBytes, size);
+  return Load<uint64_t>(record.data()) == size &&
+         MaskCrc32c(Crc32c(record.first(8))) ==
+             Load<uint32_t>(record.data() + 8) &&
+         MaskCrc32c(Crc32c(data)) == Load<uint32_t>(data.data() + size);
+}
+
 }  // namespace feedmill

@@ -33,6 +33,9 @@ absl::StatusOr<uint64_t> ParseTfRecordHeader(std::span<const std::byte> bytes,
 absl::StatusOr<std::span<const std::byte>> ParseTfRecord(
     std::span<const std::byte> record, const TfRecordPlace& place);
 
+// Whether that is a whole record and nothing else: sooner known than why not.
+bool IsTfRecord(std::span<const std::byte> record);
+
 }  // namespace feedmill
 
 #endif  // FEEDMILL_CORE_SOURCES_TFRECORD_H_

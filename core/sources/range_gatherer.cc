@@ -1,0 +1,81 @@
+#include "core/sources/range_gatherer.h"
+
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+namespace feedmill {
+namespace {
+
+// A part of the second-level cache, so that what was gathered is still there
+// when it is looked at.
+constexpr size_t kWindowBytes = size_t{128} << 10;
+constexpr size_t kRangesMax = 1024;  // IOV_MAX
+
+// A request for what the kernel is going to read: it waits for one range after
+// the other, these come together. A hint that never fails, whatever the
+// address.
+void Prefetch(const std::byte* at, size_t size) {
+  for (size_t k = 0; k < size + 63; k += 64) {
+    __builtin_prefetch(at + k);
+  }
+}
+
+// A file above this size would be a signal.
+bool MayWrite(size_t bytes) {
+  rlimit limit;
+  return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur >= bytes;
+}
+
+}  // namespace
+
+RangeGatherer::~RangeGatherer() {
+  if (window_ != nullptr) munmap(window_, kWindowBytes);
+  if (window_file_ >= 0) close(window_file_);
+}
+
+bool RangeGatherer::HasWindow() {
+  if (window_ != nullptr) return true;
+  if (no_window_) return false;
+  no_window_ = true;  // not tried again
+  if (!MayWrite(kWindowBytes)) return false;
+  window_file_ = memfd_create("feedmill-gathered", MFD_CLOEXEC);
+  if (window_file_ < 0 || ftruncate(window_file_, kWindowBytes) != 0) {
+    return false;
+  }
+  void* const window =
+      mmap(nullptr, kWindowBytes, PROT_READ, MAP_SHARED, window_file_, 0);
+  if (window == MAP_FAILED) return false;
+  window_ = static_cast<std::byte*>(window);
+  return true;
+}
+
+bool RangeGatherer::full() const {
+  return ranges_.size() == kRangesMax || bytes_ + kRangeBytesMax > kWindowBytes;
+}
+
+bool RangeGatherer::Add(const File& file, uint64_t offset, uint64_t size) {
+  if (size > kRangeBytesMax) return false;
+  const std::span<const std::byte> bytes = file.ForKernel();
+  if (offset > bytes.size() || size > bytes.size() - offset || !HasWindow()) {
+    return false;
+  }
+  // pwritev only reads what is there.
+  ranges_.push_back({const_cast<std::byte*>(bytes.data()) + offset, size});
+  bytes_ += size;
+  return true;
+}
+
+std::span<const std::byte> RangeGatherer::Gather() {
+  for (const iovec& range : ranges_) {
+    Prefetch(static_cast<const std::byte*>(range.iov_base), range.iov_len);
+  }
+  const ssize_t got = pwritev(window_file_, ranges_.data(),
+                              static_cast<int>(ranges_.size()), 0);
+  const size_t wanted = bytes_;
+  Forget();
+  if (got < 0 || static_cast<size_t>(got) != wanted) return {};
+  return {window_, wanted};
+}
+
+}  // namespace feedmill
