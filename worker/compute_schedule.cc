@@ -20,11 +20,12 @@ constexpr uint64_t kMeasuredPositions = uint64_t{1} << 20;
 constexpr uint64_t kTasksPerThread = 2;
 // What is made as fast as memory is read. It is not made far ahead of the
 // credit for it, nor by a second task of a thread, where it would only grow
-// cold; and where elements are large, several go into a frame, which costs
-// more than they do.
+// cold; and more of it goes into a frame, which costs more than it does: where
+// elements are large, several.
 constexpr uint64_t kCheapBytesPerNanosecond = 1;
 constexpr uint64_t kCheapAheadBytes = uint64_t{4} << 20;
-constexpr uint64_t kCheapFrames = 4;
+constexpr uint64_t kCheapFrames = 2;
+constexpr uint64_t kCheapLargeFrames = 4;
 
 uint64_t PositionsIn(Cursor begin, Cursor end) {
   return std::max<uint64_t>(1, end.p - begin.p);
@@ -333,10 +334,10 @@ bool WorkerAgent::Cheap(const PlanRecord& plan) {
 }
 
 uint64_t WorkerAgent::FrameBytes(const PlanRecord& plan) const {
+  if (!Cheap(plan)) return settings_.frame_bytes;
   const bool large = plan.positions > 0 &&
                      plan.bytes / plan.positions >= settings_.frame_bytes / 2;
-  return Cheap(plan) && large ? kCheapFrames * settings_.frame_bytes
-                              : settings_.frame_bytes;
+  return (large ? kCheapLargeFrames : kCheapFrames) * settings_.frame_bytes;
 }
 
 // Whether what is ready waits for credit, and would be made again in no time.
