@@ -265,6 +265,33 @@ TEST_F(FunctionsTest, FullTakesAListAndAScalar) {
       Run("full", {LiteralOf({int64_t{1} << 40}), LiteralOf({0.0})}, 2).built));
 }
 
+template <class T>
+void ExpectFull(const FunctionRegistry& registry, DType dtype, int64_t items) {
+  constexpr size_t kRows = 5;
+  std::vector<T> values;
+  std::vector<T> expected;
+  for (size_t row = 0; row < kRows; ++row) {
+    values.push_back(static_cast<T>(0x1122334455667788 * (row + 1)));
+    expected.insert(expected.end(), static_cast<size_t>(items), values.back());
+  }
+  const CallResult r =
+      Call(registry, "full",
+           {LiteralOf({items}), Of(ColumnOf<T>(dtype, {}, values))}, kRows);
+  ASSERT_TRUE(r.computed.ok()) << r.built << r.computed;
+  EXPECT_TRUE(Items<T>(r.column) == expected)
+      << items << " items of " << sizeof(T) << " bytes";
+}
+
+TEST_F(FunctionsTest, FullFillsRowsOfAnySize) {
+  for (const int64_t items :
+       {0, 1, 2, 3, 7, 8, 15, 16, 17, 33, 100, 1023, 1024, 65'537}) {
+    ExpectFull<uint8_t>(registry_, DType::kUInt8, items);
+    ExpectFull<uint16_t>(registry_, DType::kUInt16, items);
+    ExpectFull<uint32_t>(registry_, DType::kUInt32, items);
+    ExpectFull<uint64_t>(registry_, DType::kUInt64, items);
+  }
+}
+
 TEST_F(FunctionsTest, ListsOfIntegersAreConstants) {
   const CallResult r =
       Run("list", {LiteralOf({int64_t{3}}), LiteralOf({int64_t{4}})}, 2);
