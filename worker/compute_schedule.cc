@@ -25,7 +25,7 @@ constexpr uint64_t kTasksPerThread = 2;
 constexpr uint64_t kCheapBytesPerNanosecond = 1;
 constexpr uint64_t kCheapAheadBytes = uint64_t{4} << 20;
 constexpr uint64_t kCheapFrames = 2;
-constexpr uint64_t kCheapLargeFrames = 4;
+constexpr uint64_t kCheapLargeFrames = 8;
 
 uint64_t PositionsIn(Cursor begin, Cursor end) {
   return std::max<uint64_t>(1, end.p - begin.p);
