@@ -119,7 +119,9 @@ PositionName NameOf(const FunctionRegistry& registry, const std::string& graph,
   PositionName name{fmt::format("position {}", position)};
   const auto analyzed = Read(graph, registry);
   if (!analyzed.ok()) return name;
-  name.skips = (*analyzed)->skip_before.has_value();
+  // Where a position is a whole pass of streams, one of its elements is no
+  // reason to leave it out.
+  name.skips = (*analyzed)->skip_before && !(*analyzed)->source.streamed;
   // Where several sources are one, only its workers know whose it is.
   if (!(*analyzed)->inputs.empty()) return name;
   const bool needs_files = (*analyzed)->source.needs_files;

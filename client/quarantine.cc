@@ -124,15 +124,12 @@ class Quarantine {
 }  // namespace
 
 OnSkipped QuarantineOf(const Graph& graph) {
-  for (const Step& step : graph.steps) {
-    const auto* on_error = std::get_if<OnErrorStep>(&step);
-    if (on_error == nullptr || on_error->quarantine.empty()) continue;
-    auto file = std::make_shared<Quarantine>(on_error->quarantine);
-    return [file](const std::string& plan, const SkippedElement& skipped) {
-      return file->Add(plan, skipped);
-    };
-  }
-  return nullptr;
+  const auto skips = SkippingOf(graph);
+  if (!skips || skips->quarantine.empty()) return nullptr;
+  auto file = std::make_shared<Quarantine>(skips->quarantine);
+  return [file](const std::string& plan, const SkippedElement& skipped) {
+    return file->Add(plan, skipped);
+  };
 }
 
 }  // namespace feedmill

@@ -12,6 +12,7 @@
 #include "core/dataset/graph_text.h"
 #include "core/dataset/live_components.h"
 #include "core/dataset/named_files.h"
+#include "core/dataset/skipping.h"
 #include "core/dataset/source_types.h"
 #include "core/dataset/step_types.h"
 
@@ -50,18 +51,14 @@ bool IsCountedInput(const Graph& input) {
       !std::all_of(inputs->begin(), inputs->end(), IsCountedInput)) {
     return false;
   }
-  return std::all_of(
-      input.steps.begin(), input.steps.end(), [](const Step& step) {
-        const StepNeeds needs = NeedsOf(step);
-        return !Is<FilterStep>(step) && needs != StepNeeds::kSequence &&
-               (needs != StepNeeds::kPlace || Is<TakeStep>(step) ||
-                Is<SkipStep>(step));
-      });
-}
-
-bool Skips(const Step& step) {
-  const auto* on_error = std::get_if<OnErrorStep>(&step);
-  return on_error != nullptr && on_error->policy == OnErrorStep::Policy::kSkip;
+  return std::all_of(input.steps.begin(), input.steps.end(),
+                     [](const Step& step) {
+                       const StepNeeds needs = NeedsOf(step);
+                       return !Is<FilterStep>(step) && !Skips(step) &&
+                              needs != StepNeeds::kSequence &&
+                              (needs != StepNeeds::kPlace ||
+                               Is<TakeStep>(step) || Is<SkipStep>(step));
+                     });
 }
 
 // Gives each step its home, in order (docs/semantics.md, The sequence).
@@ -176,13 +173,6 @@ class HomeFinder {
           "it before that step",
           Name(index), *client_);
     }
-    if (streamed_ && Skips(graph_.steps[index])) {
-      return InvalidArgument(
-          "{}: what fails in an input of {} ends it, as its elements are not "
-          "counted (an input is compressed, or has a filter or another step "
-          "that changes how many they are), so that nothing can be left out",
-          Name(index), SourceName(graph_.source));
-    }
     if (on_error_) {
       return InvalidArgument("{}: there is {} already, and one is enough",
                              Name(index), Name(*on_error_));
@@ -237,17 +227,6 @@ class HomeFinder {
   std::optional<std::string> endless_;  // the repeat, or source, without end
   bool cut_ = false;                    // … which a take of the plan cuts
 };
-
-absl::Status CheckInput(const Graph& input, std::string_view whole) {
-  for (size_t i = 0; i < input.steps.size(); ++i) {
-    if (!Is<OnErrorStep>(input.steps[i])) continue;
-    return InvalidArgument(
-        "steps[{}] on_error: inputs of {} have none of their own. Move it "
-        "behind, to the steps of the whole: it covers the inputs, too",
-        i, whole);
-  }
-  return absl::OkStatus();
-}
 
 std::string_view HomeName(Home home) {
   switch (home) {
@@ -464,8 +443,6 @@ absl::Status AnalyzeSource(const FunctionRegistry& registry,
     for (size_t i = 0; i < inputs->size(); ++i) {
       const std::string where =
           fmt::format("{} inputs[{}]", SourceName(source), i);
-      FM_RETURN_IF_ERROR(
-          Annotate(CheckInput((*inputs)[i], SourceName(source)), where));
       auto input =
           AnalyzePipeline((*inputs)[i], registry, is_input, steps_before);
       if (!input.ok()) return Annotate(input.status(), where);
@@ -565,6 +542,7 @@ absl::StatusOr<std::shared_ptr<const AnalyzedGraph>> AnalyzePipeline(
 
 absl::StatusOr<std::shared_ptr<const AnalyzedGraph>> Analyze(
     const Graph& graph, const FunctionRegistry& registry) {
+  FM_RETURN_IF_ERROR(CheckSkipping(graph));
   size_t steps_before = 0;
   FM_ASSIGN_OR_RETURN(const auto whole,
                       AnalyzePipeline(graph, registry, false, steps_before));

@@ -77,11 +77,6 @@ struct AnalyzedGraph {
   // The on_error step that skips: what fails in the source or in a step before
   // it is left out.
   std::optional<size_t> skip_before;
-  // Its values; null where there is none.
-  const OnErrorStep* skips() const {
-    return skip_before ? &std::get<OnErrorStep>(graph.steps[*skip_before])
-                       : nullptr;
-  }
 
   const CacheStep& cache() const {
     return std::get<CacheStep>(graph.steps[cached_steps - 1]);

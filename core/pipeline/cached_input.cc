@@ -63,6 +63,8 @@ class CachedInput final : public StageInput {
     auto& own = static_cast<Own&>(scratch);
     out.error = absl::OkStatus();
     out.ends_block = false;
+    out.left_out = false;
+    out.failed_records.clear();
     std::optional<CachedRows> rows = cache_->FindRows(ref.index, row);
     if (!rows) {
       FM_ASSIGN_OR_RETURN(
@@ -80,6 +82,8 @@ class CachedInput final : public StageInput {
       out.error = std::move(made.error);
       out.ends_block = made.ends_block;
       out.failed_after = made.failed_after;
+      out.left_out = made.left_out;
+      out.failed_records = std::move(made.failed_records);
     }
     return ShowRows(*rows, row, bytes_max, own, out);
   }
@@ -263,8 +267,10 @@ absl::StatusOr<std::unique_ptr<const StageInput>> MakeCachedInput(
   const std::string key =
       CacheKey(*plan, manifest == nullptr ? none : *manifest, context.contents,
                *context.registry);
+  StageContext before = context;
+  before.covered = context.covered || graph.skip_before.has_value();
   FM_ASSIGN_OR_RETURN(
-      auto stage, CompiledStage::Compile(plan, std::move(manifest), context));
+      auto stage, CompiledStage::Compile(plan, std::move(manifest), before));
   const CacheStep& step = graph.cache();
   const auto memory =
       static_cast<size_t>(step.memory_bytes.value_or(CacheStep::kMemoryBytes));

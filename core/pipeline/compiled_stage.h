@@ -68,6 +68,8 @@ struct Making {
   RecordRef failed_ref;
   uint64_t failed_row = 0;  // of its block
   bool ends_block = false;  // nothing more of it can be read
+  bool left_out = false;    // by an on_error of an input
+  std::vector<RecordOrigin> failed_records;
 
   void Fail(Cursor at, absl::Status status, size_t after, RecordRef ref,
             uint64_t row = 0) {
@@ -146,7 +148,14 @@ class CompiledStage final : public WorkerStage,
   std::shared_ptr<const WorkerStage> ForShare(Share share) const override;
 
   absl::StatusOr<Piece> Run(Cursor begin, Cursor end, size_t bytes_target,
-                            Scratch& scratch) const override;
+                            Scratch& scratch) const override {
+    bool outer = false;
+    return Run(begin, end, bytes_target, scratch, outer);
+  }
+  // The same. `outer`: that piece.skipped is an element which an on_error of
+  // the whole leaves out, not one of this pipeline.
+  absl::StatusOr<Piece> Run(Cursor begin, Cursor end, size_t bytes_target,
+                            Scratch& scratch, bool& outer) const;
 
   size_t EstimatedBytes() const override { return estimated_bytes_; }
   bool heavy() const override { return heavy_; }
@@ -164,6 +173,8 @@ class CompiledStage final : public WorkerStage,
     absl::Status error;  // of the next one
     bool ends_block = false;
     size_t failed_after = 0;
+    bool left_out = false;
+    std::vector<RecordOrigin> failed_records;
   };
   // The first of `positions`, any of the plan: as many as make about
   // `bytes_target` bytes, at least one. REQUIRES: positions are records.
@@ -193,7 +204,7 @@ class CompiledStage final : public WorkerStage,
   void Estimate(const Manifest* manifest);
 
   // Where what failed is left out (on_error), goes on after it.
-  std::optional<SkippedElement> SkipFailed(Making& making) const;
+  std::optional<SkippedElement> SkipFailed(Making& making, bool& outer) const;
 
   // Makes what `making` asks for; the caller finishes it.
   absl::Status Make(Making& making, StageScratch& scratch) const;
@@ -265,7 +276,8 @@ class CompiledStage final : public WorkerStage,
   uint64_t together_ = 1;
   size_t together_bytes_ = 0;  // of so many positions, in the source
   bool heavy_ = false;
-  bool places_ = false;  // the record program writes all columns
+  bool places_ = false;   // the record program writes all columns
+  bool covered_ = false;  // StageContext's
 };
 
 }  // namespace feedmill

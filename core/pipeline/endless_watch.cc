@@ -14,6 +14,8 @@ namespace {
 constexpr uint64_t kSharedPatience = 16;
 // Passes that differ may be without an element by chance, short ones often.
 constexpr uint64_t kDrawnPatience = uint64_t{1} << 16;  // positions
+// … of inputs that are streams: each is all of their elements.
+constexpr uint64_t kDrawnPasses = 256;
 
 uint64_t SaturatingMultiply(uint64_t a, uint64_t b) {
   uint64_t out = 0;
@@ -87,7 +89,8 @@ EndlessWatch::EndlessWatch(const Plan& plan, uint64_t from)
     batches = SaturatingMultiply(batches, swallows.each);
   }
   passes_max_ = SaturatingAdd(passes_max_, batches);
-  patience_ = graph.draws ? std::max(period_, kDrawnPatience) : period_;
+  const uint64_t drawn = graph.source.streamed ? kDrawnPasses : kDrawnPatience;
+  patience_ = graph.draws ? std::max(period_, drawn) : period_;
 }
 
 absl::Status EndlessWatch::Empty() const {

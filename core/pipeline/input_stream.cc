@@ -18,7 +18,7 @@ constexpr uint64_t kPositionsTogether = 4'096;
 }  // namespace
 
 InputStream::InputStream(std::shared_ptr<const Plan> plan,
-                         std::shared_ptr<const WorkerStage> stage,
+                         std::shared_ptr<const CompiledStage> stage,
                          std::unique_ptr<ClientStage> client)
     : plan_(std::move(plan)),
       stage_(std::move(stage)),
@@ -52,25 +52,43 @@ absl::StatusOr<std::unique_ptr<InputStream>> InputStream::Make(
       new InputStream(std::move(plan), std::move(stage), std::move(client)));
 }
 
-absl::StatusOr<bool> InputStream::Look() {
+absl::StatusOr<InputStream::Next> InputStream::Look() {
   while (row_ == chunk_.rows) {
+    if (skipped_) return outer_ ? Next::kBad : Next::kLeftOut;
     if (!ready_.empty()) {
-      chunk_ = std::move(ready_.front());
+      chunk_ = std::move(ready_.front().chunk);
+      skipped_ = std::move(ready_.front().skipped);
+      outer_ = ready_.front().outer;
       ready_.pop_front();
       row_ = 0;
     } else if (ended_) {
-      return false;
+      return Next::kEnd;
     } else {
       FM_RETURN_IF_ERROR(MakeMore());
     }
   }
-  return true;
+  return Next::kElement;
+}
+
+SkippedElement InputStream::TakeSkipped() {
+  return *std::exchange(skipped_, std::nullopt);
 }
 
 void InputStream::Ready(Chunk made) {
   std::vector<Column> columns;
   for (const size_t c : columns_) columns.push_back(made.columns[c]);
-  ready_.push_back({plan_->graph().output, made.rows, std::move(columns)});
+  ready_.push_back(
+      {{plan_->graph().output, made.rows, std::move(columns)}, {}, false});
+}
+
+// Comes behind what was made before. Where steps see the sequence, it has no
+// place among what they make: it was left out before them.
+void InputStream::SetAside(SkippedElement skipped, bool outer) {
+  if (ready_.empty() || ready_.back().skipped) {
+    ready_.push_back({{plan_->graph().output, 0, {}}, {}, false});
+  }
+  ready_.back().skipped = std::move(skipped);
+  ready_.back().outer = outer && client_ == nullptr;
 }
 
 size_t InputStream::PopOutputs() {
@@ -92,8 +110,12 @@ absl::Status InputStream::MakeMore() {
     return absl::OkStatus();
   }
   const Cursor end{at_.p + std::min(size - at_.p, kPositionsTogether), 0};
+  bool outer = false;
   FM_ASSIGN_OR_RETURN(Piece piece,
-                      stage_->Run(at_, end, kPieceBytes, *scratch_));
+                      stage_->Run(at_, end, kPieceBytes, *scratch_, outer));
+  // The client's steps have seen no more than what stands before it.
+  const Cursor made = piece.end;
+  if (piece.skipped) piece.end = piece.skipped->cursor;
   const size_t rows = piece.chunk.rows;
   size_t outputs = rows;
   uint64_t needed = 0;
@@ -106,9 +128,12 @@ absl::Status InputStream::MakeMore() {
   }
   // An error among what is not needed is none.
   if (error_.ok() && needed <= piece.end.p) error_ = piece.error;
-  if (error_.ok()) error_ = watch_.Advance(piece.end, rows, outputs);
+  if (error_.ok() && piece.skipped && needed <= piece.end.p) {
+    SetAside(*std::move(piece.skipped), outer);
+  }
+  if (error_.ok()) error_ = watch_.Advance(made, rows, outputs);
   ended_ = !error_.ok();
-  at_ = std::max(piece.end, Cursor{std::min(needed, size), 0});
+  at_ = std::max(made, Cursor{std::min(needed, size), 0});
   return absl::OkStatus();
 }
 

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "core/chunk/skipped_element.h"
 #include "core/dataset/analysis.h"
+#include "core/dataset/skipping.h"
 
 namespace feedmill {
 
@@ -26,7 +27,7 @@ class SkipCount {
       : plan_(std::move(plan)),
         on_skipped_(std::move(on_skipped)),
         count_(before) {
-    if (graph.skips() != nullptr) cap_ = graph.skips()->cap;
+    if (const auto skips = SkippingOf(graph.graph)) cap_ = skips->cap;
   }
 
   uint64_t count() const { return count_; }

@@ -11,6 +11,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/chunk/chunk.h"
+#include "core/chunk/skipped_element.h"
 #include "core/dataset/function_registry.h"
 #include "core/plan/plan.h"
 #include "core/sources/manifest.h"
@@ -33,6 +34,10 @@ struct InputBlock {
   size_t trailing = 0;
   // … and so many of the steps stand before what failed.
   size_t failed_after = 0;
+  // … or an on_error of an input has left it out already.
+  bool left_out = false;
+  // What it was to be made of, where only the input knows.
+  std::vector<RecordOrigin> failed_records;
   // Set by who reads, and may take what is read: where large columns' memory
   // comes from, if the source can; null: malloc.
   std::shared_ptr<BlockSource> blocks;
@@ -51,6 +56,9 @@ struct InputBlock {
 struct StageContext {
   std::shared_ptr<const FunctionRegistry> registry;  // with the files bound
   std::vector<NamedContent> contents;                // that expressions name
+  // An on_error of a pipeline, of which this is an input's, leaves out what
+  // fails here.
+  bool covered = false;
 };
 
 // What the steps of a worker stage read: the records of a source or, of a

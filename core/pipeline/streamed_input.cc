@@ -3,8 +3,10 @@
 // thread at a time.
 
 #include <algorithm>
+#include <deque>
 #include <list>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <variant>
 
@@ -51,6 +53,12 @@ struct Recipe {
   }
 };
 
+// An element of an input that is left out: it has a row, which is none.
+struct LeftOut {
+  SkippedElement element;
+  bool outer = false;  // by an on_error of the whole, not of the input
+};
+
 // A pass, and the last rows that were made of it.
 class Pass final : TurnStreams {
  public:
@@ -68,25 +76,34 @@ class Pass final : TurnStreams {
   uint64_t first_row() const { return first_row_; }
   uint64_t end_row() const { return first_row_ + rows_.rows; }
   const Chunk& rows() const { return rows_; }
+  // What row end_row() was to be, if it is left out.
+  const std::optional<LeftOut>& left_out() const { return left_out_; }
+  // The first row that was not looked at.
+  uint64_t next_row() const { return end_row() + (left_out_ ? 1 : 0); }
   // Nothing comes after them: for error(), if that is not OK.
-  bool ended() const { return ended_; }
+  bool ended() const { return ended_ && waiting_.empty(); }
   const absl::Status& error() const { return error_; }
 
-  // Makes rows that follow, about `bytes_max` bytes of them; none once it has
-  // ended.
+  // Makes rows that follow, about `bytes_max` bytes of them and no more than to
+  // the next that is left out; none once it has ended.
   absl::Status Next(size_t bytes_max) {
+    first_row_ = next_row();
+    left_out_.reset();
     ChunkBuilder builder(recipe_.spec);
     builder_ = &builder;
-    while (!ended_ && made_ < kBlockRows &&
+    while (!ended_ && waiting_.empty() && made_ < kBlockRows &&
            (made_ == 0 || builder.bytes() < bytes_max)) {
       FM_RETURN_IF_ERROR(turns_ == nullptr ? AddAlike() : AddInTurn());
     }
     Append();
-    first_row_ = end_row();
     builder.FinishRows(made_);
     made_ = 0;
     builder_ = nullptr;
     rows_ = std::move(builder).Finish();
+    if (!waiting_.empty()) {
+      left_out_ = std::move(waiting_.front());
+      waiting_.pop_front();
+    }
     if (ended_) {
       for (auto& stream : streams_) stream.reset();
     }
@@ -114,10 +131,27 @@ class Pass final : TurnStreams {
     InputStream& stream = *streams_[input];
     // Its chunk goes, and with it the rows that were taken.
     if (stream.left() == 0) Append();
-    FM_ASSIGN_OR_RETURN(const bool any, stream.Look());
-    if (any) return TurnStreams::Next::kElement;
-    return stream.error().ok() ? TurnStreams::Next::kEnd
-                               : TurnStreams::Next::kBad;
+    while (true) {
+      FM_ASSIGN_OR_RETURN(const InputStream::Next next, stream.Look());
+      switch (next) {
+        case InputStream::Next::kLeftOut:
+          LeaveOut(input, false);
+          continue;
+        case InputStream::Next::kElement:
+        case InputStream::Next::kBad:  // it takes its turn
+          return TurnStreams::Next::kElement;
+        case InputStream::Next::kEnd:
+          return stream.error().ok() ? TurnStreams::Next::kEnd
+                                     : TurnStreams::Next::kBad;
+      }
+    }
+  }
+
+  // What comes next of the input waits until the rows before it are out.
+  void LeaveOut(size_t input, bool outer) {
+    SkippedElement element = streams_[input]->TakeSkipped();
+    element.error = fmt::format("inputs[{}]: {}", input, element.error);
+    waiting_.push_back({std::move(element), outer});
   }
 
   void End(absl::Status error) {
@@ -129,10 +163,19 @@ class Pass final : TurnStreams {
   }
 
   absl::Status AddInTurn() {
-    FM_ASSIGN_OR_RETURN(const StreamTurns::Turn turn, turns_->Next(*this));
+    if (!turn_) {
+      FM_ASSIGN_OR_RETURN(turn_, turns_->Next(*this));
+    }
+    // What was found to be left out meanwhile comes before it.
+    if (!waiting_.empty()) return absl::OkStatus();
+    const StreamTurns::Turn turn = *std::exchange(turn_, std::nullopt);
     switch (turn.kind) {
       case StreamTurns::Turn::Kind::kTake: {
         InputStream& stream = *streams_[turn.input];
+        if (stream.left() == 0) {
+          LeaveOut(turn.input, true);
+          break;
+        }
         if (taken_.count == 0 || taken_.input != turn.input) {
           Append();
           taken_ = {turn.input, stream.row(), 0};
@@ -179,7 +222,11 @@ class Pass final : TurnStreams {
       }
       count = std::min(count, streams_[i]->left());
     }
-    if (ended_) return absl::OkStatus();
+    if (ended_ || !waiting_.empty()) return absl::OkStatus();
+    if (count == 0) {
+      LeaveOutAlike();
+      return absl::OkStatus();
+    }
     size_t component = 0;
     for (const auto& stream : streams_) {
       for (const Column& column : stream->chunk().columns) {
@@ -190,6 +237,19 @@ class Pass final : TurnStreams {
     }
     made_ += count;
     return absl::OkStatus();
+  }
+
+  // The next row of all, of which one at least is left out.
+  void LeaveOutAlike() {
+    const size_t before = waiting_.size();
+    for (size_t i = 0; i < streams_.size(); ++i) {
+      if (streams_[i]->left() > 0) {
+        streams_[i]->Take(1);
+      } else {
+        LeaveOut(i, true);
+      }
+    }
+    waiting_.resize(before + 1);  // it is one element
   }
 
   struct Taken {
@@ -206,6 +266,10 @@ class Pass final : TurnStreams {
   uint64_t first_row_ = 0;
   bool ended_ = false;
   absl::Status error_;
+  std::optional<LeftOut> left_out_;
+  // Left out, too, and behind it.
+  std::deque<LeftOut> waiting_;
+  std::optional<StreamTurns::Turn> turn_;  // behind those
   // While rows are made.
   ChunkBuilder* builder_ = nullptr;
   size_t made_ = 0;
@@ -232,12 +296,12 @@ class StreamedInput final : public StageInput {
     if (pass == nullptr) {
       FM_ASSIGN_OR_RETURN(pass, Pass::Begin(recipe_, ref.pass));
     }
-    while (pass->end_row() <= row && !pass->ended()) {
+    while (pass->next_row() <= row && !pass->ended()) {
       FM_RETURN_IF_ERROR(pass->Next(bytes_max));
     }
     auto& own = static_cast<Own&>(scratch);
     Show(*pass, row, own, out);
-    const bool more = !pass->ended();
+    const bool more = !pass->ended() || row < pass->next_row();
     if (more || out.rows > 0) Park(std::move(pass));
     return more;
   }
@@ -274,6 +338,14 @@ class StreamedInput final : public StageInput {
     for (const Column& column : own.columns) out.columns.push_back(&column);
     out.error = pass.ended() ? pass.error() : absl::OkStatus();
     out.ends_block = !out.error.ok();
+    out.left_out = false;
+    out.failed_records.clear();
+    const std::optional<LeftOut>& left_out = pass.left_out();
+    if (!left_out || row > pass.end_row()) return;
+    out.error = DataLoss("{}", left_out->element.error);
+    out.ends_block = false;
+    out.left_out = !left_out->outer;
+    out.failed_records = left_out->element.records;
   }
 
   std::unique_ptr<Pass> TakeParked(uint64_t number, uint64_t row) const {
@@ -306,7 +378,9 @@ class StreamedInput final : public StageInput {
 absl::StatusOr<std::unique_ptr<const StageInput>> MakeStreamedInput(
     const std::shared_ptr<const Plan>& plan,
     std::shared_ptr<const Manifest> manifest, const StageContext& context) {
-  Recipe recipe{plan, std::move(manifest), context,
+  StageContext own = context;
+  own.covered = context.covered || plan->graph().skip_before.has_value();
+  Recipe recipe{plan, std::move(manifest), std::move(own),
                 std::make_shared<const ElementSpec>(plan->graph().source.spec)};
   return std::unique_ptr<const StageInput>(
       std::make_unique<StreamedInput>(std::move(recipe)));

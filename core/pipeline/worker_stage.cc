@@ -83,7 +83,9 @@ absl::StatusOr<std::shared_ptr<const CompiledStage>> CompiledStage::Compile(
       stage->record_program_,
       BlockProgram::Make(plan, registry, record_steps, graph.InputOf(begin)));
   bool filters = stage->record_program_->filters() || stage->source_->drops();
-  if (graph.skip_before) {
+  stage->covered_ = context.covered;
+  const bool skips = graph.skip_before || context.covered;
+  if (skips) {
     const auto files =
         manifest == nullptr ? std::make_shared<const Manifest>() : manifest;
     FM_ASSIGN_OR_RETURN(
@@ -114,9 +116,9 @@ absl::StatusOr<std::shared_ptr<const CompiledStage>> CompiledStage::Compile(
   const std::vector<bool>& placed = stage->record_program_->placed();
   stage->places_ = !batched && !stage->record_program_->heavy() &&
                    std::count(placed.begin(), placed.end(), false) == 0;
-  stage->naming_ = !graph.source.counted          ? Naming::kRuns
-                   : filters || graph.skip_before ? Naming::kBitmap
-                                                  : Naming::kDense;
+  stage->naming_ = !graph.source.counted ? Naming::kRuns
+                   : filters || skips    ? Naming::kBitmap
+                                         : Naming::kDense;
   stage->Estimate(manifest.get());
   return std::shared_ptr<const CompiledStage>(std::move(stage));
 }
@@ -173,8 +175,8 @@ void BeginWithin(Cursor asked, Piece& piece) {
 }  // namespace
 
 absl::StatusOr<Piece> CompiledStage::Run(Cursor begin, Cursor end,
-                                         size_t bytes_target,
-                                         Scratch& scratch) const {
+                                         size_t bytes_target, Scratch& scratch,
+                                         bool& outer) const {
   auto& own = static_cast<StageScratch&>(scratch);
   const ProfileSpan span(ReadProfile::kChunks);
   Making making(output_, own.blocks);
@@ -209,7 +211,7 @@ absl::StatusOr<Piece> CompiledStage::Run(Cursor begin, Cursor end,
   }
   FM_RETURN_IF_ERROR(made);
   Piece piece;
-  if (making.failed) piece.skipped = SkipFailed(making);
+  if (making.failed) piece.skipped = SkipFailed(making, outer);
   piece.begin = making.begin;
   piece.end = making.end;
   piece.error = std::move(making.error);

@@ -105,6 +105,8 @@ absl::Status CompiledStage::RunBlock(uint64_t last, bool& more, Cursor& at,
     making.Fail(at, scratch.block.error, scratch.block.failed_after,
                 scratch.refs[0], at.i);
     making.ends_block = scratch.block.ends_block;
+    making.left_out = scratch.block.left_out;
+    making.failed_records = scratch.block.failed_records;
   }
   return absl::OkStatus();
 }

@@ -11,6 +11,8 @@ void TakeError(Making& making, CompiledStage::Made& made) {
   made.error = std::move(making.error);
   made.ends_block = making.ends_block;
   made.failed_after = making.failed_after;
+  made.left_out = making.left_out;
+  made.failed_records = std::move(making.failed_records);
 }
 
 }  // namespace

@@ -16,13 +16,20 @@ absl::Status CompiledStage::AtRecord(const absl::Status& status, size_t step,
                           StepName(written)));
 }
 
-std::optional<SkippedElement> CompiledStage::SkipFailed(Making& making) const {
+std::optional<SkippedElement> CompiledStage::SkipFailed(Making& making,
+                                                        bool& outer) const {
   const std::optional<size_t>& before = plan_->graph().skip_before;
-  if (!before || making.failed_after > *before) return std::nullopt;
+  const bool own =
+      making.left_out || (before && making.failed_after <= *before);
+  if (!own && !covered_) return std::nullopt;
+  outer = !own;
   SkippedElement skipped;
   skipped.cursor = making.end;
   skipped.error = ErrorText(making.error);
-  origins_->Find(making.failed_ref, making.failed_row, skipped.records);
+  skipped.records = std::move(making.failed_records);
+  if (skipped.records.empty() && origins_ != nullptr) {
+    origins_->Find(making.failed_ref, making.failed_row, skipped.records);
+  }
   making.error = absl::OkStatus();
   const bool runs_on = naming_ == Naming::kRuns && !making.ends_block;
   making.end = runs_on ? Cursor{making.end.p, making.end.i + 1}

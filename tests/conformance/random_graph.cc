@@ -256,6 +256,16 @@ bool FitsAsStream(const Graph& graph) {
   return !IsEndless(graph.source) && !FlipsBatchesOfBatches(graph);
 }
 
+// An on_error that skips at some place where it can stand.
+void AddSkipping(Random& random, const FunctionRegistry& registry,
+                 Graph& graph) {
+  Graph with = graph;
+  const auto at = static_cast<ptrdiff_t>(Below(random, with.steps.size() + 1));
+  with.steps.insert(with.steps.begin() + at,
+                    OnErrorStep{OnErrorStep::Policy::kSkip, {}, {}});
+  if (Analyze(with, registry).ok() && FitsAsStream(with)) graph = with;
+}
+
 Source RandomSource(Random& random, const std::string& directory,
                     const FunctionRegistry& registry, int depth);
 
@@ -271,6 +281,9 @@ Source InputsSource(Random& random, const std::string& directory,
                        ? inputs[0].source
                        : RandomSource(random, directory, registry, depth + 1);
     AddSteps(random, Below(random, 4), registry, fits, input);
+    if (fits == FitsAsStream && Below(random, 4) == 0) {
+      AddSkipping(random, registry, input);
+    }
     if (Below(random, 2) != 0 ||
         std::holds_alternative<ImagesSource>(input.source)) {
       continue;
@@ -547,6 +560,9 @@ Graph RandomGraph(uint64_t seed, const std::string& directory,
   AddSteps(
       random, wanted, registry,
       [](const Graph& drawn) { return !FlipsBatchesOfBatches(drawn); }, graph);
+  if (SourceInputs(graph.source) != nullptr && Below(random, 3) == 0) {
+    AddSkipping(random, registry, graph);
+  }
   FM_CHECK(Analyze(graph, registry).ok());
   MakePathsAbsolute(directory, graph);
   return graph;

@@ -9,6 +9,7 @@
 #include "tests/reference/combination.h"
 #include "tests/reference/expression.h"
 #include "tests/reference/formats.h"
+#include "tests/reference/homes.h"
 #include "tests/reference/items.h"
 #include "tests/reference/needed_components.h"
 #include "tests/reference/places.h"
@@ -37,15 +38,22 @@ class Interpreter {
   // `steps`: as written so far, with those of inputs; grows by the graph's.
   Interpreter(const Graph& graph, uint64_t seed, uint64_t iteration,
               size_t limit, size_t& steps, bool is_input = false,
-              const Needed& needed = std::nullopt)
+              const Needed& needed = std::nullopt, bool is_stream = false,
+              bool covered = false)
       : graph_(graph),
         needed_(NeededComponents(graph, needed)),
         seed_(seed),
         iteration_(iteration),
         limit_(limit),
-        is_input_(is_input),
+        is_stream_(is_stream),
+        covered_(covered),
         batches_(graph.steps.size(), 0) {
-    FindHomes();
+    const Homes homes = HomesOf(graph, is_input);
+    client_begin_ = homes.client_begin;
+    skip_before_ = homes.skip_before;
+    counted_ = homes.counted;
+    endless_ = homes.endless;
+    streamed_ = HasStreams(graph.source);
     LoadSource(steps);
     first_step_ = steps;
     steps += graph.steps.size();
@@ -62,6 +70,8 @@ class Interpreter {
       std::fill(batches_.begin(), batches_.end(), 0);
       positions_ = Places(graph_.steps.size(), 0);
       items = After(graph_.steps.size(), 0);
+      if (!is_stream_)
+        std::erase_if(items.items, [](const Item& i) { return i.left_out; });
       if (!endless_ || items.items.size() > limit_) break;
       // Steps that wait for many elements may make nothing for long.
       if (endless_passes_ > (items.items.empty() ? 256 : 16) &&
@@ -74,7 +84,7 @@ class Interpreter {
     }
     Sequence out{{}, items.failed, items.failure};
     for (Item& item : items.items) {
-      Keep(needed_.back(), item.element);
+      if (!item.left_out) Keep(needed_.back(), item.element);
       out.elements.push_back(std::move(item.element));
     }
     if (out.elements.size() > limit_) {
@@ -182,7 +192,8 @@ class Interpreter {
       return Interpreter(input, seed_,
                          KeyOf(seed_, IterationOf(0), pass, i, turn).low,
                          HasNoEnd(input) ? kMany : SIZE_MAX, steps, false,
-                         NeededOfInput(needed_[0], NamesOf(input)))
+                         NeededOfInput(needed_[0], NamesOf(input)), true,
+                         covered_ || skip_before_)
           .Run();
     };
     const size_t bound = HasNoEnd(graph_.source) ? kMany : SIZE_MAX;
@@ -212,33 +223,6 @@ class Interpreter {
         return true;
     }
     return false;
-  }
-
-  void FindHomes() {
-    client_begin_ = graph_.steps.size();
-    bool shuffled = false;
-    for (const Step& step : graph_.steps)
-      shuffled = shuffled || ShufflesAll(step);
-    streamed_ = HasStreams(graph_.source);
-    counted_ =
-        !streamed_ && (InputsOf(graph_.source) != nullptr ||
-                       IsCounted(graph_.source) || shuffled || is_input_);
-    bool changed = !counted_, batched = false;
-    for (size_t s = 0; s < graph_.steps.size(); ++s) {
-      const Step& step = graph_.steps[s];
-      if (auto* repeat = As<RepeatStep>(step))
-        endless_ = endless_ || !repeat->count;
-      if (As<FilterStep>(step)) changed = true;
-      auto* on_error = As<OnErrorStep>(step);
-      if (on_error && on_error->policy == OnErrorStep::Policy::kSkip) {
-        changed = true;
-        skip_before_ = s;
-      }
-      const bool again = batched && As<BatchStep>(step);
-      if ((NeedsPlaces(step) && (changed || again)) || SeesSequence(step))
-        client_begin_ = std::min(client_begin_, s);
-      if (As<BatchStep>(step)) batched = true;
-    }
   }
 
   void LoadSource(size_t& steps) {
@@ -397,15 +381,18 @@ class Interpreter {
   }
 
   // Runs make(begun), which counts the steps that have begun. False if it
-  // failed where an on_error leaves out what it was to make.
+  // failed where an on_error leaves out what it was to make: so `out` says.
   template <class Make>
-  bool Made(Make make) const {
+  bool Made(std::vector<Item>& out, Make make) const {
     size_t begun = 0;
     try {
       make(begun);
       return true;
     } catch (const DataError&) {
-      if (!skip_before_ || begun > *skip_before_) throw;
+      const bool own = skip_before_ && begun <= *skip_before_;
+      if (!own && !covered_) throw;
+      const bool has_place = client_begin_ == graph_.steps.size();
+      out.push_back({LeftOut(!own && has_place), {}, {}, true});
       return false;
     }
   }
@@ -413,19 +400,22 @@ class Interpreter {
   // The elements of plan position p, after the worker steps.
   void WorkerElements(uint64_t p, std::vector<Item>& out) const {
     if (BatchSize(graph_, client_begin_) > 0) {
-      Made([&](size_t& begun) { MakeBatched(p, begun, out); });
+      Made(out, [&](size_t& begun) { MakeBatched(p, begun, out); });
       return;
     }
     const Position& position = positions_[p];
     std::vector<Item> rows;
     std::vector<Element> read;
-    Made([&](size_t&) { read = RecordsAt(position[0]); });
+    Made(out, [&](size_t&) { read = RecordsAt(position[0]); });
     for (uint64_t i = 0; i < read.size(); ++i)
-      rows.push_back({read[i], {Counter{p, i}}, position[0].numbers});
+      rows.push_back(
+          {read[i], {Counter{p, i}}, position[0].numbers, !TakesTurn(read[i])});
     // In order, one element through all steps before the next.
     for (Item& row : rows) {
       bool keep = true;
-      const bool made = Made([&](size_t& begun) {
+      const bool made = Made(out, [&](size_t& begun) {
+        if (row.left_out) return;  // in an input
+        if (IsLeftOut(row.element)) throw DataError("an input's element");
         row.element = Sound(row.element);
         while (keep && begun < client_begin_) {
           const size_t s = begun++;
@@ -498,11 +488,18 @@ class Interpreter {
       }
       return out;
     }
-    Items in = After(k - 1, pass);
+    return AroundLeftOut(After(k - 1, pass), [&](Items in, bool whole) {
+      return ClientStep(s, pass, std::move(in), whole);
+    });
+  }
+
+  // `whole` false: of what `in` begins with, to see how far that comes.
+  Items ClientStep(size_t s, uint64_t pass, Items in, bool whole) {
+    const Step& step = graph_.steps[s];
     if (auto* take = As<TakeStep>(step)) {
       if (in.items.size() >= static_cast<size_t>(take->count)) {
         in.items.resize(static_cast<size_t>(take->count));
-        in.failed = false;
+        in.failed = !whole;  // what comes is not looked at
         take_full_ = take_full_ || !InPass(graph_, s);
       }
       return in;
@@ -518,10 +515,13 @@ class Interpreter {
     const bool flat = As<FlatMapStep>(step) != nullptr;
     if (flat) in = ClientEach(s, pass, std::move(in));
     if (NeedsPlaces(step) || SeesSequence(step)) {
-      const bool ended = !in.failed && !HasNoEnd(graph_, s);
-      return RunSequenceStep(
-          flat ? Step(UnbatchStep{}) : step, std::move(in), ended, batches_[s],
+      const bool ended = whole && !in.failed && !HasNoEnd(graph_, s);
+      uint64_t made = batches_[s];
+      Items out = RunSequenceStep(
+          flat ? Step(UnbatchStep{}) : step, std::move(in), ended, made,
           KeyOf(SeedOf(step), iteration_, pass, first_step_ + s));
+      if (whole) batches_[s] = made;
+      return out;
     }
     return ClientEach(s, pass, std::move(in));
   }
@@ -561,7 +561,8 @@ class Interpreter {
   const std::vector<Needed> needed_;  // before each step, and at the end
   const uint64_t seed_, iteration_;
   const size_t limit_;
-  const bool is_input_;
+  const bool is_stream_;   // an input's, whose elements are not counted
+  const bool covered_;     // an on_error of the whole leaves out what fails
   size_t first_step_ = 0;  // the number of steps[0] among all as written
   bool counted_ = true, endless_ = false;
   bool take_full_ = false;  // a take after an endless repeat ended it

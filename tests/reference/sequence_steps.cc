@@ -372,6 +372,31 @@ class Runner {
 
 }  // namespace
 
+Items AroundLeftOut(Items in,
+                    const std::function<Items(Items in, bool whole)>& run) {
+  Items real{{}, in.failed, in.failure};
+  std::vector<std::pair<size_t, Item>> left_out;
+  for (Item& item : in.items) {
+    if (item.left_out)
+      left_out.push_back({real.items.size(), std::move(item)});
+    else
+      real.items.push_back(std::move(item));
+  }
+  if (left_out.empty()) return run(std::move(real), true);
+  std::vector<std::pair<size_t, Item>> placed;
+  for (auto& [before, item] : left_out) {
+    const auto end = real.items.begin() + static_cast<ptrdiff_t>(before);
+    const Items made = run({{real.items.begin(), end}, false, {}}, false);
+    if (!made.failed) placed.push_back({made.items.size(), std::move(item)});
+  }
+  Items out = run(std::move(real), true);
+  for (size_t k = 0; k < placed.size(); ++k)
+    out.items.insert(
+        out.items.begin() + static_cast<ptrdiff_t>(placed[k].first + k),
+        std::move(placed[k].second));
+  return out;
+}
+
 Item MakeBatch(const std::vector<Item>& rows, uint64_t first,
                BatchLayout layout, const std::vector<Padding>& padding) {
   Item out;

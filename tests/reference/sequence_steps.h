@@ -2,6 +2,7 @@
 #define FEEDMILL_TESTS_REFERENCE_SEQUENCE_STEPS_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -23,6 +24,8 @@ struct Item {
   Element element;
   std::vector<Counter> counters;
   std::map<size_t, uint64_t> numbers;
+  // Of an input: no element, but where one was left out (LeftOut).
+  bool left_out = false;
 };
 
 struct Items {
@@ -30,6 +33,12 @@ struct Items {
   bool failed = false;
   std::string failure;
 };
+
+// What `run` makes of those that are elements, with those that are left out
+// where the elements before them leave them: behind what these make alone
+// (`ended` false), unless that fails.
+Items AroundLeftOut(Items in,
+                    const std::function<Items(Items in, bool whole)>& run);
 
 // One batch of the rows, whose counters begin at `first`. Throws DataError.
 Item MakeBatch(const std::vector<Item>& rows, uint64_t first,

@@ -1,7 +1,9 @@
 #include "tests/reference/streams.h"
 
 #include <algorithm>
+#include <optional>
 
+#include "core/dataset/skipping.h"
 #include "core/dataset/source_types.h"
 #include "tests/reference/combination.h"
 #include "tests/reference/shuffles.h"
@@ -16,55 +18,138 @@ bool IsStream(const Graph& input) {
   for (const Step& step : input.steps) {
     const bool counts = std::holds_alternative<TakeStep>(step) ||
                         std::holds_alternative<SkipStep>(step);
-    if (std::holds_alternative<FilterStep>(step) || SeesSequence(step) ||
-        (NeedsPlaces(step) && !counts))
+    if (std::holds_alternative<FilterStep>(step) || Skips(step) ||
+        SeesSequence(step) || (NeedsPlaces(step) && !counts))
       return true;
   }
   return HasStreams(input.source);
 }
 
-Elements ElementsOf(Sequence sequence) {
-  if (sequence.failed) sequence.elements.push_back({});
-  return std::move(sequence.elements);
-}
+// One input while it is read.
+struct Input {
+  Elements elements;
+  size_t at = 0;
+  uint64_t given = 0, turn = 0;
+  bool whole = false;
 
-Elements Mixed(const MixtureSource& source, size_t bound, const RunInput& run) {
-  struct Input {
-    Elements elements;
-    size_t at = 0;
-    uint64_t given = 0, turn = 0;
-    bool whole = false;
-  };
-  std::vector<Input> inputs(source.inputs.size());
-  for (size_t i = 0; i < inputs.size(); ++i)
-    inputs[i].elements = ElementsOf(run(i, 0));
+  Input(const RunInput& run, size_t i) { Begin(run, i); }
+
+  void Begin(const RunInput& run, size_t i) {
+    Sequence made = run(i, turn);
+    if (made.failed) made.elements.push_back({});
+    elements = std::move(made.elements);
+    at = 0;
+  }
+  // Whether it has another element. What it has left out before that comes
+  // first.
+  bool Look(Elements& out) {
+    while (at < elements.size() && !TakesTurn(elements[at]))
+      out.push_back(elements[at++]);
+    return at < elements.size();
+  }
+  // The next goes out; false if it fails.
+  bool Give(Elements& out) {
+    ++given;
+    out.push_back(elements[at++]);
+    return !out.back().empty();
+  }
+};
+
+Elements Mixed(const MixtureSource& source, size_t bound, const RunInput& run,
+               std::vector<Input> inputs) {
   MixtureOrder order(source);
   Elements out;
   while (out.size() < bound) {
     const size_t chosen = order.Next();
     Input& input = inputs[chosen];
-    if (input.at == input.elements.size()) {
+    if (!input.Look(out)) {
       if (source.stop == MixtureSource::Stop::kFirstExhausted) break;
-      if (input.given > 0)
-        input.elements = ElementsOf(run(chosen, ++input.turn));
-      input.at = 0;
-      if (input.elements.empty()) {
+      if (input.given > 0) {
+        ++input.turn;
+        input.Begin(run, chosen);
+      }
+      if (!input.Look(out)) {
         out.push_back({});
         break;
       }
     }
-    out.push_back(input.elements[input.at++]);
-    if (out.back().empty()) break;
-    ++input.given;
-    if (input.at == input.elements.size()) input.whole = true;
-    const bool all = std::all_of(inputs.begin(), inputs.end(),
-                                 [](const Input& one) { return one.whole; });
-    if (all && source.stop == MixtureSource::Stop::kAllExhausted) break;
+    if (!input.Give(out)) break;
+    if (source.stop != MixtureSource::Stop::kAllExhausted) continue;
+    input.whole = input.whole || !input.Look(out);
+    if (std::all_of(inputs.begin(), inputs.end(),
+                    [](const Input& one) { return one.whole; }))
+      break;
   }
   return out;
 }
 
+Elements InARow(size_t bound, std::vector<Input> inputs) {
+  Elements out;
+  for (Input& input : inputs)
+    while (input.Look(out))
+      if (out.size() >= bound || !input.Give(out)) return out;
+  return out;
+}
+
+Elements Interleaved(const InterleaveSource& source, size_t bound,
+                     std::vector<Input> inputs) {
+  std::vector<std::optional<size_t>> slots(
+      static_cast<size_t>(CycleLength(source)));
+  size_t begun = 0, empty = 0;
+  Elements out;
+  for (size_t at = 0; empty < slots.size(); at = (at + 1) % slots.size()) {
+    auto& slot = slots[at];
+    if (!slot && begun < inputs.size()) slot = begun++;
+    empty = slot ? 0 : empty + 1;
+    for (int64_t k = 0; slot && k < source.block_length; ++k) {
+      if (!inputs[*slot].Look(out)) {
+        slot.reset();
+      } else if (out.size() >= bound || !inputs[*slot].Give(out)) {
+        return out;
+      }
+    }
+  }
+  return out;
+}
+
+Elements Zipped(size_t bound, std::vector<Input> inputs) {
+  Elements out;
+  while (out.size() < bound) {
+    for (Input& input : inputs)
+      if (!input.Look(out)) return out;
+    Element element;
+    bool left_out = false, fails = false;
+    for (Input& input : inputs) {
+      const Element& part = input.elements[input.at++];
+      fails = fails || part.empty();
+      left_out = left_out || IsLeftOut(part);
+      element.insert(element.end(), part.begin(), part.end());
+    }
+    out.push_back(fails      ? Element()
+                  : left_out ? LeftOut(true)
+                             : std::move(element));
+    if (fails) return out;
+  }
+  return out;
+}
+
+constexpr char kLeftOut[] = "\1 left out";
+constexpr char kTakesTurn[] = "\1 left out, in its turn";
+
 }  // namespace
+
+Element LeftOut(bool takes_turn) {
+  return {{takes_turn ? kTakesTurn : kLeftOut, {}}};
+}
+
+bool IsLeftOut(const Element& element) {
+  return element.size() == 1 &&
+         (element[0].name == kLeftOut || element[0].name == kTakesTurn);
+}
+
+bool TakesTurn(const Element& element) {
+  return element.size() != 1 || element[0].name != kLeftOut;
+}
 
 bool HasStreams(const Source& source) {
   const std::vector<Graph>* inputs = InputsOf(source);
@@ -73,28 +158,16 @@ bool HasStreams(const Source& source) {
 
 Elements StreamElements(const Source& source, size_t bound,
                         const RunInput& run) {
+  std::vector<Input> inputs;
+  for (size_t i = 0; i < InputsOf(source)->size(); ++i)
+    inputs.emplace_back(run, i);
   if (auto* mixture = std::get_if<MixtureSource>(&source))
-    return Mixed(*mixture, bound, run);
-  std::vector<Elements> inputs;
-  std::vector<uint64_t> sizes;
-  for (size_t i = 0; i < InputsOf(source)->size(); ++i) {
-    inputs.push_back(ElementsOf(run(i, 0)));
-    sizes.push_back(inputs.back().size());
-  }
-  Elements out;
-  for (const auto& picks : Picks(source, sizes, bound)) {
-    Element element;
-    for (const Pick& pick : picks) {
-      const Element& part = inputs[pick.input][pick.position];
-      if (part.empty()) {
-        out.push_back({});
-        return out;
-      }
-      element.insert(element.end(), part.begin(), part.end());
-    }
-    out.push_back(std::move(element));
-  }
-  return out;
+    return Mixed(*mixture, bound, run, std::move(inputs));
+  if (auto* interleave = std::get_if<InterleaveSource>(&source))
+    return Interleaved(*interleave, bound, std::move(inputs));
+  return std::holds_alternative<ZipSource>(source)
+             ? Zipped(bound, std::move(inputs))
+             : InARow(bound, std::move(inputs));
 }
 
 }  // namespace feedmill::reference

@@ -17,6 +17,7 @@
 #include "core/base/status.h"
 #include "core/dataset/analysis.h"
 #include "core/dataset/plugin_pins.h"
+#include "core/dataset/skipping.h"
 #include "core/pipeline/read_profile.h"
 #include "core/sources/field_inference.h"
 #include "tools/command/commands.h"
@@ -314,16 +315,6 @@ absl::Status Copy(Reader& reader, uint64_t limit, bool skips,
                        skips ? std::optional(reader.skipped()) : std::nullopt);
 }
 
-// The step of a pipeline that leaves out what cannot be made; null: none.
-const OnErrorStep* SkippingStep(const Graph& graph) {
-  for (const Step& step : graph.steps) {
-    const auto* on_error = std::get_if<OnErrorStep>(&step);
-    if (on_error == nullptr) continue;
-    return on_error->policy == OnErrorStep::Policy::kSkip ? on_error : nullptr;
-  }
-  return nullptr;
-}
-
 void TellSkipped(const OnErrorStep& step, uint64_t count) {
   if (count == 0) return;
   fmt::print(stderr,
@@ -367,10 +358,10 @@ absl::Status ReadAll(const Graph& graph, const ReadFlags& flags,
       profile == nullptr ? nullptr
                          : profile->AddLane(ReadProfile::Role::kReads));
   uint64_t came = 0;
-  const OnErrorStep* const skips = SkippingStep(graph);
+  const std::optional<OnErrorStep> skips = SkippingOf(graph);
   const absl::Status status =
-      Copy(*reader, flags.limit, skips != nullptr, writer, came);
-  if (skips != nullptr) TellSkipped(*skips, reader->skipped());
+      Copy(*reader, flags.limit, skips.has_value(), writer, came);
+  if (skips) TellSkipped(*skips, reader->skipped());
   if (flags.save_token.empty()) return status;
   // What was printed is what was read.
   const absl::StatusOr<std::string> token =

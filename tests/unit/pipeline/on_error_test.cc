@@ -238,9 +238,10 @@ TEST_F(OnError, APlaceThatItCannotCoverIsRefused) {
   EXPECT_THAT(refused("source: {range: 4}\nsteps:\n"
                       "  - on_error: {policy: fail, cap: 3}\n"),
               HasSubstr("policy: skip"));
-  EXPECT_THAT(refused("source:\n  zip:\n    - source: {range: 4}\n      steps:"
-                      " [on_error: skip]\n"),
-              HasSubstr("Move it behind"));
+  EXPECT_THAT(refused("source:\n  concatenate:\n    - source: {range: 4}\n"
+                      "      steps: [on_error: {policy: skip, cap: 3}]\nsteps: "
+                      "[on_error: {policy: skip, cap: 4}]\n"),
+              HasSubstr("write it once"));
 }
 
 TEST_F(OnError, CoversTheInputsOfASource) {
@@ -252,6 +253,76 @@ TEST_F(OnError, CoversTheInputsOfASource) {
   EXPECT_THAT(read.lines, ElementsAre("-6", "-12", "12", "6", "0", "1"));
   ASSERT_THAT(read.skipped, SizeIs(1));
   EXPECT_EQ(read.skipped[0].records[0].record, 2u);
+}
+
+constexpr char kFails[] =
+    "{source: {range: 5}, steps: [map: '12 // (x - 2)', filter: 'x != 6']}";
+
+// What is left out of the elements of inputs that are streams takes its turn.
+TEST_F(OnError, CoversInputsThatAreStreams) {
+  const std::string skips = "steps: [{on_error: skip}]\noptions: {seed: 1}\n";
+  for (const size_t bytes : {size_t{1}, size_t{1} << 20}) {
+    LocalReaderOptions options;
+    options.piece_bytes = bytes;
+    const auto read = [&](const std::string& source) {
+      Read out = ReadAll("source: {" + source + "}\n" + skips, options);
+      EXPECT_TRUE(out.status.ok()) << out.status;
+      EXPECT_EQ(out.count, out.skipped.size());
+      return out;
+    };
+    const std::string inputs =
+        std::string("[") + kFails + ", {source: {range: 3}}]";
+    const Read row = read("concatenate: " + inputs);
+    EXPECT_THAT(row.lines, ElementsAre("-6", "-12", "12", "0", "1", "2"));
+    ASSERT_THAT(row.skipped, SizeIs(1));
+    EXPECT_EQ(row.skipped[0].cursor, (Cursor{0, 2}));
+    EXPECT_EQ(row.skipped[0].records[0].record, 2u);
+    EXPECT_THAT(row.skipped[0].error,
+                AllOf(HasSubstr("inputs[0]"), HasSubstr("steps[0] map")));
+    EXPECT_THAT(read("interleave: " + inputs).lines,
+                ElementsAre("-6", "0", "-12", "1", "2", "12"));
+    const Read zip = read(
+        "zip: [{source: {range: 5}, steps: [{map: {a: '12 // (x - 2)'}}, "
+        "{filter: 'a != 6'}]}, {source: {range: 5}, steps: [{map: {b: '12 // "
+        "(x - 1)'}}]}]");
+    EXPECT_THAT(zip.lines,
+                ElementsAre(R"({"a":-6,"b":-12})", R"({"a":12,"b":6})"));
+    EXPECT_THAT(zip.skipped, SizeIs(2));
+  }
+}
+
+TEST_F(OnError, OfAnInputLeavesOutInIt) {
+  const std::string own =
+      "source:\n  zip:\n"
+      "    - {source: {range: 5}, steps: [{map: {a: '12 // (x - 2)'}}, "
+      "{on_error: {policy: skip, cap: 1}}]}\n"
+      "    - {source: {range: 4}, steps: [{map: {b: x}}]}\n";
+  for (const size_t bytes : {size_t{1}, size_t{1} << 20}) {
+    LocalReaderOptions options;
+    options.piece_bytes = bytes;
+    const Read read = ReadAll(own, options);
+    EXPECT_TRUE(read.status.ok()) << read.status;
+    EXPECT_THAT(read.lines,
+                ElementsAre(R"({"a":-6,"b":0})", R"({"a":-12,"b":1})",
+                            R"({"a":12,"b":2})", R"({"a":6,"b":3})"));
+    EXPECT_THAT(read.skipped, SizeIs(1));
+    EXPECT_EQ(read.count, 1u);
+    // In each pass again; more than the cap.
+    const Read twice = ReadAll(own + "steps: [repeat: 2]\n", options);
+    EXPECT_THAT(ErrorText(twice.status), HasSubstr("more than the cap of 1"));
+    // What fails behind it still does; and so does an input without one.
+    const Read later = ReadAll(own + "steps: [{map: '1 // b'}]\n", options);
+    EXPECT_TRUE(absl::IsDataLoss(later.status));
+    EXPECT_EQ(later.count, 0u);
+  }
+  // Before steps that see the sequence.
+  const Read batches = ReadAll(
+      "source:\n  concatenate:\n    - {source: {range: 5}, steps: [{map: '12 "
+      "// "
+      "(x - 2)'}, {on_error: skip}, {batch: 2}]}\n"
+      "    - {source: {range: 2}, steps: [{batch: 2}]}\n");
+  EXPECT_THAT(batches.lines, ElementsAre("[-6,-12]", "[12,6]", "[0,1]"));
+  EXPECT_EQ(batches.count, 1u);
 }
 
 }  // namespace

@@ -1,0 +1,22 @@
+#ifndef FEEDMILL_TESTS_REFERENCE_HOMES_H_
+#define FEEDMILL_TESTS_REFERENCE_HOMES_H_
+
+#include <cstddef>
+#include <optional>
+
+#include "core/dataset/graph.h"
+
+namespace feedmill::reference {
+
+// Where the steps of a pipeline run, as docs/semantics.md says.
+struct Homes {
+  bool counted = true;                // positions are records or elements
+  bool endless = false;               // a repeat has no end
+  size_t client_begin = 0;            // the first step of the client
+  std::optional<size_t> skip_before;  // the on_error step that skips
+};
+Homes HomesOf(const Graph& graph, bool is_input);
+
+}  // namespace feedmill::reference
+
+#endif  // FEEDMILL_TESTS_REFERENCE_HOMES_H_
