@@ -5,6 +5,10 @@
 #include <utility>
 #include <variant>
 
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
 #include "core/base/status.h"
 #include "core/base/vector_target.h"
 #include "core/sources/tar.h"
@@ -18,11 +22,18 @@ namespace {
 constexpr size_t kCopiedTogether = 128;
 constexpr size_t kShortRecord = 512;
 
-// `end`: of what may be read. REQUIRES: kCopiedTogether more may be written.
+// `end`: of what may be read.
+[[gnu::always_inline]] inline bool IsCopiedInSteps(const char* from,
+                                                   size_t size,
+                                                   const char* end) {
+  return size <= kShortRecord &&
+         static_cast<size_t>(end - from) >= size + kCopiedTogether;
+}
+
+// REQUIRES: kCopiedTogether more may be written.
 [[gnu::always_inline]] inline void CopyRecord(const char* from, size_t size,
                                               const char* end, char* to) {
-  if (size > kShortRecord ||
-      static_cast<size_t>(end - from) < size + kCopiedTogether) {
+  if (!IsCopiedInSteps(from, size, end)) {
     if (size > 0) std::memcpy(to, from, size);
     return;
   }
@@ -53,12 +64,40 @@ constexpr size_t kShortRecord = 512;
     char* to, int64_t* ends) {
   return CopyRecords(window, records, before, to, ends);
 }
+
+[[gnu::target("arch=x86-64-v4")]] char* CopyRecordsAvx512(
+    std::string_view window, std::span<const Extent> records, int64_t before,
+    char* to, int64_t* ends) {
+  static_assert(kCopiedTogether == 128);
+  const char* const end = window.data() + window.size();
+  const char* const begin = to;
+  for (size_t k = 0; k < records.size(); ++k) {
+    const char* const from = window.data() + records[k].begin;
+    const size_t size = records[k].size;
+    if (IsCopiedInSteps(from, size, end)) {
+      for (size_t j = 0; j < size; j += kCopiedTogether) {
+        const __m512i low = _mm512_loadu_si512(from + j);
+        const __m512i high = _mm512_loadu_si512(from + j + 64);
+        _mm512_storeu_si512(to + j, low);
+        _mm512_storeu_si512(to + j + 64, high);
+      }
+    } else {
+      CopyRecord(from, size, end, to);
+    }
+    to += size;
+    ends[k] = before + (to - begin);
+  }
+  return to;
+}
 #endif
 
 char* CopyRecordsForTarget(std::string_view window,
                            std::span<const Extent> records, int64_t before,
                            char* to, int64_t* ends) {
 #if defined(__x86_64__)
+  if (LoopTarget() == VectorTarget::kAvx512) {
+    return CopyRecordsAvx512(window, records, before, to, ends);
+  }
   if (LoopTarget() >= VectorTarget::kAvx2) {
     return CopyRecordsAvx2(window, records, before, to, ends);
   }
