@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <cstring>
 #include <limits>
 #include <span>
 #include <variant>
 
-#if defined(__SSE2__)
+#if defined(__x86_64__)
+#include <immintrin.h>
+#elif defined(__SSE2__)
 #include <emmintrin.h>
 #endif
 
@@ -54,6 +57,20 @@ constexpr size_t kSearchedBytes = 4096;
 // there are cannot be foreseen.
 constexpr int kNotedTogether = 4;
 
+// Notes the set bits of 64 bytes, the first of which is at `at`, and returns
+// the end of what it noted. REQUIRES: room for kNotedTogether more.
+[[gnu::always_inline]] inline size_t* NoteMask(uint64_t mask, size_t at,
+                                               size_t* end) {
+  size_t* const next = end + std::popcount(mask);
+  for (int k = 0; k < kNotedTogether; ++k, mask &= mask - 1) {
+    end[k] = at + static_cast<size_t>(std::countr_zero(mask));
+  }
+  for (end += kNotedTogether; end < next; mask &= mask - 1) {
+    *end++ = at + static_cast<size_t>(std::countr_zero(mask));
+  }
+  return next;
+}
+
 // Notes where the newlines of `blocks` times 64 bytes are, each at `at` or
 // behind, and returns their number. REQUIRES: room for kNotedTogether more.
 [[gnu::always_inline]] inline size_t NoteNewlines(const char* text,
@@ -61,15 +78,7 @@ constexpr int kNotedTogether = 4;
                                                   size_t* ends) {
   size_t* end = ends;
   for (size_t b = 0; b < blocks; ++b, at += 64) {
-    uint64_t mask = NewlinesOf64(text + 64 * b);
-    size_t* const next = end + std::popcount(mask);
-    for (int k = 0; k < kNotedTogether; ++k, mask &= mask - 1) {
-      end[k] = at + static_cast<size_t>(std::countr_zero(mask));
-    }
-    for (end += kNotedTogether; end < next; mask &= mask - 1) {
-      *end++ = at + static_cast<size_t>(std::countr_zero(mask));
-    }
-    end = next;
+    end = NoteMask(NewlinesOf64(text + 64 * b), at, end);
   }
   return static_cast<size_t>(end - ends);
 }
@@ -87,10 +96,23 @@ size_t NoteNewlinesBaseline(const char* text, size_t blocks, size_t at,
                                                           size_t* ends) {
   return NoteNewlines(text, blocks, at, ends);
 }
+[[gnu::target("arch=x86-64-v4")]] size_t NoteNewlinesAvx512(const char* text,
+                                                            size_t blocks,
+                                                            size_t at,
+                                                            size_t* ends) {
+  const __m512i newline = _mm512_set1_epi8('\n');
+  size_t* end = ends;
+  for (size_t b = 0; b < blocks; ++b, at += 64) {
+    const __m512i bytes = _mm512_loadu_si512(text + 64 * b);
+    end = NoteMask(_mm512_cmpeq_epi8_mask(bytes, newline), at, end);
+  }
+  return static_cast<size_t>(end - ends);
+}
 #endif
 
 NewlineNoter NoterForTarget() {
 #if defined(__x86_64__)
+  if (LoopTarget() == VectorTarget::kAvx512) return NoteNewlinesAvx512;
   if (LoopTarget() >= VectorTarget::kAvx2) return NoteNewlinesAvx2;
 #endif
   return NoteNewlinesBaseline;
@@ -255,6 +277,23 @@ Framed FindRecords(const Framing& framing, std::string_view window, bool at_end,
       return FindTarGroups(window, at_end, place, records);
   }
   return {};
+}
+
+size_t DropNewlines(std::byte* values, std::span<int64_t> offsets) {
+  int64_t to = 0;
+  int64_t from = 0;
+  for (int64_t& end : offsets.subspan(1)) {
+    const int64_t next = end;
+    int64_t size = next - from;
+    if (size > 0 && values[next - 1] == std::byte{'\n'}) --size;
+    if (to != from) {
+      std::memmove(values + to, values + from, static_cast<size_t>(size));
+    }
+    to += size;
+    from = next;
+    end = to;
+  }
+  return static_cast<size_t>(to);
 }
 
 }  // namespace feedmill

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -61,6 +62,10 @@ struct Framed {
 // `at_end`: the file ends with the window.
 Framed FindRecords(const Framing& framing, std::string_view window, bool at_end,
                    const WindowPlace& place, std::vector<Extent>& records);
+
+// Lines that were read with their '\n', the last one maybe without: closes the
+// gaps. offsets[k + 1] is where line k ends; returns where the last one does.
+size_t DropNewlines(std::byte* values, std::span<int64_t> offsets);
 
 }  // namespace feedmill
 

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/prefetch.h"
 #include "core/base/status.h"
 #include "core/sources/index_order.h"
 #include "core/sources/manifest_files.h"
@@ -19,20 +20,17 @@ namespace {
 // is still in the cache when it is checked).
 constexpr uint64_t kJoinGapBytes = uint64_t{4} << 10;
 constexpr uint64_t kJoinBytesMax = uint64_t{256} << 10;
-// So many files, at most, are gathered from at once.
+// Files that are gathered from at once, and bytes of indexes looked at
+// together.
 constexpr size_t kGatheredFilesMax = 128;
+constexpr size_t kIndexBytesMax = size_t{64} << 20;
+// Longer records are copied as fast as memory is.
+constexpr uint64_t kAheadBytes = 2048;
+// What was read of groups, until it is put where it belongs.
+constexpr size_t kGroupBytesMax = size_t{2} << 20;
 // Records in order are read together as long as they stay in the cache while
 // they are taken apart.
 constexpr size_t kSequentialBytes = size_t{256} << 10;
-
-// Rows go to where nothing was written just before. Longer ones are copied as
-// fast as memory takes them.
-void PrefetchForWriting(const std::byte* at, size_t size) {
-  constexpr size_t kBytesMax = 2048;
-  for (size_t k = 0; k < std::min(size, kBytesMax); k += 64) {
-    __builtin_prefetch(at + k, 1);
-  }
-}
 
 void ResetBlock(RecordBlock& out) {
   out.rows = 0;
@@ -78,35 +76,36 @@ class IndexedRecords final : public RecordSource {
  private:
   // A record that is to be read, and the row that it makes.
   struct Wanted {
-    size_t file;
-    uint64_t offset;
-    uint64_t size;  // in the file
-    uint64_t record;
-    size_t row;
+    size_t file = 0;
+    uint64_t offset = 0;
+    uint64_t size = 0;  // in the file
+    uint64_t record = 0;
+    size_t row = 0;
   };
   // What was found of a file before; looked up again if it is gone.
   struct Known {
     std::weak_ptr<const File> opened;
     std::weak_ptr<const RecordIndex> index;
   };
-  struct ReadFrom {
-    size_t file;
-    std::shared_ptr<const File> opened;
-  };
-  // To be gathered.
+  // A row that is to be gathered, or copied from what its group was read to.
   struct Noted {
-    const Wanted* wanted = nullptr;
-    const File* opened = nullptr;
+    enum class How { kNot, kGather, kCopy };
+    How how = How::kNot;
+    Wanted wanted;
+    const File* opened = nullptr;  // to be gathered from
+    size_t at = 0;                 // to be copied from
   };
   struct ReadScratch final : Scratch {
     std::vector<Wanted> wanted;  // in the order of the files
     std::vector<IndexedRow> order;
     std::vector<IndexedRow> spare;
-    std::vector<ReadFrom> noted_from;
+    std::vector<std::shared_ptr<const RecordIndex>> indexes;  // of the files
+    std::vector<std::pair<size_t, std::shared_ptr<const File>>> gathered_from;
     std::vector<Noted> noted;  // by row
     RangeGatherer gatherer;
-    std::vector<Noted> in_window;
-    BufferBuilder raw;
+    std::vector<const Noted*> in_window;
+    BufferBuilder groups;
+    BufferBuilder alone;
     std::vector<Known> known;  // by file
     std::shared_ptr<const RecordIndex> index;
     size_t index_file = 0;
@@ -114,7 +113,7 @@ class IndexedRecords final : public RecordSource {
     size_t opened_file = 0;
   };
 
-  // How many bytes of a record in the file are not its data.
+  // Bytes of a record that are not its data.
   uint64_t Overhead() const {
     return framing_.kind == Framing::Kind::kTfRecords ? kTfRecordOverheadBytes
                                                       : 0;
@@ -125,9 +124,8 @@ class IndexedRecords final : public RecordSource {
                          ReadScratch& scratch, RecordBlock& out) const;
   absl::Status LocateByFile(std::span<const uint64_t> indexes, size_t bytes_max,
                             ReadScratch& scratch, RecordBlock& out) const;
+  absl::Status AskIndexes(size_t k, ReadScratch& scratch) const;
   absl::Status FindIndex(size_t file, ReadScratch& scratch) const;
-  absl::StatusOr<Wanted> Find(const ManifestFiles::Place& place, size_t row,
-                              ReadScratch& scratch) const;
   absl::Status Open(size_t file, ReadScratch& scratch) const;
   absl::Status AppendNeighbours(const ManifestFiles::Place& place,
                                 uint64_t count, size_t bytes_max,
@@ -142,12 +140,19 @@ class IndexedRecords final : public RecordSource {
                           RecordBlock& out) const;
   size_t GroupFrom(size_t first, const ReadScratch& scratch) const;
   absl::Status ReadGroup(std::span<const Wanted> group, const File& opened,
+                         ReadScratch& scratch) const;
+  absl::Status ReadAlone(const Wanted& wanted, const File& opened,
                          ReadScratch& scratch, size_t& bad_row,
                          RecordBlock& out) const;
   absl::Status ReadWindow(ReadScratch& scratch, size_t& bad_row,
                           RecordBlock& out) const;
   absl::Status ReadNoted(ReadScratch& scratch, size_t& bad_row,
                          RecordBlock& out) const;
+  static void ForgetNoted(ReadScratch& scratch) {
+    scratch.gathered_from.clear();
+    scratch.groups.Truncate(0);
+    for (Noted& noted : scratch.noted) noted.how = Noted::How::kNot;
+  }
   absl::Status Keep(const Wanted& wanted, std::span<const std::byte> record,
                     size_t& bad_row, RecordBlock& out) const;
 
@@ -186,16 +191,7 @@ absl::Status IndexedRecords::Open(size_t file, ReadScratch& scratch) const {
   return absl::OkStatus();
 }
 
-absl::StatusOr<IndexedRecords::Wanted> IndexedRecords::Find(
-    const ManifestFiles::Place& place, size_t row, ReadScratch& scratch) const {
-  FM_RETURN_IF_ERROR(FindIndex(place.file, scratch));
-  const uint64_t* const offsets = scratch.index->offsets.data() + place.record;
-  return Wanted{place.file, offsets[0], offsets[1] - offsets[0], place.record,
-                row};
-}
-
-// Fills scratch.wanted, and makes room for the records in the order of
-// `indexes`.
+// Fills scratch.wanted, and makes room for the records by rows.
 absl::Status IndexedRecords::Locate(std::span<const uint64_t> indexes,
                                     size_t bytes_max, ReadScratch& scratch,
                                     RecordBlock& out) const {
@@ -213,20 +209,43 @@ absl::Status IndexedRecords::LocateRun(std::span<const uint64_t> indexes,
   OutputColumn& column = out.columns[0];
   size_t to = 0;
   for (size_t row = 0; row < indexes.size(); ++row) {
-    FM_ASSIGN_OR_RETURN(const Wanted wanted,
-                        Find(files_.Find(indexes[row]), row, scratch));
-    const uint64_t size = wanted.size - std::min(wanted.size, Overhead());
+    const auto [file, record] = files_.Find(indexes[row]);
+    FM_RETURN_IF_ERROR(FindIndex(file, scratch));
+    const uint64_t* const start = scratch.index->offsets.data() + record;
+    const uint64_t whole = start[1] - start[0];
+    const uint64_t size = whole - std::min(whole, Overhead());
     if (row > 0 && to + size > bytes_max) break;
     to += size;
-    scratch.wanted.push_back(wanted);
+    scratch.wanted.push_back({file, start[0], whole, record, row});
     column.offsets.Push(static_cast<int64_t>(to));
   }
   column.values.Extend(to);
   return absl::OkStatus();
 }
 
-// In the order of the files, so that the index of each is asked for once,
-// however often its records alternate with those of others.
+// Adds records, from the k-th in order on, to those wanted, and asks the memory
+// for what indexes say of them.
+absl::Status IndexedRecords::AskIndexes(size_t k, ReadScratch& scratch) const {
+  const std::vector<IndexedRow>& order = scratch.order;
+  size_t bytes = 0;
+  while (k < order.size() && bytes < kIndexBytesMax) {
+    const auto place = files_.Find(order[k].index);
+    FM_RETURN_IF_ERROR(FindIndex(place.file, scratch));
+    scratch.indexes.push_back(scratch.index);
+    const uint64_t* const starts = scratch.index->offsets.data();
+    const uint64_t first = order[k].index - place.record;
+    const uint64_t records = scratch.index->records();
+    bytes += static_cast<size_t>(records) * sizeof(uint64_t);
+    for (; k < order.size() && order[k].index - first < records; ++k) {
+      const uint64_t record = order[k].index - first;
+      __builtin_prefetch(starts + record);
+      scratch.wanted.push_back({place.file, 0, 0, record, order[k].row});
+    }
+  }
+  return absl::OkStatus();
+}
+
+// In the order of the files, so that the index of each is asked for once.
 absl::Status IndexedRecords::LocateByFile(std::span<const uint64_t> indexes,
                                           size_t bytes_max,
                                           ReadScratch& scratch,
@@ -236,25 +255,21 @@ absl::Status IndexedRecords::LocateByFile(std::span<const uint64_t> indexes,
   // Sizes first, then where they end.
   auto* const ends = reinterpret_cast<int64_t*>(
       column.offsets.Extend(indexes.size() * sizeof(int64_t)));
-  const std::vector<IndexedRow>& order = scratch.order;
-  for (size_t k = 0; k < order.size();) {
-    const auto place = files_.Find(order[k].index);
-    FM_RETURN_IF_ERROR(FindIndex(place.file, scratch));
-    const uint64_t first = order[k].index - place.record;
-    const uint64_t* const starts = scratch.index->offsets.data();
-    size_t end = k;
-    for (; end < order.size() &&
-           order[end].index - first < scratch.index->records();
-         ++end) {
-      __builtin_prefetch(starts + (order[end].index - first));
+  for (size_t k = 0; k < scratch.order.size();) {
+    const size_t done = scratch.wanted.size();
+    FM_RETURN_IF_ERROR(AskIndexes(k, scratch));
+    size_t file = 0;
+    for (k = done; k < scratch.wanted.size(); ++k) {
+      Wanted& wanted = scratch.wanted[k];
+      if (k > done && wanted.file != scratch.wanted[k - 1].file) ++file;
+      const uint64_t* const start =
+          scratch.indexes[file]->offsets.data() + wanted.record;
+      wanted.offset = start[0];
+      wanted.size = start[1] - start[0];
+      ends[wanted.row] =
+          static_cast<int64_t>(wanted.size - std::min(wanted.size, Overhead()));
     }
-    for (; k < end; ++k) {
-      const uint64_t record = order[k].index - first;
-      const uint64_t size = starts[record + 1] - starts[record];
-      const size_t row = order[k].row;
-      ends[row] = static_cast<int64_t>(size - std::min(size, Overhead()));
-      scratch.wanted.push_back({place.file, starts[record], size, record, row});
-    }
+    scratch.indexes.clear();
   }
   size_t to = 0;
   size_t rows = 0;
@@ -276,44 +291,46 @@ absl::Status IndexedRecords::LocateByFile(std::span<const uint64_t> indexes,
 // Of those wanted, how many from `first` on are read together.
 size_t IndexedRecords::GroupFrom(size_t first,
                                  const ReadScratch& scratch) const {
-  const Wanted* const wanted = scratch.wanted.data() + first;
-  const size_t left = scratch.wanted.size() - first;
-  uint64_t end = wanted->offset + wanted->size;
+  const std::span all = std::span(scratch.wanted).subspan(first);
+  uint64_t end = all[0].offset + all[0].size;
   size_t n = 1;
-  for (; n < left; ++n) {
-    const Wanted& next = wanted[n];
+  for (; n < all.size(); ++n) {
     // What is wanted in two rows is read twice.
-    if (next.file != wanted->file || next.offset < end ||
-        next.offset > end + kJoinGapBytes ||
-        next.offset + next.size > wanted->offset + kJoinBytesMax) {
+    if (all[n].file != all[0].file || all[n].offset < end ||
+        all[n].offset > end + kJoinGapBytes ||
+        all[n].offset + all[n].size > all[0].offset + kJoinBytesMax) {
       break;
     }
-    end = next.offset + next.size;
+    end = all[n].offset + all[n].size;
   }
   return n;
 }
 
-// Reads neighbours with what stands between them, and then takes them apart.
+// Reads neighbours with what stands between them.
 absl::Status IndexedRecords::ReadGroup(std::span<const Wanted> group,
-                                       const File& opened, ReadScratch& scratch,
-                                       size_t& bad_row,
-                                       RecordBlock& out) const {
+                                       const File& opened,
+                                       ReadScratch& scratch) const {
   const uint64_t begin = group.front().offset;
-  const uint64_t end = group.back().offset + group.back().size;
-  scratch.raw.Truncate(0);
-  const std::span<std::byte> raw(scratch.raw.Extend(end - begin), end - begin);
-  FM_RETURN_IF_ERROR(files_.Fill(group.front().file, opened, begin, raw));
-  const std::byte* const values = out.columns[0].values.data();
-  const int64_t* const offsets = out.columns[0].offsets.As<int64_t>();
-  for (size_t k = 0; k < group.size(); ++k) {
-    if (k + 1 < group.size()) {
-      PrefetchForWriting(values + offsets[group[k + 1].row], group[k + 1].size);
-    }
-    FM_RETURN_IF_ERROR(Keep(group[k],
-                            raw.subspan(group[k].offset - begin, group[k].size),
-                            bad_row, out));
+  const auto size =
+      static_cast<size_t>(group.back().offset + group.back().size - begin);
+  const size_t at = scratch.groups.size();
+  FM_RETURN_IF_ERROR(files_.Fill(group.front().file, opened, begin,
+                                 {scratch.groups.Extend(size), size}));
+  for (const Wanted& wanted : group) {
+    scratch.noted[wanted.row] = {Noted::How::kCopy, wanted, nullptr,
+                                 at + (wanted.offset - begin)};
   }
   return absl::OkStatus();
+}
+
+absl::Status IndexedRecords::ReadAlone(const Wanted& wanted, const File& opened,
+                                       ReadScratch& scratch, size_t& bad_row,
+                                       RecordBlock& out) const {
+  scratch.alone.Truncate(0);
+  const std::span<std::byte> record(scratch.alone.Extend(wanted.size),
+                                    wanted.size);
+  FM_RETURN_IF_ERROR(files_.Fill(wanted.file, opened, wanted.offset, record));
+  return Keep(wanted, record, bad_row, out);
 }
 
 // Copies a record to its row; notes the first row that is bad.
@@ -350,79 +367,102 @@ absl::Status IndexedRecords::ReadWindow(ReadScratch& scratch, size_t& bad_row,
   if (scratch.in_window.empty()) return absl::OkStatus();
   std::span<const std::byte> bytes = scratch.gatherer.Gather();
   const bool gathered = !bytes.empty();
-  for (const auto& [wanted, opened] : scratch.in_window) {
+  const std::byte* const values = out.columns[0].values.data();
+  const int64_t* const offsets = out.columns[0].offsets.As<int64_t>();
+  for (const Noted* const noted : scratch.in_window) {
+    const Wanted& wanted = noted->wanted;
     if (gathered) {
-      FM_RETURN_IF_ERROR(
-          Keep(*wanted, bytes.first(wanted->size), bad_row, out));
-      bytes = bytes.subspan(wanted->size);
+      PrefetchToWrite(values + offsets[wanted.row + 1],
+                      std::min(wanted.size, kAheadBytes));
+      FM_RETURN_IF_ERROR(Keep(wanted, bytes.first(wanted.size), bad_row, out));
+      bytes = bytes.subspan(wanted.size);
     } else {
       FM_RETURN_IF_ERROR(
-          ReadGroup({wanted, 1}, *opened, scratch, bad_row, out));
+          ReadAlone(wanted, *noted->opened, scratch, bad_row, out));
     }
   }
   scratch.in_window.clear();
   return absl::OkStatus();
 }
 
-// Gathers what was noted, in the order of the rows: memory is written in order,
-// and that of files takes no longer in any other.
+// Puts what was noted where it belongs, by rows: memory is written in order.
 absl::Status IndexedRecords::ReadNoted(ReadScratch& scratch, size_t& bad_row,
                                        RecordBlock& out) const {
   scratch.in_window.clear();
   scratch.gatherer.Forget();
-  for (Noted& one : scratch.noted) {
-    if (one.wanted == nullptr) continue;
-    const Noted noted = std::exchange(one, {});
-    if (scratch.gatherer.full()) {
-      FM_RETURN_IF_ERROR(ReadWindow(scratch, bad_row, out));
-    }
-    if (scratch.gatherer.Add(*noted.opened, noted.wanted->offset,
-                             noted.wanted->size)) {
-      scratch.in_window.push_back(noted);
-    } else {
-      FM_RETURN_IF_ERROR(
-          ReadGroup({noted.wanted, 1}, *noted.opened, scratch, bad_row, out));
+  const std::byte* const groups = scratch.groups.data();
+  const std::byte* const values = out.columns[0].values.data();
+  const auto* const offsets = out.columns[0].offsets.As<int64_t>();
+  const Noted* next = nullptr;  // to be copied, when its memory has come
+  const auto copy = [&] {
+    if (next == nullptr) return absl::OkStatus();
+    return Keep(next->wanted, {groups + next->at, next->wanted.size}, bad_row,
+                out);
+  };
+  for (const Noted& noted : scratch.noted) {
+    const Wanted& wanted = noted.wanted;
+    if (noted.how == Noted::How::kCopy) {
+      PrefetchToRead(groups + noted.at, std::min(wanted.size, kAheadBytes));
+      PrefetchToWrite(values + offsets[wanted.row],
+                      std::min(wanted.size, kAheadBytes));
+      FM_RETURN_IF_ERROR(copy());
+      next = &noted;
+    } else if (noted.how == Noted::How::kGather) {
+      if (scratch.gatherer.full()) {
+        FM_RETURN_IF_ERROR(ReadWindow(scratch, bad_row, out));
+      }
+      if (scratch.gatherer.Add(*noted.opened, wanted.offset, wanted.size)) {
+        scratch.in_window.push_back(&noted);
+      } else {
+        FM_RETURN_IF_ERROR(
+            ReadAlone(wanted, *noted.opened, scratch, bad_row, out));
+      }
     }
   }
+  FM_RETURN_IF_ERROR(copy());
   FM_RETURN_IF_ERROR(ReadWindow(scratch, bad_row, out));
-  for (const ReadFrom& from : scratch.noted_from) {
-    FM_RETURN_IF_ERROR(files_.Check(from.file, *from.opened));
+  for (const auto& [file, opened] : scratch.gathered_from) {
+    FM_RETURN_IF_ERROR(files_.Check(file, *opened));
   }
-  scratch.noted_from.clear();
+  ForgetNoted(scratch);
   return absl::OkStatus();
 }
 
-// What was read of a file counts if it is unchanged after that.
+// What is read of a file counts if it is unchanged after that.
 absl::Status IndexedRecords::ReadWanted(ReadScratch& scratch, size_t& bad_row,
                                         RecordBlock& out) const {
   const std::vector<Wanted>& all = scratch.wanted;
-  scratch.noted_from.clear();
-  scratch.noted.assign(all.size(), {});
+  scratch.noted.resize(all.size());
+  ForgetNoted(scratch);
   for (size_t k = 0; k < all.size();) {
     const size_t file = all[k].file;
-    if (scratch.noted_from.size() == kGatheredFilesMax) {
+    if (scratch.gathered_from.size() == kGatheredFilesMax) {
       FM_RETURN_IF_ERROR(ReadNoted(scratch, bad_row, out));
     }
     FM_RETURN_IF_ERROR(Open(file, scratch));
     const File& opened = *scratch.opened;
-    bool noted = false;
+    bool gathers = false;
     while (k < all.size() && all[k].file == file) {
       const size_t n = GroupFrom(k, scratch);
-      if (n == 1 && all[k].size <= RangeGatherer::kRangeBytesMax &&
-          !opened.ForKernel().empty()) {
-        scratch.noted[all[k].row] = {&all[k], &opened};
-        noted = true;
+      if (n > 1) {
+        FM_RETURN_IF_ERROR(
+            ReadGroup(std::span(all).subspan(k, n), opened, scratch));
+      } else if (all[k].size <= RangeGatherer::kRangeBytesMax &&
+                 !opened.ForKernel().empty()) {
+        scratch.noted[all[k].row] = {Noted::How::kGather, all[k], &opened, 0};
+        if (!std::exchange(gathers, true)) {
+          scratch.gathered_from.emplace_back(file, scratch.opened);
+        }
       } else {
-        FM_RETURN_IF_ERROR(ReadGroup(std::span(all).subspan(k, n), opened,
-                                     scratch, bad_row, out));
+        FM_RETURN_IF_ERROR(ReadAlone(all[k], opened, scratch, bad_row, out));
       }
       k += n;
+      if (scratch.groups.size() >= kGroupBytesMax) {
+        FM_RETURN_IF_ERROR(ReadNoted(scratch, bad_row, out));
+        gathers = false;
+      }
     }
-    if (noted) {
-      scratch.noted_from.push_back({file, scratch.opened});
-    } else {
-      FM_RETURN_IF_ERROR(files_.Check(file, opened));
-    }
+    if (!gathers) FM_RETURN_IF_ERROR(files_.Check(file, opened));
   }
   return ReadNoted(scratch, bad_row, out);
 }
@@ -528,26 +568,6 @@ absl::StatusOr<size_t> IndexedRecords::ReadRun(uint64_t first, uint64_t count,
   return out.rows;
 }
 
-// Lines end in a '\n' that is not theirs: closes the gaps.
-void DropNewlines(OutputColumn& column, size_t rows) {
-  auto* const offsets = column.offsets.As<int64_t>();
-  std::byte* const values = column.values.data();
-  int64_t to = 0;
-  int64_t from = 0;
-  for (size_t row = 0; row < rows; ++row) {
-    const int64_t next = offsets[row + 1];
-    int64_t size = next - from;
-    if (size > 0 && values[next - 1] == std::byte{'\n'}) --size;
-    if (to != from) {
-      std::memmove(values + to, values + from, static_cast<size_t>(size));
-    }
-    to += size;
-    from = next;
-    offsets[row + 1] = to;
-  }
-  column.values.Truncate(static_cast<size_t>(to));
-}
-
 absl::StatusOr<size_t> IndexedRecords::Read(std::span<const uint64_t> indexes,
                                             size_t bytes_max, Scratch& scratch,
                                             RecordBlock& out) const {
@@ -557,14 +577,15 @@ absl::StatusOr<size_t> IndexedRecords::Read(std::span<const uint64_t> indexes,
   const size_t count = read.wanted.size();
   size_t bad_row = count;
   FM_RETURN_IF_ERROR(ReadWanted(read, bad_row, out));
-  if (framing_.kind == Framing::Kind::kLines)
-    DropNewlines(out.columns[0], count);
+  OutputColumn& column = out.columns[0];
+  const std::span<int64_t> offsets(column.offsets.As<int64_t>(), count + 1);
+  if (framing_.kind == Framing::Kind::kLines) {
+    column.values.Truncate(DropNewlines(column.values.data(), offsets));
+  }
   out.rows = bad_row;
   if (bad_row < count) {
-    OutputColumn& column = out.columns[0];
     column.offsets.Truncate((bad_row + 1) * sizeof(int64_t));
-    column.values.Truncate(
-        static_cast<size_t>(column.offsets.As<int64_t>()[bad_row]));
+    column.values.Truncate(static_cast<size_t>(offsets[bad_row]));
   }
   return bad_row;
 }

@@ -4,6 +4,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "core/base/prefetch.h"
+
 namespace feedmill {
 namespace {
 
@@ -11,15 +13,6 @@ namespace {
 // when it is looked at.
 constexpr size_t kWindowBytes = size_t{128} << 10;
 constexpr size_t kRangesMax = 1024;  // IOV_MAX
-
-// A request for what the kernel is going to read: it waits for one range after
-// the other, these come together. A hint that never fails, whatever the
-// address.
-void Prefetch(const std::byte* at, size_t size) {
-  for (size_t k = 0; k < size + 63; k += 64) {
-    __builtin_prefetch(at + k);
-  }
-}
 
 // A file above this size would be a signal.
 bool MayWrite(size_t bytes) {
@@ -67,8 +60,10 @@ bool RangeGatherer::Add(const File& file, uint64_t offset, uint64_t size) {
 }
 
 std::span<const std::byte> RangeGatherer::Gather() {
+  // The kernel waits for one range after the other; these come together.
   for (const iovec& range : ranges_) {
-    Prefetch(static_cast<const std::byte*>(range.iov_base), range.iov_len);
+    PrefetchToRead(static_cast<const std::byte*>(range.iov_base),
+                   range.iov_len);
   }
   const ssize_t got = pwritev(window_file_, ranges_.data(),
                               static_cast<int>(ranges_.size()), 0);
