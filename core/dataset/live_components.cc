@@ -34,7 +34,7 @@ Mask Kept(const Mask& there, const Mask& needed) {
   const auto first = std::find(there.begin(), there.end(), true);
   if (!Any(kept) && first != there.end()) {
     kept[static_cast<size_t>(first - there.begin())] = true;
-  };
+  }
   return kept;
 }
 
