@@ -52,22 +52,35 @@ Permutation::Permutation(RandomKey key, uint64_t n) : n_(n) {
   round_keys_ = {key.low, key.high, Mix(key.low), Mix(key.high)};
 }
 
-// One turn of the network. By value: what is written elsewhere cannot change
-// it, so it stays in registers.
+// By value: what is written elsewhere cannot change it, so it stays in
+// registers.
 struct Permutation::Network {
   int half_bits;
   uint64_t mask;
   std::array<uint64_t, 4> round_keys;
 
-  uint64_t Turn(uint64_t x) const {
-    uint64_t left = x >> half_bits;
-    uint64_t right = x & mask;
-    for (uint64_t round_key : round_keys) {
-      const uint64_t next = left ^ (Mix(right ^ round_key) & mask);
-      left = right;
-      right = next;
+  // Turns each x once. One multiplication waits for the one before it, so
+  // several places go side by side.
+  template <size_t kWidth>
+  [[gnu::always_inline]] inline void Turn(uint64_t* x) const {
+    uint64_t left[kWidth];
+    uint64_t right[kWidth];
+    for (size_t k = 0; k < kWidth; ++k) {
+      left[k] = x[k] >> half_bits;
+      right[k] = x[k] & mask;
     }
-    return left << half_bits | right;
+#pragma GCC unroll 4
+    for (size_t round = 0; round < 4; ++round) {
+      const uint64_t round_key = round_keys[round];
+      for (size_t k = 0; k < kWidth; ++k) {
+        const uint64_t next = left[k] ^ (Mix(right[k] ^ round_key) & mask);
+        left[k] = right[k];
+        right[k] = next;
+      }
+    }
+    for (size_t k = 0; k < kWidth; ++k) {
+      x[k] = left[k] << half_bits | right[k];
+    }
   }
 };
 
@@ -79,46 +92,23 @@ uint64_t Permutation::At(uint64_t index) const {
   const Network network = {half_bits_, mask_, round_keys_};
   uint64_t x = index;
   do {
-    x = network.Turn(x);
+    network.Turn<1>(&x);
   } while (x >= n_);
   return x;
 }
 
 // Every x is turned once, of `n` rounded up to kRow or kGroup. Compiled for
 // each target below: the multiplications of eight places are two instructions
-// with AVX-512. One waits for the one before it, so kGroup places go side by
-// side.
+// with AVX-512.
 struct Permutation::Turns {
   static constexpr size_t kRow = 8;
   static constexpr size_t kGroup = 4 * kRow;
 
-  template <size_t kWidth>
-  [[gnu::always_inline]] static inline void TurnOf(const Network& by,
-                                                   uint64_t* x) {
-    uint64_t left[kWidth];
-    uint64_t right[kWidth];
-    for (size_t k = 0; k < kWidth; ++k) {
-      left[k] = x[k] >> by.half_bits;
-      right[k] = x[k] & by.mask;
-    }
-#pragma GCC unroll 4
-    for (size_t round = 0; round < 4; ++round) {
-      const uint64_t round_key = by.round_keys[round];
-      for (size_t k = 0; k < kWidth; ++k) {
-        const uint64_t next = left[k] ^ (Mix(right[k] ^ round_key) & by.mask);
-        left[k] = right[k];
-        right[k] = next;
-      }
-    }
-    for (size_t k = 0; k < kWidth; ++k) {
-      x[k] = left[k] << by.half_bits | right[k];
-    }
-  }
   [[gnu::always_inline]] static inline void Run(const Network& by, uint64_t* x,
                                                 size_t n) {
     const Network network = by;
-    if (n <= kRow) return TurnOf<kRow>(network, x);
-    for (size_t k = 0; k < n; k += kGroup) TurnOf<kGroup>(network, x + k);
+    if (n <= kRow) return network.Turn<kRow>(x);
+    for (size_t k = 0; k < n; k += kGroup) network.Turn<kGroup>(x + k);
   }
 #if defined(__x86_64__)
   [[gnu::target("arch=x86-64-v3")]] static void RunAvx2(const Network& by,

@@ -332,8 +332,8 @@ void Plan::Expand(size_t levels, Span span, std::vector<RecordRef>& out) const {
         return;
       case Level::Kind::kShard:
         for (; span.begin < span.end; ++span.begin) {
-          ExpandOne(levels, span.begin * level.count + level.first, span.pass,
-                    out);
+          const uint64_t from = span.begin * level.count + level.first;
+          ExpandEach(levels, {&from, 1}, span.pass, out);
         }
         return;
       case Level::Kind::kTake:
@@ -432,11 +432,10 @@ void Plan::ExpandMixed(size_t levels, Span span,
       run.permutation.AtRange(span.begin - run.begin, {places.data(), size});
       for (size_t j = 0; j < size; ++j) {
         const uint64_t place = places[j];
-        const uint64_t from =
-            few ? sources[place / level.count] + place % level.count
-                : InBlocks(level, blocks, run.begin + place);
-        ExpandOne(levels - 1, from, span.pass, out);
+        places[j] = few ? sources[place / level.count] + place % level.count
+                        : InBlocks(level, blocks, run.begin + place);
       }
+      ExpandEach(levels - 1, {places.data(), size}, span.pass, out);
       span.begin += size;
     }
   }
@@ -454,15 +453,6 @@ void Plan::ExpandEach(size_t levels, std::span<const uint64_t> from,
   out.resize(before + from.size());
   RecordRef* const refs = out.data() + before;
   for (size_t k = 0; k < from.size(); ++k) refs[k] = {from[k], pass};
-}
-
-void Plan::ExpandOne(size_t levels, uint64_t from, uint64_t pass,
-                     std::vector<RecordRef>& out) const {
-  if (levels == 1) {
-    out.push_back({from, pass});
-  } else {
-    Expand(levels - 1, {from, from + 1, pass}, out);
-  }
 }
 
 uint64_t Plan::EpochOf(size_t step, uint64_t pass) const {

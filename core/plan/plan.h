@@ -169,11 +169,9 @@ class Plan {
   void ExpandShuffle(size_t levels, Span span,
                      std::vector<RecordRef>& out) const;
   void ExpandMixed(size_t levels, Span span, std::vector<RecordRef>& out) const;
-  // Appends what these places, or one, of the level below come from.
+  // Appends what these places of the level below come from.
   void ExpandEach(size_t levels, std::span<const uint64_t> from, uint64_t pass,
                   std::vector<RecordRef>& out) const;
-  void ExpandOne(size_t levels, uint64_t from, uint64_t pass,
-                 std::vector<RecordRef>& out) const;
   // Where position p (in it, the k-th record of a batch) stands in what the
   // first `levels` levels make; 0: in the source.
   RecordRef Place(uint64_t p, uint64_t k, size_t levels) const;
