@@ -97,12 +97,29 @@ def huge(address):
         connection.close()
 
 
+def hear(connection, count):
+    heard = b""
+    while len(heard) < count and (chunk := connection.recv(count - len(heard))):
+        heard += chunk
+    return heard
+
+
+def shake_hands(connection):
+    """As a peer without keys does: what it says before the other side is ready
+    would end the handshake."""
+    connection.sendall(greeting(b"NULL") + READY)
+    hear(connection, GREETING_BYTES)
+    command = hear(connection, 2)
+    if len(command) < 2 or not hear(connection, command[1]).startswith(b"\x05READY"):
+        sys.exit("the handshake failed")
+
+
 def endless(address):
     part = b"\x03" + struct.pack(">Q", 256 << 10) + bytes(256 << 10)
     sent = 0
     with connect(address) as connection:
+        shake_hands(connection)
         try:
-            connection.sendall(greeting(b"NULL") + READY)
             while sent < 1 << 30:
                 connection.sendall(part)
                 sent += len(part)
