@@ -210,27 +210,31 @@ absl::Status Gate::Follow(SocketId id, zmq::socket_t& socket, int events,
     return ResourceExhausted("cannot watch a socket: {}", error.what());
   }
   followed_.insert_or_assign(id, std::move(followed));
+  stirred_ = true;
   return absl::OkStatus();
 }
 
 void Gate::Forget(SocketId id) { followed_.erase(id); }
 
-void Gate::AddPollItems(std::vector<zmq::pollitem_t>& items) {
-  if (keys_) items.push_back({keys_.handle(), 0, ZMQ_POLLIN, 0});
-  for (auto& [id, followed] : followed_) {
+void Gate::AddPollItems(std::vector<pollfd>& items) const {
+  if (keys_) items.push_back({keys_.get(zmq::sockopt::fd), POLLIN, 0});
+  for (const auto& [id, followed] : followed_) {
     if (!followed.listener) continue;  // they can wait for a turn
-    items.push_back({followed.monitor.handle(), 0, ZMQ_POLLIN, 0});
+    items.push_back({followed.monitor.get(zmq::sockopt::fd), POLLIN, 0});
   }
 }
 
 void Gate::Serve(absl::Time now) {
-  if (keys_) ServeKeys();
   const bool look = now >= look_at_;
   if (look) look_at_ = now + kLookInterval;
+  const bool stirred = std::exchange(stirred_, false) || look;
+  if (stirred && keys_) stirred_ = ServeKeys();
   const bool bound = now >= bound_at_;
   connections_ = 0;
   for (auto& [id, followed] : followed_) {
-    if (followed.listener || look) ServeMonitor(id, followed);
+    if (followed.listener ? stirred : look) {
+      stirred_ = ServeMonitor(id, followed) || stirred_;
+    }
     if (followed.listener && bound) BoundMessages(followed);
     connections_ += followed.open.size();
   }
@@ -244,16 +248,17 @@ void Gate::Serve(absl::Time now) {
 
 // ---- keys (ZeroMQ's RFC 27)
 
-void Gate::ServeKeys() {
+bool Gate::ServeKeys() {
   std::string from;
   std::vector<Buffer> request;
   for (int i = 0; i < kAnswersPerTurn; ++i) {
     if (ReceiveParts(keys_, /*routed=*/false, from, request) ==
         ReceiveResult::kNothing) {
-      return;
+      return false;
     }
     SendParts(keys_, /*routed=*/false, "", Answer(request));
   }
+  return true;
 }
 
 std::vector<Buffer> Gate::Answer(const std::vector<Buffer>& request) {
@@ -308,14 +313,14 @@ void Gate::CountRevoked(std::string_view key) {
 
 // ---- handshakes
 
-void Gate::ServeMonitor(SocketId id, Followed& followed) {
+bool Gate::ServeMonitor(SocketId id, Followed& followed) {
   for (int i = 0; i < kEventsPerTurn; ++i) {
     zmq::message_t event;
     zmq::message_t address;
-    if (!followed.monitor.recv(event, zmq::recv_flags::dontwait)) return;
+    if (!followed.monitor.recv(event, zmq::recv_flags::dontwait)) return false;
     if (event.more() &&
         !followed.monitor.recv(address, zmq::recv_flags::dontwait)) {
-      return;
+      return false;
     }
     uint16_t number = 0;
     uint32_t value = 0;
@@ -328,6 +333,7 @@ void Gate::ServeMonitor(SocketId id, Followed& followed) {
       OnConnectionEvent(followed, number, value);
     }
   }
+  return true;
 }
 
 void Gate::OnListenerEvent(SocketId id, Followed& listener, uint16_t event,

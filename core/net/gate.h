@@ -1,6 +1,8 @@
 #ifndef FEEDMILL_CORE_NET_GATE_H_
 #define FEEDMILL_CORE_NET_GATE_H_
 
+#include <poll.h>
+
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -58,9 +60,13 @@ class Gate {
   // connections end when it has.
   void Close() { keys_.close(); }
 
-  void AddPollItems(std::vector<zmq::pollitem_t>& items);
-  // Takes what has come: a bounded number of events.
+  // The descriptors that tell when there may be something to serve.
+  void AddPollItems(std::vector<pollfd>& items) const;
+  // Takes what has come, if something has: a bounded number of events.
   void Serve(absl::Time now);
+  void Stir(bool stirred) { stirred_ = stirred_ || stirred; }
+  // Whether the next Serve has something to look at.
+  bool stirred() const { return stirred_; }
 
   // Why the last handshake of a connection failed; OK if it did not, or has
   // not been tried. FailedPrecondition: trying again is in vain until somebody
@@ -109,9 +115,10 @@ class Gate {
                       Followed followed);
   // Has libzmq ask us about each peer that connects to `socket`.
   void Watch(zmq::socket_t& socket, const std::string& domain);
-  void ServeKeys();
+  // True if there may be more.
+  bool ServeKeys();
   std::vector<Buffer> Answer(const std::vector<Buffer>& request);
-  void ServeMonitor(SocketId id, Followed& followed);
+  bool ServeMonitor(SocketId id, Followed& followed);
   void OnListenerEvent(SocketId id, Followed& listener, uint16_t event,
                        uint32_t value);
   void OnConnectionEvent(Followed& connection, uint16_t event, uint32_t value);
@@ -127,6 +134,7 @@ class Gate {
   absl::Time look_at_ = absl::InfinitePast();   // connections' monitors
   absl::Time bound_at_ = absl::InfinitePast();  // listeners' messages
 
+  bool stirred_ = true;  // a socket here may have something
   size_t connections_ = 0;
 
   // Connections that ended before they said anything, and revoked messages.

@@ -84,11 +84,31 @@ absl::Status BindError(int error, const Address& address) {
 
 struct Reactor::State {
   struct Socket {
+    Socket(zmq::socket_t socket, bool listens, uint16_t at,
+           std::shared_ptr<AllowList> known)
+        : zmq(std::move(socket)),
+          listener(listens),
+          port(at),
+          allowed(std::move(known)),
+          fd(zmq.get(zmq::sockopt::fd)) {}
+
     zmq::socket_t zmq;
     bool listener = false;
     uint16_t port = 0;
     std::deque<std::vector<Buffer>> queued;  // connections only
     std::shared_ptr<AllowList> allowed;      // listeners with keys only
+    // Libzmq tells of a change through this, once; and whoever uses the socket
+    // may be told in its place. So the socket is asked after it was used and
+    // when its descriptor is readable. (zmq_poll asks all of them each time,
+    // twice, with two system calls each.)
+    int fd;
+    bool used = true;
+
+    bool Wants() {
+      used = false;
+      const int wanted = queued.empty() ? ZMQ_POLLIN : ZMQ_POLLIN | ZMQ_POLLOUT;
+      return (zmq.get(zmq::sockopt::events) & wanted) != 0;
+    }
   };
 
   explicit State(std::string thread_name)
@@ -104,6 +124,7 @@ struct Reactor::State {
   void RunPosts();
   void RunWatched();
   void Poll(int milliseconds);
+  void TakeReady();
   void Gather();
   bool Drain(SocketId id);
   void FlushQueued(Socket& socket);
@@ -126,8 +147,7 @@ struct Reactor::State {
   std::map<SocketId, Socket> sockets;
   uint32_t next_socket = 1;
   SocketId first_served;  // who comes first rotates
-  std::vector<zmq::pollitem_t> poll_items;
-  std::vector<SocketId> poll_ids;
+  std::vector<pollfd> poll_items;
   std::vector<SocketId> ready;
   std::map<int, std::function<void()>> watched;
   std::vector<int> ready_fds;
@@ -221,43 +241,49 @@ void Reactor::State::Gather() {
 }
 
 void Reactor::State::Poll(int milliseconds) {
-  poll_items.clear();
-  poll_ids.clear();
-  poll_items.push_back({nullptr, wake_fd, ZMQ_POLLIN, 0});
-  for (auto& [id, socket] : sockets) {
-    const int events =
-        socket.queued.empty() ? ZMQ_POLLIN : ZMQ_POLLIN | ZMQ_POLLOUT;
-    poll_items.push_back(
-        {socket.zmq.handle(), 0, static_cast<short>(events), 0});
-    poll_ids.push_back(id);
-  }
-  for (const auto& [fd, run] : watched) {
-    poll_items.push_back({nullptr, fd, ZMQ_POLLIN, 0});
-  }
-  gate.AddPollItems(poll_items);
   ready.clear();
   ready_fds.clear();
-  const int count = zmq_poll(poll_items.data(),
-                             static_cast<int>(poll_items.size()), milliseconds);
-  if (count <= 0) return;  // nothing, or a signal: the next turn looks again
-  if ((poll_items[0].revents & ZMQ_POLLIN) != 0) {
+  poll_items.clear();
+  poll_items.push_back({wake_fd, POLLIN, 0});
+  for (auto& [id, socket] : sockets) {
+    if (socket.used && socket.Wants()) ready.push_back(id);
+    poll_items.push_back({socket.fd, POLLIN, 0});
+  }
+  for (const auto& [fd, run] : watched) poll_items.push_back({fd, POLLIN, 0});
+  gate.AddPollItems(poll_items);
+  if (!ready.empty() || gate.stirred()) milliseconds = 0;
+  // Nothing, or a signal: the next turn looks again.
+  if (poll(poll_items.data(), poll_items.size(), milliseconds) > 0) TakeReady();
+  // Whoever was first in the last turn is last in this one.
+  std::sort(ready.begin(), ready.end());
+  const auto after = std::upper_bound(ready.begin(), ready.end(), first_served);
+  std::rotate(ready.begin(), after, ready.end());
+  if (!ready.empty()) first_served = ready.front();
+}
+
+// What the descriptors say, in the order in which Poll listed them.
+void Reactor::State::TakeReady() {
+  auto item = poll_items.begin();
+  if ((item++)->revents != 0) {
     uint64_t counter = 0;
     [[maybe_unused]] const ssize_t got =
         read(wake_fd, &counter, sizeof(counter));
   }
-  for (size_t i = 0; i < poll_ids.size(); ++i) {
-    if ((poll_items[i + 1].revents & ZMQ_POLLIN) != 0) {
-      ready.push_back(poll_ids[i]);
-    }
+  const size_t asked = ready.size();
+  const auto asked_already = [&](SocketId id) {
+    return std::binary_search(
+        ready.begin(), ready.begin() + static_cast<ptrdiff_t>(asked), id);
+  };
+  for (auto& [id, socket] : sockets) {
+    if ((item++)->revents == 0 || asked_already(id)) continue;
+    if (socket.Wants()) ready.push_back(id);
   }
-  const size_t first_watched = 1 + poll_ids.size();
-  for (size_t i = first_watched; i < first_watched + watched.size(); ++i) {
-    if (poll_items[i].revents != 0) ready_fds.push_back(poll_items[i].fd);
+  for (size_t k = 0; k < watched.size(); ++k, ++item) {
+    if (item->revents != 0) ready_fds.push_back(item->fd);
   }
-  // Whoever was first in the last turn is last in this one.
-  const auto after = std::upper_bound(ready.begin(), ready.end(), first_served);
-  std::rotate(ready.begin(), after, ready.end());
-  if (!ready.empty()) first_served = ready.front();
+  gate.Stir(std::any_of(item, poll_items.end(), [](const pollfd& monitor) {
+    return monitor.revents != 0;
+  }));
 }
 
 // True if there may be more.
@@ -271,10 +297,12 @@ bool Reactor::State::Drain(SocketId id) {
     if (found == sockets.end()) return false;
     std::vector<Buffer> parts;
     Socket& socket = found->second;
+    socket.used = true;
     origin = {.names_user = socket.allowed != nullptr, .user = {}, .fd = -1};
     switch (ReceiveParts(socket.zmq, socket.listener, from, parts,
                          socket.listener ? &origin : nullptr)) {
       case ReceiveResult::kNothing:
+        socket.used = false;  // it was asked just now
         return false;
       case ReceiveResult::kTooManyParts:
         LogWarning("dropped a message of more than {} parts", kPartsMax);
@@ -304,6 +332,7 @@ bool Reactor::State::Knows(Socket& socket, const std::string& key) {
 }
 
 void Reactor::State::FlushQueued(Socket& socket) {
+  socket.used = socket.used || !socket.queued.empty();
   while (!socket.queued.empty() &&
          SendParts(socket.zmq, /*routed=*/false, "", socket.queued.front())) {
     socket.queued.pop_front();
@@ -360,11 +389,8 @@ absl::StatusOr<SocketId> Reactor::Listen(
     const std::string endpoint = socket.get(zmq::sockopt::last_endpoint);
     FM_ASSIGN_OR_RETURN(const Address bound, ParseAddress(endpoint));
     state_->sockets.emplace(id,
-                            State::Socket{std::move(socket),
-                                          true,
-                                          bound.port,
-                                          {},
-                                          curve ? curve->allowed : nullptr});
+                            State::Socket(std::move(socket), true, bound.port,
+                                          curve ? curve->allowed : nullptr));
     return id;
   } catch (const zmq::error_t& error) {
     state_->gate.Forget(id);
@@ -399,7 +425,7 @@ absl::StatusOr<SocketId> Reactor::Connect(
                            error.what());
   }
   state_->sockets.emplace(
-      id, State::Socket{std::move(socket), false, peer.port, {}, nullptr});
+      id, State::Socket(std::move(socket), false, peer.port, nullptr));
   return id;
 }
 
@@ -439,6 +465,7 @@ Reactor::Sent Reactor::Send(SocketId id, std::string_view to,
   if (found == state_->sockets.end()) return Sent::kNo;
   State::Socket& socket = found->second;
   state_->FlushQueued(socket);
+  socket.used = true;
   if (socket.queued.empty() &&
       SendParts(socket.zmq, socket.listener, to, parts)) {
     return Sent::kYes;
