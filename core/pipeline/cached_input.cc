@@ -161,7 +161,7 @@ class CachedInput final : public StageInput {
   }
 
   // As many of the rows that are there as fit into about `bytes_max`, and are
-  // not behind one that is not.
+  // not behind one that is not; much that stands together ends where it ends.
   static size_t Choose(size_t bytes_max, Own& own, InputBlock& out) {
     own.stretches.clear();
     out.origins.clear();
@@ -173,9 +173,9 @@ class CachedInput final : public StageInput {
       const Found::Place& place = own.found.places[k];
       if (place.row == Found::kMissing || bytes >= bytes_max) break;
       if (place.row == Found::kDropped) continue;
-      out.origins.push_back(static_cast<uint32_t>(k));
       if (own.stretches.empty() || chunk != place.chunk ||
           own.stretches.back().end != place.row) {
+        if (own.stretches.size() == 1 && bytes >= kKeptBytes) break;
         if (own.stretches.empty() || chunk != place.chunk) {
           row_bytes = RowBytes(*own.found.chunks[place.chunk]);
         }
@@ -184,6 +184,7 @@ class CachedInput final : public StageInput {
             {own.found.chunks[chunk].get(), place.row, place.row});
       }
       ++own.stretches.back().end;
+      out.origins.push_back(static_cast<uint32_t>(k));
       bytes += row_bytes;
     }
     out.dropped = out.origins.size() < k;
@@ -194,7 +195,8 @@ class CachedInput final : public StageInput {
   // are put together.
   void Show(Own& own, InputBlock& out) const {
     own.columns.clear();
-    if (own.stretches.size() == 1) {
+    out.kept = own.stretches.size() == 1;
+    if (out.kept) {
       const Stretch& one = own.stretches[0];
       const bool whole = one.end - one.begin == one.chunk->rows;
       for (const Column& column : one.chunk->columns) {
@@ -249,6 +251,7 @@ class CachedInput final : public StageInput {
     }
     out.rows = to - from;
     if (to < rows.count) out.error = absl::OkStatus();  // of a later one
+    out.kept = true;
     Point(own, out);
     return rows.more || to < rows.count;
   }

@@ -41,6 +41,9 @@ struct InputBlock {
   // Set by who reads, and may take what is read: where large columns' memory
   // comes from, if the source can; null: malloc.
   std::shared_ptr<BlockSource> blocks;
+  // Set where the columns stand in memory that is kept: who takes a megabyte of
+  // them saves more than smaller pieces cost.
+  bool kept = false;
   // Some rows are not there, as if a filter had dropped them: the columns have
   // those that `origins` names, in order.
   bool dropped = false;
@@ -51,6 +54,9 @@ struct InputBlock {
     return std::binary_search(origins.begin(), origins.end(), row);
   }
 };
+
+// Rows in kept memory are a piece of their own from this size on.
+inline constexpr size_t kKeptBytes = size_t{1} << 20;
 
 // What the parts of a stage have in common.
 struct StageContext {

@@ -481,8 +481,9 @@ void CompiledStage::ReserveDirect(size_t rows, Making& making,
   }
 }
 
-// Makes the block's columns the piece where they fill most of it, or are the
-// `last` of it, and somebody owns them: then there is nothing to copy.
+// Makes the block's columns the piece where they fill most of it, are the
+// `last` of it or much that is kept, and somebody owns them: then there is
+// nothing to copy.
 bool CompiledStage::TakeRecords(bool last, Making& making,
                                 StageScratch& scratch) const {
   const BlockProgram::Output& out = scratch.records_out;
@@ -503,7 +504,8 @@ bool CompiledStage::TakeRecords(bool last, Making& making,
     from_source = from_source || is_read;
   }
   const bool fills = bytes >= making.bytes_target / 4 * 3 ||
-                     bytes + bytes / out.rows > making.bytes_target;
+                     bytes + bytes / out.rows > making.bytes_target ||
+                     (from_source && scratch.block.kept && bytes >= kKeptBytes);
   if (!last && !fills) return false;
   std::vector<Column> source;
   if (from_source) source = source_->Take(*scratch.source);

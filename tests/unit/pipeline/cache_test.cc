@@ -150,6 +150,32 @@ TEST_F(Cache, ChangesNoElement) {
       "options: {seed: 1}\n");
 }
 
+TEST_F(Cache, HandsOutMuchThatStandsTogetherWithoutACopy) {
+  const Graph graph = Parse(
+      "source: {range: 3}\nsteps:\n  - map: 'full([200000], x)'\n  - cache\n"
+      "  - repeat: 4\noptions: {seed: 1}\n");
+  LocalReaderOptions options;
+  options.threads = 1;
+  options.piece_bytes = size_t{6} << 20;  // no multiple of a pass
+  const auto reader = LocalReader::Make(graph, Functions(), options);
+  ASSERT_TRUE(reader.ok()) << reader.status();
+  std::vector<const std::byte*> rows;
+  std::vector<Chunk> held;  // so that no memory is used again
+  for (;;) {
+    const auto chunk = (*reader)->Next(absl::InfiniteFuture());
+    ASSERT_TRUE(chunk.ok()) << chunk.status();
+    if (!*chunk) break;
+    held.push_back(**chunk);
+    for (size_t row = 0; row < held.back().rows; ++row) {
+      const auto items = held.back().columns[0].Items<int64_t>(row);
+      ASSERT_EQ(items.back(), static_cast<int64_t>(rows.size() % 3));
+      rows.push_back(std::as_bytes(items).data());
+    }
+  }
+  ASSERT_THAT(rows, SizeIs(12));
+  for (size_t row = 3; row < 9; ++row) EXPECT_EQ(rows[row], rows[row + 3]);
+}
+
 TEST_F(Cache, KeepsTheFirstPassOfWhatIsDrawnBeforeIt) {
   const Read read = ReadAll(
       "source: {range: 40}\nsteps:\n  - map: {x: x, a: 'random.integers(0, "
