@@ -10,6 +10,7 @@
 
 #include "core/base/check.h"
 #include "core/base/status.h"
+#include "core/ops/bilinear_resizing.h"
 #include "core/ops/png_image.h"
 #include "core/ops/webp_image.h"
 
@@ -162,6 +163,11 @@ absl::Status ResizeImage(std::span<const uint8_t> source, ImageSize from,
   FM_CHECK(target.size() == PixelCount(to) * static_cast<size_t>(channels));
   if (from == to) {
     std::memcpy(target.data(), source.data(), source.size());
+    return absl::OkStatus();
+  }
+  if (channels == 3 && method == ResizeMethod::kBilinear &&
+      ResizeRgbBilinear(source, static_cast<size_t>(from.width) * 3, from,
+                        target.data(), to)) {
     return absl::OkStatus();
   }
   // Our threads are the parallelism; OpenCV's would fight them.

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/base/status.h"
+#include "core/ops/bilinear_resizing.h"
 #include "core/ops/function_families.h"
 #include "core/ops/row_items.h"
 
@@ -127,11 +128,18 @@ absl::Status ResizeBoxes(std::string_view function, const std::byte* source,
   const cv::Rect part(static_cast<int>(box.left), static_cast<int>(box.top),
                       static_cast<int>(box.size.width),
                       static_cast<int>(box.size.height));
+  const bool is_rgb_bilinear =
+      type == CV_8UC3 && interpolation == cv::INTER_LINEAR;
   for (int64_t k = 0; k < images.count; ++k) {
     const cv::Mat in = mat(images.size, const_cast<std::byte*>(source));
     cv::Mat out = mat(to, target);
     try {
-      cv::resize(in(part), out, out.size(), 0, 0, interpolation);
+      const cv::Mat box_in = in(part);
+      if (!is_rgb_bilinear ||
+          !ResizeRgbBilinear({box_in.data, in.dataend}, in.step, box.size,
+                             out.data, to)) {
+        cv::resize(box_in, out, out.size(), 0, 0, interpolation);
+      }
     } catch (const cv::Exception& error) {
       return DataLoss("{}: {}", function, error.err);
     }

@@ -5,12 +5,15 @@
 #include <png.h>
 #include <turbojpeg.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <random>
 #include <string>
 #include <vector>
 
 #include "core/base/status.h"
+#include "core/base/vector_target.h"
 
 namespace feedmill::testing {
 namespace {
@@ -246,6 +249,44 @@ TEST(ResizeImageTest, ManyChannels) {
        {ResizeMethod::kBilinear, ResizeMethod::kNearest}) {
     ASSERT_TRUE(ResizeImage(source, {4, 4}, out, {2, 3}, 7, method).ok());
     EXPECT_EQ(out, std::vector<uint8_t>(2 * 3 * 7, 9));
+  }
+}
+
+// Loops of our own give what OpenCV does, which the baseline asks.
+TEST(ResizeImageTest, EveryVectorTargetGivesTheBitsOfOpenCv) {
+  std::mt19937 random(7);
+  const auto side = [&](int64_t most) {
+    return std::uniform_int_distribution<int64_t>(1, most)(random);
+  };
+  const VectorTarget best = LoopTarget();
+  for (int k = 0; k < 400; ++k) {
+    const int64_t most = k < 300 ? 40 : 400;
+    const ImageSize from{side(most), side(most)};
+    ImageSize to{side(most), side(most)};
+    if (k % 8 == 0) to.width = std::max<int64_t>(from.width / 2, 1);
+    if (k % 16 == 0) to.height = std::max<int64_t>(from.height / 2, 1);
+    std::vector<uint8_t> source(
+        static_cast<size_t>(from.height * from.width * 3));
+    // Extremes, too, for what saturates.
+    for (uint8_t& byte : source) {
+      const auto any = static_cast<uint8_t>(random());
+      byte = k % 2 == 0 || any % 2 == 0 ? any : uint8_t{255};
+    }
+    const size_t bytes = static_cast<size_t>(to.height * to.width * 3);
+    std::vector<uint8_t> expected(bytes);
+    std::vector<uint8_t> out(bytes + 1, 77);
+    SetLoopTarget(VectorTarget::kBaseline);
+    ASSERT_TRUE(
+        ResizeImage(source, from, expected, to, 3, ResizeMethod::kBilinear)
+            .ok());
+    SetLoopTarget(best);
+    ASSERT_TRUE(ResizeImage(source, from, std::span(out).first(bytes), to, 3,
+                            ResizeMethod::kBilinear)
+                    .ok());
+    ASSERT_EQ(out.back(), 77);
+    out.pop_back();
+    ASSERT_EQ(out, expected) << from.height << "x" << from.width << " to "
+                             << to.height << "x" << to.width;
   }
 }
 
