@@ -118,48 +118,52 @@ NewlineNoter NoterForTarget() {
   return NoteNewlinesBaseline;
 }
 
-// Adds the lines that end at `ends`, the first of which begins at `begin`.
-// Returns where the next one does.
+// Adds the lines that end at ends[1], …, the first of which begins at `begin`.
+// Writes ends[0]. Returns where the next line begins.
 size_t AddLines(bool filled, std::string_view window, size_t begin,
-                std::span<const size_t> ends, std::vector<Extent>& records) {
+                std::span<size_t> ends, std::vector<Extent>& records) {
   if (filled) {
-    for (const size_t end : ends) {
+    for (const size_t end : ends.subspan(1)) {
       AddFilled(window, begin, end, records);
       begin = end + 1;
     }
     return begin;
   }
-  size_t at = records.size();
-  records.resize(at + ends.size());
-  for (const size_t end : ends) {
-    records[at++] = {begin, end - begin};
-    begin = end + 1;
+  const size_t count = ends.size() - 1;
+  const size_t before = records.size();
+  records.resize(before + count);
+  Extent* const lines = records.data() + before;
+  const size_t* const end = ends.data();
+  ends[0] = begin - 1;  // so that no line waits for the one before
+  for (size_t k = 0; k < count; ++k) {
+    lines[k] = {end[k] + 1, end[k + 1] - end[k] - 1};
   }
-  return begin;
+  return end[count] + 1;
 }
 
 size_t FindLines(bool filled, std::string_view window, bool at_end,
                  std::vector<Extent>& records) {
   const NewlineNoter note = NoterForTarget();
-  std::array<size_t, kSearchedBytes + kNotedTogether> ends;
+  std::array<size_t, 1 + kSearchedBytes + kNotedTogether> ends;
   size_t begin = 0;
   size_t at = 0;
   while (at + 64 <= window.size()) {
     const size_t blocks = std::min(kSearchedBytes, window.size() - at) / 64;
-    const size_t count = note(window.data() + at, blocks, at, ends.data());
-    begin =
-        AddLines(filled, window, begin, std::span(ends).first(count), records);
+    const size_t count = note(window.data() + at, blocks, at, ends.data() + 1);
+    begin = AddLines(filled, window, begin, std::span(ends).first(1 + count),
+                     records);
     at += blocks * 64;
   }
   size_t rest = 0;
   for (; at < window.size(); ++at) {
-    if (window[at] == '\n') ends[rest++] = at;
+    if (window[at] == '\n') ends[++rest] = at;
   }
-  begin = AddLines(filled, window, begin, std::span(ends).first(rest), records);
+  begin =
+      AddLines(filled, window, begin, std::span(ends).first(1 + rest), records);
   if (!at_end) return begin;
   if (begin < window.size()) {
-    ends[0] = window.size();
-    AddLines(filled, window, begin, std::span(ends).first(1), records);
+    ends[1] = window.size();
+    AddLines(filled, window, begin, std::span(ends).first(2), records);
   }
   return window.size();
 }
