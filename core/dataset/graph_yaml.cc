@@ -1,9 +1,11 @@
 // ParseGraphYaml: YAML nodes to a Graph, driven by the schema, so that its
 // depth is fixed and every list is bounded however the YAML's aliases expand.
 
+#include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
+#include <sstream>
 
 #include "core/base/status.h"
 #include "core/dataset/graph_text.h"
@@ -471,6 +473,44 @@ absl::Status CheckIsText(std::string_view text) {
   return absl::OkStatus();
 }
 
+// Sees where a document begins.
+class DocumentStart final : public YAML::EventHandler {
+ public:
+  const YAML::Mark& mark() const { return mark_; }
+
+  void OnDocumentStart(const YAML::Mark& mark) override { mark_ = mark; }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                  YAML::EmitterStyle::value) override {}
+  void OnMapEnd() override {}
+
+ private:
+  YAML::Mark mark_;
+};
+
+// YAML::LoadAll would tell the same, but of a comma behind the first document
+// it makes empty ones without end.
+absl::Status CheckIsOneDocument(const std::string& text) {
+  std::istringstream stream(text);
+  YAML::Parser parser(stream);
+  DocumentStart start;
+  if (!parser.HandleNextDocument(start)) {
+    return InvalidArgument("the pipeline is empty; write source: and steps:");
+  }
+  if (!parser.HandleNextDocument(start)) return absl::OkStatus();
+  return InvalidArgument(
+      "line {}, column {}: a pipeline is one YAML document, another begins "
+      "here",
+      start.mark().line + 1, start.mark().column + 1);
+}
+
 }  // namespace
 
 absl::StatusOr<Graph> ParseGraphYaml(std::string_view text,
@@ -487,16 +527,10 @@ absl::StatusOr<Pipeline> ParsePipelineYaml(std::string_view text,
   }
   FM_RETURN_IF_ERROR(CheckIsText(text));
   try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
-    if (documents.empty()) {
-      return InvalidArgument("the pipeline is empty; write source: and steps:");
-    }
-    if (documents.size() > 1) {
-      return InvalidArgument("a pipeline is one YAML document, there are {}",
-                             documents.size());
-    }
+    const std::string copy(text);
+    FM_RETURN_IF_ERROR(CheckIsOneDocument(copy));
     YamlReader reader;
-    FM_ASSIGN_OR_RETURN(Graph graph, reader.ReadGraph(documents[0]));
+    FM_ASSIGN_OR_RETURN(Graph graph, reader.ReadGraph(YAML::Load(copy)));
     if (!directory.empty()) MakePathsAbsolute(directory, graph);
     return Pipeline{std::move(graph), reader.job()};
   } catch (const YAML::Exception& error) {
