@@ -26,9 +26,11 @@ T Load(std::string_view bytes, size_t at) {
   return value;
 }
 
-absl::StatusOr<std::string> ReadPart(const File& file, uint64_t offset,
-                                     size_t size) {
-  std::string bytes(size, '\0');
+// As much of it as the file of `file_size` bytes has.
+absl::StatusOr<std::string> ReadPart(const File& file, uint64_t file_size,
+                                     uint64_t offset, uint64_t size) {
+  offset = std::min(offset, file_size);
+  std::string bytes(std::min(size, file_size - offset), '\0');
   FM_ASSIGN_OR_RETURN(
       const size_t got,
       file.ReadAt(offset, std::as_writable_bytes(std::span(bytes))));
@@ -114,9 +116,9 @@ absl::Status ParseNpyShape(std::string_view text, FileArray& array) {
 // A .npy that stands at `offset` and takes `size` bytes.
 absl::StatusOr<FileArray> ReadNpy(const File& file, uint64_t offset,
                                   uint64_t size) {
-  FM_ASSIGN_OR_RETURN(
-      const std::string head,
-      ReadPart(file, offset, std::min<uint64_t>(size, kHeaderBytesMax)));
+  FM_ASSIGN_OR_RETURN(const std::string head,
+                      ReadPart(file, offset + size, offset,
+                               std::min<uint64_t>(size, kHeaderBytesMax)));
   FM_ASSIGN_OR_RETURN(FileArray array, ParseNpyHeader(head));
   if (array.offset > size ||
       array.rows * array.row_bytes > size - array.offset) {
@@ -183,7 +185,7 @@ absl::StatusOr<std::vector<ZipMember>> ReadDirectory(const File& file,
   constexpr size_t kLocatorBytes = 20;
   const uint64_t tail_size = std::min<uint64_t>(size, kHeaderBytesMax + 64);
   FM_ASSIGN_OR_RETURN(const std::string tail,
-                      ReadPart(file, size - tail_size, tail_size));
+                      ReadPart(file, size, size - tail_size, tail_size));
   const size_t end = tail.rfind("PK\x05\x06");
   if (end == std::string::npos || tail.size() - end < kEndBytes) {
     return DataLoss("its directory of members is missing (cut short?)");
@@ -195,10 +197,13 @@ absl::StatusOr<std::vector<ZipMember>> ReadDirectory(const File& file,
           ? std::string_view()
           : std::string_view(tail).substr(end - kLocatorBytes, kLocatorBytes);
   if (locator.starts_with("PK\x06\x07")) {
+    const uint64_t at = Load<uint64_t>(locator, 8);
     std::array<char, 56> bytes{};
-    FM_ASSIGN_OR_RETURN(const size_t got,
-                        file.ReadAt(Load<uint64_t>(locator, 8),
-                                    std::as_writable_bytes(std::span(bytes))));
+    size_t got = 0;
+    if (at < size) {
+      FM_ASSIGN_OR_RETURN(
+          got, file.ReadAt(at, std::as_writable_bytes(std::span(bytes))));
+    }
     const std::string_view end64(bytes.data(), got);
     if (got < bytes.size() || !end64.starts_with("PK\x06\x06")) {
       return DataLoss("its directory of members is damaged");
@@ -210,7 +215,7 @@ absl::StatusOr<std::vector<ZipMember>> ReadDirectory(const File& file,
     return DataLoss("its directory of members is damaged");
   }
   FM_ASSIGN_OR_RETURN(const std::string directory,
-                      ReadPart(file, offset, length));
+                      ReadPart(file, size, offset, length));
   return ParseDirectory(directory);
 }
 
@@ -222,7 +227,7 @@ absl::StatusOr<FileArray> ReadNpzMember(const File& file, uint64_t file_size,
         "it is compressed, so rows cannot be found; write it with numpy.savez");
   }
   FM_ASSIGN_OR_RETURN(const std::string local,
-                      ReadPart(file, member.header, kLocalBytes));
+                      ReadPart(file, file_size, member.header, kLocalBytes));
   if (local.size() < kLocalBytes || !local.starts_with("PK\x03\x04")) {
     return DataLoss("its header is damaged");
   }
@@ -290,7 +295,7 @@ absl::StatusOr<FileArray> ParseNpyHeader(std::string_view bytes) {
 absl::StatusOr<std::vector<FileArray>> ReadArrayFile(const File& file,
                                                      const std::string& path,
                                                      uint64_t size) {
-  FM_ASSIGN_OR_RETURN(const std::string magic, ReadPart(file, 0, 4));
+  FM_ASSIGN_OR_RETURN(const std::string magic, ReadPart(file, size, 0, 4));
   std::vector<FileArray> arrays;
   if (!magic.starts_with("PK")) {
     auto array = ReadNpy(file, 0, size);
