@@ -17,13 +17,20 @@ namespace {
 using Look = TurnStreams::Next;
 using Turn = StreamTurns::Turn;
 
+// What is to be said of an input that has no element now; none at its end.
+std::optional<Turn> Without(Look look, size_t input) {
+  if (look == Look::kBad) return Turn{Turn::Kind::kBad, input};
+  if (look == Look::kLeftOut) return Turn{Turn::Kind::kLeftOut, input};
+  return std::nullopt;
+}
+
 class InARow final : public StreamTurns {
  public:
   absl::StatusOr<Turn> Next(TurnStreams& streams) override {
     for (; input_ < streams.count(); ++input_) {
       FM_ASSIGN_OR_RETURN(const Look look, streams.Look(input_));
       if (look == Look::kElement) return Turn{Turn::Kind::kTake, input_};
-      if (look == Look::kBad) return Turn{Turn::Kind::kBad, input_};
+      if (const auto turn = Without(look, input_)) return *turn;
     }
     return Turn{};
   }
@@ -53,7 +60,7 @@ class InCycles final : public StreamTurns {
       }
       const size_t input = *slot;
       FM_ASSIGN_OR_RETURN(const Look look, streams.Look(input));
-      if (look == Look::kBad) return Turn{Turn::Kind::kBad, input};
+      if (const auto turn = Without(look, input)) return *turn;
       if (look == Look::kEnd) {
         slot.reset();
         GoOn();
@@ -86,7 +93,13 @@ class ByShares final : public StreamTurns {
 
   absl::StatusOr<Turn> Next(TurnStreams& streams) override {
     if (stop_ == MixtureSource::Stop::kAllExhausted && last_) {
-      FM_RETURN_IF_ERROR(SeeEnd(*last_, streams));
+      Input& last = inputs_[*last_];
+      if (!last.whole) {
+        FM_ASSIGN_OR_RETURN(const Look look, streams.Look(*last_));
+        if (look == Look::kLeftOut) return *Without(look, *last_);
+        last.whole = look == Look::kEnd;
+        whole_ += last.whole ? 1 : 0;
+      }
       if (whole_ == inputs_.size()) return Turn{};
     }
     const size_t i = schedule_.At(next_).input;
@@ -95,11 +108,12 @@ class ByShares final : public StreamTurns {
     if (look == Look::kEnd) {
       if (stop_ == MixtureSource::Stop::kFirstExhausted) return Turn{};
       if (!input.any) return Turn{Turn::Kind::kNothing, i};
+      input.any = false;
       FM_RETURN_IF_ERROR(streams.Begin(i, ++input.turn));
       FM_ASSIGN_OR_RETURN(look, streams.Look(i));
       if (look == Look::kEnd) return Turn{Turn::Kind::kNothing, i};
     }
-    if (look == Look::kBad) return Turn{Turn::Kind::kBad, i};
+    if (const auto turn = Without(look, i)) return *turn;
     ++next_;
     input.any = true;
     last_ = i;
@@ -109,17 +123,9 @@ class ByShares final : public StreamTurns {
  private:
   struct Input {
     uint64_t turn = 0;
-    bool any = false;    // it gave an element
+    bool any = false;    // it gave an element since it was begun
     bool whole = false;  // it was read to its end
   };
-
-  absl::Status SeeEnd(size_t i, TurnStreams& streams) {
-    if (inputs_[i].whole) return absl::OkStatus();
-    FM_ASSIGN_OR_RETURN(const Look look, streams.Look(i));
-    inputs_[i].whole = look == Look::kEnd;
-    whole_ += inputs_[i].whole ? 1 : 0;
-    return absl::OkStatus();
-  }
 
   const MixtureSource::Stop stop_;
   const MixtureSchedule schedule_;

@@ -13,7 +13,12 @@ namespace feedmill {
 // The inputs of a combination, as far as their order depends on them.
 class TurnStreams {
  public:
-  enum class Next { kElement, kEnd, kBad };
+  enum class Next {
+    kElement,
+    kEnd,
+    kBad,
+    kLeftOut,  // something was left out: no element, look again
+  };
 
   virtual ~TurnStreams() = default;
   virtual size_t count() const = 0;
@@ -31,10 +36,11 @@ class StreamTurns {
  public:
   struct Turn {
     enum class Kind {
-      kTake,    // the next element of `input`
-      kEnd,     // no more come
-      kBad,     // that of `input` is bad
-      kNothing  // `input` is to begin again, and has nothing
+      kTake,     // the next element of `input`
+      kEnd,      // no more come
+      kBad,      // that of `input` is bad
+      kNothing,  // `input` is to begin again, and has nothing
+      kLeftOut,  // `input` has left something out: ask again
     } kind = Kind::kEnd;
     size_t input = 0;
   };
@@ -43,8 +49,8 @@ class StreamTurns {
   static std::unique_ptr<StreamTurns> Make(const Source& source);
   virtual ~StreamTurns() = default;
 
-  // The caller takes the element before it asks again, and does not ask again
-  // after any other turn.
+  // The caller takes the element before it asks again, and asks again after
+  // kTake and kLeftOut only.
   virtual absl::StatusOr<Turn> Next(TurnStreams& streams) = 0;
 };
 

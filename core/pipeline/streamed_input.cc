@@ -3,7 +3,6 @@
 // thread at a time.
 
 #include <algorithm>
-#include <deque>
 #include <list>
 #include <mutex>
 #include <optional>
@@ -81,7 +80,7 @@ class Pass final : TurnStreams {
   // The first row that was not looked at.
   uint64_t next_row() const { return end_row() + (left_out_ ? 1 : 0); }
   // Nothing comes after them: for error(), if that is not OK.
-  bool ended() const { return ended_ && waiting_.empty(); }
+  bool ended() const { return ended_; }
   const absl::Status& error() const { return error_; }
 
   // Makes rows that follow, about `bytes_max` bytes of them and no more than to
@@ -91,7 +90,7 @@ class Pass final : TurnStreams {
     left_out_.reset();
     ChunkBuilder builder(recipe_.spec);
     builder_ = &builder;
-    while (!ended_ && waiting_.empty() && made_ < kBlockRows &&
+    while (!ended_ && !left_out_ && made_ < kBlockRows &&
            (made_ == 0 || builder.bytes() < bytes_max)) {
       FM_RETURN_IF_ERROR(turns_ == nullptr ? AddAlike() : AddInTurn());
     }
@@ -100,10 +99,6 @@ class Pass final : TurnStreams {
     made_ = 0;
     builder_ = nullptr;
     rows_ = std::move(builder).Finish();
-    if (!waiting_.empty()) {
-      left_out_ = std::move(waiting_.front());
-      waiting_.pop_front();
-    }
     if (ended_) {
       for (auto& stream : streams_) stream.reset();
     }
@@ -131,27 +126,27 @@ class Pass final : TurnStreams {
     InputStream& stream = *streams_[input];
     // Its chunk goes, and with it the rows that were taken.
     if (stream.left() == 0) Append();
-    while (true) {
-      FM_ASSIGN_OR_RETURN(const InputStream::Next next, stream.Look());
-      switch (next) {
-        case InputStream::Next::kLeftOut:
-          LeaveOut(input, false);
-          continue;
-        case InputStream::Next::kElement:
-        case InputStream::Next::kBad:  // it takes its turn
-          return TurnStreams::Next::kElement;
-        case InputStream::Next::kEnd:
-          return stream.error().ok() ? TurnStreams::Next::kEnd
-                                     : TurnStreams::Next::kBad;
-      }
+    FM_ASSIGN_OR_RETURN(const InputStream::Next next, stream.Look());
+    switch (next) {
+      case InputStream::Next::kLeftOut:
+        LeaveOut(input, false);
+        return TurnStreams::Next::kLeftOut;
+      case InputStream::Next::kElement:
+      case InputStream::Next::kBad:  // it takes its turn
+        break;
+      case InputStream::Next::kEnd:
+        return stream.error().ok() ? TurnStreams::Next::kEnd
+                                   : TurnStreams::Next::kBad;
     }
+    return TurnStreams::Next::kElement;
   }
 
-  // What comes next of the input waits until the rows before it are out.
+  // What comes next of the input stands behind the rows that were made; the
+  // rows after it are made when it is out.
   void LeaveOut(size_t input, bool outer) {
     SkippedElement element = streams_[input]->TakeSkipped();
     element.error = fmt::format("inputs[{}]: {}", input, element.error);
-    waiting_.push_back({std::move(element), outer});
+    left_out_ = {std::move(element), outer};
   }
 
   void End(absl::Status error) {
@@ -163,13 +158,10 @@ class Pass final : TurnStreams {
   }
 
   absl::Status AddInTurn() {
-    if (!turn_) {
-      FM_ASSIGN_OR_RETURN(turn_, turns_->Next(*this));
-    }
-    // What was found to be left out meanwhile comes before it.
-    if (!waiting_.empty()) return absl::OkStatus();
-    const StreamTurns::Turn turn = *std::exchange(turn_, std::nullopt);
+    FM_ASSIGN_OR_RETURN(const StreamTurns::Turn turn, turns_->Next(*this));
     switch (turn.kind) {
+      case StreamTurns::Turn::Kind::kLeftOut:
+        break;
       case StreamTurns::Turn::Kind::kTake: {
         InputStream& stream = *streams_[turn.input];
         if (stream.left() == 0) {
@@ -213,16 +205,21 @@ class Pass final : TurnStreams {
   // Rows that all inputs have ready, side by side.
   absl::Status AddAlike() {
     size_t count = kBlockRows - made_;
+    std::optional<size_t> bad;
     for (size_t i = 0; i < streams_.size(); ++i) {
       FM_ASSIGN_OR_RETURN(const auto next, Look(i));
-      if (next == TurnStreams::Next::kBad && !ended_) EndBad(i);
+      if (next == TurnStreams::Next::kLeftOut) return absl::OkStatus();
+      if (next == TurnStreams::Next::kBad && !bad) bad = i;
       if (next == TurnStreams::Next::kEnd) {  // the shortest, bad ones or not
         End(absl::OkStatus());
         return absl::OkStatus();
       }
       count = std::min(count, streams_[i]->left());
     }
-    if (ended_ || !waiting_.empty()) return absl::OkStatus();
+    if (bad) {
+      EndBad(*bad);
+      return absl::OkStatus();
+    }
     if (count == 0) {
       LeaveOutAlike();
       return absl::OkStatus();
@@ -239,17 +236,18 @@ class Pass final : TurnStreams {
     return absl::OkStatus();
   }
 
-  // The next row of all, of which one at least is left out.
+  // The next row of all, of which one at least is left out: the first says
+  // why.
   void LeaveOutAlike() {
-    const size_t before = waiting_.size();
     for (size_t i = 0; i < streams_.size(); ++i) {
       if (streams_[i]->left() > 0) {
         streams_[i]->Take(1);
+      } else if (left_out_) {
+        streams_[i]->TakeSkipped();
       } else {
         LeaveOut(i, true);
       }
     }
-    waiting_.resize(before + 1);  // it is one element
   }
 
   struct Taken {
@@ -267,9 +265,6 @@ class Pass final : TurnStreams {
   bool ended_ = false;
   absl::Status error_;
   std::optional<LeftOut> left_out_;
-  // Left out, too, and behind it.
-  std::deque<LeftOut> waiting_;
-  std::optional<StreamTurns::Turn> turn_;  // behind those
   // While rows are made.
   ChunkBuilder* builder_ = nullptr;
   size_t made_ = 0;

@@ -164,6 +164,44 @@ TEST_F(InputStreams, EndWithWhatIsBad) {
   EXPECT_THAT(ErrorText(behind.status), HasSubstr("concatenate: element 1: "));
 }
 
+// What is left out comes out at once: it neither gathers while an element is
+// looked for, nor is a later one needed before it is counted.
+TEST_F(InputStreams, GiveWhatTheyLeaveOutOneAtATime) {
+  const std::string none =
+      "{source: {range: 1000000000000}, steps: [{map: '1 // (x - x)'}, "
+      "{on_error: {policy: skip, cap: 9}}]}";
+  for (const std::string& source :
+       {"concatenate: " + Inputs({kTens, none}),
+        "interleave: {inputs: " + Inputs({kTens, none}) + ", block_length: 3}",
+        "mixture: {inputs: " + Inputs({kTens, none}) +
+            ", weights: [3, 1], stop: all_exhausted}",
+        "mixture: {inputs: " + Inputs({kTens, none}) +
+            ", weights: [3, 1], stop: repeat}"}) {
+    const Read read = ReadAll(source);
+    EXPECT_EQ(read.text, "100 110 120 ") << source;
+    EXPECT_TRUE(absl::IsDataLoss(read.status)) << read.status;
+    EXPECT_THAT(ErrorText(read.status), HasSubstr("10 elements could not be"));
+  }
+  const Read zipped = ReadAll(
+      "zip: [{source: {range: 3}, steps: [{map: {a: x}}]}, {source: "
+      "{range: 1000000000000}, steps: [{map: {b: '1 // (x - x)'}}, "
+      "{on_error: {policy: skip, cap: 9}}]}]");
+  EXPECT_EQ(zipped.text, "");
+  EXPECT_TRUE(absl::IsDataLoss(zipped.status)) << zipped.status;
+}
+
+// An input that leaves out all, when it begins again, has nothing.
+TEST_F(InputStreams, ThatLeaveOutAllCannotBeginAgain) {
+  const std::string rarely =
+      "{source: {range: 3}, steps: [{map: '1 // where(random.uniform(0.0, 1.0) "
+      "< 0.5, 1, 0)'}, {on_error: skip}]}";
+  const Read read = ReadAll("mixture: {inputs: " + Inputs({kTens, rarely}) +
+                            ", weights: [1, 1], stop: repeat}");
+  EXPECT_TRUE(absl::IsFailedPrecondition(read.status)) << read.status;
+  EXPECT_THAT(ErrorText(read.status),
+              HasSubstr("mixture inputs[1] has no elements"));
+}
+
 TEST_F(InputStreams, MayBeCompressedFiles) {
   folder_.Write("a.gz", GzipOf("one\ntwo\nthree\n"));
   folder_.Write("b.txt", "x\ny\n");
