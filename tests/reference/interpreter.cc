@@ -65,13 +65,14 @@ class Interpreter {
     // is cut off the last element may be short), or until more passes bring
     // nothing: a take is full, the data is bad, or no pass makes an element.
     Items items;
-    size_t before = 0;
+    size_t before = 0, skipped = 0;
     for (endless_passes_ = 1;; endless_passes_ *= 4) {
       std::fill(batches_.begin(), batches_.end(), 0);
       positions_ = Places(graph_.steps.size(), 0);
       items = After(graph_.steps.size(), 0);
       if (!is_stream_)
-        std::erase_if(items.items, [](const Item& i) { return i.left_out; });
+        skipped = std::erase_if(items.items,
+                                [](const Item& i) { return i.left_out; });
       if (!endless_ || items.items.size() > limit_) break;
       // Steps that wait for many elements may make nothing for long.
       if (endless_passes_ > (items.items.empty() ? 256 : 16) &&
@@ -82,7 +83,7 @@ class Interpreter {
       }
       before = items.items.size();
     }
-    Sequence out{{}, items.failed, items.failure};
+    Sequence out{{}, items.failed, items.failure, skipped};
     for (Item& item : items.items) {
       if (!item.left_out) Keep(needed_.back(), item.element);
       out.elements.push_back(std::move(item.element));

@@ -38,6 +38,9 @@ struct Sequence {
   // Making the element after the last one failed, and with what.
   bool failed = false;
   std::string failure;
+  // What on_error left out on the way. Not of an endless repeat that brings
+  // nothing: when that is given up is not defined.
+  size_t skipped = 0;
 };
 
 // Runs `graph`. At most about `limit` elements of an endless pipeline are
