@@ -9,6 +9,7 @@
 
 #include "core/dataset/expr.h"
 #include "core/dataset/type_inference.h"
+#include "core/ops/builtin_functions.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
@@ -17,7 +18,12 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string canonical = expr->ToString();
   const auto again = feedmill::Expr::Parse(canonical);
   if (!again.ok() || again->ToString() != canonical) std::abort();
-  const feedmill::ElementSpec spec = {{{"", feedmill::DType::kInt64, {}}}};
-  (void)feedmill::InferType(*expr, spec, feedmill::FunctionRegistry());
+  static const auto& functions =
+      *new feedmill::FunctionRegistry(feedmill::BuiltinFunctions());
+  const feedmill::ElementSpec spec = {
+      {{"x", feedmill::DType::kInt64, {}},
+       {"s", feedmill::DType::kBytes, {}},
+       {"v", feedmill::DType::kFloat32, {feedmill::kUnknownDim, 3}}}};
+  (void)feedmill::InferType(*expr, spec, functions);
   return 0;
 }

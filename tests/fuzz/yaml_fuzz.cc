@@ -9,6 +9,7 @@
 
 #include "core/dataset/analysis.h"
 #include "core/dataset/graph_text.h"
+#include "core/ops/builtin_functions.h"
 
 namespace {
 
@@ -17,7 +18,9 @@ void CheckRoundTrip(const feedmill::Graph& graph) {
   const auto again = feedmill::ParseGraphJson(text);
   if (!again.ok() || feedmill::CanonicalText(*again) != text) std::abort();
   (void)feedmill::Fingerprint(graph);
-  const auto analyzed = feedmill::Analyze(graph, feedmill::FunctionRegistry());
+  static const auto& functions =
+      *new feedmill::FunctionRegistry(feedmill::BuiltinFunctions());
+  const auto analyzed = feedmill::Analyze(graph, functions);
   if (analyzed.ok()) (void)(*analyzed)->Explain();
 }
 
