@@ -4,6 +4,7 @@
 #include <zstd.h>
 
 #include <algorithm>
+#include <array>
 #include <limits>
 #include <utility>
 #include <vector>
@@ -124,15 +125,38 @@ class ZstdStream final : public Decompressed {
     ZSTD_inBuffer from{unread_.data(), unread_.size(), 0};
     ZSTD_outBuffer to{out.data(), out.size(), 0};
     const size_t result = ZSTD_decompressStream(state_, &to, &from);
+    const size_t head = std::min(from.pos, head_.size() - head_bytes_);
+    std::copy_n(unread_.begin(), head, head_.begin() + head_bytes_);
+    head_bytes_ += head;
+    made_ += to.pos;
     unread_ = unread_.subspan(from.pos);
     if (ZSTD_isError(result) != 0) {
       damage_ = DataLoss("not zstd, or damaged: {}", ZSTD_getErrorName(result));
     }
     inside_ = result != 0;
+    if (!inside_) EndFrame();
     return to.pos;
   }
 
+  // Its size is checked here: the library does not if its last block is empty,
+  // unless there happens to be room for all of it at once.
+  void EndFrame() {
+    const unsigned long long size =
+        ZSTD_getFrameContentSize(head_.data(), head_bytes_);
+    if (size != made_ && size != ZSTD_CONTENTSIZE_UNKNOWN &&
+        size != ZSTD_CONTENTSIZE_ERROR) {
+      damage_ = DataLoss("damaged: a zstd frame of {} bytes, where it says {}",
+                         made_, size);
+    }
+    head_bytes_ = 0;
+    made_ = 0;
+  }
+
   ZSTD_DStream* const state_;
+  // Of the frame that has begun: what its header is in, and what it has given.
+  std::array<std::byte, 18> head_;
+  size_t head_bytes_ = 0;
+  uint64_t made_ = 0;
 };
 
 }  // namespace
