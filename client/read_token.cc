@@ -117,6 +117,9 @@ class TokenReader {
     for (uint64_t left = Count(); left > 0 && good_; --left) {
       held.passes.push_back(Number());
     }
+    const size_t named = held.counters.size();  // one a row, or none
+    good_ = good_ && held.passes.size() == named &&
+            (named == 0 || named == held.chunk.rows);
     return held;
   }
 
@@ -132,8 +135,12 @@ bool ReadGroups(TokenReader& reader, size_t rows_max, StageState::Step& step) {
   }
   if (step.groups.empty()) return true;
   for (size_t block = 0; block < step.held.size(); ++block) {
-    const size_t rows = step.held[block]->chunk.rows;
-    if (rows > rows_max - step.rows.size()) return false;
+    const Chunk& chunk = step.held[block]->chunk;
+    const auto& first = step.held[0]->chunk.spec;
+    const bool alike =
+        first != nullptr && chunk.spec != nullptr && *chunk.spec == *first;
+    const size_t rows = chunk.rows;
+    if (!alike || rows > rows_max - step.rows.size()) return false;
     for (size_t row = 0; row < rows; ++row) {
       step.rows.push_back(
           {static_cast<uint32_t>(block), static_cast<uint32_t>(row)});
