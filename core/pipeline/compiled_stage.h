@@ -118,7 +118,7 @@ struct StageScratch final : WorkerStage::Scratch {
   double row_bytes = 0;  // of what came out so far, for reading ahead
 };
 
-// Sets bit base + r for each row's input row r. REQUIRES: r < kBlockRows.
+// Sets bit base + r for each row's input row r.
 void SetBits(const BlockProgram::Output& rows, size_t base,
              std::vector<uint8_t>& bits);
 

@@ -26,6 +26,8 @@ namespace feedmill {
 namespace {
 
 constexpr size_t kSlotsPerThread = 4;
+// What is cheap is soon made: much of it ahead would only leave the caches.
+constexpr size_t kCheapSlotsPerThread = 2;
 constexpr int kTries = 3;  // of a piece that a passing I/O error ended
 
 uint64_t DrawSeed() {
@@ -239,7 +241,8 @@ class PipelineReader final : public LocalReader {
       if (wanted) Start(slot);
     }
     const size_t slots_max =
-        kSlotsPerThread * static_cast<size_t>(executor_.threads());
+        (stage_->heavy() ? kSlotsPerThread : kCheapSlotsPerThread) *
+        static_cast<size_t>(executor_.threads());
     while (slots_.size() < slots_max && next_position_ < plan_->size() &&
            (slots_.empty() || HasRoom())) {
       const uint64_t together = stage_->together();
@@ -286,6 +289,8 @@ class PipelineReader final : public LocalReader {
     {
       const std::lock_guard lock(mutex_);
       Keep(slot, std::move(piece), seconds.count());
+      // The thread that reads waits for the first slot only.
+      if (slots_.front().get() != &slot) return;
     }
     ready_.notify_one();
   }

@@ -372,6 +372,20 @@ void CompiledStage::Widen(size_t first, size_t count, size_t begin,
   out.dropped = true;
 }
 
+// What a block costs by itself is much beside rows of one number.
+constexpr size_t kNarrowBytes = sizeof(int64_t);
+constexpr size_t kNarrowRows = 2 * kBlockRows;
+
+namespace {
+
+// Behind a filter a block brings less than was asked for: blocks of what is
+// still missing would get ever smaller. A piece may be so much longer.
+size_t BytesBeyond(const BlockProgram& program, size_t bytes_target) {
+  return program.filters() ? bytes_target / 16 : 0;
+}
+
+}  // namespace
+
 // How many records are worth reading for what is left to make.
 size_t CompiledStage::RowsAhead(const Making& making,
                                 const StageScratch& scratch,
@@ -380,9 +394,12 @@ size_t CompiledStage::RowsAhead(const Making& making,
       scratch.row_bytes > 0
           ? scratch.row_bytes
           : static_cast<double>(std::max<size_t>(estimated_bytes_, 1));
-  const double wanted =
-      static_cast<double>(making.bytes_target - making.bytes()) / row_bytes;
-  const size_t most = heavy_ ? kHeavyRows : kBlockRows;
+  const double wanted = static_cast<double>(std::max(
+                            BytesBeyond(*record_program_, making.bytes_target),
+                            making.bytes_target - making.bytes())) /
+                        row_bytes;
+  const bool narrow = estimated_bytes_ > 0 && estimated_bytes_ <= kNarrowBytes;
+  const size_t most = heavy_ ? kHeavyRows : narrow ? kNarrowRows : kBlockRows;
   const size_t rows =
       wanted >= static_cast<double>(most)
           ? most
@@ -450,7 +467,9 @@ void CompiledStage::Reserve(Making& making, const StageScratch& scratch) const {
     const ComponentSpec& component = output_->components[c];
     if (!InPlace(component)) continue;
     const size_t bytes = StaticBytes(component) * static_cast<size_t>(rows);
-    const size_t room = std::min(bytes, making.bytes_target);
+    const size_t room =
+        std::min(bytes, making.bytes_target +
+                            BytesBeyond(*record_program_, making.bytes_target));
     if (places_) {
       // Runs of records are taken a block at a time, however much is left.
       const size_t more = naming_ == Naming::kRuns ? kBlockRows : 1;
