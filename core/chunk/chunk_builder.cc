@@ -1,12 +1,18 @@
 #include <algorithm>
+#include <cstring>
 
 #include "core/base/check.h"
+#include "core/base/prefetch.h"
 #include "core/chunk/chunk.h"
 
 namespace feedmill {
 namespace {
 
 size_t Size(int64_t value) { return static_cast<size_t>(value); }
+
+// Strings are written to memory that is not in the cache. What comes so far
+// behind them is asked for while they are copied.
+constexpr size_t kAheadBytes = 4096;
 
 using Dims = std::span<const int64_t>;
 
@@ -71,7 +77,9 @@ struct ChunkBuilder::ColumnBuilder {
   }
 
   void PushBytes(std::string_view bytes) {
-    values.Append(bytes.data(), bytes.size());
+    std::byte* const to = values.Extend(bytes.size());
+    PrefetchToWrite(to + kAheadBytes, std::min(bytes.size(), kAheadBytes));
+    if (!bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());
     offsets.Push(static_cast<int64_t>(values.size()));
   }
 

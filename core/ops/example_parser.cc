@@ -177,23 +177,19 @@ class UsualReader {
   bool done() const { return next_ == end_; }
 
   // The bytes of the next field, if it has that number and a length.
-  bool Take(uint32_t number, std::string_view& bytes) {
-    if (next_ == end_ || Byte(next_) != (number << 3 | 2)) return false;
-    const char* at = next_ + 1;
-    uint64_t size = 0;
-    for (unsigned shift = 0;; shift += 7) {
-      if (at == end_ || shift > 28) return false;
-      const unsigned byte = Byte(at++);
-      size |= uint64_t{byte & 0x7F} << shift;
-      if (byte < 0x80) break;
-    }
+  [[gnu::always_inline]] bool Take(uint32_t number, std::string_view& bytes) {
+    if (end_ - next_ < 2 || Byte(next_) != (number << 3 | 2)) return false;
+    const char* at = next_ + 2;
+    uint64_t size = Byte(next_ + 1);
+    if (size >= 0x80 && !TakeMoreOf(size, at)) return false;
     if (size > static_cast<uint64_t>(end_ - at)) return false;
     bytes = {at, static_cast<size_t>(size)};
     next_ = at + size;
     return true;
   }
   // The same, if nothing comes after it.
-  bool TakeLast(uint32_t number, std::string_view& bytes) {
+  [[gnu::always_inline]] bool TakeLast(uint32_t number,
+                                       std::string_view& bytes) {
     return Take(number, bytes) && done();
   }
 
@@ -201,10 +197,79 @@ class UsualReader {
   static unsigned Byte(const char* at) {
     return static_cast<unsigned char>(*at);
   }
+  // The bytes at `at` of a length that goes on behind its first one.
+  [[gnu::always_inline]] bool TakeMoreOf(uint64_t& size, const char*& at) {
+    size &= 0x7F;
+    for (unsigned shift = 7; shift <= 28 && at != end_; shift += 7) {
+      const unsigned byte = Byte(at++);
+      size |= uint64_t{byte & 0x7F} << shift;
+      if (byte < 0x80) return true;
+    }
+    return false;
+  }
 
   const char* next_;
   const char* end_;
 };
+
+template <class T>
+T Load(const char* at) {
+  T value;
+  std::memcpy(&value, at, sizeof value);
+  return value;
+}
+
+// a == b, for names: a call takes longer than comparing most of them.
+[[gnu::always_inline]] inline bool SameName(std::string_view a,
+                                            std::string_view b) {
+  const size_t size = a.size();
+  if (size != b.size()) return false;
+  const char* const x = a.data();
+  const char* const y = b.data();
+  if (size > 16) return std::memcmp(x, y, size) == 0;
+  if (size >= 8) {
+    return Load<uint64_t>(x) == Load<uint64_t>(y) &&
+           Load<uint64_t>(x + size - 8) == Load<uint64_t>(y + size - 8);
+  }
+  if (size >= 4) {
+    return Load<uint32_t>(x) == Load<uint32_t>(y) &&
+           Load<uint32_t>(x + size - 4) == Load<uint32_t>(y + size - 4);
+  }
+  for (size_t k = 0; k < size; ++k) {
+    if (x[k] != y[k]) return false;
+  }
+  return true;
+}
+
+// Sets the values to those of a list as all writers write it; false if it is
+// not one, or has another number of them.
+bool SetValues(std::string_view list, std::vector<std::string_view>& values) {
+  UsualReader reader(list);
+  for (std::string_view& value : values) {
+    if (!reader.Take(1, value)) return false;
+  }
+  return reader.done();
+}
+bool SetValues(std::string_view list, std::vector<int64_t>& values) {
+  std::string_view packed;
+  if (!UsualReader(list).TakeLast(1, packed)) return false;
+  FieldReader reader(packed);
+  for (int64_t& value : values) {
+    uint64_t varint = 0;
+    if (!reader.Varint(varint)) return false;
+    value = static_cast<int64_t>(varint);
+  }
+  return reader.done();
+}
+bool SetValues(std::string_view list, std::vector<float>& values) {
+  std::string_view packed;
+  if (!UsualReader(list).TakeLast(1, packed) ||
+      packed.size() != values.size() * sizeof(float)) {
+    return false;
+  }
+  if (!packed.empty()) std::memcpy(values.data(), packed.data(), packed.size());
+  return true;
+}
 
 }  // namespace
 
@@ -226,6 +291,9 @@ void ExampleParser::Want(ParseExampleStep::Feature feature, bool listed) {
     if (dim != kUnknownDim) wanted.items *= static_cast<size_t>(dim);
   }
   wanted.listed = listed;
+  any_listed_ = any_listed_ || listed;
+  wanted.shape = feature.shape;
+  if (listed) wanted.shape.insert(wanted.shape.begin(), kUnknownDim);
   wanted.feature = std::move(feature);
   wanted_.push_back(std::move(wanted));
 }
@@ -233,19 +301,53 @@ void ExampleParser::Want(ParseExampleStep::Feature feature, bool listed) {
 absl::Status ExampleParser::Parse(std::string_view record,
                                   ChunkBuilder& builder,
                                   size_t first_component) {
-  FM_RETURN_IF_ERROR(Locate(record));
-  for (Wanted& wanted : wanted_) FM_RETURN_IF_ERROR(ReadValues(wanted));
+  if (!ReadUsualExample(record)) {
+    FM_RETURN_IF_ERROR(Locate(record));
+    for (Wanted& wanted : wanted_) FM_RETURN_IF_ERROR(ReadValues(wanted));
+  }
   for (size_t i = 0; i < wanted_.size(); ++i) {
     Append(wanted_[i], first_component + i, builder);
   }
   return absl::OkStatus();
 }
 
+// Reads an Example as all writers write it, in one walk; false if it is not
+// one, or has not what is wanted.
+inline bool ExampleParser::ReadUsualExample(std::string_view record) {
+  if (any_listed_) return false;
+  for (Wanted& wanted : wanted_) wanted.found = false;
+  next_ = 0;
+  size_t missing = wanted_.size();
+  std::string_view features;
+  if (!UsualReader(record).TakeLast(1, features)) return false;
+  UsualReader entries(features);
+  std::string_view entry;
+  std::string_view key;
+  std::string_view value;
+  while (!entries.done()) {
+    if (!entries.Take(1, entry)) return false;
+    UsualReader fields(entry);
+    if (!fields.Take(1, key) || !fields.TakeLast(2, value)) return false;
+    Wanted* const wanted = FindWanted(key);
+    if (wanted == nullptr) continue;
+    if (wanted->found) return false;  // the last one counts
+    wanted->found = true;
+    --missing;
+    if (!SetUsual(value, *wanted)) return false;
+  }
+  if (missing == 0) return true;
+  for (Wanted& wanted : wanted_) {
+    if (wanted.found) continue;
+    wanted.Clear();
+    if (!wanted.open() || !wanted.SetShape()) return false;
+  }
+  return true;
+}
+
 // Example {features = 1}, Features {map<string, Feature> feature = 1};
 // SequenceExample {context = 1, feature_lists = 2}, of Features and
 // FeatureLists {map<string, FeatureList> feature_list = 1}.
 absl::Status ExampleParser::Locate(std::string_view record) {
-  if (LocateUsual(record)) return absl::OkStatus();
   for (Wanted& wanted : wanted_) wanted.found = false;
   FieldReader example(record);
   Field features;
@@ -265,38 +367,39 @@ absl::Status ExampleParser::Locate(std::string_view record) {
   return absl::OkStatus();
 }
 
-// The same of a record of features as all writers write them; false if it is
-// not one.
-bool ExampleParser::LocateUsual(std::string_view record) {
-  for (Wanted& wanted : wanted_) wanted.found = false;
-  next_ = 0;
-  std::string_view features;
-  if (!UsualReader(record).TakeLast(1, features)) return false;
-  UsualReader entries(features);
-  std::string_view entry;
-  std::string_view key;
-  std::string_view value;
-  while (!entries.done()) {
-    if (!entries.Take(1, entry)) return false;
-    UsualReader fields(entry);
-    if (!fields.Take(1, key) || !fields.TakeLast(2, value)) return false;
-    Wanted* const wanted = FindWanted(key);
-    if (wanted == nullptr) continue;
-    if (wanted->found) return false;  // the last one counts
-    wanted->found = true;
-    wanted->message = value;
-  }
-  return true;
-}
-
 // The feature of that name, not of a list; null if it is not wanted.
-ExampleParser::Wanted* ExampleParser::FindWanted(std::string_view key) {
+inline ExampleParser::Wanted* ExampleParser::FindWanted(std::string_view key) {
   for (size_t tries = 0; tries < wanted_.size(); ++tries) {
     Wanted& wanted = wanted_[next_];
     if (++next_ == wanted_.size()) next_ = 0;
-    if (wanted.feature.name == key && !wanted.listed) return &wanted;
+    if (SameName(wanted.feature.name, key) && !wanted.listed) return &wanted;
   }
   return nullptr;
+}
+
+// Sets the values to those of a feature as all writers write it, packed; false
+// if it is not one, or has not as many as are wanted.
+inline bool ExampleParser::SetUsual(std::string_view message, Wanted& wanted) {
+  if (wanted.open()) {
+    wanted.Clear();
+    return ReadUsual(message, wanted) && wanted.SetShape();
+  }
+  const Kind kind = KindOf(wanted.feature.dtype);
+  std::string_view list;
+  if (!UsualReader(message).TakeLast(static_cast<uint32_t>(kind), list)) {
+    return false;
+  }
+  if (list.size() < wanted.items) return false;  // each takes a byte or more
+  if (kind == Kind::kBytes) {
+    wanted.bytes.resize(wanted.items);
+    return SetValues(list, wanted.bytes);
+  }
+  if (kind == Kind::kFloat) {
+    wanted.floats.resize(wanted.items);
+    return SetValues(list, wanted.floats);
+  }
+  wanted.integers.resize(wanted.items);
+  return SetValues(list, wanted.integers);
 }
 
 // A map entry {key = 1, value = 2}; false if it is malformed.
@@ -319,25 +422,16 @@ bool ExampleParser::LocateEntry(std::string_view entry, bool listed) {
 }
 
 absl::Status ExampleParser::ReadValues(Wanted& wanted) {
-  const ParseExampleStep::Feature& feature = wanted.feature;
-  wanted.bytes.clear();
-  wanted.integers.clear();
-  wanted.floats.clear();
-  wanted.shape = feature.shape;
+  wanted.Clear();
   if (wanted.listed) return ReadList(wanted);
-  const bool open = !feature.shape.empty() && feature.shape[0] == kUnknownDim;
-  if (!wanted.found && !open) {
-    return DataLoss("the record has no feature '{}'", feature.name);
+  if (!wanted.found && !wanted.open()) {
+    return DataLoss("the record has no feature '{}'", wanted.feature.name);
   }
   if (wanted.found) FM_RETURN_IF_ERROR(ReadFeature(wanted.message, wanted));
-  const size_t count = wanted.count();
-  if (open && count % wanted.items == 0) {
-    wanted.shape[0] = static_cast<int64_t>(count / wanted.items);
-    return absl::OkStatus();
-  }
-  if (count == wanted.items) return absl::OkStatus();
-  return DataLoss("feature '{}' has {} values, not {}{}", feature.name, count,
-                  open ? "a multiple of " : "", wanted.items);
+  if (wanted.SetShape()) return absl::OkStatus();
+  return DataLoss("feature '{}' has {} values, not {}{}", wanted.feature.name,
+                  wanted.count(), wanted.open() ? "a multiple of " : "",
+                  wanted.items);
 }
 
 // FeatureList {repeated Feature feature = 1}.
@@ -355,7 +449,7 @@ absl::Status ExampleParser::ReadList(Wanted& wanted) {
                     steps - 1, wanted.feature.name,
                     wanted.count() - (steps - 1) * wanted.items, wanted.items);
   }
-  wanted.shape.insert(wanted.shape.begin(), static_cast<int64_t>(steps));
+  wanted.shape[0] = static_cast<int64_t>(steps);
   return absl::OkStatus();
 }
 
@@ -425,8 +519,8 @@ absl::Status ExampleParser::ReadFeature(std::string_view message,
                   KindName(kind), KindName(expected));
 }
 
-void ExampleParser::Append(const Wanted& wanted, size_t component,
-                           ChunkBuilder& builder) {
+inline void ExampleParser::Append(const Wanted& wanted, size_t component,
+                                  ChunkBuilder& builder) {
   const Shape& shape = wanted.shape;
   switch (KindOf(wanted.feature.dtype)) {
     case Kind::kBytes:

@@ -51,6 +51,22 @@ class ExampleParser {
     size_t count() const {
       return bytes.size() + integers.size() + floats.size();
     }
+    // As many rows of `items` as there are values for.
+    bool open() const {
+      return !feature.shape.empty() && feature.shape[0] == kUnknownDim;
+    }
+    void Clear() {
+      bytes.clear();
+      integers.clear();
+      floats.clear();
+    }
+    // From the number of values; false if that does not fit.
+    bool SetShape() {
+      if (!open()) return count() == items;
+      if (count() % items != 0) return false;
+      shape[0] = static_cast<int64_t>(count() / items);
+      return true;
+    }
     // Only one of them has any.
     void Cut(size_t count) {
       if (bytes.size() > count) bytes.resize(count);
@@ -60,18 +76,20 @@ class ExampleParser {
   };
 
   void Want(ParseExampleStep::Feature feature, bool listed);
+  bool ReadUsualExample(std::string_view record);
   absl::Status Locate(std::string_view record);
-  bool LocateUsual(std::string_view record);
   Wanted* FindWanted(std::string_view key);
   bool LocateEntry(std::string_view entry, bool listed);
   static absl::Status ReadValues(Wanted& wanted);
   static absl::Status ReadFeature(std::string_view message, Wanted& wanted);
+  static bool SetUsual(std::string_view message, Wanted& wanted);
   static bool ReadUsual(std::string_view message, Wanted& wanted);
   static absl::Status ReadList(Wanted& wanted);
   static void Append(const Wanted& wanted, size_t component,
                      ChunkBuilder& builder);
 
   std::vector<Wanted> wanted_;
+  bool any_listed_ = false;
   size_t next_ = 0;  // which of them is likely to come next
 };
 

@@ -338,10 +338,7 @@ absl::Status IndexedRecords::Keep(const Wanted& wanted,
                                   std::span<const std::byte> record,
                                   size_t& bad_row, RecordBlock& out) const {
   std::span<const std::byte> data = record;
-  if (framing_.kind == Framing::Kind::kTfRecords && IsTfRecord(record)) {
-    data = record.subspan(kTfRecordHeaderBytes,
-                          record.size() - kTfRecordOverheadBytes);
-  } else if (framing_.kind == Framing::Kind::kTfRecords) {
+  if (framing_.kind == Framing::Kind::kTfRecords) {
     const auto parsed =
         DataOf(record, wanted.file, wanted.record, wanted.offset);
     if (parsed.status().code() == absl::StatusCode::kDataLoss) {
@@ -486,11 +483,11 @@ absl::StatusOr<std::span<const std::byte>> IndexedRecords::DataOf(
     std::span<const std::byte> record, size_t file, uint64_t number,
     uint64_t offset) const {
   if (framing_.kind == Framing::Kind::kTfRecords) {
+    const size_t size = record.size() - kTfRecordOverheadBytes;
+    if (IsTfRecord(record)) return record.subspan(kTfRecordHeaderBytes, size);
     FM_ASSIGN_OR_RETURN(const auto data, Parse(record, file, number, offset));
     // The index came from these headers; the file was edited in place.
-    if (data.size() != record.size() - kTfRecordOverheadBytes) {
-      return files_.Changed(file);
-    }
+    if (data.size() != size) return files_.Changed(file);
     return data;
   }
   const bool line = framing_.kind == Framing::Kind::kLines;

@@ -235,6 +235,40 @@ TEST(ExampleParserTest, AFirstDimensionThatIsNotKnownIsThatOfTheValues) {
   EXPECT_THAT(chunk.columns[1].RowDims(1), ElementsAre(0, 2));
 }
 
+TEST(ExampleParserTest, ManyRecordsWrittenInManyWaysByOneParser) {
+  const std::vector<ParseExampleStep::Feature> features = {
+      {"ids", DType::kInt64, {kUnknownDim}}, {"box", DType::kFloat32, {2}}};
+  const auto spec = std::make_shared<ElementSpec>(ElementSpec{
+      {{"ids", DType::kInt64, {kUnknownDim}}, {"box", DType::kFloat32, {2}}}});
+  ChunkBuilder builder(spec);
+  ExampleParser parser(features);
+  const std::string packed = Entry("ids", PackedInts({7, -8}));
+  const std::string unpacked = Entry("ids", UnpackedInts({7, -8}));
+  const std::pair<std::string, bool> records[] = {
+      {Example(packed + kBox), true},
+      {Example(kBox + unpacked), true},
+      {Example(packed), false},                 // what came before is forgotten
+      {Example(kBox), true},                    // no ids
+      {Example(packed + kBox + packed), true},  // the last one counts
+      {Example(packed + kBox) + "x", false},
+      {Example(kLabel + kBox + kImage + packed), true}};
+  for (const auto& [record, good] : records) {
+    const absl::Status status = parser.Parse(record, builder);
+    EXPECT_EQ(status.ok(), good) << status;
+    if (status.ok()) builder.FinishRows(1);
+  }
+  const Chunk chunk = std::move(builder).Finish();
+  EXPECT_TRUE(chunk.Validate().ok()) << chunk.Validate();
+  ASSERT_EQ(chunk.rows, 5U);
+  for (const size_t row : {0U, 1U, 3U, 4U}) {
+    EXPECT_THAT(chunk.columns[0].Items<int64_t>(row), ElementsAre(7, -8));
+  }
+  EXPECT_THAT(chunk.columns[0].RowDims(2), ElementsAre(0));
+  for (size_t row = 0; row < 5; ++row) {
+    EXPECT_THAT(chunk.columns[1].Items<float>(row), ElementsAre(0.5F, -2.0F));
+  }
+}
+
 TEST(ExampleParserTest, ReadsContextAndFeatureListsOfASequenceExample) {
   const ParseSequenceExampleStep step{
       {{"label", DType::kInt64, {}}},
