@@ -44,7 +44,8 @@ class CompiledProgram final : public BlockProgram {
       output.error = status;
       rows = std::min(rows - 1, output.failed_row);
     }
-    output.columns.resize(code_.outputs.size());
+    const bool appended = input.appended != nullptr;
+    output.columns.resize(appended ? 0 : code_.outputs.size());
     if (rows == 0) {
       output.rows = 0;
       output.dropped = false;
@@ -55,7 +56,7 @@ class CompiledProgram final : public BlockProgram {
     output.origins = {};
     if (state.dropped && input.numbered) output.origins = state.Origins();
     output.kept = state.bits;
-    for (size_t c = 0; c < code_.outputs.size(); ++c) {
+    for (size_t c = 0; c < output.columns.size(); ++c) {
       output.columns[c] = state.values[code_.outputs[c]];
     }
   }
@@ -65,6 +66,7 @@ class CompiledProgram final : public BlockProgram {
   bool filters() const override { return code_.filters; }
   bool random() const override { return code_.random; }
   bool takes_trailing() const override { return code_.takes_trailing; }
+  bool appends() const override { return code_.appends; }
   const std::vector<bool>& direct() const override { return code_.direct; }
   const std::vector<bool>& placed() const override { return code_.placed; }
 

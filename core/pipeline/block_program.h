@@ -38,6 +38,9 @@ class BlockProgram {
     // direct()[c] or placed()[c]; room for all rows. What is placed may be
     // elsewhere all the same: where the output says.
     std::vector<std::byte*> direct;
+    // Where the rows are to be appended, if not null: allowed if appends(). The
+    // caller finishes them; the output has no columns.
+    ChunkBuilder* appended = nullptr;
     // That many bytes at the end of each row are none of the record's; none
     // unless takes_trailing().
     size_t trailing = 0;
@@ -86,6 +89,7 @@ class BlockProgram {
   virtual bool filters() const = 0;  // may drop rows
   virtual bool random() const = 0;   // needs counters and passes
   virtual bool takes_trailing() const = 0;
+  virtual bool appends() const = 0;  // can write rows to a chunk itself
   // Per output component: whether it can be written in place.
   virtual const std::vector<bool>& direct() const = 0;
   // … whether it can be for many rows at once, all of one size: what calls

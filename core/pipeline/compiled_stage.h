@@ -25,6 +25,8 @@ namespace feedmill {
 // Records read ahead of heavy steps, and bytes read together.
 inline constexpr size_t kHeavyRows = 64;
 inline constexpr size_t kReadBytes = size_t{1} << 20;
+// … where each record is made a row at once, while it is in the cache.
+inline constexpr size_t kAppendedBytes = size_t{256} << 10;
 // Positions that are read in another order than the source's are one piece up
 // to here: the more there are, the more of them stand together.
 inline constexpr size_t kTogetherBytes = size_t{2} << 20;
@@ -44,7 +46,12 @@ struct Making {
   }
   // How many bytes to read for what is left to make.
   size_t BytesAhead() const {
-    return full() ? 1 : std::min(read_bytes, bytes_target - bytes());
+    if (full()) return 1;
+    const size_t left = bytes_target - bytes();
+    if (!appends) return std::min(read_bytes, left);
+    // A little more than what is made of it; the rows are counted, too.
+    const size_t most = left + left / 8;
+    return most <= read_bytes + read_bytes / 4 ? most : read_bytes;
   }
   bool full() const { return taken.rows > 0 || bytes() >= bytes_target; }
 
@@ -59,6 +66,7 @@ struct Making {
   Cursor limit;  // what was asked for ends there
   size_t bytes_target = 0;
   size_t read_bytes = kReadBytes;
+  bool appends = false;         // the record program does, to `builder`
   std::vector<uint8_t> bits;    // where filters may drop positions
   std::vector<CursorRun> runs;  // where positions make several elements
   absl::Status error;
@@ -115,7 +123,8 @@ struct StageScratch final : WorkerStage::Scratch {
   std::vector<Column> stacked;
   std::vector<size_t> groups;
 
-  double row_bytes = 0;  // of what came out so far, for reading ahead
+  double row_bytes = 0;          // of what came out so far, for reading ahead
+  std::vector<size_t> appended;  // bytes of each column of the last chunk
 };
 
 // Sets bit base + r for each row's input row r.
@@ -277,6 +286,7 @@ class CompiledStage final : public WorkerStage,
   size_t together_bytes_ = 0;  // of so many positions, in the source
   bool heavy_ = false;
   bool places_ = false;   // the record program writes all columns
+  bool appends_ = false;  // … or appends to them
   bool covered_ = false;  // StageContext's
 };
 

@@ -52,7 +52,8 @@ struct BlockState {
   // The rows of those that came in that are left, if any was dropped.
   std::vector<uint64_t> bits;
   bool dropped = false;
-  size_t failed_row = 0;  // of the rows now, after an error
+  size_t failed_row = 0;      // of the rows now, after an error
+  size_t appended_bytes = 0;  // of values, to input->appended
 
   // The same rows by their numbers, which are found when they are asked for.
   const std::vector<uint32_t>& Origins();
@@ -107,6 +108,8 @@ class Instruction {
   bool in_place = false;
   // Output k may be the very column of input k + 1 (a filter drops nothing).
   bool passes_on = false;
+  // Appends to input->appended instead of setting outputs, if there is one.
+  bool appends = false;
 };
 
 std::unique_ptr<Instruction> MakeCall(

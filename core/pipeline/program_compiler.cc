@@ -62,6 +62,9 @@ class Compiler {
       code_.passes = code_.passes && components_[c] == c;
     }
     code_.first_step = plan_->graph().first_step;
+    code_.appends = code_.instructions.size() == 1 &&
+                    code_.instructions[0]->appends &&
+                    code_.instructions[0]->outputs == code_.outputs;
     FindDirect();
     AssignRegisters();
     Fuse();

@@ -134,6 +134,7 @@ class ParseExample final : public RecordInstruction {
                std::vector<ValueId> out)
       : RecordInstruction(batches, in, std::move(out)),
         step_(std::move(written)) {
+    appends = batches == 0;
     auto spec = std::make_shared<ElementSpec>();
     if constexpr (std::is_same_v<Written, ParseExampleStep>) {
       for (const auto& f : step_.features) {
@@ -162,22 +163,20 @@ class ParseExample final : public RecordInstruction {
               .first;
     }
     Parsing& parsing = found->second;
+    if (ChunkBuilder* const to = state.input->appended; to != nullptr) {
+      const size_t before = to->bytes();
+      const absl::Status status =
+          Append(records, state, parsing.parser, *to, failed);
+      if (!status.ok()) to->DropUnfinished();
+      state.appended_bytes = to->bytes() - before;
+      return status;
+    }
     ChunkBuilder builder(spec_);
     for (size_t c = 0; c < parsing.bytes.size(); ++c) {
       builder.ReserveValues(c, parsing.bytes[c] + parsing.bytes[c] / 16);
     }
-    const size_t trailing = inputs[0] == 0 ? state.input->trailing : 0;
-    for (size_t k = 0; k < records.count(); ++k) {
-      std::string_view record =
-          records.column().BytesAt(static_cast<int64_t>(k));
-      record.remove_suffix(trailing);
-      const absl::Status status = parsing.parser.Parse(record, builder);
-      if (!status.ok()) {
-        failed = k;
-        return status;
-      }
-      builder.FinishRows(1);
-    }
+    FM_RETURN_IF_ERROR(Append(records, state, parsing.parser, builder, failed));
+    builder.FinishRows(records.count());
     const Chunk chunk = std::move(builder).Finish();
     for (size_t c = 0; c < chunk.columns.size(); ++c) {
       parsing.bytes[c] = chunk.columns[c].values.size();
@@ -188,6 +187,23 @@ class ParseExample final : public RecordInstruction {
   }
 
  private:
+  // Appends a row a record, or says which one is bad.
+  absl::Status Append(const Records& records, const BlockState& state,
+                      ExampleParser& parser, ChunkBuilder& to,
+                      size_t& failed) const {
+    const size_t trailing = inputs[0] == 0 ? state.input->trailing : 0;
+    for (size_t k = 0; k < records.count(); ++k) {
+      std::string_view record =
+          records.column().BytesAt(static_cast<int64_t>(k));
+      record.remove_suffix(trailing);
+      const absl::Status status = parser.Parse(record, to);
+      if (status.ok()) continue;
+      failed = k;
+      return status;
+    }
+    return absl::OkStatus();
+  }
+
   static ExampleParser Parser(const ParseExampleStep& step) {
     return ExampleParser(step.features);
   }

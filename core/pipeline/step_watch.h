@@ -35,8 +35,12 @@ class StepWatch {
   // After each instruction; the last one's rows are the step's.
   void End(const Instruction& one, const BlockState& state, bool last) {
     ReadProfile::Cost& cost = lane_->At(lane_->place());
-    for (const ValueId out : one.outputs) {
-      cost.bytes_out += state.values[out]->values.size();
+    if (state.input->appended != nullptr) {
+      cost.bytes_out += state.appended_bytes;
+    } else {
+      for (const ValueId out : one.outputs) {
+        cost.bytes_out += state.values[out]->values.size();
+      }
     }
     if (last) cost.rows_out += state.rows;
   }

@@ -116,6 +116,8 @@ absl::StatusOr<std::shared_ptr<const CompiledStage>> CompiledStage::Compile(
   const std::vector<bool>& placed = stage->record_program_->placed();
   stage->places_ = !batched && !stage->record_program_->heavy() &&
                    std::count(placed.begin(), placed.end(), false) == 0;
+  stage->appends_ =
+      !batched && !stage->places_ && stage->record_program_->appends();
   stage->naming_ = !graph.source.counted ? Naming::kRuns
                    : filters || skips    ? Naming::kBitmap
                                          : Naming::kDense;
@@ -199,6 +201,8 @@ absl::StatusOr<Piece> CompiledStage::Run(Cursor begin, Cursor end,
     making.read_bytes = std::max(kReadBytes, bytes_target);
     own.block.blocks = own.blocks;
   }
+  making.appends = appends_;
+  if (appends_) making.read_bytes = kAppendedBytes;
   if (together_ > 1 && together_bytes_ >= bytes_target / 2) {
     const uint64_t next = (begin.p / together_ + 1) * together_;
     making.end = std::min(end, Cursor{next, 0});
@@ -228,6 +232,12 @@ absl::StatusOr<Piece> CompiledStage::Run(Cursor begin, Cursor end,
       break;
   }
   piece.chunk = Finish(std::move(making));
+  if (appends_) {
+    own.appended.clear();
+    for (const Column& column : piece.chunk.columns) {
+      own.appended.push_back(column.values.size());
+    }
+  }
   if (asked < piece.begin) BeginWithin(asked, piece);
   return piece;
 }
@@ -282,27 +292,6 @@ bool HoldsRows(const Column& column, size_t rows) {
 }
 
 }  // namespace
-
-// The counters of records [from, from + count) of those asked for, which begin
-// at position p, for random steps.
-void CompiledStage::SetNames(uint64_t p, size_t from, size_t count,
-                             StageScratch& scratch) const {
-  scratch.counters.clear();
-  scratch.passes.clear();
-  if (!record_program_->random()) return;
-  const uint64_t each =
-      batch_program_ == nullptr ? 1 : plan_->RecordsAt(scratch.PlaceOf(p));
-  const auto name = [&](size_t k) {
-    const uint64_t place = scratch.PlaceOf(p + k / each);
-    scratch.counters.push_back({plan_->CounterOf(place, k % each), 0});
-    scratch.passes.push_back(scratch.RefAt(k).pass);
-  };
-  if (scratch.block.dropped) {
-    for (const uint32_t origin : scratch.block.origins) name(from + origin);
-    return;
-  }
-  for (size_t k = from; k < from + count; ++k) name(k);
-}
 
 // Takes rows [first, first + count) of the block through the record steps.
 // records_in.direct, counters and passes are set before.
@@ -403,7 +392,9 @@ size_t CompiledStage::RowsAhead(const Making& making,
   const size_t rows =
       wanted >= static_cast<double>(most)
           ? most
-          : std::max<size_t>(1, static_cast<size_t>(std::lround(wanted)));
+          : std::max<size_t>(
+                1, static_cast<size_t>(making.appends ? std::ceil(wanted)
+                                                      : std::round(wanted)));
   return static_cast<size_t>(std::min<uint64_t>(rows, left));
 }
 
@@ -458,6 +449,12 @@ void CompiledStage::Reserve(Making& making, const StageScratch& scratch) const {
       making.placed.emplace_back(scratch.blocks);
     }
   }
+  // Strings will need about as much as in the last piece.
+  for (size_t c = 0; c < scratch.appended.size() && making.appends; ++c) {
+    if (InPlace(output_->components[c])) continue;
+    making.builder.ReserveValues(
+        c, scratch.appended[c] + scratch.appended[c] / 16);
+  }
   if (batch_program_ != nullptr || estimated_bytes_ == 0) return;
   const size_t row_bytes = estimated_bytes_ + sizeof(int64_t);
   const uint64_t rows =
@@ -485,6 +482,7 @@ void CompiledStage::Reserve(Making& making, const StageScratch& scratch) const {
 // Where the record program can write its row into the chunk itself, it does.
 void CompiledStage::ReserveDirect(size_t rows, Making& making,
                                   StageScratch& scratch) const {
+  scratch.records_in.appended = appends_ ? &making.builder : nullptr;
   std::vector<std::byte*>& direct = scratch.records_in.direct;
   direct.clear();
   for (size_t c = 0; c < making.placed.size(); ++c) {
@@ -560,7 +558,9 @@ void CompiledStage::AppendRecords(uint64_t p, bool last, Making& making,
   const BlockProgram::Output& out = scratch.records_out;
   if (places_) KeepPlaced(making, scratch);
   if (out.rows == 0) return;
-  if (!places_ && !TakeRecords(last, making, scratch)) {
+  if (appends_) {
+    making.builder.FinishRows(out.rows);
+  } else if (!places_ && !TakeRecords(last, making, scratch)) {
     if (record_program_->empty() && making.rows() == 0) {
       Reserve(making, scratch);
     }

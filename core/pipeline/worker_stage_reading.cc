@@ -66,6 +66,27 @@ void CompiledStage::AskRun(uint64_t begin, uint64_t end,
   plan_->Records(begin, end, scratch.refs);
 }
 
+// The counters of records [from, from + count) of those asked for, which begin
+// at position p, for random steps.
+void CompiledStage::SetNames(uint64_t p, size_t from, size_t count,
+                             StageScratch& scratch) const {
+  scratch.counters.clear();
+  scratch.passes.clear();
+  if (!record_program_->random()) return;
+  const uint64_t each =
+      batch_program_ == nullptr ? 1 : plan_->RecordsAt(scratch.PlaceOf(p));
+  const auto name = [&](size_t k) {
+    const uint64_t place = scratch.PlaceOf(p + k / each);
+    scratch.counters.push_back({plan_->CounterOf(place, k % each), 0});
+    scratch.passes.push_back(scratch.RefAt(k).pass);
+  };
+  if (scratch.block.dropped) {
+    for (const uint32_t origin : scratch.block.origins) name(from + origin);
+    return;
+  }
+  for (size_t k = from; k < from + count; ++k) name(k);
+}
+
 // Reads the records asked for, [from, …), as far as one read of about `bytes`
 // goes.
 absl::StatusOr<size_t> CompiledStage::ReadAhead(size_t from, size_t bytes,
