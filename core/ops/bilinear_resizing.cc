@@ -66,7 +66,7 @@ Columns ColumnsOf(int64_t from, int64_t to) {
   columns.weights.reserve(taps.size() * 8);
   for (size_t k = 0; k < taps.size(); ++k) {
     columns.offsets.push_back(static_cast<uint32_t>(taps[k].first) * kChannels);
-    const size_t of = k / 4 * 4 + std::array{0, 2, 1, 3}[k % 4];
+    const size_t of = k / 4 * 4 + std::array<size_t, 4>{0, 2, 1, 3}[k % 4];
     for (int i = 0; i < 4; ++i) {
       columns.weights.push_back(taps[of].weights[0]);
       columns.weights.push_back(taps[of].weights[1]);
