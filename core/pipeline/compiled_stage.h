@@ -210,7 +210,7 @@ class CompiledStage final : public WorkerStage,
 
   CompiledStage() = default;
   CompiledStage(const CompiledStage&) = default;  // parts are shared
-  void Estimate(const Manifest* manifest);
+  void Estimate(const Manifest& manifest);
 
   // Where what failed is left out (on_error), goes on after it.
   std::optional<SkippedElement> SkipFailed(Making& making, bool& outer) const;

@@ -44,12 +44,15 @@ bool InPlace(const ComponentSpec& component) {
 absl::StatusOr<std::shared_ptr<const CompiledStage>> CompiledStage::Compile(
     std::shared_ptr<const Plan> plan, std::shared_ptr<const Manifest> manifest,
     const StageContext& context) {
-  const AnalyzedGraph& graph = plan->graph();
-  const std::shared_ptr<const FunctionRegistry>& registry = context.registry;
   auto stage = std::shared_ptr<CompiledStage>(new CompiledStage());
-  stage->plan_ = plan;
+  stage->plan_ = std::move(plan);
+  const std::shared_ptr<const Plan>& made = stage->plan_;
+  const AnalyzedGraph& graph = made->graph();
+  const std::shared_ptr<const FunctionRegistry>& registry = context.registry;
   FM_ASSIGN_OR_RETURN(stage->source_,
-                      StageInput::Make(plan, manifest, context));
+                      StageInput::Make(made, manifest, context));
+  const auto files = manifest == nullptr ? std::make_shared<const Manifest>()
+                                         : std::move(manifest);
   const size_t begin = graph.cached_steps;
   stage->source_place_ =
       begin == 0 ? ReadProfile::kSource
@@ -81,25 +84,23 @@ absl::StatusOr<std::shared_ptr<const CompiledStage>> CompiledStage::Compile(
   stage->output_ = spec;
   FM_ASSIGN_OR_RETURN(
       stage->record_program_,
-      BlockProgram::Make(plan, registry, record_steps, graph.InputOf(begin)));
+      BlockProgram::Make(made, registry, record_steps, graph.InputOf(begin)));
   bool filters = stage->record_program_->filters() || stage->source_->drops();
   stage->covered_ = context.covered;
   const bool skips = graph.skip_before || context.covered;
   if (skips) {
-    const auto files =
-        manifest == nullptr ? std::make_shared<const Manifest>() : manifest;
     FM_ASSIGN_OR_RETURN(
         SourcePlan source,
-        PlanSource(graph, *files, plan->seed(), plan->iteration()));
+        PlanSource(graph, *files, made->seed(), made->iteration()));
     stage->origins_ =
-        std::make_shared<const OriginFinder>(plan, files, std::move(source));
+        std::make_shared<const OriginFinder>(made, files, std::move(source));
   }
   if (batched) {
     size_t at = begin;
     while (!std::holds_alternative<BatchStep>(graph.graph.steps[at])) ++at;
     stage->batch_step_ = at;
     FM_ASSIGN_OR_RETURN(stage->batch_program_,
-                        BlockProgram::Make(plan, registry, batch_steps,
+                        BlockProgram::Make(made, registry, batch_steps,
                                            *graph.steps[at].output));
     filters = filters || stage->batch_program_->filters();
     const auto& batch = std::get<BatchStep>(graph.graph.steps[at]);
@@ -121,19 +122,19 @@ absl::StatusOr<std::shared_ptr<const CompiledStage>> CompiledStage::Compile(
   stage->naming_ = !graph.source.counted ? Naming::kRuns
                    : filters || skips    ? Naming::kBitmap
                                          : Naming::kDense;
-  stage->Estimate(manifest.get());
+  stage->Estimate(*files);
   return std::shared_ptr<const CompiledStage>(std::move(stage));
 }
 
-void CompiledStage::Estimate(const Manifest* manifest) {
+void CompiledStage::Estimate(const Manifest& manifest) {
   heavy_ = record_program_->heavy() || naming_ == Naming::kRuns ||
            (batch_program_ != nullptr && batch_program_->heavy()) ||
            source_->heavy();
   if (plan_->graph().source.streamed) return;  // a position is a whole pass
   size_t record_bytes = 0;
-  if (manifest != nullptr && manifest->TotalRecords() > 0) {
+  if (manifest.TotalRecords() > 0) {
     record_bytes =
-        static_cast<size_t>(manifest->TotalBytes() / manifest->TotalRecords());
+        static_cast<size_t>(manifest.TotalBytes() / manifest.TotalRecords());
   }
   if (!heavy_ && record_bytes > 0) {
     together_ = std::min<uint64_t>(
