@@ -86,7 +86,8 @@ TEST(RangePool, IsWhatAMapOfRangesIs) {
     std::shuffle(order.begin(), order.end(), random);
     RangePool pool;
     std::vector<bool> in(order.size());
-    for (size_t k = 0; k < order.size() / (1 + round % 3); ++k) {
+    for (size_t k = 0; k < order.size() / (1 + static_cast<size_t>(round) % 3);
+         ++k) {
       if (random() % 8 == 0 && !pool.empty()) {
         const RangePool::Range first = pool.First();
         pool.TakeFirst({first.begin.p + size, 0});

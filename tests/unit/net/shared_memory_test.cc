@@ -200,10 +200,10 @@ TEST(Chunk, AFullArenaIsNoError) {
 // An ArenaHost on a reactor, asked things on the reactor's thread.
 class Links : public ::testing::Test, private ReactorHandler {
  protected:
-  Links() : reactor_("fm-test"), host_(reactor_, kArenaBytes) {
-    reactor_.Start(this);
-  }
-  ~Links() override {
+  Links() : reactor_("fm-test"), host_(reactor_, kArenaBytes) {}
+  // Not where parts of the object are still to be made, or gone already.
+  void SetUp() override { reactor_.Start(this); }
+  void TearDown() override {
     reactor_.Stop();
     reactor_.Join();
   }
