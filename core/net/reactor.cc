@@ -103,11 +103,12 @@ struct Reactor::State {
     // twice, with two system calls each.)
     int fd;
     bool used = true;
+    bool is_ready = false;  // as of when it was last asked
 
-    bool Wants() {
-      used = false;
+    void Ask() {
       const int wanted = queued.empty() ? ZMQ_POLLIN : ZMQ_POLLIN | ZMQ_POLLOUT;
-      return (zmq.get(zmq::sockopt::events) & wanted) != 0;
+      is_ready = (zmq.get(zmq::sockopt::events) & wanted) != 0;
+      used = false;
     }
   };
 
@@ -241,42 +242,35 @@ void Reactor::State::Gather() {
 }
 
 void Reactor::State::Poll(int milliseconds) {
-  ready.clear();
-  ready_fds.clear();
   poll_items.clear();
   poll_items.push_back({wake_fd, POLLIN, 0});
+  bool wait = !gate.stirred();
   for (auto& [id, socket] : sockets) {
-    if (socket.used && socket.Wants()) ready.push_back(id);
+    socket.is_ready = false;
+    if (socket.used) socket.Ask();
+    wait = wait && !socket.is_ready;
     poll_items.push_back({socket.fd, POLLIN, 0});
   }
   for (const auto& [fd, run] : watched) poll_items.push_back({fd, POLLIN, 0});
   gate.AddPollItems(poll_items);
-  if (!ready.empty() || gate.stirred()) milliseconds = 0;
-  // Nothing, or a signal: the next turn looks again.
-  if (poll(poll_items.data(), poll_items.size(), milliseconds) > 0) TakeReady();
-  // Whoever was first in the last turn is last in this one.
-  std::sort(ready.begin(), ready.end());
-  const auto after = std::upper_bound(ready.begin(), ready.end(), first_served);
-  std::rotate(ready.begin(), after, ready.end());
-  if (!ready.empty()) first_served = ready.front();
+  // A signal is as good as nothing: the next turn looks again.
+  poll(poll_items.data(), poll_items.size(), wait ? milliseconds : 0);
+  TakeReady();
 }
 
 // What the descriptors say, in the order in which Poll listed them.
 void Reactor::State::TakeReady() {
+  ready.clear();
+  ready_fds.clear();
   auto item = poll_items.begin();
   if ((item++)->revents != 0) {
     uint64_t counter = 0;
     [[maybe_unused]] const ssize_t got =
         read(wake_fd, &counter, sizeof(counter));
   }
-  const size_t asked = ready.size();
-  const auto asked_already = [&](SocketId id) {
-    return std::binary_search(
-        ready.begin(), ready.begin() + static_cast<ptrdiff_t>(asked), id);
-  };
   for (auto& [id, socket] : sockets) {
-    if ((item++)->revents == 0 || asked_already(id)) continue;
-    if (socket.Wants()) ready.push_back(id);
+    if ((item++)->revents != 0 && !socket.is_ready) socket.Ask();
+    if (socket.is_ready) ready.push_back(id);
   }
   for (size_t k = 0; k < watched.size(); ++k, ++item) {
     if (item->revents != 0) ready_fds.push_back(item->fd);
@@ -284,6 +278,10 @@ void Reactor::State::TakeReady() {
   gate.Stir(std::any_of(item, poll_items.end(), [](const pollfd& monitor) {
     return monitor.revents != 0;
   }));
+  // Whoever was first in the last turn is last in this one.
+  const auto after = std::upper_bound(ready.begin(), ready.end(), first_served);
+  std::rotate(ready.begin(), after, ready.end());
+  if (!ready.empty()) first_served = ready.front();
 }
 
 // True if there may be more.

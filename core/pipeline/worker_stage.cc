@@ -362,11 +362,11 @@ void CompiledStage::Widen(size_t first, size_t count, size_t begin,
   out.dropped = true;
 }
 
+namespace {
+
 // What a block costs by itself is much beside rows of one number.
 constexpr size_t kNarrowBytes = sizeof(int64_t);
 constexpr size_t kNarrowRows = 2 * kBlockRows;
-
-namespace {
 
 // Behind a filter a block brings less than was asked for: blocks of what is
 // still missing would get ever smaller. A piece may be so much longer.

@@ -13,9 +13,8 @@
 #include "core/chunk/order_hash.h"
 #include "core/ops/example_parser.h"
 
+namespace feedmill {
 namespace {
-
-using namespace feedmill;  // NOLINT: a main file
 
 // What a record gives; nothing for one that is refused.
 std::string Parsed(ExampleParser& parser, const ElementSpec& spec,
@@ -65,3 +64,5 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   Check(ExampleParser(step), open, record);
   return 0;
 }
+
+}  // namespace feedmill

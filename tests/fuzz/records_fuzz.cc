@@ -15,9 +15,8 @@
 #include "core/sources/json_scanner.h"
 #include "core/sources/record_decoder.h"
 
+namespace feedmill {
 namespace {
-
-using namespace feedmill;  // NOLINT: a main file
 
 const std::vector<SourceField>& Fields() {
   static const std::vector<SourceField> fields = {
@@ -200,3 +199,5 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   }
   return 0;
 }
+
+}  // namespace feedmill
