@@ -183,9 +183,10 @@ std::byte* ChunkBuilder::AppendRow(size_t c, const Shape& shape) {
 
 void ChunkBuilder::AppendBytes(size_t c, std::string_view bytes) {
   ColumnBuilder& to = *columns_[c];
-  FM_CHECK(to.dtype == DType::kBytes);
+  FM_CHECK(to.dtype == DType::kBytes && to.shape.empty());
   to.PushBytes(bytes);
-  to.AddRows({}, 1);
+  ++to.rows;  // as AddRows would: scalars are all of one shape
+  ++to.items;
 }
 
 void ChunkBuilder::AppendBytesRow(size_t c, const Shape& shape,

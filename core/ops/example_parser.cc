@@ -1,11 +1,13 @@
 #include "core/ops/example_parser.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <utility>
 
 #include "core/base/check.h"
 #include "core/base/status.h"
+#include "core/ops/protobuf_fields.h"
 
 namespace feedmill {
 namespace {
@@ -34,73 +36,14 @@ Kind KindOf(DType dtype) {
   return dtype == DType::kFloat32 ? Kind::kFloat : Kind::kInt64;
 }
 
-enum class WireType { kVarint = 0, kFixed64 = 1, kLength = 2, kFixed32 = 5 };
-
-// A field of a message: its number and, by type, its number or bytes.
-struct Field {
-  uint32_t number = 0;
-  WireType type = WireType::kVarint;
-  uint64_t varint = 0;     // kVarint
-  std::string_view bytes;  // the others
-
-  bool IsMessage(uint32_t wanted) const {
-    return number == wanted && type == WireType::kLength;
-  }
-};
-
-// Walks the fields of one message. Every read is checked against its end.
-class FieldReader {
- public:
-  explicit FieldReader(std::string_view message)
-      : next_(message.data()), end_(message.data() + message.size()) {}
-
-  bool done() const { return next_ == end_; }
-
-  // The next field; false where the bytes are no protobuf message.
-  bool Next(Field& field) {
-    uint64_t tag = 0;
-    if (!Varint(tag) || tag > UINT32_MAX || tag >> 3 == 0) return false;
-    field.number = static_cast<uint32_t>(tag >> 3);
-    field.type = static_cast<WireType>(tag & 7);
-    uint64_t size = 0;
-    switch (field.type) {
-      case WireType::kLength:
-        return Varint(size) && TakeBytes(size, field);
-      case WireType::kVarint:
-        return Varint(field.varint);
-      case WireType::kFixed64:
-        return TakeBytes(8, field);
-      case WireType::kFixed32:
-        return TakeBytes(4, field);
-    }
-    return false;  // groups are not in this format
-  }
-
-  bool Varint(uint64_t& value) {
-    if (next_ != end_ && static_cast<unsigned char>(*next_) < 0x80) {
-      value = static_cast<unsigned char>(*next_++);
-      return true;
-    }
-    value = 0;
-    for (unsigned shift = 0; shift < 70 && next_ != end_; shift += 7) {
-      const auto byte = static_cast<unsigned char>(*next_++);
-      value |= static_cast<uint64_t>(byte & 0x7F) << shift;
-      if (byte < 0x80) return true;
-    }
-    return false;
-  }
-
- private:
-  bool TakeBytes(uint64_t size, Field& field) {
-    if (size > static_cast<uint64_t>(end_ - next_)) return false;
-    field.bytes = {next_, static_cast<size_t>(size)};
-    next_ += size;
-    return true;
-  }
-
-  const char* next_;
-  const char* end_;
-};
+// Rows that are read together, before they are appended a column at a time: so
+// many that what is appended is still near.
+constexpr size_t kRowsTogether = 64;
+constexpr size_t kBytesTogether = size_t{64} << 10;
+// So many records of one size, one after the other, are worth learning from,
+// and then again each so often if they are not alike in more.
+constexpr size_t kAlikeToLearn = 8;
+constexpr size_t kAlikeToLearnAgain = 256;
 
 absl::Status Malformed() {
   return DataLoss("not a tf.train.Example: the protobuf message is malformed");
@@ -167,51 +110,6 @@ bool ReadFloatList(std::string_view list, std::vector<float>& out) {
   return true;
 }
 
-// Walks messages as all writers write them: each field once, in order, with
-// short tags. What is written otherwise is for FieldReader.
-class UsualReader {
- public:
-  explicit UsualReader(std::string_view message)
-      : next_(message.data()), end_(message.data() + message.size()) {}
-
-  bool done() const { return next_ == end_; }
-
-  // The bytes of the next field, if it has that number and a length.
-  [[gnu::always_inline]] bool Take(uint32_t number, std::string_view& bytes) {
-    if (end_ - next_ < 2 || Byte(next_) != (number << 3 | 2)) return false;
-    const char* at = next_ + 2;
-    uint64_t size = Byte(next_ + 1);
-    if (size >= 0x80 && !TakeMoreOf(size, at)) return false;
-    if (size > static_cast<uint64_t>(end_ - at)) return false;
-    bytes = {at, static_cast<size_t>(size)};
-    next_ = at + size;
-    return true;
-  }
-  // The same, if nothing comes after it.
-  [[gnu::always_inline]] bool TakeLast(uint32_t number,
-                                       std::string_view& bytes) {
-    return Take(number, bytes) && done();
-  }
-
- private:
-  static unsigned Byte(const char* at) {
-    return static_cast<unsigned char>(*at);
-  }
-  // The bytes at `at` of a length that goes on behind its first one.
-  [[gnu::always_inline]] bool TakeMoreOf(uint64_t& size, const char*& at) {
-    size &= 0x7F;
-    for (unsigned shift = 7; shift <= 28 && at != end_; shift += 7) {
-      const unsigned byte = Byte(at++);
-      size |= uint64_t{byte & 0x7F} << shift;
-      if (byte < 0x80) return true;
-    }
-    return false;
-  }
-
-  const char* next_;
-  const char* end_;
-};
-
 template <class T>
 T Load(const char* at) {
   T value;
@@ -241,18 +139,9 @@ T Load(const char* at) {
   return true;
 }
 
-// Sets the values to those of a list as all writers write it; false if it is
-// not one, or has another number of them.
-bool SetValues(std::string_view list, std::vector<std::string_view>& values) {
-  UsualReader reader(list);
-  for (std::string_view& value : values) {
-    if (!reader.Take(1, value)) return false;
-  }
-  return reader.done();
-}
-bool SetValues(std::string_view list, std::vector<int64_t>& values) {
-  std::string_view packed;
-  if (!UsualReader(list).TakeLast(1, packed)) return false;
+// Sets the values to those that a string of them packed has; false if it has
+// another number of them.
+bool SetPacked(std::string_view packed, std::span<int64_t> values) {
   FieldReader reader(packed);
   for (int64_t& value : values) {
     uint64_t varint = 0;
@@ -261,14 +150,24 @@ bool SetValues(std::string_view list, std::vector<int64_t>& values) {
   }
   return reader.done();
 }
-bool SetValues(std::string_view list, std::vector<float>& values) {
-  std::string_view packed;
-  if (!UsualReader(list).TakeLast(1, packed) ||
-      packed.size() != values.size() * sizeof(float)) {
-    return false;
-  }
+bool SetPacked(std::string_view packed, std::span<float> values) {
+  if (packed.size() != values.size_bytes()) return false;
   if (!packed.empty()) std::memcpy(values.data(), packed.data(), packed.size());
   return true;
+}
+
+// The same of a list as all writers write it; false if it is not one.
+bool SetValues(std::string_view list, std::span<std::string_view> values) {
+  UsualReader reader(list);
+  for (std::string_view& value : values) {
+    if (!reader.Take(1, value)) return false;
+  }
+  return reader.done();
+}
+template <class Number>
+bool SetValues(std::string_view list, std::span<Number> values) {
+  std::string_view packed;
+  return UsualReader(list).TakeLast(1, packed) && SetPacked(packed, values);
 }
 
 }  // namespace
@@ -291,29 +190,128 @@ void ExampleParser::Want(ParseExampleStep::Feature feature, bool listed) {
     if (dim != kUnknownDim) wanted.items *= static_cast<size_t>(dim);
   }
   wanted.listed = listed;
+  wanted.open = !feature.shape.empty() && feature.shape[0] == kUnknownDim;
   any_listed_ = any_listed_ || listed;
+  all_fixed_ = all_fixed_ && wanted.fixed();
   wanted.shape = feature.shape;
   if (listed) wanted.shape.insert(wanted.shape.begin(), kUnknownDim);
   wanted.feature = std::move(feature);
   wanted_.push_back(std::move(wanted));
 }
 
-absl::Status ExampleParser::Parse(std::string_view record,
-                                  ChunkBuilder& builder,
-                                  size_t first_component) {
-  if (!ReadUsualExample(record)) {
-    FM_RETURN_IF_ERROR(Locate(record));
-    for (Wanted& wanted : wanted_) FM_RETURN_IF_ERROR(ReadValues(wanted));
-  }
-  for (size_t i = 0; i < wanted_.size(); ++i) {
-    Append(wanted_[i], first_component + i, builder);
+absl::Status ExampleParser::Parse(std::span<const std::string_view> records,
+                                  ChunkBuilder& builder, size_t& failed) {
+  for (size_t begin = 0; begin < records.size();) {
+    const size_t most = std::min(kRowsTogether, records.size() - begin);
+    size_t rows = 0;
+    for (size_t bytes = 0; rows < most && bytes < kBytesTogether; ++rows) {
+      const std::string_view record = records[begin + rows];
+      bytes += record.size();
+      failed = begin + rows;
+      FM_RETURN_IF_ERROR(ReadRow(record, rows));
+      if (all_fixed_) continue;
+      for (size_t c = 0; c < wanted_.size(); ++c) {
+        if (!wanted_[c].fixed()) AppendRow(wanted_[c], c, builder);
+      }
+    }
+    for (size_t c = 0; c < wanted_.size(); ++c) {
+      if (wanted_[c].fixed()) AppendRows(rows, c, wanted_[c], builder);
+    }
+    begin += rows;
   }
   return absl::OkStatus();
 }
 
+// Puts the values of a record into that row of those that are read together;
+// of features that are not fixed, into `values`.
+inline absl::Status ExampleParser::ReadRow(std::string_view record,
+                                           size_t row) {
+  if (ReadLikeLearnt(record, row)) {
+    walked_alike_ = 0;
+    return absl::OkStatus();
+  }
+  if (ReadUsualExample(record, row)) {
+    if (record.size() != std::exchange(walked_size_, record.size())) {
+      walked_alike_ = 0;
+    }
+    if (++walked_alike_ % kAlikeToLearnAgain == kAlikeToLearn && all_fixed_) {
+      LearnLayout(record);
+    }
+    return absl::OkStatus();
+  }
+  FM_RETURN_IF_ERROR(Locate(record));
+  for (Wanted& wanted : wanted_) {
+    FM_RETURN_IF_ERROR(ReadValues(wanted));
+    if (wanted.fixed()) PutIntoRow(row, wanted);
+  }
+  return absl::OkStatus();
+}
+
+// Reads a record that differs in values alone from the one learnt from; false
+// if it is not one.
+inline bool ExampleParser::ReadLikeLearnt(std::string_view record, size_t row) {
+  if (!layout_.Fits(record)) return false;
+  for (Wanted& wanted : wanted_) {
+    const auto part = [&](const Place& place) {
+      return std::string_view(record.data() + place.begin, place.size);
+    };
+    switch (KindOf(wanted.feature.dtype)) {
+      case Kind::kBytes:
+        std::ranges::transform(
+            wanted.places, wanted.Row(wanted.rows.bytes, row).begin(), part);
+        break;
+      case Kind::kFloat:
+        SetPacked(part(wanted.places[0]), wanted.Row(wanted.rows.floats, row));
+        break;
+      case Kind::kInt64:
+        if (!SetPacked(part(wanted.places[0]),
+                       wanted.Row(wanted.rows.integers, row))) {
+          return false;
+        }
+        break;
+      case Kind::kNone:
+        break;
+    }
+  }
+  return true;
+}
+
+// REQUIRES: ReadUsualExample took it, and all features are fixed.
+void ExampleParser::LearnLayout(std::string_view record) {
+  std::string_view features;
+  std::string_view entry;
+  std::string_view key;
+  std::string_view value;
+  std::string_view list;
+  layout_.Begin(record);
+  const auto leave = [&](std::string_view part) {
+    layout_.Leave(part);
+    return Place{static_cast<size_t>(part.data() - record.data()), part.size()};
+  };
+  FM_CHECK(UsualReader(record).TakeLast(1, features));
+  UsualReader entries(features);
+  next_ = 0;
+  while (entries.Take(1, entry)) {
+    UsualReader fields(entry);
+    FM_CHECK(fields.Take(1, key) && fields.TakeLast(2, value));
+    Wanted* const wanted = FindWanted(key);
+    if (wanted == nullptr) {
+      leave(value);
+      continue;
+    }
+    const Kind kind = KindOf(wanted->feature.dtype);
+    FM_CHECK(UsualReader(value).TakeLast(static_cast<uint32_t>(kind), list));
+    wanted->places.clear();
+    UsualReader parts(list);
+    while (parts.Take(1, value)) wanted->places.push_back(leave(value));
+  }
+  layout_.Finish();
+}
+
 // Reads an Example as all writers write it, in one walk; false if it is not
 // one, or has not what is wanted.
-inline bool ExampleParser::ReadUsualExample(std::string_view record) {
+inline bool ExampleParser::ReadUsualExample(std::string_view record,
+                                            size_t row) {
   if (any_listed_) return false;
   for (Wanted& wanted : wanted_) wanted.found = false;
   next_ = 0;
@@ -333,13 +331,13 @@ inline bool ExampleParser::ReadUsualExample(std::string_view record) {
     if (wanted->found) return false;  // the last one counts
     wanted->found = true;
     --missing;
-    if (!SetUsual(value, *wanted)) return false;
+    if (!SetUsual(value, row, *wanted)) return false;
   }
   if (missing == 0) return true;
   for (Wanted& wanted : wanted_) {
     if (wanted.found) continue;
-    wanted.Clear();
-    if (!wanted.open() || !wanted.SetShape()) return false;
+    wanted.values.Clear();
+    if (!wanted.open || !wanted.SetShape()) return false;
   }
   return true;
 }
@@ -379,9 +377,10 @@ inline ExampleParser::Wanted* ExampleParser::FindWanted(std::string_view key) {
 
 // Sets the values to those of a feature as all writers write it, packed; false
 // if it is not one, or has not as many as are wanted.
-inline bool ExampleParser::SetUsual(std::string_view message, Wanted& wanted) {
-  if (wanted.open()) {
-    wanted.Clear();
+inline bool ExampleParser::SetUsual(std::string_view message, size_t row,
+                                    Wanted& wanted) {
+  if (wanted.open) {
+    wanted.values.Clear();
     return ReadUsual(message, wanted) && wanted.SetShape();
   }
   const Kind kind = KindOf(wanted.feature.dtype);
@@ -390,16 +389,14 @@ inline bool ExampleParser::SetUsual(std::string_view message, Wanted& wanted) {
     return false;
   }
   if (list.size() < wanted.items) return false;  // each takes a byte or more
+  Values& rows = wanted.rows;
   if (kind == Kind::kBytes) {
-    wanted.bytes.resize(wanted.items);
-    return SetValues(list, wanted.bytes);
+    return SetValues(list, wanted.Row(rows.bytes, row));
   }
   if (kind == Kind::kFloat) {
-    wanted.floats.resize(wanted.items);
-    return SetValues(list, wanted.floats);
+    return SetValues(list, wanted.Row(rows.floats, row));
   }
-  wanted.integers.resize(wanted.items);
-  return SetValues(list, wanted.integers);
+  return SetValues(list, wanted.Row(rows.integers, row));
 }
 
 // A map entry {key = 1, value = 2}; false if it is malformed.
@@ -422,15 +419,15 @@ bool ExampleParser::LocateEntry(std::string_view entry, bool listed) {
 }
 
 absl::Status ExampleParser::ReadValues(Wanted& wanted) {
-  wanted.Clear();
+  wanted.values.Clear();
   if (wanted.listed) return ReadList(wanted);
-  if (!wanted.found && !wanted.open()) {
+  if (!wanted.found && !wanted.open) {
     return DataLoss("the record has no feature '{}'", wanted.feature.name);
   }
   if (wanted.found) FM_RETURN_IF_ERROR(ReadFeature(wanted.message, wanted));
   if (wanted.SetShape()) return absl::OkStatus();
   return DataLoss("feature '{}' has {} values, not {}{}", wanted.feature.name,
-                  wanted.count(), wanted.open() ? "a multiple of " : "",
+                  wanted.values.count(), wanted.open ? "a multiple of " : "",
                   wanted.items);
 }
 
@@ -444,10 +441,11 @@ absl::Status ExampleParser::ReadList(Wanted& wanted) {
     if (!field.IsMessage(1)) continue;
     FM_RETURN_IF_ERROR(ReadFeature(field.bytes, wanted));
     ++steps;
-    if (wanted.count() == steps * wanted.items) continue;
+    if (wanted.values.count() == steps * wanted.items) continue;
     return DataLoss("step {} of feature list '{}' has {} values, not {}",
                     steps - 1, wanted.feature.name,
-                    wanted.count() - (steps - 1) * wanted.items, wanted.items);
+                    wanted.values.count() - (steps - 1) * wanted.items,
+                    wanted.items);
   }
   wanted.shape[0] = static_cast<int64_t>(steps);
   return absl::OkStatus();
@@ -457,7 +455,7 @@ absl::Status ExampleParser::ReadList(Wanted& wanted) {
 // not one, and none is added.
 bool ExampleParser::ReadUsual(std::string_view message, Wanted& wanted) {
   const Kind kind = KindOf(wanted.feature.dtype);
-  const size_t before = wanted.count();
+  const size_t before = wanted.values.count();
   std::string_view list;
   if (!UsualReader(message).TakeLast(static_cast<uint32_t>(kind), list)) {
     return false;
@@ -467,23 +465,23 @@ bool ExampleParser::ReadUsual(std::string_view message, Wanted& wanted) {
   if (kind == Kind::kBytes) {
     while (!values.done()) {
       if (!values.Take(1, bytes)) {
-        wanted.Cut(before);
+        wanted.values.Cut(before);
         return false;
       }
-      wanted.bytes.push_back(bytes);
+      wanted.values.bytes.push_back(bytes);
     }
     return true;
   }
   if (!values.TakeLast(1, bytes)) return false;
-  if (kind == Kind::kFloat) return AppendPacked(bytes, wanted.floats);
+  if (kind == Kind::kFloat) return AppendPacked(bytes, wanted.values.floats);
   FieldReader packed(bytes);
   while (!packed.done()) {
     uint64_t value = 0;
     if (!packed.Varint(value)) {
-      wanted.Cut(before);
+      wanted.values.Cut(before);
       return false;
     }
-    wanted.integers.push_back(static_cast<int64_t>(value));
+    wanted.values.integers.push_back(static_cast<int64_t>(value));
   }
   return true;
 }
@@ -493,7 +491,7 @@ bool ExampleParser::ReadUsual(std::string_view message, Wanted& wanted) {
 absl::Status ExampleParser::ReadFeature(std::string_view message,
                                         Wanted& wanted) {
   if (ReadUsual(message, wanted)) return absl::OkStatus();
-  const size_t before = wanted.count();
+  const size_t before = wanted.values.count();
   const Kind expected = KindOf(wanted.feature.dtype);
   Kind kind = Kind::kNone;
   FieldReader reader(message);
@@ -504,13 +502,13 @@ absl::Status ExampleParser::ReadFeature(std::string_view message,
     kind = static_cast<Kind>(field.number);
     bool good = true;
     if (kind != expected) {  // the last kind of a oneof clears the others
-      wanted.Cut(before);
+      wanted.values.Cut(before);
     } else if (kind == Kind::kBytes) {
-      good = ReadBytesList(field.bytes, wanted.bytes);
+      good = ReadBytesList(field.bytes, wanted.values.bytes);
     } else if (kind == Kind::kFloat) {
-      good = ReadFloatList(field.bytes, wanted.floats);
+      good = ReadFloatList(field.bytes, wanted.values.floats);
     } else {
-      good = ReadInt64List(field.bytes, wanted.integers);
+      good = ReadInt64List(field.bytes, wanted.values.integers);
     }
     if (!good) return Malformed();
   }
@@ -519,25 +517,70 @@ absl::Status ExampleParser::ReadFeature(std::string_view message,
                   KindName(kind), KindName(expected));
 }
 
-inline void ExampleParser::Append(const Wanted& wanted, size_t component,
-                                  ChunkBuilder& builder) {
+// Moves the values of a fixed feature to where its row's belong.
+void ExampleParser::PutIntoRow(size_t row, Wanted& wanted) {
+  const Values& values = wanted.values;
+  switch (KindOf(wanted.feature.dtype)) {
+    case Kind::kBytes:
+      std::ranges::copy(values.bytes,
+                        wanted.Row(wanted.rows.bytes, row).begin());
+      break;
+    case Kind::kFloat:
+      std::ranges::copy(values.floats,
+                        wanted.Row(wanted.rows.floats, row).begin());
+      break;
+    case Kind::kInt64:
+      std::ranges::copy(values.integers,
+                        wanted.Row(wanted.rows.integers, row).begin());
+      break;
+    case Kind::kNone:
+      break;
+  }
+}
+
+// Of a feature that is not fixed.
+void ExampleParser::AppendRow(const Wanted& wanted, size_t component,
+                              ChunkBuilder& builder) {
+  const Values& values = wanted.values;
+  switch (KindOf(wanted.feature.dtype)) {
+    case Kind::kBytes:
+      builder.AppendBytesRow(component, wanted.shape, values.bytes);
+      break;
+    case Kind::kFloat:
+      builder.AppendDense(component, wanted.shape, values.floats.data(), 1);
+      break;
+    case Kind::kInt64:
+      builder.AppendDense(component, wanted.shape, values.integers.data(), 1);
+      break;
+    case Kind::kNone:
+      break;
+  }
+}
+
+// Of a fixed one.
+void ExampleParser::AppendRows(size_t rows, size_t component, Wanted& wanted,
+                               ChunkBuilder& builder) {
   const Shape& shape = wanted.shape;
   switch (KindOf(wanted.feature.dtype)) {
     case Kind::kBytes:
-      if (shape.empty()) {
-        builder.AppendBytes(component, wanted.bytes[0]);
-      } else {
-        builder.AppendBytesRow(component, shape, wanted.bytes);
+      for (size_t row = 0; row < rows; ++row) {
+        const auto values = wanted.Row(wanted.rows.bytes, row);
+        if (shape.empty()) {
+          builder.AppendBytes(component, values[0]);
+        } else {
+          wanted.values.bytes.assign(values.begin(), values.end());
+          builder.AppendBytesRow(component, shape, wanted.values.bytes);
+        }
       }
-      return;
+      break;
     case Kind::kFloat:
-      builder.AppendDense(component, shape, wanted.floats.data(), 1);
-      return;
+      builder.AppendDense(component, shape, wanted.rows.floats.data(), rows);
+      break;
     case Kind::kInt64:
-      builder.AppendDense(component, shape, wanted.integers.data(), 1);
-      return;
+      builder.AppendDense(component, shape, wanted.rows.integers.data(), rows);
+      break;
     case Kind::kNone:
-      return;
+      break;
   }
 }
 

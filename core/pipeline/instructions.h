@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -38,6 +39,7 @@ struct Parsing {
 
   ExampleParser parser;
   std::vector<size_t> bytes;
+  std::vector<std::string_view> records;  // of the block that is parsed
 };
 
 class Instruction;

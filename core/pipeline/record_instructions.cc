@@ -165,8 +165,7 @@ class ParseExample final : public RecordInstruction {
     Parsing& parsing = found->second;
     if (ChunkBuilder* const to = state.input->appended; to != nullptr) {
       const size_t before = to->bytes();
-      const absl::Status status =
-          Append(records, state, parsing.parser, *to, failed);
+      const absl::Status status = Append(records, state, parsing, *to, failed);
       if (!status.ok()) to->DropUnfinished();
       state.appended_bytes = to->bytes() - before;
       return status;
@@ -175,7 +174,7 @@ class ParseExample final : public RecordInstruction {
     for (size_t c = 0; c < parsing.bytes.size(); ++c) {
       builder.ReserveValues(c, parsing.bytes[c] + parsing.bytes[c] / 16);
     }
-    FM_RETURN_IF_ERROR(Append(records, state, parsing.parser, builder, failed));
+    FM_RETURN_IF_ERROR(Append(records, state, parsing, builder, failed));
     builder.FinishRows(records.count());
     const Chunk chunk = std::move(builder).Finish();
     for (size_t c = 0; c < chunk.columns.size(); ++c) {
@@ -189,19 +188,15 @@ class ParseExample final : public RecordInstruction {
  private:
   // Appends a row a record, or says which one is bad.
   absl::Status Append(const Records& records, const BlockState& state,
-                      ExampleParser& parser, ChunkBuilder& to,
+                      Parsing& parsing, ChunkBuilder& to,
                       size_t& failed) const {
     const size_t trailing = inputs[0] == 0 ? state.input->trailing : 0;
+    parsing.records.resize(records.count());
     for (size_t k = 0; k < records.count(); ++k) {
-      std::string_view record =
-          records.column().BytesAt(static_cast<int64_t>(k));
-      record.remove_suffix(trailing);
-      const absl::Status status = parser.Parse(record, to);
-      if (status.ok()) continue;
-      failed = k;
-      return status;
+      parsing.records[k] = records.column().BytesAt(static_cast<int64_t>(k));
+      parsing.records[k].remove_suffix(trailing);
     }
-    return absl::OkStatus();
+    return parsing.parser.Parse(parsing.records, to, failed);
   }
 
   static ExampleParser Parser(const ParseExampleStep& step) {

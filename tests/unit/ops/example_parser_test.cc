@@ -6,6 +6,7 @@
 #include <cstring>
 
 #include "core/base/status.h"
+#include "core/chunk/order_hash.h"
 
 namespace feedmill::testing {
 namespace {
@@ -56,6 +57,12 @@ const std::vector<ParseExampleStep::Feature> kFeatures = {
     {"label", DType::kInt64, {}},
     {"box", DType::kFloat32, {2}}};
 
+absl::Status ParseOne(ExampleParser& parser, std::string_view record,
+                      ChunkBuilder& builder) {
+  size_t failed = 0;
+  return parser.Parse({&record, 1}, builder, failed);
+}
+
 // One row of kFeatures, or why not.
 struct Row {
   absl::Status status;
@@ -72,7 +79,7 @@ Row Parse(const std::string& record) {
   ChunkBuilder builder(spec);
   ExampleParser parser(kFeatures);
   Row row;
-  row.status = parser.Parse(record, builder);
+  row.status = ParseOne(parser, record, builder);
   if (!row.status.ok()) {
     EXPECT_EQ(std::move(builder).Finish().rows, 0U);
     return row;
@@ -188,11 +195,12 @@ TEST(ExampleParserTest, OneParserReadsManyRecords) {
   const auto record = [](const std::string& a) {
     return Example(Entry("words", BytesFeature({a, ""})));
   };
-  ASSERT_TRUE(parser.Parse(record("one"), builder).ok());
+  ASSERT_TRUE(ParseOne(parser, record("one"), builder).ok());
   builder.FinishRows(1);
   EXPECT_FALSE(
-      parser.Parse(Example(Entry("words", BytesFeature({"1"}))), builder).ok());
-  ASSERT_TRUE(parser.Parse(record("two"), builder).ok());
+      ParseOne(parser, Example(Entry("words", BytesFeature({"1"}))), builder)
+          .ok());
+  ASSERT_TRUE(ParseOne(parser, record("two"), builder).ok());
   builder.FinishRows(1);
   const Chunk chunk = std::move(builder).Finish();
   ASSERT_TRUE(chunk.Validate().ok());
@@ -200,11 +208,107 @@ TEST(ExampleParserTest, OneParserReadsManyRecords) {
   EXPECT_EQ(chunk.columns[0].BytesAt(2), "two");
 }
 
+// ---- many records at once
+
+// The rows of the records, and which one is bad, if any.
+struct Rows {
+  absl::Status status;
+  size_t failed = 0;
+  Chunk chunk;
+};
+
+Rows ParseAll(ExampleParser& parser, const std::vector<std::string>& records) {
+  const auto spec = std::make_shared<ElementSpec>(
+      ElementSpec{{{"image", DType::kBytes, {}},
+                   {"label", DType::kInt64, {}},
+                   {"box", DType::kFloat32, {2}}}});
+  ChunkBuilder builder(spec);
+  Rows rows;
+  const std::vector<std::string_view> views(records.begin(), records.end());
+  rows.status = parser.Parse(views, builder, rows.failed);
+  if (rows.status.ok()) {
+    builder.FinishRows(records.size());
+  } else {
+    builder.DropUnfinished();
+  }
+  rows.chunk = std::move(builder).Finish();
+  EXPECT_TRUE(rows.chunk.Validate().ok()) << rows.chunk.Validate();
+  return rows;
+}
+
+std::string OrderHashOf(const Chunk& chunk) {
+  OrderHash hash;
+  hash.Add(chunk);
+  return hash.Hex();
+}
+
+std::string RecordOf(const std::string& image, int64_t label, float box) {
+  return Example(Entry("other", BytesFeature({image + "!"})) +
+                 Entry("image", BytesFeature({image})) +
+                 Entry("label", PackedInts({label})) +
+                 Entry("box", Message(2, Message(1, Floats({box, 1})))));
+}
+
+TEST(ExampleParserTest, RecordsOfOneSizeAndOfOthersKeepTheirValues) {
+  std::vector<std::string> records;
+  for (int64_t k = 0; k < 1000; ++k) {  // in runs, so that some are learnt from
+    const size_t size = k % 100 < 90 ? 5 : static_cast<size_t>(k % 7);
+    records.push_back(RecordOf(std::string(size, static_cast<char>(k)), k,
+                               static_cast<float>(k)));
+  }
+  ExampleParser parser(kFeatures);
+  for (int again = 0; again < 2; ++again) {
+    const Rows rows = ParseAll(parser, records);
+    ASSERT_TRUE(rows.status.ok()) << rows.status;
+    ASSERT_EQ(rows.chunk.rows, records.size());
+    for (int64_t k = 0; k < 1000; ++k) {
+      const size_t size = k % 100 < 90 ? 5 : static_cast<size_t>(k % 7);
+      EXPECT_EQ(rows.chunk.columns[0].BytesAt(k),
+                std::string(size, static_cast<char>(k)));
+      const auto row = static_cast<size_t>(k);
+      EXPECT_THAT(rows.chunk.columns[1].Items<int64_t>(row), ElementsAre(k));
+      EXPECT_THAT(rows.chunk.columns[2].Items<float>(row),
+                  ElementsAre(static_cast<float>(k), 1.0F));
+    }
+  }
+}
+
+TEST(ExampleParserTest, AParserThatKnowsARecordReadsAnyOtherLikeAFreshOne) {
+  const std::string record = RecordOf("jpeg", 300, 0.5);
+  ExampleParser knows(kFeatures);
+  ASSERT_TRUE(ParseAll(knows, {100, record}).status.ok());
+  for (size_t at = 0; at < record.size(); ++at) {
+    for (int byte = 0; byte < 256; ++byte) {
+      std::string other = record;
+      other[at] = static_cast<char>(byte);
+      ExampleParser fresh(kFeatures);
+      const Rows want = ParseAll(fresh, {other});
+      const Rows got = ParseAll(knows, {other});
+      ASSERT_EQ(got.status, want.status) << at << " " << byte;
+      ASSERT_EQ(OrderHashOf(got.chunk), OrderHashOf(want.chunk))
+          << at << " " << byte;
+    }
+  }
+}
+
+TEST(ExampleParserTest, SaysWhichOfManyRecordsIsBad) {
+  for (const size_t bad : {0U, 7U, 63U, 64U, 199U}) {
+    std::vector<std::string> records(200, RecordOf("jpeg", 3, 0.5));
+    records[bad] = Example(kImage + kBox);
+    records.back() = "";
+    ExampleParser parser(kFeatures);
+    const Rows rows = ParseAll(parser, records);
+    EXPECT_TRUE(absl::IsDataLoss(rows.status)) << rows.status;
+    EXPECT_EQ(rows.failed, bad);
+    EXPECT_EQ(rows.chunk.rows, 0U);
+  }
+}
+
 // ---- as many values as there are, and feature lists
 
 absl::Status ParseInto(ExampleParser parser, const std::string& record,
                        ChunkBuilder& builder) {
-  const absl::Status status = parser.Parse(record, builder);
+  const absl::Status status = ParseOne(parser, record, builder);
   if (status.ok()) builder.FinishRows(1);
   return status;
 }
@@ -253,7 +357,7 @@ TEST(ExampleParserTest, ManyRecordsWrittenInManyWaysByOneParser) {
       {Example(packed + kBox) + "x", false},
       {Example(kLabel + kBox + kImage + packed), true}};
   for (const auto& [record, good] : records) {
-    const absl::Status status = parser.Parse(record, builder);
+    const absl::Status status = ParseOne(parser, record, builder);
     EXPECT_EQ(status.ok(), good) << status;
     if (status.ok()) builder.FinishRows(1);
   }
