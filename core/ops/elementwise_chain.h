@@ -22,7 +22,7 @@ class ElementwiseChain {
  public:
   using Slot = size_t;
   // A multiple of 64.
-  static constexpr size_t kTileItems = 1024;
+  static constexpr size_t kTileItems = 512;
 
   // Where each slot's items of the tile begin, and memory for those that only
   // calls of this chain read.

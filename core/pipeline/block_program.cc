@@ -66,6 +66,7 @@ class CompiledProgram final : public BlockProgram {
   bool filters() const override { return code_.filters; }
   bool random() const override { return code_.random; }
   bool takes_trailing() const override { return code_.takes_trailing; }
+  bool takes_progression() const override { return code_.takes_progression; }
   bool appends() const override { return code_.appends; }
   const std::vector<bool>& direct() const override { return code_.direct; }
   const std::vector<bool>& placed() const override { return code_.placed; }
@@ -80,7 +81,7 @@ class CompiledProgram final : public BlockProgram {
     for (size_t c = 0; c < input.columns.size(); ++c) {
       state.values[c] = input.columns[c];
     }
-    if (rows < input.rows) {
+    if (rows < input.rows && !input.progression) {
       fewer.reserve(input.columns.size());
       for (size_t c = 0; c < input.columns.size(); ++c) {
         fewer.push_back(input.columns[c]->Slice(0, rows));
@@ -97,6 +98,7 @@ class CompiledProgram final : public BlockProgram {
         if (state.rows == 0) break;
         continue;
       }
+      if (k == 0 && input.progression) WriteNumbers(state);
       const auto& instruction = code_.instructions[k];
       if (watch) [[unlikely]]
         watch.Begin(instruction->step, state.rows);
@@ -113,6 +115,17 @@ class CompiledProgram final : public BlockProgram {
     }
     KeepSliced(fewer, input, state);
     return absl::OkStatus();
+  }
+
+  // For what was not fused after all.
+  static void WriteNumbers(BlockState& state) {
+    OutputColumn& numbers = state.progression;
+    numbers.Reset(DType::kInt64, {});
+    state.input->progression->Fill(
+        reinterpret_cast<uint64_t*>(
+            numbers.values.Extend(state.rows * sizeof(uint64_t))),
+        state.rows);
+    state.values[0] = &numbers.View();
   }
 
   bool LastOfStep(size_t k) const {

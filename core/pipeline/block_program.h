@@ -4,11 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "core/chunk/chunk.h"
+#include "core/chunk/progression.h"
 #include "core/dataset/function_registry.h"
 #include "core/plan/plan.h"
 
@@ -44,6 +46,9 @@ class BlockProgram {
     // That many bytes at the end of each row are none of the record's; none
     // unless takes_trailing().
     size_t trailing = 0;
+    // The items of component 0, which is empty then; none unless
+    // takes_progression().
+    std::optional<Progression> progression;
     // Whether the output's origins are wanted; else its bits are enough.
     bool numbered = true;
   };
@@ -89,6 +94,7 @@ class BlockProgram {
   virtual bool filters() const = 0;  // may drop rows
   virtual bool random() const = 0;   // needs counters and passes
   virtual bool takes_trailing() const = 0;
+  virtual bool takes_progression() const = 0;
   virtual bool appends() const = 0;  // can write rows to a chunk itself
   // Per output component: whether it can be written in place.
   virtual const std::vector<bool>& direct() const = 0;

@@ -143,6 +143,17 @@ std::unique_ptr<const FusedItems> FusedItems::Make(
   return fused;
 }
 
+bool FusedItems::ReadsByTiles(ValueId value) const {
+  ElementwiseChain::Slot slot = 0;
+  if (!shape_.empty() || !Find(value, slot) ||
+      chain_.dtype(slot) != DType::kInt64) {
+    return false;
+  }
+  return std::all_of(kept_.begin(), kept_.end(), [&](const Kept& kept) {
+    return kept.from != value || kept.in_slot;
+  });
+}
+
 // Where a value's items are to be written.
 std::byte* FusedItems::Place(ValueId value, size_t reg, DType dtype,
                              const Shape& shape, size_t bytes,
@@ -167,17 +178,30 @@ void FusedItems::Show(ValueId value, size_t reg, DType dtype,
   }
 }
 
+// Whether the input's items are in no column.
+bool FusedItems::IsProgression(const Input& input,
+                               const BlockState& state) const {
+  return input.value == 0 && state.input->progression.has_value();
+}
+
 // Whether all inputs are as their types say; then slots of what is outside of
 // the chain are where their first items are.
 bool FusedItems::Prepare(BlockState& state) const {
   const size_t items = state.rows * row_items_;
   for (const Input& input : inputs_) {
+    if (IsProgression(input, state)) continue;
     const Column& column = *state.values[input.value];
     if (column.ragged() || column.shape != shape_) return false;
   }
   chain_.Begin(state.chain);
   std::vector<std::byte*>& slots = state.chain.slots;
   for (const Input& input : inputs_) {
+    if (IsProgression(input, state)) {
+      state.progression.Reset(DType::kInt64, {});
+      slots[input.slot] = state.progression.values.Extend(
+          ElementwiseChain::kTileItems * sizeof(uint64_t));
+      continue;
+    }
     // Chains only read their inputs.
     slots[input.slot] =
         const_cast<std::byte*>(state.values[input.value]->values.data());
@@ -196,6 +220,15 @@ bool FusedItems::Prepare(BlockState& state) const {
   }
   if (filters_) state.kept.resize(WordsOf(state.rows));
   return true;
+}
+
+// Writes the items of the tile that are in no column.
+void FusedItems::FillTile(size_t begin, size_t n, BlockState& state) const {
+  for (const Input& input : inputs_) {
+    if (!IsProgression(input, state)) continue;
+    state.input->progression->From(begin).Fill(
+        reinterpret_cast<uint64_t*>(state.chain.slots[input.slot]), n);
+  }
 }
 
 // Copies what the filter keeps of the tile behind the `kept` rows before it.
@@ -234,9 +267,11 @@ bool FusedItems::Run(BlockState& state) const {
   size_t kept = 0;
   for (size_t begin = 0; begin < items;) {
     const size_t n = std::min(ElementwiseChain::kTileItems, items - begin);
+    FillTile(begin, n, state);
     if (!chain_.RunTile(state.chain, n)) return false;
     if (filters_) kept += KeepTile(begin, n, kept, state);
     for (const Input& input : inputs_) {
+      if (IsProgression(input, state)) continue;
       slots[input.slot] += n * ItemSize(chain_.dtype(input.slot));
     }
     for (const Output& output : outputs_) {

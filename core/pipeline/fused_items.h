@@ -32,6 +32,9 @@ class FusedItems {
   // The place of the first instruction that is not in it.
   size_t end() const { return end_; }
 
+  // Whether it reads the value, scalars of int64, and as calls' operands only.
+  bool ReadsByTiles(ValueId value) const;
+
   // False, and nothing done: the instructions have to run one by one, because
   // rows differ in shape or to find which item has no result.
   bool Run(BlockState& state) const;
@@ -63,11 +66,13 @@ class FusedItems {
                   std::span<const ValueId> outputs, size_t& register_count);
   bool Find(ValueId value, ElementwiseChain::Slot& slot) const;
 
+  bool IsProgression(const Input& input, const BlockState& state) const;
   bool Prepare(BlockState& state) const;
   static std::byte* Place(ValueId value, size_t reg, DType dtype,
                           const Shape& shape, size_t bytes, BlockState& state);
   static void Show(ValueId value, size_t reg, DType dtype, const Shape& shape,
                    size_t bytes, BlockState& state);
+  void FillTile(size_t begin, size_t n, BlockState& state) const;
   size_t KeepTile(size_t begin, size_t n, size_t kept, BlockState& state) const;
   void FinishFilter(size_t kept, BlockState& state) const;
 

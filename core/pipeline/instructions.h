@@ -70,6 +70,7 @@ struct BlockState {
   std::vector<Argument> arguments;
   std::vector<uint64_t> kept;
   ElementwiseChain::Run chain;
+  OutputColumn progression;  // items of input->progression
   std::vector<std::byte*> targets;
   std::optional<ImageDecoder> decoder;
   std::map<const Instruction*, Parsing> parsers;

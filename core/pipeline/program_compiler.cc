@@ -439,9 +439,23 @@ class Compiler {
       auto fused = FusedItems::Make(code_.instructions, at, code_.outputs,
                                     code_.register_count);
       const size_t next = fused != nullptr ? fused->end() : at + 1;
+      if (at == 0) code_.takes_progression = IsReadByTiles(fused.get());
       code_.fused[at] = std::move(fused);
       at = next;
     }
+  }
+
+  // Whether the input is one column of int64 that only `fused`, the first of
+  // the program, reads, and tile by tile.
+  bool IsReadByTiles(const FusedItems* fused) const {
+    if (fused == nullptr || input_count_ != 1 || !fused->ReadsByTiles(0) ||
+        Contains(code_.outputs, 0)) {
+      return false;
+    }
+    for (size_t at = fused->end(); at < code_.instructions.size(); ++at) {
+      if (Contains(code_.instructions[at]->inputs, 0)) return false;
+    }
+    return true;
   }
 
   const std::shared_ptr<const Plan> plan_;

@@ -31,6 +31,7 @@ struct ProgramCode {
   bool filters = false;
   bool random = false;
   bool takes_trailing = false;
+  bool takes_progression = false;
   bool appends = false;
   std::vector<bool> direct;
   std::vector<bool> placed;

@@ -50,6 +50,7 @@ class SourceInput final : public StageInput {
     }
     auto& own = static_cast<Own&>(scratch);
     own.block.takes_trailing = out.takes_trailing;
+    own.block.takes_progression = out.takes_progression;
     own.Prepare(out.blocks);
     auto read = source_->ReadRun(run.first.index, run.count, bytes_max,
                                  *own.source, own.block);
@@ -119,6 +120,7 @@ class SourceInput final : public StageInput {
   static void Show(RecordBlock& block, InputBlock& out) {
     out.rows = block.rows;
     out.trailing = block.trailing;
+    out.progression = block.progression;
     out.error = block.error;
     out.ends_block = block.ends_block;
     out.columns.clear();

@@ -5,12 +5,14 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "core/chunk/chunk.h"
+#include "core/chunk/progression.h"
 #include "core/chunk/skipped_element.h"
 #include "core/dataset/function_registry.h"
 #include "core/plan/plan.h"
@@ -29,9 +31,11 @@ struct InputBlock {
   absl::Status error;
   // … and the rest of its block cannot be read for it.
   bool ends_block = false;
-  // RecordBlock's.
+  // RecordBlock's. With a progression the column is empty.
   bool takes_trailing = false;
   size_t trailing = 0;
+  bool takes_progression = false;
+  std::optional<Progression> progression;
   // … and so many of the steps stand before what failed.
   size_t failed_after = 0;
   // … or an on_error of an input has left it out already.

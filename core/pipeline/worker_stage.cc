@@ -317,12 +317,14 @@ void CompiledStage::RunProgram(size_t first, size_t count,
   in.rows = end - begin;
   in.numbered = naming_ == Naming::kRuns || block.dropped;
   in.trailing = block.trailing;
+  in.progression.reset();
+  if (block.progression) in.progression = block.progression->From(begin);
   in.columns.clear();
   const bool whole = in.rows == all;
   scratch.slices.clear();
   scratch.slices.reserve(scratch.block.columns.size());
   for (const Column* const column : scratch.block.columns) {
-    if (whole) {
+    if (whole || in.progression) {
       in.columns.push_back(column);
     } else {
       scratch.slices.push_back(column->Slice(begin, end));

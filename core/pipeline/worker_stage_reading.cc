@@ -92,11 +92,14 @@ void CompiledStage::SetNames(uint64_t p, size_t from, size_t count,
 absl::StatusOr<size_t> CompiledStage::ReadAhead(size_t from, size_t bytes,
                                                 StageScratch& scratch) const {
   const ReadSpan span(scratch.block, source_place_);
+  scratch.block.progression.reset();
   if (scratch.run.count > 0) {
     RecordRun rest = scratch.run;
     rest.first.index += from;
     rest.count -= from;
     scratch.block.takes_trailing = record_program_->takes_trailing();
+    scratch.block.takes_progression = record_program_->takes_progression() &&
+                                      ReadProfile::Lane::Current() == nullptr;
     return source_->ReadRun(rest, bytes, *scratch.source, scratch.block);
   }
   scratch.block.trailing = 0;

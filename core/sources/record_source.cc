@@ -7,7 +7,6 @@
 
 #include "core/base/check.h"
 #include "core/base/status.h"
-#include "core/base/vector_target.h"
 #include "core/sources/file_heads.h"
 #include "core/sources/indexed_records.h"
 #include "core/sources/manifest_files.h"
@@ -24,6 +23,7 @@ constexpr size_t kFilesAhead = 32;
 
 void ResetBlock(RecordBlock& out, std::span<const DType> dtypes) {
   out.rows = 0;
+  out.progression.reset();
   out.error = absl::OkStatus();
   out.columns.resize(dtypes.size());
   size_t c = 0;
@@ -40,42 +40,6 @@ void AppendString(std::string_view bytes, OutputColumn& column) {
 }
 
 // ---- range
-// Eight items at a time, written as vectors: the same as a loop over an array
-// is miscompiled by gcc 12 (its vectoriser stores the first half twice).
-[[gnu::always_inline]] inline void FillRange(uint64_t first, uint64_t step,
-                                             uint64_t* items, size_t count) {
-  using Four [[gnu::vector_size(32)]] = uint64_t;
-  Four low = Four{0, 1, 2, 3} * step + first;
-  Four high = low + 4 * step;
-  size_t at = 0;
-  for (; at + 8 <= count; at += 8) {
-    __builtin_memcpy(items + at, &low, sizeof low);
-    __builtin_memcpy(items + at + 4, &high, sizeof high);
-    low += 8 * step;
-    high += 8 * step;
-  }
-  for (; at < count; ++at) items[at] = first + at * step;
-}
-
-#if defined(__x86_64__)
-[[gnu::target("arch=x86-64-v3")]] void FillRangeAvx2(uint64_t first,
-                                                     uint64_t step,
-                                                     uint64_t* items,
-                                                     size_t count) {
-  FillRange(first, step, items, count);
-}
-#endif
-
-void FillRangeForTarget(uint64_t first, uint64_t step, uint64_t* items,
-                        size_t count) {
-#if defined(__x86_64__)
-  if (LoopTarget() >= VectorTarget::kAvx2) {
-    return FillRangeAvx2(first, step, items, count);
-  }
-#endif
-  FillRange(first, step, items, count);
-}
-
 constexpr std::array kNumber = {DType::kInt64};
 
 class RangeRecords final : public RecordSource {
@@ -108,11 +72,16 @@ class RangeRecords final : public RecordSource {
     ResetBlock(out, kNumber);
     const auto rows = static_cast<size_t>(std::min<uint64_t>(
         count, std::max<size_t>(bytes_max / sizeof(int64_t), 1)));
-    auto* const items = reinterpret_cast<uint64_t*>(
-        out.columns[0].values.Extend(rows * sizeof(uint64_t)));
     const auto step = static_cast<uint64_t>(range_.step);
-    FillRangeForTarget(static_cast<uint64_t>(range_.start) + first * step, step,
-                       items, rows);
+    const Progression numbers{
+        static_cast<uint64_t>(range_.start) + first * step, step};
+    if (out.takes_progression) {
+      out.progression = numbers;
+    } else {
+      numbers.Fill(reinterpret_cast<uint64_t*>(
+                       out.columns[0].values.Extend(rows * sizeof(uint64_t))),
+                   rows);
+    }
     out.rows = rows;
     return rows;
   }

@@ -4,12 +4,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "core/chunk/chunk.h"
+#include "core/chunk/progression.h"
 #include "core/dataset/function_registry.h"
 #include "core/dataset/graph.h"
 #include "core/sources/manifest.h"
@@ -29,6 +32,10 @@ struct RecordBlock {
   // the record's.
   bool takes_trailing = false;
   size_t trailing = 0;
+  // Set by who reads: ReadRun may say what the items of its only column are
+  // instead of writing them, which `progression` then tells.
+  bool takes_progression = false;
+  std::optional<Progression> progression;
 };
 
 // The records of a source by index, or its blocks where they are not counted.

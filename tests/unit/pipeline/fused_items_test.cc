@@ -50,9 +50,10 @@ Read ReadAll(const std::string& text, bool fused) {
   }
 }
 
-void ExpectSame(const std::string& steps, int rows, bool fails = false) {
-  const std::string text = "source: {range: " + std::to_string(rows) +
-                           "}\nsteps: [" + steps + "]\noptions: {seed: 3}\n";
+void ExpectSameOf(const std::string& range, const std::string& steps,
+                  bool fails = false) {
+  const std::string text = "source: {range: " + range + "}\nsteps: [" + steps +
+                           "]\noptions: {seed: 3}\n";
   SetLoopTarget(VectorTarget::kBaseline);
   const Read alone = ReadAll(text, /*fused=*/false);
   EXPECT_EQ(alone.error.ok(), !fails) << alone.error;
@@ -68,10 +69,14 @@ void ExpectSame(const std::string& steps, int rows, bool fails = false) {
     SetLoopTarget(target);
     const Read together = ReadAll(text, /*fused=*/true);
     EXPECT_TRUE(together == alone)
-        << steps << ", " << rows << " rows, target " << static_cast<int>(target)
+        << steps << " of " << range << ", target " << static_cast<int>(target)
         << ": " << together.error;
   }
   SetLoopTarget(BestVectorTarget());
+}
+
+void ExpectSame(const std::string& steps, int rows, bool fails = false) {
+  ExpectSameOf(std::to_string(rows), steps, fails);
 }
 
 TEST(FusedItems, GiveWhatTheirStepsGiveAlone) {
@@ -95,6 +100,23 @@ TEST(FusedItems, GiveWhatTheirStepsGiveAlone) {
         "filter: 'x % 7 < 3', map: {w: 'v - 1', s: 's', y: 'x * 2'}",
         rows);
   }
+}
+
+// Numbers that only fused calls read are made where they are read.
+TEST(FusedItems, ReadNumbersThatAreInNoColumn) {
+  for (const char* const range :
+       {"{start: -9000, stop: 9000, step: 7}", "{stop: -5000, step: -1}",
+        "{start: 9223372036854770000, stop: 9223372036854775807, step: 3}"}) {
+    ExpectSameOf(range, "map: 'x * x + 1', filter: 'x % 5 != 0'");
+    ExpectSameOf(range, "filter: 'x % 3 != 0'");  // keeps them
+    ExpectSameOf(range, "map: {a: 'cast(x, float32) / 3', b: 'x'}");
+    ExpectSameOf(range, "filter: 'x % 3 != 0', map: 'full([2], x) + x'");
+    ExpectSameOf(range, "filter: 'random.uniform() < 0.5', map: 'x - 1'");
+    ExpectSameOf(range, "shuffle, map: 'x + 1'");
+    ExpectSameOf(range, "map: 'x + 1', batch: 100, map: 'x * 2'");
+  }
+  ExpectSameOf("{start: 1, stop: 20000, step: 2}", "map: '7 // (x - 9999)'",
+               /*fails=*/true);
 }
 
 TEST(FusedItems, NothingIsKept) {

@@ -1,0 +1,23 @@
+#ifndef FEEDMILL_CORE_CHUNK_PROGRESSION_H_
+#define FEEDMILL_CORE_CHUNK_PROGRESSION_H_
+
+#include <cstddef>
+#include <cstdint>
+
+namespace feedmill {
+
+// int64 items first, first + step, first + 2 * step, …, as unsigned numbers:
+// they may wrap only past the end of a sequence. A column of them need not be
+// in memory.
+struct Progression {
+  uint64_t first = 0;
+  uint64_t step = 0;
+
+  Progression From(uint64_t item) const { return {first + item * step, step}; }
+  // Writes the first `count` items.
+  void Fill(uint64_t* items, size_t count) const;
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_CHUNK_PROGRESSION_H_
