@@ -130,9 +130,6 @@ class IndexedRecords final : public RecordSource {
   absl::Status AppendNeighbours(const ManifestFiles::Place& place,
                                 uint64_t count, size_t bytes_max,
                                 ReadScratch& scratch, RecordBlock& out) const;
-  absl::StatusOr<std::span<const std::byte>> Parse(
-      std::span<const std::byte> record, size_t file, uint64_t number,
-      uint64_t offset) const;
   absl::StatusOr<std::span<const std::byte>> DataOf(
       std::span<const std::byte> record, size_t file, uint64_t number,
       uint64_t offset) const;
@@ -464,31 +461,24 @@ absl::Status IndexedRecords::ReadWanted(ReadScratch& scratch, size_t& bad_row,
   return ReadNoted(scratch, bad_row, out);
 }
 
-absl::StatusOr<std::span<const std::byte>> IndexedRecords::Parse(
-    std::span<const std::byte> record, size_t file, uint64_t number,
-    uint64_t offset) const {
-  const ManifestFile& info = files_.info(file);
-  const TfRecordPlace place{info.path, number, offset};
-  auto parsed = ParseTfRecord(record, place);
-  if (parsed.ok()) return parsed;
-  // Of the last one of a damaged file only the beginning was read.
-  FM_RETURN_IF_ERROR(
-      ParseTfRecordHeader(record, info.size - offset, place).status());
-  return parsed;
-}
-
 // The data of a record: without what TFRecord puts around it, or the line's
 // end. DataLoss if it is bad.
 absl::StatusOr<std::span<const std::byte>> IndexedRecords::DataOf(
     std::span<const std::byte> record, size_t file, uint64_t number,
     uint64_t offset) const {
   if (framing_.kind == Framing::Kind::kTfRecords) {
-    const size_t size = record.size() - kTfRecordOverheadBytes;
-    if (IsTfRecord(record)) return record.subspan(kTfRecordHeaderBytes, size);
-    FM_ASSIGN_OR_RETURN(const auto data, Parse(record, file, number, offset));
+    if (IsTfRecord(record)) return TfRecordData(record);
+    const ManifestFile& info = files_.info(file);
+    const TfRecordPlace place{info.path, number, offset};
+    const auto data = ParseTfRecord(record, place);
+    // Of the last one of a damaged file only the beginning was read.
+    if (!data.ok()) {
+      FM_RETURN_IF_ERROR(
+          ParseTfRecordHeader(record, info.size - offset, place).status());
+      return data;
+    }
     // The index came from these headers; the file was edited in place.
-    if (data.size() != size) return files_.Changed(file);
-    return data;
+    return files_.Changed(file);
   }
   const bool line = framing_.kind == Framing::Kind::kLines;
   if (line && !record.empty() && record.back() == std::byte{'\n'}) {
@@ -517,22 +507,28 @@ absl::Status IndexedRecords::AppendNeighbours(const ManifestFiles::Place& place,
   const auto bytes = static_cast<size_t>(offsets[n] - offsets[0]);
   const std::span<std::byte> raw(column.values.Extend(bytes), bytes);
   FM_RETURN_IF_ERROR(files_.Read(file, *scratch.opened, offsets[0], raw));
+  const size_t sound = framing_.kind == Framing::Kind::kTfRecords
+                           ? CountTfRecords(raw, {offsets, n + 1})
+                           : 0;
   for (uint64_t k = 0; k < n; ++k) {
-    const auto data = DataOf(
-        raw.subspan(offsets[k] - offsets[0], offsets[k + 1] - offsets[k]), file,
-        place.record + k, offsets[k]);
-    if (data.status().code() == absl::StatusCode::kDataLoss) {
-      out.error = data.status();
-      break;
+    std::span<const std::byte> data =
+        raw.subspan(offsets[k] - offsets[0], offsets[k + 1] - offsets[k]);
+    if (k < sound) {
+      data = TfRecordData(data);
+    } else {
+      const auto parsed = DataOf(data, file, place.record + k, offsets[k]);
+      out.error = parsed.status();
+      if (absl::IsDataLoss(out.error)) break;
+      FM_RETURN_IF_ERROR(parsed.status());
+      data = *parsed;
     }
-    FM_RETURN_IF_ERROR(data.status());
     if (out.trailing > 0) {
       // From data to data: the end of this record, the next one's header.
-      to = static_cast<size_t>(data->data() - column.values.data()) +
-           data->size() + out.trailing;
+      to = static_cast<size_t>(data.data() - column.values.data()) +
+           data.size() + out.trailing;
     } else {
-      std::memmove(column.values.data() + to, data->data(), data->size());
-      to += data->size();
+      std::memmove(column.values.data() + to, data.data(), data.size());
+      to += data.size();
     }
     column.offsets.Push(static_cast<int64_t>(to));
     ++out.rows;

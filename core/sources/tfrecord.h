@@ -35,6 +35,16 @@ absl::StatusOr<std::span<const std::byte>> ParseTfRecord(
 
 // Whether that is a whole record and nothing else: sooner known than why not.
 bool IsTfRecord(std::span<const std::byte> record);
+// How many of the first records are. Record k is between offsets[k] and
+// offsets[k + 1], counted from the first one at the beginning of `records`.
+size_t CountTfRecords(std::span<const std::byte> records,
+                      std::span<const uint64_t> offsets);
+// The data of such a record.
+inline std::span<const std::byte> TfRecordData(
+    std::span<const std::byte> record) {
+  return record.subspan(kTfRecordHeaderBytes,
+                        record.size() - kTfRecordOverheadBytes);
+}
 
 }  // namespace feedmill
 

@@ -390,6 +390,30 @@ TEST(TfRecord, EveryFlippedByteIsNoticed) {
   }
 }
 
+TEST(TfRecord, RecordsAreCountedUpToTheFirstBrokenByte) {
+  const std::vector<std::string> data = {"first", "", std::string(200, 'x'),
+                                         "last"};
+  const std::string whole = TfRecordFile(data);
+  std::vector<uint64_t> offsets = {0};
+  for (const std::string& one : data) {
+    offsets.push_back(offsets.back() + one.size() + kTfRecordOverheadBytes);
+  }
+  const auto count = [&](const std::string& bytes, size_t from) {
+    return CountTfRecords(Bytes(bytes).subspan(offsets[from]),
+                          std::span(offsets).subspan(from));
+  };
+  EXPECT_EQ(count(whole, 0), 4U);
+  EXPECT_EQ(count(whole, 1), 3U);
+  EXPECT_EQ(count(whole, 4), 0U);
+  for (size_t at = 0; at < whole.size(); ++at) {
+    std::string broken = whole;
+    broken[at] = static_cast<char>(broken[at] ^ 0x10);
+    size_t sound = 0;
+    while (offsets[sound + 1] <= at) ++sound;
+    EXPECT_EQ(count(broken, 0), sound) << at;
+  }
+}
+
 TEST(TfRecord, AHugeLengthIsNotBelieved) {
   std::string header;
   AppendLittleEndian(UINT64_MAX - 7, 8, header);
