@@ -107,7 +107,8 @@ struct ReadOptions {
   // them too: in proportion, 1 to 10,000 (as systemd's CPUWeight). The greatest
   // of a job's readers counts. No effect on what is read.
   uint32_t weight = kDefaultWeight;
-  // Threads of a local read; 0: as many as this process may use.
+  // Threads of a local read; 0: as many as this process may use. The one that
+  // reads is one of them where elements are so cheap that it soon wants more.
   int threads = 0;
   // What expressions may call; null: the built-in functions and those
   // of the plugins in FEEDMILL_OP_PLUGINS.

@@ -1,6 +1,7 @@
 #include "core/pipeline/local_reader.h"
 
 #include <algorithm>
+#include <cfenv>
 #include <chrono>
 #include <condition_variable>
 #include <deque>
@@ -29,6 +30,43 @@ constexpr size_t kSlotsPerThread = 4;
 // What is cheap is soon made: much of it ahead would only leave the caches.
 constexpr size_t kCheapSlotsPerThread = 2;
 constexpr int kTries = 3;  // of a piece that a passing I/O error ended
+
+// The thread that reads makes pieces, too, if they take less than that and it
+// is away for a small part of it: where a core is left for it, what it saves by
+// that is little.
+constexpr double kBriefSeconds = 0.005;
+constexpr double kAwayShare = 0.5;
+constexpr double kAwayShareOfSpare = 0.2;
+
+using Clock = std::chrono::steady_clock;
+
+double SecondsSince(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+// The average of the last few.
+void Average(double value, double& average) {
+  average += average == 0 ? value : (value - average) / 8;
+}
+
+// Rounding and flushing of floating-point numbers, until the end of this.
+class FloatingPoint {
+ public:
+  static std::fenv_t Now() {
+    std::fenv_t now;
+    std::fegetenv(&now);
+    return now;
+  }
+  explicit FloatingPoint(const std::fenv_t& set) : before_(Now()) {
+    std::fesetenv(&set);
+  }
+  ~FloatingPoint() { std::fesetenv(&before_); }
+  FloatingPoint(const FloatingPoint&) = delete;
+  FloatingPoint& operator=(const FloatingPoint&) = delete;
+
+ private:
+  const std::fenv_t before_;
+};
 
 uint64_t DrawSeed() {
   std::random_device device;
@@ -72,8 +110,10 @@ class PipelineReader final : public LocalReader {
     if (options.resume) place = options.resume->place;
     if (client_ != nullptr) place.stage = client_->Save();
     keeper_.GoOnFrom(std::move(place));
-    scratches_.resize(static_cast<size_t>(executor_.threads()));
-    lanes_.resize(scratches_.size());
+    if (executor_.threads() < AvailableCpus()) away_share_ = kAwayShareOfSpare;
+    // The last one is the reading thread's.
+    scratches_.resize(static_cast<size_t>(executor_.threads()) + 1);
+    lanes_.resize(static_cast<size_t>(executor_.threads()));
     for (auto& lane : lanes_) {
       if (options_.profile == nullptr) break;
       lane = options_.profile->AddLane(ReadProfile::Role::kMakes);
@@ -170,22 +210,26 @@ class PipelineReader final : public LocalReader {
   absl::StatusOr<bool> TakePiece(absl::Time deadline, Piece& piece) {
     const ProfileSpan span(ReadProfile::kWaiting);
     std::unique_lock lock(mutex_);
+    Average(SecondsSince(left_), away_);
     while (true) {
+      takes_part_ = TakesPart() && absl::Now() < deadline;
       DropUnneeded();
       Schedule();
-      if (slots_.empty()) return false;
+      if (slots_.empty() && AddSlot() == nullptr) return false;
       Slot& head = *slots_.front();
       if (!head.pieces.empty()) {
         piece = std::move(head.pieces.front());
         head.pieces.pop_front();
         buffered_ -= BytesOf(piece);
         Schedule();
+        left_ = Clock::now();
         return true;
       }
       if (!head.status.ok()) {
         error_ = head.status;
         return error_;
       }
+      if (takes_part_ && MakeHere(lock)) continue;
       if (deadline == absl::InfiniteFuture()) {
         ready_.wait(lock);
       } else if (ready_.wait_until(lock, absl::ToChronoTime(deadline)) ==
@@ -194,6 +238,14 @@ class PipelineReader final : public LocalReader {
         return DeadlineExceeded("no element came in time");
       }
     }
+  }
+
+  // Whether the thread that reads is one of those that make pieces: if it is
+  // back for the next piece soon, and that is soon made. What it made is in its
+  // cache, and no thread has to be woken. Under mutex_.
+  bool TakesPart() const {
+    return options_.profile == nullptr && !stage_->heavy() &&
+           seconds_ < kBriefSeconds && away_ < seconds_ * away_share_;
   }
 
   static size_t BytesOf(const Piece& piece) {
@@ -234,30 +286,62 @@ class PipelineReader final : public LocalReader {
 
   // Has threads make what there is room for. Under mutex_.
   void Schedule() {
-    for (size_t k = 0; k < slots_.size(); ++k) {
+    while (makers_ < MakersMax()) {
+      const auto slot = Claim();
+      if (slot == nullptr) return;
+      ++makers_;
+      if (!executor_.Submit([this, slot](int thread) {
+            MakeOn(static_cast<size_t>(thread), slot);
+          })) {
+        --makers_;
+        --running_;
+        slot->running = false;
+        return;
+      }
+    }
+  }
+
+  size_t MakersMax() const {
+    return static_cast<size_t>(executor_.threads()) - (takes_part_ ? 1 : 0);
+  }
+
+  // The first slot that something is to be made of, for who asks. Null: there
+  // is none, or no room. Under mutex_.
+  std::shared_ptr<Slot> Claim() {
+    std::shared_ptr<Slot> claimed;
+    for (size_t k = 0; k < slots_.size() && claimed == nullptr; ++k) {
       const auto& slot = slots_[k];
       if (slot->running || slot->finished()) continue;
-      const bool wanted = k == 0 ? slot->pieces.size() < 2 : HasRoom();
-      if (wanted) Start(slot);
+      if (k == 0 ? slot->pieces.size() < 2 : HasRoom()) claimed = slot;
     }
+    if (claimed == nullptr) claimed = AddSlot();
+    if (claimed != nullptr) {
+      claimed->running = true;
+      ++running_;
+    }
+    return claimed;
+  }
+
+  // The slot of the next positions; null: there are enough. Under mutex_.
+  std::shared_ptr<Slot> AddSlot() {
     const size_t slots_max =
         (stage_->heavy() ? kSlotsPerThread : kCheapSlotsPerThread) *
         static_cast<size_t>(executor_.threads());
-    while (slots_.size() < slots_max && next_position_ < plan_->size() &&
-           (slots_.empty() || HasRoom())) {
-      const uint64_t together = stage_->together();
-      const uint64_t positions =
-          sizer_.Positions() + together - 1 -
-          (next_position_ + sizer_.Positions() + together - 1) % together;
-      const uint64_t count =
-          std::min(positions, plan_->size() - next_position_);
-      auto slot = std::make_shared<Slot>();
-      slot->next = std::max(Cursor{next_position_, 0}, start_);
-      slot->end = {next_position_ + count, 0};
-      next_position_ += count;
-      slots_.push_back(slot);
-      Start(slot);
+    if (slots_.size() >= slots_max || next_position_ >= plan_->size() ||
+        (!slots_.empty() && !HasRoom())) {
+      return nullptr;
     }
+    const uint64_t together = stage_->together();
+    const uint64_t positions =
+        sizer_.Positions() + together - 1 -
+        (next_position_ + sizer_.Positions() + together - 1) % together;
+    const uint64_t count = std::min(positions, plan_->size() - next_position_);
+    auto slot = std::make_shared<Slot>();
+    slot->next = std::max(Cursor{next_position_, 0}, start_);
+    slot->end = {next_position_ + count, 0};
+    next_position_ += count;
+    slots_.push_back(slot);
+    return slot;
   }
 
   bool HasRoom() const {
@@ -265,18 +349,51 @@ class PipelineReader final : public LocalReader {
     return buffered_ + running_ * piece < options_.memory_bytes;
   }
 
-  void Start(const std::shared_ptr<Slot>& slot) {
-    slot->running = executor_.Submit(
-        [this, slot](int thread) { Work(static_cast<size_t>(thread), *slot); });
-    if (slot->running) ++running_;
+  // On a thread of the executor: makes pieces as long as there is room.
+  void MakeOn(size_t thread, std::shared_ptr<Slot> slot) {
+    const ReadProfile::Use use(lanes_[thread]);
+    while (slot != nullptr) {
+      Made made = Make(thread, *slot);
+      bool awaited = false;
+      {
+        const std::lock_guard lock(mutex_);
+        Keep(*slot, std::move(made));
+        // The thread that reads waits for the first slot only.
+        awaited = slots_.front() == slot;
+        slot = makers_ > MakersMax() ? nullptr : Claim();
+        if (slot == nullptr) --makers_;
+        // The thread that reads may be busy elsewhere: go on without it.
+        Schedule();
+      }
+      if (awaited) ready_.notify_one();
+    }
   }
 
-  // On a thread of the executor.
-  void Work(size_t thread, Slot& slot) {
-    const ReadProfile::Use use(lanes_[thread]);
+  // On the thread that reads, which else would wait. False: there is nothing
+  // that it can make.
+  bool MakeHere(std::unique_lock<std::mutex>& lock) {
+    const auto slot = Claim();
+    if (slot == nullptr) return false;
+    lock.unlock();
+    Made made;
+    {
+      const FloatingPoint as_others(floating_point_);
+      made = Make(scratches_.size() - 1, *slot);
+    }
+    lock.lock();
+    Keep(*slot, std::move(made));
+    return true;
+  }
+
+  struct Made {
+    absl::StatusOr<Piece> piece;
+    double seconds = 0;
+  };
+
+  Made Make(size_t thread, const Slot& slot) {
     auto& scratch = scratches_[thread];
     if (scratch == nullptr) scratch = stage_->NewScratch();
-    const auto begin = std::chrono::steady_clock::now();
+    const auto begin = Clock::now();
     absl::StatusOr<Piece> piece =
         stage_->Run(slot.next, slot.end, options_.piece_bytes, *scratch);
     for (int tries = 1; tries < kTries &&
@@ -284,35 +401,27 @@ class PipelineReader final : public LocalReader {
          ++tries) {
       piece = stage_->Run(slot.next, slot.end, options_.piece_bytes, *scratch);
     }
-    const std::chrono::duration<double> seconds =
-        std::chrono::steady_clock::now() - begin;
-    {
-      const std::lock_guard lock(mutex_);
-      Keep(slot, std::move(piece), seconds.count());
-      // The thread that reads waits for the first slot only.
-      if (slots_.front().get() != &slot) return;
-    }
-    ready_.notify_one();
+    return {std::move(piece), SecondsSince(begin)};
   }
 
   // Under mutex_.
-  void Keep(Slot& slot, absl::StatusOr<Piece> piece, double seconds) {
+  void Keep(Slot& slot, Made made) {
     slot.running = false;
     --running_;
+    absl::StatusOr<Piece>& piece = made.piece;
     if (!piece.ok()) {
       slot.status = piece.status();
       slot.stopped = true;
       return;
     }
     const size_t bytes = BytesOf(*piece);
-    sizer_.Observe(piece->end.p - slot.next.p, bytes, seconds);
+    sizer_.Observe(piece->end.p - slot.next.p, bytes, made.seconds);
+    Average(made.seconds, seconds_);
     slot.next = piece->end;
     slot.stopped = !piece->error.ok();
     largest_ = std::max(largest_, bytes);
     buffered_ += bytes;
     slot.pieces.push_back(*std::move(piece));
-    // The thread that reads may be busy elsewhere: go on without it.
-    Schedule();
   }
 
   const std::shared_ptr<const Plan> plan_;
@@ -329,6 +438,11 @@ class PipelineReader final : public LocalReader {
   std::deque<Chunk> outputs_;  // of client_, to be handed out
   absl::Status error_;
   bool finished_ = false;
+  Clock::time_point left_ = Clock::now();  // with the last piece
+  double away_ = 0;                        // for so long, before it came back
+  // What threads of this reader begin with; who reads may have set another.
+  double away_share_ = kAwayShare;
+  const std::fenv_t floating_point_ = FloatingPoint::Now();
 
   std::mutex mutex_;
   std::condition_variable ready_;
@@ -339,7 +453,11 @@ class PipelineReader final : public LocalReader {
   uint64_t needed_ = 0;  // earlier positions cannot change the output
   size_t buffered_ = 0;  // bytes of pieces in slots
   size_t running_ = 0;   // slots with a thread
-  size_t largest_ = 0;   // bytes of a piece
+  size_t makers_ = 0;    // threads of the executor that make pieces
+  // The thread that reads takes the place of one of them.
+  bool takes_part_ = false;
+  double seconds_ = 0;  // that the last pieces took to make
+  size_t largest_ = 0;  // bytes of a piece
 
   // Each element is used by one thread only.
   std::vector<std::unique_ptr<WorkerStage::Scratch>> scratches_;

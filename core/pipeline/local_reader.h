@@ -24,7 +24,10 @@ struct LocalResume {
 };
 
 struct LocalReaderOptions {
-  int threads = 0;                          // 0: AvailableCpus()
+  // That make elements; 0: AvailableCpus(). Where pieces are soon made and
+  // taken, the thread that reads takes the place of one of them; not where they
+  // are profiled, which tells those threads apart.
+  int threads = 0;
   size_t memory_bytes = size_t{256} << 20;  // computed ahead of the reader
   size_t piece_bytes = size_t{512} << 10;   // flush size of a chunk
   Share share{};                            // which elements, and

@@ -406,25 +406,6 @@ TEST(LocalReader, DoesNotMakeWhatATakeLeavesOut) {
   EXPECT_EQ(read.elements, 12u);
 }
 
-TEST(LocalReader, DrawsASeedOfItsOwn) {
-  const Graph graph = Parse("source: {range: {stop: 3}}\n");
-  const auto a = LocalReader::Make(graph, Functions(), {});
-  const auto b = LocalReader::Make(graph, Functions(), {});
-  EXPECT_NE((*a)->seed(), (*b)->seed());
-}
-
-TEST(LocalReader, AWaitEndsAtItsDeadline) {
-  const auto reader =
-      LocalReader::Make(Parse("source: {range: {stop: 1000000000000}}\nsteps:\n"
-                              "  - filter: 'x < 0'\n"),
-                        Functions(), {});
-  ASSERT_TRUE(reader.ok());
-  EXPECT_EQ((*reader)->Next(absl::InfinitePast()).status().code(),
-            absl::StatusCode::kDeadlineExceeded);
-  EXPECT_EQ((*reader)->Next(absl::UnixEpoch()).status().code(),
-            absl::StatusCode::kDeadlineExceeded);
-}
-
 // ---- the worker stage by itself
 
 struct Stage {

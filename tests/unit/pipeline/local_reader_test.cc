@@ -1,0 +1,99 @@
+// The thread that reads and those that make what it reads.
+#include "core/pipeline/local_reader.h"
+
+#include <gtest/gtest.h>
+
+#include <cfenv>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/chunk/order_hash.h"
+#include "core/dataset/graph_text.h"
+#include "core/ops/builtin_functions.h"
+
+namespace feedmill {
+namespace {
+
+Graph Parse(const std::string& yaml) {
+  const auto graph = ParseGraphYaml(yaml, "");
+  EXPECT_TRUE(graph.ok()) << yaml << "\n" << graph.status();
+  return graph.ok() ? *graph : Graph();
+}
+
+std::shared_ptr<const FunctionRegistry> Functions() {
+  return std::make_shared<const FunctionRegistry>(BuiltinFunctions());
+}
+
+std::string HashOf(const std::vector<Chunk>& chunks) {
+  OrderHash hash;
+  for (const Chunk& chunk : chunks) hash.Add(chunk, 0, chunk.rows);
+  return hash.Hex();
+}
+
+TEST(LocalReader, DrawsASeedOfItsOwn) {
+  const Graph graph = Parse("source: {range: {stop: 3}}\n");
+  const auto a = LocalReader::Make(graph, Functions(), {});
+  const auto b = LocalReader::Make(graph, Functions(), {});
+  EXPECT_NE((*a)->seed(), (*b)->seed());
+}
+
+TEST(LocalReader, AWaitEndsAtItsDeadline) {
+  const auto reader =
+      LocalReader::Make(Parse("source: {range: {stop: 1000000000000}}\nsteps:\n"
+                              "  - filter: 'x < 0'\n"),
+                        Functions(), {});
+  ASSERT_TRUE(reader.ok());
+  EXPECT_EQ((*reader)->Next(absl::InfinitePast()).status().code(),
+            absl::StatusCode::kDeadlineExceeded);
+  EXPECT_EQ((*reader)->Next(absl::UnixEpoch()).status().code(),
+            absl::StatusCode::kDeadlineExceeded);
+}
+
+// The thread that reads makes pieces where it would wait. What it left to
+// itself is made all the same if it does not wait any more.
+TEST(LocalReader, WhatIsAskedForWithoutWaitingComes) {
+  LocalReaderOptions options;
+  options.threads = 1;
+  const auto reader = LocalReader::Make(
+      Parse("source: {range: {stop: 3000000}}\nsteps:\n  - map: 'x + 1'\n"),
+      Functions(), options);
+  ASSERT_TRUE(reader.ok()) << reader.status();
+  size_t rows = 0;
+  while (rows < 3000000) {
+    const auto chunk = (*reader)->Next(rows < 1000000 ? absl::InfiniteFuture()
+                                                      : absl::InfinitePast());
+    if (absl::IsDeadlineExceeded(chunk.status())) continue;
+    ASSERT_TRUE(chunk.ok() && chunk->has_value()) << chunk.status();
+    rows += (*chunk)->rows;
+  }
+}
+
+// The hash of 10^6 thirds, read by a thread that rounds so.
+std::string Thirds(int rounding) {
+  LocalReaderOptions options;
+  options.threads = 1;
+  const auto reader =
+      LocalReader::Make(Parse("source: {range: {stop: 1000000}}\nsteps:\n"
+                              "  - map: 'cast(x, float64) / 3'\n"),
+                        Functions(), options);
+  if (!reader.ok()) return reader.status().ToString();
+  std::vector<Chunk> chunks;
+  const int before = std::fegetround();
+  std::fesetround(rounding);
+  while (true) {
+    const auto chunk = (*reader)->Next(absl::InfiniteFuture());
+    EXPECT_EQ(std::fegetround(), rounding);
+    if (!chunk.ok() || !chunk->has_value()) break;
+    chunks.push_back(**chunk);
+  }
+  std::fesetround(before);
+  return HashOf(chunks);
+}
+
+TEST(LocalReader, DoesNotRoundAsTheThreadThatReads) {
+  EXPECT_EQ(Thirds(FE_UPWARD), Thirds(FE_TONEAREST));
+}
+
+}  // namespace
+}  // namespace feedmill
