@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -168,6 +169,7 @@ class CompiledStage final : public WorkerStage,
 
   size_t EstimatedBytes() const override { return estimated_bytes_; }
   bool heavy() const override { return heavy_; }
+  size_t AheadBytes() const override { return ahead_bytes_; }
   uint64_t together() const override { return together_; }
 
   // ---- for a cache, which keeps what this makes
@@ -285,6 +287,7 @@ class CompiledStage final : public WorkerStage,
   uint64_t together_ = 1;
   size_t together_bytes_ = 0;  // of so many positions, in the source
   bool heavy_ = false;
+  size_t ahead_bytes_ = std::numeric_limits<size_t>::max();
   bool places_ = false;   // the record program writes all columns
   bool appends_ = false;  // … or appends to them
   bool covered_ = false;  // StageContext's

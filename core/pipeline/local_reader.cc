@@ -16,6 +16,7 @@
 #include "core/pipeline/client_stage.h"
 #include "core/pipeline/endless_watch.h"
 #include "core/pipeline/executor.h"
+#include "core/pipeline/kept_blocks.h"
 #include "core/pipeline/piece_sizer.h"
 #include "core/pipeline/worker_stage.h"
 #include "core/plan/plan.h"
@@ -346,7 +347,10 @@ class PipelineReader final : public LocalReader {
 
   bool HasRoom() const {
     const size_t piece = std::max(options_.piece_bytes, largest_);
-    return buffered_ + running_ * piece < options_.memory_bytes;
+    const auto threads = static_cast<size_t>(executor_.threads());
+    const size_t each = std::min(options_.memory_bytes / threads,
+                                 std::max(stage_->AheadBytes(), 2 * piece));
+    return buffered_ + running_ * piece < each * threads;
   }
 
   // On a thread of the executor: makes pieces as long as there is room.
@@ -392,7 +396,10 @@ class PipelineReader final : public LocalReader {
 
   Made Make(size_t thread, const Slot& slot) {
     auto& scratch = scratches_[thread];
-    if (scratch == nullptr) scratch = stage_->NewScratch();
+    if (scratch == nullptr) {
+      scratch = stage_->NewScratch();
+      scratch->blocks = blocks_;
+    }
     const auto begin = Clock::now();
     absl::StatusOr<Piece> piece =
         stage_->Run(slot.next, slot.end, options_.piece_bytes, *scratch);
@@ -459,6 +466,7 @@ class PipelineReader final : public LocalReader {
   double seconds_ = 0;  // that the last pieces took to make
   size_t largest_ = 0;  // bytes of a piece
 
+  const std::shared_ptr<KeptBlocks> blocks_ = std::make_shared<KeptBlocks>();
   // Each element is used by one thread only.
   std::vector<std::unique_ptr<WorkerStage::Scratch>> scratches_;
   std::vector<ReadProfile::Lane*> lanes_;  // null: not measured

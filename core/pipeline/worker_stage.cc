@@ -126,38 +126,6 @@ absl::StatusOr<std::shared_ptr<const CompiledStage>> CompiledStage::Compile(
   return std::shared_ptr<const CompiledStage>(std::move(stage));
 }
 
-void CompiledStage::Estimate(const Manifest& manifest) {
-  heavy_ = record_program_->heavy() || naming_ == Naming::kRuns ||
-           (batch_program_ != nullptr && batch_program_->heavy()) ||
-           source_->heavy();
-  if (plan_->graph().source.streamed) return;  // a position is a whole pass
-  size_t record_bytes = 0;
-  if (manifest.TotalRecords() > 0) {
-    record_bytes =
-        static_cast<size_t>(manifest.TotalBytes() / manifest.TotalRecords());
-  }
-  if (!heavy_ && record_bytes > 0) {
-    together_ = std::min<uint64_t>(
-        {plan_->read_together(), kTogetherBytes / record_bytes, kBlockRows});
-    together_ = std::max<uint64_t>(together_, 1);
-    together_bytes_ = static_cast<size_t>(together_) * record_bytes * 9 / 8;
-  }
-  size_t total = 0;
-  for (const ComponentSpec& component : record_spec_->components) {
-    if (component.dtype == DType::kBytes) {
-      total += record_bytes;
-    } else if (component.IsStatic()) {
-      total += StaticBytes(component);
-    } else {
-      return;  // not known
-    }
-  }
-  if (batch_program_ != nullptr) {
-    total *= plan_->size() > 0 ? static_cast<size_t>(plan_->RecordsAt(0)) : 1;
-  }
-  estimated_bytes_ = total;
-}
-
 namespace {
 
 // Makes a piece that begins at a position's start begin inside the position

@@ -55,6 +55,9 @@ class WorkerStage {
   // a position is heavy (decodes, reads files, calls heavy functions).
   virtual size_t EstimatedBytes() const = 0;
   virtual bool heavy() const = 0;
+  // How much of it is worth having ahead of who reads, a thread: what is soon
+  // made had better still be in a cache when it is read.
+  virtual size_t AheadBytes() const = 0;
   // Positions [k * n, (k + 1) * n) take less if one call makes all of them; 1
   // if it does not matter.
   virtual uint64_t together() const { return 1; }

@@ -1,13 +1,18 @@
-// The worker stage: asks for records and reads them.
+// The worker stage: how much is read at once; asks for records and reads them.
 
+#include <algorithm>
 #include <span>
 
 #include "core/base/status.h"
+#include "core/dataset/source_types.h"
 #include "core/pipeline/compiled_stage.h"
 #include "core/pipeline/read_profile.h"
 
 namespace feedmill {
 namespace {
+
+// Of rows that are soon made: a part of what caches that threads share hold.
+constexpr size_t kCheapAheadBytes = size_t{4} << 20;
 
 // Reading, for a profile, and what was read.
 class ReadSpan {
@@ -33,6 +38,43 @@ class ReadSpan {
 };
 
 }  // namespace
+
+void CompiledStage::Estimate(const Manifest& manifest) {
+  heavy_ = record_program_->heavy() || naming_ == Naming::kRuns ||
+           (batch_program_ != nullptr && batch_program_->heavy()) ||
+           source_->heavy();
+  if (plan_->graph().source.streamed) return;  // a position is a whole pass
+  // A thread is kept from a file that is read whole by nothing else.
+  if (!rows_heavy() &&
+      SourcePositions(plan_->graph().graph.source) != Positions::kFiles) {
+    ahead_bytes_ = kCheapAheadBytes;
+  }
+  size_t record_bytes = 0;
+  if (manifest.TotalRecords() > 0) {
+    record_bytes =
+        static_cast<size_t>(manifest.TotalBytes() / manifest.TotalRecords());
+  }
+  if (!heavy_ && record_bytes > 0) {
+    together_ = std::min<uint64_t>(
+        {plan_->read_together(), kTogetherBytes / record_bytes, kBlockRows});
+    together_ = std::max<uint64_t>(together_, 1);
+    together_bytes_ = static_cast<size_t>(together_) * record_bytes * 9 / 8;
+  }
+  size_t total = 0;
+  for (const ComponentSpec& component : record_spec_->components) {
+    if (component.dtype == DType::kBytes) {
+      total += record_bytes;
+    } else if (component.IsStatic()) {
+      total += StaticBytes(component);
+    } else {
+      return;  // not known
+    }
+  }
+  if (batch_program_ != nullptr) {
+    total *= plan_->size() > 0 ? static_cast<size_t>(plan_->RecordsAt(0)) : 1;
+  }
+  estimated_bytes_ = total;
+}
 
 // Finds the records of positions [begin, end): as a run where all of them
 // follow each other.

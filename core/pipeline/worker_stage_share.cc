@@ -28,6 +28,7 @@ class ShareStage final : public WorkerStage {
   }
   size_t EstimatedBytes() const override { return stage_->EstimatedBytes(); }
   bool heavy() const override { return stage_->heavy(); }
+  size_t AheadBytes() const override { return stage_->AheadBytes(); }
 
   absl::StatusOr<Piece> Run(Cursor begin, Cursor end, size_t bytes_target,
                             Scratch& scratch) const override {

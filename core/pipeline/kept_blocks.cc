@@ -1,0 +1,60 @@
+#include "core/pipeline/kept_blocks.h"
+
+#include <cstdlib>
+#include <cstring>
+
+namespace feedmill {
+namespace {
+
+// Before each block stands which size it has.
+constexpr size_t kHeaderBytes = kBufferAlignment;
+
+size_t SizeOf(const std::byte* block) {
+  size_t size;
+  std::memcpy(&size, block - kHeaderBytes, sizeof size);
+  return size;
+}
+
+}  // namespace
+
+KeptBlocks::~KeptBlocks() {
+  for (const std::vector<std::byte*>& blocks : kept_) {
+    for (std::byte* const block : blocks) std::free(block - kHeaderBytes);
+  }
+}
+
+std::byte* KeptBlocks::Take(size_t bytes) {
+  if (bytes > kBlockBytesMax) return nullptr;
+  size_t size = 0;
+  while (kBytesMin << size < bytes) ++size;
+  {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::byte*>& blocks = kept_[size];
+    if (!blocks.empty()) {
+      std::byte* const block = blocks.back();
+      blocks.pop_back();
+      kept_bytes_ -= kBytesMin << size;
+      return block;
+    }
+  }
+  auto* const memory = static_cast<std::byte*>(
+      std::aligned_alloc(kBufferAlignment, kHeaderBytes + (kBytesMin << size)));
+  if (memory == nullptr) return nullptr;
+  std::memcpy(memory, &size, sizeof size);
+  return memory + kHeaderBytes;
+}
+
+void KeptBlocks::Return(std::byte* block, size_t) {
+  const size_t size = SizeOf(block);
+  {
+    const std::lock_guard lock(mutex_);
+    if (kept_bytes_ + (kBytesMin << size) <= kKeptBytesMax) {
+      kept_bytes_ += kBytesMin << size;
+      kept_[size].push_back(block);
+      return;
+    }
+  }
+  std::free(block - kHeaderBytes);
+}
+
+}  // namespace feedmill

@@ -1,0 +1,52 @@
+#ifndef FEEDMILL_CORE_PIPELINE_KEPT_BLOCKS_H_
+#define FEEDMILL_CORE_PIPELINE_KEPT_BLOCKS_H_
+
+#include <array>
+#include <cstddef>
+#include <mutex>
+#include <vector>
+
+#include "core/chunk/buffer.h"
+
+namespace feedmill {
+
+// Memory of pieces that were read, for the next ones: what was given back last
+// is taken first, so that a few blocks go round that are still in a cache and
+// that the kernel need not make anew. malloc would cut and join them, and make
+// each piece somewhere else.
+//
+// Thread-safety: any thread.
+class KeptBlocks final : public BlockSource {
+ public:
+  // Of blocks that nobody uses.
+  static constexpr size_t kKeptBytesMax = size_t{32} << 20;
+  // Larger blocks are left to malloc.
+  static constexpr size_t kBlockBytesMax = size_t{8} << 20;
+
+  KeptBlocks() = default;
+  KeptBlocks(const KeptBlocks&) = delete;
+  KeptBlocks& operator=(const KeptBlocks&) = delete;
+  ~KeptBlocks() override;
+
+  std::byte* Take(size_t bytes) override;
+  // What is behind stays with the block.
+  void Shrink(std::byte*, size_t, size_t) override {}
+  void Return(std::byte* block, size_t bytes) override;
+
+  size_t kept_bytes() {
+    const std::lock_guard lock(mutex_);
+    return kept_bytes_;
+  }
+
+ private:
+  static constexpr size_t kSizes = 8;  // 64 KiB, 128 KiB, …, 8 MiB
+  static_assert(kBytesMin << (kSizes - 1) == kBlockBytesMax);
+
+  std::mutex mutex_;
+  std::array<std::vector<std::byte*>, kSizes> kept_;  // by size, newest last
+  size_t kept_bytes_ = 0;
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_PIPELINE_KEPT_BLOCKS_H_

@@ -1,0 +1,76 @@
+#include "core/pipeline/kept_blocks.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <memory>
+#include <thread>
+#include <utility>
+#include <vector>
+
+namespace feedmill {
+namespace {
+
+constexpr size_t kMiB = size_t{1} << 20;
+
+TEST(KeptBlocks, AreTakenAgainNewestFirst) {
+  KeptBlocks blocks;
+  std::byte* const a = blocks.Take(kMiB);
+  std::byte* const b = blocks.Take(kMiB);
+  ASSERT_NE(a, b);
+  for (std::byte* const block : {a, b}) {
+    EXPECT_EQ(reinterpret_cast<uintptr_t>(block) % kBufferAlignment, 0u);
+    std::memset(block, 1, kMiB);
+  }
+  blocks.Return(a, kMiB);
+  blocks.Shrink(b, kMiB, 10);
+  blocks.Return(b, 10);  // has as much room as before
+  EXPECT_EQ(blocks.Take(kMiB - kMiB / 4), b);
+  EXPECT_EQ(blocks.Take(kMiB), a);
+  blocks.Return(a, kMiB);
+  blocks.Return(b, kMiB);
+}
+
+TEST(KeptBlocks, HaveRoomForAllThatWasAskedFor) {
+  KeptBlocks blocks;
+  for (size_t bytes = BlockSource::kBytesMin;
+       bytes <= KeptBlocks::kBlockBytesMax; bytes += bytes / 3) {
+    std::byte* const block = blocks.Take(bytes);
+    ASSERT_NE(block, nullptr) << bytes;
+    std::memset(block, 2, bytes);
+    blocks.Return(block, bytes);
+  }
+  EXPECT_EQ(blocks.Take(KeptBlocks::kBlockBytesMax + 1), nullptr);
+}
+
+TEST(KeptBlocks, KeepSoManyBytesAndNoMore) {
+  KeptBlocks blocks;
+  std::vector<std::byte*> taken;
+  for (size_t bytes = 0; bytes < 2 * KeptBlocks::kKeptBytesMax; bytes += kMiB) {
+    taken.push_back(blocks.Take(kMiB));
+  }
+  for (std::byte* const block : taken) blocks.Return(block, kMiB);
+  EXPECT_EQ(blocks.kept_bytes(), KeptBlocks::kKeptBytesMax);
+}
+
+// A chunk may live longer than the reader that gave it, and end on any thread.
+TEST(KeptBlocks, LiveAsLongAsABufferOfThem) {
+  auto blocks = std::make_shared<KeptBlocks>();
+  Buffer buffer;
+  {
+    BufferBuilder builder(blocks);
+    std::memset(builder.Extend(kMiB), 3, kMiB);
+    buffer = std::move(builder).Freeze();
+  }
+  std::weak_ptr<KeptBlocks> there = blocks;
+  std::byte* const other = blocks->Take(kMiB);
+  EXPECT_NE(other, buffer.data());
+  blocks->Return(other, kMiB);
+  blocks.reset();
+  EXPECT_EQ(buffer.data()[kMiB - 1], std::byte{3});
+  std::thread([&] { buffer = Buffer(); }).join();
+  EXPECT_TRUE(there.expired());
+}
+
+}  // namespace
+}  // namespace feedmill
