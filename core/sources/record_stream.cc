@@ -9,7 +9,8 @@
 namespace feedmill {
 namespace {
 
-constexpr size_t kWindowBytes = size_t{256} << 10;
+// So much that it stays in the cache while records are found and copied.
+constexpr size_t kWindowBytes = size_t{128} << 10;
 // Read at a time behind a block's end, for the rest of its last line.
 constexpr size_t kBeyondBytes = size_t{4} << 10;
 
@@ -50,6 +51,8 @@ absl::Status RecordStream::Fill(size_t bytes) {
 // Passes over what stands before the first record.
 absl::Status RecordStream::Begin() {
   begun_ = true;
+  // Beside what is left of the last record, unless that is long.
+  window_.Reserve(kWindowBytes + kWindowBytes / 8);
   if (begin_ > 0) {  // the rest of a line of the block before
     while (true) {
       const size_t before = window_.size();

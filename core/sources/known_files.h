@@ -1,0 +1,45 @@
+#ifndef FEEDMILL_CORE_SOURCES_KNOWN_FILES_H_
+#define FEEDMILL_CORE_SOURCES_KNOWN_FILES_H_
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "core/sources/file_system.h"
+#include "core/sources/framing.h"
+#include "core/sources/manifest_files.h"
+#include "core/sources/record_index.h"
+
+namespace feedmill {
+
+// What one thread found of the files of a manifest before, so that it need not
+// look them up by name for each read; looked up again if it is gone. Always
+// asked for the same manifest and framing.
+class KnownFiles {
+ public:
+  absl::Status Open(const ManifestFiles& files, size_t file);
+  // The one opened last.
+  const std::shared_ptr<const File>& opened() const { return opened_; }
+
+  absl::Status FindIndex(const Framing& framing, const ManifestFiles& files,
+                         size_t file);
+  // The one found last.
+  const std::shared_ptr<const RecordIndex>& index() const { return index_; }
+
+ private:
+  struct Known {
+    std::weak_ptr<const File> opened;
+    std::weak_ptr<const RecordIndex> index;
+  };
+
+  std::vector<Known> known_;  // by file
+  std::shared_ptr<const File> opened_;
+  size_t opened_file_ = 0;
+  std::shared_ptr<const RecordIndex> index_;
+  size_t index_file_ = 0;
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_SOURCES_KNOWN_FILES_H_

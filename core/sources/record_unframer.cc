@@ -1,0 +1,37 @@
+#include "core/sources/record_unframer.h"
+
+#include "core/base/status.h"
+#include "core/sources/tfrecord.h"
+
+namespace feedmill {
+
+uint64_t RecordUnframer::overhead() const {
+  return framing_.kind == Framing::Kind::kTfRecords ? kTfRecordOverheadBytes
+                                                    : 0;
+}
+
+absl::StatusOr<std::span<const std::byte>> RecordUnframer::DataOf(
+    std::span<const std::byte> record, size_t file, uint64_t number,
+    uint64_t offset) const {
+  if (framing_.kind == Framing::Kind::kTfRecords) {
+    if (IsTfRecord(record)) return TfRecordData(record);
+    const ManifestFile& info = files_.info(file);
+    const TfRecordPlace place{info.path, number, offset};
+    const auto data = ParseTfRecord(record, place);
+    // Of the last one of a damaged file only the beginning was read.
+    if (!data.ok()) {
+      FM_RETURN_IF_ERROR(
+          ParseTfRecordHeader(record, info.size - offset, place).status());
+      return data;
+    }
+    // The index came from these headers; the file was edited in place.
+    return files_.Changed(file);
+  }
+  const bool line = framing_.kind == Framing::Kind::kLines;
+  if (line && !record.empty() && record.back() == std::byte{'\n'}) {
+    return record.first(record.size() - 1);
+  }
+  return record;
+}
+
+}  // namespace feedmill

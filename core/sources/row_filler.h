@@ -1,0 +1,103 @@
+#ifndef FEEDMILL_CORE_SOURCES_ROW_FILLER_H_
+#define FEEDMILL_CORE_SOURCES_ROW_FILLER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "core/chunk/buffer.h"
+#include "core/sources/file_system.h"
+#include "core/sources/framing.h"
+#include "core/sources/known_files.h"
+#include "core/sources/manifest_files.h"
+#include "core/sources/range_gatherer.h"
+#include "core/sources/record_source.h"
+#include "core/sources/record_unframer.h"
+
+namespace feedmill {
+
+// A record that is to be read, and the row that it makes.
+struct WantedRecord {
+  size_t file = 0;
+  uint64_t offset = 0;
+  uint64_t size = 0;  // in the file
+  uint64_t record = 0;
+  size_t row = 0;
+};
+
+// Reads records that an index found into the rows of a column, in whatever
+// order they stand there: neighbours together, those that stand alone by the
+// hundred. Immutable; any thread, each with its own Scratch.
+class RowFiller {
+ public:
+  class Scratch {
+    friend class RowFiller;
+
+    void Forget() {
+      gathered_from.clear();
+      for (Noted& one : noted) one.opened = nullptr;
+    }
+
+    // A row that is to be gathered, unless `opened` is null.
+    struct Noted {
+      WantedRecord wanted;
+      const File* opened = nullptr;
+    };
+    std::vector<Noted> noted;  // by row
+    std::vector<std::pair<size_t, std::shared_ptr<const File>>> gathered_from;
+    RangeGatherer gatherer;
+    std::vector<const Noted*> in_window;
+    BufferBuilder read;
+    std::vector<uint64_t> offsets;  // of records in it
+  };
+
+  // Both must outlive it.
+  RowFiller(const Framing& framing, const ManifestFiles& files)
+      : framing_(framing), files_(files), unframer_(framing, files) {}
+
+  // Fills the rows of out.columns[0], whose offsets are set and whose values
+  // have room, but for those of records that are bad: of these, the first row
+  // (if it is before `bad_row`) becomes `bad_row`, and its error out.error.
+  // `all`: in the order of the files, a row each. A returned Status is this
+  // machine's.
+  absl::Status Fill(std::span<const WantedRecord> all, KnownFiles& known,
+                    Scratch& scratch, size_t& bad_row, RecordBlock& out) const;
+
+ private:
+  // Where the rows are, and the first that is bad.
+  struct Rows {
+    std::byte* At(size_t row) const { return values + offsets[row]; }
+    void Set(size_t row, std::span<const std::byte> data) {
+      if (!data.empty()) __builtin_memcpy(At(row), data.data(), data.size());
+    }
+    std::byte* const values;
+    const int64_t* const offsets;
+    size_t& bad_row;
+    absl::Status& error;
+  };
+
+  static size_t GroupFrom(std::span<const WantedRecord> all);
+  size_t CountSound(std::span<const WantedRecord> group,
+                    std::span<const std::byte> bytes, Scratch& scratch) const;
+  absl::Status ReadGroup(std::span<const WantedRecord> group,
+                         const File& opened, Scratch& scratch,
+                         Rows& rows) const;
+  absl::Status ReadAlone(const WantedRecord& wanted, const File& opened,
+                         Scratch& scratch, Rows& rows) const;
+  absl::Status ReadWindow(Scratch& scratch, Rows& rows) const;
+  absl::Status ReadNoted(Scratch& scratch, Rows& rows) const;
+  absl::Status Keep(const WantedRecord& wanted,
+                    std::span<const std::byte> record, Rows& rows) const;
+
+  const Framing& framing_;
+  const ManifestFiles& files_;
+  const RecordUnframer unframer_;
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_SOURCES_ROW_FILLER_H_
