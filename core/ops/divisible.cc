@@ -65,29 +65,6 @@ template <bool kDivisible, class T>
 
 #if defined(__x86_64__)
 
-// The bits of the items of one vector that the divisor divides.
-template <class T>
-[[gnu::target("arch=x86-64-v4"), gnu::always_inline]] inline uint64_t
-DivisibleMask(const T* x, __m512i inverse, __m512i limit, __m512i twos) {
-  const __m512i items = _mm512_loadu_si512(x);
-  // With masks, where gcc 12's functions without warn of their own variables.
-  if constexpr (sizeof(T) == 8) {
-    constexpr __mmask8 kAll = 0xff;
-    const __m512i size =
-        std::is_signed_v<T> ? _mm512_maskz_abs_epi64(kAll, items) : items;
-    const __m512i product = _mm512_mullo_epi64(size, inverse);
-    return _mm512_cmple_epu64_mask(_mm512_maskz_rorv_epi64(kAll, product, twos),
-                                   limit);
-  } else {
-    constexpr __mmask16 kAll = 0xffff;
-    const __m512i size =
-        std::is_signed_v<T> ? _mm512_maskz_abs_epi32(kAll, items) : items;
-    const __m512i product = _mm512_mullo_epi32(size, inverse);
-    return _mm512_cmple_epu32_mask(_mm512_maskz_rorv_epi32(kAll, product, twos),
-                                   limit);
-  }
-}
-
 template <class T>
 [[gnu::target("arch=x86-64-v4"), gnu::always_inline]] inline __m512i Repeated(
     T x) {
@@ -98,31 +75,97 @@ template <class T>
   }
 }
 
-// The same, 64 items at a time: a compiler does not pack comparisons of 64 bits
-// into bytes well.
-template <bool kDivisible, class T>
-[[gnu::target("arch=x86-64-v4")]] size_t DivisibleAvx512(const LoopInputs& in,
-                                                         void* out, size_t n) {
+// A divisor as vectors. Of an odd one the multiples are those whose product
+// with the inverse, the quotient, is one that there is: at most max / d, and of
+// signed items no less than the negative of that, which `shift` makes 0.
+template <class T>
+struct VectorDivisor {
   using U = std::make_unsigned_t<T>;
+  [[gnu::target("arch=x86-64-v4"),
+    gnu::always_inline]] inline explicit VectorDivisor(const Divisor<U>&
+                                                           divisor)
+      : inverse(Repeated(divisor.inverse)),
+        limit(Repeated(divisor.limit)),
+        twos(Repeated(static_cast<U>(divisor.twos))),
+        shift(_mm512_setzero_si512()) {
+    // By 1 the least item of all has a quotient, too.
+    if (!std::is_signed_v<T> || divisor.twos > 0 || divisor.of == 1) return;
+    const U most = static_cast<U>(std::numeric_limits<T>::max()) / divisor.of;
+    shift = Repeated(most);
+    limit = Repeated(static_cast<U>(2 * most));
+  }
+
+  __m512i inverse;
+  __m512i limit;
+  __m512i twos;
+  __m512i shift;  // of odd ones
+};
+
+// The bits of the items of one vector that the divisor divides.
+template <bool kOdd, class T>
+[[gnu::target("arch=x86-64-v4"), gnu::always_inline]] inline uint64_t
+DivisibleMask(const T* x, const VectorDivisor<T>& by) {
+  const __m512i items = _mm512_loadu_si512(x);
+  // With masks, where gcc 12's functions without warn of their own variables.
+  if constexpr (sizeof(T) == 8) {
+    constexpr __mmask8 kAll = 0xff;
+    if constexpr (kOdd) {
+      const __m512i product = _mm512_mullo_epi64(items, by.inverse);
+      return _mm512_cmple_epu64_mask(_mm512_add_epi64(product, by.shift),
+                                     by.limit);
+    }
+    const __m512i size =
+        std::is_signed_v<T> ? _mm512_maskz_abs_epi64(kAll, items) : items;
+    const __m512i product = _mm512_mullo_epi64(size, by.inverse);
+    return _mm512_cmple_epu64_mask(
+        _mm512_maskz_rorv_epi64(kAll, product, by.twos), by.limit);
+  } else {
+    constexpr __mmask16 kAll = 0xffff;
+    if constexpr (kOdd) {
+      const __m512i product = _mm512_mullo_epi32(items, by.inverse);
+      return _mm512_cmple_epu32_mask(_mm512_add_epi32(product, by.shift),
+                                     by.limit);
+    }
+    const __m512i size =
+        std::is_signed_v<T> ? _mm512_maskz_abs_epi32(kAll, items) : items;
+    const __m512i product = _mm512_mullo_epi32(size, by.inverse);
+    return _mm512_cmple_epu32_mask(
+        _mm512_maskz_rorv_epi32(kAll, product, by.twos), by.limit);
+  }
+}
+
+// The same, 64 items at a time: a compiler does not pack comparisons of 64 bits
+// into bytes well. Returns how many.
+template <bool kDivisible, bool kOdd, class T>
+[[gnu::target("arch=x86-64-v4")]] size_t DivisibleWords(
+    const Divisor<std::make_unsigned_t<T>>& divisor, const T* x, uint8_t* r,
+    size_t n) {
   constexpr size_t kTogether = 64 / sizeof(T);
+  const VectorDivisor<T> by(divisor);
+  size_t i = 0;
+  for (; i + 64 <= n; i += 64) {
+    uint64_t is = 0;
+    for (size_t k = 0; k < 64; k += kTogether) {
+      is |= DivisibleMask<kOdd>(x + i + k, by) << k;
+    }
+    const __m512i bytes = _mm512_maskz_set1_epi8(kDivisible ? is : ~is, 1);
+    _mm512_storeu_si512(r + i, bytes);
+  }
+  return i;
+}
+
+template <bool kDivisible, class T>
+size_t DivisibleAvx512(const LoopInputs& in, void* out, size_t n) {
+  using U = std::make_unsigned_t<T>;
   const T* const x = static_cast<const T*>(in.items[0]);
   uint8_t* const r = static_cast<uint8_t*>(out);
   // Tiles are short beside a division; the next one has the same divisor.
   thread_local Divisor<U> divisor(1);
   const U d = Magnitude(*static_cast<const T*>(in.items[1]));
   if (divisor.of != d) divisor = Divisor<U>(d);
-  const __m512i inverse = Repeated(divisor.inverse);
-  const __m512i limit = Repeated(divisor.limit);
-  const __m512i twos = Repeated(static_cast<U>(divisor.twos));
-  size_t i = 0;
-  for (; i + 64 <= n; i += 64) {
-    uint64_t is = 0;
-    for (size_t k = 0; k < 64; k += kTogether) {
-      is |= DivisibleMask(x + i + k, inverse, limit, twos) << k;
-    }
-    const __m512i bytes = _mm512_maskz_set1_epi8(kDivisible ? is : ~is, 1);
-    _mm512_storeu_si512(r + i, bytes);
-  }
+  const size_t i = divisor.twos == 0
+                       ? DivisibleWords<kDivisible, true>(divisor, x, r, n)
+                       : DivisibleWords<kDivisible, false>(divisor, x, r, n);
   if (i < n) {
     LoopInputs rest = in;
     rest.items[0] = x + i;
