@@ -28,8 +28,8 @@ def on_one_core(pipeline, consume):
     return run_json(["taskset", "-c", core, BUILD / "bin" / "bench_trainer", pipeline, consume, "--threads", 1])
 
 
-def limit(*arguments):
-    return run_json([LIMIT, *arguments])
+def limit(*arguments, **environment):
+    return run_json([LIMIT, *arguments], env={**os.environ, **environment})
 
 
 def cpu(results):
@@ -80,14 +80,17 @@ def arithmetic(folder, count):
                          "feedmill_1": lambda: local(text, "chunks", "--threads", 1),
                          "one_core": lambda: on_one_core(text, "chunks"),
                          "loop": lambda: limit("arithmetic", n),
+                         "loop_1": lambda: limit("arithmetic", n, OMP_NUM_THREADS="1"),
                          "tfdata": lambda: tfdata("tinypar", 60_000),
                          "tfdata_batch": lambda: tfdata("tinybatchvec", peer_n)})
-    agree("arithmetic", got, "feedmill", "feedmill_1", "one_core", "loop")
+    agree("arithmetic", got, "feedmill", "feedmill_1", "one_core", "loop", "loop_1")
     report("arithmetic", got)
     each = cpu(got["feedmill"]) / n
     return {"arithmetic_vs_loop": ratio(cpu(got["loop"]), cpu(got["feedmill"])),
             "arithmetic_two_threads_wall": ratio(wall(got["feedmill_1"]), wall(got["feedmill"])),
             "arithmetic_two_cores_wall": ratio(wall(got["one_core"]), wall(got["feedmill"])),
+            # What this machine's two cores are worth to a loop that shares nothing.
+            "loop_two_threads_wall": ratio(wall(got["loop_1"]), wall(got["loop"])),
             "small_vs_tfdata": ratio(median(got["tfdata"], lambda r: r["cpu_s"] / r["elements"]), each),
             "small_vs_tfdata_batched": ratio(median(got["tfdata_batch"], lambda r: r["cpu_s"] / peer_n), each)}
 
