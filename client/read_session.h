@@ -210,6 +210,7 @@ class ReadSession {
   void NoteUse(absl::Time now, const Split& split, Stream& stream);
   void SetWindow(uint64_t bytes);
   void WidenWindow(absl::Time now);
+  bool WiderIsNoFaster(absl::Time now, double rate);
   void NarrowWindow();
   uint64_t quarter_bytes() const {
     return std::max<uint64_t>(1, ahead_bytes_ / 4);
@@ -240,6 +241,13 @@ class ReadSession {
   absl::Duration round_trip_ = absl::InfiniteDuration();
   absl::Time measured_from_ = absl::InfinitePast();
   uint64_t window_received_ = 0;  // since then
+  // The window before it was widened, and what came then in a second.
+  struct Narrower {
+    uint64_t bytes;
+    double rate;
+  };
+  std::optional<Narrower> narrower_;
+  absl::Time widen_from_ = absl::InfinitePast();
   uint64_t window_pulled_ = 0;
   uint64_t window_unused_;  // the least that was buffered since it was changed
 

@@ -11,6 +11,11 @@ namespace {
 // round trip.
 constexpr double kRoundTrips = 4;
 constexpr absl::Duration kMeasure = absl::Seconds(1);
+// A wider window is kept if that much more comes than before, measured for so
+// long at least; else it is not tried again for a while.
+constexpr double kWorthIt = 1.25;
+constexpr absl::Duration kMeasureLeast = absl::Milliseconds(20);
+constexpr absl::Duration kTryAgain = absl::Seconds(1);
 
 }  // namespace
 
@@ -28,6 +33,7 @@ void ReadSession::SetWindow(uint64_t bytes) {
                  settings_.budget_bytes);
   ahead_bytes_ = std::max(window_bytes_ / 2, quota_bytes_);
   window_received_ = window_pulled_ = 0;
+  narrower_.reset();
   window_unused_ = buffered_bytes_;
   measured_from_ = absl::InfinitePast();
 }
@@ -37,17 +43,33 @@ void ReadSession::SetWindow(uint64_t bytes) {
 // until they have left the caches. (What a slow worker has made waits there.)
 void ReadSession::WidenWindow(absl::Time now) {
   window_unused_ = 0;
-  if (window_received_ < window_bytes_) return;
+  if (window_received_ < window_bytes_ || now < widen_from_) return;
   const absl::Duration took = now - measured_from_;
-  if (took < round_trip_) return;
-  const double in_round_trip = static_cast<double>(window_received_) *
-                               absl::FDivDuration(round_trip_, took);
-  if (kRoundTrips * in_round_trip >= static_cast<double>(window_bytes_)) {
+  if (took < std::max(round_trip_, kMeasureLeast)) return;
+  const double rate =
+      static_cast<double>(window_received_) / absl::ToDoubleSeconds(took);
+  if (WiderIsNoFaster(now, rate)) return;
+  if (kRoundTrips * rate * absl::ToDoubleSeconds(round_trip_) >=
+      static_cast<double>(window_bytes_)) {
+    const Narrower before{window_bytes_, rate};
     SetWindow(2 * window_bytes_);
+    if (window_bytes_ > before.bytes) narrower_ = before;
   } else if (took > kMeasure) {
     window_received_ = 0;
     measured_from_ = now;
   }
+}
+
+// Then it is narrow again: the round trip was longer when it was measured, or
+// what is waited for is a core.
+bool ReadSession::WiderIsNoFaster(absl::Time now, double rate) {
+  if (!narrower_.has_value()) return false;
+  const Narrower before = *narrower_;
+  narrower_.reset();
+  if (rate >= kWorthIt * before.rate) return false;
+  SetWindow(before.bytes);
+  widen_from_ = now + kTryAgain;
+  return true;
 }
 
 // The least time from more credit to its first use.

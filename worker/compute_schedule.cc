@@ -18,14 +18,13 @@ constexpr uint64_t kGrowth = 4;
 constexpr uint64_t kMeasuredNanoseconds = 1'000'000'000;
 constexpr uint64_t kMeasuredPositions = uint64_t{1} << 20;
 constexpr uint64_t kTasksPerThread = 2;
-// What is made as fast as memory is read. It is not made far ahead of the
-// credit for it, nor by a second task of a thread, where it would only grow
-// cold; and more of it goes into a frame, which costs more than it does: where
-// elements are large, several.
+// What is made as fast as memory is read. It is not made ahead of the credit
+// for it, nor by a second task of a thread, where it would only grow cold; and
+// more of it goes into a frame, which costs more than it does: where elements
+// are large and read in place, several.
 constexpr uint64_t kCheapBytesPerNanosecond = 1;
-constexpr uint64_t kCheapAheadBytes = uint64_t{4} << 20;
 constexpr uint64_t kCheapFrames = 2;
-constexpr uint64_t kCheapLargeFrames = 8;
+constexpr uint64_t kCheapLargeFrames = 4;
 
 uint64_t PositionsIn(Cursor begin, Cursor end) {
   return std::max<uint64_t>(1, end.p - begin.p);
@@ -335,22 +334,19 @@ bool WorkerAgent::Cheap(const PlanRecord& plan) {
 
 uint64_t WorkerAgent::FrameBytes(const PlanRecord& plan) const {
   if (!Cheap(plan)) return settings_.frame_bytes;
-  const bool large = plan.positions > 0 &&
+  const bool large = in_place_ && plan.positions > 0 &&
                      plan.bytes / plan.positions >= settings_.frame_bytes / 2;
   return (large ? kCheapLargeFrames : kCheapFrames) * settings_.frame_bytes;
 }
 
-// Whether what is ready waits for credit, and would be made again in no time.
-bool WorkerAgent::FarAhead(const PlanRecord& plan, const Stream& stream) {
-  if (!Cheap(plan) || stream.segments.empty() ||
-      stream.segments.begin()->second.made == nullptr) {
-    return false;
-  }
-  uint64_t ready = 0;
+// Whether all credit is spoken for, and more would be made in no time.
+bool WorkerAgent::FarAhead(const PlanRecord& plan, const Stream& stream) const {
+  if (!Cheap(plan)) return false;
+  uint64_t bytes = stream.sent;
   for (const auto& [begin, segment] : stream.segments) {
-    ready += segment.bytes();
+    bytes += segment.task != TaskId() ? FrameBytes(plan) : segment.bytes();
   }
-  return ready >= kCheapAheadBytes;
+  return !stream.segments.empty() && bytes >= stream.total;
 }
 
 bool WorkerAgent::Fits(uint64_t bytes) const {

@@ -16,6 +16,7 @@
 #include "core/sources/manifest.h"
 #include "core/sources/source_plan.h"
 #include "core/wire/packing.h"
+#include "worker/busy_time.h"
 
 namespace feedmill {
 
@@ -136,7 +137,7 @@ void StageRunner::Compute(ComputeRequest request,
   }
   Submit([this, compiled = found->second, request = std::move(request),
           blocks = std::move(blocks), codec](int thread) {
-    const absl::Time begun = SteadyNow();
+    const BusyTime busy;
     Computed computed{request.task, request.plan,
                       Internal("the plan was not compiled"),
                       absl::ZeroDuration(), codec};
@@ -154,14 +155,13 @@ void StageRunner::Compute(ComputeRequest request,
       measured.reset();
       if (request.profile) computed.costs = CostsOf(lane);
     }
-    const absl::Time made = SteadyNow();
-    computed.busy = made - begun;
     if (codec != LinkCompression::kNone && computed.piece.ok() &&
         computed.piece->chunk.rows > 0) {
+      const absl::Time made = SteadyNow();
       computed.packed = PackParts(*computed.piece, codec);
       computed.packing = SteadyNow() - made;
-      computed.busy += computed.packing;
     }
+    computed.busy = busy.Elapsed();
     post_([this, computed = std::move(computed)]() mutable {
       Refill();
       results_.computed(std::move(computed));

@@ -20,6 +20,7 @@
 #include "core/net/process_limits.h"
 #include "core/net/reactor.h"
 #include "core/ops/plugin_functions.h"
+#include "core/pipeline/kept_blocks.h"
 #include "worker/client_links.h"
 #include "worker/stage_runner.h"
 #include "worker/worker_agent.h"
@@ -95,6 +96,7 @@ class WorkerServer::Shell : public ReactorHandler {
   void WatchDispatcher(absl::Time now);
   absl::Time DispatcherLost() const;
   void BeginDrain(absl::Duration timeout);
+  std::shared_ptr<BlockSource> Blocks() const;
   void Perform(WorkerEffects effects);
   void End(absl::Status why);
 
@@ -106,6 +108,9 @@ class WorkerServer::Shell : public ReactorHandler {
   std::optional<Security> security_;
   std::unique_ptr<Messenger> messenger_;
   std::unique_ptr<ArenaHost> memory_;
+  // Where to make what nobody reads in place.
+  const std::shared_ptr<KeptBlocks> own_memory_ =
+      std::make_shared<KeptBlocks>();
   std::unique_ptr<WorkerAgent> agent_;
   WorkerId worker_;
   Incarnation incarnation_;
@@ -390,12 +395,18 @@ void WorkerServer::Shell::OnTurn(absl::Time now) {
   }
   if (now >= agent_->NextDeadline()) Perform(agent_->OnTick(now));
   memory_->OnTurn(now);
+  agent_->ReadInPlace(memory_->links() > 0);
 }
 
 absl::Time WorkerServer::Shell::NextDeadline() const {
   absl::Time next = std::min(agent_->NextDeadline(), say_at_);
   next = std::min(next, DispatcherLost());
   return drain_end_.has_value() ? std::min(next, *drain_end_) : next;
+}
+
+std::shared_ptr<BlockSource> WorkerServer::Shell::Blocks() const {
+  std::shared_ptr<BlockSource> shared = memory_->blocks();
+  return shared != nullptr ? std::move(shared) : own_memory_;
 }
 
 void WorkerServer::Shell::Perform(WorkerEffects effects) {
@@ -407,7 +418,7 @@ void WorkerServer::Shell::Perform(WorkerEffects effects) {
   }
   for (ComputeRequest& request : effects.compute) {
     const LinkCompression codec = links_->CodecFor(reactor_->now(), request);
-    runner_->Compute(std::move(request), memory_->blocks(), codec);
+    runner_->Compute(std::move(request), Blocks(), codec);
   }
   for (const PlanId& plan : effects.forget) {
     runner_->Forget(plan);

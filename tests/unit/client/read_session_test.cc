@@ -211,6 +211,27 @@ TEST_F(WindowTest, StaysSmallWhereTheRoundTripIsShort) {
   EXPECT_LE(allowed, 320);
 }
 
+TEST_F(WindowTest, GoesBackWhereAWiderOneBringsNoMore) {
+  // The round trip is long, but never more than 200 bytes come in it.
+  int wide = 0;
+  for (int k = 0; k < 20; ++k) {
+    Tick(absl::Milliseconds(100));
+    uint64_t allowed = 0;
+    for (uint64_t n = 0, left = 5; n < kSplits; ++n) {
+      const uint64_t to =
+          std::min(n * 100 + Granted(n).total_bytes / 8, n * 100 + 100);
+      allowed += 8 * (to - at_[n]);
+      for (; left > 0 && at_[n] + 5 <= to; at_[n] += 5, --left) {
+        Receive(n, MakePiece(at_[n], at_[n] + 5));
+      }
+    }
+    PullAll();
+    wide += allowed > 320 ? 1 : 0;
+  }
+  EXPECT_GE(wide, 1);
+  EXPECT_LE(wide, 8);  // a few round trips each second
+}
+
 TEST_F(WindowTest, NarrowsWhileHalfOfItIsNeverNeeded) {
   EXPECT_GT(ReadOverALongLink(10), 400);
   for (int k = 0; k < 80; ++k) {

@@ -233,6 +233,25 @@ TEST_F(WorkerAgentTest, OnlyAHeadOverdrawsAndByOnePiece) {
   EXPECT_THAT(Values(), SizeIs(::testing::Gt(0)));
 }
 
+TEST_F(WorkerAgentTest, WhatIsCheapIsNotMadeAheadOfItsCredit) {
+  const Lease lease = LeaseOf(1, 0, 1000);
+  GivenLeases({lease});
+  const auto in_no_time = [&] {
+    while (!tasks_.empty()) {
+      const ComputeRequest task = TakeTask(0);
+      Keep(agent_.OnComputed(now_, task.task,
+                             MakePiece(task.begin, task.end, OneRow),
+                             absl::Nanoseconds(1)));
+    }
+  };
+  for (uint64_t total = 800; total <= 8000; total += 800) {
+    Give(GrantOf(lease, total));
+    in_no_time();
+    EXPECT_LE(agent_.buffered_bytes(), 160u);  // one frame, held back
+  }
+  EXPECT_THAT(Values(), SizeIs(::testing::Gt(900)));
+}
+
 // ---- rule 17
 TEST_F(WorkerAgentTest, ServesHeadsFirstThenLowPositions) {
   const Lease low = LeaseOf(1, 0, 100);
