@@ -11,8 +11,10 @@ namespace {
 // round trip.
 constexpr double kRoundTrips = 4;
 constexpr absl::Duration kMeasure = absl::Seconds(1);
-// A wider window is kept if that much more comes than before, measured for so
-// long at least; else it is not tried again for a while.
+// A shorter round trip is mostly waits for a core, which credit does not
+// shorten. There a wider window is kept if that much more comes than before,
+// measured for so long at least; else it is not tried again for a while.
+constexpr absl::Duration kNear = absl::Milliseconds(5);
 constexpr double kWorthIt = 1.25;
 constexpr absl::Duration kMeasureLeast = absl::Milliseconds(20);
 constexpr absl::Duration kTryAgain = absl::Seconds(1);
@@ -45,7 +47,8 @@ void ReadSession::WidenWindow(absl::Time now) {
   window_unused_ = 0;
   if (window_received_ < window_bytes_ || now < widen_from_) return;
   const absl::Duration took = now - measured_from_;
-  if (took < std::max(round_trip_, kMeasureLeast)) return;
+  const bool near = round_trip_ < kNear;
+  if (took < (near ? kMeasureLeast : round_trip_)) return;
   const double rate =
       static_cast<double>(window_received_) / absl::ToDoubleSeconds(took);
   if (WiderIsNoFaster(now, rate)) return;
@@ -53,7 +56,7 @@ void ReadSession::WidenWindow(absl::Time now) {
       static_cast<double>(window_bytes_)) {
     const Narrower before{window_bytes_, rate};
     SetWindow(2 * window_bytes_);
-    if (window_bytes_ > before.bytes) narrower_ = before;
+    if (near && window_bytes_ > before.bytes) narrower_ = before;
   } else if (took > kMeasure) {
     window_received_ = 0;
     measured_from_ = now;
