@@ -22,8 +22,8 @@ namespace fs = std::filesystem;
 
 uint32_t Crc32c(const std::string& bytes) {
   uint32_t crc = 0xFFFFFFFF;
-  for (unsigned char byte : bytes) {
-    crc ^= byte;
+  for (const char byte : bytes) {
+    crc ^= static_cast<unsigned char>(byte);
     for (int bit = 0; bit < 8; ++bit)
       crc = crc & 1 ? crc >> 1 ^ 0x82F63B78 : crc >> 1;
   }
