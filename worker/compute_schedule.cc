@@ -339,14 +339,18 @@ uint64_t WorkerAgent::FrameBytes(const PlanRecord& plan) const {
   return (large ? kCheapLargeFrames : kCheapFrames) * settings_.frame_bytes;
 }
 
-// Whether all credit is spoken for, and more would be made in no time.
+// Whether all credit is spoken for, and more would be made in no time. What is
+// sent next is never ahead: nothing behind it leaves before.
 bool WorkerAgent::FarAhead(const PlanRecord& plan, const Stream& stream) const {
-  if (!Cheap(plan)) return false;
+  if (!Cheap(plan) || stream.segments.empty() ||
+      stream.segments.begin()->second.wanted()) {
+    return false;
+  }
   uint64_t bytes = stream.sent;
   for (const auto& [begin, segment] : stream.segments) {
     bytes += segment.task != TaskId() ? FrameBytes(plan) : segment.bytes();
   }
-  return !stream.segments.empty() && bytes >= stream.total;
+  return bytes >= stream.total;
 }
 
 bool WorkerAgent::Fits(uint64_t bytes) const {

@@ -81,6 +81,15 @@ class WorkerAgentTest : public ::testing::Test {
     for (int i = 0; i < 1000 && !tasks_.empty(); ++i) Compute();
     EXPECT_THAT(tasks_, ::testing::IsEmpty());
   }
+  // All tasks end, and those that follow them, each in a nanosecond.
+  void ComputeAllInNoTime() {
+    while (!tasks_.empty()) {
+      const ComputeRequest task = TakeTask(0);
+      Keep(agent_.OnComputed(now_, task.task,
+                             MakePiece(task.begin, task.end, OneRow),
+                             absl::Nanoseconds(1)));
+    }
+  }
   // The next beat, whenever it is due.
   WorkerBeat Beat() {
     now_ = std::max(now_, agent_.NextDeadline());

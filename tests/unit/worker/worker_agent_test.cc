@@ -236,20 +236,26 @@ TEST_F(WorkerAgentTest, OnlyAHeadOverdrawsAndByOnePiece) {
 TEST_F(WorkerAgentTest, WhatIsCheapIsNotMadeAheadOfItsCredit) {
   const Lease lease = LeaseOf(1, 0, 1000);
   GivenLeases({lease});
-  const auto in_no_time = [&] {
-    while (!tasks_.empty()) {
-      const ComputeRequest task = TakeTask(0);
-      Keep(agent_.OnComputed(now_, task.task,
-                             MakePiece(task.begin, task.end, OneRow),
-                             absl::Nanoseconds(1)));
-    }
-  };
   for (uint64_t total = 800; total <= 8000; total += 800) {
     Give(GrantOf(lease, total));
-    in_no_time();
+    ComputeAllInNoTime();
     EXPECT_LE(agent_.buffered_bytes(), 160u);  // one frame, held back
   }
   EXPECT_THAT(Values(), SizeIs(::testing::Gt(900)));
+}
+
+TEST_F(WorkerAgentTest, WhatIsCheapAndWasLostIsMadeAgainBeforeWhatIsReady) {
+  const Lease lease = LeaseOf(1, 0, 1000);
+  GivenLeases({lease});
+  Give(GrantOf(lease, 800));
+  ComputeAllInNoTime();
+  const std::vector<int64_t> sent = Values();
+  ASSERT_GE(agent_.buffered_bytes(), 160u);  // as much as may be sent
+  Give(GrantOf(lease, 160, false, 2));
+  ComputeAllInNoTime();
+  const std::vector<int64_t> again = Values();
+  ASSERT_FALSE(again.empty());
+  EXPECT_EQ(again[0], sent[0]);
 }
 
 // ---- rule 17
