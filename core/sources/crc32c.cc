@@ -1,7 +1,6 @@
 #include "core/sources/crc32c.h"
 
 #include <array>
-#include <cstring>
 
 #include "core/sources/crc32c_instructions.h"
 
@@ -28,12 +27,6 @@ constexpr std::array<std::array<uint32_t, 256>, 8> MakeTables() {
 }
 constexpr auto kTables = MakeTables();
 
-uint64_t LoadU64(const std::byte* at) {
-  uint64_t value;
-  std::memcpy(&value, at, sizeof value);
-  return value;
-}
-
 }  // namespace
 
 uint32_t Crc32cPortable(std::span<const std::byte> bytes) {
@@ -41,7 +34,7 @@ uint32_t Crc32cPortable(std::span<const std::byte> bytes) {
   size_t left = bytes.size();
   uint32_t crc = 0xffffffff;
   for (; left >= 8; left -= 8, at += 8) {
-    const uint64_t x = LoadU64(at) ^ crc;
+    const uint64_t x = crc32c::LoadU64(at) ^ crc;
     crc = 0;
     for (size_t k = 0; k < 8; ++k) {
       crc ^= kTables[7 - k][(x >> (8 * k)) & 0xff];

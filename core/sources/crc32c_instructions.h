@@ -18,6 +18,16 @@ namespace feedmill {
 
 inline constexpr uint32_t kCrc32cPolynomial = 0x82f63b78;  // reflected
 
+namespace crc32c {
+
+inline uint64_t LoadU64(const std::byte* at) {
+  uint64_t value;
+  std::memcpy(&value, at, sizeof value);
+  return value;
+}
+
+}  // namespace crc32c
+
 #if defined(__x86_64__)
 
 inline bool HasCrc32cInstructions() {
@@ -27,12 +37,6 @@ inline bool HasCrc32cInstructions() {
 }
 
 namespace crc32c {
-
-inline uint64_t LoadU64(const std::byte* at) {
-  uint64_t value;
-  std::memcpy(&value, at, sizeof value);
-  return value;
-}
 
 // The instruction takes 3 cycles but starts each cycle, so that three streams
 // run at once, of as many words each.
