@@ -129,6 +129,7 @@ void Dispatcher::On(absl::Time now, const PeerId& from,
   if (!repeated && job != nullptr && RanksBehind(hello, *job) > 0) {
     return AnswerAwaiting(from, hello, *job);
   }
+  awaiting_.erase(from);  // as it said before in this turn
   if (!repeated) {
     absl::Status status = CheckReader(now, hello);
     if (status.ok()) status = PrepareJob(hello);

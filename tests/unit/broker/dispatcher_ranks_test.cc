@@ -181,6 +181,20 @@ TEST(Ranks, OneThatIsToComeIsWaitedFor) {
   EXPECT_EQ(again.answer->run->iteration, 1);
 }
 
+TEST(Ranks, OneThatNeedNotWaitAnyMoreIsNotToldToBehindItsRun) {
+  Cluster cluster;
+  cluster.AddWorker("w1", 8);
+  Finish(AddRank(cluster, 0, 2).Hello());
+  Reader& again = AddRank(cluster, 0, 2);
+  const ClientHello waits = again.hello();
+  again.hello().take_over = true;
+  const std::vector<Dispatcher::Incoming> together = {
+      {PeerId(again.peer()), waits}, {PeerId(again.peer()), again.hello()}};
+  cluster.Carry(cluster.dispatcher().Handle(cluster.now(), together));
+  EXPECT_EQ(again.heard, 1);
+  EXPECT_TRUE(again.live());
+}
+
 TEST(Ranks, AnotherNumberTakesOverWithATokenOnly) {
   Cluster cluster;
   cluster.AddWorker("w1", 8);
