@@ -343,7 +343,7 @@ uint64_t WorkerAgent::FrameBytes(const PlanRecord& plan) const {
 // sent next is never ahead: nothing behind it leaves before.
 bool WorkerAgent::FarAhead(const PlanRecord& plan, const Stream& stream) const {
   if (!Cheap(plan) || stream.segments.empty() ||
-      stream.segments.begin()->second.wanted()) {
+      (stream.segments.begin()->second.wanted() && !EnoughBehindHole())) {
     return false;
   }
   uint64_t bytes = stream.sent;

@@ -105,6 +105,9 @@ class WorkerAgent {
   virtual bool Reopened(Opening current, const Grant& grant) const;
   // Whether the stream goes before all that are not heads (rule 17).
   virtual bool IsHead(const Grant& grant) const { return grant.head; }
+  // Whether a stream may have made enough while nobody makes what it sends
+  // next (rule 17).
+  virtual bool EnoughBehindHole() const { return false; }
 
  private:
   // A part of a stream that is not sent: wanted (no task, no piece), running

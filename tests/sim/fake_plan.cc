@@ -15,7 +15,7 @@ constexpr uint64_t kMostSlots = 8;
 
 }  // namespace
 
-FakePlan::FakePlan(Random& random, bool slotted)
+FakePlan::FakePlan(Random& random, bool slotted, uint64_t longer)
     : slotted_(slotted),
       spec_(std::make_shared<const ElementSpec>(
           ElementSpec{{{"", DType::kBytes, {}}}})) {
@@ -23,7 +23,7 @@ FakePlan::FakePlan(Random& random, bool slotted)
   needs_manifest_ = random.OneIn(3);
   first_split_ = random.Between(1, 6);
   const uint64_t positions =
-      slotted_ ? random.Between(8, 30) : random.Between(30, 120);
+      longer * (slotted_ ? random.Between(8, 30) : random.Between(30, 120));
   const uint64_t large_percent =
       random.Choice({uint64_t{0}, uint64_t{10}, uint64_t{30}});
   const uint64_t cost_ms =
@@ -38,7 +38,8 @@ FakePlan::FakePlan(Random& random, bool slotted)
                               : random.Between(kNameBytes, 60);
     counts_.push_back(count);
     sizes_.push_back(size);
-    costs_.push_back(random.UpTo(absl::Milliseconds(cost_ms)));
+    costs_.push_back(random.UpTo(absl::Milliseconds(cost_ms)) /
+                     static_cast<int64_t>(longer));
     position_bytes_max_ =
         std::max(position_bytes_max_, count * (size + kPerString));
   }

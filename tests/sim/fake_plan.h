@@ -26,7 +26,8 @@ struct ElementName {
 // all of it so many times.
 class FakePlan {
  public:
-  FakePlan(Random& random, bool slotted);
+  // `longer`: so many times as many positions, each in as much less time.
+  FakePlan(Random& random, bool slotted, uint64_t longer);
 
   const std::string& graph() const { return graph_; }
   // What workers run.

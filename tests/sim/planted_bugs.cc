@@ -99,6 +99,15 @@ class LowestFirst : public WorkerAgent {
   bool IsHead(const Grant&) const override { return false; }
 };
 
+// Takes what is ready behind a hole for enough (rule 17).
+class HoleLeftOpen : public WorkerAgent {
+ public:
+  using WorkerAgent::WorkerAgent;
+
+ protected:
+  bool EnoughBehindHole() const override { return true; }
+};
+
 // ---- the dispatcher's
 
 // Any life of a consumer is as good as another, and nothing in a split's name
@@ -265,6 +274,7 @@ const std::vector<PlantedBug>& PlantedBugs() {
       ReleaseAtRestart(),
       CursorBesideNumber(),
       WorkerBug<LowestFirst>("lowest-first", "17"),
+      WorkerBug<HoleLeftOpen>("hole-left-open", "17"),
       ClientBug<ShortBatchKept>("short-batch-kept", "19"),
       ClientBug<EndsUnsettled>("ends-unsettled", "27"),
   };

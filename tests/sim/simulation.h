@@ -16,7 +16,8 @@
 // The whole system in one thread, from one seed: the real Dispatcher,
 // WorkerAgents and ReadSessions, with a virtual clock, a network that breaks,
 // processes that die and freeze, whose clocks do not agree, and a made-up
-// pipeline; in some, a second job beside the first. What is checked after each
+// pipeline; in some, a second job beside the first; in some, tasks that take
+// next to no time on some workers or for a while. What is checked after each
 // step is what docs and protocol promise:
 //
 //   - deterministic: the sequence of the reference, also over crashes of

@@ -19,12 +19,25 @@ constexpr size_t kLinkDepthMax = 20'000;
 // Drawn apart, so that worlds without slots are what they were without any.
 bool HasSlots(uint64_t seed) { return Random(seed + 11'000'033).OneIn(4); }
 
+// Likewise for worlds where tasks may be cheap.
+std::optional<Random> SpeedsOf(uint64_t seed) {
+  Random speeds(seed + 12'000'101);
+  if (!speeds.OneIn(4)) return std::nullopt;
+  return speeds;
+}
+
+// What a worker puts at most into a frame of what is cheap, in frames.
+constexpr uint64_t kCheapFrames = 4;
+// How many times longer a run is there, which is read as fast as it can be.
+constexpr int64_t kLonger = 5;
+
 }  // namespace
 
 World::World(const Options& options)
     : options_(options),
       random_(options.seed),
-      plan_(random_, HasSlots(options.seed)) {
+      speeds_(SpeedsOf(options.seed)),
+      plan_(random_, HasSlots(options.seed), speeds_ ? uint64_t{kLonger} : 1) {
   order_ = random_.Choice(
       {Order::kDeterministic, Order::kDeterministic, Order::kAny});
   if (order_ == Order::kAny) {
@@ -57,8 +70,16 @@ World::World(const Options& options)
   settings_.split_bytes = random_.Choice<uint64_t>({500, 3'000});
   settings_.attempts_max = 1'000'000;  // flaky workers never fail a run here
   settings_.deaths_alone_max = 1'000'000;  // nor do those that are killed
+  if (speeds_) {                           // room for them to be made ahead
+    settings_.split_bytes = speeds_->Choice<uint64_t>({500, 3'000, 30'000});
+    memory_ = speeds_->Choice<uint64_t>({1'500, 6'000});
+    frame_bytes_ = speeds_->Choice<uint64_t>({25, 100});
+    budget_ = speeds_->Choice<uint64_t>({1'000, 4'000});
+    pace_ = absl::Milliseconds(10);
+  }
   StartDispatcher(/*wiped=*/true);
-  const uint64_t workers = random_.Between(1, 3);
+  uint64_t workers = random_.Between(1, 3);
+  if (speeds_ && speeds_->OneIn(2)) workers = 1;
   for (uint64_t i = 0; i < workers; ++i) {
     StartWorker(fmt::format("tcp://w{}", i));
   }
@@ -124,8 +145,9 @@ void World::Trace(const std::string& line) {
 void World::Watch() {
   if (Finished()) {
     if (!finished_at_) finished_at_ = now();
-  } else if (now() > std::max(pass_began_, absl::UnixEpoch() + kFaultsEnd) +
-                         (two_jobs_ ? 2 : 1) * kLiveness) {
+  } else if (now() >
+             std::max(pass_began_, absl::UnixEpoch() + kFaultsEnd) +
+                 (two_jobs_ ? 2 : 1) * (speeds_ ? kLonger : 1) * kLiveness) {
     Fail("no progress: the bound of completion has passed");
   }
   timeline_.After(absl::Milliseconds(250), [this] { Watch(); });
@@ -189,6 +211,11 @@ void World::StartWorker(const std::string& name) {
   settings.memory_bytes = memory_;
   settings.frame_bytes = frame_bytes_;
   worker.core = options_.makers.worker(std::move(settings));
+  if (speeds_) {
+    worker.speed = speeds_->Choice({Speed::kFast, Speed::kFast, Speed::kBetween,
+                                    Speed::kSlower, Speed::kSlow});
+    worker.core->ReadInPlace(speeds_->OneIn(2));
+  }
   StepWorker(worker, worker.core->OnTick(ClockOf(worker)));
 }
 
@@ -252,7 +279,7 @@ void World::StepWorker(WorkerProcess& worker, WorkerEffects effects) {
   // Sessions are heads once each; each has at most one position beyond.
   const uint64_t bound =
       memory_ + readers_.size() * plan_.position_bytes_max() +
-      2 * worker.threads * (frame_bytes_ + plan_.position_bytes_max());
+      2 * worker.threads * (FrameMax() + plan_.position_bytes_max());
   if (worker.core->buffered_bytes() > bound) {
     Fail(fmt::format("{} holds {} bytes, its bound is {}", worker.name,
                      worker.core->buffered_bytes(), bound));
@@ -288,13 +315,14 @@ void World::Compute(WorkerProcess& worker, const ComputeRequest& request) {
     return Fail("a worker runs a plan that it does not have");
   }
   ++result_.totals["tasks"];
+  if (request.bytes_target > frame_bytes_) {
+    ++result_.totals["cheap tasks"];
+    if (request.bytes_target == FrameMax())
+      ++result_.totals["large cheap tasks"];
+  }
   Piece piece = plan_.Compute(iteration->second, request.begin, request.end,
                               request.bytes_target, request.share);
-  absl::Duration busy = absl::Microseconds(100);
-  for (uint64_t p = request.begin.p; p < piece.end.p; ++p) {
-    if (plan_.numbered() && !request.share.Has(p)) continue;
-    busy += plan_.CostOf(p) * worker.slowness;
-  }
+  const absl::Duration busy = BusyOf(worker, request, piece);
   absl::Time& free =
       *std::min_element(worker.free_at.begin(), worker.free_at.end());
   free = std::max(free, now()) + busy;
@@ -312,6 +340,31 @@ void World::Compute(WorkerProcess& worker, const ComputeRequest& request) {
   });
 }
 
+absl::Duration World::BusyOf(WorkerProcess& worker,
+                             const ComputeRequest& request,
+                             const Piece& piece) {
+  const auto bytes = static_cast<int64_t>(
+      piece.chunk.rows == 0 ? 0 : piece.chunk.ElementBytes());
+  if (worker.speed == Speed::kSlower && speeds_->OneIn(16)) {
+    worker.speed = Speed::kSlow;
+  }
+  if (worker.speed == Speed::kBetween) {
+    if (speeds_->OneIn(8)) worker.dear = !worker.dear;
+    return absl::Nanoseconds(worker.dear ? 2 * bytes : 1);
+  }
+  if (worker.speed != Speed::kSlow) return absl::Nanoseconds(1 + bytes / 16);
+  absl::Duration busy = absl::Microseconds(100);
+  for (uint64_t p = request.begin.p; p < piece.end.p; ++p) {
+    if (plan_.numbered() && !request.share.Has(p)) continue;
+    busy += plan_.CostOf(p) * worker.slowness;
+  }
+  return busy;
+}
+
+uint64_t World::FrameMax() const {
+  return speeds_ ? kCheapFrames * frame_bytes_ : frame_bytes_;
+}
+
 // ---- readers' state machines
 
 void World::StepReader(ReaderProcess& reader, ReadEffects effects) {
@@ -319,7 +372,7 @@ void World::StepReader(ReaderProcess& reader, ReadEffects effects) {
     network_->Send(reader.name, outgoing.to.value(),
                    std::move(outgoing.message));
   }
-  const uint64_t bound = budget_ + frame_bytes_ + plan_.position_bytes_max();
+  const uint64_t bound = budget_ + FrameMax() + plan_.position_bytes_max();
   if (reader.core->buffered_bytes() > bound) {
     Fail(fmt::format("{} buffers {} bytes, its bound is {}", reader.name,
                      reader.core->buffered_bytes(), bound));

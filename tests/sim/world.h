@@ -27,6 +27,10 @@ class World {
   Result Run();
 
  private:
+  // How long tasks take on a worker: milliseconds; as long as memory is read;
+  // about as long as makes them dear or cheap, now this, now that; no time at
+  // first and then milliseconds.
+  enum class Speed : uint8_t { kSlow, kFast, kBetween, kSlower };
   struct WorkerProcess {
     std::string name;  // its data address
     std::unique_ptr<WorkerAgent> core;
@@ -38,6 +42,8 @@ class World {
     absl::Time wake = absl::InfiniteFuture();
     int64_t slowness = 1;
     uint32_t threads = 1;
+    Speed speed = Speed::kSlow;
+    bool dear = true;  // kBetween: the next tasks
     absl::Time flaky_until;
     std::vector<absl::Time> free_at;     // each thread
     std::map<PlanId, uint64_t> defined;  // its iteration
@@ -111,6 +117,10 @@ class World {
   void OnWorker(const std::string& name, uint64_t life,
                 std::function<void(WorkerProcess&)> action);
   void Compute(WorkerProcess& worker, const ComputeRequest& request);
+  absl::Duration BusyOf(WorkerProcess& worker, const ComputeRequest& request,
+                        const Piece& piece);
+  // The most that a worker puts into a frame, but for its last position.
+  uint64_t FrameMax() const;
   void StepReader(ReaderProcess& reader, ReadEffects effects);
   void ArmReader(ReaderProcess& reader);
   void StartWorker(const std::string& name);
@@ -196,6 +206,7 @@ class World {
 
   const Options& options_;
   Random random_;
+  std::optional<Random> speeds_;  // where tasks may be cheap: theirs
   FakePlan plan_;
   Timeline timeline_;
   std::unique_ptr<Network> network_;

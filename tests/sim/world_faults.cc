@@ -49,6 +49,11 @@ void World::DrawFaults() {
   // A rank that waits for the next iteration would be given the first one.
   if (in_ranks_ && passes_left_ > 1) std::erase(faults_, "dispatcher wiped");
   fault_gap_ = absl::Milliseconds(random_.Choice({200, 500, 1'500}));
+  // What is lost is made again: nothing else may help it on.
+  if (speeds_ && speeds_->OneIn(2)) {
+    faults_ = {"break"};
+    fault_gap_ = absl::Milliseconds(100);
+  }
 }
 
 void World::NextFault() {
