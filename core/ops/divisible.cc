@@ -75,9 +75,23 @@ template <class T>
   }
 }
 
-// A divisor as vectors. Of an odd one the multiples are those whose product
-// with the inverse, the quotient, is one that there is: at most max / d, and of
-// signed items no less than the negative of that, which `shift` makes 0.
+// Of an odd divisor the multiples are those whose product with the inverse, the
+// quotient, is one that there is: at most max / d, and of signed items no less
+// than the negative of that, which `shift` makes 0.
+template <class T>
+struct Quotients {
+  using U = std::make_unsigned_t<T>;
+  explicit Quotients(const Divisor<U>& divisor) : limit(divisor.limit) {
+    // By 1 the least item of all has a quotient, too.
+    if (!std::is_signed_v<T> || divisor.twos > 0 || divisor.of == 1) return;
+    shift = static_cast<U>(std::numeric_limits<T>::max()) / divisor.of;
+    limit = static_cast<U>(2 * shift);
+  }
+
+  U shift = 0;  // of odd ones
+  U limit;
+};
+
 template <class T>
 struct VectorDivisor {
   using U = std::make_unsigned_t<T>;
@@ -85,20 +99,14 @@ struct VectorDivisor {
     gnu::always_inline]] inline explicit VectorDivisor(const Divisor<U>&
                                                            divisor)
       : inverse(Repeated(divisor.inverse)),
-        limit(Repeated(divisor.limit)),
+        limit(Repeated(Quotients<T>(divisor).limit)),
         twos(Repeated(static_cast<U>(divisor.twos))),
-        shift(_mm512_setzero_si512()) {
-    // By 1 the least item of all has a quotient, too.
-    if (!std::is_signed_v<T> || divisor.twos > 0 || divisor.of == 1) return;
-    const U most = static_cast<U>(std::numeric_limits<T>::max()) / divisor.of;
-    shift = Repeated(most);
-    limit = Repeated(static_cast<U>(2 * most));
-  }
+        shift(Repeated(Quotients<T>(divisor).shift)) {}
 
   __m512i inverse;
   __m512i limit;
   __m512i twos;
-  __m512i shift;  // of odd ones
+  __m512i shift;
 };
 
 // The bits of the items of one vector that the divisor divides.
@@ -137,7 +145,7 @@ DivisibleMask(const T* x, const VectorDivisor<T>& by) {
 // The same, 64 items at a time: a compiler does not pack comparisons of 64 bits
 // into bytes well. Returns how many.
 template <bool kDivisible, bool kOdd, class T>
-[[gnu::target("arch=x86-64-v4")]] size_t DivisibleWords(
+[[gnu::target("arch=x86-64-v4")]] size_t DivisibleWordsAvx512(
     const Divisor<std::make_unsigned_t<T>>& divisor, const T* x, uint8_t* r,
     size_t n) {
   constexpr size_t kTogether = 64 / sizeof(T);
@@ -154,8 +162,119 @@ template <bool kDivisible, bool kOdd, class T>
   return i;
 }
 
-template <bool kDivisible, class T>
-size_t DivisibleAvx512(const LoopInputs& in, void* out, size_t n) {
+// With AVX2, which has no comparison without signs: `shift` and `limit` have
+// their highest bits turned.
+template <class T>
+struct Avx2Divisor {
+  using U = std::make_unsigned_t<T>;
+  static constexpr int kBits = std::numeric_limits<U>::digits;
+  static constexpr U kHighest = U{1} << (kBits - 1);
+
+  [[gnu::target("arch=x86-64-v3"),
+    gnu::always_inline]] inline explicit Avx2Divisor(const Divisor<U>& divisor)
+      : inverse(Spread(divisor.inverse)),
+        limit(Spread(Quotients<T>(divisor).limit + kHighest)),
+        shift(Spread(Quotients<T>(divisor).shift + kHighest)),
+        right(_mm_cvtsi32_si128(divisor.twos)),
+        left(_mm_cvtsi32_si128(kBits - divisor.twos)) {}
+
+  [[gnu::target("arch=x86-64-v3"), gnu::always_inline]] static inline __m256i
+  Spread(U x) {
+    if constexpr (sizeof(U) == 8) {
+      return _mm256_set1_epi64x(static_cast<int64_t>(x));
+    } else {
+      return _mm256_set1_epi32(static_cast<int32_t>(x));
+    }
+  }
+
+  __m256i inverse;
+  __m256i limit;
+  __m256i shift;
+  __m128i right;
+  __m128i left;
+};
+
+// The lowest bits of products, of 64 from three of 32.
+template <class T>
+[[gnu::target("arch=x86-64-v3"), gnu::always_inline]] inline __m256i Product(
+    __m256i a, __m256i b) {
+  if constexpr (sizeof(T) == 4) {
+    return _mm256_mullo_epi32(a, b);
+  } else {
+    const __m256i across =
+        _mm256_add_epi64(_mm256_mul_epu32(_mm256_srli_epi64(a, 32), b),
+                         _mm256_mul_epu32(a, _mm256_srli_epi64(b, 32)));
+    return _mm256_add_epi64(_mm256_mul_epu32(a, b),
+                            _mm256_slli_epi64(across, 32));
+  }
+}
+
+// The bits of the items of one vector that the divisor does not divide.
+template <bool kOdd, class T>
+[[gnu::target("arch=x86-64-v3"), gnu::always_inline]] inline uint64_t
+OtherMaskAvx2(const T* x, const Avx2Divisor<T>& by) {
+  __m256i items = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(x));
+  if constexpr (sizeof(T) == 8) {
+    if constexpr (!kOdd && std::is_signed_v<T>) {
+      const __m256i sign = _mm256_cmpgt_epi64(_mm256_setzero_si256(), items);
+      items = _mm256_sub_epi64(_mm256_xor_si256(items, sign), sign);
+    }
+    __m256i product = Product<T>(items, by.inverse);
+    if constexpr (!kOdd) {
+      product = _mm256_or_si256(_mm256_srl_epi64(product, by.right),
+                                _mm256_sll_epi64(product, by.left));
+    }
+    product = _mm256_add_epi64(product, by.shift);
+    return static_cast<uint64_t>(_mm256_movemask_pd(
+        _mm256_castsi256_pd(_mm256_cmpgt_epi64(product, by.limit))));
+  } else {
+    if constexpr (!kOdd && std::is_signed_v<T>) items = _mm256_abs_epi32(items);
+    __m256i product = Product<T>(items, by.inverse);
+    if constexpr (!kOdd) {
+      product = _mm256_or_si256(_mm256_srl_epi32(product, by.right),
+                                _mm256_sll_epi32(product, by.left));
+    }
+    product = _mm256_add_epi32(product, by.shift);
+    return static_cast<uint64_t>(_mm256_movemask_ps(
+        _mm256_castsi256_ps(_mm256_cmpgt_epi32(product, by.limit))));
+  }
+}
+
+// Each bit as a byte.
+[[gnu::target("arch=x86-64-v3"), gnu::always_inline]] inline __m256i BytesOf(
+    uint32_t bits) {
+  const __m256i byte_of_bit = _mm256_setr_epi64x(
+      0, 0x0101010101010101, 0x0202020202020202, 0x0303030303030303);
+  const __m256i bit_of_byte =
+      _mm256_set1_epi64x(static_cast<int64_t>(0x8040201008040201));
+  const __m256i spread = _mm256_and_si256(
+      _mm256_shuffle_epi8(_mm256_set1_epi32(static_cast<int32_t>(bits)),
+                          byte_of_bit),
+      bit_of_byte);
+  return _mm256_and_si256(_mm256_cmpeq_epi8(spread, bit_of_byte),
+                          _mm256_set1_epi8(1));
+}
+
+template <bool kDivisible, bool kOdd, class T>
+[[gnu::target("arch=x86-64-v3")]] size_t DivisibleWordsAvx2(
+    const Divisor<std::make_unsigned_t<T>>& divisor, const T* x, uint8_t* r,
+    size_t n) {
+  constexpr size_t kTogether = 32 / sizeof(T);
+  const Avx2Divisor<T> by(divisor);
+  size_t i = 0;
+  for (; i + 32 <= n; i += 32) {
+    uint64_t others = 0;
+    for (size_t k = 0; k < 32; k += kTogether) {
+      others |= OtherMaskAvx2<kOdd>(x + i + k, by) << k;
+    }
+    const auto bits = static_cast<uint32_t>(kDivisible ? ~others : others);
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(r + i), BytesOf(bits));
+  }
+  return i;
+}
+
+template <bool kDivisible, class T, VectorTarget kTarget>
+size_t DivisibleByWords(const LoopInputs& in, void* out, size_t n) {
   using U = std::make_unsigned_t<T>;
   const T* const x = static_cast<const T*>(in.items[0]);
   uint8_t* const r = static_cast<uint8_t*>(out);
@@ -163,9 +282,15 @@ size_t DivisibleAvx512(const LoopInputs& in, void* out, size_t n) {
   thread_local Divisor<U> divisor(1);
   const U d = Magnitude(*static_cast<const T*>(in.items[1]));
   if (divisor.of != d) divisor = Divisor<U>(d);
-  const size_t i = divisor.twos == 0
-                       ? DivisibleWords<kDivisible, true>(divisor, x, r, n)
-                       : DivisibleWords<kDivisible, false>(divisor, x, r, n);
+  const bool odd = divisor.twos == 0;
+  size_t i = 0;
+  if constexpr (kTarget == VectorTarget::kAvx512) {
+    i = odd ? DivisibleWordsAvx512<kDivisible, true>(divisor, x, r, n)
+            : DivisibleWordsAvx512<kDivisible, false>(divisor, x, r, n);
+  } else {
+    i = odd ? DivisibleWordsAvx2<kDivisible, true>(divisor, x, r, n)
+            : DivisibleWordsAvx2<kDivisible, false>(divisor, x, r, n);
+  }
   if (i < n) {
     LoopInputs rest = in;
     rest.items[0] = x + i;
@@ -179,11 +304,16 @@ size_t DivisibleAvx512(const LoopInputs& in, void* out, size_t n) {
 template <bool kDivisible, class T>
 Loop LoopOfType() {
 #if defined(__x86_64__)
-  if (LoopTarget() == VectorTarget::kAvx512) {
-    return DivisibleAvx512<kDivisible, T>;
+  switch (LoopTarget()) {
+    case VectorTarget::kAvx512:
+      return DivisibleByWords<kDivisible, T, VectorTarget::kAvx512>;
+    case VectorTarget::kAvx2:
+      return DivisibleByWords<kDivisible, T, VectorTarget::kAvx2>;
+    case VectorTarget::kBaseline:
+      break;
   }
 #endif
-  return ForTarget<DivisibleLoop<kDivisible, T>>();
+  return DivisibleLoop<kDivisible, T>;
 }
 
 template <bool kDivisible>

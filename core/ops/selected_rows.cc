@@ -1,6 +1,7 @@
 #include "core/ops/selected_rows.h"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cstring>
 
@@ -45,6 +46,68 @@ std::byte* CopyAny(const uint64_t* bits, size_t rows, size_t item_bytes,
 
 #if defined(__x86_64__)
 
+[[gnu::target("arch=x86-64-v3")]] size_t SelectAvx2(const uint8_t* keep,
+                                                    size_t words,
+                                                    uint64_t* bits) {
+  const __m256i zero = _mm256_setzero_si256();
+  size_t count = 0;
+  for (size_t w = 0; w < words; ++w) {
+    uint64_t dropped = 0;
+    for (size_t half = 0; half < 64; half += 32) {
+      const __m256i bytes = _mm256_loadu_si256(
+          reinterpret_cast<const __m256i*>(keep + 64 * w + half));
+      const auto zeros = static_cast<uint32_t>(
+          _mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, zero)));
+      dropped |= uint64_t{zeros} << half;
+    }
+    bits[w] = ~dropped;
+    count += static_cast<size_t>(std::popcount(bits[w]));
+  }
+  return count;
+}
+
+// For each choice of the items of 32 bytes, the 4-byte lanes of those that are
+// chosen, a byte each.
+template <class T>
+constexpr std::array<uint64_t, size_t{1} << 32 / sizeof(T)> ChosenLanes() {
+  constexpr size_t kLanes = sizeof(T) / 4;
+  std::array<uint64_t, size_t{1} << 32 / sizeof(T)> chosen{};
+  for (size_t mask = 0; mask < chosen.size(); ++mask) {
+    size_t at = 0;
+    for (size_t lane = 0; lane < 8; ++lane) {
+      if ((mask >> lane / kLanes & 1) == 0) continue;
+      chosen[mask] |= uint64_t{lane} << 8 * at++;
+    }
+  }
+  return chosen;
+}
+
+// All that words name, as by AVX-512 below.
+template <class T>  // of 4 or 8 bytes
+[[gnu::target("arch=x86-64-v3")]] std::byte* CopyWordsAvx2(
+    const uint64_t* bits, size_t words, const std::byte* from, std::byte* to) {
+  static constexpr auto kChosen = ChosenLanes<T>();
+  constexpr size_t kTogether = 32 / sizeof(T);
+  for (size_t w = 0; w < words; ++w) {
+    const uint64_t mask = bits[w];
+#pragma GCC unroll 16
+    for (size_t k = 0; k < 64; k += kTogether, from += 32) {
+      const uint64_t below = mask & ((uint64_t{1} << k) - 1);
+      std::byte* const at =
+          to + sizeof(T) * static_cast<size_t>(std::popcount(below));
+      const uint64_t lanes = kChosen[mask >> k & (kChosen.size() - 1)];
+      const __m256i items =
+          _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
+      const __m256i places =
+          _mm256_cvtepu8_epi32(_mm_cvtsi64_si128(static_cast<int64_t>(lanes)));
+      _mm256_storeu_si256(reinterpret_cast<__m256i*>(at),
+                          _mm256_permutevar8x32_epi32(items, places));
+    }
+    to += sizeof(T) * static_cast<size_t>(std::popcount(mask));
+  }
+  return to;
+}
+
 [[gnu::target("arch=x86-64-v4")]] size_t SelectAvx512(const uint8_t* keep,
                                                       size_t words,
                                                       uint64_t* bits) {
@@ -60,10 +123,8 @@ std::byte* CopyAny(const uint64_t* bits, size_t rows, size_t item_bytes,
 // All that words name. Where each vector goes depends on the word alone, so
 // that none waits for the one before.
 template <class T>  // of 4 or 8 bytes
-[[gnu::target("arch=x86-64-v4")]] std::byte* CopyWords(const uint64_t* bits,
-                                                       size_t words,
-                                                       const std::byte* from,
-                                                       std::byte* to) {
+[[gnu::target("arch=x86-64-v4")]] std::byte* CopyWordsAvx512(
+    const uint64_t* bits, size_t words, const std::byte* from, std::byte* to) {
   constexpr size_t kTogether = 64 / sizeof(T);
   constexpr uint64_t kLow = (uint64_t{1} << kTogether) - 1;
   for (size_t w = 0; w < words; ++w) {
@@ -96,9 +157,11 @@ std::byte* CopyItems(const uint64_t* bits, size_t rows, const std::byte* from,
   size_t begin = 0;
 #if defined(__x86_64__)
   if constexpr (sizeof(T) >= 4) {
-    if (LoopTarget() == VectorTarget::kAvx512) {
+    if (LoopTarget() != VectorTarget::kBaseline) {
       begin = rows / 64 * 64;
-      to = CopyWords<T>(bits, rows / 64, from, to);
+      to = LoopTarget() == VectorTarget::kAvx512
+               ? CopyWordsAvx512<T>(bits, rows / 64, from, to)
+               : CopyWordsAvx2<T>(bits, rows / 64, from, to);
     }
   }
 #endif
@@ -127,9 +190,12 @@ size_t SelectRows(std::span<const uint8_t> keep, uint64_t* bits) {
   size_t row = 0;
   size_t count = 0;
 #if defined(__x86_64__)
-  if (LoopTarget() == VectorTarget::kAvx512) {
-    count = SelectAvx512(keep.data(), keep.size() / 64, bits);
-    row = keep.size() / 64 * 64;
+  if (LoopTarget() != VectorTarget::kBaseline) {
+    const size_t words = keep.size() / 64;
+    count = LoopTarget() == VectorTarget::kAvx512
+                ? SelectAvx512(keep.data(), words, bits)
+                : SelectAvx2(keep.data(), words, bits);
+    row = 64 * words;
   }
 #endif
   while (row < keep.size()) {
