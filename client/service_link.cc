@@ -73,13 +73,18 @@ ServiceLink::~ServiceLink() {
 
 ServiceLink::View ServiceLink::Await(absl::Duration at_most,
                                      std::deque<Handed>* pieces) {
+  const absl::Time until = SteadyNow() + at_most;
   bool was_full = false;
   View view;
   {
     std::unique_lock lock(mu_);
-    changed_.wait_for(lock, absl::ToChronoNanoseconds(at_most), [&] {
-      return news_ || (pieces != nullptr && !queue_.empty());
-    });
+    while (!news_ && (pieces == nullptr || queue_.empty()) &&
+           SteadyNow() < until) {
+      lock.unlock();
+      const bool runs = reactor_.Turn(until);
+      lock.lock();
+      if (!runs) break;
+    }
     news_ = false;
     view = view_;
     if (pieces != nullptr) {
@@ -123,7 +128,7 @@ void ServiceLink::Interrupt() {
     const std::lock_guard lock(mu_);
     news_ = true;
   }
-  changed_.notify_all();
+  reactor_.Wake();
 }
 
 // ---- the reactor's thread
@@ -332,29 +337,25 @@ void ServiceLink::Publish(absl::Time now, std::vector<Handed> pulled) {
   next.progress = progress_;
   next.cursor = session_.cursor();
   WatchWorkers(next);
-  const bool pieces = !pulled.empty();
   const auto empties = session_.TakeEmpties();
-  bool news = false;
-  {
-    const std::lock_guard lock(mu_);
-    next.workers_changed =
-        next.workers == view_.workers ? view_.workers_changed : now;
-    news = next.state != view_.state || next.drops != view_.drops ||
-           next.run.has_value() != view_.run.has_value() ||
-           next.may_hand_out != view_.may_hand_out || next.idle != view_.idle;
-    view_ = std::move(next);
-    if (empties_.size() < kEmptiesMax) {
-      empties_.insert(empties_.end(), empties.begin(), empties.end());
-    }
-    for (Handed& handed : pulled) {
-      if (handed.piece.chunk.rows > 0) {
-        queue_bytes_ += handed.piece.chunk.ElementBytes();
-      }
-      queue_.push_back(std::move(handed));
-    }
-    news_ = news_ || news;
+  const std::lock_guard lock(mu_);
+  next.workers_changed =
+      next.workers == view_.workers ? view_.workers_changed : now;
+  const bool news = next.state != view_.state || next.drops != view_.drops ||
+                    next.run.has_value() != view_.run.has_value() ||
+                    next.may_hand_out != view_.may_hand_out ||
+                    next.idle != view_.idle;
+  view_ = std::move(next);
+  if (empties_.size() < kEmptiesMax) {
+    empties_.insert(empties_.end(), empties.begin(), empties.end());
   }
-  if (news || pieces) changed_.notify_all();
+  for (Handed& handed : pulled) {
+    if (handed.piece.chunk.rows > 0) {
+      queue_bytes_ += handed.piece.chunk.ElementBytes();
+    }
+    queue_.push_back(std::move(handed));
+  }
+  news_ = news_ || news;
 }
 
 void ServiceLink::WatchWorkers(View& next) const {

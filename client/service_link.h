@@ -2,7 +2,6 @@
 #define FEEDMILL_CLIENT_SERVICE_LINK_H_
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -28,9 +27,9 @@ namespace feedmill {
 
 class ReadProfile;
 
-// A ReadSession on a thread of its own, with a connection to the dispatcher
-// and one to each worker (32 at most), and the hand-over of what it pulls to
-// the application's thread.
+// A ReadSession with a connection to the dispatcher and one to each worker (32
+// at most), and the hand-over of what it pulls to the application's thread. It
+// goes on by itself; where that thread waits, on it, which saves waking another.
 //
 // Thread-safety: all public methods from the application's thread; Interrupt
 // from any.
@@ -171,7 +170,6 @@ class ServiceLink : private ReactorHandler {
   uint64_t handed_out_told_ = 0;  // the reactor's
 
   std::mutex mu_;
-  std::condition_variable changed_;
   View view_;                                           // guarded by mu_
   std::deque<Handed> queue_;                            // guarded by mu_
   uint64_t queue_bytes_ = 0;                            // guarded by mu_

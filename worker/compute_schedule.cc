@@ -25,6 +25,9 @@ constexpr uint64_t kTasksPerThread = 2;
 constexpr uint64_t kCheapBytesPerNanosecond = 1;
 constexpr uint64_t kCheapFrames = 2;
 constexpr uint64_t kCheapLargeFrames = 4;
+// Such tasks are made by the thread that would wake another for them, one after
+// the other, as long as all of them take no longer.
+constexpr double kAtOnceNanoseconds = 1'000'000;
 
 uint64_t PositionsIn(Cursor begin, Cursor end) {
   return std::max<uint64_t>(1, end.p - begin.p);
@@ -441,15 +444,24 @@ void WorkerAgent::Start(absl::Time now, Held& held, uint64_t positions,
                                 static_cast<double>(PositionsIn(begin, end));
   served_ = Served(plan);
   plan.served = served_ + cost / plan.weight;
+  const bool at_once = Cheap(plan) && AtOnceCost() + cost <= kAtOnceNanoseconds;
   tasks_.emplace(
       id, Task{held.lease.split, held.lease.plan, begin, end, expected, cost,
-               plan.weight, shelf, held.lease.share.ranks});
+               plan.weight, at_once, shelf, held.lease.share.ranks});
   effects.compute.push_back({id, held.lease.plan, begin, end, FrameBytes(plan),
                              held.lease.share, stream.to, stream.compression,
-                             stream.profile});
+                             stream.profile, at_once});
   if (!shelf) return;
   shelf_.Begin(*shelf, begin, end, id);
   for (auto& [split, other] : leases_) Adopt(now, other, effects);
+}
+
+double WorkerAgent::AtOnceCost() const {
+  double cost = 0;
+  for (const auto& [id, task] : tasks_) {
+    if (task.at_once) cost += task.expected_cost;
+  }
+  return cost;
 }
 
 // REQUIRES: there is one, as Wants says.

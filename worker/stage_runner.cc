@@ -94,7 +94,8 @@ StageRunner::~StageRunner() = default;
 
 void StageRunner::Define(PlanDefinition definition) {
   auto compiled = std::make_shared<CompiledStage>();
-  compiled->scratches.resize(static_cast<size_t>(threads()));
+  // The last is MakeAtOnce's.
+  compiled->scratches.resize(static_cast<size_t>(threads()) + 1);
   stages_[definition.plan] = compiled;
   // Shared: a definition may carry a large manifest.
   auto shared = std::make_shared<const PlanDefinition>(std::move(definition));
@@ -135,8 +136,9 @@ void StageRunner::Compute(ComputeRequest request,
     });
     return;
   }
-  Submit([this, compiled = found->second, request = std::move(request),
-          blocks = std::move(blocks), codec](int thread) {
+  const bool at_once = request.at_once;
+  Work work = [this, compiled = found->second, request = std::move(request),
+               blocks = std::move(blocks), codec](int thread) {
     const BusyTime busy;
     Computed computed{request.task, request.plan,
                       Internal("the plan was not compiled"),
@@ -166,7 +168,33 @@ void StageRunner::Compute(ComputeRequest request,
       Refill();
       results_.computed(std::move(computed));
     });
-  });
+  };
+  if (!at_once) return Submit(std::move(work));
+  const std::lock_guard lock(at_once_mu_);
+  at_once_.push_back(std::move(work));
+}
+
+void StageRunner::MakeAtOnce() {
+  for (;;) {
+    Work work;
+    {
+      const std::lock_guard lock(at_once_mu_);
+      making_ = !at_once_.empty();
+      if (!making_) return;
+      work = std::move(at_once_.front());
+      at_once_.pop_front();
+    }
+    work(threads());
+  }
+}
+
+void StageRunner::HandOn() {
+  std::deque<Work> work;
+  {
+    const std::lock_guard lock(at_once_mu_);
+    if (making_) work.swap(at_once_);
+  }
+  for (Work& one : work) Submit(std::move(one));
 }
 
 void StageRunner::Resolve(ManifestRequest request) {
@@ -181,7 +209,7 @@ void StageRunner::Resolve(ManifestRequest request) {
   });
 }
 
-void StageRunner::Submit(std::function<void(int thread)> work) {
+void StageRunner::Submit(Work work) {
   if (waiting_.empty() && executor_.Submit(work)) return;
   waiting_.push_back(std::move(work));
 }

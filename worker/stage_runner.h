@@ -6,6 +6,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <mutex>
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -35,8 +36,8 @@ struct Computed {
 // Everything of a worker that takes time, on the threads of an Executor:
 // compiling plans, finding files, running stages, packing what they make.
 //
-// Thread: one (the reactor's); results go through `post`, which must run what
-// it is given on that thread, later.
+// Thread: one (the reactor's), but for MakeAtOnce; results go through `post`,
+// which must run what it is given on that thread, later.
 class StageRunner {
  public:
   // What is told when work ends.
@@ -62,11 +63,17 @@ class StageRunner {
   void Compute(ComputeRequest request, std::shared_ptr<BlockSource> blocks,
                LinkCompression codec);
   void Resolve(ManifestRequest request);
+  // Makes what was asked for `at_once` on the calling thread, which must not be
+  // in a turn of the reactor. Thread: one, always the same.
+  void MakeAtOnce();
+  // To be called in each turn: while MakeAtOnce is busy, others make that.
+  void HandOn();
 
  private:
   struct CompiledStage;
+  using Work = std::function<void(int thread)>;
 
-  void Submit(std::function<void(int thread)> work);
+  void Submit(Work work);
   // Work ended: there may be room for what waits.
   void Refill();
 
@@ -75,8 +82,11 @@ class StageRunner {
   const Results results_;
   std::map<PlanId, std::shared_ptr<CompiledStage>> stages_;
   // For when the executor's queue is full; the agent bounds what it asks for.
-  std::deque<std::function<void(int thread)>> waiting_;
-  Executor executor_;  // last: ends before what its work uses
+  std::deque<Work> waiting_;
+  std::mutex at_once_mu_;
+  std::deque<Work> at_once_;  // guarded by at_once_mu_
+  bool making_ = false;       // guarded by at_once_mu_
+  Executor executor_;         // last: ends before what its work uses
 };
 
 }  // namespace feedmill

@@ -38,6 +38,8 @@ struct ComputeRequest {
   PeerId to{};
   LinkCompression compression = LinkCompression::kNone;
   bool profile = false;  // it asks what that takes
+  // To wake a thread for it would take about as long.
+  bool at_once = false;
 };
 
 // What the shell does after a call: start work, then send.
@@ -155,8 +157,9 @@ class WorkerAgent {
     Cursor begin;
     Cursor end;
     uint64_t expected_bytes = 0;
-    double expected_cost = 0;                // nanoseconds of a thread
-    uint32_t weight = kDefaultWeight;        // its job's when it began
+    double expected_cost = 0;          // nanoseconds of a thread
+    uint32_t weight = kDefaultWeight;  // its job's when it began
+    bool at_once = false;
     std::optional<PieceShelf::Key> shelf{};  // where it is for several ranks
     uint64_t ranks = 1;
   };
@@ -236,6 +239,7 @@ class WorkerAgent {
   void GiveUp(Held& held, uint64_t bytes);
   void Start(absl::Time now, Held& held, uint64_t positions,
              WorkerEffects& effects);
+  double AtOnceCost() const;
   static Gap FirstGap(const Stream& stream);
   static Segments::iterator Fill(Stream& stream, const Gap& gap, Cursor end,
                                  TaskId task);

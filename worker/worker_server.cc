@@ -1,10 +1,13 @@
 #include "worker/worker_server.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <condition_variable>
 #include <mutex>
 #include <optional>
 #include <string_view>
+#include <thread>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -79,6 +82,7 @@ class WorkerServer::Shell : public ReactorHandler {
 
  private:
   absl::Status Begin();
+  void Make();
   absl::StatusOr<Address> Advertised(const Address& dispatcher,
                                      uint16_t port) const;
   void MakeAgent(const std::string& name);
@@ -117,6 +121,7 @@ class WorkerServer::Shell : public ReactorHandler {
   std::unique_ptr<ClientLinks> links_;
   std::shared_ptr<Mailbox> mailbox_;
   std::unique_ptr<StageRunner> runner_;
+  std::thread maker_;
   SocketId dispatcher_;
   SocketId clients_;
   std::string dispatcher_address_;
@@ -175,7 +180,15 @@ absl::Status WorkerServer::Shell::Begin() {
   // Before anybody can hear of it.
   if (config_.in_process) AnnounceWorker(worker_, incarnation_, mailbox_);
   reactor_->Start(this);
+  maker_ = std::thread([this] { Make(); });
   return absl::OkStatus();
+}
+
+// Waits in the reactor's turns, so that what is asked for there and cheap is
+// made at once. Where that takes longer, the reactor's own thread goes on.
+void WorkerServer::Shell::Make() {
+  pthread_setname_np(pthread_self(), "fm-maker");
+  while (reactor_->Turn(absl::InfiniteFuture())) runner_->MakeAtOnce();
 }
 
 absl::StatusOr<Address> WorkerServer::Shell::Advertised(
@@ -276,6 +289,7 @@ void WorkerServer::Shell::Stop() {
     LeaveProcess();
     reactor_->Stop(kLinger);
     reactor_->Join();
+    if (maker_.joinable()) maker_.join();
     runner_.reset();
   });
   changed_.notify_all();
@@ -395,6 +409,7 @@ void WorkerServer::Shell::OnTurn(absl::Time now) {
   }
   if (now >= agent_->NextDeadline()) Perform(agent_->OnTick(now));
   memory_->OnTurn(now);
+  runner_->HandOn();
   agent_->ReadInPlace(memory_->links() > 0);
 }
 

@@ -46,8 +46,8 @@ struct WorkerConfig {
 };
 
 // A worker: reads, decodes and batches what the dispatcher leases to it, and
-// sends it to clients. A reactor thread around the pure WorkerAgent, and an
-// Executor for everything that takes time.
+// sends it to clients. A reactor around the pure WorkerAgent, and an Executor
+// for everything that takes time.
 //
 //   WorkerServer worker({.dispatcher = "tcp://10.0.0.1:5050"});
 //   FM_RETURN_IF_ERROR(worker.Start());

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <condition_variable>
 #include <deque>
 #include <map>
 #include <mutex>
@@ -49,6 +50,10 @@ constexpr absl::Duration kSleepMax = absl::Minutes(1);
 constexpr size_t kGatherFrom = 1'000;  // connections
 constexpr size_t kGatherLeastMs = 2;
 constexpr size_t kGatherMostMs = 5;  // from 10,000 on
+// How long nobody may take a turn before the reactor's own thread does again,
+// and after how many looks at one that waits it is told instead.
+constexpr absl::Duration kAway = absl::Milliseconds(5);
+constexpr int kLooksMax = 4;
 
 int PollMilliseconds(absl::Time now, absl::Time deadline) {
   if (deadline <= now) return 0;
@@ -122,6 +127,10 @@ struct Reactor::State {
   ~State() { close(wake_fd); }
 
   void Run();
+  void TakeTurn(std::unique_lock<std::mutex>& lock, absl::Time until);
+  void Lend(std::unique_lock<std::mutex>& lock);
+  void Handle();
+  void Await(absl::Time until);
   void RunPosts();
   void RunWatched();
   void Poll(int milliseconds);
@@ -144,7 +153,7 @@ struct Reactor::State {
   Gate gate;
   const int wake_fd;
 
-  // The reactor's thread (before Start: the thread that builds it).
+  // Whoever takes a turn (before Start: the thread that builds it).
   std::map<SocketId, Socket> sockets;
   uint32_t next_socket = 1;
   SocketId first_served;  // who comes first rotates
@@ -154,7 +163,16 @@ struct Reactor::State {
   std::vector<int> ready_fds;
   ReactorHandler* handler = nullptr;
   absl::Time now = absl::InfinitePast();
+  bool left = false;  // more may have come than was handled
   std::optional<Sender> sender;
+
+  std::mutex turn_mu;
+  std::condition_variable turn_over;  // for those who want one
+  std::condition_variable told;       // for the thread that lends them
+  bool in_turn = false;               // guarded by turn_mu
+  uint64_t turns = 0;                 // guarded by turn_mu
+  int wanted = 0;                     // guarded by turn_mu: who waits for one
+  bool tell = false;                  // guarded by turn_mu: at a turn's end
 
   std::atomic<bool> signalled{false};
   std::atomic<bool> stopping{false};
@@ -187,31 +205,75 @@ absl::StatusOr<zmq::socket_t> Reactor::State::Open(int type,
 
 void Reactor::State::Run() {
   pthread_setname_np(pthread_self(), name.substr(0, 15).c_str());
+  std::unique_lock lock(turn_mu);
   while (!stopping.load()) {
-    now = SteadyNow();
-    RunPosts();
-    RunWatched();
-    gate.Serve(now);
-    for (const auto& [id, peer] : gate.TakeGone()) {
-      handler->OnPeerGone(now, id, peer);
+    if (in_turn || wanted > 0) {
+      Lend(lock);
+    } else {
+      TakeTurn(lock, absl::InfiniteFuture());
     }
-    bool left = false;
-    for (const SocketId id : ready) {
-      left = Drain(id) || left;
-    }
-    handler->OnTurn(now);
-    for (auto& [id, socket] : sockets) FlushQueued(socket);
-    if (stopping.load()) break;
-    if (!left && gate.connections() >= kGatherFrom) Gather();
-    const absl::Time deadline = handler->NextDeadline();
-    Poll(left ? 0 : PollMilliseconds(SteadyNow(), deadline));
   }
+  turn_over.wait(lock, [&] { return !in_turn; });
   {
-    const std::lock_guard lock(mu);
+    const std::lock_guard posting(mu);
     running = false;
     posts.clear();
   }
   CloseAll();
+}
+
+// REQUIRES: nobody is in one.
+void Reactor::State::TakeTurn(std::unique_lock<std::mutex>& lock,
+                              absl::Time until) {
+  in_turn = true;
+  const bool first = turns++ == 0;
+  lock.unlock();
+  if (!first) Await(until);
+  if (!stopping.load()) Handle();
+  lock.lock();
+  in_turn = false;
+  if (wanted > 0 || stopping.load()) turn_over.notify_all();
+  if (std::exchange(tell, false)) told.notify_one();
+}
+
+// Until nobody has taken a turn for a while.
+void Reactor::State::Lend(std::unique_lock<std::mutex>& lock) {
+  turn_over.notify_all();
+  uint64_t seen = turns;
+  for (int looks = 0; !stopping.load(); ++looks) {
+    if (looks < kLooksMax) {
+      told.wait_for(lock, absl::ToChronoNanoseconds(kAway));
+    } else {  // it waits for something, and that may take long
+      tell = true;
+      told.wait(lock, [&] { return !tell || stopping.load(); });
+    }
+    if (turns != seen || !in_turn) looks = 0;
+    if (turns == seen && !in_turn) return;
+    seen = turns;
+  }
+}
+
+// What has come.
+void Reactor::State::Handle() {
+  now = SteadyNow();
+  RunPosts();
+  RunWatched();
+  gate.Serve(now);
+  for (const auto& [id, peer] : gate.TakeGone()) {
+    handler->OnPeerGone(now, id, peer);
+  }
+  left = false;
+  for (const SocketId id : ready) {
+    left = Drain(id) || left;
+  }
+  handler->OnTurn(now);
+  for (auto& [id, socket] : sockets) FlushQueued(socket);
+}
+
+void Reactor::State::Await(absl::Time until) {
+  if (!left && gate.connections() >= kGatherFrom) Gather();
+  const absl::Time deadline = std::min(until, handler->NextDeadline());
+  Poll(left ? 0 : PollMilliseconds(SteadyNow(), deadline));
 }
 
 void Reactor::State::RunPosts() {
@@ -499,9 +561,32 @@ absl::Time Reactor::now() const { return state_->now; }
 
 void Reactor::Wake() { state_->Wake(); }
 
+bool Reactor::Turn(absl::Time until) {
+  State& state = *state_;
+  std::unique_lock lock(state.turn_mu);
+  if (state.in_turn && !state.stopping.load()) {
+    ++state.wanted;
+    state.Wake();
+    state.turn_over.wait_for(
+        lock,
+        absl::ToChronoNanoseconds(std::min(until - SteadyNow(), kSleepMax)),
+        [&] { return !state.in_turn || state.stopping.load(); });
+    --state.wanted;
+    // What it was waited for may have come in the turn that ended.
+    return !state.stopping.load();
+  }
+  if (!state.stopping.load()) state.TakeTurn(lock, until);
+  return !state.stopping.load();
+}
+
 void Reactor::Stop(absl::Duration linger) {
   state_->linger_ms.store(static_cast<int>(absl::ToInt64Milliseconds(linger)));
-  state_->stopping.store(true);
+  {
+    const std::lock_guard lock(state_->turn_mu);
+    state_->stopping.store(true);
+  }
+  state_->turn_over.notify_all();
+  state_->told.notify_all();
   state_->Wake();
 }
 

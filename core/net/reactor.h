@@ -20,7 +20,8 @@ namespace feedmill {
 
 using SocketId = StrongId<struct SocketIdTag, uint32_t>;
 
-// What a reactor tells the shell that it runs, on its own thread.
+// What a reactor tells the shell that it runs, on the thread whose turn it is:
+// one at a time.
 class ReactorHandler {
  public:
   virtual ~ReactorHandler() = default;
@@ -37,19 +38,21 @@ class ReactorHandler {
   virtual absl::Time NextDeadline() const = 0;
 };
 
-// One thread that owns a process's sockets: polls them, reads the clock once a
-// turn, runs posted closures, hands messages on in bounded, fair batches. Where
-// listeners have 1,000 connections and more, 2 ms pass between turns, so that
-// the peers' messages share them.
+// Owns a process's sockets: polls them, reads the clock once a turn, runs
+// posted closures, hands messages on in bounded, fair batches. A thread of its
+// own does that, or whoever would only wait for what comes of it (Turn), which
+// saves waking that one. "The reactor's thread" is the one whose turn it is.
+// Where listeners have 1,000 connections and more, 2 ms pass between turns, so
+// that the peers' messages share them.
 //
 // Buffers of 64 KiB and more are sent without a copy (they are released when
 // the transport is done with them); received ones are views of the transport's
 // memory.
 //
 // Thread-safety: Listen, Connect, Watch and Unwatch before Start, or on the
-// reactor's thread; Send, Close and what has happened on the reactor's thread;
-// the others from any thread.
-// States: new → running → stopping → stopped.
+// reactor's thread; Turn not on it; Send, Close and what has happened on the
+// reactor's thread; the others from any thread. States: new → running →
+// stopping → stopped.
 class Reactor {
  public:
   struct Limits {
@@ -119,6 +122,11 @@ class Reactor {
   absl::Time now() const;
   // Makes a turn happen soon.
   void Wake();
+  // Takes a turn on the calling thread: waits until something has come or it is
+  // `until`, and handles it. Or waits for the end of the turn that another
+  // thread is in. When nobody has called this for some milliseconds, the
+  // reactor's own thread goes on. False: the reactor has stopped.
+  bool Turn(absl::Time until);
   // Ends the thread after its turn; sockets close, those of connections with
   // `linger`.
   void Stop(absl::Duration linger = absl::ZeroDuration());

@@ -315,6 +315,38 @@ TEST(Reactor, RunsPostedWorkInOrderAndRefusesItWhenStopped) {
   EXPECT_FALSE(peer.reactor.Post([] {}));
 }
 
+TEST(Reactor, WhoTakesTurnsHandlesWhatComes) {
+  Peer peer;
+  peer.Start();
+  std::thread::id taker;
+  const auto take = [&] {
+    peer.reactor.Post([&] { taker = std::this_thread::get_id(); });
+    return peer.reactor.Turn(SteadyNow() + absl::Seconds(1));
+  };
+  // The reactor's own thread lets go of its turns, and does not come back while
+  // this one takes them.
+  while (taker != std::this_thread::get_id()) ASSERT_TRUE(take());
+  // But when it does not any more.
+  std::thread::id keeper;
+  peer.Do([&] { keeper = std::this_thread::get_id(); });
+  EXPECT_NE(keeper, std::this_thread::get_id());
+  while (taker != std::this_thread::get_id()) ASSERT_TRUE(take());
+}
+
+TEST(Reactor, ATurnEndsAtItsTimeAndWhenTheReactorStops) {
+  Peer peer;
+  peer.Start();
+  for (int k = 0; k < 3; ++k) {
+    EXPECT_TRUE(peer.reactor.Turn(SteadyNow() + absl::Milliseconds(1)));
+  }
+  std::thread stops([&] { peer.reactor.Stop(); });
+  while (peer.reactor.Turn(absl::InfiniteFuture())) {
+  }
+  stops.join();
+  peer.reactor.Join();
+  EXPECT_FALSE(peer.reactor.Turn(absl::InfiniteFuture()));
+}
+
 // A connection over which `bytes` were sent.
 int SendBytes(uint16_t port, const std::string& bytes) {
   const int fd = socket(AF_INET, SOCK_STREAM, 0);

@@ -258,6 +258,26 @@ TEST_F(WorkerAgentTest, WhatIsCheapAndWasLostIsMadeAgainBeforeWhatIsReady) {
   EXPECT_EQ(again[0], sent[0]);
 }
 
+TEST_F(WorkerAgentTest, WhatIsCheapIsMadeAtOnce) {
+  const Lease lease = LeaseOf(1, 0, 100'000);
+  GivenLeases({lease});
+  Give(GrantOf(lease, 10'000));
+  EXPECT_FALSE(tasks_.at(0).at_once);  // nothing is known
+  ComputeAllInNoTime();
+  Give(GrantOf(lease, 20'000));
+  EXPECT_TRUE(tasks_.at(0).at_once);
+}
+
+TEST_F(WorkerAgentTest, WhatTakesLongerThanToWakeAThreadIsNotMadeAtOnce) {
+  const Lease lease = LeaseOf(1, 0, 100'000);
+  GivenLeases({lease});
+  for (uint64_t total = 1'000; total < 10'000; total += 1'000) {
+    Give(GrantOf(lease, total));
+    for (const ComputeRequest& task : tasks_) EXPECT_FALSE(task.at_once);
+    ComputeAll();
+  }
+}
+
 // ---- rule 17
 TEST_F(WorkerAgentTest, ServesHeadsFirstThenLowPositions) {
   const Lease low = LeaseOf(1, 0, 100);

@@ -1,0 +1,110 @@
+#include "worker/stage_runner.h"
+
+#include <gtest/gtest.h>
+
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "core/dataset/graph_text.h"
+#include "core/ops/builtin_functions.h"
+
+namespace feedmill {
+namespace {
+
+// A runner whose results the test takes, as a reactor would.
+class StageRunnerTest : public ::testing::Test {
+ protected:
+  StageRunnerTest() {
+    const auto graph = ParseGraphYaml("source: {range: {stop: 100}}\n", "");
+    EXPECT_TRUE(graph.ok()) << graph.status();
+    runner_->Define({kPlan, CanonicalText(*graph), "", 7, 0});
+    RunPosted();
+  }
+
+  void Ask(uint64_t begin, bool at_once) {
+    ComputeRequest request;
+    request.task = TaskId{begin + 1};
+    request.plan = kPlan;
+    request.begin = {begin, 0};
+    request.end = {begin + 10, 0};
+    request.bytes_target = 1'000;
+    request.at_once = at_once;
+    runner_->Compute(std::move(request), nullptr, LinkCompression::kNone);
+  }
+  // Waits for something that was posted and runs it.
+  void RunPosted() {
+    std::unique_lock lock(mu_);
+    came_.wait(lock, [this] { return !posted_.empty(); });
+    const std::function<void()> first = std::move(posted_.front());
+    posted_.pop_front();
+    lock.unlock();
+    first();
+  }
+  void ExpectMade(std::vector<uint64_t> begins) {
+    while (made_.size() < begins.size()) RunPosted();
+    EXPECT_EQ(made_, begins);
+  }
+
+  static inline const PlanId kPlan{"plan"};
+  std::mutex mu_;
+  std::condition_variable came_;
+  std::deque<std::function<void()>> posted_;  // guarded by mu_
+  std::vector<std::thread::id> posted_by_;    // guarded by mu_
+  std::function<void()> then_;  // guarded by mu_: once, by who posts next
+  std::vector<uint64_t> made_;
+  std::unique_ptr<StageRunner> runner_ = std::make_unique<StageRunner>(
+      1, std::make_shared<const FunctionRegistry>(BuiltinFunctions()),
+      [this](std::function<void()> work) {
+        std::function<void()> then;
+        {
+          const std::lock_guard lock(mu_);
+          posted_.push_back(std::move(work));
+          posted_by_.push_back(std::this_thread::get_id());
+          then.swap(then_);
+          came_.notify_one();
+        }
+        if (then != nullptr) then();
+      },
+      StageRunner::Results{[this](Computed computed) {
+                             ASSERT_TRUE(computed.piece.ok())
+                                 << computed.piece.status();
+                             EXPECT_EQ(computed.piece->chunk.rows, 10U);
+                             made_.push_back(computed.piece->begin.p);
+                           },
+                           [](const PlanId&, absl::Status status, bool) {
+                             EXPECT_TRUE(status.ok()) << status;
+                           },
+                           [](ManifestResult) {}});
+};
+
+TEST_F(StageRunnerTest, WhatIsAskedForAtOnceIsMadeByTheCaller) {
+  Ask(10, true);
+  Ask(20, true);
+  runner_->MakeAtOnce();
+  ExpectMade({10, 20});
+  EXPECT_EQ(posted_by_.back(), std::this_thread::get_id());
+  Ask(30, false);
+  ExpectMade({10, 20, 30});
+  EXPECT_NE(posted_by_.back(), std::this_thread::get_id());
+}
+
+TEST_F(StageRunnerTest, WhileTheCallerIsBusyAnotherThreadMakesTheRest) {
+  Ask(10, true);
+  Ask(20, true);
+  {
+    const std::lock_guard lock(mu_);
+    then_ = [this] { runner_->HandOn(); };
+  }
+  runner_->MakeAtOnce();
+  ExpectMade({10, 20});
+  EXPECT_NE(posted_by_.back(), std::this_thread::get_id());
+  runner_->HandOn();  // nothing is left
+}
+
+}  // namespace
+}  // namespace feedmill
