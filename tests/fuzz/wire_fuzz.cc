@@ -1,7 +1,8 @@
 // Decode on arbitrary parts. An input is like a golden frame: parts one after
 // another, each after its length in eight bytes (cut to what is left). The
-// header's last eight bytes are replaced by the right checksum, so that what
-// lies behind the checksum is reached.
+// header's version is replaced by this one's, so that inputs outlive versions,
+// and its last eight bytes by the right checksum, so that what lies behind the
+// checksum is reached.
 #include <xxhash.h>
 
 #include <algorithm>
@@ -32,14 +33,35 @@ Parts PartsOf(std::span<const std::byte> input) {
   return parts;
 }
 
+// What stands at `place`; 0 where nothing does.
+template <class T>
+T At(std::span<const std::byte> bytes, uint64_t place) {
+  T value{};
+  if (place < bytes.size() && sizeof(T) <= bytes.size() - place) {
+    std::memcpy(&value, bytes.data() + place, sizeof(T));
+  }
+  return value;
+}
+
+// The first field of the root table.
+void SetVersion(std::span<std::byte> header) {
+  const uint64_t table = At<uint32_t>(header, 0);
+  const uint64_t vtable =
+      table - static_cast<uint64_t>(At<int32_t>(header, table));
+  const uint64_t field = table + At<uint16_t>(header, vtable + 4);
+  if (field == table || field + sizeof(kProtocolVersion) > header.size())
+    return;
+  std::memcpy(&header[field], &kProtocolVersion, sizeof(kProtocolVersion));
+}
+
 void Seal(Buffer& header) {
   if (header.size() < sizeof(XXH64_hash_t)) return;
-  const size_t size = header.size() - sizeof(XXH64_hash_t);
-  const XXH64_hash_t checksum = XXH3_64bits(header.data(), size);
-  BufferBuilder sealed(header.size());
-  sealed.Append(header.data(), size);
-  sealed.Push(checksum);
-  header = std::move(sealed).Freeze();
+  std::vector<std::byte> bytes(header.span().begin(), header.span().end());
+  const auto body = std::span(bytes).first(bytes.size() - sizeof(XXH64_hash_t));
+  SetVersion(body);
+  const XXH64_hash_t checksum = XXH3_64bits(body.data(), body.size());
+  std::memcpy(body.data() + body.size(), &checksum, sizeof(checksum));
+  header = Buffer::CopyOf(bytes);
 }
 
 bool SameParts(const Parts& a, const Parts& b) {

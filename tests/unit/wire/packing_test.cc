@@ -233,7 +233,7 @@ TEST(Relays, CarryAMessageUnread) {
       Decode(Encode(Relay{relay.worker, "", {}}, kCluster), kCluster).ok());
 }
 
-// The bytes of version 1. LZ4's are Debian 12's: what they stand for counts.
+// The bytes of this version. LZ4's are Debian 12's: what they stand for counts.
 TEST(Golden, APackedFrameIsTheseBytes) {
   Frame frame = PackedFrame(Wide(), LinkCompression::kLz4);
   frame.checksums = true;

@@ -160,7 +160,7 @@ TEST(SharedParts, WhatDoesNotLieInTheMemoryIsRefused) {
       absl::IsInvalidArgument(Decode(parts, kCluster, &empty).status()));
 }
 
-// The bytes of version 1, as wire_test's; its parts are the header and the
+// The bytes of this version, as wire_test's; its parts are the header and the
 // small ones.
 TEST(SharedParts, AreTheseBytes) {
   Memory memory;

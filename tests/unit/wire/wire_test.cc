@@ -381,7 +381,7 @@ TEST(Envelope, AnotherVersionIsNamed) {
              kCluster)
           .status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(ErrorText(status), HasSubstr("version 2, this process 1"));
+  EXPECT_THAT(ErrorText(status), HasSubstr("version 3, this process 2"));
 }
 
 TEST(Envelope, AnotherClusterIsNamed) {
@@ -576,7 +576,7 @@ TEST(Frame, ComponentsMustHaveNamesOfTheirOwn) {
   }
 }
 
-// ---- golden frames: the bytes of version 1, for ever
+// ---- golden frames: the bytes of this version, for ever
 //
 // FEEDMILL_WRITE_GOLDEN=1 wire_test --gtest_filter=Golden.* writes them; only
 // with a new protocol version may one that exists change.
