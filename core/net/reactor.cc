@@ -171,7 +171,7 @@ struct Reactor::State {
   std::condition_variable told;       // for the thread that lends them
   bool in_turn = false;               // guarded by turn_mu
   uint64_t turns = 0;                 // guarded by turn_mu
-  int wanted = 0;                     // guarded by turn_mu: who waits for one
+  int waiting = 0;                    // guarded by turn_mu: for one
   bool tell = false;                  // guarded by turn_mu: at a turn's end
 
   std::atomic<bool> signalled{false};
@@ -207,7 +207,7 @@ void Reactor::State::Run() {
   pthread_setname_np(pthread_self(), name.substr(0, 15).c_str());
   std::unique_lock lock(turn_mu);
   while (!stopping.load()) {
-    if (in_turn || wanted > 0) {
+    if (in_turn || waiting > 0) {
       Lend(lock);
     } else {
       TakeTurn(lock, absl::InfiniteFuture());
@@ -232,24 +232,24 @@ void Reactor::State::TakeTurn(std::unique_lock<std::mutex>& lock,
   if (!stopping.load()) Handle();
   lock.lock();
   in_turn = false;
-  if (wanted > 0 || stopping.load()) turn_over.notify_all();
+  if (waiting > 0 || stopping.load()) turn_over.notify_all();
   if (std::exchange(tell, false)) told.notify_one();
 }
 
 // Until nobody has taken a turn for a while.
 void Reactor::State::Lend(std::unique_lock<std::mutex>& lock) {
   turn_over.notify_all();
-  uint64_t seen = turns;
-  for (int looks = 0; !stopping.load(); ++looks) {
+  for (int looks = 0; !stopping.load();) {
+    const uint64_t seen = turns;
     if (looks < kLooksMax) {
       told.wait_for(lock, absl::ToChronoNanoseconds(kAway));
+      if (turns == seen && !in_turn) return;
+      looks = turns == seen ? looks + 1 : 0;
     } else {  // it waits for something, and that may take long
       tell = true;
       told.wait(lock, [&] { return !tell || stopping.load(); });
+      looks = 0;
     }
-    if (turns != seen || !in_turn) looks = 0;
-    if (turns == seen && !in_turn) return;
-    seen = turns;
   }
 }
 
@@ -565,13 +565,13 @@ bool Reactor::Turn(absl::Time until) {
   State& state = *state_;
   std::unique_lock lock(state.turn_mu);
   if (state.in_turn && !state.stopping.load()) {
-    ++state.wanted;
+    ++state.waiting;
     state.Wake();
     state.turn_over.wait_for(
         lock,
         absl::ToChronoNanoseconds(std::min(until - SteadyNow(), kSleepMax)),
         [&] { return !state.in_turn || state.stopping.load(); });
-    --state.wanted;
+    --state.waiting;
     // What it was waited for may have come in the turn that ended.
     return !state.stopping.load();
   }
