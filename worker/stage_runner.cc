@@ -189,12 +189,11 @@ void StageRunner::MakeAtOnce() {
 }
 
 void StageRunner::HandOn() {
-  std::deque<Work> work;
-  {
-    const std::lock_guard lock(at_once_mu_);
-    if (making_) work.swap(at_once_);
+  const std::lock_guard lock(at_once_mu_);
+  if (!making_) return;
+  for (; !at_once_.empty(); at_once_.pop_front()) {
+    Submit(std::move(at_once_.front()));
   }
-  for (Work& one : work) Submit(std::move(one));
 }
 
 void StageRunner::Resolve(ManifestRequest request) {

@@ -207,11 +207,11 @@ void Reactor::State::Run() {
   pthread_setname_np(pthread_self(), name.substr(0, 15).c_str());
   std::unique_lock lock(turn_mu);
   while (!stopping.load()) {
-    if (in_turn || waiting > 0) {
-      Lend(lock);
-    } else {
-      TakeTurn(lock, absl::InfiniteFuture());
-    }
+    const bool lends = in_turn || waiting > 0;
+    if (lends) Lend(lock);
+    if (stopping.load()) break;
+    // What the last to take one did not come to is not to wait for more.
+    TakeTurn(lock, lends ? absl::InfinitePast() : absl::InfiniteFuture());
   }
   turn_over.wait(lock, [&] { return !in_turn; });
   {
