@@ -519,9 +519,9 @@ void Dispatcher::AnswerClient(const SessionKey& key, Listener& listener) {
   answer.session = {key.consumer, session.incarnation};
   answer.beat_sent = beat_sent;
   if (job->phase != RunPhase::kPlanning) {
-    answer.run =
-        RunInfo{job->run,       job->iteration, job->seed,  job->source_size,
-                job->positions, job->plan,      job->slots, job->settled};
+    answer.run = RunInfo{job->run,         job->iteration, job->seed,
+                         job->source_size, job->positions, job->plan,
+                         job->slots,       job->settled,   SourceRound(*job)};
   }
   for (const SplitId& id : session.splits) {
     const SplitState& split = *state_.FindSplit(id);

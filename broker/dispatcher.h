@@ -26,11 +26,12 @@ struct JobShape {
   std::string fingerprint;    // of what is run
   std::string manifest_hash;  // "" without files
   uint64_t source_size = 0;
-  uint64_t positions = 0;    // kEndless for an endless repeat
+  uint64_t positions = 0;    // kEndlessPositions where it has no end
   uint64_t first_split = 1;  // positions of the first split, before any
                              // cost is known
   // A run is so many of these positions for each of its slots, one a worker.
   bool slotted = false;
+  uint64_t source_round = 0;  // SourcePlan::round
 };
 
 // A position that kills workers, for people.
@@ -182,6 +183,7 @@ class Dispatcher {
     std::set<JobName> jobs;
     std::optional<std::string> graph{};  // what workers run, once asked for
     std::optional<bool> numbered{};      // likewise
+    std::optional<uint64_t> source_round{};
   };
   // Jobs that wait for the manifest of their graph.
   struct Resolution {
@@ -231,6 +233,7 @@ class Dispatcher {
   // ---- runs and splits
   void PlanRun(const JobName& job);
   const std::string& RunGraph(const JobState& job);
+  uint64_t SourceRound(const JobState& job);
   void AwaitManifest(const JobState& job);
   void StopAwaiting(const JobState& job);
   void FailRun(const JobName& job, const absl::Status& status);

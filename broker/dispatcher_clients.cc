@@ -485,6 +485,19 @@ void Dispatcher::On(absl::Time now, const PeerId& from,
   Reject(from, leave.job, leave.session, RejectReason::kReleased);
 }
 
+// What clients are told of it; it follows from what is journaled.
+uint64_t Dispatcher::SourceRound(const JobState& job) {
+  const auto plan = plans_.find(job.plan);
+  if (job.source_size != kEndlessPositions || plan == plans_.end()) return 0;
+  std::optional<uint64_t>& round = plan->second.source_round;
+  if (!round.has_value()) {
+    const absl::StatusOr<JobShape> shape =
+        planner_.shape(job.graph, job.manifest, job.seed, job.iteration);
+    round = shape.ok() ? shape->source_round : 0;
+  }
+  return *round;
+}
+
 void Dispatcher::CloseSession(const SessionKey& key, bool for_good) {
   DropWork(*state_.FindSession(key));
   Commit(SessionClosed{key, for_good});

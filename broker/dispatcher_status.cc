@@ -1,4 +1,3 @@
-#include <limits>
 #include <nlohmann/json.hpp>
 
 #include "broker/dispatcher.h"
@@ -10,8 +9,6 @@ namespace feedmill {
 namespace {
 
 using Json = nlohmann::ordered_json;
-
-constexpr uint64_t kEndlessPositions = std::numeric_limits<uint64_t>::max();
 
 const char* PhaseName(const JobState& job) {
   switch (job.phase) {

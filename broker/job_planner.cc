@@ -94,7 +94,10 @@ absl::StatusOr<JobShape> ShapeOf(const FunctionRegistry& registry,
     shape.manifest_hash = manifest.Hash();
   }
   shape.fingerprint = Fingerprint(analyzed->graph);
-  FM_ASSIGN_OR_RETURN(shape.source_size, SourceSize(*analyzed, manifest));
+  FM_ASSIGN_OR_RETURN(const SourcePlan source,
+                      PlanSource(*analyzed, manifest, seed, iteration));
+  shape.source_size = source.size;
+  shape.source_round = source.round;
   FM_ASSIGN_OR_RETURN(const std::shared_ptr<const Plan> plan,
                       Plan::Make(analyzed, shape.source_size, seed, iteration));
   shape.positions = plan->size();

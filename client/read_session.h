@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <deque>
-#include <limits>
 #include <map>
 #include <optional>
 #include <set>
@@ -17,10 +16,6 @@
 #include "core/wire/message.h"
 
 namespace feedmill {
-
-// RunInfo::positions of an endless run.
-inline constexpr uint64_t kEndlessPositions =
-    std::numeric_limits<uint64_t>::max();
 
 struct ReadSessionSettings {
   JobName job;

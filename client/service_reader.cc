@@ -229,7 +229,7 @@ absl::Status ServiceReader::Join() {
   ReadPlace place = token_ ? token_->place : ReadPlace();
   place.stage = stage_->Save();
   keeper_.GoOnFrom(std::move(place));
-  return watch_.emplace(*plan_, fed_end_.p).Check();
+  return watch_.emplace(*plan_, view.run->source_round, fed_end_.p).Check();
 }
 
 absl::StatusOr<std::string> ServiceReader::SaveBefore(uint64_t unread) const {

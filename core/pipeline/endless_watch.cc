@@ -16,6 +16,10 @@ constexpr uint64_t kSharedPatience = 16;
 constexpr uint64_t kDrawnPatience = uint64_t{1} << 16;  // positions
 // … of inputs that are streams: each is all of their elements.
 constexpr uint64_t kDrawnPasses = 256;
+// Rounds of inputs without end differ in what meets what; what comes about once
+// in a round may stay away for some. So many count as one, if more positions:
+constexpr uint64_t kDrawnRounds = 16;
+constexpr uint64_t kDrawnRoundsPatience = uint64_t{1} << 18;  // positions
 
 uint64_t SaturatingMultiply(uint64_t a, uint64_t b) {
   uint64_t out = 0;
@@ -67,17 +71,35 @@ struct SwallowsOf {
   }
 };
 
+// Whether what enters the client stage is not one element of the source each,
+// or not each of them.
+bool TakesApart(const AnalyzedGraph& graph) {
+  for (size_t s = graph.cached_steps; s < graph.client_begin; ++s) {
+    const Step& step = graph.graph.steps[s];
+    if (std::holds_alternative<BatchStep>(step) ||
+        std::holds_alternative<ShardStep>(step)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
-EndlessWatch::EndlessWatch(const Plan& plan, uint64_t from)
-    : last_row_(from), last_output_(from) {
+EndlessWatch::EndlessWatch(const Plan& plan, uint64_t source_round,
+                           uint64_t from)
+    : endless_(plan.source_size() == kEndless && plan.size() == kEndless &&
+               source_round > 0 && !plan.NumbersOn()),
+      period_(source_round),
+      last_row_(from),
+      last_output_(from) {
   const AnalyzedGraph& graph = plan.graph();
   uint64_t batches = 1;
   for (size_t s = graph.cached_steps; s < graph.graph.steps.size(); ++s) {
     const Step& step = graph.graph.steps[s];
     if (const auto* repeat = std::get_if<RepeatStep>(&step)) {
       if (repeat->count.has_value()) continue;
-      endless_ = true;
+      endless_ = repeats_ = true;
       period_ =
           s == graph.cached_steps ? plan.source_size() : plan.PassLength(s - 1);
     }
@@ -89,11 +111,25 @@ EndlessWatch::EndlessWatch(const Plan& plan, uint64_t from)
     batches = SaturatingMultiply(batches, swallows.each);
   }
   passes_max_ = SaturatingAdd(passes_max_, batches);
-  const uint64_t drawn = graph.source.streamed ? kDrawnPasses : kDrawnPatience;
-  patience_ = graph.draws ? std::max(period_, drawn) : period_;
+  // Rounds have the same elements, but not in the same order.
+  const bool apart = !repeats_ && TakesApart(graph);
+  const bool stays = !repeats_ && graph.client_begin < graph.steps.size();
+  uint64_t drawn =
+      std::max(period_, graph.source.streamed ? kDrawnPasses : kDrawnPatience);
+  if (!repeats_) {
+    drawn = std::max(SaturatingMultiply(kDrawnRounds, period_),
+                     kDrawnRoundsPatience);
+  }
+  patience_ = graph.draws || apart ? drawn : period_;
+  output_patience_ = stays ? drawn : patience_;
 }
 
 absl::Status EndlessWatch::Empty() const {
+  if (!repeats_) {
+    return FailedPrecondition(
+        "a source without end: all elements of its inputs make none, so that "
+        "nothing would ever come; check the inputs, filter, take and skip");
+  }
   return FailedPrecondition(
       "repeat without a count: a whole pass makes no element, so that there "
       "is nothing to repeat; check the source, filter, take and skip");
@@ -111,7 +147,7 @@ absl::Status EndlessWatch::Advance(Cursor end, size_t rows, size_t outputs) {
   const bool no_rows = end.p - last_row_ >= SaturatingMultiply(2, patience_);
   const uint64_t passes = SaturatingAdd(passes_max_, 1);
   const bool no_outputs =
-      end.p - last_output_ >= SaturatingMultiply(passes, patience_);
+      end.p - last_output_ >= SaturatingMultiply(passes, output_patience_);
   return no_rows || no_outputs ? Empty() : absl::OkStatus();
 }
 
@@ -135,11 +171,13 @@ absl::Status EndlessWatch::AdvanceShared(uint64_t begin, uint64_t end,
   const bool whole = covered_.size() == 1 && covered_.begin()->first == 0 &&
                      covered_.begin()->second == period_;
   const bool no_rows =
-      whole && without_row_ >= SaturatingMultiply(2, patience_);
+      whole &&
+      without_row_ >=
+          SaturatingMultiply(repeats_ ? 2 : 2 * kSharedPatience, patience_);
   const uint64_t passes =
       SaturatingMultiply(kSharedPatience, SaturatingAdd(passes_max_, 1));
   const bool no_outputs =
-      without_output_ >= SaturatingMultiply(passes, patience_);
+      without_output_ >= SaturatingMultiply(passes, output_patience_);
   return no_rows || no_outputs ? Empty() : absl::OkStatus();
 }
 

@@ -11,12 +11,13 @@
 
 namespace feedmill {
 
-// Notices an endless repeat whose passes make no element, which would be a
-// wait without end. Pure; not thread-safe.
+// Notices that passes of an endless repeat, or of inputs without end, make no
+// element, which would be a wait without end. Pure; not thread-safe.
 class EndlessWatch {
  public:
-  // `from`: where the reading begins.
-  explicit EndlessWatch(const Plan& plan, uint64_t from = 0);
+  // `source_round`: SourcePlan::round; inputs of which that is not known are
+  // not watched. `from`: where the reading begins.
+  EndlessWatch(const Plan& plan, uint64_t source_round, uint64_t from);
 
   // FailedPrecondition if nothing can ever come: the plan repeats nothing.
   absl::Status Check() const;
@@ -34,10 +35,12 @@ class EndlessWatch {
   void Cover(uint64_t begin, uint64_t end);
 
   bool endless_ = false;
-  uint64_t period_ = 0;      // positions of a pass of the endless repeat
-  uint64_t patience_ = 0;    // positions that count as one
-  uint64_t passes_max_ = 1;  // without an output, while workers make rows
-  uint64_t last_row_ = 0;    // positions before which the last one came
+  bool repeats_ = false;   // positions are those of a pass, again and again
+  uint64_t period_ = 0;    // positions of a pass, or of a round of the source
+  uint64_t patience_ = 0;  // positions that count as one
+  uint64_t output_patience_ = 0;  // likewise, while workers make rows
+  uint64_t passes_max_ = 1;       // without an output, while workers make rows
+  uint64_t last_row_ = 0;         // positions before which the last one came
   uint64_t last_output_ = 0;
   // Shared: places within the pass that were seen empty since the last row, by
   // begin; positions taken since the last row, and since the last output.

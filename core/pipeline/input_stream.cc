@@ -18,13 +18,14 @@ constexpr uint64_t kPositionsTogether = 4'096;
 }  // namespace
 
 InputStream::InputStream(std::shared_ptr<const Plan> plan,
+                         uint64_t source_round,
                          std::shared_ptr<const CompiledStage> stage,
                          std::unique_ptr<ClientStage> client)
     : plan_(std::move(plan)),
       stage_(std::move(stage)),
       scratch_(stage_->NewScratch()),
       client_(std::move(client)),
-      watch_(*plan_) {
+      watch_(*plan_, source_round, 0) {
   const AnalyzedGraph& graph = plan_->graph();
   const ElementSpec& made = graph.InputOf(graph.steps.size());
   for (const ComponentSpec& c : graph.output->components) {
@@ -48,8 +49,8 @@ absl::StatusOr<std::unique_ptr<InputStream>> InputStream::Make(
   if (graph->client_begin < graph->steps.size()) {
     FM_ASSIGN_OR_RETURN(client, ClientStage::Make(plan, context.registry));
   }
-  return std::unique_ptr<InputStream>(
-      new InputStream(std::move(plan), std::move(stage), std::move(client)));
+  return std::unique_ptr<InputStream>(new InputStream(
+      std::move(plan), source.round, std::move(stage), std::move(client)));
 }
 
 absl::StatusOr<InputStream::Next> InputStream::Look() {

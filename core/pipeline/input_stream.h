@@ -53,7 +53,7 @@ class InputStream {
   const absl::Status& error() const { return error_; }
 
  private:
-  InputStream(std::shared_ptr<const Plan> plan,
+  InputStream(std::shared_ptr<const Plan> plan, uint64_t source_round,
               std::shared_ptr<const CompiledStage> stage,
               std::unique_ptr<ClientStage> client);
   absl::Status MakeMore();

@@ -88,7 +88,7 @@ struct Slot {
 
 class PipelineReader final : public LocalReader {
  public:
-  PipelineReader(std::shared_ptr<const Plan> plan,
+  PipelineReader(std::shared_ptr<const Plan> plan, uint64_t source_round,
                  std::shared_ptr<const WorkerStage> stage,
                  std::unique_ptr<ClientStage> client,
                  const LocalReaderOptions& options, std::string plan_id)
@@ -98,7 +98,7 @@ class PipelineReader final : public LocalReader {
         options_(options),
         plan_id_(std::move(plan_id)),
         start_(options.resume ? options.resume->place.cursor : Cursor{}),
-        watch_(*plan_, start_.p),
+        watch_(*plan_, source_round, start_.p),
         keeper_({options.share, options.skips, plan_->graph().numbered}),
         skips_(plan_->graph(), plan_id_, options.on_skipped,
                options.resume ? options.resume->place.skipped : 0),
@@ -492,10 +492,10 @@ absl::StatusOr<std::unique_ptr<LocalReader>> LocalReader::Make(
                                              : DrawSeed();
   const uint64_t iteration = resume ? resume->iteration : 0;
   const bool has_client_steps = analyzed->client_begin < graph.steps.size();
-  FM_ASSIGN_OR_RETURN(const uint64_t source_size,
-                      SourceSize(*analyzed, *manifest));
+  FM_ASSIGN_OR_RETURN(const SourcePlan source,
+                      PlanSource(*analyzed, *manifest, seed, iteration));
   FM_ASSIGN_OR_RETURN(auto plan,
-                      Plan::Make(analyzed, source_size, seed, iteration));
+                      Plan::Make(analyzed, source.size, seed, iteration));
   FM_ASSIGN_OR_RETURN(auto stage, WorkerStage::Make(plan, manifest, registry));
   stage = stage->ForShare(options.share);
   std::unique_ptr<ClientStage> client;
@@ -510,8 +510,8 @@ absl::StatusOr<std::unique_ptr<LocalReader>> LocalReader::Make(
       Fingerprint(graph), analyzed->source.needs_files ? manifest->Hash() : "",
       seed, iteration);
   return std::unique_ptr<LocalReader>(std::make_unique<PipelineReader>(
-      std::move(plan), std::move(stage), std::move(client), options,
-      std::move(plan_id)));
+      std::move(plan), source.round, std::move(stage), std::move(client),
+      options, std::move(plan_id)));
 }
 
 }  // namespace feedmill

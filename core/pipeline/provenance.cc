@@ -26,6 +26,7 @@ class Tracer {
          std::shared_ptr<const WorkerStage> stage,
          std::unique_ptr<ClientStage> client)
       : plan_(std::move(plan)),
+        source_round_(source.round),
         origins_(plan_, std::move(manifest), std::move(source)),
         stage_(std::move(stage)),
         scratch_(stage_->NewScratch()),
@@ -33,7 +34,7 @@ class Tracer {
 
   absl::StatusOr<TracedElement> At(uint64_t number) {
     if (plan_->graph().numbered) return AtPosition(number);
-    EndlessWatch watch(*plan_);
+    EndlessWatch watch(*plan_, source_round_, 0);
     FM_RETURN_IF_ERROR(watch.Check());
     Cursor at;
     while (at.p < plan_->size() && !client_->done()) {
@@ -97,6 +98,7 @@ class Tracer {
   }
 
   const std::shared_ptr<const Plan> plan_;
+  const uint64_t source_round_;
   const OriginFinder origins_;
   const std::shared_ptr<const WorkerStage> stage_;
   const std::unique_ptr<WorkerStage::Scratch> scratch_;

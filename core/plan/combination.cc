@@ -1,6 +1,7 @@
 #include "core/plan/combination.h"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -26,6 +27,22 @@ absl::StatusOr<uint64_t> Sum(const std::vector<uint64_t>& sizes) {
     sum += size;
   }
   return sum;
+}
+
+// a + b and a * b; nullopt above 2^63.
+std::optional<uint64_t> Plus(uint64_t a, uint64_t b) {
+  uint64_t sum = 0;
+  if (__builtin_add_overflow(a, b, &sum) || sum > kPositionsMax) {
+    return std::nullopt;
+  }
+  return sum;
+}
+std::optional<uint64_t> Times(uint64_t a, uint64_t b) {
+  uint64_t product = 0;
+  if (__builtin_mul_overflow(a, b, &product) || product > kPositionsMax) {
+    return std::nullopt;
+  }
+  return product;
 }
 
 // ---- concatenate
@@ -61,6 +78,14 @@ class Concatenation final : public Combination {
     return std::min(ends_[input], size_) - first;
   }
 
+  // The last one's, wherever what stands before it begins.
+  uint64_t Round(std::span<const uint64_t> rounds) const override {
+    const auto last = static_cast<size_t>(
+        std::find(ends_.begin(), ends_.end(), kEndless) - ends_.begin());
+    if (rounds[last] == 0) return 0;
+    return Plus(First(last), rounds[last]).value_or(0);
+  }
+
  private:
   uint64_t First(size_t input) const {
     return input == 0 ? 0 : ends_[input - 1];
@@ -81,6 +106,17 @@ class Zipping final : public Combination {
     FM_CHECK(false);
   }
   uint64_t Used(size_t) const override { return size_; }
+
+  // When all begin again together.
+  uint64_t Round(std::span<const uint64_t> rounds) const override {
+    uint64_t together = 1;
+    for (const uint64_t round : rounds) {
+      if (round == 0) return 0;
+      together = Times(together / std::gcd(together, round), round).value_or(0);
+      if (together == 0) return 0;
+    }
+    return together;
+  }
 };
 
 // ---- interleave
@@ -117,6 +153,19 @@ class Interleaving final : public Combination {
       used += UsedIn(segment, end - segment.begin, input);
     }
     return used;
+  }
+
+  // Those that have no end take turns once all others have come.
+  uint64_t Round(std::span<const uint64_t> rounds) const override {
+    const Segment& last = segments_.back();
+    uint64_t turns = 0;
+    for (const Slot& slot : last.slots) {
+      if (rounds[slot.input] == 0) return 0;
+      turns = std::max(turns, rounds[slot.input] / block_ + 2);
+    }
+    const auto turn = Times(block_, last.slots.size());
+    const auto all = turn ? Times(turns, *turn) : std::nullopt;
+    return all ? Plus(last.begin, *all).value_or(0) : 0;
   }
 
  private:
@@ -280,6 +329,15 @@ class Mixing final : public Combination {
 
   uint64_t Used(size_t input) const override {
     return size_ == kEndless ? kEndless : schedule_.Count(input, size_);
+  }
+
+  uint64_t Round(std::span<const uint64_t> rounds) const override {
+    uint64_t all = 0;
+    for (size_t i = 0; i < sizes_.size(); ++i) {
+      if (rounds[i] == 0) return 0;
+      all = std::max(all, schedule_.IndexOf(i, rounds[i] + 1));
+    }
+    return Plus(all, 1).value_or(0);
   }
 
  private:

@@ -47,6 +47,11 @@ class Combination {
   virtual uint64_t Used(size_t input) const = 0;
   // How often the first size() begin it; at least 1.
   uint64_t Turns(size_t input) const;
+  // So many elements that twice as many in a row, wherever they begin, hold all
+  // that come after them. `rounds`: the same of each input, the size of one
+  // that ends, 0 where it is not known; of a zip, after how many each begins
+  // again. 0 where it is not known. REQUIRES: no end.
+  virtual uint64_t Round(std::span<const uint64_t> rounds) const = 0;
 
  protected:
   explicit Combination(std::vector<uint64_t> sizes)

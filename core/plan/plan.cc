@@ -484,4 +484,28 @@ uint64_t Plan::PassLength(size_t step) const {
   return 0;
 }
 
+bool Plan::NumbersOn() const {
+  bool endless = source_size_ == kEndless;
+  const std::vector<Step>& steps = graph_->graph.steps;
+  for (size_t s = graph_->cached_steps; s < steps.size(); ++s) {
+    const auto* repeat = std::get_if<RepeatStep>(&steps[s]);
+    endless = endless || (repeat != nullptr && !repeat->count.has_value());
+    if (endless && std::holds_alternative<EnumerateStep>(steps[s])) return true;
+  }
+  return false;
+}
+
+uint64_t Plan::Round(uint64_t source_round) const {
+  if (size_ != kEndless || NumbersOn()) return 0;
+  bool apart = false;
+  for (const Level& level : levels_) {
+    using enum Level::Kind;
+    if (level.kind == kRepeat && level.count == kEndless) return level.input;
+    apart = apart || level.kind == kBatch || level.kind == kShard;
+  }
+  // Which elements these put together, or leave out, differs from round to
+  // round.
+  return apart ? 0 : source_round;
+}
+
 }  // namespace feedmill

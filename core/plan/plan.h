@@ -118,6 +118,14 @@ class Plan {
   // begins anew: one pass of the nearest repeat that stands after it. Passes of
   // repeats further out begin at multiples of it. 0 if no repeat does.
   uint64_t PassLength(size_t step) const;
+  // Of a plan without end: so many positions that twice as many in a row hold
+  // all elements that come after them, one pass of its endless repeat or, if
+  // the source has no end, `source_round`, the same of that. 0 where it is not
+  // known.
+  uint64_t Round(uint64_t source_round) const;
+  // Whether an enumerate stands where no pass ends, so that it gives no number
+  // twice: then no element comes again.
+  bool NumbersOn() const;
 
  private:
   // One step's index map, from its output back to its input.

@@ -39,6 +39,22 @@ absl::StatusOr<SourcePlan::Input> PlanInput(
   return input;
 }
 
+// Of a source of inputs that has no end.
+uint64_t RoundOf(const Source& source, const SourcePlan& plan) {
+  const bool zip = std::holds_alternative<ZipSource>(source);
+  std::vector<uint64_t> rounds;
+  for (const SourcePlan::Input& input : plan.inputs) {
+    const uint64_t size = input.plan->size();
+    // Where the source of an input has no end, it need not begin again after
+    // each round.
+    const bool known = !zip || input.source.size != kEndless;
+    rounds.push_back(size != kEndless ? size
+                     : known          ? input.plan->Round(input.source.round)
+                                      : 0);
+  }
+  return plan.combination->Round(rounds);
+}
+
 }  // namespace
 
 absl::StatusOr<SourcePlan> PlanSource(const AnalyzedGraph& graph,
@@ -50,6 +66,7 @@ absl::StatusOr<SourcePlan> PlanSource(const AnalyzedGraph& graph,
         out.cached.emplace_back(),
         PlanInput(graph.cached, manifest, seed, /*iteration=*/0, kEndless));
     out.size = out.cached[0].plan->size();
+    out.round = out.cached[0].plan->Round(out.cached[0].source.round);
     return out;
   }
   const Source& source = graph.graph.source;
@@ -97,6 +114,7 @@ absl::StatusOr<SourcePlan> PlanSource(const AnalyzedGraph& graph,
     }
     out.inputs[i].turns = out.combination->Turns(i);
   }
+  if (out.size == kEndless) out.round = RoundOf(source, out);
   return out;
 }
 

@@ -20,6 +20,8 @@ struct SourcePlan {
   struct Input;
 
   uint64_t size = 0;  // records, blocks or elements; kEndless without end
+  // Of one without end: as Combination::Round says; 0 where it is not known.
+  uint64_t round = 0;
   std::shared_ptr<const Combination>
       combination;  // null: no inputs, or streamed
   std::vector<Input> inputs;

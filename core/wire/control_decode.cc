@@ -36,10 +36,10 @@ RejectReason ReadReason(FieldReader& reader, fb::RejectReason reason) {
 }
 
 RunInfo ReadRun(FieldReader& reader, const fb::RunInfo& run) {
-  return {RunNumber(run.run()), run.iteration(),
-          run.seed(),           run.source_size(),
-          run.positions(),      PlanId(reader.Text(run.plan())),
-          run.slots(),          run.settled()};
+  return {
+      RunNumber(run.run()), run.iteration(), run.seed(),
+      run.source_size(),    run.positions(), PlanId(reader.Text(run.plan())),
+      run.slots(),          run.settled(),   run.source_round()};
 }
 
 BoundSplit ReadBoundSplit(FieldReader& reader, const fb::BoundSplit& split) {

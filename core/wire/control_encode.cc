@@ -16,7 +16,7 @@ Offset<fb::RunInfo> Put(Builder& builder, const RunInfo& run) {
   return fb::CreateRunInfo(builder, run.run.value(), run.iteration, run.seed,
                            run.source_size, run.positions,
                            wire::Put(builder, run.plan.value()), run.slots,
-                           run.settled);
+                           run.settled, run.source_round);
 }
 
 Offset<fb::BoundSplit> Put(Builder& builder, const BoundSplit& split) {

@@ -148,6 +148,8 @@ struct BoundSplit {
   // workers that make it: it is left out.
   std::optional<SkippedElement> skip{};
 };
+// The positions of a run without end.
+inline constexpr uint64_t kEndlessPositions = ~uint64_t{0};
 // What a client needs to know of its run once it is planned.
 struct RunInfo {
   RunNumber run;
@@ -161,6 +163,7 @@ struct RunInfo {
   // settled both may grow, and nobody is at the end.
   uint64_t slots = 0;
   bool settled = true;
+  uint64_t source_round = 0;  // SourcePlan::round
 };
 // Answers a hello or beat, and is sent at once when something changes. All
 // splits bound to the session: one that is absent has ended.

@@ -305,6 +305,24 @@ TEST_F(Service, AnEndlessReadWithoutElementsEndsHoweverItIsShared) {
   }
 }
 
+TEST_F(Service, InputsWithoutEndThatMakeNothingEndHoweverTheyAreShared) {
+  GivenWorker();
+  for (const char* steps :
+       {"filter: 'x < 0'", "filter: 'x < 0', batch: {size: 8}",
+        "filter: 'x < 9', batch: {size: 8}, filter: 'sum(x) < 0'"}) {
+    const std::string yaml = fmt::format(
+        "source: {{mixture: {{stop: repeat, weights: [1, 1], inputs: "
+        "[{{source: {{range: "
+        "{{stop: 3000}}}}}}, {{source: {{range: {{stop: 70}}}}}}]}}}}\n"
+        "steps: [{}]\noptions: {{seed: 1, order: ",
+        steps);
+    const Outcome alone = ReadAll(yaml + "deterministic}", ThroughService());
+    const Outcome shared = ReadAll(yaml + "any}", ThroughService());
+    EXPECT_EQ(alone.status.code(), absl::StatusCode::kFailedPrecondition);
+    EXPECT_EQ(shared.status, alone.status);
+  }
+}
+
 // Reads kNaps in order and does `fault` after 500 elements.
 void Service::ExpectAllNapsDespite(const std::function<void()>& fault) {
   auto reader = Read(Pipeline(kNaps), ThroughService());

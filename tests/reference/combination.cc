@@ -160,6 +160,16 @@ bool HasNoEnd(const Graph& graph, size_t steps) {
   return endless;
 }
 
+bool NumbersOn(const Graph& graph) {
+  for (size_t s = 0; s < graph.steps.size(); ++s) {
+    const bool numbers = std::holds_alternative<EnumerateStep>(graph.steps[s]);
+    if (numbers && HasNoEnd(graph, s)) return true;
+  }
+  const auto* inputs = InputsOf(graph.source);
+  return inputs != nullptr &&
+         std::any_of(inputs->begin(), inputs->end(), NumbersOn);
+}
+
 All Picks(const Source& source, const Sizes& sizes, size_t bound) {
   if (auto* interleave = std::get_if<InterleaveSource>(&source))
     return Interleaved(*interleave, sizes, bound);

@@ -31,6 +31,8 @@ inline constexpr uint64_t kNoEnd = UINT64_MAX;
 // source.
 bool HasNoEnd(const Graph& graph, size_t steps = SIZE_MAX);
 bool HasNoEnd(const Source& source);
+// Whether an enumerate numbers elements without end, in it or in its inputs.
+bool NumbersOn(const Graph& graph);
 
 const std::vector<Graph>* InputsOf(const Source& source);
 

@@ -6,6 +6,7 @@
 #include "core/dataset/skipping.h"
 #include "tests/reference/combination.h"
 #include "tests/reference/formats.h"
+#include "tests/reference/places.h"
 #include "tests/reference/shuffles.h"
 #include "tests/reference/streams.h"
 
@@ -34,6 +35,8 @@ Homes HomesOf(const Graph& graph, bool is_input) {
         SeesSequence(step))
       homes.client_begin = std::min(homes.client_begin, s);
     batched = batched || batches;
+    if (std::holds_alternative<TakeStep>(step) && s < homes.client_begin)
+      homes.plan_ends = homes.plan_ends || !InPass(graph, s);
   }
   return homes;
 }

@@ -12,6 +12,7 @@ namespace feedmill::reference {
 struct Homes {
   bool counted = true;                // positions are records or elements
   bool endless = false;               // a repeat has no end
+  bool plan_ends = false;             // a take of the plan ends that
   size_t client_begin = 0;            // the first step of the client
   std::optional<size_t> skip_before;  // the on_error step that skips
 };

@@ -53,7 +53,11 @@ class Interpreter {
     skip_before_ = homes.skip_before;
     counted_ = homes.counted;
     endless_ = homes.endless;
+    plan_ends_ = homes.plan_ends;
     streamed_ = HasStreams(graph.source);
+    // Nobody knows how much of streams there is.
+    in_vain_ = HasNoEnd(graph.source) && !streamed_ && !NumbersOn(graph) &&
+               !plan_ends_;
     LoadSource(steps);
     first_step_ = steps;
     steps += graph.steps.size();
@@ -73,12 +77,14 @@ class Interpreter {
       if (!is_stream_)
         skipped = std::erase_if(items.items,
                                 [](const Item& i) { return i.left_out; });
+      if (!endless_ && items.items.empty() && in_vain_ && !take_full_)
+        items.failed = true;  // not because enough was taken
       if (!endless_ || items.items.size() > limit_) break;
       // Steps that wait for many elements may make nothing for long.
       if (endless_passes_ > (items.items.empty() ? 256 : 16) &&
           items.items.size() == before) {
         // Nothing for ever, and not because enough was taken: an error.
-        if (before == 0 && !take_full_ && !PlanEnds()) items.failed = true;
+        if (before == 0 && !take_full_ && !plan_ends_) items.failed = true;
         break;
       }
       before = items.items.size();
@@ -213,15 +219,6 @@ class Interpreter {
     for (size_t s = 0; s < graph_.steps.size(); ++s) {
       const auto* repeat = As<RepeatStep>(graph_.steps[s]);
       if (repeat && !repeat->count) return Places(s, 0).empty();
-    }
-    return false;
-  }
-
-  // Whether a plan step takes from an endless repeat.
-  bool PlanEnds() const {
-    for (size_t s = 0; s < graph_.steps.size(); ++s) {
-      if (As<TakeStep>(graph_.steps[s]) && IsPlanStep(s) && !InPass(graph_, s))
-        return true;
     }
     return false;
   }
@@ -565,7 +562,8 @@ class Interpreter {
   const bool is_stream_;   // an input's, whose elements are not counted
   const bool covered_;     // an on_error of the whole leaves out what fails
   size_t first_step_ = 0;  // the number of steps[0] among all as written
-  bool counted_ = true, endless_ = false;
+  bool counted_ = true, endless_ = false, plan_ends_ = false;
+  bool in_vain_ = false;    // no element of a source without end: an error
   bool take_full_ = false;  // a take after an endless repeat ended it
   size_t client_begin_ = 0;
   std::optional<size_t> skip_before_;  // the on_error step that skips

@@ -295,6 +295,21 @@ TEST(Restart, ReplayGivesTheStateAndHeldLeasesAreAdopted) {  // rules 9, 10
   EXPECT_EQ(reader.split(0).leases[0], lease);
 }
 
+TEST(Restart, WhatFollowsFromTheJournalIsToldAgain) {
+  Cluster cluster;
+  cluster.AddWorker("w1");
+  Reader& reader = cluster.AddReader("j", "solo", "cycle 100").Hello();
+  EXPECT_EQ(reader.answer->run->source_round, 100);
+  cluster.Restart();
+  reader.Beat();
+  EXPECT_EQ(reader.answer->run->positions, kEndlessPositions);
+  EXPECT_EQ(reader.answer->run->source_round, 100);
+  EXPECT_EQ(cluster.AddReader("k", "solo", "range 100")
+                .Hello()
+                .answer->run->source_round,
+            0);
+}
+
 TEST(Restart, WhatNobodyReportsIsLeasedAfterTheGrace) {
   Cluster cluster;
   Miller& worker = cluster.AddWorker("w1");

@@ -21,8 +21,9 @@
 namespace feedmill::testing {
 
 // Graphs are texts: "range 100", "files 100" (needs a manifest), "slots 100"
-// (so many for each worker), "filter 100" (nobody knows how many are left),
-// "bad". What follows a '#' is no part of the fingerprint.
+// (so many for each worker), "cycle 100" (without end), "filter 100" (nobody
+// knows how many are left), "bad". What follows a '#' is no part of the
+// fingerprint.
 inline std::string FingerprintOf(const std::string& graph) {
   return graph.substr(0, graph.find('#'));
 }
@@ -44,6 +45,9 @@ inline Planner StoryPlanner() {
     shape.fingerprint = FingerprintOf(graph);
     shape.manifest_hash = manifest;
     shape.positions = std::stoull(shape.fingerprint.substr(6));
+    if (graph.starts_with("cycle")) {
+      shape.source_round = std::exchange(shape.positions, kEndlessPositions);
+    }
     shape.source_size = shape.positions;
     shape.first_split = 10;
     shape.slotted = graph.starts_with("slots");

@@ -77,6 +77,16 @@ TEST_F(JobPlannerTest, AnEndlessRepeatIsEndless) {
             kEndless);
 }
 
+TEST_F(JobPlannerTest, ASourceWithoutEndHasARound) {
+  const JobShape shape = Shape(
+      "source: {mixture: {stop: repeat, weights: [1, 1], inputs: ["
+      "{source: {range: {stop: 10}}}, {source: {range: {stop: 70}}}]}}");
+  EXPECT_EQ(shape.positions, kEndless);
+  EXPECT_GE(shape.source_round, 140);
+  EXPECT_LE(shape.source_round, 150);
+  EXPECT_EQ(Shape("source: {range: {stop: 10}}").source_round, 0);
+}
+
 TEST_F(JobPlannerTest, ModeOffIsAWholePassForEachSlot) {
   const auto shape = [&](const std::string& steps) {
     const std::string graph =

@@ -1,4 +1,4 @@
-// When an endless repeat is said to bring nothing.
+// When what has no end is said to bring nothing.
 #include "core/pipeline/endless_watch.h"
 
 #include <gtest/gtest.h>
@@ -24,7 +24,7 @@ std::shared_ptr<const Plan> PlanOf(const std::string& steps) {
 
 TEST(EndlessWatch, TwoPassesWithoutARowAreEnoughWherePassesAreAlike) {
   const auto plan = PlanOf("{filter: 'x > 5'}");
-  EndlessWatch watch(*plan);
+  EndlessWatch watch(*plan, 0, 0);
   EXPECT_TRUE(watch.Advance({5, 0}, 0, 0).ok());
   EXPECT_EQ(watch.Advance({6, 0}, 0, 0).code(),
             absl::StatusCode::kFailedPrecondition);
@@ -35,12 +35,74 @@ TEST(EndlessWatch, PassesThatDifferMayBeEmptyByChance) {
        {"{filter: 'random.uniform(0.0, 1.0) < 0.05'}",
         "shuffle, {batch: {size: 2}}, {filter: 'sum(x) == 3'}"}) {
     const auto plan = PlanOf(steps);
-    EndlessWatch watch(*plan);
+    EndlessWatch watch(*plan, 0, 0);
     EXPECT_TRUE(watch.Advance({10'000, 0}, 0, 0).ok()) << steps;
     EXPECT_TRUE(watch.AdvanceShared(0, 10'000, 0, 0).ok()) << steps;
     EXPECT_FALSE(watch.Advance({10'000'000, 0}, 0, 0).ok()) << steps;
     EXPECT_FALSE(watch.AdvanceShared(10'000, 10'000'000, 0, 0).ok()) << steps;
   }
+}
+
+// Of a mixture without end, of which a round is ten elements.
+std::shared_ptr<const Plan> PlanOfMixture(const std::string& steps) {
+  const auto graph = ParseGraphYaml(
+      "source: {mixture: {stop: repeat, weights: [1, 1], inputs: [{source: "
+      "{range: {stop: 3}}}, "
+      "{source: {range: {stop: 4}}}]}}\nsteps: [" +
+          steps + "]\n",
+      "test.yaml");
+  const auto analyzed = Analyze(graph.value(), BuiltinFunctions());
+  return Plan::Make(analyzed.value(), kEndless, 7, 0).value();
+}
+
+TEST(EndlessWatch, TwoRoundsOfInputsWithoutEndAreEnough) {
+  const auto plan = PlanOfMixture("{filter: 'x > 5'}");
+  EndlessWatch watch(*plan, 10, 0);
+  EXPECT_TRUE(watch.Advance({19, 0}, 0, 0).ok());
+  EXPECT_TRUE(watch.Advance({30, 0}, 1, 1).ok());
+  EXPECT_TRUE(watch.Advance({49, 0}, 0, 0).ok());
+  EXPECT_EQ(watch.Advance({50, 0}, 0, 0).code(),
+            absl::StatusCode::kFailedPrecondition);
+}
+
+TEST(EndlessWatch, ASharerOfThemIsMorePatient) {
+  const auto plan = PlanOfMixture("{filter: 'x > 5'}");
+  EndlessWatch watch(*plan, 10, 0);
+  EXPECT_TRUE(watch.AdvanceShared(0, 100, 0, 0).ok());
+  EXPECT_FALSE(watch.AdvanceShared(100, 1'000, 0, 0).ok());
+}
+
+TEST(EndlessWatch, WhichElementsMeetDiffersFromRoundToRound) {
+  for (const char* steps : {"{batch: {size: 2}}, {filter: 'sum(x) == 3'}",
+                            "{shard: {count: 2, index: 1}}, {filter: 'x > 5'}",
+                            "{filter: 'x < 5'}, {batch: {size: 2}}, "
+                            "{filter: 'sum(x) == 30'}"}) {
+    const auto plan = PlanOfMixture(steps);
+    EndlessWatch watch(*plan, 10, 0);
+    EXPECT_TRUE(watch.Advance({10'000, 0}, 1, 0).ok()) << steps;
+    EXPECT_TRUE(watch.Advance({20'000, 0}, 1, 0).ok()) << steps;
+    EXPECT_FALSE(watch.Advance({10'000'000, 0}, 1, 0).ok()) << steps;
+  }
+}
+
+TEST(EndlessWatch, InputsOfWhichNothingIsKnownAreNotWatched) {
+  const auto plan = PlanOfMixture("{filter: 'x > 5'}");
+  EndlessWatch watch(*plan, 0, 0);
+  EXPECT_TRUE(watch.Check().ok());
+  EXPECT_TRUE(watch.Advance({10'000'000, 0}, 0, 0).ok());
+}
+
+TEST(EndlessWatch, InputsThatANumberTellsApartAreNotWatched) {
+  const auto plan = PlanOfMixture("enumerate, {filter: 'index > 1000000'}");
+  EndlessWatch watch(*plan, 10, 0);
+  EXPECT_TRUE(watch.Check().ok());
+  EXPECT_TRUE(watch.Advance({100'000'000, 0}, 0, 0).ok());
+}
+
+TEST(EndlessWatch, WhatATakeEndsIsNotWatched) {
+  const auto plan = PlanOfMixture("{take: 1000}, {filter: 'x > 5'}");
+  EndlessWatch watch(*plan, 10, 0);
+  EXPECT_TRUE(watch.Advance({1'000, 0}, 0, 0).ok());
 }
 
 }  // namespace

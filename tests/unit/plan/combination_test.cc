@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <numeric>
 #include <random>
+#include <set>
 #include <string>
 
 #include "core/base/status.h"
@@ -301,6 +302,60 @@ TEST(CombinationTest, RandomAccessIsReadingInOrder) {
       ASSERT_EQ(made->Turns(i), std::max<uint64_t>(1, turns));
     }
   }
+}
+
+// Elements of inputs without end are the same after `period` of them.
+TEST(CombinationTest, TwoRoundsInARowHoldAllThatComesAfterThem) {
+  using Element = std::pair<uint32_t, uint64_t>;
+  Random random(5);
+  for (int trial = 0; trial < 300; ++trial) {
+    const size_t inputs = 1 + random() % 5;
+    const Source source = RandomOrder(random, inputs);
+    std::vector<uint64_t> sizes(inputs), rounds(inputs);
+    for (size_t i = 0; i < inputs; ++i) {
+      rounds[i] = 1 + random() % 20;
+      const bool last = i + 1 == inputs;
+      sizes[i] = last || random() % 2 == 0 ? kEndless : rounds[i];
+    }
+    // What stands after an input without end never comes.
+    if (std::holds_alternative<ConcatenateSource>(source)) {
+      std::copy(rounds.begin(), rounds.end() - 1, sizes.begin());
+    }
+    const auto made = Make(source, sizes);
+    if (made->size() != kEndless) continue;
+    const uint64_t round = made->Round(rounds);
+    ASSERT_GT(round, 0u);
+    const std::vector<InputPlace> places = First(*made, 6 * round);
+    const auto in = [&](uint64_t begin, uint64_t end) {
+      std::set<Element> elements;
+      for (uint64_t n = begin; n < end; ++n) {
+        elements.emplace(places[n].input,
+                         places[n].position % rounds[places[n].input]);
+      }
+      return elements;
+    };
+    SCOPED_TRACE(::testing::PrintToString(sizes) + " rounds " +
+                 ::testing::PrintToString(rounds));
+    for (const uint64_t begin : {uint64_t{0}, random() % (2 * round)}) {
+      const std::set<Element> seen = in(begin, begin + 2 * round);
+      const std::set<Element> rest = in(begin + 2 * round, 6 * round);
+      ASSERT_TRUE(std::ranges::includes(seen, rest)) << "from " << begin;
+    }
+    rounds.back() = 0;  // not known
+    const auto* concatenated = std::get_if<ConcatenateSource>(&source);
+    if (concatenated != nullptr || inputs == 1) {
+      ASSERT_EQ(made->Round(rounds), 0u);
+    }
+  }
+}
+
+TEST(CombinationTest, AZipBeginsAgainWhenAllItsInputsDo) {
+  const auto zip =
+      Make(ZipSource{std::vector<Graph>(3)}, {kEndless, kEndless, kEndless});
+  EXPECT_EQ(zip->Round({{4, 6, 10}}), 60u);
+  EXPECT_EQ(zip->Round({{4, 0, 10}}), 0u);
+  const uint64_t large = (uint64_t{1} << 40) - 1;
+  EXPECT_EQ(zip->Round({{large, large + 1, large + 2}}), 0u);
 }
 
 TEST(CombinationTest, FarPlacesTakeNoLongerThanNearOnes) {

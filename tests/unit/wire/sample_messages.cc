@@ -54,6 +54,7 @@ ClientAnswer Answer() {
   answer.session = TheSession();
   answer.beat_sent = absl::FromUnixNanos(1700000000123456789);
   answer.run = RunInfo{RunNumber(3), 1, 7, 60000, ~uint64_t{0}, PlanId("ab12")};
+  answer.run->source_round = 120000;
   BoundSplit good;
   good.split = Split(5);
   good.begin = {100, 0};

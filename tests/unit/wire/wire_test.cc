@@ -193,6 +193,7 @@ TEST(Codec, ClientAnswerHasAllItsFields) {
   EXPECT_EQ(back.run->source_size, 60000u);
   EXPECT_EQ(back.run->positions, ~uint64_t{0});
   EXPECT_EQ(back.run->plan, PlanId("ab12"));
+  EXPECT_EQ(back.run->source_round, 120000u);
   ASSERT_EQ(back.splits.size(), 2u);
   EXPECT_EQ(back.splits[0].leases, answer.splits[0].leases);
   EXPECT_EQ(back.splits[0].begin, (Cursor{100, 0}));
