@@ -55,58 +55,48 @@ constexpr int kAskedBeforeMapping = 64;
 constexpr uint64_t kMappedBytesMax = uint64_t{32} << 30;
 std::atomic<uint64_t> mapped_bytes = 0;
 
-// A file as memory that may be cut off. Any thread.
-class FileMapping {
+// A file's mapping, once it is worth one. Any thread.
+class MappingIfWorthIt {
  public:
-  FileMapping() = default;
-  FileMapping(const FileMapping&) = delete;
-  FileMapping& operator=(const FileMapping&) = delete;
-  ~FileMapping() {
-    if (begin_ != nullptr) Release(begin_, size_);
+  MappingIfWorthIt() = default;
+  MappingIfWorthIt(const MappingIfWorthIt&) = delete;
+  MappingIfWorthIt& operator=(const MappingIfWorthIt&) = delete;
+  ~MappingIfWorthIt() {
+    if (owned_ != nullptr) mapped_bytes -= owned_->bytes().size();
   }
 
-  std::span<const std::byte> Get(int fd) {
-    const std::byte* begin = begin_.load(std::memory_order_acquire);
-    if (begin == nullptr &&
+  const GuardedMapping* Get(int fd) {
+    const GuardedMapping* mapping = mapping_.load(std::memory_order_acquire);
+    if (mapping == nullptr &&
         asked_.load(std::memory_order_relaxed) <= kAskedBeforeMapping) {
       const std::lock_guard lock(mutex_);
       if (++asked_ == kAskedBeforeMapping) Map(fd);
-      begin = begin_;
+      mapping = mapping_;
     }
-    if (begin == nullptr) return {};
-    return {begin, size_};
+    // What faulted once is all zeros.
+    return mapping != nullptr && mapping->Sound() ? mapping : nullptr;
   }
 
  private:
   // Under mutex_. Without one, files are read all the same.
   void Map(int fd) {
-    struct stat st;
-    if (fstat(fd, &st) != 0 || st.st_size <= 0) return;
-    const auto size = static_cast<uint64_t>(st.st_size);
-    if (mapped_bytes.fetch_add(size) + size > kMappedBytesMax) {
-      mapped_bytes -= size;
-      return;
-    }
-    void* const begin = mmap(nullptr, size, PROT_READ, MAP_SHARED, fd, 0);
-    if (begin == MAP_FAILED) {
-      mapped_bytes -= size;
+    auto mapping = GuardedMapping::Of(fd);
+    if (mapping == nullptr) return;
+    const std::span<const std::byte> bytes = mapping->bytes();
+    if (mapped_bytes.fetch_add(bytes.size()) + bytes.size() > kMappedBytesMax) {
+      mapped_bytes -= bytes.size();
       return;
     }
     // What is not in memory is read as it would be by position.
-    madvise(begin, size, MADV_RANDOM);
-    size_ = size;
-    begin_.store(static_cast<std::byte*>(begin), std::memory_order_release);
-  }
-
-  static void Release(std::byte* begin, uint64_t size) {
-    munmap(begin, size);
-    mapped_bytes -= size;
+    madvise(const_cast<std::byte*>(bytes.data()), bytes.size(), MADV_RANDOM);
+    owned_ = std::move(mapping);
+    mapping_.store(owned_.get(), std::memory_order_release);
   }
 
   std::mutex mutex_;
   std::atomic<int> asked_ = 0;
-  std::atomic<std::byte*> begin_ = nullptr;
-  uint64_t size_ = 0;  // set before begin_
+  std::unique_ptr<const GuardedMapping> owned_;
+  std::atomic<const GuardedMapping*> mapping_ = nullptr;
 };
 
 class LocalFile final : public File {
@@ -138,9 +128,7 @@ class LocalFile final : public File {
     return done;
   }
 
-  std::span<const std::byte> ForKernel() const override {
-    return mapping_.Get(fd_);
-  }
+  const GuardedMapping* Mapping() const override { return mapping_.Get(fd_); }
 
   void Prefetch(uint64_t offset, uint64_t size) const override {
     posix_fadvise(fd_, static_cast<off_t>(offset), static_cast<off_t>(size),
@@ -150,7 +138,7 @@ class LocalFile final : public File {
  private:
   const std::string path_;
   const int fd_;
-  mutable FileMapping mapping_;
+  mutable MappingIfWorthIt mapping_;
 };
 
 class LocalFiles final : public FileSystem {

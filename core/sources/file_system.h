@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "core/sources/guarded_mapping.h"
 
 namespace feedmill {
 
@@ -27,12 +28,9 @@ class File {
   // at the end of the file. Interrupted and short reads go on by themselves.
   virtual absl::StatusOr<size_t> ReadAt(uint64_t offset,
                                         std::span<std::byte> out) const = 0;
-  // The file's bytes in memory, from its beginning on, for a RangeGatherer;
-  // empty: there is no such thing, or it is not worth it (yet).
-  // Only the kernel may read them: a file that was cut off by others has none
-  // there any more, which a system call reports, but which would end a process
-  // that reads them itself.
-  virtual std::span<const std::byte> ForKernel() const { return {}; }
+  // The file's bytes in memory, as they were when it was mapped; lives as long
+  // as this. Null: there is no such thing, or it is not worth it (yet).
+  virtual const GuardedMapping* Mapping() const { return nullptr; }
   // Begins to bring bytes nearer that will be read soon; never waits for them.
   virtual void Prefetch(uint64_t offset, uint64_t size) const = 0;
 };

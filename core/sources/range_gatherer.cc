@@ -4,6 +4,8 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <algorithm>
+
 #include "core/base/prefetch.h"
 
 namespace feedmill {
@@ -47,30 +49,53 @@ bool RangeGatherer::full() const {
   return ranges_.size() == kRangesMax || bytes_ + kRangeBytesMax > kWindowBytes;
 }
 
+void RangeGatherer::Forget() {
+  ranges_.clear();
+  mappings_.clear();
+  bytes_ = 0;
+}
+
 bool RangeGatherer::Add(const File& file, uint64_t offset, uint64_t size) {
   if (size > kRangeBytesMax) return false;
-  const std::span<const std::byte> bytes = file.ForKernel();
-  if (offset > bytes.size() || size > bytes.size() - offset || !HasWindow()) {
-    return false;
-  }
-  // pwritev only reads what is there.
-  ranges_.push_back({const_cast<std::byte*>(bytes.data()) + offset, size});
+  const GuardedMapping* const mapping = file.Mapping();
+  if (mapping == nullptr) return false;
+  const std::span<const std::byte> bytes = mapping->bytes();
+  if (offset > bytes.size() || size > bytes.size() - offset) return false;
+  ranges_.push_back(bytes.subspan(offset, size));
+  mappings_.push_back(mapping);
   bytes_ += size;
   return true;
 }
 
-std::span<const std::byte> RangeGatherer::Gather() {
-  // The kernel waits for one range after the other; these come together.
-  for (const iovec& range : ranges_) {
-    PrefetchToRead(static_cast<const std::byte*>(range.iov_base),
-                   range.iov_len);
+bool RangeGatherer::Sound() const {
+  return std::all_of(mappings_.begin(), mappings_.end(),
+                     [](const GuardedMapping* one) { return one->Sound(); });
+}
+
+// Makes the ranges those of the window.
+bool RangeGatherer::CopyToWindow() {
+  if (!HasWindow()) return false;
+  copied_.clear();
+  for (const auto& range : ranges_) {
+    // pwritev only reads what is there.
+    copied_.push_back({const_cast<std::byte*>(range.data()), range.size()});
   }
-  const ssize_t got = pwritev(window_file_, ranges_.data(),
-                              static_cast<int>(ranges_.size()), 0);
-  const size_t wanted = bytes_;
-  Forget();
-  if (got < 0 || static_cast<size_t>(got) != wanted) return {};
-  return {window_, wanted};
+  const ssize_t got = pwritev(window_file_, copied_.data(),
+                              static_cast<int>(copied_.size()), 0);
+  if (got < 0 || static_cast<size_t>(got) != bytes_) return false;
+  const std::byte* at = window_;
+  for (auto& range : ranges_) {
+    range = {at, range.size()};
+    at += range.size();
+  }
+  return true;
+}
+
+std::span<const std::span<const std::byte>> RangeGatherer::Gather() {
+  // A copy waits for one range after the other; these come together.
+  for (const auto& range : ranges_) PrefetchToRead(range.data(), range.size());
+  if (!GuardedMapping::Guarded() && !CopyToWindow()) return {};
+  return ranges_;
 }
 
 }  // namespace feedmill

@@ -12,10 +12,11 @@
 
 namespace feedmill {
 
-// Reads short ranges of files, hundreds of them by one system call: the kernel
-// copies them out of the files' mappings into a window of memory. Where a file
-// was cut off since it was mapped, that call fails; no signal comes, as it
-// would if the mapping were read here.
+// Reads short ranges of files, hundreds of them at once: out of the files'
+// mappings. Where those are guarded, ranges are read where they are; else, by
+// one system call, the kernel copies them into a window of memory. Where a file
+// was cut off since it was mapped, neither ends this process, and Sound() says
+// so.
 //
 // Thread-safety: one thread.
 class RangeGatherer {
@@ -28,26 +29,28 @@ class RangeGatherer {
   RangeGatherer& operator=(const RangeGatherer&) = delete;
   ~RangeGatherer();
 
-  // Notes one range more; the file must be there until it was gathered. False:
-  // it is to be read otherwise, as it is too long, its file is none in memory,
-  // or there is no memory for a window on this machine.
-  // REQUIRES: not full().
+  // Notes one range more; the file must be there until Sound() was asked.
+  // False: it is to be read otherwise, as it is too long, or its file is none
+  // in memory. REQUIRES: not full().
   bool Add(const File& file, uint64_t offset, uint64_t size);
   bool full() const;
-  void Forget() {
-    ranges_.clear();
-    bytes_ = 0;
-  }
+  void Forget();
 
-  // What is in the ranges, one after the other, valid until the next Add; they
-  // are forgotten. Empty: some cannot be read so; reading them one by one says
+  // Where the ranges noted since Forget() can be read, in the order of Add,
+  // until the next one. Others may write there meanwhile: what is checked has
+  // to be a copy. Empty: some cannot be read so; reading them one by one says
   // why. REQUIRES: some were noted.
-  std::span<const std::byte> Gather();
+  std::span<const std::span<const std::byte>> Gather();
+  // Whether what was read there was the files' bytes.
+  bool Sound() const;
 
  private:
   bool HasWindow();
+  bool CopyToWindow();
 
-  std::vector<iovec> ranges_;
+  std::vector<std::span<const std::byte>> ranges_;
+  std::vector<const GuardedMapping*> mappings_;  // of the ranges
+  std::vector<iovec> copied_;
   size_t bytes_ = 0;
   int window_file_ = -1;
   std::byte* window_ = nullptr;

@@ -111,22 +111,38 @@ absl::Status RowFiller::Keep(const WantedRecord& wanted,
   return absl::OkStatus();
 }
 
+// Puts the data of a record that others may write to meanwhile into its row.
+// False: it is bad, or may be.
+bool RowFiller::Copy(const WantedRecord& wanted,
+                     std::span<const std::byte> record, Rows& rows) const {
+  if (framing_.kind == Framing::Kind::kTfRecords) {
+    return CopyTfRecord(record, rows.At(wanted.row));
+  }
+  rows.Set(wanted.row, record);
+  return true;
+}
+
 absl::Status RowFiller::ReadWindow(Scratch& scratch, Rows& rows) const {
-  if (scratch.in_window.empty()) return absl::OkStatus();
-  std::span<const std::byte> bytes = scratch.gatherer.Gather();
-  const bool gathered = !bytes.empty();
-  for (const Scratch::Noted* const noted : scratch.in_window) {
-    const WantedRecord& wanted = noted->wanted;
-    if (gathered) {
-      PrefetchToWrite(rows.At(wanted.row + 1),
-                      std::min(wanted.size, kAheadBytes));
-      FM_RETURN_IF_ERROR(Keep(wanted, bytes.first(wanted.size), rows));
-      bytes = bytes.subspan(wanted.size);
-    } else {
-      FM_RETURN_IF_ERROR(ReadAlone(wanted, *noted->opened, scratch, rows));
+  const auto& in_window = scratch.in_window;
+  if (in_window.empty()) return absl::OkStatus();
+  const auto ranges = scratch.gatherer.Gather();
+  for (size_t k = 0; k < ranges.size(); ++k) {
+    const WantedRecord& wanted = in_window[k]->wanted;
+    PrefetchToWrite(rows.At(wanted.row + 1),
+                    std::min(wanted.size, kAheadBytes));
+    if (!Copy(wanted, ranges[k], rows)) {
+      FM_RETURN_IF_ERROR(
+          ReadAlone(wanted, *in_window[k]->opened, scratch, rows));
+    }
+  }
+  if (ranges.empty() || !scratch.gatherer.Sound()) {
+    for (const Scratch::Noted* const noted : in_window) {
+      FM_RETURN_IF_ERROR(
+          ReadAlone(noted->wanted, *noted->opened, scratch, rows));
     }
   }
   scratch.in_window.clear();
+  scratch.gatherer.Forget();
   return absl::OkStatus();
 }
 
@@ -174,7 +190,7 @@ absl::Status RowFiller::Fill(std::span<const WantedRecord> all,
       if (n > 1) {
         FM_RETURN_IF_ERROR(ReadGroup(all.subspan(k, n), opened, scratch, rows));
       } else if (all[k].size <= RangeGatherer::kRangeBytesMax &&
-                 !opened.ForKernel().empty()) {
+                 opened.Mapping() != nullptr) {
         scratch.noted[all[k].row] = {all[k], &opened};
         if (!std::exchange(gathers, true)) {
           scratch.gathered_from.emplace_back(file, known.opened());

@@ -88,6 +88,8 @@ class RowFiller {
                          Rows& rows) const;
   absl::Status ReadAlone(const WantedRecord& wanted, const File& opened,
                          Scratch& scratch, Rows& rows) const;
+  bool Copy(const WantedRecord& wanted, std::span<const std::byte> record,
+            Rows& rows) const;
   absl::Status ReadWindow(Scratch& scratch, Rows& rows) const;
   absl::Status ReadNoted(Scratch& scratch, Rows& rows) const;
   absl::Status Keep(const WantedRecord& wanted,

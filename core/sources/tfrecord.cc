@@ -112,6 +112,15 @@ bool IsTfRecord(std::span<const std::byte> record) {
   return CountTfRecords(record, offsets) == 1;
 }
 
+bool CopyTfRecord(std::span<const std::byte> record, std::byte* data) {
+  if (!HasItsLength(record)) return false;
+  const std::span<const std::byte> original = TfRecordData(record);
+  if (!original.empty()) std::memcpy(data, original.data(), original.size());
+  const uint64_t length = original.size();
+  return HasChecksums(record, Crc32c(std::as_bytes(std::span(&length, 1))),
+                      Crc32c({data, original.size()}));
+}
+
 size_t CountTfRecords(std::span<const std::byte> records,
                       std::span<const uint64_t> offsets) {
 #if defined(__x86_64__)

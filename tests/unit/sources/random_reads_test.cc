@@ -9,8 +9,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <csignal>
+#include <cstdlib>
 #include <filesystem>
+#include <initializer_list>
 #include <memory>
+#include <optional>
 #include <random>
 #include <string>
 #include <thread>
@@ -41,19 +45,69 @@ std::string Noise(size_t size, unsigned seed) {
 std::unique_ptr<File> OpenMapped(const std::string& path) {
   auto file = LocalFileSystem().Open(path);
   EXPECT_TRUE(file.ok()) << file.status();
-  for (int k = 0; k < kUntilMapped; ++k) (*file)->ForKernel();
+  for (int k = 0; k < kUntilMapped; ++k) (*file)->Mapping();
   return *std::move(file);
 }
 
-std::string_view Text(std::span<const std::byte> bytes) {
+std::string Text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
+
+// All that it gathers, one after the other.
+std::string Gathered(RangeGatherer& gatherer) {
+  std::string text;
+  for (const auto& range : gatherer.Gather()) text += Text(range);
+  if (!gatherer.Sound()) text = "(not sound)";
+  gatherer.Forget();
+  return text;
+}
+
+// As long as it lives, this process reads no mapping itself: the kernel copies.
+class OthersHandler {
+ public:
+  OthersHandler() {
+    struct sigaction others {};
+    others.sa_handler = [](int) { std::abort(); };
+    EXPECT_EQ(sigaction(SIGBUS, &others, &before_), 0);
+  }
+  OthersHandler(const OthersHandler&) = delete;
+  OthersHandler& operator=(const OthersHandler&) = delete;
+  ~OthersHandler() { EXPECT_EQ(sigaction(SIGBUS, &before_, nullptr), 0); }
+
+ private:
+  struct sigaction before_;
+};
+
+// With and without another's handler.
+class RangeGathererTest : public ::testing::TestWithParam<bool> {
+ protected:
+  // After the first file was mapped, which is when ours is installed.
+  void SetUp() override {
+    TestFolder folder;
+    OpenMapped(folder.Write("a", "text"));
+    if (GetParam()) others_.emplace();
+    ASSERT_EQ(GuardedMapping::Guarded(), !GetParam());
+  }
+
+ private:
+  std::optional<OthersHandler> others_;
+};
+
+class RandomReadsTest : public RangeGathererTest {};
+
+std::string WhoReads(const ::testing::TestParamInfo<bool>& info) {
+  return info.param ? "TheKernel" : "ThisProcess";
+}
+INSTANTIATE_TEST_SUITE_P(ReadBy, RangeGathererTest, ::testing::Bool(),
+                         WhoReads);
+INSTANTIATE_TEST_SUITE_P(ReadBy, RandomReadsTest, ::testing::Bool(), WhoReads);
 
 // ---- the order
 
 TEST(IndexOrder, IsThatOfComparing) {
   std::mt19937_64 random(1);
-  for (const size_t count : {1, 2, 255, 256, 257, 4096}) {
+  for (const size_t count :
+       std::initializer_list<size_t>{1, 2, 255, 256, 257, 4096}) {
     for (const uint64_t most :
          {uint64_t{0}, uint64_t{1}, uint64_t{2047}, uint64_t{2048},
           uint64_t{1'000'000}, ~uint64_t{0}}) {
@@ -75,7 +129,7 @@ TEST(IndexOrder, IsThatOfComparing) {
 
 // ---- gathering
 
-TEST(RangeGatherer, GivesWhatIsInTheRanges) {
+TEST_P(RangeGathererTest, GivesWhatIsInTheRanges) {
   TestFolder folder;
   const std::string a = Noise(100'000, 1);
   const std::string b = Noise(5'000, 2);
@@ -94,11 +148,11 @@ TEST(RangeGatherer, GivesWhatIsInTheRanges) {
       ASSERT_TRUE(gatherer.Add(of_first ? *first : *second, offset, size));
       expected += text.substr(offset, size);
     }
-    ASSERT_EQ(Text(gatherer.Gather()), expected);
+    ASSERT_EQ(Gathered(gatherer), expected);
   }
 }
 
-TEST(RangeGatherer, RefusesWhatIsLongOrNotThere) {
+TEST_P(RangeGathererTest, RefusesWhatIsLongOrNotThere) {
   TestFolder folder;
   const auto file = OpenMapped(folder.Write("a", Noise(100'000, 1)));
   RangeGatherer gatherer;
@@ -110,38 +164,38 @@ TEST(RangeGatherer, RefusesWhatIsLongOrNotThere) {
   EXPECT_FALSE(gatherer.Add(*empty, 0, 1));
 }
 
-TEST(RangeGatherer, TellsThatAFileWasCutOff) {
+TEST_P(RangeGathererTest, TellsThatAFileWasCutOff) {
   TestFolder folder;
   const std::string path = folder.Write("a", Noise(100'000, 1));
   const auto file = OpenMapped(path);
   const auto whole = OpenMapped(folder.Write("b", "whole"));
   RangeGatherer gatherer;
   ASSERT_TRUE(gatherer.Add(*file, 50'000, 1000));
-  EXPECT_EQ(gatherer.Gather().size(), 1000u);
+  EXPECT_EQ(Gathered(gatherer).size(), 1000u);
   std::filesystem::resize_file(path, 10);
   ASSERT_TRUE(gatherer.Add(*whole, 0, 5));
   ASSERT_TRUE(gatherer.Add(*file, 50'000, 1000));
-  EXPECT_TRUE(gatherer.Gather().empty());
+  EXPECT_EQ(Gathered(gatherer), GetParam() ? "" : "(not sound)");
   // … and goes on with others.
   ASSERT_TRUE(gatherer.Add(*whole, 0, 5));
-  EXPECT_EQ(Text(gatherer.Gather()), "whole");
+  EXPECT_EQ(Gathered(gatherer), "whole");
 }
 
-TEST(RangeGatherer, ReadsFilesInMemory) {
+TEST_P(RangeGathererTest, ReadsFilesInMemory) {
   const int fd = memfd_create("test", MFD_CLOEXEC);
   ASSERT_GE(fd, 0);
   ASSERT_EQ(write(fd, "0123456789", 10), 10);
   const auto file = OpenMapped("/proc/self/fd/" + std::to_string(fd));
   RangeGatherer gatherer;
   ASSERT_TRUE(gatherer.Add(*file, 3, 4));
-  EXPECT_EQ(Text(gatherer.Gather()), "3456");
+  EXPECT_EQ(Gathered(gatherer), "3456");
   ASSERT_EQ(ftruncate(fd, 0), 0);
   ASSERT_TRUE(gatherer.Add(*file, 3, 4));
-  EXPECT_TRUE(gatherer.Gather().empty());
+  EXPECT_EQ(Gathered(gatherer), GetParam() ? "" : "(not sound)");
   close(fd);
 }
 
-TEST(RangeGatherer, NeedsNoLargerFilesThanThisProcessMayWrite) {
+TEST_P(RangeGathererTest, NeedsNoLargerFilesThanThisProcessMayWrite) {
   TestFolder folder;
   const auto file = OpenMapped(folder.Write("a", "text"));
   rlimit before;
@@ -149,9 +203,10 @@ TEST(RangeGatherer, NeedsNoLargerFilesThanThisProcessMayWrite) {
   const rlimit small{1000, before.rlim_max};
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
   RangeGatherer gatherer;
-  const bool added = gatherer.Add(*file, 0, 4);
+  ASSERT_TRUE(gatherer.Add(*file, 0, 4));
+  const std::string text = Gathered(gatherer);
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
-  EXPECT_FALSE(added);
+  EXPECT_EQ(text, GetParam() ? "" : "text");
 }
 
 // ---- records
@@ -204,17 +259,18 @@ std::vector<std::string> NoiseRecords(int count, size_t size_max,
   std::vector<std::string> records;
   for (int k = 0; k < count; ++k) {
     const unsigned own = seed * 1'000'003 + static_cast<unsigned>(k);
-    records.push_back(Noise(own * 2654435761u % (size_max + 1), own));
+    records.push_back(Noise(size_t{own * 2654435761u} % (size_max + 1), own));
   }
   return records;
 }
 
-TEST(RandomReads, GiveTheRecordsThatWereAskedFor) {
+TEST_P(RandomReadsTest, GiveTheRecordsThatWereAskedFor) {
   TestFolder folder;
   std::vector<std::string> all;
   std::vector<std::string> paths;
   // Records that are gathered, others too long for that, and empty ones.
-  for (const size_t size_max : {0, 10, 300, 20'000, 2'000}) {
+  for (const size_t size_max :
+       std::initializer_list<size_t>{0, 10, 300, 20'000, 2'000}) {
     const auto some =
         NoiseRecords(500, size_max, static_cast<unsigned>(size_max));
     all.insert(all.end(), some.begin(), some.end());
@@ -224,7 +280,7 @@ TEST(RandomReads, GiveTheRecordsThatWereAskedFor) {
   Records reader(paths);
   ASSERT_EQ(reader.count, all.size());
   std::mt19937 random(5);
-  for (const size_t count : {1, 7, 300, 3000}) {
+  for (const size_t count : std::initializer_list<size_t>{1, 7, 300, 3000}) {
     for (int turn = 0; turn < 5; ++turn) {
       std::vector<uint64_t> indexes;
       for (size_t k = 0; k < count; ++k) {
@@ -233,6 +289,7 @@ TEST(RandomReads, GiveTheRecordsThatWereAskedFor) {
                                      : random() % all.size());
       }
       std::vector<std::string> expected;
+      expected.reserve(indexes.size());
       for (const uint64_t index : indexes) expected.push_back(all[index]);
       ASSERT_EQ(reader.Read(indexes), expected);
       std::sort(indexes.begin(), indexes.end());
@@ -243,7 +300,7 @@ TEST(RandomReads, GiveTheRecordsThatWereAskedFor) {
   }
 }
 
-TEST(RandomReads, OfMoreFilesThanStayOpen) {
+TEST_P(RandomReadsTest, OfMoreFilesThanStayOpen) {
   TestFolder folder;
   std::vector<std::string> all, paths;
   for (unsigned k = 0; k < 300; ++k) {
@@ -264,7 +321,7 @@ TEST(RandomReads, OfMoreFilesThanStayOpen) {
   }
 }
 
-TEST(RandomReads, NoticeEveryDamagedByte) {
+TEST_P(RandomReadsTest, NoticeEveryDamagedByte) {
   TestFolder folder;
   const auto all = NoiseRecords(300, 40, 6);
   std::string whole = TfRecordFile(all);
@@ -295,7 +352,7 @@ TEST(RandomReads, NoticeEveryDamagedByte) {
 
 // Whoever cuts a file off, or writes it anew, while it is read: there is no
 // signal, and no record that never was.
-TEST(RandomReads, OfAFileThatIsCutOffMeanwhile) {
+TEST_P(RandomReadsTest, OfAFileThatIsCutOffMeanwhile) {
   TestFolder folder;
   const auto all = NoiseRecords(2'000, 1'000, 7);
   const std::string whole = TfRecordFile(all);

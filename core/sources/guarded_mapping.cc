@@ -1,0 +1,171 @@
+#include "core/sources/guarded_mapping.h"
+
+#include <sys/mman.h>
+#include <sys/stat.h>
+
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
+#include <mutex>
+
+namespace feedmill {
+
+// What a signal handler reads, so without a lock. A version that is odd, or
+// that changed while the place was read: it is being changed, and so none that
+// anybody reads from.
+struct GuardedMapping::Place {
+  std::atomic<uint64_t> version;
+  std::atomic<std::byte*> begin;  // null: free
+  std::atomic<size_t> size;
+  std::atomic<bool> faulted;
+
+  static_assert(std::atomic<uint64_t>::is_always_lock_free &&
+                std::atomic<std::byte*>::is_always_lock_free &&
+                std::atomic<size_t>::is_always_lock_free &&
+                std::atomic<bool>::is_always_lock_free);
+
+  // By one thread at a time.
+  void Set(std::byte* new_begin, size_t new_size) {
+    ++version;
+    begin = new_begin;
+    size = new_size;
+    faulted = false;
+    ++version;
+  }
+
+  // Puts zeros in the place of the mapping if it has that address. False: it
+  // does not, or that cannot be done.
+  bool Cover(uintptr_t address) {
+    const uint64_t before = version;
+    std::byte* const first = begin;
+    const size_t bytes = size;
+    if (before % 2 != 0 || first == nullptr ||
+        address - reinterpret_cast<uintptr_t>(first) >= bytes ||
+        version != before) {
+      return false;
+    }
+    // First: who sees the zeros must not miss the mark.
+    faulted = true;
+    // All of it, not a page: a window of reads would fault again and again, and
+    // leave as many mappings behind. Those who read other pages meanwhile read
+    // zeros from now on, and the mark after that.
+    return mmap(first, bytes, PROT_READ,
+                MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1,
+                0) != MAP_FAILED;
+  }
+};
+
+struct GuardedMapping::Guard {
+  static constexpr size_t kMappingsMax = 4096;
+
+  static void Handle(int number, siginfo_t* info, void* context);
+  static bool IsInstalled() {
+    struct sigaction now;
+    return sigaction(SIGBUS, nullptr, &now) == 0 &&
+           (now.sa_flags & SA_SIGINFO) != 0 && now.sa_sigaction == Handle;
+  }
+  static void PassOn(int number, siginfo_t* info, void* context);
+  // Once in a process: one who came later may have us called, and we him.
+  static void Install();
+
+  static constinit std::mutex mutex;  // for changes of places
+  static constinit std::array<Place, kMappingsMax> places;
+  static struct sigaction previous;  // set before Handle is installed
+};
+
+constinit std::mutex GuardedMapping::Guard::mutex;
+constinit std::array<GuardedMapping::Place, GuardedMapping::Guard::kMappingsMax>
+    GuardedMapping::Guard::places{};
+struct sigaction GuardedMapping::Guard::previous;
+
+// In a signal handler: system calls and lock-free atomics only.
+void GuardedMapping::Guard::Handle(int number, siginfo_t* info, void* context) {
+  const int error = errno;
+  // A signal that was sent, or that tells of memory nobody read yet, is not
+  // about what this thread does.
+  const bool faulted = info->si_code > 0 && info->si_code != BUS_MCEERR_AO;
+  const auto address = reinterpret_cast<uintptr_t>(info->si_addr);
+  bool covered = false;
+  for (size_t k = 0; faulted && !covered && k < places.size(); ++k) {
+    covered = places[k].Cover(address);
+  }
+  if (!covered) PassOn(number, info, context);
+  errno = error;
+}
+
+void GuardedMapping::Guard::PassOn(int number, siginfo_t* info, void* context) {
+  const struct sigaction to = previous;
+  // One that wants to be called once relies on what comes after it.
+  if ((to.sa_flags & static_cast<int>(SA_RESETHAND)) != 0) previous = {};
+  if ((to.sa_flags & SA_SIGINFO) != 0) {
+    to.sa_sigaction(number, info, context);
+    return;
+  }
+  const bool sent = info->si_code <= 0;
+  if (to.sa_handler == SIG_IGN && sent) return;
+  if (to.sa_handler != SIG_DFL && to.sa_handler != SIG_IGN) {
+    to.sa_handler(number);
+    return;
+  }
+  // What faulted faults again when this returns, and ends the process where it
+  // did so; what did not is sent again.
+  struct sigaction usual {};
+  usual.sa_handler = SIG_DFL;
+  sigaction(number, &usual, nullptr);
+  if (sent || info->si_code == BUS_MCEERR_AO) raise(number);
+}
+
+void GuardedMapping::Guard::Install() {
+  static const bool installed = [] {
+    if (sigaction(SIGBUS, nullptr, &previous) != 0) return false;
+    struct sigaction ours {};
+    ours.sa_sigaction = Handle;
+    ours.sa_mask = previous.sa_mask;
+    // On the signal's stack, if the thread has one: Go, Java and Python's
+    // faulthandler ask that of everybody.
+    ours.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_RESTART;
+    return sigaction(SIGBUS, &ours, nullptr) == 0;
+  }();
+  static_cast<void>(installed);  // Guarded() asks the kernel
+}
+
+std::unique_ptr<const GuardedMapping> GuardedMapping::Of(int file) {
+  struct stat st;
+  if (fstat(file, &st) != 0 || st.st_size <= 0) return nullptr;
+  Guard::Install();
+  const auto size = static_cast<size_t>(st.st_size);
+  const std::lock_guard lock(Guard::mutex);
+  for (Place& place : Guard::places) {
+    if (place.begin != nullptr) continue;
+    void* const begin = mmap(nullptr, size, PROT_READ, MAP_SHARED, file, 0);
+    if (begin == MAP_FAILED) return nullptr;
+    place.Set(static_cast<std::byte*>(begin), size);
+    return std::unique_ptr<const GuardedMapping>(new GuardedMapping(
+        {static_cast<const std::byte*>(begin), size}, &place));
+  }
+  return nullptr;
+}
+
+GuardedMapping::~GuardedMapping() {
+  const std::lock_guard lock(Guard::mutex);
+  place_->Set(nullptr, 0);
+  munmap(const_cast<std::byte*>(bytes_.data()), bytes_.size());
+}
+
+bool GuardedMapping::Guarded() {
+  // A fault in a thread that blocks its signal ends the process.
+  sigset_t blocked;
+  return Guard::IsInstalled() &&
+         pthread_sigmask(SIG_BLOCK, nullptr, &blocked) == 0 &&
+         sigismember(&blocked, SIGBUS) == 0;
+}
+
+bool GuardedMapping::Sound() const {
+  // After what was read.
+  std::atomic_thread_fence(std::memory_order_acquire);
+  return !place_->faulted.load(std::memory_order_relaxed);
+}
+
+}  // namespace feedmill
