@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
-#include <condition_variable>
 #include <deque>
 #include <map>
 #include <mutex>
@@ -21,6 +20,7 @@
 #include "core/net/gate.h"
 #include "core/net/log.h"
 #include "core/net/process_limits.h"
+#include "core/net/turns.h"
 #include "core/net/zmq_parts.h"
 
 namespace feedmill {
@@ -50,11 +50,6 @@ constexpr absl::Duration kSleepMax = absl::Minutes(1);
 constexpr size_t kGatherFrom = 1'000;  // connections
 constexpr size_t kGatherLeastMs = 2;
 constexpr size_t kGatherMostMs = 5;  // from 10,000 on
-// How long nobody may take a turn before the reactor's own thread does again,
-// and after how many looks at one that waits it is told instead.
-constexpr absl::Duration kAway = absl::Milliseconds(5);
-constexpr int kLooksMax = 4;
-
 int PollMilliseconds(absl::Time now, absl::Time deadline) {
   if (deadline <= now) return 0;
   const absl::Duration wait = std::min(deadline - now, kSleepMax);
@@ -127,8 +122,7 @@ struct Reactor::State {
   ~State() { close(wake_fd); }
 
   void Run();
-  void TakeTurn(std::unique_lock<std::mutex>& lock, absl::Time until);
-  void Lend(std::unique_lock<std::mutex>& lock);
+  void Turn(absl::Time until);
   void Handle();
   void Await(absl::Time until);
   void RunPosts();
@@ -163,19 +157,11 @@ struct Reactor::State {
   std::vector<int> ready_fds;
   ReactorHandler* handler = nullptr;
   absl::Time now = absl::InfinitePast();
-  bool left = false;  // more may have come than was handled
+  bool begun = false;  // the first turn
+  bool left = false;   // more may have come than was handled
   std::optional<Sender> sender;
 
-  std::mutex turn_mu;
-  std::condition_variable turn_over;  // for those who want one
-  std::condition_variable told;       // for the thread that lends them
-  bool in_turn = false;               // guarded by turn_mu
-  uint64_t turns = 0;                 // guarded by turn_mu
-  int waiting = 0;                    // guarded by turn_mu: for one
-  bool tell = false;                  // guarded by turn_mu: at a turn's end
-
   std::atomic<bool> signalled{false};
-  std::atomic<bool> stopping{false};
   std::atomic<int> linger_ms{0};
 
   std::mutex mu;
@@ -183,6 +169,7 @@ struct Reactor::State {
   std::vector<std::function<void()>> posts;  // guarded by mu
   std::mutex join_mu;
   std::thread thread;  // guarded by join_mu
+  Turns turns{[this](absl::Time until) { Turn(until); }, [this] { Wake(); }};
 };
 
 absl::StatusOr<zmq::socket_t> Reactor::State::Open(int type,
@@ -205,15 +192,7 @@ absl::StatusOr<zmq::socket_t> Reactor::State::Open(int type,
 
 void Reactor::State::Run() {
   pthread_setname_np(pthread_self(), name.substr(0, 15).c_str());
-  std::unique_lock lock(turn_mu);
-  while (!stopping.load()) {
-    const bool lends = in_turn || waiting > 0;
-    if (lends) Lend(lock);
-    if (stopping.load()) break;
-    // What the last to take one did not come to is not to wait for more.
-    TakeTurn(lock, lends ? absl::InfinitePast() : absl::InfiniteFuture());
-  }
-  turn_over.wait(lock, [&] { return !in_turn; });
+  turns.Run();
   {
     const std::lock_guard posting(mu);
     running = false;
@@ -222,35 +201,10 @@ void Reactor::State::Run() {
   CloseAll();
 }
 
-// REQUIRES: nobody is in one.
-void Reactor::State::TakeTurn(std::unique_lock<std::mutex>& lock,
-                              absl::Time until) {
-  in_turn = true;
-  const bool first = turns++ == 0;
-  lock.unlock();
-  if (!first) Await(until);
-  if (!stopping.load()) Handle();
-  lock.lock();
-  in_turn = false;
-  if (waiting > 0 || stopping.load()) turn_over.notify_all();
-  if (std::exchange(tell, false)) told.notify_one();
-}
-
-// Until nobody has taken a turn for a while.
-void Reactor::State::Lend(std::unique_lock<std::mutex>& lock) {
-  turn_over.notify_all();
-  for (int looks = 0; !stopping.load();) {
-    const uint64_t seen = turns;
-    if (looks < kLooksMax) {
-      told.wait_for(lock, absl::ToChronoNanoseconds(kAway));
-      if (turns == seen && !in_turn) return;
-      looks = turns == seen ? looks + 1 : 0;
-    } else {  // it waits for something, and that may take long
-      tell = true;
-      told.wait(lock, [&] { return !tell || stopping.load(); });
-      looks = 0;
-    }
-  }
+void Reactor::State::Turn(absl::Time until) {
+  // What was posted at the start waits for nothing.
+  if (std::exchange(begun, true)) Await(until);
+  if (!turns.stopping()) Handle();
 }
 
 // What has come.
@@ -561,33 +515,11 @@ absl::Time Reactor::now() const { return state_->now; }
 
 void Reactor::Wake() { state_->Wake(); }
 
-bool Reactor::Turn(absl::Time until) {
-  State& state = *state_;
-  std::unique_lock lock(state.turn_mu);
-  if (state.in_turn && !state.stopping.load()) {
-    ++state.waiting;
-    state.Wake();
-    state.turn_over.wait_for(
-        lock,
-        absl::ToChronoNanoseconds(std::min(until - SteadyNow(), kSleepMax)),
-        [&] { return !state.in_turn || state.stopping.load(); });
-    --state.waiting;
-    // What it was waited for may have come in the turn that ended.
-    return !state.stopping.load();
-  }
-  if (!state.stopping.load()) state.TakeTurn(lock, until);
-  return !state.stopping.load();
-}
+bool Reactor::Turn(absl::Time until) { return state_->turns.Take(until); }
 
 void Reactor::Stop(absl::Duration linger) {
   state_->linger_ms.store(static_cast<int>(absl::ToInt64Milliseconds(linger)));
-  {
-    const std::lock_guard lock(state_->turn_mu);
-    state_->stopping.store(true);
-  }
-  state_->turn_over.notify_all();
-  state_->told.notify_all();
-  state_->Wake();
+  state_->turns.Stop();
 }
 
 void Reactor::Join() {
