@@ -104,8 +104,8 @@ std::string Example(const std::string& image, uint64_t label) {
 
 uint32_t MaskedCrc(const std::string& bytes) {
   uint32_t crc = ~0u;
-  for (unsigned char byte : bytes) {
-    crc ^= byte;
+  for (const char byte : bytes) {
+    crc ^= static_cast<unsigned char>(byte);
     for (int bit = 0; bit < 8; ++bit)
       crc = (crc & 1) != 0 ? crc >> 1 ^ 0x82F63B78 : crc >> 1;
   }

@@ -287,7 +287,7 @@ TEST_F(Tokens, BatchesThatAreSkippedAreAsIfNotThere) {
       if (n != 2 && n != 3 && (n < 5 || n >= 7)) rest.push_back(whole[n]);
     }
     for (const std::string& target : {std::string(), service.target()}) {
-      for (const uint64_t ranks : {1, 2}) {
+      for (const uint64_t ranks : {1U, 2U}) {
         ReadOptions options;
         options.service = target;
         options.job = "skip-" + std::to_string(ranks) + c.steps;

@@ -81,7 +81,7 @@ TEST(Simulation, SixHundredSeedsHold) {
 // Beyond those: each found something once.
 TEST(Simulation, SeedsThatWereHardHold) {
   for (const uint64_t seed :
-       {1714, 2357, 2537, 2339, 2959, 6670, 7401, 8227, 9979}) {
+       {1714U, 2357U, 2537U, 2339U, 2959U, 6670U, 7401U, 8227U, 9979U}) {
     const Result result = SimulateSeed(seed);
     EXPECT_FALSE(result.violation)
         << "seed " << seed << ": " << result.violation.value_or("");

@@ -301,7 +301,7 @@ TEST_F(DistributeTest, ATokenFromBeforeOrAfterASlotWasAddedGoesOnExactly) {
   ASSERT_TRUE(before.ok()) << before.status();
   EXPECT_EQ(rest(**before), std::vector(read.begin() + 3, read.end()));
   workers_.pop_back();
-  for (const auto& [token, from] : {std::pair{1, 36}, std::pair{2, 40}}) {
+  for (const auto& [token, from] : {std::pair{1U, 36}, std::pair{2U, 40}}) {
     options.token = tokens[token];
     auto after = Read(batches, options);
     ASSERT_TRUE(after.ok()) << after.status();

@@ -325,7 +325,7 @@ TEST(Restart, WhatNobodyReportsIsLeasedAfterTheGrace) {
 }
 
 TEST(Restart, AJobWhoseTailWasLostBeginsAllTheSame) {
-  for (const size_t kept : {1, 2, 3, 4}) {
+  for (const size_t kept : {1U, 2U, 3U, 4U}) {
     Cluster cluster;
     Miller& worker = cluster.AddWorker("w1");
     Reader& reader = cluster.AddReader("j", "solo", "range 1000").Hello();

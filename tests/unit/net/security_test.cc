@@ -100,7 +100,7 @@ TEST_F(Keys, AreReadAsTheyWereWritten) {
 
 TEST_F(Keys, ASecretThatOthersCanReadIsRefused) {
   Given(Role::kClient, "client");
-  for (const mode_t mode : {0640, 0604, 0620, 0666}) {
+  for (const mode_t mode : {0640U, 0604U, 0620U, 0666U}) {
     chmod((folder_ + "/client.key").c_str(), mode);
     EXPECT_THAT(ErrorText(ReadClientKey("client.key")),
                 HasSubstr("chmod 600 " + folder_ + "/client.key"));

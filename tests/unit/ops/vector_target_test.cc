@@ -211,8 +211,8 @@ TEST(VectorTarget, DivisionByAConstantFloors) {
 
 TEST(VectorTarget, AllSelectTheSameRows) {
   std::mt19937_64 random(8);
-  for (const size_t rows : {0, 1, 63, 64, 65, 640, 1003}) {
-    for (const uint64_t of_4 : {0, 1, 3, 4}) {
+  for (const size_t rows : {0U, 1U, 63U, 64U, 65U, 640U, 1003U}) {
+    for (const uint64_t of_4 : {0U, 1U, 3U, 4U}) {
       std::vector<uint8_t> keep(rows);
       std::vector<uint32_t> expected;
       for (size_t row = 0; row < rows; ++row) {
@@ -226,7 +226,7 @@ TEST(VectorTarget, AllSelectTheSameRows) {
         std::vector<uint32_t> numbers;
         NumberRows(bits, numbers);
         ASSERT_EQ(numbers, expected);
-        for (const size_t size : {0, 1, 2, 3, 4, 8, 16}) {
+        for (const size_t size : {0U, 1U, 2U, 3U, 4U, 8U, 16U}) {
           std::vector<std::byte> from(rows * size), to(rows * size), want;
           for (std::byte& byte : from) byte = std::byte(random() & 0xff);
           ASSERT_EQ(

@@ -138,7 +138,7 @@ TEST_F(PlacedColumns, OfCallsBehindFilters) {
 
 TEST_F(PlacedColumns, OfRecordsThatPassThrough) {
   // Of which one fits into a piece, two or many.
-  for (const size_t size : {200'000, 131'072, 100}) {
+  for (const size_t size : {200'000U, 131'072U, 100U}) {
     std::string bytes;
     while (bytes.size() < 600'000) {
       for (size_t k = 0; k < size; ++k) bytes += static_cast<char>(k * 7 / 3);

@@ -101,7 +101,7 @@ TEST(PermutationTest, IsABijectionOfEverySizeUpTo2000) {
 
 // With the instructions of each target that this processor has.
 TEST(PermutationTest, OneByOneAndInRangesAgree) {
-  for (uint64_t n : {1, 2, 5, 257, 1000, 65537, 1 << 20}) {
+  for (uint64_t n : {1U, 2U, 5U, 257U, 1000U, 65537U, 1U << 20U}) {
     const Permutation permutation(MakeRandomKey(1, 2, 3, 4, 5), n);
     for (uint64_t begin : {uint64_t{0}, n / 3, n - 1}) {
       std::vector<uint64_t> range(std::min<uint64_t>(n - begin, 700));

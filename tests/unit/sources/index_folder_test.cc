@@ -45,7 +45,8 @@ TEST(IndexFolder, BelievesNoDamagedIndex) {
   ASSERT_TRUE(indexes.Store(kLines, "/data/x", kStat, kIndex).ok());
   const std::string path = OnlyFileIn(folder.path());
   std::string text(std::filesystem::file_size(path), '\0');
-  std::ifstream(path, std::ios::binary).read(text.data(), text.size());
+  std::ifstream(path, std::ios::binary)
+      .read(text.data(), static_cast<std::streamsize>(text.size()));
   const std::string name = std::filesystem::path(path).filename().string();
   for (size_t at = 0; at < text.size(); ++at) {
     std::string damaged = text;

@@ -104,8 +104,8 @@ TEST(Crc32c, IsTheSameWithAndWithoutTheInstruction) {
   std::mt19937 random(1);
   std::string text(10'000, '\0');
   for (char& c : text) c = static_cast<char>(random());
-  for (size_t size :
-       {0, 1, 7, 8, 9, 383, 384, 1023, 3071, 3072, 3073, 6200, 10'000}) {
+  for (size_t size : {0U, 1U, 7U, 8U, 9U, 383U, 384U, 1023U, 3071U, 3072U,
+                      3073U, 6200U, 10'000U}) {
     for (size_t at = 0; at < 9 && at + size <= text.size(); ++at) {
       const auto part = Bytes(text).subspan(at, size);
       EXPECT_EQ(Crc32c(part), Crc32cPortable(part)) << size << " at " << at;
@@ -447,8 +447,9 @@ TEST(RecordIndexCache, KeepsWhatWasUsedLast) {
 
 TEST(Framing, FindsLinesAsOneByteAfterTheOtherDoes) {
   std::mt19937 random(5);
-  for (const unsigned one_in : {1, 2, 20, 3000}) {
-    for (const size_t size : {0, 1, 63, 64, 65, 4095, 4096, 4097, 20'000}) {
+  for (const unsigned one_in : {1U, 2U, 20U, 3000U}) {
+    for (const size_t size :
+         {0U, 1U, 63U, 64U, 65U, 4095U, 4096U, 4097U, 20'000U}) {
       std::string text(size, 'x');
       for (char& c : text) {
         if (random() % one_in == 0) c = '\n';
