@@ -121,9 +121,9 @@ TEST(Turns, OneIsEndedForAnotherWhoWantsOne) {
 TEST(Turns, ManyWhoWantThemHaveThemOneAtATime) {
   Loop loop;
   std::thread own([&] { loop.turns.Run(); });
-  std::vector<std::thread> takers;
-  for (int k = 0; k < 4; ++k) {
-    takers.emplace_back([&] {
+  std::vector<std::thread> takers(4);
+  for (std::thread& taker : takers) {
+    taker = std::thread([&] {
       for (int times = 0; times < 500; ++times) {
         EXPECT_TRUE(loop.turns.Take(absl::InfinitePast()));
       }
@@ -137,9 +137,9 @@ TEST(Turns, ManyWhoWantThemHaveThemOneAtATime) {
 TEST(Turns, StopEndsAllOfThem) {
   Loop loop;
   std::thread own([&] { loop.turns.Run(); });
-  std::vector<std::thread> takers;
-  for (int k = 0; k < 3; ++k) {
-    takers.emplace_back([&] {
+  std::vector<std::thread> takers(3);
+  for (std::thread& taker : takers) {
+    taker = std::thread([&] {
       while (loop.turns.Take(absl::InfiniteFuture())) {
       }
     });
