@@ -1,3 +1,4 @@
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "broker/dispatcher.h"
@@ -28,7 +29,7 @@ double Percent(uint64_t part, uint64_t whole) {
   if (whole == 0) return 100.0;
   const double percent =
       100.0 * static_cast<double>(part) / static_cast<double>(whole);
-  return static_cast<double>(static_cast<int64_t>(percent * 10 + 0.5)) / 10;
+  return static_cast<double>(std::lround(percent * 10)) / 10;
 }
 
 // Text from outside may not be UTF-8, which dump() refuses by default.
@@ -38,7 +39,7 @@ std::string Dump(const Json& json) {
 
 Json Seconds(absl::Duration duration) {
   const double seconds = absl::ToDoubleSeconds(duration);
-  return static_cast<double>(static_cast<int64_t>(seconds * 1000 + 0.5)) / 1000;
+  return static_cast<double>(std::llround(seconds * 1000)) / 1000;
 }
 
 }  // namespace

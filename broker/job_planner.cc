@@ -155,7 +155,7 @@ PositionName NameOf(const FunctionRegistry& registry, const std::string& graph,
 
 }  // namespace
 
-Planner MakePlanner(std::shared_ptr<const FunctionRegistry> registry) {
+Planner MakePlanner(const std::shared_ptr<const FunctionRegistry>& registry) {
   Planner planner;
   planner.fingerprint =
       [](const std::string& graph) -> absl::StatusOr<std::string> {

@@ -11,7 +11,7 @@ namespace feedmill {
 // The Planner of real graphs: reads canonical texts, checks them with the
 // functions of `registry` and computes the plan's size. Pure; bad texts and
 // manifests are errors.
-Planner MakePlanner(std::shared_ptr<const FunctionRegistry> registry);
+Planner MakePlanner(const std::shared_ptr<const FunctionRegistry>& registry);
 
 }  // namespace feedmill
 

@@ -492,6 +492,7 @@ absl::StatusOr<ReadToken> MergeTokens(std::vector<ReadToken> tokens) {
   const auto [least, most] =
       std::minmax_element(tokens.begin(), tokens.end(), by_next);
   std::vector<uint64_t> nexts;
+  nexts.reserve(tokens.size());
   for (const ReadToken& token : tokens) nexts.push_back(NextOf(token));
   std::sort(nexts.begin(), nexts.end());
   for (size_t k = 0; k < nexts.size(); ++k) {

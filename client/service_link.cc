@@ -217,6 +217,7 @@ void ServiceLink::Note(const PeerId& worker, const WorkerLink& link,
 std::vector<LinkReport> ServiceLink::Links() {
   const std::lock_guard lock(mu_);
   std::vector<LinkReport> links;
+  links.reserve(reports_.size());
   for (const auto& [worker, report] : reports_) links.push_back(report);
   return links;
 }

@@ -236,11 +236,11 @@ void WorkerServer::Shell::MakeAgent(const std::string& name) {
   agent_ = std::make_unique<WorkerAgent>(std::move(settings));
   links_ = std::make_unique<ClientLinks>(*reactor_, *messenger_, *memory_,
                                          clients_, dispatcher_, worker_);
-  mailbox_ = Mailbox::Make(
-      *reactor_, [this](const std::shared_ptr<Mailbox>& from, Message message) {
-        Perform(
-            agent_->Handle(reactor_->now(), links_->InProcess(from), message));
-      });
+  mailbox_ = Mailbox::Make(*reactor_, [this](
+                                          const std::shared_ptr<Mailbox>& from,
+                                          const Message& message) {
+    Perform(agent_->Handle(reactor_->now(), links_->InProcess(from), message));
+  });
 }
 
 absl::Status WorkerServer::Shell::WaitRegistered(absl::Duration timeout) {

@@ -369,9 +369,9 @@ TEST(Reactor, StopsWhilePeersOfOldProtocolsComeIn) {
     Peer server;
     const auto listener = server.reactor.Listen("127.0.0.1", 0, {});
     ASSERT_TRUE(listener.ok());
-    std::vector<int> connections;
-    for (int k = 0; k < 64; ++k) {
-      connections.push_back(SendBytes(server.reactor.PortOf(*listener), begin));
+    std::vector<int> connections(64);
+    for (int& connection : connections) {
+      connection = SendBytes(server.reactor.PortOf(*listener), begin);
     }
     server.Start();
     std::thread peers([&] {

@@ -218,7 +218,8 @@ TEST_F(Keys, AListFollowsItsFolder) {
 // Answers whoever is let in with who it is.
 class Echo : public ReactorHandler {
  public:
-  explicit Echo(std::optional<CurveServer> curve, size_t connections_max = 0)
+  explicit Echo(const std::optional<CurveServer>& curve,
+                size_t connections_max = 0)
       : reactor_("echo") {
     Reactor::Limits limits;
     limits.connections_max = connections_max;
@@ -382,8 +383,8 @@ TEST_F(SecureReactor, TakesNoMoreConnectionsThanItMay) {
     Caller first(echo.address(), std::nullopt);
     ASSERT_TRUE(first.Outcome().ok());
   }
-  std::vector<int> silent;
-  for (int i = 0; i < 100; ++i) silent.push_back(Dial(echo.address()));
+  std::vector<int> silent(100);
+  for (int& connection : silent) connection = Dial(echo.address());
   // Those that come when there are too many are not even answered.
   EXPECT_TRUE(Eventually([&] {
     silent.push_back(Dial(echo.address()));

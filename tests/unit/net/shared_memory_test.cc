@@ -332,8 +332,8 @@ TEST_F(Links, PlacesOutsideAreRefusedAndTheGoodOnesComeBack) {
 
 TEST_F(Links, OneClientHasHalfOfTheArenaAtMost) {
   const auto link = Linked("a");
-  std::vector<Buffer> parts;
-  for (int k = 0; k < 8; ++k) parts.push_back(Filled(Blocks(), 400 * kKiB, 1));
+  std::vector<Buffer> parts(8);
+  for (Buffer& part : parts) part = Filled(Blocks(), 400 * kKiB, 1);
   const SharedParts shared = Lend("a", parts);
   EXPECT_EQ(shared.parts.size(), 5u);
   EXPECT_LE(LentBytes(), kArenaBytes / 2);
