@@ -356,7 +356,9 @@ void Dispatcher::PlanRun(const JobName& name) {
   runs_.insert_or_assign(
       name, RunWork{SplitSizer({settings_.split_time, settings_.split_bytes},
                                job.first_split)});
-  plans_[job.plan].jobs.insert(name);
+  auto& plan = plans_[job.plan];
+  plan.jobs.insert(name);
+  plan.source_round = shape->source_round;
   for (const auto& [consumer, session] : job.sessions) {
     dirty_sessions_.insert({name, consumer});
   }

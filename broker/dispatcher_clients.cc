@@ -485,7 +485,8 @@ void Dispatcher::On(absl::Time now, const PeerId& from,
   Reject(from, leave.job, leave.session, RejectReason::kReleased);
 }
 
-// What clients are told of it; it follows from what is journaled.
+// What clients are told of it; after a restart it follows from what is
+// journaled.
 uint64_t Dispatcher::SourceRound(const JobState& job) {
   const auto plan = plans_.find(job.plan);
   if (job.source_size != kEndlessPositions || plan == plans_.end()) return 0;

@@ -50,6 +50,7 @@ constexpr absl::Duration kSleepMax = absl::Minutes(1);
 constexpr size_t kGatherFrom = 1'000;  // connections
 constexpr size_t kGatherLeastMs = 2;
 constexpr size_t kGatherMostMs = 5;  // from 10,000 on
+
 int PollMilliseconds(absl::Time now, absl::Time deadline) {
   if (deadline <= now) return 0;
   const absl::Duration wait = std::min(deadline - now, kSleepMax);
