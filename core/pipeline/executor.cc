@@ -9,6 +9,8 @@
 #include <thread>
 #include <utility>
 
+#include "core/base/batch_thread.h"
+
 namespace feedmill {
 namespace {
 
@@ -45,6 +47,7 @@ struct Executor::State {
 Executor::Executor(int threads)
     : state_(std::make_shared<State>(threads > 0 ? threads : AvailableCpus())) {
   state_->region = std::thread([state = state_.get()] {
+    BecomeBatchThread();  // and so the others of the region
     omp_set_dynamic(0);  // for this thread only: it gets what it asks for
     // A runtime that gives fewer threads still serves the whole queue.
 #pragma omp parallel num_threads(state->threads)

@@ -2,12 +2,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
+#include <sched.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <filesystem>
+#include <fstream>
 #include <mutex>
 #include <random>
 #include <string>
@@ -15,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/base/batch_thread.h"
 #include "core/base/status.h"
 #include "core/net/address.h"
 #include "core/net/clock.h"
@@ -25,6 +29,7 @@
 namespace feedmill {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 // ---- addresses
@@ -185,6 +190,32 @@ struct Pair {
     client.Start();
   }
 };
+
+// libzmq's threads, by the names that it gives them.
+std::vector<int> TransportPolicies() {
+  std::vector<int> policies;
+  for (const auto& task :
+       std::filesystem::directory_iterator("/proc/self/task")) {
+    std::ifstream file(task.path() / "comm");
+    std::string name;
+    if (!std::getline(file, name) || !name.starts_with("ZMQbg/IO")) continue;
+    policies.push_back(sched_getscheduler(std::stoi(task.path().filename())));
+  }
+  return policies;
+}
+
+TEST(Reactor, ItsTransportLeavesTheCoresToWhoRunsAlready) {
+  int expected = -1;
+  std::thread([&expected] {
+    BecomeBatchThread();
+    expected = sched_getscheduler(0);
+  }).join();
+  Pair pair;
+  pair.Start();
+  pair.client.Send(pair.connection, "", {TextBuffer("begin")});
+  pair.server.Await();
+  EXPECT_THAT(TransportPolicies(), ElementsAre(expected, expected));
+}
 
 TEST(Reactor, CarriesSmallAndLargePartsBothWays) {
   Pair pair;

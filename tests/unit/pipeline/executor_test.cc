@@ -1,12 +1,16 @@
 #include "core/pipeline/executor.h"
 
 #include <gtest/gtest.h>
+#include <sched.h>
 
 #include <atomic>
 #include <condition_variable>
 #include <cstring>
 #include <mutex>
+#include <thread>
+#include <vector>
 
+#include "core/base/batch_thread.h"
 #include "core/chunk/chunk.h"
 #include "core/pipeline/cpu_quota.h"
 #include "core/pipeline/piece_sizer.h"
@@ -34,6 +38,26 @@ class Latch {
   std::condition_variable zero_;
   int count_;
 };
+
+TEST(Executor, LeavesTheCoresToWhoRunsAlready) {
+  int expected = -1;
+  std::thread([&expected] {
+    BecomeBatchThread();
+    expected = sched_getscheduler(0);
+  }).join();
+  std::vector<int> policies(4, -1);
+  Latch done(static_cast<int>(policies.size()));
+  Executor executor(2);
+  for (int& policy : policies) {
+    ASSERT_TRUE(executor.Submit([&](int) {
+      policy = sched_getscheduler(0);
+      done.CountDown();
+    }));
+  }
+  done.Wait();
+  for (const int policy : policies) EXPECT_EQ(policy, expected);
+  EXPECT_EQ(sched_getscheduler(0), SCHED_OTHER);
+}
 
 TEST(Executor, RunsAllWorkOnItsThreads) {
   for (const int threads : {1, 2, 5}) {
