@@ -12,7 +12,6 @@
 #include <variant>
 #include <vector>
 
-#include "core/base/batch_thread.h"
 #include "core/base/status.h"
 #include "core/net/address.h"
 #include "core/net/arena_host.h"
@@ -189,7 +188,6 @@ absl::Status WorkerServer::Shell::Begin() {
 // made at once. Where that takes longer, the reactor's own thread goes on.
 void WorkerServer::Shell::Make() {
   pthread_setname_np(pthread_self(), "fm-maker");
-  BecomeBatchThread();
   while (reactor_->Turn(absl::InfiniteFuture())) runner_->MakeAtOnce();
 }
 

@@ -2,7 +2,6 @@
 
 #include <poll.h>
 #include <pthread.h>
-#include <sched.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
@@ -15,7 +14,6 @@
 #include <thread>
 #include <utility>
 
-#include "core/base/batch_thread.h"
 #include "core/base/check.h"
 #include "core/base/status.h"
 #include "core/net/clock.h"
@@ -121,11 +119,9 @@ struct Reactor::State {
         gate(context),
         wake_fd(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
     FM_CHECK(wake_fd >= 0);
-    LetTransportWait();
   }
   ~State() { close(wake_fd); }
 
-  void LetTransportWait();
   void Run();
   void Turn(absl::Time until);
   void Handle();
@@ -176,17 +172,6 @@ struct Reactor::State {
   std::thread thread;  // guarded by join_mu
   Turns turns{[this](absl::Time until) { Turn(until); }, [this] { Wake(); }};
 };
-
-// Its threads take more at a time when each piece that comes does not let them
-// interrupt who sends or reads. libzmq gives up the process where a policy is
-// refused, so another thread tries it first.
-void Reactor::State::LetTransportWait() {
-  bool allowed = false;
-  std::thread([&allowed] { allowed = BecomeBatchThread(); }).join();
-  if (allowed) {
-    context.set(zmq::ctxopt::thread_sched_policy, SCHED_BATCH);
-  }
-}
 
 absl::StatusOr<zmq::socket_t> Reactor::State::Open(int type,
                                                    const Limits& limits,

@@ -1,6 +1,8 @@
 #include "core/pipeline/executor.h"
 
 #include <omp.h>
+#include <pthread.h>
+#include <sched.h>
 
 #include <algorithm>
 #include <condition_variable>
@@ -9,12 +11,23 @@
 #include <thread>
 #include <utility>
 
-#include "core/base/batch_thread.h"
-
 namespace feedmill {
 namespace {
 
 constexpr size_t kQueueMaxPerThread = 256;
+
+// Makes the calling thread, and those that it starts, SCHED_BATCH: woken for
+// work, they take an idle core, but don't interrupt the thread that reads what
+// they made. Not those that carry data, too: where every core is busy, a chain
+// of threads that all wait for the end of a slice is slow. Where it is refused
+// or somebody chose another policy, nothing changes.
+void InterruptNobody() {
+  int policy = SCHED_OTHER;
+  sched_param priority{};
+  if (pthread_getschedparam(pthread_self(), &policy, &priority) != 0) return;
+  if (policy != SCHED_OTHER) return;
+  pthread_setschedparam(pthread_self(), SCHED_BATCH, &priority);
+}
 
 }  // namespace
 
@@ -47,7 +60,7 @@ struct Executor::State {
 Executor::Executor(int threads)
     : state_(std::make_shared<State>(threads > 0 ? threads : AvailableCpus())) {
   state_->region = std::thread([state = state_.get()] {
-    BecomeBatchThread();  // and so the others of the region
+    InterruptNobody();
     omp_set_dynamic(0);  // for this thread only: it gets what it asks for
     // A runtime that gives fewer threads still serves the whole queue.
 #pragma omp parallel num_threads(state->threads)

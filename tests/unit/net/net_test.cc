@@ -2,15 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
-#include <sched.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <condition_variable>
 #include <deque>
-#include <filesystem>
-#include <fstream>
 #include <mutex>
 #include <random>
 #include <string>
@@ -18,7 +15,6 @@
 #include <utility>
 #include <vector>
 
-#include "core/base/batch_thread.h"
 #include "core/base/status.h"
 #include "core/net/address.h"
 #include "core/net/clock.h"
@@ -29,7 +25,6 @@
 namespace feedmill {
 namespace {
 
-using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 // ---- addresses
@@ -190,32 +185,6 @@ struct Pair {
     client.Start();
   }
 };
-
-// libzmq's threads, by the names that it gives them.
-std::vector<int> TransportPolicies() {
-  std::vector<int> policies;
-  for (const auto& task :
-       std::filesystem::directory_iterator("/proc/self/task")) {
-    std::ifstream file(task.path() / "comm");
-    std::string name;
-    if (!std::getline(file, name) || !name.starts_with("ZMQbg/IO")) continue;
-    policies.push_back(sched_getscheduler(std::stoi(task.path().filename())));
-  }
-  return policies;
-}
-
-TEST(Reactor, ItsTransportLeavesTheCoresToWhoRunsAlready) {
-  int expected = -1;
-  std::thread([&expected] {
-    BecomeBatchThread();
-    expected = sched_getscheduler(0);
-  }).join();
-  Pair pair;
-  pair.Start();
-  pair.client.Send(pair.connection, "", {TextBuffer("begin")});
-  pair.server.Await();
-  EXPECT_THAT(TransportPolicies(), ElementsAre(expected, expected));
-}
 
 TEST(Reactor, CarriesSmallAndLargePartsBothWays) {
   Pair pair;
