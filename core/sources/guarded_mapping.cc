@@ -11,6 +11,11 @@
 #include <mutex>
 
 namespace feedmill {
+namespace {
+
+constinit std::atomic<uint64_t> faults = 0;
+
+}  // namespace
 
 // What a signal handler reads, so without a lock. A version that is odd, or
 // that changed while the place was read: it is being changed, and so none that
@@ -46,8 +51,9 @@ struct GuardedMapping::Place {
         version != before) {
       return false;
     }
-    // First: who sees the zeros must not miss the mark.
+    // First: who sees the zeros must not miss the marks.
     faulted = true;
+    ++faults;
     // All of it, not a page: a window of reads would fault again and again, and
     // leave as many mappings behind. Those who read other pages meanwhile read
     // zeros from now on, and the mark after that.
@@ -160,6 +166,12 @@ bool GuardedMapping::Guarded() {
   return Guard::IsInstalled() &&
          pthread_sigmask(SIG_BLOCK, nullptr, &blocked) == 0 &&
          sigismember(&blocked, SIGBUS) == 0;
+}
+
+uint64_t GuardedMapping::Faults() {
+  // After what was read.
+  std::atomic_thread_fence(std::memory_order_acquire);
+  return faults.load(std::memory_order_acquire);
 }
 
 bool GuardedMapping::Sound() const {

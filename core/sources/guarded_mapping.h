@@ -2,6 +2,7 @@
 #define FEEDMILL_CORE_SOURCES_GUARDED_MAPPING_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <span>
 
@@ -39,6 +40,11 @@ class GuardedMapping {
   // Whether this thread may read mappings now: faults come to the handler.
   // Takes two system calls.
   static bool Guarded();
+
+  // How many times a mapping of this process has faulted. If that is the same
+  // before mappings were asked whether they are sound and after they were read,
+  // they still are.
+  static uint64_t Faults();
 
   // Who lets the kernel read them (as pwritev's source, which fails where the
   // file has no bytes) needs no guard, but has to ask Sound() all the same.

@@ -4,8 +4,6 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <algorithm>
-
 #include "core/base/prefetch.h"
 
 namespace feedmill {
@@ -49,27 +47,25 @@ bool RangeGatherer::full() const {
   return ranges_.size() == kRangesMax || bytes_ + kRangeBytesMax > kWindowBytes;
 }
 
+std::span<const std::byte> RangeGatherer::Range(const GuardedMapping& mapping,
+                                                uint64_t offset,
+                                                uint64_t size) {
+  const std::span<const std::byte> bytes = mapping.bytes();
+  if (size > kRangeBytesMax || offset > bytes.size() ||
+      size > bytes.size() - offset) {
+    return {};
+  }
+  return bytes.subspan(offset, size);
+}
+
+void RangeGatherer::Begin() {
+  Forget();
+  faults_ = GuardedMapping::Faults();
+}
+
 void RangeGatherer::Forget() {
   ranges_.clear();
-  mappings_.clear();
   bytes_ = 0;
-}
-
-bool RangeGatherer::Add(const File& file, uint64_t offset, uint64_t size) {
-  if (size > kRangeBytesMax) return false;
-  const GuardedMapping* const mapping = file.Mapping();
-  if (mapping == nullptr) return false;
-  const std::span<const std::byte> bytes = mapping->bytes();
-  if (offset > bytes.size() || size > bytes.size() - offset) return false;
-  ranges_.push_back(bytes.subspan(offset, size));
-  mappings_.push_back(mapping);
-  bytes_ += size;
-  return true;
-}
-
-bool RangeGatherer::Sound() const {
-  return std::all_of(mappings_.begin(), mappings_.end(),
-                     [](const GuardedMapping* one) { return one->Sound(); });
 }
 
 // Makes the ranges those of the window.

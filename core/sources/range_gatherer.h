@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "core/sources/file_system.h"
+#include "core/sources/guarded_mapping.h"
 
 namespace feedmill {
 
@@ -18,21 +18,40 @@ namespace feedmill {
 // was cut off since it was mapped, neither ends this process, and Sound() says
 // so.
 //
+//   gatherer.Begin();
+//   … ask files for their mappings, and these for ranges …
+//   while (…) {
+//     gatherer.Add(range);          // until full()
+//     … read what Gather() gives …
+//     if (!gatherer.Sound()) …      // the files have to be read otherwise
+//     gatherer.Forget();
+//   }
+//
 // Thread-safety: one thread.
 class RangeGatherer {
  public:
   // Longer ranges are not worth it.
   static constexpr uint64_t kRangeBytesMax = uint64_t{8} << 10;
 
-  RangeGatherer() = default;
+  RangeGatherer() { Begin(); }
   RangeGatherer(const RangeGatherer&) = delete;
   RangeGatherer& operator=(const RangeGatherer&) = delete;
   ~RangeGatherer();
 
-  // Notes one range more; the file must be there until Sound() was asked.
-  // False: it is to be read otherwise, as it is too long, or its file is none
-  // in memory. REQUIRES: not full().
-  bool Add(const File& file, uint64_t offset, uint64_t size);
+  // A range of a file in memory. Its data() is null if it is to be read
+  // otherwise: it is too long, or not there.
+  static std::span<const std::byte> Range(const GuardedMapping& mapping,
+                                          uint64_t offset, uint64_t size);
+
+  // Before the mappings are asked for; forgets all. It begins when it is made,
+  // too.
+  void Begin();
+  // Notes one range more; its mapping must be there until Sound() was asked.
+  // REQUIRES: not full().
+  void Add(std::span<const std::byte> range) {
+    ranges_.push_back(range);
+    bytes_ += range.size();
+  }
   bool full() const;
   void Forget();
 
@@ -41,17 +60,18 @@ class RangeGatherer {
   // to be a copy. Empty: some cannot be read so; reading them one by one says
   // why. REQUIRES: some were noted.
   std::span<const std::span<const std::byte>> Gather();
-  // Whether what was read there was the files' bytes.
-  bool Sound() const;
+  // Whether what was read there since Begin() was the files' bytes. False if
+  // any mapping of this process has faulted meanwhile.
+  bool Sound() const { return GuardedMapping::Faults() == faults_; }
 
  private:
   bool HasWindow();
   bool CopyToWindow();
 
   std::vector<std::span<const std::byte>> ranges_;
-  std::vector<const GuardedMapping*> mappings_;  // of the ranges
   std::vector<iovec> copied_;
   size_t bytes_ = 0;
+  uint64_t faults_ = 0;  // when this began
   int window_file_ = -1;
   std::byte* window_ = nullptr;
   bool no_window_ = false;

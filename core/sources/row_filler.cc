@@ -14,6 +14,8 @@ namespace {
 // is still in the cache when it is checked).
 constexpr uint64_t kJoinGapBytes = uint64_t{4} << 10;
 constexpr uint64_t kJoinBytesMax = uint64_t{256} << 10;
+// From how many bytes on they are joined although the file is in memory.
+constexpr uint64_t kJoinBytesMin = uint64_t{32} << 10;
 // Files that are gathered from at once.
 constexpr size_t kGatheredFilesMax = 128;
 // Longer records are copied as fast as memory is.
@@ -55,14 +57,15 @@ size_t RowFiller::CountSound(std::span<const WantedRecord> group,
 // Reads neighbours with what stands between them, and puts them into their rows
 // while they are still in the cache.
 absl::Status RowFiller::ReadGroup(std::span<const WantedRecord> group,
-                                  const File& opened, Scratch& scratch,
-                                  Rows& rows) const {
+                                  Reading& reading) const {
+  auto& [all, known, scratch, rows] = reading;
   const uint64_t begin = group.front().offset;
   const auto size =
       static_cast<size_t>(group.back().offset + group.back().size - begin);
   scratch.read.Truncate(0);
   const std::span<std::byte> bytes(scratch.read.Extend(size), size);
-  FM_RETURN_IF_ERROR(files_.Fill(group.front().file, opened, begin, bytes));
+  FM_RETURN_IF_ERROR(
+      files_.Fill(group.front().file, *known.opened(), begin, bytes));
   const size_t sound = CountSound(group, bytes, scratch);
   for (size_t k = 0; k < group.size(); ++k) {
     const auto record = bytes.subspan(group[k].offset - begin, group[k].size);
@@ -80,12 +83,14 @@ absl::Status RowFiller::ReadGroup(std::span<const WantedRecord> group,
 }
 
 absl::Status RowFiller::ReadAlone(const WantedRecord& wanted,
-                                  const File& opened, Scratch& scratch,
-                                  Rows& rows) const {
+                                  Reading& reading) const {
+  auto& [all, known, scratch, rows] = reading;
+  FM_RETURN_IF_ERROR(known.Open(files_, wanted.file));
   scratch.read.Truncate(0);
   const std::span<std::byte> record(scratch.read.Extend(wanted.size),
                                     wanted.size);
-  FM_RETURN_IF_ERROR(files_.Fill(wanted.file, opened, wanted.offset, record));
+  FM_RETURN_IF_ERROR(
+      files_.Fill(wanted.file, *known.opened(), wanted.offset, record));
   return Keep(wanted, record, rows);
 }
 
@@ -113,32 +118,30 @@ absl::Status RowFiller::Keep(const WantedRecord& wanted,
 
 // Puts the data of a record that others may write to meanwhile into its row.
 // False: it is bad, or may be.
-bool RowFiller::Copy(const WantedRecord& wanted,
-                     std::span<const std::byte> record, Rows& rows) const {
+bool RowFiller::Copy(size_t row, std::span<const std::byte> record,
+                     Rows& rows) const {
   if (framing_.kind == Framing::Kind::kTfRecords) {
-    return CopyTfRecord(record, rows.At(wanted.row));
+    return CopyTfRecord(record, rows.At(row));
   }
-  rows.Set(wanted.row, record);
+  rows.Set(row, record);
   return true;
 }
 
-absl::Status RowFiller::ReadWindow(Scratch& scratch, Rows& rows) const {
-  const auto& in_window = scratch.in_window;
+absl::Status RowFiller::ReadWindow(Reading& reading) const {
+  auto& [all, known, scratch, rows] = reading;
+  const std::vector<size_t>& in_window = scratch.in_window;
   if (in_window.empty()) return absl::OkStatus();
   const auto ranges = scratch.gatherer.Gather();
   for (size_t k = 0; k < ranges.size(); ++k) {
-    const WantedRecord& wanted = in_window[k]->wanted;
-    PrefetchToWrite(rows.At(wanted.row + 1),
-                    std::min(wanted.size, kAheadBytes));
-    if (!Copy(wanted, ranges[k], rows)) {
-      FM_RETURN_IF_ERROR(
-          ReadAlone(wanted, *in_window[k]->opened, scratch, rows));
+    const size_t row = in_window[k];
+    PrefetchToWrite(rows.At(row + 1), std::min(ranges[k].size(), kAheadBytes));
+    if (!Copy(row, ranges[k], rows)) {
+      FM_RETURN_IF_ERROR(ReadAlone(all[scratch.noted[row].wanted], reading));
     }
   }
   if (ranges.empty() || !scratch.gatherer.Sound()) {
-    for (const Scratch::Noted* const noted : in_window) {
-      FM_RETURN_IF_ERROR(
-          ReadAlone(noted->wanted, *noted->opened, scratch, rows));
+    for (const size_t row : in_window) {
+      FM_RETURN_IF_ERROR(ReadAlone(all[scratch.noted[row].wanted], reading));
     }
   }
   scratch.in_window.clear();
@@ -147,24 +150,63 @@ absl::Status RowFiller::ReadWindow(Scratch& scratch, Rows& rows) const {
 }
 
 // Gathers what was noted, by rows: memory is written in order.
-absl::Status RowFiller::ReadNoted(Scratch& scratch, Rows& rows) const {
-  scratch.in_window.clear();
-  scratch.gatherer.Forget();
-  for (const Scratch::Noted& noted : scratch.noted) {
-    if (noted.opened == nullptr) continue;
-    if (scratch.gatherer.full()) FM_RETURN_IF_ERROR(ReadWindow(scratch, rows));
-    const WantedRecord& wanted = noted.wanted;
-    if (scratch.gatherer.Add(*noted.opened, wanted.offset, wanted.size)) {
-      scratch.in_window.push_back(&noted);
-    } else {
-      FM_RETURN_IF_ERROR(ReadAlone(wanted, *noted.opened, scratch, rows));
-    }
+absl::Status RowFiller::ReadNoted(Reading& reading) const {
+  Scratch& scratch = reading.scratch;
+  for (size_t row = 0; row < scratch.noted.size(); ++row) {
+    const std::byte* const at = std::exchange(scratch.noted[row].at, nullptr);
+    if (at == nullptr) continue;
+    if (scratch.gatherer.full()) FM_RETURN_IF_ERROR(ReadWindow(reading));
+    scratch.gatherer.Add({at, scratch.noted[row].size});
+    scratch.in_window.push_back(row);
   }
-  FM_RETURN_IF_ERROR(ReadWindow(scratch, rows));
+  FM_RETURN_IF_ERROR(ReadWindow(reading));
   for (const auto& [file, opened] : scratch.gathered_from) {
     FM_RETURN_IF_ERROR(files_.Check(file, *opened));
   }
-  scratch.Forget();
+  scratch.gathered_from.clear();
+  scratch.gatherer.Begin();
+  return absl::OkStatus();
+}
+
+// Reads the records from `begin` to `end`, all of the file that was opened
+// last, or notes them.
+absl::Status RowFiller::ReadOfFile(size_t begin, size_t end,
+                                   Reading& reading) const {
+  auto& [all, known, scratch, rows] = reading;
+  const std::shared_ptr<const File> opened = known.opened();
+  const GuardedMapping* mapping = nullptr;
+  bool gathers = false;
+  for (size_t k = begin; k < end;) {
+    const size_t n = GroupFrom(all.subspan(k, end - k));
+    const WantedRecord& last = all[k + n - 1];
+    const bool joins =
+        n > 1 && last.offset + last.size - all[k].offset >= kJoinBytesMin;
+    if (!joins && mapping == nullptr &&
+        all[k].size <= RangeGatherer::kRangeBytesMax) {
+      mapping = opened->Mapping();
+    }
+    if (n > 1 && (joins || mapping == nullptr)) {
+      FM_RETURN_IF_ERROR(ReadGroup(all.subspan(k, n), reading));
+      k += n;
+      continue;
+    }
+    for (const size_t after = k + n; k < after; ++k) {
+      const auto range =
+          mapping == nullptr
+              ? std::span<const std::byte>()
+              : RangeGatherer::Range(*mapping, all[k].offset, all[k].size);
+      if (range.data() == nullptr) {
+        FM_RETURN_IF_ERROR(ReadAlone(all[k], reading));
+        continue;
+      }
+      scratch.noted[all[k].row] = {range.data(),
+                                   static_cast<uint32_t>(range.size()),
+                                   static_cast<uint32_t>(k)};
+      gathers = true;
+    }
+  }
+  if (!gathers) return files_.Check(all[begin].file, *opened);
+  scratch.gathered_from.emplace_back(all[begin].file, opened);
   return absl::OkStatus();
 }
 
@@ -173,36 +215,20 @@ absl::Status RowFiller::Fill(std::span<const WantedRecord> all,
                              KnownFiles& known, Scratch& scratch,
                              size_t& bad_row, RecordBlock& out) const {
   OutputColumn& column = out.columns[0];
-  Rows rows{column.values.data(), column.offsets.As<int64_t>(), bad_row,
-            out.error};
-  scratch.noted.resize(all.size());
-  scratch.Forget();
+  Reading reading{all, known, scratch,
+                  Rows{column.values.data(), column.offsets.As<int64_t>(),
+                       bad_row, out.error}};
+  scratch.Begin(all.size());
   for (size_t k = 0; k < all.size();) {
-    const size_t file = all[k].file;
     if (scratch.gathered_from.size() == kGatheredFilesMax) {
-      FM_RETURN_IF_ERROR(ReadNoted(scratch, rows));
+      FM_RETURN_IF_ERROR(ReadNoted(reading));
     }
-    FM_RETURN_IF_ERROR(known.Open(files_, file));
-    const File& opened = *known.opened();
-    bool gathers = false;
-    while (k < all.size() && all[k].file == file) {
-      const size_t n = GroupFrom(all.subspan(k));
-      if (n > 1) {
-        FM_RETURN_IF_ERROR(ReadGroup(all.subspan(k, n), opened, scratch, rows));
-      } else if (all[k].size <= RangeGatherer::kRangeBytesMax &&
-                 opened.Mapping() != nullptr) {
-        scratch.noted[all[k].row] = {all[k], &opened};
-        if (!std::exchange(gathers, true)) {
-          scratch.gathered_from.emplace_back(file, known.opened());
-        }
-      } else {
-        FM_RETURN_IF_ERROR(ReadAlone(all[k], opened, scratch, rows));
-      }
-      k += n;
-    }
-    if (!gathers) FM_RETURN_IF_ERROR(files_.Check(file, opened));
+    const size_t begin = k;
+    while (k < all.size() && all[k].file == all[begin].file) ++k;
+    FM_RETURN_IF_ERROR(known.Open(files_, all[begin].file));
+    FM_RETURN_IF_ERROR(ReadOfFile(begin, k, reading));
   }
-  return ReadNoted(scratch, rows);
+  return ReadNoted(reading);
 }
 
 }  // namespace feedmill

@@ -37,20 +37,26 @@ class RowFiller {
   class Scratch {
     friend class RowFiller;
 
-    void Forget() {
+    void Begin(size_t rows) {
+      noted.assign(rows, {});
       gathered_from.clear();
-      for (Noted& one : noted) one.opened = nullptr;
+      in_window.clear();
+      gatherer.Begin();
     }
 
-    // A row that is to be gathered, unless `opened` is null.
+    // A row that is to be gathered, unless `at` is null: where its record
+    // stands in memory, and which of those wanted it is.
     struct Noted {
-      WantedRecord wanted;
-      const File* opened = nullptr;
+      const std::byte* at = nullptr;
+      uint32_t size = 0;
+      uint32_t wanted = 0;
     };
+    static_assert(sizeof(Noted) == 16);
+
     std::vector<Noted> noted;  // by row
     std::vector<std::pair<size_t, std::shared_ptr<const File>>> gathered_from;
     RangeGatherer gatherer;
-    std::vector<const Noted*> in_window;
+    std::vector<size_t> in_window;  // rows
     BufferBuilder read;
     std::vector<uint64_t> offsets;  // of records in it
   };
@@ -80,18 +86,24 @@ class RowFiller {
     absl::Status& error;
   };
 
+  // What is read at once, and where to.
+  struct Reading {
+    std::span<const WantedRecord> all;
+    KnownFiles& known;
+    Scratch& scratch;
+    Rows rows;
+  };
+
   static size_t GroupFrom(std::span<const WantedRecord> all);
   size_t CountSound(std::span<const WantedRecord> group,
                     std::span<const std::byte> bytes, Scratch& scratch) const;
   absl::Status ReadGroup(std::span<const WantedRecord> group,
-                         const File& opened, Scratch& scratch,
-                         Rows& rows) const;
-  absl::Status ReadAlone(const WantedRecord& wanted, const File& opened,
-                         Scratch& scratch, Rows& rows) const;
-  bool Copy(const WantedRecord& wanted, std::span<const std::byte> record,
-            Rows& rows) const;
-  absl::Status ReadWindow(Scratch& scratch, Rows& rows) const;
-  absl::Status ReadNoted(Scratch& scratch, Rows& rows) const;
+                         Reading& reading) const;
+  absl::Status ReadAlone(const WantedRecord& wanted, Reading& reading) const;
+  bool Copy(size_t row, std::span<const std::byte> record, Rows& rows) const;
+  absl::Status ReadWindow(Reading& reading) const;
+  absl::Status ReadNoted(Reading& reading) const;
+  absl::Status ReadOfFile(size_t begin, size_t end, Reading& reading) const;
   absl::Status Keep(const WantedRecord& wanted,
                     std::span<const std::byte> record, Rows& rows) const;
 

@@ -92,8 +92,10 @@ TEST(GuardedMapping, OfAFileThatIsCutOffHasZerosAndSaysSo) {
   std::filesystem::resize_file(path, 10'000);
   EXPECT_EQ(Copy(cut->bytes().first(10)), "aaaaaaaaaa");
   EXPECT_TRUE(cut->Sound()) << "nothing was read that is not there";
+  const uint64_t faults = GuardedMapping::Faults();
   EXPECT_EQ(Copy(cut->bytes().last(10)), std::string(10, '\0'));
   EXPECT_FALSE(cut->Sound());
+  EXPECT_EQ(GuardedMapping::Faults(), faults + 1);
   EXPECT_EQ(Copy(whole->bytes()), std::string(kSize, 'b'));
   EXPECT_TRUE(whole->Sound());
   // For ever, but only of this mapping.
