@@ -77,9 +77,11 @@ struct ChunkBuilder::ColumnBuilder {
   }
 
   void PushBytes(std::string_view bytes) {
-    std::byte* const to = values.Extend(bytes.size());
-    PrefetchToWrite(to + kAheadBytes, std::min(bytes.size(), kAheadBytes));
-    if (!bytes.empty()) std::memcpy(to, bytes.data(), bytes.size());
+    if (!bytes.empty()) {
+      std::byte* const to = values.Extend(bytes.size());
+      PrefetchToWrite(to + kAheadBytes, std::min(bytes.size(), kAheadBytes));
+      std::memcpy(to, bytes.data(), bytes.size());
+    }
     offsets.Push(static_cast<int64_t>(values.size()));
   }
 
