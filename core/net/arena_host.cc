@@ -47,10 +47,10 @@ ShareOffer ArenaHost::OnRequest(absl::Time now, std::string_view peer,
     }
   }
   if (boot_id_.empty() || request.boot_id != boot_id_) return {};
-  std::erase_if(asked_, [&](const auto& entry) {
-    return entry.second.peer == peer || now - entry.second.when > kJoinTime;
-  });
+  std::erase_if(asked_,
+                [&](const auto& entry) { return entry.second.peer == peer; });
   if (asked_.size() >= kAskedMax) return {};
+  Prepare(now);
   const uint64_t nonce = RandomBits();
   asked_[nonce] = {std::string(peer), now};
   return {name_, nonce};
@@ -62,6 +62,22 @@ absl::Status ArenaHost::Open() {
   FM_ASSIGN_OR_RETURN(listener_, ListenLocally(name_));
   reactor_.Watch(listener_.get(), [this] { Accept(); });
   return absl::OkStatus();
+}
+
+// Makes the arena for one who will come. Without, whoever comes is told why.
+void ArenaHost::Prepare(absl::Time now) {
+  if (arena_ == nullptr) {
+    auto made = SharedArena::Make(bytes_);
+    if (!made.ok()) return;
+    arena_ = *std::move(made);
+  }
+  if (!HasLoans()) drop_arena_at_ = now + kKeepArena;
+}
+
+bool ArenaHost::HasLoans() const {
+  return std::any_of(guests_.begin(), guests_.end(), [](const auto& entry) {
+    return entry.second.loan != nullptr;
+  });
 }
 
 void ArenaHost::Accept() {
@@ -131,10 +147,7 @@ void ArenaHost::Drop(int fd) {
     by_peer_.erase(peer);
   }
   guests_.erase(found);
-  const bool shared = std::any_of(
-      guests_.begin(), guests_.end(),
-      [](const auto& entry) { return entry.second.loan != nullptr; });
-  if (!shared) drop_arena_at_ = reactor_.now() + kKeepArena;
+  if (!HasLoans()) drop_arena_at_ = reactor_.now() + kKeepArena;
 }
 
 PartLender* ArenaHost::LenderTo(std::string_view peer) const {
@@ -143,7 +156,7 @@ PartLender* ArenaHost::LenderTo(std::string_view peer) const {
 }
 
 std::shared_ptr<BlockSource> ArenaHost::blocks() const {
-  return by_peer_.empty() ? nullptr : arena_;
+  return asked_.empty() && !HasLoans() ? nullptr : arena_;
 }
 
 void ArenaHost::OnTurn(absl::Time now) {
@@ -153,6 +166,9 @@ void ArenaHost::OnTurn(absl::Time now) {
     if (!guest.up && now - guest.since > kJoinTime) late.push_back(fd);
   }
   for (const int fd : late) Drop(fd);
+  std::erase_if(asked_, [&](const auto& entry) {
+    return now - entry.second.when > kJoinTime;
+  });
   if (now >= drop_arena_at_) {
     arena_.reset();
     drop_arena_at_ = absl::InfiniteFuture();

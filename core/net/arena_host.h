@@ -37,7 +37,8 @@ class ArenaHost {
                        const ShareRequest& request);
   // Of what goes to `peer`; null: send everything. Valid for this turn.
   PartLender* LenderTo(std::string_view peer) const;
-  // Where to make what clients will see; null while nobody shares.
+  // Where to make what clients will see: from when one was offered it, so that
+  // the first it gets is there, too. Null while nobody shares.
   std::shared_ptr<BlockSource> blocks() const;
   // Takes back what clients gave back; drops who does not finish joining.
   void OnTurn(absl::Time now);
@@ -60,6 +61,8 @@ class ArenaHost {
   };
 
   absl::Status Open();
+  void Prepare(absl::Time now);
+  bool HasLoans() const;
   void Accept();
   void OnReadable(int fd);
   absl::Status Greet(Guest& guest, const LocalMessage& message);

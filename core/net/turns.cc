@@ -8,9 +8,11 @@
 namespace feedmill {
 namespace {
 
-// How long nobody may take a turn before the loop's own thread does again, and
-// after how many looks at one that lasts it is told instead.
+// How long nobody may take a turn before the loop's own thread does again, up
+// to the second while turns follow each other: a look costs the machine about
+// 20 us. After how many looks at one that lasts it is told instead.
 constexpr absl::Duration kAway = absl::Milliseconds(5);
+constexpr absl::Duration kAwayMax = absl::Milliseconds(20);
 constexpr int kLooksMax = 4;
 constexpr absl::Duration kSleepMax = absl::Minutes(1);
 
@@ -43,12 +45,14 @@ void Turns::TakeOne(Lock& lock, absl::Time until) {
 // Until nobody has taken one for a while.
 void Turns::Lend(Lock& lock) {
   over_.notify_all();
+  absl::Duration away = kAway;
   for (int looks = 0; !stopping();) {
     const uint64_t seen = taken_;
     if (looks < kLooksMax) {
-      told_.wait_for(lock, absl::ToChronoNanoseconds(kAway));
+      told_.wait_for(lock, absl::ToChronoNanoseconds(away));
       if (taken_ == seen && !in_turn_) return;
       looks = taken_ == seen ? looks + 1 : 0;
+      away = taken_ == seen ? kAway : std::min(2 * away, kAwayMax);
     } else {  // it waits for something, and that may take long
       tell_ = true;
       told_.wait(lock, [&] { return !tell_ || stopping(); });

@@ -298,6 +298,22 @@ TEST_F(Links, PartsAreSeenWhereTheyLieAndComeBack) {
   EXPECT_TRUE(AllAre(slice, 5));
 }
 
+TEST_F(Links, WhatIsMadeWhileAClientIsExpectedIsThereForIt) {
+  EXPECT_EQ(Blocks(), nullptr);
+  const ShareOffer offer = OfferTo("a");
+  const Buffer first = Filled(Blocks(), 100 * kKiB, 3);
+  const auto link = ArenaLink::Join(offer);
+  ASSERT_TRUE(link.ok()) << link.status();
+  EXPECT_NE(Blocks(), nullptr);  // greeted or not
+  ASSERT_TRUE(Await([&] { return ReadyAt(**link); }));
+  ASSERT_TRUE(Await([&] { return host_.LenderTo("a") != nullptr; }));
+  const SharedParts shared = Lend("a", {first});
+  ASSERT_EQ(shared.parts.size(), 1u);
+  const auto borrowed = (*link)->Borrow(shared);
+  ASSERT_TRUE(borrowed.ok()) << borrowed.status();
+  EXPECT_TRUE(AllAre(borrowed->front(), 3));
+}
+
 TEST_F(Links, WhatGotLostComesBackWithTheNextMessage) {
   const auto link = Linked("a");
   Lend("a", {Filled(Blocks(), 100 * kKiB, 1)});
