@@ -1,0 +1,107 @@
+// The limit of elements that are made, sent and read: libzmq alone, one process
+// a side, four messages under way, each filled before it is sent from where it
+// was made. (limits/t2_zmq of ../shared sends the same 16 MB again and again.)
+//
+//   limit_zmq MESSAGES BYTES
+
+#include <malloc.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <zmq.hpp>
+
+#include "bench/process_usage.h"
+
+namespace {
+
+constexpr int kCredit = 4;
+// One is filled while the others are on their way.
+constexpr int kBlocks = 16;
+
+void Send(const char* address, int messages, size_t bytes) {
+  zmq::context_t context;
+  zmq::socket_t socket(context, zmq::socket_type::dealer);
+  socket.set(zmq::sockopt::linger, -1);
+  socket.connect(address);
+  auto* const blocks = static_cast<std::byte*>(
+      mmap(nullptr, kBlocks * bytes, PROT_READ | PROT_WRITE,
+           MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0));
+  int credit = kCredit;
+  for (int k = 0; k < messages; ++k) {
+    for (zmq::message_t returned;
+         socket.recv(returned, credit > 0 ? zmq::recv_flags::dontwait
+                                          : zmq::recv_flags::none);) {
+      ++credit;
+    }
+    std::byte* const block = blocks + static_cast<size_t>(k % kBlocks) * bytes;
+    std::memset(block, k % 256, bytes);
+    socket.send(zmq::message_t(block, bytes, [](void*, void*) {}),
+                zmq::send_flags::none);
+    --credit;
+  }
+}
+
+// As bench_trainer's `touch`: an item of each cache line.
+uint64_t Touch(const zmq::message_t& message) {
+  const auto* const items = message.data<uint8_t>();
+  uint64_t sum = 0;
+  for (size_t k = 0; k < message.size(); k += 64) sum += items[k];
+  return sum + items[message.size() - 1];
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 3) return std::fprintf(stderr, "usage: limit_zmq N BYTES\n"), 2;
+  const int messages = std::atoi(argv[1]);
+  const auto bytes = static_cast<size_t>(std::atoll(argv[2]));
+  // Large messages from memory that is there already.
+  mallopt(M_MMAP_THRESHOLD, 1 << 30);
+  mallopt(M_TRIM_THRESHOLD, 2000 << 20);
+  int address[2];
+  if (pipe(address) != 0) return 1;
+  const pid_t sender = fork();
+  if (sender == 0) {
+    char text[256] = {};
+    if (read(address[0], text, sizeof(text) - 1) <= 0) _exit(1);
+    Send(text, messages, bytes);
+    _exit(0);
+  }
+  zmq::context_t context;
+  zmq::socket_t socket(context, zmq::socket_type::dealer);
+  socket.bind("tcp://127.0.0.1:*");
+  const std::string bound = socket.get(zmq::sockopt::last_endpoint);
+  if (write(address[1], bound.data(), bound.size()) < 0) return 1;
+  const auto start = std::chrono::steady_clock::now();
+  uint64_t check = 0;
+  for (int k = 0; k < messages; ++k) {
+    zmq::message_t message;
+    if (!socket.recv(message) || message.size() != bytes) return 1;
+    check += Touch(message);
+    socket.send(zmq::message_t(), zmq::send_flags::dontwait);
+  }
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+          .count();
+  waitpid(sender, nullptr, 0);
+  rusage child{};
+  getrusage(RUSAGE_CHILDREN, &child);
+  const double cpu =
+      feedmill::bench::CpuSeconds() +
+      static_cast<double>(child.ru_utime.tv_sec + child.ru_stime.tv_sec) +
+      static_cast<double>(child.ru_utime.tv_usec + child.ru_stime.tv_usec) *
+          1e-6;
+  std::printf(
+      "{\"elements\": %d, \"seconds\": %.4f, \"cpu_s\": %.3f, \"check\": "
+      "%llu}\n",
+      messages, seconds, cpu, static_cast<unsigned long long>(check));
+  return 0;
+}
