@@ -35,6 +35,11 @@ constexpr size_t kKeyBytes = 32;
 constexpr size_t kOpenRequestParts = 6;
 constexpr size_t kRequestParts = 7;
 
+// Of what a peer on this machine has not read yet, about half of what the
+// kernel may hold: it is read out of the cache then. (Left to itself the kernel
+// lets it grow to megabytes, as if there were a network to fill.)
+constexpr int kLocalSendBytes = 512 << 10;
+
 constexpr int kFailures = ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
                           ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
                           ZMQ_EVENT_HANDSHAKE_FAILED_AUTH;
@@ -76,6 +81,30 @@ absl::Status NoCurve() {
   return FailedPrecondition(
       "this build of libzmq cannot encrypt (CURVE): install one that can, or "
       "run without keys");
+}
+
+// Whether the other end of a connection is on this machine.
+bool IsLocal(int fd) {
+  sockaddr_storage own{}, other{};
+  socklen_t own_size = sizeof(own), other_size = sizeof(other);
+  if (getsockname(fd, reinterpret_cast<sockaddr*>(&own), &own_size) != 0 ||
+      getpeername(fd, reinterpret_cast<sockaddr*>(&other), &other_size) != 0 ||
+      own.ss_family != other.ss_family) {
+    return false;
+  }
+  if (own.ss_family == AF_INET) {
+    return reinterpret_cast<sockaddr_in&>(own).sin_addr.s_addr ==
+           reinterpret_cast<sockaddr_in&>(other).sin_addr.s_addr;
+  }
+  return own.ss_family == AF_INET6 &&
+         IN6_ARE_ADDR_EQUAL(&reinterpret_cast<sockaddr_in6&>(own).sin6_addr,
+                            &reinterpret_cast<sockaddr_in6&>(other).sin6_addr);
+}
+
+void BoundUnread(int fd) {
+  if (!IsLocal(fd)) return;
+  setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &kLocalSendBytes,
+             sizeof(kLocalSendBytes));
 }
 
 // What has come over a connection; nullopt where that is not known.
@@ -344,6 +373,7 @@ void Gate::OnListenerEvent(SocketId id, Followed& listener, uint16_t event,
       return;
     case ZMQ_EVENT_ACCEPTED:
       listener.open[static_cast<int>(value)] = {};
+      BoundUnread(static_cast<int>(value));
       return BoundConnections(listener);
     case ZMQ_EVENT_DISCONNECTED: {
       // The transport does not tell of every handshake that failed.

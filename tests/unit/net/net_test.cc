@@ -203,6 +203,49 @@ TEST(Reactor, CarriesSmallAndLargePartsBothWays) {
   EXPECT_EQ(TextOf(answer.parts[1]), large);
 }
 
+// The sockets of this process that stand at `port` and are connected.
+std::vector<int> ConnectedAt(uint16_t port) {
+  std::vector<int> found;
+  for (int fd = 3; fd < 1024; ++fd) {
+    sockaddr_in own{}, other{};
+    socklen_t size = sizeof(own), other_size = sizeof(other);
+    if (getsockname(fd, reinterpret_cast<sockaddr*>(&own), &size) == 0 &&
+        own.sin_family == AF_INET && own.sin_port == htons(port) &&
+        getpeername(fd, reinterpret_cast<sockaddr*>(&other), &other_size) ==
+            0) {
+      found.push_back(fd);
+    }
+  }
+  return found;
+}
+
+TEST(Reactor, LetsLittleWaitForAPeerOfThisMachine) {
+  Pair pair;
+  pair.Start();
+  pair.client.Send(pair.connection, "", {TextBuffer("a")});
+  pair.server.Await();
+  const auto sockets = ConnectedAt(pair.server.reactor.PortOf(pair.listener));
+  ASSERT_EQ(sockets.size(), 1U);
+  int bytes = 0;
+  const auto is_bounded = [&] { return 400'000 <= bytes && bytes <= 1 << 20; };
+  // The first turns after a connection came tell of it.
+  for (int turn = 0; turn < 1'000 && !is_bounded(); ++turn) {
+    pair.client.Send(pair.connection, "", {TextBuffer("b")});
+    pair.server.Await();
+    socklen_t size = sizeof(bytes);
+    ASSERT_EQ(getsockopt(sockets[0], SOL_SOCKET, SO_SNDBUF, &bytes, &size), 0);
+  }
+  EXPECT_TRUE(is_bounded()) << bytes;
+  const std::string large(30'000'000, 'x');
+  pair.client.Send(pair.connection, "", {TextBuffer("c")});
+  const Peer::Received request = pair.server.Await();
+  pair.server.Send(request.socket, request.from, {TextBuffer(large)});
+  EXPECT_EQ(TextOf(pair.client.Await().parts[0]), large);
+  socklen_t size = sizeof(bytes);
+  ASSERT_EQ(getsockopt(sockets[0], SOL_SOCKET, SO_SNDBUF, &bytes, &size), 0);
+  EXPECT_TRUE(is_bounded()) << bytes << ": what is sent must not make it grow";
+}
+
 TEST(Reactor, ReleasesWhatItSent) {
   Pair pair;
   pair.Start();
