@@ -25,11 +25,13 @@ namespace {
 constexpr int kCredit = 4;
 // One is filled while the others are on their way.
 constexpr int kBlocks = 16;
+constexpr int kPatience = 30'000;  // ms
 
 void Send(const char* address, int messages, size_t bytes) {
   zmq::context_t context;
   zmq::socket_t socket(context, zmq::socket_type::dealer);
   socket.set(zmq::sockopt::linger, -1);
+  socket.set(zmq::sockopt::rcvtimeo, kPatience);
   socket.connect(address);
   auto* const blocks = static_cast<std::byte*>(
       mmap(nullptr, kBlocks * bytes, PROT_READ | PROT_WRITE,
@@ -41,11 +43,17 @@ void Send(const char* address, int messages, size_t bytes) {
                                           : zmq::recv_flags::none);) {
       ++credit;
     }
+    if (credit == 0) _exit(1);
     std::byte* const block = blocks + static_cast<size_t>(k % kBlocks) * bytes;
     std::memset(block, k % 256, bytes);
     socket.send(zmq::message_t(block, bytes, [](void*, void*) {}),
                 zmq::send_flags::none);
     --credit;
+  }
+  // To close over credit that is unread would reset the connection, and lose
+  // what the receiver has yet to read.
+  for (zmq::message_t returned; credit < kCredit; ++credit) {
+    if (!socket.recv(returned)) _exit(1);
   }
 }
 
@@ -77,6 +85,7 @@ int main(int argc, char** argv) {
   }
   zmq::context_t context;
   zmq::socket_t socket(context, zmq::socket_type::dealer);
+  socket.set(zmq::sockopt::rcvtimeo, kPatience);
   socket.bind("tcp://127.0.0.1:*");
   const std::string bound = socket.get(zmq::sockopt::last_endpoint);
   if (write(address[1], bound.data(), bound.size()) < 0) return 1;
@@ -86,7 +95,7 @@ int main(int argc, char** argv) {
     zmq::message_t message;
     if (!socket.recv(message) || message.size() != bytes) return 1;
     check += Touch(message);
-    socket.send(zmq::message_t(), zmq::send_flags::dontwait);
+    socket.send(zmq::message_t(), zmq::send_flags::none);
   }
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
