@@ -137,9 +137,11 @@ void ServiceLink::OnMessage(absl::Time now, SocketId socket, std::string_view,
                             std::vector<Buffer> parts) {
   if (socket != dispatcher_) {
     const auto named = worker_of_.find(socket);
-    if (named != worker_of_.end()) {
-      OnFromWorker(now, PeerId(named->second), parts);
-    }
+    if (named == worker_of_.end()) return;
+    const PeerId worker(named->second);
+    OnFromMemory(now, worker);
+    OnFromWorker(now, worker, parts);
+    OnFromMemory(now, worker);
     return;
   }
   absl::StatusOr<Message> message =
@@ -261,7 +263,33 @@ void ServiceLink::OnMemoryReadable(const PeerId& worker) {
   if (found == workers_.end()) return;
   WorkerLink& link = found->second;
   if (link.memory == nullptr) return;
-  if (link.memory->OnReadable() == ArenaLink::State::kLost) LeaveMemory(link);
+  if (link.memory->state() == ArenaLink::State::kJoining) {
+    if (link.memory->OnReadable() == ArenaLink::State::kLost) LeaveMemory(link);
+  } else {
+    OnFromMemory(reactor_.now(), worker);
+  }
+}
+
+// What came over the local connection.
+void ServiceLink::OnFromMemory(absl::Time now, const PeerId& worker) {
+  for (;;) {
+    // Looked up each time: what is handled may close it.
+    const auto found = workers_.find(worker);
+    if (found == workers_.end() || found->second.memory == nullptr) return;
+    WorkerLink& link = found->second;
+    const std::vector<Buffer> parts = link.memory->Next();
+    if (!parts.empty()) {
+      OnFromWorker(now, worker, parts);
+      continue;
+    }
+    link.waits_since = link.memory->waits() ? std::min(link.waits_since, now)
+                                            : absl::InfiniteFuture();
+    if (link.memory->state() == ArenaLink::State::kLost ||
+        now - link.waits_since >= kAskInterval) {
+      LeaveMemory(link);
+    }
+    return;
+  }
 }
 
 void ServiceLink::LeaveMemory(WorkerLink& link) {
@@ -269,6 +297,7 @@ void ServiceLink::LeaveMemory(WorkerLink& link) {
   reactor_.Unwatch(link.memory->fd());
   link.memory->Retire();
   link.memory.reset();
+  link.waits_since = absl::InfiniteFuture();
 }
 
 void ServiceLink::OnTurn(absl::Time now) {
@@ -407,8 +436,12 @@ void ServiceLink::SendGrant(const PeerId& worker, Grant grant) {
         Relay{WorkerId(worker.value()), "", messenger_.Wrap(std::move(grant))});
     return;
   }
-  const Reactor::Sent sent =
-      messenger_.Send(link->socket, "", std::move(grant));
+  const Parts parts = messenger_.Wrap(std::move(grant));
+  if (link->memory != nullptr && link->memory->Send(parts)) {
+    link->stuck_since = absl::InfiniteFuture();
+    return;
+  }
+  const Reactor::Sent sent = messenger_.SendWrapped(link->socket, "", parts);
   if (sent == Reactor::Sent::kYes) {
     link->stuck_since = absl::InfiniteFuture();
   } else {

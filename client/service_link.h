@@ -29,7 +29,8 @@ class ReadProfile;
 
 // A ReadSession with a connection to the dispatcher and one to each worker (32
 // at most), and the hand-over of what it pulls to the application's thread. It
-// goes on by itself; where that thread waits, on it, which saves waking another.
+// goes on by itself; where that thread waits, on it, which saves waking
+// another.
 //
 // Thread-safety: all public methods from the application's thread; Interrupt
 // from any.
@@ -113,6 +114,8 @@ class ServiceLink : private ReactorHandler {
     absl::Time stuck_since = absl::InfiniteFuture();
     // The worker's memory: null until it has offered it, and after it was lost.
     std::shared_ptr<ArenaLink> memory;
+    // Since when a message there waits for one that the socket has not brought.
+    absl::Time waits_since = absl::InfiniteFuture();
     absl::Time ask_at;  // for it
   };
 
@@ -136,6 +139,7 @@ class ServiceLink : private ReactorHandler {
   void Close(std::map<PeerId, WorkerLink>::iterator worker);
   void OnFromWorker(absl::Time now, const PeerId& worker,
                     const std::vector<Buffer>& parts);
+  void OnFromMemory(absl::Time now, const PeerId& worker);
   void OnFromProcess(Message message);
   void Note(const PeerId& worker, const WorkerLink& link, const Frame& frame,
             uint64_t wire_bytes);

@@ -58,7 +58,7 @@ PeerId ClientLinks::InProcess(const std::shared_ptr<Mailbox>& mailbox) {
 void ClientLinks::Send(const PeerId& to, const Message& message,
                        const std::shared_ptr<Mailbox>& own) {
   if (const auto direct = After(kDirect, to)) {
-    messenger_.Send(clients_, *direct, message, memory_.LenderTo(*direct));
+    SendDirect(*direct, message);
   } else if (const auto relayed = After(kRelayed, to)) {
     messenger_.Send(
         dispatcher_, "",
@@ -66,6 +66,19 @@ void ClientLinks::Send(const PeerId& to, const Message& message,
   } else if (const auto found = mailboxes_.find(to);
              found != mailboxes_.end() && !found->second->Put(own, message)) {
     mailboxes_.erase(found);  // it has left
+  }
+}
+
+void ClientLinks::SendDirect(std::string_view routing_id,
+                             const Message& message) {
+  PartLender* const lender = std::holds_alternative<Frame>(message)
+                                 ? memory_.LenderTo(routing_id)
+                                 : nullptr;
+  const Parts parts = messenger_.Wrap(message, lender);
+  if (lender != nullptr && memory_.Send(routing_id, parts)) return;
+  if (messenger_.SendWrapped(clients_, routing_id, parts) ==
+      Reactor::Sent::kNo) {
+    memory_.Leave(routing_id);
   }
 }
 

@@ -51,6 +51,7 @@ class ClientLinks {
     std::optional<double> bytes_per_s;  // when it was last busy
     absl::Time look_at;
   };
+  void SendDirect(std::string_view routing_id, const Message& message);
   std::optional<double> RateTo(absl::Time now, std::string_view routing_id);
 
   Reactor& reactor_;

@@ -90,6 +90,9 @@ class WorkerServer::Shell : public ReactorHandler {
   // ReactorHandler
   void OnMessage(absl::Time now, SocketId socket, std::string_view from,
                  std::vector<Buffer> parts) override;
+  void OnPeerGone(absl::Time, SocketId, std::string_view peer) override {
+    memory_->Leave(peer);
+  }
   void OnTurn(absl::Time now) override;
   absl::Time NextDeadline() const override;
 
@@ -165,7 +168,15 @@ absl::Status WorkerServer::Shell::Begin() {
   }
   dispatcher_address_ = dispatcher.ToString();
   messenger_ = std::make_unique<Messenger>(*reactor_, config_.cluster_id);
-  memory_ = std::make_unique<ArenaHost>(*reactor_, config_.shared_bytes);
+  // With keys, who says something is what its socket has proved.
+  ArenaHost::Heard heard;
+  if (!security_.has_value()) {
+    heard = [this](std::string_view peer, std::vector<Buffer> parts) {
+      OnMessage(reactor_->now(), clients_, peer, std::move(parts));
+    };
+  }
+  memory_ = std::make_unique<ArenaHost>(*reactor_, config_.shared_bytes,
+                                        std::move(heard));
   MakeAgent(security_.has_value()
                 ? WithKey(own.ToString(), security_->own.public_key)
                 : own.ToString());

@@ -1,11 +1,14 @@
 #include "core/net/arena_host.h"
 
+#include <sys/socket.h>
+
 #include <algorithm>
 #include <cstring>
 #include <random>
 #include <utility>
 
 #include "core/base/status.h"
+#include "core/net/local_parts.h"
 #include "core/net/log.h"
 
 namespace feedmill {
@@ -13,6 +16,7 @@ namespace {
 
 constexpr size_t kAskedMax = 256;
 constexpr size_t kGuestsMax = 1'024;
+constexpr int kMessagesPerTurn = 64;
 constexpr absl::Duration kJoinTime = absl::Seconds(5);
 // How long memory is kept for the next reader, who need not touch it first.
 constexpr absl::Duration kKeepArena = absl::Seconds(10);
@@ -24,8 +28,8 @@ uint64_t RandomBits() {
 
 }  // namespace
 
-ArenaHost::ArenaHost(Reactor& reactor, uint64_t bytes)
-    : reactor_(reactor), bytes_(bytes) {}
+ArenaHost::ArenaHost(Reactor& reactor, uint64_t bytes, Heard heard)
+    : reactor_(reactor), bytes_(bytes), heard_(std::move(heard)) {}
 
 ArenaHost::~ArenaHost() {
   while (!guests_.empty()) Drop(guests_.begin()->first);
@@ -95,10 +99,15 @@ void ArenaHost::OnReadable(int fd) {
   const auto found = guests_.find(fd);
   if (found == guests_.end()) return;
   Guest& guest = found->second;
-  const absl::StatusOr<LocalMessage> message = ReceiveLocally(fd);
-  if (message.ok() && message->bytes.empty()) return;
-  absl::Status status = message.status();
-  if (status.ok()) status = Greet(guest, *message);
+  absl::Status status;
+  if (guest.up) {
+    status = Hear(fd);
+  } else {
+    const absl::StatusOr<LocalMessage> message = ReceiveLocally(fd);
+    if (message.ok() && message->bytes.empty()) return;
+    status = message.status();
+    if (status.ok()) status = Greet(guest, *message);
+  }
   if (status.ok()) return;
   LogDebug("a reader no longer shares this worker's memory: {}",
            ErrorText(status));
@@ -128,14 +137,28 @@ absl::Status ArenaHost::Greet(Guest& guest, const LocalMessage& message) {
     return SendLocally(guest.connection.get(),
                        std::as_bytes(std::span(&terms, 1)), guest.loan->fds());
   }
-  if (guest.up || message.bytes.size() != 1 || message.bytes[0] != kLinkReady ||
+  if (message.bytes.size() != 1 || message.bytes[0] != kLinkReady ||
       !message.fds.empty()) {
     return InvalidArgument("something was said that no rule knows");
   }
   guest.up = true;
-  by_peer_[guest.peer] = guest.loan.get();
+  by_peer_[guest.peer] = &guest;
   LogInfo("a reader on this host shares this worker's memory ({} in all)",
           by_peer_.size());
+  return absl::OkStatus();
+}
+
+// Some messages of a guest that is up, so that none starves the others.
+absl::Status ArenaHost::Hear(int fd) {
+  for (int k = 0; k < kMessagesPerTurn; ++k) {
+    FM_ASSIGN_OR_RETURN(LocalParts message, ReceivePartsLocally(fd));
+    if (message.parts.empty()) return absl::OkStatus();
+    const auto guest = guests_.find(fd);
+    const auto known = by_peer_.find(guest->second.peer);
+    const bool links =
+        known != by_peer_.end() && known->second == &guest->second;
+    if (links && heard_) heard_(guest->second.peer, std::move(message.parts));
+  }
   return absl::OkStatus();
 }
 
@@ -143,7 +166,7 @@ void ArenaHost::Drop(int fd) {
   const auto found = guests_.find(fd);
   reactor_.Unwatch(fd);
   const auto peer = by_peer_.find(found->second.peer);
-  if (peer != by_peer_.end() && peer->second == found->second.loan.get()) {
+  if (peer != by_peer_.end() && peer->second == &found->second) {
     by_peer_.erase(peer);
   }
   guests_.erase(found);
@@ -152,7 +175,31 @@ void ArenaHost::Drop(int fd) {
 
 PartLender* ArenaHost::LenderTo(std::string_view peer) const {
   const auto found = by_peer_.find(peer);
-  return found == by_peer_.end() ? nullptr : found->second;
+  return found == by_peer_.end() || found->second->loan->retired()
+             ? nullptr
+             : found->second->loan.get();
+}
+
+bool ArenaHost::Send(std::string_view peer, const std::vector<Buffer>& parts) {
+  const auto found = by_peer_.find(peer);
+  if (found == by_peer_.end()) return false;
+  Guest& guest = *found->second;
+  const uint64_t sequence = guest.loan->sequence();
+  if (heard_ && sequence > guest.elsewhere &&
+      SendPartsLocally(guest.connection.get(), guest.elsewhere, parts)) {
+    return true;
+  }
+  guest.elsewhere = sequence;
+  return false;
+}
+
+// The client sees the end of the connection, but what it still looks at stays
+// until it ends it, too.
+void ArenaHost::Leave(std::string_view peer) {
+  const auto found = by_peer_.find(peer);
+  if (found == by_peer_.end()) return;
+  shutdown(found->second->connection.get(), SHUT_WR);
+  by_peer_.erase(found);
 }
 
 std::shared_ptr<BlockSource> ArenaHost::blocks() const {

@@ -2,10 +2,12 @@
 #define FEEDMILL_CORE_NET_ARENA_HOST_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "absl/time/time.h"
 #include "core/net/arena_loan.h"
@@ -25,9 +27,14 @@ namespace feedmill {
 // Thread: the reactor's; or none that runs.
 class ArenaHost {
  public:
+  // A message of a client's; on the reactor's thread.
+  using Heard =
+      std::function<void(std::string_view peer, std::vector<Buffer> parts)>;
+
   // `reactor` must outlive it. `bytes`: of the arena, which is there as long as
-  // somebody shares it and a few seconds more; 0: shares nothing.
-  ArenaHost(Reactor& reactor, uint64_t bytes);
+  // somebody shares it and a few seconds more; 0: shares nothing. `heard`: of
+  // what comes over the local connections; null: none carries messages.
+  ArenaHost(Reactor& reactor, uint64_t bytes, Heard heard = nullptr);
   ~ArenaHost();
   ArenaHost(const ArenaHost&) = delete;
   ArenaHost& operator=(const ArenaHost&) = delete;
@@ -37,6 +44,13 @@ class ArenaHost {
                        const ShareRequest& request);
   // Of what goes to `peer`; null: send everything. Valid for this turn.
   PartLender* LenderTo(std::string_view peer) const;
+  // Sends a message that says what LenderTo(peer) was last asked for over the
+  // local connection. False: it has to go through the reactor's socket, and
+  // what follows it here waits for it there.
+  bool Send(std::string_view peer, const std::vector<Buffer>& parts);
+  // Whoever has this routing id does not get what the socket is given. Its link
+  // ends, and it asks for another.
+  void Leave(std::string_view peer);
   // Where to make what clients will see: from when one was offered it, so that
   // the first it gets is there, too. Null while nobody shares.
   std::shared_ptr<BlockSource> blocks() const;
@@ -58,6 +72,9 @@ class ArenaHost {
     std::string peer;
     std::unique_ptr<ArenaLoan> loan;  // null: has said nothing yet
     bool up = false;
+    // The last sequence number that went through the reactor's socket. The
+    // first does: what was sent before there was a link comes before it.
+    uint64_t elsewhere = 1;
   };
 
   absl::Status Open();
@@ -66,19 +83,21 @@ class ArenaHost {
   void Accept();
   void OnReadable(int fd);
   absl::Status Greet(Guest& guest, const LocalMessage& message);
+  absl::Status Hear(int fd);
   void Drop(int fd);
 
   Reactor& reactor_;
   const uint64_t bytes_;
+  const Heard heard_;
   std::string boot_id_;
   std::string name_;
   OwnedFd listener_;
   bool failed_ = false;
   std::shared_ptr<SharedArena> arena_;
-  absl::Time drop_arena_at_ = absl::InfiniteFuture();       // nobody has a loan
-  std::map<uint64_t, Asked> asked_;                         // by nonce
-  std::map<int, Guest> guests_;                             // by descriptor
-  std::map<std::string, ArenaLoan*, std::less<>> by_peer_;  // that are up
+  absl::Time drop_arena_at_ = absl::InfiniteFuture();   // nobody has a loan
+  std::map<uint64_t, Asked> asked_;                     // by nonce
+  std::map<int, Guest> guests_;                         // by descriptor
+  std::map<std::string, Guest*, std::less<>> by_peer_;  // that are up
 };
 
 }  // namespace feedmill

@@ -3,10 +3,10 @@
 #include <unistd.h>
 
 #include <cstring>
-#include <limits>
 #include <utility>
 
 #include "core/base/status.h"
+#include "core/net/local_parts.h"
 #include "core/net/log.h"
 
 namespace feedmill {
@@ -64,10 +64,37 @@ absl::Status ArenaLink::TakeTerms(const LocalMessage& message) {
 
 void ArenaLink::Retire() {
   if (state_ == State::kUp) {
-    board().received.store(std::numeric_limits<uint64_t>::max(),
-                           std::memory_order_release);
+    board().received.store(TicketBoard::kRetired, std::memory_order_release);
   }
   state_ = State::kLost;
+}
+
+std::vector<Buffer> ArenaLink::Next() {
+  if (state_ != State::kUp) return {};
+  while (early_.empty() || early_.front().after > received_) {
+    absl::StatusOr<LocalParts> message = ReceivePartsLocally(connection_.get());
+    if (message.ok() && message->parts.empty()) return {};
+    if (message.ok() && early_.size() == kEarlyMax) {
+      message =
+          ResourceExhausted("message {} has not come", early_.front().after);
+    }
+    if (!message.ok()) {
+      LogDebug("the link to a worker's memory ends: {}",
+               ErrorText(message.status()));
+      state_ = State::kLost;
+      return {};
+    }
+    early_.push_back(*std::move(message));
+    carries_ = true;
+  }
+  std::vector<Buffer> parts = std::move(early_.front().parts);
+  early_.pop_front();
+  return parts;
+}
+
+bool ArenaLink::Send(const std::vector<Buffer>& parts) {
+  return state_ == State::kUp && carries_ &&
+         SendPartsLocally(connection_.get(), 0, parts);
 }
 
 absl::StatusOr<std::vector<Buffer>> ArenaLink::Borrow(

@@ -4,9 +4,11 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <vector>
 
+#include "core/net/local_parts.h"
 #include "core/net/shared_file.h"
 #include "core/net/ticket_board.h"
 #include "core/wire/message.h"
@@ -34,8 +36,19 @@ class ArenaLink : public PartBorrower,
 
   int fd() const { return connection_.get(); }
   State state() const { return state_; }
-  // To be called when fd() can be read.
+  // To be called when fd() can be read while it is kJoining.
   State OnReadable();
+  // The next message that came over the local connection; empty if there is
+  // none, or one that goes before it is still on its way through a socket. To
+  // be called until then when fd() can be read, and before and after a message
+  // of a socket is handled: that keeps them in order. The state may be kLost
+  // afterwards.
+  std::vector<Buffer> Next();
+  // Whether one that came waits for one that goes before it.
+  bool waits() const { return !early_.empty(); }
+  // Sends a message over the local connection. False: it is too large, or the
+  // worker does not read, or has sent nothing so itself.
+  bool Send(const std::vector<Buffer>& parts);
   // Whether a frame has used the link since the last call.
   bool Used() { return std::exchange(used_, false); }
   // No frame will come over this link any more.
@@ -46,6 +59,9 @@ class ArenaLink : public PartBorrower,
 
  private:
   explicit ArenaLink(OwnedFd connection);
+  // Messages that came before one that they follow.
+  static constexpr size_t kEarlyMax = 1'024;
+
   absl::Status TakeTerms(const LocalMessage& message);
   TicketBoard& board() const {
     return *reinterpret_cast<TicketBoard*>(board_.data());
@@ -59,6 +75,8 @@ class ArenaLink : public PartBorrower,
   uint64_t link_ = 0;
   uint64_t received_ = 0;
   bool used_ = false;
+  bool carries_ = false;  // messages, too
+  std::deque<LocalParts> early_;
   Mapping arena_;
   Mapping board_;
 };

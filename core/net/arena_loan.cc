@@ -43,6 +43,11 @@ LinkTerms ArenaLoan::terms() const {
   return {link_, arena_->size(), sizeof(TicketBoard)};
 }
 
+bool ArenaLoan::retired() const {
+  return board().received.load(std::memory_order_acquire) ==
+         TicketBoard::kRetired;
+}
+
 SharedParts ArenaLoan::Lend(std::span<const Buffer> parts) {
   SharedParts shared{link_, ++sequence_, {}};
   for (size_t k = 1; k < parts.size() && !free_.empty(); ++k) {

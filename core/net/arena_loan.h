@@ -26,6 +26,10 @@ class ArenaLoan : public PartLender {
   uint64_t link() const { return link_; }
   uint64_t lent_bytes() const { return lent_bytes_; }
   LinkTerms terms() const;
+  // The sequence number of what was lent last; 0: nothing yet.
+  uint64_t sequence() const { return sequence_; }
+  // Whether the client has said that no more shall come over this link.
+  bool retired() const;
   // To hand to the client, in this order: the arena's, the board's.
   std::vector<int> fds() const { return {arena_->fd(), board_fd_.get()}; }
 

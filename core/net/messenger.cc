@@ -15,10 +15,9 @@ constexpr int kAnswersPerSecond = 16;
 Messenger::Messenger(Reactor& reactor, std::string cluster_id)
     : reactor_(reactor), cluster_id_(std::move(cluster_id)) {}
 
-Reactor::Sent Messenger::Send(SocketId socket, std::string_view to,
-                              const Message& message, PartLender* lender) {
-  const Reactor::Sent sent =
-      reactor_.Send(socket, to, Encode(message, cluster_id_, lender));
+Reactor::Sent Messenger::SendWrapped(SocketId socket, std::string_view to,
+                                     const Parts& parts) {
+  const Reactor::Sent sent = reactor_.Send(socket, to, parts);
   if (sent == Reactor::Sent::kNo) ++dropped_;
   return sent;
 }

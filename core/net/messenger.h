@@ -27,13 +27,18 @@ class Messenger {
 
   // Sends; what cannot be sent is dropped, as Reactor::Send says: every message
   // is repeated or its loss noticed.
-  // `lender`: of the parts that its peer sees without their being sent.
   Reactor::Sent Send(SocketId socket, std::string_view to,
-                     const Message& message, PartLender* lender = nullptr);
-  // The parts that Send would send: for a message on its way through others.
-  Parts Wrap(const Message& message) const {
-    return Encode(message, cluster_id_);
+                     const Message& message) {
+    return SendWrapped(socket, to, Wrap(message));
   }
+  // The parts that Send would send, where they go another way first, and
+  // sending them after all. `lender`: of those that the peer sees without their
+  // being sent.
+  Parts Wrap(const Message& message, PartLender* lender = nullptr) const {
+    return Encode(message, cluster_id_, lender);
+  }
+  Reactor::Sent SendWrapped(SocketId socket, std::string_view to,
+                            const Parts& parts);
   // What came in, or why it is refused (FailedPrecondition: another protocol
   // version or cluster, or the sender's key is of a role that may not say it).
   // `answer`: send a Refusal back (listeners).

@@ -19,8 +19,9 @@ struct TicketBoard {
     kBack = 2,  // set by the reader when nobody looks any more
   };
 
-  // The highest sequence number that came. A ticket of a lower one that is
-  // still kLent was lost on its way.
+  // The highest sequence number that came, kRetired in the end. A ticket of a
+  // lower one that is still kLent was lost on its way.
+  static constexpr uint64_t kRetired = ~uint64_t{0};
   std::atomic<uint64_t> received;
   alignas(64) std::atomic<uint8_t> states[kTickets];
 };
@@ -38,6 +39,8 @@ struct LinkTerms {  // lender, with the descriptors of arena and board
   uint64_t board_bytes = 0;
 };
 inline constexpr std::byte kLinkReady{1};  // reader: both are mapped
+// Then messages (LocalParts): the lender's frames, and the reader's once the
+// lender has begun.
 
 }  // namespace feedmill
 

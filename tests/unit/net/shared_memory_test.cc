@@ -47,6 +47,22 @@ bool AllAre(const Buffer& buffer, uint8_t value) {
                      [&](std::byte b) { return b == std::byte{value}; });
 }
 
+Buffer TextPart(std::string_view text) {
+  BufferBuilder builder;
+  std::memcpy(builder.Extend(text.size()), text.data(), text.size());
+  return std::move(builder).Freeze();
+}
+
+std::string Text(const Buffer& part) {
+  return {reinterpret_cast<const char*>(part.data()), part.size()};
+}
+
+std::vector<std::string> Texts(const std::vector<Buffer>& parts) {
+  std::vector<std::string> texts;
+  for (const Buffer& part : parts) texts.push_back(Text(part));
+  return texts;
+}
+
 // ---- SharedArena
 
 TEST(SharedArena, GivesTheLowestPlaceThatFits) {
@@ -200,7 +216,13 @@ TEST(Chunk, AFullArenaIsNoError) {
 // An ArenaHost on a reactor, asked things on the reactor's thread.
 class Links : public ::testing::Test, private ReactorHandler {
  protected:
-  Links() : reactor_("fm-test"), host_(reactor_, kArenaBytes) {}
+  Links()
+      : reactor_("fm-test"),
+        host_(reactor_, kArenaBytes,
+              [this](std::string_view peer, const std::vector<Buffer>& parts) {
+                heard_.emplace_back(peer);
+                for (const Buffer& part : parts) heard_.push_back(Text(part));
+              }) {}
   // Not where parts of the object are still to be made, or gone already.
   void SetUp() override { reactor_.Start(this); }
   void TearDown() override {
@@ -258,6 +280,27 @@ class Links : public ::testing::Test, private ReactorHandler {
       return host_.LenderTo(peer)->Lend(parts);
     });
   }
+  // As a worker sends a frame: its header, what is not lent, and the lent.
+  struct Sent {
+    SharedParts shared;
+    bool locally = false;
+  };
+  Sent SendTo(const std::string& peer, const Buffer& header,
+              std::vector<Buffer> parts = {}) {
+    return On([&] {
+      parts.insert(parts.begin(), header);
+      Sent sent{host_.LenderTo(peer)->Lend(parts)};
+      for (auto it = sent.shared.parts.rbegin(); it != sent.shared.parts.rend();
+           ++it) {
+        parts.erase(parts.begin() + it->part);
+      }
+      sent.locally = host_.Send(peer, parts);
+      return sent;
+    });
+  }
+  std::vector<std::string> Heard() {
+    return On([&] { return heard_; });
+  }
   uint64_t LentBytes() {
     return On([&] { return host_.lent_bytes(); });
   }
@@ -267,6 +310,7 @@ class Links : public ::testing::Test, private ReactorHandler {
 
   Reactor reactor_;
   ArenaHost host_;
+  std::vector<std::string> heard_;  // the reactor's
 
  private:
   void OnMessage(absl::Time, SocketId, std::string_view,
@@ -461,6 +505,81 @@ TEST_F(Links, OtherHostsAndWhoSharesNothingAreTurnedAway) {
             "");
   EXPECT_FALSE(ArenaLink::Join({"feedmill-nobody-listens-here", 1}).ok());
   EXPECT_FALSE(ArenaLink::Join({std::string(200, 'x'), 1}).ok());
+}
+
+TEST_F(Links, MessagesGoThroughOneConnectionInOrder) {
+  const auto link = Linked("a");
+  // What was sent before there was a link may still be on its way.
+  const Sent first = SendTo("a", TextPart("first"));
+  EXPECT_FALSE(first.locally);
+  EXPECT_FALSE(link->Send({TextPart("too early")}));
+  const Sent second = SendTo("a", TextPart("second"),
+                             {Filled(Blocks(), kMiB, 2), TextPart("part")});
+  EXPECT_TRUE(second.locally);
+  EXPECT_TRUE(SendTo("a", TextPart("third")).locally);
+  EXPECT_TRUE(link->Next().empty());
+  EXPECT_TRUE(link->waits());
+  ASSERT_TRUE(link->Borrow(first.shared).ok());
+  EXPECT_EQ(Texts(link->Next()), (std::vector<std::string>{"second", "part"}));
+  EXPECT_TRUE(AllAre(link->Borrow(second.shared)->at(0), 2));
+  EXPECT_EQ(Texts(link->Next()), std::vector<std::string>{"third"});
+  EXPECT_TRUE(link->Next().empty());
+  EXPECT_FALSE(link->waits());
+  EXPECT_TRUE(link->Send({TextPart("answer"), TextPart("")}));
+  EXPECT_TRUE(Await([&] { return !heard_.empty(); }));
+  EXPECT_EQ(Heard(), (std::vector<std::string>{"a", "answer", ""}));
+}
+
+TEST_F(Links, WhatIsLargeGoesThroughTheSocketAndTheRestAfterIt) {
+  const auto link = Linked("a");
+  ASSERT_TRUE(link->Borrow(SendTo("a", TextPart("first")).shared).ok());
+  EXPECT_TRUE(SendTo("a", TextPart("second")).locally);
+  const Sent large = SendTo("a", Filled(nullptr, 100 * kKiB, 1));
+  EXPECT_FALSE(large.locally);
+  EXPECT_TRUE(SendTo("a", TextPart("last")).locally);
+  EXPECT_EQ(Texts(link->Next()), std::vector<std::string>{"second"});
+  EXPECT_TRUE(link->Next().empty());
+  EXPECT_TRUE(link->waits());
+  ASSERT_TRUE(link->Borrow(large.shared).ok());
+  EXPECT_EQ(Texts(link->Next()), std::vector<std::string>{"last"});
+}
+
+TEST_F(Links, WhoLosesTheSocketIsToldAndKeepsItsBytes) {
+  const auto link = Linked("a");
+  SendTo("a", TextPart("first"));
+  auto borrowed = link->Borrow(
+      SendTo("a", TextPart("second"), {Filled(Blocks(), kMiB, 6)}).shared);
+  ASSERT_TRUE(borrowed.ok()) << borrowed.status();
+  EXPECT_EQ(Texts(link->Next()), std::vector<std::string>{"second"});
+  On([&] {
+    host_.Leave("a");
+    return 0;
+  });
+  EXPECT_FALSE(IsLinked("a"));
+  EXPECT_TRUE(link->Next().empty());
+  EXPECT_EQ(link->state(), ArenaLink::State::kLost);
+  for (int k = 0; k < 20; ++k) Filled(Blocks(), kMiB, 9);
+  EXPECT_TRUE(AllAre(borrowed->front(), 6));
+  EXPECT_EQ(LentBytes(), kMiB);
+  const auto second = Linked("a");
+  EXPECT_TRUE(IsLinked("a"));
+}
+
+TEST_F(Links, NothingIsLentToWhoHasRetired) {
+  const auto link = Linked("a");
+  link->Retire();
+  EXPECT_FALSE(IsLinked("a"));
+  EXPECT_FALSE(link->Send({TextPart("x")}));
+}
+
+TEST_F(Links, NoiseFromAClientEndsItsLinkAlone) {
+  const auto other = Linked("b");
+  const auto link = Linked("a");
+  const std::vector<std::byte> noise(100, std::byte{0xa5});
+  ASSERT_TRUE(SendLocally(link->fd(), noise, {}).ok());
+  EXPECT_TRUE(Await([&] { return host_.LenderTo("a") == nullptr; }));
+  EXPECT_TRUE(IsLinked("b"));
+  EXPECT_EQ(Heard(), std::vector<std::string>{});
 }
 
 TEST_F(Links, AskingAgainEndsTheOldLinksUse) {
