@@ -48,6 +48,7 @@ bool AllAre(const Buffer& buffer, uint8_t value) {
 }
 
 Buffer TextPart(std::string_view text) {
+  if (text.empty()) return {};
   BufferBuilder builder;
   std::memcpy(builder.Extend(text.size()), text.data(), text.size());
   return std::move(builder).Freeze();
