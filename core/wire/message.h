@@ -22,7 +22,7 @@
 
 namespace feedmill {
 
-inline constexpr uint32_t kProtocolVersion = 2;
+inline constexpr uint32_t kProtocolVersion = 3;
 
 // ---- identities
 // A life of a process: later lives are greater (nanoseconds of the Unix clock

@@ -10,19 +10,10 @@
 #include "absl/status/status.h"
 #include "core/net/shared_file.h"
 #include "gmock/gmock.h"
+#include "tests/unit/net/buffers.h"
 
 namespace feedmill {
 namespace {
-
-Buffer Part(std::string_view text) {
-  const auto bytes = std::make_shared<std::string>(text);
-  return {bytes, reinterpret_cast<const std::byte*>(bytes->data()),
-          bytes->size()};
-}
-
-std::string Text(const Buffer& part) {
-  return {reinterpret_cast<const char*>(part.data()), part.size()};
-}
 
 class LocalPartsTest : public ::testing::Test {
  protected:
@@ -54,16 +45,13 @@ TEST_F(LocalPartsTest, ComeAsTheyWere) {
     std::vector<Buffer> parts;
     for (std::string& text : texts) {
       text.assign(random() % 500, static_cast<char>(random()));
-      parts.push_back(Part(text));
+      parts.push_back(TextPart(text));
     }
     ASSERT_TRUE(Send(count, parts));
     const auto came = Receive();
     ASSERT_TRUE(came.ok()) << came.status();
     EXPECT_EQ(came->after, count);
-    ASSERT_EQ(came->parts.size(), count);
-    for (size_t k = 0; k < count; ++k) {
-      EXPECT_EQ(Text(came->parts[k]), texts[k]);
-    }
+    EXPECT_EQ(Texts(came->parts), texts);
   }
   const auto none = Receive();
   ASSERT_TRUE(none.ok()) << none.status();
@@ -74,15 +62,15 @@ TEST_F(LocalPartsTest, WhatIsTooLargeGoesAnotherWay) {
   EXPECT_FALSE(Send(0, {}));
   EXPECT_FALSE(Send(0, std::vector<Buffer>(kLocalPartsMax + 1)));
   const std::string half(kLocalBytesMax / 2, 'x');
-  EXPECT_TRUE(Send(0, {Part(half), Part(half)}));
-  EXPECT_FALSE(Send(0, {Part(half), Part(half), Part("x")}));
+  EXPECT_TRUE(Send(0, {TextPart(half), TextPart(half)}));
+  EXPECT_FALSE(Send(0, {TextPart(half), TextPart(half), TextPart("x")}));
   const auto came = Receive();
   ASSERT_TRUE(came.ok()) << came.status();
-  EXPECT_EQ(Text(came->parts[1]), half);
+  EXPECT_EQ(Texts(came->parts), (std::vector{half, half}));
 }
 
 TEST_F(LocalPartsTest, WhoDoesNotReadIsNotWaitedFor) {
-  const std::vector<Buffer> parts{Part(std::string(10'000, 'x'))};
+  const std::vector<Buffer> parts{TextPart(std::string(10'000, 'x'))};
   int sent = 0;
   while (Send(0, parts)) ++sent;
   EXPECT_GT(sent, 1);
@@ -91,17 +79,17 @@ TEST_F(LocalPartsTest, WhoDoesNotReadIsNotWaitedFor) {
 }
 
 TEST_F(LocalPartsTest, TheEndIsTold) {
-  ASSERT_TRUE(Send(0, {Part("last")}));
+  ASSERT_TRUE(Send(0, {TextPart("last")}));
   here_ = OwnedFd();
-  EXPECT_EQ(Text(Receive()->parts.at(0)), "last");
+  EXPECT_EQ(Texts(Receive()->parts), std::vector<std::string>{"last"});
   EXPECT_TRUE(absl::IsUnavailable(Receive().status()));
-  EXPECT_FALSE(SendPartsLocally(there_.get(), 0, std::vector{Part("x")}));
+  EXPECT_FALSE(SendPartsLocally(there_.get(), 0, std::vector{TextPart("x")}));
 }
 
 // What a message of two parts looks like, each byte of it wrong in turn, and
 // all that is shorter or longer.
 TEST_F(LocalPartsTest, NoiseIsRefused) {
-  ASSERT_TRUE(Send(1, {Part("12345"), Part("abcdefgh")}));
+  ASSERT_TRUE(Send(1, {TextPart("12345"), TextPart("abcdefgh")}));
   char buffer[256];
   const ssize_t size = recv(there_.get(), buffer, sizeof(buffer), 0);
   ASSERT_EQ(size, 24 + 8 + 8);

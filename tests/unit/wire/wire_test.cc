@@ -382,7 +382,7 @@ TEST(Envelope, AnotherVersionIsNamed) {
              kCluster)
           .status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(ErrorText(status), HasSubstr("version 3, this process 2"));
+  EXPECT_THAT(ErrorText(status), HasSubstr("version 4, this process 3"));
 }
 
 TEST(Envelope, AnotherClusterIsNamed) {
