@@ -75,7 +75,7 @@ absl::Status ValidateRaggedRows(const Column& column, const ComponentSpec& spec,
     const auto dims = column.RowDims(row);
     const int64_t items = BoundedItems(dims);
     if (items < 0 || starts[row + 1] > kMaxItems ||
-        starts[row + 1] - starts[row] != items) {
+        starts[row + 1] != starts[row] + items) {
       return InvalidArgument("row {} does not have the items of its shape",
                              row);
     }

@@ -38,6 +38,7 @@ inline Buffer TextPart(std::string_view text) {
 
 inline std::vector<std::string> Texts(const std::vector<Buffer>& parts) {
   std::vector<std::string> texts;
+  texts.reserve(parts.size());
   for (const Buffer& part : parts) {
     texts.emplace_back(reinterpret_cast<const char*>(part.data()), part.size());
   }
