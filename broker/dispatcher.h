@@ -79,7 +79,7 @@ struct DispatcherSettings {
   absl::Duration straggler_after = absl::Seconds(1);
   absl::Duration restart_grace = absl::Milliseconds(500);
   absl::Duration split_time = absl::Milliseconds(100);
-  uint64_t split_bytes = uint64_t{64} << 20;
+  uint64_t split_bytes = uint64_t{16} << 20;
   uint32_t window_min = 3;    // splits ahead of what a consumer has taken
   uint32_t attempts_max = 3;  // failed attempts before the run fails
   // Workers that die while they run one position and nothing else, before that

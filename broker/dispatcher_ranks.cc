@@ -23,8 +23,7 @@ uint64_t Dispatcher::SplitSize(const JobState& job, Cursor begin,
     return std::prev(next)->second - begin.p;
   }
   const uint64_t size =
-      sizer.Next(plans_.at(job.plan).cost, remaining, table_.slots(),
-                 std::max<uint64_t>(job.ranks, job.sessions.size()));
+      sizer.Next(plans_.at(job.plan).cost, remaining, table_.slots());
   return next == work.ranges.end() ? size
                                    : std::min(size, next->first - begin.p);
 }

@@ -14,18 +14,6 @@ constexpr uint64_t kSplitPositionsMax = uint64_t{1} << 40;
 constexpr uint64_t kLastParts = 2;
 constexpr uint64_t kFirstParts = 16;  // while no cost is known
 
-// A split costs about 1 ms of CPU, of all processes, besides what it makes: as
-// much as sending 2 MiB. But what is leased at a time and must be kept for
-// readers that are behind is bounded; as long as the splits stay worth it.
-constexpr uint64_t kLeasedBytes = uint64_t{256} << 20;
-constexpr uint64_t kWorthBytes = uint64_t{16} << 20;
-
-uint64_t BytesFor(uint64_t slots, uint64_t readers) {
-  const uint64_t leases =
-      std::max<uint64_t>(1, slots) * std::max<uint64_t>(1, readers);
-  return std::max(kLeasedBytes / leases, kWorthBytes);
-}
-
 uint64_t Nanoseconds(absl::Duration duration) {
   const int64_t ns = absl::ToInt64Nanoseconds(duration);
   return ns < 0 ? 0 : static_cast<uint64_t>(ns);
@@ -61,11 +49,10 @@ uint64_t CostEstimate::PositionsIn(absl::Duration time, uint64_t bytes) const {
 }
 
 uint64_t SplitSizer::Next(const CostEstimate& cost, uint64_t remaining,
-                          uint64_t slots, uint64_t readers) {
+                          uint64_t slots) {
   if (cost.known()) {
-    const uint64_t wanted = cost.PositionsIn(
-        settings_.split_time,
-        std::min(settings_.split_bytes, BytesFor(slots, readers)));
+    const uint64_t wanted =
+        cost.PositionsIn(settings_.split_time, settings_.split_bytes);
     size_ = std::min(wanted, size_ * 4);
   }
   // What is not known to be cheap must not be a large part of the run.

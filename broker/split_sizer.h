@@ -38,12 +38,10 @@ class SplitSizer {
       : settings_(settings), size_(first < 1 ? 1 : first) {}
 
   // The size for the next split of `remaining` unbound positions on `slots`
-  // lease slots, for one of `readers`: grows to at most four times the last
-  // one, shrinks at once, and near the end, or before a cost is known, so that
-  // every slot gets work. Where many slots or readers are, a split may make
-  // less than split_bytes. At least 1.
-  uint64_t Next(const CostEstimate& cost, uint64_t remaining, uint64_t slots,
-                uint64_t readers = 1);
+  // lease slots: grows to at most four times the last one, shrinks at once,
+  // and near the end, or before a cost is known, so that every slot gets work.
+  // At least 1.
+  uint64_t Next(const CostEstimate& cost, uint64_t remaining, uint64_t slots);
 
  private:
   Settings settings_;

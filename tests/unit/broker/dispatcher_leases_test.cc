@@ -394,21 +394,6 @@ TEST(Sizes, AreBoundedByBytes) {
   EXPECT_EQ(sizer.Next(cost, 1'000'000, 4), 10);
 }
 
-TEST(Sizes, MakeLessWhereManyAreLeased) {
-  constexpr uint64_t kMiB = uint64_t{1} << 20;
-  CostEstimate cost;
-  cost.Add(10, 10 * kMiB, absl::Microseconds(1));
-  const auto size = [&](uint64_t slots, uint64_t readers) {
-    SplitSizer sizer({absl::Milliseconds(100), 64 * kMiB}, 64);
-    return sizer.Next(cost, 1'000'000, slots, readers);
-  };
-  EXPECT_EQ(size(0, 0), 64);
-  EXPECT_EQ(size(4, 1), 64);
-  EXPECT_EQ(size(8, 1), 32);
-  EXPECT_EQ(size(4, 3), 21);
-  EXPECT_EQ(size(100, 1), 16);
-}
-
 TEST(Sizes, NearTheEndEverySlotGetsWork) {
   SplitSizer sizer({absl::Milliseconds(100), 1'000}, 64);
   CostEstimate cost;

@@ -96,8 +96,8 @@ TEST_F(PlanTextTest, SaysHowManySplitsAndHowMuchMemory) {
       Text("source: {range: 10000000}\nsteps: [{filter: 'x > 3'}, {batch: "
            "100}]\n"),
       AllOf(HasSubstr("splits  of 10000000 positions (records): the first ones "
-                      "of 4096, later ones of 100 ms of work and 64 MiB at "
-                      "most, which makes 2 or more\n"),
+                      "of 4096, later ones of 100 ms of work and 16 MiB at "
+                      "most, which makes 5 or more\n"),
             HasSubstr("memory  a worker, or a local read: 256 MiB made ahead"),
             HasSubstr("positions of about 8 B"),
             HasSubstr("the client: 64 MiB received ahead at most; steps[1] "
