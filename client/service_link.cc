@@ -437,16 +437,11 @@ void ServiceLink::SendGrant(const PeerId& worker, Grant grant) {
     return;
   }
   const Parts parts = messenger_.Wrap(std::move(grant));
-  if (link->memory != nullptr && link->memory->Send(parts)) {
-    link->stuck_since = absl::InfiniteFuture();
-    return;
-  }
-  const Reactor::Sent sent = messenger_.SendWrapped(link->socket, "", parts);
-  if (sent == Reactor::Sent::kYes) {
-    link->stuck_since = absl::InfiniteFuture();
-  } else {
-    link->stuck_since = std::min(link->stuck_since, reactor_.now());
-  }
+  const bool sent =
+      (link->memory != nullptr && link->memory->Send(parts)) ||
+      messenger_.SendWrapped(link->socket, "", parts) == Reactor::Sent::kYes;
+  link->stuck_since = sent ? absl::InfiniteFuture()
+                           : std::min(link->stuck_since, reactor_.now());
 }
 
 // The link to a worker, made if need be. At the limit the one that was

@@ -114,9 +114,9 @@ class ServiceLink : private ReactorHandler {
     absl::Time stuck_since = absl::InfiniteFuture();
     // The worker's memory: null until it has offered it, and after it was lost.
     std::shared_ptr<ArenaLink> memory;
+    absl::Time ask_at;  // for it
     // Since when a message there waits for one that the socket has not brought.
     absl::Time waits_since = absl::InfiniteFuture();
-    absl::Time ask_at;  // for it
   };
 
   ServiceLink(std::string cluster_id, std::optional<Security> security,

@@ -99,22 +99,17 @@ void ArenaHost::OnReadable(int fd) {
   const auto found = guests_.find(fd);
   if (found == guests_.end()) return;
   Guest& guest = found->second;
-  absl::Status status;
-  if (guest.up) {
-    status = Hear(fd);
-  } else {
-    const absl::StatusOr<LocalMessage> message = ReceiveLocally(fd);
-    if (message.ok() && message->bytes.empty()) return;
-    status = message.status();
-    if (status.ok()) status = Greet(guest, *message);
-  }
+  const absl::Status status = guest.up ? Hear(guest) : Greet(guest);
   if (status.ok()) return;
   LogDebug("a reader no longer shares this worker's memory: {}",
            ErrorText(status));
   Drop(fd);
 }
 
-absl::Status ArenaHost::Greet(Guest& guest, const LocalMessage& message) {
+absl::Status ArenaHost::Greet(Guest& guest) {
+  FM_ASSIGN_OR_RETURN(const LocalMessage message,
+                      ReceiveLocally(guest.connection.get()));
+  if (message.bytes.empty()) return absl::OkStatus();
   if (guest.loan == nullptr) {
     LinkGreeting greeting;
     if (message.bytes.size() != sizeof(greeting) || !message.fds.empty()) {
@@ -149,26 +144,27 @@ absl::Status ArenaHost::Greet(Guest& guest, const LocalMessage& message) {
 }
 
 // Some messages of a guest that is up, so that none starves the others.
-absl::Status ArenaHost::Hear(int fd) {
+absl::Status ArenaHost::Hear(const Guest& guest) {
   for (int k = 0; k < kMessagesPerTurn; ++k) {
-    FM_ASSIGN_OR_RETURN(LocalParts message, ReceivePartsLocally(fd));
+    FM_ASSIGN_OR_RETURN(LocalParts message,
+                        ReceivePartsLocally(guest.connection.get()));
     if (message.parts.empty()) return absl::OkStatus();
-    const auto guest = guests_.find(fd);
-    const auto known = by_peer_.find(guest->second.peer);
-    const bool links =
-        known != by_peer_.end() && known->second == &guest->second;
-    if (links && heard_) heard_(guest->second.peer, std::move(message.parts));
+    // Asked each time: what is handled may end its link.
+    if (heard_ && IsServed(guest)) heard_(guest.peer, std::move(message.parts));
   }
   return absl::OkStatus();
+}
+
+// Whether its link is the one that its routing id uses.
+bool ArenaHost::IsServed(const Guest& guest) const {
+  const auto found = by_peer_.find(guest.peer);
+  return found != by_peer_.end() && found->second == &guest;
 }
 
 void ArenaHost::Drop(int fd) {
   const auto found = guests_.find(fd);
   reactor_.Unwatch(fd);
-  const auto peer = by_peer_.find(found->second.peer);
-  if (peer != by_peer_.end() && peer->second == &found->second) {
-    by_peer_.erase(peer);
-  }
+  if (IsServed(found->second)) by_peer_.erase(found->second.peer);
   guests_.erase(found);
   if (!HasLoans()) drop_arena_at_ = reactor_.now() + kKeepArena;
 }

@@ -19,6 +19,7 @@ namespace feedmill {
 // What a worker does to let clients of its host see its memory instead of
 // sending it: answers who asks, hands the memory's descriptors to who comes to
 // its local socket with what the answer said, and notices when they are gone.
+// What is left to say then, which is small, goes over that connection, too.
 // Only processes of the worker's own user get anything.
 //
 // Nothing here is needed for a frame to arrive: whoever has no link, and what
@@ -82,8 +83,9 @@ class ArenaHost {
   bool HasLoans() const;
   void Accept();
   void OnReadable(int fd);
-  absl::Status Greet(Guest& guest, const LocalMessage& message);
-  absl::Status Hear(int fd);
+  absl::Status Greet(Guest& guest);
+  absl::Status Hear(const Guest& guest);
+  bool IsServed(const Guest& guest) const;
   void Drop(int fd);
 
   Reactor& reactor_;

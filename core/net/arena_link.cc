@@ -75,8 +75,8 @@ std::vector<Buffer> ArenaLink::Next() {
     absl::StatusOr<LocalParts> message = ReceivePartsLocally(connection_.get());
     if (message.ok() && message->parts.empty()) return {};
     if (message.ok() && early_.size() == kEarlyMax) {
-      message =
-          ResourceExhausted("message {} has not come", early_.front().after);
+      message = ResourceExhausted("message {}, which {} follow, has not come",
+                                  early_.front().after, kEarlyMax);
     }
     if (!message.ok()) {
       LogDebug("the link to a worker's memory ends: {}",

@@ -2,7 +2,6 @@
 // understood again the same.
 
 #include <sys/socket.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <array>

@@ -2,7 +2,6 @@
 
 #include <sys/socket.h>
 
-#include <cstring>
 #include <random>
 #include <string>
 #include <string_view>
@@ -86,8 +85,7 @@ TEST_F(LocalPartsTest, TheEndIsTold) {
   EXPECT_FALSE(SendPartsLocally(there_.get(), 0, std::vector{TextPart("x")}));
 }
 
-// What a message of two parts looks like, each byte of it wrong in turn, and
-// all that is shorter or longer.
+// A message of two parts that is shorter or longer, or says other numbers.
 TEST_F(LocalPartsTest, NoiseIsRefused) {
   ASSERT_TRUE(Send(1, {TextPart("12345"), TextPart("abcdefgh")}));
   char buffer[256];
