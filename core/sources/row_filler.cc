@@ -16,10 +16,10 @@ constexpr uint64_t kJoinGapBytes = uint64_t{4} << 10;
 constexpr uint64_t kJoinBytesMax = uint64_t{256} << 10;
 // From how many bytes on they are joined although the file is in memory.
 constexpr uint64_t kJoinBytesMin = uint64_t{32} << 10;
-// Files that are gathered from at once.
-constexpr size_t kGatheredFilesMax = 128;
 // Longer records are copied as fast as memory is.
 constexpr uint64_t kAheadBytes = 2048;
+// Files that are gathered from at once.
+constexpr size_t kGatheredFilesMax = 128;
 
 }  // namespace
 
@@ -39,19 +39,18 @@ size_t RowFiller::GroupFrom(std::span<const WantedRecord> all) {
   return n;
 }
 
-// How many of a group's first records, if they are TFRecords without a gap
-// between them, are not bad.
-size_t RowFiller::CountSound(std::span<const WantedRecord> group,
-                             std::span<const std::byte> bytes,
-                             Scratch& scratch) const {
+// Copies TFRecords to their rows: how many of the first are not bad.
+size_t RowFiller::CopySound(std::span<const WantedRecord> group,
+                            std::span<const std::byte> bytes, Scratch& scratch,
+                            Rows& rows) const {
   if (framing_.kind != Framing::Kind::kTfRecords) return 0;
-  std::vector<uint64_t>& offsets = scratch.offsets;
-  offsets.assign(1, group[0].offset);
+  scratch.copies.clear();
   for (const WantedRecord& wanted : group) {
-    if (wanted.offset != offsets.back()) break;
-    offsets.push_back(wanted.offset + wanted.size);
+    const uint64_t begin = wanted.offset - group.front().offset;
+    scratch.copies.push_back(
+        {bytes.subspan(begin, wanted.size), rows.At(wanted.row)});
   }
-  return CountTfRecords(bytes, offsets);
+  return CopyTfRecords(scratch.copies);
 }
 
 // Reads neighbours with what stands between them, and puts them into their rows
@@ -66,18 +65,14 @@ absl::Status RowFiller::ReadGroup(std::span<const WantedRecord> group,
   const std::span<std::byte> bytes(scratch.read.Extend(size), size);
   FM_RETURN_IF_ERROR(
       files_.Fill(group.front().file, *known.opened(), begin, bytes));
-  const size_t sound = CountSound(group, bytes, scratch);
-  for (size_t k = 0; k < group.size(); ++k) {
-    const auto record = bytes.subspan(group[k].offset - begin, group[k].size);
+  for (size_t k = CopySound(group, bytes, scratch, rows); k < group.size();
+       ++k) {
     if (k + 1 < group.size()) {
       PrefetchToWrite(rows.At(group[k + 1].row),
                       std::min(group[k + 1].size, kAheadBytes));
     }
-    if (k < sound) {
-      rows.Set(group[k].row, TfRecordData(record));
-    } else {
-      FM_RETURN_IF_ERROR(Keep(group[k], record, rows));
-    }
+    const auto record = bytes.subspan(group[k].offset - begin, group[k].size);
+    FM_RETURN_IF_ERROR(Keep(group[k], record, rows));
   }
   return absl::OkStatus();
 }
@@ -116,15 +111,20 @@ absl::Status RowFiller::Keep(const WantedRecord& wanted,
   return absl::OkStatus();
 }
 
-// Puts the data of a record that others may write to meanwhile into its row.
-// False: it is bad, or may be.
-bool RowFiller::Copy(size_t row, std::span<const std::byte> record,
-                     Rows& rows) const {
-  if (framing_.kind == Framing::Kind::kTfRecords) {
-    return CopyTfRecord(record, rows.At(row));
+// Copies what was gathered, from the k-th range on, to its rows; others may
+// write to it meanwhile. The first that is bad, or may be.
+size_t RowFiller::CopyFrom(size_t k,
+                           std::span<const std::span<const std::byte>> ranges,
+                           Scratch& scratch, Rows& rows) const {
+  if (framing_.kind != Framing::Kind::kTfRecords) {
+    for (; k < ranges.size(); ++k) rows.Set(scratch.in_window[k], ranges[k]);
+    return k;
   }
-  rows.Set(row, record);
-  return true;
+  scratch.copies.clear();
+  for (size_t j = k; j < ranges.size(); ++j) {
+    scratch.copies.push_back({ranges[j], rows.At(scratch.in_window[j])});
+  }
+  return k + CopyTfRecords(scratch.copies);
 }
 
 absl::Status RowFiller::ReadWindow(Reading& reading) const {
@@ -132,12 +132,10 @@ absl::Status RowFiller::ReadWindow(Reading& reading) const {
   const std::vector<size_t>& in_window = scratch.in_window;
   if (in_window.empty()) return absl::OkStatus();
   const auto ranges = scratch.gatherer.Gather();
-  for (size_t k = 0; k < ranges.size(); ++k) {
-    const size_t row = in_window[k];
-    PrefetchToWrite(rows.At(row + 1), std::min(ranges[k].size(), kAheadBytes));
-    if (!Copy(row, ranges[k], rows)) {
-      FM_RETURN_IF_ERROR(ReadAlone(all[scratch.noted[row].wanted], reading));
-    }
+  for (size_t k = CopyFrom(0, ranges, scratch, rows); k < ranges.size();
+       k = CopyFrom(k + 1, ranges, scratch, rows)) {
+    const WantedRecord& bad = all[scratch.noted[in_window[k]].wanted];
+    FM_RETURN_IF_ERROR(ReadAlone(bad, reading));
   }
   if (ranges.empty() || !scratch.gatherer.Sound()) {
     for (const size_t row : in_window) {

@@ -17,6 +17,7 @@
 #include "core/sources/range_gatherer.h"
 #include "core/sources/record_source.h"
 #include "core/sources/record_unframer.h"
+#include "core/sources/tfrecord.h"
 
 namespace feedmill {
 
@@ -58,7 +59,7 @@ class RowFiller {
     RangeGatherer gatherer;
     std::vector<size_t> in_window;  // rows
     BufferBuilder read;
-    std::vector<uint64_t> offsets;  // of records in it
+    std::vector<TfRecordCopy> copies;  // of records in it, or in the window
   };
 
   // Both must outlive it.
@@ -95,12 +96,14 @@ class RowFiller {
   };
 
   static size_t GroupFrom(std::span<const WantedRecord> all);
-  size_t CountSound(std::span<const WantedRecord> group,
-                    std::span<const std::byte> bytes, Scratch& scratch) const;
+  size_t CopySound(std::span<const WantedRecord> group,
+                   std::span<const std::byte> bytes, Scratch& scratch,
+                   Rows& rows) const;
   absl::Status ReadGroup(std::span<const WantedRecord> group,
                          Reading& reading) const;
   absl::Status ReadAlone(const WantedRecord& wanted, Reading& reading) const;
-  bool Copy(size_t row, std::span<const std::byte> record, Rows& rows) const;
+  size_t CopyFrom(size_t k, std::span<const std::span<const std::byte>> ranges,
+                  Scratch& scratch, Rows& rows) const;
   absl::Status ReadWindow(Reading& reading) const;
   absl::Status ReadNoted(Reading& reading) const;
   absl::Status ReadOfFile(size_t begin, size_t end, Reading& reading) const;

@@ -1,8 +1,10 @@
 #include "core/sources/tfrecord.h"
 
+#include <algorithm>
 #include <array>
 #include <cstring>
 
+#include "core/base/prefetch.h"
 #include "core/base/status.h"
 #include "core/sources/crc32c.h"
 #include "core/sources/crc32c_instructions.h"
@@ -41,6 +43,42 @@ std::span<const std::byte> RecordAt(std::span<const std::byte> records,
   return records.subspan(offsets[k] - offsets[0], offsets[k + 1] - offsets[k]);
 }
 
+// What a copy is written to is asked for so many copies before, and what was
+// copied is checked so many copies later: while the memory gets ready, those
+// between are checked.
+constexpr size_t kCopiesAhead = 2;
+constexpr size_t kCheckedBehind = 2;
+// Longer ones are copied as fast as memory is.
+constexpr size_t kAheadBytes = 2048;
+
+// Copies the k-th one's data, if it can be a record.
+[[gnu::always_inline]] inline void CopyData(
+    std::span<const TfRecordCopy> copies, size_t k) {
+  if (k + kCopiesAhead < copies.size()) {
+    const TfRecordCopy& ahead = copies[k + kCopiesAhead];
+    PrefetchToWrite(ahead.data, std::min(ahead.record.size(), kAheadBytes));
+  }
+  const auto& [record, to] = copies[k];
+  if (record.size() <= kTfRecordOverheadBytes) return;
+  const std::span<const std::byte> data = TfRecordData(record);
+  std::memcpy(to, data.data(), data.size());
+}
+
+size_t CopyPortable(std::span<const TfRecordCopy> copies) {
+  for (size_t k = 0; k < copies.size(); ++k) {
+    CopyData(copies, k);
+    const auto& [record, data] = copies[k];
+    if (!HasItsLength(record)) return k;
+    const std::array<uint64_t, 1> length = {record.size() -
+                                            kTfRecordOverheadBytes};
+    if (!HasChecksums(record, Crc32cPortable(std::as_bytes(std::span(length))),
+                      Crc32cPortable({data, length[0]}))) {
+      return k;
+    }
+  }
+  return copies.size();
+}
+
 size_t CountPortable(std::span<const std::byte> records,
                      std::span<const uint64_t> offsets) {
   size_t count = 0;
@@ -70,6 +108,22 @@ size_t CountPortable(std::span<const std::byte> records,
     }
   }
   return count;
+}
+
+[[gnu::target("sse4.2,pclmul")]] size_t CopyByInstructions(
+    std::span<const TfRecordCopy> copies) {
+  for (size_t k = 0; k < copies.size() + kCheckedBehind; ++k) {
+    if (k < copies.size()) CopyData(copies, k);
+    if (k < kCheckedBehind) continue;
+    const auto& [record, data] = copies[k - kCheckedBehind];
+    if (!HasItsLength(record)) return k - kCheckedBehind;
+    const size_t length = record.size() - kTfRecordOverheadBytes;
+    if (!HasChecksums(record, Crc32cOfWord(length),
+                      Crc32cInstructions({data, length}))) {
+      return k - kCheckedBehind;
+    }
+  }
+  return copies.size();
 }
 #endif
 
@@ -112,13 +166,11 @@ bool IsTfRecord(std::span<const std::byte> record) {
   return CountTfRecords(record, offsets) == 1;
 }
 
-bool CopyTfRecord(std::span<const std::byte> record, std::byte* data) {
-  if (!HasItsLength(record)) return false;
-  const std::span<const std::byte> original = TfRecordData(record);
-  if (!original.empty()) std::memcpy(data, original.data(), original.size());
-  const uint64_t length = original.size();
-  return HasChecksums(record, Crc32c(std::as_bytes(std::span(&length, 1))),
-                      Crc32c({data, original.size()}));
+size_t CopyTfRecords(std::span<const TfRecordCopy> copies) {
+#if defined(__x86_64__)
+  if (HasCrc32cInstructions()) return CopyByInstructions(copies);
+#endif
+  return CopyPortable(copies);
 }
 
 size_t CountTfRecords(std::span<const std::byte> records,

@@ -35,9 +35,15 @@ absl::StatusOr<std::span<const std::byte>> ParseTfRecord(
 
 // Whether that is a whole record and nothing else: sooner known than why not.
 bool IsTfRecord(std::span<const std::byte> record);
-// Copies the data of what should be such a record, and checks the copy: whether
-// it is one, whatever others write to `record` meanwhile.
-bool CopyTfRecord(std::span<const std::byte> record, std::byte* data);
+// What should be such a record, and where its data is to be copied to.
+struct TfRecordCopy {
+  std::span<const std::byte> record;
+  std::byte* data = nullptr;  // room for record.size() less the overhead
+};
+// Copies the data of such, and checks the copies: how many of the first are
+// records, whatever others write to these meanwhile. (Room of others may have
+// been written to.)
+size_t CopyTfRecords(std::span<const TfRecordCopy> copies);
 // How many of the first records are. Record k is between offsets[k] and
 // offsets[k + 1], counted from the first one at the beginning of `records`.
 size_t CountTfRecords(std::span<const std::byte> records,

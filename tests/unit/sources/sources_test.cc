@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <array>
 #include <numeric>
 #include <random>
 #include <thread>
@@ -402,6 +403,22 @@ TEST(TfRecord, RecordsAreCountedUpToTheFirstBrokenByte) {
     return CountTfRecords(Bytes(bytes).subspan(offsets[from]),
                           std::span(offsets).subspan(from));
   };
+  // So are those that are copied.
+  const auto copy = [&](const std::string& bytes,
+                        std::vector<std::string>& to) {
+    to.clear();
+    for (const std::string& one : data) to.emplace_back(one.size(), '?');
+    std::vector<TfRecordCopy> copies;
+    for (size_t k = 0; k < data.size(); ++k) {
+      copies.push_back(
+          {Bytes(bytes).subspan(offsets[k], offsets[k + 1] - offsets[k]),
+           reinterpret_cast<std::byte*>(to[k].data())});
+    }
+    return CopyTfRecords(copies);
+  };
+  std::vector<std::string> copied;
+  EXPECT_EQ(copy(whole, copied), 4U);
+  EXPECT_EQ(copied, data);
   EXPECT_EQ(count(whole, 0), 4U);
   EXPECT_EQ(count(whole, 1), 3U);
   EXPECT_EQ(count(whole, 4), 0U);
@@ -411,7 +428,13 @@ TEST(TfRecord, RecordsAreCountedUpToTheFirstBrokenByte) {
     size_t sound = 0;
     while (offsets[sound + 1] <= at) ++sound;
     EXPECT_EQ(count(broken, 0), sound) << at;
+    EXPECT_EQ(copy(broken, copied), sound) << at;
+    for (size_t k = 0; k < sound; ++k) EXPECT_EQ(copied[k], data[k]) << at;
   }
+  EXPECT_EQ(CopyTfRecords({}), 0U);
+  const std::array<TfRecordCopy, 1> too_short = {
+      TfRecordCopy{Bytes(whole).first(kTfRecordOverheadBytes - 1), nullptr}};
+  EXPECT_EQ(CopyTfRecords(too_short), 0U);
 }
 
 TEST(TfRecord, AHugeLengthIsNotBelieved) {
