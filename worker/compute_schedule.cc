@@ -21,7 +21,7 @@ constexpr uint64_t kTasksPerThread = 2;
 // What is made as fast as memory is read. It is not made ahead of the credit
 // for it, nor by a second task of a thread, where it would only grow cold; and
 // more of it goes into a frame, which costs more than it does: where elements
-// are large and read in place, several.
+// are large, several.
 constexpr uint64_t kCheapBytesPerNanosecond = 1;
 constexpr uint64_t kCheapFrames = 2;
 constexpr uint64_t kCheapLargeFrames = 4;
@@ -337,7 +337,7 @@ bool WorkerAgent::Cheap(const PlanRecord& plan) {
 
 uint64_t WorkerAgent::FrameBytes(const PlanRecord& plan) const {
   if (!Cheap(plan)) return settings_.frame_bytes;
-  const bool large = in_place_ && plan.positions > 0 &&
+  const bool large = plan.positions > 0 &&
                      plan.bytes / plan.positions >= settings_.frame_bytes / 2;
   return (large ? kCheapLargeFrames : kCheapFrames) * settings_.frame_bytes;
 }

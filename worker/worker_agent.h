@@ -81,11 +81,6 @@ class WorkerAgent {
   // no dispatcher answers and no reader waits for any.
   WorkerEffects Drain(absl::Time now);
 
-  // Whether readers see what is made where it is made, so that a frame costs
-  // more than its bytes; else each is copied on its way, and stays in the cache
-  // only if it is small.
-  void ReadInPlace(bool in_place) { in_place_ = in_place; }
-
   // When OnTick has something to do.
   absl::Time NextDeadline() const { return next_beat_; }
 
@@ -262,7 +257,6 @@ class WorkerAgent {
   Seen seen_;
   absl::Time last_answer_ = absl::InfinitePast();
   bool draining_ = false;
-  bool in_place_ = false;
   uint64_t answer_count_ = 0;
 
   uint64_t used_bytes_ = 0;  // of all pieces; outlives them

@@ -421,7 +421,6 @@ void WorkerServer::Shell::OnTurn(absl::Time now) {
   if (now >= agent_->NextDeadline()) Perform(agent_->OnTick(now));
   memory_->OnTurn(now);
   runner_->HandOn();
-  agent_->ReadInPlace(memory_->links() > 0);
 }
 
 absl::Time WorkerServer::Shell::NextDeadline() const {

@@ -214,7 +214,6 @@ void World::StartWorker(const std::string& name) {
   if (speeds_) {
     worker.speed = speeds_->Choice({Speed::kFast, Speed::kFast, Speed::kBetween,
                                     Speed::kSlower, Speed::kSlow});
-    worker.core->ReadInPlace(speeds_->OneIn(2));
   }
   StepWorker(worker, worker.core->OnTick(ClockOf(worker)));
 }
