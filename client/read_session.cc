@@ -13,6 +13,10 @@ namespace {
 
 // Changes within this time go out in one beat.
 constexpr absl::Duration kCoalesce = absl::Milliseconds(1);
+// Nobody waits for the report of a split that is taken while there are more
+// than so many times those not reported that are still to come.
+constexpr absl::Duration kCoalesceTaken = absl::Milliseconds(10);
+constexpr size_t kComingOfEach = 3;
 // That a split is emptied only ends its binding: nobody waits for it.
 constexpr absl::Duration kCoalesceEnds = absl::Milliseconds(20);
 constexpr uint32_t kLeavesMax = 4;
@@ -335,12 +339,13 @@ void ReadSession::OnFrame(absl::Time now, Frame frame, ReadEffects& effects) {
     if (split.next < frame.piece.begin) Reopen(now, split, stream->second);
   }
   if (split.stopped) return;
+  const uint64_t received = split.received;
   std::optional<Piece> piece =
       Take(split.next, PartBelow(std::move(frame.piece), split.end));
   if (piece) Buffer(now, frame.split, split, *std::move(piece));
   if (stream != split.streams.end() &&
       stream->second.opening == frame.opening) {
-    NoteUse(now, split, stream->second);
+    NoteUse(now, received, split, stream->second);
   }
   TakeSkip(now, frame.split, split);
   const std::optional<SplitId> head = head_;
@@ -368,7 +373,7 @@ void ReadSession::Buffer(absl::Time now, SplitId id, Split& split,
   if (split.taken() || split.stopped || split.allowed < split.received) {
     SetAllowed(split, split.received);
   }
-  if (split.taken()) BeatWithin(now, kCoalesce);
+  if (split.taken()) ReportTaken(now);
   if (piece.chunk.rows == 0 && piece.error.ok() && !piece.skipped) {
     return NoteEmpty(piece);
   }
@@ -523,6 +528,18 @@ void ReadSession::SendHello(absl::Time now, ReadEffects& effects) {
   effects.sends.push_back({kDispatcherPeer, std::move(hello)});
 }
 
+// The lease of a split ends when it is reported as taken, and the worker gets
+// another one.
+void ReadSession::ReportTaken(absl::Time now) {
+  ++taken_unsaid_;
+  const auto coming = static_cast<size_t>(
+      std::count_if(splits_.begin(), splits_.end(), [](const auto& entry) {
+        return !entry.second.taken() && !entry.second.stopped;
+      }));
+  BeatWithin(
+      now, coming > kComingOfEach * taken_unsaid_ ? kCoalesceTaken : kCoalesce);
+}
+
 void ReadSession::BeatWithin(absl::Time now, absl::Duration delay) {
   next_beat_ = std::min(next_beat_, now + delay);
 }
@@ -544,6 +561,7 @@ std::vector<SplitReport> ReadSession::Report() const {
 
 void ReadSession::SendBeat(absl::Time now, ReadEffects& effects) {
   next_beat_ = now + heartbeat_interval_;
+  taken_unsaid_ = 0;
   ClientBeat beat;
   beat.job = settings_.job;
   beat.run = run_->run;

@@ -202,7 +202,8 @@ class ReadSession {
 
   // Credit, in session_credit.cc.
   void Drained(Split& split, uint64_t bytes);
-  void NoteUse(absl::Time now, const Split& split, Stream& stream);
+  void NoteUse(absl::Time now, uint64_t received, const Split& split,
+               Stream& stream);
   void SetWindow(uint64_t bytes);
   void WidenWindow(absl::Time now);
   bool WiderIsNoFaster(absl::Time now, double rate);
@@ -223,6 +224,7 @@ class ReadSession {
   std::vector<SplitReport> Report() const;
   void SendBeat(absl::Time now, ReadEffects& effects);
   void SendLeave(absl::Time now, ReadEffects& effects);
+  void ReportTaken(absl::Time now);
   void BeatWithin(absl::Time now, absl::Duration delay);
   Cursor OutOf(const Split& split) const;
 
@@ -255,7 +257,8 @@ class ReadSession {
   bool dry_ = false;
   bool finished_ = false;
   bool answered_ = false;
-  bool known_ = false;  // the dispatcher may have this session
+  bool known_ = false;       // the dispatcher may have this session
+  size_t taken_unsaid_ = 0;  // splits
   bool leaving_ = false;
   uint32_t leaves_ = 0;
   ClientLeave leave_;  // once leaving, with its last report

@@ -75,11 +75,17 @@ bool ReadSession::WiderIsNoFaster(absl::Time now, double rate) {
   return true;
 }
 
-// The least time from more credit to its first use.
-void ReadSession::NoteUse(absl::Time now, const Split& split, Stream& stream) {
-  if (!stream.asked || split.received - stream.base <= stream.asked->beyond) {
+// The least time from more credit to its first use: to a frame before which
+// `received` bytes had come, all that was allowed before. (One that only ends
+// beyond that may be a head's, which overdraws, and what another attempt sends
+// says nothing of this one.)
+void ReadSession::NoteUse(absl::Time now, uint64_t received, const Split& split,
+                          Stream& stream) {
+  if (!stream.asked || split.received == received ||
+      received < stream.base + stream.asked->beyond) {
     return;
   }
+  if (split.streams.size() > 1) return;
   round_trip_ = std::min(round_trip_, now - stream.asked->when);
   stream.asked.reset();
 }

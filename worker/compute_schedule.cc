@@ -29,6 +29,10 @@ constexpr uint64_t kCheapLargeFrames = 4;
 // the other, as long as all of them take no longer.
 constexpr double kAtOnceNanoseconds = 1'000'000;
 
+// What splits cost that are complete goes out in one beat within this time: it
+// decides no more than how large later ones are.
+constexpr absl::Duration kCoalesceCosts = absl::Milliseconds(20);
+
 uint64_t PositionsIn(Cursor begin, Cursor end) {
   return std::max<uint64_t>(1, end.p - begin.p);
 }
@@ -121,7 +125,7 @@ void WorkerAgent::Deliver(absl::Time now, Held& held, TaskId task,
       std::all_of(
           stream.segments.begin(), stream.segments.end(),
           [](const auto& entry) { return entry.second.made != nullptr; });
-  if (complete) BeatSoon(now);
+  if (complete) BeatWithin(now, kCoalesceCosts);
 }
 
 // Puts a piece in the place of its segment. What the segment covers beyond

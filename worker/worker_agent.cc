@@ -346,8 +346,10 @@ void WorkerAgent::Send(Held& held, WorkerEffects& effects) {
 
 // ---- beats
 
-void WorkerAgent::BeatSoon(absl::Time now) {
-  next_beat_ = std::min(next_beat_, now + kCoalesce);
+void WorkerAgent::BeatSoon(absl::Time now) { BeatWithin(now, kCoalesce); }
+
+void WorkerAgent::BeatWithin(absl::Time now, absl::Duration delay) {
+  next_beat_ = std::min(next_beat_, now + delay);
 }
 
 // No dispatcher has answered for as long as makes a peer lost, and no reader

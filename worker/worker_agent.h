@@ -249,6 +249,7 @@ class WorkerAgent {
   bool Abandoned(absl::Time now) const;
   void Beat(absl::Time now, WorkerEffects& effects);
   void BeatSoon(absl::Time now);
+  void BeatWithin(absl::Time now, absl::Duration delay);
 
   const WorkerAgentSettings settings_;
   absl::Duration heartbeat_interval_;

@@ -38,7 +38,7 @@ constexpr size_t kRequestParts = 7;
 // Of what a peer on this machine has not read yet, about half of what the
 // kernel may hold: it is read out of the cache then. (Left to itself the kernel
 // lets it grow to megabytes, as if there were a network to fill.)
-constexpr int kLocalSendBytes = 512 << 10;
+constexpr int kLocalSendBytes = 256 << 10;
 
 constexpr int kFailures = ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
                           ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |

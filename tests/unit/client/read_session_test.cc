@@ -139,157 +139,6 @@ TEST_F(ReadSessionTest, RepeatsItsGrantsWithItsBeats) {
   EXPECT_THAT(Said<Grant>(), SizeIs(2));
 }
 
-// ---- rules 13 to 15
-TEST_F(ReadSessionTest, CreditIsBoundedByTheWindow) {
-  std::vector<BoundSplit> splits;
-  for (uint64_t n = 0; n < 20; ++n) {
-    splits.push_back(Bound(n, n * 100, n * 100 + 100));
-  }
-  GivenSplits(splits);
-  uint64_t total = 0;
-  for (uint64_t n = 0; n < 20; ++n) {
-    EXPECT_LE(Granted(n).total_bytes, 160);
-    total += Granted(n).total_bytes;
-  }
-  EXPECT_EQ(total, 320);  // two quotas
-  EXPECT_EQ(Granted(0).total_bytes, 160);
-}
-
-// Twenty splits of 100 rows whose workers send at once all that they may.
-class WindowTest : public ReadSessionTest {
- protected:
-  WindowTest() {
-    std::vector<BoundSplit> splits;
-    for (uint64_t n = 0; n < kSplits; ++n) {
-      splits.push_back(Bound(n, n * 100, n * 100 + 100));
-      at_.push_back(n * 100);
-    }
-    GivenSplits(splits);
-  }
-  // How many bytes come.
-  uint64_t ReceiveAll() {
-    uint64_t bytes = 0;
-    for (uint64_t n = 0; n < kSplits; ++n) {
-      const uint64_t to =
-          std::min(n * 100 + Granted(n).total_bytes / 8, n * 100 + 100);
-      for (; at_[n] + 5 <= to; at_[n] += 5, bytes += 40) {
-        Receive(n, MakePiece(at_[n], at_[n] + 5));
-      }
-    }
-    return bytes;
-  }
-  // The most that comes in one round trip of 100 ms.
-  uint64_t ReadOverALongLink(int round_trips) {
-    uint64_t most = 0;
-    for (int k = 0; k < round_trips; ++k) {
-      Tick(absl::Milliseconds(100));
-      most = std::max(most, ReceiveAll());
-      PullAll();
-    }
-    return most;
-  }
-
-  static constexpr uint64_t kSplits = 20;
-  std::vector<uint64_t> at_;
-};
-
-TEST_F(WindowTest, WidensToTheBudgetWhereTheRoundTripIsLong) {
-  const uint64_t most = ReadOverALongLink(15);
-  EXPECT_GT(most, 640);
-  EXPECT_LE(most, 800);
-}
-
-TEST_F(WindowTest, StaysSmallWhereTheRoundTripIsShort) {
-  for (uint64_t k = 0; k < 100; ++k) {
-    Tick(absl::Milliseconds(10));
-    // Whatever is allowed, 40 bytes come in that time.
-    Receive(k / 20, MakePiece(5 * k, 5 * k + 5));
-    PullAll();
-  }
-  uint64_t allowed = 0;
-  for (uint64_t n = 5; n < kSplits; ++n) allowed += Granted(n).total_bytes;
-  EXPECT_LE(allowed, 320);
-}
-
-TEST_F(WindowTest, GoesBackWhereAWiderOneBringsNoMore) {
-  // More than a window seems to come in a round trip of 4 ms, but all the time
-  // the same.
-  int wide = 0;
-  for (int k = 0; k < 60; ++k) {
-    Tick(absl::Milliseconds(4));
-    uint64_t allowed = 0;
-    for (uint64_t n = 0, left = 3; n < kSplits; ++n) {
-      const uint64_t to =
-          std::min(n * 100 + Granted(n).total_bytes / 8, n * 100 + 100);
-      allowed += 8 * (to - at_[n]);
-      for (; left > 0 && at_[n] + 5 <= to; at_[n] += 5, --left) {
-        Receive(n, MakePiece(at_[n], at_[n] + 5));
-      }
-    }
-    PullAll();
-    wide += allowed > 320 ? 1 : 0;
-  }
-  EXPECT_GE(wide, 1);
-  EXPECT_LE(wide, 10);  // about 20 ms of 240
-}
-
-TEST_F(WindowTest, NarrowsWhileHalfOfItIsNeverNeeded) {
-  EXPECT_GT(ReadOverALongLink(10), 400);
-  for (int k = 0; k < 80; ++k) {
-    ReceiveAll();
-    EXPECT_TRUE(Pull().has_value());
-  }
-  EXPECT_LE(session_.buffered_bytes(), 320 + 40);
-}
-
-TEST_F(ReadSessionTest, TheHeadAlwaysHasCreditWhenItsBufferIsEmpty) {
-  GivenSplits({Bound(1, 0, 100), Bound(2, 100, 200)});
-  EXPECT_TRUE(Granted(1).head);
-  EXPECT_FALSE(Granted(2).head);
-  // The head's worker is slow: the other split takes all it may.
-  uint64_t at = 100;
-  while (Granted(2).total_bytes / 8 + 100 > at) {
-    const uint64_t to =
-        std::min<uint64_t>(200, Granted(2).total_bytes / 8 + 100);
-    Receive(2, MakePiece(at, to));
-    at = to;
-  }
-  EXPECT_LE(session_.buffered_bytes(), 640);
-  // One frame at a time, each larger than what is left of its credit.
-  for (uint64_t p = 0; p < 100; p += 50) {
-    EXPECT_GT(Granted(1).total_bytes, p * 8);
-    Receive(1, MakePiece(p, p + 50));
-    EXPECT_LE(session_.buffered_bytes(), 800 + 400);
-    EXPECT_THAT(PullAll(), SizeIs(p < 50 ? 50 : 50 + at - 100));
-  }
-  EXPECT_TRUE(Granted(2).head);
-}
-
-TEST_F(ReadSessionTest, TheQuotaGrowsWithTheFrames) {
-  GivenSplits({Bound(1, 0, 100), Bound(2, 100, 200)});
-  EXPECT_EQ(Granted(1).total_bytes, 160);
-  Receive(1, MakePiece(0, 20));
-  PullAll();
-  // Two of them; a quarter of the budget at most.
-  EXPECT_EQ(Granted(1).total_bytes, 160 + 200);
-}
-
-TEST_F(ReadSessionTest, CreditReturnsInQuartersWhenItIsPulled) {
-  std::vector<BoundSplit> splits;
-  for (uint64_t n = 0; n < 5; ++n) {
-    splits.push_back(Bound(n, n * 100, n * 100 + 100));
-  }
-  GivenSplits(splits);
-  Said<Grant>();
-  for (uint64_t p = 0; p < 100; p += 1) {
-    Receive(0, MakePiece(p, p + 1));
-    Pull();
-  }
-  const auto grants = Said<Grant>();
-  EXPECT_LE(grants.size(), 25);
-  EXPECT_GE(grants.size(), 10);
-}
-
 // ---- rule 16
 TEST_F(ReadSessionTest, ReportsWhatIsTakenAndWhatIsOut) {
   GivenSplits({Bound(1, 0, 10), Bound(2, 10, 20)});
@@ -309,6 +158,21 @@ TEST_F(ReadSessionTest, ReportsAtOnceThatASplitIsTaken) {
   EXPECT_GT(session_.NextDeadline(), now_ + absl::Milliseconds(1));
   Receive(1, MakePiece(6, 10));
   EXPECT_LE(session_.NextDeadline(), now_ + absl::Milliseconds(1));
+}
+
+TEST_F(ReadSessionTest, ReportsSplitsTogetherWhileManyAreToCome) {
+  std::vector<BoundSplit> splits;
+  for (uint64_t n = 0; n < 8; ++n) splits.push_back(Bound(n, 2 * n, 2 * n + 2));
+  GivenSplits(splits);
+  Receive(0, MakePiece(0, 2));
+  EXPECT_GT(session_.NextDeadline(), now_ + absl::Milliseconds(1));
+  EXPECT_LE(session_.NextDeadline(), now_ + absl::Milliseconds(10));
+  Receive(1, MakePiece(2, 4));  // six are to come
+  EXPECT_LE(session_.NextDeadline(), now_ + absl::Milliseconds(1));
+  Tick(absl::Milliseconds(1));
+  EXPECT_THAT(Said<ClientBeat>(), SizeIs(1));
+  Receive(2, MakePiece(4, 6));
+  EXPECT_GT(session_.NextDeadline(), now_ + absl::Milliseconds(1));
 }
 
 // ---- rule 24
