@@ -5,6 +5,9 @@
 
 namespace feedmill {
 
+// What is longer is copied as fast as memory is, asked for or not.
+inline constexpr size_t kPrefetchedBytesMax = 2048;
+
 // Asks the memory for what is soon read, or written, there; waits for nothing
 // and fails at no address. Only for what the processor does not foresee, and
 // not for more than a few KB.

@@ -16,8 +16,6 @@ constexpr uint64_t kJoinGapBytes = uint64_t{4} << 10;
 constexpr uint64_t kJoinBytesMax = uint64_t{256} << 10;
 // From how many bytes on they are joined although the file is in memory.
 constexpr uint64_t kJoinBytesMin = uint64_t{32} << 10;
-// Longer records are copied as fast as memory is.
-constexpr uint64_t kAheadBytes = 2048;
 // Files that are gathered from at once.
 constexpr size_t kGatheredFilesMax = 128;
 
@@ -69,7 +67,7 @@ absl::Status RowFiller::ReadGroup(std::span<const WantedRecord> group,
        ++k) {
     if (k + 1 < group.size()) {
       PrefetchToWrite(rows.At(group[k + 1].row),
-                      std::min(group[k + 1].size, kAheadBytes));
+                      std::min(group[k + 1].size, kPrefetchedBytesMax));
     }
     const auto record = bytes.subspan(group[k].offset - begin, group[k].size);
     FM_RETURN_IF_ERROR(Keep(group[k], record, rows));

@@ -48,15 +48,14 @@ std::span<const std::byte> RecordAt(std::span<const std::byte> records,
 // between are checked.
 constexpr size_t kCopiesAhead = 2;
 constexpr size_t kCheckedBehind = 2;
-// Longer ones are copied as fast as memory is.
-constexpr size_t kAheadBytes = 2048;
 
 // Copies the k-th one's data, if it can be a record.
 [[gnu::always_inline]] inline void CopyData(
     std::span<const TfRecordCopy> copies, size_t k) {
   if (k + kCopiesAhead < copies.size()) {
     const TfRecordCopy& ahead = copies[k + kCopiesAhead];
-    PrefetchToWrite(ahead.data, std::min(ahead.record.size(), kAheadBytes));
+    PrefetchToWrite(ahead.data,
+                    std::min(ahead.record.size(), kPrefetchedBytesMax));
   }
   const auto& [record, to] = copies[k];
   if (record.size() <= kTfRecordOverheadBytes) return;

@@ -442,6 +442,15 @@ TEST_F(WorkerAgentTest, ReportsWhatWorkCost) {
   EXPECT_EQ(beat.costs[0].bytes, 80);
   ASSERT_THAT(beat.leases, SizeIs(1));
   EXPECT_THAT(Beat().costs, IsEmpty());
+  // What later splits cost is not urgent.
+  const Lease second = LeaseOf(2, 10, 20);
+  GivenLeases({lease, second});
+  Give(GrantOf(second, 1000));
+  Beat();
+  ComputeAll();
+  EXPECT_GT(agent_.NextDeadline(), now_ + absl::Milliseconds(1));
+  EXPECT_LE(agent_.NextDeadline(), now_ + absl::Milliseconds(20));
+  EXPECT_THAT(Beat().costs, SizeIs(1));
 }
 
 TEST_F(WorkerAgentTest, BeatsAtTheAnnouncedInterval) {
