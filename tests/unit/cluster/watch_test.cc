@@ -42,6 +42,11 @@ class ChangingResolver : public ClusterResolver {
     yaml_ = std::move(yaml);
     trouble_ = std::move(trouble);
   }
+  // The first one, which may be over.
+  void AwaitLook() {
+    std::unique_lock lock(mu_);
+    looked_.wait(lock, [&] { return looks_ > 0; });
+  }
   void AwaitLooks(int more) {
     std::unique_lock lock(mu_);
     looked_.wait(lock,
@@ -146,7 +151,7 @@ TEST(ClusterWatch, StopsFromAnywhereAndTellsNothingMore) {
     ClusterWatch stopping(resolver, options);
     watch = &stopping;
     lock.unlock();
-    resolver->AwaitLooks(1);
+    resolver->AwaitLook();
     stopping.Stop();
     stopping.Stop();
     resolver->Become("{}");
