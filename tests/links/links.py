@@ -309,6 +309,7 @@ def resets(binary, times=200):
             while count < times:
                 got = scene.read(pipeline, "--service", service)
                 reads += 1
+                require(breaker.is_alive(), "the thread that breaks the links has ended: see above")
                 for key in ("elements", "bytes", "order_hash"):
                     require(got[key] == expected[key], f"read {reads}: {key} is {got[key]}, local {expected[key]}")
         finally:
