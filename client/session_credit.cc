@@ -81,11 +81,10 @@ bool ReadSession::WiderIsNoFaster(absl::Time now, double rate) {
 // says nothing of this one.)
 void ReadSession::NoteUse(absl::Time now, uint64_t received, const Split& split,
                           Stream& stream) {
-  if (!stream.asked || split.received == received ||
+  if (!stream.asked || split.streams.size() > 1 || split.received == received ||
       received < stream.base + stream.asked->beyond) {
     return;
   }
-  if (split.streams.size() > 1) return;
   round_trip_ = std::min(round_trip_, now - stream.asked->when);
   stream.asked.reset();
 }

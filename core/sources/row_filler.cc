@@ -109,20 +109,31 @@ absl::Status RowFiller::Keep(const WantedRecord& wanted,
   return absl::OkStatus();
 }
 
-// Copies what was gathered, from the k-th range on, to its rows; others may
-// write to it meanwhile. The first that is bad, or may be.
-size_t RowFiller::CopyFrom(size_t k,
-                           std::span<const std::span<const std::byte>> ranges,
-                           Scratch& scratch, Rows& rows) const {
+// Copies what was gathered to its rows; others may write to it meanwhile.
+// Records that are bad, or may be, are read by themselves.
+absl::Status RowFiller::CopyGathered(
+    std::span<const std::span<const std::byte>> ranges,
+    Reading& reading) const {
+  auto& [all, known, scratch, rows] = reading;
+  const std::vector<size_t>& in_window = scratch.in_window;
   if (framing_.kind != Framing::Kind::kTfRecords) {
-    for (; k < ranges.size(); ++k) rows.Set(scratch.in_window[k], ranges[k]);
-    return k;
+    for (size_t k = 0; k < ranges.size(); ++k) {
+      rows.Set(in_window[k], ranges[k]);
+    }
+    return absl::OkStatus();
   }
   scratch.copies.clear();
-  for (size_t j = k; j < ranges.size(); ++j) {
-    scratch.copies.push_back({ranges[j], rows.At(scratch.in_window[j])});
+  for (size_t k = 0; k < ranges.size(); ++k) {
+    scratch.copies.push_back({ranges[k], rows.At(in_window[k])});
   }
-  return k + CopyTfRecords(scratch.copies);
+  std::span<const TfRecordCopy> left(scratch.copies);
+  while (true) {
+    left = left.subspan(CopyTfRecords(left));
+    if (left.empty()) return absl::OkStatus();
+    const size_t row = in_window[scratch.copies.size() - left.size()];
+    FM_RETURN_IF_ERROR(ReadAlone(all[scratch.noted[row].wanted], reading));
+    left = left.subspan(1);
+  }
 }
 
 absl::Status RowFiller::ReadWindow(Reading& reading) const {
@@ -130,11 +141,7 @@ absl::Status RowFiller::ReadWindow(Reading& reading) const {
   const std::vector<size_t>& in_window = scratch.in_window;
   if (in_window.empty()) return absl::OkStatus();
   const auto ranges = scratch.gatherer.Gather();
-  for (size_t k = CopyFrom(0, ranges, scratch, rows); k < ranges.size();
-       k = CopyFrom(k + 1, ranges, scratch, rows)) {
-    const WantedRecord& bad = all[scratch.noted[in_window[k]].wanted];
-    FM_RETURN_IF_ERROR(ReadAlone(bad, reading));
-  }
+  FM_RETURN_IF_ERROR(CopyGathered(ranges, reading));
   if (ranges.empty() || !scratch.gatherer.Sound()) {
     for (const size_t row : in_window) {
       FM_RETURN_IF_ERROR(ReadAlone(all[scratch.noted[row].wanted], reading));

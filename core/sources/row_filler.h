@@ -102,8 +102,8 @@ class RowFiller {
   absl::Status ReadGroup(std::span<const WantedRecord> group,
                          Reading& reading) const;
   absl::Status ReadAlone(const WantedRecord& wanted, Reading& reading) const;
-  size_t CopyFrom(size_t k, std::span<const std::span<const std::byte>> ranges,
-                  Scratch& scratch, Rows& rows) const;
+  absl::Status CopyGathered(std::span<const std::span<const std::byte>> ranges,
+                            Reading& reading) const;
   absl::Status ReadWindow(Reading& reading) const;
   absl::Status ReadNoted(Reading& reading) const;
   absl::Status ReadOfFile(size_t begin, size_t end, Reading& reading) const;
