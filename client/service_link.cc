@@ -18,7 +18,6 @@ constexpr size_t kReportsMax = 256;
 constexpr absl::Duration kTellLinks = absl::Milliseconds(500);
 constexpr absl::Duration kWorkerIdle = absl::Seconds(10);
 constexpr absl::Duration kCloseInterval = absl::Seconds(1);
-constexpr absl::Duration kRedialInterval = absl::Seconds(1);
 // How long to wait for a worker's memory to be offered, or for its next frame
 // to use it, before asking anew.
 constexpr absl::Duration kAskInterval = absl::Seconds(1);
@@ -450,16 +449,7 @@ ServiceLink::WorkerLink* ServiceLink::Reach(const PeerId& worker,
                                             const Grant& grant) {
   const auto found = workers_.find(worker);
   const absl::Time now = reactor_.now();
-  if (found != workers_.end()) {
-    // The transport does not try again where a handshake was refused: by a
-    // worker, say, that has not yet seen that this client's key is listed.
-    if (found->second.kind != LinkKind::kTcp ||
-        now - found->second.opened < kRedialInterval ||
-        reactor_.HandshakeFailure(found->second.socket).ok()) {
-      return &found->second;
-    }
-    Close(found);
-  }
+  if (found != workers_.end()) return &found->second;
   if (workers_.size() >= kWorkersMax) {
     const auto oldest = std::min_element(workers_.begin(), workers_.end(),
                                          [](const auto& a, const auto& b) {
@@ -477,7 +467,7 @@ ServiceLink::WorkerLink* ServiceLink::Reach(const PeerId& worker,
   }
   WorkerLink& link = workers_[worker] = *std::move(opened);
   if (link.kind == LinkKind::kTcp) worker_of_.emplace(link.socket, worker);
-  link.used = link.opened = link.ask_at = now;
+  link.used = link.ask_at = now;
   AskForMemory(now, link);
   return &link;
 }

@@ -109,7 +109,6 @@ class ServiceLink : private ReactorHandler {
     SocketId socket;  // kRelay: the dispatcher's; kProcess: none
     std::shared_ptr<Mailbox> process;  // kProcess: the worker's
     bool checksums = false;            // it asks for those of parts
-    absl::Time opened;
     absl::Time used;
     absl::Time stuck_since = absl::InfiniteFuture();
     // The worker's memory: null until it has offered it, and after it was lost.

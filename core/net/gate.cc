@@ -40,6 +40,10 @@ constexpr size_t kRequestParts = 7;
 // lets it grow to megabytes, as if there were a network to fill.)
 constexpr int kLocalSendBytes = 256 << 10;
 
+// The transport says at once that it tries again, if it does.
+constexpr absl::Duration kGivenUpAfter = absl::Seconds(1);
+constexpr int kTrials =
+    ZMQ_EVENT_CONNECTED | ZMQ_EVENT_CONNECT_DELAYED | ZMQ_EVENT_CONNECT_RETRIED;
 constexpr int kFailures = ZMQ_EVENT_HANDSHAKE_FAILED_NO_DETAIL |
                           ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL |
                           ZMQ_EVENT_HANDSHAKE_FAILED_AUTH;
@@ -218,13 +222,19 @@ absl::Status Gate::FollowConnection(SocketId id, zmq::socket_t& socket,
   Followed followed;
   followed.peer = peer;
   followed.has_keys = has_keys;
-  return Follow(id, socket, kFailures | ZMQ_EVENT_HANDSHAKE_SUCCEEDED,
+  // What is known of it does not change by another attempt.
+  if (const auto before = followed_.find(id); before != followed_.end()) {
+    followed.failure = before->second.failure;
+  }
+  return Follow(id, socket,
+                kTrials | kFailures | ZMQ_EVENT_HANDSHAKE_SUCCEEDED |
+                    ZMQ_EVENT_DISCONNECTED,
                 std::move(followed));
 }
 
 absl::Status Gate::Follow(SocketId id, zmq::socket_t& socket, int events,
                           Followed followed) {
-  const std::string endpoint = fmt::format("inproc://monitor-{}", id.value());
+  const std::string endpoint = fmt::format("inproc://monitor-{}", ++monitors_);
   try {
     if (zmq_socket_monitor(socket.handle(), endpoint.c_str(), events) != 0) {
       return ResourceExhausted("cannot watch a socket: {}",
@@ -236,6 +246,7 @@ absl::Status Gate::Follow(SocketId id, zmq::socket_t& socket, int events,
     followed.monitor.set(zmq::sockopt::rcvhwm, 0);
     followed.monitor.connect(endpoint);
   } catch (const zmq::error_t& error) {
+    Unfollow(socket);
     return ResourceExhausted("cannot watch a socket: {}", error.what());
   }
   followed_.insert_or_assign(id, std::move(followed));
@@ -243,7 +254,16 @@ absl::Status Gate::Follow(SocketId id, zmq::socket_t& socket, int events,
   return absl::OkStatus();
 }
 
-void Gate::Forget(SocketId id) { followed_.erase(id); }
+// Where nobody is left to take them, the transport's own thread waits with an
+// event in its hands, for good, and with it all connections of the process.
+void Gate::Unfollow(zmq::socket_t& socket) {
+  zmq_socket_monitor(socket.handle(), nullptr, 0);
+}
+
+void Gate::Forget(SocketId id, zmq::socket_t& socket) {
+  Unfollow(socket);
+  followed_.erase(id);
+}
 
 void Gate::AddPollItems(std::vector<pollfd>& items) const {
   if (keys_) items.push_back({keys_.get(zmq::sockopt::fd), POLLIN, 0});
@@ -262,7 +282,7 @@ void Gate::Serve(absl::Time now) {
   connections_ = 0;
   for (auto& [id, followed] : followed_) {
     if (followed.listener ? stirred : look) {
-      stirred_ = ServeMonitor(id, followed) || stirred_;
+      stirred_ = ServeMonitor(now, id, followed) || stirred_;
     }
     if (followed.listener && bound) BoundMessages(followed);
     connections_ += followed.open.size();
@@ -342,7 +362,7 @@ void Gate::CountRevoked(std::string_view key) {
 
 // ---- handshakes
 
-bool Gate::ServeMonitor(SocketId id, Followed& followed) {
+bool Gate::ServeMonitor(absl::Time now, SocketId id, Followed& followed) {
   for (int i = 0; i < kEventsPerTurn; ++i) {
     zmq::message_t event;
     zmq::message_t address;
@@ -359,7 +379,7 @@ bool Gate::ServeMonitor(SocketId id, Followed& followed) {
     if (followed.listener) {
       OnListenerEvent(id, followed, number, value);
     } else {
-      OnConnectionEvent(followed, number, value);
+      OnConnectionEvent(now, followed, number, value);
     }
   }
   return true;
@@ -433,13 +453,31 @@ void Gate::BoundMessages(Followed& listener) {
   }
 }
 
-void Gate::OnConnectionEvent(Followed& connection, uint16_t event,
-                             uint32_t value) {
+void Gate::OnConnectionEvent(absl::Time now, Followed& connection,
+                             uint16_t event, uint32_t value) {
+  if ((event & kTrials) != 0) {
+    connection.ended.reset();
+  } else if (event == ZMQ_EVENT_HANDSHAKE_SUCCEEDED) {
+    connection.failure = absl::OkStatus();
+  } else {
+    connection.ended = now;
+    if ((event & kFailures) != 0) NoteFailure(connection, event, value);
+  }
+}
+
+std::vector<SocketId> Gate::TakeGivenUp(absl::Time now) {
+  std::vector<SocketId> given_up;
+  for (auto& [id, followed] : followed_) {
+    if (!followed.ended || now - *followed.ended < kGivenUpAfter) continue;
+    followed.ended = now;
+    given_up.push_back(id);
+  }
+  return given_up;
+}
+
+void Gate::NoteFailure(Followed& connection, uint16_t event, uint32_t value) {
   const std::string& peer = connection.peer;
   switch (event) {
-    case ZMQ_EVENT_HANDSHAKE_SUCCEEDED:
-      connection.failure = absl::OkStatus();
-      return;
     case ZMQ_EVENT_HANDSHAKE_FAILED_AUTH:
       connection.failure = FailedPrecondition(
           "{} does not accept this key: its public key must be in the folder "

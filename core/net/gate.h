@@ -55,7 +55,10 @@ class Gate {
                               const Reactor::Limits& limits);
   absl::Status FollowConnection(SocketId id, zmq::socket_t& socket,
                                 const std::string& peer, bool has_keys);
-  void Forget(SocketId id);
+  // Before `socket` is closed or followed anew.
+  static void Unfollow(zmq::socket_t& socket);
+  // Before `socket` is closed.
+  void Forget(SocketId id, zmq::socket_t& socket);
   // Answers nobody any more. After all that it secured or left open: their
   // connections end when it has.
   void Close() { keys_.close(); }
@@ -72,6 +75,10 @@ class Gate {
   // not been tried. FailedPrecondition: trying again is in vain until somebody
   // changes keys.
   absl::Status HandshakeFailure(SocketId id) const;
+  // Connections that the transport has given up, as it does where a peer says
+  // what is no ZMTP, or refuses it: again each second, until they are followed
+  // anew.
+  std::vector<SocketId> TakeGivenUp(absl::Time now);
   // A message of the peer `from` came in over this connection of a listener.
   void Heard(SocketId id, int fd, std::string_view from);
   // How fast the connection of a listener's peer carries bytes, in bytes a
@@ -109,6 +116,8 @@ class Gate {
     std::string peer;
     bool has_keys = false;
     absl::Status failure;
+    // When it ended, where the transport has not said that it tries again.
+    std::optional<absl::Time> ended;
   };
 
   absl::Status Follow(SocketId id, zmq::socket_t& socket, int events,
@@ -118,10 +127,12 @@ class Gate {
   // True if there may be more.
   bool ServeKeys();
   std::vector<Buffer> Answer(const std::vector<Buffer>& request);
-  bool ServeMonitor(SocketId id, Followed& followed);
+  bool ServeMonitor(absl::Time now, SocketId id, Followed& followed);
   void OnListenerEvent(SocketId id, Followed& listener, uint16_t event,
                        uint32_t value);
-  void OnConnectionEvent(Followed& connection, uint16_t event, uint32_t value);
+  void OnConnectionEvent(absl::Time now, Followed& connection, uint16_t event,
+                         uint32_t value);
+  static void NoteFailure(Followed& connection, uint16_t event, uint32_t value);
   void BoundConnections(Followed& listener);
   void BoundMessages(Followed& listener);
   void Say(absl::Time now);
@@ -130,6 +141,7 @@ class Gate {
   zmq::socket_t keys_;  // the ZAP handler's; made for the first listener
   std::map<std::string, std::shared_ptr<AllowList>> allowed_;  // by ZAP domain
   std::map<SocketId, Followed> followed_;
+  uint64_t monitors_ = 0;  // made so far
   std::vector<std::pair<SocketId, std::string>> gone_;
   absl::Time look_at_ = absl::InfinitePast();   // connections' monitors
   absl::Time bound_at_ = absl::InfinitePast();  // listeners' messages

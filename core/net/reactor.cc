@@ -84,6 +84,12 @@ absl::Status BindError(int error, const Address& address) {
 }  // namespace
 
 struct Reactor::State {
+  // Whom a connection goes to.
+  struct Way {
+    Address peer;
+    Limits limits;
+    std::optional<CurveClient> curve;
+  };
   struct Socket {
     Socket(zmq::socket_t socket, bool listens, uint16_t at,
            std::shared_ptr<AllowList> known)
@@ -92,10 +98,15 @@ struct Reactor::State {
           port(at),
           allowed(std::move(known)),
           fd(zmq.get(zmq::sockopt::fd)) {}
+    Socket(zmq::socket_t socket, Way to)
+        : Socket(std::move(socket), false, to.peer.port, nullptr) {
+      way = std::move(to);
+    }
 
     zmq::socket_t zmq;
     bool listener = false;
     uint16_t port = 0;
+    Way way;                                 // connections only
     std::deque<std::vector<Buffer>> queued;  // connections only
     std::shared_ptr<AllowList> allowed;      // listeners with keys only
     // Libzmq tells of a change through this, once; and whoever uses the socket
@@ -141,6 +152,8 @@ struct Reactor::State {
     [[maybe_unused]] const ssize_t written = write(wake_fd, &one, sizeof(one));
   }
   absl::StatusOr<zmq::socket_t> Open(int type, const Limits& limits, bool v6);
+  absl::StatusOr<zmq::socket_t> Dial(SocketId id, const Way& way);
+  void Redial(SocketId id);
   bool Knows(Socket& socket, const std::string& key);
 
   const std::string name;
@@ -217,6 +230,7 @@ void Reactor::State::Handle() {
   for (const auto& [id, peer] : gate.TakeGone()) {
     handler->OnPeerGone(now, id, peer);
   }
+  for (const SocketId id : gate.TakeGivenUp(now)) Redial(id);
   left = false;
   for (const SocketId id : ready) {
     left = Drain(id) || left;
@@ -359,6 +373,7 @@ void Reactor::State::CloseAll() {
     FlushQueued(socket);
     socket.zmq.set(zmq::sockopt::linger,
                    socket.listener ? 0 : linger_ms.load());
+    gate.Forget(id, socket.zmq);
   }
   sockets.clear();
   gate.Close();
@@ -386,7 +401,7 @@ absl::StatusOr<SocketId> Reactor::Listen(
   const absl::Status watched = curve ? state_->gate.Secure(id, socket, *curve)
                                      : state_->gate.LeaveOpen(socket);
   if (!watched.ok()) {
-    state_->gate.Forget(id);
+    state_->gate.Forget(id, socket);
     return watched;
   }
   try {
@@ -408,7 +423,7 @@ absl::StatusOr<SocketId> Reactor::Listen(
                                           curve ? curve->allowed : nullptr));
     return id;
   } catch (const zmq::error_t& error) {
-    state_->gate.Forget(id);
+    state_->gate.Forget(id, socket);
     return BindError(error.num(), address);
   }
 }
@@ -420,13 +435,21 @@ uint16_t Reactor::PortOf(SocketId listener) const {
 absl::StatusOr<SocketId> Reactor::Connect(
     const Address& peer, Limits limits,
     const std::optional<CurveClient>& curve) {
-  const bool v6 = peer.host.find(':') != peer.host.npos;
-  FM_ASSIGN_OR_RETURN(zmq::socket_t socket,
-                      state_->Open(ZMQ_DEALER, limits, v6));
-  if (curve) FM_RETURN_IF_ERROR(Gate::Secure(socket, *curve));
   const SocketId id(state_->next_socket++);
-  FM_RETURN_IF_ERROR(state_->gate.FollowConnection(id, socket, peer.ToString(),
-                                                   curve.has_value()));
+  State::Way way{peer, limits, curve};
+  FM_ASSIGN_OR_RETURN(zmq::socket_t socket, state_->Dial(id, way));
+  state_->sockets.emplace(id, State::Socket(std::move(socket), std::move(way)));
+  return id;
+}
+
+absl::StatusOr<zmq::socket_t> Reactor::State::Dial(SocketId id,
+                                                   const Way& way) {
+  const Address& peer = way.peer;
+  const bool v6 = peer.host.find(':') != peer.host.npos;
+  FM_ASSIGN_OR_RETURN(zmq::socket_t socket, Open(ZMQ_DEALER, way.limits, v6));
+  if (way.curve) FM_RETURN_IF_ERROR(Gate::Secure(socket, *way.curve));
+  FM_RETURN_IF_ERROR(gate.FollowConnection(id, socket, peer.ToString(),
+                                           way.curve.has_value()));
   try {
     // Only a connection that stands takes messages: what was said to a peer
     // that was away is not what it should hear when it is back.
@@ -435,13 +458,27 @@ absl::StatusOr<SocketId> Reactor::Connect(
     socket.set(zmq::sockopt::reconnect_ivl_max, kReconnectMaxMs);
     socket.connect(peer.ToString());
   } catch (const zmq::error_t& error) {
-    state_->gate.Forget(id);
+    gate.Forget(id, socket);
     return InvalidArgument("cannot connect to {}: {}", peer.ToString(),
                            error.what());
   }
-  state_->sockets.emplace(
-      id, State::Socket(std::move(socket), false, peer.port, nullptr));
-  return id;
+  return socket;
+}
+
+// In place of a socket that the transport never connects again.
+void Reactor::State::Redial(SocketId id) {
+  const auto found = sockets.find(id);
+  if (found == sockets.end()) return;
+  Socket& before = found->second;
+  Gate::Unfollow(before.zmq);
+  absl::StatusOr<zmq::socket_t> dialled = Dial(id, before.way);
+  if (!dialled.ok()) {
+    LogWarning("{}", ErrorText(dialled.status()));
+    return;
+  }
+  Socket after(*std::move(dialled), std::move(before.way));
+  after.queued = std::move(before.queued);
+  before = std::move(after);
 }
 
 absl::Status Reactor::HandshakeFailure(SocketId connection) const {
@@ -464,8 +501,8 @@ void Reactor::Close(SocketId socket, absl::Duration linger) {
   if (found == state_->sockets.end()) return;
   found->second.zmq.set(zmq::sockopt::linger,
                         static_cast<int>(absl::ToInt64Milliseconds(linger)));
+  state_->gate.Forget(socket, found->second.zmq);
   state_->sockets.erase(found);
-  state_->gate.Forget(socket);
 }
 
 void Reactor::Watch(int fd, std::function<void()> ready) {

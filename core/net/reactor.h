@@ -83,7 +83,8 @@ class Reactor {
       const std::optional<CurveServer>& curve = std::nullopt);
   // The port that a listener has.
   uint16_t PortOf(SocketId listener) const;
-  // Connects to one peer, and again when the connection is lost.
+  // Connects to one peer, and again when the connection is lost, refused, or
+  // ended because the peer said what is no ZMTP.
   absl::StatusOr<SocketId> Connect(
       const Address& peer, Limits limits,
       const std::optional<CurveClient>& curve = std::nullopt);

@@ -286,6 +286,36 @@ def fairness(binary, readers=64):
 # ---- links
 
 
+def describe(process):
+    """What a process waits for, and the states of its TCP connections."""
+    lines = []
+    for task in sorted(os.listdir(f"/proc/{process.pid}/task")):
+        facts = [pathlib.Path(f"/proc/{process.pid}/task/{task}/{name}").read_text().strip()
+                 for name in ("comm", "wchan", "syscall")]
+        lines.append(" ".join(facts))
+    inodes = {os.readlink(fd.path) for fd in os.scandir(f"/proc/{process.pid}/fd")}
+    for line in pathlib.Path(f"/proc/{process.pid}/net/tcp").read_text().splitlines()[1:]:
+        cells = line.split()
+        if f"socket:[{cells[9]}]" in inodes:
+            ports = [int(end.rsplit(":", 1)[1], 16) for end in cells[1:3]]
+            lines.append(f"{ports[0]} -> {ports[1]} state {cells[3]} queues {cells[4]}")
+    return f"{process.name}:\n  " + "\n  ".join(lines)
+
+
+def read_under_watch(scene, pipeline, service, witnesses):
+    """The summary of a whole read. Where it takes long, all that could tell why is printed while it lasts."""
+    process = scene.start("read", pipeline, "--format", "summary", "--service", service, ready=False, stdout=subprocess.PIPE)
+    try:
+        written, _ = process.communicate(timeout=30)
+    except subprocess.TimeoutExpired:
+        for facts in [describe(process), *(witness() for witness in witnesses), json.dumps(scene.status(service))]:
+            print(facts, file=sys.stderr, flush=True)
+        written, _ = process.communicate(timeout=600)
+    log = (scene.folder / f"{process.name}.log").read_text()
+    require(process.returncode == 0, f"{process.name} ended with {process.returncode}: {log}")
+    return json.loads(written)
+
+
 def resets(binary, times=200):
     with Scene(binary) as scene:
         pipeline = scene.pipeline("large", large(2_000, 200_000))
@@ -304,10 +334,11 @@ def resets(binary, times=200):
 
         breaker = threading.Thread(target=break_links)
         breaker.start()
+        witnesses = [*(proxy.describe for proxy in proxies), lambda: f"links are broken: {breaker.is_alive()}"]
         begun, reads = time.monotonic(), 0
         try:
             while count < times:
-                got = scene.read(pipeline, "--service", service)
+                got = read_under_watch(scene, pipeline, service, witnesses)
                 reads += 1
                 require(breaker.is_alive(), "the thread that breaks the links has ended: see above")
                 for key in ("elements", "bytes", "order_hash"):

@@ -79,7 +79,10 @@ class Proxy:
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port, self.target = self.listener.getsockname()[1], None
         self.pairs, self.lock = [], threading.Lock()
-        threading.Thread(target=self.accept, daemon=True).start()
+        self.accepted = self.resets = 0
+        self.nothing = os.open(os.devnull, os.O_RDWR)
+        self.acceptor = threading.Thread(target=self.accept, daemon=True)
+        self.acceptor.start()
 
     def set_target(self, port):
         self.target = port
@@ -87,6 +90,7 @@ class Proxy:
     def accept(self):
         while True:
             client, _ = self.listener.accept()
+            self.accepted += 1
             try:
                 server = socket.create_connection(("127.0.0.1", self.target))
             except (OSError, TypeError):  # nobody is there (yet)
@@ -102,7 +106,7 @@ class Proxy:
     def reset(self, chooser=random):
         """Breaks one of the connections; False if there is none."""
         with self.lock:
-            self.pairs = [p for p in self.pairs if all(end.fileno() >= 0 and self.alive(end) for end in p)]
+            self.pairs = [p for p in self.pairs if all(map(self.alive, p))]
             if not self.pairs:
                 return False
             pair = self.pairs.pop(chooser.randrange(len(self.pairs)))
@@ -114,8 +118,17 @@ class Proxy:
                 end.shutdown(socket.SHUT_RDWR)
             except OSError:
                 pass
-            end.close()
+            # Not close(): a thread that is about to use the descriptor would find the next connection there.
+            os.dup2(self.nothing, end.fileno(), inheritable=False)
+        self.resets += 1
         return True
+
+    def describe(self):
+        """For whoever looks for why nothing comes."""
+        with self.lock:
+            ends = [[end.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, 1)[0] for end in pair] for pair in self.pairs]
+        return (f"proxy at {self.port} of {self.target}: {self.accepted} accepted, {self.resets} reset, TCP states {ends}, "
+                f"it {'accepts' if self.acceptor.is_alive() else 'has stopped to accept'}")
 
     @staticmethod
     def alive(end):

@@ -344,6 +344,18 @@ TEST_F(SecureReactor, KeepsOthersOutAndTheyKnowWhy) {
   EXPECT_EQ(echo.heard(), 0U);
 }
 
+TEST_F(SecureReactor, AKeyThatIsListedLaterIsLetIn) {
+  Given(Role::kClient, "another");
+  const KeyPair client = DrawKeyPair();
+  Echo echo(Curve());
+  Caller caller(echo.address(), CurveClient{client, server_.public_key});
+  EXPECT_TRUE(absl::IsFailedPrecondition(caller.Outcome().status()));
+  ASSERT_TRUE(WriteKeyFile(folder_ + "/clients/client.pub",
+                           {Role::kClient, client.public_key, std::nullopt})
+                  .ok());
+  EXPECT_TRUE(Eventually([&] { return caller.answered(); }));
+}
+
 TEST_F(SecureReactor, AClientWithKeysNeverTalksToAServerWithout) {
   Echo echo(std::nullopt);
   Caller caller(echo.address(), CurveClient{DrawKeyPair(), server_.public_key});

@@ -1,0 +1,195 @@
+// Connections whose peer does what peers should not: they are made again, and
+// others of the process go on.
+#include <arpa/inet.h>
+#include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "core/net/reactor.h"
+
+namespace feedmill {
+namespace {
+
+constexpr auto kPatience = std::chrono::seconds(30);
+
+Buffer TextBuffer(const std::string& text) {
+  return Buffer::CopyOf(std::as_bytes(std::span(text)));
+}
+
+// What a ROUTER without keys says first (RFC 23).
+std::string Greeting() {
+  std::string greeting("\xff\0\0\0\0\0\0\0\x01\x7f\x03\0NULL", 16);
+  greeting.resize(64, '\0');
+  const std::string ready(
+      "\x05READY\x0bSocket-Type\0\0\0\x06ROUTER\x08Identity\0\0\0\0", 41);
+  return greeting + '\x04' + static_cast<char>(ready.size()) + ready;
+}
+
+// Listens at a port of loopback, and does with each connection as it is told.
+class Port {
+ public:
+  explicit Port(std::function<void(int fd)> on_connection)
+      : listener_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)),
+        on_connection_(std::move(on_connection)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    socklen_t size = sizeof(address);
+    auto* any = reinterpret_cast<sockaddr*>(&address);
+    EXPECT_EQ(bind(listener_, any, size), 0);
+    EXPECT_EQ(listen(listener_, 64), 0);
+    EXPECT_EQ(getsockname(listener_, any, &size), 0);
+    port_ = ntohs(address.sin_port);
+    thread_ = std::thread([this] {
+      for (int fd; (fd = accept(listener_, nullptr, nullptr)) >= 0;) {
+        on_connection_(fd);
+      }
+    });
+  }
+  ~Port() {
+    shutdown(listener_, SHUT_RDWR);
+    thread_.join();
+    close(listener_);
+  }
+  Port(const Port&) = delete;
+  Port& operator=(const Port&) = delete;
+
+  Address address() const { return {"127.0.0.1", port_}; }
+
+ private:
+  const int listener_;
+  const std::function<void(int)> on_connection_;
+  uint16_t port_ = 0;
+  std::thread thread_;
+};
+
+// A reactor that counts what comes.
+class Peer : public ReactorHandler {
+ public:
+  ~Peer() override {
+    reactor.Stop();
+    reactor.Join();
+  }
+  void Start() { reactor.Start(this); }
+  // Runs `work` on the reactor's thread and waits for it.
+  void Do(const std::function<void()>& work) {
+    std::atomic<bool> ran{false};
+    ASSERT_TRUE(reactor.Post([&] {
+      work();
+      ran = true;
+      ran.notify_one();
+    }));
+    ran.wait(false);
+  }
+  // False if it takes too long.
+  bool Await(uint64_t messages) {
+    std::unique_lock lock(mu_);
+    return came_.wait_for(lock, kPatience, [&] { return count_ >= messages; });
+  }
+
+  Reactor reactor{"test"};
+
+ private:
+  void OnMessage(absl::Time, SocketId, std::string_view,
+                 std::vector<Buffer>) override {
+    const std::lock_guard lock(mu_);
+    ++count_;
+    came_.notify_one();
+  }
+  void OnTurn(absl::Time) override {}
+  // The transport is looked after in turns.
+  absl::Time NextDeadline() const override {
+    return reactor.now() + absl::Milliseconds(50);
+  }
+
+  std::mutex mu_;
+  std::condition_variable came_;
+  uint64_t count_ = 0;
+};
+
+// Libzmq gives up a connection over which comes what is no ZMTP.
+TEST(Redial, APeerThatSaysWhatIsNoFrameIsConnectedToAgain) {
+  std::mutex mu;
+  std::condition_variable came;
+  int connections = 0;
+  std::string last;
+  Port port([&](int fd) {
+    const std::string greeting = Greeting();
+    send(fd, greeting.data(), greeting.size(), MSG_NOSIGNAL);
+    int number = 0;
+    {
+      const std::lock_guard lock(mu);
+      number = ++connections;
+    }
+    if (number == 1) {  // a part of 9 EB
+      const std::string frame("\x02\x7f\xff\xff\xff\xff\xff\xff\xff", 9);
+      send(fd, frame.data(), frame.size(), MSG_NOSIGNAL);
+    }
+    std::string heard(4'096, '\0');
+    for (ssize_t n; (n = recv(fd, heard.data(), heard.size(), 0)) > 0;) {
+      const std::lock_guard lock(mu);
+      if (number > 1) last.append(heard, 0, static_cast<size_t>(n));
+      came.notify_one();
+    }
+    close(fd);
+  });
+  Peer client;
+  const SocketId connection = *client.reactor.Connect(port.address(), {});
+  client.Start();
+  {
+    std::unique_lock lock(mu);
+    ASSERT_TRUE(came.wait_for(lock, kPatience, [&] { return connections > 1; }))
+        << "it was given up";
+  }
+  client.Do([&] {
+    client.reactor.Send(connection, "", {TextBuffer("still there?")});
+  });
+  {
+    std::unique_lock lock(mu);
+    EXPECT_TRUE(came.wait_for(lock, kPatience, [&] {
+      return last.find("still there?") != last.npos;
+    }));
+  }
+  client.Do([&] { client.reactor.Close(connection); });
+}
+
+// Whoever hears of a connection's handshake may be gone when it fails.
+TEST(Redial, AConnectionThatIsClosedInItsHandshakeStopsNoOther) {
+  Port resets([](int fd) {
+    const linger at_once{1, 0};
+    setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+    close(fd);
+  });
+  Peer server;
+  Peer client;
+  const SocketId listener = *server.reactor.Listen("127.0.0.1", 0, {});
+  const SocketId connection = *client.reactor.Connect(
+      {"127.0.0.1", server.reactor.PortOf(listener)}, {});
+  server.Start();
+  client.Start();
+  for (uint64_t round = 1; round <= 200; ++round) {
+    std::vector<SocketId> refused;
+    client.Do([&] {
+      for (int i = 0; i < 16; ++i) {
+        refused.push_back(*client.reactor.Connect(resets.address(), {}));
+      }
+    });
+    client.Do([&] {
+      for (const SocketId id : refused) client.reactor.Close(id);
+      client.reactor.Send(connection, "", {TextBuffer("still there?")});
+    });
+    ASSERT_TRUE(server.Await(round)) << "no message came in round " << round;
+  }
+}
+
+}  // namespace
+}  // namespace feedmill
