@@ -1,7 +1,5 @@
 #include "core/ops/image.h"
 
-#include <turbojpeg.h>
-
 #include <algorithm>
 #include <cstring>
 #include <opencv2/imgproc.hpp>
@@ -11,6 +9,7 @@
 #include "core/base/check.h"
 #include "core/base/status.h"
 #include "core/ops/bilinear_resizing.h"
+#include "core/ops/jpeg_image.h"
 #include "core/ops/png_image.h"
 #include "core/ops/webp_image.h"
 
@@ -53,8 +52,6 @@ ImageSize ShrunkSize(ImageSize size, ImageSize at_least) {
   return size;
 }
 
-bool IsJpeg(std::string_view file) { return file.starts_with("\xff\xd8\xff"); }
-
 absl::Status UnknownFormat(std::string_view file) {
   if (file.empty()) return DataLoss("the image has no bytes");
   return DataLoss(
@@ -63,62 +60,7 @@ absl::Status UnknownFormat(std::string_view file) {
 
 }  // namespace
 
-// One TurboJPEG decompressor.
-class ImageDecoder::Jpeg {
- public:
-  Jpeg() : handle_(tjInitDecompress()) { FM_CHECK(handle_ != nullptr); }
-  ~Jpeg() { tjDestroy(handle_); }
-  Jpeg(const Jpeg&) = delete;
-  Jpeg& operator=(const Jpeg&) = delete;
-
-  absl::StatusOr<ImageSize> ReadSize(std::string_view file) {
-    int width = 0;
-    int height = 0;
-    int subsampling = 0;
-    int colorspace = 0;
-    if (tjDecompressHeader3(handle_, Bytes(file), file.size(), &width, &height,
-                            &subsampling, &colorspace) != 0) {
-      return Error();
-    }
-    if (colorspace == TJCS_CMYK || colorspace == TJCS_YCCK) {
-      return DataLoss("JPEG: CMYK is not supported; convert the file to RGB");
-    }
-    return ImageSize{height, width};
-  }
-
-  absl::Status Decode(std::string_view file, const DecodeOptions& options,
-                      ImageSize size, std::span<uint8_t> pixels) {
-    const int format = options.channels == 1 ? TJPF_GRAY : TJPF_RGB;
-    // A warning means that samples were made up: a corrupt file.
-    const int flags = TJFLAG_STOPONWARNING | TJFLAG_LIMITSCANS |
-                      (options.fast_dct ? TJFLAG_FASTDCT : TJFLAG_ACCURATEDCT);
-    if (tjDecompress2(handle_, Bytes(file), file.size(), pixels.data(),
-                      static_cast<int>(size.width),
-                      static_cast<int>(size.width * options.channels),
-                      static_cast<int>(size.height), format, flags) != 0) {
-      return Error();
-    }
-    return absl::OkStatus();
-  }
-
- private:
-  static const unsigned char* Bytes(std::string_view file) {
-    return reinterpret_cast<const unsigned char*>(file.data());
-  }
-  // TurboJPEG does not abort a header that it gave up reading: the next image
-  // would be read from the middle. So an error costs a new decompressor.
-  absl::Status Error() {
-    const absl::Status error = DataLoss("JPEG: {}", tjGetErrorStr2(handle_));
-    tjDestroy(handle_);
-    handle_ = tjInitDecompress();
-    FM_CHECK(handle_ != nullptr);
-    return error;
-  }
-
-  tjhandle handle_;
-};
-
-ImageDecoder::ImageDecoder() : jpeg_(std::make_unique<Jpeg>()) {}
+ImageDecoder::ImageDecoder() : jpeg_(std::make_unique<JpegDecoder>()) {}
 ImageDecoder::~ImageDecoder() = default;
 ImageDecoder::ImageDecoder(ImageDecoder&&) noexcept = default;
 ImageDecoder& ImageDecoder::operator=(ImageDecoder&&) noexcept = default;

@@ -33,6 +33,8 @@ struct DecodeOptions {
   std::optional<ImageSize> at_least{};
 };
 
+class JpegDecoder;
+
 // Decodes JPEG, PNG and WebP, recognised by their first bytes. Owns codec state
 // that is reused from image to image.
 //
@@ -55,8 +57,7 @@ class ImageDecoder {
                       ImageSize size, std::span<uint8_t> pixels);
 
  private:
-  class Jpeg;
-  std::unique_ptr<Jpeg> jpeg_;
+  std::unique_ptr<JpegDecoder> jpeg_;
 };
 
 enum class ResizeMethod { kBilinear, kNearest };

@@ -1,0 +1,300 @@
+#include "core/ops/jpeg_image.h"
+
+#include <turbojpeg.h>
+
+#include <algorithm>
+#include <array>
+#include <csetjmp>
+#include <cstdio>
+#include <cstring>
+#include <iterator>
+#include <vector>
+
+// They need what <cstdio> declares.
+#include <jpeglib.h>
+// The interface of libjpeg's parts among each other.
+#include <jpegint.h>
+
+#include "core/base/check.h"
+#include "core/base/status.h"
+#include "core/ops/jpeg_scan.h"
+
+namespace feedmill {
+namespace {
+
+static_assert(sizeof(JCOEF) == sizeof(int16_t));
+static_assert(NUM_HUFF_TBLS == JpegScan::kTables);
+
+const unsigned char* Bytes(std::string_view file) {
+  return reinterpret_cast<const unsigned char*>(file.data());
+}
+
+JpegCode CodeOf(const JHUFF_TBL& table) {
+  JpegCode code;
+  static_assert(sizeof(code.lengths) == sizeof(table.bits));
+  static_assert(sizeof(code.symbols) == sizeof(table.huffval));
+  std::memcpy(code.lengths.data(), table.bits, sizeof(table.bits));
+  std::memcpy(code.symbols.data(), table.huffval, sizeof(table.huffval));
+  code.lengths[0] = 0;
+  return code;
+}
+
+}  // namespace
+
+bool IsJpeg(std::string_view file) { return file.starts_with("\xff\xd8\xff"); }
+
+// ---- whatever there is
+
+// A TurboJPEG decompressor.
+class JpegDecoder::Any {
+ public:
+  Any() { Renew(); }
+  Any(const Any&) = delete;
+  Any& operator=(const Any&) = delete;
+
+  absl::StatusOr<ImageSize> ReadSize(std::string_view file) {
+    int width = 0;
+    int height = 0;
+    int subsampling = 0;
+    int colorspace = 0;
+    if (tjDecompressHeader3(handle_.get(), Bytes(file), file.size(), &width,
+                            &height, &subsampling, &colorspace) != 0) {
+      return Error();
+    }
+    if (colorspace == TJCS_CMYK || colorspace == TJCS_YCCK) {
+      return DataLoss("JPEG: CMYK is not supported; convert the file to RGB");
+    }
+    return ImageSize{height, width};
+  }
+
+  absl::Status Decode(std::string_view file, const DecodeOptions& options,
+                      ImageSize size, std::span<uint8_t> pixels) {
+    Renew();
+    const int format = options.channels == 1 ? TJPF_GRAY : TJPF_RGB;
+    // A warning means that samples were made up: a corrupt file.
+    const int flags = TJFLAG_STOPONWARNING | TJFLAG_LIMITSCANS |
+                      (options.fast_dct ? TJFLAG_FASTDCT : TJFLAG_ACCURATEDCT);
+    if (tjDecompress2(handle_.get(), Bytes(file), file.size(), pixels.data(),
+                      static_cast<int>(size.width),
+                      static_cast<int>(size.width * options.channels),
+                      static_cast<int>(size.height), format, flags) != 0) {
+      return Error();
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  struct Destroy {
+    void operator()(void* handle) const { tjDestroy(handle); }
+  };
+
+  // TurboJPEG decodes a file that lacks tables with those of the file before,
+  // and does not abort a header that it gave up reading: the next image would
+  // be read from the middle.
+  void Renew() {
+    handle_.reset(tjInitDecompress());
+    FM_CHECK(handle_ != nullptr);
+  }
+  absl::Status Error() {
+    const absl::Status error =
+        DataLoss("JPEG: {}", tjGetErrorStr2(handle_.get()));
+    Renew();
+    return error;
+  }
+
+  std::unique_ptr<void, Destroy> handle_;
+};
+
+// ---- what most files are
+
+// libjpeg with a decoder of our own for what is entropy-coded.
+class JpegDecoder::Usual {
+ public:
+  Usual() {
+    info_.err = jpeg_std_error(&errors_);
+    errors_.error_exit = [](j_common_ptr info) {
+      std::longjmp(Self(info).failed_, 1);
+    };
+    errors_.emit_message = [](j_common_ptr info, int level) {
+      if (level < 0) ++info->err->num_warnings;
+    };
+    errors_.output_message = [](j_common_ptr) {};
+    info_.client_data = this;
+    jpeg_create_decompress(&info_);
+  }
+  ~Usual() { jpeg_destroy_decompress(&info_); }
+  Usual(const Usual&) = delete;
+  Usual& operator=(const Usual&) = delete;
+
+  bool Decode(std::string_view file, const DecodeOptions& options,
+              ImageSize size, std::span<uint8_t> pixels) {
+    // libjpeg says with it that it cannot go on; nothing here has to be
+    // destroyed by then.
+    if (setjmp(failed_) != 0) {  // NOLINT(cert-err52-cpp)
+      jpeg_abort_decompress(&info_);
+      return false;
+    }
+    const bool done = Begin(file, options, size) && ReadRows(options, pixels);
+    jpeg_abort_decompress(&info_);
+    return done;
+  }
+
+ private:
+  static Usual& Self(j_common_ptr info) {
+    return *static_cast<Usual*>(info->client_data);
+  }
+
+  bool Begin(std::string_view file, const DecodeOptions& options,
+             ImageSize size) {
+    errors_.num_warnings = 0;
+    ForgetTables();
+    jpeg_mem_src(&info_, Bytes(file), file.size());
+    jpeg_read_header(&info_, TRUE);
+    const bool known =
+        (info_.jpeg_color_space == JCS_YCbCr && info_.num_components == 3) ||
+        (info_.jpeg_color_space == JCS_GRAYSCALE && info_.num_components == 1);
+    if (!known || info_.progressive_mode || info_.arith_code ||
+        info_.inputctl->has_multiple_scans || info_.restart_interval != 0 ||
+        info_.Ss != 0 || info_.Se != DCTSIZE2 - 1 || info_.Ah != 0 ||
+        info_.Al != 0 || !HasTables() || !Scale(size)) {
+      return false;
+    }
+    info_.out_color_space = options.channels == 1 ? JCS_GRAYSCALE : JCS_EXT_RGB;
+    info_.dct_method = options.fast_dct ? JDCT_FASTEST : JDCT_ISLOW;
+    jpeg_start_decompress(&info_);
+    return info_.output_height == size.height &&
+           info_.output_width == size.width && TakeOver();
+  }
+
+  // libjpeg keeps them for files that have none.
+  void ForgetTables() {
+    for (int k = 0; k < NUM_HUFF_TBLS; ++k) {
+      for (JHUFF_TBL* table :
+           {info_.dc_huff_tbl_ptrs[k], info_.ac_huff_tbl_ptrs[k]}) {
+        if (table != nullptr) *table = {};
+      }
+    }
+    for (JQUANT_TBL* table : info_.quant_tbl_ptrs) {
+      if (table != nullptr) *table = {};
+    }
+  }
+
+  // Whether the file does; libjpeg knows which others may be meant.
+  bool HasTables() const {
+    for (int k = 0; k < info_.comps_in_scan; ++k) {
+      const jpeg_component_info& component = *info_.cur_comp_info[k];
+      const auto valid = [](int table) {
+        return table >= 0 && table < NUM_HUFF_TBLS;
+      };
+      static_assert(NUM_QUANT_TBLS == NUM_HUFF_TBLS);
+      if (!valid(component.dc_tbl_no) || !valid(component.ac_tbl_no) ||
+          !valid(component.quant_tbl_no) ||
+          !HasCodes(info_.dc_huff_tbl_ptrs[component.dc_tbl_no]) ||
+          !HasCodes(info_.ac_huff_tbl_ptrs[component.ac_tbl_no]) ||
+          !HasSteps(info_.quant_tbl_ptrs[component.quant_tbl_no])) {
+        return false;
+      }
+    }
+    return true;
+  }
+  static bool HasCodes(const JHUFF_TBL* table) {
+    return table != nullptr &&
+           std::any_of(std::begin(table->bits) + 1, std::end(table->bits),
+                       [](UINT8 codes) { return codes != 0; });
+  }
+  static bool HasSteps(const JQUANT_TBL* table) {
+    return table != nullptr && table->quantval[0] != 0;
+  }
+
+  bool Scale(ImageSize size) {
+    for (const unsigned scale : {1U, 2U, 4U, 8U}) {
+      const auto of = [&](JDIMENSION side) {
+        return int64_t{(side + scale - 1) / scale};
+      };
+      if (of(info_.image_height) != size.height ||
+          of(info_.image_width) != size.width) {
+        continue;
+      }
+      info_.scale_num = 1;
+      info_.scale_denom = scale;
+      return true;
+    }
+    return false;
+  }
+
+  // libjpeg has checked the tables, and read up to the scan.
+  bool TakeOver() {
+    std::array<JpegScan::Block, JpegScan::kBlocksMax> unit;
+    static_assert(D_MAX_BLOCKS_IN_MCU == JpegScan::kBlocksMax);
+    const auto blocks = static_cast<size_t>(info_.blocks_in_MCU);
+    for (size_t k = 0; k < blocks; ++k) {
+      const int of = info_.MCU_membership[k];
+      const jpeg_component_info& component = *info_.cur_comp_info[of];
+      unit[k] = {static_cast<uint8_t>(of),
+                 static_cast<uint8_t>(component.dc_tbl_no),
+                 static_cast<uint8_t>(component.ac_tbl_no)};
+      scan_.SetDcCode(unit[k].dc, CodeOf(*info_.dc_huff_tbl_ptrs[unit[k].dc]));
+      scan_.SetAcCode(unit[k].ac, CodeOf(*info_.ac_huff_tbl_ptrs[unit[k].ac]));
+    }
+    if (!scan_.Begin({info_.src->next_input_byte, info_.src->bytes_in_buffer},
+                     std::span(unit).first(blocks))) {
+      return false;
+    }
+    info_.entropy->decode_mcu = [](j_decompress_ptr info,
+                                   JBLOCKROW* blocks_of) -> boolean {
+      Self(reinterpret_cast<j_common_ptr>(info)).scan_.DecodeUnit(blocks_of);
+      return TRUE;
+    };
+    return true;
+  }
+
+  bool ReadRows(const DecodeOptions& options, std::span<uint8_t> pixels) {
+    const size_t row_bytes =
+        info_.output_width * static_cast<size_t>(options.channels);
+    rows_.resize(info_.output_height);
+    for (size_t y = 0; y < rows_.size(); ++y) {
+      rows_[y] = pixels.data() + y * row_bytes;
+    }
+    while (info_.output_scanline < info_.output_height) {
+      jpeg_read_scanlines(&info_, &rows_[info_.output_scanline],
+                          info_.output_height - info_.output_scanline);
+      if (!scan_.sound()) return false;
+    }
+    return scan_.complete() && errors_.num_warnings == 0;
+  }
+
+  jpeg_error_mgr errors_{};
+  jpeg_decompress_struct info_{};
+  std::jmp_buf failed_{};
+  JpegScan scan_;
+  std::vector<JSAMPROW> rows_;
+};
+
+JpegDecoder::JpegDecoder()
+    : any_(std::make_unique<Any>()), usual_(std::make_unique<Usual>()) {}
+JpegDecoder::~JpegDecoder() = default;
+
+absl::StatusOr<ImageSize> JpegDecoder::ReadSize(std::string_view file) {
+  return any_->ReadSize(file);
+}
+
+absl::Status JpegDecoder::Decode(std::string_view file,
+                                 const DecodeOptions& options, ImageSize size,
+                                 std::span<uint8_t> pixels) {
+  if (DecodeUsual(file, options, size, pixels)) return absl::OkStatus();
+  return DecodeAny(file, options, size, pixels);
+}
+
+bool JpegDecoder::DecodeUsual(std::string_view file,
+                              const DecodeOptions& options, ImageSize size,
+                              std::span<uint8_t> pixels) {
+  return usual_->Decode(file, options, size, pixels);
+}
+
+absl::Status JpegDecoder::DecodeAny(std::string_view file,
+                                    const DecodeOptions& options,
+                                    ImageSize size, std::span<uint8_t> pixels) {
+  return any_->Decode(file, options, size, pixels);
+}
+
+}  // namespace feedmill

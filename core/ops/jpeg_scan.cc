@@ -1,0 +1,384 @@
+#include "core/ops/jpeg_scan.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "core/base/check.h"
+#include "core/base/vector_target.h"
+
+// What is done for each coefficient: the window stays in registers then.
+#define FM_INLINE __attribute__((always_inline)) inline
+
+namespace feedmill {
+namespace {
+
+constexpr uint32_t kLookBits = 11;
+constexpr size_t kLooks = size_t{1} << kLookBits;
+constexpr uint32_t kCodeBitsMax = 16;
+constexpr uint8_t kMarker = 0xff;
+constexpr uint8_t kStuffed = 0x00;
+constexpr uint8_t kEndOfImage = 0xd9;
+constexpr uint32_t kSixteenZeros = 0xf0;
+constexpr uint32_t kNoSymbol = 256;  // there is no such code
+constexpr uint32_t kUnsound = 255;   // where a coefficient cannot be
+// Nothing is decoded from behind the end but in one block, and that takes less.
+constexpr size_t kPadding = 512;
+// Up to there a coefficient behind 15 zeros is not the last one, behind which
+// there is no end of block.
+constexpr uint32_t kPairsUntil = JpegScan::kBlockSize - 16;
+
+// Where the coefficients are in a block, by their order in the file. What is
+// wrong may count on, by 16 at most.
+constexpr std::array<uint8_t, JpegScan::kBlockSize + 32> kNaturalOrder = {
+    0,  1,  8,  16, 9,  2,  3,  10, 17, 24, 32, 25, 18, 11, 4,  5,
+    12, 19, 26, 33, 40, 48, 41, 34, 27, 20, 13, 6,  7,  14, 21, 28,
+    35, 42, 49, 56, 57, 50, 43, 36, 29, 22, 15, 23, 30, 37, 44, 51,
+    58, 59, 52, 45, 38, 31, 39, 46, 53, 60, 61, 54, 47, 55, 62, 63,
+    63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63,
+    63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63};
+
+// F.2.2.1: a value of `size` bits whose first is 0 is negative.
+constexpr int32_t Extend(uint32_t bits, uint32_t size) {
+  if (size == 0) return 0;
+  const auto value = static_cast<int32_t>(bits);
+  return (bits >> (size - 1)) != 0 ? value : value - (1 << size) + 1;
+}
+
+// The symbols of a code, by what begins with its bits.
+struct Symbols {
+  struct Found {
+    uint8_t bits = 0;  // of the code; 0: it has more than kLookBits, or none
+    uint8_t symbol = 0;
+  };
+  JpegCode code;
+  std::array<Found, kLooks> found{};
+  // For longer codes: those of n bits are below limit[n] (as 16 bits), and
+  // mean symbols[code + offset[n]].
+  std::array<uint32_t, kCodeBitsMax + 1> limit{};
+  std::array<uint32_t, kCodeBitsMax + 1> offset{};
+
+  explicit Symbols(const JpegCode& given);
+};
+
+Symbols::Symbols(const JpegCode& given) : code(given) {
+  uint32_t next = 0;
+  uint32_t symbol = 0;
+  for (uint32_t bits = 1; bits <= kCodeBitsMax; ++bits, next <<= 1) {
+    offset[bits] = symbol - next;  // less than 0 is as good: they are added
+    for (uint32_t k = 0; k < code.lengths[bits]; ++k, ++next, ++symbol) {
+      FM_CHECK(symbol < code.symbols.size() && next < (1U << bits));
+      if (bits > kLookBits) continue;
+      const size_t first = size_t{next} << (kLookBits - bits);
+      for (size_t i = 0; i < size_t{1} << (kLookBits - bits); ++i) {
+        found[first + i] = {static_cast<uint8_t>(bits), code.symbols[symbol]};
+      }
+    }
+    limit[bits] = next << (kCodeBitsMax - bits);
+  }
+}
+
+// What follows from the next kLookBits bits.
+struct Coefficient {
+  uint32_t bits = 0;  // all that it takes; 0: more bits are needed
+  uint32_t zeros = 0;
+  int32_t value = 0;
+  bool end = false;
+};
+
+Coefficient Look(const Symbols& symbols, uint32_t look, uint32_t known) {
+  const Symbols::Found found = symbols.found[look];
+  if (found.bits == 0 || found.bits > known) return {};
+  const uint32_t size = found.symbol & 15U;
+  const uint32_t zeros = found.symbol >> 4U;
+  if (size == 0) {
+    if (zeros == 15) return {};
+    return {.bits = found.bits, .end = true};
+  }
+  const uint32_t bits = found.bits + size;
+  if (bits > known) return {};
+  const uint32_t raw = (look >> (kLookBits - bits)) & ((1U << size) - 1);
+  return {bits, zeros, Extend(raw, size), false};
+}
+
+uint64_t LoadBigEndian(const uint8_t* bytes) {
+  uint64_t value = 0;
+  std::memcpy(&value, bytes, sizeof(value));
+  if constexpr (std::endian::native == std::endian::little) {
+    value = __builtin_bswap64(value);
+  }
+  return value;
+}
+
+}  // namespace
+
+struct JpegScan::DcTable {
+  explicit DcTable(const JpegCode& code);
+
+  struct Entry {
+    int16_t value = 0;
+    uint8_t bits = 0;  // of code and value; 0: more are needed
+  };
+  Symbols symbols;
+  std::array<Entry, kLooks> entries{};
+};
+
+JpegScan::DcTable::DcTable(const JpegCode& code) : symbols(code) {
+  for (uint32_t look = 0; look < kLooks; ++look) {
+    const Symbols::Found found = symbols.found[look];
+    const uint32_t bits = found.bits + found.symbol;
+    if (found.bits == 0 || bits > kLookBits) continue;
+    const uint32_t raw =
+        (look >> (kLookBits - bits)) & ((1U << found.symbol) - 1);
+    entries[look] = {static_cast<int16_t>(Extend(raw, found.symbol)),
+                     static_cast<uint8_t>(bits)};
+  }
+}
+
+struct JpegScan::AcTable {
+  explicit AcTable(const JpegCode& code);
+
+  // One or two coefficients: where they are behind the place reached, and how
+  // far it is then; 0: there is none that the look shows whole. Of one, both
+  // halves tell.
+  struct Entry {
+    uint8_t bits = 0;
+    uint8_t first_at = 0;
+    uint8_t second_at = 0;
+    uint8_t advance = 0;
+    int16_t first = 0;
+    int16_t second = 0;
+  };
+  // So far is the end of a block.
+  static constexpr uint8_t kEnd = 128;
+
+  Symbols symbols;
+  std::array<Entry, kLooks> entries{};
+};
+
+JpegScan::AcTable::AcTable(const JpegCode& code) : symbols(code) {
+  for (uint32_t look = 0; look < kLooks; ++look) {
+    const Coefficient one = Look(symbols, look, kLookBits);
+    if (one.bits == 0) continue;
+    if (one.end) {  // a zero is stored where there is one
+      entries[look] = {.bits = static_cast<uint8_t>(one.bits), .advance = kEnd};
+      continue;
+    }
+    const auto at = static_cast<uint8_t>(one.zeros);
+    const auto value = static_cast<int16_t>(one.value);
+    Entry& entry = entries[look];
+    entry = {static_cast<uint8_t>(one.bits),      at,    at,
+             static_cast<uint8_t>(one.zeros + 1), value, value};
+    const Coefficient two =
+        Look(symbols, (look << one.bits) & (kLooks - 1), kLookBits - one.bits);
+    if (two.bits == 0) continue;
+    entry.bits = static_cast<uint8_t>(one.bits + two.bits);
+    if (two.end) {
+      entry.advance = kEnd;
+      continue;
+    }
+    entry.second_at = static_cast<uint8_t>(one.zeros + 1 + two.zeros);
+    entry.second = static_cast<int16_t>(two.value);
+    entry.advance = static_cast<uint8_t>(entry.second_at + 1);
+  }
+}
+
+// What comes next.
+struct JpegScan::Bits {
+  const uint8_t* next = nullptr;
+  uint64_t window = 0;  // from the highest bit on
+  uint32_t count = 0;   // of bits there, at least
+
+  // At least 56 bits are there then.
+  FM_INLINE void Refill() {
+    window |= LoadBigEndian(next) >> count;
+    next += (63 - count) >> 3;
+    count |= 56;
+  }
+  FM_INLINE uint32_t Look() const {
+    return static_cast<uint32_t>(window >> (64 - kLookBits));
+  }
+  FM_INLINE void Drop(uint32_t bits) {
+    window <<= bits & 63;
+    count -= bits;
+  }
+  FM_INLINE int32_t TakeValue(uint32_t size) {
+    const auto taken = static_cast<uint32_t>(window >> (63 - size) >> 1);
+    Drop(size);
+    return Extend(taken, size);
+  }
+  // Or kNoSymbol.
+  FM_INLINE uint32_t TakeSymbol(const Symbols& symbols) {
+    const Symbols::Found found = symbols.found[Look()];
+    if (found.bits == 0) return TakeLongSymbol(symbols);
+    Drop(found.bits);
+    return found.symbol;
+  }
+  uint32_t TakeLongSymbol(const Symbols& symbols) {
+    const auto look = static_cast<uint32_t>(window >> (64 - kCodeBitsMax));
+    for (uint32_t bits = kLookBits + 1; bits <= kCodeBitsMax; ++bits) {
+      if (look >= symbols.limit[bits]) continue;
+      const uint32_t code = look >> (kCodeBitsMax - bits);
+      Drop(bits);
+      return symbols.code.symbols[code + symbols.offset[bits]];
+    }
+    return kNoSymbol;
+  }
+  FM_INLINE bool TakeDc(const DcTable& table, uint32_t& last);
+  FM_INLINE bool TakeAcs(const AcTable& table, int16_t* block);
+  FM_INLINE uint32_t TakeAc(const AcTable& table, uint32_t at, int16_t* block);
+};
+
+JpegScan::JpegScan() : bits_(std::make_unique<Bits>()) {}
+JpegScan::~JpegScan() = default;
+JpegScan::JpegScan(JpegScan&&) noexcept = default;
+JpegScan& JpegScan::operator=(JpegScan&&) noexcept = default;
+
+void JpegScan::SetDcCode(size_t index, const JpegCode& code) {
+  auto& table = dc_[index];
+  if (table == nullptr || table->symbols.code != code) {
+    table = std::make_unique<DcTable>(code);
+  }
+}
+
+void JpegScan::SetAcCode(size_t index, const JpegCode& code) {
+  auto& table = ac_[index];
+  if (table == nullptr || table->symbols.code != code) {
+    table = std::make_unique<AcTable>(code);
+  }
+}
+
+bool JpegScan::Begin(std::span<const uint8_t> file,
+                     std::span<const Block> unit) {
+  FM_CHECK(unit.size() <= unit_.size());
+  std::transform(unit.begin(), unit.end(), unit_.begin(), [&](Block of) {
+    return Step{dc_[of.dc].get(), ac_[of.ac].get(), of.component};
+  });
+  blocks_ = unit.size();
+  sound_ = false;
+  bytes_.resize(file.size() + kPadding);
+  uint8_t* to = bytes_.data();
+  const uint8_t* from = file.data();
+  const uint8_t* const end = from + file.size();
+  for (;;) {
+    const auto* marker = static_cast<const uint8_t*>(
+        std::memchr(from, kMarker, static_cast<size_t>(end - from)));
+    if (marker == nullptr || end - marker < 2) return false;
+    std::memcpy(to, from, static_cast<size_t>(marker - from));
+    to += marker - from;
+    if (marker[1] == kEndOfImage) break;
+    if (marker[1] != kStuffed) return false;
+    *to++ = kMarker;
+    from = marker + 2;
+  }
+  size_ = static_cast<size_t>(to - bytes_.data());
+  std::memset(to, 0, kPadding);
+  *bits_ = {.next = bytes_.data()};
+  last_dc_.fill(0);
+  sound_ = true;
+  return true;
+}
+
+bool JpegScan::complete() const {
+  const size_t used =
+      static_cast<size_t>(bits_->next - bytes_.data()) * 8 - bits_->count;
+  return sound_ && used <= size_ * 8 && size_ * 8 - used < 8;
+}
+
+FM_INLINE bool JpegScan::Bits::TakeDc(const DcTable& table, uint32_t& last) {
+  Refill();
+  const DcTable::Entry entry = table.entries[Look()];
+  int32_t difference = entry.value;
+  if (entry.bits != 0) {
+    Drop(entry.bits);
+  } else {
+    const uint32_t size = TakeSymbol(table.symbols);
+    if (size > 15) return false;
+    difference = TakeValue(size);
+  }
+  last += static_cast<uint32_t>(difference);
+  return true;
+}
+
+FM_INLINE bool JpegScan::Bits::TakeAcs(const AcTable& table, int16_t* block) {
+  uint32_t at = 1;
+  const auto store = [&](const AcTable::Entry& entry) {
+    Drop(entry.bits);
+    block[kNaturalOrder[at + entry.first_at]] = entry.first;
+    block[kNaturalOrder[at + entry.second_at]] = entry.second;
+    at += entry.advance;
+  };
+  while (at < kPairsUntil) {
+    Refill();
+    AcTable::Entry entry = table.entries[Look()];
+    if (entry.advance != 0) [[likely]] {
+      store(entry);
+      if (at >= kPairsUntil) break;
+      entry = table.entries[Look()];
+    }
+    if (entry.advance != 0) [[likely]] {
+      store(entry);
+    } else {
+      at = TakeAc(table, at, block);
+    }
+  }
+  while (at < kBlockSize) {
+    Refill();
+    at = TakeAc(table, at, block);
+  }
+  // Where a block ends before its last coefficient, it is told.
+  return at == kBlockSize || (at >= AcTable::kEnd && at != kUnsound);
+}
+
+// The next coefficient: where the one behind it is.
+FM_INLINE uint32_t JpegScan::Bits::TakeAc(const AcTable& table, uint32_t at,
+                                          int16_t* block) {
+  const uint32_t symbol = TakeSymbol(table.symbols);
+  if (symbol == kNoSymbol) return kUnsound;
+  const uint32_t size = symbol & 15U;
+  if (size == 0) return symbol == kSixteenZeros ? at + 16 : AcTable::kEnd;
+  at += symbol >> 4U;
+  block[kNaturalOrder[at]] = static_cast<int16_t>(TakeValue(size));
+  return at + 1;
+}
+
+FM_INLINE void JpegScan::DecodeUnitInline(
+    int16_t (*const blocks[])[kBlockSize]) {
+  if (!sound_) return;
+  Bits bits = *bits_;
+  const uint8_t* const end = bytes_.data() + size_ + sizeof(bits.window);
+  bool sound = true;
+  for (size_t k = 0; k < blocks_ && sound; ++k) {
+    const Step& step = unit_[k];
+    int16_t* const block = *blocks[k];
+    uint32_t& last = last_dc_[step.component];
+    sound = bits.next <= end && bits.TakeDc(*step.dc, last);
+    block[0] = static_cast<int16_t>(last);
+    sound = sound && bits.TakeAcs(*step.ac, block);
+  }
+  sound_ = sound;
+  *bits_ = bits;
+}
+
+#if defined(__x86_64__)
+
+// Its shifts take any register, and leave the flags alone.
+__attribute__((target("bmi2"))) void JpegScan::DecodeUnitWithBmi2(
+    int16_t (*const blocks[])[kBlockSize]) {
+  DecodeUnitInline(blocks);
+}
+
+void JpegScan::DecodeUnit(int16_t (*const blocks[])[kBlockSize]) {
+  if (LoopTarget() >= VectorTarget::kAvx2) return DecodeUnitWithBmi2(blocks);
+  DecodeUnitInline(blocks);
+}
+
+#else
+
+void JpegScan::DecodeUnit(int16_t (*const blocks[])[kBlockSize]) {
+  DecodeUnitInline(blocks);
+}
+
+#endif
+
+}  // namespace feedmill

@@ -1,0 +1,183 @@
+#include "core/ops/jpeg_image.h"
+
+#include <gtest/gtest.h>
+#include <turbojpeg.h>
+
+#include <cstdlib>
+#include <random>
+#include <string>
+#include <vector>
+
+namespace feedmill {
+namespace {
+
+struct Kind {
+  ImageSize size{48, 64};
+  int subsampling = TJSAMP_420;
+  int quality = 90;
+  uint32_t noise = 0;  // the greatest
+  int flags = 0;
+};
+
+std::string MakeJpeg(const Kind& kind) {
+  std::mt19937 random(7);
+  std::vector<uint8_t> pixels;
+  for (int64_t k = 0; k < kind.size.height * kind.size.width * 3; ++k) {
+    const int64_t y = k / 3 / kind.size.width, x = k / 3 % kind.size.width;
+    const auto smooth = static_cast<uint32_t>(2 * x + 3 * y + 40 * (k % 3));
+    pixels.push_back(
+        static_cast<uint8_t>(smooth + random() % (kind.noise + 1)));
+  }
+  tjhandle handle = tjInitCompress();
+  unsigned char* out = nullptr;
+  unsigned long bytes = 0;  // NOLINT: TurboJPEG's type
+  EXPECT_EQ(
+      tjCompress2(handle, pixels.data(), static_cast<int>(kind.size.width), 0,
+                  static_cast<int>(kind.size.height), TJPF_RGB, &out, &bytes,
+                  kind.subsampling, kind.quality, kind.flags),
+      0);
+  std::string file(reinterpret_cast<char*>(out), bytes);
+  tjFree(out);
+  tjDestroy(handle);
+  return file;
+}
+
+// Whether the usual way took the file; then it is what the other makes.
+bool DecodeBothWays(JpegDecoder& decoder, const std::string& file,
+                    const DecodeOptions& options, ImageSize size) {
+  const auto bytes =
+      static_cast<size_t>(size.height * size.width * options.channels);
+  // A copy of the very size, so that AddressSanitizer sees each byte beyond.
+  const std::vector<char> exact(file.begin(), file.end());
+  const std::string_view view(exact.data(), exact.size());
+  std::vector<uint8_t> usual(bytes), any(bytes);
+  if (!decoder.DecodeUsual(view, options, size, usual)) return false;
+  const absl::Status status = decoder.DecodeAny(view, options, size, any);
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_TRUE(usual == any) << size.width << " x " << size.height;
+  return true;
+}
+
+// All that may be asked of a file.
+void ExpectUsual(JpegDecoder& decoder, const std::string& file,
+                 ImageSize size) {
+  for (const int64_t scale : {1, 2, 4, 8}) {
+    const ImageSize made{(size.height + scale - 1) / scale,
+                         (size.width + scale - 1) / scale};
+    if (scale > 1 && (made.height < 2 || made.width < 2)) break;
+    for (const int64_t channels : {1, 3}) {
+      for (const bool fast_dct : {false, true}) {
+        EXPECT_TRUE(
+            DecodeBothWays(decoder, file, {channels, fast_dct, {}}, made));
+      }
+    }
+  }
+}
+
+TEST(JpegDecoderTest, MostFilesAreDecodedAsLibjpegDoes) {
+  JpegDecoder decoder;
+  for (const int subsampling : {TJSAMP_444, TJSAMP_422, TJSAMP_420, TJSAMP_440,
+                                TJSAMP_411, TJSAMP_GRAY}) {
+    for (const int quality : {1, 50, 90, 100}) {
+      for (const uint32_t noise : {0U, 30U, 255U}) {
+        for (const ImageSize size : {ImageSize{1, 1}, ImageSize{5, 7},
+                                     ImageSize{33, 17}, ImageSize{99, 133}}) {
+          SCOPED_TRACE(::testing::Message()
+                       << subsampling << ' ' << quality << ' ' << noise);
+          ExpectUsual(decoder, MakeJpeg({size, subsampling, quality, noise, 0}),
+                      size);
+        }
+      }
+    }
+  }
+}
+
+// Its codes are the file's own, and longer than those that most files have.
+TEST(JpegDecoderTest, CodesMayBeAFilesOwn) {
+  setenv("TJ_OPTIMIZE", "1", 1);
+  JpegDecoder decoder;
+  for (const uint32_t noise : {0U, 3U, 100U}) {
+    const Kind kind{{200, 300}, TJSAMP_420, 97, noise, 0};
+    ExpectUsual(decoder, MakeJpeg(kind), kind.size);
+  }
+  unsetenv("TJ_OPTIMIZE");
+}
+
+TEST(JpegDecoderTest, UnusualFilesAreLeftToLibjpeg) {
+  JpegDecoder decoder;
+  const Kind kind;
+  const DecodeOptions options;
+  const std::string file = MakeJpeg(kind);
+  EXPECT_TRUE(DecodeBothWays(decoder, file, options, kind.size));
+  Kind progressive;
+  progressive.flags = TJFLAG_PROGRESSIVE;
+  setenv("TJ_RESTART", "1", 1);
+  const std::string restarts = MakeJpeg(kind);
+  unsetenv("TJ_RESTART");
+  for (const std::string& unusual : {MakeJpeg(progressive), restarts}) {
+    std::vector<uint8_t> usual(size_t{48} * 64 * 3), any(size_t{48} * 64 * 3);
+    EXPECT_FALSE(decoder.DecodeUsual(unusual, options, kind.size, usual));
+    EXPECT_TRUE(decoder.DecodeAny(unusual, options, kind.size, any).ok());
+    EXPECT_TRUE(decoder.Decode(unusual, options, kind.size, usual).ok());
+    EXPECT_EQ(usual, any);
+  }
+  EXPECT_TRUE(DecodeBothWays(decoder, file, options, kind.size));
+}
+
+// A file without its tables, as the frames of some films: those that the
+// standard has are meant.
+std::string WithoutCodes(std::string file) {
+  for (size_t at = 2; file[at + 1] != '\xda';) {
+    const size_t bytes = 2 + static_cast<uint8_t>(file[at + 2]) * size_t{256} +
+                         static_cast<uint8_t>(file[at + 3]);
+    if (file[at + 1] == '\xc4') {
+      file.erase(at, bytes);
+    } else {
+      at += bytes;
+    }
+  }
+  return file;
+}
+
+TEST(JpegDecoderTest, AFileNeverHasTheTablesOfTheOneBefore) {
+  const Kind kind;
+  const std::string whole = MakeJpeg(kind);
+  setenv("TJ_OPTIMIZE", "1", 1);
+  const std::string own = MakeJpeg({kind.size, TJSAMP_420, 60, 100, 0});
+  unsetenv("TJ_OPTIMIZE");
+  JpegDecoder decoder;
+  std::vector<uint8_t> expected(size_t{48} * 64 * 3), got(size_t{48} * 64 * 3);
+  ASSERT_TRUE(decoder.Decode(whole, {}, kind.size, expected).ok());
+  for (int round = 0; round < 2; ++round) {
+    ASSERT_TRUE(decoder.Decode(own, {}, kind.size, got).ok());
+    ASSERT_TRUE(decoder.DecodeAny(own, {}, kind.size, got).ok());
+    ASSERT_TRUE(decoder.Decode(WithoutCodes(whole), {}, kind.size, got).ok());
+    EXPECT_EQ(got, expected);
+  }
+}
+
+// Whatever the usual way takes is sound, and libjpeg says the same.
+TEST(JpegDecoderTest, DamageIsNeverTakenForAPicture) {
+  JpegDecoder decoder;
+  std::mt19937 random(11);
+  int taken = 0;
+  for (const int subsampling : {TJSAMP_420, TJSAMP_GRAY}) {
+    const Kind kind{{40, 56}, subsampling, 80, 20, 0};
+    const std::string file = MakeJpeg(kind);
+    for (size_t length = 0; length < file.size(); ++length) {
+      EXPECT_FALSE(
+          DecodeBothWays(decoder, file.substr(0, length), {}, kind.size));
+    }
+    for (int round = 0; round < 3'000; ++round) {
+      std::string damaged = file;
+      for (auto k = random() % 3 + 1; k > 0; --k) {
+        damaged[random() % damaged.size()] = static_cast<char>(random());
+      }
+      taken += DecodeBothWays(decoder, damaged, {}, kind.size) ? 1 : 0;
+    }
+  }
+  EXPECT_GT(taken, 100);  // what is damaged may be another picture
+}
+
+}  // namespace
+}  // namespace feedmill
