@@ -21,6 +21,9 @@ constexpr size_t kChannels = 3;
 constexpr float kOne = 2048;
 constexpr size_t kTogether = 4;    // pixels of a row
 constexpr size_t kLoadBytes = 16;  // for the two pixels of six bytes
+// With AVX-512: items of a row together, and what is loaded for them.
+constexpr size_t kItemsTogether = 16;
+constexpr size_t kWideLoadBytes = 64;
 
 // Where a line of the target lies between two of the source.
 struct Tap {
@@ -53,7 +56,8 @@ struct Columns {
   std::vector<int16_t> weights;   // eight a pixel: of 0 and 2, of 1 and 3, …
 };
 
-Columns ColumnsOf(int64_t from, int64_t to) {
+// None but the last column lies between two that are there.
+std::vector<Tap> ColumnTapsOf(int64_t from, int64_t to) {
   std::vector<Tap> taps = TapsOf(from, to);
   for (Tap& tap : taps) {
     if (tap.first < 0) tap = {0, {static_cast<int16_t>(kOne), 0}};
@@ -61,6 +65,11 @@ Columns ColumnsOf(int64_t from, int64_t to) {
       tap = {from - 1, {static_cast<int16_t>(kOne), 0}};
     }
   }
+  return taps;
+}
+
+Columns ColumnsOf(int64_t from, int64_t to) {
+  std::vector<Tap> taps = ColumnTapsOf(from, to);
   while (taps.size() % kTogether != 0) taps.push_back(taps.back());
   Columns columns;
   columns.weights.reserve(taps.size() * 8);
@@ -73,6 +82,65 @@ Columns ColumnsOf(int64_t from, int64_t to) {
     }
   }
   return columns;
+}
+
+// The columns, for sixteen items at a time that lie close to each other.
+struct WideColumns {
+  struct Group {
+    alignas(64) std::array<uint8_t, kWideLoadBytes> places{};  // of bytes
+    alignas(64) std::array<int16_t, 2 * kItemsTogether> weights{};
+    uint32_t offset = 0;  // of what is loaded
+  };
+  std::vector<Group> groups;  // none: too far from each other
+};
+
+WideColumns WideColumnsOf(int64_t from, int64_t to) {
+  const std::vector<Tap> taps = ColumnTapsOf(from, to);
+  const size_t items = static_cast<size_t>(to) * kChannels;
+  WideColumns columns;
+  columns.groups.reserve(items / kItemsTogether + 1);
+  for (size_t first = 0; first < items; first += kItemsTogether) {
+    WideColumns::Group group;
+    group.offset =
+        static_cast<uint32_t>(taps[first / kChannels].first) * kChannels;
+    for (size_t k = 0; k < kItemsTogether; ++k) {
+      const size_t item = std::min(first + k, items - 1);
+      const Tap& tap = taps[item / kChannels];
+      const size_t place = static_cast<size_t>(tap.first) * kChannels +
+                           item % kChannels - group.offset;
+      if (place + kChannels >= kWideLoadBytes) return {};
+      group.places[4 * k] = static_cast<uint8_t>(place);
+      group.places[4 * k + 2] = static_cast<uint8_t>(place + kChannels);
+      group.weights[2 * k] = tap.weights[0];
+      group.weights[2 * k + 1] = tap.weights[1];
+    }
+    columns.groups.push_back(group);
+  }
+  return columns;
+}
+
+// As ResizeRow. Writes up to 15 items behind the end.
+// REQUIRES: kWideLoadBytes are there to read at each offset.
+[[gnu::target("avx512f,avx512bw,avx512vbmi")]] void ResizeRowWide(
+    const uint8_t* row, const WideColumns& columns, int16_t* out) {
+  constexpr __mmask64 kEvenBytes = 0x5555'5555'5555'5555;
+  constexpr __mmask16 kAll = 0xffff;
+  for (const WideColumns::Group& group : columns.groups) {
+    const __m512i pairs = _mm512_maskz_permutexvar_epi8(
+        kEvenBytes, _mm512_load_si512(group.places.data()),
+        _mm512_loadu_si512(row + group.offset));
+    const __m512i sums =
+        _mm512_madd_epi16(pairs, _mm512_load_si512(group.weights.data()));
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out),
+                        _mm512_maskz_cvtepi32_epi16(
+                            kAll, _mm512_maskz_srai_epi32(kAll, sums, 4)));
+    out += kItemsTogether;
+  }
+}
+
+bool HasWideRows() {
+  static const bool has_vbmi = __builtin_cpu_supports("avx512vbmi") != 0;
+  return has_vbmi && LoopTarget() >= VectorTarget::kAvx512;
 }
 
 [[gnu::target("avx2"), gnu::always_inline]] inline __m256i LoadTwo(
@@ -172,8 +240,9 @@ class WideRows {
         last_row_(from.height - 1),
         width_bytes_(static_cast<size_t>(from.width) * kChannels),
         columns_(ColumnsOf(from.width, to.width)) {
+    if (HasWideRows()) wide_columns_ = WideColumnsOf(from.width, to.width);
     for (Row& row : rows_) {
-      row.items.resize(columns_.offsets.size() * kChannels + kTogether);
+      row.items.resize(columns_.offsets.size() * kChannels + kItemsTogether);
     }
   }
 
@@ -198,12 +267,18 @@ class WideRows {
   void Read(int64_t y, Row& row) {
     const size_t begin = static_cast<size_t>(y) * row_bytes_;
     const uint8_t* from = source_.data() + begin;
-    if (begin + columns_.offsets.back() + kLoadBytes > source_.size()) {
-      padded_.assign(width_bytes_ + kLoadBytes, 0);
+    const bool wide = !wide_columns_.groups.empty();
+    const size_t loaded = wide ? kWideLoadBytes : kLoadBytes;
+    if (begin + columns_.offsets.back() + loaded > source_.size()) {
+      padded_.assign(width_bytes_ + loaded, 0);
       std::memcpy(padded_.data(), from, width_bytes_);
       from = padded_.data();
     }
-    ResizeRow(from, columns_, row.items.data());
+    if (wide) {
+      ResizeRowWide(from, wide_columns_, row.items.data());
+    } else {
+      ResizeRow(from, columns_, row.items.data());
+    }
     row.y = y;
   }
 
@@ -212,6 +287,7 @@ class WideRows {
   const int64_t last_row_;
   const size_t width_bytes_;
   const Columns columns_;
+  WideColumns wide_columns_;
   Row rows_[2];  // the older one first
   std::vector<uint8_t> padded_;
 };

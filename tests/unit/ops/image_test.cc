@@ -274,19 +274,24 @@ TEST(ResizeImageTest, EveryVectorTargetGivesTheBitsOfOpenCv) {
     }
     const size_t bytes = static_cast<size_t>(to.height * to.width * 3);
     std::vector<uint8_t> expected(bytes);
-    std::vector<uint8_t> out(bytes + 1, 77);
     SetLoopTarget(VectorTarget::kBaseline);
     ASSERT_TRUE(
         ResizeImage(source, from, expected, to, 3, ResizeMethod::kBilinear)
             .ok());
+    for (const VectorTarget target : {VectorTarget::kAvx2, best}) {
+      if (target > best) continue;
+      SetLoopTarget(target);
+      std::vector<uint8_t> out(bytes + 1, 77);
+      ASSERT_TRUE(ResizeImage(source, from, std::span(out).first(bytes), to, 3,
+                              ResizeMethod::kBilinear)
+                      .ok());
+      ASSERT_EQ(out.back(), 77);
+      out.pop_back();
+      ASSERT_EQ(out, expected)
+          << from.height << "x" << from.width << " to " << to.height << "x"
+          << to.width << " at " << static_cast<int>(target);
+    }
     SetLoopTarget(best);
-    ASSERT_TRUE(ResizeImage(source, from, std::span(out).first(bytes), to, 3,
-                            ResizeMethod::kBilinear)
-                    .ok());
-    ASSERT_EQ(out.back(), 77);
-    out.pop_back();
-    ASSERT_EQ(out, expected) << from.height << "x" << from.width << " to "
-                             << to.height << "x" << to.width;
   }
 }
 
