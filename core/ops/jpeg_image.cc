@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstring>
 #include <iterator>
+#include <utility>
 #include <vector>
 
 // They need what <cstdio> declares.
@@ -24,6 +25,9 @@ namespace {
 
 static_assert(sizeof(JCOEF) == sizeof(int16_t));
 static_assert(NUM_HUFF_TBLS == JpegScan::kTables);
+
+// Where a scan has so many bytes, tables are worth being made for it alone.
+constexpr size_t kWorthTables = 32 << 10;
 
 const unsigned char* Bytes(std::string_view file) {
   return reinterpret_cast<const unsigned char*>(file.data());
@@ -163,7 +167,7 @@ class JpegDecoder::Usual {
     info_.dct_method = options.fast_dct ? JDCT_FASTEST : JDCT_ISLOW;
     jpeg_start_decompress(&info_);
     return info_.output_height == size.height &&
-           info_.output_width == size.width && TakeOver();
+           info_.output_width == size.width && (!SetCodes() || TakeOver());
   }
 
   // libjpeg keeps them for files that have none.
@@ -222,7 +226,27 @@ class JpegDecoder::Usual {
     return false;
   }
 
-  // libjpeg has checked the tables, and read up to the scan.
+  // Whether the scan is ours to decode. libjpeg has checked the tables, and
+  // read up to the scan.
+  bool SetCodes() {
+    const bool worth_it = info_.src->bytes_in_buffer >= kWorthTables;
+    std::array<bool, JpegScan::kTables> dc_set{}, ac_set{};
+    ours_ = true;
+    for (int k = 0; k < info_.comps_in_scan; ++k) {
+      const auto dc = static_cast<size_t>(info_.cur_comp_info[k]->dc_tbl_no);
+      const auto ac = static_cast<size_t>(info_.cur_comp_info[k]->ac_tbl_no);
+      if (!std::exchange(dc_set[dc], true) &&
+          !scan_.SetDcCode(dc, CodeOf(*info_.dc_huff_tbl_ptrs[dc]), worth_it)) {
+        ours_ = false;
+      }
+      if (!std::exchange(ac_set[ac], true) &&
+          !scan_.SetAcCode(ac, CodeOf(*info_.ac_huff_tbl_ptrs[ac]), worth_it)) {
+        ours_ = false;
+      }
+    }
+    return ours_;
+  }
+
   bool TakeOver() {
     std::array<JpegScan::Block, JpegScan::kBlocksMax> unit;
     static_assert(D_MAX_BLOCKS_IN_MCU == JpegScan::kBlocksMax);
@@ -233,8 +257,6 @@ class JpegDecoder::Usual {
       unit[k] = {static_cast<uint8_t>(of),
                  static_cast<uint8_t>(component.dc_tbl_no),
                  static_cast<uint8_t>(component.ac_tbl_no)};
-      scan_.SetDcCode(unit[k].dc, CodeOf(*info_.dc_huff_tbl_ptrs[unit[k].dc]));
-      scan_.SetAcCode(unit[k].ac, CodeOf(*info_.ac_huff_tbl_ptrs[unit[k].ac]));
     }
     if (!scan_.Begin({info_.src->next_input_byte, info_.src->bytes_in_buffer},
                      std::span(unit).first(blocks))) {
@@ -258,15 +280,17 @@ class JpegDecoder::Usual {
     while (info_.output_scanline < info_.output_height) {
       jpeg_read_scanlines(&info_, &rows_[info_.output_scanline],
                           info_.output_height - info_.output_scanline);
-      if (!scan_.sound()) return false;
+      if (ours_ && !scan_.sound()) return false;
     }
-    return scan_.complete() && errors_.num_warnings == 0;
+    if (!ours_) jpeg_finish_decompress(&info_);
+    return (!ours_ || scan_.complete()) && errors_.num_warnings == 0;
   }
 
   jpeg_error_mgr errors_{};
   jpeg_decompress_struct info_{};
   std::jmp_buf failed_{};
   JpegScan scan_;
+  bool ours_ = false;  // it decodes this file, and not libjpeg
   std::vector<JSAMPROW> rows_;
 };
 

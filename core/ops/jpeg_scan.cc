@@ -80,25 +80,33 @@ Symbols::Symbols(const JpegCode& given) : code(given) {
 
 // What follows from the next kLookBits bits.
 struct Coefficient {
-  uint32_t bits = 0;  // all that it takes; 0: more bits are needed
-  uint32_t zeros = 0;
-  int32_t value = 0;
+  uint8_t bits = 0;  // all that it takes; 0: more bits are needed
+  uint8_t zeros = 0;
+  int16_t value = 0;
   bool end = false;
 };
 
-Coefficient Look(const Symbols& symbols, uint32_t look, uint32_t known) {
-  const Symbols::Found found = symbols.found[look];
-  if (found.bits == 0 || found.bits > known) return {};
-  const uint32_t size = found.symbol & 15U;
-  const uint32_t zeros = found.symbol >> 4U;
-  if (size == 0) {
-    if (zeros == 15) return {};
-    return {.bits = found.bits, .end = true};
+std::array<Coefficient, kLooks> CoefficientsOf(const Symbols& symbols) {
+  std::array<Coefficient, kLooks> coefficients;
+  // All looks that begin with a code and its bits follow each other.
+  for (size_t look = 0; look < kLooks;) {
+    const Symbols::Found found = symbols.found[look];
+    const uint32_t size = found.symbol & 15U;
+    const uint32_t bits = found.bits + size;
+    if (found.bits == 0 || bits > kLookBits || found.symbol == kSixteenZeros) {
+      ++look;
+      continue;
+    }
+    const auto raw =
+        static_cast<uint32_t>(look >> (kLookBits - bits)) & ((1U << size) - 1);
+    const Coefficient one{static_cast<uint8_t>(bits),
+                          static_cast<uint8_t>(found.symbol >> 4U),
+                          static_cast<int16_t>(Extend(raw, size)), size == 0};
+    for (size_t n = size_t{1} << (kLookBits - bits); n > 0; --n) {
+      coefficients[look++] = one;
+    }
   }
-  const uint32_t bits = found.bits + size;
-  if (bits > known) return {};
-  const uint32_t raw = (look >> (kLookBits - bits)) & ((1U << size) - 1);
-  return {bits, zeros, Extend(raw, size), false};
+  return coefficients;
 }
 
 uint64_t LoadBigEndian(const uint8_t* bytes) {
@@ -157,28 +165,29 @@ struct JpegScan::AcTable {
 };
 
 JpegScan::AcTable::AcTable(const JpegCode& code) : symbols(code) {
-  for (uint32_t look = 0; look < kLooks; ++look) {
-    const Coefficient one = Look(symbols, look, kLookBits);
+  const std::array<Coefficient, kLooks> coefficients = CoefficientsOf(symbols);
+  for (size_t look = 0; look < kLooks; ++look) {
+    const Coefficient one = coefficients[look];
     if (one.bits == 0) continue;
+    Entry& entry = entries[look];
+    entry.bits = one.bits;
     if (one.end) {  // a zero is stored where there is one
-      entries[look] = {.bits = static_cast<uint8_t>(one.bits), .advance = kEnd};
+      entry.advance = kEnd;
       continue;
     }
-    const auto at = static_cast<uint8_t>(one.zeros);
-    const auto value = static_cast<int16_t>(one.value);
-    Entry& entry = entries[look];
-    entry = {static_cast<uint8_t>(one.bits),      at,    at,
-             static_cast<uint8_t>(one.zeros + 1), value, value};
-    const Coefficient two =
-        Look(symbols, (look << one.bits) & (kLooks - 1), kLookBits - one.bits);
-    if (two.bits == 0) continue;
-    entry.bits = static_cast<uint8_t>(one.bits + two.bits);
+    entry.first_at = entry.second_at = one.zeros;
+    entry.first = entry.second = one.value;
+    entry.advance = static_cast<uint8_t>(one.zeros + 1);
+    const Coefficient two = coefficients[(look << one.bits) & (kLooks - 1)];
+    const uint32_t bits = uint32_t{one.bits} + two.bits;
+    if (two.bits == 0 || bits > kLookBits) continue;
+    entry.bits = static_cast<uint8_t>(bits);
     if (two.end) {
       entry.advance = kEnd;
       continue;
     }
     entry.second_at = static_cast<uint8_t>(one.zeros + 1 + two.zeros);
-    entry.second = static_cast<int16_t>(two.value);
+    entry.second = two.value;
     entry.advance = static_cast<uint8_t>(entry.second_at + 1);
   }
 }
@@ -234,18 +243,28 @@ JpegScan::~JpegScan() = default;
 JpegScan::JpegScan(JpegScan&&) noexcept = default;
 JpegScan& JpegScan::operator=(JpegScan&&) noexcept = default;
 
-void JpegScan::SetDcCode(size_t index, const JpegCode& code) {
-  auto& table = dc_[index];
-  if (table == nullptr || table->symbols.code != code) {
-    table = std::make_unique<DcTable>(code);
+namespace {
+
+template <class Table>
+bool SetCode(std::unique_ptr<Table>& table, JpegCode& wanted,
+             const JpegCode& code, bool worth_it) {
+  if (table != nullptr && table->symbols.code == code) return true;
+  if (!worth_it && wanted != code) {
+    wanted = code;
+    return false;
   }
+  table = std::make_unique<Table>(code);
+  return true;
 }
 
-void JpegScan::SetAcCode(size_t index, const JpegCode& code) {
-  auto& table = ac_[index];
-  if (table == nullptr || table->symbols.code != code) {
-    table = std::make_unique<AcTable>(code);
-  }
+}  // namespace
+
+bool JpegScan::SetDcCode(size_t index, const JpegCode& code, bool worth_it) {
+  return SetCode(dc_[index], wanted_dc_[index], code, worth_it);
+}
+
+bool JpegScan::SetAcCode(size_t index, const JpegCode& code, bool worth_it) {
+  return SetCode(ac_[index], wanted_ac_[index], code, worth_it);
 }
 
 bool JpegScan::Begin(std::span<const uint8_t> file,

@@ -42,10 +42,12 @@ class JpegScan {
   JpegScan(JpegScan&&) noexcept;
   JpegScan& operator=(JpegScan&&) noexcept;
 
-  // Tables are kept: one that comes again costs a comparison.
+  // Whether there is a table for the code now. To make one costs as much as it
+  // saves for 10 KB: one that is there is kept, and another made if it is
+  // wanted the second time in a row, or is `worth_it`.
   // REQUIRES: no code has more codes than bits allow, index < kTables.
-  void SetDcCode(size_t index, const JpegCode& code);
-  void SetAcCode(size_t index, const JpegCode& code);
+  bool SetDcCode(size_t index, const JpegCode& code, bool worth_it);
+  bool SetAcCode(size_t index, const JpegCode& code, bool worth_it);
   // Begins behind the scan's header. `file` goes on to the end of the file,
   // `unit` are the blocks of an MCU. False: there is no plain end of the scan
   // (restart markers, another scan). REQUIRES: there are these tables.
@@ -68,6 +70,8 @@ class JpegScan {
 
   std::array<std::unique_ptr<DcTable>, kTables> dc_;
   std::array<std::unique_ptr<AcTable>, kTables> ac_;
+  std::array<JpegCode, kTables> wanted_dc_{};
+  std::array<JpegCode, kTables> wanted_ac_{};
   struct Step {
     const DcTable* dc = nullptr;
     const AcTable* ac = nullptr;
