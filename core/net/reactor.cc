@@ -473,7 +473,9 @@ void Reactor::State::Redial(SocketId id) {
   Gate::Unfollow(before.zmq);
   absl::StatusOr<zmq::socket_t> dialled = Dial(id, before.way);
   if (!dialled.ok()) {
-    LogWarning("{}", ErrorText(dialled.status()));
+    LogWarning(
+        "cannot connect to {} again, the next attempt is in a second: {}",
+        before.way.peer.ToString(), ErrorText(dialled.status()));
     return;
   }
   Socket after(*std::move(dialled), std::move(before.way));

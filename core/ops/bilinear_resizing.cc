@@ -238,11 +238,17 @@ class WideRows {
       : source_(source),
         row_bytes_(row_bytes),
         last_row_(from.height - 1),
-        width_bytes_(static_cast<size_t>(from.width) * kChannels),
-        columns_(ColumnsOf(from.width, to.width)) {
+        width_bytes_(static_cast<size_t>(from.width) * kChannels) {
     if (HasWideRows()) wide_columns_ = WideColumnsOf(from.width, to.width);
+    if (wide_columns_.groups.empty()) {
+      columns_ = ColumnsOf(from.width, to.width);
+      loaded_ = columns_.offsets.back() + kLoadBytes;
+    } else {
+      loaded_ = wide_columns_.groups.back().offset + kWideLoadBytes;
+    }
     for (Row& row : rows_) {
-      row.items.resize(columns_.offsets.size() * kChannels + kItemsTogether);
+      row.items.resize(static_cast<size_t>(to.width) * kChannels +
+                       kItemsTogether);
     }
   }
 
@@ -267,17 +273,15 @@ class WideRows {
   void Read(int64_t y, Row& row) {
     const size_t begin = static_cast<size_t>(y) * row_bytes_;
     const uint8_t* from = source_.data() + begin;
-    const bool wide = !wide_columns_.groups.empty();
-    const size_t loaded = wide ? kWideLoadBytes : kLoadBytes;
-    if (begin + columns_.offsets.back() + loaded > source_.size()) {
-      padded_.assign(width_bytes_ + loaded, 0);
+    if (begin + loaded_ > source_.size()) {
+      padded_.assign(std::max(loaded_, width_bytes_), 0);
       std::memcpy(padded_.data(), from, width_bytes_);
       from = padded_.data();
     }
-    if (wide) {
-      ResizeRowWide(from, wide_columns_, row.items.data());
-    } else {
+    if (wide_columns_.groups.empty()) {
       ResizeRow(from, columns_, row.items.data());
+    } else {
+      ResizeRowWide(from, wide_columns_, row.items.data());
     }
     row.y = y;
   }
@@ -286,9 +290,11 @@ class WideRows {
   const size_t row_bytes_;
   const int64_t last_row_;
   const size_t width_bytes_;
-  const Columns columns_;
+  // One of them.
+  Columns columns_;
   WideColumns wide_columns_;
-  Row rows_[2];  // the older one first
+  size_t loaded_ = 0;  // so many bytes from where a row begins
+  Row rows_[2];        // the older one first
   std::vector<uint8_t> padded_;
 };
 

@@ -7,9 +7,6 @@
 #include "core/base/check.h"
 #include "core/base/vector_target.h"
 
-// What is done for each coefficient: the window stays in registers then.
-#define FM_INLINE __attribute__((always_inline)) inline
-
 namespace feedmill {
 namespace {
 
@@ -192,32 +189,32 @@ JpegScan::AcTable::AcTable(const JpegCode& code) : symbols(code) {
   }
 }
 
-// What comes next.
+// What comes next. All of it is inlined, so that it stays in registers.
 struct JpegScan::Bits {
   const uint8_t* next = nullptr;
   uint64_t window = 0;  // from the highest bit on
   uint32_t count = 0;   // of bits there, at least
 
   // At least 56 bits are there then.
-  FM_INLINE void Refill() {
+  [[gnu::always_inline]] inline void Refill() {
     window |= LoadBigEndian(next) >> count;
     next += (63 - count) >> 3;
     count |= 56;
   }
-  FM_INLINE uint32_t Look() const {
+  [[gnu::always_inline]] inline uint32_t Look() const {
     return static_cast<uint32_t>(window >> (64 - kLookBits));
   }
-  FM_INLINE void Drop(uint32_t bits) {
+  [[gnu::always_inline]] inline void Drop(uint32_t bits) {
     window <<= bits & 63;
     count -= bits;
   }
-  FM_INLINE int32_t TakeValue(uint32_t size) {
+  [[gnu::always_inline]] inline int32_t TakeValue(uint32_t size) {
     const auto taken = static_cast<uint32_t>(window >> (63 - size) >> 1);
     Drop(size);
     return Extend(taken, size);
   }
   // Or kNoSymbol.
-  FM_INLINE uint32_t TakeSymbol(const Symbols& symbols) {
+  [[gnu::always_inline]] inline uint32_t TakeSymbol(const Symbols& symbols) {
     const Symbols::Found found = symbols.found[Look()];
     if (found.bits == 0) return TakeLongSymbol(symbols);
     Drop(found.bits);
@@ -233,15 +230,16 @@ struct JpegScan::Bits {
     }
     return kNoSymbol;
   }
-  FM_INLINE bool TakeDc(const DcTable& table, uint32_t& last);
-  FM_INLINE bool TakeAcs(const AcTable& table, int16_t* block);
-  FM_INLINE uint32_t TakeAc(const AcTable& table, uint32_t at, int16_t* block);
+  [[gnu::always_inline]] inline bool TakeDc(const DcTable& table,
+                                            uint32_t& last);
+  [[gnu::always_inline]] inline bool TakeAcs(const AcTable& table,
+                                             int16_t* block);
+  [[gnu::always_inline]] inline uint32_t TakeAc(const AcTable& table,
+                                                uint32_t at, int16_t* block);
 };
 
 JpegScan::JpegScan() : bits_(std::make_unique<Bits>()) {}
 JpegScan::~JpegScan() = default;
-JpegScan::JpegScan(JpegScan&&) noexcept = default;
-JpegScan& JpegScan::operator=(JpegScan&&) noexcept = default;
 
 namespace {
 
@@ -304,7 +302,8 @@ bool JpegScan::complete() const {
   return sound_ && used <= size_ * 8 && size_ * 8 - used < 8;
 }
 
-FM_INLINE bool JpegScan::Bits::TakeDc(const DcTable& table, uint32_t& last) {
+[[gnu::always_inline]] inline bool JpegScan::Bits::TakeDc(const DcTable& table,
+                                                          uint32_t& last) {
   Refill();
   const DcTable::Entry entry = table.entries[Look()];
   int32_t difference = entry.value;
@@ -319,7 +318,8 @@ FM_INLINE bool JpegScan::Bits::TakeDc(const DcTable& table, uint32_t& last) {
   return true;
 }
 
-FM_INLINE bool JpegScan::Bits::TakeAcs(const AcTable& table, int16_t* block) {
+[[gnu::always_inline]] inline bool JpegScan::Bits::TakeAcs(const AcTable& table,
+                                                           int16_t* block) {
   uint32_t at = 1;
   const auto store = [&](const AcTable::Entry& entry) {
     Drop(entry.bits);
@@ -350,8 +350,8 @@ FM_INLINE bool JpegScan::Bits::TakeAcs(const AcTable& table, int16_t* block) {
 }
 
 // The next coefficient: where the one behind it is.
-FM_INLINE uint32_t JpegScan::Bits::TakeAc(const AcTable& table, uint32_t at,
-                                          int16_t* block) {
+[[gnu::always_inline]] inline uint32_t JpegScan::Bits::TakeAc(
+    const AcTable& table, uint32_t at, int16_t* block) {
   const uint32_t symbol = TakeSymbol(table.symbols);
   if (symbol == kNoSymbol) return kUnsound;
   const uint32_t size = symbol & 15U;
@@ -361,7 +361,7 @@ FM_INLINE uint32_t JpegScan::Bits::TakeAc(const AcTable& table, uint32_t at,
   return at + 1;
 }
 
-FM_INLINE void JpegScan::DecodeUnitInline(
+[[gnu::always_inline]] inline void JpegScan::DecodeUnitInline(
     int16_t (*const blocks[])[kBlockSize]) {
   if (!sound_) return;
   Bits bits = *bits_;
@@ -382,7 +382,7 @@ FM_INLINE void JpegScan::DecodeUnitInline(
 #if defined(__x86_64__)
 
 // Its shifts take any register, and leave the flags alone.
-__attribute__((target("bmi2"))) void JpegScan::DecodeUnitWithBmi2(
+[[gnu::target("bmi2")]] void JpegScan::DecodeUnitWithBmi2(
     int16_t (*const blocks[])[kBlockSize]) {
   DecodeUnitInline(blocks);
 }

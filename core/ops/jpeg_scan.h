@@ -39,8 +39,8 @@ class JpegScan {
 
   JpegScan();
   ~JpegScan();
-  JpegScan(JpegScan&&) noexcept;
-  JpegScan& operator=(JpegScan&&) noexcept;
+  JpegScan(const JpegScan&) = delete;
+  JpegScan& operator=(const JpegScan&) = delete;
 
   // Whether there is a table for the code now. To make one costs as much as it
   // saves for 10 KB: one that is there is kept, and another made if it is

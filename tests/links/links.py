@@ -308,8 +308,11 @@ def read_under_watch(scene, pipeline, service, witnesses):
     try:
         written, _ = process.communicate(timeout=30)
     except subprocess.TimeoutExpired:
-        for facts in [describe(process), *(witness() for witness in witnesses), json.dumps(scene.status(service))]:
-            print(facts, file=sys.stderr, flush=True)
+        for witness in [lambda: describe(process), *witnesses, lambda: json.dumps(scene.status(service))]:
+            try:
+                print(witness(), file=sys.stderr, flush=True)
+            except (OSError, subprocess.SubprocessError) as gone:  # what it asks may end meanwhile
+                print(gone, file=sys.stderr, flush=True)
         written, _ = process.communicate(timeout=600)
     log = (scene.folder / f"{process.name}.log").read_text()
     require(process.returncode == 0, f"{process.name} ended with {process.returncode}: {log}")

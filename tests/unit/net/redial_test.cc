@@ -15,15 +15,12 @@
 #include <vector>
 
 #include "core/net/reactor.h"
+#include "tests/unit/net/buffers.h"
 
 namespace feedmill {
 namespace {
 
 constexpr auto kPatience = std::chrono::seconds(30);
-
-Buffer TextBuffer(const std::string& text) {
-  return Buffer::CopyOf(std::as_bytes(std::span(text)));
-}
 
 // What a ROUTER without keys says first (RFC 23).
 std::string Greeting() {
@@ -150,9 +147,8 @@ TEST(Redial, APeerThatSaysWhatIsNoFrameIsConnectedToAgain) {
     ASSERT_TRUE(came.wait_for(lock, kPatience, [&] { return connections > 1; }))
         << "it was given up";
   }
-  client.Do([&] {
-    client.reactor.Send(connection, "", {TextBuffer("still there?")});
-  });
+  client.Do(
+      [&] { client.reactor.Send(connection, "", {TextPart("still there?")}); });
   {
     std::unique_lock lock(mu);
     EXPECT_TRUE(came.wait_for(lock, kPatience, [&] {
@@ -185,7 +181,7 @@ TEST(Redial, AConnectionThatIsClosedInItsHandshakeStopsNoOther) {
     });
     client.Do([&] {
       for (const SocketId id : refused) client.reactor.Close(id);
-      client.reactor.Send(connection, "", {TextBuffer("still there?")});
+      client.reactor.Send(connection, "", {TextPart("still there?")});
     });
     ASSERT_TRUE(server.Await(round)) << "no message came in round " << round;
   }
