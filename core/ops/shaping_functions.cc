@@ -2,6 +2,7 @@
 #include <cstring>
 
 #include "core/base/status.h"
+#include "core/base/string_stores.h"
 #include "core/ops/function_families.h"
 #include "core/ops/row_items.h"
 
@@ -13,16 +14,16 @@ constexpr int64_t kFullItemsMax = int64_t{1} << 28;
 
 constexpr size_t kRepeatBytes = 4096;
 constexpr size_t kLine = kBufferAlignment;
-// So much is written by plain stores. What memset and memcpy use for it, the
-// string instructions, takes half as long again for memory that another core
-// has read since: every pooled buffer.
+// From so much on it matters how memory is written that another core has read
+// since, as every pooled buffer was: by plain stores or, where they are faster,
+// by the string instructions, which memset and memcpy use for it everywhere.
 constexpr size_t kStoresFrom = size_t{64} << 10;
 
 // Lines are asked for so far ahead of being written: that hides a part of the
 // time to get them from a core that has read them since.
 constexpr size_t kAskAhead = 32 * kLine;
 
-// Writes `lines` copies of the line at `line`.
+// As RepeatLine, by plain stores.
 #if defined(__x86_64__)
 [[gnu::target("prfchw")]]
 #endif
@@ -37,6 +38,17 @@ void StoreLines(const std::byte* line, size_t lines, std::byte* to) {
     __builtin_prefetch(to + kAskAhead, /*to write*/ 1);
     std::memcpy(to, quarters, kLine);
   }
+}
+
+// Writes `lines` copies of the line at `line`, which repeats an item.
+void RepeatLine(const std::byte* line, size_t item_size, size_t lines,
+                std::byte* to) {
+  uint64_t word = 0;
+  if (item_size > sizeof(word) || !StringStoresAreFast()) {
+    return StoreLines(line, lines, to);
+  }
+  std::memcpy(&word, line, sizeof(word));
+  StoreWords(word, lines * (kLine / sizeof(word)), to);
 }
 
 // Writes `count` copies of the `size` bytes at `item`.
@@ -70,7 +82,7 @@ void Repeat(const std::byte* item, size_t size, size_t count, std::byte* to) {
   const size_t lines = (bytes - head) / kLine;
   const size_t tail = bytes - head - lines * kLine;
   std::memcpy(to, line, head);
-  StoreLines(line, lines, to + head);
+  RepeatLine(line, size, lines, to + head);
   std::memcpy(to + bytes - tail, line, tail);
 }
 
