@@ -63,6 +63,9 @@ ServiceLink::ServiceLink(std::string cluster_id,
 ServiceLink::~ServiceLink() {
   Leave();
   if (!reactor_.Post([this] { reactor_.Stop(kLinger); })) reactor_.Stop();
+  // The reactor's own thread would look again only in a while, if the
+  // application took the last turns.
+  reactor_.Turn(absl::InfinitePast());
   reactor_.Join();
   mailbox_->Close();
   for (auto& [worker, worker_link] : workers_) LeaveMemory(worker_link);
