@@ -31,12 +31,7 @@ Dispatcher::Dispatcher(DispatcherSettings settings, Planner planner,
       next_tick_(now) {
   for (const auto& [name, job] : state_.jobs) {
     if (job.phase == RunPhase::kPlanning && !job.resolved) AwaitManifest(job);
-    if (job.phase == RunPhase::kRunning) {
-      runs_.emplace(name, RunWork{SplitSizer(
-                              {settings_.split_time, settings_.split_bytes},
-                              job.first_split)});
-      plans_[job.plan].jobs.insert(name);
-    }
+    if (job.phase == RunPhase::kRunning) BeginWork(job);
     for (const auto& [consumer, session] : job.sessions) {
       listeners_[{name, consumer}].heard = now;
       uint32_t depth = 0;
@@ -353,12 +348,8 @@ void Dispatcher::PlanRun(const JobName& name) {
   Commit(RunPlanned{name, shape->source_size,
                     shape->positions * std::max<uint64_t>(1, slots),
                     shape->first_split, MakePlanId(job, *shape), slots});
-  runs_.insert_or_assign(
-      name, RunWork{SplitSizer({settings_.split_time, settings_.split_bytes},
-                               job.first_split)});
-  auto& plan = plans_[job.plan];
-  plan.jobs.insert(name);
-  plan.source_round = shape->source_round;
+  BeginWork(job);
+  plans_.at(job.plan).source_round = shape->source_round;
   for (const auto& [consumer, session] : job.sessions) {
     dirty_sessions_.insert({name, consumer});
   }
@@ -408,6 +399,17 @@ void Dispatcher::ForgetJob(const JobName& name) {
   Commit(JobForgotten{name});
 }
 
+// What is volatile of a run that is planned.
+void Dispatcher::BeginWork(const JobState& job) {
+  runs_.insert_or_assign(
+      job.name,
+      RunWork{SplitSizer({settings_.split_time, settings_.split_bytes},
+                         job.first_split)});
+  PlanWork& plan = plans_[job.plan];
+  if (plan.jobs.empty()) plan.cost = past_costs_.Of(job.fingerprint);
+  plan.jobs.insert(job.name);
+}
+
 // Everything volatile of a run that ends or begins anew.
 void Dispatcher::DropWork(const JobState& job) {
   StopAwaiting(job);
@@ -416,7 +418,9 @@ void Dispatcher::DropWork(const JobState& job) {
   const auto it = plans_.find(job.plan);
   if (it == plans_.end()) return;
   it->second.jobs.erase(job.name);
-  if (it->second.jobs.empty()) plans_.erase(it);
+  if (!it->second.jobs.empty()) return;
+  past_costs_.Keep(job.fingerprint, it->second.cost);
+  plans_.erase(it);
 }
 
 void Dispatcher::DropWork(const SessionState& session) {

@@ -246,6 +246,7 @@ class Dispatcher {
   void LearnSlots(const ClientHello& hello);
   void SettleIfDue(const JobName& job);
   void ForgetJob(const JobName& job);
+  void BeginWork(const JobState& job);
   void DropWork(const JobState& job);
   void DropWork(const SessionState& session);
   void BindAll(absl::Time now);
@@ -291,6 +292,7 @@ class Dispatcher {
   std::map<SessionKey, Listener> listeners_;
   std::map<JobName, RunWork> runs_;
   std::map<PlanId, PlanWork> plans_;
+  PastCosts past_costs_;
   std::map<std::string, Resolution> resolutions_;  // by fingerprint
   // Lives that were refused, and why. A late copy of such a hello must not be
   // let in: nobody would read.

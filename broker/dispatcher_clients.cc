@@ -347,10 +347,7 @@ void Dispatcher::OpenSession(absl::Time now, const ClientHello& hello) {
   Commit(
       SessionOpened{key, hello.session.incarnation, hello.cursor, hello.share});
   if (job.phase == RunPhase::kRunning && !runs_.contains(hello.job)) {
-    runs_.emplace(hello.job, RunWork{SplitSizer(
-                                 {settings_.split_time, settings_.split_bytes},
-                                 job.first_split)});
-    plans_[job.plan].jobs.insert(hello.job);
+    BeginWork(job);
   }
   if (known != nullptr && job.order == Order::kAny) BindJob(now, hello.job);
 }

@@ -13,6 +13,7 @@ constexpr uint64_t kSplitPositionsMax = uint64_t{1} << 40;
 // A split is at most so small a part of what a slot has left.
 constexpr uint64_t kLastParts = 2;
 constexpr uint64_t kFirstParts = 16;  // while no cost is known
+constexpr size_t kPastMax = 1'024;
 
 uint64_t Nanoseconds(absl::Duration duration) {
   const int64_t ns = absl::ToInt64Nanoseconds(duration);
@@ -46,6 +47,23 @@ uint64_t CostEstimate::PositionsIn(absl::Duration time, uint64_t bytes) const {
   const uint64_t by_time = Scale(positions_, Nanoseconds(time), busy_ns_);
   const uint64_t by_bytes = Scale(positions_, bytes, bytes_);
   return std::max<uint64_t>(1, std::min(by_time, by_bytes));
+}
+
+void PastCosts::Keep(const std::string& graph_fingerprint,
+                     const CostEstimate& cost) {
+  if (!cost.known()) return;
+  const auto [past, fresh] = costs_.try_emplace(graph_fingerprint);
+  if (!fresh) order_.erase(past->second.kept);
+  past->second = {cost, ++kept_};
+  order_.emplace(kept_, graph_fingerprint);
+  if (costs_.size() <= kPastMax) return;
+  costs_.erase(order_.begin()->second);
+  order_.erase(order_.begin());
+}
+
+CostEstimate PastCosts::Of(const std::string& graph_fingerprint) const {
+  const auto past = costs_.find(graph_fingerprint);
+  return past == costs_.end() ? CostEstimate() : past->second.cost;
 }
 
 uint64_t SplitSizer::Next(const CostEstimate& cost, uint64_t remaining,

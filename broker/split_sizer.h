@@ -2,6 +2,8 @@
 #define FEEDMILL_BROKER_SPLIT_SIZER_H_
 
 #include <cstdint>
+#include <map>
+#include <string>
 
 #include "absl/time/time.h"
 
@@ -22,6 +24,24 @@ class CostEstimate {
   uint64_t positions_ = 0;
   uint64_t bytes_ = 0;
   uint64_t busy_ns_ = 0;
+};
+
+// What the positions of graphs cost when they were read last, so that a later
+// run begins with splits of the right size. The last 1,024 that were kept.
+class PastCosts {
+ public:
+  void Keep(const std::string& graph_fingerprint, const CostEstimate& cost);
+  // Not known() where nothing is kept.
+  CostEstimate Of(const std::string& graph_fingerprint) const;
+
+ private:
+  struct Past {
+    CostEstimate cost;
+    uint64_t kept = 0;  // the how manieth
+  };
+  std::map<std::string, Past> costs_;
+  std::map<uint64_t, std::string> order_;
+  uint64_t kept_ = 0;
 };
 
 // How many positions the next split of a run gets. Boundaries of splits are

@@ -387,6 +387,42 @@ TEST(Sizes, GrowTowardTheTimeOfASplitAndShrinkAtOnce) {
   EXPECT_EQ(size(), 1);
 }
 
+TEST(Sizes, BeginWithWhatTheLastReaderOfTheGraphFound) {
+  Cluster cluster;
+  Miller& worker = cluster.AddWorker("w1", 1);
+  const auto first_size = [](const Reader& reader) {
+    const BoundSplit& split = reader.splits().front();
+    return split.end.p - split.begin.p;
+  };
+  Reader& first = cluster.AddReader("j", "solo", "range 1000000").Hello();
+  worker.says.costs = {
+      {first.answer->run->plan, 10'000, 0, absl::Milliseconds(10)}};
+  worker.Beat();
+  worker.says.costs.clear();
+  first.Leave();
+  Reader& second = cluster.AddReader("k", "solo", "range 1000000").Hello();
+  EXPECT_EQ(first_size(second), 40);
+  Reader& other = cluster.AddReader("l", "solo", "range 999999").Hello();
+  EXPECT_EQ(first_size(other), 10);
+}
+
+TEST(Sizes, OfGraphsThatWereNotReadForLongAreForgotten) {
+  PastCosts past;
+  CostEstimate cost;
+  past.Keep("never measured", cost);
+  EXPECT_FALSE(past.Of("never measured").known());
+  cost.Add(10, 1'000, absl::Microseconds(1));
+  past.Keep("old", cost);
+  past.Keep("read again", cost);
+  for (int k = 0; k < 1'023; ++k) {
+    past.Keep(std::to_string(k), cost);
+    past.Keep("read again", cost);
+  }
+  EXPECT_FALSE(past.Of("old").known());
+  EXPECT_TRUE(past.Of("read again").known());
+  EXPECT_TRUE(past.Of("0").known());
+}
+
 TEST(Sizes, AreBoundedByBytes) {
   SplitSizer sizer({absl::Milliseconds(100), 1'000}, 64);
   CostEstimate cost;
