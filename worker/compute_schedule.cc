@@ -21,7 +21,7 @@ constexpr uint64_t kTasksPerThread = 2;
 // What is made as fast as memory is read. It is not made ahead of the credit
 // for it, nor by a second task of a thread, where it would only grow cold; and
 // more of it goes into a frame, which costs more than it does: where elements
-// are large, several.
+// are large, several, as far as the cache holds what is copied on its way.
 constexpr uint64_t kCheapBytesPerNanosecond = 1;
 constexpr uint64_t kCheapFrames = 2;
 constexpr uint64_t kCheapLargeFrames = 4;
@@ -343,7 +343,10 @@ uint64_t WorkerAgent::FrameBytes(const PlanRecord& plan) const {
   if (!Cheap(plan)) return settings_.frame_bytes;
   const bool large = plan.positions > 0 &&
                      plan.bytes / plan.positions >= settings_.frame_bytes / 2;
-  return (large ? kCheapLargeFrames : kCheapFrames) * settings_.frame_bytes;
+  const uint64_t least = kCheapFrames * settings_.frame_bytes;
+  const uint64_t most = kCheapLargeFrames * settings_.frame_bytes;
+  if (!large) return least;
+  return in_place_ ? most : std::clamp(settings_.cache_bytes, least, most);
 }
 
 // Whether all credit is spoken for, and more would be made in no time. What is

@@ -23,6 +23,7 @@ struct WorkerAgentSettings {
   uint32_t slots = 2;    // leases wanted
   uint64_t memory_bytes = uint64_t{256} << 20;
   uint64_t frame_bytes = uint64_t{512} << 10;  // a frame's target
+  uint64_t cache_bytes = uint64_t{2} << 20;    // of a core alone
   absl::Duration heartbeat_interval = absl::Milliseconds(200);  // until told
 };
 
@@ -80,6 +81,11 @@ class WorkerAgent {
   // Finish, hand back, leave: no new leases; drained when none is left, or when
   // no dispatcher answers and no reader waits for any.
   WorkerEffects Drain(absl::Time now);
+
+  // Whether readers see what is made where it is made, so that a frame costs
+  // more than its bytes; else each is copied on its way, and costs least while
+  // it fits into the cache.
+  void ReadInPlace(bool in_place) { in_place_ = in_place; }
 
   // When OnTick has something to do.
   absl::Time NextDeadline() const { return next_beat_; }
@@ -258,6 +264,7 @@ class WorkerAgent {
   Seen seen_;
   absl::Time last_answer_ = absl::InfinitePast();
   bool draining_ = false;
+  bool in_place_ = false;
   uint64_t answer_count_ = 0;
 
   uint64_t used_bytes_ = 0;  // of all pieces; outlives them

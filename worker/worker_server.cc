@@ -1,6 +1,7 @@
 #include "worker/worker_server.h"
 
 #include <pthread.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <condition_variable>
@@ -242,6 +243,10 @@ void WorkerServer::Shell::MakeAgent(const std::string& name) {
   settings.slots = kSlotsPerThread * settings.threads;
   settings.memory_bytes = config_.memory_bytes;
   settings.frame_bytes = config_.frame_bytes;
+  // Not told on every machine.
+  if (const long cache = sysconf(_SC_LEVEL2_CACHE_SIZE); cache > 0) {
+    settings.cache_bytes = static_cast<uint64_t>(cache);
+  }
   worker_ = settings.worker;
   incarnation_ = settings.incarnation;
   agent_ = std::make_unique<WorkerAgent>(std::move(settings));
@@ -421,6 +426,7 @@ void WorkerServer::Shell::OnTurn(absl::Time now) {
   if (now >= agent_->NextDeadline()) Perform(agent_->OnTick(now));
   memory_->OnTurn(now);
   runner_->HandOn();
+  agent_->ReadInPlace(memory_->links() > 0);
 }
 
 absl::Time WorkerServer::Shell::NextDeadline() const {

@@ -210,10 +210,12 @@ void World::StartWorker(const std::string& name) {
   settings.slots = 2 * worker.threads;
   settings.memory_bytes = memory_;
   settings.frame_bytes = frame_bytes_;
+  settings.cache_bytes = 3 * frame_bytes_;
   worker.core = options_.makers.worker(std::move(settings));
   if (speeds_) {
     worker.speed = speeds_->Choice({Speed::kFast, Speed::kFast, Speed::kBetween,
                                     Speed::kSlower, Speed::kSlow});
+    worker.core->ReadInPlace(speeds_->OneIn(2));
   }
   StepWorker(worker, worker.core->OnTick(ClockOf(worker)));
 }

@@ -28,6 +28,7 @@ class WorkerAgentTest : public ::testing::Test {
     settings.incarnation = Incarnation{7};
     settings.memory_bytes = 400;
     settings.frame_bytes = 80;
+    settings.cache_bytes = 240;
     return settings;
   }
 
@@ -81,14 +82,15 @@ class WorkerAgentTest : public ::testing::Test {
     for (int i = 0; i < 1000 && !tasks_.empty(); ++i) Compute();
     EXPECT_THAT(tasks_, ::testing::IsEmpty());
   }
+  void ComputeInNoTime(const RowsAt& rows = OneRow) {
+    const ComputeRequest task = TakeTask(0);
+    Keep(agent_.OnComputed(now_, task.task,
+                           MakePiece(task.begin, task.end, rows),
+                           absl::Nanoseconds(1)));
+  }
   // All tasks end, and those that follow them, each in a nanosecond.
   void ComputeAllInNoTime() {
-    while (!tasks_.empty()) {
-      const ComputeRequest task = TakeTask(0);
-      Keep(agent_.OnComputed(now_, task.task,
-                             MakePiece(task.begin, task.end, OneRow),
-                             absl::Nanoseconds(1)));
-    }
+    while (!tasks_.empty()) ComputeInNoTime();
   }
   // The next beat, whenever it is due.
   WorkerBeat Beat() {

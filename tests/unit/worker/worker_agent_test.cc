@@ -244,6 +244,21 @@ TEST_F(WorkerAgentTest, WhatIsCheapIsNotMadeAheadOfItsCredit) {
   EXPECT_THAT(Values(), SizeIs(::testing::Gt(900)));
 }
 
+TEST_F(WorkerAgentTest, WhatIsCheapAndLargeIsCopiedInWhatTheCacheHolds) {
+  const Lease lease = LeaseOf(1, 0, 1000);
+  GivenLeases({lease});
+  Give(GrantOf(lease, 80'000));
+  const RowsAt large = [](uint64_t) { return uint64_t{5}; };  // 40 bytes
+  ASSERT_THAT(tasks_, SizeIs(2));
+  ComputeInNoTime(large);
+  ComputeInNoTime(large);
+  ASSERT_THAT(tasks_, SizeIs(1));
+  EXPECT_EQ(tasks_.back().bytes_target, 240u);
+  agent_.ReadInPlace(true);
+  ComputeInNoTime(large);
+  EXPECT_EQ(tasks_.back().bytes_target, 320u);
+}
+
 TEST_F(WorkerAgentTest, WhatIsCheapAndWasLostIsMadeAgainBeforeWhatIsReady) {
   const Lease lease = LeaseOf(1, 0, 1000);
   GivenLeases({lease});
