@@ -172,6 +172,14 @@ def ratio(a, b):
     return None if a is None or b is None else round(a / b, 3)
 
 
+def paired(over, under, value):
+    """The median of the rounds' own ratios: the state of a shared machine, which drifts from round to round, is in both
+    sides of each."""
+    if not over or not under:
+        return None
+    return round(statistics.median(value(a) / value(b) for a, b in zip(over, under, strict=True)), 3)
+
+
 def check(condition, what):
     if not condition:
         sys.exit(f"bench/run: wrong answer: {what}")
