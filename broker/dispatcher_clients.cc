@@ -43,14 +43,26 @@ RunNumber RunOf(const ClientHello& hello, const JobState& job) {
   return RunNumber(std::max(last, job.run).value() + 1);
 }
 
-// A rank that has finished the present run wants a later one: how many others
-// have not finished the one before that.
+// Whether a reader says that it is beyond the present run, which a later life
+// than its own reads: to an emptied store one of a former life of the
+// application may come first, or second.
+bool LaterLifeIsBehind(const ClientHello& hello, const JobState& job) {
+  return hello.run && job.run < *hello.run &&
+         std::any_of(
+             job.sessions.begin(), job.sessions.end(), [&](const auto& entry) {
+               return hello.session.incarnation < entry.second.incarnation;
+             });
+}
+
+// A rank that is beyond the present run wants a later one: how many others have
+// not finished the one before that.
 uint64_t RanksBehind(const ClientHello& hello, const JobState& job) {
-  if (job.order != Order::kDeterministic || hello.take_over ||
-      job.phase == RunPhase::kFailed || hello.share.ranks != job.ranks ||
-      !job.Done(hello.share.rank)) {
+  if (job.order != Order::kDeterministic || job.phase == RunPhase::kFailed ||
+      hello.share.ranks != job.ranks) {
     return 0;
   }
+  const bool waits = !hello.take_over && job.Done(hello.share.rank);
+  if (!waits && !LaterLifeIsBehind(hello, job)) return 0;
   const RunNumber wanted = RunOf(hello, job);
   if (wanted <= job.run) return 0;
   uint64_t behind = job.over() ? 0 : job.ranks - job.finished.size();
@@ -69,12 +81,17 @@ bool Outlived(const ClientHello& hello, const JobState& job) {
          });
 }
 
+// Whether a session's incarnation is above all that were met of its consumer.
+bool IsLatestLife(const Session& session, const JobState& job) {
+  const auto life = job.lives.find(session.consumer);
+  return life == job.lives.end() || life->second < session.incarnation;
+}
+
 // Whether a reader may begin an earlier run again: one that was started anew
 // from a token of it. What its former life read since then nobody kept.
 bool GoesBack(const ClientHello& hello, const JobState& job) {
-  if (job.order != Order::kDeterministic || Outlived(hello, job)) return false;
-  const auto life = job.lives.find(hello.session.consumer);
-  return life == job.lives.end() || life->second < hello.session.incarnation;
+  return job.order == Order::kDeterministic && !Outlived(hello, job) &&
+         IsLatestLife(hello.session, job);
 }
 
 std::string_view OrderName(Order order) {
@@ -378,9 +395,14 @@ RejectReason Dispatcher::WhyUnknown(const ClientBeat& beat) const {
   if (job == nullptr || beat.run > job->run) return RejectReason::kUnknown;
   const auto it = job->sessions.find(beat.session.consumer);
   // An emptied store may have met a dead life first, and one that had gone
-  // further, so a later one is unknown, never superseded.
+  // further and may have come to its end since, so a later one is unknown,
+  // never superseded.
   if (it != job->sessions.end() &&
       it->second.incarnation < beat.session.incarnation) {
+    return RejectReason::kUnknown;
+  }
+  if (job->order == Order::kDeterministic && it == job->sessions.end() &&
+      IsLatestLife(beat.session, *job)) {
     return RejectReason::kUnknown;
   }
   return beat.run == job->run && it == job->sessions.end()

@@ -463,6 +463,12 @@ void World::CheckOpened(const SessionOpened& event) {
                         (!in_ranks_ || side || reader.slot == opener->slot);
       reader.zombie = reader.zombie || (same && reader.life < opener->life);
     }
+    // A hello that was late, of a reader that has left: an intruder was let in
+    // meanwhile.
+    const auto main = readers_.find(main_);
+    if (!side && !in_ranks_ && main != readers_.end() && main->second.zombie) {
+      StartMainLater(true, absl::Milliseconds(500));
+    }
     return;
   }
   if (opener->zombie) return;  // came first to a dispatcher that had nothing

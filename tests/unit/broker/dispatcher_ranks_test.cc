@@ -300,6 +300,41 @@ TEST(GoingBack, ALaterLifeReadsTheRestOfAnEarlierIteration) {
   EXPECT_EQ(next.answer->run->iteration, 1);
 }
 
+TEST(GoingBack, ALaterLifeIsToldToSayItsHelloWhereAFormerOneCameToAnEnd) {
+  Cluster cluster;
+  cluster.AddWorker("w1");
+  Reader& former = cluster.AddReader("j", "solo", "range 100");
+  Reader& later = cluster.AddReader("j", "solo", "range 100");
+  // It came first to a dispatcher that had lost its state.
+  Finish(WithToken(former, 2, {0, 0}).Hello());
+  later.Beat();  // of run 1
+  ASSERT_TRUE(later.reject.has_value());
+  EXPECT_EQ(later.reject->reason, RejectReason::kUnknown);
+  ASSERT_TRUE(WithToken(later, 1, {40, 0}).Hello().live());
+  EXPECT_EQ(later.answer->run->iteration, 0);
+}
+
+TEST(GoingBack, ARankOfAFormerLifeNeverTakesItsLaterOnesFurther) {
+  Cluster cluster;
+  cluster.AddWorker("w1", 8);
+  Reader& former = AddRank(cluster, 1, 2);
+  Reader& first = AddRank(cluster, 0, 2);
+  ASSERT_TRUE(WithToken(first, 1, {30, 0}).Hello().live());
+  for (const bool take_over : {false, true}) {
+    former.Forget();
+    former.hello().take_over = take_over;
+    WithToken(former, 2, {10, 0}).Hello();
+    EXPECT_FALSE(former.live());
+    ASSERT_TRUE(former.answer.has_value());
+    EXPECT_GT(former.answer->awaited, 0);
+    first.Beat();
+    EXPECT_FALSE(first.reject.has_value());
+  }
+  Reader& second = AddRank(cluster, 1, 2);
+  ASSERT_TRUE(WithToken(second, 1, {30, 0}).Hello().live());
+  EXPECT_EQ(second.answer->run->iteration, 0);
+}
+
 TEST(GoingBack, RanksThatWereBeyondWaitAndGoOnWhereTheyStood) {
   Cluster cluster;
   Miller& worker = cluster.AddWorker("w1", 8);
