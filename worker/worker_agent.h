@@ -185,6 +185,7 @@ class WorkerAgent {
     uint64_t tasks = 0;                // in flight
     uint32_t weight = kDefaultWeight;  // the greatest of those below
     bool reads = false;                // somebody reads it here now
+    bool packs = false;                // … who would like its parts packed
   };
   struct EarlyGrant {
     PeerId from;
