@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "client/arrival_rate.h"
 #include "core/wire/message.h"
 
 namespace feedmill {
@@ -207,6 +208,7 @@ class ReadSession {
   void SetWindow(uint64_t bytes);
   void WidenWindow(absl::Time now);
   bool WiderIsNoFaster(absl::Time now, double rate);
+  uint64_t Arriving(const WorkerId& worker) const;
   void NarrowWindow();
   uint64_t quarter_bytes() const {
     return std::max<uint64_t>(1, ahead_bytes_ / 4);
@@ -245,6 +247,7 @@ class ReadSession {
   };
   std::optional<Narrower> narrower_;
   absl::Time widen_from_ = absl::InfinitePast();
+  ArrivalRate arrivals_;
   uint64_t window_pulled_ = 0;
   uint64_t window_unused_;  // the least that was buffered since it was changed
 

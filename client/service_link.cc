@@ -171,9 +171,7 @@ void ServiceLink::OnFromWorker(absl::Time now, const PeerId& worker,
     }
     if (const auto* frame = std::get_if<Frame>(&*message)) {
       progress_ = now;
-      uint64_t wire_bytes = 0;
-      for (const Buffer& part : parts) wire_bytes += part.size();
-      Note(worker, link, *frame, wire_bytes);
+      Note(worker, link, *frame);
     }
   }
   AskForMemory(now, link);
@@ -189,12 +187,12 @@ void ServiceLink::OnFromProcess(Message message) {
   const auto found = workers_.find(worker);
   if (found == workers_.end()) return;
   progress_ = reactor_.now();
-  Note(worker, found->second, *frame, 0);
+  Note(worker, found->second, *frame);
   Perform(session_.Handle(reactor_.now(), worker, std::move(message)));
 }
 
 void ServiceLink::Note(const PeerId& worker, const WorkerLink& link,
-                       const Frame& frame, uint64_t wire_bytes) {
+                       const Frame& frame) {
   const Chunk& chunk = frame.piece.chunk;
   if (ways_.profile != nullptr && frame.costs != nullptr) {
     for (const StepCost& cost : *frame.costs) {
@@ -215,7 +213,7 @@ void ServiceLink::Note(const PeerId& worker, const WorkerLink& link,
   report.compression = frame.came;
   ++report.frames;
   if (chunk.rows > 0) report.element_bytes += chunk.ElementBytes();
-  report.wire_bytes += wire_bytes;
+  report.wire_bytes += frame.wire_bytes;
 }
 
 std::vector<LinkReport> ServiceLink::Links() {

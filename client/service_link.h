@@ -140,8 +140,7 @@ class ServiceLink : private ReactorHandler {
                     const std::vector<Buffer>& parts);
   void OnFromMemory(absl::Time now, const PeerId& worker);
   void OnFromProcess(Message message);
-  void Note(const PeerId& worker, const WorkerLink& link, const Frame& frame,
-            uint64_t wire_bytes);
+  void Note(const PeerId& worker, const WorkerLink& link, const Frame& frame);
   void AskForMemory(absl::Time now, WorkerLink& link);
   void JoinMemory(const PeerId& worker, WorkerLink& link,
                   const ShareOffer& offer);

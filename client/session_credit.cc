@@ -10,6 +10,8 @@ namespace {
 // What may be on its way and in buffers, in multiples of what comes in one
 // round trip.
 constexpr double kRoundTrips = 4;
+// With more than so many on its way, it is not the window that is waited for.
+constexpr double kWideRoundTrips = 2;
 constexpr absl::Duration kMeasure = absl::Seconds(1);
 // A shorter round trip is mostly waits for a core, which credit does not
 // shorten. There a wider window is kept if that much more comes than before,
@@ -45,6 +47,7 @@ void ReadSession::SetWindow(uint64_t bytes) {
 // until they have left the caches. (What a slow worker has made waits there.)
 void ReadSession::WidenWindow(absl::Time now) {
   window_unused_ = 0;
+  arrivals_.Wait(now);
   if (window_received_ < window_bytes_ || now < widen_from_) return;
   const absl::Duration took = now - measured_from_;
   const bool near = round_trip_ < kNear;
@@ -61,6 +64,16 @@ void ReadSession::WidenWindow(absl::Time now) {
     window_received_ = 0;
     measured_from_ = now;
   }
+}
+
+// What comes from a worker in a second, where that is not a matter of credit.
+uint64_t ReadSession::Arriving(const WorkerId& worker) const {
+  const double in_round_trip =
+      arrivals_.elements() * absl::ToDoubleSeconds(round_trip_);
+  const bool wide = window_bytes_ >= settings_.budget_bytes ||
+                    kWideRoundTrips * in_round_trip <=
+                        static_cast<double>(window_bytes_);
+  return wide ? static_cast<uint64_t>(arrivals_.From(worker)) : 0;
 }
 
 // Then it is narrow again: the round trip was longer when it was measured, or
@@ -196,7 +209,8 @@ void ReadSession::GrantSplit(absl::Time now, SplitId id, bool repeat,
                 .start = stream.start,
                 .total_bytes = total,
                 .head = say_head,
-                .weight = settings_.weight};
+                .weight = settings_.weight,
+                .arriving = Arriving(lease.worker)};
     const uint64_t before = stream.said && stream.said->opening == grant.opening
                                 ? stream.said->total_bytes
                                 : 0;

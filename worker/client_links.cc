@@ -12,6 +12,7 @@ constexpr std::string_view kDirect = "client:";
 constexpr std::string_view kRelayed = "relay:";
 constexpr std::string_view kInProcess = "process:";
 constexpr absl::Duration kLookInterval = absl::Milliseconds(100);
+constexpr absl::Duration kToldFor = absl::Seconds(10);
 constexpr size_t kRatesMax = 1'024;
 
 std::optional<std::string_view> After(std::string_view prefix,
@@ -95,11 +96,15 @@ LinkCompression ClientLinks::CodecFor(absl::Time now,
   if (!direct || memory_.LenderTo(*direct) != nullptr) {
     return LinkCompression::kNone;
   }
-  return chooser_.Choose(request.plan, RateTo(now, *direct));
+  return chooser_.Choose(request.plan,
+                         RateTo(now, *direct, request.link_rate));
 }
 
+// What the reader tells comes first: the kernel knows only of the connection to
+// whatever is in between, and nothing while that takes all that is allowed.
 std::optional<double> ClientLinks::RateTo(absl::Time now,
-                                          std::string_view routing_id) {
+                                          std::string_view routing_id,
+                                          uint64_t told) {
   auto found = rates_.find(routing_id);
   if (found == rates_.end()) {
     if (rates_.size() >= kRatesMax) rates_.clear();
@@ -107,7 +112,9 @@ std::optional<double> ClientLinks::RateTo(absl::Time now,
     found->second.look_at = now;
   }
   Rate& rate = found->second;
-  if (now >= rate.look_at) {
+  if (told > 0) {
+    rate = {static_cast<double>(told), now + kToldFor};
+  } else if (now >= rate.look_at) {
     rate.look_at = now + kLookInterval;
     const auto busy = reactor_.DeliveryRate(clients_, routing_id);
     if (busy.has_value()) rate.bytes_per_s = busy;

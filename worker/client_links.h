@@ -52,7 +52,8 @@ class ClientLinks {
     absl::Time look_at;
   };
   void SendDirect(std::string_view routing_id, const Message& message);
-  std::optional<double> RateTo(absl::Time now, std::string_view routing_id);
+  std::optional<double> RateTo(absl::Time now, std::string_view routing_id,
+                               uint64_t told);
 
   Reactor& reactor_;
   Messenger& messenger_;

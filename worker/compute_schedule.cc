@@ -21,8 +21,7 @@ constexpr uint64_t kTasksPerThread = 2;
 // What is made as fast as memory is read. It is not made ahead of the credit
 // for it, nor by a second task of a thread, where it would only grow cold; and
 // more of it goes into a frame, which costs more than it does: where elements
-// are large, several, as far as the cache holds what is copied on its way to
-// those who do not wish for less on a slow network.
+// are large, several, as far as the cache holds what is copied on its way.
 constexpr uint64_t kCheapBytesPerNanosecond = 1;
 constexpr uint64_t kCheapFrames = 2;
 constexpr uint64_t kCheapLargeFrames = 4;
@@ -293,7 +292,7 @@ void WorkerAgent::WeighJobs(absl::Time now) {
   for (auto& [id, plan] : plans_) {
     plan.taken = *plan.made_bytes;
     plan.tasks = 0;
-    plan.reads = plan.packs = false;
+    plan.reads = false;
   }
   for (const auto& [id, task] : tasks_) {
     const auto plan = plans_.find(task.plan);
@@ -309,7 +308,6 @@ void WorkerAgent::WeighJobs(absl::Time now) {
     const uint32_t before = plan.reads ? plan.weight : 0;
     plan.weight = std::max(before, held.stream->weight);
     plan.reads = true;
-    plan.packs |= held.stream->compression != LinkCompression::kNone;
     weights_ += plan.weight - before;
   }
 }
@@ -348,9 +346,7 @@ uint64_t WorkerAgent::FrameBytes(const PlanRecord& plan) const {
   const uint64_t least = kCheapFrames * settings_.frame_bytes;
   const uint64_t most = kCheapLargeFrames * settings_.frame_bytes;
   if (!large) return least;
-  return in_place_ || plan.packs
-             ? most
-             : std::clamp(settings_.cache_bytes, least, most);
+  return in_place_ ? most : std::clamp(settings_.cache_bytes, least, most);
 }
 
 // Whether all credit is spoken for, and more would be made in no time. What is
@@ -461,7 +457,7 @@ void WorkerAgent::Start(absl::Time now, Held& held, uint64_t positions,
                plan.weight, at_once, shelf, held.lease.share.ranks});
   effects.compute.push_back({id, held.lease.plan, begin, end, FrameBytes(plan),
                              held.lease.share, stream.to, stream.compression,
-                             stream.profile, at_once});
+                             stream.profile, at_once, stream.link_rate});
   if (!shelf) return;
   shelf_.Begin(*shelf, begin, end, id);
   for (auto& [split, other] : leases_) Adopt(now, other, effects);

@@ -239,6 +239,8 @@ void WorkerAgent::OnGrant(absl::Time now, const PeerId& from,
     Open(held, from, grant);
   }
   Stream& stream = *held.stream;
+  // Else the reader waits for what is made.
+  stream.link_rate = WaitsForCredit(stream) ? grant.arriving : 0;
   stream.total = Allow(stream.total, grant);
   stream.head = IsHead(grant);
   stream.compression = grant.compression;
@@ -309,17 +311,23 @@ void WorkerAgent::MoveTo(Stream& stream, Cursor start) {
   if (stream.segments.empty()) stream.frontier = start;
 }
 
-// Sends what is ready and allowed, in order. Only a head may overdraw, by one
-// piece; what has no elements costs nothing and always passes (rules 13, 14).
+// Only a head may overdraw, by one piece; what has no elements costs nothing
+// and always passes (rules 13, 14).
+bool WorkerAgent::WaitsForCredit(const Stream& stream) {
+  if (stream.segments.empty()) return false;
+  const Segment& first = stream.segments.begin()->second;
+  return first.made != nullptr && first.bytes() > 0 &&
+         stream.sent + first.bytes() > stream.total &&
+         !(stream.head && stream.sent < stream.total);
+}
+
+// Sends what is ready and allowed, in order.
 void WorkerAgent::Send(Held& held, WorkerEffects& effects) {
   Stream& stream = *held.stream;
   while (!stream.segments.empty()) {
     Segment& first = stream.segments.begin()->second;
     if (first.made == nullptr) break;
-    const bool allowed = first.bytes() == 0 ||
-                         stream.sent + first.bytes() <= stream.total ||
-                         (stream.head && stream.sent < stream.total);
-    if (!allowed) break;
+    if (WaitsForCredit(stream)) break;
     stream.sent += first.bytes();
     stream.next = first.end;
     const MadePtr made = std::move(first.made);

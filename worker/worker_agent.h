@@ -41,6 +41,8 @@ struct ComputeRequest {
   bool profile = false;  // it asks what that takes
   // To wake a thread for it would take about as long.
   bool at_once = false;
+  // Bytes a second that its link carries, as its reader tells; 0: not known.
+  uint64_t link_rate = 0;
 };
 
 // What the shell does after a call: start work, then send.
@@ -138,6 +140,7 @@ class WorkerAgent {
     bool checksums = false;
     uint32_t weight = kDefaultWeight;  // its reader's
     bool profile = false;
+    uint64_t link_rate = 0;  // bytes a second, as its reader tells; 0: unknown
     absl::Time granted;  // the last grant
     Segments segments;
   };
@@ -185,7 +188,6 @@ class WorkerAgent {
     uint64_t tasks = 0;                // in flight
     uint32_t weight = kDefaultWeight;  // the greatest of those below
     bool reads = false;                // somebody reads it here now
-    bool packs = false;                // … who would like its parts packed
   };
   struct EarlyGrant {
     PeerId from;
@@ -218,6 +220,7 @@ class WorkerAgent {
                absl::StatusOr<MadePtr> made, WorkerEffects& effects);
   static void Store(Stream& stream, Segments::iterator segment, MadePtr made);
   static void DropFrom(Stream& stream, Cursor cursor);
+  static bool WaitsForCredit(const Stream& stream);
   void Send(Held& held, WorkerEffects& effects);
 
   // Starts as many tasks as threads, memory and streams allow.

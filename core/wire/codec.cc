@@ -372,6 +372,7 @@ absl::StatusOr<Message> Decode(const Parts& parts, std::string_view cluster_id,
   FM_RETURN_IF_ERROR(reader.error());
   if (auto* frame = std::get_if<Frame>(&message)) {
     frame->came = came;
+    for (const Buffer& part : parts) frame->wire_bytes += part.size();
     frame->checksums = envelope.checksums() != nullptr;
   }
   return message;

@@ -253,6 +253,7 @@ Grant Read(FieldReader& reader, const fb::Grant& grant) {
                                   out.weight, kWeightMax));
   }
   out.profile = grant.profile();
+  out.arriving = grant.arriving();
   return out;
 }
 

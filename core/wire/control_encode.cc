@@ -215,7 +215,7 @@ Body Put(Builder& builder, const Grant& grant) {
                       grant.worker_incarnation.value(), grant.attempt.value(),
                       grant.opening.value(), &start, grant.total_bytes,
                       grant.head, ToWire(grant.compression), grant.checksums,
-                      grant.weight, grant.profile));
+                      grant.weight, grant.profile, grant.arriving));
 }
 
 Body Put(Builder& builder, const ShareRequest& request) {

@@ -316,6 +316,10 @@ struct Grant {
   bool checksums = false;  // of the parts, too: the link protects them badly
   uint32_t weight = kDefaultWeight;  // 1 to kWeightMax
   bool profile = false;              // frames are to say what making them took
+  // Bytes a second that come from this worker, as they are sent, while the
+  // reader does little but wait for them and its window is wide enough for the
+  // round trip. 0: not known.
+  uint64_t arriving = 0;
 };
 // What PackParts made of a piece's parts (packing.h).
 struct PackedParts;
@@ -332,6 +336,7 @@ struct Frame {
   bool checksums = false;  // of the parts: sent, or came, with it
   // In which its parts came, if some were packed. Not sent.
   LinkCompression came = LinkCompression::kNone;
+  uint64_t wire_bytes = 0;  // of its parts as they came. Not sent.
   StepCosts costs{};  // of its piece, where the grant asked; else null
 };
 

@@ -71,10 +71,11 @@ class Link:
 
 
 class Proxy:
-    """Listens at `port` of loopback for what goes to set_target's port. `rate` in bytes a second, 0: any."""
+    """Listens at `port` of loopback for what goes to set_target's port. `rate` in bytes a second, 0: any; `queue_bytes`
+    wait before that link."""
 
-    def __init__(self, delay=0.0, rate=0):
-        self.delay, self.queue_bytes = delay, int(rate * delay) + (4 << 20)
+    def __init__(self, delay=0.0, rate=0, queue_bytes=4 << 20):
+        self.delay, self.queue_bytes = delay, int(rate * delay) + queue_bytes
         self.up, self.down = Link(rate), Link(rate)
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.port, self.target = self.listener.getsockname()[1], None

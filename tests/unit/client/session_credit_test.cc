@@ -124,6 +124,28 @@ TEST_F(WindowTest, GoesBackWhereAWiderOneBringsNoMore) {
   EXPECT_LE(wide, 10);  // about 20 ms of 240
 }
 
+TEST_F(WindowTest, TellsWhatComesWhileItIsWaitedFor) {
+  // 40 bytes of elements come each 20 ms, in 10 bytes, where all that is
+  // allowed would have come in one.
+  const auto read = [&](uint64_t from, bool waits) {
+    for (uint64_t k = from; k < from + 20; ++k) {
+      Tick(absl::Milliseconds(20));
+      Receive(k / 20, MakePiece(5 * k, 5 * k + 5), 1, 10);
+      if (waits || k % 4 == 3) PullAll();
+    }
+    return Granted(from / 20).arriving;
+  };
+  EXPECT_EQ(read(0, true), 500u);
+  EXPECT_EQ(read(20, false), 0u);
+  EXPECT_EQ(read(40, true), 500u);
+}
+
+// There it is the credit that is waited for.
+TEST_F(WindowTest, TellsNothingOfALinkWhoseRoundTripTheWindowDoesNotFill) {
+  ReadOverALongLink(15);
+  for (uint64_t n = 0; n < kSplits; ++n) EXPECT_EQ(Granted(n).arriving, 0u);
+}
+
 TEST_F(WindowTest, NarrowsWhileHalfOfItIsNeverNeeded) {
   EXPECT_GT(ReadOverALongLink(10), 400);
   for (int k = 0; k < 80; ++k) {

@@ -131,8 +131,10 @@ class SessionTest : public ::testing::Test {
     }
     return last;
   }
-  void Receive(uint64_t number, Piece piece, uint64_t attempt = 1) {
+  void Receive(uint64_t number, Piece piece, uint64_t attempt = 1,
+               uint64_t wire_bytes = 0) {
     Frame frame;
+    frame.wire_bytes = wire_bytes;
     frame.session = session_.session();
     frame.split = SplitNo(number);
     frame.worker = kWorker;

@@ -234,6 +234,8 @@ std::vector<Sample> SampleMessages() {
   wishful.checksums = true;
   Grant heavy = TheGrant();
   heavy.weight = 250;
+  Grant told = TheGrant();
+  told.arriving = 30'000'000;
   Frame costly = FrameOf(DensePiece());
   costly.costs =
       std::make_shared<const std::vector<StepCost>>(std::vector<StepCost>{
@@ -277,6 +279,7 @@ std::vector<Sample> SampleMessages() {
       {"grant", TheGrant()},
       {"grant_wishes", wishful},
       {"grant_weight", heavy},
+      {"grant_arriving", told},
       {"relay", Relay{WorkerId("tcp://10.0.0.1:7000"),
                       "peer",
                       {Buffer::CopyOf(std::as_bytes(std::span("inner")))}}},

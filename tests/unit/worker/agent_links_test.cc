@@ -40,6 +40,27 @@ TEST_F(WorkerAgentTest, PackedPartsGoOnlyToWhoWishesForThem) {
   }
 }
 
+TEST_F(WorkerAgentTest, WhatIsToldOfALinkCountsWherePiecesWaitForCredit) {
+  const Lease lease = LeaseOf(1, 0, 1'000);
+  GivenLeases({lease});
+  const auto told = [&](uint64_t total) {
+    Grant grant = GrantOf(lease, total);
+    grant.arriving = 1'000;
+    Give(grant);
+  };
+  told(8);
+  EXPECT_EQ(tasks_.at(0).link_rate, 0u);
+  ComputeAll();  // as much as the memory holds
+  frames_.clear();
+  told(400);
+  ASSERT_FALSE(frames_.empty());
+  EXPECT_EQ(tasks_.at(0).link_rate, 1'000u);
+  told(100'000);  // all of it leaves
+  told(100'000);
+  Compute();
+  EXPECT_EQ(tasks_.back().link_rate, 0u);
+}
+
 // The parts are those of the whole piece.
 TEST_F(WorkerAgentTest, APieceThatIsCutIsNotPackedAnyMore) {
   const Lease lease = LeaseOf(1, 0, 100);

@@ -257,12 +257,6 @@ TEST_F(WorkerAgentTest, WhatIsCheapAndLargeIsCopiedInWhatTheCacheHolds) {
   agent_.ReadInPlace(true);
   ComputeInNoTime(large);
   EXPECT_EQ(tasks_.back().bytes_target, 320u);
-  agent_.ReadInPlace(false);
-  Grant packed = GrantOf(lease, 80'000);
-  packed.compression = LinkCompression::kAuto;
-  Give(packed);
-  ComputeInNoTime(large);
-  EXPECT_EQ(tasks_.back().bytes_target, 320u);
 }
 
 TEST_F(WorkerAgentTest, WhatIsCheapAndWasLostIsMadeAgainBeforeWhatIsReady) {
