@@ -85,38 +85,32 @@ void ClientLinks::SendDirect(std::string_view routing_id,
 
 LinkCompression ClientLinks::CodecFor(absl::Time now,
                                       const ComputeRequest& request) {
-  if (request.compression != LinkCompression::kAuto) {
-    // What a reader sees where it lies is not packed.
-    const auto direct = After(kDirect, request.to);
-    const bool sent = direct ? memory_.LenderTo(*direct) == nullptr
-                             : After(kRelayed, request.to).has_value();
-    return sent ? request.compression : LinkCompression::kNone;
-  }
+  // What a reader sees where it lies is not packed.
   const auto direct = After(kDirect, request.to);
-  if (!direct || memory_.LenderTo(*direct) != nullptr) {
-    return LinkCompression::kNone;
-  }
+  const bool sent = direct ? memory_.LenderTo(*direct) == nullptr
+                           : After(kRelayed, request.to).has_value();
+  if (!sent) return LinkCompression::kNone;
+  if (request.compression != LinkCompression::kAuto) return request.compression;
   return chooser_.Choose(request.plan,
-                         RateTo(now, *direct, request.link_rate));
+                         RateTo(now, request.to, request.link_rate));
 }
 
 // What the reader tells comes first: the kernel knows only of the connection to
 // whatever is in between, and nothing while that takes all that is allowed.
-std::optional<double> ClientLinks::RateTo(absl::Time now,
-                                          std::string_view routing_id,
+std::optional<double> ClientLinks::RateTo(absl::Time now, const PeerId& peer,
                                           uint64_t told) {
-  auto found = rates_.find(routing_id);
+  auto found = rates_.find(peer);
   if (found == rates_.end()) {
     if (rates_.size() >= kRatesMax) rates_.clear();
-    found = rates_.emplace(std::string(routing_id), Rate()).first;
-    found->second.look_at = now;
+    found = rates_.emplace(peer, Rate{std::nullopt, now}).first;
   }
   Rate& rate = found->second;
+  const auto direct = After(kDirect, peer);
   if (told > 0) {
     rate = {static_cast<double>(told), now + kToldFor};
-  } else if (now >= rate.look_at) {
+  } else if (direct && now >= rate.look_at) {
     rate.look_at = now + kLookInterval;
-    const auto busy = reactor_.DeliveryRate(clients_, routing_id);
+    const auto busy = reactor_.DeliveryRate(clients_, *direct);
     if (busy.has_value()) rate.bytes_per_s = busy;
   }
   return rate.bytes_per_s;

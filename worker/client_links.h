@@ -52,7 +52,7 @@ class ClientLinks {
     absl::Time look_at;
   };
   void SendDirect(std::string_view routing_id, const Message& message);
-  std::optional<double> RateTo(absl::Time now, std::string_view routing_id,
+  std::optional<double> RateTo(absl::Time now, const PeerId& peer,
                                uint64_t told);
 
   Reactor& reactor_;
@@ -62,7 +62,7 @@ class ClientLinks {
   const SocketId dispatcher_;
   const WorkerId worker_;
   CodecChooser chooser_;
-  std::map<std::string, Rate, std::less<>> rates_;  // by routing id
+  std::map<PeerId, Rate> rates_;
   std::map<PeerId, std::shared_ptr<Mailbox>> mailboxes_;
   uint64_t last_mailbox_ = 0;
 };

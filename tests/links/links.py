@@ -365,20 +365,25 @@ def delay(binary):
 
 
 def packing(binary):
+    rate = 30_000_000
+    told = []
     with Scene(binary) as scene:
-        rate = 30_000_000
         pipeline = scene.pipeline("large", large(1_000))
-        _, service = scene.dispatcher()
-        # It takes whatever the reader allows, so that the worker's connection seems fast.
-        proxy = Proxy(rate=rate, queue_bytes=1 << 30)
-        scene.worker_behind(proxy, service)
-        got = scene.read(pipeline, "--service", service, "--compression", "auto")
-        require(got["order_hash"] == scene.read(pipeline, "--local")["order_hash"], "packed frames are not the same")
-        (link,) = got["links"]
-        faster = got["bytes"] / got["seconds"] / rate
-        require(faster >= 2, f"{faster:.2f} of the link's rate, {link}")
-        return (f"elements came at {faster:.1f} times the rate of the link, {link['element_bytes'] / link['wire_bytes']:.1f} "
-                f"times smaller, the last in {link['compression']}")
+        order = scene.read(pipeline, "--local")["order_hash"]
+        dispatcher, service = scene.dispatcher()
+        # They take whatever the reader allows, so that the connections to them seem fast.
+        to_worker, to_dispatcher = (Proxy(rate=rate, queue_bytes=1 << 30) for _ in range(2))
+        scene.worker_behind(to_worker, service)
+        to_dispatcher.set_target(listening_port(dispatcher.pid))
+        for way, flags in (("", ("--service", service)),
+                           ("relayed ", ("--service", f"tcp://127.0.0.1:{to_dispatcher.port}", "--via", "dispatcher"))):
+            got = scene.read(pipeline, *flags, "--compression", "auto")
+            require(got["order_hash"] == order, "packed frames are not the same")
+            (link,) = got["links"]
+            faster = got["bytes"] / got["seconds"] / rate
+            require(faster >= 2, f"{way}{faster:.2f} of the link's rate, {link}")
+            told.append(f"{way}{faster:.1f}")
+        return f"elements came at {', '.join(told)} times the rate of the link, the last in {link['compression']}"
 
 
 class Namespaces:
