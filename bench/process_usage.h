@@ -5,10 +5,11 @@
 
 namespace feedmill::bench {
 
-// User and system time of this process so far, all threads.
-inline double CpuSeconds() {
+// User and system time of this process so far, all threads; or
+// (RUSAGE_CHILDREN) of its children that have ended.
+inline double CpuSeconds(int whose = RUSAGE_SELF) {
   rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
+  getrusage(whose, &usage);
   return static_cast<double>(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
          static_cast<double>(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) *
              1e-6;

@@ -340,10 +340,9 @@ void ReadSession::OnFrame(absl::Time now, Frame frame, ReadEffects& effects) {
   }
   if (split.stopped) return;
   const uint64_t received = split.received;
-  arrivals_.Arrive(now, frame.worker, frame.wire_bytes,
-                   frame.piece.chunk.rows == 0
-                       ? 0
-                       : frame.piece.chunk.ElementBytes());
+  arrivals_.Arrive(
+      now, frame.worker, frame.wire_bytes,
+      frame.piece.chunk.rows == 0 ? 0 : frame.piece.chunk.ElementBytes());
   std::optional<Piece> piece =
       Take(split.next, PartBelow(std::move(frame.piece), split.end));
   if (piece) Buffer(now, frame.split, split, *std::move(piece));

@@ -70,9 +70,9 @@ void ReadSession::WidenWindow(absl::Time now) {
 uint64_t ReadSession::Arriving(const WorkerId& worker) const {
   const double in_round_trip =
       arrivals_.elements() * absl::ToDoubleSeconds(round_trip_);
-  const bool wide = window_bytes_ >= settings_.budget_bytes ||
-                    kWideRoundTrips * in_round_trip <=
-                        static_cast<double>(window_bytes_);
+  const bool wide =
+      window_bytes_ >= settings_.budget_bytes ||
+      kWideRoundTrips * in_round_trip <= static_cast<double>(window_bytes_);
   return wide ? static_cast<uint64_t>(arrivals_.From(worker)) : 0;
 }
 

@@ -141,7 +141,7 @@ class WorkerAgent {
     uint32_t weight = kDefaultWeight;  // its reader's
     bool profile = false;
     uint64_t link_rate = 0;  // bytes a second, as its reader tells; 0: unknown
-    absl::Time granted;  // the last grant
+    absl::Time granted;      // the last grant
     Segments segments;
   };
   // The first part of a stream that nobody makes.

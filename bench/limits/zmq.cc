@@ -101,13 +101,8 @@ int main(int argc, char** argv) {
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
           .count();
   waitpid(sender, nullptr, 0);
-  rusage child{};
-  getrusage(RUSAGE_CHILDREN, &child);
-  const double cpu =
-      feedmill::bench::CpuSeconds() +
-      static_cast<double>(child.ru_utime.tv_sec + child.ru_stime.tv_sec) +
-      static_cast<double>(child.ru_utime.tv_usec + child.ru_stime.tv_usec) *
-          1e-6;
+  const double cpu = feedmill::bench::CpuSeconds() +
+                     feedmill::bench::CpuSeconds(RUSAGE_CHILDREN);
   std::printf(
       "{\"elements\": %d, \"seconds\": %.4f, \"cpu_s\": %.3f, \"check\": "
       "%llu}\n",

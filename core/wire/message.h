@@ -337,7 +337,7 @@ struct Frame {
   // In which its parts came, if some were packed. Not sent.
   LinkCompression came = LinkCompression::kNone;
   uint64_t wire_bytes = 0;  // of its parts as they came. Not sent.
-  StepCosts costs{};  // of its piece, where the grant asked; else null
+  StepCosts costs{};        // of its piece, where the grant asked; else null
 };
 
 // `parts`, a whole encoded message, on its way between a client and a worker

@@ -72,7 +72,7 @@ class SessionTest : public ::testing::Test {
   }
 
   BoundSplit Bound(uint64_t number, uint64_t begin, uint64_t end,
-                   std::vector<uint64_t> attempts = {1}) {
+                   const std::vector<uint64_t>& attempts = {1}) {
     BoundSplit split{SplitNo(number), {begin, 0}, {end, 0}, {}, {}};
     for (uint64_t attempt : attempts) {
       split.leases.push_back({kWorker, Incarnation{7}, Attempt{attempt}});

@@ -1,0 +1,114 @@
+// The limit of what a pipeline makes and TCP carries to another process: a
+// local read by all cores whose batches libzmq alone sends, without a copy,
+// four under way. No plan, no leases, no frames.
+//
+//   limit_pipeline_zmq PIPELINE.yaml
+//
+// `check`: as bench_trainer's `images`.
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <zmq.hpp>
+
+#include "bench/process_usage.h"
+#include "client/reader.h"
+#include "core/dataset/graph_text.h"
+#include "core/net/process_limits.h"
+
+namespace {
+
+constexpr int kCredit = 4;
+constexpr int kPatience = 30'000;  // ms
+
+// Ends with an empty message.
+int Send(const char* address, const std::string& path) {
+  zmq::context_t context;
+  zmq::socket_t socket(context, zmq::socket_type::dealer);
+  socket.set(zmq::sockopt::linger, -1);
+  socket.set(zmq::sockopt::rcvtimeo, kPatience);
+  socket.connect(address);
+  std::ifstream in(path);
+  const auto graph = feedmill::ParseGraphYaml(
+      std::string(std::istreambuf_iterator<char>(in), {}),
+      std::filesystem::absolute(path).parent_path().string());
+  if (!graph.ok()) return 1;
+  auto reader = feedmill::Read(*graph);
+  if (!reader.ok()) return 1;
+  int credit = kCredit;
+  for (const feedmill::Element element : **reader) {
+    for (zmq::message_t returned;
+         socket.recv(returned, credit > 0 ? zmq::recv_flags::dontwait
+                                          : zmq::recv_flags::none);) {
+      ++credit;
+    }
+    if (credit == 0) return 1;
+    auto* const kept = new feedmill::Element(element);
+    const auto items = kept->Tensor<uint8_t>("image").items;
+    socket.send(zmq::message_t(
+                    const_cast<uint8_t*>(items.data()), items.size(),
+                    [](void*, void* hint) {
+                      delete static_cast<feedmill::Element*>(hint);
+                    },
+                    kept),
+                zmq::send_flags::none);
+    --credit;
+  }
+  socket.send(zmq::message_t(), zmq::send_flags::none);
+  for (zmq::message_t returned; credit < kCredit; ++credit) {
+    if (!socket.recv(returned)) return 1;
+  }
+  return (*reader)->status().ok() ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 2) {
+    return std::fprintf(stderr, "usage: limit_pipeline_zmq PIPELINE.yaml\n"), 2;
+  }
+  feedmill::TuneMalloc();
+  int address[2];
+  if (pipe(address) != 0) return 1;
+  const pid_t sender = fork();
+  if (sender == 0) {
+    char text[256] = {};
+    if (read(address[0], text, sizeof(text) - 1) <= 0) _exit(1);
+    _exit(Send(text, argv[1]));
+  }
+  zmq::context_t context;
+  zmq::socket_t socket(context, zmq::socket_type::dealer);
+  socket.set(zmq::sockopt::rcvtimeo, kPatience);
+  socket.bind("tcp://127.0.0.1:*");
+  const std::string bound = socket.get(zmq::sockopt::last_endpoint);
+  const auto start = std::chrono::steady_clock::now();
+  if (write(address[1], bound.data(), bound.size()) < 0) return 1;
+  uint64_t check = 0, elements = 0;
+  for (zmq::message_t message;; ++elements) {
+    if (!socket.recv(message)) return 1;
+    if (message.size() == 0) break;
+    const auto* const items = message.data<uint8_t>();
+    check += items[0] + uint64_t{items[message.size() - 1]};
+    socket.send(zmq::message_t(), zmq::send_flags::none);
+  }
+  const double seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+          .count();
+  int status = 0;
+  waitpid(sender, &status, 0);
+  if (status != 0) return 1;
+  std::printf(
+      "{\"elements\": %llu, \"seconds\": %.4f, \"cpu_s\": %.3f, \"check\": "
+      "%llu}\n",
+      static_cast<unsigned long long>(elements), seconds,
+      feedmill::bench::CpuSeconds() +
+          feedmill::bench::CpuSeconds(RUSAGE_CHILDREN),
+      static_cast<unsigned long long>(check));
+  return 0;
+}
