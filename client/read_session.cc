@@ -20,9 +20,6 @@ constexpr size_t kComingOfEach = 3;
 // That a split is emptied only ends its binding: nobody waits for it.
 constexpr absl::Duration kCoalesceEnds = absl::Milliseconds(20);
 constexpr uint32_t kLeavesMax = 4;
-// Frames that one split's quota holds at least: while one is on its way the
-// next is made.
-constexpr uint64_t kQuotaFrames = 2;
 constexpr uint64_t kWindowQuotas = 2;  // in the first window
 
 }  // namespace
@@ -369,6 +366,7 @@ void ReadSession::Buffer(absl::Time now, SplitId id, Split& split,
   }
   if (measured_from_ == absl::InfinitePast()) measured_from_ = now;
   window_received_ += bytes;
+  NoteCame(piece.end.p - piece.begin.p, bytes);
   split.received += bytes;
   split.next = std::max(split.next, piece.end);
   split.stopped = !piece.error.ok();

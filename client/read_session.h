@@ -128,6 +128,10 @@ class ReadSession {
   }
 
  private:
+  // Frames that one split's quota holds at least: while one is on its way the
+  // next is made.
+  static constexpr uint64_t kQuotaFrames = 2;
+
   // A worker's attempt at a split, as this session opened it.
   struct Stream {
     Opening opening;
@@ -215,6 +219,8 @@ class ReadSession {
   }
   void SetAllowed(Split& split, uint64_t allowed);
   void Reopen(absl::Time now, const Split& split, Stream& stream);
+  uint64_t MayNeed(const Split& split) const;
+  void NoteCame(uint64_t positions, uint64_t bytes);
   void Allot(Split& split, bool is_head);
   bool Worthwhile(const Split& split, const Stream& stream, uint64_t total,
                   bool head) const;
@@ -248,6 +254,8 @@ class ReadSession {
   std::optional<Narrower> narrower_;
   absl::Time widen_from_ = absl::InfinitePast();
   ArrivalRate arrivals_;
+  uint64_t positions_came_ = 0;  // halved now and then
+  uint64_t bytes_came_ = 0;      // of elements of these
   uint64_t window_pulled_ = 0;
   uint64_t window_unused_;  // the least that was buffered since it was changed
 

@@ -13,6 +13,10 @@ constexpr double kRoundTrips = 4;
 // With more than so many on its way, it is not the window that is waited for.
 constexpr double kWideRoundTrips = 2;
 constexpr absl::Duration kMeasure = absl::Seconds(1);
+// Of what a split may need: positions differ.
+constexpr double kSplitMargin = 1.5;
+// The recent past counts.
+constexpr uint64_t kCamePositions = uint64_t{1} << 16;
 // A shorter round trip is mostly waits for a core, which credit does not
 // shorten. There a wider window is kept if that much more comes than before,
 // measured for so long at least; else it is not tried again for a while.
@@ -138,6 +142,30 @@ void ReadSession::Reopen(absl::Time now, const Split& split, Stream& stream) {
   stream.last = now;
 }
 
+// What a split may need beyond what it has received, by what came of the
+// positions so far: more credit for it would only keep others from having some.
+uint64_t ReadSession::MayNeed(const Split& split) const {
+  if (positions_came_ == 0) return ahead_bytes_;
+  const double positions =
+      static_cast<double>(std::max<uint64_t>(1, split.end.p - split.next.p));
+  const double bytes = kSplitMargin * positions *
+                       static_cast<double>(bytes_came_) /
+                       static_cast<double>(positions_came_);
+  // A frame of the size of the others always fits.
+  return std::max(quota_bytes_ / kQuotaFrames,
+                  bytes < static_cast<double>(ahead_bytes_)
+                      ? static_cast<uint64_t>(bytes)
+                      : ahead_bytes_);
+}
+
+void ReadSession::NoteCame(uint64_t positions, uint64_t bytes) {
+  positions_came_ += positions;
+  bytes_came_ += bytes;
+  if (positions_came_ < kCamePositions) return;
+  positions_came_ /= 2;
+  bytes_came_ /= 2;
+}
+
 // Credit ahead of one split is at most half of the window, of all splits
 // together the window. (A worker holds a frame back that does not fit, if it is
 // no head's: so that is more than one of the largest frames, where the budget
@@ -158,7 +186,7 @@ void ReadSession::Allot(Split& split, bool is_head) {
     free = std::max(
         free, std::min(left, reserve_bytes_ - std::min(reserve_bytes_, has)));
   }
-  const uint64_t wanted = split.received + ahead_bytes_;
+  const uint64_t wanted = split.received + MayNeed(split);
   if (wanted <= split.allowed) return;
   SetAllowed(split, split.allowed + std::min(free, wanted - split.allowed));
 }

@@ -171,6 +171,12 @@ void World::ReaderFault(const std::string& kind) {
     if (order_ == Order::kDeterministic && random_.OneIn(2)) {
       reader->zombie = true;  // it will come back and find itself replaced
       replace(true);
+      // Not before, where that one takes over: a rank that ends its run and
+      // leaves could not be started in that run again, and to begin the next
+      // one would cut others off.
+      if (in_ranks_ && rank_passes_[reader->slot] == passes_left_) {
+        reader->thaw = std::max(reader->thaw, now() + back + absl::Seconds(1));
+      }
     }
     return;
   }

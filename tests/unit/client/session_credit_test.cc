@@ -21,6 +21,25 @@ TEST_F(SessionCreditTest, CreditIsBoundedByTheWindow) {
   EXPECT_EQ(Granted(0).total_bytes, 160);
 }
 
+TEST_F(SessionCreditTest, SplitsGetNoMoreCreditThanTheyMayNeed) {
+  std::vector<BoundSplit> splits;
+  for (uint64_t n = 0; n < 20; ++n)
+    splits.push_back(Bound(n, 5 * n, 5 * n + 5));
+  GivenSplits(splits);
+  Receive(0, MakePiece(0, 5));
+  PullAll();
+  Pass(absl::Milliseconds(200));
+  // A split has 40 bytes; a frame of 80 might come.
+  int granted = 0;
+  for (uint64_t n = 1; n < 20; ++n) {
+    const uint64_t total = Granted(n).total_bytes;
+    if (total == 160) continue;  // before anything was known
+    EXPECT_LE(total, 80);
+    granted += total > 0 ? 1 : 0;
+  }
+  EXPECT_GE(granted, 2);
+}
+
 // Twenty splits of 100 rows whose workers send at once all that they may.
 class WindowTest : public SessionCreditTest {
  protected:
