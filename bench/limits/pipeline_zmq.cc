@@ -14,6 +14,8 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <memory>
+#include <span>
 #include <string>
 #include <zmq.hpp>
 
@@ -27,7 +29,15 @@ namespace {
 constexpr int kCredit = 4;
 constexpr int kPatience = 30'000;  // ms
 
-// Ends with an empty message.
+zmq::message_t Message(std::span<const uint8_t> items,
+                       const std::shared_ptr<feedmill::Chunk>& kept) {
+  using Kept = std::shared_ptr<feedmill::Chunk>;
+  return {const_cast<uint8_t*>(items.data()), items.size(),
+          [](void*, void* hint) { delete static_cast<Kept*>(hint); },
+          new Kept(kept)};
+}
+
+// Of tensors of one shape, the first component. Ends with an empty message.
 int Send(const char* address, const std::string& path) {
   zmq::context_t context;
   zmq::socket_t socket(context, zmq::socket_type::dealer);
@@ -42,23 +52,21 @@ int Send(const char* address, const std::string& path) {
   auto reader = feedmill::Read(*graph);
   if (!reader.ok()) return 1;
   int credit = kCredit;
-  for (const feedmill::Element element : **reader) {
-    for (zmq::message_t returned;
-         socket.recv(returned, credit > 0 ? zmq::recv_flags::dontwait
-                                          : zmq::recv_flags::none);) {
-      ++credit;
+  for (const feedmill::Chunk& chunk : (*reader)->chunks()) {
+    // An element is a view of its chunk, which lasts only if it is kept.
+    const auto kept = std::make_shared<feedmill::Chunk>(chunk);
+    const auto images = kept->columns[0].values.As<uint8_t>();
+    const size_t bytes = images.size() / kept->rows;
+    for (size_t row = 0; row < kept->rows; ++row, --credit) {
+      for (zmq::message_t returned;
+           socket.recv(returned, credit > 0 ? zmq::recv_flags::dontwait
+                                            : zmq::recv_flags::none);) {
+        ++credit;
+      }
+      if (credit == 0) return 1;
+      socket.send(Message(images.subspan(row * bytes, bytes), kept),
+                  zmq::send_flags::none);
     }
-    if (credit == 0) return 1;
-    auto* const kept = new feedmill::Element(element);
-    const auto items = kept->Tensor<uint8_t>("image").items;
-    socket.send(zmq::message_t(
-                    const_cast<uint8_t*>(items.data()), items.size(),
-                    [](void*, void* hint) {
-                      delete static_cast<feedmill::Element*>(hint);
-                    },
-                    kept),
-                zmq::send_flags::none);
-    --credit;
   }
   socket.send(zmq::message_t(), zmq::send_flags::none);
   for (zmq::message_t returned; credit < kCredit; ++credit) {
