@@ -12,6 +12,7 @@ constexpr std::string_view kDirect = "client:";
 constexpr std::string_view kRelayed = "relay:";
 constexpr std::string_view kInProcess = "process:";
 constexpr absl::Duration kLookInterval = absl::Milliseconds(100);
+// What a reader told counts for so long, before the kernel is asked again.
 constexpr absl::Duration kToldFor = absl::Seconds(10);
 constexpr size_t kRatesMax = 1'024;
 
