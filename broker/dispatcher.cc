@@ -94,6 +94,7 @@ void Dispatcher::Take(absl::Time now, const PeerId& from,
                       const Message& message) {
   // Where nobody was known there were no ticks that could be late.
   if (NextDeadline() == absl::InfiniteFuture()) next_tick_ = now;
+  NoteStall(now);
   struct Visitor {
     Dispatcher& self;
     absl::Time now;
@@ -242,7 +243,10 @@ DispatcherEffects Dispatcher::OnTick(absl::Time now) {
 // waits to be read, and nobody is silent before it has been.
 void Dispatcher::NoteStall(absl::Time now) {
   const absl::Duration timeout = Timeout(settings_.worker_timeout);
-  if (now - next_tick_ > timeout / 2) judge_from_ = now + timeout;
+  if (now - next_tick_ <= timeout / 2) return;
+  heard_from_ = now;
+  judge_from_ = now + timeout;
+  next_tick_ = now;
 }
 
 void Dispatcher::ReleaseSilentSessions(absl::Time now) {

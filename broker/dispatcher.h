@@ -203,6 +203,7 @@ class Dispatcher {
   void On(absl::Time now, const PeerId& from, const ClientBeat& beat);
   void On(absl::Time now, const PeerId& from, const ClientLeave& leave);
   absl::Status CheckHello(const ClientHello& hello) const;
+  bool FindsUnread(absl::Time now, const ClientHello& hello) const;
   absl::Status CheckReader(absl::Time now, const ClientHello& hello) const;
   absl::Status PrepareJob(const ClientHello& hello);
   absl::Status CreateJob(const ClientHello& hello);
@@ -284,7 +285,10 @@ class Dispatcher {
   absl::Status behind_;
   absl::Time lease_from_;  // after a restart peers report first
   absl::Time next_tick_;
-  absl::Time judge_from_ = absl::InfinitePast();    // who has been silent
+  // Since a stall or the start peers are heard; who has not been may be judged
+  // only after a while.
+  absl::Time heard_from_ = absl::InfinitePast();
+  absl::Time judge_from_ = absl::InfinitePast();
   absl::Time oldest_heard_ = absl::InfinitePast();  // of the workers
 
   LeaseTable table_;

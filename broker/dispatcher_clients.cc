@@ -147,6 +147,7 @@ void Dispatcher::On(absl::Time now, const PeerId& from,
     return AnswerAwaiting(from, hello, *job);
   }
   awaiting_.erase(from);  // as it said before in this turn
+  if (!repeated && FindsUnread(now, hello)) return;  // it says that again
   if (!repeated) {
     absl::Status status = CheckReader(now, hello);
     if (status.ok()) status = PrepareJob(hello);
@@ -225,6 +226,21 @@ absl::Status Dispatcher::CheckHello(const ClientHello& hello) const {
     return InvalidArgument("run numbers begin at 1");
   }
   return absl::OkStatus();
+}
+
+// Whether a reader that this one would replace may have said that it leaves, or
+// that it still reads, while the dispatcher stood still.
+bool Dispatcher::FindsUnread(absl::Time now, const ClientHello& hello) const {
+  const JobState* job = state_.FindJob(hello.job);
+  if (now >= judge_from_ || job == nullptr || hello.take_over ||
+      job->order != Order::kDeterministic || job->over()) {
+    return false;
+  }
+  return std::any_of(
+      job->sessions.begin(), job->sessions.end(), [&](const auto& entry) {
+        return Conflict(entry.second.share, hello.share) &&
+               listeners_.at({hello.job, entry.first}).heard < heard_from_;
+      });
 }
 
 // Whether this reader may join the job as it is.

@@ -526,6 +526,40 @@ TEST(Stalls, NobodyIsSilentBeforeWhatCameIsRead) {
   EXPECT_EQ(worker.leases().front().attempt, before.front().attempt);
 }
 
+// The next hello of a consumer may be read before the leave of its former life,
+// which came over another connection.
+TEST(Stalls, AReaderIsReplacedOnlyWhenItsOwnWordsWereRead) {
+  for (const absl::Duration stall : {absl::Seconds(5), absl::Minutes(10)}) {
+    Cluster cluster;
+    cluster.AddWorker("w1");
+    Reader& reader = cluster.AddReader("j", "solo", "range 10").Hello();
+    ASSERT_TRUE(reader.live());
+    reader.FinishAll();
+    cluster.Wait(stall);
+    Reader& next = cluster.AddReader("j", "solo", "range 10").Hello();
+    EXPECT_EQ(next.heard, 0) << "it says that again";
+    reader.Leave();
+    EXPECT_EQ(next.Hello().answer->run->run, RunNumber(2));
+  }
+}
+
+TEST(Stalls, WhoStillSaysNothingCountsAsBefore) {
+  Cluster cluster;
+  cluster.AddWorker("w1");
+  cluster.AddReader("j", "solo", "range 10").Hello();
+  cluster.Wait(absl::Seconds(5));
+  Reader& next = cluster.AddReader("j", "solo", "range 10").Hello();
+  EXPECT_EQ(next.heard, 0);
+  Reader& heir = cluster.AddReader("j", "solo", "range 10");
+  heir.hello().take_over = true;
+  EXPECT_TRUE(heir.Hello().live()) << "its user knows";
+  cluster.Wait(absl::Seconds(5));
+  Reader& other = cluster.AddReader("j", "solo", "range 10").Hello();
+  EXPECT_EQ(other.heard, 0);
+  cluster.Pass(absl::Milliseconds(1'100));
+  EXPECT_EQ(other.Hello().reject->reason, RejectReason::kRefused);
+}
+
 TEST(Turns, WhatComesTogetherIsToldOnce) {
   Cluster cluster;
   Miller& worker = cluster.AddWorker("w1");

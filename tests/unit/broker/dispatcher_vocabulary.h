@@ -180,11 +180,13 @@ class Cluster {
       }
     }
   }
-  // The dispatcher stands still, and ticks before it reads what came.
+  // The dispatcher stands still, and ticks before it reads what came …
   void Stall(absl::Duration time) {
     now_ += time;
     Carry(dispatcher_->OnTick(now_));
   }
+  // … or after.
+  void Wait(absl::Duration time) { now_ += time; }
   // The dispatcher is another process from here on, with the same journal.
   void Restart() {
     dispatcher_ = std::make_unique<Dispatcher>(settings_, StoryPlanner(),
