@@ -239,58 +239,6 @@ DispatcherEffects Dispatcher::OnTick(absl::Time now) {
   return Finish(now);
 }
 
-// A disk or a machine that stood still for long: what peers said meanwhile
-// waits to be read, and nobody is silent before it has been.
-void Dispatcher::NoteStall(absl::Time now) {
-  const absl::Duration timeout = Timeout(settings_.worker_timeout);
-  if (now - next_tick_ <= timeout / 2) return;
-  heard_from_ = now;
-  judge_from_ = now + timeout;
-  next_tick_ = now;
-}
-
-void Dispatcher::ReleaseSilentSessions(absl::Time now) {
-  std::vector<SessionKey> silent;
-  for (const auto& [key, listener] : listeners_) {
-    if (now - listener.heard > ClientTimeout(*state_.FindJob(key.job))) {
-      silent.push_back(key);
-    }
-  }
-  for (const SessionKey& key : silent) {
-    const JobState& job = *state_.FindJob(key.job);
-    const bool anonymous = job.anonymous();
-    const bool shared = job.order == Order::kAny && !anonymous;
-    CloseSession(key, shared);
-    ++faults_.sessions_released;
-    if (anonymous) {
-      ForgetJob(key.job);
-    } else if (shared) {
-      BindJob(now, key.job);
-    }
-  }
-}
-
-// No worker was heard before oldest_heard_: while that is recent, thousands of
-// them need not be looked through.
-void Dispatcher::LoseSilentWorkers(absl::Time now) {
-  const absl::Time last = now - Timeout(settings_.worker_timeout);
-  if (oldest_heard_ >= last) return;
-  oldest_heard_ = now;
-  std::vector<WorkerId> lost;
-  for (const auto& [id, worker] : table_.workers()) {
-    // Who was told to beat seldom may not know yet that fewer are left.
-    if (worker.heard < std::min(last, now - 4 * worker.interval)) {
-      lost.push_back(id);
-    } else {
-      oldest_heard_ = std::min(oldest_heard_, worker.heard);
-    }
-  }
-  for (const WorkerId& id : lost) {
-    LoseWorker(id, table_.FindWorker(id)->gone);
-  }
-  if (!lost.empty()) AssignResolutions();
-}
-
 void Dispatcher::RetryHead(absl::Time now, const SessionKey& key) {
   const SessionState& session = *state_.FindSession(key);
   if (session.waiting.empty()) return;

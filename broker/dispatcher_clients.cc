@@ -67,6 +67,8 @@ uint64_t RanksBehind(const ClientHello& hello, const JobState& job) {
   if (wanted <= job.run) return 0;
   uint64_t behind = job.over() ? 0 : job.ranks - job.finished.size();
   for (const auto& [rank, finished] : job.finished) {
+    // What an earlier life finished, to an emptied store, is no more its place.
+    if (hello.run && rank == hello.share.rank) continue;
     behind += finished.value() + 1 < wanted.value() ? 1 : 0;
   }
   return behind;

@@ -19,7 +19,6 @@ constexpr absl::Duration kCoalesceTaken = absl::Milliseconds(10);
 constexpr size_t kComingOfEach = 3;
 // That a split is emptied only ends its binding: nobody waits for it.
 constexpr absl::Duration kCoalesceEnds = absl::Milliseconds(20);
-constexpr uint32_t kLeavesMax = 4;
 constexpr uint64_t kWindowQuotas = 2;  // in the first window
 
 }  // namespace
@@ -30,6 +29,7 @@ ReadSession::ReadSession(ReadSessionSettings settings)
           std::min(settings_.quota_bytes, settings_.budget_bytes / 4)),
       quota_bytes_(std::min(settings_.quota_bytes, settings_.budget_bytes)),
       session_(settings_.session),
+      former_leaves_(settings_.former_leaves),
       cursor_(settings_.start) {
   FM_CHECK(settings_.budget_bytes > 0 && settings_.quota_bytes > 0);
   SetWindow(kWindowQuotas * quota_bytes_);
@@ -222,9 +222,12 @@ void ReadSession::TakeLeases(absl::Time now, const BoundSplit& bound,
 }
 
 void ReadSession::OnReject(absl::Time now, const ClientReject& reject) {
-  if (reject.job != settings_.job || reject.session != session_) return;
+  if (reject.job != settings_.job) return;
+  const bool former = IsOfFormer(reject);
+  if (!former && reject.session != session_) return;
   answered_ = true;
   last_answer_ = now;
+  if (former) return;
   if (leaving_) {
     known_ = false;
     next_leave_ = absl::InfiniteFuture();
@@ -492,21 +495,15 @@ void ReadSession::HandedOut(uint64_t rows) {
   }
 }
 
-ReadEffects ReadSession::Leave(absl::Time now) {
-  ReadEffects effects;
-  if (leaving_) return effects;
-  SendLeave(now, effects);
-  if (state_ != State::kFailed) state_ = State::kEnded;
-  DropSplits();
-  pulled_.clear();
-  return effects;
-}
-
 // ---- what is said
 
 void ReadSession::SendHello(absl::Time now, ReadEffects& effects) {
-  known_ = true;
   next_hello_ = now + settings_.hello_interval;
+  for (const ClientLeave& leave : former_leaves_) {
+    effects.sends.push_back({kDispatcherPeer, leave});
+  }
+  if (!former_leaves_.empty()) return;
+  known_ = true;
   ClientHello hello;
   hello.job = settings_.job;
   hello.graph = settings_.graph;
@@ -571,24 +568,6 @@ void ReadSession::SendBeat(absl::Time now, ReadEffects& effects) {
   beat.seen = seen_;
   beat.splits = Report();
   effects.sends.push_back({kDispatcherPeer, std::move(beat)});
-}
-
-// The last report is a part of each leave, for what is not reported by then is
-// given to others. Run 0: it never heard of its run (a hello may be under way
-// that opens the session after all).
-void ReadSession::SendLeave(absl::Time now, ReadEffects& effects) {
-  if (!std::exchange(leaving_, true)) {
-    leave_.job = settings_.job;
-    leave_.session = session_;
-    if (run_) {
-      leave_.run = run_->run;
-      leave_.splits = Report();
-    }
-  }
-  next_leave_ = absl::InfiniteFuture();
-  if (!known_) return;
-  if (++leaves_ < kLeavesMax) next_leave_ = now + settings_.hello_interval;
-  effects.sends.push_back({kDispatcherPeer, leave_});
 }
 
 }  // namespace feedmill

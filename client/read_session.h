@@ -28,6 +28,9 @@ struct ReadSessionSettings {
   uint64_t slots = 0;            // what is known of the run's; see RunInfo
   bool settled = false;
   Session session;
+  // Of readers of this job that this process had before, as far as nobody has
+  // acknowledged them: said until then, ahead of this one's hello.
+  std::vector<ClientLeave> former_leaves{};
   Share share{};  // of the sequence, if it is one of several ranks
   bool take_over = false;
   uint64_t budget_bytes = uint64_t{64} << 20;  // credit over all splits
@@ -75,6 +78,8 @@ class ReadSession {
   // The application wants no more. Said a few times: keep ticking for as long
   // as is convenient.
   ReadEffects Leave(absl::Time now);
+  // What nobody has acknowledged of leaves: former ones, and its own.
+  std::vector<ClientLeave> UnsaidLeaves() const;
 
   // Whether what was pulled may be handed to the application now (rule 24).
   bool MayHandOut(absl::Time now) const { return leaving_ || Valid(now); }
@@ -188,6 +193,7 @@ class ReadSession {
   void TakeSplits(absl::Time now, const ClientAnswer& answer);
   void TakeLeases(absl::Time now, const BoundSplit& bound, Split& split);
   void OnReject(absl::Time now, const ClientReject& reject);
+  bool IsOfFormer(const ClientReject& reject);
   void Rejoin(absl::Time now);
   void OnFrame(absl::Time now, Frame frame, ReadEffects& effects);
   void Buffer(absl::Time now, SplitId id, Split& split, Piece piece);
@@ -273,6 +279,7 @@ class ReadSession {
   bool leaving_ = false;
   uint32_t leaves_ = 0;
   ClientLeave leave_;  // once leaving, with its last report
+  std::vector<ClientLeave> former_leaves_;  // not acknowledged so far
   uint32_t workers_ = 0;
   uint64_t awaited_ = 0;
   Seen seen_;

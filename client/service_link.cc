@@ -4,6 +4,7 @@
 #include <utility>
 #include <variant>
 
+#include "client/unsaid_leaves.h"
 #include "core/base/status.h"
 #include "core/net/clock.h"
 #include "core/net/log.h"
@@ -34,8 +35,11 @@ absl::StatusOr<std::unique_ptr<ServiceLink>> ServiceLink::Connect(
     const Address& dispatcher, std::string cluster_id,
     std::optional<Security> security, ReadSessionSettings settings, Ways ways) {
   TuneMalloc();
+  const std::string service = dispatcher.ToString();
+  settings.former_leaves =
+      UnsaidLeaves::OfThisProcess().Of(service, settings.job);
   auto link = std::unique_ptr<ServiceLink>(
-      new ServiceLink(std::move(cluster_id), std::move(security),
+      new ServiceLink(service, std::move(cluster_id), std::move(security),
                       std::move(settings), std::move(ways)));
   FM_ASSIGN_OR_RETURN(link->dispatcher_,
                       link->reactor_.Connect(dispatcher, kDispatcherLimits,
@@ -44,10 +48,12 @@ absl::StatusOr<std::unique_ptr<ServiceLink>> ServiceLink::Connect(
   return link;
 }
 
-ServiceLink::ServiceLink(std::string cluster_id,
+ServiceLink::ServiceLink(std::string service, std::string cluster_id,
                          std::optional<Security> security,
                          ReadSessionSettings settings, Ways ways)
-    : security_(std::move(security)),
+    : service_(std::move(service)),
+      security_(std::move(security)),
+      former_leaves_(settings.former_leaves),
       reactor_("fm-reader"),
       messenger_(reactor_, std::move(cluster_id)),
       ways_(std::move(ways)),
@@ -69,6 +75,17 @@ ServiceLink::~ServiceLink() {
   reactor_.Join();
   mailbox_->Close();
   for (auto& [worker, worker_link] : workers_) LeaveMemory(worker_link);
+  KeepUnsaidLeaves();
+}
+
+// A job without a name has no other reader.
+void ServiceLink::KeepUnsaidLeaves() {
+  std::vector<ClientLeave> unsaid = session_.UnsaidLeaves();
+  std::erase_if(unsaid, [](const ClientLeave& leave) {
+    return leave.job.value().starts_with('@');
+  });
+  UnsaidLeaves::OfThisProcess().Replace(service_, former_leaves_,
+                                        std::move(unsaid));
 }
 
 // ---- the application's thread

@@ -118,8 +118,10 @@ class ServiceLink : private ReactorHandler {
     absl::Time waits_since = absl::InfiniteFuture();
   };
 
-  ServiceLink(std::string cluster_id, std::optional<Security> security,
-              ReadSessionSettings settings, Ways ways);
+  ServiceLink(std::string service, std::string cluster_id,
+              std::optional<Security> security, ReadSessionSettings settings,
+              Ways ways);
+  void KeepUnsaidLeaves();
 
   // ReactorHandler
   void OnMessage(absl::Time now, SocketId socket, std::string_view from,
@@ -150,7 +152,9 @@ class ServiceLink : private ReactorHandler {
   void Publish(absl::Time now, std::vector<Handed> pulled);
   void WatchWorkers(View& next) const;
 
+  const std::string service_;  // the dispatcher's address
   const std::optional<Security> security_;
+  const std::vector<ClientLeave> former_leaves_;  // that session_ was given
   Reactor reactor_;
   Messenger messenger_;
   const Ways ways_;

@@ -263,6 +263,25 @@ TEST_F(Durable, AReadGoesOnWhenTheDispatcherIsKilledAgainAndAgain) {
             Local());
 }
 
+// That its reader leaves is what the dispatcher cannot hear then.
+TEST_F(Durable, AnIterationThatEndedWhileTheDispatcherWasAwayHasEnded) {
+  constexpr char kShuffled[] =
+      "source: {range: {stop: 1000}}\n"
+      "steps: [shuffle]\n"
+      "options: {seed: 7}\n";
+  std::vector<Outcome> calm;
+  for (int iteration = 0; iteration < 3; ++iteration) {
+    calm.push_back(Drain(*GivenReader(kShuffled, "calm")));
+  }
+  ASSERT_NE(calm[0].hash, calm[1].hash);
+  for (const Outcome& outcome : calm) {
+    EXPECT_EQ(Drain(*GivenReader(kShuffled, "shaken"), {1'000},
+                    [&] { dispatcher_.Kill(); }),
+              outcome);
+    dispatcher_.Start();
+  }
+}
+
 TEST_F(Durable, AWorkerThatDiesWithTheDispatcherIsReplaced) {
   const auto reader = GivenReader(kNaps);
   EXPECT_EQ(Drain(*reader, {kElements / 2},

@@ -59,7 +59,8 @@ class World {
     bool intruder = false;  // came without taking over
     bool side = false;      // of the other job
     bool take_over = false;
-    bool done = false;  // wants no more
+    bool follows = false;  // one of its process, which was let in
+    bool done = false;     // wants no more
     absl::Time exit = absl::InfiniteFuture();
     uint64_t batch = 1;
     // The application: rows pulled and not handed out, and how many were.
@@ -88,6 +89,13 @@ class World {
   struct Checkpoint {
     Token token;
     uint64_t passes = 0;
+  };
+  // A reader that came to its end: the next of that slot is of the same
+  // process, and says the leaves that nobody acknowledged.
+  struct Former {
+    std::string name;
+    bool refused = false;
+    std::vector<ClientLeave> unsaid{};
   };
   struct Handed {
     std::string consumer;
@@ -146,7 +154,10 @@ class World {
 
   // ---- applications
   ReaderProcess& StartReader(bool take_over, size_t slot, bool resume = false,
-                             bool side = false);
+                             bool side = false,
+                             std::optional<Former> former = std::nullopt);
+  std::optional<Former> EndFormer(size_t slot);
+  void LetExit(const ReaderProcess& reader);
   void StartSide(bool take_over, absl::Duration delay, bool resume = false);
   void OnSideOver(ReaderProcess& reader);
   void SideFault(bool freeze);
@@ -268,8 +279,9 @@ class World {
   std::map<std::string, ReaderProcess> readers_;
   std::string main_;  // deterministic: the reader that counts
   bool main_coming_ = false;
-  std::vector<std::string> slots_;  // of sharers or ranks: the reader, or ""
-  bool late_death_ = false;         // one is to die when nothing is unbound
+  std::map<size_t, Former> former_;  // deterministic, by slot
+  std::vector<std::string> slots_;   // of sharers or ranks: the reader, or ""
+  bool late_death_ = false;          // one is to die when nothing is unbound
   std::map<Cursor, Handed> handed_;
   // Where a run ends, by its ranks that came there, or (sharers) by the
   // dispatcher.

@@ -18,7 +18,8 @@ constexpr uint64_t kCheckpointEvery = 8;  // elements of one reader
 }  // namespace
 
 World::ReaderProcess& World::StartReader(bool take_over, size_t slot,
-                                         bool resume, bool side) {
+                                         bool resume, bool side,
+                                         std::optional<Former> former) {
   const uint64_t life = ++lives_;
   const std::string name = fmt::format("client-{}", life);
   ReaderProcess& reader = readers_[name];
@@ -40,6 +41,11 @@ World::ReaderProcess& World::StartReader(bool take_over, size_t slot,
   if (rank) consumer = fmt::format("{}/{}", slot, ranks_);
   settings.session = {ConsumerId(consumer), Incarnation(life)};
   settings.take_over = take_over;
+  if (former) {
+    reader.follows = !former->refused;
+    settings.former_leaves = std::move(former->unsaid);
+    if (!settings.former_leaves.empty()) ++result_.totals["unsaid leaves"];
+  }
   if (!Shared(reader)) {
     Token from;
     std::optional<Token>& token = side ? side_token_ : tokens_[slot];
@@ -72,13 +78,33 @@ void World::KillReader(const std::string& name) {
   readers_.erase(name);
 }
 
+// The reader that came to its end before, if any, is gone now.
+std::optional<World::Former> World::EndFormer(size_t slot) {
+  auto former = former_.extract(slot);
+  if (former.empty()) return std::nullopt;
+  const auto it = readers_.find(former.mapped().name);
+  if (it != readers_.end()) {
+    former.mapped().unsaid = it->second.core->UnsaidLeaves();
+    KillReader(it->first);
+  }
+  return std::move(former.mapped());
+}
+
+void World::LetExit(const ReaderProcess& reader) {
+  for (auto& [slot, former] : former_) {
+    if (former.name != reader.name) continue;
+    former.unsaid = reader.core->UnsaidLeaves();
+  }
+  KillReader(std::string(reader.name));
+}
+
 void World::StartMainLater(bool take_over, absl::Duration delay, bool resume) {
   main_.clear();
   main_coming_ = true;
   timeline_.After(delay, [this, take_over, resume] {
     if (!main_coming_) return;  // an intruder became it
     main_coming_ = false;
-    main_ = StartReader(take_over, 0, resume).name;
+    main_ = StartReader(take_over, 0, resume, false, EndFormer(0)).name;
   });
 }
 
@@ -86,6 +112,7 @@ void World::StartMainLater(bool take_over, absl::Duration delay, bool resume) {
 void World::StartRanks(uint64_t ranks, absl::Duration within) {
   ++application_;
   ends_.clear();
+  former_.clear();
   const std::optional<Token> token =
       tokens_.empty() ? std::nullopt : tokens_.front();
   const uint64_t passes =
@@ -108,7 +135,8 @@ void World::StartRankLater(size_t slot, absl::Duration delay) {
     if (application != application_ || !slots_[slot].empty()) return;
     // Before its first pass is over nobody waits for others.
     const bool first = rank_passes_[slot] == passes_left_;
-    slots_[slot] = StartReader(first, slot, /*resume=*/true).name;
+    slots_[slot] =
+        StartReader(first, slot, /*resume=*/true, false, EndFormer(slot)).name;
   });
 }
 
@@ -124,7 +152,7 @@ void World::Application(const std::string& name) {
   const auto it = readers_.find(name);
   if (it == readers_.end()) return;
   ReaderProcess& reader = it->second;
-  if (now() >= reader.exit) return KillReader(name);
+  if (now() >= reader.exit) return LetExit(reader);
   if (reader.thaw <= now() && !reader.done) {
     PullAndHandOut(reader);
     const bool over = reader.staged.empty() &&
@@ -267,6 +295,10 @@ void World::OnReaderOver(ReaderProcess& reader) {
   StepReader(reader, reader.core->Leave(ClockOf(reader)));
   reader.exit = now() + absl::Seconds(1);
   if (reader.zombie) return;
+  const bool counts = in_ranks_ || reader.name == main_;
+  if (!Shared(reader) && !reader.side && counts) {
+    former_[reader.slot] = {reader.name, failed};
+  }
   if (reader.side) {
     OnSideOver(reader);
   } else if (order_ == Order::kAny) {
@@ -362,6 +394,9 @@ void World::OnRankOver(ReaderProcess& reader) {
   if (reader.core->state() == ReadSession::State::kFailed) {
     const std::string failure = ErrorText(reader.core->failure());
     const bool refused = failure.find("is being read by") != std::string::npos;
+    if (refused && reader.follows) {
+      return Fail(reader.name + " was refused for its own process's reader");
+    }
     if (refused && !reader.take_over && !reader.resumed) {
       ++result_.totals["readers refused"];
       return StartRankLater(slot, absl::Milliseconds(500));

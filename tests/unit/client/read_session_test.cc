@@ -249,6 +249,64 @@ TEST_F(ReadSessionTest, LeavesARunThatIsStillBeingPlanned) {
   EXPECT_THAT(Said<ClientBeat>(), IsEmpty());
 }
 
+// ---- leaves of earlier readers
+ClientLeave LeaveOf(uint64_t life) {
+  return {kJob, RunNumber{1}, {ConsumerId{"me"}, Incarnation{life}}, {}};
+}
+
+ReadSessionSettings AfterOthers(ReadSessionSettings settings) {
+  settings.former_leaves = {LeaveOf(1), LeaveOf(2)};
+  return settings;
+}
+
+class LaterReaderTest : public SessionTest {
+ protected:
+  LaterReaderTest()
+      : SessionTest(AfterOthers(SettingsOf(Order::kDeterministic))) {}
+
+  void Acknowledge(uint64_t life) {
+    Keep(session_.Handle(
+        now_, kDispatcherPeer,
+        ClientReject{
+            kJob, LeaveOf(life).session, RejectReason::kReleased, {}}));
+  }
+};
+
+TEST_F(LaterReaderTest, SaysHelloWhenTheLeavesBeforeAreAcknowledged) {
+  Tick();
+  EXPECT_THAT(Said<ClientLeave>(), SizeIs(2));
+  Acknowledge(1);
+  EXPECT_TRUE(session_.answered());
+  Pass(absl::Milliseconds(200));
+  const auto again = Said<ClientLeave>();
+  ASSERT_THAT(again, SizeIs(1));
+  EXPECT_EQ(again[0].session.incarnation, Incarnation{2});
+  EXPECT_THAT(Said<ClientHello>(), IsEmpty());
+  Acknowledge(2);
+  Tick();
+  EXPECT_THAT(Said<ClientHello>(), SizeIs(1));
+  EXPECT_THAT(session_.UnsaidLeaves(), IsEmpty());
+  Acknowledge(2);  // repeated on the way
+  EXPECT_EQ(session_.state(), State::kJoin);
+}
+
+TEST_F(LaterReaderTest, LeavesThemToTheNextIfItEndsBefore) {
+  Tick();
+  Acknowledge(1);
+  Keep(session_.Leave(now_));
+  EXPECT_THAT(session_.UnsaidLeaves(), SizeIs(1)) << "nobody knows of this one";
+}
+
+TEST_F(ReadSessionTest, ItsOwnLeaveIsUnsaidUntilItIsAcknowledged) {
+  GivenSplits({Bound(1, 0, 10)});
+  EXPECT_THAT(session_.UnsaidLeaves(), IsEmpty());
+  Keep(session_.Leave(now_));
+  ASSERT_THAT(session_.UnsaidLeaves(), SizeIs(1));
+  EXPECT_EQ(session_.UnsaidLeaves()[0].session, session_.session());
+  Reject(RejectReason::kReleased);
+  EXPECT_THAT(session_.UnsaidLeaves(), IsEmpty());
+}
+
 TEST_F(ReadSessionTest, ADataErrorComesInOrder) {
   GivenSplits({Bound(1, 0, 4), Bound(2, 4, 8)});
   Piece bad = MakePiece(6, 6);

@@ -33,6 +33,8 @@ class SessionTest : public ::testing::Test {
  protected:
   explicit SessionTest(Order order = Order::kDeterministic)
       : session_(SettingsOf(order)) {}
+  explicit SessionTest(ReadSessionSettings settings)
+      : session_(std::move(settings)) {}
 
   static ReadSessionSettings SettingsOf(Order order) {
     ReadSessionSettings settings;

@@ -1,0 +1,61 @@
+#include <utility>
+#include <vector>
+
+#include "client/read_session.h"
+
+// How readers leave: this one, and what is unsaid of earlier ones.
+
+namespace feedmill {
+namespace {
+
+constexpr uint32_t kLeavesMax = 4;
+
+}  // namespace
+
+ReadEffects ReadSession::Leave(absl::Time now) {
+  ReadEffects effects;
+  if (leaving_) return effects;
+  SendLeave(now, effects);
+  if (state_ != State::kFailed) state_ = State::kEnded;
+  DropSplits();
+  pulled_.clear();
+  return effects;
+}
+
+std::vector<ClientLeave> ReadSession::UnsaidLeaves() const {
+  std::vector<ClientLeave> unsaid = former_leaves_;
+  if (leaving_ && known_) unsaid.push_back(leave_);
+  return unsaid;
+}
+
+// The last report is a part of each leave, for what is not reported by then is
+// given to others. Run 0: it never heard of its run (a hello may be under way
+// that opens the session after all).
+void ReadSession::SendLeave(absl::Time now, ReadEffects& effects) {
+  if (!std::exchange(leaving_, true)) {
+    leave_.job = settings_.job;
+    leave_.session = session_;
+    if (run_) {
+      leave_.run = run_->run;
+      leave_.splits = Report();
+    }
+  }
+  next_leave_ = absl::InfiniteFuture();
+  if (!known_) return;
+  if (++leaves_ < kLeavesMax) next_leave_ = now + settings_.hello_interval;
+  effects.sends.push_back({kDispatcherPeer, leave_});
+}
+
+// Whether it acknowledges a leave of an earlier reader. After the last of them
+// this one's hello is due.
+bool ReadSession::IsOfFormer(const ClientReject& reject) {
+  const size_t acknowledged =
+      std::erase_if(former_leaves_, [&](const ClientLeave& leave) {
+        return leave.session == reject.session;
+      });
+  if (acknowledged == 0) return false;
+  if (former_leaves_.empty()) next_hello_ = absl::InfinitePast();
+  return true;
+}
+
+}  // namespace feedmill
