@@ -68,6 +68,19 @@ class EndsUnsettled : public ReadSession {
   bool EndKnown(const RunInfo&) const override { return true; }
 };
 
+// Does not know that its process had a reader before (P-171).
+class NoFormerLeaves : public ReadSession {
+ public:
+  explicit NoFormerLeaves(ReadSessionSettings settings)
+      : ReadSession(Without(std::move(settings))) {}
+
+ private:
+  static ReadSessionSettings Without(ReadSessionSettings settings) {
+    settings.former_leaves.clear();
+    return settings;
+  }
+};
+
 // ---- the worker's
 
 // Adds each grant to what was allowed before (rule 12).
@@ -277,6 +290,7 @@ const std::vector<PlantedBug>& PlantedBugs() {
       WorkerBug<HoleLeftOpen>("hole-left-open", "17"),
       ClientBug<ShortBatchKept>("short-batch-kept", "19"),
       ClientBug<EndsUnsettled>("ends-unsettled", "27"),
+      ClientBug<NoFormerLeaves>("former-leaves-unsaid", "P-171"),
   };
   return *bugs;
 }
