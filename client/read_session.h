@@ -78,6 +78,8 @@ class ReadSession {
   // The application wants no more. Said a few times: keep ticking for as long
   // as is convenient.
   ReadEffects Leave(absl::Time now);
+  // It has left, and the dispatcher knows that, or never knew of it.
+  bool left() const { return leaving_ && !known_; }
   // What nobody has acknowledged of leaves: former ones, and its own.
   std::vector<ClientLeave> UnsaidLeaves() const;
 

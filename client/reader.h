@@ -224,7 +224,8 @@ class Element {
 // The sequence of a pipeline's elements, once.
 //
 // Thread-safety: one thread at a time; Cancel from any thread. Destruction
-// tells the service that this reader has left, and takes at most 100 ms.
+// tells the service that this reader has left, and takes at most 100 ms; of a
+// job with a name it waits until the dispatcher knows, at most another second.
 class Reader {
  public:
   virtual ~Reader() = default;

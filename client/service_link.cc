@@ -26,6 +26,9 @@ constexpr absl::Duration kAskInterval = absl::Seconds(1);
 constexpr uint64_t kQueueBytes = uint64_t{2} << 20;
 constexpr size_t kEmptiesMax = 4'096;  // noticed of; more tell nothing new
 constexpr absl::Duration kLinger = absl::Milliseconds(50);
+constexpr absl::Duration kAwaitLeft = absl::Seconds(1);
+// A dispatcher that has said nothing for so long is not waited for.
+constexpr absl::Duration kSilent = absl::Seconds(5);
 constexpr Reactor::Limits kDispatcherLimits{int64_t{256} << 20, 1'000};
 constexpr Reactor::Limits kWorkerLimits{int64_t{4} << 30, 1'000};
 
@@ -52,6 +55,7 @@ ServiceLink::ServiceLink(std::string service, std::string cluster_id,
                          std::optional<Security> security,
                          ReadSessionSettings settings, Ways ways)
     : service_(std::move(service)),
+      job_(settings.job),
       security_(std::move(security)),
       former_leaves_(settings.former_leaves),
       reactor_("fm-reader"),
@@ -68,6 +72,7 @@ ServiceLink::ServiceLink(std::string service, std::string cluster_id,
 
 ServiceLink::~ServiceLink() {
   Leave();
+  AwaitLeft();
   if (!reactor_.Post([this] { reactor_.Stop(kLinger); })) reactor_.Stop();
   // The reactor's own thread would look again only in a while, if the
   // application took the last turns.
@@ -78,14 +83,23 @@ ServiceLink::~ServiceLink() {
   KeepUnsaidLeaves();
 }
 
-// A job without a name has no other reader.
+// The next reader, of whatever process, finds the iteration over then; a
+// dispatcher that is only started anew is there in time.
+void ServiceLink::AwaitLeft() {
+  if (Anonymous()) return;
+  const absl::Time begun = SteadyNow();
+  View view = Await(absl::ZeroDuration(), nullptr);
+  if (!view.answered || begun - view.last_answer > kSilent) return;
+  const absl::Time until = begun + kAwaitLeft;
+  while (!view.left && SteadyNow() < until) {
+    view = Await(until - SteadyNow(), nullptr);
+  }
+}
+
 void ServiceLink::KeepUnsaidLeaves() {
-  std::vector<ClientLeave> unsaid = session_.UnsaidLeaves();
-  std::erase_if(unsaid, [](const ClientLeave& leave) {
-    return leave.job.value().starts_with('@');
-  });
+  if (Anonymous()) return;
   UnsaidLeaves::OfThisProcess().Replace(service_, former_leaves_,
-                                        std::move(unsaid));
+                                        session_.UnsaidLeaves());
 }
 
 // ---- the application's thread
@@ -377,6 +391,7 @@ void ServiceLink::Publish(absl::Time now, std::vector<Handed> pulled) {
   next.turn = now;
   next.may_hand_out = session_.MayHandOut(now);
   next.idle = session_.idle();
+  next.left = session_.left();
   next.answered = session_.answered();
   next.last_answer = session_.last_answer();
   next.workers = session_.workers();
@@ -391,7 +406,7 @@ void ServiceLink::Publish(absl::Time now, std::vector<Handed> pulled) {
   const bool news = next.state != view_.state || next.drops != view_.drops ||
                     next.run.has_value() != view_.run.has_value() ||
                     next.may_hand_out != view_.may_hand_out ||
-                    next.idle != view_.idle;
+                    next.idle != view_.idle || next.left != view_.left;
   view_ = std::move(next);
   if (empties_.size() < kEmptiesMax) {
     empties_.insert(empties_.end(), empties.begin(), empties.end());

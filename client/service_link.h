@@ -51,6 +51,7 @@ class ServiceLink : private ReactorHandler {
     absl::Time turn;  // when that was
     bool may_hand_out = false;
     bool idle = false;  // ReadSession::idle, and all was pulled
+    bool left = false;  // ReadSession::left
     bool answered = false;
     absl::Time last_answer = absl::InfinitePast();
     uint32_t workers = 0;
@@ -80,10 +81,12 @@ class ServiceLink : private ReactorHandler {
       const Address& dispatcher, std::string cluster_id,
       std::optional<Security> security, ReadSessionSettings settings,
       Ways ways);
-  // Tells the dispatcher that this reader leaves; takes at most 100 ms.
+  // Tells the dispatcher that this reader leaves; takes at most 100 ms. Where
+  // the job has a name, it waits until the dispatcher knows: at most a second,
+  // and not for one that has been silent for long.
   ~ServiceLink() override;
 
-  // Waits until there is a piece or something of the view's first six fields
+  // Waits until there is a piece or something of the view's first seven fields
   // (but turn) changed since the last call, at most for `at_most`. Takes all
   // pieces there are into `pieces` unless it is null.
   View Await(absl::Duration at_most, std::deque<Handed>* pieces);
@@ -121,6 +124,8 @@ class ServiceLink : private ReactorHandler {
   ServiceLink(std::string service, std::string cluster_id,
               std::optional<Security> security, ReadSessionSettings settings,
               Ways ways);
+  bool Anonymous() const { return job_.value().starts_with('@'); }
+  void AwaitLeft();
   void KeepUnsaidLeaves();
 
   // ReactorHandler
@@ -153,6 +158,7 @@ class ServiceLink : private ReactorHandler {
   void WatchWorkers(View& next) const;
 
   const std::string service_;  // the dispatcher's address
+  const JobName job_;
   const std::optional<Security> security_;
   const std::vector<ClientLeave> former_leaves_;  // that session_ was given
   Reactor reactor_;

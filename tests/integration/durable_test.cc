@@ -24,6 +24,7 @@
 
 #include "broker/dispatch_server.h"
 #include "client/reader.h"
+#include "client/unsaid_leaves.h"
 #include "core/base/status.h"
 #include "core/chunk/order_hash.h"
 #include "core/dataset/graph_text.h"
@@ -280,6 +281,23 @@ TEST_F(Durable, AnIterationThatEndedWhileTheDispatcherWasAwayHasEnded) {
               outcome);
     dispatcher_.Start();
   }
+}
+
+// A reader's end is known when it is gone, so that readers of other processes
+// find the iteration over.
+TEST_F(Durable, AReaderWaitsForADispatcherThatIsStartedAnewAsItEnds) {
+  constexpr char kFew[] = "source: {range: {stop: 1000}}\noptions: {seed: 7}\n";
+  const auto unsaid = [&] {
+    return UnsaidLeaves::OfThisProcess()
+        .Of(dispatcher_.target(), JobName("few"))
+        .size();
+  };
+  Drain(*GivenReader(kFew, "few"));
+  EXPECT_EQ(unsaid(), 0);
+  Drain(*GivenReader(kFew, "few"), {1'000}, [&] { dispatcher_.Restart(); });
+  EXPECT_EQ(unsaid(), 0);
+  Drain(*GivenReader(kFew, "few"), {1'000}, [&] { dispatcher_.Kill(); });
+  EXPECT_EQ(unsaid(), 1);
 }
 
 TEST_F(Durable, AWorkerThatDiesWithTheDispatcherIsReplaced) {
