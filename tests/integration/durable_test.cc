@@ -270,9 +270,9 @@ TEST_F(Durable, AnIterationThatEndedWhileTheDispatcherWasAwayHasEnded) {
       "source: {range: {stop: 1000}}\n"
       "steps: [shuffle]\n"
       "options: {seed: 7}\n";
-  std::vector<Outcome> calm;
-  for (int iteration = 0; iteration < 3; ++iteration) {
-    calm.push_back(Drain(*GivenReader(kShuffled, "calm")));
+  std::vector<Outcome> calm(3);
+  for (Outcome& iteration : calm) {
+    iteration = Drain(*GivenReader(kShuffled, "calm"));
   }
   ASSERT_NE(calm[0].hash, calm[1].hash);
   for (const Outcome& outcome : calm) {
