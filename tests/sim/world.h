@@ -147,6 +147,7 @@ class World {
   void CheckJournal();
   void StartDispatcher(bool wiped);
   void KillDispatcher();
+  void RewindBooks();
   void DispatcherFault(bool wipe);
   void RestartSharers();
   void CheckEvent(const DispatcherEvent& event);

@@ -189,6 +189,16 @@ void World::StartDispatcher(bool wiped) {
   ArmDispatcher();
 }
 
+// To what is on disk.
+void World::RewindBooks() {
+  const Books before = std::exchange(books_, synced_books_);
+  for (const auto& [consumer, closed] : before.closed) {
+    if (replica_.closed.contains({JobName("job"), ConsumerId(consumer)})) {
+      books_.closed.emplace(consumer, closed);
+    }
+  }
+}
+
 // What was not synced may be lost, from some record on; of that one a part may
 // be there.
 void World::KillDispatcher() {
@@ -203,10 +213,11 @@ void World::KillDispatcher() {
     const std::string& whole = disk_[kept];
     const std::string torn = whole.substr(0, random_.Next() % whole.size());
     if (DecodeEvent(torn).ok()) Fail("a torn record was read");
-    books_ = synced_books_;
   }
+  const bool lost = kept < disk_.size();
   disk_.resize(kept);
   replica_ = Replay();
+  if (lost) RewindBooks();
   Trace(fmt::format("the dispatcher dies at event {}", kept));
   timeline_.After(absl::Milliseconds(random_.Choice({20, 300, 1'200})),
                   [this, wiped] {
