@@ -394,7 +394,9 @@ void World::OnRankOver(ReaderProcess& reader) {
   if (reader.core->state() == ReadSession::State::kFailed) {
     const std::string failure = ErrorText(reader.core->failure());
     const bool refused = failure.find("is being read by") != std::string::npos;
-    if (refused && reader.follows) {
+    const std::string own =
+        fmt::format("'{}'", reader.core->session().consumer.value());
+    if (refused && reader.follows && failure.find(own) != std::string::npos) {
       return Fail(reader.name + " was refused for its own process's reader");
     }
     if (refused && !reader.take_over && !reader.resumed) {
