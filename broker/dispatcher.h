@@ -285,8 +285,8 @@ class Dispatcher {
   absl::Status behind_;
   absl::Time lease_from_;  // after a restart peers report first
   absl::Time next_tick_;
-  // Since a stall or the start peers are heard; who has not been may be judged
-  // only after a while.
+  // Since the last stall peers are heard; who has not been since then may be
+  // judged only after a while.
   absl::Time heard_from_ = absl::InfinitePast();
   absl::Time judge_from_ = absl::InfinitePast();
   absl::Time oldest_heard_ = absl::InfinitePast();  // of the workers

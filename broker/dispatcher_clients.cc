@@ -149,8 +149,8 @@ void Dispatcher::On(absl::Time now, const PeerId& from,
     return AnswerAwaiting(from, hello, *job);
   }
   awaiting_.erase(from);  // as it said before in this turn
-  if (!repeated && FindsUnread(now, hello)) return;  // it says that again
   if (!repeated) {
+    if (FindsUnread(now, hello)) return;  // it says that again
     absl::Status status = CheckReader(now, hello);
     if (status.ok()) status = PrepareJob(hello);
     if (!status.ok()) return Refuse(from, hello, status);

@@ -223,7 +223,7 @@ void ReadSession::TakeLeases(absl::Time now, const BoundSplit& bound,
 
 void ReadSession::OnReject(absl::Time now, const ClientReject& reject) {
   if (reject.job != settings_.job) return;
-  const bool former = IsOfFormer(reject);
+  const bool former = ForgetFormer(reject.session);
   if (!former && reject.session != session_) return;
   answered_ = true;
   last_answer_ = now;

@@ -89,6 +89,7 @@ class ReadSession {
   // on: drop it (a sharer that was silent too long and joined anew).
   uint64_t drops() const { return drops_; }
 
+  const ReadSessionSettings& settings() const { return settings_; }
   State state() const { return state_; }
   absl::Status failure() const { return failure_; }  // why kFailed
   const std::optional<RunInfo>& run() const { return run_; }
@@ -195,7 +196,7 @@ class ReadSession {
   void TakeSplits(absl::Time now, const ClientAnswer& answer);
   void TakeLeases(absl::Time now, const BoundSplit& bound, Split& split);
   void OnReject(absl::Time now, const ClientReject& reject);
-  bool IsOfFormer(const ClientReject& reject);
+  bool ForgetFormer(const Session& session);
   void Rejoin(absl::Time now);
   void OnFrame(absl::Time now, Frame frame, ReadEffects& effects);
   void Buffer(absl::Time now, SplitId id, Split& split, Piece piece);

@@ -55,9 +55,7 @@ ServiceLink::ServiceLink(std::string service, std::string cluster_id,
                          std::optional<Security> security,
                          ReadSessionSettings settings, Ways ways)
     : service_(std::move(service)),
-      job_(settings.job),
       security_(std::move(security)),
-      former_leaves_(settings.former_leaves),
       reactor_("fm-reader"),
       messenger_(reactor_, std::move(cluster_id)),
       ways_(std::move(ways)),
@@ -83,6 +81,10 @@ ServiceLink::~ServiceLink() {
   KeepUnsaidLeaves();
 }
 
+bool ServiceLink::Anonymous() const {
+  return session_.settings().job.value().starts_with('@');
+}
+
 // The next reader, of whatever process, finds the iteration over then; a
 // dispatcher that is only started anew is there in time.
 void ServiceLink::AwaitLeft() {
@@ -98,8 +100,8 @@ void ServiceLink::AwaitLeft() {
 
 void ServiceLink::KeepUnsaidLeaves() {
   if (Anonymous()) return;
-  UnsaidLeaves::OfThisProcess().Replace(service_, former_leaves_,
-                                        session_.UnsaidLeaves());
+  UnsaidLeaves::OfThisProcess().Replace(
+      service_, session_.settings().former_leaves, session_.UnsaidLeaves());
 }
 
 // ---- the application's thread

@@ -124,7 +124,7 @@ class ServiceLink : private ReactorHandler {
   ServiceLink(std::string service, std::string cluster_id,
               std::optional<Security> security, ReadSessionSettings settings,
               Ways ways);
-  bool Anonymous() const { return job_.value().starts_with('@'); }
+  bool Anonymous() const;
   void AwaitLeft();
   void KeepUnsaidLeaves();
 
@@ -158,9 +158,7 @@ class ServiceLink : private ReactorHandler {
   void WatchWorkers(View& next) const;
 
   const std::string service_;  // the dispatcher's address
-  const JobName job_;
   const std::optional<Security> security_;
-  const std::vector<ClientLeave> former_leaves_;  // that session_ was given
   Reactor reactor_;
   Messenger messenger_;
   const Ways ways_;

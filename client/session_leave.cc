@@ -46,13 +46,12 @@ void ReadSession::SendLeave(absl::Time now, ReadEffects& effects) {
   effects.sends.push_back({kDispatcherPeer, leave_});
 }
 
-// Whether it acknowledges a leave of an earlier reader. After the last of them
-// this one's hello is due.
-bool ReadSession::IsOfFormer(const ClientReject& reject) {
-  const size_t acknowledged =
-      std::erase_if(former_leaves_, [&](const ClientLeave& leave) {
-        return leave.session == reject.session;
-      });
+// The leave of that session is acknowledged; false: it is no earlier reader's.
+// After the last of them this one's hello is due.
+bool ReadSession::ForgetFormer(const Session& session) {
+  const size_t acknowledged = std::erase_if(
+      former_leaves_,
+      [&](const ClientLeave& leave) { return leave.session == session; });
   if (acknowledged == 0) return false;
   if (former_leaves_.empty()) next_hello_ = absl::InfinitePast();
   return true;

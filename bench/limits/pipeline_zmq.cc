@@ -6,9 +6,6 @@
 //
 // `check`: as bench_trainer's `images`.
 
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -19,6 +16,7 @@
 #include <string>
 #include <zmq.hpp>
 
+#include "bench/limits/sender_process.h"
 #include "bench/process_usage.h"
 #include "client/reader.h"
 #include "core/dataset/graph_text.h"
@@ -37,20 +35,25 @@ zmq::message_t Message(std::span<const uint8_t> items,
           new Kept(kept)};
 }
 
+int Fail(const absl::Status& status) {
+  std::fprintf(stderr, "limit_pipeline_zmq: %s\n", status.ToString().c_str());
+  return 1;
+}
+
 // Of tensors of one shape, the first component. Ends with an empty message.
 int Send(const char* address, const std::string& path) {
   zmq::context_t context;
   zmq::socket_t socket(context, zmq::socket_type::dealer);
-  socket.set(zmq::sockopt::linger, -1);
+  socket.set(zmq::sockopt::linger, kPatience);
   socket.set(zmq::sockopt::rcvtimeo, kPatience);
   socket.connect(address);
   std::ifstream in(path);
   const auto graph = feedmill::ParseGraphYaml(
       std::string(std::istreambuf_iterator<char>(in), {}),
       std::filesystem::absolute(path).parent_path().string());
-  if (!graph.ok()) return 1;
+  if (!graph.ok()) return Fail(graph.status());
   auto reader = feedmill::Read(*graph);
-  if (!reader.ok()) return 1;
+  if (!reader.ok()) return Fail(reader.status());
   int credit = kCredit;
   for (const feedmill::Chunk& chunk : (*reader)->chunks()) {
     // An element is a view of its chunk, which lasts only if it is kept.
@@ -72,7 +75,7 @@ int Send(const char* address, const std::string& path) {
   for (zmq::message_t returned; credit < kCredit; ++credit) {
     if (!socket.recv(returned)) return 1;
   }
-  return (*reader)->status().ok() ? 0 : 1;
+  return (*reader)->status().ok() ? 0 : Fail((*reader)->status());
 }
 
 }  // namespace
@@ -82,21 +85,15 @@ int main(int argc, char** argv) {
     return std::fprintf(stderr, "usage: limit_pipeline_zmq PIPELINE.yaml\n"), 2;
   }
   feedmill::TuneMalloc();
-  int address[2];
-  if (pipe(address) != 0) return 1;
-  const pid_t sender = fork();
-  if (sender == 0) {
-    char text[256] = {};
-    if (read(address[0], text, sizeof(text) - 1) <= 0) _exit(1);
-    _exit(Send(text, argv[1]));
-  }
+  const feedmill::bench::SenderProcess sender(
+      [&](const char* address) { return Send(address, argv[1]); });
   zmq::context_t context;
   zmq::socket_t socket(context, zmq::socket_type::dealer);
   socket.set(zmq::sockopt::rcvtimeo, kPatience);
   socket.bind("tcp://127.0.0.1:*");
   const std::string bound = socket.get(zmq::sockopt::last_endpoint);
   const auto start = std::chrono::steady_clock::now();
-  if (write(address[1], bound.data(), bound.size()) < 0) return 1;
+  if (!sender.Start(bound)) return 1;
   uint64_t check = 0, elements = 0;
   for (zmq::message_t message;; ++elements) {
     if (!socket.recv(message)) return 1;
@@ -108,9 +105,7 @@ int main(int argc, char** argv) {
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
           .count();
-  int status = 0;
-  waitpid(sender, &status, 0);
-  if (status != 0) return 1;
+  if (!sender.Join()) return 1;
   std::printf(
       "{\"elements\": %llu, \"seconds\": %.4f, \"cpu_s\": %.3f, \"check\": "
       "%llu}\n",

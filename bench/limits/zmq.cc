@@ -7,8 +7,6 @@
 #include <malloc.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <chrono>
 #include <cstdint>
@@ -18,6 +16,7 @@
 #include <string>
 #include <zmq.hpp>
 
+#include "bench/limits/sender_process.h"
 #include "bench/process_usage.h"
 
 namespace {
@@ -27,10 +26,10 @@ constexpr int kCredit = 4;
 constexpr int kBlocks = 16;
 constexpr int kPatience = 30'000;  // ms
 
-void Send(const char* address, int messages, size_t bytes) {
+int Send(const char* address, int messages, size_t bytes) {
   zmq::context_t context;
   zmq::socket_t socket(context, zmq::socket_type::dealer);
-  socket.set(zmq::sockopt::linger, -1);
+  socket.set(zmq::sockopt::linger, kPatience);
   socket.set(zmq::sockopt::rcvtimeo, kPatience);
   socket.connect(address);
   auto* const blocks = static_cast<std::byte*>(
@@ -43,7 +42,7 @@ void Send(const char* address, int messages, size_t bytes) {
                                           : zmq::recv_flags::none);) {
       ++credit;
     }
-    if (credit == 0) _exit(1);
+    if (credit == 0) return 1;
     std::byte* const block = blocks + static_cast<size_t>(k % kBlocks) * bytes;
     std::memset(block, k % 256, bytes);
     socket.send(zmq::message_t(block, bytes, [](void*, void*) {}),
@@ -53,8 +52,9 @@ void Send(const char* address, int messages, size_t bytes) {
   // To close over credit that is unread would reset the connection, and lose
   // what the receiver has yet to read.
   for (zmq::message_t returned; credit < kCredit; ++credit) {
-    if (!socket.recv(returned)) _exit(1);
+    if (!socket.recv(returned)) return 1;
   }
+  return 0;
 }
 
 // As bench_trainer's `touch`: an item of each cache line.
@@ -74,21 +74,14 @@ int main(int argc, char** argv) {
   // Large messages from memory that is there already.
   mallopt(M_MMAP_THRESHOLD, 1 << 30);
   mallopt(M_TRIM_THRESHOLD, 2000 << 20);
-  int address[2];
-  if (pipe(address) != 0) return 1;
-  const pid_t sender = fork();
-  if (sender == 0) {
-    char text[256] = {};
-    if (read(address[0], text, sizeof(text) - 1) <= 0) _exit(1);
-    Send(text, messages, bytes);
-    _exit(0);
-  }
+  const feedmill::bench::SenderProcess sender(
+      [&](const char* address) { return Send(address, messages, bytes); });
   zmq::context_t context;
   zmq::socket_t socket(context, zmq::socket_type::dealer);
   socket.set(zmq::sockopt::rcvtimeo, kPatience);
   socket.bind("tcp://127.0.0.1:*");
   const std::string bound = socket.get(zmq::sockopt::last_endpoint);
-  if (write(address[1], bound.data(), bound.size()) < 0) return 1;
+  if (!sender.Start(bound)) return 1;
   const auto start = std::chrono::steady_clock::now();
   uint64_t check = 0;
   for (int k = 0; k < messages; ++k) {
@@ -100,7 +93,7 @@ int main(int argc, char** argv) {
   const double seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
           .count();
-  waitpid(sender, nullptr, 0);
+  if (!sender.Join()) return 1;
   const double cpu = feedmill::bench::CpuSeconds() +
                      feedmill::bench::CpuSeconds(RUSAGE_CHILDREN);
   std::printf(

@@ -295,8 +295,7 @@ void World::OnReaderOver(ReaderProcess& reader) {
   StepReader(reader, reader.core->Leave(ClockOf(reader)));
   reader.exit = now() + absl::Seconds(1);
   if (reader.zombie) return;
-  const bool counts = in_ranks_ || reader.name == main_;
-  if (!Shared(reader) && !reader.side && counts) {
+  if (!reader.side && (in_ranks_ || reader.name == main_)) {
     former_[reader.slot] = {reader.name, failed};
   }
   if (reader.side) {
