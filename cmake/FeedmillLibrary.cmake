@@ -7,12 +7,16 @@ set(CMAKE_CXX_STANDARD_REQUIRED ON)
 set(CMAKE_CXX_EXTENSIONS OFF)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+include(FeedmillCompilation)
 
 add_library(feedmill_flags INTERFACE)
 # For installed users, too; here CMAKE_CXX_STANDARD says it.
 target_compile_features(feedmill_flags INTERFACE cxx_std_20)
 target_compile_options(feedmill_flags INTERFACE
   $<BUILD_INTERFACE:-Wall;-Wextra;-Wshadow;-Wconversion;-Wnon-virtual-dtor;-Wundef;-fno-omit-frame-pointer>
+  # For all alike: some dependencies ask for it, and a precompiled header serves
+  # only files with its own macros.
+  $<BUILD_INTERFACE:-pthread>
   # Results must not depend on the compiler's mood: no fused multiply-add.
   $<BUILD_INTERFACE:-ffp-contract=off>
   $<$<BOOL:${FEEDMILL_WERROR}>:$<BUILD_INTERFACE:-Werror>>)
@@ -31,15 +35,21 @@ target_include_directories(feedmill_flags INTERFACE
 set_property(GLOBAL PROPERTY FEEDMILL_LIBRARIES feedmill_flags)
 set_property(GLOBAL PROPERTY FEEDMILL_PURE_LIBRARIES "")
 
-# feedmill_library(NAME core_chunk [PURE] SOURCES a.cc b.h DEPENDS core_base absl::status)
+# feedmill_library(NAME core_chunk [PURE] [LOOPS] SOURCES a.cc b.h DEPENDS core_base absl::status)
 # Declares the static library feedmill_NAME, also known as feedmill::NAME.
 # A dependency written without "::" is one of ours. PURE libraries link neither
-# sockets, threads nor OpenMP and read no clock; tests/lint checks them.
+# sockets, threads nor OpenMP and read no clock; tests/lint checks them. LOOPS
+# libraries run loops over elements and bytes: Release compiles them with -O3,
+# all others with -O2.
 function(feedmill_library)
-  cmake_parse_arguments(ARG "PURE" "NAME" "SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "PURE;LOOPS" "NAME" "SOURCES;DEPENDS" ${ARGN})
   set(target feedmill_${ARG_NAME})
   add_library(${target} STATIC ${ARG_SOURCES})
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${ARG_NAME} LINKER_LANGUAGE CXX)
+  feedmill_precompile(${target} library)
+  if(ARG_LOOPS)
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O3>)
+  endif()
   add_library(feedmill::${ARG_NAME} ALIAS ${target})
   target_link_libraries(${target} PUBLIC feedmill_flags)
   foreach(dependency IN LISTS ARG_DEPENDS)
@@ -64,11 +74,19 @@ function(feedmill_binary)
   cmake_parse_arguments(ARG "" "NAME" "SOURCES;DEPENDS" ${ARGN})
   add_executable(${ARG_NAME} ${ARG_SOURCES})
   target_link_libraries(${ARG_NAME} PRIVATE feedmill_flags)
-  foreach(dependency IN LISTS ARG_DEPENDS)
+  feedmill_link(${ARG_NAME} ${ARG_DEPENDS})
+  if("GTest::gmock" IN_LIST ARG_DEPENDS)
+    feedmill_precompile(${ARG_NAME} test)
+  endif()
+endfunction()
+
+# feedmill_link(TARGET core_chunk absl::status): a name without "::" is ours.
+function(feedmill_link target)
+  foreach(dependency IN LISTS ARGN)
     if(dependency MATCHES "::")
-      target_link_libraries(${ARG_NAME} PRIVATE ${dependency})
+      target_link_libraries(${target} PRIVATE ${dependency})
     else()
-      target_link_libraries(${ARG_NAME} PRIVATE feedmill_${dependency})
+      target_link_libraries(${target} PRIVATE feedmill_${dependency})
     endif()
   endforeach()
 endfunction()

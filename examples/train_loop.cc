@@ -48,10 +48,10 @@ void ShowProgress(size_t photos, double seconds) {
   std::fflush(stderr);
 }
 
-// The images of one batch, eight a row.
-bool WriteContactSheet(feedmill::TensorView<uint8_t> images,
+// Writes the images of one batch, kSide x kSide x 3 each, eight a row.
+bool WriteContactSheet(const std::vector<uint8_t>& images,
                        const std::string& path) {
-  const size_t count = static_cast<size_t>(images.shape[0]);
+  const size_t count = images.size() / (size_t{kSide} * kSide * 3);
   const size_t side = kSide, columns = 8,
                rows = (count + columns - 1) / columns;
   std::vector<uint8_t> sheet(columns * rows * side * side * 3, 255);
@@ -59,7 +59,7 @@ bool WriteContactSheet(feedmill::TensorView<uint8_t> images,
     for (size_t y = 0; y < side; ++y) {
       const size_t line = (k / columns * side + y) * columns + k % columns;
       std::memcpy(&sheet[line * side * 3],
-                  &images.items[(k * side + y) * side * 3], side * 3);
+                  &images[(k * side + y) * side * 3], side * 3);
     }
   }
   png_image png{};
@@ -87,16 +87,14 @@ int Train(const Arguments& arguments) {
   feedmill::OrderHash hash;
   size_t photos = 0, batches = 0;
   double first_batch = 0;
+  std::vector<uint8_t> shown;  // the first batch's images
   for (feedmill::Element element : **reader) {
     const auto images = element.Tensor<uint8_t>("image");
     const auto labels = element.Tensor<int64_t>("label");
     if (batches++ == 0) {
       first_batch = SecondsSince(start);
-      if (!arguments.sheet.empty() &&
-          !WriteContactSheet(images, arguments.sheet)) {
-        std::fprintf(stderr, "train_loop: cannot write %s\n",
-                     arguments.sheet.c_str());
-        return 1;
+      if (!arguments.sheet.empty()) {
+        shown.assign(images.items.begin(), images.items.end());
       }
     }
     // A model's step would go here; this loop only proves what it was given.
@@ -111,6 +109,12 @@ int Train(const Arguments& arguments) {
     return 1;
   }
   const double seconds = SecondsSince(start);
+  // Only now: compressing the picture takes longer than reading some batches.
+  if (!shown.empty() && !WriteContactSheet(shown, arguments.sheet)) {
+    std::fprintf(stderr, "train_loop: cannot write %s\n",
+                 arguments.sheet.c_str());
+    return 1;
+  }
   std::printf(
       "{\"photos\": %zu, \"batches\": %zu, \"photos_per_s\": %.0f, "
       "\"first_batch_s\": %.3f, \"order_hash\": \"%s\"}\n",

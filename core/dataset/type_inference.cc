@@ -14,7 +14,7 @@ namespace {
 std::string Shown(const Expr& expr) {
   constexpr size_t kShown = 80;
   std::string text = expr.ToString();
-  if (text.size() > kShown) text = text.substr(0, kShown) + "…";
+  if (text.size() > kShown) text.replace(kShown, std::string::npos, "…");
   return text;
 }
 

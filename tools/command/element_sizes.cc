@@ -21,7 +21,7 @@ uint64_t Times(uint64_t a, uint64_t b) {
 
 // Of one row; `bytes` stands for all that are bytes, if it is known.
 std::optional<uint64_t> SizeOf(const ElementSpec& spec,
-                               std::optional<uint64_t> bytes) {
+                               const std::optional<uint64_t>& bytes) {
   uint64_t size = 0;
   bool has_bytes = false;
   for (const ComponentSpec& component : spec.components) {
@@ -35,8 +35,8 @@ std::optional<uint64_t> SizeOf(const ElementSpec& spec,
     }
   }
   if (!has_bytes) return size;
-  if (!bytes) return std::nullopt;
-  return size + *bytes;
+  if (bytes.has_value()) return size + *bytes;
+  return std::nullopt;
 }
 
 // So many elements of its input one of its outputs is made of, at most.

@@ -132,7 +132,7 @@ TEST(ClusterCodec, WhatIsNoClusterIsNamed) {
 }
 
 TEST(ClusterCodec, ATextThatIsNamedManyTimesIsRefused) {
-  const std::string address = std::string(200, 'h') + ":1";
+  const std::string address = std::string(200, 'h').append(":1");
   std::vector<std::pair<int64_t, std::string>> tasks;
   for (int64_t index = 0; index < 10'000; ++index) {
     tasks.emplace_back(index, address);

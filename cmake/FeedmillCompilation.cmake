@@ -1,0 +1,65 @@
+# How fast compiling is: ccache and mold where they are installed, and
+# precompiled headers. None of them changes what is built.
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Build type" FORCE)
+endif()
+# -O3 is for loops over data; see feedmill_library(LOOPS).
+if(CMAKE_CXX_FLAGS_RELEASE STREQUAL "-O3 -DNDEBUG")
+  set(CMAKE_CXX_FLAGS_RELEASE "-O2 -DNDEBUG")
+endif()
+# Debug information names files from the root of the source tree, so that
+# ccache serves every checkout on the machine.
+add_compile_options(-ffile-prefix-map=${PROJECT_SOURCE_DIR}=.)
+
+find_program(FEEDMILL_CCACHE ccache)
+if(FEEDMILL_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  # The sloppiness is what ccache's manual asks for with precompiled headers.
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}
+    CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${FEEDMILL_CCACHE})
+endif()
+find_program(FEEDMILL_MOLD mold)
+if(FEEDMILL_MOLD)
+  add_link_options(-fuse-ld=mold)
+endif()
+
+option(FEEDMILL_PRECOMPILED_HEADERS "Precompile the outside headers that most files include" ON)
+
+# Headers of the standard library and of dependencies only: a precompiled header
+# of our own would make every file depend on it.
+set(feedmill_precompiled_headers
+  <absl/status/status.h> <absl/status/statusor.h> <absl/time/time.h>
+  <algorithm> <array> <atomic> <charconv> <cmath> <cstddef> <cstdint> <cstring> <deque> <functional> <limits> <map>
+  <memory> <optional> <set> <span> <string> <string_view> <tuple> <type_traits> <utility> <variant> <vector>
+  <fmt/format.h>)
+
+# feedmill_precompile(TARGET library|test): TARGET uses the precompiled header of
+# its kind. The flags of all targets of a kind must be the same.
+function(feedmill_precompile target kind)
+  if(NOT FEEDMILL_PRECOMPILED_HEADERS)
+    return()
+  endif()
+  set(owner feedmill_precompiled_${kind})
+  if(NOT TARGET ${owner})
+    set(source ${PROJECT_BINARY_DIR}/${owner}.cc)
+    file(CONFIGURE OUTPUT ${source} CONTENT "// Owns the precompiled header of its kind.\n" @ONLY)
+    set(headers ${feedmill_precompiled_headers})
+    if(kind STREQUAL "test")
+      list(APPEND headers <filesystem> <fstream> <thread> <gmock/gmock.h> <gtest/gtest.h> <nlohmann/json.hpp>)
+      # An executable, as those that use its header: both are compiled with -fPIE.
+      add_executable(${owner} EXCLUDE_FROM_ALL ${source})
+      target_link_libraries(${owner} PRIVATE GTest::gmock GTest::gtest_main nlohmann_json::nlohmann_json)
+      target_compile_options(${owner} PRIVATE $<$<CONFIG:Release>:-O1>)
+    else()
+      add_library(${owner} OBJECT EXCLUDE_FROM_ALL ${source})
+    endif()
+    target_link_libraries(${owner} PRIVATE feedmill_flags absl::status absl::statusor absl::time fmt::fmt)
+    target_precompile_headers(${owner} PRIVATE ${headers})
+  endif()
+  target_precompile_headers(${target} REUSE_FROM ${owner})
+  target_compile_options(${target} PRIVATE
+    # For ccache: what is preprocessed names the header instead of holding it,
+    # and the header does not hold the time at which it was made.
+    $<$<CXX_COMPILER_ID:GNU>:-fpch-preprocess>
+    "$<$<CXX_COMPILER_ID:Clang>:SHELL:-Xclang -fno-pch-timestamp>")
+endfunction()
