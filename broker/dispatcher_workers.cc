@@ -9,7 +9,7 @@
 namespace feedmill {
 namespace {
 
-constexpr uint32_t kSlotsMax = 4'096;   // of one worker
+constexpr uint32_t kWorkerSlotsMax = 4'096;   // of one worker
 constexpr size_t kPlansMax = 10'000;    // definitions that one worker has
 constexpr uint32_t kUnansweredMax = 3;  // beats in a row
 
@@ -51,7 +51,7 @@ void Dispatcher::On(absl::Time now, const PeerId& from,
       beat.plans.begin(),
       beat.plans.begin() +
           static_cast<ptrdiff_t>(std::min(beat.plans.size(), kPlansMax)));
-  const uint32_t slots = std::min(beat.slots, kSlotsMax);
+  const uint32_t slots = std::min(beat.slots, kWorkerSlotsMax);
   const bool changed =
       joined || slots != worker->slots || beat.draining != worker->draining;
   if (changed) table_.SetCapacity(beat.worker, slots, beat.draining);

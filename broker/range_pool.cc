@@ -10,7 +10,7 @@
 namespace feedmill {
 namespace {
 
-constexpr size_t kRunsMax = 256;  // of a block
+constexpr size_t kBlockRunsMax = 256;  // of a block
 constexpr size_t kRunsMin = 64;   // a block of less takes its neighbour in
 
 }  // namespace
@@ -19,7 +19,7 @@ constexpr size_t kRunsMin = 64;   // a block of less takes its neighbour in
 
 std::vector<RangePool::Run> RangePool::Decode(const Block& block) {
   std::vector<Run> runs;
-  runs.reserve(kRunsMax + 1);
+  runs.reserve(kBlockRunsMax + 1);
   std::string_view rest = block.bytes;
   for (uint64_t begin = block.begin; !rest.empty();) {
     const uint64_t end = begin + (*TakeLeb128(rest) << block.shift);
@@ -50,7 +50,7 @@ RangePool::Block RangePool::Encode(const Run* first, const Run* last) {
 void RangePool::Replace(size_t first, size_t last,
                         const std::vector<Run>& runs) {
   std::vector<Block> blocks;
-  const size_t parts = (runs.size() + kRunsMax - 1) / kRunsMax;
+  const size_t parts = (runs.size() + kBlockRunsMax - 1) / kBlockRunsMax;
   for (size_t k = 0; k < parts; ++k) {
     blocks.push_back(Encode(runs.data() + runs.size() * k / parts,
                             runs.data() + runs.size() * (k + 1) / parts));
@@ -196,7 +196,7 @@ absl::StatusOr<RangePool> RangePool::Parse(std::string_view bytes) {
     const auto cut = pool.cut_.lower_bound(runs.back().first);
     if (cut != pool.cut_.end() && cut->first < at) return bad;
     pool.positions_ += *size;
-    if (runs.size() < kRunsMax && !bytes.empty()) continue;
+    if (runs.size() < kBlockRunsMax && !bytes.empty()) continue;
     pool.blocks_.push_back(Encode(runs.data(), runs.data() + runs.size()));
     runs.clear();
   }

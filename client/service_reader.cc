@@ -20,7 +20,7 @@ namespace feedmill {
 namespace {
 
 // How often a wait looks at the time and at the cancel flag.
-constexpr absl::Duration kLookInterval = absl::Milliseconds(50);
+constexpr absl::Duration kAwaitInterval = absl::Milliseconds(50);
 // How old the reactor's word that elements may be handed out may be; far below
 // the half of a sharer's timeout that its lease leaves.
 constexpr absl::Duration kWordAge = absl::Seconds(1);
@@ -212,7 +212,7 @@ absl::Status ServiceReader::Join() {
     if (view.state == ReadSession::State::kFailed) return view.failure;
     if (Cancelled()) return feedmill::Cancelled("reading was cancelled");
     FM_RETURN_IF_ERROR(Late(view, made_));
-    view = link_->Await(kLookInterval, nullptr);
+    view = link_->Await(kAwaitInterval, nullptr);
   }
   view_ = view;
   drops_ = view.drops;
@@ -407,7 +407,7 @@ void ServiceReader::Fetch() {
   absl::Duration wait = absl::ZeroDuration();
   while (pieces_.empty() && !end_.has_value()) {
     view_ = link_->Await(wait, &pieces_);
-    wait = kLookInterval;
+    wait = kAwaitInterval;
     LookForDrops(view_);
     if (!pieces_.empty()) return;
     if (view_.state == ReadSession::State::kFailed) {

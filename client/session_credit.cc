@@ -12,7 +12,7 @@ namespace {
 constexpr double kRoundTrips = 4;
 // With more than so many on its way, it is not the window that is waited for.
 constexpr double kWideRoundTrips = 2;
-constexpr absl::Duration kMeasure = absl::Seconds(1);
+constexpr absl::Duration kMeasureMax = absl::Seconds(1);
 // Of what a split may need: positions differ.
 constexpr double kSplitMargin = 1.5;
 // The recent past counts.
@@ -64,7 +64,7 @@ void ReadSession::WidenWindow(absl::Time now) {
     const Narrower before{window_bytes_, rate};
     SetWindow(2 * window_bytes_);
     if (near && window_bytes_ > before.bytes) narrower_ = before;
-  } else if (took > kMeasure) {
+  } else if (took > kMeasureMax) {
     window_received_ = 0;
     measured_from_ = now;
   }

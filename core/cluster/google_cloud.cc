@@ -7,7 +7,6 @@ namespace feedmill {
 namespace {
 
 constexpr int kPagesMax = 1'000;
-constexpr int kUnauthorized = 401;
 constexpr int kNotFound = 404;
 
 std::string WithoutEnd(std::string text, std::string_view spaces) {
@@ -116,7 +115,7 @@ absl::StatusOr<nlohmann::json> GoogleCloud::Call(
       request.headers.emplace_back("Content-Type", "application/json");
     }
     FM_ASSIGN_OR_RETURN(const HttpResponse response, fetch_(request));
-    if (response.status == kUnauthorized && !again && on_google()) {
+    if (response.status == kHttpUnauthorized && !again && on_google()) {
       FM_RETURN_IF_ERROR(RenewToken());
       continue;
     }

@@ -9,7 +9,7 @@
 namespace feedmill {
 namespace {
 
-constexpr size_t kTextMax = size_t{1} << 20;
+constexpr size_t kHostlistTextMax = size_t{1} << 20;
 constexpr size_t kNameMax = 253;
 
 // For messages: a list may be a megabyte.
@@ -30,9 +30,9 @@ class HostlistParser {
 
   absl::StatusOr<std::vector<std::string>> Parse() {
     if (text_.empty()) return InvalidArgument("the host list is empty");
-    if (text_.size() > kTextMax) {
+    if (text_.size() > kHostlistTextMax) {
       return InvalidArgument("a host list of {} bytes is over the limit of {}",
-                             text_.size(), kTextMax);
+                             text_.size(), kHostlistTextMax);
     }
     for (;;) {
       FM_RETURN_IF_ERROR(ParseItem());
@@ -151,7 +151,7 @@ absl::StatusOr<std::vector<int64_t>> ExpandTasksPerNode(std::string_view text) {
   constexpr auto kMax = static_cast<int64_t>(kHostsMax);
   std::vector<int64_t> counts;
   int64_t total = 0;
-  for (std::string_view item : SplitWords(text.substr(0, kTextMax), ',')) {
+  for (std::string_view item : SplitWords(text.substr(0, kHostlistTextMax), ',')) {
     std::optional<int64_t> times = 1;
     const size_t open = item.find("(x");
     if (open != std::string_view::npos) {

@@ -33,6 +33,9 @@ struct HttpRequest {
   bool direct = false;  // never through the proxy that the environment names
 };
 
+// The status by which a server refuses a missing or expired token.
+inline constexpr int kHttpUnauthorized = 401;
+
 struct HttpResponse {
   int status = 0;  // 200
   std::string body{};

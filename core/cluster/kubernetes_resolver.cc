@@ -15,14 +15,13 @@ namespace {
 
 constexpr int64_t kDefaultPort = 8470;
 constexpr int kPageSize = 500;
-constexpr int kPagesMax = 1'000;
+constexpr int kListPagesMax = 1'000;
 constexpr int kRestartsMax = 3;
-constexpr int kUnauthorized = 401;
 constexpr int kForbidden = 403;
 constexpr int kGone = 410;
 
 template <class Object>
-using ReadPage = absl::StatusOr<KubernetesPage<Object>> (*)(
+using PageReader = absl::StatusOr<KubernetesPage<Object>> (*)(
     const std::string& url, const std::string& body);
 
 }  // namespace
@@ -49,14 +48,14 @@ class KubernetesResolver::Lister {
   template <class Object>
   absl::StatusOr<std::vector<Object>> List(const std::string& kind,
                                            const std::string& selector,
-                                           ReadPage<Object> read) {
+                                           PageReader<Object> read) {
     const std::string url = fmt::format(
         "{}/api/v1/namespaces/{}/{}?limit={}&labelSelector={}", access_.server,
         PercentEncode(namespace_), kind, kPageSize, PercentEncode(selector));
     std::vector<Object> all;
     std::string next;
     int restarts = 0;
-    for (int page_count = 0; page_count < kPagesMax; ++page_count) {
+    for (int page_count = 0; page_count < kListPagesMax; ++page_count) {
       FM_ASSIGN_OR_RETURN(
           const HttpResponse response,
           Fetch(next.empty() ? url : url + "&continue=" + PercentEncode(next)));
@@ -80,7 +79,7 @@ class KubernetesResolver::Lister {
       next = page.next;
     }
     return ResourceExhausted("{} lists more than {} {}, or {} pages of them",
-                             access_.server, kHostsMax, kind, kPagesMax);
+                             access_.server, kHostsMax, kind, kListPagesMax);
   }
 
  private:
@@ -93,7 +92,7 @@ class KubernetesResolver::Lister {
       }
       request.tls = access_.tls;
       FM_ASSIGN_OR_RETURN(HttpResponse response, fetch_(request));
-      if (response.status != kUnauthorized || again) return response;
+      if (response.status != kHttpUnauthorized || again) return response;
       // Tokens are renewed on disk before they end.
       FM_RETURN_IF_ERROR(ReadAccess());
     }

@@ -37,13 +37,13 @@ constexpr std::array<std::string_view, 14> kReserved = {
     "and", "or", "not",    "True", "False", "None",  "if",
     "in",  "is", "lambda", "else", "for",   "await", "component"};
 
-bool IsNameStart(char c) {
+bool IsWordStart(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
 }
 bool IsIdentifier(std::string_view name) {
-  if (name.empty() || !IsNameStart(name[0])) return false;
+  if (name.empty() || !IsWordStart(name[0])) return false;
   for (char c : name) {
-    if (!IsNameStart(c) && !(c >= '0' && c <= '9')) return false;
+    if (!IsWordStart(c) && !(c >= '0' && c <= '9')) return false;
   }
   return std::find(kReserved.begin(), kReserved.end(), name) == kReserved.end();
 }

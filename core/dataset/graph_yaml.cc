@@ -19,8 +19,8 @@
 namespace feedmill {
 namespace {
 
-constexpr size_t kTextMax = size_t{1} << 20;
-constexpr size_t kStepsMax = 1000;
+constexpr size_t kYamlTextMax = size_t{1} << 20;
+constexpr size_t kYamlStepsMax = 1000;
 constexpr size_t kTermsMax = 100'000;
 
 class YamlReader : private YamlValues {
@@ -104,9 +104,9 @@ class YamlReader : private YamlValues {
                        Kind(node));
     }
     for (const YAML::Node& item : node) {
-      if (++steps_ > kStepsMax) {
+      if (++steps_ > kYamlStepsMax) {
         return Error(item, "steps",
-                     fmt::format("more than {} steps", kStepsMax));
+                     fmt::format("more than {} steps", kYamlStepsMax));
       }
       FM_RETURN_IF_ERROR(ReadStep(item, steps));
     }
@@ -521,9 +521,9 @@ absl::StatusOr<Graph> ParseGraphYaml(std::string_view text,
 
 absl::StatusOr<Pipeline> ParsePipelineYaml(std::string_view text,
                                            const std::string& directory) {
-  if (text.size() > kTextMax) {
+  if (text.size() > kYamlTextMax) {
     return InvalidArgument("a pipeline of {} bytes is too long (at most {})",
-                           text.size(), kTextMax);
+                           text.size(), kYamlTextMax);
   }
   FM_RETURN_IF_ERROR(CheckIsText(text));
   try {

@@ -7,7 +7,7 @@
 namespace feedmill {
 namespace {
 
-constexpr size_t kRankMax = 8;
+constexpr size_t kTextRankMax = 8;
 
 std::string_view Trimmed(std::string_view text) {
   while (!text.empty() && text.front() == ' ') text.remove_prefix(1);
@@ -48,10 +48,10 @@ absl::Status ParseTypeText(std::string_view text, DType& dtype, Shape& shape,
       value = kUnknownDim;
       good = true;
     }
-    if (!good || shape.size() == kRankMax) {
+    if (!good || shape.size() == kTextRankMax) {
       return InvalidArgument(
           "\"{}\" is not a type like float32[3, 2] of at most {} dimensions",
-          text.substr(0, 40), kRankMax);
+          text.substr(0, 40), kTextRankMax);
     }
     shape.push_back(value);
     if (comma == std::string_view::npos) break;

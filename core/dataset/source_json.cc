@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::json;
 
-constexpr size_t kRankMax = 32;
+constexpr size_t kDefaultRankMax = 32;
 constexpr const char* kStops[] = {"first_exhausted", "all_exhausted", "repeat"};
 
 bool IsUtf8(std::string_view text) {
@@ -83,7 +83,7 @@ struct OwnValues {
 
 absl::Status ReadField(const Json& json, std::vector<SourceField>& fields) {
   if (!json.is_array() || json.size() != 3 || !json[1].is_string() ||
-      !json[2].is_array() || json[2].size() > kRankMax) {
+      !json[2].is_array() || json[2].size() > kDefaultRankMax) {
     return InvalidArgument("a field is not [name, dtype, shape]");
   }
   SourceField& field = fields.emplace_back();

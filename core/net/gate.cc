@@ -23,7 +23,7 @@ constexpr char kKeysEndpoint[] = "inproc://zeromq.zap.01";
 constexpr char kOpenDomain[] = "feedmill-open";
 constexpr int kAnswersPerTurn = 256;
 constexpr int kEventsPerTurn = 4'096;
-constexpr absl::Duration kLookInterval = absl::Milliseconds(100);
+constexpr absl::Duration kStopLookInterval = absl::Milliseconds(100);
 // Each connection costs a system call: a percent of a core at most.
 constexpr absl::Duration kBoundInterval = absl::Milliseconds(100);
 constexpr absl::Duration kBoundIntervalEach = absl::Microseconds(100);
@@ -275,7 +275,7 @@ void Gate::AddPollItems(std::vector<pollfd>& items) const {
 
 void Gate::Serve(absl::Time now) {
   const bool look = now >= look_at_;
-  if (look) look_at_ = now + kLookInterval;
+  if (look) look_at_ = now + kStopLookInterval;
   const bool stirred = std::exchange(stirred_, false) || look;
   if (stirred && keys_) stirred_ = ServeKeys();
   const bool bound = now >= bound_at_;

@@ -18,7 +18,7 @@
 namespace feedmill {
 namespace {
 
-constexpr size_t kKeyBytes = 32;
+constexpr size_t kCurveKeyBytes = 32;
 constexpr size_t kFileMax = 4'096;
 constexpr std::string_view kFirstLine = "feedmill key 1";
 constexpr std::array<Role, 4> kRoles = {Role::kDispatcher, Role::kWorker,
@@ -31,9 +31,9 @@ std::string Hex(const uint8_t* bytes, size_t size) {
 }
 
 std::string KeyOfZ85(const char* z85) {
-  uint8_t bytes[kKeyBytes];
+  uint8_t bytes[kCurveKeyBytes];
   FM_CHECK(zmq_z85_decode(bytes, z85) != nullptr);
-  return Hex(bytes, kKeyBytes);
+  return Hex(bytes, kCurveKeyBytes);
 }
 
 // A file descriptor that closes.
@@ -141,7 +141,7 @@ KeyPair DrawKeyPair() {
 }
 
 bool IsKeyText(std::string_view text) {
-  return text.size() == 2 * kKeyBytes &&
+  return text.size() == 2 * kCurveKeyBytes &&
          std::all_of(text.begin(), text.end(), [](char c) {
            return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
          });
@@ -210,14 +210,14 @@ absl::StatusOr<KeyPair> ReadSecretKey(const std::string& path, Role role) {
         path);
   }
   // The two must belong together, or every handshake fails without a reason.
-  uint8_t secret[kKeyBytes];
-  for (size_t i = 0; i < kKeyBytes; ++i) {
+  uint8_t secret[kCurveKeyBytes];
+  for (size_t i = 0; i < kCurveKeyBytes; ++i) {
     secret[i] = static_cast<uint8_t>(
         std::stoi(key.secret_key->substr(2 * i, 2), nullptr, 16));
   }
   char secret_z85[41];
   char public_z85[41];
-  FM_CHECK(zmq_z85_encode(secret_z85, secret, kKeyBytes) != nullptr);
+  FM_CHECK(zmq_z85_encode(secret_z85, secret, kCurveKeyBytes) != nullptr);
   FM_CHECK(zmq_curve_public(public_z85, secret_z85) == 0);
   if (KeyOfZ85(public_z85) != key.public_key) {
     return InvalidArgument("{}: its public and secret keys are not a pair",

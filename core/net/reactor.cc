@@ -27,7 +27,7 @@ namespace feedmill {
 namespace {
 
 // What one socket may bring in one turn, so that none starves the others.
-constexpr int kMessagesPerTurn = 64;
+constexpr int kSocketMessagesPerTurn = 64;
 constexpr size_t kBytesPerTurn = size_t{16} << 20;
 constexpr size_t kPostsMax = 65'536;
 constexpr size_t kQueuedMax = 64;
@@ -43,7 +43,7 @@ constexpr int kUnacknowledgedMs = 5'000;
 // less libzmq looks through the timers of all connections to cancel it.
 constexpr int kAliveIntervalMs = 60'000;
 constexpr int kAliveTimeoutMs = 30'000;
-constexpr absl::Duration kSleepMax = absl::Minutes(1);
+constexpr absl::Duration kPollMax = absl::Minutes(1);
 // Waking up costs about as much as a heartbeat's message: where there are
 // thousands of peers, their messages share turns; the more peers, the longer
 // is what they may wait beside the time between their heartbeats.
@@ -53,7 +53,7 @@ constexpr size_t kGatherMostMs = 5;  // from 10,000 on
 
 int PollMilliseconds(absl::Time now, absl::Time deadline) {
   if (deadline <= now) return 0;
-  const absl::Duration wait = std::min(deadline - now, kSleepMax);
+  const absl::Duration wait = std::min(deadline - now, kPollMax);
   return static_cast<int>(
       absl::ToInt64Milliseconds(absl::Ceil(wait, absl::Milliseconds(1))));
 }
@@ -320,7 +320,7 @@ bool Reactor::State::Drain(SocketId id) {
   std::string from;
   Origin origin;
   size_t bytes = 0;
-  for (int i = 0; i < kMessagesPerTurn && bytes < kBytesPerTurn; ++i) {
+  for (int i = 0; i < kSocketMessagesPerTurn && bytes < kBytesPerTurn; ++i) {
     // Looked up each time: the handler may close sockets.
     const auto found = sockets.find(id);
     if (found == sockets.end()) return false;

@@ -34,7 +34,7 @@ constexpr std::string_view kMagic = "feedmill cache 1";
 // columns lie.
 constexpr size_t kHeadAt =
     kMagic.size() + CacheFolder::kKeyBytes + 2 * sizeof(uint64_t);
-constexpr size_t kRankMax = 64;
+constexpr size_t kCachedRankMax = 64;
 
 size_t Aligned(size_t at) {
   return (at + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
@@ -158,7 +158,7 @@ absl::Status ReadSegment(const std::shared_ptr<const ElementSpec>& spec,
   for (const ComponentSpec& component : spec->components) {
     Column& column = chunk->columns.emplace_back();
     column.dtype = component.dtype;
-    const auto shape = head.Numbers<int64_t>(kRankMax);
+    const auto shape = head.Numbers<int64_t>(kCachedRankMax);
     column.shape.assign(shape.begin(), shape.end());
     for (Buffer* const buffer : {&column.values, &column.offsets,
                                  &column.row_shapes, &column.row_starts}) {

@@ -16,8 +16,8 @@
 namespace feedmill {
 namespace {
 
-constexpr size_t kPieceBytes = size_t{512} << 10;
-constexpr uint64_t kPositionsTogether = 4'096;
+constexpr size_t kPartBytes = size_t{512} << 10;
+constexpr uint64_t kPositionsAtOnce = 4'096;
 
 class Tracer {
  public:
@@ -39,9 +39,9 @@ class Tracer {
     Cursor at;
     while (at.p < plan_->size() && !client_->done()) {
       const uint64_t left = plan_->size() - at.p;
-      const Cursor end{at.p + std::min(left, kPositionsTogether), 0};
+      const Cursor end{at.p + std::min(left, kPositionsAtOnce), 0};
       FM_ASSIGN_OR_RETURN(const Piece piece,
-                          stage_->Run(at, end, kPieceBytes, *scratch_));
+                          stage_->Run(at, end, kPartBytes, *scratch_));
       const absl::Status pushed = client_->Push(piece);
       size_t outputs = 0;
       for (ClientStage::Output out; client_->Pop(out); ++outputs) {
@@ -69,7 +69,7 @@ class Tracer {
   absl::StatusOr<TracedElement> AtPosition(uint64_t number) {
     if (number >= plan_->size()) return TooFar(number, plan_->size());
     FM_ASSIGN_OR_RETURN(Piece piece, stage_->Run({number, 0}, {number + 1, 0},
-                                                 kPieceBytes, *scratch_));
+                                                 kPartBytes, *scratch_));
     FM_RETURN_IF_ERROR(piece.error);
     found_.element = std::move(piece.chunk);
     AddRecords({number, 0});

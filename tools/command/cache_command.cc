@@ -18,13 +18,13 @@
 namespace feedmill {
 namespace {
 
-constexpr char kSummary[] =
+constexpr char kCacheSummary[] =
     "Lists what `cache: FOLDER` steps have kept in folders, that of the "
     "longest\n"
     "unused first; with --unused-days or --max-size, deletes of it. Nothing "
     "else\n"
     "ever does.";
-constexpr char kExamples[] =
+constexpr char kCacheExamples[] =
     "A folder has a cache for each pipeline (up to its cache step), data and\n"
     "seed that it was made of; one that nothing is left to use is that of data "
     "or\n"
@@ -91,7 +91,7 @@ void Print(const KeptCache& cache, const char* deleted, bool json) {
 
 absl::StatusOr<int> RunCache(const Invocation& invocation) {
   CacheFlags cache;
-  FlagSet flags("cache", kSummary, kExamples);
+  FlagSet flags("cache", kCacheSummary, kCacheExamples);
   cache.Declare(flags);
   FM_ASSIGN_OR_RETURN(const bool go_on,
                       flags.Parse(invocation.arguments, invocation.describe));

@@ -7,9 +7,9 @@
 namespace feedmill {
 namespace {
 
-constexpr char kSummary[] =
+constexpr char kCompletionSummary[] =
     "Prints a script that completes feedmill's commands, flags and choices.";
-constexpr char kExamples[] =
+constexpr char kCompletionExamples[] =
     "Examples:\n"
     "  source <(feedmill completion bash)\n"
     "  feedmill completion bash > /etc/bash_completion.d/feedmill\n"
@@ -156,7 +156,7 @@ std::string ZshScript(const std::vector<FlagTable>& tables) {
 
 absl::StatusOr<int> RunCompletion(const Invocation& invocation) {
   std::string shell;
-  FlagSet flags("completion", kSummary, kExamples);
+  FlagSet flags("completion", kCompletionSummary, kCompletionExamples);
   flags.Positional("SHELL", "bash or zsh (required)", &shell);
   FM_ASSIGN_OR_RETURN(const bool go_on,
                       flags.Parse(invocation.arguments, invocation.describe));

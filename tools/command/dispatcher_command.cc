@@ -10,12 +10,12 @@
 namespace feedmill {
 namespace {
 
-constexpr char kSummary[] =
+constexpr char kDispatcherSummary[] =
     "Plans jobs and hands their work out to workers. Its state is in memory, "
     "or\n"
     "in --work-dir: then workers and readers go on when it is restarted.\n"
     "Runs until SIGTERM or SIGINT (exit 0).";
-constexpr char kExamples[] =
+constexpr char kDispatcherExamples[] =
     "Examples:\n"
     "  feedmill dispatcher --port 5050\n"
     "  feedmill dispatcher --port 5050 --work-dir /var/lib/feedmill\n"
@@ -29,7 +29,7 @@ absl::StatusOr<int> RunDispatcher(const Invocation& invocation) {
   ServerFlags server;
   DispatcherConfig config;
   OpPluginFlag op_plugins;
-  FlagSet flags("dispatcher", kSummary, kExamples);
+  FlagSet flags("dispatcher", kDispatcherSummary, kDispatcherExamples);
   DeclareDispatcherFlags(flags, config);
   flags.Text("--advertise", "HOST[:PORT]",
              "Where workers and readers reach it; default: the host, or this "

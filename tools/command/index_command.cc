@@ -31,13 +31,13 @@
 namespace feedmill {
 namespace {
 
-constexpr char kSummary[] =
+constexpr char kIndexSummary[] =
     "Finds where the records of large files begin, and keeps that where reads\n"
     "and workers on this machine look for it: the first of them begins at "
     "once.\n"
     "Each word is a pipeline's file (*.yaml, *.yml, '-'), all of whose files\n"
     "that a read looks up are indexed, or a file, folder or glob of records.";
-constexpr char kExamples[] =
+constexpr char kIndexExamples[] =
     "Needed are indexes of TFRecords, always, and of text, CSV, JSON lines "
     "and\n"
     "tar files where a step moves their records about (a shuffle of all, an\n"
@@ -284,7 +284,7 @@ void PrintErrors(const std::vector<absl::Status>& errors) {
 
 absl::StatusOr<int> RunIndex(const Invocation& invocation) {
   IndexFlags index;
-  FlagSet flags("index", kSummary, kExamples);
+  FlagSet flags("index", kIndexSummary, kIndexExamples);
   index.Declare(flags);
   FM_ASSIGN_OR_RETURN(const bool go_on,
                       flags.Parse(invocation.arguments, invocation.describe));

@@ -13,11 +13,11 @@
 namespace feedmill {
 namespace {
 
-constexpr char kSummary[] =
+constexpr char kKeygenSummary[] =
     "Makes key pairs for a service that encrypts and lets in only whom it\n"
     "lists. Without --role: one for each role, the folder of a new service.\n"
     "With --role: one more, listed in the same folder.";
-constexpr char kExamples[] =
+constexpr char kKeygenExamples[] =
     "DIR/NAME.key         secret (mode 0600): for the machine that is NAME,\n"
     "                     there under the name of its role: worker.key\n"
     "DIR/dispatcher.pub   for everybody\n"
@@ -87,7 +87,7 @@ absl::StatusOr<int> RunKeygen(const Invocation& invocation) {
   std::string folder = "feedmill-keys";
   std::string role_name;
   std::string name;
-  FlagSet flags("keygen", kSummary, kExamples);
+  FlagSet flags("keygen", kKeygenSummary, kKeygenExamples);
   flags.Text("--dir", "DIR",
              "Folder to put them into, made where it is missing", &folder);
   flags.OneOf("--role", {"dispatcher", "worker", "client", "operator"},

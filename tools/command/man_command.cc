@@ -9,9 +9,9 @@
 namespace feedmill {
 namespace {
 
-constexpr char kSummary[] =
+constexpr char kManSummary[] =
     "Prints the manual page of a command, for man(1), or feedmill's own.";
-constexpr char kExamples[] =
+constexpr char kManExamples[] =
     "Examples:\n"
     "  feedmill man | man -l -\n"
     "  feedmill man worker > /usr/local/share/man/man1/feedmill-worker.1";
@@ -109,7 +109,7 @@ std::string OwnPage() {
 
 absl::StatusOr<int> RunMan(const Invocation& invocation) {
   std::string name;
-  FlagSet flags("man", kSummary, kExamples);
+  FlagSet flags("man", kManSummary, kManExamples);
   flags.Positional("COMMAND", "Whose page; default: feedmill's own", &name);
   FM_ASSIGN_OR_RETURN(const bool go_on,
                       flags.Parse(invocation.arguments, invocation.describe));

@@ -35,11 +35,11 @@
 namespace feedmill {
 namespace {
 
-constexpr char kSummary[] =
+constexpr char kReadSummary[] =
     "Runs the pipeline in PIPELINE.yaml ('-': standard input) and prints its\n"
     "elements: in this process (--local) or through a service, the same\n"
     "elements in the same order.";
-constexpr char kExamples[] =
+constexpr char kReadExamples[] =
     "Formats: jsonl prints one element a line; summary one JSON object with\n"
     "elements, bytes, seconds, elements_per_s, first_element_s, order_hash,\n"
     "with --service links, how elements came from which worker, and with\n"
@@ -386,7 +386,7 @@ absl::Status PrintProfile(Graph graph, const FunctionRegistry& functions,
 
 absl::StatusOr<int> RunRead(const Invocation& invocation) {
   ReadFlags read;
-  FlagSet flags("read", kSummary, kExamples);
+  FlagSet flags("read", kReadSummary, kReadExamples);
   read.Declare(flags);
   FM_ASSIGN_OR_RETURN(const bool go_on,
                       flags.Parse(invocation.arguments, invocation.describe));

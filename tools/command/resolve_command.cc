@@ -16,9 +16,9 @@
 namespace feedmill {
 namespace {
 
-constexpr char kSummary[] =
+constexpr char kResolveSummary[] =
     "Prints which tasks a cluster has, and which of them this process is.";
-constexpr char kExamples[] =
+constexpr char kResolveExamples[] =
     "URI is one of\n"
     "  env:          FEEDMILL_CLUSTER, FEEDMILL_JOB, FEEDMILL_TASK\n"
     "  file:PATH     YAML or JSON, such as this command prints\n"
@@ -124,7 +124,7 @@ absl::StatusOr<int> RunResolve(const Invocation& invocation) {
   std::string uri;
   std::string format = "yaml";
   absl::Duration interval;
-  FlagSet flags("resolve", kSummary, kExamples);
+  FlagSet flags("resolve", kResolveSummary, kResolveExamples);
   flags.Positional("URI", "Where the cluster is described (required)", &uri);
   flags.OneOf("--format", {"yaml", "json", "table"}, "How to print it",
               &format);

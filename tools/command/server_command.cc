@@ -14,7 +14,7 @@
 namespace feedmill {
 namespace {
 
-constexpr char kSummary[] =
+constexpr char kServerSummary[] =
     "Runs one task of a cluster: the same line on each machine starts the\n"
     "whole. A task of job \"dispatcher\" plans jobs, one of job \"worker\" "
     "works for\n"
@@ -23,7 +23,7 @@ constexpr char kSummary[] =
     "\"ps\", says who it is and waits. SIGTERM or SIGINT: a worker finishes "
     "what it\n"
     "has (--drain-timeout at most), then it exits 0.";
-constexpr char kExamples[] =
+constexpr char kServerExamples[] =
     "Examples:\n"
     "  feedmill server --cluster file:cluster.yaml --job worker --task 1 \\\n"
     "      --keys /etc/feedmill/keys\n"
@@ -86,7 +86,7 @@ bool NeedsDispatcher(const ServerDef& def, const ServerOptions& options) {
 
 absl::StatusOr<int> RunServer(const Invocation& invocation) {
   ServerCommand command;
-  FlagSet flags("server", kSummary, kExamples);
+  FlagSet flags("server", kServerSummary, kServerExamples);
   command.Declare(flags);
   FM_ASSIGN_OR_RETURN(const bool go_on,
                       flags.Parse(invocation.arguments, invocation.describe));

@@ -24,13 +24,13 @@
 namespace feedmill {
 namespace {
 
-constexpr char kSummary[] =
+constexpr char kSimulateSummary[] =
     "Runs whole clusters in this process, each from a seed: the real "
     "dispatcher,\n"
     "workers and readers on a virtual clock, a network that loses, delays and\n"
     "repeats, a disk that loses what was not synced, and processes that die,\n"
     "freeze and come back. Each must keep every promise of the protocol.";
-constexpr char kExamples[] =
+constexpr char kSimulateExamples[] =
     "Examples:\n"
     "  feedmill simulate --seeds 0-9999 --jobs 2\n"
     "  feedmill simulate --seeds 17 --trace | less\n"
@@ -155,7 +155,7 @@ absl::StatusOr<int> RunSimulate(const Invocation& invocation) {
   uint64_t jobs =
       std::clamp<uint64_t>(std::thread::hardware_concurrency(), 1, kJobsMax);
   bool trace = false;
-  FlagSet flags("simulate", kSummary, kExamples);
+  FlagSet flags("simulate", kSimulateSummary, kSimulateExamples);
   flags.Text("--seeds", "A-B", "Which seeds; one number is one seed", &seeds);
   flags.Count("--jobs", 1, kJobsMax, "How many at a time", &jobs);
   flags.Bool("--trace", "Print every message, event and fault of one seed",

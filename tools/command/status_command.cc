@@ -10,9 +10,9 @@
 namespace feedmill {
 namespace {
 
-constexpr char kSummary[] =
+constexpr char kStatusSummary[] =
     "Prints what a service is doing: its workers, jobs and readers.";
-constexpr char kExamples[] =
+constexpr char kStatusExamples[] =
     "json prints one object on one line; programs should read that.\n"
     "\n"
     "Examples:\n"
@@ -27,7 +27,7 @@ absl::StatusOr<int> RunStatus(const Invocation& invocation) {
   SecurityConfig security;
   std::string format = "table";
   absl::Duration timeout = absl::Seconds(4);
-  FlagSet flags("status", kSummary, kExamples);
+  FlagSet flags("status", kStatusSummary, kStatusExamples);
   flags.Text("--service", "HOST:PORT", "Address of the dispatcher (required)",
              &service);
   flags.OneOf("--format", {"table", "json"}, "How to print it", &format);

@@ -11,11 +11,11 @@
 namespace feedmill {
 namespace {
 
-constexpr char kSummary[] =
+constexpr char kTokenSummary[] =
     "merge: joins the tokens of all consumers of a reading, saved after the\n"
     "same number of elements, into one, from which any number of consumers\n"
     "goes on. show: prints what tokens say, one JSON object a line.";
-constexpr char kExamples[] =
+constexpr char kTokenExamples[] =
     "Examples:\n"
     "  feedmill read p.yaml --service h:5050 --job j --consumer 0/2 \\\n"
     "    --limit 100 --save-token t0    (and 1/2 with t1)\n"
@@ -29,7 +29,7 @@ constexpr char kExamples[] =
 absl::StatusOr<int> RunToken(const Invocation& invocation) {
   std::string action, output;
   std::vector<std::string> files;
-  FlagSet flags("token", kSummary, kExamples);
+  FlagSet flags("token", kTokenSummary, kTokenExamples);
   flags.Positional("ACTION", "merge or show (required)", &action);
   flags.Positionals("FILE", "The tokens' files, one or more", &files);
   flags.Text("--output", "FILE", "Where the merged token goes (required)",

@@ -25,11 +25,11 @@
 namespace feedmill {
 namespace {
 
-constexpr char kSummary[] =
+constexpr char kUpSummary[] =
     "Runs a whole service on this machine: a dispatcher and its workers, as\n"
     "child processes that are restarted if they die. Runs until SIGTERM or\n"
     "SIGINT (exit 0).";
-constexpr char kExamples[] =
+constexpr char kUpExamples[] =
     "Examples:\n"
     "  feedmill up\n"
     "  feedmill up --workers 4 --port 5050\n"
@@ -340,7 +340,7 @@ class Supervisor {
 
 absl::StatusOr<int> RunUp(const Invocation& invocation) {
   UpFlags up;
-  FlagSet flags("up", kSummary, kExamples);
+  FlagSet flags("up", kUpSummary, kUpExamples);
   up.Declare(flags);
   FM_ASSIGN_OR_RETURN(const bool go_on,
                       flags.Parse(invocation.arguments, invocation.describe));

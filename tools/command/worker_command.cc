@@ -20,13 +20,13 @@
 namespace feedmill {
 namespace {
 
-constexpr char kSummary[] =
+constexpr char kWorkerSummary[] =
     "Reads, decodes and batches what a dispatcher hands to it, and sends it "
     "to\n"
     "readers. SIGTERM or SIGINT: finishes what it has (--drain-timeout at "
     "most),\n"
     "then exits 0; a second one stops it at once.";
-constexpr char kExamples[] =
+constexpr char kWorkerExamples[] =
     "Examples:\n"
     "  feedmill worker --dispatcher tcp://10.0.0.1:5050 --host 0.0.0.0 \\\n"
     "      --keys /etc/feedmill/keys\n"
@@ -144,7 +144,7 @@ absl::Status WorkForDispatcher(const WorkerCommand& command) {
 
 absl::StatusOr<int> RunWorker(const Invocation& invocation) {
   WorkerCommand command;
-  FlagSet flags("worker", kSummary, kExamples);
+  FlagSet flags("worker", kWorkerSummary, kWorkerExamples);
   command.Declare(flags);
   FM_ASSIGN_OR_RETURN(const bool go_on,
                       flags.Parse(invocation.arguments, invocation.describe));
