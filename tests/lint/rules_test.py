@@ -128,6 +128,14 @@ class PlantedBreaches(unittest.TestCase):
                      "core/a.cc: names docs/gone.md"):
             self.assertIn(part, found)
 
+    def test_format(self):
+        script = pathlib.Path(__file__).resolve().parent / "format.sh"
+        for text, status in (("int x;\n", 0), ("int   x ;\n", 1)):
+            (self.root / "a.cc").write_text(text)
+            subprocess.run(["git", "add", "a.cc"], cwd=self.root, check=True)
+            done = subprocess.run([script], cwd=self.root, check=False, capture_output=True, text=True)
+            self.assertEqual(done.returncode, status, done.stdout)
+
     def test_skips(self):
         self.write("tests/unit/a.cc", "TEST(Suite, Name) {\n  GTEST_SKIP();\n}\n")
         self.write("tests/shell/a.bats", '@test "a thing" {\n  skip "no"\n}\n')
