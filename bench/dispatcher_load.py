@@ -1,5 +1,11 @@
 """What bench/run measures of the dispatcher alone: stubs stand for its workers and clients."""
-import json, os, pathlib, statistics, subprocess, tempfile, time
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import tempfile
+import time
 
 from measure import BUILD, Service, check, cpu_of, median, ratio, rounds, run_json, say
 

@@ -1,21 +1,27 @@
 """bench/run engine: the engine in one process, beside loops by hand, other libraries' readers and
 tf.data. Ratios are of CPU seconds, with wall time beside them, unless the name says wall or ns."""
-import functools, glob, os, pathlib, subprocess
+import functools
+import glob
+import os
+import pathlib
 
-from measure import (BUILD, PEERS, ROOT, SHARED, check, make_photos, median, photos_pipeline, ratio, rounds, run_json,
-                     say, tensorflow, write)
+from measure import (
+    BUILD,
+    ROOT,
+    check,
+    make_photos,
+    median,
+    photos_pipeline,
+    ratio,
+    rounds,
+    run_json,
+    run_peer,
+    say,
+    tfdata_local,
+    write,
+)
 
 LIMIT = BUILD / "bench" / "limit_engine"
-CSV_PEER = """
-import json, resource, sys, time
-import pyarrow as pa, pyarrow.compute as pc, pyarrow.csv as csv
-pa.set_cpu_count(1); pa.set_io_thread_count(1)
-start = time.perf_counter(); spent = time.process_time()
-table = csv.read_csv(sys.argv[1], read_options=csv.ReadOptions(use_threads=False))
-total = pc.sum(table["id"]).as_py()
-print(json.dumps(dict(elements=table.num_rows, check=total, seconds=time.perf_counter() - start,
-                      cpu_s=time.process_time() - spent)))
-"""
 
 
 def local(pipeline, consume, *flags, **environment):
@@ -34,6 +40,10 @@ def limit(*arguments, **environment):
 
 def cpu(results):
     return median(results, lambda r: r["cpu_s"])
+
+
+def cpu_per_row(results):
+    return median(results, lambda r: r["cpu_s"] / r["rows"])
 
 
 def wall(results):
@@ -75,14 +85,6 @@ def pipeline(folder, name, source, *steps):
     return write(folder, name, f"source: {source}\nsteps: [{', '.join(steps)}]\noptions: {{seed: 7}}\n")
 
 
-def tfdata(workload, n, **environment):
-    """tf.data in its own process, without a service; None where it is not installed."""
-    python, script = tensorflow(), SHARED / "peers" / "tfdata_local.py"
-    if python is None or not script.exists():
-        return None
-    return run_json([python, script, workload, n], env={**os.environ, **environment}, stderr=subprocess.DEVNULL)
-
-
 def arithmetic(folder, count):
     n = 100_000_000
     text = pipeline(folder, "arithmetic.yaml", f"{{range: {{stop: {n}}}}}", '{map: "x * x + 1"}', '{filter: "x % 5 != 0"}')
@@ -92,8 +94,8 @@ def arithmetic(folder, count):
                          "one_core": lambda: on_one_core(text, "chunks"),
                          "loop": lambda: limit("arithmetic", n),
                          "loop_1": lambda: limit("arithmetic", n, OMP_NUM_THREADS="1"),
-                         "tfdata": lambda: tfdata("tinypar", 60_000),
-                         "tfdata_batch": lambda: tfdata("tinybatchvec", peer_n)})
+                         "tfdata": lambda: tfdata_local("squares", 60_000),
+                         "tfdata_batch": lambda: tfdata_local("squares_batched", peer_n)})
     agree("arithmetic", got, "feedmill", "feedmill_1", "one_core", "loop", "loop_1")
     report("arithmetic", got)
     each = cpu(got["feedmill"]) / n
@@ -102,8 +104,8 @@ def arithmetic(folder, count):
             "arithmetic_two_cores_wall": ratio(wall(got["one_core"]), wall(got["feedmill"])),
             # What this machine's two cores are worth to a loop that shares nothing.
             "loop_two_threads_wall": ratio(wall(got["loop_1"]), wall(got["loop"])),
-            "small_vs_tfdata": ratio(median(got["tfdata"], lambda r: r["cpu_s"] / r["elements"]), each),
-            "small_vs_tfdata_batched": ratio(median(got["tfdata_batch"], lambda r: r["cpu_s"] / peer_n), each)}
+            "small_vs_tfdata": ratio(cpu_per_row(got["tfdata"]), each),
+            "small_vs_tfdata_batched": ratio(cpu_per_row(got["tfdata_batch"]), each)}
 
 
 def photos(folder, count):
@@ -116,14 +118,14 @@ def photos(folder, count):
                          "one_core": lambda: on_one_core(text, "images"),
                          "feedmill_tfrecord": lambda: local(records, "images"),
                          "limit": lambda: run_json([BUILD / "bench" / "limit_photos", data / "jpeg", passes]),
-                         "tfdata": lambda: tfdata("jpeg", 5, TFRECORD=f"{data}/tfrecord/*.tfrecord")})
+                         "tfdata": lambda: tfdata_local("photos", 5, TFRECORD=f"{data}/tfrecord/*.tfrecord")})
     agree("photos", got, "feedmill", "feedmill_1", "one_core")
     report("photos", got)
     each = cpu(got["feedmill_tfrecord"]) / (number * passes)
     return {"photos_vs_limit": ratio(cpu(got["limit"]), cpu(got["feedmill"])),
             "photos_two_threads_wall": ratio(wall(got["feedmill_1"]), wall(got["feedmill"])),
             "photos_two_cores_wall": ratio(wall(got["one_core"]), wall(got["feedmill"])),
-            "photos_vs_tfdata": ratio(median(got["tfdata"], lambda r: r["cpu_s"] / r["elements"] / 32), each)}
+            "photos_vs_tfdata": ratio(cpu_per_row(got["tfdata"]), each)}
 
 
 def cache(folder, count):
@@ -189,9 +191,8 @@ def csv(folder, count):
     if not path.exists():
         limit("make-csv", path, rows)
     text = pipeline(folder, "csv.yaml", f'{{csv: {{files: "{path}"}}}}')
-    python = PEERS / "pyarrow" / "bin" / "python"
     sides = {"feedmill": lambda: local(text, "sum", "--threads", 1),
-             "pyarrow": lambda: run_json([python, "-c", CSV_PEER, path]) if python.exists() else None}
+             "pyarrow": lambda: run_peer("pyarrow", "pyarrow_csv.py", path)}
     got = rounds(count, in_memory([path], sides))
     check(all(r["elements"] == rows and r["check"] == rows * (rows - 1) // 2 for side in got.values() for r in side),
           "engine, csv")
@@ -216,8 +217,8 @@ def split_hash(folder, count):
     text = pipeline(folder, "words.yaml", f'{{text: {{files: "{paths[0]}"}}}}', '{map: "hash_bucket(split(x), 65536)"}',
                     "{padded_batch: 64}")
     got = rounds(count, {"feedmill": lambda: local(text, "items"),
-                         "tfdata": lambda: tfdata("textpar", 1, TEXT=paths[0])})
-    check(all(r["rows"] == 400_000 for r in got["feedmill"]), "engine, words")
+                         "tfdata": lambda: tfdata_local("words", 1, TEXT=paths[0])})
+    check(all(r["rows"] == 400_000 for side in got.values() for r in side), "engine, words")
     report("split-hash-pad", got)
     return {"text_vs_tfdata": ratio(cpu(got["tfdata"]), cpu(got["feedmill"]))}
 

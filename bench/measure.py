@@ -1,10 +1,17 @@
 """What the benchmarks share: processes, rounds, medians, checks, and the pipelines and data
 that several of them read."""
-import glob, json, os, pathlib, platform, shutil, statistics, subprocess, sys, time
+import glob
+import json
+import os
+import pathlib
+import platform
+import statistics
+import subprocess
+import sys
+import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 BUILD = ROOT / "build" / "release"
-SHARED = ROOT.parent / "shared"
 PEERS = pathlib.Path(os.environ.get("FEEDMILL_PEERS", pathlib.Path.home() / ".cache" / "feedmill" / "peers"))
 TICKS = os.sysconf("SC_CLK_TCK")
 
@@ -20,7 +27,7 @@ def cpu_of(pid):
 
 def run_json(command, **options):
     """The JSON object on the last line that a program prints."""
-    done = subprocess.run([str(c) for c in command], stdout=subprocess.PIPE, text=True, timeout=400, **options)
+    done = subprocess.run([str(c) for c in command], check=False, stdout=subprocess.PIPE, text=True, timeout=400, **options)
     if done.returncode != 0:
         sys.exit(f"bench/run: {' '.join(map(str, command))} ended with {done.returncode}")
     return json.loads(done.stdout.strip().splitlines()[-1])
@@ -37,14 +44,15 @@ class Service:
 
     def start(self, name, role, *flags):
         ready = self.folder / name
-        log = open(self.folder / (name + ".log"), "wb")
+        log = self.folder / (name + ".log")
         command = [self.binary, role, "--port", "0", "--ready-file", ready, *flags]
-        process = subprocess.Popen([str(c) for c in command], stderr=log)
+        with log.open("wb") as stderr:
+            process = subprocess.Popen([str(c) for c in command], stderr=stderr)
         self.processes.append(process)
         deadline = time.monotonic() + 30
         while not ready.exists():
             if process.poll() is not None or time.monotonic() > deadline:
-                sys.exit(f"bench/run: the {name} did not start:\n" + pathlib.Path(log.name).read_text())
+                sys.exit(f"bench/run: the {name} did not start:\n" + log.read_text())
             time.sleep(0.01)
         return ready.read_text().strip()
 
@@ -69,76 +77,42 @@ def ours(pipeline, consume, service=None, *flags):
     return result
 
 
-def tensorflow():
-    python = PEERS / "tensorflow" / "bin" / "python"
-    return python if python.exists() and (SHARED / "peers" / "tfdata_service.py").exists() else None
+def peer_python(environment):
+    """The interpreter of one of the peers' virtual environments; None where it is not set up."""
+    python = PEERS / environment / "bin" / "python"
+    return python if python.exists() else None
 
 
 def setup_peers():
+    """Builds one virtual environment for each list of packages in bench/peers."""
     PEERS.mkdir(parents=True, exist_ok=True)
-    say("setting up the peers in", PEERS)
-    subprocess.run([sys.executable, "-m", "venv", PEERS / "tensorflow"], check=True)
-    subprocess.run([PEERS / "tensorflow" / "bin" / "pip", "install", "-q", "tensorflow-cpu==2.21.0"], check=True)
-    subprocess.run([sys.executable, "-m", "venv", PEERS / "pyarrow"], check=True)
-    subprocess.run([PEERS / "pyarrow" / "bin" / "pip", "install", "-q", "pyarrow==26.0.1"], check=True)
+    for packages in sorted((ROOT / "bench" / "peers").glob("*.txt")):
+        folder = PEERS / packages.stem
+        say("setting up", folder)
+        subprocess.run([sys.executable, "-m", "venv", folder], check=True)
+        subprocess.run([folder / "bin" / "pip", "install", "-q", "-r", packages], check=True)
 
 
-def peer(workload, n, **environment):
-    python = tensorflow()
+def run_peer(environment, script, *arguments, **variables):
+    """The result of one script of bench/peers; None where its virtual environment is not set up."""
+    python = peer_python(environment)
     if python is None:
         return None
-    return run_json([python, SHARED / "peers" / "tfdata_service.py", workload, n],
-                    env={**os.environ, **environment}, stderr=subprocess.DEVNULL)
+    return run_json([python, ROOT / "bench" / "peers" / script, *arguments], env={**os.environ, **variables},
+                    stderr=subprocess.DEVNULL)
 
 
-# One row of a table of ../shared/limits, without the rest of the table.
-LIMIT_ROWS = {
-    "ring_row": """// 1 MiB through 16 slots of shared memory: copied in, every cache line read.
-#define main table
-#include "t4_shm.cpp"
-#undef main
-int main(int, char** v) {
-  pool = (char*)mmap(0, POOL, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  memset(pool, 5, POOL);
-  const long n = atol(v[1]);
-  const Res r = run(1 << 20, 16, 1, true, 0, 16 << 20, n, getpid());
-  printf("{\\"elements\\": %ld, \\"seconds\\": %.4f, \\"cpu_gb\\": %.4f}\\n", n, n * 1048576. / r.gbs / 1e9, r.cpu);
-}
-""",
-    "columns_row": """// 100-byte elements in columnar frames of 256 KB over TCP, verified.
-#define main table
-#include "t3_fb.cpp"
-#undef main
-int main(int, char** v) {
-  src.resize(8 << 20);
-  for (size_t i = 0; i < src.size(); i++) src[i] = i * 2654435761u >> 13;
-  ES = 100;
-  double ns = 0;
-  const double rate = e2e("tcp", ms[3], 2560, 1, true, atof(v[1]), &ns, atoi(v[2]));
-  printf("{\\"elements\\": %.0f, \\"seconds\\": %s, \\"cpu_gb\\": %.4f}\\n", rate * atof(v[1]), v[1], ns / ES);
-}
-"""}
+def tfdata_service(workload, n, **variables):
+    return run_peer("tensorflow", "tfdata_service.py", workload, n, **variables)
 
 
-def limit_programs():
-    """The limits of ../shared, built beside ours with the flags they come with."""
-    source, out = SHARED / "limits", ROOT / "build" / "limits"
-    if not source.exists():
-        return None
-    if not (out / "columns_row").exists():
-        out.mkdir(parents=True, exist_ok=True)
-        for file in source.iterdir():
-            shutil.copy(file, out)
-        for name, text in LIMIT_ROWS.items():
-            write(out, f"{name}.cpp", text)
-        flags = "-O3 -march=native -std=c++17 -w".split()
-        subprocess.run(["flatc", "--cpp", "lim.fbs"], cwd=out, check=True)
-        subprocess.run(["g++", *flags, "t2_zmq.cpp", "-o", "t2_zmq", "-lzmq", "-lpthread"], cwd=out, check=True)
-        subprocess.run(["g++", *flags, "-fopenmp", "-I/usr/include/opencv4", "t11_photos.cpp", "-o", "t11_photos",
-                        "-lturbojpeg", "-lopencv_imgproc", "-lopencv_core"], cwd=out, check=True)
-        for name in LIMIT_ROWS:
-            subprocess.run(["g++", *flags, f"{name}.cpp", "-o", name, "-lzmq", "-lpthread"], cwd=out, check=True)
-    return out
+def tfdata_local(workload, n, **variables):
+    return run_peer("tensorflow", "tfdata_local.py", workload, n, **variables)
+
+
+def limit(name, *arguments):
+    """The result of one of the programs of bench/limits."""
+    return run_json([BUILD / "bench" / f"limit_{name}", *arguments])
 
 
 def rounds(count, sides):
@@ -156,7 +130,7 @@ def rounds(count, sides):
 
 
 def describe(result):
-    keys = ("rows", "elements", "seconds", "cpu_s", "cpu_gb", "first_s", "end_of_sequence_s")
+    keys = ("rows", "elements", "seconds", "cpu_s", "first_s", "end_of_sequence_s")
     return "  ".join(f"{k} {result[k]:g}" for k in keys if k in result)
 
 
@@ -166,6 +140,11 @@ def rate(result, what="rows"):
 
 def median(results, value):
     return statistics.median(map(value, results)) if results else None
+
+
+def shown(value, pattern="{:,.0f}/s"):
+    """A figure as text. A figure whose peer is absent is not shown."""
+    return "not shown" if value is None else pattern.format(value)
 
 
 def ratio(a, b):
@@ -183,6 +162,11 @@ def paired(over, under, value):
 def check(condition, what):
     if not condition:
         sys.exit(f"bench/run: wrong answer: {what}")
+
+
+def stored_check(n, size):
+    """The check of 16 blocks, block k filled with k, sent again and again."""
+    return sum(k % 16 for k in range(n)) * (size // 64 + 1)
 
 
 def write(folder, name, text):

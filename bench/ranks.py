@@ -3,7 +3,10 @@
 Numbers with much arithmetic, filtered, in batches: read by one reader, and by the ranks of one job, which run at
 the same time as processes of their own. CPU seconds are the workers' only. The ranks' batches, one of each in
 turn, must be those of a local read."""
-import itertools, subprocess, tempfile, time
+import itertools
+import subprocess
+import tempfile
+import time
 
 import measure
 

@@ -1,9 +1,11 @@
 """Encrypted throughput over TCP, beside what libzmq reaches with CURVE and without: a row of bench/run.
 
 Elements of 1 MiB through a service with keys and one without, every cache line
-read, and limits/t2_zmq with curve=1 and 0, in alternating rounds: CPU seconds of
+read, and limit_zmq with --curve and without, in alternating rounds: CPU seconds of
 all processes for each GB, and GB/s. The answers are checked."""
-import pathlib, subprocess, tempfile
+import pathlib
+import subprocess
+import tempfile
 
 import measure
 
@@ -30,13 +32,11 @@ def ours(pipeline, service, *flags):
     return result
 
 
-def limit(curve):
-    programs = measure.limit_programs()
-    if programs is None:
-        return None
-    result = measure.run_json([programs / "t2_zmq", "tr=tcp", "pat=dd", f"size={SIZE}", f"n={COUNT}", "mode=zc", "credit=4",
-                           "malloc=1", "touch=1", f"curve={curve}"])
-    return {"elements": COUNT, "seconds": result["t"], "cpu_s": result["cpu_gb"] * COUNT * SIZE / 1e9}
+def limit(*flags):
+    result = measure.limit("zmq", COUNT, SIZE, "--constant", *flags)
+    measure.check(result["elements"] == COUNT and result["check"] == measure.stored_check(COUNT, SIZE),
+                  "secure: the limit's elements")
+    return result
 
 
 def bench(one, rounds, _rows):
@@ -50,8 +50,8 @@ def bench(one, rounds, _rows):
             got = measure.rounds(rounds, {
                 "secure": lambda: ours(pipeline, secure, "--keys", secure.keys),
                 "plain": lambda: ours(pipeline, plain),
-                "limit_curve": lambda: limit(1),
-                "limit": lambda: limit(0)})
+                "limit_curve": lambda: limit("--curve"),
+                "limit": limit})
         finally:
             for service in services:
                 service.stop()

@@ -69,7 +69,7 @@ struct Planner {
       name_position{};
 };
 
-// Settings of the state machine; each with the default of design.md §6–7.
+// Settings of the state machine, with the defaults of docs/design.md, Delivery.
 struct DispatcherSettings {
   absl::Duration heartbeat_interval = absl::Milliseconds(200);  // the least
   absl::Duration worker_timeout = absl::Seconds(1);

@@ -1,6 +1,6 @@
 # How this project declares its targets. Every library says its sources and its
-# dependencies in one place, so that the layering of design.md §4 is what the
-# linker sees; tests/lint reads the same declarations.
+# dependencies in one place, so that the layering of docs/design.md, Folders, is
+# what the linker sees; tests/lint reads the same declarations.
 
 set(CMAKE_CXX_STANDARD 20)
 set(CMAKE_CXX_STANDARD_REQUIRED ON)

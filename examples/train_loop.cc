@@ -58,8 +58,8 @@ bool WriteContactSheet(const std::vector<uint8_t>& images,
   for (size_t k = 0; k < count; ++k) {
     for (size_t y = 0; y < side; ++y) {
       const size_t line = (k / columns * side + y) * columns + k % columns;
-      std::memcpy(&sheet[line * side * 3],
-                  &images[(k * side + y) * side * 3], side * 3);
+      std::memcpy(&sheet[line * side * 3], &images[(k * side + y) * side * 3],
+                  side * 3);
     }
   }
   png_image png{};

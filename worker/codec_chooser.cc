@@ -8,8 +8,8 @@ namespace {
 
 constexpr LinkCompression kCodecs[] = {LinkCompression::kLz4,
                                        LinkCompression::kZstd};
-// What a core does at least with data that shrinks (research/limits.md): what
-// is known before the first try.
+// Bytes a second that a core packs at least, of data that shrinks (measured:
+// docs/design.md, Numbers to design by). Used before the first measurement.
 constexpr double kUsualBytesPerSecond[] = {600e6, 350e6};
 // Less of a gain is not worth the CPU.
 constexpr double kGain = 0.9;

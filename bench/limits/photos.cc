@@ -1,7 +1,6 @@
 // The compute limit of the photo pipeline: every file read, decoded with the
 // fast DCT, resized by OpenCV into its place in a batch of 32, by all cores;
-// no plan, no order, no service. shared/limits/t11_photos.cpp plus the reading
-// of the files and the write of the batch.
+// no plan, no order, no service.
 //
 //   limit_photos DIR REPEATS     DIR/*/*.jpg
 

@@ -1,42 +1,76 @@
-// The limit of elements that are made, sent and read: libzmq alone, one process
-// a side, four messages under way, each filled before it is sent from where it
-// was made. (limits/t2_zmq of ../shared sends the same 16 MB again and again.)
+// Limit of elements over TCP: libzmq alone, one process on each side, four
+// messages in flight, sent without a copy, and every cache line read.
 //
-//   limit_zmq MESSAGES BYTES
+//   limit_zmq MESSAGES BYTES [--constant] [--curve]
+//
+// By default the sender fills each message, as a worker fills its elements.
+// --constant  sends the same 16 blocks again and again, filled once
+// --curve     encrypts the connection
 
 #include <malloc.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <zmq.hpp>
 
 #include "bench/limits/sender_process.h"
+#include "bench/limits/touch.h"
 #include "bench/process_usage.h"
 
 namespace {
 
 constexpr int kCredit = 4;
-// One is filled while the others are on their way.
+// More than the credit: one block is filled while others are in flight.
 constexpr int kBlocks = 16;
 constexpr int kPatience = 30'000;  // ms
 
-int Send(const char* address, int messages, size_t bytes) {
-  zmq::context_t context;
-  zmq::socket_t socket(context, zmq::socket_type::dealer);
+struct KeyPair {
+  std::array<char, 41> public_key{}, secret_key{};
+};
+
+struct Options {
+  int messages = 0;
+  size_t bytes = 0;
+  bool constant = false;
+  bool curve = false;
+  KeyPair sender, receiver;
+};
+
+void Tune(zmq::socket_t& socket) {
   socket.set(zmq::sockopt::linger, kPatience);
   socket.set(zmq::sockopt::rcvtimeo, kPatience);
+}
+
+int Send(const char* address, const Options& options) {
+  zmq::context_t context;
+  zmq::socket_t socket(context, zmq::socket_type::dealer);
+  Tune(socket);
+  if (options.curve) {
+    socket.set(zmq::sockopt::curve_serverkey,
+               options.receiver.public_key.data());
+    socket.set(zmq::sockopt::curve_publickey, options.sender.public_key.data());
+    socket.set(zmq::sockopt::curve_secretkey, options.sender.secret_key.data());
+  }
   socket.connect(address);
+  const size_t bytes = options.bytes;
   auto* const blocks = static_cast<std::byte*>(
       mmap(nullptr, kBlocks * bytes, PROT_READ | PROT_WRITE,
            MAP_PRIVATE | MAP_ANONYMOUS | MAP_POPULATE, -1, 0));
+  if (blocks == MAP_FAILED) return 1;
+  if (options.constant) {
+    for (size_t k = 0; k < kBlocks; ++k)
+      std::memset(blocks + k * bytes, static_cast<int>(k), bytes);
+  }
   int credit = kCredit;
-  for (int k = 0; k < messages; ++k) {
+  for (int k = 0; k < options.messages; ++k) {
     for (zmq::message_t returned;
          socket.recv(returned, credit > 0 ? zmq::recv_flags::dontwait
                                           : zmq::recv_flags::none);) {
@@ -44,50 +78,73 @@ int Send(const char* address, int messages, size_t bytes) {
     }
     if (credit == 0) return 1;
     std::byte* const block = blocks + static_cast<size_t>(k % kBlocks) * bytes;
-    std::memset(block, k % 256, bytes);
+    if (!options.constant) std::memset(block, k % 256, bytes);
     socket.send(zmq::message_t(block, bytes, [](void*, void*) {}),
                 zmq::send_flags::none);
     --credit;
   }
-  // To close over credit that is unread would reset the connection, and lose
-  // what the receiver has yet to read.
+  // Closing a socket with unread credit resets the connection and loses
+  // messages that the receiver has not read.
   for (zmq::message_t returned; credit < kCredit; ++credit) {
     if (!socket.recv(returned)) return 1;
   }
   return 0;
 }
 
-// As bench_trainer's `touch`: an item of each cache line.
-uint64_t Touch(const zmq::message_t& message) {
-  const auto* const items = message.data<uint8_t>();
-  uint64_t sum = 0;
-  for (size_t k = 0; k < message.size(); k += 64) sum += items[k];
-  return sum + items[message.size() - 1];
+bool Parse(int argc, char** argv, Options& options) {
+  if (argc < 3) return false;
+  options.messages = std::atoi(argv[1]);
+  options.bytes = static_cast<size_t>(std::atoll(argv[2]));
+  for (int k = 3; k < argc; ++k) {
+    const std::string_view flag = argv[k];
+    if (flag == "--constant") {
+      options.constant = true;
+    } else if (flag == "--curve") {
+      options.curve = true;
+    } else {
+      return false;
+    }
+  }
+  for (KeyPair* keys : {&options.sender, &options.receiver}) {
+    if (zmq_curve_keypair(keys->public_key.data(), keys->secret_key.data()) !=
+        0) {
+      return false;
+    }
+  }
+  return options.messages > 0 && options.bytes > 0;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 3) return std::fprintf(stderr, "usage: limit_zmq N BYTES\n"), 2;
-  const int messages = std::atoi(argv[1]);
-  const auto bytes = static_cast<size_t>(std::atoll(argv[2]));
-  // Large messages from memory that is there already.
+  Options options;
+  if (!Parse(argc, argv, options)) {
+    std::fprintf(stderr,
+                 "usage: limit_zmq MESSAGES BYTES [--constant] [--curve]\n");
+    return 2;
+  }
+  // Blocks of this size stay in the heap instead of being mapped each time.
   mallopt(M_MMAP_THRESHOLD, 1 << 30);
   mallopt(M_TRIM_THRESHOLD, 2000 << 20);
   const feedmill::bench::SenderProcess sender(
-      [&](const char* address) { return Send(address, messages, bytes); });
+      [&](const char* address) { return Send(address, options); });
   zmq::context_t context;
   zmq::socket_t socket(context, zmq::socket_type::dealer);
-  socket.set(zmq::sockopt::rcvtimeo, kPatience);
+  Tune(socket);
+  if (options.curve) {
+    socket.set(zmq::sockopt::curve_server, true);
+    socket.set(zmq::sockopt::curve_secretkey,
+               options.receiver.secret_key.data());
+  }
   socket.bind("tcp://127.0.0.1:*");
   const std::string bound = socket.get(zmq::sockopt::last_endpoint);
   if (!sender.Start(bound)) return 1;
   const auto start = std::chrono::steady_clock::now();
   uint64_t check = 0;
-  for (int k = 0; k < messages; ++k) {
+  for (int k = 0; k < options.messages; ++k) {
     zmq::message_t message;
-    if (!socket.recv(message) || message.size() != bytes) return 1;
-    check += Touch(message);
+    if (!socket.recv(message) || message.size() != options.bytes) return 1;
+    check += feedmill::bench::Touch({message.data<uint8_t>(), message.size()});
     socket.send(zmq::message_t(), zmq::send_flags::none);
   }
   const double seconds =
@@ -99,6 +156,6 @@ int main(int argc, char** argv) {
   std::printf(
       "{\"elements\": %d, \"seconds\": %.4f, \"cpu_s\": %.3f, \"check\": "
       "%llu}\n",
-      messages, seconds, cpu, static_cast<unsigned long long>(check));
+      options.messages, seconds, cpu, static_cast<unsigned long long>(check));
   return 0;
 }

@@ -66,7 +66,7 @@ class BlockSource {
 
 // Growable 64-byte-aligned bytes with one owner; Freeze() makes it a Buffer
 // without a copy. Memory comes from and returns to malloc, whose thresholds
-// the servers raise so that large blocks are kept (research/limits.md), or,
+// the servers raise so that large blocks are kept (TuneMalloc), or,
 // where the builder has one, to a BlockSource.
 class BufferBuilder {
  public:

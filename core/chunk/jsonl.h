@@ -9,8 +9,8 @@
 
 namespace feedmill {
 
-// Appends row `row` as one line of JSON without its newline (design.md §10 and
-// §12): a bare value for a single unnamed component, else an object in
+// Appends row `row` as one line of JSON without its newline (docs/design.md,
+// Output): a bare value for a single unnamed component, else an object in
 // component order; compact separators; UTF-8 unescaped; floats as Python's
 // repr of their own dtype.
 void AppendJson(const Chunk& chunk, size_t row, std::string& out);

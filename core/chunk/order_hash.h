@@ -9,7 +9,7 @@
 namespace feedmill {
 
 // Folds a sequence of elements into 64 bits that depend on every byte and on
-// the order (design.md §12; encoding in docs/semantics.md):
+// the order (docs/semantics/order.md, Order hash):
 //   h0 = 0,  hn = XXH3_64(h(n-1) || XXH3_64(element)).
 class OrderHash {
  public:

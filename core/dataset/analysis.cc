@@ -61,7 +61,7 @@ bool IsCountedInput(const Graph& input) {
                      });
 }
 
-// Gives each step its home, in order (docs/semantics.md, The sequence).
+// Gives each step its home, in order (docs/semantics/order.md).
 class HomeFinder {
  public:
   HomeFinder(const Graph& graph, const SourceTraits& source)

@@ -9,7 +9,7 @@
 
 namespace feedmill {
 
-// Reads the YAML of design.md §10 (docs/steps.md lists what it may say).
+// Reads a pipeline's YAML (docs/steps.md lists its sources, steps, options).
 // InvalidArgument: "line 4, column 5: steps[1]: …"; for unknown keys and steps
 // it names the nearest known one. Relative paths become absolute, relative to
 // `directory` (the YAML file's); "" leaves them.

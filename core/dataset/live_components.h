@@ -8,9 +8,9 @@
 namespace feedmill {
 
 // `graph`, analysed, without the components that nothing needs: what the source
-// and each step really make of those that are written (docs/semantics.md,
-// "Components that nobody needs"). A function of the graph alone, so that all
-// who run a part of it leave out the same; what leaves it stays whole.
+// and each step really make of those that are written
+// (docs/semantics/needed_components.md). A function of the graph alone: all who
+// run a part of it leave out the same, and its last components stay whole.
 // REQUIRES: all that is written is made so far.
 std::shared_ptr<const AnalyzedGraph> WithoutDeadComponents(
     const AnalyzedGraph& graph);

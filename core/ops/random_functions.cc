@@ -10,7 +10,7 @@
 #include "core/ops/random_bits.h"
 #include "core/ops/row_items.h"
 
-// Numbers drawn for each row alone. docs/semantics.md has the formulas.
+// Numbers drawn for each row alone. docs/semantics/random.md has the formulas.
 
 namespace feedmill {
 namespace {

@@ -13,7 +13,7 @@
 #include "core/ops/random_bits.h"
 #include "core/ops/row_items.h"
 
-// Parts of images, drawn for each row. docs/semantics.md has the formulas.
+// Parts of images, drawn for each row. docs/semantics/random.md: formulas.
 
 namespace feedmill {
 namespace {

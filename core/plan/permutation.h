@@ -11,13 +11,13 @@ namespace feedmill {
 
 // The key of a random choice: XXH3-128 of five little-endian uint64 (seed,
 // iteration, epoch, index of the step as written, ordinal of the random call in
-// it). design.md §12.
+// it). docs/semantics/random.md, Keys.
 RandomKey MakeRandomKey(uint64_t seed, uint64_t iteration, uint64_t epoch,
                         uint64_t step, uint64_t ordinal);
 
 // A keyed permutation of [0, n) in constant memory: a four-round Feistel
 // network over the next even bit width, walked until it lands below n.
-// A value; At is a pure function. docs/semantics.md has the formulas,
+// A value; At is a pure function. docs/semantics/random.md has the formulas,
 // schemas/golden/permutation.json the vectors.
 class Permutation {
  public:

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """Writes philox.json and permutation.json: the random numbers of
-docs/semantics.md, computed by this script alone, from the published formulas.
+docs/semantics/random.md, computed by this script alone, from the published formulas.
 
 Philox4x32-10: Salmon et al., "Parallel random numbers: as easy as 1, 2, 3",
 SC'11; the first three vectors are those of Random123's kat_vectors.

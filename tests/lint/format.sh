@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
-# Every C++ file is as clang-format leaves it; names those that are not.
+# Every C++ file is as clang-format leaves it; names those that are not. Files of
+# the current git repository.
 set -euo pipefail
-git ls-files -z '*.h' '*.cc' |
-  xargs -0 -r clang-format-16 --dry-run --Werror --ferror-limit=1 2>&1 |
-  grep -E 'error:' && { echo "run clang-format-16 -i on these files"; exit 1; }
-exit 0
+if ! found=$(git ls-files -z '*.h' '*.cc' |
+  xargs -0 -r clang-format-16 --dry-run --Werror --ferror-limit=1 2>&1); then
+  grep -E 'error:' <<< "$found" || echo "$found"
+  echo "run clang-format-16 -i on these files"
+  exit 1
+fi

@@ -9,6 +9,7 @@ Exceptions stand in allowed.txt beside this file, each with its reason.
 """
 import argparse
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -294,10 +295,53 @@ def named(tree, _libraries, _allowed, _build):
                 yield f"{page}: there is no test {suite}.{name}"
 
 
+LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
+HEADING = re.compile(r"^#{1,6} +(.*?) *#*$", re.M)
+FENCED = re.compile(r"^( *)(```|~~~).*?^\1\2`*$", re.M | re.S)
+PAGE_NAMED = re.compile(
+    r"(?<![\w./-])((?:bench|docs|schemas|tests|tools)/(?:[\w-]+/)*[\w-]+\.md)\b")
+
+
+def anchors(text):
+    """The anchors of a page's headings, as GitHub makes them."""
+    found, seen = set(), {}
+    for heading in HEADING.findall(FENCED.sub("", text)):
+        heading = LINK.sub(lambda link: link.group()[1:].split("]")[0], heading)
+        slug = re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
+        again = seen.get(slug, 0)
+        seen[slug] = again + 1
+        found.add(f"{slug}-{again}" if again else slug)
+    return found
+
+
+def links(tree, _libraries, _allowed, _build):
+    """Pages and anchors that a page links to, or that code names, are there."""
+    files = set(tree.files)
+    folders = {str(parent) for f in files for parent in pathlib.PurePosixPath(f).parents}
+    for page in (f for f in tree.files if f.endswith(".md")):
+        text = re.sub(r"`[^`\n]*`", "", FENCED.sub("", tree.text(page)))
+        for target in LINK.findall(text):
+            if re.match(r"[a-z][a-z0-9+.-]*:", target):
+                continue
+            path, _, anchor = target.partition("#")
+            to = page
+            if path:
+                to = os.path.normpath(f"{os.path.dirname(page)}/{path}".lstrip("/"))
+            if to not in files and to not in folders:
+                yield f"{page}: links to {target}, which is not there"
+            elif anchor and anchor not in anchors(tree.text(to) if to in files else ""):
+                yield f"{page}: links to {target}; {to} has no such heading"
+    for path in tree.files:
+        if path.endswith(".md") or path.startswith("tests/lint/"):
+            continue
+        for named_page in sorted(set(PAGE_NAMED.findall(tree.text(path))) - files):
+            yield f"{path}: names {named_page}, which is not there"
+
+
 RULES = {"dependencies": (dependencies, ("include",)),
          "purity": (purity, ("header", "word", "symbol")),
          "names": (names, ()), "skips": (skips, ()), "tests": (tests, ()),
-         "named": (named, ())}
+         "named": (named, ()), "links": (links, ())}
 
 
 def breaches(rule, tree, libraries, allowed, build=None):

@@ -52,7 +52,7 @@ class PlantedBreaches(unittest.TestCase):
     def test_clean_tree_has_none(self):
         self.write("core/a.cc", '#include "core/a.h"\n')
         self.library("core_a", ["a.h", "a.cc"], pure=True, code="int x;")
-        for rule in ("dependencies", "purity", "names", "skips", "named"):
+        for rule in ("dependencies", "purity", "names", "skips", "named", "links"):
             self.assertEqual(self.run_rule(rule), "")
 
     def test_worker_includes_broker(self):
@@ -111,6 +111,30 @@ class PlantedBreaches(unittest.TestCase):
         self.assertEqual(self.run_rule("named"), "")
         self.write("tests/conformance/README.md", "| x | Here.IsNone |\n")
         self.assertIn("no test Here.IsNone", self.run_rule("named"))
+
+    def test_links(self):
+        self.write("docs/a.md", "# A page: `x`, and more\n## Same\n## Same\n```sh\n# no heading\n[x](no.md)\n```\n"
+                   "[b](sub/b.md#here) [folder](../core) [self](#a-page-x-and-more) [2](#same-1)"
+                   " [web](https://example.org/x) `[code](no.md)`\n")
+        self.write("docs/sub/b.md", "## Here\n[a](../a.md)\n")
+        self.write("core/a.cc", "// docs/a.md and docs/sub/b.md, of another: x/docs/c.md\n")
+        self.assertEqual(self.run_rule("links"), "")
+        self.write("docs/sub/b.md", "## There\n[a](a.md) [b](../a.md#no-heading) [c](../../../a.md)\n")
+        self.write("core/a.cc", "// docs/gone.md\n")
+        found = self.run_rule("links")
+        for part in ("docs/a.md: links to sub/b.md#here; docs/sub/b.md has no such heading",
+                     "docs/sub/b.md: links to a.md, which is not there",
+                     "docs/sub/b.md: links to ../a.md#no-heading", "links to ../../../a.md",
+                     "core/a.cc: names docs/gone.md"):
+            self.assertIn(part, found)
+
+    def test_format(self):
+        script = pathlib.Path(__file__).resolve().parent / "format.sh"
+        for text, status in (("int x;\n", 0), ("int   x ;\n", 1)):
+            (self.root / "a.cc").write_text(text)
+            subprocess.run(["git", "add", "a.cc"], cwd=self.root, check=True)
+            done = subprocess.run([script], cwd=self.root, check=False, capture_output=True, text=True)
+            self.assertEqual(done.returncode, status, done.stdout)
 
     def test_skips(self):
         self.write("tests/unit/a.cc", "TEST(Suite, Name) {\n  GTEST_SKIP();\n}\n")

@@ -37,7 +37,7 @@ bool NumbersOn(const Graph& graph);
 const std::vector<Graph>* InputsOf(const Source& source);
 
 // What the elements of a source made of inputs are made of, one after the
-// other, as docs/semantics.md says; at most `bound` of them. `sizes`: of the
+// other (docs/semantics/combining.md); at most `bound` of them. `sizes`: of the
 // inputs, kNoEnd for those without end.
 std::vector<std::vector<Pick>> Picks(const Source& source,
                                      const std::vector<uint64_t>& sizes,

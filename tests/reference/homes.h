@@ -8,7 +8,7 @@
 
 namespace feedmill::reference {
 
-// Where the steps of a pipeline run, as docs/semantics.md says.
+// Where the steps of a pipeline run, as docs/semantics/order.md says.
 struct Homes {
   bool counted = true;                // positions are records or elements
   bool endless = false;               // a repeat has no end

@@ -7,7 +7,7 @@
 
 namespace feedmill::reference {
 
-// docs/semantics.md, "Numbers", written down a second time.
+// docs/semantics/random.md, written down a second time.
 struct Key {
   uint64_t low;
   uint64_t high;

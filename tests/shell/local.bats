@@ -3,7 +3,7 @@ load lib/feedmill
 
 setup_file() { make_data; }
 
-@test "design.md's pipeline has the right elements in a shuffled order" {
+@test "the design pipeline has the right elements in a shuffled order" {
   feedmill read "$DATA/design.yaml" --local > "$BATS_TEST_TMPDIR/out"
   python3 - "$BATS_TEST_TMPDIR/out" <<'PYTHON'
 import json, sys

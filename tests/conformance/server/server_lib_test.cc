@@ -182,7 +182,7 @@ TEST_F(ServerLibTest, TestDispatcherNumWorkers) {
   EXPECT_EQ(NumWorkers(*dispatcher), 2);
 }
 
-// ---- what the originals got wrong (semantics §1.1, §1.2, §5)
+// ---- what the originals got wrong (tests/conformance/README.md)
 using FaultsOfTheOriginals = ServerLibTest;
 
 TEST_F(FaultsOfTheOriginals, JoinBeforeStartIsAnError) {

@@ -11,7 +11,7 @@ SHELL_TESTS=$BATS_TEST_DIRNAME
 RUN_DIR=${BATS_TEST_TMPDIR:-$BATS_RUN_TMPDIR}
 source "$SHELL_TESTS/lib/cluster.bash"
 
-# Call it from setup_file: FOLDER with data, and design.md's pipelines in it.
+# Call it from setup_file: FOLDER with data, and the pipelines of pipelines/.
 make_data() {
   export DATA=$BATS_FILE_TMPDIR/data
   mkdir -p "$DATA"

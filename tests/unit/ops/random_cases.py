@@ -1,4 +1,4 @@
-"""Cases of random draws, from docs/semantics.md with Python's integers and statistics.NormalDist (which is AS 241
+"""Cases of random draws, from docs/semantics/random.md with Python's integers and statistics.NormalDist (which is AS 241
 too), and of the adjustments of images, with Pillow for their oracle."""
 import math
 import statistics
