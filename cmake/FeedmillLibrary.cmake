@@ -39,15 +39,17 @@ set_property(GLOBAL PROPERTY FEEDMILL_PURE_LIBRARIES "")
 # Declares the static library feedmill_NAME, also known as feedmill::NAME.
 # A dependency written without "::" is one of ours. PURE libraries link neither
 # sockets, threads nor OpenMP and read no clock; tests/lint checks them. LOOPS
-# libraries run loops over elements and bytes: Release compiles them with -O3,
-# all others with -O2.
+# libraries run loops over elements and bytes: Release compiles them with -O3 and
+# each file alone, all others with -O2 and several files together.
 function(feedmill_library)
   cmake_parse_arguments(ARG "PURE;LOOPS" "NAME" "SOURCES;DEPENDS" ${ARGN})
   set(target feedmill_${ARG_NAME})
   add_library(${target} STATIC ${ARG_SOURCES})
   set_target_properties(${target} PROPERTIES EXPORT_NAME ${ARG_NAME} LINKER_LANGUAGE CXX)
   feedmill_precompile(${target} library)
+  feedmill_unite(${target})
   if(ARG_LOOPS)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)
     target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O3>)
   endif()
   add_library(feedmill::${ARG_NAME} ALIAS ${target})
@@ -77,6 +79,7 @@ function(feedmill_binary)
   feedmill_link(${ARG_NAME} ${ARG_DEPENDS})
   if("GTest::gmock" IN_LIST ARG_DEPENDS)
     feedmill_precompile(${ARG_NAME} test)
+    feedmill_unite(${ARG_NAME})
   endif()
 endfunction()
 

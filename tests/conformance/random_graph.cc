@@ -27,8 +27,6 @@ namespace {
 namespace fs = std::filesystem;
 using Random = std::mt19937_64;  // the same everywhere, unlike distributions
 
-uint64_t Below(Random& random, uint64_t n) { return random() % n; }
-
 template <size_t N>
 const char* Pick(Random& random, const std::array<const char*, N>& choices) {
   return choices[Below(random, N)];

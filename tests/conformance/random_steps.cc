@@ -9,8 +9,6 @@ namespace {
 
 using Random = std::mt19937_64;
 
-uint64_t Below(Random& random, uint64_t n) { return random() % n; }
-
 std::vector<Padding> RandomPadding(Random& random) {
   switch (Below(random, 5)) {
     case 0:

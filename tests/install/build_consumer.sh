@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # build_consumer.sh CMAKE BUILD_DIRECTORY CXX: installs the build into an empty
-# prefix, then configures, builds and runs consumer/ and the example of a
-# plugin with nothing but that.
+# prefix, then configures, builds and runs consumer/, README.md's first pipeline
+# and the example of a plugin with nothing but that.
 set -euo pipefail
 cmake=$1 build=$2 compiler=$3
 here=$(cd "$(dirname "$0")" && pwd)
@@ -18,6 +18,20 @@ mv "$folder/prefix" "$folder/moved"
 "$cmake" --build "$folder/build"
 output=$("$folder/build/consumer")
 [[ $output == "0 1 4 9 16" ]] || { echo "consumer printed: $output"; exit 1; }
+# README.md's first pipeline: the program and the command read the same batches.
+cp -r "$here/../../examples/first_pipeline" "$folder/first"
+"$cmake" -S "$folder/first" -B "$folder/first/build" -G Ninja -Wno-dev \
+  -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER="$compiler" \
+  -DCMAKE_PREFIX_PATH="$folder/moved" > "$folder/configure-first.log"
+"$cmake" --build "$folder/first/build"
+output=$(cd "$folder/first" && build/first_pipeline)
+[[ $output == $'70.5 m2 210 k, 66 m2 199 k, 112 m2 345 k\n52 m2 158 k, 48 m2 150 k, 140 m2 410 k' ]] ||
+  { echo "first_pipeline printed: $output"; exit 1; }
+if [[ -e $folder/moved/bin/feedmill ]]; then
+  output=$("$folder/moved/bin/feedmill" read "$folder/first/houses.yaml" --local)
+  [[ $output == $'{"area":[0.705,0.66,1.12],"price":[210.0,199.0,345.0]}\n{"area":[0.52,0.48,1.4],"price":[158.0,150.0,410.0]}' ]] ||
+    { echo "feedmill read printed: $output"; exit 1; }
+fi
 # The example of a plugin, by itself as docs/plugins.md has it.
 cp -r "$here/../../examples/plugin" "$folder/plugin"
 "$cmake" -S "$folder/plugin" -B "$folder/plugin/build" -G Ninja -Wno-dev \

@@ -23,7 +23,7 @@ namespace {
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 
-constexpr absl::Duration kLong = absl::Seconds(20);
+constexpr absl::Duration kLibraryTimeout = absl::Seconds(20);
 
 class ServerLibTest : public ::testing::Test {
  protected:
@@ -46,7 +46,7 @@ class ServerLibTest : public ::testing::Test {
     auto worker =
         std::make_unique<WorkerServer>(WorkerFor(dispatcher.target()));
     EXPECT_TRUE(worker->Start().ok());
-    EXPECT_TRUE(worker->WaitRegistered(kLong).ok());
+    EXPECT_TRUE(worker->WaitRegistered(kLibraryTimeout).ok());
     return worker;
   }
   static WorkerConfig WorkerFor(const std::string& dispatcher) {
@@ -191,7 +191,8 @@ TEST_F(FaultsOfTheOriginals, JoinBeforeStartIsAnError) {
   EXPECT_TRUE(absl::IsFailedPrecondition(dispatcher.ExportState().status()));
   WorkerServer worker(WorkerFor("127.0.0.1:1"));
   EXPECT_TRUE(absl::IsFailedPrecondition(worker.Join()));
-  EXPECT_TRUE(absl::IsFailedPrecondition(worker.WaitRegistered(kLong)));
+  EXPECT_TRUE(
+      absl::IsFailedPrecondition(worker.WaitRegistered(kLibraryTimeout)));
 }
 
 TEST_F(FaultsOfTheOriginals, AServerMayBeDestroyedInAnyState) {

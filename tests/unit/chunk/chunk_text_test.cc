@@ -13,20 +13,21 @@
 namespace feedmill {
 namespace {
 
-std::shared_ptr<const ElementSpec> Spec(std::vector<ComponentSpec> components) {
+std::shared_ptr<const ElementSpec> TextSpec(
+    std::vector<ComponentSpec> components) {
   return std::make_shared<ElementSpec>(ElementSpec{std::move(components)});
 }
 
 template <class T>
 Chunk Unnamed(const std::vector<T>& values, Shape shape = {}) {
   const auto items = static_cast<size_t>(NumItems(shape));
-  return {Spec({{"", DTypeOf<T>(), shape}}),
+  return {TextSpec({{"", DTypeOf<T>(), shape}}),
           values.size() / items,
           {MakeColumn(values, shape)}};
 }
 
 Chunk UnnamedBytes(const std::vector<std::string_view>& values) {
-  return {Spec({{"", DType::kBytes, {}}}),
+  return {TextSpec({{"", DType::kBytes, {}}}),
           values.size(),
           {MakeBytesColumn(values)}};
 }
@@ -109,7 +110,8 @@ TEST(Jsonl, Booleans) {
 TEST(Jsonl, TensorsAreNestedLists) {
   EXPECT_EQ(Json(Unnamed<int64_t>({0, 1, 2, 3, 4, 5, 6, 7}, {2, 2}), 1),
             "[[4,5],[6,7]]");
-  ChunkBuilder builder(Spec({{"", DType::kInt64, {kUnknownDim, kUnknownDim}}}));
+  ChunkBuilder builder(
+      TextSpec({{"", DType::kInt64, {kUnknownDim, kUnknownDim}}}));
   builder.AppendRow(0, {2, 0});
   builder.AppendRow(0, {0, 2});
   builder.FinishRows(2);
@@ -120,9 +122,9 @@ TEST(Jsonl, TensorsAreNestedLists) {
 
 TEST(Jsonl, NamedComponentsAreAnObjectInOrder) {
   const std::vector<std::string_view> names = {"x\"y"};
-  const Chunk chunk{Spec({{"value", DType::kFloat32, {2}},
-                          {"a\nb", DType::kBytes, {}},
-                          {"label", DType::kInt64, {}}}),
+  const Chunk chunk{TextSpec({{"value", DType::kFloat32, {2}},
+                              {"a\nb", DType::kBytes, {}},
+                              {"label", DType::kInt64, {}}}),
                     1,
                     {MakeColumn<float>({0.5f, -0.0f}, {2}),
                      MakeBytesColumn(names), MakeColumn<int64_t>({7})}};
@@ -168,7 +170,7 @@ TEST(OrderHash, GoldenNamedComponents) {
   const std::vector<std::string_view> names = {"a", "",
                                                std::string_view("\xff\0", 2)};
   const Chunk chunk{
-      Spec({{"x", DType::kFloat32, {2}}, {"name", DType::kBytes, {}}}),
+      TextSpec({{"x", DType::kFloat32, {2}}, {"name", DType::kBytes, {}}}),
       3,
       {MakeColumn<float>({1.5f, -0.0f, 0.25f, 3.0f, 2.0f, 4.0f}, {2}),
        MakeBytesColumn(names)}};
@@ -177,8 +179,8 @@ TEST(OrderHash, GoldenNamedComponents) {
 
 Chunk Ragged() {
   ChunkBuilder builder(
-      Spec({{"image", DType::kUInt8, {kUnknownDim, kUnknownDim}},
-            {"tags", DType::kBytes, {kUnknownDim}}}));
+      TextSpec({{"image", DType::kUInt8, {kUnknownDim, kUnknownDim}},
+                {"tags", DType::kBytes, {kUnknownDim}}}));
   const uint8_t pixels[] = {1, 2, 3, 4};
   builder.AppendDense(0, {1, 2}, pixels, 1);
   builder.AppendBytesRow(1, {2}, {"a", "bc"});
@@ -202,12 +204,12 @@ TEST(OrderHash, GoldenLargeElements) {
   const std::vector<std::string_view> strings = {
       {reinterpret_cast<const char*>(items.data()), 5000}, "end"};
   const Chunk chunk{
-      Spec({{"", DType::kBytes, {2}}}), 1, {MakeBytesColumn(strings, {2})}};
+      TextSpec({{"", DType::kBytes, {2}}}), 1, {MakeBytesColumn(strings, {2})}};
   EXPECT_EQ(HashOf(chunk), "a03a485cdf7c8b8b");
 }
 
 TEST(OrderHash, GoldenElementsWithoutItems) {
-  const Chunk chunk{Spec({{"", DType::kUInt8, {0}}}),
+  const Chunk chunk{TextSpec({{"", DType::kUInt8, {0}}}),
                     2,
                     {MakeColumn(std::vector<uint8_t>{}, {0})}};
   EXPECT_EQ(HashOf(chunk), "d2e99f951c7fc91a");
@@ -235,7 +237,7 @@ TEST(OrderHash, DependsOnOrderNamesAndTypes) {
   EXPECT_NE(HashOf(Unnamed<int64_t>({1, 2})), HashOf(Unnamed<int64_t>({2, 1})));
   EXPECT_NE(HashOf(Unnamed<int64_t>({1})), HashOf(Unnamed<uint64_t>({1})));
   Chunk named = Unnamed<int64_t>({1});
-  named.spec = Spec({{"x", DType::kInt64, {}}});
+  named.spec = TextSpec({{"x", DType::kInt64, {}}});
   EXPECT_NE(HashOf(named), HashOf(Unnamed<int64_t>({1})));
 }
 

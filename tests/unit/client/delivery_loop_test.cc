@@ -21,7 +21,7 @@ namespace {
 using testing::MakePiece;
 using testing::ValuesOf;
 
-const JobName kJob{"job"};
+const JobName kLoopJob{"job"};
 const PlanId kPlan{"plan"};
 
 struct World {
@@ -87,7 +87,7 @@ class DeliveryLoop {
 
   static ReadSessionSettings SettingsOf(const World& world) {
     ReadSessionSettings settings;
-    settings.job = kJob;
+    settings.job = kLoopJob;
     settings.order = world.order;
     settings.session = {ConsumerId{"me"}, Incarnation{1}};
     settings.budget_bytes = world.client_budget;
@@ -215,7 +215,7 @@ class DeliveryLoop {
   void AnswerClient(std::optional<absl::Time> sent) {
     Bind();
     ClientAnswer answer;
-    answer.job = kJob;
+    answer.job = kLoopJob;
     answer.session = session_.session();
     answer.beat_sent = sent;
     answer.run.emplace();

@@ -9,7 +9,7 @@ namespace {
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-const JobName kJob{"job"};
+const JobName kLeftJob{"job"};
 
 ClientLeave LeaveOf(const JobName& job, uint64_t life) {
   return {job, RunNumber{1}, {ConsumerId{"solo"}, Incarnation{life}}, {}};
@@ -17,22 +17,22 @@ ClientLeave LeaveOf(const JobName& job, uint64_t life) {
 
 TEST(UnsaidLeavesTest, AreOfOneServiceAndJob) {
   UnsaidLeaves leaves;
-  leaves.Replace("tcp://a:1", {}, {LeaveOf(kJob, 1)});
-  EXPECT_THAT(leaves.Of("tcp://a:1", kJob), SizeIs(1));
-  EXPECT_THAT(leaves.Of("tcp://a:2", kJob), IsEmpty());
+  leaves.Replace("tcp://a:1", {}, {LeaveOf(kLeftJob, 1)});
+  EXPECT_THAT(leaves.Of("tcp://a:1", kLeftJob), SizeIs(1));
+  EXPECT_THAT(leaves.Of("tcp://a:2", kLeftJob), IsEmpty());
   EXPECT_THAT(leaves.Of("tcp://a:1", JobName("other")), IsEmpty());
 }
 
 TEST(UnsaidLeavesTest, GoWhenAReaderHasSaidThem) {
   UnsaidLeaves leaves;
-  leaves.Replace("tcp://a:1", {}, {LeaveOf(kJob, 1)});
-  leaves.Replace("tcp://a:1", {}, {LeaveOf(kJob, 2)});
-  const auto told = leaves.Of("tcp://a:1", kJob);
+  leaves.Replace("tcp://a:1", {}, {LeaveOf(kLeftJob, 1)});
+  leaves.Replace("tcp://a:1", {}, {LeaveOf(kLeftJob, 2)});
+  const auto told = leaves.Of("tcp://a:1", kLeftJob);
   ASSERT_THAT(told, SizeIs(2));
   leaves.Replace("tcp://a:2", told, {});
-  EXPECT_THAT(leaves.Of("tcp://a:1", kJob), SizeIs(2)) << "another service";
-  leaves.Replace("tcp://a:1", told, {told[1], LeaveOf(kJob, 3)});
-  const auto left = leaves.Of("tcp://a:1", kJob);
+  EXPECT_THAT(leaves.Of("tcp://a:1", kLeftJob), SizeIs(2)) << "another service";
+  leaves.Replace("tcp://a:1", told, {told[1], LeaveOf(kLeftJob, 3)});
+  const auto left = leaves.Of("tcp://a:1", kLeftJob);
   ASSERT_THAT(left, SizeIs(2));
   EXPECT_EQ(left[0].session.incarnation, Incarnation{2});
   EXPECT_EQ(left[1].session.incarnation, Incarnation{3});
@@ -41,9 +41,9 @@ TEST(UnsaidLeavesTest, GoWhenAReaderHasSaidThem) {
 TEST(UnsaidLeavesTest, TheOldestAreForgotten) {
   UnsaidLeaves leaves;
   for (uint64_t life = 1; life <= 1'500; ++life) {
-    leaves.Replace("tcp://a:1", {}, {LeaveOf(kJob, life)});
+    leaves.Replace("tcp://a:1", {}, {LeaveOf(kLeftJob, life)});
   }
-  const auto left = leaves.Of("tcp://a:1", kJob);
+  const auto left = leaves.Of("tcp://a:1", kLeftJob);
   ASSERT_THAT(left, SizeIs(1'000));
   EXPECT_EQ(left[0].session.incarnation, Incarnation{501});
 }

@@ -70,9 +70,9 @@ class Port {
 };
 
 // A reactor that counts what comes.
-class Peer : public ReactorHandler {
+class RedialingPeer : public ReactorHandler {
  public:
-  ~Peer() override {
+  ~RedialingPeer() override {
     reactor.Stop();
     reactor.Join();
   }
@@ -139,7 +139,7 @@ TEST(Redial, APeerThatSaysWhatIsNoFrameIsConnectedToAgain) {
     }
     close(fd);
   });
-  Peer client;
+  RedialingPeer client;
   const SocketId connection = *client.reactor.Connect(port.address(), {});
   client.Start();
   {
@@ -165,8 +165,8 @@ TEST(Redial, AConnectionThatIsClosedInItsHandshakeStopsNoOther) {
     setsockopt(fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
     close(fd);
   });
-  Peer server;
-  Peer client;
+  RedialingPeer server;
+  RedialingPeer client;
   const SocketId listener = *server.reactor.Listen("127.0.0.1", 0, {});
   const SocketId connection = *client.reactor.Connect(
       {"127.0.0.1", server.reactor.PortOf(listener)}, {});

@@ -18,15 +18,15 @@
 namespace feedmill {
 namespace {
 
-struct Read {
+struct FusedRead {
   std::string rows;  // as JSON lines
   absl::Status error;
 
-  friend bool operator==(const Read&, const Read&) = default;
+  friend bool operator==(const FusedRead&, const FusedRead&) = default;
 };
 
-Read ReadAll(const std::string& text, bool fused) {
-  Read read;
+FusedRead ReadAll(const std::string& text, bool fused) {
+  FusedRead read;
   const auto graph = ParseGraphYaml(text, "");
   if (!graph.ok()) return {"", graph.status()};
   LocalReaderOptions options;
@@ -55,7 +55,7 @@ void ExpectSameOf(const std::string& range, const std::string& steps,
   const std::string text = "source: {range: " + range + "}\nsteps: [" + steps +
                            "]\noptions: {seed: 3}\n";
   SetLoopTarget(VectorTarget::kBaseline);
-  const Read alone = ReadAll(text, /*fused=*/false);
+  const FusedRead alone = ReadAll(text, /*fused=*/false);
   EXPECT_EQ(alone.error.ok(), !fails) << alone.error;
   EXPECT_FALSE(alone.rows.empty()) << steps;
   std::vector<VectorTarget> targets{VectorTarget::kBaseline};
@@ -67,7 +67,7 @@ void ExpectSameOf(const std::string& range, const std::string& steps,
   }
   for (const VectorTarget target : targets) {
     SetLoopTarget(target);
-    const Read together = ReadAll(text, /*fused=*/true);
+    const FusedRead together = ReadAll(text, /*fused=*/true);
     EXPECT_TRUE(together == alone)
         << steps << " of " << range << ", target " << static_cast<int>(target)
         << ": " << together.error;

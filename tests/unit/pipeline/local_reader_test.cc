@@ -11,6 +11,7 @@
 #include "core/chunk/order_hash.h"
 #include "core/dataset/graph_text.h"
 #include "core/ops/builtin_functions.h"
+#include "tests/unit/pipeline/builtin_registry.h"
 
 namespace feedmill {
 namespace {
@@ -21,10 +22,6 @@ Graph Parse(const std::string& yaml) {
   return graph.ok() ? *graph : Graph();
 }
 
-std::shared_ptr<const FunctionRegistry> Functions() {
-  return std::make_shared<const FunctionRegistry>(BuiltinFunctions());
-}
-
 std::string HashOf(const std::vector<Chunk>& chunks) {
   OrderHash hash;
   for (const Chunk& chunk : chunks) hash.Add(chunk, 0, chunk.rows);
@@ -33,8 +30,8 @@ std::string HashOf(const std::vector<Chunk>& chunks) {
 
 TEST(LocalReader, DrawsASeedOfItsOwn) {
   const Graph graph = Parse("source: {range: {stop: 3}}\n");
-  const auto a = LocalReader::Make(graph, Functions(), {});
-  const auto b = LocalReader::Make(graph, Functions(), {});
+  const auto a = LocalReader::Make(graph, BuiltinRegistry(), {});
+  const auto b = LocalReader::Make(graph, BuiltinRegistry(), {});
   EXPECT_NE((*a)->seed(), (*b)->seed());
 }
 
@@ -42,7 +39,7 @@ TEST(LocalReader, AWaitEndsAtItsDeadline) {
   const auto reader =
       LocalReader::Make(Parse("source: {range: {stop: 1000000000000}}\nsteps:\n"
                               "  - filter: 'x < 0'\n"),
-                        Functions(), {});
+                        BuiltinRegistry(), {});
   ASSERT_TRUE(reader.ok());
   EXPECT_EQ((*reader)->Next(absl::InfinitePast()).status().code(),
             absl::StatusCode::kDeadlineExceeded);
@@ -57,7 +54,7 @@ TEST(LocalReader, WhatIsAskedForWithoutWaitingComes) {
   options.threads = 1;
   const auto reader = LocalReader::Make(
       Parse("source: {range: {stop: 3000000}}\nsteps:\n  - map: 'x + 1'\n"),
-      Functions(), options);
+      BuiltinRegistry(), options);
   ASSERT_TRUE(reader.ok()) << reader.status();
   size_t rows = 0;
   while (rows < 3000000) {
@@ -76,7 +73,7 @@ std::string Thirds(int rounding) {
   const auto reader =
       LocalReader::Make(Parse("source: {range: {stop: 1000000}}\nsteps:\n"
                               "  - map: 'cast(x, float64) / 3'\n"),
-                        Functions(), options);
+                        BuiltinRegistry(), options);
   if (!reader.ok()) return reader.status().ToString();
   std::vector<Chunk> chunks;
   const int before = std::fegetround();

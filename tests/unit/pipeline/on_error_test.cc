@@ -14,6 +14,7 @@
 #include "core/ops/builtin_functions.h"
 #include "core/pipeline/local_reader.h"
 #include "core/sources/field_inference.h"
+#include "tests/unit/pipeline/builtin_registry.h"
 #include "tests/unit/sources/test_folder.h"
 
 namespace feedmill {
@@ -24,13 +25,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-std::shared_ptr<const FunctionRegistry> Functions() {
-  static const auto functions =
-      std::make_shared<const FunctionRegistry>(BuiltinFunctions());
-  return functions;
-}
-
-struct Read {
+struct SkippingRead {
   std::vector<std::string> lines;
   std::vector<SkippedElement> skipped;
   uint64_t count = 0;
@@ -46,16 +41,17 @@ class OnError : public ::testing::Test {
     return graph.ok() ? *graph : Graph();
   }
 
-  Read ReadAll(const std::string& yaml, LocalReaderOptions options = {},
-               size_t limit = SIZE_MAX) const {
-    Read out;
+  SkippingRead ReadAll(const std::string& yaml, LocalReaderOptions options = {},
+                       size_t limit = SIZE_MAX) const {
+    SkippingRead out;
     options.on_skipped = [&out](const std::string& plan,
                                 const SkippedElement& skipped) {
       EXPECT_FALSE(plan.empty());
       out.skipped.push_back(skipped);
       return absl::OkStatus();
     };
-    const auto reader = LocalReader::Make(Parse(yaml), Functions(), options);
+    const auto reader =
+        LocalReader::Make(Parse(yaml), BuiltinRegistry(), options);
     out.status = reader.status();
     while (out.status.ok() && out.lines.size() < limit) {
       const auto chunk = (*reader)->Next(absl::InfiniteFuture());
@@ -92,7 +88,7 @@ TEST_F(OnError, CorruptRecordsAreLeftOutAndNamed) {
   for (const size_t bytes : {size_t{1}, size_t{1} << 20}) {
     LocalReaderOptions options;
     options.piece_bytes = bytes;
-    const Read read = ReadAll(yaml, options);
+    const SkippingRead read = ReadAll(yaml, options);
     EXPECT_TRUE(read.status.ok()) << read.status;
     EXPECT_THAT(read.lines,
                 ElementsAre("\"0\"", "\"2\"", "\"3\"", "\"5\"", "\"6\"",
@@ -109,7 +105,7 @@ TEST_F(OnError, CorruptRecordsAreLeftOutAndNamed) {
 
 TEST_F(OnError, RowsOfTextFormatsAreLeftOutAndNamed) {
   folder_.Write("a.csv", "n,t\n1,a\nx,b\n3\n4,d\n,e\n6,f\n");
-  const Read csv = ReadAll(
+  const SkippingRead csv = ReadAll(
       "source: {csv: {files: a.csv, fields: {n: int64, t: bytes}}}\nsteps:\n"
       "  - on_error: skip\n  - batch: 2\noptions: {seed: 1}\n");
   EXPECT_TRUE(csv.status.ok()) << csv.status;
@@ -118,7 +114,7 @@ TEST_F(OnError, RowsOfTextFormatsAreLeftOutAndNamed) {
   ASSERT_THAT(csv.skipped, SizeIs(3));
   EXPECT_EQ(csv.skipped[1].records[0].record, 2u);
   folder_.Write("a.jsonl", "{\"n\": 1}\n{\"n\": [}\nno\n{\"n\": 4}\n");
-  const Read json = ReadAll(
+  const SkippingRead json = ReadAll(
       "source: {jsonl: {files: a.jsonl, fields: {n: int64}}}\nsteps:\n"
       "  - shuffle: {seed: 3}\n  - on_error: skip\noptions: {seed: 1}\n");
   EXPECT_TRUE(json.status.ok()) << json.status;
@@ -144,7 +140,7 @@ TEST_F(OnError, BadRecordsDoNotHideWhatFieldsThereAre) {
 
 TEST_F(OnError, WhatADamagedFileHidesIsOneElement) {
   folder_.Write("b.csv", "n\n1\n\"2\n3\n4\n");  // a quote without its end
-  const Read read = ReadAll(
+  const SkippingRead read = ReadAll(
       "source: {csv: {files: b.csv, fields: {n: int64}, multiline: true}}\n"
       "steps:\n  - on_error: skip\n  - repeat: 2\noptions: {seed: 1}\n");
   EXPECT_TRUE(read.status.ok()) << read.status;
@@ -153,7 +149,7 @@ TEST_F(OnError, WhatADamagedFileHidesIsOneElement) {
 }
 
 TEST_F(OnError, FailingStepsBeforeItAreCoveredAndThoseAfterItAreNot) {
-  const Read before = ReadAll(
+  const SkippingRead before = ReadAll(
       "source: {range: 10}\nsteps:\n  - map: '12 // (x % 4)'\n"
       "  - on_error: skip\n  - enumerate\noptions: {seed: 1}\n");
   EXPECT_TRUE(before.status.ok()) << before.status;
@@ -161,11 +157,11 @@ TEST_F(OnError, FailingStepsBeforeItAreCoveredAndThoseAfterItAreNot) {
   EXPECT_EQ(before.lines[6], R"({"index":6,"x":12})");
   EXPECT_EQ(before.count, 3u);
   EXPECT_THAT(before.skipped[0].error, HasSubstr("steps[0] map"));
-  const Read after = ReadAll(
+  const SkippingRead after = ReadAll(
       "source: {range: 10}\nsteps:\n  - on_error: skip\n"
       "  - map: '12 // (x % 4)'\noptions: {seed: 1}\n");
   EXPECT_TRUE(absl::IsDataLoss(after.status)) << after.status;
-  const Read fail = ReadAll(
+  const SkippingRead fail = ReadAll(
       "source: {range: 10}\nsteps:\n  - map: '12 // (x - 4)'\n"
       "  - on_error: fail\noptions: {seed: 1}\n");
   EXPECT_TRUE(absl::IsDataLoss(fail.status)) << fail.status;
@@ -173,7 +169,7 @@ TEST_F(OnError, FailingStepsBeforeItAreCoveredAndThoseAfterItAreNot) {
 }
 
 TEST_F(OnError, ABatchThatStandsBeforeItIsLeftOutWhole) {
-  const Read read = ReadAll(
+  const SkippingRead read = ReadAll(
       "source: {range: 9}\nsteps:\n  - map: '12 // (x - 4)'\n  - batch: 3\n"
       "  - on_error: skip\noptions: {seed: 1}\n");
   EXPECT_TRUE(read.status.ok()) << read.status;
@@ -191,7 +187,7 @@ TEST_F(OnError, MoreThanTheCapFailsAndNamesTheLast) {
     return text.replace(text.find("CAP"), 3, cap);
   };
   EXPECT_TRUE(ReadAll(with("10")).status.ok());
-  const Read read = ReadAll(with("2"));
+  const SkippingRead read = ReadAll(with("2"));
   EXPECT_TRUE(absl::IsDataLoss(read.status)) << read.status;
   EXPECT_THAT(
       ErrorText(read.status),
@@ -207,18 +203,18 @@ TEST_F(OnError, ATokenRemembersHowManyThereWere) {
   LocalReaderOptions options;
   options.threads = 1;
   options.piece_bytes = 1;
-  const Read first = ReadAll(yaml, options, 15);
+  const SkippingRead first = ReadAll(yaml, options, 15);
   ASSERT_TRUE(first.place.has_value());
   EXPECT_EQ(first.place->skipped, 5u);
   options.resume = {1, 0, *first.place};
-  const Read rest = ReadAll(yaml, options);
+  const SkippingRead rest = ReadAll(yaml, options);
   EXPECT_TRUE(absl::IsDataLoss(rest.status));
   EXPECT_EQ(first.lines.size() + rest.lines.size(), 18u);
   EXPECT_EQ(rest.count, 7u);
 }
 
 TEST_F(OnError, WhatIsNotNeededIsNotCounted) {
-  const Read read = ReadAll(
+  const SkippingRead read = ReadAll(
       "source: {range: 40}\nsteps:\n  - map: '12 // (x % 4)'\n"
       "  - on_error: skip\n  - take: 3\noptions: {seed: 1}\n");
   EXPECT_THAT(read.lines, SizeIs(3));
@@ -227,7 +223,7 @@ TEST_F(OnError, WhatIsNotNeededIsNotCounted) {
 
 TEST_F(OnError, APlaceThatItCannotCoverIsRefused) {
   const auto refused = [&](const std::string& yaml) {
-    return ErrorText(Analyze(Parse(yaml), *Functions()).status());
+    return ErrorText(Analyze(Parse(yaml), *BuiltinRegistry()).status());
   };
   EXPECT_THAT(refused("source: {range: 4}\nsteps:\n  - filter: 'x > 0'\n"
                       "  - batch: 2\n  - on_error: skip\n"),
@@ -245,7 +241,7 @@ TEST_F(OnError, APlaceThatItCannotCoverIsRefused) {
 }
 
 TEST_F(OnError, CoversTheInputsOfASource) {
-  const Read read = ReadAll(
+  const SkippingRead read = ReadAll(
       "source:\n  concatenate:\n    - source: {range: 5}\n      steps: [map: "
       "'12 // (x - 2)']\n    - source: {range: 2}\nsteps:\n"
       "  - on_error: skip\noptions: {seed: 1}\n");
@@ -265,14 +261,14 @@ TEST_F(OnError, CoversInputsThatAreStreams) {
     LocalReaderOptions options;
     options.piece_bytes = bytes;
     const auto read = [&](const std::string& source) {
-      Read out = ReadAll("source: {" + source + "}\n" + skips, options);
+      SkippingRead out = ReadAll("source: {" + source + "}\n" + skips, options);
       EXPECT_TRUE(out.status.ok()) << out.status;
       EXPECT_EQ(out.count, out.skipped.size());
       return out;
     };
     const std::string inputs =
         std::string("[") + kFails + ", {source: {range: 3}}]";
-    const Read row = read("concatenate: " + inputs);
+    const SkippingRead row = read("concatenate: " + inputs);
     EXPECT_THAT(row.lines, ElementsAre("-6", "-12", "12", "0", "1", "2"));
     ASSERT_THAT(row.skipped, SizeIs(1));
     EXPECT_EQ(row.skipped[0].cursor, (Cursor{0, 2}));
@@ -281,7 +277,7 @@ TEST_F(OnError, CoversInputsThatAreStreams) {
                 AllOf(HasSubstr("inputs[0]"), HasSubstr("steps[0] map")));
     EXPECT_THAT(read("interleave: " + inputs).lines,
                 ElementsAre("-6", "0", "-12", "1", "2", "12"));
-    const Read zip = read(
+    const SkippingRead zip = read(
         "zip: [{source: {range: 5}, steps: [{map: {a: '12 // (x - 2)'}}, "
         "{filter: 'a != 6'}]}, {source: {range: 5}, steps: [{map: {b: '12 // "
         "(x - 1)'}}]}]");
@@ -300,7 +296,7 @@ TEST_F(OnError, OfAnInputLeavesOutInIt) {
   for (const size_t bytes : {size_t{1}, size_t{1} << 20}) {
     LocalReaderOptions options;
     options.piece_bytes = bytes;
-    const Read read = ReadAll(own, options);
+    const SkippingRead read = ReadAll(own, options);
     EXPECT_TRUE(read.status.ok()) << read.status;
     EXPECT_THAT(read.lines,
                 ElementsAre(R"({"a":-6,"b":0})", R"({"a":-12,"b":1})",
@@ -308,15 +304,16 @@ TEST_F(OnError, OfAnInputLeavesOutInIt) {
     EXPECT_THAT(read.skipped, SizeIs(1));
     EXPECT_EQ(read.count, 1u);
     // In each pass again; more than the cap.
-    const Read twice = ReadAll(own + "steps: [repeat: 2]\n", options);
+    const SkippingRead twice = ReadAll(own + "steps: [repeat: 2]\n", options);
     EXPECT_THAT(ErrorText(twice.status), HasSubstr("more than the cap of 1"));
     // What fails behind it still does; and so does an input without one.
-    const Read later = ReadAll(own + "steps: [{map: '1 // b'}]\n", options);
+    const SkippingRead later =
+        ReadAll(own + "steps: [{map: '1 // b'}]\n", options);
     EXPECT_TRUE(absl::IsDataLoss(later.status));
     EXPECT_EQ(later.count, 0u);
   }
   // Before steps that see the sequence.
-  const Read batches = ReadAll(
+  const SkippingRead batches = ReadAll(
       "source:\n  concatenate:\n    - {source: {range: 5}, steps: [{map: '12 "
       "// "
       "(x - 2)'}, {on_error: skip}, {batch: 2}]}\n"

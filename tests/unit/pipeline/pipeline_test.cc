@@ -19,6 +19,7 @@
 #include "core/pipeline/worker_stage.h"
 #include "core/sources/source_plan.h"
 #include "tests/reference/interpreter.h"
+#include "tests/unit/pipeline/builtin_registry.h"
 #include "tests/unit/sources/test_folder.h"
 
 namespace feedmill {
@@ -26,12 +27,6 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-std::shared_ptr<const FunctionRegistry> Functions() {
-  static const auto functions =
-      std::make_shared<const FunctionRegistry>(BuiltinFunctions());
-  return functions;
-}
 
 std::string Jpeg(int width, int height, int seed) {
   std::vector<unsigned char> pixels(static_cast<size_t>(width * height * 3));
@@ -108,23 +103,23 @@ const Files& SomeFiles() {
   return files;
 }
 
-Graph Parse(const std::string& yaml) {
+Graph ParseInFiles(const std::string& yaml) {
   const auto graph = ParseGraphYaml(yaml, SomeFiles().path());
   EXPECT_TRUE(graph.ok()) << yaml << "\n" << graph.status();
   return graph.ok() ? *graph : Graph();
 }
 
-struct Read {
+struct Outcome {
   size_t elements = 0;
   std::string hash;
   absl::Status status;
   std::vector<std::string> lines;  // the first few
 };
 
-Read ReadAll(const Graph& graph, LocalReaderOptions options,
-             size_t limit = SIZE_MAX) {
-  Read out;
-  const auto reader = LocalReader::Make(graph, Functions(), options);
+Outcome ReadAll(const Graph& graph, LocalReaderOptions options,
+                size_t limit = SIZE_MAX) {
+  Outcome out;
+  const auto reader = LocalReader::Make(graph, BuiltinRegistry(), options);
   if (!reader.ok()) {
     out.status = reader.status();
     return out;
@@ -153,7 +148,7 @@ class AnyPipeline : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(AnyPipeline, IsWhatTheReferenceMakesHoweverItIsCut) {
   constexpr size_t kLimit = 300;
-  const Graph graph = Parse(GetParam());
+  const Graph graph = ParseInFiles(GetParam());
   const bool endless =
       std::any_of(graph.steps.begin(), graph.steps.end(), [](const Step& step) {
         const auto* repeat = std::get_if<RepeatStep>(&step);
@@ -167,7 +162,7 @@ TEST_P(AnyPipeline, IsWhatTheReferenceMakesHoweverItIsCut) {
       LocalReaderOptions options;
       options.threads = threads;
       options.piece_bytes = bytes;
-      const Read read = ReadAll(graph, options, limit);
+      const Outcome read = ReadAll(graph, options, limit);
       ASSERT_EQ(read.elements, expected.elements.size())
           << threads << " threads, pieces of " << bytes << "\n"
           << GetParam() << read.status;
@@ -355,7 +350,7 @@ TEST(LocalReader, NamesTheFileOfABadRecord) {
   folder.Write("x.tfrecord", records);
   Graph graph;
   graph.source = TfRecordSource{{folder / "x.tfrecord"}};
-  const Read read = ReadAll(graph, {});
+  const Outcome read = ReadAll(graph, {});
   EXPECT_THAT(read.lines, ElementsAre("\"a\"", "\"b\""));
   EXPECT_EQ(read.status.code(), absl::StatusCode::kDataLoss);
   EXPECT_THAT(ErrorText(read.status),
@@ -363,9 +358,10 @@ TEST(LocalReader, NamesTheFileOfABadRecord) {
 }
 
 TEST(LocalReader, NamesTheFileAndStepOfABadImage) {
-  const Read read = ReadAll(Parse("source: {images: {files: small.txt}}\n"
-                                  "steps:\n  - decode_image: {}\n"),
-                            {});
+  const Outcome read =
+      ReadAll(ParseInFiles("source: {images: {files: small.txt}}\n"
+                           "steps:\n  - decode_image: {}\n"),
+              {});
   EXPECT_EQ(read.status.code(), absl::StatusCode::kDataLoss);
   EXPECT_THAT(ErrorText(read.status),
               HasSubstr("small.txt: steps[0] decode_image: "));
@@ -373,7 +369,7 @@ TEST(LocalReader, NamesTheFileAndStepOfABadImage) {
 
 TEST(LocalReader, TellsPipelinesThatCannotRun) {
   const auto code = [](const std::string& yaml) {
-    return ReadAll(Parse(yaml), {}).status.code();
+    return ReadAll(ParseInFiles(yaml), {}).status.code();
   };
   EXPECT_EQ(code("source: {text: {files: nothing.txt}}\n"),
             absl::StatusCode::kNotFound);
@@ -390,7 +386,7 @@ TEST(LocalReader, AnEndlessRepeatOfNothingIsAnError) {
         "  - skip: 10\n  - repeat\n",
         "source: {range: {stop: 10}}\nsteps:\n  - filter: 'x == 0'\n"
         "  - repeat\n  - batch: {size: 3}\n  - filter: 'sum(x) > 0'\n"}) {
-    const Read read = ReadAll(Parse(yaml), {});
+    const Outcome read = ReadAll(ParseInFiles(yaml), {});
     EXPECT_EQ(read.elements, 0u);
     EXPECT_EQ(read.status.code(), absl::StatusCode::kFailedPrecondition)
         << yaml;
@@ -398,10 +394,10 @@ TEST(LocalReader, AnEndlessRepeatOfNothingIsAnError) {
 }
 
 TEST(LocalReader, DoesNotMakeWhatATakeLeavesOut) {
-  const Read read =
-      ReadAll(Parse("source: {range: {stop: 1000000000000}}\nsteps:\n"
-                    "  - filter: 'x % 2 == 0'\n  - take: 3\n  - repeat: 4\n"),
-              {});
+  const Outcome read = ReadAll(
+      ParseInFiles("source: {range: {stop: 1000000000000}}\nsteps:\n"
+                   "  - filter: 'x % 2 == 0'\n  - take: 3\n  - repeat: 4\n"),
+      {});
   EXPECT_TRUE(read.status.ok()) << read.status;
   EXPECT_EQ(read.elements, 12u);
 }
@@ -410,12 +406,12 @@ TEST(LocalReader, DoesNotMakeWhatATakeLeavesOut) {
 
 struct Stage {
   explicit Stage(const std::string& yaml) {
-    const Graph graph = Parse(yaml);
-    analyzed = Analyze(graph, *Functions()).value();
+    const Graph graph = ParseInFiles(yaml);
+    analyzed = Analyze(graph, *BuiltinRegistry()).value();
     manifest = std::make_shared<Manifest>(ResolveManifest(*analyzed).value());
     const uint64_t size = SourceSize(*analyzed, *manifest).value();
     plan = Plan::Make(analyzed, size, 7, 0).value();
-    stage = WorkerStage::Make(plan, manifest, Functions()).value();
+    stage = WorkerStage::Make(plan, manifest, BuiltinRegistry()).value();
     scratch = stage->NewScratch();
   }
 
@@ -546,7 +542,7 @@ TEST(ClientStage, CountsTheInputRowsBehindItsOutputs) {
   Stage stage(
       "source: {range: {stop: 100}}\nsteps:\n  - filter: 'x % 2 == 0'\n"
       "  - batch: {size: 3}\n  - filter: 'sum(x) != 24'\n");
-  const auto client = ClientStage::Make(stage.plan, Functions()).value();
+  const auto client = ClientStage::Make(stage.plan, BuiltinRegistry()).value();
   ASSERT_TRUE(client->Push(stage.Run({0, 0}, {10, 0})).ok());
   ClientStage::Output out;
   ASSERT_TRUE(client->Pop(out));
@@ -565,7 +561,7 @@ TEST(ClientStage, SaysFromWhereOnItNeedsRows) {
   Stage stage(
       "source: {range: {stop: 10}}\nsteps:\n  - filter: 'x >= 0'\n"
       "  - take: 2\n  - repeat: 3\n");
-  const auto client = ClientStage::Make(stage.plan, Functions()).value();
+  const auto client = ClientStage::Make(stage.plan, BuiltinRegistry()).value();
   ASSERT_TRUE(client->Push(stage.Run({0, 0}, {1, 0})).ok());
   EXPECT_EQ(client->needed_from(), 1u);
   ASSERT_TRUE(client->Push(stage.Run({1, 0}, {3, 0})).ok());

@@ -11,17 +11,12 @@
 #include "core/dataset/graph_text.h"
 #include "core/ops/builtin_functions.h"
 #include "core/pipeline/local_reader.h"
+#include "tests/unit/pipeline/builtin_registry.h"
 
 namespace feedmill {
 namespace {
 
 using ::testing::HasSubstr;
-
-std::shared_ptr<const FunctionRegistry> Functions() {
-  static const auto functions =
-      std::make_shared<const FunctionRegistry>(BuiltinFunctions());
-  return functions;
-}
 
 // Writes List(n) out: so many times x.
 std::string WithLists(std::string steps) {
@@ -51,7 +46,7 @@ std::string LinesOf(const std::string& steps, int64_t stop,
   LocalReaderOptions options;
   options.threads = 2;
   options.piece_bytes = piece_bytes;
-  const auto reader = LocalReader::Make(*again, Functions(), options);
+  const auto reader = LocalReader::Make(*again, BuiltinRegistry(), options);
   if (!reader.ok()) return ErrorText(reader.status());
   std::string out;
   while (true) {

@@ -19,7 +19,6 @@
 namespace feedmill {
 namespace {
 
-constexpr std::string_view kCluster = "golden";
 constexpr LinkCompression kCodecs[] = {LinkCompression::kLz4,
                                        LinkCompression::kZstd};
 

@@ -294,4 +294,14 @@ std::vector<Sample> SampleMessages() {
       {"frame_wide", FrameOf(WidePiece())}};
 }
 
+std::string Joined(const Parts& parts) {
+  std::string joined;
+  for (const Buffer& part : parts) {
+    const uint64_t size = part.size();
+    joined.append(reinterpret_cast<const char*>(&size), sizeof(size));
+    joined.append(reinterpret_cast<const char*>(part.data()), part.size());
+  }
+  return joined;
+}
+
 }  // namespace feedmill

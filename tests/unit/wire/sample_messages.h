@@ -1,12 +1,20 @@
 #ifndef FEEDMILL_TESTS_UNIT_WIRE_SAMPLE_MESSAGES_H_
 #define FEEDMILL_TESTS_UNIT_WIRE_SAMPLE_MESSAGES_H_
 
+#include <gtest/gtest.h>
+
 #include <string>
+#include <string_view>
+#include <variant>
 #include <vector>
 
+#include "core/wire/codec.h"
 #include "core/wire/message.h"
 
 namespace feedmill {
+
+// The cluster of the golden files.
+inline constexpr std::string_view kCluster = "golden";
 
 struct Sample {
   std::string name;  // of its file in schemas/golden, without ".bin"
@@ -15,6 +23,27 @@ struct Sample {
 
 // At least one message of each kind, every field set to a value of its own.
 std::vector<Sample> SampleMessages();
+
+// The sample that is named so, which must be a T.
+template <class T>
+T SampleOf(const std::string& name) {
+  for (const Sample& sample : SampleMessages()) {
+    if (sample.name == name) return std::get<T>(sample.message);
+  }
+  ADD_FAILURE() << "no sample is named " << name;
+  return {};
+}
+
+// The message, encoded and decoded again.
+template <class T>
+T Returned(const T& message) {
+  const auto decoded = Decode(Encode(message, kCluster), kCluster);
+  EXPECT_TRUE(decoded.ok()) << decoded.status();
+  return std::get<T>(*decoded);
+}
+
+// The bytes of a golden file: each part after its length in eight bytes.
+std::string Joined(const Parts& parts);
 
 // A frame around `piece`.
 Frame FrameOf(Piece piece);

@@ -15,8 +15,6 @@
 namespace feedmill {
 namespace {
 
-constexpr std::string_view kCluster = "golden";
-
 // A memory of its own, in which the large parts that it is shown then lie.
 class Memory : public PartLender, public PartBorrower {
  public:
@@ -67,16 +65,6 @@ uint64_t HashOf(const Message& message) {
   OrderHash hash;
   hash.Add(std::get<Frame>(message).piece.chunk);
   return hash.value();
-}
-
-std::string Joined(const Parts& parts) {
-  std::string joined;
-  for (const Buffer& part : parts) {
-    const uint64_t size = part.size();
-    joined.append(reinterpret_cast<const char*>(&size), sizeof(size));
-    joined.append(reinterpret_cast<const char*>(part.data()), part.size());
-  }
-  return joined;
 }
 
 TEST(SharedParts, AreNotSentAndComeAsTheyWere) {

@@ -13,24 +13,6 @@
 namespace feedmill {
 namespace {
 
-constexpr std::string_view kCluster = "golden";
-
-template <class T>
-T SampleOf(const std::string& name) {
-  for (const Sample& sample : SampleMessages()) {
-    if (sample.name == name) return std::get<T>(sample.message);
-  }
-  ADD_FAILURE() << "no sample is named " << name;
-  return {};
-}
-
-template <class T>
-T Returned(const T& message) {
-  const auto decoded = Decode(Encode(message, kCluster), kCluster);
-  EXPECT_TRUE(decoded.ok()) << decoded.status();
-  return std::get<T>(*decoded);
-}
-
 TEST(StepCostsTest, ComeBack) {
   auto grant = SampleOf<Grant>("grant");
   EXPECT_FALSE(Returned(grant).profile);

@@ -19,8 +19,6 @@ namespace {
 using ::testing::HasSubstr;
 using Bytes = std::string;
 
-constexpr std::string_view kCluster = "golden";
-
 Bytes BytesOf(const Buffer& buffer) {
   return {reinterpret_cast<const char*>(buffer.data()), buffer.size()};
 }
@@ -28,16 +26,7 @@ Buffer BufferOf(const Bytes& bytes) {
   return Buffer::CopyOf(std::as_bytes(std::span(bytes)));
 }
 
-// As a golden file has them: each part after its length in eight bytes.
-Bytes Joined(const Parts& parts) {
-  Bytes joined;
-  for (const Buffer& part : parts) {
-    const uint64_t size = part.size();
-    joined.append(reinterpret_cast<const char*>(&size), sizeof(size));
-    joined += BytesOf(part);
-  }
-  return joined;
-}
+// The parts of a golden file.
 Parts PartsOf(const Bytes& joined) {
   Parts parts;
   for (size_t at = 0; at < joined.size();) {
@@ -79,22 +68,6 @@ Parts Handmade(uint32_t version, const BodyMaker& make) {
 
 absl::StatusCode CodeOf(const Parts& parts) {
   return Decode(parts, kCluster).status().code();
-}
-
-template <class T>
-T Returned(const T& message) {
-  const auto decoded = Decode(Encode(message, kCluster), kCluster);
-  EXPECT_TRUE(decoded.ok()) << decoded.status();
-  return std::get<T>(*decoded);
-}
-
-template <class T>
-T SampleOf(const std::string& name) {
-  for (const Sample& sample : SampleMessages()) {
-    if (sample.name == name) return std::get<T>(sample.message);
-  }
-  ADD_FAILURE() << "no sample is named " << name;
-  return {};
 }
 
 std::vector<std::string> Lines(const Chunk& chunk) {
