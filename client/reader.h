@@ -56,9 +56,9 @@ struct ReadOptions {
   // The keys of this client, for a service that has keys.
   SecurityConfig security{};
   // The job to read. Readers of one name share it: with order `any` each
-  // element goes to one of them, and all of them end when all elements were
-  // handed out; reading a finished job again is its next iteration. Empty: a
-  // job of this reader's own, gone when the reader is.
+  // element goes to one of them, and all of them end when all elements are
+  // used (see Reader); reading a finished job again is its next iteration.
+  // Empty: a job of this reader's own, gone when the reader is.
   std::string job{};
   // This reader's name within the job. Default: "solo" for order
   // deterministic, a fresh name for `any`.
@@ -258,6 +258,9 @@ class Reader {
   // so long that they went to others, or if it has ended. It then may use none
   // of them, and Next goes on behind them. Always true with order
   // deterministic. Cheap, but not meant for each element.
+  //
+  // The other readers of the job end when this one has used all that it was
+  // given: report 0 before long work on a chunk that may be the last.
   [[nodiscard]] bool ReportProgress(uint64_t unread);
 
   // What every element has. The seed: the one given, drawn here if none was,

@@ -216,8 +216,10 @@ absl::Status ServiceReader::MakeStage() {
 }
 
 absl::StatusOr<std::optional<Chunk>> ServiceReader::FetchChunk() {
-  Report(0);
-  given_ = {};
+  if (shared_) {
+    Report(0);
+    given_ = {};
+  }
   for (;;) {
     if (Cancelled()) {
       EndWith(feedmill::Cancelled("reading was cancelled"));
