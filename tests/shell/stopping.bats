@@ -20,6 +20,12 @@ stop_reads() { python3 "$SHELL_TESTS/lib/stop_reads.py" "$1" "$FEEDMILL" "$BATS_
   [[ $status == 0 ]]
 }
 
+@test "a sharer that was frozen within a chunk prints nothing that others have" {
+  run stop_reads frozen
+  echo "$output"
+  [[ $status == 0 ]]
+}
+
 @test "a sharer with --limit 1 takes one element from the others" {
   start_and_wait dispatcher dispatcher --port 0
   service=$address

@@ -45,7 +45,6 @@ absl::Status LineOutput::Write(std::string_view text,
   size_t line = 0;     // which one that is
   absl::Time until = absl::InfiniteFuture();  // of the grace
   while (line < ends.size()) {
-    const bool writable = Writable();
     const bool within = at > line_at;
     if (cancel_ && !within) return Cancelled("interrupted while writing");
     if (cancel_) {
@@ -57,8 +56,12 @@ absl::Status LineOutput::Write(std::string_view text,
             absl::FormatDuration(grace_));
       }
     }
-    if (!writable) continue;
+    // Before it waits, so that what is written is reported, and after.
     if (!within && go_on && !go_on()) return absl::OkStatus();
+    if (!Writable(0)) {
+      Writable(kLookMilliseconds);
+      continue;
+    }
     // Lines that go as one; behind a half line none, it may be the last.
     const size_t most = within ? line + 1 : ends.size();
     size_t last = line;
@@ -82,10 +85,10 @@ absl::Status LineOutput::Write(std::string_view text,
   return absl::OkStatus();
 }
 
-bool LineOutput::Writable() const {
+bool LineOutput::Writable(int milliseconds) const {
   if (file_) return true;
   pollfd wait{fd_, POLLOUT, 0};
-  return poll(&wait, 1, kLookMilliseconds) > 0;
+  return poll(&wait, 1, milliseconds) > 0;
 }
 
 // A signal interrupts no write that begins just after it, and another process

@@ -30,7 +30,8 @@ class LineOutput {
 
   // Writes the lines of `text`; line k ends at ends[k]. Adds 1 to `written` for
   // each line that is with the kernel as a whole. Calls `go_on`, if set, before
-  // each write that begins a line, and returns OK without it on false.
+  // each write that begins a line, and now and then while it waits to; returns
+  // OK without that write on false.
   //   Cancelled    `cancel` is true
   //   Aborted      the reader of a pipe has gone
   //   Unavailable  other errors, e.g. a full disk
@@ -39,8 +40,8 @@ class LineOutput {
                      const std::function<bool()>& go_on = {});
 
  private:
-  // Whether fd_ takes bytes without blocking; waits for it for 100 ms.
-  bool Writable() const;
+  // Whether fd_ takes bytes without blocking; waits for it so long.
+  bool Writable(int milliseconds) const;
   // Never blocks if the kernel can do that.
   ptrdiff_t WriteSome(std::string_view text);
   // Removes the last `bytes` of a regular file that ends there.

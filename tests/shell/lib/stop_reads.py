@@ -4,8 +4,10 @@
 sharers  Three readers share a job of order any, and two of them stop. Each element must have been printed once.
 tokens   One reader with --save-token stops, locally and through the service; another goes on from the token. Together
          they must print what one prints.
+frozen   A reader that shares a job is frozen within a chunk, until the others have its rest. Awake again it must print
+         nothing of that. One variant.
 
-Ten variants each, of the seeds 0 to 9: how it stops (SIGTERM, SIGINT, a limit, timeout(1), an output that is closed),
+Ten variants each of the others, of the seeds 0 to 9: how it stops (SIGTERM, SIGINT, a limit, timeout(1), an output that is closed),
 when, how fast its output is taken, and how long lines are. All that is printed must be whole lines. Prints one line for
 each variant; the exit status is 1 if one failed. Every wait is bounded."""
 import collections
@@ -17,6 +19,7 @@ import random
 import signal
 import subprocess
 import sys
+import termios
 import threading
 import time
 
@@ -32,10 +35,10 @@ class Failure(Exception):
 class Cluster:
     """A dispatcher, and workers when they are asked for."""
 
-    def __init__(self, command, folder):
+    def __init__(self, command, folder, *flags):
         self.command, self.folder, self.processes = command, folder, []
         folder.mkdir()
-        self.service = self.start("dispatcher", "--port", 0)
+        self.service = self.start("dispatcher", "--port", 0, *flags)
 
     def start(self, role, *flags):
         ready = self.folder / f"{role}-{len(self.processes)}.ready"
@@ -48,10 +51,12 @@ class Cluster:
         for _ in range(2):
             self.start("worker", "--port", 0, "--threads", 1, "--dispatcher", self.service)
 
+    def status(self):
+        return json.loads(subprocess.run([self.command, "status", "--service", self.service, "--format", "json"],
+                                         stdout=subprocess.PIPE, check=True, timeout=PATIENCE).stdout)
+
     def sessions(self):
-        status = subprocess.run([self.command, "status", "--service", self.service, "--format", "json"],
-                                stdout=subprocess.PIPE, check=True, timeout=PATIENCE).stdout
-        return sum(len(job["sessions"]) for job in json.loads(status)["jobs"])
+        return [session for job in self.status()["jobs"] for session in job["sessions"]]
 
     def kill(self):
         for process in self.processes:
@@ -70,7 +75,10 @@ def until(fact, what):
 class Taker:
     """A feedmill read, and what comes out of its pipe."""
 
-    def __init__(self, command, log, pause=0.0, pipe_bytes=1 << 16):
+    def __init__(self, command, log, pause=0.0, pipe_bytes=1 << 16, held=False):
+        self.may_take = threading.Event()
+        if not held:
+            self.may_take.set()
         self.ends, writer = os.pipe()
         fcntl.fcntl(self.ends, F_SETPIPE_SZ, pipe_bytes)
         with open(log, "w") as errors:
@@ -81,7 +89,17 @@ class Taker:
         self.thread = threading.Thread(target=self.take, daemon=True)
         self.thread.start()
 
+    def waiting(self):
+        """Bytes in the pipe."""
+        return int.from_bytes(fcntl.ioctl(self.ends, termios.FIONREAD, bytes(4)), sys.byteorder)
+
+    def stands_still(self):
+        before = self.waiting()
+        time.sleep(0.2)
+        return before == self.waiting()
+
     def take(self):
+        self.may_take.wait(PATIENCE)
         while self.closes_at is None or len(self.text) < self.closes_at:
             data = os.read(self.ends, 1 << 12)
             if not data:
@@ -169,7 +187,7 @@ def sharers(variant):
     stopping = [variant.read(f"stops-{k}", *rest, way=way, pause=variant.pause, pipe_bytes=variant.pipe_bytes)
                 for k, way in enumerate(ways)]
     stays = variant.read("stays", *rest)
-    until(lambda: variant.cluster.sessions() == 3, "three readers to join")
+    until(lambda: len(variant.cluster.sessions()) == 3, "three readers to join")
     variant.cluster.start_workers()
     printed = []
     for taker, way in zip(stopping, ways):
@@ -216,8 +234,38 @@ def tokens(variant):
     return counts
 
 
+def frozen(command, folder):
+    cluster = Cluster(command, folder / "cluster", "--sharer-timeout", "2s")
+    try:
+        cluster.start_workers()
+        path = folder / "frozen.yaml"
+        path.write_text("source: {range: {stop: 100000}}\noptions: {seed: 1, order: any}\n")
+        words = [command, "read", path, "--service", cluster.service, "--job", "frozen"]
+        sleeper = Taker(words, folder / "sleeper.log", held=True)
+        # Each page of the pipe holds whole lines.
+        until(lambda: sleeper.waiting() > 1 << 15, "a pipe that is half full")
+        until(lambda: sleeper.stands_still(), "a full pipe")
+        full = time.monotonic()
+        # It has told of what it printed.
+        until(lambda: any(time.monotonic() - session["last_heard_s"] > full + 0.3 for session in cluster.sessions()), "a beat")
+        sleeper.process.send_signal(signal.SIGSTOP)
+        until(lambda: cluster.status()["faults"]["sessions_released"] == 1, "the reader to be released")
+        other = Taker(words, folder / "other.log").finish(0)
+        sleeper.process.send_signal(signal.SIGCONT)
+        sleeper.may_take.set()
+        printed = sleeper.finish(0)
+        lines = collections.Counter((printed + other).splitlines())
+        if len(lines) != 100000 or lines.total() != 100000:
+            raise Failure(f"{lines.total()} lines of 100000, {len(lines)} of them different")
+        print(f"frozen: lines {len(printed.splitlines())} and {len(other.splitlines())}")
+    finally:
+        cluster.kill()
+
+
 def main():
     what, command, folder = sys.argv[1:]
+    if what == "frozen":
+        return frozen(command, pathlib.Path(folder))
     failed = 0
     for seed in range(10):
         variant = Variant(seed, command, pathlib.Path(folder))

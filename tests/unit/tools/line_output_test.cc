@@ -119,23 +119,23 @@ TEST_F(LineOutputTest, StopsBetweenTwoLinesOfAPipeThatIsFull) {
 }
 
 TEST_F(LineOutputTest, FinishesTheLineThatAStopMeets) {
-  const Lines lines(3, 100'000);
+  // The pipe holds less than a third of a line.
+  const Lines lines(3, 300'000);
   Pipe pipe;
   LineOutput output(pipe.writer(), cancel_, absl::Seconds(60));
   std::string got;
   std::thread reader([&] {
-    for (std::string part; !(part = pipe.Read()).empty();) got += part;
+    for (std::string part; !(part = pipe.Read()).empty();) {
+      got += part;
+      cancel_ = got.size() > 300'000;
+    }
   });
-  int calls = 0;
-  const absl::Status stopped = Write(output, lines, [&] {
-    cancel_ = ++calls == 2;
-    return true;
-  });
+  const absl::Status stopped = Write(output, lines);
   EXPECT_EQ(stopped.code(), absl::StatusCode::kCancelled) << stopped;
   pipe.CloseWriter();
   reader.join();
   EXPECT_EQ(written_, 2);
-  EXPECT_EQ(got, lines.text.substr(0, 200'000));
+  EXPECT_EQ(got, lines.text.substr(0, 600'000));
 }
 
 TEST_F(LineOutputTest, EndsThoughNobodyTakesTheLineThatAStopMeets) {
@@ -148,6 +148,15 @@ TEST_F(LineOutputTest, EndsThoughNobodyTakesTheLineThatAStopMeets) {
   EXPECT_EQ(stopped.code(), absl::StatusCode::kCancelled) << stopped;
   EXPECT_THAT(ErrorText(stopped), HasSubstr("rest of the last line"));
   EXPECT_EQ(written_, 0);
+}
+
+TEST_F(LineOutputTest, ReportsWhatItWroteBeforeItWaits) {
+  const Lines lines(17, 4'096);
+  Pipe pipe;
+  ASSERT_EQ(fcntl(pipe.writer(), F_SETPIPE_SZ, 1 << 16), 1 << 16);
+  LineOutput output(pipe.writer(), cancel_);
+  EXPECT_TRUE(Write(output, lines, [&] { return written_ < 16; }).ok());
+  EXPECT_EQ(written_, 16);
 }
 
 TEST_F(LineOutputTest, WritesNothingWhenItMayNotGoOn) {
