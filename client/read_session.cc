@@ -252,6 +252,7 @@ void ReadSession::OnReject(absl::Time now, const ClientReject& reject) {
             "{}.{}", settings_.session.consumer.value(), ++rejoins_)};
         ++drops_;
         pulled_.clear();
+        pulled_error_ = false;
         Rejoin(now);
       } else if (state_ == State::kLive) {
         Rejoin(now);
@@ -429,7 +430,9 @@ ReadSession::Splits::iterator ReadSession::NextToPull() {
 }
 
 std::optional<Piece> ReadSession::Pull(absl::Time now, ReadEffects& effects) {
-  if (state_ != State::kLive || !Valid(now)) return std::nullopt;
+  if (state_ != State::kLive || pulled_error_ || !Valid(now)) {
+    return std::nullopt;
+  }
   auto found = NextToPull();
   if (found == splits_.end() || found->second.buffer.empty()) WidenWindow(now);
   if (found == splits_.end()) return std::nullopt;
@@ -457,7 +460,8 @@ std::optional<Piece> ReadSession::Pull(absl::Time now, ReadEffects& effects) {
   }
   pulled_rows_ += piece.chunk.rows;
   if (!piece.error.ok()) {
-    if (shared()) Fail(piece.error);
+    // Its lease must last until the application has what comes before.
+    pulled_error_ = shared();
     return piece;
   }
   if (split.idle()) BeatWithin(now, kCoalesceEnds);

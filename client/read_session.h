@@ -274,6 +274,7 @@ class ReadSession {
   std::optional<RunInfo> run_;
   uint64_t rejoins_ = 0;
   uint64_t drops_ = 0;
+  bool pulled_error_ = false;  // sharers: what was pulled before is good
   bool dry_ = false;
   bool finished_ = false;
   bool answered_ = false;

@@ -23,6 +23,9 @@ namespace feedmill {
 namespace {
 
 constexpr absl::Duration kLookInterval = absl::Milliseconds(50);
+// How much of a chunk a range-for uses before it reports progress.
+constexpr absl::Duration kStrideTime = absl::Milliseconds(10);
+constexpr uint64_t kStrideMax = 4'096;
 
 // Read in this process.
 class InProcessReader : public Reader {
@@ -35,7 +38,13 @@ class InProcessReader : public Reader {
         reader_(std::move(reader)),
         cancel_(cancel) {}
 
-  absl::StatusOr<std::optional<Chunk>> Next() override {
+  const ElementSpec& spec() const override { return reader_->spec(); }
+  uint64_t seed() const override { return reader_->seed(); }
+  uint64_t skipped() const override { return reader_->skipped(); }
+  void Cancel() override { cancelled_.store(true); }
+
+ private:
+  absl::StatusOr<std::optional<Chunk>> FetchChunk() override {
     for (;;) {
       if (cancelled_.load() || (cancel_ != nullptr && cancel_->load())) {
         cancelled_.store(true);
@@ -47,12 +56,7 @@ class InProcessReader : public Reader {
       return chunk;
     }
   }
-  const ElementSpec& spec() const override { return reader_->spec(); }
-  uint64_t seed() const override { return reader_->seed(); }
-  uint64_t skipped() const override { return reader_->skipped(); }
-  void Cancel() override { cancelled_.store(true); }
 
- private:
   absl::StatusOr<std::string> SaveBefore(uint64_t unread) const override {
     std::optional<ReadPlace> place = reader_->PlaceBefore(unread);
     if (!place.has_value()) return TooManyUnread(unread);
@@ -96,6 +100,38 @@ absl::StatusOr<uint64_t> Reader::number() const {
   return next - 1;
 }
 
+absl::StatusOr<std::optional<Chunk>> Reader::Next() {
+  unreported_ = 0;
+  if (const uint64_t unread = Unread(); unread > 0) {
+    last_ = current_.rows - 1;
+    if (OnProgress(unread)) {
+      return std::optional<Chunk>(
+          current_.Slice(current_.rows - unread, current_.rows));
+    }
+  }
+  return FetchChunk();
+}
+
+bool Reader::ReportProgress(uint64_t unread) {
+  const bool go_on = OnProgress(Unread() + unread);
+  unreported_ = go_on ? unread : 0;
+  reported_at_ = last_;
+  if (!go_on && current_.rows > 0) last_ = current_.rows - 1;
+  return go_on;
+}
+
+uint64_t Reader::NextStride(uint64_t row) {
+  const absl::Time now = absl::Now();
+  stride_ = now - stride_began_ < kStrideTime
+                ? std::min(2 * stride_, kStrideMax)
+                : std::max<uint64_t>(stride_ / 2, 1);
+  stride_began_ = now;
+  last_ = row;
+  if (OnProgress(current_.rows - row)) return StrideEnd(row);
+  last_ = current_.rows - 1;
+  return 0;
+}
+
 bool Reader::Advance() {
   absl::StatusOr<std::optional<Chunk>> next = Next();
   const bool came = next.ok() && next->has_value();
@@ -108,6 +144,7 @@ bool Reader::Advance() {
 const Chunk* Reader::NextChunk() {
   if (!Advance()) return nullptr;
   last_ = 0;
+  if (stride_ > 0) stride_began_ = absl::Now();
   return &current_;
 }
 

@@ -56,9 +56,9 @@ struct ReadOptions {
   // The keys of this client, for a service that has keys.
   SecurityConfig security{};
   // The job to read. Readers of one name share it: with order `any` each
-  // element goes to one of them, and all of them end when all elements were
-  // handed out; reading a finished job again is its next iteration. Empty: a
-  // job of this reader's own, gone when the reader is.
+  // element goes to one of them, and all of them end when all elements are
+  // used (see Reader); reading a finished job again is its next iteration.
+  // Empty: a job of this reader's own, gone when the reader is.
   std::string job{};
   // This reader's name within the job. Default: "solo" for order
   // deterministic, a fresh name for `any`.
@@ -223,6 +223,18 @@ class Element {
 
 // The sequence of a pipeline's elements, once.
 //
+// With order `any`, readers share a job, and each element is for the one that
+// used it. Destroying a reader, at the end of the data or anywhere before,
+// leaves what it did not use to the others. Used elements are:
+//   - range-for over elements: those that the iterator reached. The element
+//     that it is at counts, the rest of the chunk does not.
+//   - Next and chunks(): all of each chunk. An application that stops within a
+//     chunk says so with ReportProgress.
+// The service learns of it when the next chunk is asked for, within a chunk of
+// a range-for at most about 10 ms of elements later, and at the latest when the
+// reader is destroyed. A process that is killed before the service knows leaves
+// such elements to others, too: they may come twice, and none is lost.
+//
 // Thread-safety: one thread at a time; Cancel from any thread. Destruction
 // tells the service that this reader has left, and takes at most 100 ms; of a
 // job with a name it waits until the dispatcher knows, at most another second.
@@ -230,14 +242,26 @@ class Reader {
  public:
   virtual ~Reader() = default;
 
-  // The next elements, one or more, in order; nullopt at the end. After an
+  // The next elements, one or more, in order; nullopt at the end. After a
+  // range-for that stopped within a chunk, the rest of that chunk. After an
   // error, which comes after every element before it, the same error again.
   //   DeadlineExceeded  nothing came in time; the message says whether no
   //                     dispatcher answered, there are no workers, or data
   //                     stood still
   //   DataLoss          a record of the data is corrupt
   //   Cancelled, FailedPrecondition (another reader took over), …
-  virtual absl::StatusOr<std::optional<Chunk>> Next() = 0;
+  absl::StatusOr<std::optional<Chunk>> Next();
+
+  // Reports that all elements of the last chunk but the last `unread` are used.
+  // If the reader is destroyed then, others get those (order `any`). Returns
+  // whether the application may use them: false if this reader was silent for
+  // so long that they went to others, or if it has ended. It then may use none
+  // of them, and Next goes on behind them. Always true with order
+  // deterministic. Cheap, but not meant for each element.
+  //
+  // The other readers of the job end when this one has used all that it was
+  // given: report 0 before long work on a chunk that may be the last.
+  [[nodiscard]] bool ReportProgress(uint64_t unread);
 
   // What every element has. The seed: the one given, drawn here if none was,
   // or the one recorded with a job that others had begun.
@@ -271,8 +295,8 @@ class Reader {
   // Why a range-for ended: OK at the end of the data.
   const absl::Status& status() const { return status_; }
 
-  // Range-for over elements. One pass: a second begin() goes on where the
-  // first stopped, after the chunk that it was in.
+  // Range-for over elements. One pass: a second begin() goes on with the
+  // element after the one that the first stopped at.
   class Iterator;
   struct End {};
   Iterator begin();
@@ -282,7 +306,23 @@ class Reader {
   class ChunkRange;
   ChunkRange chunks();
 
+ protected:
+  // Has a range-for call OnProgress within chunks, too, every few milliseconds.
+  void WatchProgress() { stride_ = 1; }
+  // Elements of the last chunk that the application has not used, if this
+  // reader is destroyed now.
+  uint64_t Unused() const {
+    return Unread() + (last_ == reported_at_ ? unreported_ : 0);
+  }
+
  private:
+  // Next, when all of the chunk before was used.
+  virtual absl::StatusOr<std::optional<Chunk>> FetchChunk() = 0;
+  // See ReportProgress.
+  virtual bool OnProgress(uint64_t unread) {
+    static_cast<void>(unread);
+    return true;
+  }
   virtual absl::StatusOr<std::string> SaveBefore(uint64_t unread) const = 0;
   // The number just after the last element but `unread`.
   virtual absl::StatusOr<uint64_t> NumberBefore(uint64_t unread) const = 0;
@@ -291,13 +331,24 @@ class Reader {
   bool Advance();
   // The same, of which the first row is given: null at the end.
   const Chunk* NextChunk();
+  // A range-for has used the rows of current_ before `row` and is about to give
+  // that one. Returns where to call it again; 0: the rest is not to be used.
+  uint64_t NextStride(uint64_t row);
+  uint64_t StrideEnd(uint64_t row) const {
+    return stride_ == 0 || stride_ > current_.rows - row ? current_.rows
+                                                         : row + stride_;
+  }
   // Rows of current_ behind the last one that was given.
   uint64_t Unread() const {
     return current_.rows == 0 ? 0 : current_.rows - 1 - last_;
   }
 
   Chunk current_;
-  uint64_t last_ = 0;  // row of current_ that was given
+  uint64_t last_ = 0;        // row of current_ that was given
+  uint64_t unreported_ = 0;  // of ReportProgress, and where last_ was then
+  uint64_t reported_at_ = 0;
+  uint64_t stride_ = 0;  // rows between two calls of OnProgress; 0: a chunk
+  absl::Time stride_began_;
   absl::Status status_;
 };
 
@@ -307,8 +358,8 @@ class Reader::Iterator {
 
   Element operator*() const { return {chunk_, row_}; }
   Iterator& operator++() {
-    if (++row_ == rows_) [[unlikely]] {
-      Begin();
+    if (++row_ == end_) [[unlikely]] {
+      GoOn();
     } else {
       reader_->last_ = row_;
     }
@@ -323,13 +374,20 @@ class Reader::Iterator {
   void Begin() {
     row_ = 0;
     chunk_ = reader_->NextChunk();
-    rows_ = chunk_ == nullptr ? 0 : chunk_->rows;
+    end_ = chunk_ == nullptr ? 0 : reader_->StrideEnd(0);
+  }
+  void GoOn() {
+    if (row_ < chunk_->rows) {
+      end_ = reader_->NextStride(row_);
+      if (end_ != 0) return;
+    }
+    Begin();
   }
 
   Reader* reader_;
   const Chunk* chunk_ = nullptr;
   size_t row_ = 0;
-  size_t rows_ = 0;
+  size_t end_ = 0;  // of the chunk, or of a stride
 };
 
 class Reader::ChunkRange {

@@ -2,11 +2,12 @@
 
 #include <algorithm>
 #include <deque>
-#include <random>
 #include <utility>
+#include <vector>
 
 #include "client/quarantine.h"
 #include "client/service_link.h"
+#include "client/session_settings.h"
 #include "core/base/status.h"
 #include "core/dataset/graph_text.h"
 #include "core/net/address.h"
@@ -24,88 +25,6 @@ constexpr absl::Duration kAwaitInterval = absl::Milliseconds(50);
 // How old the reactor's word that elements may be handed out may be; far below
 // the half of a sharer's timeout that its lease leaves.
 constexpr absl::Duration kWordAge = absl::Seconds(1);
-constexpr size_t kNameMax = 256;
-constexpr uint64_t kRelayBudget = uint64_t{8} << 20;
-
-uint64_t RandomBits() {
-  std::random_device device;
-  return std::uniform_int_distribution<uint64_t>()(device);
-}
-
-absl::Status CheckName(std::string_view what, const std::string& name) {
-  if (name.size() > kNameMax || name.starts_with('@')) {
-    return InvalidArgument(
-        "{} \"{}\": a name has at most {} bytes and does not begin with '@'",
-        what, name.substr(0, 100), kNameMax);
-  }
-  return absl::OkStatus();
-}
-
-absl::Status CheckRanks(const ReadOptions& options) {
-  if (options.ranks == 1) return absl::OkStatus();
-  if (options.job.empty()) {
-    return InvalidArgument(
-        "consumer {}/{} needs the name of the job that the consumers share",
-        options.rank, options.ranks);
-  }
-  if (!options.consumer.empty()) {
-    return InvalidArgument("consumer {}/{} has no other name (\"{}\")",
-                           options.rank, options.ranks, options.consumer);
-  }
-  return absl::OkStatus();
-}
-
-absl::StatusOr<ReadSessionSettings> MakeSettings(
-    const AnalyzedGraph& graph, const ReadOptions& options,
-    const ReadRules& rules, const std::optional<ReadToken>& token) {
-  FM_RETURN_IF_ERROR(CheckName("job", options.job));
-  FM_RETURN_IF_ERROR(CheckName("consumer", options.consumer));
-  if (options.budget_bytes == 0) {
-    return InvalidArgument("budget_bytes must be above 0");
-  }
-  if (options.weight == 0 || options.weight > kWeightMax) {
-    return InvalidArgument("weight is {}; it must be 1 to {}", options.weight,
-                           kWeightMax);
-  }
-  FM_RETURN_IF_ERROR(CheckRanks(options));
-  ReadSessionSettings settings;
-  settings.share = rules.share;
-  settings.graph = CanonicalText(graph.graph);
-  settings.order = graph.graph.options.order;
-  settings.seed = graph.graph.options.seed.value_or(RandomBits());
-  settings.take_over = options.take_over;
-  settings.weight = options.weight;
-  settings.budget_bytes = options.budget_bytes;
-  if (options.transport == Transport::kRelay) {
-    // All of it may wait in the dispatcher.
-    settings.budget_bytes = std::min(settings.budget_bytes, kRelayBudget);
-  }
-  settings.quota_bytes = std::min(settings.quota_bytes, settings.budget_bytes);
-  std::string consumer = options.consumer;
-  const bool alone = settings.order == Order::kDeterministic;
-  if (consumer.empty()) {
-    consumer = !alone || options.job.empty()
-                   ? fmt::format("{:016x}", RandomBits())
-               : options.ranks == 1
-                   ? "solo"
-                   : fmt::format("{}/{}", options.rank, options.ranks);
-  }
-  settings.job = JobName(options.job.empty() ? "@" + consumer : options.job);
-  uint64_t incarnation = NextIncarnation();
-  if (token) {
-    settings.seed = token->seed;
-    settings.run = RunNumber(token->iteration + 1);
-    settings.start = token->place.cursor;
-    settings.slots = token->slots;
-    settings.settled = token->settled;
-    incarnation = std::max(incarnation, token->incarnation + 1);
-  }
-  if (rules.numbered) {
-    settings.start.p = PlaceKeeper(rules).NeededFrom(settings.start.p);
-  }
-  settings.session = {ConsumerId(consumer), Incarnation(incarnation)};
-  return settings;
-}
 
 std::string Seconds(absl::Duration duration) {
   return absl::FormatDuration(absl::Trunc(duration, absl::Milliseconds(10)));
@@ -125,12 +44,15 @@ class ServiceReader : public Reader {
         token_(std::move(token)),
         incarnation_(incarnation),
         service_(std::move(service)),
-        link_(std::move(link)) {}
+        link_(std::move(link)) {
+    if (shared_) WatchProgress();
+  }
+  // Others get what the application has not used.
+  ~ServiceReader() override { Report(Unused()); }
 
   // Waits for the run.
   absl::Status Join();
 
-  absl::StatusOr<std::optional<Chunk>> Next() override;
   const ElementSpec& spec() const override { return *graph_->output; }
   uint64_t seed() const override { return plan_->seed(); }
   std::vector<LinkReport> links() const override { return link_->Links(); }
@@ -141,6 +63,18 @@ class ServiceReader : public Reader {
   }
 
  private:
+  // The chunk that the application was given last, for sharers.
+  struct Given {
+    uint64_t rows = 0;   // 0: none, or it is another reader's now
+    uint64_t base = 0;   // rows pulled before those that output.InputOf counts
+    uint64_t drops = 0;  // ReadSession::drops then
+    ClientStage::Output output;  // without the chunk
+  };
+
+  absl::StatusOr<std::optional<Chunk>> FetchChunk() override;
+  bool OnProgress(uint64_t unread) override;
+  Chunk Give(ClientStage::Output output);
+  void Report(uint64_t unread);
   bool Cancelled() const {
     return cancelled_.load() ||
            (options_.cancel != nullptr && options_.cancel->load());
@@ -200,6 +134,8 @@ class ServiceReader : public Reader {
   ServiceLink::View view_;
   uint64_t drops_ = 0;
   std::optional<uint64_t> stage_base_;  // rows pulled before the stage's first
+  Given given_;
+  uint64_t reported_ = 0;  // rows pulled that the link was told are handed out
   bool had_element_ = false;
   const absl::Time made_ = SteadyNow();
   // What Next returns once the stage is empty: OK is the end of the data.
@@ -279,7 +215,11 @@ absl::Status ServiceReader::MakeStage() {
   return absl::OkStatus();
 }
 
-absl::StatusOr<std::optional<Chunk>> ServiceReader::Next() {
+absl::StatusOr<std::optional<Chunk>> ServiceReader::FetchChunk() {
+  if (shared_) {
+    Report(0);
+    given_ = {};
+  }
   for (;;) {
     if (Cancelled()) {
       EndWith(feedmill::Cancelled("reading was cancelled"));
@@ -295,12 +235,35 @@ absl::StatusOr<std::optional<Chunk>> ServiceReader::Next() {
     if (!shared_) output->chunk = keeper_.Keep(std::move(output->chunk));
     if (output->chunk.rows == 0) continue;
     had_element_ = true;
-    if (shared_) {
-      const bool last = pieces_.empty();
-      link_->HandOut(stage_base_.value_or(0) + output->input_rows, last);
-    }
-    return std::optional<Chunk>(std::move(output->chunk));
+    return std::optional<Chunk>(Give(*std::move(output)));
   }
+}
+
+// ---- what a sharer's application has used (P-172, P-173)
+
+Chunk ServiceReader::Give(ClientStage::Output output) {
+  Chunk chunk = std::move(output.chunk);
+  if (shared_) {
+    given_ = {chunk.rows, stage_base_.value_or(0), drops_, std::move(output)};
+  }
+  return chunk;
+}
+
+// All of the last chunk is used but its last `unread` rows.
+void ServiceReader::Report(uint64_t unread) {
+  if (unread >= given_.rows || given_.drops != drops_) return;
+  const auto last = static_cast<size_t>(given_.rows - unread - 1);
+  reported_ = std::max(reported_, given_.base + given_.output.InputOf(last));
+  link_->HandOut(reported_, /*soon=*/unread == 0 && pieces_.empty());
+}
+
+bool ServiceReader::OnProgress(uint64_t unread) {
+  if (!shared_) return true;
+  Report(unread);
+  const bool go_on = unread == 0 || (given_.rows > 0 && MayHandOut() &&
+                                     given_.drops == drops_);
+  if (!go_on) given_ = {};
+  return go_on;
 }
 
 std::optional<ClientStage::Output> ServiceReader::NextOutput() {
@@ -424,7 +387,8 @@ void ServiceReader::Fetch() {
       return LetGo();
     } else if (view_.idle && settled_to_ < flushed_to_) {
       settled_to_ = flushed_to_;
-      link_->HandOut(flushed_to_, /*soon=*/true);
+      reported_ = std::max(reported_, flushed_to_);
+      link_->HandOut(reported_, /*soon=*/true);
     }
   }
 }
@@ -541,7 +505,7 @@ absl::StatusOr<std::unique_ptr<Reader>> ReadFromService(
     ReadRules rules, std::optional<ReadToken> token) {
   FM_ASSIGN_OR_RETURN(const Address address, ParseAddress(options.service));
   FM_ASSIGN_OR_RETURN(ReadSessionSettings settings,
-                      MakeSettings(*graph, options, rules, token));
+                      MakeSessionSettings(*graph, options, rules, token));
   FM_ASSIGN_OR_RETURN(std::optional<Security> security,
                       LoadSecurity(options.security, Role::kClient));
   const Incarnation incarnation = settings.session.incarnation;

@@ -20,9 +20,8 @@ class OutputStep final : public ClientStep {
  public:
   absl::Status OnPush(Flow flow) override {
     if (flow.chunk.rows == 0) return absl::OkStatus();
-    const uint64_t input_rows = flow.InputOf(flow.chunk.rows - 1);
-    outputs.push_back(
-        {std::move(flow.chunk), input_rows, std::move(flow.origins)});
+    outputs.push_back({std::move(flow.chunk), std::move(flow.inputs),
+                       flow.first_input, std::move(flow.origins)});
     return absl::OkStatus();
   }
 

@@ -1,6 +1,7 @@
 #ifndef FEEDMILL_CORE_PIPELINE_CLIENT_STAGE_H_
 #define FEEDMILL_CORE_PIPELINE_CLIENT_STAGE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -23,13 +24,19 @@ class ClientStage {
       std::shared_ptr<const FunctionRegistry> registry, bool trace = false);
   virtual ~ClientStage() = default;
 
-  // What leaves the stage, and how many input rows stand before or in it (for
-  // sharers, who report what they handed out).
+  // What leaves the stage, and how many input rows stand before or in each row
+  // (for sharers, who report what they handed out): one number a row, or from
+  // `first_input` on by one.
   struct Output {
     Chunk chunk;
-    uint64_t input_rows = 0;
+    std::vector<uint64_t> inputs{};
+    uint64_t first_input = 0;
     // Traced: the cursors of the input rows that made each row.
     std::vector<std::vector<Cursor>> origins{};
+
+    uint64_t InputOf(size_t row) const {
+      return inputs.empty() ? first_input + row : inputs[row];
+    }
   };
 
   // Takes the next piece of the sequence; its error, if any, is the caller's

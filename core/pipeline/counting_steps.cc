@@ -270,16 +270,17 @@ class UnbatchRows final : public ClientStep {
     }
     for (size_t row = 0; row < groups.size(); ++row) {
       out.chunk.rows += groups[row];
-      // An element is handed out with the last of its records.
+      // An element is handed out with the last of its records, and one that the
+      // client batched stands for several input rows.
       const uint64_t input = flow.InputOf(row);
       for (size_t k = 0; k < groups[row]; ++k) {
-        out.inputs.push_back(k + 1 == groups[row] ? input
-                                                  : input - (input > 0));
+        out.inputs.push_back(k + 1 == groups[row] ? input : input_before_);
         AddOrigin(flow, row, k, groups[row], out);
         if (flow.passes.empty()) continue;
         out.counters.push_back({made_ + out.counters.size(), 0});
         out.passes.push_back(flow.passes[row]);
       }
+      input_before_ = input;
     }
     made_ += out.chunk.rows;
     if (out.chunk.rows > 0) FM_RETURN_IF_ERROR(next->Push(std::move(out)));
@@ -325,7 +326,8 @@ class UnbatchRows final : public ClientStep {
   }
 
   const std::shared_ptr<const ElementSpec> output_;
-  uint64_t made_ = 0;  // over the whole iteration
+  uint64_t made_ = 0;          // over the whole iteration
+  uint64_t input_before_ = 0;  // input rows before the next row
 };
 
 }  // namespace

@@ -234,6 +234,20 @@ PlantedBug CursorBesideNumber() {
   return {"cursor-beside-number", "22", std::move(makers)};
 }
 
+// Takes a chunk for used when it is given (rule 16).
+PlantedBug GivenCountsAsUsed() {
+  Makers makers = RealMakers();
+  makers.handed_out = [](uint64_t, uint64_t given) { return given; };
+  return {"given-counts-as-used", "16, P-172", std::move(makers)};
+}
+
+// Uses a chunk to its end, whoever it belongs to by then (rule 24).
+PlantedBug UsesAWholeChunk() {
+  Makers makers = RealMakers();
+  makers.asks_within_chunk = false;
+  return {"chunk-outlives-lease", "24, P-173", std::move(makers)};
+}
+
 // A sharer never lets a short batch out (rule 19).
 class ShortBatchKept : public ReadSession {
  public:
@@ -258,6 +272,7 @@ Makers RealMakers() {
   };
   makers.may_be_late = MayBeLate;
   makers.token_cursor = [](const ReadSession&, Cursor after) { return after; };
+  makers.handed_out = [](uint64_t used, uint64_t) { return used; };
   return makers;
 }
 
@@ -289,6 +304,8 @@ const std::vector<PlantedBug>& PlantedBugs() {
       WorkerBug<LowestFirst>("lowest-first", "17"),
       WorkerBug<HoleLeftOpen>("hole-left-open", "17"),
       ClientBug<ShortBatchKept>("short-batch-kept", "19"),
+      GivenCountsAsUsed(),
+      UsesAWholeChunk(),
       ClientBug<EndsUnsettled>("ends-unsettled", "27"),
       ClientBug<NoFormerLeaves>("former-leaves-unsaid", "P-171"),
   };

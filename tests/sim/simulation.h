@@ -25,7 +25,8 @@
 //     of an earlier pass; at most one reader hands out at a time;
 //   - ranks: that for each one's share, whoever of them dies or goes on from a
 //     token, also when their number changes;
-//   - sharers: each element once, but for the exception of rule 25;
+//   - sharers: each element once, but for the exception of rule 25, also where
+//     one stops within a chunk that it was given;
 //   - nobody is released while its lease is valid;
 //   - the client's buffer stays within its budget and one frame, a worker's
 //     within its memory, one position a head and what its tasks misjudged;
@@ -51,6 +52,11 @@ struct Makers {
   // The cursor of the token that an application saves when `after` is the
   // cursor just after the last element that it had.
   std::function<Cursor(const ReadSession&, Cursor after)> token_cursor;
+  // Rows that a sharer's shell reports as handed out when its application has
+  // used `used` rows, and was given `given`, those included.
+  std::function<uint64_t(uint64_t used, uint64_t given)> handed_out;
+  // Whether the shell asks, within a chunk, if the rest is still its own.
+  bool asks_within_chunk = true;
 };
 Makers RealMakers();
 

@@ -62,6 +62,7 @@ TEST(Simulation, SixHundredSeedsHold) {
                          {"readers refused", 8},
                          {"intruders let in", 1},
                          {"unsaid leaves", 15},
+                         {"stops within a chunk", 4},
                          {"readers resumed", 100},
                          {"ranks changed", 30},
                          {"ranks went back", 10},

@@ -26,6 +26,9 @@ std::optional<Random> SpeedsOf(uint64_t seed) {
   return speeds;
 }
 
+// Likewise for sharers whose applications use one element at a time.
+bool HasSlowUse(uint64_t seed) { return Random(seed + 13'000'127).OneIn(2); }
+
 // What a worker puts at most into a frame of what is cheap, in frames.
 constexpr uint64_t kCheapFrames = 4;
 // How many times longer a run is there, which is read as fast as it can be.
@@ -42,6 +45,7 @@ World::World(const Options& options)
       {Order::kDeterministic, Order::kDeterministic, Order::kAny});
   if (order_ == Order::kAny) {
     sharers_ = random_.Between(1, 3);
+    slow_use_ = HasSlowUse(options.seed);
     plan_.RemovePoison();
   }
   passes_left_ = order_ == Order::kAny ? 1 : random_.Between(1, 3);

@@ -17,9 +17,10 @@
 
 namespace feedmill::sim {
 
-// The processes of a simulation, and what is checked of them. Four parts:
+// The processes of a simulation, and what is checked of them. Five parts:
 // processes (world.cc), the dispatcher's (world_dispatcher.cc), the
-// applications that read (world_readers.cc) and the faults (world_faults.cc).
+// applications that read (world_readers.cc), what is special to those that
+// share a job (world_sharers.cc) and the faults (world_faults.cc).
 class World {
  public:
   explicit World(const Options& options);
@@ -65,6 +66,7 @@ class World {
     uint64_t batch = 1;
     // The application: rows pulled and not handed out, and how many were.
     std::deque<ElementName> staged;
+    std::deque<ElementName> given;  // sharers: what it has and did not use
     uint64_t pulled = 0;
     uint64_t handed = 0;
     uint64_t drops = 0;
@@ -171,6 +173,8 @@ class World {
   void PullAndHandOut(ReaderProcess& reader);
   bool Stage(ReaderProcess& reader, const ElementName& element);
   void Check(ReaderProcess& reader, const ElementName& element);
+  void GiveChunk(ReaderProcess& reader);
+  void UseGiven(ReaderProcess& reader);
   void CheckSharer(ReaderProcess& reader, Cursor cursor);
   void OnReaderOver(ReaderProcess& reader);
   uint64_t EndOf(const ReaderProcess& reader);
@@ -228,6 +232,7 @@ class World {
   uint64_t passes_left_ = 1;
   absl::Time pass_began_ = absl::UnixEpoch();
   size_t sharers_ = 0;
+  bool slow_use_ = false;  // sharers' applications use one element at a time
   // Ranks of one sequence, a slot each, and what each has left to read.
   bool in_ranks_ = false;
   uint64_t ranks_ = 1;

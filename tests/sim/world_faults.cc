@@ -186,30 +186,12 @@ void World::ReaderFault(const std::string& kind) {
   }
   // Leaves. A rank that does says that it wants no more of the run.
   if (reader->thaw > now() || in_ranks_) return;
+  if (!reader->given.empty()) ++result_.totals["stops within a chunk"];
   reader->done = true;
   reader->zombie = true;
   reader->exit = now() + absl::Seconds(1);
   StepReader(*reader, reader->core->Leave(ClockOf(*reader)));
   replace(false);
-}
-
-// One that holds something dies when nothing is unbound any more.
-void World::KillLateSharer() {
-  late_death_ = false;
-  const JobState* job = replica_.FindJob(JobName("job"));
-  for (size_t slot = 0; job != nullptr && slot < slots_.size(); ++slot) {
-    const auto it = readers_.find(slots_[slot]);
-    if (it == readers_.end() || !OtherSharerLives(slot)) continue;
-    const auto session =
-        job->sessions.find(it->second.core->session().consumer);
-    if (session == job->sessions.end() || session->second.splits.empty()) {
-      continue;
-    }
-    ++result_.totals["late deaths"];
-    const std::string name = slots_[slot];
-    slots_[slot].clear();
-    return KillReader(name);
-  }
 }
 
 void World::Heal() {

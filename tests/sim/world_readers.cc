@@ -14,6 +14,7 @@ const JobName kJob{"job"};
 const JobName kSideJob{"side"};
 const RunNumber kFirstRun{1};
 constexpr uint64_t kCheckpointEvery = 8;  // elements of one reader
+constexpr uint64_t kLongChunk = 24;       // that is used one by one
 
 }  // namespace
 
@@ -30,6 +31,7 @@ World::ReaderProcess& World::StartReader(bool take_over, size_t slot,
   reader.slot = slot;
   reader.side = side;
   reader.batch = random_.Choice<uint64_t>({1, 2, 4, 12});
+  if (slow_use_ && !side) reader.batch = kLongChunk;
   ReadSessionSettings settings;
   settings.job = side ? kSideJob : kJob;
   settings.graph = plan_.graph();
@@ -140,14 +142,6 @@ void World::StartRankLater(size_t slot, absl::Duration delay) {
   });
 }
 
-void World::StartSharerLater(size_t slot, absl::Duration delay) {
-  slots_[slot].clear();
-  timeline_.After(delay, [this, slot] {
-    if (RunIsOver()) return;  // another reader would begin the next one
-    slots_[slot] = StartReader(false, slot).name;
-  });
-}
-
 void World::Application(const std::string& name) {
   const auto it = readers_.find(name);
   if (it == readers_.end()) return;
@@ -155,7 +149,7 @@ void World::Application(const std::string& name) {
   if (now() >= reader.exit) return LetExit(reader);
   if (reader.thaw <= now() && !reader.done) {
     PullAndHandOut(reader);
-    const bool over = reader.staged.empty() &&
+    const bool over = reader.staged.empty() && reader.given.empty() &&
                       (!reader.error.ok() ||
                        reader.core->state() == ReadSession::State::kEnded ||
                        reader.core->state() == ReadSession::State::kFailed);
@@ -171,7 +165,9 @@ void World::PullAndHandOut(ReaderProcess& reader) {
     reader.drops = core.drops();
     reader.staged.clear();
     reader.handed = reader.pulled;
+    if (options_.makers.asks_within_chunk) reader.given.clear();
   }
+  if (!reader.given.empty()) return UseGiven(reader);
   ReadEffects effects;
   while (reader.staged.size() < reader.batch && reader.error.ok()) {
     const std::optional<Piece> piece = core.Pull(ClockOf(reader), effects);
@@ -198,6 +194,7 @@ void World::PullAndHandOut(ReaderProcess& reader) {
     reader.staged.clear();
   }
   if (!whole || !may) return;
+  if (Shared(reader)) return GiveChunk(reader);
   for (uint64_t i = 0; i < reader.batch && !reader.staged.empty(); ++i) {
     Check(reader, reader.staged.front());
     reader.staged.pop_front();
@@ -261,28 +258,6 @@ void World::Check(ReaderProcess& reader, const ElementName& element) {
     if (!keep && step % kCheckpointEvery == 0) last = {token, passes};
   }
   reader.expected += reader.share.ranks;
-}
-
-void World::CheckSharer(ReaderProcess& reader, Cursor cursor) {
-  if (reader.core->run()->run != kFirstRun) return;
-  const size_t index = plan_.IndexOf(cursor);
-  if (index >= plan_.reference().size() || plan_.reference()[index] != cursor) {
-    return Fail(fmt::format("there is no element {}.{}", cursor.p, cursor.i));
-  }
-  const std::string& consumer = reader.core->session().consumer.value();
-  const auto before = handed_.find(cursor);
-  if (before != handed_.end()) {
-    const auto closed = books_.closed.find(before->second.consumer);
-    const bool excepted = closed != books_.closed.end() &&
-                          closed->second.last_report <= before->second.when &&
-                          before->second.when <= closed->second.closed;
-    if (!excepted) {
-      return Fail(fmt::format("{}.{} twice: to {} and to {}", cursor.p,
-                              cursor.i, before->second.consumer, consumer));
-    }
-    ++result_.totals["elements again"];
-  }
-  handed_[cursor] = {consumer, now()};
 }
 
 // ---- the end of a reader
@@ -535,14 +510,6 @@ void World::CheckOpened(const SessionOpened& event) {
       opener->intruder = false;
     }
   }
-}
-
-bool World::OtherSharerLives(size_t slot) const {
-  for (size_t other = 0; other < slots_.size(); ++other) {
-    const auto it = readers_.find(slots_[other]);
-    if (other != slot && it != readers_.end() && !it->second.done) return true;
-  }
-  return false;
 }
 
 // Everything is bound, and not all handed out.

@@ -1,12 +1,6 @@
 #include "tools/command/element_writer.h"
 
-#include <poll.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "absl/time/clock.h"
@@ -15,68 +9,45 @@
 
 namespace feedmill {
 
-namespace {
-
-// A pipe that poll calls writable takes so much without blocking (pipe(7)).
-constexpr size_t kPipeWriteBytes = 4096;
-constexpr int kLookMilliseconds = 100;
-
-}  // namespace
-
-absl::Status WriteAll(int fd, std::string_view text,
-                      const std::atomic<bool>& cancel) {
-  // Only a write that never blocks cannot miss `cancel`: a signal interrupts
-  // no write that begins just after it, and one that has written something
-  // returns that instead of EINTR.
-  struct stat about {};
-  const bool file = fstat(fd, &about) == 0 && S_ISREG(about.st_mode);
-  while (!text.empty()) {
-    if (cancel) return Cancelled("interrupted while writing");
-    pollfd wait{fd, POLLOUT, 0};
-    if (!file && poll(&wait, 1, kLookMilliseconds) <= 0) continue;
-    const ssize_t written =
-        write(fd, text.data(),
-              file ? text.size() : std::min(text.size(), kPipeWriteBytes));
-    if (written >= 0) {
-      text.remove_prefix(static_cast<size_t>(written));
-      continue;
-    }
-    switch (errno) {
-      case EINTR:
-      case EAGAIN:
-        break;
-      case EPIPE:
-        return absl::AbortedError("the reader of the output has gone");
-      default:
-        return Unavailable("cannot write the output: {}", std::strerror(errno));
-    }
-  }
-  return absl::OkStatus();
-}
-
 ElementWriter::ElementWriter(Format format, int fd, absl::Time start,
                              const std::atomic<bool>& cancel)
-    : format_(format), fd_(fd), start_(start), cancel_(cancel) {}
+    : format_(format), start_(start), output_(fd, cancel) {}
 
-absl::Status ElementWriter::Add(const Chunk& chunk) {
+absl::Status ElementWriter::Add(
+    const Chunk& chunk, const std::function<bool(uint64_t left)>& go_on) {
   if (chunk.rows == 0) return absl::OkStatus();
   if (elements_ == 0) first_ = absl::Now();
   if (format_ == Format::kSummary) hash_.Add(chunk);
+  const uint64_t before = elements_;
+  absl::Status status;
   if (format_ == Format::kJsonl) {
-    constexpr size_t kWriteBytes = size_t{256} << 10;
-    text_.clear();
-    for (size_t row = 0; row < chunk.rows; ++row) {
-      AppendJson(chunk, row, text_);
-      text_ += '\n';
-      if (text_.size() >= kWriteBytes) {
-        FM_RETURN_IF_ERROR(WriteAll(fd_, text_, cancel_));
-        text_.clear();
-      }
-    }
-    FM_RETURN_IF_ERROR(WriteAll(fd_, text_, cancel_));
+    status = Print(chunk, go_on);
+  } else {
+    elements_ += chunk.rows;
   }
-  elements_ += chunk.rows;
-  bytes_ += chunk.ElementBytes();
+  bytes_ += chunk.ElementBytes(0, static_cast<size_t>(elements_ - before));
+  return status;
+}
+
+absl::Status ElementWriter::Print(
+    const Chunk& chunk, const std::function<bool(uint64_t left)>& go_on) {
+  constexpr size_t kWriteBytes = size_t{256} << 10;
+  const uint64_t all = elements_ + chunk.rows;
+  std::function<bool()> begin_line;
+  if (go_on) begin_line = [&] { return go_on(all - elements_); };
+  text_.clear();
+  ends_.clear();
+  for (size_t row = 0; row < chunk.rows; ++row) {
+    AppendJson(chunk, row, text_);
+    text_ += '\n';
+    ends_.push_back(text_.size());
+    if (text_.size() < kWriteBytes && row + 1 < chunk.rows) continue;
+    const uint64_t until = elements_ + ends_.size();
+    FM_RETURN_IF_ERROR(output_.Write(text_, ends_, elements_, begin_line));
+    if (elements_ < until) break;
+    text_.clear();
+    ends_.clear();
+  }
   return absl::OkStatus();
 }
 
@@ -106,7 +77,10 @@ absl::Status ElementWriter::Finish(absl::Time now,
          {"element_bytes", link.element_bytes},
          {"wire_bytes", link.wire_bytes}});
   }
-  return WriteAll(fd_, summary.dump() + "\n", cancel_);
+  const std::string line = summary.dump() + "\n";
+  const std::vector<size_t> ends = {line.size()};
+  std::atomic<uint64_t> lines = 0;
+  return output_.Write(line, ends, lines);
 }
 
 }  // namespace feedmill

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <csignal>
 #include <cstdio>
+#include <ctime>
 #include <limits>
 #include <optional>
 #include <string>
@@ -45,6 +46,13 @@ constexpr char kReadExamples[] =
     "with --service links, how elements came from which worker, and with\n"
     "on_error skipped, how many were left out;\n"
     "none nothing. Seed and progress go to stderr.\n"
+    "\n"
+    "SIGTERM and SIGINT stop it between two lines, as --limit, an error and a\n"
+    "closed stdout do. --save-token then counts the lines that were written\n"
+    "whole; readers that share the job (order any) are given the others. If\n"
+    "a signal meets a line of more than 4096 bytes half written, the line is\n"
+    "finished if its reader takes the rest within 5 s. A second signal, at\n"
+    "least a second later, ends the read at once and saves no token.\n"
     "\n"
     "Examples:\n"
     "  feedmill read squares.yaml --local | head\n"
@@ -192,14 +200,28 @@ struct ReadFlags {
 // ---- signals: a flag that the reader and the writer watch.
 std::atomic<bool> g_cancel = false;
 std::atomic<int> g_signal = 0;
+std::atomic<int64_t> g_signal_ms = 0;  // when it came
 pthread_t g_reading_thread;
+// A second signal sooner than that is the first one again: timeout(1) signals
+// both the process and its group.
+constexpr int64_t kSignalAgainMs = 1'000;
+
+int64_t MonotonicMs() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);  // a signal handler may call it
+  return int64_t{now.tv_sec} * 1'000 + now.tv_nsec / 1'000'000;
+}
 
 void OnSignal(int signal) {
   if (pthread_equal(pthread_self(), g_reading_thread) == 0) {
     pthread_kill(g_reading_thread, signal);  // wakes its wait to write
     return;
   }
-  if (g_cancel.exchange(true)) _exit(128 + signal);  // it was meant
+  if (g_cancel.exchange(true)) {
+    if (MonotonicMs() - g_signal_ms < kSignalAgainMs) return;
+    _exit(128 + signal);  // it was meant
+  }
+  g_signal_ms = MonotonicMs();
   g_signal = signal;
 }
 
@@ -291,17 +313,20 @@ ReadOptions MakeReadOptions(const ReadFlags& flags, bool timeout_given,
   return options;
 }
 
-// Reads to the end or the limit. `came`: all elements that the reader gave.
+// Reads to the end or the limit. `came`: elements of the writer and those of
+// the last chunk that it did not take.
 absl::Status Copy(Reader& reader, uint64_t limit, bool skips,
                   ElementWriter& writer, uint64_t& came) {
   while (writer.elements() < limit) {
     FM_ASSIGN_OR_RETURN(std::optional<Chunk> chunk, reader.Next());
     if (!chunk.has_value()) break;
-    came += chunk->rows;
+    came = writer.elements() + chunk->rows;
+    // Nothing of it is used before it is printed: others get it if this ends.
+    if (!reader.ReportProgress(chunk->rows)) continue;
     const uint64_t wanted = limit - writer.elements();
-    if (chunk->rows > wanted) {
-      *chunk = chunk->Slice(0, static_cast<size_t>(wanted));
-    }
+    const uint64_t beyond =
+        chunk->rows - std::min<uint64_t>(chunk->rows, wanted);
+    if (beyond > 0) *chunk = chunk->Slice(0, static_cast<size_t>(wanted));
     const ProfileSpan span(ReadProfile::kOutput);
     if (span) {
       ReadProfile::Cost& cost = span->At(ReadProfile::kOutput);
@@ -309,7 +334,11 @@ absl::Status Copy(Reader& reader, uint64_t limit, bool skips,
       cost.rows_out += chunk->rows;
       cost.bytes_out += chunk->ElementBytes();
     }
-    FM_RETURN_IF_ERROR(writer.Add(*chunk));
+    const absl::Status added = writer.Add(*chunk, [&](uint64_t left) {
+      return reader.ReportProgress(left + beyond);
+    });
+    static_cast<void>(reader.ReportProgress(came - writer.elements()));
+    FM_RETURN_IF_ERROR(added);
   }
   return writer.Finish(absl::Now(), reader.links(),
                        skips ? std::optional(reader.skipped()) : std::nullopt);

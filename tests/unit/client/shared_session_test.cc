@@ -81,13 +81,15 @@ TEST_F(SharedSessionTest, AReleasedOneDropsAllAndJoinsUnderANewName) {
 }
 
 TEST_F(SharedSessionTest, ReportsWhatItHandedOutBeforeADataError) {
-  GivenSplits({Bound(1, 0, 4)});
+  GivenSplits({Bound(1, 0, 4), Bound(2, 4, 8)});
   Receive(1, MakePiece(0, 2));
   Piece bad = MakePiece(2, 2);
   bad.error = DataLoss("photo 2 is broken");
   Receive(1, bad);
+  Receive(2, MakePiece(4, 8));
   EXPECT_THAT(PullAll(), SizeIs(2));
-  EXPECT_EQ(session_.state(), State::kFailed);
+  EXPECT_EQ(Reported(1)->out, (Cursor{0, 0}));  // still beats
+  EXPECT_TRUE(session_.MayHandOut(now_));
   session_.HandedOut(2);
   Keep(session_.Leave(now_));
   EXPECT_EQ(Said<ClientLeave>().at(0).splits.at(0).out, (Cursor{2, 0}));

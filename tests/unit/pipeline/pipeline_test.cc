@@ -538,6 +538,22 @@ TEST(WorkerStage, EstimatesWhatIsKnownBeforehand) {
 
 // ---- the client stage by itself
 
+TEST(ClientStage, CountsABatchThatIsTakenApartWithItsLastRecord) {
+  Stage stage(
+      "source: {range: {stop: 100}}\nsteps:\n  - filter: 'x >= 0'\n"
+      "  - batch: {size: 3}\n  - unbatch\n");
+  const auto client = ClientStage::Make(stage.plan, Functions()).value();
+  ASSERT_TRUE(client->Push(stage.Run({0, 0}, {10, 0})).ok());
+  ClientStage::Output out;
+  std::vector<uint64_t> inputs;
+  while (client->Pop(out)) {
+    for (size_t row = 0; row < out.chunk.rows; ++row) {
+      inputs.push_back(out.InputOf(row));
+    }
+  }
+  EXPECT_EQ(inputs, (std::vector<uint64_t>{0, 0, 3, 3, 3, 6, 6, 6, 9}));
+}
+
 TEST(ClientStage, CountsTheInputRowsBehindItsOutputs) {
   Stage stage(
       "source: {range: {stop: 100}}\nsteps:\n  - filter: 'x % 2 == 0'\n"
@@ -546,14 +562,14 @@ TEST(ClientStage, CountsTheInputRowsBehindItsOutputs) {
   ASSERT_TRUE(client->Push(stage.Run({0, 0}, {10, 0})).ok());
   ClientStage::Output out;
   ASSERT_TRUE(client->Pop(out));
-  EXPECT_EQ(out.input_rows, 3u);
+  EXPECT_EQ(out.InputOf(out.chunk.rows - 1), 3u);
   EXPECT_FALSE(client->Pop(out));
   ASSERT_TRUE(client->Push(stage.Run({10, 0}, {19, 0})).ok());
   ASSERT_TRUE(client->Pop(out));  // the second batch was filtered out
-  EXPECT_EQ(out.input_rows, 9u);
+  EXPECT_EQ(out.InputOf(out.chunk.rows - 1), 9u);
   ASSERT_TRUE(client->Finish().ok());
   EXPECT_TRUE(client->Pop(out));
-  EXPECT_EQ(out.input_rows, 10u);
+  EXPECT_EQ(out.InputOf(out.chunk.rows - 1), 10u);
   EXPECT_EQ(out.chunk.columns[0].RowShape(0), Shape{1});
 }
 

@@ -276,30 +276,29 @@ TEST(ElementWriter, SummaryOfNothing) {
   EXPECT_EQ(summary["order_hash"], "0000000000000000");
 }
 
-TEST(WriteAll, TellsAGoneReaderFromOtherErrors) {
-  std::signal(SIGPIPE, SIG_IGN);
-  const std::atomic<bool> cancel = false;
+// Numbers that were not printed may be given to others.
+TEST(ElementWriter, StopsBetweenTwoLinesAndCountsThem) {
   Pipe pipe;
-  pipe.CloseReader();
-  EXPECT_EQ(WriteAll(pipe.writer(), "x", cancel).code(),
-            absl::StatusCode::kAborted);
-  const int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
-  EXPECT_EQ(WriteAll(full, "x", cancel).code(), absl::StatusCode::kUnavailable);
-  close(full);
-}
+  std::atomic<bool> cancel = false;
+  ElementWriter writer(ElementWriter::Format::kJsonl, pipe.writer(),
+                       absl::UnixEpoch(), cancel);
+  const std::vector<int64_t> numbers(5'000, 1'000'000'000);  // 11 bytes each
+  std::vector<uint64_t> left;
+  const absl::Status stopped =
+      writer.Add(Numbers(numbers), [&](uint64_t unprinted) {
+        left.push_back(unprinted);
+        cancel = left.size() == 3;
+        return true;
+      });
+  EXPECT_EQ(stopped.code(), absl::StatusCode::kCancelled);
+  EXPECT_EQ(left, (std::vector<uint64_t>{5'000, 5'000 - 372, 5'000 - 2 * 372}));
+  EXPECT_EQ(writer.elements(), 3u * 372);
+  EXPECT_EQ(writer.bytes(), 3u * 372 * 8);
+  EXPECT_EQ(pipe.Read().size(), 3u * 372 * 11);
 
-TEST(WriteAll, WaitsForANonBlockingPipe) {
-  const std::atomic<bool> cancel = false;
-  Pipe pipe;
-  fcntl(pipe.writer(), F_SETFL, O_NONBLOCK);
-  const std::string text(size_t{1} << 20, 'x');
-  size_t got = 0;
-  std::thread reader([&] {
-    while (got < text.size()) got += pipe.Read().size();
-  });
-  EXPECT_TRUE(WriteAll(pipe.writer(), text, cancel).ok());
-  reader.join();
-  EXPECT_EQ(got, text.size());
+  cancel = false;
+  ASSERT_TRUE(writer.Add(Numbers({7, 8}), [](uint64_t) { return false; }).ok());
+  EXPECT_EQ(writer.elements(), 3u * 372);
 }
 
 // ---- progress

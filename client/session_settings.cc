@@ -1,0 +1,101 @@
+#include "client/session_settings.h"
+
+#include <algorithm>
+#include <random>
+#include <string>
+#include <string_view>
+
+#include "core/base/status.h"
+#include "core/dataset/graph_text.h"
+#include "core/net/clock.h"
+#include "core/pipeline/read_place.h"
+
+namespace feedmill {
+namespace {
+
+constexpr size_t kNameMax = 256;
+constexpr uint64_t kRelayBudget = uint64_t{8} << 20;
+
+uint64_t RandomBits() {
+  std::random_device device;
+  return std::uniform_int_distribution<uint64_t>()(device);
+}
+
+absl::Status CheckName(std::string_view what, const std::string& name) {
+  if (name.size() > kNameMax || name.starts_with('@')) {
+    return InvalidArgument(
+        "{} \"{}\": a name has at most {} bytes and does not begin with '@'",
+        what, name.substr(0, 100), kNameMax);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckRanks(const ReadOptions& options) {
+  if (options.ranks == 1) return absl::OkStatus();
+  if (options.job.empty()) {
+    return InvalidArgument(
+        "consumer {}/{} needs the name of the job that the consumers share",
+        options.rank, options.ranks);
+  }
+  if (!options.consumer.empty()) {
+    return InvalidArgument("consumer {}/{} has no other name (\"{}\")",
+                           options.rank, options.ranks, options.consumer);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<ReadSessionSettings> MakeSessionSettings(
+    const AnalyzedGraph& graph, const ReadOptions& options,
+    const ReadRules& rules, const std::optional<ReadToken>& token) {
+  FM_RETURN_IF_ERROR(CheckName("job", options.job));
+  FM_RETURN_IF_ERROR(CheckName("consumer", options.consumer));
+  if (options.budget_bytes == 0) {
+    return InvalidArgument("budget_bytes must be above 0");
+  }
+  if (options.weight == 0 || options.weight > kWeightMax) {
+    return InvalidArgument("weight is {}; it must be 1 to {}", options.weight,
+                           kWeightMax);
+  }
+  FM_RETURN_IF_ERROR(CheckRanks(options));
+  ReadSessionSettings settings;
+  settings.share = rules.share;
+  settings.graph = CanonicalText(graph.graph);
+  settings.order = graph.graph.options.order;
+  settings.seed = graph.graph.options.seed.value_or(RandomBits());
+  settings.take_over = options.take_over;
+  settings.weight = options.weight;
+  settings.budget_bytes = options.budget_bytes;
+  if (options.transport == Transport::kRelay) {
+    // All of it may wait in the dispatcher.
+    settings.budget_bytes = std::min(settings.budget_bytes, kRelayBudget);
+  }
+  settings.quota_bytes = std::min(settings.quota_bytes, settings.budget_bytes);
+  std::string consumer = options.consumer;
+  const bool alone = settings.order == Order::kDeterministic;
+  if (consumer.empty()) {
+    consumer = !alone || options.job.empty()
+                   ? fmt::format("{:016x}", RandomBits())
+               : options.ranks == 1
+                   ? "solo"
+                   : fmt::format("{}/{}", options.rank, options.ranks);
+  }
+  settings.job = JobName(options.job.empty() ? "@" + consumer : options.job);
+  uint64_t incarnation = NextIncarnation();
+  if (token) {
+    settings.seed = token->seed;
+    settings.run = RunNumber(token->iteration + 1);
+    settings.start = token->place.cursor;
+    settings.slots = token->slots;
+    settings.settled = token->settled;
+    incarnation = std::max(incarnation, token->incarnation + 1);
+  }
+  if (rules.numbered) {
+    settings.start.p = PlaceKeeper(rules).NeededFrom(settings.start.p);
+  }
+  settings.session = {ConsumerId(consumer), Incarnation(incarnation)};
+  return settings;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,22 @@
+#ifndef FEEDMILL_CLIENT_SESSION_SETTINGS_H_
+#define FEEDMILL_CLIENT_SESSION_SETTINGS_H_
+
+#include <optional>
+
+#include "absl/status/statusor.h"
+#include "client/read_session.h"
+#include "client/read_token.h"
+#include "client/reader.h"
+#include "core/dataset/analysis.h"
+
+namespace feedmill {
+
+// Settings of the session of a reader of a service. Draws a seed and a name
+// where none is given. InvalidArgument names an option that is wrong.
+absl::StatusOr<ReadSessionSettings> MakeSessionSettings(
+    const AnalyzedGraph& graph, const ReadOptions& options,
+    const ReadRules& rules, const std::optional<ReadToken>& token);
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CLIENT_SESSION_SETTINGS_H_

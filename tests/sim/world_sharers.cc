@@ -1,0 +1,102 @@
+#include <algorithm>
+#include <utility>
+
+#include "core/base/status.h"
+#include "tests/sim/world.h"
+
+// Applications that share a job (order any). They are given chunks and use
+// them, in some worlds one element at a time, so that they stop within one.
+
+namespace feedmill::sim {
+namespace {
+
+const JobName kJob{"job"};
+const RunNumber kFirstRun{1};
+
+}  // namespace
+
+void World::StartSharerLater(size_t slot, absl::Duration delay) {
+  slots_[slot].clear();
+  timeline_.After(delay, [this, slot] {
+    if (RunIsOver()) return;  // another reader would begin the next one
+    slots_[slot] = StartReader(false, slot).name;
+  });
+}
+
+// The next chunk is the application's; what of it counts as handed out is what
+// it has used (P-172).
+void World::GiveChunk(ReaderProcess& reader) {
+  while (reader.given.size() < reader.batch && !reader.staged.empty()) {
+    reader.given.push_back(reader.staged.front());
+    reader.staged.pop_front();
+  }
+  UseGiven(reader);
+}
+
+void World::UseGiven(ReaderProcess& reader) {
+  ReadSession& core = *reader.core;
+  const uint64_t given = reader.handed + reader.given.size();
+  const bool asks = options_.makers.asks_within_chunk;
+  uint64_t uses = slow_use_ ? 1 : reader.given.size();
+  // The lease may have ended since the chunk was given (P-173).
+  if (asks && !core.MayHandOut(ClockOf(reader))) uses = 0;
+  if (asks && core.state() == ReadSession::State::kFailed) reader.given.clear();
+  for (; uses > 0 && !reader.given.empty(); --uses) {
+    Check(reader, reader.given.front());
+    reader.given.pop_front();
+    ++reader.handed;
+  }
+  core.HandedOut(options_.makers.handed_out(reader.handed, given));
+  ArmReader(reader);
+}
+
+void World::CheckSharer(ReaderProcess& reader, Cursor cursor) {
+  if (reader.core->run()->run != kFirstRun) return;
+  const size_t index = plan_.IndexOf(cursor);
+  if (index >= plan_.reference().size() || plan_.reference()[index] != cursor) {
+    return Fail(fmt::format("there is no element {}.{}", cursor.p, cursor.i));
+  }
+  const std::string& consumer = reader.core->session().consumer.value();
+  const auto before = handed_.find(cursor);
+  if (before != handed_.end()) {
+    const auto closed = books_.closed.find(before->second.consumer);
+    const bool excepted = closed != books_.closed.end() &&
+                          closed->second.last_report <= before->second.when &&
+                          before->second.when <= closed->second.closed;
+    if (!excepted) {
+      return Fail(fmt::format("{}.{} twice: to {} and to {}", cursor.p,
+                              cursor.i, before->second.consumer, consumer));
+    }
+    ++result_.totals["elements again"];
+  }
+  handed_[cursor] = {consumer, now()};
+}
+
+bool World::OtherSharerLives(size_t slot) const {
+  for (size_t other = 0; other < slots_.size(); ++other) {
+    const auto it = readers_.find(slots_[other]);
+    if (other != slot && it != readers_.end() && !it->second.done) return true;
+  }
+  return false;
+}
+
+// One that holds something dies when nothing is unbound any more.
+void World::KillLateSharer() {
+  late_death_ = false;
+  const JobState* job = replica_.FindJob(JobName("job"));
+  for (size_t slot = 0; job != nullptr && slot < slots_.size(); ++slot) {
+    const auto it = readers_.find(slots_[slot]);
+    if (it == readers_.end() || !OtherSharerLives(slot)) continue;
+    const auto session =
+        job->sessions.find(it->second.core->session().consumer);
+    if (session == job->sessions.end() || session->second.splits.empty()) {
+      continue;
+    }
+    ++result_.totals["late deaths"];
+    const std::string name = slots_[slot];
+    slots_[slot].clear();
+    return KillReader(name);
+  }
+}
+
+}  // namespace feedmill::sim
