@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -14,6 +13,7 @@
 #include <utility>
 
 #include "core/base/status.h"
+#include "core/sources/folder_file.h"
 
 namespace feedmill {
 namespace {
@@ -47,6 +47,7 @@ absl::Status AddressFile::Prepare() {
     return InvalidArgument("{} {}: no permission to write in '{}'", option_,
                            path_, folder.string());
   }
+  DropUnfinishedOf(path_);
   std::filesystem::remove(path, error);
   if (error) {
     return InvalidArgument("{} {}: cannot remove the old one: {}", option_,
@@ -59,21 +60,10 @@ absl::Status AddressFile::Write(const std::string& address) {
   if (path_.empty()) return absl::OkStatus();
   const std::string content = address + "\n";
   if (descriptor_) return WriteToDescriptor(content);
-  const std::string beside = fmt::format("{}.{}.new", path_, getpid());
-  std::ofstream file(beside, std::ios::binary | std::ios::trunc);
-  file << content;
-  file.close();
-  if (!file) {
-    const int error = errno;
-    unlink(beside.c_str());
+  const absl::Status written = ReplaceFile(path_, content);
+  if (!written.ok()) {
     return Unavailable("{} {}: cannot write: {}", option_, path_,
-                       std::strerror(error));
-  }
-  if (std::rename(beside.c_str(), path_.c_str()) != 0) {
-    const int error = errno;
-    unlink(beside.c_str());
-    return Unavailable("{} {}: cannot rename {} to it: {}", option_, path_,
-                       beside, std::strerror(error));
+                       ErrorText(written));
   }
   written_ = content;
   return absl::OkStatus();

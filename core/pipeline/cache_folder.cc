@@ -1,23 +1,25 @@
 #include "core/pipeline/cache_folder.h"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <xxhash.h>
 
-#include <array>
+#include <algorithm>
 #include <bit>
-#include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <optional>
+#include <span>
 #include <string_view>
 #include <system_error>
 #include <type_traits>
 #include <utility>
 
 #include "core/base/status.h"
+#include "core/sources/file_system.h"
 #include "core/sources/folder_file.h"
 
 namespace feedmill {
@@ -27,22 +29,18 @@ namespace fs = std::filesystem;
 
 static_assert(std::endian::native == std::endian::little);
 
-constexpr std::string_view kMagic = "feedmill cache 1";
+constexpr std::string_view kMagic = CacheFolder::kFormat;
 
 // magic | key | size of the head | its checksum | head, padded | values
-// The head says of each segment what it is of, and where the buffers of its
-// columns lie.
+// The head says of each segment what it is of, where the buffers of its columns
+// lie, and the checksums of the parts of its rows.
+constexpr size_t kNumbersBytes = 2 * sizeof(uint64_t);
 constexpr size_t kHeadAt =
-    kMagic.size() + CacheFolder::kKeyBytes + 2 * sizeof(uint64_t);
+    kMagic.size() + CacheFolder::kKeyBytes + kNumbersBytes;
 constexpr size_t kCachedRankMax = 64;
 
 size_t Aligned(size_t at) {
   return (at + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
-}
-
-std::array<const Buffer*, 4> BuffersOf(const Column& column) {
-  return {&column.values, &column.offsets, &column.row_shapes,
-          &column.row_starts};
 }
 
 class HeadWriter {
@@ -97,8 +95,10 @@ class HeadReader {
   bool ok_ = true;
 };
 
-void WriteSegment(const CacheSegment& segment, size_t begin, HeadWriter& head,
+void WriteSegment(const CacheSegment& segment, HeadWriter& head,
                   std::string& values) {
+  const Chunk& chunk = *segment.rows.chunk;
+  const uint64_t part_rows = PartRows(chunk);
   head.Number(segment.block);
   head.Number(segment.first);
   head.Number(segment.count);
@@ -106,8 +106,11 @@ void WriteSegment(const CacheSegment& segment, size_t begin, HeadWriter& head,
   head.Numbers(segment.positions);
   head.Number(segment.dropped);
   head.Numbers(segment.origins);
-  head.Number(segment.chunk->rows);
-  for (const Column& column : segment.chunk->columns) {
+  head.Number(chunk.rows);
+  head.Number(chunk.ElementBytes());
+  head.Number(part_rows);
+  head.Numbers(PartChecksums(chunk, part_rows));
+  for (const Column& column : chunk.columns) {
     head.Numbers(
         std::vector<int64_t>(column.shape.begin(), column.shape.end()));
     for (const Buffer* const buffer : BuffersOf(column)) {
@@ -118,30 +121,75 @@ void WriteSegment(const CacheSegment& segment, size_t begin, HeadWriter& head,
       values.resize(Aligned(values.size()));
     }
   }
-  head.Number(begin);
-  head.Number(values.size());
-  head.Number(XXH3_64bits(values.data() + begin, values.size() - begin));
 }
 
-std::string FileText(const std::string& key,
-                     const std::vector<CacheSegment>& segments) {
+struct FileText {
+  std::string head;
+  std::string whole;
+};
+
+FileText TextOf(const std::string& key,
+                const std::vector<CacheSegment>& segments) {
   HeadWriter head;
   std::string values;
   head.Number(segments.size());
   for (const CacheSegment& segment : segments) {
-    WriteSegment(segment, values.size(), head, values);
+    WriteSegment(segment, head, values);
   }
   HeadWriter before;
   before.Number(head.text().size());
   before.Number(XXH3_64bits(head.text().data(), head.text().size()));
   std::string text = std::string(kMagic) + key + before.text() + head.text();
   text.resize(Aligned(text.size()));
-  return text + values;
+  return {head.text(), text + values};
 }
 
-absl::Status ReadSegment(const std::shared_ptr<const ElementSpec>& spec,
-                         const Buffer& values, HeadReader& head,
-                         CacheSegment& segment) {
+// Whether rows of that shape lie within `size` bytes, of which each item has
+// `item_bytes`.
+bool RowsFit(const Shape& shape, uint64_t rows, uint64_t item_bytes,
+             uint64_t size) {
+  uint64_t bytes = item_bytes;
+  for (const int64_t dim : shape) {
+    if (dim < 0 ||
+        __builtin_mul_overflow(bytes, static_cast<uint64_t>(dim), &bytes)) {
+      return false;
+    }
+  }
+  return !__builtin_mul_overflow(bytes, rows, &bytes) && bytes <= size;
+}
+
+absl::Status Contradiction() { return DataLoss("its head contradicts itself"); }
+
+// Columns of `rows`; values lie from `begin` on, and have `size` bytes.
+absl::Status ReadColumns(HeadReader& head, uint64_t begin, uint64_t size,
+                         StoredRows& rows) {
+  for (const ComponentSpec& component : rows.spec->components) {
+    StoredRows::StoredColumn& column = rows.columns.emplace_back();
+    const auto shape = head.Numbers<int64_t>(kCachedRankMax);
+    column.shape.assign(shape.begin(), shape.end());
+    for (StoredRows::Place& place : column.places) {
+      const uint64_t at = head.Number();
+      place.size = head.Number();
+      if (!head.ok()) return Contradiction();
+      if (at > size || place.size > size - at) {
+        return DataLoss("a column is not in the file");
+      }
+      place.at = begin + at;
+    }
+    const auto& [values, offsets, row_shapes, row_starts] = column.places;
+    const bool is_bytes = component.dtype == DType::kBytes;
+    if (rows.rows > 0 && row_starts.size == 0 &&
+        !RowsFit(column.shape, rows.rows,
+                 is_bytes ? sizeof(int64_t) : ItemSize(component.dtype),
+                 is_bytes ? offsets.size : values.size)) {
+      return Contradiction();
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReadSegment(HeadReader& head, uint64_t begin, uint64_t size,
+                         StoredRows rows, CacheSegment& segment) {
   segment.block = head.Number() != 0;
   segment.first = head.Number();
   segment.count = head.Number();
@@ -149,60 +197,61 @@ absl::Status ReadSegment(const std::shared_ptr<const ElementSpec>& spec,
   segment.positions = head.Numbers<uint64_t>();
   segment.dropped = head.Number() != 0;
   segment.origins = head.Numbers<uint32_t>();
-  auto chunk = std::make_shared<Chunk>();
-  chunk->spec = spec;
-  chunk->rows = head.Number();
-  const auto within = [&](uint64_t at, uint64_t size) {
-    return head.ok() && at <= values.size() && size <= values.size() - at;
-  };
-  for (const ComponentSpec& component : spec->components) {
-    Column& column = chunk->columns.emplace_back();
-    column.dtype = component.dtype;
-    const auto shape = head.Numbers<int64_t>(kCachedRankMax);
-    column.shape.assign(shape.begin(), shape.end());
-    for (Buffer* const buffer : {&column.values, &column.offsets,
-                                 &column.row_shapes, &column.row_starts}) {
-      const uint64_t at = head.Number();
-      const uint64_t size = head.Number();
-      if (!within(at, size)) return DataLoss("a column is not in the file");
-      if (size > 0) *buffer = values.Slice(at, size);
-    }
-  }
-  const uint64_t begin = head.Number();
-  const uint64_t end = head.Number();
-  segment.checksum = head.Number();
+  rows.rows = head.Number();
+  rows.bytes = head.Number();
+  rows.part_rows = head.Number();
+  rows.checksums = head.Numbers<uint64_t>();
   const size_t of = segment.block ? segment.count : segment.positions.size();
-  const size_t rows = segment.dropped ? segment.origins.size() : of;
-  if (!within(0, end) || begin > end || rows != chunk->rows ||
+  const size_t made = segment.dropped ? segment.origins.size() : of;
+  if (!head.ok() || made != rows.rows || rows.part_rows == 0 ||
+      rows.part_rows > std::max<uint64_t>(rows.rows, 1) ||
+      rows.checksums.size() != rows.PartCount() ||
       (segment.block && segment.positions.size() != 1) ||
-      (segment.dropped && rows > 0 && segment.origins.back() >= of)) {
-    return DataLoss("its head contradicts itself");
+      (segment.dropped && made > 0 && segment.origins.back() >= of)) {
+    return Contradiction();
   }
-  segment.bytes = values.span().subspan(begin, end - begin);
-  segment.chunk = std::move(chunk);
+  FM_RETURN_IF_ERROR(ReadColumns(head, begin, size, rows));
+  segment.rows.stored = std::make_shared<const StoredRows>(std::move(rows));
   return absl::OkStatus();
 }
 
-// The whole file, mapped: what is not looked at stays on disk.
-absl::StatusOr<Buffer> Map(const std::string& path) {
-  const int file = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (file < 0) return Unavailable("{}", std::strerror(errno));
-  struct stat stat {};
-  void* bytes = MAP_FAILED;
-  if (fstat(file, &stat) == 0 && stat.st_size > 0) {
-    bytes = mmap(nullptr, static_cast<size_t>(stat.st_size), PROT_READ,
-                 MAP_SHARED, file, 0);
+// Segments of a file of `size` bytes, as its head says.
+absl::StatusOr<std::vector<CacheSegment>> ReadHead(
+    std::string_view text, uint64_t size,
+    const std::shared_ptr<CacheFile>& file,
+    const std::shared_ptr<const ElementSpec>& spec) {
+  const uint64_t begin = Aligned(kHeadAt + text.size());
+  if (begin > size) return DataLoss("it is cut short");
+  HeadReader head(text);
+  std::vector<CacheSegment> segments;
+  for (uint64_t left = head.Number(); left > 0; --left) {
+    StoredRows rows;
+    rows.file = file;
+    rows.spec = spec;
+    FM_RETURN_IF_ERROR(ReadSegment(head, begin, size - begin, std::move(rows),
+                                   segments.emplace_back()));
   }
-  const int why = errno;
-  close(file);
-  if (bytes == MAP_FAILED) {
-    return Unavailable("{}",
-                       stat.st_size > 0 ? std::strerror(why) : "it is empty");
-  }
-  const auto size = static_cast<size_t>(stat.st_size);
-  std::shared_ptr<const void> owner(
-      bytes, [size](void* mapped) { munmap(mapped, size); });
-  return Buffer(std::move(owner), static_cast<const std::byte*>(bytes), size);
+  return segments;
+}
+
+// Whether the file of that name is still the one that is open: a process that
+// found the damage first may have deleted it and written it again.
+bool IsAtItsPath(CacheFile& file) {
+  const auto opened = file.Open();
+  if (!opened.ok()) return false;
+  const auto own = (*opened)->Stat();
+  const auto now = LocalFileSystem().Stat(file.path());
+  return own.ok() && now.ok() && own->size == now->size &&
+         own->mtime_ns == now->mtime_ns;
+}
+
+absl::StatusOr<std::string> ReadText(const File& file, uint64_t at,
+                                     uint64_t size) {
+  std::string text(size, '\0');
+  FM_ASSIGN_OR_RETURN(const size_t got,
+                      file.ReadAt(at, std::as_writable_bytes(std::span(text))));
+  if (got != size) return DataLoss("it is cut short");
+  return text;
 }
 
 }  // namespace
@@ -214,31 +263,27 @@ CacheFolder::CacheFolder(const std::string& path, std::string key,
       spec_(std::move(spec)) {}
 
 absl::StatusOr<std::vector<CacheSegment>> CacheFolder::ReadFile(
-    const std::string& file) const {
-  FM_ASSIGN_OR_RETURN(const Buffer whole, Map(path_ + "/" + file));
-  const std::string_view text(reinterpret_cast<const char*>(whole.data()),
-                              whole.size());
-  if (text.size() < kHeadAt || !text.starts_with(kMagic) ||
-      text.substr(kMagic.size(), kKeyBytes) != key_) {
+    const std::string& name) const {
+  const auto file = std::make_shared<CacheFile>(path_ + "/" + name);
+  // Not kept open: a folder may have more files than a process may open.
+  FM_ASSIGN_OR_RETURN(const auto opened, LocalFileSystem().Open(file->path()));
+  FM_ASSIGN_OR_RETURN(const FileStat stat, opened->Stat());
+  FM_ASSIGN_OR_RETURN(const std::string before, ReadText(*opened, 0, kHeadAt));
+  if (!before.starts_with(kMagic) ||
+      before.compare(kMagic.size(), kKeyBytes, key_) != 0) {
     return DataLoss("it is no file of this cache");
   }
-  HeadReader before(text.substr(kMagic.size() + kKeyBytes));
-  const uint64_t size = before.Number();
-  const uint64_t checksum = before.Number();
-  const std::string_view head_text = text.substr(kHeadAt).substr(0, size);
-  if (head_text.size() < size || Aligned(kHeadAt + size) > text.size() ||
-      XXH3_64bits(head_text.data(), head_text.size()) != checksum) {
+  HeadReader numbers(std::string_view(before).substr(kHeadAt - kNumbersBytes));
+  const uint64_t size = numbers.Number();
+  const uint64_t checksum = numbers.Number();
+  if (stat.size < kHeadAt || size > stat.size - kHeadAt) {
     return DataLoss("its head is damaged");
   }
-  const size_t begin = Aligned(kHeadAt + size);
-  const Buffer values = whole.Slice(begin, whole.size() - begin);
-  HeadReader head(head_text);
-  std::vector<CacheSegment> segments;
-  for (uint64_t left = head.Number(); left > 0; --left) {
-    FM_RETURN_IF_ERROR(
-        ReadSegment(spec_, values, head, segments.emplace_back()));
+  FM_ASSIGN_OR_RETURN(const std::string head, ReadText(*opened, kHeadAt, size));
+  if (XXH3_64bits(head.data(), head.size()) != checksum) {
+    return DataLoss("its head is damaged");
   }
-  return segments;
+  return ReadHead(head, stat.size, file, spec_);
 }
 
 std::vector<CacheSegment> CacheFolder::ReadNew() {
@@ -246,49 +291,122 @@ std::vector<CacheSegment> CacheFolder::ReadNew() {
   std::vector<CacheSegment> all;
   utimensat(AT_FDCWD, path_.c_str(), nullptr, 0);  // where it is there
   std::error_code error;
+  std::vector<std::string> names;
   for (fs::directory_iterator at(path_, error), end; !error && at != end;
        at.increment(error)) {
-    const std::string name = at->path().filename();
     DropUnfinished(*at);
-    if (at->path().extension() != kExtension || !read_.insert(name).second) {
-      continue;
+    if (at->path().extension() == kExtension) {
+      names.push_back(at->path().filename());
     }
+  }
+  for (const std::string& name : names) {
+    if (!read_.insert(name).second) continue;
     auto segments = ReadFile(name);
-    if (!segments.ok()) {
-      WarnOfCache(at->path(), ErrorText(segments.status()));
+    if (segments.ok()) {
+      for (CacheSegment& segment : *segments) all.push_back(std::move(segment));
       continue;
     }
-    for (CacheSegment& segment : *segments) all.push_back(std::move(segment));
+    read_.erase(name);
+    if (absl::IsNotFound(segments.status())) continue;  // deleted meanwhile
+    const std::string path = path_ + "/" + name;
+    if (absl::IsDataLoss(segments.status())) {
+      Delete(path, segments.status());
+    } else {
+      WarnOfCache(path, ErrorText(segments.status()));
+    }
   }
   return all;
 }
 
 absl::StatusOr<std::vector<CacheSegment>> CacheFolder::Write(
     const std::vector<CacheSegment>& segments) {
-  const std::string text = FileText(key_, segments);
-  const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
+  const FileText text = TextOf(key_, segments);
+  const XXH128_hash_t hash = XXH3_128bits(text.whole.data(), text.whole.size());
   const std::string name =
       fmt::format("{:016x}{:016x}{}", hash.high64, hash.low64, kExtension);
-  const absl::Status written = WriteIntoFolder(path_, name, text);
+  const absl::Status written = WriteIntoFolder(path_, name, text.whole);
   if (!written.ok()) {
     return Unavailable("cannot write a cache in '{}': {}", path_,
                        ErrorText(written));
   }
-  const std::lock_guard lock(mutex_);
-  read_.insert(name);
-  return ReadFile(name);
+  {
+    const std::lock_guard lock(mutex_);
+    read_.insert(name);
+  }
+  return ReadHead(text.head, text.whole.size(),
+                  std::make_shared<CacheFile>(path_ + "/" + name), spec_);
 }
+
+bool CacheFolder::Drop(CacheFile& file, const absl::Status& why) {
+  if (!file.Drop()) return false;
+  if (!absl::IsNotFound(why)) {
+    if (IsAtItsPath(file)) {
+      Delete(file.path(), why);
+    } else {
+      WarnOfCache(file.path(), ErrorText(why) + "; another one replaces it");
+    }
+  }
+  const std::lock_guard lock(mutex_);
+  // Another process may write a file of that name again, which is read then.
+  read_.erase(fs::path(file.path()).filename());
+  return true;
+}
+
+// A damaged file would be found, and reported, by every later process.
+void CacheFolder::Delete(const std::string& path,
+                         const absl::Status& why) const {
+  std::error_code error;
+  fs::remove(path, error);
+  WarnOfCache(path, error ? fmt::format("{}; it cannot be deleted: {}",
+                                        ErrorText(why), error.message())
+                          : ErrorText(why) + "; it is deleted");
+}
+
+namespace {
+
+// Bounds the lines that a process prints.
+class WarningLimit {
+ public:
+  // Whether a line may be printed now, and how many were not since the last.
+  std::optional<uint64_t> Take() {
+    const std::lock_guard lock(mutex_);
+    const auto now = std::chrono::steady_clock::now();
+    const auto seconds =
+        std::chrono::duration_cast<std::chrono::seconds>(now - counted_);
+    if (seconds.count() > 0) {
+      counted_ = now;
+      left_ = static_cast<int>(
+          std::min<int64_t>(kWarningsAtOnce, left_ + seconds.count()));
+    }
+    if (left_ == 0) {
+      ++left_out_;
+      return std::nullopt;
+    }
+    --left_;
+    return std::exchange(left_out_, 0);
+  }
+
+ private:
+  std::mutex mutex_;
+  std::chrono::steady_clock::time_point counted_ =
+      std::chrono::steady_clock::now();
+  int left_ = kWarningsAtOnce;
+  uint64_t left_out_ = 0;
+};
+
+}  // namespace
 
 void WarnOfCache(const std::string& path, const std::string& what) {
-  const std::string line = fmt::format(
-      "feedmill: cache {}: {}; its elements are made again\n", path, what);
+  static WarningLimit& limit = *new WarningLimit();
+  const std::optional<uint64_t> left_out = limit.Take();
+  if (!left_out) return;
+  std::string line = fmt::format(
+      "feedmill: cache {}: {}; its elements are made again", path, what);
+  if (*left_out > 0) {
+    line += fmt::format(" (and {} more such lines)", *left_out);
+  }
+  line += '\n';
   std::fputs(line.c_str(), stderr);
-}
-
-bool IsSound(const CacheSegment& segment) {
-  return XXH3_64bits(segment.bytes.data(), segment.bytes.size()) ==
-             segment.checksum &&
-         segment.chunk->Validate().ok();
 }
 
 }  // namespace feedmill

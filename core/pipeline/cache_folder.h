@@ -6,13 +6,13 @@
 #include <memory>
 #include <mutex>
 #include <set>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "core/chunk/chunk.h"
+#include "core/pipeline/stored_rows.h"
 
 namespace feedmill {
 
@@ -29,16 +29,21 @@ struct CacheSegment {
   // names; else of all.
   bool dropped = false;
   std::vector<uint32_t> origins;
-  std::shared_ptr<const Chunk> chunk;
-  // In a file: the chunk's bytes, which may be damaged, and their XXH3-64.
-  std::span<const std::byte> bytes{};
-  uint64_t checksum = 0;
+  KeptRows rows;
 };
 
 // What caches of one key keep on disk: files in a folder of that name, each
 // written whole under another name and then given its own, which is a hash of
 // it. Any number of processes may write and read at a time. Files are not
-// changed, and may be deleted at any time.
+// changed by feedmill, and may be deleted at any time.
+//
+// What is checked, and when:
+//   head   (what the rows are of, where they lie, the checksums of their parts)
+//          copied into memory and checked once, when the file is found;
+//   rows   copied into memory and checked there at every read, by parts
+//          (StoredReader).
+// A file that fails a check is dropped: it is deleted, a line on stderr names
+// it, and all its elements are made again and written to another file.
 //
 // Thread-safety: any thread.
 class CacheFolder {
@@ -46,15 +51,18 @@ class CacheFolder {
   // A key's, which is also the name of its folder: hexadecimal digits.
   static constexpr size_t kKeyBytes = 32;
   static constexpr std::string_view kExtension = ".rows";
+  // Files begin with it. A cache of another format has another key.
+  static constexpr std::string_view kFormat = "feedmill cache 2";
   // Bytes of values that go into one file.
   static constexpr size_t kFileBytes = size_t{8} << 20;
 
   CacheFolder(const std::string& path, std::string key,
               std::shared_ptr<const ElementSpec> spec);
 
-  // What is in the files that are new since the last call. Those that are
-  // damaged, or cannot be read, are left out and said to be so on stderr. Marks
-  // the folder as used now (kept_caches.h).
+  // What is in the files that are new since the last call. A file whose head is
+  // damaged is dropped, one that cannot be read is left out; both are reported
+  // on stderr. Marks the folder as used now (kept_caches.h), and removes what
+  // killed writers left.
   std::vector<CacheSegment> ReadNew();
 
   // Writes a file, and gives back the segments as they lie in it. Unavailable
@@ -62,11 +70,17 @@ class CacheFolder {
   absl::StatusOr<std::vector<CacheSegment>> Write(
       const std::vector<CacheSegment>& segments);
 
+  // Drops a file, of which reading has failed with `why`: DataLoss, or NotFound
+  // (somebody deleted it, which is not reported). False if that has happened
+  // before.
+  bool Drop(CacheFile& file, const absl::Status& why);
+
   const std::string& path() const { return path_; }
 
  private:
   absl::StatusOr<std::vector<CacheSegment>> ReadFile(
-      const std::string& file) const;
+      const std::string& name) const;
+  void Delete(const std::string& path, const absl::Status& why) const;
 
   const std::string path_;  // with the key
   const std::string key_;
@@ -75,11 +89,11 @@ class CacheFolder {
   std::set<std::string> read_;  // files, by name
 };
 
-// Says on stderr what is wrong with a file or folder, and what that means.
+// Reports on stderr what is wrong with a file or folder, and what that means.
+// A process prints up to kWarningsAtOnce such lines at once and one more each
+// second; the next line that is printed counts those that were left out.
+inline constexpr int kWarningsAtOnce = 10;
 void WarnOfCache(const std::string& path, const std::string& what);
-
-// Whether a segment of a file is as it was written.
-bool IsSound(const CacheSegment& segment);
 
 }  // namespace feedmill
 

@@ -17,13 +17,25 @@ using Found = ElementCache::Found;
 
 // Rows of a chunk that follow one another.
 struct Stretch {
-  const Chunk* chunk = nullptr;
+  const KeptRows* rows = nullptr;
   size_t begin = 0;
   size_t end = 0;
 };
 
-size_t RowBytes(const Chunk& chunk) {
-  return chunk.ElementBytes() / std::max<size_t>(chunk.rows, 1) + 1;
+// After so many files of which reading failed, one read makes all its elements.
+constexpr int kReadsMax = 8;
+
+size_t RowBytes(const KeptRows& rows) {
+  return rows.bytes() / std::max<size_t>(rows.rows(), 1) + 1;
+}
+
+std::vector<Column> ColumnsOf(const Chunk& chunk, size_t begin, size_t end) {
+  std::vector<Column> columns;
+  const bool whole = end - begin == chunk.rows;
+  for (const Column& column : chunk.columns) {
+    columns.push_back(whole ? column : column.Slice(begin, end));
+  }
+  return columns;
 }
 
 class CachedInput final : public StageInput {
@@ -45,16 +57,23 @@ class CachedInput final : public StageInput {
     refs = refs.first(std::min(refs.size(), heavy() ? kHeavyRows : kBlockRows));
     own.positions.clear();
     for (const RecordRef& ref : refs) own.positions.push_back(ref.index);
-    cache_->Find(own.positions, own.found);
-    out.error = absl::OkStatus();
-    FM_RETURN_IF_ERROR(MakeMissing(bytes_max, own, out));
-    out.rows = Choose(bytes_max, own, out);
-    if (out.rows < refs.size() &&
-        own.found.places[out.rows].row != Found::kMissing) {
-      out.error = absl::OkStatus();  // of a later one
+    own.stored.Begin();
+    for (int reads = 0;;) {
+      if (reads < kReadsMax) {
+        cache_->Find(own.positions, own.found);
+      } else {
+        own.found.places.assign(own.positions.size(), {});
+        own.found.chunks.clear();
+      }
+      out.error = absl::OkStatus();
+      FM_RETURN_IF_ERROR(MakeMissing(bytes_max, own, out));
+      out.rows = Choose(bytes_max, own, out);
+      if (out.rows < refs.size() &&
+          own.found.places[out.rows].row != Found::kMissing) {
+        out.error = absl::OkStatus();  // of a later one
+      }
+      if (Show(own, out, reads)) return out.rows;
     }
-    Show(own, out);
-    return out.rows;
   }
 
   absl::StatusOr<bool> ReadBlock(const RecordRef& ref, uint64_t row,
@@ -65,31 +84,40 @@ class CachedInput final : public StageInput {
     out.ends_block = false;
     out.left_out = false;
     out.failed_records.clear();
-    std::optional<CachedRows> rows = cache_->FindRows(ref.index, row);
-    if (!rows) {
-      FM_ASSIGN_OR_RETURN(
-          auto made,
-          stage_->MakeInBlock(ref.index, row, bytes_max,
-                              static_cast<StageScratch&>(*own.stage)));
-      rows.emplace();
-      rows->chunk = std::make_shared<const Chunk>(std::move(made.chunk));
-      rows->first = row;
-      rows->count = made.count;
-      rows->more = made.more;
-      rows->dropped = made.dropped;
-      rows->origins = std::move(made.origins);
-      if (made.count > 0 || !made.more) cache_->AddRows(ref.index, *rows);
-      out.error = std::move(made.error);
-      out.ends_block = made.ends_block;
-      out.failed_after = made.failed_after;
-      out.left_out = made.left_out;
-      out.failed_records = std::move(made.failed_records);
+    own.stored.Begin();
+    for (int reads = 0; reads < kReadsMax;) {
+      const auto rows = cache_->FindRows(ref.index, row);
+      if (!rows) break;
+      const bool shown = ShowRows(*rows, row, bytes_max, own, out, reads);
+      if (shown) return MoreBehind(*rows, row, out);
     }
-    return ShowRows(*rows, row, bytes_max, own, out);
+    FM_ASSIGN_OR_RETURN(
+        auto made, stage_->MakeInBlock(ref.index, row, bytes_max,
+                                       static_cast<StageScratch&>(*own.stage)));
+    CachedRows rows;
+    rows.rows.chunk = std::make_shared<const Chunk>(std::move(made.chunk));
+    rows.first = row;
+    rows.count = made.count;
+    rows.more = made.more;
+    rows.dropped = made.dropped;
+    rows.origins = std::move(made.origins);
+    if (made.count > 0 || !made.more) cache_->AddRows(ref.index, rows);
+    out.error = std::move(made.error);
+    out.ends_block = made.ends_block;
+    out.failed_after = made.failed_after;
+    out.left_out = made.left_out;
+    out.failed_records = std::move(made.failed_records);
+    int reads = 0;  // of none: they are in memory
+    ShowRows(rows, row, bytes_max, own, out, reads);
+    return MoreBehind(rows, row, out);
   }
 
   std::vector<Column> Take(Scratch& scratch) const override {
     return std::move(static_cast<Own&>(scratch).columns);
+  }
+
+  void LeaveBlocks(Scratch& scratch) const override {
+    static_cast<Own&>(scratch).columns.clear();
   }
 
   std::string Describe(const RecordRef& ref, uint64_t row) const override {
@@ -109,6 +137,7 @@ class CachedInput final : public StageInput {
     std::unordered_map<uint64_t, uint32_t> numbers;  // of the missing
     std::vector<uint32_t> rows_of_missing;
     std::vector<Stretch> stretches;
+    StoredReader stored;
     std::vector<Column> columns;
   };
 
@@ -141,7 +170,7 @@ class CachedInput final : public StageInput {
                                        static_cast<StageScratch&>(*own.stage)));
     const auto chunk = static_cast<uint32_t>(own.found.chunks.size());
     own.found.chunks.push_back(
-        std::make_shared<const Chunk>(std::move(made.chunk)));
+        {std::make_shared<const Chunk>(std::move(made.chunk)), nullptr});
     size_t row = 0;
     std::vector<uint32_t>& rows = own.rows_of_missing;
     rows.assign(made.count, Found::kDropped);
@@ -154,7 +183,7 @@ class CachedInput final : public StageInput {
       if (number < made.count) own.found.places[at] = {chunk, rows[number]};
     }
     cache_->Add(std::span(own.missing).first(made.count), made.origins,
-                made.dropped, *own.found.chunks.back());
+                made.dropped, *own.found.chunks.back().chunk);
     out.error = std::move(made.error);
     out.failed_after = made.failed_after;
     return absl::OkStatus();
@@ -177,11 +206,11 @@ class CachedInput final : public StageInput {
           own.stretches.back().end != place.row) {
         if (own.stretches.size() == 1 && bytes >= kKeptBytes) break;
         if (own.stretches.empty() || chunk != place.chunk) {
-          row_bytes = RowBytes(*own.found.chunks[place.chunk]);
+          row_bytes = RowBytes(own.found.chunks[place.chunk]);
         }
         chunk = place.chunk;
         own.stretches.push_back(
-            {own.found.chunks[chunk].get(), place.row, place.row});
+            {&own.found.chunks[chunk], place.row, place.row});
       }
       ++own.stretches.back().end;
       out.origins.push_back(static_cast<uint32_t>(k));
@@ -191,29 +220,58 @@ class CachedInput final : public StageInput {
     return k;
   }
 
-  // Points at the rows where they lie, if they follow one another; else they
-  // are put together.
-  void Show(Own& own, InputBlock& out) const {
+  // The columns of rows [begin, end), where they lie or, if they are stored,
+  // as they were read. Nothing if that failed, which is reported, and counted
+  // in `reads`.
+  std::optional<std::vector<Column>> Columns(const KeptRows& rows, size_t begin,
+                                             size_t end, Own& own,
+                                             const InputBlock& out,
+                                             int& reads) const {
+    if (rows.chunk != nullptr) return ColumnsOf(*rows.chunk, begin, end);
+    auto chunk = own.stored.Read(*rows.stored, begin, end, out.blocks);
+    if (chunk.ok()) return std::move(chunk->columns);
+    Failed(rows, chunk.status(), reads);
+    return std::nullopt;
+  }
+
+  // After reading stored rows has failed. Returns false.
+  bool Failed(const KeptRows& rows, const absl::Status& why, int& reads) const {
+    cache_->ReadFailed(*rows.stored, why);
+    // An error that may be gone later leaves the rows where they are found.
+    reads = rows.usable() ? kReadsMax : reads + 1;
+    return false;
+  }
+
+  // Points at the rows, if they follow one another; else they are put together.
+  bool Show(Own& own, InputBlock& out, int& reads) const {
     own.columns.clear();
     out.kept = own.stretches.size() == 1;
     if (out.kept) {
       const Stretch& one = own.stretches[0];
-      const bool whole = one.end - one.begin == one.chunk->rows;
-      for (const Column& column : one.chunk->columns) {
-        own.columns.push_back(whole ? column
-                                    : column.Slice(one.begin, one.end));
-      }
+      auto columns = Columns(*one.rows, one.begin, one.end, own, out, reads);
+      if (!columns) return false;
+      own.columns = *std::move(columns);
     } else {
-      ChunkBuilder builder(stage_->output());
+      ChunkBuilder builder(stage_->output(), out.blocks);
       for (const Stretch& one : own.stretches) {
-        for (size_t c = 0; c < one.chunk->columns.size(); ++c) {
-          builder.AppendRows(c, one.chunk->columns[c], one.begin, one.end);
+        StoredReader::View view{one.rows->chunk.get(), one.begin};
+        if (view.chunk == nullptr) {
+          const auto read =
+              own.stored.ReadHere(*one.rows->stored, one.begin, one.end);
+          if (!read.ok()) return Failed(*one.rows, read.status(), reads);
+          view = *read;
         }
-        builder.FinishRows(one.end - one.begin);
+        const size_t count = one.end - one.begin;
+        for (size_t c = 0; c < view.chunk->columns.size(); ++c) {
+          builder.AppendRows(c, view.chunk->columns[c], view.row,
+                             view.row + count);
+        }
+        builder.FinishRows(count);
       }
       own.columns = std::move(builder).Finish().columns;
     }
     Point(own, out);
+    return true;
   }
 
   static void Point(Own& own, InputBlock& out) {
@@ -222,11 +280,11 @@ class CachedInput final : public StageInput {
   }
 
   // Row `row` of a block and those after it, as far as `rows` has them and they
-  // fit into about `bytes_max`.
-  static bool ShowRows(const CachedRows& rows, uint64_t row, size_t bytes_max,
-                       Own& own, InputBlock& out) {
+  // fit into about `bytes_max`. As Show.
+  bool ShowRows(const CachedRows& rows, uint64_t row, size_t bytes_max,
+                Own& own, InputBlock& out, int& reads) const {
     const uint64_t from = std::min(row - rows.first, rows.count);
-    const uint64_t most = bytes_max / RowBytes(*rows.chunk) + 1;
+    const uint64_t most = bytes_max / RowBytes(rows.rows) + 1;
     const uint64_t to = rows.count - from > most ? from + most : rows.count;
     size_t begin = from;
     size_t end = to;
@@ -244,15 +302,20 @@ class CachedInput final : public StageInput {
         out.origins.push_back(static_cast<uint32_t>(all[k] - from));
       }
     }
-    own.columns.clear();
-    for (const Column& column : rows.chunk->columns) {
-      own.columns.push_back(
-          end - begin == rows.chunk->rows ? column : column.Slice(begin, end));
-    }
+    auto columns = Columns(rows.rows, begin, end, own, out, reads);
+    if (!columns) return false;
+    own.columns = *std::move(columns);
     out.rows = to - from;
-    if (to < rows.count) out.error = absl::OkStatus();  // of a later one
     out.kept = true;
     Point(own, out);
+    return true;
+  }
+
+  // Whether the block goes on behind the rows that were shown.
+  static bool MoreBehind(const CachedRows& rows, uint64_t row,
+                         InputBlock& out) {
+    const uint64_t to = std::min(row - rows.first, rows.count) + out.rows;
+    if (to < rows.count) out.error = absl::OkStatus();  // of a later one
     return rows.more || to < rows.count;
   }
 

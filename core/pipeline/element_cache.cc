@@ -42,6 +42,12 @@ std::shared_ptr<const Chunk> Packed(const Chunk& chunk) {
   return packed;
 }
 
+// Drops what only finding and writing the rows needs.
+void KeepRowsOnly(CacheSegment& segment) {
+  segment.positions = {};
+  if (!segment.block) segment.origins = {};
+}
+
 }  // namespace
 
 ElementCache::ElementCache(size_t memory_bytes,
@@ -64,22 +70,13 @@ bool ElementCache::Take(size_t bytes) {
   return true;
 }
 
-bool ElementCache::Sound(uint64_t number) const {
-  const Kept& kept = kept_[number];
-  int state = kept.state.load(std::memory_order_acquire);
-  if (state != Kept::kUnknown) [[likely]]
-    return state == Kept::kSound;
-  const bool sound = IsSound(kept.segment);
-  const int now = sound ? Kept::kSound : Kept::kDamaged;
-  if (kept.state.compare_exchange_strong(state, now) && !sound) {
-    WarnOfCache(folder_->path(), "a part of a file is damaged");
-  }
-  return sound;
+bool ElementCache::Usable(uint64_t number) const {
+  return kept_[number].rows.usable();
 }
 
-bool ElementCache::SoundEntry(uint64_t entry) const {
+bool ElementCache::UsableEntry(uint64_t entry) const {
   return entry == kDroppedEntry ||
-         (entry != 0 && Sound((entry >> kRowBits) - 1));
+         (entry != 0 && Usable((entry >> kRowBits) - 1));
 }
 
 bool ElementCache::Has(std::span<const uint64_t> positions) const {
@@ -87,7 +84,7 @@ bool ElementCache::Has(std::span<const uint64_t> positions) const {
       positions.begin(), positions.end(), [this](uint64_t position) {
         const auto page = pages_.find(position / kPageEntries);
         return page != pages_.end() &&
-               SoundEntry((*page->second)[position % kPageEntries]);
+               UsableEntry((*page->second)[position % kPageEntries]);
       });
 }
 
@@ -98,7 +95,7 @@ void ElementCache::Find(std::span<const uint64_t> positions, Found& out) const {
   const Page* page = nullptr;
   uint64_t page_number = ~uint64_t{0};
   uint64_t number = ~uint64_t{0};
-  bool sound = false;
+  bool usable = false;
   for (size_t k = 0; k < positions.size(); ++k) {
     if (positions[k] / kPageEntries != page_number) {
       page_number = positions[k] / kPageEntries;
@@ -114,17 +111,17 @@ void ElementCache::Find(std::span<const uint64_t> positions, Found& out) const {
     }
     if ((entry >> kRowBits) - 1 != number) {
       number = (entry >> kRowBits) - 1;
-      sound = Sound(number);
-      if (sound) out.chunks.push_back(kept_[number].segment.chunk);
+      usable = Usable(number);
+      if (usable) out.chunks.push_back(kept_[number].rows);
     }
-    if (!sound) continue;
+    if (!usable) continue;
     out.places[k] = {
         static_cast<uint32_t>(out.chunks.size() - 1),
         static_cast<uint32_t>(entry & ((uint64_t{1} << kRowBits) - 1))};
   }
 }
 
-uint64_t ElementCache::Insert(CacheSegment segment, Kept::State state) {
+uint64_t ElementCache::Insert(CacheSegment segment) {
   const uint64_t number = kept_.size();
   if (segment.block) {
     blocks_[segment.positions[0]][segment.first] = number;
@@ -142,13 +139,11 @@ uint64_t ElementCache::Insert(CacheSegment segment, Kept::State state) {
     (*page)[position % kPageEntries] =
         there ? (number + 1) << kRowBits | row++ : kDroppedEntry;
   }
-  Kept& kept = kept_.emplace_back();
-  kept.segment = std::move(segment);
-  kept.state = state;
-  if (folder_ == nullptr) {  // only the chunk is needed any more
-    kept.segment.positions = {};
-    if (!kept.segment.block) kept.segment.origins = {};
+  // Those that are still to be written need the rest.
+  if (folder_ == nullptr || segment.rows.stored != nullptr) {
+    KeepRowsOnly(segment);
   }
+  kept_.push_back(std::move(segment));
   return number;
 }
 
@@ -160,7 +155,7 @@ void ElementCache::Add(std::span<const uint64_t> positions,
   for (size_t k = 1; k < positions.size(); ++k) {
     pages += positions[k] / kPageEntries != positions[k - 1] / kPageEntries;
   }
-  const size_t bytes = BytesOf(chunk) + sizeof(Kept);
+  const size_t bytes = BytesOf(chunk) + sizeof(CacheSegment);
   {
     // The copy is made outside the lock, if there is room for it.
     const std::shared_lock lock(mutex_);
@@ -170,11 +165,11 @@ void ElementCache::Add(std::span<const uint64_t> positions,
   segment.positions.assign(positions.begin(), positions.end());
   segment.dropped = dropped;
   segment.origins.assign(origins.begin(), origins.end());
-  segment.chunk = Packed(chunk);
+  segment.rows.chunk = Packed(chunk);
   std::unique_lock lock(mutex_);
   if (Has(positions) || !HasRoom(bytes + pages * sizeof(Page))) return;
   Take(bytes);
-  const uint64_t number = Insert(std::move(segment), Kept::kSound);
+  const uint64_t number = Insert(std::move(segment));
   if (folder_ == nullptr) return;
   pending_.push_back(number);
   pending_bytes_ += bytes;
@@ -189,16 +184,16 @@ std::optional<CachedRows> ElementCache::FindRows(uint64_t position,
   const auto after = block->second.upper_bound(row);
   if (after == block->second.begin()) return std::nullopt;
   const uint64_t number = std::prev(after)->second;
-  const CacheSegment& rows = kept_[number].segment;
+  const CacheSegment& rows = kept_[number];
   // Behind the last row of a block there is nothing, which is known.
   if (row - rows.first >= rows.count && rows.more) return std::nullopt;
-  if (!Sound(number)) return std::nullopt;
-  return CachedRows{rows.chunk,   rows.first,   rows.count,
+  if (!Usable(number)) return std::nullopt;
+  return CachedRows{rows.rows,    rows.first,   rows.count,
                     rows.dropped, rows.origins, rows.more};
 }
 
 void ElementCache::AddRows(uint64_t position, const CachedRows& rows) {
-  const size_t bytes = BytesOf(*rows.chunk) + sizeof(Kept) + 64 +
+  const size_t bytes = BytesOf(*rows.rows.chunk) + sizeof(CacheSegment) + 64 +
                        rows.origins.size() * sizeof(uint32_t);
   {
     const std::shared_lock lock(mutex_);
@@ -212,13 +207,13 @@ void ElementCache::AddRows(uint64_t position, const CachedRows& rows) {
   segment.more = rows.more;
   segment.dropped = rows.dropped;
   segment.origins = rows.origins;
-  segment.chunk = Packed(*rows.chunk);
+  segment.rows.chunk = Packed(*rows.rows.chunk);
   std::unique_lock lock(mutex_);
   const auto& block = blocks_[position];
   const auto there = block.find(rows.first);
-  if (there != block.end() && Sound(there->second)) return;
+  if (there != block.end() && Usable(there->second)) return;
   if (!Take(bytes)) return;
-  const uint64_t number = Insert(std::move(segment), Kept::kSound);
+  const uint64_t number = Insert(std::move(segment));
   if (folder_ == nullptr) return;
   pending_.push_back(number);
   pending_bytes_ += bytes;
@@ -230,7 +225,21 @@ void ElementCache::ReadNew() {
   std::vector<CacheSegment> segments = folder_->ReadNew();
   const std::unique_lock lock(mutex_);
   for (CacheSegment& segment : segments) {
-    Insert(std::move(segment), Kept::kUnknown);
+    Insert(std::move(segment));
+  }
+}
+
+void ElementCache::ReadFailed(const StoredRows& rows, const absl::Status& why) {
+  if (!absl::IsDataLoss(why) && !absl::IsNotFound(why)) {
+    WarnOfCache(rows.file->path(), ErrorText(why));
+    return;
+  }
+  if (!folder_->Drop(*rows.file, why)) return;
+  // A dropped entry would hide an earlier one that reaches as far.
+  const std::unique_lock lock(mutex_);
+  for (auto& [position, block] : blocks_) {
+    std::erase_if(block,
+                  [this](const auto& entry) { return !Usable(entry.second); });
   }
 }
 
@@ -245,7 +254,7 @@ void ElementCache::WriteIfEnough(std::unique_lock<std::shared_mutex> lock,
   const size_t bytes = std::exchange(pending_bytes_, 0);
   std::vector<CacheSegment> segments;
   for (const uint64_t number : numbers) {
-    segments.push_back(kept_[number].segment);
+    segments.push_back(kept_[number]);
   }
   lock.unlock();
   auto written = folder_->Write(segments);
@@ -259,7 +268,8 @@ void ElementCache::WriteIfEnough(std::unique_lock<std::shared_mutex> lock,
   }
   bytes_ -= bytes;
   for (size_t k = 0; k < numbers.size(); ++k) {
-    kept_[numbers[k]].segment = std::move((*written)[k]);
+    kept_[numbers[k]] = std::move((*written)[k]);
+    KeepRowsOnly(kept_[numbers[k]]);
   }
 }
 

@@ -2,7 +2,6 @@
 #define FEEDMILL_CORE_PIPELINE_ELEMENT_CACHE_H_
 
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -23,7 +22,7 @@ namespace feedmill {
 
 // The rows of a block, from `first` on, that were made together.
 struct CachedRows {
-  std::shared_ptr<const Chunk> chunk;
+  KeptRows rows;
   uint64_t first = 0;
   uint64_t count = 0;  // of the block's rows, the dropped ones too
   // If some were dropped, which of the count the chunk's rows are.
@@ -36,7 +35,9 @@ struct CachedRows {
 // In memory, as far as the budget goes: what is there stays there, what does
 // not fit any more is not kept. So readers that go round find the same part of
 // it again, where the newest in place of the oldest would leave them nothing.
-// Or on disk: some megabytes at a time become a file, and are seen there.
+// Or on disk: some megabytes at a time become a file, and are read from there.
+// Those that are found there are not checked yet: StoredReader does, and a file
+// for which it fails is dropped here, so that its elements are missing.
 //
 // Thread-safety: any thread; a call takes one lock, however many rows it is
 // about, and writes outside it.
@@ -51,7 +52,7 @@ class ElementCache {
       uint32_t row = kMissing;
     };
     std::vector<Place> places;
-    std::vector<std::shared_ptr<const Chunk>> chunks;
+    std::vector<KeptRows> chunks;
   };
 
   // `folder`: null for one in memory; else `memory_bytes` is not looked at.
@@ -68,6 +69,7 @@ class ElementCache {
 
   // ---- of positions that are blocks of many
   std::optional<CachedRows> FindRows(uint64_t position, uint64_t row) const;
+  // REQUIRES: they are in memory.
   void AddRows(uint64_t position, const CachedRows& rows);
 
   // ---- of those on disk
@@ -75,19 +77,15 @@ class ElementCache {
   void ReadNew();
   // Writes what was not written yet.
   void Flush();
+  // After reading them has failed with `why`. DataLoss and NotFound drop their
+  // file, of which nothing is found from now on; any other error may not be
+  // there the next time, and is reported only.
+  void ReadFailed(const StoredRows& rows, const absl::Status& why);
 
   // Of all that is kept, in memory.
   size_t bytes() const;
 
  private:
-  // Rows that were made together.
-  struct Kept {
-    CacheSegment segment;
-    // In a file, and nobody has looked yet whether it is as it was written.
-    enum State : int { kUnknown, kSound, kDamaged };
-    mutable std::atomic<int> state = kSound;
-  };
-
   static constexpr size_t kPageEntries = 512;
   // (number of the rows + 1) << 16 | row; or kDroppedEntry; 0: missing.
   using Page = std::array<uint64_t, kPageEntries>;
@@ -95,20 +93,20 @@ class ElementCache {
   // Under the lock: whether that much more may be kept, and takes it.
   bool Take(size_t bytes);
   bool HasRoom(size_t bytes) const;
-  // … whether the number names rows that are sound.
-  bool Sound(uint64_t number) const;
-  bool SoundEntry(uint64_t entry) const;
+  // … whether the number names rows of a file that was not dropped.
+  bool Usable(uint64_t number) const;
+  bool UsableEntry(uint64_t entry) const;
   // … whether another thread was faster.
   bool Has(std::span<const uint64_t> positions) const;
   // … adds what is not there yet. Returns its number.
-  uint64_t Insert(CacheSegment segment, Kept::State state);
+  uint64_t Insert(CacheSegment segment);
   void WriteIfEnough(std::unique_lock<std::shared_mutex> lock, size_t enough);
 
   const size_t memory_bytes_;
   mutable std::shared_mutex mutex_;
   size_t bytes_ = 0;
   std::unordered_map<uint64_t, std::unique_ptr<Page>> pages_;
-  std::deque<Kept> kept_;  // by number
+  std::deque<CacheSegment> kept_;  // by number: rows that were made together
   // By position, and then by first row: the number.
   std::unordered_map<uint64_t, std::map<uint64_t, uint64_t>> blocks_;
 

@@ -31,17 +31,23 @@ absl::StatusOr<std::vector<KeptCache>> FindKeptCaches(
     if (!at->is_directory(gone) || !IsKey(at->path().filename().string())) {
       continue;
     }
-    KeptCache cache{at->path(), 0, 0, at->last_write_time(gone)};
+    KeptCache cache;
+    cache.path = at->path();
+    cache.used = at->last_write_time(gone);
     if (gone) continue;
     for (fs::directory_iterator file(cache.path, gone);
          !gone && file != fs::directory_iterator(); file.increment(gone)) {
-      DropUnfinished(*file);
-      if (file->path().extension() != CacheFolder::kExtension) continue;
+      const Unfinished state = StateOf(*file);
+      const bool whole = file->path().extension() == CacheFolder::kExtension;
       std::error_code away;
       const auto bytes = file->file_size(away);
-      if (away) continue;
-      ++cache.files;
+      if (away || (!whole && state == Unfinished::kNone)) continue;
+      cache.files += whole ? 1 : 0;
       cache.bytes += bytes;
+      if (state == Unfinished::kAbandoned) {
+        ++cache.abandoned;
+        cache.abandoned_bytes += bytes;
+      }
     }
     found.push_back(std::move(cache));
   }
@@ -53,12 +59,26 @@ absl::StatusOr<std::vector<KeptCache>> FindKeptCaches(
   return found;
 }
 
+void DropAbandoned(KeptCache& cache) {
+  if (cache.abandoned == 0) return;
+  std::error_code error;
+  for (fs::directory_iterator at(cache.path, error), end; !error && at != end;
+       at.increment(error)) {
+    DropUnfinished(*at);
+  }
+  // Its files are as old as before.
+  fs::last_write_time(cache.path, cache.used, error);
+  cache.bytes -= cache.abandoned_bytes;
+  cache.abandoned = cache.abandoned_bytes = 0;
+}
+
 absl::Status DropKeptCache(const KeptCache& cache) {
   std::error_code error;
   std::vector<fs::path> files;
   for (fs::directory_iterator at(cache.path, error), end; !error && at != end;
        at.increment(error)) {
-    if (at->path().extension() == CacheFolder::kExtension) {
+    if (StateOf(*at) == Unfinished::kAbandoned ||
+        at->path().extension() == CacheFolder::kExtension) {
       files.push_back(at->path());
     }
   }

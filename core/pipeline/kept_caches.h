@@ -13,8 +13,12 @@ namespace feedmill {
 // What one cache has on disk: the folder of its key (CacheFolder).
 struct KeptCache {
   std::filesystem::path path;
-  uint64_t files = 0;
+  uint64_t files = 0;  // that are whole
+  // Of these, of those that are being written, and of what is abandoned.
   uint64_t bytes = 0;
+  // What killed writers left (folder_file.h).
+  uint64_t abandoned = 0;
+  uint64_t abandoned_bytes = 0;
   // When a process last opened it, or wrote into it.
   std::filesystem::file_time_type used;
 };
@@ -24,8 +28,11 @@ struct KeptCache {
 absl::StatusOr<std::vector<KeptCache>> FindKeptCaches(
     const std::string& folder);
 
-// Deletes its files; those who read them go on with what they have. Unavailable
-// if one cannot be deleted.
+// Deletes what killed writers left in it, and says so in `cache`.
+void DropAbandoned(KeptCache& cache);
+
+// Deletes its files, but those that are being written; those who read them go
+// on with what they have. Unavailable if one cannot be deleted.
 absl::Status DropKeptCache(const KeptCache& cache);
 
 }  // namespace feedmill

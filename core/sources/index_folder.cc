@@ -145,10 +145,10 @@ void IndexFolder::DropOldest() const {
     const auto bytes = at->file_size(gone);
     const auto time = at->last_write_time(gone);
     if (gone) continue;
-    DropUnfinished(*at);
-    if (at->path().extension() != kExtension) continue;
-    all.push_back({time, bytes, at->path()});
-    total += bytes;
+    const bool written = DropUnfinished(*at) == Unfinished::kBeingWritten;
+    const bool whole = at->path().extension() == kExtension;
+    if (written || whole) total += bytes;
+    if (whole) all.push_back({time, bytes, at->path()});
   }
   if (total <= kFolderBytesMax) return;
   std::sort(all.begin(), all.end(),

@@ -23,7 +23,7 @@ constexpr char kCacheSummary[] =
     "longest\n"
     "unused first; with --unused-days or --max-size, deletes of it. Nothing "
     "else\n"
-    "ever does.";
+    "deletes whole caches.";
 constexpr char kCacheExamples[] =
     "A folder has a cache for each pipeline (up to its cache step), data and\n"
     "seed that it was made of; one that nothing is left to use is that of data "
@@ -32,7 +32,11 @@ constexpr char kCacheExamples[] =
     "writes\n"
     "into it. Caches may be deleted while they are read: what was not read yet "
     "is\n"
-    "made again.\n"
+    "made again. Sizes count files that are being written, and those that "
+    "writers\n"
+    "left that were killed. The latter are deleted with --unused-days or "
+    "--max-size,\n"
+    "whatever these say, and when a pipeline opens the cache.\n"
     "\n"
     "Examples:\n"
     "  feedmill cache kept/\n"
@@ -68,21 +72,31 @@ absl::Time TimeOf(const KeptCache& cache) {
           std::chrono::file_clock::to_sys(cache.used)));
 }
 
-void Print(const KeptCache& cache, const char* deleted, bool json) {
+void Print(const KeptCache& cache, const char* abandoned_deleted,
+           const char* deleted, bool json) {
   if (json) {
     fmt::print(
         "{}\n",
         nlohmann::json({{"cache", cache.path.string()},
                         {"files", cache.files},
                         {"bytes", cache.bytes},
+                        {"abandoned_files", cache.abandoned},
+                        {"abandoned_bytes", cache.abandoned_bytes},
                         {"used", absl::FormatTime(TimeOf(cache))},
                         {"deleted", *deleted != '\0'}})
             .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
     return;
   }
+  std::string abandoned;
+  if (cache.abandoned > 0) {
+    abandoned = fmt::format(" ({} in {} that killed writers left{})",
+                            SizeText(cache.abandoned_bytes), cache.abandoned,
+                            abandoned_deleted);
+  }
   fmt::print(
-      "{}  {} in {} file{}, used {}{}\n", cache.path.string(),
+      "{}  {} in {} file{}{}, used {}{}\n", cache.path.string(),
       SizeText(cache.bytes), cache.files, cache.files == 1 ? "" : "s",
+      abandoned,
       absl::FormatTime("%Y-%m-%d %H:%M", TimeOf(cache), absl::LocalTimeZone()),
       deleted);
 }
@@ -98,14 +112,17 @@ absl::StatusOr<int> RunCache(const Invocation& invocation) {
   if (!go_on) return 0;
   if (cache.folders.empty()) return flags.Error("a folder is missing");
   const bool by_age = flags.Given("--unused-days");
-  if (cache.dry_run && !by_age && cache.max_size == 0) {
+  const bool deletes = by_age || cache.max_size > 0;
+  if (cache.dry_run && !deletes) {
     return flags.Error("--dry-run is for --unused-days or --max-size");
   }
   std::vector<KeptCache> found;
   uint64_t bytes = 0;
   for (const std::string& folder : cache.folders) {
     FM_ASSIGN_OR_RETURN(const auto in_it, FindKeptCaches(folder));
-    for (const KeptCache& one : in_it) bytes += one.bytes;
+    for (const KeptCache& one : in_it) {
+      bytes += one.bytes - (deletes ? one.abandoned_bytes : 0);
+    }
     found.insert(found.end(), in_it.begin(), in_it.end());
   }
   std::stable_sort(
@@ -115,15 +132,18 @@ absl::StatusOr<int> RunCache(const Invocation& invocation) {
       absl::Now() - absl::Hours(24) * static_cast<int64_t>(cache.unused_days);
   const char* const word = cache.dry_run ? "; to be deleted" : "; deleted";
   size_t left = found.size();
-  for (const KeptCache& one : found) {
+  for (KeptCache& one : found) {
+    const KeptCache listed = one;
+    if (deletes && !cache.dry_run) DropAbandoned(one);
     const bool goes = (by_age && TimeOf(one) <= since) ||
                       (cache.max_size > 0 && bytes > cache.max_size);
     if (goes) {
       if (!cache.dry_run) FM_RETURN_IF_ERROR(DropKeptCache(one));
-      bytes -= one.bytes;
+      bytes -= listed.bytes - listed.abandoned_bytes;
       --left;
     }
-    Print(one, goes ? word : "", cache.format == "json");
+    Print(listed, deletes ? word : "", goes ? word : "",
+          cache.format == "json");
   }
   if (cache.format != "json") {
     fmt::print("{} cache{}, {}\n", left, left == 1 ? "" : "s", SizeText(bytes));

@@ -3,6 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <filesystem>
+#include <fstream>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -94,6 +97,7 @@ class Cache : public ::testing::Test {
       return text;
     };
     const Read without = ReadAll(with("skip: 0"));
+    ASSERT_TRUE(without.status.ok()) << without.status;
     for (const std::string step : {"cache", "cache: {memory_bytes: 9000}"}) {
       for (const int threads : {1, 3}) {
         for (const size_t bytes : {size_t{50}, size_t{1} << 20}) {
@@ -132,7 +136,7 @@ TEST_F(Cache, ChangesNoElement) {
   folder_.Write("a.txt", "one\ntwo\n\nfour\nfive words of text\n\nseven\n");
   ExpectNoDifference(
       "source: {range: 300}\nsteps:\n  - filter: 'x % 3 != 1'\n  - CACHE\n"
-      "  - filter: 'x % 5 != 2'\n  - map: 'str(x)'\n  - CACHE\n"
+      "  - filter: 'x % 5 != 2'\n  - map: 'to_string(x)'\n  - CACHE\n"
       "  - filter: 'x != \"9\"'\n  - batch: 4\noptions: {seed: 1}\n");
   ExpectNoDifference(
       "source: {text: {files: a.txt}}\nsteps:\n  - filter: 'length(x) > 0'\n"
@@ -235,6 +239,81 @@ TEST_F(Cache, ErrorsBeforeItAreThoseOfEachPass) {
   EXPECT_TRUE(absl::IsDataLoss(fails.status)) << fails.status;
   EXPECT_THAT(ErrorText(fails.status), HasSubstr("steps[1] map"));
   EXPECT_THAT(fails.lines, SizeIs(4));
+}
+
+// Flips a bit of a file of a cache in that folder, cuts it or deletes it. False
+// if there is none yet.
+bool DamageAFile(const std::string& folder, std::mt19937_64& random) {
+  std::vector<std::filesystem::path> files;
+  std::error_code none;
+  for (std::filesystem::recursive_directory_iterator at(folder, none), end;
+       !none && at != end; at.increment(none)) {
+    if (at->path().extension() == ".rows") files.push_back(at->path());
+  }
+  if (files.empty()) return false;
+  const std::filesystem::path& path = files[random() % files.size()];
+  const uint64_t at = random() % std::filesystem::file_size(path);
+  switch (random() % 4) {
+    case 0:
+      std::filesystem::remove(path);
+      break;
+    case 1:
+      std::filesystem::resize_file(path, at);
+      break;
+    default: {
+      std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+      file.seekg(static_cast<std::streamoff>(at));
+      const int was = file.get();
+      file.seekp(static_cast<std::streamoff>(at));
+      file.put(static_cast<char>(was ^ 1 << random() % 8));
+    }
+  }
+  return true;
+}
+
+TEST_F(Cache, FilesThatAreDamagedAtAnyTimeChangeNoElement) {
+  std::string lines;
+  for (int k = 0; k < 3000; ++k) lines += "line " + std::to_string(k) + "\n";
+  folder_.Write("a.txt", lines);
+  const std::vector<std::string> pipelines = {
+      "source: {range: 50}\nsteps:\n  - map: 'full([20000], x)'\n  - CACHE\n"
+      "  - map: {x: x, sum: 'sum(x)'}\n  - map: sum\n  - repeat: 40\n",
+      "source: {range: 3000}\nsteps:\n"
+      "  - map: {x: 'x * 2', text: 'to_string(x)'}\n  - CACHE\n  - shuffle\n"
+      "  - repeat: 12\n",
+      "source: {text: {files: a.txt}}\nsteps:\n  - CACHE\n"
+      "  - map: 'split(x, \" \")'\n  - repeat: 12\n"};
+  size_t damaged = 0;
+  for (uint64_t seed = 0; seed < 30; ++seed) {
+    std::mt19937_64 random(seed);
+    const std::string kept = folder_ / std::to_string(seed);
+    const auto with = [&](const std::string& step) {
+      std::string text = pipelines[seed % 3] + "options: {seed: 1}\n";
+      return text.replace(text.find("CACHE"), 5, step);
+    };
+    const Read expected = ReadAll(with("skip: 0"));
+    ASSERT_TRUE(expected.status.ok()) << expected.status;
+    // Files are there once a reader has ended.
+    EXPECT_EQ(ReadAll(with("cache: " + kept)).lines, expected.lines);
+    LocalReaderOptions options;
+    options.threads = 1 + static_cast<int>(seed / 3 % 2) * 2;
+    options.piece_bytes = seed / 6 % 2 == 0 ? 20'000 : 400'000;
+    const auto reader =
+        LocalReader::Make(Parse(with("cache: " + kept)), Functions(), options);
+    ASSERT_TRUE(reader.ok()) << reader.status();
+    std::vector<std::string> got;
+    while (true) {
+      const auto chunk = (*reader)->Next(absl::InfiniteFuture());
+      ASSERT_TRUE(chunk.ok()) << seed << chunk.status();
+      if (!*chunk) break;
+      for (size_t row = 0; row < (*chunk)->rows; ++row) {
+        AppendJson(**chunk, row, got.emplace_back());
+      }
+      if (random() % 2 == 0) damaged += DamageAFile(kept, random) ? 1 : 0;
+    }
+    EXPECT_EQ(got, expected.lines) << seed;
+  }
+  EXPECT_GT(damaged, 0u);
 }
 
 TEST_F(Cache, AChangedFileIsReadAnew) {

@@ -3,9 +3,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <random>
 #include <thread>
 
 #include "tests/unit/sources/test_folder.h"
@@ -16,6 +19,7 @@ namespace {
 using ::testing::SizeIs;
 using Found = ElementCache::Found;
 
+constexpr size_t kDamagedRows = 2000;
 constexpr char kKey[] = "0123456789abcdef0123456789abcdef";
 
 std::shared_ptr<const ElementSpec> Spec() {
@@ -65,21 +69,45 @@ class CacheOnDisk : public ::testing::Test {
   const TestFolder folder_;
 };
 
+// The rows that were found, as a reader of the cache gets them.
+absl::StatusOr<Chunk> Get(const KeptRows& rows, size_t begin, size_t end) {
+  if (rows.chunk != nullptr) return rows.chunk->Slice(begin, end);
+  thread_local StoredReader reader;
+  reader.Begin();
+  return reader.Read(*rows.stored, begin, end, nullptr);
+}
+
 // How many of the positions are there, as Rows(0, …) has them.
-size_t There(const ElementCache& cache, uint64_t first, size_t count) {
+size_t There(ElementCache& cache, uint64_t first, size_t count) {
   const std::vector<uint64_t> positions = Positions(first, count);
   Found found;
   cache.Find(positions, found);
   size_t there = 0;
-  for (size_t k = 0; k < count; ++k) {
+  for (size_t k = 0; k < count;) {
     const auto [chunk, row] = found.places[k];
-    if (row == Found::kMissing || row == Found::kDropped) continue;
-    const Chunk& rows = *found.chunks[chunk];
-    const auto number = static_cast<int64_t>(positions[k]);
-    EXPECT_EQ(rows.columns[0].Items<int64_t>(row)[0], number);
-    EXPECT_EQ(rows.columns[1].BytesAt(static_cast<int64_t>(row)),
-              "text " + std::to_string(number));
-    ++there;
+    if (row == Found::kMissing || row == Found::kDropped) {
+      ++k;
+      continue;
+    }
+    // Those that follow one another, at once.
+    size_t end = k + 1;
+    while (end < count && found.places[end].chunk == chunk &&
+           found.places[end].row == row + (end - k)) {
+      ++end;
+    }
+    const auto rows = Get(found.chunks[chunk], row, row + (end - k));
+    if (!rows.ok()) {
+      cache.ReadFailed(*found.chunks[chunk].stored, rows.status());
+      return There(cache, first, count);
+    }
+    for (size_t at = 0; at < end - k; ++at) {
+      const auto number = static_cast<int64_t>(positions[k + at]);
+      EXPECT_EQ(rows->columns[0].Items<int64_t>(at)[0], number);
+      EXPECT_EQ(rows->columns[1].BytesAt(static_cast<int64_t>(at)),
+                "text " + std::to_string(number));
+    }
+    there += end - k;
+    k = end;
   }
   return there;
 }
@@ -89,9 +117,12 @@ TEST_F(CacheOnDisk, IsThereForTheNextProcess) {
   cache->Add(Positions(100, 50), {}, false, Rows(100, 50));
   const std::vector<uint32_t> origins = {1};
   cache->Add(Positions(500, 3), origins, true, Rows(501, 1));
-  cache->AddRows(
-      7,
-      {std::make_shared<const Chunk>(Rows(3, 2)), 3, 4, true, {0, 2}, false});
+  cache->AddRows(7, {{std::make_shared<const Chunk>(Rows(3, 2)), nullptr},
+                     3,
+                     4,
+                     true,
+                     {0, 2},
+                     false});
   cache->Flush();
   EXPECT_EQ(There(*cache, 90, 100), 50u);
   EXPECT_THAT(Files(), SizeIs(1));
@@ -149,14 +180,127 @@ TEST_F(CacheOnDisk, AnyDamagedByteIsFoundOut) {
     again->Add(Positions(0, 20), {}, false, Rows(0, 20));
     EXPECT_EQ(There(*again, 0, 20), 20u);
   }
-  // What lies between the head and the values is looked at by nobody.
-  EXPECT_LT(padding, 64u);
+  // What lies between the head and the columns is looked at by nobody.
+  EXPECT_LT(padding, 128u);
   for (const size_t left : {size_t{0}, size_t{10}, size_t{100}, size - 1}) {
     std::ofstream(files[0], std::ios::binary) << whole.substr(0, left);
     EXPECT_EQ(There(*Open(), 0, 20), 0u) << left;
   }
   EXPECT_THAT(::testing::internal::GetCapturedStderr(),
               ::testing::HasSubstr("made again"));
+}
+
+// Damages of a file that was read before, by number.
+void Damage(const std::string& path, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  const auto size = std::filesystem::file_size(path);
+  if (seed % 2 == 0) {
+    std::filesystem::resize_file(path, random() % (size - 600));
+    return;
+  }
+  // In the values of the numbers, which are the first column.
+  std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+  std::string whole(size, '\0');
+  file.read(whole.data(), static_cast<std::streamsize>(size));
+  uint64_t head = 0;
+  std::memcpy(&head, whole.data() + 48, sizeof head);
+  const uint64_t values = (64 + head + 63) / 64 * 64;
+  const uint64_t at = values + random() % (kDamagedRows * 8);
+  file.seekp(static_cast<std::streamoff>(at));
+  file.put(static_cast<char>(whole[at] ^ (1 << random() % 8)));
+}
+
+TEST_F(CacheOnDisk, DamageAfterItWasReadIsFoundOut) {
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    const auto cache = Open();
+    cache->Add(Positions(0, kDamagedRows), {}, false, Rows(0, kDamagedRows));
+    cache->Flush();
+    // Through a mapping, too, which comes after some reads.
+    for (size_t k = 0; k < kDamagedRows; k += 10) {
+      ASSERT_EQ(There(*cache, k, 10), 10u);
+    }
+    const auto another = Open();
+    ASSERT_EQ(There(*another, 0, kDamagedRows), kDamagedRows);
+    const std::vector<std::filesystem::path> files = Files();
+    ASSERT_THAT(files, SizeIs(1));
+    Found found;
+    cache->Find(Positions(0, kDamagedRows), found);
+    const auto held = Get(found.chunks[0], 0, kDamagedRows);
+    ASSERT_TRUE(held.ok()) << held.status();
+    Damage(files[0], seed);
+    ::testing::internal::CaptureStderr();
+    EXPECT_EQ(There(*cache, 0, kDamagedRows), 0u) << seed;
+    EXPECT_THAT(::testing::internal::GetCapturedStderr(),
+                ::testing::AnyOf(
+                    ::testing::HasSubstr(files[0].filename().string()), ""));
+    // What was handed out stays as it was.
+    for (size_t k = 0; k < kDamagedRows; ++k) {
+      ASSERT_EQ(held->columns[0].Items<int64_t>(k)[0], static_cast<int64_t>(k));
+    }
+    EXPECT_THAT(Files(), SizeIs(0));
+    cache->Add(Positions(0, kDamagedRows), {}, false, Rows(0, kDamagedRows));
+    cache->Flush();
+    EXPECT_EQ(There(*cache, 0, kDamagedRows), kDamagedRows);
+    // It has the old file open still, and leaves the new one alone.
+    EXPECT_EQ(There(*another, 0, kDamagedRows), 0u);
+    EXPECT_THAT(Files(), SizeIs(1));
+    EXPECT_EQ(There(*Open(), 0, kDamagedRows), kDamagedRows);
+    std::filesystem::remove_all(std::string(folder_ / "kept"));
+  }
+}
+
+TEST_F(CacheOnDisk, ADeletedFileIsMissingWithoutAWord) {
+  const auto cache = Open();
+  cache->Add(Positions(0, 20), {}, false, Rows(0, 20));
+  cache->AddRows(7, {{std::make_shared<const Chunk>(Rows(3, 2)), nullptr},
+                     3,
+                     2,
+                     false,
+                     {},
+                     false});
+  cache->Flush();
+  std::filesystem::remove(Files().at(0));
+  ::testing::internal::CaptureStderr();
+  EXPECT_EQ(There(*cache, 0, 20), 0u);
+  EXPECT_FALSE(cache->FindRows(7, 3).has_value());
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+}
+
+TEST_F(CacheOnDisk, AFileThatCannotBeOpenedNowIsThereLater) {
+  auto cache = Open();
+  cache->Add(Positions(0, 20), {}, false, Rows(0, 20));
+  cache->Flush();
+  Found found;
+  cache->Find(Positions(0, 20), found);
+  rlimit limit;
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  const rlimit none = {0, limit.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+  StoredReader reader;
+  const auto rows = reader.Read(*found.chunks[0].stored, 0, 20, nullptr);
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+  EXPECT_TRUE(absl::IsResourceExhausted(rows.status())) << rows.status();
+  cache->ReadFailed(*found.chunks[0].stored, rows.status());
+  EXPECT_EQ(There(*cache, 0, 20), 20u);
+  EXPECT_THAT(Files(), SizeIs(1));
+}
+
+TEST_F(CacheOnDisk, ReadsMoreFilesThanAProcessMayOpen) {
+  rlimit limit;
+  ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+  const auto cache = Open();
+  constexpr uint64_t kFiles = CacheFile::kOpenMax + 100;
+  for (uint64_t k = 0; k < kFiles; ++k) {
+    cache->Add(Positions(k * 10, 10), {}, false,
+               Rows(static_cast<int64_t>(k) * 10, 10));
+    cache->Flush();
+  }
+  const rlimit few = {CacheFile::kOpenMax + 60, limit.rlim_max};
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &few), 0);
+  for (int pass = 0; pass < 2; ++pass) {
+    EXPECT_EQ(There(*cache, 0, kFiles * 10), kFiles * 10);
+  }
+  ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
 }
 
 TEST_F(CacheOnDisk, WritesWhileOthersRead) {

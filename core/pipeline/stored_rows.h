@@ -1,0 +1,156 @@
+#ifndef FEEDMILL_CORE_PIPELINE_STORED_ROWS_H_
+#define FEEDMILL_CORE_PIPELINE_STORED_ROWS_H_
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/chunk/buffer.h"
+#include "core/chunk/chunk.h"
+#include "core/sources/file_system.h"
+
+namespace feedmill {
+
+// One file of a cache on disk, opened when it is read. A process keeps at most
+// kOpenMax of them open and closes the one that it opened first.
+//
+// Thread-safety: any thread.
+class CacheFile : public std::enable_shared_from_this<CacheFile> {
+ public:
+  static constexpr size_t kOpenMax = 256;
+
+  explicit CacheFile(std::string path) : path_(std::move(path)) {}
+  CacheFile(const CacheFile&) = delete;
+  CacheFile& operator=(const CacheFile&) = delete;
+
+  const std::string& path() const { return path_; }
+  // NotFound if the file was deleted. REQUIRES: a shared_ptr owns this.
+  absl::StatusOr<std::shared_ptr<const File>> Open();
+
+  // Marks the file as one that is not read any more. True for the first call.
+  bool Drop() { return !dropped_.exchange(true, std::memory_order_acq_rel); }
+  bool dropped() const { return dropped_.load(std::memory_order_acquire); }
+
+ private:
+  void Close();
+
+  const std::string path_;
+  std::atomic<bool> dropped_ = false;
+  std::mutex mutex_;
+  std::shared_ptr<const File> opened_;  // guarded by mutex_
+};
+
+// A chunk's rows in a file of a cache. Their values stay there. In memory are
+// the places of the columns and one XXH3-64 for each part: part_rows
+// consecutive rows, at least about kPartBytes, so a row that is larger is a
+// part by itself.
+struct StoredRows {
+  static constexpr size_t kPartBytes = 1024;
+
+  struct Place {
+    uint64_t at = 0;  // in the file
+    uint64_t size = 0;
+  };
+  struct StoredColumn {
+    Shape shape;
+    // Of values, offsets, row_shapes and row_starts, in that order.
+    std::array<Place, 4> places;
+  };
+
+  // The number of parts that `rows` rows have.
+  uint64_t PartCount() const { return (rows + part_rows - 1) / part_rows; }
+
+  std::shared_ptr<CacheFile> file;
+  std::shared_ptr<const ElementSpec> spec;
+  uint64_t rows = 0;
+  uint64_t bytes = 0;  // Chunk::ElementBytes
+  uint64_t part_rows = 1;
+  std::vector<uint64_t> checksums;  // by part
+  std::vector<StoredColumn> columns;
+};
+
+// Rows of a cache: a chunk in memory or, if that is null, stored rows.
+struct KeptRows {
+  std::shared_ptr<const Chunk> chunk;
+  std::shared_ptr<const StoredRows> stored;
+
+  size_t rows() const { return chunk != nullptr ? chunk->rows : stored->rows; }
+  size_t bytes() const {
+    return chunk != nullptr ? chunk->ElementBytes() : stored->bytes;
+  }
+  // Whether they may be read: false if their file was dropped.
+  bool usable() const { return chunk != nullptr || !stored->file->dropped(); }
+};
+
+// Buffers of a column as StoredColumn::places orders them.
+std::array<const Buffer*, 4> BuffersOf(const Column& column);
+
+// Rows in a part of `chunk`, and the parts' checksums.
+uint64_t PartRows(const Chunk& chunk);
+std::vector<uint64_t> PartChecksums(const Chunk& chunk, uint64_t part_rows);
+
+// Reads stored rows. Everything that it returns was copied into memory of this
+// process and compared with its checksums there, at every read: a file that is
+// changed, cut short or deleted at any time changes no row and ends no process.
+// A read copies and checks whole parts, about 0.1 CPU s/GB.
+//
+// Thread-safety: one thread.
+class StoredReader {
+ public:
+  StoredReader();
+  StoredReader(const StoredReader&) = delete;
+  StoredReader& operator=(const StoredReader&) = delete;
+  ~StoredReader();
+
+  // Rows [begin, end) in memory of their own; large columns in that of
+  // `blocks`, unless null. DataLoss if the file does not hold them as they were
+  // written, NotFound if it was deleted; any other error may be gone later.
+  absl::StatusOr<Chunk> Read(const StoredRows& rows, uint64_t begin,
+                             uint64_t end,
+                             const std::shared_ptr<BlockSource>& blocks);
+
+  // The same for rows that are copied at once: rows [row, row + end - begin) of
+  // a chunk that is there until the next call. Allocates nothing in the long
+  // run. REQUIRES: begin < end.
+  struct View {
+    const Chunk* chunk = nullptr;
+    size_t row = 0;
+  };
+  absl::StatusOr<View> ReadHere(const StoredRows& rows, uint64_t begin,
+                                uint64_t end);
+
+  // Whether short ranges may be copied from mappings. Call it before a number
+  // of reads; takes two system calls.
+  void Begin() { guarded_ = GuardedMapping::Guarded(); }
+
+ private:
+  struct Loading;
+
+  absl::Status Open(const StoredRows& rows);
+  absl::Status Load(const StoredRows& rows, size_t c, uint64_t from,
+                    uint64_t to, Loading& column) const;
+  absl::Status LoadParts(const StoredRows& rows, uint64_t begin, uint64_t end,
+                         std::span<Loading> columns, Chunk& chunk,
+                         uint64_t& from);
+  absl::Status FetchRange(const StoredRows::Place& place, uint64_t from,
+                          uint64_t to, BufferBuilder& out) const;
+  absl::Status Fetch(uint64_t at, std::span<std::byte> out) const;
+
+  bool guarded_ = false;
+  std::shared_ptr<CacheFile> file_;  // the one that was read last
+  std::shared_ptr<const File> opened_;
+  std::vector<Loading> here_;  // what the last View is of
+  Chunk chunk_here_;
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_PIPELINE_STORED_ROWS_H_
