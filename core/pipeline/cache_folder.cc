@@ -176,7 +176,7 @@ absl::Status ReadSegment(const std::shared_ptr<const ElementSpec>& spec,
   if (!within(0, end) || begin > end || rows != chunk->rows ||
       (segment.block && segment.positions.size() != 1) ||
       (segment.dropped && rows > 0 && segment.origins.back() >= of)) {
-    return DataLoss("its head contradicts itself");
+    return DataLoss("its header contradicts itself");
   }
   segment.bytes = values.span().subspan(begin, end - begin);
   segment.chunk = std::move(chunk);
@@ -220,7 +220,7 @@ absl::StatusOr<std::vector<CacheSegment>> CacheFolder::ReadFile(
                               whole.size());
   if (text.size() < kHeadAt || !text.starts_with(kMagic) ||
       text.substr(kMagic.size(), kKeyBytes) != key_) {
-    return DataLoss("it is no file of this cache");
+    return DataLoss("it is not a file of this cache");
   }
   HeadReader before(text.substr(kMagic.size() + kKeyBytes));
   const uint64_t size = before.Number();
