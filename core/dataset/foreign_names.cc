@@ -123,17 +123,18 @@ constexpr Answer kAnswers[] = {
     {"", "list_files glob", "each source takes globs: `files: \"data/*.csv\"`"},
 };
 
-char Plain(char c) {
+char PlainChar(char c) {
   if (c == '-') return '_';
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
 
 bool SameName(std::string_view a, std::string_view b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](char x, char y) { return Plain(x) == Plain(y); });
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
+    return PlainChar(x) == PlainChar(y);
+  });
 }
 
-bool Names(const Answer& answer, std::string_view name) {
+bool HasName(const Answer& answer, std::string_view name) {
   std::string_view left = answer.names;
   while (!left.empty()) {
     const size_t end = std::min(left.find(' '), left.size());
@@ -148,7 +149,7 @@ bool Names(const Answer& answer, std::string_view name) {
 std::string_view AnswerToForeignName(std::string_view name,
                                      std::string_view where) {
   for (const Answer& answer : kAnswers) {
-    if (where.ends_with(answer.of) && Names(answer, name)) return answer.text;
+    if (where.ends_with(answer.of) && HasName(answer, name)) return answer.text;
   }
   return "";
 }

@@ -10,10 +10,10 @@
 namespace feedmill {
 namespace {
 
-constexpr char kPayload[] = "feedmill/graph_place";
+constexpr char kPlacePayload[] = "feedmill/graph_place";
 
 // "2/0/s5": step 5 of inputs[0] of inputs[2]; "2/0/s": its source.
-std::string Encode(const GraphPlace& place) {
+std::string EncodePlace(const GraphPlace& place) {
   std::string out;
   for (const size_t input : place.inputs) out += fmt::format("{}/", input);
   out += "s";
@@ -21,7 +21,7 @@ std::string Encode(const GraphPlace& place) {
   return out;
 }
 
-std::optional<size_t> ParseNumber(std::string_view text) {
+std::optional<size_t> ParseIndex(std::string_view text) {
   size_t number = 0;
   const auto [stop, error] =
       std::from_chars(text.data(), text.data() + text.size(), number);
@@ -31,9 +31,9 @@ std::optional<size_t> ParseNumber(std::string_view text) {
   return number;
 }
 
-absl::Status At(absl::Status status, const GraphPlace& place) {
+absl::Status AtPlace(absl::Status status, const GraphPlace& place) {
   if (!status.ok() && !GraphPlaceOf(status).has_value()) {
-    status.SetPayload(kPayload, absl::Cord(Encode(place)));
+    status.SetPayload(kPlacePayload, absl::Cord(EncodePlace(place)));
   }
   return status;
 }
@@ -41,27 +41,29 @@ absl::Status At(absl::Status status, const GraphPlace& place) {
 }  // namespace
 
 absl::Status AtStep(absl::Status status, size_t step) {
-  return At(std::move(status), {{}, step});
+  return AtPlace(std::move(status), {{}, step});
 }
 
-absl::Status AtSource(absl::Status status) { return At(std::move(status), {}); }
+absl::Status AtSource(absl::Status status) {
+  return AtPlace(std::move(status), {});
+}
 
 absl::Status AtInput(const absl::Status& status, size_t input,
                      const std::string& where) {
   GraphPlace place = GraphPlaceOf(status).value_or(GraphPlace());
   place.inputs.insert(place.inputs.begin(), input);
-  return At(Annotate(status, where), place);
+  return AtPlace(Annotate(status, where), place);
 }
 
 std::optional<GraphPlace> GraphPlaceOf(const absl::Status& status) {
-  const auto payload = status.GetPayload(kPayload);
+  const auto payload = status.GetPayload(kPlacePayload);
   if (!payload.has_value()) return std::nullopt;
   const std::string text(*payload);
   std::string_view left = text;
   GraphPlace place;
   for (size_t slash = left.find('/'); slash != left.npos;
        slash = left.find('/')) {
-    const std::optional<size_t> input = ParseNumber(left.substr(0, slash));
+    const std::optional<size_t> input = ParseIndex(left.substr(0, slash));
     if (!input) return std::nullopt;
     place.inputs.push_back(*input);
     left.remove_prefix(slash + 1);
@@ -69,7 +71,7 @@ std::optional<GraphPlace> GraphPlaceOf(const absl::Status& status) {
   if (!left.starts_with('s')) return std::nullopt;
   left.remove_prefix(1);
   if (left.empty()) return place;
-  place.step = ParseNumber(left);
+  place.step = ParseIndex(left);
   if (!place.step) return std::nullopt;
   return place;
 }

@@ -11,7 +11,7 @@
 namespace feedmill {
 namespace {
 
-std::string NameOf(const std::string& path) {
+std::string PipelineName(const std::string& path) {
   return path == "-" ? "standard input" : path;
 }
 
@@ -26,7 +26,7 @@ absl::StatusOr<Pipeline> LoadPipeline(const std::string& path) {
     std::cin.read(text.data(), static_cast<std::streamsize>(kTextMax));
     text.resize(static_cast<size_t>(std::cin.gcount()));
     auto pipeline = ParsePipelineYaml(text, directory);
-    if (!pipeline.ok()) return Annotate(pipeline.status(), NameOf(path));
+    if (!pipeline.ok()) return Annotate(pipeline.status(), PipelineName(path));
     return pipeline;
   }
   if (!std::filesystem::exists(path, error)) {
@@ -49,8 +49,8 @@ absl::Status WithLine(absl::Status status, const Pipeline& pipeline,
                       const std::string& path) {
   const std::optional<GraphPlace> place = GraphPlaceOf(status);
   if (!place.has_value()) return status;
-  return Annotate(
-      status, fmt::format("{}:{}", NameOf(path), pipeline.lines.Of(*place)));
+  return Annotate(status, fmt::format("{}:{}", PipelineName(path),
+                                      pipeline.lines.Of(*place)));
 }
 
 }  // namespace feedmill
