@@ -13,6 +13,16 @@ constexpr uint32_t kWorkerSlotsMax = 4'096;   // of one worker
 constexpr size_t kPlansMax = 10'000;    // definitions that one worker has
 constexpr uint32_t kUnansweredMax = 3;  // beats in a row
 
+// `status` of a worker that looked for files, as readers get it.
+absl::Status WithWorker(const absl::Status& status, const WorkerId& worker) {
+  absl::Status out = Annotate(status, "worker " + worker.value());
+  if (!absl::IsNotFound(status)) return out;
+  return NotFound(
+      "{}; workers read the files, so each machine of a worker needs them at "
+      "this same absolute path (a shared folder, say)",
+      ErrorText(out));
+}
+
 }  // namespace
 
 const PeerId* Dispatcher::AddressOf(const WorkerId& worker) const {
@@ -74,7 +84,12 @@ void Dispatcher::On(absl::Time now, const PeerId& from,
     TakeFailure(beat.worker, failure);
   }
   for (const ManifestResult& result : beat.manifests) {
-    TakeManifest(now, result);
+    if (result.status.ok()) {
+      TakeManifest(now, result);
+    } else {
+      TakeManifest(now, {result.graph_fingerprint,
+                         WithWorker(result.status, beat.worker), ""});
+    }
   }
   if (changed) {
     GrowRuns();
@@ -103,6 +118,9 @@ void Dispatcher::TakeFailure(const WorkerId& worker,
   if (table_.Find(failure.split)->failures < settings_.attempts_max) return;
   absl::Status status = failure.status;
   if (status.ok()) status = Internal("the worker gave no reason");
+  if (absl::IsNotFound(status) || absl::IsFailedPrecondition(status)) {
+    status = WithWorker(status, worker);
+  }
   table_.Remove(failure.split);
   ++faults_.splits_failed;
   Commit(SplitFailed{failure.split, std::move(status)});

@@ -10,6 +10,7 @@
 #include "core/base/status.h"
 #include "core/chunk/jsonl.h"
 #include "core/dataset/analysis.h"
+#include "core/dataset/draws.h"
 #include "core/dataset/graph_text.h"
 #include "core/dataset/plugin_pins.h"
 #include "core/ops/plugin_functions.h"
@@ -69,10 +70,10 @@ absl::StatusOr<ShownBatch> ShowBatch(const Graph& graph, uint64_t number,
     shown.iteration = token.iteration;
   } else if (read.options.seed.has_value()) {
     shown.seed = *read.options.seed;
-  } else {
+  } else if (Draws(read, *registry)) {
     return InvalidArgument(
-        "the batches depend on a seed that was drawn: give options.seed as it "
-        "was printed, or a token of that reading");
+        "the batches depend on a seed that was drawn: write the seed that was "
+        "printed as options.seed, or give a token of that reading");
   }
   FM_ASSIGN_OR_RETURN(shown.traced, TraceElement(read, registry, shown.seed,
                                                  shown.iteration, number));

@@ -27,7 +27,8 @@ struct ShownBatch {
 // Of options only directory, seed, registry and token (whose seed and iteration
 // count, and whose files are compared) are used. A moment where the plan knows
 // the batches; else everything before it is made again, on one thread.
-//   InvalidArgument   nothing says the seed; the pipeline or token is wrong
+//   InvalidArgument   the graph draws and nothing says the seed; the pipeline
+//                     or token is wrong
 //   OutOfRange        there is no such batch
 absl::StatusOr<ShownBatch> ShowBatch(const Graph& graph, uint64_t number,
                                      const ReadOptions& options);

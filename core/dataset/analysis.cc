@@ -9,6 +9,7 @@
 
 #include "core/base/status.h"
 #include "core/dataset/draws.h"
+#include "core/dataset/graph_place.h"
 #include "core/dataset/graph_text.h"
 #include "core/dataset/live_components.h"
 #include "core/dataset/named_files.h"
@@ -71,7 +72,7 @@ class HomeFinder {
     }
     if (source.counted) return;
     const bool text = std::holds_alternative<TextSource>(graph.source);
-    uncertain_ = fmt::format("the {} source, whose {} are not counted",
+    uncertain_ = fmt::format("the {} source, whose number of {} is unknown",
                              SourceName(graph.source),
                              streamed_ ? "elements"
                              : text    ? "lines"
@@ -92,11 +93,12 @@ class HomeFinder {
     if (!client_ && needs == StepNeeds::kSequence) client_ = Name(index);
     if (!client_ && needs == StepNeeds::kPlace) {
       if (uncertain_) {
-        client_ = fmt::format("{}, which needs the places that come after {}",
-                              Name(index), *uncertain_);
+        client_ =
+            fmt::format("{}, which needs the numbers of the elements after {}",
+                        Name(index), *uncertain_);
       } else if (Is<BatchStep>(step) && batch_) {
-        client_ = fmt::format("{}, a batch of the batches of {}", Name(index),
-                              Name(*batch_));
+        client_ = fmt::format("{}, which batches the batches of {}",
+                              Name(index), Name(*batch_));
       }
     }
     if (Is<RepeatStep>(step) && !std::get<RepeatStep>(step).count) {
@@ -125,57 +127,56 @@ class HomeFinder {
     const Compression compression = SourceCompression(graph_.source);
     if (compression != Compression::kNone) {
       return InvalidArgument(
-          "{}: a global shuffle reads records in any order, which {} files do "
-          "not allow. Uncompress them (formats that compress each record, such "
-          "as JPEG, lose little)",
+          "{}: a global shuffle reads records in any order, and {} files can "
+          "only be read from their beginning. Uncompress the files, or write "
+          "`shuffle: {{files: true}}` or `shuffle: {{window: N}}`",
           Name(index), CompressionName(compression));
     }
     if (streamed_) {
       return InvalidArgument(
-          "{}: a global shuffle reads elements in any order, and those of {} "
-          "come one after the other, as they cannot be counted: an input is "
-          "compressed, or has a filter or another step that changes how many "
-          "they are. Shuffle within its inputs, or write `shuffle: {{window: "
-          "N}}`",
+          "{}: a global shuffle reads elements in any order, and the elements "
+          "of {} can only be read one after the other: an input is compressed, "
+          "or has a filter or another step that changes the number of "
+          "elements. Shuffle in the steps of the inputs, or write `shuffle: "
+          "{{window: N}}`",
           Name(index), SourceName(graph_.source));
     }
     if (client_) {
       return InvalidArgument(
           "{}: a global shuffle cannot stand after {}. Move it before that "
-          "step, or write `shuffle: {{window: N}}`; a `materialize` before it "
-          "is the third way, which this version does not have",
+          "step, or write `shuffle: {{window: N}}`",
           Name(index), *client_);
     }
     if (!endless_ || cut_) return absl::OkStatus();
     return InvalidArgument(
-        "{}: it needs the end of {}, which is endless. Move it before the "
-        "repeat (each pass is shuffled anew), give the repeat a count, or "
-        "write `shuffle: {{window: N}}`",
+        "{}: a global shuffle needs all elements, and {} is endless. Move the "
+        "shuffle before the repeat (each pass is shuffled anew), give the "
+        "repeat a count, or write `shuffle: {{window: N}}`",
         Name(index), *endless_);
   }
 
   absl::Status CheckShuffleFiles(size_t index) const {
     if (SourceFiles(graph_.source) == nullptr) {
-      return InvalidArgument("{}: the {} source has no files to change places",
-                             Name(index), SourceName(graph_.source));
+      return InvalidArgument(
+          "{}: `files: true` shuffles files, and the {} source has none",
+          Name(index), SourceName(graph_.source));
     }
     if (index == 0) return absl::OkStatus();
-    return InvalidArgument(
-        "{}: files change places where they are read: write it as the first "
-        "step",
-        Name(index));
+    return InvalidArgument("{}: a shuffle of files must be the first step",
+                           Name(index));
   }
 
   absl::Status CheckOnError(size_t index) {
     if (client_) {
       return InvalidArgument(
-          "{}: it covers what runs on workers, and after {} nothing does. Move "
-          "it before that step",
+          "{}: it covers steps that run on workers, and no step after {} does. "
+          "Move it before that step",
           Name(index), *client_);
     }
     if (on_error_) {
-      return InvalidArgument("{}: there is {} already, and one is enough",
-                             Name(index), Name(*on_error_));
+      return InvalidArgument(
+          "{}: a pipeline has one on_error, and {} is there already",
+          Name(index), Name(*on_error_));
     }
     on_error_ = index;
     return absl::OkStatus();
@@ -184,8 +185,8 @@ class HomeFinder {
   absl::Status CheckCache(size_t index) const {
     if (client_) {
       return InvalidArgument(
-          "{}: it keeps what workers make, and after {} they make nothing. "
-          "Move it before that step",
+          "{}: it keeps elements that workers make, and no step after {} runs "
+          "on workers. Move it before that step",
           Name(index), *client_);
     }
     const bool repeats = std::any_of(
@@ -196,23 +197,24 @@ class HomeFinder {
         });
     if (!repeats && (!endless_ || cut_)) return absl::OkStatus();
     return InvalidArgument(
-        "{}: it keeps one pass of what comes before it, and {} has no end. "
-        "Move it before a repeat; behind an endless source, write a take",
+        "{}: it keeps one pass over its input, and {} is endless. Move it "
+        "before the repeat, or put a take after the endless source",
         Name(index), *endless_);
   }
 
   absl::Status CheckRecords(size_t index) const {
     if (!joined_) return absl::OkStatus();
     return InvalidArgument(
-        "{}: it acts on each record, and {} leaves none apart. Move it before "
-        "that step",
+        "{}: it acts on single records, and {} joins them. Move it before that "
+        "step",
         Name(index), Name(*joined_));
   }
 
   absl::Status CheckRepeat(size_t index) const {
     if (!endless_) return absl::OkStatus();
     return InvalidArgument(
-        "{}: it needs the end of {}, which is endless. Give that one a count",
+        "{}: it repeats its input after the end, and {} is endless. Leave this "
+        "repeat out, or give the earlier repeat a count",
         Name(index), *endless_);
   }
 
@@ -407,18 +409,21 @@ std::string AnalyzedGraph::Explain() const {
   for (size_t i = 0; i < steps.size(); ++i) {
     const std::string values = std::visit(DescribeStep{}, graph.steps[i]);
     if (i == client_begin && steps[i].mapped != nullptr) {
-      out += fmt::format("{:<7} steps[{}] {}: {} -> {}, to be taken apart\n",
-                         HomeName(Home::kWorker), i, StepName(graph.steps[i]),
-                         values, steps[i].mapped->ToString());
+      out += fmt::format(
+          "{:<7} steps[{}] {}: {} -> {}, whose rows become elements\n",
+          HomeName(Home::kWorker), i, StepName(graph.steps[i]), values,
+          steps[i].mapped->ToString());
     }
-    if (i == client_begin) out += "        ---- the client's from here ----\n";
+    if (i == client_begin)
+      out += "        ---- the steps below run at the client ----\n";
     out +=
         fmt::format("{:<7} steps[{}] {}{}{} -> {}\n", HomeName(steps[i].home),
                     i, StepName(graph.steps[i]), values.empty() ? "" : ": ",
                     values, steps[i].written->ToString());
   }
   for (const auto& [function, plugin] : graph.plugins) {
-    out += fmt::format("        {} is of the plugin {}\n", function, plugin);
+    out += fmt::format("        the function {} comes from the plugin {}\n",
+                       function, plugin);
   }
   return out;
 }
@@ -445,7 +450,7 @@ absl::Status AnalyzeSource(const FunctionRegistry& registry,
           fmt::format("{} inputs[{}]", SourceName(source), i);
       auto input =
           AnalyzePipeline((*inputs)[i], registry, is_input, steps_before);
-      if (!input.ok()) return Annotate(input.status(), where);
+      if (!input.ok()) return AtInput(input.status(), i, where);
       specs.push_back(*(*input)->output);
       out.source.needs_files =
           out.source.needs_files || (*input)->source.needs_files;
@@ -453,7 +458,7 @@ absl::Status AnalyzeSource(const FunctionRegistry& registry,
     }
   }
   absl::StatusOr<ElementSpec> spec = SourceOutput(source, specs);
-  if (!spec.ok()) return Annotate(spec.status(), "source");
+  if (!spec.ok()) return AtSource(Annotate(spec.status(), "source"));
   out.source.spec = *std::move(spec);
   out.source.written = out.source.spec;
   return absl::OkStatus();
@@ -468,9 +473,9 @@ absl::Status CheckNamedFiles(const AnalyzedGraph& graph, size_t step) {
   const std::vector<NamedFile> files = NamedFiles(graph.graph.steps[step]);
   if (files.empty()) return absl::OkStatus();
   return InvalidArgument(
-      "steps[{}] {}: {} is a file that workers read, and this step is the "
-      "client's, as are all from steps[{}] {} on; look into the file in a step "
-      "before that",
+      "steps[{}] {}: workers read the file {}, and this step runs at the "
+      "client, as do all steps from steps[{}] {} on; use the file in a step "
+      "before that one",
       step, StepName(graph.graph.steps[step]), files[0].path, begin,
       StepName(graph.graph.steps[begin]));
 }
@@ -509,10 +514,13 @@ absl::StatusOr<std::shared_ptr<const AnalyzedGraph>> AnalyzePipeline(
     absl::StatusOr<ElementSpec> output =
         StepOutput(step, *out->output, batches, registry);
     if (!output.ok()) {
-      return Annotate(output.status(),
-                      fmt::format("steps[{}] {}", i, StepName(step)));
+      return AtStep(Annotate(output.status(),
+                             fmt::format("steps[{}] {}", i, StepName(step))),
+                    i);
     }
-    FM_ASSIGN_OR_RETURN(const Home home, homes.Next(i));
+    const absl::StatusOr<Home> found = homes.Next(i);
+    if (!found.ok()) return AtStep(found.status(), i);
+    const Home home = *found;
     if (Is<CacheStep>(step)) {
       out->cached = StepsBefore(*out, i);
       out->cached_steps = i + 1;
@@ -529,7 +537,7 @@ absl::StatusOr<std::shared_ptr<const AnalyzedGraph>> AnalyzePipeline(
           std::make_shared<const ElementSpec>(std::move(mapped));
     }
     if (home == Home::kClient && out->client_begin > i) out->client_begin = i;
-    FM_RETURN_IF_ERROR(CheckNamedFiles(*out, i));
+    FM_RETURN_IF_ERROR(AtStep(CheckNamedFiles(*out, i), i));
     if (Is<BatchStep>(step) && home == Home::kPlan) out->plan_batches = true;
     if (Skips(step)) out->skip_before = i;
     batches = BatchesAfter(step, batches);

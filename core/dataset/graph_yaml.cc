@@ -9,7 +9,6 @@
 
 #include "core/base/status.h"
 #include "core/dataset/graph_text.h"
-#include "core/dataset/nearest_name.h"
 #include "core/dataset/pipeline_text.h"
 #include "core/dataset/shape_text.h"
 #include "core/dataset/source_text.h"
@@ -27,6 +26,8 @@ class YamlReader : private YamlValues {
  public:
   // options.job of what was read.
   const std::string& job() const { return job_; }
+  // Where the source and the steps of what was read stand.
+  const GraphLines& lines() const { return lines_; }
 
   absl::StatusOr<Graph> ReadGraph(const YAML::Node& root) {
     if (!root.IsMap()) {
@@ -58,7 +59,10 @@ class YamlReader : private YamlValues {
  private:
   // ---- inputs of the source
 
+  static int LineOf(const YAML::Node& node) { return node.Mark().line + 1; }
+
   absl::Status ReadSource(const YAML::Node& node, Source& source) {
+    at_->source = LineOf(node);
     return ReadSourceYaml(
         *this, node,
         [this](const YAML::Node& item, Graph& input) {
@@ -70,15 +74,16 @@ class YamlReader : private YamlValues {
   absl::Status ReadInput(const YAML::Node& node, Graph& graph) {
     static const std::string where = "an input";
     if (depth_ == kInputDepthMax) {
-      return Error(
-          node, where,
-          fmt::format("inputs stand in inputs more than {} deep", depth_));
+      return Error(node, where,
+                   fmt::format("inputs are nested more than {} deep", depth_));
     }
     if (++inputs_ > kInputsInAllMax) {
       return Error(node, where,
                    fmt::format("more than {} inputs", kInputsInAllMax));
     }
     ++depth_;
+    GraphLines& whole = *at_;
+    at_ = &whole.inputs.emplace_back();
     bool has_source = false;
     FM_RETURN_IF_ERROR(
         ForEachKey(node, where, {"source", "steps"},
@@ -87,6 +92,7 @@ class YamlReader : private YamlValues {
                      has_source = true;
                      return ReadSource(value, graph.source);
                    }));
+    at_ = &whole;
     --depth_;
     if (has_source) return absl::OkStatus();
     return Error(node, where, "there is no source");
@@ -109,6 +115,7 @@ class YamlReader : private YamlValues {
                      fmt::format("more than {} steps", kYamlStepsMax));
       }
       FM_RETURN_IF_ERROR(ReadStep(item, steps));
+      at_->steps.push_back(LineOf(item));
     }
     return absl::OkStatus();
   }
@@ -143,10 +150,9 @@ class YamlReader : private YamlValues {
                        : "expected a step, found " + Kind(item));
     }
     if (std::find(kSteps.begin(), kSteps.end(), name) == kSteps.end()) {
-      const std::string hint = DidYouMean(name, kSteps);
-      return Error(at, where,
-                   "there is no step " + Quoted(name) +
-                       (hint.empty() ? "; known: " + Joined(kSteps) : hint));
+      return Error(
+          at, where,
+          "there is no step " + Quoted(name) + HintFor(name, where, kSteps));
     }
     Step step;
     FM_RETURN_IF_ERROR(
@@ -419,7 +425,8 @@ class YamlReader : private YamlValues {
 
   absl::Status ReadJob(const YAML::Node& node) {
     FM_RETURN_IF_ERROR(ReadString(node, "job", "a name", job_));
-    if (job_.empty()) return Error(node, "job", "a job's name is not empty");
+    if (job_.empty())
+      return Error(node, "job", "the name of a job must not be empty");
     return absl::OkStatus();
   }
 
@@ -454,6 +461,8 @@ class YamlReader : private YamlValues {
   size_t inputs_ = 0;
   size_t depth_ = 0;  // of the inputs that are being read
   std::string job_;
+  GraphLines lines_;
+  GraphLines* at_ = &lines_;  // of the input that is being read, or the whole
 };
 
 // YAML is text without control characters. The parser can take minutes over a
@@ -466,7 +475,8 @@ absl::Status CheckIsText(std::string_view text) {
     if ((byte < 0x20 && byte != '\t' && byte != '\n' && byte != '\r') ||
         byte == 0x7f) {
       return InvalidArgument(
-          "line {}: not YAML: byte {:#04x} is no text; is this the right file?",
+          "line {}: not YAML: the byte {:#04x} is not text; is this the right "
+          "file?",
           line, byte);
     }
   }
@@ -532,7 +542,7 @@ absl::StatusOr<Pipeline> ParsePipelineYaml(std::string_view text,
     YamlReader reader;
     FM_ASSIGN_OR_RETURN(Graph graph, reader.ReadGraph(YAML::Load(copy)));
     if (!directory.empty()) MakePathsAbsolute(directory, graph);
-    return Pipeline{std::move(graph), reader.job()};
+    return Pipeline{std::move(graph), reader.job(), reader.lines()};
   } catch (const YAML::Exception& error) {
     if (error.mark.is_null()) {
       return InvalidArgument("not YAML: {}", error.msg);

@@ -6,6 +6,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/dataset/graph.h"
+#include "core/dataset/graph_place.h"
 
 namespace feedmill {
 
@@ -16,6 +17,8 @@ struct Pipeline {
   // options.job: the job that a read through a service is of
   // (ReadOptions::job); "": one of the reader's own.
   std::string job{};
+  // Where the graph's source and steps stand in the text.
+  GraphLines lines{};
 };
 
 // ParseGraphYaml (graph_text.h) with all that the text says.

@@ -48,8 +48,8 @@ absl::Status CheckSkipping(const Graph& graph) {
   }
   if (caps <= 1 && quarantines <= 1) return absl::OkStatus();
   return InvalidArgument(
-      "on_error: the {} is of all that a reading leaves out, in its inputs and "
-      "behind them; write it once",
+      "on_error: one {} counts for the whole pipeline, its inputs included; "
+      "write it once",
       caps > 1 ? "cap" : "quarantine");
 }
 

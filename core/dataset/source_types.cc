@@ -47,7 +47,7 @@ absl::Status CheckFiles(const S& source) {
       if (ByName(file) == ByName(source.files.front())) continue;
       return InvalidArgument(
           "\"{}\" and \"{}\" are compressed in different ways; read them as "
-          "two sources, or say `compression: none`, `gzip` or `zstd`",
+          "two sources, or write `compression: none`, `gzip` or `zstd`",
           source.files.front(), file);
     }
   }
@@ -71,9 +71,9 @@ absl::Status CheckField(const SourceField& field, FieldShapes shapes) {
   }
   if (fits) return absl::OkStatus();
   return InvalidArgument(
-      "the shape {} of \"{}\" cannot be: {}", ShapeToString(field.shape),
+      "the shape {} of \"{}\" is impossible: {}", ShapeToString(field.shape),
       field.name,
-      shapes == FieldShapes::kScalars ? "its values are single ones"
+      shapes == FieldShapes::kScalars ? "the format has scalar values only"
       : shapes == FieldShapes::kStatic
           ? "all dimensions must be known"
           : "only the dimension of a single list may be unknown");
@@ -157,8 +157,8 @@ struct OutputOf {
     for (size_t i = 0; i + 1 < s.inputs.size(); ++i) {
       if (!IsEndless(s.inputs[i])) continue;
       return InvalidArgument(
-          "inputs[{}] has no end, so that nothing after it would be read. Cut "
-          "it by a take, or put it last",
+          "inputs[{}] is endless, so the inputs after it would never be read. "
+          "Add a take to it, or put it last",
           i);
     }
     return SameOf(inputs);
@@ -235,7 +235,8 @@ struct OutputOf {
     if (s.delimiter.size() != 1 || s.delimiter == "\"" || s.delimiter == "\n" ||
         s.delimiter == "\r") {
       return InvalidArgument(
-          "the delimiter must be one byte that is no quote and no line break");
+          "the delimiter must be one byte, and neither a quote nor a line "
+          "break");
     }
     FM_RETURN_IF_ERROR(CheckNamed(s.fields));
     return FieldsSpec(s.fields, FieldShapes::kScalars);
@@ -258,7 +259,7 @@ struct OutputOf {
   static absl::Status CheckNamed(const std::vector<SourceField>& fields) {
     for (const SourceField& field : fields) {
       if (field.name.empty()) {
-        return InvalidArgument("a field without a name cannot be found");
+        return InvalidArgument("each field needs a name");
       }
     }
     return absl::OkStatus();

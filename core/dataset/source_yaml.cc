@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "core/base/status.h"
-#include "core/dataset/nearest_name.h"
 #include "core/dataset/shape_text.h"
 #include "core/dataset/source_text.h"
 
@@ -35,11 +34,9 @@ class SourceReader {
     std::string name;
     FM_RETURN_IF_ERROR(values_.ReadKey(entry.first, "source", name));
     if (std::find(kSources.begin(), kSources.end(), name) == kSources.end()) {
-      const std::string hint = DidYouMean(name, kSources);
-      return values_.Error(
-          entry.first, "source",
-          "there is no source " + values_.Quoted(name) +
-              (hint.empty() ? "; known: " + values_.Joined(kSources) : hint));
+      return values_.Error(entry.first, "source",
+                           "there is no source " + values_.Quoted(name) +
+                               values_.HintFor(name, "source", kSources));
     }
     at_.reset(entry.first);
     node_.reset(entry.second);

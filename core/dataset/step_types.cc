@@ -80,7 +80,7 @@ class StepTyper {
   Result operator()(const FlatMapStep& step) const {
     FM_ASSIGN_OR_RETURN(const ElementSpec mapped, Mapped(step.outputs));
     if (mapped.components.empty()) {
-      return InvalidArgument("it needs an expression that makes the elements");
+      return InvalidArgument("it needs an expression");
     }
     return Unbatched(mapped);
   }
@@ -92,8 +92,8 @@ class StepTyper {
       FM_ASSIGN_OR_RETURN(ValueType type, InferType(expr, input_, registry_));
       if (type.list.has_value()) {
         return InvalidArgument(
-            "\"{}\" is a list, which is no value; use "
-            "full(shape, value)",
+            "\"{}\" is a list, and a component is an array; use full(shape, "
+            "value)",
             expr.ToString());
       }
       out.components.push_back({name, type.dtype, type.shape});
@@ -142,8 +142,7 @@ class StepTyper {
   Result operator()(const OnErrorStep& step) const {
     const bool skip = step.policy == OnErrorStep::Policy::kSkip;
     if (!skip && (step.cap || !step.quarantine.empty())) {
-      return InvalidArgument(
-          "cap and quarantine are for what is skipped; add `policy: skip`");
+      return InvalidArgument("cap and quarantine need `policy: skip`");
     }
     if (step.cap) FM_RETURN_IF_ERROR(CheckCount(*step.cap));
     return input_;
@@ -153,8 +152,8 @@ class StepTyper {
     if (!step.memory_bytes) return input_;
     if (!step.path.empty()) {
       return InvalidArgument(
-          "memory_bytes is of a cache in memory, and this one is in {}; leave "
-          "one of them out",
+          "memory_bytes bounds a cache in memory, and this cache is in {}; "
+          "leave out memory_bytes or the folder",
           step.path);
     }
     FM_RETURN_IF_ERROR(CheckCount(*step.memory_bytes));
@@ -220,8 +219,8 @@ class StepTyper {
     if (step.block) FM_RETURN_IF_ERROR(CheckSize("block", *step.block));
     if (step.files && (step.window || step.block)) {
       return InvalidArgument(
-          "`files: true` changes the places of whole files, and has no window "
-          "or block; write a second shuffle for those");
+          "`files: true` shuffles whole files, without a window or block; "
+          "write a second shuffle for those");
     }
     return input_;
   }
@@ -261,8 +260,7 @@ class StepTyper {
     for (size_t k = 0; k < step.boundaries.size(); ++k) {
       if (step.boundaries[k] <= (k == 0 ? 0 : step.boundaries[k - 1])) {
         return InvalidArgument(
-            "boundaries must be above 0 and increase; {} "
-            "does not",
+            "boundaries must be above 0 and increase; {} breaks this",
             step.boundaries[k]);
       }
     }
@@ -308,15 +306,16 @@ class StepTyper {
     for (ComponentSpec& c : out.components) {
       if (c.shape.empty()) {
         return InvalidArgument(
-            "it joins sequences along their first axis; {} is {}, which has "
-            "none",
+            "it joins sequences along their first axis; {} is {}, which has no "
+            "axis",
             Named(c), TypeText(c));
       }
       c.name = Named(c);
       c.shape[0] = step.length;
     }
     for (const Padding& p : step.padding) {
-      if (p.shape) return InvalidArgument("it pads to its length, no shape");
+      if (p.shape)
+        return InvalidArgument("it pads to `length`; leave out shapes");
     }
     out.components.push_back({"segment_ids", DType::kInt32, {step.length}});
     out.components.push_back({"positions", DType::kInt32, {step.length}});
@@ -338,7 +337,8 @@ class StepTyper {
 
   Result operator()(const EnumerateStep& step) const {
     if (step.component.empty()) {
-      return InvalidArgument("the component of the numbers needs a name");
+      return InvalidArgument(
+          "the component that holds the numbers needs a name");
     }
     ElementSpec out;
     out.components.push_back({step.component, DType::kInt64, {}});
@@ -351,7 +351,12 @@ class StepTyper {
   }
 
   Result operator()(const RepeatStep& step) const {
-    if (step.count.has_value()) FM_RETURN_IF_ERROR(CheckCount(*step.count));
+    if (step.count.value_or(0) < 0) {
+      return InvalidArgument(
+          "the count must not be negative, it is {}; `repeat:` alone repeats "
+          "without end",
+          *step.count);
+    }
     return input_;
   }
   Result operator()(const TakeStep& step) const {
@@ -389,8 +394,9 @@ class StepTyper {
 
   absl::Status CheckPadding(const std::vector<Padding>& padding) const {
     if (padding.size() > input_.components.size()) {
-      return InvalidArgument("there is padding for {} components of {}",
-                             padding.size(), input_.components.size());
+      return InvalidArgument(
+          "there is padding for {} components, and the element has {}",
+          padding.size(), input_.components.size());
     }
     for (size_t k = 0; k < padding.size(); ++k) {
       FM_ASSIGN_OR_RETURN(const size_t c,
@@ -453,8 +459,7 @@ class StepTyper {
     if (layout != BatchLayout::kRagged) return out;
     if (!ragged) {
       return InvalidArgument(
-          "it joins components along their first axis, and {} has none; use "
-          "batch",
+          "it joins rows along their first axis, and {} has no axis; use batch",
           input_.ToString());
     }
     for (ComponentSpec& c : out.components) c.name = Named(c);
@@ -466,8 +471,8 @@ class StepTyper {
     for (ComponentSpec& c : out.components) {
       if (c.shape.empty()) {
         return InvalidArgument(
-            "it takes elements apart along their first axis; {} is {}, which "
-            "has none",
+            "it makes an element of each row along the first axis; {} is {}, "
+            "which has no axis",
             Named(c), TypeText(c));
       }
       c.shape.erase(c.shape.begin());
@@ -513,8 +518,9 @@ class StepTyper {
       int64_t dim = feature.shape[k];
       if (dim == kUnknownDim && listed) {
         return InvalidArgument(
-            "the steps of {} have one shape; {} leaves it open", feature.name,
-            ShapeToString(feature.shape));
+            "all steps of the feature list {} must have one known shape, and "
+            "{} is not one",
+            feature.name, ShapeToString(feature.shape));
       }
       // As many as there are values for.
       if (dim == kUnknownDim && k == 0) dim = 1;

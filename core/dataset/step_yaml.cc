@@ -19,6 +19,14 @@ absl::Status ReadSeedYaml(YamlValues& values, const std::string& where,
 
 absl::Status ReadShuffleYaml(YamlValues& values, const std::string& where,
                              const YAML::Node& value, ShuffleStep& step) {
+  if (value.IsScalar()) {  // tf.data's shuffle(1000)
+    return YamlValues::Error(
+        value, where,
+        fmt::format("expected a map with seed, window, block, files, found "
+                    "{}; `shuffle: {{window: N}}` shuffles N elements at a "
+                    "time, `shuffle:` alone shuffles all of them",
+                    YamlValues::Kind(value)));
+  }
   return values.ForEachOptionalKey(
       value, where, {"seed", "window", "block", "files"},
       [&](const std::string& key, const YAML::Node& v) {

@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/base/status.h"
+#include "core/dataset/foreign_names.h"
 #include "core/dataset/nearest_name.h"
 
 namespace feedmill {
@@ -29,6 +30,14 @@ std::string YamlValues::Joined(const Names& names) {
     out += name;
   }
   return out;
+}
+
+std::string YamlValues::HintFor(const std::string& name,
+                                const std::string& where, const Names& known) {
+  const std::string_view answer = AnswerToForeignName(name, where);
+  if (!answer.empty()) return fmt::format("; {}", answer);
+  const std::string hint = DidYouMean(name, known);
+  return hint.empty() ? "; known: " + Joined(known) : hint;
 }
 
 std::string YamlValues::Kind(const YAML::Node& node) {
@@ -66,15 +75,15 @@ absl::Status YamlValues::Count(const YAML::Node& node) {
     return absl::OkStatus();
   }
   return Error(node, "",
-               "the pipeline is too large (aliases count each "
-               "time that they are used)");
+               "the pipeline is too large (an alias counts at each use)");
 }
 
 absl::Status YamlValues::ReadKey(const YAML::Node& key,
                                  const std::string& where, std::string& out) {
   FM_RETURN_IF_ERROR(Count(key));
   if (!key.IsScalar()) {
-    return Error(key, where, "a key must be a name, this is " + Kind(key));
+    return Error(key, where,
+                 "a key must be a name, and this key is " + Kind(key));
   }
   out = key.Scalar();
   return absl::OkStatus();
@@ -95,11 +104,8 @@ absl::Status YamlValues::ForEachKey(const YAML::Node& map,
     std::string key;
     FM_RETURN_IF_ERROR(ReadKey(entry.first, where, key));
     if (std::find(known.begin(), known.end(), key) == known.end()) {
-      const std::string hint = DidYouMean(key, known);
-      return Error(
-          entry.first, where,
-          fmt::format("there is no {}{}", Quoted(key),
-                      hint.empty() ? "; known: " + Joined(known) : hint));
+      return Error(entry.first, where,
+                   "there is no " + Quoted(key) + HintFor(key, where, known));
     }
     if (std::find(seen.begin(), seen.end(), key) != seen.end()) {
       return Error(entry.first, where, "\"" + key + "\" is there twice");
@@ -109,6 +115,20 @@ absl::Status YamlValues::ForEachKey(const YAML::Node& map,
   }
   return absl::OkStatus();
 }
+
+namespace {
+
+// Ends the message about a number that is none: "AUTOTUNE" and
+// "tf.data.AUTOTUNE" are other libraries' defaults.
+std::string NumberHint(const YAML::Node& node) {
+  if (!node.IsScalar()) return "";
+  const std::string& text = node.Scalar();
+  const std::string_view answer =
+      AnswerToForeignName(std::string_view(text).substr(text.rfind('.') + 1));
+  return answer.empty() ? "" : fmt::format("; {}", answer);
+}
+
+}  // namespace
 
 // A map, or nothing at all for all defaults.
 absl::Status YamlValues::ForEachOptionalKey(const YAML::Node& map,
@@ -123,9 +143,11 @@ template <class T>
 absl::Status YamlValues::ReadAnyInteger(const YAML::Node& node,
                                         const std::string& where, T& out) {
   FM_RETURN_IF_ERROR(Count(node));
-  if (!node.IsScalar() || node.Tag() == "!") {
-    return Error(node, where, "expected an integer, found " + Kind(node));
-  }
+  const auto no_integer = [&] {
+    return Error(node, where,
+                 "expected an integer, found " + Kind(node) + NumberHint(node));
+  };
+  if (!node.IsScalar() || node.Tag() == "!") return no_integer();
   std::string_view text = node.Scalar();
   bool negative = false;
   if (!text.empty() && (text[0] == '-' || text[0] == '+')) {
@@ -140,9 +162,7 @@ absl::Status YamlValues::ReadAnyInteger(const YAML::Node& node,
   uint64_t magnitude = 0;
   const auto [stop, error] =
       std::from_chars(text.data(), text.data() + text.size(), magnitude, base);
-  if (text.empty() || stop != text.data() + text.size()) {
-    return Error(node, where, "expected an integer, found " + Kind(node));
-  }
+  if (text.empty() || stop != text.data() + text.size()) return no_integer();
   constexpr auto kMax = static_cast<uint64_t>(std::numeric_limits<T>::max());
   const uint64_t limit = !negative                            ? kMax
                          : std::numeric_limits<T>::min() == 0 ? 0

@@ -31,6 +31,10 @@ class YamlValues {
   static std::string Kind(const YAML::Node& node);
   static std::string Quoted(const std::string& text);
   static std::string Joined(const Names& names);
+  // Ends the message about a name that is not among `known`: what to write
+  // instead of another library's name, the nearest name, or all of them.
+  static std::string HintFor(const std::string& name, const std::string& where,
+                             const Names& known);
 
   absl::Status Count(const YAML::Node& node);
   absl::Status ReadKey(const YAML::Node& key, const std::string& where,

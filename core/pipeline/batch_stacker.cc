@@ -195,7 +195,8 @@ absl::Status CheckJoinable(const Column& rows, size_t begin, size_t end) {
   for (size_t row = begin + 1; row < end; ++row) {
     if (!std::ranges::equal(first, rows.RowDims(row).subspan(1))) {
       return DataLoss(
-          "rows that are joined differ beyond their first dimension: {} and {}",
+          "rows of a ragged batch differ beyond their first dimension: {} and "
+          "{}",
           ShapeToString(rows.RowShape(begin)),
           ShapeToString(rows.RowShape(row)));
     }

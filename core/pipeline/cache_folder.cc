@@ -271,7 +271,7 @@ absl::StatusOr<std::vector<CacheSegment>> CacheFolder::ReadFile(
   FM_ASSIGN_OR_RETURN(const std::string before, ReadText(*opened, 0, kHeadAt));
   if (!before.starts_with(kMagic) ||
       before.compare(kMagic.size(), kKeyBytes, key_) != 0) {
-    return DataLoss("it is no file of this cache");
+    return DataLoss("it is not a file of this cache");
   }
   HeadReader numbers(std::string_view(before).substr(kHeadAt - kNumbersBytes));
   const uint64_t size = numbers.Number();

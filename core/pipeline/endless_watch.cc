@@ -127,12 +127,12 @@ EndlessWatch::EndlessWatch(const Plan& plan, uint64_t source_round,
 absl::Status EndlessWatch::Empty() const {
   if (!repeats_) {
     return FailedPrecondition(
-        "a source without end: all elements of its inputs make none, so that "
-        "nothing would ever come; check the inputs, filter, take and skip");
+        "the endless source yields no element: one pass over its inputs made "
+        "none. Check the inputs, filter, take and skip");
   }
   return FailedPrecondition(
-      "repeat without a count: a whole pass makes no element, so that there "
-      "is nothing to repeat; check the source, filter, take and skip");
+      "the endless repeat yields no element: a whole pass made none. Check the "
+      "source, filter, take and skip");
 }
 
 absl::Status EndlessWatch::Check() const {

@@ -480,8 +480,9 @@ absl::StatusOr<std::unique_ptr<LocalReader>> LocalReader::Make(
     const Graph& graph, std::shared_ptr<const FunctionRegistry> registry,
     LocalReaderOptions options) {
   if (options.threads < 0) {
-    return InvalidArgument("{} threads: 0 takes all there are",
-                           options.threads);
+    return InvalidArgument(
+        "{} threads: the number must not be negative; 0 uses all CPUs",
+        options.threads);
   }
   FM_ASSIGN_OR_RETURN(auto analyzed, Analyze(graph, *registry));
   FM_ASSIGN_OR_RETURN(Manifest resolved, ResolveManifest(*analyzed));

@@ -6,6 +6,8 @@
 #include <iterator>
 #include <utility>
 
+#include "core/pipeline/run_delay.h"
+
 namespace feedmill {
 namespace {
 
@@ -14,6 +16,8 @@ constexpr ReadProfile::Place kFramePlaces[] = {
     ReadProfile::kRest, ReadProfile::kSource, ReadProfile::kChunks};
 constexpr uint32_t kFrameSteps = std::size(kFramePlaces);
 constexpr size_t kFramePlaceMax = 0xffff;
+// Time off the core after which the run delay is read: a read costs about 1 us.
+constexpr double kOffCoreChecked = 100e-6;
 
 double Seconds(clockid_t clock) {
   timespec now{};
@@ -56,11 +60,29 @@ ReadProfile::Cost& ReadProfile::Lane::At(size_t place) {
   return costs_[place];
 }
 
+void ReadProfile::Lane::Begin() {
+  place_ = kRest;
+  delay_s_ = RunDelaySeconds();
+  off_core_s_ = 0;
+  wall_s_ = Seconds(CLOCK_MONOTONIC);
+  cpu_s_ = Seconds(CLOCK_THREAD_CPUTIME_ID);
+}
+
 void ReadProfile::Lane::Charge() {
   const double wall = Seconds(CLOCK_MONOTONIC);
   const double cpu = Seconds(CLOCK_THREAD_CPUTIME_ID);
+  const double off_core = std::max(0.0, wall - wall_s_ - (cpu - cpu_s_));
+  off_core_s_ += off_core;
+  double ready = 0;
+  if (off_core_s_ > kOffCoreChecked) [[unlikely]] {
+    const double delay = RunDelaySeconds();
+    ready = std::clamp(delay - delay_s_, 0.0, off_core);
+    delay_s_ = delay;
+    off_core_s_ = 0;
+    ready_s_ += ready;
+  }
   Cost& cost = At(place_);
-  cost.wall_s += wall - wall_s_;
+  cost.wall_s += wall - wall_s_ - ready;
   cost.cpu_s += cpu - cpu_s_;
   wall_s_ = wall;
   cpu_s_ = cpu;
@@ -73,10 +95,7 @@ size_t ReadProfile::Lane::Enter(size_t place) {
 
 ReadProfile::Use::Use(Lane* lane)
     : lane_(lane), before_(std::exchange(Lane::current_, lane)) {
-  if (lane_ == nullptr) return;
-  lane_->place_ = kRest;
-  lane_->wall_s_ = Seconds(CLOCK_MONOTONIC);
-  lane_->cpu_s_ = Seconds(CLOCK_THREAD_CPUTIME_ID);
+  if (lane_ != nullptr) lane_->Begin();
 }
 
 ReadProfile::Use::~Use() {
@@ -114,8 +133,10 @@ ReadProfile::Sums ReadProfile::Sum() const {
   sums.works = works_;
   sums.works.resize(places);
   for (const Owned& owned : lanes_) {
-    if (owned.role == Role::kMakes) ++sums.makers;
-    auto& costs = owned.role == Role::kMakes ? sums.makes : sums.reads;
+    const bool makes = owned.role == Role::kMakes;
+    if (makes) ++sums.makers;
+    (makes ? sums.makes_ready_s : sums.reads_ready_s) += owned.lane->ready_s_;
+    auto& costs = makes ? sums.makes : sums.reads;
     for (size_t k = 0; k < owned.lane->costs_.size(); ++k) {
       Add(owned.lane->costs_[k], costs[k]);
     }

@@ -12,7 +12,10 @@ namespace feedmill {
 
 // Where the time of a read goes: to the source, to each step, to waiting …
 // Threads measure what they do in lanes of their own, each moment for one place
-// only; a thread without a lane measures nothing, which costs nothing.
+// only; a thread without a lane measures nothing, which costs nothing. Time in
+// which a thread was ready to run and had no core (run_delay.h) is summed
+// apart: a place is charged for time on a core or blocked, on a busy machine
+// too.
 //
 //   ReadProfile profile;
 //   {
@@ -28,7 +31,7 @@ class ReadProfile {
   // stand before those of the whole) is kSteps + k.
   enum Place : size_t { kRest, kSource, kChunks, kWaiting, kOutput, kSteps };
   struct Cost {
-    double wall_s = 0;
+    double wall_s = 0;  // on a core or blocked
     double cpu_s = 0;
     uint64_t rows_in = 0;
     uint64_t rows_out = 0;
@@ -49,9 +52,12 @@ class ReadProfile {
     size_t place() const { return place_; }
     // By place, once it is in use no more.
     const std::vector<Cost>& costs() const { return costs_; }
+    // Seconds ready to run without a core; no place is charged for them.
+    double ready_s() const { return ready_s_; }
 
    private:
     friend class ReadProfile;
+    void Begin();
     void Charge();
 
     static constinit thread_local Lane* current_;
@@ -59,6 +65,9 @@ class ReadProfile {
     size_t place_ = kRest;
     double wall_s_ = 0;  // when it was charged last
     double cpu_s_ = 0;
+    double delay_s_ = 0;     // the thread's run delay when it was read last
+    double off_core_s_ = 0;  // time off the core since then
+    double ready_s_ = 0;
   };
 
   // Gives the calling thread a lane, or null, until the end of this.
@@ -83,7 +92,10 @@ class ReadProfile {
     double elapsed_s = 0;      // since this was made
     double process_cpu_s = 0;  // of all threads of the process
     size_t makers = 0;         // lanes of that role
-    std::vector<Cost> reads;   // by place; as long as makes
+    // Seconds in which the lanes' threads were ready to run without a core.
+    double reads_ready_s = 0;
+    double makes_ready_s = 0;
+    std::vector<Cost> reads;  // by place; as long as makes
     std::vector<Cost> makes;
     std::vector<Cost> works;  // by workers elsewhere
   };

@@ -185,7 +185,7 @@ class Pass final : TurnStreams {
         break;
       case StreamTurns::Turn::Kind::kNothing:
         End(FailedPrecondition(
-            "{} inputs[{}] has no elements, so that it cannot begin again",
+            "{} inputs[{}] has no elements, so it cannot be repeated",
             SourceName(recipe_.graph().graph.source), turn.input));
     }
     return absl::OkStatus();

@@ -294,7 +294,7 @@ class Mixing final : public Combination {
     for (size_t i = 0; i < sizes_.size(); ++i) {
       if (sizes_[i] == 0 && repeats) {
         return InvalidArgument(
-            "inputs[{}] has no elements, so that it cannot begin again", i);
+            "inputs[{}] has no elements, so it cannot be repeated", i);
       }
     }
     size_ = repeats ? 0 : kEndless;

@@ -124,7 +124,8 @@ absl::Status Plan::AddStep(size_t step, uint64_t& passes) {
     level.kind = Level::Kind::kRepeat;
     level.count = repeat->count ? Unsigned(*repeat->count) : kEndless;
     if (size_ == kEndless) {
-      return InvalidArgument("needs the end of what has none before it");
+      return InvalidArgument(
+          "it needs all elements of its input, which is endless");
     }
     const std::optional<uint64_t> output = Product(size_, level.count);
     if (!output) return InvalidArgument("more than 2^63 positions");
@@ -146,7 +147,8 @@ absl::Status Plan::AddStep(size_t step, uint64_t& passes) {
   } else if (shuffle != nullptr) {
     level.kind = Level::Kind::kShuffle;
     if (size_ == kEndless) {
-      return InvalidArgument("needs the end of what has none before it");
+      return InvalidArgument(
+          "it needs all elements of its input, which is endless");
     }
     level.output = size_;
     if (shuffle->block) {

@@ -112,8 +112,8 @@ absl::Status InferFields(Graph& graph) {
   absl::StatusOr<std::vector<SourceField>> found = Infer(graph.source);
   if (found.status().code() == absl::StatusCode::kNotFound) {
     return NotFound(
-        "{} (its fields are found out here; declare them where only workers "
-        "see the files)",
+        "{} (this process reads the first records to find out the fields; if "
+        "only workers have the files, declare `fields`)",
         ErrorText(found.status()));
   }
   if (!found.ok()) {

@@ -48,8 +48,8 @@ absl::StatusOr<std::unique_ptr<File>> ManifestFiles::OpenOnce(
       return opened.status();
     }
     return FailedPrecondition(
-        "{}: changed since the job began: it is gone; restore it, or start a "
-        "new job",
+        "{}: changed since the job began: this machine does not have it; "
+        "restore it (each worker needs it at this path), or start a new job",
         info(file).path);
   }
   FM_RETURN_IF_ERROR(Check(file, **opened));

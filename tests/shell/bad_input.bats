@@ -167,3 +167,42 @@ options: {seed: 1}" > /dev/null
 steps: [{map: "100 // (x % 4 - 3)"}, {on_error: {policy: skip, cap: 1}}]
 options: {seed: 1}')"
 }
+
+@test "an error of a step names the file and the line of the step" {
+  refused 'unknown.yaml:4: steps\[1\] map: there is no component "lable"' -- "$(pipeline unknown <<'YAML'
+source: {range: 3}
+steps:
+  - map: {label: x}
+  - map: {y: lable + 1}
+YAML
+)"
+  refused 'inside.yaml:6: zip inputs\[1\]: steps\[0\] map: .*there is no function "nothing"' -- "$(pipeline inside <<'YAML'
+source:
+  zip:
+    - source: {range: 3}
+    - source: {range: 3}
+      steps:
+        - map: nothing(x)
+YAML
+)"
+  expect_error 2 'inside.yaml:6: ' -- feedmill read "$DATA/inside.yaml" --explain
+  expect_error 2 'inside.yaml:6: ' -- feedmill index "$DATA/inside.yaml"
+  expect_error 2 'standard input:2: steps\[0\] filter' -- \
+    feedmill read - --local <<< $'source: {range: 3}\nsteps: [{filter: x}]'
+}
+
+@test "names of other libraries are answered" {
+  refused 'no step "prefetch"; feedmill reads ahead by itself' -- \
+    "$(pipeline prefetch <<< 'source: {range: 3}
+steps: [{prefetch: 2}]')"
+  refused 'no "num_workers"; all threads are used' 'worker --threads N' -- \
+    "$(pipeline workers <<< 'source: {range: 3}
+options: {num_workers: 2}')"
+  expect_error 2 'unknown flag "--prefetch-factor"; feedmill reads ahead by itself' -- \
+    feedmill read "$DATA/prefetch.yaml" --local --prefetch-factor 2
+}
+
+@test "files that a worker does not find: which worker, and what to do" {
+  expect_error 2 'worker [^ ]*:[0-9]*: /nowhere/\*.txt: no such file' 'same absolute path' -- \
+    feedmill read "$(pipeline nowhere <<< 'source: {text: "/nowhere/*.txt"}')" --service "$service"
+}

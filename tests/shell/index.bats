@@ -81,7 +81,7 @@ YAML
   expect 2 feedmill index "$DATA/none.txt" "$DATA/large/b.txt"
   [[ $output == *"1 already there"* ]]
   error_says "none.txt: no such file"
-  expect_error 2 "b.bin: its name does not say what it is; --as does" -- \
+  expect_error 2 "b.bin: the name does not tell the format; give --as FORMAT" -- \
     feedmill index "$(touch "$DATA/b.bin" && echo "$DATA/b.bin")"
   expect_error 2 "b.txt.gz: a compressed file" -- \
     feedmill index "$(touch "$DATA/b.txt.gz" && echo "$DATA/b.txt.gz")" --as text

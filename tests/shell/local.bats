@@ -89,6 +89,25 @@ steps: [shuffle]')
   [[ $status == 0 && $output == '["record 100'* ]]
 }
 
+@test "a seed is announced only where something is drawn" {
+  local file
+  file=$(pipeline undrawn <<< 'source: {range: 3}
+steps: [{map: x + 1}, {batch: 2}]')
+  expect 0 feedmill read "$file" --local
+  [[ -z $stderr ]]
+  expect 0 feedmill read "$file" --local --show-batch 1
+  sed -i 's/x + 1/random.uniform()/' "$file"
+  expect 0 feedmill read "$file" --local
+  [[ $stderr == *"was drawn; write options: {seed: "* ]]
+}
+
+@test "--explain lists the labels of images" {
+  mkdir -p "$DATA/pets/cat" "$DATA/pets/bird"
+  touch "$DATA/pets/cat/a.jpg" "$DATA/pets/bird/a.jpg"
+  expect 0 feedmill read "$(pipeline pets <<< 'source: {images: "pets/*/*.jpg"}')" --explain
+  grep -qF 'labels  bird = 0, cat = 1' <<< "$output"
+}
+
 @test "--explain prints the cut and reads nothing" {
   expect 0 feedmill read "$DATA/photos.yaml" --explain
   for word in source plan worker shuffle decode_image batch; do
@@ -112,8 +131,8 @@ YAML
   expect 0 feedmill read "$file" --explain
   grep -qF 'fused   worker: steps[0] map + steps[1] filter in one pass' <<< "$output"
   grep -qF 'moved   steps[2] repeat before steps[0] map, steps[1] filter' <<< "$output"
-  grep -qE '^splits  of 20000000 positions \(records\): .* 16 MiB at most, which makes 10 or more$' <<< "$output"
-  grep -qE '^memory  a worker, or a local read: 256 MiB ' <<< "$output"
+  grep -qE '^splits  20000000 positions \(records\); .* 16 MiB at most; 10 splits or more$' <<< "$output"
+  grep -qE '^memory  a worker, or a local read: at most 256 MiB ' <<< "$output"
   grep -qF 'steps[3] batch holds 99 elements, 792 B' <<< "$output"
 }
 
@@ -178,5 +197,5 @@ YAML
   grep -qE '^client  waiting for elements' <<< "$stderr"
   expect 0 feedmill read "$file" --local --format none
   [[ -z $stderr ]]
-  expect_error 2 "--profile is of a read" -- feedmill read "$file" --explain --profile
+  expect_error 2 "--profile and --explain exclude each other" -- feedmill read "$file" --explain --profile
 }

@@ -42,7 +42,7 @@ given_service() {
   [[ $output == "$first" ]]
   unset FEEDMILL_OP_PLUGINS
   FEEDMILL_READ_OP_PLUGIN=$EXAMPLE expect 0 feedmill read "$SCALE" --explain
-  [[ $output == *"example.scale is of the plugin example 1.0"* ]]
+  [[ $output == *"the function example.scale comes from the plugin example 1.0"* ]]
   expect_error 2 'no function "example.scale"; if it is of a plugin, --op-plugin' -- \
     feedmill read "$SCALE" --local
 }

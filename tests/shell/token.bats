@@ -69,7 +69,7 @@ parts_are_the_whole() {
   expect_error 2 'consumer 1/2 is missing' -- feedmill token merge "$FILES/t0" --output "$FILES/x"
   expect_error 2 'consumer 0/2 alone' -- feedmill read "$FILES/p.yaml" --local --token "$FILES/t0"
   expect_error 2 '0/N to N-1/N' -- feedmill read "$FILES/p.yaml" --local --consumer 2
-  expect_error 2 'needs the name of the job' -- feedmill read "$FILES/p.yaml" --service "$service" --consumer 0/2
+  expect_error 2 'name the job' '--job NAME' -- feedmill read "$FILES/p.yaml" --service "$service" --consumer 0/2
 }
 
 @test "batches that are skipped are as if they were not there" {

@@ -51,14 +51,16 @@ struct CacheFlags {
   std::string format = "text";
 
   void Declare(FlagSet& flags) {
-    flags.Count("--unused-days", 0, 36500,
-                "Delete those that were not used for so many days; 0: all",
-                &unused_days);
+    flags.Count(
+        "--unused-days", 0, 36500,
+        "Delete caches that were not used for this number of days; 0: all",
+        &unused_days);
     flags.Bytes("--max-size",
-                "Delete those that are longest unused until so much is left, "
-                "of all folders together",
+                "Delete the caches that are longest unused until all folders "
+                "together hold this size",
                 &max_size);
-    flags.Bool("--dry-run", "Say what would be deleted, and delete nothing",
+    flags.Bool("--dry-run",
+               "Print the caches that would be deleted, and delete nothing",
                &dry_run);
     flags.OneOf("--format", {"text", "json"}, "How to print them", &format);
     flags.Positionals("FOLDER", "Folders that pipelines name in `cache`",

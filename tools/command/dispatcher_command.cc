@@ -31,10 +31,11 @@ absl::StatusOr<int> RunDispatcher(const Invocation& invocation) {
   OpPluginFlag op_plugins;
   FlagSet flags("dispatcher", kDispatcherSummary, kDispatcherExamples);
   DeclareDispatcherFlags(flags, config);
-  flags.Text("--advertise", "HOST[:PORT]",
-             "Where workers and readers reach it; default: the host, or this "
-             "machine's address on the way out",
-             &config.advertise);
+  flags.Text(
+      "--advertise", "HOST[:PORT]",
+      "Address at which workers and readers reach the dispatcher; default: the "
+      "host, or this machine's address of its default route",
+      &config.advertise);
   server.Declare(flags, "workers and readers");
   op_plugins.Declare(flags);
   flags.Configurable();

@@ -10,6 +10,7 @@
 #include "core/base/check.h"
 #include "core/base/status.h"
 #include "core/cluster/host_context.h"
+#include "core/dataset/foreign_names.h"
 #include "core/dataset/nearest_name.h"
 #include "tools/command/config_text.h"
 
@@ -240,11 +241,12 @@ void FlagSet::Configurable(std::map<std::string, std::string> variables) {
   App& app = *app_;
   app.table.variable_prefix = "FEEDMILL_" + UpperCase(app.table.command) + "_";
   app.variables = std::move(variables);
-  Text(kConfig, "FILE", "YAML file that gives what no flag and variable gives",
+  Text(kConfig, "FILE",
+       "YAML file with values for options that no flag or variable sets",
        &app.config_path);
   app.cli.add_flag_callback(
       kPrintConfig, [&app] { app.print_config = true; },
-      "Print what would be run with, as such a file, and exit");
+      "Print the options in effect, as such a file, and exit");
   std::string key, variable;
   for (const Flag& flag : app.flags) {
     if (flag.entry.name.find('-', 2) == std::string::npos) continue;
@@ -265,7 +267,7 @@ absl::StatusOr<bool> FlagSet::Parse(const std::vector<std::string>& arguments,
   for (const Flag& flag : app.flags) app.table.entries.push_back(flag.entry);
   if (!app.table.variable_prefix.empty()) {
     app.table.entries.push_back(
-        {.name = kPrintConfig, .help = "Print what would be run with"});
+        {.name = kPrintConfig, .help = "Print the options in effect"});
   }
   app.table.entries.push_back({.name = "--help", .help = "Print help"});
   if (describe != nullptr) {
@@ -306,8 +308,14 @@ absl::Status FlagSet::ParseWords(const std::vector<std::string>& arguments,
   for (const std::string& word : extras) {
     if (word.empty() || word.front() != '-') continue;
     const std::string flag = word.substr(0, word.find('='));
-    return Error(
-        fmt::format("unknown flag \"{}\"{}", flag, DidYouMean(flag, known)));
+    std::string hint = DidYouMean(flag, known);
+    if (hint.empty()) {
+      const std::string_view answer =
+          AnswerToForeignName(std::string_view(flag).substr(
+              std::min(flag.find_first_not_of('-'), flag.size())));
+      if (!answer.empty()) hint = fmt::format("; {}", answer);
+    }
+    return Error(fmt::format("unknown flag \"{}\"{}", flag, hint));
   }
   if (!extras.empty()) {
     return Error(fmt::format("unexpected argument \"{}\"", extras.front()));

@@ -32,21 +32,24 @@ namespace feedmill {
 namespace {
 
 constexpr char kIndexSummary[] =
-    "Finds where the records of large files begin, and keeps that where reads\n"
-    "and workers on this machine look for it: the first of them begins at "
-    "once.\n"
-    "Each word is a pipeline's file (*.yaml, *.yml, '-'), all of whose files\n"
-    "that a read looks up are indexed, or a file, folder or glob of records.";
+    "Builds indexes of large files (where their records begin) before a read "
+    "needs\n"
+    "them, and keeps them where reads and workers on this machine find them.\n"
+    "Each argument is a pipeline's file (*.yaml, *.yml, '-'), whose files are\n"
+    "indexed if a read needs it, or a file, folder or glob of records.";
 constexpr char kIndexExamples[] =
-    "Needed are indexes of TFRecords, always, and of text, CSV, JSON lines "
-    "and\n"
-    "tar files where a step moves their records about (a shuffle of all, an\n"
-    "input of a mixture); compressed files have none. Kept are those of files "
-    "of\n"
-    "1 MiB and more, for the path, size and time of the file as it is, in\n"
-    "FEEDMILL_INDEXES or ~/.cache/feedmill/indexes, 1 GiB of them at most.\n"
-    "Files that are wrong are named on stderr, all others are done; then the\n"
-    "exit status is not 0.\n"
+    "TFRecord files always need an index. Text, CSV, JSON lines and tar files "
+    "need\n"
+    "one if a step changes the order of records (a global shuffle, an input of "
+    "a\n"
+    "mixture). Compressed files have none. Indexes of files of 1 MiB and more "
+    "are\n"
+    "kept in FEEDMILL_INDEXES or ~/.cache/feedmill/indexes, at most 1 GiB in "
+    "all.\n"
+    "An index holds for one path, size and modification time. If a file is\n"
+    "corrupt, it is named on stderr, the others are indexed, and the exit "
+    "status\n"
+    "is not 0.\n"
     "\n"
     "Examples:\n"
     "  feedmill index train.yaml\n"
@@ -67,13 +70,14 @@ struct IndexFlags {
     std::vector<std::string> choices = {"by-name"};
     choices.insert(choices.end(), std::begin(kKinds), std::end(kKinds));
     flags.OneOf("--as", choices,
-                "What files are that are named here; by-name: .tfrecord, "
+                "Format of the files named here; by-name: from .tfrecord, "
                 ".txt, .csv, .jsonl, .tar",
                 &as);
-    flags.OneOf("--format", {"text", "json"}, "How to print what was done",
-                &format);
-    flags.Count("--threads", 1, 1024,
-                "Files at a time; default: the CPUs that it may use", &threads);
+    flags.OneOf("--format", {"text", "json"}, "Format of the output", &format);
+    flags.Count(
+        "--threads", 1, 1024,
+        "Files indexed at the same time; default: the CPUs available to it",
+        &threads);
     op_plugins.Declare(flags);
     flags.Configurable();
     flags.Positionals("FILE", "Pipelines' files, and files of records", &words);
@@ -120,7 +124,9 @@ absl::Status AddFile(const std::string& path, const std::string& as,
   const std::string kind = KindOf(path, as);
   if (kind.empty()) {
     return InvalidArgument(
-        "{}: its name does not say what it is; --as does, or a pipeline", path);
+        "{}: the name does not tell the format; give --as FORMAT, or name a "
+        "pipeline",
+        path);
   }
   const Source source = SourceOf(kind, path);
   if (SourceCompression(source) != Compression::kNone) {
@@ -139,7 +145,7 @@ absl::Status AddPipeline(const std::string& path,
   FM_ASSIGN_OR_RETURN(Pipeline pipeline, LoadPipeline(path));
   FM_RETURN_IF_ERROR(Annotate(InferFields(pipeline.graph), path));
   const auto analyzed = Analyze(pipeline.graph, functions);
-  if (!analyzed.ok()) return Annotate(analyzed.status(), path);
+  if (!analyzed.ok()) return WithLine(analyzed.status(), pipeline, path);
   FindIndexedFiles(**analyzed, files, errors);
   return absl::OkStatus();
 }
@@ -310,8 +316,7 @@ absl::StatusOr<int> RunIndex(const Invocation& invocation) {
   }
   if (done.index_bytes > IndexFolder::kFolderBytesMax) {
     errors.push_back(ResourceExhausted(
-        "{} of indexes are more than the {} that are kept: the first are gone "
-        "again",
+        "{} of indexes exceed the {} that are kept: the oldest were deleted",
         Megabytes(done.index_bytes), Megabytes(IndexFolder::kFolderBytesMax)));
   }
   PrintErrors(errors);

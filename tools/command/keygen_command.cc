@@ -14,16 +14,17 @@ namespace feedmill {
 namespace {
 
 constexpr char kKeygenSummary[] =
-    "Makes key pairs for a service that encrypts and lets in only whom it\n"
-    "lists. Without --role: one for each role, the folder of a new service.\n"
-    "With --role: one more, listed in the same folder.";
+    "Makes key pairs for a service that encrypts its connections and admits "
+    "listed\n"
+    "peers only. Without --role: one pair for each role, the folder of a new\n"
+    "service. With --role: one more pair, listed in the same folder.";
 constexpr char kKeygenExamples[] =
-    "DIR/NAME.key         secret (mode 0600): for the machine that is NAME,\n"
-    "                     there under the name of its role: worker.key\n"
-    "DIR/dispatcher.pub   for everybody\n"
+    "DIR/NAME.key         secret (mode 0600): copy it to the machine of NAME,\n"
+    "                     there named by its role: worker.key\n"
+    "DIR/dispatcher.pub   for every process\n"
     "DIR/workers/*.pub, DIR/clients/*.pub, DIR/operators/*.pub\n"
-    "                     who may: for the dispatcher; clients/ for workers, "
-    "too\n"
+    "                     the listed peers: for the dispatcher; clients/ also\n"
+    "                     for workers\n"
     "\n"
     "Examples:\n"
     "  feedmill keygen --dir keys\n"
@@ -88,12 +89,12 @@ absl::StatusOr<int> RunKeygen(const Invocation& invocation) {
   std::string role_name;
   std::string name;
   FlagSet flags("keygen", kKeygenSummary, kKeygenExamples);
-  flags.Text("--dir", "DIR",
-             "Folder to put them into, made where it is missing", &folder);
+  flags.Text("--dir", "DIR", "Folder for the keys; created if missing",
+             &folder);
   flags.OneOf("--role", {"dispatcher", "worker", "client", "operator"},
               "Make one pair only, for this role", &role_name);
   flags.Text("--name", "NAME",
-             "Whose it is, for the names of its files; default: the role",
+             "Name of the holder, used in file names; default: the role",
              &name);
   FM_ASSIGN_OR_RETURN(const bool go_on,
                       flags.Parse(invocation.arguments, invocation.describe));

@@ -110,7 +110,9 @@ std::string OwnPage() {
 absl::StatusOr<int> RunMan(const Invocation& invocation) {
   std::string name;
   FlagSet flags("man", kManSummary, kManExamples);
-  flags.Positional("COMMAND", "Whose page; default: feedmill's own", &name);
+  flags.Positional(
+      "COMMAND", "Command whose page is printed; default: feedmill's own page",
+      &name);
   FM_ASSIGN_OR_RETURN(const bool go_on,
                       flags.Parse(invocation.arguments, invocation.describe));
   if (!go_on) return 0;

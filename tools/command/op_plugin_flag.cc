@@ -9,8 +9,8 @@ namespace feedmill {
 
 void OpPluginFlag::Declare(FlagSet& flags) {
   flags.Text("--op-plugin", "FILE[:FILE...]",
-             "Shared objects whose functions expressions may call; default: "
-             "those of the variable FEEDMILL_OP_PLUGINS",
+             "Shared objects with functions for expressions; default: the "
+             "variable FEEDMILL_OP_PLUGINS",
              &paths);
 }
 

@@ -3,11 +3,19 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <optional>
 #include <system_error>
 
 #include "core/base/status.h"
 
 namespace feedmill {
+namespace {
+
+std::string PipelineName(const std::string& path) {
+  return path == "-" ? "standard input" : path;
+}
+
+}  // namespace
 
 absl::StatusOr<Pipeline> LoadPipeline(const std::string& path) {
   constexpr size_t kTextMax = (size_t{1} << 20) + 1;  // the parser's, and one
@@ -18,7 +26,7 @@ absl::StatusOr<Pipeline> LoadPipeline(const std::string& path) {
     std::cin.read(text.data(), static_cast<std::streamsize>(kTextMax));
     text.resize(static_cast<size_t>(std::cin.gcount()));
     auto pipeline = ParsePipelineYaml(text, directory);
-    if (!pipeline.ok()) return Annotate(pipeline.status(), "standard input");
+    if (!pipeline.ok()) return Annotate(pipeline.status(), PipelineName(path));
     return pipeline;
   }
   if (!std::filesystem::exists(path, error)) {
@@ -35,6 +43,14 @@ absl::StatusOr<Pipeline> LoadPipeline(const std::string& path) {
   auto pipeline = ParsePipelineYaml(text, directory);
   if (!pipeline.ok()) return Annotate(pipeline.status(), path);
   return pipeline;
+}
+
+absl::Status WithLine(absl::Status status, const Pipeline& pipeline,
+                      const std::string& path) {
+  const std::optional<GraphPlace> place = GraphPlaceOf(status);
+  if (!place.has_value()) return status;
+  return Annotate(status, fmt::format("{}:{}", PipelineName(path),
+                                      pipeline.lines.Of(*place)));
 }
 
 }  // namespace feedmill

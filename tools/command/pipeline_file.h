@@ -12,6 +12,12 @@ namespace feedmill {
 // relative to its folder. Errors name the file, and the line where it is wrong.
 absl::StatusOr<Pipeline> LoadPipeline(const std::string& path);
 
+// `status`, with the file and the line before the message, if it is an error of
+// Analyze about a part of `pipeline`: "photos.yaml:4: steps[1] map: …". Other
+// statuses are returned as they are.
+absl::Status WithLine(absl::Status status, const Pipeline& pipeline,
+                      const std::string& path);
+
 }  // namespace feedmill
 
 #endif  // FEEDMILL_TOOLS_COMMAND_PIPELINE_FILE_H_

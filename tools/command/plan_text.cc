@@ -101,13 +101,13 @@ std::string FusedText(const std::shared_ptr<const AnalyzedGraph>& graph,
     const auto program = BlockProgram::Make(*plan, functions, pass.steps,
                                             graph->InputOf(pass.steps[0]));
     if (!program.ok()) continue;  // it names files, which workers read
-    out += fmt::format(
-        "fused   {}{}: {} in one pass, {}\n", of, pass.home,
-        Names(*graph, pass.steps, " + "),
-        (*program)->heavy()
-            ? fmt::format("one of the {} after the other", pass.rows)
-            : fmt::format("over blocks of up to {} {} in the cache", kBlockRows,
-                          pass.rows));
+    out +=
+        fmt::format("fused   {}{}: {} in one pass, {}\n", of, pass.home,
+                    Names(*graph, pass.steps, " + "),
+                    (*program)->heavy()
+                        ? fmt::format("{} one at a time", pass.rows)
+                        : fmt::format("over blocks of up to {} {} in the cache",
+                                      kBlockRows, pass.rows));
   }
   return out;
 }
@@ -147,7 +147,7 @@ void AddUnused(const std::string& by, const ElementSpec& written,
   for (const ComponentSpec& c : written.components) {
     if (made.Find(c.name) >= 0) continue;
     out += fmt::format(
-        "unused  {} of {}: nothing needs it, and it is not made\n", c.name, by);
+        "unused  {} of {}: no step needs it, so it is not made\n", c.name, by);
   }
 }
 
@@ -178,12 +178,44 @@ std::string UnusedText(const AnalyzedGraph& graph, const std::string& of = "") {
     } else if (const std::string* const component = ChangedBy(step);
                component != nullptr &&
                !FindComponent(*made.output, *component).ok()) {
-      out +=
-          fmt::format("unused  {}{}: nothing needs {}, and it does not run\n",
-                      of, Name(graph, s), *component);
+      out += fmt::format("unused  {}{}: no step needs {}, so it does not run\n",
+                         of, Name(graph, s), *component);
     }
   }
   return out;
+}
+
+// ---- the labels of images
+
+constexpr size_t kLabelsShown = 20;
+
+// The number of each label that an images source makes. `of`: whose it is,
+// "inputs[0] " or "".
+std::string LabelsText(const AnalyzedGraph& graph, const Manifest& manifest,
+                       const std::string& of = "") {
+  std::string out;
+  for (size_t i = 0; i < graph.inputs.size(); ++i) {
+    if (i >= manifest.inputs.size()) break;
+    out += LabelsText(*graph.inputs[i], manifest.inputs[i],
+                      fmt::format("{}inputs[{}] ", of, i));
+  }
+  const auto* images = std::get_if<ImagesSource>(&graph.graph.source);
+  if (images == nullptr || graph.source.spec.Find("label") < 0) return out;
+  const std::vector<std::string>& names = manifest.classes;
+  if (names.empty()) {
+    return out + fmt::format("labels  {}integers: {}\n", of,
+                             images->label == ImagesSource::Label::kFolder
+                                 ? "the names of the files' folders"
+                                 : "the ends of the files' names");
+  }
+  std::string listed;
+  for (size_t k = 0; k < std::min(names.size(), kLabelsShown); ++k) {
+    listed += fmt::format("{}{} = {}", k == 0 ? "" : ", ", names[k], k);
+  }
+  if (names.size() > kLabelsShown) {
+    listed += fmt::format(", … ({} in all)", names.size());
+  }
+  return out + fmt::format("labels  {}{}\n", of, listed);
 }
 
 // ---- how much there is, and how it is cut
@@ -224,8 +256,8 @@ absl::StatusOr<std::string> SplitsText(
   const bool endless = shape.positions == kEndless;
   const uint64_t first = std::min(shape.first_split, shape.positions);
   out += fmt::format(
-      "splits  of {} positions ({}): the first ones of {}, later ones of {} "
-      "ms of work and {} at most",
+      "splits  {} positions ({}); the first splits have {} positions, later "
+      "splits hold {} ms of work and {} at most",
       endless ? "endless" : fmt::format("{}", shape.positions),
       PositionWord(graph), first,
       absl::ToInt64Milliseconds(settings.split_time),
@@ -233,8 +265,8 @@ absl::StatusOr<std::string> SplitsText(
   const std::optional<uint64_t> each = sizes.OfPosition();
   if (!endless && each && *each > 0) {
     const uint64_t fit = std::max<uint64_t>(1, settings.split_bytes / *each);
-    out += fmt::format(", which makes {} or more",
-                       (shape.positions + fit - 1) / fit);
+    out +=
+        fmt::format("; {} splits or more", (shape.positions + fit - 1) / fit);
   }
   return out + "\n";
 }
@@ -242,14 +274,15 @@ absl::StatusOr<std::string> SplitsText(
 std::string MemoryText(const AnalyzedGraph& graph, const ElementSizes& sizes) {
   const WorkerConfig worker;
   std::string out = fmt::format(
-      "memory  a worker, or a local read: {} made ahead at most, and about {} "
-      "a thread for {}\n",
+      "memory  a worker, or a local read: at most {} of elements made ahead, "
+      "and about {} a thread for {}\n",
       SizeText(worker.memory_bytes), SizeText(sizes.OfThread()),
       sizes.OfPosition()
           ? fmt::format("positions of about {}", SizeText(*sizes.OfPosition()))
-          : "positions whose size only reading tells");
-  out += fmt::format("        the client: {} received ahead at most",
-                     SizeText(ReadOptions{}.budget_bytes));
+          : "positions of unknown size");
+  out +=
+      fmt::format("        the client: at most {} of elements received ahead",
+                  SizeText(ReadOptions{}.budget_bytes));
   for (size_t s = graph.client_begin; s < graph.steps.size(); ++s) {
     const auto held = sizes.HeldBy(s);
     if (!held.empty())
@@ -271,10 +304,11 @@ absl::StatusOr<std::string> PlanText(
   if (analyzed->source.needs_files) {
     auto resolved = ResolveManifest(*analyzed);
     if (!resolved.ok()) {
-      return out + fmt::format("files   cannot be seen from here: {}\n",
+      return out + fmt::format("files   unavailable on this machine: {}\n",
                                ErrorText(resolved.status()));
     }
     manifest = *std::move(resolved);
+    out += LabelsText(*analyzed, manifest);
   }
   const ElementSizes sizes(*analyzed, manifest);
   FM_ASSIGN_OR_RETURN(const std::string splits,

@@ -86,6 +86,15 @@ std::string Number(uint64_t number, bool counts) {
   return counts ? fmt::format("{}", number) : "";
 }
 
+// A clause about the machine, if threads waited for a core for long.
+std::string WithoutACore(const ReadProfile::Sums& sums) {
+  const double ready = sums.reads_ready_s + sums.makes_ready_s;
+  if (ready <= sums.elapsed_s / 10) return "";
+  return fmt::format(
+      "; the machine is busy: threads were ready for {:.3f} s without a core",
+      ready);
+}
+
 // The first half of a sentence: which line bounds the read.
 std::string Bound(const std::vector<Line>& lines, const ReadProfile::Sums& sums,
                   double waited, bool local) {
@@ -129,7 +138,9 @@ std::string ProfileTable(const AnalyzedGraph& graph,
   const std::vector<Line> lines = LinesOf(graph, sums, local);
   const Cost& waiting = sums.reads[ReadProfile::kWaiting];
   const double elapsed = std::max(sums.elapsed_s, 1e-9);
-  const double waited = waiting.wall_s / elapsed;
+  // Of the time that the thread that reads had a core or was blocked.
+  const double waited =
+      waiting.wall_s / std::max(elapsed - sums.reads_ready_s, 1e-9);
   const double worked = Busy(lines, true);
   double busy = 0;
   double cpu = 0;
@@ -139,8 +150,9 @@ std::string ProfileTable(const AnalyzedGraph& graph,
     if (k != ReadProfile::kWaiting) busy += both.wall_s;
   }
   std::string out =
-      fmt::format("profile {:.3f} s, {:.3f} s CPU; {}\n", sums.elapsed_s,
-                  sums.process_cpu_s, Bound(lines, sums, waited, local));
+      fmt::format("profile {:.3f} s, {:.3f} s CPU; {}{}\n", sums.elapsed_s,
+                  sums.process_cpu_s, Bound(lines, sums, waited, local),
+                  WithoutACore(sums));
   size_t width = 24;
   for (const Line& line : lines) width = std::max(width, line.name.size());
   width = std::min<size_t>(width, 48);
@@ -166,6 +178,8 @@ std::string ProfileTable(const AnalyzedGraph& graph,
   }
   add("client", local ? "waiting for elements" : "waiting for the service",
       waiting, false, 0);
+  add("client", "ready, without a core",
+      Cost{sums.reads_ready_s + sums.makes_ready_s}, false, 0);
   // Threads that measure nothing: of sockets, and what is between reads.
   const Cost rest{sums.reads[ReadProfile::kRest].wall_s +
                       sums.makes[ReadProfile::kRest].wall_s,

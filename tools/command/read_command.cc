@@ -17,6 +17,7 @@
 #include "client/reader.h"
 #include "core/base/status.h"
 #include "core/dataset/analysis.h"
+#include "core/dataset/draws.h"
 #include "core/dataset/plugin_pins.h"
 #include "core/dataset/skipping.h"
 #include "core/pipeline/read_profile.h"
@@ -104,23 +105,22 @@ struct ReadFlags {
                "Print the plan: where each step runs, what runs as one pass, "
                "how it is cut into splits, and memory; make no element",
                &explain);
-    flags.Bool(
-        "--profile",
-        "Print to stderr, when it ends, where time went and which step "
-        "bounds it; of a read through a service, that of its workers, too",
-        &profile);
+    flags.Bool("--profile",
+               "When the read ends, print to stderr the time of each step and "
+               "which step bounds the read; with --service, of its workers too",
+               &profile);
     flags.OneOf("--format", {"jsonl", "summary", "none"}, "What to print",
                 &format);
-    flags.Count("--limit", 0, kNoLimit - 1, "Stop after so many elements",
-                &limit);
+    flags.Count("--limit", 0, kNoLimit - 1,
+                "Stop after this number of elements", &limit);
     flags.Duration("--timeout",
-                   "How long to wait for the first element and each later "
-                   "one; where not given, 60s for later ones",
+                   "How long to wait for the first element, and for each later "
+                   "one; default for later ones: 60s",
                    &timeout);
     flags.Text("--job", "NAME",
-               "Share the job of this name; reading a finished one again is "
-               "its next iteration; default: options.job of the file, or one "
-               "of its own",
+               "Read the job NAME together with its other readers; reading a "
+               "finished job again is its next iteration; default: options.job "
+               "of the file, or a job without a name",
                &job);
     flags.Text("--consumer", "C/N",
                "Be consumer C (from 0) of N: take the batches (elements, "
@@ -128,43 +128,43 @@ struct ReadFlags {
                &consumer);
     flags.Text("--skip-batches", "A:B[,A:B...]",
                "Leave out batches A to B-1 of the sequence (elements, without "
-               "batches), as if they were not there",
+               "batches)",
                &skip_batches);
     flags.Count("--show-batch", 0, kNoLimit - 1,
-                "Print batch (element, without batches) number N of the "
-                "sequence and the records that made it, and read no more; "
-                "with --local",
+                "Print batch N (element N, without batches) of the sequence "
+                "and the records that it was made of, then exit; with --local",
                 &show_batch);
     flags.Bool("--take-over", "Take the place of the job's present reader",
                &take_over);
     flags.OneOf("--transport", {"auto", "tcp"},
-                "How elements come: auto takes them from shared memory where "
-                "a worker runs on this host",
+                "How elements are transported: auto uses shared memory if a "
+                "worker runs on this host",
                 &transport);
     flags.OneOf("--via", {"worker", "dispatcher"},
-                "Where elements come from: dispatcher relays those of workers "
-                "that this host cannot reach",
+                "Which way elements take: dispatcher relays the elements of "
+                "workers that this host cannot reach",
                 &via);
     flags.OneOf("--compression", {"none", "lz4", "zstd", "auto"},
-                "In what elements travel over a network; auto: in what brings "
-                "them soonest, plain where that does",
+                "Compression of elements on the network; auto picks the codec "
+                "with the highest throughput, none on fast links",
                 &compression);
     flags.Count("--weight", 1, kWeightMax,
-                "The job's part of the workers where others want them too: one "
-                "of 200 gets twice what one of 100 does; default: 100",
+                "Share of the workers, relative to other jobs: a job of weight "
+                "200 gets twice as much as one of 100; default: 100",
                 &weight);
-    flags.Text("--token", "FILE", "Go on where this token was saved", &token);
+    flags.Text("--token", "FILE",
+               "Continue from the place that this token holds", &token);
     flags.Text("--save-token", "FILE",
                "When it ends, for whatever reason, save there how far it came",
                &save_token);
-    flags.Text("--cluster-id", "NAME", "The cluster that is meant",
+    flags.Text("--cluster-id", "NAME", "Refuse a dispatcher of another cluster",
                &cluster_id);
     DeclareKeys(flags, &security);
     DeclareServerKey(flags, &security);
     op_plugins.Declare(flags);
     flags.Configurable();
     flags.Count("--threads", 1, 1024,
-                "Threads of a local read; default: the CPUs that it may use",
+                "Threads of a local read; default: the CPUs available to it",
                 &threads);
   }
 
@@ -172,7 +172,9 @@ struct ReadFlags {
   absl::Status Check(const FlagSet& flags) const {
     if (pipeline.empty()) return flags.Error("PIPELINE, a file, is missing");
     if (explain && profile) {
-      return flags.Error("--profile is of a read, and --explain reads nothing");
+      return flags.Error(
+          "--profile and --explain exclude each other: --explain reads no "
+          "element");
     }
     if (explain) return absl::OkStatus();
     if (local == !service.empty()) {
@@ -187,11 +189,12 @@ struct ReadFlags {
     }
     if (!local && flags.Given("--show-batch")) {
       return flags.Error(
-          "--show-batch is for --local: it reads the files themselves");
+          "--show-batch needs --local: it reads the files in this process");
     }
     if (!local && flags.Given("--threads")) {
       return flags.Error(
-          "--threads is for --local; a service's workers have their own");
+          "--threads is for --local; with a service, use 'feedmill worker "
+          "--threads'");
     }
     return absl::OkStatus();
   }
@@ -270,10 +273,17 @@ absl::Status TakeShare(const ReadFlags& flags, ReadOptions& options) {
     const auto share = ParsePair(flags.consumer, '/');
     if (!share.ok()) {
       return InvalidArgument(
-          "--consumer {}: it is 0/N to N-1/N, which of N consumers this is",
+          "--consumer {}: expected 0/N to N-1/N, the number of this consumer "
+          "and how many there are",
           flags.consumer);
     }
     std::tie(options.rank, options.ranks) = *share;
+    if (options.ranks > 1 && !flags.local && options.job.empty()) {
+      return InvalidArgument(
+          "--consumer {}: name the job that the consumers share: --job NAME, "
+          "or options.job in the file",
+          flags.consumer);
+    }
   }
   std::string rest = flags.skip_batches;
   while (!rest.empty()) {
@@ -281,7 +291,8 @@ absl::Status TakeShare(const ReadFlags& flags, ReadOptions& options) {
     const auto range = ParsePair(rest.substr(0, comma), ':');
     if (!range.ok()) {
       return InvalidArgument(
-          "--skip-batches {}: it is FIRST:END, and more of them after commas",
+          "--skip-batches {}: expected FIRST:END, or several of them separated "
+          "by commas",
           flags.skip_batches);
     }
     options.skip_batches.push_back(*range);
@@ -355,6 +366,7 @@ void TellSkipped(const OnErrorStep& step, uint64_t count) {
 absl::Status ReadAll(const Graph& graph, const ReadFlags& flags,
                      ReadOptions options, std::atomic<bool>& output_closed) {
   const absl::Time start = absl::Now();
+  const bool draws = Draws(graph, *options.registry);
   const std::shared_ptr<ReadProfile> profile = options.profile;
   const auto format = flags.format == "jsonl" ? ElementWriter::Format::kJsonl
                       : flags.format == "summary"
@@ -363,10 +375,10 @@ absl::Status ReadAll(const Graph& graph, const ReadFlags& flags,
   ElementWriter writer(format, STDOUT_FILENO, start, g_cancel);
   FM_ASSIGN_OR_RETURN(std::unique_ptr<Reader> reader,
                       Read(graph, std::move(options)));
-  if (!graph.options.seed.has_value()) {
+  if (!graph.options.seed.has_value() && draws) {
     fmt::print(stderr,
-               "feedmill: seed {} was drawn; give it as options.seed to have "
-               "this order again\n",
+               "feedmill: seed {0} was drawn; write options: {{seed: {0}}} to "
+               "get this order again\n",
                reader->seed());
   }
   const bool prints = format == ElementWriter::Format::kJsonl;
@@ -429,8 +441,9 @@ absl::StatusOr<int> RunRead(const Invocation& invocation) {
   if (read.explain) {
     FM_RETURN_IF_ERROR(InferFields(graph));
     PinPlugins(*functions, graph);
-    FM_ASSIGN_OR_RETURN(const std::string text, PlanText(graph, functions));
-    std::fputs(text.c_str(), stdout);
+    const auto text = PlanText(graph, functions);
+    if (!text.ok()) return WithLine(text.status(), pipeline, read.pipeline);
+    std::fputs(text->c_str(), stdout);
     return 0;
   }
   if (graph.options.order == Order::kAny &&
@@ -445,9 +458,9 @@ absl::StatusOr<int> RunRead(const Invocation& invocation) {
                         LoadToken("--token " + read.token, read.token));
   }
   if (read.show_batch != kNoLimit) {
-    FM_ASSIGN_OR_RETURN(const ShownBatch shown,
-                        ShowBatch(graph, read.show_batch, options));
-    fmt::print("{}\n", shown.ToJson());
+    const auto shown = ShowBatch(graph, read.show_batch, options);
+    if (!shown.ok()) return WithLine(shown.status(), pipeline, read.pipeline);
+    fmt::print("{}\n", shown->ToJson());
     return 0;
   }
   CatchSignals();
@@ -465,7 +478,7 @@ absl::StatusOr<int> RunRead(const Invocation& invocation) {
   if (g_signal != 0) return 128 + g_signal;
   // Whoever read the output has what they wanted.
   if (output_closed || absl::IsAborted(status)) return 0;
-  FM_RETURN_IF_ERROR(status);
+  FM_RETURN_IF_ERROR(WithLine(status, pipeline, read.pipeline));
   return 0;
 }
 

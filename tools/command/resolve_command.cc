@@ -125,11 +125,11 @@ absl::StatusOr<int> RunResolve(const Invocation& invocation) {
   std::string format = "yaml";
   absl::Duration interval;
   FlagSet flags("resolve", kResolveSummary, kResolveExamples);
-  flags.Positional("URI", "Where the cluster is described (required)", &uri);
+  flags.Positional("URI", "URI of the cluster (required)", &uri);
   flags.OneOf("--format", {"yaml", "json", "table"}, "How to print it",
               &format);
   flags.Duration("--watch",
-                 "Go on looking so often, and print each change, until "
+                 "Resolve again at this interval and print each change, until "
                  "SIGINT or SIGTERM",
                  &interval);
   FM_ASSIGN_OR_RETURN(const bool go_on,

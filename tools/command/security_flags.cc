@@ -4,8 +4,8 @@ namespace feedmill {
 
 void DeclareKeys(FlagSet& flags, SecurityConfig* security) {
   flags.Text("--keys", "DIR",
-             "Folder with the keys of 'feedmill keygen': encrypts, and only "
-             "lets in who is listed",
+             "Folder with keys of 'feedmill keygen': encrypts connections and "
+             "admits listed peers only",
              &security->keys);
 }
 

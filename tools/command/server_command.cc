@@ -15,9 +15,10 @@ namespace feedmill {
 namespace {
 
 constexpr char kServerSummary[] =
-    "Runs one task of a cluster: the same line on each machine starts the\n"
-    "whole. A task of job \"dispatcher\" plans jobs, one of job \"worker\" "
-    "works for\n"
+    "Runs one task of a cluster: the same command line on each machine starts "
+    "the\n"
+    "whole cluster. A task of job \"dispatcher\" plans jobs, one of job "
+    "\"worker\" works for\n"
     "that dispatcher, one of job \"local\" is both; one of any other job, such "
     "as\n"
     "\"ps\", says who it is and waits. SIGTERM or SIGINT: a worker finishes "
@@ -45,26 +46,26 @@ struct ServerCommand {
   ServerCommand() { server.host.clear(); }
 
   void Declare(FlagSet& flags) {
-    flags.Text("--cluster", "URI", "Where the cluster is described (required)",
+    flags.Text("--cluster", "URI",
+               "URI of the cluster, see 'feedmill resolve --help' (required)",
                &cluster);
     flags.Text("--job", "NAME",
-               "This task's job; default: as the cluster's source says, or "
-               "the only one",
+               "This task's job; default: as the cluster says, or its only job",
                &job);
-    flags.Count("--task", 0, INT64_MAX,
-                "Its index; default: as the cluster's source says, or the only "
-                "one",
-                &task);
+    flags.Count(
+        "--task", 0, INT64_MAX,
+        "This task's index; default: as the cluster says, or its only index",
+        &task);
     flags.Text("--advertise", "HOST[:PORT]",
-               "Where others reach this task; default: the host that the "
-               "cluster gives it",
+               "Address at which other processes reach this task; default: the "
+               "host that the cluster gives it",
                &config.advertise);
     flags.Text("--publish", "DIR",
-               "Folder that all tasks see, where each writes its address; "
-               "needed where the dispatcher's port is 0",
+               "Folder shared by all tasks, where each writes its address; "
+               "needed if the dispatcher's port is 0",
                &config.publish);
-    flags.Duration("--watch",
-                   "How often to look whether the cluster has changed", &watch);
+    flags.Duration("--watch", "Interval at which the cluster is resolved again",
+                   &watch);
     DeclareDispatcherFlags(flags, config.dispatcher);
     worker.Declare(flags);
     server.DeclareWithoutPort(flags, "this task's peers");

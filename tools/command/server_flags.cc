@@ -16,7 +16,7 @@ void ServerFlags::DeclareWithoutPort(FlagSet& flags,
                                      const std::string& serves) {
   flags.Text("--host", "HOST",
              "Name or address of this machine to listen on for " + serves +
-                 "; 0.0.0.0 is all of them",
+                 "; 0.0.0.0 is all addresses",
              &host);
   flags.Text("--ready-file", "FILE",
              "Appears, holding tcp://host:port, when all is ready; goes at "
@@ -26,13 +26,13 @@ void ServerFlags::DeclareWithoutPort(FlagSet& flags,
              &cluster_id);
   DeclareKeys(flags, &security);
   flags.Bool("--insecure-bind",
-             "Listen on other addresses than loopback without --keys: whoever "
-             "can connect may read and command",
+             "Allow listening on non-loopback addresses without --keys: any "
+             "process that can connect may read and control",
              &insecure_bind);
-  flags.OneOf("--log-format", {"text", "json"}, "How log lines look on stderr",
+  flags.OneOf("--log-format", {"text", "json"}, "Format of log lines on stderr",
               &log_format);
   flags.OneOf("--log-level", {"debug", "info", "warning", "error", "off"},
-              "The least that is logged", &log_level);
+              "Lowest level that is logged", &log_level);
 }
 
 namespace {
@@ -41,32 +41,34 @@ constexpr uint32_t kCountMax = 1'000'000;
 
 void DeclareLimits(FlagSet& flags, DispatcherSettings& settings) {
   flags.Duration("--straggler-after",
-                 "Another worker begins what a reader waits for when it has "
-                 "got nothing of it for so long",
+                 "A split that a reader has waited for this long without an "
+                 "element is given to a second worker",
                  &settings.straggler_after);
   flags.Duration("--restart-grace",
-                 "How long a dispatcher that comes back lets workers report "
-                 "what they hold before it hands that out again",
+                 "After a restart, how long the dispatcher waits for workers "
+                 "to report their splits before it assigns these again",
                  &settings.restart_grace);
-  flags.Duration("--split-time", "Work that is handed to a worker at a time",
+  flags.Duration("--split-time", "Duration of work in a split",
                  &settings.split_time);
-  flags.Bytes("--split-bytes", "Elements that this makes, at most",
+  flags.Bytes("--split-bytes", "Bytes of elements in a split, at most",
               &settings.split_bytes);
   flags.Count("--window-min", 1, 4'096,
-              "Pieces of work ahead of each reader, at least; else 2 for each "
-              "slot of the workers",
+              "Splits assigned ahead of each reader, at least; default: 2 for "
+              "each slot of the workers",
               &settings.window_min);
   flags.Count("--attempts-max", 1, kCountMax,
-              "A job fails when so many attempts at one piece of work have",
+              "A job fails after this number of failed attempts at one split",
               &settings.attempts_max);
+  flags.Count("--deaths-alone-max", 1, kCountMax,
+              "A job fails after this number of workers died while they "
+              "processed one record alone",
+              &settings.deaths_alone_max);
   flags.Count(
-      "--deaths-alone-max", 1, kCountMax,
-      "A job fails when so many workers have died with one record alone",
-      &settings.deaths_alone_max);
-  flags.Count("--jobs-max", 1, kCountMax,
-              "Jobs that are kept; the oldest that nobody reads go first",
-              &settings.jobs_max);
-  flags.Count("--sessions-max", 1, kCountMax, "Readers at a time, of all jobs",
+      "--jobs-max", 1, kCountMax,
+      "Jobs kept, at most; the oldest jobs without readers are forgotten first",
+      &settings.jobs_max);
+  flags.Count("--sessions-max", 1, kCountMax,
+              "Readers connected at a time, of all jobs",
               &settings.sessions_max);
   flags.Count("--workers-max", 1, kCountMax, "Workers at a time",
               &settings.workers_max);
@@ -76,30 +78,30 @@ void DeclareLimits(FlagSet& flags, DispatcherSettings& settings) {
 
 void DeclareDispatcherFlags(FlagSet& flags, DispatcherConfig& config) {
   flags.Text("--work-dir", "DIR",
-             "Folder that keeps a dispatcher's state through restarts; one "
+             "Folder with a dispatcher's state, which survives restarts; one "
              "dispatcher at a time",
              &config.work_dir);
   flags.Bool("--fault-tolerant-mode",
              "Refuse to run a dispatcher without --work-dir",
              &config.fault_tolerant_mode);
   flags.Duration("--heartbeat-interval",
-                 "The least time between the signs of life of each worker and "
-                 "reader",
+                 "Shortest interval between heartbeats of a worker or reader",
                  &config.settings.heartbeat_interval);
   flags.Duration("--worker-timeout",
-                 "A worker that is silent for so long, or for 4 intervals, is "
-                 "lost: others do its work",
+                 "A worker without a heartbeat for this long, or for 4 "
+                 "intervals, is lost: other workers do its work",
                  &config.settings.worker_timeout);
   flags.Duration("--park-after",
-                 "Nothing more is computed for a reader that is silent for so "
-                 "long, or for 4 intervals, until it is heard again",
+                 "Workers stop computing for a reader without a heartbeat for "
+                 "this long, or for 4 intervals, until its next heartbeat",
                  &config.settings.park_after);
   flags.Duration("--client-timeout",
-                 "A reader that is silent for so long loses its place",
+                 "A reader without a heartbeat for this long loses its session",
                  &config.settings.client_timeout);
-  flags.Duration("--sharer-timeout",
-                 "The same for readers that share a job (order any)",
-                 &config.settings.sharer_timeout);
+  flags.Duration(
+      "--sharer-timeout",
+      "As --client-timeout, for readers that share a job (order any)",
+      &config.settings.sharer_timeout);
   DeclareLimits(flags, config.settings);
 }
 
@@ -111,7 +113,7 @@ void WorkerOptions::Declare(FlagSet& flags) {
                  "answer, or that its cluster does not list yet",
                  &config.dispatcher_timeout);
   flags.Count("--threads", 1, 1024,
-              "Threads of a worker; default: the CPUs that it may use",
+              "Threads of a worker; default: the CPUs available to it",
               &threads);
   flags.Bytes("--memory",
               "Elements that a worker has computed and not yet sent, at most",
@@ -119,16 +121,16 @@ void WorkerOptions::Declare(FlagSet& flags) {
   flags.Bytes("--frame-bytes", "Elements that a worker sends at a time, about",
               &config.frame_bytes);
   flags.OneOf("--transport", {"auto", "tcp"},
-              "How a worker's elements go: auto lets readers on this host look "
-              "into memory",
+              "How elements are transported: auto shares memory with readers "
+              "on this host",
               &transport);
   flags.Bytes("--shared-memory",
-              "Memory that they may look into, at most; default: as much as "
-              "--memory",
+              "Shared memory, at most; default: as much as --memory",
               &shared_memory);
-  flags.Duration("--drain-timeout",
-                 "How long a worker that is asked to stop finishes what it has",
-                 &drain_timeout);
+  flags.Duration(
+      "--drain-timeout",
+      "How long a worker that is asked to stop may take to finish its splits",
+      &drain_timeout);
 }
 
 WorkerConfig WorkerOptions::Config() const {

@@ -32,7 +32,8 @@ absl::StatusOr<int> RunStatus(const Invocation& invocation) {
              &service);
   flags.OneOf("--format", {"table", "json"}, "How to print it", &format);
   flags.Duration("--timeout", "How long to wait for an answer", &timeout);
-  flags.Text("--cluster-id", "NAME", "The cluster that is meant", &cluster_id);
+  flags.Text("--cluster-id", "NAME", "Refuse a dispatcher of another cluster",
+             &cluster_id);
   DeclareKeys(flags, &security);
   DeclareServerKey(flags, &security);
   flags.Configurable();

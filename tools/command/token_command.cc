@@ -13,8 +13,9 @@ namespace {
 
 constexpr char kTokenSummary[] =
     "merge: joins the tokens of all consumers of a reading, saved after the\n"
-    "same number of elements, into one, from which any number of consumers\n"
-    "goes on. show: prints what tokens say, one JSON object a line.";
+    "same number of elements, into one, from which any number of consumers "
+    "can\n"
+    "continue. show: prints tokens, one JSON object a line.";
 constexpr char kTokenExamples[] =
     "Examples:\n"
     "  feedmill read p.yaml --service h:5050 --job j --consumer 0/2 \\\n"

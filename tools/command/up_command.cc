@@ -55,8 +55,8 @@ struct UpFlags {
                 "Elements that a worker has computed and not yet sent, at most",
                 &memory_bytes);
     flags.OneOf("--transport", {"auto", "tcp"},
-                "How elements go: auto lets readers on this host look into the "
-                "workers' memory",
+                "How elements are transported: auto shares memory with readers "
+                "on this host",
                 &transport);
     flags.Text("--work-dir", "DIR",
                "Folder that keeps the dispatcher's state through its restarts",

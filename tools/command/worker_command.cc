@@ -48,16 +48,16 @@ struct WorkerCommand {
   void Declare(FlagSet& flags) {
     options.Declare(flags);
     flags.Text("--cluster", "URI",
-               "In place of --dispatcher: where the cluster is described that "
-               "has the dispatcher, or will have; it need not list this worker",
+               "In place of --dispatcher: URI of a cluster that lists the "
+               "dispatcher now or later; it need not list this worker",
                &cluster);
     flags.Duration("--watch",
-                   "How often to look whether the dispatcher has moved in the "
-                   "cluster",
+                   "Interval at which the cluster is resolved again, to follow "
+                   "a dispatcher that moves",
                    &watch);
     flags.Text("--advertise", "HOST[:PORT]",
-               "Where readers reach this worker; default: its address on the "
-               "way to the dispatcher",
+               "Address at which readers reach this worker; default: its "
+               "address in the dispatcher's network",
                &options.config.advertise);
     server.Declare(flags, "readers");
     DeclareServerKey(flags, &server.security);

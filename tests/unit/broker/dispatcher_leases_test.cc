@@ -56,6 +56,10 @@ TEST(Manifest, AFailureRefusesTheReadersAndAnotherTryStartsAnew) {
   ASSERT_TRUE(reader.reject);
   EXPECT_EQ(reader.reject->reason, RejectReason::kRefused);
   EXPECT_EQ(reader.reject->detail.code(), absl::StatusCode::kNotFound);
+  EXPECT_EQ(ErrorText(reader.reject->detail),
+            "worker w1: no file matches /data/*.jpg; workers read the files, "
+            "so each machine of a worker needs them at this same absolute path "
+            "(a shared folder, say)");
   worker.says.manifests.clear();
   worker.Beat();
   Reader& again = cluster.AddReader("j", "solo", "files 60").Hello();

@@ -307,7 +307,7 @@ TEST(GraphYamlTest, NamesThePlaceAndTheNearestName) {
       {"source: {range: 1}\noptions: {processing_mode: static}",
        "expected one of dynamic, distributed_epoch, off, parallel_epochs"},
       {"source: {range: 1}\noptions: {job: ''}",
-       "job: a job's name is not empty"},
+       "job: the name of a job must not be empty"},
       {"source: {range: 1}\noptions: {seed: -1}", "-1 is out of range, 0 to"},
       {"source: {range: 1}\nsource: {range: 2}", "\"source\" is there twice"},
       {"source: {range: 9223372036854775808}", "is out of range"},

@@ -162,7 +162,7 @@ TEST_F(BoundFilesTest, ClientStepsDoNotLookIntoThem) {
                                *registry_);
   EXPECT_TRUE(absl::IsInvalidArgument(refused.status())) << refused.status();
   EXPECT_THAT(ErrorText(refused.status()),
-              HasSubstr("as are all from steps[1] batch on"));
+              HasSubstr("as do all steps from steps[1] batch on"));
 }
 
 }  // namespace

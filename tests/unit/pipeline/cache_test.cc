@@ -344,10 +344,10 @@ TEST_F(Cache, APlaceThatItCannotHaveIsRefused) {
                       "  - cache\n"),
               HasSubstr("Move it before that step"));
   EXPECT_THAT(refused("source: {range: 4}\nsteps:\n  - repeat\n  - cache\n"),
-              HasSubstr("Move it before a repeat"));
+              HasSubstr("Move it before the repeat"));
   EXPECT_THAT(refused("source: {range: 4}\nsteps:\n"
                       "  - cache: {path: /x, memory_bytes: 4}\n"),
-              HasSubstr("leave one of them out"));
+              HasSubstr("leave out memory_bytes or the folder"));
   EXPECT_THAT(refused("source: {range: 4}\nsteps:\n"
                       "  - cache: {memory_bytes: -1}\n"),
               HasSubstr("-1"));

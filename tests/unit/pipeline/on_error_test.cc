@@ -230,7 +230,7 @@ TEST_F(OnError, APlaceThatItCannotCoverIsRefused) {
               HasSubstr("Move it before that step"));
   EXPECT_THAT(refused("source: {range: 4}\nsteps:\n  - on_error: skip\n"
                       "  - on_error: fail\n"),
-              HasSubstr("one is enough"));
+              HasSubstr("a pipeline has one on_error"));
   EXPECT_THAT(refused("source: {range: 4}\nsteps:\n"
                       "  - on_error: {policy: fail, cap: 3}\n"),
               HasSubstr("policy: skip"));

@@ -2,13 +2,21 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sched.h>
+#include <unistd.h>
 
+#include <array>
+#include <atomic>
+#include <chrono>
 #include <memory>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "core/dataset/graph_text.h"
 #include "core/ops/builtin_functions.h"
 #include "core/pipeline/local_reader.h"
+#include "core/pipeline/run_delay.h"
 
 namespace feedmill {
 namespace {
@@ -36,6 +44,81 @@ TEST(ReadProfile, EachMomentIsForOnePlace) {
   EXPECT_LE(outer.wall_s + inner.wall_s, sums.elapsed_s);
   EXPECT_EQ(outer.rows_in, 7U);
   EXPECT_EQ(sums.makers, 0U);
+}
+
+// The calling thread, and those that it begins, on one core that all share.
+void StayOnThisCore() {
+  cpu_set_t one;
+  CPU_ZERO(&one);
+  CPU_SET(sched_getcpu(), &one);
+  ASSERT_EQ(sched_setaffinity(0, sizeof one, &one), 0);
+}
+
+double Now() {
+  return std::chrono::duration<double>(
+             std::chrono::steady_clock::now().time_since_epoch())
+      .count();
+}
+
+// Four threads want one core. One step computes, the next waits for a pipe.
+TEST(ReadProfile, ChargesNoPlaceForTimeReadyWithoutACore) {
+  constexpr double kReady = 0.05;
+  constexpr double kBlocked = 0.1;
+  constexpr double kGivenUp = 60;
+  const size_t computes = Place::kSteps;
+  const size_t blocks = Place::kSteps + 1;
+  std::array<int, 2> pipe_ends{};
+  ASSERT_EQ(pipe(pipe_ends.data()), 0);
+  ReadProfile profile;
+  double ready = 0;
+  double waited = 0;
+  std::thread([&] {
+    StayOnThisCore();
+    std::atomic<bool> stop = false;
+    std::vector<std::thread> spinners;
+    for (int k = 0; k < 3; ++k) {
+      spinners.emplace_back([&] {
+        while (!stop) continue;
+      });
+    }
+    {
+      const ReadProfile::Use use(profile.AddLane(ReadProfile::Role::kMakes));
+      {
+        const ProfileSpan span(computes);
+        const double begun = Now();
+        const double before = RunDelaySeconds();
+        while (ready < kReady && Now() < begun + kGivenUp) {
+          ready = RunDelaySeconds() - before;
+        }
+      }
+      const double begun = Now();
+      std::thread writer([&] {
+        while (Now() < begun + kBlocked) continue;
+        EXPECT_EQ(write(pipe_ends[1], "x", 1), 1);
+        waited = Now() - begun;
+      });
+      {
+        const ProfileSpan span(blocks);
+        char byte = 0;
+        EXPECT_EQ(read(pipe_ends[0], &byte, 1), 1);
+      }
+      writer.join();
+    }
+    stop = true;
+    for (std::thread& spinner : spinners) spinner.join();
+  }).join();
+  close(pipe_ends[0]);
+  close(pipe_ends[1]);
+  ASSERT_GE(ready, kReady) << "this kernel has no run-queue delay";
+  const ReadProfile::Sums sums = profile.Sum();
+  const ReadProfile::Cost& computing = sums.makes[computes];
+  EXPECT_LT(computing.wall_s, computing.cpu_s + ready / 5);
+  EXPECT_GE(sums.makes_ready_s, ready * 4 / 5);
+  EXPECT_EQ(sums.reads_ready_s, 0);
+  const ReadProfile::Cost& blocked = sums.makes[blocks];
+  EXPECT_GE(blocked.wall_s, kBlocked * 4 / 5);
+  EXPECT_LE(blocked.wall_s, waited + 0.01);
+  EXPECT_LT(blocked.cpu_s, kBlocked / 5);
 }
 
 TEST(ReadProfile, FramesNameTheirPlaces) {

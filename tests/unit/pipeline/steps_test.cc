@@ -176,7 +176,7 @@ TEST(RaggedBatch, JoinsRowsAndSaysWhereTheyAre) {
   EXPECT_THAT(LinesOf("[{map: {image: 'full([2, 2, 2, 3], x)'}}, "
                       "{ragged_batch: 2}, {random_flip: {}}]",
                       3, 1),
-              HasSubstr("leaves none apart"));
+              HasSubstr("steps[1] ragged_batch joins them"));
 }
 
 TEST(Unbatch, TakesElementsApart) {
@@ -279,7 +279,7 @@ TEST(Pack, JoinsSequencesInRows) {
                 "{\"x\":[7,7],\"segment_ids\":[0,0],\"positions\":[0,0]}\n");
   EXPECT_THAT(LinesOf("[" + lists + "{pack: 2}]", 4, 100),
               HasSubstr("a sequence of 3 does not fit 2"));
-  EXPECT_THAT(LinesOf("[{pack: 2}]", 4, 100), HasSubstr("which has none"));
+  EXPECT_THAT(LinesOf("[{pack: 2}]", 4, 100), HasSubstr("which has no axis"));
 }
 
 }  // namespace

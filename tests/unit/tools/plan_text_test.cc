@@ -72,50 +72,75 @@ TEST_F(PlanTextTest, NamesComponentsThatNothingNeeds) {
   const std::string csv =
       "source: {csv: {files: a.csv, fields: {a: int64, b: int64, c: int64}}}\n";
   EXPECT_THAT(Text(csv + "steps: [{filter: 'b > 1'}, {map: {a: a}}]\n"),
-              AllOf(HasSubstr("unused  c of the source: nothing needs it, and "
+              AllOf(HasSubstr("unused  c of the source: no step needs it, so "
                               "it is not made\n"),
                     Not(HasSubstr("unused  a")), Not(HasSubstr("unused  b"))));
   EXPECT_THAT(Text(csv), Not(HasSubstr("unused")));
   EXPECT_THAT(
       Text("source: {images: 'photos/*.jpg'}\nsteps: [decode_image, {map: {l: "
            "label, m: 'label + 1'}}, {map: l}]\n"),
-      AllOf(HasSubstr("unused  image of the source: nothing"),
-            HasSubstr("unused  path of the source: nothing"),
-            HasSubstr("unused  steps[0] decode_image: nothing needs image, and "
+      AllOf(HasSubstr("unused  image of the source: no step"),
+            HasSubstr("unused  path of the source: no step"),
+            HasSubstr("unused  steps[0] decode_image: no step needs image, so "
                       "it does not run\n"),
-            HasSubstr("unused  m of steps[1] map: nothing needs it")));
+            HasSubstr("unused  m of steps[1] map: no step needs it")));
   EXPECT_THAT(Text("source: {zip: [{source: {range: 9}, steps: [{map: {a: x, "
                    "b: x}}]}, {source: {range: 9}, steps: [{map: {c: x}}]}]}\n"
                    "steps: [{map: c}]\n"),
-              AllOf(HasSubstr("unused  b of inputs[0] steps[0] map: nothing"),
+              AllOf(HasSubstr("unused  b of inputs[0] steps[0] map: no step"),
                     Not(HasSubstr("unused  a")), Not(HasSubstr("unused  c"))));
+}
+
+TEST_F(PlanTextTest, ListsTheLabelsOfImages) {
+  folder_.Write("photos/cat/a.jpg", "");
+  folder_.Write("photos/bird/b.jpg", "");
+  folder_.Write("digits/7/a.png", "");
+  EXPECT_THAT(Text("source: {images: 'photos/*/*.jpg'}\n"),
+              HasSubstr("labels  bird = 0, cat = 1\n"));
+  EXPECT_THAT(Text("source: {images: 'photos/*/*.jpg'}\nsteps: [{map: path}]"),
+              Not(HasSubstr("labels")));
+  EXPECT_THAT(Text("source: {images: 'digits/*/*'}\n"),
+              HasSubstr("labels  integers: the names of the files' folders\n"));
+  EXPECT_THAT(Text("source: {images: {files: 'digits/*/*', label: filename}}"),
+              HasSubstr("labels  a = 0\n"));
+  EXPECT_THAT(Text("source: {concatenate: [{source: {images: 'photos/*/*.jpg'}}"
+                   ", {source: {images: 'digits/*/*'}}]}\n"),
+              AllOf(HasSubstr("labels  inputs[0] bird = 0, cat = 1\n"),
+                    HasSubstr("labels  inputs[1] integers: ")));
+  for (int k = 0; k < 25; ++k) {
+    folder_.Write(fmt::format("many/{}/x.jpg", static_cast<char>('a' + k)), "");
+  }
+  EXPECT_THAT(Text("source: {images: 'many/*/*.jpg'}\n"),
+              AllOf(HasSubstr("s = 18, t = 19, … (25 in all)\n"),
+                    Not(HasSubstr("u = 20"))));
 }
 
 TEST_F(PlanTextTest, SaysHowManySplitsAndHowMuchMemory) {
   EXPECT_THAT(
       Text("source: {range: 10000000}\nsteps: [{filter: 'x > 3'}, {batch: "
            "100}]\n"),
-      AllOf(HasSubstr("splits  of 10000000 positions (records): the first ones "
-                      "of 4096, later ones of 100 ms of work and 16 MiB at "
-                      "most, which makes 5 or more\n"),
-            HasSubstr("memory  a worker, or a local read: 256 MiB made ahead"),
+      AllOf(HasSubstr("splits  10000000 positions (records); the first splits "
+                      "have 4096 positions, later splits hold 100 ms of work "
+                      "and 16 MiB at most; 5 splits or more\n"),
+            HasSubstr("memory  a worker, or a local read: at most 256 MiB of "
+                      "elements made ahead"),
             HasSubstr("positions of about 8 B"),
-            HasSubstr("the client: 64 MiB received ahead at most; steps[1] "
-                      "batch holds 99 elements, 792 B\n")));
+            HasSubstr("the client: at most 64 MiB of elements received ahead; "
+                      "steps[1] batch holds 99 elements, 792 B\n")));
   EXPECT_THAT(Text("source: {range: 10}\nsteps: [{repeat: }]\n"),
-              HasSubstr("splits  of endless positions"));
+              HasSubstr("splits  endless positions"));
   folder_.Write("a.txt", "one\ntwo\n");
   EXPECT_THAT(Text("source: {text: a.txt}\n"),
               AllOf(HasSubstr("files   1 file, 8 B\n"),
-                    HasSubstr("splits  of 1 positions (blocks of 4 MiB)"),
-                    HasSubstr("whose size only reading tells")));
+                    HasSubstr("splits  1 positions (blocks of 4 MiB)"),
+                    HasSubstr("positions of unknown size")));
   EXPECT_THAT(Text("source: {text: a.txt}\nsteps: [{shuffle: }]\n"),
-              HasSubstr("splits  of 2 positions (records)"));
+              HasSubstr("splits  2 positions (records)"));
 }
 
 TEST_F(PlanTextTest, DoesWithoutFilesThatAreElsewhere) {
   EXPECT_THAT(Text("source: {text: nowhere.txt}\nsteps: [{map: length(x)}]\n"),
-              AllOf(HasSubstr("files   cannot be seen from here: "),
+              AllOf(HasSubstr("files   unavailable on this machine: "),
                     HasSubstr("nowhere.txt"), HasSubstr("steps[0] map")));
 }
 
