@@ -79,6 +79,7 @@ struct ReadFlags {
   absl::Duration timeout = absl::Seconds(20);
   std::string format = "jsonl";
   uint64_t threads = 0;
+  uint64_t element_bytes_max = 0;
   uint64_t weight = kDefaultWeight;
   std::string token;
   std::string save_token;
@@ -145,6 +146,11 @@ struct ReadFlags {
                 "The job's part of the workers where others want them too: one "
                 "of 200 gets twice what one of 100 does; default: 100",
                 &weight);
+    flags.Bytes("--element-max",
+                "Largest component of an element that is made here: by a local "
+                "read, or by steps that are the client's; default: 1GiB, or an "
+                "eighth of the memory where that is less",
+                &element_bytes_max);
     flags.Text("--token", "FILE", "Go on where this token was saved", &token);
     flags.Text("--save-token", "FILE",
                "When it ends, for whatever reason, save there how far it came",
@@ -286,6 +292,7 @@ ReadOptions MakeReadOptions(const ReadFlags& flags, bool timeout_given,
   options.first_timeout = flags.timeout;
   if (timeout_given) options.timeout = flags.timeout;
   options.threads = static_cast<int>(flags.threads);
+  options.element_bytes_max = flags.element_bytes_max;
   options.registry = std::move(functions);
   options.cancel = &g_cancel;
   return options;
