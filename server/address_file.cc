@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "core/base/status.h"
+#include "core/process/write_error.h"
 
 namespace feedmill {
 namespace {
@@ -67,7 +68,7 @@ absl::Status AddressFile::Write(const std::string& address) {
     const int error = errno;
     unlink(beside.c_str());
     return Unavailable("{} {}: cannot write: {}", option_, path_,
-                       std::strerror(error));
+                       WriteErrorText(error));
   }
   if (std::rename(beside.c_str(), path_.c_str()) != 0) {
     const int error = errno;

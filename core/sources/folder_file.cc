@@ -5,10 +5,10 @@
 
 #include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <system_error>
 
 #include "core/base/status.h"
+#include "core/process/write_error.h"
 
 namespace feedmill {
 namespace {
@@ -21,6 +21,7 @@ constexpr auto kWriteTimeMax = std::chrono::hours(1);
 bool WriteWhole(int file, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t wrote = write(file, bytes.data(), bytes.size());
+    if (wrote < 0 && errno == EINTR) continue;
     if (wrote <= 0) return false;
     bytes.remove_prefix(static_cast<size_t>(wrote));
   }
@@ -36,7 +37,7 @@ absl::Status WriteIntoFolder(const std::string& folder, const std::string& name,
   std::string temporary = fmt::format("{}/XXXXXX{}", folder, kUnfinished);
   const int file =
       mkstemps(temporary.data(), static_cast<int>(kUnfinished.size()));
-  if (file < 0) return Unavailable("{}", std::strerror(errno));
+  if (file < 0) return Unavailable("{}", WriteErrorText(errno));
   bool wrote = WriteWhole(file, text);
   int why = errno;
   if (close(file) != 0 && wrote) {
@@ -50,7 +51,7 @@ absl::Status WriteIntoFolder(const std::string& folder, const std::string& name,
   }
   if (wrote) return absl::OkStatus();
   fs::remove(temporary, error);
-  return Unavailable("{}", std::strerror(why));
+  return Unavailable("{}", WriteErrorText(why));
 }
 
 void DropUnfinished(const fs::directory_entry& entry) {

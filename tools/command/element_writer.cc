@@ -12,6 +12,7 @@
 #include "absl/time/clock.h"
 #include "core/base/status.h"
 #include "core/chunk/jsonl.h"
+#include "core/process/write_error.h"
 
 namespace feedmill {
 
@@ -48,7 +49,8 @@ absl::Status WriteAll(int fd, std::string_view text,
       case EPIPE:
         return absl::AbortedError("the reader of the output has gone");
       default:
-        return Unavailable("cannot write the output: {}", std::strerror(errno));
+        return Unavailable("cannot write the output: {}",
+                           WriteErrorText(errno));
     }
   }
   return absl::OkStatus();
