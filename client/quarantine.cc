@@ -16,6 +16,7 @@
 
 #include "core/base/status.h"
 #include "core/chunk/jsonl.h"
+#include "core/process/write_error.h"
 
 namespace feedmill {
 namespace {
@@ -52,7 +53,7 @@ class Quarantine {
  private:
   absl::Status Failed(const char* what) const {
     return Unavailable("cannot {} the quarantine file {}: {}", what, path_,
-                       std::strerror(errno));
+                       WriteErrorText(errno));
   }
 
   // Takes in the lines that came since the last call.
@@ -99,16 +100,13 @@ class Quarantine {
     line += ",\"error\":";
     AppendJson(skipped.error, line);
     line += "}\n";
-    ssize_t written = 0;
-    do {
-      written = write(fd_, line.data(), line.size());
-    } while (written < 0 && errno == EINTR);
-    if (written < 0) return Failed("write");
-    if (static_cast<size_t>(written) < line.size()) {
-      errno = ENOSPC;
-      return Failed("write");
+    for (std::string_view left = line; !left.empty();) {
+      const ssize_t written = write(fd_, left.data(), left.size());
+      if (written < 0 && errno == EINTR) continue;
+      if (written < 0) return Failed("write");
+      left.remove_prefix(static_cast<size_t>(written));
     }
-    read_ += written;
+    read_ += static_cast<off_t>(line.size());
     line_.clear();
     there_.insert(skipped.cursor);
     return absl::OkStatus();

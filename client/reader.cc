@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <new>
 #include <system_error>
 #include <utility>
 
@@ -9,6 +10,7 @@
 #include "client/quarantine.h"
 #include "client/read_token.h"
 #include "client/service_reader.h"
+#include "core/base/byte_budget.h"
 #include "core/base/status.h"
 #include "core/chunk/jsonl.h"
 #include "core/dataset/analysis.h"
@@ -50,10 +52,18 @@ class InProcessReader : public Reader {
         cancelled_.store(true);
         return Cancelled("reading was cancelled");
       }
-      auto chunk = reader_->Next(absl::Now() + kLookInterval);
+      auto chunk = NextPiece();
       if (!chunk.ok() && absl::IsDeadlineExceeded(chunk.status())) continue;
       if (chunk.ok() && chunk->has_value() && (*chunk)->rows == 0) continue;
       return chunk;
+    }
+  }
+
+  absl::StatusOr<std::optional<Chunk>> NextPiece() {
+    try {
+      return reader_->Next(absl::Now() + kLookInterval);
+    } catch (const std::bad_alloc& error) {
+      return StatusOf(error);
     }
   }
 
@@ -191,6 +201,7 @@ absl::StatusOr<std::unique_ptr<Reader>> Read(const Graph& graph,
   local.skips = rules.skips;
   local.on_skipped = QuarantineOf(read);
   local.profile = options.profile;
+  local.element_bytes_max = options.element_bytes_max;
   if (token) local.resume = {token->seed, token->iteration, token->place};
   FM_ASSIGN_OR_RETURN(std::unique_ptr<LocalReader> reader,
                       LocalReader::Make(read, options.registry, local));

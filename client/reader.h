@@ -107,6 +107,12 @@ struct ReadOptions {
   // them too: in proportion, 1 to 10,000 (as systemd's CPUWeight). The greatest
   // of a job's readers counts. No effect on what is read.
   uint32_t weight = kDefaultWeight;
+  // Largest component of an element that this process makes: all of a local
+  // read, else what the client's steps (a batch after a filter, for example)
+  // make. A larger one ends the reading with ResourceExhausted, which names the
+  // step. A service's workers have their own (WorkerConfig). 0: 1 GiB, or an
+  // eighth of the memory that the process may use where that is less.
+  uint64_t element_bytes_max = 0;
   // Threads of a local read; 0: as many as this process may use. The one that
   // reads is one of them where elements are so cheap that it soon wants more.
   int threads = 0;

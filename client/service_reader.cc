@@ -2,18 +2,21 @@
 
 #include <algorithm>
 #include <deque>
+#include <new>
 #include <utility>
 #include <vector>
 
 #include "client/quarantine.h"
 #include "client/service_link.h"
 #include "client/session_settings.h"
+#include "core/base/byte_budget.h"
 #include "core/base/status.h"
 #include "core/dataset/graph_text.h"
 #include "core/net/address.h"
 #include "core/net/clock.h"
 #include "core/pipeline/client_stage.h"
 #include "core/pipeline/endless_watch.h"
+#include "core/pipeline/process_quota.h"
 #include "core/pipeline/read_profile.h"
 #include "core/plan/plan.h"
 
@@ -81,8 +84,22 @@ class ServiceReader : public Reader {
   }
   absl::StatusOr<std::string> SaveBefore(uint64_t unread) const override;
   absl::StatusOr<uint64_t> NumberBefore(uint64_t unread) const override;
+  absl::StatusOr<std::optional<Chunk>> FetchWhole();
   absl::Status MakePlan(const RunInfo& run);
   absl::Status MakeStage();
+  // The stage's steps make no element larger than this reader takes.
+  absl::Status PushIntoStage(const Piece& piece) {
+    const ByteBudget budget(options_.element_bytes_max);
+    return stage_->Push(piece);
+  }
+  absl::Status FlushStage() {
+    const ByteBudget budget(options_.element_bytes_max);
+    return stage_->Flush();
+  }
+  absl::Status FinishStage() {
+    const ByteBudget budget(options_.element_bytes_max);
+    return stage_->Finish();
+  }
   // The next output of the stage, feeding it; nullopt when the end is reached,
   // which end_ then says.
   std::optional<ClientStage::Output> NextOutput();
@@ -216,6 +233,15 @@ absl::Status ServiceReader::MakeStage() {
 }
 
 absl::StatusOr<std::optional<Chunk>> ServiceReader::FetchChunk() {
+  try {
+    return FetchWhole();
+  } catch (const std::bad_alloc& error) {
+    EndWith(StatusOf(error));
+    return StatusOf(error);
+  }
+}
+
+absl::StatusOr<std::optional<Chunk>> ServiceReader::FetchWhole() {
   if (shared_) {
     Report(0);
     given_ = {};
@@ -279,7 +305,7 @@ std::optional<ClientStage::Output> ServiceReader::NextOutput() {
     }
     if (Done()) {
       // Lets short batches out; they come before the end.
-      EndWith(stage_->Finish());
+      EndWith(FinishStage());
       if (!shared_) link_->Leave();
       continue;
     }
@@ -316,7 +342,7 @@ void ServiceReader::Feed(ServiceLink::Handed handed) {
   if (!shared_) {
     keeper_.Feed(piece.begin, stage_->Save(), skips_->count());
   }
-  if (absl::Status status = stage_->Push(piece); !status.ok()) {
+  if (absl::Status status = PushIntoStage(piece); !status.ok()) {
     EndWith(std::move(status));
     return;
   }
@@ -376,7 +402,7 @@ void ServiceReader::Fetch() {
     if (view_.state == ReadSession::State::kFailed) {
       EndWith(view_.failure);
     } else if (view_.state == ReadSession::State::kEnded) {
-      EndWith(stage_->Finish());
+      EndWith(FinishStage());
     } else if (absl::Status empty = WatchPasses(); !empty.ok()) {
       EndWith(std::move(empty));
     } else if (Cancelled()) {
@@ -397,7 +423,7 @@ void ServiceReader::Fetch() {
 // the stage dropped is done with, too.
 void ServiceReader::LetGo() {
   flushed_to_ = fed_to_;
-  if (absl::Status status = stage_->Flush(); !status.ok()) {
+  if (absl::Status status = FlushStage(); !status.ok()) {
     EndWith(std::move(status));
   }
 }
@@ -504,6 +530,8 @@ absl::StatusOr<std::unique_ptr<Reader>> ReadFromService(
     std::shared_ptr<const AnalyzedGraph> graph, ReadOptions options,
     ReadRules rules, std::optional<ReadToken> token) {
   FM_ASSIGN_OR_RETURN(const Address address, ParseAddress(options.service));
+  FM_ASSIGN_OR_RETURN(options.element_bytes_max,
+                      ElementBytesMax(options.element_bytes_max));
   FM_ASSIGN_OR_RETURN(ReadSessionSettings settings,
                       MakeSessionSettings(*graph, options, rules, token));
   FM_ASSIGN_OR_RETURN(std::optional<Security> security,

@@ -6,8 +6,10 @@
 #include "core/cluster/plugin_resolver.h"
 #include "core/ops/builtin_functions.h"
 #include "tools/command/feedmill_command.h"
+#include "tools/command/resource_errors.h"
 
 int main(int argc, char** argv) {
+  feedmill::ExplainResourceErrors();
   feedmill::ResolverRegistry resolvers = feedmill::BuiltinResolvers();
   const absl::Status added = feedmill::AddResolverPlugins(
       feedmill::HostContext().environment, &resolvers);

@@ -50,6 +50,19 @@ absl::StatusOr<std::shared_ptr<const WorkerStage>> Compile(
   return WorkerStage::Make(plan, std::move(manifest), registry);
 }
 
+using Packed = std::shared_ptr<const PackedParts>;
+
+// Runs work whose exceptions, of memory that is refused for instance, are
+// errors of what was asked for, and not the end of the worker.
+template <class F>
+auto OrStatus(const F& work) -> decltype(work()) {
+  try {
+    return work();
+  } catch (const std::exception& error) {
+    return StatusOf(error);
+  }
+}
+
 // What a thread measured, as frames say it.
 StepCosts CostsOf(const ReadProfile::Lane& lane) {
   const auto nanoseconds = [](double seconds) {
@@ -84,10 +97,11 @@ absl::StatusOr<std::string> FindFiles(
 StageRunner::StageRunner(int threads,
                          std::shared_ptr<const FunctionRegistry> registry,
                          std::function<void(std::function<void()>)> post,
-                         Results results)
+                         Results results, uint64_t element_bytes_max)
     : registry_(std::move(registry)),
       post_(std::move(post)),
       results_(std::move(results)),
+      element_bytes_max_(element_bytes_max),
       executor_(threads) {}
 
 StageRunner::~StageRunner() = default;
@@ -101,7 +115,7 @@ void StageRunner::Define(PlanDefinition definition) {
   auto shared = std::make_shared<const PlanDefinition>(std::move(definition));
   Submit([this, compiled, shared](int) {
     bool alike = false;
-    auto stage = Compile(*shared, registry_, alike);
+    auto stage = OrStatus([&] { return Compile(*shared, registry_, alike); });
     absl::Status status = stage.status();
     if (stage.ok()) compiled->stage = *std::move(stage);
     post_([this, plan = shared->plan, status = std::move(status), alike] {
@@ -144,23 +158,20 @@ void StageRunner::Compute(ComputeRequest request,
                       Internal("the plan was not compiled"),
                       absl::ZeroDuration(), codec};
     if (compiled->stage != nullptr) {
-      auto& scratch = compiled->scratches[static_cast<size_t>(thread)];
-      if (scratch == nullptr) scratch = compiled->stage->NewScratch();
-      scratch->blocks = blocks;
       ReadProfile::Lane lane;
       std::optional<ReadProfile::Use> measured;
       if (request.profile) measured.emplace(&lane);
-      computed.piece =
-          compiled->stage->ForShare(request.share)
-              ->Run(request.begin, request.end, request.bytes_target, *scratch);
-      scratch->blocks.reset();
+      computed.piece = Run(*compiled, request, blocks, thread);
       measured.reset();
       if (request.profile) computed.costs = CostsOf(lane);
     }
     if (codec != LinkCompression::kNone && computed.piece.ok() &&
         computed.piece->chunk.rows > 0) {
       const absl::Time made = SteadyNow();
-      computed.packed = PackParts(*computed.piece, codec);
+      // It is sent as it is where there is no memory to pack it.
+      computed.packed = OrStatus([&]() -> absl::StatusOr<Packed> {
+                          return PackParts(*computed.piece, codec);
+                        }).value_or(nullptr);
       computed.packing = SteadyNow() - made;
     }
     computed.busy = busy.Elapsed();
@@ -172,6 +183,25 @@ void StageRunner::Compute(ComputeRequest request,
   if (!at_once) return Submit(std::move(work));
   const std::lock_guard lock(at_once_mu_);
   at_once_.push_back(std::move(work));
+}
+
+absl::StatusOr<Piece> StageRunner::Run(
+    CompiledStage& compiled, const ComputeRequest& request,
+    const std::shared_ptr<BlockSource>& blocks, int thread) const {
+  const ByteBudget budget(element_bytes_max_);
+  auto& scratch = compiled.scratches[static_cast<size_t>(thread)];
+  auto piece = OrStatus([&]() -> absl::StatusOr<Piece> {
+    if (scratch == nullptr) scratch = compiled.stage->NewScratch();
+    scratch->blocks = blocks;
+    auto made =
+        compiled.stage->ForShare(request.share)
+            ->Run(request.begin, request.end, request.bytes_target, *scratch);
+    scratch->blocks.reset();
+    return made;
+  });
+  // What it holds is not known after an exception.
+  if (scratch != nullptr && scratch->blocks != nullptr) scratch = nullptr;
+  return piece;
 }
 
 void StageRunner::MakeAtOnce() {
@@ -198,7 +228,7 @@ void StageRunner::HandOn() {
 
 void StageRunner::Resolve(ManifestRequest request) {
   Submit([this, request = std::move(request)](int) {
-    absl::StatusOr<std::string> found = FindFiles(request.graph, registry_);
+    auto found = OrStatus([&] { return FindFiles(request.graph, registry_); });
     ManifestResult result{request.graph_fingerprint, found.status(), ""};
     if (found.ok()) result.manifest = *std::move(found);
     post_([this, result = std::move(result)] {

@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "core/base/byte_budget.h"
 #include "core/chunk/chunk.h"
 #include "core/dataset/function_registry.h"
 #include "core/pipeline/executor.h"
@@ -48,8 +49,10 @@ class StageRunner {
     std::function<void(ManifestResult)> resolved;
   };
 
+  // `element_bytes_max`: see WorkerConfig.
   StageRunner(int threads, std::shared_ptr<const FunctionRegistry> registry,
-              std::function<void(std::function<void()>)> post, Results results);
+              std::function<void(std::function<void()>)> post, Results results,
+              uint64_t element_bytes_max = kElementBytesMax);
   // Waits for what runs; what waits is dropped.
   ~StageRunner();
 
@@ -73,6 +76,11 @@ class StageRunner {
   struct CompiledStage;
   using Work = std::function<void(int thread)>;
 
+  // Runs the request's part of the stage. No exception leaves it.
+  absl::StatusOr<Piece> Run(CompiledStage& compiled,
+                            const ComputeRequest& request,
+                            const std::shared_ptr<BlockSource>& blocks,
+                            int thread) const;
   void Submit(Work work);
   // Work ended: there may be room for what waits.
   void Refill();
@@ -80,6 +88,7 @@ class StageRunner {
   const std::shared_ptr<const FunctionRegistry> registry_;
   const std::function<void(std::function<void()>)> post_;
   const Results results_;
+  const uint64_t element_bytes_max_;
   std::map<PlanId, std::shared_ptr<CompiledStage>> stages_;
   // For when the executor's queue is full; the agent bounds what it asks for.
   std::deque<Work> waiting_;

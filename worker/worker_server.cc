@@ -13,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/base/byte_budget.h"
 #include "core/base/status.h"
 #include "core/net/address.h"
 #include "core/net/arena_host.h"
@@ -24,7 +25,10 @@
 #include "core/net/process_limits.h"
 #include "core/net/reactor.h"
 #include "core/ops/plugin_functions.h"
+#include "core/pipeline/executor.h"
 #include "core/pipeline/kept_blocks.h"
+#include "core/pipeline/process_quota.h"
+#include "core/process/thread_limit.h"
 #include "worker/client_links.h"
 #include "worker/stage_runner.h"
 #include "worker/worker_agent.h"
@@ -39,6 +43,8 @@ constexpr absl::Duration kSayAgain = absl::Seconds(10);
 // What the last messages have to leave in.
 constexpr absl::Duration kLinger = absl::Milliseconds(50);
 constexpr uint32_t kSlotsPerThread = 2;
+// Of the reactor and of libzmq, the maker, and those of who runs a worker.
+constexpr size_t kThreadsBeside = 7;
 constexpr Reactor::Limits kClientLimits{int64_t{1} << 20, 10'000};
 constexpr Reactor::Limits kDispatcherLimits{int64_t{1} << 30, 1'000};
 
@@ -146,8 +152,16 @@ absl::Status WorkerServer::Shell::Begin() {
   if (config_.registry == nullptr) {
     FM_ASSIGN_OR_RETURN(config_.registry, DefaultFunctions());
   }
+  FM_ASSIGN_OR_RETURN(
+      config_.element_bytes_max,
+      ElementBytesMax(config_.element_bytes_max, kElementBytesMax));
   TuneMalloc();
   FM_RETURN_IF_ERROR(RaiseFileLimit());
+  FM_RETURN_IF_ERROR(
+      CheckThreads(static_cast<size_t>(config_.threads > 0 ? config_.threads
+                                                           : AvailableCpus()) +
+                       kThreadsBeside,
+                   "give the worker fewer (--threads)"));
   FM_ASSIGN_OR_RETURN(const Address dispatcher,
                       ParseAddress(config_.dispatcher));
   FM_ASSIGN_OR_RETURN(security_, LoadSecurity(config_.security, Role::kWorker));
@@ -235,7 +249,7 @@ void WorkerServer::Shell::MakeAgent(const std::string& name) {
   runner_ = std::make_unique<StageRunner>(
       config_.threads, config_.registry,
       [this](std::function<void()> work) { reactor_->Post(std::move(work)); },
-      std::move(results));
+      std::move(results), config_.element_bytes_max);
   WorkerAgentSettings settings;
   settings.worker = WorkerId(name);
   settings.incarnation = Incarnation(NextIncarnation());

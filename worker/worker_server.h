@@ -33,6 +33,13 @@ struct WorkerConfig {
   int threads = 0;                              // 0: AvailableCpus()
   uint64_t memory_bytes = uint64_t{256} << 20;  // computed and not yet sent
   uint64_t frame_bytes = uint64_t{512} << 10;   // a frame's target
+  // Largest component of an element, at most 1 GiB, which every link takes. A
+  // larger one is an error of its element, for its reader only:
+  // ResourceExhausted, which names the step. The steps' work on an element
+  // takes at most four times as much, a thread. 0: 1 GiB, or an eighth of the
+  // memory that the process may use where that is less. Give it where workers
+  // of one service have less memory than others.
+  uint64_t element_bytes_max = 0;
   // Of memory that clients of this host and user see, so that it need not be
   // sent to them; used only while there are any. 0: share nothing.
   uint64_t shared_bytes = uint64_t{256} << 20;

@@ -1,17 +1,31 @@
 #include "core/chunk/buffer.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstdlib>
 
+#include "core/base/byte_budget.h"
 #include "core/base/check.h"
 
 namespace feedmill {
 namespace {
 
+// Larger sizes are never asked for: pointers could not span them.
+constexpr size_t kBytesMax = PTRDIFF_MAX - kBufferAlignment;
+
 std::byte* Allocate(size_t capacity) {
   void* memory = std::aligned_alloc(kBufferAlignment, capacity);
-  FM_CHECK(memory != nullptr);
+  if (memory == nullptr) {
+    ByteBudget::Return(capacity);
+    throw MemoryRefused(capacity);
+  }
   return static_cast<std::byte*>(memory);
+}
+
+// Returns a block's bytes to the budget of the thread that frees it.
+void FreeBlock(std::byte* block, size_t capacity) noexcept {
+  ByteBudget::Return(capacity);
+  std::free(block);
 }
 
 }  // namespace
@@ -42,16 +56,21 @@ BufferBuilder::~BufferBuilder() { Free(); }
 
 void BufferBuilder::Free() {
   if (from_source_) {
+    ByteBudget::Return(capacity_);
     source_->Return(data_, capacity_);
   } else {
-    std::free(data_);
+    FreeBlock(data_, capacity_);
   }
 }
 
 void BufferBuilder::Reserve(size_t capacity) {
   if (capacity <= capacity_) return;
+  if (capacity > kBytesMax) throw MemoryRefused(capacity, ByteBudget::Limit());
   const size_t rounded =
       (capacity + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
+  // The bound is of what is asked for, not of what alignment adds.
+  ByteBudget::Check(capacity, 1);
+  ByteBudget::Take(rounded);
   std::byte* grown = nullptr;
   if (source_ != nullptr && rounded >= BlockSource::kBytesMin) {
     grown = source_->Take(rounded);
@@ -65,8 +84,11 @@ void BufferBuilder::Reserve(size_t capacity) {
   from_source_ = from_source;
 }
 
+// Doubles, as far as the budget allows what is not needed yet.
 void BufferBuilder::Grow(size_t needed) {
-  Reserve(std::max(needed, 2 * capacity_));
+  const size_t more = static_cast<size_t>(std::min<uint64_t>(
+      {2 * uint64_t{capacity_}, ByteBudget::Limit(), uint64_t{kBytesMax}}));
+  Reserve(std::max(needed, more));
 }
 
 Buffer BufferBuilder::Freeze() && {
@@ -77,11 +99,13 @@ Buffer BufferBuilder::Freeze() && {
   std::shared_ptr<const void> owner;
   if (std::exchange(from_source_, false)) {
     if (size < capacity) source_->Shrink(data, capacity, size);
-    owner = {data, [source = source_, size](std::byte* block) {
+    owner = {data, [source = source_, size, capacity](std::byte* block) {
+               ByteBudget::Return(capacity);
                source->Return(block, size);
              }};
   } else {
-    owner = {data, [](std::byte* block) { std::free(block); }};
+    owner = {data,
+             [capacity](std::byte* block) { FreeBlock(block, capacity); }};
   }
   return Buffer(std::move(owner), data, size);
 }

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "core/base/byte_budget.h"
 #include "core/base/check.h"
 #include "core/base/prefetch.h"
 #include "core/chunk/chunk.h"
@@ -16,9 +17,15 @@ constexpr size_t kAheadBytes = 4096;
 
 using Dims = std::span<const int64_t>;
 
+// As NumItems.
 int64_t Items(Dims dims) {
+  constexpr int64_t kItemsMost = int64_t{1} << 59;
   int64_t items = 1;
-  for (int64_t dim : dims) items *= dim;
+  for (int64_t dim : dims) {
+    if (__builtin_mul_overflow(items, dim, &items) || items > kItemsMost) {
+      items = kItemsMost;
+    }
+  }
   return items;
 }
 
@@ -179,8 +186,11 @@ void ChunkBuilder::AppendDense(size_t c, const Shape& shape, const void* items,
 std::byte* ChunkBuilder::AppendRow(size_t c, const Shape& shape) {
   ColumnBuilder& to = *columns_[c];
   FM_CHECK(to.dtype != DType::kBytes);
+  // Memory first: it may be refused.
+  std::byte* const at =
+      to.values.Extend(Size(Items(shape)) * ItemSize(to.dtype));
   to.AddRows(shape, 1);
-  return to.values.Extend(Size(Items(shape)) * ItemSize(to.dtype));
+  return at;
 }
 
 void ChunkBuilder::AppendBytes(size_t c, std::string_view bytes) {
@@ -204,8 +214,10 @@ void ChunkBuilder::DropUnfinished() {
 }
 
 void ChunkBuilder::ReserveValues(size_t c, size_t bytes) {
+  // A hint: what the budget does not allow may not be needed after all.
   BufferBuilder& values = columns_[c]->values;
-  values.Reserve(values.size() + bytes);
+  values.Reserve(static_cast<size_t>(
+      std::min<uint64_t>(values.size() + bytes, ByteBudget::Limit())));
 }
 
 Chunk ChunkBuilder::Finish() && {

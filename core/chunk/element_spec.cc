@@ -43,11 +43,18 @@ std::string ShapeToString(const Shape& shape) {
   return text + "]";
 }
 
+// More than any memory holds. 8 bytes for each of so many items still fit an
+// int64, so that a ByteBudget sees the size and refuses it.
+constexpr int64_t kItemsMost = int64_t{1} << 59;
+
 int64_t NumItems(const Shape& shape) {
   int64_t items = 1;
   for (int64_t dim : shape) {
     FM_CHECK(dim >= 0);
-    items *= dim;
+    if (__builtin_mul_overflow(items, dim, &items) || items > kItemsMost) {
+      // A later dimension may be 0.
+      items = kItemsMost;
+    }
   }
   return items;
 }

@@ -16,6 +16,7 @@
 #include "core/dataset/skipping.h"
 #include "core/dataset/source_types.h"
 #include "core/dataset/step_types.h"
+#include "core/dataset/type_inference.h"
 
 namespace feedmill {
 namespace {
@@ -513,6 +514,13 @@ absl::StatusOr<std::shared_ptr<const AnalyzedGraph>> AnalyzePipeline(
     const Step& step = graph.steps[i];
     absl::StatusOr<ElementSpec> output =
         StepOutput(step, *out->output, batches, registry);
+    if (output.ok()) {
+      for (const ComponentSpec& c : output->components) {
+        absl::Status fits = CheckValueSize(c.dtype, c.shape);
+        if (!fits.ok()) output = std::move(fits);
+        if (!output.ok()) break;
+      }
+    }
     if (!output.ok()) {
       return AtStep(Annotate(output.status(),
                              fmt::format("steps[{}] {}", i, StepName(step))),

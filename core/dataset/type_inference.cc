@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/base/byte_budget.h"
 #include "core/base/status.h"
 #include "core/dataset/nearest_name.h"
 
@@ -100,6 +101,28 @@ ValueType LiteralType(const Expr::Literal& literal) {
   return type;
 }
 
+absl::Status CheckValueSize(DType dtype, const Shape& shape) {
+  // Blocks of a few thousand rows of that still fit 64 bits.
+  constexpr uint64_t kValueBytesMax = uint64_t{1} << 48;
+  if (std::find(shape.begin(), shape.end(), 0) != shape.end()) {
+    return absl::OkStatus();
+  }
+  uint64_t bytes = std::max<uint64_t>(ItemSize(dtype), 1);
+  bool more = false;
+  for (const int64_t dim : shape) {
+    if (dim == kUnknownDim) continue;
+    more = __builtin_mul_overflow(bytes, static_cast<uint64_t>(dim), &bytes) ||
+           more;
+    if (more) break;
+  }
+  if (!more && bytes <= kValueBytesMax) return absl::OkStatus();
+  return InvalidArgument(
+      "a {}{} takes {}{}; the limit of a value is {}, and that of an element "
+      "--element-max",
+      DTypeName(dtype), ShapeToString(shape), more ? "more than " : "",
+      BytesText(more ? UINT64_MAX : bytes), BytesText(kValueBytesMax));
+}
+
 absl::StatusOr<ValueType> InferCall(std::string_view function,
                                     const std::vector<ValueType>& arguments,
                                     const FunctionRegistry& registry) {
@@ -114,10 +137,14 @@ absl::StatusOr<ValueType> InferCall(std::string_view function,
             : "; if it is of a plugin, --op-plugin FILE or the variable "
               "FEEDMILL_OP_PLUGINS loads it");
   }
-  if (!found->random) return found->infer(arguments);
-  std::vector<ValueType> with_bits = {RandomBitsType()};
-  with_bits.insert(with_bits.end(), arguments.begin(), arguments.end());
-  return found->infer(with_bits);
+  std::vector<ValueType> all;
+  if (found->random) all.push_back(RandomBitsType());
+  all.insert(all.end(), arguments.begin(), arguments.end());
+  absl::StatusOr<ValueType> result = found->infer(all);
+  if (result.ok()) {
+    FM_RETURN_IF_ERROR(CheckValueSize(result->dtype, result->shape));
+  }
+  return result;
 }
 
 absl::StatusOr<ValueType> InferType(const Expr& expr, const ElementSpec& spec,

@@ -18,6 +18,10 @@ absl::StatusOr<size_t> FindComponent(const ElementSpec& spec,
 // The type of a literal: weak, with itself as `literal`.
 ValueType LiteralType(const Expr::Literal& literal);
 
+// InvalidArgument if one value of the type takes more than any memory holds
+// (256 TiB), as far as its shape is known.
+absl::Status CheckValueSize(DType dtype, const Shape& shape);
+
 // The type of one call, given its arguments': looks the function up and asks
 // it. InvalidArgument names the function and, if unknown, the nearest one.
 absl::StatusOr<ValueType> InferCall(std::string_view function,

@@ -13,6 +13,7 @@
 
 #include "core/base/check.h"
 #include "core/base/status.h"
+#include "core/process/write_error.h"
 #include "zmq.hpp"
 
 namespace feedmill {
@@ -252,7 +253,7 @@ absl::Status WriteKeyFile(const std::string& path, const KeyFile& key) {
       fsync(file.fd()) != 0) {
     const int error = errno;
     unlink(path.c_str());
-    return Unavailable("{}: cannot write it: {}", path, std::strerror(error));
+    return Unavailable("{}: cannot write it: {}", path, WriteErrorText(error));
   }
   return absl::OkStatus();
 }

@@ -22,6 +22,7 @@
 #include "core/net/process_limits.h"
 #include "core/net/turns.h"
 #include "core/net/zmq_parts.h"
+#include "core/process/thread_limit.h"
 
 namespace feedmill {
 namespace {
@@ -30,6 +31,8 @@ namespace {
 constexpr int kSocketMessagesPerTurn = 64;
 constexpr size_t kBytesPerTurn = size_t{16} << 20;
 constexpr size_t kPostsMax = 65'536;
+// The reactor's, libzmq's two, and two of who runs the reactor.
+constexpr size_t kThreads = 5;
 constexpr size_t kQueuedMax = 64;
 constexpr int kReconnectMs = 20;
 constexpr int kReconnectMaxMs = 500;
@@ -128,13 +131,15 @@ struct Reactor::State {
       : name(std::move(thread_name)),
         context(1),
         gate(context),
-        wake_fd(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {
-    FM_CHECK(wake_fd >= 0);
+        wake_fd(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)) {}
+  ~State() {
+    if (wake_fd >= 0) close(wake_fd);
   }
-  ~State() { close(wake_fd); }
 
   void Run();
-  void Turn(absl::Time until);
+  // An exception, of memory that is refused, ends the process: what is under
+  // way would be lost.
+  void Turn(absl::Time until) noexcept;
   void Handle();
   void Await(absl::Time until);
   void RunPosts();
@@ -151,6 +156,8 @@ struct Reactor::State {
     // Only a full counter can refuse, and then the wake-up is there already.
     [[maybe_unused]] const ssize_t written = write(wake_fd, &one, sizeof(one));
   }
+  // Whether there is what libzmq aborts without, before the first socket.
+  absl::Status Prepare();
   absl::StatusOr<zmq::socket_t> Open(int type, const Limits& limits, bool v6);
   absl::StatusOr<zmq::socket_t> Dial(SocketId id, const Way& way);
   void Redial(SocketId id);
@@ -171,6 +178,7 @@ struct Reactor::State {
   std::vector<int> ready_fds;
   ReactorHandler* handler = nullptr;
   absl::Time now = absl::InfinitePast();
+  bool prepared = false;
   bool begun = false;  // the first turn
   bool left = false;   // more may have come than was handled
   std::optional<Sender> sender;
@@ -185,6 +193,18 @@ struct Reactor::State {
   std::thread thread;  // guarded by join_mu
   Turns turns{[this](absl::Time until) { Turn(until); }, [this] { Wake(); }};
 };
+
+absl::Status Reactor::State::Prepare() {
+  if (prepared) return absl::OkStatus();
+  if (wake_fd < 0) {
+    return ResourceExhausted(
+        "no file descriptor is left for a socket; raise the limit (ulimit -n)");
+  }
+  FM_RETURN_IF_ERROR(
+      CheckThreads(kThreads, "stop other processes of this user"));
+  prepared = true;
+  return absl::OkStatus();
+}
 
 absl::StatusOr<zmq::socket_t> Reactor::State::Open(int type,
                                                    const Limits& limits,
@@ -215,7 +235,7 @@ void Reactor::State::Run() {
   CloseAll();
 }
 
-void Reactor::State::Turn(absl::Time until) {
+void Reactor::State::Turn(absl::Time until) noexcept {
   // What was posted at the start waits for nothing.
   if (std::exchange(begun, true)) Await(until);
   if (!turns.stopping()) Handle();
@@ -393,6 +413,7 @@ absl::StatusOr<SocketId> Reactor::Listen(
   FM_ASSIGN_OR_RETURN(const std::string numeric, ResolveHost(host));
   const Address address{numeric, port};
   const bool v6 = numeric.find(':') != numeric.npos;
+  FM_RETURN_IF_ERROR(state_->Prepare());
   FM_ASSIGN_OR_RETURN(zmq::socket_t socket,
                       state_->Open(ZMQ_ROUTER, limits, v6));
   const SocketId id(state_->next_socket++);
@@ -435,6 +456,7 @@ uint16_t Reactor::PortOf(SocketId listener) const {
 absl::StatusOr<SocketId> Reactor::Connect(
     const Address& peer, Limits limits,
     const std::optional<CurveClient>& curve) {
+  FM_RETURN_IF_ERROR(state_->Prepare());
   const SocketId id(state_->next_socket++);
   State::Way way{peer, limits, curve};
   FM_ASSIGN_OR_RETURN(zmq::socket_t socket, state_->Dial(id, way));

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "core/base/status.h"
+#include "core/process/write_error.h"
 
 namespace feedmill {
 namespace {
@@ -64,6 +65,11 @@ OwnedFd::~OwnedFd() {
 int OwnedFd::Release() { return std::exchange(fd_, -1); }
 
 absl::StatusOr<int> MakeSharedFile(const char* name, size_t bytes) {
+  // A file above the limit of its size would be a signal.
+  if (!MayWriteFile(bytes)) {
+    return ResourceExhausted("cannot share {} bytes of memory: {}", bytes,
+                             WriteErrorText(EFBIG));
+  }
   OwnedFd fd(memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING));
   if (!fd.valid() || ftruncate(fd.get(), static_cast<off_t>(bytes)) != 0) {
     return ResourceExhausted("cannot share {} bytes of memory: {}", bytes,

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/base/byte_budget.h"
 #include "core/base/check.h"
 #include "core/base/status.h"
 #include "core/ops/convert_items.h"
@@ -297,6 +298,8 @@ absl::Status Run::RunUniform(size_t rows, const ValueType& type) {
                arguments_[i].constant);
   }
   const size_t row_items = static_cast<size_t>(NumItems(shape));
+  // Rows that are broadcast to each other may make a product of their sizes.
+  ByteBudget::Check(rows, row_items * ItemSize(call_.result));
   const size_t good = Pass(rows, row_items);
   return good == rows * row_items ? absl::OkStatus()
                                   : BadItem(good / row_items);

@@ -1,7 +1,9 @@
 #include "core/ops/image.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
+#include <new>
 #include <opencv2/imgproc.hpp>
 #include <string>
 #include <utility>
@@ -81,6 +83,17 @@ absl::StatusOr<ImageSize> ImageDecoder::ReadSize(std::string_view file,
 absl::Status ImageDecoder::Decode(std::string_view file,
                                   const DecodeOptions& options, ImageSize size,
                                   std::span<uint8_t> pixels) {
+  errno = 0;
+  absl::Status decoded = DecodeFormat(file, options, size, pixels);
+  // The libraries say so like they say that a file is damaged, or not at all.
+  if (!decoded.ok() && errno == ENOMEM) throw std::bad_alloc();
+  return decoded;
+}
+
+absl::Status ImageDecoder::DecodeFormat(std::string_view file,
+                                        const DecodeOptions& options,
+                                        ImageSize size,
+                                        std::span<uint8_t> pixels) {
   FM_CHECK(options.channels == 1 || options.channels == 3);
   FM_CHECK(pixels.size() ==
            PixelCount(size) * static_cast<size_t>(options.channels));

@@ -57,6 +57,9 @@ class ImageDecoder {
                       ImageSize size, std::span<uint8_t> pixels);
 
  private:
+  absl::Status DecodeFormat(std::string_view file, const DecodeOptions& options,
+                            ImageSize size, std::span<uint8_t> pixels);
+
   std::unique_ptr<JpegDecoder> jpeg_;
 };
 

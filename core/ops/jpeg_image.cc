@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstring>
 #include <iterator>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -97,7 +98,7 @@ class JpegDecoder::Any {
   // be read from the middle.
   void Renew() {
     handle_.reset(tjInitDecompress());
-    FM_CHECK(handle_ != nullptr);
+    if (handle_ == nullptr) throw std::bad_alloc();
   }
   absl::Status Error() {
     const absl::Status error =

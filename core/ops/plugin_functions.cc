@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <exception>
 #include <memory>
 #include <optional>
 #include <span>
@@ -98,6 +99,10 @@ class RowWriter {
 
   feedmill_op_output Output() { return {nullptr, this, Row, Item}; }
 
+  // Throws what a callback met, if anything.
+  void Rethrow() const {
+    if (refused_ != nullptr) std::rethrow_exception(refused_);
+  }
   // What is missing, or is too much; empty if all is right.
   std::string_view Fault() const {
     if (fault_ != nullptr) return fault_;
@@ -109,11 +114,27 @@ class RowWriter {
   }
 
  private:
+  // No exception goes through a plugin's frames.
   static void* Row(void* sink, const int64_t* dims) {
-    return static_cast<RowWriter*>(sink)->BeginRow(dims);
+    auto* const writer = static_cast<RowWriter*>(sink);
+    try {
+      return writer->BeginRow(dims);
+    } catch (...) {
+      return writer->Refused();
+    }
   }
   static void Item(void* sink, const void* bytes, size_t size) {
-    static_cast<RowWriter*>(sink)->AddItem(bytes, size);
+    auto* const writer = static_cast<RowWriter*>(sink);
+    try {
+      writer->AddItem(bytes, size);
+    } catch (...) {
+      writer->Refused();
+    }
+  }
+
+  std::byte* Refused() {
+    if (refused_ == nullptr) refused_ = std::current_exception();
+    return Failed("there was no memory for its rows");
   }
 
   std::byte* BeginRow(const int64_t* dims) {
@@ -165,6 +186,7 @@ class RowWriter {
   int64_t items_ = 0;     // of bytes, made
   int64_t expected_ = 0;  // of bytes, of the rows that were begun
   const char* fault_ = nullptr;
+  std::exception_ptr refused_;
 };
 
 // ---- an op as a function of ours; copies share it
@@ -223,7 +245,9 @@ class PluginOp {
     if (type.dtype == DType::kBytes || !IsKnown(type.shape)) {
       RowWriter writer(rows, type, out);
       feedmill_op_output output = writer.Output();
-      FM_RETURN_IF_ERROR(Call(columns, rows, output, out));
+      const absl::Status called = Call(columns, rows, output, out);
+      writer.Rethrow();
+      FM_RETURN_IF_ERROR(called);
       if (!writer.Fault().empty()) return Broken(writer.Fault());
     } else {
       out.Reset(type.dtype, type.shape);

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <utility>
 
+#include "core/base/byte_budget.h"
 #include "core/base/check.h"
 #include "core/base/status.h"
 #include "core/pipeline/stacking.h"
@@ -76,6 +77,7 @@ class RowsOut {
     const int64_t items = NumItems(shape);
     shape_ = shape;
     if (dtype_ == DType::kBytes) {
+      ByteBudget::Check(static_cast<uint64_t>(items), sizeof(int64_t));
       texts_.assign(static_cast<size_t>(items), {});
       return;
     }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/byte_budget.h"
 #include "core/base/status.h"
 #include "core/pipeline/instructions.h"
 #include "core/pipeline/program_compiler.h"
@@ -72,8 +73,25 @@ class CompiledProgram final : public BlockProgram {
   const std::vector<bool>& placed() const override { return code_.placed; }
 
  private:
+  // A row that is too large by itself is an error of the row. Several rows may
+  // only be too large together: the caller computes fewer of them then.
   absl::Status RunOnce(const Input& input, size_t rows, BlockState& state,
                        Output& output) const {
+    size_t running = 0;
+    try {
+      return RunInstructions(input, rows, state, output, running);
+    } catch (const MemoryRefused& refused) {
+      if (rows > 1 || !refused.over_limit()) throw;
+      output.failed_row = 0;
+      output.failed_step = code_.instructions[running]->step;
+      return StatusOf(refused);
+    }
+  }
+
+  // `running`: set to the number of the instruction that runs.
+  absl::Status RunInstructions(const Input& input, size_t rows,
+                               BlockState& state, Output& output,
+                               size_t& running) const {
     state.input = &input;
     state.rows = rows;
     state.dropped = false;
@@ -91,6 +109,7 @@ class CompiledProgram final : public BlockProgram {
     SetDirect(input, state);
     StepWatch watch(code_.first_step);
     for (size_t k = 0; k < code_.instructions.size(); ++k) {
+      running = k;
       // A profile tells their steps apart.
       const FusedItems* const fused = code_.fused[k].get();
       if (fused != nullptr && !watch && fused->Run(state)) {

@@ -6,6 +6,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/base/byte_budget.h"
 #include "core/base/check.h"
 #include "core/base/status.h"
 #include "core/dataset/graph_text.h"
@@ -44,17 +45,40 @@ class ProgramRows final : public ClientStep {
     Flow out;
     ChunkBuilder builder(output_);
     absl::Status error;
-    const size_t step = program_->heavy() ? 1 : kBlockRows;
-    for (size_t at = 0; at < flow.chunk.rows && error.ok(); at += step) {
+    size_t step = program_->heavy() ? 1 : kBlockRows;
+    size_t at = 0;
+    while (at < flow.chunk.rows && error.ok()) {
       const size_t end = std::min(at + step, flow.chunk.rows);
-      error = RunBlock(flow, at, end, builder, out);
+      try {
+        error = RunBlock(flow, at, end, builder, out);
+        at = end;
+      } catch (const MemoryRefused&) {
+        builder.DropUnfinished();
+        // Rows may only be too large together.
+        if (step == 1 && builder.rows() == 0) throw;
+        step = std::max<size_t>(step / 16, 1);
+      }
+      if (at == flow.chunk.rows || builder.bytes() >= kFlowBytes ||
+          (at < end && step == 1)) {
+        FM_RETURN_IF_ERROR(HandOn(builder, out));
+      }
     }
-    out.chunk = std::move(builder).Finish();
-    if (out.chunk.rows > 0) FM_RETURN_IF_ERROR(next->Push(std::move(out)));
+    FM_RETURN_IF_ERROR(HandOn(builder, out));
     return Report(error);
   }
 
  private:
+  // Rows that grow are handed on in parts of about that many bytes.
+  static constexpr size_t kFlowBytes = size_t{4} << 20;
+
+  // Hands on what was made, and begins anew.
+  absl::Status HandOn(ChunkBuilder& builder, Flow& out) {
+    Flow made = std::exchange(out, {});
+    made.chunk =
+        std::move(std::exchange(builder, ChunkBuilder(output_))).Finish();
+    return made.chunk.rows > 0 ? next->Push(std::move(made)) : absl::OkStatus();
+  }
+
   absl::Status RunBlock(const Flow& flow, size_t begin, size_t end,
                         ChunkBuilder& builder, Flow& out) {
     const Chunk rows = flow.chunk.Slice(begin, end);
@@ -111,27 +135,21 @@ class StepChain final : public ClientStage {
   }
 
   absl::Status Push(const Piece& piece) override {
-    if (!error_.ok()) return error_;
-    error_ = PushPasses(piece);
-    return error_;
+    return Guarded([&] { return PushPasses(piece); });
   }
 
   absl::Status Flush() override {
-    if (!error_.ok()) return error_;
-    for (const auto& step : steps_) {
-      error_ = step->Flush();
-      if (!error_.ok()) break;
-    }
-    return error_;
+    return Guarded([this]() -> absl::Status {
+      for (const auto& step : steps_) FM_RETURN_IF_ERROR(step->Flush());
+      return absl::OkStatus();
+    });
   }
 
   absl::Status Finish() override {
-    if (!error_.ok()) return error_;
-    for (const auto& step : steps_) {
-      error_ = step->EndPass();
-      if (!error_.ok()) break;
-    }
-    return error_;
+    return Guarded([this]() -> absl::Status {
+      for (const auto& step : steps_) FM_RETURN_IF_ERROR(step->EndPass());
+      return absl::OkStatus();
+    });
   }
 
   bool Pop(Output& out) override {
@@ -183,6 +201,19 @@ class StepChain final : public ClientStage {
   }
 
  private:
+  // Runs until the first error, which is the stage's from then on. Without
+  // memory what the steps hold is not known any more.
+  template <class F>
+  absl::Status Guarded(const F& run) {
+    if (!error_.ok()) return error_;
+    try {
+      error_ = run();
+    } catch (const std::exception& error) {
+      error_ = StatusOf(error);
+    }
+    return error_;
+  }
+
   // Pushes the piece's rows, pass by pass.
   absl::Status PushPasses(const Piece& piece) {
     FM_RETURN_IF_ERROR(AdvanceTo(piece.begin.p));
@@ -296,6 +327,7 @@ absl::StatusOr<std::unique_ptr<ClientStage>> ClientStage::Make(
   std::vector<size_t> run;  // per-element steps that are compiled together
   const auto add = [&](std::unique_ptr<ClientStep> step, size_t s) {
     step->pass_length = plan->PassLength(s);
+    step->name = fmt::format("steps[{}] {}", s, StepName(graph.graph.steps[s]));
     if (step->place == ReadProfile::kRest) {
       step->place = ReadProfile::kSteps + graph.first_step + s;
     }

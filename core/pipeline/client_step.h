@@ -4,10 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "core/base/byte_budget.h"
+#include "core/base/status.h"
 #include "core/chunk/chunk.h"
 #include "core/pipeline/read_place.h"
 #include "core/pipeline/read_profile.h"
@@ -71,17 +74,17 @@ class ClientStep {
     if (lane != nullptr) [[unlikely]]
       CountRows(flow, *lane);
     const ProfileSpan span(place);
-    return OnPush(std::move(flow));
+    return Named([&] { return OnPush(std::move(flow)); });
   }
   // A pass ends: what is held goes out, the next pass begins anew.
   absl::Status EndPass() {
     const ProfileSpan span(place);
-    return OnEndPass();
+    return Named([this] { return OnEndPass(); });
   }
   // Lets go of what waits for more rows.
   absl::Status Flush() {
     const ProfileSpan span(place);
-    return OnFlush();
+    return Named([this] { return OnFlush(); });
   }
   // Nothing more passes until the next pass, or ever.
   virtual bool full() const { return false; }
@@ -96,6 +99,7 @@ class ClientStep {
   uint64_t pass_length = 0;           // 0: one pass is all
   uint64_t epoch = 0;                 // of the pass it is in
   size_t place = ReadProfile::kRest;  // in a profile
+  std::string name;                   // "steps[2] batch", for errors
 
  protected:
   virtual absl::Status OnPush(Flow flow) = 0;
@@ -111,6 +115,16 @@ class ClientStep {
   }
 
  private:
+  // Makes an element that is too large an error of the step that made it.
+  template <class F>
+  absl::Status Named(const F& run) const {
+    try {
+      return run();
+    } catch (const MemoryRefused& refused) {
+      return Annotate(StatusOf(refused), name);
+    }
+  }
+
   // Rows that come from the place that `lane` is at.
   void CountRows(const Flow& flow, ReadProfile::Lane& lane) const {
     ReadProfile::Cost& from = lane.At(lane.place());

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "core/base/status.h"
@@ -32,6 +33,7 @@ class CombiningStep : public ClientStep {
     const absl::Status sent = Send();
     rows_.Compact();
     if (!sent.ok()) return sent;
+    CheckHeld();
     return Report(error);
   }
   absl::Status OnFlush() final {
@@ -86,34 +88,76 @@ class CombiningStep : public ClientStep {
 
   absl::Status Send() {
     if (sizes_.empty()) return absl::OkStatus();
-    const Flow rows = rows_.Gather(queued_);
+    const std::vector<RowRef> queued = std::exchange(queued_, {});
+    const std::vector<size_t> sizes = std::exchange(sizes_, {});
+    const std::vector<uint64_t> done = std::exchange(done_, {});
     Flow out;
     size_t count = 0;
+    absl::Status error;
+    try {
+      error = CombineQueued(queued, sizes, done, out, count);
+    } catch (const MemoryRefused&) {
+      if (sizes.size() == 1) throw;
+      return SendOneByOne(queued, sizes, done);
+    }
+    if (count > 0) FM_RETURN_IF_ERROR(next->Push(std::move(out)));
+    return Report(error);
+  }
+
+  // Groups that may only be too large together.
+  absl::Status SendOneByOne(std::span<const RowRef> queued,
+                            std::span<const size_t> sizes,
+                            std::span<const uint64_t> done) {
+    for (size_t k = 0; k < sizes.size(); ++k) {
+      Flow out;
+      size_t count = 0;
+      const absl::Status error =
+          CombineQueued(queued.first(sizes[k]), sizes.subspan(k, 1),
+                        done.subspan(k, 1), out, count);
+      queued = queued.subspan(sizes[k]);
+      if (count > 0) FM_RETURN_IF_ERROR(next->Push(std::move(out)));
+      if (!error.ok()) return Report(error);
+    }
+    return absl::OkStatus();
+  }
+
+  // The rows of each group are done with at `done`.
+  absl::Status CombineQueued(std::span<const RowRef> queued,
+                             std::span<const size_t> sizes,
+                             std::span<const uint64_t> done, Flow& out,
+                             size_t& count) {
+    const Flow rows = rows_.Gather(queued);
     const absl::Status error =
-        Combine(rows.chunk, sizes_, output_, out.chunk, count);
+        Combine(rows.chunk, sizes, output_, out.chunk, count);
     size_t first = 0;
     for (size_t k = 0; k < count; ++k) {
       if (!rows.passes.empty()) {
         out.counters.push_back({made_, 0});
         out.passes.push_back(rows.passes[first]);
       }
-      made_ += CountsAs(sizes_[k]);
-      out.AddOrigins(rows, first, first + sizes_[k]);
-      first += sizes_[k];
+      made_ += CountsAs(sizes[k]);
+      out.AddOrigins(rows, first, first + sizes[k]);
+      first += sizes[k];
     }
-    out.inputs.assign(done_.begin(),
-                      done_.begin() + static_cast<ptrdiff_t>(count));
-    queued_.clear();
-    sizes_.clear();
-    done_.clear();
-    if (count > 0) FM_RETURN_IF_ERROR(next->Push(std::move(out)));
-    return Report(error);
+    out.inputs.assign(done.begin(),
+                      done.begin() + static_cast<ptrdiff_t>(count));
+    return error;
+  }
+
+  // The element that a group makes takes what its rows take. A group that is
+  // too large already is refused before more of it is held.
+  void CheckHeld() {
+    const uint64_t held = rows_.BytesAtMost();
+    if (held < check_at_ || held <= ByteBudget::Limit()) return;
+    ByteBudget::Check(rows_.LargestGroupBytes(), 1);
+    check_at_ = 2 * held;  // looking at all rows is not for each flow
   }
 
   const std::shared_ptr<const ElementSpec> output_;
   std::vector<RowRef> queued_;
   std::vector<size_t> sizes_;
   std::vector<uint64_t> done_;
+  uint64_t check_at_ = 0;  // bytes held
   uint64_t fed_ = 0;
   uint64_t made_ = 0;  // over the whole iteration
 };

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "core/base/byte_budget.h"
 #include "core/pipeline/batch_stacker.h"
 #include "core/pipeline/block_program.h"
 #include "core/pipeline/stage_input.h"
@@ -124,6 +125,11 @@ struct StageScratch final : WorkerStage::Scratch {
   std::vector<Column> stacked;
   std::vector<size_t> groups;
 
+  // What is being made now, and how many rows are to be computed together:
+  // fewer while they were too large together.
+  Cursor at;
+  size_t rows_together = std::numeric_limits<size_t>::max();
+
   double row_bytes = 0;          // of what came out so far, for reading ahead
   std::vector<size_t> appended;  // bytes of each column of the last chunk
 };
@@ -210,6 +216,19 @@ class CompiledStage final : public WorkerStage,
     std::unique_ptr<ChunkBuilder> gathered;
   };
 
+  // Run without a second try: throws MemoryRefused.
+  absl::StatusOr<Piece> RunOnce(Cursor begin, Cursor end, size_t bytes_target,
+                                StageScratch& scratch, bool& outer) const;
+  // A piece of what `making` made, for who asked from `asked` on.
+  Piece Conclude(Cursor asked, Making& making, StageScratch& scratch,
+                 bool& outer) const;
+  // A piece that ends at `begin`, whose element is too large.
+  Piece Refuse(Cursor asked, Cursor begin, Cursor end,
+               const MemoryRefused& refused, StageScratch& scratch,
+               bool& outer) const;
+  // Frees the memory of a run that did not end.
+  void Renew(StageScratch& scratch) const;
+
   CompiledStage() = default;
   CompiledStage(const CompiledStage&) = default;  // parts are shared
   void Estimate(const Manifest& manifest);
@@ -229,8 +248,12 @@ class CompiledStage final : public WorkerStage,
   void AskRun(uint64_t begin, uint64_t end, StageScratch& scratch) const;
   absl::StatusOr<size_t> ReadAhead(size_t from, size_t bytes,
                                    StageScratch& scratch) const;
+  absl::StatusOr<size_t> ReadRecords(size_t from, size_t bytes,
+                                     StageScratch& scratch) const;
   absl::StatusOr<bool> ReadBlock(uint64_t row, size_t bytes,
                                  StageScratch& scratch) const;
+  void FailReading(const MemoryRefused& refused, const RecordRef& ref,
+                   uint64_t row, StageScratch& scratch) const;
   void SetNames(uint64_t p, size_t from, size_t count,
                 StageScratch& scratch) const;
   static void Widen(size_t first, size_t count, size_t begin,
@@ -269,15 +292,21 @@ class CompiledStage final : public WorkerStage,
 
   absl::Status AtRecord(const absl::Status& status, size_t step,
                         const RecordRef& ref, uint64_t row) const;
+  // Ends the piece before the batch at position p, which is too large.
+  void FailBatch(uint64_t p, const absl::Status& status, Making& making,
+                 const StageScratch& scratch) const;
 
   std::shared_ptr<const Plan> plan_;
   std::shared_ptr<const StageInput> source_;
-  size_t source_place_ = 0;                      // in a profile
+  size_t source_place_ = 0;  // in a profile
+  // The last step that makes rows, if any does.
+  std::optional<size_t> last_step_;
   std::shared_ptr<const OriginFinder> origins_;  // null: nothing is skipped
   std::shared_ptr<const BlockProgram> record_program_;
   std::shared_ptr<const BlockProgram> batch_program_;  // null: no batches
   std::shared_ptr<const BatchStacker> stacker_;        // likewise
   size_t batch_step_ = 0;                              // the plan's, if any
+  uint64_t record_bytes_ = 1;                          // of a batch, at least
   std::shared_ptr<const ElementSpec> output_;
   std::shared_ptr<const ElementSpec> record_spec_;    // before batch
   std::shared_ptr<const ElementSpec> gathered_spec_;  // not written in place

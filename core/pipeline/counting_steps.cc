@@ -87,6 +87,7 @@ class BatchRows final : public ClientStep {
       const size_t rows = std::min(size_ - held_rows_, left);
       held_.push_back(flow.Slice(at, at + rows));
       held_rows_ += rows;
+      CheckHeld(held_.back().chunk);
       at += rows;
       if (held_rows_ == size_) FM_RETURN_IF_ERROR(EmitHeld());
     }
@@ -145,7 +146,24 @@ class BatchRows final : public ClientStep {
     const size_t rows = held_rows_;
     held_.clear();
     held_rows_ = 0;
+    held_at_most_ = check_at_ = 0;
     return Emit(std::move(batch), rows);
+  }
+
+  // Rows that make a batch which is too large are refused before all of them
+  // are held. Slices share memory: how much there is of them in all is looked
+  // at where it may matter, each time that it has doubled.
+  void CheckHeld(const Chunk& added) {
+    for (const Column& column : added.columns) {
+      held_at_most_ += column.values.size();
+    }
+    if (held_at_most_ < check_at_ || held_at_most_ <= ByteBudget::Limit()) {
+      return;
+    }
+    uint64_t bytes = 0;
+    for (const Flow& flow : held_) bytes += flow.chunk.ElementBytes();
+    ByteBudget::Check(bytes, 1);
+    check_at_ = 2 * held_at_most_;
   }
 
   // Hands on whole batches of `size` rows each.
@@ -153,8 +171,17 @@ class BatchRows final : public ClientStep {
     const std::vector<size_t> groups(rows.chunk.rows / size, size);
     size_t count = 0;
     Flow out;
-    const absl::Status error =
-        stacker_.Stack(rows.chunk, groups, output_, out.chunk, count);
+    absl::Status error;
+    try {
+      error = stacker_.Stack(rows.chunk, groups, output_, out.chunk, count);
+    } catch (const MemoryRefused&) {
+      // Batches may only be too large together.
+      if (groups.size() == 1) throw;
+      for (size_t k = 0; k < groups.size(); ++k) {
+        FM_RETURN_IF_ERROR(Emit(rows.Slice(k * size, (k + 1) * size), size));
+      }
+      return absl::OkStatus();
+    }
     for (size_t k = 0; k < count; ++k) {
       if (!rows.passes.empty()) {
         out.counters.push_back({(made_ + k) * size_, 0});
@@ -175,7 +202,9 @@ class BatchRows final : public ClientStep {
   const std::shared_ptr<const ElementSpec> output_;
   std::vector<Flow> held_;
   size_t held_rows_ = 0;
-  uint64_t made_ = 0;  // over the whole iteration
+  uint64_t held_at_most_ = 0;  // bytes
+  uint64_t check_at_ = 0;      // of those
+  uint64_t made_ = 0;          // over the whole iteration
 };
 
 class ShardRows final : public ClientStep {

@@ -5,6 +5,7 @@
 #include <sched.h>
 
 #include <algorithm>
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -31,11 +32,21 @@ void InterruptNobody() {
 
 }  // namespace
 
+namespace {
+
+std::atomic<int> g_starting = 0;  // executors
+
+}  // namespace
+
+bool Executor::Starting() { return g_starting.load() > 0; }
+
 struct Executor::State {
   explicit State(int count) : threads(count) {}
 
   // What each thread of the region does until the executor stops.
   void Serve(int thread) {
+    // The region's first thread has started all others by now.
+    if (thread == 0) --g_starting;
     std::unique_lock lock(mutex);
     while (true) {
       wake.wait(lock, [this] { return stopping || !queue.empty(); });
@@ -62,6 +73,7 @@ Executor::Executor(int threads)
   state_->region = std::thread([state = state_.get()] {
     InterruptNobody();
     omp_set_dynamic(0);  // for this thread only: it gets what it asks for
+    ++g_starting;
     // A runtime that gives fewer threads still serves the whole queue.
 #pragma omp parallel num_threads(state->threads)
     state->Serve(omp_get_thread_num());

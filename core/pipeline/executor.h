@@ -20,6 +20,10 @@ class Executor {
 
   int threads() const;
 
+  // True while an executor of this process starts its threads. If libgomp ends
+  // the process then, it got none.
+  static bool Starting();
+
   // Queues work; `work` gets the index of the thread that runs it, in
   // [0, threads()). False if the queue is full or the executor stops.
   bool Submit(std::function<void(int thread)> work);

@@ -84,13 +84,25 @@ class ReservoirRows final : public ClientStep {
 
   // `done`: input rows that were out before, with all but the last of `out`.
   absl::Status Send(std::span<const RowRef> out, uint64_t done, uint64_t fed) {
-    Flow flow = rows_.Gather(out);
-    if (!out.empty()) {
-      flow.inputs.assign(out.size(), done);
-      flow.inputs.back() = rows_.Done(fed, false);
-    }
+    std::vector<Flow> flows;
+    Gather(out, flows);
+    for (Flow& flow : flows) flow.inputs.assign(flow.chunk.rows, done);
+    if (!flows.empty()) flows.back().inputs.back() = rows_.Done(fed, false);
     rows_.Compact();
-    return out.empty() ? absl::OkStatus() : next->Push(std::move(flow));
+    for (Flow& flow : flows) FM_RETURN_IF_ERROR(next->Push(std::move(flow)));
+    return absl::OkStatus();
+  }
+
+  // Rows that are too large together are several flows.
+  void Gather(std::span<const RowRef> out, std::vector<Flow>& flows) const {
+    if (out.empty()) return;
+    try {
+      flows.push_back(rows_.Gather(out));
+    } catch (const MemoryRefused&) {
+      if (out.size() == 1) throw;
+      Gather(out.first(out.size() / 2), flows);
+      Gather(out.subspan(out.size() / 2), flows);
+    }
   }
 
   const std::shared_ptr<const Plan> plan_;

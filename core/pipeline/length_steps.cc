@@ -4,6 +4,7 @@
 #include <utility>
 #include <variant>
 
+#include "core/base/byte_budget.h"
 #include "core/base/status.h"
 #include "core/dataset/type_inference.h"
 #include "core/pipeline/batch_stacker.h"
@@ -311,6 +312,7 @@ class PackedRows final : public CombiningStep {
       FM_RETURN_IF_ERROR(PackRows(part.columns[c], groups, length, fills_[c],
                                   out.columns.emplace_back(), failed));
     }
+    ByteBudget::Check(groups.size(), length_ * sizeof(int32_t));
     std::vector<int32_t> segments(groups.size() * length_);
     std::vector<int32_t> positions(segments.size());
     size_t row = 0;

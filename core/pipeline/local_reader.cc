@@ -5,11 +5,13 @@
 #include <chrono>
 #include <condition_variable>
 #include <deque>
+#include <exception>
 #include <mutex>
 #include <random>
 #include <utility>
 #include <vector>
 
+#include "core/base/byte_budget.h"
 #include "core/base/status.h"
 #include "core/dataset/analysis.h"
 #include "core/dataset/graph_text.h"
@@ -18,9 +20,11 @@
 #include "core/pipeline/executor.h"
 #include "core/pipeline/kept_blocks.h"
 #include "core/pipeline/piece_sizer.h"
+#include "core/pipeline/process_quota.h"
 #include "core/pipeline/worker_stage.h"
 #include "core/plan/plan.h"
 #include "core/plan/plan_id.h"
+#include "core/process/thread_limit.h"
 #include "core/sources/manifest.h"
 #include "core/sources/source_plan.h"
 
@@ -161,6 +165,7 @@ class PipelineReader final : public LocalReader {
   void FinishClient() {
     finished_ = true;
     if (client_ == nullptr || !error_.ok()) return;
+    const ByteBudget budget(options_.element_bytes_max);
     error_ = client_->Finish();
     PopOutputs();
   }
@@ -186,6 +191,7 @@ class PipelineReader final : public LocalReader {
       outputs = piece.end.p - piece.begin.p;  // other ranks' too
       needed = keeper_.NeededFrom(piece.end.p);
     } else if (client_ != nullptr) {
+      const ByteBudget budget(options_.element_bytes_max);
       error_ = client_->Push(piece);
       outputs = PopOutputs();
       needed = client_->needed_from();
@@ -395,20 +401,29 @@ class PipelineReader final : public LocalReader {
   };
 
   Made Make(size_t thread, const Slot& slot) {
-    auto& scratch = scratches_[thread];
-    if (scratch == nullptr) {
-      scratch = stage_->NewScratch();
-      scratch->blocks = blocks_;
-    }
     const auto begin = Clock::now();
-    absl::StatusOr<Piece> piece =
-        stage_->Run(slot.next, slot.end, options_.piece_bytes, *scratch);
+    absl::StatusOr<Piece> piece = Run(thread, slot);
     for (int tries = 1; tries < kTries &&
                         piece.status().code() == absl::StatusCode::kUnavailable;
          ++tries) {
-      piece = stage_->Run(slot.next, slot.end, options_.piece_bytes, *scratch);
+      piece = Run(thread, slot);
     }
     return {std::move(piece), SecondsSince(begin)};
+  }
+
+  absl::StatusOr<Piece> Run(size_t thread, const Slot& slot) {
+    auto& scratch = scratches_[thread];
+    const ByteBudget budget(options_.element_bytes_max);
+    try {
+      if (scratch == nullptr) {
+        scratch = stage_->NewScratch();
+        scratch->blocks = blocks_;
+      }
+      return stage_->Run(slot.next, slot.end, options_.piece_bytes, *scratch);
+    } catch (const std::exception& error) {
+      scratch = nullptr;
+      return StatusOf(error);
+    }
   }
 
   // Under mutex_.
@@ -484,6 +499,12 @@ absl::StatusOr<std::unique_ptr<LocalReader>> LocalReader::Make(
         "{} threads: the number must not be negative; 0 uses all CPUs",
         options.threads);
   }
+  FM_ASSIGN_OR_RETURN(options.element_bytes_max,
+                      ElementBytesMax(options.element_bytes_max));
+  FM_RETURN_IF_ERROR(
+      CheckThreads(static_cast<size_t>(options.threads > 0 ? options.threads
+                                                           : AvailableCpus()),
+                   "give the reader fewer (--threads)"));
   FM_ASSIGN_OR_RETURN(auto analyzed, Analyze(graph, *registry));
   FM_ASSIGN_OR_RETURN(Manifest resolved, ResolveManifest(*analyzed));
   const auto manifest = std::make_shared<const Manifest>(std::move(resolved));

@@ -30,10 +30,14 @@ struct LocalReaderOptions {
   int threads = 0;
   size_t memory_bytes = size_t{256} << 20;  // computed ahead of the reader
   size_t piece_bytes = size_t{512} << 10;   // flush size of a chunk
-  Share share{};                            // which elements, and
-  std::vector<NumberRange> skips{};         // which not: see ReadRules
-  std::optional<LocalResume> resume{};      // absent: from the beginning
-  OnSkipped on_skipped{};                   // on the thread that reads
+  // Largest component of an element. A larger one is an error of its element:
+  // ResourceExhausted, which names the step. 0: see
+  // ElementBytesMax (process_quota.h).
+  uint64_t element_bytes_max = 0;
+  Share share{};                        // which elements, and
+  std::vector<NumberRange> skips{};     // which not: see ReadRules
+  std::optional<LocalResume> resume{};  // absent: from the beginning
+  OnSkipped on_skipped{};               // on the thread that reads
   // Where the time of the threads that make elements goes; null: not measured.
   std::shared_ptr<ReadProfile> profile{};
 };

@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "core/base/byte_budget.h"
 #include "core/base/status.h"
 #include "core/dataset/type_inference.h"
 #include "core/ops/constant_column.h"
@@ -365,9 +366,16 @@ class Compiler {
     for (const Operand& argument : arguments) {
       values.push_back({&argument.type, argument.column.get(), true});
     }
-    OutputColumn out;
-    FM_RETURN_IF_ERROR(function.compute(values, 1, type, out));
-    return Constant(type, out.Take());
+    // Larger ones are made when a row needs them, under its limit.
+    constexpr uint64_t kFoldedBytesMax = uint64_t{64} << 20;
+    const ByteBudget budget(kFoldedBytesMax);
+    try {
+      OutputColumn out;
+      FM_RETURN_IF_ERROR(function.compute(values, 1, type, out));
+      return Constant(type, out.Take());
+    } catch (const MemoryRefused& refused) {
+      return StatusOf(refused);
+    }
   }
 
   // ---- registers

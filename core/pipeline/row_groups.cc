@@ -1,8 +1,11 @@
 #include "core/pipeline/row_groups.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <limits>
 #include <utility>
+
+#include "core/base/byte_budget.h"
 
 namespace feedmill {
 namespace {
@@ -97,6 +100,19 @@ size_t RowGroups::Live() const {
   return live;
 }
 
+uint64_t RowGroups::LargestGroupBytes() const {
+  uint64_t largest = 0;
+  for (const auto& group : groups) {
+    uint64_t bytes = 0;
+    for (const RowRef ref : group) {
+      bytes +=
+          blocks_[ref.block].held->chunk.ElementBytes(ref.row, ref.row + 1);
+    }
+    largest = std::max(largest, bytes);
+  }
+  return largest;
+}
+
 void RowGroups::Compact() {
   const size_t live = Live();
   const bool idle = rows_ > 2 * live &&
@@ -111,6 +127,8 @@ void RowGroups::Compact() {
       ref = {0, static_cast<uint32_t>(all.size() - 1)};
     }
   }
+  // They are many elements, not one.
+  const ByteBudget unbounded(UINT64_MAX);
   Flow flow = Gather(all);
   block.held = std::make_shared<const StageState::Held>(StageState::Held{
       std::move(flow.chunk), std::move(flow.counters), std::move(flow.passes)});

@@ -43,6 +43,11 @@ class RowGroups {
   // Input rows that are all out, if none but those in groups are held and
   // `fed` were fed. `in_order`: the oldest row of each group is its first.
   uint64_t Done(uint64_t fed, bool in_order) const;
+  // Bytes of the flows that are held, rows of no group and shared memory
+  // included.
+  uint64_t BytesAtMost() const { return bytes_; }
+  // Bytes of the rows of the largest group. Looks at every row.
+  uint64_t LargestGroupBytes() const;
   // Forgets what no group holds. No other RowRef is good after it.
   void Compact();
 

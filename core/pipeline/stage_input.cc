@@ -5,6 +5,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/base/byte_budget.h"
 #include "core/base/status.h"
 #include "core/pipeline/compiled_stage.h"
 #include "core/sources/file_order.h"
@@ -107,12 +108,16 @@ class SourceInput final : public StageInput {
       if (blocks != nullptr) Reserve();
     }
 
+    static void Hint(size_t bytes, BufferBuilder& builder) {
+      builder.Reserve(static_cast<size_t>(
+          std::min<uint64_t>(bytes + bytes / 16, ByteBudget::Limit())));
+    }
     // The next block will need about as much.
     void Reserve() {
       for (size_t c = 0; c < sizes.size(); ++c) {
         const auto [values, offsets] = sizes[c];
-        block.columns[c].values.Reserve(values + values / 16);
-        block.columns[c].offsets.Reserve(offsets + offsets / 16);
+        Hint(values, block.columns[c].values);
+        Hint(offsets, block.columns[c].offsets);
       }
     }
   };

@@ -41,6 +41,22 @@ bool InPlace(const ComponentSpec& component) {
   return component.dtype != DType::kBytes && component.IsStatic();
 }
 
+namespace {
+
+// What an element of it takes, at least.
+uint64_t LeastBytes(const ElementSpec& spec) {
+  uint64_t bytes = 0;
+  for (const ComponentSpec& component : spec.components) {
+    if (!component.IsStatic()) continue;
+    // Byte strings have offsets.
+    bytes += static_cast<uint64_t>(NumItems(component.shape)) *
+             std::max(ItemSize(component.dtype), sizeof(uint8_t));
+  }
+  return std::max<uint64_t>(bytes, 1);
+}
+
+}  // namespace
+
 absl::StatusOr<std::shared_ptr<const CompiledStage>> CompiledStage::Compile(
     std::shared_ptr<const Plan> plan, std::shared_ptr<const Manifest> manifest,
     const StageContext& context) {
@@ -82,6 +98,8 @@ absl::StatusOr<std::shared_ptr<const CompiledStage>> CompiledStage::Compile(
     if (!batched) stage->record_spec_ = spec;
   }
   stage->output_ = spec;
+  if (!record_steps.empty()) stage->last_step_ = record_steps.back();
+  if (!batch_steps.empty()) stage->last_step_ = batch_steps.back();
   FM_ASSIGN_OR_RETURN(
       stage->record_program_,
       BlockProgram::Make(made, registry, record_steps, graph.InputOf(begin)));
@@ -99,10 +117,12 @@ absl::StatusOr<std::shared_ptr<const CompiledStage>> CompiledStage::Compile(
     size_t at = begin;
     while (!std::holds_alternative<BatchStep>(graph.graph.steps[at])) ++at;
     stage->batch_step_ = at;
+    if (batch_steps.empty()) stage->last_step_ = at;
     FM_ASSIGN_OR_RETURN(stage->batch_program_,
                         BlockProgram::Make(made, registry, batch_steps,
                                            *graph.steps[at].output));
     filters = filters || stage->batch_program_->filters();
+    stage->record_bytes_ = LeastBytes(*stage->record_spec_);
     const auto& batch = std::get<BatchStep>(graph.graph.steps[at]);
     stage->stacker_ = std::make_unique<const BatchStacker>(
         batch.layout, batch.padding, *stage->record_spec_);
@@ -145,10 +165,10 @@ void BeginWithin(Cursor asked, Piece& piece) {
 
 }  // namespace
 
-absl::StatusOr<Piece> CompiledStage::Run(Cursor begin, Cursor end,
-                                         size_t bytes_target, Scratch& scratch,
-                                         bool& outer) const {
-  auto& own = static_cast<StageScratch&>(scratch);
+absl::StatusOr<Piece> CompiledStage::RunOnce(Cursor begin, Cursor end,
+                                             size_t bytes_target,
+                                             StageScratch& own,
+                                             bool& outer) const {
   const ProfileSpan span(ReadProfile::kChunks);
   Making making(output_, own.blocks);
   const Cursor asked = begin;
@@ -162,6 +182,7 @@ absl::StatusOr<Piece> CompiledStage::Run(Cursor begin, Cursor end,
   if (begin > end) {
     return Internal("positions {} to {} of a plan of {}", begin.p, end.p, size);
   }
+  own.at = begin;
   making.begin = begin;
   making.end = making.limit = end;
   making.bytes_target = bytes_target;
@@ -172,7 +193,8 @@ absl::StatusOr<Piece> CompiledStage::Run(Cursor begin, Cursor end,
   }
   making.appends = appends_;
   if (appends_) making.read_bytes = kAppendedBytes;
-  if (together_ > 1 && together_bytes_ >= bytes_target / 2) {
+  if (together_ > 1 && together_bytes_ >= bytes_target / 2 &&
+      RowsTogether::Max() > 1) {
     const uint64_t next = (begin.p / together_ + 1) * together_;
     making.end = std::min(end, Cursor{next, 0});
     making.bytes_target = std::max(bytes_target, together_bytes_);
@@ -183,6 +205,13 @@ absl::StatusOr<Piece> CompiledStage::Run(Cursor begin, Cursor end,
     source_->LeaveBlocks(*own.source);
   }
   FM_RETURN_IF_ERROR(made);
+  // Several components may be too large together.
+  ByteBudget::Check(making.bytes() - making.rows() * sizeof(int64_t), 1);
+  return Conclude(asked, making, own, outer);
+}
+
+Piece CompiledStage::Conclude(Cursor asked, Making& making, StageScratch& own,
+                              bool& outer) const {
   Piece piece;
   if (making.failed) piece.skipped = SkipFailed(making, outer);
   piece.begin = making.begin;
@@ -359,7 +388,10 @@ size_t CompiledStage::RowsAhead(const Making& making,
                             making.bytes_target - making.bytes())) /
                         row_bytes;
   const bool narrow = estimated_bytes_ > 0 && estimated_bytes_ <= kNarrowBytes;
-  const size_t most = heavy_ ? kHeavyRows : narrow ? kNarrowRows : kBlockRows;
+  const size_t most = std::min(heavy_   ? kHeavyRows
+                               : narrow ? kNarrowRows
+                                        : kBlockRows,
+                               RowsTogether::Max());
   const size_t rows =
       wanted >= static_cast<double>(most)
           ? most
@@ -378,6 +410,7 @@ absl::Status CompiledStage::RunRecords(Making& making,
   bool first = true;
   while (p < making.end.p && (first || !making.full())) {
     first = false;
+    scratch.at = {p, 0};
     const size_t ahead =
         making.full() ? 1 : RowsAhead(making, scratch, making.end.p - p);
     Ask(p, p + ahead, scratch);
@@ -387,6 +420,7 @@ absl::Status CompiledStage::RunRecords(Making& making,
     const size_t step = one_by_one ? 1 : std::max<size_t>(read, 1);
     size_t row = 0;
     for (; row < read && (row == 0 || !making.full()); row += step) {
+      scratch.at = {p + row, 0};
       if (one_by_one && scratch.block.dropped && !scratch.block.Has(row)) {
         continue;
       }
@@ -441,9 +475,10 @@ void CompiledStage::Reserve(Making& making, const StageScratch& scratch) const {
     if (places_) {
       // Runs of records are taken a block at a time, however much is left.
       const size_t more = naming_ == Naming::kRuns ? kBlockRows : 1;
-      making.placed[c].Reserve(
-          std::min(room + more * StaticBytes(component),
-                   2 * making.bytes_target + StaticBytes(component)));
+      making.placed[c].Reserve(static_cast<size_t>(
+          std::min<uint64_t>({room + more * StaticBytes(component),
+                              2 * making.bytes_target + StaticBytes(component),
+                              ByteBudget::Limit()})));
       continue;
     }
     making.builder.ReserveValues(c, room);

@@ -15,11 +15,18 @@ absl::Status CompiledStage::RunBatches(Making& making,
   uint64_t alone_until = 0;  // batches that failed together are made alone
   while (p < making.end.p && (first || !making.full()) && !making.failed) {
     first = false;
+    scratch.at = {p, 0};
     const uint64_t records = plan_->RecordsAt(scratch.PlaceOf(p));
+    if (const absl::Status fits = ByteBudget::Fits(records, record_bytes_);
+        !fits.ok()) {
+      FailBatch(p, fits, making, scratch);
+      break;
+    }
     const size_t batches =
         BatchesTogether(p, records, p < alone_until, making, scratch);
     Ask(p, p + batches, scratch);
-    if (batches > 0 && records <= kBlockRows && !record_program_->heavy() &&
+    if (batches > 0 && batches * records <= RowsTogether::Max() &&
+        records <= kBlockRows && !record_program_->heavy() &&
         !source_->heavy()) {
       FM_ASSIGN_OR_RETURN(
           const bool done,
@@ -33,7 +40,17 @@ absl::Status CompiledStage::RunBatches(Making& making,
         continue;
       }
     }
-    FM_RETURN_IF_ERROR(RunOneBatch(p, records, making, scratch));
+    try {
+      FM_RETURN_IF_ERROR(RunOneBatch(p, records, making, scratch));
+    } catch (const MemoryRefused& refused) {
+      // Records, or batches before it, may have been too large together.
+      if (making.rows() > 0 || RowsTogether::Max() > 1 ||
+          !refused.over_limit()) {
+        throw;
+      }
+      making.builder = ChunkBuilder(output_, scratch.blocks);
+      FailBatch(p, StatusOf(refused), making, scratch);
+    }
     ++p;
   }
   if (!making.failed) making.end = {p, 0};
@@ -48,7 +65,8 @@ size_t CompiledStage::BatchesTogether(uint64_t p, uint64_t records, bool alone,
     return 1;
   }
   const uint64_t left = making.end.p - p;
-  const uint64_t most = std::max<uint64_t>(kBlockRows / records, 1);
+  const uint64_t most = std::max<uint64_t>(
+      std::min(kBlockRows, RowsTogether::Max()) / records, 1);
   const uint64_t wanted =
       std::min<uint64_t>(most, RowsAhead(making, scratch, left));
   size_t count = 1;
@@ -165,9 +183,10 @@ absl::Status CompiledStage::RunOneBatch(uint64_t p, uint64_t records,
   const bool heavy = record_program_->heavy();
   size_t at = 0;
   while (at < records) {
-    FM_ASSIGN_OR_RETURN(const size_t read, ReadAhead(at, kReadBytes, scratch));
+    const size_t bytes = RowsTogether::Max() == 1 ? 1 : kReadBytes;
+    FM_ASSIGN_OR_RETURN(const size_t read, ReadAhead(at, bytes, scratch));
     SetNames(p, at, read, scratch);
-    const size_t step = heavy ? 1 : kBlockRows;
+    const size_t step = heavy ? 1 : std::min(kBlockRows, RowsTogether::Max());
     for (size_t row = 0; row < read; row += step) {
       std::vector<std::byte*>& direct = scratch.records_in.direct;
       direct.clear();
@@ -224,12 +243,7 @@ bool CompiledStage::FinishBatch(uint64_t p, uint64_t records,
   const absl::Status status =
       StackGathered(gathered, static_cast<size_t>(records), scratch.stacked);
   if (!status.ok()) {
-    making.Fail(
-        {p, 0},
-        Annotate(status, fmt::format("batch {}, which begins with {}",
-                                     plan_->WholePosition(scratch.PlaceOf(p)),
-                                     source_->Describe(scratch.RefAt(0), 0))),
-        batch_step_ + 1, scratch.RefAt(0));
+    FailBatch(p, status, making, scratch);
     return false;
   }
   if (!batch_program_->empty()) {

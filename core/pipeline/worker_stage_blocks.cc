@@ -37,6 +37,7 @@ absl::Status CompiledStage::RunBlocks(Making& making,
     const uint64_t last = at.p == end.p ? end.i : kEndless;
     bool more = true;
     while (more && at.i < last && !full() && !making.failed) {
+      scratch.at = at;
       FM_ASSIGN_OR_RETURN(more, ReadBlock(at.i, making.BytesAhead(), scratch));
       const uint64_t before = at.i;
       FM_RETURN_IF_ERROR(RunBlock(last, more, at, making, scratch));
@@ -70,14 +71,16 @@ absl::Status CompiledStage::RunBlock(uint64_t last, bool& more, Cursor& at,
     }
   }
   const uint64_t base = at.i;
-  const size_t step = record_program_->heavy()   ? 1
-                      : record_program_->empty() ? std::max<size_t>(rows, 1)
-                                                 : kBlockRows;
+  const size_t step = record_program_->heavy() ? 1
+                      : record_program_->empty()
+                          ? std::clamp<size_t>(rows, 1, RowsTogether::Max())
+                          : std::min(kBlockRows, RowsTogether::Max());
   size_t row = 0;
   for (; row < rows && (row == 0 || !making.full()); row += step) {
     if (step == 1 && scratch.block.dropped && !scratch.block.Has(row)) {
       continue;
     }
+    scratch.at = {at.p, base + row};
     ReserveDirect(std::min(step, rows - row), making, scratch);
     RunProgram(row, std::min(step, rows - row), scratch);
     const BlockProgram::Output& out = scratch.records_out;

@@ -11,6 +11,9 @@
 namespace feedmill {
 namespace {
 
+// More bytes than any element has.
+constexpr size_t kMost = size_t{1} << 60;
+
 // Of rows that are soon made: a part of what caches that threads share hold.
 constexpr size_t kCheapAheadBytes = size_t{4} << 20;
 
@@ -71,7 +74,11 @@ void CompiledStage::Estimate(const Manifest& manifest) {
     }
   }
   if (batch_program_ != nullptr) {
-    total *= plan_->size() > 0 ? static_cast<size_t>(plan_->RecordsAt(0)) : 1;
+    const auto records = static_cast<size_t>(
+        plan_->size() > 0 ? plan_->RecordsAt(0) : uint64_t{1});
+    if (__builtin_mul_overflow(total, records, &total) || total > kMost) {
+      total = kMost;  // an error when it is made
+    }
   }
   estimated_bytes_ = total;
 }
@@ -134,6 +141,32 @@ void CompiledStage::SetNames(uint64_t p, size_t from, size_t count,
 absl::StatusOr<size_t> CompiledStage::ReadAhead(size_t from, size_t bytes,
                                                 StageScratch& scratch) const {
   const ReadSpan span(scratch.block, source_place_);
+  try {
+    return ReadRecords(from, bytes, scratch);
+  } catch (const MemoryRefused& refused) {
+    // Several records may only be too large together.
+    if ((bytes > 1 && scratch.asked() - from > 1) || !refused.over_limit()) {
+      throw;
+    }
+    FailReading(refused, scratch.RefAt(from), 0, scratch);
+    return size_t{0};
+  }
+}
+
+// The next row of the source is too large: as if it was bad.
+void CompiledStage::FailReading(const MemoryRefused& refused,
+                                const RecordRef& ref, uint64_t row,
+                                StageScratch& scratch) const {
+  scratch.source = source_->NewScratch();
+  std::shared_ptr<BlockSource> blocks = std::move(scratch.block.blocks);
+  scratch.block = InputBlock();
+  scratch.block.blocks = std::move(blocks);
+  scratch.block.error =
+      Annotate(StatusOf(refused), source_->Describe(ref, row));
+}
+
+absl::StatusOr<size_t> CompiledStage::ReadRecords(size_t from, size_t bytes,
+                                                  StageScratch& scratch) const {
   scratch.block.progression.reset();
   if (scratch.run.count > 0) {
     RecordRun rest = scratch.run;
@@ -154,8 +187,15 @@ absl::StatusOr<size_t> CompiledStage::ReadAhead(size_t from, size_t bytes,
 absl::StatusOr<bool> CompiledStage::ReadBlock(uint64_t row, size_t bytes,
                                               StageScratch& scratch) const {
   const ReadSpan span(scratch.block, source_place_);
-  return source_->ReadBlock(scratch.refs[0], row, bytes, *scratch.source,
-                            scratch.block);
+  try {
+    return source_->ReadBlock(scratch.refs[0], row, bytes, *scratch.source,
+                              scratch.block);
+  } catch (const MemoryRefused& refused) {
+    if (bytes > 1 || !refused.over_limit()) throw;
+    FailReading(refused, scratch.refs[0], row, scratch);
+    scratch.block.ends_block = true;  // where it ends is not known
+    return false;
+  }
 }
 
 }  // namespace feedmill

@@ -2,10 +2,12 @@
 
 #include <zlib.h>
 #include <zstd.h>
+#include <zstd_errors.h>
 
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <new>
 #include <utility>
 #include <vector>
 
@@ -80,7 +82,9 @@ class GzipStream final : public Decompressed {
  public:
   explicit GzipStream(PlainStream input) : Decompressed(std::move(input)) {
     constexpr int kGzipOnly = 16;
-    FM_CHECK(inflateInit2(&state_, MAX_WBITS + kGzipOnly) == Z_OK);
+    const int result = inflateInit2(&state_, MAX_WBITS + kGzipOnly);
+    if (result == Z_MEM_ERROR) throw std::bad_alloc();
+    FM_CHECK(result == Z_OK);
   }
   GzipStream(const GzipStream&) = delete;
   GzipStream& operator=(const GzipStream&) = delete;
@@ -97,6 +101,7 @@ class GzipStream final : public Decompressed {
     inside_ = true;
     const int result = inflate(&state_, Z_NO_FLUSH);
     unread_ = unread_.last(state_.avail_in);
+    if (result == Z_MEM_ERROR) throw std::bad_alloc();
     if (result == Z_STREAM_END) {
       inside_ = false;
       FM_CHECK(inflateReset(&state_) == Z_OK);
@@ -114,7 +119,7 @@ class ZstdStream final : public Decompressed {
  public:
   explicit ZstdStream(PlainStream input)
       : Decompressed(std::move(input)), state_(ZSTD_createDStream()) {
-    FM_CHECK(state_ != nullptr);
+    if (state_ == nullptr) throw std::bad_alloc();
   }
   ZstdStream(const ZstdStream&) = delete;
   ZstdStream& operator=(const ZstdStream&) = delete;
@@ -125,6 +130,9 @@ class ZstdStream final : public Decompressed {
     ZSTD_inBuffer from{unread_.data(), unread_.size(), 0};
     ZSTD_outBuffer to{out.data(), out.size(), 0};
     const size_t result = ZSTD_decompressStream(state_, &to, &from);
+    if (ZSTD_getErrorCode(result) == ZSTD_error_memory_allocation) {
+      throw std::bad_alloc();
+    }
     const size_t head = std::min(from.pos, head_.size() - head_bytes_);
     std::copy_n(unread_.begin(), head, head_.begin() + head_bytes_);
     head_bytes_ += head;

@@ -14,13 +14,13 @@
 #include <cctype>
 #include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <functional>
 #include <system_error>
 #include <utility>
 #include <vector>
 
 #include "core/base/status.h"
+#include "core/process/write_error.h"
 
 namespace feedmill {
 namespace {
@@ -84,7 +84,7 @@ absl::Status WriteAndRename(
     if (wrote) return absl::OkStatus();
     if (why != ENOENT) break;  // removed where there are no locks
   }
-  return Unavailable("{}", std::strerror(why));
+  return Unavailable("{}", WriteErrorText(why));
 }
 
 // Whether no other machine writes there, so that a lock tells all.

@@ -1,10 +1,10 @@
 #include "core/sources/range_gatherer.h"
 
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #include "core/base/prefetch.h"
+#include "core/process/write_error.h"
 
 namespace feedmill {
 namespace {
@@ -13,12 +13,6 @@ namespace {
 // when it is looked at.
 constexpr size_t kWindowBytes = size_t{128} << 10;
 constexpr size_t kRangesMax = 1024;  // IOV_MAX
-
-// A file above this size would be a signal.
-bool MayWrite(size_t bytes) {
-  rlimit limit;
-  return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur >= bytes;
-}
 
 }  // namespace
 
@@ -31,7 +25,8 @@ bool RangeGatherer::HasWindow() {
   if (window_ != nullptr) return true;
   if (no_window_) return false;
   no_window_ = true;  // not tried again
-  if (!MayWrite(kWindowBytes)) return false;
+  // A file above the limit of its size would be a signal.
+  if (!MayWriteFile(kWindowBytes)) return false;
   window_file_ = memfd_create("feedmill-gathered", MFD_CLOEXEC);
   if (window_file_ < 0 || ftruncate(window_file_, kWindowBytes) != 0) {
     return false;

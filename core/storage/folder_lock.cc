@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "core/base/status.h"
+#include "core/process/write_error.h"
 
 namespace feedmill {
 namespace {
@@ -77,7 +78,7 @@ absl::Status FolderLock::Write(const std::string& text) {
   const ssize_t written = pwrite(file_, line.data(), line.size(), 0);
   if (written != static_cast<ssize_t>(line.size()) ||
       ftruncate(file_, written) != 0) {
-    return Unavailable("cannot write '{}': {}", path_, std::strerror(errno));
+    return Unavailable("cannot write '{}': {}", path_, WriteErrorText(errno));
   }
   return absl::OkStatus();
 }

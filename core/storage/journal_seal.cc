@@ -11,6 +11,7 @@
 #include <filesystem>
 
 #include "core/base/status.h"
+#include "core/process/write_error.h"
 
 namespace feedmill {
 namespace {
@@ -90,7 +91,7 @@ absl::Status JournalSeal::Write(const Mark& mark) {
   slot.checksum = slot.Checksum();
   if (pwrite(file_, &slot, sizeof(slot), OffsetOf(next_slot_)) !=
       sizeof(slot)) {
-    return Unavailable("cannot write '{}': {}", path_, std::strerror(errno));
+    return Unavailable("cannot write '{}': {}", path_, WriteErrorText(errno));
   }
   next_slot_ = (next_slot_ + 1) % kSlots;
   mark_ = mark;

@@ -2,7 +2,11 @@
 
 #include <sqlite3.h>
 
+#include <cerrno>
+#include <cstdint>
+
 #include "core/base/status.h"
+#include "core/process/write_error.h"
 
 namespace feedmill {
 
@@ -106,10 +110,18 @@ absl::Status SqliteDatabase::EmptyLogAtClose(bool empty) const {
 }
 
 absl::Status SqliteDatabase::Error(int code) const {
-  const std::string text =
+  std::string text =
       fmt::format("'{}': {}", path_,
                   connection_ == nullptr ? sqlite3_errstr(code)
                                          : sqlite3_errmsg(connection_));
+  // "disk I/O error" is not all that is known.
+  if (connection_ != nullptr && (code & 0xff) == SQLITE_IOERR) {
+    if (const int error = sqlite3_system_errno(connection_); error != 0) {
+      text += fmt::format(": {}", WriteErrorText(error));
+    } else if (!MayWriteFile(UINT64_MAX)) {
+      text += fmt::format("; perhaps {}", WriteErrorText(EFBIG));
+    }
+  }
   switch (code & 0xff) {
     // The statements are right, so a generic error is the schema's.
     case SQLITE_ERROR:

@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include "core/base/status.h"
+#include "core/process/thread_limit.h"
 
 namespace feedmill {
 namespace {
@@ -41,8 +42,10 @@ absl::StatusOr<pid_t> StartSelf(const std::vector<std::string>& arguments,
   const pid_t parent = getpid();
   const pid_t pid = fork();
   if (pid < 0) {
-    return Unavailable("cannot start another process: {}",
-                       std::strerror(errno));
+    return ResourceExhausted(
+        "cannot start another process: {} ({}); raise the limit, or stop other "
+        "processes",
+        std::strerror(errno), ThreadLimitsText());
   }
   if (pid > 0) return pid;
   prctl(PR_SET_PDEATHSIG, SIGTERM);

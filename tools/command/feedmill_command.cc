@@ -9,13 +9,17 @@
 #include <exception>
 #include <memory>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
+#include "core/base/byte_budget.h"
 #include "core/base/check.h"
 #include "core/base/status.h"
 #include "core/dataset/nearest_name.h"
 #include "core/net/process_limits.h"
+#include "core/process/thread_limit.h"
+#include "core/process/write_error.h"
 #include "tools/command/commands.h"
 #include "tools/command/exit_code.h"
 #include "tools/command/flags.h"
@@ -133,17 +137,23 @@ int FeedmillMain(int argc, char** argv, FunctionRegistry registry,
   try {
     result =
         Dispatch(std::move(words), std::move(registry), std::move(resolvers));
+  } catch (const std::system_error& error) {
+    result = ResourceExhausted("a thread or what it needs cannot be had: {} ({})",
+                               error.what(), ThreadLimitsText());
   } catch (const std::exception& error) {
     // Only the standard library's own can get here: no memory, no threads.
-    result = ResourceExhausted("out of a resource: {}", error.what());
+    result = StatusOf(error);
   }
   if (!result.ok()) {
     std::fputs(StderrText(ErrorText(result.status())).c_str(), stderr);
     result = ExitCodeOf(result.status());
   }
   // A full disk shows here at the latest; a closed pipe is its reader's wish.
-  if (std::fflush(stdout) != 0 && errno != EPIPE && *result == kExitSuccess) {
-    std::fputs("feedmill: cannot write the output\n", stderr);
+  const bool failed = std::ferror(stdout) != 0 || std::fflush(stdout) != 0;
+  if (failed && errno != EPIPE && *result == kExitSuccess) {
+    std::fputs(
+        StderrText("cannot write the output: " + WriteErrorText(errno)).c_str(),
+        stderr);
     result = kExitFailure;
   }
   return *result;

@@ -12,6 +12,7 @@
 
 #include "absl/time/clock.h"
 #include "core/base/status.h"
+#include "core/process/write_error.h"
 
 namespace feedmill {
 namespace {
@@ -75,7 +76,7 @@ absl::Status LineOutput::Write(std::string_view text,
       if (error == EPIPE) {
         return absl::AbortedError("the reader of the output has gone");
       }
-      return Unavailable("cannot write the output: {}", std::strerror(error));
+      return Unavailable("cannot write the output: {}", WriteErrorText(error));
     }
     at += static_cast<size_t>(count);
     const size_t first = line;

@@ -88,6 +88,7 @@ struct ReadFlags {
   absl::Duration timeout = absl::Seconds(20);
   std::string format = "jsonl";
   uint64_t threads = 0;
+  uint64_t element_bytes_max = 0;
   uint64_t weight = kDefaultWeight;
   std::string token;
   std::string save_token;
@@ -152,6 +153,11 @@ struct ReadFlags {
                 "Share of the workers, relative to other jobs: a job of weight "
                 "200 gets twice as much as one of 100; default: 100",
                 &weight);
+    flags.Bytes("--element-max",
+                "Largest component of an element that is made here: by a local "
+                "read, or by steps that are the client's; default: 1GiB, or an "
+                "eighth of the memory where that is less",
+                &element_bytes_max);
     flags.Text("--token", "FILE",
                "Continue from the place that this token holds", &token);
     flags.Text("--save-token", "FILE",
@@ -319,6 +325,7 @@ ReadOptions MakeReadOptions(const ReadFlags& flags, bool timeout_given,
   options.first_timeout = flags.timeout;
   if (timeout_given) options.timeout = flags.timeout;
   options.threads = static_cast<int>(flags.threads);
+  options.element_bytes_max = flags.element_bytes_max;
   options.registry = std::move(functions);
   options.cancel = &g_cancel;
   return options;

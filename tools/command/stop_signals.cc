@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <system_error>
 #include <thread>
 
 #include "core/base/check.h"
@@ -19,7 +21,10 @@ StopSignals::StopSignals(std::initializer_list<int> signals) {
   for (const int signal : signals) sigaddset(&mask, signal);
   FM_CHECK(pthread_sigmask(SIG_BLOCK, &mask, &old_mask_) == 0);
   signal_fd_ = signalfd(-1, &mask, SFD_CLOEXEC | SFD_NONBLOCK);
-  FM_CHECK(signal_fd_ >= 0);
+  if (signal_fd_ < 0) {
+    throw std::system_error(errno, std::generic_category(),
+                            "cannot wait for signals");
+  }
 }
 
 StopSignals::~StopSignals() {
@@ -46,7 +51,10 @@ absl::Status ServeUntilStopped(StopSignals& signals,
                                const std::function<absl::Status()>& join,
                                const std::function<void(int signal)>& stop) {
   const int ended = eventfd(0, EFD_CLOEXEC);
-  FM_CHECK(ended >= 0);
+  if (ended < 0) {
+    throw std::system_error(errno, std::generic_category(),
+                            "cannot wait for an end");
+  }
   absl::Status result;
   std::thread joiner([&] {
     result = join();

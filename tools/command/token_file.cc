@@ -1,10 +1,12 @@
 #include "tools/command/token_file.h"
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <system_error>
 
 #include "core/base/status.h"
+#include "core/process/write_error.h"
 
 namespace feedmill {
 namespace {
@@ -35,11 +37,15 @@ absl::Status SaveToken(const std::string& what, const std::string& path,
   const std::string partial = path + ".partial";
   std::ofstream file(partial, std::ios::binary | std::ios::trunc);
   file << bytes;
+  errno = 0;
   file.close();
+  const int why = errno;
   std::error_code error;
   if (file) std::filesystem::rename(partial, path, error);
   if (file && !error) return absl::OkStatus();
-  return Unavailable("{}: it cannot be written", what);
+  std::filesystem::remove(partial, error);
+  if (why == 0) return Unavailable("{}: it cannot be written", what);
+  return Unavailable("{}: it cannot be written: {}", what, WriteErrorText(why));
 }
 
 }  // namespace feedmill

@@ -41,6 +41,7 @@ struct UpFlags {
   uint64_t workers = 2;
   uint64_t threads = 0;  // a worker's
   uint64_t memory_bytes = uint64_t{256} << 20;
+  uint64_t element_bytes_max = 0;  // a worker's
   std::string transport = "auto";
 
   std::string work_dir;  // the dispatcher's
@@ -54,6 +55,11 @@ struct UpFlags {
     flags.Bytes("--memory",
                 "Elements that a worker has computed and not yet sent, at most",
                 &memory_bytes);
+    flags.Bytes("--element-max",
+                "Largest component of an element; a larger one is an error of "
+                "its element, for its reader only; default: 1GiB, which is the "
+                "most, or an eighth of the memory where that is less",
+                &element_bytes_max);
     flags.OneOf("--transport", {"auto", "tcp"},
                 "How elements are transported: auto shares memory with readers "
                 "on this host",
@@ -267,6 +273,11 @@ class Supervisor {
                        fmt::format("{}", flags_.memory_bytes),
                        "--transport",
                        flags_.transport};
+    if (flags_.element_bytes_max > 0) {
+      child.arguments.insert(
+          child.arguments.end(),
+          {"--element-max", fmt::format("{}", flags_.element_bytes_max)});
+    }
     AddSharedFlags(child);
     return child;
   }

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "core/chunk/chunk.h"
-#include "core/pipeline/cpu_quota.h"
 #include "core/pipeline/piece_sizer.h"
+#include "core/pipeline/process_quota.h"
 #include "core/pipeline/stacking.h"
 #include "tests/unit/sources/test_folder.h"
 

@@ -6,6 +6,9 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
+#include <stdexcept>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -104,6 +107,81 @@ TEST_F(StageRunnerTest, WhileTheCallerIsBusyAnotherThreadMakesTheRest) {
   ExpectMade({10, 20});
   EXPECT_NE(posted_by_.back(), std::this_thread::get_id());
   runner_->HandOn();  // nothing is left
+}
+
+// A runner that is asked for one piece of a pipeline.
+absl::StatusOr<Piece> PieceOf(const std::string& yaml,
+                              FunctionRegistry functions) {
+  const auto graph = ParseGraphYaml(yaml, "");
+  EXPECT_TRUE(graph.ok()) << graph.status();
+  std::mutex mu;
+  std::condition_variable came;
+  std::deque<std::function<void()>> posted;  // guarded by mu
+  std::optional<absl::StatusOr<Piece>> made;
+  StageRunner runner(
+      1, std::make_shared<const FunctionRegistry>(std::move(functions)),
+      [&](std::function<void()> work) {
+        const std::lock_guard lock(mu);
+        posted.push_back(std::move(work));
+        came.notify_one();
+      },
+      StageRunner::Results{
+          [&](Computed computed) { made = std::move(computed.piece); },
+          [](const PlanId&, absl::Status status, bool) {
+            EXPECT_TRUE(status.ok()) << status;
+          },
+          [](ManifestResult) {}},
+      uint64_t{8} << 20);
+  const PlanId plan{"plan"};
+  runner.Define({plan, CanonicalText(*graph), "", 7, 0});
+  ComputeRequest request;
+  request.task = TaskId{1};
+  request.plan = plan;
+  request.end = {10, 0};
+  request.bytes_target = 1'000;
+  bool asked = false;
+  while (!made) {
+    std::unique_lock lock(mu);
+    came.wait(lock, [&] { return !posted.empty(); });
+    const std::function<void()> first = std::move(posted.front());
+    posted.pop_front();
+    lock.unlock();
+    first();
+    if (!std::exchange(asked, true)) {
+      runner.Compute(request, nullptr, LinkCompression::kNone);
+    }
+  }
+  return *std::move(made);
+}
+
+TEST(StageRunner, AnElementThatIsTooLargeIsAnErrorOfItsPosition) {
+  const auto piece = PieceOf(
+      "source: {range: {stop: 100}}\nsteps: [{map: 'sum(full([2000000], x))'}]"
+      "\n",
+      BuiltinFunctions());
+  ASSERT_TRUE(piece.ok()) << piece.status();
+  EXPECT_EQ(piece->error.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(piece->end, (Cursor{0, 0}));
+  EXPECT_NE(piece->error.message().find("steps[0] map"), std::string::npos)
+      << piece->error;
+}
+
+TEST(StageRunner, AFunctionThatThrowsIsAnErrorOfItsRequest) {
+  FunctionRegistry functions = BuiltinFunctions();
+  functions.Add("throws",
+                {[](const std::vector<ValueType>& given) {
+                   return absl::StatusOr<ValueType>(given[0]);
+                 },
+                 [](std::span<const Argument>, size_t, const ValueType&,
+                    OutputColumn&) -> absl::Status {
+                   throw std::runtime_error("no such luck");
+                 }});
+  const auto piece = PieceOf(
+      "source: {range: {stop: 100}}\nsteps: [{map: 'throws(x)'}]\n",
+      std::move(functions));
+  EXPECT_EQ(piece.status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_NE(piece.status().message().find("no such luck"), std::string::npos)
+      << piece.status();
 }
 
 }  // namespace
