@@ -176,8 +176,8 @@ uint64_t AvailableMemory() {
   const long pages = sysconf(_SC_PHYS_PAGES);
   const long page = sysconf(_SC_PAGESIZE);
   if (pages > 0 && page > 0) {
-    bytes = std::min(bytes,
-                     static_cast<uint64_t>(pages) * static_cast<uint64_t>(page));
+    bytes = std::min(
+        bytes, static_cast<uint64_t>(pages) * static_cast<uint64_t>(page));
   }
   rlimit space{};
   if (getrlimit(RLIMIT_AS, &space) == 0 && space.rlim_cur != RLIM_INFINITY) {
@@ -193,8 +193,8 @@ absl::StatusOr<uint64_t> ElementBytesMax(uint64_t given, uint64_t most) {
   }
   if (given >= kElementBytesLeast && given <= most) return given;
   return InvalidArgument(
-      "--element-max {}: an element's limit is at least {}{}",
-      BytesText(given), BytesText(kElementBytesLeast),
+      "--element-max {}: an element's limit is at least {}{}", BytesText(given),
+      BytesText(kElementBytesLeast),
       most == UINT64_MAX ? ""
                          : fmt::format(", and at most {}", BytesText(most)));
 }

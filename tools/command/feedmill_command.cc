@@ -138,8 +138,9 @@ int FeedmillMain(int argc, char** argv, FunctionRegistry registry,
     result =
         Dispatch(std::move(words), std::move(registry), std::move(resolvers));
   } catch (const std::system_error& error) {
-    result = ResourceExhausted("a thread or what it needs cannot be had: {} ({})",
-                               error.what(), ThreadLimitsText());
+    result =
+        ResourceExhausted("a thread or what it needs cannot be had: {} ({})",
+                          error.what(), ThreadLimitsText());
   } catch (const std::exception& error) {
     // Only the standard library's own can get here: no memory, no threads.
     result = StatusOf(error);

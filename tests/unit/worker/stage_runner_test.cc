@@ -168,17 +168,16 @@ TEST(StageRunner, AnElementThatIsTooLargeIsAnErrorOfItsPosition) {
 
 TEST(StageRunner, AFunctionThatThrowsIsAnErrorOfItsRequest) {
   FunctionRegistry functions = BuiltinFunctions();
-  functions.Add("throws",
-                {[](const std::vector<ValueType>& given) {
-                   return absl::StatusOr<ValueType>(given[0]);
-                 },
-                 [](std::span<const Argument>, size_t, const ValueType&,
-                    OutputColumn&) -> absl::Status {
-                   throw std::runtime_error("no such luck");
-                 }});
-  const auto piece = PieceOf(
-      "source: {range: {stop: 100}}\nsteps: [{map: 'throws(x)'}]\n",
-      std::move(functions));
+  functions.Add("throws", {[](const std::vector<ValueType>& given) {
+                             return absl::StatusOr<ValueType>(given[0]);
+                           },
+                           [](std::span<const Argument>, size_t,
+                              const ValueType&, OutputColumn&) -> absl::Status {
+                             throw std::runtime_error("no such luck");
+                           }});
+  const auto piece =
+      PieceOf("source: {range: {stop: 100}}\nsteps: [{map: 'throws(x)'}]\n",
+              std::move(functions));
   EXPECT_EQ(piece.status().code(), absl::StatusCode::kResourceExhausted);
   EXPECT_NE(piece.status().message().find("no such luck"), std::string::npos)
       << piece.status();
