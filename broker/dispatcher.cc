@@ -28,7 +28,8 @@ Dispatcher::Dispatcher(DispatcherSettings settings, Planner planner,
       state_(std::move(state)),
       synced_(state_.sequence),
       lease_from_(state_.jobs.empty() ? now : now + settings.restart_grace),
-      next_tick_(now) {
+      next_tick_(now),
+      started_(now) {
   for (const auto& [name, job] : state_.jobs) {
     if (job.phase == RunPhase::kPlanning && !job.resolved) AwaitManifest(job);
     if (job.phase == RunPhase::kRunning) BeginWork(job);
@@ -348,6 +349,7 @@ void Dispatcher::ForgetJob(const JobName& name) {
   for (const auto& [consumer, session] : job.sessions) {
     listeners_.erase({name, consumer});
   }
+  ForgetWords(name);
   Commit(JobForgotten{name});
 }
 

@@ -18,6 +18,7 @@ void Dispatcher::NoteStall(absl::Time now) {
 }
 
 void Dispatcher::ReleaseSilentSessions(absl::Time now) {
+  ForgetSilentRanks(now);
   std::vector<SessionKey> silent;
   for (const auto& [key, listener] : listeners_) {
     if (now - listener.heard > ClientTimeout(*state_.FindJob(key.job))) {
