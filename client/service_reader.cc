@@ -5,6 +5,7 @@
 #include <random>
 #include <utility>
 
+#include "client/awaited_ranks.h"
 #include "client/quarantine.h"
 #include "client/service_link.h"
 #include "core/base/status.h"
@@ -127,8 +128,12 @@ class ServiceReader : public Reader {
         service_(std::move(service)),
         link_(std::move(link)) {}
 
-  // Waits for the run.
-  absl::Status Join();
+  // Waits for the run. One that fails has finished nothing.
+  absl::Status Join() {
+    absl::Status status = WaitForRun();
+    if (!status.ok()) link_->Leave(/*unread=*/true);
+    return status;
+  }
 
   absl::StatusOr<std::optional<Chunk>> Next() override;
   const ElementSpec& spec() const override { return *graph_->output; }
@@ -141,6 +146,7 @@ class ServiceReader : public Reader {
   }
 
  private:
+  absl::Status WaitForRun();
   bool Cancelled() const {
     return cancelled_.load() ||
            (options_.cancel != nullptr && options_.cancel->load());
@@ -202,16 +208,18 @@ class ServiceReader : public Reader {
   std::optional<uint64_t> stage_base_;  // rows pulled before the stage's first
   bool had_element_ = false;
   const absl::Time made_ = SteadyNow();
+  AwaitedRanks awaited_{options_.job, options_.rank, options_.ranks};
   // What Next returns once the stage is empty: OK is the end of the data.
   std::optional<absl::Status> end_;
 };
 
-absl::Status ServiceReader::Join() {
+absl::Status ServiceReader::WaitForRun() {
   ServiceLink::View view = link_->Await(absl::ZeroDuration(), nullptr);
   while (!view.run.has_value()) {
     if (view.state == ReadSession::State::kFailed) return view.failure;
     if (Cancelled()) return feedmill::Cancelled("reading was cancelled");
     FM_RETURN_IF_ERROR(Late(view, made_));
+    awaited_.Tell(SteadyNow(), view.awaited, view.awaited_ranks);
     view = link_->Await(kAwaitInterval, nullptr);
   }
   view_ = view;
@@ -420,6 +428,8 @@ void ServiceReader::Fetch() {
       EndWith(feedmill::Cancelled("reading was cancelled"));
     } else if (absl::Status late = Late(view_, begun); !late.ok()) {
       EndWith(std::move(late));
+    } else if (view_.awaited > 0) {
+      awaited_.Tell(SteadyNow(), view_.awaited, view_.awaited_ranks);
     } else if (view_.idle && flushed_to_ < fed_to_) {
       return LetGo();
     } else if (view_.idle && settled_to_ < flushed_to_) {
@@ -509,11 +519,7 @@ absl::Status ServiceReader::LateData(const ServiceLink::View& view,
                                      absl::Duration patience) const {
   const absl::Time now = SteadyNow();
   if (view.awaited > 0 && now - begun >= std::max(options_.timeout, patience)) {
-    return DeadlineExceeded(
-        "{} of the {} consumers of job \"{}\" have not finished the iteration "
-        "before for {}; the next one begins when they have, or with "
-        "--take-over without them",
-        view.awaited, options_.ranks, options_.job, Seconds(now - begun));
+    return awaited_.TooLong(view.awaited, view.awaited_ranks, now - begun);
   }
   // Planning is the workers' work, and they are there.
   if (!view.run.has_value()) return absl::OkStatus();
