@@ -127,7 +127,13 @@ struct ReadFlags {
                 "sequence and the records that made it, and read no more; "
                 "with --local",
                 &show_batch);
-    flags.Bool("--take-over", "Take the place of the job's present reader",
+    flags.Bool("--take-over",
+               "Take the place of the job's present reader; with --consumer "
+               "C/N, of an earlier consumer C, or of all those of another N. "
+               "Other consumers of N are never stopped: one that is ahead "
+               "waits until they have finished the iteration before, but not "
+               "for one that has been silent for the dispatcher's "
+               "--client-timeout",
                &take_over);
     flags.OneOf("--transport", {"auto", "tcp"},
                 "How elements come: auto takes them from shared memory where "
@@ -147,7 +153,8 @@ struct ReadFlags {
                 &weight);
     flags.Text("--token", "FILE", "Go on where this token was saved", &token);
     flags.Text("--save-token", "FILE",
-               "When it ends, for whatever reason, save there how far it came",
+               "When it begins, and when it ends, for whatever reason, save "
+               "there how far it came",
                &save_token);
     flags.Text("--cluster-id", "NAME", "The cluster that is meant",
                &cluster_id);
@@ -339,6 +346,11 @@ absl::Status ReadAll(const Graph& graph, const ReadFlags& flags,
                "feedmill: seed {} was drawn; give it as options.seed to have "
                "this order again\n",
                reader->seed());
+  }
+  if (!flags.save_token.empty()) {  // for one that is killed
+    FM_ASSIGN_OR_RETURN(const std::string begin, reader->Save());
+    FM_RETURN_IF_ERROR(
+        SaveToken("--save-token " + flags.save_token, flags.save_token, begin));
   }
   const bool prints = format == ElementWriter::Format::kJsonl;
   ReadWatch watch({.draw = isatty(STDERR_FILENO) != 0 &&
