@@ -67,6 +67,7 @@ TEST(Simulation, SixHundredSeedsHold) {
                          {"ranks went back", 10},
                          {"passes begun again", 5},
                          {"passes of ranks", 200},
+                         {"ranks told to wait", 100},
                          {"data errors", 20},
                          {"side jobs", 100},
                          {"slots added", 30},
