@@ -28,11 +28,11 @@ Dispatcher::Dispatcher(DispatcherSettings settings, Planner planner,
       state_(std::move(state)),
       synced_(state_.sequence),
       lease_from_(state_.jobs.empty() ? now : now + settings.restart_grace),
-      next_tick_(now),
-      started_(now) {
+      next_tick_(now) {
   for (const auto& [name, job] : state_.jobs) {
     if (job.phase == RunPhase::kPlanning && !job.resolved) AwaitManifest(job);
     if (job.phase == RunPhase::kRunning) BeginWork(job);
+    NoteAllRanks(now, job);
     for (const auto& [consumer, session] : job.sessions) {
       listeners_[{name, consumer}].heard = now;
       uint32_t depth = 0;

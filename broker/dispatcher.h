@@ -174,7 +174,8 @@ class Dispatcher {
     std::vector<LinkReport> links{};      // as it last told
   };
   // A rank that has no session: its life that was heard of last, when, and
-  // which run that one waits for.
+  // which run that one waits for. Older than the client timeout: it may be
+  // dead.
   struct RankWord {
     Incarnation incarnation;
     absl::Time heard;
@@ -299,11 +300,8 @@ class Dispatcher {
                               RunWork& work);
   Behind RanksBehind(absl::Time now, const ClientHello& hello,
                      const JobState& job) const;
-  std::optional<RunNumber> WaitsFor(const JobState& job, uint64_t rank) const;
-  void AddUnmet(const JobState& job, uint64_t own, RunNumber wanted,
-                Behind& behind) const;
-  std::set<uint64_t> GoneRanks(absl::Time now, const JobState& job) const;
   void NoteWord(const JobState& job, uint64_t rank, RankWord word);
+  void NoteAllRanks(absl::Time now, const JobState& job);
   void NoteRunsEnd(const JobState& job);
   void NoteLastLife(absl::Time now, const JobName& job, const Session& session);
   void NoteLateLeave(absl::Time now, const ClientLeave& leave);
@@ -344,8 +342,8 @@ class Dispatcher {
   // nobody would read.
   Notes refused_;
   Notes ousted_;  // lives of which others took the place
-  const absl::Time started_;
   std::map<std::pair<JobName, uint64_t>, RankWord> rank_words_;
+  absl::Time forget_words_ = absl::InfinitePast();  // the next time
 
   // What went wrong since the start, for operators.
   struct Faults {

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <iterator>
-#include <set>
 
 #include "broker/dispatcher.h"
 #include "broker/run_choice.h"
@@ -16,6 +15,7 @@ namespace {
 constexpr size_t kRangesMax = 4'096;
 // Ranks that are named to one that waits for them.
 constexpr uint64_t kNamedMax = 16;
+constexpr absl::Duration kForgetInterval = absl::Seconds(10);
 
 }  // namespace
 
@@ -62,6 +62,8 @@ bool Dispatcher::WaitsForRanks(const ClientHello& hello) const {
   return true;
 }
 
+// One pass over what is known of the ranks, by number: each of many that wait
+// asks several times a second.
 Dispatcher::Behind Dispatcher::RanksBehind(absl::Time now,
                                            const ClientHello& hello,
                                            const JobState& job) const {
@@ -72,86 +74,68 @@ Dispatcher::Behind Dispatcher::RanksBehind(absl::Time now,
   }
   const RunNumber wanted = RunOf(hello, job);
   if (wanted <= job.run) return behind;
-  const std::set<uint64_t> gone =
-      hello.take_over ? GoneRanks(now, job) : std::set<uint64_t>();
-  for (const auto& [rank, finished] : job.finished) {
-    const std::optional<RunNumber> waits = WaitsFor(job, rank);
-    const bool there =
-        waits ? wanted <= *waits
-              : finished.value() + 1 >= wanted.value() || gone.contains(rank);
-    if (there || rank == hello.share.rank) continue;
-    ++behind.count;
-    if (behind.ranks.size() < kNamedMax) behind.ranks.push_back(rank);
+  // An emptied store does not know of those that have come to their end. One
+  // that knows where a rank is knows of all.
+  const bool all = job.Done(hello.share.rank) && !job.over();
+  const absl::Time silent = now - ClientTimeout(job);
+  const auto add = [&](uint64_t rank, uint64_t count) {
+    behind.count += count;
+    for (; count > 0 && behind.ranks.size() < kNamedMax; --count) {
+      behind.ranks.push_back(rank++);
+    }
+  };
+  auto known = job.finished.begin();
+  auto word = rank_words_.lower_bound({job.name, 0});
+  for (uint64_t rank = 0; rank < job.ranks; ++rank) {
+    const bool more =
+        word != rank_words_.end() && word->first.first == job.name;
+    const uint64_t next =
+        std::min(known == job.finished.end() ? job.ranks : known->first,
+                 more ? word->first.second : job.ranks);
+    if (all) add(rank, next - rank);  // they are still to come
+    rank = next;
+    if (rank == job.ranks) break;
+    const bool met = known != job.finished.end() && known->first == rank;
+    const RunNumber finished = met ? (known++)->second : RunNumber();
+    const bool said = more && word->first.second == rank;
+    const RankWord* const says = said ? &(word++)->second : nullptr;
+    const bool heard = said && silent < says->heard;
+    if (rank == hello.share.rank) continue;
+    if (heard && says->wants) {
+      // It has finished the run before that one, whatever a former life does.
+      if (*says->wants < wanted) add(rank, 1);
+    } else if (!met) {
+      if (all) add(rank, 1);
+    } else if (finished.value() + 1 < wanted.value()) {
+      const bool gone = said && !heard && judge_from_ <= now;
+      if (!gone || !hello.take_over) add(rank, 1);
+    }
   }
-  AddUnmet(job, hello.share.rank, wanted, behind);
-  std::sort(behind.ranks.begin(), behind.ranks.end());
-  behind.ranks.resize(std::min(behind.ranks.size(), kNamedMax));
   return behind;
 }
 
-// Ranks that had no session so far: who waits says where it is, and the others
-// are still to come. An emptied store does not know of those that have come to
-// their end; one that knows where a rank is knows of all.
-void Dispatcher::AddUnmet(const JobState& job, uint64_t own, RunNumber wanted,
-                          Behind& behind) const {
-  uint64_t unmet = job.ranks - job.finished.size();
-  const auto first = rank_words_.lower_bound({job.name, 0});
-  for (auto word = first;
-       word != rank_words_.end() && word->first.first == job.name; ++word) {
-    const uint64_t rank = word->first.second;
-    if (!word->second.wants || job.finished.contains(rank)) continue;
-    --unmet;
-    if (rank == own || wanted <= *word->second.wants) continue;
-    ++behind.count;
-    behind.ranks.push_back(rank);
-  }
-  if (!job.Done(own) || job.over()) return;
-  behind.count += unmet;
-  size_t named = 0;
-  for (uint64_t rank = 0; named < std::min(unmet, kNamedMax); ++rank) {
-    if (WaitsFor(job, rank) || job.finished.contains(rank)) continue;
-    behind.ranks.push_back(rank);
-    ++named;
-  }
-}
-
-// The run that it says to wait for, whatever an earlier life of it does: it has
-// finished the one before.
-std::optional<RunNumber> Dispatcher::WaitsFor(const JobState& job,
-                                              uint64_t rank) const {
-  const auto word = rank_words_.find({job.name, rank});
-  if (word == rank_words_.end()) return std::nullopt;
-  return word->second.wants;
-}
-
-// Ranks that were there, and have been silent for so long that their sessions
-// were released.
-std::set<uint64_t> Dispatcher::GoneRanks(absl::Time now,
-                                         const JobState& job) const {
-  std::set<uint64_t> gone;
-  const absl::Time since = now - ClientTimeout(job);
-  if (now < judge_from_ || since <= started_) return gone;
-  for (const auto& [rank, finished] : job.finished) gone.insert(rank);
-  for (const auto& [consumer, session] : job.sessions) {
-    gone.erase(session.share.rank);
-  }
-  std::erase_if(gone, [&](uint64_t rank) {
-    const auto word = rank_words_.find({job.name, rank});
-    return word != rank_words_.end() && since <= word->second.heard;
-  });
-  return gone;
-}
-
+// A rank without a session was heard of.
 void Dispatcher::NoteWord(const JobState& job, uint64_t rank, RankWord word) {
   if (job.order != Order::kDeterministic || job.ranks == 1) return;
   const std::pair key(job.name, rank);
   const auto known = rank_words_.find(key);
   if (known == rank_words_.end()) {
-    if (rank_words_.size() < settings_.sessions_max) {
+    if (job.finished.contains(rank) ||
+        rank_words_.size() < settings_.sessions_max) {
       rank_words_.emplace(key, word);
     }
   } else if (known->second.incarnation <= word.incarnation) {
     known->second = word;  // not a late copy of an earlier life's
+  }
+}
+
+// After a restart all that have no session count as heard of.
+void Dispatcher::NoteAllRanks(absl::Time now, const JobState& job) {
+  for (const auto& [rank, finished] : job.finished) {
+    NoteWord(job, rank, {Incarnation(), now});
+  }
+  for (const auto& [consumer, session] : job.sessions) {
+    rank_words_.erase({job.name, session.share.rank});
   }
 }
 
@@ -210,10 +194,15 @@ void Dispatcher::ForgetWords(const JobName& job) {
                     rank_words_.upper_bound({job, ~uint64_t{0}}));
 }
 
+// Those that were there stay known, as silent.
 void Dispatcher::ForgetSilentRanks(absl::Time now) {
+  if (now < forget_words_) return;
+  forget_words_ = now + kForgetInterval;
   std::erase_if(rank_words_, [&](const auto& entry) {
-    const JobState* job = state_.FindJob(entry.first.first);
-    return job == nullptr || now - entry.second.heard > ClientTimeout(*job);
+    const auto& [job_name, rank] = entry.first;
+    const JobState* job = state_.FindJob(job_name);
+    return job == nullptr || (!job->finished.contains(rank) &&
+                              now - entry.second.heard > ClientTimeout(*job));
   });
 }
 
