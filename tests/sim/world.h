@@ -280,6 +280,8 @@ class World {
   DispatcherState replica_;  // the events applied once more
   uint64_t replay_checks_due_ = 0;
   Books books_;
+  // Before its present turn: what came with a hello may stand behind it.
+  std::map<ConsumerId, absl::Time> reports_before_;
   Books synced_books_;                          // what is as safe as the disk
   std::vector<Dispatcher::Incoming> incoming_;  // of its present turn
   absl::Duration turn_;           // how long it waits for what comes together

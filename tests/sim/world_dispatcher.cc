@@ -30,6 +30,7 @@ void World::TellDispatcher(const std::string& from, const Message& message) {
 
 void World::EndTurn() {
   const auto turn = std::exchange(incoming_, {});
+  if (in_ranks_) reports_before_ = books_.last_report;
   for (const Dispatcher::Incoming& incoming : turn) {
     if (const auto* beat = std::get_if<ClientBeat>(&incoming.message)) {
       const SessionState* session =

@@ -127,8 +127,8 @@ bool World::MayBeLeftBehind(const JobState& job, size_t slot,
       run.value() <= finished->second.value() + 1) {
     return true;
   }
-  const auto last = books_.last_report.find(consumer);
-  return last != books_.last_report.end() &&
+  const auto last = reports_before_.find(consumer);
+  return last != reports_before_.end() &&
          settings_.client_timeout <= now() - last->second;
 }
 
