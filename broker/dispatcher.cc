@@ -32,6 +32,7 @@ Dispatcher::Dispatcher(DispatcherSettings settings, Planner planner,
   for (const auto& [name, job] : state_.jobs) {
     if (job.phase == RunPhase::kPlanning && !job.resolved) AwaitManifest(job);
     if (job.phase == RunPhase::kRunning) BeginWork(job);
+    NoteAllRanks(now, job);
     for (const auto& [consumer, session] : job.sessions) {
       listeners_[{name, consumer}].heard = now;
       uint32_t depth = 0;
@@ -348,6 +349,7 @@ void Dispatcher::ForgetJob(const JobName& name) {
   for (const auto& [consumer, session] : job.sessions) {
     listeners_.erase({name, consumer});
   }
+  ForgetWords(name);
   Commit(JobForgotten{name});
 }
 

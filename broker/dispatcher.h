@@ -162,6 +162,8 @@ class Dispatcher {
   virtual SplitId NameSplit(const SessionKey& owner, Cursor begin) const;
   // Of a beat whose session is not on record.
   virtual RejectReason WhyUnknown(const ClientBeat& beat) const;
+  // Whether a rank that wants a later run waits for those that are behind.
+  virtual bool WaitsForRanks(const ClientHello& hello) const;
 
  private:
   // A client as it was last heard. There is one for each session.
@@ -170,6 +172,32 @@ class Dispatcher {
     absl::Time heard;
     std::optional<absl::Time> beat_sent;  // to be answered in this call
     std::vector<LinkReport> links{};      // as it last told
+  };
+  // A rank that has no session: its life that was heard of last, when, and
+  // which run that one waits for. Older than the client timeout: it may be
+  // dead.
+  struct RankWord {
+    Incarnation incarnation;
+    absl::Time heard;
+    std::optional<RunNumber> wants{};
+  };
+  // Ranks that have not finished the run before the one that a rank wants, and
+  // the first of them.
+  struct Behind {
+    uint64_t count = 0;
+    std::vector<uint64_t> ranks{};
+  };
+  // What is told to lives that are over, by life; the first are forgotten
+  // first.
+  class Notes {
+   public:
+    using Life = std::pair<SessionKey, Incarnation>;
+    void Add(const Life& life, const absl::Status& why);
+    const absl::Status* Find(const Life& life) const;
+
+   private:
+    std::map<Life, absl::Status> why_;
+    std::deque<Life> order_;
   };
   struct RunWork {
     SplitSizer sizer;
@@ -209,16 +237,19 @@ class Dispatcher {
   absl::Status CreateJob(const ClientHello& hello);
   void StartRun(const JobName& job, RunNumber run);
   void OpenSession(absl::Time now, const ClientHello& hello);
+  void Oust(const SessionKey& key, const ClientHello& by);
   void TakeReports(absl::Time now, const SessionKey& key,
                    const std::vector<SplitReport>& reports);
   void EndSplits(std::vector<SplitId>& splits);
   void CloseSession(const SessionKey& key, bool for_good);
   void AnswerAwaiting(const PeerId& to, const ClientHello& hello,
-                      const JobState& job);
+                      const JobState& job, Behind behind);
   void Refuse(const PeerId& to, const ClientHello& hello,
               const absl::Status& status);
   void Reject(const PeerId& to, const JobName& job, const Session& session,
               RejectReason reason, absl::Status detail = absl::OkStatus());
+  void RejectOver(const PeerId& to, const JobName& job, const Session& session,
+                  RejectReason reason);
   RejectReason WhyClosed(const JobName& name) const;
 
   // ---- workers (dispatcher_workers.cc)
@@ -267,6 +298,15 @@ class Dispatcher {
   bool Together(const JobState& job);
   std::optional<Kin> Remember(const JobState& job, const SplitId& split,
                               RunWork& work);
+  Behind RanksBehind(absl::Time now, const ClientHello& hello,
+                     const JobState& job) const;
+  void NoteWord(const JobState& job, uint64_t rank, RankWord word);
+  void NoteAllRanks(absl::Time now, const JobState& job);
+  void NoteRunsEnd(const JobState& job);
+  void NoteLastLife(absl::Time now, const JobName& job, const Session& session);
+  void NoteLateLeave(absl::Time now, const ClientLeave& leave);
+  void ForgetSilentRanks(absl::Time now);
+  void ForgetWords(const JobName& job);
 
   // ---- answers
   void AnswerClient(const SessionKey& key, Listener& listener);
@@ -298,10 +338,12 @@ class Dispatcher {
   std::map<PlanId, PlanWork> plans_;
   PastCosts past_costs_;
   std::map<std::string, Resolution> resolutions_;  // by fingerprint
-  // Lives that were refused, and why. A late copy of such a hello must not be
-  // let in: nobody would read.
-  std::map<std::pair<SessionKey, Incarnation>, absl::Status> refused_;
-  std::deque<std::pair<SessionKey, Incarnation>> refused_order_;
+  // Lives that were refused. A late copy of such a hello must not be let in:
+  // nobody would read.
+  Notes refused_;
+  Notes ousted_;  // lives of which others took the place
+  std::map<std::pair<JobName, uint64_t>, RankWord> rank_words_;
+  absl::Time forget_words_ = absl::InfinitePast();  // the next time
 
   // What went wrong since the start, for operators.
   struct Faults {

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "broker/dispatcher.h"
+#include "broker/run_choice.h"
 #include "core/base/status.h"
 
 // The dispatcher's half that clients talk to.
@@ -10,7 +11,7 @@ namespace feedmill {
 namespace {
 
 constexpr size_t kNameBytesMax = 256;
-constexpr size_t kRefusedMax = 1'000;  // lives that are remembered
+constexpr size_t kNotesMax = 1'000;  // lives that are remembered
 constexpr size_t kGraphBytesMax = size_t{16} << 20;
 
 // A report can only add to what is known, and says nothing of other splits.
@@ -22,78 +23,6 @@ SplitReport Clamped(const SplitReport& report, const SplitState& split) {
 // Whether both take the same elements, or of different shares.
 bool Conflict(const Share& a, const Share& b) {
   return a.ranks != b.ranks || a.rank == b.rank;
-}
-
-absl::Status OldRun(const ClientHello& hello, const JobState& job) {
-  return FailedPrecondition(
-      "job '{}' is at iteration {} by now, and this reader goes on with "
-      "iteration {}, of which its token is; to read the rest of that, use "
-      "another --job name",
-      hello.job.value(), job.iteration, hello.run->value() - 1);
-}
-
-// The run that a hello asks for: its own, or the first that its reader has not
-// finished.
-RunNumber RunOf(const ClientHello& hello, const JobState& job) {
-  if (hello.run) return *hello.run;
-  const auto it = job.finished.find(hello.share.rank);
-  const bool known = hello.share.ranks == job.ranks && it != job.finished.end();
-  const RunNumber last = known ? it->second : RunNumber();
-  if (!job.over() && last < job.run) return job.run;
-  return RunNumber(std::max(last, job.run).value() + 1);
-}
-
-// Whether a reader says that it is beyond the present run, which a later life
-// than its own reads: to an emptied store one of a former life of the
-// application may come first, or second.
-bool LaterLifeIsBehind(const ClientHello& hello, const JobState& job) {
-  return hello.run && job.run < *hello.run &&
-         std::any_of(
-             job.sessions.begin(), job.sessions.end(), [&](const auto& entry) {
-               return hello.session.incarnation < entry.second.incarnation;
-             });
-}
-
-// A rank that is beyond the present run wants a later one: how many others have
-// not finished the one before that.
-uint64_t RanksBehind(const ClientHello& hello, const JobState& job) {
-  if (job.order != Order::kDeterministic || job.phase == RunPhase::kFailed ||
-      hello.share.ranks != job.ranks) {
-    return 0;
-  }
-  const bool waits = !hello.take_over && job.Done(hello.share.rank);
-  if (!waits && !LaterLifeIsBehind(hello, job)) return 0;
-  const RunNumber wanted = RunOf(hello, job);
-  if (wanted <= job.run) return 0;
-  uint64_t behind = job.over() ? 0 : job.ranks - job.finished.size();
-  for (const auto& [rank, finished] : job.finished) {
-    // What an earlier life finished, to an emptied store, is no more its place.
-    if (hello.run && rank == hello.share.rank) continue;
-    behind += finished.value() + 1 < wanted.value() ? 1 : 0;
-  }
-  return behind;
-}
-
-// Whether an application that went on in another number of ranks has a later
-// life than this reader's.
-bool Outlived(const ClientHello& hello, const JobState& job) {
-  return hello.share.ranks != job.ranks &&
-         std::any_of(job.lives.begin(), job.lives.end(), [&](const auto& life) {
-           return hello.session.incarnation < life.second;
-         });
-}
-
-// Whether a session's incarnation is above all that were met of its consumer.
-bool IsLatestLife(const Session& session, const JobState& job) {
-  const auto life = job.lives.find(session.consumer);
-  return life == job.lives.end() || life->second < session.incarnation;
-}
-
-// Whether a reader may begin an earlier run again: one that was started anew
-// from a token of it. What its former life read since then nobody kept.
-bool GoesBack(const ClientHello& hello, const JobState& job) {
-  return job.order == Order::kDeterministic && !Outlived(hello, job) &&
-         IsLatestLife(hello.session, job);
 }
 
 std::string_view OrderName(Order order) {
@@ -108,6 +37,35 @@ void Dispatcher::Reject(const PeerId& to, const JobName& job,
   Send(to, ClientReject{job, session, reason, std::move(detail)});
 }
 
+// For those that were replaced the message says by whom.
+void Dispatcher::RejectOver(const PeerId& to, const JobName& name,
+                            const Session& session, RejectReason reason) {
+  absl::Status detail;
+  if (reason == RejectReason::kSuperseded) {
+    const SessionKey key{name, session.consumer};
+    const absl::Status* why = ousted_.Find({key, session.incarnation});
+    const JobState* job = state_.FindJob(name);
+    if (why != nullptr) {
+      detail = *why;
+    } else if (job != nullptr) {
+      detail = WhyOver(session, *job, IsClosed(key, session.incarnation));
+    }
+  }
+  Reject(to, name, session, reason, std::move(detail));
+}
+
+void Dispatcher::Notes::Add(const Life& life, const absl::Status& why) {
+  if (why_.emplace(life, why).second) order_.push_back(life);
+  if (order_.size() <= kNotesMax) return;
+  why_.erase(order_.front());
+  order_.pop_front();
+}
+
+const absl::Status* Dispatcher::Notes::Find(const Life& life) const {
+  const auto it = why_.find(life);
+  return it == why_.end() ? nullptr : &it->second;
+}
+
 // ---- hello
 
 void Dispatcher::On(absl::Time now, const PeerId& from,
@@ -117,17 +75,15 @@ void Dispatcher::On(absl::Time now, const PeerId& from,
     return Reject(from, hello.job, hello.session, RejectReason::kRefused,
                   std::move(status));
   }
-  const auto refused = refused_.find({key, hello.session.incarnation});
-  if (refused != refused_.end()) {
+  if (const auto* refused = refused_.Find({key, hello.session.incarnation})) {
     return Reject(from, hello.job, hello.session, RejectReason::kRefused,
-                  refused->second);
+                  *refused);
   }
   if (IsClosed(key, hello.session.incarnation)) {
-    return Reject(from, hello.job, hello.session, WhyClosed(hello.job));
+    return RejectOver(from, hello.job, hello.session, WhyClosed(hello.job));
   }
   const JobState* job = state_.FindJob(hello.job);
   const SessionState* known = state_.FindSession(key);
-  const bool old_run = job != nullptr && hello.run && *hello.run < job->run;
   // A life before the last one is over, also where that one was silent for so
   // long that its session has ended.
   const bool old_life =
@@ -136,17 +92,26 @@ void Dispatcher::On(absl::Time now, const PeerId& from,
        job->lives.contains(key.consumer) &&
        hello.session.incarnation < job->lives.at(key.consumer));
   if (old_life) {
-    return Reject(from, hello.job, hello.session, RejectReason::kSuperseded);
-  }
-  if (old_run && !GoesBack(hello, *job)) {
-    return Reject(from, hello.job, hello.session, RejectReason::kSuperseded,
-                  OldRun(hello, *job));
+    return RejectOver(from, hello.job, hello.session,
+                      RejectReason::kSuperseded);
   }
   const bool repeated = known != nullptr &&
                         known->incarnation == hello.session.incarnation &&
                         (!hello.run || *hello.run == job->run);
-  if (!repeated && job != nullptr && RanksBehind(hello, *job) > 0) {
-    return AnswerAwaiting(from, hello, *job);
+  const bool failed = job != nullptr && job->phase == RunPhase::kFailed;
+  const bool old_run = job != nullptr && !repeated && (hello.run || !failed) &&
+                       RunOf(hello, *job) < job->run;
+  if (old_run && !GoesBack(hello, *job)) {
+    return Reject(from, hello.job, hello.session, RejectReason::kSuperseded,
+                  WhyOld(hello, *job));
+  }
+  if (!repeated && job != nullptr) {
+    Behind behind = RanksBehind(now, hello, *job);
+    if (behind.count > 0) {
+      NoteWord(*job, hello.share.rank,
+               {hello.session.incarnation, now, RunOf(hello, *job)});
+      return AnswerAwaiting(from, hello, *job, std::move(behind));
+    }
   }
   awaiting_.erase(from);  // as it said before in this turn
   if (!repeated) {
@@ -177,7 +142,7 @@ void Dispatcher::On(absl::Time now, const PeerId& from,
 
 // No session is opened; the reader asks again.
 void Dispatcher::AnswerAwaiting(const PeerId& to, const ClientHello& hello,
-                                const JobState& job) {
+                                const JobState& job, Behind behind) {
   ClientAnswer answer;
   answer.job = hello.job;
   answer.session = hello.session;
@@ -185,20 +150,16 @@ void Dispatcher::AnswerAwaiting(const PeerId& to, const ClientHello& hello,
   answer.heartbeat_interval = Interval();
   answer.client_timeout = ClientTimeout(job);
   answer.seen = seen();
-  answer.awaited = RanksBehind(hello, job);
+  answer.awaited = behind.count;
+  answer.awaited_ranks = std::move(behind.ranks);
   awaiting_.insert_or_assign(to, std::move(answer));
 }
 
 void Dispatcher::Refuse(const PeerId& to, const ClientHello& hello,
                         const absl::Status& status) {
   ++faults_.sessions_refused;
-  const std::pair life(SessionKey{hello.job, hello.session.consumer},
-                       hello.session.incarnation);
-  if (refused_.emplace(life, status).second) refused_order_.push_back(life);
-  if (refused_order_.size() > kRefusedMax) {
-    refused_.erase(refused_order_.front());
-    refused_order_.pop_front();
-  }
+  refused_.Add({{hello.job, hello.session.consumer}, hello.session.incarnation},
+               status);
   Reject(to, hello.job, hello.session, RejectReason::kRefused, status);
 }
 
@@ -223,6 +184,13 @@ absl::Status Dispatcher::CheckHello(const ClientHello& hello) const {
     return InvalidArgument(
         "ranks need order deterministic; with order any, readers share a job "
         "by its name alone");
+  }
+  if (!hello.share.whole() &&
+      hello.session.consumer.value() !=
+          fmt::format("{}/{}", hello.share.rank, hello.share.ranks)) {
+    return InvalidArgument("rank {} of {} cannot be named '{}'",
+                           hello.share.rank, hello.share.ranks,
+                           hello.session.consumer.value());
   }
   if (hello.run && hello.run->value() == 0) {
     return InvalidArgument("run numbers begin at 1");
@@ -357,6 +325,7 @@ absl::Status Dispatcher::CreateJob(const ClientHello& hello) {
 void Dispatcher::StartRun(const JobName& name, RunNumber run) {
   const JobState& job = *state_.FindJob(name);
   DropWork(job);
+  NoteRunsEnd(job);
   for (const auto& [consumer, session] : job.sessions) {
     listeners_.erase({name, consumer});
   }
@@ -373,10 +342,10 @@ void Dispatcher::OpenSession(absl::Time now, const ClientHello& hello) {
         others.push_back(consumer);
       }
     }
-    for (const ConsumerId& other : others) {
-      CloseSession({hello.job, other}, true);
-    }
+    for (const ConsumerId& other : others) Oust({hello.job, other}, hello);
   }
+  if (job.ranks != hello.share.ranks) ForgetWords(hello.job);
+  rank_words_.erase({hello.job, hello.share.rank});
   const SessionState* known = state_.FindSession(key);
   if (known != nullptr) DropWork(*known);
   Commit(
@@ -385,6 +354,25 @@ void Dispatcher::OpenSession(absl::Time now, const ClientHello& hello) {
     BeginWork(job);
   }
   if (known != nullptr && job.order == Order::kAny) BindJob(now, hello.job);
+}
+
+// Another consumer takes its place, or an application of another number.
+void Dispatcher::Oust(const SessionKey& key, const ClientHello& by) {
+  const SessionState& session = *state_.FindSession(key);
+  const std::string& name = by.session.consumer.value();
+  ousted_.Add(
+      {key, session.incarnation},
+      session.share.ranks == by.share.ranks
+          ? FailedPrecondition(
+                "another reader, '{}', took over job '{}'; this one, '{}', "
+                "stops",
+                name, key.job.value(), key.consumer.value())
+          : FailedPrecondition(
+                "job '{}' is read by {} consumer{} by now: '{}' took it over; "
+                "this one, '{}' of {}, stops",
+                key.job.value(), by.share.ranks, by.share.ranks == 1 ? "" : "s",
+                name, key.consumer.value(), session.share.ranks));
+  CloseSession(key, true);
 }
 
 bool Dispatcher::LeaseValid(absl::Time now, const SessionKey& key) const {
@@ -435,7 +423,8 @@ void Dispatcher::On(absl::Time now, const PeerId& from,
   const SessionState* session = state_.FindSession(key);
   if (session == nullptr || beat.run != job->run ||
       !IsCurrent(session->incarnation, beat.session.incarnation)) {
-    return Reject(from, beat.job, beat.session, WhyUnknown(beat));
+    NoteLastLife(now, beat.job, beat.session);
+    return RejectOver(from, beat.job, beat.session, WhyUnknown(beat));
   }
   Listener& listener = listeners_[key];
   listener.address = from;
@@ -501,6 +490,7 @@ void Dispatcher::On(absl::Time now, const PeerId& from,
   if (session != nullptr && (unread || job->run == leave.run) &&
       session->incarnation == leave.session.incarnation) {
     TakeReports(now, key, leave.splits);
+    NoteWord(*job, session->share.rank, {session->incarnation, now});
     CloseSession(key, !unread);
     if (job->anonymous()) {
       if (job->sessions.empty()) ForgetJob(leave.job);
@@ -518,6 +508,8 @@ void Dispatcher::On(absl::Time now, const PeerId& from,
              job->DoneRanks() >= job->ranks &&
              IsClosed(key, leave.session.incarnation)) {
     FinishRun(leave.job, false);  // a crash lost that
+  } else if (!unread) {
+    NoteLateLeave(now, leave);
   }
   Reject(from, leave.job, leave.session, RejectReason::kReleased);
 }

@@ -2,14 +2,20 @@
 #include <iterator>
 
 #include "broker/dispatcher.h"
+#include "broker/run_choice.h"
+#include "core/base/status.h"
 
-// Ranks that need the same pieces: they are bound the same ranges.
+// Ranks: those that need the same pieces are bound the same ranges, and who is
+// ahead waits for the others.
 
 namespace feedmill {
 namespace {
 
 // Ranges that are remembered for ranks that are behind.
 constexpr size_t kRangesMax = 4'096;
+// Ranks that are named to one that waits for them.
+constexpr uint64_t kNamedMax = 16;
+constexpr absl::Duration kForgetInterval = absl::Seconds(10);
 
 }  // namespace
 
@@ -47,6 +53,157 @@ std::optional<Kin> Dispatcher::Remember(const JobState& job, const SplitId& id,
   work.ranges.insert_or_assign(split.begin.p, split.end.p);
   if (work.ranges.size() > kRangesMax) work.ranges.erase(work.ranges.begin());
   return Kin{job.plan, split.end.p};
+}
+
+// ---- who waits for whom
+
+bool Dispatcher::WaitsForRanks(const ClientHello& hello) const {
+  static_cast<void>(hello);  // whatever it takes over
+  return true;
+}
+
+// One pass over what is known of the ranks, by number: each of many that wait
+// asks several times a second.
+Dispatcher::Behind Dispatcher::RanksBehind(absl::Time now,
+                                           const ClientHello& hello,
+                                           const JobState& job) const {
+  Behind behind;
+  if (job.order != Order::kDeterministic || job.phase == RunPhase::kFailed ||
+      hello.share.ranks != job.ranks || !WaitsForRanks(hello)) {
+    return behind;
+  }
+  const RunNumber wanted = RunOf(hello, job);
+  if (wanted <= job.run) return behind;
+  // An emptied store does not know of those that have come to their end. One
+  // that knows where a rank is knows of all.
+  const bool all = job.Done(hello.share.rank) && !job.over();
+  const absl::Time silent = now - ClientTimeout(job);
+  const auto add = [&](uint64_t rank, uint64_t count) {
+    behind.count += count;
+    for (; count > 0 && behind.ranks.size() < kNamedMax; --count) {
+      behind.ranks.push_back(rank++);
+    }
+  };
+  auto known = job.finished.begin();
+  auto word = rank_words_.lower_bound({job.name, 0});
+  for (uint64_t rank = 0; rank < job.ranks; ++rank) {
+    const bool more =
+        word != rank_words_.end() && word->first.first == job.name;
+    const uint64_t next =
+        std::min(known == job.finished.end() ? job.ranks : known->first,
+                 more ? word->first.second : job.ranks);
+    if (all) add(rank, next - rank);  // they are still to come
+    rank = next;
+    if (rank == job.ranks) break;
+    const bool met = known != job.finished.end() && known->first == rank;
+    const RunNumber finished = met ? (known++)->second : RunNumber();
+    const bool said = more && word->first.second == rank;
+    const RankWord* const says = said ? &(word++)->second : nullptr;
+    const bool heard = said && silent < says->heard;
+    if (rank == hello.share.rank) continue;
+    if (heard && says->wants) {
+      // It has finished the run before that one, whatever a former life does.
+      if (*says->wants < wanted) add(rank, 1);
+    } else if (!met) {
+      if (all) add(rank, 1);
+    } else if (finished.value() + 1 < wanted.value()) {
+      const bool gone = said && !heard && judge_from_ <= now;
+      if (!gone || !hello.take_over) add(rank, 1);
+    }
+  }
+  return behind;
+}
+
+// A rank without a session was heard of.
+void Dispatcher::NoteWord(const JobState& job, uint64_t rank, RankWord word) {
+  if (job.order != Order::kDeterministic || job.ranks == 1) return;
+  const std::pair key(job.name, rank);
+  const auto known = rank_words_.find(key);
+  if (known == rank_words_.end()) {
+    if (job.finished.contains(rank) ||
+        rank_words_.size() < settings_.sessions_max) {
+      rank_words_.emplace(key, word);
+    }
+  } else if (known->second.incarnation <= word.incarnation) {
+    known->second = word;  // not a late copy of an earlier life's
+  }
+}
+
+// After a restart all that have no session count as heard of.
+void Dispatcher::NoteAllRanks(absl::Time now, const JobState& job) {
+  for (const auto& [rank, finished] : job.finished) {
+    NoteWord(job, rank, {Incarnation(), now});
+  }
+  for (const auto& [consumer, session] : job.sessions) {
+    rank_words_.erase({job.name, session.share.rank});
+  }
+}
+
+// Another run begins: its ranks say where they are again.
+void Dispatcher::NoteRunsEnd(const JobState& job) {
+  for (const auto& [consumer, session] : job.sessions) {
+    const SessionKey key{job.name, consumer};
+    const auto word = rank_words_.find({job.name, session.share.rank});
+    if (word != rank_words_.end() &&
+        session.incarnation < word->second.incarnation) {
+      ousted_.Add({key, session.incarnation}, TakenOver(job.name, consumer));
+    } else {
+      NoteWord(job, session.share.rank,
+               {session.incarnation, listeners_.at(key).heard});
+    }
+  }
+}
+
+// It has no session, and still reads.
+void Dispatcher::NoteLastLife(absl::Time now, const JobName& name,
+                              const Session& session) {
+  const JobState* job = state_.FindJob(name);
+  if (job == nullptr || !IsLastLife(session, *job)) return;
+  const std::optional<uint64_t> rank = RankOf(session.consumer, *job);
+  if (rank) NoteWord(*job, *rank, {session.incarnation, now});
+}
+
+// A leave whose session was released, or ended as another rank took the job
+// back: what it has read need not be read again.
+void Dispatcher::NoteLateLeave(absl::Time now, const ClientLeave& leave) {
+  const SessionKey key{leave.job, leave.session.consumer};
+  const JobState* job = state_.FindJob(leave.job);
+  if (job == nullptr || IsClosed(key, leave.session.incarnation) ||
+      !IsLastLife(leave.session, *job)) {
+    return;
+  }
+  const std::optional<uint64_t> rank = RankOf(key.consumer, *job);
+  const bool replaced = std::any_of(
+      job->sessions.begin(), job->sessions.end(),
+      [&](const auto& entry) { return entry.second.share.rank == rank; });
+  if (!rank || replaced) return;
+  NoteWord(*job, *rank, {leave.session.incarnation, now});
+  const auto finished = job->finished.find(*rank);
+  if (finished == job->finished.end() || leave.run <= finished->second) return;
+  Commit(RankFinished{key, leave.session.incarnation, *rank, leave.run});
+  if (job->phase != RunPhase::kRunning) return;
+  if (job->DoneRanks() >= job->ranks) {
+    FinishRun(leave.job, false);
+  } else {
+    SettleIfDue(leave.job);
+  }
+}
+
+void Dispatcher::ForgetWords(const JobName& job) {
+  rank_words_.erase(rank_words_.lower_bound({job, 0}),
+                    rank_words_.upper_bound({job, ~uint64_t{0}}));
+}
+
+// Those that were there stay known, as silent.
+void Dispatcher::ForgetSilentRanks(absl::Time now) {
+  if (now < forget_words_) return;
+  forget_words_ = now + kForgetInterval;
+  std::erase_if(rank_words_, [&](const auto& entry) {
+    const auto& [job_name, rank] = entry.first;
+    const JobState* job = state_.FindJob(job_name);
+    return job == nullptr || (!job->finished.contains(rank) &&
+                              now - entry.second.heard > ClientTimeout(*job));
+  });
 }
 
 }  // namespace feedmill

@@ -18,6 +18,7 @@ void Dispatcher::NoteStall(absl::Time now) {
 }
 
 void Dispatcher::ReleaseSilentSessions(absl::Time now) {
+  ForgetSilentRanks(now);
   std::vector<SessionKey> silent;
   for (const auto& [key, listener] : listeners_) {
     if (now - listener.heard > ClientTimeout(*state_.FindJob(key.job))) {
@@ -26,6 +27,9 @@ void Dispatcher::ReleaseSilentSessions(absl::Time now) {
   }
   for (const SessionKey& key : silent) {
     const JobState& job = *state_.FindJob(key.job);
+    const SessionState& session = job.sessions.at(key.consumer);
+    NoteWord(job, session.share.rank,
+             {session.incarnation, listeners_.at(key).heard});
     const bool anonymous = job.anonymous();
     const bool shared = job.order == Order::kAny && !anonymous;
     CloseSession(key, shared);

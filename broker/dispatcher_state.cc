@@ -235,11 +235,15 @@ void DispatcherState::On(const SessionClosed& event) {
     job.idle_since = sequence;
     idle_jobs.emplace(sequence, job.name);
   }
-  if (!event.for_good) return;
-  const auto [it, added] = closed.emplace(event.key, incarnation);
+  if (event.for_good) Close(event.key, incarnation);
+}
+
+// That life must not be opened again.
+void DispatcherState::Close(const SessionKey& key, Incarnation incarnation) {
+  const auto [it, added] = closed.emplace(key, incarnation);
   it->second = std::max(it->second, incarnation);
   if (!added) return;
-  closed_order.push_back(event.key);
+  closed_order.push_back(key);
   if (closed_order.size() > kClosedSessionsMax) {
     closed.erase(closed_order.front());
     closed_order.pop_front();
@@ -273,6 +277,12 @@ void DispatcherState::On(const RunExtended& event) {
   if (!job.settled) return;
   job.slots_of[job.run] = job.slots;
   if (job.slots_of.size() > kRunsMax) job.slots_of.erase(job.slots_of.begin());
+}
+
+void DispatcherState::On(const RankFinished& event) {
+  RunNumber& finished = Job(event.key.job).finished[event.rank];
+  finished = std::max(finished, event.run);
+  Close(event.key, event.incarnation);
 }
 
 void DispatcherState::On(const JobForgotten& event) {
@@ -357,6 +367,10 @@ struct Describer {
   }
   std::string operator()(const JobForgotten& e) const {
     return fmt::format("job-forgotten {}", e.job.value());
+  }
+  std::string operator()(const RankFinished& e) const {
+    return fmt::format("rank-finished {} #{} run {}", Text(e.key),
+                       e.incarnation.value(), e.run.value());
   }
   std::string operator()(const RunExtended& e) const {
     return fmt::format("run-extended {} to {} slots{}", e.job.value(), e.slots,

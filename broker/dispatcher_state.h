@@ -196,11 +196,20 @@ struct RunExtended {
   bool last = false;
 };
 
+// A reader whose session was gone by then said that it had read that run to its
+// end or wanted no more of it.
+struct RankFinished {
+  SessionKey key;
+  Incarnation incarnation;
+  uint64_t rank = 0;
+  RunNumber run;
+};
+
 using DispatcherEvent =
     std::variant<JobCreated, RunStarted, ManifestKnown, RunPlanned,
                  SessionOpened, SplitsBound, SplitsTaken, SplitFailed,
                  SplitsEnded, SessionClosed, RunFailed, RunFinished,
-                 JobForgotten, RunExtended>;
+                 JobForgotten, RunExtended, RankFinished>;
 
 // Whether an event may reach the disk up to 200 ms after what follows from it
 // was said: peers say again what it holds.
@@ -255,7 +264,9 @@ struct DispatcherState {
   void On(const RunFinished& event);
   void On(const JobForgotten& event);
   void On(const RunExtended& event);
+  void On(const RankFinished& event);
 
+  void Close(const SessionKey& key, Incarnation incarnation);
   JobState& Job(const JobName& name);
   SessionState& At(const SessionKey& key);
   void DropSplits(JobState& job, SessionState& session);

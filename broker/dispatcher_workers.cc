@@ -9,9 +9,9 @@
 namespace feedmill {
 namespace {
 
-constexpr uint32_t kWorkerSlotsMax = 4'096;   // of one worker
-constexpr size_t kPlansMax = 10'000;    // definitions that one worker has
-constexpr uint32_t kUnansweredMax = 3;  // beats in a row
+constexpr uint32_t kWorkerSlotsMax = 4'096;  // of one worker
+constexpr size_t kPlansMax = 10'000;         // definitions that one worker has
+constexpr uint32_t kUnansweredMax = 3;       // beats in a row
 
 // `status` of a worker that looked for files, as readers get it.
 absl::Status WithWorker(const absl::Status& status, const WorkerId& worker) {

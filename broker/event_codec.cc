@@ -59,6 +59,10 @@ auto Fields(Like<RunExtended> auto& e) {
   return std::tie(e.job, e.slots, e.last);
 }
 
+auto Fields(Like<RankFinished> auto& e) {
+  return std::tie(e.key, e.incarnation, e.rank, e.run);
+}
+
 auto Fields(Like<SplitState> auto& s) {
   return std::tie(s.owner, s.begin, s.end, s.taken, s.out, s.error);
 }
@@ -387,6 +391,14 @@ struct FollowsCheck {
       return absl::OkStatus();
     }
     return DataLoss("{} positions are not {} slots", e.positions, e.slots);
+  }
+  absl::Status operator()(const RankFinished& e) const {
+    FM_RETURN_IF_ERROR(Job(e.key.job));
+    const JobState& job = *state.FindJob(e.key.job);
+    if (job.order == Order::kDeterministic && e.rank < job.ranks) {
+      return absl::OkStatus();
+    }
+    return DataLoss("job '{}' has no rank {}", e.key.job.value(), e.rank);
   }
   absl::Status operator()(const RunExtended& e) const {
     FM_RETURN_IF_ERROR(Job(e.job));

@@ -132,6 +132,7 @@ void ReadSession::OnAnswer(absl::Time now, const ClientAnswer& answer,
   last_answer_ = now;
   workers_ = answer.workers;
   awaited_ = answer.awaited;
+  awaited_ranks_ = answer.awaited_ranks;
   // What is bound is durable: an answer from before is out of date.
   const bool late = answer.seen.journal == seen_.journal &&
                     answer.seen.sequence < seen_.sequence;
@@ -268,8 +269,8 @@ void ReadSession::OnReject(absl::Time now, const ClientReject& reject) {
         return;
       }
       Stop(reject.detail.ok()
-               ? FailedPrecondition("another reader took over job \"{}\" as "
-                                    "\"{}\"; this one stops",
+               ? FailedPrecondition("job \"{}\" is read by others by now; this "
+                                    "reader, \"{}\", stops",
                                     settings_.job.value(),
                                     session_.consumer.value())
                : reject.detail);

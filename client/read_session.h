@@ -76,8 +76,8 @@ class ReadSession {
   // as taken, is not computed, and its errors are none.
   ReadEffects SkipTo(absl::Time now, Cursor to);
   // The application wants no more. Said a few times: keep ticking for as long
-  // as is convenient.
-  ReadEffects Leave(absl::Time now);
+  // as is convenient. `unread`: it never began, so nothing is finished.
+  ReadEffects Leave(absl::Time now, bool unread = false);
   // It has left, and the dispatcher knows that, or never knew of it.
   bool left() const { return leaving_ && !known_; }
   // What nobody has acknowledged of leaves: former ones, and its own.
@@ -98,8 +98,9 @@ class ReadSession {
   absl::Time last_answer() const { return last_answer_; }
   uint64_t buffered_bytes() const { return buffered_bytes_; }
   // Ranks that have not finished the iteration before the one that it waits
-  // for.
+  // for, and the first of them.
   uint64_t awaited() const { return awaited_; }
+  const std::vector<uint64_t>& awaited_ranks() const { return awaited_ranks_; }
   const Session& session() const { return session_; }
   // Deterministic: all before it has left the buffers.
   Cursor cursor() const { return cursor_; }
@@ -240,7 +241,7 @@ class ReadSession {
   void SendHello(absl::Time now, ReadEffects& effects);
   std::vector<SplitReport> Report() const;
   void SendBeat(absl::Time now, ReadEffects& effects);
-  void SendLeave(absl::Time now, ReadEffects& effects);
+  void SendLeave(absl::Time now, ReadEffects& effects, bool unread = false);
   void ReportTaken(absl::Time now);
   void BeatWithin(absl::Time now, absl::Duration delay);
   Cursor OutOf(const Split& split) const;
@@ -286,6 +287,7 @@ class ReadSession {
   std::vector<ClientLeave> former_leaves_;  // not acknowledged so far
   uint32_t workers_ = 0;
   uint64_t awaited_ = 0;
+  std::vector<uint64_t> awaited_ranks_;
   Seen seen_;
   absl::Duration heartbeat_interval_ = absl::Milliseconds(200);
   absl::Duration client_timeout_ = absl::ZeroDuration();

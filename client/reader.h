@@ -64,13 +64,18 @@ struct ReadOptions {
   // deterministic, a fresh name for `any`.
   std::string consumer{};
   // With order deterministic: take the place of a reader whose lease is still
-  // valid, rather than being refused.
+  // valid, rather than being refused: the job's one reader, this rank's former
+  // life, or all ranks of another number. Other ranks of the same number are
+  // never stopped: those that have not finished the iteration before are waited
+  // for, but for one that was there and has been silent for as long as the
+  // dispatcher's client timeout.
   bool take_over = false;
   // One of several readers that share the sequence, consumer `rank` of `ranks`
   // (from 0): it takes the elements (batches, where the pipeline makes them)
   // whose number n in the sequence has n mod ranks = rank. With a service all
   // of them read the same named job, each in its own time; a job's next
-  // iteration begins when all have finished the one before. Where the plan
+  // iteration begins when all have finished the one before, and without a token
+  // each reads the first that it has not finished. Where the plan
   // knows the elements' places (only 1:1 steps before the last batch), only the
   // rank's own are made and sent; else each rank gets all that leaves the
   // workers and keeps its own. Needs order deterministic.

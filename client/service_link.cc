@@ -142,10 +142,10 @@ std::vector<std::pair<uint64_t, uint64_t>> ServiceLink::TakeEmpties() {
   return std::exchange(empties_, {});
 }
 
-void ServiceLink::Leave() {
-  reactor_.Post([this] {
+void ServiceLink::Leave(bool unread) {
+  reactor_.Post([this, unread] {
     session_.HandedOut(handed_out_.load());
-    Perform(session_.Leave(reactor_.now()));
+    Perform(session_.Leave(reactor_.now(), unread));
   });
 }
 
@@ -398,6 +398,7 @@ void ServiceLink::Publish(absl::Time now, std::vector<Handed> pulled) {
   next.last_answer = session_.last_answer();
   next.workers = session_.workers();
   next.awaited = session_.awaited();
+  next.awaited_ranks = session_.awaited_ranks();
   next.progress = progress_;
   next.cursor = session_.cursor();
   WatchWorkers(next);

@@ -56,6 +56,7 @@ class ServiceLink : private ReactorHandler {
     absl::Time last_answer = absl::InfinitePast();
     uint32_t workers = 0;
     uint64_t awaited = 0;  // see ReadSession::awaited
+    std::vector<uint64_t> awaited_ranks{};
     absl::Time workers_changed = absl::InfinitePast();
     absl::Time progress = absl::InfinitePast();  // a frame, a cursor that moved
     Cursor cursor;  // in order: all before it was pulled, or had no elements
@@ -97,8 +98,9 @@ class ServiceLink : private ReactorHandler {
   void HandOut(uint64_t rows, bool soon);
   // Nothing before `to` is needed that was not pulled (order deterministic).
   void SkipTo(Cursor to);
-  // The application wants no more; the destructor says it, too.
-  void Leave();
+  // The application wants no more; the destructor says it, too. `unread`: it
+  // never began.
+  void Leave(bool unread = false);
   // What came over which link so far; of the first 256 workers.
   std::vector<LinkReport> Links();
   // Makes the reactor take a turn, which renews View::turn.

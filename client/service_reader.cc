@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "client/awaited_ranks.h"
 #include "client/quarantine.h"
 #include "client/service_link.h"
 #include "client/session_settings.h"
@@ -53,8 +54,12 @@ class ServiceReader : public Reader {
   // Others get what the application has not used.
   ~ServiceReader() override { Report(Unused()); }
 
-  // Waits for the run.
-  absl::Status Join();
+  // Waits for the run. One that fails has finished nothing.
+  absl::Status Join() {
+    absl::Status status = WaitForRun();
+    if (!status.ok()) link_->Leave(/*unread=*/true);
+    return status;
+  }
 
   const ElementSpec& spec() const override { return *graph_->output; }
   uint64_t seed() const override { return plan_->seed(); }
@@ -78,6 +83,7 @@ class ServiceReader : public Reader {
   bool OnProgress(uint64_t unread) override;
   Chunk Give(ClientStage::Output output);
   void Report(uint64_t unread);
+  absl::Status WaitForRun();
   bool Cancelled() const {
     return cancelled_.load() ||
            (options_.cancel != nullptr && options_.cancel->load());
@@ -155,16 +161,18 @@ class ServiceReader : public Reader {
   uint64_t reported_ = 0;  // rows pulled that the link was told are handed out
   bool had_element_ = false;
   const absl::Time made_ = SteadyNow();
+  AwaitedRanks awaited_{options_.job, options_.rank, options_.ranks};
   // What Next returns once the stage is empty: OK is the end of the data.
   std::optional<absl::Status> end_;
 };
 
-absl::Status ServiceReader::Join() {
+absl::Status ServiceReader::WaitForRun() {
   ServiceLink::View view = link_->Await(absl::ZeroDuration(), nullptr);
   while (!view.run.has_value()) {
     if (view.state == ReadSession::State::kFailed) return view.failure;
     if (Cancelled()) return feedmill::Cancelled("reading was cancelled");
     FM_RETURN_IF_ERROR(Late(view, made_));
+    awaited_.Tell(SteadyNow(), view.awaited, view.awaited_ranks);
     view = link_->Await(kAwaitInterval, nullptr);
   }
   view_ = view;
@@ -409,6 +417,8 @@ void ServiceReader::Fetch() {
       EndWith(feedmill::Cancelled("reading was cancelled"));
     } else if (absl::Status late = Late(view_, begun); !late.ok()) {
       EndWith(std::move(late));
+    } else if (view_.awaited > 0) {
+      awaited_.Tell(SteadyNow(), view_.awaited, view_.awaited_ranks);
     } else if (view_.idle && flushed_to_ < fed_to_) {
       return LetGo();
     } else if (view_.idle && settled_to_ < flushed_to_) {
@@ -499,11 +509,7 @@ absl::Status ServiceReader::LateData(const ServiceLink::View& view,
                                      absl::Duration patience) const {
   const absl::Time now = SteadyNow();
   if (view.awaited > 0 && now - begun >= std::max(options_.timeout, patience)) {
-    return DeadlineExceeded(
-        "{} of the {} consumers of job \"{}\" have not finished the iteration "
-        "before for {}; the next one begins when they have, or with "
-        "--take-over without them",
-        view.awaited, options_.ranks, options_.job, Seconds(now - begun));
+    return awaited_.TooLong(view.awaited, view.awaited_ranks, now - begun);
   }
   // Planning is the workers' work, and they are there.
   if (!view.run.has_value()) return absl::OkStatus();

@@ -142,6 +142,10 @@ ClientAnswer Read(FieldReader& reader, const fb::ClientAnswer& answer) {
   out.dry = answer.dry();
   out.finished = answer.finished();
   out.awaited = answer.awaited();
+  const auto* const ranks = answer.awaited_ranks();
+  if (ranks != nullptr && reader.IsAligned<uint64_t>(*ranks)) {
+    out.awaited_ranks.assign(ranks->begin(), ranks->end());
+  }
   out.workers = answer.workers();
   out.heartbeat_interval = DurationFromWire(answer.heartbeat_interval());
   out.client_timeout = DurationFromWire(answer.client_timeout());

@@ -101,13 +101,17 @@ Body Put(Builder& builder, const ClientAnswer& answer) {
   const auto splits =
       PutAll(builder, answer.splits,
              [&](const BoundSplit& split) { return Put(builder, split); });
+  Offset<flatbuffers::Vector<uint64_t>> awaited = 0;
+  if (!answer.awaited_ranks.empty()) {
+    awaited = builder.CreateVector(answer.awaited_ranks);
+  }
   const fb::Seen seen = ToWire(answer.seen);
-  return MakeBody(fb::Body::ClientAnswer,
-                  fb::CreateClientAnswer(builder, job, session, sent, run,
-                                         splits, answer.dry, answer.workers,
-                                         ToWire(answer.heartbeat_interval),
-                                         ToWire(answer.client_timeout), &seen,
-                                         answer.finished, answer.awaited));
+  return MakeBody(
+      fb::Body::ClientAnswer,
+      fb::CreateClientAnswer(
+          builder, job, session, sent, run, splits, answer.dry, answer.workers,
+          ToWire(answer.heartbeat_interval), ToWire(answer.client_timeout),
+          &seen, answer.finished, answer.awaited, awaited));
 }
 
 Body Put(Builder& builder, const ClientReject& reject) {

@@ -179,9 +179,10 @@ struct ClientAnswer {
   absl::Duration heartbeat_interval;
   absl::Duration client_timeout;
   Seen seen;
-  // Ranks that have not finished the iteration that this one has: its next one
-  // begins when they have. No session is open while it is above 0.
+  // Ranks that have not finished the iteration before this one's, which begins
+  // when they have. No session is open while it is above 0.
   uint64_t awaited = 0;
+  std::vector<uint64_t> awaited_ranks{};  // the first of them
 };
 enum class RejectReason : uint8_t {
   kUnknown = 1,     // no such session here: say hello with where you stand

@@ -49,6 +49,7 @@ struct Describer {
       Add(line, " to {}", absl::ToUnixMicros(*m.beat_sent));
     }
     if (m.run) Add(line, " run {}", m.run->run.value());
+    if (m.awaited > 0) Add(line, " awaits {}", m.awaited);
     if (m.run && m.run->slots > 0) {
       Add(line, " slots {}{}", m.run->slots, m.run->settled ? "!" : "");
     }

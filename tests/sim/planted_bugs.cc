@@ -173,6 +173,17 @@ class HelloRaisesDead : public Dispatcher {
   bool IsClosed(const SessionKey&, Incarnation) const override { return false; }
 };
 
+// A rank that takes over waits for nobody (P-180).
+class TakeOverEjects : public Dispatcher {
+ public:
+  using Dispatcher::Dispatcher;
+
+ protected:
+  bool WaitsForRanks(const ClientHello& hello) const override {
+    return !hello.take_over;
+  }
+};
+
 template <class Bug>
 PlantedBug ClientBug(std::string name, std::string rule) {
   Makers makers = RealMakers();
@@ -308,6 +319,7 @@ const std::vector<PlantedBug>& PlantedBugs() {
       UsesAWholeChunk(),
       ClientBug<EndsUnsettled>("ends-unsettled", "27"),
       ClientBug<NoFormerLeaves>("former-leaves-unsaid", "P-171"),
+      DispatcherBug<TakeOverEjects>("take-over-ejects", "P-180"),
   };
   return *bugs;
 }

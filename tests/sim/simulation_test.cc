@@ -68,6 +68,7 @@ TEST(Simulation, SixHundredSeedsHold) {
                          {"ranks went back", 10},
                          {"passes begun again", 5},
                          {"passes of ranks", 200},
+                         {"ranks told to wait", 100},
                          {"data errors", 20},
                          {"side jobs", 100},
                          {"slots added", 30},
@@ -83,9 +84,9 @@ TEST(Simulation, SixHundredSeedsHold) {
 // Beyond those: each found something once.
 TEST(Simulation, SeedsThatWereHardHold) {
   for (const uint64_t seed :
-       {1714U,  2357U,  2537U,  2339U,  2959U,  6670U,  7401U,
-        8227U,  9602U,  9979U,  10486U, 25137U, 3877U,  4609U,
-        36569U, 17685U, 19115U, 44626U, 9200U,  112204U}) {
+       {1714U,  2357U,  2537U,  2339U,   2959U, 6670U, 7401U,  8227U,
+        9602U,  9979U,  10486U, 25137U,  3877U, 4609U, 36569U, 17685U,
+        19115U, 44626U, 9200U,  112204U, 2979U, 7817U, 8530U,  9318U}) {
     const Result result = SimulateSeed(seed);
     EXPECT_FALSE(result.violation)
         << "seed " << seed << ": " << result.violation.value_or("");

@@ -28,6 +28,10 @@ std::optional<Random> SpeedsOf(uint64_t seed) {
 
 // Likewise for sharers whose applications use one element at a time.
 bool HasSlowUse(uint64_t seed) { return Random(seed + 13'000'127).OneIn(2); }
+// Likewise for ranks under a supervisor that starts them with take-over.
+bool TakeOverAlways(uint64_t seed) {
+  return Random(seed + 13'000'027).OneIn(2);
+}
 
 // What a worker puts at most into a frame of what is cheap, in frames.
 constexpr uint64_t kCheapFrames = 4;
@@ -52,6 +56,7 @@ World::World(const Options& options)
   in_ranks_ = order_ == Order::kDeterministic && random_.OneIn(3);
   if (in_ranks_) {
     ranks_ = random_.Between(1, 3);
+    ranks_take_over_ = TakeOverAlways(options.seed);
     plan_.RemovePoison();
   }
   budget_ = random_.Choice<uint64_t>({300, 1'000, 4'000});

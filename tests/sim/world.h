@@ -60,8 +60,9 @@ class World {
     bool intruder = false;  // came without taking over
     bool side = false;      // of the other job
     bool take_over = false;
-    bool follows = false;  // one of its process, which was let in
-    bool done = false;     // wants no more
+    bool follows = false;      // one of its process, which was let in
+    bool left_behind = false;  // others may have gone on without it
+    bool done = false;         // wants no more
     absl::Time exit = absl::InfiniteFuture();
     uint64_t batch = 1;
     // The application: rows pulled and not handed out, and how many were.
@@ -192,6 +193,12 @@ class World {
   bool OtherSharerLives(size_t slot) const;
   void KillLateSharer();
   void CheckOpened(const SessionOpened& event);
+  void CheckRunStarted(const RunStarted& event);
+  bool MayBeLeftBehind(const JobState& job, size_t slot, RunNumber run) const;
+  // Where the application of a rank is.
+  uint64_t IterationOf(size_t slot) const {
+    return passes_left_ - rank_passes_[slot];
+  }
   bool Finished();
   bool MainFinished() const;
   bool RunIsOver() const;
@@ -235,6 +242,8 @@ class World {
   bool slow_use_ = false;  // sharers' applications use one element at a time
   // Ranks of one sequence, a slot each, and what each has left to read.
   bool in_ranks_ = false;
+  bool ranks_take_over_ = false;  // each time that they are started
+  uint64_t first_life_ = 0;       // of the present application
   uint64_t ranks_ = 1;
   uint64_t ranks_base_ = 0;         // the number where they began together
   uint64_t ranks_base_passes_ = 0;  // … in the pass with so many left
@@ -276,6 +285,8 @@ class World {
   DispatcherState replica_;  // the events applied once more
   uint64_t replay_checks_due_ = 0;
   Books books_;
+  // Before its present turn: what came with a hello may stand behind it.
+  std::map<ConsumerId, absl::Time> reports_before_;
   Books synced_books_;                          // what is as safe as the disk
   std::vector<Dispatcher::Incoming> incoming_;  // of its present turn
   absl::Duration turn_;           // how long it waits for what comes together

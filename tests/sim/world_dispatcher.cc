@@ -30,8 +30,14 @@ void World::TellDispatcher(const std::string& from, const Message& message) {
 
 void World::EndTurn() {
   const auto turn = std::exchange(incoming_, {});
+  if (in_ranks_) reports_before_ = books_.last_report;
   for (const Dispatcher::Incoming& incoming : turn) {
     if (const auto* beat = std::get_if<ClientBeat>(&incoming.message)) {
+      const SessionState* session =
+          replica_.FindSession({beat->job, beat->session.consumer});
+      const bool former = session != nullptr &&
+                          beat->session.incarnation < session->incarnation;
+      if (former) continue;
       absl::Time& last = books_.last_report[beat->session.consumer];
       last = std::max(last,
                       beat->sent - skews_[beat->session.incarnation.value()]);
@@ -89,6 +95,10 @@ void World::Say(std::vector<Outgoing> sends) {
     if (const auto* reject = std::get_if<ClientReject>(&outgoing.message);
         reject != nullptr && reject->reason == RejectReason::kRefused) {
       refused_[reject->session.incarnation.value()] = dispatcher_life_;
+    }
+    if (const auto* answer = std::get_if<ClientAnswer>(&outgoing.message);
+        answer != nullptr && answer->awaited > 0) {
+      ++result_.totals["ranks told to wait"];
     }
     if (const auto* answer = std::get_if<WorkerAnswer>(&outgoing.message)) {
       for (const Lease& lease : answer->leases) {
@@ -255,6 +265,8 @@ void World::CheckEvent(const DispatcherEvent& event) {
   if (const auto* opened = std::get_if<SessionOpened>(&event)) {
     ++result_.totals["sessions"];
     CheckOpened(*opened);
+  } else if (const auto* started = std::get_if<RunStarted>(&event)) {
+    CheckRunStarted(*started);
   } else if (const auto* bound = std::get_if<SplitsBound>(&event)) {
     result_.totals["splits"] += bound->count();
   } else if (const auto* extended = std::get_if<RunExtended>(&event)) {

@@ -143,9 +143,12 @@ void World::ReaderFault(const std::string& kind) {
   if (reader == nullptr) return;
   const absl::Duration back =
       absl::Milliseconds(random_.Choice({50, 500, 2'000}));
-  // One that has left the run cannot come back to it: others may have begun the
-  // next one.
-  if (in_ranks_ && reader->core->state() == ReadSession::State::kEnded) return;
+  // One that has come to its end without a token would begin the next run.
+  const bool token = in_ranks_ && tokens_[reader->slot].has_value();
+  if (in_ranks_ && !token &&
+      reader->core->state() == ReadSession::State::kEnded) {
+    return;
+  }
   const auto replace = [&](bool take_over) {
     if (order_ == Order::kAny) {
       // Those who are left must do without.
@@ -169,14 +172,11 @@ void World::ReaderFault(const std::string& kind) {
     reader->thaw =
         now() + absl::Milliseconds(random_.Choice({500, 2'000, 4'000, 7'000}));
     if (order_ == Order::kDeterministic && random_.OneIn(2)) {
+      // It may come to the end of its run first, and then the one that takes
+      // its place knows of that run by its token only.
+      if (in_ranks_ && !token) return;
       reader->zombie = true;  // it will come back and find itself replaced
       replace(true);
-      // Not before, where that one takes over: a rank that ends its run and
-      // leaves could not be started in that run again, and to begin the next
-      // one would cut others off.
-      if (in_ranks_ && rank_passes_[reader->slot] == passes_left_) {
-        reader->thaw = std::max(reader->thaw, now() + back + absl::Seconds(1));
-      }
     }
     return;
   }

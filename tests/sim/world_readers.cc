@@ -110,38 +110,6 @@ void World::StartMainLater(bool take_over, absl::Duration delay, bool resume) {
   });
 }
 
-// The application: all of its ranks, which go on from the token, if any.
-void World::StartRanks(uint64_t ranks, absl::Duration within) {
-  ++application_;
-  ends_.clear();
-  former_.clear();
-  const std::optional<Token> token =
-      tokens_.empty() ? std::nullopt : tokens_.front();
-  const uint64_t passes =
-      rank_passes_.empty() ? passes_left_ : rank_passes_.front();
-  ranks_ = ranks;
-  ranks_base_ = token ? token->number : 0;
-  ranks_base_passes_ = passes;
-  tokens_.assign(ranks, token);
-  checkpoints_.assign(ranks, std::nullopt);
-  rank_passes_.assign(ranks, passes);
-  slots_.assign(ranks, "");
-  for (size_t slot = 0; slot < ranks; ++slot) {
-    StartRankLater(slot, random_.UpTo(within));
-  }
-}
-
-void World::StartRankLater(size_t slot, absl::Duration delay) {
-  slots_[slot].clear();
-  timeline_.After(delay, [this, slot, application = application_] {
-    if (application != application_ || !slots_[slot].empty()) return;
-    // Before its first pass is over nobody waits for others.
-    const bool first = rank_passes_[slot] == passes_left_;
-    slots_[slot] =
-        StartReader(first, slot, /*resume=*/true, false, EndFormer(slot)).name;
-  });
-}
-
 void World::Application(const std::string& name) {
   const auto it = readers_.find(name);
   if (it == readers_.end()) return;
@@ -226,6 +194,11 @@ void World::Check(ReaderProcess& reader, const ElementName& element) {
   const std::optional<RunInfo>& run = reader.core->run();
   if (!run || element.iteration != run->iteration) {
     return Fail("an element of another iteration");
+  }
+  if (in_ranks_ && !reader.side && run->iteration != IterationOf(reader.slot)) {
+    return Fail(fmt::format("{} reads iteration {}, its application is at {}",
+                            reader.name, run->iteration,
+                            IterationOf(reader.slot)));
   }
   if (options_.trace != nullptr) {
     Trace(fmt::format("{} hands out {}.{}", reader.name, element.cursor.p,
@@ -361,92 +334,6 @@ void World::SideFault(bool freeze) {
     KillReader(it->first);
   }
   StartSide(/*take_over=*/true, back, random_.OneIn(2));
-}
-
-void World::OnRankOver(ReaderProcess& reader) {
-  const size_t slot = reader.slot;
-  if (reader.core->state() == ReadSession::State::kFailed) {
-    const std::string failure = ErrorText(reader.core->failure());
-    const bool refused = failure.find("is being read by") != std::string::npos;
-    const std::string own =
-        fmt::format("'{}'", reader.core->session().consumer.value());
-    if (refused && reader.follows && failure.find(own) != std::string::npos) {
-      return Fail(reader.name + " was refused for its own process's reader");
-    }
-    if (refused && !reader.take_over && !reader.resumed) {
-      ++result_.totals["readers refused"];
-      return StartRankLater(slot, absl::Milliseconds(500));
-    }
-    return Fail("a rank failed: " + failure);
-  }
-  const uint64_t size = EndOf(reader);
-  if (reader.expected < size) {
-    return Fail(fmt::format("{} ended before number {} of {}", reader.name,
-                            reader.expected, size));
-  }
-  ++result_.totals["passes of ranks"];
-  pass_began_ = now();
-  tokens_[slot].reset();
-  slots_[slot].clear();
-  if (--rank_passes_[slot] > 0) {
-    StartRankLater(slot, random_.UpTo(absl::Seconds(1)));
-  }
-}
-
-// A reader that died is started from an older token than its last, perhaps of
-// an earlier pass.
-void World::GoBack(size_t slot) {
-  const std::optional<Checkpoint>& checkpoint = checkpoints_[slot];
-  if (!checkpoint || random_.OneIn(2)) return;
-  tokens_[slot] = checkpoint->token;
-  uint64_t& passes = in_ranks_ ? rank_passes_[slot] : passes_left_;
-  if (passes != checkpoint->passes) ++result_.totals["passes begun again"];
-  passes = checkpoint->passes;
-}
-
-// The application stops at a step that all ranks have made, and goes on from
-// the merged token, or the one before, with another number of them.
-void World::ChangeRanks() {
-  const bool back = merged_.has_value() && random_.OneIn(3);
-  const std::optional<Checkpoint> reached = back ? merged_ : MergeTokens();
-  if (!reached) return;
-  merged_ = reached;
-  ++result_.totals[back ? "ranks went back" : "ranks changed"];
-  for (const std::string& name : slots_) {
-    const auto it = readers_.find(name);
-    if (it == readers_.end()) continue;
-    it->second.zombie = true;
-    if (random_.OneIn(2)) KillReader(name);
-  }
-  tokens_.assign(1, reached->token);
-  rank_passes_.assign(1, reached->passes);
-  StartRanks(random_.Between(1, 4), absl::Seconds(1));
-}
-
-std::optional<World::Checkpoint> World::MergeTokens() const {
-  const uint64_t base = rank_passes_[0] == ranks_base_passes_ ? ranks_base_ : 0;
-  uint64_t steps = ~uint64_t{0};
-  for (size_t slot = 0; slot < ranks_; ++slot) {
-    const std::optional<Token>& token = tokens_[slot];
-    if (!token || token->run != tokens_[0]->run ||
-        rank_passes_[slot] != rank_passes_[0]) {
-      return std::nullopt;
-    }
-    const Share share{slot, ranks_};
-    const uint64_t made = share.Below(token->number) - share.Below(base);
-    steps = std::min(steps, made);
-  }
-  const uint64_t number = base + steps * ranks_;
-  Token merged{tokens_[0]->run, {}, number};
-  for (const std::optional<Token>& token : tokens_) {
-    merged.slots = std::max(merged.slots, token->slots);
-    merged.settled = merged.settled || token->settled;
-  }
-  if (number > 0) {
-    const Cursor last = plan_.reference()[number - 1];
-    merged.cursor = {last.p, last.i + 1};
-  }
-  return Checkpoint{merged, rank_passes_[0]};
 }
 
 void World::EndPass() {

@@ -135,7 +135,13 @@ struct ReadFlags {
                 "Print batch N (element N, without batches) of the sequence "
                 "and the records that it was made of, then exit; with --local",
                 &show_batch);
-    flags.Bool("--take-over", "Take the place of the job's present reader",
+    flags.Bool("--take-over",
+               "Take the place of the job's present reader; with --consumer "
+               "C/N, of an earlier consumer C, or of all those of another N. "
+               "Other consumers of N are never stopped: one that is ahead "
+               "waits until they have finished the iteration before, but not "
+               "for one that has been silent for the dispatcher's "
+               "--client-timeout",
                &take_over);
     flags.OneOf("--transport", {"auto", "tcp"},
                 "How elements are transported: auto uses shared memory if a "
@@ -161,7 +167,8 @@ struct ReadFlags {
     flags.Text("--token", "FILE",
                "Continue from the place that this token holds", &token);
     flags.Text("--save-token", "FILE",
-               "When it ends, for whatever reason, save there how far it came",
+               "When it begins, and when it ends, for whatever reason, save "
+               "there how far it came",
                &save_token);
     flags.Text("--cluster-id", "NAME", "Refuse a dispatcher of another cluster",
                &cluster_id);
@@ -387,6 +394,11 @@ absl::Status ReadAll(const Graph& graph, const ReadFlags& flags,
                "feedmill: seed {0} was drawn; write options: {{seed: {0}}} to "
                "get this order again\n",
                reader->seed());
+  }
+  if (!flags.save_token.empty()) {  // for one that is killed
+    FM_ASSIGN_OR_RETURN(const std::string begin, reader->Save());
+    FM_RETURN_IF_ERROR(
+        SaveToken("--save-token " + flags.save_token, flags.save_token, begin));
   }
   const bool prints = format == ElementWriter::Format::kJsonl;
   ReadWatch watch({.draw = isatty(STDERR_FILENO) != 0 &&

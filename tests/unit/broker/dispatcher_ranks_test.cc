@@ -7,29 +7,12 @@
 #include <string>
 #include <vector>
 
-#include "tests/unit/broker/dispatcher_vocabulary.h"
+#include "tests/unit/broker/rank_vocabulary.h"
 
 namespace feedmill::testing {
 namespace {
 
 using ::testing::HasSubstr;
-
-Reader& AddRank(Cluster& cluster, uint64_t rank, uint64_t ranks,
-                const std::string& graph = "range 100") {
-  Reader& reader =
-      cluster.AddReader("j", fmt::format("{}/{}", rank, ranks), graph);
-  reader.hello().share = {rank, ranks};
-  return reader;
-}
-
-// Reads on to the end and leaves.
-void Finish(Reader& reader) {
-  for (int turn = 0; turn < 1'000 && !reader.splits().empty(); ++turn) {
-    reader.FinishAll().Beat();
-  }
-  EXPECT_TRUE(reader.splits().empty());
-  reader.Leave();
-}
 
 TEST(Ranks, EachGetsTheWholeRunAndLeasesNameItsShare) {
   Cluster cluster;
@@ -170,26 +153,31 @@ TEST(Ranks, TheNextIterationBeginsWhenAllHaveFinishedThisOne) {
 TEST(Ranks, OneThatIsToComeIsWaitedFor) {
   Cluster cluster;
   cluster.AddWorker("w1", 8);
-  Finish(AddRank(cluster, 0, 2).Hello());
+  Finish(AddRank(cluster, 0, 3).Hello());
   EXPECT_EQ(cluster.job("j")->phase, RunPhase::kRunning);
-  Reader& again = AddRank(cluster, 0, 2).Hello();
-  EXPECT_EQ(again.answer->awaited, 1);
-  // Unless it is told not to wait.
-  again.hello().take_over = true;
-  again.Hello();
-  ASSERT_TRUE(again.live());
-  EXPECT_EQ(again.answer->run->iteration, 1);
+  Reader& again = AddRank(cluster, 0, 3);
+  for (const bool take_over : {false, true}) {
+    again.hello().take_over = take_over;
+    again.Hello();
+    EXPECT_FALSE(again.live());
+    EXPECT_EQ(again.answer->awaited, 2);
+    EXPECT_EQ(again.answer->awaited_ranks, (std::vector<uint64_t>{1, 2}));
+  }
 }
 
 TEST(Ranks, OneThatNeedNotWaitAnyMoreIsNotToldToBehindItsRun) {
   Cluster cluster;
   cluster.AddWorker("w1", 8);
   Finish(AddRank(cluster, 0, 2).Hello());
+  Reader& other = AddRank(cluster, 1, 2).Hello();
+  while (!other.splits().empty()) other.FinishAll().Beat();
   Reader& again = AddRank(cluster, 0, 2);
-  const ClientHello waits = again.hello();
-  again.hello().take_over = true;
+  const ClientLeave leave{
+      JobName("j"), RunNumber(1), other.hello().session, {}};
   const std::vector<Dispatcher::Incoming> together = {
-      {PeerId(again.peer()), waits}, {PeerId(again.peer()), again.hello()}};
+      {PeerId(again.peer()), again.hello()},
+      {PeerId(other.peer()), leave},
+      {PeerId(again.peer()), again.hello()}};
   cluster.Carry(cluster.dispatcher().Handle(cluster.now(), together));
   EXPECT_EQ(again.heard, 1);
   EXPECT_TRUE(again.live());
@@ -243,7 +231,7 @@ TEST(Ranks, ALifeOfOneReplacesOnlyItsOwn) {
   EXPECT_EQ(cluster.job("j")->sessions.size(), 2);
 }
 
-TEST(Ranks, NeedOrderDeterministicAndANumberBelowTheirs) {
+TEST(Ranks, NeedOrderDeterministicANumberBelowTheirsAndItsName) {
   Cluster cluster;
   cluster.AddWorker("w1");
   Reader& shared = cluster.AddReader("j", "0/2", "range 100", Order::kAny);
@@ -252,29 +240,28 @@ TEST(Ranks, NeedOrderDeterministicAndANumberBelowTheirs) {
   EXPECT_THAT(ErrorText(shared.reject->detail), HasSubstr("deterministic"));
   Reader& beyond = AddRank(cluster, 2, 2).Hello();
   EXPECT_THAT(ErrorText(beyond.reject->detail), HasSubstr("no rank 2 of 2"));
+  Reader& other = cluster.AddReader("j", "me", "range 100");
+  other.hello().share = {0, 2};
+  other.Hello();
+  EXPECT_THAT(ErrorText(other.reject->detail),
+              HasSubstr("rank 0 of 2 cannot be named 'me'"));
 }
 
 TEST(Ranks, AnOlderIterationIsRefusedByItsNumber) {
-  Cluster cluster;
-  cluster.AddWorker("w1");
+  Cluster cluster(QuickTimeout());
+  Miller& worker = cluster.AddWorker("w1");
   Finish(AddRank(cluster, 0, 2).Hello());
   Reader& slow = AddRank(cluster, 1, 2).Hello();
   Reader& next = AddRank(cluster, 0, 2);
   next.hello().take_over = true;
+  cluster.Pass(absl::Seconds(12), {}, {&worker});
   ASSERT_TRUE(next.Hello().live());
   // It is the life that was left behind, not a later one.
   slow.Forget();
-  slow.hello().run = RunNumber(1);
-  slow.Hello();
+  WithToken(slow, 1, {}).Hello();
   ASSERT_TRUE(slow.reject.has_value());
   EXPECT_EQ(slow.reject->reason, RejectReason::kSuperseded);
   EXPECT_THAT(ErrorText(slow.reject->detail), HasSubstr("iteration 1 by now"));
-}
-
-Reader& WithToken(Reader& reader, uint64_t run, Cursor cursor) {
-  reader.hello().run = RunNumber(run);
-  reader.hello().cursor = cursor;
-  return reader;
 }
 
 TEST(GoingBack, ALaterLifeReadsTheRestOfAnEarlierIteration) {

@@ -85,6 +85,7 @@ TEST(Slots, OfARankThatLeftAreSettledForTheOthers) {
   Cluster cluster;
   cluster.AddWorker("w1");
   Reader& first = AddSolo(cluster);
+  first.hello().session.consumer = ConsumerId("0/2");
   first.hello().share = {0, 2};
   first.Hello();
   Reader& second = cluster.AddReader("j", "1/2", kGraph);
@@ -144,6 +145,7 @@ TEST(Slots, AreThoseOfTheRankThatKnowsMost) {
     Cluster cluster;
     cluster.AddWorker("w1");
     Reader& first = AddSolo(cluster, 2, true);
+    first.hello().session.consumer = ConsumerId("0/2");
     first.hello().share = {0, 2};
     first.Hello();
     Reader& second = cluster.AddReader("j", "1/2", kGraph);

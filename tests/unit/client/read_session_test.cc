@@ -250,6 +250,16 @@ TEST_F(ReadSessionTest, LeavesARunThatIsStillBeingPlanned) {
 }
 
 // ---- leaves of earlier readers
+TEST_F(ReadSessionTest, WhoNeverBeganHasFinishedNothing) {
+  GivenSplits({Bound(1, 0, 4)});
+  Receive(1, MakePiece(0, 4));
+  Keep(session_.Leave(now_, /*unread=*/true));
+  const auto leaves = Said<ClientLeave>();
+  ASSERT_THAT(leaves, SizeIs(1));
+  EXPECT_EQ(leaves[0].run, RunNumber());
+  EXPECT_THAT(leaves[0].splits, IsEmpty());
+}
+
 ClientLeave LeaveOf(uint64_t life) {
   return {kJob, RunNumber{1}, {ConsumerId{"me"}, Incarnation{life}}, {}};
 }

@@ -133,7 +133,9 @@ TEST(Codec, SharesTravelAndThoseOfNothingAreRefused) {
   EXPECT_EQ(Returned(answer).leases[0].share, (Share{1, 2}));
   auto waiting = SampleOf<ClientAnswer>("client_answer_planning");
   waiting.awaited = 5;
+  waiting.awaited_ranks = {0, 3, kRanksMax};
   EXPECT_EQ(Returned(waiting).awaited, 5u);
+  EXPECT_EQ(Returned(waiting).awaited_ranks, waiting.awaited_ranks);
   for (const Share bad : {Share{4, 4}, Share{0, 0}, Share{0, kRanksMax + 1}}) {
     hello.share = bad;
     EXPECT_FALSE(Decode(Encode(hello, kCluster), kCluster).ok());

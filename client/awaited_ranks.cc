@@ -1,0 +1,55 @@
+#include "client/awaited_ranks.h"
+
+#include "core/base/status.h"
+#include "core/net/log.h"
+
+namespace feedmill {
+namespace {
+
+constexpr absl::Duration kTellInterval = absl::Seconds(10);
+
+}  // namespace
+
+std::string AwaitedRanks::Text(uint64_t count,
+                               const std::vector<uint64_t>& first) const {
+  if (first.empty()) return fmt::format("{} of {} consumers", count, ranks_);
+  std::string text = count == 1 ? "consumer " : "consumers ";
+  for (size_t k = 0; k < first.size(); ++k) {
+    const bool last = k + 1 == first.size() && count <= first.size();
+    text += fmt::format("{}{}", k == 0 ? "" : last ? " and " : ", ", first[k]);
+  }
+  if (count > first.size()) {
+    text += fmt::format(" and {} more", count - first.size());
+  }
+  return text + fmt::format(" of {}", ranks_);
+}
+
+void AwaitedRanks::Tell(absl::Time now, uint64_t count,
+                        const std::vector<uint64_t>& first) {
+  if (count == 0 || now < tell_from_) return;
+  std::string text = Text(count, first);
+  if (text == told_) return;
+  LogWarning(
+      "consumer {} of job \"{}\" waits for {} to finish the iteration "
+      "before its own",
+      rank_, job_, text);
+  told_ = std::move(text);
+  tell_from_ = now + kTellInterval;
+}
+
+absl::Status AwaitedRanks::TooLong(uint64_t count,
+                                   const std::vector<uint64_t>& first,
+                                   absl::Duration waited) const {
+  return DeadlineExceeded(
+      "consumer {} of job \"{}\" has waited {} for {} to finish the iteration "
+      "before its own. Start them, each from its token if it has one. One that "
+      "was there and is gone for good is not waited for with --take-over, once "
+      "it has been silent for the dispatcher's --client-timeout; to go on "
+      "without it at once, start all with --take-over and another number N in "
+      "--consumer C/N",
+      rank_, job_,
+      absl::FormatDuration(absl::Trunc(waited, absl::Milliseconds(10))),
+      Text(count, first));
+}
+
+}  // namespace feedmill

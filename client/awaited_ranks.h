@@ -1,0 +1,41 @@
+#ifndef FEEDMILL_CLIENT_AWAITED_RANKS_H_
+#define FEEDMILL_CLIENT_AWAITED_RANKS_H_
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+
+namespace feedmill {
+
+// What a rank that waits for others tells of them.
+class AwaitedRanks {
+ public:
+  AwaitedRanks(std::string job, uint64_t rank, uint64_t ranks)
+      : job_(std::move(job)), rank_(rank), ranks_(ranks) {}
+
+  // Says on stderr for whom it waits: `count` ranks, of which `first` are the
+  // first. At once, and when that has changed, each ten seconds at most.
+  void Tell(absl::Time now, uint64_t count, const std::vector<uint64_t>& first);
+
+  // It has waited too long for them.
+  absl::Status TooLong(uint64_t count, const std::vector<uint64_t>& first,
+                       absl::Duration waited) const;
+
+  // "consumers 1, 2 and 5 of 8".
+  std::string Text(uint64_t count, const std::vector<uint64_t>& first) const;
+
+ private:
+  const std::string job_;
+  const uint64_t rank_;
+  const uint64_t ranks_;
+  std::string told_;
+  absl::Time tell_from_ = absl::InfinitePast();
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CLIENT_AWAITED_RANKS_H_

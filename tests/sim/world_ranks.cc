@@ -1,0 +1,191 @@
+#include <algorithm>
+#include <utility>
+
+#include "core/base/status.h"
+#include "tests/sim/world.h"
+
+// Applications of several ranks: how they are started, go back, change their
+// number, and who may go on without whom.
+
+namespace feedmill::sim {
+namespace {
+
+const JobName kJob{"job"};
+
+}  // namespace
+
+// The application: all of its ranks, which go on from the token, if any.
+void World::StartRanks(uint64_t ranks, absl::Duration within) {
+  ++application_;
+  first_life_ = lives_ + 1;
+  ends_.clear();
+  former_.clear();
+  const std::optional<Token> token =
+      tokens_.empty() ? std::nullopt : tokens_.front();
+  const uint64_t passes =
+      rank_passes_.empty() ? passes_left_ : rank_passes_.front();
+  ranks_ = ranks;
+  ranks_base_ = token ? token->number : 0;
+  ranks_base_passes_ = passes;
+  tokens_.assign(ranks, token);
+  checkpoints_.assign(ranks, std::nullopt);
+  rank_passes_.assign(ranks, passes);
+  slots_.assign(ranks, "");
+  for (size_t slot = 0; slot < ranks; ++slot) {
+    StartRankLater(slot, random_.UpTo(within));
+  }
+}
+
+void World::StartRankLater(size_t slot, absl::Duration delay) {
+  slots_[slot].clear();
+  timeline_.After(delay, [this, slot, application = application_] {
+    if (application != application_ || !slots_[slot].empty()) return;
+    const bool take_over =
+        ranks_take_over_ || rank_passes_[slot] == passes_left_;
+    slots_[slot] =
+        StartReader(take_over, slot, /*resume=*/true, false, EndFormer(slot))
+            .name;
+  });
+}
+
+void World::OnRankOver(ReaderProcess& reader) {
+  const size_t slot = reader.slot;
+  if (reader.core->state() == ReadSession::State::kFailed) {
+    const std::string failure = ErrorText(reader.core->failure());
+    const bool refused = failure.find("is being read by") != std::string::npos;
+    const std::string own =
+        fmt::format("'{}'", reader.core->session().consumer.value());
+    if (refused && reader.follows && failure.find(own) != std::string::npos) {
+      return Fail(reader.name + " was refused for its own process's reader");
+    }
+    if (refused && !reader.take_over && !reader.resumed) {
+      ++result_.totals["readers refused"];
+      return StartRankLater(slot, absl::Milliseconds(500));
+    }
+    // As its message says.
+    if (reader.left_behind &&
+        failure.find("start it again") != std::string::npos) {
+      ++result_.totals["ranks left behind"];
+      return StartRankLater(slot, absl::Milliseconds(500));
+    }
+    return Fail("a rank failed: " + failure);
+  }
+  const uint64_t size = EndOf(reader);
+  if (reader.expected < size) {
+    return Fail(fmt::format("{} ended before number {} of {}", reader.name,
+                            reader.expected, size));
+  }
+  ++result_.totals["passes of ranks"];
+  pass_began_ = now();
+  tokens_[slot].reset();
+  slots_[slot].clear();
+  if (--rank_passes_[slot] > 0) {
+    StartRankLater(slot, random_.UpTo(absl::Seconds(1)));
+  }
+}
+
+// A run of ranks begins: none that still reads an earlier one may be cut off,
+// unless it was silent for so long that it may be dead.
+void World::CheckRunStarted(const RunStarted& event) {
+  const JobState* job = replica_.FindJob(event.job);
+  if (!in_ranks_ || event.job != kJob || job == nullptr ||
+      event.run <= job->run || job->ranks != ranks_) {
+    return;
+  }
+  for (size_t slot = 0; slot < ranks_; ++slot) {
+    if (rank_passes_[slot] == 0 || IterationOf(slot) >= event.iteration) {
+      continue;
+    }
+    const auto it = readers_.find(slots_[slot]);
+    if (it != readers_.end()) {
+      it->second.left_behind = true;
+      if (it->second.core->state() == ReadSession::State::kLive &&
+          it->second.core->MayHandOut(ClockOf(it->second))) {
+        return Fail(fmt::format("run {} begins while {} reads an earlier one",
+                                event.run.value(), it->first));
+      }
+    }
+    if (!MayBeLeftBehind(*job, slot, event.run)) {
+      return Fail(fmt::format("run {} begins without rank {}",
+                              event.run.value(), slot));
+    }
+  }
+}
+
+// Whether a life of it said that it has finished the run before, or nothing
+// was heard of it for long.
+bool World::MayBeLeftBehind(const JobState& job, size_t slot,
+                            RunNumber run) const {
+  // Those of an application that was stopped may be anywhere.
+  const ConsumerId consumer(fmt::format("{}/{}", slot, ranks_));
+  const auto life = job.lives.find(consumer);
+  if (life != job.lives.end() && life->second.value() < first_life_) {
+    return true;
+  }
+  const auto finished = job.finished.find(slot);
+  if (finished != job.finished.end() &&
+      run.value() <= finished->second.value() + 1) {
+    return true;
+  }
+  const auto last = reports_before_.find(consumer);
+  return last != reports_before_.end() &&
+         settings_.client_timeout <= now() - last->second;
+}
+
+// A reader that died is started from an older token than its last, perhaps of
+// an earlier pass.
+void World::GoBack(size_t slot) {
+  const std::optional<Checkpoint>& checkpoint = checkpoints_[slot];
+  if (!checkpoint || random_.OneIn(2)) return;
+  tokens_[slot] = checkpoint->token;
+  uint64_t& passes = in_ranks_ ? rank_passes_[slot] : passes_left_;
+  if (passes != checkpoint->passes) ++result_.totals["passes begun again"];
+  passes = checkpoint->passes;
+}
+
+// The application stops at a step that all ranks have made, and goes on from
+// the merged token, or the one before, with another number of them.
+void World::ChangeRanks() {
+  const bool back = merged_.has_value() && random_.OneIn(3);
+  const std::optional<Checkpoint> reached = back ? merged_ : MergeTokens();
+  if (!reached) return;
+  merged_ = reached;
+  ++result_.totals[back ? "ranks went back" : "ranks changed"];
+  for (const std::string& name : slots_) {
+    const auto it = readers_.find(name);
+    if (it == readers_.end()) continue;
+    it->second.zombie = true;
+    if (random_.OneIn(2)) KillReader(name);
+  }
+  tokens_.assign(1, reached->token);
+  rank_passes_.assign(1, reached->passes);
+  StartRanks(random_.Between(1, 4), absl::Seconds(1));
+}
+
+std::optional<World::Checkpoint> World::MergeTokens() const {
+  const uint64_t base = rank_passes_[0] == ranks_base_passes_ ? ranks_base_ : 0;
+  uint64_t steps = ~uint64_t{0};
+  for (size_t slot = 0; slot < ranks_; ++slot) {
+    const std::optional<Token>& token = tokens_[slot];
+    if (!token || token->run != tokens_[0]->run ||
+        rank_passes_[slot] != rank_passes_[0]) {
+      return std::nullopt;
+    }
+    const Share share{slot, ranks_};
+    const uint64_t made = share.Below(token->number) - share.Below(base);
+    steps = std::min(steps, made);
+  }
+  const uint64_t number = base + steps * ranks_;
+  Token merged{tokens_[0]->run, {}, number};
+  for (const std::optional<Token>& token : tokens_) {
+    merged.slots = std::max(merged.slots, token->slots);
+    merged.settled = merged.settled || token->settled;
+  }
+  if (number > 0) {
+    const Cursor last = plan_.reference()[number - 1];
+    merged.cursor = {last.p, last.i + 1};
+  }
+  return Checkpoint{merged, rank_passes_[0]};
+}
+
+}  // namespace feedmill::sim
