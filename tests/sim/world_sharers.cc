@@ -10,8 +10,8 @@
 namespace feedmill::sim {
 namespace {
 
-const JobName kJob{"job"};
-const RunNumber kFirstRun{1};
+const JobName kSharedJob{"job"};
+const RunNumber kSharedRun{1};
 
 }  // namespace
 
@@ -51,7 +51,7 @@ void World::UseGiven(ReaderProcess& reader) {
 }
 
 void World::CheckSharer(ReaderProcess& reader, Cursor cursor) {
-  if (reader.core->run()->run != kFirstRun) return;
+  if (reader.core->run()->run != kSharedRun) return;
   const size_t index = plan_.IndexOf(cursor);
   if (index >= plan_.reference().size() || plan_.reference()[index] != cursor) {
     return Fail(fmt::format("there is no element {}.{}", cursor.p, cursor.i));

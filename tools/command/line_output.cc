@@ -19,10 +19,10 @@ namespace {
 
 // A pipe takes so much as a whole or not at all, and without blocking if poll
 // calls it writable (pipe(7)).
-constexpr size_t kAtomicBytes = PIPE_BUF;
-constexpr int kLookMilliseconds = 100;
+constexpr size_t kPipeAtomicBytes = PIPE_BUF;
+constexpr int kPollMilliseconds = 100;
 
-bool IsFile(int fd) {
+bool IsRegularFile(int fd) {
   struct stat about {};
   return fstat(fd, &about) == 0 && S_ISREG(about.st_mode);
 }
@@ -34,7 +34,7 @@ LineOutput::LineOutput(int fd, const std::atomic<bool>& cancel,
     : fd_(fd),
       cancel_(cancel),
       grace_(grace),
-      file_(IsFile(fd)),
+      file_(IsRegularFile(fd)),
       no_wait_(!file_) {}
 
 absl::Status LineOutput::Write(std::string_view text,
@@ -60,14 +60,15 @@ absl::Status LineOutput::Write(std::string_view text,
     // Before it waits, so that what is written is reported, and after.
     if (!within && go_on && !go_on()) return absl::OkStatus();
     if (!Writable(0)) {
-      Writable(kLookMilliseconds);
+      Writable(kPollMilliseconds);
       continue;
     }
     // Lines that go as one; behind a half line none, it may be the last.
     const size_t most = within ? line + 1 : ends.size();
     size_t last = line;
-    while (last < most && (file_ || ends[last] - at <= kAtomicBytes)) ++last;
-    const size_t end = last > line ? ends[last - 1] : at + kAtomicBytes;
+    while (last < most && (file_ || ends[last] - at <= kPipeAtomicBytes))
+      ++last;
+    const size_t end = last > line ? ends[last - 1] : at + kPipeAtomicBytes;
     const ptrdiff_t count = WriteSome(text.substr(at, end - at));
     if (count < 0) {
       if (errno == EINTR || errno == EAGAIN) continue;

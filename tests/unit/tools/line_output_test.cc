@@ -21,13 +21,13 @@ namespace {
 using ::testing::HasSubstr;
 
 // A pipe whose reading end this test holds.
-class Pipe {
+class HeldPipe {
  public:
-  Pipe() {
+  HeldPipe() {
     std::signal(SIGPIPE, SIG_IGN);
     EXPECT_EQ(pipe2(ends_, O_CLOEXEC), 0);
   }
-  ~Pipe() {
+  ~HeldPipe() {
     CloseReader();
     CloseWriter();
   }
@@ -51,8 +51,8 @@ class Pipe {
 };
 
 // `count` lines of `bytes` each, and where they end.
-struct Lines {
-  Lines(size_t count, size_t bytes) {
+struct TestLines {
+  TestLines(size_t count, size_t bytes) {
     for (size_t k = 0; k < count; ++k) {
       text += std::string(bytes - 1, static_cast<char>('a' + k % 26)) + '\n';
       ends.push_back(text.size());
@@ -64,7 +64,7 @@ struct Lines {
 
 class LineOutputTest : public ::testing::Test {
  protected:
-  absl::Status Write(LineOutput& output, const Lines& lines,
+  absl::Status Write(LineOutput& output, const TestLines& lines,
                      const std::function<bool()>& go_on = {}) {
     return output.Write(lines.text, lines.ends, written_, go_on);
   }
@@ -74,21 +74,22 @@ class LineOutputTest : public ::testing::Test {
 };
 
 TEST_F(LineOutputTest, TellsAGoneReaderFromOtherErrors) {
-  Pipe pipe;
+  HeldPipe pipe;
   pipe.CloseReader();
   LineOutput gone(pipe.writer(), cancel_);
-  EXPECT_EQ(Write(gone, Lines(1, 2)).code(), absl::StatusCode::kAborted);
+  EXPECT_EQ(Write(gone, TestLines(1, 2)).code(), absl::StatusCode::kAborted);
   const int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
   LineOutput full(fd, cancel_);
-  EXPECT_EQ(Write(full, Lines(1, 2)).code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(Write(full, TestLines(1, 2)).code(),
+            absl::StatusCode::kUnavailable);
   close(fd);
   EXPECT_EQ(written_, 0);
 }
 
 TEST_F(LineOutputTest, WaitsForANonBlockingPipe) {
-  Pipe pipe;
+  HeldPipe pipe;
   fcntl(pipe.writer(), F_SETFL, O_NONBLOCK);
-  const Lines lines(3, size_t{1} << 19);
+  const TestLines lines(3, size_t{1} << 19);
   std::string got;
   std::thread reader([&] {
     while (got.size() < lines.text.size()) got += pipe.Read();
@@ -101,8 +102,8 @@ TEST_F(LineOutputTest, WaitsForANonBlockingPipe) {
 }
 
 TEST_F(LineOutputTest, StopsBetweenTwoLinesOfAPipeThatIsFull) {
-  const Lines lines(200, 1'000);
-  Pipe pipe;
+  const TestLines lines(200, 1'000);
+  HeldPipe pipe;
   ASSERT_EQ(fcntl(pipe.writer(), F_SETPIPE_SZ, 1 << 16), 1 << 16);
   LineOutput output(pipe.writer(), cancel_);
   int calls = 0;
@@ -120,8 +121,8 @@ TEST_F(LineOutputTest, StopsBetweenTwoLinesOfAPipeThatIsFull) {
 
 TEST_F(LineOutputTest, FinishesTheLineThatAStopMeets) {
   // The pipe holds less than a third of a line.
-  const Lines lines(3, 300'000);
-  Pipe pipe;
+  const TestLines lines(3, 300'000);
+  HeldPipe pipe;
   LineOutput output(pipe.writer(), cancel_, absl::Seconds(60));
   std::string got;
   std::thread reader([&] {
@@ -139,9 +140,9 @@ TEST_F(LineOutputTest, FinishesTheLineThatAStopMeets) {
 }
 
 TEST_F(LineOutputTest, EndsThoughNobodyTakesTheLineThatAStopMeets) {
-  Pipe pipe;
+  HeldPipe pipe;
   LineOutput output(pipe.writer(), cancel_, absl::Milliseconds(10));
-  const absl::Status stopped = Write(output, Lines(1, 3'000'000), [&] {
+  const absl::Status stopped = Write(output, TestLines(1, 3'000'000), [&] {
     cancel_ = true;
     return true;
   });
@@ -151,8 +152,8 @@ TEST_F(LineOutputTest, EndsThoughNobodyTakesTheLineThatAStopMeets) {
 }
 
 TEST_F(LineOutputTest, ReportsWhatItWroteBeforeItWaits) {
-  const Lines lines(17, 4'096);
-  Pipe pipe;
+  const TestLines lines(17, 4'096);
+  HeldPipe pipe;
   ASSERT_EQ(fcntl(pipe.writer(), F_SETPIPE_SZ, 1 << 16), 1 << 16);
   LineOutput output(pipe.writer(), cancel_);
   EXPECT_TRUE(Write(output, lines, [&] { return written_ < 16; }).ok());
@@ -160,10 +161,11 @@ TEST_F(LineOutputTest, ReportsWhatItWroteBeforeItWaits) {
 }
 
 TEST_F(LineOutputTest, WritesNothingWhenItMayNotGoOn) {
-  Pipe pipe;
+  HeldPipe pipe;
   LineOutput output(pipe.writer(), cancel_);
   int calls = 0;
-  EXPECT_TRUE(Write(output, Lines(9, 3'000), [&] { return ++calls < 3; }).ok());
+  EXPECT_TRUE(
+      Write(output, TestLines(9, 3'000), [&] { return ++calls < 3; }).ok());
   EXPECT_EQ(written_, 2);
   EXPECT_EQ(pipe.Read().size(), 6'000);
 }
@@ -178,7 +180,7 @@ TEST_F(LineOutputTest, CutsHalfALineOffAFile) {
   getrlimit(RLIMIT_FSIZE, &before);
   const rlimit limit{1'000, before.rlim_max};
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
-  const Lines lines(10, 300);
+  const TestLines lines(10, 300);
   LineOutput output(fd, cancel_);
   const absl::Status status = Write(output, lines);
   setrlimit(RLIMIT_FSIZE, &before);
