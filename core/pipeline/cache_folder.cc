@@ -11,7 +11,6 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
-#include <optional>
 #include <span>
 #include <string_view>
 #include <system_error>
@@ -312,7 +311,7 @@ std::vector<CacheSegment> CacheFolder::ReadNew() {
     if (absl::IsDataLoss(segments.status())) {
       Delete(path, segments.status());
     } else {
-      WarnOfCache(path, ErrorText(segments.status()));
+      Warn(path, ErrorText(segments.status()));
     }
   }
   return all;
@@ -343,7 +342,7 @@ bool CacheFolder::Drop(CacheFile& file, const absl::Status& why) {
     if (IsAtItsPath(file)) {
       Delete(file.path(), why);
     } else {
-      WarnOfCache(file.path(), ErrorText(why) + "; another one replaces it");
+      Warn(file.path(), ErrorText(why) + "; another one replaces it");
     }
   }
   const std::lock_guard lock(mutex_);
@@ -353,58 +352,36 @@ bool CacheFolder::Drop(CacheFile& file, const absl::Status& why) {
 }
 
 // A damaged file would be found, and reported, by every later process.
-void CacheFolder::Delete(const std::string& path,
-                         const absl::Status& why) const {
+void CacheFolder::Delete(const std::string& path, const absl::Status& why) {
   std::error_code error;
   fs::remove(path, error);
-  WarnOfCache(path, error ? fmt::format("{}; it cannot be deleted: {}",
-                                        ErrorText(why), error.message())
-                          : ErrorText(why) + "; it is deleted");
+  Warn(path, error ? fmt::format("{}; it cannot be deleted: {}", ErrorText(why),
+                                 error.message())
+                   : ErrorText(why) + "; it is deleted");
 }
 
-namespace {
-
-// Bounds the lines that a process prints.
-class WarningLimit {
- public:
-  // Whether a line may be printed now, and how many were not since the last.
-  std::optional<uint64_t> Take() {
-    const std::lock_guard lock(mutex_);
+void CacheFolder::Warn(const std::string& path, const std::string& what) {
+  uint64_t left_out = 0;
+  {
+    const std::lock_guard lock(warning_mutex_);
     const auto now = std::chrono::steady_clock::now();
     const auto seconds =
         std::chrono::duration_cast<std::chrono::seconds>(now - counted_);
     if (seconds.count() > 0) {
       counted_ = now;
-      left_ = static_cast<int>(
-          std::min<int64_t>(kWarningsAtOnce, left_ + seconds.count()));
+      warnings_left_ = static_cast<int>(
+          std::min<int64_t>(kWarningsAtOnce, warnings_left_ + seconds.count()));
     }
-    if (left_ == 0) {
-      ++left_out_;
-      return std::nullopt;
+    if (warnings_left_ == 0) {
+      ++warnings_left_out_;
+      return;
     }
-    --left_;
-    return std::exchange(left_out_, 0);
+    --warnings_left_;
+    left_out = std::exchange(warnings_left_out_, 0);
   }
-
- private:
-  std::mutex mutex_;
-  std::chrono::steady_clock::time_point counted_ =
-      std::chrono::steady_clock::now();
-  int left_ = kWarningsAtOnce;
-  uint64_t left_out_ = 0;
-};
-
-}  // namespace
-
-void WarnOfCache(const std::string& path, const std::string& what) {
-  static WarningLimit& limit = *new WarningLimit();
-  const std::optional<uint64_t> left_out = limit.Take();
-  if (!left_out) return;
   std::string line = fmt::format(
       "feedmill: cache {}: {}; its elements are made again", path, what);
-  if (*left_out > 0) {
-    line += fmt::format(" (and {} more such lines)", *left_out);
-  }
+  if (left_out > 0) line += fmt::format(" (and {} more such lines)", left_out);
   line += '\n';
   std::fputs(line.c_str(), stderr);
 }

@@ -1,6 +1,7 @@
 #ifndef FEEDMILL_CORE_PIPELINE_CACHE_FOLDER_H_
 #define FEEDMILL_CORE_PIPELINE_CACHE_FOLDER_H_
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -75,25 +76,33 @@ class CacheFolder {
   // before.
   bool Drop(CacheFile& file, const absl::Status& why);
 
+  // Reports on stderr what is wrong with a file or the folder, and what that
+  // means. Prints up to kWarningsAtOnce lines at once and one more each second;
+  // the next line that is printed counts those that were left out.
+  void Warn(const std::string& path, const std::string& what);
+
   const std::string& path() const { return path_; }
 
  private:
+  static constexpr int kWarningsAtOnce = 10;
   absl::StatusOr<std::vector<CacheSegment>> ReadFile(
       const std::string& name) const;
-  void Delete(const std::string& path, const absl::Status& why) const;
+  void Delete(const std::string& path, const absl::Status& why);
 
   const std::string path_;  // with the key
   const std::string key_;
   const std::shared_ptr<const ElementSpec> spec_;
   std::mutex mutex_;
   std::set<std::string> read_;  // files, by name
-};
 
-// Reports on stderr what is wrong with a file or folder, and what that means.
-// A process prints up to kWarningsAtOnce such lines at once and one more each
-// second; the next line that is printed counts those that were left out.
-inline constexpr int kWarningsAtOnce = 10;
-void WarnOfCache(const std::string& path, const std::string& what);
+  std::mutex warning_mutex_;
+  // Guarded by warning_mutex_: when lines were added to those that may be
+  // printed, their number, and how many were not printed since the last.
+  std::chrono::steady_clock::time_point counted_ =
+      std::chrono::steady_clock::now();
+  int warnings_left_ = kWarningsAtOnce;
+  uint64_t warnings_left_out_ = 0;
+};
 
 }  // namespace feedmill
 

@@ -231,7 +231,7 @@ void ElementCache::ReadNew() {
 
 void ElementCache::ReadFailed(const StoredRows& rows, const absl::Status& why) {
   if (!absl::IsDataLoss(why) && !absl::IsNotFound(why)) {
-    WarnOfCache(rows.file->path(), ErrorText(why));
+    folder_->Warn(rows.file->path(), ErrorText(why));
     return;
   }
   if (!folder_->Drop(*rows.file, why)) return;
@@ -262,7 +262,7 @@ void ElementCache::WriteIfEnough(std::unique_lock<std::shared_mutex> lock,
   if (!written.ok()) {
     // What is in memory stays there; no more of it comes.
     if (std::exchange(writes_, false)) {
-      WarnOfCache(folder_->path(), ErrorText(written.status()));
+      folder_->Warn(folder_->path(), ErrorText(written.status()));
     }
     return;
   }

@@ -15,9 +15,9 @@
 namespace feedmill {
 namespace {
 
-constexpr char kKey[] = "0123456789abcdef0123456789abcdef";
+constexpr char kStoredKey[] = "0123456789abcdef0123456789abcdef";
 
-std::shared_ptr<const ElementSpec> Spec() {
+std::shared_ptr<const ElementSpec> SpecOfAllKinds() {
   auto spec = std::make_shared<ElementSpec>();
   spec->components = {{"n", DType::kInt64, {}},
                       {"small", DType::kUInt8, {3}},
@@ -31,7 +31,7 @@ std::shared_ptr<const ElementSpec> Spec() {
 
 // Rows with up to `item_max` items; those of "maybe" have one shape.
 Chunk RandomRows(size_t count, size_t item_max, std::mt19937_64& random) {
-  ChunkBuilder builder(Spec());
+  ChunkBuilder builder(SpecOfAllKinds());
   const std::string letters(item_max + 1, 'q');
   for (size_t row = 0; row < count; ++row) {
     const auto number = static_cast<int64_t>(random());
@@ -57,7 +57,7 @@ Chunk RandomRows(size_t count, size_t item_max, std::mt19937_64& random) {
   return std::move(builder).Finish();
 }
 
-std::vector<std::string> Lines(const Chunk& chunk) {
+std::vector<std::string> JsonLines(const Chunk& chunk) {
   std::vector<std::string> lines;
   for (size_t row = 0; row < chunk.rows; ++row) {
     AppendJson(chunk, row, lines.emplace_back());
@@ -67,12 +67,12 @@ std::vector<std::string> Lines(const Chunk& chunk) {
 
 TEST(StoredRows, AreWhatWasWritten) {
   const TestFolder folder;
-  CacheFolder cache(folder.path(), kKey, Spec());
+  CacheFolder cache(folder.path(), kStoredKey, SpecOfAllKinds());
   std::mt19937_64 random(11);
   for (const size_t count : {size_t{1}, size_t{7}, size_t{600}}) {
     for (const size_t item_max : {size_t{0}, size_t{3}, size_t{900}}) {
       Chunk rows = RandomRows(count, item_max, random);
-      const std::vector<std::string> expected = Lines(rows);
+      const std::vector<std::string> expected = JsonLines(rows);
       CacheSegment segment;
       segment.positions.resize(count);
       segment.rows.chunk = std::make_shared<const Chunk>(std::move(rows));
@@ -89,7 +89,7 @@ TEST(StoredRows, AreWhatWasWritten) {
         const auto read = reader.Read(stored, begin, end, nullptr);
         ASSERT_TRUE(read.ok()) << read.status();
         ASSERT_TRUE(read->Validate().ok()) << read->Validate();
-        ASSERT_EQ(Lines(*read),
+        ASSERT_EQ(JsonLines(*read),
                   std::vector<std::string>(expected.begin() + begin,
                                            expected.begin() + end));
       }
@@ -99,7 +99,7 @@ TEST(StoredRows, AreWhatWasWritten) {
 
 TEST(StoredRows, OfASliceAreThoseOfTheSlice) {
   const TestFolder folder;
-  CacheFolder cache(folder.path(), kKey, Spec());
+  CacheFolder cache(folder.path(), kStoredKey, SpecOfAllKinds());
   std::mt19937_64 random(12);
   const Chunk whole = RandomRows(50, 40, random);
   CacheSegment segment;
@@ -110,12 +110,12 @@ TEST(StoredRows, OfASliceAreThoseOfTheSlice) {
   StoredReader reader;
   const auto read = reader.Read(*(*written)[0].rows.stored, 3, 20, nullptr);
   ASSERT_TRUE(read.ok()) << read.status();
-  EXPECT_EQ(Lines(*read), Lines(whole.Slice(23, 40)));
+  EXPECT_EQ(JsonLines(*read), JsonLines(whole.Slice(23, 40)));
 }
 
 TEST(StoredRows, AnyByteThatDiffersIsFoundOut) {
   const TestFolder folder;
-  CacheFolder cache(folder.path(), kKey, Spec());
+  CacheFolder cache(folder.path(), kStoredKey, SpecOfAllKinds());
   std::mt19937_64 random(13);
   CacheSegment segment;
   segment.positions.resize(30);
@@ -124,7 +124,7 @@ TEST(StoredRows, AnyByteThatDiffersIsFoundOut) {
   const auto written = cache.Write({segment});
   ASSERT_TRUE(written.ok()) << written.status();
   const StoredRows& stored = *(*written)[0].rows.stored;
-  const std::vector<std::string> expected = Lines(*segment.rows.chunk);
+  const std::vector<std::string> expected = JsonLines(*segment.rows.chunk);
   std::fstream file(stored.file->path(),
                     std::ios::binary | std::ios::in | std::ios::out);
   StoredReader reader;
@@ -146,7 +146,7 @@ TEST(StoredRows, AnyByteThatDiffersIsFoundOut) {
   }
   const auto sound = reader.Read(stored, 0, 30, nullptr);
   ASSERT_TRUE(sound.ok()) << sound.status();
-  EXPECT_EQ(Lines(*sound), expected);
+  EXPECT_EQ(JsonLines(*sound), expected);
 }
 
 }  // namespace
