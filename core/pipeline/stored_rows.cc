@@ -13,6 +13,26 @@
 #include "core/base/status.h"
 
 namespace feedmill {
+
+// Numbers of a column's first row, item and byte that are in memory.
+struct LoadedBase {
+  uint64_t row = 0;
+  uint64_t item = 0;
+  uint64_t byte = 0;
+};
+
+// A column whose buffers begin at `base`. What they say may be damaged: nothing
+// outside them is read.
+struct LoadedColumn {
+  bool is_bytes = false;
+  bool ragged = false;
+  uint64_t rank = 0;
+  uint64_t item_bytes = 1;
+  uint64_t row_items = 0;  // unless it is ragged
+  LoadedBase base;
+  std::array<std::span<const std::byte>, 4> buffers;
+};
+
 namespace {
 
 constexpr uint64_t kIntBytes = sizeof(int64_t);
@@ -50,25 +70,6 @@ class OpenFiles {
   std::deque<std::weak_ptr<CacheFile>> opened_;
 };
 
-// Numbers of a column's first row, item and byte that are in memory.
-struct Base {
-  uint64_t row = 0;
-  uint64_t item = 0;
-  uint64_t byte = 0;
-};
-
-// A column whose buffers begin at `base`. What they say may be damaged: nothing
-// outside them is read.
-struct LoadedColumn {
-  bool is_bytes = false;
-  bool ragged = false;
-  uint64_t rank = 0;
-  uint64_t item_bytes = 1;
-  uint64_t row_items = 0;  // unless it is ragged
-  Base base;
-  std::array<std::span<const std::byte>, 4> buffers;
-};
-
 std::optional<uint64_t> NumberAt(std::span<const std::byte> numbers,
                                  uint64_t index) {
   if (index >= numbers.size() / kIntBytes) return std::nullopt;
@@ -89,7 +90,7 @@ bool AddRange(std::span<const std::byte> bytes, uint64_t at, uint64_t size,
 bool AddRows(const LoadedColumn& column, uint64_t begin, uint64_t end,
              uint64_t& sum) {
   const auto& [values, offsets, row_shapes, row_starts] = column.buffers;
-  const Base& base = column.base;
+  const LoadedBase& base = column.base;
   uint64_t first = begin * column.row_items;
   uint64_t last = end * column.row_items;
   if (column.ragged) {
