@@ -1,9 +1,11 @@
 #include "tools/command/pipeline_file.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <optional>
+#include <string_view>
 #include <system_error>
 
 #include "core/base/status.h"
@@ -13,6 +15,34 @@ namespace {
 
 std::string PipelineName(const std::string& path) {
   return path == "-" ? "standard input" : path;
+}
+
+// Takes "WORD NUMBER" from the front of `text`; the number's digits, or "" if
+// it does not begin so.
+std::string TakeNumber(std::string_view word, std::string_view& text) {
+  if (!text.starts_with(word)) return "";
+  const std::string_view rest = text.substr(word.size());
+  const size_t digits =
+      std::min(rest.find_first_not_of("0123456789"), rest.size());
+  text = rest.substr(digits);
+  return std::string(rest.substr(0, digits));
+}
+
+// An error of the parser ("line 4, column 5: …") with the file, as compilers
+// write it: "photos.yaml:4:5: …".
+absl::Status WithFile(const absl::Status& status, const std::string& path) {
+  const std::string message = ErrorText(status);
+  std::string_view text = message;
+  std::string place = PipelineName(path);
+  if (const std::string line = TakeNumber("line ", text); !line.empty()) {
+    place += ":" + line;
+    const std::string column = TakeNumber(", column ", text);
+    if (!column.empty()) place += ":" + column;
+    if (text.starts_with(": ")) {
+      return absl::Status(status.code(), place + std::string(text));
+    }
+  }
+  return Annotate(status, PipelineName(path));
 }
 
 }  // namespace
@@ -26,7 +56,7 @@ absl::StatusOr<Pipeline> LoadPipeline(const std::string& path) {
     std::cin.read(text.data(), static_cast<std::streamsize>(kTextMax));
     text.resize(static_cast<size_t>(std::cin.gcount()));
     auto pipeline = ParsePipelineYaml(text, directory);
-    if (!pipeline.ok()) return Annotate(pipeline.status(), PipelineName(path));
+    if (!pipeline.ok()) return WithFile(pipeline.status(), path);
     return pipeline;
   }
   if (!std::filesystem::exists(path, error)) {
@@ -41,7 +71,7 @@ absl::StatusOr<Pipeline> LoadPipeline(const std::string& path) {
   text.resize(static_cast<size_t>(file.gcount()));
   directory = std::filesystem::absolute(path, error).parent_path().string();
   auto pipeline = ParsePipelineYaml(text, directory);
-  if (!pipeline.ok()) return Annotate(pipeline.status(), path);
+  if (!pipeline.ok()) return WithFile(pipeline.status(), path);
   return pipeline;
 }
 
