@@ -157,7 +157,9 @@ bool RowsFit(const Shape& shape, uint64_t rows, uint64_t item_bytes,
   return !__builtin_mul_overflow(bytes, rows, &bytes) && bytes <= size;
 }
 
-absl::Status Contradiction() { return DataLoss("its head contradicts itself"); }
+absl::Status Contradiction() {
+  return DataLoss("its header contradicts itself");
+}
 
 // Columns of `rows`; values lie from `begin` on, and have `size` bytes.
 absl::Status ReadColumns(HeadReader& head, uint64_t begin, uint64_t size,
