@@ -11,7 +11,7 @@ namespace feedmill {
 namespace {
 
 constexpr size_t kBlockRunsMax = 256;  // of a block
-constexpr size_t kRunsMin = 64;   // a block of less takes its neighbour in
+constexpr size_t kRunsMin = 64;        // a block of less takes its neighbour in
 
 }  // namespace
 

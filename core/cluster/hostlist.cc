@@ -151,7 +151,8 @@ absl::StatusOr<std::vector<int64_t>> ExpandTasksPerNode(std::string_view text) {
   constexpr auto kMax = static_cast<int64_t>(kHostsMax);
   std::vector<int64_t> counts;
   int64_t total = 0;
-  for (std::string_view item : SplitWords(text.substr(0, kHostlistTextMax), ',')) {
+  for (std::string_view item :
+       SplitWords(text.substr(0, kHostlistTextMax), ',')) {
     std::optional<int64_t> times = 1;
     const size_t open = item.find("(x");
     if (open != std::string_view::npos) {
