@@ -542,7 +542,7 @@ TEST(ClientStage, CountsABatchThatIsTakenApartWithItsLastRecord) {
   Stage stage(
       "source: {range: {stop: 100}}\nsteps:\n  - filter: 'x >= 0'\n"
       "  - batch: {size: 3}\n  - unbatch\n");
-  const auto client = ClientStage::Make(stage.plan, Functions()).value();
+  const auto client = ClientStage::Make(stage.plan, BuiltinRegistry()).value();
   ASSERT_TRUE(client->Push(stage.Run({0, 0}, {10, 0})).ok());
   ClientStage::Output out;
   std::vector<uint64_t> inputs;
