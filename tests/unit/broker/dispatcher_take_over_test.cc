@@ -206,7 +206,7 @@ TEST(TakingOver, WhoWaitsIsNotSilent) {
 
 // ---- leaves that come when their session is gone
 
-void ReadAll(Reader& reader) {
+void TakeAll(Reader& reader) {
   while (!reader.splits().empty()) reader.FinishAll().Beat();
 }
 
@@ -216,7 +216,7 @@ TEST(LateLeaves, CountWhereTheJobWasTakenBackMeanwhile) {
   Finish(AddRank(cluster, 0, 2).Hello());
   Finish(AddRank(cluster, 1, 2).Hello());
   Reader& first = AddRank(cluster, 0, 2).Hello();
-  ReadAll(first);
+  TakeAll(first);
   Reader& back = WithToken(AddRank(cluster, 1, 2), 1, {40, 0}).Hello();
   ASSERT_EQ(cluster.job("j")->iteration, 0);
   cluster.Restart();

@@ -41,7 +41,7 @@ Chunk Rows(int64_t first, size_t count) {
   return {Spec(), count, {MakeColumn(numbers), MakeBytesColumn(views)}};
 }
 
-std::vector<uint64_t> Positions(uint64_t first, size_t count) {
+std::vector<uint64_t> PositionsFrom(uint64_t first, size_t count) {
   std::vector<uint64_t> positions(count);
   for (size_t k = 0; k < count; ++k) positions[k] = first + k;
   return positions;
@@ -79,7 +79,7 @@ absl::StatusOr<Chunk> Get(const KeptRows& rows, size_t begin, size_t end) {
 
 // How many of the positions are there, as Rows(0, …) has them.
 size_t There(ElementCache& cache, uint64_t first, size_t count) {
-  const std::vector<uint64_t> positions = Positions(first, count);
+  const std::vector<uint64_t> positions = PositionsFrom(first, count);
   Found found;
   cache.Find(positions, found);
   size_t there = 0;
@@ -114,9 +114,9 @@ size_t There(ElementCache& cache, uint64_t first, size_t count) {
 
 TEST_F(CacheOnDisk, IsThereForTheNextProcess) {
   auto cache = Open();
-  cache->Add(Positions(100, 50), {}, false, Rows(100, 50));
+  cache->Add(PositionsFrom(100, 50), {}, false, Rows(100, 50));
   const std::vector<uint32_t> origins = {1};
-  cache->Add(Positions(500, 3), origins, true, Rows(501, 1));
+  cache->Add(PositionsFrom(500, 3), origins, true, Rows(501, 1));
   cache->AddRows(7, {{std::make_shared<const Chunk>(Rows(3, 2)), nullptr},
                      3,
                      4,
@@ -130,7 +130,7 @@ TEST_F(CacheOnDisk, IsThereForTheNextProcess) {
     EXPECT_EQ(There(*again, 90, 100), 50u);
     EXPECT_EQ(There(*again, 500, 3), 1u);
     Found found;
-    again->Find(Positions(500, 3), found);
+    again->Find(PositionsFrom(500, 3), found);
     EXPECT_EQ(found.places[0].row, Found::kDropped);
     EXPECT_EQ(found.places[2].row, Found::kDropped);
     EXPECT_FALSE(again->FindRows(7, 2).has_value());
@@ -148,9 +148,9 @@ TEST_F(CacheOnDisk, IsThereForTheNextProcess) {
 TEST_F(CacheOnDisk, SeesWhatOthersWriteMeanwhile) {
   const auto one = Open();
   const auto two = Open();
-  one->Add(Positions(0, 10), {}, false, Rows(0, 10));
+  one->Add(PositionsFrom(0, 10), {}, false, Rows(0, 10));
   one->Flush();
-  two->Add(Positions(5, 10), {}, false, Rows(5, 10));
+  two->Add(PositionsFrom(5, 10), {}, false, Rows(5, 10));
   two->Flush();
   one->ReadNew();
   EXPECT_EQ(There(*one, 0, 15), 15u);
@@ -158,7 +158,7 @@ TEST_F(CacheOnDisk, SeesWhatOthersWriteMeanwhile) {
 
 TEST_F(CacheOnDisk, AnyDamagedByteIsFoundOut) {
   auto cache = Open();
-  cache->Add(Positions(0, 20), {}, false, Rows(0, 20));
+  cache->Add(PositionsFrom(0, 20), {}, false, Rows(0, 20));
   cache->Flush();
   const std::vector<std::filesystem::path> files = Files();
   ASSERT_THAT(files, SizeIs(1));
@@ -177,7 +177,7 @@ TEST_F(CacheOnDisk, AnyDamagedByteIsFoundOut) {
     padding += there == 20 ? 1 : 0;
     EXPECT_TRUE(there == 0 || there == 20) << at;
     if (there == 20) continue;
-    again->Add(Positions(0, 20), {}, false, Rows(0, 20));
+    again->Add(PositionsFrom(0, 20), {}, false, Rows(0, 20));
     EXPECT_EQ(There(*again, 0, 20), 20u);
   }
   // What lies between the head and the columns is looked at by nobody.
@@ -213,7 +213,8 @@ void Damage(const std::string& path, uint64_t seed) {
 TEST_F(CacheOnDisk, DamageAfterItWasReadIsFoundOut) {
   for (uint64_t seed = 0; seed < 20; ++seed) {
     const auto cache = Open();
-    cache->Add(Positions(0, kDamagedRows), {}, false, Rows(0, kDamagedRows));
+    cache->Add(PositionsFrom(0, kDamagedRows), {}, false,
+               Rows(0, kDamagedRows));
     cache->Flush();
     // Through a mapping, too, which comes after some reads.
     for (size_t k = 0; k < kDamagedRows; k += 10) {
@@ -224,7 +225,7 @@ TEST_F(CacheOnDisk, DamageAfterItWasReadIsFoundOut) {
     const std::vector<std::filesystem::path> files = Files();
     ASSERT_THAT(files, SizeIs(1));
     Found found;
-    cache->Find(Positions(0, kDamagedRows), found);
+    cache->Find(PositionsFrom(0, kDamagedRows), found);
     const auto held = Get(found.chunks[0], 0, kDamagedRows);
     ASSERT_TRUE(held.ok()) << held.status();
     Damage(files[0], seed);
@@ -237,7 +238,8 @@ TEST_F(CacheOnDisk, DamageAfterItWasReadIsFoundOut) {
       ASSERT_EQ(held->columns[0].Items<int64_t>(k)[0], static_cast<int64_t>(k));
     }
     EXPECT_THAT(Files(), SizeIs(0));
-    cache->Add(Positions(0, kDamagedRows), {}, false, Rows(0, kDamagedRows));
+    cache->Add(PositionsFrom(0, kDamagedRows), {}, false,
+               Rows(0, kDamagedRows));
     cache->Flush();
     EXPECT_EQ(There(*cache, 0, kDamagedRows), kDamagedRows);
     // It has the old file open still, and leaves the new one alone.
@@ -250,7 +252,7 @@ TEST_F(CacheOnDisk, DamageAfterItWasReadIsFoundOut) {
 
 TEST_F(CacheOnDisk, ADeletedFileIsMissingWithoutAWord) {
   const auto cache = Open();
-  cache->Add(Positions(0, 20), {}, false, Rows(0, 20));
+  cache->Add(PositionsFrom(0, 20), {}, false, Rows(0, 20));
   cache->AddRows(7, {{std::make_shared<const Chunk>(Rows(3, 2)), nullptr},
                      3,
                      2,
@@ -267,10 +269,10 @@ TEST_F(CacheOnDisk, ADeletedFileIsMissingWithoutAWord) {
 
 TEST_F(CacheOnDisk, AFileThatCannotBeOpenedNowIsThereLater) {
   auto cache = Open();
-  cache->Add(Positions(0, 20), {}, false, Rows(0, 20));
+  cache->Add(PositionsFrom(0, 20), {}, false, Rows(0, 20));
   cache->Flush();
   Found found;
-  cache->Find(Positions(0, 20), found);
+  cache->Find(PositionsFrom(0, 20), found);
   rlimit limit;
   ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
   const rlimit none = {0, limit.rlim_max};
@@ -290,7 +292,7 @@ TEST_F(CacheOnDisk, ReadsMoreFilesThanAProcessMayOpen) {
   const auto cache = Open();
   constexpr uint64_t kFiles = CacheFile::kOpenMax + 100;
   for (uint64_t k = 0; k < kFiles; ++k) {
-    cache->Add(Positions(k * 10, 10), {}, false,
+    cache->Add(PositionsFrom(k * 10, 10), {}, false,
                Rows(static_cast<int64_t>(k) * 10, 10));
     cache->Flush();
   }
@@ -310,7 +312,7 @@ TEST_F(CacheOnDisk, WritesWhileOthersRead) {
       // 4 × 100 × 2,000 rows: several files, while the others look.
       for (uint64_t k = 0; k < 100; ++k) {
         const uint64_t first = (t * 100 + k) * 2000;
-        cache->Add(Positions(first, 2000), {}, false,
+        cache->Add(PositionsFrom(first, 2000), {}, false,
                    Rows(static_cast<int64_t>(first), 2000));
         EXPECT_EQ(There(*cache, first, 2000), 2000u);
         EXPECT_LE(There(*cache, (first + 77'000) % 800'000, 100), 100u);

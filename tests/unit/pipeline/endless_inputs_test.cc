@@ -23,16 +23,16 @@ Graph Parse(const std::string& source, const std::string& steps) {
   return graph.value_or(Graph());
 }
 
-struct LimitedRead {
+struct SomeElements {
   size_t elements = 0;
   absl::Status status;
 };
 
-LimitedRead ReadSome(const Graph& graph, size_t limit) {
+SomeElements ReadSome(const Graph& graph, size_t limit) {
   static const auto functions =
       std::make_shared<const FunctionRegistry>(BuiltinFunctions());
   const auto reader = LocalReader::Make(graph, functions, {});
-  LimitedRead out{0, reader.status()};
+  SomeElements out{0, reader.status()};
   while (out.status.ok() && out.elements < limit) {
     const auto chunk = (*reader)->Next(absl::InfiniteFuture());
     out.status = chunk.status();
@@ -52,7 +52,7 @@ TEST(EndlessInputs, ThatMakeNothingAreAnErrorUnlessATakeEndsThem) {
     SCOPED_TRACE(source + " | " + steps);
     const Graph graph = Parse(source, steps);
     const reference::Sequence expected = reference::Interpret(graph, 7, 0, 300);
-    const LimitedRead read = ReadSome(graph, 1);
+    const SomeElements read = ReadSome(graph, 1);
     EXPECT_EQ(read.elements, 0u);
     EXPECT_EQ(read.status.code(), code) << read.status;
     EXPECT_EQ(expected.elements.size(), 0u);
@@ -116,7 +116,7 @@ TEST(EndlessInputs, ThatBringSomethingSeldomAreRead) {
        "filter: 'x % 1000000 == 999999'"},
   };
   for (const auto& [source, steps] : all) {
-    const LimitedRead read = ReadSome(Parse(source, steps), 3);
+    const SomeElements read = ReadSome(Parse(source, steps), 3);
     EXPECT_TRUE(read.status.ok()) << source << steps << read.status;
     EXPECT_GE(read.elements, 3u) << source << steps;
   }
