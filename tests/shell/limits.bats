@@ -239,13 +239,16 @@ to_file() {
 }
 
 @test "output, tokens and quarantine files that reach the limit of a file are named" {
-  local kib
+  local kib size
   RANDOM=9
   for ((k = 0; k < 10; k++)); do
     kib=$((RANDOM % 200))
     names_file output -- to_file "$RUN_DIR/out" in_files "$kib" "$FEEDMILL" read "$DATA/numbers.yaml" --local
-    # What was written are whole lines up to the limit, and the right ones.
-    cmp -n $((kib << 10)) "$RUN_DIR/out" "$DATA/numbers.local"
+    # The file holds the right lines, whole ones, up to the limit.
+    size=$(stat -c %s "$RUN_DIR/out")
+    ((size <= kib << 10 && size > (kib << 10) - 2048))  # a line is shorter
+    cmp -n "$size" "$RUN_DIR/out" "$DATA/numbers.local"
+    [[ $size == 0 || -z $(tail -c 1 "$RUN_DIR/out") ]]
   done
   names_file token -- in_files 0 "$FEEDMILL" read "$DATA/numbers.yaml" --local --limit 3 --save-token "$RUN_DIR/token"
   [[ ! -e $RUN_DIR/token && ! -e $RUN_DIR/token.partial ]]
