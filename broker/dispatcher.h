@@ -162,7 +162,7 @@ class Dispatcher {
   virtual SplitId NameSplit(const SessionKey& owner, Cursor begin) const;
   // Of a beat whose session is not on record.
   virtual RejectReason WhyUnknown(const ClientBeat& beat) const;
-  // Whether a rank that wants a later run waits for those that are behind.
+  // True if a rank that wants a later run waits for those that are behind.
   virtual bool WaitsForRanks(const ClientHello& hello) const;
 
  private:

@@ -19,7 +19,7 @@ absl::Status LeftBehind(const JobState& job, const ConsumerId& consumer) {
       job.name.value(), job.iteration, consumer.value());
 }
 
-// Whether the job has met a later life of that consumer.
+// True if the job has met a later life of that consumer.
 bool IsLaterThan(const JobState& job, const Session& session) {
   const auto life = job.lives.find(session.consumer);
   return life != job.lives.end() && session.incarnation < life->second;

@@ -19,17 +19,17 @@ RunNumber RunOf(const ClientHello& hello, const JobState& job);
 // Which rank a consumer of the job is, by its name: "1/3" is rank 1 of three.
 std::optional<uint64_t> RankOf(const ConsumerId& consumer, const JobState& job);
 
-// Whether an application that went on in another number of ranks has a later
+// True if an application that went on in another number of ranks has a later
 // life than this reader's.
 bool Outlived(const ClientHello& hello, const JobState& job);
 
-// Whether a session's incarnation is above all that were met of its consumer.
+// True if a session's incarnation is above all that were met of its consumer.
 bool IsLatestLife(const Session& session, const JobState& job);
 
-// Whether it is the last one that was met.
+// True if it is the last one that was met.
 bool IsLastLife(const Session& session, const JobState& job);
 
-// Whether a reader may begin an earlier run again: one that was started anew,
+// True if a reader may begin an earlier run again: one that was started anew,
 // from a token of it or because it has not finished it.
 bool GoesBack(const ClientHello& hello, const JobState& job);
 

@@ -156,7 +156,7 @@ struct Reactor::State {
     // Only a full counter can refuse, and then the wake-up is there already.
     [[maybe_unused]] const ssize_t written = write(wake_fd, &one, sizeof(one));
   }
-  // Whether there is what libzmq aborts without, before the first socket.
+  // True if there is what libzmq aborts without, before the first socket.
   absl::Status Prepare();
   absl::StatusOr<zmq::socket_t> Open(int type, const Limits& limits, bool v6);
   absl::StatusOr<zmq::socket_t> Dial(SocketId id, const Way& way);

@@ -143,7 +143,7 @@ FileText TextOf(const std::string& key,
   return {head.text(), text + values};
 }
 
-// Whether rows of that shape lie within `size` bytes, of which each item has
+// True if rows of that shape lie within `size` bytes, of which each item has
 // `item_bytes`.
 bool RowsFit(const Shape& shape, uint64_t rows, uint64_t item_bytes,
              uint64_t size) {
@@ -235,7 +235,7 @@ absl::StatusOr<std::vector<CacheSegment>> ReadHead(
   return segments;
 }
 
-// Whether the file of that name is still the one that is open: a process that
+// True if the file of that name is still the one that is open: a process that
 // found the damage first may have deleted it and written it again.
 bool IsAtItsPath(CacheFile& file) {
   const auto opened = file.Open();

@@ -311,7 +311,7 @@ class CachedInput final : public StageInput {
     return true;
   }
 
-  // Whether the block goes on behind the rows that were shown.
+  // True if the block goes on behind the rows that were shown.
   static bool MoreBehind(const CachedRows& rows, uint64_t row,
                          InputBlock& out) {
     const uint64_t to = std::min(row - rows.first, rows.count) + out.rows;

@@ -86,7 +86,7 @@ struct KeptRows {
   size_t bytes() const {
     return chunk != nullptr ? chunk->ElementBytes() : stored->bytes;
   }
-  // Whether they may be read: false if their file was dropped.
+  // True if they may be read: false if their file was dropped.
   bool usable() const { return chunk != nullptr || !stored->file->dropped(); }
 };
 
@@ -127,7 +127,7 @@ class StoredReader {
   absl::StatusOr<View> ReadHere(const StoredRows& rows, uint64_t begin,
                                 uint64_t end);
 
-  // Whether short ranges may be copied from mappings. Call it before a number
+  // True if short ranges may be copied from mappings. Call it before a number
   // of reads; takes two system calls.
   void Begin() { guarded_ = GuardedMapping::Guarded(); }
 

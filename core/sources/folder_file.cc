@@ -87,7 +87,7 @@ absl::Status WriteAndRename(
   return Unavailable("{}", WriteErrorText(why));
 }
 
-// Whether no other machine writes there, so that a lock tells all.
+// True if no other machine writes there, so that a lock tells all.
 bool IsOfThisMachine(int file) {
   constexpr std::array<long, 9> kLocal = {
       EXT4_SUPER_MAGIC,      XFS_SUPER_MAGIC,      BTRFS_SUPER_MAGIC,
@@ -99,7 +99,7 @@ bool IsOfThisMachine(int file) {
                    static_cast<long>(of.f_type)) != kLocal.end();
 }
 
-// Whether the lock of that file is free; it is taken, and `file` holds it.
+// True if the lock of that file is free; it is taken, and `file` holds it.
 bool IsAbandoned(int file) {
   const bool locked = flock(file, LOCK_EX | LOCK_NB) == 0;
   if (!locked && errno == EWOULDBLOCK) return false;

@@ -55,7 +55,7 @@ struct Makers {
   // Rows that a sharer's shell reports as handed out when its application has
   // used `used` rows, and was given `given`, those included.
   std::function<uint64_t(uint64_t used, uint64_t given)> handed_out;
-  // Whether the shell asks, within a chunk, if the rest is still its own.
+  // True if the shell asks, within a chunk, if the rest is still its own.
   bool asks_within_chunk = true;
 };
 Makers RealMakers();

@@ -112,7 +112,7 @@ void World::CheckRunStarted(const RunStarted& event) {
   }
 }
 
-// Whether a life of it said that it has finished the run before, or nothing
+// True if a life of it said that it has finished the run before, or nothing
 // was heard of it for long.
 bool World::MayBeLeftBehind(const JobState& job, size_t slot,
                             RunNumber run) const {

@@ -40,7 +40,7 @@ class LineOutput {
                      const std::function<bool()>& go_on = {});
 
  private:
-  // Whether fd_ takes bytes without blocking; waits for it so long.
+  // True if fd_ takes bytes without blocking; waits for it so long.
   bool Writable(int milliseconds) const;
   // Never blocks if the kernel can do that.
   ptrdiff_t WriteSome(std::string_view text);
