@@ -187,8 +187,8 @@ class Dispatcher {
     uint64_t count = 0;
     std::vector<uint64_t> ranks{};
   };
-  // What is told to lives that are over, by life; the first are forgotten
-  // first.
+  // Answers to the hellos of lives that are over, by life. Bounded: the oldest
+  // answer is forgotten first.
   class Notes {
    public:
     using Life = std::pair<SessionKey, Incarnation>;
@@ -338,8 +338,8 @@ class Dispatcher {
   std::map<PlanId, PlanWork> plans_;
   PastCosts past_costs_;
   std::map<std::string, Resolution> resolutions_;  // by fingerprint
-  // Lives that were refused. A late copy of such a hello must not be let in:
-  // nobody would read.
+  // Lives that were refused. A late copy of such a hello must not open a
+  // session: its client has ended and would never read from it.
   Notes refused_;
   Notes ousted_;  // lives of which others took the place
   std::map<std::pair<JobName, uint64_t>, RankWord> rank_words_;

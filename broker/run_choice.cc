@@ -66,7 +66,8 @@ bool IsLastLife(const Session& session, const JobState& job) {
   return life != job.lives.end() && life->second == session.incarnation;
 }
 
-// What its former life read since then nobody kept.
+// A reader goes back to its own, earlier run: the application has discarded
+// what the reader's former life read after that point.
 bool GoesBack(const ClientHello& hello, const JobState& job) {
   return job.order == Order::kDeterministic && !Outlived(hello, job) &&
          IsLatestLife(hello.session, job);

@@ -11,7 +11,7 @@
 
 namespace feedmill {
 
-// What a rank that waits for others tells of them.
+// Reports, on stderr and in errors, which ranks a rank waits for.
 class AwaitedRanks {
  public:
   AwaitedRanks(std::string job, uint64_t rank, uint64_t ranks)

@@ -26,7 +26,7 @@ class YamlReader : private YamlValues {
  public:
   // options.job of what was read.
   const std::string& job() const { return job_; }
-  // Where the source and the steps of what was read stand.
+  // Lines of the source and of each step of the text that was read.
   const GraphLines& lines() const { return lines_; }
 
   absl::StatusOr<Graph> ReadGraph(const YAML::Node& root) {

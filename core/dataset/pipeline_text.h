@@ -17,7 +17,7 @@ struct Pipeline {
   // options.job: the job that a read through a service is of
   // (ReadOptions::job); "": one of the reader's own.
   std::string job{};
-  // Where the graph's source and steps stand in the text.
+  // Lines of the graph's source and of each step in the text.
   GraphLines lines{};
 };
 

@@ -38,7 +38,7 @@ struct CacheSegment {
 // it. Any number of processes may write and read at a time. Files are not
 // changed by feedmill, and may be deleted at any time.
 //
-// What is checked, and when:
+// Checks of a file:
 //   head   (what the rows are of, where they lie, the checksums of their parts)
 //          copied into memory and checked once, when the file is found;
 //   rows   copied into memory and checked there at every read, by parts
@@ -60,10 +60,10 @@ class CacheFolder {
   CacheFolder(const std::string& path, std::string key,
               std::shared_ptr<const ElementSpec> spec);
 
-  // What is in the files that are new since the last call. A file whose head is
-  // damaged is dropped, one that cannot be read is left out; both are reported
-  // on stderr. Marks the folder as used now (kept_caches.h), and removes what
-  // killed writers left.
+  // Returns the segments of the files that are new since the last call. A file
+  // whose head is damaged is dropped, one that cannot be read is left out; both
+  // are reported on stderr. Marks the folder as used now (kept_caches.h), and
+  // removes what killed writers left.
   std::vector<CacheSegment> ReadNew();
 
   // Writes a file, and gives back the segments as they lie in it. Unavailable
@@ -71,9 +71,9 @@ class CacheFolder {
   absl::StatusOr<std::vector<CacheSegment>> Write(
       const std::vector<CacheSegment>& segments);
 
-  // Drops a file, of which reading has failed with `why`: DataLoss, or NotFound
-  // (somebody deleted it, which is not reported). False if that has happened
-  // before.
+  // Drops a file that could not be read because of `why`: DataLoss, or NotFound
+  // (another process deleted the file; not reported). Returns false if the file
+  // was dropped before.
   bool Drop(CacheFile& file, const absl::Status& why);
 
   // Reports on stderr what is wrong with a file or the folder, and what that

@@ -24,9 +24,9 @@ class ClientStage {
       std::shared_ptr<const FunctionRegistry> registry, bool trace = false);
   virtual ~ClientStage() = default;
 
-  // What leaves the stage, and how many input rows stand before or in each row
-  // (for sharers, who report what they handed out): one number a row, or from
-  // `first_input` on by one.
+  // Rows that leave the stage. Readers that share a job report progress in
+  // input rows: `inputs` holds, for each row, the number of input rows up to
+  // and including its own. Empty `inputs`: first_input, first_input + 1, …
   struct Output {
     Chunk chunk;
     std::vector<uint64_t> inputs{};

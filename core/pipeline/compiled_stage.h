@@ -125,8 +125,8 @@ struct StageScratch final : WorkerStage::Scratch {
   std::vector<Column> stacked;
   std::vector<size_t> groups;
 
-  // What is being made now, and how many rows are to be computed together:
-  // fewer while they were too large together.
+  // Cursor of the element that is being made, and the largest number of rows to
+  // compute together. It shrinks when rows exceed the ByteBudget together.
   Cursor at;
   size_t rows_together = std::numeric_limits<size_t>::max();
 

@@ -14,9 +14,9 @@ namespace feedmill {
 struct KeptCache {
   std::filesystem::path path;
   uint64_t files = 0;  // that are whole
-  // Of these, of those that are being written, and of what is abandoned.
+  // Bytes of whole files, of files being written, and of abandoned files.
   uint64_t bytes = 0;
-  // What killed writers left (folder_file.h).
+  // Number of files that killed writers left (folder_file.h), and their bytes.
   uint64_t abandoned = 0;
   uint64_t abandoned_bytes = 0;
   // When a process last opened it, or wrote into it.
@@ -28,7 +28,7 @@ struct KeptCache {
 absl::StatusOr<std::vector<KeptCache>> FindKeptCaches(
     const std::string& folder);
 
-// Deletes what killed writers left in it, and says so in `cache`.
+// Deletes the files that killed writers left in the cache; updates `cache`.
 void DropAbandoned(KeptCache& cache);
 
 // Deletes its files, but those that are being written; those who read them go

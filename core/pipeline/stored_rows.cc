@@ -39,7 +39,7 @@ constexpr uint64_t kIntBytes = sizeof(int64_t);
 constexpr uint64_t kMix = 0x9E3779B97F4A7C15;  // odd
 // A longer range costs less by a system call than by page faults.
 constexpr size_t kCopiedBytesMax = size_t{8} << 10;
-// Of a buffer that is kept for the next read.
+// Largest buffer that is kept for the next read.
 constexpr size_t kKeptBytesMax = size_t{1} << 20;
 
 absl::Status CutShort() { return DataLoss("it is cut short"); }

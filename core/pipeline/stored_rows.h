@@ -61,7 +61,7 @@ struct StoredRows {
   };
   struct StoredColumn {
     Shape shape;
-    // Of values, offsets, row_shapes and row_starts, in that order.
+    // Places of values, offsets, row_shapes and row_starts, in that order.
     std::array<Place, 4> places;
   };
 

@@ -43,7 +43,7 @@ bool InPlace(const ComponentSpec& component) {
 
 namespace {
 
-// What an element of it takes, at least.
+// Returns the least number of bytes that an element of this spec takes.
 uint64_t LeastBytes(const ElementSpec& spec) {
   uint64_t bytes = 0;
   for (const ComponentSpec& component : spec.components) {

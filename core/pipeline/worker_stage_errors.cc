@@ -1,4 +1,4 @@
-// What becomes of elements that cannot be made, or are too large.
+// Handling of elements that cannot be made or are too large.
 #include <algorithm>
 #include <cstdint>
 #include <new>
@@ -14,7 +14,7 @@ absl::StatusOr<Piece> CompiledStage::Run(Cursor begin, Cursor end,
                                          size_t bytes_target, Scratch& scratch,
                                          bool& outer) const {
   auto& own = static_cast<StageScratch&>(scratch);
-  // Where it begins to make: see RunOnce.
+  // First cursor that RunOnce makes.
   const Cursor first =
       naming_ == Naming::kRuns || begin.i == 0 ? begin : Cursor{begin.p + 1, 0};
   bool alone = false;  // one row and one element at a time
