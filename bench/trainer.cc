@@ -26,7 +26,7 @@
 
 #include "bench/process_usage.h"
 #include "client/reader.h"
-#include "core/dataset/graph_text.h"
+#include "core/definition/pipeline_text.h"
 
 namespace {
 

@@ -12,6 +12,9 @@
 #include "core/dataset/graph_text.h"
 #include "core/dataset/plugin_pins.h"
 #include "core/dataset/source_types.h"
+#include "core/dataset/step_kind.h"
+#include "core/definition/pipeline_text.h"
+#include "core/operators/slotted_graph.h"
 #include "core/plan/plan.h"
 #include "core/sources/manifest.h"
 #include "core/sources/origins.h"
@@ -37,16 +40,13 @@ bool IsHeavy(const Expr& expr, const FunctionRegistry& registry) {
 }
 
 bool IsHeavy(const Step& step, const FunctionRegistry& registry) {
-  if (const auto* map = std::get_if<MapStep>(&step)) {
-    return std::any_of(
-        map->outputs.begin(), map->outputs.end(),
-        [&](const auto& output) { return IsHeavy(output.second, registry); });
-  }
-  if (const auto* filter = std::get_if<FilterStep>(&step)) {
-    return IsHeavy(filter->predicate, registry);
-  }
-  return std::holds_alternative<DecodeImageStep>(step) ||
-         std::holds_alternative<ResizeStep>(step);
+  bool heavy = TraitsOf(step).heavy;
+  step.ReadFields([&](const FieldList& fields) {
+    ForEachExpr(fields, [&](const Expr& expr) {
+      heavy = heavy || IsHeavy(expr, registry);
+    });
+  });
+  return heavy;
 }
 
 uint64_t FirstRecords(const AnalyzedGraph& analyzed,
@@ -76,7 +76,7 @@ bool HasEndlessPart(const Graph& graph) {
   return IsEndless(graph.source) ||
          std::any_of(graph.steps.begin(), graph.steps.end(),
                      [](const Step& step) {
-                       const auto* repeat = std::get_if<RepeatStep>(&step);
+                       const auto* repeat = step.As<RepeatStep>();
                        return repeat != nullptr && !repeat->count.has_value();
                      });
 }

@@ -359,7 +359,7 @@ absl::Status CheckToken(const ReadToken& token, const Graph& graph) {
     }
     return InvalidArgument(
         "the token is of another pipeline: its steps[{}] is not this one's {}",
-        k - 1, StepName(graph.steps[k - 1]));
+        k - 1, graph.steps[k - 1].name());
   }
   if (parts.size() != token.parts.size()) {
     return InvalidArgument(

@@ -16,9 +16,9 @@
 #include "absl/time/time.h"
 #include "core/base/check.h"
 #include "core/chunk/chunk.h"
-#include "core/dataset/dataset.h"
 #include "core/dataset/function_registry.h"
 #include "core/dataset/graph.h"
+#include "core/definition/dataset.h"
 #include "core/net/security.h"
 #include "core/wire/message.h"
 

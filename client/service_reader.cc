@@ -15,6 +15,7 @@
 #include "core/dataset/graph_text.h"
 #include "core/net/address.h"
 #include "core/net/clock.h"
+#include "core/operators/slotted_graph.h"
 #include "core/pipeline/client_stage.h"
 #include "core/pipeline/endless_watch.h"
 #include "core/pipeline/process_quota.h"

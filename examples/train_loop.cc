@@ -17,7 +17,7 @@
 
 #include "client/reader.h"
 #include "core/chunk/order_hash.h"
-#include "core/dataset/dataset.h"
+#include "core/definition/dataset.h"
 
 namespace {
 

@@ -6,8 +6,8 @@
 
 #include "core/base/status.h"
 #include "core/dataset/analysis.h"
-#include "core/dataset/graph_text.h"
 #include "core/dataset/plugin_pins.h"
+#include "core/definition/pipeline_text.h"
 #include "core/net/clock.h"
 #include "core/pipeline/bound_files.h"
 #include "core/pipeline/read_profile.h"

@@ -12,8 +12,8 @@
 #include "broker/job_planner.h"
 #include "broker/state_journal.h"
 #include "core/base/status.h"
-#include "core/dataset/dataset.h"
 #include "core/dataset/graph_text.h"
+#include "core/definition/dataset.h"
 #include "core/net/clock.h"
 #include "core/ops/builtin_functions.h"
 

@@ -19,7 +19,7 @@
 #include "bench/limits/sender_process.h"
 #include "bench/process_usage.h"
 #include "client/reader.h"
-#include "core/dataset/graph_text.h"
+#include "core/definition/pipeline_text.h"
 #include "core/net/process_limits.h"
 
 namespace {

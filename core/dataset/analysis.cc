@@ -10,21 +10,15 @@
 #include "core/base/status.h"
 #include "core/dataset/draws.h"
 #include "core/dataset/graph_place.h"
-#include "core/dataset/graph_text.h"
 #include "core/dataset/live_components.h"
 #include "core/dataset/named_files.h"
 #include "core/dataset/skipping.h"
 #include "core/dataset/source_types.h"
-#include "core/dataset/step_types.h"
+#include "core/dataset/step_kind.h"
 #include "core/dataset/type_inference.h"
 
 namespace feedmill {
 namespace {
-
-template <class T>
-bool Is(const Step& step) {
-  return std::holds_alternative<T>(step);
-}
 
 // Whether the source's records must be counted by an index: a shuffle stands
 // before any step that would otherwise run at the client.
@@ -33,8 +27,8 @@ bool NeedsIndex(const Graph& graph, bool is_input) {
   if (is_input) return true;
   for (const Step& step : graph.steps) {
     const StepNeeds needs = NeedsOf(step);
-    if (Is<ShuffleStep>(step) && needs == StepNeeds::kCounts &&
-        !std::get<ShuffleStep>(step).files) {
+    if (step.Is<ShuffleStep>() && needs == StepNeeds::kCounts &&
+        !step.Get<ShuffleStep>().files) {
       return true;
     }
     if (needs == StepNeeds::kPlace || needs == StepNeeds::kSequence) {
@@ -53,14 +47,13 @@ bool IsCountedInput(const Graph& input) {
       !std::all_of(inputs->begin(), inputs->end(), IsCountedInput)) {
     return false;
   }
-  return std::all_of(input.steps.begin(), input.steps.end(),
-                     [](const Step& step) {
-                       const StepNeeds needs = NeedsOf(step);
-                       return !Is<FilterStep>(step) && !Skips(step) &&
-                              needs != StepNeeds::kSequence &&
-                              (needs != StepNeeds::kPlace ||
-                               Is<TakeStep>(step) || Is<SkipStep>(step));
-                     });
+  return std::all_of(
+      input.steps.begin(), input.steps.end(), [](const Step& step) {
+        const StepTraits traits = TraitsOf(step);
+        return !traits.drops && !Skips(step) &&
+               traits.needs != StepNeeds::kSequence &&
+               (traits.needs != StepNeeds::kPlace || traits.keeps_count);
+      });
 }
 
 // Gives each step its home, in order (docs/semantics/order.md).
@@ -82,34 +75,35 @@ class HomeFinder {
 
   absl::StatusOr<Home> Next(size_t index) {
     const Step& step = graph_.steps[index];
-    const StepNeeds needs = NeedsOf(step);
-    if (Is<ShuffleStep>(step) && needs == StepNeeds::kCounts) {
+    const StepTraits traits = TraitsOf(step);
+    const StepNeeds needs = traits.needs;
+    if (step.Is<ShuffleStep>() && needs == StepNeeds::kCounts) {
       FM_RETURN_IF_ERROR(CheckShuffle(index));
     }
-    if (Is<RepeatStep>(step)) FM_RETURN_IF_ERROR(CheckRepeat(index));
-    if (Is<OnErrorStep>(step)) FM_RETURN_IF_ERROR(CheckOnError(index));
-    if (Is<CacheStep>(step)) FM_RETURN_IF_ERROR(CheckCache(index));
-    if (NeedsRecords(step)) FM_RETURN_IF_ERROR(CheckRecords(index));
-    if (!KeepsRecords(step)) joined_ = index;
+    if (step.Is<RepeatStep>()) FM_RETURN_IF_ERROR(CheckRepeat(index));
+    if (step.Is<OnErrorStep>()) FM_RETURN_IF_ERROR(CheckOnError(index));
+    if (step.Is<CacheStep>()) FM_RETURN_IF_ERROR(CheckCache(index));
+    if (traits.on_records) FM_RETURN_IF_ERROR(CheckRecords(index));
+    if (traits.joins_records) joined_ = index;
     if (!client_ && needs == StepNeeds::kSequence) client_ = Name(index);
     if (!client_ && needs == StepNeeds::kPlace) {
       if (uncertain_) {
         client_ =
             fmt::format("{}, which needs the numbers of the elements after {}",
                         Name(index), *uncertain_);
-      } else if (Is<BatchStep>(step) && batch_) {
+      } else if (step.Is<BatchStep>() && batch_) {
         client_ = fmt::format("{}, which batches the batches of {}",
                               Name(index), Name(*batch_));
       }
     }
-    if (Is<RepeatStep>(step) && !std::get<RepeatStep>(step).count) {
+    if (step.Is<RepeatStep>() && !step.Get<RepeatStep>().count) {
       endless_ = Name(index);
     }
     if (client_) return Home::kClient;
-    if (Is<FilterStep>(step) || Skips(step)) uncertain_ = Name(index);
-    if (Is<BatchStep>(step)) batch_ = index;
+    if (traits.drops || Skips(step)) uncertain_ = Name(index);
+    if (step.Is<BatchStep>()) batch_ = index;
     // The plan reads so many and no more.
-    if (Is<TakeStep>(step)) cut_ = endless_.has_value();
+    if (step.Is<TakeStep>()) cut_ = endless_.has_value();
     return needs == StepNeeds::kElement ? Home::kWorker : Home::kPlan;
   }
 
@@ -118,11 +112,11 @@ class HomeFinder {
 
  private:
   std::string Name(size_t index) const {
-    return fmt::format("steps[{}] {}", index, StepName(graph_.steps[index]));
+    return fmt::format("steps[{}] {}", index, graph_.steps[index].name());
   }
 
   absl::Status CheckShuffle(size_t index) const {
-    if (std::get<ShuffleStep>(graph_.steps[index]).files) {
+    if (graph_.steps[index].Get<ShuffleStep>().files) {
       return CheckShuffleFiles(index);
     }
     const Compression compression = SourceCompression(graph_.source);
@@ -194,7 +188,7 @@ class HomeFinder {
         graph_.steps.begin(),
         graph_.steps.begin() + static_cast<ptrdiff_t>(index),
         [](const Step& step) {
-          return Is<RepeatStep>(step) && !std::get<RepeatStep>(step).count;
+          return step.Is<RepeatStep>() && !step.Get<RepeatStep>().count;
         });
     if (!repeats && (!endless_ || cut_)) return absl::OkStatus();
     return InvalidArgument(
@@ -242,111 +236,6 @@ std::string_view HomeName(Home home) {
   }
   return "";
 }
-
-std::string Shortened(std::string text) {
-  constexpr size_t kShown = 60;
-  if (text.size() > kShown) text = text.substr(0, kShown) + "…";
-  return text;
-}
-
-// The step with its values, short.
-struct DescribeStep {
-  std::string operator()(const MapStep& s) const { return Outputs(s.outputs); }
-  std::string operator()(const FlatMapStep& s) const {
-    return Outputs(s.outputs);
-  }
-  std::string operator()(const FilterStep& s) const {
-    return Shortened(s.predicate.ToString());
-  }
-  std::string operator()(const ParseExampleStep& s) const {
-    return Features(s.features);
-  }
-  std::string operator()(const ParseSequenceExampleStep& s) const {
-    std::vector<ParseExampleStep::Feature> all = s.context;
-    all.insert(all.end(), s.sequence.begin(), s.sequence.end());
-    return Features(all);
-  }
-  std::string operator()(const OnErrorStep& s) const {
-    if (s.policy == OnErrorStep::Policy::kFail) return "fail";
-    std::string out = "skip";
-    if (s.cap) out += fmt::format(", at most {}", *s.cap);
-    if (!s.quarantine.empty()) out += ", named in " + s.quarantine;
-    return out;
-  }
-  std::string operator()(const CacheStep& s) const {
-    if (!s.path.empty()) return "in " + s.path;
-    return fmt::format("in memory, at most {} MiB a process",
-                       s.memory_bytes.value_or(CacheStep::kMemoryBytes) >> 20);
-  }
-  std::string operator()(const DecodeImageStep& s) const { return s.component; }
-  std::string operator()(const ResizeStep& s) const {
-    return fmt::format("{} to {} x {}", s.component, s.height, s.width);
-  }
-  std::string operator()(const RandomFlipStep& s) const { return s.component; }
-  std::string operator()(const ShuffleStep& s) const {
-    std::vector<std::string> said;
-    if (s.files) said.emplace_back("files");
-    if (s.block) said.push_back(fmt::format("block {}", *s.block));
-    if (s.window) said.push_back(fmt::format("window {}", *s.window));
-    if (s.seed) said.push_back(fmt::format("seed {}", *s.seed));
-    return fmt::format("{}", fmt::join(said, ", "));
-  }
-  std::string operator()(const BatchStep& s) const {
-    return fmt::format("{}{}", s.size, s.drop_remainder ? ", whole ones" : "");
-  }
-  std::string operator()(const RepeatStep& s) const {
-    return s.count ? fmt::format("{}", *s.count) : "endless";
-  }
-  std::string operator()(const TakeStep& s) const {
-    return fmt::format("{}", s.count);
-  }
-  std::string operator()(const SkipStep& s) const {
-    return fmt::format("{}", s.count);
-  }
-  std::string operator()(const ShardStep& s) const {
-    return fmt::format("{} of {}", s.index, s.count);
-  }
-  std::string operator()(const EnumerateStep& s) const {
-    return fmt::format("{} from {}", s.component, s.start);
-  }
-  std::string operator()(const UnbatchStep&) const { return ""; }
-  std::string operator()(const RebatchStep& s) const {
-    return fmt::format("{}{}", s.size, s.drop_remainder ? ", whole ones" : "");
-  }
-  std::string operator()(const WindowStep& s) const {
-    return fmt::format("{}, shift {}, stride {}", s.size,
-                       s.shift == 0 ? s.size : s.shift, s.stride);
-  }
-  std::string operator()(const BucketBySequenceLengthStep& s) const {
-    return fmt::format("{} buckets by {}", s.batch_sizes.size(), s.component);
-  }
-  std::string operator()(const TokenBatchStep& s) const {
-    return fmt::format("{} of {}", s.tokens, s.component);
-  }
-  std::string operator()(const PackStep& s) const {
-    return fmt::format("to {}, {} open", s.length, s.bins);
-  }
-
-  static std::string Outputs(
-      const std::vector<std::pair<std::string, Expr>>& outputs) {
-    std::string out;
-    for (const auto& [name, expr] : outputs) {
-      if (!out.empty()) out += ", ";
-      if (!name.empty()) out += name + " = ";
-      out += expr.ToString();
-    }
-    return Shortened(out);
-  }
-  static std::string Features(
-      const std::vector<ParseExampleStep::Feature>& features) {
-    std::string out;
-    for (const auto& feature : features) {
-      if (!out.empty()) out += ", ";
-      out += feature.name;
-    }
-    return Shortened(out);
-  }
-};
 
 // What the source does with one of its inputs.
 std::string DescribeInput(const Source& source, size_t input) {
@@ -408,18 +297,18 @@ std::string AnalyzedGraph::Explain() const {
     out += Indented(inputs[i]->Explain());
   }
   for (size_t i = 0; i < steps.size(); ++i) {
-    const std::string values = std::visit(DescribeStep{}, graph.steps[i]);
+    const std::string values = DescribeStep(graph.steps[i]);
     if (i == client_begin && steps[i].mapped != nullptr) {
       out += fmt::format(
           "{:<7} steps[{}] {}: {} -> {}, whose rows become elements\n",
-          HomeName(Home::kWorker), i, StepName(graph.steps[i]), values,
+          HomeName(Home::kWorker), i, graph.steps[i].name(), values,
           steps[i].mapped->ToString());
     }
     if (i == client_begin)
       out += "        ---- the steps below run at the client ----\n";
     out +=
         fmt::format("{:<7} steps[{}] {}{}{} -> {}\n", HomeName(steps[i].home),
-                    i, StepName(graph.steps[i]), values.empty() ? "" : ": ",
+                    i, graph.steps[i].name(), values.empty() ? "" : ": ",
                     values, steps[i].written->ToString());
   }
   for (const auto& [function, plugin] : graph.plugins) {
@@ -477,8 +366,8 @@ absl::Status CheckNamedFiles(const AnalyzedGraph& graph, size_t step) {
       "steps[{}] {}: workers read the file {}, and this step runs at the "
       "client, as do all steps from steps[{}] {} on; use the file in a step "
       "before that one",
-      step, StepName(graph.graph.steps[step]), files[0].path, begin,
-      StepName(graph.graph.steps[begin]));
+      step, graph.graph.steps[step].name(), files[0].path, begin,
+      graph.graph.steps[begin].name());
 }
 
 // The first steps of a pipeline that is analysed so far, as one of its own:
@@ -486,7 +375,8 @@ absl::Status CheckNamedFiles(const AnalyzedGraph& graph, size_t step) {
 std::shared_ptr<const AnalyzedGraph> StepsBefore(const AnalyzedGraph& whole,
                                                  size_t count) {
   auto out = std::make_shared<AnalyzedGraph>(whole);
-  out->graph.steps.resize(count);
+  std::vector<Step>& steps = out->graph.steps;
+  steps.erase(steps.begin() + static_cast<ptrdiff_t>(count), steps.end());
   out->client_begin = count;
   out->skip_before.reset();
   return out;
@@ -513,7 +403,7 @@ absl::StatusOr<std::shared_ptr<const AnalyzedGraph>> AnalyzePipeline(
   for (size_t i = 0; i < graph.steps.size(); ++i) {
     const Step& step = graph.steps[i];
     absl::StatusOr<ElementSpec> output =
-        StepOutput(step, *out->output, batches, registry);
+        step.kind().Output(step.options(), {*out->output, batches, registry});
     if (output.ok()) {
       for (const ComponentSpec& c : output->components) {
         absl::Status fits = CheckValueSize(c.dtype, c.shape);
@@ -523,13 +413,13 @@ absl::StatusOr<std::shared_ptr<const AnalyzedGraph>> AnalyzePipeline(
     }
     if (!output.ok()) {
       return AtStep(Annotate(output.status(),
-                             fmt::format("steps[{}] {}", i, StepName(step))),
+                             fmt::format("steps[{}] {}", i, step.name())),
                     i);
     }
     const absl::StatusOr<Home> found = homes.Next(i);
     if (!found.ok()) return AtStep(found.status(), i);
     const Home home = *found;
-    if (Is<CacheStep>(step)) {
+    if (step.Is<CacheStep>()) {
       out->cached = StepsBefore(*out, i);
       out->cached_steps = i + 1;
     }
@@ -537,16 +427,16 @@ absl::StatusOr<std::shared_ptr<const AnalyzedGraph>> AnalyzePipeline(
       out->output = std::make_shared<ElementSpec>(*std::move(output));
     }
     out->steps.push_back({home, out->output, out->output, batches});
-    if (const auto* flat_map = std::get_if<FlatMapStep>(&step)) {
-      FM_ASSIGN_OR_RETURN(ElementSpec mapped,
-                          StepOutput(MapStep{flat_map->outputs},
-                                     out->InputOf(i), batches, registry));
+    if (const auto* flat_map = step.As<FlatMapStep>()) {
+      FM_ASSIGN_OR_RETURN(
+          ElementSpec mapped,
+          InferOutputs(flat_map->outputs, out->InputOf(i), registry));
       out->steps[i].mapped =
           std::make_shared<const ElementSpec>(std::move(mapped));
     }
     if (home == Home::kClient && out->client_begin > i) out->client_begin = i;
     FM_RETURN_IF_ERROR(AtStep(CheckNamedFiles(*out, i), i));
-    if (Is<BatchStep>(step) && home == Home::kPlan) out->plan_batches = true;
+    if (step.Is<BatchStep>() && home == Home::kPlan) out->plan_batches = true;
     if (Skips(step)) out->skip_before = i;
     batches = BatchesAfter(step, batches);
   }

@@ -79,7 +79,7 @@ struct AnalyzedGraph {
   std::optional<size_t> skip_before;
 
   const CacheStep& cache() const {
-    return std::get<CacheStep>(graph.steps[cached_steps - 1]);
+    return graph.steps[cached_steps - 1].Get<CacheStep>();
   }
 
   // What enters step `step`; what the last one makes for steps.size().

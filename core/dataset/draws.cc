@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "core/dataset/source_types.h"
+#include "core/dataset/step_kind.h"
 
 namespace feedmill {
 namespace {
@@ -18,20 +19,13 @@ bool Draws(const Expr& expr, const FunctionRegistry& registry) {
 }
 
 bool Draws(const Step& step, const FunctionRegistry& registry) {
-  const auto any = [&](const auto& outputs) {
-    return std::any_of(outputs.begin(), outputs.end(), [&](const auto& output) {
-      return Draws(output.second, registry);
+  bool draws = TraitsOf(step).random;
+  step.ReadFields([&](const FieldList& fields) {
+    ForEachExpr(fields, [&](const Expr& expr) {
+      draws = draws || Draws(expr, registry);
     });
-  };
-  if (const auto* map = std::get_if<MapStep>(&step)) return any(map->outputs);
-  if (const auto* map = std::get_if<FlatMapStep>(&step)) {
-    return any(map->outputs);
-  }
-  if (const auto* filter = std::get_if<FilterStep>(&step)) {
-    return Draws(filter->predicate, registry);
-  }
-  return std::holds_alternative<RandomFlipStep>(step) ||
-         std::holds_alternative<ShuffleStep>(step);
+  });
+  return draws;
 }
 
 }  // namespace

@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "core/base/status.h"
+#include "core/dataset/canonical_json.h"
 #include "core/dataset/named_files.h"
-#include "core/dataset/source_text.h"
 #include "core/dataset/source_types.h"
 
 namespace feedmill {
@@ -20,133 +20,64 @@ Json Optional(const std::optional<T>& value) {
   return value.has_value() ? Json(*value) : Json(nullptr);
 }
 
-Json PaddingToJson(const std::vector<Padding>& padding) {
-  Json list = Json::array();
-  for (const Padding& p : padding) {
-    list.push_back(
-        Json::array({BytesToJson(p.component), Optional(p.shape), p.value}));
-  }
-  return list;
-}
+// The value of a field. Lists of pairs keep their order.
+struct FieldToJson {
+  const Field& field;
 
-Json OutputsToJson(const std::vector<std::pair<std::string, Expr>>& outputs) {
-  Json list = Json::array();
-  for (const auto& [name, expr] : outputs) {
-    list.push_back(Json::array({BytesToJson(name), expr.ToString()}));
+  Json operator()(const bool* v) const { return *v; }
+  Json operator()(const int64_t* v) const {
+    return *v == 0 && field.if_unset != nullptr ? *field.if_unset : *v;
   }
-  return {{"outputs", std::move(list)}};
-}
-
-Json FeaturesToJson(const std::vector<ParseExampleStep::Feature>& features) {
-  Json list = Json::array();
-  for (const auto& f : features) {
-    list.push_back(Json::array(
-        {BytesToJson(f.name), std::string(DTypeName(f.dtype)), f.shape}));
+  Json operator()(const double* v) const { return *v; }
+  Json operator()(const std::string* v) const { return BytesToJson(*v); }
+  Json operator()(const std::optional<int64_t>* v) const {
+    return Optional(*v);
   }
-  return list;
-}
-
-// The value of a step; its key is StepName. Lists of pairs keep their order.
-struct StepToJson {
-  Json operator()(const MapStep& s) const { return OutputsToJson(s.outputs); }
-  Json operator()(const FlatMapStep& s) const {
-    return OutputsToJson(s.outputs);
+  Json operator()(const std::optional<uint64_t>* v) const {
+    return Optional(*v);
   }
-  Json operator()(const FilterStep& s) const {
-    return {{"predicate", s.predicate.ToString()}};
-  }
-  Json operator()(const ParseExampleStep& s) const {
-    return {{"features", FeaturesToJson(s.features)}};
-  }
-  Json operator()(const ParseSequenceExampleStep& s) const {
-    return {{"context", FeaturesToJson(s.context)},
-            {"sequence", FeaturesToJson(s.sequence)}};
-  }
-  Json operator()(const OnErrorStep& s) const {
-    const bool skip = s.policy == OnErrorStep::Policy::kSkip;
-    return {{"cap", Optional(s.cap)},
-            {"policy", skip ? "skip" : "fail"},
-            {"quarantine", BytesToJson(s.quarantine)}};
-  }
-  Json operator()(const CacheStep& s) const {
-    return {{"memory_bytes", Optional(s.memory_bytes)},
-            {"path", BytesToJson(s.path)}};
-  }
-  Json operator()(const DecodeImageStep& s) const {
-    const bool accurate = s.dct == DecodeImageStep::Dct::kAccurate;
-    return {{"channels", s.channels},
-            {"component", BytesToJson(s.component)},
-            {"dct", accurate ? "accurate" : "fast"}};
-  }
-  Json operator()(const ResizeStep& s) const {
-    const bool bilinear = s.method == ResizeStep::Method::kBilinear;
-    return {{"component", BytesToJson(s.component)},
-            {"height", s.height},
-            {"method", bilinear ? "bilinear" : "nearest"},
-            {"width", s.width}};
-  }
-  Json operator()(const RandomFlipStep& s) const {
-    const bool across = s.direction == RandomFlipStep::Direction::kHorizontal;
-    return {{"component", BytesToJson(s.component)},
-            {"direction", across ? "horizontal" : "vertical"},
-            {"probability", s.probability}};
-  }
-  Json operator()(const ShuffleStep& s) const {
-    Json out{{"seed", Optional(s.seed)}};
-    if (s.window) out["window"] = *s.window;
-    if (s.block) out["block"] = *s.block;
-    if (s.files) out["files"] = true;
-    return out;
-  }
-  Json operator()(const BatchStep& s) const {
-    Json out{{"drop_remainder", s.drop_remainder}, {"size", s.size}};
-    if (s.layout == BatchLayout::kPadded) {
-      out["padding"] = PaddingToJson(s.padding);
+  Json operator()(const std::vector<int64_t>* v) const { return *v; }
+  Json operator()(const ComponentName& v) const { return BytesToJson(*v.name); }
+  Json operator()(const FilePath& v) const { return BytesToJson(*v.path); }
+  Json operator()(const Word& v) const { return std::string(v.word()); }
+  Json operator()(const Expr* v) const { return v->ToString(); }
+  Json operator()(const Outputs* v) const {
+    Json list = Json::array();
+    for (const auto& [name, expr] : *v) {
+      list.push_back(Json::array({BytesToJson(name), expr.ToString()}));
     }
-    return out;
+    return list;
   }
-  Json operator()(const RepeatStep& s) const {
-    return {{"count", Optional(s.count)}};
+  Json operator()(const Features* v) const {
+    Json list = Json::array();
+    for (const Feature& f : *v) {
+      list.push_back(Json::array(
+          {BytesToJson(f.name), std::string(DTypeName(f.dtype)), f.shape}));
+    }
+    return list;
   }
-  Json operator()(const TakeStep& s) const { return {{"count", s.count}}; }
-  Json operator()(const SkipStep& s) const { return {{"count", s.count}}; }
-  Json operator()(const ShardStep& s) const {
-    return {{"count", s.count}, {"index", s.index}};
-  }
-  Json operator()(const EnumerateStep& s) const {
-    return {{"component", BytesToJson(s.component)}, {"start", s.start}};
-  }
-  Json operator()(const UnbatchStep&) const { return Json::object(); }
-  Json operator()(const RebatchStep& s) const {
-    return {{"drop_remainder", s.drop_remainder}, {"size", s.size}};
-  }
-  Json operator()(const WindowStep& s) const {
-    return {{"drop_remainder", s.drop_remainder},
-            {"shift", s.shift == 0 ? s.size : s.shift},
-            {"size", s.size},
-            {"stride", s.stride}};
-  }
-  Json operator()(const BucketBySequenceLengthStep& s) const {
-    return {{"batch_sizes", s.batch_sizes},
-            {"boundaries", s.boundaries},
-            {"component", BytesToJson(s.component)},
-            {"drop_remainder", s.drop_remainder},
-            {"padding", PaddingToJson(s.padding)}};
-  }
-  Json operator()(const TokenBatchStep& s) const {
-    const bool padded = s.layout == BatchLayout::kPadded;
-    return {{"component", BytesToJson(s.component)},
-            {"drop_remainder", s.drop_remainder},
-            {"layout", padded ? "padded" : "ragged"},
-            {"padding", PaddingToJson(s.padding)},
-            {"tokens", s.tokens}};
-  }
-  Json operator()(const PackStep& s) const {
-    return {{"bins", s.bins},
-            {"length", s.length},
-            {"padding", PaddingToJson(s.padding)}};
+  Json operator()(const PaddingList& v) const {
+    Json list = Json::array();
+    for (const Padding& p : *v.padding) {
+      list.push_back(
+          Json::array({BytesToJson(p.component), Optional(p.shape), p.value}));
+    }
+    return list;
   }
 };
+
+// The value of a step; its key is its name.
+Json StepToJson(const Step& step) {
+  Json out = Json::object();
+  step.ReadFields([&](const FieldList& fields) {
+    for (const Field& field : fields) {
+      if (field.Has(Field::kSparse) && IsUnset(field.value)) continue;
+      out[std::string(field.name)] =
+          std::visit(FieldToJson{field}, field.value);
+    }
+  });
+  return out;
+}
 
 Json ToJson(const Graph& graph) {
   const bool any = graph.options.order == Order::kAny;
@@ -166,7 +97,7 @@ Json InputToJson(const Graph& graph) {
   Json steps = Json::array();
   for (const Step& step : graph.steps) {
     Json one = Json::object();
-    one[std::string(StepName(step))] = std::visit(StepToJson{}, step);
+    one[std::string(step.name())] = StepToJson(step);
     steps.push_back(std::move(one));
   }
   return {{"source", SourceToJson(graph.source)}, {"steps", std::move(steps)}};
@@ -187,12 +118,13 @@ void MakePathAbsolute(const std::string& directory, std::string& file) {
 
 void MakePathsAbsolute(const std::string& directory, Graph& graph) {
   for (Step& step : graph.steps) {
-    if (auto* on_error = std::get_if<OnErrorStep>(&step)) {
-      MakePathAbsolute(directory, on_error->quarantine);
-    }
-    if (auto* cache = std::get_if<CacheStep>(&step)) {
-      MakePathAbsolute(directory, cache->path);
-    }
+    step = step.Changed([&](const FieldList& fields) {
+      for (const Field& field : fields) {
+        if (const auto* file = std::get_if<FilePath>(&field.value)) {
+          MakePathAbsolute(directory, *file->path);
+        }
+      }
+    });
     ChangeNamedFiles(
         [&](std::string& path) { MakePathAbsolute(directory, path); }, step);
   }
@@ -213,59 +145,6 @@ std::string Fingerprint(const Graph& graph) {
   const std::string text = json.dump();
   const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
   return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
-}
-
-Graph SlottedGraph(const Graph& graph) {
-  Graph slotted = graph;
-  slotted.steps.push_back(RepeatStep{static_cast<int64_t>(kSlotsMax)});
-  return slotted;
-}
-
-std::string_view StepName(const Step& step) {
-  struct Visitor {
-    std::string_view operator()(const MapStep&) const { return "map"; }
-    std::string_view operator()(const FilterStep&) const { return "filter"; }
-    std::string_view operator()(const ParseExampleStep&) const {
-      return "parse_example";
-    }
-    std::string_view operator()(const DecodeImageStep&) const {
-      return "decode_image";
-    }
-    std::string_view operator()(const ResizeStep&) const { return "resize"; }
-    std::string_view operator()(const RandomFlipStep&) const {
-      return "random_flip";
-    }
-    std::string_view operator()(const ShuffleStep&) const { return "shuffle"; }
-    std::string_view operator()(const BatchStep& s) const {
-      return s.layout == BatchLayout::kEqual    ? "batch"
-             : s.layout == BatchLayout::kPadded ? "padded_batch"
-                                                : "ragged_batch";
-    }
-    std::string_view operator()(const RepeatStep&) const { return "repeat"; }
-    std::string_view operator()(const TakeStep&) const { return "take"; }
-    std::string_view operator()(const SkipStep&) const { return "skip"; }
-    std::string_view operator()(const ShardStep&) const { return "shard"; }
-    std::string_view operator()(const EnumerateStep&) const {
-      return "enumerate";
-    }
-    std::string_view operator()(const UnbatchStep&) const { return "unbatch"; }
-    std::string_view operator()(const RebatchStep&) const { return "rebatch"; }
-    std::string_view operator()(const WindowStep&) const { return "window"; }
-    std::string_view operator()(const BucketBySequenceLengthStep&) const {
-      return "bucket_by_sequence_length";
-    }
-    std::string_view operator()(const TokenBatchStep&) const {
-      return "token_batch";
-    }
-    std::string_view operator()(const PackStep&) const { return "pack"; }
-    std::string_view operator()(const FlatMapStep&) const { return "flat_map"; }
-    std::string_view operator()(const ParseSequenceExampleStep&) const {
-      return "parse_sequence_example";
-    }
-    std::string_view operator()(const OnErrorStep&) const { return "on_error"; }
-    std::string_view operator()(const CacheStep&) const { return "cache"; }
-  };
-  return std::visit(Visitor{}, step);
 }
 
 }  // namespace feedmill

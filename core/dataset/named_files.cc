@@ -46,18 +46,6 @@ Expr Changed(const ChangePath& change, const Expr& expr) {
   return Expr::Apply(call->function, std::move(arguments));
 }
 
-// Calls f(expr) with every expression of a step.
-template <class S, class F>
-void ForEachExpr(S& step, const F& f) {
-  if (auto* map = std::get_if<MapStep>(&step)) {
-    for (auto& [name, expr] : map->outputs) f(expr);
-  } else if (auto* flat_map = std::get_if<FlatMapStep>(&step)) {
-    for (auto& [name, expr] : flat_map->outputs) f(expr);
-  } else if (auto* filter = std::get_if<FilterStep>(&step)) {
-    f(filter->predicate);
-  }
-}
-
 std::vector<NamedFile> Distinct(std::vector<NamedFile> files) {
   std::sort(files.begin(), files.end());
   files.erase(std::unique(files.begin(), files.end()), files.end());
@@ -76,8 +64,10 @@ std::optional<NamedFile::Kind> FileKindOf(std::string_view function) {
 
 std::vector<NamedFile> NamedFiles(const Step& step) {
   std::vector<NamedFile> files;
-  ForEachExpr(step, [&](const Expr& expr) {
-    if (!TooLarge(expr)) Collect(expr, files);
+  step.ReadFields([&](const FieldList& fields) {
+    ForEachExpr(fields, [&](const Expr& expr) {
+      if (!TooLarge(expr)) Collect(expr, files);
+    });
   });
   return Distinct(std::move(files));
 }
@@ -96,8 +86,10 @@ std::vector<NamedFile> NamedFiles(const Graph& graph) {
 
 void ChangeNamedFiles(const ChangePath& change, Step& step) {
   if (NamedFiles(step).empty()) return;
-  ForEachExpr(step, [&](Expr& expr) {
-    if (!TooLarge(expr)) expr = Changed(change, expr);
+  step = step.Changed([&](const FieldList& fields) {
+    ForEachExpr(fields, [&](Expr& expr) {
+      if (!TooLarge(expr)) expr = Changed(change, expr);
+    });
   });
 }
 

@@ -20,19 +20,13 @@ class Pinner {
       for (const Graph& input : *inputs) Pin(input);
     }
     for (const Step& step : graph.steps) {
-      if (const auto* map = std::get_if<MapStep>(&step)) Pin(map->outputs);
-      if (const auto* map = std::get_if<FlatMapStep>(&step)) Pin(map->outputs);
-      if (const auto* filter = std::get_if<FilterStep>(&step)) {
-        Pin(filter->predicate);
-      }
+      step.ReadFields([this](const FieldList& fields) {
+        ForEachExpr(fields, [this](const Expr& expr) { Pin(expr); });
+      });
     }
   }
 
  private:
-  void Pin(const std::vector<std::pair<std::string, Expr>>& outputs) {
-    for (const auto& [name, expr] : outputs) Pin(expr);
-  }
-
   void Pin(const Expr& expr) {
     // Beyond these Analyze refuses it.
     if (expr.height() <= Expr::kHeightMax && expr.nodes() <= Expr::kNodesMax) {

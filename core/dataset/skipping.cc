@@ -1,6 +1,5 @@
 #include "core/dataset/skipping.h"
 
-#include <variant>
 #include <vector>
 
 #include "core/base/status.h"
@@ -14,14 +13,14 @@ void Find(const Graph& graph, std::vector<const OnErrorStep*>& found) {
     for (const Graph& input : *inputs) Find(input, found);
   }
   for (const Step& step : graph.steps) {
-    if (Skips(step)) found.push_back(&std::get<OnErrorStep>(step));
+    if (Skips(step)) found.push_back(step.As<OnErrorStep>());
   }
 }
 
 }  // namespace
 
 bool Skips(const Step& step) {
-  const auto* on_error = std::get_if<OnErrorStep>(&step);
+  const auto* on_error = step.As<OnErrorStep>();
   return on_error != nullptr && on_error->policy == OnErrorStep::Policy::kSkip;
 }
 

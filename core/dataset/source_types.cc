@@ -338,9 +338,9 @@ std::vector<Graph>* SourceInputs(Source& source) {
 bool IsEndless(const Graph& graph) {
   bool endless = IsEndless(graph.source);
   for (const Step& step : graph.steps) {
-    if (const auto* repeat = std::get_if<RepeatStep>(&step)) {
+    if (const auto* repeat = step.As<RepeatStep>()) {
       endless = endless || !repeat->count.has_value();
-    } else if (std::holds_alternative<TakeStep>(step)) {
+    } else if (step.Is<TakeStep>()) {
       endless = false;
     }
   }

@@ -7,6 +7,7 @@
 #include "core/base/byte_budget.h"
 #include "core/base/status.h"
 #include "core/dataset/nearest_name.h"
+#include "core/dataset/source_types.h"
 
 namespace feedmill {
 namespace {
@@ -156,6 +157,24 @@ absl::StatusOr<ValueType> InferType(const Expr& expr, const ElementSpec& spec,
         expr.nodes(), expr.height(), Expr::kNodesMax, Expr::kHeightMax);
   }
   return Infer(expr, spec, registry);
+}
+
+absl::StatusOr<ElementSpec> InferOutputs(const Outputs& outputs,
+                                         const ElementSpec& spec,
+                                         const FunctionRegistry& registry) {
+  ElementSpec out;
+  for (const auto& [name, expr] : outputs) {
+    FM_ASSIGN_OR_RETURN(ValueType type, InferType(expr, spec, registry));
+    if (type.list.has_value()) {
+      return InvalidArgument(
+          "\"{}\" is a list, and a component is an array; use full(shape, "
+          "value)",
+          expr.ToString());
+    }
+    out.components.push_back({name, type.dtype, type.shape});
+  }
+  FM_RETURN_IF_ERROR(CheckComponentNames(out));
+  return out;
 }
 
 }  // namespace feedmill

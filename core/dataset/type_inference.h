@@ -6,6 +6,7 @@
 #include "absl/status/statusor.h"
 #include "core/chunk/element_spec.h"
 #include "core/dataset/expr.h"
+#include "core/dataset/fields.h"
 #include "core/dataset/function_registry.h"
 
 namespace feedmill {
@@ -33,6 +34,12 @@ absl::StatusOr<ValueType> InferCall(std::string_view function,
 // stands. InvalidArgument says what does not fit and where in the expression.
 absl::StatusOr<ValueType> InferType(const Expr& expr, const ElementSpec& spec,
                                     const FunctionRegistry& registry);
+
+// The element that named expressions make of elements of `spec`: one component
+// for each. InvalidArgument if an expression does not fit or is a list.
+absl::StatusOr<ElementSpec> InferOutputs(const Outputs& outputs,
+                                         const ElementSpec& spec,
+                                         const FunctionRegistry& registry);
 
 }  // namespace feedmill
 

@@ -57,7 +57,7 @@ float FloatAt(const char* bytes) {
 
 bool ReadBytesList(std::string_view list, std::vector<std::string_view>& out) {
   FieldReader reader(list);
-  Field field;
+  ProtobufField field;
   while (!reader.done()) {
     if (!reader.Next(field)) return false;
     if (field.IsMessage(1)) out.push_back(field.bytes);
@@ -67,7 +67,7 @@ bool ReadBytesList(std::string_view list, std::vector<std::string_view>& out) {
 
 bool ReadInt64List(std::string_view list, std::vector<int64_t>& out) {
   FieldReader reader(list);
-  Field field;
+  ProtobufField field;
   while (!reader.done()) {
     if (!reader.Next(field)) return false;
     if (field.number != 1) continue;
@@ -97,7 +97,7 @@ bool AppendPacked(std::string_view packed, std::vector<float>& out) {
 
 bool ReadFloatList(std::string_view list, std::vector<float>& out) {
   FieldReader reader(list);
-  Field field;
+  ProtobufField field;
   while (!reader.done()) {
     if (!reader.Next(field)) return false;
     if (field.number != 1) continue;
@@ -172,7 +172,7 @@ bool SetValues(std::string_view list, std::span<Number> values) {
 
 }  // namespace
 
-ExampleParser::ExampleParser(std::vector<ParseExampleStep::Feature> features) {
+ExampleParser::ExampleParser(Features features) {
   for (auto& feature : features) Want(std::move(feature), false);
 }
 
@@ -181,7 +181,7 @@ ExampleParser::ExampleParser(ParseSequenceExampleStep step) {
   for (auto& feature : step.sequence) Want(std::move(feature), true);
 }
 
-void ExampleParser::Want(ParseExampleStep::Feature feature, bool listed) {
+void ExampleParser::Want(Feature feature, bool listed) {
   FM_CHECK(feature.dtype == DType::kBytes || feature.dtype == DType::kInt64 ||
            feature.dtype == DType::kFloat32);
   Wanted wanted;
@@ -348,8 +348,8 @@ inline bool ExampleParser::ReadUsualExample(std::string_view record,
 absl::Status ExampleParser::Locate(std::string_view record) {
   for (Wanted& wanted : wanted_) wanted.found = false;
   FieldReader example(record);
-  Field features;
-  Field entry;
+  ProtobufField features;
+  ProtobufField entry;
   while (!example.done()) {
     if (!example.Next(features)) return Malformed();
     const bool listed = features.IsMessage(2);
@@ -404,7 +404,7 @@ bool ExampleParser::LocateEntry(std::string_view entry, bool listed) {
   std::string_view key;
   std::string_view value;
   FieldReader reader(entry);
-  Field field;
+  ProtobufField field;
   while (!reader.done()) {
     if (!reader.Next(field)) return false;
     if (field.IsMessage(1)) key = field.bytes;
@@ -435,7 +435,7 @@ absl::Status ExampleParser::ReadValues(Wanted& wanted) {
 absl::Status ExampleParser::ReadList(Wanted& wanted) {
   size_t steps = 0;
   FieldReader reader(wanted.found ? wanted.message : std::string_view());
-  Field field;
+  ProtobufField field;
   while (!reader.done()) {
     if (!reader.Next(field)) return Malformed();
     if (!field.IsMessage(1)) continue;
@@ -495,7 +495,7 @@ absl::Status ExampleParser::ReadFeature(std::string_view message,
   const Kind expected = KindOf(wanted.feature.dtype);
   Kind kind = Kind::kNone;
   FieldReader reader(message);
-  Field field;
+  ProtobufField field;
   while (!reader.done()) {
     if (!reader.Next(field)) return Malformed();
     if (field.type != WireType::kLength || field.number > 3) continue;

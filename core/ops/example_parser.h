@@ -26,7 +26,7 @@ class ExampleParser {
   // REQUIRES: dtypes are kBytes, kInt64 or kFloat32 and shapes have no unknown
   // dims but the first, which is as long as there are values for; one that is
   // missing has none.
-  explicit ExampleParser(std::vector<ParseExampleStep::Feature> features);
+  explicit ExampleParser(Features features);
   // Of a SequenceExample: features of the context and, with known dims only,
   // of the feature lists, whose rows have a first dimension of steps more.
   explicit ExampleParser(ParseSequenceExampleStep step);
@@ -63,7 +63,7 @@ class ExampleParser {
   };
   // One feature's place in the record and its values.
   struct Wanted {
-    ParseExampleStep::Feature feature;
+    Feature feature;
     bool listed = false;  // in the feature lists: a FeatureList
     bool open = false;    // as many rows of `items` as there are values for
     size_t items = 0;     // of a step; without a first dim that is not known
@@ -93,7 +93,7 @@ class ExampleParser {
     }
   };
 
-  void Want(ParseExampleStep::Feature feature, bool listed);
+  void Want(Feature feature, bool listed);
   absl::Status ReadRow(std::string_view record, size_t row);
   bool ReadLikeLearnt(std::string_view record, size_t row);
   bool ReadUsualExample(std::string_view record, size_t row);

@@ -12,7 +12,7 @@ namespace feedmill {
 enum class WireType { kVarint = 0, kFixed64 = 1, kLength = 2, kFixed32 = 5 };
 
 // A field of a message: its number and, by type, its number or bytes.
-struct Field {
+struct ProtobufField {
   uint32_t number = 0;
   WireType type = WireType::kVarint;
   uint64_t varint = 0;     // kVarint
@@ -32,7 +32,7 @@ class FieldReader {
   bool done() const { return next_ == end_; }
 
   // The next field; false where the bytes are no protobuf message.
-  bool Next(Field& field) {
+  bool Next(ProtobufField& field) {
     uint64_t tag = 0;
     if (!Varint(tag) || tag > UINT32_MAX || tag >> 3 == 0) return false;
     field.number = static_cast<uint32_t>(tag >> 3);
@@ -66,7 +66,7 @@ class FieldReader {
   }
 
  private:
-  bool TakeBytes(uint64_t size, Field& field) {
+  bool TakeBytes(uint64_t size, ProtobufField& field) {
     if (size > static_cast<uint64_t>(end_ - next_)) return false;
     field.bytes = {next_, static_cast<size_t>(size)};
     next_ += size;

@@ -6,7 +6,7 @@
 #include "core/base/byte_budget.h"
 #include "core/base/status.h"
 #include "core/pipeline/instructions.h"
-#include "core/pipeline/program_compiler.h"
+#include "core/pipeline/program_builder.h"
 #include "core/pipeline/step_watch.h"
 
 namespace feedmill {
@@ -188,11 +188,11 @@ absl::StatusOr<std::shared_ptr<const BlockProgram>> BlockProgram::Make(
     std::shared_ptr<const Plan> plan,
     std::shared_ptr<const FunctionRegistry> registry, std::vector<size_t> steps,
     const ElementSpec& input, const ElementSpec* output) {
-  FM_ASSIGN_OR_RETURN(
-      ProgramCode code,
-      CompileProgram(std::move(plan), *registry, steps, input, output));
-  return std::shared_ptr<const BlockProgram>(
-      std::make_shared<CompiledProgram>(std::move(registry), std::move(code)));
+  ProgramBuilder builder(std::move(plan), *registry, input);
+  for (const size_t step : steps) FM_RETURN_IF_ERROR(builder.AddStep(step));
+  if (output != nullptr) builder.Keep(*output);
+  return std::shared_ptr<const BlockProgram>(std::make_shared<CompiledProgram>(
+      std::move(registry), std::move(builder).Finish()));
 }
 
 }  // namespace feedmill

@@ -9,8 +9,7 @@
 #include "core/base/byte_budget.h"
 #include "core/base/check.h"
 #include "core/base/status.h"
-#include "core/dataset/graph_text.h"
-#include "core/dataset/step_types.h"
+#include "core/dataset/step_kind.h"
 #include "core/pipeline/block_program.h"
 #include "core/pipeline/client_step.h"
 
@@ -107,8 +106,8 @@ class ProgramRows final : public ClientStep {
     }
     if (made.error.ok()) return absl::OkStatus();
     const Step& step = plan_->graph().graph.steps[made.failed_step];
-    return Annotate(made.error, fmt::format("steps[{}] {}", made.failed_step,
-                                            StepName(step)));
+    return Annotate(made.error,
+                    fmt::format("steps[{}] {}", made.failed_step, step.name()));
   }
 
   const std::shared_ptr<const Plan> plan_;
@@ -327,7 +326,7 @@ absl::StatusOr<std::unique_ptr<ClientStage>> ClientStage::Make(
   std::vector<size_t> run;  // per-element steps that are compiled together
   const auto add = [&](std::unique_ptr<ClientStep> step, size_t s) {
     step->pass_length = plan->PassLength(s);
-    step->name = fmt::format("steps[{}] {}", s, StepName(graph.graph.steps[s]));
+    step->name = fmt::format("steps[{}] {}", s, graph.graph.steps[s].name());
     if (step->place == ReadProfile::kRest) {
       step->place = ReadProfile::kSteps + graph.first_step + s;
     }
@@ -350,8 +349,9 @@ absl::StatusOr<std::unique_ptr<ClientStage>> ClientStage::Make(
   };
   for (size_t s = graph.client_begin; s < graph.graph.steps.size(); ++s) {
     // A repeat is the plan's; steps know of it by their pass lengths.
-    if (std::holds_alternative<RepeatStep>(graph.graph.steps[s])) continue;
-    if (NeedsOf(graph.graph.steps[s]) == StepNeeds::kElement) {
+    const Step& step = graph.graph.steps[s];
+    if (step.Is<RepeatStep>()) continue;
+    if (NeedsOf(step) == StepNeeds::kElement) {
       run.push_back(s);
       continue;
     }
@@ -360,8 +360,9 @@ absl::StatusOr<std::unique_ptr<ClientStage>> ClientStage::Make(
       run.push_back(s);
     }
     FM_RETURN_IF_ERROR(flush());
-    for (auto& step : MakeCountingSteps(*plan, s)) add(std::move(step), s);
-    if (auto step = MakeHoldingStep(plan, s)) add(std::move(step), s);
+    for (auto& made : step.kind().MakeClientSteps(step.options(), plan, s)) {
+      add(std::move(made), s);
+    }
   }
   FM_RETURN_IF_ERROR(flush());
   return std::unique_ptr<ClientStage>(std::make_unique<StepChain>(

@@ -136,14 +136,6 @@ class ClientStep {
 
 using ClientSteps = std::vector<std::unique_ptr<ClientStep>>;
 
-// The steps of the plan's graph.steps[s], if it is one that counts rows (take,
-// skip, shard, enumerate), takes batches apart or makes them; empty if not.
-ClientSteps MakeCountingSteps(const Plan& plan, size_t s);
-// The same for one that holds rows until it is their turn: a windowed shuffle,
-// window, bucket_by_sequence_length, token_batch, pack.
-std::unique_ptr<ClientStep> MakeHoldingStep(std::shared_ptr<const Plan> plan,
-                                            size_t s);
-
 }  // namespace feedmill
 
 #endif  // FEEDMILL_CORE_PIPELINE_CLIENT_STEP_H_

@@ -134,7 +134,7 @@ class Branch {
         fmt::format(
             "inputs[{}]: {}: steps[{}] {}", number_,
             source_->Describe(scratch.refs[first + scratch.made.failed_row], 0),
-            step, StepName(plan_->graph().graph.steps[step])));
+            step, plan_->graph().graph.steps[step].name()));
   }
 
   // Why there is no row after those that were read; OK for lack of room.

@@ -162,9 +162,6 @@ class CombiningStep : public ClientStep {
   uint64_t made_ = 0;  // over the whole iteration
 };
 
-// bucket_by_sequence_length, token_batch and pack; null for other steps.
-std::unique_ptr<ClientStep> MakeLengthStep(const Plan& plan, size_t s);
-
 }  // namespace feedmill
 
 #endif  // FEEDMILL_CORE_PIPELINE_COMBINING_STEP_H_

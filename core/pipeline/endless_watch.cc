@@ -5,6 +5,7 @@
 #include <limits>
 
 #include "core/base/status.h"
+#include "core/dataset/step_kind.h"
 
 namespace feedmill {
 namespace {
@@ -31,55 +32,12 @@ uint64_t SaturatingAdd(uint64_t a, uint64_t b) {
   return __builtin_add_overflow(a, b, &out) ? kEndless : out;
 }
 
-// How many elements a step may take before it makes its first, and more than
-// it ever takes for one.
-struct Swallows {
-  uint64_t first = 0;
-  uint64_t each = 1;
-};
-
-struct SwallowsOf {
-  static uint64_t Size(int64_t size) { return static_cast<uint64_t>(size); }
-
-  Swallows operator()(const SkipStep& s) const { return {Size(s.count), 1}; }
-  Swallows operator()(const ShuffleStep& s) const {
-    return {Size(s.window.value_or(0)), 1};
-  }
-  Swallows operator()(const ShardStep& s) const { return {0, Size(s.count)}; }
-  Swallows operator()(const BatchStep& s) const { return {0, Size(s.size)}; }
-  Swallows operator()(const RebatchStep& s) const { return {0, Size(s.size)}; }
-  Swallows operator()(const WindowStep& s) const {
-    const uint64_t span =
-        SaturatingAdd(SaturatingMultiply(Size(s.size - 1), Size(s.stride)), 1);
-    return {span, std::max<uint64_t>(Size(s.shift), Size(s.size))};
-  }
-  Swallows operator()(const BucketBySequenceLengthStep& s) const {
-    uint64_t sum = 0;
-    for (const int64_t size : s.batch_sizes)
-      sum = SaturatingAdd(sum, Size(size));
-    return {0, sum};
-  }
-  Swallows operator()(const TokenBatchStep& s) const {
-    return {1, Size(s.tokens)};
-  }
-  Swallows operator()(const PackStep& s) const {
-    return {SaturatingMultiply(Size(s.length), Size(s.bins)), Size(s.length)};
-  }
-  template <class Other>
-  Swallows operator()(const Other&) const {
-    return {};
-  }
-};
-
 // Whether what enters the client stage is not one element of the source each,
 // or not each of them.
 bool TakesApart(const AnalyzedGraph& graph) {
   for (size_t s = graph.cached_steps; s < graph.client_begin; ++s) {
     const Step& step = graph.graph.steps[s];
-    if (std::holds_alternative<BatchStep>(step) ||
-        std::holds_alternative<ShardStep>(step)) {
-      return true;
-    }
+    if (step.Is<BatchStep>() || step.Is<ShardStep>()) return true;
   }
   return false;
 }
@@ -97,7 +55,7 @@ EndlessWatch::EndlessWatch(const Plan& plan, uint64_t source_round,
   uint64_t batches = 1;
   for (size_t s = graph.cached_steps; s < graph.graph.steps.size(); ++s) {
     const Step& step = graph.graph.steps[s];
-    if (const auto* repeat = std::get_if<RepeatStep>(&step)) {
+    if (const auto* repeat = step.As<RepeatStep>()) {
       if (repeat->count.has_value()) continue;
       endless_ = repeats_ = true;
       period_ =
@@ -105,10 +63,10 @@ EndlessWatch::EndlessWatch(const Plan& plan, uint64_t source_round,
     }
     if (!endless_ || s < graph.client_begin) continue;
     // Steps after it may swallow so many elements, one a pass at worst.
-    const Swallows swallows = std::visit(SwallowsOf{}, step);
-    passes_max_ =
-        SaturatingAdd(passes_max_, SaturatingMultiply(batches, swallows.first));
-    batches = SaturatingMultiply(batches, swallows.each);
+    const StepTraits traits = TraitsOf(step);
+    passes_max_ = SaturatingAdd(
+        passes_max_, SaturatingMultiply(batches, traits.first_after));
+    batches = SaturatingMultiply(batches, traits.next_after);
   }
   passes_max_ = SaturatingAdd(passes_max_, batches);
   // Rounds have the same elements, but not in the same order.

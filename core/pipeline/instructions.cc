@@ -8,6 +8,7 @@
 #include "core/base/check.h"
 #include "core/base/status.h"
 #include "core/ops/selected_rows.h"
+#include "core/pipeline/random_blocks.h"
 
 namespace feedmill {
 namespace {
@@ -190,6 +191,32 @@ class Filter final : public Instruction {
   }
 };
 
+class RandomBits final : public Instruction {
+ public:
+  RandomBits(size_t step_index, uint64_t ordinal,
+             std::shared_ptr<const Plan> plan, ValueId out)
+      : ordinal_(ordinal), plan_(std::move(plan)) {
+    step = step_index;
+    outputs = {out};
+  }
+
+  absl::Status Run(BlockState& state) const override {
+    OutputColumn& own = state.registers[registers[0]].storage;
+    const ValueType type = RandomBitsType();
+    own.Reset(type.dtype, type.shape);
+    RandomBlocks draws(*plan_, step, ordinal_);
+    for (size_t row = 0; row < state.rows; ++row) {
+      own.values.Push(draws.Of(state, row, 0));
+    }
+    state.values[outputs[0]] = &own.View();
+    return absl::OkStatus();
+  }
+
+ private:
+  const uint64_t ordinal_;
+  const std::shared_ptr<const Plan> plan_;
+};
+
 }  // namespace
 
 const std::vector<uint32_t>& BlockState::Origins() {
@@ -265,6 +292,13 @@ std::unique_ptr<Instruction> MakeBroadcast(Operand constant, ValueId out) {
 std::unique_ptr<Instruction> MakeFilter(std::vector<ValueId> inputs,
                                         std::vector<ValueId> outputs) {
   return std::make_unique<Filter>(std::move(inputs), std::move(outputs));
+}
+
+std::unique_ptr<Instruction> MakeRandomBits(size_t step_index, uint64_t ordinal,
+                                            std::shared_ptr<const Plan> plan,
+                                            ValueId out) {
+  return std::make_unique<RandomBits>(step_index, ordinal, std::move(plan),
+                                      out);
 }
 
 }  // namespace feedmill

@@ -123,30 +123,10 @@ std::unique_ptr<Instruction> MakeBroadcast(Operand constant, ValueId out);
 // Keeps the rows where the predicate is true, of inputs 1, 2, …
 std::unique_ptr<Instruction> MakeFilter(std::vector<ValueId> inputs,
                                         std::vector<ValueId> outputs);
-// The steps that know records, which are along the first `batches` axes.
-std::unique_ptr<Instruction> MakeParseSequenceExample(
-    const ParseSequenceExampleStep& step, size_t batches, ValueId in,
-    std::vector<ValueId> outputs);
-std::unique_ptr<Instruction> MakeParseExample(const ParseExampleStep& step,
-                                              size_t batches, ValueId in,
-                                              std::vector<ValueId> outputs);
-std::unique_ptr<Instruction> MakeDecodeImage(const DecodeImageStep& step,
-                                             size_t batches, ValueId in,
-                                             ValueId out);
-std::unique_ptr<Instruction> MakeResize(const ResizeStep& step, size_t batches,
-                                        ValueId in, ValueId out);
-std::unique_ptr<Instruction> MakeEnumerate(const EnumerateStep& step,
-                                           size_t step_index,
-                                           std::shared_ptr<const Plan> plan,
-                                           ValueId out);
 // The random bits of each row, of the call with that ordinal in the step.
 std::unique_ptr<Instruction> MakeRandomBits(size_t step_index, uint64_t ordinal,
                                             std::shared_ptr<const Plan> plan,
                                             ValueId out);
-std::unique_ptr<Instruction> MakeRandomFlip(const RandomFlipStep& step,
-                                            size_t step_index, size_t batches,
-                                            std::shared_ptr<const Plan> plan,
-                                            ValueId in, ValueId out);
 
 }  // namespace feedmill
 

@@ -81,10 +81,9 @@ absl::StatusOr<std::shared_ptr<const CompiledStage>> CompiledStage::Compile(
   for (size_t s = begin; s < graph.client_begin; ++s) {
     const Step& step = graph.graph.steps[s];
     // The plan knows the numbers of enumerate; the worker writes them.
-    if (graph.steps[s].home == Home::kWorker ||
-        std::holds_alternative<EnumerateStep>(step)) {
+    if (graph.steps[s].home == Home::kWorker || step.Is<EnumerateStep>()) {
       (batched ? batch_steps : record_steps).push_back(s);
-    } else if (std::holds_alternative<BatchStep>(step)) {
+    } else if (step.Is<BatchStep>()) {
       batched = true;
     }
     spec = graph.steps[s].output;
@@ -115,7 +114,7 @@ absl::StatusOr<std::shared_ptr<const CompiledStage>> CompiledStage::Compile(
   }
   if (batched) {
     size_t at = begin;
-    while (!std::holds_alternative<BatchStep>(graph.graph.steps[at])) ++at;
+    while (!graph.graph.steps[at].Is<BatchStep>()) ++at;
     stage->batch_step_ = at;
     if (batch_steps.empty()) stage->last_step_ = at;
     FM_ASSIGN_OR_RETURN(stage->batch_program_,
@@ -123,7 +122,7 @@ absl::StatusOr<std::shared_ptr<const CompiledStage>> CompiledStage::Compile(
                                            *graph.steps[at].output));
     filters = filters || stage->batch_program_->filters();
     stage->record_bytes_ = LeastBytes(*stage->record_spec_);
-    const auto& batch = std::get<BatchStep>(graph.graph.steps[at]);
+    const auto& batch = graph.graph.steps[at].Get<BatchStep>();
     stage->stacker_ = std::make_unique<const BatchStacker>(
         batch.layout, batch.padding, *stage->record_spec_);
     auto gathered = std::make_shared<ElementSpec>();

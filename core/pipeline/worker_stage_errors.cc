@@ -52,7 +52,7 @@ absl::Status CompiledStage::AtRecord(const absl::Status& status, size_t step,
   const Step& written = plan_->graph().graph.steps[step];
   return Annotate(
       status, fmt::format("{}: steps[{}] {}", source_->Describe(ref, row), step,
-                          StepName(written)));
+                          written.name()));
 }
 
 void CompiledStage::FailBatch(uint64_t p, const absl::Status& status,

@@ -3,39 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <utility>
-#include <variant>
 
 #include "core/base/check.h"
 #include "core/base/status.h"
-#include "core/dataset/graph_text.h"
+#include "core/dataset/step_kind.h"
+#include "core/plan/positions.h"
 
 namespace feedmill {
-namespace {
-
-constexpr uint64_t kPositionsMax = uint64_t{1} << 63;
-constexpr int64_t kBlocksMixed = 8;  // where the step does not say
-
-uint64_t Unsigned(int64_t count) {
-  return count < 0 ? 0 : static_cast<uint64_t>(count);
-}
-
-// a * b; kEndless if either is and none is 0; nullopt above 2^63.
-std::optional<uint64_t> Product(uint64_t a, uint64_t b) {
-  if (a == 0 || b == 0) return 0;
-  if (a == kEndless || b == kEndless) return kEndless;
-  uint64_t product = 0;
-  if (__builtin_mul_overflow(a, b, &product) || product > kPositionsMax) {
-    return std::nullopt;
-  }
-  return product;
-}
-
-uint64_t Batches(uint64_t records, uint64_t size, bool drop_remainder) {
-  if (records == kEndless) return kEndless;
-  return records / size + (!drop_remainder && records % size != 0);
-}
-
-}  // namespace
 
 absl::StatusOr<std::shared_ptr<const Plan>> Plan::Make(
     std::shared_ptr<const AnalyzedGraph> graph, uint64_t source_size,
@@ -51,23 +25,7 @@ absl::StatusOr<std::shared_ptr<const Plan>> Plan::Make(
   plan->seed_ = seed;
   plan->iteration_ = iteration;
   plan->size_ = source_size;
-  uint64_t passes = 1;
-  for (size_t step = 0; step < plan->graph_->graph.steps.size(); ++step) {
-    plan->passes_before_.push_back(passes == kEndless ? 0 : passes);
-    const auto* batch =
-        std::get_if<BatchStep>(&plan->graph_->graph.steps[step]);
-    if (batch != nullptr && plan->graph_->steps[step].home == Home::kPlan) {
-      plan->batch_size_ = Unsigned(batch->size);
-    }
-    if (step < plan->graph_->cached_steps) continue;
-    const absl::Status added = plan->AddStep(step, passes);
-    if (!added.ok()) {
-      return Annotate(added,
-                      fmt::format("steps[{}] {}", step,
-                                  StepName(plan->graph_->graph.steps[step])));
-    }
-  }
-  plan->passes_before_.push_back(passes == kEndless ? 0 : passes);
+  FM_RETURN_IF_ERROR(plan->AddSteps());
   limit = std::min(limit, plan->size_);
   if (limit != kEndless) plan->Cut(limit);
   return std::shared_ptr<const Plan>(std::move(plan));
@@ -111,83 +69,6 @@ std::shared_ptr<const Plan> Plan::ForShare(Share share) const {
   plan->share_ = share;
   if (size_ != kEndless) plan->size_ = share.Below(size_);
   return plan;
-}
-
-// `passes`: the combined count of the repeats so far, kEndless if one is.
-absl::Status Plan::AddStep(size_t step, uint64_t& passes) {
-  const bool in_plan = graph_->steps[step].home == Home::kPlan;
-  const Step& s = graph_->graph.steps[step];
-  Level level;
-  level.step = step;
-  level.input = size_;
-  if (const auto* repeat = std::get_if<RepeatStep>(&s)) {
-    level.kind = Level::Kind::kRepeat;
-    level.count = repeat->count ? Unsigned(*repeat->count) : kEndless;
-    if (size_ == kEndless) {
-      return InvalidArgument(
-          "it needs all elements of its input, which is endless");
-    }
-    const std::optional<uint64_t> output = Product(size_, level.count);
-    if (!output) return InvalidArgument("more than 2^63 positions");
-    level.output = *output;
-    // Nothing is ever in a pass of an empty plan.
-    const std::optional<uint64_t> combined =
-        level.output == 0 ? 1 : Product(passes, level.count);
-    if (!combined) return InvalidArgument("more than 2^63 passes");
-    passes = *combined;
-  } else if (!in_plan) {
-    return absl::OkStatus();
-  } else if (const auto* shuffle = std::get_if<ShuffleStep>(&s);
-             shuffle != nullptr && shuffle->files) {
-    return absl::OkStatus();  // those who read the files know them
-  } else if (shuffle != nullptr && shuffle->window && !shuffle->block) {
-    level.kind = Level::Kind::kWindow;
-    level.count = Unsigned(*shuffle->window);
-    level.output = size_;
-  } else if (shuffle != nullptr) {
-    level.kind = Level::Kind::kShuffle;
-    if (size_ == kEndless) {
-      return InvalidArgument(
-          "it needs all elements of its input, which is endless");
-    }
-    level.output = size_;
-    if (shuffle->block) {
-      level.kind = Level::Kind::kBlocks;
-      level.count = Unsigned(*shuffle->block);
-      levels_.push_back(level);
-      level.kind = Level::Kind::kMixed;
-      level.count =
-          Product(level.count, Unsigned(shuffle->window.value_or(kBlocksMixed)))
-              .value_or(kPositionsMax);
-    }
-  } else if (const auto* take = std::get_if<TakeStep>(&s)) {
-    level.kind = Level::Kind::kTake;
-    level.output = std::min(size_, Unsigned(take->count));
-  } else if (const auto* skip = std::get_if<SkipStep>(&s)) {
-    level.kind = Level::Kind::kSkip;
-    level.count = std::min(size_, Unsigned(skip->count));
-    level.output = size_ == kEndless ? kEndless : size_ - level.count;
-  } else if (const auto* shard = std::get_if<ShardStep>(&s)) {
-    level.kind = Level::Kind::kShard;
-    level.count = Unsigned(shard->count);
-    level.first = Unsigned(shard->index);
-    // An endless repeat of nothing makes nothing, and has no position 0.
-    level.output = size_ == kEndless ? kEndless
-                   : size_ <= level.first
-                       ? 0
-                       : (size_ - level.first - 1) / level.count + 1;
-  } else if (const auto* batch = std::get_if<BatchStep>(&s)) {
-    FM_CHECK(batch->size > 0 && batch_level_ == 0);
-    level.kind = Level::Kind::kBatch;
-    level.count = Unsigned(batch->size);
-    level.output = Batches(size_, level.count, batch->drop_remainder);
-    batch_level_ = levels_.size() + 1;
-  } else {
-    return absl::OkStatus();  // no step of the plan
-  }
-  size_ = level.output;
-  levels_.push_back(level);
-  return absl::OkStatus();
 }
 
 Permutation Plan::PermutationOf(const Level& level, uint64_t epoch) const {
@@ -467,7 +348,7 @@ uint64_t Plan::PassAt(uint64_t p) const { return Record(p, 0).pass; }
 
 RandomKey Plan::KeyOf(size_t step, uint64_t epoch, uint64_t ordinal) const {
   uint64_t seed = seed_;
-  const auto* shuffle = std::get_if<ShuffleStep>(&graph_->graph.steps[step]);
+  const auto* shuffle = graph_->graph.steps[step].As<ShuffleStep>();
   if (shuffle != nullptr && shuffle->seed) seed = *shuffle->seed;
   return MakeRandomKey(seed, iteration_, epoch, graph_->first_step + step,
                        ordinal);
@@ -490,9 +371,9 @@ bool Plan::NumbersOn() const {
   bool endless = source_size_ == kEndless;
   const std::vector<Step>& steps = graph_->graph.steps;
   for (size_t s = graph_->cached_steps; s < steps.size(); ++s) {
-    const auto* repeat = std::get_if<RepeatStep>(&steps[s]);
+    const auto* repeat = steps[s].As<RepeatStep>();
     endless = endless || (repeat != nullptr && !repeat->count.has_value());
-    if (endless && std::holds_alternative<EnumerateStep>(steps[s])) return true;
+    if (endless && steps[s].Is<EnumerateStep>()) return true;
   }
   return false;
 }

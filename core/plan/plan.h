@@ -14,6 +14,8 @@
 
 namespace feedmill {
 
+class PlanBuilder;
+
 inline constexpr uint64_t kEndless = std::numeric_limits<uint64_t>::max();
 
 // A source record (or block) and the pass in which it is read.
@@ -128,6 +130,8 @@ class Plan {
   bool NumbersOn() const;
 
  private:
+  friend class PlanBuilder;
+
   // One step's index map, from its output back to its input.
   struct Level {
     enum class Kind {
@@ -158,7 +162,7 @@ class Plan {
   };
 
   Plan() = default;
-  absl::Status AddStep(size_t step, uint64_t& combined_passes);
+  absl::Status AddSteps();
   void Cut(uint64_t limit);
   Permutation PermutationOf(const Level& level, uint64_t epoch) const;
   static Span InputOf(const Level& level, Span span);

@@ -10,7 +10,7 @@ namespace {
 
 bool ShufflesFiles(const Graph& graph) {
   if (graph.steps.empty()) return false;
-  const auto* shuffle = std::get_if<ShuffleStep>(&graph.steps[0]);
+  const auto* shuffle = graph.steps[0].As<ShuffleStep>();
   return shuffle != nullptr && shuffle->files;
 }
 

@@ -8,7 +8,7 @@
 
 #include "client/reader.h"
 #include "core/base/status.h"
-#include "core/dataset/dataset.h"
+#include "core/definition/dataset.h"
 
 int main(int argc, char** argv) {
   using feedmill::Expr;

@@ -17,7 +17,8 @@
 #include "core/dataset/analysis.h"
 #include "core/dataset/graph_text.h"
 #include "core/dataset/source_types.h"
-#include "core/dataset/step_types.h"
+#include "core/dataset/step_kind.h"
+#include "core/operators/registry.h"
 #include "tests/conformance/random_expressions.h"
 #include "tests/conformance/random_steps.h"
 
@@ -64,7 +65,7 @@ Step RandomMap(Random& random) {
     default:
       map.outputs = {{"", Parse(Pick(random, kMaps))}};
   }
-  return map;
+  return MakeStep(map);
 }
 
 Step RandomImageStep(Random& random) {
@@ -73,14 +74,14 @@ Step RandomImageStep(Random& random) {
       DecodeImageStep decode;
       decode.channels = Below(random, 4) == 0 ? 1 : 3;
       if (Below(random, 2) == 0) decode.dct = DecodeImageStep::Dct::kFast;
-      return decode;
+      return MakeStep(decode);
     }
     case 1: {
       ResizeStep resize;
       resize.height = static_cast<int64_t>(2 + Below(random, 7));
       resize.width = static_cast<int64_t>(2 + Below(random, 7));
       if (Below(random, 3) == 0) resize.method = ResizeStep::Method::kNearest;
-      return resize;
+      return MakeStep(resize);
     }
     default: {
       RandomFlipStep flip;
@@ -88,7 +89,7 @@ Step RandomImageStep(Random& random) {
         flip.direction = RandomFlipStep::Direction::kVertical;
       }
       if (Below(random, 3) == 0) flip.probability = 0.9;
-      return flip;
+      return MakeStep(flip);
     }
   }
 }
@@ -97,54 +98,56 @@ Step RandomStep(Random& random) {
   if (Below(random, 3) == 0) return RandomSequenceStep(random);
   switch (Below(random, 16)) {
     case 13:
-      return FlatMapStep{{{"", Parse(Pick(random, kFlatMaps))}}};
+      return MakeStep(FlatMapStep{{{"", Parse(Pick(random, kFlatMaps))}}});
     case 14:
       if (Below(random, 2) == 0) {
-        return ParseExampleStep{{{"x", DType::kFloat32, {kUnknownDim}},
-                                 {"none", DType::kInt64, {kUnknownDim, 2}},
-                                 {"label", DType::kInt64, {}}}};
+        return MakeStep(
+            ParseExampleStep{{{"x", DType::kFloat32, {kUnknownDim}},
+                              {"none", DType::kInt64, {kUnknownDim, 2}},
+                              {"label", DType::kInt64, {}}}});
       }
-      return ParseSequenceExampleStep{{{"label", DType::kInt64, {}}},
-                                      {{"x", DType::kInt64, {}},
-                                       {"words", DType::kBytes, {}},
-                                       {"none", DType::kFloat32, {2}}}};
+      return MakeStep(
+          ParseSequenceExampleStep{{{"label", DType::kInt64, {}}},
+                                   {{"x", DType::kInt64, {}},
+                                    {"words", DType::kBytes, {}},
+                                    {"none", DType::kFloat32, {2}}}});
     case 15:
-      return MapStep{{{"", Parse(Pick(random, kFailing))}}};
+      return MakeStep(MapStep{{{"", Parse(Pick(random, kFailing))}}});
     case 0:
     case 1:
       return RandomMap(random);
     case 2:
     case 3:
-      return FilterStep{Parse(Pick(random, kFilters))};
+      return MakeStep(FilterStep{Parse(Pick(random, kFilters))});
     case 4:
-      return ParseExampleStep{{{"image", DType::kBytes, {}},
-                               {"label", DType::kInt64, {}},
-                               {"box", DType::kFloat32, {2}}}};
+      return MakeStep(ParseExampleStep{{{"image", DType::kBytes, {}},
+                                        {"label", DType::kInt64, {}},
+                                        {"box", DType::kFloat32, {2}}}});
     case 5:
     case 6:
       return RandomImageStep(random);
     case 7: {
       ShuffleStep shuffle;
       if (Below(random, 3) == 0) shuffle.seed = Below(random, 100);
-      return shuffle;
+      return MakeStep(shuffle);
     }
     case 8:
     case 9:
-      return BatchStep{static_cast<int64_t>(1 + Below(random, 6)),
-                       Below(random, 3) == 0,
-                       BatchLayout::kEqual,
-                       {}};
+      return MakeStep(BatchStep{static_cast<int64_t>(1 + Below(random, 6)),
+                                Below(random, 3) == 0,
+                                BatchLayout::kEqual,
+                                {}});
     case 10: {
       RepeatStep repeat;
       if (Below(random, 6) != 0) {
         repeat.count = static_cast<int64_t>(Below(random, 4));
       }
-      return repeat;
+      return MakeStep(repeat);
     }
     case 11:
-      return TakeStep{static_cast<int64_t>(Below(random, 40))};
+      return MakeStep(TakeStep{static_cast<int64_t>(Below(random, 40))});
     default:
-      return SkipStep{static_cast<int64_t>(Below(random, 12))};
+      return MakeStep(SkipStep{static_cast<int64_t>(Below(random, 12))});
   }
 }
 
@@ -221,17 +224,15 @@ void AddSteps(Random& random, size_t wanted, const FunctionRegistry& registry,
 // Whether it is of counted elements, and not of none.
 bool FitsAsInput(const Graph& graph) {
   for (const Step& step : graph.steps) {
-    if (std::holds_alternative<FilterStep>(step) ||
-        std::holds_alternative<FlatMapStep>(step) ||
-        std::holds_alternative<OnErrorStep>(step) ||
-        std::holds_alternative<BatchStep>(step)) {
+    if (step.Is<FilterStep>() || step.Is<FlatMapStep>() ||
+        step.Is<OnErrorStep>() || step.Is<BatchStep>()) {
       return false;
     }
-    const auto* repeat = std::get_if<RepeatStep>(&step);
+    const auto* repeat = step.As<RepeatStep>();
     if (repeat != nullptr && repeat->count == 0) return false;
-    const auto* take = std::get_if<TakeStep>(&step);
+    const auto* take = step.As<TakeStep>();
     if (take != nullptr && take->count == 0) return false;
-    if (std::holds_alternative<SkipStep>(step)) return false;
+    if (step.Is<SkipStep>()) return false;
   }
   const auto* range = std::get_if<RangeSource>(&graph.source);
   return range == nullptr || range->start != range->stop;
@@ -243,7 +244,7 @@ bool FlipsBatchesOfBatches(const Graph& graph) {
   for (const Step& step : graph.steps) {
     batches = BatchesAfter(step, batches);
     most = std::max(most, batches);
-    if (most > 1 && std::holds_alternative<RandomFlipStep>(step)) return true;
+    if (most > 1 && step.Is<RandomFlipStep>()) return true;
   }
   return false;
 }
@@ -260,7 +261,7 @@ void AddSkipping(Random& random, const FunctionRegistry& registry,
   Graph with = graph;
   const auto at = static_cast<ptrdiff_t>(Below(random, with.steps.size() + 1));
   with.steps.insert(with.steps.begin() + at,
-                    OnErrorStep{OnErrorStep::Policy::kSkip, {}, {}});
+                    MakeStep(OnErrorStep{OnErrorStep::Policy::kSkip, {}, {}}));
   if (Analyze(with, registry).ok() && FitsAsStream(with)) graph = with;
 }
 
@@ -287,7 +288,7 @@ Source InputsSource(Random& random, const std::string& directory,
       continue;
     }
     const auto* name = Pick(random, std::array{"a", "x", "c"});
-    input.steps.push_back(MapStep{{{name, Parse("x")}}});
+    input.steps.push_back(MakeStep(MapStep{{{name, Parse("x")}}}));
   }
   switch (Below(random, 4)) {
     case 0:
@@ -553,7 +554,8 @@ Graph RandomGraph(uint64_t seed, const std::string& directory,
   const size_t wanted = Below(random, 8);
   // The reference ends what has no end, and filters could leave nothing of it.
   if (IsEndless(graph.source)) {
-    graph.steps.push_back(TakeStep{static_cast<int64_t>(Below(random, 40))});
+    graph.steps.push_back(
+        MakeStep(TakeStep{static_cast<int64_t>(Below(random, 40))}));
   }
   AddSteps(
       random, wanted, registry,

@@ -4,6 +4,8 @@
 #include <optional>
 #include <vector>
 
+#include "core/operators/registry.h"
+
 namespace feedmill::testing {
 namespace {
 
@@ -44,53 +46,55 @@ Step RandomSequenceStep(Random& random) {
         default:
           break;
       }
-      return cache;
+      return MakeStep(cache);
     }
     case 9: {
       ShuffleStep shuffle;
       if (Below(random, 3) == 0) {
         shuffle.files = true;
-        return shuffle;
+        return MakeStep(shuffle);
       }
       shuffle.block = Small(random, 7);
       if (Below(random, 3) != 0) shuffle.window = Small(random, 4);
-      return shuffle;
+      return MakeStep(shuffle);
     }
     case 10: {
       OnErrorStep on_error;
       if (Below(random, 4) != 0) on_error.policy = OnErrorStep::Policy::kSkip;
-      return on_error;
+      return MakeStep(on_error);
     }
     case 0:
-      return ShardStep{3, static_cast<int64_t>(Below(random, 3))};
+      return MakeStep(ShardStep{3, static_cast<int64_t>(Below(random, 3))});
     case 1:
-      return EnumerateStep{"index", static_cast<int64_t>(Below(random, 5)) - 2};
+      return MakeStep(
+          EnumerateStep{"index", static_cast<int64_t>(Below(random, 5)) - 2});
     case 2: {
       ShuffleStep shuffle;
       shuffle.window = Small(random, 20);
-      return shuffle;
+      return MakeStep(shuffle);
     }
     case 3:
-      return BatchStep{Small(random, 5), drop, BatchLayout::kPadded,
-                       RandomPadding(random)};
+      return MakeStep(BatchStep{Small(random, 5), drop, BatchLayout::kPadded,
+                                RandomPadding(random)});
     case 4:
-      return BatchStep{Small(random, 5), drop, BatchLayout::kRagged, {}};
+      return MakeStep(
+          BatchStep{Small(random, 5), drop, BatchLayout::kRagged, {}});
     case 5:
-      return UnbatchStep{};
+      return MakeStep(UnbatchStep{});
     case 6:
-      return RebatchStep{Small(random, 5), drop};
+      return MakeStep(RebatchStep{Small(random, 5), drop});
     case 7:
-      return WindowStep{Small(random, 4),
-                        static_cast<int64_t>(Below(random, 4)),
-                        Small(random, 3), drop};
+      return MakeStep(WindowStep{Small(random, 4),
+                                 static_cast<int64_t>(Below(random, 4)),
+                                 Small(random, 3), drop});
     case 8: {
       if (Below(random, 2) == 0) {
-        return BucketBySequenceLengthStep{
-            Below(random, 4) == 0 ? "label" : "x",
-            {2, 5},
-            {Small(random, 4), 2, Small(random, 3)},
-            drop,
-            RandomPadding(random)};
+        return MakeStep(
+            BucketBySequenceLengthStep{Below(random, 4) == 0 ? "label" : "x",
+                                       {2, 5},
+                                       {Small(random, 4), 2, Small(random, 3)},
+                                       drop,
+                                       RandomPadding(random)});
       }
       TokenBatchStep tokens;
       tokens.component = Below(random, 4) == 0 ? "label" : "x";
@@ -101,13 +105,13 @@ Step RandomSequenceStep(Random& random) {
       } else {
         tokens.padding = RandomPadding(random);
       }
-      return tokens;
+      return MakeStep(tokens);
     }
     default:
-      return PackStep{
+      return MakeStep(PackStep{
           3 + Small(random, 12),
           Small(random, 3),
-          {{"x", std::nullopt, static_cast<double>(Below(random, 2))}}};
+          {{"x", std::nullopt, static_cast<double>(Below(random, 2))}}});
   }
 }
 

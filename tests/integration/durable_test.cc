@@ -27,7 +27,7 @@
 #include "client/unsaid_leaves.h"
 #include "core/base/status.h"
 #include "core/chunk/order_hash.h"
-#include "core/dataset/graph_text.h"
+#include "core/definition/pipeline_text.h"
 #include "core/net/address.h"
 #include "core/net/log.h"
 #include "core/ops/builtin_functions.h"

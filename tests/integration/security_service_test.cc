@@ -19,7 +19,7 @@
 #include "client/reader.h"
 #include "core/base/status.h"
 #include "core/chunk/order_hash.h"
-#include "core/dataset/dataset.h"
+#include "core/definition/dataset.h"
 #include "core/net/address.h"
 #include "core/net/clock.h"
 #include "core/net/key_file.h"

@@ -26,7 +26,7 @@
 #include "client/reader.h"
 #include "core/base/status.h"
 #include "core/chunk/order_hash.h"
-#include "core/dataset/graph_text.h"
+#include "core/definition/pipeline_text.h"
 #include "core/net/address.h"
 #include "core/net/clock.h"
 #include "core/net/log.h"

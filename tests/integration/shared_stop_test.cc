@@ -18,7 +18,7 @@
 #include "broker/dispatch_server.h"
 #include "client/reader.h"
 #include "core/base/status.h"
-#include "core/dataset/graph_text.h"
+#include "core/definition/pipeline_text.h"
 #include "core/net/log.h"
 #include "worker/worker_server.h"
 

@@ -22,7 +22,7 @@
 #include "client/reader.h"
 #include "core/base/status.h"
 #include "core/chunk/share.h"
-#include "core/dataset/graph_text.h"
+#include "core/definition/pipeline_text.h"
 #include "core/net/log.h"
 #include "worker/worker_server.h"
 

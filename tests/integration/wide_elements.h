@@ -4,7 +4,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "core/dataset/graph_text.h"
+#include "core/definition/pipeline_text.h"
 
 namespace feedmill::testing {
 

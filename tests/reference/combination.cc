@@ -153,16 +153,16 @@ bool HasNoEnd(const Graph& graph, size_t steps) {
   bool endless = HasNoEnd(graph.source);
   for (size_t s = 0; s < std::min(steps, graph.steps.size()); ++s) {
     const Step& step = graph.steps[s];
-    auto* repeat = std::get_if<RepeatStep>(&step);
+    const auto* repeat = step.As<RepeatStep>();
     if (repeat && !repeat->count) endless = true;
-    if (std::holds_alternative<TakeStep>(step)) endless = false;
+    if (step.Is<TakeStep>()) endless = false;
   }
   return endless;
 }
 
 bool NumbersOn(const Graph& graph) {
   for (size_t s = 0; s < graph.steps.size(); ++s) {
-    const bool numbers = std::holds_alternative<EnumerateStep>(graph.steps[s]);
+    const bool numbers = graph.steps[s].Is<EnumerateStep>();
     if (numbers && HasNoEnd(graph, s)) return true;
   }
   const auto* inputs = InputsOf(graph.source);

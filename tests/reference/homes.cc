@@ -23,19 +23,19 @@ Homes HomesOf(const Graph& graph, bool is_input) {
   bool changed = !homes.counted, batched = false;
   for (size_t s = 0; s < graph.steps.size(); ++s) {
     const Step& step = graph.steps[s];
-    if (auto* repeat = std::get_if<RepeatStep>(&step))
+    if (const auto* repeat = step.As<RepeatStep>())
       homes.endless = homes.endless || !repeat->count;
-    if (std::holds_alternative<FilterStep>(step)) changed = true;
+    if (step.Is<FilterStep>()) changed = true;
     if (Skips(step)) {
       changed = true;
       homes.skip_before = s;
     }
-    const bool batches = std::holds_alternative<BatchStep>(step);
+    const bool batches = step.Is<BatchStep>();
     if ((NeedsPlaces(step) && (changed || (batched && batches))) ||
         SeesSequence(step))
       homes.client_begin = std::min(homes.client_begin, s);
     batched = batched || batches;
-    if (std::holds_alternative<TakeStep>(step) && s < homes.client_begin)
+    if (step.Is<TakeStep>() && s < homes.client_begin)
       homes.plan_ends = homes.plan_ends || !InPass(graph, s);
   }
   return homes;

@@ -6,6 +6,7 @@
 #include <memory>
 #include <utility>
 
+#include "core/operators/registry.h"
 #include "tests/reference/combination.h"
 #include "tests/reference/expression.h"
 #include "tests/reference/formats.h"
@@ -30,7 +31,7 @@ constexpr uint64_t kMany = 400;
 
 template <class T>
 const T* As(const Step& step) {
-  return std::get_if<T>(&step);
+  return step.As<T>();
 }
 
 class Interpreter {
@@ -367,7 +368,7 @@ class Interpreter {
                     size_t k) const {
     if (!As<RandomFlipStep>(step)) return MadeOf(record, step);
     const Counter counter = counters.at(k);
-    return {{"", RandomFlip(record, std::get<RandomFlipStep>(step),
+    return {{"", RandomFlip(record, step.Get<RandomFlipStep>(),
                             FirstWord(KeyOf(seed_, IterationOf(s), epoch,
                                             first_step_ + s),
                                       counter.p, counter.i))}};
@@ -449,7 +450,7 @@ class Interpreter {
       rows.push_back(std::move(row));
     }
     begun = batch_step + 1;
-    const auto& written = std::get<BatchStep>(graph_.steps[batch_step]);
+    const auto& written = graph_.steps[batch_step].Get<BatchStep>();
     Item batch = MakeBatch(rows, p * size, written.layout, written.padding);
     batch.numbers = position[0].numbers;
     while (begun < client_begin_) {
@@ -516,7 +517,7 @@ class Interpreter {
       const bool ended = whole && !in.failed && !HasNoEnd(graph_, s);
       uint64_t made = batches_[s];
       Items out = RunSequenceStep(
-          flat ? Step(UnbatchStep{}) : step, std::move(in), ended, made,
+          flat ? MakeStep(UnbatchStep{}) : step, std::move(in), ended, made,
           KeyOf(SeedOf(step), iteration_, pass, first_step_ + s));
       if (whole) batches_[s] = made;
       return out;

@@ -57,10 +57,9 @@ bool Has(const Element& element, const std::string& name) {
 }
 
 std::string TouchedName(const Step& step) {
-  if (auto* decode = std::get_if<DecodeImageStep>(&step))
-    return decode->component;
-  if (auto* resize = std::get_if<ResizeStep>(&step)) return resize->component;
-  if (auto* flip = std::get_if<RandomFlipStep>(&step)) return flip->component;
+  if (const auto* decode = step.As<DecodeImageStep>()) return decode->component;
+  if (const auto* resize = step.As<ResizeStep>()) return resize->component;
+  if (const auto* flip = step.As<RandomFlipStep>()) return flip->component;
   return "";
 }
 

@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "core/dataset/source_types.h"
+#include "core/operators/registry.h"
 #include "tests/reference/combination.h"
 
 namespace feedmill::reference {
@@ -14,7 +15,7 @@ using Names = std::vector<std::string>;
 
 template <class T>
 const T* As(const Step& step) {
-  return std::get_if<T>(&step);
+  return step.As<T>();
 }
 
 std::string Name(const std::string& name) { return name.empty() ? "x" : name; }
@@ -35,7 +36,7 @@ bool IsRagged(const Step& step) {
 
 Names FeatureNames(const Step& step) {
   Names names;
-  const auto add = [&](const std::vector<ParseExampleStep::Feature>& features) {
+  const auto add = [&](const Features& features) {
     for (const auto& feature : features) names.push_back(feature.name);
   };
   if (auto* parse = As<ParseExampleStep>(step)) add(parse->features);
@@ -162,20 +163,23 @@ void Keep(const Needed& needed, Element& element) {
   });
 }
 
-Step NeededPart(Step step, const Needed& needed) {
+Step NeededPart(const Step& step, const Needed& needed) {
   const Names names = FeatureNames(step);
   if (names.empty()) return step;
   const auto kept = Kept(needed, names);
-  const auto drop = [&](std::vector<ParseExampleStep::Feature>& features) {
+  const auto drop = [&](Features& features) {
     std::erase_if(features,
                   [&](const auto& f) { return kept.count(f.name) == 0; });
   };
-  if (auto* parse = std::get_if<ParseExampleStep>(&step)) drop(parse->features);
-  if (auto* parse = std::get_if<ParseSequenceExampleStep>(&step)) {
-    drop(parse->context);
-    drop(parse->sequence);
+  if (const auto* parse = step.As<ParseExampleStep>()) {
+    ParseExampleStep part = *parse;
+    drop(part.features);
+    return MakeStep(part);
   }
-  return step;
+  ParseSequenceExampleStep part = step.Get<ParseSequenceExampleStep>();
+  drop(part.context);
+  drop(part.sequence);
+  return MakeStep(part);
 }
 
 Needed NeededOfInput(const Needed& needed,

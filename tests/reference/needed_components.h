@@ -33,7 +33,7 @@ void Keep(const Needed& needed, Element& element);
 
 // A parse_example, or _sequence_example, of the features that are needed; other
 // steps as they are.
-Step NeededPart(Step step, const Needed& needed);
+Step NeededPart(const Step& step, const Needed& needed);
 
 // What is needed of an input that makes `names`.
 Needed NeededOfInput(const Needed& needed,

@@ -12,7 +12,7 @@ namespace {
 
 template <class T>
 const T* As(const Step& step) {
-  return std::get_if<T>(&step);
+  return step.As<T>();
 }
 
 std::vector<Position> Taken(const TakeStep& step, std::vector<Position> in) {
@@ -82,7 +82,7 @@ std::vector<Position> PlacesAfter(const Step& step, size_t s,
       for (Place& place : in[j]) place.numbers[s] = j;
     out = in;
   } else {
-    out = Batched(std::get<BatchStep>(step), std::move(in));
+    out = Batched(step.Get<BatchStep>(), std::move(in));
   }
   return out;
 }
@@ -116,7 +116,7 @@ uint64_t EpochOf(const Graph& graph, size_t s, uint64_t pass,
                  uint64_t endless_passes) {
   for (size_t r = 0; r < s; ++r) {
     if (CacheAfter(graph, r) != CacheAfter(graph, s)) continue;
-    if (auto* repeat = std::get_if<RepeatStep>(&graph.steps[r])) {
+    if (const auto* repeat = graph.steps[r].As<RepeatStep>()) {
       const uint64_t count = repeat->count
                                  ? static_cast<uint64_t>(*repeat->count)
                                  : endless_passes;
@@ -128,7 +128,7 @@ uint64_t EpochOf(const Graph& graph, size_t s, uint64_t pass,
 
 bool InPass(const Graph& graph, size_t s) {
   for (size_t r = s; r < graph.steps.size(); ++r) {
-    auto* repeat = std::get_if<RepeatStep>(&graph.steps[r]);
+    const auto* repeat = graph.steps[r].As<RepeatStep>();
     if (repeat && !repeat->count) return true;
   }
   return false;
@@ -136,7 +136,7 @@ bool InPass(const Graph& graph, size_t s) {
 
 uint64_t BatchSize(const Graph& graph, size_t client_begin) {
   for (size_t s = 0; s < client_begin; ++s)
-    if (auto* batch = std::get_if<BatchStep>(&graph.steps[s]))
+    if (const auto* batch = graph.steps[s].As<BatchStep>())
       return static_cast<uint64_t>(batch->size);
   return 0;
 }

@@ -204,8 +204,8 @@ size_t Count(const Tensor& value) {
   return value.numbers.size() + value.strings.size();
 }
 
-void AppendFeature(const std::string& message,
-                   const ParseExampleStep::Feature& wanted, Tensor& value) {
+void AppendFeature(const std::string& message, const Feature& wanted,
+                   Tensor& value) {
   const uint64_t kind = wanted.dtype == DType::kBytes     ? 1
                         : wanted.dtype == DType::kFloat32 ? 2
                                                           : 3;
@@ -215,8 +215,7 @@ void AppendFeature(const std::string& message,
   }
 }
 
-Component FeatureOf(const Messages& features,
-                    const ParseExampleStep::Feature& wanted) {
+Component FeatureOf(const Messages& features, const Feature& wanted) {
   const auto found = features.find(wanted.name);
   const bool open = !wanted.shape.empty() && wanted.shape[0] == kUnknownDim;
   if (found == features.end() && !open)
@@ -232,8 +231,7 @@ Component FeatureOf(const Messages& features,
   return {wanted.name, value};
 }
 
-Component ListOf(const Messages& lists,
-                 const ParseExampleStep::Feature& wanted) {
+Component ListOf(const Messages& lists, const Feature& wanted) {
   Tensor value{wanted.dtype, wanted.shape, {}, {}};
   size_t count = 1, steps = 0;
   for (int64_t d : wanted.shape) count *= static_cast<size_t>(d);
@@ -374,13 +372,13 @@ Tensor Resize(const Tensor& image, const ResizeStep& step) {
 }
 
 Element MadeOf(const Tensor& record, const Step& step) {
-  if (auto* parse = std::get_if<ParseExampleStep>(&step))
+  if (const auto* parse = step.As<ParseExampleStep>())
     return ParseExample(record.strings.at(0), *parse);
-  if (auto* parse = std::get_if<ParseSequenceExampleStep>(&step))
+  if (const auto* parse = step.As<ParseSequenceExampleStep>())
     return ParseSequenceExample(record.strings.at(0), *parse);
-  if (auto* decode = std::get_if<DecodeImageStep>(&step))
+  if (const auto* decode = step.As<DecodeImageStep>())
     return {{"", DecodeImage(record.strings.at(0), *decode)}};
-  return {{"", Resize(record, std::get<ResizeStep>(step))}};
+  return {{"", Resize(record, step.Get<ResizeStep>())}};
 }
 
 }  // namespace feedmill::reference

@@ -16,7 +16,7 @@
 #include <string>
 
 #include "core/base/status.h"
-#include "core/dataset/graph_text.h"
+#include "core/definition/pipeline_text.h"
 #include "tests/reference/interpreter.h"
 
 namespace {

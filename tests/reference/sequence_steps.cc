@@ -130,7 +130,11 @@ class Runner {
 
   Items Run(const Step& step) {
     try {
-      std::visit([&](const auto& s) { Do(s); }, step);
+      const bool done =
+          DoOneOf<ShardStep, EnumerateStep, ShuffleStep, BatchStep, UnbatchStep,
+                  RebatchStep, WindowStep, BucketBySequenceLengthStep,
+                  TokenBatchStep, PackStep>(step);
+      if (!done) throw std::logic_error("not a step of sequences");
     } catch (const DataError& error) {
       out_.failed = true;
       out_.failure = error.what();
@@ -139,9 +143,9 @@ class Runner {
   }
 
  private:
-  template <class Other>
-  void Do(const Other&) {
-    throw std::logic_error("not a step of sequences");
+  template <class... Steps>
+  bool DoOneOf(const Step& step) {
+    return ((step.Is<Steps>() && (Do(step.Get<Steps>()), true)) || ...);
   }
 
   void Do(const ShardStep& step) {
@@ -437,15 +441,12 @@ size_t BatchesBefore(const Graph& graph, size_t s) {
   size_t batches = 0;
   for (size_t r = 0; r < s; ++r) {
     const Step& step = graph.steps[r];
-    if (std::holds_alternative<BatchStep>(step) ||
-        std::holds_alternative<WindowStep>(step) ||
-        std::holds_alternative<BucketBySequenceLengthStep>(step) ||
-        std::holds_alternative<TokenBatchStep>(step))
+    if (step.Is<BatchStep>() || step.Is<WindowStep>() ||
+        step.Is<BucketBySequenceLengthStep>() || step.Is<TokenBatchStep>())
       ++batches;
-    const bool unpacks = std::holds_alternative<UnbatchStep>(step) ||
-                         std::holds_alternative<FlatMapStep>(step);
+    const bool unpacks = step.Is<UnbatchStep>() || step.Is<FlatMapStep>();
     if (unpacks && batches > 0) --batches;
-    if (std::holds_alternative<RebatchStep>(step) && batches == 0) ++batches;
+    if (step.Is<RebatchStep>() && batches == 0) ++batches;
   }
   return batches;
 }

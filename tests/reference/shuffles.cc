@@ -52,32 +52,25 @@ std::vector<uint64_t> FileIndexes(const std::vector<uint64_t>& sizes, Key key) {
 }
 
 bool ShufflesFiles(const Step& step) {
-  auto* shuffle = std::get_if<ShuffleStep>(&step);
+  const auto* shuffle = step.As<ShuffleStep>();
   return shuffle && shuffle->files;
 }
 
 bool NeedsPlaces(const Step& step) {
-  return std::holds_alternative<TakeStep>(step) ||
-         std::holds_alternative<SkipStep>(step) ||
-         std::holds_alternative<BatchStep>(step) ||
-         std::holds_alternative<ShardStep>(step) ||
-         std::holds_alternative<EnumerateStep>(step) ||
-         (std::holds_alternative<ShuffleStep>(step) && !ShufflesAll(step) &&
-          !ShufflesFiles(step));
+  return step.Is<TakeStep>() || step.Is<SkipStep>() || step.Is<BatchStep>() ||
+         step.Is<ShardStep>() || step.Is<EnumerateStep>() ||
+         (step.Is<ShuffleStep>() && !ShufflesAll(step) && !ShufflesFiles(step));
 }
 
 bool SeesSequence(const Step& step) {
-  return std::holds_alternative<UnbatchStep>(step) ||
-         std::holds_alternative<RebatchStep>(step) ||
-         std::holds_alternative<FlatMapStep>(step) ||
-         std::holds_alternative<WindowStep>(step) ||
-         std::holds_alternative<BucketBySequenceLengthStep>(step) ||
-         std::holds_alternative<TokenBatchStep>(step) ||
-         std::holds_alternative<PackStep>(step);
+  return step.Is<UnbatchStep>() || step.Is<RebatchStep>() ||
+         step.Is<FlatMapStep>() || step.Is<WindowStep>() ||
+         step.Is<BucketBySequenceLengthStep>() || step.Is<TokenBatchStep>() ||
+         step.Is<PackStep>();
 }
 
 bool ShufflesAll(const Step& step) {
-  auto* shuffle = std::get_if<ShuffleStep>(&step);
+  const auto* shuffle = step.As<ShuffleStep>();
   return shuffle && !shuffle->files && (!shuffle->window || shuffle->block);
 }
 

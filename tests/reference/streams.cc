@@ -16,10 +16,9 @@ using Elements = std::vector<Element>;
 bool IsStream(const Graph& input) {
   if (SourceCompression(input.source) != Compression::kNone) return true;
   for (const Step& step : input.steps) {
-    const bool counts = std::holds_alternative<TakeStep>(step) ||
-                        std::holds_alternative<SkipStep>(step);
-    if (std::holds_alternative<FilterStep>(step) || Skips(step) ||
-        SeesSequence(step) || (NeedsPlaces(step) && !counts))
+    const bool counts = step.Is<TakeStep>() || step.Is<SkipStep>();
+    if (step.Is<FilterStep>() || Skips(step) || SeesSequence(step) ||
+        (NeedsPlaces(step) && !counts))
       return true;
   }
   return HasStreams(input.source);

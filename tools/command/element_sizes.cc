@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "core/chunk/dtype.h"
+#include "core/dataset/step_kind.h"
 #include "core/pipeline/block_program.h"
 
 namespace feedmill {
@@ -39,42 +40,6 @@ std::optional<uint64_t> SizeOf(const ElementSpec& spec,
   return std::nullopt;
 }
 
-// So many elements of its input one of its outputs is made of, at most.
-uint64_t JoinedBy(const Step& step) {
-  if (const auto* s = std::get_if<BatchStep>(&step)) {
-    return static_cast<uint64_t>(s->size);
-  }
-  if (const auto* s = std::get_if<WindowStep>(&step)) {
-    return static_cast<uint64_t>(s->size);
-  }
-  return 1;
-}
-
-// How many elements a client step holds, at most; 0 for none.
-struct HeldBySteps {
-  uint64_t operator()(const BatchStep& s) const {
-    return static_cast<uint64_t>(s.size) - 1;
-  }
-  uint64_t operator()(const ShuffleStep& s) const {
-    return static_cast<uint64_t>(s.window.value_or(0));
-  }
-  uint64_t operator()(const WindowStep& s) const {
-    return Times(static_cast<uint64_t>(s.size - 1),
-                 static_cast<uint64_t>(s.stride));
-  }
-  uint64_t operator()(const BucketBySequenceLengthStep& s) const {
-    uint64_t held = 0;
-    for (const int64_t size : s.batch_sizes) {
-      held += static_cast<uint64_t>(size) - 1;
-    }
-    return held;
-  }
-  template <class Other>
-  uint64_t operator()(const Other&) const {
-    return 0;
-  }
-};
-
 }  // namespace
 
 std::string SizeText(uint64_t bytes) {
@@ -102,7 +67,7 @@ ElementSizes::ElementSizes(const AnalyzedGraph& graph, const Manifest& manifest)
   sizes_.push_back(SizeOf(*spec, bytes));
   for (size_t s = 0; s < graph.steps.size(); ++s) {
     const Step& step = graph.graph.steps[s];
-    const uint64_t joined = JoinedBy(step);
+    const uint64_t joined = TraitsOf(step).joins;
     std::optional<uint64_t> size = sizes_.back();
     if (joined > 1) {
       if (size) size = Times(*size, joined);
@@ -131,7 +96,7 @@ uint64_t ElementSizes::OfThread() const {
 }
 
 std::string ElementSizes::HeldBy(size_t step) const {
-  const uint64_t held = std::visit(HeldBySteps{}, graph_.graph.steps[step]);
+  const uint64_t held = TraitsOf(graph_.graph.steps[step]).holds;
   if (held == 0) return "";
   std::string out = fmt::format("{} element{}", held, held == 1 ? "" : "s");
   if (const auto each = Before(step)) {

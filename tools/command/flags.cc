@@ -10,8 +10,8 @@
 #include "core/base/check.h"
 #include "core/base/status.h"
 #include "core/cluster/host_context.h"
-#include "core/dataset/foreign_names.h"
 #include "core/dataset/nearest_name.h"
+#include "core/definition/foreign_names.h"
 #include "tools/command/config_text.h"
 
 namespace feedmill {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "core/dataset/pipeline_text.h"
+#include "core/definition/pipeline_text.h"
 
 namespace feedmill {
 

@@ -16,7 +16,7 @@
 #include "core/dataset/analysis.h"
 #include "core/dataset/graph_text.h"
 #include "core/dataset/source_types.h"
-#include "core/dataset/step_types.h"
+#include "core/dataset/step_kind.h"
 #include "core/dataset/type_inference.h"
 #include "core/pipeline/block_program.h"
 #include "core/pipeline/local_reader.h"
@@ -30,7 +30,7 @@ namespace feedmill {
 namespace {
 
 std::string Name(const AnalyzedGraph& graph, size_t step) {
-  return fmt::format("steps[{}] {}", step, StepName(graph.graph.steps[step]));
+  return fmt::format("steps[{}] {}", step, graph.graph.steps[step].name());
 }
 
 std::string Names(const AnalyzedGraph& graph, const std::vector<size_t>& steps,
@@ -38,11 +38,6 @@ std::string Names(const AnalyzedGraph& graph, const std::vector<size_t>& steps,
   std::vector<std::string> names;
   for (const size_t step : steps) names.push_back(Name(graph, step));
   return fmt::format("{}", fmt::join(names, between));
-}
-
-template <class T>
-const T* As(const Step& step) {
-  return std::get_if<T>(&step);
 }
 
 // ---- which steps run as one pass
@@ -60,17 +55,17 @@ std::vector<Pass> PassesOf(const AnalyzedGraph& graph) {
     const Step& step = graph.graph.steps[s];
     const bool mapped = graph.steps[s].mapped != nullptr;
     if (s >= graph.client_begin && !(s == graph.client_begin && mapped)) break;
-    if (As<BatchStep>(step) != nullptr) {
+    if (step.Is<BatchStep>()) {
       passes.push_back({{}, "worker", "batches"});
     }
-    if (As<CacheStep>(step) != nullptr) {
+    if (step.Is<CacheStep>()) {
       passes.push_back({{}, "worker", passes.back().rows});
       continue;
     }
     // What marks steps does nothing itself; the worker writes numbers.
-    if (As<OnErrorStep>(step) != nullptr) continue;
+    if (step.Is<OnErrorStep>()) continue;
     if (graph.steps[s].home == Home::kWorker || mapped ||
-        As<EnumerateStep>(step) != nullptr) {
+        step.Is<EnumerateStep>()) {
       passes.back().steps.push_back(s);
     }
   }
@@ -79,7 +74,7 @@ std::vector<Pass> PassesOf(const AnalyzedGraph& graph) {
     const Step& step = graph.graph.steps[s];
     if (NeedsOf(step) == StepNeeds::kElement) {
       passes.back().steps.push_back(s);
-    } else if (As<RepeatStep>(step) == nullptr) {
+    } else if (!step.Is<RepeatStep>()) {
       passes.push_back({{}, "client", "elements"});
     }
   }
@@ -119,16 +114,16 @@ std::string MovedText(const AnalyzedGraph& graph) {
   for (size_t s = 0; s < graph.client_begin; ++s) {
     const Step& step = graph.graph.steps[s];
     // Batches and numbers are made where they are written.
-    if (graph.steps[s].home != Home::kPlan || As<BatchStep>(step) != nullptr ||
-        As<EnumerateStep>(step) != nullptr) {
+    if (graph.steps[s].home != Home::kPlan || step.Is<BatchStep>() ||
+        step.Is<EnumerateStep>()) {
       continue;
     }
     std::vector<size_t> over;
     for (size_t before = 0; before < s; ++before) {
-      if (As<CacheStep>(graph.graph.steps[before]) != nullptr) over.clear();
+      if (graph.graph.steps[before].Is<CacheStep>()) over.clear();
       if (graph.steps[before].home == Home::kWorker &&
-          As<CacheStep>(graph.graph.steps[before]) == nullptr &&
-          As<OnErrorStep>(graph.graph.steps[before]) == nullptr) {
+          !graph.graph.steps[before].Is<CacheStep>() &&
+          !graph.graph.steps[before].Is<OnErrorStep>()) {
         over.push_back(before);
       }
     }
@@ -151,14 +146,6 @@ void AddUnused(const std::string& by, const ElementSpec& written,
   }
 }
 
-// The component that step `step` changes, if it is one that changes one.
-const std::string* ChangedBy(const Step& step) {
-  if (const auto* decode = As<DecodeImageStep>(step)) return &decode->component;
-  if (const auto* resize = As<ResizeStep>(step)) return &resize->component;
-  const auto* flip = As<RandomFlipStep>(step);
-  return flip == nullptr ? nullptr : &flip->component;
-}
-
 // `of`: whose they are, "inputs[0] " or "".
 std::string UnusedText(const AnalyzedGraph& graph, const std::string& of = "") {
   std::string out;
@@ -172,14 +159,13 @@ std::string UnusedText(const AnalyzedGraph& graph, const std::string& of = "") {
   for (size_t s = 0; s < graph.steps.size(); ++s) {
     const Step& step = graph.graph.steps[s];
     const AnalyzedStep& made = graph.steps[s];
-    if (As<MapStep>(step) != nullptr || As<ParseExampleStep>(step) != nullptr ||
-        As<ParseSequenceExampleStep>(step) != nullptr) {
+    const StepTraits traits = TraitsOf(step);
+    if (traits.lists_components) {
       AddUnused(of + Name(graph, s), *made.written, *made.output, out);
-    } else if (const std::string* const component = ChangedBy(step);
-               component != nullptr &&
-               !FindComponent(*made.output, *component).ok()) {
+    } else if (!traits.changes.empty() &&
+               !FindComponent(*made.output, traits.changes).ok()) {
       out += fmt::format("unused  {}{}: no step needs {}, so it does not run\n",
-                         of, Name(graph, s), *component);
+                         of, Name(graph, s), traits.changes);
     }
   }
   return out;

@@ -40,8 +40,7 @@ void AddSteps(const AnalyzedGraph& graph, const std::string& before,
         graph.steps[s].mapped != nullptr && s == graph.client_begin;
     lines.push_back(
         {std::string(home == Home::kClient && !mapped ? "client" : "worker"),
-         fmt::format("{}steps[{}] {}", before, s,
-                     StepName(graph.graph.steps[s])),
+         fmt::format("{}steps[{}] {}", before, s, graph.graph.steps[s].name()),
          ReadProfile::kSteps + graph.first_step + s});
   }
 }

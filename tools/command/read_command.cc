@@ -256,8 +256,7 @@ std::optional<uint64_t> KnownTotal(const Graph& graph, uint64_t limit) {
   if (const auto* range = std::get_if<RangeSource>(&graph.source)) {
     bool counted = true;
     for (const Step& step : graph.steps) {
-      counted = counted && (std::holds_alternative<MapStep>(step) ||
-                            std::holds_alternative<ShuffleStep>(step));
+      counted = counted && (step.Is<MapStep>() || step.Is<ShuffleStep>());
     }
     if (counted && range->step == 1 && range->stop > range->start) {
       total = static_cast<uint64_t>(range->stop) -

@@ -19,7 +19,7 @@
 
 #include "client/reader.h"
 #include "core/base/status.h"
-#include "core/dataset/dataset.h"
+#include "core/definition/dataset.h"
 #include "core/net/address.h"
 #include "core/net/log.h"
 

@@ -4,7 +4,7 @@
 
 #include "client/reader.h"
 #include "core/base/status.h"
-#include "core/dataset/graph_text.h"
+#include "core/definition/pipeline_text.h"
 
 int main() {
   auto graph = feedmill::ParseGraphYaml(

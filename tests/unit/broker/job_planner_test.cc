@@ -9,6 +9,7 @@
 
 #include "core/base/status.h"
 #include "core/dataset/graph_text.h"
+#include "core/definition/pipeline_text.h"
 #include "core/ops/builtin_functions.h"
 #include "core/plan/plan.h"
 #include "core/sources/manifest.h"

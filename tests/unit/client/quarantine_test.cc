@@ -7,6 +7,7 @@
 #include <iterator>
 #include <string>
 
+#include "core/operators/registry.h"
 #include "tests/unit/sources/test_folder.h"
 
 namespace feedmill {
@@ -16,8 +17,8 @@ class Quarantine : public ::testing::Test {
  protected:
   OnSkipped File() const {
     Graph graph;
-    graph.steps.push_back(
-        OnErrorStep{OnErrorStep::Policy::kSkip, {}, folder_ / "bad.jsonl"});
+    graph.steps.push_back(MakeStep(
+        OnErrorStep{OnErrorStep::Policy::kSkip, {}, folder_ / "bad.jsonl"}));
     return QuarantineOf(graph);
   }
   std::string Text() const {
@@ -63,7 +64,7 @@ TEST_F(Quarantine, GoesOnAfterALineThatWasCutOff) {
 TEST_F(Quarantine, ThatCannotBeWrittenIsAnErrorThatNamesIt) {
   Graph graph;
   graph.steps.push_back(
-      OnErrorStep{OnErrorStep::Policy::kSkip, {}, folder_.path()});
+      MakeStep(OnErrorStep{OnErrorStep::Policy::kSkip, {}, folder_.path()}));
   const absl::Status status = QuarantineOf(graph)("one", Element(3));
   EXPECT_TRUE(absl::IsUnavailable(status)) << status;
   EXPECT_EQ(QuarantineOf(Graph()), nullptr);

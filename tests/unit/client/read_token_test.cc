@@ -9,6 +9,7 @@
 
 #include "core/base/status.h"
 #include "core/dataset/graph_text.h"
+#include "core/definition/pipeline_text.h"
 #include "core/plan/plan_id.h"
 #include "tests/unit/worker/delivery_vocabulary.h"
 

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "core/base/status.h"
-#include "core/dataset/dataset.h"
-#include "core/dataset/pipeline_text.h"
+#include "core/definition/dataset.h"
+#include "core/definition/pipeline_text.h"
 
 namespace feedmill {
 namespace {
@@ -66,20 +66,20 @@ TEST(GraphYamlTest, ReadsEveryStep) {
                                         "/data/a.jpg", "s3://b/c"));
   EXPECT_EQ(images.label, ImagesSource::Label::kFilename);
   ASSERT_EQ(graph.steps.size(), 19u);
-  const auto& parse = std::get<ParseExampleStep>(graph.steps[0]);
+  const auto& parse = graph.steps[0].Get<ParseExampleStep>();
   ASSERT_EQ(parse.features.size(), 3u);
   EXPECT_EQ(parse.features[2].dtype, DType::kFloat32);
   EXPECT_EQ(parse.features[2].shape, (Shape{3, 2}));
-  EXPECT_EQ(std::get<DecodeImageStep>(graph.steps[2]).channels, 1);
-  EXPECT_EQ(std::get<ResizeStep>(graph.steps[3]).width, 224);
-  EXPECT_EQ(std::get<RandomFlipStep>(graph.steps[6]).probability, 0.25);
-  EXPECT_EQ(std::get<MapStep>(graph.steps[8]).outputs[1].first, "other");
-  EXPECT_EQ(std::get<ShuffleStep>(graph.steps[10]).seed, 7u);
-  EXPECT_FALSE(std::get<ShuffleStep>(graph.steps[12]).seed.has_value());
-  EXPECT_TRUE(std::get<BatchStep>(graph.steps[13]).drop_remainder);
-  EXPECT_EQ(std::get<BatchStep>(graph.steps[14]).size, 4);
-  EXPECT_FALSE(std::get<RepeatStep>(graph.steps[15]).count.has_value());
-  EXPECT_EQ(std::get<SkipStep>(graph.steps[18]).count, 6);
+  EXPECT_EQ(graph.steps[2].Get<DecodeImageStep>().channels, 1);
+  EXPECT_EQ(graph.steps[3].Get<ResizeStep>().width, 224);
+  EXPECT_EQ(graph.steps[6].Get<RandomFlipStep>().probability, 0.25);
+  EXPECT_EQ(graph.steps[8].Get<MapStep>().outputs[1].first, "other");
+  EXPECT_EQ(graph.steps[10].Get<ShuffleStep>().seed, 7u);
+  EXPECT_FALSE(graph.steps[12].Get<ShuffleStep>().seed.has_value());
+  EXPECT_TRUE(graph.steps[13].Get<BatchStep>().drop_remainder);
+  EXPECT_EQ(graph.steps[14].Get<BatchStep>().size, 4);
+  EXPECT_FALSE(graph.steps[15].Get<RepeatStep>().count.has_value());
+  EXPECT_EQ(graph.steps[18].Get<SkipStep>().count, 6);
   EXPECT_EQ(graph.options.order, Order::kAny);
   EXPECT_EQ(graph.options.seed, UINT64_MAX);
 }
@@ -102,23 +102,22 @@ steps:
   - pack: {length: 128, bins: 4, values: {a: 7}}
 )");
   ASSERT_EQ(graph.steps.size(), 12u);
-  EXPECT_EQ(std::get<ShuffleStep>(graph.steps[0]).window, 100);
-  EXPECT_EQ(std::get<ShardStep>(graph.steps[1]).index, 1);
-  EXPECT_EQ(std::get<EnumerateStep>(graph.steps[3]).start, -2);
-  const auto& padded = std::get<BatchStep>(graph.steps[4]);
+  EXPECT_EQ(graph.steps[0].Get<ShuffleStep>().window, 100);
+  EXPECT_EQ(graph.steps[1].Get<ShardStep>().index, 1);
+  EXPECT_EQ(graph.steps[3].Get<EnumerateStep>().start, -2);
+  const auto& padded = graph.steps[4].Get<BatchStep>();
   EXPECT_EQ(padded.layout, BatchLayout::kPadded);
   ASSERT_EQ(padded.padding.size(), 2u);
   EXPECT_EQ(padded.padding[0].shape, (Shape{3}));
   EXPECT_EQ(padded.padding[1].shape, (Shape{kUnknownDim, 4}));
   EXPECT_EQ(padded.padding[1].value, -1.5);
-  EXPECT_EQ(StepName(graph.steps[5]), "ragged_batch");
-  EXPECT_EQ(std::get<WindowStep>(graph.steps[8]).stride, 3);
-  const auto& bucket = std::get<BucketBySequenceLengthStep>(graph.steps[9]);
+  EXPECT_EQ(graph.steps[5].name(), "ragged_batch");
+  EXPECT_EQ(graph.steps[8].Get<WindowStep>().stride, 3);
+  const auto& bucket = graph.steps[9].Get<BucketBySequenceLengthStep>();
   EXPECT_THAT(bucket.boundaries, ElementsAre(2, 5));
   EXPECT_THAT(bucket.batch_sizes, ElementsAre(3, 2, 1));
-  EXPECT_EQ(std::get<TokenBatchStep>(graph.steps[10]).layout,
-            BatchLayout::kRagged);
-  EXPECT_EQ(std::get<PackStep>(graph.steps[11]).padding[0].value, 7);
+  EXPECT_EQ(graph.steps[10].Get<TokenBatchStep>().layout, BatchLayout::kRagged);
+  EXPECT_EQ(graph.steps[11].Get<PackStep>().padding[0].value, 7);
   const std::string text = CanonicalText(graph);
   const auto back = ParseGraphJson(text);
   ASSERT_TRUE(back.ok()) << back.status();
@@ -139,18 +138,18 @@ steps:
   - on_error: fail
 )yaml");
   ASSERT_EQ(graph.steps.size(), 7u);
-  EXPECT_TRUE(std::get<ShuffleStep>(graph.steps[0]).files);
-  EXPECT_EQ(std::get<ShuffleStep>(graph.steps[1]).block, 64);
-  EXPECT_EQ(std::get<ShuffleStep>(graph.steps[1]).window, 4);
-  const auto& parse = std::get<ParseSequenceExampleStep>(graph.steps[2]);
+  EXPECT_TRUE(graph.steps[0].Get<ShuffleStep>().files);
+  EXPECT_EQ(graph.steps[1].Get<ShuffleStep>().block, 64);
+  EXPECT_EQ(graph.steps[1].Get<ShuffleStep>().window, 4);
+  const auto& parse = graph.steps[2].Get<ParseSequenceExampleStep>();
   EXPECT_EQ(parse.context[0].shape, (Shape{kUnknownDim}));
   EXPECT_EQ(parse.sequence[0].dtype, DType::kBytes);
-  const auto& on_error = std::get<OnErrorStep>(graph.steps[3]);
+  const auto& on_error = graph.steps[3].Get<OnErrorStep>();
   EXPECT_EQ(on_error.policy, OnErrorStep::Policy::kSkip);
   EXPECT_EQ(on_error.cap, 9);
   EXPECT_EQ(on_error.quarantine, "/data/bad.jsonl");
-  EXPECT_EQ(std::get<FlatMapStep>(graph.steps[4]).outputs.size(), 2u);
-  EXPECT_EQ(std::get<OnErrorStep>(graph.steps[6]).policy,
+  EXPECT_EQ(graph.steps[4].Get<FlatMapStep>().outputs.size(), 2u);
+  EXPECT_EQ(graph.steps[6].Get<OnErrorStep>().policy,
             OnErrorStep::Policy::kFail);
   const std::string text = CanonicalText(graph);
   const auto back = ParseGraphJson(text);
@@ -163,7 +162,7 @@ TEST(GraphYamlTest, ReadsCaches) {
       "source: {range: 3}\nsteps: [cache, {cache: kept}, {cache: {path: /k}},"
       " {cache: {memory_bytes: 77}}]");
   const auto cache = [&graph](size_t step) {
-    return std::get<CacheStep>(graph.steps.at(step));
+    return graph.steps.at(step).Get<CacheStep>();
   };
   EXPECT_EQ(cache(0).path, "");
   EXPECT_EQ(cache(0).memory_bytes, std::nullopt);
@@ -491,12 +490,12 @@ TEST(GraphYaml, CountsOfEmptyMaps) {
   const auto endless =
       ParseGraphYaml("source: {range: 3}\nsteps: [repeat: {}]\n", "");
   ASSERT_TRUE(endless.ok()) << endless.status();
-  EXPECT_FALSE(std::get<RepeatStep>(endless->steps[0]).count.has_value());
+  EXPECT_FALSE(endless->steps[0].Get<RepeatStep>().count.has_value());
   for (const char* step : {"take: {}", "skip: {}"}) {
     const auto graph = ParseGraphYaml(
         "source: {range: 3}\nsteps: [" + std::string(step) + "]\n", "");
     EXPECT_THAT(ErrorText(graph.status()),
-                ::testing::HasSubstr("count is missing"));
+                ::testing::HasSubstr("there is no count"));
   }
 }
 

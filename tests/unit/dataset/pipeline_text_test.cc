@@ -1,5 +1,5 @@
 // What a pipeline's file says besides its graph, and the errors of newcomers.
-#include "core/dataset/pipeline_text.h"
+#include "core/definition/pipeline_text.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 
 #include "core/base/status.h"
 #include "core/dataset/analysis.h"
-#include "core/dataset/foreign_names.h"
+#include "core/definition/foreign_names.h"
 #include "tests/unit/dataset/fake_functions.h"
 
 namespace feedmill {

@@ -52,10 +52,9 @@ std::string Entry(const std::string& key, const std::string& feature) {
 }
 std::string Example(const std::string& entries) { return Message(1, entries); }
 
-const std::vector<ParseExampleStep::Feature> kFeatures = {
-    {"image", DType::kBytes, {}},
-    {"label", DType::kInt64, {}},
-    {"box", DType::kFloat32, {2}}};
+const Features kFeatures = {{"image", DType::kBytes, {}},
+                            {"label", DType::kInt64, {}},
+                            {"box", DType::kFloat32, {2}}};
 
 absl::Status ParseOne(ExampleParser& parser, std::string_view record,
                       ChunkBuilder& builder) {
@@ -314,9 +313,8 @@ absl::Status ParseInto(ExampleParser parser, const std::string& record,
 }
 
 TEST(ExampleParserTest, AFirstDimensionThatIsNotKnownIsThatOfTheValues) {
-  const std::vector<ParseExampleStep::Feature> features = {
-      {"ids", DType::kInt64, {kUnknownDim}},
-      {"box", DType::kFloat32, {kUnknownDim, 2}}};
+  const Features features = {{"ids", DType::kInt64, {kUnknownDim}},
+                             {"box", DType::kFloat32, {kUnknownDim, 2}}};
   const auto spec = std::make_shared<ElementSpec>(
       ElementSpec{{{"ids", DType::kInt64, {kUnknownDim}},
                    {"box", DType::kFloat32, {kUnknownDim, 2}}}});
@@ -340,8 +338,8 @@ TEST(ExampleParserTest, AFirstDimensionThatIsNotKnownIsThatOfTheValues) {
 }
 
 TEST(ExampleParserTest, ManyRecordsWrittenInManyWaysByOneParser) {
-  const std::vector<ParseExampleStep::Feature> features = {
-      {"ids", DType::kInt64, {kUnknownDim}}, {"box", DType::kFloat32, {2}}};
+  const Features features = {{"ids", DType::kInt64, {kUnknownDim}},
+                             {"box", DType::kFloat32, {2}}};
   const auto spec = std::make_shared<ElementSpec>(ElementSpec{
       {{"ids", DType::kInt64, {kUnknownDim}}, {"box", DType::kFloat32, {2}}}});
   ChunkBuilder builder(spec);

@@ -11,6 +11,7 @@
 #include "core/base/status.h"
 #include "core/dataset/graph_text.h"
 #include "core/dataset/plugin_pins.h"
+#include "core/definition/pipeline_text.h"
 #include "core/ops/builtin_functions.h"
 #include "tests/unit/ops/column_fixture.h"
 

@@ -11,8 +11,8 @@
 
 #include "core/base/status.h"
 #include "core/chunk/jsonl.h"
-#include "core/dataset/graph_text.h"
 #include "core/dataset/named_files.h"
+#include "core/definition/pipeline_text.h"
 #include "core/ops/builtin_functions.h"
 #include "core/pipeline/local_reader.h"
 #include "core/pipeline/worker_stage.h"

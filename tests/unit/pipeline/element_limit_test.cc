@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "core/chunk/jsonl.h"
-#include "core/dataset/graph_text.h"
 #include "core/dataset/source_types.h"
+#include "core/definition/pipeline_text.h"
 #include "core/ops/builtin_functions.h"
 #include "core/pipeline/local_reader.h"
 #include "core/pipeline/process_quota.h"

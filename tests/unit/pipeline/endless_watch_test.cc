@@ -7,7 +7,7 @@
 #include <string>
 
 #include "core/dataset/analysis.h"
-#include "core/dataset/graph_text.h"
+#include "core/definition/pipeline_text.h"
 #include "core/ops/builtin_functions.h"
 
 namespace feedmill {

@@ -10,7 +10,7 @@
 
 #include "core/base/vector_target.h"
 #include "core/chunk/jsonl.h"
-#include "core/dataset/graph_text.h"
+#include "core/definition/pipeline_text.h"
 #include "core/ops/builtin_functions.h"
 #include "core/pipeline/local_reader.h"
 #include "core/pipeline/read_profile.h"

@@ -8,7 +8,7 @@
 
 #include "core/base/status.h"
 #include "core/chunk/jsonl.h"
-#include "core/dataset/graph_text.h"
+#include "core/definition/pipeline_text.h"
 #include "core/ops/builtin_functions.h"
 #include "core/pipeline/local_reader.h"
 #include "tests/unit/sources/test_folder.h"

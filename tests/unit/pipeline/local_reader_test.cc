@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/chunk/order_hash.h"
-#include "core/dataset/graph_text.h"
+#include "core/definition/pipeline_text.h"
 #include "core/ops/builtin_functions.h"
 #include "tests/unit/pipeline/builtin_registry.h"
 

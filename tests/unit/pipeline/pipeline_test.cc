@@ -12,7 +12,7 @@
 #include "core/chunk/jsonl.h"
 #include "core/chunk/order_hash.h"
 #include "core/dataset/analysis.h"
-#include "core/dataset/graph_text.h"
+#include "core/definition/pipeline_text.h"
 #include "core/ops/builtin_functions.h"
 #include "core/pipeline/client_stage.h"
 #include "core/pipeline/local_reader.h"
@@ -151,7 +151,7 @@ TEST_P(AnyPipeline, IsWhatTheReferenceMakesHoweverItIsCut) {
   const Graph graph = ParseInFiles(GetParam());
   const bool endless =
       std::any_of(graph.steps.begin(), graph.steps.end(), [](const Step& step) {
-        const auto* repeat = std::get_if<RepeatStep>(&step);
+        const auto* repeat = step.As<RepeatStep>();
         return repeat != nullptr && !repeat->count;
       });
   const size_t limit = endless ? kLimit : SIZE_MAX;

@@ -11,7 +11,7 @@
 
 #include "core/chunk/jsonl.h"
 #include "core/dataset/analysis.h"
-#include "core/dataset/graph_text.h"
+#include "core/definition/pipeline_text.h"
 #include "core/ops/builtin_functions.h"
 #include "core/pipeline/worker_stage.h"
 #include "core/sources/source_plan.h"

@@ -13,7 +13,7 @@
 #include <thread>
 #include <vector>
 
-#include "core/dataset/graph_text.h"
+#include "core/definition/pipeline_text.h"
 #include "core/ops/builtin_functions.h"
 #include "core/pipeline/local_reader.h"
 #include "core/pipeline/run_delay.h"

@@ -12,8 +12,8 @@
 #include <string>
 
 #include "core/base/vector_target.h"
-#include "core/dataset/dataset.h"
 #include "core/dataset/graph_text.h"
+#include "core/definition/dataset.h"
 #include "core/plan/permutation.h"
 #include "tests/unit/dataset/fake_functions.h"
 
@@ -274,7 +274,7 @@ class NaiveEvaluator {
     }
     const size_t s = k - 1;
     const Step& step = graph_.graph.steps[s];
-    if (const auto* repeat = std::get_if<RepeatStep>(&step)) {
+    if (const auto* repeat = step.As<RepeatStep>()) {
       const uint64_t count = repeat->count
                                  ? static_cast<uint64_t>(*repeat->count)
                                  : kEndlessPasses;
@@ -288,16 +288,16 @@ class NaiveEvaluator {
       for (auto& record : position) record.epochs[s] = pass;
     }
     if (graph_.steps[s].home != Home::kPlan) return out;
-    if (const auto* take = std::get_if<TakeStep>(&step)) {
+    if (const auto* take = step.As<TakeStep>()) {
       if (out.size() > static_cast<size_t>(take->count)) {
         out.resize(static_cast<size_t>(take->count));
       }
-    } else if (const auto* skip = std::get_if<SkipStep>(&step)) {
+    } else if (const auto* skip = step.As<SkipStep>()) {
       const auto size = static_cast<int64_t>(out.size());
       out.erase(out.begin(), out.begin() + std::min(skip->count, size));
-    } else if (const auto* batch = std::get_if<BatchStep>(&step)) {
+    } else if (const auto* batch = step.As<BatchStep>()) {
       out = Batched(out, *batch);
-    } else if (const auto* shard = std::get_if<ShardStep>(&step)) {
+    } else if (const auto* shard = step.As<ShardStep>()) {
       std::vector<NaivePosition> kept;
       for (size_t j = 0; j < out.size(); ++j) {
         if (static_cast<int64_t>(j) % shard->count == shard->index) {
@@ -305,10 +305,10 @@ class NaiveEvaluator {
         }
       }
       out = kept;
-    } else if (const auto* window = std::get_if<ShuffleStep>(&step);
+    } else if (const auto* window = step.As<ShuffleStep>();
                window != nullptr && window->window) {
       out = InRuns(out, static_cast<uint64_t>(*window->window), pass, s);
-    } else if (const auto* shuffle = std::get_if<ShuffleStep>(&step)) {
+    } else if (const auto* shuffle = step.As<ShuffleStep>()) {
       const Permutation permutation(
           MakeRandomKey(shuffle->seed.value_or(kSeed), kIteration, pass, s, 0),
           out.size());
@@ -324,9 +324,9 @@ class NaiveEvaluator {
     bool endless = false;
     for (size_t r = 0; r < s; ++r) {
       const Step& step = graph_.graph.steps[r];
-      const auto* repeat = std::get_if<RepeatStep>(&step);
+      const auto* repeat = step.As<RepeatStep>();
       endless = (endless || (repeat != nullptr && !repeat->count)) &&
-                !std::holds_alternative<TakeStep>(step);
+                !step.Is<TakeStep>();
     }
     std::vector<NaivePosition> out;
     uint64_t end = epoch % 2 == 1 ? window - window / 2 : window;
@@ -427,7 +427,7 @@ void ExpectSamePlan(const Plan& plan, std::vector<NaivePosition> expected) {
       ASSERT_EQ(got, (RecordRef{want.index, want.pass})) << p << " " << k;
       all.push_back(got);
       for (size_t s = 0; s < plan.graph().steps.size(); ++s) {
-        if (std::holds_alternative<RepeatStep>(plan.graph().graph.steps[s])) {
+        if (plan.graph().graph.steps[s].Is<RepeatStep>()) {
           continue;
         }
         ASSERT_EQ(plan.EpochOf(s, got.pass), want.epochs[s]) << "step " << s;

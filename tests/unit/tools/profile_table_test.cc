@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "core/dataset/graph_text.h"
+#include "core/definition/pipeline_text.h"
 #include "core/ops/builtin_functions.h"
 
 namespace feedmill {

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/dataset/graph_text.h"
+#include "core/definition/pipeline_text.h"
 #include "core/ops/builtin_functions.h"
 
 namespace feedmill {

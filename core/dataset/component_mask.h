@@ -1,0 +1,40 @@
+#ifndef FEEDMILL_CORE_DATASET_COMPONENT_MASK_H_
+#define FEEDMILL_CORE_DATASET_COMPONENT_MASK_H_
+
+#include <string>
+#include <vector>
+
+#include "core/chunk/element_spec.h"
+#include "core/dataset/expr.h"
+
+// Sets of components, for column pruning (docs/semantics/needed_components.md).
+
+namespace feedmill {
+
+// One bool for each component, in the order of the element as written.
+using ComponentMask = std::vector<bool>;
+
+bool AnyOf(const ComponentMask& mask);
+bool AllOf(const ComponentMask& mask);
+
+// The components of `there` that are `needed`; the first of `there` if none is,
+// since an element never loses all of its components.
+ComponentMask Kept(const ComponentMask& there, const ComponentMask& needed);
+
+// `needed`, or the first component if none is needed.
+ComponentMask FirstIfNone(const ComponentMask& needed);
+
+// Adds the components of `in` that are called `component`, or that `expr` uses.
+void AddNeeded(const std::string& component, const ElementSpec& in,
+               ComponentMask& needed);
+void AddNeeded(const Expr& expr, const ElementSpec& in, ComponentMask& needed);
+
+// The same of a ragged layout, in which each component of `in` with a dimension
+// is followed by <name>_offsets.
+ComponentMask NeededByRagged(const ElementSpec& in,
+                             const ComponentMask& needed);
+ComponentMask MadeByRagged(const ElementSpec& in, const ComponentMask& made);
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_DATASET_COMPONENT_MASK_H_

@@ -1,0 +1,127 @@
+#ifndef FEEDMILL_CORE_DATASET_FIELDS_H_
+#define FEEDMILL_CORE_DATASET_FIELDS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "core/chunk/dtype.h"
+#include "core/chunk/element_spec.h"
+#include "core/dataset/expr.h"
+
+// The options of a step as a list of fields. YAML, the canonical text,
+// Dataset::Apply and --help all read or write this one list, so that an option
+// is written down once.
+
+namespace feedmill {
+
+// Expressions with the names of the components that they make. A single
+// expression may have the name "".
+using Outputs = std::vector<std::pair<std::string, Expr>>;
+
+// A feature of tf.train.Example or tf.train.SequenceExample.
+struct Feature {
+  std::string name;
+  DType dtype = DType::kBytes;  // bytes, int64 or float32
+  Shape shape;                  // {} for exactly one value
+};
+using Features = std::vector<Feature>;
+
+// How the rows of one component are made equal in shape.
+struct Padding {
+  std::string component;
+  std::optional<Shape> shape;  // absent, and kUnknownDim: the longest's
+  double value = 0;            // numbers and bool; bytes are padded with ""
+};
+
+// ---- what a field points at, where its type alone does not say enough
+
+struct ComponentName {  // the name of a component
+  std::string* name;
+};
+struct FilePath {  // relative paths become absolute
+  std::string* path;
+  bool folder = false;
+};
+// The values of an enumeration as words; the first has the value `first`.
+class Word {
+ public:
+  template <class E>
+  Word(E& value, std::initializer_list<std::string_view> words,
+       size_t first = 0)
+      : at_(&value),
+        first_(first),
+        get_([](const void* at) {
+          return static_cast<size_t>(*static_cast<const E*>(at));
+        }),
+        set_([](void* at, size_t index) {
+          *static_cast<E*>(at) = static_cast<E>(index);
+        }),
+        words_(words) {}
+
+  const std::vector<std::string_view>& words() const { return words_; }
+  std::string_view word() const { return words_.at(get_(at_) - first_); }
+  void set(size_t index) const { set_(at_, index + first_); }
+
+ private:
+  void* at_;
+  size_t first_;
+  size_t (*get_)(const void*);
+  void (*set_)(void*, size_t);
+  std::vector<std::string_view> words_;
+};
+// Two keys of YAML, `shapes` and `values`, are one "padding" in the canonical
+// text.
+struct PaddingList {
+  std::vector<Padding>* padding;
+  bool shapes = true;  // else all are as long as the step says
+};
+
+using FieldValue =
+    std::variant<bool*, int64_t*, double*, std::string*,
+                 std::optional<int64_t>*, std::optional<uint64_t>*,
+                 std::vector<int64_t>*, ComponentName, FilePath, Word, Expr*,
+                 Outputs*, Features*, PaddingList>;
+
+// One option. The pointer in `value` is valid as long as the options that it
+// was made of.
+struct Field {
+  enum Flag : unsigned {
+    kOptional = 0,
+    kRequired = 1,  // YAML must have it
+    // YAML may be this value alone: `batch: 32` is `batch: {size: 32}`.
+    kShort = 2,
+    // YAML is always this value alone: `filter: "x > 3"`.
+    kWhole = 4,
+    // The canonical text has it only where it is set.
+    kSparse = 8,
+    kPositive = 16,  // if written, 1 or more
+  };
+
+  std::string_view name;
+  FieldValue value;
+  unsigned flags = kOptional;
+  std::string_view help;  // for --help: one sentence
+  // The integer that an unset one stands for; null: itself.
+  const int64_t* if_unset = nullptr;
+
+  bool Has(Flag flag) const { return (flags & flag) != 0; }
+};
+using FieldList = std::vector<Field>;
+
+// True if the field is absent, empty, 0 or false.
+bool IsUnset(const FieldValue& value);
+
+// Calls f(expr) for each expression of the fields.
+void ForEachExpr(const FieldList& fields, const std::function<void(Expr&)>& f);
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_DATASET_FIELDS_H_

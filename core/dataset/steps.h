@@ -1,0 +1,166 @@
+#ifndef FEEDMILL_CORE_DATASET_STEPS_H_
+#define FEEDMILL_CORE_DATASET_STEPS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/dataset/fields.h"
+
+// The options of the steps, as Dataset's methods take them. The name of a step
+// in YAML is its name here in snake_case. All else about a step is in its file
+// in core/operators/.
+
+namespace feedmill {
+
+struct MapStep {
+  // One unnamed expression, or named ones that become the only components.
+  Outputs outputs;
+};
+struct FilterStep {
+  Expr predicate;
+};
+// The element's outputs, as of a map, taken apart along their first axes: each
+// row becomes an element.
+struct FlatMapStep {
+  Outputs outputs;
+};
+struct ParseExampleStep {  // tf.train.Example in the single bytes component
+  Features features;
+};
+struct DecodeImageStep {  // bytes → uint8 [height, width, channels]
+  enum class Dct { kAccurate, kFast };
+  std::string component = "image";
+  int64_t channels = 3;  // 1 or 3
+  Dct dct = Dct::kAccurate;
+};
+struct ResizeStep {  // uint8 [h, w, c] → uint8 [height, width, c]
+  enum class Method { kBilinear, kNearest };
+  std::string component = "image";
+  int64_t height = 0;
+  int64_t width = 0;
+  Method method = Method::kBilinear;
+};
+struct RandomFlipStep {  // any dtype [..., h, w, c]
+  enum class Direction { kHorizontal, kVertical };
+  std::string component = "image";
+  Direction direction = Direction::kHorizontal;
+  double probability = 0.5;
+};
+// tf.train.SequenceExample in the single bytes component: features of the
+// context as of an Example, and feature lists, whose steps are a first
+// dimension more.
+struct ParseSequenceExampleStep {
+  Features context;
+  Features sequence;
+};
+// What becomes of elements whose making fails, for a reason that lies in the
+// data, in the source or in a step before this one.
+struct OnErrorStep {
+  enum class Policy { kFail, kSkip };
+  Policy policy = Policy::kFail;
+  // kSkip only. More than so many are an error; absent: none is too many.
+  std::optional<int64_t> cap;
+  // A file to which the reader adds a line about each; empty: none.
+  std::string quarantine;
+};
+// What enters it in the first pass and iteration is what leaves it in all of
+// them. Each process that runs the steps before it keeps what they make.
+struct CacheStep {
+  // A folder, of the workers' machines, that keeps it; empty: their memory.
+  std::string path{};
+  // Of a cache in memory: how much of it one process keeps; the rest is made
+  // again. Absent: kMemoryBytes.
+  std::optional<int64_t> memory_bytes{};
+
+  static constexpr int64_t kMemoryBytes = int64_t{1} << 30;
+};
+struct ShuffleStep {
+  std::optional<uint64_t> seed{};  // overrides Options::seed
+  // Absent: of all elements. Else within runs of so many, which begin half a
+  // run earlier in odd epochs; after a step that changes the count, by a
+  // reservoir of so many.
+  std::optional<int64_t> window{};
+  // Blocks of so many records change places, and those of `window` (8, if
+  // absent) blocks that then stand together are mixed: reading is nearly in
+  // order.
+  std::optional<int64_t> block{};
+  bool files = false;  // files change places, records of one do not
+};
+enum class BatchLayout {
+  kEqual,   // rows of one shape, stacked
+  kPadded,  // made as long as the longest
+  // Components with a dimension are joined along the first, and each is
+  // followed by where its rows begin and end: <name>_offsets, int64 [rows + 1].
+  kRagged,
+};
+struct BatchStep {  // batch, padded_batch or ragged_batch, by its layout
+  int64_t size = 0;
+  bool drop_remainder = false;
+  BatchLayout layout = BatchLayout::kEqual;
+  std::vector<Padding> padding{};  // kPadded only
+};
+struct RepeatStep {
+  std::optional<int64_t> count;  // absent: endless
+};
+struct TakeStep {
+  int64_t count = 0;
+};
+struct SkipStep {
+  int64_t count = 0;
+};
+struct ShardStep {  // every count-th element, from that of that index on
+  int64_t count = 0;
+  int64_t index = 0;
+};
+struct EnumerateStep {  // a first component more: start, start + 1, …
+  std::string component = "index";
+  int64_t start = 0;
+};
+struct UnbatchStep {};  // each element becomes its rows along the first axis
+struct RebatchStep {    // batches of another size
+  int64_t size = 0;
+  bool drop_remainder = false;
+};
+// The elements w * shift + k * stride, k < size, stacked, for w = 0, 1, …
+struct WindowStep {
+  int64_t size = 0;
+  int64_t shift = 0;  // 0: the size
+  int64_t stride = 1;
+  bool drop_remainder = false;
+};
+// The length of an element, for the steps below: the component's first
+// dimension; of scalars, the number of bytes or the integer itself.
+//
+// Padded batches of elements of similar length: bucket k is of those below
+// boundaries[k] (and not below the one before), and full with batch_sizes[k].
+struct BucketBySequenceLengthStep {
+  std::string component = "x";
+  std::vector<int64_t> boundaries;   // increasing
+  std::vector<int64_t> batch_sizes;  // one more
+  bool drop_remainder = false;
+  std::vector<Padding> padding{};
+};
+// As many elements as fit: padded, count * longest <= tokens; ragged, the sum
+// of lengths. A length counts as 1 at least.
+struct TokenBatchStep {
+  std::string component = "x";
+  int64_t tokens = 0;
+  BatchLayout layout = BatchLayout::kPadded;  // or kRagged
+  bool drop_remainder = false;
+  std::vector<Padding> padding{};
+};
+// Sequences, the components' first axes, one after another in rows of `length`
+// and then padded; two int32 components more tell them apart: segment_ids (1,
+// 2, …; 0: padding) and positions in them. A sequence goes to the first of at
+// most `bins` open rows where it fits; if none, the oldest goes out.
+struct PackStep {
+  int64_t length = 0;
+  int64_t bins = 1;
+  std::vector<Padding> padding{};  // values only
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_DATASET_STEPS_H_

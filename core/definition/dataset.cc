@@ -1,0 +1,330 @@
+#include "core/definition/dataset.h"
+
+#include <algorithm>
+#include <string_view>
+
+#include "core/base/status.h"
+#include "core/operators/registry.h"
+
+namespace feedmill {
+namespace {
+
+Dataset FromSource(Source source) {
+  Graph graph;
+  graph.source = std::move(source);
+  return Dataset(std::move(graph));
+}
+
+std::vector<Graph> GraphsOf(const std::vector<Dataset>& datasets) {
+  std::vector<Graph> graphs;
+  for (const Dataset& dataset : datasets) graphs.push_back(dataset.graph());
+  return graphs;
+}
+
+// Sets one field to a value of the same type.
+struct SetField {
+  const OptionValue& value;
+
+  template <class T>
+  bool Set(T& out) const {
+    const T* const same = std::get_if<T>(&value);
+    if (same != nullptr) out = *same;
+    return same != nullptr;
+  }
+  bool operator()(bool* out) const { return Set(*out); }
+  bool operator()(int64_t* out) const { return Set(*out); }
+  bool operator()(double* out) const {
+    if (const auto* integer = std::get_if<int64_t>(&value)) {
+      *out = static_cast<double>(*integer);
+      return true;
+    }
+    return Set(*out);
+  }
+  bool operator()(std::string* out) const { return Set(*out); }
+  bool operator()(std::optional<int64_t>* out) const {
+    return Set(out->emplace());
+  }
+  bool operator()(std::optional<uint64_t>* out) const {
+    int64_t integer = 0;
+    if (!Set(integer) || integer < 0) return false;
+    *out = static_cast<uint64_t>(integer);
+    return true;
+  }
+  bool operator()(std::vector<int64_t>* out) const { return Set(*out); }
+  bool operator()(const ComponentName& out) const { return Set(*out.name); }
+  bool operator()(const FilePath& out) const { return Set(*out.path); }
+  bool operator()(const Word& out) const {
+    std::string word;
+    if (!Set(word)) return false;
+    const auto found = std::find(out.words().begin(), out.words().end(), word);
+    if (found == out.words().end()) return false;
+    out.set(static_cast<size_t>(found - out.words().begin()));
+    return true;
+  }
+  bool operator()(Expr* out) const { return Set(*out); }
+  bool operator()(Outputs* out) const { return Set(*out); }
+  bool operator()(Features* out) const { return Set(*out); }
+  bool operator()(const PaddingList& out) const { return Set(*out.padding); }
+};
+
+absl::Status SetFields(const std::string& step, const StepOptions& options,
+                       const FieldList& fields) {
+  for (const auto& [name, value] : options) {
+    const auto field =
+        std::find_if(fields.begin(), fields.end(),
+                     [&](const Field& one) { return one.name == name; });
+    if (field == fields.end()) {
+      return InvalidArgument("{} has no option \"{}\"", step, name);
+    }
+    if (!std::visit(SetField{value}, field->value)) {
+      return InvalidArgument(
+          "{}: the option \"{}\" has another type, or does "
+          "not know this value: {}",
+          step, name, field->help);
+    }
+  }
+  for (const Field& field : fields) {
+    if (field.Has(Field::kRequired) &&
+        options.find(std::string(field.name)) == options.end()) {
+      return InvalidArgument("{} needs the option \"{}\": {}", step, field.name,
+                             field.help);
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+Dataset Dataset::Range(int64_t start, int64_t stop, int64_t step) {
+  return FromSource(RangeSource{start, stop, step});
+}
+
+Dataset Dataset::TfRecord(std::vector<std::string> files,
+                          Compression compression) {
+  return FromSource(TfRecordSource{std::move(files), compression});
+}
+
+Dataset Dataset::Text(std::vector<std::string> files, Compression compression) {
+  return FromSource(TextSource{std::move(files), compression});
+}
+
+Dataset Dataset::FixedLength(FixedLengthSource source) {
+  return FromSource(std::move(source));
+}
+
+Dataset Dataset::Npy(NpySource source) { return FromSource(std::move(source)); }
+
+Dataset Dataset::Jsonl(JsonlSource source) {
+  return FromSource(std::move(source));
+}
+
+Dataset Dataset::Csv(CsvSource source) { return FromSource(std::move(source)); }
+
+Dataset Dataset::WebDataset(WebDatasetSource source) {
+  return FromSource(std::move(source));
+}
+
+Dataset Dataset::Concatenate(const std::vector<Dataset>& inputs) {
+  return FromSource(ConcatenateSource{GraphsOf(inputs)});
+}
+
+Dataset Dataset::Zip(const std::vector<Dataset>& inputs) {
+  return FromSource(ZipSource{GraphsOf(inputs)});
+}
+
+Dataset Dataset::Interleave(const std::vector<Dataset>& inputs,
+                            InterleaveOptions options) {
+  return FromSource(InterleaveSource{GraphsOf(inputs), options.cycle_length,
+                                     options.block_length});
+}
+
+Dataset Dataset::Mixture(const std::vector<Dataset>& inputs,
+                         std::vector<double> weights, MixtureStop stop) {
+  return FromSource(MixtureSource{GraphsOf(inputs), std::move(weights), stop});
+}
+
+Dataset Dataset::Images(std::vector<std::string> files, ImageLabel label) {
+  return FromSource(ImagesSource{std::move(files), label});
+}
+
+Dataset Dataset::With(Step step) const {
+  Dataset out = *this;
+  out.graph_.steps.push_back(std::move(step));
+  return out;
+}
+
+Dataset Dataset::Map(Outputs outputs) const {
+  return With(MakeStep(MapStep{std::move(outputs)}));
+}
+
+Dataset Dataset::Filter(Expr predicate) const {
+  return With(MakeStep(FilterStep{std::move(predicate)}));
+}
+
+Dataset Dataset::ParseExample(Features features) const {
+  return With(MakeStep(ParseExampleStep{std::move(features)}));
+}
+
+Dataset Dataset::ParseSequenceExample(ParseSequenceExampleStep step) const {
+  return With(MakeStep(std::move(step)));
+}
+
+Dataset Dataset::FlatMap(Outputs outputs) const {
+  return With(MakeStep(FlatMapStep{std::move(outputs)}));
+}
+
+Dataset Dataset::OnError(OnErrorStep step) const {
+  return With(MakeStep(std::move(step)));
+}
+
+Dataset Dataset::Cache(CacheStep options) const {
+  return With(MakeStep(std::move(options)));
+}
+
+Dataset Dataset::DecodeImage(DecodeImageStep options) const {
+  return With(MakeStep(std::move(options)));
+}
+
+Dataset Dataset::Resize(int64_t height, int64_t width,
+                        ResizeStep options) const {
+  options.height = height;
+  options.width = width;
+  return With(MakeStep(std::move(options)));
+}
+
+Dataset Dataset::RandomFlip(RandomFlipStep options) const {
+  return With(MakeStep(std::move(options)));
+}
+
+Dataset Dataset::Shuffle(std::optional<uint64_t> seed) const {
+  return With(MakeStep(ShuffleStep{.seed = seed}));
+}
+
+Dataset Dataset::ShuffleWindow(int64_t window,
+                               std::optional<uint64_t> seed) const {
+  return With(MakeStep(ShuffleStep{.seed = seed, .window = window}));
+}
+
+Dataset Dataset::ShuffleBlocks(int64_t block, std::optional<int64_t> window,
+                               std::optional<uint64_t> seed) const {
+  return With(
+      MakeStep(ShuffleStep{.seed = seed, .window = window, .block = block}));
+}
+
+Dataset Dataset::ShuffleFiles(std::optional<uint64_t> seed) const {
+  return With(MakeStep(ShuffleStep{.seed = seed, .files = true}));
+}
+
+Dataset Dataset::Batch(int64_t size, BatchOptions options) const {
+  return With(MakeStep(
+      BatchStep{size, options.drop_remainder, BatchLayout::kEqual, {}}));
+}
+
+Dataset Dataset::PaddedBatch(int64_t size, PaddedBatchOptions options) const {
+  return With(
+      MakeStep(BatchStep{size, options.drop_remainder, BatchLayout::kPadded,
+                         std::move(options.padding)}));
+}
+
+Dataset Dataset::RaggedBatch(int64_t size, BatchOptions options) const {
+  return With(MakeStep(
+      BatchStep{size, options.drop_remainder, BatchLayout::kRagged, {}}));
+}
+
+Dataset Dataset::Unbatch() const { return With(MakeStep(UnbatchStep{})); }
+
+Dataset Dataset::Rebatch(int64_t size, BatchOptions options) const {
+  return With(MakeStep(RebatchStep{size, options.drop_remainder}));
+}
+
+Dataset Dataset::Window(int64_t size, WindowOptions options) const {
+  return With(MakeStep(
+      WindowStep{size, options.shift, options.stride, options.drop_remainder}));
+}
+
+Dataset Dataset::BucketBySequenceLength(BucketBySequenceLengthStep step) const {
+  return With(MakeStep(std::move(step)));
+}
+
+Dataset Dataset::TokenBatch(TokenBatchStep step) const {
+  return With(MakeStep(std::move(step)));
+}
+
+Dataset Dataset::Pack(PackStep step) const {
+  return With(MakeStep(std::move(step)));
+}
+
+Dataset Dataset::Repeat(std::optional<int64_t> count) const {
+  return With(MakeStep(RepeatStep{count}));
+}
+
+Dataset Dataset::Take(int64_t count) const {
+  return With(MakeStep(TakeStep{count}));
+}
+
+Dataset Dataset::Skip(int64_t count) const {
+  return With(MakeStep(SkipStep{count}));
+}
+
+Dataset Dataset::Shard(int64_t count, int64_t index) const {
+  return With(MakeStep(ShardStep{count, index}));
+}
+
+Dataset Dataset::Enumerate(EnumerateStep options) const {
+  return With(MakeStep(std::move(options)));
+}
+
+absl::StatusOr<Dataset> Dataset::Apply(const std::string& name,
+                                       const StepOptions& options) const {
+  const StepKind* const kind = FindStepKind(name);
+  if (kind == nullptr) {
+    return InvalidArgument("there is no step \"{}\"; there are {}", name,
+                           fmt::join(StepNames(), ", "));
+  }
+  absl::Status status;
+  Step step = kind->New(name).Changed([&](const FieldList& fields) {
+    status = SetFields(name, options, fields);
+  });
+  if (!status.ok()) return status;
+  return With(std::move(step));
+}
+
+Dataset Dataset::WithSeed(uint64_t seed) const {
+  Dataset out = *this;
+  out.graph_.options.seed = seed;
+  return out;
+}
+
+Dataset Dataset::WithProcessingMode(Options::ProcessingMode mode) const {
+  Dataset out = *this;
+  out.graph_.options.processing_mode = mode;
+  return out;
+}
+
+Dataset Dataset::WithOrder(Order order) const {
+  Dataset out = *this;
+  out.graph_.options.order = order;
+  return out;
+}
+
+Expr Cast(Expr value, DType dtype) {
+  // A literal, so that no component of the name can come between.
+  return Expr::Apply(
+      "cast",
+      {std::move(value), Expr(Expr::Literal{std::string(DTypeName(dtype))})});
+}
+
+Expr Where(Expr condition, Expr if_true, Expr if_false) {
+  return Expr::Apply(
+      "where", {std::move(condition), std::move(if_true), std::move(if_false)});
+}
+
+Expr FloorDivide(Expr a, Expr b) {
+  return Expr::Apply("floor_divide", {std::move(a), std::move(b)});
+}
+
+Expr GetItem(Expr array, int64_t index) {
+  return Expr::Apply("getitem", {std::move(array), Expr(index)});
+}
+
+}  // namespace feedmill

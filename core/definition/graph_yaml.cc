@@ -1,0 +1,284 @@
+// ParseGraphYaml: YAML nodes to a Graph, driven by the schema, so that its
+// depth is fixed and every list is bounded however the YAML's aliases expand.
+
+#include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/yaml.h>
+
+#include <sstream>
+
+#include "core/base/status.h"
+#include "core/dataset/graph_text.h"
+#include "core/definition/pipeline_text.h"
+#include "core/definition/source_text.h"
+#include "core/definition/step_text.h"
+#include "core/definition/yaml_values.h"
+#include "core/operators/registry.h"
+
+namespace feedmill {
+namespace {
+
+constexpr size_t kYamlTextMax = size_t{1} << 20;
+constexpr size_t kYamlStepsMax = 1000;
+
+class YamlReader : private YamlValues {
+ public:
+  // options.job of what was read.
+  const std::string& job() const { return job_; }
+  // Lines of the source and of each step of the text that was read.
+  const GraphLines& lines() const { return lines_; }
+
+  absl::StatusOr<Graph> ReadGraph(const YAML::Node& root) {
+    if (!root.IsMap()) {
+      return Error(root, "",
+                   "a pipeline is a map with source and steps, "
+                   "this is " +
+                       Kind(root));
+    }
+    Graph graph;
+    bool has_source = false;
+    FM_RETURN_IF_ERROR(
+        ForEachKey(root, "the pipeline", {"source", "steps", "options"},
+                   [&](const std::string& key, const YAML::Node& value) {
+                     if (key == "source") {
+                       has_source = true;
+                       return ReadSource(value, graph.source);
+                     }
+                     if (key == "steps") return ReadSteps(value, graph.steps);
+                     return ReadOptions(value, graph.options);
+                   }));
+    if (!has_source) {
+      return Error(root, "",
+                   "there is no source; write, for example, "
+                   "source: {range: {stop: 10}}");
+    }
+    return graph;
+  }
+
+ private:
+  // ---- inputs of the source
+
+  static int LineOf(const YAML::Node& node) { return node.Mark().line + 1; }
+
+  absl::Status ReadSource(const YAML::Node& node, Source& source) {
+    at_->source = LineOf(node);
+    return ReadSourceYaml(
+        *this, node,
+        [this](const YAML::Node& item, Graph& input) {
+          return ReadInput(item, input);
+        },
+        source);
+  }
+
+  absl::Status ReadInput(const YAML::Node& node, Graph& graph) {
+    static const std::string where = "an input";
+    if (depth_ == kInputDepthMax) {
+      return Error(node, where,
+                   fmt::format("inputs are nested more than {} deep", depth_));
+    }
+    if (++inputs_ > kInputsInAllMax) {
+      return Error(node, where,
+                   fmt::format("more than {} inputs", kInputsInAllMax));
+    }
+    ++depth_;
+    GraphLines& whole = *at_;
+    at_ = &whole.inputs.emplace_back();
+    bool has_source = false;
+    FM_RETURN_IF_ERROR(
+        ForEachKey(node, where, {"source", "steps"},
+                   [&](const std::string& key, const YAML::Node& value) {
+                     if (key == "steps") return ReadSteps(value, graph.steps);
+                     has_source = true;
+                     return ReadSource(value, graph.source);
+                   }));
+    at_ = &whole;
+    --depth_;
+    if (has_source) return absl::OkStatus();
+    return Error(node, where, "there is no source");
+  }
+
+  // ---- steps
+
+  absl::Status ReadSteps(const YAML::Node& node, std::vector<Step>& steps) {
+    FM_RETURN_IF_ERROR(Count(node));
+    if (node.IsNull()) return absl::OkStatus();
+    if (!node.IsSequence()) {
+      return Error(node, "steps",
+                   "expected a list, each item a step like "
+                   "\"- batch: 32\", found " +
+                       Kind(node));
+    }
+    for (const YAML::Node& item : node) {
+      if (++steps_ > kYamlStepsMax) {
+        return Error(item, "steps",
+                     fmt::format("more than {} steps", kYamlStepsMax));
+      }
+      FM_RETURN_IF_ERROR(ReadStep(item, steps));
+      at_->steps.push_back(LineOf(item));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadStep(const YAML::Node& item, std::vector<Step>& steps) {
+    const std::string where = fmt::format("steps[{}]", steps.size());
+    FM_RETURN_IF_ERROR(Count(item));
+    std::string name;
+    YAML::Node at = item;
+    YAML::Node value;
+    if (item.IsScalar()) {  // - shuffle
+      name = item.Scalar();
+    } else if (item.IsMap() && item.size() == 1) {
+      const auto entry = *item.begin();
+      FM_RETURN_IF_ERROR(ReadKey(entry.first, where, name));
+      at.reset(entry.first);
+      value.reset(entry.second);
+    } else {
+      return Error(item, where,
+                   item.IsMap() && item.size() > 1
+                       ? "one item is one step; begin each with its own \"-\""
+                       : "expected a step, found " + Kind(item));
+    }
+    const StepKind* const kind = FindStepKind(name);
+    if (kind == nullptr) {
+      return Error(at, where,
+                   "there is no step " + Quoted(name) +
+                       HintFor(name, where, StepNames()));
+    }
+    FM_ASSIGN_OR_RETURN(
+        Step step, step_yaml_.Read(*kind, name, where + " " + name, at, value));
+    steps.push_back(std::move(step));
+    return absl::OkStatus();
+  }
+
+  // ---- options
+
+  absl::Status ReadJob(const YAML::Node& node) {
+    FM_RETURN_IF_ERROR(ReadString(node, "job", "a name", job_));
+    if (job_.empty())
+      return Error(node, "job", "the name of a job must not be empty");
+    return absl::OkStatus();
+  }
+
+  absl::Status ReadOptions(const YAML::Node& node, Options& options) {
+    return ForEachOptionalKey(
+        node, "options", {"job", "order", "processing_mode", "seed"},
+        [&](const std::string& key, const YAML::Node& value) {
+          if (key == "seed") {
+            return ReadSeedYaml(*this, "seed", value, options.seed);
+          }
+          if (key == "job") return ReadJob(value);
+          size_t word = 0;
+          if (key == "order") {
+            FM_RETURN_IF_ERROR(
+                ReadWord(value, "order", {"deterministic", "any"}, word));
+            options.order = word == 0 ? Order::kDeterministic : Order::kAny;
+            return absl::OkStatus();
+          }
+          // The originals have two names for each.
+          FM_RETURN_IF_ERROR(ReadWord(
+              value, "processing_mode",
+              {"dynamic", "distributed_epoch", "off", "parallel_epochs"},
+              word));
+          options.processing_mode = word < 2 ? Options::ProcessingMode::kDynamic
+                                             : Options::ProcessingMode::kOff;
+          return absl::OkStatus();
+        });
+  }
+
+  StepYaml step_yaml_{*this};
+  size_t steps_ = 0;  // of all inputs, too
+  size_t inputs_ = 0;
+  size_t depth_ = 0;  // of the inputs that are being read
+  std::string job_;
+  GraphLines lines_;
+  GraphLines* at_ = &lines_;  // of the input that is being read, or the whole
+};
+
+// YAML is text without control characters. The parser can take minutes over a
+// megabyte of other bytes.
+absl::Status CheckIsText(std::string_view text) {
+  size_t line = 1;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte == '\n') ++line;
+    if ((byte < 0x20 && byte != '\t' && byte != '\n' && byte != '\r') ||
+        byte == 0x7f) {
+      return InvalidArgument(
+          "line {}: not YAML: the byte {:#04x} is not text; is this the right "
+          "file?",
+          line, byte);
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Sees where a document begins.
+class DocumentStart final : public YAML::EventHandler {
+ public:
+  const YAML::Mark& mark() const { return mark_; }
+
+  void OnDocumentStart(const YAML::Mark& mark) override { mark_ = mark; }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnAlias(const YAML::Mark&, YAML::anchor_t) override {}
+  void OnScalar(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                const std::string&) override {}
+  void OnSequenceStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                       YAML::EmitterStyle::value) override {}
+  void OnSequenceEnd() override {}
+  void OnMapStart(const YAML::Mark&, const std::string&, YAML::anchor_t,
+                  YAML::EmitterStyle::value) override {}
+  void OnMapEnd() override {}
+
+ private:
+  YAML::Mark mark_;
+};
+
+// YAML::LoadAll would tell the same, but of a comma behind the first document
+// it makes empty ones without end.
+absl::Status CheckIsOneDocument(const std::string& text) {
+  std::istringstream stream(text);
+  YAML::Parser parser(stream);
+  DocumentStart start;
+  if (!parser.HandleNextDocument(start)) {
+    return InvalidArgument("the pipeline is empty; write source: and steps:");
+  }
+  if (!parser.HandleNextDocument(start)) return absl::OkStatus();
+  return InvalidArgument(
+      "line {}, column {}: a pipeline is one YAML document, another begins "
+      "here",
+      start.mark().line + 1, start.mark().column + 1);
+}
+
+}  // namespace
+
+absl::StatusOr<Graph> ParseGraphYaml(std::string_view text,
+                                     const std::string& directory) {
+  FM_ASSIGN_OR_RETURN(Pipeline pipeline, ParsePipelineYaml(text, directory));
+  return std::move(pipeline.graph);
+}
+
+absl::StatusOr<Pipeline> ParsePipelineYaml(std::string_view text,
+                                           const std::string& directory) {
+  if (text.size() > kYamlTextMax) {
+    return InvalidArgument("a pipeline of {} bytes is too long (at most {})",
+                           text.size(), kYamlTextMax);
+  }
+  FM_RETURN_IF_ERROR(CheckIsText(text));
+  try {
+    const std::string copy(text);
+    FM_RETURN_IF_ERROR(CheckIsOneDocument(copy));
+    YamlReader reader;
+    FM_ASSIGN_OR_RETURN(Graph graph, reader.ReadGraph(YAML::Load(copy)));
+    if (!directory.empty()) MakePathsAbsolute(directory, graph);
+    return Pipeline{std::move(graph), reader.job(), reader.lines()};
+  } catch (const YAML::Exception& error) {
+    if (error.mark.is_null()) {
+      return InvalidArgument("not YAML: {}", error.msg);
+    }
+    return InvalidArgument("line {}, column {}: not YAML: {}",
+                           error.mark.line + 1, error.mark.column + 1,
+                           error.msg);
+  }
+}
+
+}  // namespace feedmill

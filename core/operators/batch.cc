@@ -1,0 +1,89 @@
+#include <array>
+
+#include "core/base/status.h"
+#include "core/operators/kinds.h"
+#include "core/operators/step_kind_of.h"
+#include "core/operators/type_checks.h"
+#include "core/pipeline/batch_rows.h"
+
+namespace feedmill {
+namespace {
+
+struct BatchOperator : PassesComponents {
+  using Options = BatchStep;
+  static constexpr std::array<std::string_view, 3> kNames = {
+      "batch", "padded_batch", "ragged_batch"};
+  static constexpr std::string_view kSummary =
+      "Stacks elements along a new first axis.";
+
+  static BatchStep New(std::string_view name) {
+    BatchStep s;
+    s.layout = name == "batch"          ? BatchLayout::kEqual
+               : name == "padded_batch" ? BatchLayout::kPadded
+                                        : BatchLayout::kRagged;
+    return s;
+  }
+  static std::string_view NameOf(const BatchStep& s) {
+    return s.layout == BatchLayout::kEqual    ? "batch"
+           : s.layout == BatchLayout::kPadded ? "padded_batch"
+                                              : "ragged_batch";
+  }
+  static FieldList Fields(BatchStep& s) {
+    FieldList fields = {{"size", &s.size, Field::kRequired | Field::kShort,
+                         "Elements of a batch."},
+                        {"drop_remainder", &s.drop_remainder, Field::kOptional,
+                         "Leaves out a last batch that is not full."}};
+    if (s.layout == BatchLayout::kPadded) {
+      fields.push_back({"padding", PaddingList{&s.padding}, Field::kOptional,
+                        "Shapes to pad to, and values to pad with."});
+    }
+    return fields;
+  }
+  static StepTraits Traits(const BatchStep& s) {
+    const auto size = static_cast<uint64_t>(s.size);
+    return {.needs = StepNeeds::kPlace,
+            .batch_dims = BatchDims::kAdded,
+            .joins_records = s.layout == BatchLayout::kRagged,
+            .joins = size,
+            .holds = size - 1,
+            .next_after = size};
+  }
+  static std::string Describe(const BatchStep& s) {
+    return fmt::format("{}{}", s.size, s.drop_remainder ? ", whole ones" : "");
+  }
+  static absl::StatusOr<ElementSpec> Output(const BatchStep& s,
+                                            const StepInput& in) {
+    FM_RETURN_IF_ERROR(CheckSize("size", s.size));
+    return BatchedSpec(in.spec, s.drop_remainder ? s.size : kUnknownDim,
+                       s.layout, s.padding);
+  }
+  static ComponentMask Needed(const BatchStep& s, const ElementSpec& in,
+                              const ComponentMask& needed) {
+    return s.layout == BatchLayout::kRagged ? NeededByRagged(in, needed)
+                                            : needed;
+  }
+  static ComponentMask Made(const BatchStep& s, const ElementSpec& in,
+                            const ComponentMask& made, const ComponentMask&) {
+    return s.layout == BatchLayout::kRagged ? MadeByRagged(in, made) : made;
+  }
+  static absl::Status AddToPlan(const BatchStep& s, PlanBuilder& plan) {
+    return plan.Batch(s.size, s.drop_remainder);
+  }
+  static ClientSteps MakeClientSteps(const BatchStep& s,
+                                     const std::shared_ptr<const Plan>& plan,
+                                     size_t step) {
+    ClientSteps steps;
+    steps.push_back(MakeBatchRows(s, plan->graph().InputOf(step),
+                                  plan->graph().steps[step].output));
+    return steps;
+  }
+};
+
+}  // namespace
+
+const StepKind& BatchKind() {
+  static const StepKindOf<BatchOperator> kind;
+  return kind;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,137 @@
+#include <algorithm>
+#include <vector>
+
+#include "core/base/status.h"
+#include "core/operators/kinds.h"
+#include "core/operators/step_kind_of.h"
+#include "core/operators/type_checks.h"
+#include "core/pipeline/length_batches.h"
+
+namespace feedmill {
+namespace {
+
+class BucketRows final : public LengthBatches {
+ public:
+  BucketRows(const Plan& plan, size_t s, const BucketBySequenceLengthStep& step)
+      : LengthBatches(plan, s, step.component, BatchLayout::kPadded,
+                      step.padding, step.drop_remainder),
+        step_(step) {
+    rows_.groups.resize(step.batch_sizes.size());
+  }
+
+  bool Restore(const StageState::Step& state) override {
+    if (!CombiningStep::Restore(state) ||
+        rows_.groups.size() != step_.batch_sizes.size()) {
+      return false;
+    }
+    for (size_t k = 0; k < rows_.groups.size(); ++k) {
+      if (rows_.groups[k].size() >= SizeOf(k)) return false;
+    }
+    return true;
+  }
+
+ protected:
+  absl::Status Take(RowRef row) override {
+    uint64_t length = 0;
+    FM_RETURN_IF_ERROR(Length(row, length));
+    const auto bound =
+        std::upper_bound(step_.boundaries.begin(), step_.boundaries.end(),
+                         static_cast<int64_t>(length));
+    const auto k = static_cast<size_t>(bound - step_.boundaries.begin());
+    rows_.groups[k].push_back(row);
+    if (rows_.groups[k].size() == SizeOf(k)) QueueGroup(k);
+    return absl::OkStatus();
+  }
+
+ private:
+  size_t SizeOf(size_t k) const {
+    return static_cast<size_t>(step_.batch_sizes[k]);
+  }
+
+  const BucketBySequenceLengthStep step_;
+};
+
+struct BucketBySequenceLengthOperator : PassesComponents {
+  using Options = BucketBySequenceLengthStep;
+  static constexpr std::string_view kName = "bucket_by_sequence_length";
+  static constexpr std::string_view kSummary =
+      "Makes padded batches of elements of similar length.";
+
+  static FieldList Fields(BucketBySequenceLengthStep& s) {
+    return {{"component", ComponentName{&s.component}, Field::kOptional,
+             "The component whose length counts."},
+            {"boundaries", &s.boundaries, Field::kOptional,
+             "Increasing lengths; bucket k is of those below boundaries[k]."},
+            {"batch_sizes", &s.batch_sizes, Field::kRequired,
+             "The size of a batch of each bucket, one more than boundaries."},
+            {"drop_remainder", &s.drop_remainder, Field::kOptional,
+             "Leaves out last batches that are not full."},
+            {"padding", PaddingList{&s.padding}, Field::kOptional,
+             "Shapes to pad to, and values to pad with."}};
+  }
+  static StepTraits Traits(const BucketBySequenceLengthStep& s) {
+    uint64_t held = 0;
+    uint64_t sum = 0;
+    for (const int64_t size : s.batch_sizes) {
+      held += static_cast<uint64_t>(size) - 1;
+      if (__builtin_add_overflow(sum, static_cast<uint64_t>(size), &sum)) {
+        sum = UINT64_MAX;
+      }
+    }
+    return {.needs = StepNeeds::kSequence,
+            .batch_dims = BatchDims::kAdded,
+            .holds = held,
+            .next_after = sum};
+  }
+  static std::string Describe(const BucketBySequenceLengthStep& s) {
+    return fmt::format("{} buckets by {}", s.batch_sizes.size(), s.component);
+  }
+  static absl::StatusOr<ElementSpec> Output(const BucketBySequenceLengthStep& s,
+                                            const StepInput& in) {
+    FM_RETURN_IF_ERROR(CheckLengthComponent(s.component, in.spec));
+    for (size_t k = 0; k < s.boundaries.size(); ++k) {
+      if (s.boundaries[k] <= (k == 0 ? 0 : s.boundaries[k - 1])) {
+        return InvalidArgument(
+            "boundaries must be above 0 and increase; {} breaks this",
+            s.boundaries[k]);
+      }
+    }
+    if (s.batch_sizes.size() != s.boundaries.size() + 1) {
+      return InvalidArgument(
+          "{} boundaries make {} buckets, which need as many batch_sizes, not "
+          "{}",
+          s.boundaries.size(), s.boundaries.size() + 1, s.batch_sizes.size());
+    }
+    bool same = true;
+    for (const int64_t size : s.batch_sizes) {
+      FM_RETURN_IF_ERROR(CheckSize("each of batch_sizes", size));
+      same = same && size == s.batch_sizes[0];
+    }
+    return BatchedSpec(
+        in.spec, s.drop_remainder && same ? s.batch_sizes[0] : kUnknownDim,
+        BatchLayout::kPadded, s.padding);
+  }
+  static ComponentMask Needed(const BucketBySequenceLengthStep& s,
+                              const ElementSpec& in,
+                              const ComponentMask& needed) {
+    ComponentMask out = needed;
+    AddNeeded(s.component, in, out);
+    return out;
+  }
+  static ClientSteps MakeClientSteps(const BucketBySequenceLengthStep& s,
+                                     const std::shared_ptr<const Plan>& plan,
+                                     size_t step) {
+    ClientSteps steps;
+    steps.push_back(std::make_unique<BucketRows>(*plan, step, s));
+    return steps;
+  }
+};
+
+}  // namespace
+
+const StepKind& BucketBySequenceLengthKind() {
+  static const StepKindOf<BucketBySequenceLengthOperator> kind;
+  return kind;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,54 @@
+#include "core/base/status.h"
+#include "core/operators/kinds.h"
+#include "core/operators/step_kind_of.h"
+#include "core/operators/type_checks.h"
+
+namespace feedmill {
+namespace {
+
+struct CacheOperator : NeedsAllComponents {
+  using Options = CacheStep;
+  static constexpr std::string_view kName = "cache";
+  static constexpr std::string_view kSummary =
+      "Keeps what the steps before it make, for later passes and jobs.";
+
+  static FieldList Fields(CacheStep& s) {
+    return {{"path", FilePath{&s.path, true}, Field::kShort,
+             "A folder of the workers' machines; memory if absent."},
+            {"memory_bytes", &s.memory_bytes, Field::kOptional,
+             "How much memory a process keeps elements in."}};
+  }
+  static StepTraits Traits(const CacheStep&) {
+    return {.needs = StepNeeds::kElement};
+  }
+  static std::string Describe(const CacheStep& s) {
+    if (!s.path.empty()) return "in " + s.path;
+    return fmt::format("in memory, at most {} MiB a process",
+                       s.memory_bytes.value_or(CacheStep::kMemoryBytes) >> 20);
+  }
+  static absl::StatusOr<ElementSpec> Output(const CacheStep& s,
+                                            const StepInput& in) {
+    if (!s.memory_bytes) return in.spec;
+    if (!s.path.empty()) {
+      return InvalidArgument(
+          "memory_bytes bounds a cache in memory, and this cache is in {}; "
+          "leave out memory_bytes or the folder",
+          s.path);
+    }
+    FM_RETURN_IF_ERROR(CheckCount(*s.memory_bytes));
+    return in.spec;
+  }
+  // A worker's input keeps the elements; no program has this step.
+  static absl::Status Compile(const CacheStep&, ProgramBuilder& program) {
+    return Internal("step {} is a cache", program.step());
+  }
+};
+
+}  // namespace
+
+const StepKind& CacheKind() {
+  static const StepKindOf<CacheOperator> kind;
+  return kind;
+}
+
+}  // namespace feedmill

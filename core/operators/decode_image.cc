@@ -1,0 +1,137 @@
+#include <algorithm>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/base/status.h"
+#include "core/dataset/type_inference.h"
+#include "core/operators/kinds.h"
+#include "core/operators/step_kind_of.h"
+#include "core/operators/type_checks.h"
+#include "core/ops/image.h"
+#include "core/pipeline/record_instruction.h"
+
+namespace feedmill {
+namespace {
+
+// Describes images of those sizes that stand one after another in `out`.
+void SetImageShapes(std::span<const ImageSize> sizes, int64_t channels,
+                    OutputColumn& out) {
+  const bool same =
+      std::all_of(sizes.begin(), sizes.end(),
+                  [&](const ImageSize& size) { return size == sizes.front(); });
+  if (sizes.empty()) return;
+  out.shape = {sizes[0].height, sizes[0].width, channels};
+  if (same) return;
+  int64_t start = 0;
+  out.row_starts.Push(start);
+  for (const ImageSize& size : sizes) {
+    for (const int64_t dim : {size.height, size.width, channels}) {
+      out.row_shapes.Push(dim);
+    }
+    start += size.height * size.width * channels;
+    out.row_starts.Push(start);
+    if (size.height != sizes[0].height) out.shape[0] = kUnknownDim;
+    if (size.width != sizes[0].width) out.shape[1] = kUnknownDim;
+  }
+}
+
+class DecodeImages final : public RecordInstruction {
+ public:
+  DecodeImages(const DecodeImageStep& written, size_t batches, ValueId in,
+               ValueId out)
+      : RecordInstruction(batches, in, {out}),
+        options_{written.channels, written.dct == DecodeImageStep::Dct::kFast} {
+  }
+
+ protected:
+  absl::Status Compute(const Records& records, BlockState& state,
+                       size_t& failed) const override {
+    if (!state.decoder) state.decoder.emplace();
+    OutputColumn& out = state.registers[registers[0]].storage;
+    out.Reset(DType::kUInt8, {kUnknownDim, kUnknownDim, options_.channels});
+    std::vector<ImageSize> sizes;
+    sizes.reserve(records.count());
+    for (size_t k = 0; k < records.count(); ++k) {
+      failed = k;
+      const std::string_view file =
+          records.column().BytesAt(static_cast<int64_t>(k));
+      FM_ASSIGN_OR_RETURN(const ImageSize size, state.decoder->ReadSize(file));
+      const auto bytes =
+          static_cast<size_t>(size.height * size.width * options_.channels);
+      auto* const pixels = reinterpret_cast<uint8_t*>(out.values.Extend(bytes));
+      FM_RETURN_IF_ERROR(
+          state.decoder->Decode(file, options_, size, {pixels, bytes}));
+      sizes.push_back(size);
+    }
+    SetImageShapes(sizes, options_.channels, out);
+    return SetOutput(0, records, out.View(), state, failed);
+  }
+
+ private:
+  const DecodeOptions options_;
+};
+
+struct DecodeImageOperator : DropsUnneeded {
+  using Options = DecodeImageStep;
+  static constexpr std::string_view kName = "decode_image";
+  static constexpr std::string_view kSummary =
+      "Decodes JPEG, PNG and WebP images to uint8 [height, width, channels].";
+
+  static FieldList Fields(DecodeImageStep& s) {
+    return {{"component", ComponentName{&s.component}, Field::kOptional,
+             "The component that holds the encoded image."},
+            {"channels", &s.channels, Field::kOptional,
+             "3 for colour, 1 for grey."},
+            {"dct", Word(s.dct, {"accurate", "fast"}), Field::kOptional,
+             "How JPEGs are decoded; fast differs by one step of brightness."}};
+  }
+  static StepTraits Traits(const DecodeImageStep& s) {
+    return {.needs = StepNeeds::kElement,
+            .heavy = true,
+            .on_records = true,
+            .changes = s.component};
+  }
+  static std::string Describe(const DecodeImageStep& s) { return s.component; }
+  static absl::StatusOr<ElementSpec> Output(const DecodeImageStep& s,
+                                            const StepInput& in) {
+    if (s.channels != 1 && s.channels != 3) {
+      return InvalidArgument("channels must be 3 (colour) or 1 (grey), not {}",
+                             s.channels);
+    }
+    FM_ASSIGN_OR_RETURN(const size_t c, FindComponent(in.spec, s.component));
+    const ComponentSpec& image = in.spec.components[c];
+    if (image.dtype != DType::kBytes || image.shape.size() != in.batches) {
+      return InvalidArgument(
+          "it needs one encoded image for each record; "
+          "{} is {}",
+          NameOrX(image), TypeText(image));
+    }
+    ElementSpec out = in.spec;
+    out.components[c].dtype = DType::kUInt8;
+    Shape& shape = out.components[c].shape;
+    shape.insert(shape.end(), {kUnknownDim, kUnknownDim, s.channels});
+    return out;
+  }
+  static absl::Status Compile(const DecodeImageStep& s,
+                              ProgramBuilder& program) {
+    const auto c = program.Touch(s.component);
+    if (!c) return absl::OkStatus();
+    ValueId& image = program.components()[*c];
+    const ValueId in = std::exchange(image, program.NewValue());
+    program.Emit(
+        std::make_unique<DecodeImages>(s, program.batches(), in, image));
+    program.SetHeavy();
+    return absl::OkStatus();
+  }
+};
+
+}  // namespace
+
+const StepKind& DecodeImageKind() {
+  static const StepKindOf<DecodeImageOperator> kind;
+  return kind;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,35 @@
+#ifndef FEEDMILL_CORE_OPERATORS_EXAMPLE_FEATURES_H_
+#define FEEDMILL_CORE_OPERATORS_EXAMPLE_FEATURES_H_
+
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "core/chunk/element_spec.h"
+#include "core/dataset/step_kind.h"
+#include "core/dataset/steps.h"
+#include "core/ops/example_parser.h"
+#include "core/pipeline/program_builder.h"
+#include "core/pipeline/record_instruction.h"
+
+// What parse_example and parse_sequence_example have alike.
+
+namespace feedmill {
+
+// That `input` is one component of bytes, a `message` for each record.
+absl::Status CheckMessages(const StepInput& input, std::string_view message);
+
+// Adds the component that a feature makes. `listed`: the feature is a list of
+// steps, each with one value of that shape.
+absl::Status AddFeature(const Feature& feature, bool listed,
+                        const StepInput& input, ElementSpec& out);
+
+// Replaces the single component by those that `parser` makes of it.
+void CompileParser(const ExampleParser& parser, ElementSpec parsed,
+                   ProgramBuilder& program);
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_OPERATORS_EXAMPLE_FEATURES_H_

@@ -1,0 +1,69 @@
+#include "core/base/status.h"
+#include "core/dataset/type_inference.h"
+#include "core/operators/kinds.h"
+#include "core/operators/outputs.h"
+#include "core/operators/step_kind_of.h"
+#include "core/operators/type_checks.h"
+#include "core/pipeline/batch_rows.h"
+
+namespace feedmill {
+namespace {
+
+struct FlatMapOperator : PassesComponents {
+  using Options = FlatMapStep;
+  static constexpr std::string_view kName = "flat_map";
+  static constexpr std::string_view kSummary =
+      "Makes the components that the expressions name, and an element of each "
+      "row along their first axes.";
+
+  static FieldList Fields(FlatMapStep& s) {
+    return {{"outputs", &s.outputs, Field::kWhole | Field::kRequired,
+             "An expression, or a map from names to expressions."}};
+  }
+  static StepTraits Traits(const FlatMapStep&) {
+    return {.needs = StepNeeds::kSequence, .batch_dims = BatchDims::kRemoved};
+  }
+  static std::string Describe(const FlatMapStep& s) {
+    return DescribeOutputs(s.outputs);
+  }
+  static absl::StatusOr<ElementSpec> Output(const FlatMapStep& s,
+                                            const StepInput& in) {
+    FM_ASSIGN_OR_RETURN(const ElementSpec mapped,
+                        InferOutputs(s.outputs, in.spec, in.functions));
+    if (mapped.components.empty()) {
+      return InvalidArgument("it needs an expression");
+    }
+    return UnbatchedSpec(mapped);
+  }
+  // The lengths of all outputs are compared.
+  static ComponentMask Needed(const FlatMapStep& s, const ElementSpec& in,
+                              const ComponentMask&) {
+    ComponentMask out(in.components.size());
+    for (const auto& [name, expr] : s.outputs) AddNeeded(expr, in, out);
+    return out;
+  }
+  static ComponentMask Made(const FlatMapStep&, const ElementSpec&,
+                            const ComponentMask&, const ComponentMask& needed) {
+    return ComponentMask(needed.size(), true);
+  }
+  // Half of it is a map, which workers run where they can.
+  static absl::Status Compile(const FlatMapStep& s, ProgramBuilder& program) {
+    return program.SetOutputs(s.outputs);
+  }
+  static ClientSteps MakeClientSteps(const FlatMapStep&,
+                                     const std::shared_ptr<const Plan>& plan,
+                                     size_t s) {
+    ClientSteps steps;
+    steps.push_back(MakeUnbatchRows(plan->graph().steps[s].output));
+    return steps;
+  }
+};
+
+}  // namespace
+
+const StepKind& FlatMapKind() {
+  static const StepKindOf<FlatMapOperator> kind;
+  return kind;
+}
+
+}  // namespace feedmill

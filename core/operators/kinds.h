@@ -1,0 +1,66 @@
+#ifndef FEEDMILL_CORE_OPERATORS_KINDS_H_
+#define FEEDMILL_CORE_OPERATORS_KINDS_H_
+
+#include <vector>
+
+#include "core/dataset/step_kind.h"
+
+namespace feedmill {
+
+// The kinds of steps that feedmill has, each in a file of its own, in the order
+// of docs/steps.md. A new one is added here, twice.
+const StepKind& MapKind();
+const StepKind& FilterKind();
+const StepKind& ParseExampleKind();
+const StepKind& DecodeImageKind();
+const StepKind& ResizeKind();
+const StepKind& RandomFlipKind();
+const StepKind& ShuffleKind();
+const StepKind& BatchKind();
+const StepKind& UnbatchKind();
+const StepKind& RebatchKind();
+const StepKind& WindowKind();
+const StepKind& TokenBatchKind();
+const StepKind& BucketBySequenceLengthKind();
+const StepKind& PackKind();
+const StepKind& RepeatKind();
+const StepKind& TakeKind();
+const StepKind& SkipKind();
+const StepKind& ShardKind();
+const StepKind& EnumerateKind();
+const StepKind& FlatMapKind();
+const StepKind& OnErrorKind();
+const StepKind& ParseSequenceExampleKind();
+const StepKind& CacheKind();
+
+inline std::vector<const StepKind*> BuiltinKinds() {
+  return {
+      &MapKind(),
+      &FilterKind(),
+      &ParseExampleKind(),
+      &DecodeImageKind(),
+      &ResizeKind(),
+      &RandomFlipKind(),
+      &ShuffleKind(),
+      &BatchKind(),
+      &UnbatchKind(),
+      &RebatchKind(),
+      &WindowKind(),
+      &TokenBatchKind(),
+      &BucketBySequenceLengthKind(),
+      &PackKind(),
+      &RepeatKind(),
+      &TakeKind(),
+      &SkipKind(),
+      &ShardKind(),
+      &EnumerateKind(),
+      &FlatMapKind(),
+      &OnErrorKind(),
+      &ParseSequenceExampleKind(),
+      &CacheKind(),
+  };
+}
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_OPERATORS_KINDS_H_

@@ -1,0 +1,38 @@
+#ifndef FEEDMILL_CORE_OPERATORS_REGISTRY_H_
+#define FEEDMILL_CORE_OPERATORS_REGISTRY_H_
+
+#include <string_view>
+#include <typeinfo>
+#include <utility>
+#include <vector>
+
+#include "core/dataset/step.h"
+#include "core/dataset/step_kind.h"
+
+namespace feedmill {
+
+// The kinds of steps that a pipeline may have: those of core/operators/, in
+// the order of docs/steps.md, then those that were registered.
+
+// Adds a kind from outside. Call it in main(), before any pipeline is read,
+// in every process: trainers, the dispatcher and workers. `kind` must live as
+// long as the process. REQUIRES: its names are not taken.
+void RegisterStep(const StepKind& kind);
+
+const std::vector<const StepKind*>& StepKinds();
+// The kind with that name, or null.
+const StepKind* FindStepKind(std::string_view name);
+// The kind whose options have that type. REQUIRES: there is one.
+const StepKind& StepKindOfOptions(const std::type_info& type);
+// All names.
+std::vector<std::string_view> StepNames();
+
+// A step with those options, a struct of steps.h.
+template <class Options>
+Step MakeStep(Options options) {
+  return Step(StepKindOfOptions(typeid(Options)), std::move(options));
+}
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_OPERATORS_REGISTRY_H_

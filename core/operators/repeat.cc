@@ -1,0 +1,47 @@
+#include "core/base/status.h"
+#include "core/operators/kinds.h"
+#include "core/operators/step_kind_of.h"
+
+namespace feedmill {
+namespace {
+
+struct RepeatOperator : PassesComponents {
+  using Options = RepeatStep;
+  static constexpr std::string_view kName = "repeat";
+  static constexpr std::string_view kSummary =
+      "Reads its input several times, each time in another order if it is "
+      "shuffled.";
+
+  static FieldList Fields(RepeatStep& s) {
+    return {{"count", &s.count, Field::kShort, "Passes; infinite if absent."}};
+  }
+  static StepTraits Traits(const RepeatStep&) {
+    return {.needs = StepNeeds::kCounts};
+  }
+  static std::string Describe(const RepeatStep& s) {
+    return s.count ? fmt::format("{}", *s.count) : "endless";
+  }
+  static absl::StatusOr<ElementSpec> Output(const RepeatStep& s,
+                                            const StepInput& in) {
+    if (s.count.value_or(0) < 0) {
+      return InvalidArgument(
+          "the count must not be negative, it is {}; `repeat:` alone repeats "
+          "without end",
+          *s.count);
+    }
+    return in.spec;
+  }
+  // The client stage knows of it by the lengths of passes.
+  static absl::Status AddToPlan(const RepeatStep& s, PlanBuilder& plan) {
+    return plan.Repeat(s.count);
+  }
+};
+
+}  // namespace
+
+const StepKind& RepeatKind() {
+  static const StepKindOf<RepeatOperator> kind;
+  return kind;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,102 @@
+#include <utility>
+
+#include "core/base/status.h"
+#include "core/chunk/chunk.h"
+#include "core/operators/kinds.h"
+#include "core/operators/step_kind_of.h"
+
+namespace feedmill {
+namespace {
+
+class ShardRows final : public ClientStep {
+ public:
+  explicit ShardRows(const ShardStep& step)
+      : count_(static_cast<uint64_t>(step.count)),
+        index_(static_cast<uint64_t>(step.index)),
+        left_(index_) {}
+
+  absl::Status OnPush(Flow flow) override {
+    const size_t rows = flow.chunk.rows;
+    Flow out;
+    ChunkBuilder builder(flow.chunk.spec);
+    for (; left_ < rows; left_ += count_) {
+      const auto row = static_cast<size_t>(left_);
+      for (size_t c = 0; c < flow.chunk.columns.size(); ++c) {
+        builder.AppendRows(c, flow.chunk.columns[c], row, row + 1);
+      }
+      builder.FinishRows(1);
+      out.inputs.push_back(flow.InputOf(row));
+      out.AddOrigins(flow, row, row + 1);
+      if (flow.passes.empty()) continue;
+      out.counters.push_back(flow.counters[row]);
+      out.passes.push_back(flow.passes[row]);
+    }
+    left_ -= rows;
+    out.chunk = std::move(builder).Finish();
+    return out.chunk.rows == 0 ? absl::OkStatus() : next->Push(std::move(out));
+  }
+  absl::Status OnEndPass() override {
+    left_ = index_;
+    return absl::OkStatus();
+  }
+  void Save(StageState::Step& state) const override { state.left = left_; }
+  bool Restore(const StageState::Step& state) override {
+    left_ = state.left;
+    return left_ < count_;
+  }
+
+ private:
+  const uint64_t count_;
+  const uint64_t index_;
+  uint64_t left_;  // rows before the next
+};
+
+struct ShardOperator : PassesComponents {
+  using Options = ShardStep;
+  static constexpr std::string_view kName = "shard";
+  static constexpr std::string_view kSummary =
+      "Keeps the elements index, index + count, index + 2 * count, …";
+
+  static FieldList Fields(ShardStep& s) {
+    return {{"count", &s.count, Field::kRequired, "Number of shards."},
+            {"index", &s.index, Field::kRequired,
+             "Which of them this is, from 0."}};
+  }
+  static StepTraits Traits(const ShardStep& s) {
+    return {.needs = StepNeeds::kPlace,
+            .next_after = static_cast<uint64_t>(s.count)};
+  }
+  static std::string Describe(const ShardStep& s) {
+    return fmt::format("{} of {}", s.index, s.count);
+  }
+  static absl::StatusOr<ElementSpec> Output(const ShardStep& s,
+                                            const StepInput& in) {
+    if (s.count < 1) {
+      return InvalidArgument("the count must be 1 or more, it is {}", s.count);
+    }
+    if (s.index < 0 || s.index >= s.count) {
+      return InvalidArgument("the index must be 0 to {}, it is {}", s.count - 1,
+                             s.index);
+    }
+    return in.spec;
+  }
+  static absl::Status AddToPlan(const ShardStep& s, PlanBuilder& plan) {
+    return plan.Shard(s.count, s.index);
+  }
+  static ClientSteps MakeClientSteps(const ShardStep& s,
+                                     const std::shared_ptr<const Plan>&,
+                                     size_t) {
+    ClientSteps steps;
+    steps.push_back(std::make_unique<ShardRows>(s));
+    return steps;
+  }
+};
+
+}  // namespace
+
+const StepKind& ShardKind() {
+  static const StepKindOf<ShardOperator> kind;
+  return kind;
+}
+
+}  // namespace feedmill

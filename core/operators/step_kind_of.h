@@ -1,0 +1,218 @@
+#ifndef FEEDMILL_CORE_OPERATORS_STEP_KIND_OF_H_
+#define FEEDMILL_CORE_OPERATORS_STEP_KIND_OF_H_
+
+#include <concepts>
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <typeinfo>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/base/status.h"
+#include "core/dataset/step_kind.h"
+#include "core/pipeline/client_step.h"
+#include "core/pipeline/program_builder.h"
+#include "core/plan/plan_builder.h"
+
+namespace feedmill {
+
+// ---- parts that several kinds of steps have alike; a kind derives from them
+
+// Every component passes: the step needs and makes what comes.
+struct PassesComponents {
+  template <class Options>
+  static ComponentMask Needed(const Options&, const ElementSpec&,
+                              const ComponentMask& needed) {
+    return needed;
+  }
+  template <class Options>
+  static ComponentMask Made(const Options&, const ElementSpec&,
+                            const ComponentMask& made, const ComponentMask&) {
+    return made;
+  }
+};
+
+// A step of single elements that leaves out the components that nothing needs.
+struct DropsUnneeded {
+  template <class Options>
+  static ComponentMask Needed(const Options&, const ElementSpec&,
+                              const ComponentMask& needed) {
+    return needed;
+  }
+  template <class Options>
+  static ComponentMask Made(const Options&, const ElementSpec&,
+                            const ComponentMask& made,
+                            const ComponentMask& needed) {
+    return Kept(made, needed);
+  }
+};
+
+// The step needs all components, because it compares or equalises them.
+struct NeedsAllComponents {
+  template <class Options>
+  static ComponentMask Needed(const Options&, const ElementSpec& in,
+                              const ComponentMask&) {
+    return ComponentMask(in.components.size(), true);
+  }
+  template <class Options>
+  static ComponentMask Made(const Options&, const ElementSpec&,
+                            const ComponentMask& made, const ComponentMask&) {
+    return made;
+  }
+};
+
+// The parts that every kind of step has. `Operator` is a struct of static
+// members around a plain struct of options.
+template <class Operator>
+concept DescribesStep =
+    requires(const typename Operator::Options& options,
+             typename Operator::Options& writable, const StepInput& input,
+             const ElementSpec& spec, const ComponentMask& mask) {
+      { Operator::kSummary } -> std::convertible_to<std::string_view>;
+      { Operator::Fields(writable) } -> std::same_as<FieldList>;
+      { Operator::Traits(options) } -> std::same_as<StepTraits>;
+      { Operator::Describe(options) } -> std::convertible_to<std::string>;
+      {
+        Operator::Output(options, input)
+      } -> std::same_as<absl::StatusOr<ElementSpec>>;
+      { Operator::Needed(options, spec, mask) } -> std::same_as<ComponentMask>;
+      {
+        Operator::Made(options, spec, mask, mask)
+      } -> std::same_as<ComponentMask>;
+    };
+// At least one of the three that run it:
+template <class Operator>
+concept CompilesStep = requires(const typename Operator::Options& options,
+                                ProgramBuilder& program) {
+  { Operator::Compile(options, program) } -> std::same_as<absl::Status>;
+};
+template <class Operator>
+concept PlansStep =
+    requires(const typename Operator::Options& options, PlanBuilder& plan) {
+      { Operator::AddToPlan(options, plan) } -> std::same_as<absl::Status>;
+    };
+template <class Operator>
+concept RunsStepAtClient =
+    requires(const typename Operator::Options& options,
+             const std::shared_ptr<const Plan>& plan, size_t s) {
+      {
+        Operator::MakeClientSteps(options, plan, s)
+      } -> std::same_as<ClientSteps>;
+    };
+
+// Makes a StepKind of the static members of `Operator`:
+//
+//   struct TakeOperator : PassesComponents {
+//     using Options = TakeStep;
+//     static constexpr std::string_view kName = "take";
+//     …
+//   };
+//   const StepKind& TakeKind() {
+//     static const StepKindOf<TakeOperator> kind;
+//     return kind;
+//   }
+template <class Operator>
+  requires DescribesStep<Operator> &&
+           (CompilesStep<Operator> || PlansStep<Operator> ||
+            RunsStepAtClient<Operator>)
+class StepKindOf final : public StepKind {
+ public:
+  using Options = typename Operator::Options;
+
+  std::span<const std::string_view> names() const override {
+    if constexpr (requires { Operator::kNames; }) {
+      return Operator::kNames;
+    } else {
+      return {&Operator::kName, 1};
+    }
+  }
+  const std::type_info& options_type() const override {
+    return typeid(Options);
+  }
+  std::string_view summary() const override { return Operator::kSummary; }
+  std::string_view short_form_hint() const override {
+    if constexpr (requires { Operator::kShortFormHint; }) {
+      return Operator::kShortFormHint;
+    } else {
+      return "";
+    }
+  }
+  Step New(std::string_view name) const override {
+    if constexpr (requires { Operator::New(name); }) {
+      return Step(*this, Operator::New(name));
+    } else {
+      return Step(*this, Options{});
+    }
+  }
+  std::string_view NameOf(const void* options) const override {
+    if constexpr (requires { Operator::NameOf(Cast(options)); }) {
+      return Operator::NameOf(Cast(options));
+    } else {
+      return Operator::kName;
+    }
+  }
+  FieldList Fields(void* options) const override {
+    return Operator::Fields(*static_cast<Options*>(options));
+  }
+  std::shared_ptr<void> Copy(const void* options) const override {
+    return std::make_shared<Options>(Cast(options));
+  }
+  std::string Describe(const void* options) const override {
+    return Operator::Describe(Cast(options));
+  }
+  StepTraits Traits(const void* options) const override {
+    return Operator::Traits(Cast(options));
+  }
+  absl::StatusOr<ElementSpec> Output(const void* options,
+                                     const StepInput& input) const override {
+    return Operator::Output(Cast(options), input);
+  }
+  ComponentMask Needed(const void* options, const ElementSpec& in,
+                       const ComponentMask& needed) const override {
+    return Operator::Needed(Cast(options), in, needed);
+  }
+  ComponentMask Made(const void* options, const ElementSpec& in,
+                     const ComponentMask& made,
+                     const ComponentMask& needed) const override {
+    return Operator::Made(Cast(options), in, made, needed);
+  }
+  absl::Status AddToPlan(const void* options,
+                         PlanBuilder& plan) const override {
+    if constexpr (PlansStep<Operator>) {
+      return Operator::AddToPlan(Cast(options), plan);
+    } else {
+      return absl::OkStatus();
+    }
+  }
+  absl::Status Compile(const void* options,
+                       ProgramBuilder& program) const override {
+    if constexpr (CompilesStep<Operator>) {
+      return Operator::Compile(Cast(options), program);
+    } else {
+      return Internal("{} is not a step of single elements", NameOf(options));
+    }
+  }
+  ClientSteps MakeClientSteps(const void* options,
+                              const std::shared_ptr<const Plan>& plan,
+                              size_t s) const override {
+    if constexpr (RunsStepAtClient<Operator>) {
+      return Operator::MakeClientSteps(Cast(options), plan, s);
+    } else {
+      return {};
+    }
+  }
+
+ private:
+  static const Options& Cast(const void* options) {
+    return *static_cast<const Options*>(options);
+  }
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_OPERATORS_STEP_KIND_OF_H_

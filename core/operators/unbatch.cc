@@ -1,0 +1,40 @@
+#include "core/operators/kinds.h"
+#include "core/operators/step_kind_of.h"
+#include "core/operators/type_checks.h"
+#include "core/pipeline/batch_rows.h"
+
+namespace feedmill {
+namespace {
+
+struct UnbatchOperator : NeedsAllComponents {
+  using Options = UnbatchStep;
+  static constexpr std::string_view kName = "unbatch";
+  static constexpr std::string_view kSummary =
+      "Makes an element of each row along the first axis.";
+
+  static FieldList Fields(UnbatchStep&) { return {}; }
+  static StepTraits Traits(const UnbatchStep&) {
+    return {.needs = StepNeeds::kSequence, .batch_dims = BatchDims::kRemoved};
+  }
+  static std::string Describe(const UnbatchStep&) { return ""; }
+  static absl::StatusOr<ElementSpec> Output(const UnbatchStep&,
+                                            const StepInput& in) {
+    return UnbatchedSpec(in.spec);
+  }
+  static ClientSteps MakeClientSteps(const UnbatchStep&,
+                                     const std::shared_ptr<const Plan>& plan,
+                                     size_t s) {
+    ClientSteps steps;
+    steps.push_back(MakeUnbatchRows(plan->graph().steps[s].output));
+    return steps;
+  }
+};
+
+}  // namespace
+
+const StepKind& UnbatchKind() {
+  static const StepKindOf<UnbatchOperator> kind;
+  return kind;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,24 @@
+#ifndef FEEDMILL_CORE_PIPELINE_BATCH_ROWS_H_
+#define FEEDMILL_CORE_PIPELINE_BATCH_ROWS_H_
+
+#include <memory>
+
+#include "core/chunk/element_spec.h"
+#include "core/dataset/steps.h"
+#include "core/pipeline/client_step.h"
+
+namespace feedmill {
+
+// Makes batches of `input` at the client.
+std::unique_ptr<ClientStep> MakeBatchRows(
+    const BatchStep& step, const ElementSpec& input,
+    std::shared_ptr<const ElementSpec> output);
+
+// Takes elements apart along their first axes. The records keep the memory that
+// they lie in.
+std::unique_ptr<ClientStep> MakeUnbatchRows(
+    std::shared_ptr<const ElementSpec> output);
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_PIPELINE_BATCH_ROWS_H_

@@ -1,0 +1,358 @@
+#include "core/pipeline/program_builder.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "core/base/byte_budget.h"
+#include "core/base/status.h"
+#include "core/dataset/step_kind.h"
+#include "core/dataset/type_inference.h"
+#include "core/ops/constant_column.h"
+#include "core/ops/divisible.h"
+#include "core/ops/row_items.h"
+
+namespace feedmill {
+namespace {
+
+constexpr size_t kNoRegister = std::numeric_limits<size_t>::max();
+
+Operand Constant(ValueType type, Column column) {
+  return {std::move(type), true, 0,
+          std::make_shared<const Column>(std::move(column))};
+}
+
+Operand LiteralOperand(const Expr::Literal& literal) {
+  return Constant(LiteralType(literal), ConstantColumn(literal));
+}
+
+// x % n == 0 or x % n != 0, with a literal n.
+bool TestsRemainder(const Expr::Call& call) {
+  const auto integer = [](const Expr& expr) -> std::optional<int64_t> {
+    const auto* literal = std::get_if<Expr::Literal>(&expr.node());
+    if (literal == nullptr) return std::nullopt;
+    const auto* value = std::get_if<int64_t>(&literal->value);
+    return value == nullptr ? std::nullopt : std::optional(*value);
+  };
+  if ((call.function != "equal" && call.function != "not_equal") ||
+      call.arguments.size() != 2 || integer(call.arguments[1]) != 0) {
+    return false;
+  }
+  const auto* tested = std::get_if<Expr::Call>(&call.arguments[0].node());
+  return tested != nullptr && tested->function == "remainder" &&
+         tested->arguments.size() == 2 &&
+         integer(tested->arguments[1]).value_or(0) != 0;
+}
+
+absl::StatusOr<Operand> Fold(const FunctionRegistry::Function& function,
+                             const std::vector<Operand>& arguments,
+                             const ValueType& type) {
+  std::vector<Argument> values;
+  for (const Operand& argument : arguments) {
+    values.push_back({&argument.type, argument.column.get(), true});
+  }
+  // Larger ones are made when a row needs them, under its limit.
+  constexpr uint64_t kFoldedBytesMax = uint64_t{64} << 20;
+  const ByteBudget budget(kFoldedBytesMax);
+  try {
+    OutputColumn out;
+    FM_RETURN_IF_ERROR(function.compute(values, 1, type, out));
+    return Constant(type, out.Take());
+  } catch (const MemoryRefused& refused) {
+    return StatusOf(refused);
+  }
+}
+
+}  // namespace
+
+ProgramBuilder::ProgramBuilder(std::shared_ptr<const Plan> plan,
+                               const FunctionRegistry& functions,
+                               const ElementSpec& input)
+    : plan_(std::move(plan)), functions_(functions), spec_(input) {
+  for (size_t c = 0; c < input.components.size(); ++c) {
+    components_.push_back(NewValue());
+  }
+  input_count_ = components_.size();
+}
+
+absl::Status ProgramBuilder::AddStep(size_t s) {
+  step_ = s;
+  random_calls_ = 0;
+  const AnalyzedGraph& graph = plan_->graph();
+  const AnalyzedStep& analyzed = graph.steps[s];
+  batches_ = analyzed.batches_before;
+  made_ = analyzed.mapped != nullptr ? analyzed.mapped.get()
+                                     : analyzed.output.get();
+  const Step& step = graph.graph.steps[s];
+  FM_RETURN_IF_ERROR(step.kind().Compile(step.options(), *this));
+  spec_ = *made_;
+  if (components_.size() != spec_.components.size()) {
+    return Internal("step {} makes {} components instead of {}", s,
+                    components_.size(), spec_.components.size());
+  }
+  return absl::OkStatus();
+}
+
+void ProgramBuilder::Keep(const ElementSpec& output) {
+  std::vector<ValueId> kept;
+  for (const ComponentSpec& c : output.components) {
+    kept.push_back(components_[static_cast<size_t>(spec_.Find(c.name))]);
+  }
+  components_ = std::move(kept);
+  spec_ = output;
+}
+
+ProgramCode ProgramBuilder::Finish() && {
+  code_.outputs = components_;
+  code_.passes =
+      code_.instructions.empty() && components_.size() == input_count_;
+  for (size_t c = 0; c < components_.size(); ++c) {
+    code_.passes = code_.passes && components_[c] == c;
+  }
+  code_.first_step = plan_->graph().first_step;
+  code_.appends = code_.instructions.size() == 1 &&
+                  code_.instructions[0]->appends &&
+                  code_.instructions[0]->outputs == code_.outputs;
+  FindDirect();
+  AssignRegisters();
+  Fuse();
+  code_.value_count = next_value_;
+  return std::move(code_);
+}
+
+void ProgramBuilder::Emit(std::unique_ptr<Instruction> instruction) {
+  instruction->step = step_;
+  code_.instructions.push_back(std::move(instruction));
+}
+
+absl::Status ProgramBuilder::SetOutputs(const Outputs& outputs) {
+  std::vector<ValueId> made;
+  for (const auto& [name, expr] : outputs) {
+    if (made_->Find(name) < 0) {  // nothing needs it
+      random_calls_ += RandomCallsIn(expr);
+      continue;
+    }
+    FM_ASSIGN_OR_RETURN(const ValueId value, CompileValue(expr));
+    made.push_back(value);
+  }
+  components_ = std::move(made);
+  return absl::OkStatus();
+}
+
+std::optional<size_t> ProgramBuilder::Touch(const std::string& component) {
+  Keep(*made_);
+  const auto found = FindComponent(spec_, component);
+  return found.ok() ? std::optional(*found) : std::nullopt;
+}
+
+bool ProgramBuilder::IsOnlyUser(ValueId value) const {
+  return std::count(components_.begin(), components_.end(), value) == 1;
+}
+
+bool ProgramBuilder::Contains(const std::vector<ValueId>& values,
+                              ValueId value) {
+  return std::find(values.begin(), values.end(), value) != values.end();
+}
+
+// As a value of its own, constants repeated for every row.
+absl::StatusOr<ValueId> ProgramBuilder::CompileValue(const Expr& expr) {
+  FM_ASSIGN_OR_RETURN(Operand operand, Compile(expr));
+  if (!operand.constant) return operand.value;
+  const ValueId out = NewValue();
+  Emit(MakeBroadcast(std::move(operand), out));
+  return out;
+}
+
+absl::StatusOr<Operand> ProgramBuilder::Compile(const Expr& expr) {
+  if (const auto* literal = std::get_if<Expr::Literal>(&expr.node())) {
+    return LiteralOperand(*literal);
+  }
+  if (const auto* name = std::get_if<Expr::Component>(&expr.node())) {
+    return CompileComponent(name->name);
+  }
+  const auto& call = std::get<Expr::Call>(expr.node());
+  if (TestsRemainder(call)) return CompileRemainderTest(call);
+  const auto* function = functions_.Find(call.function);
+  std::optional<Operand> bits;
+  if (function != nullptr && function->random) bits = DrawRandomBits();
+  std::vector<Operand> arguments;
+  for (const Expr& argument : call.arguments) {
+    FM_ASSIGN_OR_RETURN(arguments.emplace_back(), Compile(argument));
+  }
+  return CompileCall(call.function, std::move(arguments), std::move(bits));
+}
+
+absl::StatusOr<Operand> ProgramBuilder::CompileRemainderTest(
+    const Expr::Call& call) {
+  const auto& tested = std::get<Expr::Call>(call.arguments[0].node());
+  FM_ASSIGN_OR_RETURN(Operand x, Compile(tested.arguments[0]));
+  FM_ASSIGN_OR_RETURN(Operand n, Compile(tested.arguments[1]));
+  FM_ASSIGN_OR_RETURN(Operand zero, Compile(call.arguments[1]));
+  FM_ASSIGN_OR_RETURN(const ValueType remainder,
+                      InferCall("remainder", {x.type, n.type}, functions_));
+  if (x.constant || remainder.dtype != x.type.dtype ||
+      !IsTestedForDivisors(remainder.dtype)) {
+    FM_ASSIGN_OR_RETURN(Operand rest, CompileCall("remainder", {x, n}));
+    return CompileCall(call.function, {std::move(rest), std::move(zero)});
+  }
+  FM_ASSIGN_OR_RETURN(
+      ValueType type,
+      InferCall(call.function, {remainder, zero.type}, functions_));
+  Operand result{type, false, NewValue(), nullptr};
+  Emit(MakeCall(&DivisibleFunction(call.function == "equal"),
+                {std::move(x), std::move(n)}, std::move(type), result.value));
+  return result;
+}
+
+// `bits`: those of a random function.
+absl::StatusOr<Operand> ProgramBuilder::CompileCall(
+    const std::string& name, std::vector<Operand> arguments,
+    std::optional<Operand> bits) {
+  std::vector<ValueType> types;
+  bool constant = !bits;
+  for (const Operand& operand : arguments) {
+    constant = constant && operand.constant;
+    types.push_back(operand.type);
+  }
+  FM_ASSIGN_OR_RETURN(ValueType type, InferCall(name, types, functions_));
+  if (type.literal) return LiteralOperand(*type.literal);
+  if (bits) arguments.insert(arguments.begin(), *std::move(bits));
+  const auto* function = functions_.Find(name);
+  if (constant && function->pure) {
+    auto folded = Fold(*function, arguments, type);
+    // One that fails is an error of the first row that needs it.
+    if (folded.ok()) return folded;
+  }
+  code_.heavy = code_.heavy || function->heavy;
+  Operand result{type, false, NewValue(), nullptr};
+  if (type.dtype != DType::kBytes && !HasUnknownDim(type.shape)) {
+    const auto items = static_cast<size_t>(NumItems(type.shape));
+    if (items * ItemSize(type.dtype) >= BlockSource::kBytesMin) {
+      large_calls_.push_back(result.value);
+    }
+  }
+  placed_.push_back(result.value);
+  Emit(MakeCall(function, std::move(arguments), std::move(type), result.value));
+  return result;
+}
+
+// The ordinal of a random call in its step is its place among them as
+// written, a call before those in its arguments.
+Operand ProgramBuilder::DrawRandomBits() {
+  Operand bits{RandomBitsType(), false, NewValue(), nullptr};
+  Emit(MakeRandomBits(step_, random_calls_++, plan_, bits.value));
+  code_.random = true;
+  return bits;
+}
+
+uint64_t ProgramBuilder::RandomCallsIn(const Expr& expr) const {
+  const auto* call = std::get_if<Expr::Call>(&expr.node());
+  if (call == nullptr) return 0;
+  const auto* function = functions_.Find(call->function);
+  uint64_t calls = function != nullptr && function->random ? 1 : 0;
+  for (const Expr& one : call->arguments) calls += RandomCallsIn(one);
+  return calls;
+}
+
+absl::StatusOr<Operand> ProgramBuilder::CompileComponent(
+    const std::string& name) {
+  const auto found = FindComponent(spec_, name);
+  if (!found.ok()) {
+    if (DTypeFromName(name)) return LiteralOperand(Expr::Literal{name});
+    return found.status();
+  }
+  ValueType type;
+  type.dtype = spec_.components[*found].dtype;
+  type.shape = spec_.components[*found].shape;
+  return Operand{std::move(type), false, components_[*found], nullptr};
+}
+
+void ProgramBuilder::FindDirect() {
+  for (size_t c = 0; c < components_.size(); ++c) {
+    const ValueId value = components_[c];
+    const bool only_user =
+        std::count(components_.begin(), components_.end(), value) == 1;
+    const bool large = Contains(large_calls_, value);
+    code_.direct.push_back(batches_ == 0 && !code_.filters && only_user &&
+                           (large || Contains(resized_, value)) &&
+                           spec_.components[c].IsStatic());
+    code_.placed.push_back(batches_ == 0 && only_user &&
+                           Contains(placed_, value) &&
+                           spec_.components[c].dtype != DType::kBytes &&
+                           spec_.components[c].IsStatic());
+    // Row by row, into the chunk: a copy of it would cost more than calls.
+    code_.heavy = code_.heavy || (large && code_.direct.back());
+  }
+}
+
+// The place of the last instruction that needs each value.
+std::vector<size_t> ProgramBuilder::LastUses() const {
+  const size_t end = code_.instructions.size();
+  std::vector<size_t> last(next_value_, 0);
+  for (size_t at = 0; at < end; ++at) {
+    for (const ValueId in : code_.instructions[at]->inputs) last[in] = at;
+  }
+  for (const ValueId out : code_.outputs) last[out] = end;
+  // A filter that drops nothing passes its inputs' registers on.
+  for (size_t at = end; at-- > 0;) {
+    const Instruction& one = *code_.instructions[at];
+    if (!one.passes_on) continue;
+    for (size_t k = 0; k < one.outputs.size(); ++k) {
+      size_t& in = last[one.inputs[k + 1]];
+      in = std::max(in, last[one.outputs[k]]);
+    }
+  }
+  return last;
+}
+
+void ProgramBuilder::AssignRegisters() {
+  const std::vector<size_t> last = LastUses();
+  std::vector<size_t> of(next_value_, kNoRegister);
+  std::vector<size_t> free;
+  for (size_t at = 0; at < code_.instructions.size(); ++at) {
+    Instruction& one = *code_.instructions[at];
+    for (const ValueId out : one.outputs) {
+      if (one.in_place) {
+        of[out] = std::exchange(of[one.inputs[0]], kNoRegister);
+      } else if (free.empty()) {
+        of[out] = code_.register_count++;
+      } else {
+        of[out] = free.back();
+        free.pop_back();
+      }
+      one.registers.push_back(of[out]);
+    }
+    for (ValueId value = input_count_; value < next_value_; ++value) {
+      if (of[value] == kNoRegister || last[value] > at) continue;
+      free.push_back(std::exchange(of[value], kNoRegister));
+    }
+  }
+}
+
+void ProgramBuilder::Fuse() {
+  code_.fused.resize(code_.instructions.size());
+  for (size_t at = 0; at < code_.instructions.size();) {
+    auto fused = FusedItems::Make(code_.instructions, at, code_.outputs,
+                                  code_.register_count);
+    const size_t next = fused != nullptr ? fused->end() : at + 1;
+    if (at == 0) code_.takes_progression = IsReadByTiles(fused.get());
+    code_.fused[at] = std::move(fused);
+    at = next;
+  }
+}
+
+// Whether the input is one column of int64 that only `fused`, the first of
+// the program, reads, and tile by tile.
+bool ProgramBuilder::IsReadByTiles(const FusedItems* fused) const {
+  if (fused == nullptr || input_count_ != 1 || !fused->ReadsByTiles(0) ||
+      Contains(code_.outputs, 0)) {
+    return false;
+  }
+  for (size_t at = fused->end(); at < code_.instructions.size(); ++at) {
+    if (Contains(code_.instructions[at]->inputs, 0)) return false;
+  }
+  return true;
+}
+
+}  // namespace feedmill

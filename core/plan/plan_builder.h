@@ -1,0 +1,53 @@
+#ifndef FEEDMILL_CORE_PLAN_PLAN_BUILDER_H_
+#define FEEDMILL_CORE_PLAN_PLAN_BUILDER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "absl/status/status.h"
+#include "core/plan/plan.h"
+
+namespace feedmill {
+
+// Makes a Plan step by step: StepKind::AddToPlan calls one of these methods.
+// Those of a step that the client runs do nothing, except Repeat: the client
+// stage reads the workers' elements again. Counts of less than 0 are 0.
+// InvalidArgument if the step cannot be in a plan: it needs all elements of an
+// infinite input, or there would be more than 2^63 positions or passes.
+class PlanBuilder {
+ public:
+  // Without a count, the repeat is infinite.
+  absl::Status Repeat(std::optional<int64_t> count);
+  absl::Status ShuffleAll();
+  // Shuffles within runs of `window` positions.
+  absl::Status ShuffleWindow(int64_t window);
+  // Shuffles blocks of `block` positions, then within `window` blocks (8 if
+  // absent) that stand together.
+  absl::Status ShuffleBlocks(int64_t block, std::optional<int64_t> window);
+  absl::Status Take(int64_t count);
+  absl::Status Skip(int64_t count);
+  absl::Status Shard(int64_t count, int64_t index);
+  absl::Status Batch(int64_t size, bool drop_remainder);
+
+ private:
+  friend class Plan;
+
+  explicit PlanBuilder(Plan& plan) : plan_(plan) {}
+
+  // Begins step `step`.
+  void Begin(size_t step);
+  bool in_plan() const;
+  // Adds a level that makes `output` positions.
+  absl::Status Add(Plan::Level::Kind kind, uint64_t count, uint64_t output);
+  absl::Status NeedsEnd() const;
+
+  Plan& plan_;
+  size_t step_ = 0;
+  // The combined count of the repeats so far; kEndless if one is infinite.
+  uint64_t passes_ = 1;
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_PLAN_PLAN_BUILDER_H_

@@ -1,0 +1,32 @@
+#ifndef FEEDMILL_CORE_PLAN_POSITIONS_H_
+#define FEEDMILL_CORE_PLAN_POSITIONS_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "core/plan/plan.h"
+
+namespace feedmill {
+
+// The largest number of positions of a plan that has an end.
+inline constexpr uint64_t kPositionsMax = uint64_t{1} << 63;
+
+// a * b; kEndless if either is and none is 0; nullopt above kPositionsMax.
+inline std::optional<uint64_t> Product(uint64_t a, uint64_t b) {
+  if (a == 0 || b == 0) return 0;
+  if (a == kEndless || b == kEndless) return kEndless;
+  uint64_t product = 0;
+  if (__builtin_mul_overflow(a, b, &product) || product > kPositionsMax) {
+    return std::nullopt;
+  }
+  return product;
+}
+
+// A count that options give; 0 if it is negative.
+inline uint64_t Unsigned(int64_t count) {
+  return count < 0 ? 0 : static_cast<uint64_t>(count);
+}
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_PLAN_POSITIONS_H_
