@@ -8,7 +8,11 @@
 #include <cerrno>
 #include <condition_variable>
 #include <cstring>
+#include <fstream>
 #include <mutex>
+#include <optional>
+#include <sstream>
+#include <string>
 #include <vector>
 
 #include "core/base/byte_budget.h"
@@ -75,9 +79,92 @@ class Crowd {
   std::vector<pid_t> ids_;  // guarded by mu_
 };
 
+// The first word of a file, if it is a number; kNoLimit for "max".
+constexpr uint64_t kNoLimit = UINT64_MAX;
+std::optional<uint64_t> NumberIn(const std::string& path) {
+  std::ifstream in(path);
+  std::string word;
+  if (!(in >> word)) return std::nullopt;
+  if (word == "max") return kNoLimit;
+  uint64_t number = 0;
+  if (!(std::istringstream(word) >> number)) return std::nullopt;
+  return number;
+}
+
+// True if a cgroup at `mount`/`path`, or one above it, leaves room for `count`
+// tasks more; nothing if none of them says.
+std::optional<bool> GroupHasRoom(const std::string& mount, std::string path,
+                                 uint64_t count) {
+  std::optional<bool> room;
+  while (true) {
+    const std::string group = mount + path;
+    // Every group has this file; the root, and a group without the controller,
+    // have no limit.
+    if (access((group + "/cgroup.procs").c_str(), F_OK) == 0) {
+      const uint64_t most = NumberIn(group + "/pids.max").value_or(kNoLimit);
+      const uint64_t now = NumberIn(group + "/pids.current").value_or(0);
+      room = room.value_or(true) && (most == kNoLimit || most > now + count);
+    }
+    if (path.empty() || path == "/") return room;
+    path.resize(path.rfind('/'));
+  }
+}
+
+// True if every cgroup of this process that limits its tasks leaves room.
+bool GroupsHaveRoom(uint64_t count) {
+  std::ifstream groups("/proc/self/cgroup");
+  bool known = false;
+  for (std::string line; std::getline(groups, line);) {
+    const size_t name = line.find(':') + 1;
+    const size_t path = line.find(':', name) + 1;
+    if (name == 0 || path == 0) continue;
+    const std::string controllers = line.substr(name, path - 1 - name);
+    if (controllers != "pids" && !controllers.empty()) continue;
+    for (const char* mount : {"/sys/fs/cgroup", "/sys/fs/cgroup/pids"}) {
+      const auto room = GroupHasRoom(mount, line.substr(path), count);
+      if (room == false) return false;
+      known = known || room.has_value();
+    }
+  }
+  return known;
+}
+
+// The number of threads of all users, from "0.20 0.18 0.12 1/80 11206".
+std::optional<uint64_t> ThreadsOfMachine() {
+  std::ifstream in("/proc/loadavg");
+  std::string word;
+  for (int k = 0; k < 4; ++k) in >> word;
+  uint64_t number = 0;
+  const size_t slash = word.find('/');
+  if (!in || slash == std::string::npos) return std::nullopt;
+  if (!(std::istringstream(word.substr(slash + 1)) >> number)) {
+    return std::nullopt;
+  }
+  return number;
+}
+
+// True if it is certain without a try that `count` threads can be started.
+// Trying costs, and a process that slept for it is scheduled differently: its
+// reading thread then interrupts those that make elements for each piece.
+bool LimitsAreFar(size_t count) {
+  rlimit space{};
+  if (getrlimit(RLIMIT_AS, &space) != 0 || space.rlim_cur != RLIM_INFINITY) {
+    return false;
+  }
+  const uint64_t wanted = 2 * uint64_t{count} + 100;  // others start some, too
+  rlimit tasks{};
+  if (getrlimit(RLIMIT_NPROC, &tasks) != 0) return false;
+  if (tasks.rlim_cur != RLIM_INFINITY) {
+    const auto now = ThreadsOfMachine();
+    if (!now || tasks.rlim_cur < *now + wanted) return false;
+  }
+  return GroupsHaveRoom(wanted);
+}
+
 }  // namespace
 
 absl::Status CheckThreads(size_t count, std::string_view remedy) {
+  if (LimitsAreFar(count)) return absl::OkStatus();
   Crowd crowd;
   size_t started = 0;
   const int error = crowd.Start(count, started);
