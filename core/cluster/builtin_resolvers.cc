@@ -20,37 +20,9 @@ using Made = absl::StatusOr<std::unique_ptr<ClusterResolver>>;
 constexpr int64_t kPortMax = 65'535;
 constexpr int64_t kCountMax = 100'000;
 
-absl::Status RefusePath(const ResolverUri& uri) {
-  if (uri.path.empty()) return absl::OkStatus();
-  return InvalidArgument("{}: takes no path; '{}' is one", uri.scheme,
-                         uri.path);
-}
-
-absl::Status ReadPort(ResolverParameters* parameters, int64_t* port) {
-  std::optional<int64_t> given;
-  FM_RETURN_IF_ERROR(parameters->Count("port", kPortMax, &given));
-  if (given == 0) return InvalidArgument("parameter 'port' is 1 to 65535");
-  *port = given.value_or(*port);
-  return absl::OkStatus();
-}
-
-void ReadText(ResolverParameters* parameters, const char* name,
-              std::string* value) {
-  if (const std::string* text = parameters->Text(name)) *value = *text;
-}
-
-absl::Status ReadJobs(ResolverParameters* parameters, JobLayout* jobs) {
-  const std::string* text = parameters->Text("jobs");
-  if (text == nullptr) return absl::OkStatus();
-  auto layout = ParseJobLayout(*text);
-  if (!layout.ok()) return Annotate(layout.status(), "parameter 'jobs'");
-  *jobs = *std::move(layout);
-  return absl::OkStatus();
-}
-
 template <class Resolver>
 Made MakeFromVariables(const ResolverUri& uri, const ResolverContext& context) {
-  FM_RETURN_IF_ERROR(RefusePath(uri));
+  FM_RETURN_IF_ERROR(uri.RefusePath());
   ResolverParameters parameters(uri);
   ResolverOverrides overrides;
   FM_RETURN_IF_ERROR(parameters.Overrides(&overrides));
@@ -74,11 +46,11 @@ Made MakeFile(const ResolverUri& uri, const ResolverContext& context) {
 }
 
 Made MakeSlurm(const ResolverUri& uri, const ResolverContext& context) {
-  FM_RETURN_IF_ERROR(RefusePath(uri));
+  FM_RETURN_IF_ERROR(uri.RefusePath());
   ResolverParameters parameters(uri);
   SlurmOptions options;
-  FM_RETURN_IF_ERROR(ReadPort(&parameters, &options.port_base));
-  FM_RETURN_IF_ERROR(ReadJobs(&parameters, &options.jobs));
+  FM_RETURN_IF_ERROR(parameters.Port(&options.port_base));
+  FM_RETURN_IF_ERROR(parameters.Jobs(&options.jobs));
   FM_RETURN_IF_ERROR(
       parameters.Count("tasks_per_node", kCountMax, &options.tasks_per_node));
   FM_RETURN_IF_ERROR(
@@ -91,11 +63,11 @@ Made MakeSlurm(const ResolverUri& uri, const ResolverContext& context) {
 }
 
 Made MakeSageMaker(const ResolverUri& uri, const ResolverContext& context) {
-  FM_RETURN_IF_ERROR(RefusePath(uri));
+  FM_RETURN_IF_ERROR(uri.RefusePath());
   ResolverParameters parameters(uri);
   SageMakerOptions options;
-  FM_RETURN_IF_ERROR(ReadPort(&parameters, &options.port));
-  FM_RETURN_IF_ERROR(ReadJobs(&parameters, &options.jobs));
+  FM_RETURN_IF_ERROR(parameters.Port(&options.port));
+  FM_RETURN_IF_ERROR(parameters.Jobs(&options.jobs));
   FM_RETURN_IF_ERROR(parameters.Overrides(&options.overrides));
   FM_RETURN_IF_ERROR(parameters.Finish());
   return std::make_unique<SageMakerResolver>(context, options);
@@ -144,7 +116,7 @@ absl::Status ReadSelectors(ResolverParameters* parameters,
 }
 
 Made MakeKubernetes(const ResolverUri& uri, const ResolverContext& context) {
-  FM_RETURN_IF_ERROR(RefusePath(uri));
+  FM_RETURN_IF_ERROR(uri.RefusePath());
   ResolverParameters parameters(uri);
   KubernetesOptions options;
   FM_RETURN_IF_ERROR(parameters.Overrides(&options.overrides));
@@ -155,9 +127,9 @@ Made MakeKubernetes(const ResolverUri& uri, const ResolverContext& context) {
   std::optional<int64_t> not_ready;
   FM_RETURN_IF_ERROR(parameters.Count("not_ready", 1, &not_ready));
   options.not_ready = not_ready == 1;
-  ReadText(&parameters, "namespace", &options.namespace_name);
-  ReadText(&parameters, "kubeconfig", &options.kubeconfig);
-  ReadText(&parameters, "context", &options.context);
+  parameters.Text("namespace", &options.namespace_name);
+  parameters.Text("kubeconfig", &options.kubeconfig);
+  parameters.Text("context", &options.context);
   FM_RETURN_IF_ERROR(parameters.Duration("timeout", &options.timeout));
   for (const auto& [name, value] : uri.parameters) {
     // A misspelt parameter would be a job that nobody has.
@@ -180,12 +152,12 @@ Made MakeGce(const ResolverUri& uri, const ResolverContext& context) {
     return InvalidArgument(
         "gce: needs an instance group, such as gce:feedmill");
   }
-  FM_RETURN_IF_ERROR(ReadPort(&parameters, &options.port));
-  FM_RETURN_IF_ERROR(ReadJobs(&parameters, &options.jobs));
-  ReadText(&parameters, "project", &options.project);
-  ReadText(&parameters, "zone", &options.zone);
-  ReadText(&parameters, "region", &options.region);
-  ReadText(&parameters, "endpoint", &options.endpoint);
+  FM_RETURN_IF_ERROR(parameters.Port(&options.port));
+  FM_RETURN_IF_ERROR(parameters.Jobs(&options.jobs));
+  parameters.Text("project", &options.project);
+  parameters.Text("zone", &options.zone);
+  parameters.Text("region", &options.region);
+  parameters.Text("endpoint", &options.endpoint);
   FM_RETURN_IF_ERROR(parameters.Duration("timeout", &options.timeout));
   FM_RETURN_IF_ERROR(parameters.Overrides(&options.overrides));
   FM_RETURN_IF_ERROR(parameters.Finish());
@@ -200,13 +172,13 @@ Made MakeTpu(const ResolverUri& uri, const ResolverContext& context) {
   ResolverParameters parameters(uri);
   TpuOptions options;
   options.tpu = uri.path;
-  FM_RETURN_IF_ERROR(ReadPort(&parameters, &options.port));
-  ReadText(&parameters, "project", &options.project);
-  ReadText(&parameters, "zone", &options.zone);
-  ReadText(&parameters, "hosts_job", &options.job);
-  ReadText(&parameters, "coordinator", &options.coordinator);
-  ReadText(&parameters, "coordinator_address", &options.coordinator_address);
-  ReadText(&parameters, "endpoint", &options.endpoint);
+  FM_RETURN_IF_ERROR(parameters.Port(&options.port));
+  parameters.Text("project", &options.project);
+  parameters.Text("zone", &options.zone);
+  parameters.Text("hosts_job", &options.job);
+  parameters.Text("coordinator", &options.coordinator);
+  parameters.Text("coordinator_address", &options.coordinator_address);
+  parameters.Text("endpoint", &options.endpoint);
   FM_RETURN_IF_ERROR(parameters.Duration("timeout", &options.timeout));
   FM_RETURN_IF_ERROR(parameters.Overrides(&options.overrides));
   FM_RETURN_IF_ERROR(parameters.Finish());

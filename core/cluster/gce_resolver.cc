@@ -9,6 +9,7 @@
 #include "core/cluster/hostlist.h"
 #include "core/cluster/http_json.h"
 #include "core/cluster/natural_order.h"
+#include "core/cluster/resolver_registry.h"
 #include "core/cluster/words.h"
 
 namespace feedmill {

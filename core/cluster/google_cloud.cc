@@ -2,6 +2,7 @@
 
 #include "core/base/status.h"
 #include "core/cluster/http_json.h"
+#include "core/cluster/resolver_registry.h"
 
 namespace feedmill {
 namespace {

@@ -87,21 +87,6 @@ std::optional<int64_t> CountAt(const nlohmann::json& value,
   return count < 0 ? std::nullopt : std::optional(count);
 }
 
-std::string PercentEncode(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                       (c >= '0' && c <= '9') || c == '-' || c == '.' ||
-                       c == '_' || c == '~';
-    if (plain) {
-      out += c;
-    } else {
-      out += fmt::format("%{:02X}", static_cast<unsigned char>(c));
-    }
-  }
-  return out;
-}
-
 std::string JoinHostPort(std::string_view host, int64_t port) {
   const bool bare_ipv6 =
       host.find(':') != std::string_view::npos && !host.starts_with("[");

@@ -33,9 +33,6 @@ std::string TextAt(const nlohmann::json& value,
 std::optional<int64_t> CountAt(const nlohmann::json& value,
                                std::initializer_list<const char*> path);
 
-// All but letters, digits, '-', '.', '_' and '~' as %XX.
-std::string PercentEncode(std::string_view text);
-
 // "10.0.0.1:80", "[fd00::1]:80": an IPv6 address needs brackets.
 std::string JoinHostPort(std::string_view host, int64_t port);
 

@@ -9,6 +9,7 @@
 #include "core/cluster/http_json.h"
 #include "core/cluster/kubernetes_objects.h"
 #include "core/cluster/natural_order.h"
+#include "core/cluster/resolver_registry.h"
 
 namespace feedmill {
 namespace {

@@ -5,7 +5,6 @@
 
 #include "core/base/status.h"
 #include "core/cluster/cluster_document.h"
-#include "core/cluster/http_json.h"
 #include "core/cluster/resolver_plugin.h"
 #include "core/cluster/words.h"
 #include "core/plugins/shared_object.h"

@@ -104,12 +104,33 @@ absl::StatusOr<ResolverUri> ResolverUri::Parse(std::string_view text) {
   return uri;
 }
 
+absl::Status ResolverUri::RefusePath() const {
+  if (path.empty()) return absl::OkStatus();
+  return InvalidArgument("{}: takes no path; '{}' is one", scheme, path);
+}
+
+std::string PercentEncode(std::string_view text) {
+  std::string out;
+  for (const char c : text) {
+    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                       (c >= '0' && c <= '9') || c == '-' || c == '.' ||
+                       c == '_' || c == '~';
+    out += plain ? std::string(1, c)
+                 : fmt::format("%{:02X}", static_cast<unsigned char>(c));
+  }
+  return out;
+}
+
 const std::string* ResolverParameters::Text(std::string_view name) {
   known_.push_back(name);
   for (const auto& [key, value] : uri_.parameters) {
     if (key == name) return &value;
   }
   return nullptr;
+}
+
+void ResolverParameters::Text(std::string_view name, std::string* value) {
+  if (const std::string* text = Text(name)) *value = *text;
 }
 
 absl::Status ResolverParameters::Count(std::string_view name, int64_t max,
@@ -137,6 +158,24 @@ absl::Status ResolverParameters::Duration(std::string_view name,
   }
   return InvalidArgument("parameter '{}' is a time of 1ms to 1h, not '{}'",
                          name, *text);
+}
+
+absl::Status ResolverParameters::Port(int64_t* value) {
+  constexpr int64_t kPortMax = 65'535;
+  std::optional<int64_t> given;
+  FM_RETURN_IF_ERROR(Count("port", kPortMax, &given));
+  if (given == 0) return InvalidArgument("parameter 'port' is 1 to 65535");
+  *value = given.value_or(*value);
+  return absl::OkStatus();
+}
+
+absl::Status ResolverParameters::Jobs(JobLayout* value) {
+  const std::string* text = Text("jobs");
+  if (text == nullptr) return absl::OkStatus();
+  auto layout = ParseJobLayout(*text);
+  if (!layout.ok()) return Annotate(layout.status(), "parameter 'jobs'");
+  *value = *std::move(layout);
+  return absl::OkStatus();
 }
 
 std::vector<std::pair<std::string, std::string>> ResolverParameters::Rest() {

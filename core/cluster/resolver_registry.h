@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "core/cluster/job_layout.h"
 #include "core/cluster/resolver.h"
 
 namespace feedmill {
@@ -24,7 +25,13 @@ struct ResolverUri {
   // InvalidArgument: no scheme, a bad %XX, a parameter without a value or
   // given twice.
   static absl::StatusOr<ResolverUri> Parse(std::string_view text);
+
+  // InvalidArgument if there is a path.
+  absl::Status RefusePath() const;
 };
+
+// All but letters, digits, '-', '.', '_' and '~' as %XX.
+std::string PercentEncode(std::string_view text);
 
 // Takes a URI's parameters one by one; Finish() refuses what nobody took.
 // Every resolver has job, task, rpc_layer and environment, which override what
@@ -34,11 +41,16 @@ class ResolverParameters {
   explicit ResolverParameters(const ResolverUri& uri) : uri_(uri) {}
 
   const std::string* Text(std::string_view name);
-  // Sets `value` if the parameter is given.
+  // Each sets `value` if the parameter is given.
+  void Text(std::string_view name, std::string* value);
   absl::Status Count(std::string_view name, int64_t max,
                      std::optional<int64_t>* value);
   // "10s", "500ms": up to an hour.
   absl::Status Duration(std::string_view name, absl::Duration* value);
+  // The parameter "port": 1 to 65535.
+  absl::Status Port(int64_t* value);
+  // The parameter "jobs" (core/cluster/job_layout.h).
+  absl::Status Jobs(JobLayout* value);
   absl::Status Overrides(ResolverOverrides* overrides);
   // Those that nobody has taken yet; takes them.
   std::vector<std::pair<std::string, std::string>> Rest();

@@ -6,6 +6,7 @@
 #include "core/cluster/google_cloud.h"
 #include "core/cluster/hostlist.h"
 #include "core/cluster/http_json.h"
+#include "core/cluster/resolver_registry.h"
 #include "core/cluster/words.h"
 
 namespace feedmill {
