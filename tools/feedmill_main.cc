@@ -2,7 +2,9 @@
 #include <utility>
 
 #include "core/base/status.h"
+#include "core/cluster/cloud_resolvers.h"
 #include "core/cluster/host_context.h"
+#include "core/cluster/http_client.h"
 #include "core/cluster/plugin_resolver.h"
 #include "core/ops/builtin_functions.h"
 #include "tools/command/feedmill_command.h"
@@ -11,8 +13,12 @@
 int main(int argc, char** argv) {
   feedmill::ExplainResourceErrors();
   feedmill::ResolverRegistry resolvers = feedmill::BuiltinResolvers();
-  const absl::Status added = feedmill::AddResolverPlugins(
-      feedmill::HostContext().environment, &resolvers);
+  absl::Status added =
+      feedmill::AddCloudResolvers(feedmill::OpenHttp, &resolvers);
+  if (added.ok()) {
+    added = feedmill::AddResolverPlugins(feedmill::HostContext().environment,
+                                         &resolvers);
+  }
   if (!added.ok()) {
     std::fprintf(stderr, "feedmill: %s\n", feedmill::ErrorText(added).c_str());
     return 2;

@@ -83,7 +83,7 @@ absl::Status ReadZone(GoogleCloud& cloud, const std::string& project,
 
 }  // namespace
 
-GceResolver::GceResolver(ResolverContext context, GceOptions options)
+GceResolver::GceResolver(CloudContext context, GceOptions options)
     : context_(std::move(context)), options_(std::move(options)) {}
 
 absl::StatusOr<GceResolver::NamesByZone> GceResolver::ListGroup(

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "absl/time/time.h"
+#include "core/cluster/cloud_context.h"
 #include "core/cluster/job_layout.h"
 #include "core/cluster/resolver.h"
 
@@ -35,7 +36,7 @@ struct GceOptions {
 // Source: tf.distribute.cluster_resolver.GCEClusterResolver.
 class GceResolver : public ClusterResolver {
  public:
-  explicit GceResolver(ResolverContext context, GceOptions options);
+  explicit GceResolver(CloudContext context, GceOptions options);
 
   absl::StatusOr<ClusterView> Resolve() const override;
   absl::StatusOr<AcceleratorCounts> NumAccelerators(
@@ -47,7 +48,7 @@ class GceResolver : public ClusterResolver {
   absl::StatusOr<NamesByZone> ListGroup(GoogleCloud& cloud,
                                         const std::string& project) const;
 
-  const ResolverContext context_;
+  const CloudContext context_;
   const GceOptions options_;
 };
 

@@ -33,7 +33,7 @@ GoogleCloud::GoogleCloud(const Environment& environment, HttpFetch fetch,
       endpoint_(std::move(endpoint)),
       given_token_(environment.Get("CLOUDSDK_AUTH_ACCESS_TOKEN")) {}
 
-absl::StatusOr<GoogleCloud> GoogleCloud::Open(const ResolverContext& context,
+absl::StatusOr<GoogleCloud> GoogleCloud::Open(const CloudContext& context,
                                               std::string endpoint,
                                               absl::Duration timeout) {
   if (context.open_http == nullptr) {

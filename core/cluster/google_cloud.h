@@ -9,8 +9,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "core/cluster/cloud_context.h"
 #include "core/cluster/http.h"
-#include "core/cluster/resolver.h"
 
 namespace feedmill {
 
@@ -23,7 +23,7 @@ class GoogleCloud {
  public:
   // `endpoint` is the API's, https://compute.googleapis.com; one that is
   // neither https nor on this machine gets no token.
-  static absl::StatusOr<GoogleCloud> Open(const ResolverContext& context,
+  static absl::StatusOr<GoogleCloud> Open(const CloudContext& context,
                                           std::string endpoint,
                                           absl::Duration timeout);
 

@@ -8,7 +8,6 @@
 #include <system_error>
 
 #include "core/base/status.h"
-#include "core/cluster/http_client.h"
 
 namespace feedmill {
 namespace {
@@ -86,7 +85,6 @@ ResolverContext HostContext() {
       }),
       ReadWholeFile,
       [] { return ProbeDevices("/dev", "/sys/bus/pci/devices"); },
-      OpenHttp,
   };
 }
 

@@ -8,8 +8,7 @@
 namespace feedmill {
 
 // This machine, as resolvers look at it: the process's variables, its files,
-// /dev and /sys/bus/pci, the network. Any thread, as long as none sets
-// variables.
+// /dev and /sys/bus/pci. Any thread, as long as none sets variables.
 ResolverContext HostContext();
 
 // The same devices below other roots, for tests. A folder that is not there

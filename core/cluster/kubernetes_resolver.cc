@@ -30,7 +30,7 @@ using PageReader = absl::StatusOr<KubernetesPage<Object>> (*)(
 // Reads lists in one conversation with one server.
 class KubernetesResolver::Lister {
  public:
-  Lister(const ResolverContext& context, const KubernetesOptions& options)
+  Lister(const CloudContext& context, const KubernetesOptions& options)
       : context_(context),
         options_(options),
         fetch_(context.open_http(options.timeout)) {}
@@ -99,14 +99,14 @@ class KubernetesResolver::Lister {
     }
   }
 
-  const ResolverContext& context_;
+  const CloudContext& context_;
   const KubernetesOptions& options_;
   const HttpFetch fetch_;
   KubernetesAccess access_;
   std::string namespace_;
 };
 
-KubernetesResolver::KubernetesResolver(ResolverContext context,
+KubernetesResolver::KubernetesResolver(CloudContext context,
                                        KubernetesOptions options)
     : context_(std::move(context)), options_(std::move(options)) {}
 

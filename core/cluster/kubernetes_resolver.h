@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "core/cluster/cloud_context.h"
 #include "core/cluster/kubernetes_access.h"
 #include "core/cluster/resolver.h"
 
@@ -45,7 +46,7 @@ struct KubernetesOptions {
 // Source: tf.distribute.cluster_resolver.KubernetesClusterResolver.
 class KubernetesResolver : public ClusterResolver {
  public:
-  explicit KubernetesResolver(ResolverContext context,
+  explicit KubernetesResolver(CloudContext context,
                               KubernetesOptions options = {});
 
   absl::StatusOr<ClusterView> Resolve() const override;
@@ -64,7 +65,7 @@ class KubernetesResolver : public ClusterResolver {
   absl::StatusOr<std::vector<Member>> ListServices(
       Lister& lister, const std::string& selector) const;
 
-  const ResolverContext context_;
+  const CloudContext context_;
   const KubernetesOptions options_;
 };
 

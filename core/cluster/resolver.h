@@ -10,7 +10,6 @@
 #include "core/cluster/accelerators.h"
 #include "core/cluster/cluster_spec.h"
 #include "core/cluster/environment.h"
-#include "core/cluster/http.h"
 
 namespace feedmill {
 
@@ -50,7 +49,6 @@ struct ResolverContext {
   // A file's whole content. NotFound if there is no such file.
   std::function<absl::StatusOr<std::string>(const std::string& path)> read_file;
   DeviceProber probe_devices;
-  HttpOpener open_http = nullptr;  // null where there is no network
 };
 
 // Finds out which tasks a cluster has, and which of them this process is.

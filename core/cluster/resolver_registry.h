@@ -97,8 +97,8 @@ class ResolverRegistry {
   std::map<std::string, ResolverFactory, std::less<>> factories_;
 };
 
-// env:  file:PATH  gce:GROUP  kubernetes:  sagemaker:  slurm:  tf_config:
-// tpu:NAME
+// env:  file:PATH  sagemaker:  slurm:  tf_config:
+// None of them asks over the network.
 ResolverRegistry BuiltinResolvers();
 
 }  // namespace feedmill

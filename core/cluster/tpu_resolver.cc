@@ -68,11 +68,11 @@ absl::StatusOr<std::vector<std::string>> ReadEndpoints(const Json& node,
 
 }  // namespace
 
-TpuResolver::TpuResolver(ResolverContext context, TpuOptions options)
+TpuResolver::TpuResolver(CloudContext context, TpuOptions options)
     : context_(std::move(context)), options_(std::move(options)) {}
 
 absl::StatusOr<std::unique_ptr<TpuResolver>> TpuResolver::Create(
-    ResolverContext context, TpuOptions options) {
+    CloudContext context, TpuOptions options) {
   if (options.coordinator.empty() != options.coordinator_address.empty()) {
     return InvalidArgument(
         "a coordinator is a job and an address: give coordinator=JOB and "

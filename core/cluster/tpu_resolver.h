@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
+#include "core/cluster/cloud_context.h"
 #include "core/cluster/resolver.h"
 
 namespace feedmill {
@@ -43,7 +44,7 @@ class TpuResolver : public ClusterResolver {
  public:
   // InvalidArgument: addresses without a port, a coordinator without address.
   static absl::StatusOr<std::unique_ptr<TpuResolver>> Create(
-      ResolverContext context, TpuOptions options = {});
+      CloudContext context, TpuOptions options = {});
 
   absl::StatusOr<ClusterView> Resolve() const override;
   // {"TPU": n} of each host, from the type that the API gives for all of them,
@@ -64,7 +65,7 @@ class TpuResolver : public ClusterResolver {
     std::string type;            // v2-8; "" where nobody says
   };
 
-  TpuResolver(ResolverContext context, TpuOptions options);
+  TpuResolver(CloudContext context, TpuOptions options);
 
   absl::StatusOr<Hosts> FindHosts() const;
   absl::StatusOr<Hosts> FromHostnames(const std::string& hostnames) const;
@@ -72,7 +73,7 @@ class TpuResolver : public ClusterResolver {
   absl::StatusOr<Hosts> FromMetadata() const;
   absl::StatusOr<ClusterView> ViewOf(const Hosts& hosts) const;
 
-  const ResolverContext context_;
+  const CloudContext context_;
   const TpuOptions options_;
 };
 

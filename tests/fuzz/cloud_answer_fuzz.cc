@@ -19,13 +19,13 @@ constexpr char kKubeconfig[] =
     "clusters: [{name: c, cluster: {server: 'https://h'}}]}";
 
 // A network where every server gives the same answer, four times.
-ResolverContext Answering(const std::string& text) {
+CloudContext Answering(const std::string& text) {
   return {
-      Environment(std::map<std::string, std::string>{}),
-      [](const std::string&) -> absl::StatusOr<std::string> {
-        return std::string(kKubeconfig);
-      },
-      []() -> absl::StatusOr<DeviceListing> { return DeviceListing(); },
+      {Environment(std::map<std::string, std::string>{}),
+       [](const std::string&) -> absl::StatusOr<std::string> {
+         return std::string(kKubeconfig);
+       },
+       []() -> absl::StatusOr<DeviceListing> { return DeviceListing(); }},
       [&text](absl::Duration) -> HttpFetch {
         return [&text, left = 4](
                    const HttpRequest&) mutable -> absl::StatusOr<HttpResponse> {
@@ -52,7 +52,7 @@ void Check(const ClusterResolver& resolver) {
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);
-  const feedmill::ResolverContext context = feedmill::Answering(text);
+  const feedmill::CloudContext context = feedmill::Answering(text);
 
   feedmill::KubernetesOptions pods;
   pods.kubeconfig = std::string("kubeconfig");

@@ -7,9 +7,9 @@
 namespace feedmill {
 
 // The whole `feedmill` command: main() of the shipped binary passes
-// BuiltinFunctions() and BuiltinResolvers(); a binary with functions or
-// resolvers of its own adds them first, and the children that `up` starts are
-// that same binary.
+// BuiltinFunctions(), BuiltinResolvers() and the cloud's resolvers; a binary
+// with functions or resolvers of its own adds them first, and the children that
+// `up` starts are that same binary.
 //
 // Returns the exit status: 0 success, 1 failure, 2 bad usage or input that is
 // wrong before anything runs, 130 for an interrupted `read`. Errors are one to

@@ -264,7 +264,7 @@ TEST_F(Gce, ASlowServerIsGivenUp) {
 
 TEST_F(Gce, BadUrisAreNamed) {
   const auto made = [](const char* uri) {
-    return ErrorText(BuiltinResolvers().Make(uri, Machine({})).status());
+    return ErrorText(CloudResolvers(nullptr).Make(uri, Machine({})).status());
   };
   EXPECT_THAT(made("gce:"), HasSubstr("needs an instance group"));
   EXPECT_THAT(made("gce:g?zone=a&region=b"), HasSubstr("'zone' or 'region'"));

@@ -5,8 +5,9 @@
 #include <optional>
 #include <string>
 
+#include "core/cluster/cloud_context.h"
 #include "core/cluster/http_client.h"
-#include "core/cluster/resolver_registry.h"
+#include "tests/conformance/cluster/cloud_registry.h"
 #include "tests/conformance/cluster/local_http_server.h"
 #include "tests/conformance/cluster/resolver_fixture.h"
 
@@ -26,17 +27,13 @@ class GoogleFixture : public ::testing::Test {
 
   virtual ServedAnswer AnswerApi(const ServedRequest& request) = 0;
 
-  ResolverContext Context() const {
-    ResolverContext context = Machine(variables_);
-    context.open_http = OpenHttp;
-    return context;
-  }
+  CloudContext Context() const { return {Machine(variables_), OpenHttp}; }
 
   // What a URI resolves to, or the error; its endpoint is the local server.
   std::string Shown(std::string uri) const {
     uri += uri.find('?') == std::string::npos ? "?" : "&";
     uri += "endpoint=" + server_.url();
-    const auto made = BuiltinResolvers().Make(uri, Context());
+    const auto made = CloudResolvers(OpenHttp).Make(uri, Machine(variables_));
     if (!made.ok()) return ErrorText(made.status());
     const auto view = (*made)->Resolve();
     return view.ok() ? view->spec.ToString() : ErrorText(view.status());

@@ -6,7 +6,7 @@
 
 #include "core/cluster/http_client.h"
 #include "core/cluster/kubernetes_resolver.h"
-#include "core/cluster/resolver_registry.h"
+#include "tests/conformance/cluster/cloud_registry.h"
 #include "tests/conformance/cluster/local_http_server.h"
 #include "tests/conformance/cluster/resolver_fixture.h"
 
@@ -61,8 +61,8 @@ class Kubernetes : public ::testing::Test {
     files_[folder + "namespace"] = "own";
   }
 
-  ResolverContext Context() {
-    ResolverContext context = Machine(variables_);
+  CloudContext Context() {
+    CloudContext context{Machine(variables_)};
     context.read_file =
         [this](const std::string& path) -> absl::StatusOr<std::string> {
       const auto file = files_.find(path);
@@ -94,7 +94,8 @@ class Kubernetes : public ::testing::Test {
 
   // What a URI resolves to, or the error.
   std::string Shown(const std::string& uri) {
-    const auto made = BuiltinResolvers().Make(uri, Context());
+    const CloudContext context = Context();
+    const auto made = CloudResolvers(context.open_http).Make(uri, context);
     if (!made.ok()) return ErrorText(made.status());
     const auto view = (*made)->Resolve();
     return view.ok() ? view->spec.ToString() : ErrorText(view.status());

@@ -207,9 +207,8 @@ TEST_F(Resolvers, SlurmAndSageMakerTakeTheirParameters) {
 
 TEST_F(Resolvers, APluginAddsAScheme) {
   ResolverRegistry registry = BuiltinResolvers();
-  EXPECT_THAT(registry.Schemes(),
-              ElementsAre("env", "file", "gce", "kubernetes", "sagemaker",
-                          "slurm", "tf_config", "tpu", "union"));
+  EXPECT_THAT(registry.Schemes(), ElementsAre("env", "file", "sagemaker",
+                                              "slurm", "tf_config", "union"));
   const ResolverFactory factory = [](const ResolverUri& uri,
                                      const ResolverContext&)
       -> absl::StatusOr<std::unique_ptr<ClusterResolver>> {

@@ -1,0 +1,16 @@
+#ifndef FEEDMILL_CORE_CLUSTER_CLOUD_CONTEXT_H_
+#define FEEDMILL_CORE_CLUSTER_CLOUD_CONTEXT_H_
+
+#include "core/cluster/http.h"
+#include "core/cluster/resolver.h"
+
+namespace feedmill {
+
+// Surroundings of a resolver that asks over the network.
+struct CloudContext : ResolverContext {
+  HttpOpener open_http = nullptr;  // null where there is no network
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_CLUSTER_CLOUD_CONTEXT_H_

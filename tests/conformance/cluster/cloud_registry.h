@@ -1,0 +1,18 @@
+#ifndef FEEDMILL_TESTS_CONFORMANCE_CLUSTER_CLOUD_REGISTRY_H_
+#define FEEDMILL_TESTS_CONFORMANCE_CLUSTER_CLOUD_REGISTRY_H_
+
+#include "core/base/check.h"
+#include "core/cluster/cloud_resolvers.h"
+
+namespace feedmill {
+
+// The resolvers that the command has, less those of plugins.
+inline ResolverRegistry CloudResolvers(const HttpOpener& open_http) {
+  ResolverRegistry registry = BuiltinResolvers();
+  FM_CHECK(AddCloudResolvers(open_http, &registry).ok());
+  return registry;
+}
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_TESTS_CONFORMANCE_CLUSTER_CLOUD_REGISTRY_H_
