@@ -1,10 +1,10 @@
 #include <cstdio>
 #include <utility>
 
+#include "cloud/cloud_resolvers.h"
+#include "cloud/http_client.h"
 #include "core/base/status.h"
-#include "core/cluster/cloud_resolvers.h"
 #include "core/cluster/host_context.h"
-#include "core/cluster/http_client.h"
 #include "core/cluster/plugin_resolver.h"
 #include "core/ops/builtin_functions.h"
 #include "tools/command/feedmill_command.h"

@@ -5,11 +5,11 @@
 #include <cstdlib>
 #include <string>
 
+#include "cloud/gce_resolver.h"
+#include "cloud/http_json.h"
+#include "cloud/kubernetes_resolver.h"
+#include "cloud/tpu_resolver.h"
 #include "core/base/status.h"
-#include "core/cluster/gce_resolver.h"
-#include "core/cluster/http_json.h"
-#include "core/cluster/kubernetes_resolver.h"
-#include "core/cluster/tpu_resolver.h"
 
 namespace feedmill {
 namespace {

@@ -1,8 +1,8 @@
 #ifndef FEEDMILL_TESTS_CONFORMANCE_CLUSTER_CLOUD_REGISTRY_H_
 #define FEEDMILL_TESTS_CONFORMANCE_CLUSTER_CLOUD_REGISTRY_H_
 
+#include "cloud/cloud_resolvers.h"
 #include "core/base/check.h"
-#include "core/cluster/cloud_resolvers.h"
 
 namespace feedmill {
 

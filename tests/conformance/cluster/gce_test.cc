@@ -2,7 +2,7 @@
 // each test under its own name, against a server that answers as the Compute
 // Engine API does; then what that API may do, and the original's faults.
 
-#include "core/cluster/gce_resolver.h"
+#include "cloud/gce_resolver.h"
 #include "core/cluster/union_resolver.h"
 #include "tests/conformance/cluster/google_fixture.h"
 

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "core/cluster/cloud_context.h"
-#include "core/cluster/http_client.h"
+#include "cloud/cloud_context.h"
+#include "cloud/http_client.h"
 #include "tests/conformance/cluster/cloud_registry.h"
 #include "tests/conformance/cluster/local_http_server.h"
 #include "tests/conformance/cluster/resolver_fixture.h"

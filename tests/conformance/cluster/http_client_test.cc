@@ -1,9 +1,9 @@
 // The client that resolvers ask over the network with, and what the servers of
 // clouds may do to it.
 
-#include "core/cluster/http_client.h"
+#include "cloud/http_client.h"
 
-#include "core/cluster/http_json.h"
+#include "cloud/http_json.h"
 #include "tests/conformance/cluster/local_http_server.h"
 #include "tests/conformance/cluster/resolver_fixture.h"
 

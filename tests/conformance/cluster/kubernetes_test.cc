@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/cluster/http_client.h"
-#include "core/cluster/kubernetes_resolver.h"
+#include "cloud/http_client.h"
+#include "cloud/kubernetes_resolver.h"
 #include "tests/conformance/cluster/cloud_registry.h"
 #include "tests/conformance/cluster/local_http_server.h"
 #include "tests/conformance/cluster/resolver_fixture.h"

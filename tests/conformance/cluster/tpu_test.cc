@@ -2,7 +2,7 @@
 // py, each test under its own name, against a server that answers as the Cloud
 // TPU API and the metadata server do; then what these may do.
 
-#include "core/cluster/tpu_resolver.h"
+#include "cloud/tpu_resolver.h"
 #include "tests/conformance/cluster/google_fixture.h"
 
 namespace feedmill {

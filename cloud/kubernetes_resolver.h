@@ -1,5 +1,5 @@
-#ifndef FEEDMILL_CORE_CLUSTER_KUBERNETES_RESOLVER_H_
-#define FEEDMILL_CORE_CLUSTER_KUBERNETES_RESOLVER_H_
+#ifndef FEEDMILL_CLOUD_KUBERNETES_RESOLVER_H_
+#define FEEDMILL_CLOUD_KUBERNETES_RESOLVER_H_
 
 #include <cstdint>
 #include <optional>
@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "core/cluster/cloud_context.h"
-#include "core/cluster/kubernetes_access.h"
+#include "cloud/cloud_context.h"
+#include "cloud/kubernetes_access.h"
 #include "core/cluster/resolver.h"
 
 namespace feedmill {
@@ -71,4 +71,4 @@ class KubernetesResolver : public ClusterResolver {
 
 }  // namespace feedmill
 
-#endif  // FEEDMILL_CORE_CLUSTER_KUBERNETES_RESOLVER_H_
+#endif  // FEEDMILL_CLOUD_KUBERNETES_RESOLVER_H_

@@ -1,10 +1,10 @@
-#include "core/cluster/kubernetes_objects.h"
+#include "cloud/kubernetes_objects.h"
 
 #include <nlohmann/json.hpp>
 
+#include "cloud/http_json.h"
 #include "core/base/status.h"
 #include "core/cluster/hostlist.h"
-#include "core/cluster/http_json.h"
 
 namespace feedmill {
 namespace {

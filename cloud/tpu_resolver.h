@@ -1,5 +1,5 @@
-#ifndef FEEDMILL_CORE_CLUSTER_TPU_RESOLVER_H_
-#define FEEDMILL_CORE_CLUSTER_TPU_RESOLVER_H_
+#ifndef FEEDMILL_CLOUD_TPU_RESOLVER_H_
+#define FEEDMILL_CLOUD_TPU_RESOLVER_H_
 
 #include <cstdint>
 #include <memory>
@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "core/cluster/cloud_context.h"
+#include "cloud/cloud_context.h"
 #include "core/cluster/resolver.h"
 
 namespace feedmill {
@@ -79,4 +79,4 @@ class TpuResolver : public ClusterResolver {
 
 }  // namespace feedmill
 
-#endif  // FEEDMILL_CORE_CLUSTER_TPU_RESOLVER_H_
+#endif  // FEEDMILL_CLOUD_TPU_RESOLVER_H_

@@ -1,7 +1,7 @@
-#ifndef FEEDMILL_CORE_CLUSTER_CLOUD_CONTEXT_H_
-#define FEEDMILL_CORE_CLUSTER_CLOUD_CONTEXT_H_
+#ifndef FEEDMILL_CLOUD_CLOUD_CONTEXT_H_
+#define FEEDMILL_CLOUD_CLOUD_CONTEXT_H_
 
-#include "core/cluster/http.h"
+#include "cloud/http.h"
 #include "core/cluster/resolver.h"
 
 namespace feedmill {
@@ -13,4 +13,4 @@ struct CloudContext : ResolverContext {
 
 }  // namespace feedmill
 
-#endif  // FEEDMILL_CORE_CLUSTER_CLOUD_CONTEXT_H_
+#endif  // FEEDMILL_CLOUD_CLOUD_CONTEXT_H_

@@ -1,11 +1,11 @@
-#include "core/cluster/tpu_resolver.h"
+#include "cloud/tpu_resolver.h"
 
 #include <utility>
 
+#include "cloud/google_cloud.h"
+#include "cloud/http_json.h"
 #include "core/base/status.h"
-#include "core/cluster/google_cloud.h"
 #include "core/cluster/hostlist.h"
-#include "core/cluster/http_json.h"
 #include "core/cluster/resolver_registry.h"
 #include "core/cluster/words.h"
 

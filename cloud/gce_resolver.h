@@ -1,5 +1,5 @@
-#ifndef FEEDMILL_CORE_CLUSTER_GCE_RESOLVER_H_
-#define FEEDMILL_CORE_CLUSTER_GCE_RESOLVER_H_
+#ifndef FEEDMILL_CLOUD_GCE_RESOLVER_H_
+#define FEEDMILL_CLOUD_GCE_RESOLVER_H_
 
 #include <cstdint>
 #include <map>
@@ -7,7 +7,7 @@
 #include <string>
 
 #include "absl/time/time.h"
-#include "core/cluster/cloud_context.h"
+#include "cloud/cloud_context.h"
 #include "core/cluster/job_layout.h"
 #include "core/cluster/resolver.h"
 
@@ -54,4 +54,4 @@ class GceResolver : public ClusterResolver {
 
 }  // namespace feedmill
 
-#endif  // FEEDMILL_CORE_CLUSTER_GCE_RESOLVER_H_
+#endif  // FEEDMILL_CLOUD_GCE_RESOLVER_H_

@@ -1,14 +1,14 @@
-#ifndef FEEDMILL_CORE_CLUSTER_CLOUD_RESOLVERS_H_
-#define FEEDMILL_CORE_CLUSTER_CLOUD_RESOLVERS_H_
+#ifndef FEEDMILL_CLOUD_CLOUD_RESOLVERS_H_
+#define FEEDMILL_CLOUD_CLOUD_RESOLVERS_H_
 
-#include "core/cluster/http.h"
+#include "cloud/http.h"
 #include "core/cluster/resolver_registry.h"
 
 namespace feedmill {
 
 // Adds the resolvers that ask a cloud over HTTP: gce:GROUP, kubernetes: and
 // tpu:NAME. Their requests go through `open_http`, which is OpenHttp() of
-// core/cluster/http_client.h in a program; null where there is no network.
+// cloud/http_client.h in a program; null where there is no network.
 // InvalidArgument if one of these schemes is taken.
 //
 //   ResolverRegistry resolvers = BuiltinResolvers();
@@ -18,4 +18,4 @@ absl::Status AddCloudResolvers(const HttpOpener& open_http,
 
 }  // namespace feedmill
 
-#endif  // FEEDMILL_CORE_CLUSTER_CLOUD_RESOLVERS_H_
+#endif  // FEEDMILL_CLOUD_CLOUD_RESOLVERS_H_

@@ -1,5 +1,5 @@
-#ifndef FEEDMILL_CORE_CLUSTER_HTTP_H_
-#define FEEDMILL_CORE_CLUSTER_HTTP_H_
+#ifndef FEEDMILL_CLOUD_HTTP_H_
+#define FEEDMILL_CLOUD_HTTP_H_
 
 #include <functional>
 #include <map>
@@ -13,8 +13,7 @@
 namespace feedmill {
 
 // Questions over HTTP, as resolvers ask them: plain values here, the one that
-// really asks is OpenHttp() of core/cluster/http_client.h. Tests answer
-// themselves.
+// really asks is OpenHttp() of cloud/http_client.h. Tests answer themselves.
 
 // How an https server is checked, and what it is shown; PEM texts.
 struct HttpTls {
@@ -58,4 +57,4 @@ inline constexpr size_t kHttpBodyMax = size_t{32} << 20;
 
 }  // namespace feedmill
 
-#endif  // FEEDMILL_CORE_CLUSTER_HTTP_H_
+#endif  // FEEDMILL_CLOUD_HTTP_H_

@@ -1,5 +1,5 @@
-#ifndef FEEDMILL_CORE_CLUSTER_GOOGLE_CLOUD_H_
-#define FEEDMILL_CORE_CLUSTER_GOOGLE_CLOUD_H_
+#ifndef FEEDMILL_CLOUD_GOOGLE_CLOUD_H_
+#define FEEDMILL_CLOUD_GOOGLE_CLOUD_H_
 
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -9,8 +9,8 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "core/cluster/cloud_context.h"
-#include "core/cluster/http.h"
+#include "cloud/cloud_context.h"
+#include "cloud/http.h"
 
 namespace feedmill {
 
@@ -68,4 +68,4 @@ std::string LastSegment(const std::string& path);
 
 }  // namespace feedmill
 
-#endif  // FEEDMILL_CORE_CLUSTER_GOOGLE_CLOUD_H_
+#endif  // FEEDMILL_CLOUD_GOOGLE_CLOUD_H_

@@ -1,13 +1,13 @@
-#include "core/cluster/gce_resolver.h"
+#include "cloud/gce_resolver.h"
 
 #include <algorithm>
 #include <utility>
 #include <vector>
 
+#include "cloud/google_cloud.h"
+#include "cloud/http_json.h"
 #include "core/base/status.h"
-#include "core/cluster/google_cloud.h"
 #include "core/cluster/hostlist.h"
-#include "core/cluster/http_json.h"
 #include "core/cluster/natural_order.h"
 #include "core/cluster/resolver_registry.h"
 #include "core/cluster/words.h"

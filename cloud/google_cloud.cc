@@ -1,7 +1,7 @@
-#include "core/cluster/google_cloud.h"
+#include "cloud/google_cloud.h"
 
+#include "cloud/http_json.h"
 #include "core/base/status.h"
-#include "core/cluster/http_json.h"
 #include "core/cluster/resolver_registry.h"
 
 namespace feedmill {

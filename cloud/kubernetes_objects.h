@@ -1,5 +1,5 @@
-#ifndef FEEDMILL_CORE_CLUSTER_KUBERNETES_OBJECTS_H_
-#define FEEDMILL_CORE_CLUSTER_KUBERNETES_OBJECTS_H_
+#ifndef FEEDMILL_CLOUD_KUBERNETES_OBJECTS_H_
+#define FEEDMILL_CLOUD_KUBERNETES_OBJECTS_H_
 
 #include <cstdint>
 #include <string>
@@ -43,4 +43,4 @@ absl::StatusOr<KubernetesPage<KubernetesService>> ReadServices(
 
 }  // namespace feedmill
 
-#endif  // FEEDMILL_CORE_CLUSTER_KUBERNETES_OBJECTS_H_
+#endif  // FEEDMILL_CLOUD_KUBERNETES_OBJECTS_H_

@@ -1,12 +1,12 @@
-#ifndef FEEDMILL_CORE_CLUSTER_KUBERNETES_ACCESS_H_
-#define FEEDMILL_CORE_CLUSTER_KUBERNETES_ACCESS_H_
+#ifndef FEEDMILL_CLOUD_KUBERNETES_ACCESS_H_
+#define FEEDMILL_CLOUD_KUBERNETES_ACCESS_H_
 
 #include <functional>
 #include <string>
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "core/cluster/http.h"
+#include "cloud/http.h"
 #include "core/cluster/resolver.h"
 
 namespace feedmill {
@@ -43,4 +43,4 @@ absl::StatusOr<KubernetesAccess> FindKubernetesAccess(
 
 }  // namespace feedmill
 
-#endif  // FEEDMILL_CORE_CLUSTER_KUBERNETES_ACCESS_H_
+#endif  // FEEDMILL_CLOUD_KUBERNETES_ACCESS_H_

@@ -1,4 +1,4 @@
-#include "core/cluster/http_json.h"
+#include "cloud/http_json.h"
 
 #include "core/base/status.h"
 #include "core/cluster/words.h"

@@ -1,4 +1,4 @@
-#include "core/cluster/http_client.h"
+#include "cloud/http_client.h"
 
 #include <curl/curl.h>
 

@@ -1,13 +1,13 @@
-#include "core/cluster/kubernetes_resolver.h"
+#include "cloud/kubernetes_resolver.h"
 
 #include <algorithm>
 #include <iterator>
 #include <set>
 
+#include "cloud/http_json.h"
+#include "cloud/kubernetes_objects.h"
 #include "core/base/status.h"
 #include "core/cluster/hostlist.h"
-#include "core/cluster/http_json.h"
-#include "core/cluster/kubernetes_objects.h"
 #include "core/cluster/natural_order.h"
 #include "core/cluster/resolver_registry.h"
 

@@ -1,11 +1,11 @@
-#include "core/cluster/cloud_resolvers.h"
+#include "cloud/cloud_resolvers.h"
 
 #include <utility>
 
+#include "cloud/gce_resolver.h"
+#include "cloud/kubernetes_resolver.h"
+#include "cloud/tpu_resolver.h"
 #include "core/base/status.h"
-#include "core/cluster/gce_resolver.h"
-#include "core/cluster/kubernetes_resolver.h"
-#include "core/cluster/tpu_resolver.h"
 #include "core/cluster/words.h"
 
 namespace feedmill {

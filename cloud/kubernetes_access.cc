@@ -1,13 +1,13 @@
-#include "core/cluster/kubernetes_access.h"
+#include "cloud/kubernetes_access.h"
 
 #include <iterator>
 #include <optional>
 #include <utility>
 
 #include "absl/strings/escaping.h"
+#include "cloud/http_json.h"
 #include "core/base/status.h"
 #include "core/cluster/cluster_node.h"
-#include "core/cluster/http_json.h"
 #include "core/cluster/words.h"
 
 namespace feedmill {

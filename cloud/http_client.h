@@ -1,7 +1,7 @@
-#ifndef FEEDMILL_CORE_CLUSTER_HTTP_CLIENT_H_
-#define FEEDMILL_CORE_CLUSTER_HTTP_CLIENT_H_
+#ifndef FEEDMILL_CLOUD_HTTP_CLIENT_H_
+#define FEEDMILL_CLOUD_HTTP_CLIENT_H_
 
-#include "core/cluster/http.h"
+#include "cloud/http.h"
 
 namespace feedmill {
 
@@ -12,4 +12,4 @@ HttpFetch OpenHttp(absl::Duration limit);
 
 }  // namespace feedmill
 
-#endif  // FEEDMILL_CORE_CLUSTER_HTTP_CLIENT_H_
+#endif  // FEEDMILL_CLOUD_HTTP_CLIENT_H_

@@ -1,5 +1,5 @@
-#ifndef FEEDMILL_CORE_CLUSTER_HTTP_JSON_H_
-#define FEEDMILL_CORE_CLUSTER_HTTP_JSON_H_
+#ifndef FEEDMILL_CLOUD_HTTP_JSON_H_
+#define FEEDMILL_CLOUD_HTTP_JSON_H_
 
 #include <cstdint>
 #include <initializer_list>
@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/cluster/http.h"
+#include "cloud/http.h"
 
 namespace feedmill {
 
@@ -41,4 +41,4 @@ bool IsSafeForTokens(std::string_view url);
 
 }  // namespace feedmill
 
-#endif  // FEEDMILL_CORE_CLUSTER_HTTP_JSON_H_
+#endif  // FEEDMILL_CLOUD_HTTP_JSON_H_
