@@ -15,7 +15,7 @@ import re
 import subprocess
 import sys
 
-SHIPPED = ("core", "broker", "worker", "client", "server", "tools")
+SHIPPED = ("core", "cloud", "broker", "worker", "client", "server", "tools")
 CODE = (".h", ".cc")
 LENGTH_MAX = 600
 BANNED_WORDS = {"util", "utils", "common", "misc", "helper", "helpers",
@@ -129,10 +129,10 @@ def dependencies(tree, libraries, allowed, _build):
             if kind == "<":
                 continue
             other = name.split("/")[0]
-            if top == "core" and other in ("broker", "worker", "client", "server", "tools"):
+            if top == "core" and other in SHIPPED[1:]:
                 yield f"{path}: core includes {name}"
-            if (top in ("broker", "worker", "client") and top != other
-                    and other in ("broker", "worker", "client", "server", "tools")):
+            if (top in ("cloud", "broker", "worker", "client") and top != other
+                    and other in SHIPPED[1:]):
                 yield f"{path}: {top} includes {name}; they meet in core"
             if (other in ("tests", "bench", "examples")
                     and not allowed("include", path, name)):
@@ -157,6 +157,8 @@ def single_users(tree):
                 yield f"{path}: includes {name}; only core/net may"
             if name.endswith("_generated.h") and not path.startswith("core/wire/"):
                 yield f"{path}: includes {name}; only core/wire may"
+            if name.startswith("curl/") and path != "cloud/http_client.cc":
+                yield f"{path}: includes {name}; only cloud/http_client.cc may"
             if name.startswith("CLI/") and path != "tools/command/flags.cc":
                 yield f"{path}: includes {name}; only tools/command/flags.cc may"
     for path in openmp:

@@ -66,6 +66,13 @@ class PlantedBreaches(unittest.TestCase):
         self.library("core_a", ["a.cc"])
         self.assertIn("core includes client/c.h", self.run_rule("dependencies"))
 
+    def test_core_includes_cloud(self):
+        self.write("core/a.cc", '#include "cloud/c.h"\n#include <curl/curl.h>\n')
+        self.library("core_a", ["a.cc"])
+        found = self.run_rule("dependencies")
+        self.assertIn("core includes cloud/c.h", found)
+        self.assertIn("only cloud/http_client.cc may", found)
+
     def test_undeclared_dependency_and_unlisted_file(self):
         self.write("core/b.cc", '#include "core/a.h"\n')
         self.write("core/forgotten.cc")
