@@ -16,6 +16,7 @@
 #include "core/definition/pipeline_text.h"
 #include "core/operators/slotted_graph.h"
 #include "core/plan/plan.h"
+#include "core/sources/framing.h"
 #include "core/sources/manifest.h"
 #include "core/sources/origins.h"
 #include "core/sources/source_plan.h"

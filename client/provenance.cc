@@ -18,6 +18,7 @@
 #include "core/plan/plan_id.h"
 #include "core/sources/field_inference.h"
 #include "core/sources/manifest.h"
+#include "core/sources/manifest_resolution.h"
 
 namespace feedmill {
 namespace {

@@ -14,6 +14,7 @@
 #include "core/pipeline/worker_stage.h"
 #include "core/plan/plan.h"
 #include "core/sources/manifest.h"
+#include "core/sources/manifest_resolution.h"
 #include "core/sources/source_plan.h"
 #include "core/wire/packing.h"
 #include "worker/busy_time.h"

@@ -11,6 +11,7 @@
 #include "core/base/status.h"
 #include "core/dataset/named_files.h"
 #include "core/ops/lookup_functions.h"
+#include "core/sources/manifest_resolution.h"
 
 namespace feedmill {
 namespace {

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "core/dataset/analysis.h"
 #include "core/dataset/function_registry.h"
 #include "core/plan/plan.h"
 #include "core/sources/manifest.h"

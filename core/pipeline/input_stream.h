@@ -10,6 +10,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/chunk/chunk.h"
+#include "core/dataset/analysis.h"
 #include "core/pipeline/client_stage.h"
 #include "core/pipeline/endless_watch.h"
 #include "core/pipeline/stage_input.h"

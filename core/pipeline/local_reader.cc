@@ -26,6 +26,7 @@
 #include "core/plan/plan_id.h"
 #include "core/process/thread_limit.h"
 #include "core/sources/manifest.h"
+#include "core/sources/manifest_resolution.h"
 #include "core/sources/source_plan.h"
 
 namespace feedmill {

@@ -10,6 +10,7 @@
 #include "core/pipeline/worker_stage.h"
 #include "core/plan/plan.h"
 #include "core/sources/manifest.h"
+#include "core/sources/manifest_resolution.h"
 #include "core/sources/origins.h"
 #include "core/sources/source_plan.h"
 

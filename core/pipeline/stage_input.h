@@ -14,6 +14,7 @@
 #include "core/chunk/chunk.h"
 #include "core/chunk/progression.h"
 #include "core/chunk/skipped_element.h"
+#include "core/dataset/analysis.h"
 #include "core/dataset/function_registry.h"
 #include "core/plan/plan.h"
 #include "core/sources/manifest.h"

@@ -9,7 +9,7 @@
 #include "core/sources/array_file.h"
 #include "core/sources/file_system.h"
 #include "core/sources/framing.h"
-#include "core/sources/manifest.h"
+#include "core/sources/glob.h"
 #include "core/sources/record_decoder.h"
 #include "core/sources/record_stream.h"
 

@@ -36,6 +36,13 @@ struct Framing {
 // records: not a range, images or npy.
 Framing FramingOf(const Source& source);
 
+// Lines are read by blocks of this size where no step needs them to be counted;
+// a line belongs to the block where it begins.
+inline constexpr uint64_t kBlockBytes = uint64_t{4} << 20;
+inline constexpr uint64_t BlocksOf(uint64_t file_size) {
+  return file_size / kBlockBytes + (file_size % kBlockBytes != 0);
+}
+
 // Longer records are an error instead of an empty machine.
 inline constexpr uint64_t kRecordBytesMax = uint64_t{1} << 30;
 

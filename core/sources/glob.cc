@@ -1,3 +1,5 @@
+#include "core/sources/glob.h"
+
 #include <fnmatch.h>
 
 #include <algorithm>
@@ -5,7 +7,6 @@
 
 #include "core/base/status.h"
 #include "core/sources/file_system.h"
-#include "core/sources/manifest.h"
 
 namespace feedmill {
 namespace {

@@ -8,7 +8,7 @@
 #include "core/base/status.h"
 #include "core/dataset/source_types.h"
 #include "core/sources/file_system.h"
-#include "core/sources/manifest.h"
+#include "core/sources/glob.h"
 #include "core/sources/record_index.h"
 
 namespace feedmill {

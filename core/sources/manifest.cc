@@ -2,18 +2,9 @@
 
 #include <xxhash.h>
 
-#include <algorithm>
-#include <cstring>
-#include <memory>
-#include <span>
 #include <utility>
 
 #include "core/base/status.h"
-#include "core/dataset/named_files.h"
-#include "core/dataset/source_types.h"
-#include "core/sources/array_file.h"
-#include "core/sources/file_system.h"
-#include "core/sources/record_index.h"
 
 namespace feedmill {
 namespace {
@@ -27,8 +18,6 @@ constexpr size_t kDepthMax = 16;  // inputs in inputs
 constexpr uint64_t kFileBytesMin = 32;
 constexpr uint64_t kClassBytesMin = 8;
 constexpr uint64_t kContentBytesMin = 24;
-constexpr uint64_t kNamedBytesMax = uint64_t{1} << 30;
-constexpr size_t kIntegerLabelDigitsMax = 18;
 
 void PutU64(uint64_t value, std::string& out) {
   char bytes[8];
@@ -158,76 +147,6 @@ class ManifestParser {
   const size_t depth_;
 };
 
-bool IsIntegerLabel(std::string_view name) {
-  if (name.empty() || name.size() > kIntegerLabelDigitsMax) return false;
-  if (name.front() == '0' && name.size() > 1) return false;
-  return std::all_of(name.begin(), name.end(),
-                     [](char c) { return c >= '0' && c <= '9'; });
-}
-
-// The open file is the one that is counted, whatever its name means by now.
-absl::StatusOr<std::unique_ptr<File>> OpenFor(ManifestFile& file) {
-  FM_ASSIGN_OR_RETURN(auto opened, LocalFileSystem().Open(file.path));
-  FM_ASSIGN_OR_RETURN(const FileStat stat, opened->Stat());
-  file.size = stat.size;
-  file.mtime_ns = stat.mtime_ns;
-  return opened;
-}
-
-absl::StatusOr<uint64_t> CountByIndex(const Framing& framing,
-                                      ManifestFile& file) {
-  FM_ASSIGN_OR_RETURN(const auto opened, OpenFor(file));
-  FM_ASSIGN_OR_RETURN(
-      const auto index,
-      ProcessRecordIndexes().Get(framing, *opened, file.path,
-                                 FileStat{file.size, file.mtime_ns, false}));
-  return index->records();
-}
-
-absl::StatusOr<uint64_t> CountRows(const Source& source, ManifestFile& file) {
-  FM_ASSIGN_OR_RETURN(const auto opened, OpenFor(file));
-  FM_ASSIGN_OR_RETURN(const auto arrays,
-                      ArraysOf(source, *opened, file.path, file.size));
-  return arrays[0].rows;
-}
-
-absl::Status FillFile(const AnalyzedGraph& graph, ManifestFile& file) {
-  FM_ASSIGN_OR_RETURN(const FileStat stat, LocalFileSystem().Stat(file.path));
-  file.size = stat.size;
-  file.mtime_ns = stat.mtime_ns;
-  const Source& source = graph.graph.source;
-  const Positions positions = SourcePositions(source);
-  if (graph.needs_index) {
-    FM_ASSIGN_OR_RETURN(file.records, CountByIndex(FramingOf(source), file));
-  } else if (positions == Positions::kBlocks) {
-    file.records = BlocksOf(stat.size);
-  } else if (positions == Positions::kFiles ||
-             std::holds_alternative<ImagesSource>(source)) {
-    file.records = 1;
-  } else if (std::holds_alternative<TfRecordSource>(source)) {
-    FM_ASSIGN_OR_RETURN(file.records, CountByIndex(FramingOf(source), file));
-  } else {
-    FM_ASSIGN_OR_RETURN(file.records, CountRows(source, file));
-  }
-  return absl::OkStatus();
-}
-
-std::vector<std::string> LabelClasses(const std::vector<ManifestFile>& files,
-                                      ImagesSource::Label label) {
-  std::vector<std::string> names;
-  bool all_integers = true;
-  for (const ManifestFile& file : files) {
-    const std::string_view name = ImageLabelName(file.path, label);
-    all_integers = all_integers && IsIntegerLabel(name);
-    // Files of one folder stand together: most repeats end here.
-    if (names.empty() || names.back() != name) names.emplace_back(name);
-  }
-  if (all_integers) return {};
-  std::sort(names.begin(), names.end());
-  names.erase(std::unique(names.begin(), names.end()), names.end());
-  return names;
-}
-
 }  // namespace
 
 uint64_t Manifest::TotalRecords() const {
@@ -274,102 +193,6 @@ std::string Manifest::Hash() const {
   const std::string text = Serialize();
   const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
   return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
-}
-
-std::string_view ImageLabelName(std::string_view path,
-                                ImagesSource::Label label) {
-  const size_t slash = path.rfind('/');
-  const std::string_view name =
-      slash == std::string_view::npos ? path : path.substr(slash + 1);
-  switch (label) {
-    case ImagesSource::Label::kFolder: {
-      if (slash == std::string_view::npos) return {};
-      const std::string_view folder = path.substr(0, slash);
-      const size_t above = folder.rfind('/');
-      return above == std::string_view::npos ? folder
-                                             : folder.substr(above + 1);
-    }
-    case ImagesSource::Label::kFilename: {
-      const size_t dot = name.rfind('.');
-      const std::string_view stem = dot == std::string_view::npos || dot == 0
-                                        ? name
-                                        : name.substr(0, dot);
-      const size_t underscore = stem.rfind('_');
-      return underscore == std::string_view::npos ? stem
-                                                  : stem.substr(underscore + 1);
-    }
-  }
-  return {};
-}
-
-int64_t ImageLabel(std::string_view name,
-                   const std::vector<std::string>& classes) {
-  if (classes.empty()) {
-    uint64_t value = 0;
-    for (const char c : name.substr(0, kIntegerLabelDigitsMax)) {
-      value = value * 10 + static_cast<uint64_t>(c - '0');
-    }
-    return static_cast<int64_t>(value);
-  }
-  return std::lower_bound(classes.begin(), classes.end(), name) -
-         classes.begin();
-}
-
-namespace {
-
-absl::StatusOr<Manifest> ResolveSources(const AnalyzedGraph& graph) {
-  Manifest manifest;
-  for (const auto& input : graph.inputs) {
-    FM_ASSIGN_OR_RETURN(manifest.inputs.emplace_back(), ResolveSources(*input));
-  }
-  const std::vector<std::string>* patterns = SourceFiles(graph.graph.source);
-  if (patterns == nullptr) return manifest;
-  for (const std::string& pattern : *patterns) {
-    FM_ASSIGN_OR_RETURN(const auto paths, ResolveGlob(pattern));
-    for (const std::string& path : paths) {
-      ManifestFile& file = manifest.files.emplace_back();
-      file.path = path;
-      FM_RETURN_IF_ERROR(FillFile(graph, file));
-    }
-  }
-  if (const auto* images = std::get_if<ImagesSource>(&graph.graph.source)) {
-    manifest.classes = LabelClasses(manifest.files, images->label);
-  }
-  return manifest;
-}
-
-}  // namespace
-
-absl::StatusOr<std::string> ReadNamedFile(const std::string& path,
-                                          NamedContent& content) {
-  FM_ASSIGN_OR_RETURN(const auto file, LocalFileSystem().Open(path));
-  FM_ASSIGN_OR_RETURN(const FileStat stat, file->Stat());
-  if (stat.size > kNamedBytesMax) {
-    return InvalidArgument(
-        "{}: {} bytes; a file that an expression names has "
-        "at most {}",
-        path, stat.size, kNamedBytesMax);
-  }
-  std::string bytes(stat.size, '\0');
-  FM_ASSIGN_OR_RETURN(
-      const size_t got,
-      file->ReadAt(0, std::as_writable_bytes(std::span<char>(bytes))));
-  bytes.resize(got);
-  const XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
-  content = {path, hash.low64, hash.high64};
-  return bytes;
-}
-
-absl::StatusOr<Manifest> ResolveManifest(const AnalyzedGraph& graph) {
-  FM_ASSIGN_OR_RETURN(Manifest manifest, ResolveSources(graph));
-  for (const NamedFile& file : NamedFiles(graph.graph)) {
-    NamedContent content;
-    FM_RETURN_IF_ERROR(ReadNamedFile(file.path, content).status());
-    const bool known =
-        !manifest.contents.empty() && manifest.contents.back() == content;
-    if (!known) manifest.contents.push_back(std::move(content));
-  }
-  return manifest;
 }
 
 }  // namespace feedmill

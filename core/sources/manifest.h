@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "core/dataset/analysis.h"
 
 namespace feedmill {
 
@@ -47,33 +46,6 @@ struct Manifest {
   static absl::StatusOr<Manifest> Parse(std::string_view text);
   std::string Hash() const;  // XXH3-128, 32 hex digits
 };
-
-// Lines are read by blocks of this size where no step needs them to be counted;
-// a line belongs to the block where it begins.
-inline constexpr uint64_t kBlockBytes = uint64_t{4} << 20;
-inline constexpr uint64_t BlocksOf(uint64_t file_size) {
-  return file_size / kBlockBytes + (file_size % kBlockBytes != 0);
-}
-
-// The name that labels an image (graph.h), and the number that it stands for:
-// itself if `classes` is empty (all names are integers), else its place there.
-std::string_view ImageLabelName(std::string_view path,
-                                ImagesSource::Label label);
-int64_t ImageLabel(std::string_view name,
-                   const std::vector<std::string>& classes);
-
-// The whole of a file that an expression names, and its hash. InvalidArgument
-// beyond 1 GiB.
-absl::StatusOr<std::string> ReadNamedFile(const std::string& path,
-                                          NamedContent& content);
-
-// Resolves the files of `graph` on this machine. NotFound for a name or glob
-// that matches nothing, DataLoss for a corrupt file, both with path.
-absl::StatusOr<Manifest> ResolveManifest(const AnalyzedGraph& graph);
-
-// Sorted bytewise; hidden files do not match; a name that exists is taken
-// literally; a folder stands for the files below it.
-absl::StatusOr<std::vector<std::string>> ResolveGlob(const std::string& glob);
 
 }  // namespace feedmill
 

@@ -3,6 +3,8 @@
 #include <utility>
 #include <variant>
 
+#include "core/sources/framing.h"
+
 namespace feedmill {
 namespace {
 

@@ -22,6 +22,7 @@
 #include "core/pipeline/local_reader.h"
 #include "core/plan/plan.h"
 #include "core/sources/manifest.h"
+#include "core/sources/manifest_resolution.h"
 #include "core/sources/source_plan.h"
 #include "tools/command/element_sizes.h"
 #include "worker/worker_server.h"

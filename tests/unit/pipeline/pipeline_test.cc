@@ -17,6 +17,7 @@
 #include "core/pipeline/client_stage.h"
 #include "core/pipeline/local_reader.h"
 #include "core/pipeline/worker_stage.h"
+#include "core/sources/manifest_resolution.h"
 #include "core/sources/source_plan.h"
 #include "tests/reference/interpreter.h"
 #include "tests/unit/pipeline/builtin_registry.h"

@@ -14,6 +14,7 @@
 #include "core/definition/pipeline_text.h"
 #include "core/ops/builtin_functions.h"
 #include "core/pipeline/worker_stage.h"
+#include "core/sources/manifest_resolution.h"
 #include "core/sources/source_plan.h"
 #include "tests/unit/sources/test_folder.h"
 
