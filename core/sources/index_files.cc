@@ -8,8 +8,8 @@
 #include "core/base/status.h"
 #include "core/dataset/source_types.h"
 #include "core/sources/file_system.h"
+#include "core/sources/framing_finder.h"
 #include "core/sources/glob.h"
-#include "core/sources/record_index.h"
 
 namespace feedmill {
 namespace {
@@ -49,11 +49,12 @@ absl::StatusOr<KeptIndex> KeepIndex(const IndexedFile& file,
   FM_ASSIGN_OR_RETURN(const FileStat stat, opened->Stat());
   KeptIndex kept;
   kept.file_bytes = stat.size;
-  std::optional<RecordIndex> index = folder.Load(file.framing, file.path, stat);
+  const FramingFinder finder(file.framing);
+  std::optional<RecordIndex> index =
+      folder.Load(finder.name(), file.path, stat);
   kept.how = KeptIndex::How::kThere;
   if (!index) {
-    FM_ASSIGN_OR_RETURN(
-        index, BuildRecordIndex(file.framing, *opened, file.path, stat.size));
+    FM_ASSIGN_OR_RETURN(index, finder.Find(*opened, file.path, stat.size));
     kept.how = stat.size < IndexFolder::kFileBytesMin ? KeptIndex::How::kSmall
                                                       : KeptIndex::How::kBuilt;
   }
@@ -62,7 +63,7 @@ absl::StatusOr<KeptIndex> KeepIndex(const IndexedFile& file,
   kept.index_bytes = index->offsets.size() * sizeof(uint64_t);
   if (kept.how == KeptIndex::How::kBuilt) {
     FM_RETURN_IF_ERROR(Annotate(
-        folder.Store(file.framing, file.path, stat, *index), file.path));
+        folder.Store(finder.name(), file.path, stat, *index), file.path));
   }
   return kept;
 }

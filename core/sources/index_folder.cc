@@ -29,14 +29,10 @@ void PutU64(uint64_t value, std::string& out) {
 }
 
 // What an index is the index of; its file begins with it.
-std::string Subject(const Framing& framing, const std::string& file,
+std::string Subject(std::string_view finder, const std::string& file,
                     const FileStat& stat) {
   std::string out(kMagic);
-  PutU64(static_cast<uint64_t>(framing.kind), out);
-  PutU64(framing.record_bytes, out);
-  PutU64(framing.footer_bytes, out);
-  PutU64(framing.header_bytes, out);
-  PutU64(framing.first_is_header ? 1 : 0, out);
+  out += finder;
   PutU64(stat.size, out);
   PutU64(static_cast<uint64_t>(stat.mtime_ns), out);
   PutU64(file.size(), out);
@@ -79,11 +75,11 @@ std::string IndexFolder::OfUser() {
 }
 
 // magic and subject | offsets | checksum of all before
-std::optional<RecordIndex> IndexFolder::Load(const Framing& framing,
+std::optional<RecordIndex> IndexFolder::Load(std::string_view finder,
                                              const std::string& file,
                                              const FileStat& stat) const {
   if (path_.empty() || stat.size < kFileBytesMin) return std::nullopt;
-  const std::string subject = Subject(framing, file, stat);
+  const std::string subject = Subject(finder, file, stat);
   const auto read = ReadWhole(path_ + "/" + NameOf(subject));
   if (!read.ok()) return std::nullopt;
   std::string_view text = *read;
@@ -107,11 +103,11 @@ std::optional<RecordIndex> IndexFolder::Load(const Framing& framing,
   return index;
 }
 
-absl::Status IndexFolder::Store(const Framing& framing, const std::string& file,
-                                const FileStat& stat,
+absl::Status IndexFolder::Store(std::string_view finder,
+                                const std::string& file, const FileStat& stat,
                                 const RecordIndex& index) const {
   if (path_.empty() || stat.size < kFileBytesMin) return absl::OkStatus();
-  const std::string subject = Subject(framing, file, stat);
+  const std::string subject = Subject(finder, file, stat);
   std::string text = subject;
   text.append(reinterpret_cast<const char*>(index.offsets.data()),
               index.offsets.size() * sizeof(uint64_t));

@@ -3,11 +3,11 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "core/sources/file_system.h"
-#include "core/sources/framing.h"
 #include "core/sources/record_index.h"
 
 namespace feedmill {
@@ -30,13 +30,14 @@ class IndexFolder {
 
   explicit IndexFolder(std::string path) : path_(std::move(path)) {}
 
-  std::optional<RecordIndex> Load(const Framing& framing,
+  // `finder`: the name of the RecordFinder that made the index.
+  std::optional<RecordIndex> Load(std::string_view finder,
                                   const std::string& file,
                                   const FileStat& stat) const;
   // OK where there is nothing to keep: no folder, or a small file.
   // ResourceExhausted for one that is too large, Unavailable where it cannot be
   // written.
-  absl::Status Store(const Framing& framing, const std::string& file,
+  absl::Status Store(std::string_view finder, const std::string& file,
                      const FileStat& stat, const RecordIndex& index) const;
   const std::string& path() const { return path_; }
 

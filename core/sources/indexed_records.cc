@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "core/base/status.h"
+#include "core/sources/framing_finder.h"
 #include "core/sources/index_order.h"
 #include "core/sources/known_files.h"
 #include "core/sources/manifest_files.h"
@@ -37,6 +38,7 @@ class IndexedRecords final : public RecordSource {
   IndexedRecords(const Framing& framing,
                  std::shared_ptr<const Manifest> manifest)
       : framing_(framing),
+        finder_(framing),
         files_(std::move(manifest)),
         unframer_(framing_, files_),
         filler_(framing_, files_) {}
@@ -59,7 +61,7 @@ class IndexedRecords final : public RecordSource {
     if (framing_.kind == Framing::Kind::kLines) {
       return fmt::format("{}: line {}", path, place.record + 1);
     }
-    const auto record_index = files_.Index(framing_, place.file);
+    const auto record_index = files_.Index(finder_, place.file);
     if (!record_index.ok()) {
       return fmt::format("{}: record {}", path, place.record);
     }
@@ -89,6 +91,7 @@ class IndexedRecords final : public RecordSource {
                                 ReadScratch& scratch, RecordBlock& out) const;
 
   const Framing framing_;
+  const FramingFinder finder_;
   const ManifestFiles files_;
   const RecordUnframer unframer_;
   const RowFiller filler_;
@@ -113,7 +116,7 @@ absl::Status IndexedRecords::LocateRun(std::span<const uint64_t> indexes,
   size_t to = 0;
   for (size_t row = 0; row < indexes.size(); ++row) {
     const auto [file, record] = files_.Find(indexes[row]);
-    FM_RETURN_IF_ERROR(scratch.known.FindIndex(framing_, files_, file));
+    FM_RETURN_IF_ERROR(scratch.known.FindIndex(finder_, files_, file));
     const uint64_t* const start =
         scratch.known.index()->offsets.data() + record;
     const uint64_t whole = start[1] - start[0];
@@ -134,7 +137,7 @@ absl::Status IndexedRecords::AskIndexes(size_t k, ReadScratch& scratch) const {
   size_t bytes = 0;
   while (k < order.size() && bytes < kIndexBytesMax) {
     const auto place = files_.Find(order[k].index);
-    FM_RETURN_IF_ERROR(scratch.known.FindIndex(framing_, files_, place.file));
+    FM_RETURN_IF_ERROR(scratch.known.FindIndex(finder_, files_, place.file));
     const std::shared_ptr<const RecordIndex>& index = scratch.known.index();
     scratch.indexes.push_back(index);
     const uint64_t* const starts = index->offsets.data();
@@ -201,7 +204,7 @@ absl::Status IndexedRecords::AppendNeighbours(const ManifestFiles::Place& place,
                                               ReadScratch& scratch,
                                               RecordBlock& out) const {
   const size_t file = place.file;
-  FM_RETURN_IF_ERROR(scratch.known.FindIndex(framing_, files_, file));
+  FM_RETURN_IF_ERROR(scratch.known.FindIndex(finder_, files_, file));
   FM_RETURN_IF_ERROR(scratch.known.Open(files_, file));
   const RecordIndex& index = *scratch.known.index();
   const uint64_t* const offsets = index.offsets.data() + place.record;

@@ -17,14 +17,14 @@ absl::Status KnownFiles::Open(const ManifestFiles& files, size_t file) {
   return absl::OkStatus();
 }
 
-absl::Status KnownFiles::FindIndex(const Framing& framing,
+absl::Status KnownFiles::FindIndex(const RecordFinder& finder,
                                    const ManifestFiles& files, size_t file) {
   if (index_ != nullptr && index_file_ == file) return absl::OkStatus();
   known_.resize(files.manifest().files.size());
   std::weak_ptr<const RecordIndex>& known = known_[file].index;
   index_ = known.lock();
   if (index_ == nullptr) {
-    FM_ASSIGN_OR_RETURN(index_, files.Index(framing, file));
+    FM_ASSIGN_OR_RETURN(index_, files.Index(finder, file));
     known = index_;
   }
   index_file_ = file;

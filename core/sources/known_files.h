@@ -7,7 +7,6 @@
 
 #include "absl/status/status.h"
 #include "core/sources/file_system.h"
-#include "core/sources/framing.h"
 #include "core/sources/manifest_files.h"
 #include "core/sources/record_index.h"
 
@@ -15,14 +14,14 @@ namespace feedmill {
 
 // What one thread found of the files of a manifest before, so that it need not
 // look them up by name for each read; looked up again if it is gone. Always
-// asked for the same manifest and framing.
+// asked for the same manifest and finder.
 class KnownFiles {
  public:
   absl::Status Open(const ManifestFiles& files, size_t file);
   // The one opened last.
   const std::shared_ptr<const File>& opened() const { return opened_; }
 
-  absl::Status FindIndex(const Framing& framing, const ManifestFiles& files,
+  absl::Status FindIndex(const RecordFinder& finder, const ManifestFiles& files,
                          size_t file);
   // The one found last.
   const std::shared_ptr<const RecordIndex>& index() const { return index_; }

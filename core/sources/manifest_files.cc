@@ -79,11 +79,11 @@ absl::StatusOr<std::shared_ptr<const File>> ManifestFiles::Open(
 }
 
 absl::StatusOr<std::shared_ptr<const RecordIndex>> ManifestFiles::Index(
-    const Framing& framing, size_t file) const {
+    const RecordFinder& finder, size_t file) const {
   FM_ASSIGN_OR_RETURN(const auto opened, Open(file));
   FM_ASSIGN_OR_RETURN(
       auto index, ProcessRecordIndexes().Get(
-                      framing, *opened, info(file).path,
+                      finder, *opened, info(file).path,
                       FileStat{info(file).size, info(file).mtime_ns, false}));
   if (index->records() != info(file).records) return Changed(file);
   return index;

@@ -43,7 +43,7 @@ class ManifestFiles {
   // The same, not kept open for others.
   absl::StatusOr<std::unique_ptr<File>> OpenOnce(size_t file) const;
   absl::StatusOr<std::shared_ptr<const RecordIndex>> Index(
-      const Framing& framing, size_t file) const;
+      const RecordFinder& finder, size_t file) const;
   // Fills `out` or fails; what it holds counts when Check, called later, finds
   // the file unchanged.
   absl::Status Fill(size_t file, const File& opened, uint64_t offset,

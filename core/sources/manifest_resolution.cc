@@ -12,6 +12,7 @@
 #include "core/dataset/source_types.h"
 #include "core/sources/array_file.h"
 #include "core/sources/file_system.h"
+#include "core/sources/framing_finder.h"
 #include "core/sources/glob.h"
 #include "core/sources/image_labels.h"
 #include "core/sources/record_index.h"
@@ -35,7 +36,7 @@ absl::StatusOr<uint64_t> CountByIndex(const Framing& framing,
   FM_ASSIGN_OR_RETURN(const auto opened, OpenFor(file));
   FM_ASSIGN_OR_RETURN(
       const auto index,
-      ProcessRecordIndexes().Get(framing, *opened, file.path,
+      ProcessRecordIndexes().Get(FramingFinder(framing), *opened, file.path,
                                  FileStat{file.size, file.mtime_ns, false}));
   return index->records();
 }

@@ -13,25 +13,37 @@
 
 #include "absl/status/statusor.h"
 #include "core/sources/file_system.h"
-#include "core/sources/framing.h"
 
 namespace feedmill {
 
 // Where the records of a file begin (what stands between them, such as empty
 // lines, is the one's before), and at last where the file ends.
-// A TFRecord file that is damaged behind its first record has one bad record
-// more: what is left of it, of which only the beginning counts.
 struct RecordIndex {
   std::vector<uint64_t> offsets;  // records + 1
   uint64_t records() const { return offsets.size() - 1; }
 };
 
-// Reads what is needed of `file` (TFRecord: the headers only). DataLoss for a
-// corrupt one, naming path, record and offset.
-absl::StatusOr<RecordIndex> BuildRecordIndex(const Framing& framing,
-                                             const File& file,
-                                             const std::string& path,
-                                             uint64_t size);
+// A way to find the records of a file. Immutable; any thread.
+class RecordFinder {
+ public:
+  virtual ~RecordFinder() = default;
+
+  // Finders of one name find the same records in the same bytes. Indexes that
+  // are kept from one process to the next are found by it.
+  const std::string& name() const { return name_; }
+
+  // Reads what is needed of `file`. DataLoss for a corrupt one, naming path,
+  // record and offset.
+  virtual absl::StatusOr<RecordIndex> Find(const File& file,
+                                           const std::string& path,
+                                           uint64_t size) const = 0;
+
+ protected:
+  explicit RecordFinder(std::string name) : name_(std::move(name)) {}
+
+ private:
+  const std::string name_;
+};
 
 // The indexes that were used last, up to a number of bytes. Any thread.
 class RecordIndexCache {
@@ -42,12 +54,12 @@ class RecordIndexCache {
 
   // The index of the file as `stat` describes it; built if it is not here.
   absl::StatusOr<std::shared_ptr<const RecordIndex>> Get(
-      const Framing& framing, const File& file, const std::string& path,
+      const RecordFinder& finder, const File& file, const std::string& path,
       const FileStat& stat);
 
  private:
   struct Key {
-    Framing framing;
+    std::string finder;
     std::string path;
     uint64_t size;
     int64_t mtime_ns;

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "core/base/check.h"
-#include "core/sources/record_index.h"
+#include "core/sources/framing_finder.h"
 #include "core/sources/tfrecord.h"
 
 namespace {
@@ -38,7 +38,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string path = "fuzz";
   using Kind = Framing::Kind;
   for (const Kind kind : {Kind::kTfRecords, Kind::kLines}) {
-    const auto index = BuildRecordIndex({.kind = kind}, file, path, size);
+    const auto index = FramingFinder({.kind = kind}).Find(file, path, size);
     if (!index.ok()) continue;
     // Of a file whose rest is lost, not all is there.
     FM_CHECK(index->offsets.front() == 0 && index->offsets.back() <= size);

@@ -11,7 +11,7 @@
 namespace feedmill {
 namespace {
 
-const Framing kLines{Framing::Kind::kLines};
+constexpr std::string_view kLines = "lines";
 const FileStat kStat{IndexFolder::kFileBytesMin, 17, false};
 const RecordIndex kIndex{{0, 5, IndexFolder::kFileBytesMin}};
 
@@ -33,7 +33,7 @@ TEST(IndexFolder, KeepsTheIndexOfOneFileAsItWas) {
   ASSERT_TRUE(found);
   EXPECT_EQ(found->offsets, kIndex.offsets);
   EXPECT_FALSE(indexes.Load(kLines, "/data/y", kStat));
-  EXPECT_FALSE(indexes.Load({Framing::Kind::kTfRecords}, "/data/x", kStat));
+  EXPECT_FALSE(indexes.Load("records", "/data/x", kStat));
   EXPECT_FALSE(indexes.Load(kLines, "/data/x", {kStat.size, 18, false}));
   EXPECT_FALSE(indexes.Load(kLines, "/data/x", {kStat.size + 1, 17, false}));
 }

@@ -12,6 +12,7 @@
 #include "core/sources/crc32c.h"
 #include "core/sources/file_system.h"
 #include "core/sources/framing.h"
+#include "core/sources/framing_finder.h"
 #include "core/sources/glob.h"
 #include "core/sources/image_labels.h"
 #include "core/sources/manifest.h"
@@ -455,19 +456,30 @@ TEST(TfRecord, AHugeLengthIsNotBelieved) {
 TEST(RecordIndexCache, KeepsWhatWasUsedLast) {
   TestFolder folder;
   RecordIndexCache cache(1);  // room for one
+  const FramingFinder lines({Framing::Kind::kLines});
   const std::string a = folder.Write("a", "1\n2\n");
   const auto file = LocalFileSystem().Open(a);
-  const auto first =
-      cache.Get({Framing::Kind::kLines}, **file, a, {4, 1, false}).value();
+  const auto first = cache.Get(lines, **file, a, {4, 1, false}).value();
   EXPECT_THAT(first->offsets, ElementsAre(0, 2, 4));
-  EXPECT_EQ(
-      cache.Get({Framing::Kind::kLines}, **file, a, {4, 1, false}).value(),
-      first);
-  ASSERT_TRUE(
-      cache.Get({Framing::Kind::kLines}, **file, a, {4, 2, false}).ok());
-  EXPECT_NE(
-      cache.Get({Framing::Kind::kLines}, **file, a, {4, 1, false}).value(),
-      first);
+  EXPECT_EQ(cache.Get(lines, **file, a, {4, 1, false}).value(), first);
+  ASSERT_TRUE(cache.Get(lines, **file, a, {4, 2, false}).ok());
+  EXPECT_NE(cache.Get(lines, **file, a, {4, 1, false}).value(), first);
+}
+
+// Indexes that earlier versions kept are found by these bytes.
+TEST(FramingFinder, KeepsItsName) {
+  Framing framing{Framing::Kind::kFixed};
+  framing.record_bytes = 0x0102;
+  framing.footer_bytes = 3;
+  framing.header_bytes = 5;
+  framing.first_is_header = true;
+  std::string name;
+  for (const int number : {4, 0x0102, 3, 5, 1}) {
+    AppendLittleEndian(static_cast<uint64_t>(number), 8, name);
+  }
+  EXPECT_EQ(FramingFinder(framing).name(), name);
+  EXPECT_EQ(FramingFinder({Framing::Kind::kTfRecords}).name(),
+            std::string(40, '\0'));
 }
 
 // ---- text

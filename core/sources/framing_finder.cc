@@ -1,0 +1,142 @@
+#include "core/sources/framing_finder.h"
+
+#include <algorithm>
+#include <cstring>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "core/base/status.h"
+#include "core/sources/record_stream.h"
+#include "core/sources/tfrecord.h"
+
+namespace feedmill {
+namespace {
+
+constexpr size_t kWindowBytes = size_t{256} << 10;
+
+absl::Status Shrank(const std::string& path, uint64_t offset) {
+  return FailedPrecondition(
+      "{}: changed since the job began: it ends at byte {} now", path, offset);
+}
+
+absl::StatusOr<RecordIndex> IndexTfRecord(const File& file,
+                                          const std::string& path,
+                                          uint64_t size) {
+  RecordIndex index;
+  index.offsets.push_back(0);
+  std::vector<std::byte> window(std::min<uint64_t>(kWindowBytes, size));
+  uint64_t window_begin = 0;
+  uint64_t window_end = 0;
+  uint64_t offset = 0;
+  while (offset < size) {
+    if (offset + kTfRecordHeaderBytes > window_end) {
+      // Large records: only their headers are read.
+      const bool sparse =
+          index.records() > 0 && offset / index.records() > kWindowBytes / 4;
+      const uint64_t want = std::min<uint64_t>(
+          sparse ? kTfRecordHeaderBytes : window.size(), size - offset);
+      FM_ASSIGN_OR_RETURN(const size_t got,
+                          file.ReadAt(offset, {window.data(), want}));
+      if (got < want) return Shrank(path, offset + got);
+      window_begin = offset;
+      window_end = offset + got;
+    }
+    const size_t at = static_cast<size_t>(offset - window_begin);
+    const size_t have = static_cast<size_t>(window_end - offset);
+    const auto length =
+        ParseTfRecordHeader({window.data() + at, have}, size - offset,
+                            {path, index.records(), offset});
+    if (!length.ok()) {
+      // No TFRecord file at all, or one whose rest is lost: one bad record.
+      if (index.records() == 0) return length.status();
+      index.offsets.push_back(std::min(size, offset + kTfRecordOverheadBytes));
+      break;
+    }
+    offset += *length + kTfRecordOverheadBytes;
+    index.offsets.push_back(offset);
+  }
+  return index;
+}
+
+absl::StatusOr<RecordIndex> IndexLines(const File& file,
+                                       const std::string& path, uint64_t size) {
+  RecordIndex index;
+  index.offsets.push_back(0);
+  std::vector<std::byte> window(std::min<uint64_t>(4 * kWindowBytes, size));
+  for (uint64_t offset = 0; offset < size;) {
+    const uint64_t want = std::min<uint64_t>(window.size(), size - offset);
+    FM_ASSIGN_OR_RETURN(const size_t got,
+                        file.ReadAt(offset, {window.data(), want}));
+    if (got < want) return Shrank(path, offset + got);
+    const std::byte* const begin = window.data();
+    const std::byte* const end = begin + got;
+    for (const std::byte* at = begin; at < end; ++at) {
+      at = static_cast<const std::byte*>(
+          std::memchr(at, '\n', static_cast<size_t>(end - at)));
+      if (at == nullptr) break;
+      index.offsets.push_back(offset + static_cast<uint64_t>(at - begin) + 1);
+    }
+    offset += got;
+  }
+  if (index.offsets.back() != size) index.offsets.push_back(size);
+  return index;
+}
+
+// Any framing: finds the records as reading does.
+absl::StatusOr<RecordIndex> IndexRecords(const Framing& framing,
+                                         const File& file,
+                                         const std::string& path,
+                                         uint64_t size) {
+  RecordIndex index;
+  const auto read = [&](uint64_t offset, std::span<std::byte> out) {
+    FM_ASSIGN_OR_RETURN(const size_t got, file.ReadAt(offset, out));
+    return got == out.size() ? absl::OkStatus() : Shrank(path, offset + got);
+  };
+  RecordStream stream(framing, path,
+                      MakeByteStream(Compression::kNone, read, 0, size));
+  while (true) {
+    FM_ASSIGN_OR_RETURN(const bool more, stream.Next());
+    for (size_t k = 0; k < stream.records().size(); ++k) {
+      index.offsets.push_back(stream.OffsetOf(k));
+    }
+    FM_RETURN_IF_ERROR(stream.error());
+    if (!more) break;
+  }
+  index.offsets.push_back(size);
+  return index;
+}
+
+// The framing's fields, eight bytes each.
+std::string NameOf(const Framing& framing) {
+  std::string out;
+  for (const uint64_t value :
+       {static_cast<uint64_t>(framing.kind), framing.record_bytes,
+        framing.footer_bytes, framing.header_bytes,
+        uint64_t{framing.first_is_header}}) {
+    for (size_t k = 0; k < sizeof value; ++k) {
+      out += static_cast<char>(value >> (8 * k) & 0xff);
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+FramingFinder::FramingFinder(const Framing& framing)
+    : RecordFinder(NameOf(framing)), framing_(framing) {}
+
+absl::StatusOr<RecordIndex> FramingFinder::Find(const File& file,
+                                                const std::string& path,
+                                                uint64_t size) const {
+  switch (framing_.kind) {
+    case Framing::Kind::kTfRecords:
+      return IndexTfRecord(file, path, size);
+    case Framing::Kind::kLines:
+      return IndexLines(file, path, size);
+    default:
+      return IndexRecords(framing_, file, path, size);
+  }
+}
+
+}  // namespace feedmill
