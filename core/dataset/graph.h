@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "core/base/compression.h"
 #include "core/chunk/dtype.h"
 #include "core/chunk/element_spec.h"
 #include "core/dataset/expr.h"
@@ -25,12 +26,6 @@ struct RangeSource {  // Python's range: one unnamed int64 a position
   int64_t start = 0;
   int64_t stop = 0;
   int64_t step = 1;
-};
-enum class Compression {
-  kByName,  // gzip if every name ends in .gz, zstd for .zst, else none
-  kNone,
-  kGzip,
-  kZstd,
 };
 // A component that a source takes out of its records.
 struct SourceField {

@@ -8,7 +8,7 @@
 #include <span>
 
 #include "absl/status/statusor.h"
-#include "core/dataset/graph.h"
+#include "core/base/compression.h"
 
 namespace feedmill {
 
