@@ -14,10 +14,10 @@
 #include "core/dataset/source_types.h"
 #include "core/dataset/step_kind.h"
 #include "core/definition/pipeline_text.h"
+#include "core/io/manifest.h"
 #include "core/operators/slotted_graph.h"
 #include "core/plan/plan.h"
 #include "core/sources/framing.h"
-#include "core/sources/manifest.h"
 #include "core/sources/origins.h"
 #include "core/sources/source_plan.h"
 

@@ -13,11 +13,11 @@
 #include "core/dataset/draws.h"
 #include "core/dataset/graph_text.h"
 #include "core/dataset/plugin_pins.h"
+#include "core/io/manifest.h"
 #include "core/operators/slotted_graph.h"
 #include "core/ops/plugin_functions.h"
 #include "core/plan/plan_id.h"
 #include "core/sources/field_inference.h"
-#include "core/sources/manifest.h"
 #include "core/sources/manifest_resolution.h"
 
 namespace feedmill {

@@ -13,7 +13,7 @@
 #include <utility>
 
 #include "core/base/status.h"
-#include "core/sources/folder_file.h"
+#include "core/io/folder_file.h"
 
 namespace feedmill {
 namespace {

@@ -6,7 +6,7 @@
 #include "absl/status/statusor.h"
 #include "core/dataset/function_registry.h"
 #include "core/dataset/graph.h"
-#include "core/sources/manifest.h"
+#include "core/io/manifest.h"
 
 namespace feedmill {
 

@@ -18,8 +18,8 @@
 #include <utility>
 
 #include "core/base/status.h"
-#include "core/sources/file_system.h"
-#include "core/sources/folder_file.h"
+#include "core/io/file_system.h"
+#include "core/io/folder_file.h"
 
 namespace feedmill {
 namespace {

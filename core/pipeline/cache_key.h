@@ -6,8 +6,8 @@
 
 #include "core/dataset/analysis.h"
 #include "core/dataset/function_registry.h"
+#include "core/io/manifest.h"
 #include "core/plan/plan.h"
-#include "core/sources/manifest.h"
 
 namespace feedmill {
 

@@ -11,12 +11,12 @@
 #include "absl/status/statusor.h"
 #include "core/chunk/chunk.h"
 #include "core/dataset/analysis.h"
+#include "core/io/manifest.h"
 #include "core/pipeline/client_stage.h"
 #include "core/pipeline/endless_watch.h"
 #include "core/pipeline/stage_input.h"
 #include "core/pipeline/worker_stage.h"
 #include "core/plan/plan.h"
-#include "core/sources/manifest.h"
 
 namespace feedmill {
 

@@ -6,8 +6,8 @@
 #include <tuple>
 
 #include "core/base/status.h"
+#include "core/io/folder_file.h"
 #include "core/pipeline/cache_folder.h"
-#include "core/sources/folder_file.h"
 
 namespace feedmill {
 namespace {

@@ -15,6 +15,7 @@
 #include "core/base/status.h"
 #include "core/dataset/analysis.h"
 #include "core/dataset/graph_text.h"
+#include "core/io/manifest.h"
 #include "core/pipeline/client_stage.h"
 #include "core/pipeline/endless_watch.h"
 #include "core/pipeline/executor.h"
@@ -25,7 +26,6 @@
 #include "core/plan/plan.h"
 #include "core/plan/plan_id.h"
 #include "core/process/thread_limit.h"
-#include "core/sources/manifest.h"
 #include "core/sources/manifest_resolution.h"
 #include "core/sources/source_plan.h"
 

@@ -5,11 +5,11 @@
 
 #include "core/base/status.h"
 #include "core/dataset/analysis.h"
+#include "core/io/manifest.h"
 #include "core/pipeline/client_stage.h"
 #include "core/pipeline/endless_watch.h"
 #include "core/pipeline/worker_stage.h"
 #include "core/plan/plan.h"
-#include "core/sources/manifest.h"
 #include "core/sources/manifest_resolution.h"
 #include "core/sources/origins.h"
 #include "core/sources/source_plan.h"

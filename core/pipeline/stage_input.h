@@ -16,8 +16,8 @@
 #include "core/chunk/skipped_element.h"
 #include "core/dataset/analysis.h"
 #include "core/dataset/function_registry.h"
+#include "core/io/manifest.h"
 #include "core/plan/plan.h"
-#include "core/sources/manifest.h"
 #include "core/sources/source_plan.h"
 
 namespace feedmill {

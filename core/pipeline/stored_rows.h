@@ -15,7 +15,7 @@
 #include "absl/status/statusor.h"
 #include "core/chunk/buffer.h"
 #include "core/chunk/chunk.h"
-#include "core/sources/file_system.h"
+#include "core/io/file_system.h"
 
 namespace feedmill {
 

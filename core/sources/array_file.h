@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "core/chunk/element_spec.h"
 #include "core/dataset/graph.h"
-#include "core/sources/file_system.h"
+#include "core/io/file_system.h"
 
 namespace feedmill {
 

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "core/base/status.h"
+#include "core/io/manifest_files.h"
 #include "core/sources/array_file.h"
-#include "core/sources/manifest_files.h"
 #include "core/sources/streamed_records.h"
 
 namespace feedmill {

@@ -6,10 +6,10 @@
 
 #include "core/base/status.h"
 #include "core/dataset/source_types.h"
+#include "core/io/file_system.h"
+#include "core/io/glob.h"
 #include "core/sources/array_file.h"
-#include "core/sources/file_system.h"
 #include "core/sources/framing.h"
-#include "core/sources/glob.h"
 #include "core/sources/record_decoder.h"
 #include "core/sources/record_stream.h"
 

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "core/sources/manifest_files.h"
+#include "core/io/manifest_files.h"
 #include "core/sources/record_decoder.h"
 
 namespace feedmill {

@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
+#include "core/io/manifest.h"
 #include "core/plan/plan.h"
-#include "core/sources/manifest.h"
 
 namespace feedmill {
 

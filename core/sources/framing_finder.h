@@ -5,8 +5,8 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "core/io/record_index.h"
 #include "core/sources/framing.h"
-#include "core/sources/record_index.h"
 
 namespace feedmill {
 

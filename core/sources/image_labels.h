@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/dataset/graph.h"
-#include "core/sources/manifest.h"
+#include "core/io/manifest.h"
 
 namespace feedmill {
 

@@ -7,9 +7,9 @@
 
 #include "core/base/status.h"
 #include "core/dataset/source_types.h"
-#include "core/sources/file_system.h"
+#include "core/io/file_system.h"
+#include "core/io/glob.h"
 #include "core/sources/framing_finder.h"
-#include "core/sources/glob.h"
 
 namespace feedmill {
 namespace {

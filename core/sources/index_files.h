@@ -7,8 +7,8 @@
 
 #include "absl/status/statusor.h"
 #include "core/dataset/analysis.h"
+#include "core/io/index_folder.h"
 #include "core/sources/framing.h"
-#include "core/sources/index_folder.h"
 
 namespace feedmill {
 

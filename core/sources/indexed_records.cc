@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "core/base/status.h"
+#include "core/io/known_files.h"
+#include "core/io/manifest_files.h"
+#include "core/io/record_index.h"
 #include "core/sources/framing_finder.h"
 #include "core/sources/index_order.h"
-#include "core/sources/known_files.h"
-#include "core/sources/manifest_files.h"
-#include "core/sources/record_index.h"
 #include "core/sources/record_unframer.h"
 #include "core/sources/row_filler.h"
 #include "core/sources/tfrecord.h"

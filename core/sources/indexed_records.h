@@ -3,8 +3,8 @@
 
 #include <memory>
 
+#include "core/io/manifest.h"
 #include "core/sources/framing.h"
-#include "core/sources/manifest.h"
 #include "core/sources/record_source.h"
 
 namespace feedmill {

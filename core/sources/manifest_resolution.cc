@@ -10,12 +10,12 @@
 #include "core/base/status.h"
 #include "core/dataset/named_files.h"
 #include "core/dataset/source_types.h"
+#include "core/io/file_system.h"
+#include "core/io/glob.h"
+#include "core/io/record_index.h"
 #include "core/sources/array_file.h"
-#include "core/sources/file_system.h"
 #include "core/sources/framing_finder.h"
-#include "core/sources/glob.h"
 #include "core/sources/image_labels.h"
-#include "core/sources/record_index.h"
 
 namespace feedmill {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/dataset/analysis.h"
-#include "core/sources/manifest.h"
+#include "core/io/manifest.h"
 
 namespace feedmill {
 

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "core/chunk/skipped_element.h"
+#include "core/io/manifest.h"
 #include "core/plan/plan.h"
 #include "core/sources/file_order.h"
-#include "core/sources/manifest.h"
 #include "core/sources/source_plan.h"
 
 namespace feedmill {

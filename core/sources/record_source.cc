@@ -7,10 +7,10 @@
 
 #include "core/base/check.h"
 #include "core/base/status.h"
+#include "core/io/manifest_files.h"
 #include "core/sources/file_heads.h"
 #include "core/sources/image_labels.h"
 #include "core/sources/indexed_records.h"
-#include "core/sources/manifest_files.h"
 #include "core/sources/record_decoder.h"
 #include "core/sources/streamed_records.h"
 

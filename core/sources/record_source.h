@@ -15,7 +15,7 @@
 #include "core/chunk/progression.h"
 #include "core/dataset/function_registry.h"
 #include "core/dataset/graph.h"
-#include "core/sources/manifest.h"
+#include "core/io/manifest.h"
 
 namespace feedmill {
 

@@ -12,7 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/chunk/buffer.h"
-#include "core/sources/byte_stream.h"
+#include "core/io/byte_stream.h"
 #include "core/sources/framing.h"
 
 namespace feedmill {

@@ -6,8 +6,8 @@
 #include <span>
 
 #include "absl/status/statusor.h"
+#include "core/io/manifest_files.h"
 #include "core/sources/framing.h"
-#include "core/sources/manifest_files.h"
 
 namespace feedmill {
 

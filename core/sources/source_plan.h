@@ -7,9 +7,9 @@
 
 #include "absl/status/statusor.h"
 #include "core/dataset/analysis.h"
+#include "core/io/manifest.h"
 #include "core/plan/combination.h"
 #include "core/plan/plan.h"
-#include "core/sources/manifest.h"
 
 namespace feedmill {
 

@@ -9,9 +9,9 @@
 
 #include "core/base/status.h"
 #include "core/dataset/source_types.h"
+#include "core/io/manifest_files.h"
 #include "core/sources/file_heads.h"
 #include "core/sources/framing.h"
-#include "core/sources/manifest_files.h"
 #include "core/sources/record_decoder.h"
 #include "core/sources/record_stream.h"
 

@@ -1,7 +1,7 @@
 // A manifest of any bytes: refused, or the same again.
 
 #include "core/base/check.h"
-#include "core/sources/manifest.h"
+#include "core/io/manifest.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);

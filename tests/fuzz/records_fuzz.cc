@@ -9,8 +9,8 @@
 
 #include "core/base/check.h"
 #include "core/dataset/source_types.h"
+#include "core/io/byte_stream.h"
 #include "core/sources/array_file.h"
-#include "core/sources/byte_stream.h"
 #include "core/sources/framing.h"
 #include "core/sources/json_scanner.h"
 #include "core/sources/record_decoder.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/dataset/analysis.h"
-#include "core/sources/manifest.h"
+#include "core/io/manifest.h"
 
 namespace feedmill {
 

@@ -10,9 +10,9 @@
 #include "core/base/status.h"
 #include "core/dataset/graph_text.h"
 #include "core/definition/pipeline_text.h"
+#include "core/io/manifest.h"
 #include "core/ops/builtin_functions.h"
 #include "core/plan/plan.h"
-#include "core/sources/manifest.h"
 
 namespace feedmill {
 namespace {

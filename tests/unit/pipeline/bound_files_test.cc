@@ -14,10 +14,10 @@
 #include "core/dataset/analysis.h"
 #include "core/dataset/named_files.h"
 #include "core/definition/pipeline_text.h"
+#include "core/io/manifest.h"
 #include "core/ops/builtin_functions.h"
 #include "core/pipeline/local_reader.h"
 #include "core/pipeline/worker_stage.h"
-#include "core/sources/manifest.h"
 #include "core/sources/manifest_resolution.h"
 #include "core/sources/source_plan.h"
 

@@ -21,11 +21,11 @@
 #include <vector>
 
 #include "core/dataset/analysis.h"
-#include "core/sources/file_system.h"
+#include "core/io/file_system.h"
+#include "core/io/manifest.h"
+#include "core/io/range_gatherer.h"
 #include "core/sources/index_order.h"
-#include "core/sources/manifest.h"
 #include "core/sources/manifest_resolution.h"
-#include "core/sources/range_gatherer.h"
 #include "core/sources/record_source.h"
 #include "tests/unit/sources/test_folder.h"
 

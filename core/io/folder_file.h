@@ -1,5 +1,5 @@
-#ifndef FEEDMILL_CORE_SOURCES_FOLDER_FILE_H_
-#define FEEDMILL_CORE_SOURCES_FOLDER_FILE_H_
+#ifndef FEEDMILL_CORE_IO_FOLDER_FILE_H_
+#define FEEDMILL_CORE_IO_FOLDER_FILE_H_
 
 #include <filesystem>
 #include <string>
@@ -44,4 +44,4 @@ Unfinished DropUnfinished(const std::filesystem::directory_entry& entry);
 
 }  // namespace feedmill
 
-#endif  // FEEDMILL_CORE_SOURCES_FOLDER_FILE_H_
+#endif  // FEEDMILL_CORE_IO_FOLDER_FILE_H_

@@ -1,5 +1,5 @@
-#ifndef FEEDMILL_CORE_SOURCES_FILE_SYSTEM_H_
-#define FEEDMILL_CORE_SOURCES_FILE_SYSTEM_H_
+#ifndef FEEDMILL_CORE_IO_FILE_SYSTEM_H_
+#define FEEDMILL_CORE_IO_FILE_SYSTEM_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "core/sources/guarded_mapping.h"
+#include "core/io/guarded_mapping.h"
 
 namespace feedmill {
 
@@ -60,4 +60,4 @@ const FileSystem& LocalFileSystem();
 
 }  // namespace feedmill
 
-#endif  // FEEDMILL_CORE_SOURCES_FILE_SYSTEM_H_
+#endif  // FEEDMILL_CORE_IO_FILE_SYSTEM_H_

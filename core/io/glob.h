@@ -1,5 +1,5 @@
-#ifndef FEEDMILL_CORE_SOURCES_GLOB_H_
-#define FEEDMILL_CORE_SOURCES_GLOB_H_
+#ifndef FEEDMILL_CORE_IO_GLOB_H_
+#define FEEDMILL_CORE_IO_GLOB_H_
 
 #include <string>
 #include <vector>
@@ -14,4 +14,4 @@ absl::StatusOr<std::vector<std::string>> ResolveGlob(const std::string& glob);
 
 }  // namespace feedmill
 
-#endif  // FEEDMILL_CORE_SOURCES_GLOB_H_
+#endif  // FEEDMILL_CORE_IO_GLOB_H_

@@ -1,4 +1,4 @@
-#include "core/sources/byte_stream.h"
+#include "core/io/byte_stream.h"
 
 #include <zlib.h>
 #include <zstd.h>

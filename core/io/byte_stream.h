@@ -1,5 +1,5 @@
-#ifndef FEEDMILL_CORE_SOURCES_BYTE_STREAM_H_
-#define FEEDMILL_CORE_SOURCES_BYTE_STREAM_H_
+#ifndef FEEDMILL_CORE_IO_BYTE_STREAM_H_
+#define FEEDMILL_CORE_IO_BYTE_STREAM_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -35,4 +35,4 @@ std::unique_ptr<ByteStream> MakeByteStream(Compression compression,
 
 }  // namespace feedmill
 
-#endif  // FEEDMILL_CORE_SOURCES_BYTE_STREAM_H_
+#endif  // FEEDMILL_CORE_IO_BYTE_STREAM_H_

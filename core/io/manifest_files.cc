@@ -1,4 +1,4 @@
-#include "core/sources/manifest_files.h"
+#include "core/io/manifest_files.h"
 
 #include <algorithm>
 

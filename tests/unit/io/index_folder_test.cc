@@ -1,4 +1,4 @@
-#include "core/sources/index_folder.h"
+#include "core/io/index_folder.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-#ifndef FEEDMILL_CORE_SOURCES_MANIFEST_H_
-#define FEEDMILL_CORE_SOURCES_MANIFEST_H_
+#ifndef FEEDMILL_CORE_IO_MANIFEST_H_
+#define FEEDMILL_CORE_IO_MANIFEST_H_
 
 #include <cstdint>
 #include <string>
@@ -49,4 +49,4 @@ struct Manifest {
 
 }  // namespace feedmill
 
-#endif  // FEEDMILL_CORE_SOURCES_MANIFEST_H_
+#endif  // FEEDMILL_CORE_IO_MANIFEST_H_

@@ -1,4 +1,4 @@
-#include "core/sources/manifest.h"
+#include "core/io/manifest.h"
 
 #include <xxhash.h>
 

@@ -1,4 +1,4 @@
-#include "core/sources/file_system.h"
+#include "core/io/file_system.h"
 
 #include <dirent.h>
 #include <fcntl.h>

@@ -1,4 +1,4 @@
-#include "core/sources/guarded_mapping.h"
+#include "core/io/guarded_mapping.h"
 
 #include <sys/mman.h>
 #include <sys/stat.h>

@@ -1,9 +1,9 @@
-#include "core/sources/record_index.h"
+#include "core/io/record_index.h"
 
 #include <optional>
 
 #include "core/base/status.h"
-#include "core/sources/index_folder.h"
+#include "core/io/index_folder.h"
 
 namespace feedmill {
 namespace {

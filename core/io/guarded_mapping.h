@@ -1,5 +1,5 @@
-#ifndef FEEDMILL_CORE_SOURCES_GUARDED_MAPPING_H_
-#define FEEDMILL_CORE_SOURCES_GUARDED_MAPPING_H_
+#ifndef FEEDMILL_CORE_IO_GUARDED_MAPPING_H_
+#define FEEDMILL_CORE_IO_GUARDED_MAPPING_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -67,4 +67,4 @@ class GuardedMapping {
 
 }  // namespace feedmill
 
-#endif  // FEEDMILL_CORE_SOURCES_GUARDED_MAPPING_H_
+#endif  // FEEDMILL_CORE_IO_GUARDED_MAPPING_H_

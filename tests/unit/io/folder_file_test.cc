@@ -1,5 +1,5 @@
 // Files that are written by processes that may be killed.
-#include "core/sources/folder_file.h"
+#include "core/io/folder_file.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>

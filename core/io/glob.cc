@@ -1,4 +1,4 @@
-#include "core/sources/glob.h"
+#include "core/io/glob.h"
 
 #include <fnmatch.h>
 
@@ -6,7 +6,7 @@
 #include <filesystem>
 
 #include "core/base/status.h"
-#include "core/sources/file_system.h"
+#include "core/io/file_system.h"
 
 namespace feedmill {
 namespace {

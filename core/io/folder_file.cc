@@ -1,4 +1,4 @@
-#include "core/sources/folder_file.h"
+#include "core/io/folder_file.h"
 
 #include <fcntl.h>
 #include <linux/magic.h>

@@ -1,4 +1,4 @@
-#include "core/sources/known_files.h"
+#include "core/io/known_files.h"
 
 #include "core/base/status.h"
 

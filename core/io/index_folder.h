@@ -1,5 +1,5 @@
-#ifndef FEEDMILL_CORE_SOURCES_INDEX_FOLDER_H_
-#define FEEDMILL_CORE_SOURCES_INDEX_FOLDER_H_
+#ifndef FEEDMILL_CORE_IO_INDEX_FOLDER_H_
+#define FEEDMILL_CORE_IO_INDEX_FOLDER_H_
 
 #include <optional>
 #include <string>
@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "core/sources/file_system.h"
-#include "core/sources/record_index.h"
+#include "core/io/file_system.h"
+#include "core/io/record_index.h"
 
 namespace feedmill {
 
@@ -49,4 +49,4 @@ class IndexFolder {
 
 }  // namespace feedmill
 
-#endif  // FEEDMILL_CORE_SOURCES_INDEX_FOLDER_H_
+#endif  // FEEDMILL_CORE_IO_INDEX_FOLDER_H_

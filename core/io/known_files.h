@@ -1,14 +1,14 @@
-#ifndef FEEDMILL_CORE_SOURCES_KNOWN_FILES_H_
-#define FEEDMILL_CORE_SOURCES_KNOWN_FILES_H_
+#ifndef FEEDMILL_CORE_IO_KNOWN_FILES_H_
+#define FEEDMILL_CORE_IO_KNOWN_FILES_H_
 
 #include <cstddef>
 #include <memory>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "core/sources/file_system.h"
-#include "core/sources/manifest_files.h"
-#include "core/sources/record_index.h"
+#include "core/io/file_system.h"
+#include "core/io/manifest_files.h"
+#include "core/io/record_index.h"
 
 namespace feedmill {
 
@@ -41,4 +41,4 @@ class KnownFiles {
 
 }  // namespace feedmill
 
-#endif  // FEEDMILL_CORE_SOURCES_KNOWN_FILES_H_
+#endif  // FEEDMILL_CORE_IO_KNOWN_FILES_H_

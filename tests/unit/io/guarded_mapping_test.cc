@@ -1,6 +1,6 @@
 // Files that this process reads as memory, and what becomes of its SIGBUS.
 
-#include "core/sources/guarded_mapping.h"
+#include "core/io/guarded_mapping.h"
 
 #include <fcntl.h>
 #include <gmock/gmock.h>

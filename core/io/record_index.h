@@ -1,5 +1,5 @@
-#ifndef FEEDMILL_CORE_SOURCES_RECORD_INDEX_H_
-#define FEEDMILL_CORE_SOURCES_RECORD_INDEX_H_
+#ifndef FEEDMILL_CORE_IO_RECORD_INDEX_H_
+#define FEEDMILL_CORE_IO_RECORD_INDEX_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "core/sources/file_system.h"
+#include "core/io/file_system.h"
 
 namespace feedmill {
 
@@ -85,4 +85,4 @@ RecordIndexCache& ProcessRecordIndexes();
 
 }  // namespace feedmill
 
-#endif  // FEEDMILL_CORE_SOURCES_RECORD_INDEX_H_
+#endif  // FEEDMILL_CORE_IO_RECORD_INDEX_H_

@@ -1,4 +1,4 @@
-#include "core/sources/range_gatherer.h"
+#include "core/io/range_gatherer.h"
 
 #include <sys/mman.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
-#ifndef FEEDMILL_CORE_SOURCES_RANGE_GATHERER_H_
-#define FEEDMILL_CORE_SOURCES_RANGE_GATHERER_H_
+#ifndef FEEDMILL_CORE_IO_RANGE_GATHERER_H_
+#define FEEDMILL_CORE_IO_RANGE_GATHERER_H_
 
 #include <sys/uio.h>
 
@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "core/sources/guarded_mapping.h"
+#include "core/io/guarded_mapping.h"
 
 namespace feedmill {
 
@@ -79,4 +79,4 @@ class RangeGatherer {
 
 }  // namespace feedmill
 
-#endif  // FEEDMILL_CORE_SOURCES_RANGE_GATHERER_H_
+#endif  // FEEDMILL_CORE_IO_RANGE_GATHERER_H_

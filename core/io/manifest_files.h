@@ -1,5 +1,5 @@
-#ifndef FEEDMILL_CORE_SOURCES_MANIFEST_FILES_H_
-#define FEEDMILL_CORE_SOURCES_MANIFEST_FILES_H_
+#ifndef FEEDMILL_CORE_IO_MANIFEST_FILES_H_
+#define FEEDMILL_CORE_IO_MANIFEST_FILES_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "core/sources/file_system.h"
-#include "core/sources/manifest.h"
-#include "core/sources/record_index.h"
+#include "core/io/file_system.h"
+#include "core/io/manifest.h"
+#include "core/io/record_index.h"
 
 namespace feedmill {
 
@@ -70,4 +70,4 @@ class ManifestFiles {
 
 }  // namespace feedmill
 
-#endif  // FEEDMILL_CORE_SOURCES_MANIFEST_FILES_H_
+#endif  // FEEDMILL_CORE_IO_MANIFEST_FILES_H_

@@ -1,4 +1,4 @@
-#include "core/sources/index_folder.h"
+#include "core/io/index_folder.h"
 
 #include <xxhash.h>
 
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/base/status.h"
-#include "core/sources/folder_file.h"
+#include "core/io/folder_file.h"
 
 namespace feedmill {
 namespace {
