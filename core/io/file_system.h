@@ -1,62 +1,73 @@
 #ifndef FEEDMILL_CORE_IO_FILE_SYSTEM_H_
 #define FEEDMILL_CORE_IO_FILE_SYSTEM_H_
 
-#include <cstddef>
-#include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "core/io/guarded_mapping.h"
+#include "core/io/file_identity.h"
+#include "core/io/random_access_file.h"
 
 namespace feedmill {
 
 struct FileStat {
-  uint64_t size = 0;
-  int64_t mtime_ns = 0;
+  FileIdentity identity;
   bool directory = false;
 };
 
-// An open file, for reading at any place. Any thread; closed when destroyed.
-class File {
- public:
-  virtual ~File() = default;
-  virtual absl::StatusOr<FileStat> Stat() const = 0;
-  // Fills `out` from `offset` on; returns how many bytes that were: fewer only
-  // at the end of the file. Interrupted and short reads go on by themselves.
-  virtual absl::StatusOr<size_t> ReadAt(uint64_t offset,
-                                        std::span<std::byte> out) const = 0;
-  // The file's bytes in memory, as they were when it was mapped; lives as long
-  // as this. Null: there is no such thing, or it is not worth it (yet).
-  virtual const GuardedMapping* Mapping() const { return nullptr; }
-  // Begins to bring bytes nearer that will be read soon; never waits for them.
-  virtual void Prefetch(uint64_t offset, uint64_t size) const = 0;
+// A file that a pattern matches.
+struct FoundFile {
+  std::string name;
+  std::optional<FileIdentity> identity{};  // if the listing has it
 };
 
-// Where files are. Errors name the path: NotFound for what is not there,
-// ResourceExhausted without file descriptors, Unavailable for I/O errors,
-// FailedPrecondition for what may not be read (no permission, a folder).
+// A place where files are. Names are paths, or URLs of the schemes that the
+// file system is registered for (file_systems.h).
+//
+// Errors name the file: NotFound for one that does not exist,
+// ResourceExhausted if a limit of this process is reached (file descriptors),
+// Unavailable for I/O errors, FailedPrecondition for a file that may not be
+// read (no permission, a folder). Errors that may pass are retried inside.
+//
+// Thread-safety: any thread.
 class FileSystem {
  public:
   struct Entry {
     std::string name;  // without its folder
     bool directory = false;
+    std::optional<FileIdentity> identity{};  // if the listing has it
   };
 
   virtual ~FileSystem() = default;
-  virtual absl::StatusOr<std::unique_ptr<File>> Open(
-      const std::string& path) const = 0;
-  virtual absl::StatusOr<FileStat> Stat(const std::string& path) const = 0;
-  // What is in a folder, in no order, without "." and "..". Links count as
+
+  virtual absl::StatusOr<std::unique_ptr<RandomAccessFile>> Open(
+      const std::string& name) const = 0;
+  // Opens a file whose identity the caller knows from before. A store needs no
+  // request for that. If the file has changed or is gone, this call, or the
+  // opened file's Identity or first Read, tells. Default: Open(name).
+  virtual absl::StatusOr<std::unique_ptr<RandomAccessFile>> OpenKnown(
+      const std::string& name, const FileIdentity& known) const;
+
+  virtual absl::StatusOr<FileStat> Stat(const std::string& name) const = 0;
+  // Stat of each name, in their order; a store asks for all at once. Default:
+  // one after the other.
+  virtual std::vector<absl::StatusOr<FileStat>> StatAll(
+      std::span<const std::string> names) const;
+
+  // Content of a folder, in no order, without "." and "..". Links count as
   // what they point to; broken ones are left out.
   virtual absl::StatusOr<std::vector<Entry>> List(
-      const std::string& directory) const = 0;
-};
+      const std::string& folder) const = 0;
 
-// This machine's.
-const FileSystem& LocalFileSystem();
+  // Files that `pattern` matches (glob.h), in any order, maybe repeated; none
+  // if nothing matches. Default: by Stat and List, from the root that the
+  // pattern begins with ("/", "s3://bucket/").
+  virtual absl::StatusOr<std::vector<FoundFile>> Glob(
+      const std::string& pattern) const;
+};
 
 }  // namespace feedmill
 

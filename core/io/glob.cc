@@ -3,10 +3,10 @@
 #include <fnmatch.h>
 
 #include <algorithm>
-#include <filesystem>
+#include <utility>
 
 #include "core/base/status.h"
-#include "core/io/file_system.h"
+#include "core/io/file_systems.h"
 
 namespace feedmill {
 namespace {
@@ -28,9 +28,17 @@ std::string Join(const std::string& directory, const std::string& name) {
   return directory.back() == '/' ? directory + name : directory + "/" + name;
 }
 
-std::vector<std::string> SplitPath(const std::string& path) {
+// The folder that a pattern's parts are looked up in: "/", "s3://bucket/".
+std::string RootOf(const std::string& pattern) {
+  const size_t scheme = SchemeOf(pattern).size();
+  const size_t begin = scheme == 0 ? 0 : scheme + 3;
+  return pattern.substr(
+      0, std::min(pattern.find('/', begin), pattern.size() - 1) + 1);
+}
+
+// The parts of a path behind its first `begin` bytes.
+std::vector<std::string> SplitPath(const std::string& path, size_t begin) {
   std::vector<std::string> parts;
-  size_t begin = 0;
   while (begin < path.size()) {
     const size_t end = std::min(path.find('/', begin), path.size());
     if (end > begin) parts.push_back(path.substr(begin, end - begin));
@@ -53,7 +61,7 @@ class GlobWalk {
       if (entry.directory) {
         FM_RETURN_IF_ERROR(AddTree(path, depth + 1));
       } else {
-        found_.push_back(path);
+        found_.push_back({path, entry.identity});
       }
     }
     return absl::OkStatus();
@@ -71,7 +79,8 @@ class GlobWalk {
       const std::string path = Join(directory, part);
       const auto stat = files_.Stat(path);
       if (!stat.ok()) return absl::OkStatus();
-      return AddMatch({part, stat->directory}, path, parts, at, depth);
+      return AddMatch({part, stat->directory, stat->identity}, path, parts, at,
+                      depth);
     }
     const bool any_depth = part == "**";
     if (any_depth && !last) {
@@ -86,7 +95,7 @@ class GlobWalk {
         if (entry.directory) {
           FM_RETURN_IF_ERROR(AddMatches(path, parts, at, depth + 1));
         } else if (last) {
-          found_.push_back(path);
+          found_.push_back({path, entry.identity});
         }
       } else if (fnmatch(part.c_str(), entry.name.c_str(), FNM_PERIOD) == 0) {
         FM_RETURN_IF_ERROR(AddMatch(entry, path, parts, at, depth));
@@ -95,11 +104,7 @@ class GlobWalk {
     return absl::OkStatus();
   }
 
-  std::vector<std::string> Sorted() && {
-    std::sort(found_.begin(), found_.end());
-    found_.erase(std::unique(found_.begin(), found_.end()), found_.end());
-    return std::move(found_);
-  }
+  std::vector<FoundFile> Found() && { return std::move(found_); }
 
  private:
   absl::Status AddMatch(const FileSystem::Entry& entry, const std::string& path,
@@ -110,7 +115,7 @@ class GlobWalk {
       return AddMatches(path, parts, at + 1, depth + 1);
     }
     if (entry.directory) return AddTree(path, depth + 1);
-    found_.push_back(path);
+    found_.push_back({path, entry.identity});
     return absl::OkStatus();
   }
 
@@ -128,46 +133,61 @@ class GlobWalk {
   }
 
   const FileSystem& files_;
-  std::vector<std::string> found_;
+  std::vector<FoundFile> found_;
 };
 
 }  // namespace
 
-absl::StatusOr<std::vector<std::string>> ResolveGlob(const std::string& glob) {
-  if (glob.empty()) return InvalidArgument("an empty file name");
-  if (glob.find('\0') != std::string::npos) {
-    return InvalidArgument("a file name with a zero byte");
-  }
-  std::string pattern = glob;
-  if (pattern.front() != '/') {
-    std::error_code error;
-    const auto here = std::filesystem::current_path(error);
-    if (error) {
-      return FailedPrecondition("{}: no current folder: {}", glob,
-                                error.message());
-    }
-    pattern = Join(here.string(), pattern);
-  }
-  const FileSystem& files = LocalFileSystem();
+absl::StatusOr<std::vector<FoundFile>> GlobByListing(
+    const FileSystem& files, const std::string& pattern) {
   GlobWalk walk(files);
   const auto literal = files.Stat(pattern);
   if (literal.ok()) {
-    if (!literal->directory) return std::vector<std::string>{pattern};
+    if (!literal->directory) {
+      return std::vector<FoundFile>{{pattern, literal->identity}};
+    }
     FM_RETURN_IF_ERROR(walk.AddTree(pattern, 0));
   } else {
     if (literal.status().code() != absl::StatusCode::kNotFound) {
       return literal.status();
     }
-    const auto parts = SplitPath(pattern);
+    const std::string root = RootOf(pattern);
+    const auto parts = SplitPath(pattern, root.size());
     if (HasWildcard(pattern) && !parts.empty()) {
-      FM_RETURN_IF_ERROR(walk.AddMatches("/", parts, 0, 0));
+      FM_RETURN_IF_ERROR(walk.AddMatches(root, parts, 0, 0));
     }
   }
-  std::vector<std::string> found = std::move(walk).Sorted();
+  return std::move(walk).Found();
+}
+
+absl::StatusOr<std::vector<FoundFile>> FindFiles(const std::string& pattern) {
+  if (pattern.empty()) return InvalidArgument("an empty file name");
+  if (pattern.find('\0') != std::string::npos) {
+    return InvalidArgument("a file name with a zero byte");
+  }
+  FM_ASSIGN_OR_RETURN(const FileSystem* const files, FileSystemOf(pattern));
+  FM_ASSIGN_OR_RETURN(std::vector<FoundFile> found, files->Glob(pattern));
+  const auto by_name = [](const FoundFile& a, const FoundFile& b) {
+    return a.name < b.name;
+  };
+  const auto same_name = [](const FoundFile& a, const FoundFile& b) {
+    return a.name == b.name;
+  };
+  std::sort(found.begin(), found.end(), by_name);
+  found.erase(std::unique(found.begin(), found.end(), same_name), found.end());
   if (found.empty()) {
-    return NotFound("{}: no such file, and nothing matches it", glob);
+    return NotFound("{}: no such file, and nothing matches it", pattern);
   }
   return found;
+}
+
+absl::StatusOr<std::vector<std::string>> ResolveGlob(
+    const std::string& pattern) {
+  FM_ASSIGN_OR_RETURN(std::vector<FoundFile> found, FindFiles(pattern));
+  std::vector<std::string> names;
+  names.reserve(found.size());
+  for (FoundFile& file : found) names.push_back(std::move(file.name));
+  return names;
 }
 
 }  // namespace feedmill

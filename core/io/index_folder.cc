@@ -13,6 +13,7 @@
 
 #include "core/base/status.h"
 #include "core/io/folder_file.h"
+#include "core/io/local_files.h"
 
 namespace feedmill {
 namespace {
@@ -30,13 +31,16 @@ void PutU64(uint64_t value, std::string& out) {
 
 // What an index is the index of; its file begins with it.
 std::string Subject(std::string_view finder, const std::string& file,
-                    const FileStat& stat) {
+                    const FileIdentity& identity) {
   std::string out(kMagic);
   out += finder;
-  PutU64(stat.size, out);
-  PutU64(static_cast<uint64_t>(stat.mtime_ns), out);
+  PutU64(identity.size, out);
+  PutU64(static_cast<uint64_t>(identity.mtime_ns), out);
   PutU64(file.size(), out);
-  return out + file;
+  out += file;
+  if (identity.etag.empty()) return out;
+  PutU64(identity.etag.size(), out);
+  return out + identity.etag;
 }
 
 std::string NameOf(const std::string& subject) {
@@ -50,13 +54,13 @@ uint64_t ChecksumOf(std::string_view bytes) {
 
 absl::StatusOr<std::string> ReadWhole(const std::string& path) {
   FM_ASSIGN_OR_RETURN(const auto file, LocalFileSystem().Open(path));
-  FM_ASSIGN_OR_RETURN(const FileStat stat, file->Stat());
-  if (stat.size > IndexFolder::kFolderBytesMax) {
+  FM_ASSIGN_OR_RETURN(const FileIdentity identity, file->Identity());
+  if (identity.size > IndexFolder::kFolderBytesMax) {
     return DataLoss("{}: no index is that large", path);
   }
-  std::string text(stat.size, '\0');
+  std::string text(identity.size, '\0');
   FM_ASSIGN_OR_RETURN(const size_t got,
-                      file->ReadAt(0, std::as_writable_bytes(std::span(text))));
+                      file->Read(0, std::as_writable_bytes(std::span(text))));
   text.resize(got);
   return text;
 }
@@ -75,11 +79,11 @@ std::string IndexFolder::OfUser() {
 }
 
 // magic and subject | offsets | checksum of all before
-std::optional<RecordIndex> IndexFolder::Load(std::string_view finder,
-                                             const std::string& file,
-                                             const FileStat& stat) const {
-  if (path_.empty() || stat.size < kFileBytesMin) return std::nullopt;
-  const std::string subject = Subject(finder, file, stat);
+std::optional<RecordIndex> IndexFolder::Load(
+    std::string_view finder, const std::string& file,
+    const FileIdentity& identity) const {
+  if (path_.empty() || identity.size < kFileBytesMin) return std::nullopt;
+  const std::string subject = Subject(finder, file, identity);
   const auto read = ReadWhole(path_ + "/" + NameOf(subject));
   if (!read.ok()) return std::nullopt;
   std::string_view text = *read;
@@ -97,17 +101,18 @@ std::optional<RecordIndex> IndexFolder::Load(std::string_view finder,
   if (text.size() % sizeof(uint64_t) != 0) return std::nullopt;
   std::memcpy(index.offsets.data(), text.data(), text.size());
   if (!std::is_sorted(index.offsets.begin(), index.offsets.end()) ||
-      index.offsets.back() != stat.size) {
+      index.offsets.back() != identity.size) {
     return std::nullopt;
   }
   return index;
 }
 
 absl::Status IndexFolder::Store(std::string_view finder,
-                                const std::string& file, const FileStat& stat,
+                                const std::string& file,
+                                const FileIdentity& identity,
                                 const RecordIndex& index) const {
-  if (path_.empty() || stat.size < kFileBytesMin) return absl::OkStatus();
-  const std::string subject = Subject(finder, file, stat);
+  if (path_.empty() || identity.size < kFileBytesMin) return absl::OkStatus();
+  const std::string subject = Subject(finder, file, identity);
   std::string text = subject;
   text.append(reinterpret_cast<const char*>(index.offsets.data()),
               index.offsets.size() * sizeof(uint64_t));

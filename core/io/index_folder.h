@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
-#include "core/io/file_system.h"
+#include "core/io/file_identity.h"
 #include "core/io/record_index.h"
 
 namespace feedmill {
@@ -33,12 +33,13 @@ class IndexFolder {
   // `finder`: the name of the RecordFinder that made the index.
   std::optional<RecordIndex> Load(std::string_view finder,
                                   const std::string& file,
-                                  const FileStat& stat) const;
+                                  const FileIdentity& identity) const;
   // OK where there is nothing to keep: no folder, or a small file.
   // ResourceExhausted for one that is too large, Unavailable where it cannot be
   // written.
   absl::Status Store(std::string_view finder, const std::string& file,
-                     const FileStat& stat, const RecordIndex& index) const;
+                     const FileIdentity& identity,
+                     const RecordIndex& index) const;
   const std::string& path() const { return path_; }
 
  private:

@@ -7,7 +7,7 @@ namespace feedmill {
 absl::Status KnownFiles::Open(const ManifestFiles& files, size_t file) {
   if (opened_ != nullptr && opened_file_ == file) return absl::OkStatus();
   known_.resize(files.manifest().files.size());
-  std::weak_ptr<const File>& known = known_[file].opened;
+  std::weak_ptr<const RandomAccessFile>& known = known_[file].opened;
   opened_ = known.lock();
   if (opened_ == nullptr) {
     FM_ASSIGN_OR_RETURN(opened_, files.Open(file));

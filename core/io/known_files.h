@@ -19,7 +19,9 @@ class KnownFiles {
  public:
   absl::Status Open(const ManifestFiles& files, size_t file);
   // The one opened last.
-  const std::shared_ptr<const File>& opened() const { return opened_; }
+  const std::shared_ptr<const RandomAccessFile>& opened() const {
+    return opened_;
+  }
 
   absl::Status FindIndex(const RecordFinder& finder, const ManifestFiles& files,
                          size_t file);
@@ -28,12 +30,12 @@ class KnownFiles {
 
  private:
   struct Known {
-    std::weak_ptr<const File> opened;
+    std::weak_ptr<const RandomAccessFile> opened;
     std::weak_ptr<const RecordIndex> index;
   };
 
   std::vector<Known> known_;  // by file
-  std::shared_ptr<const File> opened_;
+  std::shared_ptr<const RandomAccessFile> opened_;
   size_t opened_file_ = 0;
   std::shared_ptr<const RecordIndex> index_;
   size_t index_file_ = 0;

@@ -2,6 +2,7 @@
 
 #include <xxhash.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "core/base/status.h"
@@ -10,6 +11,8 @@ namespace feedmill {
 namespace {
 
 constexpr std::string_view kMagic = "feedmill manifest 1\n";
+// Of a source that has files with an etag: each file's follows its records.
+constexpr std::string_view kEtagsMagic = "feedmill manifest 2\n";
 // Of a source made of inputs: their number, and the text of each.
 constexpr std::string_view kInputsMagic = "feedmill manifest of inputs 1\n";
 constexpr size_t kDepthMax = 16;  // inputs in inputs
@@ -42,6 +45,12 @@ void PutContents(const std::vector<NamedContent>& contents, std::string& out) {
   }
 }
 
+bool HasEtags(const Manifest& manifest) {
+  return std::any_of(
+      manifest.files.begin(), manifest.files.end(),
+      [](const ManifestFile& file) { return !file.etag.empty(); });
+}
+
 class ManifestParser {
  public:
   ManifestParser(std::string_view text, size_t depth)
@@ -52,7 +61,11 @@ class ManifestParser {
       text_.remove_prefix(kInputsMagic.size());
       return ParseInputs();
     }
-    if (text_.substr(0, kMagic.size()) != kMagic) return Bad("no header");
+    const bool etags = text_.substr(0, kEtagsMagic.size()) == kEtagsMagic;
+    if (!etags && text_.substr(0, kMagic.size()) != kMagic) {
+      return Bad("no header");
+    }
+    static_assert(kEtagsMagic.size() == kMagic.size());
     text_.remove_prefix(kMagic.size());
     Manifest manifest;
     uint64_t count = 0;
@@ -63,11 +76,13 @@ class ManifestParser {
     for (ManifestFile& file : manifest.files) {
       uint64_t mtime = 0;
       if (!String(file.path) || !U64(file.size) || !U64(mtime) ||
-          !U64(file.records)) {
+          !U64(file.records) || (etags && !String(file.etag))) {
         return Bad("a file");
       }
       file.mtime_ns = static_cast<int64_t>(mtime);
     }
+    // A manifest has one text only.
+    if (etags != HasEtags(manifest)) return Bad("no etag");
     if (!U64(count) || count > text_.size() / kClassBytesMin) {
       return Bad("the number of classes");
     }
@@ -171,13 +186,15 @@ std::string Manifest::Serialize() const {
     PutContents(contents, out);
     return out;
   }
-  std::string out(kMagic);
+  const bool etags = HasEtags(*this);
+  std::string out(etags ? kEtagsMagic : kMagic);
   PutU64(files.size(), out);
   for (const ManifestFile& file : files) {
     PutString(file.path, out);
     PutU64(file.size, out);
     PutU64(static_cast<uint64_t>(file.mtime_ns), out);
     PutU64(file.records, out);
+    if (etags) PutString(file.etag, out);
   }
   PutU64(classes.size(), out);
   for (const std::string& name : classes) PutString(name, out);

@@ -7,15 +7,24 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "core/io/file_identity.h"
 
 namespace feedmill {
 
 // One file of a manifest, as it was when the job began.
 struct ManifestFile {
-  std::string path;
+  std::string path;  // or URL
   uint64_t size = 0;
   int64_t mtime_ns = 0;
   uint64_t records = 0;  // positions: records, or blocks of an uncounted source
+  std::string etag{};
+
+  FileIdentity identity() const { return {size, mtime_ns, etag}; }
+  void Set(const FileIdentity& identity) {
+    size = identity.size;
+    mtime_ns = identity.mtime_ns;
+    etag = identity.etag;
+  }
 };
 
 // A file that expressions name (core/dataset/named_files.h), and XXH3-128 of

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/status.h"
+#include "core/io/file_systems.h"
 
 namespace feedmill {
 namespace {
@@ -32,31 +33,32 @@ absl::Status ManifestFiles::Changed(size_t file) const {
       info(file).path);
 }
 
-absl::Status ManifestFiles::Check(size_t file, const File& opened) const {
-  FM_ASSIGN_OR_RETURN(const FileStat stat, opened.Stat());
-  if (stat.size != info(file).size || stat.mtime_ns != info(file).mtime_ns) {
-    return Changed(file);
-  }
-  return absl::OkStatus();
+absl::Status ManifestFiles::OrGone(size_t file,
+                                   const absl::Status& status) const {
+  if (!absl::IsNotFound(status)) return status;
+  return FailedPrecondition(
+      "{}: changed since the job began: this machine does not have it; "
+      "restore it (each worker needs it at this path), or start a new job",
+      info(file).path);
 }
 
-absl::StatusOr<std::unique_ptr<File>> ManifestFiles::OpenOnce(
+absl::Status ManifestFiles::Check(size_t file,
+                                  const RandomAccessFile& opened) const {
+  FM_ASSIGN_OR_RETURN(const FileIdentity identity, opened.Identity());
+  return identity == info(file).identity() ? absl::OkStatus() : Changed(file);
+}
+
+absl::StatusOr<std::unique_ptr<RandomAccessFile>> ManifestFiles::OpenOnce(
     size_t file) const {
-  auto opened = LocalFileSystem().Open(info(file).path);
-  if (!opened.ok()) {
-    if (opened.status().code() != absl::StatusCode::kNotFound) {
-      return opened.status();
-    }
-    return FailedPrecondition(
-        "{}: changed since the job began: this machine does not have it; "
-        "restore it (each worker needs it at this path), or start a new job",
-        info(file).path);
-  }
+  FM_ASSIGN_OR_RETURN(const FileSystem* const files,
+                      FileSystemOf(info(file).path));
+  auto opened = files->OpenKnown(info(file).path, info(file).identity());
+  if (!opened.ok()) return OrGone(file, opened.status());
   FM_RETURN_IF_ERROR(Check(file, **opened));
   return opened;
 }
 
-absl::StatusOr<std::shared_ptr<const File>> ManifestFiles::Open(
+absl::StatusOr<std::shared_ptr<const RandomAccessFile>> ManifestFiles::Open(
     size_t file) const {
   {
     const std::lock_guard lock(mutex_);
@@ -66,7 +68,8 @@ absl::StatusOr<std::shared_ptr<const File>> ManifestFiles::Open(
       return found->second->opened;
     }
   }
-  FM_ASSIGN_OR_RETURN(std::shared_ptr<const File> opened, OpenOnce(file));
+  FM_ASSIGN_OR_RETURN(std::shared_ptr<const RandomAccessFile> opened,
+                      OpenOnce(file));
   const std::lock_guard lock(mutex_);
   if (by_file_.contains(file)) return opened;
   open_.push_front({file, opened});
@@ -81,23 +84,21 @@ absl::StatusOr<std::shared_ptr<const File>> ManifestFiles::Open(
 absl::StatusOr<std::shared_ptr<const RecordIndex>> ManifestFiles::Index(
     const RecordFinder& finder, size_t file) const {
   FM_ASSIGN_OR_RETURN(const auto opened, Open(file));
-  FM_ASSIGN_OR_RETURN(
-      auto index, ProcessRecordIndexes().Get(
-                      finder, *opened, info(file).path,
-                      FileStat{info(file).size, info(file).mtime_ns, false}));
+  FM_ASSIGN_OR_RETURN(auto index, ProcessRecordIndexes().Get(
+                                      finder, *opened, info(file).identity()));
   if (index->records() != info(file).records) return Changed(file);
   return index;
 }
 
-absl::Status ManifestFiles::Fill(size_t file, const File& opened,
+absl::Status ManifestFiles::Fill(size_t file, const RandomAccessFile& opened,
                                  uint64_t offset,
                                  std::span<std::byte> out) const {
-  FM_ASSIGN_OR_RETURN(const size_t got, opened.ReadAt(offset, out));
-  if (got != out.size()) return Changed(file);
-  return absl::OkStatus();
+  const auto got = opened.Read(offset, out);
+  if (!got.ok()) return OrGone(file, got.status());
+  return *got == out.size() ? absl::OkStatus() : Changed(file);
 }
 
-absl::Status ManifestFiles::Read(size_t file, const File& opened,
+absl::Status ManifestFiles::Read(size_t file, const RandomAccessFile& opened,
                                  uint64_t offset,
                                  std::span<std::byte> out) const {
   FM_RETURN_IF_ERROR(Fill(file, opened, offset, out));

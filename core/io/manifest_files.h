@@ -39,25 +39,29 @@ class ManifestFiles {
     return {file, index - first_[file]};
   }
 
-  absl::StatusOr<std::shared_ptr<const File>> Open(size_t file) const;
+  absl::StatusOr<std::shared_ptr<const RandomAccessFile>> Open(
+      size_t file) const;
   // The same, not kept open for others.
-  absl::StatusOr<std::unique_ptr<File>> OpenOnce(size_t file) const;
+  absl::StatusOr<std::unique_ptr<RandomAccessFile>> OpenOnce(size_t file) const;
   absl::StatusOr<std::shared_ptr<const RecordIndex>> Index(
       const RecordFinder& finder, size_t file) const;
   // Fills `out` or fails; what it holds counts when Check, called later, finds
   // the file unchanged.
-  absl::Status Fill(size_t file, const File& opened, uint64_t offset,
-                    std::span<std::byte> out) const;
-  absl::Status Check(size_t file, const File& opened) const;
+  absl::Status Fill(size_t file, const RandomAccessFile& opened,
+                    uint64_t offset, std::span<std::byte> out) const;
+  absl::Status Check(size_t file, const RandomAccessFile& opened) const;
   // Both.
-  absl::Status Read(size_t file, const File& opened, uint64_t offset,
-                    std::span<std::byte> out) const;
+  absl::Status Read(size_t file, const RandomAccessFile& opened,
+                    uint64_t offset, std::span<std::byte> out) const;
   absl::Status Changed(size_t file) const;
 
  private:
+  // The status of a call for the file: FailedPrecondition if it is gone.
+  absl::Status OrGone(size_t file, const absl::Status& status) const;
+
   struct OpenFile {
     size_t file;
-    std::shared_ptr<const File> opened;
+    std::shared_ptr<const RandomAccessFile> opened;
   };
 
   const std::shared_ptr<const Manifest> manifest_;

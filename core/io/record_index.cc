@@ -13,9 +13,9 @@ constexpr size_t kIndexCacheBytes = size_t{256} << 20;
 }  // namespace
 
 absl::StatusOr<std::shared_ptr<const RecordIndex>> RecordIndexCache::Get(
-    const RecordFinder& finder, const File& file, const std::string& path,
-    const FileStat& stat) {
-  Key key{finder.name(), path, stat.size, stat.mtime_ns};
+    const RecordFinder& finder, const RandomAccessFile& file,
+    const FileIdentity& identity) {
+  Key key{finder.name(), file.name(), identity};
   {
     const std::lock_guard lock(mutex_);
     const auto found = by_key_.find(key);
@@ -26,16 +26,17 @@ absl::StatusOr<std::shared_ptr<const RecordIndex>> RecordIndexCache::Get(
   }
   // Two threads may build the same one: rare, and better than waiting.
   const IndexFolder folder(folder_);
-  std::optional<RecordIndex> found = folder.Load(finder.name(), path, stat);
+  std::optional<RecordIndex> found =
+      folder.Load(finder.name(), file.name(), identity);
   if (!found) {
-    FM_ASSIGN_OR_RETURN(found, finder.Find(file, path, stat.size));
+    FM_ASSIGN_OR_RETURN(found, finder.Find(file, identity.size));
     found->offsets.shrink_to_fit();
     // A cache: reading goes on without.
-    folder.Store(finder.name(), path, stat, *found).IgnoreError();
+    folder.Store(finder.name(), file.name(), identity, *found).IgnoreError();
   }
   const auto index = std::make_shared<const RecordIndex>(*std::move(found));
   const size_t bytes =
-      index->offsets.size() * sizeof(uint64_t) + 2 * path.size() + 256;
+      index->offsets.size() * sizeof(uint64_t) + 2 * file.name().size() + 256;
 
   const std::lock_guard lock(mutex_);
   if (by_key_.contains(key)) return index;

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "core/io/file_system.h"
+#include "core/io/random_access_file.h"
 
 namespace feedmill {
 
@@ -32,10 +32,9 @@ class RecordFinder {
   // are kept from one process to the next are found by it.
   const std::string& name() const { return name_; }
 
-  // Reads what is needed of `file`. DataLoss for a corrupt one, naming path,
-  // record and offset.
-  virtual absl::StatusOr<RecordIndex> Find(const File& file,
-                                           const std::string& path,
+  // Reads what is needed of `file`, which has `size` bytes. DataLoss for a
+  // corrupt one, naming file, record and offset.
+  virtual absl::StatusOr<RecordIndex> Find(const RandomAccessFile& file,
                                            uint64_t size) const = 0;
 
  protected:
@@ -52,17 +51,16 @@ class RecordIndexCache {
   explicit RecordIndexCache(size_t bytes_max, std::string folder = "")
       : bytes_max_(bytes_max), folder_(std::move(folder)) {}
 
-  // The index of the file as `stat` describes it; built if it is not here.
+  // The index of the file with that identity; built if it is not here.
   absl::StatusOr<std::shared_ptr<const RecordIndex>> Get(
-      const RecordFinder& finder, const File& file, const std::string& path,
-      const FileStat& stat);
+      const RecordFinder& finder, const RandomAccessFile& file,
+      const FileIdentity& identity);
 
  private:
   struct Key {
     std::string finder;
-    std::string path;
-    uint64_t size;
-    int64_t mtime_ns;
+    std::string file;
+    FileIdentity identity;
     friend auto operator<=>(const Key&, const Key&) = default;
   };
   struct Entry {

@@ -18,8 +18,8 @@
 #include <utility>
 
 #include "core/base/status.h"
-#include "core/io/file_system.h"
 #include "core/io/folder_file.h"
+#include "core/io/local_files.h"
 
 namespace feedmill {
 namespace {
@@ -240,17 +240,16 @@ absl::StatusOr<std::vector<CacheSegment>> ReadHead(
 bool IsAtItsPath(CacheFile& file) {
   const auto opened = file.Open();
   if (!opened.ok()) return false;
-  const auto own = (*opened)->Stat();
+  const auto own = (*opened)->Identity();
   const auto now = LocalFileSystem().Stat(file.path());
-  return own.ok() && now.ok() && own->size == now->size &&
-         own->mtime_ns == now->mtime_ns;
+  return own.ok() && now.ok() && *own == now->identity;
 }
 
-absl::StatusOr<std::string> ReadText(const File& file, uint64_t at,
+absl::StatusOr<std::string> ReadText(const RandomAccessFile& file, uint64_t at,
                                      uint64_t size) {
   std::string text(size, '\0');
   FM_ASSIGN_OR_RETURN(const size_t got,
-                      file.ReadAt(at, std::as_writable_bytes(std::span(text))));
+                      file.Read(at, std::as_writable_bytes(std::span(text))));
   if (got != size) return DataLoss("it is cut short");
   return text;
 }
@@ -268,7 +267,7 @@ absl::StatusOr<std::vector<CacheSegment>> CacheFolder::ReadFile(
   const auto file = std::make_shared<CacheFile>(path_ + "/" + name);
   // Not kept open: a folder may have more files than a process may open.
   FM_ASSIGN_OR_RETURN(const auto opened, LocalFileSystem().Open(file->path()));
-  FM_ASSIGN_OR_RETURN(const FileStat stat, opened->Stat());
+  FM_ASSIGN_OR_RETURN(const FileIdentity identity, opened->Identity());
   FM_ASSIGN_OR_RETURN(const std::string before, ReadText(*opened, 0, kHeadAt));
   if (!before.starts_with(kMagic) ||
       before.compare(kMagic.size(), kKeyBytes, key_) != 0) {
@@ -277,14 +276,14 @@ absl::StatusOr<std::vector<CacheSegment>> CacheFolder::ReadFile(
   HeadReader numbers(std::string_view(before).substr(kHeadAt - kNumbersBytes));
   const uint64_t size = numbers.Number();
   const uint64_t checksum = numbers.Number();
-  if (stat.size < kHeadAt || size > stat.size - kHeadAt) {
+  if (identity.size < kHeadAt || size > identity.size - kHeadAt) {
     return DataLoss("its head is damaged");
   }
   FM_ASSIGN_OR_RETURN(const std::string head, ReadText(*opened, kHeadAt, size));
   if (XXH3_64bits(head.data(), head.size()) != checksum) {
     return DataLoss("its head is damaged");
   }
-  return ReadHead(head, stat.size, file, spec_);
+  return ReadHead(head, identity.size, file, spec_);
 }
 
 std::vector<CacheSegment> CacheFolder::ReadNew() {

@@ -11,6 +11,7 @@
 
 #include "core/base/check.h"
 #include "core/base/status.h"
+#include "core/io/local_files.h"
 
 namespace feedmill {
 
@@ -162,12 +163,12 @@ std::array<const Buffer*, 4> BuffersOf(const Column& column) {
           &column.row_starts};
 }
 
-absl::StatusOr<std::shared_ptr<const File>> CacheFile::Open() {
+absl::StatusOr<std::shared_ptr<const RandomAccessFile>> CacheFile::Open() {
   {
     const std::lock_guard lock(mutex_);
     if (opened_ != nullptr) return opened_;
   }
-  FM_ASSIGN_OR_RETURN(std::shared_ptr<const File> opened,
+  FM_ASSIGN_OR_RETURN(std::shared_ptr<const RandomAccessFile> opened,
                       LocalFileSystem().Open(path_));
   {
     const std::lock_guard lock(mutex_);
@@ -181,7 +182,7 @@ absl::StatusOr<std::shared_ptr<const File>> CacheFile::Open() {
 }
 
 void CacheFile::Close() {
-  std::shared_ptr<const File> closed;  // outside the lock
+  std::shared_ptr<const RandomAccessFile> closed;  // outside the lock
   const std::lock_guard lock(mutex_);
   closed.swap(opened_);
 }
@@ -235,7 +236,7 @@ absl::Status StoredReader::Fetch(uint64_t at, std::span<std::byte> out) const {
       return absl::OkStatus();
     }
   }
-  FM_ASSIGN_OR_RETURN(const size_t got, opened_->ReadAt(at, out));
+  FM_ASSIGN_OR_RETURN(const size_t got, opened_->Read(at, out));
   return got == out.size() ? absl::OkStatus() : CutShort();
 }
 

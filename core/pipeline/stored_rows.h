@@ -15,7 +15,7 @@
 #include "absl/status/statusor.h"
 #include "core/chunk/buffer.h"
 #include "core/chunk/chunk.h"
-#include "core/io/file_system.h"
+#include "core/io/random_access_file.h"
 
 namespace feedmill {
 
@@ -33,7 +33,7 @@ class CacheFile : public std::enable_shared_from_this<CacheFile> {
 
   const std::string& path() const { return path_; }
   // NotFound if the file was deleted. REQUIRES: a shared_ptr owns this.
-  absl::StatusOr<std::shared_ptr<const File>> Open();
+  absl::StatusOr<std::shared_ptr<const RandomAccessFile>> Open();
 
   // Marks the file as one that is not read any more. True for the first call.
   bool Drop() { return !dropped_.exchange(true, std::memory_order_acq_rel); }
@@ -45,7 +45,7 @@ class CacheFile : public std::enable_shared_from_this<CacheFile> {
   const std::string path_;
   std::atomic<bool> dropped_ = false;
   std::mutex mutex_;
-  std::shared_ptr<const File> opened_;  // guarded by mutex_
+  std::shared_ptr<const RandomAccessFile> opened_;  // guarded by mutex_
 };
 
 // A chunk's rows in a file of a cache. Their values stay there. In memory are
@@ -146,7 +146,7 @@ class StoredReader {
 
   bool guarded_ = false;
   std::shared_ptr<CacheFile> file_;  // the one that was read last
-  std::shared_ptr<const File> opened_;
+  std::shared_ptr<const RandomAccessFile> opened_;
   std::vector<Loading> here_;  // what the last View is of
   Chunk chunk_here_;
 };

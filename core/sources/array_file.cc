@@ -27,13 +27,14 @@ T Load(std::string_view bytes, size_t at) {
 }
 
 // As much of it as the file of `file_size` bytes has.
-absl::StatusOr<std::string> ReadPart(const File& file, uint64_t file_size,
-                                     uint64_t offset, uint64_t size) {
+absl::StatusOr<std::string> ReadPart(const RandomAccessFile& file,
+                                     uint64_t file_size, uint64_t offset,
+                                     uint64_t size) {
   offset = std::min(offset, file_size);
   std::string bytes(std::min(size, file_size - offset), '\0');
   FM_ASSIGN_OR_RETURN(
       const size_t got,
-      file.ReadAt(offset, std::as_writable_bytes(std::span(bytes))));
+      file.Read(offset, std::as_writable_bytes(std::span(bytes))));
   bytes.resize(got);
   return bytes;
 }
@@ -114,7 +115,7 @@ absl::Status ParseNpyShape(std::string_view text, FileArray& array) {
 }
 
 // A .npy that stands at `offset` and takes `size` bytes.
-absl::StatusOr<FileArray> ReadNpy(const File& file, uint64_t offset,
+absl::StatusOr<FileArray> ReadNpy(const RandomAccessFile& file, uint64_t offset,
                                   uint64_t size) {
   FM_ASSIGN_OR_RETURN(const std::string head,
                       ReadPart(file, offset + size, offset,
@@ -179,8 +180,8 @@ absl::StatusOr<std::vector<ZipMember>> ParseDirectory(std::string_view bytes) {
   return members;
 }
 
-absl::StatusOr<std::vector<ZipMember>> ReadDirectory(const File& file,
-                                                     uint64_t size) {
+absl::StatusOr<std::vector<ZipMember>> ReadDirectory(
+    const RandomAccessFile& file, uint64_t size) {
   constexpr size_t kEndBytes = 22;
   constexpr size_t kLocatorBytes = 20;
   const uint64_t tail_size = std::min<uint64_t>(size, kHeaderBytesMax + 64);
@@ -202,7 +203,7 @@ absl::StatusOr<std::vector<ZipMember>> ReadDirectory(const File& file,
     size_t got = 0;
     if (at < size) {
       FM_ASSIGN_OR_RETURN(
-          got, file.ReadAt(at, std::as_writable_bytes(std::span(bytes))));
+          got, file.Read(at, std::as_writable_bytes(std::span(bytes))));
     }
     const std::string_view end64(bytes.data(), got);
     if (got < bytes.size() || !end64.starts_with("PK\x06\x06")) {
@@ -219,7 +220,8 @@ absl::StatusOr<std::vector<ZipMember>> ReadDirectory(const File& file,
   return ParseDirectory(directory);
 }
 
-absl::StatusOr<FileArray> ReadNpzMember(const File& file, uint64_t file_size,
+absl::StatusOr<FileArray> ReadNpzMember(const RandomAccessFile& file,
+                                        uint64_t file_size,
                                         const ZipMember& member) {
   constexpr size_t kLocalBytes = 30;
   if (member.method != 0) {
@@ -292,9 +294,9 @@ absl::StatusOr<FileArray> ParseNpyHeader(std::string_view bytes) {
   return array;
 }
 
-absl::StatusOr<std::vector<FileArray>> ReadArrayFile(const File& file,
-                                                     const std::string& path,
-                                                     uint64_t size) {
+absl::StatusOr<std::vector<FileArray>> ReadArrayFile(
+    const RandomAccessFile& file, uint64_t size) {
+  const std::string& path = file.name();
   FM_ASSIGN_OR_RETURN(const std::string magic, ReadPart(file, size, 0, 4));
   std::vector<FileArray> arrays;
   if (!magic.starts_with("PK")) {
@@ -316,13 +318,13 @@ absl::StatusOr<std::vector<FileArray>> ReadArrayFile(const File& file,
 }
 
 absl::StatusOr<std::vector<FileArray>> ArraysOf(const Source& source,
-                                                const File& file,
-                                                const std::string& path,
+                                                const RandomAccessFile& file,
                                                 uint64_t size) {
+  const std::string& path = file.name();
   if (const auto* fixed = std::get_if<FixedLengthSource>(&source)) {
     return FixedArrays(*fixed, path, size);
   }
-  FM_ASSIGN_OR_RETURN(const auto arrays, ReadArrayFile(file, path, size));
+  FM_ASSIGN_OR_RETURN(const auto arrays, ReadArrayFile(file, size));
   std::vector<FileArray> out;
   for (const SourceField& field : std::get<NpySource>(source).fields) {
     const auto found =

@@ -9,7 +9,7 @@
 #include "absl/status/statusor.h"
 #include "core/chunk/element_spec.h"
 #include "core/dataset/graph.h"
-#include "core/io/file_system.h"
+#include "core/io/random_access_file.h"
 
 namespace feedmill {
 
@@ -29,16 +29,14 @@ struct FileArray {
 absl::StatusOr<FileArray> ParseNpyHeader(std::string_view bytes);
 
 // The array of a .npy, the arrays of a .npz that is not compressed.
-absl::StatusOr<std::vector<FileArray>> ReadArrayFile(const File& file,
-                                                     const std::string& path,
-                                                     uint64_t size);
+absl::StatusOr<std::vector<FileArray>> ReadArrayFile(
+    const RandomAccessFile& file, uint64_t size);
 
 // The arrays that a source reads of a file of `size` bytes, one for each
 // component; all have the same number of rows. Errors name the file.
 // REQUIRES: fixed_length or npy.
 absl::StatusOr<std::vector<FileArray>> ArraysOf(const Source& source,
-                                                const File& file,
-                                                const std::string& path,
+                                                const RandomAccessFile& file,
                                                 uint64_t size);
 
 }  // namespace feedmill

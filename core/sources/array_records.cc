@@ -60,8 +60,7 @@ ArrayRecords::ArraysIn(size_t file) const {
   }
   FM_ASSIGN_OR_RETURN(const auto opened, files_.Open(file));
   const ManifestFile& info = files_.info(file);
-  FM_ASSIGN_OR_RETURN(Arrays arrays,
-                      ArraysOf(source_, *opened, info.path, info.size));
+  FM_ASSIGN_OR_RETURN(Arrays arrays, ArraysOf(source_, *opened, info.size));
   if (arrays[0].rows != info.records) return files_.Changed(file);
   for (size_t c = live_.size(); c-- > 0;) {
     if (!live_[c]) arrays.erase(arrays.begin() + static_cast<ptrdiff_t>(c));

@@ -6,7 +6,7 @@
 
 #include "core/base/status.h"
 #include "core/dataset/source_types.h"
-#include "core/io/file_system.h"
+#include "core/io/file_systems.h"
 #include "core/io/glob.h"
 #include "core/sources/array_file.h"
 #include "core/sources/framing.h"
@@ -33,17 +33,16 @@ absl::StatusOr<std::vector<std::string>> Files(const Source& source) {
 absl::Status AddRecords(const Source& source, const std::string& path,
                         size_t records_max, std::vector<std::string>& records,
                         size_t& bytes) {
-  FM_ASSIGN_OR_RETURN(const std::shared_ptr<const File> file,
-                      LocalFileSystem().Open(path));
-  FM_ASSIGN_OR_RETURN(const FileStat stat, file->Stat());
+  FM_ASSIGN_OR_RETURN(const auto file, OpenFile(path));
+  FM_ASSIGN_OR_RETURN(const FileIdentity identity, file->Identity());
   const auto read = [&](uint64_t offset, std::span<std::byte> out) {
-    FM_ASSIGN_OR_RETURN(const size_t got, file->ReadAt(offset, out));
+    FM_ASSIGN_OR_RETURN(const size_t got, file->Read(offset, out));
     if (got == out.size()) return absl::OkStatus();
     return FailedPrecondition("{}: it becomes shorter while it is read", path);
   };
   RecordStream stream(
       FramingOf(source), path,
-      MakeByteStream(SourceCompression(source), read, 0, stat.size));
+      MakeByteStream(SourceCompression(source), read, 0, identity.size));
   while (records.size() < records_max && bytes < kBytesMax) {
     FM_ASSIGN_OR_RETURN(const bool more, stream.Next());
     if (records.empty() && !stream.header().empty()) {
@@ -61,9 +60,9 @@ absl::Status AddRecords(const Source& source, const std::string& path,
 }
 
 absl::StatusOr<std::vector<SourceField>> InferArrays(const std::string& path) {
-  FM_ASSIGN_OR_RETURN(const auto file, LocalFileSystem().Open(path));
-  FM_ASSIGN_OR_RETURN(const FileStat stat, file->Stat());
-  FM_ASSIGN_OR_RETURN(const auto arrays, ReadArrayFile(*file, path, stat.size));
+  FM_ASSIGN_OR_RETURN(const auto file, OpenFile(path));
+  FM_ASSIGN_OR_RETURN(const FileIdentity identity, file->Identity());
+  FM_ASSIGN_OR_RETURN(const auto arrays, ReadArrayFile(*file, identity.size));
   std::vector<SourceField> fields;
   for (const FileArray& array : arrays) {
     fields.push_back({array.name, array.dtype, array.shape});

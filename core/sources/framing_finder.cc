@@ -20,9 +20,9 @@ absl::Status Shrank(const std::string& path, uint64_t offset) {
       "{}: changed since the job began: it ends at byte {} now", path, offset);
 }
 
-absl::StatusOr<RecordIndex> IndexTfRecord(const File& file,
-                                          const std::string& path,
+absl::StatusOr<RecordIndex> IndexTfRecord(const RandomAccessFile& file,
                                           uint64_t size) {
+  const std::string& path = file.name();
   RecordIndex index;
   index.offsets.push_back(0);
   std::vector<std::byte> window(std::min<uint64_t>(kWindowBytes, size));
@@ -37,7 +37,7 @@ absl::StatusOr<RecordIndex> IndexTfRecord(const File& file,
       const uint64_t want = std::min<uint64_t>(
           sparse ? kTfRecordHeaderBytes : window.size(), size - offset);
       FM_ASSIGN_OR_RETURN(const size_t got,
-                          file.ReadAt(offset, {window.data(), want}));
+                          file.Read(offset, {window.data(), want}));
       if (got < want) return Shrank(path, offset + got);
       window_begin = offset;
       window_end = offset + got;
@@ -59,16 +59,16 @@ absl::StatusOr<RecordIndex> IndexTfRecord(const File& file,
   return index;
 }
 
-absl::StatusOr<RecordIndex> IndexLines(const File& file,
-                                       const std::string& path, uint64_t size) {
+absl::StatusOr<RecordIndex> IndexLines(const RandomAccessFile& file,
+                                       uint64_t size) {
   RecordIndex index;
   index.offsets.push_back(0);
   std::vector<std::byte> window(std::min<uint64_t>(4 * kWindowBytes, size));
   for (uint64_t offset = 0; offset < size;) {
     const uint64_t want = std::min<uint64_t>(window.size(), size - offset);
     FM_ASSIGN_OR_RETURN(const size_t got,
-                        file.ReadAt(offset, {window.data(), want}));
-    if (got < want) return Shrank(path, offset + got);
+                        file.Read(offset, {window.data(), want}));
+    if (got < want) return Shrank(file.name(), offset + got);
     const std::byte* const begin = window.data();
     const std::byte* const end = begin + got;
     for (const std::byte* at = begin; at < end; ++at) {
@@ -85,15 +85,15 @@ absl::StatusOr<RecordIndex> IndexLines(const File& file,
 
 // Any framing: finds the records as reading does.
 absl::StatusOr<RecordIndex> IndexRecords(const Framing& framing,
-                                         const File& file,
-                                         const std::string& path,
+                                         const RandomAccessFile& file,
                                          uint64_t size) {
   RecordIndex index;
   const auto read = [&](uint64_t offset, std::span<std::byte> out) {
-    FM_ASSIGN_OR_RETURN(const size_t got, file.ReadAt(offset, out));
-    return got == out.size() ? absl::OkStatus() : Shrank(path, offset + got);
+    FM_ASSIGN_OR_RETURN(const size_t got, file.Read(offset, out));
+    return got == out.size() ? absl::OkStatus()
+                             : Shrank(file.name(), offset + got);
   };
-  RecordStream stream(framing, path,
+  RecordStream stream(framing, file.name(),
                       MakeByteStream(Compression::kNone, read, 0, size));
   while (true) {
     FM_ASSIGN_OR_RETURN(const bool more, stream.Next());
@@ -126,16 +126,15 @@ std::string NameOf(const Framing& framing) {
 FramingFinder::FramingFinder(const Framing& framing)
     : RecordFinder(NameOf(framing)), framing_(framing) {}
 
-absl::StatusOr<RecordIndex> FramingFinder::Find(const File& file,
-                                                const std::string& path,
+absl::StatusOr<RecordIndex> FramingFinder::Find(const RandomAccessFile& file,
                                                 uint64_t size) const {
   switch (framing_.kind) {
     case Framing::Kind::kTfRecords:
-      return IndexTfRecord(file, path, size);
+      return IndexTfRecord(file, size);
     case Framing::Kind::kLines:
-      return IndexLines(file, path, size);
+      return IndexLines(file, size);
     default:
-      return IndexRecords(framing_, file, path, size);
+      return IndexRecords(framing_, file, size);
   }
 }
 

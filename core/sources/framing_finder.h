@@ -17,7 +17,7 @@ class FramingFinder final : public RecordFinder {
  public:
   explicit FramingFinder(const Framing& framing);
 
-  absl::StatusOr<RecordIndex> Find(const File& file, const std::string& path,
+  absl::StatusOr<RecordIndex> Find(const RandomAccessFile& file,
                                    uint64_t size) const override;
 
  private:

@@ -7,7 +7,7 @@
 
 #include "core/base/status.h"
 #include "core/dataset/source_types.h"
-#include "core/io/file_system.h"
+#include "core/io/file_systems.h"
 #include "core/io/glob.h"
 #include "core/sources/framing_finder.h"
 
@@ -45,25 +45,26 @@ void FindIndexedFiles(const AnalyzedGraph& graph,
 
 absl::StatusOr<KeptIndex> KeepIndex(const IndexedFile& file,
                                     const IndexFolder& folder) {
-  FM_ASSIGN_OR_RETURN(const auto opened, LocalFileSystem().Open(file.path));
-  FM_ASSIGN_OR_RETURN(const FileStat stat, opened->Stat());
+  FM_ASSIGN_OR_RETURN(const auto opened, OpenFile(file.path));
+  FM_ASSIGN_OR_RETURN(const FileIdentity identity, opened->Identity());
   KeptIndex kept;
-  kept.file_bytes = stat.size;
+  kept.file_bytes = identity.size;
   const FramingFinder finder(file.framing);
   std::optional<RecordIndex> index =
-      folder.Load(finder.name(), file.path, stat);
+      folder.Load(finder.name(), file.path, identity);
   kept.how = KeptIndex::How::kThere;
   if (!index) {
-    FM_ASSIGN_OR_RETURN(index, finder.Find(*opened, file.path, stat.size));
-    kept.how = stat.size < IndexFolder::kFileBytesMin ? KeptIndex::How::kSmall
-                                                      : KeptIndex::How::kBuilt;
+    FM_ASSIGN_OR_RETURN(index, finder.Find(*opened, identity.size));
+    kept.how = identity.size < IndexFolder::kFileBytesMin
+                   ? KeptIndex::How::kSmall
+                   : KeptIndex::How::kBuilt;
   }
   kept.records = index->records();
   if (kept.how == KeptIndex::How::kSmall) return kept;
   kept.index_bytes = index->offsets.size() * sizeof(uint64_t);
   if (kept.how == KeptIndex::How::kBuilt) {
     FM_RETURN_IF_ERROR(Annotate(
-        folder.Store(finder.name(), file.path, stat, *index), file.path));
+        folder.Store(finder.name(), file.path, identity, *index), file.path));
   }
   return kept;
 }

@@ -10,10 +10,11 @@
 #include "core/base/status.h"
 #include "core/dataset/named_files.h"
 #include "core/dataset/source_types.h"
-#include "core/io/file_system.h"
+#include "core/io/file_systems.h"
 #include "core/io/glob.h"
 #include "core/io/record_index.h"
 #include "core/sources/array_file.h"
+#include "core/sources/framing.h"
 #include "core/sources/framing_finder.h"
 #include "core/sources/image_labels.h"
 
@@ -23,41 +24,36 @@ namespace {
 constexpr uint64_t kNamedBytesMax = uint64_t{1} << 30;
 
 // The open file is the one that is counted, whatever its name means by now.
-absl::StatusOr<std::unique_ptr<File>> OpenFor(ManifestFile& file) {
-  FM_ASSIGN_OR_RETURN(auto opened, LocalFileSystem().Open(file.path));
-  FM_ASSIGN_OR_RETURN(const FileStat stat, opened->Stat());
-  file.size = stat.size;
-  file.mtime_ns = stat.mtime_ns;
+absl::StatusOr<std::unique_ptr<RandomAccessFile>> OpenFor(ManifestFile& file) {
+  FM_ASSIGN_OR_RETURN(auto opened, OpenFile(file.path));
+  FM_ASSIGN_OR_RETURN(const FileIdentity identity, opened->Identity());
+  file.Set(identity);
   return opened;
 }
 
 absl::StatusOr<uint64_t> CountByIndex(const Framing& framing,
                                       ManifestFile& file) {
   FM_ASSIGN_OR_RETURN(const auto opened, OpenFor(file));
-  FM_ASSIGN_OR_RETURN(
-      const auto index,
-      ProcessRecordIndexes().Get(FramingFinder(framing), *opened, file.path,
-                                 FileStat{file.size, file.mtime_ns, false}));
+  FM_ASSIGN_OR_RETURN(const auto index,
+                      ProcessRecordIndexes().Get(FramingFinder(framing),
+                                                 *opened, file.identity()));
   return index->records();
 }
 
 absl::StatusOr<uint64_t> CountRows(const Source& source, ManifestFile& file) {
   FM_ASSIGN_OR_RETURN(const auto opened, OpenFor(file));
-  FM_ASSIGN_OR_RETURN(const auto arrays,
-                      ArraysOf(source, *opened, file.path, file.size));
+  FM_ASSIGN_OR_RETURN(const auto arrays, ArraysOf(source, *opened, file.size));
   return arrays[0].rows;
 }
 
-absl::Status FillFile(const AnalyzedGraph& graph, ManifestFile& file) {
-  FM_ASSIGN_OR_RETURN(const FileStat stat, LocalFileSystem().Stat(file.path));
-  file.size = stat.size;
-  file.mtime_ns = stat.mtime_ns;
+// Counts the records of a file whose identity is set.
+absl::Status CountRecords(const AnalyzedGraph& graph, ManifestFile& file) {
   const Source& source = graph.graph.source;
   const Positions positions = SourcePositions(source);
   if (graph.needs_index) {
     FM_ASSIGN_OR_RETURN(file.records, CountByIndex(FramingOf(source), file));
   } else if (positions == Positions::kBlocks) {
-    file.records = BlocksOf(stat.size);
+    file.records = BlocksOf(file.size);
   } else if (positions == Positions::kFiles ||
              std::holds_alternative<ImagesSource>(source)) {
     file.records = 1;
@@ -65,6 +61,30 @@ absl::Status FillFile(const AnalyzedGraph& graph, ManifestFile& file) {
     FM_ASSIGN_OR_RETURN(file.records, CountByIndex(FramingOf(source), file));
   } else {
     FM_ASSIGN_OR_RETURN(file.records, CountRows(source, file));
+  }
+  return absl::OkStatus();
+}
+
+// Appends the files of a pattern, with the identities that they have now.
+absl::Status AddFiles(const std::string& pattern,
+                      std::vector<ManifestFile>& files) {
+  FM_ASSIGN_OR_RETURN(const auto found, FindFiles(pattern));
+  FM_ASSIGN_OR_RETURN(const FileSystem* const system, FileSystemOf(pattern));
+  std::vector<std::string> unknown;
+  for (const FoundFile& file : found) {
+    if (!file.identity) unknown.push_back(file.name);
+  }
+  const auto stats = system->StatAll(unknown);
+  auto stat = stats.begin();
+  for (const FoundFile& file : found) {
+    ManifestFile& added = files.emplace_back();
+    added.path = file.name;
+    if (file.identity) {
+      added.Set(*file.identity);
+      continue;
+    }
+    FM_RETURN_IF_ERROR(stat->status());
+    added.Set((stat++)->value().identity);
   }
   return absl::OkStatus();
 }
@@ -77,12 +97,10 @@ absl::StatusOr<Manifest> ResolveSources(const AnalyzedGraph& graph) {
   const std::vector<std::string>* patterns = SourceFiles(graph.graph.source);
   if (patterns == nullptr) return manifest;
   for (const std::string& pattern : *patterns) {
-    FM_ASSIGN_OR_RETURN(const auto paths, ResolveGlob(pattern));
-    for (const std::string& path : paths) {
-      ManifestFile& file = manifest.files.emplace_back();
-      file.path = path;
-      FM_RETURN_IF_ERROR(FillFile(graph, file));
-    }
+    FM_RETURN_IF_ERROR(AddFiles(pattern, manifest.files));
+  }
+  for (ManifestFile& file : manifest.files) {
+    FM_RETURN_IF_ERROR(CountRecords(graph, file));
   }
   if (const auto* images = std::get_if<ImagesSource>(&graph.graph.source)) {
     manifest.classes = LabelClasses(manifest.files, images->label);
@@ -94,18 +112,18 @@ absl::StatusOr<Manifest> ResolveSources(const AnalyzedGraph& graph) {
 
 absl::StatusOr<std::string> ReadNamedFile(const std::string& path,
                                           NamedContent& content) {
-  FM_ASSIGN_OR_RETURN(const auto file, LocalFileSystem().Open(path));
-  FM_ASSIGN_OR_RETURN(const FileStat stat, file->Stat());
-  if (stat.size > kNamedBytesMax) {
+  FM_ASSIGN_OR_RETURN(const auto file, OpenFile(path));
+  FM_ASSIGN_OR_RETURN(const FileIdentity identity, file->Identity());
+  if (identity.size > kNamedBytesMax) {
     return InvalidArgument(
         "{}: {} bytes; a file that an expression names has "
         "at most {}",
-        path, stat.size, kNamedBytesMax);
+        path, identity.size, kNamedBytesMax);
   }
-  std::string bytes(stat.size, '\0');
+  std::string bytes(identity.size, '\0');
   FM_ASSIGN_OR_RETURN(
       const size_t got,
-      file->ReadAt(0, std::as_writable_bytes(std::span<char>(bytes))));
+      file->Read(0, std::as_writable_bytes(std::span<char>(bytes))));
   bytes.resize(got);
   const XXH128_hash_t hash = XXH3_128bits(bytes.data(), bytes.size());
   content = {path, hash.low64, hash.high64};

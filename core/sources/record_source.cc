@@ -203,7 +203,7 @@ class ImageFiles final : public RecordSource {
       size_t c = 0;
       if (makes_image_) {
         OpenAhead(indexes.subspan(k), ahead);
-        absl::StatusOr<std::unique_ptr<File>> next =
+        absl::StatusOr<std::unique_ptr<RandomAccessFile>> next =
             std::move(ahead.front().opened);
         ahead.pop_front();
         FM_ASSIGN_OR_RETURN(const auto opened, std::move(next));
@@ -229,7 +229,7 @@ class ImageFiles final : public RecordSource {
  private:
   struct Ahead {
     uint64_t index;
-    absl::StatusOr<std::unique_ptr<File>> opened;
+    absl::StatusOr<std::unique_ptr<RandomAccessFile>> opened;
   };
   struct AheadScratch final : Scratch {
     std::deque<Ahead> files;  // the next ones, as the last call knew them
@@ -246,7 +246,8 @@ class ImageFiles final : public RecordSource {
       const size_t file = files_.Find(index).file;
       ahead.push_back({index, files_.OpenOnce(file)});
       const auto& opened = ahead.back().opened;
-      if (opened.ok()) (*opened)->Prefetch(0, files_.info(file).size);
+      const ByteRange whole{0, files_.info(file).size};
+      if (opened.ok()) (*opened)->Prefetch({&whole, 1});
     }
   }
 

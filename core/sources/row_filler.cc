@@ -176,7 +176,7 @@ absl::Status RowFiller::ReadNoted(Reading& reading) const {
 absl::Status RowFiller::ReadOfFile(size_t begin, size_t end,
                                    Reading& reading) const {
   auto& [all, known, scratch, rows] = reading;
-  const std::shared_ptr<const File> opened = known.opened();
+  const std::shared_ptr<const RandomAccessFile> opened = known.opened();
   const GuardedMapping* mapping = nullptr;
   bool gathers = false;
   for (size_t k = begin; k < end;) {

@@ -10,9 +10,9 @@
 
 #include "absl/status/status.h"
 #include "core/chunk/buffer.h"
-#include "core/io/file_system.h"
 #include "core/io/known_files.h"
 #include "core/io/manifest_files.h"
+#include "core/io/random_access_file.h"
 #include "core/io/range_gatherer.h"
 #include "core/sources/framing.h"
 #include "core/sources/record_source.h"
@@ -55,7 +55,8 @@ class RowFiller {
     static_assert(sizeof(Noted) == 16);
 
     std::vector<Noted> noted;  // by row
-    std::vector<std::pair<size_t, std::shared_ptr<const File>>> gathered_from;
+    std::vector<std::pair<size_t, std::shared_ptr<const RandomAccessFile>>>
+        gathered_from;
     RangeGatherer gatherer;
     std::vector<size_t> in_window;  // rows
     BufferBuilder read;

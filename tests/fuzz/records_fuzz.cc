@@ -123,21 +123,22 @@ void CheckJson(std::string_view text) {
 }
 
 // Never read beyond its end.
-class MemoryFile final : public File {
+class MemoryFile final : public RandomAccessFile {
  public:
-  explicit MemoryFile(std::string_view bytes) : bytes_(bytes) {}
+  explicit MemoryFile(std::string_view bytes)
+      : RandomAccessFile("f"), bytes_(bytes) {}
 
-  absl::StatusOr<FileStat> Stat() const override {
-    return FileStat{bytes_.size(), 0, false};
+  absl::StatusOr<FileIdentity> Identity() const override {
+    return FileIdentity{bytes_.size()};
   }
-  absl::StatusOr<size_t> ReadAt(uint64_t offset,
-                                std::span<std::byte> out) const override {
+  absl::StatusOr<size_t> Read(uint64_t offset,
+                              std::span<std::byte> out) const override {
     FM_CHECK(offset <= bytes_.size());
     const std::string_view part = bytes_.substr(offset, out.size());
     if (!part.empty()) std::memcpy(out.data(), part.data(), part.size());
     return part.size();
   }
-  void Prefetch(uint64_t, uint64_t) const override {}
+  void Prefetch(std::span<const ByteRange>) const override {}
 
  private:
   const std::string_view bytes_;
@@ -145,7 +146,7 @@ class MemoryFile final : public File {
 
 void CheckArrays(std::string_view bytes) {
   const MemoryFile file(bytes);
-  const auto arrays = ReadArrayFile(file, "f", bytes.size());
+  const auto arrays = ReadArrayFile(file, bytes.size());
   FM_CHECK(arrays.ok() || absl::IsDataLoss(arrays.status()));
   if (!arrays.ok()) return;
   for (const FileArray& array : *arrays) {

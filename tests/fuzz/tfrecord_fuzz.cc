@@ -9,21 +9,22 @@
 
 namespace {
 
-class MemoryFile final : public feedmill::File {
+class MemoryFile final : public feedmill::RandomAccessFile {
  public:
-  explicit MemoryFile(std::span<const std::byte> bytes) : bytes_(bytes) {}
+  explicit MemoryFile(std::span<const std::byte> bytes)
+      : RandomAccessFile("fuzz"), bytes_(bytes) {}
 
-  absl::StatusOr<feedmill::FileStat> Stat() const override {
-    return feedmill::FileStat{bytes_.size(), 0, false};
+  absl::StatusOr<feedmill::FileIdentity> Identity() const override {
+    return feedmill::FileIdentity{bytes_.size()};
   }
-  absl::StatusOr<size_t> ReadAt(uint64_t offset,
-                                std::span<std::byte> out) const override {
+  absl::StatusOr<size_t> Read(uint64_t offset,
+                              std::span<std::byte> out) const override {
     if (offset >= bytes_.size()) return size_t{0};
     const size_t size = std::min(out.size(), bytes_.size() - offset);
     if (size > 0) std::memcpy(out.data(), bytes_.data() + offset, size);
     return size;
   }
-  void Prefetch(uint64_t, uint64_t) const override {}
+  void Prefetch(std::span<const feedmill::ByteRange>) const override {}
 
  private:
   const std::span<const std::byte> bytes_;
@@ -35,10 +36,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace feedmill;  // NOLINT: a main file
   const auto bytes = std::as_bytes(std::span(data, size));
   const MemoryFile file(bytes);
-  const std::string path = "fuzz";
   using Kind = Framing::Kind;
   for (const Kind kind : {Kind::kTfRecords, Kind::kLines}) {
-    const auto index = FramingFinder({.kind = kind}).Find(file, path, size);
+    const auto index = FramingFinder({.kind = kind}).Find(file, size);
     if (!index.ok()) continue;
     // Of a file whose rest is lost, not all is there.
     FM_CHECK(index->offsets.front() == 0 && index->offsets.back() <= size);
@@ -48,7 +48,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       if (kind == Kind::kLines) continue;
       const auto record = bytes.subspan(
           index->offsets[k], index->offsets[k + 1] - index->offsets[k]);
-      const auto parsed = ParseTfRecord(record, {path, k, index->offsets[k]});
+      const auto parsed =
+          ParseTfRecord(record, {file.name(), k, index->offsets[k]});
       FM_CHECK(!parsed.ok() ||
                parsed->size() == record.size() - kTfRecordOverheadBytes);
     }

@@ -44,6 +44,11 @@ IMPURE_WORDS = re.compile(
     r"\b(unordered_(?:multi)?(?:map|set)|(?:flat|node)_hash_(?:map|set)"
     r"|(?:system|steady|high_resolution)_clock)\b")
 
+# Headers of calls that open or read files.
+FILE_HEADERS = re.compile(
+    r"^(cstdio|dirent\.h|fcntl\.h|filesystem|fstream|stdio\.h|unistd\.h"
+    r"|sys/(mman|stat|uio)\.h|core/io/local_files\.h)$")
+
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.M)
 
 
@@ -157,6 +162,8 @@ def single_users(tree):
                 yield f"{path}: includes {name}; only core/net may"
             if name.endswith("_generated.h") and not path.startswith("core/wire/"):
                 yield f"{path}: includes {name}; only core/wire may"
+            if path.startswith("core/sources/") and FILE_HEADERS.match(name):
+                yield f"{path}: includes {name}; formats read files through core/io"
             if name.startswith("curl/") and path != "cloud/http_client.cc":
                 yield f"{path}: includes {name}; only cloud/http_client.cc may"
             if name.startswith("CLI/") and path != "tools/command/flags.cc":

@@ -91,6 +91,13 @@ class PlantedBreaches(unittest.TestCase):
         self.assertIn("only core/wire may", found)
         self.assertIn("exactly one .cc may", found)
 
+    def test_formats_open_no_files(self):
+        self.write("core/sources/a.cc", '#include <fcntl.h>\n#include "core/io/local_files.h"\n')
+        self.library("core_sources", ["sources/a.cc"])
+        found = self.run_rule("dependencies")
+        self.assertIn("includes fcntl.h; formats read files through core/io", found)
+        self.assertIn("includes core/io/local_files.h; formats", found)
+
     def test_impure_symbol_header_word_and_dependency(self):
         self.write("core/a.h", "#include <thread>\n")
         self.write("core/b.cc", '#include "core/a.h"\nstd::unordered_map<int, int> m;\n')

@@ -12,7 +12,7 @@ namespace feedmill {
 namespace {
 
 constexpr std::string_view kLines = "lines";
-const FileStat kStat{IndexFolder::kFileBytesMin, 17, false};
+const FileIdentity kIdentity{IndexFolder::kFileBytesMin, 17};
 const RecordIndex kIndex{{0, 5, IndexFolder::kFileBytesMin}};
 
 std::string OnlyFileIn(const std::string& folder) {
@@ -27,21 +27,22 @@ std::string OnlyFileIn(const std::string& folder) {
 TEST(IndexFolder, KeepsTheIndexOfOneFileAsItWas) {
   TestFolder folder;
   const IndexFolder indexes(folder / "a/b");
-  EXPECT_FALSE(indexes.Load(kLines, "/data/x", kStat));
-  ASSERT_TRUE(indexes.Store(kLines, "/data/x", kStat, kIndex).ok());
-  const auto found = indexes.Load(kLines, "/data/x", kStat);
+  EXPECT_FALSE(indexes.Load(kLines, "/data/x", kIdentity));
+  ASSERT_TRUE(indexes.Store(kLines, "/data/x", kIdentity, kIndex).ok());
+  const auto found = indexes.Load(kLines, "/data/x", kIdentity);
   ASSERT_TRUE(found);
   EXPECT_EQ(found->offsets, kIndex.offsets);
-  EXPECT_FALSE(indexes.Load(kLines, "/data/y", kStat));
-  EXPECT_FALSE(indexes.Load("records", "/data/x", kStat));
-  EXPECT_FALSE(indexes.Load(kLines, "/data/x", {kStat.size, 18, false}));
-  EXPECT_FALSE(indexes.Load(kLines, "/data/x", {kStat.size + 1, 17, false}));
+  EXPECT_FALSE(indexes.Load(kLines, "/data/y", kIdentity));
+  EXPECT_FALSE(indexes.Load("records", "/data/x", kIdentity));
+  EXPECT_FALSE(indexes.Load(kLines, "/data/x", {kIdentity.size, 18}));
+  EXPECT_FALSE(indexes.Load(kLines, "/data/x", {kIdentity.size + 1, 17}));
+  EXPECT_FALSE(indexes.Load(kLines, "/data/x", {kIdentity.size, 17, "\"v1\""}));
 }
 
 TEST(IndexFolder, BelievesNoDamagedIndex) {
   TestFolder folder;
   const IndexFolder indexes(folder.path());
-  ASSERT_TRUE(indexes.Store(kLines, "/data/x", kStat, kIndex).ok());
+  ASSERT_TRUE(indexes.Store(kLines, "/data/x", kIdentity, kIndex).ok());
   const std::string path = OnlyFileIn(folder.path());
   std::string text(std::filesystem::file_size(path), '\0');
   std::ifstream(path, std::ios::binary)
@@ -51,33 +52,34 @@ TEST(IndexFolder, BelievesNoDamagedIndex) {
     std::string damaged = text;
     damaged[at] ^= 1;
     folder.Write(name, damaged);
-    ASSERT_FALSE(indexes.Load(kLines, "/data/x", kStat)) << at;
+    ASSERT_FALSE(indexes.Load(kLines, "/data/x", kIdentity)) << at;
     folder.Write(name, text.substr(0, at));
-    ASSERT_FALSE(indexes.Load(kLines, "/data/x", kStat)) << at;
+    ASSERT_FALSE(indexes.Load(kLines, "/data/x", kIdentity)) << at;
   }
   folder.Write(name, text);
-  EXPECT_TRUE(indexes.Load(kLines, "/data/x", kStat));
+  EXPECT_TRUE(indexes.Load(kLines, "/data/x", kIdentity));
 }
 
 TEST(IndexFolder, RemovesWhatAKilledWriterLeft) {
   TestFolder folder;
   folder.Write("old.new", "a part");
-  ASSERT_TRUE(
-      IndexFolder(folder.path()).Store(kLines, "/data/x", kStat, kIndex).ok());
+  ASSERT_TRUE(IndexFolder(folder.path())
+                  .Store(kLines, "/data/x", kIdentity, kIndex)
+                  .ok());
   EXPECT_TRUE(OnlyFileIn(folder.path()).ends_with(".index"));
 }
 
 TEST(IndexFolder, KeepsNothingOfSmallFilesNorNowhere) {
   TestFolder folder;
-  const FileStat small{100, 17, false};
+  const FileIdentity small{100, 17};
   EXPECT_TRUE(IndexFolder(folder.path())
                   .Store(kLines, "/data/x", small, RecordIndex{{0, 100}})
                   .ok());
   EXPECT_EQ(OnlyFileIn(folder.path()), "");
-  EXPECT_TRUE(IndexFolder("").Store(kLines, "/data/x", kStat, kIndex).ok());
-  EXPECT_FALSE(IndexFolder("").Load(kLines, "/data/x", kStat));
+  EXPECT_TRUE(IndexFolder("").Store(kLines, "/data/x", kIdentity, kIndex).ok());
+  EXPECT_FALSE(IndexFolder("").Load(kLines, "/data/x", kIdentity));
   const absl::Status status =
-      IndexFolder("/proc/none").Store(kLines, "/data/x", kStat, kIndex);
+      IndexFolder("/proc/none").Store(kLines, "/data/x", kIdentity, kIndex);
   EXPECT_TRUE(absl::IsUnavailable(status)) << status;
 }
 

@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "core/dataset/analysis.h"
-#include "core/io/file_system.h"
+#include "core/io/local_files.h"
 #include "core/io/manifest.h"
 #include "core/io/range_gatherer.h"
 #include "core/sources/index_order.h"
@@ -44,7 +44,7 @@ std::string Noise(size_t size, unsigned seed) {
   return text;
 }
 
-std::unique_ptr<File> OpenMapped(const std::string& path) {
+std::unique_ptr<RandomAccessFile> OpenMapped(const std::string& path) {
   auto file = LocalFileSystem().Open(path);
   EXPECT_TRUE(file.ok()) << file.status();
   for (int k = 0; k < kUntilMapped; ++k) (*file)->Mapping();
@@ -55,7 +55,7 @@ std::string Text(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-bool Add(RangeGatherer& gatherer, const File& file, uint64_t offset,
+bool Add(RangeGatherer& gatherer, const RandomAccessFile& file, uint64_t offset,
          uint64_t size) {
   const GuardedMapping* const mapping = file.Mapping();
   if (mapping == nullptr) return false;

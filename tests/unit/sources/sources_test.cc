@@ -9,8 +9,7 @@
 #include "core/base/status.h"
 #include "core/base/vector_target.h"
 #include "core/dataset/analysis.h"
-#include "core/io/file_system.h"
-#include "core/io/glob.h"
+#include "core/io/local_files.h"
 #include "core/io/manifest.h"
 #include "core/io/record_index.h"
 #include "core/sources/crc32c.h"
@@ -123,142 +122,7 @@ TEST(Crc32c, IsTheSameWithAndWithoutTheInstruction) {
   }
 }
 
-// ---- globs
-
-TEST(Glob, FindsFilesSortedBytewise) {
-  TestFolder folder;
-  for (const char* name : {"b.txt", "a.txt", "B.txt", ".hidden.txt", "c.dat",
-                           "sub/d.txt", "sub/.git/e.txt"}) {
-    folder.Write(name, "");
-  }
-  EXPECT_THAT(
-      ResolveGlob(folder / "*.txt").value(),
-      ElementsAre(folder / "B.txt", folder / "a.txt", folder / "b.txt"));
-  EXPECT_THAT(ResolveGlob(folder / "[ab].txt").value(),
-              ElementsAre(folder / "a.txt", folder / "b.txt"));
-  EXPECT_THAT(ResolveGlob(folder / "?.dat").value(),
-              ElementsAre(folder / "c.dat"));
-  EXPECT_THAT(ResolveGlob(folder / "*/*.txt").value(),
-              ElementsAre(folder / "sub/d.txt"));
-  EXPECT_THAT(ResolveGlob(folder / "**/*.txt").value(),
-              ElementsAre(folder / "B.txt", folder / "a.txt", folder / "b.txt",
-                          folder / "sub/d.txt"));
-}
-
-TEST(Glob, AFolderStandsForTheFilesBelowIt) {
-  TestFolder folder;
-  folder.Write("x/2/b", "");
-  folder.Write("x/1/a", "");
-  folder.Write("x/.c", "");
-  EXPECT_THAT(ResolveGlob(folder / "x").value(),
-              ElementsAre(folder / "x/1/a", folder / "x/2/b"));
-  EXPECT_THAT(ResolveGlob(folder / "x/*").value(),
-              ElementsAre(folder / "x/1/a", folder / "x/2/b"));
-}
-
-TEST(Glob, TakesANameThatExistsLiterally) {
-  TestFolder folder;
-  folder.Write("a[1].txt", "");
-  folder.Write("a1.txt", "");
-  EXPECT_THAT(ResolveGlob(folder / "a[1].txt").value(),
-              ElementsAre(folder / "a[1].txt"));
-}
-
-TEST(Glob, SaysWhatIsNotThere) {
-  TestFolder folder;
-  for (const std::string name : {"nothing.txt", "*.txt", "no/such/folder"}) {
-    const absl::Status status = ResolveGlob(folder / name).status();
-    EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
-    EXPECT_THAT(ErrorText(status), HasSubstr(folder / name));
-  }
-  EXPECT_EQ(ResolveGlob("").status().code(),
-            absl::StatusCode::kInvalidArgument);
-}
-
-TEST(Glob, EndsInACircleOfLinks) {
-  TestFolder folder;
-  folder.Write("x/a", "");
-  std::filesystem::create_directory_symlink(folder / "x", folder / "x/again");
-  EXPECT_EQ(ResolveGlob(folder / "x").status().code(),
-            absl::StatusCode::kResourceExhausted);
-}
-
-// ---- files
-
-TEST(LocalFileSystem, TellsFoldersPipesAndMissingFilesApart) {
-  TestFolder folder;
-  const FileSystem& files = LocalFileSystem();
-  EXPECT_EQ(files.Open(folder / "none").status().code(),
-            absl::StatusCode::kNotFound);
-  EXPECT_EQ(files.Open(folder.path()).status().code(),
-            absl::StatusCode::kFailedPrecondition);
-  EXPECT_EQ(files.Open("/dev/null").status().code(),
-            absl::StatusCode::kFailedPrecondition);
-  const auto file = files.Open(folder.Write("a", "hello"));
-  ASSERT_TRUE(file.ok());
-  std::string text(10, '.');
-  EXPECT_EQ((*file)
-                ->ReadAt(1, std::as_writable_bytes(
-                                std::span(text.data(), text.size())))
-                .value(),
-            4u);
-  EXPECT_EQ(text, "ello......");
-}
-
 // ---- manifests
-
-TEST(Manifest, ComesBackFromItsText) {
-  Manifest manifest;
-  manifest.files = {{"/a b\n.txt", 12, -3, 4}, {"/\xff", 0, 1, 0}};
-  manifest.classes = {"cat", "dog"};
-  const auto again = Manifest::Parse(manifest.Serialize());
-  ASSERT_TRUE(again.ok()) << again.status();
-  EXPECT_EQ(again->Serialize(), manifest.Serialize());
-  EXPECT_EQ(again->files[0].mtime_ns, -3);
-  EXPECT_EQ(again->Hash(), manifest.Hash());
-  EXPECT_EQ(again->Hash().size(), 32u);
-  manifest.files[0].size = 13;
-  EXPECT_NE(again->Hash(), manifest.Hash());
-}
-
-TEST(Manifest, OfInputsComesBackFromItsText) {
-  Manifest manifest;
-  manifest.inputs.resize(3);
-  manifest.inputs[0].files = {{"/a", 12, -3, 4}};
-  manifest.inputs[1].inputs.resize(2);
-  manifest.inputs[1].inputs[1].files = {{"/b", 5, 1, 2}, {"/c", 5, 1, 3}};
-  const std::string text = manifest.Serialize();
-  const auto again = Manifest::Parse(text);
-  ASSERT_TRUE(again.ok()) << again.status();
-  EXPECT_EQ(again->Serialize(), text);
-  EXPECT_EQ(again->inputs[1].inputs[1].files[1].path, "/c");
-  EXPECT_EQ(again->TotalRecords(), 9u);
-  EXPECT_EQ(again->TotalBytes(), 22u);
-  for (size_t size = 0; size < text.size(); ++size) {
-    EXPECT_EQ(Manifest::Parse(text.substr(0, size)).status().code(),
-              absl::StatusCode::kDataLoss);
-  }
-  EXPECT_FALSE(Manifest::Parse(text + "x").ok());
-  for (int depth = 0; depth < 20; ++depth) {
-    Manifest outer;
-    outer.inputs.push_back(std::move(manifest));
-    manifest = std::move(outer);
-  }
-  EXPECT_THAT(Manifest::Parse(manifest.Serialize()).status().message(),
-              HasSubstr("too deep"));
-}
-
-TEST(Manifest, RefusesEveryTruncationAndExtension) {
-  Manifest manifest;
-  manifest.files = {{"/a", 12, 3, 4}};
-  manifest.classes = {"cat"};
-  const std::string text = manifest.Serialize();
-  for (size_t size = 0; size < text.size(); ++size) {
-    EXPECT_EQ(Manifest::Parse(text.substr(0, size)).status().code(),
-              absl::StatusCode::kDataLoss);
-  }
-  EXPECT_FALSE(Manifest::Parse(text + "x").ok());
-}
 
 TEST(Manifest, CountsTheSourceOfAnyRange) {
   const auto size = [](int64_t start, int64_t stop, int64_t step) {
@@ -459,11 +323,11 @@ TEST(RecordIndexCache, KeepsWhatWasUsedLast) {
   const FramingFinder lines({Framing::Kind::kLines});
   const std::string a = folder.Write("a", "1\n2\n");
   const auto file = LocalFileSystem().Open(a);
-  const auto first = cache.Get(lines, **file, a, {4, 1, false}).value();
+  const auto first = cache.Get(lines, **file, {4, 1}).value();
   EXPECT_THAT(first->offsets, ElementsAre(0, 2, 4));
-  EXPECT_EQ(cache.Get(lines, **file, a, {4, 1, false}).value(), first);
-  ASSERT_TRUE(cache.Get(lines, **file, a, {4, 2, false}).ok());
-  EXPECT_NE(cache.Get(lines, **file, a, {4, 1, false}).value(), first);
+  EXPECT_EQ(cache.Get(lines, **file, {4, 1}).value(), first);
+  ASSERT_TRUE(cache.Get(lines, **file, {4, 2}).ok());
+  EXPECT_NE(cache.Get(lines, **file, {4, 1}).value(), first);
 }
 
 // Indexes that earlier versions kept are found by these bytes.

@@ -1,0 +1,127 @@
+// File systems by scheme, and what is found in them.
+
+#include "core/io/file_systems.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+#include <string>
+
+#include "core/io/glob.h"
+#include "core/io/local_files.h"
+#include "core/io/manifest.h"
+#include "core/io/manifest_files.h"
+#include "tests/unit/io/memory_files.h"
+
+namespace feedmill {
+namespace {
+
+using ::testing::HasSubstr;
+
+// The one of this process, "memory://".
+MemoryFiles& Memory() {
+  static const auto files = [] {
+    auto made = std::make_shared<MemoryFiles>();
+    EXPECT_TRUE(ProcessFileSystems().Add("memory", made).ok());
+    return made;
+  }();
+  return *files;
+}
+
+TEST(FileSystems, GoByTheSchemeOfAName) {
+  EXPECT_EQ(SchemeOf("s3://bucket/a"), "s3");
+  EXPECT_EQ(SchemeOf("a+b-c.d1://"), "a+b-c.d1");
+  for (const char* path : {"", "/a", "a", "./s3://a", "s3:/a", "S3://a",
+                           "3s://a", "://a", "s3", "a b://c"}) {
+    EXPECT_EQ(SchemeOf(path), "") << path;
+  }
+  FileSystems all;
+  EXPECT_EQ(*all.Find("/a"), &LocalFileSystem());
+  EXPECT_EQ(*all.Find("a/b"), &LocalFileSystem());
+  EXPECT_EQ(*all.Find("file:///a"), &LocalFileSystem());
+  const auto files = std::make_shared<MemoryFiles>();
+  ASSERT_TRUE(all.Add("s3", files).ok());
+  EXPECT_EQ(*all.Find("s3://bucket/a"), files.get());
+  const absl::Status unknown = all.Find("gs://bucket/a").status();
+  EXPECT_TRUE(absl::IsInvalidArgument(unknown));
+  EXPECT_EQ(ErrorText(unknown),
+            "gs://bucket/a: this program has no file system for gs://; it has "
+            "paths and file://, s3://");
+  for (const char* scheme : {"", "s3", "file", "S3", "a b", "1a", "a:"}) {
+    EXPECT_TRUE(absl::IsInvalidArgument(all.Add(scheme, files))) << scheme;
+  }
+}
+
+TEST(Glob, FindsWhatAFileSystemLists) {
+  MemoryFiles& files = Memory();
+  for (const char* name : {"a/1.csv", "a/2.csv", "a/b/3.csv", "a/.hidden.csv",
+                           "a/c/4.txt", "a/[x].csv"}) {
+    files.Write(std::string("memory://bucket/") + name, "x");
+  }
+  files.Reset();
+  const auto in = [](std::initializer_list<const char*> names) {
+    std::vector<std::string> out;
+    for (const char* name : names) {
+      out.push_back(std::string("memory://bucket/a/") + name);
+    }
+    return out;
+  };
+  EXPECT_EQ(ResolveGlob("memory://bucket/a/*.csv").value(),
+            in({"1.csv", "2.csv", "[x].csv"}));
+  EXPECT_EQ(ResolveGlob("memory://bucket/**/?.csv").value(),
+            in({"1.csv", "2.csv", "b/3.csv"}));
+  EXPECT_EQ(ResolveGlob("memory://bucket/a").value(),
+            in({"1.csv", "2.csv", "[x].csv", "b/3.csv", "c/4.txt"}));
+  EXPECT_EQ(ResolveGlob("memory://bucket/a/[x].csv").value(), in({"[x].csv"}));
+  EXPECT_TRUE(absl::IsNotFound(ResolveGlob("memory://bucket/z*").status()));
+  EXPECT_TRUE(absl::IsNotFound(ResolveGlob("memory://*").status()));
+  // Listings have identities: no object is asked for by itself.
+  files.Reset();
+  const auto found = FindFiles("memory://bucket/a/?.csv").value();
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_THAT(found[0].identity->etag, HasSubstr("\"v"));
+  EXPECT_NE(found[0].identity->etag, found[1].identity->etag);
+  EXPECT_LE(files.calls().stats, 2u);  // the pattern and its folder
+  EXPECT_EQ(files.calls().lists, 1u);
+}
+
+TEST(ManifestFiles, TellObjectsThatChangedFromThoseThatAreGone) {
+  MemoryFiles& files = Memory();
+  const std::string name = "memory://changing/a";
+  files.Write(name, "before");
+  Manifest manifest;
+  manifest.files.push_back({name, 0, 0, 1});
+  manifest.files[0].Set(files.Stat(name)->identity);
+  files.Reset();
+  const ManifestFiles opened(std::make_shared<const Manifest>(manifest));
+  std::byte out[6];
+  const auto read = [&] {
+    const auto file = opened.Open(0);
+    return file.ok() ? opened.Read(0, **file, 0, out) : file.status();
+  };
+  EXPECT_TRUE(read().ok());
+  EXPECT_EQ(files.calls().opens + files.calls().stats, 0u);
+  EXPECT_EQ(files.calls().known_opens, 1u);
+  files.SetMissing(name, 1);
+  EXPECT_THAT(ErrorText(read()), HasSubstr("changed since the job began"));
+  files.SetMissing(name, 0);
+  files.SetFault([](const std::string& of, uint64_t) {
+    return Unavailable("{}: the server answers 503", of);
+  });
+  EXPECT_EQ(read(), Unavailable("{}: the server answers 503", name));
+  files.SetFault(nullptr);
+  files.Write(name, "after.");
+  EXPECT_TRUE(absl::IsFailedPrecondition(read()));
+  EXPECT_THAT(ErrorText(read()), HasSubstr("changed since"));
+  files.Remove(name);
+  EXPECT_TRUE(absl::IsFailedPrecondition(read()));
+  EXPECT_THAT(ErrorText(read()), HasSubstr("does not have it"));
+  manifest.files[0].path = "nowhere://a";
+  const ManifestFiles unknown(std::make_shared<const Manifest>(manifest));
+  EXPECT_THAT(ErrorText(unknown.Open(0).status()),
+              HasSubstr("no file system for nowhere://"));
+}
+
+}  // namespace
+}  // namespace feedmill

@@ -1,0 +1,125 @@
+// Files of this machine, and patterns of their names.
+
+#include "core/io/local_files.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+
+#include "core/base/status.h"
+#include "core/io/file_systems.h"
+#include "core/io/glob.h"
+#include "tests/unit/sources/test_folder.h"
+
+namespace feedmill {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+// ---- globs
+
+TEST(Glob, FindsFilesSortedBytewise) {
+  TestFolder folder;
+  for (const char* name : {"b.txt", "a.txt", "B.txt", ".hidden.txt", "c.dat",
+                           "sub/d.txt", "sub/.git/e.txt"}) {
+    folder.Write(name, "");
+  }
+  EXPECT_THAT(
+      ResolveGlob(folder / "*.txt").value(),
+      ElementsAre(folder / "B.txt", folder / "a.txt", folder / "b.txt"));
+  EXPECT_THAT(ResolveGlob(folder / "[ab].txt").value(),
+              ElementsAre(folder / "a.txt", folder / "b.txt"));
+  EXPECT_THAT(ResolveGlob(folder / "?.dat").value(),
+              ElementsAre(folder / "c.dat"));
+  EXPECT_THAT(ResolveGlob(folder / "*/*.txt").value(),
+              ElementsAre(folder / "sub/d.txt"));
+  EXPECT_THAT(ResolveGlob(folder / "**/*.txt").value(),
+              ElementsAre(folder / "B.txt", folder / "a.txt", folder / "b.txt",
+                          folder / "sub/d.txt"));
+}
+
+TEST(Glob, AFolderStandsForTheFilesBelowIt) {
+  TestFolder folder;
+  folder.Write("x/2/b", "");
+  folder.Write("x/1/a", "");
+  folder.Write("x/.c", "");
+  EXPECT_THAT(ResolveGlob(folder / "x").value(),
+              ElementsAre(folder / "x/1/a", folder / "x/2/b"));
+  EXPECT_THAT(ResolveGlob(folder / "x/*").value(),
+              ElementsAre(folder / "x/1/a", folder / "x/2/b"));
+}
+
+TEST(Glob, TakesANameThatExistsLiterally) {
+  TestFolder folder;
+  folder.Write("a[1].txt", "");
+  folder.Write("a1.txt", "");
+  EXPECT_THAT(ResolveGlob(folder / "a[1].txt").value(),
+              ElementsAre(folder / "a[1].txt"));
+}
+
+TEST(Glob, SaysWhatIsNotThere) {
+  TestFolder folder;
+  for (const std::string name : {"nothing.txt", "*.txt", "no/such/folder"}) {
+    const absl::Status status = ResolveGlob(folder / name).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+    EXPECT_THAT(ErrorText(status), HasSubstr(folder / name));
+  }
+  EXPECT_EQ(ResolveGlob("").status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST(Glob, EndsInACircleOfLinks) {
+  TestFolder folder;
+  folder.Write("x/a", "");
+  std::filesystem::create_directory_symlink(folder / "x", folder / "x/again");
+  EXPECT_EQ(ResolveGlob(folder / "x").status().code(),
+            absl::StatusCode::kResourceExhausted);
+}
+
+// ---- files
+
+TEST(LocalFileSystem, TellsFoldersPipesAndMissingFilesApart) {
+  TestFolder folder;
+  const FileSystem& files = LocalFileSystem();
+  EXPECT_EQ(files.Open(folder / "none").status().code(),
+            absl::StatusCode::kNotFound);
+  EXPECT_EQ(files.Open(folder.path()).status().code(),
+            absl::StatusCode::kFailedPrecondition);
+  EXPECT_EQ(files.Open("/dev/null").status().code(),
+            absl::StatusCode::kFailedPrecondition);
+  const auto file = files.Open(folder.Write("a", "hello"));
+  ASSERT_TRUE(file.ok());
+  std::string text(10, '.');
+  EXPECT_EQ(
+      (*file)
+          ->Read(1, std::as_writable_bytes(std::span(text.data(), text.size())))
+          .value(),
+      4u);
+  EXPECT_EQ(text, "ello......");
+}
+
+TEST(LocalFileSystem, TakesUrlsOfFiles) {
+  TestFolder folder;
+  const std::string path = folder.Write("a b%20.txt", "hello");
+  folder.Write("c.txt", "");
+  EXPECT_THAT(ResolveGlob("file://" + path).value(), ElementsAre(path));
+  EXPECT_THAT(ResolveGlob("file://" + folder.path() + "/*.txt").value(),
+              ElementsAre(path, folder / "c.txt"));
+  const auto file = OpenFile("file://" + path);
+  ASSERT_TRUE(file.ok()) << file.status();
+  EXPECT_EQ((*file)->Identity()->size, 5u);
+  EXPECT_EQ((*file)->Identity()->etag, "");
+  EXPECT_EQ((*file)->name(), "file://" + path);
+  EXPECT_THAT(ErrorText(OpenFile("file:///none").status()),
+              HasSubstr("file:///none: cannot open"));
+  for (const char* name : {"file://host/a", "file://a", "file://"}) {
+    EXPECT_THAT(ErrorText(OpenFile(name).status()), HasSubstr("file:///PATH"));
+    EXPECT_TRUE(absl::IsInvalidArgument(ResolveGlob(name).status())) << name;
+  }
+}
+
+}  // namespace
+}  // namespace feedmill
