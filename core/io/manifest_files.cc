@@ -4,6 +4,7 @@
 
 #include "core/base/status.h"
 #include "core/io/file_systems.h"
+#include "core/io/read_ahead.h"
 
 namespace feedmill {
 namespace {
@@ -18,6 +19,7 @@ ManifestFiles::ManifestFiles(std::shared_ptr<const Manifest> manifest)
   first_.push_back(0);
   for (const ManifestFile& file : manifest_->files) {
     first_.push_back(first_.back() + file.records);
+    has_urls_ = has_urls_ || !SchemeOf(file.path).empty();
   }
 }
 
@@ -103,6 +105,17 @@ absl::Status ManifestFiles::Read(size_t file, const RandomAccessFile& opened,
                                  std::span<std::byte> out) const {
   FM_RETURN_IF_ERROR(Fill(file, opened, offset, out));
   return Check(file, opened);
+}
+
+ReadFileAt ManifestFiles::ReadInOrder(
+    size_t file, std::shared_ptr<const RandomAccessFile> opened, uint64_t begin,
+    uint64_t end) const {
+  ReadAhead ahead(*opened, begin, std::min(end, info(file).size));
+  return [this, file, opened = std::move(opened), ahead](
+             uint64_t offset, std::span<std::byte> out) mutable {
+    ahead.Reach(offset);
+    return Read(file, *opened, offset, out);
+  };
 }
 
 }  // namespace feedmill

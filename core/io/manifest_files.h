@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "core/io/byte_stream.h"
 #include "core/io/file_system.h"
 #include "core/io/manifest.h"
 #include "core/io/record_index.h"
@@ -54,6 +55,16 @@ class ManifestFiles {
   absl::Status Read(size_t file, const RandomAccessFile& opened,
                     uint64_t offset, std::span<std::byte> out) const;
   absl::Status Changed(size_t file) const;
+  // Read, for a stream that goes through the file in order from `begin` to
+  // about `end`: it announces what comes next (ReadAhead). This must outlive
+  // it; one thread at a time.
+  ReadFileAt ReadInOrder(size_t file,
+                         std::shared_ptr<const RandomAccessFile> opened,
+                         uint64_t begin, uint64_t end) const;
+  // True if some name is a URL: reads may wait for a network, so readers
+  // announce ranges of many files together. RandomAccessFile::ahead_bytes says
+  // for which files.
+  bool has_urls() const { return has_urls_; }
 
  private:
   // The status of a call for the file: FailedPrecondition if it is gone.
@@ -66,6 +77,7 @@ class ManifestFiles {
 
   const std::shared_ptr<const Manifest> manifest_;
   std::vector<uint64_t> first_;  // files + 1: the first record of each
+  bool has_urls_ = false;
 
   mutable std::mutex mutex_;
   mutable std::list<OpenFile> open_;  // most recently used first

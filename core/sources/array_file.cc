@@ -297,6 +297,8 @@ absl::StatusOr<FileArray> ParseNpyHeader(std::string_view bytes) {
 absl::StatusOr<std::vector<FileArray>> ReadArrayFile(
     const RandomAccessFile& file, uint64_t size) {
   const std::string& path = file.name();
+  const ByteRange head{0, std::min<uint64_t>(size, kHeaderBytesMax)};
+  if (file.ahead_bytes() > 0) file.Prefetch({&head, 1});
   FM_ASSIGN_OR_RETURN(const std::string magic, ReadPart(file, size, 0, 4));
   std::vector<FileArray> arrays;
   if (!magic.starts_with("PK")) {

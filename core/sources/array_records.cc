@@ -15,6 +15,11 @@ namespace {
 
 constexpr size_t kLayoutsMax = 4096;
 
+// Place of rows in their file.
+ByteRange RangeOf(const FileArray& array, uint64_t first, uint64_t count) {
+  return {array.offset + first * array.row_bytes, count * array.row_bytes};
+}
+
 class ArrayRecords final : public RecordSource {
  public:
   using Arrays = std::vector<FileArray>;
@@ -39,9 +44,19 @@ class ArrayRecords final : public RecordSource {
 
  private:
   absl::StatusOr<std::shared_ptr<const Arrays>> ArraysIn(size_t file) const;
+  // Rows that stand together in a file, to be read at once.
+  struct Run {
+    std::shared_ptr<const Arrays> arrays;
+    size_t file = 0;
+    uint64_t first = 0;
+    uint64_t count = 0;
+  };
+  absl::StatusOr<Run> RunAt(std::span<const uint64_t> indexes, size_t k,
+                            size_t& left) const;
+  absl::Status Announce(std::span<const uint64_t> indexes,
+                        size_t bytes_max) const;
   static void Prepare(const Arrays& arrays, RecordBlock& out);
-  absl::Status ReadRows(const Arrays& arrays, size_t file, uint64_t first,
-                        uint64_t count, RecordBlock& out) const;
+  absl::Status ReadRows(const Run& run, RecordBlock& out) const;
 
   const Source source_;
   const std::vector<bool> live_;  // by array; empty: all
@@ -82,30 +97,70 @@ void ArrayRecords::Prepare(const Arrays& arrays, RecordBlock& out) {
   }
 }
 
-// Rows that stand together.
-absl::Status ArrayRecords::ReadRows(const Arrays& arrays, size_t file,
-                                    uint64_t first, uint64_t count,
-                                    RecordBlock& out) const {
-  FM_ASSIGN_OR_RETURN(const auto opened, files_.Open(file));
-  for (size_t c = 0; c < arrays.size(); ++c) {
-    const FileArray& array = arrays[c];
+absl::Status ArrayRecords::ReadRows(const Run& run, RecordBlock& out) const {
+  FM_ASSIGN_OR_RETURN(const auto opened, files_.Open(run.file));
+  for (size_t c = 0; c < run.arrays->size(); ++c) {
+    const FileArray& array = (*run.arrays)[c];
     OutputColumn& column = out.columns[c];
-    const auto bytes = static_cast<size_t>(count * array.row_bytes);
+    const ByteRange range = RangeOf(array, run.first, run.count);
+    const auto bytes = static_cast<size_t>(range.size);
     std::byte* const at = column.values.Extend(bytes);
-    FM_RETURN_IF_ERROR(files_.Read(
-        file, *opened, array.offset + first * array.row_bytes, {at, bytes}));
+    FM_RETURN_IF_ERROR(
+        files_.Read(run.file, *opened, range.offset, {at, bytes}));
     if (array.dtype == DType::kBool) {
       std::transform(at, at + bytes, at, [](std::byte b) {
         return b == std::byte{0} ? b : std::byte{1};
       });
     } else if (array.dtype == DType::kBytes) {
-      for (uint64_t k = 1; k <= count; ++k) {
+      for (uint64_t k = 1; k <= run.count; ++k) {
         column.offsets.Push(
             static_cast<int64_t>((out.rows + k) * array.row_bytes));
       }
     }
   }
-  out.rows += static_cast<size_t>(count);
+  out.rows += static_cast<size_t>(run.count);
+  return absl::OkStatus();
+}
+
+// The rows from indexes[k] on that stand together and fit into `left` bytes,
+// and takes their bytes from it. Of the first index at least one row.
+absl::StatusOr<ArrayRecords::Run> ArrayRecords::RunAt(
+    std::span<const uint64_t> indexes, size_t k, size_t& left) const {
+  const auto place = files_.Find(indexes[k]);
+  Run run{nullptr, place.file, place.record, 0};
+  FM_ASSIGN_OR_RETURN(run.arrays, ArraysIn(place.file));
+  uint64_t row_bytes = 0;
+  for (const FileArray& array : *run.arrays) row_bytes += array.row_bytes;
+  const uint64_t fit = std::max<uint64_t>(
+      k == 0 ? 1 : 0, left / std::max<uint64_t>(row_bytes, 1));
+  const uint64_t in_file = files_.info(place.file).records - place.record;
+  const uint64_t most =
+      std::min({fit, in_file, static_cast<uint64_t>(indexes.size() - k)});
+  if (most == 0) return run;
+  run.count = 1;
+  while (run.count < most && indexes[k + run.count] == indexes[k] + run.count) {
+    ++run.count;
+  }
+  left -= static_cast<size_t>(std::min<uint64_t>(left, run.count * row_bytes));
+  return run;
+}
+
+// Announces the reads of all runs, where reads wait.
+absl::Status ArrayRecords::Announce(std::span<const uint64_t> indexes,
+                                    size_t bytes_max) const {
+  size_t left = bytes_max;
+  for (size_t k = 0; k < indexes.size();) {
+    FM_ASSIGN_OR_RETURN(const Run run, RunAt(indexes, k, left));
+    if (run.count == 0) break;
+    k += static_cast<size_t>(run.count);
+    FM_ASSIGN_OR_RETURN(const auto opened, files_.Open(run.file));
+    if (opened->ahead_bytes() == 0) continue;
+    std::vector<ByteRange> ranges;
+    for (const FileArray& array : *run.arrays) {
+      ranges.push_back(RangeOf(array, run.first, run.count));
+    }
+    opened->Prefetch(ranges);
+  }
   return absl::OkStatus();
 }
 
@@ -114,24 +169,14 @@ absl::StatusOr<size_t> ArrayRecords::Read(std::span<const uint64_t> indexes,
                                           RecordBlock& out) const {
   out.rows = 0;
   out.error = absl::OkStatus();
+  if (files_.has_urls()) FM_RETURN_IF_ERROR(Announce(indexes, bytes_max));
   size_t left = bytes_max;
   for (size_t k = 0; k < indexes.size();) {
-    const auto place = files_.Find(indexes[k]);
-    FM_ASSIGN_OR_RETURN(const auto arrays, ArraysIn(place.file));
-    if (k == 0) Prepare(*arrays, out);
-    uint64_t row_bytes = 0;
-    for (const FileArray& array : *arrays) row_bytes += array.row_bytes;
-    const uint64_t fit = std::max<uint64_t>(
-        k == 0 ? 1 : 0, left / std::max<uint64_t>(row_bytes, 1));
-    const uint64_t in_file = files_.info(place.file).records - place.record;
-    const uint64_t most =
-        std::min({fit, in_file, static_cast<uint64_t>(indexes.size() - k)});
-    if (most == 0) break;
-    uint64_t count = 1;
-    while (count < most && indexes[k + count] == indexes[k] + count) ++count;
-    FM_RETURN_IF_ERROR(ReadRows(*arrays, place.file, place.record, count, out));
-    left -= static_cast<size_t>(std::min<uint64_t>(left, count * row_bytes));
-    k += static_cast<size_t>(count);
+    FM_ASSIGN_OR_RETURN(const Run run, RunAt(indexes, k, left));
+    if (k == 0) Prepare(*run.arrays, out);
+    if (run.count == 0) break;
+    FM_RETURN_IF_ERROR(ReadRows(run, out));
+    k += static_cast<size_t>(run.count);
   }
   return out.rows;
 }

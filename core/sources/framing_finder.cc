@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/base/status.h"
+#include "core/io/read_ahead.h"
 #include "core/sources/record_stream.h"
 #include "core/sources/tfrecord.h"
 
@@ -23,6 +24,11 @@ absl::Status Shrank(const std::string& path, uint64_t offset) {
 absl::StatusOr<RecordIndex> IndexTfRecord(const RandomAccessFile& file,
                                           uint64_t size) {
   const std::string& path = file.name();
+  // Where reads wait, headers that stand within what is read ahead come with
+  // it.
+  const uint64_t sparse_min =
+      std::max<uint64_t>(kWindowBytes / 4, file.ahead_bytes());
+  ReadAhead ahead(file, 0, size);
   RecordIndex index;
   index.offsets.push_back(0);
   std::vector<std::byte> window(std::min<uint64_t>(kWindowBytes, size));
@@ -33,9 +39,10 @@ absl::StatusOr<RecordIndex> IndexTfRecord(const RandomAccessFile& file,
     if (offset + kTfRecordHeaderBytes > window_end) {
       // Large records: only their headers are read.
       const bool sparse =
-          index.records() > 0 && offset / index.records() > kWindowBytes / 4;
+          index.records() > 0 && offset / index.records() > sparse_min;
       const uint64_t want = std::min<uint64_t>(
           sparse ? kTfRecordHeaderBytes : window.size(), size - offset);
+      if (!sparse) ahead.Reach(offset);
       FM_ASSIGN_OR_RETURN(const size_t got,
                           file.Read(offset, {window.data(), want}));
       if (got < want) return Shrank(path, offset + got);
@@ -61,11 +68,13 @@ absl::StatusOr<RecordIndex> IndexTfRecord(const RandomAccessFile& file,
 
 absl::StatusOr<RecordIndex> IndexLines(const RandomAccessFile& file,
                                        uint64_t size) {
+  ReadAhead ahead(file, 0, size);
   RecordIndex index;
   index.offsets.push_back(0);
   std::vector<std::byte> window(std::min<uint64_t>(4 * kWindowBytes, size));
   for (uint64_t offset = 0; offset < size;) {
     const uint64_t want = std::min<uint64_t>(window.size(), size - offset);
+    ahead.Reach(offset);
     FM_ASSIGN_OR_RETURN(const size_t got,
                         file.Read(offset, {window.data(), want}));
     if (got < want) return Shrank(file.name(), offset + got);
@@ -87,8 +96,10 @@ absl::StatusOr<RecordIndex> IndexLines(const RandomAccessFile& file,
 absl::StatusOr<RecordIndex> IndexRecords(const Framing& framing,
                                          const RandomAccessFile& file,
                                          uint64_t size) {
+  ReadAhead ahead(file, 0, size);
   RecordIndex index;
   const auto read = [&](uint64_t offset, std::span<std::byte> out) {
+    ahead.Reach(offset);
     FM_ASSIGN_OR_RETURN(const size_t got, file.Read(offset, out));
     return got == out.size() ? absl::OkStatus()
                              : Shrank(file.name(), offset + got);

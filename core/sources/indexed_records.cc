@@ -77,6 +77,8 @@ class IndexedRecords final : public RecordSource {
     std::vector<std::shared_ptr<const RecordIndex>> indexes;  // of the files
     KnownFiles known;
     RowFiller::Scratch filler;
+    // with reads under way
+    std::vector<std::shared_ptr<const RandomAccessFile>> announced;
   };
 
   absl::Status Locate(std::span<const uint64_t> indexes, size_t bytes_max,
@@ -86,6 +88,8 @@ class IndexedRecords final : public RecordSource {
   absl::Status LocateByFile(std::span<const uint64_t> indexes, size_t bytes_max,
                             ReadScratch& scratch, RecordBlock& out) const;
   absl::Status AskIndexes(size_t k, ReadScratch& scratch) const;
+  absl::Status AnnounceRun(uint64_t first, uint64_t count, size_t bytes_max,
+                           ReadScratch& scratch) const;
   absl::Status AppendNeighbours(const ManifestFiles::Place& place,
                                 uint64_t count, size_t bytes_max,
                                 ReadScratch& scratch, RecordBlock& out) const;
@@ -196,6 +200,42 @@ absl::Status IndexedRecords::LocateByFile(std::span<const uint64_t> indexes,
   return absl::OkStatus();
 }
 
+// Announces the reads of ReadRun, of all files, where reads wait.
+absl::Status IndexedRecords::AnnounceRun(uint64_t first, uint64_t count,
+                                         size_t bytes_max,
+                                         ReadScratch& scratch) const {
+  scratch.announced.clear();
+  uint64_t left = std::max<uint64_t>(bytes_max, 1);
+  for (const uint64_t end = first + count; first < end && left > 0;) {
+    const auto [file, record] = files_.Find(first);
+    FM_RETURN_IF_ERROR(scratch.known.Open(files_, file));
+    FM_RETURN_IF_ERROR(scratch.known.FindIndex(finder_, files_, file));
+    const RecordIndex& index = *scratch.known.index();
+    const uint64_t* const offsets = index.offsets.data() + record;
+    const auto data_bytes = [&](uint64_t records) {
+      return offsets[records] - offsets[0] - records * unframer_.overhead();
+    };
+    // The first records whose data fills what is left, or all.
+    uint64_t n = 1;
+    for (uint64_t most = std::min(end - first, index.records() - record);
+         n < most;) {
+      const uint64_t middle = n + (most - n) / 2;
+      if (data_bytes(middle) < left) {
+        n = middle + 1;
+      } else {
+        most = middle;
+      }
+    }
+    const ByteRange range{offsets[0], offsets[n] - offsets[0]};
+    left -= std::min(left, data_bytes(n));
+    first += n;
+    if (scratch.known.opened()->ahead_bytes() == 0) continue;
+    scratch.known.opened()->Prefetch({&range, 1});
+    scratch.announced.push_back(scratch.known.opened());
+  }
+  return absl::OkStatus();
+}
+
 // Reads up to `count` records, from the one at `place` on, that stand together
 // in its file, and moves them together in the memory that they are read to,
 // unless the reader takes them as they stand.
@@ -262,6 +302,9 @@ absl::StatusOr<size_t> IndexedRecords::ReadRun(uint64_t first, uint64_t count,
     out.trailing = kTfRecordOverheadBytes;
     out.columns[0].offsets.As<int64_t>()[0] = kTfRecordHeaderBytes;
   }
+  if (files_.has_urls()) {
+    FM_RETURN_IF_ERROR(AnnounceRun(first, count, bytes_max, read));
+  }
   // So much at once that it is still in the cache when it is taken apart.
   while (out.rows < count && out.error.ok() &&
          (out.rows == 0 || values.size() < bytes_max)) {
@@ -270,6 +313,7 @@ absl::StatusOr<size_t> IndexedRecords::ReadRun(uint64_t first, uint64_t count,
         AppendNeighbours(files_.Find(first + out.rows), count - out.rows,
                          std::min(left, kSequentialBytes), read, out));
   }
+  read.announced.clear();
   // Behind the last record, too.
   if (out.trailing > 0) values.Extend(kTfRecordHeaderBytes);
   return out.rows;

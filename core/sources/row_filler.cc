@@ -37,6 +37,29 @@ size_t RowFiller::GroupFrom(std::span<const WantedRecord> all) {
   return n;
 }
 
+// Announces all reads, of all files, where reads wait.
+absl::Status RowFiller::Announce(std::span<const WantedRecord> all,
+                                 KnownFiles& known,
+                                 AnnouncedFiles& announced) const {
+  std::vector<ByteRange> ranges;
+  for (size_t k = 0; k < all.size();) {
+    const size_t file = all[k].file;
+    FM_RETURN_IF_ERROR(known.Open(files_, file));
+    ranges.clear();
+    while (k < all.size() && all[k].file == file) {
+      const size_t n = GroupFrom(all.subspan(k));
+      const WantedRecord& last = all[k + n - 1];
+      ranges.push_back(
+          {all[k].offset, last.offset + last.size - all[k].offset});
+      k += n;
+    }
+    if (known.opened()->ahead_bytes() == 0) continue;
+    known.opened()->Prefetch(ranges);
+    announced.push_back(known.opened());
+  }
+  return absl::OkStatus();
+}
+
 // Copies TFRecords to their rows: how many of the first are not bad.
 size_t RowFiller::CopySound(std::span<const WantedRecord> group,
                             std::span<const std::byte> bytes, Scratch& scratch,
@@ -222,6 +245,8 @@ absl::Status RowFiller::Fill(std::span<const WantedRecord> all,
                   Rows{column.values.data(), column.offsets.As<int64_t>(),
                        bad_row, out.error}};
   scratch.Begin(all.size());
+  AnnouncedFiles announced;
+  if (files_.has_urls()) FM_RETURN_IF_ERROR(Announce(all, known, announced));
   for (size_t k = 0; k < all.size();) {
     if (scratch.gathered_from.size() == kGatheredFilesMax) {
       FM_RETURN_IF_ERROR(ReadNoted(reading));

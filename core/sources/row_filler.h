@@ -96,7 +96,12 @@ class RowFiller {
     Rows rows;
   };
 
+  // Open files with reads under way.
+  using AnnouncedFiles = std::vector<std::shared_ptr<const RandomAccessFile>>;
+
   static size_t GroupFrom(std::span<const WantedRecord> all);
+  absl::Status Announce(std::span<const WantedRecord> all, KnownFiles& known,
+                        AnnouncedFiles& announced) const;
   size_t CopySound(std::span<const WantedRecord> group,
                    std::span<const std::byte> bytes, Scratch& scratch,
                    Rows& rows) const;

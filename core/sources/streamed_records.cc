@@ -20,6 +20,8 @@ namespace {
 
 // Streams that wait to be read on, by whatever thread comes to it.
 constexpr size_t kParkedMax = 16;
+// Bytes behind a block that its last line is expected to need.
+constexpr uint64_t kLineBytesAhead = uint64_t{64} << 10;
 
 class StreamedRecords final : public RecordSource {
  public:
@@ -116,15 +118,17 @@ absl::StatusOr<std::unique_ptr<StreamedRecords::Stream>> StreamedRecords::Open(
   const uint64_t begin = blocks_ ? place.record * kBlockBytes : 0;
   const uint64_t end =
       blocks_ ? begin + kBlockBytes : std::numeric_limits<uint64_t>::max();
-  const auto read = [this, file = place.file, opened](
-                        uint64_t offset, std::span<std::byte> out) {
-    return files_.Read(file, *opened, offset, out);
-  };
+  // From the byte before the block on: a '\n' there says that a line begins
+  // with the block.
+  const uint64_t first = begin == 0 ? 0 : begin - 1;
   auto stream = std::make_unique<Stream>();
   stream->index = index;
   stream->records = std::make_unique<RecordStream>(
       framing_, info.path,
-      MakeByteStream(compression_, read, begin == 0 ? 0 : begin - 1, info.size),
+      MakeByteStream(compression_,
+                     files_.ReadInOrder(place.file, opened, first,
+                                        blocks_ ? end + kLineBytesAhead : end),
+                     first, info.size),
       begin, end);
   return stream;
 }

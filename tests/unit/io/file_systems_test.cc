@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 
@@ -12,6 +13,7 @@
 #include "core/io/local_files.h"
 #include "core/io/manifest.h"
 #include "core/io/manifest_files.h"
+#include "core/io/read_ahead.h"
 #include "tests/unit/io/memory_files.h"
 
 namespace feedmill {
@@ -121,6 +123,65 @@ TEST(ManifestFiles, TellObjectsThatChangedFromThoseThatAreGone) {
   const ManifestFiles unknown(std::make_shared<const Manifest>(manifest));
   EXPECT_THAT(ErrorText(unknown.Open(0).status()),
               HasSubstr("no file system for nowhere://"));
+}
+
+// A file that notes what is announced.
+class AnnouncedFile final : public RandomAccessFile {
+ public:
+  explicit AnnouncedFile(uint64_t ahead)
+      : RandomAccessFile("announced"), ahead_(ahead) {}
+
+  absl::StatusOr<FileIdentity> Identity() const override {
+    return FileIdentity();
+  }
+  absl::StatusOr<size_t> Read(uint64_t, std::span<std::byte>) const override {
+    return size_t{0};
+  }
+  void Prefetch(std::span<const ByteRange> ranges) const override {
+    for (const ByteRange& range : ranges) {
+      if (at_ == 0) at_ = range.offset;
+      EXPECT_EQ(range.offset, at_);  // in order, none twice
+      EXPECT_GT(range.size, 0u);
+      at_ += range.size;
+    }
+  }
+  uint64_t ahead_bytes() const override { return ahead_; }
+  uint64_t at() const { return at_; }
+
+ private:
+  const uint64_t ahead_;
+  mutable uint64_t at_ = 0;
+};
+
+TEST(ReadAhead, AnnouncesEachByteOnceAndNotTooEarly) {
+  constexpr uint64_t kBegin = 1000;
+  for (const uint64_t ahead : {1, 3, 100, 4096, 100'000}) {
+    for (const uint64_t size : {1, 99, 100, 101, 4096, 20'000}) {
+      for (const uint64_t step : {1, 70, 5000}) {
+        if (step > ahead) continue;  // it would pass what is announced
+        const AnnouncedFile file(ahead);
+        ReadAhead reader(file, kBegin, kBegin + size);
+        for (uint64_t at = 0; at < size; at += step) {
+          reader.Reach(kBegin + at);
+          EXPECT_GT(file.at(), kBegin + at);
+          EXPECT_LE(file.at(), kBegin + std::min(size, at + ahead));
+        }
+        EXPECT_EQ(file.at(), kBegin + size)
+            << ahead << " " << size << " " << step;
+        reader.Reach(kBegin + size + 5000);
+        EXPECT_EQ(file.at(), kBegin + size);
+      }
+    }
+  }
+}
+
+TEST(ReadAhead, AnnouncesNothingWhereReadsAreQuick) {
+  const AnnouncedFile file(0);
+  ReadAhead(file, 0, 1000).Reach(0);
+  EXPECT_EQ(file.at(), 0u);
+  const AnnouncedFile slow(100);
+  ReadAhead(slow, 0, 0).Reach(0);
+  EXPECT_EQ(slow.at(), 0u);
 }
 
 }  // namespace

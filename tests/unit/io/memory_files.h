@@ -30,7 +30,7 @@ class MemoryFiles final : public FileSystem {
     size_t lists = 0;
     size_t reads = 0;
     size_t unannounced = 0;  // reads of bytes that no Prefetch has
-    size_t ahead = 0;        // largest number of ranges under way at once
+    size_t announced = 0;    // ranges of Prefetch
   };
 
   void Write(const std::string& name, std::string content) {
@@ -139,31 +139,32 @@ class MemoryFiles final : public FileSystem {
     }
     void Prefetch(std::span<const ByteRange> ranges) const override {
       const std::lock_guard lock(files_.mutex_);
-      for (const ByteRange& range : ranges) {
-        for (uint64_t k = 0; k < range.size; ++k) {
-          announced_.insert(range.offset + k);
-        }
-      }
-      under_way_ += ranges.size();
-      files_.calls_.ahead = std::max(files_.calls_.ahead, under_way_);
+      announced_.insert(announced_.end(), ranges.begin(), ranges.end());
+      files_.calls_.announced += ranges.size();
     }
     uint64_t ahead_bytes() const override { return files_.ahead_bytes_; }
 
    private:
     void CountRead(uint64_t offset, uint64_t size) const {
       ++files_.calls_.reads;
-      for (uint64_t at = offset; at < std::min(offset + size, identity_.size);
-           ++at) {
-        if (announced_.contains(at)) continue;
-        ++files_.calls_.unannounced;
-        return;
+      const uint64_t end = std::min(offset + size, identity_.size);
+      // As far as announced ranges reach.
+      for (uint64_t at = offset; at < end;) {
+        const auto range = std::find_if(
+            announced_.begin(), announced_.end(), [at](const ByteRange& r) {
+              return r.offset <= at && at < r.offset + r.size;
+            });
+        if (range == announced_.end()) {
+          ++files_.calls_.unannounced;
+          return;
+        }
+        at = range->offset + range->size;
       }
     }
 
     const FileIdentity identity_;
     const MemoryFiles& files_;
-    mutable std::set<uint64_t> announced_;  // guarded by files_.mutex_
-    mutable size_t under_way_ = 0;          // …
+    mutable std::vector<ByteRange> announced_;  // guarded by files_.mutex_
   };
 
   static FileIdentity IdentityOf(const Object& object) {
