@@ -5,6 +5,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "core/base/glob_pattern.h"
 #include "core/base/status.h"
 #include "core/dataset/canonical_json.h"
 #include "core/dataset/named_files.h"
@@ -133,7 +134,8 @@ void MakePathsAbsolute(const std::string& directory, Graph& graph) {
   }
   std::vector<std::string>* const files = SourceFiles(graph.source);
   if (files == nullptr) return;
-  for (std::string& file : *files) MakePathAbsolute(directory, file);
+  const std::string escaped = EscapedPattern(directory);
+  for (std::string& file : *files) MakePathAbsolute(escaped, file);
 }
 
 std::string CanonicalText(const Graph& graph) { return ToJson(graph).dump(); }

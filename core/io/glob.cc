@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/base/glob_pattern.h"
 #include "core/base/status.h"
 #include "core/io/file_systems.h"
 
@@ -17,10 +18,6 @@ constexpr size_t kFilesMax = size_t{1} << 24;
 
 bool IsHidden(const std::string& name) {
   return !name.empty() && name.front() == '.';
-}
-
-bool HasWildcard(std::string_view text) {
-  return text.find_first_of("*?[") != std::string_view::npos;
 }
 
 std::string Join(const std::string& directory, const std::string& name) {
@@ -75,11 +72,11 @@ class GlobWalk {
     FM_RETURN_IF_ERROR(CheckBounds(directory, depth));
     const std::string& part = parts[at];
     const bool last = at + 1 == parts.size();
-    if (!HasWildcard(part)) {
-      const std::string path = Join(directory, part);
+    if (const auto name = LiteralPattern(part)) {
+      const std::string path = Join(directory, *name);
       const auto stat = files_.Stat(path);
       if (!stat.ok()) return absl::OkStatus();
-      return AddMatch({part, stat->directory, stat->identity}, path, parts, at,
+      return AddMatch({*name, stat->directory, stat->identity}, path, parts, at,
                       depth);
     }
     const bool any_depth = part == "**";
@@ -176,7 +173,8 @@ absl::StatusOr<std::vector<FoundFile>> FindFiles(const std::string& pattern) {
   std::sort(found.begin(), found.end(), by_name);
   found.erase(std::unique(found.begin(), found.end(), same_name), found.end());
   if (found.empty()) {
-    return NotFound("{}: no such file, and nothing matches it", pattern);
+    return NotFound("{}: no such file, and nothing matches it",
+                    LiteralPattern(pattern).value_or(pattern));
   }
   return found;
 }

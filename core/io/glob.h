@@ -12,7 +12,8 @@ namespace feedmill {
 // Files that a pattern matches, sorted bytewise by name, each once. "*", "?"
 // and "[…]" match within one name, "**" any number of folders; hidden files do
 // not match; a name that exists is taken literally; a folder stands for the
-// files below it. NotFound if nothing matches.
+// files below it. "[*]", "[?]" and "[[]" are these characters themselves.
+// NotFound if nothing matches.
 absl::StatusOr<std::vector<FoundFile>> FindFiles(const std::string& pattern);
 
 // Their names.

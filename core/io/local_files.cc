@@ -15,6 +15,7 @@
 #include <system_error>
 #include <utility>
 
+#include "core/base/glob_pattern.h"
 #include "core/base/status.h"
 
 namespace feedmill {
@@ -218,7 +219,9 @@ class LocalFiles final : public FileSystem {
         return FailedPrecondition("{}: no current folder: {}", pattern,
                                   error.message());
       }
-      path = (here / path).string();
+      path = (std::filesystem::path(EscapedPattern(here.string())) /
+              std::filesystem::path(path))
+                 .string();
     }
     return FileSystem::Glob(path);
   }

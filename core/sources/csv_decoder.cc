@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/status.h"
+#include "core/base/utf8.h"
 #include "core/sources/record_decoder.h"
 #include "core/sources/value_text.h"
 
@@ -69,12 +70,18 @@ absl::StatusOr<size_t> ForEachField(std::string_view record, char delimiter,
   }
 }
 
-std::string_view WithoutMark(std::string_view record) {
-  constexpr std::string_view kUtf8Mark = "\xef\xbb\xbf";
-  return record.starts_with(kUtf8Mark) ? record.substr(kUtf8Mark.size())
-                                       : record;
+// A file whose lines end in "\r" alone is one long record.
+absl::Status CheckLineEnds(const CsvSource& source, std::string_view record) {
+  if (source.multiline || record.find('\r') == std::string_view::npos) {
+    return absl::OkStatus();
+  }
+  return DataLoss(
+      "a carriage return stands inside a line: lines that end in \\r alone are "
+      "not read; convert the file to lines that end in \\n");
 }
 
+// The names of a header. A column without one is called after its place, "f0"
+// the first, as in files without a header.
 absl::StatusOr<std::vector<std::string>> Names(const CsvSource& source,
                                                std::string_view header) {
   std::vector<std::string> names;
@@ -83,9 +90,13 @@ absl::StatusOr<std::vector<std::string>> Names(const CsvSource& source,
     names.emplace_back(text);
     return absl::OkStatus();
   };
-  FM_RETURN_IF_ERROR(ForEachField(WithoutMark(header), source.delimiter[0],
-                                  source.multiline, scratch, take)
-                         .status());
+  FM_RETURN_IF_ERROR(CheckLineEnds(source, header));
+  FM_RETURN_IF_ERROR(
+      ForEachField(header, source.delimiter[0], source.multiline, scratch, take)
+          .status());
+  for (size_t c = 0; c < names.size(); ++c) {
+    if (names[c].empty()) names[c] = fmt::format("f{}", c);
+  }
   return names;
 }
 
@@ -127,6 +138,10 @@ class CsvDecoder final : public RecordDecoder {
                       RecordBlock& out) const override {
     const Head& head = source_.header ? file_head : in_order_;
     std::string scratch;
+    if (!records.empty()) {
+      FM_RETURN_IF_ERROR(CheckLineEnds(
+          source_, window.substr(records[0].begin, records[0].size)));
+    }
     for (const Extent& record : records) {
       const std::string_view text = window.substr(record.begin, record.size);
       const auto take = [&](size_t column, std::string_view value) {
@@ -183,7 +198,8 @@ class CsvDecoder final : public RecordDecoder {
 
 // What all values of a column seen so far could be.
 struct Guess {
-  bool integer = true, real = true, boolean = true;
+  NumberGuess numbers{};
+  bool boolean = true;
   bool missing = false, any = false;
 
   void Add(std::string_view text, bool is_missing) {
@@ -192,19 +208,117 @@ struct Guess {
       return;
     }
     any = true;
+    // Words such as nan and infinity are floats only among numbers.
+    numbers.Add(text);
     BufferBuilder parsed;
     const bool digit = text.find_first_of("0123456789") != text.npos;
-    integer = integer && AppendNumber(text, DType::kInt64, parsed);
-    // Words such as nan and infinity are floats only among numbers.
-    real = real && AppendNumber(text, DType::kFloat64, parsed);
     boolean = boolean && !digit && AppendNumber(text, DType::kBool, parsed);
   }
   DType Result() const {
     if (!any) return DType::kBytes;
-    if (integer) return missing ? DType::kFloat64 : DType::kInt64;
-    if (real) return DType::kFloat64;
+    if (numbers.all_numbers()) return numbers.Result(missing);
     return boolean && !missing ? DType::kBool : DType::kBytes;
   }
+};
+
+// The columns of a CSV source, by name, after the records of some files.
+class CsvFieldFinder {
+ public:
+  explicit CsvFieldFinder(const CsvSource& source) : source_(source) {}
+
+  absl::Status Add(const FileSample& sample) {
+    FM_ASSIGN_OR_RETURN(const std::vector<std::string> names, NamesOf(sample));
+    if (names_.empty()) {
+      names_ = names;
+      guesses_.resize(names.size());
+    }
+    std::vector<size_t> columns;  // of names_; their size for others
+    for (const std::string& name : names) {
+      columns.push_back(static_cast<size_t>(
+          std::find(names_.begin(), names_.end(), name) - names_.begin()));
+    }
+    for (size_t r = 0; r < sample.records.size(); ++r) {
+      AddRecord(sample, r, columns);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::vector<SourceField>> Finish() const {
+    if (good_ == 0 && !bad_.ok()) return bad_;
+    std::vector<SourceField> fields;
+    for (size_t c = 0; c < names_.size(); ++c) {
+      fields.push_back({names_[c], guesses_[c].Result(), {}});
+    }
+    return fields;
+  }
+
+ private:
+  absl::StatusOr<std::vector<std::string>> NamesOf(
+      const FileSample& sample) const {
+    const bool header = source_.header;
+    const std::string& first = header ? sample.header : sample.records[0];
+    auto names = Names(source_, first);
+    if (!names.ok()) return Annotate(names.status(), sample.file);
+    for (size_t c = 0; c < names->size(); ++c) {
+      std::string& name = (*names)[c];
+      if (!header) {
+        name = fmt::format("f{}", c);
+        continue;
+      }
+      if (!IsUtf8(name)) {
+        return InvalidArgument(
+            "{}: the name of column {} in the header, \"{}\", is not UTF-8; "
+            "convert the file, as with `iconv -f latin1 -t utf8`, or declare "
+            "`fields`",
+            sample.file, c + 1, Shown(name));
+      }
+      const auto twice = std::find(
+          names->begin(), names->begin() + static_cast<ptrdiff_t>(c), name);
+      if (twice != names->begin() + static_cast<ptrdiff_t>(c)) {
+        return InvalidArgument(
+            "{}: the columns {} and {} of the header are both called \"{}\"; "
+            "rename one, or declare `fields` without it",
+            sample.file, twice - names->begin() + 1, c + 1, Shown(name));
+      }
+    }
+    return names;
+  }
+
+  void AddRecord(const FileSample& sample, size_t record,
+                 const std::vector<size_t>& columns) {
+    std::vector<Guess> with = guesses_;
+    std::string scratch;
+    const auto take = [&](size_t column, std::string_view text) {
+      if (column >= columns.size() || columns[column] >= with.size()) {
+        return absl::OkStatus();
+      }
+      const std::string_view trimmed = TrimmedValue(text);
+      const std::vector<std::string>& missing = source_.missing;
+      with[columns[column]].Add(
+          trimmed,
+          std::find(missing.begin(), missing.end(), trimmed) != missing.end());
+      return absl::OkStatus();
+    };
+    const auto found =
+        ForEachField(sample.records[record], source_.delimiter[0],
+                     source_.multiline, scratch, take);
+    if (found.ok() && *found == columns.size()) {
+      guesses_ = std::move(with);
+      ++good_;
+    } else if (bad_.ok()) {
+      bad_ = Annotate(found.ok() ? DataLoss("{} columns instead of {}", *found,
+                                            columns.size())
+                                 : found.status(),
+                      fmt::format("{}: record {}", sample.file,
+                                  record + (source_.header ? 1 : 0)));
+    }
+  }
+
+  const CsvSource& source_;
+  std::vector<std::string> names_;  // of the first file
+  std::vector<Guess> guesses_;      // by name
+  size_t good_ = 0;
+  absl::Status bad_;
 };
 
 }  // namespace
@@ -215,48 +329,24 @@ std::unique_ptr<const RecordDecoder> MakeCsvDecoder(
 }
 
 absl::StatusOr<std::vector<SourceField>> InferCsvFields(
-    const CsvSource& source, const std::vector<std::string>& records) {
-  if (records.empty()) return InvalidArgument("there is no record in it");
+    const CsvSource& source, const std::vector<FileSample>& samples) {
   if (source.delimiter.size() != 1) {
     return InvalidArgument("the delimiter must be one byte");
   }
-  FM_ASSIGN_OR_RETURN(auto names, Names(source, records[0]));
-  if (!source.header) {
-    for (size_t c = 0; c < names.size(); ++c) names[c] = fmt::format("f{}", c);
-  }
-  std::vector<Guess> guesses(names.size());
-  std::string scratch;
-  const size_t first = source.header ? 1 : 0;
-  absl::Status bad;
-  size_t good = 0;
-  for (size_t r = first; r < records.size(); ++r) {
-    std::vector<Guess> with = guesses;
-    const auto take = [&](size_t column, std::string_view text) {
-      if (column >= with.size()) return absl::OkStatus();
-      const std::string_view trimmed = TrimmedValue(text);
-      with[column].Add(trimmed,
-                       std::find(source.missing.begin(), source.missing.end(),
-                                 trimmed) != source.missing.end());
-      return absl::OkStatus();
-    };
-    const auto columns = ForEachField(records[r], source.delimiter[0],
-                                      source.multiline, scratch, take);
-    if (columns.ok() && *columns == names.size()) {
-      guesses = std::move(with);
-      ++good;
-    } else if (bad.ok()) {
-      bad = Annotate(columns.ok() ? DataLoss("{} columns instead of {}",
-                                             *columns, names.size())
-                                  : columns.status(),
-                     fmt::format("record {}", r));
+  CsvFieldFinder finder(source);
+  bool any = false;
+  for (const FileSample& sample : samples) {
+    if (source.header ? sample.header.empty() : sample.records.empty()) {
+      continue;
     }
+    any = true;
+    FM_RETURN_IF_ERROR(finder.Add(sample));
   }
-  if (good == 0 && !bad.ok()) return bad;
-  std::vector<SourceField> fields;
-  for (size_t c = 0; c < names.size(); ++c) {
-    fields.push_back({names[c], guesses[c].Result(), {}});
+  if (!any) {
+    return InvalidArgument("{}: there is no record in it",
+                           samples.empty() ? "" : samples[0].file);
   }
-  return fields;
+  return finder.Finish();
 }
 
 }  // namespace feedmill

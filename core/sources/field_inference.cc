@@ -28,11 +28,9 @@ absl::StatusOr<std::vector<std::string>> Files(const Source& source) {
   return out;
 }
 
-// Adds the first records of a file, after its header if it has one and none was
-// added before.
+// Adds the header of a file, and its first records.
 absl::Status AddRecords(const Source& source, const std::string& path,
-                        size_t records_max, std::vector<std::string>& records,
-                        size_t& bytes) {
+                        size_t records_max, FileSample& sample, size_t& bytes) {
   FM_ASSIGN_OR_RETURN(const auto file, OpenFile(path));
   FM_ASSIGN_OR_RETURN(const FileIdentity identity, file->Identity());
   const auto read = [&](uint64_t offset, std::span<std::byte> out) {
@@ -43,11 +41,10 @@ absl::Status AddRecords(const Source& source, const std::string& path,
   RecordStream stream(
       FramingOf(source), path,
       MakeByteStream(SourceCompression(source), read, 0, identity.size));
+  std::vector<std::string>& records = sample.records;
   while (records.size() < records_max && bytes < kBytesMax) {
     FM_ASSIGN_OR_RETURN(const bool more, stream.Next());
-    if (records.empty() && !stream.header().empty()) {
-      records.push_back(stream.header());
-    }
+    sample.header = stream.header();
     for (const Extent& record : stream.records()) {
       if (records.size() == records_max || bytes >= kBytesMax) break;
       records.emplace_back(stream.window().substr(record.begin, record.size));
@@ -56,7 +53,8 @@ absl::Status AddRecords(const Source& source, const std::string& path,
     if (!more) break;
   }
   // A bad record further on is told when it is read.
-  return records.empty() ? stream.error() : absl::OkStatus();
+  return records.empty() && sample.header.empty() ? stream.error()
+                                                  : absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<SourceField>> InferArrays(const std::string& path) {
@@ -74,19 +72,22 @@ absl::StatusOr<std::vector<SourceField>> Infer(const Source& source) {
   FM_ASSIGN_OR_RETURN(const auto files, Files(source));
   if (std::holds_alternative<NpySource>(source)) return InferArrays(files[0]);
   const bool tar = std::holds_alternative<WebDatasetSource>(source);
-  const bool header = FramingOf(source).first_is_header;
-  const size_t wanted = tar ? 1 : header ? kRecords + 1 : kRecords;
+  const size_t wanted = tar ? 1 : kRecords;
+  std::vector<FileSample> samples;
   std::vector<std::string> records;
   size_t bytes = 0;
   for (const std::string& path : files) {
-    FM_RETURN_IF_ERROR(AddRecords(source, path, wanted, records, bytes));
+    FileSample& sample = samples.emplace_back(FileSample{path, {}, {}});
+    FM_RETURN_IF_ERROR(
+        AddRecords(source, path, wanted - records.size(), sample, bytes));
+    records.insert(records.end(), sample.records.begin(), sample.records.end());
     if (records.size() == wanted || bytes >= kBytesMax) break;
+  }
+  if (const auto* csv = std::get_if<CsvSource>(&source)) {
+    return InferCsvFields(*csv, samples);
   }
   absl::StatusOr<std::vector<SourceField>> fields =
       tar ? InferTarFields(records) : InferJsonFields(records);
-  if (const auto* csv = std::get_if<CsvSource>(&source)) {
-    fields = InferCsvFields(*csv, records);
-  }
   if (!fields.ok()) return Annotate(fields.status(), files[0]);
   if (fields->empty()) {
     return InvalidArgument("{}: no record says which fields there are",

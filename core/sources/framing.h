@@ -36,6 +36,10 @@ struct Framing {
 // records: not a range, images or npy.
 Framing FramingOf(const Source& source);
 
+// The byte order mark that may stand before the first line of a file. It is no
+// part of the line.
+inline constexpr std::string_view kUtf8Mark = "\xef\xbb\xbf";
+
 // Lines are read by blocks of this size where no step needs them to be counted;
 // a line belongs to the block where it begins.
 inline constexpr uint64_t kBlockBytes = uint64_t{4} << 20;

@@ -80,6 +80,11 @@ absl::StatusOr<RecordIndex> IndexLines(const RandomAccessFile& file,
     if (got < want) return Shrank(file.name(), offset + got);
     const std::byte* const begin = window.data();
     const std::byte* const end = begin + got;
+    if (offset == 0 &&
+        std::string_view(reinterpret_cast<const char*>(begin), got)
+            .starts_with(kUtf8Mark)) {
+      index.offsets[0] = kUtf8Mark.size();
+    }
     for (const std::byte* at = begin; at < end; ++at) {
       at = static_cast<const std::byte*>(
           std::memchr(at, '\n', static_cast<size_t>(end - at)));
@@ -89,6 +94,8 @@ absl::StatusOr<RecordIndex> IndexLines(const RandomAccessFile& file,
     offset += got;
   }
   if (index.offsets.back() != size) index.offsets.push_back(size);
+  // A file of nothing but the mark has no line.
+  if (index.offsets.size() == 1) index.offsets[0] = 0;
   return index;
 }
 
@@ -129,6 +136,12 @@ std::string NameOf(const Framing& framing) {
       out += static_cast<char>(value >> (8 * k) & 0xff);
     }
   }
+  // Indexes of lines that were made before byte order marks were passed over
+  // are not used.
+  const bool lines = framing.kind == Framing::Kind::kLines ||
+                     framing.kind == Framing::Kind::kFilledLines ||
+                     framing.kind == Framing::Kind::kQuotedLines;
+  if (lines) out += 'm';
   return out;
 }
 

@@ -167,7 +167,8 @@ class JsonDecoder final : public RecordDecoder {
 struct Guess {
   std::string name;
   bool missing = false, list = false, scalar = false;
-  bool boolean = false, integer = false, real = false, other = false;
+  bool boolean = false, number = false, gap = false, other = false;
+  NumberGuess numbers{};
 
   void AddScalar(const JsonToken& value) {
     switch (value.kind) {
@@ -178,12 +179,9 @@ struct Guess {
       case Kind::kFalse:
         boolean = true;
         break;
-      case Kind::kNumber: {
-        BufferBuilder parsed;
-        const bool fits = AppendNumber(value.text, DType::kInt64, parsed);
-        (fits ? integer : real) = true;
+      case Kind::kNumber:
+        number = numbers.Add(value.text) || number;
         break;
-      }
       default:
         other = true;
     }
@@ -202,21 +200,21 @@ struct Guess {
       if (item.kind == Kind::kArray || item.kind == Kind::kObject) {
         scalar = true;  // no list of single values
       }
-      if (item.kind == Kind::kNull) real = true;
+      gap = gap || item.kind == Kind::kNull;
       AddScalar(item);
     }
   }
   SourceField Result() const {
-    const bool numbers = integer || real;
-    const bool mixed = other || (boolean && numbers) || (list && scalar);
+    const bool mixed = other || (boolean && number) || (list && scalar);
     SourceField field{name, DType::kBytes, {}};
     if (list && !scalar) field.shape = {kUnknownDim};
     if (mixed) return field;
     if (boolean && !missing) {
       field.dtype = DType::kBool;
-    } else if (numbers) {
-      field.dtype =
-          real || (missing && !list) ? DType::kFloat64 : DType::kInt64;
+    } else if (number) {
+      field.dtype = numbers.Result(gap || (missing && !list));
+    } else if (gap) {
+      field.dtype = DType::kFloat64;
     }
     return field;
   }

@@ -10,6 +10,7 @@
 #endif
 
 #include "core/base/status.h"
+#include "core/base/utf8.h"
 #include "core/base/vector_target.h"
 #include "core/sources/tar.h"
 #include "core/sources/value_text.h"
@@ -285,12 +286,19 @@ absl::StatusOr<std::vector<SourceField>> InferTarFields(
 
 std::string Shown(std::string_view text) {
   constexpr size_t kShown = 60;
-  std::string out(text.substr(0, kShown));
-  for (char& c : out) {
+  const bool utf8 = IsUtf8(text);
+  std::string_view cut = text.substr(0, kShown);
+  while (utf8 && !IsUtf8(cut)) cut.remove_suffix(1);  // within a character
+  std::string out;
+  for (const char c : cut) {
     const auto byte = static_cast<unsigned char>(c);
-    if (byte < 0x20 || byte == 0x7f) c = '?';
+    if (!utf8 && byte >= 0x80) {
+      out += fmt::format("\\x{:02x}", byte);
+    } else {
+      out += byte < 0x20 || byte == 0x7f ? '?' : c;
+    }
   }
-  if (text.size() > kShown) out += "…";
+  if (text.size() > cut.size()) out += "…";
   return out;
 }
 

@@ -66,16 +66,24 @@ std::vector<SourceField> LiveFields(const std::vector<SourceField>& fields,
 // Takes rows away from the end of a block, as after an error.
 void CutRows(size_t rows, RecordBlock& block);
 
+// The first records of a file.
+struct FileSample {
+  std::string file;
+  std::string header;  // empty if the source has none
+  std::vector<std::string> records;
+};
+
 // The fields that `records` have, for sources that do not declare them.
 absl::StatusOr<std::vector<SourceField>> InferJsonFields(
     const std::vector<std::string>& records);
-// The first record is the header if the source has one.
+// Columns are those of the first file, found by their names in the others.
+// Errors name the file.
 absl::StatusOr<std::vector<SourceField>> InferCsvFields(
-    const CsvSource& source, const std::vector<std::string>& records);
+    const CsvSource& source, const std::vector<FileSample>& samples);
 absl::StatusOr<std::vector<SourceField>> InferTarFields(
     const std::vector<std::string>& records);
 
-// The name in an error, cut if it is long.
+// The name in an error: cut if it is long, in UTF-8 whatever it is.
 std::string Shown(std::string_view text);
 
 }  // namespace feedmill

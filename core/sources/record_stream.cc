@@ -85,6 +85,29 @@ absl::Status RecordStream::Begin() {
     used_ = window_.size();
     DropUsed();
   }
+  return PassMark();
+}
+
+// Passes over the byte order mark of UTF-8, and refuses those of UTF-16, at the
+// beginning of a file of lines.
+absl::Status RecordStream::PassMark() {
+  const bool text = framing_.kind == Framing::Kind::kLines;
+  if (!text && framing_.kind != Framing::Kind::kFilledLines &&
+      framing_.kind != Framing::Kind::kQuotedLines) {
+    return absl::OkStatus();
+  }
+  FM_RETURN_IF_ERROR(Fill(kUtf8Mark.size()));
+  if (window().starts_with(kUtf8Mark)) {
+    used_ = kUtf8Mark.size();
+    DropUsed();
+  } else if (!text && (window().starts_with("\xff\xfe") ||
+                       window().starts_with("\xfe\xff"))) {
+    error_ = DataLoss(
+        "{}: it is UTF-16 text; convert it to UTF-8, as with `iconv -f utf16 "
+        "-t utf8`",
+        path_);
+    done_ = true;
+  }
   return absl::OkStatus();
 }
 

@@ -49,6 +49,7 @@ class RecordStream {
  private:
   absl::Status Fill(size_t bytes);
   absl::Status Begin();
+  absl::Status PassMark();
   void DropUsed();
   void TakeHeader();
   void CutAtEnd();

@@ -84,4 +84,35 @@ bool AppendMissing(DType dtype, BufferBuilder& values) {
   }
 }
 
+bool NumberGuess::Add(std::string_view text) {
+  constexpr uint64_t kExactMax = uint64_t{1} << 53;
+  BufferBuilder parsed;
+  if (!AppendNumber(text, DType::kFloat64, parsed)) {
+    other_ = true;
+    return false;
+  }
+  any_ = true;
+  const bool sign = text.starts_with('+') || text.starts_with('-');
+  const std::string_view digits = text.substr(sign ? 1 : 0);
+  if (digits.find_first_not_of("0123456789") != digits.npos) {
+    real_ = true;
+    return true;
+  }
+  uint64_t magnitude = 0;
+  const auto [end, error] =
+      std::from_chars(digits.data(), digits.data() + digits.size(), magnitude);
+  const bool fits = error == std::errc();
+  in_float64_ = in_float64_ && fits && magnitude <= kExactMax;
+  int64_ = int64_ && AppendNumber(text, DType::kInt64, parsed);
+  uint64_ = uint64_ && AppendNumber(text, DType::kUInt64, parsed);
+  return true;
+}
+
+DType NumberGuess::Result(bool missing) const {
+  if (real_) return DType::kFloat64;
+  if (missing) return in_float64_ ? DType::kFloat64 : DType::kBytes;
+  if (int64_) return DType::kInt64;
+  return uint64_ ? DType::kUInt64 : DType::kBytes;
+}
+
 }  // namespace feedmill

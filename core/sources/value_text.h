@@ -21,6 +21,28 @@ std::string_view TrimmedValue(std::string_view text);
 // kBytes. False: the dtype has nothing for that.
 bool AppendMissing(DType dtype, BufferBuilder& values);
 
+// Finds the type that holds all numbers of a field exactly.
+class NumberGuess {
+ public:
+  // Adds a number. False: `text` is none.
+  bool Add(std::string_view text);
+  // True if numbers were added, and nothing else.
+  bool all_numbers() const { return any_ && !other_; }
+  // Int64, or uint64 where that holds all; float64 if some are no integers, or
+  // if some are `missing`, which NaN stands for. Bytes, the texts as they are
+  // written, for integers that none of these holds exactly.
+  // REQUIRES: all_numbers().
+  DType Result(bool missing) const;
+
+ private:
+  bool any_ = false;
+  bool other_ = false;
+  bool real_ = false;       // a number that is not written as an integer
+  bool int64_ = true;       // all integers fit
+  bool uint64_ = true;      // the same
+  bool in_float64_ = true;  // all integers are at most 2^53
+};
+
 }  // namespace feedmill
 
 #endif  // FEEDMILL_CORE_SOURCES_VALUE_TEXT_H_

@@ -72,9 +72,14 @@ Compression CompressionOf(Compression written, const std::string& name) {
   return name.ends_with(".zst") ? Compression::kZstd : Compression::kNone;
 }
 
+// Where the first line begins: after the byte order mark, if there is one.
+size_t FirstLine(const std::string& file) {
+  return file.starts_with("\xef\xbb\xbf") ? 3 : 0;
+}
+
 std::vector<Found> Lines(const std::string& file) {
   std::vector<Found> out;
-  for (size_t at = 0; at < file.size();) {
+  for (size_t at = FirstLine(file); at < file.size();) {
     const size_t end = std::min(file.find('\n', at), file.size());
     out.push_back(
         {at, {{"", Scalar(file.substr(at, end - at), DType::kBytes)}}});
@@ -149,7 +154,7 @@ std::vector<Found> Csv(const CsvSource& source, const std::string& file) {
     any = false;
     begin = next;
   };
-  for (size_t k = 0; k < file.size(); ++k) {
+  for (size_t k = FirstLine(file); k < file.size(); ++k) {
     const char c = file[k];
     if (quoted && c == '"' && k + 1 < file.size() && file[k + 1] == '"') {
       text += c;

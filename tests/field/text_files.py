@@ -1,0 +1,209 @@
+#!/usr/bin/env python3
+"""Text files as people have them, read by feedmill and by Python's own modules.
+
+    tests/field/text_files.py --binary build/release/bin/feedmill [TEST …]
+
+Each test is one kind of file. Where another program reads the file, its values
+are what feedmill must give."""
+import argparse
+import codecs
+import csv
+import gzip
+import io
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+
+class Feedmill:
+    def __init__(self, binary, folder):
+        self.binary = binary
+        self.folder = folder
+
+    def write(self, name, data):
+        path = self.folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data if isinstance(data, bytes) else data.encode())
+        return path
+
+    def run(self, source, steps="", folder=None):
+        """The finished `read --local` of a pipeline file in `folder`."""
+        pipeline = (folder or self.folder) / "pipeline.yaml"
+        pipeline.parent.mkdir(parents=True, exist_ok=True)
+        pipeline.write_text(f"source: {source}\n{steps}\noptions: {{seed: 1}}\n")
+        return subprocess.run([self.binary, "read", pipeline, "--local"], capture_output=True, text=True, timeout=60)
+
+    def read(self, source, steps="", folder=None):
+        """The elements, with integers and floats as JSON has them."""
+        done = self.run(source, steps, folder)
+        assert done.returncode == 0, f"exit {done.returncode}: {done.stderr}"
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def refused(self, source, *parts, steps="", folder=None):
+        """Asserts that a read fails with one line that has these parts."""
+        done = self.run(source, steps, folder)
+        assert done.returncode not in (0, -6, -11), f"exit {done.returncode}: {done.stdout[:500]}"
+        for part in parts:
+            assert part in done.stderr, f"{part!r} is not in {done.stderr!r}"
+
+
+def equal(got, want):
+    assert got == want, f"got {got[:5]}, want {want[:5]}"
+
+
+def python_csv(text):
+    """The rows of a CSV text by Python's csv module, numbers as numbers."""
+    def value(word):
+        for kind in (int, float):
+            try:
+                return kind(word)
+            except ValueError:
+                pass
+        return word
+    return [{name: value(word) for name, word in row.items()} for row in csv.DictReader(io.StringIO(text))]
+
+
+def columns_in_another_order(feedmill):
+    texts = ["id,score\n9007199254740993,0.5\n9007199254740995,1.5\n",
+             "score,id\n2.5,9007199254740997\n3.5,9007199254740999\n",
+             "extra,score,id\n0,4.5,9007199254741001\n"]
+    want = []
+    for k, text in enumerate(texts):
+        feedmill.write(f"part{k}.csv", text)
+        want += [{"id": row["id"], "score": row["score"]} for row in python_csv(text)]
+    equal(feedmill.read("{csv: {files: 'part*.csv'}}"), want)
+    # A column whose type only a later file tells.
+    feedmill.write("later0.csv", "a,b\n1,\n2,\n")
+    feedmill.write("later1.csv", "b,a\nword,3\n")
+    equal([row["a"] for row in feedmill.read("{csv: {files: 'later*.csv'}}")], [1, 2, 3])
+
+
+def large_integers(feedmill):
+    columns = {
+        "int64": [2**63 - 1, -2**63, 0],
+        "uint64": [2**63, 2**64 - 1, 0],
+        "hashed": [10254939386542155531, 1, 2],
+        "larger": [2**64, 1, 2],
+        "both": [2**64 - 1, -1, 2],
+        "plain": [1, 2, 3],
+    }
+    exact = {"larger", "both"}  # no integer type holds them: they stay texts
+    rows = [{name: values[k] for name, values in columns.items()} for k in range(3)]
+    want = [{name: str(value) if name in exact else value for name, value in row.items()} for row in rows]
+    text = ",".join(columns) + "\n" + "".join(",".join(str(v) for v in row.values()) + "\n" for row in rows)
+    feedmill.write("large.csv", text)
+    equal(feedmill.read("{csv: {files: large.csv}}"), want)
+    feedmill.write("large.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    equal(feedmill.read("{jsonl: {files: large.jsonl}}"), want)
+    feedmill.write("list.jsonl", '{"ids": [18446744073709551615, 1]}\n{"ids": []}\n')
+    equal(feedmill.read("{jsonl: {files: list.jsonl}}"), [{"ids": [2**64 - 1, 1]}, {"ids": []}])
+    # A missing value makes floats, and floats hold integers up to 2^53.
+    feedmill.write("missing.csv", "small,large\n9007199254740992,9007199254740993\n,\n")
+    equal(feedmill.read("{csv: {files: missing.csv}}"),
+          [{"small": 2**53, "large": "9007199254740993"}, {"small": "NaN", "large": ""}])
+
+
+def byte_order_marks(feedmill):
+    mark = codecs.BOM_UTF8
+    feedmill.write("header.csv", mark + b"a,b\n1,2\n")
+    equal(feedmill.read("{csv: {files: header.csv}}"), [{"a": 1, "b": 2}])
+    for k in range(2):
+        feedmill.write(f"plain{k}.csv", mark + f"{k},x\n3,y\n".encode())
+    equal(feedmill.read("{csv: {files: 'plain*.csv', header: false}}"),
+          [{"f0": 0, "f1": "x"}, {"f0": 3, "f1": "y"}, {"f0": 1, "f1": "x"}, {"f0": 3, "f1": "y"}])
+    feedmill.write("quoted.csv", mark + b'"a","b"\r\n"1\n2","x"\r\n')
+    equal(feedmill.read("{csv: {files: quoted.csv, multiline: true}}"), [{"a": "1\n2", "b": "x"}])
+    feedmill.write("marked.jsonl", mark + b'{"a": 1}\n{"a": 2}\n')
+    feedmill.write("marked.jsonl.gz", gzip.compress(mark + b'{"a": 1}\n{"a": 2}\n'))
+    for name in ("marked.jsonl", "marked.jsonl.gz"):
+        equal(feedmill.read(f"{{jsonl: {{files: {name}}}}}"), [{"a": 1}, {"a": 2}])
+    feedmill.write("marked.txt", mark + b"one\ntwo\n")
+    feedmill.write("marked.txt.gz", gzip.compress(mark + b"one\ntwo\n"))
+    feedmill.write("only.txt", mark)
+    for steps in ("", "steps: [shuffle]"):
+        equal(sorted(feedmill.read("{text: {files: marked.txt}}", steps)), ["one", "two"])
+        equal(sorted(feedmill.read("{csv: {files: header.csv}}", steps), key=str), [{"a": 1, "b": 2}])
+        equal(feedmill.read("{text: {files: only.txt}}", steps), [])
+    equal(feedmill.read("{text: {files: marked.txt.gz}}"), ["one", "two"])
+    # A mark that is not at the beginning is text.
+    feedmill.write("within.txt", b"a\n" + mark + b"b\n")
+    equal(feedmill.read("{text: {files: within.txt}}"), ["a", "\ufeffb"])
+    for encoding in ("utf-16-le", "utf-16-be"):
+        bom = codecs.BOM_UTF16_LE if encoding.endswith("le") else codecs.BOM_UTF16_BE
+        feedmill.write("wide.csv", bom + "a,b\n1,2\n".encode(encoding))
+        feedmill.refused("{csv: {files: wide.csv}}", "wide.csv", "UTF-16", "iconv")
+        feedmill.write("wide.jsonl", bom + '{"a": 1}\n'.encode(encoding))
+        feedmill.refused("{jsonl: {files: wide.jsonl}}", "wide.jsonl", "UTF-16", "iconv")
+
+
+def line_ends(feedmill):
+    feedmill.write("dos.csv", "a,b\r\n1,2\r\n3,4\r\n")
+    equal(feedmill.read("{csv: {files: dos.csv}}"), [{"a": 1, "b": 2}, {"a": 3, "b": 4}])
+    for name, text, options in (("header", "a,b\r1,2\r3,4\r", ""), ("plain", "1,2\r3,4\r", ", header: false"),
+                                ("single", "1\r2\r3\r", ", header: false"),
+                                ("declared", "x\ry\rz\r", ", header: false, fields: {f0: bytes}")):
+        feedmill.write(f"{name}.csv", text)
+        feedmill.refused(f"{{csv: {{files: {name}.csv{options}}}}}", f"{name}.csv", "carriage return", "convert")
+
+
+def column_names(feedmill):
+    feedmill.write("index.csv", ",a\n0,1.5\n1,2.5\n")  # as DataFrame.to_csv writes it
+    equal(feedmill.read("{csv: {files: index.csv}}"), [{"f0": 0, "a": 1.5}, {"f0": 1, "a": 2.5}])
+    feedmill.write("twice.csv", "a,b,a\n1,2,3\n")
+    feedmill.refused("{csv: {files: twice.csv}}", "twice.csv", "columns 1 and 3", '"a"', "fields")
+    equal(feedmill.read("{csv: {files: twice.csv, fields: {b: int64}}}"), [{"b": 2}])
+    feedmill.write("latin.csv", "größe,b\n1,2\n".encode("latin-1"))
+    feedmill.refused("{csv: {files: latin.csv}}", "latin.csv", "column 1", "UTF-8", "iconv")
+    equal(feedmill.read("{csv: {files: latin.csv, fields: {b: int64}}}"), [{"b": 2}])
+
+
+def folders_with_wildcards(feedmill):
+    for name in ("run[1]", "run1", "a*b", "aXb", "q?", "qq"):
+        feedmill.write(f"{name}/x.txt", f"{name}\n")
+        feedmill.write(f"{name}/sub/y.txt", f"{name} y\n")
+    for name in ("run[1]", "a*b", "q?"):
+        folder = feedmill.folder / name
+        for pattern, want in (("*.txt", [name]), ("x.txt", [name]), ("**/*.txt", [f"{name} y", name]),
+                              ("sub", [f"{name} y"]), ("s?b/y.txt", [f"{name} y"])):
+            equal(feedmill.read(f"{{text: {{files: '{pattern}'}}}}", folder=folder), want)
+        feedmill.refused("{text: {files: missing.txt}}", f"{name}/missing.txt: no such file", folder=folder)
+    # What the user writes is a pattern still.
+    equal(feedmill.read("{text: {files: 'run[12]/x.txt'}}"), ["run1"])
+    # A name that exists is taken literally.
+    feedmill.write("data[1].txt", "literal\n")
+    feedmill.write("data1.txt", "other\n")
+    equal(feedmill.read("{text: {files: 'data[1].txt'}}"), ["literal"])
+    # Other paths are no patterns.
+    folder = feedmill.folder / "run[1]"
+    feedmill.write("run[1]/words.txt", "a\nrun[1]\n")
+    equal(feedmill.read("{text: {files: x.txt}}", "steps: [{map: \"vocabulary(x, 'words.txt')\"}]", folder), [1])
+    equal(feedmill.read("{text: {files: x.txt}}", "steps: [{cache: kept}]", folder), ["run[1]"])
+    assert (folder / "kept").is_dir()
+
+
+TESTS = [columns_in_another_order, large_integers, byte_order_marks, line_ends, column_names, folders_with_wildcards]
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("tests", nargs="*", choices=[[], *[test.__name__ for test in TESTS]])
+    parser.add_argument("--binary", required=True, type=pathlib.Path)
+    arguments = parser.parse_args()
+    failed = 0
+    for test in TESTS:
+        if arguments.tests and test.__name__ not in arguments.tests:
+            continue
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                test(Feedmill(arguments.binary.resolve(), pathlib.Path(folder)))
+                print(f"{test.__name__}: as it should be", flush=True)
+            except AssertionError as error:
+                failed += 1
+                print(f"{test.__name__}: {error}", flush=True)
+    sys.exit(failed > 0)
+
+
+if __name__ == "__main__":
+    main()
