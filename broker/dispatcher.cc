@@ -14,6 +14,10 @@ namespace {
 // Splits ahead of a consumer, whatever the number of slots.
 constexpr uint64_t kWindowMax = 4'096;
 
+// Workers compute the order that the dispatcher plans.
+static_assert(kPlanVersion == 2 && kProtocolVersion == 4,
+              "another plan version needs another protocol version");
+
 PlanId MakePlanId(const JobState& job, const JobShape& shape) {
   return PlanId(PlanIdOf(shape.fingerprint, shape.manifest_hash, job.seed,
                          job.iteration));

@@ -10,12 +10,15 @@
 #include "core/base/leb128.h"
 #include "core/base/status.h"
 #include "core/dataset/graph_text.h"
+#include "core/plan/plan_id.h"
 
 namespace feedmill {
 namespace {
 
-// What the first byte says; a change of any field is another version.
-constexpr char kVersion = 6;
+// What the first byte says; a change of any field, or of the plans that the
+// events are about, is another version.
+constexpr char kVersion = 7;
+static_assert(kPlanVersion == 2, "another plan version needs another one here");
 
 // ---- the fields of each type, in order, for writing and reading alike
 
@@ -246,8 +249,10 @@ class FieldParser {
 };
 
 absl::Status TakeVersion(std::string_view& bytes) {
-  if (bytes.empty() || bytes.front() != kVersion) {
-    return DataLoss("it does not have version {}", int{kVersion});
+  if (bytes.empty()) return DataLoss("it is empty");
+  if (bytes.front() != kVersion) {
+    return DataLoss("it has version {}, and this release reads version {}",
+                    int{bytes.front()}, int{kVersion});
   }
   bytes.remove_prefix(1);
   return absl::OkStatus();

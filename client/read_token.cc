@@ -10,12 +10,16 @@
 #include "core/base/status.h"
 #include "core/dataset/graph_text.h"
 #include "core/pipeline/row_groups.h"
+#include "core/plan/plan_id.h"
 #include "core/wire/codec.h"
 
 namespace feedmill {
 namespace {
 
-constexpr std::string_view kMagic = "feedmill token 2\n";
+// A token of another plan version is of another sequence.
+constexpr std::string_view kMagicOfAll = "feedmill token ";
+constexpr std::string_view kMagic = "feedmill token 3\n";
+static_assert(kPlanVersion == 2, "another plan version needs another magic");
 constexpr size_t kChecksumBytes = 8;
 constexpr size_t kRowsPerByte = 64;  // that a token can hold
 // Numbers of elements stay below it.
@@ -287,9 +291,13 @@ std::string SealToken(std::string_view body) {
 }
 
 absl::StatusOr<ReadToken> DecodeToken(std::string_view bytes) {
+  if (!bytes.starts_with(kMagicOfAll)) {
+    return InvalidArgument("this is no token of a reader");
+  }
   if (!bytes.starts_with(kMagic)) {
     return InvalidArgument(
-        "this is no token of a reader (or one of another version)");
+        "the token is of another release of feedmill, which reads in another "
+        "order: go on with that release, or begin again without the token");
   }
   const auto damaged = [] {
     return InvalidArgument("the token is damaged: take another checkpoint's");

@@ -13,7 +13,7 @@ namespace feedmill {
 namespace {
 
 // The finaliser of SplitMix64 (Steele, Lea, Flood, OOPSLA'14; Stafford's
-// Mix13): what makes a round of the network random.
+// Mix13).
 inline uint64_t Mix(uint64_t z) {
   z ^= z >> 30;
   z *= 0xbf58476d1ce4e5b9u;
@@ -30,6 +30,11 @@ void StoreLittleEndian(uint64_t value, unsigned char* out) {
   }
 }
 
+// Draw i of a key: SplitMix64 with the key as its state and its step.
+inline uint64_t DrawOf(const RandomKey& key, uint64_t i) {
+  return Mix(key.low + i * (key.high | 1));
+}
+
 }  // namespace
 
 RandomKey MakeRandomKey(uint64_t seed, uint64_t iteration, uint64_t epoch,
@@ -44,68 +49,127 @@ RandomKey MakeRandomKey(uint64_t seed, uint64_t iteration, uint64_t epoch,
   return {hash.low64, hash.high64};
 }
 
-Permutation::Permutation(RandomKey key, uint64_t n) : n_(n) {
-  // The smallest even number of bits, at least 2, whose range holds n.
-  const int bits = n <= 2 ? 2 : static_cast<int>(std::bit_width(n - 1));
-  half_bits_ = (bits + 1) / 2;
-  mask_ = (uint64_t{1} << half_bits_) - 1;
-  round_keys_ = {key.low, key.high, Mix(key.low), Mix(key.high)};
+// ---- up to kExactMax elements
+
+// The orders that a thread made last.
+struct Permutation::KeptOrders {
+  using Order = std::array<uint16_t, kExactMax>;
+  struct Entry {
+    RandomKey key;
+    uint64_t n = 0;  // 0: no order yet
+    Order order{};
+
+    bool Is(const RandomKey& other, uint64_t size) const {
+      return key.low == other.low && key.high == other.high && n == size;
+    }
+  };
+  std::array<Entry, kKeptOrders> entries{};
+  size_t last = 0;  // used
+  size_t next = 0;  // to be replaced
+
+  static const Order& Of(const RandomKey& key, uint64_t n);
+  static void Make(const RandomKey& key, uint64_t n, Order& order);
+};
+
+const Permutation::KeptOrders::Order& Permutation::KeptOrders::Of(
+    const RandomKey& key, uint64_t n) {
+  static constinit thread_local KeptOrders kept;
+  if (kept.entries[kept.last].Is(key, n)) return kept.entries[kept.last].order;
+  for (size_t k = 0; k < kept.entries.size(); ++k) {
+    if (!kept.entries[k].Is(key, n)) continue;
+    kept.last = k;
+    return kept.entries[k].order;
+  }
+  kept.last = kept.next;
+  kept.next = (kept.next + 1) % kept.entries.size();
+  Entry& entry = kept.entries[kept.last];
+  entry.key = key;
+  entry.n = n;
+  Make(key, n, entry.order);
+  return entry.order;
 }
 
-// By value: what is written elsewhere cannot change it, so it stays in
-// registers.
-struct Permutation::Network {
-  int half_bits;
-  uint64_t mask;
-  std::array<uint64_t, 4> round_keys;
+// Fisher-Yates from the inside out: element i goes to a random place up to i,
+// and what was there goes to place i.
+void Permutation::KeptOrders::Make(const RandomKey& key, uint64_t n,
+                                   Order& order) {
+  for (uint64_t i = 0; i < n; ++i) {
+    const uint64_t j = (DrawOf(key, i) >> 32) * (i + 1) >> 32;
+    order[i] = order[j];
+    order[j] = static_cast<uint16_t>(i);
+  }
+}
 
-  // Turns each x once. One multiplication waits for the one before it, so
-  // several places go side by side.
-  template <size_t kWidth>
-  [[gnu::always_inline]] inline void Turn(uint64_t* x) const {
-    uint64_t left[kWidth];
-    uint64_t right[kWidth];
+// ---- above
+
+Permutation::Permutation(RandomKey key, uint64_t n) : key_(key), n_(n) {
+  if (n <= kExactMax) return;
+  const int bits = static_cast<int>(std::bit_width(n - 1));
+  network_.right_bits = (bits + 1) / 2;
+  network_.left_bits = bits - network_.right_bits;
+#pragma GCC unroll 8
+  for (size_t round = 0; round < kRounds; ++round) {
+    network_.round_keys[round] = DrawOf(key, round);
+  }
+}
+
+// Turns each x once. One multiplication waits for the one before it, so several
+// places go side by side.
+template <size_t kWidth>
+[[gnu::always_inline]] inline void Permutation::Network::Turn(
+    uint64_t* x) const {
+  uint32_t half[2][kWidth];  // right and left
+  for (size_t k = 0; k < kWidth; ++k) {
+    half[0][k] =
+        static_cast<uint32_t>(x[k] & ((uint64_t{1} << right_bits) - 1));
+    half[1][k] = static_cast<uint32_t>(x[k] >> right_bits);
+  }
+  const int unused[2] = {32 - right_bits, 32 - left_bits};
+#pragma GCC unroll 8
+  for (size_t round = 0; round < kRounds; ++round) {
+    const size_t from = round % 2;
+    const size_t to = 1 - from;
+    const auto first = static_cast<uint32_t>(round_keys[round]);
+    const auto second = static_cast<uint32_t>(round_keys[round] >> 32);
     for (size_t k = 0; k < kWidth; ++k) {
-      left[k] = x[k] >> half_bits;
-      right[k] = x[k] & mask;
-    }
-#pragma GCC unroll 4
-    for (size_t round = 0; round < 4; ++round) {
-      const uint64_t round_key = round_keys[round];
-      for (size_t k = 0; k < kWidth; ++k) {
-        const uint64_t next = left[k] ^ (Mix(right[k] ^ round_key) & mask);
-        left[k] = right[k];
-        right[k] = next;
-      }
-    }
-    for (size_t k = 0; k < kWidth; ++k) {
-      x[k] = left[k] << half_bits | right[k];
+      uint32_t z = (half[from][k] ^ first) * 0x7feb352du;
+      z = (z ^ z >> 15 ^ second) * 0x846ca68bu;
+      half[to][k] ^= z >> unused[to];
     }
   }
-};
+  for (size_t k = 0; k < kWidth; ++k) {
+    x[k] = uint64_t{half[1][k]} << right_bits | half[0][k];
+  }
+}
+
+// Half of the keys swap the first two elements, because the network alone is
+// always an even permutation of its range.
+inline uint64_t Permutation::StartOf(uint64_t index) const {
+  return index < 2 ? index ^ (key_.high & 1) : index;
+}
 
 uint64_t Permutation::At(uint64_t index) const {
   FM_CHECK(index < n_);
-  if (n_ == 1) return 0;
-  // Fewer than four turns on average. It ends: the network permutes
+  if (n_ <= kExactMax) return KeptOrders::Of(key_, n_)[index];
+  // Fewer than two turns on average. It ends: the network permutes
   // [0, 2^bits), so the walk would come back to the index that it began with.
-  const Network network = {half_bits_, mask_, round_keys_};
-  uint64_t x = index;
+  uint64_t x = StartOf(index);
   do {
-    network.Turn<1>(&x);
+    network_.Turn<1>(&x);
   } while (x >= n_);
   return x;
 }
 
 // Every x is turned once, of `n` rounded up to kRow or kGroup. Compiled for
-// each target below: the multiplications of eight places are two instructions
-// with AVX-512.
+// each target below.
 struct Permutation::Turns {
-  static constexpr size_t kRow = 8;
+  static constexpr size_t kRow = 16;
   static constexpr size_t kGroup = 4 * kRow;
 
   [[gnu::always_inline]] static inline void Run(const Network& by, uint64_t* x,
                                                 size_t n) {
+    // By value: what is written elsewhere cannot change it, so it stays in
+    // registers.
     const Network network = by;
     if (n <= kRow) return network.Turn<kRow>(x);
     for (size_t k = 0; k < n; k += kGroup) network.Turn<kGroup>(x + k);
@@ -143,8 +207,10 @@ struct Permutation::Turns {
 
 void Permutation::AtRange(uint64_t begin, std::span<uint64_t> out) const {
   FM_CHECK(begin <= n_ && out.size() <= n_ - begin);
-  if (n_ <= 1) {
-    for (uint64_t& x : out) x = 0;
+  if (out.empty()) return;
+  if (n_ <= kExactMax) {
+    const KeptOrders::Order& order = KeptOrders::Of(key_, n_);
+    for (size_t j = 0; j < out.size(); ++j) out[j] = order[begin + j];
     return;
   }
   if (out.size() == 1) {  // of a shuffle below another one
@@ -153,8 +219,7 @@ void Permutation::AtRange(uint64_t begin, std::span<uint64_t> out) const {
   }
   // Those that land outside go on, packed, so that no branch depends on them
   // and the processor overlaps many.
-  constexpr size_t kBlock = 16 * Turns::kGroup;
-  const Network network = {half_bits_, mask_, round_keys_};
+  constexpr size_t kBlock = 8 * Turns::kGroup;
   const Turns::Function turn = Turns::ForTarget();
   const uint64_t n = n_;
   std::array<uint64_t, kBlock> walking;
@@ -162,18 +227,24 @@ void Permutation::AtRange(uint64_t begin, std::span<uint64_t> out) const {
   for (size_t at = 0; at < out.size(); at += kBlock) {
     const size_t size = std::min(kBlock, out.size() - at);
     uint64_t* const block = out.data() + at;
+    // Groups are turned as a whole: where `out` ends within one, elsewhere.
     const size_t turned = (size + Turns::kGroup - 1) & ~(Turns::kGroup - 1);
-    for (size_t j = 0; j < turned; ++j) walking[j] = begin + at + j;
-    turn(network, walking.data(), size);
+    uint64_t* const first = turned == size ? block : walking.data();
+    const uint64_t base = begin + at;
+    for (size_t j = 0; j < turned; ++j) first[j] = base + j;
+    if (base < 2) {
+      for (size_t j = 0; j < 2; ++j) first[j] = StartOf(first[j]);
+    }
+    turn(network_, first, size);
+    if (first != block) std::copy_n(first, size, block);
     size_t left = 0;
     for (size_t j = 0; j < size; ++j) {
-      block[j] = walking[j];
       place[left] = static_cast<uint16_t>(j);
-      left += walking[j] >= n;
+      left += block[j] >= n;
     }
     while (left > 0) {
       for (size_t k = 0; k < left; ++k) walking[k] = block[place[k]];
-      turn(network, walking.data(), left);
+      turn(network_, walking.data(), left);
       size_t still = 0;
       for (size_t k = 0; k < left; ++k) {
         const uint16_t j = place[k];

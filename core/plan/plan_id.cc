@@ -9,8 +9,9 @@ namespace feedmill {
 std::string PlanIdOf(std::string_view fingerprint,
                      std::string_view manifest_hash, uint64_t seed,
                      uint64_t iteration) {
-  const std::string text = fmt::format("{}\n{}\n{}\n{}", fingerprint,
-                                       manifest_hash, seed, iteration);
+  const std::string text =
+      fmt::format("{}\n{}\n{}\n{}\n{}", kPlanVersion, fingerprint,
+                  manifest_hash, seed, iteration);
   const XXH128_hash_t hash = XXH3_128bits(text.data(), text.size());
   return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
 }

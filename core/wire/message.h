@@ -22,7 +22,9 @@
 
 namespace feedmill {
 
-inline constexpr uint32_t kProtocolVersion = 3;
+// Also another one for each kPlanVersion (core/plan/plan_id.h): all processes
+// of a cluster compute the same order.
+inline constexpr uint32_t kProtocolVersion = 4;
 
 // ---- identities
 // A life of a process: later lives are greater (nanoseconds of the Unix clock

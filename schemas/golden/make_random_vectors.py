@@ -75,18 +75,35 @@ def mix(z):
     return z ^ z >> 31
 
 
+def draw(low, high, i):
+    return mix(low + i * (high | 1) & M64)
+
+
+def shuffled(low, high, n):
+    """The whole permutation of at most 1,024 elements."""
+    order = []
+    for i in range(n):
+        j = (draw(low, high, i) >> 32) * (i + 1) >> 32
+        order.append(i)
+        order[i], order[j] = order[j], order[i]
+    return order
+
+
 def permuted(low, high, n, index):
-    if n <= 1:
-        return index
-    bits = max(2, (n - 1).bit_length())
-    half = (bits + 1) // 2
-    mask = (1 << half) - 1
-    x = index
+    """Element `index` of the permutation of n elements."""
+    if n <= 1024:
+        return shuffled(low, high, n)[index]
+    bits = (n - 1).bit_length()
+    widths = (bits + 1) // 2, bits // 2
+    x = index ^ (high & 1) if index < 2 else index
     while True:
-        left, right = x >> half, x & mask
-        for key in (low, high, mix(low), mix(high)):
-            left, right = right, left ^ (mix(right ^ key) & mask)
-        x = left << half | right
+        halves = [x & (1 << widths[0]) - 1, x >> widths[0]]
+        for r in range(8):
+            key = draw(low, high, r)
+            y = ((halves[r % 2] ^ key) & M32) * 0x7FEB352D & M32
+            y = (y ^ y >> 15 ^ key >> 32) * 0x846CA68B & M32
+            halves[1 - r % 2] ^= y >> 32 - widths[1 - r % 2]
+        x = halves[1] << widths[0] | halves[0]
         if x < n:
             return x
 
@@ -120,7 +137,7 @@ def main():
 
     vectors = []
     sizes = [0, 1, 2, 3, 4, 5, 7, 16, 17, 100, 1000, 65537, 10**9, 2**32,
-             2**32 + 1, 10**15, 2**62 + 1, 2**63]
+             2**32 + 1, 10**15, 2**62 + 1, 2**63, 1023, 1024, 1025, 2048, 2049]
     for number, n in enumerate(sizes):
         key = [number * 0x9E3779B97F4A7C15 & M64, number % 3, number, 1 + number,
                number % 2]

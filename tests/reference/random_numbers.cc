@@ -3,6 +3,7 @@
 #include <xxhash.h>
 
 #include <cstring>
+#include <utility>
 
 namespace feedmill::reference {
 namespace {
@@ -14,6 +15,17 @@ uint64_t Mix(uint64_t z) {
   z *= 0x94d049bb133111ebULL;
   z ^= z >> 31;
   return z;
+}
+
+// Draw i of a shuffle's key.
+uint64_t DrawOf(Key key, uint64_t i) {
+  return Mix(key.low + i * (key.high | 1));
+}
+
+// What a round of a shuffle makes of one half.
+uint32_t Scrambled(uint32_t half, uint64_t key) {
+  const uint32_t y = (half ^ uint32_t(key)) * 0x7feb352d;
+  return (y ^ (y >> 15) ^ uint32_t(key >> 32)) * 0x846ca68b;
 }
 
 }  // namespace
@@ -47,22 +59,27 @@ uint32_t FirstWord(Key key, uint64_t p, uint64_t i) {
 
 std::vector<uint64_t> ShuffledIndexes(Key key, uint64_t n) {
   std::vector<uint64_t> out(n);
-  if (n <= 1) return out;
-  int bits = 2;
-  while (bits < 64 && (uint64_t{1} << bits) < n) bits += 2;
-  const int half = bits / 2;
-  const uint64_t mask = (uint64_t{1} << half) - 1;
-  const uint64_t keys[4] = {key.low, key.high, Mix(key.low), Mix(key.high)};
+  if (n <= 1024) {
+    for (uint64_t i = 0; i < n; ++i) {
+      out[i] = i;
+      std::swap(out[i], out[(DrawOf(key, i) >> 32) * (i + 1) >> 32]);
+    }
+    return out;
+  }
+  int bits = 1;
+  while (bits < 64 && (uint64_t{1} << bits) < n) ++bits;
+  const int left_bits = bits / 2, right_bits = bits - left_bits;
   for (uint64_t j = 0; j < n; ++j) {
     uint64_t x = j;
+    if (j < 2 && key.high % 2 == 1) x = 1 - j;
     do {
-      uint64_t left = x >> half, right = x & mask;
-      for (uint64_t round_key : keys) {
-        const uint64_t mixed = left ^ (Mix(right ^ round_key) & mask);
-        left = right;
-        right = mixed;
+      auto left = uint32_t(x >> right_bits);
+      auto right = uint32_t(x % (uint64_t{1} << right_bits));
+      for (uint64_t round = 0; round < 8; round += 2) {
+        left ^= Scrambled(right, DrawOf(key, round)) >> (32 - left_bits);
+        right ^= Scrambled(left, DrawOf(key, round + 1)) >> (32 - right_bits);
       }
-      x = (left << half) | right;
+      x = (uint64_t{left} << right_bits) + right;
     } while (x >= n);
     out[j] = x;
   }

@@ -135,6 +135,19 @@ TEST(ReadToken, EveryDamagedByteIsNoticed) {
   }
 }
 
+// Its sequence is in another order.
+TEST(ReadToken, OfAnotherReleaseIsRefused) {
+  std::string bytes = EncodeToken(TokenOf(Pipeline(kBatches)));
+  const size_t version = bytes.find('3');
+  ASSERT_LT(version, bytes.find('\n'));
+  bytes[version] = '2';
+  const absl::Status status = DecodeToken(bytes).status();
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  EXPECT_THAT(ErrorText(status), HasSubstr("another release"));
+  EXPECT_THAT(ErrorText(DecodeToken("feedmill").status()),
+              HasSubstr("no token of a reader"));
+}
+
 TEST(ReadToken, SaysWhatOfThePipelineDiffers) {
   const ReadToken token = TokenOf(Pipeline(kBatches));
   const auto check = [&](const std::string& yaml) {

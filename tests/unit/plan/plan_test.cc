@@ -101,7 +101,8 @@ TEST(PermutationTest, IsABijectionOfEverySizeUpTo2000) {
 
 // With the instructions of each target that this processor has.
 TEST(PermutationTest, OneByOneAndInRangesAgree) {
-  for (uint64_t n : {1U, 2U, 5U, 257U, 1000U, 65537U, 1U << 20U}) {
+  for (uint64_t n :
+       {1U, 2U, 5U, 257U, 1024U, 1025U, 2048U, 65537U, 1U << 20U}) {
     const Permutation permutation(MakeRandomKey(1, 2, 3, 4, 5), n);
     for (uint64_t begin : {uint64_t{0}, n / 3, n - 1}) {
       std::vector<uint64_t> range(std::min<uint64_t>(n - begin, 700));
@@ -116,6 +117,22 @@ TEST(PermutationTest, OneByOneAndInRangesAgree) {
           ASSERT_EQ(range[j], permutation.At(begin + j)) << n << " " << begin;
         }
       }
+    }
+  }
+}
+
+// More than a thread keeps.
+TEST(PermutationTest, ManyAtATimeDoNotMix) {
+  constexpr uint64_t kCount = 3 * Permutation::kKeptOrders;
+  std::vector<std::vector<uint64_t>> orders;
+  for (uint64_t k = 0; k < kCount; ++k) {
+    orders.emplace_back(10 + k / 2);
+    Permutation({k / 4, k % 2}, orders[k].size()).AtRange(0, orders[k]);
+  }
+  for (uint64_t j = 0; j < 10; ++j) {
+    for (uint64_t k = 0; k < kCount; ++k) {
+      const Permutation permutation({k / 4, k % 2}, orders[k].size());
+      ASSERT_EQ(permutation.At(j), orders[k][j]) << k;
     }
   }
 }

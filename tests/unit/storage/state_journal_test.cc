@@ -95,18 +95,18 @@ TEST(EventCodec, EveryEventComesBackAsItWas) {
   EXPECT_EQ(Replay(back), Replay(Life()));
 }
 
-// The format of version 6: a change here makes every journal unreadable.
+// The format of version 7: a change here makes every journal unreadable.
 TEST(EventCodec, TheBytesStayTheSame) {
   EXPECT_EQ(EncodeEvent(SplitsBound{Split(300), kSolo, At(1, 3), At(9), 5}),
-            std::string("\x06\x05\x4d\xac\x02\x06photos\x04solo"
+            std::string("\x07\x05\x4d\xac\x02\x06photos\x04solo"
                         "\x01\x03\x09\x00\x05",
                         22));
   EXPECT_EQ(EncodeEvent(SessionOpened{kSolo, Incarnation(7), At(2), {1, 3}}),
-            std::string("\x06\x04\x06photos\x04solo\x07\x02\x00\x01\x03", 19));
+            std::string("\x07\x04\x06photos\x04solo\x07\x02\x00\x01\x03", 19));
   EXPECT_EQ(EncodeEvent(RunFailed{kJob, NotFound("no")}),
-            std::string("\x06\x0a\x06photos\x05\x02no", 13));
+            std::string("\x07\x0a\x06photos\x05\x02no", 13));
   EXPECT_EQ(EncodeEvent(RunExtended{kJob, 300, true}),
-            std::string("\x06\x0d\x06photos\xac\x02\x01", 12));
+            std::string("\x07\x0d\x06photos\xac\x02\x01", 12));
 }
 
 TEST(EventCodec, ShortenedAndLengthenedBytesAreRefused) {
@@ -123,8 +123,8 @@ TEST(EventCodec, ShortenedAndLengthenedBytesAreRefused) {
 
 TEST(EventCodec, WhatItDoesNotKnowIsRefused) {
   EXPECT_THAT(ErrorText(DecodeEvent("\x02\x01").status()),
-              HasSubstr("version 6"));
-  EXPECT_THAT(ErrorText(DecodeEvent("\x06\x63").status()),
+              HasSubstr("it has version 2, and this release reads version 7"));
+  EXPECT_THAT(ErrorText(DecodeEvent("\x07\x63").status()),
               HasSubstr("kind 99"));
   EXPECT_FALSE(DecodeEvent("").ok());
 }

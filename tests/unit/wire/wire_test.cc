@@ -357,7 +357,7 @@ TEST(Envelope, AnotherVersionIsNamed) {
              kCluster)
           .status();
   EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
-  EXPECT_THAT(ErrorText(status), HasSubstr("version 4, this process 3"));
+  EXPECT_THAT(ErrorText(status), HasSubstr("version 5, this process 4"));
 }
 
 TEST(Envelope, AnotherClusterIsNamed) {
