@@ -287,7 +287,8 @@ absl::Status Dispatcher::PrepareJob(const ClientHello& hello) {
       Commit(ManifestKnown{hello.job, ""});
     }
     StartRun(hello.job, hello.run.value_or(RunNumber(1)));
-  } else if (const RunNumber run = RunOf(hello, *job); run != job->run) {
+  } else if (const RunNumber run = RunOf(hello, *job);
+             run != job->run || (job->over() && !job->planned())) {
     StartRun(hello.job, run);
   }
   return absl::OkStatus();

@@ -112,6 +112,9 @@ void DispatcherState::On(const RunStarted& event) {
   job.run = event.run;
   job.iteration = event.iteration;
   job.phase = RunPhase::kPlanning;
+  job.source_size = 0;
+  job.positions = 0;
+  job.plan = PlanId();
   job.complete = false;
   job.error = absl::OkStatus();
 }

@@ -97,6 +97,8 @@ struct JobState {
   bool over() const {
     return phase == RunPhase::kFinished || phase == RunPhase::kFailed;
   }
+  // The present run was planned; it may have ended before.
+  bool planned() const { return plan != PlanId(); }
   // Whether the rank has finished the present run, and how many ranks have.
   bool Done(uint64_t rank) const;
   uint64_t DoneRanks() const;

@@ -265,6 +265,27 @@ TEST(NamedJob, AReaderOfALostStoreHasItsJobCreatedAgain) {
   EXPECT_EQ(reader.split(0).begin, (Cursor{40, 0}));
 }
 
+TEST(NamedJob, ARunThatEndedBeforeItWasPlannedIsPlannedAgain) {
+  Cluster cluster;
+  Reader& first = cluster.AddReader("j", "solo", "files 100");
+  first.hello().run = RunNumber(1);  // it joins a lost store again
+  first.Hello();
+  EXPECT_FALSE(first.live());
+  first.Leave();
+  EXPECT_EQ(cluster.job("j")->phase, RunPhase::kFinished);
+  Reader& second = cluster.AddReader("j", "solo", "files 100");
+  second.hello().run = RunNumber(1);
+  second.Hello();
+  EXPECT_EQ(cluster.job("j")->phase, RunPhase::kPlanning);
+  Miller& worker = cluster.AddWorker("w1");
+  ASSERT_THAT(worker.answer->manifests, SizeIs(1));
+  worker.says.manifests = {{worker.answer->manifests[0].graph_fingerprint,
+                            absl::OkStatus(), "manifest"}};
+  worker.Beat();
+  ASSERT_TRUE(second.live());
+  EXPECT_FALSE(second.splits().empty());
+}
+
 // ---- anonymous jobs and leaving
 
 TEST(AnonymousJob, IsForgottenWhenItsReaderLeaves) {
