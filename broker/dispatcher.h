@@ -164,6 +164,9 @@ class Dispatcher {
   virtual RejectReason WhyUnknown(const ClientBeat& beat) const;
   // True if a rank that wants a later run waits for those that are behind.
   virtual bool WaitsForRanks(const ClientHello& hello) const;
+  // True if a reader goes on with the run that it names, and so replaces
+  // earlier lives of its own.
+  virtual bool GoesOn(const ClientHello& hello) const;
 
  private:
   // A client as it was last heard. There is one for each session.

@@ -213,6 +213,10 @@ bool Dispatcher::FindsUnread(absl::Time now, const ClientHello& hello) const {
       });
 }
 
+bool Dispatcher::GoesOn(const ClientHello& hello) const {
+  return hello.run.has_value() && !hello.begins;
+}
+
 // Whether this reader may join the job as it is.
 absl::Status Dispatcher::CheckReader(absl::Time now,
                                      const ClientHello& hello) const {
@@ -248,9 +252,9 @@ absl::Status Dispatcher::CheckReader(absl::Time now,
         "job '{}' is read by {} consumers by now; this one is of {}", name,
         job->ranks, hello.share.ranks);
   }
+  const bool goes_on = GoesOn(hello);
   if (job->order != Order::kDeterministic || hello.take_over ||
-      job->phase == RunPhase::kFinished ||
-      (hello.run && *hello.run > job->run)) {
+      job->phase == RunPhase::kFinished || (goes_on && *hello.run > job->run)) {
     return absl::OkStatus();
   }
   for (const auto& [consumer, session] : job->sessions) {
@@ -258,7 +262,7 @@ absl::Status Dispatcher::CheckReader(absl::Time now,
     if (!LeaseValid(now, {hello.job, consumer})) continue;
     // Who read before and joins again takes over from its earlier lives: they
     // came first to a dispatcher that had lost its state.
-    if (hello.run && session.incarnation < hello.session.incarnation &&
+    if (goes_on && session.incarnation < hello.session.incarnation &&
         (consumer == hello.session.consumer ||
          session.share.ranks != hello.share.ranks)) {
       continue;

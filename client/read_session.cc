@@ -520,10 +520,12 @@ void ReadSession::SendHello(absl::Time now, ReadEffects& effects) {
   hello.seen = seen_;
   hello.share = settings_.share;
   hello.run = settings_.run;
+  hello.begins = settings_.begins;
   hello.slots = settings_.slots;
   hello.settled = settings_.settled;
   if (run_) {
     hello.run = run_->run;
+    hello.begins = false;
     hello.seed = run_->seed;  // a job that is created anew is the same one
     hello.slots = run_->slots;
     hello.settled = run_->slots > 0 && run_->settled;

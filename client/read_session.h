@@ -24,6 +24,7 @@ struct ReadSessionSettings {
   Order order = Order::kDeterministic;
   std::optional<uint64_t> seed;
   std::optional<RunNumber> run;  // absent: the job's present or next one
+  bool begins = false;           // `run`, rather than goes on with it
   Cursor start;                  // deterministic: where to begin
   uint64_t slots = 0;            // what is known of the run's; see RunInfo
   bool settled = false;

@@ -109,6 +109,7 @@ ClientHello Read(FieldReader& reader, const fb::ClientHello& hello) {
   out.share = ReadShare(reader, hello.rank(), hello.ranks());
   out.slots = hello.slots();
   out.settled = hello.settled();
+  out.begins = hello.begins();
   return out;
 }
 

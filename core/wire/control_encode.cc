@@ -68,7 +68,7 @@ Body Put(Builder& builder, const ClientHello& hello) {
       fb::CreateClientHello(builder, job, graph, ToWire(hello.order),
                             hello.seed, session, hello.take_over, run, &cursor,
                             &seen, hello.share.rank, hello.share.ranks,
-                            hello.slots, hello.settled));
+                            hello.slots, hello.settled, hello.begins));
 }
 
 Body Put(Builder& builder, const ClientBeat& beat) {

@@ -91,6 +91,10 @@ struct ClientHello {
   // its token; 0: nothing.
   uint64_t slots = 0;
   bool settled = false;
+  // True if the reader begins the run that it names, false if it goes on with
+  // it (from a token, or after a lost session). Only a reader that goes on
+  // replaces an earlier life of its own without take_over.
+  bool begins = false;
 };
 struct SplitReport {
   SplitId split;

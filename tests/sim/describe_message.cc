@@ -31,6 +31,7 @@ struct Describer {
     if (m.run) Add(line, " run {}", m.run->value());
     if (m.slots > 0) Add(line, " slots {}{}", m.slots, m.settled ? "!" : "");
     Add(line, m.cursor);
+    if (m.begins) Add(line, " begins");
     if (m.take_over) Add(line, " take over");
   }
   void operator()(const ClientBeat& m) const {

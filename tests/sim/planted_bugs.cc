@@ -184,6 +184,17 @@ class TakeOverEjects : public Dispatcher {
   }
 };
 
+// A reader that begins a run replaces one that reads it (P-188).
+class BeginEjects : public Dispatcher {
+ public:
+  using Dispatcher::Dispatcher;
+
+ protected:
+  bool GoesOn(const ClientHello& hello) const override {
+    return hello.run.has_value();
+  }
+};
+
 template <class Bug>
 PlantedBug ClientBug(std::string name, std::string rule) {
   Makers makers = RealMakers();
@@ -320,6 +331,7 @@ const std::vector<PlantedBug>& PlantedBugs() {
       ClientBug<EndsUnsettled>("ends-unsettled", "27"),
       ClientBug<NoFormerLeaves>("former-leaves-unsaid", "P-171"),
       DispatcherBug<TakeOverEjects>("take-over-ejects", "P-180"),
+      DispatcherBug<BeginEjects>("begin-ejects", "P-188"),
   };
   return *bugs;
 }

@@ -64,6 +64,8 @@ struct Options {
   uint64_t seed = 0;
   Makers makers = RealMakers();
   std::ostream* trace = nullptr;  // every message, event and fault
+  // Readers without a token name the iteration that they begin. Default: drawn.
+  std::optional<bool> names_epochs{};
 };
 
 // Counters, by name: faults by kind, releases of leases, elements and so on.

@@ -64,6 +64,7 @@ TEST(Simulation, SixHundredSeedsHold) {
                          {"unsaid leaves", 15},
                          {"stops within a chunk", 4},
                          {"readers resumed", 100},
+                         {"epochs named", 200},
                          {"ranks changed", 30},
                          {"ranks went back", 10},
                          {"passes begun again", 5},
@@ -87,9 +88,14 @@ TEST(Simulation, SeedsThatWereHardHold) {
        {1714U,  2357U,  2537U,  2339U,   2959U, 6670U, 7401U,  8227U,
         9602U,  9979U,  10486U, 25137U,  3877U, 4609U, 36569U, 17685U,
         19115U, 44626U, 9200U,  112204U, 2979U, 7817U, 8530U,  9318U}) {
-    const Result result = SimulateSeed(seed);
-    EXPECT_FALSE(result.violation)
-        << "seed " << seed << ": " << result.violation.value_or("");
+    Options options;
+    options.seed = seed;
+    for (const bool names_epochs : {false, true}) {
+      options.names_epochs = names_epochs;
+      const Result result = Simulate(options);
+      EXPECT_FALSE(result.violation)
+          << "seed " << seed << ": " << result.violation.value_or("");
+    }
   }
 }
 

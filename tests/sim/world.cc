@@ -33,6 +33,9 @@ bool TakeOverAlways(uint64_t seed) {
   return Random(seed + 13'000'027).OneIn(2);
 }
 
+// Likewise for applications that name the iteration that they begin.
+bool NamesEpochs(uint64_t seed) { return Random(seed + 14'000'029).OneIn(3); }
+
 // What a worker puts at most into a frame of what is cheap, in frames.
 constexpr uint64_t kCheapFrames = 4;
 // How many times longer a run is there, which is read as fast as it can be.
@@ -53,6 +56,8 @@ World::World(const Options& options)
     plan_.RemovePoison();
   }
   passes_left_ = order_ == Order::kAny ? 1 : random_.Between(1, 3);
+  passes_ = passes_left_;
+  names_epochs_ = options.names_epochs.value_or(NamesEpochs(options.seed));
   in_ranks_ = order_ == Order::kDeterministic && random_.OneIn(3);
   if (in_ranks_) {
     ranks_ = random_.Between(1, 3);

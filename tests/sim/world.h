@@ -77,8 +77,9 @@ class World {
     uint64_t next = 0;
     uint64_t expected = 0;
     Share share;
-    bool resumed = false;  // from a token
-    size_t slot = 0;       // sharers and ranks
+    bool resumed = false;             // from a token
+    std::optional<uint64_t> epoch{};  // the iteration that it asked for
+    size_t slot = 0;                  // sharers and ranks
   };
   // What an application saves of its reader: the place just after an element.
   struct Token {
@@ -199,6 +200,11 @@ class World {
   uint64_t IterationOf(size_t slot) const {
     return passes_left_ - rank_passes_[slot];
   }
+  // Where the application of a reader is. REQUIRES: order deterministic.
+  uint64_t EpochOf(const ReaderProcess& reader) const {
+    if (reader.side) return 0;
+    return in_ranks_ ? IterationOf(reader.slot) : passes_ - passes_left_;
+  }
   bool Finished();
   bool MainFinished() const;
   bool RunIsOver() const;
@@ -236,7 +242,9 @@ class World {
   Result result_;
 
   Order order_ = Order::kDeterministic;
+  uint64_t passes_ = 1;
   uint64_t passes_left_ = 1;
+  bool names_epochs_ = false;  // readers without a token name their iteration
   absl::Time pass_began_ = absl::UnixEpoch();
   size_t sharers_ = 0;
   bool slow_use_ = false;  // sharers' applications use one element at a time

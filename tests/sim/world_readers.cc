@@ -59,6 +59,11 @@ World::ReaderProcess& World::StartReader(bool take_over, size_t slot,
       settings.slots = from.slots;
       settings.settled = from.settled;
       ++result_.totals["readers resumed"];
+    } else if (names_epochs_) {
+      reader.epoch = EpochOf(reader);
+      settings.run = RunNumber(*reader.epoch + 1);
+      settings.begins = true;
+      ++result_.totals["epochs named"];
     }
     // An intruder is another application's.
     if (!reader.resumed && (side || main_.empty())) token.reset();
@@ -194,6 +199,10 @@ void World::Check(ReaderProcess& reader, const ElementName& element) {
   const std::optional<RunInfo>& run = reader.core->run();
   if (!run || element.iteration != run->iteration) {
     return Fail("an element of another iteration");
+  }
+  if (reader.epoch && element.iteration != *reader.epoch) {
+    return Fail(fmt::format("{} asked for iteration {}, and is given {}",
+                            reader.name, *reader.epoch, element.iteration));
   }
   if (in_ranks_ && !reader.side && run->iteration != IterationOf(reader.slot)) {
     return Fail(fmt::format("{} reads iteration {}, its application is at {}",

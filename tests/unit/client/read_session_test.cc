@@ -495,6 +495,40 @@ TEST_F(ReadSessionTest, SaysWhichRunItReadsWhenItIsGivenAnother) {
   EXPECT_EQ(session_.state(), State::kLive);
 }
 
+// ---- P-188
+class NamedRunTest : public SessionTest {
+ protected:
+  NamedRunTest() : SessionTest(Settings()) {}
+
+ private:
+  static ReadSessionSettings Settings() {
+    ReadSessionSettings settings = SettingsOf(Order::kDeterministic);
+    settings.run = RunNumber{1};
+    settings.begins = true;
+    return settings;
+  }
+};
+
+TEST_F(NamedRunTest, BeginsUntilItIsToldOfItsRun) {
+  Tick();
+  ClientAnswer planning = AnswerOf({});
+  planning.run.reset();
+  Keep(session_.Handle(now_, kDispatcherPeer, planning));
+  Pass(absl::Milliseconds(200));
+  for (const ClientHello& hello : Said<ClientHello>()) {
+    EXPECT_EQ(hello.run, RunNumber{1});
+    EXPECT_TRUE(hello.begins);
+  }
+  Answer({});
+  ASSERT_EQ(session_.state(), State::kLive);
+  Reject(RejectReason::kUnknown);
+  Tick();
+  const auto hellos = Said<ClientHello>();
+  ASSERT_THAT(hellos, SizeIs(1));
+  EXPECT_EQ(hellos[0].run, RunNumber{1});
+  EXPECT_FALSE(hellos[0].begins);
+}
+
 TEST_F(ReadSessionTest, RefusesAnotherPlanAfterTheStoreWasLost) {
   GivenSplits({Bound(1, 0, 8)});
   Reject(RejectReason::kUnknown);

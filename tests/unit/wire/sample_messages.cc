@@ -36,6 +36,12 @@ ClientHello HelloOfSlots() {
   return hello;
 }
 
+ClientHello HelloThatBegins() {
+  ClientHello hello = Hello();
+  hello.begins = true;
+  return hello;
+}
+
 ClientBeat Beat() {
   ClientBeat beat;
   beat.job = JobName("photos");
@@ -258,6 +264,7 @@ std::vector<Sample> SampleMessages() {
       {"client_hello", Hello()},
       {"client_hello_first", first_hello},
       {"client_hello_slots", HelloOfSlots()},
+      {"client_hello_begins", HelloThatBegins()},
       {"client_beat", Beat()},
       {"client_beat_links", linked},
       {"client_answer", Answer()},

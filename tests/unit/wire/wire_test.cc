@@ -123,6 +123,11 @@ TEST(Codec, SlotsTravel) {
   EXPECT_TRUE(plain.run->settled);
 }
 
+TEST(Codec, AHelloSaysWhetherItBeginsItsRun) {
+  EXPECT_FALSE(Returned(SampleOf<ClientHello>("client_hello")).begins);
+  EXPECT_TRUE(Returned(SampleOf<ClientHello>("client_hello_begins")).begins);
+}
+
 TEST(Codec, SharesTravelAndThoseOfNothingAreRefused) {
   auto hello = SampleOf<ClientHello>("client_hello");
   EXPECT_TRUE(Returned(hello).share.whole());
