@@ -63,9 +63,11 @@ absl::StatusOr<ShownBatch> ShowBatch(const Graph& graph, uint64_t number,
   PinPlugins(*registry, read);
   ShownBatch shown;
   shown.number = number;
+  shown.iteration = options.epoch.value_or(0);
   if (!options.token.empty()) {
     FM_ASSIGN_OR_RETURN(const ReadToken token, DecodeToken(options.token));
     FM_RETURN_IF_ERROR(CheckToken(token, read));
+    FM_RETURN_IF_ERROR(CheckTokenEpoch(token, options.epoch));
     if (token.slots > 0) read = SlottedGraph(read);
     FM_RETURN_IF_ERROR(CheckFiles(token, read, *registry));
     shown.seed = token.seed;

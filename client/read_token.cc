@@ -389,6 +389,17 @@ absl::Status CheckToken(const ReadToken& token, const Graph& graph) {
   return absl::OkStatus();
 }
 
+absl::Status CheckTokenEpoch(const ReadToken& token,
+                             const std::optional<uint64_t>& epoch) {
+  if (epoch.value_or(token.iteration) == token.iteration) {
+    return absl::OkStatus();
+  }
+  return InvalidArgument(
+      "epoch {} was asked for, and the token is of epoch {}: leave out one of "
+      "them",
+      *epoch, token.iteration);
+}
+
 absl::Status CheckTokenPlan(const ReadToken& token, const std::string& plan) {
   if (plan == token.plan) return absl::OkStatus();
   return FailedPrecondition(

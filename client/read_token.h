@@ -64,6 +64,9 @@ absl::StatusOr<ReadRules> MakeRules(Share share, std::vector<NumberRange> skips,
 // InvalidArgument names what of `graph` is not that of the token: the source, a
 // step, an option, the seed.
 absl::Status CheckToken(const ReadToken& token, const Graph& graph);
+// InvalidArgument if `epoch` was asked for and is not the token's.
+absl::Status CheckTokenEpoch(const ReadToken& token,
+                             const std::optional<uint64_t>& epoch);
 // The same for what is only known once the files are: FailedPrecondition.
 absl::Status CheckTokenPlan(const ReadToken& token, const std::string& plan);
 // FailedPrecondition if the token is not that of a run of so many slots; 0: of

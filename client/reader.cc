@@ -28,6 +28,7 @@ constexpr absl::Duration kLookInterval = absl::Milliseconds(50);
 // How much of a chunk a range-for uses before it reports progress.
 constexpr absl::Duration kStrideTime = absl::Milliseconds(10);
 constexpr uint64_t kStrideMax = 4'096;
+constexpr uint64_t kEpochsMax = uint64_t{1} << 63;
 
 // Read in this process.
 class InProcessReader : public Reader {
@@ -42,6 +43,7 @@ class InProcessReader : public Reader {
 
   const ElementSpec& spec() const override { return reader_->spec(); }
   uint64_t seed() const override { return reader_->seed(); }
+  uint64_t epoch() const override { return reader_->iteration(); }
   uint64_t skipped() const override { return reader_->skipped(); }
   void Cancel() override { cancelled_.store(true); }
 
@@ -89,6 +91,23 @@ class InProcessReader : public Reader {
   const std::atomic<bool>* const cancel_;
   std::atomic<bool> cancelled_{false};
 };
+
+// InvalidArgument if the epoch that is asked for cannot be read.
+absl::Status CheckEpoch(const ReadOptions& options, Order order) {
+  if (!options.epoch.has_value()) return absl::OkStatus();
+  if (*options.epoch >= kEpochsMax) {
+    return InvalidArgument("epoch {}: an epoch is below 2^63", *options.epoch);
+  }
+  if (order == Order::kAny && !options.service.empty() &&
+      !options.job.empty()) {
+    return InvalidArgument(
+        "epoch {} of job \"{}\": with order any, readers that share a job "
+        "read the epoch that the job is at; leave the epoch out, or use order "
+        "deterministic",
+        *options.epoch, options.job);
+  }
+  return absl::OkStatus();
+}
 
 }  // namespace
 
@@ -178,7 +197,9 @@ absl::StatusOr<std::unique_ptr<Reader>> Read(const Graph& graph,
   if (!options.token.empty()) {
     FM_ASSIGN_OR_RETURN(token, DecodeToken(options.token));
     FM_RETURN_IF_ERROR(CheckToken(*token, read));
+    FM_RETURN_IF_ERROR(CheckTokenEpoch(*token, options.epoch));
   }
+  FM_RETURN_IF_ERROR(CheckEpoch(options, read.options.order));
   if (read.options.order == Order::kAny &&
       (options.ranks != 1 || !options.skip_batches.empty())) {
     return InvalidArgument(
@@ -202,6 +223,7 @@ absl::StatusOr<std::unique_ptr<Reader>> Read(const Graph& graph,
   local.on_skipped = QuarantineOf(read);
   local.profile = options.profile;
   local.element_bytes_max = options.element_bytes_max;
+  local.iteration = token ? token->iteration : options.epoch.value_or(0);
   if (token) local.resume = {token->seed, token->iteration, token->place};
   FM_ASSIGN_OR_RETURN(std::unique_ptr<LocalReader> reader,
                       LocalReader::Make(read, options.registry, local));

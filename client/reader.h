@@ -86,13 +86,21 @@ struct ReadOptions {
   // no time where the plan knows the elements' places, else they are made and
   // dropped. A token remembers it.
   std::vector<std::pair<uint64_t, uint64_t>> skip_batches{};
+  // The epoch to read: the iteration of the pipeline, from 0. Each epoch has
+  // an order and random numbers of its own, the same in this process and
+  // through a service. Loader (loader.h) reads one epoch after the other.
+  // Default: the token's epoch. Without a token: 0, or of a job with a name
+  // the first epoch that this reader has not finished. In a job with a name it
+  // needs order deterministic.
+  std::optional<uint64_t> epoch{};
   // What relative paths of the pipeline are relative to. Default: the working
   // directory. (ParseGraphYaml has made them absolute already.)
   std::string directory{};
   // What Reader::Save gave, or Token::Merge (token.h) of those of all ranks: go
   // on from there, with any number of ranks if it is of all of them. The
-  // pipeline must be the same; its seed, and the iteration of a job, are the
-  // token's. The reader takes the place of its own earlier life.
+  // pipeline must be the same; its seed and its epoch are the token's, and
+  // another `epoch` is InvalidArgument. The reader takes the place of its own
+  // earlier life.
   std::string token{};
   // Override the graph's options. A local read is one pass in every mode.
   std::optional<uint64_t> seed{};
@@ -278,6 +286,8 @@ class Reader {
   // or the one recorded with a job that others had begun.
   virtual const ElementSpec& spec() const = 0;
   virtual uint64_t seed() const = 0;
+  // The epoch that is read (ReadOptions::epoch).
+  virtual uint64_t epoch() const = 0;
 
   // A token of the place that the trainer has reached: after the element that
   // a range-for over elements is at, or after all that Next or chunks() gave,

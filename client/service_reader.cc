@@ -64,6 +64,7 @@ class ServiceReader : public Reader {
 
   const ElementSpec& spec() const override { return *graph_->output; }
   uint64_t seed() const override { return plan_->seed(); }
+  uint64_t epoch() const override { return plan_->iteration(); }
   std::vector<LinkReport> links() const override { return link_->Links(); }
   uint64_t skipped() const override { return skips_ ? skips_->count() : 0; }
   void Cancel() override {

@@ -90,6 +90,9 @@ absl::StatusOr<ReadSessionSettings> MakeSessionSettings(
     settings.slots = token->slots;
     settings.settled = token->settled;
     incarnation = std::max(incarnation, token->incarnation + 1);
+  } else if (options.epoch) {
+    settings.run = RunNumber(*options.epoch + 1);
+    settings.begins = true;
   }
   if (rules.numbered) {
     settings.start.p = PlaceKeeper(rules).NeededFrom(settings.start.p);

@@ -513,7 +513,7 @@ absl::StatusOr<std::unique_ptr<LocalReader>> LocalReader::Make(
   const uint64_t seed = resume               ? resume->seed
                         : graph.options.seed ? *graph.options.seed
                                              : DrawSeed();
-  const uint64_t iteration = resume ? resume->iteration : 0;
+  const uint64_t iteration = resume ? resume->iteration : options.iteration;
   const bool has_client_steps = analyzed->client_begin < graph.steps.size();
   FM_ASSIGN_OR_RETURN(const SourcePlan source,
                       PlanSource(*analyzed, *manifest, seed, iteration));

@@ -37,6 +37,7 @@ struct LocalReaderOptions {
   Share share{};                        // which elements, and
   std::vector<NumberRange> skips{};     // which not: see ReadRules
   std::optional<LocalResume> resume{};  // absent: from the beginning
+  uint64_t iteration = 0;               // without `resume`
   OnSkipped on_skipped{};               // on the thread that reads
   // Where the time of the threads that make elements goes; null: not measured.
   std::shared_ptr<ReadProfile> profile{};

@@ -63,6 +63,7 @@ constexpr char kReadExamples[] =
     "--limit 100\n"
     "  feedmill read photos.yaml --local --limit 100 --save-token at100\n"
     "  feedmill read photos.yaml --local --token at100\n"
+    "  feedmill read photos.yaml --local --epoch 3\n"
     "  feedmill read photos.yaml --service localhost:5050 --job j --consumer "
     "0/4\n"
     "  feedmill read photos.yaml --local --show-batch 1200\n"
@@ -93,6 +94,7 @@ struct ReadFlags {
   std::string token;
   std::string save_token;
   std::string consumer;
+  uint64_t epoch = kNoLimit;
   std::string skip_batches;
   uint64_t show_batch = kNoLimit;
   OpPluginFlag op_plugins;
@@ -127,6 +129,11 @@ struct ReadFlags {
                "Be consumer C (from 0) of N: take the batches (elements, "
                "without batches) whose number modulo N is C",
                &consumer);
+    flags.Count("--epoch", 0, kNoLimit - 1,
+                "Epoch to read: each has another order; default: the token's, "
+                "or 0, or of a job with a name the first one that this reader "
+                "has not finished",
+                &epoch);
     flags.Text("--skip-batches", "A:B[,A:B...]",
                "Leave out batches A to B-1 of the sequence (elements, without "
                "batches)",
@@ -321,6 +328,7 @@ ReadOptions MakeReadOptions(const ReadFlags& flags, bool timeout_given,
   options.security = flags.security;
   options.job = flags.job;
   options.take_over = flags.take_over;
+  if (flags.epoch != kNoLimit) options.epoch = flags.epoch;
   if (flags.transport == "tcp") options.transport = Transport::kTcp;
   if (flags.via == "dispatcher") options.transport = Transport::kRelay;
   options.compression = flags.compression == "lz4"    ? LinkCompression::kLz4
