@@ -401,7 +401,7 @@ absl::Status CheckTokenEpoch(const ReadToken& token,
 }
 
 absl::Status CheckTokenPlan(const ReadToken& token, const std::string& plan) {
-  if (plan == token.plan) return absl::OkStatus();
+  if (token.begins() || plan == token.plan) return absl::OkStatus();
   return FailedPrecondition(
       "the pipeline's files changed since the token was saved (plan {}, now "
       "{}): the rest of its sequence is not there any more",
@@ -416,10 +416,9 @@ absl::Status CheckTokenSlots(const ReadToken& token, uint64_t slots) {
                             "off, through a service)",
                             count);
   };
-  if ((token.slots == 0) == (slots == 0) &&
-      (!token.settled || token.slots == slots)) {
-    return absl::OkStatus();
-  }
+  const bool same = (token.slots == 0) == (slots == 0) &&
+                    (!token.settled || token.slots == slots);
+  if (token.begins() || same) return absl::OkStatus();
   return FailedPrecondition(
       "the token is of a reading of {}, and this is one of {}: go on in the "
       "same way, and under another --job name if that is taken",

@@ -19,7 +19,9 @@ namespace feedmill {
 struct ReadToken {
   std::vector<uint64_t> parts;  // PartsOf the pipeline
   std::string fingerprint;      // of all of it
-  std::string plan;             // PlanIdOf, which knows the files too
+  // PlanIdOf, which knows the files too. Empty: the token is that of an epoch
+  // that is not begun yet, so that its files are not known.
+  std::string plan;
   uint64_t seed = 0;
   uint64_t iteration = 0;
   uint64_t incarnation = 0;  // of the session; 0: a local reader's
@@ -30,6 +32,10 @@ struct ReadToken {
   Share share;
   std::vector<NumberRange> skips;  // ReadRules::skips
   ReadPlace place;
+
+  // True if it is the token of an epoch that is not begun yet: its place has
+  // no state of the client stage.
+  bool begins() const { return plan.empty(); }
 };
 
 // The token of a reader of `graph` that stands at `place`.

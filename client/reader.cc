@@ -138,7 +138,9 @@ absl::StatusOr<std::optional<Chunk>> Reader::Next() {
           current_.Slice(current_.rows - unread, current_.rows));
     }
   }
-  return FetchChunk();
+  absl::StatusOr<std::optional<Chunk>> chunk = FetchChunk();
+  ended_ = chunk.ok() && !chunk->has_value();
+  return chunk;
 }
 
 bool Reader::ReportProgress(uint64_t unread) {
@@ -224,7 +226,11 @@ absl::StatusOr<std::unique_ptr<Reader>> Read(const Graph& graph,
   local.profile = options.profile;
   local.element_bytes_max = options.element_bytes_max;
   local.iteration = token ? token->iteration : options.epoch.value_or(0);
-  if (token) local.resume = {token->seed, token->iteration, token->place};
+  if (token && token->begins()) {
+    read.options.seed = token->seed;
+  } else if (token) {
+    local.resume = {token->seed, token->iteration, token->place};
+  }
   FM_ASSIGN_OR_RETURN(std::unique_ptr<LocalReader> reader,
                       LocalReader::Make(read, options.registry, local));
   if (token) FM_RETURN_IF_ERROR(CheckTokenPlan(*token, reader->plan()));

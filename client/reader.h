@@ -315,6 +315,8 @@ class Reader {
 
   // Why a range-for ended: OK at the end of the data.
   const absl::Status& status() const { return status_; }
+  // True once the end of the data was reached.
+  bool ended() const { return ended_; }
 
   // Range-for over elements. One pass: a second begin() goes on with the
   // element after the one that the first stopped at.
@@ -370,11 +372,13 @@ class Reader {
   uint64_t reported_at_ = 0;
   uint64_t stride_ = 0;  // rows between two calls of OnProgress; 0: a chunk
   absl::Time stride_began_;
+  bool ended_ = false;
   absl::Status status_;
 };
 
 class Reader::Iterator {
  public:
+  Iterator() = default;  // at the end
   explicit Iterator(Reader* reader) : reader_(reader) { Begin(); }
 
   Element operator*() const { return {chunk_, row_}; }
@@ -405,7 +409,7 @@ class Reader::Iterator {
     Begin();
   }
 
-  Reader* reader_;
+  Reader* reader_ = nullptr;
   const Chunk* chunk_ = nullptr;
   size_t row_ = 0;
   size_t end_ = 0;  // of the chunk, or of a stride

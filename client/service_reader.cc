@@ -186,7 +186,9 @@ absl::Status ServiceReader::WaitForRun() {
   if (token_) {
     FM_RETURN_IF_ERROR(CheckTokenSlots(*token_, view.run->slots));
     FM_RETURN_IF_ERROR(CheckTokenPlan(*token_, view.run->plan.value()));
-    FM_RETURN_IF_ERROR(stage_->Restore(token_->place.stage));
+    if (!token_->begins()) {
+      FM_RETURN_IF_ERROR(stage_->Restore(token_->place.stage));
+    }
     fed_end_ = token_->place.cursor;
   }
   ReadPlace place = token_ ? token_->place : ReadPlace();

@@ -82,14 +82,12 @@ absl::StatusOr<ReadSessionSettings> MakeSessionSettings(
                    : fmt::format("{}/{}", options.rank, options.ranks);
   }
   settings.job = JobName(options.job.empty() ? "@" + consumer : options.job);
-  uint64_t incarnation = NextIncarnation();
   if (token) {
     settings.seed = token->seed;
     settings.run = RunNumber(token->iteration + 1);
     settings.start = token->place.cursor;
     settings.slots = token->slots;
     settings.settled = token->settled;
-    incarnation = std::max(incarnation, token->incarnation + 1);
   } else if (options.epoch) {
     settings.run = RunNumber(*options.epoch + 1);
     settings.begins = true;
@@ -97,7 +95,9 @@ absl::StatusOr<ReadSessionSettings> MakeSessionSettings(
   if (rules.numbered) {
     settings.start.p = PlaceKeeper(rules).NeededFrom(settings.start.p);
   }
-  settings.session = {ConsumerId(consumer), Incarnation(incarnation)};
+  settings.session = {
+      ConsumerId(consumer),
+      Incarnation(NextIncarnation(token ? token->incarnation : 0))};
   return settings;
 }
 

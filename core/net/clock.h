@@ -15,8 +15,8 @@ namespace feedmill {
 absl::Time SteadyNow();
 
 // Nanoseconds of the Unix clock, raised above all that this process has had
-// from here: the incarnation of a new server or reader.
-uint64_t NextIncarnation();
+// from here, and above `above`: the incarnation of a new server or reader.
+uint64_t NextIncarnation(uint64_t above = 0);
 
 }  // namespace feedmill
 

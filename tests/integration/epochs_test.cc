@@ -1,5 +1,6 @@
-// Epochs: what Read gives for ReadOptions::epoch, in this process and through a
-// service, in a job with a name or without, and on from a token.
+// Epochs: what Read gives for ReadOptions::epoch, and a Loader one after the
+// other, in this process and through a service, in a job with a name or
+// without, by one reader or by ranks, and on from a token.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,12 +8,15 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "broker/dispatch_server.h"
+#include "client/loader.h"
 #include "client/provenance.h"
 #include "client/reader.h"
+#include "client/token.h"
 #include "core/base/status.h"
 #include "core/definition/pipeline_text.h"
 #include "core/net/log.h"
@@ -21,6 +25,7 @@
 namespace feedmill {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using Elements = std::vector<std::string>;
 
@@ -86,6 +91,21 @@ class Epochs : public ::testing::Test {
     if (!reader.ok()) return {};
     EXPECT_EQ((*reader)->epoch(), epoch);
     return Rest(**reader);
+  }
+  // Up to `count` elements of the loader's next epoch.
+  static Elements ReadNext(Loader& loader, size_t count = 10'000) {
+    Elements elements;
+    for (const Element element : loader) {
+      elements.push_back(element.ToJson());
+      if (elements.size() == count) break;
+    }
+    EXPECT_TRUE(loader.status().ok()) << loader.status();
+    return elements;
+  }
+  static std::string Saved(Loader& loader) {
+    absl::StatusOr<std::string> token = loader.Save();
+    EXPECT_TRUE(token.ok()) << token.status();
+    return token.ok() ? *std::move(token) : "";
   }
 
   DispatchServer dispatcher_{DispatcherConfig{}};
@@ -202,6 +222,274 @@ TEST_F(Epochs, AreShownByNumber) {
   EXPECT_EQ(shown->iteration, 5);
   EXPECT_EQ(Element(&shown->traced.element, 0).ToJson(),
             ReadEpoch(graph, Of(Way::kLocal), 5)[2]);
+}
+
+// ---- Loader
+
+TEST_F(Epochs, ALoaderReadsOneAfterTheOther) {
+  for (const char* steps : kPipelines) {
+    for (const Way way : kWays) {
+      SCOPED_TRACE(steps);
+      const Graph graph = Pipeline(steps);
+      Loader loader(graph, Of(way, steps));
+      EXPECT_EQ(loader.reader(), nullptr);
+      for (uint64_t epoch = 0; epoch < 3; ++epoch) {
+        EXPECT_EQ(loader.next_epoch(), epoch);
+        EXPECT_EQ(ReadNext(loader), ReadEpoch(graph, Of(Way::kLocal), epoch));
+        EXPECT_EQ(loader.reader()->epoch(), epoch);
+      }
+    }
+  }
+}
+
+TEST_F(Epochs, ALoaderBeginsAtTheOneThatIsAskedFor) {
+  const Graph graph = Pipeline(kPipelines[0]);
+  for (const Way way : kWays) {
+    ReadOptions options = Of(way);
+    options.epoch = 6;
+    options.skip_batches = {{0, 4}};
+    Loader loader(graph, options);
+    const Elements whole = ReadEpoch(graph, Of(Way::kLocal), 6);
+    EXPECT_EQ(ReadNext(loader), Elements(whole.begin() + 4, whole.end()));
+    // What is left out is of the first epoch.
+    EXPECT_EQ(ReadNext(loader), ReadEpoch(graph, Of(Way::kLocal), 7));
+  }
+}
+
+TEST_F(Epochs, ALoaderLeavesOutTheRestOfOneThatIsBrokenOff) {
+  const Graph graph = Pipeline(kPipelines[2]);
+  for (const Way way : kWays) {
+    Loader loader(graph, Of(way));
+    for (uint64_t epoch = 0; epoch < 3; ++epoch) {
+      const Elements whole = ReadEpoch(graph, Of(Way::kLocal), epoch);
+      EXPECT_EQ(ReadNext(loader, 5),
+                Elements(whole.begin(), whole.begin() + 5));
+    }
+  }
+}
+
+TEST_F(Epochs, ALoaderGivesReadersForLoopsOverChunks) {
+  const Graph graph = Pipeline(kPipelines[0]);
+  Loader loader(graph, Of(Way::kService));
+  for (uint64_t epoch = 0; epoch < 2; ++epoch) {
+    const absl::StatusOr<Reader*> reader = loader.NextEpoch();
+    ASSERT_TRUE(reader.ok()) << reader.status();
+    uint64_t batches = 0;
+    for (const Chunk& chunk : (*reader)->chunks()) batches += chunk.rows;
+    EXPECT_EQ(batches, 34);
+    EXPECT_TRUE((*reader)->ended());
+  }
+}
+
+TEST_F(Epochs, ALoaderGoesOnFromATokenAnywhere) {
+  int job = 0;
+  for (const char* steps : kPipelines) {
+    const Graph graph = Pipeline(steps);
+    std::vector<Elements> wholes;
+    for (uint64_t epoch = 0; epoch < 4; ++epoch) {
+      wholes.push_back(ReadEpoch(graph, Of(Way::kLocal), epoch));
+    }
+    for (const Way from : kWays) {
+      for (const Way to : kWays) {
+        const std::string name = std::to_string(++job);
+        // Before the first epoch, in the middle of the second, after it.
+        std::vector<std::string> tokens;
+        {
+          Loader loader(graph, Of(from, name));
+          tokens.push_back(Saved(loader));
+          EXPECT_EQ(loader.next_epoch(), 0);
+          EXPECT_EQ(ReadNext(loader), wholes[0]);
+          ReadNext(loader, 7);
+          tokens.push_back(Saved(loader));
+          // A loop that goes on within the epoch is over its reader.
+          EXPECT_EQ(Rest(*loader.reader()),
+                    Elements(wholes[1].begin() + 7, wholes[1].end()));
+          tokens.push_back(Saved(loader));
+          EXPECT_EQ(loader.next_epoch(), 2);
+          EXPECT_EQ(ReadNext(loader), wholes[2]);
+        }
+        for (size_t k = 0; k < tokens.size(); ++k) {
+          SCOPED_TRACE(std::string(steps) + " token " + std::to_string(k));
+          ReadOptions options = Of(to, name);
+          options.token = tokens[k];
+          Loader loader(graph, options);
+          EXPECT_EQ(loader.next_epoch(), k);
+          EXPECT_NE(Saved(loader), "");  // opens it, no more
+          ASSERT_EQ(loader.next_epoch(), k);
+          while (loader.next_epoch() < 4) {
+            const uint64_t epoch = loader.next_epoch();
+            const ptrdiff_t done = epoch == 1 && k == 1 ? 7 : 0;
+            ASSERT_EQ(ReadNext(loader), Elements(wholes[epoch].begin() + done,
+                                                 wholes[epoch].end()));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST_F(Epochs, ALoadersSeedIsDrawnOnce) {
+  for (const Way way : kWays) {
+    const Graph graph = Pipeline(kPipelines[0], "{}");
+    Loader loader(graph, Of(way, "drawn"));
+    const Elements first = ReadNext(loader);
+    const uint64_t seed = loader.reader()->seed();
+    const std::string token = Saved(loader);
+    const Elements second = ReadNext(loader);
+    EXPECT_NE(first, second);
+    EXPECT_EQ(loader.reader()->seed(), seed);
+    ReadOptions options = Of(Way::kLocal);
+    options.seed = seed;
+    EXPECT_EQ(ReadEpoch(graph, options, 1), second);
+    options = Of(way, "drawn");
+    options.token = token;
+    Loader again(graph, options);
+    EXPECT_EQ(ReadNext(again), second);
+  }
+}
+
+TEST_F(Epochs, ALoadersErrorEndsItAndSaysWhy) {
+  for (const Way way : {Way::kLocal, Way::kService}) {
+    Loader wrong(Pipeline("[{map: 'y'}]"), Of(way));
+    for (int times = 0; times < 2; ++times) {
+      EXPECT_FALSE(wrong.begin() != wrong.end());
+      EXPECT_EQ(wrong.status().code(), absl::StatusCode::kInvalidArgument);
+    }
+    EXPECT_EQ(wrong.Save().status(), wrong.status());
+    // A data error: the place before it is saved, and no epoch comes after it.
+    Loader bad(Pipeline("[{map: '6 // (x - 3)'}]"), Of(way));
+    Elements elements;
+    for (const Element element : bad) elements.push_back(element.ToJson());
+    EXPECT_THAT(elements, ElementsAre("-2", "-3", "-6"));
+    EXPECT_FALSE(bad.status().ok());
+    EXPECT_FALSE(bad.begin() != bad.end());
+    EXPECT_TRUE(bad.Save().ok());
+    EXPECT_EQ(bad.next_epoch(), 1);
+  }
+  ReadOptions options;
+  options.token = "no token";
+  Loader unknown(Pipeline("[]"), options);
+  EXPECT_THAT(ErrorText(unknown.status()), HasSubstr("no token"));
+  EXPECT_FALSE(unknown.begin() != unknown.end());
+}
+
+TEST_F(Epochs, ALoaderOfASharedJobReadsTheOneThatTheJobIsAt) {
+  const Graph graph = Pipeline("[{map: 'x * x'}]", "{seed: 9, order: any}");
+  const Elements whole = ReadEpoch(graph, Of(Way::kLocal), 0);
+  Loader one(graph, Of(Way::kNamedJob));
+  Loader two(graph, Of(Way::kNamedJob));
+  for (uint64_t epoch = 0; epoch < 2; ++epoch) {
+    Elements elements = ReadNext(one, 10);  // and leaves the rest to the other
+    if (epoch == 1) continue;
+    ASSERT_TRUE(two.NextEpoch().ok());
+    ASSERT_TRUE(one.NextEpoch().ok());
+    EXPECT_EQ(one.reader()->epoch(), 0);
+    EXPECT_EQ(two.reader()->epoch(), 0);
+    std::thread other([&] {
+      for (const Element element : *two.reader()) {
+        static_cast<void>(element);
+      }
+    });
+    for (const Element element : *one.reader()) {
+      static_cast<void>(element);
+    }
+    other.join();
+    EXPECT_TRUE(one.status().ok() && two.status().ok());
+  }
+  EXPECT_EQ(one.reader()->epoch(), 1);
+  EXPECT_FALSE(one.Save().ok());
+}
+
+// ---- ranks
+
+class LoadersOfRanks : public Epochs {
+ protected:
+  // A loader for each rank, each on a thread of its own.
+  std::vector<std::unique_ptr<Loader>> Make(const Graph& graph,
+                                            ReadOptions options,
+                                            uint64_t ranks) {
+    std::vector<std::unique_ptr<Loader>> loaders;
+    options.ranks = ranks;
+    for (options.rank = 0; options.rank < ranks; ++options.rank) {
+      loaders.push_back(std::make_unique<Loader>(graph, options));
+    }
+    return loaders;
+  }
+  // What they give of their next epoch, put together from element `from` on.
+  static Elements ReadTogether(
+      const std::vector<std::unique_ptr<Loader>>& loaders, size_t count,
+      size_t from = 0) {
+    std::vector<Elements> got(loaders.size());
+    std::vector<std::thread> threads;
+    for (size_t rank = 0; rank < loaders.size(); ++rank) {
+      threads.emplace_back(
+          [&, rank] { got[rank] = ReadNext(*loaders[rank], count); });
+    }
+    for (std::thread& thread : threads) thread.join();
+    Elements whole;
+    for (size_t n = from;; ++n) {
+      const Elements& of = got[n % loaders.size()];
+      const size_t first = (from + loaders.size() - 1 - n % loaders.size()) /
+                           loaders.size();  // of that rank's, from `from` on
+      const size_t k = n / loaders.size() - first;
+      if (k >= of.size()) break;
+      whole.push_back(of[k]);
+    }
+    return whole;
+  }
+  static std::string Merged(
+      const std::vector<std::unique_ptr<Loader>>& loaders) {
+    std::vector<std::string> tokens;
+    for (const auto& loader : loaders) tokens.push_back(Saved(*loader));
+    const absl::StatusOr<std::string> merged = Token::Merge(tokens);
+    EXPECT_TRUE(merged.ok()) << merged.status();
+    return merged.ok() ? *merged : "";
+  }
+};
+
+TEST_F(LoadersOfRanks, ReadOneEpochAfterTheOther) {
+  for (const char* steps : kPipelines) {
+    SCOPED_TRACE(steps);
+    const Graph graph = Pipeline(steps);
+    for (const Way way : {Way::kLocal, Way::kNamedJob}) {
+      const auto loaders = Make(graph, Of(way, steps), 2);
+      for (uint64_t epoch = 0; epoch < 3; ++epoch) {
+        EXPECT_EQ(ReadTogether(loaders, 10'000),
+                  ReadEpoch(graph, Of(Way::kLocal), epoch));
+      }
+    }
+  }
+}
+
+TEST_F(LoadersOfRanks, GoOnFromTheirMergedTokenInAnyNumber) {
+  int job = 0;
+  for (const char* steps : kPipelines) {
+    const Graph graph = Pipeline(steps);
+    std::vector<Elements> wholes;
+    for (uint64_t epoch = 0; epoch < 3; ++epoch) {
+      wholes.push_back(ReadEpoch(graph, Of(Way::kLocal), epoch));
+    }
+    for (const Way way : {Way::kLocal, Way::kNamedJob}) {
+      for (const bool whole : {false, true}) {
+        SCOPED_TRACE(std::string(steps) + (whole ? " after" : " within"));
+        ReadOptions options = Of(way, std::to_string(++job));
+        {
+          const auto two = Make(graph, options, 2);
+          EXPECT_EQ(ReadTogether(two, 10'000), wholes[0]);
+          ReadTogether(two, whole ? 10'000 : 4);
+          options.token = Merged(two);
+        }
+        const auto three = Make(graph, options, 3);
+        if (!whole) {
+          EXPECT_EQ(three[0]->next_epoch(), 1);
+          EXPECT_EQ(ReadTogether(three, 10'000, 8),
+                    Elements(wholes[1].begin() + 8, wholes[1].end()));
+        }
+        EXPECT_EQ(three[0]->next_epoch(), 2);
+        EXPECT_EQ(ReadTogether(three, 10'000), wholes[2]);
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -101,6 +101,10 @@ TEST(Clock, LaterLivesHaveGreaterIncarnations) {
     ASSERT_GT(next, last);
     last = next;
   }
+  // Above one of another machine, whose clock is ahead; and so on.
+  const uint64_t ahead = last + (uint64_t{1} << 40);
+  EXPECT_GT(NextIncarnation(ahead), ahead);
+  EXPECT_GT(NextIncarnation(), ahead + 1);
 }
 
 // ---- reactors
