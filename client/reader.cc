@@ -79,6 +79,10 @@ class InProcessReader : public Reader {
     return EncodeToken(token);
   }
 
+  uint64_t PassBefore(uint64_t unread) const override {
+    return reader_->PassBefore(unread);
+  }
+
   absl::StatusOr<uint64_t> NumberBefore(uint64_t unread) const override {
     const std::optional<ReadPlace> place = reader_->PlaceBefore(unread);
     if (!place.has_value()) return TooManyUnread(unread);

@@ -304,6 +304,24 @@ class Reader {
   // `any`.
   absl::StatusOr<uint64_t> number() const;
 
+  // The pass of `repeat` that the reading has reached with that element: how
+  // many times the pipeline's repeats have begun again before the last record
+  // that was read for it. A pass has ended with the element before the first
+  // one of a later pass; only a batch that crosses the end has records of
+  // both, and is of the later pass. With `unread`: of the element so many
+  // before the last one of the last chunk. 0 without a repeat, before the
+  // first element, and for repeats before a shuffle or a cache: a shuffle
+  // mixes their passes.
+  //
+  //   uint64_t pass = 0;
+  //   for (const Element& batch : *reader) {
+  //     if (reader->pass() != pass) Validate(pass = reader->pass());
+  //     Train(batch);
+  //   }
+  uint64_t pass(uint64_t unread = 0) const {
+    return PassBefore(Unread() + unread);
+  }
+
   // What came over which link so far, through a service. Any thread.
   virtual std::vector<LinkReport> links() const { return {}; }
   // How many elements on_error (Dataset::OnError) has left out so far; a
@@ -349,6 +367,8 @@ class Reader {
   virtual absl::StatusOr<std::string> SaveBefore(uint64_t unread) const = 0;
   // The number just after the last element but `unread`.
   virtual absl::StatusOr<uint64_t> NumberBefore(uint64_t unread) const = 0;
+  // The pass of that element.
+  virtual uint64_t PassBefore(uint64_t unread) const = 0;
   // Fetches the next chunk with rows into current_; false at the end or on an
   // error, which goes to status_.
   bool Advance();

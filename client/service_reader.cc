@@ -92,6 +92,7 @@ class ServiceReader : public Reader {
   }
   absl::StatusOr<std::string> SaveBefore(uint64_t unread) const override;
   absl::StatusOr<uint64_t> NumberBefore(uint64_t unread) const override;
+  uint64_t PassBefore(uint64_t unread) const override;
   absl::StatusOr<std::optional<Chunk>> FetchWhole();
   absl::Status MakePlan(const RunInfo& run);
   absl::Status MakeStage();
@@ -150,6 +151,7 @@ class ServiceReader : public Reader {
   Cursor fed_end_;
   size_t fed_rows_ = 0;  // and the rows, that watch_ was not yet told of
   size_t outputs_ = 0;   // since the last piece
+  uint64_t pass_ = 0;    // of the last chunk that it gave
   // Sharers, in rows pulled: what the stage was fed, what of it went through
   // when short batches were let out, and what of that was said to be done with.
   uint64_t fed_to_ = 0;
@@ -187,7 +189,8 @@ absl::Status ServiceReader::WaitForRun() {
     FM_RETURN_IF_ERROR(CheckTokenSlots(*token_, view.run->slots));
     FM_RETURN_IF_ERROR(CheckTokenPlan(*token_, view.run->plan.value()));
     if (!token_->begins()) {
-      FM_RETURN_IF_ERROR(stage_->Restore(token_->place.stage));
+      FM_RETURN_IF_ERROR(
+          stage_->Restore(token_->place.stage, token_->place.cursor));
     }
     fed_end_ = token_->place.cursor;
   }
@@ -222,6 +225,13 @@ absl::StatusOr<uint64_t> ServiceReader::NumberBefore(uint64_t unread) const {
   const std::optional<ReadPlace> place = keeper_.Before(unread);
   if (!place.has_value()) return TooManyUnread(unread);
   return place->elements;
+}
+
+uint64_t ServiceReader::PassBefore(uint64_t unread) const {
+  if (shared_ || !rules_.numbered || !had_element_) return pass_;
+  const std::optional<ReadPlace> place = keeper_.Before(unread);
+  return place && place->elements > 0 ? plan_->ReachedPass(place->elements - 1)
+                                      : 0;
 }
 
 absl::Status ServiceReader::MakePlan(const RunInfo& run) {
@@ -273,6 +283,7 @@ absl::StatusOr<std::optional<Chunk>> ServiceReader::FetchWhole() {
     if (!shared_) output->chunk = keeper_.Keep(std::move(output->chunk));
     if (output->chunk.rows == 0) continue;
     had_element_ = true;
+    pass_ = output->pass;
     return std::optional<Chunk>(Give(*std::move(output)));
   }
 }

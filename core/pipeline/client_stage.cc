@@ -21,11 +21,12 @@ class OutputStep final : public ClientStep {
   absl::Status OnPush(Flow flow) override {
     if (flow.chunk.rows == 0) return absl::OkStatus();
     outputs.push_back({std::move(flow.chunk), std::move(flow.inputs),
-                       flow.first_input, std::move(flow.origins)});
+                       flow.first_input, pass, std::move(flow.origins)});
     return absl::OkStatus();
   }
 
   std::deque<ClientStage::Output> outputs;
+  uint64_t pass = 0;
 };
 
 class ProgramRows final : public ClientStep {
@@ -125,6 +126,9 @@ class StepChain final : public ClientStage {
       : plan_(std::move(plan)),
         random_(random),
         trace_(trace),
+        tells_passes_(plan_->has_passes() &&
+                      (!plan_->graph().numbered ||
+                       plan_->graph().graph.options.order == Order::kAny)),
         steps_(std::move(steps)) {
     for (size_t k = 0; k < steps_.size(); ++k) {
       steps_[k]->next = k + 1 < steps_.size() ? steps_[k + 1].get() : &output_;
@@ -165,7 +169,7 @@ class StepChain final : public ClientStage {
     return state;
   }
 
-  absl::Status Restore(const StageState& state) override {
+  absl::Status Restore(const StageState& state, Cursor next) override {
     bool fits = state.steps.size() == steps_.size();
     for (size_t k = 0; fits && k < steps_.size(); ++k) {
       fits = steps_[k]->Restore(state.steps[k]);
@@ -177,6 +181,9 @@ class StepChain final : public ClientStage {
       return InvalidArgument("the token does not fit the pipeline's steps");
     }
     position_ = state.position;
+    if (next > Cursor{} && next.p <= plan_->size()) {
+      NotePass(next.i > 0 ? next.p : next.p - 1);
+    }
     for (const auto& step : steps_) {
       if (step->pass_length > 0) step->epoch = position_ / step->pass_length;
     }
@@ -216,7 +223,10 @@ class StepChain final : public ClientStage {
   // Pushes the piece's rows, pass by pass.
   absl::Status PushPasses(const Piece& piece) {
     FM_RETURN_IF_ERROR(AdvanceTo(piece.begin.p));
-    if (pass_length_ == 0 && !random_ && !trace_) {
+    if (piece.chunk.rows > 0) NotePass(piece.begin.p);
+    const bool one_pass = !tells_passes_ || piece.end <= Cursor{pass_end_, 0} ||
+                          piece.chunk.rows == 0;
+    if (pass_length_ == 0 && !random_ && !trace_ && one_pass) {
       FM_RETURN_IF_ERROR(PushRows(piece, {}, 0, piece.chunk.rows));
       position_ = piece.end.p;
       return absl::OkStatus();
@@ -225,9 +235,12 @@ class StepChain final : public ClientStage {
     size_t row = 0;
     while (row < cursors.size()) {
       FM_RETURN_IF_ERROR(AdvanceTo(cursors[row].p));
+      NotePass(cursors[row].p);
       size_t end = cursors.size();
-      if (pass_length_ > 0) {
-        const uint64_t limit = NextBoundary();
+      if (pass_length_ > 0 || !one_pass) {
+        const uint64_t limit =
+            std::min(pass_length_ > 0 ? NextBoundary() : kEndless,
+                     tells_passes_ ? pass_end_ : kEndless);
         end = row;
         while (end < cursors.size() && cursors[end].p < limit) ++end;
       }
@@ -235,6 +248,14 @@ class StepChain final : public ClientStage {
       row = end;
     }
     return AdvanceTo(piece.end.p);
+  }
+
+  // A record of position p is about to be pushed.
+  void NotePass(uint64_t p) {
+    if (!tells_passes_ || (pass_begin_ <= p && p < pass_end_)) return;
+    output_.pass = plan_->ReachedPass(p);
+    pass_begin_ = p;
+    pass_end_ = plan_->ReachedPassEnd(p);
   }
 
   uint64_t NextBoundary() const {
@@ -307,11 +328,15 @@ class StepChain final : public ClientStage {
   const std::shared_ptr<const Plan> plan_;
   const bool random_;
   const bool trace_;
+  const bool tells_passes_;  // rows of two passes are pushed apart
   const std::vector<std::unique_ptr<ClientStep>> steps_;
   OutputStep output_;
   uint64_t pass_length_ = 0;  // the shortest
   uint64_t position_ = 0;     // all before has been pushed or skipped
   uint64_t input_rows_ = 0;
+  // Positions of the pass that the last row was of, as far as they are known.
+  uint64_t pass_begin_ = 0;
+  uint64_t pass_end_ = 0;
   absl::Status error_;
 };
 

@@ -31,6 +31,10 @@ class ClientStage {
     Chunk chunk;
     std::vector<uint64_t> inputs{};
     uint64_t first_input = 0;
+    // The pass (Plan::ReachedPass) of the last record that was pushed before
+    // these rows came out. 0 where the graph is numbered and is no sharer's:
+    // an element's number says it there.
+    uint64_t pass = 0;
     // Traced: the cursors of the input rows that made each row.
     std::vector<std::vector<Cursor>> origins{};
 
@@ -50,9 +54,10 @@ class ClientStage {
   // The next output, if any.
   virtual bool Pop(Output& out) = 0;
   // What it holds, between two pieces; and back, in a stage that was fed
-  // nothing. InvalidArgument if the state is no state of this stage.
+  // nothing: `next` is where the next piece begins. InvalidArgument if the
+  // state is no state of this stage.
   virtual StageState Save() const = 0;
-  virtual absl::Status Restore(const StageState& state) = 0;
+  virtual absl::Status Restore(const StageState& state, Cursor next) = 0;
   // Nothing that could still be pushed changes the output (a take is full).
   virtual bool done() const = 0;
   // The first position that can still change the output: those between the

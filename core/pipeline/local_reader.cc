@@ -129,9 +129,12 @@ class PipelineReader final : public LocalReader {
   absl::StatusOr<std::optional<Chunk>> Next(absl::Time deadline) override {
     while (true) {
       if (!outputs_.empty()) {
-        Chunk chunk = keeper_.Keep(std::move(outputs_.front()));
+        Chunk chunk = keeper_.Keep(std::move(outputs_.front().chunk));
+        const uint64_t pass = outputs_.front().pass;
         outputs_.pop_front();
         if (chunk.rows == 0) continue;
+        pass_ = pass;
+        gave_ = true;
         return std::optional<Chunk>(std::move(chunk));
       }
       if (!error_.ok()) return error_;
@@ -147,7 +150,9 @@ class PipelineReader final : public LocalReader {
         continue;
       }
       Chunk chunk = keeper_.Keep(Deliver(std::move(piece)));
-      if (chunk.rows > 0) return std::optional<Chunk>(std::move(chunk));
+      if (chunk.rows == 0) continue;
+      gave_ = true;
+      return std::optional<Chunk>(std::move(chunk));
     }
   }
 
@@ -156,6 +161,13 @@ class PipelineReader final : public LocalReader {
   uint64_t iteration() const override { return plan_->iteration(); }
   const std::string& plan() const override { return plan_id_; }
   uint64_t skipped() const override { return skips_.count(); }
+  uint64_t PassBefore(uint64_t unread) const override {
+    if (!numbered() || !gave_) return pass_;
+    const std::optional<ReadPlace> place = keeper_.Before(unread);
+    return place && place->elements > 0
+               ? plan_->ReachedPass(place->elements - 1)
+               : 0;
+  }
   std::optional<ReadPlace> PlaceBefore(uint64_t unread) const override {
     return keeper_.Before(unread);
   }
@@ -174,7 +186,7 @@ class PipelineReader final : public LocalReader {
   size_t PopOutputs() {
     size_t count = 0;
     for (ClientStage::Output output; client_->Pop(output); ++count) {
-      outputs_.push_back(std::move(output.chunk));
+      outputs_.push_back({std::move(output.chunk), output.pass});
     }
     return count;
   }
@@ -449,7 +461,8 @@ class PipelineReader final : public LocalReader {
 
   const std::shared_ptr<const Plan> plan_;
   const std::shared_ptr<const WorkerStage> stage_;
-  const std::unique_ptr<ClientStage> client_;  // null: no client steps
+  // Null: there are no client steps, and no passes to be told from rows.
+  const std::unique_ptr<ClientStage> client_;
   const LocalReaderOptions options_;
   const std::string plan_id_;
   const Cursor start_;
@@ -458,7 +471,13 @@ class PipelineReader final : public LocalReader {
   EndlessWatch watch_;
   PlaceKeeper keeper_;
   SkipCount skips_;
-  std::deque<Chunk> outputs_;  // of client_, to be handed out
+  struct Ready {
+    Chunk chunk;
+    uint64_t pass = 0;
+  };
+  std::deque<Ready> outputs_;  // of client_, to be handed out
+  uint64_t pass_ = 0;          // of the last chunk that it gave
+  bool gave_ = false;          // a chunk
   absl::Status error_;
   bool finished_ = false;
   Clock::time_point left_ = Clock::now();  // with the last piece
@@ -514,7 +533,6 @@ absl::StatusOr<std::unique_ptr<LocalReader>> LocalReader::Make(
                         : graph.options.seed ? *graph.options.seed
                                              : DrawSeed();
   const uint64_t iteration = resume ? resume->iteration : options.iteration;
-  const bool has_client_steps = analyzed->client_begin < graph.steps.size();
   FM_ASSIGN_OR_RETURN(const SourcePlan source,
                       PlanSource(*analyzed, *manifest, seed, iteration));
   FM_ASSIGN_OR_RETURN(auto plan,
@@ -522,9 +540,13 @@ absl::StatusOr<std::unique_ptr<LocalReader>> LocalReader::Make(
   FM_ASSIGN_OR_RETURN(auto stage, WorkerStage::Make(plan, manifest, registry));
   stage = stage->ForShare(options.share);
   std::unique_ptr<ClientStage> client;
-  if (has_client_steps) {
+  if (analyzed->client_begin < graph.steps.size() ||
+      (plan->has_passes() && !analyzed->numbered)) {
     FM_ASSIGN_OR_RETURN(client, ClientStage::Make(plan, registry));
-    if (resume) FM_RETURN_IF_ERROR(client->Restore(resume->place.stage));
+    if (resume) {
+      FM_RETURN_IF_ERROR(
+          client->Restore(resume->place.stage, resume->place.cursor));
+    }
   }
   if (resume && plan->size() < resume->place.cursor.p) {
     return InvalidArgument("the token stands beyond the end of the sequence");

@@ -63,6 +63,9 @@ class LocalReader {
   virtual const std::string& plan() const = 0;
   // Elements that on_error has left out so far, before a token's place too.
   virtual uint64_t skipped() const = 0;
+  // The pass (Plan::ReachedPass) of the last element that Next gave but for
+  // `unread`, which are fewer than the last chunk has. 0 before the first one.
+  virtual uint64_t PassBefore(uint64_t unread) const = 0;
   // Where it stands before the last `unread` elements that Next gave; nullopt
   // if they are more than the last chunk's.
   virtual std::optional<ReadPlace> PlaceBefore(uint64_t unread) const = 0;

@@ -346,6 +346,58 @@ uint64_t Plan::EpochOf(size_t step, uint64_t pass) const {
 
 uint64_t Plan::PassAt(uint64_t p) const { return Record(p, 0).pass; }
 
+uint64_t Plan::ReachedPass(uint64_t p) const {
+  uint64_t pass = 0;
+  p = share_.At(p);
+  for (size_t i = levels_.size(); i > 0; --i) {
+    const Level& level = levels_[i - 1];
+    if (level.step < counted_from_) break;
+    if (level.kind == Level::Kind::kRepeat) {
+      pass =
+          (level.count == kEndless ? 0 : pass * level.count) + p / level.input;
+      p %= level.input;
+    } else if (level.kind == Level::Kind::kSkip) {
+      p += level.count;
+    } else if (level.kind == Level::Kind::kShard) {
+      p = p * level.count + level.first;
+    } else if (level.kind == Level::Kind::kBatch) {
+      p = std::min((p + 1) * level.count, level.input) - 1;
+    } else {
+      FM_CHECK(level.kind == Level::Kind::kTake);  // no shuffle
+    }
+  }
+  return pass;
+}
+
+bool Plan::has_passes() const {
+  return std::any_of(levels_.begin(), levels_.end(), [&](const Level& level) {
+    return level.kind == Level::Kind::kRepeat && level.count > 1 &&
+           level.step >= counted_from_;
+  });
+}
+
+uint64_t Plan::ReachedPassEnd(uint64_t p) const {
+  if (!has_passes()) return size_;
+  const uint64_t pass = ReachedPass(p);
+  uint64_t within = p;
+  uint64_t step = 1;
+  for (; step < size_ - within && ReachedPass(within + step) == pass;
+       step *= 2) {
+    within += step;
+  }
+  uint64_t beyond = size_;
+  if (step < size_ - within) {
+    beyond = within + step;
+  } else if (ReachedPass(size_ - 1) == pass) {
+    return size_;
+  }
+  while (within + 1 < beyond) {
+    const uint64_t middle = within + (beyond - within) / 2;
+    (ReachedPass(middle) == pass ? within : beyond) = middle;
+  }
+  return beyond;
+}
+
 RandomKey Plan::KeyOf(size_t step, uint64_t epoch, uint64_t ordinal) const {
   uint64_t seed = seed_;
   const auto* shuffle = graph_->graph.steps[step].As<ShuffleStep>();

@@ -106,6 +106,19 @@ class Plan {
   // a batch crosses a repeat; for steps after the batch all give one epoch.
   uint64_t PassAt(uint64_t p) const;
 
+  // The pass that position p's last record is of: how many times the repeats
+  // have begun again before it, those of the client stage too. Repeats before a
+  // shuffle, which mixes their passes, or before a cache do not count. Never
+  // falls as p rises. REQUIRES: p < size().
+  //
+  //   range(5) | shuffle | repeat(2) | batch(4):  0, 1, 1
+  uint64_t ReachedPass(uint64_t p) const;
+  // The first position behind p where that is another one; size() if there is
+  // none.
+  uint64_t ReachedPassEnd(uint64_t p) const;
+  // False if it is 0 everywhere.
+  bool has_passes() const;
+
   // Where the record of that counter (CounterOf) stands among what enters step
   // `step`, one of the plan: what `enumerate` counts.
   uint64_t PlaceAt(size_t step, uint64_t counter) const;
@@ -196,7 +209,8 @@ class Plan {
   // Per step (and one at the end): the combined count of the repeats before it;
   // 0 where one of them is endless.
   std::vector<uint64_t> passes_before_;
-  size_t batch_level_ = 0;  // its index + 1 in levels_; 0: none
+  size_t counted_from_ = 0;  // the first step whose passes ReachedPass counts
+  size_t batch_level_ = 0;   // its index + 1 in levels_; 0: none
   uint64_t batch_size_ = 1;
 };
 

@@ -51,18 +51,21 @@ absl::Status PlanBuilder::Repeat(std::optional<int64_t> count) {
 }
 
 absl::Status PlanBuilder::ShuffleAll() {
+  plan_.counted_from_ = step_ + 1;
   if (!in_plan()) return absl::OkStatus();
   FM_RETURN_IF_ERROR(NeedsEnd());
   return Add(Plan::Level::Kind::kShuffle, 0, plan_.size_);
 }
 
 absl::Status PlanBuilder::ShuffleWindow(int64_t window) {
+  plan_.counted_from_ = step_ + 1;
   if (!in_plan()) return absl::OkStatus();
   return Add(Plan::Level::Kind::kWindow, Unsigned(window), plan_.size_);
 }
 
 absl::Status PlanBuilder::ShuffleBlocks(int64_t block,
                                         std::optional<int64_t> window) {
+  plan_.counted_from_ = step_ + 1;
   if (!in_plan()) return absl::OkStatus();
   FM_RETURN_IF_ERROR(NeedsEnd());
   const uint64_t size = Unsigned(block);
@@ -115,6 +118,7 @@ absl::Status PlanBuilder::Batch(int64_t size, bool drop_remainder) {
 
 absl::Status Plan::AddSteps() {
   PlanBuilder builder(*this);
+  counted_from_ = graph_->cached_steps;
   const auto passes = [&] {
     return builder.passes_ == kEndless ? 0 : builder.passes_;
   };

@@ -12,22 +12,18 @@
 #include <utility>
 #include <vector>
 
-#include "broker/dispatch_server.h"
 #include "client/loader.h"
 #include "client/provenance.h"
 #include "client/reader.h"
 #include "client/token.h"
 #include "core/base/status.h"
-#include "core/definition/pipeline_text.h"
-#include "core/net/log.h"
-#include "worker/worker_server.h"
+#include "tests/integration/epoch_vocabulary.h"
 
 namespace feedmill {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using Elements = std::vector<std::string>;
 
 // With plan steps only, with a filter, with a client stage that holds rows, and
 // with passes within an epoch.
@@ -39,83 +35,10 @@ constexpr const char* kPipelines[] = {
     "[{filter: 'x % 4 < 3'}, {shuffle: {window: 20}}, {repeat: 2}]",
 };
 
-Graph Pipeline(const std::string& steps, const char* options = "{seed: 9}") {
-  absl::StatusOr<Graph> graph =
-      ParseGraphYaml("source: {range: {stop: 100}}\nsteps: " + steps +
-                         "\noptions: " + options + "\n",
-                     "/");
-  EXPECT_TRUE(graph.ok()) << graph.status();
-  return graph.ok() ? *graph : Graph{};
-}
-
-class Epochs : public ::testing::Test {
- protected:
-  static void SetUpTestSuite() {
-    SetUpLog(LogLevel::kError, LogFormat::kText, "test");
-  }
-  Epochs() {
-    EXPECT_TRUE(dispatcher_.Start().ok());
-    for (int w = 0; w < 2; ++w) {
-      WorkerConfig config;
-      config.dispatcher = dispatcher_.target();
-      config.threads = 1;
-      config.frame_bytes = w == 0 ? 200 : 3'000;
-      workers_.push_back(std::make_unique<WorkerServer>(config));
-      EXPECT_TRUE(workers_.back()->Start().ok());
-      EXPECT_TRUE(workers_.back()->WaitRegistered(absl::Seconds(20)).ok());
-    }
-  }
-
-  // Where an application may read: in its process, through the service, and
-  // there in a job with a name.
-  enum class Way { kLocal, kService, kNamedJob };
-  static constexpr Way kWays[] = {Way::kLocal, Way::kService, Way::kNamedJob};
-  ReadOptions Of(Way way, const std::string& job = "job") const {
-    ReadOptions options;
-    if (way != Way::kLocal) options.service = dispatcher_.target();
-    if (way == Way::kNamedJob) options.job = job;
-    return options;
-  }
-
-  static Elements Rest(Reader& reader) {
-    Elements elements;
-    for (const Element element : reader) elements.push_back(element.ToJson());
-    EXPECT_TRUE(reader.status().ok()) << reader.status();
-    return elements;
-  }
-  static Elements ReadEpoch(const Graph& graph, ReadOptions options,
-                            uint64_t epoch) {
-    options.epoch = epoch;
-    auto reader = Read(graph, options);
-    EXPECT_TRUE(reader.ok()) << reader.status();
-    if (!reader.ok()) return {};
-    EXPECT_EQ((*reader)->epoch(), epoch);
-    return Rest(**reader);
-  }
-  // Up to `count` elements of the loader's next epoch.
-  static Elements ReadNext(Loader& loader, size_t count = 10'000) {
-    Elements elements;
-    for (const Element element : loader) {
-      elements.push_back(element.ToJson());
-      if (elements.size() == count) break;
-    }
-    EXPECT_TRUE(loader.status().ok()) << loader.status();
-    return elements;
-  }
-  static std::string Saved(Loader& loader) {
-    absl::StatusOr<std::string> token = loader.Save();
-    EXPECT_TRUE(token.ok()) << token.status();
-    return token.ok() ? *std::move(token) : "";
-  }
-
-  DispatchServer dispatcher_{DispatcherConfig{}};
-  std::vector<std::unique_ptr<WorkerServer>> workers_;
-};
-
 TEST_F(Epochs, EachHasAnOrderOfItsOwnWhereverItIsRead) {
   for (const char* steps : kPipelines) {
     SCOPED_TRACE(steps);
-    const Graph graph = Pipeline(steps);
+    const Graph graph = GraphOf(steps);
     std::set<Elements> orders;
     for (const uint64_t epoch : {3U, 0U, 1U}) {  // a job goes back, too
       const Elements local = ReadEpoch(graph, Of(Way::kLocal), epoch);
@@ -127,7 +50,7 @@ TEST_F(Epochs, EachHasAnOrderOfItsOwnWhereverItIsRead) {
 }
 
 TEST_F(Epochs, AreTheFirstWithoutAWish) {
-  const Graph graph = Pipeline(kPipelines[0]);
+  const Graph graph = GraphOf(kPipelines[0]);
   for (const Way way : {Way::kLocal, Way::kService}) {
     for (int times = 0; times < 2; ++times) {
       auto reader = Read(graph, Of(way));
@@ -146,7 +69,7 @@ TEST_F(Epochs, AreTheFirstWithoutAWish) {
 }
 
 TEST_F(Epochs, TheTokensIsReadAndAnotherRefused) {
-  const Graph graph = Pipeline(kPipelines[2]);
+  const Graph graph = GraphOf(kPipelines[2]);
   const Elements whole = ReadEpoch(graph, Of(Way::kLocal), 2);
   for (const Way from : kWays) {
     ReadOptions options = Of(from, "token");
@@ -179,7 +102,7 @@ TEST_F(Epochs, TheTokensIsReadAndAnotherRefused) {
 }
 
 TEST_F(Epochs, OfAJobThatIsBeingReadAreRefused) {
-  const Graph graph = Pipeline(kPipelines[0]);
+  const Graph graph = GraphOf(kPipelines[0]);
   ReadOptions options = Of(Way::kNamedJob);
   options.epoch = 1;
   auto first = Read(graph, options);
@@ -193,7 +116,7 @@ TEST_F(Epochs, OfAJobThatIsBeingReadAreRefused) {
 }
 
 TEST_F(Epochs, OfAJobThatReadersShareAreTheJobs) {
-  const Graph graph = Pipeline("[{map: 'x * x'}]", "{seed: 9, order: any}");
+  const Graph graph = GraphOf("[{map: 'x * x'}]", "{seed: 9, order: any}");
   ReadOptions options = Of(Way::kNamedJob);
   options.epoch = 0;
   EXPECT_THAT(ErrorText(Read(graph, options).status()),
@@ -209,12 +132,12 @@ TEST_F(Epochs, OfAJobThatReadersShareAreTheJobs) {
 TEST_F(Epochs, AreBelowTheGreatestNumber) {
   ReadOptions options;
   options.epoch = ~uint64_t{0};
-  EXPECT_THAT(ErrorText(Read(Pipeline("[]"), options).status()),
+  EXPECT_THAT(ErrorText(Read(GraphOf("[]"), options).status()),
               HasSubstr("below 2^63"));
 }
 
 TEST_F(Epochs, AreShownByNumber) {
-  const Graph graph = Pipeline(kPipelines[0]);
+  const Graph graph = GraphOf(kPipelines[0]);
   ReadOptions options;
   options.epoch = 5;
   const auto shown = ShowBatch(graph, 2, options);
@@ -230,7 +153,7 @@ TEST_F(Epochs, ALoaderReadsOneAfterTheOther) {
   for (const char* steps : kPipelines) {
     for (const Way way : kWays) {
       SCOPED_TRACE(steps);
-      const Graph graph = Pipeline(steps);
+      const Graph graph = GraphOf(steps);
       Loader loader(graph, Of(way, steps));
       EXPECT_EQ(loader.reader(), nullptr);
       for (uint64_t epoch = 0; epoch < 3; ++epoch) {
@@ -243,7 +166,7 @@ TEST_F(Epochs, ALoaderReadsOneAfterTheOther) {
 }
 
 TEST_F(Epochs, ALoaderBeginsAtTheOneThatIsAskedFor) {
-  const Graph graph = Pipeline(kPipelines[0]);
+  const Graph graph = GraphOf(kPipelines[0]);
   for (const Way way : kWays) {
     ReadOptions options = Of(way);
     options.epoch = 6;
@@ -257,7 +180,7 @@ TEST_F(Epochs, ALoaderBeginsAtTheOneThatIsAskedFor) {
 }
 
 TEST_F(Epochs, ALoaderLeavesOutTheRestOfOneThatIsBrokenOff) {
-  const Graph graph = Pipeline(kPipelines[2]);
+  const Graph graph = GraphOf(kPipelines[2]);
   for (const Way way : kWays) {
     Loader loader(graph, Of(way));
     for (uint64_t epoch = 0; epoch < 3; ++epoch) {
@@ -269,7 +192,7 @@ TEST_F(Epochs, ALoaderLeavesOutTheRestOfOneThatIsBrokenOff) {
 }
 
 TEST_F(Epochs, ALoaderGivesReadersForLoopsOverChunks) {
-  const Graph graph = Pipeline(kPipelines[0]);
+  const Graph graph = GraphOf(kPipelines[0]);
   Loader loader(graph, Of(Way::kService));
   for (uint64_t epoch = 0; epoch < 2; ++epoch) {
     const absl::StatusOr<Reader*> reader = loader.NextEpoch();
@@ -284,7 +207,7 @@ TEST_F(Epochs, ALoaderGivesReadersForLoopsOverChunks) {
 TEST_F(Epochs, ALoaderGoesOnFromATokenAnywhere) {
   int job = 0;
   for (const char* steps : kPipelines) {
-    const Graph graph = Pipeline(steps);
+    const Graph graph = GraphOf(steps);
     std::vector<Elements> wholes;
     for (uint64_t epoch = 0; epoch < 4; ++epoch) {
       wholes.push_back(ReadEpoch(graph, Of(Way::kLocal), epoch));
@@ -330,7 +253,7 @@ TEST_F(Epochs, ALoaderGoesOnFromATokenAnywhere) {
 
 TEST_F(Epochs, ALoadersSeedIsDrawnOnce) {
   for (const Way way : kWays) {
-    const Graph graph = Pipeline(kPipelines[0], "{}");
+    const Graph graph = GraphOf(kPipelines[0], "{}");
     Loader loader(graph, Of(way, "drawn"));
     const Elements first = ReadNext(loader);
     const uint64_t seed = loader.reader()->seed();
@@ -350,14 +273,14 @@ TEST_F(Epochs, ALoadersSeedIsDrawnOnce) {
 
 TEST_F(Epochs, ALoadersErrorEndsItAndSaysWhy) {
   for (const Way way : {Way::kLocal, Way::kService}) {
-    Loader wrong(Pipeline("[{map: 'y'}]"), Of(way));
+    Loader wrong(GraphOf("[{map: 'y'}]"), Of(way));
     for (int times = 0; times < 2; ++times) {
       EXPECT_FALSE(wrong.begin() != wrong.end());
       EXPECT_EQ(wrong.status().code(), absl::StatusCode::kInvalidArgument);
     }
     EXPECT_EQ(wrong.Save().status(), wrong.status());
     // A data error: the place before it is saved, and no epoch comes after it.
-    Loader bad(Pipeline("[{map: '6 // (x - 3)'}]"), Of(way));
+    Loader bad(GraphOf("[{map: '6 // (x - 3)'}]"), Of(way));
     Elements elements;
     for (const Element element : bad) elements.push_back(element.ToJson());
     EXPECT_THAT(elements, ElementsAre("-2", "-3", "-6"));
@@ -368,13 +291,13 @@ TEST_F(Epochs, ALoadersErrorEndsItAndSaysWhy) {
   }
   ReadOptions options;
   options.token = "no token";
-  Loader unknown(Pipeline("[]"), options);
+  Loader unknown(GraphOf("[]"), options);
   EXPECT_THAT(ErrorText(unknown.status()), HasSubstr("no token"));
   EXPECT_FALSE(unknown.begin() != unknown.end());
 }
 
 TEST_F(Epochs, ALoaderOfASharedJobReadsTheOneThatTheJobIsAt) {
-  const Graph graph = Pipeline("[{map: 'x * x'}]", "{seed: 9, order: any}");
+  const Graph graph = GraphOf("[{map: 'x * x'}]", "{seed: 9, order: any}");
   const Elements whole = ReadEpoch(graph, Of(Way::kLocal), 0);
   Loader one(graph, Of(Way::kNamedJob));
   Loader two(graph, Of(Way::kNamedJob));
@@ -450,7 +373,7 @@ class LoadersOfRanks : public Epochs {
 TEST_F(LoadersOfRanks, ReadOneEpochAfterTheOther) {
   for (const char* steps : kPipelines) {
     SCOPED_TRACE(steps);
-    const Graph graph = Pipeline(steps);
+    const Graph graph = GraphOf(steps);
     for (const Way way : {Way::kLocal, Way::kNamedJob}) {
       const auto loaders = Make(graph, Of(way, steps), 2);
       for (uint64_t epoch = 0; epoch < 3; ++epoch) {
@@ -464,7 +387,7 @@ TEST_F(LoadersOfRanks, ReadOneEpochAfterTheOther) {
 TEST_F(LoadersOfRanks, GoOnFromTheirMergedTokenInAnyNumber) {
   int job = 0;
   for (const char* steps : kPipelines) {
-    const Graph graph = Pipeline(steps);
+    const Graph graph = GraphOf(steps);
     std::vector<Elements> wholes;
     for (uint64_t epoch = 0; epoch < 3; ++epoch) {
       wholes.push_back(ReadEpoch(graph, Of(Way::kLocal), epoch));

@@ -206,6 +206,29 @@ TEST(PlanTest, AShufflesOwnSeedReplacesThePipelines) {
   EXPECT_EQ(own->KeyOf(0, 0, 0).low, key.low);
 }
 
+TEST(PlanTest, APassIsReachedWithItsFirstRecord) {
+  const auto passes = [](const Dataset& dataset) {
+    const auto plan = MakePlan(dataset, 5);
+    std::vector<uint64_t> reached;
+    for (uint64_t p = 0; p < std::min<uint64_t>(plan->size(), 6); ++p) {
+      reached.push_back(plan->ReachedPass(p));
+    }
+    return reached;
+  };
+  const Dataset five = Dataset::Range(5);
+  EXPECT_THAT(passes(five.Shuffle().Repeat(2).Batch(4)), ElementsAre(0, 1, 1));
+  EXPECT_THAT(passes(five.Batch(4).Repeat(2)), ElementsAre(0, 0, 1, 1));
+  EXPECT_THAT(passes(five.Repeat(2).Repeat(2).Batch(5)),
+              ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(passes(five.Repeat().Skip(4)), ElementsAre(0, 1, 1, 1, 1, 1));
+  // A shuffle makes one sequence of the passes before it.
+  EXPECT_THAT(passes(five.Repeat(2).Shuffle().Repeat(2).Batch(9)),
+              ElementsAre(0, 1, 1));
+  const auto far = MakePlan(five.Repeat(), 5);
+  EXPECT_EQ(far->ReachedPassEnd(uint64_t{1} << 40), (uint64_t{1} << 40) + 4);
+  EXPECT_EQ(MakePlan(five, 5)->ReachedPassEnd(1), 5);
+}
+
 TEST(PlanTest, FarPositionsOfAnEndlessPlanAreThere) {
   const auto plan = MakePlan(Dataset::Range(10).Skip(3).Repeat(), 10);
   const uint64_t p = uint64_t{7} << 50;
@@ -427,6 +450,30 @@ Dataset RandomChain(std::mt19937_64& random, int64_t n) {
   return dataset;
 }
 
+// Of each position's last record, the combined pass of the repeats behind the
+// last shuffle.
+void ExpectPasses(const Plan& plan,
+                  const std::vector<NaivePosition>& expected) {
+  const std::vector<Step>& steps = plan.graph().graph.steps;
+  size_t from = steps.size();
+  while (from > 0 && !steps[from - 1].Is<ShuffleStep>()) {
+    --from;
+  }
+  std::vector<uint64_t> passes;
+  for (const NaivePosition& records : expected) {
+    passes.push_back(plan.EpochOf(from, records.back().pass));
+  }
+  for (uint64_t p = 0; p < passes.size(); ++p) {
+    ASSERT_EQ(plan.ReachedPass(p), passes[p]) << "position " << p;
+    ASSERT_TRUE(plan.has_passes() || passes[p] == 0);
+    uint64_t end = p;
+    while (end < passes.size() && passes[end] == passes[p]) ++end;
+    const bool known = end < passes.size() || plan.size() != kEndless;
+    ASSERT_GE(plan.ReachedPassEnd(p), end) << "position " << p;
+    ASSERT_TRUE(!known || plan.ReachedPassEnd(p) == end) << "position " << p;
+  }
+}
+
 void ExpectSamePlan(const Plan& plan, std::vector<NaivePosition> expected) {
   if (plan.size() == kEndless) {
     if (expected.size() < 8) return;  // what 80 passes make is too few
@@ -434,6 +481,7 @@ void ExpectSamePlan(const Plan& plan, std::vector<NaivePosition> expected) {
   } else {
     ASSERT_EQ(plan.size(), expected.size());
   }
+  ExpectPasses(plan, expected);
   std::vector<RecordRef> all;
   for (uint64_t p = 0; p < expected.size(); ++p) {
     ASSERT_EQ(plan.RecordsAt(p), expected[p].size()) << "position " << p;
