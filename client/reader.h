@@ -33,6 +33,8 @@
 //   }
 //   return (*reader)->status();  // OK at the end of the data
 //
+// That is one epoch; Loader (loader.h) reads one after the other.
+//
 // The same program with `.service` left out reads in this process: the same
 // elements in the same order (with the same seed, and order deterministic).
 

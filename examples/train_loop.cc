@@ -1,5 +1,6 @@
-// A trainer's input loop: two epochs of photos, decoded, resized, flipped and
-// batched by the service's workers, seen here as ready batches.
+// A trainer's input loop: two epochs of photos, each in an order of its own,
+// decoded, resized, flipped and batched by the service's workers, seen here as
+// ready batches.
 //
 //   train_loop PHOTO_DIR [--service tcp://HOST:PORT] [--sheet FILE.png]
 //
@@ -15,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "client/reader.h"
+#include "client/loader.h"
 #include "core/chunk/order_hash.h"
 #include "core/definition/dataset.h"
 
@@ -36,7 +37,6 @@ feedmill::Dataset Photos(const std::string& directory) {
       .Resize(kSide, kSide)
       .RandomFlip()
       .Batch(kBatch)
-      .Repeat(kEpochs)
       .WithSeed(7);
 }
 
@@ -77,35 +77,32 @@ struct Arguments {
 
 int Train(const Arguments& arguments) {
   const Clock::time_point start = Clock::now();
-  auto reader = feedmill::Read(Photos(arguments.photos).graph(),
-                               {.service = arguments.service});
-  if (!reader.ok()) {
-    std::fprintf(stderr, "train_loop: %s\n",
-                 reader.status().ToString().c_str());
-    return 1;
-  }
+  feedmill::Loader loader(Photos(arguments.photos),
+                          {.service = arguments.service});
   feedmill::OrderHash hash;
   size_t photos = 0, batches = 0;
   double first_batch = 0;
   std::vector<uint8_t> shown;  // the first batch's images
-  for (feedmill::Element element : **reader) {
-    const auto images = element.Tensor<uint8_t>("image");
-    const auto labels = element.Tensor<int64_t>("label");
-    if (batches++ == 0) {
-      first_batch = SecondsSince(start);
-      if (!arguments.sheet.empty()) {
-        shown.assign(images.items.begin(), images.items.end());
+  for (int epoch = 0; epoch < kEpochs && loader.status().ok(); ++epoch) {
+    for (const feedmill::Element& element : loader) {
+      const auto images = element.Tensor<uint8_t>("image");
+      const auto labels = element.Tensor<int64_t>("label");
+      if (batches++ == 0) {
+        first_batch = SecondsSince(start);
+        if (!arguments.sheet.empty()) {
+          shown.assign(images.items.begin(), images.items.end());
+        }
       }
+      // A model's step would go here; this loop only proves what it was given.
+      hash.Add(element.chunk(), element.row(), element.row() + 1);
+      photos += labels.items.size();
+      ShowProgress(photos, SecondsSince(start));
     }
-    // A model's step would go here; this loop only proves what it was given.
-    hash.Add(element.chunk(), element.row(), element.row() + 1);
-    photos += labels.items.size();
-    ShowProgress(photos, SecondsSince(start));
   }
   if (isatty(STDERR_FILENO) != 0) std::fputc('\n', stderr);
-  if (!(*reader)->status().ok()) {
+  if (!loader.status().ok()) {
     std::fprintf(stderr, "train_loop: %s\n",
-                 (*reader)->status().ToString().c_str());
+                 loader.status().ToString().c_str());
     return 1;
   }
   const double seconds = SecondsSince(start);

@@ -1,12 +1,12 @@
-// Reads houses.csv in shuffled batches: without an argument in this process,
-// with one through the service at that address.
+// Reads houses.csv in shuffled batches, for two epochs: without an argument in
+// this process, with one through the service at that address.
 //
 //   first_pipeline [tcp://HOST:PORT]
 #include <cstdint>
 #include <cstdio>
 #include <string>
 
-#include "client/reader.h"
+#include "client/loader.h"
 #include "core/base/status.h"
 #include "core/definition/dataset.h"
 
@@ -21,24 +21,23 @@ int main(int argc, char** argv) {
                 {"price", Expr::Named("price") / 1000}})
           .Batch(3)
           .WithSeed(7);
-  auto reader = feedmill::Read(houses.graph(), {.service = service});
-  if (!reader.ok()) {
-    std::fprintf(stderr, "%s\n", feedmill::ErrorText(reader.status()).c_str());
-    return 1;
-  }
-  for (const feedmill::Element& batch : **reader) {
-    const auto area = batch.Tensor<double>("area");
-    const auto price = batch.Tensor<double>("price");
-    for (size_t k = 0; k < area.items.size(); ++k) {
-      std::printf("%s%g m2 %g k", k == 0 ? "" : ", ", area.items[k] * 100,
-                  price.items[k]);
+  feedmill::Loader loader(houses, {.service = service});
+  for (int epoch = 0; epoch < 2; ++epoch) {
+    std::printf("epoch %d\n", epoch);
+    for (const feedmill::Element& batch : loader) {
+      const auto area = batch.Tensor<double>("area");
+      const auto price = batch.Tensor<double>("price");
+      for (size_t k = 0; k < area.items.size(); ++k) {
+        std::printf("%s%g m2 %g k", k == 0 ? "" : ", ", area.items[k] * 100,
+                    price.items[k]);
+      }
+      std::printf("\n");
     }
-    std::printf("\n");
-  }
-  if (!(*reader)->status().ok()) {  // OK at the end of the data
-    std::fprintf(stderr, "%s\n",
-                 feedmill::ErrorText((*reader)->status()).c_str());
-    return 1;
+    if (!loader.status().ok()) {  // OK at the end of an epoch
+      std::fprintf(stderr, "%s\n",
+                   feedmill::ErrorText(loader.status()).c_str());
+      return 1;
+    }
   }
   return 0;
 }

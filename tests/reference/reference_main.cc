@@ -1,13 +1,14 @@
 // What a pipeline means, by the naive interpreter: for comparing a real run
 // with. Slow, and everything is in memory at once: for small data.
 //
-//   feedmill_reference PIPELINE.yaml
+//   feedmill_reference PIPELINE.yaml [EPOCH]
 //
 // Prints {"elements": N, "order_hash": "..."}; exit status 1 if the pipeline
 // ends in a data error, 2 if it cannot be read.
 
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <filesystem>
@@ -23,7 +24,7 @@ namespace {
 
 constexpr size_t kElementsMax = 10'000'000;
 
-int Run(const std::string& path) {
+int Run(const std::string& path, uint64_t epoch) {
   std::ifstream file(path);
   const std::string text{std::istreambuf_iterator<char>(file), {}};
   const auto graph = feedmill::ParseGraphYaml(
@@ -39,7 +40,7 @@ int Run(const std::string& path) {
     return 2;
   }
   const feedmill::reference::Sequence made = feedmill::reference::Interpret(
-      *graph, *graph->options.seed, 0, kElementsMax);
+      *graph, *graph->options.seed, epoch, kElementsMax);
   fmt::print("{{\"elements\": {}, \"order_hash\": \"{}\"}}\n",
              made.elements.size(),
              feedmill::reference::OrderHash(made.elements));
@@ -52,12 +53,12 @@ int Run(const std::string& path) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  if (argc != 2) {
-    fmt::print(stderr, "usage: feedmill_reference PIPELINE.yaml\n");
+  if (argc < 2 || argc > 3) {
+    fmt::print(stderr, "usage: feedmill_reference PIPELINE.yaml [EPOCH]\n");
     return 2;
   }
   try {
-    return Run(argv[1]);
+    return Run(argv[1], argc > 2 ? std::stoull(argv[2]) : 0);
   } catch (const std::exception& error) {  // the interpreter's are for tests
     fmt::print(stderr, "feedmill_reference: {}\n", error.what());
     return 2;

@@ -7,9 +7,10 @@ Fenced blocks of a page, in order:
   ```LANGUAGE NAME   a file of that name, in the folder of the next pipelines
   ```yaml            a whole pipeline
   ```jsonl           all that `feedmill read --local` prints of the last pipeline
+  ```jsonl --epoch N the same with this flag
   ```stderr          lines of its standard error; it exits with 1
 A pipeline without a stderr block exits with 0, and the reference interpreter
-gives the same order hash. Each page has an example.
+gives the same order hash for the epoch. Each page has an example.
 """
 import json
 import pathlib
@@ -18,14 +19,14 @@ import subprocess
 import sys
 import tempfile
 
-FENCE = re.compile(r"^```(\S+)(?: (\S+))?\n(.*?)^```$", re.M | re.S)
+FENCE = re.compile(r"^```(\S+)(?: (\S.*?))?\n(.*?)^```$", re.M | re.S)
 
 
 class Example:
     def __init__(self, page, number, pipeline):
         self.name = f"{page.name}, example {number}"
         self.pipeline = pipeline
-        self.stdout = None
+        self.reads = []  # (epoch, what is printed)
         self.stderr = []
 
 
@@ -33,14 +34,15 @@ def examples(page, folder):
     """The examples of a page; writes their files into the folder."""
     found = []
     for language, name, text in FENCE.findall(page.read_text(encoding="utf-8")):
-        if name:
+        epoch = re.fullmatch(r"--epoch (\d+)", name)
+        if language == "jsonl" and (epoch or not name):
+            found[-1].reads.append((epoch[1] if epoch else "0", text))
+        elif name:
             (folder / name).write_text(text, encoding="utf-8")
         elif language == "yaml":
             pipeline = folder / f"example{len(found) + 1}.yaml"
             pipeline.write_text(text, encoding="utf-8")
             found.append(Example(page, len(found) + 1, pipeline))
-        elif language == "jsonl":
-            found[-1].stdout = text
         elif language == "stderr":
             found[-1].stderr = text.splitlines()
     return found
@@ -51,22 +53,23 @@ def run(*command):
 
 
 def breaches(feedmill, reference, example):
-    if example.stdout is None:
+    if not example.reads:
         yield "shows no lines"
-        return
-    read = run(feedmill, "read", example.pipeline, "--local")
-    if read.stdout != example.stdout:
-        yield f"prints\n{read.stdout}{read.stderr}and not\n{example.stdout}"
-    for line in example.stderr:
-        if line not in read.stderr.splitlines():
-            yield f"says\n{read.stderr}and not\n{line}"
-    if read.returncode != (1 if example.stderr else 0):
-        yield f"exits with {read.returncode}"
-    if not example.stderr:
-        summary = run(feedmill, "read", example.pipeline, "--local", "--format", "summary")
-        expected = run(reference, example.pipeline)
-        if json.loads(summary.stdout)["order_hash"] != json.loads(expected.stdout)["order_hash"]:
-            yield "is another sequence than the reference interpreter's"
+    for epoch, stdout in example.reads:
+        command = (feedmill, "read", example.pipeline, "--local", "--epoch", epoch)
+        read = run(*command)
+        if read.stdout != stdout:
+            yield f"prints\n{read.stdout}{read.stderr}and not\n{stdout}"
+        for line in example.stderr:
+            if line not in read.stderr.splitlines():
+                yield f"says\n{read.stderr}and not\n{line}"
+        if read.returncode != (1 if example.stderr else 0):
+            yield f"exits with {read.returncode}"
+        if not example.stderr:
+            summary = run(*command, "--format", "summary")
+            expected = run(reference, example.pipeline, epoch)
+            if json.loads(summary.stdout)["order_hash"] != json.loads(expected.stdout)["order_hash"]:
+                yield f"is in epoch {epoch} another sequence than the reference interpreter's"
 
 
 def main():
