@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -74,6 +75,14 @@ class Loader {
   // The reader of the present epoch (or of the last one, between two epochs):
   // its epoch, spec, seed, links. Null before the first begin().
   Reader* reader() const { return begun_ ? reader_.get() : nullptr; }
+
+  // Reader::Column, for the elements of every epoch. Before the first begin()
+  // it opens the first epoch, whose errors it returns.
+  template <class T>
+  absl::StatusOr<ElementColumn<T>> Column(std::string_view name = "") {
+    if (const absl::Status opened = Open(); !opened.ok()) return opened;
+    return reader_->Column<T>(name);
+  }
 
   // A token of the place that the loop has reached: Reader::Save within an
   // epoch, the beginning of the next epoch after its end. Before the first

@@ -12,7 +12,6 @@
 #include "client/service_reader.h"
 #include "core/base/byte_budget.h"
 #include "core/base/status.h"
-#include "core/chunk/jsonl.h"
 #include "core/dataset/analysis.h"
 #include "core/dataset/graph_text.h"
 #include "core/dataset/plugin_pins.h"
@@ -114,18 +113,6 @@ absl::Status CheckEpoch(const ReadOptions& options, Order order) {
 }
 
 }  // namespace
-
-std::string Element::ToJson() const {
-  std::string json;
-  AppendJson(*chunk_, row_, json);
-  return json;
-}
-
-size_t Element::IndexOf(std::string_view name) const {
-  const int index = chunk_->spec->Find(name);
-  FM_CHECK(index >= 0);
-  return static_cast<size_t>(index);
-}
 
 absl::StatusOr<uint64_t> Reader::number() const {
   FM_ASSIGN_OR_RETURN(const uint64_t next, NumberBefore(Unread()));

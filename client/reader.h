@@ -14,7 +14,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "core/base/check.h"
+#include "client/element.h"
 #include "core/chunk/chunk.h"
 #include "core/dataset/function_registry.h"
 #include "core/dataset/graph.h"
@@ -144,104 +144,6 @@ struct ReadOptions {
   const std::atomic<bool>* cancel = nullptr;
 };
 
-// A view of one tensor: items in C order and the shape. Valid as long as the
-// chunk that it looks into.
-template <class T>
-struct TensorView {
-  std::span<const T> items;
-  std::span<const int64_t> shape;
-};
-
-// One element: a row of a chunk. A view that costs two words; valid until the
-// reader hands out its next chunk (keep the chunk, or copy, to hold on).
-//
-// Components go by index or by name; asking for one that is not there, or as
-// another type than it has (reader->spec() says), is an error of the
-// programmer and aborts with a message.
-class Element {
- public:
-  Element(const Chunk* chunk, size_t row) : chunk_(chunk), row_(row) {}
-
-  const Chunk& chunk() const { return *chunk_; }
-  size_t row() const { return row_; }
-  size_t components() const { return chunk_->columns.size(); }
-
-  // A scalar component's value.
-  template <class T>
-  T Get(size_t component = 0) const {
-    const Column& column = ColumnOf<T>(component);
-    const auto item = static_cast<size_t>(ItemOf(column));
-    T value;
-    __builtin_memcpy(&value, column.values.data() + item * sizeof(T),
-                     sizeof(T));
-    return value;
-  }
-  template <class T>
-  T Get(std::string_view name) const {
-    return Get<T>(IndexOf(name));
-  }
-
-  // A component's items and their shape, without a copy.
-  template <class T>
-  TensorView<T> Tensor(size_t component = 0) const {
-    const Column& column = ColumnOf<T>(component);
-    const T* const items = reinterpret_cast<const T*>(column.values.data());
-    if (!column.ragged()) {  // in line: elements may be small
-      size_t count = 1;
-      for (const int64_t dim : column.shape) count *= static_cast<size_t>(dim);
-      return {{items + row_ * count, count}, column.shape};
-    }
-    const auto start = static_cast<size_t>(column.RowStart(row_));
-    const auto count = static_cast<size_t>(column.RowItems(row_));
-    return {{items + start, count}, column.RowDims(row_)};
-  }
-  template <class T>
-  TensorView<T> Tensor(std::string_view name) const {
-    return Tensor<T>(IndexOf(name));
-  }
-
-  // A scalar byte string.
-  std::string_view Bytes(size_t component = 0) const {
-    const Column& column = At(component);
-    FM_CHECK(column.dtype == DType::kBytes);
-    // BytesAt in line: elements may be small.
-    const auto item = static_cast<size_t>(ItemOf(column));
-    const auto* const offsets =
-        reinterpret_cast<const int64_t*>(column.offsets.data()) + item;
-    return {reinterpret_cast<const char*>(column.values.data()) + offsets[0],
-            static_cast<size_t>(offsets[1] - offsets[0])};
-  }
-  std::string_view Bytes(std::string_view name) const {
-    return Bytes(IndexOf(name));
-  }
-
-  // As `feedmill read` prints it.
-  std::string ToJson() const;
-
- private:
-  const Column& At(size_t component) const {
-    FM_CHECK(component < chunk_->columns.size());
-    return chunk_->columns[component];
-  }
-  template <class T>
-  const Column& ColumnOf(size_t component) const {
-    const Column& column = At(component);
-    FM_CHECK(column.dtype == DTypeOf<T>());
-    return column;
-  }
-  // The item that holds this row's scalar.
-  int64_t ItemOf(const Column& column) const {
-    FM_CHECK(column.shape.empty());
-    // RowStart in line: elements may be small.
-    return column.ragged() ? column.row_starts.As<int64_t>()[row_]
-                           : static_cast<int64_t>(row_);
-  }
-  size_t IndexOf(std::string_view name) const;
-
-  const Chunk* chunk_;
-  size_t row_;
-};
-
 // The sequence of a pipeline's elements, once.
 //
 // With order `any`, readers share a job, and each element is for the one that
@@ -290,6 +192,19 @@ class Reader {
   virtual uint64_t seed() const = 0;
   // The epoch that is read (ReadOptions::epoch).
   virtual uint64_t epoch() const = 0;
+  // A component, found by its name and type (that of its items, or
+  // std::string_view for byte strings) before the loop that reads it:
+  //
+  //   const auto image = reader->Column<uint8_t>("image");
+  //   if (!image.ok()) return image.status();
+  //   for (const Element& batch : *reader) Train(image->Tensor(batch));
+  //
+  // "": the single unnamed one. NotFound, or InvalidArgument if it has another
+  // type; both list the components that exist.
+  template <class T>
+  absl::StatusOr<ElementColumn<T>> Column(std::string_view name = "") const {
+    return ElementColumn<T>::Find(spec(), name);
+  }
 
   // A token of the place that the trainer has reached: after the element that
   // a range-for over elements is at, or after all that Next or chunks() gave,

@@ -79,14 +79,21 @@ int Train(const Arguments& arguments) {
   const Clock::time_point start = Clock::now();
   feedmill::Loader loader(Photos(arguments.photos),
                           {.service = arguments.service});
+  const auto image = loader.Column<uint8_t>("image");
+  const auto label = loader.Column<int64_t>("label");
+  for (const absl::Status& status : {image.status(), label.status()}) {
+    if (status.ok()) continue;
+    std::fprintf(stderr, "train_loop: %s\n", status.ToString().c_str());
+    return 1;
+  }
   feedmill::OrderHash hash;
   size_t photos = 0, batches = 0;
   double first_batch = 0;
   std::vector<uint8_t> shown;  // the first batch's images
   for (int epoch = 0; epoch < kEpochs && loader.status().ok(); ++epoch) {
     for (const feedmill::Element& element : loader) {
-      const auto images = element.Tensor<uint8_t>("image");
-      const auto labels = element.Tensor<int64_t>("label");
+      const auto images = image->Tensor(element);
+      const auto labels = label->Tensor(element);
       if (batches++ == 0) {
         first_batch = SecondsSince(start);
         if (!arguments.sheet.empty()) {

@@ -6,11 +6,25 @@
 
 namespace feedmill {
 
-void CheckFailed(const char* file, int line, const char* condition) {
-  std::fprintf(stderr, "%s:%d: check failed: %s\n", file, line, condition);
+namespace {
+
+[[noreturn]] void End() {
   // It is no shortage, for which a program may have a handler.
   std::signal(SIGABRT, SIG_DFL);
   std::abort();
+}
+
+}  // namespace
+
+void CheckFailed(const char* file, int line, const char* condition) {
+  std::fprintf(stderr, "%s:%d: check failed: %s\n", file, line, condition);
+  End();
+}
+
+void Fatal(std::string_view message) {
+  std::fprintf(stderr, "feedmill: %.*s\n", static_cast<int>(message.size()),
+               message.data());
+  End();
 }
 
 }  // namespace feedmill

@@ -1,11 +1,17 @@
 #ifndef FEEDMILL_CORE_BASE_CHECK_H_
 #define FEEDMILL_CORE_BASE_CHECK_H_
 
+#include <string_view>
+
 namespace feedmill {
 
 // Prints the failed condition with its place and aborts. Never returns.
 [[noreturn]] void CheckFailed(const char* file, int line,
                               const char* condition);
+
+// Prints a message and aborts. Never returns. For errors of an application's
+// programmer that a bare condition would not explain.
+[[noreturn]] void Fatal(std::string_view message);
 
 }  // namespace feedmill
 
