@@ -34,7 +34,8 @@ absl::Status CheckRanks(const ReadOptions& options) {
   if (options.ranks == 1) return absl::OkStatus();
   if (options.job.empty()) {
     return InvalidArgument(
-        "consumer {}/{} needs the name of the job that the consumers share",
+        "consumer {}/{} needs the name of the job that the consumers share: "
+        "set ReadOptions::job",
         options.rank, options.ranks);
   }
   if (!options.consumer.empty()) {

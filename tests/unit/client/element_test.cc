@@ -116,5 +116,12 @@ TEST(ElementDeathTest, NamesWhatIsNotThere) {
                "\"count\" is int64.2., and was asked for as a scalar");
 }
 
+TEST(ReadOptionsTest, RanksNeedTheNameOfAJob) {
+  EXPECT_THAT(
+      ErrorText(
+          Read(Numbers(), {.service = "127.0.0.1:1", .ranks = 2}).status()),
+      HasSubstr("set ReadOptions::job"));
+}
+
 }  // namespace
 }  // namespace feedmill
