@@ -195,6 +195,15 @@ def check_damage(scene, seed):
     return what
 
 
+def all_threads_stand(pid):
+    """True if no thread of the process runs any more: the first one stops before the others do."""
+    try:
+        states = [stat.read_text().rsplit(")", 1)[1].split()[0] for stat in pathlib.Path(f"/proc/{pid}/task").glob("*/stat")]
+    except OSError:  # a thread that ended meanwhile
+        return False
+    return all(state in "TZ" for state in states)
+
+
 def stop_while_it_writes(scene, process):
     """Stops the process while it has an unfinished file with bytes; returns the file."""
     def caught():
@@ -203,8 +212,7 @@ def stop_while_it_writes(scene, process):
         if not scene.unfinished():
             return None, False
         process.send_signal(signal.SIGSTOP)
-        stat = pathlib.Path(f"/proc/{process.pid}/stat")
-        wait_for("it to stop", lambda: stat.read_text().rsplit(")", 1)[1].split()[0] in "TZ", pause=0)
+        wait_for("it to stop", lambda: all_threads_stand(process.pid), pause=0)
         for path in scene.unfinished():
             if path.stat().st_size > 0:
                 return path, True
