@@ -144,8 +144,7 @@ std::optional<uint64_t> ThreadsOfMachine() {
 }
 
 // True if it is certain without a try that `count` threads can be started.
-// Trying costs, and a process that slept for it is scheduled differently: its
-// reading thread then interrupts those that make elements for each piece.
+// A try takes about 20 us a thread.
 bool LimitsAreFar(size_t count) {
   rlimit space{};
   if (getrlimit(RLIMIT_AS, &space) != 0 || space.rlim_cur != RLIM_INFINITY) {
