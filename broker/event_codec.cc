@@ -15,8 +15,8 @@
 namespace feedmill {
 namespace {
 
-// What the first byte says; a change of any field, or of the plans that the
-// events are about, is another version.
+// The first byte. A change of any field, or of the plans that the events are
+// about, is another version.
 constexpr char kVersion = 7;
 static_assert(kPlanVersion == 2, "another plan version needs another one here");
 

@@ -140,7 +140,7 @@ class ElementColumn {
   }
 
   size_t index() const { return index_; }
-  // A scalar's value. Aborts, and says so, if the component is no scalar.
+  // The value of a scalar. Aborts with a message if the component is no scalar.
   T Get(const Element& element) const {
     if constexpr (kBytes) {
       return element.Bytes(index_);

@@ -24,9 +24,10 @@ struct ShownBatch {
   std::string ToJson() const;
 };
 
-// Of options only directory, seed, epoch, registry and token (whose seed and
-// epoch count, and whose files are compared) are used. A moment where the plan
-// knows the batches; else everything before it is made again, on one thread.
+// Uses only directory, seed, epoch, registry and token of the options. The
+// seed and epoch of a token count, and its files are compared. A moment where
+// the plan knows the batches; else everything before it is made again, on one
+// thread.
 //   InvalidArgument   the graph draws and nothing says the seed; the pipeline
 //                     or token is wrong
 //   OutOfRange        there is no such batch

@@ -74,7 +74,7 @@ CloudMade MakeKubernetes(const ResolverUri& uri, const CloudContext& context) {
   parameters.Text("context", &options.context);
   FM_RETURN_IF_ERROR(parameters.Duration("timeout", &options.timeout));
   for (const auto& [name, value] : uri.parameters) {
-    // A misspelt parameter would be a job that nobody has.
+    // A misspelt parameter would be the name of a job that does not exist.
     const std::string suggestion = parameters.Suggestion(name);
     if (!suggestion.empty() && !parameters.IsTaken(name)) {
       return InvalidArgument(

@@ -1,4 +1,4 @@
-// The resolvers that ask nobody over the network, by their schemes.
+// The resolvers that use no network, by their schemes.
 
 #include "core/base/status.h"
 #include "core/cluster/env_resolver.h"

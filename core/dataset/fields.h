@@ -67,7 +67,11 @@ class Word {
         words_(words) {}
 
   const std::vector<std::string_view>& words() const { return words_; }
-  std::string_view word() const { return words_.at(get_(at_) - first_); }
+  // "" if the value is none of those that have a word.
+  std::string_view word() const {
+    const size_t index = get_(at_) - first_;
+    return index < words_.size() ? words_[index] : std::string_view();
+  }
   void set(size_t index) const { set_(at_, index + first_); }
 
  private:

@@ -54,7 +54,6 @@ class Step {
   Step Changed(const std::function<void(const FieldList&)>& change) const;
 
  private:
-  friend class StepKind;
   Step(const StepKind& kind, const std::type_info& type,
        std::shared_ptr<const void> options)
       : kind_(&kind), type_(&type), options_(std::move(options)) {}

@@ -24,7 +24,7 @@ class Plan;            // core/plan/plan.h
 class PlanBuilder;     // core/plan/plan_builder.h
 class ProgramBuilder;  // core/pipeline/program_builder.h
 
-// What a step needs to know of the sequence, which decides where it runs.
+// Knowledge of the sequence that a step needs. It decides where the step runs.
 enum class StepNeeds {
   kElement,  // one element alone
   kCounts,   // the number of elements (shuffle, repeat)
@@ -42,7 +42,8 @@ enum class BatchDims {
   kOneOrMore,  // made one if there is none
 };
 
-// What the engine must know of a step with its options, apart from its types.
+// Properties of a step with its options that the engine must know, apart from
+// its types.
 struct StepTraits {
   StepNeeds needs = StepNeeds::kElement;
   BatchDims batch_dims = BatchDims::kKept;
@@ -73,7 +74,7 @@ struct StepTraits {
   uint64_t next_after = 1;
 };
 
-// What enters a step.
+// The element that enters a step.
 struct StepInput {
   const ElementSpec& spec;
   // Leading dimensions of each component that are batches.
@@ -110,8 +111,9 @@ class StepKind {
   virtual std::string Describe(const void* options) const = 0;
   virtual StepTraits Traits(const void* options) const = 0;
 
-  // What leaves the step. Checks its options and what enters, not its place
-  // among the steps (Analyze does). InvalidArgument says what does not fit.
+  // Returns the element that leaves the step. Checks the options and the input,
+  // not the place among the steps (Analyze does). InvalidArgument says which
+  // option or component does not fit.
   virtual absl::StatusOr<ElementSpec> Output(const void* options,
                                              const StepInput& input) const = 0;
   // The components of `in` that the step needs to make those of its output
@@ -136,13 +138,6 @@ class StepKind {
   virtual std::vector<std::unique_ptr<ClientStep>> MakeClientSteps(
       const void* options, const std::shared_ptr<const Plan>& plan,
       size_t s) const = 0;
-
- protected:
-  static Step MakeStep(const StepKind& kind, const std::type_info& type,
-                       std::shared_ptr<const void> options) {
-    return Step(kind, type, std::move(options));
-  }
-  friend class Step;
 };
 
 // ---- the same of a step

@@ -55,8 +55,8 @@ struct ParseSequenceExampleStep {
   Features context;
   Features sequence;
 };
-// What becomes of elements whose making fails, for a reason that lies in the
-// data, in the source or in a step before this one.
+// Policy for elements that the source or a step before this one cannot make,
+// for a reason that lies in the data.
 struct OnErrorStep {
   enum class Policy { kFail, kSkip };
   Policy policy = Policy::kFail;
@@ -65,13 +65,13 @@ struct OnErrorStep {
   // A file to which the reader adds a line about each; empty: none.
   std::string quarantine;
 };
-// What enters it in the first pass and iteration is what leaves it in all of
-// them. Each process that runs the steps before it keeps what they make.
+// Keeps the elements of the first pass and epoch, and gives them in all others.
+// Each process that runs the steps before it keeps the elements that it makes.
 struct CacheStep {
   // A folder, of the workers' machines, that keeps it; empty: their memory.
   std::string path{};
-  // Of a cache in memory: how much of it one process keeps; the rest is made
-  // again. Absent: kMemoryBytes.
+  // Bytes that a cache in memory keeps in one process; other elements are made
+  // again. Default: kMemoryBytes.
   std::optional<int64_t> memory_bytes{};
 
   static constexpr int64_t kMemoryBytes = int64_t{1} << 30;

@@ -11,12 +11,13 @@ namespace feedmill {
 namespace {
 
 constexpr std::string_view kMagic = "feedmill manifest 1\n";
-// Of a source that has files with an etag: each file's follows its records.
+// If a file has an etag. The etag of each file follows its records.
 constexpr std::string_view kEtagsMagic = "feedmill manifest 2\n";
-// Of a source made of inputs: their number, and the text of each.
+// If the source is made of inputs. The number of inputs follows, and the text
+// of each.
 constexpr std::string_view kInputsMagic = "feedmill manifest of inputs 1\n";
 constexpr size_t kDepthMax = 16;  // inputs in inputs
-// What one file, class name or file that is named takes at least, to bound
+// Least bytes of a file, a class name and a file that is named. They bound
 // counts.
 constexpr uint64_t kFileBytesMin = 32;
 constexpr uint64_t kClassBytesMin = 8;
@@ -122,7 +123,7 @@ class ManifestParser {
     if (!Contents(manifest)) return Bad("bytes after its end");
     return manifest;
   }
-  // What follows, where expressions name files, up to the end.
+  // Reads the files that expressions name, up to the end.
   bool Contents(Manifest& manifest) {
     if (text_.empty()) return true;
     uint64_t count = 0;

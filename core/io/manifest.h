@@ -44,9 +44,9 @@ struct Manifest {
   std::vector<ManifestFile> files;
   // images: the sorted label names; empty if all are integers
   std::vector<std::string> classes;
-  // Of a source made of inputs: one each (and nothing above).
+  // If the source is made of inputs: one for each, and nothing above.
   std::vector<Manifest> inputs;
-  // Of the whole, not of its inputs: sorted by path.
+  // The files that expressions name, sorted by path; empty in inputs.
   std::vector<NamedContent> contents;
 
   uint64_t TotalRecords() const;  // of inputs, too

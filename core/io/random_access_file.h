@@ -26,9 +26,8 @@ struct ByteRange {
 // a round trip of many milliseconds. Readers therefore announce ranges with
 // Prefetch before they read them, as far ahead as ahead_bytes() says:
 //
-//   if (file.ahead_bytes() > 0) file.Prefetch(ranges);  // all under way at
-//   once for (const ByteRange& range : ranges) file.Read(…);  // waits for its
-//   own
+//   if (file.ahead_bytes() > 0) file.Prefetch(ranges);     // all at once
+//   for (const ByteRange& range : ranges) file.Read(…);    // waits for one
 //
 // Errors name the file: Unavailable for I/O errors, after the retries that its
 // file system makes itself; NotFound if the file is gone; FailedPrecondition

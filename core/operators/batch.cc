@@ -72,10 +72,8 @@ struct BatchOperator : PassesComponents {
   static ClientSteps MakeClientSteps(const BatchStep& s,
                                      const std::shared_ptr<const Plan>& plan,
                                      size_t step) {
-    ClientSteps steps;
-    steps.push_back(MakeBatchRows(s, plan->graph().InputOf(step),
-                                  plan->graph().steps[step].output));
-    return steps;
+    return ClientStepsOf(MakeBatchRows(s, plan->graph().InputOf(step),
+                                       plan->graph().steps[step].output));
   }
 };
 

@@ -121,9 +121,7 @@ struct BucketBySequenceLengthOperator : PassesComponents {
   static ClientSteps MakeClientSteps(const BucketBySequenceLengthStep& s,
                                      const std::shared_ptr<const Plan>& plan,
                                      size_t step) {
-    ClientSteps steps;
-    steps.push_back(std::make_unique<BucketRows>(*plan, step, s));
-    return steps;
+    return ClientStepsOf(std::make_unique<BucketRows>(*plan, step, s));
   }
 };
 

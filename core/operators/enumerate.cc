@@ -110,7 +110,7 @@ struct EnumerateOperator : PassesComponents {
     out.insert(out.end(), made.begin(), made.end());
     return out;
   }
-  // Where the plan knows the numbers, workers write them.
+  // Workers write the numbers if the plan knows them.
   static absl::Status Compile(const EnumerateStep& s, ProgramBuilder& program) {
     auto& components = program.components();
     components.insert(components.begin(), program.NewValue());
@@ -122,10 +122,8 @@ struct EnumerateOperator : PassesComponents {
   static ClientSteps MakeClientSteps(const EnumerateStep& s,
                                      const std::shared_ptr<const Plan>& plan,
                                      size_t step) {
-    ClientSteps steps;
-    steps.push_back(
+    return ClientStepsOf(
         std::make_unique<EnumerateRows>(s, plan->graph().steps[step].output));
-    return steps;
   }
 };
 

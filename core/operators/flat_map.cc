@@ -53,9 +53,7 @@ struct FlatMapOperator : PassesComponents {
   static ClientSteps MakeClientSteps(const FlatMapStep&,
                                      const std::shared_ptr<const Plan>& plan,
                                      size_t s) {
-    ClientSteps steps;
-    steps.push_back(MakeUnbatchRows(plan->graph().steps[s].output));
-    return steps;
+    return ClientStepsOf(MakeUnbatchRows(plan->graph().steps[s].output));
   }
 };
 

@@ -219,9 +219,7 @@ struct PackOperator : NeedsAllComponents {
   static ClientSteps MakeClientSteps(const PackStep& s,
                                      const std::shared_ptr<const Plan>& plan,
                                      size_t step) {
-    ClientSteps steps;
-    steps.push_back(std::make_unique<PackedRows>(*plan, step, s));
-    return steps;
+    return ClientStepsOf(std::make_unique<PackedRows>(*plan, step, s));
   }
 };
 

@@ -45,12 +45,10 @@ struct RebatchOperator : NeedsAllComponents {
     for (ComponentSpec& c : records->components) {
       c.shape.erase(c.shape.begin());
     }
-    ClientSteps steps;
-    steps.push_back(MakeUnbatchRows(records));
-    steps.push_back(
+    return ClientStepsOf(
+        MakeUnbatchRows(records),
         MakeBatchRows({.size = s.size, .drop_remainder = s.drop_remainder},
                       *records, output));
-    return steps;
   }
 };
 

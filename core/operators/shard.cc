@@ -86,9 +86,7 @@ struct ShardOperator : PassesComponents {
   static ClientSteps MakeClientSteps(const ShardStep& s,
                                      const std::shared_ptr<const Plan>&,
                                      size_t) {
-    ClientSteps steps;
-    steps.push_back(std::make_unique<ShardRows>(s));
-    return steps;
+    return ClientStepsOf(std::make_unique<ShardRows>(s));
   }
 };
 

@@ -169,9 +169,8 @@ struct ShuffleOperator : PassesComponents {
   static ClientSteps MakeClientSteps(const ShuffleStep& s,
                                      const std::shared_ptr<const Plan>& plan,
                                      size_t step) {
-    ClientSteps steps;  // a global shuffle is the plan's
-    steps.push_back(std::make_unique<ReservoirRows>(plan, step, *s.window));
-    return steps;
+    return ClientStepsOf(
+        std::make_unique<ReservoirRows>(plan, step, *s.window));
   }
 };
 

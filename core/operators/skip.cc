@@ -52,9 +52,8 @@ struct SkipOperator : PassesComponents {
   static ClientSteps MakeClientSteps(const SkipStep& s,
                                      const std::shared_ptr<const Plan>&,
                                      size_t) {
-    ClientSteps steps;
-    steps.push_back(std::make_unique<SkipRows>(static_cast<uint64_t>(s.count)));
-    return steps;
+    return ClientStepsOf(
+        std::make_unique<SkipRows>(static_cast<uint64_t>(s.count)));
   }
 };
 

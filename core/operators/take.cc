@@ -53,9 +53,8 @@ struct TakeOperator : PassesComponents {
   static ClientSteps MakeClientSteps(const TakeStep& s,
                                      const std::shared_ptr<const Plan>&,
                                      size_t) {
-    ClientSteps steps;
-    steps.push_back(std::make_unique<TakeRows>(static_cast<uint64_t>(s.count)));
-    return steps;
+    return ClientStepsOf(
+        std::make_unique<TakeRows>(static_cast<uint64_t>(s.count)));
   }
 };
 

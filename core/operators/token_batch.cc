@@ -111,6 +111,9 @@ struct TokenBatchOperator : PassesComponents {
                                             const StepInput& in) {
     FM_RETURN_IF_ERROR(CheckLengthComponent(s.component, in.spec));
     FM_RETURN_IF_ERROR(CheckSize("tokens", s.tokens));
+    if (s.layout == BatchLayout::kEqual) {
+      return InvalidArgument("the layout must be padded or ragged");
+    }
     if (s.layout == BatchLayout::kRagged && !s.padding.empty()) {
       return InvalidArgument("a ragged layout has no padding");
     }
@@ -130,9 +133,7 @@ struct TokenBatchOperator : PassesComponents {
   static ClientSteps MakeClientSteps(const TokenBatchStep& s,
                                      const std::shared_ptr<const Plan>& plan,
                                      size_t step) {
-    ClientSteps steps;
-    steps.push_back(std::make_unique<TokenBatchRows>(*plan, step, s));
-    return steps;
+    return ClientStepsOf(std::make_unique<TokenBatchRows>(*plan, step, s));
   }
 };
 

@@ -24,9 +24,7 @@ struct UnbatchOperator : NeedsAllComponents {
   static ClientSteps MakeClientSteps(const UnbatchStep&,
                                      const std::shared_ptr<const Plan>& plan,
                                      size_t s) {
-    ClientSteps steps;
-    steps.push_back(MakeUnbatchRows(plan->graph().steps[s].output));
-    return steps;
+    return ClientStepsOf(MakeUnbatchRows(plan->graph().steps[s].output));
   }
 };
 

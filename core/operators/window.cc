@@ -78,12 +78,9 @@ class WindowRows final : public CombiningStep {
   size_t skip_ = 0;  // rows between two windows
 };
 
-uint64_t SaturatingProduct(int64_t a, int64_t b) {
+uint64_t SaturatingProduct(uint64_t a, uint64_t b) {
   uint64_t out = 0;
-  return __builtin_mul_overflow(static_cast<uint64_t>(a),
-                                static_cast<uint64_t>(b), &out)
-             ? UINT64_MAX
-             : out;
+  return __builtin_mul_overflow(a, b, &out) ? UINT64_MAX : out;
 }
 
 struct WindowOperator : PassesComponents {
@@ -107,7 +104,9 @@ struct WindowOperator : PassesComponents {
              "Leaves out last windows that are not full."}};
   }
   static StepTraits Traits(const WindowStep& s) {
-    const uint64_t before_last = SaturatingProduct(s.size - 1, s.stride);
+    // The options are not checked yet.
+    const uint64_t before_last = SaturatingProduct(
+        static_cast<uint64_t>(s.size) - 1, static_cast<uint64_t>(s.stride));
     return {.needs = StepNeeds::kSequence,
             .batch_dims = BatchDims::kAdded,
             .joins = static_cast<uint64_t>(s.size),
@@ -135,9 +134,7 @@ struct WindowOperator : PassesComponents {
   static ClientSteps MakeClientSteps(const WindowStep& s,
                                      const std::shared_ptr<const Plan>& plan,
                                      size_t step) {
-    ClientSteps steps;
-    steps.push_back(std::make_unique<WindowRows>(*plan, step, s));
-    return steps;
+    return ClientStepsOf(std::make_unique<WindowRows>(*plan, step, s));
   }
 };
 

@@ -136,6 +136,14 @@ class ClientStep {
 
 using ClientSteps = std::vector<std::unique_ptr<ClientStep>>;
 
+// Those steps, in order.
+template <class... Steps>
+ClientSteps ClientStepsOf(std::unique_ptr<Steps>... steps) {
+  ClientSteps out;
+  (out.push_back(std::move(steps)), ...);
+  return out;
+}
+
 }  // namespace feedmill
 
 #endif  // FEEDMILL_CORE_PIPELINE_CLIENT_STEP_H_

@@ -106,7 +106,7 @@ std::optional<bool> GroupHasRoom(const std::string& mount, std::string path,
       room = room.value_or(true) && (most == kNoLimit || most > now + count);
     }
     if (path.empty() || path == "/") return room;
-    path.resize(path.rfind('/'));
+    path.resize(path.rfind('/') == path.npos ? 0 : path.rfind('/'));
   }
 }
 

@@ -12,14 +12,22 @@
 namespace feedmill {
 namespace {
 
+// True if a carriage return stands before another character.
+bool HasReturnInside(std::string_view text) {
+  const size_t at = text.find('\r');
+  return at != text.npos && text.find_first_not_of('\r', at) != text.npos;
+}
+
 // Calls take(column, text) for the fields of a record; a quoted one is
 // unquoted into `scratch` where it must be. Quotes inside a field that does not
-// begin with one are text, unless `strict`. Returns the number of fields, or
-// what is wrong.
+// begin with one are text, unless `strict`. `returns`: the record may have a
+// carriage return, which is an error inside a field that is not quoted: a file
+// whose lines end in it alone would be one record. Returns the number of
+// fields, or what is wrong.
 template <class Take>
 absl::StatusOr<size_t> ForEachField(std::string_view record, char delimiter,
-                                    bool strict, std::string& scratch,
-                                    Take&& take) {
+                                    bool strict, bool returns,
+                                    std::string& scratch, Take&& take) {
   size_t at = 0;
   for (size_t column = 0;; ++column) {
     if (at < record.size() && record[at] == '"') {
@@ -62,22 +70,18 @@ absl::StatusOr<size_t> ForEachField(std::string_view record, char delimiter,
         return DataLoss("a quote inside column {}, which is not quoted",
                         column + 1);
       }
+      if (returns && HasReturnInside(text)) [[unlikely]] {
+        return DataLoss(
+            "a carriage return inside column {}, which is not quoted; if lines "
+            "end in \\r alone, convert the file to lines that end in \\n",
+            column + 1);
+      }
       FM_RETURN_IF_ERROR(take(column, text));
       at = end;
     }
     if (at == record.size()) return column + 1;
     ++at;  // the delimiter
   }
-}
-
-// A file whose lines end in "\r" alone is one long record.
-absl::Status CheckLineEnds(const CsvSource& source, std::string_view record) {
-  if (source.multiline || record.find('\r') == std::string_view::npos) {
-    return absl::OkStatus();
-  }
-  return DataLoss(
-      "a carriage return stands inside a line: lines that end in \\r alone are "
-      "not read; convert the file to lines that end in \\n");
 }
 
 // The names of a header. A column without one is called after its place, "f0"
@@ -90,10 +94,9 @@ absl::StatusOr<std::vector<std::string>> Names(const CsvSource& source,
     names.emplace_back(text);
     return absl::OkStatus();
   };
-  FM_RETURN_IF_ERROR(CheckLineEnds(source, header));
-  FM_RETURN_IF_ERROR(
-      ForEachField(header, source.delimiter[0], source.multiline, scratch, take)
-          .status());
+  FM_RETURN_IF_ERROR(ForEachField(header, source.delimiter[0], source.multiline,
+                                  true, scratch, take)
+                         .status());
   for (size_t c = 0; c < names.size(); ++c) {
     if (names[c].empty()) names[c] = fmt::format("f{}", c);
   }
@@ -138,10 +141,12 @@ class CsvDecoder final : public RecordDecoder {
                       RecordBlock& out) const override {
     const Head& head = source_.header ? file_head : in_order_;
     std::string scratch;
-    if (!records.empty()) {
-      FM_RETURN_IF_ERROR(CheckLineEnds(
-          source_, window.substr(records[0].begin, records[0].size)));
-    }
+    const bool returns =
+        !records.empty() &&
+        window.substr(records.front().begin, records.back().begin +
+                                                 records.back().size -
+                                                 records.front().begin)
+                .find('\r') != std::string_view::npos;
     for (const Extent& record : records) {
       const std::string_view text = window.substr(record.begin, record.size);
       const auto take = [&](size_t column, std::string_view value) {
@@ -151,9 +156,10 @@ class CsvDecoder final : public RecordDecoder {
         const auto f = static_cast<size_t>(head.fields[column]);
         return Append(fields_[f], value, out.columns[f]);
       };
-      FM_ASSIGN_OR_RETURN(const size_t columns,
-                          ForEachField(text, source_.delimiter[0],
-                                       source_.multiline, scratch, take));
+      FM_ASSIGN_OR_RETURN(
+          const size_t columns,
+          ForEachField(text, source_.delimiter[0], source_.multiline, returns,
+                       scratch, take));
       if (columns != head.fields.size()) {
         return DataLoss("{} columns instead of {}", columns,
                         head.fields.size());
@@ -301,7 +307,7 @@ class CsvFieldFinder {
     };
     const auto found =
         ForEachField(sample.records[record], source_.delimiter[0],
-                     source_.multiline, scratch, take);
+                     source_.multiline, true, scratch, take);
     if (found.ok() && *found == columns.size()) {
       guesses_ = std::move(with);
       ++good_;

@@ -205,7 +205,8 @@ struct Guess {
     }
   }
   SourceField Result() const {
-    const bool mixed = other || (boolean && number) || (list && scalar);
+    const bool mixed =
+        other || (boolean && (number || gap)) || (list && scalar);
     SourceField field{name, DType::kBytes, {}};
     if (list && !scalar) field.shape = {kUnknownDim};
     if (mixed) return field;

@@ -99,6 +99,8 @@ def large_integers(feedmill):
     equal(feedmill.read("{jsonl: {files: large.jsonl}}"), want)
     feedmill.write("list.jsonl", '{"ids": [18446744073709551615, 1]}\n{"ids": []}\n')
     equal(feedmill.read("{jsonl: {files: list.jsonl}}"), [{"ids": [2**64 - 1, 1]}, {"ids": []}])
+    feedmill.write("gaps.jsonl", '{"b": [true, null], "n": [1, null]}\n')
+    equal(feedmill.read("{jsonl: {files: gaps.jsonl}}"), [{"b": ["true", ""], "n": [1, "NaN"]}])
     # A missing value makes floats, and floats hold integers up to 2^53.
     feedmill.write("missing.csv", "small,large\n9007199254740992,9007199254740993\n,\n")
     equal(feedmill.read("{csv: {files: missing.csv}}"),
@@ -146,6 +148,18 @@ def line_ends(feedmill):
                                 ("declared", "x\ry\rz\r", ", header: false, fields: {f0: bytes}")):
         feedmill.write(f"{name}.csv", text)
         feedmill.refused(f"{{csv: {{files: {name}.csv{options}}}}}", f"{name}.csv", "carriage return", "convert")
+    # Within quotes it is text; elsewhere it is an error of its record alone, wherever blocks and chunks end.
+    rows = 3000
+    feedmill.write("quoted.csv", "a,b\r\n" + "".join(f'{k},"x\ry"\r\n' for k in range(rows)))
+    equal(feedmill.read("{csv: {files: quoted.csv}}"), [{"a": k, "b": "x\ry"} for k in range(rows)])
+    bad = range(0, rows, 7)
+    feedmill.write("some.csv", "a,b\n" + "".join(f"{k},x\ry\n" if k in bad else f"{k},xy\n" for k in range(rows)))
+    for steps in ("steps: [{on_error: skip}]", "steps: [{on_error: skip}, shuffle]"):
+        got = sorted(row["a"] for row in feedmill.read("{csv: {files: some.csv, fields: {a: int64, b: bytes}}}", steps))
+        equal(got, [k for k in range(rows) if k not in bad])
+    # Programs that write in text mode twice leave two.
+    feedmill.write("double.csv", "a,b\r\r\n1,2\r\r\n")
+    equal([list(row.values()) for row in feedmill.read("{csv: {files: double.csv, fields: {a: int64}}}")], [[1]])
 
 
 def column_names(feedmill):

@@ -7,9 +7,11 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <limits>
 #include <set>
 #include <string>
 
+#include "core/dataset/analysis.h"
 #include "core/dataset/graph_text.h"
 #include "core/definition/dataset.h"
 #include "core/definition/pipeline_text.h"
@@ -112,6 +114,28 @@ TEST(StepRegistry, HasAPageThatNamesEachStepAndField) {
   const std::string page(std::istreambuf_iterator<char>(file), {});
   for (const std::string_view name : StepNames()) {
     EXPECT_THAT(page, HasSubstr("`" + std::string(name)));
+  }
+}
+
+// The traits, the text and the description are asked for before the types are
+// checked.
+TEST(StepRegistry, TakesOptionsThatAreNotCheckedYet) {
+  constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();
+  const Dataset range = Dataset::Range(9);
+  for (const Dataset& dataset :
+       {range.Window(kLeast, {.shift = kLeast, .stride = kLeast}),
+        range.Batch(kLeast), range.Take(kLeast), range.Shard(kLeast, kLeast),
+        range.Pack({.length = kLeast, .bins = kLeast}),
+        range.TokenBatch({.tokens = kLeast, .layout = BatchLayout::kEqual}),
+        range.BucketBySequenceLength(
+            {.boundaries = {}, .batch_sizes = {kLeast, kLeast}})}) {
+    const Step& step = dataset.graph().steps[0];
+    TraitsOf(step);
+    DescribeStep(step);
+    CanonicalText(dataset.graph());
+    EXPECT_EQ(Analyze(dataset.graph(), FunctionRegistry()).status().code(),
+              absl::StatusCode::kInvalidArgument)
+        << step.name();
   }
 }
 
