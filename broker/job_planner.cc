@@ -74,7 +74,7 @@ absl::StatusOr<std::shared_ptr<const AnalyzedGraph>> Read(
 }
 
 bool HasEndlessPart(const Graph& graph) {
-  return IsEndless(graph.source) ||
+  return PropertiesOf(graph.source).endless ||
          std::any_of(graph.steps.begin(), graph.steps.end(),
                      [](const Step& step) {
                        const auto* repeat = step.As<RepeatStep>();

@@ -9,6 +9,7 @@
 
 #include "core/base/status.h"
 #include "core/dataset/graph_text.h"
+#include "core/operators/registry.h"
 #include "core/pipeline/row_groups.h"
 #include "core/plan/plan_id.h"
 #include "core/wire/codec.h"
@@ -209,7 +210,7 @@ std::vector<uint64_t> PartsOf(const Graph& graph) {
   Graph part;
   part.source = graph.source;
   std::vector<uint64_t> parts = {HashOf(part)};
-  part.source = RangeSource{};
+  part.source = MakeSource(RangeSource{});
   for (const Step& step : graph.steps) {
     part.steps = {step};
     parts.push_back(HashOf(part));

@@ -1,11 +1,9 @@
 #include "core/dataset/analysis.h"
 
 #include <algorithm>
-#include <numeric>
 #include <optional>
 #include <string_view>
 #include <utility>
-#include <variant>
 
 #include "core/base/status.h"
 #include "core/dataset/draws.h"
@@ -23,7 +21,7 @@ namespace {
 // Whether the source's records must be counted by an index: a shuffle stands
 // before any step that would otherwise run at the client.
 bool NeedsIndex(const Graph& graph, bool is_input) {
-  if (SourcePositions(graph.source) == Positions::kRecords) return false;
+  if (PropertiesOf(graph.source).positions == Positions::kRecords) return false;
   if (is_input) return true;
   for (const Step& step : graph.steps) {
     const StepNeeds needs = NeedsOf(step);
@@ -61,16 +59,16 @@ class HomeFinder {
  public:
   HomeFinder(const Graph& graph, const SourceTraits& source)
       : graph_(graph), streamed_(source.streamed) {
-    if (IsEndless(graph.source)) {
-      endless_ = fmt::format("the {} source", SourceName(graph.source));
+    const SourceProperties properties = PropertiesOf(graph.source);
+    if (properties.endless) {
+      endless_ = fmt::format("the {} source", graph.source.name());
     }
     if (source.counted) return;
-    const bool text = std::holds_alternative<TextSource>(graph.source);
     uncertain_ = fmt::format("the {} source, whose number of {} is unknown",
-                             SourceName(graph.source),
-                             streamed_ ? "elements"
-                             : text    ? "lines"
-                                       : "records");
+                             graph.source.name(),
+                             streamed_          ? "elements"
+                             : properties.lines ? "lines"
+                                                : "records");
   }
 
   absl::StatusOr<Home> Next(size_t index) {
@@ -134,7 +132,7 @@ class HomeFinder {
           "or has a filter or another step that changes the number of "
           "elements. Shuffle in the steps of the inputs, or write `shuffle: "
           "{{window: N}}`",
-          Name(index), SourceName(graph_.source));
+          Name(index), graph_.source.name());
     }
     if (client_) {
       return InvalidArgument(
@@ -154,7 +152,7 @@ class HomeFinder {
     if (SourceFiles(graph_.source) == nullptr) {
       return InvalidArgument(
           "{}: `files: true` shuffles files, and the {} source has none",
-          Name(index), SourceName(graph_.source));
+          Name(index), graph_.source.name());
     }
     if (index == 0) return absl::OkStatus();
     return InvalidArgument("{}: a shuffle of files must be the first step",
@@ -237,16 +235,6 @@ std::string_view HomeName(Home home) {
   return "";
 }
 
-// What the source does with one of its inputs.
-std::string DescribeInput(const Source& source, size_t input) {
-  const auto* mixture = std::get_if<MixtureSource>(&source);
-  if (mixture == nullptr) return "";
-  const auto shares = MixtureShares(*mixture);
-  if (!shares.ok()) return "";
-  const uint64_t sum = std::accumulate(shares->begin(), shares->end(), 0UL);
-  return fmt::format(": {} of each {}", (*shares)[input], sum);
-}
-
 std::string Indented(std::string_view lines) {
   std::string out;
   while (!lines.empty()) {
@@ -261,19 +249,19 @@ std::string Indented(std::string_view lines) {
 }  // namespace
 
 std::string DescribeSource(const Source& source) {
-  if (const auto* range = std::get_if<RangeSource>(&source)) {
-    return fmt::format("range({}, {}, {})", range->start, range->stop,
-                       range->step);
-  }
+  const std::string own = source.kind().Describe(source.options());
+  if (!own.empty()) return own;
   if (const auto* inputs = SourceInputs(source)) {
-    return fmt::format("{} of {} input{}", SourceName(source), inputs->size(),
+    return fmt::format("{} of {} input{}", source.name(), inputs->size(),
                        inputs->size() == 1 ? "" : "s");
   }
-  const std::vector<std::string>& files = *SourceFiles(source);
+  const std::vector<std::string>* const files = SourceFiles(source);
+  if (files == nullptr) return std::string(source.name());
   const Compression compression = SourceCompression(source);
   return fmt::format(
-      "{}({}{}{})", SourceName(source),
-      files.size() == 1 ? files[0] : fmt::format("{} names", files.size()),
+      "{}({}{}{})", source.name(),
+      files->size() == 1 ? files->front()
+                         : fmt::format("{} names", files->size()),
       compression == Compression::kNone ? "" : ", ",
       compression == Compression::kNone ? "" : CompressionName(compression));
 }
@@ -282,7 +270,7 @@ std::string AnalyzedGraph::Explain() const {
   std::string out =
       fmt::format("source  {} -> {}\n", DescribeSource(graph.source),
                   source.written.ToString());
-  const Positions positions = SourcePositions(graph.source);
+  const Positions positions = PropertiesOf(graph.source).positions;
   out += needs_index       ? "        positions are records (indexed, for the "
                              "shuffle)\n"
          : source.streamed ? "        positions are passes over the inputs, "
@@ -293,7 +281,9 @@ std::string AnalyzedGraph::Explain() const {
              ? "        positions are blocks of 4 MiB\n"
              : "        positions are files\n";
   for (size_t i = 0; i < inputs.size(); ++i) {
-    out += fmt::format("  inputs[{}]{}\n", i, DescribeInput(graph.source, i));
+    out += fmt::format(
+        "  inputs[{}]{}\n", i,
+        graph.source.kind().DescribeInput(graph.source.options(), i));
     out += Indented(inputs[i]->Explain());
   }
   for (size_t i = 0; i < steps.size(); ++i) {
@@ -328,6 +318,7 @@ absl::StatusOr<std::shared_ptr<const AnalyzedGraph>> AnalyzePipeline(
 absl::Status AnalyzeSource(const FunctionRegistry& registry,
                            size_t& steps_before, AnalyzedGraph& out) {
   const Source& source = out.graph.source;
+  if (source.empty()) return InvalidArgument("the pipeline has no source");
   std::vector<ElementSpec> specs;
   out.source.needs_files =
       SourceFiles(source) != nullptr || !NamedFiles(out.graph).empty();
@@ -336,8 +327,7 @@ absl::Status AnalyzeSource(const FunctionRegistry& registry,
         !std::all_of(inputs->begin(), inputs->end(), IsCountedInput);
     const bool is_input = !out.source.streamed;
     for (size_t i = 0; i < inputs->size(); ++i) {
-      const std::string where =
-          fmt::format("{} inputs[{}]", SourceName(source), i);
+      const std::string where = fmt::format("{} inputs[{}]", source.name(), i);
       auto input =
           AnalyzePipeline((*inputs)[i], registry, is_input, steps_before);
       if (!input.ok()) return AtInput(input.status(), i, where);
@@ -347,7 +337,8 @@ absl::Status AnalyzeSource(const FunctionRegistry& registry,
       out.inputs.push_back(*std::move(input));
     }
   }
-  absl::StatusOr<ElementSpec> spec = SourceOutput(source, specs);
+  absl::StatusOr<ElementSpec> spec =
+      source.kind().Output(source.options(), specs);
   if (!spec.ok()) return AtSource(Annotate(spec.status(), "source"));
   out.source.spec = *std::move(spec);
   out.source.written = out.source.spec;
@@ -392,9 +383,10 @@ absl::StatusOr<std::shared_ptr<const AnalyzedGraph>> AnalyzePipeline(
   out->first_step = steps_before;
   steps_before += graph.steps.size();
   out->needs_index = NeedsIndex(graph, is_input);
-  out->source.counted = out->needs_index ||
-                        (SourcePositions(graph.source) == Positions::kRecords &&
-                         !out->source.streamed);
+  out->source.counted =
+      out->needs_index ||
+      (PropertiesOf(graph.source).positions == Positions::kRecords &&
+       !out->source.streamed);
   out->client_begin = graph.steps.size();
   out->output = std::make_shared<ElementSpec>(out->source.spec);
 

@@ -1,5 +1,7 @@
 #include "core/dataset/fields.h"
 
+#include "core/dataset/graph.h"
+
 namespace feedmill {
 
 bool IsUnset(const FieldValue& value) {
@@ -18,6 +20,16 @@ bool IsUnset(const FieldValue& value) {
     bool operator()(const Outputs* v) const { return v->empty(); }
     bool operator()(const Features* v) const { return v->empty(); }
     bool operator()(const PaddingList& v) const { return v.padding->empty(); }
+    bool operator()(const std::vector<double>* v) const { return v->empty(); }
+    bool operator()(const std::vector<std::string>* v) const {
+      return v->empty();
+    }
+    bool operator()(const FileNames& v) const { return v.files->empty(); }
+    bool operator()(const FileCompression& v) const {
+      return *v.compression == Compression::kByName;
+    }
+    bool operator()(const DeclaredFields& v) const { return v.fields->empty(); }
+    bool operator()(const InputPipelines& v) const { return v.inputs->empty(); }
   };
   return std::visit(Visitor{}, value);
 }

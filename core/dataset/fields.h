@@ -12,15 +12,18 @@
 #include <variant>
 #include <vector>
 
+#include "core/base/compression.h"
 #include "core/chunk/dtype.h"
 #include "core/chunk/element_spec.h"
 #include "core/dataset/expr.h"
 
-// The options of a step as a list of fields. YAML, the canonical text,
-// Dataset::Apply and --help all read or write this one list, so that an option
-// is written down once.
+// The options of a step or a source as a list of fields. YAML, the canonical
+// text, Dataset::Apply and --help all read or write this one list, so that an
+// option is written down once.
 
 namespace feedmill {
+
+struct Graph;  // graph.h
 
 // Expressions with the names of the components that they make. A single
 // expression may have the name "".
@@ -41,7 +44,15 @@ struct Padding {
   double value = 0;            // numbers and bool; bytes are padded with ""
 };
 
-// ---- what a field points at, where its type alone does not say enough
+// A component that a source takes out of its records.
+struct SourceField {
+  std::string name;
+  DType dtype = DType::kBytes;
+  Shape shape;  // of one element: {} for a scalar
+  friend bool operator==(const SourceField&, const SourceField&) = default;
+};
+
+// ---- the target of a field, where its type alone does not say enough
 
 struct ComponentName {  // the name of a component
   std::string* name;
@@ -49,6 +60,26 @@ struct ComponentName {  // the name of a component
 struct FilePath {  // relative paths become absolute
   std::string* path;
   bool folder = false;
+};
+// Files, globs and folders that a source reads; relative ones become absolute.
+struct FileNames {
+  std::vector<std::string>* files;
+};
+// How the files of a source are compressed. The canonical text has kByName
+// resolved by the name of the first.
+struct FileCompression {
+  Compression* compression;
+  const std::vector<std::string>* files;
+};
+// The components that a source takes out of its records. Empty ones are found
+// out from the first records before the graph is checked (InferFields in
+// core/sources/field_inference.h).
+struct DeclaredFields {
+  std::vector<SourceField>* fields;
+};
+// The pipelines that a source combines.
+struct InputPipelines {
+  std::vector<Graph>* inputs;
 };
 // The values of an enumeration as words; the first has the value `first`.
 class Word {
@@ -91,8 +122,10 @@ struct PaddingList {
 using FieldValue =
     std::variant<bool*, int64_t*, double*, std::string*,
                  std::optional<int64_t>*, std::optional<uint64_t>*,
-                 std::vector<int64_t>*, ComponentName, FilePath, Word, Expr*,
-                 Outputs*, Features*, PaddingList>;
+                 std::vector<int64_t>*, std::vector<double>*,
+                 std::vector<std::string>*, ComponentName, FilePath, Word,
+                 Expr*, Outputs*, Features*, PaddingList, FileNames,
+                 FileCompression, DeclaredFields, InputPipelines>;
 
 // One option. The pointer in `value` is valid as long as the options that it
 // was made of.
@@ -113,8 +146,8 @@ struct Field {
   FieldValue value;
   unsigned flags = kOptional;
   std::string_view help;  // for --help: one sentence
-  // The integer that an unset one stands for; null: itself.
-  const int64_t* if_unset = nullptr;
+  // The integer that 0 stands for; absent: itself.
+  std::optional<int64_t> if_unset{};
 
   bool Has(Flag flag) const { return (flags & flag) != 0; }
 };

@@ -7,7 +7,7 @@
 
 #include "core/base/glob_pattern.h"
 #include "core/base/status.h"
-#include "core/dataset/canonical_json.h"
+#include "core/base/utf8.h"
 #include "core/dataset/named_files.h"
 #include "core/dataset/source_types.h"
 
@@ -16,9 +16,38 @@ namespace {
 
 using Json = nlohmann::json;
 
+// An input of a source, or a whole graph: its source and steps.
+Json InputToJson(const Graph& graph);
+
+// A name or a path: a string, {"hex": …} if it is not UTF-8.
+Json BytesToJson(const std::string& bytes) {
+  if (IsUtf8(bytes)) return bytes;
+  std::string hex;
+  for (char c : bytes) {
+    hex += fmt::format("{:02x}", static_cast<unsigned char>(c));
+  }
+  return Json{{"hex", hex}};
+}
+
 template <class T>
 Json Optional(const std::optional<T>& value) {
   return value.has_value() ? Json(*value) : Json(nullptr);
+}
+
+template <class List>
+Json TypesToJson(const List& list) {
+  Json out = Json::array();
+  for (const auto& one : list) {
+    out.push_back(Json::array(
+        {BytesToJson(one.name), std::string(DTypeName(one.dtype)), one.shape}));
+  }
+  return out;
+}
+
+Json StringsToJson(const std::vector<std::string>& strings) {
+  Json out = Json::array();
+  for (const std::string& one : strings) out.push_back(BytesToJson(one));
+  return out;
 }
 
 // The value of a field. Lists of pairs keep their order.
@@ -27,7 +56,7 @@ struct FieldToJson {
 
   Json operator()(const bool* v) const { return *v; }
   Json operator()(const int64_t* v) const {
-    return *v == 0 && field.if_unset != nullptr ? *field.if_unset : *v;
+    return *v == 0 ? field.if_unset.value_or(0) : *v;
   }
   Json operator()(const double* v) const { return *v; }
   Json operator()(const std::string* v) const { return BytesToJson(*v); }
@@ -38,6 +67,23 @@ struct FieldToJson {
     return Optional(*v);
   }
   Json operator()(const std::vector<int64_t>* v) const { return *v; }
+  Json operator()(const std::vector<double>* v) const { return *v; }
+  Json operator()(const std::vector<std::string>* v) const {
+    return StringsToJson(*v);
+  }
+  Json operator()(const FileNames& v) const { return StringsToJson(*v.files); }
+  Json operator()(const FileCompression& v) const {
+    return std::string(
+        CompressionName(ResolvedCompression(*v.compression, *v.files)));
+  }
+  Json operator()(const DeclaredFields& v) const {
+    return TypesToJson(*v.fields);
+  }
+  Json operator()(const InputPipelines& v) const {
+    Json list = Json::array();
+    for (const Graph& input : *v.inputs) list.push_back(InputToJson(input));
+    return list;
+  }
   Json operator()(const ComponentName& v) const { return BytesToJson(*v.name); }
   Json operator()(const FilePath& v) const { return BytesToJson(*v.path); }
   Json operator()(const Word& v) const { return std::string(v.word()); }
@@ -49,14 +95,7 @@ struct FieldToJson {
     }
     return list;
   }
-  Json operator()(const Features* v) const {
-    Json list = Json::array();
-    for (const Feature& f : *v) {
-      list.push_back(Json::array(
-          {BytesToJson(f.name), std::string(DTypeName(f.dtype)), f.shape}));
-    }
-    return list;
-  }
+  Json operator()(const Features* v) const { return TypesToJson(*v); }
   Json operator()(const PaddingList& v) const {
     Json list = Json::array();
     for (const Padding& p : *v.padding) {
@@ -67,17 +106,31 @@ struct FieldToJson {
   }
 };
 
-// The value of a step; its key is its name.
-Json StepToJson(const Step& step) {
-  Json out = Json::object();
-  step.ReadFields([&](const FieldList& fields) {
+// A step or a source: an object with its name as the only key.
+template <class Kind>
+Json NamedToJson(std::string_view name, const Configured<Kind>& one) {
+  Json value = Json::object();
+  one.ReadFields([&](const FieldList& fields) {
     for (const Field& field : fields) {
       if (field.Has(Field::kSparse) && IsUnset(field.value)) continue;
-      out[std::string(field.name)] =
+      value[std::string(field.name)] =
           std::visit(FieldToJson{field}, field.value);
     }
   });
+  Json out = Json::object();
+  out[std::string(name)] = std::move(value);
   return out;
+}
+
+Json InputToJson(const Graph& graph) {
+  Json steps = Json::array();
+  for (const Step& step : graph.steps) {
+    steps.push_back(NamedToJson(step.name(), step));
+  }
+  Json source = graph.source.empty()
+                    ? Json::object()
+                    : NamedToJson(graph.source.name(), graph.source);
+  return {{"source", std::move(source)}, {"steps", std::move(steps)}};
 }
 
 Json ToJson(const Graph& graph) {
@@ -91,20 +144,6 @@ Json ToJson(const Graph& graph) {
   if (!graph.plugins.empty()) json["plugins"] = graph.plugins;
   return json;
 }
-
-}  // namespace
-
-Json InputToJson(const Graph& graph) {
-  Json steps = Json::array();
-  for (const Step& step : graph.steps) {
-    Json one = Json::object();
-    one[std::string(step.name())] = StepToJson(step);
-    steps.push_back(std::move(one));
-  }
-  return {{"source", SourceToJson(graph.source)}, {"steps", std::move(steps)}};
-}
-
-namespace {
 
 void MakePathAbsolute(const std::string& directory, std::string& file) {
   if (file.empty() || file[0] == '/') return;
@@ -129,10 +168,10 @@ void MakePathsAbsolute(const std::string& directory, Graph& graph) {
     ChangeNamedFiles(
         [&](std::string& path) { MakePathAbsolute(directory, path); }, step);
   }
-  if (auto* inputs = SourceInputs(graph.source)) {
+  if (auto* inputs = MutableSourceInputs(graph.source)) {
     for (Graph& input : *inputs) MakePathsAbsolute(directory, input);
   }
-  std::vector<std::string>* const files = SourceFiles(graph.source);
+  std::vector<std::string>* const files = MutableSourceFiles(graph.source);
   if (files == nullptr) return;
   const std::string escaped = EscapedPattern(directory);
   for (std::string& file : *files) MakePathAbsolute(escaped, file);

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "core/base/check.h"
 #include "core/dataset/component_mask.h"
+#include "core/dataset/source_types.h"
 #include "core/dataset/step_kind.h"
 
 namespace feedmill {
@@ -43,7 +43,7 @@ std::shared_ptr<const AnalyzedGraph> WithoutDead(const AnalyzedGraph& graph,
         step.kind().Needed(step.options(), graph.InputOf(s), needed[s + 1]);
   }
   Mask made = FirstIfNone(needed[0]);
-  if (std::holds_alternative<ZipSource>(graph.graph.source)) {
+  if (PropertiesOf(graph.graph.source).pairs_inputs) {
     made.clear();
     for (auto& input : out->inputs) {
       const size_t components = input->output->components.size();

@@ -1,62 +1,51 @@
 #ifndef FEEDMILL_CORE_DATASET_SOURCE_TYPES_H_
 #define FEEDMILL_CORE_DATASET_SOURCE_TYPES_H_
 
-#include <cstdint>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "core/chunk/element_spec.h"
 #include "core/dataset/graph.h"
+#include "core/dataset/source_kind.h"
 
 namespace feedmill {
 
-// The YAML name of a source: "fixed_length".
-std::string_view SourceName(const Source& source);
+// ---- parts of a source, whatever its kind
 
-// Its files; null for a source without.
+// REQUIRES: !source.empty().
+SourceProperties PropertiesOf(const Source& source);
+
+// The file names; null for a source without. Pointers are valid until the
+// source, or the one that it was copied from, is changed or gone; one that may
+// be written through, until the source is copied.
 const std::vector<std::string>* SourceFiles(const Source& source);
-std::vector<std::string>* SourceFiles(Source& source);
+std::vector<std::string>* MutableSourceFiles(Source& source);
 
-// What it is made of; null for a source that reads records of its own.
+// The pipelines that it combines; null for a source that reads records of its
+// own.
 const std::vector<Graph>* SourceInputs(const Source& source);
-std::vector<Graph>* SourceInputs(Source& source);
-// Whether it has no end, as far as the graph alone tells.
-bool IsEndless(const Source& source);
-bool IsEndless(const Graph& graph);
-// How many inputs it reads in turn; never 0.
-int64_t CycleLength(const InterleaveSource& source);
-// The weights of a mixture as integers without a common divisor. They are the
-// decimal numbers that are written, so that 0.7 and 0.3 are 7 and 3.
-// InvalidArgument for weights that are no positive numbers, or whose integers
-// sum up to more than 2^20.
-absl::StatusOr<std::vector<uint64_t>> MixtureShares(
-    const MixtureSource& source);
+std::vector<Graph>* MutableSourceInputs(Source& source);
 
-// Its declared fields; null for a source that has none to declare.
+// The declared fields; null for a source that has none to declare.
 const std::vector<SourceField>* SourceFields(const Source& source);
-std::vector<SourceField>* SourceFields(Source& source);
+std::vector<SourceField>* MutableSourceFields(Source& source);
 
-// How its files are compressed; never kByName.
+// Whether a pipeline has no end, as far as the graph alone tells.
+bool IsEndless(const Graph& graph);
+
+// The compression that the name of a file says: by its end.
+Compression CompressionOf(const std::string& file);
+// Never kByName: that of the first file then.
+Compression ResolvedCompression(Compression written,
+                                const std::vector<std::string>& files);
+// How the files of a source are compressed; never kByName.
 Compression SourceCompression(const Source& source);
 std::string_view CompressionName(Compression compression);
 
-// What the positions of a source are where no step needs its records counted.
-enum class Positions {
-  kRecords,  // counted when a job begins, which is cheap
-  kBlocks,   // 4 MiB of a file; a record belongs to the one where it begins
-  kFiles,    // whole files, read from their beginning
-};
-Positions SourcePositions(const Source& source);
-
-// What a source makes, of inputs that make `inputs`; checks its values.
-absl::StatusOr<ElementSpec> SourceOutput(
-    const Source& source, std::span<const ElementSpec> inputs = {});
-
-// Names once each, none empty but that of a single one.
+// Checks that names are there once each, and none is empty but that of a single
+// component.
 absl::Status CheckComponentNames(const ElementSpec& spec);
 
 }  // namespace feedmill

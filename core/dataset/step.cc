@@ -6,17 +6,12 @@
 
 namespace feedmill {
 
-std::string_view Step::name() const { return kind_->NameOf(options_.get()); }
-
-void Step::ReadFields(const std::function<void(const FieldList&)>& read) const {
-  // The fields only point into the options; `read` does not write there.
-  read(kind_->Fields(const_cast<void*>(options_.get())));
-}
+std::string_view Step::name() const { return kind().NameOf(options()); }
 
 Step Step::Changed(const std::function<void(const FieldList&)>& change) const {
-  const std::shared_ptr<void> options = kind_->Copy(options_.get());
-  change(kind_->Fields(options.get()));
-  return {*kind_, *type_, options};
+  Step out = *this;
+  out.Change(change);
+  return out;
 }
 
 size_t BatchesAfter(const Step& step, size_t before) {

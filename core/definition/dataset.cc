@@ -9,10 +9,18 @@
 namespace feedmill {
 namespace {
 
-Dataset FromSource(Source source) {
+template <class Options>
+Dataset FromSource(Options options) {
   Graph graph;
-  graph.source = std::move(source);
+  graph.source = MakeSource(std::move(options));
   return Dataset(std::move(graph));
+}
+
+// From files first, and options whose files are not set.
+template <class Options>
+Dataset FromFiles(std::vector<std::string> files, Options options) {
+  options.files = std::move(files);
+  return FromSource(std::move(options));
 }
 
 std::vector<Graph> GraphsOf(const std::vector<Dataset>& datasets) {
@@ -65,6 +73,14 @@ struct SetField {
   bool operator()(Outputs* out) const { return Set(*out); }
   bool operator()(Features* out) const { return Set(*out); }
   bool operator()(const PaddingList& out) const { return Set(*out.padding); }
+  bool operator()(std::vector<double>* out) const { return Set(*out); }
+  bool operator()(std::vector<std::string>* out) const { return Set(*out); }
+  bool operator()(const FileNames& out) const { return Set(*out.files); }
+  bool operator()(const FileCompression& out) const {
+    return Set(*out.compression);
+  }
+  bool operator()(const DeclaredFields& out) const { return Set(*out.fields); }
+  bool operator()(const InputPipelines& out) const { return Set(*out.inputs); }
 };
 
 absl::Status SetFields(const std::string& step, const StepOptions& options,
@@ -108,20 +124,26 @@ Dataset Dataset::Text(std::vector<std::string> files, Compression compression) {
   return FromSource(TextSource{std::move(files), compression});
 }
 
-Dataset Dataset::FixedLength(FixedLengthSource source) {
-  return FromSource(std::move(source));
+Dataset Dataset::FixedLength(std::vector<std::string> files,
+                             FixedLengthSource options) {
+  return FromFiles(std::move(files), std::move(options));
 }
 
-Dataset Dataset::Npy(NpySource source) { return FromSource(std::move(source)); }
-
-Dataset Dataset::Jsonl(JsonlSource source) {
-  return FromSource(std::move(source));
+Dataset Dataset::Npy(std::vector<std::string> files, NpySource options) {
+  return FromFiles(std::move(files), std::move(options));
 }
 
-Dataset Dataset::Csv(CsvSource source) { return FromSource(std::move(source)); }
+Dataset Dataset::Jsonl(std::vector<std::string> files, JsonlSource options) {
+  return FromFiles(std::move(files), std::move(options));
+}
 
-Dataset Dataset::WebDataset(WebDatasetSource source) {
-  return FromSource(std::move(source));
+Dataset Dataset::Csv(std::vector<std::string> files, CsvSource options) {
+  return FromFiles(std::move(files), std::move(options));
+}
+
+Dataset Dataset::WebDataset(std::vector<std::string> files,
+                            WebDatasetSource options) {
+  return FromFiles(std::move(files), std::move(options));
 }
 
 Dataset Dataset::Concatenate(const std::vector<Dataset>& inputs) {
@@ -287,6 +309,23 @@ absl::StatusOr<Dataset> Dataset::Apply(const std::string& name,
   });
   if (!status.ok()) return status;
   return With(std::move(step));
+}
+
+absl::StatusOr<Dataset> Dataset::From(const std::string& name,
+                                      const StepOptions& options) {
+  const SourceKind* const kind = FindSourceKind(name);
+  if (kind == nullptr) {
+    return InvalidArgument("there is no source \"{}\"; there are {}", name,
+                           fmt::join(SourceNames(), ", "));
+  }
+  absl::Status status;
+  Graph graph;
+  graph.source = kind->New();
+  graph.source.Change([&](const FieldList& fields) {
+    status = SetFields(name, options, fields);
+  });
+  if (!status.ok()) return status;
+  return Dataset(std::move(graph));
 }
 
 Dataset Dataset::WithSeed(uint64_t seed) const {

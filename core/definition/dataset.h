@@ -17,10 +17,20 @@
 
 namespace feedmill {
 
-// The options of a step by their names, for Dataset::Apply.
-using OptionValue =
-    std::variant<bool, int64_t, double, std::string, std::vector<int64_t>, Expr,
-                 Outputs, Features, std::vector<Padding>>;
+// The options of a step or source by their names, for Dataset::Apply and
+// Dataset::From.
+using OptionVariant =
+    std::variant<bool, int64_t, double, std::string, std::vector<int64_t>,
+                 std::vector<double>, std::vector<std::string>, Expr, Outputs,
+                 Features, std::vector<Padding>, Compression,
+                 std::vector<SourceField>, std::vector<Graph>>;
+struct OptionValue : OptionVariant {
+  using OptionVariant::OptionVariant;
+  // NOLINTBEGIN(google-explicit-constructor): {"method", "nearest"}
+  OptionValue(const char* text) : OptionVariant(std::string(text)) {}
+  OptionValue(int number) : OptionVariant(int64_t{number}) {}
+  // NOLINTEND
+};
 using StepOptions = std::map<std::string, OptionValue>;
 
 struct BatchOptions {
@@ -86,15 +96,24 @@ class Dataset {
                       Compression compression = Compression::kByName);
   static Dataset Images(std::vector<std::string> files,
                         ImageLabel label = ImageLabel::kFolder);
-  // With the fields, compression and other values that graph.h explains:
-  // Dataset::Csv({.files = {"people.csv"}, .delimiter = ";"}). Fields that are
-  // not declared are found out from the first records.
-  static Dataset FixedLength(FixedLengthSource source);
-  static Dataset Npy(NpySource source);
-  static Dataset Jsonl(JsonlSource source);
-  static Dataset Csv(CsvSource source);
-  static Dataset WebDataset(WebDatasetSource source);
-  // Several datasets as one; graph.h says how. Their options are not used.
+  // With the fields, compression and other values that sources.h explains:
+  // Dataset::Csv({"people.csv"}, {.delimiter = ";"}). The `files` of the
+  // options are not used. Fields that are not declared are found out from the
+  // first records.
+  static Dataset FixedLength(std::vector<std::string> files,
+                             FixedLengthSource options);
+  static Dataset Npy(std::vector<std::string> files, NpySource options = {});
+  static Dataset Jsonl(std::vector<std::string> files,
+                       JsonlSource options = {});
+  static Dataset Csv(std::vector<std::string> files, CsvSource options = {});
+  static Dataset WebDataset(std::vector<std::string> files,
+                            WebDatasetSource options = {});
+  // Any source, by its name in YAML: also one that was registered from outside
+  // (RegisterSource in core/operators/registry.h). As Apply.
+  // Example: Dataset::From("text", {{"files", std::vector<std::string>{"a"}}}).
+  static absl::StatusOr<Dataset> From(const std::string& name,
+                                      const StepOptions& options = {});
+  // Several datasets as one; sources.h says how. Their options are not used.
   static Dataset Concatenate(const std::vector<Dataset>& inputs);
   static Dataset Zip(const std::vector<Dataset>& inputs);
   static Dataset Interleave(const std::vector<Dataset>& inputs,
@@ -181,8 +200,7 @@ class Dataset {
   // ---- any step, by its name in YAML: also one that was registered from
   // outside (RegisterStep in core/operators/registry.h).
   // InvalidArgument for an unknown name or option, or a value of another type.
-  // Example: dataset.Apply("resize", {{"height", int64_t{224}},
-  //                                   {"width", int64_t{224}}}).
+  // Example: dataset.Apply("resize", {{"height", 224}, {"width", 224}}).
   absl::StatusOr<Dataset> Apply(const std::string& name,
                                 const StepOptions& options = {}) const;
 

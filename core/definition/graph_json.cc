@@ -3,9 +3,8 @@
 
 #include "core/base/status.h"
 #include "core/definition/json_reader.h"
+#include "core/definition/options_text.h"
 #include "core/definition/pipeline_text.h"
-#include "core/definition/source_text.h"
-#include "core/definition/step_text.h"
 
 namespace feedmill {
 namespace {
@@ -61,10 +60,11 @@ class GraphReader {
 
  private:
   absl::Status ReadPipeline(const Json& json, Reader& reader, Graph& graph) {
-    FM_RETURN_IF_ERROR(ReadSourceJson(
-        json["source"],
-        [this](const Json& one, Graph& input) { return ReadInput(one, input); },
-        graph.source));
+    FM_ASSIGN_OR_RETURN(
+        graph.source,
+        ReadSourceJson(json["source"], [this](const Json& one, Graph& input) {
+          return ReadInput(one, input);
+        }));
     const auto read = [&](const Json& one) {
       if (++steps_ > kStepsMax) {
         return InvalidArgument("more than {} steps", kStepsMax);

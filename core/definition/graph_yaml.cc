@@ -8,9 +8,8 @@
 
 #include "core/base/status.h"
 #include "core/dataset/graph_text.h"
+#include "core/definition/options_text.h"
 #include "core/definition/pipeline_text.h"
-#include "core/definition/source_text.h"
-#include "core/definition/step_text.h"
 #include "core/definition/yaml_values.h"
 #include "core/operators/registry.h"
 
@@ -61,12 +60,25 @@ class YamlReader : private YamlValues {
 
   absl::Status ReadSource(const YAML::Node& node, Source& source) {
     at_->source = LineOf(node);
-    return ReadSourceYaml(
-        *this, node,
-        [this](const YAML::Node& item, Graph& input) {
-          return ReadInput(item, input);
-        },
-        source);
+    FM_RETURN_IF_ERROR(Count(node));
+    const Names known = SourceNames();
+    if (!node.IsMap() || node.size() != 1) {
+      return Error(node, "source",
+                   "expected one of " + Joined(known) +
+                       " with what it reads, found " + Kind(node));
+    }
+    const auto entry = *node.begin();
+    std::string name;
+    FM_RETURN_IF_ERROR(ReadKey(entry.first, "source", name));
+    const SourceKind* const kind = FindSourceKind(name);
+    if (kind == nullptr) {
+      return Error(entry.first, "source",
+                   "there is no source " + Quoted(name) +
+                       HintFor(name, "source", known));
+    }
+    FM_ASSIGN_OR_RETURN(
+        source, options_yaml_.ReadSource(*kind, entry.first, entry.second));
+    return absl::OkStatus();
   }
 
   absl::Status ReadInput(const YAML::Node& node, Graph& graph) {
@@ -144,7 +156,8 @@ class YamlReader : private YamlValues {
                        HintFor(name, where, StepNames()));
     }
     FM_ASSIGN_OR_RETURN(
-        Step step, step_yaml_.Read(*kind, name, where + " " + name, at, value));
+        Step step,
+        options_yaml_.ReadStep(*kind, name, where + " " + name, at, value));
     steps.push_back(std::move(step));
     return absl::OkStatus();
   }
@@ -184,7 +197,10 @@ class YamlReader : private YamlValues {
         });
   }
 
-  StepYaml step_yaml_{*this};
+  OptionsYaml options_yaml_{*this,
+                            [this](const YAML::Node& item, Graph& input) {
+                              return ReadInput(item, input);
+                            }};
   size_t steps_ = 0;  // of all inputs, too
   size_t inputs_ = 0;
   size_t depth_ = 0;  // of the inputs that are being read

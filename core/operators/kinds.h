@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "core/dataset/source_kind.h"
 #include "core/dataset/step_kind.h"
 
 namespace feedmill {
@@ -58,6 +59,22 @@ inline std::vector<const StepKind*> BuiltinKinds() {
       &OnErrorKind(),
       &ParseSequenceExampleKind(),
       &CacheKind(),
+  };
+}
+
+// The kinds of sources that combine other pipelines, in the order of
+// docs/semantics/sources.md. A new one is added here, twice.
+const SourceKind& ConcatenateKind();
+const SourceKind& ZipKind();
+const SourceKind& InterleaveKind();
+const SourceKind& MixtureKind();
+
+inline std::vector<const SourceKind*> BuiltinCombiningSources() {
+  return {
+      &ConcatenateKind(),
+      &ZipKind(),
+      &InterleaveKind(),
+      &MixtureKind(),
   };
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/check.h"
+#include "core/formats/kinds.h"
 #include "core/operators/kinds.h"
 
 namespace feedmill {
@@ -11,6 +12,27 @@ namespace {
 std::vector<const StepKind*>& MutableStepKinds() {
   static std::vector<const StepKind*> kinds = BuiltinKinds();
   return kinds;
+}
+
+std::vector<const SourceKind*>& MutableSourceKinds() {
+  static std::vector<const SourceKind*> kinds = [] {
+    std::vector<const SourceKind*> all = BuiltinFormats();
+    const auto combining = BuiltinCombiningSources();
+    all.insert(all.end(), combining.begin(), combining.end());
+    return all;
+  }();
+  return kinds;
+}
+
+// The kind whose options have that type.
+template <class Kind>
+const Kind& KindOfOptions(const std::vector<const Kind*>& kinds,
+                          const std::type_info& type) {
+  for (const Kind* const kind : kinds) {
+    if (kind->options_type() == type) return *kind;
+  }
+  FM_CHECK(false && "no kind of step or source has these options");
+  return *kinds.front();
 }
 
 }  // namespace
@@ -33,11 +55,7 @@ const StepKind* FindStepKind(std::string_view name) {
 }
 
 const StepKind& StepKindOfOptions(const std::type_info& type) {
-  for (const StepKind* const kind : StepKinds()) {
-    if (kind->options_type() == type) return *kind;
-  }
-  FM_CHECK(false && "no kind of step has these options");
-  return *StepKinds().front();
+  return KindOfOptions(StepKinds(), type);
 }
 
 std::vector<std::string_view> StepNames() {
@@ -45,6 +63,34 @@ std::vector<std::string_view> StepNames() {
   for (const StepKind* const kind : StepKinds()) {
     const auto names = kind->names();
     all.insert(all.end(), names.begin(), names.end());
+  }
+  return all;
+}
+
+const std::vector<const SourceKind*>& SourceKinds() {
+  return MutableSourceKinds();
+}
+
+void RegisterSource(const SourceKind& kind) {
+  FM_CHECK(FindSourceKind(kind.name()) == nullptr);
+  MutableSourceKinds().push_back(&kind);
+}
+
+const SourceKind* FindSourceKind(std::string_view name) {
+  for (const SourceKind* const kind : SourceKinds()) {
+    if (kind->name() == name) return kind;
+  }
+  return nullptr;
+}
+
+const SourceKind& SourceKindOfOptions(const std::type_info& type) {
+  return KindOfOptions(SourceKinds(), type);
+}
+
+std::vector<std::string_view> SourceNames() {
+  std::vector<std::string_view> all;
+  for (const SourceKind* const kind : SourceKinds()) {
+    all.push_back(kind->name());
   }
   return all;
 }

@@ -6,13 +6,14 @@
 #include <utility>
 #include <vector>
 
-#include "core/dataset/step.h"
+#include "core/dataset/graph.h"
+#include "core/dataset/source_kind.h"
 #include "core/dataset/step_kind.h"
 
 namespace feedmill {
 
-// The kinds of steps that a pipeline may have: those of core/operators/, in
-// the order of docs/steps.md, then those that were registered.
+// The kinds of steps and of sources that a pipeline may have: those that
+// feedmill has, in the order of their pages, then those that were registered.
 
 // Adds a kind from outside. Call it in main(), before any pipeline is read,
 // in every process: trainers, the dispatcher and workers. `kind` must live as
@@ -31,6 +32,24 @@ std::vector<std::string_view> StepNames();
 template <class Options>
 Step MakeStep(Options options) {
   return Step(StepKindOfOptions(typeid(Options)), std::move(options));
+}
+
+// ---- the same of sources
+
+// Adds a kind from outside, as RegisterStep does.
+void RegisterSource(const SourceKind& kind);
+
+const std::vector<const SourceKind*>& SourceKinds();
+// The kind with that name, or null.
+const SourceKind* FindSourceKind(std::string_view name);
+// The kind whose options have that type. REQUIRES: there is one.
+const SourceKind& SourceKindOfOptions(const std::type_info& type);
+std::vector<std::string_view> SourceNames();
+
+// A source with those options, a struct of sources.h.
+template <class Options>
+Source MakeSource(Options options) {
+  return Source(SourceKindOfOptions(typeid(Options)), std::move(options));
 }
 
 }  // namespace feedmill

@@ -97,7 +97,7 @@ struct WindowOperator : PassesComponents {
              .flags = Field::kPositive,
              .help = "Elements from the start of a window to the next; the "
                      "size if absent.",
-             .if_unset = &s.size},
+             .if_unset = s.size},
             {"stride", &s.stride, Field::kOptional,
              "Elements from one of a window to the next."},
             {"drop_remainder", &s.drop_remainder, Field::kOptional,

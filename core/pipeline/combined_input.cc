@@ -9,6 +9,7 @@
 #include "core/base/check.h"
 #include "core/base/status.h"
 #include "core/dataset/graph_text.h"
+#include "core/dataset/source_types.h"
 #include "core/pipeline/compiled_stage.h"
 #include "core/pipeline/stage_input.h"
 
@@ -439,7 +440,7 @@ absl::StatusOr<std::unique_ptr<const StageInput>> MakeCombinedInput(
   }
   return std::unique_ptr<const StageInput>(std::make_unique<CombinedInput>(
       std::make_shared<const ElementSpec>(graph.source.spec),
-      source.combination, std::holds_alternative<ZipSource>(graph.graph.source),
+      source.combination, PropertiesOf(graph.graph.source).pairs_inputs,
       std::move(branches)));
 }
 

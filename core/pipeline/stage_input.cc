@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <utility>
-#include <variant>
 #include <vector>
 
 #include "core/base/byte_budget.h"
 #include "core/base/status.h"
+#include "core/dataset/source_types.h"
 #include "core/pipeline/compiled_stage.h"
 #include "core/sources/file_order.h"
 #include "core/sources/record_source.h"
@@ -165,8 +165,10 @@ absl::StatusOr<std::unique_ptr<const StageInput>> MakeSourceInput(
       auto source, RecordSource::Make(graph.graph.source, graph.source.counted,
                                       manifest, graph.source.live));
   if (manifest == nullptr) manifest = std::make_shared<const Manifest>();
-  const bool heavy = std::holds_alternative<ImagesSource>(graph.graph.source) &&
-                     (graph.source.live.empty() || graph.source.live[0]);
+  const std::string_view costly =
+      PropertiesOf(graph.graph.source).heavy_component;
+  const bool heavy =
+      !costly.empty() && graph.source.spec.Find(std::string(costly)) >= 0;
   return std::unique_ptr<const StageInput>(std::make_unique<SourceInput>(
       std::move(plan), std::move(manifest), std::move(source), heavy));
 }

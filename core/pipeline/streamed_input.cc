@@ -15,7 +15,7 @@
 #include "core/pipeline/compiled_stage.h"
 #include "core/pipeline/input_stream.h"
 #include "core/pipeline/stage_input.h"
-#include "core/pipeline/stream_turns.h"
+#include "core/plan/input_combiner.h"
 
 namespace feedmill {
 namespace {
@@ -111,9 +111,7 @@ class Pass final : TurnStreams {
         number_(number),
         streams_(recipe.graph().inputs.size()) {
     const Source& source = recipe.graph().graph.source;
-    if (!std::holds_alternative<ZipSource>(source)) {
-      turns_ = StreamTurns::Make(source);
-    }
+    turns_ = source.kind().combiner()->MakeTurns(source.options());
   }
 
   // ---- TurnStreams
@@ -186,7 +184,7 @@ class Pass final : TurnStreams {
       case StreamTurns::Turn::Kind::kNothing:
         End(FailedPrecondition(
             "{} inputs[{}] has no elements, so it cannot be repeated",
-            SourceName(recipe_.graph().graph.source), turn.input));
+            recipe_.graph().graph.source.name(), turn.input));
     }
     return absl::OkStatus();
   }
@@ -307,7 +305,7 @@ class StreamedInput final : public StageInput {
 
   std::string Describe(const RecordRef& ref, uint64_t row) const override {
     return fmt::format(
-        "{}: element {}{}", SourceName(recipe_.graph().graph.source), row,
+        "{}: element {}{}", recipe_.graph().graph.source.name(), row,
         ref.pass == 0 ? "" : fmt::format(" of pass {}", ref.pass));
   }
 

@@ -48,8 +48,8 @@ void CompiledStage::Estimate(const Manifest& manifest) {
            source_->heavy();
   if (plan_->graph().source.streamed) return;  // a position is a whole pass
   // A thread is kept from a file that is read whole by nothing else.
-  if (!rows_heavy() &&
-      SourcePositions(plan_->graph().graph.source) != Positions::kFiles) {
+  if (!rows_heavy() && PropertiesOf(plan_->graph().graph.source).positions !=
+                           Positions::kFiles) {
     ahead_bytes_ = kCheapAheadBytes;
   }
   size_t record_bytes = 0;

@@ -3,15 +3,16 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "core/dataset/graph.h"
+#include "core/dataset/source.h"
 
 namespace feedmill {
 
-// Where an element of a source made of inputs comes from.
+// The place among the inputs that an element of a combining source comes from.
 struct InputPlace {
   uint32_t input = 0;
   uint64_t position = 0;  // in what the input makes
@@ -25,16 +26,11 @@ struct InputPlace {
 // element n → input and position, computed and (but for a table of a mixture's
 // period, or of the places where an interleave's inputs end) never stored.
 // A zip's element n is position n of each input: it has a size only.
+// CombineInputs makes one.
 //
-// Immutable; any thread.
+// Thread-safety: immutable; any thread.
 class Combination {
  public:
-  // `sizes`: of what the inputs make, kEndless for those without end. `limit`:
-  // so many elements are read of it in one pass, at most.
-  // InvalidArgument where it cannot be: more than 2^63 elements, an input
-  // without elements that is to begin again, wrong values of `source`.
-  static absl::StatusOr<std::shared_ptr<const Combination>> Make(
-      const Source& source, std::vector<uint64_t> sizes, uint64_t limit);
   virtual ~Combination() = default;
 
   uint64_t size() const { return size_; }  // kEndless without end
@@ -57,9 +53,21 @@ class Combination {
   explicit Combination(std::vector<uint64_t> sizes)
       : sizes_(std::move(sizes)) {}
 
+  // The bound of positions, and sums and products up to it.
+  static constexpr uint64_t kPositionsMax = uint64_t{1} << 63;
+  static std::optional<uint64_t> Plus(uint64_t a, uint64_t b);
+  static std::optional<uint64_t> Times(uint64_t a, uint64_t b);
+
   std::vector<uint64_t> sizes_;
   uint64_t size_ = 0;
 };
+
+// The sum of the sizes, kEndless if one is. InvalidArgument above 2^63.
+absl::StatusOr<uint64_t> TotalSize(const std::vector<uint64_t>& sizes);
+
+// The combination of a source that combines inputs; as InputCombiner::Combine.
+absl::StatusOr<std::shared_ptr<const Combination>> CombineInputs(
+    const Source& source, std::vector<uint64_t> sizes, uint64_t limit);
 
 }  // namespace feedmill
 

@@ -1,4 +1,4 @@
-// Records of one size, found by arithmetic: fixed_length and npy.
+#include "core/sources/array_records.h"
 
 #include <algorithm>
 #include <map>
@@ -7,8 +7,6 @@
 
 #include "core/base/status.h"
 #include "core/io/manifest_files.h"
-#include "core/sources/array_file.h"
-#include "core/sources/streamed_records.h"
 
 namespace feedmill {
 namespace {
@@ -24,9 +22,11 @@ class ArrayRecords final : public RecordSource {
  public:
   using Arrays = std::vector<FileArray>;
 
-  ArrayRecords(const Source& source, const std::vector<bool>& live,
+  ArrayRecords(ArraysOfFile arrays_of, const std::vector<bool>& live,
                std::shared_ptr<const Manifest> manifest)
-      : source_(source), live_(live), files_(std::move(manifest)) {}
+      : arrays_of_(std::move(arrays_of)),
+        live_(live),
+        files_(std::move(manifest)) {}
 
   std::unique_ptr<Scratch> NewScratch() const override {
     return std::make_unique<Scratch>();
@@ -58,7 +58,7 @@ class ArrayRecords final : public RecordSource {
   static void Prepare(const Arrays& arrays, RecordBlock& out);
   absl::Status ReadRows(const Run& run, RecordBlock& out) const;
 
-  const Source source_;
+  const ArraysOfFile arrays_of_;
   const std::vector<bool> live_;  // by array; empty: all
   const ManifestFiles files_;
 
@@ -75,7 +75,7 @@ ArrayRecords::ArraysIn(size_t file) const {
   }
   FM_ASSIGN_OR_RETURN(const auto opened, files_.Open(file));
   const ManifestFile& info = files_.info(file);
-  FM_ASSIGN_OR_RETURN(Arrays arrays, ArraysOf(source_, *opened, info.size));
+  FM_ASSIGN_OR_RETURN(Arrays arrays, arrays_of_(*opened, info.size));
   if (arrays[0].rows != info.records) return files_.Changed(file);
   for (size_t c = live_.size(); c-- > 0;) {
     if (!live_[c]) arrays.erase(arrays.begin() + static_cast<ptrdiff_t>(c));
@@ -183,10 +183,11 @@ absl::StatusOr<size_t> ArrayRecords::Read(std::span<const uint64_t> indexes,
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<const RecordSource>> MakeArrayRecords(
-    const Source& source, const std::vector<bool>& live,
+std::unique_ptr<const RecordSource> MakeArrayRecords(
+    ArraysOfFile arrays_of, const std::vector<bool>& live,
     std::shared_ptr<const Manifest> manifest) {
-  return std::make_unique<ArrayRecords>(source, live, std::move(manifest));
+  return std::make_unique<ArrayRecords>(std::move(arrays_of), live,
+                                        std::move(manifest));
 }
 
 }  // namespace feedmill

@@ -8,15 +8,12 @@
 #include "core/dataset/source_types.h"
 #include "core/io/file_systems.h"
 #include "core/io/glob.h"
-#include "core/sources/array_file.h"
-#include "core/sources/framing.h"
-#include "core/sources/record_decoder.h"
+#include "core/sources/record_format.h"
 #include "core/sources/record_stream.h"
 
 namespace feedmill {
 namespace {
 
-constexpr size_t kRecords = 1000;
 constexpr size_t kBytesMax = size_t{64} << 20;
 
 absl::StatusOr<std::vector<std::string>> Files(const Source& source) {
@@ -29,8 +26,9 @@ absl::StatusOr<std::vector<std::string>> Files(const Source& source) {
 }
 
 // Adds the header of a file, and its first records.
-absl::Status AddRecords(const Source& source, const std::string& path,
+absl::Status AddRecords(const Framing& framing, Compression compression,
                         size_t records_max, FileSample& sample, size_t& bytes) {
+  const std::string& path = sample.file;
   FM_ASSIGN_OR_RETURN(const auto file, OpenFile(path));
   FM_ASSIGN_OR_RETURN(const FileIdentity identity, file->Identity());
   const auto read = [&](uint64_t offset, std::span<std::byte> out) {
@@ -38,9 +36,8 @@ absl::Status AddRecords(const Source& source, const std::string& path,
     if (got == out.size()) return absl::OkStatus();
     return FailedPrecondition("{}: it becomes shorter while it is read", path);
   };
-  RecordStream stream(
-      FramingOf(source), path,
-      MakeByteStream(SourceCompression(source), read, 0, identity.size));
+  RecordStream stream(framing, path,
+                      MakeByteStream(compression, read, 0, identity.size));
   std::vector<std::string>& records = sample.records;
   while (records.size() < records_max && bytes < kBytesMax) {
     FM_ASSIGN_OR_RETURN(const bool more, stream.Next());
@@ -57,56 +54,45 @@ absl::Status AddRecords(const Source& source, const std::string& path,
                                                   : absl::OkStatus();
 }
 
-absl::StatusOr<std::vector<SourceField>> InferArrays(const std::string& path) {
-  FM_ASSIGN_OR_RETURN(const auto file, OpenFile(path));
-  FM_ASSIGN_OR_RETURN(const FileIdentity identity, file->Identity());
-  FM_ASSIGN_OR_RETURN(const auto arrays, ReadArrayFile(*file, identity.size));
-  std::vector<SourceField> fields;
-  for (const FileArray& array : arrays) {
-    fields.push_back({array.name, array.dtype, array.shape});
-  }
-  return fields;
-}
-
 absl::StatusOr<std::vector<SourceField>> Infer(const Source& source) {
   FM_ASSIGN_OR_RETURN(const auto files, Files(source));
-  if (std::holds_alternative<NpySource>(source)) return InferArrays(files[0]);
-  const bool tar = std::holds_alternative<WebDatasetSource>(source);
-  const size_t wanted = tar ? 1 : kRecords;
-  std::vector<FileSample> samples;
-  std::vector<std::string> records;
-  size_t bytes = 0;
-  for (const std::string& path : files) {
-    FileSample& sample = samples.emplace_back(FileSample{path, {}, {}});
-    FM_RETURN_IF_ERROR(
-        AddRecords(source, path, wanted - records.size(), sample, bytes));
-    records.insert(records.end(), sample.records.begin(), sample.records.end());
-    if (records.size() == wanted || bytes >= kBytesMax) break;
-  }
-  if (const auto* csv = std::get_if<CsvSource>(&source)) {
-    return InferCsvFields(*csv, samples);
-  }
-  absl::StatusOr<std::vector<SourceField>> fields =
-      tar ? InferTarFields(records) : InferJsonFields(records);
-  if (!fields.ok()) return Annotate(fields.status(), files[0]);
-  if (fields->empty()) {
-    return InvalidArgument("{}: no record says which fields there are",
-                           files[0]);
-  }
-  return fields;
+  return FormatOf(source).InferFields(source.options(), files);
 }
 
 }  // namespace
 
+absl::StatusOr<std::vector<FileSample>> SampleFiles(
+    const Framing& framing, Compression compression,
+    const std::vector<std::string>& files, size_t records) {
+  std::vector<FileSample> samples;
+  size_t bytes = 0;
+  for (const std::string& path : files) {
+    FileSample& sample = samples.emplace_back(FileSample{path, {}, {}});
+    FM_RETURN_IF_ERROR(
+        AddRecords(framing, compression, records, sample, bytes));
+    records -= sample.records.size();
+    if (records == 0 || bytes >= kBytesMax) break;
+  }
+  return samples;
+}
+
+std::vector<std::string> RecordsOf(const std::vector<FileSample>& samples) {
+  std::vector<std::string> records;
+  for (const FileSample& sample : samples) {
+    records.insert(records.end(), sample.records.begin(), sample.records.end());
+  }
+  return records;
+}
+
 absl::Status InferFields(Graph& graph) {
-  if (auto* inputs = SourceInputs(graph.source)) {
+  if (auto* inputs = MutableSourceInputs(graph.source)) {
     for (size_t i = 0; i < inputs->size(); ++i) {
       FM_RETURN_IF_ERROR(
           Annotate(InferFields((*inputs)[i]), fmt::format("inputs[{}]", i)));
     }
     return absl::OkStatus();
   }
-  std::vector<SourceField>* const fields = SourceFields(graph.source);
+  const std::vector<SourceField>* const fields = SourceFields(graph.source);
   if (fields == nullptr || !fields->empty()) return absl::OkStatus();
   if (SourceFiles(graph.source)->empty()) return absl::OkStatus();
   absl::StatusOr<std::vector<SourceField>> found = Infer(graph.source);
@@ -120,9 +106,9 @@ absl::Status InferFields(Graph& graph) {
     return absl::Status(
         found.status().code(),
         fmt::format("cannot find out the fields of the {} source: {}",
-                    SourceName(graph.source), ErrorText(found.status())));
+                    graph.source.name(), ErrorText(found.status())));
   }
-  *fields = *std::move(found);
+  *MutableSourceFields(graph.source) = *std::move(found);
   return absl::OkStatus();
 }
 

@@ -1,8 +1,15 @@
 #ifndef FEEDMILL_CORE_SOURCES_FIELD_INFERENCE_H_
 #define FEEDMILL_CORE_SOURCES_FIELD_INFERENCE_H_
 
+#include <cstddef>
+#include <string>
+#include <vector>
+
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/base/compression.h"
 #include "core/dataset/graph.h"
+#include "core/sources/framing.h"
 
 namespace feedmill {
 
@@ -13,6 +20,24 @@ namespace feedmill {
 // of this machine: NotFound where there are none, which says to declare the
 // fields.
 absl::Status InferFields(Graph& graph);
+
+// ---- for the formats
+
+// The first records of a file.
+struct FileSample {
+  std::string file;
+  std::string header;  // empty if the framing has none
+  std::vector<std::string> records;
+};
+
+// The first sound records of the files, `records` in all at most, and not many
+// more than 64 MiB.
+absl::StatusOr<std::vector<FileSample>> SampleFiles(
+    const Framing& framing, Compression compression,
+    const std::vector<std::string>& files, size_t records);
+
+// The records of all samples.
+std::vector<std::string> RecordsOf(const std::vector<FileSample>& samples);
 
 }  // namespace feedmill
 

@@ -20,7 +20,7 @@ absl::StatusOr<std::shared_ptr<const RecordDecoder::Head>> FileHeads::Get(
     if (found != heads_.end()) return found->second;
   }
   auto head = std::make_shared<RecordDecoder::Head>();
-  if (framing_.first_is_header) {
+  if (framing_.properties().first_is_header) {
     std::string text = header;
     if (text.empty()) {
       FM_ASSIGN_OR_RETURN(text, ReadHeader(file));

@@ -17,7 +17,7 @@ namespace feedmill {
 // kept, up to a number of files. Any thread.
 class FileHeads {
  public:
-  // Both must outlive this.
+  // All but the compression must outlive this.
   FileHeads(const Framing& framing, Compression compression,
             const RecordDecoder& decoder, const ManifestFiles& files)
       : framing_(framing),
@@ -33,7 +33,7 @@ class FileHeads {
  private:
   absl::StatusOr<std::string> ReadHeader(size_t file) const;
 
-  const Framing framing_;
+  const Framing& framing_;
   const Compression compression_;
   const RecordDecoder& decoder_;
   const ManifestFiles& files_;

@@ -1,322 +1,57 @@
 #include "core/sources/framing.h"
 
-#include <algorithm>
-#include <array>
-#include <bit>
-#include <cstring>
-#include <limits>
 #include <span>
-#include <variant>
-
-#if defined(__x86_64__)
-#include <immintrin.h>
-#elif defined(__SSE2__)
-#include <emmintrin.h>
-#endif
 
 #include "core/base/status.h"
-#include "core/base/vector_target.h"
-#include "core/sources/tar.h"
-#include "core/sources/tfrecord.h"
+#include "core/io/read_ahead.h"
+#include "core/sources/record_stream.h"
 
 namespace feedmill {
-namespace {
 
-// Adds the line [begin, end) unless it is empty.
-void AddFilled(std::string_view window, size_t begin, size_t end,
-               std::vector<Extent>& records) {
-  if (end > begin && window[end - 1] == '\r') --end;
-  if (end > begin) records.push_back({begin, end - begin});
-}
-
-// Which of 64 bytes are newlines, the first the lowest bit.
-#if defined(__SSE2__)
-uint64_t NewlinesOf64(const char* text) {
-  const __m128i newline = _mm_set1_epi8('\n');
-  uint64_t mask = 0;
-  for (int k = 0; k < 4; ++k) {
-    const __m128i bytes =
-        _mm_loadu_si128(reinterpret_cast<const __m128i*>(text + 16 * k));
-    const auto some = static_cast<uint32_t>(
-        _mm_movemask_epi8(_mm_cmpeq_epi8(bytes, newline)));
-    mask |= uint64_t{some} << (16 * k);
-  }
-  return mask;
-}
-#else
-uint64_t NewlinesOf64(const char* text) {
-  uint64_t mask = 0;
-  for (int k = 0; k < 64; ++k) mask |= uint64_t{text[k] == '\n'} << k;
-  return mask;
-}
-#endif
-
-// Text is searched so much at a time.
-constexpr size_t kSearchedBytes = 4096;
-// Newlines of 64 bytes that are noted whether they are there or not: how many
-// there are cannot be foreseen.
-constexpr int kNotedTogether = 4;
-
-// The lowest set bit, or any where there is none: std::countr_zero would have
-// to know, and the compiler made a branch of that which nothing foresees.
-[[gnu::always_inline]] inline size_t LowestOf(uint64_t mask) {
-  return static_cast<size_t>(std::countr_zero(mask | uint64_t{1} << 63));
-}
-
-// Notes the set bits of 64 bytes, the first of which is at `at`, and returns
-// the end of what it noted. REQUIRES: room for kNotedTogether more.
-[[gnu::always_inline]] inline size_t* NoteMask(uint64_t mask, size_t at,
-                                               size_t* end) {
-  size_t* const next = end + std::popcount(mask);
-  for (int k = 0; k < kNotedTogether; ++k, mask &= mask - 1) {
-    end[k] = at + LowestOf(mask);
-  }
-  for (end += kNotedTogether; end < next; mask &= mask - 1) {
-    *end++ = at + LowestOf(mask);
-  }
-  return next;
-}
-
-// Notes where the newlines of `blocks` times 64 bytes are, each at `at` or
-// behind, and returns their number. REQUIRES: room for kNotedTogether more.
-[[gnu::always_inline]] inline size_t NoteNewlines(const char* text,
-                                                  size_t blocks, size_t at,
-                                                  size_t* ends) {
-  size_t* end = ends;
-  for (size_t b = 0; b < blocks; ++b, at += 64) {
-    end = NoteMask(NewlinesOf64(text + 64 * b), at, end);
-  }
-  return static_cast<size_t>(end - ends);
-}
-
-using NewlineNoter = size_t (*)(const char*, size_t, size_t, size_t*);
-
-size_t NoteNewlinesBaseline(const char* text, size_t blocks, size_t at,
-                            size_t* ends) {
-  return NoteNewlines(text, blocks, at, ends);
-}
-#if defined(__x86_64__)
-[[gnu::target("arch=x86-64-v3"), gnu::always_inline]] inline uint64_t
-NewlinesOf32(const char* text) {
-  const __m256i bytes =
-      _mm256_loadu_si256(reinterpret_cast<const __m256i*>(text));
-  return static_cast<uint32_t>(
-      _mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, _mm256_set1_epi8('\n'))));
-}
-
-[[gnu::target("arch=x86-64-v3")]] size_t NoteNewlinesAvx2(const char* text,
-                                                          size_t blocks,
-                                                          size_t at,
-                                                          size_t* ends) {
-  size_t* end = ends;
-  for (size_t b = 0; b < blocks; ++b, at += 64, text += 64) {
-    const uint64_t mask = NewlinesOf32(text) | NewlinesOf32(text + 32) << 32;
-    end = NoteMask(mask, at, end);
-  }
-  return static_cast<size_t>(end - ends);
-}
-[[gnu::target("arch=x86-64-v4")]] size_t NoteNewlinesAvx512(const char* text,
-                                                            size_t blocks,
-                                                            size_t at,
-                                                            size_t* ends) {
-  const __m512i newline = _mm512_set1_epi8('\n');
-  size_t* end = ends;
-  for (size_t b = 0; b < blocks; ++b, at += 64) {
-    const __m512i bytes = _mm512_loadu_si512(text + 64 * b);
-    end = NoteMask(_mm512_cmpeq_epi8_mask(bytes, newline), at, end);
-  }
-  return static_cast<size_t>(end - ends);
-}
-#endif
-
-NewlineNoter NoterForTarget() {
-#if defined(__x86_64__)
-  if (LoopTarget() == VectorTarget::kAvx512) return NoteNewlinesAvx512;
-  if (LoopTarget() >= VectorTarget::kAvx2) return NoteNewlinesAvx2;
-#endif
-  return NoteNewlinesBaseline;
-}
-
-// Adds the lines that end at ends[1], …, the first of which begins at `begin`.
-// Writes ends[0]. Returns where the next line begins.
-size_t AddLines(bool filled, std::string_view window, size_t begin,
-                std::span<size_t> ends, std::vector<Extent>& records) {
-  if (filled) {
-    for (const size_t end : ends.subspan(1)) {
-      AddFilled(window, begin, end, records);
-      begin = end + 1;
+absl::StatusOr<RecordIndex> Framing::Find(const RandomAccessFile& file,
+                                          uint64_t size) const {
+  ReadAhead ahead(file, 0, size);
+  RecordIndex index;
+  const auto read = [&](uint64_t offset, std::span<std::byte> out) {
+    ahead.Reach(offset);
+    FM_ASSIGN_OR_RETURN(const size_t got, file.Read(offset, out));
+    return got == out.size() ? absl::OkStatus()
+                             : Shrank(file.name(), offset + got);
+  };
+  RecordStream stream(*this, file.name(),
+                      MakeByteStream(Compression::kNone, read, 0, size));
+  while (true) {
+    FM_ASSIGN_OR_RETURN(const bool more, stream.Next());
+    for (size_t k = 0; k < stream.records().size(); ++k) {
+      index.offsets.push_back(stream.OffsetOf(k) - properties_.prefix_bytes);
     }
-    return begin;
+    FM_RETURN_IF_ERROR(stream.error());
+    if (!more) break;
   }
-  const size_t count = ends.size() - 1;
-  const size_t before = records.size();
-  records.resize(before + count);
-  Extent* const lines = records.data() + before;
-  const size_t* const end = ends.data();
-  ends[0] = begin - 1;  // so that no line waits for the one before
-  for (size_t k = 0; k < count; ++k) {
-    lines[k] = {end[k] + 1, end[k + 1] - end[k] - 1};
-  }
-  return end[count] + 1;
+  index.offsets.push_back(size);
+  return index;
 }
 
-size_t FindLines(bool filled, std::string_view window, bool at_end,
-                 std::vector<Extent>& records) {
-  const NewlineNoter note = NoterForTarget();
-  std::array<size_t, 1 + kSearchedBytes + kNotedTogether> ends;
-  size_t begin = 0;
-  size_t at = 0;
-  while (at + 64 <= window.size()) {
-    const size_t blocks = std::min(kSearchedBytes, window.size() - at) / 64;
-    const size_t count = note(window.data() + at, blocks, at, ends.data() + 1);
-    begin = AddLines(filled, window, begin, std::span(ends).first(1 + count),
-                     records);
-    at += blocks * 64;
-  }
-  size_t rest = 0;
-  for (; at < window.size(); ++at) {
-    if (window[at] == '\n') ends[++rest] = at;
-  }
-  begin =
-      AddLines(filled, window, begin, std::span(ends).first(1 + rest), records);
-  if (!at_end) return begin;
-  if (begin < window.size()) {
-    ends[1] = window.size();
-    AddLines(filled, window, begin, std::span(ends).first(2), records);
-  }
-  return window.size();
-}
-
-size_t FindQuotedLines(std::string_view window, bool at_end,
-                       std::vector<Extent>& records) {
-  size_t begin = 0;
-  bool quoted = false;
-  for (size_t k = 0; k < window.size(); ++k) {
-    if (window[k] == '"') {
-      quoted = !quoted;
-    } else if (window[k] == '\n' && !quoted) {
-      AddFilled(window, begin, k, records);
-      begin = k + 1;
+std::string Framing::NumberedName(uint64_t number, const Properties& properties,
+                                  uint64_t record_bytes,
+                                  uint64_t footer_bytes) {
+  std::string out;
+  for (const uint64_t value :
+       {number, record_bytes, footer_bytes, properties.header_bytes,
+        uint64_t{properties.first_is_header}}) {
+    for (size_t k = 0; k < sizeof value; ++k) {
+      out += static_cast<char>(value >> (8 * k) & 0xff);
     }
   }
-  if (!at_end) return begin;
-  AddFilled(window, begin, window.size(), records);
-  return window.size();
+  // Indexes of text that were made before byte order marks were passed over
+  // are not used.
+  if (properties.text) out += 'm';
+  return out;
 }
 
-Framed FindTfRecords(std::string_view window, bool at_end,
-                     const WindowPlace& place, std::vector<Extent>& records) {
-  Framed framed;
-  const auto bytes = std::as_bytes(std::span(window));
-  while (framed.used < window.size()) {
-    const auto rest = bytes.subspan(framed.used);
-    if (!at_end && rest.size() < kTfRecordHeaderBytes) return framed;
-    const TfRecordPlace at{place.path, place.record + records.size(),
-                           place.offset + framed.used};
-    // Where the file goes on, its end is not known.
-    const uint64_t left =
-        at_end ? rest.size() : std::numeric_limits<uint64_t>::max();
-    const auto length = ParseTfRecordHeader(rest, left, at);
-    if (!length.ok()) {
-      framed.error = length.status();
-      return framed;
-    }
-    if (*length > kRecordBytesMax) {
-      framed.error =
-          DataLoss("{}: record {} at offset {}: {} bytes are too long",
-                   place.path, at.record, at.offset, *length);
-      return framed;
-    }
-    if (rest.size() < *length + kTfRecordOverheadBytes) return framed;
-    const auto data =
-        ParseTfRecord(rest.first(*length + kTfRecordOverheadBytes), at);
-    if (!data.ok()) {
-      framed.error = data.status();
-      return framed;
-    }
-    records.push_back({framed.used + kTfRecordHeaderBytes, *length});
-    framed.used += *length + kTfRecordOverheadBytes;
-  }
-  return framed;
-}
-
-Framed FindFixed(const Framing& framing, std::string_view window, bool at_end,
-                 const WindowPlace& place, std::vector<Extent>& records) {
-  Framed framed;
-  while (window.size() - framed.used >=
-         framing.record_bytes + framing.footer_bytes) {
-    records.push_back({framed.used, framing.record_bytes});
-    framed.used += framing.record_bytes;
-  }
-  if (at_end && window.size() - framed.used != framing.footer_bytes) {
-    framed.error = DataLoss(
-        "{}: record {} at offset {}: the file ends inside it (records of {} "
-        "bytes, a footer of {})",
-        place.path, place.record + records.size(), place.offset + framed.used,
-        framing.record_bytes, framing.footer_bytes);
-  } else if (at_end) {
-    framed.used = window.size();
-  }
-  return framed;
-}
-
-}  // namespace
-
-Framing FramingOf(const Source& source) {
-  Framing framing;
-  if (std::holds_alternative<TfRecordSource>(source)) {
-    framing.kind = Framing::Kind::kTfRecords;
-  } else if (std::holds_alternative<JsonlSource>(source)) {
-    framing.kind = Framing::Kind::kFilledLines;
-  } else if (const auto* csv = std::get_if<CsvSource>(&source)) {
-    framing.kind = csv->multiline ? Framing::Kind::kQuotedLines
-                                  : Framing::Kind::kFilledLines;
-    framing.first_is_header = csv->header;
-  } else if (const auto* fixed = std::get_if<FixedLengthSource>(&source)) {
-    framing.kind = Framing::Kind::kFixed;
-    framing.record_bytes = static_cast<uint64_t>(fixed->record_bytes);
-    framing.header_bytes = static_cast<uint64_t>(fixed->header_bytes);
-    framing.footer_bytes = static_cast<uint64_t>(fixed->footer_bytes);
-  } else if (std::holds_alternative<WebDatasetSource>(source)) {
-    framing.kind = Framing::Kind::kTarGroups;
-  }
-  return framing;
-}
-
-Framed FindRecords(const Framing& framing, std::string_view window, bool at_end,
-                   const WindowPlace& place, std::vector<Extent>& records) {
-  switch (framing.kind) {
-    case Framing::Kind::kTfRecords:
-      return FindTfRecords(window, at_end, place, records);
-    case Framing::Kind::kLines:
-      return {FindLines(false, window, at_end, records), {}};
-    case Framing::Kind::kFilledLines:
-      return {FindLines(true, window, at_end, records), {}};
-    case Framing::Kind::kQuotedLines:
-      return {FindQuotedLines(window, at_end, records), {}};
-    case Framing::Kind::kFixed:
-      return FindFixed(framing, window, at_end, place, records);
-    case Framing::Kind::kTarGroups:
-      return FindTarGroups(window, at_end, place, records);
-  }
-  return {};
-}
-
-size_t DropNewlines(std::byte* values, std::span<int64_t> offsets) {
-  int64_t to = 0;
-  int64_t from = 0;
-  for (int64_t& end : offsets.subspan(1)) {
-    const int64_t next = end;
-    int64_t size = next - from;
-    if (size > 0 && values[next - 1] == std::byte{'\n'}) --size;
-    if (to != from) {
-      std::memmove(values + to, values + from, static_cast<size_t>(size));
-    }
-    to += size;
-    from = next;
-    end = to;
-  }
-  return static_cast<size_t>(to);
+absl::Status Framing::Shrank(const std::string& path, uint64_t offset) {
+  return FailedPrecondition(
+      "{}: changed since the job began: it ends at byte {} now", path, offset);
 }
 
 }  // namespace feedmill

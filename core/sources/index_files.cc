@@ -3,13 +3,12 @@
 #include <memory>
 #include <optional>
 #include <utility>
-#include <variant>
 
 #include "core/base/status.h"
 #include "core/dataset/source_types.h"
 #include "core/io/file_systems.h"
 #include "core/io/glob.h"
-#include "core/sources/framing_finder.h"
+#include "core/sources/record_format.h"
 
 namespace feedmill {
 namespace {
@@ -17,8 +16,7 @@ namespace {
 // Whether a read looks the places of the source's records up.
 bool IsIndexed(const AnalyzedGraph& graph) {
   return graph.needs_index ||
-         (std::holds_alternative<TfRecordSource>(graph.graph.source) &&
-          graph.source.counted);
+         (PropertiesOf(graph.graph.source).indexed && graph.source.counted);
 }
 
 }  // namespace
@@ -31,7 +29,7 @@ void FindIndexedFiles(const AnalyzedGraph& graph,
   }
   const auto* patterns = SourceFiles(graph.graph.source);
   if (patterns == nullptr || !IsIndexed(graph)) return;
-  const Framing framing = FramingOf(graph.graph.source);
+  const std::shared_ptr<const Framing> framing = FramingOf(graph.graph.source);
   for (const std::string& pattern : *patterns) {
     auto paths = ResolveGlob(pattern);
     if (!paths.ok()) {
@@ -49,7 +47,7 @@ absl::StatusOr<KeptIndex> KeepIndex(const IndexedFile& file,
   FM_ASSIGN_OR_RETURN(const FileIdentity identity, opened->Identity());
   KeptIndex kept;
   kept.file_bytes = identity.size;
-  const FramingFinder finder(file.framing);
+  const RecordFinder& finder = *file.framing;
   std::optional<RecordIndex> index =
       folder.Load(finder.name(), file.path, identity);
   kept.how = KeptIndex::How::kThere;

@@ -1,8 +1,11 @@
 #ifndef FEEDMILL_CORE_SOURCES_INDEX_FILES_H_
 #define FEEDMILL_CORE_SOURCES_INDEX_FILES_H_
 
+#include <compare>
 #include <cstdint>
+#include <memory>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -14,10 +17,16 @@ namespace feedmill {
 
 // A file that is read by the places of its records.
 struct IndexedFile {
-  Framing framing;
+  std::shared_ptr<const Framing> framing;
   std::string path;
 
-  friend auto operator<=>(const IndexedFile&, const IndexedFile&) = default;
+  friend auto operator<=>(const IndexedFile& a, const IndexedFile& b) {
+    return std::tie(a.framing->name(), a.path) <=>
+           std::tie(b.framing->name(), b.path);
+  }
+  friend bool operator==(const IndexedFile& a, const IndexedFile& b) {
+    return (a <=> b) == 0;
+  }
 };
 
 // Appends the files that reading `graph` indexes, of inputs, too, in the

@@ -9,8 +9,8 @@
 #include "core/io/known_files.h"
 #include "core/io/manifest_files.h"
 #include "core/io/record_index.h"
-#include "core/sources/framing_finder.h"
 #include "core/sources/index_order.h"
+#include "core/sources/line_framing.h"
 #include "core/sources/record_unframer.h"
 #include "core/sources/row_filler.h"
 #include "core/sources/tfrecord.h"
@@ -35,13 +35,13 @@ void ResetBlock(RecordBlock& out) {
 
 class IndexedRecords final : public RecordSource {
  public:
-  IndexedRecords(const Framing& framing,
+  IndexedRecords(std::shared_ptr<const Framing> framing,
                  std::shared_ptr<const Manifest> manifest)
-      : framing_(framing),
-        finder_(framing),
+      : framing_(std::move(framing)),
+        envelope_(framing_->properties().envelope),
         files_(std::move(manifest)),
-        unframer_(framing_, files_),
-        filler_(framing_, files_) {}
+        unframer_(*framing_, files_),
+        filler_(*framing_, files_) {}
 
   std::unique_ptr<Scratch> NewScratch() const override {
     return std::make_unique<ReadScratch>();
@@ -58,10 +58,10 @@ class IndexedRecords final : public RecordSource {
   std::string Describe(uint64_t index, uint64_t) const override {
     const auto place = files_.Find(index);
     const std::string& path = files_.info(place.file).path;
-    if (framing_.kind == Framing::Kind::kLines) {
+    if (envelope_ == Framing::Envelope::kNewline) {
       return fmt::format("{}: line {}", path, place.record + 1);
     }
-    const auto record_index = files_.Index(finder_, place.file);
+    const auto record_index = files_.Index(*framing_, place.file);
     if (!record_index.ok()) {
       return fmt::format("{}: record {}", path, place.record);
     }
@@ -94,8 +94,8 @@ class IndexedRecords final : public RecordSource {
                                 uint64_t count, size_t bytes_max,
                                 ReadScratch& scratch, RecordBlock& out) const;
 
-  const Framing framing_;
-  const FramingFinder finder_;
+  const std::shared_ptr<const Framing> framing_;
+  const Framing::Envelope envelope_;
   const ManifestFiles files_;
   const RecordUnframer unframer_;
   const RowFiller filler_;
@@ -120,7 +120,7 @@ absl::Status IndexedRecords::LocateRun(std::span<const uint64_t> indexes,
   size_t to = 0;
   for (size_t row = 0; row < indexes.size(); ++row) {
     const auto [file, record] = files_.Find(indexes[row]);
-    FM_RETURN_IF_ERROR(scratch.known.FindIndex(finder_, files_, file));
+    FM_RETURN_IF_ERROR(scratch.known.FindIndex(*framing_, files_, file));
     const uint64_t* const start =
         scratch.known.index()->offsets.data() + record;
     const uint64_t whole = start[1] - start[0];
@@ -141,7 +141,7 @@ absl::Status IndexedRecords::AskIndexes(size_t k, ReadScratch& scratch) const {
   size_t bytes = 0;
   while (k < order.size() && bytes < kIndexBytesMax) {
     const auto place = files_.Find(order[k].index);
-    FM_RETURN_IF_ERROR(scratch.known.FindIndex(finder_, files_, place.file));
+    FM_RETURN_IF_ERROR(scratch.known.FindIndex(*framing_, files_, place.file));
     const std::shared_ptr<const RecordIndex>& index = scratch.known.index();
     scratch.indexes.push_back(index);
     const uint64_t* const starts = index->offsets.data();
@@ -209,7 +209,7 @@ absl::Status IndexedRecords::AnnounceRun(uint64_t first, uint64_t count,
   for (const uint64_t end = first + count; first < end && left > 0;) {
     const auto [file, record] = files_.Find(first);
     FM_RETURN_IF_ERROR(scratch.known.Open(files_, file));
-    FM_RETURN_IF_ERROR(scratch.known.FindIndex(finder_, files_, file));
+    FM_RETURN_IF_ERROR(scratch.known.FindIndex(*framing_, files_, file));
     const RecordIndex& index = *scratch.known.index();
     const uint64_t* const offsets = index.offsets.data() + record;
     const auto data_bytes = [&](uint64_t records) {
@@ -244,7 +244,7 @@ absl::Status IndexedRecords::AppendNeighbours(const ManifestFiles::Place& place,
                                               ReadScratch& scratch,
                                               RecordBlock& out) const {
   const size_t file = place.file;
-  FM_RETURN_IF_ERROR(scratch.known.FindIndex(finder_, files_, file));
+  FM_RETURN_IF_ERROR(scratch.known.FindIndex(*framing_, files_, file));
   FM_RETURN_IF_ERROR(scratch.known.Open(files_, file));
   const RecordIndex& index = *scratch.known.index();
   const uint64_t* const offsets = index.offsets.data() + place.record;
@@ -260,7 +260,7 @@ absl::Status IndexedRecords::AppendNeighbours(const ManifestFiles::Place& place,
   const std::span<std::byte> raw(column.values.Extend(bytes), bytes);
   FM_RETURN_IF_ERROR(
       files_.Read(file, *scratch.known.opened(), offsets[0], raw));
-  const size_t sound = framing_.kind == Framing::Kind::kTfRecords
+  const size_t sound = envelope_ == Framing::Envelope::kTfRecord
                            ? CountTfRecords(raw, {offsets, n + 1})
                            : 0;
   for (uint64_t k = 0; k < n; ++k) {
@@ -298,7 +298,7 @@ absl::StatusOr<size_t> IndexedRecords::ReadRun(uint64_t first, uint64_t count,
   auto& read = static_cast<ReadScratch&>(scratch);
   ResetBlock(out);
   BufferBuilder& values = out.columns[0].values;
-  if (out.takes_trailing && framing_.kind == Framing::Kind::kTfRecords) {
+  if (out.takes_trailing && envelope_ == Framing::Envelope::kTfRecord) {
     out.trailing = kTfRecordOverheadBytes;
     out.columns[0].offsets.As<int64_t>()[0] = kTfRecordHeaderBytes;
   }
@@ -331,7 +331,7 @@ absl::StatusOr<size_t> IndexedRecords::Read(std::span<const uint64_t> indexes,
       filler_.Fill(read.wanted, read.known, read.filler, bad_row, out));
   OutputColumn& column = out.columns[0];
   const std::span<int64_t> offsets(column.offsets.As<int64_t>(), count + 1);
-  if (framing_.kind == Framing::Kind::kLines) {
+  if (envelope_ == Framing::Envelope::kNewline) {
     column.values.Truncate(DropNewlines(column.values.data(), offsets));
   }
   out.rows = bad_row;
@@ -345,8 +345,10 @@ absl::StatusOr<size_t> IndexedRecords::Read(std::span<const uint64_t> indexes,
 }  // namespace
 
 std::unique_ptr<const RecordSource> MakeIndexedRecords(
-    const Framing& framing, std::shared_ptr<const Manifest> manifest) {
-  return std::make_unique<IndexedRecords>(framing, std::move(manifest));
+    std::shared_ptr<const Framing> framing,
+    std::shared_ptr<const Manifest> manifest) {
+  return std::make_unique<IndexedRecords>(std::move(framing),
+                                          std::move(manifest));
 }
 
 }  // namespace feedmill

@@ -13,7 +13,9 @@ namespace feedmill {
 // TFRecords, lines without their ends, and the bytes of others with what stands
 // between them.
 std::unique_ptr<const RecordSource> MakeIndexedRecords(
-    const Framing& framing, std::shared_ptr<const Manifest> manifest);
+
+    std::shared_ptr<const Framing> framing,
+    std::shared_ptr<const Manifest> manifest);
 
 }  // namespace feedmill
 

@@ -5,7 +5,6 @@
 #include <memory>
 #include <span>
 #include <utility>
-#include <variant>
 
 #include "core/base/status.h"
 #include "core/dataset/named_files.h"
@@ -13,10 +12,8 @@
 #include "core/io/file_systems.h"
 #include "core/io/glob.h"
 #include "core/io/record_index.h"
-#include "core/sources/array_file.h"
 #include "core/sources/framing.h"
-#include "core/sources/framing_finder.h"
-#include "core/sources/image_labels.h"
+#include "core/sources/record_format.h"
 
 namespace feedmill {
 namespace {
@@ -34,33 +31,27 @@ absl::StatusOr<std::unique_ptr<RandomAccessFile>> OpenFor(ManifestFile& file) {
 absl::StatusOr<uint64_t> CountByIndex(const Framing& framing,
                                       ManifestFile& file) {
   FM_ASSIGN_OR_RETURN(const auto opened, OpenFor(file));
-  FM_ASSIGN_OR_RETURN(const auto index,
-                      ProcessRecordIndexes().Get(FramingFinder(framing),
-                                                 *opened, file.identity()));
+  FM_ASSIGN_OR_RETURN(const auto index, ProcessRecordIndexes().Get(
+                                            framing, *opened, file.identity()));
   return index->records();
-}
-
-absl::StatusOr<uint64_t> CountRows(const Source& source, ManifestFile& file) {
-  FM_ASSIGN_OR_RETURN(const auto opened, OpenFor(file));
-  FM_ASSIGN_OR_RETURN(const auto arrays, ArraysOf(source, *opened, file.size));
-  return arrays[0].rows;
 }
 
 // Counts the records of a file whose identity is set.
 absl::Status CountRecords(const AnalyzedGraph& graph, ManifestFile& file) {
   const Source& source = graph.graph.source;
-  const Positions positions = SourcePositions(source);
-  if (graph.needs_index) {
-    FM_ASSIGN_OR_RETURN(file.records, CountByIndex(FramingOf(source), file));
-  } else if (positions == Positions::kBlocks) {
+  const SourceProperties properties = PropertiesOf(source);
+  const bool by_record = properties.positions == Positions::kRecords;
+  if (graph.needs_index || (by_record && properties.indexed)) {
+    FM_ASSIGN_OR_RETURN(file.records, CountByIndex(*FramingOf(source), file));
+  } else if (properties.positions == Positions::kBlocks) {
     file.records = BlocksOf(file.size);
-  } else if (positions == Positions::kFiles ||
-             std::holds_alternative<ImagesSource>(source)) {
+  } else if (!by_record || properties.record_per_file) {
     file.records = 1;
-  } else if (std::holds_alternative<TfRecordSource>(source)) {
-    FM_ASSIGN_OR_RETURN(file.records, CountByIndex(FramingOf(source), file));
   } else {
-    FM_ASSIGN_OR_RETURN(file.records, CountRows(source, file));
+    FM_ASSIGN_OR_RETURN(const auto opened, OpenFor(file));
+    FM_ASSIGN_OR_RETURN(
+        file.records,
+        FormatOf(source).CountRecords(source.options(), *opened, file.size));
   }
   return absl::OkStatus();
 }
@@ -102,9 +93,8 @@ absl::StatusOr<Manifest> ResolveSources(const AnalyzedGraph& graph) {
   for (ManifestFile& file : manifest.files) {
     FM_RETURN_IF_ERROR(CountRecords(graph, file));
   }
-  if (const auto* images = std::get_if<ImagesSource>(&graph.graph.source)) {
-    manifest.classes = LabelClasses(manifest.files, images->label);
-  }
+  const Source& source = graph.graph.source;
+  FormatOf(source).FinishManifest(source.options(), manifest);
   return manifest;
 }
 

@@ -1,8 +1,8 @@
 #include "core/sources/origins.h"
 
 #include <utility>
-#include <variant>
 
+#include "core/dataset/source_types.h"
 #include "core/sources/framing.h"
 
 namespace feedmill {
@@ -77,7 +77,7 @@ void Add(const Plan& plan, const SourcePlan& source, const Manifest& manifest,
     AddCached(source.cached[0], manifest, ref, row, out);
   } else if (source.inputs.empty()) {
     out.push_back(Origin(plan, manifest, order, ref, row));
-  } else if (std::holds_alternative<ZipSource>(plan.graph().graph.source)) {
+  } else if (PropertiesOf(plan.graph().graph.source).pairs_inputs) {
     for (uint32_t i = 0; i < source.inputs.size(); ++i) {
       AddOfInput(source, manifest, {i, ref.index, 0}, ref.pass, out);
     }

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 #include <utility>
-#include <variant>
 
 #if defined(__x86_64__)
 #include <immintrin.h>
@@ -12,8 +11,6 @@
 #include "core/base/status.h"
 #include "core/base/utf8.h"
 #include "core/base/vector_target.h"
-#include "core/sources/tar.h"
-#include "core/sources/value_text.h"
 
 namespace feedmill {
 namespace {
@@ -131,87 +128,9 @@ class BytesDecoder final : public RecordDecoder {
   }
 };
 
-constexpr std::string_view kKeyField = "__key__";
-
-class TarDecoder final : public RecordDecoder {
- public:
-  explicit TarDecoder(std::vector<SourceField> fields)
-      : RecordDecoder(std::move(fields)) {}
-
-  absl::Status Decode(const Head&, std::string_view window,
-                      std::span<const Extent> records,
-                      RecordBlock& out) const override {
-    std::vector<std::string_view> values(fields_.size());
-    std::vector<bool> found(fields_.size());
-    for (const Extent& record : records) {
-      std::fill(found.begin(), found.end(), false);
-      std::string key;
-      std::string twice;
-      ForEachTarMember(window.substr(record.begin, record.size),
-                       [&](const TarMember& member) {
-                         key = member.key;
-                         for (size_t f = 0; f < fields_.size(); ++f) {
-                           if (fields_[f].name != member.extension) continue;
-                           if (found[f]) twice = member.extension;
-                           values[f] = member.data;
-                           found[f] = true;
-                         }
-                       });
-      if (!twice.empty()) {
-        return DataLoss("there are two members {}.{}", Shown(key),
-                        Shown(twice));
-      }
-      for (size_t f = 0; f < fields_.size(); ++f) {
-        if (fields_[f].name == kKeyField && !found[f]) {
-          values[f] = key;
-        } else if (!found[f]) {
-          return DataLoss("{} has no member .{}", Shown(key),
-                          Shown(fields_[f].name));
-        }
-        FM_RETURN_IF_ERROR(Append(f, key, values[f], out));
-      }
-      ++out.rows;
-    }
-    return absl::OkStatus();
-  }
-
- private:
-  absl::Status Append(size_t f, const std::string& key, std::string_view value,
-                      RecordBlock& out) const {
-    OutputColumn& column = out.columns[f];
-    if (fields_[f].dtype == DType::kBytes) {
-      column.values.Append(value.data(), value.size());
-      column.offsets.Push(static_cast<int64_t>(column.values.size()));
-    } else if (!AppendNumber(TrimmedValue(value), fields_[f].dtype,
-                             column.values)) {
-      return DataLoss("the member {}.{}, \"{}\", is no {}", Shown(key),
-                      fields_[f].name, Shown(value),
-                      DTypeName(fields_[f].dtype));
-    }
-    return absl::OkStatus();
-  }
-};
-
-// "cls" and names like it hold a class number, as WebDataset reads them.
-bool HoldsNumber(std::string_view extension) {
-  return extension == "cls" || extension == "cls2" || extension == "class" ||
-         extension == "index" || extension == "count" || extension == "inx" ||
-         extension == "id";
-}
-
 }  // namespace
 
-std::unique_ptr<const RecordDecoder> RecordDecoder::Make(
-    const Source& source, const std::vector<bool>& live) {
-  if (const auto* jsonl = std::get_if<JsonlSource>(&source)) {
-    return MakeJsonDecoder(*jsonl, live);
-  }
-  if (const auto* csv = std::get_if<CsvSource>(&source)) {
-    return MakeCsvDecoder(*csv, live);
-  }
-  if (const auto* tar = std::get_if<WebDatasetSource>(&source)) {
-    return MakeTarDecoder(*tar, live);
-  }
+std::unique_ptr<const RecordDecoder> MakeBytesDecoder() {
   return std::make_unique<BytesDecoder>();
 }
 
@@ -232,11 +151,6 @@ void RecordDecoder::Reset(RecordBlock& out) const {
       column.row_starts.Push(int64_t{0});
     }
   }
-}
-
-std::unique_ptr<const RecordDecoder> MakeTarDecoder(
-    const WebDatasetSource& source, const std::vector<bool>& live) {
-  return std::make_unique<TarDecoder>(LiveFields(source.fields, live));
 }
 
 std::vector<SourceField> LiveFields(const std::vector<SourceField>& fields,
@@ -267,21 +181,6 @@ void CutRows(size_t rows, RecordBlock& block) {
     column.values.Truncate(bytes);
   }
   block.rows = rows;
-}
-
-absl::StatusOr<std::vector<SourceField>> InferTarFields(
-    const std::vector<std::string>& records) {
-  std::vector<SourceField> fields = {
-      {std::string(kKeyField), DType::kBytes, {}}};
-  if (records.empty()) {
-    return InvalidArgument("there are no members to find its fields in");
-  }
-  ForEachTarMember(records.front(), [&](const TarMember& member) {
-    const bool number = HoldsNumber(member.extension);
-    fields.push_back(
-        {member.extension, number ? DType::kInt64 : DType::kBytes, {}});
-  });
-  return fields;
 }
 
 std::string Shown(std::string_view text) {

@@ -26,9 +26,6 @@ class RecordDecoder {
     std::vector<int> fields;  // by column: which field it is, -1 for none
   };
 
-  // `live`: which components it makes; empty: all.
-  static std::unique_ptr<const RecordDecoder> Make(
-      const Source& source, const std::vector<bool>& live = {});
   virtual ~RecordDecoder() = default;
 
   // Reads the first record of a file whose framing has a header.
@@ -51,13 +48,8 @@ class RecordDecoder {
   const std::vector<SourceField> fields_;  // the components
 };
 
-// The decoders of the formats.
-std::unique_ptr<const RecordDecoder> MakeJsonDecoder(
-    const JsonlSource& source, const std::vector<bool>& live);
-std::unique_ptr<const RecordDecoder> MakeCsvDecoder(
-    const CsvSource& source, const std::vector<bool>& live);
-std::unique_ptr<const RecordDecoder> MakeTarDecoder(
-    const WebDatasetSource& source, const std::vector<bool>& live);
+// The decoder of records that are one component, their bytes.
+std::unique_ptr<const RecordDecoder> MakeBytesDecoder();
 
 // Those of the fields that are live.
 std::vector<SourceField> LiveFields(const std::vector<SourceField>& fields,
@@ -65,23 +57,6 @@ std::vector<SourceField> LiveFields(const std::vector<SourceField>& fields,
 
 // Takes rows away from the end of a block, as after an error.
 void CutRows(size_t rows, RecordBlock& block);
-
-// The first records of a file.
-struct FileSample {
-  std::string file;
-  std::string header;  // empty if the source has none
-  std::vector<std::string> records;
-};
-
-// The fields that `records` have, for sources that do not declare them.
-absl::StatusOr<std::vector<SourceField>> InferJsonFields(
-    const std::vector<std::string>& records);
-// Columns are those of the first file, found by their names in the others.
-// Errors name the file.
-absl::StatusOr<std::vector<SourceField>> InferCsvFields(
-    const CsvSource& source, const std::vector<FileSample>& samples);
-absl::StatusOr<std::vector<SourceField>> InferTarFields(
-    const std::vector<std::string>& records);
 
 // The name in an error: cut if it is long, in UTF-8 whatever it is.
 std::string Shown(std::string_view text);

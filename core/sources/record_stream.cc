@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/status.h"
+#include "core/sources/line_framing.h"
 
 namespace feedmill {
 namespace {
@@ -25,7 +26,7 @@ RecordStream::RecordStream(const Framing& framing, std::string path,
       begin_(begin),
       end_(end),
       offset_(begin == 0 ? 0 : begin - 1),
-      wants_header_(framing.first_is_header && begin == 0) {}
+      wants_header_(framing.properties().first_is_header && begin == 0) {}
 
 // So many bytes more in the window, as far as there are.
 absl::Status RecordStream::Fill(size_t bytes) {
@@ -70,14 +71,14 @@ absl::Status RecordStream::Begin() {
     done_ = offset_ + used_ >= end_;
     return absl::OkStatus();
   }
-  for (uint64_t left = framing_.header_bytes; left > 0;) {
+  for (uint64_t left = framing_.properties().header_bytes; left > 0;) {
     FM_RETURN_IF_ERROR(Fill(std::min<uint64_t>(left, kWindowBytes)));
     if (window_.size() == 0) {
       error_ = !damage_.ok() ? damage_
                              : DataLoss(
                                    "{}: the file ends inside its header "
                                    "of {} bytes",
-                                   path_, framing_.header_bytes);
+                                   path_, framing_.properties().header_bytes);
       done_ = true;
       return absl::OkStatus();
     }
@@ -91,17 +92,16 @@ absl::Status RecordStream::Begin() {
 // Passes over the byte order mark of UTF-8, and refuses those of UTF-16, at the
 // beginning of a file of lines.
 absl::Status RecordStream::PassMark() {
-  const bool text = framing_.kind == Framing::Kind::kLines;
-  if (!text && framing_.kind != Framing::Kind::kFilledLines &&
-      framing_.kind != Framing::Kind::kQuotedLines) {
-    return absl::OkStatus();
-  }
+  if (!framing_.properties().text) return absl::OkStatus();
+  // Lines that are not taken apart may be text of any kind.
+  const bool decoded =
+      framing_.properties().envelope != Framing::Envelope::kNewline;
   FM_RETURN_IF_ERROR(Fill(kUtf8Mark.size()));
   if (window().starts_with(kUtf8Mark)) {
     used_ = kUtf8Mark.size();
     DropUsed();
-  } else if (!text && (window().starts_with("\xff\xfe") ||
-                       window().starts_with("\xfe\xff"))) {
+  } else if (decoded && (window().starts_with("\xff\xfe") ||
+                         window().starts_with("\xfe\xff"))) {
     error_ = DataLoss(
         "{}: it is UTF-16 text; convert it to UTF-8, as with `iconv -f utf16 "
         "-t utf8`",
@@ -149,8 +149,8 @@ absl::StatusOr<bool> RecordStream::Next() {
             ? static_cast<size_t>(std::min<uint64_t>(wanted, end_ - window_end))
             : std::min(wanted, std::max(kBeyondBytes, window_.size()));
     FM_RETURN_IF_ERROR(Fill(more));
-    const Framed framed = FindRecords(
-        framing_, window(), at_end_, {path_, first_record_, offset_}, records_);
+    const Framed framed = framing_.FindRecords(
+        window(), at_end_, {path_, first_record_, offset_}, records_);
     used_ = framed.used;
     error_ = framed.error;
     if (wants_header_ && !records_.empty()) TakeHeader();

@@ -21,9 +21,9 @@ namespace feedmill {
 // one window, which grows to the longest record. Not thread-safe.
 class RecordStream {
  public:
-  // `bytes` begins at the file's beginning and all records are meant; or, for
-  // lines, one byte before `begin`, and those are meant that begin in
-  // [begin, end).
+  // `framing` must outlive this. `bytes` begins at the file's beginning and all
+  // records are meant; or, for lines, one byte before `begin`, and those are
+  // meant that begin in [begin, end).
   RecordStream(const Framing& framing, std::string path,
                std::unique_ptr<ByteStream> bytes, uint64_t begin = 0,
                uint64_t end = std::numeric_limits<uint64_t>::max());
@@ -54,7 +54,7 @@ class RecordStream {
   void TakeHeader();
   void CutAtEnd();
 
-  const Framing framing_;
+  const Framing& framing_;
   const std::string path_;
   const std::unique_ptr<ByteStream> bytes_;
   const uint64_t begin_;

@@ -6,14 +6,15 @@
 namespace feedmill {
 
 uint64_t RecordUnframer::overhead() const {
-  return framing_.kind == Framing::Kind::kTfRecords ? kTfRecordOverheadBytes
-                                                    : 0;
+  return framing_.properties().envelope == Framing::Envelope::kTfRecord
+             ? kTfRecordOverheadBytes
+             : 0;
 }
 
 absl::StatusOr<std::span<const std::byte>> RecordUnframer::DataOf(
     std::span<const std::byte> record, size_t file, uint64_t number,
     uint64_t offset) const {
-  if (framing_.kind == Framing::Kind::kTfRecords) {
+  if (framing_.properties().envelope == Framing::Envelope::kTfRecord) {
     if (IsTfRecord(record)) return TfRecordData(record);
     const ManifestFile& info = files_.info(file);
     const TfRecordPlace place{info.path, number, offset};
@@ -27,7 +28,8 @@ absl::StatusOr<std::span<const std::byte>> RecordUnframer::DataOf(
     // The index came from these headers; the file was edited in place.
     return files_.Changed(file);
   }
-  const bool line = framing_.kind == Framing::Kind::kLines;
+  const bool line =
+      framing_.properties().envelope == Framing::Envelope::kNewline;
   if (line && !record.empty() && record.back() == std::byte{'\n'}) {
     return record.first(record.size() - 1);
   }

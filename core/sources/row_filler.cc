@@ -64,7 +64,7 @@ absl::Status RowFiller::Announce(std::span<const WantedRecord> all,
 size_t RowFiller::CopySound(std::span<const WantedRecord> group,
                             std::span<const std::byte> bytes, Scratch& scratch,
                             Rows& rows) const {
-  if (framing_.kind != Framing::Kind::kTfRecords) return 0;
+  if (envelope_ != Framing::Envelope::kTfRecord) return 0;
   scratch.copies.clear();
   for (const WantedRecord& wanted : group) {
     const uint64_t begin = wanted.offset - group.front().offset;
@@ -115,7 +115,7 @@ absl::Status RowFiller::Keep(const WantedRecord& wanted,
                              std::span<const std::byte> record,
                              Rows& rows) const {
   std::span<const std::byte> data = record;
-  if (framing_.kind == Framing::Kind::kTfRecords) {
+  if (envelope_ == Framing::Envelope::kTfRecord) {
     const auto parsed =
         unframer_.DataOf(record, wanted.file, wanted.record, wanted.offset);
     if (parsed.status().code() == absl::StatusCode::kDataLoss) {
@@ -139,7 +139,7 @@ absl::Status RowFiller::CopyGathered(
     Reading& reading) const {
   auto& [all, known, scratch, rows] = reading;
   const std::vector<size_t>& in_window = scratch.in_window;
-  if (framing_.kind != Framing::Kind::kTfRecords) {
+  if (envelope_ != Framing::Envelope::kTfRecord) {
     for (size_t k = 0; k < ranges.size(); ++k) {
       rows.Set(in_window[k], ranges[k]);
     }

@@ -65,7 +65,9 @@ class RowFiller {
 
   // Both must outlive it.
   RowFiller(const Framing& framing, const ManifestFiles& files)
-      : framing_(framing), files_(files), unframer_(framing, files) {}
+      : envelope_(framing.properties().envelope),
+        files_(files),
+        unframer_(framing, files) {}
 
   // Fills the rows of out.columns[0], whose offsets are set and whose values
   // have room, but for those of records that are bad: of these, the first row
@@ -116,7 +118,7 @@ class RowFiller {
   absl::Status Keep(const WantedRecord& wanted,
                     std::span<const std::byte> record, Rows& rows) const;
 
-  const Framing& framing_;
+  const Framing::Envelope envelope_;
   const ManifestFiles& files_;
   const RecordUnframer unframer_;
 };

@@ -1,26 +1,14 @@
 #include "core/sources/source_plan.h"
 
+#include <optional>
 #include <utility>
-#include <variant>
 
 #include "core/base/status.h"
 #include "core/dataset/source_types.h"
+#include "core/sources/record_format.h"
 
 namespace feedmill {
 namespace {
-
-uint64_t RangeSize(const RangeSource& range) {
-  const auto start = static_cast<uint64_t>(range.start);
-  const auto stop = static_cast<uint64_t>(range.stop);
-  const auto step = static_cast<uint64_t>(range.step);
-  if (range.step > 0 && range.start < range.stop) {
-    return (stop - start - 1) / step + 1;
-  }
-  if (range.step < 0 && range.start > range.stop) {
-    return (start - stop - 1) / (0 - step) + 1;
-  }
-  return 0;
-}
 
 // The plan of an input of which one pass reads `limit` positions at most.
 absl::StatusOr<SourcePlan::Input> PlanInput(
@@ -41,13 +29,13 @@ absl::StatusOr<SourcePlan::Input> PlanInput(
 
 // Of a source of inputs that has no end.
 uint64_t RoundOf(const Source& source, const SourcePlan& plan) {
-  const bool zip = std::holds_alternative<ZipSource>(source);
+  const bool pairs = PropertiesOf(source).pairs_inputs;
   std::vector<uint64_t> rounds;
   for (const SourcePlan::Input& input : plan.inputs) {
     const uint64_t size = input.plan->size();
     // Where the source of an input has no end, it need not begin again after
     // each round.
-    const bool known = !zip || input.source.size != kEndless;
+    const bool known = !pairs || input.source.size != kEndless;
     rounds.push_back(size != kEndless ? size
                      : known          ? input.plan->Round(input.source.round)
                                       : 0);
@@ -76,8 +64,9 @@ absl::StatusOr<SourcePlan> PlanSource(const AnalyzedGraph& graph,
                     manifest.inputs.size(), count);
   }
   if (count == 0) {
-    const auto* range = std::get_if<RangeSource>(&source);
-    out.size = range != nullptr ? RangeSize(*range) : manifest.TotalRecords();
+    const std::optional<uint64_t> size =
+        FormatOf(source).Size(source.options());
+    out.size = size ? *size : manifest.TotalRecords();
     return out;
   }
   const auto plan = [&](size_t i, uint64_t input_limit) {
@@ -87,7 +76,7 @@ absl::StatusOr<SourcePlan> PlanSource(const AnalyzedGraph& graph,
                            seed, iteration, input_limit);
     if (input.ok()) return input;
     return absl::StatusOr<SourcePlan::Input>(Annotate(
-        input.status(), fmt::format("{} inputs[{}]", SourceName(source), i)));
+        input.status(), fmt::format("{} inputs[{}]", source.name(), i)));
   };
   if (graph.source.streamed) {  // what they make is not known
     for (size_t i = 0; i < count; ++i) {
@@ -101,9 +90,9 @@ absl::StatusOr<SourcePlan> PlanSource(const AnalyzedGraph& graph,
     FM_ASSIGN_OR_RETURN(out.inputs.emplace_back(), plan(i, kEndless));
     sizes.push_back(out.inputs.back().plan->size());
   }
-  auto combination = Combination::Make(source, sizes, limit);
+  auto combination = CombineInputs(source, sizes, limit);
   if (!combination.ok()) {
-    return Annotate(combination.status(), std::string(SourceName(source)));
+    return Annotate(combination.status(), std::string(source.name()));
   }
   out.combination = *std::move(combination);
   out.size = out.combination->size();

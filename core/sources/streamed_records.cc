@@ -1,16 +1,13 @@
-#include "core/sources/streamed_records.h"
-
 #include <algorithm>
 #include <limits>
 #include <list>
 #include <mutex>
 #include <utility>
-#include <variant>
 
 #include "core/base/status.h"
-#include "core/dataset/source_types.h"
 #include "core/io/manifest_files.h"
 #include "core/sources/file_heads.h"
+#include "core/sources/framed_records.h"
 #include "core/sources/framing.h"
 #include "core/sources/record_decoder.h"
 #include "core/sources/record_stream.h"
@@ -25,17 +22,16 @@ constexpr uint64_t kLineBytesAhead = uint64_t{64} << 10;
 
 class StreamedRecords final : public RecordSource {
  public:
-  StreamedRecords(const Source& source, const std::vector<bool>& live,
+  StreamedRecords(FramedRecords records,
                   std::shared_ptr<const Manifest> manifest)
-      : framing_(FramingOf(source)),
-        compression_(SourceCompression(source)),
-        blocks_(SourcePositions(source) == Positions::kBlocks),
-        record_word_(std::holds_alternative<TextSource>(source) ? "line"
-                                                                : "record"),
-        first_number_(std::holds_alternative<TextSource>(source) ? 1 : 0),
+      : framing_(std::move(records.framing)),
+        compression_(records.compression),
+        blocks_(records.properties.positions == Positions::kBlocks),
+        record_word_(records.properties.lines ? "line" : "record"),
+        first_number_(records.properties.lines ? 1 : 0),
         files_(std::move(manifest)),
-        decoder_(RecordDecoder::Make(source, live)),
-        heads_(framing_, compression_, *decoder_, files_) {}
+        decoder_(std::move(records.decoder)),
+        heads_(*framing_, compression_, *decoder_, files_) {}
 
   std::unique_ptr<Scratch> NewScratch() const override {
     return std::make_unique<Scratch>();
@@ -72,7 +68,7 @@ class StreamedRecords final : public RecordSource {
   absl::StatusOr<size_t> Decode(const Stream& stream, uint64_t row,
                                 size_t bytes_max, RecordBlock& out) const;
 
-  const Framing framing_;
+  const std::shared_ptr<const Framing> framing_;
   const Compression compression_;
   const bool blocks_;
   const char* const record_word_;
@@ -124,7 +120,7 @@ absl::StatusOr<std::unique_ptr<StreamedRecords::Stream>> StreamedRecords::Open(
   auto stream = std::make_unique<Stream>();
   stream->index = index;
   stream->records = std::make_unique<RecordStream>(
-      framing_, info.path,
+      *framing_, info.path,
       MakeByteStream(compression_,
                      files_.ReadInOrder(place.file, opened, first,
                                         blocks_ ? end + kLineBytesAhead : end),
@@ -223,15 +219,15 @@ absl::StatusOr<bool> StreamedRecords::ReadBlock(uint64_t index, uint64_t row,
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<const RecordSource>> MakeStreamedRecords(
-    const Source& source, const std::vector<bool>& live,
-    std::shared_ptr<const Manifest> manifest) {
-  const bool blocks = SourcePositions(source) == Positions::kBlocks;
+    FramedRecords records, std::shared_ptr<const Manifest> manifest) {
+  const bool blocks = records.properties.positions == Positions::kBlocks;
   for (const ManifestFile& file : manifest->files) {
     if (file.records == (blocks ? BlocksOf(file.size) : 1)) continue;
     return DataLoss("the manifest does not count {} by {}", file.path,
                     blocks ? "blocks" : "files");
   }
-  return std::make_unique<StreamedRecords>(source, live, std::move(manifest));
+  return std::make_unique<StreamedRecords>(std::move(records),
+                                           std::move(manifest));
 }
 
 }  // namespace feedmill

@@ -14,7 +14,7 @@ int main(int argc, char** argv) {
   using feedmill::Expr;
   const std::string service = argc > 1 ? argv[1] : "";
   const feedmill::Dataset houses =
-      feedmill::Dataset::Csv({.files = {"houses.csv"}})
+      feedmill::Dataset::Csv({"houses.csv"})
           .Filter(Expr::Named("rooms") > 1)
           .Shuffle()
           .Map({{"area", Expr::Named("area") / 100},

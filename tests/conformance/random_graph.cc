@@ -155,59 +155,62 @@ Source RecordsSource(Random& random, const std::string& directory) {
   switch (Below(random, 15)) {
     case 3:
       if (Below(random, 2) == 0) {
-        return CsvSource{.files = {directory + "/odd.csv"},
-                         .fields = {{"a", DType::kInt16, {}},
-                                    {"x", DType::kInt64, {}},
-                                    {"label", DType::kInt32, {}}}};
+        return MakeSource(CsvSource{.files = {directory + "/odd.csv"},
+                                    .fields = {{"a", DType::kInt16, {}},
+                                               {"x", DType::kInt64, {}},
+                                               {"label", DType::kInt32, {}}}});
       }
-      return CsvSource{.files = {directory + "/csv/*.csv"},
-                       .fields = {{"b", DType::kBool, {}},
-                                  {"a", DType::kInt16, {}},
-                                  {"x", DType::kBytes, {}}},
-                       .multiline = Below(random, 2) == 0};
+      return MakeSource(CsvSource{.files = {directory + "/csv/*.csv"},
+                                  .fields = {{"b", DType::kBool, {}},
+                                             {"a", DType::kInt16, {}},
+                                             {"x", DType::kBytes, {}}},
+                                  .multiline = Below(random, 2) == 0});
     case 4:
-      return CsvSource{
+      return MakeSource(CsvSource{
           .files = {directory + "/csv/" +
                     Pick(random, std::array{"a.csv.gz", "a.csv.zst"})},
           .fields = {{"label", DType::kFloat32, {}}, {"x", DType::kBytes, {}}},
-          .missing = {"", "NA"}};
+          .missing = {"", "NA"}});
     case 5:
-      return JsonlSource{.files = {directory + "/lines.jsonl"},
-                         .fields = {{"x", DType::kInt64, {kUnknownDim}},
-                                    {"path", DType::kBytes, {}},
-                                    {"label", DType::kInt32, {}}}};
+      return MakeSource(
+          JsonlSource{.files = {directory + "/lines.jsonl"},
+                      .fields = {{"x", DType::kInt64, {kUnknownDim}},
+                                 {"path", DType::kBytes, {}},
+                                 {"label", DType::kInt32, {}}}});
     case 6:
-      return WebDatasetSource{.files = {directory + "/images.tar"},
-                              .fields = {{"label", DType::kInt64, {}},
-                                         {"image", DType::kBytes, {}},
-                                         {"__key__", DType::kBytes, {}}}};
+      return MakeSource(
+          WebDatasetSource{.files = {directory + "/images.tar"},
+                           .fields = {{"label", DType::kInt64, {}},
+                                      {"image", DType::kBytes, {}},
+                                      {"__key__", DType::kBytes, {}}}});
     case 7:
-      return NpySource{{directory + "/rows.npy"},
-                       {{"", DType::kInt32, {2, 3}}}};
+      return MakeSource(
+          NpySource{{directory + "/rows.npy"}, {{"", DType::kInt32, {2, 3}}}});
     case 8:
-      return FixedLengthSource{.files = {directory + "/rows.npy"},
-                               .record_bytes = 8,
-                               .header_bytes = 80};
+      return MakeSource(FixedLengthSource{.files = {directory + "/rows.npy"},
+                                          .record_bytes = 8,
+                                          .header_bytes = 80});
     case 0:
-      if (Below(random, 3) == 0) return TextSource{{directory + "/text/d.gz"}};
-      return TextSource{{directory + "/text/*.txt"}};
+      if (Below(random, 3) == 0)
+        return MakeSource(TextSource{{directory + "/text/d.gz"}});
+      return MakeSource(TextSource{{directory + "/text/*.txt"}});
     case 1:
-      return TfRecordSource{{directory + "/records/*.tfrecord"}};
+      return MakeSource(TfRecordSource{{directory + "/records/*.tfrecord"}});
     case 2: {
       ImagesSource images;
       images.files = {directory + "/photos/*/*.jpg"};
       if (Below(random, 2) == 0) images.label = ImagesSource::Label::kFilename;
-      return images;
+      return MakeSource(images);
     }
     case 9:
-      return TfRecordSource{{directory + "/sequences/*.tfrecord"}};
+      return MakeSource(TfRecordSource{{directory + "/sequences/*.tfrecord"}});
     default: {
       RangeSource range;
       range.start = static_cast<int64_t>(Below(random, 9)) - 4;
       range.step = Below(random, 4) == 0 ? -3 : 1;
       range.stop =
           range.start + range.step * static_cast<int64_t>(Below(random, 60));
-      return range;
+      return MakeSource(range);
     }
   }
 }
@@ -234,7 +237,7 @@ bool FitsAsInput(const Graph& graph) {
     if (take != nullptr && take->count == 0) return false;
     if (step.Is<SkipStep>()) return false;
   }
-  const auto* range = std::get_if<RangeSource>(&graph.source);
+  const auto* range = graph.source.As<RangeSource>();
   return range == nullptr || range->start != range->stop;
 }
 
@@ -252,7 +255,7 @@ bool FlipsBatchesOfBatches(const Graph& graph) {
 // The same where inputs are not counted: any step, and a source that ends, as
 // filters could leave nothing of one that does not.
 bool FitsAsStream(const Graph& graph) {
-  return !IsEndless(graph.source) && !FlipsBatchesOfBatches(graph);
+  return !PropertiesOf(graph.source).endless && !FlipsBatchesOfBatches(graph);
 }
 
 // An on_error that skips at some place where it can stand.
@@ -283,8 +286,7 @@ Source InputsSource(Random& random, const std::string& directory,
     if (fits == FitsAsStream && Below(random, 4) == 0) {
       AddSkipping(random, registry, input);
     }
-    if (Below(random, 2) != 0 ||
-        std::holds_alternative<ImagesSource>(input.source)) {
+    if (Below(random, 2) != 0 || input.source.Is<ImagesSource>()) {
       continue;
     }
     const auto* name = Pick(random, std::array{"a", "x", "c"});
@@ -292,14 +294,14 @@ Source InputsSource(Random& random, const std::string& directory,
   }
   switch (Below(random, 4)) {
     case 0:
-      return ConcatenateSource{std::move(inputs)};
+      return MakeSource(ConcatenateSource{std::move(inputs)});
     case 1:
-      return ZipSource{std::move(inputs)};
+      return MakeSource(ZipSource{std::move(inputs)});
     case 2: {
       InterleaveSource interleave{std::move(inputs)};
       interleave.cycle_length = static_cast<int64_t>(Below(random, 4));
       interleave.block_length = static_cast<int64_t>(1 + Below(random, 4));
-      return interleave;
+      return MakeSource(interleave);
     }
     default: {
       MixtureSource mixture{std::move(inputs), {}};
@@ -308,7 +310,7 @@ Source InputsSource(Random& random, const std::string& directory,
         mixture.weights.push_back(kWeights[Below(random, kWeights.size())]);
       }
       mixture.stop = static_cast<MixtureSource::Stop>(Below(random, 3));
-      return mixture;
+      return MakeSource(mixture);
     }
   }
 }
@@ -330,7 +332,7 @@ Source RandomSource(Random& random, const std::string& directory,
       return graph.source;
     }
   }
-  return RangeSource{0, 9, 1};
+  return MakeSource(RangeSource{0, 9, 1});
 }
 
 void Write(const std::string& path, const std::string& bytes) {
@@ -553,7 +555,7 @@ Graph RandomGraph(uint64_t seed, const std::string& directory,
   graph.options.seed = Below(random, 1000);
   const size_t wanted = Below(random, 8);
   // The reference ends what has no end, and filters could leave nothing of it.
-  if (IsEndless(graph.source)) {
+  if (PropertiesOf(graph.source).endless) {
     graph.steps.push_back(
         MakeStep(TakeStep{static_cast<int64_t>(Below(random, 40))}));
   }

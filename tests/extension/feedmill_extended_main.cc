@@ -1,4 +1,4 @@
-// The feedmill command with the steps of this folder.
+// The feedmill command with the step and the source of this folder.
 
 #include "core/operators/registry.h"
 #include "core/ops/builtin_functions.h"
@@ -7,5 +7,6 @@
 
 int main(int argc, char** argv) {
   feedmill::RegisterStep(feedmill::extension::ScaleBytesKind());
+  feedmill::RegisterSource(feedmill::extension::SizedKind());
   return feedmill::FeedmillMain(argc, argv, feedmill::BuiltinFunctions());
 }

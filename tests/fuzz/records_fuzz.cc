@@ -9,11 +9,12 @@
 
 #include "core/base/check.h"
 #include "core/dataset/source_types.h"
+#include "core/formats/json_scanner.h"
+#include "core/formats/npy_file.h"
 #include "core/io/byte_stream.h"
-#include "core/sources/array_file.h"
-#include "core/sources/framing.h"
-#include "core/sources/json_scanner.h"
+#include "core/operators/registry.h"
 #include "core/sources/record_decoder.h"
+#include "core/sources/record_format.h"
 
 namespace feedmill {
 namespace {
@@ -32,22 +33,23 @@ Source SourceOf(uint8_t kind) {
   const std::vector<SourceField> scalars(Fields().begin(), Fields().end() - 1);
   switch (kind) {
     case 0:
-      return CsvSource{.files = {"f"}, .fields = scalars};
+      return MakeSource(CsvSource{.files = {"f"}, .fields = scalars});
     case 1:
-      return CsvSource{.files = {"f"}, .fields = scalars, .multiline = true};
+      return MakeSource(
+          CsvSource{.files = {"f"}, .fields = scalars, .multiline = true});
     case 2:
-      return JsonlSource{.files = {"f"}, .fields = Fields()};
+      return MakeSource(JsonlSource{.files = {"f"}, .fields = Fields()});
     case 3:
-      return WebDatasetSource{.files = {"f"}, .fields = scalars};
+      return MakeSource(WebDatasetSource{.files = {"f"}, .fields = scalars});
     case 4:
-      return TfRecordSource{{"f"}};
+      return MakeSource(TfRecordSource{{"f"}});
     case 5:
-      return FixedLengthSource{.files = {"f"},
-                               .record_bytes = 3,
-                               .header_bytes = 0,
-                               .footer_bytes = 1};
+      return MakeSource(FixedLengthSource{.files = {"f"},
+                                          .record_bytes = 3,
+                                          .header_bytes = 0,
+                                          .footer_bytes = 1});
     default:
-      return TextSource{{"f"}};
+      return MakeSource(TextSource{{"f"}});
   }
 }
 
@@ -56,12 +58,12 @@ void CheckWindows(const Framing& framing, std::string_view file, size_t split,
   const std::string path = "f";
   std::vector<Extent> parts;
   const Framed first =
-      FindRecords(framing, file.substr(0, split), false, {path}, parts);
+      framing.FindRecords(file.substr(0, split), false, {path}, parts);
   bool error = !first.error.ok();
   if (!error) {
     const size_t count = parts.size();
     const Framed rest =
-        FindRecords(framing, file.substr(first.used), true, {path}, parts);
+        framing.FindRecords(file.substr(first.used), true, {path}, parts);
     error = !rest.error.ok();
     for (size_t k = count; k < parts.size(); ++k) parts[k].begin += first.used;
   }
@@ -73,16 +75,16 @@ void CheckWindows(const Framing& framing, std::string_view file, size_t split,
 }
 
 void CheckRecords(const Source& source, size_t split, std::string_view file) {
-  const Framing framing = FramingOf(source);
+  const auto framing = FramingOf(source);
   const std::string path = "f";
   std::vector<Extent> records;
-  const Framed framed = FindRecords(framing, file, true, {path}, records);
-  CheckWindows(framing, file, split, records, !framed.error.ok());
+  const Framed framed = framing->FindRecords(file, true, {path}, records);
+  CheckWindows(*framing, file, split, records, !framed.error.ok());
 
-  const auto decoder = RecordDecoder::Make(source);
+  const auto decoder = FormatOf(source).MakeDecoder(source.options(), {});
   std::span<const Extent> left(records);
   RecordDecoder::Head head;
-  if (framing.first_is_header) {
+  if (framing->properties().first_is_header) {
     if (records.empty()) return;
     const auto read =
         decoder->ReadHead(file.substr(records[0].begin, records[0].size));
@@ -95,7 +97,7 @@ void CheckRecords(const Source& source, size_t split, std::string_view file) {
   const absl::Status status = decoder->Decode(head, file, left, block);
   FM_CHECK(status.ok() ? block.rows == left.size() : block.rows < left.size());
   CutRows(block.rows, block);
-  const auto spec = SourceOutput(source);
+  const auto spec = source.kind().Output(source.options(), {});
   for (size_t c = 0; c < block.columns.size(); ++c) {
     FM_CHECK(
         block.columns[c].View().Validate(spec->components[c], block.rows).ok());

@@ -4,7 +4,8 @@
 #include <cstring>
 
 #include "core/base/check.h"
-#include "core/sources/framing_finder.h"
+#include "core/operators/registry.h"
+#include "core/sources/record_format.h"
 #include "core/sources/tfrecord.h"
 
 namespace {
@@ -36,16 +37,18 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace feedmill;  // NOLINT: a main file
   const auto bytes = std::as_bytes(std::span(data, size));
   const MemoryFile file(bytes);
-  using Kind = Framing::Kind;
-  for (const Kind kind : {Kind::kTfRecords, Kind::kLines}) {
-    const auto index = FramingFinder({.kind = kind}).Find(file, size);
+  static const auto& tfrecords =
+      *new auto(FramingOf(MakeSource(TfRecordSource{{"f"}})));
+  static const auto& text = *new auto(FramingOf(MakeSource(TextSource{{"f"}})));
+  for (const bool lines : {false, true}) {
+    const auto index = (lines ? text : tfrecords)->Find(file, size);
     if (!index.ok()) continue;
     // Of a file whose rest is lost, not all is there.
     FM_CHECK(index->offsets.front() == 0 && index->offsets.back() <= size);
-    FM_CHECK(kind != Kind::kLines || index->offsets.back() == size);
+    FM_CHECK(!lines || index->offsets.back() == size);
     for (size_t k = 0; k < index->records(); ++k) {
       FM_CHECK(index->offsets[k] < index->offsets[k + 1]);
-      if (kind == Kind::kLines) continue;
+      if (lines) continue;
       const auto record = bytes.subspan(
           index->offsets[k], index->offsets[k + 1] - index->offsets[k]);
       const auto parsed =

@@ -128,10 +128,10 @@ size_t MixtureOrder::Next() {
 }
 
 const std::vector<Graph>* InputsOf(const Source& source) {
-  if (auto* s = std::get_if<ConcatenateSource>(&source)) return &s->inputs;
-  if (auto* s = std::get_if<ZipSource>(&source)) return &s->inputs;
-  if (auto* s = std::get_if<InterleaveSource>(&source)) return &s->inputs;
-  if (auto* s = std::get_if<MixtureSource>(&source)) return &s->inputs;
+  if (auto* s = source.As<ConcatenateSource>()) return &s->inputs;
+  if (auto* s = source.As<ZipSource>()) return &s->inputs;
+  if (auto* s = source.As<InterleaveSource>()) return &s->inputs;
+  if (auto* s = source.As<MixtureSource>()) return &s->inputs;
   return nullptr;
 }
 
@@ -141,8 +141,8 @@ bool HasNoEnd(const Source& source) {
   size_t endless = 0;
   for (const Graph& input : *inputs) endless += HasNoEnd(input);
   const bool all = endless == inputs->size();
-  if (std::holds_alternative<ZipSource>(source)) return all;
-  auto* mixture = std::get_if<MixtureSource>(&source);
+  if (source.Is<ZipSource>()) return all;
+  auto* mixture = source.As<MixtureSource>();
   if (mixture && mixture->stop == MixtureSource::Stop::kRepeat) return true;
   if (mixture && mixture->stop == MixtureSource::Stop::kFirstExhausted)
     return all;
@@ -171,11 +171,11 @@ bool NumbersOn(const Graph& graph) {
 }
 
 All Picks(const Source& source, const Sizes& sizes, size_t bound) {
-  if (auto* interleave = std::get_if<InterleaveSource>(&source))
+  if (auto* interleave = source.As<InterleaveSource>())
     return Interleaved(*interleave, sizes, bound);
-  if (auto* mixture = std::get_if<MixtureSource>(&source))
+  if (auto* mixture = source.As<MixtureSource>())
     return Mixed(*mixture, sizes, bound);
-  if (std::holds_alternative<ZipSource>(source)) return Zipped(sizes, bound);
+  if (source.Is<ZipSource>()) return Zipped(sizes, bound);
   return Concatenated(sizes, bound);
 }
 

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "core/dataset/source_types.h"
 #include "tests/reference/records.h"
 
 namespace feedmill::reference {
@@ -245,6 +246,20 @@ std::vector<Found> Npy(const NpySource& source, const std::string& file) {
   return out;
 }
 
+// Calls f with the options of a source of files.
+template <class F>
+auto WithOptions(const Source& source, F f) {
+  if (auto* s = source.As<NpySource>()) return f(*s);
+  if (auto* s = source.As<TfRecordSource>()) return f(*s);
+  if (auto* s = source.As<FixedLengthSource>()) return f(*s);
+  if (auto* s = source.As<JsonlSource>()) return f(*s);
+  if (auto* s = source.As<CsvSource>()) return f(*s);
+  if (auto* s = source.As<WebDatasetSource>()) return f(*s);
+  if (auto* s = source.As<TextSource>()) return f(*s);
+  if (auto* s = source.As<ImagesSource>()) return f(*s);
+  throw std::logic_error("no source of files");
+}
+
 struct Records {
   const std::string& path;
 
@@ -276,21 +291,17 @@ struct Layout {
 
 Layout LayoutOf(const Source& source) {
   Layout shape;
-  std::visit(
-      [&](const auto& s) {
-        if constexpr (requires { s.compression; }) {
-          shape.compressed =
-              CompressionOf(s.compression, s.files[0]) != Compression::kNone;
-        }
-      },
-      source);
-  shape.blocks = std::holds_alternative<TextSource>(source) ||
-                 std::holds_alternative<JsonlSource>(source);
-  if (auto* csv = std::get_if<CsvSource>(&source))
-    shape.blocks = !csv->multiline;
+  if (SourceFiles(source) == nullptr) return shape;
+  WithOptions(source, [&](const auto& s) {
+    if constexpr (requires { s.compression; }) {
+      shape.compressed =
+          CompressionOf(s.compression, s.files[0]) != Compression::kNone;
+    }
+  });
+  shape.blocks = source.Is<TextSource>() || source.Is<JsonlSource>();
+  if (auto* csv = source.As<CsvSource>()) shape.blocks = !csv->multiline;
   shape.counted = !shape.compressed && !shape.blocks &&
-                  !std::holds_alternative<CsvSource>(source) &&
-                  !std::holds_alternative<WebDatasetSource>(source);
+                  !source.Is<CsvSource>() && !source.Is<WebDatasetSource>();
   shape.blocks = shape.blocks && !shape.compressed;
   return shape;
 }
@@ -302,19 +313,15 @@ bool IsCounted(const Source& source) { return LayoutOf(source).counted; }
 std::vector<std::vector<Element>> FormatRecords(const Source& source,
                                                 bool counted) {
   const bool blocks = LayoutOf(source).blocks;
-  std::vector<std::string> files;
-  std::visit(
-      [&](const auto& s) {
-        if constexpr (requires { s.files; }) files = Expand(s.files);
-      },
-      source);
+  const std::vector<std::string> files =
+      WithOptions(source, [](const auto& s) { return Expand(s.files); });
   std::vector<std::vector<Element>> out;
   for (const std::string& path : files) {
     const size_t first = out.size();
     const size_t size = ReadFile(path).size();
     if (!counted)
       out.resize(first + (blocks ? (size + kBlock - 1) / kBlock : 1));
-    for (Found& found : std::visit(Records{path}, source)) {
+    for (Found& found : WithOptions(source, Records{path})) {
       if (counted) {
         out.push_back({std::move(found.element)});
       } else {

@@ -73,15 +73,13 @@ Names NamesAfter(const Step& step, Names in) {
 
 Names SourceNames(const Source& source) {
   if (auto* inputs = InputsOf(source)) {
-    if (!std::holds_alternative<ZipSource>(source))
-      return NamesOf((*inputs)[0]);
+    if (!source.Is<ZipSource>()) return NamesOf((*inputs)[0]);
     Names all;
     for (const Graph& input : *inputs)
       for (std::string& name : NamesOf(input)) all.push_back(std::move(name));
     return all;
   }
-  if (std::holds_alternative<ImagesSource>(source))
-    return {"image", "label", "path"};
+  if (source.Is<ImagesSource>()) return {"image", "label", "path"};
   Names names;
   if (auto* fields = SourceFields(source))
     for (const SourceField& field : *fields) names.push_back(Name(field.name));

@@ -24,25 +24,25 @@ Element Bytes(const std::string& v) {
 void RecordsOf(const Source& source, bool counted,
                std::vector<std::vector<Element>>& records,
                std::vector<uint64_t>& file_sizes) {
-  if (auto* range = std::get_if<RangeSource>(&source)) {
+  if (auto* range = source.As<RangeSource>()) {
     for (int64_t v = range->start;
          range->step > 0 ? v < range->stop : v > range->stop; v += range->step)
       records.push_back({Number(v)});
     return;
   }
-  if (auto* images = std::get_if<ImagesSource>(&source)) {
+  if (auto* images = source.As<ImagesSource>()) {
     for (Element& e : ImageRecords(*images)) records.push_back({std::move(e)});
     file_sizes.assign(records.size(), 1);
     return;
   }
   for (const std::string& path : Expand(*SourceFiles(source))) {
     const size_t before = records.size();
-    if (std::holds_alternative<TfRecordSource>(source)) {
+    if (source.Is<TfRecordSource>()) {
       for (const auto& record : TfRecords(path))
         records.push_back({record ? Bytes(*record) : Element()});
     } else {
       Source one = source;
-      *SourceFiles(one) = {path};
+      *MutableSourceFiles(one) = {path};
       auto positions = FormatRecords(one, counted);
       std::move(positions.begin(), positions.end(),
                 std::back_inserter(records));

@@ -93,7 +93,8 @@ Elements InARow(size_t bound, std::vector<Input> inputs) {
 Elements Interleaved(const InterleaveSource& source, size_t bound,
                      std::vector<Input> inputs) {
   std::vector<std::optional<size_t>> slots(
-      static_cast<size_t>(CycleLength(source)));
+      source.cycle_length == 0 ? inputs.size()
+                               : static_cast<size_t>(source.cycle_length));
   size_t begun = 0, empty = 0;
   Elements out;
   for (size_t at = 0; empty < slots.size(); at = (at + 1) % slots.size()) {
@@ -160,13 +161,12 @@ Elements StreamElements(const Source& source, size_t bound,
   std::vector<Input> inputs;
   for (size_t i = 0; i < InputsOf(source)->size(); ++i)
     inputs.emplace_back(run, i);
-  if (auto* mixture = std::get_if<MixtureSource>(&source))
+  if (auto* mixture = source.As<MixtureSource>())
     return Mixed(*mixture, bound, run, std::move(inputs));
-  if (auto* interleave = std::get_if<InterleaveSource>(&source))
+  if (auto* interleave = source.As<InterleaveSource>())
     return Interleaved(*interleave, bound, std::move(inputs));
-  return std::holds_alternative<ZipSource>(source)
-             ? Zipped(bound, std::move(inputs))
-             : InARow(bound, std::move(inputs));
+  return source.Is<ZipSource>() ? Zipped(bound, std::move(inputs))
+                                : InARow(bound, std::move(inputs));
 }
 
 }  // namespace feedmill::reference

@@ -1,5 +1,6 @@
-# A step from outside, in the command: YAML, locally, through a service, --explain
-# and tokens. FEEDMILL_EXTENDED is the command with the steps of tests/extension.
+# A step and a source from outside, in the command: YAML, locally, through a
+# service, --explain and tokens. FEEDMILL_EXTENDED is the command with those of
+# tests/extension.
 load lib/feedmill
 
 setup() {
@@ -54,4 +55,59 @@ teardown() {
   expect 0 feedmill read "$FILES/p.yaml" --local --limit 23 --save-token "$FILES/token"
   sed 's/scale_bytes: 3/scale_bytes: 4/' "$FILES/p.yaml" > "$FILES/other.yaml"
   expect_error 2 "its steps.2. is not this one's scale_bytes" -- feedmill read "$FILES/other.yaml" --local --token "$FILES/token"
+}
+
+# Writes records of the lengths 0, 1, …, 149, again and again, to files of 400.
+write_sized() {
+  python3 - "$FILES" <<'P'
+import gzip, sys
+for f in range(3):
+    data = b"SIZE" + b"".join(bytes([n % 150]) + bytes([65 + n % 26]) * (n % 150) for n in range(f, f + 400))
+    open(f"{sys.argv[1]}/{f}.sized", "wb").write(data)
+    gzip.open(f"{sys.argv[1]}/{f}.sized.gz", "wb").write(data)
+P
+}
+
+@test "a source from outside is read in order, shuffled, compressed, through a service and from a token on" {
+  write_sized
+  start_cluster 2
+  for steps in '[batch: 7]' '[shuffle, batch: 7]' '[map: {n: "length(data)"}, batch: 7]'; do
+    echo "{source: {sized: {files: '*.sized', magic: SIZE}}, steps: $steps, options: {seed: 4}}" > "$FILES/s.yaml"
+    expect 0 feedmill read "$FILES/s.yaml" --local
+    echo "$output" > "$FILES/whole"
+    [ "$(wc -l < "$FILES/whole")" = 172 ]
+    expect 0 feedmill read "$FILES/s.yaml" --service $service
+    diff <(echo "$output") "$FILES/whole"
+    expect 0 feedmill read "$FILES/s.yaml" --service $service --limit 23 --save-token "$FILES/token"
+    echo "$output" > "$FILES/parts"
+    expect 0 feedmill read "$FILES/s.yaml" --local --token "$FILES/token"
+    echo "$output" >> "$FILES/parts"
+    cmp "$FILES/whole" "$FILES/parts"
+  done
+  # Compressed, its files are read in order.
+  for files in '*.sized' '*.sized.gz'; do
+    echo "{source: {sized: {files: '$files', magic: SIZE}}, steps: [batch: 7]}" > "$FILES/s.yaml"
+    expect 0 feedmill read "$FILES/s.yaml" --local
+    echo "$output" > "$FILES/${files#*.sized}.out"
+  done
+  cmp "$FILES/.out" "$FILES/.gz.out"
+}
+
+@test "a source from outside has an explanation and errors with file and record" {
+  write_sized
+  echo "source: {sized: {files: 0.sized, magic: SIZE}}" > "$FILES/s.yaml"
+  expect 0 feedmill read "$FILES/s.yaml" --explain
+  [[ $output == *"source  sized("*"0.sized) -> {data: bytes}"* ]]
+  sed 's/magic/magik/' "$FILES/s.yaml" > "$FILES/bad.yaml"
+  expect_error 2 'there is no "magik".*magic' -- feedmill read "$FILES/bad.yaml" --local
+  truncate -s -1 "$FILES/0.sized"
+  expect_error 1 '0.sized: record 399 at offset [0-9]+: it is cut short' -- feedmill read "$FILES/s.yaml" --local
+}
+
+@test "a token is refused by a pipeline with other options of the source" {
+  write_sized
+  echo "source: {sized: {files: 0.sized, magic: SIZE}}" > "$FILES/s.yaml"
+  expect 0 feedmill read "$FILES/s.yaml" --local --limit 23 --save-token "$FILES/token"
+  sed 's/SIZE/SIZ/' "$FILES/s.yaml" > "$FILES/other.yaml"
+  expect_error 2 "its source differs" -- feedmill read "$FILES/other.yaml" --local --token "$FILES/token"
 }

@@ -18,9 +18,11 @@
 #include "core/dataset/nearest_name.h"
 #include "core/dataset/source_types.h"
 #include "core/io/glob.h"
+#include "core/operators/registry.h"
 #include "core/pipeline/executor.h"
 #include "core/sources/field_inference.h"
 #include "core/sources/index_files.h"
+#include "core/sources/record_format.h"
 #include "tools/command/commands.h"
 #include "tools/command/exit_code.h"
 #include "tools/command/flags.h"
@@ -104,19 +106,11 @@ std::string KindOf(const std::string& path, const std::string& as) {
   return "";
 }
 
-template <class S>
-Source Of(const std::string& path) {
-  S source;
-  source.files = {path};
-  return source;
-}
-
+// A source of the kind with that name.
 Source SourceOf(const std::string& kind, const std::string& path) {
-  if (kind == "tfrecord") return Of<TfRecordSource>(path);
-  if (kind == "csv") return Of<CsvSource>(path);
-  if (kind == "jsonl") return Of<JsonlSource>(path);
-  if (kind == "webdataset") return Of<WebDatasetSource>(path);
-  return Of<TextSource>(path);
+  Source source = FindSourceKind(kind)->New();
+  *MutableSourceFiles(source) = {path};
+  return source;
 }
 
 absl::Status AddFile(const std::string& path, const std::string& as,

@@ -23,6 +23,7 @@
 #include "core/pipeline/local_reader.h"
 #include "core/plan/plan.h"
 #include "core/sources/manifest_resolution.h"
+#include "core/sources/record_format.h"
 #include "core/sources/source_plan.h"
 #include "tools/command/element_sizes.h"
 #include "worker/worker_server.h"
@@ -172,37 +173,23 @@ std::string UnusedText(const AnalyzedGraph& graph, const std::string& of = "") {
   return out;
 }
 
-// ---- the labels of images
+// ---- the files
 
-constexpr size_t kLabelsShown = 20;
-
-// The number of each label that an images source makes. `of`: whose it is,
+// What the files say, as the labels of images. `of`: whose they are,
 // "inputs[0] " or "".
-std::string LabelsText(const AnalyzedGraph& graph, const Manifest& manifest,
-                       const std::string& of = "") {
+std::string ManifestText(const AnalyzedGraph& graph, const Manifest& manifest,
+                         const std::string& of = "") {
   std::string out;
   for (size_t i = 0; i < graph.inputs.size(); ++i) {
     if (i >= manifest.inputs.size()) break;
-    out += LabelsText(*graph.inputs[i], manifest.inputs[i],
-                      fmt::format("{}inputs[{}] ", of, i));
+    out += ManifestText(*graph.inputs[i], manifest.inputs[i],
+                        fmt::format("{}inputs[{}] ", of, i));
   }
-  const auto* images = std::get_if<ImagesSource>(&graph.graph.source);
-  if (images == nullptr || graph.source.spec.Find("label") < 0) return out;
-  const std::vector<std::string>& names = manifest.classes;
-  if (names.empty()) {
-    return out + fmt::format("labels  {}integers: {}\n", of,
-                             images->label == ImagesSource::Label::kFolder
-                                 ? "the names of the files' folders"
-                                 : "the ends of the files' names");
-  }
-  std::string listed;
-  for (size_t k = 0; k < std::min(names.size(), kLabelsShown); ++k) {
-    listed += fmt::format("{}{} = {}", k == 0 ? "" : ", ", names[k], k);
-  }
-  if (names.size() > kLabelsShown) {
-    listed += fmt::format(", … ({} in all)", names.size());
-  }
-  return out + fmt::format("labels  {}{}\n", of, listed);
+  const Source& source = graph.graph.source;
+  const RecordFormat* const format = source.kind().format();
+  if (format == nullptr) return out;
+  return out + format->DescribeManifest(source.options(), manifest,
+                                        graph.source.spec, of);
 }
 
 // ---- how much there is, and how it is cut
@@ -216,7 +203,7 @@ std::string_view PositionWord(const AnalyzedGraph& graph) {
   if (graph.source.streamed) return "passes over the inputs";
   if (graph.source.counted)
     return graph.inputs.empty() ? "records" : "elements";
-  return SourcePositions(graph.graph.source) == Positions::kBlocks
+  return PropertiesOf(graph.graph.source).positions == Positions::kBlocks
              ? "blocks of 4 MiB"
              : "files";
 }
@@ -295,7 +282,7 @@ absl::StatusOr<std::string> PlanText(
                                ErrorText(resolved.status()));
     }
     manifest = *std::move(resolved);
-    out += LabelsText(*analyzed, manifest);
+    out += ManifestText(*analyzed, manifest);
   }
   const ElementSizes sizes(*analyzed, manifest);
   FM_ASSIGN_OR_RETURN(const std::string splits,

@@ -260,7 +260,7 @@ void CatchSignals() {
 // know them.
 std::optional<uint64_t> KnownTotal(const Graph& graph, uint64_t limit) {
   std::optional<uint64_t> total;
-  if (const auto* range = std::get_if<RangeSource>(&graph.source)) {
+  if (const auto* range = graph.source.As<RangeSource>()) {
     bool counted = true;
     for (const Step& step : graph.steps) {
       counted = counted && (step.Is<MapStep>() || step.Is<ShuffleStep>());

@@ -61,7 +61,7 @@ options: {order: any, processing_mode: dynamic, seed: 18446744073709551615}
 
 TEST(GraphYamlTest, ReadsEveryStep) {
   const Graph graph = FromYaml(kEverything);
-  const auto& images = std::get<ImagesSource>(graph.source);
+  const auto& images = graph.source.Get<ImagesSource>();
   EXPECT_THAT(images.files, ElementsAre("/data/photos/*/*.jpg", "/other/*.png",
                                         "/data/a.jpg", "s3://b/c"));
   EXPECT_EQ(images.label, ImagesSource::Label::kFilename);
@@ -175,18 +175,16 @@ TEST(GraphYamlTest, ReadsCaches) {
 }
 
 TEST(GraphYamlTest, ReadsTheSources) {
-  const auto range = std::get<RangeSource>(
-      FromYaml("source: {range: {start: -5, stop: 3, step: 2}}").source);
+  const auto range = FromYaml("source: {range: {start: -5, stop: 3, step: 2}}")
+                         .source.Get<RangeSource>();
   EXPECT_EQ(range.start, -5);
   EXPECT_EQ(range.step, 2);
-  EXPECT_EQ(std::get<RangeSource>(FromYaml("source: {range: 10}").source).stop,
-            10);
+  EXPECT_EQ(FromYaml("source: {range: 10}").source.Get<RangeSource>().stop, 10);
   EXPECT_THAT(
-      std::get<TextSource>(FromYaml("source: {text: {files: a}}").source).files,
+      FromYaml("source: {text: {files: a}}").source.Get<TextSource>().files,
       ElementsAre("/data/a"));
   EXPECT_THAT(
-      std::get<TfRecordSource>(FromYaml("source: {tfrecord: [a, b]}").source)
-          .files,
+      FromYaml("source: {tfrecord: [a, b]}").source.Get<TfRecordSource>().files,
       ElementsAre("/data/a", "/data/b"));
 }
 
@@ -211,17 +209,17 @@ steps: [{batch: 2}]
 
 TEST(GraphYamlTest, ReadsSourcesMadeOfInputs) {
   const Graph graph = FromYaml(kInputs);
-  const auto& mixture = std::get<MixtureSource>(graph.source);
+  const auto& mixture = graph.source.Get<MixtureSource>();
   EXPECT_THAT(mixture.weights, ElementsAre(0.7, 0.3));
   EXPECT_EQ(mixture.stop, MixtureSource::Stop::kAllExhausted);
   ASSERT_EQ(mixture.inputs.size(), 2u);
-  EXPECT_THAT(std::get<TextSource>(mixture.inputs[0].source).files,
+  EXPECT_THAT(mixture.inputs[0].source.Get<TextSource>().files,
               ElementsAre("/data/a"));
   EXPECT_EQ(mixture.inputs[0].steps.size(), 2u);
-  const auto& turns = std::get<InterleaveSource>(mixture.inputs[1].source);
+  const auto& turns = mixture.inputs[1].source.Get<InterleaveSource>();
   EXPECT_EQ(turns.cycle_length, 2);
   EXPECT_EQ(turns.block_length, 3);
-  EXPECT_EQ(std::get<ZipSource>(turns.inputs[1].source).inputs.size(), 1u);
+  EXPECT_EQ(turns.inputs[1].source.Get<ZipSource>().inputs.size(), 1u);
   EXPECT_EQ(turns.inputs[1].steps.size(), 1u);
   EXPECT_EQ(graph.steps.size(), 1u);
 }
@@ -293,7 +291,7 @@ TEST(GraphYamlTest, NamesThePlaceAndTheNearestName) {
        "an input: there is no \"options\""},
       {"source: {interleave: {inputs: [{source: {range: 1}}], "
        "cycle_length: 0}}",
-       "cycle_length must be at least 1"},
+       "interleave cycle_length: expected 1 or more, found 0"},
       {"source: {mixture: {inputs: [{source: {range: 1}}], "
        "stop: never}}",
        "expected one of first_exhausted, all_exhausted, "
@@ -439,14 +437,15 @@ TEST(CanonicalTextTest, IsReadBackEqual) {
   Graph odd = Dataset::Text({"/a\xff\xfe", "/größe"})
                   .Map({{"\xff", Expr("\xff") == Expr::Named("x")}})
                   .graph();
-  for (const Graph& graph : {FromYaml(kEverything), odd, Graph{}}) {
+  for (const Graph& graph :
+       {FromYaml(kEverything), odd, Dataset::Range(0).graph()}) {
     const std::string text = CanonicalText(graph);
     const auto again = ParseGraphJson(text);
     ASSERT_TRUE(again.ok()) << ErrorText(again.status()) << text;
     EXPECT_EQ(CanonicalText(*again), text);
   }
   EXPECT_EQ(
-      std::get<TextSource>(ParseGraphJson(CanonicalText(odd))->source).files[0],
+      ParseGraphJson(CanonicalText(odd))->source.Get<TextSource>().files[0],
       "/a\xff\xfe");
 }
 

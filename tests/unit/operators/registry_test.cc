@@ -1,5 +1,5 @@
-// Every kind of step has all of its parts, and the builder, YAML and the
-// canonical text know the same steps.
+// Every kind of step and source has all of its parts, and the builder, YAML and
+// the canonical text know the same ones.
 
 #include "core/operators/registry.h"
 
@@ -13,6 +13,7 @@
 
 #include "core/dataset/analysis.h"
 #include "core/dataset/graph_text.h"
+#include "core/dataset/source_types.h"
 #include "core/definition/dataset.h"
 #include "core/definition/pipeline_text.h"
 
@@ -75,7 +76,7 @@ TEST(StepRegistry, FindsEachStepByItsName) {
 TEST(StepRegistry, ReadsBackTheCanonicalTextOfEachStep) {
   for (const Step& step : BuiltSteps()) {
     Graph graph;
-    graph.source = RangeSource{0, 9, 1};
+    graph.source = MakeSource(RangeSource{0, 9, 1});
     graph.steps.push_back(step);
     const auto again = ParseGraphJson(CanonicalText(graph));
     ASSERT_TRUE(again.ok()) << step.name() << ": " << again.status();
@@ -160,6 +161,111 @@ TEST(Dataset, SaysWhatIsWrongWithAnAppliedStep) {
       HasSubstr("window has no option \"sise\""));
   EXPECT_THAT(range.Apply("window", {{"size", true}}).status().message(),
               HasSubstr("the option \"size\" has another type"));
+}
+
+// ---- sources
+
+// One source of each name, with the C++ builder.
+std::vector<Source> BuiltSources() {
+  const std::vector<std::string> files = {"/f"};
+  const std::vector<SourceField> fields = {{"a", DType::kInt64, {}}};
+  const std::vector<Dataset> inputs = {Dataset::Range(3), Dataset::Range(4)};
+  std::vector<Source> sources;
+  for (const Dataset& dataset :
+       {Dataset::Range(9), Dataset::TfRecord(files), Dataset::Text(files),
+        Dataset::Images(files),
+        Dataset::FixedLength(files, {.record_bytes = 3}),
+        Dataset::Npy(files, {.fields = fields}),
+        Dataset::Jsonl(files, {.fields = fields}),
+        Dataset::Csv(files, {.fields = fields, .delimiter = ";"}),
+        Dataset::WebDataset(files, {.fields = fields}),
+        Dataset::Concatenate(inputs), Dataset::Zip(inputs),
+        Dataset::Interleave(inputs, {.block_length = 2}),
+        Dataset::Mixture(inputs, {0.7, 0.3})}) {
+    sources.push_back(dataset.graph().source);
+  }
+  return sources;
+}
+
+TEST(SourceRegistry, HasTheSourcesOfTheBuilder) {
+  std::set<std::string_view> built;
+  for (const Source& source : BuiltSources()) built.insert(source.name());
+  const auto names = SourceNames();
+  EXPECT_EQ(built, std::set<std::string_view>(names.begin(), names.end()));
+}
+
+TEST(SourceRegistry, FindsEachSourceByItsName) {
+  for (const std::string_view name : SourceNames()) {
+    const SourceKind* const kind = FindSourceKind(name);
+    ASSERT_NE(kind, nullptr) << name;
+    EXPECT_EQ(kind->New().name(), name);
+    EXPECT_FALSE(kind->summary().empty()) << name;
+    EXPECT_EQ(&SourceKindOfOptions(kind->options_type()), kind);
+    // It reads records of its own or combines those of others.
+    EXPECT_NE(kind->format() == nullptr, kind->combiner() == nullptr) << name;
+  }
+  EXPECT_EQ(FindSourceKind("no_such_source"), nullptr);
+}
+
+TEST(SourceRegistry, ReadsBackTheCanonicalTextOfEachSource) {
+  for (const Source& source : BuiltSources()) {
+    Graph graph;
+    graph.source = source;
+    const auto again = ParseGraphJson(CanonicalText(graph));
+    ASSERT_TRUE(again.ok()) << source.name() << ": " << again.status();
+    EXPECT_EQ(CanonicalText(*again), CanonicalText(graph));
+  }
+}
+
+TEST(SourceRegistry, DescribesEachFieldOnce) {
+  for (const SourceKind* const kind : SourceKinds()) {
+    kind->New().ReadFields([&](const FieldList& fields) {
+      std::set<std::string_view> names;
+      for (const Field& field : fields) {
+        EXPECT_TRUE(names.insert(field.name).second)
+            << kind->name() << " " << field.name;
+        EXPECT_FALSE(field.help.empty()) << kind->name() << " " << field.name;
+      }
+    });
+  }
+}
+
+TEST(SourceRegistry, HasAPageThatNamesEachSourceAndField) {
+  std::ifstream file(FEEDMILL_SOURCE_DIR "/docs/steps.md");
+  const std::string page(std::istreambuf_iterator<char>(file), {});
+  for (const SourceKind* const kind : SourceKinds()) {
+    EXPECT_THAT(page, HasSubstr("`" + std::string(kind->name())));
+    kind->New().ReadFields([&](const FieldList& fields) {
+      for (const Field& field : fields) {
+        EXPECT_THAT(page, HasSubstr(std::string(field.name)));
+      }
+    });
+  }
+}
+
+TEST(SourceRegistry, TakesOptionsThatAreNotCheckedYet) {
+  constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();
+  const std::vector<std::string> none;
+  for (const Dataset& dataset :
+       {Dataset::Range(kLeast, 0, 0), Dataset::Text(none),
+        Dataset::FixedLength(none, {.record_bytes = kLeast,
+                                   .header_bytes = kLeast,
+                                   .footer_bytes = kLeast}),
+        Dataset::Csv(none, {.delimiter = ""}), Dataset::Zip({}),
+        Dataset::Interleave({}, {.cycle_length = kLeast}),
+        Dataset::Mixture({}, {-1, 0}),
+        Dataset::Mixture({Dataset::Range(1)}, {-1})}) {
+    const Source& source = dataset.graph().source;
+    PropertiesOf(source);
+    DescribeSource(source);
+    source.kind().DescribeInput(source.options(), 0);
+    CanonicalText(dataset.graph());
+    EXPECT_EQ(Analyze(dataset.graph(), FunctionRegistry()).status().code(),
+              absl::StatusCode::kInvalidArgument)
+        << source.name();
+  }
+  EXPECT_EQ(Analyze(Graph{}, FunctionRegistry()).status().code(),
+            absl::StatusCode::kInvalidArgument);
 }
 
 }  // namespace

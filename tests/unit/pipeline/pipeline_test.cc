@@ -13,6 +13,7 @@
 #include "core/chunk/order_hash.h"
 #include "core/dataset/analysis.h"
 #include "core/definition/pipeline_text.h"
+#include "core/operators/registry.h"
 #include "core/ops/builtin_functions.h"
 #include "core/pipeline/client_stage.h"
 #include "core/pipeline/local_reader.h"
@@ -350,7 +351,7 @@ TEST(LocalReader, NamesTheFileOfABadRecord) {
   records[TfRecordFile({"a", "b"}).size() + 12] = 'X';
   folder.Write("x.tfrecord", records);
   Graph graph;
-  graph.source = TfRecordSource{{folder / "x.tfrecord"}};
+  graph.source = MakeSource(TfRecordSource{{folder / "x.tfrecord"}});
   const Outcome read = ReadAll(graph, {});
   EXPECT_THAT(read.lines, ElementsAre("\"a\"", "\"b\""));
   EXPECT_EQ(read.status.code(), absl::StatusCode::kDataLoss);

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "core/base/status.h"
+#include "core/operators/registry.h"
 #include "core/plan/mixture_schedule.h"
 #include "core/plan/plan.h"
 
@@ -110,7 +111,7 @@ TEST(MixtureScheduleTest, CountsAndFindsWithoutGoingThere) {
 std::shared_ptr<const Combination> Make(const Source& source,
                                         std::vector<uint64_t> sizes,
                                         uint64_t limit = kEndless) {
-  auto made = Combination::Make(source, std::move(sizes), limit);
+  auto made = CombineInputs(source, std::move(sizes), limit);
   EXPECT_TRUE(made.ok()) << ErrorText(made.status());
   return *made;
 }
@@ -135,14 +136,15 @@ std::string Text(const Combination& combination, uint64_t count = 100) {
 }
 
 Source Concatenated(size_t inputs) {
-  return ConcatenateSource{std::vector<Graph>(inputs)};
+  return MakeSource(ConcatenateSource{std::vector<Graph>(inputs)});
 }
 Source Interleaved(size_t inputs, int64_t cycle, int64_t block) {
-  return InterleaveSource{std::vector<Graph>(inputs), cycle, block};
+  return MakeSource(InterleaveSource{std::vector<Graph>(inputs), cycle, block});
 }
 Source Mixed(std::vector<double> weights, Stop stop) {
   const size_t inputs = weights.size();
-  return MixtureSource{std::vector<Graph>(inputs), std::move(weights), stop};
+  return MakeSource(
+      MixtureSource{std::vector<Graph>(inputs), std::move(weights), stop});
 }
 
 TEST(CombinationTest, ConcatenatesAlsoWhatIsEmpty) {
@@ -155,13 +157,13 @@ TEST(CombinationTest, ConcatenatesAlsoWhatIsEmpty) {
   const uint64_t half = uint64_t{1} << 62;
   EXPECT_EQ(Make(Concatenated(2), {half, half})->size(), 2 * half);
   EXPECT_THAT(
-      ErrorText(Combination::Make(Concatenated(3), {half, half, 1}, kEndless)
-                    .status()),
+      ErrorText(
+          CombineInputs(Concatenated(3), {half, half, 1}, kEndless).status()),
       HasSubstr("more than 2^63"));
 }
 
 TEST(CombinationTest, AZipIsAsLongAsItsShortest) {
-  const Source zip = ZipSource{std::vector<Graph>(3)};
+  const Source zip = MakeSource(ZipSource{std::vector<Graph>(3)});
   EXPECT_EQ(Make(zip, {5, 3, kEndless})->size(), 3u);
   EXPECT_EQ(Make(zip, {5, 3, kEndless})->Used(2), 3u);
   EXPECT_EQ(Make(zip, {kEndless, kEndless, kEndless})->size(), kEndless);
@@ -192,11 +194,11 @@ TEST(CombinationTest, AMixtureStopsAsItIsTold) {
   EXPECT_EQ(Make(repeat, {3, 1})->size(), kEndless);
   EXPECT_EQ(Text(*Make(repeat, {3, 1}), 6), "a0 a1 b0 a2 A0 B0");
   for (const Source& source : {all, repeat}) {
-    EXPECT_THAT(ErrorText(Combination::Make(source, {3, 0}, kEndless).status()),
+    EXPECT_THAT(ErrorText(CombineInputs(source, {3, 0}, kEndless).status()),
                 HasSubstr("inputs[1] has no elements"));
   }
   const uint64_t huge = (uint64_t{1} << 63) - 1;
-  EXPECT_THAT(ErrorText(Combination::Make(all, {huge, 1}, kEndless).status()),
+  EXPECT_THAT(ErrorText(CombineInputs(all, {huge, 1}, kEndless).status()),
               HasSubstr("more than 2^63"));
 }
 
@@ -318,7 +320,7 @@ TEST(CombinationTest, TwoRoundsInARowHoldAllThatComesAfterThem) {
       sizes[i] = last || random() % 2 == 0 ? kEndless : rounds[i];
     }
     // What stands after an input without end never comes.
-    if (std::holds_alternative<ConcatenateSource>(source)) {
+    if (source.Is<ConcatenateSource>()) {
       std::copy(rounds.begin(), rounds.end() - 1, sizes.begin());
     }
     const auto made = Make(source, sizes);
@@ -342,7 +344,7 @@ TEST(CombinationTest, TwoRoundsInARowHoldAllThatComesAfterThem) {
       ASSERT_TRUE(std::ranges::includes(seen, rest)) << "from " << begin;
     }
     rounds.back() = 0;  // not known
-    const auto* concatenated = std::get_if<ConcatenateSource>(&source);
+    const auto* concatenated = source.As<ConcatenateSource>();
     if (concatenated != nullptr || inputs == 1) {
       ASSERT_EQ(made->Round(rounds), 0u);
     }
@@ -350,8 +352,8 @@ TEST(CombinationTest, TwoRoundsInARowHoldAllThatComesAfterThem) {
 }
 
 TEST(CombinationTest, AZipBeginsAgainWhenAllItsInputsDo) {
-  const auto zip =
-      Make(ZipSource{std::vector<Graph>(3)}, {kEndless, kEndless, kEndless});
+  const auto zip = Make(MakeSource(ZipSource{std::vector<Graph>(3)}),
+                        {kEndless, kEndless, kEndless});
   EXPECT_EQ(zip->Round({{4, 6, 10}}), 60u);
   EXPECT_EQ(zip->Round({{4, 0, 10}}), 0u);
   const uint64_t large = (uint64_t{1} << 40) - 1;

@@ -24,6 +24,7 @@
 #include "core/io/local_files.h"
 #include "core/io/manifest.h"
 #include "core/io/range_gatherer.h"
+#include "core/operators/registry.h"
 #include "core/sources/index_order.h"
 #include "core/sources/manifest_resolution.h"
 #include "core/sources/record_source.h"
@@ -225,7 +226,7 @@ TEST_P(RangeGathererTest, NeedsNoLargerFilesThanThisProcessMayWrite) {
 
 struct Records {
   explicit Records(std::vector<std::string> paths) {
-    TfRecordSource source{std::move(paths)};
+    const Source source = MakeSource(TfRecordSource{std::move(paths)});
     AnalyzedGraph graph;
     graph.graph.source = source;
     auto resolved = ResolveManifest(graph);

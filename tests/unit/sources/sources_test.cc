@@ -9,14 +9,15 @@
 #include "core/base/status.h"
 #include "core/base/vector_target.h"
 #include "core/dataset/analysis.h"
+#include "core/formats/image_labels.h"
 #include "core/io/local_files.h"
 #include "core/io/manifest.h"
 #include "core/io/record_index.h"
+#include "core/operators/registry.h"
 #include "core/sources/crc32c.h"
-#include "core/sources/framing.h"
-#include "core/sources/framing_finder.h"
-#include "core/sources/image_labels.h"
+#include "core/sources/line_framing.h"
 #include "core/sources/manifest_resolution.h"
+#include "core/sources/record_format.h"
 #include "core/sources/record_source.h"
 #include "core/sources/source_plan.h"
 #include "core/sources/tfrecord.h"
@@ -127,7 +128,7 @@ TEST(Crc32c, IsTheSameWithAndWithoutTheInstruction) {
 TEST(Manifest, CountsTheSourceOfAnyRange) {
   const auto size = [](int64_t start, int64_t stop, int64_t step) {
     AnalyzedGraph graph;
-    graph.graph.source = RangeSource{start, stop, step};
+    graph.graph.source = MakeSource(RangeSource{start, stop, step});
     graph.source.needs_files = false;
     return SourceSize(graph, Manifest()).value();
   };
@@ -144,16 +145,19 @@ TEST(Manifest, CountsRecordsLinesAndBlocks) {
   TestFolder folder;
   folder.Write("a.tfrecord", TfRecordFile({"x", "", "yz"}));
   folder.Write("b.tfrecord", "");
-  const auto records =
-      ResolveManifest(GraphOf(TfRecordSource{{folder / "*.tfrecord"}}));
+  const auto records = ResolveManifest(
+      GraphOf(MakeSource(TfRecordSource{{folder / "*.tfrecord"}})));
   ASSERT_TRUE(records.ok()) << records.status();
   EXPECT_EQ(records->files[0].records, 3u);
   EXPECT_EQ(records->files[1].records, 0u);
   EXPECT_EQ(records->TotalRecords(), 3u);
 
   const std::string text = folder.Write("t.txt", "a\n\nb");
-  EXPECT_EQ(ResolveManifest(GraphOf(TextSource{{text}}))->TotalRecords(), 1u);
-  EXPECT_EQ(ResolveManifest(GraphOf(TextSource{{text}}, true))->TotalRecords(),
+  EXPECT_EQ(
+      ResolveManifest(GraphOf(MakeSource(TextSource{{text}})))->TotalRecords(),
+      1u);
+  EXPECT_EQ(ResolveManifest(GraphOf(MakeSource(TextSource{{text}}), true))
+                ->TotalRecords(),
             3u);
 }
 
@@ -170,13 +174,15 @@ TEST(Manifest, LabelsImagesByFolderOrName) {
 TEST(Manifest, LabelsAreIntegersOnlyIfAllAre) {
   TestFolder folder;
   for (const char* name : {"7/a.jpg", "12/b.jpg"}) folder.Write(name, "");
-  auto manifest = ResolveManifest(GraphOf(ImagesSource{{folder.path()}}));
+  auto manifest =
+      ResolveManifest(GraphOf(MakeSource(ImagesSource{{folder.path()}})));
   ASSERT_TRUE(manifest.ok());
   EXPECT_THAT(manifest->classes, IsEmpty());
   EXPECT_EQ(ImageLabel("12", manifest->classes), 12);
 
   folder.Write("007/c.jpg", "");
-  manifest = ResolveManifest(GraphOf(ImagesSource{{folder.path()}}));
+  manifest =
+      ResolveManifest(GraphOf(MakeSource(ImagesSource{{folder.path()}})));
   EXPECT_THAT(manifest->classes, ElementsAre("007", "12", "7"));
   EXPECT_EQ(ImageLabel("7", manifest->classes), 2);
 }
@@ -192,7 +198,7 @@ TEST(TfRecord, IsReadInAnyOrderAndBySmallReads) {
   }
   folder.Write("a", TfRecordFile({records.begin(), records.begin() + 200}));
   folder.Write("b", TfRecordFile({records.begin() + 200, records.end()}));
-  const TfRecordSource source{{folder / "*"}};
+  const Source source = MakeSource(TfRecordSource{{folder / "*"}});
   const auto manifest = ResolveManifest(GraphOf(source));
   ASSERT_TRUE(manifest.ok()) << manifest.status();
   Reader reader(source, *manifest);
@@ -215,7 +221,7 @@ TEST(TfRecord, EveryTruncationIsToldWithItsPlace) {
   for (size_t size = 1; size < whole.size(); ++size) {
     if (size == second) continue;  // a whole file of one record
     const std::string path = folder.Write("a", whole.substr(0, size));
-    const TfRecordSource source{{path}};
+    const Source source = MakeSource(TfRecordSource{{path}});
     const auto manifest = ResolveManifest(GraphOf(source));
     if (size < second) {  // no record at all: no TFRecord file
       ASSERT_EQ(manifest.status().code(), absl::StatusCode::kDataLoss) << size;
@@ -240,7 +246,8 @@ TEST(TfRecord, EveryFlippedByteIsNoticed) {
   for (size_t at = 0; at < whole.size(); ++at) {
     std::string broken = whole;
     broken[at] = static_cast<char>(broken[at] ^ 0x10);
-    const TfRecordSource source{{folder.Write("a", broken)}};
+    const Source source =
+        MakeSource(TfRecordSource{{folder.Write("a", broken)}});
     const auto manifest = ResolveManifest(GraphOf(source));
     if (!manifest.ok()) {
       EXPECT_EQ(manifest.status().code(), absl::StatusCode::kDataLoss);
@@ -313,14 +320,16 @@ TEST(TfRecord, AHugeLengthIsNotBelieved) {
   AppendLittleEndian(0, 4, header);
   TestFolder folder;
   const std::string path = folder.Write("a", header);
-  EXPECT_EQ(ResolveManifest(GraphOf(TfRecordSource{{path}})).status().code(),
+  EXPECT_EQ(ResolveManifest(GraphOf(MakeSource(TfRecordSource{{path}})))
+                .status()
+                .code(),
             absl::StatusCode::kDataLoss);
 }
 
 TEST(RecordIndexCache, KeepsWhatWasUsedLast) {
   TestFolder folder;
   RecordIndexCache cache(1);  // room for one
-  const FramingFinder lines({Framing::Kind::kLines});
+  const LineFraming lines(LineFraming::Lines::kAll);
   const std::string a = folder.Write("a", "1\n2\n");
   const auto file = LocalFileSystem().Open(a);
   const auto first = cache.Get(lines, **file, {4, 1}).value();
@@ -331,24 +340,30 @@ TEST(RecordIndexCache, KeepsWhatWasUsedLast) {
 }
 
 // Indexes that earlier versions kept are found by these bytes.
-TEST(FramingFinder, KeepsItsName) {
-  Framing framing{Framing::Kind::kFixed};
-  framing.record_bytes = 0x0102;
-  framing.footer_bytes = 3;
-  framing.header_bytes = 5;
-  framing.first_is_header = true;
-  std::string name;
-  for (const int number : {4, 0x0102, 3, 5, 1}) {
-    AppendLittleEndian(static_cast<uint64_t>(number), 8, name);
-  }
-  EXPECT_EQ(FramingFinder(framing).name(), name);
-  EXPECT_EQ(FramingFinder({Framing::Kind::kTfRecords}).name(),
-            std::string(40, '\0'));
+TEST(Framing, KeepsItsName) {
+  const auto name_of = [](std::array<uint64_t, 5> numbers) {
+    std::string name;
+    for (const uint64_t number : numbers) AppendLittleEndian(number, 8, name);
+    return name;
+  };
+  const Source fixed = MakeSource(FixedLengthSource{
+      {"f"}, Compression::kNone, /*record_bytes=*/0x0102, 5, 3});
+  EXPECT_EQ(FramingOf(fixed)->name(), name_of({4, 0x0102, 3, 5, 0}));
+  EXPECT_EQ(FramingOf(MakeSource(TfRecordSource{{"f"}}))->name(), name_of({}));
+  EXPECT_EQ(FramingOf(MakeSource(TextSource{{"f"}}))->name(),
+            name_of({1}) + "m");
+  CsvSource csv;
+  csv.files = {"f"};
+  EXPECT_EQ(FramingOf(MakeSource(csv))->name(), name_of({2, 0, 0, 0, 1}) + "m");
+  csv.multiline = true;
+  EXPECT_EQ(FramingOf(MakeSource(csv))->name(), name_of({3, 0, 0, 0, 1}) + "m");
+  EXPECT_EQ(FramingOf(MakeSource(WebDatasetSource{}))->name(), name_of({5}));
 }
 
 // ---- text
 
 TEST(Framing, FindsLinesAsOneByteAfterTheOtherDoes) {
+  const LineFraming lines_only(LineFraming::Lines::kAll);
   std::mt19937 random(5);
   for (const unsigned one_in : {1U, 2U, 20U, 3000U}) {
     for (const size_t size :
@@ -373,7 +388,7 @@ TEST(Framing, FindsLinesAsOneByteAfterTheOtherDoes) {
         SetLoopTarget(target);
         std::vector<Extent> found;
         const std::string path = "t";
-        FindRecords({Framing::Kind::kLines}, text, true, {path, 0, 0}, found);
+        lines_only.FindRecords(text, true, {path, 0, 0}, found);
         ASSERT_EQ(found.size(), lines.size());
         for (size_t k = 0; k < lines.size(); ++k) {
           ASSERT_EQ(text.substr(found[k].begin, found[k].size), lines[k]);
@@ -398,7 +413,7 @@ TEST(Text, LinesAreThoseOfBlocksWhereverTheyBegin) {
   }
   lines.push_back("no newline\r");
   text += lines.back();
-  const TextSource source{{folder.Write("t.txt", text)}};
+  const Source source = MakeSource(TextSource{{folder.Write("t.txt", text)}});
   for (const bool counted : {false, true}) {
     const auto manifest = ResolveManifest(GraphOf(source, counted));
     ASSERT_TRUE(manifest.ok()) << manifest.status();
@@ -411,7 +426,7 @@ TEST(Text, ALineThatBeginsAtABlockBelongsToIt) {
   TestFolder folder;
   std::string text(kBlockBytes - 1, 'a');
   text += "\nb\n";
-  const TextSource source{{folder.Write("t.txt", text)}};
+  const Source source = MakeSource(TextSource{{folder.Write("t.txt", text)}});
   const auto manifest = ResolveManifest(GraphOf(source));
   Reader reader(source, *manifest, false);
   EXPECT_EQ(reader.Read({0}).size(), 1u);
@@ -423,7 +438,7 @@ TEST(Text, ALineThatBeginsAtABlockBelongsToIt) {
 TEST(ChangedFiles, AreNamed) {
   TestFolder folder;
   const std::string path = folder.Write("a", TfRecordFile({"x", "y"}));
-  const TfRecordSource source{{path}};
+  const Source source = MakeSource(TfRecordSource{{path}});
   const auto manifest = ResolveManifest(GraphOf(source));
   const auto expect_changed = [&] {
     Reader reader(source, *manifest);
@@ -446,7 +461,7 @@ TEST(ChangedFiles, AreNamed) {
 TEST(ChangedFiles, AreNoticedWhileOpen) {
   TestFolder folder;
   const std::string path = folder.Write("a", TfRecordFile({"x", "y"}));
-  const TfRecordSource source{{path}};
+  const Source source = MakeSource(TfRecordSource{{path}});
   const auto manifest = ResolveManifest(GraphOf(source));
   Reader reader(source, *manifest);
   EXPECT_THAT(reader.Read({0}), ElementsAre("x"));
@@ -459,7 +474,7 @@ TEST(Images, AreFilesWithLabelAndPath) {
   TestFolder folder;
   folder.Write("dog/1.jpg", "DOG");
   folder.Write("cat/2.jpg", "");
-  const ImagesSource source{{folder.path()}};
+  const Source source = MakeSource(ImagesSource{{folder.path()}});
   const auto manifest = ResolveManifest(GraphOf(source));
   Reader reader(source, *manifest);
   EXPECT_THAT(reader.Read({1, 0}), ElementsAre("DOG", ""));

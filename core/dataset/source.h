@@ -1,0 +1,27 @@
+#ifndef FEEDMILL_CORE_DATASET_SOURCE_H_
+#define FEEDMILL_CORE_DATASET_SOURCE_H_
+
+#include <string_view>
+
+#include "core/dataset/configured.h"
+
+namespace feedmill {
+
+class SourceKind;
+
+// The source of a pipeline: its kind (source_kind.h) and its options, a struct
+// of sources.h or of an extension. MakeSource (core/operators/registry.h) makes
+// one of a struct.
+class Source : public Configured<SourceKind> {
+ public:
+  Source() = default;  // none; Analyze refuses it
+  using Configured::Configured;
+
+  bool empty() const { return !has_kind(); }
+  // As YAML has it: "fixed_length"; "" if empty().
+  std::string_view name() const;
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_DATASET_SOURCE_H_

@@ -1,0 +1,109 @@
+#ifndef FEEDMILL_CORE_DATASET_SOURCES_H_
+#define FEEDMILL_CORE_DATASET_SOURCES_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/base/compression.h"
+#include "core/dataset/fields.h"
+
+namespace feedmill {
+
+// The options of the sources that feedmill has (docs/semantics/sources.md).
+// `files` are names, globs and folders; `fields` are found out from the first
+// records if they are empty.
+
+struct RangeSource {  // Python's range: one unnamed int64 a position
+  int64_t start = 0;
+  int64_t stop = 0;
+  int64_t step = 1;
+};
+struct TfRecordSource {  // one unnamed bytes component a record
+  std::vector<std::string> files{};
+  Compression compression = Compression::kByName;
+};
+struct TextSource {  // one unnamed bytes component a line, without its "\n"
+  std::vector<std::string> files{};
+  Compression compression = Compression::kByName;
+};
+// One unnamed bytes component of record_bytes a record; header and footer are
+// left out of each file.
+struct FixedLengthSource {
+  std::vector<std::string> files{};
+  Compression compression = Compression::kByName;
+  int64_t record_bytes = 0;
+  int64_t header_bytes = 0;
+  int64_t footer_bytes = 0;
+};
+// The rows of arrays along their first axis: one unnamed component of a .npy,
+// a component for each member of a .npz.
+struct NpySource {
+  std::vector<std::string> files{};
+  std::vector<SourceField> fields{};
+};
+struct JsonlSource {  // one JSON object a line, its members by name
+  std::vector<std::string> files{};
+  Compression compression = Compression::kByName;
+  std::vector<SourceField> fields{};
+};
+struct CsvSource {  // one record a line, its columns by name
+  std::vector<std::string> files{};
+  Compression compression = Compression::kByName;
+  std::vector<SourceField> fields{};
+  // The first record of each file has the names; else they are f0, f1, ….
+  bool header = true;
+  std::string delimiter = ",";  // one byte
+  // Texts that stand for no value: NaN in floats, themselves in bytes.
+  std::vector<std::string> missing = {""};
+  // Quoted fields may hold line breaks; then files are not read in blocks.
+  bool multiline = false;
+};
+// Tar files; members of one name up to the first '.' of its last part are an
+// element, its components named by what follows that '.'; "__key__" is the
+// name itself.
+struct WebDatasetSource {
+  std::vector<std::string> files{};
+  Compression compression = Compression::kByName;
+  std::vector<SourceField> fields{};
+};
+// One file an element: image (bytes), label (int64), path (bytes).
+// label folder: the name of the file's folder; filename: what follows the last
+// '_' (or the whole stem). Names that all are decimal integers are those
+// integers; otherwise the index in the bytewise sorted list of all names.
+struct ImagesSource {
+  enum class Label { kFolder, kFilename };
+  std::vector<std::string> files{};
+  Label label = Label::kFolder;
+};
+// ---- sources made of inputs: pipelines of their own, whose elements they put
+// together. The inputs' options mean nothing; those of the whole hold.
+struct ConcatenateSource {  // one input after the other
+  std::vector<Graph> inputs{};
+};
+struct ZipSource {  // the components of all, as long as the shortest
+  std::vector<Graph> inputs{};
+};
+// block_length elements of each of cycle_length inputs in turn; where one ends,
+// its turn passes, and the next that was not begun has it from then on.
+struct InterleaveSource {
+  std::vector<Graph> inputs{};
+  int64_t cycle_length = 0;  // 0: all
+  int64_t block_length = 1;
+};
+// So many of each that after any n elements its count is the floor or the
+// ceiling of n * weight, the weights being decimal numbers over their sum.
+struct MixtureSource {
+  enum class Stop {
+    kFirstExhausted,  // before the first element that an input lacks
+    kAllExhausted,    // once all were read whole; those that end begin again
+    kRepeat,          // never; those that end begin again
+  };
+  std::vector<Graph> inputs{};
+  std::vector<double> weights{};
+  Stop stop = Stop::kFirstExhausted;
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_DATASET_SOURCES_H_

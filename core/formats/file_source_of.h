@@ -1,0 +1,158 @@
+#ifndef FEEDMILL_CORE_FORMATS_FILE_SOURCE_OF_H_
+#define FEEDMILL_CORE_FORMATS_FILE_SOURCE_OF_H_
+
+#include <concepts>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/base/status.h"
+#include "core/dataset/source_kind_of.h"
+#include "core/dataset/source_types.h"
+#include "core/sources/field_inference.h"
+#include "core/sources/framed_records.h"
+#include "core/sources/record_format.h"
+
+namespace feedmill {
+
+// A format has, beyond DescribesSource, one of these two:
+
+// Files whose records follow one another and are decoded one by one. It may
+// also have
+//   MakeCounted(options, live, manifest), if records of uncompressed files can
+//     be found in a quicker way than through an index and the decoder;
+//   CountRecords(options, file, size), if they can be counted so;
+//   InferFields(options, samples) and kSampledRecords, if the source has
+//     fields to declare.
+template <class S>
+concept FramesRecords = requires(const typename S::Options& options,
+                                 const std::vector<bool>& live) {
+  { S::MakeFraming(options) } -> std::same_as<std::shared_ptr<const Framing>>;
+  {
+    S::MakeDecoder(options, live)
+  } -> std::same_as<std::unique_ptr<const RecordDecoder>>;
+};
+// All else. It may also have Size(options) or CountRecords(options, file,
+// size), and InferFieldsOfFile(options, file, size).
+template <class S>
+concept MakesRecords = requires(const typename S::Options& options,
+                                std::shared_ptr<const Manifest> manifest,
+                                const std::vector<bool>& live) {
+  {
+    S::MakeRecords(options, std::move(manifest), live)
+  } -> std::same_as<absl::StatusOr<std::unique_ptr<const RecordSource>>>;
+};
+
+// Makes a SourceKind of the static members of `S`. text.cc and range.cc are
+// short examples of both.
+template <class S>
+  requires DescribesSource<S> && (FramesRecords<S> || MakesRecords<S>)
+class FileSourceOf final : public SourceKindOf<S>, private RecordFormat {
+  using SourceKindOf<S>::Cast;
+  using Options = typename S::Options;
+  using Records = absl::StatusOr<std::unique_ptr<const RecordSource>>;
+
+ public:
+  const RecordFormat* format() const override { return this; }
+
+ private:
+  std::optional<uint64_t> Size(const void* options) const override {
+    if constexpr (requires { S::Size(Cast(options)); }) {
+      return S::Size(Cast(options));
+    } else {
+      return std::nullopt;
+    }
+  }
+  std::shared_ptr<const Framing> MakeFraming(
+      const void* options) const override {
+    if constexpr (FramesRecords<S>) {
+      return S::MakeFraming(Cast(options));
+    } else {
+      return nullptr;
+    }
+  }
+  std::unique_ptr<const RecordDecoder> MakeDecoder(
+      const void* options, const std::vector<bool>& live) const override {
+    if constexpr (FramesRecords<S>) {
+      return S::MakeDecoder(Cast(options), live);
+    } else {
+      return nullptr;
+    }
+  }
+  absl::StatusOr<std::vector<SourceField>> InferFields(
+      const void* options,
+      const std::vector<std::string>& files) const override {
+    if constexpr (requires { S::kSampledRecords; }) {
+      FM_ASSIGN_OR_RETURN(
+          const auto samples,
+          SampleFiles(*S::MakeFraming(Cast(options)),
+                      CompressionOfFiles(options), files, S::kSampledRecords));
+      return S::InferFields(Cast(options), samples);
+    } else if constexpr (requires { &S::InferFieldsOfFile; }) {
+      return S::InferFieldsOfFile(Cast(options), files.front());
+    } else {
+      return Internal("{} has no fields", S::kName);
+    }
+  }
+  absl::StatusOr<uint64_t> CountRecords(const void* options,
+                                        const RandomAccessFile& file,
+                                        uint64_t size) const override {
+    if constexpr (requires { &S::CountRecords; }) {
+      return S::CountRecords(Cast(options), file, size);
+    } else {
+      return Internal("{} does not count records", S::kName);
+    }
+  }
+  void FinishManifest(const void* options, Manifest& manifest) const override {
+    if constexpr (requires { &S::FinishManifest; }) {
+      S::FinishManifest(Cast(options), manifest);
+    }
+  }
+  std::string DescribeManifest(const void* options, const Manifest& manifest,
+                               const ElementSpec& made,
+                               const std::string& of) const override {
+    if constexpr (requires { &S::DescribeManifest; }) {
+      return S::DescribeManifest(Cast(options), manifest, made, of);
+    } else {
+      return "";
+    }
+  }
+  Records MakeRecords(const void* options, bool counted,
+                      std::shared_ptr<const Manifest> manifest,
+                      const std::vector<bool>& live) const override {
+    if constexpr (MakesRecords<S>) {
+      return S::MakeRecords(Cast(options), std::move(manifest), live);
+    } else {
+      if constexpr (requires { &S::MakeCounted; }) {
+        if (counted) {
+          return S::MakeCounted(Cast(options), std::move(manifest), live);
+        }
+      }
+      FramedRecords records{.framing = S::MakeFraming(Cast(options)),
+                            .decoder = S::MakeDecoder(Cast(options), live),
+                            .compression = CompressionOfFiles(options),
+                            .properties = S::Properties(Cast(options))};
+      return counted
+                 ? MakeDecodedRecords(std::move(records), std::move(manifest))
+                 : MakeStreamedRecords(std::move(records), std::move(manifest));
+    }
+  }
+
+  static Compression CompressionOfFiles(const void* options) {
+    if constexpr (requires { Cast(options).compression; }) {
+      return ResolvedCompression(Cast(options).compression,
+                                 Cast(options).files);
+    } else {
+      return Compression::kNone;
+    }
+  }
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_FORMATS_FILE_SOURCE_OF_H_

@@ -1,0 +1,28 @@
+#ifndef FEEDMILL_CORE_FORMATS_IMAGE_LABELS_H_
+#define FEEDMILL_CORE_FORMATS_IMAGE_LABELS_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/dataset/graph.h"
+#include "core/io/manifest.h"
+
+namespace feedmill {
+
+// The name that labels an image (graph.h), and the number that it stands for:
+// itself if `classes` is empty (all names are integers), else its place there.
+std::string_view ImageLabelName(std::string_view path,
+                                ImagesSource::Label label);
+int64_t ImageLabel(std::string_view name,
+                   const std::vector<std::string>& classes);
+
+// The classes of a manifest's files: their label names, sorted; empty if all
+// are integers.
+std::vector<std::string> LabelClasses(const std::vector<ManifestFile>& files,
+                                      ImagesSource::Label label);
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_FORMATS_IMAGE_LABELS_H_

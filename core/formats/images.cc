@@ -1,0 +1,191 @@
+#include <algorithm>
+#include <deque>
+
+#include "core/base/status.h"
+#include "core/formats/file_checks.h"
+#include "core/formats/file_source_of.h"
+#include "core/formats/image_labels.h"
+#include "core/formats/kinds.h"
+#include "core/io/manifest_files.h"
+
+namespace feedmill {
+namespace {
+
+// Small files that are on their way from the disk at once, for each thread.
+constexpr size_t kFilesAhead = 32;
+constexpr size_t kLabelsShown = 20;
+
+void ResetBlock(RecordBlock& out, std::span<const DType> dtypes) {
+  out.rows = 0;
+  out.progression.reset();
+  out.error = absl::OkStatus();
+  out.columns.resize(dtypes.size());
+  size_t c = 0;
+  for (const DType dtype : dtypes) {
+    out.columns[c].Reset(dtype, {});
+    if (dtype == DType::kBytes) out.columns[c].offsets.Push(int64_t{0});
+    ++c;
+  }
+}
+
+void AppendString(std::string_view bytes, OutputColumn& column) {
+  column.values.Append(bytes.data(), bytes.size());
+  column.offsets.Push(static_cast<int64_t>(column.values.size()));
+}
+
+// The records are files.
+class ImageFiles final : public RecordSource {
+ public:
+  ImageFiles(const ImagesSource& source,
+             std::shared_ptr<const Manifest> manifest,
+             const std::vector<bool>& live)
+      : label_(source.label),
+        files_(std::move(manifest)),
+        makes_image_(live.empty() || live[0]),
+        makes_label_(live.empty() || live[1]),
+        makes_path_(live.empty() || live[2]) {
+    if (makes_image_) dtypes_.push_back(DType::kBytes);
+    if (makes_label_) dtypes_.push_back(DType::kInt64);
+    if (makes_path_) dtypes_.push_back(DType::kBytes);
+  }
+
+  std::unique_ptr<Scratch> NewScratch() const override {
+    return std::make_unique<AheadScratch>();
+  }
+
+  absl::StatusOr<size_t> Read(std::span<const uint64_t> indexes,
+                              size_t bytes_max, Scratch& scratch,
+                              RecordBlock& out) const override {
+    auto& ahead = static_cast<AheadScratch&>(scratch).files;
+    ResetBlock(out, dtypes_);
+    size_t bytes = 0;
+    for (size_t k = 0; k < indexes.size(); ++k) {
+      const size_t file = files_.Find(indexes[k]).file;
+      const ManifestFile& info = files_.info(file);
+      bytes += makes_image_ ? info.size : info.path.size();
+      if (out.rows > 0 && bytes > bytes_max) break;
+      size_t c = 0;
+      if (makes_image_) {
+        OpenAhead(indexes.subspan(k), ahead);
+        absl::StatusOr<std::unique_ptr<RandomAccessFile>> next =
+            std::move(ahead.front().opened);
+        ahead.pop_front();
+        FM_ASSIGN_OR_RETURN(const auto opened, std::move(next));
+        OutputColumn& image = out.columns[c++];
+        std::byte* const at = image.values.Extend(info.size);
+        FM_RETURN_IF_ERROR(files_.Read(file, *opened, 0, {at, info.size}));
+        image.offsets.Push(static_cast<int64_t>(image.values.size()));
+      }
+      if (makes_label_) {
+        out.columns[c++].values.Push(ImageLabel(
+            ImageLabelName(info.path, label_), files_.manifest().classes));
+      }
+      if (makes_path_) AppendString(info.path, out.columns[c]);
+      ++out.rows;
+    }
+    return out.rows;
+  }
+
+  std::string Describe(uint64_t index, uint64_t) const override {
+    return files_.info(files_.Find(index).file).path;
+  }
+
+ private:
+  struct Ahead {
+    uint64_t index;
+    absl::StatusOr<std::unique_ptr<RandomAccessFile>> opened;
+  };
+  struct AheadScratch final : Scratch {
+    std::deque<Ahead> files;  // the next ones, as the last call knew them
+  };
+
+  // Makes `ahead` begin with the first of `indexes`, and the disk busy with
+  // those after it: while one image is decoded, others come.
+  void OpenAhead(std::span<const uint64_t> indexes,
+                 std::deque<Ahead>& ahead) const {
+    if (!ahead.empty() && ahead.front().index != indexes.front()) ahead.clear();
+    const size_t most = std::min(indexes.size(), kFilesAhead);
+    while (ahead.size() < most) {
+      const uint64_t index = indexes[ahead.size()];
+      const size_t file = files_.Find(index).file;
+      ahead.push_back({index, files_.OpenOnce(file)});
+      const auto& opened = ahead.back().opened;
+      const ByteRange whole{0, files_.info(file).size};
+      if (opened.ok()) (*opened)->Prefetch({&whole, 1});
+    }
+  }
+
+  const ImagesSource::Label label_;
+  const ManifestFiles files_;
+  const bool makes_image_;  // else no file is opened
+  const bool makes_label_;
+  const bool makes_path_;
+  std::vector<DType> dtypes_;  // of what is made
+};
+
+struct ImagesFormat {
+  using Options = ImagesSource;
+  static constexpr std::string_view kName = "images";
+  static constexpr std::string_view kSummary =
+      "Reads a file an element: image (bytes), label (int64), path (bytes).";
+
+  static FieldList Fields(ImagesSource& s) {
+    return {FilesField(s.files),
+            {"label", Word(s.label, {"folder", "filename"}), Field::kOptional,
+             "The name that labels an image: its folder's, or the end of its "
+             "own."}};
+  }
+  static SourceProperties Properties(const ImagesSource&) {
+    return {.record_per_file = true, .heavy_component = "image"};
+  }
+  static absl::StatusOr<ElementSpec> Output(const ImagesSource& s,
+                                            std::span<const ElementSpec>) {
+    FM_RETURN_IF_ERROR(CheckFiles(s.files));
+    return ElementSpec{{{"image", DType::kBytes, {}},
+                        {"label", DType::kInt64, {}},
+                        {"path", DType::kBytes, {}}}};
+  }
+  static void FinishManifest(const ImagesSource& s, Manifest& manifest) {
+    manifest.classes = LabelClasses(manifest.files, s.label);
+  }
+  static std::string DescribeManifest(const ImagesSource& s,
+                                      const Manifest& manifest,
+                                      const ElementSpec& made,
+                                      const std::string& of) {
+    if (made.Find("label") < 0) return "";
+    const std::vector<std::string>& names = manifest.classes;
+    if (names.empty()) {
+      return fmt::format("labels  {}integers: {}\n", of,
+                         s.label == ImagesSource::Label::kFolder
+                             ? "the names of the files' folders"
+                             : "the ends of the files' names");
+    }
+    std::string listed;
+    for (size_t k = 0; k < std::min(names.size(), kLabelsShown); ++k) {
+      listed += fmt::format("{}{} = {}", k == 0 ? "" : ", ", names[k], k);
+    }
+    if (names.size() > kLabelsShown) {
+      listed += fmt::format(", … ({} in all)", names.size());
+    }
+    return fmt::format("labels  {}{}\n", of, listed);
+  }
+  static absl::StatusOr<std::unique_ptr<const RecordSource>> MakeRecords(
+      const ImagesSource& s, std::shared_ptr<const Manifest> manifest,
+      const std::vector<bool>& live) {
+    for (const ManifestFile& file : manifest->files) {
+      if (file.records == 1) continue;
+      return DataLoss("the manifest is not one of images: {} has {} records",
+                      file.path, file.records);
+    }
+    return std::make_unique<ImageFiles>(s, std::move(manifest), live);
+  }
+};
+
+}  // namespace
+
+const SourceKind& ImagesKind() {
+  static const FileSourceOf<ImagesFormat> kind;
+  return kind;
+}
+
+}  // namespace feedmill

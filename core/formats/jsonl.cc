@@ -1,0 +1,323 @@
+// Lines of JSON objects, and which fields they have.
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/status.h"
+#include "core/formats/file_checks.h"
+#include "core/formats/file_source_of.h"
+#include "core/formats/json_scanner.h"
+#include "core/formats/kinds.h"
+#include "core/sources/line_framing.h"
+#include "core/sources/record_decoder.h"
+#include "core/sources/value_text.h"
+
+namespace feedmill {
+namespace {
+
+using Kind = JsonToken::Kind;
+
+class JsonDecoder final : public RecordDecoder {
+ public:
+  explicit JsonDecoder(std::vector<SourceField> fields)
+      : RecordDecoder(std::move(fields)) {}
+
+  absl::Status Decode(const Head&, std::string_view window,
+                      std::span<const Extent> records,
+                      RecordBlock& out) const override {
+    Row row;
+    row.values.resize(fields_.size());
+    for (const Extent& record : records) {
+      FM_RETURN_IF_ERROR(Find(window.substr(record.begin, record.size), row));
+      for (size_t f = 0; f < fields_.size(); ++f) {
+        FM_RETURN_IF_ERROR(
+            Append(fields_[f], row.values[f], row.text, out.columns[f]));
+      }
+      ++out.rows;
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  struct Row {
+    std::vector<JsonToken> values;  // by field; null if it is not there
+    std::string text;               // unescaped
+  };
+
+  // Finds the fields of one object; the last of equal names counts.
+  absl::Status Find(std::string_view record, Row& row) const {
+    std::fill(row.values.begin(), row.values.end(), JsonToken{});
+    JsonScanner scanner(record);
+    if (!scanner.Enter('{')) return DataLoss("the record is no JSON object");
+    size_t next = 0;  // members mostly come in the order of the fields
+    JsonToken key, value;
+    while (scanner.NextItem('}')) {
+      if (!scanner.Key(key) || !scanner.Scan(value, 0)) break;
+      std::string_view name = key.text;
+      if (key.escaped) {
+        FM_RETURN_IF_ERROR(UnescapeJson(key.text, row.text));
+        name = row.text;
+      }
+      for (size_t k = 0; k < fields_.size(); ++k) {
+        const size_t f =
+            next + k < fields_.size() ? next + k : next + k - fields_.size();
+        if (fields_[f].name != name) continue;
+        row.values[f] = value;
+        next = f + 1 < fields_.size() ? f + 1 : 0;
+        break;
+      }
+    }
+    if (scanner.failed()) return scanner.Wrong();
+    if (!scanner.AtEnd()) return DataLoss("text after the JSON object");
+    return absl::OkStatus();
+  }
+
+  static absl::Status Misfit(const SourceField& field, const JsonToken& value) {
+    return DataLoss("the field \"{}\" is {}{}, not {}{}", Shown(field.name),
+                    value.kind == Kind::kString ? "the string " : "",
+                    Shown(value.text), DTypeName(field.dtype),
+                    ShapeToString(field.shape));
+  }
+
+  // One item, or null's stand-in.
+  static absl::Status AppendItem(const SourceField& field,
+                                 const JsonToken& value, std::string& text,
+                                 OutputColumn& column) {
+    if (field.dtype == DType::kBytes) {
+      std::string_view bytes = value.text;
+      if (value.escaped) {
+        FM_RETURN_IF_ERROR(UnescapeJson(value.text, text));
+        bytes = text;
+      }
+      if (value.kind != Kind::kNull) {
+        column.values.Append(bytes.data(), bytes.size());
+      }
+      column.offsets.Push(static_cast<int64_t>(column.values.size()));
+      return absl::OkStatus();
+    }
+    bool good = false;
+    switch (value.kind) {
+      case Kind::kNull:
+        if (AppendMissing(field.dtype, column.values)) return absl::OkStatus();
+        return DataLoss(
+            "the field \"{}\" is null or missing, which {} cannot be; declare "
+            "it as float64 (NaN) or bytes (empty)",
+            Shown(field.name), DTypeName(field.dtype));
+      case Kind::kTrue:
+      case Kind::kFalse:
+        good = field.dtype == DType::kBool &&
+               AppendNumber(value.text, DType::kBool, column.values);
+        break;
+      case Kind::kNumber:
+        good = field.dtype != DType::kBool &&
+               AppendNumber(value.text, field.dtype, column.values);
+        break;
+      case Kind::kString:  // as feedmill writes them
+        good = IsFloat(field.dtype) &&
+               (value.text == "NaN" || value.text == "Infinity" ||
+                value.text == "-Infinity") &&
+               AppendNumber(value.text, field.dtype, column.values);
+        break;
+      case Kind::kArray:
+      case Kind::kObject:
+        break;
+    }
+    return good ? absl::OkStatus() : Misfit(field, value);
+  }
+
+  // The items of an array below dimension `axis`; counts those of the first.
+  static absl::Status AppendArray(const SourceField& field,
+                                  const JsonToken& value, size_t axis,
+                                  int64_t& count, std::string& text,
+                                  OutputColumn& column) {
+    if (value.kind != Kind::kArray) return Misfit(field, value);
+    JsonScanner scanner(value.text);
+    if (!scanner.Enter('[')) return Misfit(field, value);
+    JsonToken item;
+    int64_t below = 0;
+    count = 0;
+    while (scanner.NextItem(']') && scanner.Scan(item, 0)) {
+      ++count;
+      FM_RETURN_IF_ERROR(
+          axis + 1 == field.shape.size()
+              ? AppendItem(field, item, text, column)
+              : AppendArray(field, item, axis + 1, below, text, column));
+    }
+    const int64_t wanted = field.shape[axis];
+    if (wanted == kUnknownDim || wanted == count) return absl::OkStatus();
+    return Misfit(field, value);
+  }
+
+  static absl::Status Append(const SourceField& field, const JsonToken& value,
+                             std::string& text, OutputColumn& column) {
+    if (field.shape.empty()) return AppendItem(field, value, text, column);
+    int64_t count = 0;
+    const bool list = field.shape[0] == kUnknownDim;
+    if (!list || value.kind != Kind::kNull) {  // null is an empty list
+      FM_RETURN_IF_ERROR(AppendArray(field, value, 0, count, text, column));
+    }
+    if (list) {
+      column.row_shapes.Push(count);
+      column.row_starts.Push(
+          column.row_starts
+              .As<int64_t>()[column.row_starts.size() / sizeof(int64_t) - 1] +
+          count);
+    }
+    return absl::OkStatus();
+  }
+};
+
+// What is known of a field after some records.
+struct MemberGuess {
+  std::string name;
+  bool missing = false, list = false, scalar = false;
+  bool boolean = false, number = false, gap = false, other = false;
+  NumberGuess numbers{};
+
+  void AddScalar(const JsonToken& value) {
+    switch (value.kind) {
+      case Kind::kNull:
+        missing = true;
+        break;
+      case Kind::kTrue:
+      case Kind::kFalse:
+        boolean = true;
+        break;
+      case Kind::kNumber:
+        number = numbers.Add(value.text) || number;
+        break;
+      default:
+        other = true;
+    }
+  }
+  void Add(const JsonToken& value) {
+    if (value.kind != Kind::kArray) {
+      scalar = scalar || value.kind != Kind::kNull;
+      AddScalar(value);
+      return;
+    }
+    list = true;
+    JsonScanner scanner(value.text);
+    JsonToken item;
+    scanner.Enter('[');
+    while (scanner.NextItem(']') && scanner.Scan(item, 0)) {
+      if (item.kind == Kind::kArray || item.kind == Kind::kObject) {
+        scalar = true;  // no list of single values
+      }
+      gap = gap || item.kind == Kind::kNull;
+      AddScalar(item);
+    }
+  }
+  SourceField Result() const {
+    const bool mixed =
+        other || (boolean && (number || gap)) || (list && scalar);
+    SourceField field{name, DType::kBytes, {}};
+    if (list && !scalar) field.shape = {kUnknownDim};
+    if (mixed) return field;
+    if (boolean && !missing) {
+      field.dtype = DType::kBool;
+    } else if (number) {
+      field.dtype = numbers.Result(gap || (missing && !list));
+    } else if (gap) {
+      field.dtype = DType::kFloat64;
+    }
+    return field;
+  }
+};
+
+struct Guesses {
+  std::vector<MemberGuess> guesses;
+  std::vector<size_t> seen;  // in how many records, by guess
+
+  absl::Status Add(const std::string& record) {
+    JsonScanner scanner(record);
+    if (!scanner.Enter('{')) return DataLoss("no JSON object");
+    JsonToken key, value;
+    while (scanner.NextItem('}') && scanner.Key(key) &&
+           scanner.Scan(value, 0)) {
+      std::string name(key.text);
+      if (key.escaped) FM_RETURN_IF_ERROR(UnescapeJson(key.text, name));
+      auto found =
+          std::find_if(guesses.begin(), guesses.end(),
+                       [&](const MemberGuess& g) { return g.name == name; });
+      if (found == guesses.end()) {
+        found = guesses.insert(guesses.end(), MemberGuess{.name = name});
+        seen.push_back(0);
+      }
+      found->Add(value);
+      ++seen[static_cast<size_t>(found - guesses.begin())];
+    }
+    return scanner.failed() ? scanner.Wrong() : absl::OkStatus();
+  }
+};
+
+// The fields of records that are sound.
+absl::StatusOr<std::vector<SourceField>> FieldsOfRecords(
+    const std::vector<std::string>& records) {
+  Guesses all;
+  size_t good = 0;
+  absl::Status bad;
+  for (size_t r = 0; r < records.size(); ++r) {
+    Guesses with = all;
+    const absl::Status added = with.Add(records[r]);
+    if (added.ok()) {
+      all = std::move(with);
+      ++good;
+    } else if (bad.ok()) {
+      bad = Annotate(added, fmt::format("record {}", r));
+    }
+  }
+  if (good == 0 && !bad.ok()) return bad;
+  std::vector<SourceField> fields;
+  for (size_t g = 0; g < all.guesses.size(); ++g) {
+    all.guesses[g].missing = all.guesses[g].missing || all.seen[g] < good;
+    fields.push_back(all.guesses[g].Result());
+  }
+  return fields;
+}
+
+struct JsonlFormat {
+  using Options = JsonlSource;
+  static constexpr std::string_view kName = "jsonl";
+  static constexpr std::string_view kSummary =
+      "Reads lines of one JSON object each, its members by name.";
+  static constexpr size_t kSampledRecords = 1000;
+
+  static FieldList Fields(JsonlSource& s) {
+    return {FilesField(s.files), CompressionField(s.compression, s.files),
+            FieldsField(s.fields)};
+  }
+  static SourceProperties Properties(const JsonlSource& s) {
+    return {.positions =
+                FilesIfCompressed(s.compression, s.files, Positions::kBlocks)};
+  }
+  static absl::StatusOr<ElementSpec> Output(const JsonlSource& s,
+                                            std::span<const ElementSpec>) {
+    FM_RETURN_IF_ERROR(CheckFiles(s.files, s.compression));
+    return SpecOfFields(s.fields, FieldShapes::kLists);
+  }
+  static std::shared_ptr<const Framing> MakeFraming(const JsonlSource&) {
+    return std::make_shared<LineFraming>(LineFraming::Lines::kFilled);
+  }
+  static std::unique_ptr<const RecordDecoder> MakeDecoder(
+      const JsonlSource& s, const std::vector<bool>& live) {
+    return std::make_unique<JsonDecoder>(LiveFields(s.fields, live));
+  }
+  static absl::StatusOr<std::vector<SourceField>> InferFields(
+      const JsonlSource&, const std::vector<FileSample>& samples) {
+    auto fields = FieldsOfRecords(RecordsOf(samples));
+    if (!fields.ok()) return Annotate(fields.status(), samples[0].file);
+    if (!fields->empty()) return fields;
+    return InvalidArgument("{}: no record says which fields there are",
+                           samples[0].file);
+  }
+};
+
+}  // namespace
+
+const SourceKind& JsonlKind() {
+  static const FileSourceOf<JsonlFormat> kind;
+  return kind;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,33 @@
+#ifndef FEEDMILL_CORE_FORMATS_KINDS_H_
+#define FEEDMILL_CORE_FORMATS_KINDS_H_
+
+#include <vector>
+
+#include "core/dataset/source_kind.h"
+
+namespace feedmill {
+
+// The kinds of sources with records of their own that feedmill has, each in a
+// file of its own, in the order of docs/semantics/sources.md. A new one is
+// added here, twice.
+const SourceKind& RangeKind();
+const SourceKind& TfRecordKind();
+const SourceKind& TextKind();
+const SourceKind& ImagesKind();
+const SourceKind& CsvKind();
+const SourceKind& JsonlKind();
+const SourceKind& FixedLengthKind();
+const SourceKind& NpyKind();
+const SourceKind& WebDatasetKind();
+
+inline std::vector<const SourceKind*> BuiltinFormats() {
+  return {
+      &RangeKind(),       &TfRecordKind(), &TextKind(),
+      &ImagesKind(),      &CsvKind(),      &JsonlKind(),
+      &FixedLengthKind(), &NpyKind(),      &WebDatasetKind(),
+  };
+}
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_FORMATS_KINDS_H_

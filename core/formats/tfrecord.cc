@@ -1,0 +1,160 @@
+#include "core/sources/tfrecord.h"
+
+#include <algorithm>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "core/base/status.h"
+#include "core/formats/file_checks.h"
+#include "core/formats/file_source_of.h"
+#include "core/formats/kinds.h"
+#include "core/io/read_ahead.h"
+#include "core/sources/indexed_records.h"
+
+namespace feedmill {
+namespace {
+
+// Read at a time where headers stand close together.
+constexpr size_t kHeaderWindowBytes = size_t{256} << 10;
+
+// To find all records of a file, only their headers are read. A file that is
+// damaged behind its first record has one bad record more: what is left of it,
+// of which only the beginning counts.
+class TfRecordFraming final : public Framing {
+ public:
+  TfRecordFraming() : Framing(NumberedName(0, kProperties), kProperties) {}
+
+  Framed FindRecords(std::string_view window, bool at_end,
+                     const WindowPlace& place,
+                     std::vector<Extent>& records) const override;
+  absl::StatusOr<RecordIndex> Find(const RandomAccessFile& file,
+                                   uint64_t size) const override;
+
+ private:
+  static constexpr Properties kProperties{.envelope = Envelope::kTfRecord};
+};
+
+Framed TfRecordFraming::FindRecords(std::string_view window, bool at_end,
+                                    const WindowPlace& place,
+                                    std::vector<Extent>& records) const {
+  Framed framed;
+  const auto bytes = std::as_bytes(std::span(window));
+  while (framed.used < window.size()) {
+    const auto rest = bytes.subspan(framed.used);
+    if (!at_end && rest.size() < kTfRecordHeaderBytes) return framed;
+    const TfRecordPlace at{place.path, place.record + records.size(),
+                           place.offset + framed.used};
+    // Where the file goes on, its end is not known.
+    const uint64_t left =
+        at_end ? rest.size() : std::numeric_limits<uint64_t>::max();
+    const auto length = ParseTfRecordHeader(rest, left, at);
+    if (!length.ok()) {
+      framed.error = length.status();
+      return framed;
+    }
+    if (*length > kRecordBytesMax) {
+      framed.error =
+          DataLoss("{}: record {} at offset {}: {} bytes are too long",
+                   place.path, at.record, at.offset, *length);
+      return framed;
+    }
+    if (rest.size() < *length + kTfRecordOverheadBytes) return framed;
+    const auto data =
+        ParseTfRecord(rest.first(*length + kTfRecordOverheadBytes), at);
+    if (!data.ok()) {
+      framed.error = data.status();
+      return framed;
+    }
+    records.push_back({framed.used + kTfRecordHeaderBytes, *length});
+    framed.used += *length + kTfRecordOverheadBytes;
+  }
+  return framed;
+}
+
+absl::StatusOr<RecordIndex> TfRecordFraming::Find(const RandomAccessFile& file,
+                                                  uint64_t size) const {
+  const std::string& path = file.name();
+  // Where reads wait, headers that stand within what is read ahead come with
+  // it.
+  const uint64_t sparse_min =
+      std::max<uint64_t>(kHeaderWindowBytes / 4, file.ahead_bytes());
+  ReadAhead ahead(file, 0, size);
+  RecordIndex index;
+  index.offsets.push_back(0);
+  std::vector<std::byte> window(std::min<uint64_t>(kHeaderWindowBytes, size));
+  uint64_t window_begin = 0;
+  uint64_t window_end = 0;
+  uint64_t offset = 0;
+  while (offset < size) {
+    if (offset + kTfRecordHeaderBytes > window_end) {
+      // Large records: only their headers are read.
+      const bool sparse =
+          index.records() > 0 && offset / index.records() > sparse_min;
+      const uint64_t want = std::min<uint64_t>(
+          sparse ? kTfRecordHeaderBytes : window.size(), size - offset);
+      if (!sparse) ahead.Reach(offset);
+      FM_ASSIGN_OR_RETURN(const size_t got,
+                          file.Read(offset, {window.data(), want}));
+      if (got < want) return Shrank(path, offset + got);
+      window_begin = offset;
+      window_end = offset + got;
+    }
+    const size_t at = static_cast<size_t>(offset - window_begin);
+    const size_t have = static_cast<size_t>(window_end - offset);
+    const auto length =
+        ParseTfRecordHeader({window.data() + at, have}, size - offset,
+                            {path, index.records(), offset});
+    if (!length.ok()) {
+      // No TFRecord file at all, or one whose rest is lost: one bad record.
+      if (index.records() == 0) return length.status();
+      index.offsets.push_back(std::min(size, offset + kTfRecordOverheadBytes));
+      break;
+    }
+    offset += *length + kTfRecordOverheadBytes;
+    index.offsets.push_back(offset);
+  }
+  return index;
+}
+
+struct TfRecordFormat {
+  using Options = TfRecordSource;
+  static constexpr std::string_view kName = "tfrecord";
+  static constexpr std::string_view kSummary =
+      "Reads TFRecord files: one unnamed bytes component a record.";
+
+  static FieldList Fields(TfRecordSource& s) {
+    return {FilesField(s.files), CompressionField(s.compression, s.files)};
+  }
+  static SourceProperties Properties(const TfRecordSource& s) {
+    return {.positions =
+                FilesIfCompressed(s.compression, s.files, Positions::kRecords),
+            .indexed = true};
+  }
+  static absl::StatusOr<ElementSpec> Output(const TfRecordSource& s,
+                                            std::span<const ElementSpec>) {
+    FM_RETURN_IF_ERROR(CheckFiles(s.files, s.compression));
+    return UnnamedSpec(DType::kBytes);
+  }
+  static std::shared_ptr<const Framing> MakeFraming(const TfRecordSource&) {
+    return std::make_shared<TfRecordFraming>();
+  }
+  static std::unique_ptr<const RecordDecoder> MakeDecoder(
+      const TfRecordSource&, const std::vector<bool>&) {
+    return MakeBytesDecoder();
+  }
+  static absl::StatusOr<std::unique_ptr<const RecordSource>> MakeCounted(
+      const TfRecordSource& s, std::shared_ptr<const Manifest> manifest,
+      const std::vector<bool>&) {
+    return MakeIndexedRecords(MakeFraming(s), std::move(manifest));
+  }
+};
+
+}  // namespace
+
+const SourceKind& TfRecordKind() {
+  static const FileSourceOf<TfRecordFormat> kind;
+  return kind;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,153 @@
+#include <algorithm>
+#include <span>
+#include <vector>
+
+#include "core/base/status.h"
+#include "core/formats/file_checks.h"
+#include "core/formats/file_source_of.h"
+#include "core/formats/kinds.h"
+#include "core/formats/tar.h"
+#include "core/sources/value_text.h"
+
+namespace feedmill {
+namespace {
+
+// Records are the members of one key that stand together.
+class TarFraming final : public Framing {
+ public:
+  TarFraming() : Framing(NumberedName(5, {}), {}) {}
+
+  Framed FindRecords(std::string_view window, bool at_end,
+                     const WindowPlace& place,
+                     std::vector<Extent>& records) const override {
+    return FindTarGroups(window, at_end, place, records);
+  }
+};
+
+constexpr std::string_view kKeyField = "__key__";
+
+class TarDecoder final : public RecordDecoder {
+ public:
+  explicit TarDecoder(std::vector<SourceField> fields)
+      : RecordDecoder(std::move(fields)) {}
+
+  absl::Status Decode(const Head&, std::string_view window,
+                      std::span<const Extent> records,
+                      RecordBlock& out) const override {
+    std::vector<std::string_view> values(fields_.size());
+    std::vector<bool> found(fields_.size());
+    for (const Extent& record : records) {
+      std::fill(found.begin(), found.end(), false);
+      std::string key;
+      std::string twice;
+      ForEachTarMember(window.substr(record.begin, record.size),
+                       [&](const TarMember& member) {
+                         key = member.key;
+                         for (size_t f = 0; f < fields_.size(); ++f) {
+                           if (fields_[f].name != member.extension) continue;
+                           if (found[f]) twice = member.extension;
+                           values[f] = member.data;
+                           found[f] = true;
+                         }
+                       });
+      if (!twice.empty()) {
+        return DataLoss("there are two members {}.{}", Shown(key),
+                        Shown(twice));
+      }
+      for (size_t f = 0; f < fields_.size(); ++f) {
+        if (fields_[f].name == kKeyField && !found[f]) {
+          values[f] = key;
+        } else if (!found[f]) {
+          return DataLoss("{} has no member .{}", Shown(key),
+                          Shown(fields_[f].name));
+        }
+        FM_RETURN_IF_ERROR(Append(f, key, values[f], out));
+      }
+      ++out.rows;
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status Append(size_t f, const std::string& key, std::string_view value,
+                      RecordBlock& out) const {
+    OutputColumn& column = out.columns[f];
+    if (fields_[f].dtype == DType::kBytes) {
+      column.values.Append(value.data(), value.size());
+      column.offsets.Push(static_cast<int64_t>(column.values.size()));
+    } else if (!AppendNumber(TrimmedValue(value), fields_[f].dtype,
+                             column.values)) {
+      return DataLoss("the member {}.{}, \"{}\", is no {}", Shown(key),
+                      fields_[f].name, Shown(value),
+                      DTypeName(fields_[f].dtype));
+    }
+    return absl::OkStatus();
+  }
+};
+
+// "cls" and names like it hold a class number, as WebDataset reads them.
+bool HoldsNumber(std::string_view extension) {
+  return extension == "cls" || extension == "cls2" || extension == "class" ||
+         extension == "index" || extension == "count" || extension == "inx" ||
+         extension == "id";
+}
+
+// The fields of the first record.
+absl::StatusOr<std::vector<SourceField>> FieldsOfMembers(
+    const std::vector<std::string>& records) {
+  std::vector<SourceField> fields = {
+      {std::string(kKeyField), DType::kBytes, {}}};
+  if (records.empty()) {
+    return InvalidArgument("there are no members to find its fields in");
+  }
+  ForEachTarMember(records.front(), [&](const TarMember& member) {
+    const bool number = HoldsNumber(member.extension);
+    fields.push_back(
+        {member.extension, number ? DType::kInt64 : DType::kBytes, {}});
+  });
+  return fields;
+}
+
+struct WebDatasetFormat {
+  using Options = WebDatasetSource;
+  static constexpr std::string_view kName = "webdataset";
+  static constexpr std::string_view kSummary =
+      "Reads tar files; the members of one name without its extension are an "
+      "element.";
+  static constexpr size_t kSampledRecords = 1;
+
+  static FieldList Fields(WebDatasetSource& s) {
+    return {FilesField(s.files), CompressionField(s.compression, s.files),
+            FieldsField(s.fields)};
+  }
+  static SourceProperties Properties(const WebDatasetSource&) {
+    return {.positions = Positions::kFiles};
+  }
+  static absl::StatusOr<ElementSpec> Output(const WebDatasetSource& s,
+                                            std::span<const ElementSpec>) {
+    FM_RETURN_IF_ERROR(CheckFiles(s.files, s.compression));
+    return SpecOfFields(s.fields, FieldShapes::kScalars);
+  }
+  static std::shared_ptr<const Framing> MakeFraming(const WebDatasetSource&) {
+    return std::make_shared<TarFraming>();
+  }
+  static std::unique_ptr<const RecordDecoder> MakeDecoder(
+      const WebDatasetSource& s, const std::vector<bool>& live) {
+    return std::make_unique<TarDecoder>(LiveFields(s.fields, live));
+  }
+  static absl::StatusOr<std::vector<SourceField>> InferFields(
+      const WebDatasetSource&, const std::vector<FileSample>& samples) {
+    auto fields = FieldsOfMembers(RecordsOf(samples));
+    if (!fields.ok()) return Annotate(fields.status(), samples[0].file);
+    return fields;
+  }
+};
+
+}  // namespace
+
+const SourceKind& WebDatasetKind() {
+  static const FileSourceOf<WebDatasetFormat> kind;
+  return kind;
+}
+
+}  // namespace feedmill

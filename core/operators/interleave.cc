@@ -1,0 +1,282 @@
+#include <algorithm>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/base/check.h"
+#include "core/base/status.h"
+#include "core/dataset/source_types.h"
+#include "core/operators/combining_source_of.h"
+#include "core/operators/input_checks.h"
+#include "core/operators/kinds.h"
+#include "core/plan/plan.h"
+
+namespace feedmill {
+namespace {
+
+using Look = TurnStreams::Next;
+
+// The order is periodic as long as no input ends: then each slot of the cycle
+// gives a block in each round. Where one ends, a segment begins.
+class Interleaving final : public Combination {
+ public:
+  Interleaving(std::vector<uint64_t> sizes, uint64_t size, size_t cycle,
+               uint64_t block)
+      : Combination(std::move(sizes)), block_(block) {
+    size_ = size;
+    Follow(cycle);
+  }
+
+  void Find(std::span<const uint64_t> indexes,
+            std::span<InputPlace> out) const override {
+    const Segment* segment = nullptr;
+    for (size_t k = 0; k < indexes.size(); ++k) {
+      const uint64_t n = indexes[k];
+      if (segment == nullptr || n < segment->begin || n >= segment->end) {
+        segment = &SegmentOf(n);
+      }
+      out[k] = PlaceIn(*segment, n);
+    }
+  }
+
+  uint64_t Used(size_t input) const override {
+    if (size_ == kEndless) return kEndless;
+    uint64_t used = 0;
+    for (const Segment& segment : segments_) {
+      const uint64_t end = std::min(segment.end, size_);
+      if (end <= segment.begin) break;
+      used += UsedIn(segment, end - segment.begin, input);
+    }
+    return used;
+  }
+
+  // Those that have no end take turns once all others have come.
+  uint64_t Round(std::span<const uint64_t> rounds) const override {
+    const Segment& last = segments_.back();
+    uint64_t turns = 0;
+    for (const Slot& slot : last.slots) {
+      if (rounds[slot.input] == 0) return 0;
+      turns = std::max(turns, rounds[slot.input] / block_ + 2);
+    }
+    const auto turn = Times(block_, last.slots.size());
+    const auto all = turn ? Times(turns, *turn) : std::nullopt;
+    return all ? Plus(last.begin, *all).value_or(0) : 0;
+  }
+
+ private:
+  struct Slot {
+    uint32_t input = 0;
+    uint64_t first = 0;  // the position that it gives first
+  };
+  struct Segment {
+    uint64_t begin = 0;
+    uint64_t end = 0;
+    std::vector<Slot> slots;  // a block of each, again and again
+  };
+
+  const Segment& SegmentOf(uint64_t n) const {
+    const auto after = std::upper_bound(
+        segments_.begin(), segments_.end(), n,
+        [](uint64_t at, const Segment& one) { return at < one.begin; });
+    return *std::prev(after);
+  }
+
+  InputPlace PlaceIn(const Segment& segment, uint64_t n) const {
+    const uint64_t within = n - segment.begin;
+    const uint64_t blocks = within / block_;
+    const uint64_t slots = segment.slots.size();
+    const Slot& slot = segment.slots[blocks % slots];
+    return {slot.input, slot.first + blocks / slots * block_ + within % block_,
+            0};
+  }
+
+  // Of the first `count` elements of the segment.
+  uint64_t UsedIn(const Segment& segment, uint64_t count, size_t input) const {
+    const uint64_t slots = segment.slots.size();
+    const uint64_t blocks = count / block_;
+    uint64_t used = 0;
+    for (uint64_t s = 0; s < slots; ++s) {
+      if (segment.slots[s].input != input) continue;
+      used += (blocks / slots + (s < blocks % slots)) * block_;
+      if (s == blocks % slots) used += count % block_;
+    }
+    return used;
+  }
+
+  // Reads the inputs, whole rounds at once.
+  void Follow(size_t cycle) {
+    std::vector<std::optional<uint32_t>> slots(cycle);
+    std::vector<uint64_t> taken(sizes_.size(), 0);
+    uint32_t next = 0;  // the first input that was not begun
+    size_t open = 0;
+    size_t at = 0;
+    uint64_t n = 0;
+    while ((next < sizes_.size() || open > 0) && n < size_) {
+      const bool full = open == cycle || next == sizes_.size();
+      if (full && WholeRounds(slots, at, taken, n)) continue;
+      std::optional<uint32_t>& slot = slots[at];
+      if (!slot.has_value() && next < sizes_.size()) {
+        slot = next++;
+        ++open;
+        continue;
+      }
+      if (slot.has_value()) {
+        const uint64_t count = std::min(block_, Left(*slot, taken));
+        if (count > 0) {
+          segments_.push_back({n, n + count, {{*slot, taken[*slot]}}});
+          taken[*slot] += count;
+          n += count;
+        }
+        if (count < block_) {
+          slot.reset();
+          --open;
+        }
+      }
+      at = (at + 1) % cycle;
+    }
+  }
+
+  uint64_t Left(uint32_t input, const std::vector<uint64_t>& taken) const {
+    return sizes_[input] == kEndless ? kEndless : sizes_[input] - taken[input];
+  }
+
+  // Takes as many rounds as all that are open can give, beginning with slot
+  // `at`. False if one of them lacks a whole block.
+  bool WholeRounds(const std::vector<std::optional<uint32_t>>& slots, size_t at,
+                   std::vector<uint64_t>& taken, uint64_t& n) {
+    Segment segment;
+    segment.begin = n;
+    uint64_t rounds = kEndless;
+    for (size_t k = 0; k < slots.size(); ++k) {
+      const auto& slot = slots[(at + k) % slots.size()];
+      if (!slot.has_value()) continue;
+      const uint64_t left = Left(*slot, taken);
+      if (left != kEndless) rounds = std::min(rounds, left / block_);
+      segment.slots.push_back({*slot, taken[*slot]});
+    }
+    if (rounds == 0) return false;
+    segment.end = kEndless;
+    if (rounds != kEndless) {
+      for (const Slot& slot : segment.slots) {
+        taken[slot.input] += rounds * block_;
+      }
+      // What lies beyond 2^64 is never asked for.
+      uint64_t count = 0;
+      if (__builtin_mul_overflow(rounds * block_, segment.slots.size(),
+                                 &count) ||
+          __builtin_add_overflow(n, count, &segment.end)) {
+        segment.end = kEndless;
+      }
+    }
+    n = segment.end;
+    segments_.push_back(std::move(segment));
+    return true;
+  }
+
+  const uint64_t block_;
+  std::vector<Segment> segments_;
+};
+
+size_t CycleLength(const InterleaveSource& source) {
+  const auto inputs = static_cast<int64_t>(source.inputs.size());
+  // More slots than inputs are never filled.
+  return static_cast<size_t>(source.cycle_length == 0
+                                 ? inputs
+                                 : std::min(source.cycle_length, inputs));
+}
+
+class InterleaveTurns final : public StreamTurns {
+ public:
+  explicit InterleaveTurns(const InterleaveSource& source)
+      : block_(source.block_length), slots_(CycleLength(source)) {}
+
+  absl::StatusOr<Turn> Next(TurnStreams& streams) override {
+    while (true) {
+      std::optional<size_t>& slot = slots_[at_];
+      if (!slot && next_ < streams.count()) slot = next_++;
+      if (!slot) {
+        const bool any = std::any_of(slots_.begin(), slots_.end(),
+                                     [](const auto& s) { return !!s; });
+        if (!any) return Turn{};
+        GoOn();
+        continue;
+      }
+      const size_t input = *slot;
+      FM_ASSIGN_OR_RETURN(const Look look, streams.Look(input));
+      if (const auto turn = Turn::Without(look, input)) return *turn;
+      if (look == Look::kEnd) {
+        slot.reset();
+        GoOn();
+        continue;
+      }
+      if (++in_block_ == block_) GoOn();
+      return Turn{Turn::Kind::kTake, input};
+    }
+  }
+
+ private:
+  void GoOn() {
+    at_ = (at_ + 1) % slots_.size();
+    in_block_ = 0;
+  }
+
+  const int64_t block_;
+  std::vector<std::optional<size_t>> slots_;  // the input of each
+  size_t next_ = 0;                           // the first not begun
+  size_t at_ = 0;
+  int64_t in_block_ = 0;
+};
+
+struct InterleaveOperator {
+  using Options = InterleaveSource;
+  static constexpr std::string_view kName = "interleave";
+  static constexpr std::string_view kSummary =
+      "Reads block_length elements of each of cycle_length inputs in turn.";
+
+  static FieldList Fields(InterleaveSource& s) {
+    return {{"inputs", InputPipelines{&s.inputs},
+             Field::kRequired | Field::kShort, "The pipelines to read."},
+            {.name = "cycle_length",
+             .value = &s.cycle_length,
+             .flags = Field::kPositive,
+             .help = "Inputs that take turns; all if absent.",
+             .if_unset =
+                 std::max<int64_t>(1, static_cast<int64_t>(s.inputs.size()))},
+            {"block_length", &s.block_length, Field::kOptional,
+             "Elements a turn."}};
+  }
+  static SourceProperties Properties(const InterleaveSource& s) {
+    return {.endless = AnyIsEndless(s.inputs)};
+  }
+  static absl::StatusOr<ElementSpec> Output(
+      const InterleaveSource& s, std::span<const ElementSpec> inputs) {
+    FM_RETURN_IF_ERROR(CheckInputs(s.inputs, inputs));
+    if (s.cycle_length < 0 || s.block_length < 1) {
+      return InvalidArgument(
+          "cycle_length and block_length must be at least 1, they are {} and "
+          "{}",
+          s.cycle_length, s.block_length);
+    }
+    return CommonSpec(inputs);
+  }
+  static absl::StatusOr<std::shared_ptr<const Combination>> Combine(
+      const InterleaveSource& s, std::vector<uint64_t> sizes, uint64_t limit) {
+    FM_ASSIGN_OR_RETURN(const uint64_t sum, TotalSize(sizes));
+    return std::make_shared<const Interleaving>(
+        std::move(sizes), std::min(sum, limit), CycleLength(s),
+        static_cast<uint64_t>(s.block_length));
+  }
+  static std::unique_ptr<StreamTurns> MakeTurns(const InterleaveSource& s) {
+    return std::make_unique<InterleaveTurns>(s);
+  }
+};
+
+}  // namespace
+
+const SourceKind& InterleaveKind() {
+  static const CombiningSourceOf<InterleaveOperator> kind;
+  return kind;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,193 @@
+#include <algorithm>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/base/check.h"
+#include "core/base/status.h"
+#include "core/dataset/source_types.h"
+#include "core/operators/combining_source_of.h"
+#include "core/operators/input_checks.h"
+#include "core/operators/kinds.h"
+#include "core/operators/mixture_shares.h"
+#include "core/plan/mixture_schedule.h"
+#include "core/plan/plan.h"
+
+namespace feedmill {
+namespace {
+
+using Look = TurnStreams::Next;
+
+class Mixing final : public Combination {
+ public:
+  Mixing(std::vector<uint64_t> sizes, std::vector<uint64_t> shares)
+      : Combination(std::move(sizes)), schedule_(std::move(shares)) {}
+
+  absl::Status Stop(MixtureSource::Stop stop, uint64_t limit) {
+    const bool repeats = stop != MixtureSource::Stop::kFirstExhausted;
+    for (size_t i = 0; i < sizes_.size(); ++i) {
+      if (sizes_[i] == 0 && repeats) {
+        return InvalidArgument(
+            "inputs[{}] has no elements, so it cannot be repeated", i);
+      }
+    }
+    size_ = repeats ? 0 : kEndless;
+    for (size_t i = 0; i < sizes_.size(); ++i) {
+      if (!repeats && sizes_[i] != kEndless) {
+        size_ = std::min(size_, schedule_.IndexOf(i, sizes_[i]));
+      } else if (repeats) {
+        const uint64_t last =
+            sizes_[i] == kEndless || stop == MixtureSource::Stop::kRepeat
+                ? kEndless
+                : schedule_.IndexOf(i, sizes_[i] - 1);
+        size_ = std::max(size_, last == kEndless ? kEndless : last + 1);
+      }
+    }
+    size_ = std::min(size_, limit);
+    if (size_ == kEndless || size_ <= kPositionsMax) return absl::OkStatus();
+    return InvalidArgument("more than 2^63 elements");
+  }
+
+  void Find(std::span<const uint64_t> indexes,
+            std::span<InputPlace> out) const override {
+    for (size_t k = 0; k < indexes.size(); ++k) {
+      const MixtureSchedule::Place place = schedule_.At(indexes[k]);
+      const uint64_t size = sizes_[place.input];
+      out[k] = {place.input, place.count, 0};
+      if (place.count >= size) {  // a division less where it is not needed
+        out[k].position = place.count % size;
+        out[k].turn = place.count / size;
+      }
+    }
+  }
+
+  uint64_t Used(size_t input) const override {
+    return size_ == kEndless ? kEndless : schedule_.Count(input, size_);
+  }
+
+  uint64_t Round(std::span<const uint64_t> rounds) const override {
+    uint64_t all = 0;
+    for (size_t i = 0; i < sizes_.size(); ++i) {
+      if (rounds[i] == 0) return 0;
+      all = std::max(all, schedule_.IndexOf(i, rounds[i] + 1));
+    }
+    return Plus(all, 1).value_or(0);
+  }
+
+ private:
+  const MixtureSchedule schedule_;
+};
+
+class MixtureTurns final : public StreamTurns {
+ public:
+  MixtureTurns(const MixtureSource& source, std::vector<uint64_t> shares)
+      : stop_(source.stop),
+        schedule_(std::move(shares)),
+        inputs_(source.inputs.size()) {}
+
+  absl::StatusOr<Turn> Next(TurnStreams& streams) override {
+    if (stop_ == MixtureSource::Stop::kAllExhausted && last_) {
+      Input& last = inputs_[*last_];
+      if (!last.whole) {
+        FM_ASSIGN_OR_RETURN(const Look look, streams.Look(*last_));
+        if (look == Look::kLeftOut) return *Turn::Without(look, *last_);
+        last.whole = look == Look::kEnd;
+        whole_ += last.whole ? 1 : 0;
+      }
+      if (whole_ == inputs_.size()) return Turn{};
+    }
+    const size_t i = schedule_.At(next_).input;
+    Input& input = inputs_[i];
+    FM_ASSIGN_OR_RETURN(Look look, streams.Look(i));
+    if (look == Look::kEnd) {
+      if (stop_ == MixtureSource::Stop::kFirstExhausted) return Turn{};
+      if (!input.any) return Turn{Turn::Kind::kNothing, i};
+      input.any = false;
+      FM_RETURN_IF_ERROR(streams.Begin(i, ++input.turn));
+      FM_ASSIGN_OR_RETURN(look, streams.Look(i));
+      if (look == Look::kEnd) return Turn{Turn::Kind::kNothing, i};
+    }
+    if (const auto turn = Turn::Without(look, i)) return *turn;
+    ++next_;
+    input.any = true;
+    last_ = i;
+    return Turn{Turn::Kind::kTake, i};
+  }
+
+ private:
+  struct Input {
+    uint64_t turn = 0;
+    bool any = false;    // it gave an element since it was begun
+    bool whole = false;  // it was read to its end
+  };
+
+  const MixtureSource::Stop stop_;
+  const MixtureSchedule schedule_;
+  std::vector<Input> inputs_;
+  size_t whole_ = 0;
+  uint64_t next_ = 0;  // the element
+  std::optional<size_t> last_;
+};
+
+struct MixtureOperator {
+  using Options = MixtureSource;
+  static constexpr std::string_view kName = "mixture";
+  static constexpr std::string_view kSummary =
+      "Reads of each input as many elements as its weight says.";
+
+  static FieldList Fields(MixtureSource& s) {
+    return {
+        {"inputs", InputPipelines{&s.inputs}, Field::kRequired | Field::kShort,
+         "The pipelines to read."},
+        {"weights", &s.weights, Field::kOptional,
+         "A number above 0 for each input."},
+        {"stop", Word(s.stop, {"first_exhausted", "all_exhausted", "repeat"}),
+         Field::kOptional, "When it ends."}};
+  }
+  static SourceProperties Properties(const MixtureSource& s) {
+    switch (s.stop) {
+      case MixtureSource::Stop::kFirstExhausted:
+        return {.endless = AllAreEndless(s.inputs)};
+      case MixtureSource::Stop::kAllExhausted:
+        return {.endless = AnyIsEndless(s.inputs)};
+      case MixtureSource::Stop::kRepeat:
+        break;
+    }
+    return {.endless = true};
+  }
+  static absl::StatusOr<ElementSpec> Output(
+      const MixtureSource& s, std::span<const ElementSpec> inputs) {
+    FM_RETURN_IF_ERROR(CheckInputs(s.inputs, inputs));
+    FM_RETURN_IF_ERROR(MixtureShares(s).status());
+    return CommonSpec(inputs);
+  }
+  static std::string DescribeInput(const MixtureSource& s, size_t input) {
+    const auto shares = MixtureShares(s);
+    if (!shares.ok()) return "";
+    const uint64_t sum = std::accumulate(shares->begin(), shares->end(), 0UL);
+    return fmt::format(": {} of each {}", (*shares)[input], sum);
+  }
+  static absl::StatusOr<std::shared_ptr<const Combination>> Combine(
+      const MixtureSource& s, std::vector<uint64_t> sizes, uint64_t limit) {
+    FM_ASSIGN_OR_RETURN(auto shares, MixtureShares(s));
+    auto mixing = std::make_shared<Mixing>(std::move(sizes), std::move(shares));
+    FM_RETURN_IF_ERROR(mixing->Stop(s.stop, limit));
+    return mixing;
+  }
+  static std::unique_ptr<StreamTurns> MakeTurns(const MixtureSource& s) {
+    auto shares = MixtureShares(s);
+    FM_CHECK(shares.ok());
+    return std::make_unique<MixtureTurns>(s, *std::move(shares));
+  }
+};
+
+}  // namespace
+
+const SourceKind& MixtureKind() {
+  static const CombiningSourceOf<MixtureOperator> kind;
+  return kind;
+}
+
+}  // namespace feedmill

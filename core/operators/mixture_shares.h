@@ -1,0 +1,21 @@
+#ifndef FEEDMILL_CORE_OPERATORS_MIXTURE_SHARES_H_
+#define FEEDMILL_CORE_OPERATORS_MIXTURE_SHARES_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/dataset/sources.h"
+
+namespace feedmill {
+
+// The weights of a mixture as integers without a common divisor. They are the
+// decimal numbers that are written, so that 0.7 and 0.3 are 7 and 3.
+// InvalidArgument for weights that are no positive numbers, or whose integers
+// sum up to more than 2^20.
+absl::StatusOr<std::vector<uint64_t>> MixtureShares(
+    const MixtureSource& source);
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_OPERATORS_MIXTURE_SHARES_H_

@@ -1,0 +1,37 @@
+#ifndef FEEDMILL_CORE_PLAN_INPUT_COMBINER_H_
+#define FEEDMILL_CORE_PLAN_INPUT_COMBINER_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/plan/combination.h"
+#include "core/plan/stream_turns.h"
+
+namespace feedmill {
+
+// The order in which a kind of source (SourceKind::combiner) reads its inputs.
+// `options` is that of a source of the kind. CombiningSourceOf
+// (core/operators/combining_source_of.h) implements it.
+//
+// Thread-safety: immutable; any thread.
+class InputCombiner {
+ public:
+  virtual ~InputCombiner() = default;
+
+  // The order of inputs that make `sizes` elements each, kEndless for those
+  // without end. One pass reads `limit` elements at most. InvalidArgument where
+  // it cannot be: more than 2^63 elements, or an input without elements that is
+  // to begin again. REQUIRES: `sizes` is not empty.
+  virtual absl::StatusOr<std::shared_ptr<const Combination>> Combine(
+      const void* options, std::vector<uint64_t> sizes,
+      uint64_t limit) const = 0;
+  // The same order of inputs that nobody has counted; null for a source that
+  // pairs its inputs. REQUIRES: the options were checked.
+  virtual std::unique_ptr<StreamTurns> MakeTurns(const void* options) const = 0;
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_PLAN_INPUT_COMBINER_H_
