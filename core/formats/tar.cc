@@ -6,34 +6,15 @@
 #include <utility>
 
 #include "core/base/status.h"
+#include "core/formats/tar_sparse.h"
 
 namespace feedmill {
 namespace {
 
 constexpr size_t kBlock = 512;
-constexpr size_t kNameBytesMax = size_t{64} << 10;
-
-// A number field: octal digits, or GNU's big-endian with the first bit set.
-std::optional<uint64_t> Number(std::string_view field) {
-  uint64_t value = 0;
-  if (!field.empty() && (static_cast<unsigned char>(field[0]) & 0x80) != 0) {
-    for (size_t k = 0; k < field.size(); ++k) {
-      auto byte = static_cast<uint64_t>(static_cast<unsigned char>(field[k]));
-      if (k == 0) byte &= 0x7f;
-      if (value >> 55 != 0) return std::nullopt;
-      value = value << 8 | byte;
-    }
-    return value;
-  }
-  while (!field.empty() && field.front() == ' ') field.remove_prefix(1);
-  for (const char c : field) {
-    if (c == ' ' || c == '\0') break;
-    if (c < '0' || c > '7') return std::nullopt;
-    if (value >> 60 != 0) return std::nullopt;
-    value = value * 8 + static_cast<uint64_t>(c - '0');
-  }
-  return value;
-}
+constexpr size_t kExtendedBytesMax = size_t{1} << 20;
+// Number of blocks of zeros that end an archive.
+constexpr size_t kEndBlocks = 2;
 
 std::string_view UpToZero(std::string_view field) {
   return field.substr(0, field.find('\0'));
@@ -51,12 +32,13 @@ bool ChecksumFits(std::string_view header) {
     if (k >= kAt && k < kAt + kSize) continue;
     sum += static_cast<unsigned char>(header[k]);
   }
-  return Number(header.substr(kAt, kSize)) == sum;
+  return TarNumber(header.substr(kAt, kSize)) == sum;
 }
 
-// The value of "path" in a pax header's records ("17 path=a/b.jpg\n").
-std::string_view PaxPath(std::string_view records) {
-  std::string_view path;
+// Calls `visit` with the key and the value of the records of a pax header, as
+// in "17 path=a/b.jpg\n", up to one that is none.
+template <class Visit>
+void ForEachPaxRecord(std::string_view records, Visit&& visit) {
   while (!records.empty()) {
     size_t length = 0;
     size_t digits = 0;
@@ -65,20 +47,60 @@ std::string_view PaxPath(std::string_view records) {
       length = length * 10 + static_cast<size_t>(records[digits] - '0');
       ++digits;
     }
-    if (length <= digits + 1 || length > records.size()) break;
+    if (length <= digits + 1 || length > records.size()) return;
     const std::string_view record =
         records.substr(digits + 1, length - digits - 2);
-    if (record.starts_with("path=")) path = record.substr(5);
+    const size_t equals = record.find('=');
+    if (equals == std::string_view::npos) return;
+    visit(record.substr(0, equals), record.substr(equals + 1));
     records.remove_prefix(length);
   }
-  return path;
 }
 
 struct Member {
   size_t begin = 0;  // of its first header, long names included
-  std::string name;
+  std::string name;  // empty if it is not known
   std::string_view data;
+  TarSparseMap sparse;
   bool regular = false;
+};
+
+std::string NameOf(std::string_view header) {
+  std::string name(UpToZero(header.substr(0, 100)));
+  if (header.substr(257, 6) == std::string_view("ustar\0", 6)) {
+    const std::string_view prefix = UpToZero(header.substr(345, 155));
+    if (!prefix.empty()) name = std::string(prefix) + "/" + name;
+  }
+  return name;
+}
+
+// The headers before a member that say something about it.
+struct ExtendedHeaders {
+  bool any = false;
+  std::string path;
+  std::string sparse_path;
+  std::optional<uint64_t> size;
+  TarSparseMap sparse;
+
+  static bool IsType(char type) {
+    return type == 'L' || type == 'K' || type == 'x' || type == 'g';
+  }
+  void Take(char type, std::string_view data) {
+    any = true;
+    if (type == 'L') path = UpToZero(data);
+    if (type != 'x') return;
+    ForEachPaxRecord(data, [&](std::string_view key, std::string_view value) {
+      if (key == "path") {
+        path = value;
+      } else if (key == "GNU.sparse.name") {
+        sparse_path = value;
+      } else if (key == "size") {
+        size = PaxNumber(value);
+      } else {
+        sparse.AddPaxRecord(key, value);
+      }
+    });
+  }
 };
 
 class Walk {
@@ -88,78 +110,130 @@ class Walk {
   Walk(std::string_view window, bool at_end)
       : window_(window), at_end_(at_end) {}
 
-  // The next member; kMore: it is not whole in the window.
+  // The next member; kMore: it is not whole in the window; kBad: `member` has
+  // the name of the bad member, where that is known.
   Result Next(Member& member) {
     member = {};
     member.begin = at_;
-    bool named = false;
+    extended_ = {};
     while (true) {
       const std::string_view rest = window_.substr(at_);
-      if (rest.empty() && !named) return at_end_ ? Result::kEnd : Result::kMore;
-      if (rest.size() < kBlock) return Cut("ends inside a header");
+      if (rest.size() < kBlock) return NoHeader(rest.empty());
       const std::string_view header = rest.substr(0, kBlock);
       if (IsZero(header)) {
+        if (extended_.any) return Bad("no member follows its long name");
+        ++zero_blocks_;
         at_ += kBlock;
-        if (!named) member.begin = at_;
+        member.begin = at_;
         continue;
       }
       if (!ChecksumFits(header)) {
+        if (ended()) return Result::kEnd;
         return Bad("no tar header (its checksum does not fit)");
       }
-      const auto size = Number(header.substr(124, 12));
-      if (!size || *size > kRecordBytesMax) return Bad("a member is too large");
-      const size_t padded = (*size + kBlock - 1) / kBlock * kBlock;
-      // The padding of a last member may be missing.
-      if (rest.size() - kBlock < (at_end_ ? *size : padded)) {
-        return Cut("ends inside a member");
-      }
-      const std::string_view data = rest.substr(kBlock, *size);
-      at_ += std::min(rest.size(), kBlock + padded);
-      const char type = header[156];
-      if (type == 'L' || type == 'x') {
-        if (data.size() > kNameBytesMax) return Bad("a name is too long");
-        const std::string_view name =
-            type == 'L' ? UpToZero(data) : PaxPath(data);
-        if (!name.empty()) member.name = name;
-        named = true;
-        continue;
-      }
-      if (type == 'K' || type == 'g') {
-        named = true;
-        continue;
-      }
-      member.regular = type == '0' || type == '\0' || type == '7';
-      member.data = data;
-      if (member.name.empty()) member.name = NameOf(header);
-      return Result::kMember;
+      zero_blocks_ = 0;
+      const Result result = Take(header, member);
+      const bool extended = ExtendedHeaders::IsType(header[156]);
+      if (result != Result::kMember || !extended) return result;
     }
   }
 
   size_t at() const { return at_; }
-  const char* what() const { return what_; }
+  // True after the end mark of an archive. kEnd: the bytes after it are none of
+  // an archive.
+  bool ended() const { return zero_blocks_ >= kEndBlocks; }
+  // The bytes before at() that may be part of an end mark.
+  size_t end_mark_bytes() const {
+    return std::min(zero_blocks_, kEndBlocks) * kBlock;
+  }
+  const std::string& error() const { return error_; }
 
  private:
-  static std::string NameOf(std::string_view header) {
-    std::string name(UpToZero(header.substr(0, 100)));
-    if (header.substr(257, 6) == std::string_view("ustar\0", 6)) {
-      const std::string_view prefix = UpToZero(header.substr(345, 155));
-      if (!prefix.empty()) name = std::string(prefix) + "/" + name;
+  // Takes the header at at_ and the data after it.
+  Result Take(std::string_view header, Member& member) {
+    const char type = header[156];
+    const bool extended = ExtendedHeaders::IsType(type);
+    size_t headers = kBlock;
+    if (!extended) {
+      SetName(header, member);
+      member.sparse = std::move(extended_.sparse);
+      if (type == 'S' && !TakeSparseHeaders(header, headers, member.sparse)) {
+        return Cut("ends inside the header of a member");
+      }
     }
-    return name;
+    auto size = TarNumber(header.substr(124, 12));
+    if (!extended && extended_.size) size = extended_.size;
+    if (!size || *size > kRecordBytesMax) {
+      return Bad(fmt::format("the member \"{}\" is too large", member.name));
+    }
+    if (extended && *size > kExtendedBytesMax) {
+      return Bad("an extended header is too long");
+    }
+    const std::string_view rest = window_.substr(at_ + headers);
+    const size_t padded = (*size + kBlock - 1) / kBlock * kBlock;
+    if (rest.size() < (at_end_ ? *size : padded)) {
+      return Cut(fmt::format("ends inside the member \"{}\"", member.name));
+    }
+    const std::string_view data = rest.substr(0, *size);
+    padding_cut_ = rest.size() < padded;
+    at_ += headers + std::min(rest.size(), padded);
+    if (extended) {
+      extended_.Take(type, data);
+    } else {
+      member.regular =
+          type == '0' || type == '\0' || type == '7' || type == 'S';
+      member.data = data;
+    }
+    return Result::kMember;
   }
-  Result Cut(const char* what) {
+
+  void SetName(std::string_view header, Member& member) const {
+    member.name = !extended_.sparse_path.empty() ? extended_.sparse_path
+                  : !extended_.path.empty()      ? extended_.path
+                                                 : NameOf(header);
+  }
+
+  // Adds to `headers` the blocks of regions after an old GNU header. False:
+  // they are not whole in the window.
+  bool TakeSparseHeaders(std::string_view header, size_t& headers,
+                         TarSparseMap& sparse) const {
+    bool more = sparse.AddOldHeader(header);
+    while (more) {
+      const std::string_view rest = window_.substr(at_ + headers);
+      if (rest.size() < kBlock) return false;
+      more = sparse.AddOldBlock(rest.substr(0, kBlock));
+      headers += kBlock;
+    }
+    return true;
+  }
+
+  // At the end of the window, or less than a block before it.
+  Result NoHeader(bool window_is_empty) {
     if (!at_end_) return Result::kMore;
-    return Bad(what);
+    if (extended_.any || !(window_is_empty || ended())) {
+      return Bad("ends inside a header");
+    }
+    if (padding_cut_) {
+      return Bad("ends inside the padding after the last member");
+    }
+    return Result::kEnd;
   }
-  Result Bad(const char* what) {
-    what_ = what;
+  Result Cut(std::string what) {
+    if (!at_end_) return Result::kMore;
+    return Bad(std::move(what));
+  }
+  Result Bad(std::string what) {
+    error_ = std::move(what);
     return Result::kBad;
   }
 
   const std::string_view window_;
   const bool at_end_;
   size_t at_ = 0;
-  const char* what_ = "";
+  size_t zero_blocks_ = 0;  // directly before at_
+  bool padding_cut_ = false;
+  ExtendedHeaders extended_;
+  std::string error_;
 };
 
 // Where the key of a name ends: before the first '.' of its last part; npos if
@@ -206,15 +280,22 @@ Framed FindTarGroups(std::string_view window, bool at_end,
       continue;
     }
     if (result == Walk::Result::kBad) {
+      // The group is whole unless the bad member is of it.
+      const size_t size = KeySize(member.name);
+      const bool of_group =
+          open && size != std::string_view::npos &&
+          std::string_view(member.name).substr(0, size) == key;
+      if (open && !of_group) records.push_back({begin, end - begin});
       framed.error = DataLoss("{}: record {} at offset {}: {}", place.path,
                               place.record + records.size(),
-                              place.offset + walk.at(), walk.what());
+                              place.offset + walk.at(), walk.error());
     } else if (result == Walk::Result::kEnd) {
       if (open) records.push_back({begin, end - begin});
       framed.used = window.size();
+      framed.ended = walk.ended();
     } else if (!open) {
-      // Nothing before this member is needed again.
-      framed.used = std::max(framed.used, member.begin);
+      // Nothing before this member is needed again, but for its end mark.
+      framed.used = std::max(framed.used, member.begin - walk.end_mark_bytes());
     }
     return framed;
   }
@@ -235,6 +316,7 @@ void ForEachTarMember(std::string_view record,
       if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
     }
     out.data = member.data;
+    out.sparse = member.sparse.used() ? &member.sparse : nullptr;
     visit(out);
   }
 }

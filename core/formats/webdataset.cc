@@ -35,21 +35,27 @@ class TarDecoder final : public RecordDecoder {
                       std::span<const Extent> records,
                       RecordBlock& out) const override {
     std::vector<std::string_view> values(fields_.size());
+    std::vector<std::string> expanded(fields_.size());
     std::vector<bool> found(fields_.size());
     for (const Extent& record : records) {
       std::fill(found.begin(), found.end(), false);
       std::string key;
       std::string twice;
+      absl::Status damage;
       ForEachTarMember(window.substr(record.begin, record.size),
                        [&](const TarMember& member) {
                          key = member.key;
                          for (size_t f = 0; f < fields_.size(); ++f) {
                            if (fields_[f].name != member.extension) continue;
                            if (found[f]) twice = member.extension;
-                           values[f] = member.data;
                            found[f] = true;
+                           values[f] = member.data;
+                           if (member.sparse == nullptr) continue;
+                           damage.Update(Expand(member, expanded[f]));
+                           values[f] = expanded[f];
                          }
                        });
+      FM_RETURN_IF_ERROR(damage);
       if (!twice.empty()) {
         return DataLoss("there are two members {}.{}", Shown(key),
                         Shown(twice));
@@ -69,6 +75,17 @@ class TarDecoder final : public RecordDecoder {
   }
 
  private:
+  static absl::Status Expand(const TarMember& member, std::string& content) {
+    auto expanded = member.sparse->Expand(member.data);
+    if (!expanded.ok()) {
+      return Annotate(expanded.status(),
+                      fmt::format("the member {}.{}", Shown(member.key),
+                                  Shown(member.extension)));
+    }
+    content = *std::move(expanded);
+    return absl::OkStatus();
+  }
+
   absl::Status Append(size_t f, const std::string& key, std::string_view value,
                       RecordBlock& out) const {
     OutputColumn& column = out.columns[f];

@@ -41,6 +41,7 @@ struct WindowPlace {
 struct Framed {
   size_t used = 0;     // the first record that is not whole begins there
   absl::Status error;  // about the record after the last that was found
+  bool ended = false;  // no record follows: the rest of the file is ignored
 };
 
 // The order in which the records of a file follow one another. As a

@@ -135,6 +135,19 @@ void RecordStream::CutAtEnd() {
   if (offset_ + used_ >= end_) done_ = true;
 }
 
+// Reads the bytes after the last record, so that damage of compressed data is
+// found there, too.
+absl::Status RecordStream::PassRest() {
+  while (!at_end_ && damage_.ok()) {
+    used_ = window_.size();
+    DropUsed();
+    FM_RETURN_IF_ERROR(Fill(kWindowBytes));
+  }
+  error_ = damage_;
+  done_ = true;
+  return absl::OkStatus();
+}
+
 absl::StatusOr<bool> RecordStream::Next() {
   first_record_ += records_.size();
   records_.clear();
@@ -143,6 +156,10 @@ absl::StatusOr<bool> RecordStream::Next() {
   DropUsed();
   size_t wanted = kWindowBytes;
   while (true) {
+    if (rest_is_ignored_) {
+      FM_RETURN_IF_ERROR(PassRest());
+      return false;
+    }
     const uint64_t window_end = offset_ + window_.size();
     const size_t more =
         window_end < end_
@@ -153,6 +170,7 @@ absl::StatusOr<bool> RecordStream::Next() {
         window(), at_end_, {path_, first_record_, offset_}, records_);
     used_ = framed.used;
     error_ = framed.error;
+    rest_is_ignored_ = framed.ended;
     if (wants_header_ && !records_.empty()) TakeHeader();
     CutAtEnd();
     if (at_end_ || !error_.ok()) done_ = true;

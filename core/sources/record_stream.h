@@ -50,6 +50,7 @@ class RecordStream {
   absl::Status Fill(size_t bytes);
   absl::Status Begin();
   absl::Status PassMark();
+  absl::Status PassRest();
   void DropUsed();
   void TakeHeader();
   void CutAtEnd();
@@ -71,6 +72,7 @@ class RecordStream {
   bool begun_ = false;
   bool at_end_ = false;
   bool done_ = false;
+  bool rest_is_ignored_ = false;
   bool wants_header_;
 };
 

@@ -158,13 +158,18 @@ absl::StatusOr<size_t> StreamedRecords::Decode(const Stream& stream,
   CutRows(out.rows, out);
   const auto place = files_.Find(stream.index);
   const bool numbered = place.record == 0 || !blocks_;
-  return Annotate(
+  const absl::Status located = Annotate(
       status,
       fmt::format(
           "{}: record {}at offset {}{}", files_.info(place.file).path,
           numbered ? fmt::format("{} ", records.first_record() + bad) : "",
           records.OffsetOf(bad),
           compression_ == Compression::kNone ? "" : " uncompressed"));
+  // Damage right after the record may be the reason.
+  const bool last = bad + 1 == records.records().size();
+  if (!last || records.error().ok()) return located;
+  return absl::Status(located.code(), fmt::format("{}; {}", ErrorText(located),
+                                                  ErrorText(records.error())));
 }
 
 absl::StatusOr<bool> StreamedRecords::ReadBlock(uint64_t index, uint64_t row,

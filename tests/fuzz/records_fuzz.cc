@@ -60,7 +60,7 @@ void CheckWindows(const Framing& framing, std::string_view file, size_t split,
   const Framed first =
       framing.FindRecords(file.substr(0, split), false, {path}, parts);
   bool error = !first.error.ok();
-  if (!error) {
+  if (!error && !first.ended) {
     const size_t count = parts.size();
     const Framed rest =
         framing.FindRecords(file.substr(first.used), true, {path}, parts);

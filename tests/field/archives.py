@@ -1,0 +1,199 @@
+#!/usr/bin/env python3
+"""Archives and compressed files as people have them, read by feedmill, by
+Python's tarfile and gzip, and by zstandard.
+
+    tests/field/archives.py --binary build/release/bin/feedmill [TEST …]"""
+import io
+import subprocess
+import tarfile
+
+from field_case import equal, main
+
+BLOCK = 512
+
+
+def tar_of(members, form=tarfile.GNU_FORMAT):
+    """An archive of (name, content) with an end mark and no more padding."""
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w", format=form) as archive:
+        for name, content in members:
+            member = tarfile.TarInfo(name)
+            member.size = len(content)
+            archive.addfile(member, io.BytesIO(content))
+        end = archive.offset
+    return out.getvalue()[:end] + bytes(2 * BLOCK)
+
+
+def samples(data):
+    """The samples that tarfile finds in an archive, and whether it reports damage."""
+    out = []
+    try:
+        with tarfile.open(fileobj=io.BytesIO(data), mode="r:") as archive:
+            for member in archive:
+                key, extension = member.name.split(".", 1)
+                if not out or out[-1]["__key__"] != key:
+                    out.append({"__key__": key})
+                content = archive.extractfile(member).read()
+                if len(content) < member.size:
+                    return out, True
+                out[-1][extension] = content.decode()
+    except tarfile.ReadError:
+        return out, True
+    return out, False
+
+
+MEMBERS = [(f"s{k}.{extension}", f"{extension} {k} ".encode() * (10 * k + 1)) for k in range(40)
+           for extension in ("jpg", "txt")]
+FIELDS = "{webdataset: {files: FILE, fields: {__key__: bytes, jpg: bytes, txt: bytes}}}"
+
+
+def tar_trailing_bytes(feedmill):
+    sound = tar_of(MEMBERS)
+    large = tar_of([("big.jpg", b"c"), ("big.txt", b"x" * 300_000)])
+    tails = {"text": b"garbage" * 200, "one": b"?", "long": b"\x01\x02\x03" * 300_000, "late": bytes(3 * BLOCK) + b"x" * 700,
+             "zeros": bytes(10_000), "partial": bytes(100)}
+    for form, archive in (("small", sound), ("large", large)):
+        for name, tail in tails.items():
+            want, damaged = samples(archive + tail)
+            assert not damaged and want == samples(archive)[0]
+            feedmill.write(f"{form}-{name}.tar", archive + tail)
+            for steps in ("", "steps: [{on_error: skip}]", "steps: [{on_error: skip}, shuffle]"):
+                got = feedmill.read(FIELDS.replace("FILE", f"{form}-{name}.tar"), steps)
+                equal(sorted(got, key=str), sorted(want, key=str))
+    # The fields are found out, too.
+    equal(feedmill.read("{webdataset: {files: small-text.tar}}")[0].keys(), {"__key__", "jpg", "txt"})
+    # An archive behind another is read; bytes behind the last are not.
+    feedmill.write("two.tar", sound + bytes(5 * BLOCK) + large + b"tail" * 1000)
+    equal(feedmill.read(FIELDS.replace("FILE", "two.tar")), samples(sound)[0] + samples(large)[0])
+    # Damage of the compression behind the end mark is reported.
+    packed = bytearray(subprocess.run(["gzip"], input=sound + b"tail" * 200_000, capture_output=True, check=True).stdout)
+    feedmill.write("sound.tar.gz", packed)
+    equal(feedmill.read(FIELDS.replace("FILE", "sound.tar.gz")), samples(sound)[0])
+    packed[-6] ^= 1
+    feedmill.write("damaged.tar.gz", packed)
+    equal(feedmill.read_up_to_error(FIELDS.replace("FILE", "damaged.tar.gz"), "damaged.tar.gz", "incorrect data check"),
+          samples(sound)[0])
+
+
+def cut_tars(feedmill):
+    sound = tar_of(MEMBERS)
+    # Where the last member of the last sample begins, and its data.
+    header = sound.rindex(b"s39.txt\0")
+    data = header + BLOCK
+    size = len(MEMBERS[-1][1])
+    others = samples(sound)[0][:-1]
+    cuts = {"data": (data + size // 2, ["ends inside the member", '"s39.txt"']), "header": (header + 100, ["ends inside a header"]),
+            "data_end": (data + size - 1, ["ends inside the member", '"s39.txt"'])}
+    for name, (at, parts) in cuts.items():
+        assert samples(sound[:at])[0][:-1] == others
+        feedmill.write(f"{name}.tar", sound[:at])
+        source = FIELDS.replace("FILE", f"{name}.tar")
+        equal(feedmill.read_up_to_error(source, f"{name}.tar", "record 39", *parts), others)
+        equal(feedmill.read(source, "steps: [{on_error: skip}]"), others)
+    # The data is whole, the padding is not: no sample is lost, and the cut is reported as tarfile does.
+    for name, at in (("padding", data + size), ("padding_end", data + size + BLOCK - size % BLOCK - 1)):
+        assert samples(sound[:at]) == (samples(sound)[0], True)
+        feedmill.write(f"{name}.tar", sound[:at])
+        source = FIELDS.replace("FILE", f"{name}.tar")
+        equal(feedmill.read_up_to_error(source, f"{name}.tar", "offset", "padding"), samples(sound)[0])
+        equal(feedmill.read(source, "steps: [{on_error: skip}]"), samples(sound)[0])
+    # Without an end mark, as tar reads it.
+    bare = sound[:-2 * BLOCK]
+    assert samples(bare) == (samples(sound)[0], False)
+    feedmill.write("bare.tar", bare)
+    equal(feedmill.read(FIELDS.replace("FILE", "bare.tar")), samples(sound)[0])
+    # A damaged header: what stands before it is delivered, under on_error the other files, too.
+    middle = sound.index(b"s20.jpg\0")
+    feedmill.write("a_bad.tar", sound[:middle] + b"#" + sound[middle + 1:])
+    feedmill.write("b_good.tar", tar_of([("z.jpg", b"1"), ("z.txt", b"2")]))
+    want = samples(sound)[0][:20]
+    equal(feedmill.read_up_to_error(FIELDS.replace("FILE", "a_bad.tar"), "record 20", "checksum"), want)
+    equal(feedmill.read(FIELDS.replace("FILE", "'[ab]_*.tar'"), "steps: [{on_error: skip}]"),
+          want + [{"__key__": "z", "jpg": "1", "txt": "2"}])
+
+
+def sparse_files(folder):
+    """Files with holes: at the beginning, at the end, many, nothing else, none."""
+    shapes = {"ends": (1 << 20, [(300_000, b"middle" * 100)]), "tail": (900_001, [(0, b"first"), (900_000, b"!")]),
+              "many": (4 << 20, [(k * 65_536, b"%d" % k * 50) for k in range(60)]), "hole": (1 << 18, []),
+              "dense": (5000, [(0, b"d" * 5000)])}
+    for k, (name, (size, parts)) in enumerate(shapes.items()):
+        with open(folder / f"{k}{name}.bin", "wb") as file:
+            file.truncate(size)
+            for at, content in parts:
+                file.seek(at)
+                file.write(content)
+        (folder / f"{k}{name}.cls").write_text(str(k))
+    return sorted(path.name for path in folder.iterdir())
+
+
+def sparse_members(feedmill):
+    place = feedmill.folder / "files"
+    place.mkdir()
+    names = sparse_files(place)
+    forms = {"gnu": ["--format=gnu"], "oldgnu": ["--format=oldgnu"]}
+    forms |= {f"pax{version}": ["--format=posix", f"--sparse-version={version}"] for version in ("0.0", "0.1", "1.0")}
+    source = "{webdataset: {files: FILE, fields: {__key__: bytes, cls: int64, bin: bytes}}}"
+    for form, flags in forms.items():
+        path = feedmill.folder / f"{form}.tar"
+        # Some file systems do not say where holes are.
+        subprocess.run(["tar", "--sparse", "--hole-detection=raw", *flags, "-cf", path, *names], cwd=place, check=True)
+        with tarfile.open(path) as archive:
+            assert sum(bool(member.sparse) for member in archive) >= 3, form
+            content = {member.name: archive.extractfile(member).read() for member in archive}
+        assert content == {name: (place / name).read_bytes() for name in names}
+        want = [{"__key__": name[:-4], "cls": int(content[name[:-4] + ".cls"]), "bin": content[name].decode()}
+                for name in names if name.endswith(".bin")]
+        got = feedmill.read(source.replace("FILE", f"{form}.tar"))
+        assert got == want, f"{form}: the contents differ"
+        equal(feedmill.read(source.replace("FILE", f"{form}.tar"), "steps: [{map: {size: length(bin)}}]"),
+              [{"size": len(row["bin"])} for row in want])
+    damaged_sparse_members(feedmill)
+
+
+def damaged_sparse_members(feedmill):
+    """Maps that no file can have: an error that names file and member, of that sample alone."""
+    def pax(records, stored):
+        text = b""
+        for key, value in records.items():
+            record = f" {key}={value}\n"
+            size = len(record) + 2
+            text += f"{size}{record}".encode() if size < 100 else b"%d%s" % (size + 1, record.encode())
+        out = io.BytesIO()
+        with tarfile.open(fileobj=out, mode="w", format=tarfile.USTAR_FORMAT) as archive:
+            for name, kind, content in (("x", tarfile.XHDTYPE, text), ("b.bin", tarfile.REGTYPE, stored)):
+                member = tarfile.TarInfo(name)
+                member.type = kind
+                member.size = len(content)
+                archive.addfile(member, io.BytesIO(content))
+            end = archive.offset
+        return out.getvalue()[:end]
+
+    first, last = (tar_of([(f"{name}.bin", name.encode())])[:-2 * BLOCK] for name in "ac")
+    cases = {"beyond": ({"GNU.sparse.size": 10, "GNU.sparse.map": "8,4"}, b"abcd"),
+             "short": ({"GNU.sparse.size": 10, "GNU.sparse.map": "0,8"}, b"abcd"),
+             "long": ({"GNU.sparse.size": 10, "GNU.sparse.map": "0,2"}, b"abcd"),
+             "letters": ({"GNU.sparse.size": 10, "GNU.sparse.map": "0,x"}, b"abcd"),
+             "odd": ({"GNU.sparse.size": 10, "GNU.sparse.map": "0,2,4"}, b"ab"),
+             "huge": ({"GNU.sparse.size": 10**15, "GNU.sparse.map": "0,4"}, b"abcd"),
+             "wrap": ({"GNU.sparse.size": 10, "GNU.sparse.map": "18446744073709551615,2"}, b"ab"),
+             "version": ({"GNU.sparse.major": 2, "GNU.sparse.size": 10}, b"abcd"),
+             "count": ({"GNU.sparse.major": 1, "GNU.sparse.minor": 0, "GNU.sparse.realsize": 10}, b"9" * 18 + b"\n0\n1\n"),
+             "unsized": ({"GNU.sparse.map": "0,4"}, b"abcd")}
+    source = "{webdataset: {files: FILE, fields: {__key__: bytes, bin: bytes}}}"
+    for name, (records, stored) in cases.items():
+        feedmill.write(f"{name}.tar", first + pax(records, stored) + last + bytes(2 * BLOCK))
+        equal(feedmill.read_up_to_error(source.replace("FILE", f"{name}.tar"), f"{name}.tar", "b.bin", "sparse"),
+              [{"__key__": "a", "bin": "a"}])
+        equal(feedmill.read(source.replace("FILE", f"{name}.tar"), "steps: [{on_error: skip}]"),
+              [{"__key__": key, "bin": key} for key in "ac"])
+        # A component that nothing needs is not expanded.
+        equal(feedmill.read(source.replace("FILE", f"{name}.tar"), "steps: [{map: {key: __key__}}]"),
+              [{"key": key} for key in "abc"])
+
+
+TESTS = [tar_trailing_bytes, cut_tars, sparse_members]
+
+
+if __name__ == "__main__":
+    main(__doc__, TESTS)
