@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "core/base/byte_budget.h"
+#include "core/base/data_warnings.h"
 #include "core/base/status.h"
 #include "core/net/address.h"
 #include "core/net/arena_host.h"
@@ -106,6 +107,7 @@ class WorkerServer::Shell : public ReactorHandler {
   void OnRelay(absl::Time now, const Relay& relay);
   void LeaveProcess();
   void OnAnswered(absl::Time now);
+  void LogDataWarnings(absl::Time now);
   void OnDispatcherRefuses(const absl::Status& why);
   void WatchDispatcher(absl::Time now);
   absl::Time DispatcherLost() const;
@@ -141,6 +143,8 @@ class WorkerServer::Shell : public ReactorHandler {
   absl::Time say_at_;
   std::optional<absl::Time> drain_end_;
   absl::Status refusal_;  // the dispatcher's last
+  uint64_t warnings_logged_ = 0;
+  absl::Time warnings_log_at_ = absl::InfinitePast();
 
   mutable std::mutex mu_;
   std::condition_variable changed_;
@@ -441,6 +445,17 @@ void WorkerServer::Shell::OnTurn(absl::Time now) {
   memory_->OnTurn(now);
   runner_->HandOn();
   agent_->ReadInPlace(memory_->links() > 0);
+  LogDataWarnings(now);
+}
+
+// Logs the counts of the process when they have changed, at most each
+// kSayAgain.
+void WorkerServer::Shell::LogDataWarnings(absl::Time now) {
+  const uint64_t noted = DataWarningsNoted();
+  if (noted == warnings_logged_ || now < warnings_log_at_) return;
+  warnings_logged_ = noted;
+  warnings_log_at_ = now + kSayAgain;
+  for (const std::string& text : DataWarningTexts()) LogWarning("{}", text);
 }
 
 absl::Time WorkerServer::Shell::NextDeadline() const {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "core/base/check.h"
+#include "core/base/data_warnings.h"
 #include "core/base/status.h"
 
 namespace feedmill {
@@ -70,17 +71,18 @@ class Decompressed : public ByteStream {
 
   std::span<std::byte> unread_;
   bool inside_ = false;  // a member or frame has begun and not ended
+  bool ended_ = false;
   absl::Status damage_;
 
  private:
   PlainStream input_;
   std::vector<std::byte> buffer_;
-  bool ended_ = false;
 };
 
 class GzipStream final : public Decompressed {
  public:
-  explicit GzipStream(PlainStream input) : Decompressed(std::move(input)) {
+  GzipStream(PlainStream input, std::string name)
+      : Decompressed(std::move(input)), name_(std::move(name)) {
     constexpr int kGzipOnly = 16;
     const int result = inflateInit2(&state_, MAX_WBITS + kGzipOnly);
     if (result == Z_MEM_ERROR) throw std::bad_alloc();
@@ -92,6 +94,7 @@ class GzipStream final : public Decompressed {
 
  private:
   size_t Step(std::span<std::byte> out) override {
+    if (!inside_ && members_ > 0 && !BeginsMember()) return 0;
     constexpr size_t kMax = std::numeric_limits<uInt>::max();
     const size_t room = std::min(out.size(), kMax);
     state_.next_in = reinterpret_cast<Bytef*>(unread_.data());
@@ -104,7 +107,11 @@ class GzipStream final : public Decompressed {
     if (result == Z_MEM_ERROR) throw std::bad_alloc();
     if (result == Z_STREAM_END) {
       inside_ = false;
+      ++members_;
       FM_CHECK(inflateReset(&state_) == Z_OK);
+    } else if (result == Z_DATA_ERROR && members_ > 0 &&
+               state_.total_in <= kMagicBytes) {
+      IgnoreRest();
     } else if (result != Z_OK && result != Z_BUF_ERROR) {
       damage_ = DataLoss("not gzip, or damaged: {}",
                          state_.msg == nullptr ? "no reason" : state_.msg);
@@ -112,7 +119,29 @@ class GzipStream final : public Decompressed {
     return room - state_.avail_out;
   }
 
+  // Passes over zeros after a member. False: no other one begins in unread_.
+  bool BeginsMember() {
+    constexpr std::byte kMagic{0x1f};
+    const auto begin =
+        std::find_if(unread_.begin(), unread_.end(),
+                     [](std::byte b) { return b != std::byte{}; });
+    unread_ = {begin, unread_.end()};
+    if (!unread_.empty() && unread_.front() != kMagic) IgnoreRest();
+    return !unread_.empty() && !ended_;
+  }
+
+  void IgnoreRest() {
+    ended_ = true;
+    inside_ = false;
+    if (!name_.empty()) {
+      NoteDataWarning(DataWarning::kTrailingBytes, name_);
+    }
+  }
+
+  static constexpr size_t kMagicBytes = 2;
+  const std::string name_;
   z_stream state_{};
+  uint64_t members_ = 0;  // that have ended
 };
 
 class ZstdStream final : public Decompressed {
@@ -139,11 +168,26 @@ class ZstdStream final : public Decompressed {
     made_ += to.pos;
     unread_ = unread_.subspan(from.pos);
     if (ZSTD_isError(result) != 0) {
-      damage_ = DataLoss("not zstd, or damaged: {}", ZSTD_getErrorName(result));
+      damage_ = Damage(result);
     }
     inside_ = result != 0;
     if (!inside_) EndFrame();
     return to.pos;
+  }
+
+  absl::Status Damage(size_t error) const {
+    const ZSTD_ErrorCode code = ZSTD_getErrorCode(error);
+    if (code == ZSTD_error_prefix_unknown && frames_ > 0) {
+      return DataLoss(
+          "bytes after the last zstd frame are no zstd frame; cut them off, as "
+          "`zstd -d` does with an error");
+    }
+    if (code == ZSTD_error_frameParameter_windowTooLarge) {
+      return DataLoss(
+          "a zstd window of more than 128 MiB; compress it again with `zstd "
+          "--long=27` or without --long");
+    }
+    return DataLoss("not zstd, or damaged: {}", ZSTD_getErrorName(error));
   }
 
   // Its size is checked here: the library does not if its last block is empty,
@@ -158,6 +202,7 @@ class ZstdStream final : public Decompressed {
     }
     head_bytes_ = 0;
     made_ = 0;
+    ++frames_;
   }
 
   ZSTD_DStream* const state_;
@@ -165,17 +210,18 @@ class ZstdStream final : public Decompressed {
   std::array<std::byte, 18> head_;
   size_t head_bytes_ = 0;
   uint64_t made_ = 0;
+  uint64_t frames_ = 0;  // that have ended
 };
 
 }  // namespace
 
 std::unique_ptr<ByteStream> MakeByteStream(Compression compression,
                                            ReadFileAt read, uint64_t begin,
-                                           uint64_t size) {
+                                           uint64_t size, std::string name) {
   PlainStream plain(std::move(read), begin, size);
   switch (compression) {
     case Compression::kGzip:
-      return std::make_unique<GzipStream>(std::move(plain));
+      return std::make_unique<GzipStream>(std::move(plain), std::move(name));
     case Compression::kZstd:
       return std::make_unique<ZstdStream>(std::move(plain));
     case Compression::kByName:

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "core/base/compression.h"
@@ -28,10 +29,14 @@ using ReadFileAt =
 
 // The bytes [begin, size) of a file as they are, and uncompressed. Several gzip
 // members or zstd frames one after the other are one stream, as the formats
-// say; a zstd window over 128 MiB is refused.
+// say; a zstd window over 128 MiB is refused. Zeros after a gzip member are
+// passed over. Other bytes after it that are no member end the stream, as for
+// `gzip -d`: a data warning that names `name`, if that is not empty. Bytes
+// after a zstd frame that are no frame are damage, as for `zstd -d`.
 std::unique_ptr<ByteStream> MakeByteStream(Compression compression,
                                            ReadFileAt read, uint64_t begin,
-                                           uint64_t size);
+                                           uint64_t size,
+                                           std::string name = "");
 
 }  // namespace feedmill
 

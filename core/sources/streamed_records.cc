@@ -124,7 +124,7 @@ absl::StatusOr<std::unique_ptr<StreamedRecords::Stream>> StreamedRecords::Open(
       MakeByteStream(compression_,
                      files_.ReadInOrder(place.file, opened, first,
                                         blocks_ ? end + kLineBytesAhead : end),
-                     first, info.size),
+                     first, info.size, info.path),
       begin, end);
   return stream;
 }

@@ -3,9 +3,15 @@
 Python's tarfile and gzip, and by zstandard.
 
     tests/field/archives.py --binary build/release/bin/feedmill [TEST …]"""
+import gzip
 import io
+import json
+import struct
 import subprocess
 import tarfile
+import zlib
+
+import zstandard
 
 from field_case import equal, main
 
@@ -50,8 +56,8 @@ FIELDS = "{webdataset: {files: FILE, fields: {__key__: bytes, jpg: bytes, txt: b
 def tar_trailing_bytes(feedmill):
     sound = tar_of(MEMBERS)
     large = tar_of([("big.jpg", b"c"), ("big.txt", b"x" * 300_000)])
-    tails = {"text": b"garbage" * 200, "one": b"?", "long": b"\x01\x02\x03" * 300_000, "late": bytes(3 * BLOCK) + b"x" * 700,
-             "zeros": bytes(10_000), "partial": bytes(100)}
+    tails = {"text": b"garbage" * 200, "one": b"?", "long": b"\x01\x02\x03" * 300_000,
+             "late": bytes(3 * BLOCK) + b"x" * 700, "zeros": bytes(10_000), "partial": bytes(100)}
     for form, archive in (("small", sound), ("large", large)):
         for name, tail in tails.items():
             want, damaged = samples(archive + tail)
@@ -66,7 +72,7 @@ def tar_trailing_bytes(feedmill):
     feedmill.write("two.tar", sound + bytes(5 * BLOCK) + large + b"tail" * 1000)
     equal(feedmill.read(FIELDS.replace("FILE", "two.tar")), samples(sound)[0] + samples(large)[0])
     # Damage of the compression behind the end mark is reported.
-    packed = bytearray(subprocess.run(["gzip"], input=sound + b"tail" * 200_000, capture_output=True, check=True).stdout)
+    packed = bytearray(gzip.compress(sound + b"tail" * 200_000))
     feedmill.write("sound.tar.gz", packed)
     equal(feedmill.read(FIELDS.replace("FILE", "sound.tar.gz")), samples(sound)[0])
     packed[-6] ^= 1
@@ -82,7 +88,8 @@ def cut_tars(feedmill):
     data = header + BLOCK
     size = len(MEMBERS[-1][1])
     others = samples(sound)[0][:-1]
-    cuts = {"data": (data + size // 2, ["ends inside the member", '"s39.txt"']), "header": (header + 100, ["ends inside a header"]),
+    cuts = {"data": (data + size // 2, ["ends inside the member", '"s39.txt"']),
+            "header": (header + 100, ["ends inside a header"]),
             "data_end": (data + size - 1, ["ends inside the member", '"s39.txt"'])}
     for name, (at, parts) in cuts.items():
         assert samples(sound[:at])[0][:-1] == others
@@ -178,7 +185,8 @@ def damaged_sparse_members(feedmill):
              "huge": ({"GNU.sparse.size": 10**15, "GNU.sparse.map": "0,4"}, b"abcd"),
              "wrap": ({"GNU.sparse.size": 10, "GNU.sparse.map": "18446744073709551615,2"}, b"ab"),
              "version": ({"GNU.sparse.major": 2, "GNU.sparse.size": 10}, b"abcd"),
-             "count": ({"GNU.sparse.major": 1, "GNU.sparse.minor": 0, "GNU.sparse.realsize": 10}, b"9" * 18 + b"\n0\n1\n"),
+             "count": ({"GNU.sparse.major": 1, "GNU.sparse.minor": 0, "GNU.sparse.realsize": 10},
+                       b"9" * 18 + b"\n0\n1\n"),
              "unsized": ({"GNU.sparse.map": "0,4"}, b"abcd")}
     source = "{webdataset: {files: FILE, fields: {__key__: bytes, bin: bytes}}}"
     for name, (records, stored) in cases.items():
@@ -192,7 +200,99 @@ def damaged_sparse_members(feedmill):
               [{"key": key} for key in "abc"])
 
 
-TESTS = [tar_trailing_bytes, cut_tars, sparse_members]
+LINES = b"".join(b'{"i":%d}\n' % k for k in range(30_000))
+ROWS = [{"i": k} for k in range(30_000)]
+
+
+def bgzf(data):
+    """Blocks with an extra field and an empty block at the end, as bgzip writes them."""
+    out = b""
+    for at in [*range(0, len(data), 60_000), len(data)]:
+        part = data[at:at + 60_000]
+        deflate = zlib.compressobj(6, zlib.DEFLATED, -15)
+        body = deflate.compress(part) + deflate.flush()
+        out += (bytes.fromhex("1f8b08040000000000ff060042430200") + struct.pack("<H", len(body) + 25) + body +
+                struct.pack("<II", zlib.crc32(part), len(part)))
+    return out
+
+
+def gzip_padding(feedmill):
+    member = gzip.compress(LINES)
+    half = len(LINES) // 2
+    two = gzip.compress(LINES[:half]) + gzip.compress(LINES[half:])
+    source = "{jsonl: {files: FILE, fields: {i: int64}}}"
+    # Python's gzip reads all of these.
+    cases = {"members": two, "bgzf": bgzf(LINES), "zeros": member + bytes(1000), "zero": member + bytes(1),
+             "many_zeros": member + bytes(700_000), "bgzf_zeros": bgzf(LINES) + bytes(512),
+             "between": gzip.compress(LINES[:half]) + bytes(300_000) + gzip.compress(LINES[half:]) + bytes(3),
+             "empty_members": gzip.compress(b"") + member + gzip.compress(b"")}
+    for name, data in cases.items():
+        assert gzip.decompress(data) == LINES, name
+        feedmill.write(f"{name}.jsonl.gz", data)
+        done = feedmill.run(source.replace("FILE", f"{name}.jsonl.gz"))
+        assert done.returncode == 0 and done.stderr == "", f"{name}: {done.stderr}"
+        equal([json.loads(line) for line in done.stdout.splitlines()], ROWS)
+    # `gzip -d` decompresses these, with a warning.
+    tails = {"text": b"junk", "zeros_text": bytes(100) + b"junk", "almost": b"\x1f\x8cjunk", "line": b"\n\n",
+             "late": bytes(300_000) + b"!"}
+    for name, tail in tails.items():
+        by_gzip = subprocess.run(["gzip", "-dc"], input=two + tail, capture_output=True, check=False)
+        assert (by_gzip.returncode, by_gzip.stdout) == (2, LINES) and b"trailing garbage ignored" in by_gzip.stderr
+        feedmill.write(f"{name}.jsonl.gz", two + tail)
+        done = feedmill.run(source.replace("FILE", f"{name}.jsonl.gz"))
+        assert done.returncode == 0, f"{name}: {done.stderr}"
+        equal([json.loads(line) for line in done.stdout.splitlines()], ROWS)
+        assert "warning" in done.stderr and f"{name}.jsonl.gz" in done.stderr, done.stderr
+        assert done.stderr.count("\n") == 1, done.stderr
+    # Damage is no padding.
+    damaged = bytearray(two)
+    damaged[-8] ^= 1
+    bad = {"damaged": bytes(damaged), "cut": two[:-1], "cut_header": two + member[:5], "cut_magic": two + member[:1],
+           "method": member + b"\x1f\x8b\x09junk"}
+    for name, data in bad.items():
+        assert subprocess.run(["gzip", "-dc"], input=data, capture_output=True, check=False).returncode == 1, name
+        feedmill.write(f"{name}.jsonl.gz", data)
+        got = feedmill.read_up_to_error(source.replace("FILE", f"{name}.jsonl.gz"), f"{name}.jsonl.gz")
+        assert got == ROWS[:len(got)] and len(got) > 14_000, name
+    feedmill.write("no.jsonl.gz", b"junk" * 100)
+    feedmill.refused(source.replace("FILE", "no.jsonl.gz"), "no.jsonl.gz", "not gzip")
+    feedmill.write("nulls.jsonl.gz", bytes(1000))
+    feedmill.refused(source.replace("FILE", "nulls.jsonl.gz"), "nulls.jsonl.gz", "not gzip")
+
+
+def zstd_padding(feedmill):
+    frames = zstandard.ZstdCompressor()
+    half = len(LINES) // 2
+    two = frames.compress(LINES[:half]) + frames.compress(LINES[half:])
+    skippable = [struct.pack("<II", 0x184D2A50 + k, size) + bytes([255]) * size
+                 for k, size in enumerate((0, 5, 300_000))]
+    source = "{jsonl: {files: FILE, fields: {i: int64}}}"
+    cases = {"frames": two, "first": skippable[1] + two, "last": two + skippable[2] + skippable[0],
+             "empty": two + frames.compress(b""),
+             "between": frames.compress(LINES[:half]) + skippable[2] + skippable[1] + frames.compress(LINES[half:])}
+    for name, data in cases.items():
+        with zstandard.ZstdDecompressor().stream_reader(io.BytesIO(data), read_across_frames=True) as reader:
+            assert reader.read() == LINES, name
+        feedmill.write(f"{name}.jsonl.zst", data)
+        equal(feedmill.read(source.replace("FILE", f"{name}.jsonl.zst")), ROWS)
+    # `zstd -d` writes all and then fails.
+    for name, tail in {"zeros": bytes(100), "text": b"junk", "line": b"\n\n\n\n\n",
+                       "late": skippable[2] + b"junk!"}.items():
+        by_zstd = subprocess.run(["zstd", "-dc"], input=two + tail, capture_output=True, check=False)
+        assert (by_zstd.returncode, by_zstd.stdout) == (1, LINES), name
+        feedmill.write(f"{name}.jsonl.zst", two + tail)
+        file = source.replace("FILE", f"{name}.jsonl.zst")
+        equal(feedmill.read_up_to_error(file, f"{name}.jsonl.zst", "bytes after the last zstd frame"), ROWS)
+        equal(feedmill.read(file, "steps: [{on_error: skip}]"), ROWS)
+    window = zstandard.ZstdCompressionParameters(window_log=28, enable_ldm=True)
+    out = io.BytesIO()
+    with zstandard.ZstdCompressor(compression_params=window).stream_writer(out, closefd=False) as writer:
+        writer.write(LINES)
+    feedmill.write("window.jsonl.zst", out.getvalue())
+    feedmill.refused(source.replace("FILE", "window.jsonl.zst"), "window.jsonl.zst", "window", "--long=27")
+
+
+TESTS = [tar_trailing_bytes, cut_tars, sparse_members, gzip_padding, zstd_padding]
 
 
 if __name__ == "__main__":

@@ -15,6 +15,7 @@
 #include "absl/time/clock.h"
 #include "client/provenance.h"
 #include "client/reader.h"
+#include "core/base/data_warnings.h"
 #include "core/base/status.h"
 #include "core/dataset/analysis.h"
 #include "core/dataset/draws.h"
@@ -376,6 +377,12 @@ absl::Status Copy(Reader& reader, uint64_t limit, bool skips,
                        skips ? std::optional(reader.skipped()) : std::nullopt);
 }
 
+void TellDataWarnings() {
+  for (const std::string& text : DataWarningTexts()) {
+    fmt::print(stderr, "feedmill: warning: {}\n", text);
+  }
+}
+
 void TellSkipped(const OnErrorStep& step, uint64_t count) {
   if (count == 0) return;
   fmt::print(stderr,
@@ -429,6 +436,7 @@ absl::Status ReadAll(const Graph& graph, const ReadFlags& flags,
   const absl::Status status =
       Copy(*reader, flags.limit, skips.has_value(), writer, came);
   if (skips) TellSkipped(*skips, reader->skipped());
+  TellDataWarnings();
   if (flags.save_token.empty()) return status;
   // What was printed is what was read.
   const absl::StatusOr<std::string> token =

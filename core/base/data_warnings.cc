@@ -1,0 +1,76 @@
+#include "core/base/data_warnings.h"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <memory>
+
+namespace feedmill {
+namespace {
+
+constexpr size_t kKinds = 2;
+
+struct Counted {
+  std::atomic<uint64_t> count = 0;
+  // Set once, and kept until the process ends.
+  std::atomic<const std::string*> first = nullptr;
+};
+
+std::array<Counted, kKinds>& Counts() {
+  static std::array<Counted, kKinds> counts;
+  return counts;
+}
+
+std::string TextOf(DataWarning kind, uint64_t count, std::string_view first) {
+  const std::string_view s = count == 1 ? "" : "s";
+  switch (kind) {
+    case DataWarning::kImage:
+      return fmt::format(
+          "{} image{} decoded although the codec warns, the first "
+          "with \"{}\"; decode_image: {{on_warning: fail}} makes that an error",
+          count, count == 1 ? " was" : "s were", first);
+    case DataWarning::kTrailingBytes:
+      return fmt::format(
+          "{} time{}, bytes after gzip data were ignored that are no "
+          "gzip data, the first time in {}",
+          count, s, first);
+  }
+  return "";
+}
+
+}  // namespace
+
+void NoteDataWarning(DataWarning kind, std::string_view example,
+                     uint64_t count) {
+  Counted& counted = Counts()[static_cast<size_t>(kind)];
+  if (counted.first.load(std::memory_order_acquire) == nullptr) {
+    auto text = std::make_unique<const std::string>(example);
+    const std::string* expected = nullptr;
+    if (counted.first.compare_exchange_strong(expected, text.get())) {
+      static_cast<void>(text.release());
+    }
+  }
+  counted.count.fetch_add(count, std::memory_order_release);
+}
+
+uint64_t DataWarningsNoted() {
+  uint64_t all = 0;
+  for (const Counted& counted : Counts()) all += counted.count;
+  return all;
+}
+
+std::vector<std::string> DataWarningTexts() {
+  std::vector<std::string> texts;
+  for (size_t k = 0; k < kKinds; ++k) {
+    const Counted& counted = Counts()[k];
+    const uint64_t count = counted.count.load(std::memory_order_acquire);
+    if (count == 0) continue;
+    texts.push_back(
+        TextOf(static_cast<DataWarning>(k), count, *counted.first.load()));
+  }
+  return texts;
+}
+
+}  // namespace feedmill
