@@ -15,7 +15,7 @@ bool IsUnset(const FieldValue& value) {
     bool operator()(const std::vector<int64_t>* v) const { return v->empty(); }
     bool operator()(const ComponentName& v) const { return v.name->empty(); }
     bool operator()(const FilePath& v) const { return v.path->empty(); }
-    bool operator()(const Word&) const { return false; }
+    bool operator()(const Word& v) const { return v.is_first(); }
     bool operator()(const Expr*) const { return false; }
     bool operator()(const Outputs* v) const { return v->empty(); }
     bool operator()(const Features* v) const { return v->empty(); }

@@ -98,6 +98,8 @@ class Word {
         words_(words) {}
 
   const std::vector<std::string_view>& words() const { return words_; }
+  // True if the value is that of the first word.
+  bool is_first() const { return get_(at_) == first_; }
   // "" if the value is none of those that have a word.
   std::string_view word() const {
     const size_t index = get_(at_) - first_;
@@ -153,7 +155,7 @@ struct Field {
 };
 using FieldList = std::vector<Field>;
 
-// True if the field is absent, empty, 0 or false.
+// True if the field is absent, empty, 0, false or the first of its words.
 bool IsUnset(const FieldValue& value);
 
 // Calls f(expr) for each expression of the fields.

@@ -31,9 +31,15 @@ struct ParseExampleStep {  // tf.train.Example in the single bytes component
 };
 struct DecodeImageStep {  // bytes → uint8 [height, width, channels]
   enum class Dct { kAccurate, kFast };
+  enum class OnWarning { kAccept, kFail };
+  enum class Truncated { kFail, kPad };
   std::string component = "image";
   int64_t channels = 3;  // 1 or 3
   Dct dct = Dct::kAccurate;
+  // Images that the codec decodes with a warning. kAccept counts them.
+  OnWarning on_warning = OnWarning::kAccept;
+  // JPEGs whose data ends early. kPad makes up the pixels that are missing.
+  Truncated truncated = Truncated::kFail;
 };
 struct ResizeStep {  // uint8 [h, w, c] → uint8 [height, width, c]
   enum class Method { kBilinear, kNearest };

@@ -42,8 +42,12 @@ class DecodeImages final : public RecordInstruction {
   DecodeImages(const DecodeImageStep& written, size_t batches, ValueId in,
                ValueId out)
       : RecordInstruction(batches, in, {out}),
-        options_{written.channels, written.dct == DecodeImageStep::Dct::kFast} {
-  }
+        options_{.channels = written.channels,
+                 .fast_dct = written.dct == DecodeImageStep::Dct::kFast,
+                 .fail_on_warning =
+                     written.on_warning == DecodeImageStep::OnWarning::kFail,
+                 .pad_truncated =
+                     written.truncated == DecodeImageStep::Truncated::kPad} {}
 
  protected:
   absl::Status Compute(const Records& records, BlockState& state,
@@ -80,12 +84,18 @@ struct DecodeImageOperator : DropsUnneeded {
       "Decodes JPEG, PNG and WebP images to uint8 [height, width, channels].";
 
   static FieldList Fields(DecodeImageStep& s) {
-    return {{"component", ComponentName{&s.component}, Field::kOptional,
-             "The component that holds the encoded image."},
-            {"channels", &s.channels, Field::kOptional,
-             "3 for colour, 1 for grey."},
-            {"dct", Word(s.dct, {"accurate", "fast"}), Field::kOptional,
-             "How JPEGs are decoded; fast differs by one step of brightness."}};
+    return {
+        {"component", ComponentName{&s.component}, Field::kOptional,
+         "The component that holds the encoded image."},
+        {"channels", &s.channels, Field::kOptional,
+         "3 for colour, 1 for grey."},
+        {"dct", Word(s.dct, {"accurate", "fast"}), Field::kOptional,
+         "How JPEGs are decoded; fast differs by one step of brightness."},
+        {"on_warning", Word(s.on_warning, {"accept", "fail"}), Field::kSparse,
+         "Images that the codec warns of: decoded and counted, or errors."},
+        {"truncated", Word(s.truncated, {"fail", "pad"}), Field::kSparse,
+         "JPEGs whose data ends early: errors, or decoded as far as they "
+         "go."}};
   }
   static StepTraits Traits(const DecodeImageStep& s) {
     return {.needs = StepNeeds::kElement,

@@ -41,7 +41,8 @@ absl::Status CheckSize(ImageSize size) {
 }
 
 // What libjpeg makes of an image at the smallest scale that is large enough.
-// For sides of 2 or more TurboJPEG, which is told sizes, finds the same scale.
+// For sides of 2 or more, the decoder, which is told sizes, finds the same
+// scale.
 ImageSize ShrunkSize(ImageSize size, ImageSize at_least) {
   FM_CHECK(at_least.height >= 2 && at_least.width >= 2);
   for (const int64_t scale : {8, 4, 2}) {
@@ -98,7 +99,7 @@ absl::Status ImageDecoder::DecodeFormat(std::string_view file,
   FM_CHECK(pixels.size() ==
            PixelCount(size) * static_cast<size_t>(options.channels));
   if (IsJpeg(file)) return jpeg_->Decode(file, options, size, pixels);
-  if (IsPng(file)) return DecodePng(file, options.channels, size, pixels);
+  if (IsPng(file)) return DecodePng(file, options, size, pixels);
   if (IsWebp(file)) return DecodeWebp(file, options.channels, size, pixels);
   return UnknownFormat(file);
 }

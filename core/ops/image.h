@@ -31,6 +31,12 @@ struct DecodeOptions {
   // JPEG: decoded to 1/8, 1/4 or 1/2 of its height and width, the smallest of
   // them that is at least so large, else whole. REQUIRES: sides of 2 or more.
   std::optional<ImageSize> at_least{};
+  // True: an image that the codec warns of is DataLoss. Else it is a data
+  // warning (JPEG: what libjpeg warns of; PNG: damage after the pixels).
+  bool fail_on_warning = false;
+  // True: a JPEG whose data ends early is decoded, as libjpeg does, with made
+  // up pixels where data is missing. Else it is DataLoss.
+  bool pad_truncated = false;
 };
 
 class JpegDecoder;
@@ -39,8 +45,8 @@ class JpegDecoder;
 // that is reused from image to image.
 //
 // Grey is replicated to RGB, alpha dropped, 16-bit samples keep their high
-// byte. Corrupt or truncated input is DataLoss, also where a codec would only
-// warn. Thread-compatible: one decoder per thread.
+// byte. Input that the codec refuses is DataLoss, and so is truncated input.
+// Thread-compatible: one decoder per thread.
 class ImageDecoder {
  public:
   ImageDecoder();

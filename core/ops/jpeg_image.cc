@@ -1,7 +1,5 @@
 #include "core/ops/jpeg_image.h"
 
-#include <turbojpeg.h>
-
 #include <algorithm>
 #include <array>
 #include <csetjmp>
@@ -13,11 +11,13 @@
 #include <vector>
 
 // They need what <cstdio> declares.
+#include <jerror.h>
 #include <jpeglib.h>
 // The interface of libjpeg's parts among each other.
 #include <jpegint.h>
 
 #include "core/base/check.h"
+#include "core/base/data_warnings.h"
 #include "core/base/status.h"
 #include "core/ops/jpeg_scan.h"
 
@@ -48,88 +48,217 @@ JpegCode CodeOf(const JHUFF_TBL& table) {
 
 bool IsJpeg(std::string_view file) { return file.starts_with("\xff\xd8\xff"); }
 
-// ---- whatever there is
+// ---- libjpeg
 
-// A TurboJPEG decompressor.
-class JpegDecoder::Any {
+// A libjpeg decompressor. Its errors jump to `failed`; a function that calls it
+// sets that first, and has no local objects that must be destroyed by then.
+class JpegDecoder::Libjpeg {
  public:
-  Any() { Renew(); }
-  Any(const Any&) = delete;
-  Any& operator=(const Any&) = delete;
+  Libjpeg(const Libjpeg&) = delete;
+  Libjpeg& operator=(const Libjpeg&) = delete;
 
-  absl::StatusOr<ImageSize> ReadSize(std::string_view file) {
-    int width = 0;
-    int height = 0;
-    int subsampling = 0;
-    int colorspace = 0;
-    if (tjDecompressHeader3(handle_.get(), Bytes(file), file.size(), &width,
-                            &height, &subsampling, &colorspace) != 0) {
-      return Error();
+ protected:
+  Libjpeg() {
+    info_.err = jpeg_std_error(&errors_);
+    errors_.error_exit = [](j_common_ptr info) {
+      info->err->format_message(info, Self(info).text_.data());
+      std::longjmp(Self(info).failed_, 1);
+    };
+    errors_.emit_message = [](j_common_ptr info, int level) {
+      if (level < 0) Self(info).OnWarning();
+    };
+    errors_.output_message = [](j_common_ptr) {};
+    info_.client_data = this;
+    limits_.progress_monitor = [](j_common_ptr info) {
+      // A small file may have many scans, each of which takes as long as a
+      // whole image.
+      constexpr int kScansMax = 500;
+      if (reinterpret_cast<j_decompress_ptr>(info)->input_scan_number <=
+          kScansMax) {
+        return;
+      }
+      std::snprintf(Self(info).text_.data(), JMSG_LENGTH_MAX,
+                    "more than %d scans", kScansMax);
+      std::longjmp(Self(info).failed_, 1);
+    };
+  }
+  ~Libjpeg() { jpeg_destroy_decompress(&info_); }
+
+  static Libjpeg& Self(j_common_ptr info) {
+    return *static_cast<Libjpeg*>(info->client_data);
+  }
+  void ForgetWarnings() {
+    ended_early_ = data_missing_ = false;
+    other_warnings_ = 0;
+    text_[0] = '\0';
+  }
+  bool warned() const {
+    return ended_early_ || data_missing_ || other_warnings_ > 0;
+  }
+
+  // Chooses the scale at which the image has this size. False: none does.
+  bool Scale(ImageSize size) {
+    for (const unsigned scale : {1U, 2U, 4U, 8U}) {
+      const auto of = [&](JDIMENSION side) {
+        return int64_t{(side + scale - 1) / scale};
+      };
+      if (of(info_.image_height) != size.height ||
+          of(info_.image_width) != size.width) {
+        continue;
+      }
+      info_.scale_num = 1;
+      info_.scale_denom = scale;
+      return true;
     }
-    if (colorspace == TJCS_CMYK || colorspace == TJCS_YCCK) {
+    return false;
+  }
+  void SetOutput(const DecodeOptions& options) {
+    info_.out_color_space = options.channels == 1 ? JCS_GRAYSCALE : JCS_EXT_RGB;
+    info_.dct_method = options.fast_dct ? JDCT_FASTEST : JDCT_ISLOW;
+  }
+  // Where rows of the output begin in `pixels`.
+  void SetRows(const DecodeOptions& options, std::span<uint8_t> pixels) {
+    const size_t row_bytes =
+        info_.output_width * static_cast<size_t>(options.channels);
+    rows_.resize(info_.output_height);
+    for (size_t y = 0; y < rows_.size(); ++y) {
+      rows_[y] = pixels.data() + y * row_bytes;
+    }
+  }
+  void ReadRows() {
+    jpeg_read_scanlines(&info_, &rows_[info_.output_scanline],
+                        info_.output_height - info_.output_scanline);
+  }
+
+  // The file ended before its end marker.
+  bool ended_early_ = false;
+  // A scan ended before all of its data.
+  bool data_missing_ = false;
+  uint64_t other_warnings_ = 0;
+  // The error, or the first warning.
+  std::array<char, JMSG_LENGTH_MAX> text_{};
+  jpeg_error_mgr errors_{};
+  jpeg_progress_mgr limits_{};
+  jpeg_decompress_struct info_{};
+  std::jmp_buf failed_{};
+
+ private:
+  void OnWarning() {
+    if (!warned()) {
+      errors_.format_message(reinterpret_cast<j_common_ptr>(&info_),
+                             text_.data());
+    }
+    if (errors_.msg_code == JWRN_JPEG_EOF) {
+      ended_early_ = true;
+    } else if (errors_.msg_code == JWRN_HIT_MARKER) {
+      data_missing_ = true;
+    } else {
+      ++other_warnings_;
+    }
+  }
+
+  std::vector<JSAMPROW> rows_;
+};
+
+// ---- any file
+
+// libjpeg as it is.
+class JpegDecoder::Any : public Libjpeg {
+ public:
+  absl::StatusOr<ImageSize> ReadSize(std::string_view file) {
+    if (setjmp(failed_) != 0) return Error();  // NOLINT(cert-err52-cpp)
+    ReadHeader(file);
+    jpeg_abort_decompress(&info_);
+    if (info_.jpeg_color_space == JCS_CMYK ||
+        info_.jpeg_color_space == JCS_YCCK) {
       return DataLoss("JPEG: CMYK is not supported; convert the file to RGB");
     }
-    return ImageSize{height, width};
+    return ImageSize{info_.image_height, info_.image_width};
   }
 
   absl::Status Decode(std::string_view file, const DecodeOptions& options,
                       ImageSize size, std::span<uint8_t> pixels) {
-    Renew();
-    const int format = options.channels == 1 ? TJPF_GRAY : TJPF_RGB;
-    // A warning means that samples were made up: a corrupt file.
-    const int flags = TJFLAG_STOPONWARNING | TJFLAG_LIMITSCANS |
-                      (options.fast_dct ? TJFLAG_FASTDCT : TJFLAG_ACCURATEDCT);
-    if (tjDecompress2(handle_.get(), Bytes(file), file.size(), pixels.data(),
-                      static_cast<int>(size.width),
-                      static_cast<int>(size.width * options.channels),
-                      static_cast<int>(size.height), format, flags) != 0) {
-      return Error();
+    if (setjmp(failed_) != 0) return Error();  // NOLINT(cert-err52-cpp)
+    ReadHeader(file);
+    if (!Scale(size)) return DataLoss("JPEG: its size is another one");
+    SetOutput(options);
+    jpeg_start_decompress(&info_);
+    FM_CHECK(info_.output_height == size.height &&
+             info_.output_width == size.width);
+    SetRows(options, pixels);
+    while (info_.output_scanline < info_.output_height) {
+      ReadRows();
+      // No more rows have to be made up.
+      if (!options.pad_truncated && ended_early_ && data_missing_) break;
     }
-    return absl::OkStatus();
+    const bool incomplete = data_missing_ || !ScansAreWhole();
+    if (info_.output_scanline == info_.output_height) {
+      jpeg_finish_decompress(&info_);
+    }
+    jpeg_abort_decompress(&info_);
+    return Judge(options, ended_early_ && incomplete);
   }
 
  private:
-  struct Destroy {
-    void operator()(void* handle) const { tjDestroy(handle); }
-  };
-
-  // TurboJPEG decodes a file that lacks tables with those of the file before,
-  // and does not abort a header that it gave up reading: the next image would
-  // be read from the middle.
-  void Renew() {
-    handle_.reset(tjInitDecompress());
-    if (handle_ == nullptr) throw std::bad_alloc();
+  // Begins anew: libjpeg decodes a file that lacks tables with those of the
+  // file before.
+  void ReadHeader(std::string_view file) {
+    jpeg_destroy_decompress(&info_);
+    jpeg_create_decompress(&info_);
+    info_.progress = &limits_;
+    ForgetWarnings();
+    jpeg_mem_src(&info_, Bytes(file), file.size());
+    jpeg_read_header(&info_, TRUE);
   }
+
+  // False if a scan is missing that a coefficient needs, or if that cannot be
+  // told. Says nothing of the data of the scans.
+  bool ScansAreWhole() const {
+    // libjpeg says nothing of missing data there.
+    if (info_.arith_code) return false;
+    for (int c = 0; c < info_.num_components; ++c) {
+      // Set with the first scan of the component.
+      if (info_.comp_info[c].quant_table == nullptr) return false;
+      if (!info_.progressive_mode || info_.coef_bits == nullptr) continue;
+      for (const int bits : std::span(info_.coef_bits[c], DCTSIZE2)) {
+        if (bits != 0) return false;
+      }
+    }
+    return true;
+  }
+
   absl::Status Error() {
-    const absl::Status error =
-        DataLoss("JPEG: {}", tjGetErrorStr2(handle_.get()));
-    Renew();
-    return error;
+    jpeg_abort_decompress(&info_);
+    return DataLoss("JPEG: {}", text_.data());
   }
 
-  std::unique_ptr<void, Destroy> handle_;
+  // Says whether the options accept the image that was decoded.
+  absl::Status Judge(const DecodeOptions& options, bool truncated) {
+    if (truncated && !options.pad_truncated) {
+      return DataLoss(
+          "JPEG: the file is truncated ({}); `truncated: pad` of decode_image "
+          "decodes what is there",
+          text_.data());
+    }
+    const bool only_truncated = truncated && other_warnings_ == 0;
+    if (warned() && options.fail_on_warning && !only_truncated) return Error();
+    if (warned()) {
+      const bool no_marker =
+          ended_early_ && !truncated && !data_missing_ && other_warnings_ == 0;
+      const char* const what = no_marker ? "no end marker" : text_.data();
+      NoteDataWarning(DataWarning::kImage, fmt::format("JPEG: {}", what));
+    }
+    return absl::OkStatus();
+  }
 };
 
-// ---- what most files are
+// ---- most files
 
-// libjpeg with a decoder of our own for what is entropy-coded.
-class JpegDecoder::Usual {
+// libjpeg with a decoder of our own for what is entropy-coded. Takes no file
+// that libjpeg warns of.
+class JpegDecoder::Usual : public Libjpeg {
  public:
-  Usual() {
-    info_.err = jpeg_std_error(&errors_);
-    errors_.error_exit = [](j_common_ptr info) {
-      std::longjmp(Self(info).failed_, 1);
-    };
-    errors_.emit_message = [](j_common_ptr info, int level) {
-      if (level < 0) ++info->err->num_warnings;
-    };
-    errors_.output_message = [](j_common_ptr) {};
-    info_.client_data = this;
-    jpeg_create_decompress(&info_);
-  }
-  ~Usual() { jpeg_destroy_decompress(&info_); }
-  Usual(const Usual&) = delete;
-  Usual& operator=(const Usual&) = delete;
+  Usual() { jpeg_create_decompress(&info_); }
 
   bool Decode(std::string_view file, const DecodeOptions& options,
               ImageSize size, std::span<uint8_t> pixels) {
@@ -139,19 +268,15 @@ class JpegDecoder::Usual {
       jpeg_abort_decompress(&info_);
       return false;
     }
-    const bool done = Begin(file, options, size) && ReadRows(options, pixels);
+    const bool done = Begin(file, options, size) && Finish(options, pixels);
     jpeg_abort_decompress(&info_);
     return done;
   }
 
  private:
-  static Usual& Self(j_common_ptr info) {
-    return *static_cast<Usual*>(info->client_data);
-  }
-
   bool Begin(std::string_view file, const DecodeOptions& options,
              ImageSize size) {
-    errors_.num_warnings = 0;
+    ForgetWarnings();
     ForgetTables();
     jpeg_mem_src(&info_, Bytes(file), file.size());
     jpeg_read_header(&info_, TRUE);
@@ -164,8 +289,7 @@ class JpegDecoder::Usual {
         info_.Al != 0 || !HasTables() || !Scale(size)) {
       return false;
     }
-    info_.out_color_space = options.channels == 1 ? JCS_GRAYSCALE : JCS_EXT_RGB;
-    info_.dct_method = options.fast_dct ? JDCT_FASTEST : JDCT_ISLOW;
+    SetOutput(options);
     jpeg_start_decompress(&info_);
     return info_.output_height == size.height &&
            info_.output_width == size.width && (!SetCodes() || TakeOver());
@@ -211,22 +335,6 @@ class JpegDecoder::Usual {
     return table != nullptr && table->quantval[0] != 0;
   }
 
-  bool Scale(ImageSize size) {
-    for (const unsigned scale : {1U, 2U, 4U, 8U}) {
-      const auto of = [&](JDIMENSION side) {
-        return int64_t{(side + scale - 1) / scale};
-      };
-      if (of(info_.image_height) != size.height ||
-          of(info_.image_width) != size.width) {
-        continue;
-      }
-      info_.scale_num = 1;
-      info_.scale_denom = scale;
-      return true;
-    }
-    return false;
-  }
-
   // Whether the scan is ours to decode. libjpeg has checked the tables, and
   // read up to the scan.
   bool SetCodes() {
@@ -265,34 +373,25 @@ class JpegDecoder::Usual {
     }
     info_.entropy->decode_mcu = [](j_decompress_ptr info,
                                    JBLOCKROW* blocks_of) -> boolean {
-      Self(reinterpret_cast<j_common_ptr>(info)).scan_.DecodeUnit(blocks_of);
+      auto& self = Self(reinterpret_cast<j_common_ptr>(info));
+      static_cast<Usual&>(self).scan_.DecodeUnit(blocks_of);
       return TRUE;
     };
     return true;
   }
 
-  bool ReadRows(const DecodeOptions& options, std::span<uint8_t> pixels) {
-    const size_t row_bytes =
-        info_.output_width * static_cast<size_t>(options.channels);
-    rows_.resize(info_.output_height);
-    for (size_t y = 0; y < rows_.size(); ++y) {
-      rows_[y] = pixels.data() + y * row_bytes;
-    }
+  bool Finish(const DecodeOptions& options, std::span<uint8_t> pixels) {
+    SetRows(options, pixels);
     while (info_.output_scanline < info_.output_height) {
-      jpeg_read_scanlines(&info_, &rows_[info_.output_scanline],
-                          info_.output_height - info_.output_scanline);
+      ReadRows();
       if (ours_ && !scan_.sound()) return false;
     }
     if (!ours_) jpeg_finish_decompress(&info_);
-    return (!ours_ || scan_.complete()) && errors_.num_warnings == 0;
+    return (!ours_ || scan_.complete()) && !warned();
   }
 
-  jpeg_error_mgr errors_{};
-  jpeg_decompress_struct info_{};
-  std::jmp_buf failed_{};
   JpegScan scan_;
   bool ours_ = false;  // it decodes this file, and not libjpeg
-  std::vector<JSAMPROW> rows_;
 };
 
 JpegDecoder::JpegDecoder()

@@ -25,7 +25,7 @@ class JpegDecoder {
   absl::StatusOr<ImageSize> ReadSize(std::string_view file);
   // REQUIRES: `size` is ReadSize's, or an eighth, a quarter or half of it,
   // rounded up, with sides of 2 or more; pixels.size() == height * width *
-  // channels. DataLoss also where libjpeg-turbo only warns.
+  // channels. DataLoss if the options do not accept the image.
   absl::Status Decode(std::string_view file, const DecodeOptions& options,
                       ImageSize size, std::span<uint8_t> pixels);
 
@@ -37,6 +37,7 @@ class JpegDecoder {
                          ImageSize size, std::span<uint8_t> pixels);
 
  private:
+  class Libjpeg;
   class Any;
   class Usual;
   std::unique_ptr<Any> any_;

@@ -5,6 +5,7 @@
 #include <csetjmp>
 #include <cstring>
 
+#include "core/base/data_warnings.h"
 #include "core/base/status.h"
 
 namespace feedmill {
@@ -39,7 +40,7 @@ void ReadBytes(png_structp png, png_bytep target, size_t size) {
   reader->left -= size;
 }
 
-// Everything between setjmp and longjmp: only trivial types live here.
+// The functions with setjmp have only trivial types.
 bool ReadPixels(PngReader* reader, png_structp png, png_infop info,
                 int64_t channels, ImageSize size, uint8_t* pixels) {
   if (setjmp(reader->escape) != 0) return false;
@@ -71,6 +72,12 @@ bool ReadPixels(PngReader* reader, png_structp png, png_infop info,
       png_read_row(png, pixels + static_cast<size_t>(y) * row_bytes, nullptr);
     }
   }
+  return true;
+}
+
+// Reads the chunks after the pixels.
+bool ReadEnd(PngReader* reader, png_structp png) {
+  if (setjmp(reader->escape) != 0) return false;
   png_read_end(png, nullptr);
   return true;
 }
@@ -96,20 +103,25 @@ absl::StatusOr<ImageSize> ReadPngSize(std::string_view file) {
                    BigEndian32(file.data() + 16)};
 }
 
-absl::Status DecodePng(std::string_view file, int64_t channels, ImageSize size,
-                       std::span<uint8_t> pixels) {
+absl::Status DecodePng(std::string_view file, const DecodeOptions& options,
+                       ImageSize size, std::span<uint8_t> pixels) {
   PngReader reader;
   reader.next = file.data();
   reader.left = file.size();
   png_structp png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &reader,
                                            OnError, OnWarning);
   png_infop info = png != nullptr ? png_create_info_struct(png) : nullptr;
-  const bool good = info != nullptr && ReadPixels(&reader, png, info, channels,
-                                                  size, pixels.data());
+  const bool has_pixels =
+      info != nullptr &&
+      ReadPixels(&reader, png, info, options.channels, size, pixels.data());
+  const bool sound = has_pixels && ReadEnd(&reader, png);
   png_destroy_read_struct(&png, &info, nullptr);
-  if (good) return absl::OkStatus();
-  return DataLoss("PNG: {}",
-                  reader.error[0] != '\0' ? reader.error : "libpng failed");
+  if (sound) return absl::OkStatus();
+  absl::Status error = DataLoss(
+      "PNG: {}", reader.error[0] != '\0' ? reader.error : "libpng failed");
+  if (!has_pixels || options.fail_on_warning) return error;
+  NoteDataWarning(DataWarning::kImage, ErrorText(error));
+  return absl::OkStatus();
 }
 
 }  // namespace feedmill

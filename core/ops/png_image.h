@@ -9,8 +9,8 @@ bool IsPng(std::string_view file);
 
 // The PNG half of ImageDecoder.
 absl::StatusOr<ImageSize> ReadPngSize(std::string_view file);
-absl::Status DecodePng(std::string_view file, int64_t channels, ImageSize size,
-                       std::span<uint8_t> pixels);
+absl::Status DecodePng(std::string_view file, const DecodeOptions& options,
+                       ImageSize size, std::span<uint8_t> pixels);
 
 }  // namespace feedmill
 

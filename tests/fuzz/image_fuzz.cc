@@ -35,7 +35,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   if (!dims.ok() || dims->height * dims->width > kPixelsMax) return 0;
   for (const feedmill::DecodeOptions& options :
        {feedmill::DecodeOptions{1, true, {}},
-        feedmill::DecodeOptions{3, true, {}},
+        feedmill::DecodeOptions{3, true, {}, true, false},
+        feedmill::DecodeOptions{3, false, {}, false, true},
         feedmill::DecodeOptions{3, false, feedmill::ImageSize{2, 3}}}) {
     const feedmill::ImageSize made = decoder.ReadSize(file, options).value();
     std::vector<uint8_t> pixels(

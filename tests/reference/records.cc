@@ -330,17 +330,36 @@ Tensor DecodeImage(const std::string& bytes, const DecodeImageStep& step,
   } else {
     tjhandle handle = tjInitDecompress();
     int subsampling = 0, colorspace = 0;
-    int failed = tjDecompressHeader3(handle, data, bytes.size(), &width,
-                                     &height, &subsampling, &colorspace);
+    const auto fatal = [&] { return tjGetErrorCode(handle) == TJERR_FATAL; };
+    bool failed = tjDecompressHeader3(handle, data, bytes.size(), &width,
+                                      &height, &subsampling, &colorspace) &&
+                  fatal();
     if (!failed) {
       if (!at_least.empty()) Shrink(at_least, width, height);
       pixels.resize(static_cast<size_t>(width) * static_cast<size_t>(height) *
                     static_cast<size_t>(step.channels));
-      failed = tjDecompress2(
-          handle, data, bytes.size(), pixels.data(), width, 0, height,
-          step.channels == 3 ? TJPF_RGB : TJPF_GRAY,
-          step.dct == DecodeImageStep::Dct::kFast ? TJFLAG_FASTDCT
-                                                  : TJFLAG_ACCURATEDCT);
+      const auto warns = [&](const std::string& file) {
+        return tjDecompress2(handle,
+                             reinterpret_cast<const uint8_t*>(file.data()),
+                             file.size(), pixels.data(), width, 0, height,
+                             step.channels == 3 ? TJPF_RGB : TJPF_GRAY,
+                             step.dct == DecodeImageStep::Dct::kFast
+                                 ? TJFLAG_FASTDCT
+                                 : TJFLAG_ACCURATEDCT) != 0;
+      };
+      const auto says = [&](const char* text) {
+        return std::strstr(tjGetErrorStr2(handle), text) != nullptr;
+      };
+      // A file that lacks more than its end marker lacks data with one, too.
+      const bool lacks_data =
+          warns(bytes + "\xff\xd9") && says("premature end of data segment");
+      const bool warned = warns(bytes);
+      const bool truncated = lacks_data && says("Premature end of JPEG file");
+      failed =
+          warned &&
+          (fatal() ||
+           (truncated ? step.truncated == DecodeImageStep::Truncated::kFail
+                      : step.on_warning == DecodeImageStep::OnWarning::kFail));
     }
     tjDestroy(handle);
     if (failed) throw DataError("corrupt JPEG");

@@ -12,6 +12,7 @@
 namespace feedmill {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::StartsWith;
@@ -431,6 +432,26 @@ TEST(CanonicalTextTest, YamlAndTheBuilderMakeTheSameGraph) {
                     .graph();
   MakePathsAbsolute("/data", built);
   EXPECT_EQ(CanonicalText(yaml), CanonicalText(built));
+}
+
+TEST(CanonicalTextTest, LeavesOutNewOptionsThatHaveTheirDefault) {
+  const auto text_of = [](const DecodeImageStep& step) {
+    return CanonicalText(Dataset::Images({"/a.jpg"}).DecodeImage(step).graph());
+  };
+  EXPECT_THAT(text_of({}),
+              HasSubstr(R"json([{"decode_image":{"channels":3,)json"
+                        R"json("component":"image","dct":"accurate"}}])json"));
+  const DecodeImageStep odd{.on_warning = DecodeImageStep::OnWarning::kFail,
+                            .truncated = DecodeImageStep::Truncated::kPad};
+  EXPECT_THAT(text_of(odd), AllOf(HasSubstr(R"json("on_warning":"fail")json"),
+                                  HasSubstr(R"json("truncated":"pad")json")));
+  const auto again = ParseGraphJson(text_of(odd));
+  ASSERT_TRUE(again.ok()) << ErrorText(again.status());
+  EXPECT_EQ(CanonicalText(*again), text_of(odd));
+  EXPECT_EQ(text_of(odd),
+            CanonicalText(FromYaml(
+                "source: {images: {files: /a.jpg}}\n"
+                "steps: [decode_image: {on_warning: fail, truncated: pad}]")));
 }
 
 TEST(CanonicalTextTest, IsReadBackEqual) {

@@ -10,8 +10,10 @@
 #include <cstring>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "core/base/data_warnings.h"
 #include "core/base/status.h"
 #include "core/base/vector_target.h"
 
@@ -161,21 +163,78 @@ TEST(ImageDecoderTest, PngAlphaIsDroppedAndColourBecomesGrey) {
   EXPECT_LT(grey.pixels[0], 80);
 }
 
-TEST(ImageDecoderTest, EveryTruncationIsDataLoss) {
+TEST(ImageDecoderTest, EveryTruncationOfDataIsDataLoss) {
   ImageDecoder decoder;
   const std::string next = MakeJpeg({8, 8});
-  for (const std::string& file :
-       {MakeJpeg({16, 16}), MakePng({5, 4}, PNG_FORMAT_RGB),
-        MakeJpeg({16, 16}, false, TJFLAG_PROGRESSIVE)}) {
+  constexpr size_t kJpegEnd = 2;  // a marker
+  constexpr size_t kPngEnd = 12;  // a chunk without data
+  const std::vector<std::pair<std::string, size_t>> files = {
+      {MakeJpeg({16, 16}), kJpegEnd},
+      {MakePng({5, 4}, PNG_FORMAT_RGB), kPngEnd},
+      {MakeJpeg({16, 16}, false, TJFLAG_PROGRESSIVE), kJpegEnd}};
+  const DecodeOptions strict{.fail_on_warning = true};
+  for (const auto& [file, end] : files) {
+    const Decoded whole = Decode(decoder, file, strict);
+    EXPECT_TRUE(whole.status.ok());
     for (size_t size = 0; size < file.size(); ++size) {
-      const Decoded decoded =
-          Decode(decoder, std::string_view(file).substr(0, size));
-      EXPECT_TRUE(absl::IsDataLoss(decoded.status))
-          << size << " of " << file.size() << ": " << decoded.status;
+      const std::string_view cut = std::string_view(file).substr(0, size);
+      EXPECT_TRUE(absl::IsDataLoss(Decode(decoder, cut, strict).status))
+          << size << " of " << file.size();
+      const Decoded decoded = Decode(decoder, cut);
+      if (size + end < file.size()) {
+        EXPECT_TRUE(absl::IsDataLoss(decoded.status))
+            << size << " of " << file.size() << ": " << decoded.status;
+      } else {
+        EXPECT_TRUE(decoded.status.ok()) << decoded.status;
+        EXPECT_EQ(decoded.pixels, whole.pixels);
+      }
       ASSERT_TRUE(Decode(decoder, next).status.ok())
           << "a bad image must not spoil the next one";
     }
-    EXPECT_TRUE(Decode(decoder, file).status.ok());
+  }
+}
+
+TEST(ImageDecoderTest, TruncatedJpegsArePaddedIfAsked) {
+  ImageDecoder decoder;
+  const DecodeOptions pad{.fail_on_warning = true, .pad_truncated = true};
+  for (const int flags : {0, TJFLAG_PROGRESSIVE}) {
+    const std::string file = MakeJpeg({64, 64}, false, flags);
+    const std::string_view half =
+        std::string_view(file).substr(0, file.size() / 2 + 300);
+    EXPECT_THAT(ErrorText(Decode(decoder, half).status),
+                HasSubstr("truncated: pad"));
+    const Decoded whole = Decode(decoder, file);
+    const Decoded decoded = Decode(decoder, half, pad);
+    ASSERT_TRUE(decoded.status.ok()) << decoded.status;
+    const auto first = [](const Decoded& image) {
+      return std::vector<uint8_t>(image.pixels.begin(),
+                                  image.pixels.begin() + 16 * 3);
+    };
+    EXPECT_LT(LargestDifference(first(decoded), first(whole)), 64);
+    EXPECT_NE(decoded.pixels, whole.pixels);
+    // The header must be whole.
+    EXPECT_TRUE(absl::IsDataLoss(
+        Decode(decoder, std::string_view(file).substr(0, 100), pad).status));
+  }
+}
+
+TEST(ImageDecoderTest, WarningsAreCountedUnlessTheyAreErrors) {
+  ImageDecoder decoder;
+  const std::string file = MakeJpeg({16, 16});
+  const Decoded whole = Decode(decoder, file);
+  std::string revision = file;
+  revision[11] = 2;  // of JFIF
+  std::string extraneous = file;
+  extraneous.insert(file.size() - 2, "\x12\x34\x56");
+  const DecodeOptions strict{.fail_on_warning = true};
+  for (const std::string& odd : {revision, extraneous}) {
+    const uint64_t before = DataWarningsNoted();
+    const Decoded decoded = Decode(decoder, odd);
+    EXPECT_TRUE(decoded.status.ok()) << decoded.status;
+    EXPECT_EQ(decoded.pixels, whole.pixels);
+    EXPECT_EQ(DataWarningsNoted(), before + 1);
+    EXPECT_TRUE(absl::IsDataLoss(Decode(decoder, odd, strict).status));
+    EXPECT_EQ(DataWarningsNoted(), before + 1);
   }
 }
 

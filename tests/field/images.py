@@ -1,0 +1,186 @@
+#!/usr/bin/env python3
+"""Images as people have them, decoded by feedmill and by Pillow.
+
+    tests/field/images.py --binary build/release/bin/feedmill [TEST …]"""
+import io
+import json
+import warnings
+
+import numpy as np
+from PIL import Image, ImageFile
+
+from field_case import main
+
+
+def picture(height=67, width=93):
+    y, x = np.mgrid[0:height, 0:width]
+    noise = np.random.default_rng(3).integers(0, 30, (height, width, 3))
+    return Image.fromarray((np.stack([x * 2, y * 3, x + y], -1) % 200 + noise).astype("u1"))
+
+
+def saved(image, form, **options):
+    out = io.BytesIO()
+    image.save(out, form, **options)
+    return out.getvalue()
+
+
+def opened(data, mode):
+    image = Image.open(io.BytesIO(data))
+    image.draft(mode, image.size)  # grey as libjpeg makes it
+    return np.asarray(image.convert(mode))
+
+
+def by_pillow(data, mode="RGB"):
+    """The pixels, and whether Pillow reads the file only when it is told to accept truncated ones."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            return opened(data, mode), False
+        except OSError:
+            ImageFile.LOAD_TRUNCATED_IMAGES = True
+            try:
+                return opened(data, mode), True
+            finally:
+                ImageFile.LOAD_TRUNCATED_IMAGES = False
+
+
+def decode(feedmill, name, options="", prefix=""):
+    """Runs a decode_image step, with the pixels if it succeeds."""
+    step = f"steps: [{prefix}{{decode_image: {{component: image{options}}}}}, {{map: {{image: image}}}}]"
+    done = feedmill.run(f"{{images: {{files: {name}}}}}", step)
+    return done, [np.array(json.loads(line)["image"], "u1") for line in done.stdout.splitlines()]
+
+
+def assert_decoded(feedmill, name, want, warns, options=""):
+    done, images = decode(feedmill, name, options)
+    assert done.returncode == 0, f"{name}: {done.stderr}"
+    assert len(images) == 1 and np.array_equal(images[0], want), f"{name}: the pixels differ"
+    assert ("warning: 1 image" in done.stderr) == warns, f"{name}: {done.stderr}"
+
+
+def odd_jpegs(data, progressive):
+    scan = data.find(b"\xff\xda")
+    components = data[scan + 4]
+    spectral_end = scan + 5 + 2 * components + 1
+    revision = data.find(b"JFIF\0") + 5
+    header_end = 20  # after APP0
+    odd = {"revision": data[:revision] + b"\x02" + data[revision + 1:],
+           "revision_0": data[:revision] + b"\x00\x99" + data[revision + 2:],
+           "header_garbage": data[:header_end] + b"\x00\x01" + data[header_end:],
+           "header_garbage_long": data[:header_end] + bytes(range(200)) + data[header_end:],
+           "end_garbage": data[:-2] + bytes(range(1, 120)) + data[-2:]}
+    if not progressive:
+        odd["spectral_end"] = data[:spectral_end] + b"\x00" + data[spectral_end + 1:]
+        odd["approximation"] = data[:spectral_end + 1] + b"\x11" + data[spectral_end + 2:]
+    return odd
+
+
+def jpeg_warnings(feedmill):
+    image = picture()
+    for form, options in (("base", {}), ("progressive", {"progressive": True}), ("optimized", {"optimize": True}),
+                          ("full", {"subsampling": 0})):
+        data = saved(image, "JPEG", quality=90, **options)
+        plain, _ = by_pillow(data)
+        for kind, odd in odd_jpegs(data, form == "progressive").items():
+            name = f"{form}-{kind}.jpg"
+            feedmill.write(name, odd)
+            want, truncated = by_pillow(odd)
+            assert not truncated and np.array_equal(want, plain), name
+            assert_decoded(feedmill, name, want, True)
+            assert_decoded(feedmill, name, by_pillow(odd, "L")[0][..., None], True, ", channels: 1")
+            done, images = decode(feedmill, name, ", on_warning: fail")
+            assert done.returncode == 1 and not images and name in done.stderr and "JPEG: " in done.stderr, done.stderr
+        feedmill.write(f"{form}.jpg", data)
+        assert_decoded(feedmill, f"{form}.jpg", plain, False)
+        assert_decoded(feedmill, f"{form}.jpg", plain, False, ", on_warning: fail, truncated: pad")
+        # Tails after the end marker are no warning: libjpeg does not read them.
+        feedmill.write(f"{form}-tail.jpg", data + b"tail" * 100)
+        assert_decoded(feedmill, f"{form}-tail.jpg", plain, False)
+    # All are counted, and on_error has none to leave out.
+    done, images = decode(feedmill, "'base-*.jpg'", prefix="{on_error: skip}, ")
+    assert done.returncode == 0 and len(images) == 8, done.stderr
+    assert "7 images were decoded" in done.stderr and "left out" not in done.stderr, done.stderr
+    done = feedmill.run("{images: {files: 'base-*.jpg'}}",
+                        "steps: [{decode_image: {on_warning: fail}}, {on_error: skip}]")
+    assert done.returncode == 0 and "7 elements" in done.stderr and len(done.stdout.splitlines()) == 1, done.stderr
+    # The function decodes as the step does.
+    got = feedmill.read("{images: {files: base-revision.jpg}}", "steps: [{map: {image: \"image.decode(image)\"}}]")
+    assert np.array_equal(np.array(got[0]["image"], "u1"), by_pillow(saved(image, "JPEG", quality=90))[0])
+
+
+def truncated_jpegs(feedmill):
+    image = picture()
+    for form, options in (("base", {}), ("progressive", {"progressive": True}), ("optimized", {"optimize": True})):
+        data = saved(image, "JPEG", quality=90, **options)
+        scans = [at for at in range(len(data) - 1) if data[at:at + 2] == b"\xff\xda"]
+        cuts = {"half": len(data) // 2, "late": len(data) - 40, "early": scans[0] + 200}
+        if len(scans) > 1:
+            cuts["between_scans"] = scans[-1]
+        for kind, at in cuts.items():
+            name = f"{form}-{kind}.jpg"
+            feedmill.write(name, data[:at])
+            want, truncated = by_pillow(data[:at])
+            assert truncated, name
+            for strict in ("", ", on_warning: fail"):
+                done, images = decode(feedmill, name, strict)
+                assert done.returncode == 1 and not images, f"{name}: {done.stderr}"
+                for part in (name, "truncated", "truncated: pad"):
+                    assert part in done.stderr, done.stderr
+                done, images = decode(feedmill, name, strict + ", truncated: pad")
+                assert done.returncode == 0 and "1 image" in done.stderr, f"{name}: {done.stderr}"
+                assert images[0].shape == want.shape
+                # Pillow leaves rows without data black; rows that were read whole before are the same.
+                if form != "progressive":
+                    rows = np.flatnonzero(want.any(axis=(1, 2)))[-1] + 1 - 24
+                    assert rows < 8 or np.array_equal(images[0][:rows], want[:rows]), name
+        feedmill.write(f"{form}-header.jpg", data[:scans[0] - 10])
+        for options_text in ("", ", truncated: pad"):
+            done, _ = decode(feedmill, f"{form}-header.jpg", options_text)
+            assert done.returncode == 1 and f"{form}-header.jpg" in done.stderr, done.stderr
+
+
+def images_without_an_end(feedmill):
+    image = picture()
+    for form, options in (("base", {}), ("progressive", {"progressive": True}), ("full", {"subsampling": 0})):
+        data = saved(image, "JPEG", quality=90, **options)
+        want, _ = by_pillow(data)
+        for cut in (1, 2):
+            name = f"{form}-{cut}.jpg"
+            feedmill.write(name, data[:-cut])
+            assert np.array_equal(by_pillow(data[:-cut])[0], want)
+            assert_decoded(feedmill, name, want, True)
+            done, _ = decode(feedmill, name, ", on_warning: fail")
+            assert done.returncode == 1 and name in done.stderr, done.stderr
+    modes = {"rgb": picture(), "grey": picture().convert("L"), "palette": picture().convert("P"),
+             "alpha": picture().convert("RGBA")}
+    for mode, source in modes.items():
+        data = saved(source, "PNG")
+        want = np.asarray(source.convert("RGB"))
+        assert data[-8:-4] == b"IEND"
+        text = b"tEXtComment\0hi"
+        odd = {"checksum": data[:-4] + b"\0\1\2\3", "no_end": data[:-12], "half_end": data[:-6],
+               "text_checksum": data[:-12] + (len(text) - 4).to_bytes(4, "big") + text + b"\0\0\0\0" + data[-12:]}
+        for kind, file in odd.items():
+            name = f"{mode}-{kind}.png"
+            feedmill.write(name, file)
+            assert np.array_equal(by_pillow(file)[0], want), name
+            # libpng itself ignores a text whose checksum is wrong.
+            ignored = kind == "text_checksum"
+            assert_decoded(feedmill, name, want, not ignored)
+            done, _ = decode(feedmill, name, ", on_warning: fail")
+            assert (done.returncode == 1 and name in done.stderr) or ignored, done.stderr
+        # Damaged pixels are errors, as for Pillow.
+        at = data.find(b"IDAT")
+        size = int.from_bytes(data[at - 4:at], "big")
+        for kind, file in (("pixels", data[:at + 4 + size // 2]),
+                           ("sum", data[:at + 4 + size] + b"\0\0\0\0" + data[at + 8 + size:])):
+            feedmill.write(f"{mode}-{kind}.png", file)
+            done, images = decode(feedmill, f"{mode}-{kind}.png")
+            assert done.returncode == 1 and not images and f"{mode}-{kind}.png" in done.stderr, done.stderr
+
+
+TESTS = [jpeg_warnings, truncated_jpegs, images_without_an_end]
+
+
+if __name__ == "__main__":
+    main(__doc__, TESTS)
