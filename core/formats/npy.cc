@@ -22,7 +22,8 @@ absl::StatusOr<std::vector<FileArray>> ArraysOf(const NpySource& source,
                                                 const RandomAccessFile& file,
                                                 uint64_t size) {
   const std::string& path = file.name();
-  FM_ASSIGN_OR_RETURN(const auto arrays, ReadArrayFile(file, size));
+  FM_ASSIGN_OR_RETURN(const auto arrays,
+                      ReadArrayFile(file, size, &source.fields));
   std::vector<FileArray> out;
   for (const SourceField& field : source.fields) {
     const auto found =

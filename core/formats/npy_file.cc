@@ -95,6 +95,7 @@ absl::Status ParseNpyShape(std::string_view text, FileArray& array) {
     }
     dims.push_back(dim);
     text.remove_prefix(static_cast<size_t>(stop - text.data()));
+    if (text.starts_with('L')) text.remove_prefix(1);  // as Python 2 writes it
   }
   if (dims.empty()) return DataLoss("it is a single value without rows");
   array.rows = static_cast<uint64_t>(dims[0]);
@@ -134,6 +135,12 @@ struct ZipMember {
   uint16_t method = 0;
   uint64_t size = 0;
   uint64_t header = 0;
+
+  std::string_view array_name() const {
+    std::string_view array = name;
+    if (array.ends_with(".npy")) array.remove_suffix(4);
+    return array;
+  }
 };
 
 // The 64-bit values of a directory entry that are -1 in 32 bits.
@@ -238,9 +245,54 @@ absl::StatusOr<FileArray> ReadNpzMember(const RandomAccessFile& file,
     return DataLoss("it is cut short");
   }
   FM_ASSIGN_OR_RETURN(FileArray array, ReadNpy(file, begin, member.size));
-  array.name = member.name;
-  if (array.name.ends_with(".npy")) array.name.resize(array.name.size() - 4);
+  array.name = member.array_name();
   return array;
+}
+
+bool HasField(const std::vector<SourceField>& fields, std::string_view name) {
+  return std::any_of(
+      fields.begin(), fields.end(),
+      [&](const SourceField& field) { return field.name == name; });
+}
+
+absl::Status CheckMember(const std::vector<ZipMember>& members,
+                         std::string_view name) {
+  constexpr size_t kNamesMax = 20;
+  std::string names;
+  for (const ZipMember& member : members) {
+    if (member.array_name() == name) return absl::OkStatus();
+    const size_t shown = static_cast<size_t>(&member - members.data());
+    if (shown > kNamesMax) continue;
+    names += fmt::format("{}\"{}\"", shown == 0 ? "" : ", ",
+                         shown == kNamesMax ? "…" : member.array_name());
+  }
+  return DataLoss("there is no array \"{}\" in it; it has {}", name, names);
+}
+
+// The arrays of a .npz, as for ReadArrayFile.
+absl::StatusOr<std::vector<FileArray>> ReadNpz(
+    const RandomAccessFile& file, uint64_t size,
+    const std::vector<SourceField>* wanted) {
+  FM_ASSIGN_OR_RETURN(const auto members, ReadDirectory(file, size));
+  std::vector<FileArray> arrays;
+  for (const ZipMember& member : members) {
+    if (wanted != nullptr && !HasField(*wanted, member.array_name())) continue;
+    auto array = ReadNpzMember(file, size, member);
+    if (!array.ok()) {
+      const bool others = wanted == nullptr && members.size() > 1;
+      return absl::Status(
+          array.status().code(),
+          fmt::format(
+              "{}: {}{}", member.name, ErrorText(array.status()),
+              others ? " (`fields` that do not name it do without it)" : ""));
+    }
+    arrays.push_back(*std::move(array));
+  }
+  if (wanted == nullptr) return arrays;
+  for (const SourceField& field : *wanted) {
+    FM_RETURN_IF_ERROR(CheckMember(members, field.name));
+  }
+  return arrays;
 }
 
 }  // namespace
@@ -271,7 +323,8 @@ absl::StatusOr<FileArray> ParseNpyHeader(std::string_view bytes) {
 }
 
 absl::StatusOr<std::vector<FileArray>> ReadArrayFile(
-    const RandomAccessFile& file, uint64_t size) {
+    const RandomAccessFile& file, uint64_t size,
+    const std::vector<SourceField>* wanted) {
   const std::string& path = file.name();
   const ByteRange head{0, std::min<uint64_t>(size, kHeaderBytesMax)};
   if (file.ahead_bytes() > 0) file.Prefetch({&head, 1});
@@ -283,16 +336,9 @@ absl::StatusOr<std::vector<FileArray>> ReadArrayFile(
     arrays.push_back(*std::move(array));
     return arrays;
   }
-  const auto members = ReadDirectory(file, size);
+  auto members = ReadNpz(file, size, wanted);
   if (!members.ok()) return Annotate(members.status(), path);
-  for (const ZipMember& member : *members) {
-    auto array = ReadNpzMember(file, size, member);
-    if (!array.ok()) {
-      return Annotate(array.status(), fmt::format("{}: {}", path, member.name));
-    }
-    arrays.push_back(*std::move(array));
-  }
-  return arrays;
+  return members;
 }
 
 }  // namespace feedmill

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "core/dataset/fields.h"
 #include "core/io/random_access_file.h"
 #include "core/sources/array_records.h"
 
@@ -17,9 +18,11 @@ namespace feedmill {
 // numbers, objects and texts), without the file's name.
 absl::StatusOr<FileArray> ParseNpyHeader(std::string_view bytes);
 
-// The array of a .npy, the arrays of a .npz that is not compressed.
+// The array of a .npy, the arrays of a .npz that is not compressed. Of a .npz
+// only those that `wanted` names are read; null: all.
 absl::StatusOr<std::vector<FileArray>> ReadArrayFile(
-    const RandomAccessFile& file, uint64_t size);
+    const RandomAccessFile& file, uint64_t size,
+    const std::vector<SourceField>* wanted = nullptr);
 
 }  // namespace feedmill
 
