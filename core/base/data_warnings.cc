@@ -10,7 +10,7 @@
 namespace feedmill {
 namespace {
 
-constexpr size_t kKinds = 2;
+constexpr size_t kKinds = 3;
 
 struct Counted {
   std::atomic<uint64_t> count = 0;
@@ -36,6 +36,12 @@ std::string TextOf(DataWarning kind, uint64_t count, std::string_view first) {
           "{} time{}, bytes after gzip data were ignored that are no "
           "gzip data, the first time in {}",
           count, s, first);
+    case DataWarning::kNoImage:
+      return fmt::format(
+          "{} file{} left out that {} no image by suffix and first bytes, the "
+          "first {}; a file that is named by itself is read",
+          count, count == 1 ? " was" : "s were", count == 1 ? "is" : "are",
+          first);
   }
   return "";
 }

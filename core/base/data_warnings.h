@@ -17,6 +17,7 @@ namespace feedmill {
 enum class DataWarning {
   kImage,          // the codec warns, and decodes the image
   kTrailingBytes,  // bytes after compressed data, which are ignored
+  kNoImage,        // a file in a folder of images, which is left out
 };
 
 // Counts a warning. The first example of a kind is kept for its text.

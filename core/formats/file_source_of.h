@@ -99,6 +99,14 @@ class FileSourceOf final : public SourceKindOf<S>, private RecordFormat {
       return Internal("{} has no fields", S::kName);
     }
   }
+  absl::StatusOr<std::vector<FoundFile>> FilesToRead(
+      const std::string& pattern, std::vector<FoundFile> found) const override {
+    if constexpr (requires { &S::FilesToRead; }) {
+      return S::FilesToRead(pattern, std::move(found));
+    } else {
+      return found;
+    }
+  }
   absl::StatusOr<uint64_t> CountRecords(const void* options,
                                         const RandomAccessFile& file,
                                         uint64_t size) const override {

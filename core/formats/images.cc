@@ -4,6 +4,7 @@
 #include "core/base/status.h"
 #include "core/formats/file_checks.h"
 #include "core/formats/file_source_of.h"
+#include "core/formats/image_files.h"
 #include "core/formats/image_labels.h"
 #include "core/formats/kinds.h"
 #include "core/io/manifest_files.h"
@@ -144,6 +145,10 @@ struct ImagesFormat {
     return ElementSpec{{{"image", DType::kBytes, {}},
                         {"label", DType::kInt64, {}},
                         {"path", DType::kBytes, {}}}};
+  }
+  static absl::StatusOr<std::vector<FoundFile>> FilesToRead(
+      const std::string& pattern, std::vector<FoundFile> found) {
+    return ImagesAmong(pattern, std::move(found));
   }
   static void FinishManifest(const ImagesSource& s, Manifest& manifest) {
     manifest.classes = LabelClasses(manifest.files, s.label);

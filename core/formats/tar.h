@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "core/sources/framing.h"
 #include "core/formats/tar_sparse.h"
+#include "core/sources/framing.h"
 
 namespace feedmill {
 

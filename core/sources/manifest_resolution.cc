@@ -57,9 +57,11 @@ absl::Status CountRecords(const AnalyzedGraph& graph, ManifestFile& file) {
 }
 
 // Appends the files of a pattern, with the identities that they have now.
-absl::Status AddFiles(const std::string& pattern,
+absl::Status AddFiles(const RecordFormat& format, const std::string& pattern,
                       std::vector<ManifestFile>& files) {
-  FM_ASSIGN_OR_RETURN(const auto found, FindFiles(pattern));
+  FM_ASSIGN_OR_RETURN(auto all, FindFiles(pattern));
+  FM_ASSIGN_OR_RETURN(const auto found,
+                      format.FilesToRead(pattern, std::move(all)));
   FM_ASSIGN_OR_RETURN(const FileSystem* const system, FileSystemOf(pattern));
   std::vector<std::string> unknown;
   for (const FoundFile& file : found) {
@@ -87,14 +89,15 @@ absl::StatusOr<Manifest> ResolveSources(const AnalyzedGraph& graph) {
   }
   const std::vector<std::string>* patterns = SourceFiles(graph.graph.source);
   if (patterns == nullptr) return manifest;
+  const Source& source = graph.graph.source;
+  const RecordFormat& format = FormatOf(source);
   for (const std::string& pattern : *patterns) {
-    FM_RETURN_IF_ERROR(AddFiles(pattern, manifest.files));
+    FM_RETURN_IF_ERROR(AddFiles(format, pattern, manifest.files));
   }
   for (ManifestFile& file : manifest.files) {
     FM_RETURN_IF_ERROR(CountRecords(graph, file));
   }
-  const Source& source = graph.graph.source;
-  FormatOf(source).FinishManifest(source.options(), manifest);
+  format.FinishManifest(source.options(), manifest);
   return manifest;
 }
 

@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "core/dataset/source.h"
+#include "core/io/file_system.h"
 #include "core/io/manifest.h"
 #include "core/io/random_access_file.h"
 #include "core/sources/framing.h"
@@ -39,6 +40,10 @@ class RecordFormat {
   // Finds the fields out from the beginning of `files`, which are not empty.
   virtual absl::StatusOr<std::vector<SourceField>> InferFields(
       const void* options, const std::vector<std::string>& files) const = 0;
+  // Returns those of the files that a pattern of the source matches which it
+  // reads. NotFound if none is left.
+  virtual absl::StatusOr<std::vector<FoundFile>> FilesToRead(
+      const std::string& pattern, std::vector<FoundFile> found) const = 0;
   // Counts the records of an open file of `size` bytes, for positions that are
   // records and not indexed.
   virtual absl::StatusOr<uint64_t> CountRecords(const void* options,

@@ -9,7 +9,7 @@ import warnings
 import numpy as np
 from PIL import Image, ImageFile
 
-from field_case import main
+from field_case import equal, main
 
 
 def picture(height=67, width=93):
@@ -179,7 +179,43 @@ def images_without_an_end(feedmill):
             assert done.returncode == 1 and not images and f"{mode}-{kind}.png" in done.stderr, done.stderr
 
 
-TESTS = [jpeg_warnings, truncated_jpegs, images_without_an_end]
+def folders_of_images(feedmill):
+    jpeg, png = saved(picture(8, 9), "JPEG"), saved(picture(5, 6), "PNG")
+    images = {"cat/1.jpg": jpeg, "cat/2.JPEG": jpeg, "cat/bare": png, "dog/x.data": jpeg, "dog/y.Png": png,
+              "dog/deep/z.webp": saved(picture(7, 7), "WEBP")}
+    others = {"notes.txt": b"about these", "cat/Thumbs.db": b"\xd0\xcf\x11\xe0", "cat/empty": b"",
+              "dog/labels.csv": b"a,b\n", "only_text/readme.md": b"# text"}
+    for name, data in (images | others).items():
+        feedmill.write(f"photos/{name}", data)
+    steps = "steps: [{map: {size: length(image), label: label, path: path, pixels: image.decode(image)}}]"
+
+    def read(files, want, left_out):
+        done = feedmill.run(f"{{images: {{files: {files}}}}}", steps)
+        assert done.returncode == 0, f"{files}: {done.stderr}"
+        rows = [json.loads(line) for line in done.stdout.splitlines()]
+        place = str(feedmill.folder.resolve() / "photos") + "/"
+        equal([row["path"].removeprefix(place) for row in rows], want)
+        equal([row["size"] for row in rows], [len(images[name]) for name in want])
+        # Folders without images make no label.
+        folders = sorted({name.split("/")[-2] for name in want})
+        equal([row["label"] for row in rows], [folders.index(name.split("/")[-2]) for name in want])
+        counted = {0: "", 1: "1 file was left out"}.get(left_out, f"{left_out} files were left out")
+        assert counted in done.stderr and done.stderr.count("warning") == (left_out > 0), done.stderr
+
+    read("photos", sorted(images), 5)
+    read("'photos/**'", sorted(images), 5)
+    read("'photos/cat/*'", ["cat/1.jpg", "cat/2.JPEG", "cat/bare"], 2)
+    read("'photos/*/[xy].*'", ["dog/x.data", "dog/y.Png"], 0)
+    read("[photos/dog, photos/cat/bare]", ["dog/deep/z.webp", "dog/x.data", "dog/y.Png", "cat/bare"], 1)
+    # Files that are named by themselves, and suffixes that are spelled out, are read.
+    for files in ("photos/notes.txt", "[photos/dog/y.Png, photos/notes.txt]", "'photos/*.txt'", "'photos/**/*.md'"):
+        done = feedmill.run(f"{{images: {{files: {files}}}}}", steps)
+        assert done.returncode == 1 and "neither JPEG, PNG nor WebP" in done.stderr, done.stderr
+    equal(len(feedmill.read("{images: {files: 'photos/**/*.csv'}}")), 1)
+    feedmill.refused("{images: {files: photos/only_text}}", "photos/only_text", "none of the 1 file(s)", "readme.md")
+
+
+TESTS = [jpeg_warnings, truncated_jpegs, images_without_an_end, folders_of_images]
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@
 #include <webp/decode.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -149,8 +150,28 @@ std::vector<std::optional<std::string>> TfRecords(const std::string& path) {
   return out;
 }
 
+// A folder or glob means the images that it has.
+std::vector<std::string> ImagePaths(const ImagesSource& source) {
+  std::vector<std::string> out;
+  for (const std::string& pattern : source.files) {
+    for (const std::string& path : Expand({pattern})) {
+      const std::string bytes = ReadFile(path);
+      std::string suffix = fs::path(path).extension().string();
+      bool wanted = path == pattern ||
+                    (!suffix.empty() && pattern.ends_with(suffix)) ||
+                    bytes.starts_with("\xff\xd8\xff") ||
+                    bytes.starts_with("\x89PNG") || bytes.starts_with("RIFF");
+      for (char& c : suffix) c = static_cast<char>(std::tolower(c));
+      for (const char* known : {".jpg", ".jpeg", ".png", ".webp"})
+        wanted = wanted || suffix == known;
+      if (wanted) out.push_back(path);
+    }
+  }
+  return out;
+}
+
 std::vector<Element> ImageRecords(const ImagesSource& source) {
-  const std::vector<std::string> paths = Expand(source.files);
+  const std::vector<std::string> paths = ImagePaths(source);
   std::vector<std::string> names;
   for (const std::string& path : paths) {
     std::string name = fs::path(path).parent_path().filename().string();

@@ -1,0 +1,97 @@
+#include "core/formats/image_files.h"
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <span>
+#include <utility>
+
+#include "core/base/data_warnings.h"
+#include "core/base/glob_pattern.h"
+#include "core/base/status.h"
+#include "core/io/file_systems.h"
+
+namespace feedmill {
+namespace {
+
+// The last part of a name from its last '.' on; "" if there is none.
+std::string_view SuffixOf(std::string_view name) {
+  const size_t slash = name.rfind('/');
+  const size_t base = slash == std::string_view::npos ? 0 : slash + 1;
+  const size_t dot = name.rfind('.');
+  return dot == std::string_view::npos || dot <= base ? std::string_view()
+                                                      : name.substr(dot);
+}
+
+// True if `pattern` is this one file's name, as a path or URL.
+bool Names(const std::string& pattern, const FoundFile& file) {
+  const std::string literal = LiteralPattern(pattern).value_or(pattern);
+  return pattern.ends_with(file.name) || literal.ends_with(file.name);
+}
+
+absl::StatusOr<bool> HasImageHead(const std::string& name) {
+  FM_ASSIGN_OR_RETURN(const auto file, OpenFile(name));
+  std::array<char, kImageHeadBytes> head{};
+  FM_ASSIGN_OR_RETURN(
+      const size_t got,
+      file->Read(0, std::as_writable_bytes(std::span<char>(head))));
+  return BeginsAsImage({head.data(), got});
+}
+
+}  // namespace
+
+bool HasImageSuffix(std::string_view name) {
+  static constexpr std::string_view kSuffixes[] = {
+      ".jpg", ".jpeg", ".jpe",  ".jfif", ".png", ".webp",
+      ".gif", ".bmp",  ".tif",  ".tiff", ".ppm", ".pgm",
+      ".pnm", ".avif", ".heic", ".heif", ".jp2", ".jxl"};
+  std::string suffix(SuffixOf(name));
+  for (char& c : suffix) {
+    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+  }
+  return std::find(std::begin(kSuffixes), std::end(kSuffixes), suffix) !=
+         std::end(kSuffixes);
+}
+
+bool BeginsAsImage(std::string_view head) {
+  return head.starts_with("\xff\xd8\xff") || head.starts_with("\x89PNG") ||
+         (head.starts_with("RIFF") && head.substr(8, 4) == "WEBP") ||
+         head.starts_with("GIF8") ||
+         head.starts_with(std::string_view("II*\0", 4)) ||
+         head.starts_with(std::string_view("MM\0*", 4));
+}
+
+absl::StatusOr<std::vector<FoundFile>> ImagesAmong(
+    const std::string& pattern, std::vector<FoundFile> found) {
+  if (found.size() == 1 && Names(pattern, found[0])) return found;
+  std::string first_left_out;
+  size_t kept = 0;
+  for (FoundFile& file : found) {
+    const std::string_view suffix = SuffixOf(file.name);
+    bool is_image = HasImageSuffix(file.name) ||
+                    (!suffix.empty() && pattern.ends_with(suffix));
+    if (!is_image) {
+      FM_ASSIGN_OR_RETURN(is_image, HasImageHead(file.name));
+    }
+    if (is_image) {
+      if (&found[kept] != &file) found[kept] = std::move(file);
+      ++kept;
+    } else if (first_left_out.empty()) {
+      first_left_out = file.name;
+    }
+  }
+  const size_t left_out = found.size() - kept;
+  if (kept == 0) {
+    return NotFound(
+        "{}: none of the {} file(s) there is an image, by suffix or first "
+        "bytes; the first is {}",
+        LiteralPattern(pattern).value_or(pattern), left_out, first_left_out);
+  }
+  if (left_out > 0) {
+    NoteDataWarning(DataWarning::kNoImage, first_left_out, left_out);
+  }
+  found.resize(kept);
+  return found;
+}
+
+}  // namespace feedmill
