@@ -48,6 +48,8 @@ absl::StatusOr<ClusterView> EnvResolver::Resolve() const {
       return Annotate(spec.status(), "the variable FEEDMILL_CLUSTER");
     }
     view.spec = *std::move(spec);
+  } else {
+    view.no_jobs_because = "the variable FEEDMILL_CLUSTER is not set";
   }
   FM_RETURN_IF_ERROR(ReadTask(&view));
   view.rpc_layer = context_.environment.Get("FEEDMILL_RPC_LAYER").value_or("");

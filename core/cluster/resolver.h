@@ -24,6 +24,9 @@ struct ClusterView {
   std::string environment;  // the provider, such as "google"; "" for none
   // The one to ask where no task is named; its meaning is the resolver's.
   std::optional<std::string> master;
+  // Reason why there are no jobs, where the resolver knows one: "the variable
+  // TF_CONFIG is not set". For errors.
+  std::string no_jobs_because;
 };
 
 // What a question is about; what is absent is the resolver's own. A task of 0

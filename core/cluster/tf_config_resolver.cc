@@ -11,6 +11,8 @@ absl::StatusOr<ClusterView> TfConfigResolver::Resolve() const {
     auto read = ReadTfConfig(*text);
     if (!read.ok()) return Annotate(read.status(), "the variable TF_CONFIG");
     view = *std::move(read);
+  } else {
+    view.no_jobs_because = "the variable TF_CONFIG is not set";
   }
   ApplyOverrides(overrides_, &view);
   return view;

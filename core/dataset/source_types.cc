@@ -8,8 +8,6 @@
 namespace feedmill {
 namespace {
 
-constexpr size_t kComponentsMax = 1000;
-
 bool EndsIn(const std::string& name, std::string_view end) {
   return name.size() > end.size() &&
          std::string_view(name).substr(name.size() - end.size()) == end;
@@ -121,15 +119,24 @@ absl::Status CheckComponentNames(const ElementSpec& spec) {
     return InvalidArgument("it makes no component; name at least one");
   }
   if (spec.components.size() > kComponentsMax) {
-    return InvalidArgument("more than {} components", kComponentsMax);
+    return InvalidArgument(
+        "{} components are more than {}; name those that are needed (`fields` "
+        "of a source)",
+        spec.components.size(), kComponentsMax);
   }
   for (size_t i = 0; i < spec.components.size(); ++i) {
     const std::string& name = spec.components[i].name;
     if (name.empty() && spec.components.size() > 1) {
-      return InvalidArgument("a component without a name must be the only one");
+      return InvalidArgument(
+          "component {} of {} has no name; a component without a name must be "
+          "the only one, so give it one",
+          i + 1, spec.components.size());
     }
     if (spec.Find(name) != static_cast<int>(i)) {
-      return InvalidArgument("the component \"{}\" is there twice", name);
+      return InvalidArgument(
+          "the component \"{}\" is there twice; give one another name, or "
+          "leave it out",
+          name);
     }
   }
   return absl::OkStatus();

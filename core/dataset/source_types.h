@@ -1,6 +1,7 @@
 #ifndef FEEDMILL_CORE_DATASET_SOURCE_TYPES_H_
 #define FEEDMILL_CORE_DATASET_SOURCE_TYPES_H_
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,9 @@
 #include "core/dataset/source_kind.h"
 
 namespace feedmill {
+
+// Number of components that an element has at most.
+inline constexpr size_t kComponentsMax = 1000;
 
 // ---- parts of a source, whatever its kind
 

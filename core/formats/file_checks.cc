@@ -79,7 +79,10 @@ absl::StatusOr<ElementSpec> SpecOfFields(const std::vector<SourceField>& fields,
                                          FieldShapes shapes, bool named) {
   for (const SourceField& field : fields) {
     if (named && field.name.empty()) {
-      return InvalidArgument("each field needs a name");
+      return InvalidArgument(
+          "field {} of {} has no name, so no step can name it; give `fields` "
+          "without it",
+          &field - fields.data() + 1, fields.size());
     }
   }
   if (fields.empty()) {

@@ -117,11 +117,23 @@ absl::StatusOr<std::vector<SourceField>> FieldsOfMembers(
   if (records.empty()) {
     return InvalidArgument("there are no members to find its fields in");
   }
+  absl::Status twice;
   ForEachTarMember(records.front(), [&](const TarMember& member) {
+    if (member.extension == kKeyField) return;  // the field is there
     const bool number = HoldsNumber(member.extension);
+    const auto same = [&](const SourceField& field) {
+      return field.name == member.extension;
+    };
+    if (std::any_of(fields.begin(), fields.end(), same)) {
+      twice = InvalidArgument(
+          "record 0, \"{}\", has two members .{}; rename one, or name the "
+          "members that are needed, as in fields: {{txt: bytes}}",
+          Shown(member.key), Shown(member.extension));
+    }
     fields.push_back(
         {member.extension, number ? DType::kInt64 : DType::kBytes, {}});
   });
+  if (!twice.ok()) return twice;
   return fields;
 }
 

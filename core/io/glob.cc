@@ -173,6 +173,13 @@ absl::StatusOr<std::vector<FoundFile>> FindFiles(const std::string& pattern) {
   std::sort(found.begin(), found.end(), by_name);
   found.erase(std::unique(found.begin(), found.end(), same_name), found.end());
   if (found.empty()) {
+    const auto stat = files->Stat(LiteralPattern(pattern).value_or(pattern));
+    if (stat.ok() && stat->directory) {
+      return NotFound(
+          "{}: the folder has no files (files whose names begin with '.' do "
+          "not count)",
+          LiteralPattern(pattern).value_or(pattern));
+    }
     return NotFound("{}: no such file, and nothing matches it",
                     LiteralPattern(pattern).value_or(pattern));
   }

@@ -250,6 +250,7 @@ BatchStacker::BatchStacker(BatchLayout layout,
     : layout_(layout) {
   for (const ComponentSpec& c : input.components) {
     Component& component = components_.emplace_back();
+    component.name = c.name;
     component.target.assign(c.shape.size(), kUnknownDim);
     component.joined = layout == BatchLayout::kRagged && !c.shape.empty();
     for (const Padding& p : padding) {
@@ -267,21 +268,30 @@ absl::Status BatchStacker::Stack(std::span<const Column* const> rows,
   FM_CHECK(rows.size() == components_.size());
   out.clear();
   for (size_t c = 0; c < rows.size(); ++c) {
-    const Component& component = components_[c];
-    Column& made = out.emplace_back();
-    if (component.joined) {
-      Column offsets;
-      FM_RETURN_IF_ERROR(
-          JoinRows(*rows[c], groups, made, offsets, failed_group));
-      out.push_back(std::move(offsets));
-    } else if (layout_ == BatchLayout::kPadded) {
-      FM_RETURN_IF_ERROR(PadRows(*rows[c], groups, component.target,
-                                 component.fill, made, failed_group));
-    } else {
-      FM_RETURN_IF_ERROR(StackRows(*rows[c], groups, made, failed_group));
-    }
+    const absl::Status status =
+        StackComponent(c, *rows[c], groups, out, failed_group);
+    if (!status.ok()) return OfComponent(status, components_[c].name);
   }
   return absl::OkStatus();
+}
+
+absl::Status BatchStacker::StackComponent(size_t c, const Column& rows,
+                                          std::span<const size_t> groups,
+                                          std::vector<Column>& out,
+                                          size_t& failed_group) const {
+  const Component& component = components_[c];
+  Column& made = out.emplace_back();
+  if (component.joined) {
+    Column offsets;
+    FM_RETURN_IF_ERROR(JoinRows(rows, groups, made, offsets, failed_group));
+    out.push_back(std::move(offsets));
+    return absl::OkStatus();
+  }
+  if (layout_ == BatchLayout::kPadded) {
+    return PadRows(rows, groups, component.target, component.fill, made,
+                   failed_group);
+  }
+  return StackRows(rows, groups, made, failed_group);
 }
 
 absl::Status BatchStacker::Stack(const Chunk& rows,

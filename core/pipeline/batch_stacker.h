@@ -36,7 +36,13 @@ class BatchStacker {
                      size_t& count) const;
 
  private:
+  absl::Status StackComponent(size_t c, const Column& rows,
+                              std::span<const size_t> groups,
+                              std::vector<Column>& out,
+                              size_t& failed_group) const;
+
   struct Component {
+    std::string name;
     Shape target;  // kUnknownDim: the longest
     double fill = 0;
     bool joined = false;

@@ -28,15 +28,21 @@ absl::Status RowsDiffer(const Column& rows, size_t begin, size_t end) {
     const Shape other = rows.RowShape(row);
     if (other != first) {
       return DataLoss(
-          "rows of a batch differ in shape: {} and {}; resize them before "
-          "batch",
-          ShapeToString(first), ShapeToString(other));
+          "rows of a batch differ in shape: row 0 is {}, row {} is {}; give "
+          "them one shape before (images: resize), or make it a padded_batch "
+          "or a ragged_batch",
+          ShapeToString(first), row - begin, ShapeToString(other));
     }
   }
   return absl::OkStatus();
 }
 
 }  // namespace
+
+absl::Status OfComponent(const absl::Status& status, const std::string& name) {
+  if (name.empty()) return status;
+  return Annotate(status, fmt::format("component \"{}\"", name));
+}
 
 absl::Status StackRows(const Column& rows, std::span<const size_t> groups,
                        Column& out, size_t& failed_group) {

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -18,6 +19,9 @@ namespace feedmill {
 // of a group differ in shape; `failed_group` is the first such.
 absl::Status StackRows(const Column& rows, std::span<const size_t> groups,
                        Column& out, size_t& failed_group);
+
+// An error of the rows of a component, with its name.
+absl::Status OfComponent(const absl::Status& status, const std::string& name);
 
 // The reverse: the records of all rows, along their first axis. `groups` gets
 // the number of records of each row. REQUIRES: the rank is at least 1.

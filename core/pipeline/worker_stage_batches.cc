@@ -230,8 +230,11 @@ absl::Status CompiledStage::StackGathered(const Chunk& gathered, size_t records,
   }
   out.resize(gathered.columns.size());
   for (size_t g = 0; g < gathered.columns.size(); ++g) {
-    FM_RETURN_IF_ERROR(
-        StackRows(gathered.columns[g], {&records, 1}, out[g], failed));
+    const absl::Status status =
+        StackRows(gathered.columns[g], {&records, 1}, out[g], failed);
+    if (!status.ok()) {
+      return OfComponent(status, gathered.spec->components[g].name);
+    }
   }
   return absl::OkStatus();
 }

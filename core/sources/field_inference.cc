@@ -1,6 +1,8 @@
 #include "core/sources/field_inference.h"
 
+#include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -54,9 +56,39 @@ absl::Status AddRecords(const Framing& framing, Compression compression,
                                                   : absl::OkStatus();
 }
 
+// Says which file has fields that cannot be components.
+absl::Status CheckFound(const std::vector<SourceField>& fields,
+                        const std::string& file) {
+  if (fields.size() > kComponentsMax) {
+    return InvalidArgument(
+        "{}: it has {} fields, and an element at most {} components; name "
+        "those that are needed, as in fields: {{{}: {}}}",
+        file, fields.size(), kComponentsMax, fields[0].name,
+        DTypeName(fields[0].dtype));
+  }
+  std::set<std::string_view> names;
+  for (const SourceField& field : fields) {
+    if (field.name.empty() && fields.size() > 1) {
+      return InvalidArgument(
+          "{}: it has a field whose name is \"\", so no step can name it; "
+          "name those that are needed, as in fields: {{{}: {}}}",
+          file, fields.back().name, DTypeName(fields.back().dtype));
+    }
+    if (names.insert(field.name).second) continue;
+    return InvalidArgument(
+        "{}: it has two fields \"{}\"; rename one, or name those that are "
+        "needed with `fields`",
+        file, field.name);
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::vector<SourceField>> Infer(const Source& source) {
   FM_ASSIGN_OR_RETURN(const auto files, Files(source));
-  return FormatOf(source).InferFields(source.options(), files);
+  FM_ASSIGN_OR_RETURN(auto fields,
+                      FormatOf(source).InferFields(source.options(), files));
+  FM_RETURN_IF_ERROR(CheckFound(fields, files[0]));
+  return fields;
 }
 
 }  // namespace

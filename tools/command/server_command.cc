@@ -99,6 +99,7 @@ absl::StatusOr<int> RunServer(const Invocation& invocation) {
       std::shared_ptr<const ClusterResolver> resolver,
       invocation.resolvers->Make(command.cluster, HostContext()));
   FM_ASSIGN_OR_RETURN(ClusterView view, resolver->Resolve());
+  FM_RETURN_IF_ERROR(CheckHasJobs(view, command.cluster));
   ServerDef def{.cluster = view.spec.AsClusterDef(),
                 .job_name = view.task_type.value_or(""),
                 .task_index = view.task_id};

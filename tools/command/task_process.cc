@@ -45,6 +45,18 @@ constexpr absl::Duration kSayAgain = absl::Seconds(10);
 
 }  // namespace
 
+absl::Status CheckHasJobs(const ClusterView& view, const std::string& uri) {
+  if (!view.spec.empty()) return absl::OkStatus();
+  if (view.no_jobs_because.empty()) {
+    return InvalidArgument(
+        "the cluster '{}' has no jobs, so this process can be no task of it",
+        uri);
+  }
+  return InvalidArgument(
+      "the cluster '{}' has no jobs: {}; set it, or give --cluster another URI",
+      uri, view.no_jobs_because);
+}
+
 absl::StatusOr<std::optional<ClusterView>> AwaitDispatcher(
     const ClusterResolver& resolver, const std::string& uri,
     absl::Duration watch, absl::Duration timeout) {
@@ -57,6 +69,10 @@ absl::StatusOr<std::optional<ClusterView>> AwaitDispatcher(
     if (!view.ok() && now == begun) return view.status();
     absl::Status missing = view.status();
     if (view.ok()) {
+      // A variable of this process does not change any more.
+      if (!view->no_jobs_because.empty()) {
+        FM_RETURN_IF_ERROR(CheckHasJobs(*view, uri));
+      }
       missing = FindDispatcherTask(view->spec.AsClusterDef()).status();
       if (!absl::IsNotFound(missing)) {
         FM_RETURN_IF_ERROR(missing);

@@ -23,6 +23,9 @@ struct TaskProcess {
   absl::Duration drain_timeout;
 };
 
+// InvalidArgument if the cluster of this URI has no jobs, with the reason.
+absl::Status CheckHasJobs(const ClusterView& view, const std::string& uri);
+
 // Looks at a cluster until it has a dispatcher: a worker may come first. Says
 // at once and each 10 s that it waits. nullopt: a SIGINT or SIGTERM came;
 // DeadlineExceeded after `timeout`; the resolver's own error only where the

@@ -1,5 +1,8 @@
 #include "tools/command/token_file.h"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
@@ -12,6 +15,24 @@ namespace feedmill {
 namespace {
 
 constexpr size_t kTokenMax = size_t{1} << 30;  // client stages may hold much
+
+// Returns 0, or the errno of the call that failed.
+int WriteWhole(const std::string& path, const std::string& bytes) {
+  const int file =
+      open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (file < 0) return errno;
+  int why = 0;
+  for (size_t done = 0; why == 0 && done < bytes.size();) {
+    const ssize_t wrote = write(file, bytes.data() + done, bytes.size() - done);
+    if (wrote >= 0) {
+      done += static_cast<size_t>(wrote);
+    } else if (errno != EINTR) {
+      why = errno;
+    }
+  }
+  if (close(file) != 0 && why == 0) why = errno;
+  return why;
+}
 
 }  // namespace
 
@@ -35,17 +56,18 @@ absl::StatusOr<std::string> LoadToken(const std::string& what,
 absl::Status SaveToken(const std::string& what, const std::string& path,
                        const std::string& bytes) {
   const std::string partial = path + ".partial";
-  std::ofstream file(partial, std::ios::binary | std::ios::trunc);
-  file << bytes;
-  errno = 0;
-  file.close();
-  const int why = errno;
+  const int why = WriteWhole(partial, bytes);
   std::error_code error;
-  if (file) std::filesystem::rename(partial, path, error);
-  if (file && !error) return absl::OkStatus();
-  std::filesystem::remove(partial, error);
-  if (why == 0) return Unavailable("{}: it cannot be written", what);
-  return Unavailable("{}: it cannot be written: {}", what, WriteErrorText(why));
+  if (why == 0) std::filesystem::rename(partial, path, error);
+  if (why == 0 && !error) return absl::OkStatus();
+  std::error_code ignored;
+  std::filesystem::remove(partial, ignored);
+  const int reason = why != 0 ? why : error.value();
+  const bool full = reason == ENOSPC || reason == EDQUOT;
+  return Unavailable(
+      "{}: the token of {} bytes cannot be written: {}{}", what, bytes.size(),
+      WriteErrorText(reason),
+      full ? "; free space there, or save it on another disk" : "");
 }
 
 }  // namespace feedmill

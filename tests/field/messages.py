@@ -1,0 +1,110 @@
+#!/usr/bin/env python3
+"""Mistakes that people make, and what the error must name: the file, the
+record, the component, and what to write instead.
+
+    tests/field/messages.py --binary build/release/bin/feedmill [TEST …]"""
+import io
+import json
+import os
+import subprocess
+import tarfile
+
+from field_case import equal, main
+
+
+def errors_of_names(feedmill):
+    feedmill.write("index.csv", ",a\n0,1.5\n")  # as DataFrame.to_csv writes it
+    equal(feedmill.read("{csv: {files: index.csv}}", "steps: [{map: {n: f0, b: a}}]"), [{"n": 0, "b": 1.5}])
+    feedmill.write("empty_name.jsonl", '{"": 1, "a": 2}\n')
+    feedmill.refused("{jsonl: {files: empty_name.jsonl}}", "empty_name.jsonl", '""', "fields: {a: int64}")
+    equal(feedmill.read("{jsonl: {files: empty_name.jsonl, fields: {a: int64}}}"), [{"a": 2}])
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w") as archive:
+        for name in ("a.cls", "a.txt", "a.cls", "b.cls"):
+            member = tarfile.TarInfo(name)
+            member.size = 1
+            archive.addfile(member, io.BytesIO(b"1"))
+    feedmill.write("twice.tar", out.getvalue())
+    feedmill.refused("{webdataset: {files: twice.tar}}", "twice.tar", "record 0", '"a"', "two members .cls", "fields")
+    feedmill.refused("{webdataset: {files: twice.tar, fields: {cls: int64}}}", "twice.tar: record 0", "a.cls")
+    equal(feedmill.read("{webdataset: {files: twice.tar, fields: {txt: bytes}}}", "steps: [take: 1]"), [{"txt": "1"}])
+    steps = "steps: [enumerate: {component: x}]"
+    feedmill.refused("{range: 3}", "steps[0] enumerate", '"x"', "another name", steps=steps)
+
+
+def errors_of_many_components(feedmill):
+    names = [f"c{k}" for k in range(1001)]
+    feedmill.write("wide.csv", ",".join(names) + "\n" + ",".join("1" for _ in names) + "\n")
+    feedmill.write("wide.jsonl", json.dumps({name: 1 for name in names}) + "\n")
+    for kind in ("csv", "jsonl"):
+        feedmill.refused(f"{{{kind}: {{files: wide.{kind}}}}}", f"wide.{kind}", "1001", "1000", "fields: {c0: int64}")
+        equal(feedmill.read(f"{{{kind}: {{files: wide.{kind}, fields: {{c7: int64, c1000: int64}}}}}}"),
+              [{"c7": 1, "c1000": 1}])
+    feedmill.write("fits.csv", ",".join(names[1:]) + "\n" + ",".join("1" for _ in names[1:]) + "\n")
+    equal(len(feedmill.read("{csv: {files: fits.csv}}")[0]), 1000)
+
+
+def errors_of_batches(feedmill):
+    rows = [[1, 2], [3, 4], [5, 6], [7]]
+    feedmill.write("lists.jsonl", "".join(json.dumps({"k": k, "list": row}) + "\n" for k, row in enumerate(rows)))
+    for before in ("", "{shuffle: {window: 1}}, ", "{map: {k: k, list: list}}, "):
+        got = feedmill.read_up_to_error("{jsonl: {files: lists.jsonl}}", "batch 1", '"list"', "differ in shape",
+                                        "row 0 is [2]", "row 1 is [1]", "padded_batch", "ragged_batch",
+                                        steps=f"steps: [{before}batch: 2]")
+        equal(got, [{"k": [0, 1], "list": [[1, 2], [3, 4]]}])
+    # Made by the worker, whose records are known.
+    steps = "steps: [map: {k: x, made: \"split(where(x < 4, 'a b', 'c'), ' ')\"}, batch: 3]"
+    feedmill.refused("{range: 6}", "batch 1, which begins with: record 3 of the range: steps[1] batch", '"made"',
+                     "row 0 is [2]", "row 1 is [1]", steps=steps)
+    equal(feedmill.read("{jsonl: {files: lists.jsonl}}", "steps: [padded_batch: 4]")[0]["list"][3], [7, 0])
+
+
+def errors_of_folders(feedmill):
+    (feedmill.folder / "empty").mkdir()
+    feedmill.write("hidden/.secret", "x")
+    for name in ("empty", "hidden"):
+        for kind in ("text", "images", "tfrecord"):
+            feedmill.refused(f"{{{kind}: {{files: {name}}}}}", f"/{name}: the folder has no files")
+    feedmill.refused("{text: {files: missing}}", "/missing: no such file")
+    feedmill.refused("{text: {files: 'empty/*.txt'}}", "/empty/*.txt: no such file, and nothing matches it")
+
+
+def errors_of_clusters(feedmill):
+    environment = {name: value for name, value in os.environ.items() if not name.startswith(("TF_CONFIG", "FEEDMILL_"))}
+    for uri, variable in (("tf_config:", "TF_CONFIG"), ("env:", "FEEDMILL_CLUSTER")):
+        for command in ("server", "worker"):
+            done = subprocess.run([feedmill.binary, command, "--cluster", uri, "--log-level", "off"], env=environment,
+                                  capture_output=True, text=True, timeout=20)
+            assert done.returncode == 2, done
+            for part in (f"'{uri}'", "no jobs", f"the variable {variable} is not set"):
+                assert part in done.stderr, done.stderr
+
+
+def errors_of_tokens(feedmill):
+    pipeline = feedmill.write("pipeline.yaml", "source: {range: 4}\noptions: {seed: 1}\n")
+
+    def save(name, *parts):
+        done = subprocess.run([feedmill.binary, "read", pipeline, "--local", "--save-token", feedmill.folder / name],
+                              capture_output=True, text=True, timeout=20)
+        assert done.returncode == 1, done
+        for part in (f"--save-token {feedmill.folder / name}", *parts):
+            assert part in done.stderr, done.stderr
+        assert not (feedmill.folder / name).exists()
+
+    # The file that the token is written to first, on a disk that is full.
+    (feedmill.folder / "token.partial").symlink_to("/dev/full")
+    save("token", "No space left on device", "free space", "another disk")
+    assert not (feedmill.folder / "token.partial").is_symlink()
+    save("no/token", "No such file or directory")
+    (feedmill.folder / "folder").mkdir()
+    done = subprocess.run([feedmill.binary, "read", pipeline, "--local", "--save-token", feedmill.folder / "folder"],
+                          capture_output=True, text=True, timeout=20)
+    assert done.returncode == 1 and "directory" in done.stderr, done
+
+
+TESTS = [errors_of_names, errors_of_many_components, errors_of_batches, errors_of_folders, errors_of_clusters,
+         errors_of_tokens]
+
+
+if __name__ == "__main__":
+    main(__doc__, TESTS)
