@@ -373,6 +373,51 @@ std::shared_ptr<const AnalyzedGraph> StepsBefore(const AnalyzedGraph& whole,
   return out;
 }
 
+// Adds the fields of the source, or of its inputs, whose type one value made
+// bytes.
+void AddMadeBytes(const Source& source,
+                  std::vector<const SourceField*>& fields) {
+  if (const std::vector<SourceField>* const own = SourceFields(source)) {
+    for (const SourceField& field : *own) {
+      if (!field.why_bytes.empty()) fields.push_back(&field);
+    }
+  }
+  if (const std::vector<Graph>* const inputs = SourceInputs(source)) {
+    for (const Graph& input : *inputs) AddMadeBytes(input.source, fields);
+  }
+}
+
+// Adds to an error about bytes which values made columns of numbers bytes: of
+// the columns that the error names, else of all.
+absl::Status WithReasonOfBytes(const Source& source,
+                               const absl::Status& status) {
+  constexpr size_t kReasonsMax = 3;
+  std::string text = ErrorText(status);
+  // An error of a name lists the element's types, and is about none of them.
+  if (text.find("bytes") == std::string::npos ||
+      text.find("there is no component") != std::string::npos) {
+    return status;
+  }
+  std::vector<const SourceField*> fields;
+  AddMadeBytes(source, fields);
+  const auto named = [&text](const SourceField* field) {
+    return text.find(field->name) != std::string::npos;
+  };
+  if (std::any_of(fields.begin(), fields.end(), named)) {
+    std::erase_if(fields, [&](const SourceField* f) { return !named(f); });
+  }
+  if (fields.empty()) return status;
+  if (fields.size() > kReasonsMax) fields.resize(kReasonsMax);
+  for (const SourceField* field : fields) {
+    text += fmt::format("; \"{}\" is bytes because {}", field->name,
+                        field->why_bytes);
+  }
+  text +=
+      ". Declare the type with `fields`; a value that does not fit is then an "
+      "error of its record, which on_error: skip leaves out";
+  return absl::Status(status.code(), text);
+}
+
 absl::StatusOr<std::shared_ptr<const AnalyzedGraph>> AnalyzePipeline(
     const Graph& graph, const FunctionRegistry& registry, bool is_input,
     size_t& steps_before) {
@@ -404,9 +449,9 @@ absl::StatusOr<std::shared_ptr<const AnalyzedGraph>> AnalyzePipeline(
       }
     }
     if (!output.ok()) {
-      return AtStep(Annotate(output.status(),
-                             fmt::format("steps[{}] {}", i, step.name())),
-                    i);
+      const absl::Status error = Annotate(
+          output.status(), fmt::format("steps[{}] {}", i, step.name()));
+      return AtStep(WithReasonOfBytes(graph.source, error), i);
     }
     const absl::StatusOr<Home> found = homes.Next(i);
     if (!found.ok()) return AtStep(found.status(), i);

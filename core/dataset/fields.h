@@ -49,7 +49,12 @@ struct SourceField {
   std::string name;
   DType dtype = DType::kBytes;
   Shape shape;  // of one element: {} for a scalar
-  friend bool operator==(const SourceField&, const SourceField&) = default;
+  // If the type was found out and one value among numbers made it bytes: which
+  // value, and what the type is without it. For errors; no part of the graph.
+  std::string why_bytes{};
+  friend bool operator==(const SourceField& a, const SourceField& b) {
+    return a.name == b.name && a.dtype == b.dtype && a.shape == b.shape;
+  }
 };
 
 // ---- the target of a field, where its type alone does not say enough

@@ -192,8 +192,10 @@ class CsvDecoder final : public RecordDecoder {
     if (AppendNumber(trimmed, field.dtype, column.values)) {
       return absl::OkStatus();
     }
-    return DataLoss("the column \"{}\" is \"{}\", which is no {}",
-                    Shown(field.name), Shown(text), DTypeName(field.dtype));
+    return DataLoss(
+        "the column \"{}\" is \"{}\", which is no {} (`fields` declares "
+        "another type)",
+        Shown(field.name), Shown(text), DTypeName(field.dtype));
   }
   bool IsMissing(std::string_view text) const {
     if (only_empty_is_missing_) return text.empty();
@@ -211,15 +213,23 @@ struct ColumnGuess {
   NumberGuess numbers{};
   bool boolean = true;
   bool missing = false, any = false;
+  // The first value after which the column is none of numbers, and its place.
+  std::string other;
+  std::string file;  // empty: there is none
+  size_t record = 0;
 
-  void Add(std::string_view text, bool is_missing) {
-    if (is_missing) {
-      missing = true;
-      return;
-    }
-    any = true;
+  void Add(std::string_view text, bool is_missing, const FileSample& sample,
+           size_t at) {
     // Words such as nan and infinity are floats only among numbers.
-    numbers.Add(text);
+    const bool fits = is_missing || numbers.Add(text);
+    missing = missing || is_missing;
+    if (file.empty() && (!fits || numbers.Result(missing) == DType::kBytes)) {
+      other = text;
+      file = sample.file;
+      record = at;
+    }
+    if (is_missing) return;
+    any = true;
     BufferBuilder parsed;
     const bool digit = text.find_first_of("0123456789") != text.npos;
     boolean = boolean && !digit && AppendNumber(text, DType::kBool, parsed);
@@ -228,6 +238,13 @@ struct ColumnGuess {
     if (!any) return DType::kBytes;
     if (numbers.all_numbers()) return numbers.Result(missing);
     return boolean && !missing ? DType::kBool : DType::kBytes;
+  }
+  SourceField Field(const std::string& name) const {
+    SourceField field{name, Result(), {}};
+    if (field.dtype == DType::kBytes && numbers.any()) {
+      field.why_bytes = WhyBytes(file, record, other, numbers.Result(missing));
+    }
+    return field;
   }
 };
 
@@ -257,7 +274,7 @@ class CsvFieldFinder {
     if (good_ == 0 && !bad_.ok()) return bad_;
     std::vector<SourceField> fields;
     for (size_t c = 0; c < names_.size(); ++c) {
-      fields.push_back({names_[c], guesses_[c].Result(), {}});
+      fields.push_back(guesses_[c].Field(names_[c]));
     }
     return fields;
   }
@@ -306,7 +323,8 @@ class CsvFieldFinder {
       const std::vector<std::string>& missing = source_.missing;
       with[columns[column]].Add(
           trimmed,
-          std::find(missing.begin(), missing.end(), trimmed) != missing.end());
+          std::find(missing.begin(), missing.end(), trimmed) != missing.end(),
+          sample, record);
       return absl::OkStatus();
     };
     const auto found =

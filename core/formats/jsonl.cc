@@ -173,8 +173,24 @@ struct MemberGuess {
   bool missing = false, list = false, scalar = false;
   bool boolean = false, number = false, gap = false, other = false;
   NumberGuess numbers{};
+  // The first value after which the field is none of numbers, and its place.
+  std::string first_other{};
+  std::string file{};
+  size_t record = 0;
 
-  void AddScalar(const JsonToken& value) {
+  void NoteOther(const JsonToken& value, const FileSample& sample, size_t at) {
+    const bool fits = value.kind == Kind::kNull || value.kind == Kind::kNumber;
+    if (!file.empty() ||
+        (fits && numbers.Result(gap || missing) != DType::kBytes)) {
+      return;
+    }
+    first_other = value.kind == Kind::kTrue    ? "true"
+                  : value.kind == Kind::kFalse ? "false"
+                                               : std::string(value.text);
+    file = sample.file;
+    record = at;
+  }
+  void AddScalar(const JsonToken& value, const FileSample& sample, size_t at) {
     switch (value.kind) {
       case Kind::kNull:
         missing = true;
@@ -189,11 +205,12 @@ struct MemberGuess {
       default:
         other = true;
     }
+    NoteOther(value, sample, at);
   }
-  void Add(const JsonToken& value) {
+  void Add(const JsonToken& value, const FileSample& sample, size_t at) {
     if (value.kind != Kind::kArray) {
       scalar = scalar || value.kind != Kind::kNull;
-      AddScalar(value);
+      AddScalar(value, sample, at);
       return;
     }
     list = true;
@@ -205,7 +222,7 @@ struct MemberGuess {
         scalar = true;  // no list of single values
       }
       gap = gap || item.kind == Kind::kNull;
-      AddScalar(item);
+      AddScalar(item, sample, at);
     }
   }
   SourceField Result() const {
@@ -213,11 +230,15 @@ struct MemberGuess {
         other || (boolean && (number || gap)) || (list && scalar);
     SourceField field{name, DType::kBytes, {}};
     if (list && !scalar) field.shape = {kUnknownDim};
+    const DType of_numbers = numbers.Result(gap || (missing && !list));
+    if (number && !file.empty() && (mixed || of_numbers == DType::kBytes)) {
+      field.why_bytes = WhyBytes(file, record, first_other, of_numbers);
+    }
     if (mixed) return field;
     if (boolean && !missing) {
       field.dtype = DType::kBool;
     } else if (number) {
-      field.dtype = numbers.Result(gap || (missing && !list));
+      field.dtype = of_numbers;
     } else if (gap) {
       field.dtype = DType::kFloat64;
     }
@@ -229,8 +250,8 @@ struct Guesses {
   std::vector<MemberGuess> guesses;
   std::vector<size_t> seen;  // in how many records, by guess
 
-  absl::Status Add(const std::string& record) {
-    JsonScanner scanner(record);
+  absl::Status Add(const FileSample& sample, size_t record) {
+    JsonScanner scanner(sample.records[record]);
     if (!scanner.Enter('{')) return DataLoss("no JSON object");
     JsonToken key, value;
     while (scanner.NextItem('}') && scanner.Key(key) &&
@@ -244,7 +265,7 @@ struct Guesses {
         found = guesses.insert(guesses.end(), MemberGuess{.name = name});
         seen.push_back(0);
       }
-      found->Add(value);
+      found->Add(value, sample, record);
       ++seen[static_cast<size_t>(found - guesses.begin())];
     }
     return scanner.failed() ? scanner.Wrong() : absl::OkStatus();
@@ -253,18 +274,20 @@ struct Guesses {
 
 // The fields of records that are sound.
 absl::StatusOr<std::vector<SourceField>> FieldsOfRecords(
-    const std::vector<std::string>& records) {
+    const std::vector<FileSample>& samples) {
   Guesses all;
   size_t good = 0;
   absl::Status bad;
-  for (size_t r = 0; r < records.size(); ++r) {
-    Guesses with = all;
-    const absl::Status added = with.Add(records[r]);
-    if (added.ok()) {
-      all = std::move(with);
-      ++good;
-    } else if (bad.ok()) {
-      bad = Annotate(added, fmt::format("record {}", r));
+  for (const FileSample& sample : samples) {
+    for (size_t r = 0; r < sample.records.size(); ++r) {
+      Guesses with = all;
+      const absl::Status added = with.Add(sample, r);
+      if (added.ok()) {
+        all = std::move(with);
+        ++good;
+      } else if (bad.ok()) {
+        bad = Annotate(added, fmt::format("record {}", r));
+      }
     }
   }
   if (good == 0 && !bad.ok()) return bad;
@@ -305,7 +328,7 @@ struct JsonlFormat {
   }
   static absl::StatusOr<std::vector<SourceField>> InferFields(
       const JsonlSource&, const std::vector<FileSample>& samples) {
-    auto fields = FieldsOfRecords(RecordsOf(samples));
+    auto fields = FieldsOfRecords(samples);
     if (!fields.ok()) return Annotate(fields.status(), samples[0].file);
     if (!fields->empty()) return fields;
     return InvalidArgument("{}: no record says which fields there are",

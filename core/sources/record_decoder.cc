@@ -183,6 +183,16 @@ void CutRows(size_t rows, RecordBlock& block) {
   block.rows = rows;
 }
 
+std::string WhyBytes(const std::string& file, size_t record,
+                     std::string_view value, DType dtype) {
+  const std::string others =
+      dtype == DType::kBytes
+          ? "no type of numbers holds all exactly"
+          : fmt::format("other records have {}", DTypeName(dtype));
+  return fmt::format("record {} of {} has \"{}\", and {}", record, file,
+                     Shown(value), others);
+}
+
 std::string Shown(std::string_view text) {
   constexpr size_t kShown = 60;
   const bool utf8 = IsUtf8(text);

@@ -58,6 +58,11 @@ std::vector<SourceField> LiveFields(const std::vector<SourceField>& fields,
 // Takes rows away from the end of a block, as after an error.
 void CutRows(size_t rows, RecordBlock& block);
 
+// SourceField::why_bytes of a field of which a record has a value that is no
+// number, where its numbers are of `dtype`.
+std::string WhyBytes(const std::string& file, size_t record,
+                     std::string_view value, DType dtype);
+
 // The name in an error: cut if it is long, in UTF-8 whatever it is.
 std::string Shown(std::string_view text);
 

@@ -28,10 +28,12 @@ class NumberGuess {
   bool Add(std::string_view text);
   // True if numbers were added, and nothing else.
   bool all_numbers() const { return any_ && !other_; }
+  // True if numbers were added.
+  bool any() const { return any_; }
   // Int64, or uint64 where that holds all; float64 if some are no integers, or
   // if some are `missing`, which NaN stands for. Bytes, the texts as they are
   // written, for integers that none of these holds exactly.
-  // REQUIRES: all_numbers().
+  // Other texts that were added count for nothing.
   DType Result(bool missing) const;
 
  private:

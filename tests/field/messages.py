@@ -102,8 +102,55 @@ def errors_of_tokens(feedmill):
     assert done.returncode == 1 and "directory" in done.stderr, done
 
 
+def types_that_change_late(feedmill):
+    """One text in a column of numbers: the error of a step says where it is."""
+    rows = [{"id": k, "price": k * 2, "list": [k, 1]} for k in range(100_000)]
+    for place, word in ((0, "oops"), (37, "n/a"), (999, "1,5")):
+        odd = [dict(row) for row in rows]
+        odd[place]["price"] = word
+        odd[place]["list"] = [word]
+        text = "id,price\n" + "".join(f'{row["id"]},"{row["price"]}"\n' for row in odd)
+        feedmill.write(f"late{place}.csv", text)
+        feedmill.write(f"late{place}.jsonl", "".join(json.dumps(row) + "\n" for row in odd[:2000]))
+        want = [row["price"] for row in rows if row["id"] != place]
+        for kind, count in (("csv", len(want)), ("jsonl", 1999)):
+            file = f"late{place}.{kind}"
+            source = f"{{{kind}: {{files: {file}}}}}"
+            parts = (file, f"record {place} ", f'"{word}"', '"price" is bytes', "int64", "`fields`")
+            for steps in ("[map: price * 2]", "[filter: price > 2]", "[map: {p: price}, map: p + 1]",
+                          "[shuffle, map: sum(price)]"):
+                feedmill.refused(source, "steps[", *parts, steps=f"steps: {steps}")
+            # What the error says works.
+            declared = f"{{{kind}: {{files: {file}, fields: {{id: int64, price: int64}}}}}}"
+            equal(feedmill.read(declared, "steps: [on_error: skip, map: price]"), want[:count])
+        feedmill.refused(f"{{jsonl: {{files: late{place}.jsonl}}}}", '"list" is bytes', f'"{word}"', f"record {place} ",
+                         steps="steps: [map: sum(list)]")
+        # Errors that have nothing to do with it do not speak of it.
+        done = feedmill.run(f"{{csv: {{files: late{place}.csv}}}}", "steps: [map: prize * 2]")
+        assert done.returncode == 2 and "is bytes" not in done.stderr, done.stderr
+    # In the second file of several.
+    feedmill.write("part0.csv", "id,price\n1,2\n")
+    feedmill.write("part1.csv", "price,id\n3,4\noops,5\n")
+    feedmill.refused("{csv: {files: 'part*.csv'}}", "record 1 of", "part1.csv", '"oops"',
+                     steps="steps: [map: price + id]")
+    # After the records that the types are found in, the record is the error.
+    feedmill.write("later.csv", "id,price\n" + "".join(f"{k},{'oops' if k == 5000 else k}\n" for k in range(6000)))
+    parts = ("later.csv: record 5000", '"price"', '"oops"', "int64", "`fields`")
+    equal(len(feedmill.read_up_to_error("{csv: {files: later.csv}}", *parts)), 5000)
+    # Integers that no type holds together.
+    feedmill.write("large.csv", f"id,hash\n1,{2**64 - 1}\n2,-1\n3,4\n")
+    feedmill.write("large.jsonl", f'{{"id": 1, "hash": {2**64 - 1}}}\n{{"id": 2, "hash": -1}}\n')
+    for kind in ("csv", "jsonl"):
+        feedmill.refused(f"{{{kind}: {{files: large.{kind}}}}}", "record 1 of", f'large.{kind} has "-1"', "no type",
+                         steps="steps: [map: hash + 1]")
+    # Columns of words have no such reason.
+    feedmill.write("words.csv", "id,word\n1,a\n2,b\n")
+    done = feedmill.run("{csv: {files: words.csv}}", "steps: [map: word * 2]")
+    assert done.returncode == 2 and "is bytes because" not in done.stderr, done.stderr
+
+
 TESTS = [errors_of_names, errors_of_many_components, errors_of_batches, errors_of_folders, errors_of_clusters,
-         errors_of_tokens]
+         errors_of_tokens, types_that_change_late]
 
 
 if __name__ == "__main__":
