@@ -26,7 +26,7 @@ struct ClusterView {
   std::optional<std::string> master;
   // Reason why there are no jobs, where the resolver knows one: "the variable
   // TF_CONFIG is not set". For errors.
-  std::string no_jobs_because;
+  std::string no_jobs_because{};
 };
 
 // What a question is about; what is absent is the resolver's own. A task of 0

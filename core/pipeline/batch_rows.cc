@@ -140,7 +140,9 @@ class BatchRows final : public ClientStep {
     }
     made_ += count;
     if (count > 0) FM_RETURN_IF_ERROR(next->Push(std::move(out)));
-    return Report(Annotate(error, fmt::format("batch {}", made_)));
+    return Report(Annotate(
+        error,
+        fmt::format("{}{}batch {}", name, name.empty() ? "" : ": ", made_)));
   }
 
   const size_t size_;
