@@ -167,6 +167,7 @@ class JpegDecoder::Any : public Libjpeg {
  public:
   absl::StatusOr<ImageSize> ReadSize(std::string_view file) {
     if (setjmp(failed_) != 0) return Error();  // NOLINT(cert-err52-cpp)
+    if (info_.global_state == 0) Renew();      // there is no decompressor yet
     ReadHeader(file);
     jpeg_abort_decompress(&info_);
     if (info_.jpeg_color_space == JCS_CMYK ||
@@ -179,8 +180,9 @@ class JpegDecoder::Any : public Libjpeg {
   absl::Status Decode(std::string_view file, const DecodeOptions& options,
                       ImageSize size, std::span<uint8_t> pixels) {
     if (setjmp(failed_) != 0) return Error();  // NOLINT(cert-err52-cpp)
+    Renew();
     ReadHeader(file);
-    if (!Scale(size)) return DataLoss("JPEG: its size is another one");
+    if (!Scale(size)) return DataLoss("JPEG: the file is of another size");
     SetOutput(options);
     jpeg_start_decompress(&info_);
     FM_CHECK(info_.output_height == size.height &&
@@ -202,10 +204,12 @@ class JpegDecoder::Any : public Libjpeg {
  private:
   // Begins anew: libjpeg decodes a file that lacks tables with those of the
   // file before.
-  void ReadHeader(std::string_view file) {
+  void Renew() {
     jpeg_destroy_decompress(&info_);
     jpeg_create_decompress(&info_);
     info_.progress = &limits_;
+  }
+  void ReadHeader(std::string_view file) {
     ForgetWarnings();
     jpeg_mem_src(&info_, Bytes(file), file.size());
     jpeg_read_header(&info_, TRUE);
