@@ -108,3 +108,14 @@ parts_are_the_whole() {
   sed 's/seed: 4/seed: 4, order: any/' "$FILES/p.yaml" > "$FILES/other.yaml"
   expect_error 2 'order deterministic' -- feedmill read "$FILES/other.yaml" --local --save-token "$FILES/token"
 }
+
+@test "--save-token writes to a pipe, and never replaces it" {
+  mkfifo "$BATS_TEST_TMPDIR/pipe"
+  echo 'source: {range: 10}' > "$BATS_TEST_TMPDIR/p.yaml"
+  cat "$BATS_TEST_TMPDIR/pipe" > "$BATS_TEST_TMPDIR/token" &
+  expect 0 feedmill read "$BATS_TEST_TMPDIR/p.yaml" --local --limit 4 --save-token "$BATS_TEST_TMPDIR/pipe"
+  wait $!
+  [ -p "$BATS_TEST_TMPDIR/pipe" ]
+  expect 0 feedmill read "$BATS_TEST_TMPDIR/p.yaml" --local --token "$BATS_TEST_TMPDIR/token"
+  [ "$output" = "$(seq 4 9)" ]
+}

@@ -55,13 +55,18 @@ absl::StatusOr<std::string> LoadToken(const std::string& what,
 
 absl::Status SaveToken(const std::string& what, const std::string& path,
                        const std::string& bytes) {
-  const std::string partial = path + ".partial";
-  const int why = WriteWhole(partial, bytes);
   std::error_code error;
-  if (why == 0) std::filesystem::rename(partial, path, error);
+  const auto status = std::filesystem::status(path, error);
+  // A pipe or a device is written to; a file is replaced as a whole.
+  const bool replaces = !std::filesystem::exists(status) ||
+                        std::filesystem::is_regular_file(status);
+  const std::string target = replaces ? path + ".partial" : path;
+  const int why = WriteWhole(target, bytes);
+  error.clear();
+  if (why == 0 && replaces) std::filesystem::rename(target, path, error);
   if (why == 0 && !error) return absl::OkStatus();
   std::error_code ignored;
-  std::filesystem::remove(partial, ignored);
+  if (replaces) std::filesystem::remove(target, ignored);
   const int reason = why != 0 ? why : error.value();
   const bool full = reason == ENOSPC || reason == EDQUOT;
   return Unavailable(
