@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <new>
 #include <system_error>
 #include <utility>
@@ -33,12 +34,12 @@ constexpr uint64_t kEpochsMax = uint64_t{1} << 63;
 class InProcessReader : public Reader {
  public:
   InProcessReader(const Graph& graph, ReadRules rules,
-                  std::unique_ptr<LocalReader> reader,
-                  const std::atomic<bool>* cancel)
+                  std::unique_ptr<LocalReader> reader, ReadOptions options)
       : graph_(graph),
         rules_(std::move(rules)),
         reader_(std::move(reader)),
-        cancel_(cancel) {}
+        cancel_(options.cancel),
+        interrupted_(std::move(options.interrupted)) {}
 
   const ElementSpec& spec() const override { return reader_->spec(); }
   uint64_t seed() const override { return reader_->seed(); }
@@ -54,7 +55,10 @@ class InProcessReader : public Reader {
         return Cancelled("reading was cancelled");
       }
       auto chunk = NextPiece();
-      if (!chunk.ok() && absl::IsDeadlineExceeded(chunk.status())) continue;
+      if (!chunk.ok() && absl::IsDeadlineExceeded(chunk.status())) {
+        if (!interrupted_ || !interrupted_()) continue;
+        return Cancelled("reading was interrupted");
+      }
       if (chunk.ok() && chunk->has_value() && (*chunk)->rows == 0) continue;
       return chunk;
     }
@@ -92,6 +96,7 @@ class InProcessReader : public Reader {
   const ReadRules rules_;
   const std::unique_ptr<LocalReader> reader_;
   const std::atomic<bool>* const cancel_;
+  const std::function<bool()> interrupted_;
   std::atomic<bool> cancelled_{false};
 };
 
@@ -225,8 +230,8 @@ absl::StatusOr<std::unique_ptr<Reader>> Read(const Graph& graph,
   FM_ASSIGN_OR_RETURN(std::unique_ptr<LocalReader> reader,
                       LocalReader::Make(read, options.registry, local));
   if (token) FM_RETURN_IF_ERROR(CheckTokenPlan(*token, reader->plan()));
-  return std::make_unique<InProcessReader>(read, std::move(rules),
-                                           std::move(reader), options.cancel);
+  return std::make_unique<InProcessReader>(
+      read, std::move(rules), std::move(reader), std::move(options));
 }
 
 }  // namespace feedmill

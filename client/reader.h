@@ -4,6 +4,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -142,6 +143,10 @@ struct ReadOptions {
   // Set to true by anyone, a signal handler too, to end the reading with
   // Cancelled within 50 ms. Must outlive the reader.
   const std::atomic<bool>* cancel = nullptr;
+  // Asked every 50 ms by the thread that waits in Read or Next. True: that call
+  // returns Cancelled. The reading goes on with the next call. For languages
+  // whose signal handlers run only when they are asked to.
+  std::function<bool()> interrupted{};
 };
 
 // The sequence of a pipeline's elements, once.

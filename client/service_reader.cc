@@ -90,6 +90,9 @@ class ServiceReader : public Reader {
     return cancelled_.load() ||
            (options_.cancel != nullptr && options_.cancel->load());
   }
+  bool Interrupted() const {
+    return options_.interrupted && options_.interrupted();
+  }
   absl::StatusOr<std::string> SaveBefore(uint64_t unread) const override;
   absl::StatusOr<uint64_t> NumberBefore(uint64_t unread) const override;
   uint64_t PassBefore(uint64_t unread) const override;
@@ -110,7 +113,7 @@ class ServiceReader : public Reader {
     return stage_->Finish();
   }
   // The next output of the stage, feeding it; nullopt when the end is reached,
-  // which end_ then says.
+  // which end_ then says, or if interrupted_.
   std::optional<ClientStage::Output> NextOutput();
   // Waits for pieces; an error goes to end_.
   void Fetch();
@@ -166,6 +169,7 @@ class ServiceReader : public Reader {
   bool had_element_ = false;
   const absl::Time made_ = SteadyNow();
   AwaitedRanks awaited_{options_.job, options_.rank, options_.ranks};
+  bool interrupted_ = false;  // the wait of this call ended without data
   // What Next returns once the stage is empty: OK is the end of the data.
   std::optional<absl::Status> end_;
 };
@@ -175,6 +179,7 @@ absl::Status ServiceReader::WaitForRun() {
   while (!view.run.has_value()) {
     if (view.state == ReadSession::State::kFailed) return view.failure;
     if (Cancelled()) return feedmill::Cancelled("reading was cancelled");
+    if (Interrupted()) return feedmill::Cancelled("reading was interrupted");
     FM_RETURN_IF_ERROR(Late(view, made_));
     awaited_.Tell(SteadyNow(), view.awaited, view.awaited_ranks);
     view = link_->Await(kAwaitInterval, nullptr);
@@ -275,6 +280,9 @@ absl::StatusOr<std::optional<Chunk>> ServiceReader::FetchWhole() {
     }
     std::optional<ClientStage::Output> output = NextOutput();
     if (!output.has_value()) {
+      if (std::exchange(interrupted_, false)) {
+        return feedmill::Cancelled("reading was interrupted");
+      }
       if (!end_->ok()) return *end_;
       return std::optional<Chunk>();
     }
@@ -333,6 +341,7 @@ std::optional<ClientStage::Output> ServiceReader::NextOutput() {
       continue;
     }
     if (pieces_.empty()) Fetch();
+    if (interrupted_) return std::nullopt;
     if (pieces_.empty()) continue;  // the end, or short batches
     ServiceLink::Handed handed = std::move(pieces_.front());
     pieces_.pop_front();
@@ -430,6 +439,9 @@ void ServiceReader::Fetch() {
       EndWith(std::move(empty));
     } else if (Cancelled()) {
       EndWith(feedmill::Cancelled("reading was cancelled"));
+    } else if (Interrupted()) {
+      interrupted_ = true;
+      return;
     } else if (absl::Status late = Late(view_, begun); !late.ok()) {
       EndWith(std::move(late));
     } else if (view_.awaited > 0) {

@@ -177,6 +177,11 @@ constexpr char kNaps[] =
     "source: {range: {stop: 3000}}\n"
     "steps: [{map: nap(x)}]\n"
     "options: {seed: 1}\n";
+// 150 ms a batch: longer than the 50 ms between two looks at `interrupted`.
+constexpr char kBatchedNaps[] =
+    "source: {range: {stop: 450}}\n"
+    "steps: [{map: nap(x)}, {filter: x >= 0}, {batch: 150}]\n"
+    "options: {seed: 1}\n";
 constexpr char kSharedNaps[] =
     "source: {range: {stop: 2000}}\n"
     "steps: [{map: nap(x)}]\n"
@@ -401,6 +406,36 @@ TEST_F(Service, CancellingEndsAWait) {
   const Outcome outcome = ReadAll(kSquares, options);
   canceller.join();
   EXPECT_TRUE(absl::IsCancelled(outcome.status)) << outcome.status;
+}
+
+TEST_F(Service, AnInterruptedReadGoesOnWithTheNextCall) {
+  const std::string yaml = std::string(kBatchedNaps);
+  const Outcome expected = ReadAll(yaml, Locally());
+  GivenWorker();
+  for (ReadOptions options : {Locally(), ThroughService()}) {
+    options.threads = 1;
+    int asked = 0;
+    options.interrupted = [&asked] { return ++asked % 2 == 0; };
+    auto reader = Read(Pipeline(yaml), options);
+    while (!reader.ok() && absl::IsCancelled(reader.status())) {
+      reader = Read(Pipeline(yaml), options);
+    }
+    ASSERT_TRUE(reader.ok()) << reader.status();
+    uint64_t interrupted = 0;
+    OrderHash hash;
+    for (;;) {
+      const auto chunk = (*reader)->Next();
+      if (!chunk.ok()) {
+        ASSERT_TRUE(absl::IsCancelled(chunk.status())) << chunk.status();
+        ++interrupted;
+        continue;
+      }
+      if (!chunk->has_value()) break;
+      hash.Add(**chunk);
+    }
+    EXPECT_GT(interrupted, 0);
+    EXPECT_EQ(hash.Hex(), expected.hash);
+  }
 }
 
 TEST_F(Service, AnotherClusterIsRefused) {
