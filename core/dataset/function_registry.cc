@@ -17,10 +17,14 @@ const FunctionRegistry::Function* FunctionRegistry::Find(
 }
 
 std::string FunctionRegistry::Nearest(std::string_view name) const {
-  std::vector<std::string_view> known;
-  known.reserve(functions_.size());
-  for (const auto& [function, unused] : functions_) known.push_back(function);
-  return NearestName(name, known);
+  return NearestName(name, Names());
+}
+
+std::vector<std::string_view> FunctionRegistry::Names() const {
+  std::vector<std::string_view> names;
+  names.reserve(functions_.size());
+  for (const auto& [name, unused] : functions_) names.push_back(name);
+  return names;
 }
 
 }  // namespace feedmill

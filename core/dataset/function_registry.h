@@ -145,6 +145,8 @@ class FunctionRegistry {
   const Function* Find(std::string_view name) const;
   // The known name that is nearest to a misspelt one, or "".
   std::string Nearest(std::string_view name) const;
+  // All names, sorted.
+  std::vector<std::string_view> Names() const;
 
  private:
   std::map<std::string, Function, std::less<>> functions_;

@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
 #include "core/base/status.h"
 #include "core/ops/builtin_functions.h"
 #include "tests/unit/ops/column_fixture.h"
@@ -317,6 +321,15 @@ TEST_F(FunctionsTest, MessagesSayWhatToWrite) {
   EXPECT_THAT(
       ErrorText(Run("getitem", {Of(x), LiteralOf({int64_t{0}})}, 1).built),
       HasSubstr("cannot be indexed"));
+}
+
+TEST_F(FunctionsTest, NamesAreSortedAndFound) {
+  const std::vector<std::string_view> names = registry_.Names();
+  EXPECT_TRUE(std::is_sorted(names.begin(), names.end()));
+  EXPECT_THAT(names, ::testing::IsSupersetOf({"add", "image.resize"}));
+  for (const std::string_view name : names) {
+    EXPECT_NE(registry_.Find(name), nullptr) << name;
+  }
 }
 
 TEST_F(FunctionsTest, UnknownDimsStayUnknownUntilTheyMustBeKnown) {
