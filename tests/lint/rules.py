@@ -234,7 +234,7 @@ def names(tree, _libraries, _allowed, _build):
         if not path.startswith("tests/lint/") and (left := re.search(r"\b(TODO|FIXME|XXX)\b", text)):
             yield f"{path}: {left.group()} left behind"
     for path in tree.code():
-        if path.endswith(".h") and path.split("/")[0] in SHIPPED + ("tests", "bench", "examples"):
+        if path.endswith(".h") and path.split("/")[0] in SHIPPED + ("tests", "bench", "examples", "python"):
             guard = "FEEDMILL_" + re.sub(r"[/.]", "_", path).upper() + "_"
             if not re.search(rf"#ifndef {guard}\n#define {guard}\n", tree.text(path)):
                 yield f"{path}: its guard is not {guard}"
@@ -252,6 +252,8 @@ def skips(tree, _libraries, _allowed, _build):
             found |= set(gtest_skips(tree.text(path)))
         elif path.endswith(".bats"):
             found |= set(bats_skips(tree.text(path)))
+        elif path.endswith("CMakeLists.txt"):
+            found |= set(ctest_skips(tree.text(path)))
         elif path.endswith(".py") and re.search(r"skipTest|unittest\.skip|pytest\.skip", tree.text(path)):
             found.add(path)
     for name in sorted(found - listed):
@@ -272,6 +274,12 @@ def bats_skips(text):
         name = re.match(r'@test "([^"]*)"', block)
         if re.search(r"^\s*(?:.*(?:&&|\|\||then)\s*)?skip\b", block, re.M):
             yield name.group(1) if name else "(outside a test)"
+
+
+def ctest_skips(text):
+    for name, properties in re.findall(r"^\s*set_tests_properties\((\S+)([^)]*)\)", text, re.M):
+        if re.search(r"SKIP_REGULAR_EXPRESSION|SKIP_RETURN_CODE|DISABLED", properties):
+            yield name
 
 
 def tests(_tree, _libraries, _allowed, build):

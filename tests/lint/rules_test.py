@@ -153,9 +153,11 @@ class PlantedBreaches(unittest.TestCase):
     def test_skips(self):
         self.write("tests/unit/a.cc", "TEST(Suite, Name) {\n  GTEST_SKIP();\n}\n")
         self.write("tests/shell/a.bats", '@test "a thing" {\n  skip "no"\n}\n')
+        self.write("tests/odd/CMakeLists.txt",
+                   "set_tests_properties(odd PROPERTIES SKIP_RETURN_CODE 77)\n")
         self.write("tests/SKIPS.md", "- `Suite.Old`: it was slow\n")
         found = self.run_rule("skips")
-        for part in ("'Suite.Name' skips", "'a thing' skips", "'Suite.Old' does not skip"):
+        for part in ("'odd' skips", "'Suite.Name' skips", "'a thing' skips", "'Suite.Old' does not skip"):
             self.assertIn(part, found)
 
 
