@@ -1,0 +1,65 @@
+"""feedmill: input data for machine learning, prepared on other machines.
+
+>>> import feedmill as fm
+>>> ds = fm.Dataset.range(8).map(lambda x: x * x).batch(4)
+>>> with ds.read() as reader:
+...     for batch in reader:
+...         print(batch)
+[0 1 4 9]
+[16 25 36 49]
+"""
+
+from feedmill import errors, functions
+from feedmill._feedmill import set_log_level
+from feedmill._feedmill import version as __version__
+from feedmill.dataset import ComponentSpec, Dataset
+from feedmill.errors import (
+    CancelledError,
+    DataLossError,
+    DeadlineExceededError,
+    Error,
+    FailedPreconditionError,
+    InternalError,
+    InvalidArgumentError,
+    NotFoundError,
+    OutOfRangeError,
+    ResourceExhaustedError,
+    TraceError,
+    UnavailableError,
+)
+from feedmill.expressions import Expr, col, expr
+from feedmill.reader import Reader, describe_state, merge_states
+from feedmill.servers import DispatchServer, WorkerServer
+
+__all__ = [
+    "CancelledError",
+    "ComponentSpec",
+    "DataLossError",
+    "Dataset",
+    "DeadlineExceededError",
+    "DispatchServer",
+    "Error",
+    "Expr",
+    "FailedPreconditionError",
+    "InternalError",
+    "InvalidArgumentError",
+    "NotFoundError",
+    "OutOfRangeError",
+    "Reader",
+    "ResourceExhaustedError",
+    "TraceError",
+    "UnavailableError",
+    "WorkerServer",
+    "__version__",
+    "col",
+    "describe_state",
+    "errors",
+    "expr",
+    "functions",
+    "merge_states",
+    "set_log_level",
+]
+
+# A library says nothing of its own accord; set_log_level("info") tells what
+# servers do.
+set_log_level("warning")

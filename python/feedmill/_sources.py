@@ -1,0 +1,205 @@
+"""The sources of pipelines: how a Dataset begins."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from feedmill._values import Files, Types, options, plain
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from feedmill.dataset import Dataset
+
+Compression = Literal["none", "gzip", "zstd"]
+
+
+class Sources:
+    """The class methods of Dataset that make one."""
+
+    __slots__ = ()
+
+    @classmethod
+    def _of_source(cls, name: str, value: Any) -> Self:
+        raise NotImplementedError
+
+    @classmethod
+    def range(cls, start: int, stop: int | None = None, step: int | None = None) -> Self:
+        """Makes the numbers of Python's ``range``, as one unnamed int64.
+
+        >>> import feedmill as fm
+        >>> [int(x) for x in fm.Dataset.range(2, 10, 3).read()]
+        [2, 5, 8]
+        """
+        if stop is None and step is None:
+            return cls._of_source("range", plain(start))
+        return cls._of_source("range", options(start=start, stop=stop, step=step))
+
+    @classmethod
+    def text(cls, files: Files, *, compression: Compression | None = None) -> Self:
+        """Reads the lines of text files, as one unnamed bytes component.
+
+        ``files`` is a name, a glob, a folder or a list of them. A relative name is
+        relative to the working directory when the dataset is read. Without
+        ``compression`` the names decide: ``.gz`` and ``.zst`` are unpacked.
+        """
+        return cls._of_source("text", options(files=files, compression=compression))
+
+    @classmethod
+    def tfrecord(cls, files: Files, *, compression: Compression | None = None) -> Self:
+        """Reads the records of TFRecord files, as one unnamed bytes component."""
+        return cls._of_source("tfrecord", options(files=files, compression=compression))
+
+    @classmethod
+    def images(cls, files: Files, *, label: Literal["folder", "filename"] | None = None) -> Self:
+        """Reads image files: ``image`` and ``path`` are bytes, ``label`` is int64.
+
+        The label is the number of the file's folder among the sorted names of the
+        folders, or the name itself if all are integers. ``label="filename"`` takes
+        what follows the last ``_`` of the file's name. :meth:`decode_image` decodes.
+        """
+        return cls._of_source("images", options(files=files, label=label))
+
+    @classmethod
+    def csv(
+        cls,
+        files: Files,
+        *,
+        fields: Types | None = None,
+        header: bool | None = None,
+        delimiter: str | None = None,
+        missing: str | Sequence[str] | None = None,
+        multiline: bool | None = None,
+        compression: Compression | None = None,
+    ) -> Self:
+        """Reads the rows of CSV files; the columns are components by name.
+
+        ``fields`` maps columns to types, ``{"age": "int64"}``; without it they are
+        found out from the first 1,000 rows. ``missing`` are texts that stand for no
+        value: NaN in floats. ``multiline=True`` allows line breaks in quoted fields.
+        """
+        return cls._of_source(
+            "csv",
+            options(
+                files=files,
+                fields=fields,
+                header=header,
+                delimiter=delimiter,
+                missing=missing,
+                multiline=multiline,
+                compression=compression,
+            ),
+        )
+
+    @classmethod
+    def jsonl(
+        cls, files: Files, *, fields: Types | None = None, compression: Compression | None = None
+    ) -> Self:
+        """Reads files with a JSON object a line; its members are components by name.
+
+        ``fields`` maps members to types such as ``"int64"`` or ``"float32[?, 3]"``;
+        without it they are found out from the first 1,000 lines.
+        """
+        return cls._of_source("jsonl", options(files=files, fields=fields, compression=compression))
+
+    @classmethod
+    def npy(cls, files: Files, *, fields: Types | None = None) -> Self:
+        """Reads the rows of ``.npy`` files, unnamed, or of ``.npz`` files, by name."""
+        return cls._of_source("npy", options(files=files, fields=fields))
+
+    @classmethod
+    def fixed_length(
+        cls,
+        files: Files,
+        *,
+        record_bytes: int,
+        header_bytes: int | None = None,
+        footer_bytes: int | None = None,
+        compression: Compression | None = None,
+    ) -> Self:
+        """Reads records of ``record_bytes`` each, as one unnamed bytes component.
+
+        ``header_bytes`` and ``footer_bytes`` of each file are left out.
+        """
+        return cls._of_source(
+            "fixed_length",
+            options(
+                files=files,
+                record_bytes=record_bytes,
+                header_bytes=header_bytes,
+                footer_bytes=footer_bytes,
+                compression=compression,
+            ),
+        )
+
+    @classmethod
+    def webdataset(
+        cls, files: Files, *, fields: Types | None = None, compression: Compression | None = None
+    ) -> Self:
+        """Reads WebDataset tar files: the members of a key by their extensions.
+
+        ``__key__`` is the key itself. ``fields`` maps extensions to types.
+        """
+        return cls._of_source(
+            "webdataset", options(files=files, fields=fields, compression=compression)
+        )
+
+    @classmethod
+    def concatenate(cls, inputs: Sequence[Dataset]) -> Self:
+        """Reads one dataset after the other.
+
+        All make the same components. The options of the inputs (a seed, an order)
+        are not used; those of the whole count.
+
+        >>> import feedmill as fm
+        >>> whole = fm.Dataset.concatenate([fm.Dataset.range(2), fm.Dataset.range(5, 7)])
+        >>> [int(x) for x in whole.read()]
+        [0, 1, 5, 6]
+        """
+        return cls._of_source("concatenate", {"inputs": _definitions(inputs)})
+
+    @classmethod
+    def zip(cls, inputs: Sequence[Dataset]) -> Self:
+        """Puts an element of each dataset side by side, as long as the shortest.
+
+        Every input has named components (``map`` gives names), each name once.
+        """
+        return cls._of_source("zip", {"inputs": _definitions(inputs)})
+
+    @classmethod
+    def interleave(
+        cls,
+        inputs: Sequence[Dataset],
+        *,
+        cycle_length: int | None = None,
+        block_length: int | None = None,
+    ) -> Self:
+        """Takes ``block_length`` elements of each of ``cycle_length`` inputs in turn.
+
+        By default one element of each of all inputs. Where an input ends, the next
+        one that was not begun has its turn from then on.
+        """
+        given = options(cycle_length=cycle_length, block_length=block_length)
+        return cls._of_source("interleave", {"inputs": _definitions(inputs), **given})
+
+    @classmethod
+    def mixture(
+        cls,
+        inputs: Sequence[Dataset],
+        weights: Sequence[float],
+        *,
+        stop: Literal["first_exhausted", "all_exhausted", "repeat"] | None = None,
+    ) -> Self:
+        """Mixes datasets by weights: after any n elements, n·w of each input.
+
+        It ends before the first element that an input lacks (``first_exhausted``,
+        the default), once all were read whole (``all_exhausted``), or never
+        (``repeat``); in the last two, an input that ends begins again.
+        """
+        given = options(weights=weights, stop=stop)
+        return cls._of_source("mixture", {"inputs": _definitions(inputs), **given})
+
+
+def _definitions(inputs: Sequence[Dataset]) -> list[dict[str, Any]]:
+    return [one._input() for one in inputs]

@@ -1,0 +1,320 @@
+"""The steps of pipelines: methods of Dataset, each of which adds one."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Literal
+
+from feedmill._values import Expression, Outputs, Shape, Types, expression, options, outputs, shapes
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+class Steps:
+    """The methods of Dataset that return it with one more step.
+
+    An argument that is None has the default that docs/steps.md shows.
+    """
+
+    __slots__ = ()
+
+    def _with_step(self, name: str, value: Any) -> Self:
+        raise NotImplementedError
+
+    # ---- steps on each element
+
+    def map(self, outputs_: Outputs | None = None, /, **named: Any) -> Self:
+        """Makes exactly the components that the expressions name.
+
+        One expression makes a single unnamed component; a dict, or keywords, make
+        named ones. An expression is a text (docs/expressions.md), an
+        :class:`~feedmill.Expr`, or what a function of the element returns. The
+        function is called here, and what it returns travels to the workers.
+
+        >>> import feedmill as fm
+        >>> squares = fm.Dataset.range(4).map(lambda x: x * x)
+        >>> [int(x) for x in squares.read()]
+        [0, 1, 4, 9]
+        >>> next(squares.map(square="x", root="sqrt(x)").read())
+        {'square': np.int64(0), 'root': np.float64(0.0)}
+
+        Raises TraceError if the function does what an expression cannot.
+        """
+        return self._with_step("map", outputs(outputs_, named))
+
+    def filter(self, predicate: Expression) -> Self:
+        """Keeps the elements for which ``predicate``, one bool, is true.
+
+        >>> import feedmill as fm
+        >>> [int(x) for x in fm.Dataset.range(6).filter(lambda x: x % 2 == 1).read()]
+        [1, 3, 5]
+        """
+        return self._with_step("filter", expression(predicate))
+
+    def flat_map(self, outputs_: Outputs | None = None, /, **named: Any) -> Self:
+        """As :meth:`map`, then makes an element of each row along the first axes.
+
+        ``ds.flat_map("split(x, ' ')")`` makes an element of each word.
+        """
+        return self._with_step("flat_map", outputs(outputs_, named))
+
+    def parse_example(self, features: Types) -> Self:
+        """Reads tf.train.Example messages: a component for each feature.
+
+        ``features`` maps names to types: ``{"image": "bytes", "ids": "int64[?]"}``.
+        """
+        return self._with_step("parse_example", options(features=features)["features"])
+
+    def parse_sequence_example(
+        self, *, context: Types | None = None, sequence: Types | None = None
+    ) -> Self:
+        """Reads tf.train.SequenceExample messages.
+
+        Components of ``sequence``, whose types are of one step, have a first
+        dimension more.
+        """
+        return self._with_step(
+            "parse_sequence_example", options(context=context, sequence=sequence)
+        )
+
+    def decode_image(
+        self,
+        *,
+        component: str | None = None,
+        channels: Literal[1, 3] | None = None,
+        dct: Literal["accurate", "fast"] | None = None,
+    ) -> Self:
+        """Decodes JPEG, PNG and WebP bytes to uint8 [height, width, channels].
+
+        ``component`` is ``"image"`` by default, and ``channels`` 3. ``dct="fast"``
+        decodes JPEGs faster, with differences of one step of brightness.
+        """
+        return self._with_step(
+            "decode_image", options(component=component, channels=channels, dct=dct)
+        )
+
+    def resize(
+        self,
+        height: int,
+        width: int,
+        *,
+        component: str | None = None,
+        method: Literal["bilinear", "nearest"] | None = None,
+    ) -> Self:
+        """Resizes uint8 images [h, w, c] to [height, width, c]."""
+        return self._with_step(
+            "resize", options(component=component, height=height, width=width, method=method)
+        )
+
+    def random_flip(
+        self,
+        *,
+        component: str | None = None,
+        direction: Literal["horizontal", "vertical"] | None = None,
+        probability: float | None = None,
+    ) -> Self:
+        """Mirrors images [..., h, w, c] of any dtype at random, with chance 0.5."""
+        return self._with_step(
+            "random_flip",
+            options(component=component, direction=direction, probability=probability),
+        )
+
+    def on_error(
+        self,
+        policy: Literal["fail", "skip"],
+        *,
+        cap: int | None = None,
+        quarantine: str | os.PathLike[str] | None = None,
+    ) -> Self:
+        """Says what becomes of elements that cannot be made because of their data.
+
+        ``skip`` leaves them out, if the source or a step before this one failed.
+        More than ``cap`` of them end the reading. ``quarantine`` is a file to which
+        a line about each is added.
+        """
+        return self._with_step("on_error", options(policy=policy, cap=cap, quarantine=quarantine))
+
+    def cache(
+        self, path: str | os.PathLike[str] | None = None, *, memory_bytes: int | None = None
+    ) -> Self:
+        """Keeps what the steps before it make, for later passes and jobs.
+
+        In the memory of each worker, up to ``memory_bytes`` (1 GiB), or in the
+        folder ``path`` of the workers' machines.
+        """
+        return self._with_step("cache", options(path=path, memory_bytes=memory_bytes))
+
+    # ---- steps on the sequence
+
+    def shuffle(
+        self,
+        *,
+        seed: int | None = None,
+        window: int | None = None,
+        block: int | None = None,
+        files: bool | None = None,
+    ) -> Self:
+        """Gives the elements a random order, another one in each epoch and pass.
+
+        Of all elements by default; within runs of ``window`` elements; of blocks of
+        ``block`` records, of which ``window`` are then mixed; or of whole ``files``.
+        ``seed`` replaces the seed of the pipeline for this step.
+        """
+        return self._with_step(
+            "shuffle", options(seed=seed, window=window, block=block, files=files)
+        )
+
+    def batch(self, size: int, *, drop_remainder: bool | None = None) -> Self:
+        """Stacks ``size`` elements along a new first axis.
+
+        ``drop_remainder=True`` leaves out a last batch that is not full.
+
+        >>> import feedmill as fm
+        >>> [x.tolist() for x in fm.Dataset.range(5).batch(2).read()]
+        [[0, 1], [2, 3], [4]]
+        """
+        return self._with_step("batch", _sized(size, drop_remainder=drop_remainder))
+
+    def padded_batch(
+        self,
+        size: int,
+        *,
+        drop_remainder: bool | None = None,
+        shapes: Mapping[str, Shape] | None = None,
+        values: Mapping[str, float] | None = None,
+    ) -> Self:
+        """As :meth:`batch`; shorter rows are padded.
+
+        ``shapes`` maps components to shapes, in which None is the longest row's;
+        ``values`` maps components to what they are padded with (0).
+        """
+        return self._with_step(
+            "padded_batch",
+            _sized(size, drop_remainder=drop_remainder, **_padding(shapes, values)),
+        )
+
+    def ragged_batch(self, size: int, *, drop_remainder: bool | None = None) -> Self:
+        """Joins rows along their first axis; ``<name>_offsets`` tell them apart."""
+        return self._with_step("ragged_batch", _sized(size, drop_remainder=drop_remainder))
+
+    def unbatch(self) -> Self:
+        """Makes an element of each row along the first axis."""
+        return self._with_step("unbatch", None)
+
+    def rebatch(self, size: int, *, drop_remainder: bool | None = None) -> Self:
+        """Makes batches of another size."""
+        return self._with_step("rebatch", _sized(size, drop_remainder=drop_remainder))
+
+    def window(
+        self,
+        size: int,
+        *,
+        shift: int | None = None,
+        stride: int | None = None,
+        drop_remainder: bool | None = None,
+    ) -> Self:
+        """Stacks the elements w·shift + k·stride, k < size, for w = 0, 1, …
+
+        ``shift`` is ``size`` by default, and ``stride`` 1.
+        """
+        return self._with_step(
+            "window", _sized(size, shift=shift, stride=stride, drop_remainder=drop_remainder)
+        )
+
+    def bucket_by_sequence_length(
+        self,
+        *,
+        batch_sizes: Sequence[int],
+        boundaries: Sequence[int] | None = None,
+        component: str | None = None,
+        drop_remainder: bool | None = None,
+        shapes: Mapping[str, Shape] | None = None,
+        values: Mapping[str, float] | None = None,
+    ) -> Self:
+        """Makes padded batches of elements of similar length.
+
+        Bucket k is of lengths below ``boundaries[k]``, and its batches have
+        ``batch_sizes[k]`` elements, one size more than boundaries.
+        """
+        return self._with_step(
+            "bucket_by_sequence_length",
+            options(
+                component=component,
+                boundaries=boundaries,
+                batch_sizes=batch_sizes,
+                drop_remainder=drop_remainder,
+                **_padding(shapes, values),
+            ),
+        )
+
+    def token_batch(
+        self,
+        tokens: int,
+        *,
+        component: str | None = None,
+        layout: Literal["padded", "ragged"] | None = None,
+        drop_remainder: bool | None = None,
+        shapes: Mapping[str, Shape] | None = None,
+        values: Mapping[str, float] | None = None,
+    ) -> Self:
+        """Makes batches of as many elements as fit ``tokens`` tokens."""
+        return self._with_step(
+            "token_batch",
+            options(
+                component=component,
+                tokens=tokens,
+                layout=layout,
+                drop_remainder=drop_remainder,
+                **_padding(shapes, values),
+            ),
+        )
+
+    def pack(
+        self, length: int, *, bins: int | None = None, values: Mapping[str, float] | None = None
+    ) -> Self:
+        """Puts sequences one after another in rows of ``length`` items.
+
+        Adds ``segment_ids`` and ``positions``, both int32.
+        """
+        given = options(length=length, bins=bins, values=values)
+        return self._with_step("pack", given if len(given) > 1 else length)
+
+    def repeat(self, count: int | None = None) -> Self:
+        """Reads its input ``count`` times, without end by default."""
+        return self._with_step("repeat", options(count=count).get("count"))
+
+    def take(self, count: int) -> Self:
+        """Ends after ``count`` elements."""
+        return self._with_step("take", options(count=count)["count"])
+
+    def skip(self, count: int) -> Self:
+        """Leaves out the first ``count`` elements."""
+        return self._with_step("skip", options(count=count)["count"])
+
+    def shard(self, count: int, index: int) -> Self:
+        """Keeps the elements index, index + count, index + 2·count, …
+
+        Ranks of one job need no shard: ``read(rank=…, ranks=…)`` shares the elements.
+        """
+        return self._with_step("shard", options(count=count, index=index))
+
+    def enumerate(self, *, component: str | None = None, start: int | None = None) -> Self:
+        """Adds a first component, int64, with the numbers start, start + 1, …
+
+        It is called ``index`` by default, and a single unnamed component ``x`` then.
+        """
+        return self._with_step("enumerate", options(component=component, start=start))
+
+
+def _sized(size: int, **more: Any) -> Any:
+    """The options of a step; the size alone where there are no others."""
+    given = options(size=size, **more)
+    return given if len(given) > 1 else given["size"]
+
+
+def _padding(
+    given_shapes: Mapping[str, Shape] | None, values: Mapping[str, float] | None
+) -> dict[str, Any]:
+    return {"shapes": shapes(given_shapes), "values": values}

@@ -1,0 +1,102 @@
+"""Arguments of sources and steps as values of a definition."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from feedmill._plain_yaml import PlainScalar, Value
+from feedmill.errors import InvalidArgumentError
+from feedmill.expressions import Element, Expr, Scalar, literal, trace
+
+Files: TypeAlias = "str | os.PathLike[str] | Sequence[str | os.PathLike[str]]"
+Types: TypeAlias = "Mapping[str, str]"
+Shape: TypeAlias = "int | Sequence[int | str | None]"
+# An expression: its text, fm.col("image") / 255, or a function of the element.
+Expression: TypeAlias = "str | Expr | Callable[[Any], Expr | bool]"
+Outputs: TypeAlias = (
+    "str | Expr | Mapping[str, Expression | Scalar] | Callable[[Any], Expr | Mapping[str, Any]]"
+)
+
+
+def plain(value: Any) -> Value:
+    """Returns ``value`` as data of a definition."""
+    if value is None or isinstance(value, (bool, int, float, PlainScalar)):
+        return value
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, os.PathLike):
+        return plain(os.fspath(value))
+    if isinstance(value, Mapping):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, (Sequence, np.ndarray)) and not isinstance(value, (bytes, bytearray)):
+        return [plain(item) for item in value]
+    raise InvalidArgumentError(
+        f"{value!r} cannot be an option; use numbers, bools, texts, paths, lists and dicts"
+    )
+
+
+def options(**given: Any) -> dict[str, Value]:
+    """Returns the options that are given, those that are not None."""
+    return {name: plain(value) for name, value in given.items() if value is not None}
+
+
+def shapes(given: Mapping[str, Shape] | None) -> dict[str, Value] | None:
+    """Returns shapes to pad to; ``"?"`` stands for a dimension that is None."""
+    if given is None:
+        return None
+    return {
+        name: plain(shape)
+        if isinstance(shape, (int, str))
+        else ["?" if dim is None else plain(dim) for dim in shape]
+        for name, shape in given.items()
+    }
+
+
+def expression(value: Expression) -> str:
+    """Returns an expression's text."""
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, (Expr, Element)):
+        return literal(value).text
+    return literal(trace(value)).text
+
+
+def _output(name: str, value: Any, traced: bool) -> str:
+    if isinstance(value, str):
+        if traced:
+            raise InvalidArgumentError(
+                f"{name}: the function returned the text {value!r}; write {value.encode()!r} for "
+                "that byte string, fm.col(…) for a component, fm.expr(…) for an expression"
+            )
+        return str(value)
+    if callable(value) and not isinstance(value, (Expr, Element)) and not traced:
+        value = trace(value)
+    return literal(value).text
+
+
+def outputs(value: Outputs | None, named: Mapping[str, Any]) -> str | dict[str, Value]:
+    """Returns what a map makes: an expression's text, or such texts by name."""
+    traced = callable(value) and not isinstance(value, (Expr, Element))
+    made: Any = trace(value) if traced else value  # type: ignore[arg-type]
+    if isinstance(made, Mapping) or named:
+        if made is not None and not isinstance(made, Mapping):
+            raise InvalidArgumentError("give one expression, or components by name, not both")
+        texts: dict[str, Value] = {
+            str(name): _output(str(name), one, traced) for name, one in (made or {}).items()
+        }
+        texts.update({name: _output(name, one, traced=False) for name, one in named.items()})
+        if not texts:
+            raise InvalidArgumentError("an element needs a component; give an expression")
+        return texts
+    if made is None:
+        raise InvalidArgumentError(
+            "there is no expression"
+            + ("; the function returned None: does it lack a return?" if traced else "")
+        )
+    return _output("the element", made, traced)

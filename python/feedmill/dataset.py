@@ -1,0 +1,303 @@
+"""Datasets: what to read and which steps to run on it."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
+
+from feedmill import _feedmill, _plain_yaml
+from feedmill._absolute_paths import absolute_definition
+from feedmill._sources import Sources
+from feedmill._steps import Steps
+from feedmill._values import options
+from feedmill.errors import InvalidArgumentError, NotFoundError
+from feedmill.reader import Reader
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+# Of an error about text that this package wrote itself.
+_PLACE = re.compile(r"\Aline \d+(, column \d+)?: ")
+_PLACE_IN_FILE = re.compile(r"\Aline (\d+)(?:, column (\d+))?: ")
+
+
+@dataclass(frozen=True)
+class ComponentSpec:
+    """The dtype and shape of a component; None is a dimension that may differ."""
+
+    dtype: str
+    shape: tuple[int | None, ...]
+
+
+class Dataset(Sources, Steps):
+    """What to read and which steps to run on it: a source and a list of steps.
+
+    A dataset is a value. Class methods such as :meth:`images` and :meth:`csv` make
+    one, each other method returns a new one with one step more, and nothing is read
+    before :meth:`read`. Sources, steps and options have the names of the YAML
+    (docs/steps.md).
+
+    >>> import feedmill as fm
+    >>> ds = fm.Dataset.range(6).map(lambda x: x * 10).batch(3)
+    >>> for batch in ds.read():
+    ...     print(batch)
+    [ 0 10 20]
+    [30 40 50]
+
+    Wrong options raise InvalidArgumentError at once. Components, types and files are
+    checked by :attr:`element_spec`, :meth:`explain` and :meth:`read`.
+    """
+
+    __slots__ = ("_definition",)
+    _definition: dict[str, Any]
+
+    def __init__(self) -> None:
+        raise TypeError("a dataset begins with a source, fm.Dataset.images(…), or from_yaml(…)")
+
+    @classmethod
+    def _of(cls, definition: dict[str, Any]) -> Self:
+        dataset = object.__new__(cls)
+        object.__setattr__(dataset, "_definition", definition)
+        return dataset
+
+    @classmethod
+    def _checked(cls, definition: dict[str, Any]) -> Self:
+        dataset = cls._of(definition)
+        try:
+            dataset._pipeline()
+        except InvalidArgumentError as error:
+            raise InvalidArgumentError(_PLACE.sub("", str(error))) from None
+        return dataset
+
+    @classmethod
+    def _of_source(cls, name: str, value: Any) -> Self:
+        return cls._checked({"source": {name: value}})
+
+    def _with_step(self, name: str, value: Any) -> Self:
+        steps = [*self._definition.get("steps", ()), {name: None if value == {} else value}]
+        return self._checked({**self._definition, "steps": steps})
+
+    def _input(self) -> dict[str, Any]:
+        """The definition as an input of another dataset."""
+        return {
+            key: self._definition[key] for key in ("source", "steps") if key in self._definition
+        }
+
+    def _pipeline(self) -> _feedmill.Pipeline:
+        return _feedmill.Pipeline(self.to_yaml(), os.getcwd())
+
+    # ---- text
+
+    @classmethod
+    def from_yaml(cls, source: str | os.PathLike[str]) -> Self:
+        """Returns the dataset of a YAML file, or of YAML text.
+
+        A str with a line break or with ``": "`` is text, every other is a file's
+        name. Relative paths in a file are relative to its folder, as for the
+        ``feedmill`` command. Paths in a text are relative to the working directory
+        when the dataset is read.
+
+        Raises NotFoundError if there is no such file, and InvalidArgumentError, with
+        the line, for a text that is no pipeline.
+        """
+        if isinstance(source, str) and ("\n" in source or ": " in source):
+            _feedmill.Pipeline(source, "")
+            return cls._of(_plain_yaml.load(source))
+        path = os.path.abspath(source)
+        text = _text_of(path)
+        try:
+            _feedmill.Pipeline(text, "")
+        except InvalidArgumentError as error:
+            raise InvalidArgumentError(_with_file(os.fspath(source), str(error))) from None
+        return cls._of(absolute_definition(_plain_yaml.load(text), os.path.dirname(path)))
+
+    def to_yaml(self) -> str:
+        """Returns the dataset as YAML, which ``feedmill read`` takes, too.
+
+        >>> import feedmill as fm
+        >>> print(fm.Dataset.range(6).filter("x > 2").batch(2).to_yaml(), end="")
+        source: {range: 6}
+        steps:
+          - filter: "x > 2"
+          - batch: 2
+        """
+        return _plain_yaml.dump(self._definition)
+
+    def explain(self) -> str:
+        """Returns the plan, as ``feedmill read --explain`` prints it.
+
+        It says where each step runs, which steps run as one pass, and what memory
+        reading takes. Counts records where the files are here; makes no element.
+        """
+        return self._pipeline().explain()
+
+    @property
+    def element_spec(self) -> ComponentSpec | dict[str, ComponentSpec]:
+        """The components of an element with their dtypes and shapes.
+
+        A dict by name, or the spec alone of a single unnamed component. Looks into
+        files where fields have to be found out.
+
+        >>> import feedmill as fm
+        >>> fm.Dataset.range(6).batch(2).element_spec
+        ComponentSpec(dtype='int64', shape=(None,))
+        """
+        return _element_spec(self._pipeline().element_spec())
+
+    # ---- options
+
+    def with_options(
+        self,
+        *,
+        seed: int | None = None,
+        order: Literal["deterministic", "any"] | None = None,
+        processing_mode: Literal["dynamic", "off"] | None = None,
+        job: str | None = None,
+    ) -> Self:
+        """Returns the dataset with other options; those that are None stay.
+
+        ``seed``: of all random choices; drawn for each reading if there is none.
+        ``order``: ``any`` gives each element to one of the readers that share a job.
+        ``processing_mode``: ``off`` reads the whole dataset once for each worker.
+        ``job``: the job that a read through a service is of.
+        """
+        given = options(seed=seed, order=order, processing_mode=processing_mode, job=job)
+        merged = {**self._definition.get("options", {}), **given}
+        return self._checked({**self._definition, "options": merged})
+
+    # ---- reading
+
+    def read(
+        self,
+        service: str | None = None,
+        job: str | None = None,
+        *,
+        rank: int = 0,
+        ranks: int = 1,
+        state: Mapping[str, Any] | None = None,
+        epoch: int | None = None,
+        seed: int | None = None,
+        skip_batches: Sequence[tuple[int, int]] = (),
+        consumer: str = "",
+        take_over: bool = False,
+        first_timeout: float = 20,
+        timeout: float = 60,
+        budget_bytes: int = 64 << 20,
+        threads: int = 0,
+        transport: Literal["auto", "tcp", "dispatcher"] = "auto",
+        compression: Literal["none", "lz4", "zstd", "auto"] = "none",
+        weight: int = 100,
+        cluster_id: str = "",
+        keys: str | os.PathLike[str] = "",
+        server_key: str = "",
+    ) -> Reader:
+        """Begins to read and returns a :class:`Reader` of the elements.
+
+        Without ``service`` in this process, by ``threads`` threads (0: as many as it
+        may use); else through the dispatcher at ``service``, ``"tcp://host:5050"``.
+        Both give the same elements in the same order.
+
+        Args:
+          job: Readers of one name share a job; default: a job of this reader's own.
+          rank, ranks: The reader takes the elements n with n mod ranks = rank.
+          state: Go on after the element at which ``state_dict()`` was called. The
+            dataset must be the same; its seed and epoch are the state's.
+          epoch: Each epoch has another order. Default: the state's, or 0, or of a
+            job with a name the first one that this reader has not finished.
+          seed: Replaces the seed of the dataset; drawn if neither is given.
+          skip_batches: Elements [first, second) by number that are left out.
+          consumer: This reader's name within the job.
+          take_over: Take the place of a reader whose lease is still valid.
+          first_timeout, timeout: Seconds to wait for the first element, and for each
+            later one.
+          budget_bytes: Bytes of elements in flight to this reader.
+          transport: ``auto`` uses shared memory on one host; ``tcp`` never does;
+            ``dispatcher`` is for a reader that reaches no worker.
+          compression: Packs what travels over a network.
+          weight: Share of the workers among jobs, 1 to 10,000.
+          cluster_id: The dispatcher must be of this cluster.
+          keys, server_key: The folder of this reader's keys (docs/security.md).
+
+        Raises InvalidArgumentError for a wrong pipeline, option or state,
+        NotFoundError for a missing file, DeadlineExceededError if no dispatcher or
+        worker answers in time, FailedPreconditionError if another reader reads the
+        job.
+        """
+        pipeline = self._pipeline()
+        return Reader(
+            pipeline,
+            {
+                "service": service or "",
+                "job": pipeline.job if job is None else job,
+                "consumer": consumer,
+                "rank": rank,
+                "ranks": ranks,
+                "epoch": epoch,
+                "seed": seed,
+                "skip_batches": [(int(first), int(last)) for first, last in skip_batches],
+                "take_over": take_over,
+                "first_timeout": first_timeout,
+                "timeout": timeout,
+                "budget_bytes": budget_bytes,
+                "threads": threads,
+                "transport": transport,
+                "compression": compression,
+                "weight": weight,
+                "cluster_id": cluster_id,
+                "keys": os.fspath(keys),
+                "server_key": server_key,
+            },
+            state,
+        )
+
+    # ---- a value
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError(f"a dataset does not change; its methods return new ones ({name})")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Dataset) and self.to_yaml() == other.to_yaml()
+
+    def __hash__(self) -> int:
+        return hash(self.to_yaml())
+
+    def __repr__(self) -> str:
+        parts = [*self._definition["source"]]
+        parts += [name for step in self._definition.get("steps", ()) for name in step]
+        return f"<feedmill.Dataset {' → '.join(parts)}>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (type(self)._of, (self._definition,))
+
+
+def _element_spec(
+    entries: Sequence[tuple[str, str, Sequence[int]]],
+) -> ComponentSpec | dict[str, ComponentSpec]:
+    specs = {
+        name: ComponentSpec(dtype, tuple(None if dim < 0 else dim for dim in shape))
+        for name, dtype, shape in entries
+    }
+    return specs.get("", specs)
+
+
+def _text_of(path: str) -> str:
+    if os.path.isdir(path):
+        raise InvalidArgumentError(f"{path}: is a folder; name a pipeline's file")
+    try:
+        with open(path, encoding="utf-8") as file:
+            return file.read()
+    except FileNotFoundError:
+        raise NotFoundError(f"{path}: there is no such file") from None
+    except UnicodeDecodeError as error:
+        raise InvalidArgumentError(f"{path}: not UTF-8 text: {error}") from None
+
+
+def _with_file(path: str, message: str) -> str:
+    place = _PLACE_IN_FILE.match(message)
+    if place is None:
+        return f"{path}: {message}"
+    numbers = ":".join(number for number in place.groups() if number)
+    return f"{path}:{numbers}: {message[place.end() :]}"

@@ -1,0 +1,224 @@
+"""Readers: the elements of a dataset, once."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from feedmill import _feedmill
+from feedmill.errors import FailedPreconditionError, InvalidArgumentError
+
+Component: TypeAlias = "np.ndarray[Any, Any] | np.generic | bytes"
+# An element: a dict of its components, or the bare value of a single unnamed one.
+Element: TypeAlias = Any
+State: TypeAlias = "dict[str, Any]"
+
+_STATE_VERSION = 1
+
+
+class Reader:
+    """The elements of a dataset, once, in order: an iterator and a context manager.
+
+    An element is a dict from components to values, or the bare value of a single
+    unnamed component. A value is
+
+    - a read-only NumPy array over the memory in which the element came, without a
+      copy; it keeps that memory alive, also after the reader is closed;
+    - a NumPy scalar where the component is a number of one element;
+    - ``bytes`` for a byte string, and an array of dtype object for several.
+
+    Waiting releases the GIL, and Ctrl-C ends a wait within 50 ms; the reading can go
+    on after it. One thread at a time may use a reader; :meth:`close` may be called
+    from any. A reader does not survive ``os.fork``.
+
+    >>> import feedmill as fm
+    >>> with fm.Dataset.range(4).batch(2).read() as reader:
+    ...     for batch in reader:
+    ...         print(batch, reader.number)
+    [0 1] 0
+    [2 3] 1
+    """
+
+    def __init__(
+        self,
+        pipeline: _feedmill.Pipeline,
+        options: Mapping[str, Any],
+        state: Mapping[str, Any] | None = None,
+    ) -> None:
+        self._pipeline = pipeline
+        self._options = dict(options)
+        self._native = self._open(None if state is None else token_of(state))
+
+    def _open(self, token: bytes | None) -> _feedmill.Reader:
+        return _feedmill.Reader(self._pipeline, _feedmill.ReadOptions(token=token, **self._options))
+
+    # ---- elements
+
+    def __iter__(self) -> Iterator[Element]:
+        """Goes on after the element that was handed out last."""
+        return iter(self._native)
+
+    def __next__(self) -> Element:
+        return next(self._native)
+
+    def chunks(self) -> Iterator[Element]:
+        """Yields many elements at a time: each component with a new first axis.
+
+        A component whose elements differ in shape is a list of arrays. The number of
+        elements in a chunk is not defined; the order of elements is.
+
+        >>> import feedmill as fm
+        >>> sum(int(chunk.sum()) for chunk in fm.Dataset.range(1000).read().chunks())
+        499500
+        """
+        while (chunk := self._native.next_columns()) is not None:
+            yield chunk
+
+    # ---- the place in the sequence
+
+    def state_dict(self) -> State:
+        """Returns the place after the last element that was handed out.
+
+        ``Dataset.read(state=…)`` goes on there, in any process, with or without a
+        service. Elements that were fetched ahead do not count. The state is a dict
+        of an int and a str, which JSON and pickle keep. Cheap enough for every step.
+
+        Raises FailedPreconditionError if the order of the dataset is ``any``.
+
+        >>> import feedmill as fm
+        >>> ds = fm.Dataset.range(5)
+        >>> reader = ds.read()
+        >>> next(reader), next(reader)
+        (np.int64(0), np.int64(1))
+        >>> [int(x) for x in ds.read(state=reader.state_dict())]
+        [2, 3, 4]
+        """
+        token = base64.b64encode(self._native.save()).decode()
+        return {"feedmill": _STATE_VERSION, "token": token}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Goes on after the element at which ``state`` was saved.
+
+        Raises FailedPreconditionError if this reader has handed out an element, and
+        InvalidArgumentError if the state is another dataset's; the reader then
+        stays as it is.
+        """
+        if self._native.begun:
+            raise FailedPreconditionError(
+                "load_state_dict comes before the first element, and this reader has handed out "
+                "some; use Dataset.read(state=…)"
+            )
+        token = token_of(state)
+        if not self._options["service"]:
+            opened = self._open(token)
+            self._native.close()
+        else:
+            describe_state(state)
+            self._native.close()
+            opened = self._open(token)
+        self._native = opened
+
+    @property
+    def number(self) -> int:
+        """The number in the sequence, from 0, of the element handed out last.
+
+        Raises OutOfRangeError if there is none yet.
+        """
+        return self._native.number
+
+    @property
+    def epoch(self) -> int:
+        """The epoch that is read."""
+        return self._native.epoch
+
+    @property
+    def repeat_pass(self) -> int:
+        """The pass of ``repeat`` that the reading has reached, from 0."""
+        return self._native.repeat_pass
+
+    @property
+    def seed(self) -> int:
+        """The seed that is used: the one given, or the one that was drawn."""
+        return self._native.seed
+
+    @property
+    def skipped(self) -> int:
+        """How many elements ``on_error("skip")`` has left out so far."""
+        return self._native.skipped
+
+    def provenance(self) -> list[dict[str, Any]]:
+        """Returns the records that made the element that was handed out last.
+
+        Each is a dict with ``file``, ``record`` (its number in the file) and
+        ``epoch``. Makes the element again from the files, on this machine.
+        """
+        shown: dict[str, Any] = json.loads(self._native.provenance())
+        records: list[dict[str, Any]] = shown["records"]
+        return records
+
+    # ---- the end
+
+    def close(self) -> None:
+        """Ends the reading; what it was not handed out is for others of its job.
+
+        Arrays that were handed out stay valid. May be called twice.
+        """
+        self._native.close()
+
+    @property
+    def closed(self) -> bool:
+        """True after :meth:`close`."""
+        return self._native.closed
+
+    def __enter__(self) -> Reader:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<feedmill.Reader{' (closed)' if self.closed else ''}>"
+
+
+def token_of(state: Mapping[str, Any]) -> bytes:
+    """Returns the token in a state; InvalidArgumentError if it is no state."""
+    if not isinstance(state, Mapping) or "token" not in state:
+        raise InvalidArgumentError(
+            "this is no state of a reader: expected what Reader.state_dict() returned, found "
+            f"{type(state).__name__}"
+        )
+    if state.get("feedmill") != _STATE_VERSION:
+        raise InvalidArgumentError(
+            f"a state of version {state.get('feedmill')!r}; this release reads {_STATE_VERSION}"
+        )
+    try:
+        return base64.b64decode(state["token"], validate=True)
+    except (binascii.Error, TypeError, ValueError) as error:
+        raise InvalidArgumentError(f"the state's token is damaged: {error}") from None
+
+
+def describe_state(state: Mapping[str, Any]) -> dict[str, Any]:
+    """Returns what a state says: the next element's number, the epoch, the seed, …"""
+    described: dict[str, Any] = json.loads(_feedmill.describe_token(token_of(state)))
+    return described
+
+
+def merge_states(states: Sequence[Mapping[str, Any]]) -> State:
+    """Returns one state for all ranks of a reading, from one of each.
+
+    They must be saved after the same number of elements. Reading goes on from it
+    with any number of ranks. InvalidArgumentError says why they do not fit.
+    """
+    merged = _feedmill.merge_tokens([token_of(state) for state in states])
+    return {"feedmill": _STATE_VERSION, "token": base64.b64encode(merged).decode()}

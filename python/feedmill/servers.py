@@ -1,0 +1,170 @@
+"""A service in Python processes: the dispatcher and workers."""
+
+from __future__ import annotations
+
+import json
+import os
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from feedmill import _feedmill
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+_Native = TypeVar("_Native", _feedmill.Dispatcher, _feedmill.Worker)
+
+
+class _Server(Generic[_Native]):
+    """What both servers have."""
+
+    _native: _Native
+
+    def start(self) -> None:
+        """Begins to serve; nothing if it already does.
+
+        Raises UnavailableError if the port is taken, FailedPreconditionError after
+        :meth:`stop`.
+        """
+        self._native.start()
+
+    def stop(self) -> None:
+        """Ends serving at once. May be called twice."""
+        self._native.stop()
+
+    def join(self) -> None:
+        """Waits until the server has stopped, and raises why if it ended by itself.
+
+        Ctrl-C ends the wait and leaves the server running.
+        """
+        self._native.join()
+
+    @property
+    def target(self) -> str:
+        """``tcp://host:port`` where others reach it; empty before :meth:`start`."""
+        return self._native.target
+
+    @property
+    def running(self) -> bool:
+        """True while it serves."""
+        return self._native.running
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def __repr__(self) -> str:
+        return f"<feedmill.{type(self).__name__} {self.target or 'not started'}>"
+
+
+class DispatchServer(_Server[_feedmill.Dispatcher]):
+    """The dispatcher: plans jobs and hands their work to workers.
+
+    It begins to serve at once, unless ``start=False``, in threads of its own that
+    never hold the GIL. It stops when it is garbage, or at the end of a ``with``.
+
+    >>> import feedmill as fm
+    >>> with fm.DispatchServer() as dispatcher, fm.WorkerServer(dispatcher.target):
+    ...     [int(x) for x in fm.Dataset.range(3).read(service=dispatcher.target)]
+    [0, 1, 2]
+
+    Args:
+      port: 0 for any free one; ``target`` has it.
+      work_dir: Folder that keeps the state through restarts. Default: in memory.
+      host: Where to listen. Other hosts than loopback need ``keys``, or
+        ``insecure_bind=True``, which lets everybody in who can connect.
+      advertise: Where others reach it, if not at ``host``.
+      keys: The folder of its keys (docs/security.md).
+      cluster_id: Peers that name another cluster are refused.
+    """
+
+    def __init__(
+        self,
+        port: int = 0,
+        work_dir: str | os.PathLike[str] | None = None,
+        *,
+        host: str = "127.0.0.1",
+        advertise: str = "",
+        cluster_id: str = "",
+        keys: str | os.PathLike[str] = "",
+        insecure_bind: bool = False,
+        start: bool = True,
+    ) -> None:
+        self._native = _feedmill.Dispatcher(
+            host=host,
+            port=port,
+            work_dir="" if work_dir is None else os.fspath(work_dir),
+            advertise=advertise,
+            cluster_id=cluster_id,
+            keys=os.fspath(keys),
+            insecure_bind=insecure_bind,
+        )
+        if start:
+            self.start()
+
+    def status(self) -> dict[str, Any]:
+        """Returns jobs, workers and totals, as ``feedmill status`` prints them."""
+        state: dict[str, Any] = json.loads(self._native.export_state())
+        return state
+
+
+class WorkerServer(_Server[_feedmill.Worker]):
+    """A worker: reads, decodes and batches what the dispatcher hands to it.
+
+    It begins to serve at once, unless ``start=False``, and registers in the
+    background.
+
+    Args:
+      dispatcher: ``target`` of the dispatcher.
+      port, host, advertise, keys, cluster_id, insecure_bind: As of DispatchServer.
+      threads: 0 for as many as this process may use.
+      memory_bytes: Bound of what is computed and not yet sent.
+      server_key: The dispatcher's public key. Default: dispatcher.pub in ``keys``.
+    """
+
+    def __init__(
+        self,
+        dispatcher: str,
+        *,
+        port: int = 0,
+        host: str = "127.0.0.1",
+        threads: int = 0,
+        memory_bytes: int = 256 << 20,
+        advertise: str = "",
+        cluster_id: str = "",
+        keys: str | os.PathLike[str] = "",
+        server_key: str = "",
+        insecure_bind: bool = False,
+        start: bool = True,
+    ) -> None:
+        self._native = _feedmill.Worker(
+            dispatcher=dispatcher,
+            host=host,
+            port=port,
+            threads=threads,
+            memory_bytes=memory_bytes,
+            advertise=advertise,
+            cluster_id=cluster_id,
+            keys=os.fspath(keys),
+            server_key=server_key,
+            insecure_bind=insecure_bind,
+        )
+        if start:
+            self.start()
+
+    @property
+    def registered(self) -> bool:
+        """True once the dispatcher has answered."""
+        return self._native.registered
+
+    def drain(self, timeout: float = 30) -> None:
+        """Takes nothing new, finishes what it has, then stops; join() waits for it."""
+        self._native.drain(timeout)

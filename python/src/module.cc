@@ -1,0 +1,260 @@
+// The extension module feedmill._feedmill. The package around it has the names,
+// defaults and docstrings that users see.
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "broker/dispatch_server.h"
+#include "client/token.h"
+#include "core/base/status.h"
+#include "core/net/log.h"
+#include "python/src/definition.h"
+#include "python/src/pipeline.h"
+#include "python/src/reader.h"
+#include "python/src/servers.h"
+#include "python/src/status.h"
+#include "worker/worker_server.h"
+
+namespace feedmill::python {
+namespace {
+
+namespace nb = nanobind;
+using nb::literals::operator""_a;
+
+using Dispatcher = PythonServer<DispatchServer>;
+using Worker = PythonServer<WorkerServer>;
+
+Transport TransportOf(const std::string& name) {
+  if (name == "auto") return Transport::kAuto;
+  if (name == "tcp") return Transport::kTcp;
+  if (name == "dispatcher") return Transport::kRelay;
+  Raise(InvalidArgument(
+      "transport \"{}\": expected \"auto\", \"tcp\" or \"dispatcher\"", name));
+}
+
+LinkCompression CompressionOf(const std::string& name) {
+  if (name == "none") return LinkCompression::kNone;
+  if (name == "lz4") return LinkCompression::kLz4;
+  if (name == "zstd") return LinkCompression::kZstd;
+  if (name == "auto") return LinkCompression::kAuto;
+  Raise(InvalidArgument(
+      "compression \"{}\": expected \"none\", \"lz4\", \"zstd\" or \"auto\"",
+      name));
+}
+
+absl::Duration SecondsOf(const char* name, double seconds) {
+  if (seconds >= 0) return absl::Seconds(seconds);
+  Raise(InvalidArgument("{} {}: expected seconds, 0 or more", name, seconds));
+}
+
+// Keywords of Dataset.read that are ReadOptions; the package has the defaults.
+ReadOptions MakeReadOptions(
+    std::string service, std::string job, std::string consumer, uint64_t rank,
+    uint64_t ranks, std::optional<nb::bytes> token,
+    std::optional<uint64_t> epoch, std::optional<uint64_t> seed,
+    std::vector<std::pair<uint64_t, uint64_t>> skip_batches, bool take_over,
+    double first_timeout, double timeout, uint64_t budget_bytes,
+    const std::string& transport, const std::string& compression,
+    uint32_t weight, int threads, std::string cluster_id, std::string keys,
+    std::string server_key) {
+  ReadOptions options;
+  options.service = std::move(service);
+  options.job = std::move(job);
+  options.consumer = std::move(consumer);
+  options.rank = rank;
+  options.ranks = ranks;
+  if (token) options.token = std::string(token->c_str(), token->size());
+  options.epoch = epoch;
+  options.seed = seed;
+  options.skip_batches = std::move(skip_batches);
+  options.take_over = take_over;
+  options.first_timeout = SecondsOf("first_timeout", first_timeout);
+  options.timeout = SecondsOf("timeout", timeout);
+  options.budget_bytes = budget_bytes;
+  options.transport = TransportOf(transport);
+  options.compression = CompressionOf(compression);
+  options.weight = weight;
+  options.threads = threads;
+  options.cluster_id = std::move(cluster_id);
+  options.security = {std::move(keys), std::move(server_key)};
+  return options;
+}
+
+// tp_iternext directly: a method would cost as much again as an element.
+PyObject* NextOf(PyObject* self) noexcept {
+  try {
+    return nb::inst_ptr<PythonReader>(self)->NextElement();
+  } catch (nb::python_error& error) {
+    error.restore();
+  } catch (const std::exception& error) {
+    PyErr_SetString(PyExc_RuntimeError, error.what());
+  }
+  return nullptr;
+}
+PyObject* Itself(PyObject* self) noexcept {
+  Py_INCREF(self);
+  return self;
+}
+
+void BindPipeline(nb::module_& m) {
+  nb::class_<PythonPipeline>(m, "Pipeline")
+      .def(nb::init<std::string_view, const std::string&>(), "yaml"_a,
+           "directory"_a)
+      .def_prop_ro("job", &PythonPipeline::job)
+      .def("explain", &PythonPipeline::Explain)
+      .def("element_spec", &PythonPipeline::ElementSpec)
+      .def("canonical_text", &PythonPipeline::Canonical);
+  m.def("yaml_to_json", &YamlToJson, "yaml"_a);
+  m.def("absolute_files", &AbsoluteFiles, "files"_a, "directory"_a);
+  m.def("absolute_path", &AbsolutePath, "path"_a, "directory"_a);
+  m.def("absolute_expression", &AbsoluteExpression, "text"_a, "directory"_a);
+  m.def("steps_json", &StepsJson);
+  m.def("function_names", &FunctionNames);
+  m.def("nearest_function", &NearestFunction, "name"_a);
+}
+
+void BindReader(nb::module_& m) {
+  static PyType_Slot slots[] = {
+      {Py_tp_iter, reinterpret_cast<void*>(Itself)},
+      {Py_tp_iternext, reinterpret_cast<void*>(NextOf)},
+      {0, nullptr}};
+  nb::class_<ReadOptions>(m, "ReadOptions")
+      .def(nb::new_(&MakeReadOptions), nb::kw_only(), "service"_a, "job"_a,
+           "consumer"_a, "rank"_a, "ranks"_a, "token"_a.none(),
+           "epoch"_a.none(), "seed"_a.none(), "skip_batches"_a, "take_over"_a,
+           "first_timeout"_a, "timeout"_a, "budget_bytes"_a, "transport"_a,
+           "compression"_a, "weight"_a, "threads"_a, "cluster_id"_a, "keys"_a,
+           "server_key"_a);
+  nb::class_<PythonReader>(m, "Reader", nb::type_slots(slots))
+      .def(nb::init<const PythonPipeline&, ReadOptions>(), "pipeline"_a,
+           "options"_a)
+      .def("next_columns", &PythonReader::NextColumns)
+      .def("save",
+           [](PythonReader& reader) {
+             const std::string token = reader.Save();
+             return nb::bytes(token.data(), token.size());
+           })
+      .def("provenance", &PythonReader::Provenance)
+      .def("spec", &PythonReader::Spec)
+      .def("addresses", &PythonReader::Addresses)
+      .def("close", &PythonReader::Close)
+      .def_prop_ro("closed", &PythonReader::closed)
+      .def_prop_ro("begun", &PythonReader::begun)
+      .def_prop_ro("number", &PythonReader::number)
+      .def_prop_ro("repeat_pass", &PythonReader::pass)
+      .def_prop_ro("epoch", &PythonReader::epoch)
+      .def_prop_ro("seed", &PythonReader::seed)
+      .def_prop_ro("skipped", &PythonReader::skipped);
+  m.def(
+      "merge_tokens",
+      [](const std::vector<nb::bytes>& parts) {
+        std::vector<std::string> tokens;
+        for (const nb::bytes& part : parts) {
+          tokens.emplace_back(part.c_str(), part.size());
+        }
+        const std::string merged = Take(Token::Merge(tokens));
+        return nb::bytes(merged.data(), merged.size());
+      },
+      "tokens"_a);
+  m.def(
+      "describe_token",
+      [](const nb::bytes& token) {
+        return Take(Token::Describe({token.c_str(), token.size()}));
+      },
+      "token"_a);
+}
+
+void BindServers(nb::module_& m) {
+  nb::class_<Dispatcher>(m, "Dispatcher")
+      .def(
+          "__init__",
+          [](Dispatcher* self, std::string host, uint16_t port,
+             std::string work_dir, std::string advertise,
+             std::string cluster_id, std::string keys, bool insecure_bind) {
+            DispatcherConfig config;
+            config.host = std::move(host);
+            config.port = port;
+            config.work_dir = std::move(work_dir);
+            config.advertise = std::move(advertise);
+            config.cluster_id = std::move(cluster_id);
+            config.security.keys = std::move(keys);
+            config.insecure_bind = insecure_bind;
+            new (self) Dispatcher("dispatcher", std::move(config));
+          },
+          nb::kw_only(), "host"_a, "port"_a, "work_dir"_a, "advertise"_a,
+          "cluster_id"_a, "keys"_a, "insecure_bind"_a)
+      .def("start", &Dispatcher::Start)
+      .def("stop", &Dispatcher::Stop)
+      .def("join", &Dispatcher::Join)
+      .def("export_state",
+           [](const Dispatcher& dispatcher) {
+             return Take(dispatcher.server().ExportState());
+           })
+      .def_prop_ro("running", &Dispatcher::running)
+      .def_prop_ro("target", &Dispatcher::target);
+  nb::class_<Worker>(m, "Worker")
+      .def(
+          "__init__",
+          [](Worker* self, std::string dispatcher, std::string host,
+             uint16_t port, int threads, uint64_t memory_bytes,
+             std::string advertise, std::string cluster_id, std::string keys,
+             std::string server_key, bool insecure_bind) {
+            WorkerConfig config;
+            config.dispatcher = std::move(dispatcher);
+            config.host = std::move(host);
+            config.port = port;
+            config.threads = threads;
+            config.memory_bytes = memory_bytes;
+            config.advertise = std::move(advertise);
+            config.cluster_id = std::move(cluster_id);
+            config.security = {std::move(keys), std::move(server_key)};
+            config.insecure_bind = insecure_bind;
+            new (self) Worker("worker", std::move(config));
+          },
+          nb::kw_only(), "dispatcher"_a, "host"_a, "port"_a, "threads"_a,
+          "memory_bytes"_a, "advertise"_a, "cluster_id"_a, "keys"_a,
+          "server_key"_a, "insecure_bind"_a)
+      .def("start", &Worker::Start)
+      .def("stop", &Worker::Stop)
+      .def("join", &Worker::Join)
+      .def(
+          "drain",
+          [](const Worker& worker, double timeout) {
+            worker.server().Drain(SecondsOf("timeout", timeout));
+          },
+          "timeout"_a)
+      .def_prop_ro(
+          "registered",
+          [](const Worker& worker) { return worker.server().registered(); })
+      .def_prop_ro("running", &Worker::running)
+      .def_prop_ro("target", &Worker::target);
+}
+
+void SetLogLevel(const std::string& name) {
+  LogLevel level = LogLevel::kWarning;
+  Check(ParseLogLevel(name, level));
+  SetUpLog(level, LogFormat::kText);
+}
+
+}  // namespace
+
+NB_MODULE(_feedmill, m) {
+  m.attr("version") = FEEDMILL_VERSION;
+  BindPipeline(m);
+  BindReader(m);
+  BindServers(m);
+  m.def("set_log_level", &SetLogLevel, "level"_a);
+}
+
+}  // namespace feedmill::python

@@ -1,0 +1,42 @@
+#ifndef FEEDMILL_PYTHON_SRC_PIPELINE_H_
+#define FEEDMILL_PYTHON_SRC_PIPELINE_H_
+
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <vector>
+
+#include "core/dataset/graph.h"
+#include "core/definition/pipeline_text.h"
+
+namespace feedmill::python {
+
+// A component of an element: its name, dtype and shape; -1 for a dimension that
+// is not known.
+using SpecEntry = std::tuple<std::string, std::string, std::vector<int64_t>>;
+
+// A pipeline that was read from YAML. Immutable.
+class PythonPipeline {
+ public:
+  // Raises what ParsePipelineYaml returns.
+  PythonPipeline(std::string_view yaml, const std::string& directory);
+
+  const Graph& graph() const { return pipeline_.graph; }
+  const std::string& job() const { return pipeline_.job; }
+
+  // The text of `feedmill read --explain`.
+  std::string Explain() const;
+  // Equal for pipelines that mean the same by construction (graph_text.h).
+  std::string Canonical() const;
+  // The components of the elements that the pipeline makes.
+  std::vector<SpecEntry> ElementSpec() const;
+
+ private:
+  Pipeline pipeline_;
+};
+
+std::vector<SpecEntry> SpecEntries(const feedmill::ElementSpec& spec);
+
+}  // namespace feedmill::python
+
+#endif  // FEEDMILL_PYTHON_SRC_PIPELINE_H_

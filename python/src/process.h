@@ -1,0 +1,35 @@
+#ifndef FEEDMILL_PYTHON_SRC_PROCESS_H_
+#define FEEDMILL_PYTHON_SRC_PROCESS_H_
+
+#include <cstdint>
+#include <string>
+
+namespace feedmill::python {
+
+// Number of forks between the process that loaded the extension and this one.
+// Threads do not survive a fork: an object made under another number has none.
+uint64_t ForkCount();
+
+// True if a Python signal handler raised, which Ctrl-C does by default. Takes
+// the GIL. Call it on the thread that waits.
+bool SignalRaised();
+
+// Remembers the process that made an object.
+class ProcessMark {
+ public:
+  bool foreign() const { return forks_ != ForkCount(); }
+  // Raises FailedPrecondition in a child of that process; `what` names the
+  // object.
+  void Check(const char* what) const {
+    if (foreign()) RaiseForeign(what);
+  }
+
+ private:
+  [[noreturn]] static void RaiseForeign(const char* what);
+
+  uint64_t forks_ = ForkCount();
+};
+
+}  // namespace feedmill::python
+
+#endif  // FEEDMILL_PYTHON_SRC_PROCESS_H_

@@ -1,0 +1,179 @@
+#include "python/src/reader.h"
+
+#include <chrono>
+#include <thread>
+#include <utility>
+
+#include "client/provenance.h"
+#include "core/base/status.h"
+#include "python/src/status.h"
+
+namespace feedmill::python {
+namespace {
+
+namespace nb = nanobind;
+
+// Marks a reader as in use by this thread. Whatever runs Python may give the
+// GIL to another thread, also a waiting one that closes the reader.
+class Use {
+ public:
+  explicit Use(std::thread::id& by) : by_(by) {
+    by_ = std::this_thread::get_id();
+  }
+  ~Use() { by_ = std::thread::id(); }
+  Use(const Use&) = delete;
+  Use& operator=(const Use&) = delete;
+
+ private:
+  std::thread::id& by_;
+};
+
+std::unique_ptr<Reader> Open(const Graph& graph, ReadOptions options) {
+  options.interrupted = SignalRaised;
+  absl::StatusOr<std::unique_ptr<Reader>> reader;
+  {
+    const nb::gil_scoped_release release;
+    reader = Read(graph, std::move(options));
+  }
+  if (PyErr_Occurred() != nullptr) throw nb::python_error();
+  return Take(std::move(reader));
+}
+
+}  // namespace
+
+PythonReader::PythonReader(const PythonPipeline& pipeline, ReadOptions options)
+    : graph_(pipeline.graph()),
+      shared_(graph_.options.order == Order::kAny),
+      reader_(Open(graph_, std::move(options))) {}
+
+PythonReader::~PythonReader() {
+  // Its threads are in the parent, and could not be waited for.
+  if (process_.foreign()) {
+    static_cast<void>(reader_.release());
+    return;
+  }
+  arrays_ = {};
+  const nb::gil_scoped_release release;
+  reader_.reset();
+}
+
+Reader& PythonReader::Usable() {
+  process_.Check("reader");
+  if (used_by_ != std::thread::id()) {
+    Raise(FailedPrecondition(
+        "another thread takes this reader's next element; use a reader from "
+        "one thread, or with a lock around it"));
+  }
+  if (reader_ == nullptr) {
+    Raise(FailedPrecondition(
+        "this reader is closed; Dataset.read makes another one, with state=… "
+        "one that goes on after the last element"));
+  }
+  return *reader_;
+}
+
+void PythonReader::CheckEnd(bool ended, const absl::Status& status) {
+  if (PyErr_Occurred() != nullptr) throw nb::python_error();
+  if (!ended) Raise(status);
+}
+
+bool PythonReader::Advance() {
+  Reader& reader = *reader_;
+  {
+    const nb::gil_scoped_release release;
+    if (at_ == reader.end()) {
+      at_ = reader.begin();
+    } else {
+      ++at_;
+    }
+  }
+  if (at_ == reader.end()) {
+    arrays_ = {};
+    CheckEnd(reader.ended(), reader.status());
+    return false;
+  }
+  row_ = (*at_).row();
+  if (row_ == 0) arrays_ = ChunkArrays((*at_).chunk());
+  begun_ = true;
+  return true;
+}
+
+PyObject* PythonReader::NextElement() {
+  Usable();
+  const Use use(used_by_);
+  // Within a chunk nothing waits, but where sharers report their progress.
+  if (row_ + 1 < arrays_.rows() && !shared_) {
+    ++at_;
+    ++row_;
+  } else if (!Advance()) {
+    return nullptr;
+  }
+  PyObject* const element = arrays_.Row(row_);
+  if (element == nullptr) throw nb::python_error();
+  return element;
+}
+
+nb::object PythonReader::NextColumns() {
+  Reader& reader = Usable();
+  const Use use(used_by_);
+  at_ = {};
+  arrays_ = {};
+  absl::StatusOr<std::optional<Chunk>> chunk;
+  {
+    const nb::gil_scoped_release release;
+    chunk = reader.Next();
+  }
+  if (!chunk.ok() || !chunk->has_value()) {
+    CheckEnd(reader.ended(), chunk.status());
+    return nb::none();
+  }
+  begun_ = true;
+  return ChunkArrays(**std::move(chunk)).Columns();
+}
+
+std::string PythonReader::Save() { return Take(Usable().Save()); }
+
+std::string PythonReader::Provenance() {
+  Reader& reader = Usable();
+  const Use use(used_by_);
+  const uint64_t number = Take(reader.number());
+  ReadOptions options;
+  options.seed = reader.seed();
+  options.epoch = reader.epoch();
+  absl::StatusOr<ShownBatch> shown;
+  {
+    const nb::gil_scoped_release release;
+    shown = ShowBatch(graph_, number, options);
+  }
+  return Take(std::move(shown)).ToJson();
+}
+
+uint64_t PythonReader::number() { return Take(Usable().number()); }
+uint64_t PythonReader::pass() { return Usable().pass(); }
+uint64_t PythonReader::epoch() { return Usable().epoch(); }
+uint64_t PythonReader::seed() { return Usable().seed(); }
+uint64_t PythonReader::skipped() { return Usable().skipped(); }
+
+std::vector<SpecEntry> PythonReader::Spec() {
+  return SpecEntries(Usable().spec());
+}
+
+void PythonReader::Close() {
+  process_.Check("reader");
+  if (used_by_ == std::this_thread::get_id()) {  // in a finalizer, say
+    reader_->Cancel();
+    return;
+  }
+  while (used_by_ != std::thread::id()) {  // at most 50 ms
+    reader_->Cancel();
+    const nb::gil_scoped_release release;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  at_ = {};
+  arrays_ = {};
+  std::unique_ptr<Reader> closing = std::move(reader_);
+  const nb::gil_scoped_release release;
+  closing.reset();
+}
+
+}  // namespace feedmill::python

@@ -1,0 +1,78 @@
+#ifndef FEEDMILL_PYTHON_SRC_SERVERS_H_
+#define FEEDMILL_PYTHON_SRC_SERVERS_H_
+
+#include <nanobind/nanobind.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "core/base/status.h"
+#include "python/src/process.h"
+#include "python/src/status.h"
+
+namespace feedmill::python {
+
+// Waits until `running` is false, and looks for signals every 50 ms.
+void AwaitEnd(const std::function<bool()>& running);
+
+// A DispatchServer or a WorkerServer for Python: every call releases the GIL.
+// A child of the process that made it can use nothing of it.
+template <class Server>
+class PythonServer {
+ public:
+  template <class Config>
+  PythonServer(const char* name, Config config)
+      : name_(name), server_(std::make_unique<Server>(std::move(config))) {}
+  ~PythonServer() {
+    // Its threads are in the parent, and could not be waited for.
+    if (process_.foreign()) {
+      static_cast<void>(server_.release());
+      return;
+    }
+    const nanobind::gil_scoped_release release;
+    server_.reset();
+  }
+  PythonServer(const PythonServer&) = delete;
+  PythonServer& operator=(const PythonServer&) = delete;
+
+  Server& server() const {
+    process_.Check(name_);
+    return *server_;
+  }
+  void Start() {
+    Server& started = server();
+    Check(Released([&] { return started.Start(); }));
+  }
+  void Stop() {
+    Server& stopped = server();
+    const nanobind::gil_scoped_release release;
+    stopped.Stop();
+  }
+  // Waits for the end of the server; Ctrl-C ends the wait, not the server.
+  void Join() {
+    Server& joined = server();
+    AwaitEnd([&] { return joined.running(); });
+    Check(Released([&] { return joined.Join(); }));
+  }
+  bool running() const { return server().running(); }
+  std::string target() const { return server().target(); }
+
+ private:
+  template <class F>
+  static absl::Status Released(F&& call) {
+    const nanobind::gil_scoped_release release;
+    return call();
+  }
+
+  const char* const name_;
+  const ProcessMark process_;
+  std::unique_ptr<Server> server_;
+};
+
+}  // namespace feedmill::python
+
+#endif  // FEEDMILL_PYTHON_SRC_SERVERS_H_

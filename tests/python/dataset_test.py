@@ -1,0 +1,230 @@
+"""Dataset: a definition as data, the same as in YAML."""
+
+import copy
+import inspect
+import pickle
+import re
+
+import feedmill as fm
+import pytest
+from conftest import ROOT
+from feedmill._absolute_paths import registered_steps
+
+SOURCES = "range tfrecord text images csv jsonl fixed_length npy webdataset".split()
+COMBINED = "concatenate zip interleave mixture".split()
+
+
+def canonical(dataset):
+    return dataset._pipeline().canonical_text()
+
+
+# ---- all sources and steps are there
+
+
+@pytest.mark.parametrize("name", registered_steps())
+def test_every_step_is_a_method_with_its_options(name):
+    method = getattr(fm.Dataset, name)
+    parameters = inspect.signature(method).parameters
+    fields = registered_steps()[name]["fields"]
+    if fields and fields[0]["kind"] == "expressions":  # one, or several by name
+        assert list(parameters) == ["self", "outputs_", "named"]
+    else:
+        assert set(parameters) == {"self", *(field["name"] for field in fields)}
+        for field in fields:
+            required = parameters[field["name"]].default is inspect.Parameter.empty
+            assert required == field["required"] or field["kind"] == "features", field
+    assert len(inspect.getdoc(method)) > 20
+
+
+@pytest.mark.parametrize("name", registered_steps())
+def test_the_choices_of_an_option_are_in_its_type(name):
+    annotations = getattr(fm.Dataset, name).__annotations__
+    for field in registered_steps()[name]["fields"]:
+        if "words" in field:
+            words = re.findall(r"['\"](\w+)['\"]", annotations[field["name"]])
+            assert words == field["words"]
+
+
+def test_every_source_is_a_class_method():
+    with pytest.raises(fm.InvalidArgumentError) as raised:
+        fm.Dataset._of_source("nothing", {})
+    with pytest.raises(fm.InvalidArgumentError) as all_of_them:
+        fm.Dataset.from_yaml("source: 3\n")
+    listed = re.search(r"expected one of (.*) with what", str(all_of_them.value))[1]
+    assert set(re.split(r", | or ", listed)) == {*SOURCES, *COMBINED}
+    assert "there is no source" in str(raised.value)
+    for name in (*SOURCES, *COMBINED):
+        assert inspect.getdoc(getattr(fm.Dataset, name))
+
+
+def test_the_options_of_sources_are_those_of_the_page():
+    page = (ROOT / "docs/steps.md").read_text()
+    for name in (*SOURCES, *COMBINED):
+        written = re.search(rf"^\| `{name}` \| (.*?) \|", page, re.M)[1]
+        keys = set(re.findall(r"(\w+): ", written)) - {name, "source", "steps"}
+        known = set(inspect.signature(getattr(fm.Dataset, name)).parameters)
+        assert keys <= known, (name, keys - known)
+
+
+# ---- text
+
+
+BUILT = [
+    (fm.Dataset.range(2, 10, 3), "source: {range: {start: 2, stop: 10, step: 3}}\n"),
+    (fm.Dataset.text("a b.txt"), 'source: {text: {files: "a b.txt"}}\n'),
+    (
+        fm.Dataset.csv(
+            ["a.csv", "b.csv"], fields={"age": "int64"}, header=False, missing=["", "NA"]
+        )
+        .shuffle(block=128, window=8)
+        .cache()
+        .padded_batch(4, shapes={"age": [None, 3]}, values={"age": -1})
+        .repeat()
+        .with_options(seed=7, order="any", job="j"),
+        "source: {csv: {files: [a.csv, b.csv], fields: {age: int64}, header: false, "
+        'missing: ["", NA]}}\n'
+        "steps:\n"
+        "  - shuffle: {window: 8, block: 128}\n"
+        "  - cache\n"
+        '  - padded_batch: {size: 4, shapes: {age: ["?", 3]}, values: {age: -1}}\n'
+        "  - repeat\n"
+        "options: {seed: 7, order: any, job: j}\n",
+    ),
+    (
+        fm.Dataset.mixture(
+            [fm.Dataset.range(3).take(2), fm.Dataset.range(9).map("x + 1")],
+            [0.7, 0.3],
+            stop="repeat",
+        ).on_error("skip", cap=3),
+        "source: {mixture: {inputs: [{source: {range: 3}, steps: [{take: 2}]}, "
+        '{source: {range: 9}, steps: [{map: "x + 1"}]}], weights: [0.7, 0.3], stop: repeat}}\n'
+        "steps:\n"
+        "  - on_error: {policy: skip, cap: 3}\n",
+    ),
+]
+
+
+@pytest.mark.parametrize(("dataset", "text"), BUILT, ids=lambda one: type(one).__name__)
+def test_a_dataset_is_this_yaml(dataset, text):
+    assert dataset.to_yaml() == text
+    assert fm.Dataset.from_yaml(text) == dataset
+    assert canonical(fm.Dataset.from_yaml(text)) == canonical(dataset)
+
+
+def test_spellings_of_yaml_stay():
+    text = (
+        "source: {csv: {files: 007, missing: [1.50, True, 'true', ~x, 0x1F], delimiter: '\\t'}}\n"
+        "steps: [shuffle, {take: 0x10}, {map: {a: 1.50, 'b c': component('b c')}}]\n"
+    )
+    dataset = fm.Dataset.from_yaml(text)
+    assert canonical(fm.Dataset.from_yaml(dataset.to_yaml())) == canonical(dataset)
+    assert "007" in dataset.to_yaml()
+    assert canonical(dataset) != canonical(dataset.take(3))
+
+
+def test_a_file_has_paths_relative_to_its_folder(tmp_path, monkeypatch):
+    folder = tmp_path / "odd [folder]*"
+    folder.mkdir()
+    (folder / "words.txt").write_text("b\na\n")
+    (folder / "7").write_text("a\nb\n")
+    (folder / "p.yaml").write_text(
+        "source: {concatenate: [{source: {text: 7}}, {source: {text: [./words.txt]}}]}\n"
+        "steps: [{map: \"vocabulary(x, 'words.txt')\"}, {cache: kept/}]\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    dataset = fm.Dataset.from_yaml(folder / "p.yaml")
+    monkeypatch.chdir("/")
+    assert [int(x) for x in dataset.read()] == [1, 0, 0, 1]
+    assert (folder / "kept").is_dir()
+    again = fm.Dataset.from_yaml(dataset.to_yaml())
+    assert [int(x) for x in again.read()] == [1, 0, 0, 1]
+
+
+def test_relative_names_are_of_the_working_directory(tmp_path, monkeypatch):
+    (tmp_path / "a.txt").write_text("one\n")
+    monkeypatch.chdir(tmp_path)
+    assert list(fm.Dataset.text("a.txt").read()) == [b"one"]
+
+
+# ---- a value
+
+
+def test_a_dataset_does_not_change():
+    dataset = fm.Dataset.range(3)
+    longer = dataset.batch(2)
+    assert len(dataset._definition.get("steps", [])) == 0
+    assert dataset != longer
+    with pytest.raises(AttributeError, match="does not change"):
+        dataset.seed = 3
+    with pytest.raises(TypeError, match="source"):
+        fm.Dataset()
+
+
+def test_datasets_are_compared_copied_and_pickled():
+    dataset = fm.Dataset.range(3).map("x * 2").with_options(seed=4)
+    for other in (copy.deepcopy(dataset), pickle.loads(pickle.dumps(dataset))):
+        assert other == dataset
+        assert hash(other) == hash(dataset)
+    assert repr(dataset) == "<feedmill.Dataset range → map>"
+
+
+def test_element_spec():
+    dataset = fm.Dataset.range(9).map(a="[x, x]", b="to_string(x)").batch(3, drop_remainder=True)
+    assert dataset.element_spec == {
+        "a": fm.ComponentSpec("int64", (3, 2)),
+        "b": fm.ComponentSpec("bytes", (3,)),
+    }
+    assert fm.Dataset.range(9).batch(3).element_spec == fm.ComponentSpec("int64", (None,))
+
+
+def test_explain_is_that_of_the_command(tmp_path, command):
+    dataset = fm.Dataset.range(100).shuffle().map("x * x").filter("x > 3").batch(8)
+    (tmp_path / "p.yaml").write_text(dataset.to_yaml())
+    assert dataset.explain() == command("read", tmp_path / "p.yaml", "--explain").decode()
+
+
+# ---- errors
+
+
+def test_wrong_options_are_refused_at_once():
+    for build, part in [
+        (lambda: fm.Dataset.range(3).batch(0), "size must be"),
+        (lambda: fm.Dataset.range(3).batch("many"), "steps[0] batch"),
+        (lambda: fm.Dataset.range(3).resize(height=2, width=2, method="best"), "bilinear"),
+        (lambda: fm.Dataset.range(3).map("x +"), "x +"),
+        (lambda: fm.Dataset.range(3).map(), "no expression"),
+        (lambda: fm.Dataset.text([]), "empty"),
+        (lambda: fm.Dataset.text(3.5j), "3.5j"),
+        (lambda: fm.Dataset.range(3).with_options(order="odd"), "order"),
+    ]:
+        with pytest.raises(fm.InvalidArgumentError) as raised:
+            build().element_spec  # noqa: B018
+        assert part in str(raised.value)
+        assert "line 1" not in str(raised.value)
+        assert isinstance(raised.value, ValueError)
+    with pytest.raises(TypeError):
+        fm.Dataset.range(3).batch(size=2, drop_rest=True)
+
+
+def test_errors_of_a_file_name_the_line(tmp_path):
+    path = tmp_path / "p.yaml"
+    path.write_text("source: {range: 3}\nsteps:\n  - bacth: 3\n")
+    with pytest.raises(fm.InvalidArgumentError, match=r"p\.yaml:3:5: .*did you mean .batch"):
+        fm.Dataset.from_yaml(path)
+    with pytest.raises(fm.NotFoundError, match="no such file") as raised:
+        fm.Dataset.from_yaml(tmp_path / "q.yaml")
+    assert isinstance(raised.value, FileNotFoundError)
+    with pytest.raises(fm.InvalidArgumentError, match="folder"):
+        fm.Dataset.from_yaml(tmp_path)
+    path.write_bytes(b"source: \xff\n")
+    with pytest.raises(fm.InvalidArgumentError, match="UTF-8"):
+        fm.Dataset.from_yaml(path)
+
+
+def test_names_and_types_are_errors_that_name_the_step():
+    with pytest.raises(fm.InvalidArgumentError, match=r"steps\[1\] map.*lable.*label"):
+        fm.Dataset.range(3).map(label="x").map("lable").element_spec  # noqa: B018
+    with pytest.raises(fm.InvalidArgumentError, match=r"steps\[1\] map.*lable.*label"):
+        fm.Dataset.range(3).map(label="x").map("lable").read()
+    with pytest.raises(fm.NotFoundError, match="nowhere"):
+        fm.Dataset.text("/nowhere/*.txt").read()

@@ -1,0 +1,188 @@
+"""Expressions: their texts, their values beside NumPy's, and what is refused."""
+
+import math
+
+import feedmill as fm
+import numpy as np
+import pytest
+
+F = fm.functions
+X = np.arange(-20, 20, dtype=np.int64)
+
+
+def text_of(function):
+    """The expression that a traced function is."""
+    ((_, text),) = fm.Dataset.range(1).map(function)._definition["steps"][0].items()
+    return text
+
+
+@pytest.mark.parametrize(
+    ("function", "text"),
+    [
+        (lambda e: e.image / 255, "image / 255"),
+        (lambda e: (e.a + e.b) * 2 - 1, "(a + b) * 2 - 1"),
+        (lambda e: e.a - (e.b - 1), "a - (b - 1)"),
+        (lambda e: 2**-e.a, "2 ** -a"),
+        (lambda e: (-e.a) ** 2, "(-a) ** 2"),
+        (lambda e: -(e.a**2), "-a ** 2"),
+        (lambda e: (e.a < 3) & (e.b != b"x"), "(a < 3) & (b != b'x')".replace("b'x'", "'x'")),
+        (lambda e: ~(e.a == e.b), "~(a == b)"),
+        (lambda e: (e.a < e.b) == (e.c < e.d), "(a < b) == (c < d)"),
+        (lambda e: e["image/encoded"], "component('image/encoded')"),
+        (lambda e: e["if"] + e["x y"], "component('if') + component('x y')"),
+        (lambda x: x * x, "x * x"),
+        (lambda x: x[2] + x[0, -1], "x[2] + x[0][-1]"),
+        (lambda e: np.sqrt(e.a) + np.maximum(e.a, 0), "sqrt(a) + maximum(a, 0)"),
+        (lambda e: np.where(e.a > 0, e.a, 0), "where(a > 0, a, 0)"),
+        (lambda e: np.logical_and(e.a, e.b), "a and b"),
+        (lambda e: np.concatenate([e.a, e.b]), "concat(a, b, 0)"),
+        (lambda e: e.a.astype(np.float32).mean(0), "mean(cast(a, float32), 0)"),
+        (lambda e: np.float32(0.5) * e.a, "cast(0.5, float32) * a"),
+        (lambda e: e.a * np.array([1, 2], np.uint8), "a * cast([1, 2], uint8)"),
+        (lambda e: e.a + math.inf, "a + 1e999"),
+        (lambda e: 3 - e.a, "3 - a"),
+        (lambda x: x.sum() + x.reshape(2, -1).max(1), "sum(x) + max(reshape(x, [2, -1]), 1)"),
+        (lambda e: e.sum + e.min, "sum + min"),
+        (lambda e: F.length(e.text), "length(text)"),
+        (lambda e: F.image.resize(e.image, 8, 8, "area"), "image.resize(image, 8, 8, 'area')"),
+        (lambda e: F.split(e.t, "\n'"), 'split(t, "\\n\'")'),
+        (lambda e: abs(e.a) + round(e.b), "abs(a) + round(b)"),
+        (lambda e: fm.expr("a or b") & True, "(a or b) & True"),
+    ],
+)
+def test_a_traced_function_is_this_text(function, text):
+    assert text_of(function) == text
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x * 3 - 1,
+        lambda x: (x + 5) // 3 % 7,
+        lambda x: x / 4,
+        lambda x: -(x**2),
+        lambda x: (x & 12) | (x ^ 5),
+        lambda x: (x << 2) >> 1,
+        lambda x: ~x,
+        lambda x: (x > 3) | (x < -3),
+        lambda x: np.sqrt(np.abs(x)),
+        lambda x: np.minimum(x, np.int8(3)),
+        lambda x: np.clip(x, -2, 9),
+        lambda x: np.where(x % 2 == 0, x, -x),
+        lambda x: np.rint(x / 3),
+        lambda x: x * np.float32(0.1),
+        lambda x: x * 0.1,
+        lambda x: x.astype(np.uint8),
+        lambda x: np.tanh(x / 10) + np.log1p(np.square(x)),
+        lambda x: np.logical_not(x) == (x == 0),
+        lambda x: np.isnan(x / 1),
+    ],
+)
+def test_a_function_gives_what_numpy_gives(function):
+    expected = function(X)
+    (batch,) = fm.Dataset.range(-20, 20).map(function).batch(len(X)).read()
+    assert batch.dtype == expected.dtype
+    np.testing.assert_allclose(batch, expected, rtol=1e-15)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda a: a.sum(),
+        lambda a: a.sum(1),
+        lambda a: a.reshape(6),
+        lambda a: a.transpose(),
+        lambda a: (a + 1).T,
+        lambda a: np.max(a, axis=0),
+        lambda a: np.mean(a),
+        lambda a: np.argmax(a, axis=1),
+        lambda a: np.cumsum(a),
+        lambda a: np.stack([a, a], axis=1),
+        lambda a: np.transpose(a, (1, 0)),
+        lambda a: np.take(a, [1, 0], axis=0),
+        lambda a: a[1, -1],
+        lambda a: (a > 2).any(),
+    ],
+)
+def test_arrays_as_numpy(function):
+    array = np.arange(6).reshape(2, 3)
+    (element,) = fm.Dataset.range(1).map(lambda x: x + array).map(function).read()
+    np.testing.assert_array_equal(element, function(array))
+
+
+@pytest.mark.parametrize(
+    ("function", "hint"),
+    [
+        (lambda e: e.a if e.a > 0 else 0, "fm.functions.where(c, a, b)"),
+        (lambda e: e.a > 0 and e.b > 0, "a & b"),
+        (lambda e: not e.a, "~a"),
+        (lambda e: 0 < e.a < 3, "(a < b) & (b < c)"),
+        (lambda e: int(e.a), "x.astype(np.int64)"),
+        (lambda e: float(e.a), "np.f(x)"),
+        (lambda e: math.sqrt(e.a), "np.f(x)"),
+        (lambda e: [1, 2, 3][e.a], "fm.functions.gather"),
+        (lambda e: len(e.a), "fm.functions.length"),
+        (lambda e: list(e.a), "loop over an expression"),
+        (lambda e: f"{e.a}", "fm.functions.to_string"),
+        (lambda e: 3 in e.a, "(x == a).any()"),
+        (lambda e: np.asarray(e.a), "NumPy's functions take x itself"),
+        (lambda e: np.fft.fft(e.a), "docs/expressions.md"),
+        (lambda e: np.add.reduce(e.a), "np.sum"),
+        (lambda e: np.sum(e.a, dtype=np.int8), "np.sum takes other arguments"),
+        (lambda e: e.a @ e.b, "no matrix product"),
+        (lambda e: e.a[1:2], "fm.functions.slice"),
+        (lambda e: e.a == None, "NoneType cannot be part"),  # noqa: E711
+        (lambda e: e.image.decode(), "no .decode"),
+        (lambda e: e.label(3), "label is a component and no function"),
+        (lambda e: e.a.astype("complex64"), "no dtype complex64"),
+        (lambda e: divmod(e.a, 2), "a // b and a % b"),
+        (lambda e: e and 1, "fm.functions.where"),
+    ],
+)
+def test_what_needs_a_value_is_refused_with_the_way_out(function, hint):
+    with pytest.raises(fm.TraceError) as raised:
+        fm.Dataset.range(1).map(function)
+    assert hint in str(raised.value)
+    assert __file__ in str(raised.value)  # the line in which it is
+
+
+def test_an_error_shows_the_line_and_the_place():
+    with pytest.raises(fm.TraceError) as raised:
+        fm.Dataset.range(1).map(lambda e: e.a + int(e.b))
+    lines = str(raised.value).splitlines()
+    assert lines[-2].strip() == "fm.Dataset.range(1).map(lambda e: e.a + int(e.b))"
+    begin, end = lines[-1].index("^"), lines[-1].rindex("^") + 1
+    assert lines[-2][begin:end] == "int(e.b)"
+
+
+def test_frozen_randomness_is_found():
+    draws = iter([0.25, 0.75])
+    with pytest.raises(fm.TraceError, match=r"random\.uniform"):
+        fm.Dataset.range(1).map(lambda x: x + next(draws))
+
+
+def test_an_unknown_function_names_the_nearest():
+    with pytest.raises(AttributeError, match="did you mean length"):
+        _ = F.lenght
+    with pytest.raises(AttributeError, match="image"):
+        _ = F.image.decoed
+    assert "resize" in dir(F.image)
+    assert "image" in dir(F)
+
+
+def test_a_function_must_return_something():
+    with pytest.raises(fm.InvalidArgumentError, match="lack a return"):
+        fm.Dataset.range(1).map(lambda x: None)
+    with pytest.raises(fm.InvalidArgumentError, match=r"b'red'"):
+        fm.Dataset.range(1).map(lambda x: {"colour": "red"})
+
+
+def test_bytes_are_bytes():
+    raw = bytes(range(256))
+    (element,) = fm.Dataset.range(1).map(lambda x: {"raw": raw, "same": F.upper(b"ab")}).read()
+    assert element == {"raw": raw, "same": b"AB"}
+
+
+def test_an_exception_of_the_function_is_its_own():
+    with pytest.raises(ZeroDivisionError):
+        fm.Dataset.range(1).map(lambda x: x / (1 // 0))

@@ -1,0 +1,92 @@
+"""Real processes that are killed while Python reads."""
+
+import os
+import signal
+import subprocess
+import time
+
+import feedmill as fm
+import pytest
+from order_hash import OrderHash
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Starts a server of the feedmill command; returns the process and address."""
+    started = []
+
+    def run(*arguments):
+        ready = tmp_path / f"{len(started)}.ready"
+        process = subprocess.Popen(
+            [os.environ["FEEDMILL"], *map(str, arguments), "--ready-file", ready],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        started.append(process)
+        deadline = time.monotonic() + 20
+        while not ready.exists():
+            assert process.poll() is None, arguments
+            assert time.monotonic() < deadline, arguments
+            time.sleep(0.01)
+        return process, ready.read_text().strip()
+
+    yield run
+    for process in started:
+        process.kill()
+        process.wait(timeout=20)
+
+
+DATASET = fm.Dataset.range(400_000).map("x * 3").filter("x % 7 != 2").shuffle().batch(100)
+
+
+def test_a_worker_that_is_killed_loses_nothing(start, tmp_path, summary):
+    dataset = DATASET.with_options(seed=5)
+    expected = summary(dataset, tmp_path)
+    _, target = start("dispatcher")
+    workers = [start("worker", "--dispatcher", target)[0] for _ in range(2)]
+    folded = OrderHash()
+    with dataset.read(target, budget_bytes=1 << 20) as reader:
+        for batch in reader:
+            folded.add(batch)
+            if folded.elements == 500:
+                os.kill(workers[0].pid, signal.SIGKILL)
+    assert (folded.elements, folded.hex()) == (expected["elements"], expected["order_hash"])
+
+
+def test_a_dispatcher_that_is_killed_loses_nothing(start, tmp_path, summary):
+    dataset = DATASET.with_options(seed=5)
+    expected = summary(dataset, tmp_path)
+    dispatcher, target = start("dispatcher", "--work-dir", tmp_path / "work")
+    start("worker", "--dispatcher", target)
+    folded = OrderHash()
+    with dataset.read(target, job="j", budget_bytes=1 << 20) as reader:
+        for batch in reader:
+            folded.add(batch)
+            if folded.elements == 500:
+                os.kill(dispatcher.pid, signal.SIGKILL)
+                dispatcher.wait(timeout=20)
+                port = target.rsplit(":", 1)[1]
+                start("dispatcher", "--work-dir", tmp_path / "work", "--port", port)
+    assert (folded.elements, folded.hex()) == (expected["elements"], expected["order_hash"])
+
+
+def test_a_state_goes_on_after_everything_was_killed(start, tmp_path, summary):
+    dataset = DATASET.with_options(seed=5)
+    expected = summary(dataset, tmp_path)
+    dispatcher, target = start("dispatcher")
+    worker, _ = start("worker", "--dispatcher", target)
+    folded = OrderHash()
+    reader = dataset.read(target)
+    for batch in reader:
+        folded.add(batch)
+        if folded.elements == 1234:
+            break
+    state = reader.state_dict()
+    for process in (worker, dispatcher):
+        process.kill()
+        process.wait(timeout=20)
+    _, target = start("dispatcher")
+    start("worker", "--dispatcher", target)
+    for batch in dataset.read(target, state=state):
+        folded.add(batch)
+    assert (folded.elements, folded.hex()) == (expected["elements"], expected["order_hash"])

@@ -1,0 +1,134 @@
+"""Servers in Python, and readings through them."""
+
+import contextlib
+
+import feedmill as fm
+import pytest
+from order_hash import order_hash
+
+
+def test_servers_are_context_managers():
+    with fm.DispatchServer() as dispatcher:
+        assert dispatcher.target.startswith("tcp://127.0.0.1:")
+        assert dispatcher.running
+        with fm.WorkerServer(dispatcher=dispatcher.target, threads=1) as worker:
+            assert [int(x) for x in fm.Dataset.range(4).read(dispatcher.target)] == [0, 1, 2, 3]
+            assert worker.registered
+            assert len(dispatcher.status()["workers"]) == 1
+        assert not worker.running
+        worker.join()
+    assert not dispatcher.running
+    dispatcher.join()
+    dispatcher.stop()
+    with pytest.raises(fm.FailedPreconditionError):
+        dispatcher.start()
+
+
+def test_a_server_that_is_not_started():
+    dispatcher = fm.DispatchServer(start=False)
+    assert dispatcher.target == ""
+    assert repr(dispatcher) == "<feedmill.DispatchServer not started>"
+    with pytest.raises(fm.FailedPreconditionError):
+        dispatcher.join()
+    dispatcher.start()
+    assert dispatcher.running
+
+
+def test_a_taken_port_is_an_error_that_names_it():
+    with fm.DispatchServer() as dispatcher:
+        port = int(dispatcher.target.rsplit(":", 1)[1])
+        with pytest.raises(fm.UnavailableError, match=str(port)) as raised:
+            fm.DispatchServer(port)
+        assert isinstance(raised.value, ConnectionError)
+
+
+def test_a_worker_drains(service):
+    worker = fm.WorkerServer(service)
+    worker.drain(timeout=5)
+    worker.join()
+    assert not worker.running
+
+
+def test_a_dispatcher_keeps_its_state_in_a_folder(tmp_path):
+    dataset = fm.Dataset.range(100).shuffle()
+    with (
+        fm.DispatchServer(work_dir=tmp_path) as dispatcher,
+        fm.WorkerServer(dispatcher.target),
+        dataset.read(dispatcher.target, job="j") as reader,
+    ):
+        seed, first = reader.seed, order_hash(reader)
+    with fm.DispatchServer(work_dir=tmp_path) as dispatcher, fm.WorkerServer(dispatcher.target):
+        with dataset.read(dispatcher.target, job="j") as reader:
+            assert (reader.seed, reader.epoch) == (seed, 1)
+            assert order_hash(reader) != first
+        with dataset.read(dispatcher.target, job="j", epoch=0) as reader:
+            assert order_hash(reader) == first
+
+
+def test_ranks_share_a_job(service):
+    dataset = fm.Dataset.range(100).shuffle().batch(3).with_options(seed=8)
+    whole = [batch.tolist() for batch in dataset.read()]
+    with contextlib.ExitStack() as stack:
+        readers = [
+            stack.enter_context(dataset.read(service, job="ranks", rank=rank, ranks=2))
+            for rank in range(2)
+        ]
+        for rank, reader in enumerate(readers):
+            assert [batch.tolist() for batch in reader] == whole[rank::2]
+
+
+def test_sharers_get_each_element_once(service):
+    dataset = fm.Dataset.range(2000).with_options(order="any")
+    with (
+        dataset.read(service, job="shared") as one,
+        dataset.read(service, job="shared") as two,
+    ):
+        got = [int(next(one)), int(next(two))]
+        one.close()
+        got += [int(x) for x in two]
+    assert sorted(got) == list(range(2000))
+
+
+def test_a_second_reader_of_a_job_is_refused(service):
+    dataset = fm.Dataset.range(100)
+    with dataset.read(service, job="mine") as reader:
+        next(reader)
+        with pytest.raises(fm.FailedPreconditionError, match="mine"):
+            dataset.read(service, job="mine")
+        with dataset.read(service, job="mine", take_over=True) as other:
+            assert len(list(other)) == 100
+
+
+def test_options_have_names_that_are_checked(service):
+    for options, part in [
+        ({"transport": "pigeon"}, "pigeon"),
+        ({"compression": "rar"}, "rar"),
+        ({"rank": 2, "ranks": 2}, "consumer 2/2"),
+        ({"timeout": -1}, "timeout"),
+        ({"weight": 0}, "weight"),
+    ]:
+        with pytest.raises(fm.InvalidArgumentError, match=part):
+            fm.Dataset.range(3).read(service, **options)
+    with pytest.raises(fm.InvalidArgumentError, match="address"):
+        fm.Dataset.range(3).read("nowhere")
+    with pytest.raises(TypeError):
+        fm.Dataset.range(3).read(service, rank="first")
+
+
+def test_a_closed_reader_says_so(service):
+    for target in (None, service):
+        reader = fm.Dataset.range(3).read(target)
+        iterator = iter(reader)
+        reader.close()
+        reader.close()
+        assert reader.closed
+        assert repr(reader) == "<feedmill.Reader (closed)>"
+        for use in (
+            lambda: next(reader),  # noqa: B023
+            lambda: next(iterator),  # noqa: B023
+            lambda: reader.state_dict(),  # noqa: B023
+            lambda: next(reader.chunks()),  # noqa: B023
+            lambda: reader.number,  # noqa: B023
+        ):
+            with pytest.raises(fm.FailedPreconditionError, match="closed"):
+                use()

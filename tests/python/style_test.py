@@ -1,0 +1,72 @@
+"""The package's style, types and stub."""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+import feedmill as fm
+import pytest
+from conftest import ROOT
+
+# Where `build/…/python` is.
+PACKAGE = pathlib.Path(fm._feedmill.__file__).parent.parent
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["ruff", "check", "--no-cache", "python", "tests/python"],
+        ["ruff", "format", "--no-cache", "--check", "python", "tests/python"],
+        ["mypy", f"--cache-dir={os.devnull}"],
+    ],
+    ids=lambda arguments: " ".join(arguments[:2]),
+)
+def test_a_tool_finds_nothing(arguments):
+    done = subprocess.run(
+        [sys.executable, "-m", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_the_stub_is_that_of_the_extension(tmp_path):
+    subprocess.run(
+        [
+            *(sys.executable, "-m", "nanobind.stubgen", "-q", "-P", "--exclude-values"),
+            *("-p", ROOT / "python/stub_patterns.txt", "-m", "feedmill._feedmill"),
+            *("-o", tmp_path / "stub.pyi"),
+        ],
+        check=True,
+    )
+    written = (ROOT / "python/feedmill/_feedmill.pyi").read_text()
+    assert (tmp_path / "stub.pyi").read_text() == written, "run tools/python_stub"
+
+
+USER = """
+import feedmill as fm
+import numpy as np
+ds: fm.Dataset = (
+    fm.Dataset.images("photos/*.jpg").shuffle(seed=7).decode_image().resize(height=2, width=2)
+    .map(lambda e: {"image": e.image / 255, "label": e.label}).batch(32)
+)
+with ds.read(service="tcp://host:1", job="train", rank=0, ranks=2) as reader:
+    for batch in reader:
+        state: dict[str, object] = reader.state_dict()
+squares: fm.Dataset = fm.Dataset.range(3).map(x=lambda x: x * x, y=fm.col("x") / 2, z="x")
+even: fm.Dataset = squares.filter(fm.col("x") % 2 == 0).filter(lambda e: np.sqrt(e.y) > 1)
+target: str = fm.DispatchServer(port=0, work_dir=None).target
+fm.WorkerServer(dispatcher=target)
+"""
+
+
+def test_a_user_s_program_has_types(tmp_path):
+    (tmp_path / "user.py").write_text(USER)
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", f"--cache-dir={os.devnull}", "user.py"],
+        cwd=tmp_path,
+        env={**os.environ, "MYPYPATH": str(PACKAGE)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
