@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
+from feedmill import _arguments as check
 from feedmill import _feedmill, _plain_yaml
 from feedmill._absolute_paths import absolute_definition
 from feedmill._sources import Sources
@@ -230,25 +231,25 @@ class Dataset(Sources, Steps):
         return Reader(
             pipeline,
             {
-                "service": service or "",
-                "job": pipeline.job if job is None else job,
-                "consumer": consumer,
-                "rank": rank,
-                "ranks": ranks,
-                "epoch": epoch,
-                "seed": seed,
-                "skip_batches": [(int(first), int(last)) for first, last in skip_batches],
-                "take_over": take_over,
-                "first_timeout": first_timeout,
-                "timeout": timeout,
-                "budget_bytes": budget_bytes,
-                "threads": threads,
-                "transport": transport,
-                "compression": compression,
-                "weight": weight,
-                "cluster_id": cluster_id,
-                "keys": os.fspath(keys),
-                "server_key": server_key,
+                "service": check.text("service", "" if service is None else service),
+                "job": pipeline.job if job is None else check.text("job", job),
+                "consumer": check.text("consumer", consumer),
+                "rank": check.count("rank", rank),
+                "ranks": check.count("ranks", ranks),
+                "epoch": check.optional_count("epoch", epoch),
+                "seed": check.optional_count("seed", seed),
+                "skip_batches": check.ranges("skip_batches", skip_batches),
+                "take_over": check.flag("take_over", take_over),
+                "first_timeout": check.seconds("first_timeout", first_timeout),
+                "timeout": check.seconds("timeout", timeout),
+                "budget_bytes": check.count("budget_bytes", budget_bytes),
+                "threads": check.count("threads", threads, most=4096),
+                "transport": check.text("transport", transport),
+                "compression": check.text("compression", compression),
+                "weight": check.count("weight", weight, most=10_000),
+                "cluster_id": check.text("cluster_id", cluster_id),
+                "keys": check.path("keys", keys),
+                "server_key": check.text("server_key", server_key),
             },
             state,
         )

@@ -7,6 +7,7 @@ import os
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from feedmill import _arguments as check
 from feedmill import _feedmill
 
 if TYPE_CHECKING:
@@ -99,13 +100,13 @@ class DispatchServer(_Server[_feedmill.Dispatcher]):
         start: bool = True,
     ) -> None:
         self._native = _feedmill.Dispatcher(
-            host=host,
-            port=port,
-            work_dir="" if work_dir is None else os.fspath(work_dir),
-            advertise=advertise,
-            cluster_id=cluster_id,
-            keys=os.fspath(keys),
-            insecure_bind=insecure_bind,
+            host=check.text("host", host),
+            port=check.count("port", port, most=65535),
+            work_dir="" if work_dir is None else check.path("work_dir", work_dir),
+            advertise=check.text("advertise", advertise),
+            cluster_id=check.text("cluster_id", cluster_id),
+            keys=check.path("keys", keys),
+            insecure_bind=check.flag("insecure_bind", insecure_bind),
         )
         if start:
             self.start()
@@ -146,16 +147,16 @@ class WorkerServer(_Server[_feedmill.Worker]):
         start: bool = True,
     ) -> None:
         self._native = _feedmill.Worker(
-            dispatcher=dispatcher,
-            host=host,
-            port=port,
-            threads=threads,
-            memory_bytes=memory_bytes,
-            advertise=advertise,
-            cluster_id=cluster_id,
-            keys=os.fspath(keys),
-            server_key=server_key,
-            insecure_bind=insecure_bind,
+            dispatcher=check.text("dispatcher", dispatcher),
+            host=check.text("host", host),
+            port=check.count("port", port, most=65535),
+            threads=check.count("threads", threads, most=4096),
+            memory_bytes=check.count("memory_bytes", memory_bytes),
+            advertise=check.text("advertise", advertise),
+            cluster_id=check.text("cluster_id", cluster_id),
+            keys=check.path("keys", keys),
+            server_key=check.text("server_key", server_key),
+            insecure_bind=check.flag("insecure_bind", insecure_bind),
         )
         if start:
             self.start()
@@ -167,4 +168,4 @@ class WorkerServer(_Server[_feedmill.Worker]):
 
     def drain(self, timeout: float = 30) -> None:
         """Takes nothing new, finishes what it has, then stops; join() waits for it."""
-        self._native.drain(timeout)
+        self._native.drain(check.seconds("timeout", timeout))

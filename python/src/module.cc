@@ -9,8 +9,9 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <exception>
+#include <new>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -53,11 +54,6 @@ LinkCompression CompressionOf(const std::string& name) {
       name));
 }
 
-absl::Duration SecondsOf(const char* name, double seconds) {
-  if (seconds >= 0) return absl::Seconds(seconds);
-  Raise(InvalidArgument("{} {}: expected seconds, 0 or more", name, seconds));
-}
-
 // Keywords of Dataset.read that are ReadOptions; the package has the defaults.
 ReadOptions MakeReadOptions(
     std::string service, std::string job, std::string consumer, uint64_t rank,
@@ -79,8 +75,8 @@ ReadOptions MakeReadOptions(
   options.seed = seed;
   options.skip_batches = std::move(skip_batches);
   options.take_over = take_over;
-  options.first_timeout = SecondsOf("first_timeout", first_timeout);
-  options.timeout = SecondsOf("timeout", timeout);
+  options.first_timeout = absl::Seconds(first_timeout);
+  options.timeout = absl::Seconds(timeout);
   options.budget_bytes = budget_bytes;
   options.transport = TransportOf(transport);
   options.compression = CompressionOf(compression);
@@ -97,6 +93,8 @@ PyObject* NextOf(PyObject* self) noexcept {
     return nb::inst_ptr<PythonReader>(self)->NextElement();
   } catch (nb::python_error& error) {
     error.restore();
+  } catch (const std::bad_alloc&) {
+    PyErr_NoMemory();
   } catch (const std::exception& error) {
     PyErr_SetString(PyExc_RuntimeError, error.what());
   }
@@ -231,7 +229,7 @@ void BindServers(nb::module_& m) {
       .def(
           "drain",
           [](const Worker& worker, double timeout) {
-            worker.server().Drain(SecondsOf("timeout", timeout));
+            worker.server().Drain(absl::Seconds(timeout));
           },
           "timeout"_a)
       .def_prop_ro(

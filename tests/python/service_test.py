@@ -104,15 +104,31 @@ def test_options_have_names_that_are_checked(service):
         ({"transport": "pigeon"}, "pigeon"),
         ({"compression": "rar"}, "rar"),
         ({"rank": 2, "ranks": 2}, "consumer 2/2"),
-        ({"timeout": -1}, "timeout"),
+        ({"timeout": -1}, "timeout: expected seconds"),
+        ({"timeout": "1"}, "timeout: expected seconds"),
         ({"weight": 0}, "weight"),
+        ({"rank": "first"}, "rank: expected an integer"),
+        ({"rank": -1}, "rank: expected an integer"),
+        ({"seed": 1 << 64}, "seed: expected an integer"),
+        ({"epoch": 1.5}, "epoch: expected an integer"),
+        ({"take_over": 1}, "take_over: expected True"),
+        ({"skip_batches": [1]}, "skip_batches: expected pairs"),
+        ({"keys": 3}, "keys: expected a path"),
+        ({"job": 3}, "job: expected a text"),
     ]:
         with pytest.raises(fm.InvalidArgumentError, match=part):
             fm.Dataset.range(3).read(service, **options)
     with pytest.raises(fm.InvalidArgumentError, match="address"):
         fm.Dataset.range(3).read("nowhere")
-    with pytest.raises(TypeError):
-        fm.Dataset.range(3).read(service, rank="first")
+    for build, part in [
+        (lambda: fm.DispatchServer(70_000), "port: expected an integer from 0 to 65535"),
+        (lambda: fm.WorkerServer(None), "dispatcher: expected a text"),
+        (lambda: fm.WorkerServer(service, threads=-1), "threads"),
+        (lambda: fm.WorkerServer("nowhere"), "nowhere"),
+        (lambda: fm.DispatchServer(host="0.0.0.0"), "insecure"),
+    ]:
+        with pytest.raises(fm.InvalidArgumentError, match=part):
+            build()
 
 
 def test_a_closed_reader_says_so(service):
