@@ -66,6 +66,12 @@ def test_the_wheel_is_all_that_a_trainer_installs(tmp_path):
             shutil.copytree(folder, to / folder.name)
     run(*pip, "--no-index", wheel)
     assert run(python, "-c", PROGRAM, cwd=tmp_path) == "96 batches\n"
+    (tmp_path / "p.yaml").write_text("source: {range: 3}\n")
+    assert (
+        run(tmp_path / "venv/bin/feedmill", "read", tmp_path / "p.yaml", "--local") == "0\n1\n2\n"
+    )
+    package = Path(run(python, "-c", "import feedmill; print(feedmill.__file__)").strip()).parent
+    assert (package / "include/core/ops/op_plugin.h").exists()
     installed = run(python, "-m", "pip", "list", "--format=freeze", "--disable-pip-version-check")
     names = {line.split("==")[0] for line in installed.splitlines()}
     assert names - {"pip", "setuptools"} == {"feedmill", "numpy"}
