@@ -86,6 +86,13 @@ class InProcessReader : public Reader {
     return reader_->PassBefore(unread);
   }
 
+  std::optional<uint64_t> LeftBefore(uint64_t unread) const override {
+    const std::optional<uint64_t> size = reader_->size();
+    const std::optional<ReadPlace> place = reader_->PlaceBefore(unread);
+    if (!size || !place) return std::nullopt;
+    return ElementsFrom(rules_, place->elements, *size);
+  }
+
   absl::StatusOr<uint64_t> NumberBefore(uint64_t unread) const override {
     const std::optional<ReadPlace> place = reader_->PlaceBefore(unread);
     if (!place.has_value()) return TooManyUnread(unread);

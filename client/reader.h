@@ -226,6 +226,11 @@ class Reader {
   // `any`.
   absl::StatusOr<uint64_t> number() const;
 
+  // Number of elements that this reader gives after that element; nullopt if
+  // it is known only by reading (a filter, lines that are not indexed), or if
+  // there is no end.
+  std::optional<uint64_t> left() const { return LeftBefore(Unread()); }
+
   // The pass of `repeat` that the reading has reached with that element: how
   // many times the pipeline's repeats have begun again before the last record
   // that was read for it. A pass has ended with the element before the first
@@ -291,6 +296,8 @@ class Reader {
   virtual absl::StatusOr<uint64_t> NumberBefore(uint64_t unread) const = 0;
   // The pass of that element.
   virtual uint64_t PassBefore(uint64_t unread) const = 0;
+  // Number of elements of this reader after that element, where it is known.
+  virtual std::optional<uint64_t> LeftBefore(uint64_t unread) const = 0;
   // Fetches the next chunk with rows into current_; false at the end or on an
   // error, which goes to status_.
   bool Advance();

@@ -96,6 +96,7 @@ class ServiceReader : public Reader {
   absl::StatusOr<std::string> SaveBefore(uint64_t unread) const override;
   absl::StatusOr<uint64_t> NumberBefore(uint64_t unread) const override;
   uint64_t PassBefore(uint64_t unread) const override;
+  std::optional<uint64_t> LeftBefore(uint64_t unread) const override;
   absl::StatusOr<std::optional<Chunk>> FetchWhole();
   absl::Status MakePlan(const RunInfo& run);
   absl::Status MakeStage();
@@ -237,6 +238,14 @@ uint64_t ServiceReader::PassBefore(uint64_t unread) const {
   const std::optional<ReadPlace> place = keeper_.Before(unread);
   return place && place->elements > 0 ? plan_->ReachedPass(place->elements - 1)
                                       : 0;
+}
+
+std::optional<uint64_t> ServiceReader::LeftBefore(uint64_t unread) const {
+  const bool known = rules_.numbered && !shared_ && view_.run->slots == 0;
+  if (!known || plan_->size() == kEndless) return std::nullopt;
+  const std::optional<ReadPlace> place = keeper_.Before(unread);
+  if (!place.has_value()) return std::nullopt;
+  return ElementsFrom(rules_, place->elements, plan_->size());
 }
 
 absl::Status ServiceReader::MakePlan(const RunInfo& run) {

@@ -159,6 +159,10 @@ class PipelineReader final : public LocalReader {
   const ElementSpec& spec() const override { return *plan_->graph().output; }
   uint64_t seed() const override { return plan_->seed(); }
   uint64_t iteration() const override { return plan_->iteration(); }
+  std::optional<uint64_t> size() const override {
+    if (!numbered() || plan_->size() == kEndless) return std::nullopt;
+    return plan_->size();
+  }
   const std::string& plan() const override { return plan_id_; }
   uint64_t skipped() const override { return skips_.count(); }
   uint64_t PassBefore(uint64_t unread) const override {

@@ -59,6 +59,9 @@ class LocalReader {
   virtual const ElementSpec& spec() const = 0;
   virtual uint64_t seed() const = 0;  // the one given, or drawn
   virtual uint64_t iteration() const = 0;
+  // Number of elements in the sequence, of all ranks; nullopt if it is known
+  // only by reading, or if there is no end.
+  virtual std::optional<uint64_t> size() const = 0;
   // PlanIdOf what is read.
   virtual const std::string& plan() const = 0;
   // Elements that on_error has left out so far, before a token's place too.

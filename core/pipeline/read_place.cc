@@ -4,6 +4,16 @@
 
 namespace feedmill {
 
+uint64_t ElementsFrom(const ReadRules& rules, uint64_t from, uint64_t size) {
+  if (from >= size) return 0;
+  uint64_t count = rules.share.Below(size) - rules.share.Below(from);
+  for (const auto& [first, last] : rules.skips) {
+    count -= rules.share.Below(std::clamp(last, from, size)) -
+             rules.share.Below(std::clamp(first, from, size));
+  }
+  return count;
+}
+
 void PlaceKeeper::GoOnFrom(ReadPlace place) {
   from_ = place.elements;
   next_ = place.number();

@@ -63,6 +63,10 @@ struct ReadRules {
   bool numbered = false;
 };
 
+// Number of elements that `rules` hand out of a sequence of `size` elements,
+// from element `from` on.
+uint64_t ElementsFrom(const ReadRules& rules, uint64_t from, uint64_t size);
+
 // Picks a reader's elements out of what comes, and keeps its place. Pieces may
 // be cut differently when it is read again from there, so a place is that of a
 // piece's begin and a count. Not thread-safe.

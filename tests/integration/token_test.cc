@@ -305,6 +305,57 @@ TEST_F(Tokens, BatchesThatAreSkippedAreAsIfNotThere) {
   }
 }
 
+TEST_F(Tokens, ElementsThatAreLeftAreCounted) {
+  const Service service(1);
+  const Graph graph = Pipeline(
+      "source: {range: 100}\n"
+      "steps: [shuffle, {map: x * x}, {batch: 3}, {repeat: 2}, {take: 50}]\n"
+      "options: {seed: 9}\n");
+  for (const std::string& target : {std::string(), service.target()}) {
+    for (const uint64_t ranks : {1U, 2U}) {
+      ReadOptions options;
+      options.service = target;
+      options.job = "left-" + std::to_string(ranks);
+      options.rank = ranks - 1;
+      options.ranks = ranks;
+      options.skip_batches = {{4, 10}};
+      uint64_t left = 44 / ranks;
+      auto reader = Read(graph, options);
+      ASSERT_TRUE(reader.ok()) << reader.status();
+      EXPECT_EQ((*reader)->left(), left);
+      std::string token;
+      for (const Element element : **reader) {
+        static_cast<void>(element);
+        EXPECT_EQ((*reader)->left(), --left);
+        if (left == 7) token = (*reader)->Save().value();
+      }
+      EXPECT_EQ(left, 0);
+      options.token = token;
+      options.skip_batches.clear();
+      reader = Read(graph, options);
+      ASSERT_TRUE(reader.ok()) << reader.status();
+      EXPECT_EQ((*reader)->left(), 7);
+    }
+  }
+}
+
+TEST_F(Tokens, ElementsAreNotCountedWhereOnlyReadingTells) {
+  const Service service(1);
+  ReadOptions options;
+  for (const std::string& target : {std::string(), service.target()}) {
+    options.service = target;
+    for (const char* const steps :
+         {"[{filter: x > 3}]", "[repeat]", "[{batch: 2}, {unbatch: }]"}) {
+      const auto reader =
+          Read(Pipeline(std::string("source: {range: 9}\nsteps: ") + steps +
+                        "\noptions: {seed: 9}\n"),
+               options);
+      ASSERT_TRUE(reader.ok()) << reader.status();
+      EXPECT_EQ((*reader)->left(), std::nullopt) << steps;
+    }
+  }
+}
+
 TEST_F(Tokens, EveryBatchIsShownAgainWithTheRecordsThatMadeIt) {
   // Without arithmetic, elements of a range are the numbers of their records.
   for (const char* steps :

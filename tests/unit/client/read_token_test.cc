@@ -230,6 +230,22 @@ TEST(PlaceKeeper, ARankKeepsItsOwnAndStandsJustAfterThem) {
   EXPECT_EQ(keeper.Before(0)->cursor, (Cursor{50, 0}));
 }
 
+TEST(ElementsFrom, CountsTheSharesWithoutSkips) {
+  for (const uint64_t ranks : {1U, 3U}) {
+    for (uint64_t rank = 0; rank < ranks; ++rank) {
+      const ReadRules rules = {.share = {rank, ranks},
+                               .skips = {{3, 6}, {9, 15}}};
+      for (uint64_t from = 0; from < 22; ++from) {
+        uint64_t count = 0;
+        for (uint64_t n = from; n < 20; ++n) {
+          count += n % ranks == rank && (n < 3 || n >= 6) && (n < 9 || n >= 15);
+        }
+        EXPECT_EQ(ElementsFrom(rules, from, 20), count) << rank << " " << from;
+      }
+    }
+  }
+}
+
 TEST(PlaceKeeper, ANumberIsAPlaceWhereThePlanKnowsIt) {
   PlaceKeeper keeper({.share = {1, 3}, .skips = {{3, 6}}, .numbered = true});
   keeper.Feed({0, 0}, {});
