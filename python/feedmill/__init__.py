@@ -26,6 +26,7 @@ from feedmill.errors import (
     ResourceExhaustedError,
     TraceError,
     UnavailableError,
+    UnknownLengthError,
 )
 from feedmill.expressions import Expr, col, expr
 from feedmill.reader import Reader, describe_state, merge_states
@@ -49,6 +50,7 @@ __all__ = [
     "ResourceExhaustedError",
     "TraceError",
     "UnavailableError",
+    "UnknownLengthError",
     "WorkerServer",
     "__version__",
     "col",

@@ -55,6 +55,9 @@ class Reader:
     def closed(self) -> bool: ...
 
     @property
+    def left(self) -> int | None: ...
+
+    @property
     def begun(self) -> bool: ...
 
     @property

@@ -56,6 +56,10 @@ class InternalError(Error, RuntimeError):
     """A bug of feedmill."""
 
 
+class UnknownLengthError(Error, TypeError):
+    """How many elements there are is known only by reading them, or without end."""
+
+
 class TraceError(Error, TypeError):
     """A function given to ``map`` or ``filter`` does what an expression cannot.
 

@@ -12,7 +12,11 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from feedmill import _feedmill
-from feedmill.errors import FailedPreconditionError, InvalidArgumentError
+from feedmill.errors import (
+    FailedPreconditionError,
+    InvalidArgumentError,
+    UnknownLengthError,
+)
 
 Component: TypeAlias = "np.ndarray[Any, Any] | np.generic | bytes"
 # An element: a dict of its components, or the bare value of a single unnamed one.
@@ -56,7 +60,11 @@ class Reader:
         self._native = self._open(None if state is None else token_of(state))
 
     def _open(self, token: bytes | None) -> _feedmill.Reader:
-        return _feedmill.Reader(self._pipeline, _feedmill.ReadOptions(token=token, **self._options))
+        native = _feedmill.Reader(
+            self._pipeline, _feedmill.ReadOptions(token=token, **self._options)
+        )
+        self._length = native.left
+        return native
 
     # ---- elements
 
@@ -79,6 +87,28 @@ class Reader:
         """
         while (chunk := self._native.next_columns()) is not None:
             yield chunk
+
+    def __len__(self) -> int:
+        """Returns the number of elements that this reader gives in all.
+
+        Of its rank, and from the state on that it was given. Raises
+        UnknownLengthError, a TypeError, if only reading tells it (after a filter,
+        for lines that are not shuffled), or if there is no end.
+
+        >>> import feedmill as fm
+        >>> len(fm.Dataset.range(100).batch(8).read(rank=0, ranks=2))
+        7
+        """
+        if self._length is None:
+            raise UnknownLengthError(
+                "the number of elements is known only by reading them, or there is no end; "
+                "Reader.number counts them"
+            )
+        return self._length
+
+    def __bool__(self) -> bool:
+        """True, however many elements there are."""
+        return True
 
     # ---- the place in the sequence
 

@@ -148,6 +148,7 @@ void BindReader(nb::module_& m) {
       .def("addresses", &PythonReader::Addresses)
       .def("close", &PythonReader::Close)
       .def_prop_ro("closed", &PythonReader::closed)
+      .def_prop_ro("left", &PythonReader::left)
       .def_prop_ro("begun", &PythonReader::begun)
       .def_prop_ro("number", &PythonReader::number)
       .def_prop_ro("repeat_pass", &PythonReader::pass)

@@ -46,6 +46,7 @@ class PythonReader {
   uint64_t epoch();
   uint64_t seed();
   uint64_t skipped();
+  std::optional<uint64_t> left() { return Usable().left(); }
   bool begun() const { return begun_; }
   std::vector<SpecEntry> Spec();
   // Where the components of the chunk lie that NextElement is in, for tests.

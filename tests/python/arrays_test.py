@@ -154,6 +154,24 @@ def test_elements_go_on_after_a_break():
         next(reader)
 
 
+def test_a_reader_knows_its_length_where_the_plan_does(service):
+    dataset = fm.Dataset.range(100).shuffle().batch(3).repeat(2)
+    for target in (None, service):
+        reader = dataset.read(target)
+        assert len(reader) == 68
+        assert len(list(reader)) == 68
+        assert len(reader) == 68
+        assert len(dataset.read(target, rank=1, ranks=4, job="j")) == 17
+    state = dataset.read(seed=1).state_dict()
+    assert len(dataset.read(state=state)) == 68
+    for unknown in (dataset.repeat(), fm.Dataset.range(9).filter("x > 3")):
+        reader = unknown.read()
+        assert reader
+        with pytest.raises(fm.UnknownLengthError, match="reading"):
+            len(reader)
+    assert len(list(fm.Dataset.range(9).filter("x > 3").read())) == 5
+
+
 def test_memory_does_not_grow():
     """What is handed out is freed: no object is kept for a reader or an element."""
     dataset = fm.Dataset.range(2000).map(a="x", b="to_string(x)").batch(10)
