@@ -70,3 +70,12 @@ setup_file() { make_data; }
   expect_error 2 "ready-file" "is a folder" -- feedmill dispatcher --ready-file "$BATS_TEST_TMPDIR"
   expect_error 2 "ready-file" -- feedmill worker --dispatcher h:1 --ready-file /no/such/folder/f
 }
+
+@test "steps lists sources and steps, and the options of those that are named" {
+  expect 0 feedmill steps
+  [[ $output == *"Sources"*"  csv "*"  mixture "*"Steps"*"  resize "*"  cache "* ]]
+  expect 0 feedmill steps csv padded_batch resize
+  [[ $output == *"csv: Reads records"*"files"*"Required."*"delimiter"*"missing"* ]]
+  [[ $output == *"padded_batch: "*"shapes"*"values"*"resize: "*"bilinear or nearest"* ]]
+  expect_error 2 'no source or step "resise"; did you mean "resize"' -- feedmill steps resise
+}

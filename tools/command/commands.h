@@ -29,6 +29,7 @@ absl::StatusOr<int> RunDispatcher(const Invocation& invocation);
 absl::StatusOr<int> RunWorker(const Invocation& invocation);
 absl::StatusOr<int> RunServer(const Invocation& invocation);
 absl::StatusOr<int> RunRead(const Invocation& invocation);
+absl::StatusOr<int> RunSteps(const Invocation& invocation);
 absl::StatusOr<int> RunIndex(const Invocation& invocation);
 absl::StatusOr<int> RunCache(const Invocation& invocation);
 absl::StatusOr<int> RunToken(const Invocation& invocation);

@@ -33,6 +33,7 @@ constexpr Command kCommands[] = {
     {"worker", "reads, decodes and batches for a dispatcher", RunWorker},
     {"server", "one task of a cluster: dispatcher, worker or other", RunServer},
     {"read", "runs a pipeline and prints its elements", RunRead},
+    {"steps", "lists sources, steps and their options", RunSteps},
     {"index", "builds indexes of record files before a read needs them",
      RunIndex},
     {"cache", "lists and deletes caches on disk", RunCache},
