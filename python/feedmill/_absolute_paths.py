@@ -15,6 +15,12 @@ def registered_steps() -> dict[str, dict[str, Any]]:
     return {step["name"]: step for step in json.loads(_feedmill.steps_json())}
 
 
+@functools.cache
+def registered_sources() -> dict[str, dict[str, Any]]:
+    """Every source by its name, with its fields."""
+    return {source["name"]: source for source in json.loads(_feedmill.sources_json())}
+
+
 def absolute_definition(definition: dict[str, Any], directory: str) -> dict[str, Any]:
     """Returns ``definition`` with ``directory`` before its relative paths."""
     made = {**definition, "source": _source(definition["source"], directory)}
@@ -25,12 +31,13 @@ def absolute_definition(definition: dict[str, Any], directory: str) -> dict[str,
 
 def _source(source: dict[str, Any], directory: str) -> dict[str, Any]:
     ((name, value),) = source.items()
-    if name in ("concatenate", "zip", "interleave", "mixture"):
+    kinds = {field["kind"] for field in registered_sources()[name]["fields"]}
+    if "inputs" in kinds:
         if isinstance(value, list):
             value = {"inputs": value}
         inputs = [absolute_definition(one, directory) for one in value["inputs"]]
         return {name: {**value, "inputs": inputs}}
-    if name == "range":
+    if "files" not in kinds:
         return source
     if not isinstance(value, dict):
         value = {"files": value}

@@ -54,7 +54,7 @@ class Steps:
         return self._with_step("filter", expression(predicate))
 
     def flat_map(self, outputs_: Outputs | None = None, /, **named: Any) -> Self:
-        """As :meth:`map`, then makes an element of each row along the first axes.
+        """Makes components as :meth:`map`, then an element of each row of them.
 
         ``ds.flat_map("split(x, ' ')")`` makes an element of each word.
         """
@@ -85,14 +85,26 @@ class Steps:
         component: str | None = None,
         channels: Literal[1, 3] | None = None,
         dct: Literal["accurate", "fast"] | None = None,
+        on_warning: Literal["accept", "fail"] | None = None,
+        truncated: Literal["fail", "pad"] | None = None,
     ) -> Self:
         """Decodes JPEG, PNG and WebP bytes to uint8 [height, width, channels].
 
         ``component`` is ``"image"`` by default, and ``channels`` 3. ``dct="fast"``
         decodes JPEGs faster, with differences of one step of brightness.
+        Images that the codec warns of are decoded, or errors with
+        ``on_warning="fail"``. JPEGs whose data ends early are errors, or decoded as
+        far as they go with ``truncated="pad"``.
         """
         return self._with_step(
-            "decode_image", options(component=component, channels=channels, dct=dct)
+            "decode_image",
+            options(
+                component=component,
+                channels=channels,
+                dct=dct,
+                on_warning=on_warning,
+                truncated=truncated,
+            ),
         )
 
     def resize(
@@ -158,8 +170,9 @@ class Steps:
     ) -> Self:
         """Gives the elements a random order, another one in each epoch and pass.
 
-        Of all elements by default; within runs of ``window`` elements; of blocks of
-        ``block`` records, of which ``window`` are then mixed; or of whole ``files``.
+        By default all elements change places. ``window``: only within runs of so many.
+        ``block``: blocks of so many records do, and ``window`` of them are mixed.
+        ``files``: whole files do.
         ``seed`` replaces the seed of the pipeline for this step.
         """
         return self._with_step(
@@ -185,7 +198,7 @@ class Steps:
         shapes: Mapping[str, Shape] | None = None,
         values: Mapping[str, float] | None = None,
     ) -> Self:
-        """As :meth:`batch`; shorter rows are padded.
+        """Stacks elements as :meth:`batch`; shorter rows are padded.
 
         ``shapes`` maps components to shapes, in which None is the longest row's;
         ``values`` maps components to what they are padded with (0).

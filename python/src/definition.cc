@@ -10,6 +10,7 @@
 #include "core/dataset/function_registry.h"
 #include "core/dataset/graph.h"
 #include "core/dataset/graph_text.h"
+#include "core/dataset/source_kind.h"
 #include "core/dataset/step_kind.h"
 #include "core/operators/registry.h"
 #include "core/ops/plugin_functions.h"
@@ -34,6 +35,18 @@ struct KindOfField {
   std::string_view operator()(const std::vector<int64_t>*) const {
     return "ints";
   }
+  std::string_view operator()(const std::vector<double>*) const {
+    return "floats";
+  }
+  std::string_view operator()(const std::vector<std::string>*) const {
+    return "texts";
+  }
+  std::string_view operator()(const FileNames&) const { return "files"; }
+  std::string_view operator()(const FileCompression&) const {
+    return "compression";
+  }
+  std::string_view operator()(const DeclaredFields&) const { return "fields"; }
+  std::string_view operator()(const InputPipelines&) const { return "inputs"; }
   std::string_view operator()(const ComponentName&) const {
     return "component";
   }
@@ -61,9 +74,12 @@ Json FieldJson(std::string_view name, const Field& field) {
   return out;
 }
 
-Json StepJson(const StepKind& kind, std::string_view name) {
+// A step or a source with the keys that its YAML has.
+template <class Kind, class Configured>
+Json KindJson(const Kind& kind, std::string_view name,
+              const Configured& defaults) {
   Json fields = Json::array();
-  kind.New(name).ReadFields([&](const FieldList& list) {
+  defaults.ReadFields([&](const FieldList& list) {
     for (const Field& field : list) {
       const auto* padding = std::get_if<PaddingList>(&field.value);
       if (padding == nullptr) {
@@ -90,9 +106,9 @@ std::shared_ptr<const FunctionRegistry> Functions() {
 std::vector<std::string> AbsoluteFiles(std::vector<std::string> files,
                                        const std::string& directory) {
   Graph graph;
-  graph.source = TextSource{.files = std::move(files)};
+  graph.source = MakeSource(TextSource{.files = std::move(files)});
   MakePathsAbsolute(directory, graph);
-  return std::get<TextSource>(graph.source).files;
+  return graph.source.Get<TextSource>().files;
 }
 
 std::string AbsolutePath(const std::string& path,
@@ -119,10 +135,18 @@ std::string StepsJson() {
   Json steps = Json::array();
   for (const StepKind* const kind : StepKinds()) {
     for (const std::string_view name : kind->names()) {
-      steps.push_back(StepJson(*kind, name));
+      steps.push_back(KindJson(*kind, name, kind->New(name)));
     }
   }
   return steps.dump();
+}
+
+std::string SourcesJson() {
+  Json sources = Json::array();
+  for (const SourceKind* const kind : SourceKinds()) {
+    sources.push_back(KindJson(*kind, kind->name(), kind->New()));
+  }
+  return sources.dump();
 }
 
 std::vector<std::string> FunctionNames() {

@@ -22,10 +22,12 @@ std::string AbsolutePath(const std::string& path, const std::string& directory);
 std::string AbsoluteExpression(const std::string& text,
                                const std::string& directory);
 
-// All steps as JSON: [{"names": […], "summary": …, "fields": [{"name": …,
+// All steps as JSON: [{"name": …, "summary": …, "fields": [{"name": …,
 // "kind": …, "required": …, "short": …, "whole": …, "words": […], "help":
 // …}]}]. The fields are those of the YAML, in the order of docs/steps.md.
 std::string StepsJson();
+// The same of all sources.
+std::string SourcesJson();
 
 // The functions that expressions can call, sorted, and the nearest of them to a
 // name that is none ("" if no name is near).

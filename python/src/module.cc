@@ -118,6 +118,7 @@ void BindPipeline(nb::module_& m) {
   m.def("absolute_path", &AbsolutePath, "path"_a, "directory"_a);
   m.def("absolute_expression", &AbsoluteExpression, "text"_a, "directory"_a);
   m.def("steps_json", &StepsJson);
+  m.def("sources_json", &SourcesJson);
   m.def("function_names", &FunctionNames);
   m.def("nearest_function", &NearestFunction, "name"_a);
 }
