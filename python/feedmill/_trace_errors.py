@@ -1,4 +1,4 @@
-"""Where in the user's code a function did what an expression cannot."""
+"""The line of the user's code that does what an expression cannot."""
 
 from __future__ import annotations
 

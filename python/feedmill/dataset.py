@@ -1,4 +1,4 @@
-"""Datasets: what to read and which steps to run on it."""
+"""Datasets: a source and the steps to run on its records."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from feedmill.reader import Reader
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-# Of an error about text that this package wrote itself.
+# The place in a text that this package wrote: it says nothing to a user.
 _PLACE = re.compile(r"\Aline \d+(, column \d+)?: ")
 _PLACE_IN_FILE = re.compile(r"\Aline (\d+)(?:, column (\d+))?: ")
 
@@ -34,7 +34,7 @@ class ComponentSpec:
 
 
 class Dataset(Sources, Steps):
-    """What to read and which steps to run on it: a source and a list of steps.
+    """A source and a list of steps to run on its records.
 
     A dataset is a value. Class methods such as :meth:`images` and :meth:`csv` make
     one, each other method returns a new one with one step more, and nothing is read

@@ -313,11 +313,11 @@ class Expr:
         return _along("max", self, axis)
 
     def any(self, axis: int | None = None) -> Expr:
-        """Whether any item is true, of all or along one axis."""
+        """True if any item is true, of all or along one axis."""
         return _along("any", self, axis)
 
     def all(self, axis: int | None = None) -> Expr:
-        """Whether all items are true, of all or along one axis."""
+        """True if all items are true, of all or along one axis."""
         return _along("all", self, axis)
 
     def argmin(self, axis: int | None = None) -> Expr:

@@ -91,9 +91,9 @@ class Reader:
     def __len__(self) -> int:
         """Returns the number of elements that this reader gives in all.
 
-        Of its rank, and from the state on that it was given. Raises
-        UnknownLengthError, a TypeError, if only reading tells it (after a filter,
-        for lines that are not shuffled), or if there is no end.
+        Elements of other ranks do not count, nor do those before the state that it
+        was given. Raises UnknownLengthError, a TypeError, if only reading tells it
+        (after a filter, for lines that are not shuffled), or if there is no end.
 
         >>> import feedmill as fm
         >>> len(fm.Dataset.range(100).batch(8).read(rank=0, ranks=2))

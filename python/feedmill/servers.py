@@ -17,7 +17,7 @@ _Native = TypeVar("_Native", _feedmill.Dispatcher, _feedmill.Worker)
 
 
 class _Server(Generic[_Native]):
-    """What both servers have."""
+    """The methods of both servers."""
 
     _native: _Native
 

@@ -33,15 +33,15 @@ class ChunkArrays {
   // All rows: each component has them along a new first axis. A component whose
   // rows differ in shape is a list of arrays.
   nanobind::object Columns() const;
-  // Of the first item of each component.
+  // The address of the first item of each component.
   std::vector<uintptr_t> Addresses() const;
 
  private:
   PyObject* Component(size_t c, size_t row) const;
 
   Chunk chunk_;
-  // Of each component: its rows as one array, if they are equal in shape and no
-  // byte strings; else null.
+  // The rows of each component as one array; null for byte strings and for rows
+  // that differ in shape.
   std::vector<nanobind::object> arrays_;
   // The names of the components; empty for the single unnamed one.
   std::vector<nanobind::object> names_;

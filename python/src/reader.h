@@ -49,7 +49,7 @@ class PythonReader {
   std::optional<uint64_t> left() { return Usable().left(); }
   bool begun() const { return begun_; }
   std::vector<SpecEntry> Spec();
-  // Where the components of the chunk lie that NextElement is in, for tests.
+  // Addresses of the components of the chunk that NextElement is in; for tests.
   std::vector<uintptr_t> Addresses() const { return arrays_.Addresses(); }
 
   // Ends the reading. A call that waits in another thread ends with Cancelled.

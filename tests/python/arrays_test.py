@@ -1,4 +1,4 @@
-"""What a reader hands out: NumPy arrays over the memory in which elements came."""
+"""Readers hand out NumPy arrays over the memory in which elements came."""
 
 import gc
 import weakref
@@ -173,7 +173,7 @@ def test_a_reader_knows_its_length_where_the_plan_does(service):
 
 
 def test_memory_does_not_grow():
-    """What is handed out is freed: no object is kept for a reader or an element."""
+    """No object is kept for a reader or an element that is gone."""
     dataset = fm.Dataset.range(2000).map(a="x", b="to_string(x)").batch(10)
 
     def objects():

@@ -1,4 +1,4 @@
-"""What several files of tests use."""
+"""Fixtures of several files of tests."""
 
 import json
 import os

@@ -9,7 +9,7 @@ import feedmill as fm
 import pytest
 from conftest import ROOT
 
-# Where `build/…/python` is.
+# The folder build/…/python.
 PACKAGE = pathlib.Path(fm._feedmill.__file__).parent.parent
 
 
