@@ -219,7 +219,9 @@ absl::StatusOr<Operand> ProgramBuilder::CompileCall(
   if (type.literal) return LiteralOperand(*type.literal);
   if (bits) arguments.insert(arguments.begin(), *std::move(bits));
   const auto* function = functions_.Find(name);
-  if (constant && function->pure) {
+  // A constant has one shape; one of a dimension that only running it tells is
+  // made row by row.
+  if (constant && function->pure && !HasUnknownDim(type.shape)) {
     auto folded = Fold(*function, arguments, type);
     // One that fails is an error of the first row that needs it.
     if (folded.ok()) return folded;

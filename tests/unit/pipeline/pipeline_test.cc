@@ -224,7 +224,16 @@ INSTANTIATE_TEST_SUITE_P(
         "  - filter: 'x > 3'\n  - take: 2\n  - repeat\n  - batch: {size: 5}\n"
         "options: {seed: 7}\n",
         "source: {range: {stop: 20}}\nsteps:\n"
-        "  - filter: 'x > 3'\n  - take: 0\noptions: {seed: 7}\n"));
+        "  - filter: 'x > 3'\n  - take: 0\noptions: {seed: 7}\n",
+        // Constants whose shape only running them tells.
+        "source: {range: {stop: 20}}\nsteps:\n"
+        "  - map: {a: x, b: \"split('one two')\", c: \"split('')\"}\n"
+        "  - filter: 'a % 3 != 0'\n  - batch: 4\n"
+        "options: {seed: 7}\n",
+        "source: {range: {stop: 20}}\nsteps:\n"
+        "  - map: {a: \"split('one two')[0]\", b: \"length(split('a bc')[1]) + "
+        "x\"}\n"
+        "options: {seed: 7}\n"));
 
 INSTANTIATE_TEST_SUITE_P(
     DataErrors, AnyPipeline,
