@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "core/base/url_secrets.h"
 
 // The fixed meaning of each code in this project (the command's exit status
 // follows from it, see tools/command/exit_code.h):
@@ -24,15 +25,16 @@
 //   Cancelled           asked to stop                                       1
 //   Internal            a bug of ours                                       1
 //
-// A message says what, which and what to do.
+// A message says what, which and what to do. It shows URLs without their
+// secrets (url_secrets.h).
 
 namespace feedmill {
 
-#define FEEDMILL_DEFINE_ERROR(Name)                                       \
-  template <class... Args>                                                \
-  absl::Status Name(fmt::format_string<Args...> format, Args&&... args) { \
-    return absl::Name##Error(                                             \
-        fmt::format(format, std::forward<Args>(args)...));                \
+#define FEEDMILL_DEFINE_ERROR(Name)                                        \
+  template <class... Args>                                                 \
+  absl::Status Name(fmt::format_string<Args...> format, Args&&... args) {  \
+    return absl::Name##Error(                                              \
+        HideUrlSecrets(fmt::format(format, std::forward<Args>(args)...))); \
   }
 FEEDMILL_DEFINE_ERROR(InvalidArgument)
 FEEDMILL_DEFINE_ERROR(NotFound)
@@ -56,7 +58,8 @@ inline std::string ErrorText(const absl::Status& status) {
 inline absl::Status Annotate(const absl::Status& status,
                              const std::string& where) {
   if (status.ok()) return status;
-  return absl::Status(status.code(), where + ": " + ErrorText(status));
+  return absl::Status(status.code(),
+                      HideUrlSecrets(where + ": " + ErrorText(status)));
 }
 
 }  // namespace feedmill

@@ -117,7 +117,7 @@ absl::Status ParseLogFormat(std::string_view name, LogFormat& format) {
 bool LogEnabled(LogLevel level) { return Logger().should_log(ToSpdlog(level)); }
 
 void LogLine(LogLevel level, const std::string& text) {
-  Logger().log(ToSpdlog(level), spdlog::string_view_t(text));
+  Logger().log(ToSpdlog(level), spdlog::string_view_t(HideUrlSecrets(text)));
 }
 
 }  // namespace feedmill

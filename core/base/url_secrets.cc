@@ -1,0 +1,58 @@
+#include "core/base/url_secrets.h"
+
+#include <algorithm>
+#include <string_view>
+
+namespace feedmill {
+namespace {
+
+constexpr std::string_view kMark = "://";
+constexpr std::string_view kHidden = "?...";
+
+// Returns the end of the URL whose part behind "://" begins at `begin`: at a
+// byte that no URL has, but before punctuation that belongs to the sentence.
+size_t UrlEnd(std::string_view text, size_t begin) {
+  const auto ends = [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte <= ' ' || byte == 0x7f ||
+           std::string_view("\"<>\\^`{|}").find(c) != std::string_view::npos;
+  };
+  size_t end = begin;
+  while (end < text.size() && !ends(text[end])) ++end;
+  while (end > begin && std::string_view(":,.;')]").find(text[end - 1]) !=
+                            std::string_view::npos) {
+    --end;
+  }
+  return end;
+}
+
+bool IsHttp(std::string_view text, size_t mark) {
+  const std::string_view before = text.substr(0, mark);
+  return before.ends_with("http") || before.ends_with("https");
+}
+
+}  // namespace
+
+std::string HideUrlSecrets(std::string text) {
+  size_t mark = text.find(kMark);
+  if (mark == std::string::npos) return text;
+  std::string shown;
+  size_t copied = 0;
+  for (; mark != std::string::npos; mark = text.find(kMark, mark + 1)) {
+    if (mark < copied || !IsHttp(text, mark)) continue;
+    const size_t begin = mark + kMark.size();
+    const size_t end = UrlEnd(text, begin);
+    const size_t path = std::min(text.find_first_of("/?#", begin), end);
+    const size_t user = text.substr(begin, path - begin).rfind('@');
+    shown.append(text, copied, begin - copied);
+    copied = user == std::string::npos ? begin : begin + user + 1;
+    const size_t query = text.find_first_of("?#", path);
+    if (query >= end) continue;
+    shown.append(text, copied, query - copied);
+    shown += kHidden;
+    copied = end;
+  }
+  return shown.append(text, copied);
+}
+
+}  // namespace feedmill
