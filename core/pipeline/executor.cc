@@ -12,6 +12,8 @@
 #include <thread>
 #include <utility>
 
+#include "core/io/read_stop.h"
+
 namespace feedmill {
 namespace {
 
@@ -47,6 +49,7 @@ struct Executor::State {
   void Serve(int thread) {
     // The region's first thread has started all others by now.
     if (thread == 0) --g_starting;
+    const ReadStop stop(stopping);
     std::unique_lock lock(mutex);
     while (true) {
       wake.wait(lock, [this] { return stopping || !queue.empty(); });
@@ -64,7 +67,7 @@ struct Executor::State {
   std::mutex mutex;
   std::condition_variable wake;
   std::deque<std::function<void(int)>> queue;  // guarded by mutex
-  bool stopping = false;                       // guarded by mutex
+  std::atomic<bool> stopping = false;          // set under mutex
   std::thread region;  // the executor thread: the region's first
 };
 

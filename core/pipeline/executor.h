@@ -15,7 +15,8 @@ class Executor {
  public:
   // `threads` 0: as many as the cgroup's CPU quota (or the cores) allow.
   explicit Executor(int threads);
-  // Work that has not begun is dropped; what runs is waited for.
+  // Work that has not begun is dropped; what runs is waited for. Its reads that
+  // wait for a network end (core/io/read_stop.h).
   ~Executor();
 
   int threads() const;

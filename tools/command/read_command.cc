@@ -21,6 +21,7 @@
 #include "core/dataset/draws.h"
 #include "core/dataset/plugin_pins.h"
 #include "core/dataset/skipping.h"
+#include "core/io/read_stop.h"
 #include "core/pipeline/read_profile.h"
 #include "core/sources/field_inference.h"
 #include "tools/command/commands.h"
@@ -498,6 +499,7 @@ absl::StatusOr<int> RunRead(const Invocation& invocation) {
     return 0;
   }
   CatchSignals();
+  const ReadStop stop(g_cancel);
   std::atomic<bool> output_closed = false;
   std::shared_ptr<ReadProfile> profile;
   if (read.profile) profile = std::make_shared<ReadProfile>();
