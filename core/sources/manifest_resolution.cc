@@ -2,8 +2,10 @@
 
 #include <xxhash.h>
 
+#include <map>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <utility>
 
 #include "core/base/status.h"
@@ -56,30 +58,50 @@ absl::Status CountRecords(const AnalyzedGraph& graph, ManifestFile& file) {
   return absl::OkStatus();
 }
 
-// Appends the files of a pattern, with the identities that they have now.
-absl::Status AddFiles(const RecordFormat& format, const std::string& pattern,
-                      std::vector<ManifestFile>& files) {
-  FM_ASSIGN_OR_RETURN(auto all, FindFiles(pattern));
-  FM_ASSIGN_OR_RETURN(const auto found,
-                      format.FilesToRead(pattern, std::move(all)));
-  FM_ASSIGN_OR_RETURN(const FileSystem* const system, FileSystemOf(pattern));
-  std::vector<std::string> unknown;
-  for (const FoundFile& file : found) {
-    if (!file.identity) unknown.push_back(file.name);
+// Sets the identities of files that no listing had. Names of one scheme are
+// asked for together, since a store answers many requests at once.
+absl::Status SetIdentities(const std::vector<ManifestFile*>& unknown) {
+  std::map<std::string_view, std::vector<ManifestFile*>> by_scheme;
+  for (ManifestFile* const file : unknown) {
+    by_scheme[SchemeOf(file->path)].push_back(file);
   }
-  const auto stats = system->StatAll(unknown);
-  auto stat = stats.begin();
-  for (const FoundFile& file : found) {
-    ManifestFile& added = files.emplace_back();
-    added.path = file.name;
-    if (file.identity) {
-      added.Set(*file.identity);
-      continue;
+  for (const auto& [scheme, files] : by_scheme) {
+    std::vector<std::string> names;
+    for (const ManifestFile* const file : files) names.push_back(file->path);
+    FM_ASSIGN_OR_RETURN(const FileSystem* const system,
+                        FileSystemOf(names.front()));
+    const auto stats = system->StatAll(names);
+    for (size_t k = 0; k < files.size(); ++k) {
+      FM_RETURN_IF_ERROR(stats[k].status());
+      files[k]->Set(stats[k]->identity);
     }
-    FM_RETURN_IF_ERROR(stat->status());
-    added.Set((stat++)->value().identity);
   }
   return absl::OkStatus();
+}
+
+// The files of patterns, with the identities that they have now.
+absl::StatusOr<std::vector<ManifestFile>> FilesOf(
+    const RecordFormat& format, const std::vector<std::string>& patterns) {
+  std::vector<ManifestFile> files;
+  std::vector<size_t> unknown;
+  for (const std::string& pattern : patterns) {
+    FM_ASSIGN_OR_RETURN(auto all, FindFiles(pattern));
+    FM_ASSIGN_OR_RETURN(const auto found,
+                        format.FilesToRead(pattern, std::move(all)));
+    for (const FoundFile& file : found) {
+      ManifestFile& added = files.emplace_back();
+      added.path = file.name;
+      if (file.identity) {
+        added.Set(*file.identity);
+      } else {
+        unknown.push_back(files.size() - 1);
+      }
+    }
+  }
+  std::vector<ManifestFile*> asked;
+  for (const size_t k : unknown) asked.push_back(&files[k]);
+  FM_RETURN_IF_ERROR(SetIdentities(asked));
+  return files;
 }
 
 absl::StatusOr<Manifest> ResolveSources(const AnalyzedGraph& graph) {
@@ -91,9 +113,7 @@ absl::StatusOr<Manifest> ResolveSources(const AnalyzedGraph& graph) {
   if (patterns == nullptr) return manifest;
   const Source& source = graph.graph.source;
   const RecordFormat& format = FormatOf(source);
-  for (const std::string& pattern : *patterns) {
-    FM_RETURN_IF_ERROR(AddFiles(format, pattern, manifest.files));
-  }
+  FM_ASSIGN_OR_RETURN(manifest.files, FilesOf(format, *patterns));
   for (ManifestFile& file : manifest.files) {
     FM_RETURN_IF_ERROR(CountRecords(graph, file));
   }
