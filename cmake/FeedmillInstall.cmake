@@ -8,7 +8,7 @@ get_property(declared GLOBAL PROPERTY FEEDMILL_LIBRARIES)
 set(libraries feedmill_flags feedmill_op_plugin)
 foreach(library IN LISTS declared)
   get_target_property(folder ${library} SOURCE_DIR)
-  if(folder MATCHES "^${PROJECT_SOURCE_DIR}/(core|cloud|broker|worker|client|server)(/|$)")
+  if(folder MATCHES "^${PROJECT_SOURCE_DIR}/(core|cloud|stores|broker|worker|client|server)(/|$)")
     list(APPEND libraries ${library})
   endif()
 endforeach()
@@ -24,7 +24,7 @@ install(FILES ${CMAKE_CURRENT_BINARY_DIR}/feedmill-config-version.cmake
   ${CMAKE_CURRENT_LIST_DIR}/feedmill-config.cmake ${CMAKE_CURRENT_LIST_DIR}/FeedmillDependencies.cmake
   DESTINATION ${package_folder})
 
-foreach(folder core cloud broker worker client server)
+foreach(folder core cloud stores broker worker client server)
   install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/feedmill
     FILES_MATCHING PATTERN "*.h")
 endforeach()

@@ -478,7 +478,7 @@ absl::StatusOr<int> RunRead(const Invocation& invocation) {
     PinPlugins(*functions, graph);
     const auto text = PlanText(graph, functions);
     if (!text.ok()) return WithLine(text.status(), pipeline, read.pipeline);
-    std::fputs(text->c_str(), stdout);
+    std::fputs(HideUrlSecrets(*text).c_str(), stdout);
     return 0;
   }
   if (graph.options.order == Order::kAny &&

@@ -1,0 +1,265 @@
+#include "stores/http/http_file.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "core/base/status.h"
+#include "core/net/clock.h"
+
+namespace feedmill {
+namespace {
+
+// Bytes of a file that stay after they were read: two blocks of a text.
+constexpr uint64_t kDoneBytesMax = uint64_t{8} << 20;
+
+}  // namespace
+
+HttpFile::HttpFile(std::string url, FileIdentity identity,
+                   std::shared_ptr<const WholeFile> whole,
+                   std::shared_ptr<HttpStore> store)
+    : RandomAccessFile(std::move(url)),
+      identity_(std::move(identity)),
+      store_(std::move(store)),
+      run_(store_->options.run_ahead_bytes),
+      has_ranges_(whole == nullptr),
+      whole_(whole) {
+  store_->Add(this);
+}
+
+HttpFile::~HttpFile() {
+  store_->Remove(this);
+  uint64_t bytes = 0;
+  for (const auto& [offset, piece] : pieces_) {
+    piece.transfer->Abandon();
+    bytes += piece.size;
+  }
+  if (bytes == 0) return;
+  pieces_.clear();
+  store_->GiveBack(bytes);
+  store_->loop.Wake();
+}
+
+// ---- fetching ahead
+
+void HttpFile::AddMissing(const ByteRange& range,
+                          std::vector<ByteRange>& missing) const {
+  uint64_t at = range.offset;
+  const uint64_t end = range.offset + range.size;
+  auto piece = pieces_.upper_bound(at);
+  if (piece != pieces_.begin()) --piece;
+  for (; at < end; ++piece) {
+    const bool last = piece == pieces_.end();
+    const uint64_t begin = last ? end : std::min(piece->first, end);
+    if (begin > at) missing.push_back({at, begin - at});
+    if (last || begin == end) return;
+    at = std::max(at, piece->first + piece->second.size);
+  }
+}
+
+void HttpFile::Prefetch(std::span<const ByteRange> ranges) const {
+  const HttpOptions& options = store_->options;
+  const std::vector<ByteRange> joined =
+      JoinRanges(ranges, options.join_gap_bytes, identity_.size);
+  uint64_t bytes = options.run_ahead_bytes;
+  for (const ByteRange& range : joined) bytes += range.size;
+  store_->MakeRoom(bytes);
+  std::vector<std::shared_ptr<Transfer>> begun;
+  const absl::Time now = SteadyNow();
+  {
+    const std::lock_guard lock(mutex_);
+    if (!has_ranges_) return;
+    std::vector<ByteRange> missing;
+    ByteRange further;
+    for (const ByteRange& range : joined) {
+      AddMissing(range, missing);
+      further = run_.Extend(range);
+    }
+    // The ranges that the reader asked for come first.
+    further.size = std::min(further.size, store_->Left() / 4);
+    for (const ByteRange& range :
+         JoinRanges({&further, 1}, 0, identity_.size)) {
+      AddMissing(range, missing);
+    }
+    for (const ByteRange& range : missing) {
+      for (const auto& part : SplitRange(range, options.request_bytes)) {
+        if (!store_->Take(part.size)) break;
+        begun.push_back(Transfer::Range(name(), part, identity_, {}, options));
+        pieces_[part.offset] = {
+            .transfer = begun.back(), .size = part.size, .used = now};
+      }
+    }
+  }
+  if (!begun.empty()) {
+    store_->loop.Start(std::move(begun), TransferLoop::Urgency::kAhead);
+  }
+}
+
+// Under mutex_. Returns the bytes of the piece that was read longest ago.
+uint64_t HttpFile::DropOldestDone() const {
+  const uint64_t offset = done_.front();
+  done_.pop_front();
+  const auto found = pieces_.find(offset);
+  // It may have failed, or have been fetched again.
+  if (found == pieces_.end() || !found->second.done) return 0;
+  const uint64_t bytes = found->second.size;
+  pieces_.erase(found);
+  done_bytes_ -= bytes;
+  return bytes;
+}
+
+uint64_t HttpFile::DropUnneeded(absl::Time before) const {
+  const std::lock_guard lock(mutex_);
+  uint64_t bytes = 0;
+  while (!done_.empty()) bytes += DropOldestDone();
+  std::erase_if(pieces_, [&](const auto& entry) {
+    const Piece& piece = entry.second;
+    // A transfer that is under way, or waited for, is in use.
+    if (piece.used >= before || piece.transfer.use_count() > 1) return false;
+    bytes += piece.size;
+    return true;
+  });
+  return bytes;
+}
+
+// ---- reading
+
+// Adds transfers straight into `out`, side by side.
+void HttpFile::AddDirect(uint64_t offset, std::span<std::byte> out,
+                         std::vector<Part>& parts) const {
+  for (const ByteRange& part :
+       SplitRange({offset, out.size()}, store_->options.request_bytes)) {
+    const std::span<std::byte> into =
+        out.subspan(part.offset - offset, part.size);
+    parts.push_back(
+        {Transfer::Range(name(), part, identity_, into, store_->options), 0,
+         into});
+  }
+}
+
+// Cuts a read into parts of pieces, and what no piece has.
+std::vector<HttpFile::Part> HttpFile::PartsOf(uint64_t offset,
+                                              std::span<std::byte> out) const {
+  std::vector<Part> parts;
+  const absl::Time now = SteadyNow();
+  const std::lock_guard lock(mutex_);
+  uint64_t at = offset;
+  const uint64_t end = offset + out.size();
+  auto piece = pieces_.upper_bound(at);
+  if (piece != pieces_.begin()) --piece;
+  for (; at < end; ++piece) {
+    const bool last = piece == pieces_.end();
+    const uint64_t begin = last ? end : std::min(piece->first, end);
+    if (begin > at) {
+      AddDirect(at, out.subspan(at - offset, begin - at), parts);
+      at = begin;
+    }
+    if (last || at == end) break;
+    const uint64_t piece_end = piece->first + piece->second.size;
+    if (piece_end <= at) continue;
+    const uint64_t size = std::min(piece_end, end) - at;
+    piece->second.used = now;
+    parts.push_back({piece->second.transfer, at - piece->first,
+                     out.subspan(at - offset, size), piece->first});
+    at += size;
+  }
+  return parts;
+}
+
+void HttpFile::DropPiece(uint64_t piece) const {
+  uint64_t bytes = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = pieces_.find(piece);
+    if (found == pieces_.end()) return;
+    bytes = found->second.size;
+    if (found->second.done) done_bytes_ -= bytes;
+    pieces_.erase(found);
+  }
+  store_->GiveBack(bytes);
+}
+
+// Of the pieces that were read, the last ones stay.
+void HttpFile::CountRead(uint64_t piece, uint64_t bytes) const {
+  uint64_t dropped = 0;
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = pieces_.find(piece);
+    if (found == pieces_.end() || found->second.done) return;
+    found->second.read += bytes;
+    if (found->second.read < found->second.size) return;
+    found->second.done = true;
+    done_.push_back(piece);
+    done_bytes_ += found->second.size;
+    while (done_bytes_ > kDoneBytesMax) dropped += DropOldestDone();
+  }
+  if (dropped > 0) store_->GiveBack(dropped);
+}
+
+absl::Status HttpFile::TakePart(const Part& part) const {
+  FM_RETURN_IF_ERROR(part.transfer->Wait(part.skip + part.out.size()));
+  if (!part.piece) return absl::OkStatus();
+  std::memcpy(part.out.data(), part.transfer->bytes() + part.skip,
+              part.out.size());
+  CountRead(*part.piece, part.out.size());
+  return absl::OkStatus();
+}
+
+absl::Status HttpFile::TakeParts(std::span<const Part> parts) const {
+  std::vector<std::shared_ptr<Transfer>> direct;
+  for (const Part& part : parts) {
+    if (!part.piece) direct.push_back(part.transfer);
+  }
+  if (!direct.empty()) {
+    store_->loop.Start(direct, TransferLoop::Urgency::kAwaited);
+  }
+  for (const Part& part : parts) {
+    const absl::Status status = TakePart(part);
+    if (status.ok()) continue;
+    if (part.transfer->no_ranges()) {
+      const std::lock_guard lock(mutex_);
+      has_ranges_ = false;
+    }
+    // The next read asks the server again.
+    if (part.piece && !absl::IsCancelled(status)) DropPiece(*part.piece);
+    for (const auto& transfer : direct) transfer->Abandon();
+    store_->loop.Wake();
+    return status;
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<size_t> HttpFile::ReadFromWhole(uint64_t offset,
+                                               std::span<std::byte> out) const {
+  std::shared_ptr<const WholeFile> whole;
+  {
+    const std::lock_guard reading(whole_mutex_);
+    whole = whole_.lock();
+    if (whole == nullptr) {
+      FM_ASSIGN_OR_RETURN(whole, store_->ReadWhole(name(), identity_));
+      whole_ = whole;
+    }
+  }
+  std::memcpy(out.data(), whole->bytes.data() + offset, out.size());
+  return out.size();
+}
+
+absl::StatusOr<size_t> HttpFile::Read(uint64_t offset,
+                                      std::span<std::byte> out) const {
+  if (offset >= identity_.size || out.empty()) return size_t{0};
+  out = out.first(std::min<uint64_t>(out.size(), identity_.size - offset));
+  bool has_ranges;
+  {
+    const std::lock_guard lock(mutex_);
+    has_ranges = has_ranges_;
+  }
+  if (has_ranges) {
+    const absl::Status status = TakeParts(PartsOf(offset, out));
+    if (status.ok()) return out.size();
+    const std::lock_guard lock(mutex_);
+    if (has_ranges_) return status;
+  }
+  return ReadFromWhole(offset, out);
+}
+
+}  // namespace feedmill

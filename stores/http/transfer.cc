@@ -1,0 +1,333 @@
+#include "stores/http/transfer.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "core/base/status.h"
+#include "core/io/read_stop.h"
+
+namespace feedmill {
+namespace {
+
+// How often a waiting reader looks whether it should stop.
+constexpr std::chrono::milliseconds kStopPoll(50);
+// An answer that is no file (a page that explains an error) is cut after it.
+constexpr uint64_t kErrorBodyMax = uint64_t{64} << 10;
+constexpr uint64_t kNobodyWaits = std::numeric_limits<uint64_t>::max();
+
+}  // namespace
+
+Transfer::Transfer(Kind kind, std::string url, const HttpOptions& options)
+    : kind_(kind),
+      url_(std::move(url)),
+      options_(options),
+      schedule_(options.seed, url_, 0),
+      notify_at_(kNobodyWaits) {}
+
+std::shared_ptr<Transfer> Transfer::Range(std::string url, ByteRange range,
+                                          const FileIdentity& identity,
+                                          std::span<std::byte> into,
+                                          const HttpOptions& options) {
+  std::shared_ptr<Transfer> made(
+      new Transfer(Kind::kRange, std::move(url), options));
+  made->schedule_ = {options.seed, made->url_, range.offset};
+  made->range_ = range;
+  made->knows_version_ = true;
+  made->identity_ = identity;
+  if (into.empty()) {
+    made->own_ = std::make_unique_for_overwrite<std::byte[]>(range.size);
+    into = {made->own_.get(), range.size};
+  }
+  made->into_ = into;
+  return made;
+}
+
+std::shared_ptr<Transfer> Transfer::Probe(std::string url,
+                                          const HttpOptions& options) {
+  std::shared_ptr<Transfer> made(
+      new Transfer(Kind::kProbe, std::move(url), options));
+  made->range_ = {0, 1};
+  return made;
+}
+
+std::shared_ptr<Transfer> Transfer::Whole(std::string url,
+                                          std::optional<FileIdentity> identity,
+                                          const HttpOptions& options) {
+  std::shared_ptr<Transfer> made(
+      new Transfer(Kind::kWhole, std::move(url), options));
+  made->knows_version_ = identity.has_value();
+  if (identity) made->identity_ = *std::move(identity);
+  return made;
+}
+
+// ---- readers
+
+absl::Status Transfer::Wait(uint64_t count) {
+  std::unique_lock lock(mutex_);
+  while (received_ < count || kind_ != Kind::kRange) {
+    if (finished_) return status_;
+    if (abandoned_ || ReadStop::Asked()) {
+      return Cancelled("{}: reading was stopped", url_);
+    }
+    notify_at_ = std::min(notify_at_, count);
+    changed_.wait_for(lock, kStopPoll);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Transfer::WaitForEnd() {
+  return Wait(kind_ == Kind::kRange ? range_.size : kNobodyWaits - 1);
+}
+
+bool Transfer::no_ranges() const {
+  const std::lock_guard lock(mutex_);
+  return no_ranges_;
+}
+
+std::vector<std::byte> Transfer::TakeWhole() {
+  const std::lock_guard lock(mutex_);
+  return std::move(whole_);
+}
+
+void Transfer::Abandon() {
+  const std::lock_guard lock(mutex_);
+  abandoned_ = true;
+  into_ = {};
+  changed_.notify_all();
+}
+
+// ---- the network's thread
+
+bool Transfer::abandoned() const {
+  const std::lock_guard lock(mutex_);
+  return abandoned_;
+}
+
+void Transfer::Finish(absl::Status status) {
+  const std::lock_guard lock(mutex_);
+  if (finished_) return;
+  finished_ = true;
+  status_ = std::move(status);
+  changed_.notify_all();
+}
+
+std::string Transfer::BeginAttempt(absl::Time now) {
+  if (attempts_++ == 0) began_ = last_progress_ = now;
+  last_sign_ = now;
+  head_ = {};
+  head_checked_ = head_good_ = false;
+  bad_answer_.clear();
+  answer_bytes_ = 0;
+  const std::lock_guard lock(mutex_);
+  if (kind_ == Kind::kWhole) {
+    whole_.clear();
+    return "";
+  }
+  // Only this thread changes received_.
+  return fmt::format("{}-{}", range_.offset + received_,
+                     range_.offset + range_.size - 1);
+}
+
+std::string Transfer::Condition() const {
+  return knows_version_ ? ConditionOf(identity_) : "";
+}
+
+void Transfer::TakeHeaderLine(std::string_view line, absl::Time now) {
+  last_sign_ = now;
+  head_.TakeLine(line);
+}
+
+// The version of the answer is the one that was asked for.
+void Transfer::CheckVersion(const FileIdentity& found) {
+  if (knows_version_ && found != identity_) refusal_ = ChangedError(url_);
+  if (!knows_version_) identity_ = found;
+}
+
+bool Transfer::AcceptRange() {
+  const auto& range = head_.content_range();
+  const uint64_t begin = range_.offset + received_;
+  const uint64_t end = range_.offset + range_.size;
+  if (!range || range->begin != begin || range->end <= begin ||
+      range->end > end) {
+    bad_answer_ =
+        fmt::format("the server answered other bytes than the {} from {} on",
+                    end - begin, begin);
+    return false;
+  }
+  answer_bytes_max_ = range->end - range->begin;
+  if (head_.content_length().value_or(answer_bytes_max_) != answer_bytes_max_) {
+    bad_answer_ = "the length of the server's answer is not that of its range";
+    return false;
+  }
+  if (!range->total && !knows_version_) {
+    refusal_ = FailedPrecondition(
+        "{}: the server does not say how long the file is (Content-Range has "
+        "no total); read it from another server",
+        url_);
+    return false;
+  }
+  CheckVersion(head_.Identity(range->total.value_or(identity_.size)));
+  return refusal_.ok();
+}
+
+bool Transfer::AcceptWhole() {
+  answer_bytes_max_ = head_.content_length().value_or(options_.whole_bytes_max);
+  if (answer_bytes_max_ <= options_.whole_bytes_max) return true;
+  refusal_ = TooLong();
+  return false;
+}
+
+// The error of an answer with more bytes than may be taken.
+absl::Status Transfer::TooLong() const {
+  if (kind_ == Kind::kRange && head_.status() == 206) {
+    return Unavailable(
+        "{}: the server sent more bytes than the range that it names; check "
+        "the server",
+        url_);
+  }
+  return FailedPrecondition(
+      "{}: the server has no ranges of files (it answers 200 to a range), and "
+      "the file has more than the {} bytes that are read whole; serve it by a "
+      "server with ranges, or copy it",
+      url_, options_.whole_bytes_max);
+}
+
+// Called once the head has ended, with the first byte behind it or at the
+// answer's end.
+bool Transfer::AcceptHead() {
+  if (head_checked_) return head_good_;
+  head_checked_ = true;
+  const int status = head_.status();
+  if (status == 206 && kind_ != Kind::kWhole) {
+    head_good_ = AcceptRange();
+  } else if (status == 200) {
+    head_good_ = AcceptWhole();
+    if (head_good_ && kind_ == Kind::kRange) {
+      const std::lock_guard lock(mutex_);
+      no_ranges_ = true;
+      refusal_ = FailedPrecondition("{}: the server has no ranges", url_);
+    }
+    if (kind_ != Kind::kWhole) head_good_ = false;
+  } else if (status == 412 || (status == 416 && kind_ == Kind::kRange)) {
+    refusal_ = ChangedError(url_);
+  } else if (!MayPass(status) && status != 0 &&
+             !(status == 416 && kind_ == Kind::kProbe)) {
+    refusal_ = RefusalOf(url_, status);
+  }
+  return head_good_;
+}
+
+bool Transfer::TakeBody(std::span<const std::byte> bytes, absl::Time now) {
+  last_sign_ = now;
+  answer_bytes_ += bytes.size();
+  if (!AcceptHead()) {
+    // The page behind a passing error is read, so that its connection stays.
+    return refusal_.ok() && bad_answer_.empty() && MayPass(head_.status()) &&
+           answer_bytes_ <= kErrorBodyMax;
+  }
+  if (answer_bytes_ > answer_bytes_max_) {
+    refusal_ = TooLong();
+    return false;
+  }
+  const std::lock_guard lock(mutex_);
+  if (abandoned_) return false;
+  if (kind_ == Kind::kWhole) {
+    whole_.insert(whole_.end(), bytes.begin(), bytes.end());
+  } else if (kind_ == Kind::kRange) {
+    std::memcpy(into_.data() + received_, bytes.data(), bytes.size());
+  }
+  last_progress_ = now;
+  failures_ = 0;
+  if (kind_ != Kind::kRange) return true;
+  received_ += bytes.size();
+  if (received_ >= notify_at_) {
+    notify_at_ = kNobodyWaits;
+    changed_.notify_all();
+  }
+  return true;
+}
+
+// The transfer has all that it was to bring.
+bool Transfer::IsComplete(const AttemptEnd& end) const {
+  const bool answered = end.kind == AttemptEnd::Kind::kAnswered;
+  switch (kind_) {
+    case Kind::kProbe:
+      return head_.status() == 206   ? head_good_
+             : head_.status() == 200 ? head_checked_
+                                     : head_.status() == 416;
+    case Kind::kRange:
+      return received_ == range_.size;
+    case Kind::kWhole:
+      return head_good_ && answered &&
+             head_.content_length().value_or(answer_bytes_) == answer_bytes_;
+  }
+  return false;
+}
+
+std::string Transfer::ReasonOf(const AttemptEnd& end) const {
+  if (!bad_answer_.empty()) return bad_answer_;
+  if (MayPass(head_.status())) {
+    const auto pause = head_.RetryAfter();
+    return fmt::format(
+        "the server answers {}{}", head_.status(),
+        pause ? " and asks to wait " + absl::FormatDuration(*pause) : "");
+  }
+  if (!end.reason.empty()) return end.reason;
+  return "the answer ended too early";
+}
+
+std::optional<absl::Time> Transfer::Repeat(absl::Time now,
+                                           const AttemptEnd& end) {
+  const std::string reason = ReasonOf(end);
+  absl::Duration pause = schedule_.Pause(failures_++);
+  if (MayPass(head_.status())) {
+    pause = std::max(pause, head_.RetryAfter().value_or(pause));
+  }
+  const bool reached = end.kind != AttemptEnd::Kind::kUnreachable;
+  const absl::Duration patience =
+      reached ? options_.patience
+              : std::min(options_.patience, options_.unreachable_patience);
+  const absl::Time next = now + pause;
+  if (next - last_progress_ <= patience &&
+      next - began_ <= options_.request_limit) {
+    return next;
+  }
+  Finish(Unavailable(
+      "{}: no answer of use after {} requests in {}; the last one: {}. Check "
+      "the server and the network, then read again",
+      url_, attempts_,
+      absl::FormatDuration(absl::Trunc(now - began_, absl::Milliseconds(100))),
+      reason));
+  return std::nullopt;
+}
+
+std::optional<absl::Time> Transfer::EndAttempt(absl::Time now,
+                                               const AttemptEnd& end) {
+  if (abandoned()) {
+    Finish(Cancelled("{}: reading was stopped", url_));
+    return std::nullopt;
+  }
+  if (end.kind == AttemptEnd::Kind::kHopeless) {
+    Finish(end.status);
+    return std::nullopt;
+  }
+  AcceptHead();
+  if (refusal_.ok() && bad_answer_.empty() && IsComplete(end)) {
+    // The size of a whole file is known at its end.
+    if (kind_ == Kind::kWhole) CheckVersion(head_.Identity(answer_bytes_));
+    if (refusal_.ok()) {
+      Finish(absl::OkStatus());
+      return std::nullopt;
+    }
+  }
+  if (!refusal_.ok()) {
+    Finish(refusal_);
+    return std::nullopt;
+  }
+  return Repeat(now, end);
+}
+
+}  // namespace feedmill

@@ -1,0 +1,434 @@
+#include "stores/http/transfer_loop.h"
+
+#include <curl/curl.h>
+#include <pthread.h>
+
+#include <algorithm>
+#include <csignal>
+#include <cstdlib>
+#include <deque>
+#include <map>
+#include <mutex>
+#include <span>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+#include "core/base/status.h"
+#include "core/net/clock.h"
+#include "core/process/thread_limit.h"
+
+namespace feedmill {
+namespace {
+
+constexpr long kConnectMs = 10'000;
+constexpr long kRedirectsMax = 5;
+constexpr long kBufferBytes = 256 << 10;
+// The loop looks for abandoned and stalled transfers at least so often.
+constexpr absl::Duration kLookMax = absl::Seconds(1);
+
+struct SlistFree {
+  void operator()(curl_slist* list) const { curl_slist_free_all(list); }
+};
+
+struct EasyFree {
+  void operator()(CURL* easy) const { curl_easy_cleanup(easy); }
+};
+
+// One attempt of a transfer.
+struct Attempt {
+  std::shared_ptr<Transfer> transfer;
+  std::unique_ptr<CURL, EasyFree> easy;
+  std::unique_ptr<curl_slist, SlistFree> headers;
+  char error[CURL_ERROR_SIZE] = "";
+};
+
+size_t OnHeader(char* data, size_t, size_t size, void* user) {
+  static_cast<Transfer*>(user)->TakeHeaderLine({data, size}, SteadyNow());
+  return size;
+}
+
+size_t OnBody(char* data, size_t, size_t size, void* user) {
+  const std::span<const char> bytes(data, size);
+  return static_cast<Transfer*>(user)->TakeBody(std::as_bytes(bytes),
+                                                SteadyNow())
+             ? size
+             : 0;  // ends the attempt
+}
+
+void AddHeader(const std::string& line, Attempt& attempt) {
+  curl_slist* const longer =
+      curl_slist_append(attempt.headers.get(), line.c_str());
+  if (longer == nullptr) return;
+  attempt.headers.release();  // the list's head stays the same
+  attempt.headers.reset(longer);
+}
+
+void SetUp(const std::string& range, Attempt& attempt) {
+  CURL* const easy = attempt.easy.get();
+  Transfer& transfer = *attempt.transfer;
+  const std::string& url = transfer.url();
+  const bool secure = url.starts_with("https:");
+  AddHeader("Accept-Encoding: identity", attempt);
+  if (const std::string line = transfer.Condition(); !line.empty()) {
+    AddHeader(line, attempt);
+  }
+  curl_easy_setopt(easy, CURLOPT_URL, url.c_str());
+  curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
+  curl_easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS_STR,
+                   secure ? "https" : "http,https");
+  curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 1L);
+  curl_easy_setopt(easy, CURLOPT_MAXREDIRS, kRedirectsMax);
+  curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+  curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, kConnectMs);
+  curl_easy_setopt(easy, CURLOPT_HTTP_VERSION,
+                   static_cast<long>(CURL_HTTP_VERSION_2TLS));
+  curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
+  curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, kBufferBytes);
+  curl_easy_setopt(easy, CURLOPT_USERAGENT, "feedmill");
+  curl_easy_setopt(easy, CURLOPT_NETRC, static_cast<long>(CURL_NETRC_OPTIONAL));
+  curl_easy_setopt(easy, CURLOPT_SSLVERSION,
+                   static_cast<long>(CURL_SSLVERSION_TLSv1_2));
+  if (const char* authorities = std::getenv("SSL_CERT_FILE")) {
+    curl_easy_setopt(easy, CURLOPT_CAINFO, authorities);
+  }
+  if (!range.empty()) curl_easy_setopt(easy, CURLOPT_RANGE, range.c_str());
+  curl_easy_setopt(easy, CURLOPT_HTTPHEADER, attempt.headers.get());
+  curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, attempt.error);
+  curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, OnHeader);
+  curl_easy_setopt(easy, CURLOPT_HEADERDATA, &transfer);
+  curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, OnBody);
+  curl_easy_setopt(easy, CURLOPT_WRITEDATA, &transfer);
+}
+
+AttemptEnd EndOf(CURLcode code, const Attempt& attempt) {
+  using Kind = AttemptEnd::Kind;
+  const std::string& url = attempt.transfer->url();
+  const std::string reason = attempt.error[0] != '\0'
+                                 ? std::string(attempt.error)
+                                 : curl_easy_strerror(code);
+  switch (code) {
+    case CURLE_OK:
+      return {};
+    case CURLE_COULDNT_RESOLVE_HOST:
+    case CURLE_COULDNT_RESOLVE_PROXY:
+    case CURLE_COULDNT_CONNECT:
+      return {Kind::kUnreachable, reason};
+    case CURLE_URL_MALFORMAT:
+      return {Kind::kHopeless, "",
+              InvalidArgument("{}: no URL of a file: {}", url, reason)};
+    case CURLE_UNSUPPORTED_PROTOCOL:
+    case CURLE_TOO_MANY_REDIRECTS:
+      return {Kind::kHopeless, "",
+              FailedPrecondition(
+                  "{}: cannot follow the server's redirect ({}): at most {} "
+                  "are followed, to http or https, and from https to https "
+                  "only; name the last place itself",
+                  url, reason, kRedirectsMax)};
+    case CURLE_PEER_FAILED_VERIFICATION:
+    case CURLE_SSL_CACERT_BADFILE:
+    case CURLE_SSL_CERTPROBLEM:
+      return {
+          Kind::kHopeless, "",
+          FailedPrecondition("{}: the server's certificate is not trusted: {}; "
+                             "SSL_CERT_FILE names a file of other authorities",
+                             url, reason)};
+    default:
+      return {Kind::kCut, reason};
+  }
+}
+
+}  // namespace
+
+class TransferLoop::State
+    : public std::enable_shared_from_this<TransferLoop::State> {
+ public:
+  // Stops all loops when the process exits, before the libraries that libcurl
+  // has set up are cleaned up.
+  class StopAtExit {
+   public:
+    void Add(std::weak_ptr<State> state) {
+      const std::lock_guard lock(mutex_);
+      std::erase_if(states_, [](const auto& each) { return each.expired(); });
+      states_.push_back(std::move(state));
+    }
+    ~StopAtExit() {
+      for (const auto& each : states_) {
+        if (const auto state = each.lock()) state->Stop();
+      }
+    }
+
+   private:
+    std::mutex mutex_;
+    std::vector<std::weak_ptr<State>> states_;
+  };
+  // Made after libcurl is set up, and so destroyed before.
+  static StopAtExit& AllStopAtExit() {
+    static StopAtExit all;
+    return all;
+  }
+
+  explicit State(const HttpOptions& options) : options_(options) {}
+
+  ~State() {
+    Stop();
+    if (multi_ == nullptr) return;
+    idle_.clear();
+    curl_multi_cleanup(multi_);
+    curl_global_cleanup();
+  }
+
+  void Start(std::vector<std::shared_ptr<Transfer>> transfers,
+             Urgency urgency) {
+    absl::Status status;
+    {
+      const std::lock_guard lock(mutex_);
+      status = StartThread();
+      if (status.ok()) {
+        auto& queue = urgency == Urgency::kAwaited ? awaited_ : ahead_;
+        queue.insert(queue.end(), transfers.begin(), transfers.end());
+        curl_multi_wakeup(multi_);
+      }
+    }
+    if (status.ok()) return;
+    for (const auto& transfer : transfers) transfer->Finish(status);
+  }
+
+  void Wake() {
+    const std::lock_guard lock(mutex_);
+    if (multi_ != nullptr) curl_multi_wakeup(multi_);
+  }
+
+  void Stop() {
+    std::thread thread;
+    {
+      const std::lock_guard lock(mutex_);
+      stopping_ = true;
+      thread = std::move(thread_);
+    }
+    Wake();
+    if (thread.joinable()) thread.join();
+  }
+
+ private:
+  // Under mutex_. Not done earlier: most processes need no network.
+  bool SetUpLibrary() {
+    // Thread-safe in this libcurl, and counted.
+    curl_global_init(CURL_GLOBAL_DEFAULT);
+    multi_ = curl_multi_init();
+    if (multi_ == nullptr) {
+      curl_global_cleanup();
+      return false;
+    }
+    const auto most = static_cast<long>(options_.requests_max);
+    curl_multi_setopt(multi_, CURLMOPT_MAXCONNECTS, most);
+    curl_multi_setopt(multi_, CURLMOPT_MAX_TOTAL_CONNECTIONS, most);
+    AllStopAtExit().Add(weak_from_this());
+    return true;
+  }
+
+  // Under mutex_.
+  absl::Status StartThread() {
+    if (stopping_) return Cancelled("this process is stopping");
+    if (thread_.joinable()) return absl::OkStatus();
+    if (multi_ == nullptr && !SetUpLibrary()) {
+      return ResourceExhausted("no memory is left for requests over HTTP");
+    }
+    try {
+      thread_ = std::thread([this] { Run(); });
+    } catch (const std::system_error&) {
+      return ResourceExhausted("no thread for requests over HTTP: {}",
+                               ThreadLimitsText());
+    }
+    return absl::OkStatus();
+  }
+
+  bool Stopping() {
+    const std::lock_guard lock(mutex_);
+    return stopping_;
+  }
+
+  void Run() {
+    // Signals are for other threads; a broken pipe is an error here.
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, nullptr);
+    while (!Stopping()) {
+      const absl::Time now = SteadyNow();
+      BeginDue(now);
+      int running = 0;
+      curl_multi_perform(multi_, &running);
+      if (EndAnswered() + EndStalled() > 0) continue;
+      const absl::Duration wait = NextLook() - SteadyNow();
+      curl_multi_poll(multi_, nullptr, 0,
+                      static_cast<int>(absl::ToInt64Milliseconds(
+                          std::clamp(wait, absl::ZeroDuration(), kLookMax))) +
+                          1,
+                      nullptr);
+    }
+    EndAll();
+  }
+
+  // The next transfer of the queues; null if there is none.
+  std::shared_ptr<Transfer> Next() {
+    const std::lock_guard lock(mutex_);
+    for (auto* queue : {&awaited_, &ahead_}) {
+      if (queue->empty()) continue;
+      std::shared_ptr<Transfer> next = std::move(queue->front());
+      queue->pop_front();
+      return next;
+    }
+    return nullptr;
+  }
+
+  // Begins repeats whose time has come, and new transfers, as many as there is
+  // room for.
+  void BeginDue(absl::Time now) {
+    while (active_.size() < options_.requests_max) {
+      std::shared_ptr<Transfer> transfer;
+      if (!paused_.empty() && paused_.begin()->first <= now) {
+        transfer = std::move(paused_.begin()->second);
+        paused_.erase(paused_.begin());
+      } else {
+        transfer = Next();
+      }
+      if (transfer == nullptr) return;
+      if (transfer->abandoned()) {
+        transfer->Finish(Cancelled("reading was stopped"));
+      } else {
+        Begin(std::move(transfer), now);
+      }
+    }
+  }
+
+  void Begin(std::shared_ptr<Transfer> transfer, absl::Time now) {
+    auto attempt = std::make_unique<Attempt>();
+    if (idle_.empty()) {
+      attempt->easy.reset(curl_easy_init());
+    } else {
+      attempt->easy = std::move(idle_.back());
+      idle_.pop_back();
+      curl_easy_reset(attempt->easy.get());
+    }
+    if (attempt->easy == nullptr) {
+      transfer->Finish(
+          ResourceExhausted("no memory is left for requests over HTTP"));
+      return;
+    }
+    attempt->transfer = std::move(transfer);
+    SetUp(attempt->transfer->BeginAttempt(now), *attempt);
+    CURL* const easy = attempt->easy.get();
+    curl_multi_add_handle(multi_, easy);
+    active_[easy] = std::move(attempt);
+  }
+
+  // Ends the attempt of a handle; its transfer may be repeated later.
+  void End(CURL* easy, const AttemptEnd& end) {
+    const auto found = active_.find(easy);
+    if (found == active_.end()) return;
+    const std::unique_ptr<Attempt> attempt = std::move(found->second);
+    active_.erase(found);
+    curl_multi_remove_handle(multi_, easy);
+    if (const auto next = attempt->transfer->EndAttempt(SteadyNow(), end)) {
+      paused_.emplace(*next, attempt->transfer);
+    }
+    // It points into the attempt.
+    curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, nullptr);
+    curl_easy_setopt(easy, CURLOPT_HTTPHEADER, nullptr);
+    idle_.push_back(std::move(attempt->easy));
+  }
+
+  size_t EndAnswered() {
+    size_t ended = 0;
+    int left = 0;
+    while (const CURLMsg* const message = curl_multi_info_read(multi_, &left)) {
+      if (message->msg != CURLMSG_DONE) continue;
+      CURL* const easy = message->easy_handle;
+      const auto found = active_.find(easy);
+      if (found == active_.end()) continue;
+      End(easy, EndOf(message->data.result, *found->second));
+      ++ended;
+    }
+    return ended;
+  }
+
+  // Ends attempts that bring nothing, and those that no reader wants any more.
+  size_t EndStalled() {
+    const absl::Time now = SteadyNow();
+    std::vector<CURL*> ended;
+    for (const auto& [easy, attempt] : active_) {
+      if (attempt->transfer->stalls_at() <= now ||
+          attempt->transfer->abandoned()) {
+        ended.push_back(easy);
+      }
+    }
+    for (CURL* const easy : ended) {
+      End(easy, {AttemptEnd::Kind::kCut,
+                 "no byte came for " + absl::FormatDuration(options_.stall)});
+    }
+    for (auto at = paused_.begin(); at != paused_.end();) {
+      if (at->second->abandoned()) {
+        at->second->Finish(Cancelled("reading was stopped"));
+        at = paused_.erase(at);
+      } else {
+        ++at;
+      }
+    }
+    return ended.size();
+  }
+
+  absl::Time NextLook() const {
+    absl::Time next = absl::InfiniteFuture();
+    if (!paused_.empty() && active_.size() < options_.requests_max) {
+      next = paused_.begin()->first;
+    }
+    for (const auto& [easy, attempt] : active_) {
+      next = std::min(next, attempt->transfer->stalls_at());
+    }
+    return next;
+  }
+
+  void EndAll() {
+    const absl::Status stopped = Cancelled("this process is stopping");
+    for (const auto& [easy, attempt] : active_) {
+      curl_multi_remove_handle(multi_, easy);
+      attempt->transfer->Finish(stopped);
+    }
+    active_.clear();
+    for (const auto& [at, transfer] : paused_) transfer->Finish(stopped);
+    paused_.clear();
+    while (const auto transfer = Next()) transfer->Finish(stopped);
+  }
+
+  const HttpOptions options_;
+
+  std::mutex mutex_;
+  // Guarded by mutex_.
+  CURLM* multi_ = nullptr;  // set before the thread starts
+  std::thread thread_;
+  bool stopping_ = false;
+  std::deque<std::shared_ptr<Transfer>> awaited_;
+  std::deque<std::shared_ptr<Transfer>> ahead_;
+
+  // The loop's thread only.
+  std::map<CURL*, std::unique_ptr<Attempt>> active_;
+  std::multimap<absl::Time, std::shared_ptr<Transfer>> paused_;
+  std::vector<std::unique_ptr<CURL, EasyFree>> idle_;
+};
+
+TransferLoop::TransferLoop(const HttpOptions& options)
+    : state_(std::make_shared<State>(options)) {}
+
+TransferLoop::~TransferLoop() = default;
+
+void TransferLoop::Start(std::vector<std::shared_ptr<Transfer>> transfers,
+                         Urgency urgency) {
+  state_->Start(std::move(transfers), urgency);
+}
+
+void TransferLoop::Wake() { state_->Wake(); }
+
+void TransferLoop::Stop() { state_->Stop(); }
+
+}  // namespace feedmill

@@ -1,0 +1,47 @@
+#ifndef FEEDMILL_STORES_HTTP_TRANSFER_LOOP_H_
+#define FEEDMILL_STORES_HTTP_TRANSFER_LOOP_H_
+
+#include <memory>
+#include <vector>
+
+#include "stores/http/http_options.h"
+#include "stores/http/transfer.h"
+
+namespace feedmill {
+
+// One thread that drives all transfers of a process, over connections that are
+// kept (HTTP/1.1, and 2 over TLS). The only part that knows libcurl.
+//
+// Proxies: http_proxy, https_proxy, all_proxy, no_proxy. Certificates are
+// checked against the system's authorities, or those of SSL_CERT_FILE. Logins:
+// "user:password@" of the URL, else ~/.netrc. Redirects are followed, 5 at
+// most, from https to https only.
+//
+// Thread-safety: any thread.
+class TransferLoop {
+ public:
+  explicit TransferLoop(const HttpOptions& options);
+  ~TransferLoop();  // stops
+  TransferLoop(const TransferLoop&) = delete;
+  TransferLoop& operator=(const TransferLoop&) = delete;
+
+  enum class Urgency { kAwaited, kAhead };
+
+  // Begins transfers; awaited ones before those that read ahead. They end with
+  // an error if no thread can be had, or after Stop.
+  void Start(std::vector<std::shared_ptr<Transfer>> transfers, Urgency urgency);
+
+  // Notices abandoned transfers soon.
+  void Wake();
+
+  // Ends all transfers, later ones too, with Cancelled.
+  void Stop();
+
+ private:
+  class State;
+  const std::shared_ptr<State> state_;
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_STORES_HTTP_TRANSFER_LOOP_H_

@@ -1,0 +1,77 @@
+"""Files of every format, made without feedmill, and pipelines that read them."""
+import gzip
+import io
+import pathlib
+import struct
+import sys
+import tarfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).parent.parent / "shell" / "lib"))
+from make_data import tfrecord  # noqa: E402
+
+PHOTOS = sorted((pathlib.Path(__file__).parent.parent / "shell" / "data").glob("*.jpg"))
+
+# The part of a pipeline behind "source: ", with FILES for the files' names.
+PIPELINES = {
+    "tfrecord": "{tfrecord: {files: FILES}}\nsteps: [shuffle]",
+    "text": "{text: {files: FILES}}",
+    "gzip": "{text: {files: FILES}}",
+    "csv": "{csv: {files: FILES}}\nsteps: [shuffle]",
+    "jsonl": "{jsonl: {files: FILES}}",
+    # Labels and bytes; paths differ from one place to another.
+    "images": "{images: {files: FILES}}\nsteps: [shuffle, map: {image: image, label: label}]",
+    "npy": "{npy: {files: FILES}}",
+    "webdataset": "{webdataset: {files: FILES}}",
+}
+
+
+def npy(rows, columns):
+    header = f"{{'descr': '<i8', 'fortran_order': False, 'shape': ({rows}, {columns}), }}"
+    header = header.ljust((len(header) + 10 + 1 + 63) // 64 * 64 - 11) + "\n"
+    return (b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header.encode() +
+            struct.pack(f"<{rows * columns}q", *range(rows * columns)))
+
+
+def tar(groups):
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w", format=tarfile.USTAR_FORMAT) as archive:
+        for k in range(groups):
+            for extension, data in (("txt", b"text %d" % k), ("cls", b"%d" % (k % 10))):
+                member = tarfile.TarInfo(f"{k:06}.{extension}")
+                member.size = len(data)
+                archive.addfile(member, io.BytesIO(data))
+    return out.getvalue()
+
+
+def make_files(folder):
+    """Writes all files. Returns {kind: [name below folder, …]}."""
+    names = {}
+
+    def write(kind, name, data):
+        path = pathlib.Path(folder) / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+        names.setdefault(kind, []).append(name)
+
+    # Three blocks of 4 MiB, so that splits of a file are read by several workers.
+    lines = b"".join(b"line %d %s\n" % (k, b"x" * (k * 37 % 61)) for k in range(240_000))
+    for part in range(2):
+        write("text", f"text/{part}.txt", lines[part:])
+        write("gzip", f"gzip/{part}.txt.gz", gzip.compress(lines[part:3_000_000], 1))
+        write("tfrecord", f"tfrecord/{part}.tfrecord",
+              b"".join(tfrecord(b"record %d %s" % (k, b"y" * (k % 97))) for k in range(part, 4_000)))
+        write("csv", f"csv/{part}.csv",
+              b"number,text\n" + b"".join(b"%d,word%d\n" % (k, k % 71) for k in range(part, 30_000)))
+        write("jsonl", f"jsonl/{part}.jsonl",
+              b"".join(b'{"number": %d, "text": "word%d"}\n' % (k, k % 71) for k in range(part, 30_000)))
+        write("npy", f"npy/{part}.npy", npy(5_000 + part, 3))
+        write("webdataset", f"webdataset/{part}.tar", tar(600 + part))
+    for k in range(24):
+        write("images", f"images/{k % 3}/{k:03}.jpg", PHOTOS[k % len(PHOTOS)].read_bytes())
+    return names
+
+
+def pipeline(kind, place, names):
+    """The text of a pipeline whose files are below `place`."""
+    files = "[" + ", ".join(f"'{place}/{name}'" for name in names) + "]"
+    return f"source: {PIPELINES[kind].replace('FILES', files)}\noptions: {{seed: 7}}\n"

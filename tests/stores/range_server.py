@@ -1,0 +1,179 @@
+"""A web server of one folder that knows ranges and versions, for tests, and that
+fails as a test says. Its port is chosen by the system."""
+import email.utils
+import http.server
+import pathlib
+import re
+import socket
+import ssl
+import threading
+import time
+import urllib.parse
+
+
+class Request:
+    """A request as faults see it."""
+
+    def __init__(self, number, path, headers):
+        self.number = number  # from 0, of all requests
+        self.path = path
+        self.headers = headers
+
+
+class RangeServer:
+    """Answers GET for the files below `folder`.
+
+    version: "etag", "modified" (Last-Modified only) or "none"
+    ranges:  False: answers 200 with the whole file, whatever is asked
+    delay:   seconds before each answer
+    fault:   called with each Request; None, or what to do instead:
+             ("status", code, {header: value}), ("cut", bytes), ("short", bytes),
+             ("delay", seconds), ("hang",), ("redirect", url)
+    """
+
+    def __init__(self, folder, version="etag", ranges=True, delay=0.0, fault=None, certificate=None):
+        self.folder = pathlib.Path(folder)
+        self.version = version
+        self.ranges = ranges
+        self.delay = delay
+        self.fault = fault
+        self.log = []  # (path, range header, status)
+        self.under_way = 0
+        self.most_under_way = 0
+        self.closing = threading.Event()
+        self.lock = threading.Lock()
+        self.count = 0
+        self.scheme = "https" if certificate else "http"
+        handler = type("Handler", (_Handler,), {"owner": self})
+        self.server = _Server(("127.0.0.1", 0), handler)
+        if certificate:
+            context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            context.load_cert_chain(*certificate)
+            self.server.socket = context.wrap_socket(self.server.socket, server_side=True,
+                                                     do_handshake_on_connect=False)
+        self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.05})
+        self.thread.start()
+
+    @property
+    def host(self):
+        return f"127.0.0.1:{self.server.server_port}"
+
+    @property
+    def url(self):
+        return f"{self.scheme}://{self.host}"
+
+    def close(self):
+        self.closing.set()
+        self.server.shutdown()
+        self.server.server_close()
+        self.thread.join()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+class _Server(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False
+    request_queue_size = 256
+
+    def handle_error(self, *_):
+        pass  # clients hang up
+
+
+class _Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    wbufsize = 1 << 16
+    owner = None  # the RangeServer
+
+    def log_message(self, *_):
+        pass
+
+    def setup(self):
+        super().setup()
+        self.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+    def do_GET(self):
+        owner = self.owner
+        with owner.lock:
+            request = Request(owner.count, self.path, self.headers)
+            owner.count += 1
+            owner.under_way += 1
+            owner.most_under_way = max(owner.most_under_way, owner.under_way)
+        try:
+            if owner.delay:
+                time.sleep(owner.delay)
+            self.answer(owner.fault(request) if owner.fault else None)
+        finally:
+            with owner.lock:
+                owner.under_way -= 1
+
+    def empty(self, status, headers=()):
+        self.owner.log.append((self.path, self.headers.get("Range"), status))
+        self.send_response(status)
+        for name, value in dict(headers).items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    def answer(self, fault):
+        kind = fault[0] if fault else None
+        if kind == "status":
+            return self.empty(fault[1], fault[2] if len(fault) > 2 else {})
+        if kind == "redirect":
+            return self.empty(302, {"Location": fault[1]})
+        if kind == "hang":
+            self.owner.closing.wait(60)
+            self.close_connection = True
+            return None
+        if kind == "delay":
+            time.sleep(fault[1])
+        path = self.owner.folder / urllib.parse.unquote(urllib.parse.urlsplit(self.path).path).lstrip("/")
+        try:
+            stat = path.stat()
+            file = open(path, "rb")
+        except OSError:
+            return self.empty(404)
+        with file:
+            return self.send_file(file, stat, kind, fault)
+
+    def send_file(self, file, stat, kind, fault):
+        size = stat.st_size
+        etag = f'"{stat.st_mtime_ns:x}-{size:x}"'
+        modified = email.utils.formatdate(stat.st_mtime, usegmt=True)
+        version = {"etag": {"ETag": etag}, "modified": {"Last-Modified": modified}, "none": {}}[self.owner.version]
+        if self.owner.version == "etag" and self.headers.get("If-Match", etag) != etag:
+            return self.empty(412)
+        since = self.headers.get("If-Unmodified-Since")
+        if since and int(stat.st_mtime) > email.utils.parsedate_to_datetime(since).timestamp():
+            return self.empty(412)
+        begin, end, status = 0, size, 200
+        asked = re.fullmatch(r"bytes=(\d+)-(\d+)", self.headers.get("Range", ""))
+        if asked and self.owner.ranges:
+            begin, end, status = int(asked[1]), min(int(asked[2]) + 1, size), 206
+            if begin >= size:
+                return self.empty(416, {"Content-Range": f"bytes */{size}"})
+            if kind == "short":
+                end = min(end, begin + fault[1])
+        self.owner.log.append((self.path, self.headers.get("Range"), status))
+        self.send_response(status)
+        for name, value in version.items():
+            self.send_header(name, value)
+        if status == 206:
+            self.send_header("Content-Range", f"bytes {begin}-{end - 1}/{size}")
+        self.send_header("Content-Length", str(end - begin))
+        self.end_headers()
+        file.seek(begin)
+        data = file.read(end - begin)
+        if kind == "cut" and fault[1] < len(data):
+            data = data[:fault[1]]
+            self.close_connection = True
+        try:
+            self.wfile.write(data)
+            self.wfile.flush()
+        except OSError:
+            self.close_connection = True
+        return None

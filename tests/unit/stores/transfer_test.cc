@@ -1,0 +1,259 @@
+// A transfer decides what to make of answers; the network is this test.
+
+#include "stores/http/transfer.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "core/base/status.h"
+#include "core/io/read_stop.h"
+
+namespace feedmill {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr char kUrl[] = "http://h/a";
+const FileIdentity kVersion{100, 0, "\"v\""};
+
+class TransferTest : public ::testing::Test {
+ protected:
+  void Head(Transfer& transfer, std::initializer_list<const char*> lines) {
+    for (const char* line : lines) transfer.TakeHeaderLine(line, now_);
+  }
+  // A 206 answer of bytes [begin, end) of 100.
+  void HeadOfRange(Transfer& transfer, int begin, int end,
+                   const char* etag = "\"v\"") {
+    Head(transfer, {"HTTP/1.1 206 x"});
+    transfer.TakeHeaderLine(fmt::format("ETag: {}", etag), now_);
+    transfer.TakeHeaderLine(
+        fmt::format("Content-Range: bytes {}-{}/100", begin, end - 1), now_);
+  }
+  bool Body(Transfer& transfer, const std::string& bytes) {
+    return transfer.TakeBody(std::as_bytes(std::span<const char>(bytes)), now_);
+  }
+  std::shared_ptr<Transfer> Range(uint64_t offset, uint64_t size) {
+    return Transfer::Range(kUrl, {offset, size}, kVersion, {}, options_);
+  }
+  static std::string Text(const Transfer& transfer, size_t size) {
+    return {reinterpret_cast<const char*>(transfer.bytes()), size};
+  }
+
+  HttpOptions options_;
+  absl::Time now_ = absl::UnixEpoch();
+  const AttemptEnd answered_{};
+  const AttemptEnd cut_{AttemptEnd::Kind::kCut, "reset by peer"};
+};
+
+TEST_F(TransferTest, ARepeatAsksForTheBytesThatAreMissing) {
+  const auto transfer = Range(10, 6);
+  EXPECT_EQ(transfer->BeginAttempt(now_), "10-15");
+  EXPECT_EQ(transfer->Condition(), "If-Match: \"v\"");
+  HeadOfRange(*transfer, 10, 16);
+  EXPECT_TRUE(Body(*transfer, "abcd"));
+  EXPECT_TRUE(transfer->Wait(4).ok());
+  const auto next = transfer->EndAttempt(now_, cut_);
+  ASSERT_TRUE(next);
+  EXPECT_GT(*next, now_);
+  EXPECT_EQ(transfer->BeginAttempt(*next), "14-15");
+  HeadOfRange(*transfer, 14, 15);  // shorter than asked for, and sound
+  EXPECT_TRUE(Body(*transfer, "e"));
+  ASSERT_TRUE(transfer->EndAttempt(now_, answered_));
+  EXPECT_EQ(transfer->BeginAttempt(*next), "15-15");
+  HeadOfRange(*transfer, 15, 16);
+  EXPECT_TRUE(Body(*transfer, "f"));
+  EXPECT_FALSE(transfer->EndAttempt(now_, answered_));
+  EXPECT_TRUE(transfer->WaitForEnd().ok());
+  EXPECT_EQ(Text(*transfer, 6), "abcdef");
+}
+
+TEST_F(TransferTest, OtherBytesThanAskedForAreNeverTaken) {
+  const auto transfer = Range(10, 6);
+  const std::pair<int, int> ranges[] = {{9, 15}, {11, 16}, {10, 17}, {0, 6}};
+  for (const auto& [begin, end] : ranges) {
+    EXPECT_EQ(transfer->BeginAttempt(now_), "10-15");
+    HeadOfRange(*transfer, begin, end);
+    EXPECT_FALSE(Body(*transfer, "xxxxxx"));
+    EXPECT_TRUE(transfer->EndAttempt(now_, cut_));
+  }
+  // Lengths that contradict each other.
+  transfer->BeginAttempt(now_);
+  HeadOfRange(*transfer, 10, 16);
+  Head(*transfer, {"Content-Length: 7"});
+  EXPECT_FALSE(Body(*transfer, "x"));
+  EXPECT_TRUE(transfer->EndAttempt(now_, cut_));
+  // More bytes than the answer said.
+  transfer->BeginAttempt(now_);
+  HeadOfRange(*transfer, 10, 16);
+  EXPECT_FALSE(Body(*transfer, "abcdefg"));
+  EXPECT_FALSE(transfer->EndAttempt(now_, cut_));
+  EXPECT_TRUE(absl::IsUnavailable(transfer->WaitForEnd()));
+}
+
+TEST_F(TransferTest, AnotherVersionIsAnErrorThatNamesTheFile) {
+  for (const char* etag : {"\"w\"", "W/\"v\"", ""}) {
+    const auto transfer = Range(0, 4);
+    transfer->BeginAttempt(now_);
+    HeadOfRange(*transfer, 0, 4, etag);
+    EXPECT_FALSE(Body(*transfer, "abcd"));
+    EXPECT_FALSE(transfer->EndAttempt(now_, cut_));
+    EXPECT_TRUE(absl::IsFailedPrecondition(transfer->WaitForEnd()));
+    EXPECT_THAT(ErrorText(transfer->WaitForEnd()),
+                HasSubstr("http://h/a: changed since the job began"));
+  }
+  for (const char* status : {"HTTP/1.1 412 x", "HTTP/1.1 416 x"}) {
+    const auto transfer = Range(0, 4);
+    transfer->BeginAttempt(now_);
+    Head(*transfer, {status});
+    EXPECT_FALSE(transfer->EndAttempt(now_, answered_));
+    EXPECT_THAT(ErrorText(transfer->WaitForEnd()), HasSubstr("changed since"));
+  }
+}
+
+TEST_F(TransferTest, PassingErrorsAreRepeatedAsLongAsPatienceLasts) {
+  const auto transfer = Range(0, 4);
+  const absl::Time begin = now_;
+  int attempts = 0;
+  std::optional<absl::Time> next = now_;
+  for (; next; ++attempts) {
+    now_ = *next;
+    transfer->BeginAttempt(now_);
+    Head(*transfer, {"HTTP/1.1 503 x"});
+    EXPECT_TRUE(Body(*transfer, "the reason"));
+    next = transfer->EndAttempt(now_, answered_);
+  }
+  EXPECT_GT(attempts, 8);
+  EXPECT_LE(now_ - begin, options_.patience);
+  EXPECT_GE(now_ - begin, options_.patience / 2);
+  const absl::Status status = transfer->WaitForEnd();
+  EXPECT_TRUE(absl::IsUnavailable(status));
+  EXPECT_THAT(ErrorText(status), HasSubstr("http://h/a: no answer of use"));
+  EXPECT_THAT(ErrorText(status), HasSubstr("the server answers 503"));
+}
+
+TEST_F(TransferTest, BytesRenewPatienceUpToTheBound) {
+  const auto transfer = Range(0, 100);
+  const absl::Time begin = now_;
+  int got = 0;
+  std::optional<absl::Time> next = now_;
+  for (; next && got < 100; ++got) {
+    now_ = *next + absl::Seconds(20);
+    transfer->BeginAttempt(now_);
+    HeadOfRange(*transfer, got, got + 1);
+    EXPECT_TRUE(Body(*transfer, "x"));
+    next = transfer->EndAttempt(now_, cut_);
+  }
+  EXPECT_GT(got, 20);
+  EXPECT_LE(now_ - begin, options_.request_limit + absl::Seconds(30));
+  EXPECT_TRUE(absl::IsUnavailable(transfer->WaitForEnd()));
+}
+
+TEST_F(TransferTest, RetryAfterIsHonoured) {
+  const auto transfer = Range(0, 4);
+  transfer->BeginAttempt(now_);
+  Head(*transfer, {"HTTP/1.1 429 x", "Retry-After: 7"});
+  EXPECT_EQ(transfer->EndAttempt(now_, answered_), now_ + absl::Seconds(7));
+  transfer->BeginAttempt(now_);
+  Head(*transfer, {"HTTP/1.1 503 x", "Retry-After: 3600"});
+  EXPECT_FALSE(transfer->EndAttempt(now_, answered_));
+  EXPECT_THAT(ErrorText(transfer->WaitForEnd()), HasSubstr("to wait 1h"));
+}
+
+TEST_F(TransferTest, AServerThatCannotBeReachedIsGivenUpSooner) {
+  const auto transfer = Range(0, 4);
+  const AttemptEnd end{AttemptEnd::Kind::kUnreachable, "no such host"};
+  const absl::Time begin = now_;
+  for (std::optional<absl::Time> next = now_; next;) {
+    now_ = *next;
+    transfer->BeginAttempt(now_);
+    next = transfer->EndAttempt(now_, end);
+  }
+  EXPECT_LE(now_ - begin, options_.unreachable_patience);
+  EXPECT_THAT(ErrorText(transfer->WaitForEnd()), HasSubstr("no such host"));
+}
+
+TEST_F(TransferTest, ARefusalIsNotRepeated) {
+  const auto transfer = Range(0, 4);
+  transfer->BeginAttempt(now_);
+  Head(*transfer, {"HTTP/1.1 403 x"});
+  EXPECT_FALSE(Body(*transfer, "no"));
+  EXPECT_FALSE(transfer->EndAttempt(now_, cut_));
+  EXPECT_TRUE(absl::IsFailedPrecondition(transfer->WaitForEnd()));
+}
+
+TEST_F(TransferTest, AProbeLearnsSizeAndVersion) {
+  const auto probe = Transfer::Probe(kUrl, options_);
+  EXPECT_EQ(probe->BeginAttempt(now_), "0-0");
+  EXPECT_EQ(probe->Condition(), "");
+  HeadOfRange(*probe, 0, 1);
+  EXPECT_TRUE(Body(*probe, "a"));
+  EXPECT_FALSE(probe->EndAttempt(now_, answered_));
+  EXPECT_TRUE(probe->WaitForEnd().ok());
+  EXPECT_EQ(probe->answer(), 206);
+  EXPECT_EQ(probe->identity(), kVersion);
+}
+
+TEST_F(TransferTest, AServerWithoutRangesIsNoticedWithoutItsBytes) {
+  const auto probe = Transfer::Probe(kUrl, options_);
+  probe->BeginAttempt(now_);
+  Head(*probe, {"HTTP/1.1 200 x", "Content-Length: 100"});
+  EXPECT_FALSE(Body(*probe, "abc"));
+  EXPECT_FALSE(probe->EndAttempt(now_, cut_));
+  EXPECT_TRUE(probe->WaitForEnd().ok());
+  EXPECT_EQ(probe->answer(), 200);
+
+  const auto range = Range(10, 6);
+  range->BeginAttempt(now_);
+  Head(*range, {"HTTP/1.1 200 x", "Content-Length: 100"});
+  EXPECT_FALSE(Body(*range, "abc"));
+  EXPECT_FALSE(range->EndAttempt(now_, cut_));
+  EXPECT_FALSE(range->WaitForEnd().ok());
+  EXPECT_TRUE(range->no_ranges());
+}
+
+TEST_F(TransferTest, AWholeFileIsBoundedAndComplete) {
+  options_.whole_bytes_max = 8;
+  const auto whole = Transfer::Whole(kUrl, std::nullopt, options_);
+  EXPECT_EQ(whole->BeginAttempt(now_), "");
+  Head(*whole, {"HTTP/1.1 200 x", "Content-Length: 4", "ETag: \"v\""});
+  EXPECT_TRUE(Body(*whole, "ab"));
+  EXPECT_TRUE(whole->EndAttempt(now_, cut_));  // from its beginning again
+  whole->BeginAttempt(now_);
+  Head(*whole, {"HTTP/1.1 200 x", "Content-Length: 4", "ETag: \"v\""});
+  EXPECT_TRUE(Body(*whole, "abcd"));
+  EXPECT_FALSE(whole->EndAttempt(now_, answered_));
+  EXPECT_TRUE(whole->WaitForEnd().ok());
+  EXPECT_EQ(whole->identity(), (FileIdentity{4, 0, "\"v\""}));
+  EXPECT_EQ(whole->TakeWhole().size(), 4u);
+
+  const auto large = Transfer::Whole(kUrl, std::nullopt, options_);
+  large->BeginAttempt(now_);
+  Head(*large, {"HTTP/1.1 200 x"});  // without a length
+  EXPECT_FALSE(Body(*large, "123456789"));
+  EXPECT_FALSE(large->EndAttempt(now_, cut_));
+  EXPECT_THAT(ErrorText(large->WaitForEnd()), HasSubstr("has no ranges"));
+}
+
+TEST_F(TransferTest, AnAbandonedTransferWritesNothing) {
+  std::vector<std::byte> into(4, std::byte{'-'});
+  const auto transfer = Transfer::Range(kUrl, {0, 4}, kVersion, into, options_);
+  transfer->BeginAttempt(now_);
+  HeadOfRange(*transfer, 0, 4);
+  EXPECT_TRUE(Body(*transfer, "a"));
+  transfer->Abandon();
+  EXPECT_FALSE(Body(*transfer, "b"));
+  EXPECT_EQ(into[1], std::byte{'-'});
+  EXPECT_FALSE(transfer->EndAttempt(now_, cut_));
+  EXPECT_TRUE(absl::IsCancelled(transfer->WaitForEnd()));
+}
+
+TEST_F(TransferTest, WaitsEndWhenReadingIsStopped) {
+  const std::atomic<bool> stopped = true;
+  const ReadStop stop(stopped);
+  EXPECT_TRUE(absl::IsCancelled(Range(0, 4)->WaitForEnd()));
+}
+
+}  // namespace
+}  // namespace feedmill
