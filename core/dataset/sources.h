@@ -67,6 +67,19 @@ struct WebDatasetSource {
   Compression compression = Compression::kByName;
   std::vector<SourceField> fields{};
 };
+// The rows of Parquet files, and of Arrow IPC files and streams: columns by
+// name, "a.b" for the member b of the struct a. `columns`: those to find out,
+// all if it is empty.
+struct ParquetSource {
+  std::vector<std::string> files{};
+  std::vector<std::string> columns{};
+  std::vector<SourceField> fields{};
+};
+struct ArrowSource {
+  std::vector<std::string> files{};
+  std::vector<std::string> columns{};
+  std::vector<SourceField> fields{};
+};
 // One file an element: image (bytes), label (int64), path (bytes).
 // label folder: the name of the file's folder; filename: what follows the last
 // '_' (or the whole stem). Names that all are decimal integers are those

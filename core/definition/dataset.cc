@@ -146,6 +146,15 @@ Dataset Dataset::WebDataset(std::vector<std::string> files,
   return FromFiles(std::move(files), std::move(options));
 }
 
+Dataset Dataset::Parquet(std::vector<std::string> files,
+                         ParquetSource options) {
+  return FromFiles(std::move(files), std::move(options));
+}
+
+Dataset Dataset::Arrow(std::vector<std::string> files, ArrowSource options) {
+  return FromFiles(std::move(files), std::move(options));
+}
+
 Dataset Dataset::Concatenate(const std::vector<Dataset>& inputs) {
   return FromSource(ConcatenateSource{GraphsOf(inputs)});
 }

@@ -108,6 +108,10 @@ class Dataset {
   static Dataset Csv(std::vector<std::string> files, CsvSource options = {});
   static Dataset WebDataset(std::vector<std::string> files,
                             WebDatasetSource options = {});
+  static Dataset Parquet(std::vector<std::string> files,
+                         ParquetSource options = {});
+  static Dataset Arrow(std::vector<std::string> files,
+                       ArrowSource options = {});
   // Any source, by its name in YAML: also one that was registered from outside
   // (RegisterSource in core/operators/registry.h). As Apply.
   // Example: Dataset::From("text", {{"files", std::vector<std::string>{"a"}}}).

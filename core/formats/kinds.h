@@ -19,12 +19,14 @@ const SourceKind& JsonlKind();
 const SourceKind& FixedLengthKind();
 const SourceKind& NpyKind();
 const SourceKind& WebDatasetKind();
+const SourceKind& ParquetKind();
+const SourceKind& ArrowKind();
 
 inline std::vector<const SourceKind*> BuiltinFormats() {
   return {
-      &RangeKind(),       &TfRecordKind(), &TextKind(),
-      &ImagesKind(),      &CsvKind(),      &JsonlKind(),
-      &FixedLengthKind(), &NpyKind(),      &WebDatasetKind(),
+      &RangeKind(),      &TfRecordKind(), &TextKind(),        &ImagesKind(),
+      &CsvKind(),        &JsonlKind(),    &FixedLengthKind(), &NpyKind(),
+      &WebDatasetKind(), &ParquetKind(),  &ArrowKind(),
   };
 }
 

@@ -15,7 +15,7 @@ import re
 import subprocess
 import sys
 
-SHIPPED = ("core", "cloud", "stores", "broker", "worker", "client", "server", "tools")
+SHIPPED = ("core", "cloud", "plugins", "stores", "broker", "worker", "client", "server", "tools")
 CODE = (".h", ".cc")
 LENGTH_MAX = 600
 BANNED_WORDS = {"util", "utils", "common", "misc", "helper", "helpers",
@@ -139,7 +139,7 @@ def dependencies(tree, libraries, allowed, _build):
             other = name.split("/")[0]
             if top == "core" and other in SHIPPED[1:]:
                 yield f"{path}: core includes {name}"
-            if (top in ("cloud", "stores", "broker", "worker", "client") and top != other
+            if (top in ("cloud", "plugins", "stores", "broker", "worker", "client") and top != other
                     and other in SHIPPED[1:]):
                 yield f"{path}: {top} includes {name}; they meet in core"
             if (other in ("tests", "bench", "examples")
@@ -167,6 +167,8 @@ def single_users(tree):
                 yield f"{path}: includes {name}; only core/wire may"
             if path.startswith("core/sources/") and FILE_HEADERS.match(name):
                 yield f"{path}: includes {name}; formats read files through core/io"
+            if name.startswith(("arrow/", "parquet/")) and not path.startswith("plugins/arrow/"):
+                yield f"{path}: includes {name}; only plugins/arrow may"
             if name.startswith("curl/") and path not in CURL_USERS:
                 yield f"{path}: includes {name}; only {' and '.join(CURL_USERS)} may"
             if name.startswith("CLI/") and path != "tools/command/flags.cc":

@@ -1,0 +1,25 @@
+# Apache Arrow C++ as the pyarrow wheel has it: headers in include/, libraries
+# beside them. FEEDMILL_ARROW is the folder of the Python package pyarrow.
+set(cached $ENV{XDG_CACHE_HOME})
+if(NOT cached)
+  set(cached $ENV{HOME}/.cache)
+endif()
+file(GLOB wheels ${cached}/feedmill/arrow/pyarrow-26*/pyarrow)
+find_path(FEEDMILL_ARROW include/arrow/api.h HINTS ${wheels} NO_DEFAULT_PATH
+  DOC "Folder of the Python package pyarrow 26")
+file(GLOB FEEDMILL_ARROW_LIBRARY ${FEEDMILL_ARROW}/libarrow.so.26*)
+file(GLOB FEEDMILL_PARQUET_LIBRARY ${FEEDMILL_ARROW}/libparquet.so.26*)
+
+set(FEEDMILL_ARROW_FOUND OFF)
+if(FEEDMILL_ARROW AND FEEDMILL_ARROW_LIBRARY AND FEEDMILL_PARQUET_LIBRARY)
+  set(FEEDMILL_ARROW_FOUND ON)
+  foreach(name arrow parquet)
+    string(TOUPPER ${name} upper)
+    add_library(arrow::${name} SHARED IMPORTED GLOBAL)
+    set_target_properties(arrow::${name} PROPERTIES IMPORTED_LOCATION ${FEEDMILL_${upper}_LIBRARY}
+      INTERFACE_INCLUDE_DIRECTORIES ${FEEDMILL_ARROW}/include)
+  endforeach()
+else()
+  message(STATUS "No pyarrow 26: Parquet and Arrow files will need libfeedmill_arrow.so of another build "
+    "(tools/setup --arrow, or -DFEEDMILL_ARROW=<folder of the package pyarrow>)")
+endif()

@@ -1,0 +1,22 @@
+#include "core/formats/columnar_plugin.h"
+
+#define FEEDMILL_TEXT_OF(x) #x
+#define FEEDMILL_TEXT(x) FEEDMILL_TEXT_OF(x)
+
+#ifdef __SANITIZE_ADDRESS__
+#define FEEDMILL_CHECKED ", AddressSanitizer"
+#else
+#define FEEDMILL_CHECKED ""
+#endif
+
+namespace feedmill {
+
+// Raise the number of the interface with each change of columnar_file.h or of a
+// class that it names.
+const char* ColumnarBuild() {
+  return "feedmill " FEEDMILL_VERSION
+         ", columnar interface 1, compiler " __VERSION__
+         ", C++11 ABI " FEEDMILL_TEXT(_GLIBCXX_USE_CXX11_ABI) FEEDMILL_CHECKED;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,87 @@
+#include "core/formats/columnar_plugin.h"
+
+#include <unistd.h>
+
+#include <array>
+#include <cstdlib>
+#include <cstring>
+#include <optional>
+
+#include "core/base/status.h"
+#include "core/plugins/shared_object.h"
+
+namespace feedmill {
+namespace {
+
+constexpr char kVariable[] = "FEEDMILL_ARROW_PLUGIN";
+constexpr char kAdvice[] =
+    "install pyarrow 26 (tools/setup --arrow, or `pip install pyarrow==26.*`), "
+    "configure and build feedmill again, and install it";
+
+// The folder above that of this program; "" if the system does not tell.
+std::string ProgramPrefix() {
+  std::array<char, 4096> path;
+  const ssize_t size = readlink("/proc/self/exe", path.data(), path.size());
+  if (size <= 0 || static_cast<size_t>(size) == path.size()) return "";
+  std::string prefix(path.data(), static_cast<size_t>(size));
+  for (int part = 0; part < 2; ++part) {
+    const size_t slash = prefix.rfind('/');
+    if (slash == std::string::npos) return "";
+    prefix.resize(slash);
+  }
+  return prefix;
+}
+
+// Files that may be the plugin, the preferred one first.
+std::vector<std::string> Candidates() {
+  const char* const named = std::getenv(kVariable);
+  if (named != nullptr && *named != '\0') return {named};
+  const std::string prefix = ProgramPrefix();
+  std::vector<std::string> files;
+  for (const char* const folder : {"lib", FEEDMILL_LIBRARY_FOLDER}) {
+    files.push_back(
+        fmt::format("{}/{}/feedmill/libfeedmill_arrow.so", prefix, folder));
+  }
+  return files;
+}
+
+absl::StatusOr<const ColumnarReader*> LoadFrom(const std::string& path) {
+  auto object = SharedObject::Load(path);
+  if (!object.ok()) {
+    return FailedPrecondition("{}; {}", ErrorText(object.status()), kAdvice);
+  }
+  const auto* const plugin =
+      object->Find<const FeedmillArrowPlugin*>(kColumnarPluginSymbol);
+  if (plugin == nullptr) {
+    return FailedPrecondition(
+        "{}: it is no libfeedmill_arrow.so; set {} to one", path, kVariable);
+  }
+  if (std::strcmp(plugin->build, ColumnarBuild()) != 0) {
+    return FailedPrecondition(
+        "{}: it is of another build: \"{}\", where this program is \"{}\"; "
+        "install both from one build",
+        path, plugin->build, ColumnarBuild());
+  }
+  object->Keep();
+  return &plugin->reader();
+}
+
+absl::StatusOr<const ColumnarReader*> FindReader() {
+  const std::vector<std::string> files = Candidates();
+  for (const std::string& file : files) {
+    if (access(file.c_str(), F_OK) == 0) return LoadFrom(file);
+  }
+  return FailedPrecondition(
+      "Parquet and Arrow files need the plugin libfeedmill_arrow.so, which is "
+      "not at {}; {} (or set {} to its path)",
+      files.front(), kAdvice, kVariable);
+}
+
+}  // namespace
+
+absl::StatusOr<const ColumnarReader*> LoadColumnarReader() {
+  static const absl::StatusOr<const ColumnarReader*> reader = FindReader();
+  return reader;
+}
+
+}  // namespace feedmill

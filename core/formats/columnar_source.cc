@@ -1,0 +1,140 @@
+#include "core/formats/columnar_source.h"
+
+#include <algorithm>
+#include <set>
+
+#include "core/base/status.h"
+#include "core/dataset/nearest_name.h"
+#include "core/formats/columnar_plugin.h"
+#include "core/io/file_systems.h"
+#include "core/sources/columnar_records.h"
+#include "core/sources/record_decoder.h"
+
+namespace feedmill {
+namespace {
+
+// True if `chosen` is the column `name`, or the struct that it is a member of.
+bool Chooses(std::string_view chosen, std::string_view name) {
+  return name == chosen ||
+         (name.size() > chosen.size() && name.starts_with(chosen) &&
+          name[chosen.size()] == '.');
+}
+
+// A file that outlives its name on this stack: ColumnarReader shares it.
+std::shared_ptr<const RandomAccessFile> Borrowed(const RandomAccessFile& file) {
+  return {std::shared_ptr<const void>(), &file};
+}
+
+absl::StatusOr<std::unique_ptr<const ColumnarFile>> OpenColumns(
+    ColumnarFormat format, std::shared_ptr<const RandomAccessFile> file,
+    uint64_t size) {
+  FM_ASSIGN_OR_RETURN(const ColumnarReader* const reader, LoadColumnarReader());
+  const std::string name = file->name();
+  auto opened = reader->Open(format, std::move(file), size);
+  if (!opened.ok()) return Annotate(opened.status(), name);
+  return opened;
+}
+
+// Adds the columns that `chosen` names.
+absl::Status AddChosen(const std::string& chosen,
+                       const std::vector<ColumnarColumn>& columns,
+                       std::vector<const ColumnarColumn*>& out) {
+  const size_t before = out.size();
+  for (const ColumnarColumn& column : columns) {
+    if (Chooses(chosen, column.field.name)) out.push_back(&column);
+  }
+  if (out.size() > before) return absl::OkStatus();
+  std::vector<std::string_view> known;
+  for (const ColumnarColumn& column : columns) {
+    known.push_back(column.field.name);
+  }
+  return InvalidArgument("there is no column \"{}\"{}", Shown(chosen),
+                         DidYouMean(chosen, known));
+}
+
+absl::StatusOr<std::vector<const ColumnarColumn*>> Choose(
+    const std::vector<std::string>& chosen,
+    const std::vector<ColumnarColumn>& columns) {
+  std::vector<const ColumnarColumn*> out;
+  for (const std::string& name : chosen) {
+    FM_RETURN_IF_ERROR(AddChosen(name, columns, out));
+  }
+  if (chosen.empty()) {
+    for (const ColumnarColumn& column : columns) out.push_back(&column);
+  }
+  if (out.empty()) return InvalidArgument("the file has no columns");
+  std::set<std::string_view> names;
+  for (const ColumnarColumn* const column : out) {
+    const std::string& name = column->field.name;
+    if (!column->unreadable.empty()) {
+      return InvalidArgument(
+          "the column \"{}\" is {}, which no component can hold; name the "
+          "other columns in `columns`",
+          Shown(name), column->unreadable);
+    }
+    if (name.empty()) {
+      return InvalidArgument(
+          "a column has no name; name the other columns in `columns`");
+    }
+    if (!names.insert(name).second) {
+      return InvalidArgument("the column \"{}\" is there twice; rename one",
+                             Shown(name));
+    }
+  }
+  return out;
+}
+
+}  // namespace
+
+absl::StatusOr<ElementSpec> OutputOfColumns(
+    const std::vector<std::string>& files,
+    const std::vector<std::string>& columns,
+    const std::vector<SourceField>& fields) {
+  FM_RETURN_IF_ERROR(CheckFiles(files));
+  for (const SourceField& field : fields) {
+    const auto chooses = [&](const std::string& chosen) {
+      return Chooses(chosen, field.name);
+    };
+    if (columns.empty() || std::ranges::any_of(columns, chooses)) continue;
+    return InvalidArgument("`fields` has \"{}\", which `columns` lacks",
+                           field.name);
+  }
+  return SpecOfFields(fields, FieldShapes::kLists);
+}
+
+absl::StatusOr<std::vector<SourceField>> InferColumns(
+    ColumnarFormat format, const std::vector<std::string>& columns,
+    const std::string& path) {
+  FM_ASSIGN_OR_RETURN(const std::shared_ptr<const RandomAccessFile> file,
+                      OpenFile(path));
+  FM_ASSIGN_OR_RETURN(const FileIdentity identity, file->Identity());
+  FM_ASSIGN_OR_RETURN(const auto opened,
+                      OpenColumns(format, file, identity.size));
+  const auto chosen = Choose(columns, opened->columns());
+  if (!chosen.ok()) return Annotate(chosen.status(), path);
+  std::vector<SourceField> fields;
+  for (const ColumnarColumn* const column : *chosen) {
+    fields.push_back(column->field);
+  }
+  return fields;
+}
+
+absl::StatusOr<uint64_t> CountColumnarRows(ColumnarFormat format,
+                                           const RandomAccessFile& file,
+                                           uint64_t size) {
+  FM_ASSIGN_OR_RETURN(const auto opened,
+                      OpenColumns(format, Borrowed(file), size));
+  uint64_t rows = 0;
+  for (const uint64_t of_group : opened->group_rows()) rows += of_group;
+  return rows;
+}
+
+absl::StatusOr<std::unique_ptr<const RecordSource>> MakeColumnarSource(
+    ColumnarFormat format, const std::vector<SourceField>& fields,
+    std::shared_ptr<const Manifest> manifest, const std::vector<bool>& live) {
+  FM_ASSIGN_OR_RETURN(const ColumnarReader* const reader, LoadColumnarReader());
+  return MakeColumnarRecords(*reader, format, fields, live,
+                             std::move(manifest));
+}
+
+}  // namespace feedmill

@@ -1,0 +1,69 @@
+#ifndef FEEDMILL_CORE_FORMATS_COLUMNAR_SOURCE_H_
+#define FEEDMILL_CORE_FORMATS_COLUMNAR_SOURCE_H_
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/formats/file_checks.h"
+#include "core/formats/file_source_of.h"
+#include "core/sources/columnar_file.h"
+
+namespace feedmill {
+
+// ---- parts that the sources of columnar files have alike
+
+absl::StatusOr<ElementSpec> OutputOfColumns(
+    const std::vector<std::string>& files,
+    const std::vector<std::string>& columns,
+    const std::vector<SourceField>& fields);
+// The columns of a file as fields, those that `columns` names in its order; all
+// if it is empty. The name of a struct stands for all of its members.
+absl::StatusOr<std::vector<SourceField>> InferColumns(
+    ColumnarFormat format, const std::vector<std::string>& columns,
+    const std::string& path);
+absl::StatusOr<uint64_t> CountColumnarRows(ColumnarFormat format,
+                                           const RandomAccessFile& file,
+                                           uint64_t size);
+absl::StatusOr<std::unique_ptr<const RecordSource>> MakeColumnarSource(
+    ColumnarFormat format, const std::vector<SourceField>& fields,
+    std::shared_ptr<const Manifest> manifest, const std::vector<bool>& live);
+
+// The static members that FileSourceOf takes but for a name and a summary.
+template <class S, ColumnarFormat Format>
+struct ColumnarSourceOf {
+  using Options = S;
+
+  static FieldList Fields(S& s) {
+    return {FilesField(s.files),
+            {"columns", &s.columns, Field::kOptional,
+             "Columns to read, in this order; a struct's name is all of its "
+             "members. All columns if absent."},
+            FieldsField(s.fields)};
+  }
+  static SourceProperties Properties(const S&) { return {}; }
+  static absl::StatusOr<ElementSpec> Output(const S& s,
+                                            std::span<const ElementSpec>) {
+    return OutputOfColumns(s.files, s.columns, s.fields);
+  }
+  static absl::StatusOr<std::vector<SourceField>> InferFieldsOfFile(
+      const S& s, const std::string& path) {
+    return InferColumns(Format, s.columns, path);
+  }
+  static absl::StatusOr<uint64_t> CountRecords(const S&,
+                                               const RandomAccessFile& file,
+                                               uint64_t size) {
+    return CountColumnarRows(Format, file, size);
+  }
+  static absl::StatusOr<std::unique_ptr<const RecordSource>> MakeRecords(
+      const S& s, std::shared_ptr<const Manifest> manifest,
+      const std::vector<bool>& live) {
+    return MakeColumnarSource(Format, s.fields, std::move(manifest), live);
+  }
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_FORMATS_COLUMNAR_SOURCE_H_

@@ -1,0 +1,146 @@
+#include "core/sources/columnar_groups.h"
+
+#include <algorithm>
+
+#include "core/base/status.h"
+
+namespace feedmill {
+namespace {
+
+// Footers that are kept parsed; those of wide files take megabytes.
+constexpr size_t kOpenColumnarMax = 64;
+
+size_t BytesOf(const Column& column) {
+  return column.values.size() + column.offsets.size() +
+         column.row_starts.size();
+}
+
+// Errors about a group begin with its place in the file.
+absl::Status OfGroup(const absl::Status& status, ColumnarFormat format,
+                     size_t group) {
+  const bool parquet = format == ColumnarFormat::kParquet;
+  return absl::Status(
+      absl::IsInvalidArgument(status) ? absl::StatusCode::kDataLoss
+                                      : status.code(),
+      fmt::format("{} {}: {}", parquet ? "row group" : "record batch", group,
+                  ErrorText(status)));
+}
+
+}  // namespace
+
+absl::StatusOr<ColumnarGroups::OpenedFile> ColumnarGroups::Open(
+    size_t file) const {
+  {
+    const std::lock_guard lock(mutex_);
+    for (auto at = opened_.begin(); at != opened_.end(); ++at) {
+      if (at->first != file) continue;
+      opened_.splice(opened_.begin(), opened_, at);
+      return opened_.front().second;
+    }
+  }
+  FM_ASSIGN_OR_RETURN(const auto opened, files_.Open(file));
+  auto parsed = reader_.Open(format_, opened, files_.info(file).size);
+  FM_RETURN_IF_ERROR(files_.Check(file, *opened));
+  FM_RETURN_IF_ERROR(Annotate(parsed.status(), files_.info(file).path));
+  OpenedFile shared = *std::move(parsed);
+  auto starts = std::make_shared<std::vector<uint64_t>>(1, 0);
+  for (const uint64_t rows : shared->group_rows()) {
+    starts->push_back(starts->back() + rows);
+  }
+  if (starts->back() != files_.info(file).records) return files_.Changed(file);
+  const std::lock_guard lock(mutex_);
+  starts_[file] = std::move(starts);
+  opened_.emplace_front(file, shared);
+  if (opened_.size() > kOpenColumnarMax) opened_.pop_back();
+  return shared;
+}
+
+absl::StatusOr<ColumnarGroups::Starts> ColumnarGroups::StartsOf(
+    size_t file) const {
+  {
+    const std::lock_guard lock(mutex_);
+    const auto found = starts_.find(file);
+    if (found != starts_.end()) return found->second;
+  }
+  FM_RETURN_IF_ERROR(Open(file).status());
+  const std::lock_guard lock(mutex_);
+  return starts_[file];
+}
+
+absl::StatusOr<std::shared_ptr<const DecodedGroup>> ColumnarGroups::Decode(
+    size_t file, size_t group) const {
+  FM_ASSIGN_OR_RETURN(const OpenedFile opened, Open(file));
+  auto decoded = std::make_shared<DecodedGroup>();
+  decoded->rows = static_cast<size_t>(opened->group_rows()[group]);
+  if (fields_.empty()) return decoded;
+  auto columns = opened->ReadGroup(group, fields_);
+  FM_ASSIGN_OR_RETURN(const auto bytes, files_.Open(file));
+  FM_RETURN_IF_ERROR(files_.Check(file, *bytes));
+  if (!columns.ok()) return OfGroup(columns.status(), format_, group);
+  decoded->columns = *std::move(columns);
+  for (const DecodedColumn& column : decoded->columns) {
+    decoded->bytes += BytesOf(column.column) + column.faults.size();
+  }
+  return decoded;
+}
+
+std::shared_ptr<ColumnarGroups::Entry> ColumnarGroups::EntryOf(
+    const Key& key) const {
+  const std::lock_guard lock(mutex_);
+  std::shared_ptr<Entry>& entry = entries_[key];
+  if (entry != nullptr) {
+    by_use_.splice(by_use_.begin(), by_use_, entry->place);
+    return entry;
+  }
+  entry = std::make_shared<Entry>();
+  by_use_.push_front(key);
+  entry->place = by_use_.begin();
+  return entry;
+}
+
+// Counts a group that was decoded, and lets those go that were not used for
+// longest.
+void ColumnarGroups::Keep(const Key& key, const Entry* entry,
+                          size_t bytes) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = entries_.find(key);
+  if (found == entries_.end() || found->second.get() != entry) return;
+  found->second->bytes = bytes;
+  bytes_ += bytes;
+  while (bytes_ > kBytesMax && by_use_.back() != key) {
+    const auto oldest = entries_.find(by_use_.back());
+    bytes_ -= oldest->second->bytes;
+    entries_.erase(oldest);
+    by_use_.pop_back();
+  }
+}
+
+void ColumnarGroups::Drop(const Key& key, const Entry* entry) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = entries_.find(key);
+  if (found == entries_.end() || found->second.get() != entry) return;
+  by_use_.erase(found->second->place);
+  entries_.erase(found);
+}
+
+absl::StatusOr<std::shared_ptr<const DecodedGroup>> ColumnarGroups::Get(
+    size_t file, size_t group) const {
+  const Key key{file, group};
+  const std::shared_ptr<Entry> entry = EntryOf(key);
+  const std::lock_guard lock(entry->decoding);
+  if (!entry->done) {
+    auto decoded = Decode(file, group);
+    if (!decoded.ok() && !absl::IsDataLoss(decoded.status())) {
+      Drop(key, entry.get());
+      return decoded.status();
+    }
+    entry->done = true;
+    entry->error = decoded.status();
+    if (decoded.ok()) entry->group = *std::move(decoded);
+    Keep(key, entry.get(), entry->group == nullptr ? 0 : entry->group->bytes);
+  }
+  if (!entry->error.ok()) return entry->error;
+  return entry->group;
+}
+
+}  // namespace feedmill

@@ -1,0 +1,323 @@
+#include "core/sources/columnar_records.h"
+
+#include <algorithm>
+#include <atomic>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "core/base/status.h"
+#include "core/io/manifest_files.h"
+#include "core/sources/columnar_groups.h"
+#include "core/sources/columnar_rows.h"
+#include "core/sources/record_decoder.h"
+
+namespace feedmill {
+namespace {
+
+// Bytes of decoded groups that one read holds; it copies the rows that it needs
+// of further ones, and lets these go.
+constexpr size_t kHeldBytesMax = ColumnarGroups::kBytesMax / 2;
+// Guess of the bytes of a value whose size the field does not tell, until a
+// group was decoded.
+constexpr uint64_t kGuessedBytes = 32;
+
+// Rows that a read wants of one group, which stand together in the block.
+struct WantedRun {
+  size_t file = 0;
+  size_t group = 0;
+  size_t first = 0;  // in the group
+  size_t count = 0;
+  size_t row = 0;  // of the block
+};
+
+// The first row of the block that cannot be made.
+struct FirstBad {
+  size_t row;
+  absl::Status error{};
+
+  void Note(size_t bad_row, absl::Status why) {
+    if (bad_row >= row) return;
+    row = bad_row;
+    error = std::move(why);
+  }
+};
+
+absl::Status FaultOf(RowFault fault, const SourceField& field) {
+  switch (fault) {
+    case RowFault::kNone:
+      break;
+    case RowFault::kNull:
+      return DataLoss(
+          "the column \"{}\" is null, which {} cannot be; declare it as "
+          "float64 (NaN) or bytes (empty)",
+          Shown(field.name), DTypeName(field.dtype));
+    case RowFault::kInexact:
+      return DataLoss(
+          "the column \"{}\" has a value that {} does not hold "
+          "exactly; declare another type",
+          Shown(field.name), DTypeName(field.dtype));
+    case RowFault::kIndex:
+      return DataLoss(
+          "the column \"{}\" has an index that is not in its dictionary",
+          Shown(field.name));
+  }
+  return absl::OkStatus();
+}
+
+class ColumnarRecords final : public RecordSource {
+ public:
+  ColumnarRecords(const ColumnarReader& reader, ColumnarFormat format,
+                  const std::vector<SourceField>& fields,
+                  const std::vector<bool>& live,
+                  std::shared_ptr<const Manifest> manifest)
+      : files_(std::move(manifest)),
+        groups_(reader, format, LiveFields(fields, live), files_) {
+    for (const SourceField& field : groups_.fields()) {
+      const uint64_t fixed = FixedRowBytes(field);
+      fixed_bytes_ += fixed;
+      if (fixed == 0) guessed_bytes_ += kGuessedBytes;
+    }
+    row_bytes_ = fixed_bytes_ + guessed_bytes_;
+  }
+
+  std::unique_ptr<Scratch> NewScratch() const override {
+    return std::make_unique<ReadScratch>();
+  }
+
+  absl::StatusOr<size_t> Read(std::span<const uint64_t> indexes,
+                              size_t bytes_max, Scratch& scratch,
+                              RecordBlock& out) const override {
+    auto& read = static_cast<ReadScratch&>(scratch);
+    const size_t rows = RowsOf(indexes.size(), bytes_max);
+    read.wanted.clear();
+    FirstBad bad{rows};
+    for (size_t row = 0; row < bad.row; ++row) {
+      FM_RETURN_IF_ERROR(Want(indexes[row], 1, row, bad, read));
+    }
+    return ReadWanted([indexes](size_t row) { return indexes[row]; }, bytes_max,
+                      bad, read, out);
+  }
+
+  absl::StatusOr<size_t> ReadRun(uint64_t first, uint64_t count,
+                                 size_t bytes_max, Scratch& scratch,
+                                 RecordBlock& out) const override {
+    auto& read = static_cast<ReadScratch&>(scratch);
+    const size_t rows = RowsOf(count, bytes_max);
+    read.wanted.clear();
+    FirstBad bad{rows};
+    for (size_t row = 0; row < bad.row;) {
+      FM_RETURN_IF_ERROR(Want(first + row, rows - row, row, bad, read));
+      if (row < bad.row)
+        row = read.wanted.back().row + read.wanted.back().count;
+    }
+    return ReadWanted([first](size_t row) { return first + row; }, bytes_max,
+                      bad, read, out);
+  }
+
+  std::string Describe(uint64_t index, uint64_t) const override {
+    const auto place = files_.Find(index);
+    return fmt::format("{}: record {}", files_.info(place.file).path,
+                       place.record);
+  }
+
+ private:
+  struct ReadScratch final : Scratch {
+    std::vector<WantedRun> wanted;  // in the order of the block
+    std::vector<size_t> order;      // of `wanted`: by file and group
+    std::vector<ColumnarRun> runs;  // as `wanted`
+    ColumnarGroups::Starts starts;  // of starts_file
+    size_t starts_file = 0;
+  };
+
+  // Rows to read: as many as fit, by the size of rows decoded before.
+  size_t RowsOf(uint64_t count, size_t bytes_max) const {
+    const uint64_t each = std::max<uint64_t>(row_bytes_, 1);
+    return static_cast<size_t>(
+        std::min<uint64_t>(count, std::max<uint64_t>(bytes_max / each, 1)));
+  }
+
+  absl::Status Want(uint64_t index, uint64_t count, size_t row, FirstBad& bad,
+                    ReadScratch& read) const;
+  template <class IndexOf>
+  absl::StatusOr<size_t> ReadWanted(IndexOf index_of, size_t bytes_max,
+                                    FirstBad& bad, ReadScratch& read,
+                                    RecordBlock& out) const;
+  absl::Status HoldGroups(FirstBad& bad, ReadScratch& read) const;
+  void HoldGroup(std::span<const size_t> members,
+                 const std::shared_ptr<const DecodedGroup>& group, bool whole,
+                 FirstBad& bad, ReadScratch& read) const;
+  void FindFaults(const WantedRun& wanted, const DecodedGroup& group,
+                  FirstBad& bad) const;
+  size_t CutToFit(size_t rows, size_t bytes_max, ReadScratch& read) const;
+
+  const ManifestFiles files_;
+  const ColumnarGroups groups_;
+  uint64_t fixed_bytes_ = 0;    // of a row
+  uint64_t guessed_bytes_ = 0;  // of the columns that differ in size
+  mutable std::atomic<uint64_t> row_bytes_ = 0;  // of a row, about
+};
+
+// Adds records from `index` on, at most `count`, that stand in one group.
+absl::Status ColumnarRecords::Want(uint64_t index, uint64_t count, size_t row,
+                                   FirstBad& bad, ReadScratch& read) const {
+  const auto place = files_.FindNear(index, read.starts_file);
+  if (read.starts == nullptr || read.starts_file != place.file) {
+    auto starts = groups_.StartsOf(place.file);
+    if (absl::IsDataLoss(starts.status())) {
+      bad.Note(row, starts.status());
+      return absl::OkStatus();
+    }
+    FM_ASSIGN_OR_RETURN(read.starts, std::move(starts));
+    read.starts_file = place.file;
+  }
+  const std::vector<uint64_t>& starts = *read.starts;
+  const auto after =
+      std::upper_bound(starts.begin(), starts.end(), place.record);
+  const auto group = static_cast<size_t>(after - starts.begin()) - 1;
+  const auto first = static_cast<size_t>(place.record - starts[group]);
+  const auto rows =
+      static_cast<size_t>(std::min<uint64_t>(count, *after - place.record));
+  if (!read.wanted.empty()) {
+    WantedRun& last = read.wanted.back();
+    if (last.file == place.file && last.group == group &&
+        last.first + last.count == first) {
+      last.count += rows;
+      return absl::OkStatus();
+    }
+  }
+  read.wanted.push_back({place.file, group, first, rows, row});
+  return absl::OkStatus();
+}
+
+void ColumnarRecords::FindFaults(const WantedRun& wanted,
+                                 const DecodedGroup& group,
+                                 FirstBad& bad) const {
+  for (size_t c = 0; c < group.columns.size(); ++c) {
+    const std::vector<RowFault>& faults = group.columns[c].faults;
+    if (faults.empty()) continue;
+    for (size_t k = 0; k < wanted.count && wanted.row + k < bad.row; ++k) {
+      const RowFault fault = faults[wanted.first + k];
+      if (fault == RowFault::kNone) continue;
+      bad.Note(wanted.row + k, FaultOf(fault, groups_.fields()[c]));
+      break;
+    }
+  }
+}
+
+// Gives the runs `members` their group, or, unless `whole`, a group of only
+// their rows.
+void ColumnarRecords::HoldGroup(
+    std::span<const size_t> members,
+    const std::shared_ptr<const DecodedGroup>& group, bool whole, FirstBad& bad,
+    ReadScratch& read) const {
+  for (const size_t m : members) FindFaults(read.wanted[m], *group, bad);
+  std::vector<ColumnarRun> runs;
+  for (const size_t m : members) {
+    const WantedRun& wanted = read.wanted[m];
+    read.runs[m] = {group, wanted.first, wanted.count};
+    if (!whole) runs.push_back(read.runs[m]);
+  }
+  if (whole) return;
+  std::vector<OutputColumn> columns;
+  CopyRuns(runs, groups_.fields(), columns);
+  auto part = std::make_shared<DecodedGroup>();
+  for (OutputColumn& column : columns) {
+    part->columns.push_back({column.Take(), {}});
+  }
+  for (const size_t m : members) {
+    read.runs[m].group = part;
+    read.runs[m].first = part->rows;
+    part->rows += read.runs[m].count;
+  }
+}
+
+// Decodes the groups of all runs, each once.
+absl::Status ColumnarRecords::HoldGroups(FirstBad& bad,
+                                         ReadScratch& read) const {
+  const std::vector<WantedRun>& wanted = read.wanted;
+  read.order.resize(wanted.size());
+  std::iota(read.order.begin(), read.order.end(), size_t{0});
+  const auto place = [&](size_t k) {
+    return std::pair(wanted[k].file, wanted[k].group);
+  };
+  std::stable_sort(read.order.begin(), read.order.end(),
+                   [&](size_t a, size_t b) { return place(a) < place(b); });
+  read.runs.assign(wanted.size(), {});
+  size_t held = 0;
+  for (size_t begin = 0, end = 0; begin < read.order.size(); begin = end) {
+    const auto at = place(read.order[begin]);
+    while (end < read.order.size() && place(read.order[end]) == at) ++end;
+    const auto members = std::span(read.order).subspan(begin, end - begin);
+    auto group = groups_.Get(at.first, at.second);
+    if (absl::IsDataLoss(group.status())) {
+      bad.Note(wanted[members[0]].row, group.status());
+      continue;
+    }
+    FM_RETURN_IF_ERROR(group.status());
+    held += (*group)->bytes;
+    HoldGroup(members, *group, begin == 0 || held <= kHeldBytesMax, bad, read);
+    if (held > kHeldBytesMax) held -= (*group)->bytes;
+    if (guessed_bytes_ > 0 && (*group)->rows > 0) {
+      row_bytes_ = (*group)->bytes / (*group)->rows;
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Cuts the runs to `rows` rows, or to fewer, at least one, that take
+// `bytes_max`. Returns their number.
+size_t ColumnarRecords::CutToFit(size_t rows, size_t bytes_max,
+                                 ReadScratch& read) const {
+  uint64_t bytes = 0;
+  size_t taken = 0;
+  for (size_t r = 0; r < read.runs.size(); ++r) {
+    ColumnarRun& run = read.runs[r];
+    run.count = std::min(run.count, rows - taken);
+    for (size_t k = 0; k < run.count && guessed_bytes_ > 0; ++k) {
+      for (const DecodedColumn& column : run.group->columns) {
+        bytes += BytesOfRow(column.column, run.first + k);
+      }
+      if (bytes > bytes_max && taken + k > 0) {
+        run.count = k;
+        rows = taken + k;
+      }
+    }
+    taken += run.count;
+    if (taken == rows) {
+      read.runs.resize(run.count == 0 ? r : r + 1);
+      break;
+    }
+  }
+  return taken;
+}
+
+template <class IndexOf>
+absl::StatusOr<size_t> ColumnarRecords::ReadWanted(IndexOf index_of,
+                                                   size_t bytes_max,
+                                                   FirstBad& bad,
+                                                   ReadScratch& read,
+                                                   RecordBlock& out) const {
+  out.error = absl::OkStatus();
+  out.trailing = 0;
+  FM_RETURN_IF_ERROR(HoldGroups(bad, read));
+  out.rows = CutToFit(bad.row, bytes_max, read);
+  CopyRuns(read.runs, groups_.fields(), out.columns);
+  if (out.rows == bad.row && !bad.error.ok()) {
+    out.error = Annotate(bad.error, Describe(index_of(bad.row), 0));
+  }
+  read.runs.clear();  // lets the groups go
+  return out.rows;
+}
+
+}  // namespace
+
+std::unique_ptr<const RecordSource> MakeColumnarRecords(
+    const ColumnarReader& reader, ColumnarFormat format,
+    const std::vector<SourceField>& fields, const std::vector<bool>& live,
+    std::shared_ptr<const Manifest> manifest) {
+  return std::make_unique<ColumnarRecords>(reader, format, fields, live,
+                                           std::move(manifest));
+}
+
+}  // namespace feedmill

@@ -1,0 +1,23 @@
+#ifndef FEEDMILL_CORE_SOURCES_COLUMNAR_RECORDS_H_
+#define FEEDMILL_CORE_SOURCES_COLUMNAR_RECORDS_H_
+
+#include <memory>
+#include <vector>
+
+#include "core/dataset/fields.h"
+#include "core/io/manifest.h"
+#include "core/sources/columnar_file.h"
+#include "core/sources/record_source.h"
+
+namespace feedmill {
+
+// Counted records: the rows of the files, `fields` of them. `live`: as
+// RecordSource::Make. `reader` must outlive it.
+std::unique_ptr<const RecordSource> MakeColumnarRecords(
+    const ColumnarReader& reader, ColumnarFormat format,
+    const std::vector<SourceField>& fields, const std::vector<bool>& live,
+    std::shared_ptr<const Manifest> manifest);
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_SOURCES_COLUMNAR_RECORDS_H_

@@ -1,0 +1,36 @@
+// libfeedmill_arrow.so: Parquet and Arrow files by Apache Arrow.
+
+#include <utility>
+
+#include "core/formats/columnar_plugin.h"
+#include "plugins/arrow/ipc_file.h"
+#include "plugins/arrow/parquet_file.h"
+
+namespace feedmill {
+namespace {
+
+class ArrowReader final : public ColumnarReader {
+ public:
+  absl::StatusOr<std::unique_ptr<const ColumnarFile>> Open(
+      ColumnarFormat format, std::shared_ptr<const RandomAccessFile> file,
+      uint64_t size) const override {
+    return format == ColumnarFormat::kParquet
+               ? OpenParquetFile(std::move(file), size)
+               : OpenIpcFile(std::move(file), size);
+  }
+};
+
+const ColumnarReader& Reader() {
+  static const ArrowReader reader;
+  return reader;
+}
+
+}  // namespace
+}  // namespace feedmill
+
+extern "C" {
+__attribute__((visibility(
+    "default"))) extern const FeedmillArrowPlugin feedmill_arrow_plugin;
+const FeedmillArrowPlugin feedmill_arrow_plugin{feedmill::ColumnarBuild(),
+                                                &feedmill::Reader};
+}

@@ -1,0 +1,57 @@
+#ifndef FEEDMILL_PLUGINS_ARROW_COLUMN_ITEMS_H_
+#define FEEDMILL_PLUGINS_ARROW_COLUMN_ITEMS_H_
+
+#include <arrow/array.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/chunk/buffer.h"
+#include "core/chunk/dtype.h"
+#include "core/sources/columnar_file.h"
+
+namespace feedmill {
+
+// Nulls of an array and of the structs and lists around it, by item: 1 is null.
+// Empty: none.
+using NullMask = std::vector<uint8_t>;
+
+// Items as Column has them: values, and for bytes offsets.
+struct ColumnItems {
+  size_t count = 0;
+  Buffer values;
+  Buffer offsets;
+  std::vector<RowFault> faults{};  // by item; empty: none
+};
+
+// The items of an array of single values, each null for which the array or
+// `outside` says so. Values that already are of `dtype` are not copied.
+// REQUIRES: Becomes(type, dtype), as FindColumn checks.
+absl::StatusOr<ColumnItems> ItemsOfArray(const arrow::Array& array,
+                                         const NullMask& outside, DType dtype);
+
+// Items [begin, begin + count).
+using ItemRange = std::pair<int64_t, int64_t>;
+// The items of all ranges, one range after the other. REQUIRES: they are
+// inside.
+ColumnItems TakeRanges(const ColumnItems& items,
+                       const std::vector<ItemRange>& ranges, DType dtype);
+
+// Nulls of `array` joined with those of `outside`.
+NullMask JoinNulls(const arrow::Array& array, const NullMask& outside);
+
+// A buffer of a vector's items, without a copy.
+template <class T>
+Buffer BufferOf(std::vector<T> items) {
+  auto owner = std::make_shared<const std::vector<T>>(std::move(items));
+  const auto* const data = reinterpret_cast<const std::byte*>(owner->data());
+  const size_t size = owner->size() * sizeof(T);
+  return Buffer(std::move(owner), data, size);
+}
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_PLUGINS_ARROW_COLUMN_ITEMS_H_

@@ -1,0 +1,211 @@
+#include "plugins/arrow/column_types.h"
+
+#include <arrow/extension_type.h>
+
+#include <optional>
+
+#include "core/base/status.h"
+#include "core/sources/record_decoder.h"
+
+namespace feedmill {
+namespace {
+
+using arrow::DataType;
+using arrow::Type;
+
+// Digits that each decimal keeps through float64 and back.
+constexpr int kFloat64Digits = 15;
+// Bytes of column names in an error.
+constexpr size_t kNamesBytes = 80;
+
+// The dtype of single values of a type, unless it is made of others.
+std::optional<DType> DTypeOfType(const DataType& type) {
+  switch (type.id()) {
+    case Type::BOOL:
+      return DType::kBool;
+    case Type::INT8:
+      return DType::kInt8;
+    case Type::INT16:
+      return DType::kInt16;
+    case Type::INT32:
+      return DType::kInt32;
+    case Type::INT64:
+    case Type::DATE32:
+    case Type::DATE64:
+    case Type::TIME32:
+    case Type::TIME64:
+    case Type::TIMESTAMP:
+    case Type::DURATION:
+      return DType::kInt64;
+    case Type::UINT8:
+      return DType::kUInt8;
+    case Type::UINT16:
+      return DType::kUInt16;
+    case Type::UINT32:
+      return DType::kUInt32;
+    case Type::UINT64:
+      return DType::kUInt64;
+    case Type::HALF_FLOAT:
+    case Type::FLOAT:
+      return DType::kFloat32;
+    case Type::DOUBLE:
+      return DType::kFloat64;
+    case Type::STRING:
+    case Type::BINARY:
+    case Type::LARGE_STRING:
+    case Type::LARGE_BINARY:
+    case Type::STRING_VIEW:
+    case Type::BINARY_VIEW:
+    case Type::FIXED_SIZE_BINARY:
+      return DType::kBytes;
+    case Type::DECIMAL32:
+    case Type::DECIMAL64:
+    case Type::DECIMAL128:
+    case Type::DECIMAL256:
+      return static_cast<const arrow::DecimalType&>(type).precision() <=
+                     kFloat64Digits
+                 ? DType::kFloat64
+                 : DType::kBytes;
+    case Type::DICTIONARY:
+      return DTypeOfType(*StorageOf(
+          static_cast<const arrow::DictionaryType&>(type).value_type()));
+    default:
+      return std::nullopt;
+  }
+}
+
+// The type of the items of a list, or null.
+std::shared_ptr<DataType> ItemsOf(const DataType& type) {
+  switch (type.id()) {
+    case Type::LIST:
+    case Type::LARGE_LIST:
+    case Type::LIST_VIEW:
+    case Type::LARGE_LIST_VIEW:
+      return StorageOf(type.field(0)->type());
+    default:
+      return nullptr;
+  }
+}
+
+// The component of a type; nullopt if none can hold it.
+std::optional<SourceField> ComponentOf(std::shared_ptr<DataType> type) {
+  SourceField field;
+  if (const auto items = ItemsOf(*type)) {
+    field.shape = {kUnknownDim};
+    type = items;
+  } else {
+    while (type->id() == Type::FIXED_SIZE_LIST) {
+      const auto& list = static_cast<const arrow::FixedSizeListType&>(*type);
+      field.shape.push_back(list.list_size());
+      type = StorageOf(list.value_type());
+    }
+  }
+  const auto dtype = DTypeOfType(*type);
+  if (!dtype) return std::nullopt;
+  field.dtype = *dtype;
+  return field;
+}
+
+void Flatten(const arrow::Field& field, const std::string& prefix,
+             std::vector<int>& path, std::vector<FlatColumn>& out) {
+  const std::string name = prefix + field.name();
+  const auto type = StorageOf(field.type());
+  if (type->id() == Type::STRUCT && type->num_fields() > 0) {
+    for (int k = 0; k < type->num_fields(); ++k) {
+      path.push_back(k);
+      Flatten(*type->field(k), name + ".", path, out);
+      path.pop_back();
+    }
+    return;
+  }
+  FlatColumn column;
+  column.path = path;
+  column.type = type;
+  if (const auto component = ComponentOf(type)) {
+    column.column.field = *component;
+  } else {
+    column.column.unreadable = Shown(type->ToString());
+  }
+  column.column.field.name = name;
+  out.push_back(std::move(column));
+}
+
+// True if single values of a type can become `dtype`.
+bool Becomes(const DataType& type, DType dtype) {
+  const auto own = DTypeOfType(type);
+  if (!own) return type.id() == Type::NA;
+  if (type.id() == Type::DICTIONARY) {
+    return Becomes(
+        *StorageOf(
+            static_cast<const arrow::DictionaryType&>(type).value_type()),
+        dtype);
+  }
+  if (arrow::is_decimal(type.id())) {
+    return dtype == DType::kBytes || IsFloat(dtype) ||
+           (dtype == DType::kInt64 &&
+            static_cast<const arrow::DecimalType&>(type).scale() == 0);
+  }
+  if (*own == dtype) return true;
+  const auto number = [](DType of) { return IsInteger(of) || IsFloat(of); };
+  return number(*own) && number(dtype);
+}
+
+// True if values of a type can become those of `field`.
+bool TypeBecomes(std::shared_ptr<DataType> type, const SourceField& field) {
+  if (type->id() == Type::NA) {
+    return field.shape.empty() || field.shape[0] == kUnknownDim;
+  }
+  if (const auto items = ItemsOf(*type)) {
+    return field.shape.size() == 1 && field.shape[0] == kUnknownDim &&
+           Becomes(*items, field.dtype);
+  }
+  for (const int64_t dim : field.shape) {
+    if (type->id() != Type::FIXED_SIZE_LIST) return false;
+    const auto& list = static_cast<const arrow::FixedSizeListType&>(*type);
+    if (list.list_size() != dim) return false;
+    type = StorageOf(list.value_type());
+  }
+  return Becomes(*type, field.dtype);
+}
+
+}  // namespace
+
+std::shared_ptr<DataType> StorageOf(const std::shared_ptr<DataType>& type) {
+  std::shared_ptr<DataType> storage = type;
+  while (storage->id() == Type::EXTENSION) {
+    storage = static_cast<const arrow::ExtensionType&>(*storage).storage_type();
+  }
+  return storage;
+}
+
+std::vector<FlatColumn> FlattenSchema(const arrow::Schema& schema) {
+  std::vector<FlatColumn> out;
+  std::vector<int> path;
+  for (int k = 0; k < schema.num_fields(); ++k) {
+    path.assign(1, k);
+    Flatten(*schema.field(k), "", path, out);
+  }
+  return out;
+}
+
+absl::StatusOr<const FlatColumn*> FindColumn(
+    const std::vector<FlatColumn>& columns, const SourceField& field) {
+  for (const FlatColumn& column : columns) {
+    if (column.column.field.name != field.name) continue;
+    if (TypeBecomes(column.type, field)) return &column;
+    return InvalidArgument(
+        "the column \"{}\" is {} here, which does not become {}{}; declare "
+        "`fields` that all files have, or leave the file out",
+        Shown(field.name), Shown(column.type->ToString()),
+        DTypeName(field.dtype), ShapeToString(field.shape));
+  }
+  std::string names;
+  for (const FlatColumn& column : columns) {
+    if (names.size() > kNamesBytes) break;
+    names += (names.empty() ? "" : ", ") + column.column.field.name;
+  }
+  return InvalidArgument("there is no column \"{}\"; the columns are {}",
+                         Shown(field.name), Shown(names));
+}
+
+}  // namespace feedmill

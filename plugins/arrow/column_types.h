@@ -1,0 +1,38 @@
+#ifndef FEEDMILL_PLUGINS_ARROW_COLUMN_TYPES_H_
+#define FEEDMILL_PLUGINS_ARROW_COLUMN_TYPES_H_
+
+#include <arrow/type.h>
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/sources/columnar_file.h"
+
+namespace feedmill {
+
+// A column of a schema whose structs are flattened.
+struct FlatColumn {
+  ColumnarColumn column;
+  std::vector<int> path;  // of child numbers, from the schema's field on
+  std::shared_ptr<arrow::DataType> type;
+};
+
+// The components that a schema becomes; docs/semantics/sources.md has the
+// table.
+std::vector<FlatColumn> FlattenSchema(const arrow::Schema& schema);
+
+// The column of that name. InvalidArgument if there is none, or if values of
+// its type cannot become `field`'s.
+absl::StatusOr<const FlatColumn*> FindColumn(
+    const std::vector<FlatColumn>& columns, const SourceField& field);
+
+// The type of stored values: without extensions.
+std::shared_ptr<arrow::DataType> StorageOf(
+    const std::shared_ptr<arrow::DataType>& type);
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_PLUGINS_ARROW_COLUMN_TYPES_H_

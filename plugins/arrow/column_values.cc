@@ -1,0 +1,260 @@
+#include "plugins/arrow/column_values.h"
+
+#include <arrow/array/array_nested.h>
+#include <arrow/extension_type.h>
+#include <arrow/type.h>
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "core/base/status.h"
+#include "plugins/arrow/arrow_status.h"
+#include "plugins/arrow/column_items.h"
+
+namespace feedmill {
+namespace {
+
+using arrow::Type;
+
+std::shared_ptr<arrow::Array> WithoutExtension(
+    std::shared_ptr<arrow::Array> array) {
+  while (array->type_id() == Type::EXTENSION) {
+    array = static_cast<const arrow::ExtensionArray&>(*array).storage();
+  }
+  return array;
+}
+
+// The same mask for `each` items a row.
+NullMask Repeat(const NullMask& nulls, size_t each) {
+  NullMask out;
+  out.reserve(nulls.size() * each);
+  for (const uint8_t null : nulls) out.insert(out.end(), each, null);
+  return out;
+}
+
+// The faults of rows of `each` items: the first of each row.
+std::vector<RowFault> FaultsOfRows(const std::vector<RowFault>& items,
+                                   size_t each) {
+  if (items.empty() || each == 1) return items;
+  std::vector<RowFault> rows(items.size() / each);
+  for (size_t k = 0; k < rows.size() * each; ++k) {
+    if (rows[k / each] == RowFault::kNone) rows[k / each] = items[k];
+  }
+  return rows;
+}
+
+// Where the items of a list stand among the values; nullopt if outside.
+struct ListRange {
+  int64_t begin;
+  int64_t count;
+};
+
+template <class List>
+ListRange RangeOf(const arrow::Array& array, int64_t row) {
+  const auto& list = static_cast<const List&>(array);
+  return {list.value_offset(row), list.value_length(row)};
+}
+
+ListRange RangeOfList(const arrow::Array& array, int64_t row) {
+  switch (array.type_id()) {
+    case Type::LIST:
+      return RangeOf<arrow::ListArray>(array, row);
+    case Type::LARGE_LIST:
+      return RangeOf<arrow::LargeListArray>(array, row);
+    case Type::LIST_VIEW:
+      return RangeOf<arrow::ListViewArray>(array, row);
+    default:
+      return RangeOf<arrow::LargeListViewArray>(array, row);
+  }
+}
+
+std::shared_ptr<arrow::Array> ValuesOfList(const arrow::Array& array) {
+  switch (array.type_id()) {
+    case Type::LIST:
+      return static_cast<const arrow::ListArray&>(array).values();
+    case Type::LARGE_LIST:
+      return static_cast<const arrow::LargeListArray&>(array).values();
+    case Type::LIST_VIEW:
+      return static_cast<const arrow::ListViewArray&>(array).values();
+    default:
+      return static_cast<const arrow::LargeListViewArray&>(array).values();
+  }
+}
+
+// Places of the lists of all rows; a null one is empty.
+absl::StatusOr<std::vector<ItemRange>> RangesOf(const arrow::Array& array,
+                                                const NullMask& nulls,
+                                                int64_t items) {
+  std::vector<ItemRange> ranges(static_cast<size_t>(array.length()));
+  for (size_t row = 0; row < ranges.size(); ++row) {
+    if (!nulls.empty() && nulls[row] != 0) continue;
+    const auto [begin, count] = RangeOfList(array, static_cast<int64_t>(row));
+    if (begin < 0 || count < 0 || begin > items || count > items - begin) {
+      return DataLoss("the offsets of its lists are damaged");
+    }
+    ranges[row] = {begin, count};
+  }
+  return ranges;
+}
+
+DecodedColumn MakeColumnOf(ColumnItems items, const SourceField& field,
+                           size_t each) {
+  DecodedColumn out;
+  out.column.dtype = field.dtype;
+  out.column.shape = field.shape;
+  out.column.values = std::move(items.values);
+  out.column.offsets = std::move(items.offsets);
+  out.faults = FaultsOfRows(items.faults, each);
+  return out;
+}
+
+// Rows of lists: 1-D, as long as they are.
+absl::StatusOr<DecodedColumn> DecodeLists(const arrow::Array& array,
+                                          const NullMask& outside,
+                                          const SourceField& field) {
+  const NullMask nulls = JoinNulls(array, outside);
+  const std::shared_ptr<arrow::Array> values = ValuesOfList(array);
+  FM_ASSIGN_OR_RETURN(const std::vector<ItemRange> ranges,
+                      RangesOf(array, nulls, values->length()));
+  int64_t begin = values->length();
+  int64_t end = 0;
+  for (const auto& [at, count] : ranges) {
+    if (count == 0) continue;
+    begin = std::min(begin, at);
+    end = std::max(end, at + count);
+  }
+  begin = std::min(begin, end);
+  FM_ASSIGN_OR_RETURN(
+      const ColumnItems used,
+      ItemsOfArray(*values->Slice(begin, end - begin), {}, field.dtype));
+  std::vector<int64_t> starts(1, 0);
+  std::vector<ItemRange> inside = ranges;
+  bool in_order = true;
+  for (auto& [at, count] : inside) {
+    at = count == 0 ? starts.back() : at - begin;
+    in_order = in_order && at == starts.back();
+    starts.push_back(starts.back() + count);
+  }
+  ColumnItems items = in_order ? used : TakeRanges(used, inside, field.dtype);
+  std::vector<RowFault> faults;
+  for (size_t row = 0; row < ranges.size() && !items.faults.empty(); ++row) {
+    faults.resize(ranges.size());
+    for (int64_t k = starts[row]; k < starts[row + 1]; ++k) {
+      faults[row] = std::max(faults[row], items.faults[static_cast<size_t>(k)]);
+    }
+  }
+  items.faults.clear();
+  DecodedColumn out = MakeColumnOf(std::move(items), field, 1);
+  out.column.row_starts = BufferOf(std::move(starts));
+  out.faults = std::move(faults);
+  return out;
+}
+
+// Rows of single values, or of lists of a fixed size.
+absl::StatusOr<DecodedColumn> DecodeFixed(std::shared_ptr<arrow::Array> array,
+                                          NullMask nulls,
+                                          const SourceField& field) {
+  size_t each = 1;
+  while (array->type_id() == Type::FIXED_SIZE_LIST) {
+    FM_RETURN_IF_ARROW(array->Validate());
+    const auto& lists = static_cast<const arrow::FixedSizeListArray&>(*array);
+    const int64_t size = lists.list_type()->list_size();
+    nulls = Repeat(JoinNulls(*array, nulls), static_cast<size_t>(size));
+    const int64_t begin = lists.value_offset(0);
+    array =
+        WithoutExtension(lists.values()->Slice(begin, lists.length() * size));
+    each *= static_cast<size_t>(size);
+  }
+  FM_ASSIGN_OR_RETURN(ColumnItems items,
+                      ItemsOfArray(*array, nulls, field.dtype));
+  return MakeColumnOf(std::move(items), field, std::max<size_t>(each, 1));
+}
+
+// Appends the items of all parts; their offsets and starts go on.
+void AppendParts(std::vector<int64_t>& out, const Buffer& part, int64_t shift) {
+  const auto from = part.As<int64_t>();
+  for (size_t k = out.empty() ? 0 : 1; k < from.size(); ++k) {
+    out.push_back(from[k] + shift);
+  }
+}
+
+DecodedColumn JoinParts(const std::vector<DecodedColumn>& parts,
+                        const std::vector<size_t>& rows) {
+  DecodedColumn out;
+  out.column.dtype = parts[0].column.dtype;
+  out.column.shape = parts[0].column.shape;
+  std::vector<std::byte> values;
+  std::vector<int64_t> offsets;
+  std::vector<int64_t> starts;
+  size_t before = 0;
+  for (size_t p = 0; p < parts.size(); ++p) {
+    const Column& part = parts[p].column;
+    std::span<const std::byte> bytes = part.values.span();
+    if (part.offsets.size() > 0) {
+      const auto ends = part.offsets.As<int64_t>();
+      bytes = bytes.subspan(static_cast<size_t>(ends.front()),
+                            static_cast<size_t>(ends.back() - ends.front()));
+      AppendParts(offsets, part.offsets,
+                  static_cast<int64_t>(values.size()) - ends.front());
+    }
+    values.insert(values.end(), bytes.begin(), bytes.end());
+    if (part.row_starts.size() > 0) {
+      AppendParts(starts, part.row_starts, starts.empty() ? 0 : starts.back());
+    }
+    if (!parts[p].faults.empty()) {
+      out.faults.resize(before);
+      out.faults.insert(out.faults.end(), parts[p].faults.begin(),
+                        parts[p].faults.end());
+    }
+    before += rows[p];
+  }
+  if (!out.faults.empty()) out.faults.resize(before);
+  out.column.values = BufferOf(std::move(values));
+  if (!offsets.empty()) out.column.offsets = BufferOf(std::move(offsets));
+  if (!starts.empty()) out.column.row_starts = BufferOf(std::move(starts));
+  return out;
+}
+
+}  // namespace
+
+absl::StatusOr<DecodedColumn> DecodeArray(
+    const std::shared_ptr<arrow::Array>& array, const MemberPath& path,
+    const SourceField& field) {
+  std::shared_ptr<arrow::Array> member = WithoutExtension(array);
+  NullMask nulls;
+  for (const int child : path.children) {
+    FM_RETURN_IF_ARROW(member->Validate());
+    nulls = JoinNulls(*member, nulls);
+    member = WithoutExtension(
+        static_cast<const arrow::StructArray&>(*member).field(child));
+  }
+  const bool lists = field.shape.size() == 1 && field.shape[0] == kUnknownDim;
+  if (!lists) return DecodeFixed(std::move(member), std::move(nulls), field);
+  FM_RETURN_IF_ARROW(member->Validate());
+  if (member->type_id() != Type::NA) return DecodeLists(*member, nulls, field);
+  FM_ASSIGN_OR_RETURN(ColumnItems none,
+                      ItemsOfArray(*member->Slice(0, 0), {}, field.dtype));
+  DecodedColumn out = MakeColumnOf(std::move(none), field, 1);
+  out.column.row_starts =
+      BufferOf(std::vector<int64_t>(static_cast<size_t>(member->length()) + 1));
+  return out;
+}
+
+absl::StatusOr<DecodedColumn> DecodeChunks(const arrow::ChunkedArray& chunks,
+                                           const MemberPath& path,
+                                           const SourceField& field) {
+  if (chunks.num_chunks() == 1) {
+    return DecodeArray(chunks.chunk(0), path, field);
+  }
+  std::vector<DecodedColumn> parts;
+  std::vector<size_t> rows;
+  for (const auto& chunk : chunks.chunks()) {
+    FM_ASSIGN_OR_RETURN(parts.emplace_back(), DecodeArray(chunk, path, field));
+    rows.push_back(static_cast<size_t>(chunk->length()));
+  }
+  if (parts.empty()) return DataLoss("it has no values");
+  return JoinParts(parts, rows);
+}
+
+}  // namespace feedmill

@@ -1,0 +1,34 @@
+#ifndef FEEDMILL_PLUGINS_ARROW_COLUMN_VALUES_H_
+#define FEEDMILL_PLUGINS_ARROW_COLUMN_VALUES_H_
+
+#include <arrow/array.h>
+#include <arrow/chunked_array.h>
+
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/sources/columnar_file.h"
+
+namespace feedmill {
+
+// The member of structs that `path` leads to: a child number for each struct.
+// Structs that are null make their members null.
+struct MemberPath {
+  std::vector<int> children;
+};
+
+// Decodes an array as the component `field`. DataLoss if it is damaged; the
+// message does not name the column. REQUIRES: FindColumn accepted the type.
+absl::StatusOr<DecodedColumn> DecodeArray(
+    const std::shared_ptr<arrow::Array>& array, const MemberPath& path,
+    const SourceField& field);
+
+// The same of several arrays, one after the other.
+absl::StatusOr<DecodedColumn> DecodeChunks(const arrow::ChunkedArray& chunks,
+                                           const MemberPath& path,
+                                           const SourceField& field);
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_PLUGINS_ARROW_COLUMN_VALUES_H_

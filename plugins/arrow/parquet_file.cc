@@ -1,0 +1,220 @@
+#include "plugins/arrow/parquet_file.h"
+
+#include <arrow/chunked_array.h>
+#include <arrow/table.h>
+#include <parquet/arrow/reader.h>
+#include <parquet/arrow/schema.h>
+#include <parquet/file_reader.h>
+#include <parquet/metadata.h>
+#include <parquet/properties.h>
+
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/base/status.h"
+#include "core/sources/record_decoder.h"
+#include "plugins/arrow/arrow_status.h"
+#include "plugins/arrow/column_types.h"
+#include "plugins/arrow/column_values.h"
+#include "plugins/arrow/file_adapter.h"
+
+namespace feedmill {
+namespace {
+
+using Reader = std::unique_ptr<parquet::arrow::FileReader>;
+
+parquet::ReaderProperties PagesWithChecksums() {
+  parquet::ReaderProperties properties;
+  // Pages without a checksum are taken as they are.
+  properties.set_page_checksum_verification(true);
+  return properties;
+}
+
+// A column and the Parquet columns that it is made of.
+struct ParquetColumn {
+  const FlatColumn* column;
+  std::vector<int> leaves;
+};
+
+class ParquetFile final : public ColumnarFile {
+ public:
+  ParquetFile(std::shared_ptr<const RandomAccessFile> file, uint64_t size)
+      : file_(std::move(file)), size_(size) {}
+
+  absl::Status Open();
+
+  const std::vector<ColumnarColumn>& columns() const override {
+    return columns_;
+  }
+  const std::vector<uint64_t>& group_rows() const override {
+    return group_rows_;
+  }
+  absl::StatusOr<std::vector<DecodedColumn>> ReadGroup(
+      size_t group, std::span<const SourceField> fields) const override;
+
+ private:
+  absl::Status ReadFooter();
+  absl::Status CountRows();
+  absl::StatusOr<std::vector<ParquetColumn>> Find(
+      std::span<const SourceField> fields,
+      const parquet::arrow::SchemaManifest& manifest) const;
+  void Announce(size_t group, const std::vector<ParquetColumn>& columns,
+                FileAdapter& file) const;
+  absl::StatusOr<DecodedColumn> ReadColumn(
+      size_t group, const ParquetColumn& column, const SourceField& field,
+      parquet::arrow::FileReader& reader) const;
+
+  const std::shared_ptr<const RandomAccessFile> file_;
+  const uint64_t size_;
+  std::shared_ptr<parquet::FileMetaData> metadata_;
+  std::vector<FlatColumn> flat_;
+  std::vector<ColumnarColumn> columns_;
+  std::vector<uint64_t> group_rows_;
+};
+
+// A reader of its own for each call: that of Arrow is not for several threads.
+absl::StatusOr<Reader> MakeReader(
+    const std::shared_ptr<FileAdapter>& file,
+    const std::shared_ptr<parquet::FileMetaData>& metadata) {
+  parquet::arrow::FileReaderBuilder builder;
+  FM_RETURN_IF_ARROW(builder.Open(file, PagesWithChecksums(), metadata));
+  parquet::ArrowReaderProperties properties;
+  properties.set_use_threads(false);
+  properties.set_pre_buffer(false);
+  builder.properties(properties);
+  Reader reader;
+  FM_RETURN_IF_ARROW(builder.Build(&reader));
+  return reader;
+}
+
+absl::Status ParquetFile::ReadFooter() {
+  const auto adapter = std::make_shared<FileAdapter>(file_, size_);
+  const absl::Status read = WithoutExceptions([&]() -> absl::Status {
+    FM_ASSIGN_OR_RETURN(const Reader reader, MakeReader(adapter, nullptr));
+    metadata_ = reader->parquet_reader()->metadata();
+    std::shared_ptr<arrow::Schema> schema;
+    FM_RETURN_IF_ARROW(reader->GetSchema(&schema));
+    flat_ = FlattenSchema(*schema);
+    return CountRows();
+  });
+  return adapter->ErrorOr(read);
+}
+
+absl::Status ParquetFile::CountRows() {
+  int64_t total = 0;
+  for (int group = 0; group < metadata_->num_row_groups(); ++group) {
+    const int64_t rows = metadata_->RowGroup(group)->num_rows();
+    if (rows < 0 || __builtin_add_overflow(total, rows, &total)) {
+      return DataLoss("row group {} has {} rows", group, rows);
+    }
+    group_rows_.push_back(static_cast<uint64_t>(rows));
+  }
+  if (total == metadata_->num_rows()) return absl::OkStatus();
+  return DataLoss("{} rows in its row groups, where it says {}", total,
+                  metadata_->num_rows());
+}
+
+absl::Status ParquetFile::Open() {
+  FM_RETURN_IF_ERROR(Annotate(ReadFooter(), "its Parquet footer is damaged"));
+  for (const FlatColumn& column : flat_) columns_.push_back(column.column);
+  return absl::OkStatus();
+}
+
+void AddLeaves(const parquet::arrow::SchemaField& field,
+               std::vector<int>& leaves) {
+  if (field.is_leaf()) leaves.push_back(field.column_index);
+  for (const auto& child : field.children) AddLeaves(child, leaves);
+}
+
+absl::StatusOr<std::vector<ParquetColumn>> ParquetFile::Find(
+    std::span<const SourceField> fields,
+    const parquet::arrow::SchemaManifest& manifest) const {
+  std::vector<ParquetColumn> found;
+  for (const SourceField& field : fields) {
+    FM_ASSIGN_OR_RETURN(const FlatColumn* const column,
+                        FindColumn(flat_, field));
+    const parquet::arrow::SchemaField* at =
+        &manifest.schema_fields[static_cast<size_t>(column->path[0])];
+    for (size_t k = 1; k < column->path.size(); ++k) {
+      at = &at->children[static_cast<size_t>(column->path[k])];
+    }
+    ParquetColumn& added = found.emplace_back(ParquetColumn{column, {}});
+    AddLeaves(*at, added.leaves);
+  }
+  return found;
+}
+
+// Announces the bytes of all columns, so that a store has many reads under way.
+void ParquetFile::Announce(size_t group,
+                           const std::vector<ParquetColumn>& columns,
+                           FileAdapter& file) const {
+  if (file_->ahead_bytes() == 0) return;
+  std::vector<arrow::io::ReadRange> ranges;
+  const auto metadata = metadata_->RowGroup(static_cast<int>(group));
+  for (const ParquetColumn& column : columns) {
+    for (const int leaf : column.leaves) {
+      const auto chunk = metadata->ColumnChunk(leaf);
+      int64_t begin = chunk->data_page_offset();
+      if (chunk->has_dictionary_page()) {
+        begin = std::min(begin, chunk->dictionary_page_offset());
+      }
+      ranges.push_back({begin, chunk->total_compressed_size()});
+    }
+  }
+  // A hint that a file system may refuse.
+  (void)file.WillNeed(ranges);
+}
+
+// Reads one column alone: Arrow prunes its structs to the member that is read,
+// which is their child 0 then.
+absl::StatusOr<DecodedColumn> ParquetFile::ReadColumn(
+    size_t group, const ParquetColumn& column, const SourceField& field,
+    parquet::arrow::FileReader& reader) const {
+  FM_ASSIGN_OR_RETURN_ARROW(
+      const std::shared_ptr<arrow::Table> table,
+      reader.ReadRowGroup(static_cast<int>(group), column.leaves));
+  if (table->num_columns() != 1 ||
+      std::cmp_not_equal(table->num_rows(), group_rows_[group])) {
+    return DataLoss("it has {} rows, where the row group has {}",
+                    table->num_rows(), group_rows_[group]);
+  }
+  const MemberPath path{std::vector<int>(column.column->path.size() - 1, 0)};
+  return DecodeChunks(*table->column(0), path, field);
+}
+
+absl::StatusOr<std::vector<DecodedColumn>> ParquetFile::ReadGroup(
+    size_t group, std::span<const SourceField> fields) const {
+  const auto adapter = std::make_shared<FileAdapter>(file_, size_);
+  std::vector<DecodedColumn> out;
+  const absl::Status read = WithoutExceptions([&]() -> absl::Status {
+    FM_ASSIGN_OR_RETURN(const Reader reader, MakeReader(adapter, metadata_));
+    FM_ASSIGN_OR_RETURN(const std::vector<ParquetColumn> columns,
+                        Find(fields, reader->manifest()));
+    Announce(group, columns, *adapter);
+    for (size_t c = 0; c < columns.size(); ++c) {
+      auto decoded = WithoutExceptions(
+          [&] { return ReadColumn(group, columns[c], fields[c], *reader); });
+      if (!decoded.ok()) {
+        return Annotate(decoded.status(), fmt::format("the column \"{}\"",
+                                                      Shown(fields[c].name)));
+      }
+      out.push_back(*std::move(decoded));
+    }
+    return absl::OkStatus();
+  });
+  FM_RETURN_IF_ERROR(adapter->ErrorOr(read));
+  return out;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<const ColumnarFile>> OpenParquetFile(
+    std::shared_ptr<const RandomAccessFile> file, uint64_t size) {
+  auto opened = std::make_unique<ParquetFile>(std::move(file), size);
+  FM_RETURN_IF_ERROR(opened->Open());
+  return std::unique_ptr<const ColumnarFile>(std::move(opened));
+}
+
+}  // namespace feedmill

@@ -1,0 +1,514 @@
+#!/usr/bin/env python3
+"""Parquet and Arrow files that pyarrow writes, read by feedmill.
+
+    PYTHONPATH=~/.cache/feedmill/arrow/pyarrow-26.0.0 \\
+      tests/columnar/columnar_files.py --binary build/release/bin/feedmill [TEST …]
+
+What pyarrow reads from a file is what feedmill must give."""
+import argparse
+import base64
+import datetime
+import decimal
+import json
+import math
+import os
+import pathlib
+import random
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+try:
+    import pyarrow as pa
+    import pyarrow.feather
+    import pyarrow.parquet
+except ImportError:  # only the test of a command without the plugin needs none
+    pa = None
+
+WAIT = 60
+
+
+class Feedmill:
+    def __init__(self, binary, folder):
+        self.binary = binary
+        self.folder = folder
+        self.server = None
+
+    def pipeline(self, source, steps=()):
+        path = self.folder / "pipeline.yaml"
+        path.write_text(json.dumps({"source": source, "steps": list(steps), "options": {"seed": 5}}))
+        return path
+
+    def run(self, source, steps=(), flags=("--local",), env=None):
+        return subprocess.run([self.binary, "read", self.pipeline(source, steps), *flags], capture_output=True,
+                              text=True, timeout=WAIT, check=False, env={**os.environ, **(env or {})})
+
+    def read(self, source, steps=(), flags=("--local",)):
+        done = self.run(source, steps, flags)
+        assert done.returncode == 0, f"exit {done.returncode}: {done.stderr}"
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def order_hash(self, source, steps=(), flags=("--local",)):
+        done = self.run(source, steps, [*flags, "--format", "summary"])
+        assert done.returncode == 0, f"exit {done.returncode}: {done.stderr}"
+        summary = json.loads(done.stdout)
+        return summary["elements"], summary["order_hash"]
+
+    def refused(self, source, *parts, steps=(), env=None, code=None):
+        """Asserts an error that has these parts; returns the elements before it."""
+        done = self.run(source, steps, env=env)
+        assert done.returncode in ((1, 2) if code is None else (code,)), f"exit {done.returncode}: {done.stderr}"
+        for part in parts:
+            assert part in done.stderr, f"{part!r} is not in {done.stderr!r}"
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+    def serve(self, workers):
+        """Starts a service; returns the flags to read through it."""
+        ready = self.folder / f"ready{workers}"
+        self.server = subprocess.Popen([self.binary, "up", "--workers", str(workers), "--ready-file", ready],
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        end = time.monotonic() + WAIT
+        while not ready.exists():
+            assert self.server.poll() is None and time.monotonic() < end, "the service does not start"
+            time.sleep(0.02)
+        return ["--service", ready.read_text().strip()]
+
+    def stop(self):
+        if self.server is not None:
+            self.server.send_signal(signal.SIGTERM)
+            self.server.wait(WAIT)
+            self.server = None
+
+
+def equal(got, want):
+    for k, (one, other) in enumerate(zip(got, want)):
+        assert one == other, f"element {k}: got {one}, want {other}"
+    assert len(got) == len(want), f"got {len(got)} elements, want {len(want)}"
+
+
+def write_parquet(path, table, **options):
+    pa.parquet.write_table(table, path, **options)
+
+
+def write_ipc(path, table, rows=1000, stream=False, compression=None):
+    new = pa.ipc.new_stream if stream else pa.ipc.new_file
+    with new(path, table.schema, options=pa.ipc.IpcWriteOptions(compression=compression)) as writer:
+        writer.write_table(table, max_chunksize=rows)
+
+
+def sources(feedmill, table, rows=7):
+    """The table in each format; rows: of a row group."""
+    folder = feedmill.folder
+    write_parquet(folder / "t.parquet", table, row_group_size=rows)
+    write_parquet(folder / "v2.parquet", table, row_group_size=rows, data_page_version="2.0", compression="zstd",
+                  use_dictionary=False, write_page_checksum=True)
+    write_ipc(folder / "t.arrow", table, rows)
+    write_ipc(folder / "t.arrows", table, rows, stream=True, compression="lz4")
+    pa.feather.write_feather(table, str(folder / "t.feather"), chunksize=rows, compression="zstd")
+    return [{"parquet": {"files": "t.parquet"}}, {"parquet": {"files": "v2.parquet"}}, {"arrow": {"files": "t.arrow"}},
+            {"arrow": {"files": "t.arrows"}}, {"arrow": {"files": "t.feather"}}]
+
+
+def shown(value):
+    """A value as feedmill prints it."""
+    if isinstance(value, list):
+        return [shown(item) for item in value]
+    if isinstance(value, dict):
+        return {name: shown(item) for name, item in value.items()}
+    if isinstance(value, bytes):
+        try:
+            return value.decode()
+        except UnicodeDecodeError:
+            return {"base64": base64.b64encode(value).decode()}
+    if isinstance(value, float):
+        if math.isnan(value):
+            return "NaN"
+        if math.isinf(value):
+            return "Infinity" if value > 0 else "-Infinity"
+    return value
+
+
+def rows_of(table):
+    return [shown(row) for row in table.to_pylist()]
+
+
+def numbers_table(rows, seed=3):
+    draw = random.Random(seed)
+    columns = {"row": pa.array(range(rows), pa.int64()), "flag": pa.array([draw.random() < 0.5 for _ in range(rows)])}
+    for bits in (8, 16, 32, 64):
+        low, high = -2**(bits - 1), 2**(bits - 1) - 1
+        columns[f"i{bits}"] = pa.array([draw.choice([low, high, draw.randint(low, high)]) for _ in range(rows)],
+                                       getattr(pa, f"int{bits}")())
+        columns[f"u{bits}"] = pa.array([draw.choice([0, 2**bits - 1, draw.randint(0, 2**bits - 1)]) for _ in range(rows)],
+                                       getattr(pa, f"uint{bits}")())
+    floats = [draw.choice([0.0, -0.0, math.inf, -math.inf, math.nan, draw.gauss(0, 1e6)]) for _ in range(rows)]
+    columns["f64"] = pa.array(floats, pa.float64())
+    columns["text"] = pa.array([draw.choice(["", "plain", "größe", "x" * 300]) + str(k) for k in range(rows)])
+    columns["raw"] = pa.array([bytes([draw.randrange(256) for _ in range(draw.randrange(5))]) for _ in range(rows)])
+    columns["wide"] = pa.array([f"w{k}" for k in range(rows)], pa.large_string())
+    columns["four"] = pa.array([bytes([k % 256] * 4) for k in range(rows)], pa.binary(4))
+    return pa.table(columns)
+
+
+def types(feedmill):
+    table = numbers_table(40)
+    for source in sources(feedmill, table):
+        equal(feedmill.read(source), rows_of(table))
+    # Narrow floats print in their own shortest form.
+    halves = [0.0, -0.0, 1.5, 65504.0, 6e-8, math.inf, math.nan, 0.000123]
+    narrow = pa.table({"h": pa.array(halves, pa.float16()), "f": pa.array(halves, pa.float32())})
+    for source in sources(feedmill, narrow):
+        got = feedmill.read({**source}, [{"map": {"h": "cast(h, float64)", "f": "cast(f, float64)"}}])
+        equal(got, [{"h": shown(float(h)), "f": shown(f)} for h, f in zip(narrow["h"].to_pylist(), narrow["f"].to_pylist())])
+    views = pa.table({"v": pa.array(["", "short", "a text of more than twelve bytes"], pa.string_view())})
+    write_ipc(feedmill.folder / "views.arrow", views)
+    equal(feedmill.read({"arrow": "views.arrow"}), rows_of(views))
+
+
+def times(feedmill):
+    moment = datetime.datetime(2026, 11, 25, 12, 34, 56, 789000)
+    columns = {"day": pa.array([moment.date()], pa.date32()), "day64": pa.array([moment.date()], pa.date64()),
+               "s": pa.array([moment.replace(microsecond=0)], pa.timestamp("s")),
+               "ms": pa.array([moment], pa.timestamp("ms")), "ns": pa.array([moment], pa.timestamp("ns", "UTC")),
+               "t32": pa.array([moment.time()], pa.time32("ms")), "t64": pa.array([moment.time()], pa.time64("us")),
+               "for": pa.array([datetime.timedelta(seconds=3)], pa.duration("us"))}
+    table = pa.table(columns)
+    write_ipc(feedmill.folder / "t.arrow", table)
+    as_int64 = {name: (array.cast(pa.int32()) if name in ("day", "t32") else array).cast(pa.int64()).to_pylist()[0]
+                for name, array in columns.items()}
+    equal(feedmill.read({"arrow": "t.arrow"}), [as_int64])
+    # Parquet itself knows fewer units: pyarrow's reading says which.
+    write_parquet(feedmill.folder / "t.parquet", table)
+    back = pa.parquet.read_table(feedmill.folder / "t.parquet")
+    as_int64 = {name: (back[name].cast(pa.int32()) if name in ("day", "t32", "day64") and back[name].type in
+                       (pa.date32(), pa.time32("ms")) else back[name]).cast(pa.int64()).to_pylist()[0]
+                for name in back.column_names}
+    equal(feedmill.read({"parquet": "t.parquet"}), [as_int64])
+
+
+def decimals(feedmill):
+    few = [decimal.Decimal(text) for text in ("0.10", "-1234567890.12", "99999999999.99", "0.00")]
+    many = [decimal.Decimal(text) for text in ("0.1000000000", "-12345678901234567890.0123456789", "7.0000000000", "0E-10")]
+    whole = [decimal.Decimal(text) for text in ("1", "-5", "123456789012345678", "0")]
+    table = pa.table({"few": pa.array(few, pa.decimal128(13, 2)), "many": pa.array(many, pa.decimal128(38, 10)),
+                      "huge": pa.array(many, pa.decimal256(60, 10)), "whole": pa.array(whole, pa.decimal128(20, 0))})
+    for source in sources(feedmill, table):
+        got = feedmill.read(source)
+        equal([row["few"] for row in got], [float(value) for value in few])
+        for name in ("many", "huge"):
+            equal([decimal.Decimal(row[name]) for row in got], many)
+        kind = next(iter(source))
+        declared = {kind: {**source[kind], "fields": {"many": "float64", "whole": "int64", "few": "bytes"}}}
+        equal(feedmill.read(declared), [{"many": float(m), "whole": int(w), "few": str(f)} for m, w, f in zip(many, whole, few)])
+        feedmill.refused({kind: {**source[kind], "fields": {"few": "int64"}}}, "few", "decimal", "int64")
+
+
+def nested(feedmill):
+    points = pa.struct([("x", pa.float64()), ("at", pa.struct([("y", pa.int32()), ("name", pa.string())]))])
+    rows = 30
+    draw = random.Random(9)
+    table = pa.table({
+        "tokens": pa.array([list(range(draw.randrange(6))) for _ in range(rows)], pa.list_(pa.int32())),
+        "words": pa.array([["w"] * draw.randrange(3) for _ in range(rows)], pa.large_list(pa.string())),
+        "pair": pa.array([[k, k + 0.5] for k in range(rows)], pa.list_(pa.float32(), 2)),
+        "grid": pa.array([[[k, 1, 2], [3, 4, k]] for k in range(rows)], pa.list_(pa.list_(pa.int16(), 3), 2)),
+        "p": pa.array([{"x": k / 2, "at": {"y": k, "name": f"n{k}"}} for k in range(rows)], points),
+        "color": pa.array([draw.choice(["red", "green"]) for _ in range(rows)]).dictionary_encode(),
+        "code": pa.DictionaryArray.from_arrays(pa.array([k % 3 for k in range(rows)], pa.int8()), pa.array([10, 20, 30])),
+    })
+    want = []
+    for row in rows_of(table):
+        point = row.pop("p")
+        color, code = row.pop("color"), row.pop("code")
+        want.append({**row, "p.x": point["x"], "p.at.y": point["at"]["y"], "p.at.name": point["at"]["name"],
+                     "color": color, "code": code})
+    for source in sources(feedmill, table):
+        equal(feedmill.read(source), want)
+        kind = next(iter(source))
+        chosen = {kind: {**source[kind], "columns": ["p.at", "tokens"]}}
+        equal(feedmill.read(chosen), [{name: row[name] for name in ("p.at.y", "p.at.name", "tokens")} for row in want])
+    # Slices begin inside their buffers.
+    write_ipc(feedmill.folder / "slice.arrow", table.slice(11, 9))
+    equal(feedmill.read({"arrow": "slice.arrow"}), want[11:20])
+    unreadable = pa.table({"a": [1, 2], "m": pa.array([[("k", 1)], []], pa.map_(pa.string(), pa.int64())),
+                           "ll": pa.array([[[1]], []], pa.list_(pa.list_(pa.int64())))})
+    for source in sources(feedmill, unreadable)[:4]:
+        feedmill.refused(source, '"m"', "map<string, int64", "columns")
+        kind = next(iter(source))
+        feedmill.refused({kind: {**source[kind], "columns": ["a", "ll"]}}, '"ll"', "list")
+        equal(feedmill.read({kind: {**source[kind], "columns": ["a"]}}), [{"a": 1}, {"a": 2}])
+        feedmill.refused({kind: {**source[kind], "columns": ["aa"]}}, '"aa"', 'did you mean "a"')
+
+
+def nulls(feedmill):
+    table = pa.table({
+        "f": pa.array([1.5, None, 2.5, None]), "s": pa.array(["a", None, "", "d"]),
+        "l": pa.array([[1], None, [], [2, 3]], pa.list_(pa.int64())), "i": pa.array([1, 2, None, 4], pa.int32()),
+        "lf": pa.array([[1.0, None], None, [None], []], pa.list_(pa.float64())),
+        "o": pa.array([{"x": 1.0}, None, {"x": None}, {"x": 4.0}], pa.struct([("x", pa.float64())])),
+        "d": pa.array(["u", None, "v", "u"]).dictionary_encode(),
+    })
+    want = [{"f": 1.5, "s": "a", "l": [1], "lf": [1.0, "NaN"], "o.x": 1.0, "d": "u"},
+            {"f": "NaN", "s": "", "l": [], "lf": [], "o.x": "NaN", "d": ""},
+            {"f": 2.5, "s": "", "l": [], "lf": ["NaN"], "o.x": "NaN", "d": "v"},
+            {"f": "NaN", "s": "d", "l": [2, 3], "lf": [], "o.x": 4.0, "d": "u"}]
+    others = ["f", "s", "l", "lf", "o", "d"]
+    for source in sources(feedmill, table, rows=3):
+        kind = next(iter(source))
+        files = source[kind]["files"]
+        equal(feedmill.read({kind: {"files": files, "columns": others}}), want)
+        before = feedmill.refused(source, f"{files}: record 2", '"i"', "null", "float64", code=1)
+        equal([row["i"] for row in before], [1, 2])
+        got = feedmill.read(source, [{"on_error": "skip"}])
+        equal([row["i"] for row in got], [1, 2, 4])
+        # A null that no step needs is no error.
+        equal(feedmill.read(source, [{"map": {"f": "f"}}]), [{"f": row["f"]} for row in want])
+        declared = {kind: {"files": files, "fields": {"i": "float64"}}}
+        equal(feedmill.read(declared), [{"i": 1.0}, {"i": 2.0}, {"i": "NaN"}, {"i": 4.0}])
+    numbers = pa.table({"n": pa.array([1, 300, -1], pa.int64())})
+    for source in sources(feedmill, numbers):
+        kind = next(iter(source))
+        narrow = {kind: {**source[kind], "fields": {"n": "uint8"}}}
+        equal(feedmill.refused(narrow, "record 1", '"n"', "uint8", code=1), [{"n": 1}])
+    empty = pa.table({"a": [1, 2], "none": pa.nulls(2)})
+    write_parquet(feedmill.folder / "none.parquet", empty)
+    feedmill.refused({"parquet": "none.parquet"}, '"none"', "null", "columns")
+    equal(feedmill.read({"parquet": {"files": "none.parquet", "fields": {"none": "float64"}}}), [{"none": "NaN"}] * 2)
+
+
+def order(feedmill):
+    """The same order as of the same data in jsonl, wherever it is read."""
+    table = numbers_table(5000).select(["row", "text", "f64", "i32", "flag"])
+    with open(feedmill.folder / "t.jsonl", "w") as file:
+        for row in rows_of(table):
+            file.write(json.dumps(row) + "\n")
+    fields = {"row": "int64", "text": "bytes", "f64": "float64", "i32": "int32", "flag": "bool"}
+    jsonl = {"jsonl": {"files": "t.jsonl", "fields": fields}}
+    cut = [0, 700, 700, 701, 3000, 5000]  # one file has no rows
+    for k, (begin, end) in enumerate(zip(cut, cut[1:])):
+        write_parquet(feedmill.folder / f"part{k}.parquet", table.slice(begin, end - begin), row_group_size=333)
+        write_ipc(feedmill.folder / f"part{k}.arrow", table.slice(begin, end - begin), rows=97, stream=k % 2 == 0)
+    columnar = [{"parquet": {"files": "part*.parquet"}}, {"arrow": {"files": "part*.arrow"}}]
+    pipelines = [[], ["shuffle", {"batch": 32}], [{"shuffle": {"block": 500}}],
+                 [{"filter": "i32 > 0"}, {"map": {"row": "row", "text": "text"}}, {"shuffle": {"window": 100}}],
+                 ["shuffle", {"repeat": 2}, {"take": 7000}]]
+    want = {}
+    for k, steps in enumerate(pipelines):
+        want[k] = feedmill.order_hash(jsonl, steps)
+        for source in columnar:
+            equal([feedmill.order_hash(source, steps)], [want[k]])
+    for workers in (1, 2):
+        service = feedmill.serve(workers)
+        for k, steps in enumerate(pipelines):
+            for source in columnar:
+                equal([feedmill.order_hash(source, steps, service)], [want[k]])
+        feedmill.stop()
+
+
+def tokens(feedmill):
+    table = numbers_table(3000).select(["row", "text"])
+    write_parquet(feedmill.folder / "t.parquet", table, row_group_size=250)
+    source, steps = {"parquet": "t.parquet"}, ["shuffle", {"batch": 16}]
+    whole = feedmill.read(source, steps)
+    service = feedmill.serve(2)
+    token = str(feedmill.folder / "token")
+    for first, second in ((["--local"], service), (service, ["--local"]), (service, service)):
+        got = feedmill.read(source, steps, [*first, "--limit", "71", "--save-token", token])
+        got += feedmill.read(source, steps, [*second, "--token", token])
+        equal(got, whole)
+    feedmill.stop()
+
+
+def spoil(path, begin, end):
+    data = bytearray(path.read_bytes())
+    for k in range(begin, end):
+        data[k] ^= 0xA5
+    path.write_bytes(data)
+
+
+def unneeded_columns(feedmill):
+    """The bytes of a column that nothing needs are not read."""
+    table = pa.table({"a": range(1000), "b": [f"text {k}" for k in range(1000)], "c": [k / 2 for k in range(1000)]})
+    path = feedmill.folder / "t.parquet"
+    write_parquet(path, table, row_group_size=100, write_page_checksum=True)
+    metadata = pa.parquet.read_metadata(path)
+    for group in range(metadata.num_row_groups):
+        chunk = metadata.row_group(group).column(1)
+        begin = chunk.dictionary_page_offset
+        spoil(path, begin, begin + chunk.total_compressed_size)
+    source = {"parquet": "t.parquet"}
+    want = [{"a": k, "c": k / 2} for k in range(1000)]
+    equal(feedmill.read({"parquet": {"files": "t.parquet", "columns": ["a", "c"]}}), want)
+    equal(feedmill.read(source, [{"map": {"a": "a", "c": "c"}}]), want)
+    equal(feedmill.refused(source, 't.parquet: record 0', "row group 0", '"b"', code=1), [])
+
+
+def damaged_pages(feedmill):
+    """Rows before a damaged row group come, and those after it under on_error."""
+    table = pa.table({"a": range(1000), "b": [f"text {k}" for k in range(1000)]})
+    path = feedmill.folder / "t.parquet"
+    write_parquet(path, table, row_group_size=100, write_page_checksum=True)
+    chunk = pa.parquet.read_metadata(path).row_group(3).column(0)
+    spoil(path, chunk.data_page_offset + 40, chunk.data_page_offset + 60)
+    source = {"parquet": "t.parquet"}
+    before = feedmill.refused(source, "t.parquet: record 300", "row group 3", '"a"', code=1)
+    equal([row["a"] for row in before], list(range(300)))
+    got = feedmill.read(source, [{"on_error": "skip"}])
+    equal([row["a"] for row in got], [*range(300), *range(400, 1000)])
+
+
+def truncated(feedmill):
+    """Each cut of a file is an error that names it, and never a crash."""
+    table = numbers_table(60).select(["row", "text", "i16"])
+    sources(feedmill, table, rows=20)
+    for name in ("t.parquet", "t.arrow", "t.arrows"):
+        data = (feedmill.folder / name).read_bytes()
+        kind = "parquet" if name.endswith("parquet") else "arrow"
+        draw = random.Random(name)
+        cuts = sorted({0, 1, 4, 8, len(data) - 1, len(data) - 9, *(draw.randrange(len(data)) for _ in range(12))})
+        for cut in cuts:
+            (feedmill.folder / "cut").write_bytes(data[:cut])
+            source = {kind: {"files": "cut", "fields": {"row": "int64"}}}
+            done = feedmill.run(source)
+            got = [json.loads(line)["row"] for line in done.stdout.splitlines()]
+            equal(got, list(range(len(got))))
+            # A stream may end without its mark, after a whole batch.
+            whole = name == "t.arrows" and done.returncode == 0 and len(got) % 20 == 0
+            assert whole or (done.returncode in (1, 2) and "cut" in done.stderr), (name, cut, done)
+
+
+def changed_bytes(feedmill):
+    """Whatever bytes a file has, reading ends with rows or an error."""
+    table = numbers_table(300).select(["row", "text", "f64", "u16", "flag"])
+    table = table.append_column("list", pa.array([[k] * (k % 4) for k in range(300)]))
+    table = table.append_column("dict", pa.array([f"d{k % 5}" for k in range(300)]).dictionary_encode())
+    sources(feedmill, table, rows=100)
+    fields = {"row": "int64", "text": "bytes", "f64": "float64", "u16": "uint16", "flag": "bool", "list": "int64[?]", "dict": "bytes"}
+    for name in ("t.parquet", "v2.parquet", "t.arrow", "t.arrows", "t.feather"):
+        data = (feedmill.folder / name).read_bytes()
+        draw = random.Random(name)
+        for _ in range(12):
+            changed = bytearray(data)
+            for _ in range(draw.choice([1, 1, 4, 30])):
+                changed[draw.randrange(len(data))] = draw.randrange(256)
+            (feedmill.folder / "changed").write_bytes(changed)
+            done = feedmill.run({"parquet" if "parquet" in name else "arrow": {"files": "changed", "fields": fields}}, ["shuffle"])
+            assert done.returncode in (0, 1, 2), (name, done.returncode, done.stderr[-2000:])
+            assert done.returncode == 0 or "changed" in done.stderr, done.stderr
+
+
+def dictionary_indexes(feedmill):
+    """An index outside the dictionary is an error of its row."""
+    dictionary = pa.array(["zero", "one"])
+    indexes = pa.py_buffer(bytes([0, 1, 7, 1]))
+    array = pa.DictionaryArray.from_arrays(pa.Array.from_buffers(pa.uint8(), 4, [None, indexes]), dictionary, safe=False)
+    for stream in (False, True):
+        write_ipc(feedmill.folder / "t.arrow", pa.table({"d": array}), stream=stream)
+        before = feedmill.refused({"arrow": "t.arrow"}, "t.arrow: record 2", '"d"', "dictionary", code=1)
+        equal(before, [{"d": "zero"}, {"d": "one"}])
+        equal(feedmill.read({"arrow": "t.arrow"}, [{"on_error": "skip"}]), [{"d": "zero"}, {"d": "one"}, {"d": "one"}])
+
+
+def dictionaries_that_change(feedmill):
+    """Each batch of a stream is decoded by the dictionary that holds then."""
+    schema = pa.schema([("d", pa.dictionary(pa.int32(), pa.string())), ("k", pa.int64())])
+    words = [["a", "b"], ["c", "a", "e"], ["c", "a", "e", "f"], []]
+    for deltas in (False, True):
+        with pa.ipc.new_stream(feedmill.folder / "t.arrows", schema,
+                               options=pa.ipc.IpcWriteOptions(emit_dictionary_deltas=deltas)) as writer:
+            for k, batch in enumerate(words):
+                column = pa.DictionaryArray.from_arrays(pa.array(range(len(batch)), pa.int32()), pa.array(batch, pa.string()))
+                writer.write_batch(pa.record_batch([column, pa.array([k] * len(batch), pa.int64())], schema=schema))
+        want = [{"d": word, "k": k} for k, batch in enumerate(words) for word in batch]
+        equal(feedmill.read({"arrow": "t.arrows"}), want)
+        equal(feedmill.read({"arrow": {"files": "t.arrows", "columns": ["k"]}}), [{"k": row["k"]} for row in want])
+        shuffled = feedmill.read({"arrow": "t.arrows"}, ["shuffle"])
+        equal(sorted(map(json.dumps, shuffled)), sorted(map(json.dumps, want)))
+
+
+def other_schemas(feedmill):
+    """A file without a column, or with another type of it, is an error that names both."""
+    good = pa.table({"a": pa.array([1, 2], pa.int64()), "b": ["x", "y"]})
+    wrong = {"lacks": pa.table({"a": pa.array([3], pa.int64()), "c": ["z"]}),
+             "differs": pa.table({"a": pa.array([3], pa.int64()), "b": pa.array([[1]], pa.list_(pa.int64()))})}
+    for kind, write in (("parquet", write_parquet), ("arrow", write_ipc)):
+        for name, table in wrong.items():
+            write(feedmill.folder / "0.data", good)
+            write(feedmill.folder / "1.data", table)
+            write(feedmill.folder / "2.data", good)
+            source = {kind: {"files": ["0.data", "1.data", "2.data"]}}
+            before = feedmill.refused(source, "1.data: record 0", '"b"', code=1)
+            equal(before, rows_of(good))
+            equal(feedmill.read(source, [{"on_error": "skip"}]), rows_of(good) * 2)
+            equal(feedmill.read(source, [{"map": {"a": "a"}}]), [{"a": a} for a in (1, 2, 3, 1, 2)])
+        # Narrower numbers and another order of columns become what is declared.
+        write(feedmill.folder / "1.data", pa.table({"b": pa.array(["z"]).dictionary_encode(), "a": pa.array([3], pa.uint8())}))
+        equal(feedmill.read(source), [*rows_of(good), {"a": 3, "b": "z"}, *rows_of(good)])
+
+
+def nothing_inside(feedmill):
+    rows = pa.table({"a": pa.array([], pa.int64())})
+    for kind, write in (("parquet", write_parquet), ("arrow", write_ipc)):
+        write(feedmill.folder / "rows.data", rows)
+        equal(feedmill.read({kind: "rows.data"}), [])
+        equal(feedmill.read({kind: "rows.data"}, ["shuffle", {"batch": 4}]), [])
+        write(feedmill.folder / "columns.data", pa.table({}))
+        feedmill.refused({kind: "columns.data"}, "columns.data", "no columns")
+        (feedmill.folder / "text.data").write_text("a,b\n1,2\n" * 10)
+        feedmill.refused({kind: "text.data"}, "text.data")
+        (feedmill.folder / "empty.data").write_bytes(b"")
+        feedmill.refused({kind: "empty.data"}, "empty.data")
+    write_parquet(feedmill.folder / "secret.parquet", pa.table({"a": [1]}))
+    twice = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"])
+    write_ipc(feedmill.folder / "twice.arrow", twice)
+    feedmill.refused({"arrow": "twice.arrow"}, '"a"', "twice")
+
+
+def large_groups(feedmill):
+    """More decoded row groups than are kept: the order does not change."""
+    rows, blob = 6000, 50_000  # 300 MB of decoded bytes
+    table = pa.table({"row": range(rows), "blob": [bytes([k % 251]) * (blob + k % 7) for k in range(rows)]})
+    write_parquet(feedmill.folder / "t.parquet", table, row_group_size=250, compression="zstd")
+    got = feedmill.read({"parquet": "t.parquet"}, [{"shuffle": {}}, {"map": {"row": "row", "size": "length(blob)"}}, {"take": 600}])
+    assert all(row["size"] == blob + row["row"] % 7 for row in got), got[:3]
+    numbers = feedmill.read({"parquet": {"files": "t.parquet", "columns": ["row"]}}, ["shuffle", {"take": 600}])
+    equal([row["row"] for row in got], [row["row"] for row in numbers])
+
+
+def without_plugin(feedmill):
+    """The command says how to install the plugin, and that a file is none."""
+    (feedmill.folder / "t.parquet").write_bytes(b"PAR1")
+    for kind in ("parquet", "arrow"):
+        feedmill.refused({kind: "t.parquet"}, "libfeedmill_arrow.so", "pip install pyarrow", "FEEDMILL_ARROW_PLUGIN",
+                         env={"FEEDMILL_ARROW_PLUGIN": str(feedmill.folder / "none.so")}, code=1)
+    (feedmill.folder / "no.so").write_text("no shared object")
+    feedmill.refused({"parquet": "t.parquet"}, "no.so", env={"FEEDMILL_ARROW_PLUGIN": str(feedmill.folder / "no.so")}, code=1)
+    usage = subprocess.run([feedmill.binary, "read", "--help"], capture_output=True, text=True, timeout=WAIT, check=True)
+    assert re.search(r"\bread\b", usage.stdout)
+
+
+TESTS = {test.__name__: test for test in (
+    types, times, decimals, nested, nulls, order, tokens, unneeded_columns, damaged_pages, truncated, changed_bytes,
+    dictionary_indexes, dictionaries_that_change, other_schemas, nothing_inside, large_groups, without_plugin)}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--binary", required=True)
+    parser.add_argument("tests", nargs="*", choices=[[], *TESTS], default=[])
+    arguments = parser.parse_args()
+    for name in arguments.tests or TESTS:
+        with tempfile.TemporaryDirectory(prefix="columnar-") as folder:
+            feedmill = Feedmill(os.path.abspath(arguments.binary), pathlib.Path(folder))
+            try:
+                TESTS[name](feedmill)
+            finally:
+                feedmill.stop()
+        print(f"{name}: passed")
+
+
+if __name__ == "__main__":
+    sys.exit(main())
