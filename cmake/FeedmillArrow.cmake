@@ -5,6 +5,10 @@ if(NOT cached)
   set(cached $ENV{HOME}/.cache)
 endif()
 file(GLOB wheels ${cached}/feedmill/arrow/pyarrow-26*/pyarrow)
+if(NOT FEEDMILL_ARROW AND NOT wheels)
+  execute_process(COMMAND python3 -c "import pyarrow; print(pyarrow.__path__[0])"
+    OUTPUT_VARIABLE wheels OUTPUT_STRIP_TRAILING_WHITESPACE ERROR_QUIET)
+endif()
 find_path(FEEDMILL_ARROW include/arrow/api.h HINTS ${wheels} NO_DEFAULT_PATH
   DOC "Folder of the Python package pyarrow 26")
 file(GLOB FEEDMILL_ARROW_LIBRARY ${FEEDMILL_ARROW}/libarrow.so.26*)
