@@ -76,7 +76,12 @@ absl::StatusOr<std::shared_ptr<const DecodedGroup>> ColumnarGroups::Decode(
   auto columns = opened->ReadGroup(group, fields_);
   FM_ASSIGN_OR_RETURN(const auto bytes, files_.Open(file));
   FM_RETURN_IF_ERROR(files_.Check(file, *bytes));
-  if (!columns.ok()) return OfGroup(columns.status(), format_, group);
+  if (!columns.ok()) {
+    const absl::Status error = OfGroup(columns.status(), format_, group);
+    return absl::IsResourceExhausted(error)
+               ? Annotate(error, files_.info(file).path)
+               : error;
+  }
   decoded->columns = *std::move(columns);
   for (const DecodedColumn& column : decoded->columns) {
     decoded->bytes += BytesOf(column.column) + column.faults.size();

@@ -2,14 +2,14 @@
 
 #include <algorithm>
 #include <atomic>
-#include <numeric>
-#include <optional>
+#include <memory>
 #include <utility>
 
 #include "core/base/status.h"
 #include "core/io/manifest_files.h"
 #include "core/sources/columnar_groups.h"
 #include "core/sources/columnar_rows.h"
+#include "core/sources/index_order.h"
 #include "core/sources/record_decoder.h"
 
 namespace feedmill {
@@ -29,6 +29,7 @@ struct WantedRun {
   size_t first = 0;  // in the group
   size_t count = 0;
   size_t row = 0;  // of the block
+  size_t run = 0;  // number of the run in the block
 };
 
 // The first row of the block that cannot be made.
@@ -90,13 +91,16 @@ class ColumnarRecords final : public RecordSource {
                               RecordBlock& out) const override {
     auto& read = static_cast<ReadScratch&>(scratch);
     const size_t rows = RowsOf(indexes.size(), bytes_max);
+    OrderByIndex(indexes.first(rows), read.order, read.spare);
     read.wanted.clear();
     FirstBad bad{rows};
-    for (size_t row = 0; row < bad.row; ++row) {
-      FM_RETURN_IF_ERROR(Want(indexes[row], 1, row, bad, read));
+    for (const auto& [index, row] : read.order) {
+      if (row >= bad.row) continue;
+      FM_RETURN_IF_ERROR(Want(index, 1, row, row, bad, read));
     }
-    return ReadWanted([indexes](size_t row) { return indexes[row]; }, bytes_max,
-                      bad, read, out);
+    return ReadWanted(
+        rows, [indexes](size_t row) { return indexes[row]; }, bytes_max, bad,
+        read, out);
   }
 
   absl::StatusOr<size_t> ReadRun(uint64_t first, uint64_t count,
@@ -107,12 +111,13 @@ class ColumnarRecords final : public RecordSource {
     read.wanted.clear();
     FirstBad bad{rows};
     for (size_t row = 0; row < bad.row;) {
-      FM_RETURN_IF_ERROR(Want(first + row, rows - row, row, bad, read));
-      if (row < bad.row)
-        row = read.wanted.back().row + read.wanted.back().count;
+      const size_t run = read.wanted.size();
+      FM_RETURN_IF_ERROR(Want(first + row, rows - row, row, run, bad, read));
+      if (row < bad.row) row += read.wanted.back().count;
     }
-    return ReadWanted([first](size_t row) { return first + row; }, bytes_max,
-                      bad, read, out);
+    return ReadWanted(
+        read.wanted.size(), [first](size_t row) { return first + row; },
+        bytes_max, bad, read, out);
   }
 
   std::string Describe(uint64_t index, uint64_t) const override {
@@ -123,11 +128,14 @@ class ColumnarRecords final : public RecordSource {
 
  private:
   struct ReadScratch final : Scratch {
-    std::vector<WantedRun> wanted;  // in the order of the block
-    std::vector<size_t> order;      // of `wanted`: by file and group
-    std::vector<ColumnarRun> runs;  // as `wanted`
-    ColumnarGroups::Starts starts;  // of starts_file
+    std::vector<IndexedRow> order;
+    std::vector<IndexedRow> spare;
+    std::vector<WantedRun> wanted;  // in the order of the files
+    std::vector<ColumnarRun> runs;  // in the order of the block
+    std::vector<std::shared_ptr<const DecodedGroup>> held;  // by `runs`
+    ColumnarGroups::Starts starts;                          // of starts_file
     size_t starts_file = 0;
+    size_t starts_group = 0;  // the group that was found last
   };
 
   // Rows to read: as many as fit, by the size of rows decoded before.
@@ -137,15 +145,15 @@ class ColumnarRecords final : public RecordSource {
         std::min<uint64_t>(count, std::max<uint64_t>(bytes_max / each, 1)));
   }
 
-  absl::Status Want(uint64_t index, uint64_t count, size_t row, FirstBad& bad,
-                    ReadScratch& read) const;
+  absl::Status Want(uint64_t index, uint64_t count, size_t row, size_t run,
+                    FirstBad& bad, ReadScratch& read) const;
   template <class IndexOf>
-  absl::StatusOr<size_t> ReadWanted(IndexOf index_of, size_t bytes_max,
-                                    FirstBad& bad, ReadScratch& read,
-                                    RecordBlock& out) const;
+  absl::StatusOr<size_t> ReadWanted(size_t runs, IndexOf index_of,
+                                    size_t bytes_max, FirstBad& bad,
+                                    ReadScratch& read, RecordBlock& out) const;
   absl::Status HoldGroups(FirstBad& bad, ReadScratch& read) const;
-  void HoldGroup(std::span<const size_t> members,
-                 const std::shared_ptr<const DecodedGroup>& group, bool whole,
+  void HoldGroup(std::span<const WantedRun> members,
+                 std::shared_ptr<const DecodedGroup> group, bool whole,
                  FirstBad& bad, ReadScratch& read) const;
   void FindFaults(const WantedRun& wanted, const DecodedGroup& group,
                   FirstBad& bad) const;
@@ -160,7 +168,8 @@ class ColumnarRecords final : public RecordSource {
 
 // Adds records from `index` on, at most `count`, that stand in one group.
 absl::Status ColumnarRecords::Want(uint64_t index, uint64_t count, size_t row,
-                                   FirstBad& bad, ReadScratch& read) const {
+                                   size_t run, FirstBad& bad,
+                                   ReadScratch& read) const {
   const auto place = files_.FindNear(index, read.starts_file);
   if (read.starts == nullptr || read.starts_file != place.file) {
     auto starts = groups_.StartsOf(place.file);
@@ -170,23 +179,19 @@ absl::Status ColumnarRecords::Want(uint64_t index, uint64_t count, size_t row,
     }
     FM_ASSIGN_OR_RETURN(read.starts, std::move(starts));
     read.starts_file = place.file;
+    read.starts_group = 0;
   }
   const std::vector<uint64_t>& starts = *read.starts;
-  const auto after =
-      std::upper_bound(starts.begin(), starts.end(), place.record);
-  const auto group = static_cast<size_t>(after - starts.begin()) - 1;
-  const auto first = static_cast<size_t>(place.record - starts[group]);
-  const auto rows =
-      static_cast<size_t>(std::min<uint64_t>(count, *after - place.record));
-  if (!read.wanted.empty()) {
-    WantedRun& last = read.wanted.back();
-    if (last.file == place.file && last.group == group &&
-        last.first + last.count == first) {
-      last.count += rows;
-      return absl::OkStatus();
-    }
+  size_t& group = read.starts_group;
+  if (place.record < starts[group] || place.record >= starts[group + 1]) {
+    const auto after =
+        std::upper_bound(starts.begin(), starts.end(), place.record);
+    group = static_cast<size_t>(after - starts.begin()) - 1;
   }
-  read.wanted.push_back({place.file, group, first, rows, row});
+  const auto first = static_cast<size_t>(place.record - starts[group]);
+  const auto rows = static_cast<size_t>(
+      std::min<uint64_t>(count, starts[group + 1] - place.record));
+  read.wanted.push_back({place.file, group, first, rows, row, run});
   return absl::OkStatus();
 }
 
@@ -205,62 +210,69 @@ void ColumnarRecords::FindFaults(const WantedRun& wanted,
   }
 }
 
-// Gives the runs `members` their group, or, unless `whole`, a group of only
+// Gives the runs of `members` their group, or, unless `whole`, a group of only
 // their rows.
-void ColumnarRecords::HoldGroup(
-    std::span<const size_t> members,
-    const std::shared_ptr<const DecodedGroup>& group, bool whole, FirstBad& bad,
-    ReadScratch& read) const {
-  for (const size_t m : members) FindFaults(read.wanted[m], *group, bad);
-  std::vector<ColumnarRun> runs;
-  for (const size_t m : members) {
-    const WantedRun& wanted = read.wanted[m];
-    read.runs[m] = {group, wanted.first, wanted.count};
-    if (!whole) runs.push_back(read.runs[m]);
+void ColumnarRecords::HoldGroup(std::span<const WantedRun> members,
+                                std::shared_ptr<const DecodedGroup> group,
+                                bool whole, FirstBad& bad,
+                                ReadScratch& read) const {
+  const bool faulty = std::ranges::any_of(
+      group->columns,
+      [](const DecodedColumn& column) { return !column.faults.empty(); });
+  for (const WantedRun& wanted : members) {
+    if (faulty) FindFaults(wanted, *group, bad);
+    read.runs[wanted.run] = {group.get(), wanted.first, wanted.count};
   }
-  if (whole) return;
+  if (whole) {
+    read.held.push_back(std::move(group));
+    return;
+  }
+  std::vector<ColumnarRun> runs;
+  for (const WantedRun& wanted : members) {
+    runs.push_back(read.runs[wanted.run]);
+  }
   std::vector<OutputColumn> columns;
   CopyRuns(runs, groups_.fields(), columns);
   auto part = std::make_shared<DecodedGroup>();
   for (OutputColumn& column : columns) {
     part->columns.push_back({column.Take(), {}});
   }
-  for (const size_t m : members) {
-    read.runs[m].group = part;
-    read.runs[m].first = part->rows;
-    part->rows += read.runs[m].count;
+  for (const WantedRun& wanted : members) {
+    read.runs[wanted.run] = {part.get(), part->rows, wanted.count};
+    part->rows += wanted.count;
   }
+  read.held.push_back(std::move(part));
 }
 
 // Decodes the groups of all runs, each once.
 absl::Status ColumnarRecords::HoldGroups(FirstBad& bad,
                                          ReadScratch& read) const {
   const std::vector<WantedRun>& wanted = read.wanted;
-  read.order.resize(wanted.size());
-  std::iota(read.order.begin(), read.order.end(), size_t{0});
   const auto place = [&](size_t k) {
     return std::pair(wanted[k].file, wanted[k].group);
   };
-  std::stable_sort(read.order.begin(), read.order.end(),
-                   [&](size_t a, size_t b) { return place(a) < place(b); });
-  read.runs.assign(wanted.size(), {});
   size_t held = 0;
-  for (size_t begin = 0, end = 0; begin < read.order.size(); begin = end) {
-    const auto at = place(read.order[begin]);
-    while (end < read.order.size() && place(read.order[end]) == at) ++end;
-    const auto members = std::span(read.order).subspan(begin, end - begin);
+  for (size_t begin = 0, end = 0; begin < wanted.size(); begin = end) {
+    const auto at = place(begin);
+    size_t first_row = wanted[begin].row;
+    while (end < wanted.size() && place(end) == at) {
+      first_row = std::min(first_row, wanted[end++].row);
+    }
+    if (first_row >= bad.row) continue;
     auto group = groups_.Get(at.first, at.second);
     if (absl::IsDataLoss(group.status())) {
-      bad.Note(wanted[members[0]].row, group.status());
+      bad.Note(first_row, group.status());
       continue;
     }
     FM_RETURN_IF_ERROR(group.status());
-    held += (*group)->bytes;
-    HoldGroup(members, *group, begin == 0 || held <= kHeldBytesMax, bad, read);
-    if (held > kHeldBytesMax) held -= (*group)->bytes;
+    const size_t bytes = (*group)->bytes;
     if (guessed_bytes_ > 0 && (*group)->rows > 0) {
-      row_bytes_ = (*group)->bytes / (*group)->rows;
+      row_bytes_ = bytes / (*group)->rows;
     }
+    const bool whole = begin == 0 || held + bytes <= kHeldBytesMax;
+    if (whole) held += bytes;
+    HoldGroup(std::span(wanted).subspan(begin, end - begin), *std::move(group),
+              whole, bad, read);
   }
   return absl::OkStatus();
 }
@@ -293,20 +305,20 @@ size_t ColumnarRecords::CutToFit(size_t rows, size_t bytes_max,
 }
 
 template <class IndexOf>
-absl::StatusOr<size_t> ColumnarRecords::ReadWanted(IndexOf index_of,
-                                                   size_t bytes_max,
-                                                   FirstBad& bad,
-                                                   ReadScratch& read,
-                                                   RecordBlock& out) const {
+absl::StatusOr<size_t> ColumnarRecords::ReadWanted(
+    size_t runs, IndexOf index_of, size_t bytes_max, FirstBad& bad,
+    ReadScratch& read, RecordBlock& out) const {
   out.error = absl::OkStatus();
   out.trailing = 0;
+  read.held.clear();
+  read.runs.assign(runs, {});
   FM_RETURN_IF_ERROR(HoldGroups(bad, read));
   out.rows = CutToFit(bad.row, bytes_max, read);
   CopyRuns(read.runs, groups_.fields(), out.columns);
   if (out.rows == bad.row && !bad.error.ok()) {
     out.error = Annotate(bad.error, Describe(index_of(bad.row), 0));
   }
-  read.runs.clear();  // lets the groups go
+  read.held.clear();
   return out.rows;
 }
 

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <span>
 #include <vector>
 
@@ -16,7 +15,7 @@ namespace feedmill {
 
 // Rows of a decoded group that stand together, and become rows of a block.
 struct ColumnarRun {
-  std::shared_ptr<const DecodedGroup> group;
+  const DecodedGroup* group = nullptr;
   size_t first = 0;  // in the group
   size_t count = 0;
 };

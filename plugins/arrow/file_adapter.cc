@@ -4,6 +4,7 @@
 #include <span>
 
 #include "core/base/status.h"
+#include "plugins/arrow/bounded_pool.h"
 
 namespace feedmill {
 
@@ -63,7 +64,8 @@ arrow::Result<std::shared_ptr<arrow::Buffer>> FileAdapter::ReadAt(
   // Never more memory than the file has bytes, whatever damaged bytes ask for.
   const int64_t most =
       std::clamp<int64_t>(size_ - position, 0, std::max<int64_t>(bytes, 0));
-  ARROW_ASSIGN_OR_RAISE(auto buffer, arrow::AllocateResizableBuffer(most));
+  ARROW_ASSIGN_OR_RAISE(auto buffer,
+                        arrow::AllocateResizableBuffer(most, BoundedPool()));
   ARROW_ASSIGN_OR_RAISE(const int64_t got,
                         ReadAt(position, bytes, buffer->mutable_data()));
   ARROW_RETURN_NOT_OK(buffer->Resize(got, /*shrink_to_fit=*/false));

@@ -16,6 +16,7 @@
 #include "core/base/status.h"
 #include "core/sources/record_decoder.h"
 #include "plugins/arrow/arrow_status.h"
+#include "plugins/arrow/bounded_pool.h"
 #include "plugins/arrow/column_types.h"
 #include "plugins/arrow/column_values.h"
 #include "plugins/arrow/file_adapter.h"
@@ -31,6 +32,7 @@ using ChosenFields = std::vector<int>;
 
 arrow::ipc::IpcReadOptions OptionsFor(const ChosenFields& chosen) {
   auto options = arrow::ipc::IpcReadOptions::Defaults();
+  options.memory_pool = BoundedPool();
   options.included_fields = chosen;
   options.use_threads = false;
   options.ensure_alignment = arrow::ipc::Alignment::kDataTypeSpecificAlignment;

@@ -11,6 +11,7 @@
 
 #include "core/base/status.h"
 #include "plugins/arrow/arrow_status.h"
+#include "plugins/arrow/bounded_pool.h"
 
 namespace feedmill {
 namespace {
@@ -191,7 +192,8 @@ arrow::Result<int64_t> SplicedStream::Read(int64_t bytes, void* out) {
 arrow::Result<std::shared_ptr<arrow::Buffer>> SplicedStream::Read(
     int64_t bytes) {
   const int64_t most = std::min(std::max<int64_t>(bytes, 0), Left());
-  ARROW_ASSIGN_OR_RAISE(auto buffer, arrow::AllocateResizableBuffer(most));
+  ARROW_ASSIGN_OR_RAISE(auto buffer,
+                        arrow::AllocateResizableBuffer(most, BoundedPool()));
   ARROW_ASSIGN_OR_RAISE(const int64_t got, Read(most, buffer->mutable_data()));
   ARROW_RETURN_NOT_OK(buffer->Resize(got, /*shrink_to_fit=*/false));
   return std::shared_ptr<arrow::Buffer>(std::move(buffer));

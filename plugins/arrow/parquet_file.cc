@@ -16,6 +16,7 @@
 #include "core/base/status.h"
 #include "core/sources/record_decoder.h"
 #include "plugins/arrow/arrow_status.h"
+#include "plugins/arrow/bounded_pool.h"
 #include "plugins/arrow/column_types.h"
 #include "plugins/arrow/column_values.h"
 #include "plugins/arrow/file_adapter.h"
@@ -26,7 +27,7 @@ namespace {
 using Reader = std::unique_ptr<parquet::arrow::FileReader>;
 
 parquet::ReaderProperties PagesWithChecksums() {
-  parquet::ReaderProperties properties;
+  parquet::ReaderProperties properties(BoundedPool());
   // Pages without a checksum are taken as they are.
   properties.set_page_checksum_verification(true);
   return properties;
@@ -83,7 +84,7 @@ absl::StatusOr<Reader> MakeReader(
   parquet::ArrowReaderProperties properties;
   properties.set_use_threads(false);
   properties.set_pre_buffer(false);
-  builder.properties(properties);
+  builder.properties(properties)->memory_pool(BoundedPool());
   Reader reader;
   FM_RETURN_IF_ARROW(builder.Build(&reader));
   return reader;

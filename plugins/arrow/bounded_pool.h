@@ -1,0 +1,15 @@
+#ifndef FEEDMILL_PLUGINS_ARROW_BOUNDED_POOL_H_
+#define FEEDMILL_PLUGINS_ARROW_BOUNDED_POOL_H_
+
+#include <arrow/memory_pool.h>
+
+namespace feedmill {
+
+// Arrow's default pool, but a single block of more than 64 GiB is refused as
+// damaged data: only damaged bytes ask for that much. Thread-safety: any
+// thread.
+arrow::MemoryPool* BoundedPool();
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_PLUGINS_ARROW_BOUNDED_POOL_H_
