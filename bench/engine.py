@@ -200,6 +200,33 @@ def csv(folder, count):
     return {"csv_vs_pyarrow": ratio(cpu(got["pyarrow"]), cpu(got["feedmill"]))}
 
 
+def columnar(folder, count):
+    """4 of 40 columns of 4 million rows in Parquet files, which pyarrow makes."""
+    rows = 4_000_000
+    data = ROOT / "build" / f"columns-{rows}"
+    if not (BUILD / "lib" / "feedmill" / "libfeedmill_arrow.so").exists():
+        say("columnar: skipped, libfeedmill_arrow.so is not built (tools/setup --arrow)")
+        return {}
+    if not (data / "complete").exists():
+        if run_peer("pyarrow", "pyarrow_columns.py", "write", data) is None:
+            say("columnar: skipped, pyarrow makes the files (not installed)")
+            return {}
+        (data / "complete").touch()
+    source = f'{{parquet: {{files: "{data}/*.parquet", columns: [id, c1, c2, c3]}}}}'
+    texts = {"scan": pipeline(folder, "columns.yaml", source),
+             "shuffled": pipeline(folder, "columns_shuffled.yaml", source, "{shuffle: {block: 100000}}")}
+    ratios = {}
+    for name, text in texts.items():
+        sides = {"feedmill": lambda text=text: local(text, "chunks", "--threads", 1),
+                 "pyarrow": lambda name=name: run_peer("pyarrow", "pyarrow_columns.py", name, data)}
+        got = rounds(count, in_memory(sorted(data.glob("*.parquet")), sides))
+        check(all(r["elements"] == rows and r["check"] == rows * (rows - 1) // 2 for side in got.values() for r in side),
+              f"engine, columnar {name}")
+        report(f"columnar {name}", got)
+        ratios[f"columnar_{name}_vs_pyarrow"] = ratio(cpu(got["pyarrow"]), cpu(got["feedmill"]))
+    return ratios
+
+
 def shuffle(folder, count):
     n = 1_000_000_000
     text = pipeline(folder, "shuffle.yaml", f"{{range: {{stop: {n}}}}}", "shuffle")
@@ -236,7 +263,8 @@ def large_input(folder, count):
     return {"input_20gb_peak_mb": result["peak_mb"]}
 
 
-ROWS = {"arithmetic": arithmetic, "photos": photos, "cache": cache, "records": records, "lines": lines, "csv": csv, "shuffle": shuffle,
+ROWS = {"arithmetic": arithmetic, "photos": photos, "cache": cache, "records": records, "lines": lines, "csv": csv, "columnar": columnar,
+        "shuffle": shuffle,
         "split_hash": split_hash, "large_input": large_input}
 
 

@@ -69,16 +69,18 @@ struct WebDatasetSource {
 };
 // The rows of Parquet files, and of Arrow IPC files and streams: columns by
 // name, "a.b" for the member b of the struct a. `columns`: those to find out,
-// all if it is empty.
+// all if it is empty. `partitions`: folders called KEY=VALUE are columns, too.
 struct ParquetSource {
   std::vector<std::string> files{};
   std::vector<std::string> columns{};
   std::vector<SourceField> fields{};
+  bool partitions = false;
 };
 struct ArrowSource {
   std::vector<std::string> files{};
   std::vector<std::string> columns{};
   std::vector<SourceField> fields{};
+  bool partitions = false;
 };
 // One file an element: image (bytes), label (int64), path (bytes).
 // label folder: the name of the file's folder; filename: what follows the last

@@ -4,10 +4,12 @@
 #include <set>
 
 #include "core/base/status.h"
+#include "core/base/utf8.h"
 #include "core/dataset/nearest_name.h"
 #include "core/formats/columnar_plugin.h"
 #include "core/io/file_systems.h"
 #include "core/sources/columnar_records.h"
+#include "core/sources/path_partitions.h"
 #include "core/sources/record_decoder.h"
 
 namespace feedmill {
@@ -52,6 +54,18 @@ absl::Status AddChosen(const std::string& chosen,
                          DidYouMean(chosen, known));
 }
 
+// Adds the partitions of a path that are no columns of its file.
+void AddPartitions(const std::string& path,
+                   std::vector<ColumnarColumn>& columns) {
+  for (const PathPartition& partition : PartitionsOf(path)) {
+    const bool in_file =
+        std::ranges::any_of(columns, [&](const ColumnarColumn& column) {
+          return column.field.name == partition.key;
+        });
+    if (!in_file) columns.push_back({FieldOf(partition)});
+  }
+}
+
 absl::StatusOr<std::vector<const ColumnarColumn*>> Choose(
     const std::vector<std::string>& chosen,
     const std::vector<ColumnarColumn>& columns) {
@@ -71,6 +85,12 @@ absl::StatusOr<std::vector<const ColumnarColumn*>> Choose(
           "the column \"{}\" is {}, which no component can hold; name the "
           "other columns in `columns`",
           Shown(name), column->unreadable);
+    }
+    if (!IsUtf8(name)) {
+      return InvalidArgument(
+          "the name of the column \"{}\" is not UTF-8; name the other columns "
+          "in `columns`",
+          Shown(name));
     }
     if (name.empty()) {
       return InvalidArgument(
@@ -104,13 +124,15 @@ absl::StatusOr<ElementSpec> OutputOfColumns(
 
 absl::StatusOr<std::vector<SourceField>> InferColumns(
     ColumnarFormat format, const std::vector<std::string>& columns,
-    const std::string& path) {
+    bool partitions, const std::string& path) {
   FM_ASSIGN_OR_RETURN(const std::shared_ptr<const RandomAccessFile> file,
                       OpenFile(path));
   FM_ASSIGN_OR_RETURN(const FileIdentity identity, file->Identity());
   FM_ASSIGN_OR_RETURN(const auto opened,
                       OpenColumns(format, file, identity.size));
-  const auto chosen = Choose(columns, opened->columns());
+  std::vector<ColumnarColumn> all = opened->columns();
+  if (partitions) AddPartitions(path, all);
+  const auto chosen = Choose(columns, all);
   if (!chosen.ok()) return Annotate(chosen.status(), path);
   std::vector<SourceField> fields;
   for (const ColumnarColumn* const column : *chosen) {
@@ -131,9 +153,10 @@ absl::StatusOr<uint64_t> CountColumnarRows(ColumnarFormat format,
 
 absl::StatusOr<std::unique_ptr<const RecordSource>> MakeColumnarSource(
     ColumnarFormat format, const std::vector<SourceField>& fields,
-    std::shared_ptr<const Manifest> manifest, const std::vector<bool>& live) {
+    bool partitions, std::shared_ptr<const Manifest> manifest,
+    const std::vector<bool>& live) {
   FM_ASSIGN_OR_RETURN(const ColumnarReader* const reader, LoadColumnarReader());
-  return MakeColumnarRecords(*reader, format, fields, live,
+  return MakeColumnarRecords(*reader, format, fields, live, partitions,
                              std::move(manifest));
 }
 

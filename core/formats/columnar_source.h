@@ -21,15 +21,17 @@ absl::StatusOr<ElementSpec> OutputOfColumns(
     const std::vector<SourceField>& fields);
 // The columns of a file as fields, those that `columns` names in its order; all
 // if it is empty. The name of a struct stands for all of its members.
+// `partitions`: those of the path are columns, too.
 absl::StatusOr<std::vector<SourceField>> InferColumns(
     ColumnarFormat format, const std::vector<std::string>& columns,
-    const std::string& path);
+    bool partitions, const std::string& path);
 absl::StatusOr<uint64_t> CountColumnarRows(ColumnarFormat format,
                                            const RandomAccessFile& file,
                                            uint64_t size);
 absl::StatusOr<std::unique_ptr<const RecordSource>> MakeColumnarSource(
     ColumnarFormat format, const std::vector<SourceField>& fields,
-    std::shared_ptr<const Manifest> manifest, const std::vector<bool>& live);
+    bool partitions, std::shared_ptr<const Manifest> manifest,
+    const std::vector<bool>& live);
 
 // The static members that FileSourceOf takes but for a name and a summary.
 template <class S, ColumnarFormat Format>
@@ -41,7 +43,9 @@ struct ColumnarSourceOf {
             {"columns", &s.columns, Field::kOptional,
              "Columns to read, in this order; a struct's name is all of its "
              "members. All columns if absent."},
-            FieldsField(s.fields)};
+            FieldsField(s.fields),
+            {"partitions", &s.partitions, Field::kOptional,
+             "Folders called KEY=VALUE are columns, too."}};
   }
   static SourceProperties Properties(const S&) { return {}; }
   static absl::StatusOr<ElementSpec> Output(const S& s,
@@ -50,7 +54,7 @@ struct ColumnarSourceOf {
   }
   static absl::StatusOr<std::vector<SourceField>> InferFieldsOfFile(
       const S& s, const std::string& path) {
-    return InferColumns(Format, s.columns, path);
+    return InferColumns(Format, s.columns, s.partitions, path);
   }
   static absl::StatusOr<uint64_t> CountRecords(const S&,
                                                const RandomAccessFile& file,
@@ -60,7 +64,8 @@ struct ColumnarSourceOf {
   static absl::StatusOr<std::unique_ptr<const RecordSource>> MakeRecords(
       const S& s, std::shared_ptr<const Manifest> manifest,
       const std::vector<bool>& live) {
-    return MakeColumnarSource(Format, s.fields, std::move(manifest), live);
+    return MakeColumnarSource(Format, s.fields, s.partitions,
+                              std::move(manifest), live);
   }
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/status.h"
+#include "core/sources/path_partitions.h"
 
 namespace feedmill {
 namespace {
@@ -67,13 +68,51 @@ absl::StatusOr<ColumnarGroups::Starts> ColumnarGroups::StartsOf(
   return starts_[file];
 }
 
+// The columns of all fields: of the file, or else of its path.
+absl::StatusOr<std::vector<DecodedColumn>> ColumnarGroups::ReadColumns(
+    size_t file, size_t group, const ColumnarFile& opened) const {
+  if (!partitions_) return opened.ReadGroup(group, fields_);
+  const auto partitions = PartitionsOf(files_.info(file).path);
+  std::vector<const PathPartition*> of_path(fields_.size(), nullptr);
+  std::vector<SourceField> of_file;
+  for (size_t f = 0; f < fields_.size(); ++f) {
+    const auto found =
+        std::ranges::find(partitions, fields_[f].name, &PathPartition::key);
+    const bool in_file = std::ranges::any_of(
+        opened.columns(), [&](const ColumnarColumn& column) {
+          return column.field.name == fields_[f].name;
+        });
+    if (found != partitions.end() && !in_file) {
+      of_path[f] = &*found;
+    } else {
+      of_file.push_back(fields_[f]);
+    }
+  }
+  std::vector<DecodedColumn> read;
+  if (!of_file.empty()) {
+    FM_ASSIGN_OR_RETURN(read, opened.ReadGroup(group, of_file));
+  }
+  const auto rows = static_cast<size_t>(opened.group_rows()[group]);
+  std::vector<DecodedColumn> columns;
+  size_t next = 0;
+  for (size_t f = 0; f < fields_.size(); ++f) {
+    if (of_path[f] == nullptr) {
+      columns.push_back(std::move(read[next++]));
+      continue;
+    }
+    FM_ASSIGN_OR_RETURN(columns.emplace_back(),
+                        ColumnOf(*of_path[f], fields_[f], rows));
+  }
+  return columns;
+}
+
 absl::StatusOr<std::shared_ptr<const DecodedGroup>> ColumnarGroups::Decode(
     size_t file, size_t group) const {
   FM_ASSIGN_OR_RETURN(const OpenedFile opened, Open(file));
   auto decoded = std::make_shared<DecodedGroup>();
   decoded->rows = static_cast<size_t>(opened->group_rows()[group]);
   if (fields_.empty()) return decoded;
-  auto columns = opened->ReadGroup(group, fields_);
+  auto columns = ReadColumns(file, group, *opened);
   FM_ASSIGN_OR_RETURN(const auto bytes, files_.Open(file));
   FM_RETURN_IF_ERROR(files_.Check(file, *bytes));
   if (!columns.ok()) {

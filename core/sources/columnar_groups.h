@@ -33,12 +33,15 @@ class ColumnarGroups {
  public:
   static constexpr size_t kBytesMax = size_t{256} << 20;
 
-  // `files` must outlive this.
+  // `partitions`: a field that a file lacks is looked for in its path
+  // (path_partitions.h). `files` must outlive this.
   ColumnarGroups(const ColumnarReader& reader, ColumnarFormat format,
-                 std::vector<SourceField> fields, const ManifestFiles& files)
+                 std::vector<SourceField> fields, bool partitions,
+                 const ManifestFiles& files)
       : reader_(reader),
         format_(format),
         fields_(std::move(fields)),
+        partitions_(partitions),
         files_(files) {}
 
   const std::vector<SourceField>& fields() const { return fields_; }
@@ -67,6 +70,8 @@ class ColumnarGroups {
   absl::StatusOr<OpenedFile> Open(size_t file) const;
   absl::StatusOr<std::shared_ptr<const DecodedGroup>> Decode(
       size_t file, size_t group) const;
+  absl::StatusOr<std::vector<DecodedColumn>> ReadColumns(
+      size_t file, size_t group, const ColumnarFile& opened) const;
   std::shared_ptr<Entry> EntryOf(const Key& key) const;
   void Keep(const Key& key, const Entry* entry, size_t bytes) const;
   void Drop(const Key& key, const Entry* entry) const;
@@ -74,6 +79,7 @@ class ColumnarGroups {
   const ColumnarReader& reader_;
   const ColumnarFormat format_;
   const std::vector<SourceField> fields_;
+  const bool partitions_;
   const ManifestFiles& files_;
 
   mutable std::mutex mutex_;

@@ -70,10 +70,10 @@ class ColumnarRecords final : public RecordSource {
  public:
   ColumnarRecords(const ColumnarReader& reader, ColumnarFormat format,
                   const std::vector<SourceField>& fields,
-                  const std::vector<bool>& live,
+                  const std::vector<bool>& live, bool partitions,
                   std::shared_ptr<const Manifest> manifest)
       : files_(std::move(manifest)),
-        groups_(reader, format, LiveFields(fields, live), files_) {
+        groups_(reader, format, LiveFields(fields, live), partitions, files_) {
     for (const SourceField& field : groups_.fields()) {
       const uint64_t fixed = FixedRowBytes(field);
       fixed_bytes_ += fixed;
@@ -327,9 +327,9 @@ absl::StatusOr<size_t> ColumnarRecords::ReadWanted(
 std::unique_ptr<const RecordSource> MakeColumnarRecords(
     const ColumnarReader& reader, ColumnarFormat format,
     const std::vector<SourceField>& fields, const std::vector<bool>& live,
-    std::shared_ptr<const Manifest> manifest) {
+    bool partitions, std::shared_ptr<const Manifest> manifest) {
   return std::make_unique<ColumnarRecords>(reader, format, fields, live,
-                                           std::move(manifest));
+                                           partitions, std::move(manifest));
 }
 
 }  // namespace feedmill

@@ -12,11 +12,12 @@
 namespace feedmill {
 
 // Counted records: the rows of the files, `fields` of them. `live`: as
-// RecordSource::Make. `reader` must outlive it.
+// RecordSource::Make; `partitions`: as ColumnarGroups. `reader` must outlive
+// it.
 std::unique_ptr<const RecordSource> MakeColumnarRecords(
     const ColumnarReader& reader, ColumnarFormat format,
     const std::vector<SourceField>& fields, const std::vector<bool>& live,
-    std::shared_ptr<const Manifest> manifest);
+    bool partitions, std::shared_ptr<const Manifest> manifest);
 
 }  // namespace feedmill
 

@@ -3,13 +3,20 @@
 #include <algorithm>
 #include <new>
 
+#include "core/base/utf8.h"
+
 namespace feedmill {
 namespace {
 
-// Arrow's messages may have several lines.
+// Arrow's messages may have several lines, and bytes of damaged files.
 std::string OneLine(std::string text) {
   while (!text.empty() && text.back() == '\n') text.pop_back();
   std::replace(text.begin(), text.end(), '\n', ' ');
+  if (!IsUtf8(text)) {
+    std::replace_if(
+        text.begin(), text.end(),
+        [](char c) { return static_cast<unsigned char>(c) >= 0x80; }, '?');
+  }
   return text;
 }
 

@@ -23,6 +23,7 @@ import time
 
 try:
     import pyarrow as pa
+    import pyarrow.dataset
     import pyarrow.feather
     import pyarrow.parquet
 except ImportError:  # only the test of a command without the plugin needs none
@@ -449,6 +450,22 @@ def other_schemas(feedmill):
         equal(feedmill.read(source), [*rows_of(good), {"a": 3, "b": "z"}, *rows_of(good)])
 
 
+def partitions(feedmill):
+    """Folders KEY=VALUE are columns, as for pyarrow's datasets."""
+    table = pa.table({"a": range(40), "year": [2020 + k % 2 for k in range(40)], "who": ["ann b", "bob/c"] * 20})
+    for kind, form in (("parquet", "parquet"), ("arrow", "feather")):
+        root = feedmill.folder / kind
+        pa.dataset.write_dataset(table, root, format=form, partitioning=["year", "who"], partitioning_flavor="hive")
+        files = {"files": f"{kind}/**/*.{form}"}
+        read = pa.dataset.dataset(root, format=form, partitioning="hive").to_table().sort_by("a")
+        equal(sorted(feedmill.read({kind: {**files, "partitions": True}}), key=lambda row: row["a"]), rows_of(read))
+        equal({tuple(row) for row in feedmill.read({kind: {**files, "partitions": True, "columns": ["who", "a"]}})}, {("who", "a")})
+        years = feedmill.read({kind: {**files, "partitions": True}}, [{"map": {"year": "year"}}])
+        equal(sorted(row["year"] for row in years), [2020] * 20 + [2021] * 20)
+        equal({tuple(row) for row in feedmill.read({kind: files})}, {("a",)})
+        feedmill.refused({kind: {**files, "partitions": True, "fields": {"who": "int64"}}}, "who=", '"who"', "int64", code=1)
+
+
 def nothing_inside(feedmill):
     rows = pa.table({"a": pa.array([], pa.int64())})
     for kind, write in (("parquet", write_parquet), ("arrow", write_ipc)):
@@ -461,7 +478,10 @@ def nothing_inside(feedmill):
         feedmill.refused({kind: "text.data"}, "text.data")
         (feedmill.folder / "empty.data").write_bytes(b"")
         feedmill.refused({kind: "empty.data"}, "empty.data")
-    write_parquet(feedmill.folder / "secret.parquet", pa.table({"a": [1]}))
+    odd = pa.Table.from_arrays([pa.array([1]), pa.array([2])], schema=pa.schema([pa.field(b"\xff"), pa.field("b")]))
+    write_ipc(feedmill.folder / "odd.arrow", odd)
+    feedmill.refused({"arrow": "odd.arrow"}, "UTF-8", "columns")
+    equal(feedmill.read({"arrow": {"files": "odd.arrow", "columns": ["b"]}}), [{"b": 2}])
     twice = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["a", "a"])
     write_ipc(feedmill.folder / "twice.arrow", twice)
     feedmill.refused({"arrow": "twice.arrow"}, '"a"', "twice")
@@ -492,7 +512,7 @@ def without_plugin(feedmill):
 
 TESTS = {test.__name__: test for test in (
     types, times, decimals, nested, nulls, order, tokens, unneeded_columns, damaged_pages, truncated, changed_bytes,
-    dictionary_indexes, dictionaries_that_change, other_schemas, nothing_inside, large_groups, without_plugin)}
+    dictionary_indexes, dictionaries_that_change, other_schemas, partitions, nothing_inside, large_groups, without_plugin)}
 
 
 def main():
