@@ -163,7 +163,24 @@ void ColumnarGroups::Drop(const Key& key, const Entry* entry) const {
   const std::lock_guard lock(mutex_);
   const auto found = entries_.find(key);
   if (found == entries_.end() || found->second.get() != entry) return;
+  bytes_ -= found->second->bytes;
   by_use_.erase(found->second->place);
+  entries_.erase(found);
+}
+
+void ColumnarGroups::CountTaken(size_t file, size_t group, size_t rows) const {
+  const std::lock_guard lock(mutex_);
+  const auto found = entries_.find({file, group});
+  if (found == entries_.end()) return;
+  Entry& entry = *found->second;
+  entry.taken += rows;
+  const std::vector<uint64_t>& starts = *starts_[file];
+  if (entry.taken < starts[group + 1] - starts[group] ||
+      bytes_ <= kTakenBytesMax) {
+    return;
+  }
+  bytes_ -= entry.bytes;
+  by_use_.erase(entry.place);
   entries_.erase(found);
 }
 

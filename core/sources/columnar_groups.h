@@ -25,13 +25,16 @@ struct DecodedGroup {
 };
 
 // Groups of the files of a manifest, decoded when they are needed. Keeps those
-// used last, kBytesMax of them; a group that is larger is kept alone. Threads
-// that need the same group wait for the one that decodes it.
+// used last, kBytesMax of them; a group that is larger is kept alone. A group
+// all of whose rows were taken goes at once if more than kTakenBytesMax are
+// kept, so that a pass in order reuses little memory. Threads that need the
+// same group wait for the one that decodes it.
 //
 // Thread-safety: any thread.
 class ColumnarGroups {
  public:
   static constexpr size_t kBytesMax = size_t{256} << 20;
+  static constexpr size_t kTakenBytesMax = size_t{32} << 20;
 
   // `partitions`: a field that a file lacks is looked for in its path
   // (path_partitions.h). `files` must outlive this.
@@ -54,6 +57,8 @@ class ColumnarGroups {
   // machine's.
   absl::StatusOr<std::shared_ptr<const DecodedGroup>> Get(size_t file,
                                                           size_t group) const;
+  // Counts rows of a group that the caller has taken.
+  void CountTaken(size_t file, size_t group, size_t rows) const;
 
  private:
   using Key = std::pair<size_t, size_t>;  // file, group
@@ -62,7 +67,8 @@ class ColumnarGroups {
     bool done = false;  // guarded by decoding, as the next two
     absl::Status error;
     std::shared_ptr<const DecodedGroup> group;
-    size_t bytes = 0;  // guarded by mutex_, as the next
+    size_t bytes = 0;  // guarded by mutex_, as the next two
+    size_t taken = 0;  // rows
     std::list<Key>::iterator place;
   };
   using OpenedFile = std::shared_ptr<const ColumnarFile>;

@@ -157,6 +157,7 @@ class ColumnarRecords final : public RecordSource {
                  FirstBad& bad, ReadScratch& read) const;
   void FindFaults(const WantedRun& wanted, const DecodedGroup& group,
                   FirstBad& bad) const;
+  void CountTaken(size_t rows, std::span<const WantedRun> wanted) const;
   size_t CutToFit(size_t rows, size_t bytes_max, ReadScratch& read) const;
 
   const ManifestFiles files_;
@@ -304,6 +305,22 @@ size_t ColumnarRecords::CutToFit(size_t rows, size_t bytes_max,
   return taken;
 }
 
+// Counts the first `rows` rows of the block as taken from their groups.
+void ColumnarRecords::CountTaken(size_t rows,
+                                 std::span<const WantedRun> wanted) const {
+  for (size_t k = 0; k < wanted.size();) {
+    const WantedRun& first = wanted[k];
+    size_t taken = 0;
+    for (; k < wanted.size() && wanted[k].file == first.file &&
+           wanted[k].group == first.group;
+         ++k) {
+      if (wanted[k].row >= rows) continue;
+      taken += std::min(wanted[k].count, rows - wanted[k].row);
+    }
+    if (taken > 0) groups_.CountTaken(first.file, first.group, taken);
+  }
+}
+
 template <class IndexOf>
 absl::StatusOr<size_t> ColumnarRecords::ReadWanted(
     size_t runs, IndexOf index_of, size_t bytes_max, FirstBad& bad,
@@ -318,6 +335,7 @@ absl::StatusOr<size_t> ColumnarRecords::ReadWanted(
   if (out.rows == bad.row && !bad.error.ok()) {
     out.error = Annotate(bad.error, Describe(index_of(bad.row), 0));
   }
+  CountTaken(out.rows, read.wanted);
   read.held.clear();
   return out.rows;
 }

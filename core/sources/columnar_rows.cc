@@ -18,15 +18,21 @@ template <size_t Width>
 void CopyFixedRows(std::span<const ColumnarRun> runs, size_t c, size_t width,
                    std::byte* to) {
   const size_t bytes = Width == 0 ? width : Width;
+  const DecodedGroup* group = nullptr;
+  const std::byte* values = nullptr;
   for (const ColumnarRun& run : runs) {
-    const std::byte* const from =
-        run.group->columns[c].column.values.data() + run.first * bytes;
-    if (run.count == 1 && Width > 0) {
+    if (run.group != group) {
+      group = run.group;
+      values = group->columns[c].column.values.data();
+    }
+    const std::byte* const from = values + run.first * bytes;
+    if (Width > 0 && run.count == 1) {
       std::memcpy(to, from, Width);
+      to += Width;
     } else if (run.count * bytes > 0) {
       std::memcpy(to, from, run.count * bytes);
+      to += run.count * bytes;
     }
-    to += run.count * bytes;
   }
 }
 

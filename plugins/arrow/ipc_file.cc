@@ -21,6 +21,7 @@
 #include "plugins/arrow/column_values.h"
 #include "plugins/arrow/file_adapter.h"
 #include "plugins/arrow/ipc_messages.h"
+#include "plugins/arrow/other_format.h"
 
 namespace feedmill {
 namespace {
@@ -119,6 +120,7 @@ absl::Status IpcFile::ReadSchema() {
 }
 
 absl::Status IpcFile::Open() {
+  FM_RETURN_IF_ERROR(RefuseOtherFormat(*file_, "PAR1", "parquet"));
   FM_RETURN_IF_ERROR(
       Annotate(ReadSchema(), has_footer_ ? "it is a damaged Arrow file"
                                          : "it is no sound Arrow stream"));

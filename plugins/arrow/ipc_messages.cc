@@ -18,6 +18,7 @@ namespace {
 
 // Places of fields in the tables of Arrow's Message.fbs and File.fbs.
 constexpr flatbuffers::voffset_t kRowsOfBatch = 4;
+constexpr flatbuffers::voffset_t kNodesOfBatch = 6;
 constexpr flatbuffers::voffset_t kBatchesOfFooter = 10;
 // A footer's length and "ARROW1" end the file.
 constexpr int64_t kTailBytes = 10;
@@ -31,6 +32,13 @@ struct FooterBlock {
   int64_t body_bytes;
 };
 static_assert(sizeof(FooterBlock) == 24);
+
+// Size of a column of a record batch; those of structs' members follow.
+struct FieldNode {
+  int64_t length;
+  int64_t null_count;
+};
+static_assert(sizeof(FieldNode) == 16);
 
 IpcMessage::Type TypeOf(arrow::ipc::MessageType type) {
   switch (type) {
@@ -65,6 +73,26 @@ absl::StatusOr<Prefix> ReadPrefix(FileAdapter& file, int64_t offset) {
   return Prefix{8, words[1]};
 }
 
+// Rows of a record batch. Its first column must say the same: a damaged number
+// would become as many positions.
+absl::StatusOr<uint64_t> RowsOf(const arrow::ipc::Message& message,
+                                int64_t offset) {
+  const auto* const batch =
+      static_cast<const flatbuffers::Table*>(message.header());
+  const auto rows = batch->GetField<int64_t>(kRowsOfBatch, 0);
+  const auto* const nodes =
+      batch->GetPointer<const flatbuffers::Vector<FieldNode>*>(kNodesOfBatch);
+  FieldNode first{rows, 0};
+  if (nodes != nullptr && nodes->size() > 0) {
+    std::memcpy(&first, nodes->Data(), sizeof(first));
+  }
+  if (rows >= 0 && first.length == rows) return static_cast<uint64_t>(rows);
+  return DataLoss(
+      "the record batch at offset {} says that it has {} rows, its first "
+      "column {}",
+      offset, rows, first.length);
+}
+
 // Reads the metadata of the message at `offset`.
 absl::StatusOr<IpcMessage> ReadMetadata(FileAdapter& file, int64_t offset,
                                         const Prefix& prefix) {
@@ -86,14 +114,7 @@ absl::StatusOr<IpcMessage> ReadMetadata(FileAdapter& file, int64_t offset,
     return CutShort(offset);
   }
   if (out.type == IpcMessage::Type::kRecordBatch) {
-    const auto* const batch =
-        static_cast<const flatbuffers::Table*>(message->header());
-    const auto rows = batch->GetField<int64_t>(kRowsOfBatch, 0);
-    if (rows < 0) {
-      return DataLoss("the record batch at offset {} has {} rows", offset,
-                      rows);
-    }
-    out.rows = static_cast<uint64_t>(rows);
+    FM_ASSIGN_OR_RETURN(out.rows, RowsOf(*message, offset));
   }
   return out;
 }

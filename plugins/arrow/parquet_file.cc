@@ -20,6 +20,7 @@
 #include "plugins/arrow/column_types.h"
 #include "plugins/arrow/column_values.h"
 #include "plugins/arrow/file_adapter.h"
+#include "plugins/arrow/other_format.h"
 
 namespace feedmill {
 namespace {
@@ -103,12 +104,29 @@ absl::Status ParquetFile::ReadFooter() {
   return adapter->ErrorOr(read);
 }
 
+// Values of the first column of a row group that has one for each row; `rows`
+// if all are in lists.
+int64_t ValuesOfGroup(const parquet::FileMetaData& metadata, int group,
+                      int64_t rows) {
+  for (int leaf = 0; leaf < metadata.num_columns(); ++leaf) {
+    if (metadata.schema()->Column(leaf)->max_repetition_level() > 0) continue;
+    return metadata.RowGroup(group)->ColumnChunk(leaf)->num_values();
+  }
+  return rows;
+}
+
 absl::Status ParquetFile::CountRows() {
   int64_t total = 0;
   for (int group = 0; group < metadata_->num_row_groups(); ++group) {
     const int64_t rows = metadata_->RowGroup(group)->num_rows();
     if (rows < 0 || __builtin_add_overflow(total, rows, &total)) {
       return DataLoss("row group {} has {} rows", group, rows);
+    }
+    // A damaged number would become as many positions.
+    const int64_t values = ValuesOfGroup(*metadata_, group, rows);
+    if (values != rows) {
+      return DataLoss("row group {} has {} rows, but a column of {} values",
+                      group, rows, values);
     }
     group_rows_.push_back(static_cast<uint64_t>(rows));
   }
@@ -118,6 +136,7 @@ absl::Status ParquetFile::CountRows() {
 }
 
 absl::Status ParquetFile::Open() {
+  FM_RETURN_IF_ERROR(RefuseOtherFormat(*file_, "ARROW1", "arrow"));
   FM_RETURN_IF_ERROR(Annotate(ReadFooter(), "its Parquet footer is damaged"));
   for (const FlatColumn& column : flat_) columns_.push_back(column.column);
   return absl::OkStatus();

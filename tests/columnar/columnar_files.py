@@ -401,6 +401,18 @@ def changed_bytes(feedmill):
             assert done.returncode == 0 or "changed" in done.stderr, done.stderr
 
 
+def row_counts(feedmill):
+    """A damaged number of rows is an error, and no endless read."""
+    write_ipc(feedmill.folder / "t.arrows", pa.table({"a": range(0x12345)}), rows=0x12345, stream=True)
+    data = (feedmill.folder / "t.arrows").read_bytes()
+    count = (0x12345).to_bytes(8, "little")
+    places = [k for k in range(2000) if data.startswith(count, k)]
+    assert len(places) == 2, places  # of the batch and of its column
+    for k in places:
+        (feedmill.folder / "bad.arrows").write_bytes(data[:k] + (1 << 50).to_bytes(8, "little") + data[k + 8:])
+        feedmill.refused({"arrow": "bad.arrows"}, "bad.arrows", "rows", str(1 << 50), steps=[{"on_error": "skip"}])
+
+
 def dictionary_indexes(feedmill):
     """An index outside the dictionary is an error of its row."""
     dictionary = pa.array(["zero", "one"])
@@ -474,11 +486,14 @@ def nothing_inside(feedmill):
         equal(feedmill.read({kind: "rows.data"}, ["shuffle", {"batch": 4}]), [])
         write(feedmill.folder / "columns.data", pa.table({}))
         feedmill.refused({kind: "columns.data"}, "columns.data", "no columns")
+        other, magic = ("arrow", "ARROW1") if kind == "parquet" else ("parquet", "PAR1")
+        (write_ipc if other == "arrow" else write_parquet)(feedmill.folder / "other.data", pa.table({"a": [1]}))
+        feedmill.refused({kind: "other.data"}, "other.data", magic, f"`{other}`")
         (feedmill.folder / "text.data").write_text("a,b\n1,2\n" * 10)
         feedmill.refused({kind: "text.data"}, "text.data")
         (feedmill.folder / "empty.data").write_bytes(b"")
         feedmill.refused({kind: "empty.data"}, "empty.data")
-    odd = pa.Table.from_arrays([pa.array([1]), pa.array([2])], schema=pa.schema([pa.field(b"\xff"), pa.field("b")]))
+    odd = pa.Table.from_arrays([pa.array([1]), pa.array([2])], schema=pa.schema([pa.field(b"\xff", pa.int64()), pa.field("b", pa.int64())]))
     write_ipc(feedmill.folder / "odd.arrow", odd)
     feedmill.refused({"arrow": "odd.arrow"}, "UTF-8", "columns")
     equal(feedmill.read({"arrow": {"files": "odd.arrow", "columns": ["b"]}}), [{"b": 2}])
@@ -511,7 +526,7 @@ def without_plugin(feedmill):
 
 
 TESTS = {test.__name__: test for test in (
-    types, times, decimals, nested, nulls, order, tokens, unneeded_columns, damaged_pages, truncated, changed_bytes,
+    types, times, decimals, nested, nulls, order, tokens, unneeded_columns, damaged_pages, truncated, changed_bytes, row_counts,
     dictionary_indexes, dictionaries_that_change, other_schemas, partitions, nothing_inside, large_groups, without_plugin)}
 
 

@@ -1,0 +1,18 @@
+#ifndef FEEDMILL_PLUGINS_ARROW_OTHER_FORMAT_H_
+#define FEEDMILL_PLUGINS_ARROW_OTHER_FORMAT_H_
+
+#include <string_view>
+
+#include "absl/status/status.h"
+#include "core/io/random_access_file.h"
+
+namespace feedmill {
+
+// InvalidArgument if the file begins with `magic`, as files do that the source
+// `source` reads.
+absl::Status RefuseOtherFormat(const RandomAccessFile& file,
+                               std::string_view magic, std::string_view source);
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_PLUGINS_ARROW_OTHER_FORMAT_H_
