@@ -146,6 +146,41 @@ class Sources:
         )
 
     @classmethod
+    def parquet(
+        cls,
+        files: Files,
+        *,
+        columns: Sequence[str] | None = None,
+        fields: Types | None = None,
+        partitions: bool | None = None,
+    ) -> Self:
+        """Reads the rows of Parquet files, their columns by name.
+
+        ``columns`` names those to read, in this order; all by default. ``fields``
+        maps columns to types. ``partitions`` makes components of folders called
+        ``KEY=VALUE``, too. Needs ``libfeedmill_arrow.so`` (docs/steps.md).
+        """
+        return cls._of_source(
+            "parquet",
+            options(files=files, columns=columns, fields=fields, partitions=partitions),
+        )
+
+    @classmethod
+    def arrow(
+        cls,
+        files: Files,
+        *,
+        columns: Sequence[str] | None = None,
+        fields: Types | None = None,
+        partitions: bool | None = None,
+    ) -> Self:
+        """Reads the rows of Arrow IPC files (Feather) and streams, as :meth:`parquet`."""
+        return cls._of_source(
+            "arrow",
+            options(files=files, columns=columns, fields=fields, partitions=partitions),
+        )
+
+    @classmethod
     def concatenate(cls, inputs: Sequence[Dataset]) -> Self:
         """Reads one dataset after the other.
 

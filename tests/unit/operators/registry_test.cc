@@ -179,8 +179,9 @@ std::vector<Source> BuiltSources() {
         Dataset::Jsonl(files, {.fields = fields}),
         Dataset::Csv(files, {.fields = fields, .delimiter = ";"}),
         Dataset::WebDataset(files, {.fields = fields}),
-        Dataset::Concatenate(inputs), Dataset::Zip(inputs),
-        Dataset::Interleave(inputs, {.block_length = 2}),
+        Dataset::Parquet(files, {.fields = fields}),
+        Dataset::Arrow(files, {.fields = fields}), Dataset::Concatenate(inputs),
+        Dataset::Zip(inputs), Dataset::Interleave(inputs, {.block_length = 2}),
         Dataset::Mixture(inputs, {0.7, 0.3})}) {
     sources.push_back(dataset.graph().source);
   }

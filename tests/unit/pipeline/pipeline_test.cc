@@ -180,10 +180,9 @@ TEST_P(AnyPipeline, IsWhatTheReferenceMakesHoweverItIsCut) {
 INSTANTIATE_TEST_SUITE_P(
     Range, AnyPipeline,
     ::testing::Values(
-        "source: {range: {stop: 10}}\noptions: {seed: 7}\n",
-        "source: {range: {stop: 0}}\noptions: {seed: 7}\n",
-        "source: {range: {start: 9, stop: -9, step: -2}}\n"
-        "options: {seed: 7}\n",
+        "source: {range: 10}\noptions: {seed: 7}\n",
+        "source: {range: 0}\noptions: {seed: 7}\n",
+        "source: {range: {start: 9, stop: -9, step: -2}}\noptions: {seed: 7}\n",
         "source: {range: {stop: 5000}}\nsteps:\n"
         "  - map: 'x * x + 1'\n  - filter: 'x % 3 != 0'\n  - batch: {size: 7}\n"
         "options: {seed: 7}\n",
@@ -220,20 +219,14 @@ INSTANTIATE_TEST_SUITE_P(
         "  - filter: 'x % 2 == 0'\n  - skip: 3\n  - repeat: 2\n"
         "  - batch: {size: 3}\n  - repeat: 2\n  - batch: {size: 2}\n"
         "options: {seed: 7}\n",
-        "source: {range: {stop: 20}}\nsteps:\n"
-        "  - filter: 'x > 3'\n  - take: 2\n  - repeat\n  - batch: {size: 5}\n"
-        "options: {seed: 7}\n",
-        "source: {range: {stop: 20}}\nsteps:\n"
-        "  - filter: 'x > 3'\n  - take: 0\noptions: {seed: 7}\n",
+        "source: {range: 20}\nsteps: [{filter: 'x > 3'}, {take: 2}, repeat, "
+        "{batch: 5}]\noptions: {seed: 7}\n",
+        "source: {range: 20}\nsteps: [{filter: 'x > 3'}, {take: 0}]\n",
         // Constants whose shape only running them tells.
-        "source: {range: {stop: 20}}\nsteps:\n"
-        "  - map: {a: x, b: \"split('one two')\", c: \"split('')\"}\n"
-        "  - filter: 'a % 3 != 0'\n  - batch: 4\n"
-        "options: {seed: 7}\n",
-        "source: {range: {stop: 20}}\nsteps:\n"
-        "  - map: {a: \"split('one two')[0]\", b: \"length(split('a bc')[1]) + "
-        "x\"}\n"
-        "options: {seed: 7}\n"));
+        "source: {range: 9}\nsteps: [{map: {a: x, b: \"split('one two')\", c: "
+        "\"split('')\"}}, {filter: 'a % 3 != 0'}, {batch: 4}]\n",
+        "source: {range: 9}\nsteps: [{map: {a: \"split('one two')[0]\", b: "
+        "\"length(split('a bc')[1]) + x\"}}]\n"));
 
 INSTANTIATE_TEST_SUITE_P(
     DataErrors, AnyPipeline,
