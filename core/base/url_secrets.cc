@@ -47,7 +47,8 @@ std::string HideUrlSecrets(std::string text) {
     shown.append(text, copied, begin - copied);
     copied = user == std::string::npos ? begin : begin + user + 1;
     const size_t query = text.find_first_of("?#", path);
-    if (query >= end) continue;
+    // Nothing is behind the '?', or it was hidden before.
+    if (query >= end || query + 1 == end) continue;
     shown.append(text, copied, query - copied);
     shown += kHidden;
     copied = end;

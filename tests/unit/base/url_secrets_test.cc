@@ -32,6 +32,7 @@ TEST(UrlSecrets, HidesLoginsAndQueriesOfUrlsOnly) {
   };
   for (const auto& [text, shown] : cases) {
     EXPECT_EQ(HideUrlSecrets(text), shown);
+    EXPECT_EQ(HideUrlSecrets(shown), shown);
   }
 }
 
