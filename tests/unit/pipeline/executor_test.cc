@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/chunk/chunk.h"
+#include "core/io/read_stop.h"
 #include "core/pipeline/piece_sizer.h"
 #include "core/pipeline/process_quota.h"
 #include "core/pipeline/stacking.h"
@@ -52,6 +53,22 @@ int BatchPolicyIfAllowed() {
     policy = sched_getscheduler(0);
   }).join();
   return policy;
+}
+
+TEST(Executor, TellsReadsOfItsWorkToEndWhenItStops) {
+  std::atomic<bool> asked_before = false;
+  Latch began(1);
+  {
+    Executor executor(1);
+    ASSERT_TRUE(executor.Submit([&](int) {
+      asked_before = ReadStop::Asked();
+      began.CountDown();
+      // A read that waits for a network; without end if it is not told.
+      while (!ReadStop::Asked()) std::this_thread::yield();
+    }));
+    began.Wait();
+  }
+  EXPECT_FALSE(asked_before);
 }
 
 TEST(Executor, ItsThreadsInterruptNobody) {
