@@ -184,6 +184,11 @@ def same_over_tls(feedmill):
         feedmill.refused(lines_of(server), "the server's certificate is not trusted", "SSL_CERT_FILE")
         feedmill.environment["SSL_CERT_FILE"] = str(certificate)
         same_elements(feedmill, server, kinds=("text", "tfrecord"), workers=(1,))
+        # Nothing that was asked for over TLS comes without it.
+        with RangeServer(feedmill.files) as plain:
+            server.fault = lambda request: ("redirect", plain.url + request.path)
+            feedmill.refused(lines_of(server), "redirect", "from https to https only")
+            assert plain.count == 0
 
 
 # ---- errors
@@ -251,6 +256,21 @@ def servers_that_are_away(feedmill):
     assert time.monotonic() - begin < 20
 
 
+def errors_through_a_service(feedmill):
+    """They reach the reader with the URL, and in bounded time."""
+    with RangeServer(feedmill.files) as server, feedmill.cluster(2, patience="1s") as (address, _, _):
+        for fault, parts in ((("status", 503), ("answers 503",)), (("status", 403), ("refuses it (403)",)),
+                             (("status", 404), ("no such file (404)",)), (("hang",), ("no byte came for",))):
+            for from_request in (0, 8):
+                first = server.count + from_request
+                server.fault = lambda request, first=first, fault=fault: fault if request.number >= first else None
+                begin = time.monotonic()
+                late = ("changed since",) if fault[1:] == (404,) and from_request else parts
+                feedmill.refused(lines_of(server), f"{server.url}/text/0.txt", *late,
+                                 flags=("--service", address, "--timeout", "60s"), patience="1s")
+                assert time.monotonic() - begin < 45
+
+
 def hanging_servers(feedmill):
     """Bounded, and ended by a signal."""
     with RangeServer(feedmill.files, fault=lambda request: ("hang",) if request.number >= 6 else None) as server:
@@ -271,12 +291,12 @@ def hanging_servers(feedmill):
 
 def workers_stop_while_a_server_hangs(feedmill):
     with RangeServer(feedmill.files, fault=lambda request: ("hang",) if request.number >= 6 else None) as server, \
-            feedmill.cluster(1) as (address, workers, _):
+            feedmill.cluster(1) as (address, workers, logs):
         reader = feedmill.start("read", feedmill.write(lines_of(server)), "--service", address)
         wait_for(lambda: server.count > 8, "requests of the worker")
         begin = time.monotonic()
-        workers[0].send_signal(signal.SIGTERM)  # drains
-        time.sleep(1.2)  # a second signal sooner than that counts as the first
+        workers[0].send_signal(signal.SIGTERM)
+        wait_for(lambda: "a second signal stops at once" in (logs / "worker0.log").read_text(), "the drain")
         workers[0].send_signal(signal.SIGTERM)
         workers[0].wait(20)
         assert time.monotonic() - begin < 10, "it waited for the server"
@@ -429,7 +449,7 @@ def latency_is_hidden(feedmill):
 
 TESTS = (same_as_files, same_by_time_of_change, same_without_ranges, same_when_a_fifth_fails,
          same_after_a_worker_is_killed, same_over_tls, replaced_during_the_read, refusals, servers_that_are_away,
-         hanging_servers, workers_stop_while_a_server_hangs, servers_without_ranges, odd_answers,
+         errors_through_a_service, hanging_servers, workers_stop_while_a_server_hangs, servers_without_ranges, odd_answers,
          names_that_are_no_file, secrets_are_not_shown, logins, proxies, many_small_files, latency_is_hidden)
 
 
