@@ -1,3 +1,4 @@
+#include "absl/base/config.h"
 #include "core/formats/columnar_plugin.h"
 
 #define FEEDMILL_TEXT_OF(x) #x
@@ -16,7 +17,9 @@ namespace feedmill {
 const char* ColumnarBuild() {
   return "feedmill " FEEDMILL_VERSION
          ", columnar interface 1, compiler " __VERSION__
-         ", C++11 ABI " FEEDMILL_TEXT(_GLIBCXX_USE_CXX11_ABI) FEEDMILL_CHECKED;
+         ", C++11 ABI " FEEDMILL_TEXT(
+             _GLIBCXX_USE_CXX11_ABI) ", Abseil " FEEDMILL_TEXT(ABSL_LTS_RELEASE_VERSION)
+             FEEDMILL_CHECKED;
 }
 
 }  // namespace feedmill

@@ -1,5 +1,6 @@
 #include "core/formats/columnar_plugin.h"
 
+#include <dlfcn.h>
 #include <unistd.h>
 
 #include <array>
@@ -32,6 +33,18 @@ std::string ProgramPrefix() {
   return prefix;
 }
 
+// The folder of the program or shared object that has this code; "" if the
+// system does not tell. A Python package has it in a shared object.
+std::string FolderOfThisCode() {
+  Dl_info found{};
+  if (dladdr(reinterpret_cast<const void*>(&kVariable), &found) == 0 ||
+      found.dli_fname == nullptr) {
+    return "";
+  }
+  const std::string file = found.dli_fname;
+  return file.substr(0, file.rfind('/') + 1);
+}
+
 // Files that may be the plugin, the preferred one first.
 std::vector<std::string> Candidates() {
   const char* const named = std::getenv(kVariable);
@@ -41,6 +54,9 @@ std::vector<std::string> Candidates() {
   for (const char* const folder : {"lib", FEEDMILL_LIBRARY_FOLDER}) {
     files.push_back(
         fmt::format("{}/{}/feedmill/libfeedmill_arrow.so", prefix, folder));
+  }
+  if (const std::string folder = FolderOfThisCode(); !folder.empty()) {
+    files.push_back(folder + "libfeedmill_arrow.so");
   }
   return files;
 }

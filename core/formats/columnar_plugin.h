@@ -31,7 +31,8 @@ const char* ColumnarBuild();
 
 // The reader of the plugin, which is loaded by the first call and stays loaded:
 // the file of FEEDMILL_ARROW_PLUGIN, else the one in ../lib/feedmill beside the
-// folder of this program. FailedPrecondition says how to install it.
+// folder of this program, else the one beside the shared object that has this
+// code. FailedPrecondition says how to install it.
 // Thread-safety: any thread.
 absl::StatusOr<const ColumnarReader*> LoadColumnarReader();
 

@@ -79,6 +79,9 @@ absl::StatusOr<uint64_t> RowsOf(const arrow::ipc::Message& message,
                                 int64_t offset) {
   const auto* const batch =
       static_cast<const flatbuffers::Table*>(message.header());
+  if (batch == nullptr) {
+    return DataLoss("the record batch at offset {} has no header", offset);
+  }
   const auto rows = batch->GetField<int64_t>(kRowsOfBatch, 0);
   const auto* const nodes =
       batch->GetPointer<const flatbuffers::Vector<FieldNode>*>(kNodesOfBatch);

@@ -413,6 +413,19 @@ def row_counts(feedmill):
         feedmill.refused({"arrow": "bad.arrows"}, "bad.arrows", "rows", str(1 << 50), steps=[{"on_error": "skip"}])
 
 
+def headless_batches(feedmill):
+    """A message whose table lacks the header that its type tells is an error."""
+    write_ipc(feedmill.folder / "t.arrows", pa.table({"a": [1, 2]}), stream=True)
+    data = (feedmill.folder / "t.arrows").read_bytes()
+    schema_bytes = 8 + int.from_bytes(data[4:8], "little")
+    root = schema_bytes + 8 + int.from_bytes(data[schema_bytes + 8:schema_bytes + 12], "little")
+    table = root - int.from_bytes(data[root:root + 4], "little", signed=True)
+    header = table + 4 + 2 * 2  # its field is the third of a Message
+    (feedmill.folder / "bad.arrows").write_bytes(data[:header] + bytes(2) + data[header + 2:])
+    equal(feedmill.read({"arrow": "t.arrows"}), [{"a": 1}, {"a": 2}])
+    feedmill.refused({"arrow": {"files": "bad.arrows", "fields": {"a": "int64"}}}, "bad.arrows")
+
+
 def dictionary_indexes(feedmill):
     """An index outside the dictionary is an error of its row."""
     dictionary = pa.array(["zero", "one"])
@@ -526,7 +539,7 @@ def without_plugin(feedmill):
 
 
 TESTS = {test.__name__: test for test in (
-    types, times, decimals, nested, nulls, order, tokens, unneeded_columns, damaged_pages, truncated, changed_bytes, row_counts,
+    types, times, decimals, nested, nulls, order, tokens, unneeded_columns, damaged_pages, truncated, changed_bytes, row_counts, headless_batches,
     dictionary_indexes, dictionaries_that_change, other_schemas, partitions, nothing_inside, large_groups, without_plugin)}
 
 
