@@ -18,6 +18,10 @@ namespace {
 
 using arrow::Type;
 
+// Nulls of a column of type null. They take no bytes in the file, so that a
+// damaged number of them would fill the memory.
+constexpr int64_t kNullsMax = int64_t{1} << 28;
+
 bool IsNull(const NullMask& nulls, size_t k) {
   return !nulls.empty() && nulls[k] != 0;
 }
@@ -382,6 +386,9 @@ absl::StatusOr<ColumnItems> ItemsOfArray(const arrow::Array& array,
         dtype);
   }
   if (array.type_id() == Type::NA) {
+    if (array.length() > kNullsMax) {
+      return DataLoss("it says that it has {} nulls", array.length());
+    }
     return NullsOf(static_cast<size_t>(array.length()), dtype);
   }
   FM_RETURN_IF_ARROW(array.Validate());
