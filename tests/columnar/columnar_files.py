@@ -323,6 +323,23 @@ def tokens(feedmill):
     feedmill.stop()
 
 
+def kills(feedmill):
+    """Workers that are killed in the middle of a read change nothing."""
+    table = pa.table({"row": range(100_000), "text": [f"{k:1000}" for k in range(100_000)]})
+    write_parquet(feedmill.folder / "t.parquet", table, row_group_size=5000)
+    path = feedmill.pipeline({"parquet": "t.parquet"}, [{"shuffle": {"block": 20_000}}, {"batch": 8}])
+    local = subprocess.run([feedmill.binary, "read", path, "--local"], capture_output=True, timeout=WAIT, check=True)
+    service = feedmill.serve(2)
+    with subprocess.Popen([feedmill.binary, "read", path, *service], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as read:
+        got = [read.stdout.readline() for _ in range(20)]
+        children = subprocess.run(["pgrep", "-P", str(feedmill.server.pid), "-f", " worker "], capture_output=True, text=True,
+                                  check=True).stdout.split()
+        os.kill(int(children[0]), signal.SIGKILL)
+        got += read.stdout.readlines()
+    assert read.returncode == 0, read.returncode
+    equal(got, local.stdout.splitlines(keepends=True))
+
+
 def spoil(path, begin, end):
     data = bytearray(path.read_bytes())
     for k in range(begin, end):
@@ -539,7 +556,7 @@ def without_plugin(feedmill):
 
 
 TESTS = {test.__name__: test for test in (
-    types, times, decimals, nested, nulls, order, tokens, unneeded_columns, damaged_pages, truncated, changed_bytes, row_counts, headless_batches,
+    types, times, decimals, nested, nulls, order, tokens, kills, unneeded_columns, damaged_pages, truncated, changed_bytes, row_counts, headless_batches,
     dictionary_indexes, dictionaries_that_change, other_schemas, partitions, nothing_inside, large_groups, without_plugin)}
 
 
