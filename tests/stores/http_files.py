@@ -348,7 +348,7 @@ def names_that_are_no_file(feedmill):
 def secrets_are_not_shown(feedmill):
     secrets = ("s3cr3t", "s1gn4ture")
     (feedmill.files / "bad.jsonl").write_text('{"a": 1}\n{"a": \n')
-    with RangeServer(feedmill.files) as server, feedmill.cluster(1) as (address, _, logs):
+    with RangeServer(feedmill.files) as server, feedmill.cluster(1, patience="1s") as (address, _, logs):
         place = server.url.replace("http://", "http://me:s3cr3t@")
         shown = ""
         for name, kind, fault in (("text/0.txt", "text", None), ("text/0.txt", "text", ("status", 403)),
