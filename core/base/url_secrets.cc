@@ -26,20 +26,26 @@ size_t UrlEnd(std::string_view text, size_t begin) {
   return end;
 }
 
-bool IsHttp(std::string_view text, size_t mark) {
-  const std::string_view before = text.substr(0, mark);
-  return before.ends_with("http") || before.ends_with("https");
+// Returns the place of the "://" of the next URL from `from` on.
+size_t NextUrl(std::string_view text, size_t from) {
+  size_t mark = text.find(kMark, from);
+  while (mark != std::string_view::npos) {
+    const std::string_view before = text.substr(0, mark);
+    if (before.ends_with("http") || before.ends_with("https")) break;
+    mark = text.find(kMark, mark + 1);
+  }
+  return mark;
 }
 
 }  // namespace
 
 std::string HideUrlSecrets(std::string text) {
-  size_t mark = text.find(kMark);
+  size_t mark = NextUrl(text, 0);
   if (mark == std::string::npos) return text;
   std::string shown;
   size_t copied = 0;
-  for (; mark != std::string::npos; mark = text.find(kMark, mark + 1)) {
-    if (mark < copied || !IsHttp(text, mark)) continue;
+  for (; mark != std::string::npos; mark = NextUrl(text, mark + 1)) {
+    if (mark < copied) continue;
     const size_t begin = mark + kMark.size();
     const size_t end = UrlEnd(text, begin);
     const size_t path = std::min(text.find_first_of("/?#", begin), end);
@@ -49,6 +55,8 @@ std::string HideUrlSecrets(std::string text) {
     const size_t query = text.find_first_of("?#", path);
     // Nothing is behind the '?', or it was hidden before.
     if (query >= end || query + 1 == end) continue;
+    // A URL in the path has the query to its end.
+    if (NextUrl(text, begin) < query) continue;
     shown.append(text, copied, query - copied);
     shown += kHidden;
     copied = end;

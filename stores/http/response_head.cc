@@ -12,6 +12,7 @@ namespace feedmill {
 namespace {
 
 constexpr size_t kEtagBytesMax = 1024;
+constexpr uint64_t kYearMax = 2200;  // nanoseconds since 1970 last until 2262
 
 constexpr std::array<std::string_view, 12> kMonths = {
     "Jan", "Feb", "Mar", "Apr", "May", "Jun",
@@ -88,7 +89,8 @@ std::optional<int64_t> ParseHttpDate(std::string_view text) {
   const auto minute = Decimal(text.substr(20, 2));
   const auto second = Decimal(text.substr(23, 2));
   if (month == kMonths.end() || !day || !year || !hour || !minute || !second ||
-      *hour > 23 || *minute > 59 || *second > 60) {
+      *year < 1970 || *year > kYearMax || *hour > 23 || *minute > 59 ||
+      *second > 60) {
     return std::nullopt;
   }
   const absl::CivilSecond time(static_cast<int64_t>(*year),

@@ -23,6 +23,7 @@ struct ContentRange {
 std::optional<ContentRange> ParseContentRange(std::string_view text);
 
 // "Sun, 06 Nov 1994 08:49:37 GMT" (RFC 9110, IMF-fixdate) ↔ seconds since 1970.
+// Years from 1970 to 2200; others are no date.
 std::optional<int64_t> ParseHttpDate(std::string_view text);
 std::string FormatHttpDate(int64_t seconds);
 

@@ -27,6 +27,8 @@ TEST(UrlSecrets, HidesLoginsAndQueriesOfUrlsOnly) {
        "http://h/a?... (http://i/c?...)"},
       {"http://h/a?next=http://u:p@i/b", "http://h/a?..."},
       {"http://u:p@h/a/http://v:q@i/b", "http://h/a/http://i/b"},
+      {"http://u:p@h/a/http://v:q@i?b", "http://h/a/http://i?..."},
+      {"http://u:p@h/a/tcp://v@i?b", "http://h/a/tcp://v@i?..."},
       {"http://", "http://"},
       {"tcp://u@h?x", "tcp://u@h?x"},
   };

@@ -45,7 +45,8 @@ TEST(HttpDates, AreReadAndWritten) {
   for (const char* bad :
        {"", "Sun, 06 Nov 1994 08:49:37", "Sun, 31 Feb 1994 08:49:37 GMT",
         "Sun, 06 Nov 1994 24:49:37 GMT", "Sunday, 06-Nov-94 08:49:37 GMT",
-        "Sun, 06 Now 1994 08:49:37 GMT", "Sun, -6 Nov 1994 08:49:37 GMT"}) {
+        "Sun, 06 Now 1994 08:49:37 GMT", "Sun, -6 Nov 1994 08:49:37 GMT",
+        "Sun, 06 Nov 1094 08:49:37 GMT", "Sun, 06 Nov 9994 08:49:37 GMT"}) {
     EXPECT_FALSE(ParseHttpDate(bad)) << bad;
   }
 }
