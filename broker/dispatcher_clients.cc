@@ -246,7 +246,9 @@ absl::Status Dispatcher::CheckReader(absl::Time now,
         "the dispatcher has {} readers, its limit; try again later",
         listeners_.size());
   }
-  const bool read = !job->over() && !job->sessions.empty();
+  // Ranks that have come to their end may still wait for one of them.
+  const bool read =
+      !job->over() && (!job->sessions.empty() || job->DoneRanks() > 0);
   if ((read || hello.run) && Outlived(hello, *job)) {
     return FailedPrecondition(
         "job '{}' is read by {} consumers by now; this one is of {}", name,

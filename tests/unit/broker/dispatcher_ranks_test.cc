@@ -183,6 +183,22 @@ TEST(Ranks, OneThatNeedNotWaitAnyMoreIsNotToldToBehindItsRun) {
   EXPECT_TRUE(again.live());
 }
 
+// One of them is started again, and nobody is there at that moment.
+TEST(Ranks, AFormerNumberIsRefusedWhileOneIsStillToEnd) {
+  Cluster cluster;
+  cluster.AddWorker("w1", 8);
+  Reader& former = AddRank(cluster, 0, 3);  // its hello comes late
+  Reader& first = AddRank(cluster, 0, 2).Hello();
+  AddRank(cluster, 1, 2);
+  first.Leave();
+  EXPECT_TRUE(cluster.job("j")->sessions.empty());
+  former.Hello();
+  ASSERT_TRUE(former.reject.has_value());
+  EXPECT_THAT(ErrorText(former.reject->detail),
+              HasSubstr("is read by 2 consumers by now; this one is of 3"));
+  EXPECT_TRUE(AddRank(cluster, 1, 2).Hello().live());
+}
+
 TEST(Ranks, AnotherNumberTakesOverWithATokenOnly) {
   Cluster cluster;
   cluster.AddWorker("w1", 8);
