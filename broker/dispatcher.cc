@@ -31,12 +31,14 @@ Dispatcher::Dispatcher(DispatcherSettings settings, Planner planner,
       planner_(std::move(planner)),
       state_(std::move(state)),
       synced_(state_.sequence),
+      began_(now),
       lease_from_(state_.jobs.empty() ? now : now + settings.restart_grace),
       next_tick_(now) {
   for (const auto& [name, job] : state_.jobs) {
     if (job.phase == RunPhase::kPlanning && !job.resolved) AwaitManifest(job);
     if (job.phase == RunPhase::kRunning) BeginWork(job);
     NoteAllRanks(now, job);
+    AwaitRanks(job, now);
     for (const auto& [consumer, session] : job.sessions) {
       listeners_[{name, consumer}].heard = now;
       uint32_t depth = 0;
@@ -149,10 +151,13 @@ void Dispatcher::CompareWithSeen(const Message& message) {
   } else if (const auto* worker = std::get_if<WorkerBeat>(&message)) {
     seen = &worker->seen;
   }
-  if (seen == nullptr || seen->journal != state_.journal ||
-      seen->sequence <= state_.sequence || !behind_.ok()) {
-    return;
+  if (seen == nullptr) return;
+  const bool other = seen->journal != state_.journal;
+  if (other && seen->journal != JournalId() && !follows_) {
+    follows_ = true;
+    for (const auto& [name, job] : state_.jobs) AwaitRanks(job, began_);
   }
+  if (other || seen->sequence <= state_.sequence || !behind_.ok()) return;
   behind_ = DataLoss(
       "the dispatcher's journal ends at event {}, and event {} of it was seen "
       "before: it was lost in part, or an older copy was put back. Restart the "
@@ -241,6 +246,7 @@ DispatcherEffects Dispatcher::OnTick(absl::Time now) {
     }
   }
   if (now >= judge_from_) ReleaseSilentSessions(now);
+  if (now >= judge_from_) SettleWithoutSilent(now);
   return Finish(now);
 }
 
@@ -293,7 +299,7 @@ void Dispatcher::StopAwaiting(const JobState& job) {
   resolutions_.erase(it);
 }
 
-void Dispatcher::PlanRun(const JobName& name) {
+void Dispatcher::PlanRun(absl::Time now, const JobName& name) {
   const JobState& job = *state_.FindJob(name);
   const absl::StatusOr<JobShape> shape =
       planner_.shape(job.graph, job.manifest, job.seed, job.iteration);
@@ -310,7 +316,7 @@ void Dispatcher::PlanRun(const JobName& name) {
   for (const auto& [consumer, session] : job.sessions) {
     dirty_sessions_.insert({name, consumer});
   }
-  FinishIfComplete(name);
+  FinishIfComplete(now, name);
 }
 
 // What the workers of a planned run read.
@@ -339,8 +345,8 @@ void Dispatcher::FinishRun(const JobName& name, bool complete) {
   }
 }
 
-void Dispatcher::FinishIfComplete(const JobName& name) {
-  SettleIfDue(name);
+void Dispatcher::FinishIfComplete(absl::Time now, const JobName& name) {
+  SettleIfDue(now, name);
   const JobState& job = *state_.FindJob(name);
   if (job.phase != RunPhase::kRunning || job.open_splits > 0) return;
   if (job.order == Order::kDeterministic && job.sessions.empty()) return;
@@ -354,6 +360,7 @@ void Dispatcher::ForgetJob(const JobName& name) {
     listeners_.erase({name, consumer});
   }
   ForgetWords(name);
+  begun_before_.erase(name);
   Commit(JobForgotten{name});
 }
 
@@ -496,6 +503,12 @@ void Dispatcher::AnswerClient(const SessionKey& key, Listener& listener) {
       bound.skip = work->skip;
     }
     answer.splits.push_back(std::move(bound));
+  }
+  const auto run = runs_.find(key.job);
+  if (run != runs_.end() && run->second.awaits) {
+    Behind unmet = RanksUnmet(*job);
+    answer.awaited = unmet.count;
+    answer.awaited_ranks = std::move(unmet.ranks);
   }
   answer.dry = job->dry();
   answer.finished = job->phase == RunPhase::kFinished;

@@ -205,6 +205,7 @@ class Dispatcher {
   struct RunWork {
     SplitSizer sizer;
     bool dry_told = false;
+    bool awaits = false;  // it is to be settled, and ranks are waited for
     // Of ranks that need the same pieces: splits that one of them was given, by
     // their first position; the others are given them alike.
     std::map<uint64_t, uint64_t> ranges{};
@@ -266,20 +267,25 @@ class Dispatcher {
   void AssignResolutions();
 
   // ---- runs and splits
-  void PlanRun(const JobName& job);
+  void PlanRun(absl::Time now, const JobName& job);
   const std::string& RunGraph(const JobState& job);
   uint64_t SourceRound(const JobState& job);
   void AwaitManifest(const JobState& job);
   void StopAwaiting(const JobState& job);
   void FailRun(const JobName& job, const absl::Status& status);
   void FinishRun(const JobName& job, bool complete);
-  void FinishIfComplete(const JobName& job);
+  void FinishIfComplete(absl::Time now, const JobName& job);
   // … with slots (dispatcher_slots.cc)
   uint64_t SlotsNow() const;
   void GrowRuns();
   void Extend(const JobName& job, uint64_t slots, bool last);
   void LearnSlots(const ClientHello& hello);
-  void SettleIfDue(const JobName& job);
+  void SettleIfDue(absl::Time now, const JobName& job);
+  absl::Status CheckSlots(const ClientHello& hello, const JobState& job) const;
+  void NoteBegunBefore(absl::Time now, const ClientHello& hello);
+  void AwaitRanks(const JobState& job, absl::Time since);
+  bool AwaitsRanks(absl::Time now, const JobState& job) const;
+  void SettleWithoutSilent(absl::Time now);
   void ForgetJob(const JobName& job);
   void BeginWork(const JobState& job);
   void DropWork(const JobState& job);
@@ -303,6 +309,7 @@ class Dispatcher {
                               RunWork& work);
   Behind RanksBehind(absl::Time now, const ClientHello& hello,
                      const JobState& job) const;
+  static Behind RanksUnmet(const JobState& job);
   void NoteWord(const JobState& job, uint64_t rank, RankWord word);
   void NoteAllRanks(absl::Time now, const JobState& job);
   void NoteRunsEnd(const JobState& job);
@@ -326,6 +333,8 @@ class Dispatcher {
   DispatcherState state_;
   uint64_t synced_;  // events on disk when the sends are sent
   absl::Status behind_;
+  const absl::Time began_;
+  bool follows_ = false;   // another store: peers have seen its journal
   absl::Time lease_from_;  // after a restart peers report first
   absl::Time next_tick_;
   // Since the last stall peers are heard; who has not been since then may be
@@ -338,6 +347,9 @@ class Dispatcher {
   std::map<PeerId, WorkerId> worker_at_;  // by address
   std::map<SessionKey, Listener> listeners_;
   std::map<JobName, RunWork> runs_;
+  // Jobs whose ranks may have read the run before, when there was another store
+  // that had settled it: until when it waits for ranks that it has not met.
+  std::map<JobName, absl::Time> begun_before_;
   std::map<PlanId, PlanWork> plans_;
   PastCosts past_costs_;
   std::map<std::string, Resolution> resolutions_;  // by fingerprint

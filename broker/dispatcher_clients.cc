@@ -129,13 +129,13 @@ void Dispatcher::On(absl::Time now, const PeerId& from,
   // Repeated, too: a crash may have lost the plan.
   if (job->phase == RunPhase::kPlanning) {
     if (job->resolved) {
-      PlanRun(hello.job);
+      PlanRun(now, hello.job);
     } else {
       AwaitManifest(*job);
       AssignResolutions();
     }
   }
-  SettleIfDue(hello.job);
+  SettleIfDue(now, hello.job);
   Bind(now, key);
   dirty_sessions_.insert(key);
 }
@@ -254,6 +254,7 @@ absl::Status Dispatcher::CheckReader(absl::Time now,
         "job '{}' is read by {} consumers by now; this one is of {}", name,
         job->ranks, hello.share.ranks);
   }
+  FM_RETURN_IF_ERROR(CheckSlots(hello, *job));
   const bool goes_on = GoesOn(hello);
   if (job->order != Order::kDeterministic || hello.take_over ||
       job->phase == RunPhase::kFinished || (goes_on && *hello.run > job->run)) {
@@ -336,6 +337,7 @@ void Dispatcher::StartRun(const JobName& name, RunNumber run) {
   for (const auto& [consumer, session] : job.sessions) {
     listeners_.erase({name, consumer});
   }
+  begun_before_.erase(name);
   Commit(RunStarted{name, run, run.value() - 1});
 }
 
@@ -351,6 +353,7 @@ void Dispatcher::OpenSession(absl::Time now, const ClientHello& hello) {
     }
     for (const ConsumerId& other : others) Oust({hello.job, other}, hello);
   }
+  NoteBegunBefore(now, hello);
   if (job.ranks != hello.share.ranks) ForgetWords(hello.job);
   rank_words_.erase({hello.job, hello.share.rank});
   const SessionState* known = state_.FindSession(key);
@@ -440,7 +443,7 @@ void Dispatcher::On(absl::Time now, const PeerId& from,
   if (!beat.links.empty()) listener.links = beat.links;
   dirty_sessions_.insert(key);
   TakeReports(now, key, beat.splits);
-  FinishIfComplete(key.job);
+  FinishIfComplete(now, key.job);
   Bind(now, key);
 }
 
@@ -503,11 +506,11 @@ void Dispatcher::On(absl::Time now, const PeerId& from,
       if (job->sessions.empty()) ForgetJob(leave.job);
     } else if (job->order == Order::kAny) {
       BindJob(now, leave.job);
-      FinishIfComplete(leave.job);
+      FinishIfComplete(now, leave.job);
     } else if (!unread && !job->over() && job->DoneRanks() >= job->ranks) {
       FinishRun(leave.job, false);
     } else {
-      SettleIfDue(leave.job);
+      SettleIfDue(now, leave.job);
     }
   } else if (job != nullptr && job->run == leave.run &&
              job->phase == RunPhase::kRunning && job->sessions.empty() &&

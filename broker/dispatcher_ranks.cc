@@ -114,6 +114,17 @@ Dispatcher::Behind Dispatcher::RanksBehind(absl::Time now,
   return behind;
 }
 
+// Ranks that this store has not heard of.
+Dispatcher::Behind Dispatcher::RanksUnmet(const JobState& job) {
+  Behind unmet;
+  unmet.count = job.ranks - job.finished.size();
+  const uint64_t named = std::min(unmet.count, kNamedMax);
+  for (uint64_t rank = 0; unmet.ranks.size() < named; ++rank) {
+    if (!job.finished.contains(rank)) unmet.ranks.push_back(rank);
+  }
+  return unmet;
+}
+
 // A rank without a session was heard of.
 void Dispatcher::NoteWord(const JobState& job, uint64_t rank, RankWord word) {
   if (job.order != Order::kDeterministic || job.ranks == 1) return;
@@ -185,7 +196,7 @@ void Dispatcher::NoteLateLeave(absl::Time now, const ClientLeave& leave) {
   if (job->DoneRanks() >= job->ranks) {
     FinishRun(leave.job, false);
   } else {
-    SettleIfDue(leave.job);
+    SettleIfDue(now, leave.job);
   }
 }
 

@@ -1,13 +1,37 @@
 #include <algorithm>
 #include <optional>
+#include <utility>
+#include <vector>
 
 #include "broker/dispatcher.h"
+#include "broker/run_choice.h"
+#include "core/base/status.h"
 #include "core/dataset/graph_text.h"
 
 // The dispatcher's part of runs with slots (mode off): one for each worker that
 // is there before the first one has ended.
 
 namespace feedmill {
+namespace {
+
+// How many slots the store knows the run to be settled with; 0: it is not, or
+// has none.
+uint64_t SettledSlots(const JobState& job, RunNumber run) {
+  if (run == job.run) return job.settled ? job.slots : 0;
+  const auto known = job.slots_of.find(run);
+  return known == job.slots_of.end() ? 0 : known->second;
+}
+
+// True if the store has met no other rank of the same number.
+bool IsAlone(const Share& share, const JobState& job) {
+  const auto is_other = [&](const auto& finished) {
+    return finished.first != share.rank;
+  };
+  return job.ranks != share.ranks ||
+         std::none_of(job.finished.begin(), job.finished.end(), is_other);
+}
+
+}  // namespace
 
 uint64_t Dispatcher::SlotsNow() const {
   const auto stays = [](const auto& worker) { return !worker.second.draining; };
@@ -29,35 +53,65 @@ void Dispatcher::GrowRuns() {
 }
 
 void Dispatcher::Extend(const JobName& name, uint64_t slots, bool last) {
+  const JobState& job = *state_.FindJob(name);
+  if (slots < job.slots) {  // splits are bound again
+    for (const auto& [consumer, session] : job.sessions) DropWork(session);
+  }
   Commit(RunExtended{name, slots, last});
   const auto run = runs_.find(name);
-  if (run != runs_.end()) run->second.dry_told = state_.FindJob(name)->dry();
-  for (const auto& [consumer, session] : state_.FindJob(name)->sessions) {
+  if (run != runs_.end()) {
+    run->second.dry_told = job.dry();
+    run->second.awaits = run->second.awaits && !last;
+  }
+  for (const auto& [consumer, session] : job.sessions) {
     dirty_sessions_.insert({name, consumer});
   }
 }
 
 // What a reader was told by a dispatcher whose store was lost, or by another
-// one, before its token was saved. A run that is settled grows for that only
-// where it would cut off what was said to be the end, or was read.
+// one, before its token was saved. A run that others read as it was settled
+// keeps its slots.
 void Dispatcher::LearnSlots(const ClientHello& hello) {
   const JobState& job = *state_.FindJob(hello.job);
   const bool planning = job.phase == RunPhase::kPlanning;
   if (hello.slots == 0 || job.over() || (!planning && job.slots == 0)) return;
-  const uint64_t slots = std::min(hello.slots, kSlotsMax);
+  uint64_t slots = std::min(hello.slots, kSlotsMax);
+  // Nobody has read beyond the first one while the run is not settled (P-190).
+  const bool exact = hello.settled && job.order == Order::kDeterministic;
+  if (!exact) slots = std::max(slots, job.slots);
   if (!job.settled) {
-    if (slots > job.slots || hello.settled) {
-      Extend(hello.job, std::max(slots, job.slots), hello.settled);
+    if (slots != job.slots || hello.settled) {
+      Extend(hello.job, slots, hello.settled);
     }
-  } else if (slots > job.slots &&
-             (hello.settled || (!planning && hello.cursor.p > job.positions))) {
+  } else if (exact && slots != job.slots && hello.cursor != Cursor{} &&
+             IsAlone(hello.share, job)) {
     Extend(hello.job, slots, true);
   }
 }
 
+// A reader that is beyond the first slot of a run that was settled otherwise,
+// and which other ranks read so, cannot go on: they would end elsewhere.
+absl::Status Dispatcher::CheckSlots(const ClientHello& hello,
+                                    const JobState& job) const {
+  if (!hello.settled || hello.slots == 0 || hello.cursor == Cursor{} ||
+      job.order != Order::kDeterministic || IsAlone(hello.share, job)) {
+    return absl::OkStatus();
+  }
+  const RunNumber run = RunOf(hello, job);
+  const uint64_t known = SettledSlots(job, run);
+  if (known == 0 || known == hello.slots) return absl::OkStatus();
+  return FailedPrecondition(
+      "iteration {} of job '{}' has {} passes (processing_mode off) for the "
+      "other consumers, and '{}' reads one of {}: the dispatcher lost its "
+      "state, and did not hear of '{}' for its --client-timeout; start that "
+      "one again from the beginning, or all from earlier tokens",
+      run.value() - 1, job.name.value(), known, hello.session.consumer.value(),
+      hello.slots, hello.session.consumer.value());
+}
+
 // Nobody may be at the end of a run before all agree on where that is: it is
 // settled when someone is through with its first slot.
-void Dispatcher::SettleIfDue(const JobName& name) {
+void Dispatcher::SettleIfDue(absl::Time now, const JobName& name) {
   const JobState& job = *state_.FindJob(name);
   if (job.phase != RunPhase::kRunning || job.settled) return;
   const uint64_t slot = job.positions / job.slots;
@@ -71,7 +125,54 @@ void Dispatcher::SettleIfDue(const JobName& name) {
       due = due || taken.p >= slot;
     }
   }
-  if (due) Extend(name, job.slots, true);
+  const bool awaits = due && AwaitsRanks(now, job);
+  if (due && !awaits) Extend(name, job.slots, true);
+  const auto run = runs_.find(name);
+  if (run == runs_.end() || std::exchange(run->second.awaits, awaits) == awaits)
+    return;
+  for (const auto& [consumer, session] : job.sessions) {
+    dirty_sessions_.insert({name, consumer});
+  }
+}
+
+// ---- runs that an emptied store is told of
+
+// A rank that has read the run says so to a store that has not met it, or the
+// store that was there before may have met ranks which know more.
+void Dispatcher::NoteBegunBefore(absl::Time now, const ClientHello& hello) {
+  const JobState& job = *state_.FindJob(hello.job);
+  const bool other = job.ranks != hello.share.ranks;
+  if (other) begun_before_.erase(hello.job);
+  if (hello.share.whole()) return;
+  const bool met = !other && job.finished.contains(hello.share.rank);
+  const bool reads = hello.slots > 0 || hello.cursor != Cursor{};
+  if (follows_) AwaitRanks(job, began_);
+  if (!met && reads) AwaitRanks(job, now);
+}
+
+void Dispatcher::AwaitRanks(const JobState& job, absl::Time since) {
+  if (job.order != Order::kDeterministic || job.settled) return;
+  begun_before_.try_emplace(job.name, since + ClientTimeout(job));
+}
+
+// Each rank that reads says a hello soon. Those that came to their end before
+// the store was emptied never do.
+bool Dispatcher::AwaitsRanks(absl::Time now, const JobState& job) const {
+  const auto until = begun_before_.find(job.name);
+  return until != begun_before_.end() &&
+         now < std::max(until->second, judge_from_) &&
+         job.finished.size() < job.ranks;
+}
+
+void Dispatcher::SettleWithoutSilent(absl::Time now) {
+  std::vector<JobName> due;
+  for (const auto& [name, until] : begun_before_) {
+    if (until <= now) due.push_back(name);
+  }
+  for (const JobName& name : due) {
+    begun_before_.erase(name);
+    SettleIfDue(now, name);
+  }
 }
 
 }  // namespace feedmill

@@ -88,6 +88,15 @@ void DispatcherState::DropSplits(JobState& job, SessionState& session) {
   session.waiting.clear();
 }
 
+// All that has not left the session's buffer is bound again, as far as it is
+// there.
+void DispatcherState::Unbind(JobState& job, SessionState& session) {
+  if (!session.splits.empty()) {
+    session.next = splits.at(*session.splits.begin()).out;
+  }
+  DropSplits(job, session);
+}
+
 void DispatcherState::On(const JobCreated& event) {
   JobState job;
   job.name = event.job;
@@ -272,8 +281,12 @@ void DispatcherState::On(const RunFinished& event) {
 
 void DispatcherState::On(const RunExtended& event) {
   JobState& job = Job(event.job);
+  const bool fewer = event.slots < job.slots;
   if (job.phase == RunPhase::kRunning) {
     job.positions = job.positions / job.slots * event.slots;
+    for (auto& [consumer, session] : job.sessions) {
+      if (fewer) Unbind(job, session);
+    }
   }
   job.slots = event.slots;
   job.settled = job.settled || event.last;

@@ -191,7 +191,8 @@ struct RunFinished {
 struct JobForgotten {
   JobName job;
 };
-// The run has so many slots from now on; `last`: and keeps them.
+// The run has so many slots from now on; `last`: and keeps them. Where they are
+// fewer than before, order is deterministic and splits are bound again.
 struct RunExtended {
   JobName job;
   uint64_t slots = 1;
@@ -272,6 +273,7 @@ struct DispatcherState {
   JobState& Job(const JobName& name);
   SessionState& At(const SessionKey& key);
   void DropSplits(JobState& job, SessionState& session);
+  void Unbind(JobState& job, SessionState& session);
 };
 
 // A name for the event, and what it is about, on one line: for traces.

@@ -137,7 +137,7 @@ void Dispatcher::TakeManifest(absl::Time now, const ManifestResult& result) {
     }
     Commit(ManifestKnown{name, result.manifest});
     StopAwaiting(*state_.FindJob(name));
-    PlanRun(name);
+    PlanRun(now, name);
     if (runs_.contains(name)) BindJob(now, name);
   }
 }

@@ -409,8 +409,10 @@ struct FollowsCheck {
     FM_RETURN_IF_ERROR(Job(e.job));
     const JobState& job = *state.FindJob(e.job);
     const bool planning = job.phase == RunPhase::kPlanning;
-    if (job.over() || e.slots < job.slots || e.slots > kSlotsMax ||
-        (!planning && job.slots == 0) || e.slots == 0) {
+    // A rank said how many the run was settled with before.
+    const bool may_be_fewer = e.last && job.order == Order::kDeterministic;
+    if (job.over() || (e.slots < job.slots && !may_be_fewer) ||
+        e.slots > kSlotsMax || (!planning && job.slots == 0) || e.slots == 0) {
       return DataLoss("job '{}' has {} slots, and cannot have {}",
                       e.job.value(), job.slots, e.slots);
     }

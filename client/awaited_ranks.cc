@@ -25,21 +25,35 @@ std::string AwaitedRanks::Text(uint64_t count,
 }
 
 void AwaitedRanks::Tell(absl::Time now, uint64_t count,
-                        const std::vector<uint64_t>& first) {
+                        const std::vector<uint64_t>& first, Reason reason) {
   if (count == 0 || now < tell_from_) return;
   std::string text = Text(count, first);
   if (text == told_) return;
-  LogWarning(
-      "consumer {} of job \"{}\" waits for {} to finish the iteration "
-      "before its own",
-      rank_, job_, text);
+  LogWarning("consumer {} of job \"{}\" waits for {} to {}", rank_, job_, text,
+             reason == Reason::kIteration
+                 ? "finish the iteration before its own"
+                 : "tell the dispatcher, which lost its state, how far they "
+                   "are: it then settles how many passes the iteration has "
+                   "(processing_mode off)");
   told_ = std::move(text);
   tell_from_ = now + kTellInterval;
 }
 
 absl::Status AwaitedRanks::TooLong(uint64_t count,
                                    const std::vector<uint64_t>& first,
-                                   absl::Duration waited) const {
+                                   absl::Duration waited, Reason reason) const {
+  const std::string time =
+      absl::FormatDuration(absl::Trunc(waited, absl::Milliseconds(10)));
+  if (reason == Reason::kPasses) {
+    return DeadlineExceeded(
+        "consumer {} of job \"{}\" has waited {} for {} to tell the "
+        "dispatcher, "
+        "which lost its state, how far they are. Start them, each from its "
+        "token if it has one. Those that have ended are waited for no longer "
+        "than the dispatcher's --client-timeout: start this consumer again, "
+        "from its token if it has one",
+        rank_, job_, time, Text(count, first));
+  }
   return DeadlineExceeded(
       "consumer {} of job \"{}\" has waited {} for {} to finish the iteration "
       "before its own. Start them, each from its token if it has one. One that "
@@ -47,9 +61,7 @@ absl::Status AwaitedRanks::TooLong(uint64_t count,
       "it has been silent for the dispatcher's --client-timeout; to go on "
       "without it at once, start all with --take-over and another number N in "
       "--consumer C/N",
-      rank_, job_,
-      absl::FormatDuration(absl::Trunc(waited, absl::Milliseconds(10))),
-      Text(count, first));
+      rank_, job_, time, Text(count, first));
 }
 
 }  // namespace feedmill

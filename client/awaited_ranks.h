@@ -14,16 +14,23 @@ namespace feedmill {
 // Reports, on stderr and in errors, which ranks a rank waits for.
 class AwaitedRanks {
  public:
+  // They have not finished the iteration before its own; or a dispatcher that
+  // lost its state has not heard of them, and they may know how many passes
+  // the iteration has (processing_mode off).
+  enum class Reason { kIteration, kPasses };
+
   AwaitedRanks(std::string job, uint64_t rank, uint64_t ranks)
       : job_(std::move(job)), rank_(rank), ranks_(ranks) {}
 
   // Says on stderr for whom it waits: `count` ranks, of which `first` are the
   // first. At once, and when that has changed, each ten seconds at most.
-  void Tell(absl::Time now, uint64_t count, const std::vector<uint64_t>& first);
+  void Tell(absl::Time now, uint64_t count, const std::vector<uint64_t>& first,
+            Reason reason = Reason::kIteration);
 
   // It has waited too long for them.
   absl::Status TooLong(uint64_t count, const std::vector<uint64_t>& first,
-                       absl::Duration waited) const;
+                       absl::Duration waited,
+                       Reason reason = Reason::kIteration) const;
 
   // "consumers 1, 2 and 5 of 8".
   std::string Text(uint64_t count, const std::vector<uint64_t>& first) const;

@@ -162,27 +162,6 @@ void ReadSession::OnAnswer(absl::Time now, const ClientAnswer& answer,
   EndIfDone(now, effects);
 }
 
-bool ReadSession::TakeRun(absl::Time now, const RunInfo& run) {
-  const std::optional<RunNumber> own = run_ ? run_->run : settings_.run;
-  if (!shared() && own && *own != run.run) {
-    // A late copy of a hello came first to a dispatcher that lost its state, or
-    // this is a word of before.
-    if (state_ == State::kLive) Rejoin(now);
-    return false;
-  }
-  const bool cut = run_ && run.positions < run_->positions && !shared() &&
-                   run.positions < cursor_.p;
-  if (run_ && (run_->plan != run.plan || cut)) {
-    Stop(FailedPrecondition(
-        "job \"{}\": the dispatcher lost its state and planned a different "
-        "iteration; what was read is no part of it: start again",
-        settings_.job.value()));
-    return false;
-  }
-  run_ = run;
-  return true;
-}
-
 void ReadSession::TakeSplits(absl::Time now, const ClientAnswer& answer) {
   std::map<SplitId, const BoundSplit*> bound;
   for (const BoundSplit& split : answer.splits) bound[split.split] = &split;
@@ -447,7 +426,11 @@ std::optional<Piece> ReadSession::Pull(absl::Time now, ReadEffects& effects) {
                  split.begin.i));
     return std::nullopt;
   }
-  if (split.buffer.empty()) return PullError(split);
+  const bool none = split.buffer.empty();
+  if (IsUnsettled(none ? split.next : split.buffer.front().piece.end)) {
+    return std::nullopt;
+  }
+  if (none) return PullError(split);
 
   Piece piece = std::move(split.buffer.front().piece);
   const uint64_t bytes = split.buffer.front().bytes;

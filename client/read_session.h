@@ -136,6 +136,9 @@ class ReadSession {
   virtual bool EndKnown(const RunInfo& run) const {
     return run.settled && run.positions != kEndlessPositions;
   }
+  // True if elements of the second slot are handed on only when the run is
+  // settled (P-190).
+  virtual bool WaitsToSettle() const { return true; }
 
  private:
   // Frames that one split's quota holds at least: while one is on its way the
@@ -195,6 +198,8 @@ class ReadSession {
   void OnAnswer(absl::Time now, const ClientAnswer& answer,
                 ReadEffects& effects);
   bool TakeRun(absl::Time now, const RunInfo& run);
+  uint64_t KnownSlots() const;
+  bool IsUnsettled(Cursor end) const;
   void TakeSplits(absl::Time now, const ClientAnswer& answer);
   void TakeLeases(absl::Time now, const BoundSplit& bound, Split& split);
   void OnReject(absl::Time now, const ClientReject& reject);

@@ -530,7 +530,16 @@ absl::StatusOr<ReadToken> MergeTokens(std::vector<ReadToken> tokens) {
   const ReadToken* best = nullptr;
   for (const ReadToken& token : tokens) {
     incarnation = std::max(incarnation, token.incarnation);
-    slots = std::max(slots, token.slots);
+    if (settled && token.settled && slots != token.slots) {
+      return InvalidArgument(
+          "the consumers do not read one run: it has {} passes for one of "
+          "them, and {} for {}/{} (processing_mode off); start all from "
+          "earlier tokens",
+          slots, token.slots, token.share.rank, ranks);
+    }
+    if (token.settled || !settled) {
+      slots = token.settled ? token.slots : std::max(slots, token.slots);
+    }
     settled = settled || token.settled;
     const uint64_t begins = token.place.number();
     if (begins > number) continue;

@@ -186,7 +186,8 @@ struct ClientAnswer {
   absl::Duration client_timeout;
   Seen seen;
   // Ranks that have not finished the iteration before this one's, which begins
-  // when they have. No session is open while it is above 0.
+  // when they have: no session is open. With a run: ranks that are to say how
+  // far they are before it is settled (P-191).
   uint64_t awaited = 0;
   std::vector<uint64_t> awaited_ranks{};  // the first of them
 };

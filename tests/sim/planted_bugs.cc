@@ -68,6 +68,15 @@ class EndsUnsettled : public ReadSession {
   bool EndKnown(const RunInfo&) const override { return true; }
 };
 
+// Reads on in the second slot while there may be no second one (P-190).
+class ReadsOnUnsettled : public ReadSession {
+ public:
+  using ReadSession::ReadSession;
+
+ protected:
+  bool WaitsToSettle() const override { return false; }
+};
+
 // Does not know that its process had a reader before (P-171).
 class NoFormerLeaves : public ReadSession {
  public:
@@ -329,6 +338,7 @@ const std::vector<PlantedBug>& PlantedBugs() {
       GivenCountsAsUsed(),
       UsesAWholeChunk(),
       ClientBug<EndsUnsettled>("ends-unsettled", "27"),
+      ClientBug<ReadsOnUnsettled>("reads-on-unsettled", "P-190"),
       ClientBug<NoFormerLeaves>("former-leaves-unsaid", "P-171"),
       DispatcherBug<TakeOverEjects>("take-over-ejects", "P-180"),
       DispatcherBug<BeginEjects>("begin-ejects", "P-188"),

@@ -34,8 +34,10 @@
 //     what it had not synced is lost; it is never behind what it said;
 //   - the dispatcher says at most one thing to each peer in one call;
 //   - a run with slots (mode off) has one for each worker there was at a time
-//     until the first slot ended, no fewer than anyone was told, and all of its
-//     readers end at the same place;
+//     until the first slot ended, and all of its readers end at the same place;
+//     nobody hands out an element of the second slot before that is settled,
+//     and a dispatcher that lost its store settles it with the number that a
+//     rank knows of which it hears within the client timeout;
 //   - a pass is read within a bound after the last fault.
 
 namespace feedmill::sim {

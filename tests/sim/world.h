@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tests/sim/fake_plan.h"
@@ -156,6 +157,10 @@ class World {
   void RestartSharers();
   void CheckEvent(const DispatcherEvent& event);
   void CheckSlots(const RunExtended& event);
+  void CheckSettled(const RunExtended& event, const JobState& job);
+  void NoteWordOfSlots(const ClientHello& hello);
+  void NoteSeen(const Message& message);
+  uint64_t KnownSlots(size_t slot, RunNumber run) const;
 
   // ---- applications
   ReaderProcess& StartReader(bool take_over, size_t slot, bool resume = false,
@@ -260,6 +265,15 @@ class World {
   std::vector<std::optional<Token>> tokens_;  // deterministic, by slot
   std::vector<std::optional<Checkpoint>> checkpoints_;  // older ones, by slot
   std::optional<Checkpoint> merged_;  // of all ranks, when their number changed
+  std::optional<Token> base_token_;   // where they began together
+  // Of the present dispatcher: since when it may know that the run was read
+  // before, and with how many slots ranks told it that the run is settled.
+  std::optional<absl::Time> begun_before_;
+  std::map<size_t, std::pair<RunNumber, uint64_t>> said_slots_;
+  // Also by lives that were replaced.
+  std::set<std::pair<RunNumber, uint64_t>> heard_slots_;
+  // Ranks that know another number of slots than the dispatcher settled with.
+  std::set<size_t> passed_over_;
   // Another job, of the same graph, and its one reader, which reads it once.
   bool main_left_ = true;
   bool two_jobs_ = false;
@@ -279,6 +293,7 @@ class World {
   bool dispatcher_up_ = false;
   uint64_t dispatcher_life_ = 0;
   absl::Duration dispatcher_skew_;
+  absl::Time dispatcher_began_;
   std::map<uint64_t, absl::Duration> skews_;  // of readers, by life
   std::map<uint64_t, uint64_t> refused_;      // in which life of it, likewise
   absl::Time dispatcher_wake_ = absl::InfiniteFuture();
@@ -309,7 +324,7 @@ class World {
   bool late_death_ = false;          // one is to die when nothing is unbound
   std::map<Cursor, Handed> handed_;
   // Where a run ends, by its ranks that came there, or (sharers) by the
-  // dispatcher.
+  // dispatcher. Of ranks it outlives an emptied store.
   std::map<RunNumber, uint64_t> ends_;
   std::optional<absl::Time> finished_at_;
 };

@@ -32,6 +32,7 @@ void World::EndTurn() {
   const auto turn = std::exchange(incoming_, {});
   if (in_ranks_) reports_before_ = books_.last_report;
   for (const Dispatcher::Incoming& incoming : turn) {
+    NoteSeen(incoming.message);
     if (const auto* beat = std::get_if<ClientBeat>(&incoming.message)) {
       const SessionState* session =
           replica_.FindSession({beat->job, beat->session.consumer});
@@ -43,6 +44,8 @@ void World::EndTurn() {
                       beat->sent - skews_[beat->session.incarnation.value()]);
     } else if (auto* leave = std::get_if<ClientLeave>(&incoming.message)) {
       leaving_.insert(leave->session.consumer);
+    } else if (auto* hello = std::get_if<ClientHello>(&incoming.message)) {
+      NoteWordOfSlots(*hello);
     }
   }
   StepDispatcher(dispatcher_->Handle(now() + dispatcher_skew_, turn));
@@ -177,11 +180,17 @@ void World::StartDispatcher(bool wiped) {
   if (wiped) {
     disk_.clear();
     synced_ = 0;
-    ends_.clear();
+    if (!in_ranks_) ends_.clear();
+    passed_over_.clear();
     books_ = synced_books_ = Books{};
     journal_ = JournalId(options_.seed + 1 + (uint64_t{++journals_} << 32));
   }
   ++dispatcher_life_;
+  dispatcher_began_ = now();
+  begun_before_.reset();
+  if (!wiped) begun_before_ = now();
+  said_slots_.clear();
+  heard_slots_.clear();
   dispatcher_up_ = true;
   dispatcher_thaw_ = now();
   incoming_.clear();
@@ -306,6 +315,14 @@ void World::CheckSlots(const RunExtended& event) {
     Fail(fmt::format("{} slots for {} workers", event.slots, workers_.size()));
   }
   if (!more && !event.last) Fail("an event that changes nothing");
+  if (in_ranks_ && event.job == JobName("job") && event.slots < job.slots &&
+      !heard_slots_.contains({job.run, event.slots})) {
+    Fail(fmt::format("{} slots became {}, which no rank said", job.slots,
+                     event.slots));
+  }
+  if (in_ranks_ && event.last && event.job == JobName("job")) {
+    CheckSettled(event, job);
+  }
 }
 
 }  // namespace feedmill::sim

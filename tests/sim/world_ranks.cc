@@ -19,12 +19,16 @@ void World::StartRanks(uint64_t ranks, absl::Duration within) {
   ++application_;
   first_life_ = lives_ + 1;
   ends_.clear();
+  passed_over_.clear();
+  said_slots_.clear();
+  begun_before_.reset();
   former_.clear();
   const std::optional<Token> token =
       tokens_.empty() ? std::nullopt : tokens_.front();
   const uint64_t passes =
       rank_passes_.empty() ? passes_left_ : rank_passes_.front();
   ranks_ = ranks;
+  base_token_ = token;
   ranks_base_ = token ? token->number : 0;
   ranks_base_passes_ = passes;
   tokens_.assign(ranks, token);
@@ -66,6 +70,14 @@ void World::OnRankOver(ReaderProcess& reader) {
     if (reader.left_behind &&
         failure.find("start it again") != std::string::npos) {
       ++result_.totals["ranks left behind"];
+      return StartRankLater(slot, absl::Milliseconds(500));
+    }
+    if (passed_over_.contains(slot) &&
+        failure.find("(processing_mode off)") != std::string::npos) {
+      ++result_.totals["ranks passed over"];
+      passed_over_.erase(slot);
+      tokens_[slot] = base_token_;
+      checkpoints_[slot].reset();
       return StartRankLater(slot, absl::Milliseconds(500));
     }
     return Fail("a rank failed: " + failure);
@@ -132,6 +144,91 @@ bool World::MayBeLeftBehind(const JobState& job, size_t slot,
          settings_.client_timeout <= now() - last->second;
 }
 
+// With how many slots a rank knows that run to be settled, of which it has read
+// something and still reads; 0: it does not.
+uint64_t World::KnownSlots(size_t slot, RunNumber run) const {
+  if (rank_passes_[slot] == 0) return 0;
+  const auto it = readers_.find(slots_[slot]);
+  if (it != readers_.end() && !it->second.zombie && it->second.core->run()) {
+    const RunInfo& own = *it->second.core->run();
+    const bool reads = it->second.core->cursor() != Cursor{};
+    return reads && own.run == run && own.settled ? own.slots : 0;
+  }
+  const std::optional<Token>& token = tokens_[slot];
+  const bool knows =
+      token && token->run == run && token->settled && token->cursor != Cursor{};
+  return knows ? token->slots : 0;
+}
+
+// What ranks say of their run to a dispatcher that may have lost its store.
+void World::NoteWordOfSlots(const ClientHello& hello) {
+  const size_t slot = hello.share.rank;
+  if (!in_ranks_ || hello.job != kJob || hello.share.ranks != ranks_) return;
+  const bool reads = hello.cursor != Cursor{};
+  if (hello.run && hello.settled && hello.slots > 0) {
+    heard_slots_.insert({*hello.run, hello.slots});
+  }
+  const auto it = readers_.find(slots_[slot]);
+  if (it == readers_.end() || it->second.zombie ||
+      it->second.life != hello.session.incarnation.value()) {
+    return;
+  }
+  if (reads && hello.run && hello.settled && hello.slots > 0) {
+    said_slots_[slot] = {*hello.run, hello.slots};
+  }
+  const JobState* job = replica_.FindJob(kJob);
+  const bool met =
+      job != nullptr && job->ranks == ranks_ && job->finished.contains(slot);
+  if (!met && (reads || hello.slots > 0) && !begun_before_) {
+    begun_before_ = now();
+  }
+}
+
+// Peers that have seen another journal show that there was one.
+void World::NoteSeen(const Message& message) {
+  Seen seen;
+  if (const auto* hello = std::get_if<ClientHello>(&message)) {
+    seen = hello->seen;
+  } else if (const auto* client = std::get_if<ClientBeat>(&message)) {
+    seen = client->seen;
+  } else if (const auto* worker = std::get_if<WorkerBeat>(&message)) {
+    seen = worker->seen;
+  }
+  const bool other = seen.journal != journal_ && seen.journal != JournalId();
+  if (other && !begun_before_) begun_before_ = dispatcher_began_;
+}
+
+// The run keeps its slots from now on. They are those that a rank which still
+// reads knows of, if it said so, or would have within the client timeout. Those
+// that nobody says are lost with the store: the run is settled anew (P-191).
+void World::CheckSettled(const RunExtended& event, const JobState& job) {
+  // Where those that were heard do not agree, the first one counts.
+  const bool told = heard_slots_.contains({job.run, event.slots});
+  for (size_t slot = 0; slot < ranks_ && job.ranks == ranks_; ++slot) {
+    const uint64_t known = KnownSlots(slot, job.run);
+    if (known == 0 || known == event.slots) continue;
+    const auto said = said_slots_.find(slot);
+    if (said != said_slots_.end() &&
+        said->second == std::pair(job.run, known)) {
+      return Fail(fmt::format("a run is settled with {} slots, rank {} said {}",
+                              event.slots, slot, known));
+    }
+    if (!told && begun_before_ &&
+        now() - *begun_before_ < settings_.client_timeout) {
+      return Fail(
+          fmt::format("a run is settled with {} slots before rank {}, "
+                      "which knows of {}, was waited for",
+                      event.slots, slot, known));
+    }
+    passed_over_.insert(slot);
+  }
+  const auto end = ends_.find(job.run);
+  if (end != ends_.end() && end->second != event.slots * plan_.positions()) {
+    ++result_.totals["runs settled anew"];
+    ends_.erase(end);
+  }
+}
+
 // A reader that died is started from an older token than its last, perhaps of
 // an earlier pass.
 void World::GoBack(size_t slot) {
@@ -177,8 +274,14 @@ std::optional<World::Checkpoint> World::MergeTokens() const {
   }
   const uint64_t number = base + steps * ranks_;
   Token merged{tokens_[0]->run, {}, number};
-  for (const std::optional<Token>& token : tokens_) {
-    merged.slots = std::max(merged.slots, token->slots);
+  for (const std::optional<Token>& token : tokens_) {  // as Token::Merge does
+    if (merged.settled && token->settled && merged.slots != token->slots) {
+      return std::nullopt;
+    }
+    if (token->settled || !merged.settled) {
+      merged.slots =
+          token->settled ? token->slots : std::max(merged.slots, token->slots);
+    }
     merged.settled = merged.settled || token->settled;
   }
   if (number > 0) {

@@ -221,6 +221,11 @@ void World::Check(ReaderProcess& reader, const ElementName& element) {
                             element.cursor.p, element.cursor.i,
                             reader.expected));
   }
+  if (run->slots > 0 && !run->settled &&
+      element.cursor.p >= plan_.positions()) {
+    return Fail(fmt::format("{} handed out {}.{} before its run was settled",
+                            reader.name, element.cursor.p, element.cursor.i));
+  }
   const Token token{run->run,
                     options_.makers.token_cursor(
                         *reader.core, {element.cursor.p, element.cursor.i + 1}),
@@ -269,11 +274,12 @@ void World::OnReaderOver(ReaderProcess& reader) {
 }
 
 // How many elements its run has. All ranks of a run must come to the same end;
-// a run that is begun again on an emptied dispatcher may have another one.
+// CheckSettled says when a run that is begun again on an emptied dispatcher may
+// have another one.
 uint64_t World::EndOf(const ReaderProcess& reader) {
   const RunInfo& run = *reader.core->run();
   if (!run.settled) Fail(reader.name + " ended a run that may still grow");
-  if (in_ranks_ && !reader.side) {
+  if (in_ranks_ && !reader.side && !passed_over_.contains(reader.slot)) {
     const uint64_t end =
         ends_.try_emplace(run.run, run.positions).first->second;
     if (end != run.positions) {

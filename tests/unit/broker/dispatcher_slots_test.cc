@@ -16,6 +16,16 @@ Reader& AddSolo(Cluster& cluster, uint64_t slots = 0, bool settled = false) {
   return reader;
 }
 
+Reader& AddSlotRank(Cluster& cluster, uint64_t rank, uint64_t slots,
+                    bool settled = false) {
+  Reader& reader = cluster.AddReader("j", fmt::format("{}/3", rank), kGraph);
+  reader.hello().share = {rank, 3};
+  reader.hello().run = RunNumber(1);
+  reader.hello().slots = slots;
+  reader.hello().settled = settled;
+  return reader;
+}
+
 // Reads on until its next split begins at or after `position`.
 void ReadTo(Reader& reader, uint64_t position) {
   for (int turn = 0; turn < 1'000 && !reader.splits().empty() &&
@@ -139,25 +149,121 @@ TEST(Slots, AreExactlyAsManyAsASettledReaderKnowsOf) {
   EXPECT_EQ(reader.split(0).begin, (Cursor{25, 0}));
 }
 
-// A dispatcher that lost everything meets first who knew least.
-TEST(Slots, AreThoseOfTheRankThatKnowsMost) {
-  for (const bool read : {false, true}) {
+// A dispatcher that lost everything meets first who knew least. More slots were
+// only promised: nobody reads the second one before that (P-190).
+TEST(Slots, AreExactlyAsManyAsARankKnowsThatIsHeardLater) {
+  for (const uint64_t known : {2U, 5U}) {
     Cluster cluster;
     cluster.AddWorker("w1");
-    Reader& first = AddSolo(cluster, 2, true);
-    first.hello().session.consumer = ConsumerId("0/2");
-    first.hello().share = {0, 2};
+    Reader& first = AddSlotRank(cluster, 0, 3);
     first.Hello();
-    Reader& second = cluster.AddReader("j", "1/2", kGraph);
-    second.hello().share = {1, 2};
-    second.hello().slots = 3;
-    second.hello().cursor = {read ? 45U : 5U, 0};
+    ReadTo(first, 4);
+    EXPECT_EQ(cluster.job("j")->slots, 3);
+    Reader& second = AddSlotRank(cluster, 1, known, true);
+    second.hello().cursor = {25, 0};
+    first.Forget();
     second.Hello();
-    // What was only promised may be taken back, what was read may not.
-    EXPECT_EQ(cluster.job("j")->slots, read ? 3 : 2);
-    EXPECT_EQ(first.answer->run->positions, read ? 60 : 40);
-    EXPECT_EQ(second.answer->run->positions, read ? 60 : 40);
+    EXPECT_TRUE(first.answer->run->settled);
+    EXPECT_EQ(first.answer->run->positions, 20 * known);
+    EXPECT_EQ(second.answer->run->positions, 20 * known);
+    first.Beat();  // what is not out is bound again
+    const uint64_t begin = first.split(0).begin.p;
+    EXPECT_GE(begin, 4);
+    EXPECT_LT(begin, 20);
+    ReadTo(first, 20 * known);
+    EXPECT_TRUE(first.splits().empty());
+    cluster.Restart();  // the journal can be read
+    EXPECT_EQ(cluster.job("j")->positions, 20 * known);
   }
+}
+
+TEST(Slots, StayAsTheyWereSettledWhateverARankKnows) {
+  Cluster cluster;
+  cluster.AddWorker("w1");
+  Reader& first = AddSlotRank(cluster, 0, 2, true);
+  first.hello().cursor = {25, 0};
+  first.Hello();
+  Reader& second =
+      AddSlotRank(cluster, 1, 3);  // had nothing of the second slot
+  second.hello().cursor = {5, 0};
+  second.Hello();
+  EXPECT_EQ(second.answer->run->positions, 40);
+  Reader& third = AddSlotRank(cluster, 2, 3, true);
+  third.hello().cursor = {45, 0};
+  third.Hello();
+  ASSERT_TRUE(third.reject.has_value());
+  EXPECT_EQ(third.reject->reason, RejectReason::kRefused);
+  EXPECT_THAT(
+      third.reject->detail.message(),
+      ::testing::HasSubstr("has 2 passes (processing_mode off) for the other "
+                           "consumers, and '2/3' reads one of 3"));
+  EXPECT_EQ(cluster.job("j")->slots, 2);
+}
+
+// Nobody else reads the run as it was settled.
+TEST(Slots, AreThoseThatTheOneReaderKnows) {
+  Cluster cluster;
+  cluster.AddWorker("w1");
+  Reader& rank = AddSlotRank(cluster, 0, 3, true);
+  rank.hello().cursor = {25, 0};
+  rank.Hello();
+  EXPECT_EQ(rank.answer->run->positions, 60);
+  Reader& solo = AddSolo(cluster, 2, true);
+  solo.hello().run = RunNumber(1);
+  solo.hello().cursor = {25, 0};
+  solo.hello().take_over = true;
+  solo.Hello();
+  EXPECT_EQ(solo.answer->run->positions, 40);
+}
+
+// Reads the first slot, however many splits that takes.
+void ReadFirstSlot(Reader& reader) { ReadTo(reader, 20); }
+
+TEST(Slots, AreSettledWhenAllRanksWereHeardByAStoreThatFollowsAnother) {
+  for (const bool by_worker : {false, true}) {
+    Cluster cluster;
+    Miller& worker = cluster.AddWorker("w1", 8);
+    if (by_worker) {
+      worker.says.seen = {JournalId(9'999), 5};
+      worker.Beat();
+    }
+    Reader& first = AddSlotRank(cluster, 0, by_worker ? 0 : 1);
+    if (!by_worker) first.hello().cursor = {3, 0};
+    first.Hello();
+    ASSERT_TRUE(first.live());
+    ReadFirstSlot(first);
+    EXPECT_FALSE(cluster.job("j")->settled);
+    EXPECT_EQ(first.answer->awaited, 2);
+    EXPECT_EQ(first.answer->awaited_ranks, (std::vector<uint64_t>{1, 2}));
+    AddSlotRank(cluster, 1, 2, true).Hello();
+    EXPECT_TRUE(cluster.job("j")->settled);
+    EXPECT_EQ(cluster.job("j")->slots, 2);
+    EXPECT_EQ(first.answer->awaited, 0);
+  }
+}
+
+// Those that ended before the store was emptied never come.
+TEST(Slots, AreSettledWithoutRanksThatAreNotHeardForTheClientTimeout) {
+  Cluster cluster;
+  Miller& worker = cluster.AddWorker("w1", 8);
+  Reader& first = AddSlotRank(cluster, 0, 1);
+  first.hello().cursor = {3, 0};
+  first.Hello();
+  ReadFirstSlot(first);
+  cluster.Pass(first.answer->client_timeout / 2, {&first}, {&worker});
+  EXPECT_FALSE(cluster.job("j")->settled);
+  cluster.Pass(first.answer->client_timeout, {&first}, {&worker});
+  EXPECT_TRUE(cluster.job("j")->settled);
+  EXPECT_EQ(first.answer->awaited, 0);
+}
+
+TEST(Slots, AreSettledAtOnceByTheFirstStoreOfARun) {
+  Cluster cluster;
+  cluster.AddWorker("w1", 8);
+  Reader& first = AddSlotRank(cluster, 0, 0);
+  first.Hello();
+  ReadFirstSlot(first);
+  EXPECT_TRUE(cluster.job("j")->settled);
 }
 
 TEST(Slots, OfSharersAreAllReadBeforeTheRunIsFinished) {

@@ -45,6 +45,11 @@ TEST(AwaitedRanksTest, ThatAreTooLongInComingAreAnErrorThatSaysWhatToDo) {
   EXPECT_THAT(ErrorText(status),
               AllOf(HasSubstr("consumer 0 of job \"j\""), HasSubstr("1m"),
                     HasSubstr("consumer 2 of 3"), HasSubstr("--take-over")));
+  const absl::Status passes =
+      ranks.TooLong(1, {2}, absl::Seconds(60), AwaitedRanks::Reason::kPasses);
+  EXPECT_THAT(ErrorText(passes),
+              AllOf(HasSubstr("consumer 2 of 3 to tell the dispatcher"),
+                    HasSubstr("--client-timeout")));
 }
 
 }  // namespace

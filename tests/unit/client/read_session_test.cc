@@ -80,15 +80,63 @@ TEST_F(ReadSessionTest, IsNotAtTheEndBeforeItsRunIsSettled) {
   Receive(1, MakePiece(0, 4));
   EXPECT_THAT(PullAll(), ElementsAre(0, 1, 2, 3));
   EXPECT_EQ(session_.state(), State::kLive);
-  positions_ = 8;
-  slots_ = 2;
-  Answer({Bound(2, 4, 8)});
-  Receive(2, MakePiece(4, 8));
-  EXPECT_THAT(PullAll(), ElementsAre(4, 5, 6, 7));
-  EXPECT_EQ(session_.state(), State::kLive);
   settled_ = true;
   Answer({});
   EXPECT_EQ(session_.state(), State::kEnded);
+}
+
+// Until then another number of slots may come to be, and a reader that has
+// nothing of the second one can go on in a run of any number.
+TEST_F(ReadSessionTest, HandsOnTheSecondSlotWhenItsRunIsSettled) {
+  positions_ = 12;
+  slots_ = 3;
+  settled_ = false;
+  GivenSplits({Bound(1, 0, 3), Bound(2, 3, 6), Bound(3, 6, 12)});
+  Receive(1, MakePiece(0, 3));
+  Receive(2, MakePiece(3, 6));
+  Receive(3, MakePiece(6, 8));
+  EXPECT_THAT(PullAll(), ElementsAre(0, 1, 2));
+  positions_ = 8;
+  slots_ = 2;
+  settled_ = true;
+  Answer({Bound(4, 3, 8)});  // bound again
+  Receive(4, MakePiece(3, 8));
+  EXPECT_THAT(PullAll(), ElementsAre(3, 4, 5, 6, 7));
+  EXPECT_EQ(session_.state(), State::kEnded);
+}
+
+TEST_F(ReadSessionTest, StopsWhenItsRunWasSettledOtherwise) {
+  positions_ = 12;
+  slots_ = 3;
+  GivenSplits({Bound(1, 0, 12)});
+  Receive(1, MakePiece(0, 6));
+  EXPECT_THAT(PullAll(), SizeIs(6));
+  Reject(RejectReason::kUnknown);
+  Tick();
+  const ClientHello hello = Said<ClientHello>().back();
+  EXPECT_EQ(hello.slots, 3);
+  EXPECT_TRUE(hello.settled);
+  positions_ = 16;
+  slots_ = 4;
+  Answer({});
+  EXPECT_EQ(session_.state(), State::kFailed);
+  EXPECT_THAT(session_.failure().message(),
+              ::testing::HasSubstr("has 4 passes (processing_mode off) now"));
+}
+
+// A late copy of its first hello may come before it.
+TEST_F(ReadSessionTest, SaysAgainThatItsRunIsSettledToWhoDoesNotKnow) {
+  positions_ = 12;
+  slots_ = 3;
+  GivenSplits({Bound(1, 0, 12)});
+  Receive(1, MakePiece(0, 6));
+  EXPECT_THAT(PullAll(), SizeIs(6));
+  settled_ = false;
+  Answer({});
+  Tick();
+  const ClientHello hello = Said<ClientHello>().back();
+  EXPECT_EQ(hello.slots, 3);
+  EXPECT_TRUE(hello.settled);
 }
 
 TEST_F(ReadSessionTest, SaysWhatItKnowsOfItsRunWhenItJoinsAgain) {
@@ -96,17 +144,18 @@ TEST_F(ReadSessionTest, SaysWhatItKnowsOfItsRunWhenItJoinsAgain) {
   slots_ = 2;
   settled_ = false;
   GivenSplits({Bound(1, 0, 8)});
-  Receive(1, MakePiece(0, 6));
-  EXPECT_THAT(PullAll(), SizeIs(6));
+  Receive(1, MakePiece(0, 4));
+  EXPECT_THAT(PullAll(), SizeIs(4));
   Reject(RejectReason::kUnknown);
   Tick();
   const ClientHello hello = Said<ClientHello>().back();
   EXPECT_EQ(hello.slots, 2);
   EXPECT_FALSE(hello.settled);
-  positions_ = 4;  // less than it was given
+  positions_ = 4;  // less than it was promised
   slots_ = 1;
+  settled_ = true;
   Answer({});
-  EXPECT_EQ(session_.state(), State::kFailed);
+  EXPECT_EQ(session_.state(), State::kEnded);
 }
 
 // ---- rule 12

@@ -100,6 +100,12 @@ TEST(ReadToken, KeepsWhatIsKnownOfTheRunsSlots) {
   ASSERT_TRUE(merged.ok()) << merged.status();
   EXPECT_EQ(merged->slots, 301);
   EXPECT_TRUE(merged->settled);
+  token.slots = 302;  // only promised
+  EXPECT_EQ(MergeTokens({token, other})->slots, 301);
+  EXPECT_EQ(MergeTokens({other, token})->slots, 301);
+  token.settled = true;
+  EXPECT_THAT(ErrorText(MergeTokens({token, other}).status()),
+              HasSubstr("302 passes for one of them, and 301 for 1/2"));
 }
 
 TEST(ReadToken, HasOnlyTheRowsThatGroupsHold) {

@@ -1,0 +1,64 @@
+#include "client/read_session.h"
+#include "core/base/status.h"
+
+// Which run a reader reads, and how many slots that has (mode off).
+
+namespace feedmill {
+namespace {
+
+absl::Status OtherSlots(const JobName& job, uint64_t slots, uint64_t known) {
+  return FailedPrecondition(
+      "job \"{}\": the dispatcher lost its state, and the run has {} passes "
+      "(processing_mode off) now, where this reader reads one of {}: start the "
+      "reader again from the beginning, or all consumers from earlier tokens",
+      job.value(), slots, known);
+}
+
+}  // namespace
+
+bool ReadSession::TakeRun(absl::Time now, const RunInfo& run) {
+  const std::optional<RunNumber> own = run_ ? run_->run : settings_.run;
+  if (!shared() && own && *own != run.run) {
+    // A late copy of a hello came first to a dispatcher that lost its state, or
+    // this is a word of before.
+    if (state_ == State::kLive) Rejoin(now);
+    return false;
+  }
+  if (run_ && run_->plan != run.plan) {
+    Stop(FailedPrecondition(
+        "job \"{}\": the dispatcher lost its state and planned a different "
+        "iteration; what was read is no part of it: start again",
+        settings_.job.value()));
+    return false;
+  }
+  const uint64_t known = KnownSlots();
+  if (known > 0 && run.slots > 0 && !run.settled) {
+    // Said to a late copy of an earlier hello: this reader says what it knows.
+    if (state_ == State::kLive) Rejoin(now);
+    return false;
+  }
+  if (known > 0 && run.slots > 0 && run.slots != known) {
+    Stop(OtherSlots(settings_.job, run.slots, known));
+    return false;
+  }
+  run_ = run;
+  return true;
+}
+
+// The number of slots that its run keeps, as it was told before it read on from
+// there; 0 if it may still be any.
+uint64_t ReadSession::KnownSlots() const {
+  if (shared() || cursor_ == Cursor{}) return 0;
+  if (run_) return run_->settled ? run_->slots : 0;
+  return settings_.settled ? settings_.slots : 0;
+}
+
+// True if all before `end` is more than the first slot, and the run may still
+// come to have another number of them. A reader that has nothing of the second
+// slot can go on in a run of any number.
+bool ReadSession::IsUnsettled(Cursor end) const {
+  if (shared() || run_->settled || run_->slots == 0) return false;
+  return WaitsToSettle() && Cursor{run_->positions / run_->slots, 0} < end;
+}
+
+}  // namespace feedmill
