@@ -24,6 +24,6 @@ if(FEEDMILL_ARROW AND FEEDMILL_ARROW_LIBRARY AND FEEDMILL_PARQUET_LIBRARY)
       INTERFACE_INCLUDE_DIRECTORIES ${FEEDMILL_ARROW}/include)
   endforeach()
 else()
-  message(STATUS "No pyarrow 26: Parquet and Arrow files will need libfeedmill_arrow.so of another build "
+  message(STATUS "No pyarrow 26: libfeedmill_arrow.so, which reads Parquet and Arrow files, is not built "
     "(tools/setup --arrow, or -DFEEDMILL_ARROW=<folder of the package pyarrow>)")
 endif()

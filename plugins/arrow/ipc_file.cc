@@ -160,6 +160,12 @@ void IpcFile::GiveBack(const ChosenFields& chosen, FooterReader reader) const {
 absl::StatusOr<IpcFile::Batch> IpcFile::ReadBatchOfFile(
     size_t group, const ChosenFields& chosen) const {
   FM_ASSIGN_OR_RETURN(FooterReader reader, TakeReader(chosen));
+  // Of some columns Arrow reads some ranges, which the footer does not tell.
+  if (chosen.empty()) {
+    const IpcMessage& message = messages_[batches_[group]];
+    FM_RETURN_IF_ARROW(reader.file->WillNeed(
+        {{message.offset, message.end() - message.offset}}));
+  }
   auto batch = reader.reader->ReadRecordBatch(static_cast<int>(group));
   if (!batch.ok()) return reader.file->ErrorOr(StatusOfArrow(batch.status()));
   GiveBack(chosen, std::move(reader));

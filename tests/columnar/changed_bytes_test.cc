@@ -1,5 +1,6 @@
-// Files that Arrow writes, with changed bytes: opening and decoding them ends
-// with columns or an error. FEEDMILL_CHANGES is how many changes a file gets.
+// Files that Arrow writes, whole and with changed bytes: opening and decoding
+// changed ones ends with columns or an error. FEEDMILL_CHANGES is how many
+// changes a file gets.
 
 #include <arrow/api.h>
 #include <arrow/io/memory.h>
@@ -13,6 +14,7 @@
 #include <memory>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "core/base/status.h"
@@ -38,13 +40,34 @@ class MemoryFile final : public RandomAccessFile {
                               std::span<std::byte> out) const override {
     if (offset >= bytes_.size()) return 0;
     const size_t count = std::min<size_t>(out.size(), bytes_.size() - offset);
+    Count(offset, count);
     std::memcpy(out.data(), bytes_.data() + offset, count);
     return count;
   }
-  void Prefetch(std::span<const ByteRange>) const override {}
+  void Prefetch(std::span<const ByteRange> ranges) const override {
+    announced_.insert(announced_.end(), ranges.begin(), ranges.end());
+  }
+  uint64_t ahead_bytes() const override { return bytes_.size(); }
+
+  // Bytes read since the last call outside of what was announced.
+  uint64_t TakeUnannounced() const {
+    announced_.clear();
+    return std::exchange(unannounced_, 0);
+  }
 
  private:
+  void Count(uint64_t offset, uint64_t size) const {
+    const bool announced =
+        std::ranges::any_of(announced_, [&](const ByteRange& range) {
+          return offset >= range.offset &&
+                 offset + size <= range.offset + range.size;
+        });
+    if (!announced) unannounced_ += size;
+  }
+
   const std::string bytes_;
+  mutable std::vector<ByteRange> announced_;
+  mutable uint64_t unannounced_ = 0;
 };
 
 template <class Builder, class Append>
@@ -161,9 +184,9 @@ void Change(std::string& bytes, std::mt19937& draw) {
   if (draw() % 10 == 0) bytes.resize(draw() % bytes.size());
 }
 
-class ChangedBytes : public ::testing::TestWithParam<Form> {};
+class ColumnarBytes : public ::testing::TestWithParam<Form> {};
 
-TEST_P(ChangedBytes, EndWithColumnsOrAnError) {
+TEST_P(ColumnarBytes, EndWithColumnsOrAnErrorIfChanged) {
   const std::string whole = Write(GetParam());
   EXPECT_EQ(ReadAll(GetParam(), whole), kRows);
   const char* const wanted = std::getenv("FEEDMILL_CHANGES");
@@ -178,7 +201,26 @@ TEST_P(ChangedBytes, EndWithColumnsOrAnError) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Forms, ChangedBytes,
+// A store waits a round trip for each range that is not announced.
+TEST_P(ColumnarBytes, AreReadFromAnnouncedRanges) {
+  const auto file = std::make_shared<MemoryFile>(Write(GetParam()));
+  const uint64_t size = (*file->Identity()).size;
+  const auto opened = GetParam() <= Form::kParquetV2
+                          ? OpenParquetFile(file, size)
+                          : OpenIpcFile(file, size);
+  ASSERT_TRUE(opened.ok()) << opened.status();
+  std::vector<SourceField> fields;
+  for (const ColumnarColumn& column : (*opened)->columns()) {
+    fields.push_back(column.field);
+  }
+  // The first read of an Arrow file reads its dictionaries, too.
+  ASSERT_TRUE((*opened)->ReadGroup(0, fields).ok());
+  file->TakeUnannounced();
+  ASSERT_TRUE((*opened)->ReadGroup(1, fields).ok());
+  EXPECT_EQ(file->TakeUnannounced(), 0u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Forms, ColumnarBytes,
                          ::testing::Values(Form::kParquet, Form::kParquetV2,
                                            Form::kFile, Form::kPackedFile,
                                            Form::kStream));
