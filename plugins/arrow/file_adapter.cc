@@ -72,6 +72,24 @@ arrow::Result<std::shared_ptr<arrow::Buffer>> FileAdapter::ReadAt(
   return std::shared_ptr<arrow::Buffer>(std::move(buffer));
 }
 
+arrow::Future<std::shared_ptr<arrow::Buffer>> FileAdapter::ReadAsync(
+    const arrow::io::IOContext&, int64_t position, int64_t bytes) {
+  return arrow::Future<std::shared_ptr<arrow::Buffer>>::MakeFinished(
+      ReadAt(position, bytes));
+}
+
+arrow::Future<std::shared_ptr<arrow::Buffer>> FileAdapter::ReadAsync(
+    const arrow::io::IOContext&, int64_t position, int64_t bytes,
+    bool allow_short_read) {
+  auto read = ReadAt(position, bytes);
+  if (read.ok() && (*read)->size() < bytes && !allow_short_read) {
+    read = arrow::Status::IOError("the file ends ", bytes - (*read)->size(),
+                                  " bytes too early");
+  }
+  return arrow::Future<std::shared_ptr<arrow::Buffer>>::MakeFinished(
+      std::move(read));
+}
+
 arrow::Status FileAdapter::WillNeed(
     const std::vector<arrow::io::ReadRange>& ranges) {
   if (file_->ahead_bytes() == 0) return arrow::Status::OK();

@@ -3,6 +3,7 @@
 
 #include <arrow/buffer.h>
 #include <arrow/io/interfaces.h>
+#include <arrow/util/future.h>
 
 #include <cstdint>
 #include <memory>
@@ -40,6 +41,13 @@ class FileAdapter final : public arrow::io::RandomAccessFile {
                                 void* out) override;
   arrow::Result<std::shared_ptr<arrow::Buffer>> ReadAt(int64_t position,
                                                        int64_t bytes) override;
+  // Reads at once, on the calling thread: Arrow would hand the read to threads
+  // of its own and wait for them without a bound.
+  arrow::Future<std::shared_ptr<arrow::Buffer>> ReadAsync(
+      const arrow::io::IOContext&, int64_t position, int64_t bytes) override;
+  arrow::Future<std::shared_ptr<arrow::Buffer>> ReadAsync(
+      const arrow::io::IOContext&, int64_t position, int64_t bytes,
+      bool allow_short_read) override;
   arrow::Status WillNeed(
       const std::vector<arrow::io::ReadRange>& ranges) override;
 
