@@ -18,6 +18,10 @@ class AwaitedRanks {
   // lost its state has not heard of them, and they may know how many passes
   // the iteration has (processing_mode off).
   enum class Reason { kIteration, kPasses };
+  // A rank that waits for the next iteration has no run.
+  static Reason Why(bool has_run) {
+    return has_run ? Reason::kPasses : Reason::kIteration;
+  }
 
   AwaitedRanks(std::string job, uint64_t rank, uint64_t ranks)
       : job_(std::move(job)), rank_(rank), ranks_(ranks) {}

@@ -35,12 +35,6 @@ std::string Seconds(absl::Duration duration) {
   return absl::FormatDuration(absl::Trunc(duration, absl::Milliseconds(10)));
 }
 
-// A rank that waits for the next iteration has no run.
-AwaitedRanks::Reason WhyAwaited(const ServiceLink::View& view) {
-  return view.run.has_value() ? AwaitedRanks::Reason::kPasses
-                              : AwaitedRanks::Reason::kIteration;
-}
-
 class ServiceReader : public Reader {
  public:
   ServiceReader(std::shared_ptr<const AnalyzedGraph> graph, ReadOptions options,
@@ -461,7 +455,7 @@ void ServiceReader::Fetch() {
       EndWith(std::move(late));
     } else if (view_.awaited > 0) {
       awaited_.Tell(SteadyNow(), view_.awaited, view_.awaited_ranks,
-                    WhyAwaited(view_));
+                    AwaitedRanks::Why(view_.run.has_value()));
     } else if (view_.idle && flushed_to_ < fed_to_) {
       return LetGo();
     } else if (view_.idle && settled_to_ < flushed_to_) {
@@ -553,7 +547,7 @@ absl::Status ServiceReader::LateData(const ServiceLink::View& view,
   const absl::Time now = SteadyNow();
   if (view.awaited > 0 && now - begun >= std::max(options_.timeout, patience)) {
     return awaited_.TooLong(view.awaited, view.awaited_ranks, now - begun,
-                            WhyAwaited(view));
+                            AwaitedRanks::Why(view.run.has_value()));
   }
   // Planning is the workers' work, and they are there.
   if (!view.run.has_value()) return absl::OkStatus();

@@ -410,7 +410,8 @@ absl::Status ReadAll(const Graph& graph, const ReadFlags& flags,
                "get this order again\n",
                reader->seed());
   }
-  if (!flags.save_token.empty()) {  // for one that is killed
+  // For one that is killed. A pipe gets one token, at the end.
+  if (!flags.save_token.empty() && IsTokenFile(flags.save_token)) {
     FM_ASSIGN_OR_RETURN(const std::string begin, reader->Save());
     FM_RETURN_IF_ERROR(
         SaveToken("--save-token " + flags.save_token, flags.save_token, begin));

@@ -53,13 +53,17 @@ absl::StatusOr<std::string> LoadToken(const std::string& what,
   return bytes;
 }
 
+bool IsTokenFile(const std::string& path) {
+  std::error_code error;
+  const auto status = std::filesystem::status(path, error);
+  return !std::filesystem::exists(status) ||
+         std::filesystem::is_regular_file(status);
+}
+
 absl::Status SaveToken(const std::string& what, const std::string& path,
                        const std::string& bytes) {
   std::error_code error;
-  const auto status = std::filesystem::status(path, error);
-  // A pipe or a device is written to; a file is replaced as a whole.
-  const bool replaces = !std::filesystem::exists(status) ||
-                        std::filesystem::is_regular_file(status);
+  const bool replaces = IsTokenFile(path);
   const std::string target = replaces ? path + ".partial" : path;
   const int why = WriteWhole(target, bytes);
   error.clear();

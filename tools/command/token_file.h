@@ -8,6 +8,10 @@
 
 namespace feedmill {
 
+// True if SaveToken makes or replaces a file at that path, false if it writes
+// into a pipe or a device, which keeps what was written before.
+bool IsTokenFile(const std::string& path);
+
 // The bytes of a token's file. `what` names it in errors: "--token at100".
 absl::StatusOr<std::string> LoadToken(const std::string& what,
                                       const std::string& path);
