@@ -366,11 +366,8 @@ bool Gate::ServeMonitor(absl::Time now, SocketId id, Followed& followed) {
   for (int i = 0; i < kEventsPerTurn; ++i) {
     zmq::message_t event;
     zmq::message_t address;
-    if (!followed.monitor.recv(event, zmq::recv_flags::dontwait)) return false;
-    if (event.more() &&
-        !followed.monitor.recv(address, zmq::recv_flags::dontwait)) {
-      return false;
-    }
+    if (!ReceivePart(followed.monitor, event)) return false;
+    if (event.more() && !ReceivePart(followed.monitor, address)) return false;
     uint16_t number = 0;
     uint32_t value = 0;
     if (event.size() != sizeof(number) + sizeof(value)) continue;

@@ -122,7 +122,7 @@ struct Reactor::State {
 
     void Ask() {
       const int wanted = queued.empty() ? ZMQ_POLLIN : ZMQ_POLLIN | ZMQ_POLLOUT;
-      is_ready = (zmq.get(zmq::sockopt::events) & wanted) != 0;
+      is_ready = (ReadyEvents(zmq) & wanted) != 0;
       used = false;
     }
   };

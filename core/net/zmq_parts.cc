@@ -26,14 +26,6 @@ void ReleaseBuffer(void*, void* hint) {
   delete lent;
 }
 
-// Takes one part without waiting; false if there is none.
-bool ReceivePart(zmq::socket_t& socket, zmq::message_t& part) {
-  while (zmq_msg_recv(part.handle(), socket.handle(), ZMQ_DONTWAIT) < 0) {
-    if (errno != EINTR) return false;
-  }
-  return true;
-}
-
 bool SendPart(zmq::socket_t& socket, zmq::message_t part, bool more) {
   const int flags = ZMQ_DONTWAIT | (more ? ZMQ_SNDMORE : 0);
   while (zmq_msg_send(part.handle(), socket.handle(), flags) < 0) {
@@ -50,6 +42,22 @@ void SetOrigin(zmq::message_t& part, Origin& origin) {
 }
 
 }  // namespace
+
+bool ReceivePart(zmq::socket_t& socket, zmq::message_t& part) {
+  while (zmq_msg_recv(part.handle(), socket.handle(), ZMQ_DONTWAIT) < 0) {
+    if (errno != EINTR) return false;
+  }
+  return true;
+}
+
+int ReadyEvents(zmq::socket_t& socket) {
+  int events = 0;
+  size_t size = sizeof events;
+  while (zmq_getsockopt(socket.handle(), ZMQ_EVENTS, &events, &size) != 0) {
+    if (errno != EINTR) throw zmq::error_t();
+  }
+  return events;
+}
 
 zmq::message_t ToPart(const Buffer& buffer) {
   if (buffer.size() < kZeroCopyBytes) {

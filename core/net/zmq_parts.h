@@ -31,6 +31,13 @@ zmq::message_t ToPart(const Buffer& buffer);
 // A view of the part, which it keeps.
 Buffer ToBuffer(zmq::message_t part);
 
+// ---- cppzmq's own calls throw where a signal interrupts them
+
+// Takes one part without waiting. Returns false if there is none.
+bool ReceivePart(zmq::socket_t& socket, zmq::message_t& part);
+// The value of ZMQ_EVENTS.
+int ReadyEvents(zmq::socket_t& socket);
+
 // The next message without waiting. `routed`: its first part is the routing
 // id, which goes to `from`. A message of more than kPartsMax parts is dropped.
 // `origin`: where it comes from, if not null.
