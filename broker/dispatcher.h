@@ -347,8 +347,8 @@ class Dispatcher {
   std::map<PeerId, WorkerId> worker_at_;  // by address
   std::map<SessionKey, Listener> listeners_;
   std::map<JobName, RunWork> runs_;
-  // Jobs whose ranks may have read the run before, when there was another store
-  // that had settled it: until when it waits for ranks that it has not met.
+  // Jobs whose run another store may have settled before this one, with the
+  // time until which the ranks that this store has not met are waited for.
   std::map<JobName, absl::Time> begun_before_;
   std::map<PlanId, PlanWork> plans_;
   PastCosts past_costs_;

@@ -76,7 +76,7 @@ void Dispatcher::LearnSlots(const ClientHello& hello) {
   const bool planning = job.phase == RunPhase::kPlanning;
   if (hello.slots == 0 || job.over() || (!planning && job.slots == 0)) return;
   uint64_t slots = std::min(hello.slots, kSlotsMax);
-  // Nobody has read beyond the first one while the run is not settled (P-190).
+  // A run that is not settled was read in its first slot only (P-190).
   const bool exact = hello.settled && job.order == Order::kDeterministic;
   if (!exact) slots = std::max(slots, job.slots);
   if (!job.settled) {
@@ -128,17 +128,18 @@ void Dispatcher::SettleIfDue(absl::Time now, const JobName& name) {
   const bool awaits = due && AwaitsRanks(now, job);
   if (due && !awaits) Extend(name, job.slots, true);
   const auto run = runs_.find(name);
-  if (run == runs_.end() || std::exchange(run->second.awaits, awaits) == awaits)
-    return;
+  if (run == runs_.end()) return;
+  if (std::exchange(run->second.awaits, awaits) == awaits) return;
   for (const auto& [consumer, session] : job.sessions) {
     dirty_sessions_.insert({name, consumer});
   }
 }
 
-// ---- runs that an emptied store is told of
+// ---- runs that began before the store was emptied
 
-// A rank that has read the run says so to a store that has not met it, or the
-// store that was there before may have met ranks which know more.
+// Awaits the other ranks of a run that began before: the hello of a rank that
+// this store has not met says so, or peers have seen the journal of another
+// store.
 void Dispatcher::NoteBegunBefore(absl::Time now, const ClientHello& hello) {
   const JobState& job = *state_.FindJob(hello.job);
   const bool other = job.ranks != hello.share.ranks;

@@ -45,8 +45,8 @@ bool ReadSession::TakeRun(absl::Time now, const RunInfo& run) {
   return true;
 }
 
-// The number of slots that its run keeps, as it was told before it read on from
-// there; 0 if it may still be any.
+// Returns the number of slots of a settled run of which this session has read
+// something; 0 if the number may still change.
 uint64_t ReadSession::KnownSlots() const {
   if (shared() || cursor_ == Cursor{}) return 0;
   if (run_) return run_->settled ? run_->slots : 0;

@@ -4,6 +4,13 @@
 
 namespace feedmill {
 
+std::vector<std::string_view> YamlKeysOf(const Field& field) {
+  const auto* const padding = std::get_if<PaddingList>(&field.value);
+  if (padding == nullptr) return {field.name};
+  if (padding->shapes) return {"shapes", "values"};
+  return {"values"};
+}
+
 bool IsUnset(const FieldValue& value) {
   struct Visitor {
     bool operator()(const bool* v) const { return !*v; }

@@ -160,6 +160,9 @@ struct Field {
 };
 using FieldList = std::vector<Field>;
 
+// The keys that YAML has for a field; usually its name alone.
+std::vector<std::string_view> YamlKeysOf(const Field& field);
+
 // True if the field is absent, empty, 0, false or the first of its words.
 bool IsUnset(const FieldValue& value);
 

@@ -36,7 +36,7 @@ std::vector<Graph>* MutableSourceInputs(Source& source);
 const std::vector<SourceField>* SourceFields(const Source& source);
 std::vector<SourceField>* MutableSourceFields(Source& source);
 
-// Whether a pipeline has no end, as far as the graph alone tells.
+// True if a pipeline has no end, as far as the graph alone tells.
 bool IsEndless(const Graph& graph);
 
 // The compression that the name of a file says: by its end.

@@ -106,8 +106,8 @@ struct InterleaveSource {
   int64_t cycle_length = 0;  // 0: all
   int64_t block_length = 1;
 };
-// So many of each that after any n elements its count is the floor or the
-// ceiling of n * weight, the weights being decimal numbers over their sum.
+// After any n elements, each input has given n times its share of them, rounded
+// up or down. The share is the input's weight over the sum of all weights.
 struct MixtureSource {
   enum class Stop {
     kFirstExhausted,  // before the first element that an input lacks

@@ -15,18 +15,10 @@ namespace {
 constexpr size_t kListMax = 1000;
 constexpr size_t kTermsMax = 100'000;
 
-// The keys that YAML may have for a field.
-YamlValues::Names KeysOf(const Field& field) {
-  const auto* padding = std::get_if<PaddingList>(&field.value);
-  if (padding == nullptr) return {field.name};
-  if (padding->shapes) return {"shapes", "values"};
-  return {"values"};
-}
-
 YamlValues::Names KeysOf(const FieldList& fields) {
   YamlValues::Names keys;
   for (const Field& field : fields) {
-    const YamlValues::Names more = KeysOf(field);
+    const YamlValues::Names more = YamlKeysOf(field);
     keys.insert(keys.end(), more.begin(), more.end());
   }
   return keys;
@@ -34,7 +26,7 @@ YamlValues::Names KeysOf(const FieldList& fields) {
 
 const Field& FieldOf(const FieldList& fields, const std::string& key) {
   return *std::find_if(fields.begin(), fields.end(), [&](const Field& field) {
-    const YamlValues::Names keys = KeysOf(field);
+    const YamlValues::Names keys = YamlKeysOf(field);
     return std::find(keys.begin(), keys.end(), key) != keys.end();
   });
 }

@@ -236,8 +236,8 @@ class Walk {
   std::string error_;
 };
 
-// Where the key of a name ends: before the first '.' of its last part; npos if
-// it has no key or no extension.
+// Returns the length of a name's key, which ends before the first '.' of its
+// last part; npos if the name has no key or no extension.
 size_t KeySize(std::string_view name) {
   const size_t slash = name.rfind('/');
   const size_t base = slash == std::string_view::npos ? 0 : slash + 1;

@@ -45,7 +45,7 @@ Framed TfRecordFraming::FindRecords(std::string_view window, bool at_end,
     if (!at_end && rest.size() < kTfRecordHeaderBytes) return framed;
     const TfRecordPlace at{place.path, place.record + records.size(),
                            place.offset + framed.used};
-    // Where the file goes on, its end is not known.
+    // The end of a file that goes on behind the window is not known.
     const uint64_t left =
         at_end ? rest.size() : std::numeric_limits<uint64_t>::max();
     const auto length = ParseTfRecordHeader(rest, left, at);
@@ -75,8 +75,8 @@ Framed TfRecordFraming::FindRecords(std::string_view window, bool at_end,
 absl::StatusOr<RecordIndex> TfRecordFraming::Find(const RandomAccessFile& file,
                                                   uint64_t size) const {
   const std::string& path = file.name();
-  // Where reads wait, headers that stand within what is read ahead come with
-  // it.
+  // A file system that reads ahead brings the headers within that distance
+  // together, so they are not read one by one.
   const uint64_t sparse_min =
       std::max<uint64_t>(kHeaderWindowBytes / 4, file.ahead_bytes());
   ReadAhead ahead(file, 0, size);

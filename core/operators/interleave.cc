@@ -91,7 +91,7 @@ class Interleaving final : public Combination {
             0};
   }
 
-  // Of the first `count` elements of the segment.
+  // How many of the first `count` elements of the segment are the input's.
   uint64_t UsedIn(const Segment& segment, uint64_t count, size_t input) const {
     const uint64_t slots = segment.slots.size();
     const uint64_t blocks = count / block_;
@@ -161,7 +161,7 @@ class Interleaving final : public Combination {
       for (const Slot& slot : segment.slots) {
         taken[slot.input] += rounds * block_;
       }
-      // What lies beyond 2^64 is never asked for.
+      // Elements beyond 2^64 are never asked for.
       uint64_t count = 0;
       if (__builtin_mul_overflow(rounds * block_, segment.slots.size(),
                                  &count) ||

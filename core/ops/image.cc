@@ -41,8 +41,8 @@ absl::Status CheckSize(ImageSize size) {
 }
 
 // What libjpeg makes of an image at the smallest scale that is large enough.
-// For sides of 2 or more, the decoder, which is told sizes, finds the same
-// scale.
+// The decoder, which is told sizes only, finds the same scale for sides of 2 or
+// more.
 ImageSize ShrunkSize(ImageSize size, ImageSize at_least) {
   FM_CHECK(at_least.height >= 2 && at_least.width >= 2);
   for (const int64_t scale : {8, 4, 2}) {

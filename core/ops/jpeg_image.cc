@@ -116,7 +116,7 @@ class JpegDecoder::Libjpeg {
     info_.out_color_space = options.channels == 1 ? JCS_GRAYSCALE : JCS_EXT_RGB;
     info_.dct_method = options.fast_dct ? JDCT_FASTEST : JDCT_ISLOW;
   }
-  // Where rows of the output begin in `pixels`.
+  // Makes `pixels` the memory of the rows of the output.
   void SetRows(const DecodeOptions& options, std::span<uint8_t> pixels) {
     const size_t row_bytes =
         info_.output_width * static_cast<size_t>(options.channels);
@@ -215,8 +215,8 @@ class JpegDecoder::Any : public Libjpeg {
     jpeg_read_header(&info_, TRUE);
   }
 
-  // False if a scan is missing that a coefficient needs, or if that cannot be
-  // told. Says nothing of the data of the scans.
+  // Returns false if a scan is missing that a coefficient needs, or if libjpeg
+  // cannot tell. The data within the scans is not looked at.
   bool ScansAreWhole() const {
     // libjpeg says nothing of missing data there.
     if (info_.arith_code) return false;

@@ -27,8 +27,8 @@ class InputCombiner {
   virtual absl::StatusOr<std::shared_ptr<const Combination>> Combine(
       const void* options, std::vector<uint64_t> sizes,
       uint64_t limit) const = 0;
-  // The same order of inputs that nobody has counted; null for a source that
-  // pairs its inputs. REQUIRES: the options were checked.
+  // The same order where the number of elements of the inputs is unknown; null
+  // for a source that pairs its inputs. REQUIRES: the options were checked.
   virtual std::unique_ptr<StreamTurns> MakeTurns(const void* options) const = 0;
 };
 

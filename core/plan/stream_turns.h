@@ -29,9 +29,9 @@ class TurnStreams {
 };
 
 // Says which input of a concatenate, interleave or mixture gives the next
-// element, where nobody knows how many each has. It is the order that
-// Combination (core/plan/combination.h) computes from counts. Constant memory
-// but for a table of a mixture's period. Not thread-safe.
+// element. It needs no number of elements of the inputs, and gives the order
+// that Combination (core/plan/combination.h) computes from these numbers.
+// Constant memory but for a table of a mixture's period. Not thread-safe.
 class StreamTurns {
  public:
   struct Turn {

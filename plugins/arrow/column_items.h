@@ -27,8 +27,8 @@ struct ColumnItems {
   std::vector<RowFault> faults{};  // by item; empty: none
 };
 
-// The items of an array of single values, each null for which the array or
-// `outside` says so. Values that already are of `dtype` are not copied.
+// The items of an array of single values. An item is null if the array or
+// `outside` marks it so. Values that already have the dtype are not copied.
 // REQUIRES: Becomes(type, dtype), as FindColumn checks.
 absl::StatusOr<ColumnItems> ItemsOfArray(const arrow::Array& array,
                                          const NullMask& outside, DType dtype);

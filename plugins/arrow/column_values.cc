@@ -44,7 +44,7 @@ std::vector<RowFault> FaultsOfRows(const std::vector<RowFault>& items,
   return rows;
 }
 
-// Where the items of a list stand among the values; nullopt if outside.
+// The place of the items of one list among the values of all lists.
 struct ListRange {
   int64_t begin;
   int64_t count;

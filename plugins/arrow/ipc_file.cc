@@ -160,7 +160,8 @@ void IpcFile::GiveBack(const ChosenFields& chosen, FooterReader reader) const {
 absl::StatusOr<IpcFile::Batch> IpcFile::ReadBatchOfFile(
     size_t group, const ChosenFields& chosen) const {
   FM_ASSIGN_OR_RETURN(FooterReader reader, TakeReader(chosen));
-  // Of some columns Arrow reads some ranges, which the footer does not tell.
+  // Ranges are announced for all columns only: the footer does not tell which
+  // ranges Arrow reads for some of them.
   if (chosen.empty()) {
     const IpcMessage& message = messages_[batches_[group]];
     FM_RETURN_IF_ARROW(reader.file->WillNeed(

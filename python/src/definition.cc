@@ -81,13 +81,9 @@ Json KindJson(const Kind& kind, std::string_view name,
   Json fields = Json::array();
   defaults.ReadFields([&](const FieldList& list) {
     for (const Field& field : list) {
-      const auto* padding = std::get_if<PaddingList>(&field.value);
-      if (padding == nullptr) {
-        fields.push_back(FieldJson(field.name, field));
-        continue;
+      for (const std::string_view key : YamlKeysOf(field)) {
+        fields.push_back(FieldJson(key, field));
       }
-      if (padding->shapes) fields.push_back(FieldJson("shapes", field));
-      fields.push_back(FieldJson("values", field));
     }
   });
   return {{"name", std::string(name)},

@@ -72,14 +72,6 @@ std::string ListText() {
   return text;
 }
 
-// The keys that YAML has for a field.
-std::vector<std::string_view> KeysOf(const Field& field) {
-  const auto* const padding = std::get_if<PaddingList>(&field.value);
-  if (padding == nullptr) return {field.name};
-  if (padding->shapes) return {"shapes", "values"};
-  return {"values"};
-}
-
 // The options of a source or a step.
 template <class Kind>
 std::string OptionsText(std::string_view name, std::string_view summary,
@@ -87,7 +79,7 @@ std::string OptionsText(std::string_view name, std::string_view summary,
   std::string text = fmt::format("{}: {}\n", name, summary);
   one.ReadFields([&](const FieldList& fields) {
     for (const Field& field : fields) {
-      for (const std::string_view key : KeysOf(field)) {
+      for (const std::string_view key : YamlKeysOf(field)) {
         text += fmt::format(
             "  {:<18}{:<20}{}{}\n", key, std::visit(TypeOfField{}, field.value),
             field.Has(Field::kRequired) ? "Required. " : "", field.help);
