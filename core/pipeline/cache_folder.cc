@@ -287,6 +287,8 @@ absl::StatusOr<std::vector<CacheSegment>> CacheFolder::ReadFile(
 }
 
 std::vector<CacheSegment> CacheFolder::ReadNew() {
+  // Another process may have replaced damaged files that are open here.
+  CacheFile::CloseAll(path_);
   const std::lock_guard lock(mutex_);
   std::vector<CacheSegment> all;
   utimensat(AT_FDCWD, path_.c_str(), nullptr, 0);  // where it is there

@@ -61,6 +61,20 @@ class OpenFiles {
     return oldest;
   }
 
+  // Removes the files whose paths begin with `prefix`, and returns them.
+  std::vector<std::shared_ptr<CacheFile>> Remove(const std::string& prefix) {
+    std::vector<std::shared_ptr<CacheFile>> removed;
+    const std::lock_guard lock(mutex_);
+    std::erase_if(opened_, [&](const std::weak_ptr<CacheFile>& entry) {
+      std::shared_ptr<CacheFile> file = entry.lock();
+      if (file == nullptr) return true;
+      if (!file->path().starts_with(prefix)) return false;
+      removed.push_back(std::move(file));
+      return true;
+    });
+    return removed;
+  }
+
   static OpenFiles& Of() {
     static OpenFiles& files = *new OpenFiles();
     return files;
@@ -179,6 +193,10 @@ absl::StatusOr<std::shared_ptr<const RandomAccessFile>> CacheFile::Open() {
     oldest->Close();
   }
   return opened;
+}
+
+void CacheFile::CloseAll(const std::string& folder) {
+  for (const auto& file : OpenFiles::Of().Remove(folder + "/")) file->Close();
 }
 
 void CacheFile::Close() {

@@ -35,6 +35,11 @@ class CacheFile : public std::enable_shared_from_this<CacheFile> {
   // NotFound if the file was deleted. REQUIRES: a shared_ptr owns this.
   absl::StatusOr<std::shared_ptr<const RandomAccessFile>> Open();
 
+  // Closes all open files of a folder. The next read of one opens what is at
+  // its path then, which may be another file: damaged files are deleted and
+  // written again.
+  static void CloseAll(const std::string& folder);
+
   // Marks the file as one that is not read any more. True for the first call.
   bool Drop() { return !dropped_.exchange(true, std::memory_order_acq_rel); }
   bool dropped() const { return dropped_.load(std::memory_order_acquire); }

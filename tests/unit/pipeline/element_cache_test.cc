@@ -250,6 +250,29 @@ TEST_F(CacheOnDisk, DamageAfterItWasReadIsFoundOut) {
   }
 }
 
+TEST_F(CacheOnDisk, ALaterReadOpensTheFileThatReplacedADamagedOne) {
+  for (uint64_t seed = 0; seed < 20; ++seed) {
+    const auto cache = Open();
+    cache->Add(PositionsFrom(0, kDamagedRows), {}, false,
+               Rows(0, kDamagedRows));
+    cache->Flush();
+    const auto another = Open();
+    ASSERT_EQ(There(*another, 0, kDamagedRows), kDamagedRows);
+    Damage(Files().at(0), seed);
+    ::testing::internal::CaptureStderr();
+    ASSERT_EQ(There(*cache, 0, kDamagedRows), 0u);
+    cache->Add(PositionsFrom(0, kDamagedRows), {}, false,
+               Rows(0, kDamagedRows));
+    cache->Flush();
+    ::testing::internal::GetCapturedStderr();
+    ::testing::internal::CaptureStderr();
+    another->ReadNew();
+    EXPECT_EQ(There(*another, 0, kDamagedRows), kDamagedRows);
+    EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
+    std::filesystem::remove_all(std::string(folder_ / "kept"));
+  }
+}
+
 TEST_F(CacheOnDisk, ADeletedFileIsMissingWithoutAWord) {
   const auto cache = Open();
   cache->Add(PositionsFrom(0, 20), {}, false, Rows(0, 20));
