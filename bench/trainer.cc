@@ -25,8 +25,8 @@
 #include <string>
 
 #include "bench/process_usage.h"
-#include "client/reader.h"
 #include "core/definition/pipeline_text.h"
+#include "feedmill/reader.h"
 
 namespace {
 

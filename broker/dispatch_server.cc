@@ -1,5 +1,3 @@
-#include "broker/dispatch_server.h"
-
 #include <algorithm>
 #include <future>
 #include <iterator>
@@ -24,6 +22,7 @@
 #include "core/net/process_limits.h"
 #include "core/net/reactor.h"
 #include "core/ops/plugin_functions.h"
+#include "feedmill/dispatcher.h"
 
 namespace feedmill {
 namespace {
@@ -49,7 +48,9 @@ class DispatchServer::Shell : public ReactorHandler {
       : config_(std::move(config)),
         lifecycle_("dispatcher"),
         reactor_(std::make_unique<Reactor>("fm-dispatcher")),
-        messenger_(*reactor_, config_.cluster_id) {}
+        messenger_(*reactor_, config_.endpoint.cluster_id) {
+    if (config_.endpoint.host.empty()) config_.endpoint.host = kLoopback;
+  }
 
   absl::Status Start() {
     return lifecycle_.Start([this] { return Begin(); });
@@ -144,10 +145,10 @@ absl::Status DispatchServer::Shell::Begin() {
   FM_RETURN_IF_ERROR(Check());
   TuneMalloc();
   FM_RETURN_IF_ERROR(RaiseFileLimit());
-  FM_ASSIGN_OR_RETURN(security_,
-                      LoadSecurity(config_.security, Role::kDispatcher));
-  FM_RETURN_IF_ERROR(CheckExposure(config_.host, security_.has_value(),
-                                   config_.insecure_bind));
+  FM_ASSIGN_OR_RETURN(
+      security_, LoadSecurity(config_.endpoint.security, Role::kDispatcher));
+  FM_RETURN_IF_ERROR(CheckExposure(config_.endpoint.host, security_.has_value(),
+                                   config_.endpoint.insecure_bind));
   FM_ASSIGN_OR_RETURN(DispatcherState state, OpenState());
   const absl::Status listening = Listen();
   if (!listening.ok()) {
@@ -176,8 +177,9 @@ absl::StatusOr<DispatcherState> DispatchServer::Shell::OpenState() {
 }
 
 absl::Status DispatchServer::Shell::Listen() {
-  FM_ASSIGN_OR_RETURN(peers_, reactor_->Listen(config_.host, config_.port,
-                                               kLimits, ServerSide(security_)));
+  FM_ASSIGN_OR_RETURN(
+      peers_, reactor_->Listen(config_.endpoint.host, config_.endpoint.port,
+                               kLimits, ServerSide(security_)));
   FM_ASSIGN_OR_RETURN(const Address own, Advertised(reactor_->PortOf(peers_)));
   {
     const std::lock_guard lock(mu_);
@@ -188,12 +190,14 @@ absl::Status DispatchServer::Shell::Listen() {
 }
 
 absl::StatusOr<Address> DispatchServer::Shell::Advertised(uint16_t port) const {
-  if (!config_.advertise.empty()) return ParseHost(config_.advertise, port);
+  if (!config_.endpoint.advertise.empty())
+    return ParseHost(config_.endpoint.advertise, port);
   // A wildcard is no address to connect to; any way out names an interface.
   const Address anywhere{"192.0.2.1", 9};
-  return Address{
-      IsWildcard(config_.host) ? LocalAddressToward(anywhere) : config_.host,
-      port};
+  return Address{IsWildcard(config_.endpoint.host)
+                     ? LocalAddressToward(anywhere)
+                     : config_.endpoint.host,
+                 port};
 }
 
 absl::StatusOr<std::string> DispatchServer::Shell::ExportState(

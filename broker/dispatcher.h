@@ -18,6 +18,7 @@
 #include "broker/lease_table.h"
 #include "broker/split_sizer.h"
 #include "core/wire/message.h"
+#include "feedmill/dispatcher.h"
 
 namespace feedmill {
 
@@ -67,27 +68,6 @@ struct Planner {
                              const std::string& manifest, uint64_t seed,
                              uint64_t iteration, uint64_t position)>
       name_position{};
-};
-
-// Settings of the state machine, with the defaults of docs/design.md, Delivery.
-struct DispatcherSettings {
-  absl::Duration heartbeat_interval = absl::Milliseconds(200);  // the least
-  absl::Duration worker_timeout = absl::Seconds(1);
-  absl::Duration park_after = absl::Seconds(1);
-  absl::Duration client_timeout = absl::Minutes(5);
-  absl::Duration sharer_timeout = absl::Seconds(30);
-  absl::Duration straggler_after = absl::Seconds(1);
-  absl::Duration restart_grace = absl::Milliseconds(500);
-  absl::Duration split_time = absl::Milliseconds(100);
-  uint64_t split_bytes = uint64_t{16} << 20;
-  uint32_t window_min = 3;    // splits ahead of what a consumer has taken
-  uint32_t attempts_max = 3;  // failed attempts before the run fails
-  // Workers that die while they run one position and nothing else, before that
-  // position is to blame and the run fails.
-  uint32_t deaths_alone_max = 2;
-  uint32_t jobs_max = 10'000;
-  uint32_t sessions_max = 10'000;  // of all jobs
-  uint32_t workers_max = 10'000;
 };
 
 // What went wrong on the way, counted by the shell since its start.

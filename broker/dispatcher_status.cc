@@ -60,7 +60,7 @@ std::string Dispatcher::StatusJson(absl::Time now) const {
       const absl::Duration silent = now - listener.heard;
       Json links = Json::array();
       for (const LinkReport& link : listener.links) {
-        links.push_back({{"worker", link.worker.value()},
+        links.push_back({{"worker", link.worker},
                          {"transport", LinkName(link.kind)},
                          {"compression", CompressionName(link.compression)},
                          {"frames", link.frames},

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "broker/dispatcher.h"
-#include "core/chunk/buffer.h"
 #include "core/net/messenger.h"
 #include "core/net/reactor.h"
 #include "core/wire/message.h"
+#include "feedmill/chunk.h"
 
 namespace feedmill {
 

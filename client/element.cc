@@ -1,4 +1,4 @@
-#include "client/element.h"
+#include "feedmill/element.h"
 
 #include <vector>
 

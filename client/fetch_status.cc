@@ -7,12 +7,12 @@
 #include <variant>
 #include <vector>
 
-#include "client/reader.h"
 #include "core/base/status.h"
 #include "core/net/address.h"
 #include "core/net/clock.h"
 #include "core/net/messenger.h"
 #include "core/net/reactor.h"
+#include "feedmill/status.h"
 
 namespace feedmill {
 namespace {

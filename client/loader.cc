@@ -1,4 +1,4 @@
-#include "client/loader.h"
+#include "feedmill/loader.h"
 
 #include <utility>
 
@@ -25,8 +25,8 @@ absl::StatusOr<std::string> TokenAfter(const Reader& reader) {
 
 }  // namespace
 
-Loader::Loader(Graph graph, ReadOptions options)
-    : graph_(std::move(graph)), options_(std::move(options)) {
+Loader::Loader(Dataset dataset, ReadOptions options)
+    : dataset_(std::move(dataset)), options_(std::move(options)) {
   if (!options_.token.empty()) {
     const absl::StatusOr<ReadToken> token = DecodeToken(options_.token);
     status_ = token.status();
@@ -38,13 +38,13 @@ Loader::Loader(Graph graph, ReadOptions options)
 }
 
 bool Loader::shares() const {
-  return graph_.options.order == Order::kAny && !options_.service.empty() &&
-         !options_.job.empty();
+  return dataset_.graph().options.order == Order::kAny &&
+         !options_.service.empty() && !options_.job.empty();
 }
 
 absl::Status Loader::Open() {
   if (!status_.ok() || reader_ != nullptr) return status_;
-  absl::StatusOr<std::unique_ptr<Reader>> reader = Read(graph_, options_);
+  absl::StatusOr<std::unique_ptr<Reader>> reader = Read(dataset_, options_);
   status_ = reader.status();
   if (reader.ok()) reader_ = *std::move(reader);
   return status_;

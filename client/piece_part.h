@@ -1,7 +1,9 @@
 #ifndef FEEDMILL_CLIENT_PIECE_PART_H_
 #define FEEDMILL_CLIENT_PIECE_PART_H_
 
-#include "core/chunk/chunk.h"
+#include "core/chunk/cursor.h"
+#include "core/chunk/piece.h"
+#include "feedmill/chunk.h"
 
 namespace feedmill {
 

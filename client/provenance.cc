@@ -1,4 +1,4 @@
-#include "client/provenance.h"
+#include "feedmill/provenance.h"
 
 #include <fmt/format.h>
 
@@ -16,9 +16,11 @@
 #include "core/io/manifest.h"
 #include "core/operators/slotted_graph.h"
 #include "core/ops/plugin_functions.h"
+#include "core/pipeline/provenance.h"
 #include "core/plan/plan_id.h"
 #include "core/sources/field_inference.h"
 #include "core/sources/manifest_resolution.h"
+#include "feedmill/reader.h"
 
 namespace feedmill {
 namespace {
@@ -48,13 +50,13 @@ std::string ShownBatch::ToJson() const {
   return text + "}";
 }
 
-absl::StatusOr<ShownBatch> ShowBatch(const Graph& graph, uint64_t number,
+absl::StatusOr<ShownBatch> ShowBatch(const Dataset& dataset, uint64_t number,
                                      const ReadOptions& options) {
   std::shared_ptr<const FunctionRegistry> registry = options.registry;
   if (registry == nullptr) {
     FM_ASSIGN_OR_RETURN(registry, DefaultFunctions());
   }
-  Graph read = graph;
+  Graph read = dataset.graph();
   if (options.seed.has_value()) read.options.seed = options.seed;
   std::error_code error;
   const std::filesystem::path working = std::filesystem::current_path(error);

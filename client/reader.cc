@@ -1,4 +1,4 @@
-#include "client/reader.h"
+#include "feedmill/reader.h"
 
 #include <algorithm>
 #include <filesystem>
@@ -182,13 +182,13 @@ const Chunk* Reader::NextChunk() {
   return &current_;
 }
 
-absl::StatusOr<std::unique_ptr<Reader>> Read(const Graph& graph,
+absl::StatusOr<std::unique_ptr<Reader>> Read(const Dataset& dataset,
                                              ReadOptions options) {
   TuneMalloc();
   if (options.registry == nullptr) {
     FM_ASSIGN_OR_RETURN(options.registry, DefaultFunctions());
   }
-  Graph read = graph;
+  Graph read = dataset.graph();
   if (options.seed.has_value()) read.options.seed = options.seed;
   if (options.processing_mode.has_value()) {
     read.options.processing_mode = *options.processing_mode;

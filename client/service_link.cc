@@ -238,7 +238,7 @@ void ServiceLink::Note(const PeerId& worker, const WorkerLink& link,
   const std::lock_guard lock(mu_);
   if (reports_.size() >= kReportsMax && !reports_.contains(worker)) return;
   LinkReport& report = reports_[worker];
-  report.worker = WorkerId(worker.value());
+  report.worker = worker.value();
   report.kind =
       link.memory != nullptr && link.memory->state() == ArenaLink::State::kUp
           ? LinkKind::kMemory

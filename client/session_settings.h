@@ -6,8 +6,8 @@
 #include "absl/status/statusor.h"
 #include "client/read_session.h"
 #include "client/read_token.h"
-#include "client/reader.h"
 #include "core/dataset/analysis.h"
+#include "feedmill/reader.h"
 
 namespace feedmill {
 

@@ -1,4 +1,4 @@
-#include "client/token.h"
+#include "feedmill/token.h"
 
 #include <fmt/format.h>
 

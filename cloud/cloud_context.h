@@ -2,7 +2,7 @@
 #define FEEDMILL_CLOUD_CLOUD_CONTEXT_H_
 
 #include "cloud/http.h"
-#include "core/cluster/resolver.h"
+#include "feedmill/resolver.h"
 
 namespace feedmill {
 

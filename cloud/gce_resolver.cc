@@ -9,8 +9,8 @@
 #include "core/base/status.h"
 #include "core/cluster/hostlist.h"
 #include "core/cluster/natural_order.h"
-#include "core/cluster/resolver_registry.h"
 #include "core/cluster/words.h"
+#include "feedmill/resolver_registry.h"
 
 namespace feedmill {
 namespace {

@@ -9,7 +9,7 @@
 #include "absl/time/time.h"
 #include "cloud/cloud_context.h"
 #include "core/cluster/job_layout.h"
-#include "core/cluster/resolver.h"
+#include "feedmill/resolver.h"
 
 namespace feedmill {
 

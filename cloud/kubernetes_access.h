@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "cloud/http.h"
-#include "core/cluster/resolver.h"
+#include "feedmill/resolver.h"
 
 namespace feedmill {
 

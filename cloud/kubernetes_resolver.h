@@ -10,7 +10,7 @@
 #include "absl/time/time.h"
 #include "cloud/cloud_context.h"
 #include "cloud/kubernetes_access.h"
-#include "core/cluster/resolver.h"
+#include "feedmill/resolver.h"
 
 namespace feedmill {
 

@@ -6,8 +6,8 @@
 #include "cloud/http_json.h"
 #include "core/base/status.h"
 #include "core/cluster/hostlist.h"
-#include "core/cluster/resolver_registry.h"
 #include "core/cluster/words.h"
+#include "feedmill/resolver_registry.h"
 
 namespace feedmill {
 namespace {

@@ -31,21 +31,25 @@ if(FEEDMILL_FUZZ)
   target_compile_options(feedmill_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
 target_include_directories(feedmill_flags INTERFACE
-  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<INSTALL_INTERFACE:include/feedmill>)
+  $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/include>
+  $<INSTALL_INTERFACE:include>)
 set_property(GLOBAL PROPERTY FEEDMILL_LIBRARIES feedmill_flags)
 set_property(GLOBAL PROPERTY FEEDMILL_PURE_LIBRARIES "")
 
-# feedmill_library(NAME core_chunk [PURE] [LOOPS] SOURCES a.cc b.h DEPENDS core_base absl::status)
+# feedmill_library(NAME core_chunk [PURE] [LOOPS] SOURCES a.cc b.h [PUBLIC c.h] DEPENDS core_base absl::status)
 # Declares the static library feedmill_NAME, also known as feedmill::NAME.
-# A dependency written without "::" is one of ours. PURE libraries link neither
+# A dependency written without "::" is one of ours. PUBLIC: its headers in
+# include/feedmill, which users of the library include. PURE libraries link neither
 # sockets, threads nor OpenMP and read no clock; tests/lint checks them. LOOPS
 # libraries run loops over elements and bytes: Release compiles them with -O3 and
 # each file alone, all others with -O2 and several files together.
 function(feedmill_library)
-  cmake_parse_arguments(ARG "PURE;LOOPS" "NAME" "SOURCES;DEPENDS" ${ARGN})
+  cmake_parse_arguments(ARG "PURE;LOOPS" "NAME" "SOURCES;PUBLIC;DEPENDS" ${ARGN})
   set(target feedmill_${ARG_NAME})
   add_library(${target} STATIC ${ARG_SOURCES})
-  set_target_properties(${target} PROPERTIES EXPORT_NAME ${ARG_NAME} LINKER_LANGUAGE CXX)
+  set_target_properties(${target} PROPERTIES EXPORT_NAME ${ARG_NAME} LINKER_LANGUAGE CXX
+    # libfeedmill.so exports what headers in include/feedmill declare.
+    CXX_VISIBILITY_PRESET hidden VISIBILITY_INLINES_HIDDEN ON)
   feedmill_precompile(${target} library)
   feedmill_unite(${target})
   if(ARG_LOOPS)
@@ -65,6 +69,7 @@ function(feedmill_library)
   # For tests/lint.
   set_property(GLOBAL PROPERTY FEEDMILL_NAME_${target} ${ARG_NAME})
   set_property(GLOBAL PROPERTY FEEDMILL_SOURCES_${target} ${ARG_SOURCES})
+  set_property(GLOBAL PROPERTY FEEDMILL_PUBLIC_${target} ${ARG_PUBLIC})
   set_property(GLOBAL PROPERTY FEEDMILL_DEPENDS_${target} ${ARG_DEPENDS})
   if(ARG_PURE)
     set_property(GLOBAL APPEND PROPERTY FEEDMILL_PURE_LIBRARIES ${target})

@@ -16,9 +16,9 @@
 #include <string>
 #include <vector>
 
-#include "client/loader.h"
 #include "core/chunk/order_hash.h"
-#include "core/definition/dataset.h"
+#include "feedmill/dataset.h"
+#include "feedmill/loader.h"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "server/server.h"
+#include "feedmill/server.h"
 
 #include <algorithm>
 #include <condition_variable>
@@ -18,6 +18,7 @@
 #include "core/net/security.h"
 #include "server/address_board.h"
 #include "server/plain_task.h"
+#include "server/server_def.h"
 
 namespace feedmill {
 namespace {
@@ -59,7 +60,8 @@ class Server::Shell {
         def_(std::move(def)) {
     const std::string& address = OwnAddress(def_);
     own_host_ = SplitTaskAddress(address).host;
-    if (config_.host.empty()) config_.host = HostToListenOn(own_host_);
+    if (config_.endpoint.host.empty())
+      config_.endpoint.host = HostToListenOn(own_host_);
   }
 
   // Finds out where a worker's dispatcher is.
@@ -158,8 +160,9 @@ absl::StatusOr<Server::Shell::DispatcherPlace> Server::Shell::PlaceOf(
 }
 
 absl::Status Server::Shell::Check() {
-  if (!config_.advertise.empty()) {
-    const auto advertised = ParseHost(config_.advertise, /*default_port=*/1);
+  if (!config_.endpoint.advertise.empty()) {
+    const auto advertised =
+        ParseHost(config_.endpoint.advertise, /*default_port=*/1);
     if (!advertised.ok()) return Annotate(advertised.status(), "advertise");
   }
   if (role_ != TaskRole::kWorker) return absl::OkStatus();
@@ -206,19 +209,18 @@ absl::Status Server::Shell::Begin() {
 
 // "": whatever is found on the way to the others.
 std::string Server::Shell::AdvertisedHost() const {
-  if (!config_.advertise.empty()) return HostOf(config_.advertise);
+  if (!config_.endpoint.advertise.empty())
+    return HostOf(config_.endpoint.advertise);
   return IsWildcard(own_host_) ? "" : own_host_;
 }
 
 absl::Status Server::Shell::BeginDispatcher() {
   DispatcherConfig config = config_.dispatcher;
-  config.host = config_.host;
-  config.port = def_.port;
-  config.advertise =
-      config_.advertise.empty() ? AdvertisedHost() : config_.advertise;
-  config.security = config_.security;
-  config.insecure_bind = config_.insecure_bind;
-  config.cluster_id = config_.cluster_id;
+  config.endpoint = config_.endpoint;
+  config.endpoint.port = def_.port;
+  if (config.endpoint.advertise.empty()) {
+    config.endpoint.advertise = AdvertisedHost();
+  }
   config.registry = config_.registry;
   dispatcher_ = std::make_unique<DispatchServer>(std::move(config));
   FM_RETURN_IF_ERROR(dispatcher_->Start());
@@ -229,16 +231,16 @@ absl::Status Server::Shell::BeginDispatcher() {
 absl::Status Server::Shell::BeginWorker(const std::string& dispatcher) {
   WorkerConfig config = config_.worker;
   config.dispatcher = dispatcher;
-  config.host = config_.host;
-  config.port = 0;
-  config.advertise = AdvertisedHost();
+  config.endpoint = config_.endpoint;
   if (role_ == TaskRole::kWorker) {
-    config.port = def_.port;
-    if (!config_.advertise.empty()) config.advertise = config_.advertise;
+    config.endpoint.port = def_.port;
+  } else {
+    config.endpoint.port = 0;
+    config.endpoint.advertise = "";
   }
-  config.security = config_.security;
-  config.insecure_bind = config_.insecure_bind;
-  config.cluster_id = config_.cluster_id;
+  if (config.endpoint.advertise.empty()) {
+    config.endpoint.advertise = AdvertisedHost();
+  }
   config.registry = config_.registry;
   worker_.reset();  // the port may be the same
   worker_ = std::make_unique<WorkerServer>(std::move(config));
@@ -250,25 +252,25 @@ absl::Status Server::Shell::BeginWorker(const std::string& dispatcher) {
 
 absl::Status Server::Shell::BeginPlain() {
   plain_ = std::make_unique<PlainTask>(
-      config_.cluster_id, [this] { return StatusJson(); },
+      config_.endpoint.cluster_id, [this] { return StatusJson(); },
       [this] { return Refused(); });
   FM_ASSIGN_OR_RETURN(std::optional<Security> security,
-                      LoadSecurity(config_.security, Role::kWorker));
+                      LoadSecurity(config_.endpoint.security, Role::kWorker));
   if (security.has_value()) {
     FM_ASSIGN_OR_RETURN(
         security->allowed,
-        AllowList::Open(config_.security.keys, {Role::kOperator}));
+        AllowList::Open(config_.endpoint.security.keys, {Role::kOperator}));
   }
-  FM_RETURN_IF_ERROR(
-      CheckExposure(config_.host, security.has_value(), config_.insecure_bind));
+  FM_RETURN_IF_ERROR(CheckExposure(config_.endpoint.host, security.has_value(),
+                                   config_.endpoint.insecure_bind));
   FM_ASSIGN_OR_RETURN(
       const uint16_t port,
-      plain_->Start(config_.host, def_.port, ServerSide(security)));
+      plain_->Start(config_.endpoint.host, def_.port, ServerSide(security)));
   ready_ = true;
   const std::string host = AdvertisedHost();
   Address at{host.empty() ? LocalAddressToward(kAnywhere) : host, port};
-  if (!config_.advertise.empty()) {
-    FM_ASSIGN_OR_RETURN(at, ParseHost(config_.advertise, port));
+  if (!config_.endpoint.advertise.empty()) {
+    FM_ASSIGN_OR_RETURN(at, ParseHost(config_.endpoint.advertise, port));
   }
   const std::string own = at.ToString();
   LogInfo("task {} of job \"{}\" at {}", *def_.task_index, def_.job_name, own);

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "core/base/status.h"
-#include "core/cluster/cluster_spec.h"
 #include "core/dataset/nearest_name.h"
+#include "feedmill/cluster.h"
 
 namespace feedmill {
 namespace {

@@ -7,16 +7,9 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "core/cluster/cluster_def.h"
+#include "feedmill/cluster.h"
 
 namespace feedmill {
-
-// What is said beside a ServerDef, and wins over it. 0 and "" count.
-struct ServerTask {
-  std::optional<std::string> job_name{};
-  std::optional<int64_t> task_index{};
-  std::optional<std::string> protocol{};
-};
 
 // What a task does; follows from its job's name.
 enum class TaskRole {

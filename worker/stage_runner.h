@@ -11,10 +11,12 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "core/base/byte_budget.h"
-#include "core/chunk/chunk.h"
+#include "core/chunk/buffer_builder.h"
+#include "core/chunk/piece.h"
 #include "core/dataset/function_registry.h"
 #include "core/pipeline/executor.h"
 #include "core/wire/message.h"
+#include "feedmill/chunk.h"
 #include "worker/worker_agent.h"
 
 namespace feedmill {

@@ -1,5 +1,3 @@
-#include "worker/worker_server.h"
-
 #include <pthread.h>
 #include <unistd.h>
 
@@ -30,6 +28,7 @@
 #include "core/pipeline/kept_blocks.h"
 #include "core/pipeline/process_quota.h"
 #include "core/process/thread_limit.h"
+#include "feedmill/worker.h"
 #include "worker/client_links.h"
 #include "worker/stage_runner.h"
 #include "worker/worker_agent.h"
@@ -62,7 +61,9 @@ class WorkerServer::Shell : public ReactorHandler {
   explicit Shell(WorkerConfig config)
       : config_(std::move(config)),
         lifecycle_("worker"),
-        reactor_(std::make_unique<Reactor>("fm-worker")) {}
+        reactor_(std::make_unique<Reactor>("fm-worker")) {
+    if (config_.endpoint.host.empty()) config_.endpoint.host = kLoopback;
+  }
 
   absl::Status Start() {
     return lifecycle_.Start([this] {
@@ -168,12 +169,13 @@ absl::Status WorkerServer::Shell::Begin() {
                    "give the worker fewer (--threads)"));
   FM_ASSIGN_OR_RETURN(const Address dispatcher,
                       ParseAddress(config_.dispatcher));
-  FM_ASSIGN_OR_RETURN(security_, LoadSecurity(config_.security, Role::kWorker));
-  FM_RETURN_IF_ERROR(CheckExposure(config_.host, security_.has_value(),
-                                   config_.insecure_bind));
+  FM_ASSIGN_OR_RETURN(security_,
+                      LoadSecurity(config_.endpoint.security, Role::kWorker));
+  FM_RETURN_IF_ERROR(CheckExposure(config_.endpoint.host, security_.has_value(),
+                                   config_.endpoint.insecure_bind));
   FM_ASSIGN_OR_RETURN(
-      clients_, reactor_->Listen(config_.host, config_.port, kClientLimits,
-                                 ServerSide(security_)));
+      clients_, reactor_->Listen(config_.endpoint.host, config_.endpoint.port,
+                                 kClientLimits, ServerSide(security_)));
   FM_ASSIGN_OR_RETURN(const Address own,
                       Advertised(dispatcher, reactor_->PortOf(clients_)));
   FM_ASSIGN_OR_RETURN(dispatcher_,
@@ -186,7 +188,8 @@ absl::Status WorkerServer::Shell::Begin() {
         own.ToString());
   }
   dispatcher_address_ = dispatcher.ToString();
-  messenger_ = std::make_unique<Messenger>(*reactor_, config_.cluster_id);
+  messenger_ =
+      std::make_unique<Messenger>(*reactor_, config_.endpoint.cluster_id);
   // With keys, who says something is what its socket has proved.
   ArenaHost::Heard heard;
   if (!security_.has_value()) {
@@ -223,11 +226,12 @@ void WorkerServer::Shell::Make() {
 
 absl::StatusOr<Address> WorkerServer::Shell::Advertised(
     const Address& dispatcher, uint16_t port) const {
-  if (!config_.advertise.empty()) return ParseHost(config_.advertise, port);
-  if (IsWildcard(config_.host)) {
+  if (!config_.endpoint.advertise.empty())
+    return ParseHost(config_.endpoint.advertise, port);
+  if (IsWildcard(config_.endpoint.host)) {
     return Address{LocalAddressToward(dispatcher), port};
   }
-  return Address{config_.host, port};
+  return Address{config_.endpoint.host, port};
 }
 
 // `name`: where clients find it, and with which key.

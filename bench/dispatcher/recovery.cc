@@ -13,9 +13,9 @@
 #include "broker/state_journal.h"
 #include "core/base/status.h"
 #include "core/dataset/graph_text.h"
-#include "core/definition/dataset.h"
 #include "core/net/clock.h"
 #include "core/ops/builtin_functions.h"
+#include "feedmill/dataset.h"
 
 namespace feedmill::bench {
 namespace {

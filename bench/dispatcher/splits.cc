@@ -9,11 +9,11 @@
 #include "bench/dispatcher/stubs.h"
 #include "core/base/status.h"
 #include "core/dataset/graph_text.h"
-#include "core/definition/dataset.h"
 #include "core/net/address.h"
 #include "core/net/clock.h"
 #include "core/net/messenger.h"
 #include "core/net/reactor.h"
+#include "feedmill/dataset.h"
 
 namespace feedmill::bench {
 namespace {

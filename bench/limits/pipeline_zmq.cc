@@ -18,9 +18,9 @@
 
 #include "bench/limits/sender_process.h"
 #include "bench/process_usage.h"
-#include "client/reader.h"
 #include "core/definition/pipeline_text.h"
 #include "core/net/process_limits.h"
+#include "feedmill/reader.h"
 
 namespace {
 

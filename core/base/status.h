@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "core/base/url_secrets.h"
+#include "feedmill/status.h"
 
 // The fixed meaning of each code in this project (the command's exit status
 // follows from it, see tools/command/exit_code.h):
@@ -47,12 +48,6 @@ FEEDMILL_DEFINE_ERROR(DeadlineExceeded)
 FEEDMILL_DEFINE_ERROR(Cancelled)
 FEEDMILL_DEFINE_ERROR(Internal)
 #undef FEEDMILL_DEFINE_ERROR
-
-// The text of a status as a std::string (Debian's absl::string_view is its own
-// type).
-inline std::string ErrorText(const absl::Status& status) {
-  return std::string(status.message().data(), status.message().size());
-}
 
 // The same code, with `where` before the message: "photos.yaml: unknown step".
 inline absl::Status Annotate(const absl::Status& status,

@@ -1,8 +1,11 @@
-#include "core/chunk/chunk.h"
+#include "feedmill/chunk.h"
 
 #include <algorithm>
 
 #include "core/base/check.h"
+#include "core/chunk/buffer_builder.h"
+#include "core/chunk/cursor.h"
+#include "core/chunk/piece.h"
 
 namespace feedmill {
 namespace {

@@ -1,10 +1,13 @@
+#include "core/chunk/chunk_builder.h"
+
 #include <algorithm>
 #include <cstring>
 
 #include "core/base/byte_budget.h"
 #include "core/base/check.h"
 #include "core/base/prefetch.h"
-#include "core/chunk/chunk.h"
+#include "core/chunk/buffer_builder.h"
+#include "feedmill/chunk.h"
 
 namespace feedmill {
 namespace {

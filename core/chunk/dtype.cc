@@ -1,6 +1,6 @@
-#include "core/chunk/dtype.h"
-
 #include <array>
+
+#include "feedmill/element_spec.h"
 
 namespace feedmill {
 namespace {

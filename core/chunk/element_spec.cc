@@ -1,4 +1,4 @@
-#include "core/chunk/element_spec.h"
+#include "feedmill/element_spec.h"
 
 #include <algorithm>
 

@@ -5,7 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "core/chunk/chunk.h"
+#include "feedmill/chunk.h"
+#include "feedmill/provenance.h"
 
 namespace feedmill {
 

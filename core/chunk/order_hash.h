@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "core/chunk/chunk.h"
+#include "feedmill/chunk.h"
 
 namespace feedmill {
 

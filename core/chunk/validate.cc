@@ -3,7 +3,9 @@
 #include <limits>
 
 #include "core/base/status.h"
-#include "core/chunk/chunk.h"
+#include "core/chunk/cursor.h"
+#include "core/chunk/piece.h"
+#include "feedmill/chunk.h"
 
 namespace feedmill {
 namespace {

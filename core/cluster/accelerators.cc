@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "core/cluster/words.h"
+#include "feedmill/resolver.h"
 
 namespace feedmill {
 namespace {

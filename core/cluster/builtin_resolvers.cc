@@ -3,10 +3,10 @@
 #include "core/base/status.h"
 #include "core/cluster/env_resolver.h"
 #include "core/cluster/file_resolver.h"
-#include "core/cluster/resolver_registry.h"
 #include "core/cluster/sagemaker_resolver.h"
 #include "core/cluster/slurm_resolver.h"
 #include "core/cluster/tf_config_resolver.h"
+#include "feedmill/resolver_registry.h"
 
 namespace feedmill {
 namespace {

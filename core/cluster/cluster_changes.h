@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/cluster/cluster_spec.h"
+#include "feedmill/cluster.h"
 
 namespace feedmill {
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/cluster/resolver.h"
+#include "feedmill/resolver.h"
 
 namespace feedmill {
 

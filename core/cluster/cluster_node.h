@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "core/cluster/cluster_spec.h"
+#include "feedmill/cluster.h"
 
 namespace feedmill {
 

@@ -1,8 +1,7 @@
-#include "core/cluster/cluster_spec.h"
-
 #include <algorithm>
 
 #include "core/base/status.h"
+#include "feedmill/cluster.h"
 
 namespace feedmill {
 namespace {

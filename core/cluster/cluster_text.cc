@@ -5,7 +5,7 @@
 
 #include "core/base/status.h"
 #include "core/cluster/cluster_node.h"
-#include "core/cluster/cluster_spec.h"
+#include "feedmill/cluster.h"
 
 namespace feedmill {
 namespace {

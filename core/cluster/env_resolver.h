@@ -3,7 +3,7 @@
 
 #include <utility>
 
-#include "core/cluster/resolver.h"
+#include "feedmill/resolver.h"
 
 namespace feedmill {
 

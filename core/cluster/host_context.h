@@ -3,13 +3,9 @@
 
 #include <string>
 
-#include "core/cluster/resolver.h"
+#include "feedmill/resolver.h"
 
 namespace feedmill {
-
-// This machine, as resolvers look at it: the process's variables, its files,
-// /dev and /sys/bus/pci. Any thread, as long as none sets variables.
-ResolverContext HostContext();
 
 // The same devices below other roots, for tests. A folder that is not there
 // shows no devices.

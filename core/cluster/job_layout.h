@@ -8,18 +8,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "core/cluster/resolver.h"
+#include "feedmill/resolver_registry.h"
 
 namespace feedmill {
-
-// How a list of tasks is cut into jobs, in the order written. A job without a
-// count takes what the others leave, which may be nothing; at most one can.
-struct JobShare {
-  std::string job;
-  std::optional<int64_t> count;
-  friend bool operator==(const JobShare&, const JobShare&) = default;
-};
-using JobLayout = std::vector<JobShare>;
 
 // "dispatcher:1,worker:3" or "dispatcher:1,worker".
 absl::StatusOr<JobLayout> ParseJobLayout(std::string_view text);

@@ -5,9 +5,9 @@
 
 #include "core/base/status.h"
 #include "core/cluster/cluster_document.h"
-#include "core/cluster/resolver_plugin.h"
 #include "core/cluster/words.h"
 #include "core/plugins/shared_object.h"
+#include "feedmill/resolver_plugin.h"
 
 namespace feedmill {
 namespace {

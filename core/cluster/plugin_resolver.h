@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "core/cluster/resolver_registry.h"
+#include "feedmill/resolver_registry.h"
 
 namespace feedmill {
 

@@ -1,6 +1,7 @@
-#include "core/cluster/resolver.h"
+#include "feedmill/resolver.h"
 
 #include "core/base/status.h"
+#include "core/cluster/accelerators.h"
 
 namespace feedmill {
 

@@ -1,4 +1,4 @@
-#include "core/cluster/resolver_registry.h"
+#include "feedmill/resolver_registry.h"
 
 #include <algorithm>
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/cluster/job_layout.h"
-#include "core/cluster/resolver.h"
+#include "feedmill/resolver.h"
 
 namespace feedmill {
 

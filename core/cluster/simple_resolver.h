@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "core/cluster/resolver.h"
+#include "feedmill/resolver.h"
 
 namespace feedmill {
 

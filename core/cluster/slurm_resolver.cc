@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/base/status.h"
+#include "core/cluster/accelerators.h"
 #include "core/cluster/hostlist.h"
 #include "core/cluster/words.h"
 

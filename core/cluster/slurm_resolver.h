@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/cluster/job_layout.h"
-#include "core/cluster/resolver.h"
+#include "feedmill/resolver.h"
 
 namespace feedmill {
 

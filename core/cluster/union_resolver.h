@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/cluster/resolver.h"
+#include "feedmill/resolver.h"
 
 namespace feedmill {
 

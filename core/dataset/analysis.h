@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "core/chunk/element_spec.h"
 #include "core/dataset/function_registry.h"
 #include "core/dataset/graph.h"
+#include "feedmill/element_spec.h"
 
 namespace feedmill {
 

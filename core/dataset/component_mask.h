@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "core/chunk/element_spec.h"
-#include "core/dataset/expr.h"
+#include "feedmill/element_spec.h"
+#include "feedmill/expr.h"
 
 // Sets of components, for column pruning (docs/semantics/needed_components.md).
 

@@ -10,8 +10,8 @@
 #include <optional>
 
 #include "core/base/status.h"
-#include "core/dataset/expr.h"
 #include "core/dataset/string_escapes.h"
+#include "feedmill/expr.h"
 
 namespace feedmill {
 namespace {

@@ -12,10 +12,9 @@
 #include <variant>
 #include <vector>
 
-#include "core/base/compression.h"
-#include "core/chunk/dtype.h"
-#include "core/chunk/element_spec.h"
-#include "core/dataset/expr.h"
+#include "feedmill/expr.h"
+#include "feedmill/sources.h"
+#include "feedmill/steps.h"
 
 // The options of a step or a source as a list of fields. YAML, the canonical
 // text, Dataset::Apply and --help all read or write this one list, so that an
@@ -24,38 +23,6 @@
 namespace feedmill {
 
 struct Graph;  // graph.h
-
-// Expressions with the names of the components that they make. A single
-// expression may have the name "".
-using Outputs = std::vector<std::pair<std::string, Expr>>;
-
-// A feature of tf.train.Example or tf.train.SequenceExample.
-struct Feature {
-  std::string name;
-  DType dtype = DType::kBytes;  // bytes, int64 or float32
-  Shape shape;                  // {} for exactly one value
-};
-using Features = std::vector<Feature>;
-
-// How the rows of one component are made equal in shape.
-struct Padding {
-  std::string component;
-  std::optional<Shape> shape;  // absent, and kUnknownDim: the longest's
-  double value = 0;            // numbers and bool; bytes are padded with ""
-};
-
-// A component that a source takes out of its records.
-struct SourceField {
-  std::string name;
-  DType dtype = DType::kBytes;
-  Shape shape;  // of one element: {} for a scalar
-  // If the type was found out and one value among numbers made it bytes: which
-  // value, and what the type is without it. For errors; no part of the graph.
-  std::string why_bytes{};
-  friend bool operator==(const SourceField& a, const SourceField& b) {
-    return a.name == b.name && a.dtype == b.dtype && a.shape == b.shape;
-  }
-};
 
 // ---- the target of a field, where its type alone does not say enough
 

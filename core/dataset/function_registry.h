@@ -12,8 +12,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "core/chunk/chunk.h"
-#include "core/dataset/expr.h"
+#include "core/chunk/buffer_builder.h"
+#include "feedmill/chunk.h"
+#include "feedmill/expr.h"
 
 namespace feedmill {
 

@@ -7,29 +7,23 @@
 #include <string>
 #include <vector>
 
-#include "core/dataset/expr.h"
+#include "core/dataset/combining_sources.h"
 #include "core/dataset/source.h"
-#include "core/dataset/sources.h"
 #include "core/dataset/step.h"
-#include "core/dataset/steps.h"
+#include "feedmill/expr.h"
+#include "feedmill/options.h"
+#include "feedmill/sources.h"
+#include "feedmill/steps.h"
 
 namespace feedmill {
 
 // A pipeline as its user wrote it: plain data, not yet checked. YAML, the C++
 // builder and the wire make the same Graph; Analyze (analysis.h) checks it.
 
-enum class Order {
-  kDeterministic,  // the sequence that one thread makes
-  kAny,            // each element once, as they come
-};
-
 struct Options {
   Order order = Order::kDeterministic;
-  // How a run through a service uses its workers.
-  enum class ProcessingMode {
-    kDynamic,  // the dataset once; the dispatcher hands out splits as they ask
-    kOff,      // the whole dataset once for each worker there is as it begins
-  } processing_mode = ProcessingMode::kDynamic;
+  using ProcessingMode = feedmill::ProcessingMode;
+  ProcessingMode processing_mode = ProcessingMode::kDynamic;
   std::optional<uint64_t> seed;  // absent: drawn, recorded and printed
 };
 

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "absl/status/status.h"
-#include "core/chunk/element_spec.h"
+#include "feedmill/element_spec.h"
 
 namespace feedmill {
 

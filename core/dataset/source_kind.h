@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "core/chunk/element_spec.h"
 #include "core/dataset/fields.h"
 #include "core/dataset/source.h"
+#include "feedmill/element_spec.h"
 
 namespace feedmill {
 

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "core/chunk/element_spec.h"
 #include "core/dataset/graph.h"
 #include "core/dataset/source_kind.h"
+#include "feedmill/element_spec.h"
 
 namespace feedmill {
 

@@ -11,11 +11,11 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "core/chunk/element_spec.h"
 #include "core/dataset/component_mask.h"
 #include "core/dataset/fields.h"
 #include "core/dataset/function_registry.h"
 #include "core/dataset/step.h"
+#include "feedmill/element_spec.h"
 
 namespace feedmill {
 

@@ -4,10 +4,10 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "core/chunk/element_spec.h"
-#include "core/dataset/expr.h"
 #include "core/dataset/fields.h"
 #include "core/dataset/function_registry.h"
+#include "feedmill/element_spec.h"
+#include "feedmill/expr.h"
 
 namespace feedmill {
 

@@ -1,9 +1,12 @@
-#include "core/definition/dataset.h"
+#include "feedmill/dataset.h"
 
 #include <algorithm>
 #include <string_view>
 
 #include "core/base/status.h"
+#include "core/dataset/graph.h"
+#include "core/definition/pipeline_file.h"
+#include "core/definition/pipeline_text.h"
 #include "core/operators/registry.h"
 
 namespace feedmill {
@@ -80,7 +83,11 @@ struct SetField {
     return Set(*out.compression);
   }
   bool operator()(const DeclaredFields& out) const { return Set(*out.fields); }
-  bool operator()(const InputPipelines& out) const { return Set(*out.inputs); }
+  bool operator()(const InputPipelines& out) const {
+    const auto* const inputs = std::get_if<std::vector<Dataset>>(&value);
+    if (inputs != nullptr) *out.inputs = GraphsOf(*inputs);
+    return inputs != nullptr;
+  }
 };
 
 absl::Status SetFields(const std::string& step, const StepOptions& options,
@@ -178,10 +185,24 @@ Dataset Dataset::Images(std::vector<std::string> files, ImageLabel label) {
   return FromSource(ImagesSource{std::move(files), label});
 }
 
+Dataset::Dataset(Graph graph)
+    : graph_(std::make_shared<const Graph>(std::move(graph))) {}
+
+absl::StatusOr<Dataset> Dataset::FromYaml(std::string_view text,
+                                          const std::string& directory) {
+  FM_ASSIGN_OR_RETURN(Graph graph, ParseGraphYaml(text, directory));
+  return Dataset(std::move(graph));
+}
+
+absl::StatusOr<Dataset> Dataset::FromYamlFile(const std::string& path) {
+  FM_ASSIGN_OR_RETURN(Pipeline pipeline, LoadPipeline(path));
+  return Dataset(std::move(pipeline.graph));
+}
+
 Dataset Dataset::With(Step step) const {
-  Dataset out = *this;
-  out.graph_.steps.push_back(std::move(step));
-  return out;
+  Graph graph = *graph_;
+  graph.steps.push_back(std::move(step));
+  return graph;
 }
 
 Dataset Dataset::Map(Outputs outputs) const {
@@ -337,22 +358,30 @@ absl::StatusOr<Dataset> Dataset::From(const std::string& name,
   return Dataset(std::move(graph));
 }
 
-Dataset Dataset::WithSeed(uint64_t seed) const {
-  Dataset out = *this;
-  out.graph_.options.seed = seed;
-  return out;
+absl::StatusOr<Dataset> Dataset::From(const std::string& name) {
+  return From(name, {});
 }
 
-Dataset Dataset::WithProcessingMode(Options::ProcessingMode mode) const {
-  Dataset out = *this;
-  out.graph_.options.processing_mode = mode;
-  return out;
+absl::StatusOr<Dataset> Dataset::Apply(const std::string& name) const {
+  return Apply(name, {});
+}
+
+Dataset Dataset::WithSeed(uint64_t seed) const {
+  Graph graph = *graph_;
+  graph.options.seed = seed;
+  return graph;
+}
+
+Dataset Dataset::WithProcessingMode(ProcessingMode mode) const {
+  Graph graph = *graph_;
+  graph.options.processing_mode = mode;
+  return graph;
 }
 
 Dataset Dataset::WithOrder(Order order) const {
-  Dataset out = *this;
-  out.graph_.options.order = order;
-  return out;
+  Graph graph = *graph_;
+  graph.options.order = order;
+  return graph;
 }
 
 Expr Cast(Expr value, DType dtype) {

@@ -13,7 +13,7 @@
 
 #include "absl/status/status.h"
 #include "core/base/status.h"
-#include "core/dataset/expr.h"
+#include "feedmill/expr.h"
 
 namespace feedmill {
 

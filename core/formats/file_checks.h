@@ -6,10 +6,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "core/base/compression.h"
-#include "core/chunk/element_spec.h"
 #include "core/dataset/fields.h"
 #include "core/dataset/source_kind.h"
+#include "feedmill/element_spec.h"
+#include "feedmill/sources.h"
 
 namespace feedmill {
 

@@ -1,6 +1,6 @@
-#include "core/dataset/sources.h"
 #include "core/formats/columnar_source.h"
 #include "core/formats/kinds.h"
+#include "feedmill/sources.h"
 
 namespace feedmill {
 namespace {

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "core/base/compression.h"
+#include "feedmill/compression.h"
 
 namespace feedmill {
 

@@ -27,6 +27,9 @@ absl::StatusOr<Address> ParseAddress(std::string_view text);
 // Reads "host" or "host:port"; without a port, `default_port`.
 absl::StatusOr<Address> ParseHost(std::string_view text, uint16_t default_port);
 
+// The host that servers listen on unless their EndpointConfig names one.
+inline constexpr char kLoopback[] = "127.0.0.1";
+
 // Whether `host` is an address to bind to that means every interface.
 bool IsWildcard(std::string_view host);
 // Whether `host` only reaches this machine.

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "core/chunk/buffer.h"
+#include "feedmill/chunk.h"
 
 // Messages of several parts over a local connection (see ListenLocally), each
 // one packet. That wakes the thread that waits for it and no other, where a

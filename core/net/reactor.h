@@ -12,9 +12,9 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "core/base/strong_id.h"
-#include "core/chunk/buffer.h"
 #include "core/net/address.h"
 #include "core/net/security.h"
+#include "feedmill/chunk.h"
 
 namespace feedmill {
 

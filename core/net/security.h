@@ -9,22 +9,12 @@
 #include "core/net/allow_list.h"
 #include "core/net/key_file.h"
 #include "core/wire/message.h"
+#include "feedmill/endpoint.h"
 
 // CURVE (Curve25519, as in CurveZMQ) on every socket: who connects knows the
 // server's public key and has a key that the server lists. docs/security.md.
 
 namespace feedmill {
-
-// Where a process finds its keys.
-struct SecurityConfig {
-  // The folder that `feedmill keygen` makes: the process's own key, named after
-  // its role ("worker.key"), and for servers the keys that may connect. Empty:
-  // nothing is encrypted and anybody who can connect may.
-  std::string keys{};
-  // The dispatcher's public key, or a file that holds it. Default:
-  // dispatcher.pub in `keys`.
-  std::string server_key{};
-};
 
 // What a listener needs: its own pair, and who may connect.
 struct CurveServer {

@@ -8,7 +8,8 @@
 #include <optional>
 
 #include "absl/status/statusor.h"
-#include "core/chunk/buffer.h"
+#include "core/chunk/buffer_builder.h"
+#include "feedmill/chunk.h"
 
 namespace feedmill {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "core/chunk/buffer.h"
+#include "feedmill/chunk.h"
 #include "zmq.hpp"
 
 // Messages of several parts on a ZeroMQ socket, without copies where they pay.

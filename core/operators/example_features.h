@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "core/chunk/element_spec.h"
 #include "core/dataset/step_kind.h"
-#include "core/dataset/steps.h"
 #include "core/ops/example_parser.h"
 #include "core/pipeline/program_builder.h"
 #include "core/pipeline/record_instruction.h"
+#include "feedmill/element_spec.h"
+#include "feedmill/steps.h"
 
 // What parse_example and parse_sequence_example have alike.
 

@@ -6,8 +6,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "core/chunk/element_spec.h"
 #include "core/dataset/graph.h"
+#include "feedmill/element_spec.h"
 
 namespace feedmill {
 

@@ -5,7 +5,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "core/dataset/sources.h"
+#include "core/dataset/combining_sources.h"
+#include "feedmill/sources.h"
 
 namespace feedmill {
 

@@ -1,9 +1,10 @@
 #include <utility>
 
 #include "core/base/status.h"
-#include "core/chunk/chunk.h"
+#include "core/chunk/chunk_builder.h"
 #include "core/operators/kinds.h"
 #include "core/operators/step_kind_of.h"
+#include "feedmill/chunk.h"
 
 namespace feedmill {
 namespace {

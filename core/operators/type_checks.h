@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "core/chunk/element_spec.h"
 #include "core/dataset/fields.h"
 #include "core/dataset/step_kind.h"
-#include "core/dataset/steps.h"
+#include "feedmill/element_spec.h"
+#include "feedmill/steps.h"
 
 // Checks of options, and types that several kinds of steps make.
 // InvalidArgument says what does not fit.

@@ -4,6 +4,8 @@
 #include <type_traits>
 #include <variant>
 
+#include "core/chunk/buffer_builder.h"
+
 namespace feedmill {
 namespace {
 

@@ -1,8 +1,8 @@
 #ifndef FEEDMILL_CORE_OPS_CONSTANT_COLUMN_H_
 #define FEEDMILL_CORE_OPS_CONSTANT_COLUMN_H_
 
-#include "core/chunk/chunk.h"
-#include "core/dataset/expr.h"
+#include "feedmill/chunk.h"
+#include "feedmill/expr.h"
 
 namespace feedmill {
 

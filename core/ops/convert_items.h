@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "core/chunk/dtype.h"
+#include "feedmill/element_spec.h"
 
 namespace feedmill {
 

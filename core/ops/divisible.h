@@ -1,8 +1,8 @@
 #ifndef FEEDMILL_CORE_OPS_DIVISIBLE_H_
 #define FEEDMILL_CORE_OPS_DIVISIBLE_H_
 
-#include "core/chunk/dtype.h"
 #include "core/dataset/function_registry.h"
+#include "feedmill/element_spec.h"
 
 namespace feedmill {
 

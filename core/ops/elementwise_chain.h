@@ -6,8 +6,9 @@
 #include <span>
 #include <vector>
 
-#include "core/chunk/buffer.h"
+#include "core/chunk/buffer_builder.h"
 #include "core/ops/elementwise.h"
+#include "feedmill/chunk.h"
 
 namespace feedmill {
 

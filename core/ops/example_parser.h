@@ -8,9 +8,10 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "core/chunk/chunk.h"
+#include "core/chunk/chunk_builder.h"
 #include "core/dataset/graph.h"
 #include "core/ops/example_layout.h"
+#include "feedmill/chunk.h"
 
 namespace feedmill {
 

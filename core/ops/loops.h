@@ -7,7 +7,7 @@
 #include <type_traits>
 
 #include "core/base/vector_target.h"
-#include "core/chunk/dtype.h"
+#include "feedmill/element_spec.h"
 
 // The innermost loops of the element-wise functions: dense typed memory in,
 // dense typed memory out, written so that the compiler vectorises them.

@@ -13,9 +13,9 @@
 #include "core/base/status.h"
 #include "core/ops/builtin_functions.h"
 #include "core/ops/constant_column.h"
-#include "core/ops/op_plugin.h"
 #include "core/ops/row_items.h"
 #include "core/plugins/shared_object.h"
+#include "feedmill/op_plugin.h"
 
 namespace feedmill {
 namespace {

@@ -3,9 +3,9 @@
 
 #include <memory>
 
-#include "core/chunk/element_spec.h"
-#include "core/dataset/steps.h"
 #include "core/pipeline/client_step.h"
+#include "feedmill/element_spec.h"
+#include "feedmill/steps.h"
 
 namespace feedmill {
 

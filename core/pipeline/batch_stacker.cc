@@ -9,6 +9,8 @@
 #include "core/base/byte_budget.h"
 #include "core/base/check.h"
 #include "core/base/status.h"
+#include "core/chunk/buffer_builder.h"
+#include "core/chunk/chunk_builder.h"
 #include "core/pipeline/stacking.h"
 
 namespace feedmill {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "core/chunk/chunk.h"
 #include "core/dataset/graph.h"
+#include "feedmill/chunk.h"
 
 namespace feedmill {
 

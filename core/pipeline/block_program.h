@@ -9,10 +9,12 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "core/chunk/chunk.h"
+#include "core/chunk/chunk_builder.h"
+#include "core/chunk/cursor.h"
 #include "core/chunk/progression.h"
 #include "core/dataset/function_registry.h"
 #include "core/plan/plan.h"
+#include "feedmill/chunk.h"
 
 namespace feedmill {
 

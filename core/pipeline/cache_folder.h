@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "core/chunk/chunk.h"
 #include "core/pipeline/stored_rows.h"
+#include "feedmill/chunk.h"
 
 namespace feedmill {
 

@@ -6,10 +6,12 @@
 #include <memory>
 #include <vector>
 
-#include "core/chunk/chunk.h"
+#include "core/chunk/cursor.h"
+#include "core/chunk/piece.h"
 #include "core/dataset/function_registry.h"
 #include "core/pipeline/read_place.h"
 #include "core/plan/plan.h"
+#include "feedmill/chunk.h"
 
 namespace feedmill {
 

@@ -11,10 +11,11 @@
 #include "absl/status/status.h"
 #include "core/base/byte_budget.h"
 #include "core/base/status.h"
-#include "core/chunk/chunk.h"
+#include "core/chunk/cursor.h"
 #include "core/pipeline/read_place.h"
 #include "core/pipeline/read_profile.h"
 #include "core/plan/plan.h"
+#include "feedmill/chunk.h"
 
 namespace feedmill {
 

@@ -15,8 +15,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "core/chunk/chunk.h"
 #include "core/pipeline/cache_folder.h"
+#include "feedmill/chunk.h"
 
 namespace feedmill {
 

@@ -9,7 +9,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "core/chunk/chunk.h"
+#include "core/chunk/cursor.h"
+#include "core/chunk/skipped_element.h"
 #include "core/dataset/analysis.h"
 #include "core/io/manifest.h"
 #include "core/pipeline/client_stage.h"
@@ -17,6 +18,7 @@
 #include "core/pipeline/stage_input.h"
 #include "core/pipeline/worker_stage.h"
 #include "core/plan/plan.h"
+#include "feedmill/chunk.h"
 
 namespace feedmill {
 

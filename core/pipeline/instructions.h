@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "core/chunk/chunk.h"
 #include "core/dataset/function_registry.h"
 #include "core/dataset/graph.h"
 #include "core/ops/elementwise_chain.h"
@@ -19,6 +18,7 @@
 #include "core/ops/image.h"
 #include "core/pipeline/block_program.h"
 #include "core/plan/plan.h"
+#include "feedmill/chunk.h"
 
 namespace feedmill {
 

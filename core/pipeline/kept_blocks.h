@@ -6,7 +6,8 @@
 #include <mutex>
 #include <vector>
 
-#include "core/chunk/buffer.h"
+#include "core/chunk/buffer_builder.h"
+#include "feedmill/chunk.h"
 
 namespace feedmill {
 

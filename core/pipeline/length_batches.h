@@ -10,10 +10,10 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "core/dataset/steps.h"
 #include "core/dataset/type_inference.h"
 #include "core/pipeline/batch_stacker.h"
 #include "core/pipeline/combining_step.h"
+#include "feedmill/steps.h"
 
 namespace feedmill {
 

@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "core/chunk/chunk.h"
 #include "core/dataset/function_registry.h"
 #include "core/dataset/graph.h"
 #include "core/pipeline/read_place.h"
 #include "core/pipeline/read_profile.h"
 #include "core/pipeline/skip_count.h"
+#include "feedmill/chunk.h"
 
 namespace feedmill {
 

@@ -9,12 +9,12 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "core/chunk/element_spec.h"
 #include "core/dataset/fields.h"
 #include "core/dataset/function_registry.h"
 #include "core/pipeline/instructions.h"
 #include "core/pipeline/program_code.h"
 #include "core/plan/plan.h"
+#include "feedmill/element_spec.h"
 
 namespace feedmill {
 

@@ -7,18 +7,11 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "core/chunk/chunk.h"
-#include "core/chunk/skipped_element.h"
 #include "core/dataset/function_registry.h"
 #include "core/dataset/graph.h"
+#include "feedmill/provenance.h"
 
 namespace feedmill {
-
-// An element of a sequence, and what made it.
-struct TracedElement {
-  Chunk element;  // one row
-  std::vector<RecordOrigin> records;
-};
 
 // Makes element `number` of a pipeline's sequence again, alone where the plan
 // knows its place (AnalyzedGraph::numbered), else by running all before it on

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/chunk/chunk_builder.h"
+
 namespace feedmill {
 
 uint64_t ElementsFrom(const ReadRules& rules, uint64_t from, uint64_t size) {

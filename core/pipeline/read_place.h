@@ -8,8 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/chunk/chunk.h"
+#include "core/chunk/cursor.h"
 #include "core/chunk/share.h"
+#include "feedmill/chunk.h"
 
 namespace feedmill {
 

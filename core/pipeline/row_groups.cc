@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/base/byte_budget.h"
+#include "core/chunk/chunk_builder.h"
 
 namespace feedmill {
 namespace {

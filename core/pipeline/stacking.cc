@@ -4,6 +4,7 @@
 
 #include "core/base/check.h"
 #include "core/base/status.h"
+#include "core/chunk/buffer_builder.h"
 
 namespace feedmill {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "core/chunk/chunk.h"
+#include "feedmill/chunk.h"
 
 namespace feedmill {
 

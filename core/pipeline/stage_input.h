@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "core/chunk/chunk.h"
+#include "core/chunk/buffer_builder.h"
 #include "core/chunk/progression.h"
 #include "core/chunk/skipped_element.h"
 #include "core/dataset/analysis.h"
@@ -19,6 +19,8 @@
 #include "core/io/manifest.h"
 #include "core/plan/plan.h"
 #include "core/sources/source_plan.h"
+#include "feedmill/chunk.h"
+#include "feedmill/provenance.h"
 
 namespace feedmill {
 

@@ -11,6 +11,7 @@
 
 #include "core/base/check.h"
 #include "core/base/status.h"
+#include "core/chunk/chunk_builder.h"
 #include "core/io/local_files.h"
 
 namespace feedmill {

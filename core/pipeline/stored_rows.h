@@ -13,9 +13,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "core/chunk/buffer.h"
-#include "core/chunk/chunk.h"
+#include "core/chunk/buffer_builder.h"
 #include "core/io/random_access_file.h"
+#include "feedmill/chunk.h"
 
 namespace feedmill {
 

@@ -3,11 +3,14 @@
 
 #include <memory>
 
-#include "core/chunk/chunk.h"
+#include "core/chunk/buffer_builder.h"
+#include "core/chunk/cursor.h"
+#include "core/chunk/piece.h"
 #include "core/dataset/analysis.h"
 #include "core/dataset/function_registry.h"
 #include "core/io/manifest.h"
 #include "core/plan/plan.h"
+#include "feedmill/chunk.h"
 
 namespace feedmill {
 

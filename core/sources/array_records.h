@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "core/chunk/element_spec.h"
 #include "core/io/manifest.h"
 #include "core/io/random_access_file.h"
 #include "core/sources/record_source.h"
+#include "feedmill/element_spec.h"
 
 namespace feedmill {
 

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "core/chunk/chunk.h"
 #include "core/dataset/fields.h"
 #include "core/io/random_access_file.h"
+#include "feedmill/chunk.h"
 
 namespace feedmill {
 

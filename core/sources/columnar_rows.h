@@ -6,10 +6,10 @@
 #include <span>
 #include <vector>
 
-#include "core/chunk/dtype.h"
 #include "core/dataset/fields.h"
 #include "core/dataset/function_registry.h"
 #include "core/sources/columnar_groups.h"
+#include "feedmill/element_spec.h"
 
 namespace feedmill {
 

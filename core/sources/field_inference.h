@@ -7,9 +7,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "core/base/compression.h"
 #include "core/dataset/graph.h"
 #include "core/sources/framing.h"
+#include "feedmill/sources.h"
 
 namespace feedmill {
 

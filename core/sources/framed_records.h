@@ -4,12 +4,12 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "core/base/compression.h"
 #include "core/dataset/source_kind.h"
 #include "core/io/manifest.h"
 #include "core/sources/framing.h"
 #include "core/sources/record_decoder.h"
 #include "core/sources/record_source.h"
+#include "feedmill/sources.h"
 
 namespace feedmill {
 

@@ -10,10 +10,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "core/chunk/element_spec.h"
 #include "core/dataset/graph.h"
 #include "core/sources/framing.h"
 #include "core/sources/record_source.h"
+#include "feedmill/element_spec.h"
 
 namespace feedmill {
 

@@ -11,11 +11,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "core/chunk/chunk.h"
 #include "core/chunk/progression.h"
 #include "core/dataset/function_registry.h"
 #include "core/dataset/graph.h"
 #include "core/io/manifest.h"
+#include "feedmill/chunk.h"
 
 namespace feedmill {
 

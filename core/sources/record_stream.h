@@ -11,9 +11,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "core/chunk/buffer.h"
+#include "core/chunk/buffer_builder.h"
 #include "core/io/byte_stream.h"
 #include "core/sources/framing.h"
+#include "feedmill/chunk.h"
 
 namespace feedmill {
 

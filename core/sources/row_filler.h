@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "core/chunk/buffer.h"
+#include "core/chunk/buffer_builder.h"
 #include "core/io/known_files.h"
 #include "core/io/manifest_files.h"
 #include "core/io/random_access_file.h"
@@ -18,6 +18,7 @@
 #include "core/sources/record_source.h"
 #include "core/sources/record_unframer.h"
 #include "core/sources/tfrecord.h"
+#include "feedmill/chunk.h"
 
 namespace feedmill {
 

@@ -3,8 +3,9 @@
 
 #include <string_view>
 
-#include "core/chunk/buffer.h"
-#include "core/chunk/dtype.h"
+#include "core/chunk/buffer_builder.h"
+#include "feedmill/chunk.h"
+#include "feedmill/element_spec.h"
 
 namespace feedmill {
 

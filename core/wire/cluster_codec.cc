@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "core/base/status.h"
-#include "core/cluster/cluster_spec.h"
 #include "core/wire/field_reader.h"
 #include "core/wire/field_writer.h"
+#include "feedmill/cluster.h"
 #include "schemas/server_generated.h"
 
 namespace feedmill {

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "absl/status/statusor.h"
-#include "core/cluster/cluster_def.h"
+#include "feedmill/cluster.h"
 
 namespace feedmill {
 

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "core/chunk/buffer.h"
 #include "core/wire/message.h"
 #include "core/wire/shared_parts.h"
+#include "feedmill/chunk.h"
 
 namespace feedmill {
 

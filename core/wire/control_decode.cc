@@ -85,7 +85,7 @@ LinkReport ReadLink(FieldReader& reader, const fb::LinkReport& link) {
     reader.Refuse(InvalidArgument("a link of kind {} is not known",
                                   static_cast<int>(link.kind())));
   }
-  return {WorkerId(reader.Text(link.worker())),
+  return {reader.Text(link.worker()),
           static_cast<LinkKind>(link.kind()),
           FromWire(reader, link.compression(), /*may_wish=*/false),
           link.frames(),

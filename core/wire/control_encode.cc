@@ -79,7 +79,7 @@ Body Put(Builder& builder, const ClientBeat& beat) {
   Offset<flatbuffers::Vector<Offset<fb::LinkReport>>> links = 0;
   if (!beat.links.empty()) {
     links = PutAll(builder, beat.links, [&](const LinkReport& link) {
-      return fb::CreateLinkReport(builder, Put(builder, link.worker.value()),
+      return fb::CreateLinkReport(builder, Put(builder, link.worker),
                                   static_cast<fb::LinkKind>(link.kind),
                                   ToWire(link.compression), link.frames,
                                   link.element_bytes, link.wire_bytes);

@@ -4,10 +4,10 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "core/chunk/buffer.h"
 #include "core/wire/codec.h"
 #include "core/wire/field_reader.h"
 #include "core/wire/field_writer.h"
+#include "feedmill/chunk.h"
 
 // The body of a Frame and the parts that follow it. Private to core/wire.
 

@@ -1,5 +1,6 @@
 #include <optional>
 
+#include "core/chunk/buffer_builder.h"
 #include "core/wire/frame_codec.h"
 
 namespace feedmill::wire {

@@ -12,10 +12,10 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "core/base/strong_id.h"
-#include "core/chunk/buffer.h"
-#include "core/chunk/chunk.h"
+#include "core/chunk/piece.h"
 #include "core/chunk/share.h"
 #include "core/dataset/graph.h"
+#include "feedmill/link.h"
 
 // What the processes say to each other, typed. The bytes are in schemas/, the
 // rules in schemas/PROTOCOL.md, the translation in codec.h.
@@ -100,32 +100,6 @@ struct SplitReport {
   SplitId split;
   Cursor taken;  // in the client's buffer, all before it too
   Cursor out;    // left the buffer in order; sharers: handed out
-};
-// How a client's frames come from a worker, and what did so far.
-enum class LinkKind : uint8_t {
-  kTcp = 1,
-  kMemory = 2,   // shared memory; small parts over TCP
-  kProcess = 3,  // the worker is in the client's process
-  kRelay = 4,    // through the dispatcher
-};
-// How the parts of frames are made smaller.
-enum class LinkCompression : uint8_t {
-  kNone = 1,
-  kLz4 = 2,
-  kZstd = 3,
-  kAuto = 4,  // a wish only: whichever pays on this link, or none
-};
-// As operators see them: "tcp", "memory", "process", "relay"; "none", "lz4",
-// "zstd", "auto".
-const char* LinkName(LinkKind kind);
-const char* CompressionName(LinkCompression codec);
-struct LinkReport {
-  WorkerId worker;
-  LinkKind kind = LinkKind::kTcp;
-  LinkCompression compression = LinkCompression::kNone;  // of the last frame
-  uint64_t frames = 0;
-  uint64_t element_bytes = 0;
-  uint64_t wire_bytes = 0;  // sent through sockets for them
 };
 // The keep-alive, and at once on a change. Carries the full set.
 struct ClientBeat {
@@ -305,9 +279,6 @@ struct StepCost {
 };
 using StepCosts = std::shared_ptr<const std::vector<StepCost>>;
 
-// How much of a worker a job gets where others want it too: in proportion.
-inline constexpr uint32_t kDefaultWeight = 100;
-inline constexpr uint32_t kWeightMax = 10'000;
 // How far a client lets an attempt send: absolute and idempotent. A higher
 // opening makes the worker send again from `start`.
 struct Grant {

@@ -9,6 +9,7 @@
 
 #include "core/base/check.h"
 #include "core/base/status.h"
+#include "core/chunk/buffer_builder.h"
 #include "core/wire/frame_codec.h"
 
 namespace feedmill {

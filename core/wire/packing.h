@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "core/chunk/buffer.h"
-#include "core/chunk/chunk.h"
+#include "core/chunk/piece.h"
 #include "core/wire/message.h"
+#include "feedmill/chunk.h"
 
 // Parts of frames that are sent smaller than they are. PROTOCOL.md,
 // "LinkCompression", has the rules.

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "core/chunk/buffer.h"
+#include "feedmill/chunk.h"
 
 // Parts of a message that are not sent, because its receiver sees the memory
 // that they lie in. PROTOCOL.md, "Shared memory", has the rules.

@@ -2,13 +2,13 @@
 // this process, with one through the service at that address.
 //
 //   first_pipeline [tcp://HOST:PORT]
+#include <feedmill/dataset.h>
+#include <feedmill/loader.h>
+#include <feedmill/status.h>
+
 #include <cstdint>
 #include <cstdio>
 #include <string>
-
-#include "client/loader.h"
-#include "core/base/status.h"
-#include "core/definition/dataset.h"
 
 int main(int argc, char** argv) {
   using feedmill::Expr;

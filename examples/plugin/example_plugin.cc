@@ -6,7 +6,7 @@
 #include <cstring>
 #include <string>
 
-#include "core/ops/op_plugin.h"
+#include "feedmill/op_plugin.h"
 
 namespace {
 

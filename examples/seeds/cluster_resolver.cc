@@ -6,7 +6,7 @@
 #include <string>
 #include <utility>
 
-#include "core/cluster/resolver_registry.h"
+#include "feedmill/resolver_registry.h"
 
 namespace {
 

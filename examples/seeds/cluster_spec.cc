@@ -1,9 +1,9 @@
 // The page of tf.train.ClusterSpec, in C++.
 
-#include "core/cluster/cluster_spec.h"
-
 #include <cstdio>
 #include <string>
+
+#include "feedmill/cluster.h"
 
 using feedmill::ClusterSpec;
 using feedmill::JobTasks;

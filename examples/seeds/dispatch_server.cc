@@ -1,7 +1,5 @@
 // The page of tf.data.experimental.service.DispatchServer, in C++.
 
-#include "broker/dispatch_server.h"
-
 #include <unistd.h>
 
 #include <cstdio>
@@ -9,8 +7,10 @@
 #include <string>
 #include <thread>
 
+#include "core/dataset/graph.h"
 #include "examples/seeds/print_list.h"
-#include "worker/worker_server.h"
+#include "feedmill/dispatcher.h"
+#include "feedmill/worker.h"
 
 using feedmill::Dataset;
 using feedmill::DispatchServer;
@@ -40,7 +40,7 @@ int ReadThroughAService() {
 
 // dispatcher = DispatchServer(DispatcherConfig(port=…)); dispatcher.join()
 int JoinUntilStopped() {
-  DispatchServer dispatcher({.port = 0});  // the page: 5050
+  DispatchServer dispatcher({.endpoint = {.port = 0}});  // the page: 5050
   if (auto status = dispatcher.Start(); !status.ok()) return Fail(status);
   std::thread somebody([&] { dispatcher.Stop(); });
   const absl::Status joined = dispatcher.Join();

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <string>
 
-#include "client/reader.h"
+#include "feedmill/reader.h"
 
 // What the pages print with list(dataset.as_numpy_iterator()): "[0, 1, 2]".
 // False, with the error on stderr, if not all could be read.

@@ -1,6 +1,6 @@
 // The page of tf.train.Server, in C++.
 
-#include "server/server.h"
+#include "feedmill/server.h"
 
 #include <cstdio>
 #include <thread>

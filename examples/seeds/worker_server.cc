@@ -1,12 +1,12 @@
 // The page of tf.data.experimental.service.WorkerServer, in C++.
 
-#include "worker/worker_server.h"
-
 #include <cstdio>
 #include <thread>
 
-#include "broker/dispatch_server.h"
+#include "core/dataset/graph.h"
 #include "examples/seeds/print_list.h"
+#include "feedmill/dispatcher.h"
+#include "feedmill/worker.h"
 
 using feedmill::Dataset;
 using feedmill::DispatchServer;

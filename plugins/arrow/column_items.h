@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "core/chunk/buffer.h"
-#include "core/chunk/dtype.h"
 #include "core/sources/columnar_file.h"
+#include "feedmill/chunk.h"
+#include "feedmill/element_spec.h"
 
 namespace feedmill {
 

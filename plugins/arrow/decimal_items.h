@@ -4,7 +4,7 @@
 #include <arrow/array.h>
 
 #include "absl/status/statusor.h"
-#include "core/chunk/dtype.h"
+#include "feedmill/element_spec.h"
 #include "plugins/arrow/column_items.h"
 
 namespace feedmill {

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <utility>
 
-#include "core/chunk/buffer.h"
-#include "core/chunk/dtype.h"
+#include "feedmill/chunk.h"
+#include "feedmill/element_spec.h"
 
 namespace feedmill::python {
 namespace {

@@ -8,8 +8,8 @@
 #include <memory>
 #include <vector>
 
-#include "core/chunk/chunk.h"
-#include "core/chunk/element_spec.h"
+#include "feedmill/chunk.h"
+#include "feedmill/element_spec.h"
 
 namespace feedmill::python {
 

@@ -5,7 +5,6 @@
 #include <utility>
 #include <variant>
 
-#include "core/dataset/expr.h"
 #include "core/dataset/fields.h"
 #include "core/dataset/function_registry.h"
 #include "core/dataset/graph.h"
@@ -14,6 +13,7 @@
 #include "core/dataset/step_kind.h"
 #include "core/operators/registry.h"
 #include "core/ops/plugin_functions.h"
+#include "feedmill/expr.h"
 #include "python/src/status.h"
 
 namespace feedmill::python {

@@ -16,16 +16,16 @@
 #include <utility>
 #include <vector>
 
-#include "broker/dispatch_server.h"
-#include "client/token.h"
 #include "core/base/status.h"
 #include "core/net/log.h"
+#include "feedmill/dispatcher.h"
+#include "feedmill/token.h"
+#include "feedmill/worker.h"
 #include "python/src/definition.h"
 #include "python/src/pipeline.h"
 #include "python/src/reader.h"
 #include "python/src/servers.h"
 #include "python/src/status.h"
-#include "worker/worker_server.h"
 
 namespace feedmill::python {
 namespace {
@@ -183,13 +183,13 @@ void BindServers(nb::module_& m) {
              std::string work_dir, std::string advertise,
              std::string cluster_id, std::string keys, bool insecure_bind) {
             DispatcherConfig config;
-            config.host = std::move(host);
-            config.port = port;
+            config.endpoint.host = std::move(host);
+            config.endpoint.port = port;
             config.work_dir = std::move(work_dir);
-            config.advertise = std::move(advertise);
-            config.cluster_id = std::move(cluster_id);
-            config.security.keys = std::move(keys);
-            config.insecure_bind = insecure_bind;
+            config.endpoint.advertise = std::move(advertise);
+            config.endpoint.cluster_id = std::move(cluster_id);
+            config.endpoint.security.keys = std::move(keys);
+            config.endpoint.insecure_bind = insecure_bind;
             new (self) Dispatcher("dispatcher", std::move(config));
           },
           nb::kw_only(), "host"_a, "port"_a, "work_dir"_a, "advertise"_a,
@@ -212,14 +212,14 @@ void BindServers(nb::module_& m) {
              std::string server_key, bool insecure_bind) {
             WorkerConfig config;
             config.dispatcher = std::move(dispatcher);
-            config.host = std::move(host);
-            config.port = port;
+            config.endpoint.host = std::move(host);
+            config.endpoint.port = port;
             config.threads = threads;
             config.memory_bytes = memory_bytes;
-            config.advertise = std::move(advertise);
-            config.cluster_id = std::move(cluster_id);
-            config.security = {std::move(keys), std::move(server_key)};
-            config.insecure_bind = insecure_bind;
+            config.endpoint.advertise = std::move(advertise);
+            config.endpoint.cluster_id = std::move(cluster_id);
+            config.endpoint.security = {std::move(keys), std::move(server_key)};
+            config.endpoint.insecure_bind = insecure_bind;
             new (self) Worker("worker", std::move(config));
           },
           nb::kw_only(), "dispatcher"_a, "host"_a, "port"_a, "threads"_a,

@@ -2,12 +2,12 @@
 
 #include <utility>
 
-#include "core/chunk/dtype.h"
 #include "core/dataset/analysis.h"
 #include "core/dataset/graph_text.h"
 #include "core/dataset/plugin_pins.h"
 #include "core/ops/plugin_functions.h"
 #include "core/sources/field_inference.h"
+#include "feedmill/element_spec.h"
 #include "python/src/status.h"
 #include "tools/command/plan_text.h"
 

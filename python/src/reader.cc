@@ -4,8 +4,8 @@
 #include <thread>
 #include <utility>
 
-#include "client/provenance.h"
 #include "core/base/status.h"
+#include "feedmill/provenance.h"
 #include "python/src/status.h"
 
 namespace feedmill::python {

@@ -11,7 +11,7 @@
 #include <thread>
 #include <vector>
 
-#include "client/reader.h"
+#include "feedmill/reader.h"
 #include "python/src/arrays.h"
 #include "python/src/pipeline.h"
 #include "python/src/process.h"

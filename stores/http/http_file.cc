@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/status.h"
+#include "core/chunk/piece.h"
 #include "core/net/clock.h"
 
 namespace feedmill {

@@ -14,6 +14,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "core/chunk/piece.h"
 #include "core/io/random_access_file.h"
 #include "stores/http/http_store.h"
 #include "stores/http/range_plan.h"

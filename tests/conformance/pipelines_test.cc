@@ -7,18 +7,18 @@
 #include <cstdlib>
 #include <filesystem>
 
-#include "broker/dispatch_server.h"
 #include "client/read_token.h"
-#include "client/reader.h"
 #include "core/chunk/order_hash.h"
 #include "core/dataset/analysis.h"
 #include "core/dataset/graph_text.h"
 #include "core/net/log.h"
 #include "core/ops/builtin_functions.h"
 #include "core/pipeline/local_reader.h"
+#include "feedmill/dispatcher.h"
+#include "feedmill/reader.h"
+#include "feedmill/worker.h"
 #include "tests/conformance/random_graph.h"
 #include "tests/reference/interpreter.h"
-#include "worker/worker_server.h"
 
 namespace feedmill {
 namespace {

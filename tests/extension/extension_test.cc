@@ -5,9 +5,9 @@
 
 #include <fstream>
 
-#include "client/reader.h"
 #include "core/dataset/graph_text.h"
 #include "core/operators/registry.h"
+#include "feedmill/reader.h"
 #include "tests/extension/extensions.h"
 
 namespace feedmill::extension {

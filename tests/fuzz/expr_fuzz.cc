@@ -7,9 +7,9 @@
 #include <string>
 #include <string_view>
 
-#include "core/dataset/expr.h"
 #include "core/dataset/type_inference.h"
 #include "core/ops/builtin_functions.h"
+#include "feedmill/expr.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);

@@ -12,12 +12,18 @@ trap 'rm -rf "$folder"' EXIT
   { tail -n 5 "$folder/install.log"; exit 1; }
 # Moved: nothing in it may know where it was installed.
 mv "$folder/prefix" "$folder/moved"
-"$cmake" -S "$here/consumer" -B "$folder/build" -G Ninja -Wno-dev \
-  -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER="$compiler" \
-  -DCMAKE_PREFIX_PATH="$folder/moved" > "$folder/configure.log"
-"$cmake" --build "$folder/build"
-output=$("$folder/build/consumer")
-[[ $output == "0 1 4 9 16" ]] || { echo "consumer printed: $output"; exit 1; }
+for kind in OFF ON; do  # archives, and libfeedmill.so
+  "$cmake" -S "$here/consumer" -B "$folder/build-$kind" -G Ninja -Wno-dev \
+    -DCMAKE_BUILD_TYPE=Release -DCMAKE_CXX_COMPILER="$compiler" -DBUILD_SHARED_LIBS=$kind \
+    -DCMAKE_PREFIX_PATH="$folder/moved" > "$folder/configure.log"
+  "$cmake" --build "$folder/build-$kind"
+  output=$("$folder/build-$kind/consumer")
+  [[ $output == $'0 1 4 9 16 and 4 after the first\n0 1 4 9 16 and 4 after the first' ]] ||
+    { echo "consumer printed: $output"; exit 1; }
+done
+ldd "$folder/build-ON/consumer" | grep -q "libfeedmill.so.0.1 => $folder/moved/" ||
+  { echo "the consumer does not use libfeedmill.so"; exit 1; }
+python3 "$here/exports.py" "$folder/moved/lib/libfeedmill.so" "$folder/moved/include/feedmill"
 # README.md's first pipeline: the program and the command read the same batches.
 cp -r "$here/../../examples/first_pipeline" "$folder/first"
 "$cmake" -S "$folder/first" -B "$folder/first/build" -G Ninja -Wno-dev \

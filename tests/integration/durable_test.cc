@@ -22,8 +22,6 @@
 #include <utility>
 #include <vector>
 
-#include "broker/dispatch_server.h"
-#include "client/reader.h"
 #include "client/unsaid_leaves.h"
 #include "core/base/status.h"
 #include "core/chunk/order_hash.h"
@@ -31,7 +29,9 @@
 #include "core/net/address.h"
 #include "core/net/log.h"
 #include "core/ops/builtin_functions.h"
-#include "worker/worker_server.h"
+#include "feedmill/dispatcher.h"
+#include "feedmill/reader.h"
+#include "feedmill/worker.h"
 
 namespace feedmill {
 namespace {
@@ -67,7 +67,7 @@ std::shared_ptr<const FunctionRegistry> Registry(bool tired = true) {
 
 DispatcherConfig MakeConfig(const std::string& work_dir, uint16_t port) {
   DispatcherConfig config;
-  config.port = port;
+  config.endpoint.port = port;
   config.work_dir = work_dir;
   config.registry = Registry();
   // Many splits, so that there is always one in every state.

@@ -8,12 +8,12 @@
 #include <utility>
 #include <vector>
 
-#include "broker/dispatch_server.h"
-#include "client/loader.h"
-#include "client/reader.h"
 #include "core/definition/pipeline_text.h"
 #include "core/net/log.h"
-#include "worker/worker_server.h"
+#include "feedmill/dispatcher.h"
+#include "feedmill/loader.h"
+#include "feedmill/reader.h"
+#include "feedmill/worker.h"
 
 // Words for readings of epochs: a service, and the ways to read.
 

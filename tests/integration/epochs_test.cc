@@ -12,11 +12,11 @@
 #include <utility>
 #include <vector>
 
-#include "client/loader.h"
-#include "client/provenance.h"
-#include "client/reader.h"
-#include "client/token.h"
 #include "core/base/status.h"
+#include "feedmill/loader.h"
+#include "feedmill/provenance.h"
+#include "feedmill/reader.h"
+#include "feedmill/token.h"
 #include "tests/integration/epoch_vocabulary.h"
 
 namespace feedmill {

@@ -11,8 +11,8 @@
 #include <utility>
 #include <vector>
 
-#include "client/provenance.h"
-#include "client/reader.h"
+#include "feedmill/provenance.h"
+#include "feedmill/reader.h"
 #include "tests/integration/epoch_vocabulary.h"
 
 namespace feedmill {

@@ -15,11 +15,8 @@
 #include <variant>
 #include <vector>
 
-#include "broker/dispatch_server.h"
-#include "client/reader.h"
 #include "core/base/status.h"
 #include "core/chunk/order_hash.h"
-#include "core/definition/dataset.h"
 #include "core/net/address.h"
 #include "core/net/clock.h"
 #include "core/net/key_file.h"
@@ -27,7 +24,10 @@
 #include "core/net/messenger.h"
 #include "core/net/reactor.h"
 #include "core/net/security.h"
-#include "worker/worker_server.h"
+#include "feedmill/dataset.h"
+#include "feedmill/dispatcher.h"
+#include "feedmill/reader.h"
+#include "feedmill/worker.h"
 
 namespace feedmill {
 namespace {
@@ -95,14 +95,14 @@ class SecureService : public ::testing::Test {
       Given(role, std::string(RoleName(role)));
     }
     DispatcherConfig config;
-    config.security.keys = keys_;
+    config.endpoint.security.keys = keys_;
     dispatcher_ = std::make_unique<DispatchServer>(config);
     const absl::Status started = dispatcher_->Start();
     EXPECT_TRUE(started.ok()) << started;
     WorkerConfig worker;
     worker.dispatcher = dispatcher_->target();
     worker.threads = 1;
-    worker.security.keys = keys_;
+    worker.endpoint.security.keys = keys_;
     worker.in_process = false;  // as between machines
     worker_ = std::make_unique<WorkerServer>(worker);
     EXPECT_TRUE(worker_->Start().ok());

@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "broker/dispatch_server.h"
-#include "client/reader.h"
 #include "core/chunk/order_hash.h"
 #include "core/net/log.h"
+#include "feedmill/dispatcher.h"
+#include "feedmill/reader.h"
+#include "feedmill/worker.h"
 #include "tests/integration/wide_elements.h"
-#include "worker/worker_server.h"
 
 namespace feedmill {
 namespace {
@@ -39,7 +39,7 @@ class ServiceLinks : public ::testing::Test {
     config.dispatcher = dispatcher_->target();
     config.threads = 1;
     config.in_process = in_process;
-    config.advertise = advertise;
+    config.endpoint.advertise = advertise;
     workers_.push_back(std::make_unique<WorkerServer>(config));
     EXPECT_TRUE(workers_.back()->Start().ok());
     EXPECT_TRUE(workers_.back()->WaitRegistered(absl::Seconds(20)).ok());

@@ -11,12 +11,12 @@
 #include <utility>
 #include <vector>
 
-#include "broker/dispatch_server.h"
-#include "client/reader.h"
 #include "core/chunk/order_hash.h"
 #include "core/net/log.h"
+#include "feedmill/dispatcher.h"
+#include "feedmill/reader.h"
+#include "feedmill/worker.h"
 #include "tests/integration/wide_elements.h"
-#include "worker/worker_server.h"
 
 namespace feedmill {
 namespace {

@@ -22,8 +22,6 @@
 #include <utility>
 #include <vector>
 
-#include "broker/dispatch_server.h"
-#include "client/reader.h"
 #include "core/base/status.h"
 #include "core/chunk/order_hash.h"
 #include "core/definition/pipeline_text.h"
@@ -31,7 +29,9 @@
 #include "core/net/clock.h"
 #include "core/net/log.h"
 #include "core/ops/builtin_functions.h"
-#include "worker/worker_server.h"
+#include "feedmill/dispatcher.h"
+#include "feedmill/reader.h"
+#include "feedmill/worker.h"
 
 namespace feedmill {
 namespace {
@@ -462,7 +462,7 @@ TEST_F(Service, ADispatcherThatLostItsStateIsToldWhereTheReaderStands) {
   auto reader = Read(Pipeline(kNaps), ThroughService());
   ASSERT_TRUE(reader.ok()) << reader.status();
   DispatcherConfig config = MakeDispatcherConfig();
-  config.port = ParseAddress(dispatcher_.target())->port;
+  config.endpoint.port = ParseAddress(dispatcher_.target())->port;
   DispatchServer next(config);
   int64_t expected = 0;
   for (const Element element : **reader) {
@@ -521,7 +521,7 @@ TEST_F(Service, NoiseOnItsPortsDoesNoHarm) {
 TEST_F(Service, ATakenPortIsAnErrorThatNamesIt) {
   const uint16_t port = ParseAddress(dispatcher_.target())->port;
   DispatcherConfig config = MakeDispatcherConfig();
-  config.port = port;
+  config.endpoint.port = port;
   DispatchServer second(config);
   const absl::Status status = second.Start();
   EXPECT_TRUE(absl::IsUnavailable(status));

@@ -3,7 +3,7 @@
 // and another number of ranks. What they read together is what one
 // uninterrupted reader reads.
 
-#include "client/token.h"
+#include "feedmill/token.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,14 +17,14 @@
 #include <utility>
 #include <vector>
 
-#include "broker/dispatch_server.h"
-#include "client/provenance.h"
-#include "client/reader.h"
 #include "core/base/status.h"
 #include "core/chunk/share.h"
 #include "core/definition/pipeline_text.h"
 #include "core/net/log.h"
-#include "worker/worker_server.h"
+#include "feedmill/dispatcher.h"
+#include "feedmill/provenance.h"
+#include "feedmill/reader.h"
+#include "feedmill/worker.h"
 
 namespace feedmill {
 namespace {

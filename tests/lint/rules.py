@@ -15,7 +15,10 @@ import re
 import subprocess
 import sys
 
-SHIPPED = ("core", "cloud", "plugins", "stores", "broker", "worker", "client", "server", "tools")
+from english import english
+
+SHIPPED = ("core", "cloud", "plugins", "stores", "broker", "worker", "client", "server", "environment",
+           "tools")
 CODE = (".h", ".cc")
 LENGTH_MAX = 600
 BANNED_WORDS = {"util", "utils", "common", "misc", "helper", "helpers",
@@ -85,6 +88,7 @@ class Libraries:
             folder = pathlib.PurePosixPath(entry["directory"])
             entry["sources"] = [str(folder / s) for s in entry["sources"]
                                 if not s.startswith("/")]
+            entry["sources"] += [h for h in entry.get("public", []) if h]
             self.by_name[entry["name"]] = entry
         self.of_file = {s: e["name"] for e in self.by_name.values()
                         for s in e["sources"]}
@@ -145,11 +149,20 @@ def dependencies(tree, libraries, allowed, _build):
             if (other in ("tests", "bench", "examples")
                     and not allowed("include", path, name)):
                 yield f"{path}: shipped code includes {name}"
-            owner = libraries.of_file.get(name)
+            owner = libraries.of_file.get("include/" + name, libraries.of_file.get(name))
             if (library and owner and owner not in libraries.closure(library)):
                 yield (f"{path}: includes {name} of {owner}, which {library} "
                        "does not declare in DEPENDS")
+    yield from private_includes(tree)
     yield from single_users(tree)
+
+
+def private_includes(tree):
+    """Headers that users include know no private header and few libraries."""
+    for path in tree.code("include"):
+        for kind, name in tree.includes(path):
+            if not name.startswith(("feedmill/", "absl/")) and (kind == '"' or "/" in name):
+                yield f"{path}: a public header includes {name}"
 
 
 def single_users(tree):
@@ -239,8 +252,9 @@ def names(tree, _libraries, _allowed, _build):
         if not path.startswith("tests/lint/") and (left := re.search(r"\b(TODO|FIXME|XXX)\b", text)):
             yield f"{path}: {left.group()} left behind"
     for path in tree.code():
-        if path.endswith(".h") and path.split("/")[0] in SHIPPED + ("tests", "bench", "examples", "python"):
-            guard = "FEEDMILL_" + re.sub(r"[/.]", "_", path).upper() + "_"
+        if path.endswith(".h") and path.split("/")[0] in SHIPPED + ("tests", "bench", "examples", "python", "include"):
+            name = path.removeprefix("include/feedmill/")
+            guard = "FEEDMILL_" + re.sub(r"[/.]", "_", name).upper() + "_"
             if not re.search(rf"#ifndef {guard}\n#define {guard}\n", tree.text(path)):
                 yield f"{path}: its guard is not {guard}"
 
@@ -363,7 +377,8 @@ def links(tree, _libraries, _allowed, _build):
 RULES = {"dependencies": (dependencies, ("include",)),
          "purity": (purity, ("header", "word", "symbol")),
          "names": (names, ()), "skips": (skips, ()), "tests": (tests, ()),
-         "named": (named, ()), "links": (links, ())}
+         "named": (named, ()), "links": (links, ()),
+         "english": (english, ())}
 
 
 def breaches(rule, tree, libraries, allowed, build=None):

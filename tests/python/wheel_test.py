@@ -71,7 +71,7 @@ def test_the_wheel_is_all_that_a_trainer_installs(tmp_path):
         run(tmp_path / "venv/bin/feedmill", "read", tmp_path / "p.yaml", "--local") == "0\n1\n2\n"
     )
     package = Path(run(python, "-c", "import feedmill; print(feedmill.__file__)").strip()).parent
-    assert (package / "include/core/ops/op_plugin.h").exists()
+    assert (package / "include/feedmill/op_plugin.h").exists()
     installed = run(python, "-m", "pip", "list", "--format=freeze", "--disable-pip-version-check")
     names = {line.split("==")[0] for line in installed.splitlines()}
     assert names - {"pip", "setuptools"} == {"feedmill", "numpy"}

@@ -5,9 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "core/chunk/dtype.h"
-#include "core/chunk/element_spec.h"
 #include "core/dataset/graph.h"
+#include "feedmill/element_spec.h"
 
 // The naive interpreter that defines what a pipeline means
 // (docs/semantics.md). It materialises every intermediate sequence, one

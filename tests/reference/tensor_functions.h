@@ -5,7 +5,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/dataset/expr.h"
+#include "feedmill/expr.h"
 #include "tests/reference/interpreter.h"
 
 namespace feedmill::reference {

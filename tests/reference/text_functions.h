@@ -4,7 +4,7 @@
 #include <functional>
 #include <optional>
 
-#include "core/dataset/expr.h"
+#include "feedmill/expr.h"
 #include "tests/reference/interpreter.h"
 
 namespace feedmill::reference {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/base/status.h"
+#include "core/chunk/chunk_builder.h"
 
 namespace feedmill::sim {
 namespace {

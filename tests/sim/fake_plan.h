@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "broker/dispatcher.h"
-#include "core/chunk/chunk.h"
+#include "core/chunk/cursor.h"
+#include "core/chunk/piece.h"
+#include "feedmill/chunk.h"
 #include "tests/sim/random.h"
 
 namespace feedmill::sim {

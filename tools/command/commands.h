@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "core/cluster/resolver_registry.h"
 #include "core/dataset/function_registry.h"
+#include "feedmill/resolver_registry.h"
 #include "tools/command/flags.h"
 
 namespace feedmill {

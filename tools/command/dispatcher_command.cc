@@ -1,6 +1,6 @@
-#include "broker/dispatch_server.h"
 #include "core/base/status.h"
 #include "core/net/log.h"
+#include "feedmill/dispatcher.h"
 #include "server/address_file.h"
 #include "tools/command/commands.h"
 #include "tools/command/op_plugin_flag.h"
@@ -35,7 +35,7 @@ absl::StatusOr<int> RunDispatcher(const Invocation& invocation) {
       "--advertise", "HOST[:PORT]",
       "Address at which workers and readers reach the dispatcher; default: the "
       "host, or this machine's address of its default route",
-      &config.advertise);
+      &config.endpoint.advertise);
   server.Declare(flags, "workers and readers");
   op_plugins.Declare(flags);
   flags.Configurable();
@@ -48,11 +48,11 @@ absl::StatusOr<int> RunDispatcher(const Invocation& invocation) {
   StopSignals signals;
   AddressFile ready(server.ready_file);
   FM_RETURN_IF_ERROR(ready.Prepare());
-  config.host = server.host;
-  config.port = static_cast<uint16_t>(server.port);
-  config.cluster_id = server.cluster_id;
-  config.security = server.security;
-  config.insecure_bind = server.insecure_bind;
+  config.endpoint.host = server.host;
+  config.endpoint.port = static_cast<uint16_t>(server.port);
+  config.endpoint.cluster_id = server.cluster_id;
+  config.endpoint.security = server.security;
+  config.endpoint.insecure_bind = server.insecure_bind;
   DispatchServer dispatcher(std::move(config));
   FM_RETURN_IF_ERROR(dispatcher.Start());
   FM_RETURN_IF_ERROR(ready.Write(dispatcher.target()));

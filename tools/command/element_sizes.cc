@@ -6,9 +6,9 @@
 #include <numeric>
 #include <variant>
 
-#include "core/chunk/dtype.h"
 #include "core/dataset/step_kind.h"
 #include "core/pipeline/block_program.h"
+#include "feedmill/element_spec.h"
 
 namespace feedmill {
 namespace {

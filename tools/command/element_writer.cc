@@ -69,8 +69,7 @@ absl::Status ElementWriter::Finish(absl::Time now,
   if (skipped) summary["skipped"] = *skipped;
   for (const LinkReport& link : links) {
     summary["links"].push_back(
-        {{"worker",
-          link.worker.value().substr(0, link.worker.value().find('#'))},
+        {{"worker", link.worker.substr(0, link.worker.find('#'))},
          {"transport", LinkName(link.kind)},
          {"compression", CompressionName(link.compression)},
          {"frames", link.frames},

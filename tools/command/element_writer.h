@@ -11,9 +11,9 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
-#include "core/chunk/chunk.h"
 #include "core/chunk/order_hash.h"
 #include "core/wire/message.h"
+#include "feedmill/chunk.h"
 #include "tools/command/line_output.h"
 
 namespace feedmill {

@@ -1,8 +1,8 @@
 #ifndef FEEDMILL_TOOLS_COMMAND_FEEDMILL_COMMAND_H_
 #define FEEDMILL_TOOLS_COMMAND_FEEDMILL_COMMAND_H_
 
-#include "core/cluster/resolver_registry.h"
 #include "core/dataset/function_registry.h"
+#include "feedmill/resolver_registry.h"
 
 namespace feedmill {
 

@@ -17,6 +17,7 @@
 #include "core/dataset/analysis.h"
 #include "core/dataset/nearest_name.h"
 #include "core/dataset/source_types.h"
+#include "core/definition/pipeline_file.h"
 #include "core/io/glob.h"
 #include "core/operators/registry.h"
 #include "core/pipeline/executor.h"
@@ -27,7 +28,6 @@
 #include "tools/command/exit_code.h"
 #include "tools/command/flags.h"
 #include "tools/command/op_plugin_flag.h"
-#include "tools/command/pipeline_file.h"
 #include "tools/command/read_watch.h"
 
 namespace feedmill {

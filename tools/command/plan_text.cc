@@ -11,7 +11,6 @@
 
 #include "broker/dispatcher.h"
 #include "broker/job_planner.h"
-#include "client/reader.h"
 #include "core/base/status.h"
 #include "core/dataset/analysis.h"
 #include "core/dataset/graph_text.h"
@@ -25,8 +24,9 @@
 #include "core/sources/manifest_resolution.h"
 #include "core/sources/record_format.h"
 #include "core/sources/source_plan.h"
+#include "feedmill/reader.h"
+#include "feedmill/worker.h"
 #include "tools/command/element_sizes.h"
-#include "worker/worker_server.h"
 
 namespace feedmill {
 namespace {

@@ -4,7 +4,8 @@
 
 #include "core/base/status.h"
 #include "core/cluster/host_context.h"
-#include "server/server.h"
+#include "feedmill/server.h"
+#include "server/server_def.h"
 #include "tools/command/commands.h"
 #include "tools/command/op_plugin_flag.h"
 #include "tools/command/security_flags.h"
@@ -59,7 +60,7 @@ struct ServerCommand {
     flags.Text("--advertise", "HOST[:PORT]",
                "Address at which other processes reach this task; default: the "
                "host that the cluster gives it",
-               &config.advertise);
+               &config.endpoint.advertise);
     flags.Text("--publish", "DIR",
                "Folder shared by all tasks, where each writes its address; "
                "needed if the dispatcher's port is 0",
@@ -108,10 +109,10 @@ absl::StatusOr<int> RunServer(const Invocation& invocation) {
   if (flags.Given("--task")) {
     options.task.task_index = static_cast<int64_t>(command.task);
   }
-  options.config.host = command.server.host;
-  options.config.cluster_id = command.server.cluster_id;
-  options.config.security = command.server.security;
-  options.config.insecure_bind = command.server.insecure_bind;
+  options.config.endpoint.host = command.server.host;
+  options.config.endpoint.cluster_id = command.server.cluster_id;
+  options.config.endpoint.security = command.server.security;
+  options.config.endpoint.insecure_bind = command.server.insecure_bind;
   FM_ASSIGN_OR_RETURN(options.config.registry,
                       command.op_plugins.AddTo(invocation.registry));
   options.config.worker = command.worker.Config();

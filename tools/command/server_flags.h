@@ -5,10 +5,10 @@
 #include <string>
 
 #include "absl/status/status.h"
-#include "broker/dispatch_server.h"
 #include "core/net/security.h"
+#include "feedmill/dispatcher.h"
+#include "feedmill/worker.h"
 #include "tools/command/flags.h"
-#include "worker/worker_server.h"
 
 namespace feedmill {
 

@@ -1,7 +1,7 @@
 #include <cstdio>
 
-#include "client/reader.h"
 #include "core/base/status.h"
+#include "feedmill/reader.h"
 #include "tools/command/commands.h"
 #include "tools/command/flags.h"
 #include "tools/command/security_flags.h"

@@ -8,8 +8,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "core/cluster/resolver.h"
-#include "server/server.h"
+#include "feedmill/resolver.h"
+#include "feedmill/server.h"
 
 namespace feedmill {
 

@@ -2,8 +2,8 @@
 #include <string>
 #include <vector>
 
-#include "client/token.h"
 #include "core/base/status.h"
+#include "feedmill/token.h"
 #include "tools/command/commands.h"
 #include "tools/command/flags.h"
 #include "tools/command/token_file.h"

@@ -7,15 +7,16 @@
 #include "core/base/status.h"
 #include "core/cluster/host_context.h"
 #include "core/net/log.h"
+#include "feedmill/server.h"
+#include "feedmill/worker.h"
 #include "server/address_file.h"
-#include "server/server.h"
+#include "server/server_def.h"
 #include "tools/command/commands.h"
 #include "tools/command/op_plugin_flag.h"
 #include "tools/command/security_flags.h"
 #include "tools/command/server_flags.h"
 #include "tools/command/stop_signals.h"
 #include "tools/command/task_process.h"
-#include "worker/worker_server.h"
 
 namespace feedmill {
 namespace {
@@ -58,7 +59,7 @@ struct WorkerCommand {
     flags.Text("--advertise", "HOST[:PORT]",
                "Address at which readers reach this worker; default: its "
                "address in the dispatcher's network",
-               &options.config.advertise);
+               &options.config.endpoint.advertise);
     server.Declare(flags, "readers");
     DeclareServerKey(flags, &server.security);
     op_plugins.Declare(flags);
@@ -79,12 +80,12 @@ absl::Status WorkForCluster(const Invocation& invocation,
   if (!view.has_value()) return absl::OkStatus();
   const ServerFlags& flags = command.server;
   ServerConfig config;
-  config.host = flags.host;
-  config.advertise = command.options.config.advertise;
+  config.endpoint.host = flags.host;
+  config.endpoint.advertise = command.options.config.endpoint.advertise;
   config.worker = command.options.Config();
-  config.cluster_id = flags.cluster_id;
-  config.security = flags.security;
-  config.insecure_bind = flags.insecure_bind;
+  config.endpoint.cluster_id = flags.cluster_id;
+  config.endpoint.security = flags.security;
+  config.endpoint.insecure_bind = flags.insecure_bind;
   config.registry = command.functions;
   const bool ipv6 = flags.host.find(':') != flags.host.npos;
   const std::string host = ipv6 ? "[" + flags.host + "]" : flags.host;
@@ -111,11 +112,11 @@ absl::Status WorkForCluster(const Invocation& invocation,
 absl::Status WorkForDispatcher(const WorkerCommand& command) {
   const ServerFlags& flags = command.server;
   WorkerConfig config = command.options.Config();
-  config.host = flags.host;
-  config.port = static_cast<uint16_t>(flags.port);
-  config.cluster_id = flags.cluster_id;
-  config.security = flags.security;
-  config.insecure_bind = flags.insecure_bind;
+  config.endpoint.host = flags.host;
+  config.endpoint.port = static_cast<uint16_t>(flags.port);
+  config.endpoint.cluster_id = flags.cluster_id;
+  config.endpoint.security = flags.security;
+  config.endpoint.insecure_bind = flags.insecure_bind;
   config.registry = command.functions;
 
   StopSignals signals;

@@ -10,7 +10,7 @@
 #include <cstdlib>
 #include <optional>
 
-#include "core/cluster/resolver_registry.h"
+#include "feedmill/resolver_registry.h"
 
 namespace feedmill {
 namespace {

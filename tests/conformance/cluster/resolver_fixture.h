@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/base/status.h"
-#include "core/cluster/resolver.h"
+#include "feedmill/resolver.h"
 
 namespace feedmill {
 

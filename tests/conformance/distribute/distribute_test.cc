@@ -13,15 +13,15 @@
 #include <thread>
 #include <vector>
 
-#include "broker/dispatch_server.h"
-#include "client/reader.h"
 #include "core/base/status.h"
 #include "core/dataset/graph_text.h"
-#include "core/definition/dataset.h"
 #include "core/definition/pipeline_text.h"
 #include "core/net/address.h"
 #include "core/net/log.h"
-#include "worker/worker_server.h"
+#include "feedmill/dataset.h"
+#include "feedmill/dispatcher.h"
+#include "feedmill/reader.h"
+#include "feedmill/worker.h"
 
 namespace feedmill {
 namespace {
@@ -40,7 +40,7 @@ class DistributeTest : public ::testing::Test {
                            .string();
     dispatcher_ = std::make_unique<DispatchServer>(config_);
     EXPECT_TRUE(dispatcher_->Start().ok());
-    config_.port = ParseAddress(dispatcher_->target())->port;
+    config_.endpoint.port = ParseAddress(dispatcher_->target())->port;
   }
   ~DistributeTest() override {
     workers_.clear();

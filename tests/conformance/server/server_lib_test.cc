@@ -11,11 +11,11 @@
 #include <string>
 #include <thread>
 
-#include "broker/dispatch_server.h"
 #include "core/base/status.h"
 #include "core/net/address.h"
 #include "core/net/log.h"
-#include "worker/worker_server.h"
+#include "feedmill/dispatcher.h"
+#include "feedmill/worker.h"
 
 namespace feedmill {
 namespace {
@@ -78,7 +78,7 @@ TEST_F(ServerLibTest, TestStartDispatcher) {
 
 TEST_F(ServerLibTest, TestStartDispatcherWithPortConfig) {
   const uint16_t port = FreePort();
-  const auto dispatcher = GivenDispatcher({.port = port});
+  const auto dispatcher = GivenDispatcher({.endpoint = {.port = port}});
   EXPECT_EQ(dispatcher->target(), fmt::format("tcp://127.0.0.1:{}", port));
 }
 
@@ -115,10 +115,11 @@ TEST_F(ServerLibTest, TestStartWorker) {
 TEST_F(ServerLibTest, TestStartWorkerWithPortConfig) {
   const auto dispatcher = GivenDispatcher();
   WorkerConfig config = WorkerFor(dispatcher->target());
-  config.port = FreePort();
+  config.endpoint.port = FreePort();
   WorkerServer worker(config);
   ASSERT_TRUE(worker.Start().ok());
-  EXPECT_THAT(worker.target(), EndsWith(fmt::format(":{}", config.port)));
+  EXPECT_THAT(worker.target(),
+              EndsWith(fmt::format(":{}", config.endpoint.port)));
 }
 
 TEST_F(ServerLibTest, TestMultipleStartWorker) {
@@ -201,7 +202,7 @@ TEST_F(FaultsOfTheOriginals, AServerMayBeDestroyedInAnyState) {
   const auto dispatcher = GivenDispatcher();
   const uint16_t port = ParseAddress(dispatcher->target())->port;
   {
-    DispatchServer failed({.port = port});
+    DispatchServer failed({.endpoint = {.port = port}});
     EXPECT_TRUE(absl::IsUnavailable(failed.Start()));
   }
   { const auto running = GivenDispatcher(); }
@@ -247,7 +248,7 @@ TEST_F(FaultsOfTheOriginals, ManyMayStartAndStopAtOnce) {
 TEST_F(FaultsOfTheOriginals, TwoDispatchersCannotShareAPort) {
   const auto dispatcher = GivenDispatcher();
   const uint16_t port = ParseAddress(dispatcher->target())->port;
-  DispatchServer second({.port = port});
+  DispatchServer second({.endpoint = {.port = port}});
   const absl::Status status = second.Start();
   EXPECT_TRUE(absl::IsUnavailable(status));
   EXPECT_THAT(ErrorText(status), HasSubstr(std::to_string(port)));
@@ -256,7 +257,7 @@ TEST_F(FaultsOfTheOriginals, TwoDispatchersCannotShareAPort) {
 TEST_F(FaultsOfTheOriginals, AFailedStartMayBeTriedAgain) {
   auto dispatcher = GivenDispatcher();
   const uint16_t port = ParseAddress(dispatcher->target())->port;
-  DispatchServer second({.port = port});
+  DispatchServer second({.endpoint = {.port = port}});
   ASSERT_TRUE(absl::IsUnavailable(second.Start()));
   dispatcher.reset();
   EXPECT_TRUE(second.Start().ok());
@@ -272,12 +273,14 @@ TEST_F(FaultsOfTheOriginals, RegistrationHeedsTheDispatcherTimeout) {
 }
 
 TEST_F(FaultsOfTheOriginals, TheTargetIsWhatIsAdvertised) {
-  const auto dispatcher = GivenDispatcher({.advertise = "d0.example.com:5050"});
+  const auto dispatcher =
+      GivenDispatcher({.endpoint = {.advertise = "d0.example.com:5050"}});
   EXPECT_EQ(dispatcher->target(), "tcp://d0.example.com:5050");
-  const auto named = GivenDispatcher({.advertise = "d0.example.com"});
+  const auto named =
+      GivenDispatcher({.endpoint = {.advertise = "d0.example.com"}});
   EXPECT_THAT(named->target(), HasSubstr("tcp://d0.example.com:"));
   const auto everywhere =
-      GivenDispatcher({.host = "0.0.0.0", .insecure_bind = true});
+      GivenDispatcher({.endpoint = {.host = "0.0.0.0", .insecure_bind = true}});
   EXPECT_THAT(everywhere->target(), testing::Not(HasSubstr("0.0.0.0")));
 }
 
@@ -287,8 +290,8 @@ TEST_F(FaultsOfTheOriginals, BadFieldsAreNamed) {
     EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
     EXPECT_THAT(ErrorText(status), HasSubstr(text));
   };
-  refused({.host = "no such host"}, "no such host");
-  refused({.advertise = "a:b:c"}, "a:b:c");
+  refused({.endpoint = {.host = "no such host"}}, "no such host");
+  refused({.endpoint = {.advertise = "a:b:c"}}, "a:b:c");
   refused({.work_dir = "gs://bucket/work_dir"}, "gs://bucket/work_dir");
   refused({.settings = {.heartbeat_interval = absl::ZeroDuration()}},
           "heartbeat_interval");

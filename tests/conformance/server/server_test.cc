@@ -2,7 +2,7 @@
 // GrpcServerTest has a meaning without sessions) and
 // server_lib_sparse_job_test.py. Tests of originals have their names.
 
-#include "server/server.h"
+#include "feedmill/server.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -17,11 +17,12 @@
 #include <utility>
 #include <vector>
 
-#include "client/reader.h"
 #include "core/base/status.h"
-#include "core/definition/dataset.h"
 #include "core/net/address.h"
 #include "core/net/log.h"
+#include "feedmill/dataset.h"
+#include "feedmill/reader.h"
+#include "server/server_def.h"
 
 namespace feedmill {
 namespace {
@@ -314,18 +315,18 @@ TEST_F(ServerTest, AnUpdateThatCannotBeChangesNothing) {
 
 TEST_F(ServerTest, ATaskIsWhereItAdvertises) {
   ServerConfig config;
-  config.advertise = "mill.example.org";
+  config.endpoint.advertise = "mill.example.org";
   auto local = Server::CreateLocalServer(config);
   ASSERT_TRUE(local.ok()) << local.status();
   EXPECT_THAT((*local)->target(), StartsWith("tcp://mill.example.org:"));
-  config.advertise = "mill.example.org:7000";
+  config.endpoint.advertise = "mill.example.org:7000";
   const auto ps =
       Server::Create(Def({{"ps", {{0, "localhost:0"}}}}), {.config = config});
   ASSERT_TRUE(ps.ok()) << ps.status();
   EXPECT_EQ((*ps)->target(), "tcp://mill.example.org:7000");
   EXPECT_EQ((*ps)->server_def().cluster.jobs[0].tasks.at(0),
             "mill.example.org:7000");
-  config.advertise = "mill.example.org:port";
+  config.endpoint.advertise = "mill.example.org:port";
   EXPECT_THAT(ErrorText(Server::CreateLocalServer(config).status()),
               HasSubstr("advertise"));
 }
@@ -333,7 +334,7 @@ TEST_F(ServerTest, ATaskIsWhereItAdvertises) {
 TEST_F(ServerTest, AWildcardIsNeverAdvertised) {
   for (const std::string job : {"dispatcher", "ps", "local"}) {
     ServerOptions options;
-    options.config.insecure_bind = true;
+    options.config.endpoint.insecure_bind = true;
     options.config.worker.threads = 1;
     const auto server =
         Server::Create(Def({{job, {{0, "0.0.0.0:0"}}}}), options);

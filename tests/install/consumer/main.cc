@@ -1,28 +1,81 @@
-// What a user of the library writes: squares of a range, read in this process.
+// What a user of the library writes: squares of a range, read in this process
+// and through a service, with nothing but public headers. Every public header
+// compiles by itself and beside the others.
+#include <feedmill/chunk.h>
+#include <feedmill/cluster.h>
+#include <feedmill/dataset.h>
+#include <feedmill/dispatcher.h>
+#include <feedmill/element.h>
+#include <feedmill/element_spec.h>
+#include <feedmill/endpoint.h>
+#include <feedmill/environment.h>
+#include <feedmill/expr.h>
+#include <feedmill/link.h>
+#include <feedmill/loader.h>
+#include <feedmill/op_plugin.h>
+#include <feedmill/options.h>
+#include <feedmill/provenance.h>
+#include <feedmill/reader.h>
+#include <feedmill/resolver.h>
+#include <feedmill/resolver_plugin.h>
+#include <feedmill/resolver_registry.h>
+#include <feedmill/server.h>
+#include <feedmill/sources.h>
+#include <feedmill/status.h>
+#include <feedmill/steps.h>
+#include <feedmill/token.h>
+#include <feedmill/worker.h>
+
 #include <cstdint>
 #include <cstdio>
+#include <string>
 
-#include "client/reader.h"
-#include "core/base/status.h"
-#include "core/definition/pipeline_text.h"
+namespace {
+
+int Fail(const absl::Status& status) {
+  std::fprintf(stderr, "%s\n", feedmill::ErrorText(status).c_str());
+  return 1;
+}
+
+// Prints the elements, and a line that a token resumes after the second one.
+absl::Status Print(const feedmill::Dataset& dataset,
+                   const std::string& service) {
+  auto reader = feedmill::Read(dataset, {.service = service});
+  if (!reader.ok()) return reader.status();
+  const auto x = (*reader)->Column<int64_t>();
+  if (!x.ok()) return x.status();
+  std::string token;
+  for (const feedmill::Element element : **reader) {
+    std::printf("%lld ", static_cast<long long>(x->Get(element)));
+    if (!token.empty()) continue;
+    auto saved = (*reader)->Save();
+    if (!saved.ok()) return saved.status();
+    token = *saved;
+  }
+  if (!(*reader)->status().ok()) return (*reader)->status();
+  auto rest = feedmill::Read(dataset, {.service = service, .token = token});
+  if (!rest.ok()) return rest.status();
+  size_t left = 0;
+  for (const feedmill::Chunk& chunk : (*rest)->chunks()) left += chunk.rows;
+  std::printf("and %zu after the first\n", left);
+  return (*rest)->status();
+}
+
+}  // namespace
 
 int main() {
-  auto graph = feedmill::ParseGraphYaml(
-      "source: {range: {stop: 5}}\nsteps: [{map: \"x * x\"}]\n", "");
-  if (!graph.ok()) {
-    std::fputs(feedmill::ErrorText(graph.status()).c_str(), stderr);
-    return 1;
+  auto dataset = feedmill::Dataset::FromYaml(
+      "source: {range: {stop: 5}}\nsteps: [{map: \"x * x\"}]\n");
+  if (!dataset.ok()) return Fail(dataset.status());
+  if (absl::Status printed = Print(*dataset, ""); !printed.ok()) {
+    return Fail(printed);
   }
-  auto reader = feedmill::Read(*graph);
-  if (!reader.ok()) {
-    std::fputs(feedmill::ErrorText(reader.status()).c_str(), stderr);
-    return 1;
-  }
-  const char* separator = "";
-  for (const feedmill::Element element : **reader) {
-    std::printf("%s%lld", separator,
-                static_cast<long long>(element.Get<int64_t>()));
-    separator = " ";
-  }
-  return (*reader)->status().ok() ? 0 : 1;
+  auto server = feedmill::Server::CreateLocalServer();
+  if (!server.ok()) return Fail(server.status());
+  const absl::Status printed = Print(dataset->Repeat(1), (*server)->target());
+  if (!printed.ok()) return Fail(printed);
+  auto resolvers = feedmill::AllResolvers();
+  if (!resolvers.ok()) return Fail(resolvers.status());
+  auto resolver = resolvers->Make("env:", feedmill::HostContext());
+  return resolver.ok() ? 0 : Fail(resolver.status());
 }

@@ -1,4 +1,4 @@
-#include "core/chunk/chunk.h"
+#include "feedmill/chunk.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,6 +7,10 @@
 #include <functional>
 
 #include "core/base/status.h"
+#include "core/chunk/buffer_builder.h"
+#include "core/chunk/chunk_builder.h"
+#include "core/chunk/cursor.h"
+#include "core/chunk/piece.h"
 
 namespace feedmill {
 namespace {

@@ -6,9 +6,10 @@
 #include <limits>
 #include <numeric>
 
-#include "core/chunk/chunk.h"
+#include "core/chunk/chunk_builder.h"
 #include "core/chunk/jsonl.h"
 #include "core/chunk/order_hash.h"
+#include "feedmill/chunk.h"
 
 namespace feedmill {
 namespace {

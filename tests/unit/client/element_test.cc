@@ -1,4 +1,4 @@
-#include "client/element.h"
+#include "feedmill/element.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "client/loader.h"
-#include "client/reader.h"
 #include "core/base/status.h"
-#include "core/definition/dataset.h"
+#include "feedmill/dataset.h"
+#include "feedmill/loader.h"
+#include "feedmill/reader.h"
 
 namespace feedmill {
 namespace {

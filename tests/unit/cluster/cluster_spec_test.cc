@@ -1,10 +1,9 @@
-#include "core/cluster/cluster_spec.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "absl/hash/hash.h"
 #include "core/base/status.h"
+#include "feedmill/cluster.h"
 
 namespace feedmill {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <string>
 
-#include "core/cluster/resolver_plugin.h"
+#include "feedmill/resolver_plugin.h"
 
 namespace {
 

@@ -11,8 +11,9 @@
 #include "core/cluster/accelerators.h"
 #include "core/cluster/host_context.h"
 #include "core/cluster/job_layout.h"
-#include "core/cluster/resolver_registry.h"
 #include "core/cluster/simple_resolver.h"
+#include "feedmill/resolver.h"
+#include "feedmill/resolver_registry.h"
 
 namespace feedmill {
 namespace {

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "core/base/status.h"
-#include "core/definition/dataset.h"
 #include "core/operators/mixture_shares.h"
+#include "feedmill/dataset.h"
 #include "tests/unit/dataset/fake_functions.h"
 
 namespace feedmill {

@@ -1,4 +1,4 @@
-#include "core/dataset/expr.h"
+#include "feedmill/expr.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

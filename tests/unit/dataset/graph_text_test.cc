@@ -6,8 +6,8 @@
 #include <string>
 
 #include "core/base/status.h"
-#include "core/definition/dataset.h"
 #include "core/definition/pipeline_text.h"
+#include "feedmill/dataset.h"
 
 namespace feedmill {
 namespace {

@@ -9,7 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "core/chunk/buffer.h"
+#include "core/chunk/buffer_builder.h"
+#include "feedmill/chunk.h"
 
 namespace feedmill {
 

@@ -11,8 +11,10 @@
 #include <map>
 #include <random>
 
-#include "core/chunk/chunk.h"
+#include "core/chunk/buffer_builder.h"
+#include "core/chunk/chunk_builder.h"
 #include "core/net/shared_file.h"
+#include "feedmill/chunk.h"
 #include "tests/unit/net/buffers.h"
 
 namespace feedmill {

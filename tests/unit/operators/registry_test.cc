@@ -14,8 +14,8 @@
 #include "core/dataset/analysis.h"
 #include "core/dataset/graph_text.h"
 #include "core/dataset/source_types.h"
-#include "core/definition/dataset.h"
 #include "core/definition/pipeline_text.h"
+#include "feedmill/dataset.h"
 
 namespace feedmill {
 namespace {

@@ -6,8 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/chunk/chunk.h"
+#include "core/chunk/buffer_builder.h"
 #include "core/dataset/function_registry.h"
+#include "feedmill/chunk.h"
 
 namespace feedmill::testing {
 

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "core/ops/op_plugin.h"
+#include "feedmill/op_plugin.h"
 
 namespace {
 

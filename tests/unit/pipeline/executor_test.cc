@@ -12,11 +12,12 @@
 #include <thread>
 #include <vector>
 
-#include "core/chunk/chunk.h"
+#include "core/chunk/chunk_builder.h"
 #include "core/io/read_stop.h"
 #include "core/pipeline/piece_sizer.h"
 #include "core/pipeline/process_quota.h"
 #include "core/pipeline/stacking.h"
+#include "feedmill/chunk.h"
 #include "tests/unit/sources/test_folder.h"
 
 namespace feedmill {

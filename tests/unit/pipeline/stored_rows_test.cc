@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "core/chunk/chunk_builder.h"
 #include "core/chunk/jsonl.h"
 #include "core/pipeline/cache_folder.h"
 #include "tests/unit/sources/test_folder.h"

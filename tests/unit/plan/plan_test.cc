@@ -10,8 +10,8 @@
 #include <string>
 
 #include "core/dataset/graph_text.h"
-#include "core/definition/dataset.h"
 #include "core/plan/permutation.h"
+#include "feedmill/dataset.h"
 #include "tests/unit/dataset/fake_functions.h"
 
 namespace feedmill {

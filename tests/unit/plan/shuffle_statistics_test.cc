@@ -12,9 +12,9 @@
 #include <string>
 #include <vector>
 
-#include "core/definition/dataset.h"
 #include "core/plan/permutation.h"
 #include "core/plan/plan.h"
+#include "feedmill/dataset.h"
 #include "tests/unit/dataset/fake_functions.h"
 
 namespace feedmill {

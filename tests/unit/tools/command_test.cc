@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "core/base/status.h"
+#include "core/chunk/chunk_builder.h"
 #include "server/address_file.h"
 #include "tools/command/child_process.h"
 #include "tools/command/element_writer.h"

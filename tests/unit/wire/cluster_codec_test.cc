@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/base/status.h"
-#include "core/cluster/cluster_spec.h"
+#include "feedmill/cluster.h"
 #include "schemas/server_generated.h"
 #include "tests/unit/wire/golden_file.h"
 

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "core/base/status.h"
+#include "core/chunk/chunk_builder.h"
 
 namespace feedmill {
 namespace {
@@ -231,9 +232,9 @@ ClientLeave LeaveWithReport() {
 
 std::vector<Sample> SampleMessages() {
   ClientBeat linked = Beat();
-  linked.links = {{WorkerId("tcp://10.0.0.1:7000"), LinkKind::kMemory,
+  linked.links = {{"tcp://10.0.0.1:7000", LinkKind::kMemory,
                    LinkCompression::kNone, 7, 1 << 20, 4096},
-                  {WorkerId("tcp://10.0.0.2:7000"), LinkKind::kRelay,
+                  {"tcp://10.0.0.2:7000", LinkKind::kRelay,
                    LinkCompression::kZstd, 8, 1 << 21, 1 << 18}};
   Grant wishful = TheGrant();
   wishful.compression = LinkCompression::kAuto;

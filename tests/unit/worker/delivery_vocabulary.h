@@ -8,8 +8,11 @@
 #include <variant>
 #include <vector>
 
-#include "core/chunk/chunk.h"
+#include "core/chunk/chunk_builder.h"
+#include "core/chunk/cursor.h"
+#include "core/chunk/piece.h"
 #include "core/wire/message.h"
+#include "feedmill/chunk.h"
 
 // What the tests of the delivery cores speak of: positions whose elements are
 // int64 scalars (8 bytes of credit each), and messages picked out of effects.

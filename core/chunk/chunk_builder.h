@@ -1,0 +1,59 @@
+#ifndef FEEDMILL_CORE_CHUNK_CHUNK_BUILDER_H_
+#define FEEDMILL_CORE_CHUNK_CHUNK_BUILDER_H_
+
+#include <cstddef>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "core/chunk/buffer_builder.h"
+#include "feedmill/chunk.h"
+
+namespace feedmill {
+
+// Collects rows into a chunk. Not thread-safe.
+//
+// The columns grow as rows come; a column whose rows turn out to differ in
+// shape becomes ragged by itself.
+class ChunkBuilder {
+ public:
+  // `blocks`: where large columns take their memory from; null: malloc.
+  explicit ChunkBuilder(std::shared_ptr<const ElementSpec> spec,
+                        std::shared_ptr<BlockSource> blocks = nullptr);
+
+  size_t rows() const { return rows_; }
+  size_t bytes() const;  // of all values so far
+
+  // Appends rows [begin, end) of `column` to component c. Every component must
+  // get the same number of rows before FinishRows.
+  void AppendRows(size_t c, const Column& column, size_t begin, size_t end);
+  // Appends rows of a uniform fixed-size component from dense memory.
+  void AppendDense(size_t c, const Shape& shape, const void* items,
+                   size_t row_count);
+  // Room for one row of a fixed-size component; the caller fills it. Valid
+  // until the next call on that component.
+  std::byte* AppendRow(size_t c, const Shape& shape);
+  // One scalar string.
+  void AppendBytes(size_t c, std::string_view bytes);
+  // One row of strings of that shape. REQUIRES: items.size() == NumItems.
+  void AppendBytesRow(size_t c, const Shape& shape,
+                      const std::vector<std::string_view>& items);
+  // Declares that `count` more rows are complete in every component.
+  void FinishRows(size_t count) { rows_ += count; }
+  // Drops what was appended since the last FinishRows: a row that failed.
+  void DropUnfinished();
+  // Room for that many more bytes of values in component c.
+  void ReserveValues(size_t c, size_t bytes);
+
+  Chunk Finish() &&;
+
+ private:
+  struct ColumnBuilder;
+  std::shared_ptr<const ElementSpec> spec_;
+  std::vector<std::shared_ptr<ColumnBuilder>> columns_;
+  size_t rows_ = 0;
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_CHUNK_CHUNK_BUILDER_H_

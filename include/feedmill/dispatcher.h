@@ -1,0 +1,107 @@
+#ifndef FEEDMILL_DISPATCHER_H_
+#define FEEDMILL_DISPATCHER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "feedmill/endpoint.h"
+
+// Private to the library.
+namespace feedmill {
+class FunctionRegistry;
+}  // namespace feedmill
+
+// Exported from libfeedmill.so.
+#pragma GCC visibility push(default)
+namespace feedmill {
+
+// Timeouts and limits. docs/design.md, Delivery, explains the defaults.
+struct DispatcherSettings {
+  absl::Duration heartbeat_interval = absl::Milliseconds(200);  // the least
+  absl::Duration worker_timeout = absl::Seconds(1);
+  absl::Duration park_after = absl::Seconds(1);
+  absl::Duration client_timeout = absl::Minutes(5);
+  absl::Duration sharer_timeout = absl::Seconds(30);
+  absl::Duration straggler_after = absl::Seconds(1);
+  absl::Duration restart_grace = absl::Milliseconds(500);
+  absl::Duration split_time = absl::Milliseconds(100);
+  uint64_t split_bytes = uint64_t{16} << 20;
+  uint32_t window_min = 3;    // splits ahead of what a consumer has taken
+  uint32_t attempts_max = 3;  // failed attempts before the run fails
+  // Workers that die while they run one position and nothing else, before that
+  // position is to blame and the run fails.
+  uint32_t deaths_alone_max = 2;
+  uint32_t jobs_max = 10'000;
+  uint32_t sessions_max = 10'000;  // of all jobs
+  uint32_t workers_max = 10'000;
+};
+
+struct DispatcherConfig {
+  // The address it listens on. With keys, workers, clients and operators need
+  // one.
+  EndpointConfig endpoint{};
+  DispatcherSettings settings{};
+  // Folder of the journal, which keeps the state through restarts; created if
+  // it is missing, used by one dispatcher at a time. Empty: state is in memory
+  // only.
+  std::string work_dir{};
+  // Refuse to start without a work_dir.
+  bool fault_tolerant_mode = false;
+  // Bytes of messages that wait to be relayed (Transport::kRelay).
+  uint64_t relay_bytes = uint64_t{256} << 20;
+  // Functions that expressions may call. Null: the built-in functions and those
+  // of the plugins in FEEDMILL_OP_PLUGINS.
+  std::shared_ptr<const FunctionRegistry> registry{};
+};
+
+// A dispatcher: plans jobs and leases their splits to workers.
+//
+//   DispatchServer dispatcher({.endpoint = {.port = 5050}});
+//   FM_RETURN_IF_ERROR(dispatcher.Start());
+//   std::puts(dispatcher.target().c_str());  // tcp://127.0.0.1:5050
+//   return dispatcher.Join();                // until someone calls Stop
+//
+// The destructor stops it, also while other threads wait in Join.
+// Thread-safety: every method from any thread, in any state.
+// States: new → running → stopped.
+class DispatchServer {
+ public:
+  explicit DispatchServer(DispatcherConfig config);
+  ~DispatchServer();  // stops
+  DispatchServer(const DispatchServer&) = delete;
+  DispatchServer& operator=(const DispatchServer&) = delete;
+
+  // Binds and serves; OK if it already does.
+  //   InvalidArgument     the host, cluster or work_dir is wrong
+  //   Unavailable         the port is taken, or the host is not this machine's
+  //   FailedPrecondition  after Stop; another dispatcher has the work_dir
+  //   DataLoss            the journal in the work_dir is damaged
+  absl::Status Start();
+  // Stops at once. Harmless to repeat and before Start.
+  void Stop();
+  // Waits until the server has stopped: OK after Stop, else why it ended (the
+  // journal could not be written).
+  // FailedPrecondition before Start.
+  absl::Status Join();
+
+  // True after Start, until it is stopped or ends by itself.
+  bool running() const;
+  // "tcp://host:port" as advertised; "" before Start.
+  std::string target() const;
+  // Returns its state, {jobs, workers, totals}: the JSON of `feedmill status`.
+  // FailedPrecondition unless it runs, DeadlineExceeded after `timeout`.
+  absl::StatusOr<std::string> ExportState(
+      absl::Duration timeout = absl::Seconds(5)) const;
+
+ private:
+  class Shell;
+  const std::shared_ptr<Shell> shell_;  // joiners hold it, too
+};
+
+}  // namespace feedmill
+#pragma GCC visibility pop
+
+#endif  // FEEDMILL_DISPATCHER_H_

@@ -1,0 +1,48 @@
+#ifndef FEEDMILL_ENDPOINT_H_
+#define FEEDMILL_ENDPOINT_H_
+
+#include <cstdint>
+#include <string>
+
+// Exported from libfeedmill.so.
+#pragma GCC visibility push(default)
+namespace feedmill {
+
+// The keys of a process (docs/security.md).
+struct SecurityConfig {
+  // The folder that `feedmill keygen` makes: the process's own key, named after
+  // its role ("worker.key"), and for servers the keys that may connect. Empty:
+  // nothing is encrypted, and any process that can connect may.
+  std::string keys{};
+  // The dispatcher's public key, or a file that holds it. Default:
+  // dispatcher.pub in `keys`.
+  std::string server_key{};
+};
+
+// The address that a dispatcher, a worker or a server listens on, and the peers
+// that may connect.
+struct EndpointConfig {
+  // A host name or address of this machine ("0.0.0.0" for all), and a port, 0
+  // for any free one. Default host: 127.0.0.1; of a Server, the host of its
+  // task's address if that is an IP address or loopback, else all interfaces.
+  std::string host{};
+  uint16_t port = 0;  // of a Server: ServerDef::port counts instead
+  // The address that other processes connect to: "host" or "host:port". Default
+  // host: `host`. If that is a wildcard: of a worker, this machine's address on
+  // the way to the dispatcher; of a dispatcher, the one on the way out; of a
+  // Server, the host of its task's address. Default port: the one that was
+  // bound.
+  std::string advertise{};
+  // With keys, everything is encrypted, and only the peers that the folder
+  // lists may connect. Without keys, `host` must be loopback unless
+  // `insecure_bind` is true: any process that can connect is then served.
+  SecurityConfig security{};
+  bool insecure_bind = false;
+  // Peers that name another cluster are refused.
+  std::string cluster_id{};
+};
+
+}  // namespace feedmill
+#pragma GCC visibility pop
+
+#endif  // FEEDMILL_ENDPOINT_H_

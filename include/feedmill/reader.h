@@ -1,0 +1,431 @@
+#ifndef FEEDMILL_READER_H_
+#define FEEDMILL_READER_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "feedmill/chunk.h"
+#include "feedmill/dataset.h"
+#include "feedmill/element.h"
+#include "feedmill/endpoint.h"
+#include "feedmill/link.h"
+
+// Reading a pipeline's elements, in this process or through a service:
+//
+//   auto photos = feedmill::Dataset::Images({"/data/*/*.jpg"})
+//                     .Shuffle().DecodeImage().Resize(224, 224);
+//   auto reader = feedmill::Read(photos, {.service = "tcp://10.0.0.1:5050"});
+//   if (!reader.ok()) return reader.status();
+//   for (feedmill::Element element : **reader) {
+//     Train(element.Tensor<uint8_t>("image"), element.Get<int64_t>("label"));
+//   }
+//   return (*reader)->status();  // OK at the end of the data
+//
+// This reads one epoch; Loader (loader.h) reads one epoch after the other.
+//
+// The same program with `.service` left out reads in this process: the same
+// elements in the same order (with the same seed, and order deterministic).
+
+// Private to the library.
+namespace feedmill {
+class FunctionRegistry;
+class ReadProfile;
+}  // namespace feedmill
+
+// Exported from libfeedmill.so.
+#pragma GCC visibility push(default)
+namespace feedmill {
+
+// The way of elements from workers to a reader.
+enum class Transport {
+  // By pointer from workers of this process, through shared memory from workers
+  // of this host and user, over TCP from all others.
+  kAuto,
+  // Over TCP only. For a process that forks: the child may go on using elements
+  // that the parent has read.
+  kTcp,
+  // Through the dispatcher, for a reader that cannot connect to workers. Costs
+  // twice the CPU time and is bounded by the dispatcher's network.
+  kRelay,
+};
+
+struct ReadOptions {
+  // ---- where to read
+  // Address of a dispatcher, "tcp://host:port" or "host:port". Empty: read in
+  // this process, without a service.
+  std::string service{};
+  // If set, a dispatcher of another cluster is refused.
+  std::string cluster_id{};
+  // This reader's keys, for a service that has keys.
+  SecurityConfig security{};
+  // Directory of the dataset's relative file names. Default: the working
+  // directory. (Dataset::FromYamlFile makes names absolute.)
+  std::string directory{};
+
+  // ---- job
+  // Name of the job. With order `any`, readers with the same job name share one
+  // pass over the data: each element goes to exactly one of them, and all of
+  // them end when all elements are used. A finished job that is read again
+  // begins its next iteration. Empty: an anonymous job of this reader alone,
+  // which ends with it.
+  std::string job{};
+  // Name of this reader within the job. Default: "solo" with order
+  // deterministic, a new name with order `any`.
+  std::string consumer{};
+  // With order deterministic: replace a reader whose lease is still valid
+  // instead of being refused. That is the job's only reader, an earlier process
+  // of this rank, or all ranks of a reading with another number of ranks. Other
+  // ranks of the same number are not replaced. A rank that has not finished the
+  // previous iteration is waited for, unless it has been silent for the
+  // dispatcher's client timeout.
+  bool take_over = false;
+  // Weight of the job when several jobs compete for a worker's threads and
+  // memory: shares are in proportion. 1 to 10,000, default 100 (as systemd's
+  // CPUWeight). The highest weight of a job's readers counts. It never changes
+  // the elements.
+  uint32_t weight = kDefaultWeight;
+
+  // ---- rank. Readers of one sequence in several processes.
+  // Rank `rank` of `ranks` (from 0) gets the elements (batches, if the dataset
+  // makes batches) whose number n satisfies n mod ranks = rank. Through a
+  // service all ranks read the same named job; the job's next iteration begins
+  // when all ranks have finished the present one. If the plan knows the place
+  // of each element (only one-to-one steps before the last batch), workers make
+  // and send only the rank's own elements; otherwise each rank receives all and
+  // keeps its own. Needs order deterministic.
+  uint64_t rank = 0;
+  uint64_t ranks = 1;
+  // Half-open intervals [first, second) of element (batch) numbers to leave
+  // out, as if they did not exist. With ranks, each interval's length must be a
+  // multiple of `ranks`. Takes no time if the plan knows the place of each
+  // element; otherwise they are made and dropped. Tokens remember it.
+  std::vector<std::pair<uint64_t, uint64_t>> skip_batches{};
+
+  // ---- epoch and resumption
+  // The epoch to read, from 0. Each epoch has an order and random numbers of
+  // its own, the same in this process and through a service. Loader (loader.h)
+  // reads one epoch after the other. Default: the token's epoch. Without a
+  // token: 0, or for a named job the first epoch that this reader has not
+  // finished. In a named job it needs order deterministic.
+  std::optional<uint64_t> epoch{};
+  // A token of Reader::Save, or of Token::Merge (token.h) for all ranks: the
+  // reading continues from there. A token of all ranks continues with any
+  // number of ranks. The dataset must be the same. Seed and epoch are the
+  // token's; a different `epoch` is InvalidArgument. The reader replaces its
+  // earlier process.
+  std::string token{};
+
+  // ---- overrides of the dataset's options
+  std::optional<uint64_t> seed{};
+  // No effect on a local read, which is always one pass.
+  std::optional<ProcessingMode> processing_mode{};
+
+  // ---- transport
+  Transport transport = Transport::kAuto;
+  // Compression over a network. Elements in shared memory are never compressed.
+  LinkCompression compression = LinkCompression::kNone;
+
+  // ---- limits
+  // Longest wait for the first element, and for each later one. After it, Next
+  // returns DeadlineExceeded.
+  absl::Duration first_timeout = absl::Seconds(20);
+  absl::Duration timeout = absl::Seconds(60);
+  // Bytes of elements that are in flight to this reader or in its buffer.
+  uint64_t budget_bytes = uint64_t{64} << 20;
+  // Largest component of an element that this process makes: in a local read of
+  // any step, through a service of the client's steps (a batch after a filter,
+  // for example). A larger one ends the reading with ResourceExhausted, which
+  // names the step. 0: 1 GiB, or an eighth of the memory that the process may
+  // use if that is less. Workers have their own limit (WorkerConfig).
+  uint64_t element_bytes_max = 0;
+  // Threads of a local read. 0: as many as this process may use.
+  int threads = 0;
+
+  // ---- hooks
+  // Functions that expressions may call. Null: the built-in functions and those
+  // of the plugins in FEEDMILL_OP_PLUGINS.
+  std::shared_ptr<const FunctionRegistry> registry{};
+  // Receives the time that each step took, on this process's threads and on the
+  // workers of a service, when the reader is destroyed. Null: nothing is
+  // measured, at no cost.
+  std::shared_ptr<ReadProfile> profile{};
+  // Set to true to end the reading with Cancelled within 50 ms; signal handlers
+  // may set it. Must outlive the reader.
+  const std::atomic<bool>* cancel = nullptr;
+  // Called every 50 ms by the thread that waits in Read or Next. If it returns
+  // true, that call returns Cancelled; the next call continues. For languages
+  // that run signal handlers only when they are asked to.
+  std::function<bool()> interrupted{};
+};
+
+// Reads a dataset's sequence of elements once.
+//
+// With order `any`, readers share a job, and each element belongs to the reader
+// that used it. Destroying a reader, at the end of the data or before, returns
+// its unused elements to the other readers. Used elements are:
+//   - range-for over elements: all up to the iterator's element, that one
+//     included. The rest of its chunk is unused.
+//   - Next and chunks(): all elements of each chunk. An application that stops
+//     within a chunk calls ReportProgress.
+// A reader reports used elements to the service with each request for a chunk,
+// about every 10 ms in a range-for, and in its destructor. Elements
+// that a killed process used but did not report go to other readers: they may
+// come twice, and none is lost.
+//
+// Thread-safety: one thread at a time; Cancel from any thread. Destruction
+// tells the service that this reader has left, and takes at most 100 ms; of a
+// job with a name it waits until the dispatcher knows, at most another second.
+class Reader {
+ public:
+  virtual ~Reader() = default;
+
+  // Returns the next elements, one or more, in order; nullopt at the end. After
+  // a range-for that stopped within a chunk, returns the rest of that chunk. An
+  // error comes after all elements before it; each later call returns it again.
+  //   DeadlineExceeded  nothing came in time; the message says whether no
+  //                     dispatcher answered, there are no workers, or data
+  //                     stood still
+  //   DataLoss          a record of the data is corrupt
+  //   Cancelled, FailedPrecondition (another reader took over), …
+  absl::StatusOr<std::optional<Chunk>> Next();
+
+  // Reports that all elements of the last chunk except the last `unread` are
+  // used. With order `any`, unused ones go to other readers if this reader is
+  // destroyed. Returns true if the application may use the elements. Returns
+  // false if this reader was silent for so long that they went to other
+  // readers, or if it has ended: the application must not use them, and Next
+  // continues after them. Always true with order deterministic. Cheap, but not
+  // meant for each element.
+  //
+  // The other readers of the job end only when this one has used all elements
+  // that it was given: report 0 before long work on a chunk that may be the
+  // last.
+  [[nodiscard]] bool ReportProgress(uint64_t unread);
+
+  // Names, dtypes and shapes of an element's components.
+  virtual const ElementSpec& spec() const = 0;
+  // The seed of the reading: the one given; the job's, if other readers began
+  // it; else one that was drawn.
+  virtual uint64_t seed() const = 0;
+  // The epoch that is read (ReadOptions::epoch).
+  virtual uint64_t epoch() const = 0;
+  // Finds a component by name and type (the C++ type of its items, or
+  // std::string_view for byte strings). Call it before the loop:
+  //
+  //   const auto image = reader->Column<uint8_t>("image");
+  //   if (!image.ok()) return image.status();
+  //   for (const Element& batch : *reader) Train(image->Tensor(batch));
+  //
+  // "" is the single unnamed component. NotFound if there is none of that name,
+  // InvalidArgument if it has another type; both list the components.
+  template <class T>
+  absl::StatusOr<ElementColumn<T>> Column(std::string_view name = "") const {
+    return ElementColumn<T>::Find(spec(), name);
+  }
+
+  // Returns a token for the present place: after the element of a range-for, or
+  // after the last chunk of Next or chunks(), less its last `unread` elements.
+  // Reading with it (ReadOptions::token) gives exactly the remaining elements,
+  // through the same dispatcher, a new one or none. FailedPrecondition with
+  // order `any`.
+  absl::StatusOr<std::string> Save(uint64_t unread = 0) const {
+    return SaveBefore(Unread() + unread);
+  }
+
+  // The number in the sequence, from 0, of the present element: that of a
+  // range-for, or the last one of Next or chunks(). ShowBatch (provenance.h)
+  // lists the records that made it. OutOfRange before the first element,
+  // FailedPrecondition with order `any`.
+  absl::StatusOr<uint64_t> number() const;
+
+  // Number of elements that this reader gives after the present one. Nullopt if
+  // only reading can tell (after a filter, or lines without an index), or if
+  // the sequence is infinite.
+  std::optional<uint64_t> left() const { return LeftBefore(Unread()); }
+
+  // The pass of `repeat` to which the present element belongs, from 0. A batch
+  // with records of two passes belongs to the later one. `unread` chooses the
+  // element so many before the last one of the last chunk. Always 0 without a
+  // repeat, before the first element, and for a repeat before a shuffle or a
+  // cache, which mix passes.
+  //
+  //   uint64_t pass = 0;
+  //   for (const Element& batch : *reader) {
+  //     if (reader->pass() != pass) Validate(pass = reader->pass());
+  //     Train(batch);
+  //   }
+  uint64_t pass(uint64_t unread = 0) const {
+    return PassBefore(Unread() + unread);
+  }
+
+  // Amounts that each worker has sent so far. Empty for a local read. Any
+  // thread.
+  virtual std::vector<LinkReport> links() const { return {}; }
+  // Number of elements that Dataset::OnError has left out so far. Tokens
+  // remember it. 0 without that step.
+  virtual uint64_t skipped() const = 0;
+
+  // Makes the present and all later calls of Next return Cancelled.
+  virtual void Cancel() = 0;
+
+  // The reason why a range-for ended: OK at the end of the data.
+  const absl::Status& status() const { return status_; }
+  // True once the end of the data was reached.
+  bool ended() const { return ended_; }
+
+  // Range-for over elements. One pass: a second begin() goes on with the
+  // element after the one that the first stopped at.
+  class Iterator;
+  struct End {};
+  Iterator begin();
+  End end() const { return {}; }
+
+  // Range-for over chunks: for (const Chunk& chunk : reader->chunks()).
+  class ChunkRange;
+  ChunkRange chunks();
+
+ protected:
+  // Has a range-for call OnProgress within chunks, too, every few milliseconds.
+  void WatchProgress() { stride_ = 1; }
+  // Elements of the last chunk that the application has not used, if this
+  // reader is destroyed now.
+  uint64_t Unused() const {
+    return Unread() + (last_ == reported_at_ ? unreported_ : 0);
+  }
+
+ private:
+  // Next, when all of the chunk before was used.
+  virtual absl::StatusOr<std::optional<Chunk>> FetchChunk() = 0;
+  // See ReportProgress.
+  virtual bool OnProgress(uint64_t unread) {
+    static_cast<void>(unread);
+    return true;
+  }
+  virtual absl::StatusOr<std::string> SaveBefore(uint64_t unread) const = 0;
+  // The number just after the last element but `unread`.
+  virtual absl::StatusOr<uint64_t> NumberBefore(uint64_t unread) const = 0;
+  // The pass of that element.
+  virtual uint64_t PassBefore(uint64_t unread) const = 0;
+  // Number of elements of this reader after that element, where it is known.
+  virtual std::optional<uint64_t> LeftBefore(uint64_t unread) const = 0;
+  // Fetches the next chunk with rows into current_; false at the end or on an
+  // error, which goes to status_.
+  bool Advance();
+  // The same, of which the first row is given: null at the end.
+  const Chunk* NextChunk();
+  // A range-for has used the rows of current_ before `row` and is about to give
+  // that one. Returns where to call it again; 0: the rest is not to be used.
+  uint64_t NextStride(uint64_t row);
+  uint64_t StrideEnd(uint64_t row) const {
+    return stride_ == 0 || stride_ > current_.rows - row ? current_.rows
+                                                         : row + stride_;
+  }
+  // Rows of current_ behind the last one that was given.
+  uint64_t Unread() const {
+    return current_.rows == 0 ? 0 : current_.rows - 1 - last_;
+  }
+
+  Chunk current_;
+  uint64_t last_ = 0;        // row of current_ that was given
+  uint64_t unreported_ = 0;  // of ReportProgress, and where last_ was then
+  uint64_t reported_at_ = 0;
+  uint64_t stride_ = 0;  // rows between two calls of OnProgress; 0: a chunk
+  absl::Time stride_began_;
+  bool ended_ = false;
+  absl::Status status_;
+};
+
+class Reader::Iterator {
+ public:
+  Iterator() = default;  // at the end
+  explicit Iterator(Reader* reader) : reader_(reader) { Begin(); }
+
+  Element operator*() const { return {chunk_, row_}; }
+  Iterator& operator++() {
+    if (++row_ == end_) [[unlikely]] {
+      GoOn();
+    } else {
+      reader_->last_ = row_;
+    }
+    return *this;
+  }
+  friend bool operator==(const Iterator& it, End) {
+    return it.chunk_ == nullptr;
+  }
+
+ private:
+  // No other function gets a pointer to this object, so its members may stay in
+  // registers.
+  void Begin() {
+    row_ = 0;
+    chunk_ = reader_->NextChunk();
+    end_ = chunk_ == nullptr ? 0 : reader_->StrideEnd(0);
+  }
+  void GoOn() {
+    if (row_ < chunk_->rows) {
+      end_ = reader_->NextStride(row_);
+      if (end_ != 0) return;
+    }
+    Begin();
+  }
+
+  Reader* reader_ = nullptr;
+  const Chunk* chunk_ = nullptr;
+  size_t row_ = 0;
+  size_t end_ = 0;  // of the chunk, or of a stride
+};
+
+class Reader::ChunkRange {
+ public:
+  class Iterator {
+   public:
+    explicit Iterator(Reader* reader) : reader_(reader) { ++*this; }
+    const Chunk& operator*() const { return reader_->current_; }
+    Iterator& operator++() {
+      if (!reader_->Advance()) reader_ = nullptr;
+      return *this;
+    }
+    friend bool operator==(const Iterator& it, End) {
+      return it.reader_ == nullptr;
+    }
+
+   private:
+    Reader* reader_;
+  };
+
+  explicit ChunkRange(Reader* reader) : reader_(reader) {}
+  Iterator begin() { return Iterator(reader_); }
+  End end() const { return {}; }
+
+ private:
+  Reader* reader_;
+};
+
+inline Reader::Iterator Reader::begin() { return Iterator(this); }
+inline Reader::ChunkRange Reader::chunks() { return ChunkRange(this); }
+
+// Opens a dataset. Checks it, then waits for the plan (through a service: until
+// a worker has listed the files), at most options.first_timeout.
+//   InvalidArgument      the pipeline, the address or an option is wrong
+//   NotFound             a file of the pipeline does not exist
+//   DeadlineExceeded     no dispatcher, or no worker, answered in time
+//   FailedPrecondition   the job is being read by another, or is another
+//                        pipeline; a peer of another cluster or version
+absl::StatusOr<std::unique_ptr<Reader>> Read(const Dataset& dataset,
+                                             ReadOptions options = {});
+
+}  // namespace feedmill
+#pragma GCC visibility pop
+
+#endif  // FEEDMILL_READER_H_

@@ -1,0 +1,117 @@
+#ifndef FEEDMILL_SERVER_H_
+#define FEEDMILL_SERVER_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "feedmill/cluster.h"
+#include "feedmill/dispatcher.h"
+#include "feedmill/worker.h"
+
+// Exported from libfeedmill.so.
+#pragma GCC visibility push(default)
+namespace feedmill {
+
+struct ServerConfig {
+  // The address that the task listens on. Its dispatcher and worker use it in
+  // place of their own endpoints. A local worker listens on any port.
+  EndpointConfig endpoint{};
+  // A folder that all tasks see: each writes its address there, and finds that
+  // of a dispatcher whose port is 0. Not needed where the dispatcher's port is
+  // in the cluster.
+  std::string publish{};
+  // Settings of the services. Their endpoints, their registries and the
+  // worker's dispatcher are not used: they come from here and from the cluster.
+  // Exception: a cluster without a dispatcher, where WorkerConfig::dispatcher
+  // counts.
+  DispatcherConfig dispatcher{};
+  WorkerConfig worker{};
+  std::shared_ptr<const FunctionRegistry> registry{};
+};
+
+struct ServerOptions {
+  ServerTask task{};  // wins over what the ServerDef says
+  ServerConfig config{};
+  bool start = true;
+};
+
+// One task of a cluster, as a process runs it: the same line on each machine
+// starts the whole. What it does follows from its job's name:
+// "dispatcher", "worker", "local" (both) or any other (no service).
+//
+//   auto cluster = ClusterSpec::FromJobs({{"dispatcher", {"d0:5050"}},
+//                                         {"worker", {"w0:5051", "w1:5051"}},
+//                                         {"ps", {"p0:2222"}}});
+//   auto server = Server::Create(
+//       *cluster, {.task = {.job_name = "worker", .task_index = 1}});
+//   return (*server)->Join();
+//
+// It stops when it is destroyed, in any state, also while others wait in Join.
+// Thread-safety: every method from any thread, in any state.
+// States: new → running → stopped; it may end by itself (Join says why).
+// Source: tf.distribute.Server.
+class Server {
+ public:
+  // Errors: those of CompleteServerDef, InvalidArgument for a worker whose
+  // dispatcher cannot be found; with options.start, those of Start.
+  static absl::StatusOr<std::unique_ptr<Server>> Create(
+      const ServerDef& def, ServerOptions options = {});
+  static absl::StatusOr<std::unique_ptr<Server>> Create(
+      const ClusterDef& cluster, ServerOptions options = {});
+  static absl::StatusOr<std::unique_ptr<Server>> Create(
+      const ClusterSpec& cluster, ServerOptions options = {});
+  // A cluster of this process alone: job "local", its one task a dispatcher
+  // and a worker on a free port of this machine.
+  static absl::StatusOr<std::unique_ptr<Server>> CreateLocalServer(
+      ServerConfig config = {}, bool start = true);
+  ~Server();  // stops
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  // Binds and serves; OK if it already does. A worker registers in the
+  // background. Unavailable if the port is taken or the host is not this
+  // machine's, FailedPrecondition after Stop.
+  absl::Status Start();
+  // Waits until it does what it is for: a worker until it is registered.
+  // DeadlineExceeded after `timeout`; after the end, what Join says;
+  // FailedPrecondition before Start.
+  absl::Status WaitReady(absl::Duration timeout);
+  // Workers finish what they have, then the server stops; others stop at once.
+  // A second call stops at once. Returns without waiting (Join does).
+  void Drain(absl::Duration timeout = absl::Seconds(30));
+  void Stop();
+  // Waits until the server has stopped: OK after Stop or Drain, else why.
+  // FailedPrecondition before Start.
+  absl::Status Join();
+
+  // The cluster changed: what Cluster() says of the others follows, and a
+  // worker goes over to a dispatcher that is elsewhere now; without a
+  // dispatcher in the cluster it keeps the one it has. This task stays what and
+  // where it is, whatever `def` says of its address: what else the def says of
+  // it is left out or as in server_def(). The one way in for changes, so what
+  // ClusterWatch's on_change calls. Before Start, it starts with this cluster.
+  // Nothing changes on an error. InvalidArgument: no cluster, another task,
+  // protocol or port, or no place to look for the dispatcher;
+  // FailedPrecondition: the server has ended.
+  // Source: tensorflow::ServerInterface::UpdateServerDef.
+  absl::Status UpdateServerDef(const ServerDef& def);
+
+  // Complete; once started, this task's address has the port that was bound.
+  ServerDef server_def() const;
+  // The cluster with the ports that its tasks have published so far.
+  absl::StatusOr<ClusterSpec> Cluster() const;
+  // "tcp://host:port" where others reach it; "" while it is not known.
+  std::string target() const;
+
+ private:
+  class Shell;
+  explicit Server(std::shared_ptr<Shell> shell);
+  const std::shared_ptr<Shell> shell_;  // joiners hold it, too
+};
+
+}  // namespace feedmill
+#pragma GCC visibility pop
+
+#endif  // FEEDMILL_SERVER_H_
