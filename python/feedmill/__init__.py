@@ -29,6 +29,7 @@ from feedmill.errors import (
     UnknownLengthError,
 )
 from feedmill.expressions import Expr, col, expr
+from feedmill.loader import Loader
 from feedmill.reader import Reader, describe_state, merge_states
 from feedmill.servers import DispatchServer, WorkerServer
 
@@ -44,6 +45,7 @@ __all__ = [
     "FailedPreconditionError",
     "InternalError",
     "InvalidArgumentError",
+    "Loader",
     "NotFoundError",
     "OutOfRangeError",
     "Reader",

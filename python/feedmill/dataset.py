@@ -87,6 +87,10 @@ class Dataset(Sources, Steps):
             key: self._definition[key] for key in ("source", "steps") if key in self._definition
         }
 
+    def _options(self) -> Mapping[str, Any]:
+        options: Mapping[str, Any] = self._definition.get("options", {})
+        return options
+
     def _pipeline(self) -> _feedmill.Pipeline:
         return _feedmill.Pipeline(self.to_yaml(), os.getcwd())
 
@@ -166,7 +170,7 @@ class Dataset(Sources, Steps):
         ``job``: the job that a read through a service is of.
         """
         given = options(seed=seed, order=order, processing_mode=processing_mode, job=job)
-        merged = {**self._definition.get("options", {}), **given}
+        merged = {**self._options(), **given}
         return self._checked({**self._definition, "options": merged})
 
     # ---- reading

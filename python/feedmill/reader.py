@@ -129,8 +129,7 @@ class Reader:
         >>> [int(x) for x in ds.read(state=reader.state_dict())]
         [2, 3, 4]
         """
-        token = base64.b64encode(self._native.save()).decode()
-        return {"feedmill": _STATE_VERSION, "token": token}
+        return make_state(self._native.save())
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Goes on after the element at which ``state`` was saved.
@@ -153,6 +152,14 @@ class Reader:
             self._native.close()
             opened = self._open(token)
         self._native = opened
+
+    def get_state(self) -> State:
+        """Returns :meth:`state_dict`; the name that Grain gives it."""
+        return self.state_dict()
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Does what :meth:`load_state_dict` does; the name that Grain gives it."""
+        self.load_state_dict(state)
 
     @property
     def number(self) -> int:
@@ -221,6 +228,11 @@ class Reader:
         return f"<feedmill.Reader{' (closed)' if self.closed else ''}>"
 
 
+def make_state(token: bytes) -> State:
+    """Returns the state that holds a token."""
+    return {"feedmill": _STATE_VERSION, "token": base64.b64encode(token).decode()}
+
+
 def token_of(state: Mapping[str, Any]) -> bytes:
     """Returns the token in a state; InvalidArgumentError if it is no state."""
     if not isinstance(state, Mapping) or "token" not in state:
@@ -247,8 +259,8 @@ def describe_state(state: Mapping[str, Any]) -> dict[str, Any]:
 def merge_states(states: Sequence[Mapping[str, Any]]) -> State:
     """Returns one state for all ranks of a reading, from one of each.
 
-    They must be saved after the same number of elements. Reading goes on from it
-    with any number of ranks. InvalidArgumentError says why they do not fit.
+    The states are of readers or of loaders (``Loader.state_dict``) and must be saved
+    after the same number of elements. Reading goes on from the merged state with any
+    number of ranks. InvalidArgumentError says why they do not fit.
     """
-    merged = _feedmill.merge_tokens([token_of(state) for state in states])
-    return {"feedmill": _STATE_VERSION, "token": base64.b64encode(merged).decode()}
+    return make_state(_feedmill.merge_tokens([token_of(state) for state in states]))

@@ -168,6 +168,13 @@ void BindReader(nb::module_& m) {
       },
       "tokens"_a);
   m.def(
+      "next_epoch_token",
+      [](const nb::bytes& token) {
+        const std::string next = NextEpochToken({token.c_str(), token.size()});
+        return nb::bytes(next.data(), next.size());
+      },
+      "token"_a);
+  m.def(
       "describe_token",
       [](const nb::bytes& token) {
         return Take(Token::Describe({token.c_str(), token.size()}));

@@ -4,6 +4,7 @@
 #include <thread>
 #include <utility>
 
+#include "client/read_token.h"
 #include "core/base/status.h"
 #include "feedmill/provenance.h"
 #include "python/src/status.h"
@@ -174,6 +175,18 @@ void PythonReader::Close() {
   std::unique_ptr<Reader> closing = std::move(reader_);
   const nb::gil_scoped_release release;
   closing.reset();
+}
+
+std::string NextEpochToken(std::string_view token) {
+  const ReadToken last = Take(DecodeToken(token));
+  ReadToken next;
+  next.parts = last.parts;
+  next.fingerprint = last.fingerprint;
+  next.seed = last.seed;
+  next.iteration = last.iteration + 1;
+  next.incarnation = last.incarnation;
+  next.share = last.share;
+  return EncodeToken(next);
 }
 
 }  // namespace feedmill::python

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
@@ -76,6 +77,10 @@ class PythonReader {
   // written with the GIL.
   std::thread::id used_by_{};
 };
+
+// The token of the beginning of the epoch after that of `token`, for the same
+// rank. Raises InvalidArgument for bytes that are no token.
+std::string NextEpochToken(std::string_view token);
 
 }  // namespace feedmill::python
 

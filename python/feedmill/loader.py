@@ -1,0 +1,384 @@
+"""Loaders: the elements of a dataset, epoch after epoch."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import TracebackType
+from typing import Any, Literal, TypeAlias
+
+from feedmill import _arguments as check
+from feedmill import _feedmill
+from feedmill._even import EVEN, Epoch
+from feedmill.dataset import Dataset
+from feedmill.errors import Error, FailedPreconditionError, InvalidArgumentError, UnknownLengthError
+from feedmill.reader import Element, Reader, State, describe_state, make_state, token_of
+
+Even: TypeAlias = Literal["exact", "drop", "pad"]
+
+# Keywords that Loader sets itself, or that belong to a single reading.
+_OWN = {"self", "service", "job", "rank", "ranks", "state", "epoch", "seed", "skip_batches"}
+_READ_OPTIONS = set(inspect.signature(Dataset.read).parameters) - _OWN
+
+
+class Loader:
+    """Reads a dataset epoch after epoch: each loop is the next epoch.
+
+    Each epoch has another order and other random numbers. All epochs have one seed:
+    the one given, or the one drawn for the first epoch. An epoch begins with the first
+    element that is asked for. An epoch that a loop breaks off is over.
+
+    >>> import feedmill as fm
+    >>> loader = fm.Loader(fm.Dataset.range(6).shuffle().batch(3), seed=7)
+    >>> for epoch in range(2):
+    ...     for batch in loader:
+    ...         print(epoch, batch)
+    0 [0 5 2]
+    0 [3 4 1]
+    1 [2 0 4]
+    1 [1 3 5]
+
+    :meth:`state_dict` is a place in an epoch; after its end, the beginning of the
+    next epoch. A loader that is given it reads the rest of that epoch, then the epochs
+    after it.
+
+    Args:
+      dataset: What to read.
+      service, job: As of :meth:`Dataset.read`. Several ranks read a named job.
+      rank, ranks: The loader takes the elements n with n mod ranks = rank.
+      even: Number of elements of each rank, if the ranks do not divide the elements
+        of an epoch:
+
+        - ``exact``: every element once. Some ranks get one element more than others.
+        - ``drop``: every rank gets as many. The last elements of the epoch, fewer
+          than ``ranks``, are left out.
+        - ``pad``: every rank gets as many. A rank without one of the last elements
+          gets the element before once more.
+
+        ``drop`` and ``pad`` need a dataset of known length, or ``agree``. With a
+        service they plan each epoch a second time, as a job of their own that makes no
+        element.
+      state: Go on at the place of a ``state_dict()``, or of :func:`merge_states` of
+        the states of all ranks.
+      epoch: The first epoch. Default: the state's, or 0.
+      seed: Replaces the seed of the dataset.
+      skip_batches: Elements [first, second) of the first epoch that are left out.
+      agree: Function that tells all ranks together, before each element of a dataset
+        without a known length, whether all and whether any of them have another
+        element: ``agree(have: bool) -> (all_have, any_have)``. A collective of the
+        framework, in which every rank takes part.
+      **options: Other keywords of :meth:`Dataset.read`.
+
+    Raises InvalidArgumentError for a wrong option. Later errors are those of
+    :meth:`Dataset.read`; after one, only :meth:`load_state_dict` goes on.
+    """
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        service: str | None = None,
+        job: str | None = None,
+        *,
+        rank: int = 0,
+        ranks: int = 1,
+        even: Even = "exact",
+        state: Mapping[str, Any] | None = None,
+        epoch: int | None = None,
+        seed: int | None = None,
+        skip_batches: Sequence[tuple[int, int]] = (),
+        agree: Callable[[bool], tuple[bool, bool]] | None = None,
+        **options: Any,
+    ) -> None:
+        check_options(options)
+        self._dataset = dataset
+        self._service = service
+        self._job = job
+        self._rank = check.count("rank", rank)
+        self._ranks = check.count("ranks", ranks)
+        self._even = _even(even)
+        self._seed = check.optional_count("seed", seed)
+        self._skips = check.ranges("skip_batches", skip_batches)
+        self._agree = agree
+        self._options = options
+        self._current: Epoch | None = None
+        self._failed = False
+        self._counted: tuple[int, int | None] | None = None  # of which epoch, for len()
+        self._place: State | None = None
+        self._next_epoch = check.optional_count("epoch", epoch) or 0
+        if state is not None:
+            self._go_to(state)
+            if epoch not in (None, self._next_epoch):
+                raise InvalidArgumentError(
+                    f"epoch: {epoch}, where the state is of epoch {self._next_epoch}"
+                )
+        if self._even != "exact" and self._order_any:
+            raise InvalidArgumentError(
+                f'even: "{even}" needs the order "deterministic"; the dataset has "any"'
+            )
+
+    # ---- elements
+
+    def __iter__(self) -> Iterator[Element]:
+        """Returns an iterator over the next epoch, which begins with its first element.
+
+        A second iterator ends the first one's epoch.
+        """
+        return _Elements(self)
+
+    def __len__(self) -> int:
+        """Returns the number of elements of one whole epoch for this rank.
+
+        Raises UnknownLengthError, a TypeError, if only reading tells it. Before the
+        first element it plans the epoch, which waits for the service.
+
+        >>> import feedmill as fm
+        >>> ds = fm.Dataset.range(19)
+        >>> [len(fm.Loader(ds, rank=1, ranks=2, even=e)) for e in ("exact", "drop", "pad")]
+        [9, 9, 10]
+        """
+        if self._counted is None or self._counted[0] != self._next_epoch:
+            self._counted = (self._next_epoch, self._total(self._next_epoch))
+        total = self._counted[1]
+        if total is None:
+            raise UnknownLengthError(
+                "the number of elements is known only by reading them, or there is no end"
+            )
+        if self._even == "drop":
+            return total // self._ranks
+        if self._even == "pad":
+            return -(-total // self._ranks)
+        return max(0, -(-(total - self._rank) // self._ranks))
+
+    def __bool__(self) -> bool:
+        """True, however many elements there are."""
+        return True
+
+    # ---- epochs
+
+    @property
+    def next_epoch(self) -> int:
+        """The epoch that the next loop reads."""
+        return self._next_epoch
+
+    def set_epoch(self, epoch: int) -> None:
+        """Sets the epoch that the next loop reads.
+
+        If a state of that epoch was loaded and is not used yet, the loop begins at its
+        place; else at the beginning of the epoch.
+        """
+        epoch = check.count("epoch", epoch)
+        if epoch == self._next_epoch:
+            return
+        self._next_epoch = epoch
+        self._place = None
+        self._skips = []
+        if self._current is not None and not self._current.begun:
+            self._leave()
+
+    @property
+    def reader(self) -> Reader | None:
+        """The reader of the present epoch: its number, seed, provenance, …
+
+        None before an epoch begins and after it has ended.
+        """
+        return None if self._current is None else self._current.reader
+
+    # ---- the place in the sequence
+
+    def state_dict(self) -> State:
+        """Returns the place after the last element that was handed out.
+
+        A dict that JSON and pickle keep. After the end of an epoch it is the beginning
+        of the next one. Before the first element it begins the first epoch, which
+        waits for the service.
+
+        Raises FailedPreconditionError if the order of the dataset is ``any``.
+
+        >>> import feedmill as fm
+        >>> loader = fm.Loader(fm.Dataset.range(3), seed=1)
+        >>> [int(x) for x in loader]
+        [0, 1, 2]
+        >>> state = loader.state_dict()
+        >>> fm.Loader(fm.Dataset.range(3), state=state).next_epoch
+        1
+        """
+        if self._current is None and self._place is not None:
+            return dict(self._place)
+        return self._open().state()
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Has the next loop begin at the place of ``state``; ends a present epoch.
+
+        ``state`` is of this rank, or of :func:`merge_states` of the states of all
+        ranks. Raises InvalidArgumentError if it is no state. That of another dataset
+        is refused by the next loop.
+        """
+        self._go_to(state)
+        self._leave()
+        self._failed = False
+
+    def get_state(self) -> State:
+        """Returns :meth:`state_dict`; the name that Grain gives it."""
+        return self.state_dict()
+
+    def set_state(self, state: Mapping[str, Any]) -> None:
+        """Does what :meth:`load_state_dict` does; the name that Grain gives it."""
+        self.load_state_dict(state)
+
+    # ---- the end
+
+    def close(self) -> None:
+        """Ends the present epoch. May be called twice."""
+        self._leave()
+
+    def __enter__(self) -> Loader:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    # ---- internal
+
+    @property
+    def _order_any(self) -> bool:
+        return bool(self._dataset._options().get("order") == "any")
+
+    @property
+    def _shares(self) -> bool:
+        """True if the job's elements go to whichever of its readers asks."""
+        job = self._job or self._dataset._options().get("job")
+        return self._order_any and bool(self._service) and bool(job)
+
+    def _go_to(self, state: Mapping[str, Any]) -> None:
+        self._next_epoch = describe_state(state)["iteration"]
+        self._place = dict(state)
+
+    def _total(self, epoch: int) -> int | None:
+        """The number of elements of all ranks in an epoch; None if not known."""
+        seed = self._seed
+        if seed is None and self._place is not None:
+            seed = describe_state(self._place)["seed"]
+        options = {key: self._options[key] for key in self._options if key not in _ONE_READER}
+        with self._dataset.read(self._service, "", epoch=epoch, seed=seed, **options) as reader:
+            return reader._length
+
+    def _open(self) -> Epoch:
+        """Returns the present epoch, opened if it is not."""
+        if self._failed:
+            raise FailedPreconditionError(
+                "the epoch before ended with an error; go on with load_state_dict(state)"
+            )
+        if self._current is not None:
+            return self._current
+        place = self._place
+        evened = self._even != "exact" and self._ranks > 1
+        if evened and self._even == "pad" and place is not None and "again" in place:
+            place = {**place, "token": place["again"]}
+        reader = self._dataset.read(
+            self._service,
+            self._job,
+            rank=self._rank,
+            ranks=self._ranks,
+            state=place,
+            epoch=None if place is not None or self._shares else self._next_epoch,
+            seed=None if place is not None else self._seed,
+            skip_batches=self._skips,
+            **self._options,
+        )
+        self._seed = reader.seed
+        self._next_epoch = reader.epoch
+        try:
+            total = None
+            if evened and reader._length is not None:
+                total = self._total(reader.epoch)
+            self._current = Epoch(
+                reader,
+                self._even if evened else "exact",
+                self._rank,
+                self._ranks,
+                self._place,
+                total,
+                self._agree,
+            )
+        except BaseException:
+            reader.close()
+            raise
+        return self._current
+
+    def _begin(self) -> Epoch:
+        if self._current is not None and self._current.begun:
+            self._leave()
+        epoch = self._open()
+        epoch.begun = True
+        self._next_epoch = epoch.reader.epoch + 1
+        self._place = None
+        self._skips = []
+        return epoch
+
+    def _next(self, epoch: Epoch) -> Element:
+        try:
+            return epoch.next()
+        except StopIteration:
+            if epoch is self._current:
+                if not self._order_any:
+                    token = _feedmill.next_epoch_token(token_of(epoch.reader.state_dict()))
+                    self._place = make_state(token)
+                self._leave()
+            raise
+        except Error:
+            self._failed = epoch is self._current
+            raise
+
+    def _leave(self) -> None:
+        if self._current is not None:
+            self._current.reader.close()
+        self._current = None
+
+
+# Options of a reader that a second one, which only counts, must not have.
+_ONE_READER = {"consumer", "take_over"}
+
+
+class _Elements:
+    """An iterator over one epoch of a loader, which its first element begins."""
+
+    def __init__(self, loader: Loader) -> None:
+        self._loader = loader
+        self._epoch: Epoch | None = None
+        self._ended = False
+
+    def __iter__(self) -> Iterator[Element]:
+        return self
+
+    def __next__(self) -> Element:
+        if self._ended:
+            raise StopIteration
+        if self._epoch is None:
+            self._epoch = self._loader._begin()
+        try:
+            return self._loader._next(self._epoch)
+        except StopIteration:
+            self._ended = True
+            raise
+
+
+def check_options(options: Mapping[str, Any]) -> None:
+    """Raises TypeError for a keyword that Dataset.read does not have."""
+    unknown = sorted(set(options) - _READ_OPTIONS)
+    if unknown:
+        raise TypeError(
+            f"{', '.join(unknown)}: no such option; Dataset.read has "
+            f"{', '.join(sorted(_READ_OPTIONS))}"
+        )
+
+
+def _even(value: Any) -> Even:
+    if value not in EVEN:
+        raise InvalidArgumentError(f'even: expected "exact", "drop" or "pad", found {value!r}')
+    even: Even = value
+    return even

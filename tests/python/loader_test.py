@@ -1,0 +1,303 @@
+"""Loaders: epochs, their states, and ranks that end together."""
+
+import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import feedmill as fm
+import pytest
+
+PLANNED = fm.Dataset.range(19).shuffle().with_options(seed=4)
+COUNTED = fm.Dataset.range(38).shuffle().filter("x % 2 == 0").with_options(seed=4)
+
+
+def ints(elements):
+    return [int(x) for x in elements]
+
+
+@pytest.mark.parametrize("dataset", [PLANNED, COUNTED])
+@pytest.mark.parametrize("through", [False, True])
+def test_each_loop_is_the_next_epoch(dataset, through, request):
+    target = request.getfixturevalue("service") if through else None
+    with fm.Loader(dataset, target) as loader:
+        for epoch in range(3):
+            assert loader.next_epoch == epoch
+            assert ints(loader) == ints(dataset.read(epoch=epoch))
+
+
+def test_all_epochs_have_the_seed_that_was_drawn():
+    dataset = fm.Dataset.range(100).shuffle()
+    loader = fm.Loader(dataset)
+    first = []
+    for x in loader:
+        first.append(int(x))
+        seed = loader.reader.seed
+    assert ints(dataset.read(seed=seed)) == first
+    assert ints(loader) == ints(dataset.read(seed=seed, epoch=1))
+    assert loader.reader is None
+
+
+def test_an_iterator_begins_its_epoch_with_its_first_element():
+    loader = fm.Loader(PLANNED)
+    unused = iter(loader)
+    assert ints(loader) == ints(PLANNED.read())
+    assert ints(unused) == ints(PLANNED.read(epoch=1))
+    assert list(unused) == []
+
+
+def test_an_epoch_that_is_broken_off_is_over():
+    loader = fm.Loader(PLANNED)
+    broken = iter(loader)
+    next(broken)
+    assert ints(loader) == ints(PLANNED.read(epoch=1))
+    with pytest.raises(fm.FailedPreconditionError, match="closed"):
+        next(broken)
+
+
+@pytest.mark.parametrize(
+    ("dataset", "even"),
+    [(PLANNED, "exact"), (PLANNED, "drop"), (PLANNED, "pad"), (COUNTED, "exact")],
+)
+def test_a_loader_goes_on_from_each_place(dataset, even):
+    for rank in (0, 1):
+        options = {"rank": rank, "ranks": 2, "even": even}
+        loader = fm.Loader(dataset, **options)
+        whole = [ints(loader) for _ in range(3)]
+        loader = fm.Loader(dataset, **options)
+        for epoch in range(2):
+            for count, _ in enumerate(loader, 1):
+                state = json.loads(json.dumps(loader.state_dict()))
+                after = fm.Loader(dataset, state=state, **options)
+                assert after.next_epoch == epoch
+                assert ints(after) == whole[epoch][count:]
+                assert ints(after) == whole[epoch + 1]
+            between = fm.Loader(dataset, state=loader.get_state(), **options)
+            assert ints(between) == whole[epoch + 1]
+
+
+def test_a_state_of_the_end_knows_the_dataset():
+    loader = fm.Loader(PLANNED)
+    list(loader)
+    with pytest.raises(fm.InvalidArgumentError, match="source differs"):
+        list(fm.Loader(fm.Dataset.range(20).shuffle(), state=loader.state_dict()))
+
+
+def test_load_state_dict_ends_the_present_epoch():
+    loader = fm.Loader(PLANNED)
+    whole = ints(loader)
+    elements = iter(loader)
+    next(elements)
+    state = loader.state_dict()
+    next(elements)
+    loader.set_state(state)
+    assert ints(loader) == ints(PLANNED.read(epoch=1))[1:]
+    loader.set_epoch(0)
+    assert ints(loader) == whole
+    with pytest.raises(fm.InvalidArgumentError):
+        loader.load_state_dict({})
+
+
+def test_set_epoch_keeps_a_place_in_that_epoch():
+    loader = fm.Loader(PLANNED, epoch=5)
+    elements = iter(loader)
+    first = int(next(elements))
+    state = loader.state_dict()
+    for epoch, rest in ((5, ints(PLANNED.read(epoch=5))[1:]), (6, ints(PLANNED.read(epoch=6)))):
+        after = fm.Loader(PLANNED, state=state)
+        after.set_epoch(epoch)
+        assert ints(after) == rest
+    assert first == ints(PLANNED.read(epoch=5))[0]
+
+
+def test_a_state_before_the_first_element():
+    loader = fm.Loader(PLANNED, epoch=2)
+    state = loader.state_dict()
+    assert ints(loader) == ints(PLANNED.read(epoch=2))
+    assert ints(fm.Loader(PLANNED, state=state)) == ints(PLANNED.read(epoch=2))
+
+
+def test_skipped_batches_are_of_the_first_epoch():
+    loader = fm.Loader(PLANNED, skip_batches=[(2, 5)])
+    whole = ints(PLANNED.read())
+    assert ints(loader) == whole[:2] + whole[5:]
+    assert ints(loader) == ints(PLANNED.read(epoch=1))
+
+
+def test_an_error_is_not_passed_over(tmp_path):
+    (tmp_path / "n.txt").write_text("1\nx\n3\n")
+    loader = fm.Loader(fm.Dataset.text(tmp_path / "n.txt").map("to_number(x, int64)"))
+    elements = iter(loader)
+    assert next(elements) == 1
+    state = loader.state_dict()
+    with pytest.raises(fm.DataLossError):
+        next(elements)
+    with pytest.raises(fm.FailedPreconditionError, match="load_state_dict"):
+        next(iter(loader))
+    loader.load_state_dict(state)
+    with pytest.raises(fm.DataLossError):
+        next(iter(loader))
+
+
+# ---- ranks
+
+
+@pytest.mark.parametrize("total", [3, 5, 18, 19, 20])
+@pytest.mark.parametrize("ranks", [1, 2, 3])
+def test_ranks_that_end_together(total, ranks):
+    dataset = fm.Dataset.range(total).shuffle().with_options(seed=4)
+    whole = ints(dataset.read())
+    for even in ("exact", "drop", "pad"):
+        loaders = [fm.Loader(dataset, rank=r, ranks=ranks, even=even) for r in range(ranks)]
+        parts = [ints(loader) for loader in loaders]
+        assert [len(loader) for loader in loaders] == [len(part) for part in parts]
+        if even == "exact":
+            assert parts == [whole[r::ranks] for r in range(ranks)]
+        elif even == "drop":
+            full = whole[: total - total % ranks]
+            assert parts == [full[r::ranks] for r in range(ranks)]
+        else:
+            rounds = -(-total // ranks)
+            for r, part in enumerate(parts):
+                own = whole[r::ranks]
+                assert part == own + own[-1:] * (rounds - len(own))
+
+
+def test_ranks_end_together_through_a_service(service):
+    dataset = PLANNED.batch(2)
+    for even, counts in (("drop", [5, 5]), ("pad", [5, 5]), ("exact", [5, 5])):
+        loaders = [fm.Loader(dataset, service, even, rank=r, ranks=2, even=even) for r in range(2)]
+        assert [len(list(loader)) for loader in loaders] == counts
+    dataset = PLANNED
+    for even, counts in (("drop", [9, 9]), ("pad", [10, 10]), ("exact", [10, 9])):
+        loaders = [
+            fm.Loader(dataset, service, f"{even} 2", rank=r, ranks=2, even=even) for r in range(2)
+        ]
+        for _ in range(2):
+            assert [len(list(loader)) for loader in loaders] == counts
+        assert [len(loader) for loader in loaders] == counts
+
+
+def test_more_ranks_than_elements():
+    dataset = fm.Dataset.range(2)
+    for rank in range(3):
+        assert list(fm.Loader(dataset, rank=rank, ranks=3, even="drop")) == []
+    with pytest.raises(fm.FailedPreconditionError, match="drop"):
+        list(fm.Loader(dataset, rank=2, ranks=3, even="pad"))
+
+
+def test_skipped_batches_and_ranks_that_end_together():
+    for skips in ([(2, 6)], [(15, 17)], [(17, 19)], [(1, 3), (5, 9)]):
+        parts = [
+            ints(fm.Loader(PLANNED, rank=r, ranks=2, even="drop", skip_batches=skips))
+            for r in range(2)
+        ]
+        whole = ints(PLANNED.read(skip_batches=skips))
+        assert len(parts[0]) == len(parts[1]) == len(whole) // 2
+        assert sorted(parts[0] + parts[1]) == sorted(whole[: len(whole) // 2 * 2])
+
+
+@pytest.mark.parametrize("even", ["drop", "pad"])
+def test_merged_states_go_on_with_other_ranks_that_end_together(even):
+    whole = ints(PLANNED.read())
+    for count in range(1, 7):
+        loaders = [fm.Loader(PLANNED, rank=r, ranks=3, even=even) for r in range(3)]
+        for loader in loaders:
+            elements = iter(loader)
+            for _ in range(count):
+                next(elements)
+        merged = fm.merge_states([loader.state_dict() for loader in loaders])
+        rest = whole[3 * count :]
+        if even == "pad" and len(rest) < 2:
+            with pytest.raises(fm.FailedPreconditionError, match="drop"):
+                list(fm.Loader(PLANNED, rank=1, ranks=2, even=even, state=merged))
+            continue
+        states = []
+        for r in range(2):
+            loader = fm.Loader(PLANNED, rank=r, ranks=2, even=even, state=merged)
+            part = []
+            for x in loader:
+                part.append(int(x))
+                states.append((r, len(part), loader.state_dict()))
+            assert len(part) == (len(rest) // 2 if even == "drop" else -(-len(rest) // 2))
+            for rank, done, state in states:
+                if rank == r:
+                    after = fm.Loader(PLANNED, rank=r, ranks=2, even=even, state=state)
+                    assert ints(after) == part[done:]
+
+
+class Ranks:
+    """Ranks of one process, each in a thread, that agree at a barrier."""
+
+    def __init__(self, ranks):
+        self.have = [False] * ranks
+        self.barrier = threading.Barrier(ranks)
+
+    def agree(self, rank, have):
+        self.have[rank] = have
+        self.barrier.wait(20)
+        answer = all(self.have), any(self.have)
+        self.barrier.wait(20)
+        return answer
+
+
+def read_agreed(dataset, even, states=(None, None), stop=None):
+    ranks = Ranks(2)
+
+    def read(rank):
+        loader = fm.Loader(
+            dataset,
+            rank=rank,
+            ranks=2,
+            even=even,
+            state=states[rank],
+            agree=lambda have: ranks.agree(rank, have),
+        )
+        elements = []
+        for x in loader:
+            elements.append(int(x))
+            if len(elements) == stop:
+                break
+        return elements, loader.state_dict()
+
+    with ThreadPoolExecutor(2) as pool:
+        return list(pool.map(read, range(2)))
+
+
+@pytest.mark.parametrize("even", ["drop", "pad"])
+def test_ranks_agree_where_the_length_is_not_known(even):
+    whole = ints(COUNTED.read())
+    parts = [part for part, _ in read_agreed(COUNTED, even)]
+    if even == "drop":
+        assert parts == [whole[0:18:2], whole[1:18:2]]
+    else:
+        assert parts == [whole[0::2], [*whole[1::2], whole[-2]]]
+    for count in (1, 8, 9, 10)[: 4 if even == "pad" else 3]:
+        done = read_agreed(COUNTED, even, stop=count)
+        after = read_agreed(COUNTED, even, states=[state for _, state in done])
+        assert [a + b for (a, _), (b, _) in zip(done, after, strict=True)] == parts
+
+
+def test_ranks_that_end_together_need_a_length_or_to_agree():
+    with pytest.raises(fm.InvalidArgumentError, match="batch before the filter"):
+        next(iter(fm.Loader(COUNTED, rank=0, ranks=2, even="drop")))
+    assert len(list(fm.Loader(COUNTED, even="drop"))) == 19
+    with pytest.raises(fm.UnknownLengthError):
+        len(fm.Loader(COUNTED))
+
+
+def test_wrong_arguments():
+    with pytest.raises(fm.InvalidArgumentError, match="even"):
+        fm.Loader(PLANNED, even="all")
+    with pytest.raises(TypeError, match=r"thread: no such option.*threads"):
+        fm.Loader(PLANNED, thread=2)
+    with pytest.raises(fm.InvalidArgumentError, match="epoch"):
+        fm.Loader(PLANNED, epoch=3, state=PLANNED.read().state_dict())
+    shared = PLANNED.with_options(order="any")
+    with pytest.raises(fm.InvalidArgumentError, match="deterministic"):
+        fm.Loader(shared, ranks=2, even="drop")
+
+
+def test_readers_that_share_a_job(service):
+    loader = fm.Loader(PLANNED.with_options(order="any"), service, "shared")
+    for _ in range(2):
+        assert sorted(ints(loader)) == list(range(19))
