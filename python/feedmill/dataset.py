@@ -20,6 +20,10 @@ from feedmill.reader import Reader
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+    from feedmill.jax import JaxLoader
+    from feedmill.tensorflow import TensorFlowLoader
+    from feedmill.torch import TorchDataset
+
 # The place in a text that this package wrote: it says nothing to a user.
 _PLACE = re.compile(r"\Aline \d+(, column \d+)?: ")
 _PLACE_IN_FILE = re.compile(r"\Aline (\d+)(?:, column (\d+))?: ")
@@ -257,6 +261,43 @@ class Dataset(Sources, Steps):
             },
             state,
         )
+
+    def to_torch(
+        self, service: str | None = None, job: str | None = None, **options: Any
+    ) -> TorchDataset:
+        """Returns an ``IterableDataset`` of PyTorch whose elements are tensors.
+
+        The options are those of :class:`feedmill.torch.TorchDataset`, which says what
+        they do. docs/frameworks.md shows DDP, Lightning and the Trainer of Hugging
+        Face. Raises ImportError without torch.
+        """
+        from feedmill.torch import TorchDataset
+
+        return TorchDataset(self, service, job, **options)
+
+    def to_jax(
+        self, service: str | None = None, job: str | None = None, **options: Any
+    ) -> JaxLoader:
+        """Returns a loader whose elements are arrays of JAX, global ones with ``sharding=``.
+
+        The options are those of :class:`feedmill.jax.JaxLoader`, which says what they
+        do. Raises ImportError without jax.
+        """
+        from feedmill.jax import JaxLoader
+
+        return JaxLoader(self, service, job, **options)
+
+    def to_tf(
+        self, service: str | None = None, job: str | None = None, **options: Any
+    ) -> TensorFlowLoader:
+        """Returns a loader whose elements are tensors of TensorFlow.
+
+        The options are those of :class:`feedmill.tensorflow.TensorFlowLoader`, which
+        says what they do. Raises ImportError without tensorflow.
+        """
+        from feedmill.tensorflow import TensorFlowLoader
+
+        return TensorFlowLoader(self, service, job, **options)
 
     # ---- a value
 

@@ -95,7 +95,7 @@ class Loader:
         self._job = job
         self._rank = check.count("rank", rank)
         self._ranks = check.count("ranks", ranks)
-        self._even = _even(even)
+        self._even = check_even(even)
         self._seed = check.optional_count("seed", seed)
         self._skips = check.ranges("skip_batches", skip_batches)
         self._agree = agree
@@ -255,16 +255,16 @@ class Loader:
         return self._order_any and bool(self._service) and bool(job)
 
     def _go_to(self, state: Mapping[str, Any]) -> None:
-        self._next_epoch = describe_state(state)["iteration"]
+        described = describe_state(state)
+        self._next_epoch, self._seed = described["iteration"], described["seed"]
         self._place = dict(state)
 
     def _total(self, epoch: int) -> int | None:
         """The number of elements of all ranks in an epoch; None if not known."""
-        seed = self._seed
-        if seed is None and self._place is not None:
-            seed = describe_state(self._place)["seed"]
         options = {key: self._options[key] for key in self._options if key not in _ONE_READER}
-        with self._dataset.read(self._service, "", epoch=epoch, seed=seed, **options) as reader:
+        with self._dataset.read(
+            self._service, "", epoch=epoch, seed=self._seed, **options
+        ) as reader:
             return reader._length
 
     def _open(self) -> Epoch:
@@ -367,17 +367,18 @@ class _Elements:
             raise
 
 
-def check_options(options: Mapping[str, Any]) -> None:
-    """Raises TypeError for a keyword that Dataset.read does not have."""
-    unknown = sorted(set(options) - _READ_OPTIONS)
+def check_options(options: Mapping[str, Any], more: Sequence[str] = ()) -> None:
+    """Raises TypeError for a keyword that neither Dataset.read nor ``more`` has."""
+    known = _READ_OPTIONS.union(more)
+    unknown = sorted(set(options) - known)
     if unknown:
         raise TypeError(
-            f"{', '.join(unknown)}: no such option; Dataset.read has "
-            f"{', '.join(sorted(_READ_OPTIONS))}"
+            f"{', '.join(unknown)}: no such option; there are {', '.join(sorted(known))}"
         )
 
 
-def _even(value: Any) -> Even:
+def check_even(value: Any) -> Even:
+    """Returns the value; InvalidArgumentError if it is none of Even."""
     if value not in EVEN:
         raise InvalidArgumentError(f'even: expected "exact", "drop" or "pad", found {value!r}')
     even: Even = value

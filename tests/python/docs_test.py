@@ -4,6 +4,7 @@ Fenced blocks of a page, in order:
   ```LANGUAGE NAME   a file of that name, in the working directory
   ```python          runs, in one namespace for the page
   ```text            all that the block before it prints
+  ```sh              runs if the page is one of run_page(…, shell=True)
 """
 
 import contextlib
@@ -13,15 +14,18 @@ import io
 import pkgutil
 import re
 import shutil
+import subprocess
 
 import feedmill
 import pytest
 from conftest import ROOT
 
+# They import packages that are not installed here (frameworks/pages_test.py).
+FRAMEWORKS = ["feedmill.jax", "feedmill.tensorflow", "feedmill.torch"]
 MODULES = sorted(
     name
     for _, name, _ in pkgutil.iter_modules(feedmill.__path__, "feedmill.")
-    if "_feedmill" not in name
+    if "_feedmill" not in name and name not in FRAMEWORKS
 )
 FENCE = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.M | re.S)
 
@@ -31,7 +35,7 @@ def test_docstrings(name):
     assert doctest.testmod(importlib.import_module(name)).failed == 0
 
 
-def run_page(text):
+def run_page(text, shell=False):
     namespace, printed = {}, ""
     for language, name, body in FENCE.findall(text):
         if name:
@@ -42,6 +46,12 @@ def run_page(text):
             with contextlib.redirect_stdout(output):
                 exec(compile(body, "page", "exec"), namespace)
             printed = output.getvalue()
+        elif language == "sh" and shell:
+            done = subprocess.run(
+                ["bash", "-euc", body], capture_output=True, text=True, timeout=100, check=False
+            )
+            assert done.returncode == 0, done.stdout + done.stderr
+            printed = done.stdout
         elif language == "text":
             assert printed == body
 

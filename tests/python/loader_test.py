@@ -106,6 +106,11 @@ def test_set_epoch_keeps_a_place_in_that_epoch():
         after = fm.Loader(PLANNED, state=state)
         after.set_epoch(epoch)
         assert ints(after) == rest
+    drawn = fm.Loader(fm.Dataset.range(19).shuffle())
+    next(iter(drawn))
+    after = fm.Loader(fm.Dataset.range(19).shuffle(), state=drawn.state_dict())
+    after.set_epoch(3)
+    assert ints(after) == ints(fm.Dataset.range(19).shuffle().read(epoch=3, seed=drawn.reader.seed))
     assert first == ints(PLANNED.read(epoch=5))[0]
 
 

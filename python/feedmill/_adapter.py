@@ -1,0 +1,138 @@
+"""What the loaders of all frameworks have: ranks that are found, epochs, places."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from feedmill import _arguments as check
+from feedmill.dataset import Dataset
+from feedmill.errors import InvalidArgumentError
+from feedmill.loader import Even, Loader, check_even, check_options
+from feedmill.reader import Element, State, token_of
+
+
+class Adapter:
+    """A :class:`Loader` that is made when the first epoch begins.
+
+    Until then the ranks of the process may not be known, and the adapter may be sent to
+    another process.
+    """
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        service: str | None,
+        job: str | None,
+        *,
+        rank: int | None,
+        ranks: int | None,
+        even: Even,
+        state: Mapping[str, Any] | None,
+        options: Mapping[str, Any],
+    ) -> None:
+        check_options(options, more=("epoch", "seed", "skip_batches"))
+        if (rank is None) != (ranks is None):
+            raise InvalidArgumentError("rank, ranks: both or none of them")
+        self._dataset = dataset
+        self._arguments = {"service": service, "job": job, "even": check_even(even), **options}
+        self._ranks = None if rank is None or ranks is None else (rank, ranks)
+        self._state: State | None = None
+        self._epoch: int | None = None
+        self._loader: Loader | None = None
+        if state is not None:
+            self.load_state_dict(state)
+
+    # ---- for the frameworks
+
+    def _find_ranks(self) -> tuple[int, int]:
+        """Returns (rank, ranks) of this process."""
+        return 0, 1
+
+    def _find_agree(self) -> Callable[[bool], tuple[bool, bool]] | None:
+        """Returns the function ``agree`` of :class:`Loader`, for several ranks."""
+        return None
+
+    def _check(self, ranks: int) -> None:
+        """Raises InvalidArgumentError if so many ranks cannot read the dataset."""
+
+    # ---- elements
+
+    def _elements(self) -> Iterator[Element]:
+        return iter(self._opened())
+
+    def __len__(self) -> int:
+        """Returns the number of elements of one whole epoch for this rank.
+
+        Raises UnknownLengthError, a TypeError, if only reading tells it.
+        """
+        return len(self._opened())
+
+    def __bool__(self) -> bool:
+        """True, however many elements there are."""
+        return True
+
+    # ---- epochs and places
+
+    def set_epoch(self, epoch: int) -> None:
+        """Sets the epoch that the next loop reads, as :meth:`Loader.set_epoch`."""
+        if self._loader is not None:
+            self._loader.set_epoch(epoch)
+        else:
+            self._epoch = check.count("epoch", epoch)
+
+    def state_dict(self) -> State:
+        """Returns the place after the last element that was handed out.
+
+        Each rank keeps its own. After the end of an epoch it is the beginning of the
+        next one.
+        """
+        return self._opened().state_dict()
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Has the next loop begin at the place of ``state``: of this rank, or merged."""
+        if self._loader is not None:
+            self._loader.load_state_dict(state)
+            return
+        token_of(state)
+        self._state, self._epoch = dict(state), None
+
+    @property
+    def loader(self) -> Loader | None:
+        """The :class:`Loader` that reads; None before the first epoch begins."""
+        return self._loader
+
+    def close(self) -> None:
+        """Ends the present epoch. May be called twice."""
+        if self._loader is not None:
+            self._loader.close()
+
+    # ---- internal
+
+    def _opened(self) -> Loader:
+        if self._loader is None:
+            rank, ranks = self._ranks or self._find_ranks()
+            self._check(ranks)
+            arguments = dict(self._arguments)
+            if self._state is not None:
+                arguments.pop("epoch", None)
+            self._loader = Loader(
+                self._dataset,
+                rank=rank,
+                ranks=ranks,
+                state=self._state,
+                agree=self._find_agree() if ranks > 1 else None,
+                **arguments,
+            )
+            if self._epoch is not None:
+                self._loader.set_epoch(self._epoch)
+            self._state = self._epoch = None
+        return self._loader
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For another process: where this one is, without its reader."""
+        state = dict(self.__dict__)
+        if self._loader is not None and not self._loader._order_any:
+            state["_state"] = self._loader.state_dict()
+        state["_loader"] = None
+        return state

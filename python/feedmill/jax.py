@@ -1,0 +1,129 @@
+"""JAX: the batches of a dataset as arrays. ``Dataset.to_jax`` makes them.
+
+This module imports jax; ``import feedmill`` does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import jax
+import numpy as np
+from jax.experimental import multihost_utils
+
+from feedmill._adapter import Adapter
+from feedmill.dataset import Dataset
+from feedmill.errors import InvalidArgumentError
+from feedmill.loader import Even
+from feedmill.reader import Element
+
+__all__ = ["JaxLoader"]
+
+
+class JaxLoader(Adapter):
+    """The elements of a dataset as arrays of JAX, epoch after epoch.
+
+    >>> import feedmill as fm
+    >>> ds = fm.Dataset.range(6).map(x="cast(x, float32) / 2", name="to_string(x)").batch(3)
+    >>> for batch in ds.to_jax():
+    ...     print(batch["x"], batch["name"])
+    [0.  0.5 1. ] [b'0' b'1' b'2']
+    [1.5 2.  2.5] [b'3' b'4' b'5']
+
+    Numbers, bools and arrays of them become ``jax.Array``; ``bytes`` and arrays of them
+    stay as they were read. As everywhere in JAX, 64-bit numbers become 32-bit ones
+    unless ``jax_enable_x64`` is set. On a CPU, JAX uses the memory of the batch without
+    a copy where it begins at a multiple of 64 bytes; JAX never writes to it.
+
+    With ``sharding``, an array is global: each process puts in its own elements of the
+    batch, by ``jax.make_array_from_process_local_data``, so that the global batch has
+    ``jax.process_count()`` times as many rows as the dataset's ``batch``. Every batch
+    must then have the same shape: ``batch(…, drop_remainder=True)``.
+
+    Each loop is the next epoch, or the one of :meth:`set_epoch`. The ranks are
+    ``jax.process_index()`` and ``jax.process_count()``, found when the first epoch
+    begins. All processes end at the same step.
+
+    Args:
+      dataset, service, job, state, epoch, seed, skip_batches, options: As of
+        :class:`Loader`. Several processes read a named job of a service.
+      sharding: A ``jax.sharding.Sharding`` of all arrays, or a dict of them by
+        component; components that it does not name stay in this process. Default: none.
+      rank, ranks: In place of those that are found.
+      even: As of :class:`Loader`. Default: ``drop``. If the length of the dataset is not
+        known, the processes ask each other for each batch by
+        ``multihost_utils.process_allgather``.
+
+    Raises the errors of :class:`Loader`.
+    """
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        service: str | None = None,
+        job: str | None = None,
+        *,
+        sharding: Any = None,
+        rank: int | None = None,
+        ranks: int | None = None,
+        even: Even = "drop",
+        state: Mapping[str, Any] | None = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(
+            dataset,
+            service,
+            job,
+            rank=rank,
+            ranks=ranks,
+            even=even,
+            state=state,
+            options=options,
+        )
+        self._sharding = sharding
+
+    def __iter__(self) -> Iterator[Element]:
+        """Returns an iterator over the next epoch, which begins with its first element."""
+        for element in self._elements():
+            if isinstance(element, dict):
+                yield {name: self._array(value, name) for name, value in element.items()}
+            else:
+                yield self._array(element, None)
+
+    def _array(self, value: Any, name: str | None) -> Any:
+        if not isinstance(value, (np.ndarray, np.generic)) or value.dtype == object:
+            return value
+        sharding = self._sharding_of(name)
+        if sharding is None:
+            return jax.device_put(value)
+        return jax.make_array_from_process_local_data(sharding, np.asarray(value))
+
+    def _sharding_of(self, name: str | None) -> Any:
+        if isinstance(self._sharding, dict):
+            return self._sharding.get(name)
+        return self._sharding
+
+    def _find_ranks(self) -> tuple[int, int]:
+        return jax.process_index(), jax.process_count()
+
+    def _find_agree(self) -> Callable[[bool], tuple[bool, bool]] | None:
+        return _agree if jax.process_count() > 1 else None
+
+    def _check(self, ranks: int) -> None:
+        if ranks == 1 or self._sharding is None:
+            return
+        specs = self._dataset.element_spec
+        for name, spec in (specs if isinstance(specs, dict) else {None: specs}).items():
+            varies = spec.dtype != "bytes" and None in spec.shape
+            if varies and self._sharding_of(name) is not None:
+                raise InvalidArgumentError(
+                    f"sharding: {'the element' if name is None else name} has the shape "
+                    f"{spec.shape}, which may differ between processes, where a global array "
+                    "needs one shape; use batch(…, drop_remainder=True) and arrays of fixed shape"
+                )
+
+
+def _agree(have: bool) -> tuple[bool, bool]:
+    every = multihost_utils.process_allgather(np.array([have]))
+    return bool(every.all()), bool(every.any())

@@ -1,0 +1,137 @@
+"""TensorFlow: the batches of a dataset as tensors. ``Dataset.to_tf`` makes them.
+
+This module imports tensorflow; ``import feedmill`` does not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import tensorflow as tf
+
+from feedmill._adapter import Adapter
+from feedmill.dataset import ComponentSpec, Dataset
+from feedmill.loader import Even
+from feedmill.reader import Element
+
+__all__ = ["TensorFlowLoader"]
+
+
+class TensorFlowLoader(Adapter):
+    """The elements of a dataset as eager tensors, epoch after epoch.
+
+    >>> import feedmill as fm
+    >>> ds = fm.Dataset.range(6).map(x=lambda x: x / 2, name="to_string(x)").batch(3)
+    >>> for batch in ds.to_tf():
+    ...     print(batch["x"].numpy(), batch["name"].numpy())
+    [0.  0.5 1. ] [b'0' b'1' b'2']
+    [1.5 2.  2.5] [b'3' b'4' b'5']
+
+    Numbers, byte strings and arrays of them become tensors; byte strings have the dtype
+    ``tf.string``. A tensor uses the memory of the batch without a copy where that begins
+    at a multiple of 64 bytes, and keeps it alive; TensorFlow never writes to it.
+
+    :meth:`dataset` is the same as a ``tf.data.Dataset``, for Keras and for
+    ``tf.function``.
+
+    Each loop is the next epoch, or the one of :meth:`set_epoch`.
+
+    Args:
+      dataset, service, job, state, epoch, seed, skip_batches, options: As of
+        :class:`Loader`. Several ranks read a named job of a service.
+      rank, ranks: This process reads the elements n with n mod ranks = rank. They are
+        not found: TensorFlow has them in its strategy's ``tf.distribute.InputContext``.
+      even: As of :class:`Loader`. Default: ``drop``.
+
+    Raises the errors of :class:`Loader`.
+    """
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        service: str | None = None,
+        job: str | None = None,
+        *,
+        rank: int = 0,
+        ranks: int = 1,
+        even: Even = "drop",
+        state: Mapping[str, Any] | None = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(
+            dataset,
+            service,
+            job,
+            rank=rank,
+            ranks=ranks,
+            even=even,
+            state=state,
+            options=options,
+        )
+
+    def __iter__(self) -> Iterator[Element]:
+        """Returns an iterator over the next epoch, which begins with its first element."""
+        for element in self._elements():
+            if isinstance(element, dict):
+                yield {name: _tensor(value) for name, value in element.items()}
+            else:
+                yield _tensor(element)
+
+    def dataset(self) -> Any:
+        """Returns a ``tf.data.Dataset`` of the same elements; each loop is the next epoch.
+
+        Its elements pass through ``tf.data.Dataset.from_generator``, which copies them.
+        No strategy divides it once more: auto-sharding is off.
+
+        >>> import feedmill as fm
+        >>> ds = fm.Dataset.range(4).batch(2).to_tf().dataset()
+        >>> ds.element_spec
+        TensorSpec(shape=(None,), dtype=tf.int64, name=None)
+        >>> [x.tolist() for x in ds.as_numpy_iterator()]
+        [[0, 1], [2, 3]]
+        """
+        specs = self._dataset.element_spec
+        signature = (
+            {name: _tensor_spec(spec) for name, spec in specs.items()}
+            if isinstance(specs, dict)
+            else _tensor_spec(specs)
+        )
+        dataset = tf.data.Dataset.from_generator(
+            lambda: iter(self._opened()), output_signature=signature
+        )
+        options = tf.data.Options()
+        options.experimental_distribute.auto_shard_policy = tf.data.experimental.AutoShardPolicy.OFF
+        return dataset.with_options(options)
+
+
+class _Alias:
+    """An array that says it may be written, to which its memory belongs.
+
+    TensorFlow takes no read-only array by DLPack. It writes to no memory that is not its
+    own, so that this one stays as it is.
+    """
+
+    def __init__(self, array: np.ndarray[Any, Any]) -> None:
+        address, _ = array.__array_interface__["data"]
+        self.__array_interface__ = {**array.__array_interface__, "data": (address, False)}
+        self.array = array
+
+
+def _tensor(value: Any) -> Any:
+    """Returns the tensor of a value: of the same memory, if kernels can use that."""
+    if isinstance(value, np.ndarray) and value.dtype != object and value.size > 0:
+        aligned = value.__array_interface__["data"][0] % _ALIGNMENT == 0
+        if aligned and value.flags.c_contiguous:
+            return tf.experimental.dlpack.from_dlpack(np.asarray(_Alias(value)).__dlpack__())
+    return tf.convert_to_tensor(value)
+
+
+# Bytes to which TensorFlow's kernels want memory aligned.
+_ALIGNMENT = 64
+
+
+def _tensor_spec(spec: ComponentSpec) -> Any:
+    dtype = tf.string if spec.dtype == "bytes" else tf.as_dtype(np.dtype(spec.dtype))
+    return tf.TensorSpec(spec.shape, dtype)

@@ -1,0 +1,216 @@
+"""PyTorch: the batches of a dataset as tensors. ``Dataset.to_torch`` makes them.
+
+This module imports torch; ``import feedmill`` does not.
+"""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import torch
+from torch.utils.data import IterableDataset, get_worker_info
+
+from feedmill import _arguments as check
+from feedmill._adapter import Adapter
+from feedmill.dataset import Dataset
+from feedmill.errors import InvalidArgumentError
+from feedmill.loader import Even
+from feedmill.reader import Element
+
+__all__ = ["TorchDataset", "ranks_of_process", "to_tensors"]
+
+
+class TorchDataset(Adapter, IterableDataset):
+    """The elements of a dataset as tensors, epoch after epoch.
+
+    It is its own loader: iterate over it, or give it to a trainer where a DataLoader
+    is expected. A ``DataLoader`` around it needs ``batch_size=None, num_workers=0``:
+    the elements are batches already, and feedmill reads ahead in threads of its own.
+
+    >>> import feedmill as fm
+    >>> ds = fm.Dataset.range(6).map(x=lambda x: x * 1.5, name="to_string(x)").batch(3)
+    >>> for batch in ds.to_torch():
+    ...     print(batch["x"], batch["name"])
+    tensor([0.0000, 1.5000, 3.0000], dtype=torch.float64) [b'0' b'1' b'2']
+    tensor([4.5000, 6.0000, 7.5000], dtype=torch.float64) [b'3' b'4' b'5']
+
+    ================================ ===================================================
+    component of an element          value
+    ================================ ===================================================
+    array of numbers or bools        tensor of that shape and dtype
+    number or bool                   tensor without dimensions
+    byte string, array of them       ``bytes``, NumPy array of dtype object, as read
+    ================================ ===================================================
+
+    A tensor without ``copy``, ``pin_memory`` and ``device`` is a view of the memory in
+    which the element came. **That memory is read-only.** PyTorch does not know that: an
+    in-place operation on such a tensor (``batch.div_(255)``) changes the data of other
+    elements or, with memory shared with a worker, ends the process with SIGSEGV. Write
+    ``batch.div(255)``, or ask for ``copy=True``. Such a tensor keeps its memory alive.
+
+    Each loop is the next epoch, or the one of :meth:`set_epoch`. If several processes
+    train, each reads its part: the ranks are those of torch.distributed where it is
+    initialized, else of the variables ``RANK`` and ``WORLD_SIZE``, else one. They are
+    found when the first epoch begins. No sampler, and no other loader, may divide the
+    data once more.
+
+    In a worker process of a DataLoader it warns. The first worker gives all elements of
+    the rank, the others none, so that no element comes twice.
+
+    Args:
+      dataset, service, job, state, epoch, seed, skip_batches, options: As of
+        :class:`Loader`. Several ranks read a named job of a service.
+      rank, ranks: In place of those that are found.
+      even: As of :class:`Loader`. Default: ``drop``, as ranks that take another number
+        of steps wait for each other without end. If the length of the dataset is not
+        known, the ranks ask each other for each batch by an all-reduce of two numbers,
+        through gloo.
+      device: Where tensors go, e.g. ``"cuda"``. Default: they stay in this memory.
+      pin_memory: Copies to page-locked memory, from which a device takes them while
+        the program goes on.
+      copy: Copies to memory that may be written.
+
+    Raises the errors of :class:`Loader`.
+    """
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        service: str | None = None,
+        job: str | None = None,
+        *,
+        rank: int | None = None,
+        ranks: int | None = None,
+        even: Even = "drop",
+        device: Any = None,
+        pin_memory: bool = False,
+        copy: bool = False,
+        state: Mapping[str, Any] | None = None,
+        **options: Any,
+    ) -> None:
+        IterableDataset.__init__(self)
+        Adapter.__init__(
+            self,
+            dataset,
+            service,
+            job,
+            rank=rank,
+            ranks=ranks,
+            even=even,
+            state=state,
+            options=options,
+        )
+        self._device = None if device is None else torch.device(device)
+        self._pin_memory = check.flag("pin_memory", pin_memory)
+        self._copy = check.flag("copy", copy)
+        self._group: Any = None
+
+    # ---- elements
+
+    def __iter__(self) -> Iterator[Element]:
+        """Returns an iterator over the next epoch, which begins with its first element."""
+        worker = get_worker_info()
+        if worker is not None:
+            if worker.id > 0:
+                return iter(())
+            warnings.warn(
+                "feedmill reads ahead in threads of its own; a worker process of a DataLoader "
+                "only copies its elements once more. Use the dataset without a DataLoader, or "
+                "DataLoader(…, batch_size=None, num_workers=0)"
+                "; of several workers only the first one reads, and set_epoch() has to come before "
+                "each loop",
+                stacklevel=2,
+            )
+        return self._tensors(worker is not None)
+
+    def _tensors(self, copy: bool) -> Iterator[Element]:
+        for element in self._elements():
+            yield to_tensors(
+                element,
+                copy=copy or self._copy,
+                device=self._device,
+                pin_memory=self._pin_memory,
+            )
+
+    @property
+    def sampler(self) -> TorchDataset:
+        """Itself: Lightning calls ``set_epoch`` of a loader's sampler before each epoch."""
+        return self
+
+    def _find_ranks(self) -> tuple[int, int]:
+        return ranks_of_process()
+
+    def _find_agree(self) -> Callable[[bool], tuple[bool, bool]] | None:
+        return self._agree if _initialized() else None
+
+    def _agree(self, have: bool) -> tuple[bool, bool]:
+        distributed = torch.distributed
+        if self._group is None:
+            self._group = distributed.new_group(backend="gloo")
+        counts = torch.tensor([have, not have], dtype=torch.int32)
+        distributed.all_reduce(counts, group=self._group)
+        return bool(counts[1] == 0), bool(counts[0] > 0)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For another process: where this one is, without its reader."""
+        return {**Adapter.__getstate__(self), "_group": None}
+
+
+def ranks_of_process() -> tuple[int, int]:
+    """Returns (rank, ranks) of this process.
+
+    Those of torch.distributed where it is initialized; else of the environment
+    variables ``RANK`` and ``WORLD_SIZE``, which torchrun sets; else (0, 1).
+    """
+    if _initialized():
+        return torch.distributed.get_rank(), torch.distributed.get_world_size()
+    rank, ranks = os.environ.get("RANK"), os.environ.get("WORLD_SIZE")
+    if rank is None or ranks is None:
+        return 0, 1
+    if not (rank.isdecimal() and ranks.isdecimal() and int(rank) < int(ranks)):
+        raise InvalidArgumentError(
+            f"RANK={rank} and WORLD_SIZE={ranks} of the environment are no rank of so many; "
+            "correct them, or pass rank= and ranks="
+        )
+    return int(rank), int(ranks)
+
+
+def to_tensors(
+    element: Element,
+    *,
+    copy: bool = False,
+    device: torch.device | None = None,
+    pin_memory: bool = False,
+) -> Any:
+    """Returns an element with tensors in place of its arrays and numbers.
+
+    >>> import feedmill as fm
+    >>> to_tensors(next(fm.Dataset.range(3).batch(3).read()))
+    tensor([0, 1, 2])
+    """
+    if isinstance(element, dict):
+        return {
+            name: to_tensors(value, copy=copy, device=device, pin_memory=pin_memory)
+            for name, value in element.items()
+        }
+    if isinstance(element, np.ndarray):
+        if element.dtype == object:
+            return element
+        # from_numpy would warn that the array is read-only; DLPack tells it.
+        tensor = torch.from_numpy(element.copy()) if copy else torch.from_dlpack(element)
+    elif isinstance(element, np.generic):
+        tensor = torch.from_numpy(np.array(element))
+    else:
+        return element
+    if pin_memory:
+        tensor = tensor.pin_memory()
+    return tensor if device is None else tensor.to(device, non_blocking=pin_memory)
+
+
+def _initialized() -> bool:
+    distributed = torch.distributed
+    return bool(distributed.is_available() and distributed.is_initialized())

@@ -1,0 +1,94 @@
+"""TensorFlow: eager tensors over the memory of batches, and tf.data."""
+
+import feedmill as fm
+import numpy as np
+import tensorflow as tf
+from feedmill.tensorflow import _tensor
+
+DATASET = fm.Dataset.range(40).shuffle().batch(4).with_options(seed=3)
+DTYPES = "int8 int16 int32 int64 uint8 uint16 uint32 uint64".split()
+KINDS = fm.Dataset.range(64).map(
+    {
+        "flag": "x % 2 == 0",
+        **{t: f"cast(x, {t})" for t in DTYPES},
+        "float32": "cast(x, float32) / 3",
+        "float64": "cast(x, float64) / 3",
+        "matrix": "[[x, x + 1], [x, x * 2]]",
+        "text": "to_string(x)",
+    }
+)
+
+
+def values(batches):
+    return [batch.numpy().tolist() for batch in batches]
+
+
+def test_every_dtype():
+    batch = next(KINDS.batch(64).read())
+    tensors = next(iter(KINDS.batch(64).to_tf()))
+    for name, array in batch.items():
+        assert tensors[name].dtype == (tf.string if name == "text" else array.dtype)
+        np.testing.assert_array_equal(tensors[name].numpy(), array)
+
+
+def test_a_tensor_is_a_view_of_the_batch_that_nothing_writes_to():
+    batch = next(KINDS.batch(64).read())
+    for name, array in batch.items():
+        if name in ("flag", "text"):
+            continue
+        kept = array.copy()
+        tensor = _tensor(array)
+        assert np.asarray(memoryview(tensor)).ctypes.data == array.ctypes.data
+        one = tf.cast(1, tensor.dtype)
+        variable = tf.Variable(tensor)
+        variable.assign_add(tf.ones_like(variable))
+        tensor = tf.add(tensor, one)
+        np.testing.assert_array_equal(tensor.numpy(), kept + 1)
+        np.testing.assert_array_equal(variable.numpy(), kept + 1)
+        np.testing.assert_array_equal(array, kept)
+
+
+def test_memory_that_is_not_aligned_is_copied():
+    for row in KINDS.batch(8).read():
+        for name, array in row.items():
+            if name != "text":
+                np.testing.assert_array_equal(_tensor(array).numpy(), array)
+    empty = next(fm.Dataset.range(2).map("slice([x], 0, 0)").batch(2).read())
+    assert _tensor(empty).shape == (2, 0)
+
+
+def test_elements_without_a_batch():
+    element = next(iter(KINDS.to_tf()))
+    assert element["float32"].shape == () and element["matrix"].shape == (2, 2)
+    assert element["text"].numpy() == b"0"
+
+
+def test_epochs_states_and_ranks():
+    whole = [[batch.tolist() for batch in DATASET.read(epoch=epoch)] for epoch in range(3)]
+    loader = DATASET.to_tf()
+    for count, _ in enumerate(loader, 1):
+        after = DATASET.to_tf(state=loader.state_dict())
+        assert [values(after), values(after)] == [whole[0][count:], whole[1]]
+    loader.set_epoch(2)
+    assert values(loader) == whole[2]
+    assert values(DATASET.to_tf(rank=1, ranks=3)) == whole[0][1:9:3]
+
+
+def test_a_dataset_of_tf_data():
+    whole = [[batch.tolist() for batch in DATASET.read(epoch=epoch)] for epoch in range(2)]
+    dataset = DATASET.to_tf().dataset()
+    assert [values(dataset), values(dataset)] == whole
+    for plain, batch in zip(KINDS.batch(8).read(), KINDS.batch(8).to_tf().dataset(), strict=True):
+        for name, array in plain.items():
+            np.testing.assert_array_equal(batch[name].numpy(), array)
+
+
+def test_keras_fits():
+    pairs = fm.Dataset.range(64).map({"x": "cast(x, float32) / 64", "y": "cast(x, float32) / 32"})
+    dataset = (
+        pairs.shuffle().batch(8).to_tf(seed=1).dataset().map(lambda e: (e["x"][:, None], e["y"]))
+    )
+    model = tf.keras.Sequential([tf.keras.layers.Dense(1)])
+    model.compile(optimizer=tf.keras.optimizers.SGD(0.1), loss="mse")
+    history = model.fit(dataset, epochs=20, verbose=0)
+    assert history.history["loss"][-1] < history.history["loss"][0] / 4

@@ -1,0 +1,284 @@
+"""PyTorch: tensors over the memory of batches, loaders, and processes of DDP."""
+
+import json
+import os
+import pickle
+import signal
+import subprocess
+import sys
+import warnings
+from pathlib import Path
+
+import feedmill as fm
+import numpy as np
+import pytest
+from feedmill.torch import TorchDataset, ranks_of_process, to_tensors
+from torch.utils.data import DataLoader, get_worker_info
+from torchdata.stateful_dataloader import StatefulDataLoader
+
+DATASET = fm.Dataset.range(40).shuffle().batch(4).with_options(seed=3)
+KINDS = fm.Dataset.range(64).map(
+    {
+        "flag": "x % 2 == 0",
+        **{t: f"cast(x, {t})" for t in ("int8", "int16", "int32", "int64")},
+        **{t: f"cast(x, {t})" for t in ("uint8", "uint16", "uint32", "uint64")},
+        **{t: f"cast(x, {t}) / 3" for t in ("float32", "float64")},
+        "matrix": "[[x, x + 1], [x, x * 2]]",
+        "text": "to_string(x)",
+        "empty": "slice([x], 0, 0)",
+    }
+)
+
+
+def values(batches):
+    return [batch.tolist() for batch in batches]
+
+
+@pytest.fixture(scope="module")
+def whole():
+    return [[batch.tolist() for batch in DATASET.read(epoch=epoch)] for epoch in range(4)]
+
+
+# ---- tensors
+
+
+@pytest.mark.filterwarnings("error")
+def test_every_dtype_is_a_view_of_the_batch():
+    for batch in KINDS.batch(16).read():
+        tensors = to_tensors(batch)
+        for name, array in batch.items():
+            if name == "text":
+                assert tensors[name] is array
+                continue
+            tensor = tensors[name]
+            assert tuple(tensor.shape) == array.shape
+            assert str(tensor.dtype).removeprefix("torch.") == array.dtype.name
+            assert array.size == 0 or tensor.data_ptr() == array.ctypes.data
+            np.testing.assert_array_equal(tensor.numpy(), array)
+
+
+@pytest.mark.filterwarnings("error")
+def test_elements_without_a_batch():
+    element = next(iter(KINDS.to_torch()))
+    assert element["float32"].shape == () and element["matrix"].shape == (2, 2)
+    assert element["text"] == b"0"
+    assert next(iter(fm.Dataset.range(1).map("to_string(x)").to_torch())) == b"0"
+
+
+def test_a_copy_may_be_written():
+    plain = [batch.clone() for batch in DATASET.to_torch()]
+    for batch, original in zip(DATASET.to_torch(copy=True), plain, strict=True):
+        assert batch.add_(1).equal(original + 1)
+
+
+def test_a_view_keeps_its_memory(service):
+    with DATASET.read(service) as reader:
+        batches = list(reader)
+    tensors = [to_tensors(batch) for batch in batches]
+    expected = [batch.tolist() for batch in batches]
+    del batches
+    assert values(tensors) == expected
+
+
+def test_device():
+    batch = next(iter(DATASET.to_torch(device="meta")))
+    assert batch.device.type == "meta" and batch.shape == (4,)
+
+
+@pytest.mark.parametrize("through", [False, True])
+def test_each_loop_is_the_next_epoch(through, request, whole):
+    target = request.getfixturevalue("service") if through else None
+    dataset = DATASET.to_torch(target)
+    assert len(dataset) == 10
+    assert [values(dataset) for _ in range(2)] == whole[:2]
+    dataset.set_epoch(0)
+    assert values(dataset) == whole[0]
+
+
+def test_states(whole):
+    dataset = DATASET.to_torch()
+    for count, _ in enumerate(dataset, 1):
+        after = DATASET.to_torch(state=json.loads(json.dumps(dataset.state_dict())))
+        assert [values(after), values(after)] == [whole[0][count:], whole[1]]
+    after = DATASET.to_torch()
+    after.set_epoch(3)
+    after.load_state_dict(dataset.state_dict())
+    assert values(after) == whole[1]
+    with pytest.raises(fm.InvalidArgumentError):
+        after.load_state_dict({"token": 1})
+
+
+def test_wrong_arguments():
+    with pytest.raises(TypeError, match="no such option"):
+        DATASET.to_torch(batch_size=3)
+    with pytest.raises(fm.InvalidArgumentError, match="even"):
+        DATASET.to_torch(even="no")
+    with pytest.raises(fm.InvalidArgumentError, match="both"):
+        DATASET.to_torch(rank=1)
+    with pytest.raises(fm.InvalidArgumentError, match="pin_memory"):
+        DATASET.to_torch(pin_memory="yes")
+    with pytest.raises(fm.UnknownLengthError):
+        len(DATASET.filter("sum(x) > 1").to_torch())
+
+
+# ---- DataLoader
+
+
+def test_a_data_loader_of_one_process(whole):
+    loader = DataLoader(DATASET.to_torch(), batch_size=None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert len(loader) == 10
+        assert [values(loader) for _ in range(2)] == whole[:2]
+
+
+class Seen(TorchDataset):
+    """Gives the worker, and what it was warned of, with each batch."""
+
+    def __iter__(self):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            elements = super().__iter__()
+        for batch in elements:
+            yield get_worker_info().id, [str(warning.message) for warning in caught], batch
+
+
+@pytest.mark.parametrize("context", ["fork", "spawn"])
+def test_only_the_first_worker_of_a_data_loader_reads(context, whole):
+    dataset = Seen(DATASET)
+    loader = DataLoader(dataset, batch_size=None, num_workers=2, multiprocessing_context=context)
+    for epoch in range(2):
+        dataset.set_epoch(epoch)
+        seen = list(loader)
+        assert [batch.tolist() for _, _, batch in seen] == whole[epoch]
+        for worker, warned, _ in seen:
+            assert worker == 0
+            assert "threads of its own" in warned[0]
+
+
+def test_a_dataset_that_has_read_goes_on_in_a_worker(whole):
+    dataset = DATASET.to_torch()
+    assert values(dataset) == whole[0]
+    loader = DataLoader(dataset, batch_size=None, num_workers=1, multiprocessing_context="fork")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert values(loader) == whole[1]
+
+
+def test_pickle(whole):
+    dataset = DATASET.to_torch()
+    elements = iter(dataset)
+    next(elements)
+    assert values(pickle.loads(pickle.dumps(dataset))) == whole[0][1:]
+    assert values(elements) == whole[0][1:]
+
+
+@pytest.mark.parametrize("workers", [0, 1])
+@pytest.mark.parametrize("count", [0, 1, 4, 9, 10, 11, 20])
+def test_a_stateful_data_loader_goes_on(workers, count, whole):
+    def make():
+        return StatefulDataLoader(DATASET.to_torch(), batch_size=None, num_workers=workers)
+
+    def take(loader, count):
+        taken = []
+        while len(taken) < count:
+            for batch in loader:
+                taken.append(batch.tolist())
+                if len(taken) == count:
+                    break
+        return taken
+
+    expected = whole[0] + (whole[1] + whole[2] if workers == 0 else whole[0] * 2)
+    loader = make()
+    assert take(loader, count) == expected[:count]
+    state = pickle.loads(pickle.dumps(loader.state_dict()))
+    after = make()
+    after.load_state_dict(state)
+    if workers == 0:
+        assert take(after, 25 - count) == expected[count:25]
+    elif count < 10:
+        assert values(after) == expected[count:10]
+
+
+# ---- ranks
+
+
+def test_ranks_of_the_environment(monkeypatch):
+    assert ranks_of_process() == (0, 1)
+    monkeypatch.setenv("RANK", "1")
+    assert ranks_of_process() == (0, 1)
+    monkeypatch.setenv("WORLD_SIZE", "3")
+    assert ranks_of_process() == (1, 3)
+    assert len(list(DATASET.to_torch())) == 3
+    assert len(list(DATASET.to_torch(even="pad"))) == 4
+    monkeypatch.setenv("RANK", "3")
+    with pytest.raises(fm.InvalidArgumentError, match="RANK=3"):
+        ranks_of_process()
+    assert len(list(DATASET.to_torch(rank=0, ranks=2))) == 5
+
+
+TRAINER = Path(__file__).parent / "ddp_trainer.py"
+
+
+class Trainers:
+    """Processes of a job, one a rank, which train together."""
+
+    def __init__(self, folder, target, ranks, *flags):
+        self.folder = folder
+        (folder / "rendezvous").unlink(missing_ok=True)
+        self.processes = [
+            subprocess.Popen(
+                [sys.executable, TRAINER, folder, target, *flags],
+                env={**os.environ, "RANK": str(rank), "WORLD_SIZE": str(ranks)},
+                stderr=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+            for rank in range(ranks)
+        ]
+
+    def finish(self):
+        for process in self.processes:
+            _, errors = process.communicate(timeout=90)
+            assert process.returncode == 0, errors
+
+    def kill(self):
+        for process in self.processes:
+            process.send_signal(signal.SIGKILL)
+        for process in self.processes:
+            process.communicate(timeout=20)
+
+    def wait_for_step(self, step):
+        """Reads what the first rank prints, up to that step."""
+        for line in self.processes[0].stdout:
+            if int(line) >= step:
+                return
+        raise AssertionError(self.processes[0].stderr.read())
+
+
+def losses(folder, ranks):
+    """What each rank trained on, by step, the last time that it came to the step."""
+    found = {}
+    for rank in range(ranks):
+        for line in (folder / f"rank {rank}").read_text().splitlines():
+            if line.endswith("}"):
+                entry = json.loads(line)
+                found[rank, entry["step"]] = entry
+    return found
+
+
+@pytest.mark.parametrize("kind", ["plan", "filter"])
+def test_ddp_goes_on_after_sigkill_as_if_nothing_was(kind, tmp_path):
+    with fm.DispatchServer() as dispatcher, fm.WorkerServer(dispatcher.target):
+        folders = [tmp_path / name for name in ("whole", "killed")]
+        for folder in folders:
+            folder.mkdir()
+        Trainers(folders[0], dispatcher.target, 2, kind, "job of whole").finish()
+        for step in (7, 23):
+            trainers = Trainers(folders[1], dispatcher.target, 2, kind, "job of killed")
+            trainers.wait_for_step(step)
+            trainers.kill()
+        Trainers(folders[1], dispatcher.target, 2, kind, "job of killed").finish()
+    expected = losses(folders[0], 2)
+    assert len(expected) == 2 * 3 * 12
+    assert losses(folders[1], 2) == expected

@@ -1,0 +1,144 @@
+"""Lightning, Accelerate and the Trainer of Hugging Face."""
+
+import accelerate
+import feedmill as fm
+import lightning
+import pytest
+import torch
+import transformers
+from accelerate.data_loader import DataLoaderShard
+from lightning.pytorch.callbacks import ModelCheckpoint
+from torch.utils.data import DataLoader
+
+DATASET = fm.Dataset.range(40).shuffle().batch(4).map("cast(x, float32)").with_options(seed=3)
+COUNTED = (
+    fm.Dataset.range(80).shuffle().filter("x % 2 == 0").batch(4).map("cast(x, float32)")
+).with_options(seed=3)
+
+
+def whole(dataset, epoch):
+    return [batch.tolist() for batch in dataset.read(epoch=epoch)]
+
+
+# ---- Lightning
+
+
+class Model(lightning.LightningModule):
+    def __init__(self, stop=None):
+        super().__init__()
+        self.linear = torch.nn.Linear(1, 1)
+        self.seen = []
+        self.stop = stop
+
+    def training_step(self, batch, index):
+        if len(self.seen) == self.stop:
+            raise KeyError("the machine is gone")
+        self.seen.append(batch.tolist())
+        return self.linear(batch[:, None]).square().mean()
+
+    def configure_optimizers(self):
+        return torch.optim.SGD(self.parameters(), lr=1e-5)
+
+
+def trainer(folder, **options):
+    return lightning.Trainer(
+        default_root_dir=folder,
+        accelerator="cpu",
+        logger=False,
+        enable_progress_bar=False,
+        enable_model_summary=False,
+        max_epochs=3,
+        **options,
+    )
+
+
+@pytest.mark.parametrize("dataset", [DATASET, COUNTED])
+def test_lightning_fits(dataset, tmp_path):
+    model = Model()
+    trainer(tmp_path, enable_checkpointing=False).fit(model, dataset.to_torch())
+    assert model.seen == whole(dataset, 0) + whole(dataset, 1) + whole(dataset, 2)
+
+
+@pytest.mark.parametrize("dataset", [DATASET])
+@pytest.mark.parametrize("stop", [1, 4, 10, 13, 20, 21])
+def test_lightning_goes_on_from_a_checkpoint(stop, dataset, tmp_path):
+    saves = ModelCheckpoint(tmp_path, filename="{step}", every_n_train_steps=1, save_top_k=-1)
+    first = Model(stop)
+    with pytest.raises(KeyError):
+        trainer(tmp_path, callbacks=[saves]).fit(first, dataset.to_torch())
+    checkpoint = tmp_path / f"step={stop}.ckpt"
+    second = Model()
+    fitted = trainer(tmp_path, callbacks=[saves])
+    fitted.fit(second, dataset.to_torch(), ckpt_path=checkpoint)
+    assert first.seen + second.seen == [
+        batch for epoch in range(3) for batch in whole(dataset, epoch)
+    ]
+    assert fitted.global_step == 30
+
+
+# ---- Accelerate
+
+
+@pytest.mark.parametrize("prepared", [False, True])
+def test_accelerate(prepared):
+    accelerator = accelerate.Accelerator(cpu=True)
+    model = torch.nn.Linear(1, 1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=1e-5)
+    model, optimizer = accelerator.prepare(model, optimizer)
+    batches = DATASET.to_torch(device=accelerator.device)
+    if prepared:
+        batches = accelerator.prepare(DataLoader(batches, batch_size=None))
+    seen = []
+    for _ in range(2):
+        for batch in batches:
+            loss = model(batch[:, None]).square().mean()
+            accelerator.backward(loss)
+            optimizer.step()
+            seen.append(batch.tolist())
+    assert seen == whole(DATASET, 0) + whole(DATASET, 1)
+
+
+# ---- Hugging Face
+
+
+class Square(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.linear = torch.nn.Linear(1, 1)
+        self.seen = []
+
+    def forward(self, x):
+        self.seen.append(x.tolist())
+        return {"loss": self.linear(x[:, None]).square().mean()}
+
+
+class Trainer(transformers.Trainer):
+    def get_train_dataloader(self):
+        return DataLoaderShard(self.train_dataset, batch_size=None)
+
+
+@pytest.mark.parametrize("stop", [None, 4, 10, 13])
+def test_trainer(stop, tmp_path):
+    dataset = DATASET.map({"x": "x"})
+
+    def make(model, **options):
+        arguments = transformers.TrainingArguments(
+            tmp_path,
+            num_train_epochs=3,
+            use_cpu=True,
+            report_to=[],
+            disable_tqdm=True,
+            save_strategy="steps",
+            save_steps=1,
+            **options,
+        )
+        return Trainer(model, arguments, train_dataset=dataset.to_torch())
+
+    expected = [batch["x"].tolist() for epoch in range(3) for batch in dataset.read(epoch=epoch)]
+    model = Square()
+    make(model).train()
+    assert model.seen == expected
+    if stop is not None:
+        model = Square()
+        make(model).train(resume_from_checkpoint=f"{tmp_path}/checkpoint-{stop}")
+        assert model.seen == expected[stop:]
