@@ -88,6 +88,22 @@ class Reader:
         while (chunk := self._native.next_columns()) is not None:
             yield chunk
 
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Gives the rest of the elements to Arrow, chunk by chunk: a row each.
+
+        ``pyarrow.table(reader)``, ``polars.DataFrame(reader)`` and whatever reads the
+        Arrow C stream call it. Columns of numbers use the memory of the chunk without a
+        copy; those of bools and byte strings, and of arrays of different lengths, are
+        copied. A single unnamed component is the column ``value``. Arrays of one shape
+        are lists, those of more than one dimension ``arrow.fixed_shape_tensor``.
+
+        Raises ImportError without pyarrow.
+        """
+        from feedmill._arrow import record_batches
+
+        stream: object = record_batches(self).__arrow_c_stream__(requested_schema)
+        return stream
+
     def __len__(self) -> int:
         """Returns the number of elements that this reader gives in all.
 

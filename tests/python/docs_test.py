@@ -21,7 +21,7 @@ import pytest
 from conftest import ROOT
 
 # They import packages that are not installed here (frameworks/pages_test.py).
-FRAMEWORKS = ["feedmill.jax", "feedmill.tensorflow", "feedmill.torch"]
+FRAMEWORKS = ["feedmill._arrow", "feedmill.jax", "feedmill.tensorflow", "feedmill.torch"]
 MODULES = sorted(
     name
     for _, name, _ in pkgutil.iter_modules(feedmill.__path__, "feedmill.")
