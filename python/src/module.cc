@@ -21,6 +21,7 @@
 #include "feedmill/dispatcher.h"
 #include "feedmill/token.h"
 #include "feedmill/worker.h"
+#include "python/src/cluster.h"
 #include "python/src/definition.h"
 #include "python/src/pipeline.h"
 #include "python/src/reader.h"
@@ -261,6 +262,7 @@ NB_MODULE(_feedmill, m) {
   BindPipeline(m);
   BindReader(m);
   BindServers(m);
+  BindCluster(m);
   m.def("set_log_level", &SetLogLevel, "level"_a);
 }
 

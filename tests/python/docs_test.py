@@ -24,7 +24,7 @@ from conftest import ROOT
 FRAMEWORKS = ["feedmill._arrow", "feedmill.jax", "feedmill.tensorflow", "feedmill.torch"]
 MODULES = sorted(
     name
-    for _, name, _ in pkgutil.iter_modules(feedmill.__path__, "feedmill.")
+    for _, name, _ in pkgutil.walk_packages(feedmill.__path__, "feedmill.")
     if "_feedmill" not in name and name not in FRAMEWORKS
 )
 FENCE = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.M | re.S)
@@ -68,6 +68,10 @@ def folder(tmp_path, monkeypatch):
 
 def test_the_page_of_the_package(folder):
     run_page((ROOT / "docs/python.md").read_text())
+
+
+def test_the_page_of_tf(folder):
+    run_page((ROOT / "docs/tf.md").read_text())
 
 
 def test_the_section_of_the_readme(folder):

@@ -1,0 +1,242 @@
+"""``tf.data.experimental.service``: a dispatcher, workers, and ``distribute``."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import feedmill
+from feedmill.errors import InvalidArgumentError, NotFoundError
+
+if TYPE_CHECKING:
+    from feedmill.tf.data import Dataset
+
+__all__ = [
+    "DispatchServer",
+    "DispatcherConfig",
+    "ShardingPolicy",
+    "WorkerConfig",
+    "WorkerServer",
+    "distribute",
+]
+
+
+class DispatcherConfig(NamedTuple):
+    """The configuration of a :class:`DispatchServer`.
+
+    ``port``: 0 is any free one. ``work_dir`` with ``fault_tolerant_mode``: the folder
+    that keeps the dispatcher's state through restarts; ``fault_tolerant_mode`` alone
+    raises InvalidArgumentError, a ValueError. ``worker_addresses`` must be None, as no
+    sharding policy needs them. The time-outs are accepted, and the dispatcher's own
+    apply.
+    """
+
+    port: int = 0
+    protocol: str | None = None
+    work_dir: str | None = None
+    fault_tolerant_mode: bool = False
+    worker_addresses: list[str] | None = None
+    job_gc_check_interval_ms: int | None = None
+    job_gc_timeout_ms: int | None = None
+    worker_timeout_ms: int | None = None
+    worker_max_concurrent_snapshots: int = 0
+
+
+class WorkerConfig(NamedTuple):
+    """The configuration of a :class:`WorkerServer`.
+
+    ``worker_address``: ``host:port`` where others reach it, ``%port%`` in it the port
+    that is bound. The data transfer options and the time-outs are accepted, and the
+    worker's own ways apply.
+    """
+
+    dispatcher_address: str
+    worker_address: str | None = None
+    port: int = 0
+    protocol: str | None = None
+    heartbeat_interval_ms: int | None = None
+    dispatcher_timeout_ms: int | None = None
+    data_transfer_protocol: str | None = None
+    data_transfer_address: str | None = None
+
+
+class DispatchServer(feedmill.DispatchServer):
+    """An in-process dispatcher. See :class:`feedmill.DispatchServer`.
+
+    >>> from feedmill import tf
+    >>> config = tf.data.experimental.service.DispatcherConfig(port=0)
+    >>> dispatcher = tf.data.experimental.service.DispatchServer(config)
+    >>> dispatcher.target.startswith("tcp://")
+    True
+    >>> dispatcher.stop()
+    """
+
+    def __init__(self, config: DispatcherConfig | None = None, start: bool = True) -> None:
+        config = config or DispatcherConfig()
+        _check_protocol(config.protocol)
+        if config.fault_tolerant_mode and not config.work_dir:
+            raise InvalidArgumentError(
+                "fault_tolerant_mode needs a work_dir, in which the state is kept"
+            )
+        if config.worker_addresses:
+            raise InvalidArgumentError(
+                "worker_addresses: workers register themselves; there is no static sharding"
+            )
+        work_dir = config.work_dir if config.fault_tolerant_mode else None
+        super().__init__(config.port, work_dir, start=start)
+
+    @property
+    def _address(self) -> str:
+        return self.target.partition("://")[2]
+
+    def _num_workers(self) -> int:
+        return len(self.status()["workers"])
+
+
+class WorkerServer(feedmill.WorkerServer):
+    """An in-process worker. See :class:`feedmill.WorkerServer`.
+
+    The older form ``WorkerServer(port=5051, dispatcher_address="localhost:5050")`` is
+    the same as with a :class:`WorkerConfig` of these.
+    """
+
+    def __init__(
+        self, config: WorkerConfig | None = None, start: bool = True, **older: Any
+    ) -> None:
+        if config is None:
+            if not older.get("dispatcher_address"):
+                raise InvalidArgumentError("a worker needs the `dispatcher_address`")
+            config = WorkerConfig(**older)
+        elif older:
+            raise TypeError(f"with a config there is no {', '.join(sorted(older))}")
+        if not config.dispatcher_address:
+            raise InvalidArgumentError("a worker needs the `dispatcher_address`")
+        _check_protocol(config.protocol)
+        super().__init__(
+            address_of(config.dispatcher_address),
+            port=config.port,
+            advertise=_advertised(config.worker_address, config.port),
+            start=start,
+        )
+
+    @property
+    def _address(self) -> str:
+        return self.target.partition("://")[2]
+
+
+class ShardingPolicy(enum.IntEnum):
+    """Which worker reads which part of a dataset."""
+
+    OFF = 0
+    """Each worker reads the whole dataset."""
+    DYNAMIC = 1
+    """Each element comes once, from whichever worker is free."""
+
+
+_MODES = {
+    "parallel_epochs": "off",
+    "distributed_epoch": "dynamic",
+    ShardingPolicy.OFF: "off",
+    ShardingPolicy.DYNAMIC: "dynamic",
+}
+
+
+def distribute(
+    processing_mode: str | ShardingPolicy,
+    service: str | tuple[str, str],
+    job_name: str | None = None,
+    consumer_index: int | None = None,
+    num_consumers: int | None = None,
+    max_outstanding_requests: int | None = None,
+    data_transfer_protocol: str | None = None,
+    compression: str | None = "AUTO",
+    cross_trainer_cache: None = None,
+    target_workers: str = "AUTO",
+) -> Callable[[Dataset], Dataset]:
+    """Returns a function that has a dataset read through a service.
+
+    ``dataset.apply(distribute(…))``. Steps after it run where feedmill plans them.
+
+    Args:
+      processing_mode: ``"parallel_epochs"`` or ``ShardingPolicy.OFF``: each worker
+        reads the whole dataset. ``"distributed_epoch"`` or ``ShardingPolicy.DYNAMIC``:
+        each element comes once, also after failures.
+      service: ``"host:port"`` of the dispatcher; ``tcp://`` or ``grpc://`` may stand
+        before it. Or the pair ("grpc", "host:port").
+      job_name: Readers of one name share a job: each element goes to one of them.
+      consumer_index, num_consumers: This reader takes the elements n with n mod
+        num_consumers = consumer_index. Both, with a job_name.
+      max_outstanding_requests, data_transfer_protocol: Accepted; feedmill bounds bytes
+        in flight, and finds the fastest way itself.
+      compression: ``"AUTO"``: where it makes a slow network faster. None: never.
+      cross_trainer_cache, target_workers: Must be None, and ``"AUTO"`` or ``"ANY"``.
+
+    Raises InvalidArgumentError, a ValueError, for a wrong argument.
+    """
+    mode = _MODES.get(processing_mode)
+    if mode is None:
+        raise InvalidArgumentError(
+            f'processing_mode: expected "parallel_epochs", "distributed_epoch", ShardingPolicy.OFF '
+            f"or ShardingPolicy.DYNAMIC, found {processing_mode!r}"
+        )
+    if job_name is not None and (not isinstance(job_name, str) or not job_name):
+        raise InvalidArgumentError(f"job_name: must be a string, and not be empty: {job_name!r}")
+    if (consumer_index is None) != (num_consumers is None):
+        raise InvalidArgumentError("consumer_index, num_consumers: both or none of them")
+    if num_consumers is not None and job_name is None:
+        raise InvalidArgumentError("consumer_index, num_consumers: need a job_name")
+    if max_outstanding_requests is not None and max_outstanding_requests < 1:
+        raise InvalidArgumentError("max_outstanding_requests: must be positive")
+    if compression not in ("AUTO", None):
+        raise InvalidArgumentError(f'compression: expected "AUTO" or None, found {compression!r}')
+    if cross_trainer_cache is not None:
+        raise InvalidArgumentError("cross_trainer_cache: there is none; use the step cache")
+    if str(target_workers).upper() not in ("AUTO", "ANY"):
+        raise InvalidArgumentError(f'target_workers: expected "AUTO" or "ANY": {target_workers!r}')
+    arguments: dict[str, Any] = {
+        "service": address_of(service),
+        "compression": "none" if compression is None else "auto",
+    }
+    if job_name is not None:
+        arguments["job"] = job_name
+    if consumer_index is not None:
+        arguments |= {"rank": consumer_index, "ranks": num_consumers}
+    shared = job_name is not None and num_consumers is None
+
+    def distributed(dataset: Dataset) -> Dataset:
+        chosen = dataset.with_options(processing_mode=mode, order="any" if shared else None)
+        return chosen._distributed(arguments)
+
+    return distributed
+
+
+def address_of(service: Any) -> str:
+    """Returns ``tcp://host:port`` of a dispatcher's address in any of its forms."""
+    if isinstance(service, tuple) and len(service) == 2:
+        protocol, address = service
+    elif isinstance(service, str):
+        protocol, _, address = service.rpartition("://")
+    else:
+        protocol, address = None, None
+    if not isinstance(address, str) or not address or "://" in str(protocol):
+        raise InvalidArgumentError(
+            f'service: expected "host:port", which may begin with tcp:// or grpc://: {service!r}'
+        )
+    _check_protocol(protocol or None)
+    return f"tcp://{address}"
+
+
+def _check_protocol(protocol: str | None) -> None:
+    if protocol not in (None, "grpc", "tcp"):
+        raise NotFoundError(f'protocol: "{protocol}"; there are "tcp" and, for the same, "grpc"')
+
+
+def _advertised(address: str | None, port: int) -> str:
+    """What a worker is told to advertise, of the address that a config has."""
+    if address is None:
+        return ""
+    host, _, own = address.rpartition(":")
+    if not host:
+        return address
+    return host if own == "%port%" or own == str(port) else address

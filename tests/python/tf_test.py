@@ -1,0 +1,374 @@
+"""feedmill.tf: the programs of the pages of tf.data service, with the import changed."""
+
+import json
+import pickle
+import subprocess
+import sys
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import feedmill as fm
+import pytest
+from feedmill import tf
+from feedmill.tf.distribute import cluster_resolver
+
+service = tf.data.experimental.service
+
+
+def ints(elements):
+    return [int(x) for x in elements]
+
+
+@pytest.fixture
+def cluster():
+    """A dispatcher with two workers."""
+    dispatcher = service.DispatchServer()
+    config = service.WorkerConfig(dispatcher_address=dispatcher._address)
+    workers = [service.WorkerServer(config) for _ in range(2)]
+    while dispatcher._num_workers() < 2:
+        pass
+    yield dispatcher
+    for server in (*workers, dispatcher):
+        server.stop()
+
+
+# ---- DispatchServer and WorkerServer
+
+
+def test_the_program_of_the_page():
+    dispatcher = tf.data.experimental.service.DispatchServer()
+    dispatcher_address = dispatcher.target.split("://")[1]
+    worker = tf.data.experimental.service.WorkerServer(
+        tf.data.experimental.service.WorkerConfig(dispatcher_address=dispatcher_address)
+    )
+    dataset = tf.data.Dataset.range(10)
+    dataset = dataset.apply(
+        tf.data.experimental.service.distribute(
+            processing_mode="parallel_epochs", service=dispatcher.target
+        )
+    )
+    assert list(dataset.as_numpy_iterator()) == [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
+    worker.stop()
+    dispatcher.stop()
+
+
+def test_servers_start_join_and_stop(tmp_path):
+    dispatcher = service.DispatchServer(start=False)
+    dispatcher.start()
+    dispatcher.start()
+    waiting = threading.Thread(target=dispatcher.join)
+    waiting.start()
+    dispatcher.stop()
+    waiting.join(20)
+    assert not waiting.is_alive()
+    dispatcher.stop()
+    with pytest.raises(tf.errors.OpError, match="after it has been stopped"):
+        dispatcher.start()
+    config = service.DispatcherConfig(
+        port=0, work_dir=str(tmp_path / "work"), fault_tolerant_mode=True
+    )
+    with service.DispatchServer(config) as durable:
+        port = int(durable._address.rpartition(":")[2])
+        assert durable._num_workers() == 0
+    again = service.DispatchServer(config._replace(port=port))
+    older = service.WorkerServer(port=0, dispatcher_address=f"localhost:{port}")
+    while again._num_workers() < 1:
+        pass
+    older.stop()
+    again.stop()
+
+
+def test_configs_that_are_wrong(tmp_path):
+    with pytest.raises(ValueError, match="work_dir"):
+        service.DispatchServer(service.DispatcherConfig(fault_tolerant_mode=True))
+    with pytest.raises(ValueError, match="worker_addresses"):
+        service.DispatchServer(service.DispatcherConfig(worker_addresses=["h"]))
+    with pytest.raises(tf.errors.NotFoundError, match="protocol"):
+        service.DispatchServer(service.DispatcherConfig(protocol="http"))
+    with pytest.raises(ValueError, match="dispatcher_address"):
+        service.WorkerServer()
+    with pytest.raises(ValueError, match="dispatcher_address"):
+        service.WorkerServer(service.WorkerConfig(dispatcher_address=""))
+    with service.DispatchServer(service.DispatcherConfig(work_dir=str(tmp_path / "no"))):
+        assert not (tmp_path / "no").exists()
+
+
+# ---- distribute
+
+
+def test_processing_modes(cluster):
+    dataset = tf.data.Dataset.range(100)
+    for mode in ("distributed_epoch", service.ShardingPolicy.DYNAMIC):
+        assert ints(dataset.apply(service.distribute(mode, cluster.target))) == list(range(100))
+    for mode in ("parallel_epochs", service.ShardingPolicy.OFF):
+        copies = ints(dataset.apply(service.distribute(mode, cluster.target)))
+        assert sorted(copies) == sorted([*range(100), *range(100)])
+
+
+@pytest.mark.parametrize("form", ["{}", "tcp://{}", "grpc://{}", None])
+def test_addresses(cluster, form):
+    address = ("grpc", cluster._address) if form is None else form.format(cluster._address)
+    dataset = tf.data.Dataset.range(5).apply(service.distribute("distributed_epoch", address))
+    assert ints(dataset) == [0, 1, 2, 3, 4]
+
+
+def test_steps_after_distribute(cluster):
+    dataset = tf.data.Dataset.range(6).apply(
+        service.distribute("distributed_epoch", cluster.target, compression=None)
+    )
+    assert [x.tolist() for x in dataset.map("x * 2").batch(3)] == [[0, 2, 4], [6, 8, 10]]
+    assert ints(pickle.loads(pickle.dumps(dataset))) == [0, 1, 2, 3, 4, 5]
+
+
+def test_each_loop_is_the_next_epoch(cluster):
+    dataset = tf.data.Dataset.range(50).shuffle(seed=3)
+    plain = fm.Dataset.range(50).shuffle(seed=3)
+    for distributed in (
+        dataset,
+        dataset.apply(service.distribute("distributed_epoch", cluster.target)),
+    ):
+        for epoch in range(3):
+            assert ints(distributed) == ints(plain.read(epoch=epoch))
+
+
+def test_readers_of_a_named_job_share_it(cluster):
+    dataset = tf.data.Dataset.range(1000).apply(
+        service.distribute("distributed_epoch", cluster.target, job_name="shared")
+    )
+    with ThreadPoolExecutor(2) as pool:
+        parts = list(pool.map(lambda _: ints(dataset), range(2)))
+    assert sorted(parts[0] + parts[1]) == list(range(1000))
+
+
+def test_consumers_of_a_job(cluster):
+    parts = [
+        ints(
+            tf.data.Dataset.range(10).apply(
+                service.distribute(
+                    "distributed_epoch", cluster.target, "ranks", consumer_index=c, num_consumers=2
+                )
+            )
+        )
+        for c in range(2)
+    ]
+    assert parts == [[0, 2, 4, 6, 8], [1, 3, 5, 7, 9]]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"processing_mode": "some"}, "processing_mode"),
+        ({"service": ""}, "service"),
+        ({"service": 5}, "service"),
+        ({"service": "a://b://c"}, "service"),
+        ({"job_name": ""}, "job_name"),
+        ({"job_name": 3}, "job_name"),
+        ({"consumer_index": 0}, "both"),
+        ({"consumer_index": 0, "num_consumers": 2}, "job_name"),
+        ({"max_outstanding_requests": 0}, "positive"),
+        ({"compression": "ZIP"}, "compression"),
+        ({"cross_trainer_cache": object()}, "cache"),
+        ({"target_workers": "LOCAL"}, "target_workers"),
+    ],
+)
+def test_arguments_that_are_wrong(arguments, message):
+    given = {"processing_mode": "distributed_epoch", "service": "localhost:1", **arguments}
+    with pytest.raises(ValueError, match=message):
+        service.distribute(**given)
+
+
+# ---- ClusterSpec
+
+
+SPARSE = {"worker": {1: "worker1.example.com:2222"}, "ps": ["ps0:2222", "ps1:2222"]}
+
+
+def test_cluster_spec():
+    cluster = tf.train.ClusterSpec(
+        {
+            "worker": ["worker0.example.com:2222", "worker1.example.com:2222"],
+            "ps": ["ps0.example.com:2222"],
+        }
+    )
+    assert cluster and not tf.train.ClusterSpec({})
+    assert cluster.jobs == ["worker", "ps"]
+    assert cluster.num_tasks("worker") == 2
+    assert cluster.task_indices("worker") == [0, 1]
+    assert cluster.task_address("worker", 1) == "worker1.example.com:2222"
+    sparse = tf.train.ClusterSpec(SPARSE)
+    assert sparse.job_tasks("worker") == [None, "worker1.example.com:2222"]
+    assert sparse.as_dict() == SPARSE
+    assert tf.train.ClusterSpec(sparse.as_cluster_def()) == sparse
+    assert tf.train.ClusterSpec(sparse) == sparse != cluster
+    assert tf.train.ClusterSpec({"a": ["h:1"]}) == tf.train.ClusterSpec({"a": {"0": b"h:1"}})
+    assert repr(tf.train.ClusterSpec({"z": ["h:1"], "b": {3: "h:1"}})) == (
+        "ClusterSpec({'b': {3: 'h:1'}, 'z': ['h:1']})"
+    )
+    assert tf.train.ClusterSpec({"a": []}).as_dict() == {"a": {}}
+    assert tf.train.ClusterSpec({"a": []}).job_tasks("a") == []
+    for call in (cluster.num_tasks, cluster.task_indices, cluster.job_tasks):
+        with pytest.raises(ValueError, match="no such job"):
+            call("nowhere")
+    for job, index in (("nowhere", 0), ("worker", 2)):
+        with pytest.raises(ValueError, match=r"no such job|no task"):
+            cluster.task_address(job, index)
+    with pytest.raises(TypeError):
+        hash(cluster)
+
+
+@pytest.mark.parametrize("cluster", ["text", {1: ["h:1"]}, {"a": "h:1"}, {"a": [1]}, ["h:1"], None])
+def test_what_is_no_cluster(cluster):
+    with pytest.raises(TypeError):
+        tf.train.ClusterSpec(cluster)
+
+
+@pytest.mark.parametrize("index", ["x", 1.5, -1])
+def test_what_is_no_task_index(index):
+    with pytest.raises(ValueError, match="task index"):
+        tf.train.ClusterSpec({"a": {index: "h:1"}})
+
+
+# ---- Server
+
+
+def test_the_servers_of_a_cluster():
+    dispatcher = tf.train.Server({"dispatcher": ["localhost:0"]}, protocol="grpc")
+    address = dispatcher.server_def.cluster.job[0].tasks[0]
+    cluster = {"dispatcher": [address], "worker": {37: "localhost:0"}, "ps": ["localhost:0"]}
+    worker = tf.distribute.Server(tf.train.ClusterSpec(cluster), job_name="worker")
+    assert worker.server_def.task_index == 37
+    ps = tf.train.Server(tf.train.ServerDef(cluster, "ps", 0))
+    assert ps.server_def.job_name == "ps"
+    with tf.Session(ps.target) as session:
+        assert session.target == ps.target
+    assert ints(fm.Dataset.range(4).read(dispatcher.target)) == [0, 1, 2, 3]
+    ps.stop()
+    ps.join()
+    with pytest.raises(tf.errors.OpError, match="job"):
+        tf.train.Server(cluster, "nowhere")
+    with pytest.raises(ValueError, match="say which"):
+        tf.train.Server({"worker": ["a:1", "b:1"]})
+    with pytest.raises(tf.errors.OpError):
+        tf.train.Server({"dispatcher": [address]})  # the port is taken
+
+
+def test_a_local_server():
+    server = tf.train.Server.create_local_server(start=False)
+    with pytest.raises(tf.errors.FailedPreconditionError):
+        server.join()
+    server.start()
+    assert ints(fm.Dataset.range(3).read(server.target)) == [0, 1, 2]
+
+
+def test_ctrl_c_ends_a_join():
+    program = (
+        "import os, signal, threading\n"
+        "from feedmill import tf\n"
+        "server = tf.train.Server.create_local_server()\n"
+        "threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
+        "try: server.join()\n"
+        "except KeyboardInterrupt: print('interrupted')\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert done.stdout == "interrupted\n"
+
+
+# ---- resolvers
+
+
+def test_simple_and_union_resolvers():
+    first = cluster_resolver.SimpleClusterResolver(
+        tf.train.ClusterSpec({"worker": ["a:1", "b:1"]}),
+        master="m:1",
+        task_type="worker",
+        task_id=1,
+        num_accelerators={"GPU": 4},
+        rpc_layer="tcp",
+    )
+    assert first.master() == "tcp://m:1"
+    assert first.master("worker", 0) == "tcp://a:1"
+    assert first.master("worker", 0, rpc_layer="") == "a:1"
+    assert first.num_accelerators() == {"GPU": 4}
+    second = cluster_resolver.SimpleClusterResolver(
+        tf.train.ClusterSpec({"worker": ["c:1"], "ps": {4: "d:1"}})
+    )
+    union = cluster_resolver.UnionResolver(first, second, task_id=0)
+    assert union.cluster_spec().as_dict() == {"worker": ["a:1", "b:1", "c:1"], "ps": {4: "d:1"}}
+    assert (union.task_type, union.task_id, union.rpc_layer) == ("worker", 0, "tcp")
+    assert union.master("worker", 2) == "tcp://c:1"
+    assert union.master() == "tcp://m:1"
+    with pytest.raises(KeyError):
+        cluster_resolver.UnionResolver(second, second).cluster_spec()
+    with pytest.raises(ValueError, match="at least one"):
+        cluster_resolver.UnionResolver()
+    with pytest.raises(TypeError):
+        cluster_resolver.UnionResolver("env:")
+    with pytest.raises(TypeError):
+        cluster_resolver.SimpleClusterResolver({"worker": ["a:1"]})
+    with pytest.raises(TypeError):
+        cluster_resolver.ClusterResolver()
+
+
+def test_tf_config(monkeypatch):
+    monkeypatch.delenv("TF_CONFIG", raising=False)
+    resolver = cluster_resolver.TFConfigClusterResolver()
+    assert not resolver.cluster_spec()
+    config = {
+        "cluster": {"worker": ["a:1", "b:1"], "ps": {"3": "p:1"}},
+        "task": {"type": "worker", "index": "1"},
+        "rpc_layer": "grpc",
+    }
+    monkeypatch.setenv("TF_CONFIG", json.dumps(config))
+    assert resolver.cluster_spec().as_dict() == {"worker": ["a:1", "b:1"], "ps": {3: "p:1"}}
+    assert resolver.get_task_info() == ("worker", 1)
+    assert resolver.master() == "grpc://b:1"
+    assert resolver.master("worker", 0, "tcp") == "tcp://a:1"
+    resolver.task_id = 0
+    assert resolver.master() == "grpc://a:1"
+    monkeypatch.setenv("TF_CONFIG", "{")
+    with pytest.raises(ValueError, match="TF_CONFIG"):
+        resolver.cluster_spec()
+
+
+def test_slurm(monkeypatch):
+    for name, value in {
+        "SLURM_PROCID": "2",
+        "SLURM_STEP_NUM_TASKS": "3",
+        "SLURM_STEP_NODELIST": "n[1-3]",
+        "SLURM_STEP_TASKS_PER_NODE": "1(x3)",
+    }.items():
+        monkeypatch.setenv(name, value)
+    resolver = cluster_resolver.SlurmClusterResolver({"dispatcher": 1, "worker": 2})
+    assert resolver.cluster_spec().as_dict() == {
+        "dispatcher": ["n1:8888"],
+        "worker": ["n2:8888", "n3:8888"],
+    }
+    assert resolver.get_task_info() == ("worker", 1)
+    assert resolver.master() == "grpc://n3:8888"
+
+
+def test_sagemaker(monkeypatch):
+    monkeypatch.setenv("SM_HOSTS", '["algo-1", "algo-2"]')
+    monkeypatch.setenv("SM_CURRENT_HOST", "algo-2")
+    resolver = cluster_resolver.SageMakerClusterResolver()
+    assert resolver.cluster_spec().as_dict() == {"worker": ["algo-1:2223", "algo-2:2223"]}
+    assert resolver.get_task_info() == ("worker", 1)
+
+
+def test_resolvers_of_clouds_say_what_they_lack(monkeypatch):
+    monkeypatch.setenv("KUBECONFIG", "/nowhere")
+    monkeypatch.delenv("KUBERNETES_SERVICE_HOST", raising=False)
+    resolver = cluster_resolver.KubernetesClusterResolver({"worker": ["app=mill"]})
+    with pytest.raises(tf.errors.OpError, match=r"kubernetes|nowhere"):
+        resolver.cluster_spec()
+    assert cluster_resolver.KubernetesClusterResolver()._uri == (
+        "kubernetes:?port=8470&worker=job-name%3Dtensorflow"
+    )
+    gce = cluster_resolver.GCEClusterResolver("p", "z", "group", 5050)
+    assert gce._uri == "gce:group?project=p&zone=z&port=5050"
+    assert gce.get_task_info() == ("worker", 0)
+    assert cluster_resolver.TPUClusterResolver("t", zone="z")._uri == "tpu:t?zone=z"
+    with pytest.raises(ValueError, match="selector"):
+        cluster_resolver.KubernetesClusterResolver({"worker": ["a=b", "c=d"]})
