@@ -1,5 +1,10 @@
 """Lightning, Accelerate and the Trainer of Hugging Face."""
 
+import json
+import subprocess
+import sys
+from pathlib import Path
+
 import accelerate
 import feedmill as fm
 import lightning
@@ -142,3 +147,27 @@ def test_trainer(stop, tmp_path):
         model = Square()
         make(model).train(resume_from_checkpoint=f"{tmp_path}/checkpoint-{stop}")
         assert model.seen == expected[stop:]
+
+
+# ---- several processes
+
+PROGRAM = Path(__file__).parent / "two_ranks.py"
+
+
+@pytest.mark.parametrize("kind", ["lightning", "accelerate", "trainer"])
+def test_two_processes_divide_the_data_once(kind, tmp_path):
+    with fm.DispatchServer() as dispatcher, fm.WorkerServer(dispatcher.target):
+        run = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=2"]
+        done = subprocess.run(
+            [*run, PROGRAM, kind, tmp_path, dispatcher.target],
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+    dataset = fm.Dataset.range(90).shuffle().batch(10).with_options(seed=7)
+    epochs = [whole(dataset, epoch) for epoch in range(2)]
+    for rank in range(2):
+        seen = json.loads((tmp_path / f"rank {rank}").read_text())
+        assert seen == epochs[0][rank:8:2] + epochs[1][rank:8:2]
