@@ -325,6 +325,7 @@ class Loader:
             return epoch.next()
         except StopIteration:
             if epoch is self._current:
+                self._failed = False
                 if not self._order_any:
                     token = _feedmill.next_epoch_token(token_of(epoch.reader.state_dict()))
                     self._place = make_state(token)

@@ -1,7 +1,8 @@
 """One rank of a training with DistributedDataParallel on gloo.
 
 ddp_trainer.py FOLDER SERVICE KIND JOB. Writes each step to "FOLDER/rank R", and a
-checkpoint every fifth step. Goes on from the checkpoint if there is one.
+checkpoint every fifth step. Goes on from the checkpoint if there is one, also with
+another number of ranks.
 """
 
 import json
@@ -33,37 +34,39 @@ model = DistributedDataParallel(torch.nn.Linear(1, 1))
 optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
 batches = dataset.to_torch(service, job, take_over=True)
 
-step = 0
+epoch = step = 0
 checkpoint = f"{folder}/checkpoint"
 if os.path.exists(checkpoint):
     saved = torch.load(checkpoint)
-    step = saved["step"]
+    epoch, step = saved["epoch"], saved["step"]
     model.load_state_dict(saved["model"])
-    batches.load_state_dict(saved["batches"][rank])
+    states = saved["batches"]
+    batches.load_state_dict(states[rank] if len(states) == ranks else fm.merge_states(states))
 
 
 def save():
     states = [None] * dist.get_world_size()
     dist.all_gather_object(states, batches.state_dict())
     if rank == 0:
-        saved = {"step": step, "model": model.state_dict(), "batches": states}
+        saved = {"epoch": epoch, "step": step, "model": model.state_dict(), "batches": states}
         torch.save(saved, f"{checkpoint}.part")
         os.rename(f"{checkpoint}.part", checkpoint)
 
 
 with open(f"{folder}/rank {rank}", "a", encoding="utf-8") as log:
-    while step < EPOCHS * 12:
+    while epoch < EPOCHS:
         for batch in batches:
             loss = (model(batch[:, None]) - 2 * batch[:, None]).square().mean()
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
             step += 1
-            entry = {"step": step, "batch": batch.tolist(), "loss": loss.item()}
+            entry = {"epoch": epoch, "step": step, "batch": batch.tolist(), "loss": loss.item()}
             print(json.dumps(entry), file=log, flush=True)
             if rank == 0:
                 print(step, flush=True)
             if step % 5 == 0:
                 save()
+        epoch += 1
 dist.barrier()
 dist.destroy_process_group()

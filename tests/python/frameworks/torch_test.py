@@ -12,6 +12,7 @@ from pathlib import Path
 import feedmill as fm
 import numpy as np
 import pytest
+import torch
 from feedmill.torch import TorchDataset, ranks_of_process, to_tensors
 from torch.utils.data import DataLoader, get_worker_info
 from torchdata.stateful_dataloader import StatefulDataLoader
@@ -282,3 +283,25 @@ def test_ddp_goes_on_after_sigkill_as_if_nothing_was(kind, tmp_path):
     expected = losses(folders[0], 2)
     assert len(expected) == 2 * 3 * 12
     assert losses(folders[1], 2) == expected
+
+
+def test_ddp_goes_on_with_another_number_of_ranks(tmp_path):
+    with fm.DispatchServer() as dispatcher, fm.WorkerServer(dispatcher.target):
+        trainers = Trainers(tmp_path, dispatcher.target, 2, "plan", "job")
+        trainers.wait_for_step(7)
+        trainers.kill()
+        saved = torch.load(tmp_path / "checkpoint")
+        before = losses(tmp_path, 2)
+        for rank in range(2):
+            (tmp_path / f"rank {rank}").unlink()
+        Trainers(tmp_path, dispatcher.target, 3, "plan", "job").finish()
+    entries = [entry for (_, at), entry in before.items() if at <= saved["step"]]
+    entries += losses(tmp_path, 3).values()
+    dataset = fm.Dataset.range(200).shuffle().batch(8).map("cast(x, float32) / 100")
+    for epoch in range(3):
+        batches = [batch.tolist() for batch in dataset.read(epoch=epoch, seed=7)]
+        # Batches that two ranks read, in 12 steps an epoch; the rest is of three.
+        divided = 2 * min(12, max(0, saved["step"] - 12 * epoch))
+        count = divided + (len(batches) - divided) // 3 * 3
+        found = [entry["batch"] for entry in entries if entry["epoch"] == epoch]
+        assert sorted(found) == sorted(batches[:count])
