@@ -1,4 +1,4 @@
-"""What the loaders of all frameworks have: ranks that are found, epochs, places."""
+"""Base of the frameworks' loaders: finds ranks, counts epochs, keeps the place."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from feedmill.reader import Element, State, token_of
 
 
 class Adapter:
-    """A :class:`Loader` that is made when the first epoch begins.
+    """Makes its :class:`Loader` when the first epoch begins.
 
-    Until then the ranks of the process may not be known, and the adapter may be sent to
-    another process.
+    Before that, the ranks of the process may not be known, and the adapter can be sent
+    to another process.
     """
 
     def __init__(

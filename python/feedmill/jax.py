@@ -32,8 +32,8 @@ class JaxLoader(Adapter):
     [1.5 2.  2.5] [b'3' b'4' b'5']
 
     Numbers, bools and arrays of them become ``jax.Array``; ``bytes`` and arrays of them
-    stay as they were read. As everywhere in JAX, 64-bit numbers become 32-bit ones
-    unless ``jax_enable_x64`` is set. On a CPU, JAX uses the memory of the batch without
+    stay as they were read. JAX makes 32-bit numbers of 64-bit ones unless
+    ``jax_enable_x64`` is set. On a CPU, JAX uses the memory of the batch without
     a copy where it begins at a multiple of 64 bytes; JAX never writes to it.
 
     With ``sharding``, an array is global: each process puts in its own elements of the
@@ -46,12 +46,12 @@ class JaxLoader(Adapter):
     begins. All processes end at the same step.
 
     Args:
-      dataset, service, job, state, epoch, seed, skip_batches, options: As of
+      dataset, service, job, state, epoch, seed, skip_batches, options: Those of
         :class:`Loader`. Several processes read a named job of a service.
       sharding: A ``jax.sharding.Sharding`` of all arrays, or a dict of them by
         component; components that it does not name stay in this process. Default: none.
       rank, ranks: In place of those that are found.
-      even: As of :class:`Loader`. Default: ``drop``. If the length of the dataset is not
+      even: See :class:`Loader`. Default: ``drop``. If the length of the dataset is not
         known, the processes ask each other for each batch by
         ``multihost_utils.process_allgather``.
 

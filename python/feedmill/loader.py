@@ -43,8 +43,8 @@ class Loader:
     after it.
 
     Args:
-      dataset: What to read.
-      service, job: As of :meth:`Dataset.read`. Several ranks read a named job.
+      dataset: The dataset to read.
+      service, job: See :meth:`Dataset.read`. Several ranks read a named job.
       rank, ranks: The loader takes the elements n with n mod ranks = rank.
       even: Number of elements of each rank, if the ranks do not divide the elements
         of an epoch:
@@ -210,8 +210,8 @@ class Loader:
         """Has the next loop begin at the place of ``state``; ends a present epoch.
 
         ``state`` is of this rank, or of :func:`merge_states` of the states of all
-        ranks. Raises InvalidArgumentError if it is no state. That of another dataset
-        is refused by the next loop.
+        ranks. Raises InvalidArgumentError if it is no state. The next loop refuses a
+        state of another dataset.
         """
         self._go_to(state)
         self._leave()
@@ -341,7 +341,7 @@ class Loader:
         self._current = None
 
 
-# Options of a reader that a second one, which only counts, must not have.
+# Options that name one reader: the second plan, which only counts, has none of them.
 _ONE_READER = {"consumer", "take_over"}
 
 

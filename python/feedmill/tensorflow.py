@@ -39,11 +39,11 @@ class TensorFlowLoader(Adapter):
     Each loop is the next epoch, or the one of :meth:`set_epoch`.
 
     Args:
-      dataset, service, job, state, epoch, seed, skip_batches, options: As of
+      dataset, service, job, state, epoch, seed, skip_batches, options: Those of
         :class:`Loader`. Several ranks read a named job of a service.
       rank, ranks: This process reads the elements n with n mod ranks = rank. They are
         not found: TensorFlow has them in its strategy's ``tf.distribute.InputContext``.
-      even: As of :class:`Loader`. Default: ``drop``.
+      even: See :class:`Loader`. Default: ``drop``.
 
     Raises the errors of :class:`Loader`.
     """

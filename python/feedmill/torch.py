@@ -62,14 +62,14 @@ class TorchDataset(Adapter, IterableDataset):
     the rank, the others none, so that no element comes twice.
 
     Args:
-      dataset, service, job, state, epoch, seed, skip_batches, options: As of
+      dataset, service, job, state, epoch, seed, skip_batches, options: Those of
         :class:`Loader`. Several ranks read a named job of a service.
       rank, ranks: In place of those that are found.
-      even: As of :class:`Loader`. Default: ``drop``, as ranks that take another number
-        of steps wait for each other without end. If the length of the dataset is not
+      even: See :class:`Loader`. Default: ``drop``: ranks that take different numbers of
+        steps would wait for each other without end. If the length of the dataset is not
         known, the ranks ask each other for each batch by an all-reduce of two numbers,
         through gloo.
-      device: Where tensors go, e.g. ``"cuda"``. Default: they stay in this memory.
+      device: Device of the tensors, e.g. ``"cuda"``. Default: the CPU.
       pin_memory: Copies to page-locked memory, from which a device takes them while
         the program goes on.
       copy: Copies to memory that may be written.

@@ -16,7 +16,7 @@
 [0, 1, 2, 3, 4, 5, 6, 7, 8, 9]
 
 Signatures and defaults are those of TensorFlow 2.21. Everything is feedmill: nothing
-here imports tensorflow. docs/tf.md says what differs.
+here imports tensorflow. docs/tf.md lists the differences.
 """
 
 from __future__ import annotations

@@ -192,7 +192,7 @@ class Server:
       task_index: Default: the ServerDef's, or the only task of the job.
       protocol: ``"tcp"``, or ``"grpc"`` for the same.
       config: Accepted.
-      start: Whether to serve at once.
+      start: Serve at once.
 
     Raises InvalidArgumentError, a ValueError, if the task is not said, NotFoundError if
     the cluster does not have it, UnavailableError if the port is taken.

@@ -258,7 +258,7 @@ class Trainers:
 
 
 def losses(folder, ranks):
-    """What each rank trained on, by step, the last time that it came to the step."""
+    """Batches and losses by rank and step: the last ones, of a step that came twice."""
     found = {}
     for rank in range(ranks):
         for line in (folder / f"rank {rank}").read_text().splitlines():

@@ -193,7 +193,7 @@ class UnionClusterResolver(ClusterResolver):
 
     @property
     def environment(self) -> str:
-        """That of the first resolver."""
+        """The environment of the first resolver."""
         return self._resolvers[0].environment
 
 
@@ -268,7 +268,7 @@ class _UriResolver(ClusterResolver):
 
     @property
     def rpc_layer(self) -> Any:
-        """What stands before ``://`` in addresses."""
+        """The protocol of addresses, before ``://``."""
         return self._resolved()["rpc_layer"] if self._rpc_layer is None else self._rpc_layer
 
     @rpc_layer.setter

@@ -233,7 +233,7 @@ def _check_protocol(protocol: str | None) -> None:
 
 
 def _advertised(address: str | None, port: int) -> str:
-    """What a worker is told to advertise, of the address that a config has."""
+    """Returns ``advertise`` of a worker for the ``worker_address`` of its config."""
     if address is None:
         return ""
     host, _, own = address.rpartition(":")
