@@ -23,6 +23,7 @@ class Epoch:
         place: Mapping[str, Any] | None,
         total: int | None,
         agree: Callable[[bool], tuple[bool, bool]] | None,
+        element_of: Callable[[int], Element],
     ) -> None:
         self.reader = reader
         self.begun = False
@@ -49,6 +50,12 @@ class Epoch:
                 )
             return
         self._left = self._count(rank, ranks, total, place)
+        if self._pads and self._left == 0 and self._last is None:
+            # A merged state, whose last elements the rank did not get itself.
+            number = total - 1 - (total - 1 - rank) % ranks
+            if number < 0:
+                raise self._nothing_to_repeat()
+            self._last = element_of(number)
 
     def _count(self, rank: int, ranks: int, total: int, place: Mapping[str, Any] | None) -> int:
         skips = describe_state(self.reader.state_dict())["skipped_batches"]
@@ -65,11 +72,6 @@ class Epoch:
         if self._even == "drop":
             return max(0, left - owned)
         self._pads = self._pads and bool(extras) and not owned
-        if self._pads and left == 0 and self._last is None:
-            raise FailedPreconditionError(
-                f'even: "pad" has no element of rank {rank} to repeat, because fewer elements than '
-                f'{ranks} ranks are left of the epoch; use even="drop"'
-            )
         return left
 
     def next(self) -> Element:
@@ -109,13 +111,17 @@ class Epoch:
 
     def _pad(self) -> Element:
         if self._last is None:
-            raise FailedPreconditionError(
-                'even: "pad" has no element to repeat, because there are fewer elements '
-                'than ranks; use even="drop"'
-            )
+            raise self._nothing_to_repeat()
         element = self._last
         self._pads, self._padded, self._last, self._before_last = False, True, None, None
         return element
+
+    @staticmethod
+    def _nothing_to_repeat() -> FailedPreconditionError:
+        return FailedPreconditionError(
+            'even: "pad" has no element to repeat, because there are fewer elements than ranks; '
+            'use even="drop"'
+        )
 
     def state(self) -> State:
         """The place after the element that was handed out last."""

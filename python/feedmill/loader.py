@@ -261,11 +261,20 @@ class Loader:
 
     def _total(self, epoch: int) -> int | None:
         """The number of elements of all ranks in an epoch; None if not known."""
-        options = {key: self._options[key] for key in self._options if key not in _ONE_READER}
-        with self._dataset.read(
-            self._service, "", epoch=epoch, seed=self._seed, **options
-        ) as reader:
+        with self._read_alone(epoch) as reader:
             return reader._length
+
+    def _element(self, number: int) -> Element:
+        """The element of that number in the present epoch."""
+        with self._read_alone(self._next_epoch, [(0, number)] if number else []) as reader:
+            return next(reader)
+
+    def _read_alone(self, epoch: int, skips: Sequence[tuple[int, int]] = ()) -> Reader:
+        """A reader of all ranks' elements, in a job of its own."""
+        options = {key: self._options[key] for key in self._options if key not in _ONE_READER}
+        return self._dataset.read(
+            self._service, "", epoch=epoch, seed=self._seed, skip_batches=skips, **options
+        )
 
     def _open(self) -> Epoch:
         """Returns the present epoch, opened if it is not."""
@@ -304,6 +313,7 @@ class Loader:
                 self._place,
                 total,
                 self._agree,
+                self._element,
             )
         except BaseException:
             reader.close()
