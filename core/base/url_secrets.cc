@@ -26,12 +26,23 @@ size_t UrlEnd(std::string_view text, size_t begin) {
   return end;
 }
 
+// True if `before` ends with the scheme of an object store, whose URLs have no
+// secret queries.
+bool IsStore(std::string_view before) {
+  return before.ends_with("s3") || before.ends_with("gs") ||
+         before.ends_with("az") || before.ends_with("abfs") ||
+         before.ends_with("abfss");
+}
+
 // Returns the place of the "://" of the next URL from `from` on.
 size_t NextUrl(std::string_view text, size_t from) {
   size_t mark = text.find(kMark, from);
   while (mark != std::string_view::npos) {
     const std::string_view before = text.substr(0, mark);
-    if (before.ends_with("http") || before.ends_with("https")) break;
+    if (before.ends_with("http") || before.ends_with("https") ||
+        IsStore(before)) {
+      break;
+    }
     mark = text.find(kMark, mark + 1);
   }
   return mark;
@@ -52,6 +63,7 @@ std::string HideUrlSecrets(std::string text) {
     const size_t user = text.substr(begin, path - begin).rfind('@');
     shown.append(text, copied, begin - copied);
     copied = user == std::string::npos ? begin : begin + user + 1;
+    if (IsStore(std::string_view(text).substr(0, mark))) continue;
     const size_t query = text.find_first_of("?#", path);
     // Nothing is behind the '?', or it was hidden before.
     if (query >= end || query + 1 == end) continue;

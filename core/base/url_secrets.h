@@ -5,8 +5,8 @@
 
 namespace feedmill {
 
-// Returns `text` without the parts of http:// and https:// URLs that may be
-// secret: "user:password@" is left out, a query or fragment becomes "?...".
+// Returns `text` without the parts of URLs that may be secret: "user:password@"
+// is left out. A query or fragment of http:// and https:// becomes "?...".
 //
 //   "http://me:key@host/a.csv?sig=1: not found" → "http://host/a.csv?...: not
 //   found"

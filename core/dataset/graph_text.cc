@@ -174,7 +174,17 @@ void MakePathsAbsolute(const std::string& directory, Graph& graph) {
   std::vector<std::string>* const files = MutableSourceFiles(graph.source);
   if (files == nullptr) return;
   const std::string escaped = EscapedPattern(directory);
-  for (std::string& file : *files) MakePathAbsolute(escaped, file);
+  constexpr std::string_view kList = "manifest:";  // core/io/file_list.h
+  for (std::string& file : *files) {
+    if (file.starts_with(kList)) {
+      // The name of a list is no pattern.
+      file.erase(0, kList.size());
+      MakePathAbsolute(directory, file);
+      file.insert(0, kList);
+    } else {
+      MakePathAbsolute(escaped, file);
+    }
+  }
 }
 
 std::string CanonicalText(const Graph& graph) { return ToJson(graph).dump(); }

@@ -82,7 +82,10 @@ bool IsEndless(const Graph& graph) {
   return endless;
 }
 
-Compression CompressionOf(const std::string& file) {
+Compression CompressionOf(const std::string& name) {
+  // A URL may have a query behind it.
+  const bool is_url = name.find("://") != std::string::npos;
+  const std::string file = is_url ? name.substr(0, name.find('?')) : name;
   if (EndsIn(file, ".gz") || EndsIn(file, ".tgz")) return Compression::kGzip;
   if (EndsIn(file, ".zst")) return Compression::kZstd;
   return Compression::kNone;

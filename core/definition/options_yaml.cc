@@ -456,6 +456,18 @@ absl::Status OptionsYaml::ReadStrings(const YAML::Node& node,
 absl::Status OptionsYaml::ReadFileNames(const YAML::Node& node,
                                         const std::string& where,
                                         std::vector<std::string>& out) {
+  if (node.IsMap()) {
+    const YAML::Node list = node["manifest"];
+    if (!list || node.size() != 1) {
+      return values_.Error(node, where,
+                           "expected files, or {manifest: a list of them}");
+    }
+    FM_RETURN_IF_ERROR(values_.Count(node));
+    std::string name;
+    FM_RETURN_IF_ERROR(values_.ReadString(list, where, "a file", name));
+    out = {"manifest:" + name};  // core/io/file_list.h
+    return absl::OkStatus();
+  }
   FM_RETURN_IF_ERROR(ReadStrings(node, where, "a file, a glob", out));
   if (out.empty()) {
     return values_.Error(node, where, "the list of files is empty");

@@ -9,6 +9,7 @@
 #include "core/base/data_warnings.h"
 #include "core/base/glob_pattern.h"
 #include "core/base/status.h"
+#include "core/io/file_list.h"
 #include "core/io/file_systems.h"
 
 namespace feedmill {
@@ -16,6 +17,8 @@ namespace {
 
 // The last part of a name from its last '.' on; "" if there is none.
 std::string_view SuffixOf(std::string_view name) {
+  // A URL has a query behind it.
+  if (!SchemeOf(name).empty()) name = name.substr(0, name.find('?'));
   const size_t slash = name.rfind('/');
   const size_t base = slash == std::string_view::npos ? 0 : slash + 1;
   const size_t dot = name.rfind('.');
@@ -63,6 +66,7 @@ bool BeginsAsImage(std::string_view head) {
 
 absl::StatusOr<std::vector<FoundFile>> ImagesAmong(
     const std::string& pattern, std::vector<FoundFile> found) {
+  if (!FileListOf(pattern).empty()) return found;
   if (found.size() == 1 && Names(pattern, found[0])) return found;
   std::string first_left_out;
   size_t kept = 0;

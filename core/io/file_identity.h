@@ -17,6 +17,12 @@ struct FileIdentity {
   friend auto operator<=>(const FileIdentity&, const FileIdentity&) = default;
 };
 
+// True if only the size tells versions apart: of a server without versions, or
+// where a list of files has the size only.
+inline bool KnowsSizeOnly(const FileIdentity& identity) {
+  return identity.mtime_ns == 0 && identity.etag.empty();
+}
+
 }  // namespace feedmill
 
 #endif  // FEEDMILL_CORE_IO_FILE_IDENTITY_H_

@@ -22,4 +22,12 @@ absl::StatusOr<std::vector<FoundFile>> FileSystem::Glob(
   return GlobByListing(*this, pattern);
 }
 
+std::vector<absl::StatusOr<std::vector<FoundFile>>> FileSystem::GlobAll(
+    std::span<const std::string> patterns) const {
+  std::vector<absl::StatusOr<std::vector<FoundFile>>> found;
+  found.reserve(patterns.size());
+  for (const std::string& pattern : patterns) found.push_back(Glob(pattern));
+  return found;
+}
+
 }  // namespace feedmill

@@ -67,6 +67,10 @@ class FileSystem {
   // pattern begins with ("/", "s3://bucket/").
   virtual absl::StatusOr<std::vector<FoundFile>> Glob(
       const std::string& pattern) const;
+  // Glob of each pattern, in their order; a store asks for all at once.
+  // Default: one after the other.
+  virtual std::vector<absl::StatusOr<std::vector<FoundFile>>> GlobAll(
+      std::span<const std::string> patterns) const;
 };
 
 }  // namespace feedmill

@@ -3,10 +3,12 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "core/base/glob_pattern.h"
 #include "core/base/status.h"
+#include "core/io/file_list.h"
 #include "core/io/file_systems.h"
 
 namespace feedmill {
@@ -157,33 +159,86 @@ absl::StatusOr<std::vector<FoundFile>> GlobByListing(
   return std::move(walk).Found();
 }
 
-absl::StatusOr<std::vector<FoundFile>> FindFiles(const std::string& pattern) {
+namespace {
+
+absl::Status CheckPattern(const std::string& pattern) {
   if (pattern.empty()) return InvalidArgument("an empty file name");
   if (pattern.find('\0') != std::string::npos) {
     return InvalidArgument("a file name with a zero byte");
   }
-  FM_ASSIGN_OR_RETURN(const FileSystem* const files, FileSystemOf(pattern));
-  FM_ASSIGN_OR_RETURN(std::vector<FoundFile> found, files->Glob(pattern));
+  return absl::OkStatus();
+}
+
+// The part of a name that orders it: a URL without its query, which is the same
+// for all files that a pattern matches.
+std::string_view PathOfName(const std::string& name) {
+  return std::string_view(name).substr(
+      0, SchemeOf(name).empty() ? name.size() : name.rfind('?'));
+}
+
+// Sorts the files that a pattern matches, each once. NotFound if there are
+// none.
+absl::StatusOr<std::vector<FoundFile>> Sorted(const FileSystem& files,
+                                              const std::string& pattern,
+                                              std::vector<FoundFile> found) {
   const auto by_name = [](const FoundFile& a, const FoundFile& b) {
-    return a.name < b.name;
+    return PathOfName(a.name) < PathOfName(b.name);
   };
   const auto same_name = [](const FoundFile& a, const FoundFile& b) {
     return a.name == b.name;
   };
   std::sort(found.begin(), found.end(), by_name);
   found.erase(std::unique(found.begin(), found.end(), same_name), found.end());
-  if (found.empty()) {
-    const auto stat = files->Stat(LiteralPattern(pattern).value_or(pattern));
-    if (stat.ok() && stat->directory) {
-      return NotFound(
-          "{}: the folder has no files (files whose names begin with '.' do "
-          "not count)",
-          LiteralPattern(pattern).value_or(pattern));
-    }
-    return NotFound("{}: no such file, and nothing matches it",
-                    LiteralPattern(pattern).value_or(pattern));
+  if (!found.empty()) return found;
+  const std::string name = LiteralPattern(pattern).value_or(pattern);
+  const auto stat = files.Stat(name);
+  if (stat.ok() && stat->directory) {
+    return NotFound(
+        "{}: the folder has no files (files whose names begin with '.' do not "
+        "count)",
+        name);
   }
-  return found;
+  return NotFound("{}: no such file, and nothing matches it", name);
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<std::vector<FoundFile>>> FindAllFiles(
+    std::span<const std::string> patterns) {
+  std::vector<std::vector<FoundFile>> all;
+  all.reserve(patterns.size());
+  while (all.size() < patterns.size()) {
+    const std::string& first = patterns[all.size()];
+    FM_RETURN_IF_ERROR(CheckPattern(first));
+    if (const auto list = FileListOf(first); !list.empty()) {
+      FM_ASSIGN_OR_RETURN(all.emplace_back(), ReadFileList(std::string(list)));
+      continue;
+    }
+    FM_ASSIGN_OR_RETURN(const FileSystem* const files, FileSystemOf(first));
+    // Local patterns one by one: the first error ends the walk.
+    size_t count = 1;
+    if (const auto scheme = SchemeOf(first); !scheme.empty()) {
+      const auto rest = patterns.subspan(all.size());
+      while (count < rest.size() && SchemeOf(rest[count]) == scheme) ++count;
+    }
+    const auto together = patterns.subspan(all.size(), count);
+    for (const std::string& pattern : together) {
+      FM_RETURN_IF_ERROR(CheckPattern(pattern));
+    }
+    std::vector<absl::StatusOr<std::vector<FoundFile>>> found =
+        files->GlobAll(together);
+    for (size_t k = 0; k < count; ++k) {
+      FM_RETURN_IF_ERROR(found[k].status());
+      FM_ASSIGN_OR_RETURN(all.emplace_back(),
+                          Sorted(*files, together[k], *std::move(found[k])));
+    }
+  }
+  return all;
+}
+
+absl::StatusOr<std::vector<FoundFile>> FindFiles(const std::string& pattern) {
+  FM_ASSIGN_OR_RETURN(auto all, FindAllFiles({&pattern, 1}));
+  return std::move(all.front());
 }
 
 absl::StatusOr<std::vector<std::string>> ResolveGlob(

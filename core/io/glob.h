@@ -1,6 +1,7 @@
 #ifndef FEEDMILL_CORE_IO_GLOB_H_
 #define FEEDMILL_CORE_IO_GLOB_H_
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,9 +15,16 @@ namespace feedmill {
 // not match; a name that exists is taken literally; a folder stands for the
 // files below it. "[*]", "[?]" and "[[]" are these characters themselves.
 // NotFound if nothing matches.
+//
+// "manifest:" and the name of a list stand for the files of that list, in its
+// order (file_list.h).
 absl::StatusOr<std::vector<FoundFile>> FindFiles(const std::string& pattern);
 
-// Their names.
+// The same for each pattern, in their order; a store is asked for all at once.
+absl::StatusOr<std::vector<std::vector<FoundFile>>> FindAllFiles(
+    std::span<const std::string> patterns);
+
+// Names of the files that a pattern matches.
 absl::StatusOr<std::vector<std::string>> ResolveGlob(
     const std::string& pattern);
 

@@ -25,7 +25,8 @@ absl::StatusOr<std::shared_ptr<const RecordIndex>> RecordIndexCache::Get(
     }
   }
   // Two threads may build the same one: rare, and better than waiting.
-  const IndexFolder folder(folder_);
+  // An index must not outlive its bytes: a size alone does not tell.
+  const IndexFolder folder(KnowsSizeOnly(identity) ? "" : folder_);
   std::optional<RecordIndex> found =
       folder.Load(finder.name(), file.name(), identity);
   if (!found) {

@@ -20,9 +20,9 @@ constexpr size_t kBytesMax = size_t{64} << 20;
 
 absl::StatusOr<std::vector<std::string>> Files(const Source& source) {
   std::vector<std::string> out;
-  for (const std::string& pattern : *SourceFiles(source)) {
-    FM_ASSIGN_OR_RETURN(const auto files, ResolveGlob(pattern));
-    out.insert(out.end(), files.begin(), files.end());
+  FM_ASSIGN_OR_RETURN(auto all, FindAllFiles(*SourceFiles(source)));
+  for (auto& files : all) {
+    for (FoundFile& file : files) out.push_back(std::move(file.name));
   }
   return out;
 }

@@ -22,9 +22,12 @@ namespace {
 
 constexpr uint64_t kNamedBytesMax = uint64_t{1} << 30;
 
-// The open file is the one that is counted, whatever its name means by now.
+// The open file is the one that is counted, whatever its name means by now. A
+// store is not asked for the version again.
 absl::StatusOr<std::unique_ptr<RandomAccessFile>> OpenFor(ManifestFile& file) {
-  FM_ASSIGN_OR_RETURN(auto opened, OpenFile(file.path));
+  FM_ASSIGN_OR_RETURN(const FileSystem* const files, FileSystemOf(file.path));
+  FM_ASSIGN_OR_RETURN(auto opened,
+                      files->OpenKnown(file.path, file.identity()));
   FM_ASSIGN_OR_RETURN(const FileIdentity identity, opened->Identity());
   file.Set(identity);
   return opened;
@@ -84,10 +87,10 @@ absl::StatusOr<std::vector<ManifestFile>> FilesOf(
     const RecordFormat& format, const std::vector<std::string>& patterns) {
   std::vector<ManifestFile> files;
   std::vector<size_t> unknown;
-  for (const std::string& pattern : patterns) {
-    FM_ASSIGN_OR_RETURN(auto all, FindFiles(pattern));
+  FM_ASSIGN_OR_RETURN(auto all, FindAllFiles(patterns));
+  for (size_t k = 0; k < patterns.size(); ++k) {
     FM_ASSIGN_OR_RETURN(const auto found,
-                        format.FilesToRead(pattern, std::move(all)));
+                        format.FilesToRead(patterns[k], std::move(all[k])));
     for (const FoundFile& file : found) {
       ManifestFile& added = files.emplace_back();
       added.path = file.name;

@@ -31,6 +31,9 @@ TEST(UrlSecrets, HidesLoginsAndQueriesOfUrlsOnly) {
       {"http://u:p@h/a/tcp://v@i?b", "http://h/a/tcp://v@i?..."},
       {"http://", "http://"},
       {"tcp://u@h?x", "tcp://u@h?x"},
+      {"s3://u:p@b/a?*", "s3://b/a?*"},
+      {"s3://b/a@1?region=x: gone", "s3://b/a@1?region=x: gone"},
+      {"az://u:p@c/a and http://h/b?c", "az://c/a and http://h/b?..."},
   };
   for (const auto& [text, shown] : cases) {
     EXPECT_EQ(HideUrlSecrets(text), shown);

@@ -1,0 +1,32 @@
+#ifndef FEEDMILL_CORE_IO_AWS_KEY_SOURCE_H_
+#define FEEDMILL_CORE_IO_AWS_KEY_SOURCE_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+
+namespace feedmill {
+
+// Keys that sign requests to S3.
+struct AwsKeys {
+  std::string access_key{};
+  std::string secret_key{};
+  std::string session_token{};  // "" for keys that do not expire
+
+  friend bool operator==(const AwsKeys&, const AwsKeys&) = default;
+};
+
+// The credential chain of AWS: environment, profiles, SSO, roles, the machine's
+// metadata. libfeedmill_arrow.so implements it. Any thread.
+class AwsKeySource {
+ public:
+  virtual ~AwsKeySource() = default;
+
+  // Returns keys that do not expire within the next minutes. May wait for a
+  // network. FailedPrecondition if the chain has none.
+  virtual absl::StatusOr<AwsKeys> Keys() const = 0;
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_IO_AWS_KEY_SOURCE_H_

@@ -1,0 +1,121 @@
+#include "core/io/file_list.h"
+
+#include <cstddef>
+#include <nlohmann/json.hpp>
+#include <span>
+#include <utility>
+
+#include "core/base/status.h"
+#include "core/io/file_systems.h"
+
+namespace feedmill {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr std::string_view kPrefix = "manifest:";
+constexpr uint64_t kListBytesMax = uint64_t{1} << 30;
+
+absl::StatusOr<std::string> ReadList(const std::string& name) {
+  FM_ASSIGN_OR_RETURN(const auto file, OpenFile(name));
+  FM_ASSIGN_OR_RETURN(const FileIdentity identity, file->Identity());
+  if (identity.size > kListBytesMax) {
+    return InvalidArgument("{}: {} bytes; a list of files has at most {}", name,
+                           identity.size, kListBytesMax);
+  }
+  std::string text(identity.size, '\0');
+  FM_ASSIGN_OR_RETURN(
+      const size_t got,
+      file->Read(0, std::as_writable_bytes(std::span<char>(text))));
+  text.resize(got);
+  return text;
+}
+
+// The name of a file as the process opens it. `folder`: of the list, with '/'.
+absl::StatusOr<std::string> NameIn(const std::string& folder,
+                                   std::string name) {
+  if (name.empty()) return InvalidArgument("'url' is empty");
+  if (name.find('\0') != std::string::npos) {
+    return InvalidArgument("'url' has a zero byte");
+  }
+  if (name.front() == '/' || !SchemeOf(name).empty()) return name;
+  if (folder.find('?') != std::string::npos) {
+    return InvalidArgument(
+        "'url' is a path, but the list's own URL has a query; write whole "
+        "URLs");
+  }
+  return folder + name;
+}
+
+absl::StatusOr<FoundFile> FileOfLine(std::string_view line,
+                                     const std::string& folder) {
+  const Json json = Json::parse(line, nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) {
+    return InvalidArgument(
+        "it is no JSON object, such as {{\"url\": \"s3://bucket/1.csv\", "
+        "\"size\": 1000}}");
+  }
+  FoundFile file;
+  FileIdentity identity;
+  bool has_size = false;
+  for (const auto& [key, value] : json.items()) {
+    if (key == "url" && value.is_string()) {
+      FM_ASSIGN_OR_RETURN(file.name, NameIn(folder, value.get<std::string>()));
+    } else if (key == "size" && value.is_number_unsigned()) {
+      identity.size = value.get<uint64_t>();
+      has_size = true;
+    } else if (key == "etag" && value.is_string()) {
+      identity.etag = value.get<std::string>();
+      const bool quoted = identity.etag.starts_with('"');
+      if (!identity.etag.empty() && !quoted) {
+        identity.etag = fmt::format("\"{}\"", identity.etag);
+      }
+    } else {
+      return InvalidArgument(
+          "'{}' is unknown, or of a wrong type; a line has 'url' (text), "
+          "'size' (bytes) and 'etag' (text)",
+          key.substr(0, 100));
+    }
+  }
+  if (file.name.empty()) return InvalidArgument("'url' is missing");
+  const std::string_view scheme = SchemeOf(file.name);
+  // A local file tells its time of change only when it is looked at.
+  if (has_size && !scheme.empty() && scheme != "file") {
+    file.identity = std::move(identity);
+  }
+  return file;
+}
+
+}  // namespace
+
+std::string_view FileListOf(std::string_view pattern) {
+  return pattern.starts_with(kPrefix) ? pattern.substr(kPrefix.size())
+                                      : std::string_view();
+}
+
+std::string FileListPattern(std::string_view list) {
+  return fmt::format("{}{}", kPrefix, list);
+}
+
+absl::StatusOr<std::vector<FoundFile>> ReadFileList(const std::string& name) {
+  FM_ASSIGN_OR_RETURN(const std::string text, ReadList(name));
+  const std::string folder = name.substr(0, name.rfind('/') + 1);
+  std::vector<FoundFile> files;
+  size_t number = 0;
+  for (size_t begin = 0; begin < text.size();) {
+    const size_t end = std::min(text.find('\n', begin), text.size());
+    std::string_view line(text.data() + begin, end - begin);
+    begin = end + 1;
+    ++number;
+    if (line.find_first_not_of(" \t\r") == std::string_view::npos) continue;
+    auto file = FileOfLine(line, folder);
+    if (!file.ok()) {
+      return Annotate(file.status(), fmt::format("{}: line {}", name, number));
+    }
+    files.push_back(*std::move(file));
+  }
+  if (!files.empty()) return files;
+  return NotFound("{}: the list names no files", name);
+}
+
+}  // namespace feedmill
