@@ -23,6 +23,13 @@ if(FEEDMILL_ARROW AND FEEDMILL_ARROW_LIBRARY AND FEEDMILL_PARQUET_LIBRARY)
     set_target_properties(arrow::${name} PROPERTIES IMPORTED_LOCATION ${FEEDMILL_${upper}_LIBRARY}
       INTERFACE_INCLUDE_DIRECTORIES ${FEEDMILL_ARROW}/include)
   endforeach()
+  # S3 is a library of its own.
+  file(GLOB FEEDMILL_ARROW_S3_LIBRARY ${FEEDMILL_ARROW}/libarrow_s3.so.26*)
+  if(FEEDMILL_ARROW_S3_LIBRARY)
+    add_library(arrow::s3 SHARED IMPORTED GLOBAL)
+    set_target_properties(arrow::s3 PROPERTIES IMPORTED_LOCATION ${FEEDMILL_ARROW_S3_LIBRARY}
+      INTERFACE_INCLUDE_DIRECTORIES ${FEEDMILL_ARROW}/include)
+  endif()
 else()
   message(STATUS "No pyarrow 26: libfeedmill_arrow.so, which reads Parquet and Arrow files, is not built "
     "(tools/setup --arrow, or -DFEEDMILL_ARROW=<folder of the package pyarrow>)")

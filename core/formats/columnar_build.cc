@@ -12,11 +12,11 @@
 
 namespace feedmill {
 
-// Raise the number of the interface with each change of columnar_file.h or of a
-// class that it names.
+// Raise the number of the interface with each change of columnar_file.h,
+// aws_key_source.h, or of a class that they name.
 const char* ColumnarBuild() {
   return "feedmill " FEEDMILL_VERSION
-         ", columnar interface 1, compiler " __VERSION__
+         ", columnar interface 2, compiler " __VERSION__
          ", C++11 ABI " FEEDMILL_TEXT(
              _GLIBCXX_USE_CXX11_ABI) ", Abseil " FEEDMILL_TEXT(ABSL_LTS_RELEASE_VERSION)
              FEEDMILL_CHECKED;

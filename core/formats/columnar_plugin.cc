@@ -61,7 +61,7 @@ std::vector<std::string> Candidates() {
   return files;
 }
 
-absl::StatusOr<const ColumnarReader*> LoadFrom(const std::string& path) {
+absl::StatusOr<const FeedmillArrowPlugin*> LoadFrom(const std::string& path) {
   auto object = SharedObject::Load(path);
   if (!object.ok()) {
     return FailedPrecondition("{}; {}", ErrorText(object.status()), kAdvice);
@@ -79,25 +79,47 @@ absl::StatusOr<const ColumnarReader*> LoadFrom(const std::string& path) {
         path, plugin->build, ColumnarBuild());
   }
   object->Keep();
-  return &plugin->reader();
+  return plugin;
 }
 
-absl::StatusOr<const ColumnarReader*> FindReader() {
+// `need`: for what, at the beginning of a sentence.
+absl::StatusOr<const FeedmillArrowPlugin*> FindPlugin(const char* need) {
   const std::vector<std::string> files = Candidates();
   for (const std::string& file : files) {
     if (access(file.c_str(), F_OK) == 0) return LoadFrom(file);
   }
   return FailedPrecondition(
-      "Parquet and Arrow files need the plugin libfeedmill_arrow.so, which is "
-      "not at {}; {} (or set {} to its path)",
-      files.front(), kAdvice, kVariable);
+      "{} need the plugin libfeedmill_arrow.so, which is not at {}; {} (or set "
+      "{} to its path)",
+      need, files.front(), kAdvice, kVariable);
+}
+
+absl::StatusOr<const AwsKeySource*> FindAwsKeySource() {
+  FM_ASSIGN_OR_RETURN(
+      const FeedmillArrowPlugin* const plugin,
+      FindPlugin("Keys for S3 that the variables AWS_ACCESS_KEY_ID and "
+                 "AWS_SECRET_ACCESS_KEY do not have"));
+  if (plugin->aws_keys != nullptr) return &plugin->aws_keys();
+  return FailedPrecondition(
+      "libfeedmill_arrow.so is built with an Arrow that has no S3: {}",
+      kAdvice);
 }
 
 }  // namespace
 
 absl::StatusOr<const ColumnarReader*> LoadColumnarReader() {
-  static const absl::StatusOr<const ColumnarReader*> reader = FindReader();
+  static const absl::StatusOr<const ColumnarReader*> reader =
+      []() -> absl::StatusOr<const ColumnarReader*> {
+    FM_ASSIGN_OR_RETURN(const FeedmillArrowPlugin* const plugin,
+                        FindPlugin("Parquet and Arrow files"));
+    return &plugin->reader();
+  }();
   return reader;
+}
+
+absl::StatusOr<const AwsKeySource*> LoadAwsKeySource() {
+  static const absl::StatusOr<const AwsKeySource*> source = FindAwsKeySource();
+  return source;
 }
 
 }  // namespace feedmill

@@ -4,11 +4,12 @@
 #include <string>
 
 #include "absl/status/statusor.h"
+#include "core/io/aws_key_source.h"
 #include "core/sources/columnar_file.h"
 
 // libfeedmill_arrow.so reads Parquet and Arrow files with Apache Arrow, whose
-// libraries take 80 MB: feedmill itself does not need them, and loads the
-// plugin when a pipeline first reads such a file.
+// libraries take 80 MB, and has its AWS client's credential chain: feedmill
+// itself does not need them, and loads the plugin when a pipeline first does.
 //
 // The plugin implements C++ classes of this source tree. Therefore both must be
 // of one build: feedmill compares ColumnarBuild() with the plugin's before it
@@ -19,6 +20,8 @@ extern "C" {
 struct FeedmillArrowPlugin {
   const char* build;  // ColumnarBuild() of the plugin
   const feedmill::ColumnarReader& (*reader)();
+  // Null if the plugin is built without S3.
+  const feedmill::AwsKeySource& (*aws_keys)();
 };
 }
 
@@ -35,6 +38,9 @@ const char* ColumnarBuild();
 // code. FailedPrecondition says how to install it.
 // Thread-safety: any thread.
 absl::StatusOr<const ColumnarReader*> LoadColumnarReader();
+
+// The credential chain of the same plugin, as above.
+absl::StatusOr<const AwsKeySource*> LoadAwsKeySource();
 
 }  // namespace feedmill
 

@@ -3,6 +3,9 @@
 #include <utility>
 
 #include "core/formats/columnar_plugin.h"
+#ifdef FEEDMILL_ARROW_S3
+#include "plugins/arrow/aws_key_chain.h"
+#endif
 #include "plugins/arrow/ipc_file.h"
 #include "plugins/arrow/parquet_file.h"
 
@@ -25,12 +28,18 @@ const ColumnarReader& Reader() {
   return reader;
 }
 
+#ifdef FEEDMILL_ARROW_S3
+constexpr auto kAwsKeys = &AwsKeyChain;
+#else
+constexpr const AwsKeySource& (*kAwsKeys)() = nullptr;
+#endif
+
 }  // namespace
 }  // namespace feedmill
 
 extern "C" {
 __attribute__((visibility(
     "default"))) extern const FeedmillArrowPlugin feedmill_arrow_plugin;
-const FeedmillArrowPlugin feedmill_arrow_plugin{feedmill::ColumnarBuild(),
-                                                &feedmill::Reader};
+const FeedmillArrowPlugin feedmill_arrow_plugin{
+    feedmill::ColumnarBuild(), &feedmill::Reader, feedmill::kAwsKeys};
 }

@@ -1,0 +1,69 @@
+#include "plugins/arrow/aws_key_chain.h"
+
+#include <arrow/filesystem/s3fs.h>
+
+#include <cstdlib>
+#include <mutex>
+#include <optional>
+
+#include "core/base/status.h"
+#include "plugins/arrow/arrow_status.h"
+
+namespace feedmill {
+namespace {
+
+// Keys that change between two looks are read again, so that none are mixed.
+constexpr int kLooksMax = 4;
+
+class Chain final : public AwsKeySource {
+ public:
+  absl::StatusOr<AwsKeys> Keys() const override {
+    return WithoutExceptions([this]() -> absl::StatusOr<AwsKeys> {
+      const std::lock_guard lock(mutex_);
+      FM_RETURN_IF_ERROR(SetUp());
+      AwsKeys keys = Look();
+      for (int look = 1; look < kLooksMax; ++look) {
+        AwsKeys again = Look();
+        if (again == keys) break;
+        keys = std::move(again);
+      }
+      if (!keys.access_key.empty()) return keys;
+      return FailedPrecondition(
+          "no keys: AWS's credential chain has none (environment, profile "
+          "AWS_PROFILE of ~/.aws, SSO, web identity, container, machine); for "
+          "a "
+          "public bucket write ?anonymous=true");
+    });
+  }
+
+ private:
+  // Under mutex_.
+  absl::Status SetUp() const {
+    if (options_) return absl::OkStatus();
+    arrow::fs::S3GlobalOptions global = arrow::fs::S3GlobalOptions::Defaults();
+    if (!arrow::fs::IsS3Initialized()) {
+      FM_RETURN_IF_ARROW(arrow::fs::InitializeS3(global));
+      std::atexit([] { (void)arrow::fs::EnsureS3Finalized(); });
+    }
+    options_ = arrow::fs::S3Options::Defaults();
+    return absl::OkStatus();
+  }
+
+  AwsKeys Look() const {
+    return {options_->GetAccessKey(), options_->GetSecretKey(),
+            options_->GetSessionToken()};
+  }
+
+  mutable std::mutex mutex_;
+  mutable std::optional<arrow::fs::S3Options> options_;  // guarded by mutex_
+};
+
+}  // namespace
+
+const AwsKeySource& AwsKeyChain() {
+  // Never destroyed: the AWS client is finalized before.
+  static const Chain& chain = *new Chain;
+  return chain;
+}
+
+}  // namespace feedmill
