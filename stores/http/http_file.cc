@@ -16,10 +16,11 @@ constexpr uint64_t kDoneBytesMax = uint64_t{8} << 20;
 
 }  // namespace
 
-HttpFile::HttpFile(std::string url, FileIdentity identity,
+HttpFile::HttpFile(RemoteFile file, FileIdentity identity,
                    std::shared_ptr<const WholeFile> whole,
                    std::shared_ptr<HttpStore> store)
-    : RandomAccessFile(std::move(url)),
+    : RandomAccessFile(file.name),
+      file_(std::move(file)),
       identity_(std::move(identity)),
       store_(std::move(store)),
       run_(store_->options.run_ahead_bytes),
@@ -59,6 +60,8 @@ void HttpFile::AddMissing(const ByteRange& range,
 }
 
 void HttpFile::Prefetch(std::span<const ByteRange> ranges) const {
+  // The read tells why.
+  if (!file_.Prepare().ok()) return;
   const HttpOptions& options = store_->options;
   const std::vector<ByteRange> joined =
       JoinRanges(ranges, options.join_gap_bytes, identity_.size);
@@ -85,7 +88,7 @@ void HttpFile::Prefetch(std::span<const ByteRange> ranges) const {
     for (const ByteRange& range : missing) {
       for (const auto& part : SplitRange(range, options.request_bytes)) {
         if (!store_->Take(part.size)) break;
-        begun.push_back(Transfer::Range(name(), part, identity_, {}, options));
+        begun.push_back(Transfer::Range(file_, part, identity_, {}, options));
         pieces_[part.offset] = {
             .transfer = begun.back(), .size = part.size, .used = now};
       }
@@ -133,7 +136,7 @@ void HttpFile::AddDirect(uint64_t offset, std::span<std::byte> out,
     const std::span<std::byte> into =
         out.subspan(part.offset - offset, part.size);
     parts.push_back(
-        {Transfer::Range(name(), part, identity_, into, store_->options), 0,
+        {Transfer::Range(file_, part, identity_, into, store_->options), 0,
          into});
   }
 }
@@ -197,8 +200,19 @@ void HttpFile::CountRead(uint64_t piece, uint64_t bytes) const {
   if (dropped > 0) store_->GiveBack(dropped);
 }
 
+// Where only the size is known in advance, all bytes are of the version that
+// the first answer had.
+absl::Status HttpFile::CheckSeen(const Transfer& transfer) const {
+  if (!KnowsSizeOnly(identity_)) return absl::OkStatus();
+  const FileIdentity seen = transfer.seen();
+  const std::lock_guard lock(mutex_);
+  if (!seen_) seen_ = seen;
+  return seen == *seen_ ? absl::OkStatus() : ChangedError(name());
+}
+
 absl::Status HttpFile::TakePart(const Part& part) const {
   FM_RETURN_IF_ERROR(part.transfer->Wait(part.skip + part.out.size()));
+  FM_RETURN_IF_ERROR(CheckSeen(*part.transfer));
   if (!part.piece) return absl::OkStatus();
   std::memcpy(part.out.data(), part.transfer->bytes() + part.skip,
               part.out.size());
@@ -212,6 +226,7 @@ absl::Status HttpFile::TakeParts(std::span<const Part> parts) const {
     if (!part.piece) direct.push_back(part.transfer);
   }
   if (!direct.empty()) {
+    FM_RETURN_IF_ERROR(file_.Prepare());
     store_->loop.Start(direct, TransferLoop::Urgency::kAwaited);
   }
   for (const Part& part : parts) {
@@ -237,7 +252,7 @@ absl::StatusOr<size_t> HttpFile::ReadFromWhole(uint64_t offset,
     const std::lock_guard reading(whole_mutex_);
     whole = whole_.lock();
     if (whole == nullptr) {
-      FM_ASSIGN_OR_RETURN(whole, store_->ReadWhole(name(), identity_));
+      FM_ASSIGN_OR_RETURN(whole, store_->ReadWhole(file_, identity_));
       whole_ = whole;
     }
   }

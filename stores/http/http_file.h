@@ -26,7 +26,7 @@ class HttpFile final : public RandomAccessFile {
  public:
   // `whole`: its bytes, if the server has no ranges and they were read; else
   // null.
-  HttpFile(std::string url, FileIdentity identity,
+  HttpFile(RemoteFile file, FileIdentity identity,
            std::shared_ptr<const WholeFile> whole,
            std::shared_ptr<HttpStore> store);
   ~HttpFile() override;
@@ -65,6 +65,7 @@ class HttpFile final : public RandomAccessFile {
                  std::vector<Part>& parts) const;
   absl::Status TakeParts(std::span<const Part> parts) const;
   absl::Status TakePart(const Part& part) const;
+  absl::Status CheckSeen(const Transfer& transfer) const;
   void CountRead(uint64_t piece, uint64_t bytes) const;
   void DropPiece(uint64_t piece) const;
   uint64_t DropOldestDone() const;
@@ -74,6 +75,7 @@ class HttpFile final : public RandomAccessFile {
   absl::StatusOr<size_t> ReadFromWhole(uint64_t offset,
                                        std::span<std::byte> out) const;
 
+  const RemoteFile file_;
   const FileIdentity identity_;
   const std::shared_ptr<HttpStore> store_;
 
@@ -86,6 +88,7 @@ class HttpFile final : public RandomAccessFile {
   mutable uint64_t done_bytes_ = 0;
   mutable SequentialRun run_;
   mutable bool has_ranges_ = true;
+  mutable std::optional<FileIdentity> seen_;
   mutable std::weak_ptr<const WholeFile> whole_;
 
   mutable std::mutex whole_mutex_;  // held while a thread reads it whole

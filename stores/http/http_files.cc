@@ -24,7 +24,7 @@ class HttpFiles final : public FileSystem {
   absl::StatusOr<std::unique_ptr<RandomAccessFile>> Open(
       const std::string& name) const override {
     FM_RETURN_IF_ERROR(CheckUrl(name));
-    const Found found = FindAll({&name, 1}).front();
+    const HttpStore::Found found = FindAll({&name, 1}).front();
     FM_RETURN_IF_ERROR(found.status);
     return std::make_unique<HttpFile>(name, found.identity, found.whole,
                                       store_);
@@ -44,7 +44,7 @@ class HttpFiles final : public FileSystem {
       std::span<const std::string> names) const override {
     std::vector<absl::StatusOr<FileStat>> stats;
     stats.reserve(names.size());
-    for (const Found& found : FindAll(names)) {
+    for (const HttpStore::Found& found : FindAll(names)) {
       if (found.status.ok()) {
         stats.emplace_back(FileStat{found.identity, false});
       } else {
@@ -68,56 +68,23 @@ class HttpFiles final : public FileSystem {
   }
 
  private:
-  struct Found {
-    std::shared_ptr<Transfer> probe{};
-    absl::Status status{};
-    FileIdentity identity{};
-    std::shared_ptr<const WholeFile> whole{};  // if the server has no ranges
-  };
-
   // Asks for all at once.
-  std::vector<Found> FindAll(std::span<const std::string> urls) const {
-    std::vector<std::shared_ptr<Transfer>> probes;
-    std::vector<Found> all(urls.size());
+  std::vector<HttpStore::Found> FindAll(
+      std::span<const std::string> urls) const {
+    std::vector<HttpStore::Found> all(urls.size());
+    std::vector<RemoteFile> files;
+    std::vector<size_t> places;
     for (size_t k = 0; k < urls.size(); ++k) {
       all[k].status = CheckUrl(urls[k]);
       if (!all[k].status.ok()) continue;
-      all[k].probe =
-          probes.emplace_back(Transfer::Probe(urls[k], store_->options));
+      files.emplace_back(urls[k]);
+      places.push_back(k);
     }
-    store_->loop.Start(probes, TransferLoop::Urgency::kAwaited);
-    absl::Status failed;
-    for (size_t k = 0; k < urls.size(); ++k) {
-      if (all[k].probe == nullptr) continue;
-      if (failed.ok()) {
-        Find(urls[k], all[k]);
-      } else {
-        all[k].probe->Abandon();
-        all[k].status = failed;
-      }
-      // A server that is away is away for all, and each takes long to tell.
-      const absl::Status& status = all[k].status;
-      if (absl::IsUnavailable(status) || absl::IsCancelled(status)) {
-        failed = status;
-      }
+    std::vector<HttpStore::Found> found = store_->FindAll(files);
+    for (size_t k = 0; k < places.size(); ++k) {
+      all[places[k]] = std::move(found[k]);
     }
-    if (!failed.ok()) store_->loop.Wake();
     return all;
-  }
-
-  void Find(const std::string& url, Found& found) const {
-    found.status = found.probe->WaitForEnd();
-    if (!found.status.ok()) return found.probe->Abandon();
-    if (found.probe->answer() == 206) {
-      found.identity = found.probe->identity();
-      return;
-    }
-    // No ranges, or an empty file.
-    auto whole = store_->ReadWhole(url, std::nullopt);
-    found.status = whole.status();
-    if (!whole.ok()) return;
-    found.identity = (*whole)->identity;
-    found.whole = *std::move(whole);
   }
 
   const std::shared_ptr<HttpStore> store_;
@@ -127,8 +94,12 @@ class HttpFiles final : public FileSystem {
 
 absl::Status AddHttpFiles(const HttpOptions& options,
                           FileSystems& file_systems) {
-  const auto files =
-      std::make_shared<const HttpFiles>(std::make_shared<HttpStore>(options));
+  return AddHttpFilesOf(std::make_shared<HttpStore>(options), file_systems);
+}
+
+absl::Status AddHttpFilesOf(std::shared_ptr<HttpStore> store,
+                            FileSystems& file_systems) {
+  const auto files = std::make_shared<const HttpFiles>(std::move(store));
   FM_RETURN_IF_ERROR(file_systems.Add("http", files));
   return file_systems.Add("https", files);
 }

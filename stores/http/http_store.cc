@@ -65,11 +65,12 @@ std::shared_ptr<const WholeFile> HttpStore::FindKept(
 }
 
 absl::StatusOr<std::shared_ptr<const WholeFile>> HttpStore::ReadWhole(
-    const std::string& url, const std::optional<FileIdentity>& known) {
+    const RemoteFile& file, const std::optional<FileIdentity>& known) {
   if (known) {
-    if (auto kept = FindKept(url, *known)) return kept;
+    if (auto kept = FindKept(file.name, *known)) return kept;
   }
-  const auto transfer = Transfer::Whole(url, known, options);
+  FM_RETURN_IF_ERROR(file.Prepare());
+  const auto transfer = Transfer::Whole(file, known, options);
   loop.Start({transfer}, TransferLoop::Urgency::kAwaited);
   if (absl::Status status = transfer->WaitForEnd(); !status.ok()) {
     transfer->Abandon();
@@ -77,11 +78,56 @@ absl::StatusOr<std::shared_ptr<const WholeFile>> HttpStore::ReadWhole(
     return status;
   }
   auto whole = std::make_shared<WholeFile>();
-  whole->url = url;
+  whole->url = file.name;
   whole->identity = transfer->identity();
   whole->bytes = transfer->TakeWhole();
   Keep(whole);
   return whole;
+}
+
+void HttpStore::FindOne(const RemoteFile& file, Transfer& probe, Found& found) {
+  found.status = probe.WaitForEnd();
+  if (!found.status.ok()) return probe.Abandon();
+  if (probe.answer() == 206) {
+    found.identity = probe.identity();
+    return;
+  }
+  // No ranges, or an empty file.
+  auto whole = ReadWhole(file, std::nullopt);
+  found.status = whole.status();
+  if (!whole.ok()) return;
+  found.identity = (*whole)->identity;
+  found.whole = *std::move(whole);
+}
+
+std::vector<HttpStore::Found> HttpStore::FindAll(
+    std::span<const RemoteFile> files) {
+  std::vector<Found> all(files.size());
+  std::vector<std::shared_ptr<Transfer>> probes(files.size());
+  std::vector<std::shared_ptr<Transfer>> begun;
+  for (size_t k = 0; k < files.size(); ++k) {
+    all[k].status = files[k].Prepare();
+    if (!all[k].status.ok()) continue;
+    probes[k] = begun.emplace_back(Transfer::Probe(files[k], options));
+  }
+  loop.Start(std::move(begun), TransferLoop::Urgency::kAwaited);
+  absl::Status failed;
+  for (size_t k = 0; k < files.size(); ++k) {
+    if (probes[k] == nullptr) continue;
+    if (failed.ok()) {
+      FindOne(files[k], *probes[k], all[k]);
+    } else {
+      probes[k]->Abandon();
+      all[k].status = failed;
+    }
+    // A server that is away is away for all, and each takes long to tell.
+    const absl::Status& status = all[k].status;
+    if (absl::IsUnavailable(status) || absl::IsCancelled(status)) {
+      failed = status;
+    }
+  }
+  if (!failed.ok()) loop.Wake();
+  return all;
 }
 
 }  // namespace feedmill

@@ -9,6 +9,7 @@
 #include <mutex>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@
 #include "absl/time/time.h"
 #include "core/io/file_identity.h"
 #include "stores/http/http_options.h"
+#include "stores/http/remote_file.h"
 #include "stores/http/transfer_loop.h"
 
 namespace feedmill {
@@ -55,9 +57,19 @@ class HttpStore {
   // Reads a file whole. `known`: the version that it must have, if that is
   // known.
   absl::StatusOr<std::shared_ptr<const WholeFile>> ReadWhole(
-      const std::string& url, const std::optional<FileIdentity>& known);
+      const RemoteFile& file, const std::optional<FileIdentity>& known);
+
+  // What a probe found of a file.
+  struct Found {
+    absl::Status status{};
+    FileIdentity identity{};
+    std::shared_ptr<const WholeFile> whole{};  // if the server has no ranges
+  };
+  // Asks for all files at once; in their order.
+  std::vector<Found> FindAll(std::span<const RemoteFile> files);
 
  private:
+  void FindOne(const RemoteFile& file, Transfer& probe, Found& found);
   std::shared_ptr<const WholeFile> FindKept(const std::string& url,
                                             const FileIdentity& known);
   void Keep(std::shared_ptr<const WholeFile> file);

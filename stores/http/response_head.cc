@@ -129,6 +129,7 @@ void ResponseHead::TakeField(std::string_view name, std::string_view value) {
   if (name == "last-modified") last_modified_ = ParseHttpDate(value);
   if (name == "date") date_ = ParseHttpDate(value);
   if (name == "retry-after") retry_after_ = value.substr(0, 64);
+  if (name == "x-amz-bucket-region") bucket_region_ = value.substr(0, 64);
   if (name == "etag" && value.size() <= kEtagBytesMax) etag_ = value;
 }
 

@@ -38,6 +38,9 @@ class ResponseHead {
   std::optional<uint64_t> content_length() const { return content_length_; }
   const std::optional<ContentRange>& content_range() const { return range_; }
 
+  // Region of an S3 bucket (x-amz-bucket-region); "" if the server tells none.
+  const std::string& bucket_region() const { return bucket_region_; }
+
   // Identity of the version that the answer is about, whose size is `size`: a
   // strong ETag, else Last-Modified. A weak ETag does not tell bytes apart.
   FileIdentity Identity(uint64_t size) const;
@@ -52,6 +55,7 @@ class ResponseHead {
   std::optional<uint64_t> content_length_;
   std::optional<ContentRange> range_;
   std::string etag_;
+  std::string bucket_region_;
   std::string retry_after_;
   std::optional<int64_t> last_modified_;
   std::optional<int64_t> date_;

@@ -16,24 +16,26 @@ namespace {
 constexpr std::chrono::milliseconds kStopPoll(50);
 // An answer that is no file (a page that explains an error) is cut after it.
 constexpr uint64_t kErrorBodyMax = uint64_t{64} << 10;
+// Bytes of such an answer that a RequestMaker is shown.
+constexpr size_t kShownBodyMax = size_t{8} << 10;
 constexpr uint64_t kNobodyWaits = std::numeric_limits<uint64_t>::max();
 
 }  // namespace
 
-Transfer::Transfer(Kind kind, std::string url, const HttpOptions& options)
+Transfer::Transfer(Kind kind, RemoteFile file, const HttpOptions& options)
     : kind_(kind),
-      url_(std::move(url)),
+      file_(std::move(file)),
       options_(options),
-      schedule_(options.seed, url_, 0),
+      schedule_(options.seed, file_.name, 0),
       notify_at_(kNobodyWaits) {}
 
-std::shared_ptr<Transfer> Transfer::Range(std::string url, ByteRange range,
+std::shared_ptr<Transfer> Transfer::Range(RemoteFile file, ByteRange range,
                                           const FileIdentity& identity,
                                           std::span<std::byte> into,
                                           const HttpOptions& options) {
   std::shared_ptr<Transfer> made(
-      new Transfer(Kind::kRange, std::move(url), options));
-  made->schedule_ = {options.seed, made->url_, range.offset};
+      new Transfer(Kind::kRange, std::move(file), options));
+  made->schedule_ = {options.seed, made->file_.name, range.offset};
   made->range_ = range;
   made->knows_version_ = true;
   made->identity_ = identity;
@@ -45,19 +47,19 @@ std::shared_ptr<Transfer> Transfer::Range(std::string url, ByteRange range,
   return made;
 }
 
-std::shared_ptr<Transfer> Transfer::Probe(std::string url,
+std::shared_ptr<Transfer> Transfer::Probe(RemoteFile file,
                                           const HttpOptions& options) {
   std::shared_ptr<Transfer> made(
-      new Transfer(Kind::kProbe, std::move(url), options));
+      new Transfer(Kind::kProbe, std::move(file), options));
   made->range_ = {0, 1};
   return made;
 }
 
-std::shared_ptr<Transfer> Transfer::Whole(std::string url,
+std::shared_ptr<Transfer> Transfer::Whole(RemoteFile file,
                                           std::optional<FileIdentity> identity,
                                           const HttpOptions& options) {
   std::shared_ptr<Transfer> made(
-      new Transfer(Kind::kWhole, std::move(url), options));
+      new Transfer(Kind::kWhole, std::move(file), options));
   made->knows_version_ = identity.has_value();
   if (identity) made->identity_ = *std::move(identity);
   return made;
@@ -70,7 +72,7 @@ absl::Status Transfer::Wait(uint64_t count) {
   while (received_ < count || kind_ != Kind::kRange) {
     if (finished_) return status_;
     if (abandoned_ || ReadStop::Asked()) {
-      return Cancelled("{}: reading was stopped", url_);
+      return Cancelled("{}: reading was stopped", url());
     }
     notify_at_ = std::min(notify_at_, count);
     changed_.wait_for(lock, kStopPoll);
@@ -80,6 +82,11 @@ absl::Status Transfer::Wait(uint64_t count) {
 
 absl::Status Transfer::WaitForEnd() {
   return Wait(kind_ == Kind::kRange ? range_.size : kNobodyWaits - 1);
+}
+
+FileIdentity Transfer::seen() const {
+  const std::lock_guard lock(mutex_);
+  return seen_.value_or(identity_);
 }
 
 bool Transfer::no_ranges() const {
@@ -120,6 +127,7 @@ std::string Transfer::BeginAttempt(absl::Time now) {
   head_ = {};
   head_checked_ = head_good_ = false;
   bad_answer_.clear();
+  error_body_.clear();
   answer_bytes_ = 0;
   const std::lock_guard lock(mutex_);
   if (kind_ == Kind::kWhole) {
@@ -132,7 +140,11 @@ std::string Transfer::BeginAttempt(absl::Time now) {
 }
 
 std::string Transfer::Condition() const {
-  return knows_version_ ? ConditionOf(identity_) : "";
+  if (!knows_version_) return "";
+  // Stores may know times of change more exactly than they tell them; answers
+  // are compared with the version anyway.
+  if (file_.maker != nullptr && identity_.etag.empty()) return "";
+  return ConditionOf(identity_);
 }
 
 void Transfer::TakeHeaderLine(std::string_view line, absl::Time now) {
@@ -140,10 +152,25 @@ void Transfer::TakeHeaderLine(std::string_view line, absl::Time now) {
   head_.TakeLine(line);
 }
 
-// The version of the answer is the one that was asked for.
+// The version of the answer is the one that was asked for. A list of files may
+// know sizes only.
 void Transfer::CheckVersion(const FileIdentity& found) {
-  if (knows_version_ && found != identity_) refusal_ = ChangedError(url_);
-  if (!knows_version_) identity_ = found;
+  if (!knows_version_) {
+    identity_ = found;
+    return;
+  }
+  const std::lock_guard lock(mutex_);
+  if (!seen_) seen_ = found;
+  const bool same = KnowsSizeOnly(identity_)
+                        ? found == *seen_ && found.size == identity_.size
+                        : found == identity_;
+  if (same) return;
+  refusal_ = found.size == identity_.size
+                 ? ChangedError(url())
+                 : FailedPrecondition(
+                       "{}: changed since the job began: it has {} bytes, not "
+                       "{}; restore it, or start a new job",
+                       url(), found.size, identity_.size);
 }
 
 bool Transfer::AcceptRange() {
@@ -166,7 +193,7 @@ bool Transfer::AcceptRange() {
     refusal_ = FailedPrecondition(
         "{}: the server does not say how long the file is (Content-Range has "
         "no total); read it from another server",
-        url_);
+        url());
     return false;
   }
   CheckVersion(head_.Identity(range->total.value_or(identity_.size)));
@@ -186,13 +213,13 @@ absl::Status Transfer::TooLong() const {
     return Unavailable(
         "{}: the server sent more bytes than the range that it names; check "
         "the server",
-        url_);
+        url());
   }
   return FailedPrecondition(
       "{}: the server has no ranges of files (it answers 200 to a range), and "
       "the file has more than the {} bytes that are read whole; serve it by a "
       "server with ranges, or copy it",
-      url_, options_.whole_bytes_max);
+      url(), options_.whole_bytes_max);
 }
 
 // Called once the head has ended, with the first byte behind it or at the
@@ -208,24 +235,34 @@ bool Transfer::AcceptHead() {
     if (head_good_ && kind_ == Kind::kRange) {
       const std::lock_guard lock(mutex_);
       no_ranges_ = true;
-      refusal_ = FailedPrecondition("{}: the server has no ranges", url_);
+      refusal_ = FailedPrecondition("{}: the server has no ranges", url());
     }
     if (kind_ != Kind::kWhole) head_good_ = false;
   } else if (status == 412 || (status == 416 && kind_ == Kind::kRange)) {
-    refusal_ = ChangedError(url_);
-  } else if (!MayPass(status) && status != 0 &&
-             !(status == 416 && kind_ == Kind::kProbe)) {
-    refusal_ = RefusalOf(url_, status);
+    refusal_ = ChangedError(url());
+  } else if (IsRefused() && file_.maker == nullptr) {
+    refusal_ = RefusalOf(url(), status);
   }
   return head_good_;
+}
+
+bool Transfer::IsRefused() const {
+  const int status = head_.status();
+  if (status == 206 || status == 416) return kind_ == Kind::kWhole;
+  return status != 0 && status != 200 && status != 412 && !MayPass(status);
 }
 
 bool Transfer::TakeBody(std::span<const std::byte> bytes, absl::Time now) {
   last_sign_ = now;
   answer_bytes_ += bytes.size();
   if (!AcceptHead()) {
-    // The page behind a passing error is read, so that its connection stays.
-    return refusal_.ok() && bad_answer_.empty() && MayPass(head_.status()) &&
+    // The page behind an error is read, so that its connection stays.
+    const bool wanted = MayPass(head_.status()) || IsRefused();
+    if (error_body_.size() + bytes.size() <= kShownBodyMax) {
+      error_body_.append(reinterpret_cast<const char*>(bytes.data()),
+                         bytes.size());
+    }
+    return refusal_.ok() && bad_answer_.empty() && wanted &&
            answer_bytes_ <= kErrorBodyMax;
   }
   if (answer_bytes_ > answer_bytes_max_) {
@@ -298,7 +335,7 @@ std::optional<absl::Time> Transfer::Repeat(absl::Time now,
   Finish(Unavailable(
       "{}: no answer of use after {} requests in {}; the last one: {}. Check "
       "the server and the network, then read again",
-      url_, attempts_,
+      url(), attempts_,
       absl::FormatDuration(absl::Trunc(now - began_, absl::Milliseconds(100))),
       reason));
   return std::nullopt;
@@ -307,7 +344,7 @@ std::optional<absl::Time> Transfer::Repeat(absl::Time now,
 std::optional<absl::Time> Transfer::EndAttempt(absl::Time now,
                                                const AttemptEnd& end) {
   if (abandoned()) {
-    Finish(Cancelled("{}: reading was stopped", url_));
+    Finish(Cancelled("{}: reading was stopped", url()));
     return std::nullopt;
   }
   if (end.kind == AttemptEnd::Kind::kHopeless) {
@@ -315,6 +352,9 @@ std::optional<absl::Time> Transfer::EndAttempt(absl::Time now,
     return std::nullopt;
   }
   AcceptHead();
+  if (IsRefused() && refusal_.ok()) {
+    refusal_ = file_.maker->Refusal(head_, error_body_);
+  }
   if (refusal_.ok() && bad_answer_.empty() && IsComplete(end)) {
     // The size of a whole file is known at its end.
     if (kind_ == Kind::kWhole) CheckVersion(head_.Identity(answer_bytes_));

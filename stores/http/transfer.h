@@ -17,6 +17,7 @@
 #include "core/io/file_identity.h"
 #include "core/io/random_access_file.h"
 #include "stores/http/http_options.h"
+#include "stores/http/remote_file.h"
 #include "stores/http/response_head.h"
 #include "stores/http/retry_schedule.h"
 
@@ -52,14 +53,14 @@ class Transfer {
 
   // Bytes [offset, offset + size) of the version `identity`. Writes them to
   // `into`; to memory of its own if that is empty.
-  static std::shared_ptr<Transfer> Range(std::string url, ByteRange range,
+  static std::shared_ptr<Transfer> Range(RemoteFile file, ByteRange range,
                                          const FileIdentity& identity,
                                          std::span<std::byte> into,
                                          const HttpOptions& options);
-  static std::shared_ptr<Transfer> Probe(std::string url,
+  static std::shared_ptr<Transfer> Probe(RemoteFile file,
                                          const HttpOptions& options);
   // `identity`: the version to read, if it is known.
-  static std::shared_ptr<Transfer> Whole(std::string url,
+  static std::shared_ptr<Transfer> Whole(RemoteFile file,
                                          std::optional<FileIdentity> identity,
                                          const HttpOptions& options);
 
@@ -79,16 +80,24 @@ class Transfer {
   // Version and size that the server told. REQUIRES: WaitForEnd() was OK;
   // kProbe or kWhole.
   const FileIdentity& identity() const { return identity_; }
+  // Version that the bytes which were waited for are of: identity(), or more
+  // than is known in advance (KnowsSizeOnly). REQUIRES: kRange.
+  FileIdentity seen() const;
   // Status of the answer that ended a probe: 206, 200 (no ranges), or 416 (an
   // empty file).
   int answer() const { return head_.status(); }
+  // The last answer's head. REQUIRES: WaitForEnd() has returned, and not
+  // Cancelled.
+  const ResponseHead& head() const { return head_; }
 
   // Nothing is written any more, once it returns; waits end with Cancelled.
   void Abandon();
 
   // ---- the network's thread
 
-  const std::string& url() const { return url_; }
+  const std::string& url() const { return file_.name; }
+  // The request of an attempt that begins, without range and condition.
+  StoreRequest Request() const { return file_.Make(); }
   bool abandoned() const;
   // Begins an attempt. Returns the range to ask for ("0-499"; "" for none).
   std::string BeginAttempt(absl::Time now);
@@ -105,20 +114,22 @@ class Transfer {
   void Finish(absl::Status status);
 
  private:
-  Transfer(Kind kind, std::string url, const HttpOptions& options);
+  Transfer(Kind kind, RemoteFile file, const HttpOptions& options);
 
   // OK if the head of the answer lets its body be taken.
   bool AcceptHead();
   bool AcceptRange();
   bool AcceptWhole();
   absl::Status TooLong() const;
+  // True if repeating does not change the answer's status.
+  bool IsRefused() const;
   void CheckVersion(const FileIdentity& found);
   bool IsComplete(const AttemptEnd& end) const;
   std::string ReasonOf(const AttemptEnd& end) const;
   std::optional<absl::Time> Repeat(absl::Time now, const AttemptEnd& end);
 
   const Kind kind_;
-  const std::string url_;
+  const RemoteFile file_;
   const HttpOptions options_;
   RetrySchedule schedule_;
   ByteRange range_{};
@@ -131,6 +142,7 @@ class Transfer {
   bool head_good_ = false;
   std::string bad_answer_;  // why an answer is of no use
   absl::Status refusal_;    // why the transfer fails for good
+  std::string error_body_;  // of a refusal, for a RequestMaker
   uint64_t answer_bytes_ = 0;
   uint64_t answer_bytes_max_ = 0;
   int attempts_ = 0;          // in all
@@ -142,6 +154,7 @@ class Transfer {
   mutable std::mutex mutex_;
   std::condition_variable changed_;
   // Guarded by mutex_, from here on.
+  std::optional<FileIdentity> seen_;  // of the first answer
   std::unique_ptr<std::byte[]> own_;
   std::span<std::byte> into_;
   std::vector<std::byte> whole_;

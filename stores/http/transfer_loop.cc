@@ -65,21 +65,41 @@ void AddHeader(const std::string& line, Attempt& attempt) {
   attempt.headers.reset(longer);
 }
 
+// How a web server, or a store with keys, lets the request in.
+void SetUpAccess(const StoreRequest& request, CURL* easy) {
+  const char* authorities = std::getenv("SSL_CERT_FILE");
+  if (request.is_web) {
+    curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 1L);
+    curl_easy_setopt(easy, CURLOPT_MAXREDIRS, kRedirectsMax);
+    curl_easy_setopt(easy, CURLOPT_NETRC,
+                     static_cast<long>(CURL_NETRC_OPTIONAL));
+  } else {
+    // Names of objects may have the parts "." and "..".
+    curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
+    if (const char* own = std::getenv("AWS_CA_BUNDLE")) authorities = own;
+  }
+  if (authorities != nullptr) {
+    curl_easy_setopt(easy, CURLOPT_CAINFO, authorities);
+  }
+  if (request.signature.empty()) return;
+  curl_easy_setopt(easy, CURLOPT_AWS_SIGV4, request.signature.c_str());
+  curl_easy_setopt(easy, CURLOPT_USERNAME, request.access_key.c_str());
+  curl_easy_setopt(easy, CURLOPT_PASSWORD, request.secret_key.c_str());
+}
+
 void SetUp(const std::string& range, Attempt& attempt) {
   CURL* const easy = attempt.easy.get();
   Transfer& transfer = *attempt.transfer;
-  const std::string& url = transfer.url();
-  const bool secure = url.starts_with("https:");
-  AddHeader("Accept-Encoding: identity", attempt);
+  const StoreRequest request = transfer.Request();
+  const bool secure = request.url.starts_with("https:");
+  for (const std::string& line : request.headers) AddHeader(line, attempt);
   if (const std::string line = transfer.Condition(); !line.empty()) {
     AddHeader(line, attempt);
   }
-  curl_easy_setopt(easy, CURLOPT_URL, url.c_str());
+  curl_easy_setopt(easy, CURLOPT_URL, request.url.c_str());
   curl_easy_setopt(easy, CURLOPT_PROTOCOLS_STR, "http,https");
   curl_easy_setopt(easy, CURLOPT_REDIR_PROTOCOLS_STR,
                    secure ? "https" : "http,https");
-  curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 1L);
-  curl_easy_setopt(easy, CURLOPT_MAXREDIRS, kRedirectsMax);
   curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
   curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, kConnectMs);
   curl_easy_setopt(easy, CURLOPT_HTTP_VERSION,
@@ -87,12 +107,9 @@ void SetUp(const std::string& range, Attempt& attempt) {
   curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
   curl_easy_setopt(easy, CURLOPT_BUFFERSIZE, kBufferBytes);
   curl_easy_setopt(easy, CURLOPT_USERAGENT, "feedmill");
-  curl_easy_setopt(easy, CURLOPT_NETRC, static_cast<long>(CURL_NETRC_OPTIONAL));
   curl_easy_setopt(easy, CURLOPT_SSLVERSION,
                    static_cast<long>(CURL_SSLVERSION_TLSv1_2));
-  if (const char* authorities = std::getenv("SSL_CERT_FILE")) {
-    curl_easy_setopt(easy, CURLOPT_CAINFO, authorities);
-  }
+  SetUpAccess(request, easy);
   if (!range.empty()) curl_easy_setopt(easy, CURLOPT_RANGE, range.c_str());
   curl_easy_setopt(easy, CURLOPT_HTTPHEADER, attempt.headers.get());
   curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, attempt.error);

@@ -1,0 +1,159 @@
+#include "stores/s3/list_page.h"
+
+#include <expat.h>
+
+#include <charconv>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+#include "core/base/status.h"
+#include "stores/s3/s3_url.h"
+
+namespace feedmill {
+namespace {
+
+constexpr size_t kTextBytesMax = 8192;
+constexpr size_t kDepthMax = 16;
+
+// Collects the elements of a ListBucketResult.
+class PageReader {
+ public:
+  explicit PageReader(XML_Parser parser) : parser_(parser) {
+    XML_SetUserData(parser, this);
+    XML_SetElementHandler(parser, &OnBegin, &OnEnd);
+    XML_SetCharacterDataHandler(parser, &OnText);
+    // No answer of a store declares entities; they could make it endless.
+    XML_SetEntityDeclHandler(parser, &OnEntity);
+  }
+
+  // Empty if all is well.
+  const std::string& fault() const { return fault_; }
+
+  absl::StatusOr<ListPage> Page() && {
+    if (root_ != "ListBucketResult") {
+      return DataLoss("the answer is no listing but '{}'", root_.substr(0, 64));
+    }
+    if (page_.truncated && page_.next.empty()) {
+      return DataLoss("the listing goes on, but has no continuation token");
+    }
+    if (encoded_) FM_RETURN_IF_ERROR(Decode());
+    return std::move(page_);
+  }
+
+ private:
+  static void OnBegin(void* user, const XML_Char* name, const XML_Char**) {
+    auto& self = *static_cast<PageReader*>(user);
+    if (self.path_.empty()) self.root_ = name;
+    self.path_.emplace_back(name);
+    self.text_.clear();
+    if (self.path_.size() > kDepthMax) self.Stop("its XML is too deep");
+    if (self.IsAt("Contents")) self.page_.objects.emplace_back();
+  }
+
+  static void OnEnd(void* user, const XML_Char*) {
+    auto& self = *static_cast<PageReader*>(user);
+    self.TakeText();
+    self.path_.pop_back();
+    self.text_.clear();
+  }
+
+  static void OnText(void* user, const XML_Char* text, int size) {
+    auto& self = *static_cast<PageReader*>(user);
+    self.text_.append(text, static_cast<size_t>(size));
+    if (self.text_.size() > kTextBytesMax) self.Stop("a text is too long");
+  }
+
+  static void OnEntity(void* user, const XML_Char*, int, const XML_Char*, int,
+                       const XML_Char*, const XML_Char*, const XML_Char*,
+                       const XML_Char*) {
+    static_cast<PageReader*>(user)->Stop("it declares entities");
+  }
+
+  void Stop(std::string fault) {
+    if (fault_.empty()) fault_ = std::move(fault);
+    XML_StopParser(parser_, XML_FALSE);
+  }
+
+  bool IsAt(std::string_view a) const {
+    return path_.size() == 2 && path_[1] == a;
+  }
+  bool IsAt(std::string_view a, std::string_view b) const {
+    return path_.size() == 3 && path_[1] == a && path_[2] == b;
+  }
+
+  void TakeText() {
+    if (IsAt("IsTruncated")) page_.truncated = text_ == "true";
+    if (IsAt("NextContinuationToken")) page_.next = text_;
+    if (IsAt("EncodingType")) encoded_ = text_ == "url";
+    if (IsAt("CommonPrefixes", "Prefix")) page_.prefixes.push_back(text_);
+    if (path_.size() != 3 || path_[1] != "Contents") return;
+    ListedObject& object = page_.objects.back();
+    if (path_[2] == "Key") object.key = text_;
+    if (path_[2] == "ETag") TakeEtag(object);
+    if (path_[2] == "Size") TakeSize(object);
+  }
+
+  // A header has it in quotation marks, and so has the identity.
+  void TakeEtag(ListedObject& object) {
+    if (text_.empty() || text_.starts_with("W/")) return;
+    const bool quoted = text_.front() == '"';
+    object.identity.etag = quoted ? text_ : fmt::format("\"{}\"", text_);
+  }
+
+  void TakeSize(ListedObject& object) {
+    const char* const end = text_.data() + text_.size();
+    const auto [at, error] =
+        std::from_chars(text_.data(), end, object.identity.size);
+    if (error != std::errc() || at != end) Stop("a size is no number");
+  }
+
+  // With encoding-type=url, keys are percent-encoded, a space as '+'.
+  static bool DecodeKey(std::string& key) {
+    for (char& c : key) {
+      if (c == '+') c = ' ';
+    }
+    auto decoded = PercentDecoded(key);
+    if (decoded) key = *std::move(decoded);
+    return decoded.has_value();
+  }
+
+  absl::Status Decode() {
+    bool good = true;
+    for (auto& object : page_.objects) good = DecodeKey(object.key) && good;
+    for (auto& prefix : page_.prefixes) good = DecodeKey(prefix) && good;
+    if (good) return absl::OkStatus();
+    return DataLoss("the listing has a key with a '%' of no meaning");
+  }
+
+  const XML_Parser parser_;
+  std::vector<std::string> path_;
+  std::string root_;
+  std::string text_;
+  std::string fault_;
+  bool encoded_ = false;
+  ListPage page_;
+};
+
+}  // namespace
+
+absl::StatusOr<ListPage> ParseListPage(std::string_view xml) {
+  const std::unique_ptr<std::remove_pointer_t<XML_Parser>,
+                        decltype(&XML_ParserFree)>
+      parser(XML_ParserCreate(nullptr), &XML_ParserFree);
+  if (parser == nullptr) return ResourceExhausted("no memory for a listing");
+  PageReader reader(parser.get());
+  const XML_Status status = XML_Parse(parser.get(), xml.data(),
+                                      static_cast<int>(xml.size()), XML_TRUE);
+  if (!reader.fault().empty()) {
+    return DataLoss("the answer is no listing: {}", reader.fault());
+  }
+  if (status != XML_STATUS_OK) {
+    return DataLoss("the answer is no listing: {} in line {}",
+                    XML_ErrorString(XML_GetErrorCode(parser.get())),
+                    XML_GetCurrentLineNumber(parser.get()));
+  }
+  return std::move(reader).Page();
+}
+
+}  // namespace feedmill

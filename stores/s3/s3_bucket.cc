@@ -1,0 +1,235 @@
+#include "stores/s3/s3_bucket.h"
+
+#include <algorithm>
+#include <cctype>
+
+#include "core/base/status.h"
+#include "stores/http/transfer.h"
+
+namespace feedmill {
+namespace {
+
+// The text of the first element TAG, if it is a plain word.
+std::string WordOf(std::string_view body, std::string_view tag) {
+  const std::string open = fmt::format("<{}>", tag);
+  const size_t begin = body.find(open);
+  if (begin == std::string_view::npos) return "";
+  body.remove_prefix(begin + open.size());
+  const std::string_view word = body.substr(0, body.find('<'));
+  const auto plain = [](char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' ||
+           c == '_';
+  };
+  if (word.size() > 64 || !std::all_of(word.begin(), word.end(), plain)) {
+    return "";
+  }
+  return std::string(word);
+}
+
+// SHA-256 of a request's body, which is empty; signed with the other headers.
+constexpr char kEmptyBody[] =
+    "x-amz-content-sha256: "
+    "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+
+struct CodeAdvice {
+  std::string_view code;
+  std::string_view advice;
+};
+
+constexpr CodeAdvice kAdvices[] = {
+    {"InvalidAccessKeyId",
+     "the store does not know the access key; check AWS_ACCESS_KEY_ID, or the "
+     "profile"},
+    // versitygw's code for the same.
+    {"XAdminUserNotFound",
+     "the store does not know the access key; check AWS_ACCESS_KEY_ID, or the "
+     "profile"},
+    {"SignatureDoesNotMatch",
+     "the secret key does not belong to the access key; check "
+     "AWS_SECRET_ACCESS_KEY, or the profile"},
+    {"ExpiredToken", "the keys have expired; log in again, then read again"},
+    {"TokenRefreshRequired",
+     "the keys have expired; log in again, then read again"},
+    {"InvalidToken",
+     "the session token does not belong to the keys; check AWS_SESSION_TOKEN"},
+    {"RequestTimeTooSkewed",
+     "the clocks of this machine and the store differ; set this machine's"},
+    {"InvalidObjectState", "the object is archived; restore it first"},
+    {"AccessDenied",
+     "these keys may not read it, or the bucket has no such object and may not "
+     "be listed; allow s3:GetObject and s3:ListBucket (a public bucket: "
+     "?anonymous=true, one whose readers pay: ?requester_pays=true)"},
+};
+
+// A request of a bucket.
+class BucketRequest final : public RequestMaker {
+ public:
+  BucketRequest(std::shared_ptr<S3Bucket> bucket, std::string name,
+                std::string path)
+      : bucket_(std::move(bucket)),
+        name_(std::move(name)),
+        path_(std::move(path)) {}
+
+  absl::Status Prepare() const override {
+    return Annotate(bucket_->Prepare(), name_);
+  }
+  StoreRequest Make() const override { return bucket_->Make(path_); }
+  absl::Status Refusal(const ResponseHead& head,
+                       std::string_view body) const override {
+    return S3Refusal(name_, head, body);
+  }
+
+ private:
+  const std::shared_ptr<S3Bucket> bucket_;
+  const std::string name_;
+  const std::string path_;
+};
+
+// Asks AWS where a bucket is. The answer's header tells, whatever its status.
+class RegionRequest final : public RequestMaker {
+ public:
+  explicit RegionRequest(std::string url) : url_(std::move(url)) {}
+
+  absl::Status Prepare() const override { return absl::OkStatus(); }
+  StoreRequest Make() const override { return {.url = url_, .is_web = false}; }
+  absl::Status Refusal(const ResponseHead& head,
+                       std::string_view body) const override {
+    return S3Refusal(url_, head, body);
+  }
+
+ private:
+  const std::string url_;
+};
+
+}  // namespace
+
+absl::Status S3Refusal(const std::string& name, const ResponseHead& head,
+                       std::string_view body) {
+  const int status = head.status();
+  const std::string code = WordOf(body, "Code");
+  const std::string& region = head.bucket_region();
+  if (status == 301 || status == 307 || code == "PermanentRedirect" ||
+      code == "AuthorizationHeaderMalformed") {
+    return FailedPrecondition(
+        "{}: the bucket is in {} ({} {}): set AWS_REGION, or add ?region=…",
+        name,
+        region.empty() ? "another region" : fmt::format("region {}", region),
+        status, code);
+  }
+  if (code == "NoSuchBucket") {
+    return NotFound("{}: there is no such bucket (404 NoSuchBucket)", name);
+  }
+  for (const CodeAdvice& each : kAdvices) {
+    if (code != each.code) continue;
+    return FailedPrecondition("{}: refused ({} {}): {}", name, status, code,
+                              each.advice);
+  }
+  if (status == 404 || status == 410) {
+    return NotFound("{}: the bucket has no such object ({})", name, status);
+  }
+  if (status == 401 || status == 403) {
+    return FailedPrecondition("{}: refused ({} {}): {}", name, status, code,
+                              std::end(kAdvices)[-1].advice);
+  }
+  return FailedPrecondition(
+      "{}: the store answers {} {} instead of the object; check the URL and "
+      "the endpoint",
+      name, status, code);
+}
+
+S3Bucket::S3Bucket(std::string bucket, std::string options, S3Access access,
+                   std::shared_ptr<S3Keys> keys,
+                   std::shared_ptr<HttpStore> store)
+    : bucket_(std::move(bucket)),
+      options_(std::move(options)),
+      keys_(std::move(keys)),
+      store_(std::move(store)),
+      access_(std::move(access)) {}
+
+absl::Status S3Bucket::FindRegion() {
+  const std::lock_guard finding(finding_);
+  S3Access access;
+  {
+    const std::lock_guard lock(mutex_);
+    if (!access_.region.empty()) return absl::OkStatus();
+    access = access_;
+  }
+  access.region = "us-east-1";
+  const auto transfer = Transfer::Whole(
+      {NameOf(""), std::make_shared<RegionRequest>(BucketUrl(bucket_, access) +
+                                                   "?list-type=2&max-keys=0")},
+      std::nullopt, store_->options);
+  store_->loop.Start({transfer}, TransferLoop::Urgency::kAwaited);
+  const absl::Status status = transfer->WaitForEnd();
+  if (absl::IsCancelled(status) || absl::IsUnavailable(status)) {
+    transfer->Abandon();
+    store_->loop.Wake();
+    return status;
+  }
+  const std::string region = transfer->head().bucket_region();
+  if (region.empty() && !status.ok()) return status;
+  const std::lock_guard lock(mutex_);
+  access_.region = region.empty() ? "us-east-1" : region;
+  return absl::OkStatus();
+}
+
+absl::Status S3Bucket::Prepare() {
+  bool has_region;
+  bool anonymous;
+  {
+    const std::lock_guard lock(mutex_);
+    has_region = !access_.region.empty();
+    anonymous = access_.anonymous;
+  }
+  if (!has_region) FM_RETURN_IF_ERROR(FindRegion());
+  if (anonymous) return absl::OkStatus();
+  return keys_->Prepare();
+}
+
+StoreRequest S3Bucket::Make(const std::string& path) const {
+  S3Access access;
+  {
+    const std::lock_guard lock(mutex_);
+    access = access_;
+  }
+  StoreRequest request{.url = BucketUrl(bucket_, access) + path,
+                       .is_web = false};
+  if (access.requester_pays) {
+    request.headers.push_back("x-amz-request-payer: requester");
+  }
+  const auto keys = access.anonymous ? nullptr : keys_->keys();
+  if (keys == nullptr) return request;
+  if (!keys->session_token.empty()) {
+    request.headers.push_back("x-amz-security-token: " + keys->session_token);
+  }
+  request.headers.push_back(kEmptyBody);
+  request.signature = fmt::format("aws:amz:{}:s3", access.region);
+  request.access_key = keys->access_key;
+  request.secret_key = keys->secret_key;
+  return request;
+}
+
+std::string S3Bucket::NameOf(std::string_view key) const {
+  return fmt::format("s3://{}/{}{}", bucket_, key, options_);
+}
+
+RemoteFile S3Bucket::Object(const std::string& key) {
+  const std::string name = NameOf(key);
+  return {name, std::make_shared<BucketRequest>(shared_from_this(), name,
+                                                PercentEncoded(key, true))};
+}
+
+RemoteFile S3Bucket::Page(
+    const std::string& prefix,
+    const std::vector<std::pair<std::string, std::string>>& query) {
+  std::string path;
+  for (const auto& [name, value] : query) {
+    path += fmt::format("{}{}={}", path.empty() ? '?' : '&', name,
+                        PercentEncoded(value, false));
+  }
+  const std::string name = NameOf(prefix);
+  return {name, std::make_shared<BucketRequest>(shared_from_this(), name,
+                                                std::move(path))};
+}
+
+}  // namespace feedmill

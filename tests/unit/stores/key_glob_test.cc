@@ -1,0 +1,118 @@
+#include "stores/s3/key_glob.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "core/base/status.h"
+
+namespace feedmill {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+// A store that notes what is listed.
+class KeyGlobTest : public ::testing::Test {
+ protected:
+  ListKeys Lister() {
+    return [this](std::span<const ListTask> tasks, const TakePage& take) {
+      for (size_t k = 0; k < tasks.size(); ++k) {
+        listed_.push_back(tasks[k].prefix + (tasks[k].deep ? "**" : ""));
+        const absl::Status status = take(k, PageOf(tasks[k]));
+        if (!status.ok()) return status;
+      }
+      ++rounds_;
+      return absl::OkStatus();
+    };
+  }
+
+  std::vector<std::string> Glob(const std::string& pattern) {
+    listed_.clear();
+    rounds_ = 0;
+    auto found = GlobKeys(pattern, Lister());
+    EXPECT_TRUE(found.ok()) << found.status();
+    std::vector<std::string> keys;
+    for (const ListedObject& object : *found) keys.push_back(object.key);
+    std::sort(keys.begin(), keys.end());
+    return keys;
+  }
+
+  std::vector<std::string> keys_ = {
+      "a/1.csv", "a/2.csv",   "a/b/3.csv", "c/1.csv", "c/.h/4",
+      "d",       "d/e/f/5.x", "folder/",   ".hid/6",  "a*/7"};
+  std::vector<std::string> listed_;
+  int rounds_ = 0;
+
+ private:
+  ListPage PageOf(const ListTask& task) const {
+    ListPage page;
+    std::set<std::string> folders;
+    for (const std::string& key : keys_) {
+      if (!key.starts_with(task.prefix)) continue;
+      const size_t slash = key.find('/', task.prefix.size());
+      if (task.deep || slash == std::string::npos) {
+        page.objects.push_back({key});
+      } else {
+        folders.insert(key.substr(0, slash + 1));
+      }
+    }
+    page.prefixes.assign(folders.begin(), folders.end());
+    return page;
+  }
+};
+
+TEST_F(KeyGlobTest, ListsOnlyTheFoldersThatAWildcardMatches) {
+  EXPECT_THAT(Glob("a/*.csv"), ElementsAre("a/1.csv", "a/2.csv"));
+  EXPECT_THAT(listed_, ElementsAre("a/"));
+  EXPECT_THAT(Glob("a/1*"), ElementsAre("a/1.csv"));
+  EXPECT_THAT(listed_, ElementsAre("a/1"));
+  EXPECT_THAT(Glob("[ac]/1.csv"), ElementsAre("a/1.csv", "c/1.csv"));
+  EXPECT_THAT(listed_, ElementsAre("", "a/1.csv", "c/1.csv"));
+}
+
+TEST_F(KeyGlobTest, FoldersOfOneDepthAreListedTogether) {
+  EXPECT_THAT(Glob("*/*/*"), ElementsAre("a/b/3.csv", "d/e/f/5.x"));
+  EXPECT_EQ(rounds_, 4);
+}
+
+TEST_F(KeyGlobTest, AMatchingFolderStandsForTheObjectsBelow) {
+  EXPECT_THAT(Glob("[d]"), ElementsAre("d", "d/e/f/5.x"));
+  EXPECT_THAT(Glob("c*"), ElementsAre("c/1.csv"));
+}
+
+TEST_F(KeyGlobTest, TwoStarsAreAnyNumberOfFolders) {
+  EXPECT_THAT(Glob("a/**"), ElementsAre("a/1.csv", "a/2.csv", "a/b/3.csv"));
+  EXPECT_THAT(Glob("**/*.x"), ElementsAre("d/e/f/5.x"));
+  EXPECT_THAT(Glob("**/e/**"), ElementsAre("d/e/f/5.x"));
+  EXPECT_THAT(Glob("d/**/f/*"), ElementsAre("d/e/f/5.x"));
+}
+
+TEST_F(KeyGlobTest, HiddenNamesMatchNoWildcard) {
+  EXPECT_THAT(Glob("*/6"), IsEmpty());
+  EXPECT_THAT(Glob(".hid/*"), ElementsAre(".hid/6"));
+  EXPECT_THAT(Glob("c/.h/*"), ElementsAre("c/.h/4"));
+}
+
+TEST_F(KeyGlobTest, AKeyThatEndsWithASlashIsNoObject) {
+  EXPECT_THAT(Glob("fol*"), IsEmpty());
+}
+
+TEST_F(KeyGlobTest, AnEscapedWildcardIsLiteral) {
+  EXPECT_THAT(Glob("a[*]/*"), ElementsAre("a*/7"));
+  EXPECT_THAT(listed_, ElementsAre("a*/"));
+}
+
+TEST_F(KeyGlobTest, AnErrorOfTheListingEndsTheWalk) {
+  const ListKeys fails = [](std::span<const ListTask>, const TakePage&) {
+    return Unavailable("away");
+  };
+  EXPECT_TRUE(absl::IsUnavailable(GlobKeys("*", fails).status()));
+  const std::string folder;
+  EXPECT_TRUE(absl::IsUnavailable(KeysBelow({&folder, 1}, fails).status()));
+}
+
+}  // namespace
+}  // namespace feedmill

@@ -1,0 +1,76 @@
+#include "stores/s3/list_page.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace feedmill {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(ListPage, HasObjectsAndFoldersOfAnAnswer) {
+  const auto page = ParseListPage(
+      "<?xml version=\"1.0\"?>\n"
+      "<ListBucketResult xmlns=\"http://s3.amazonaws.com/doc/2006-03-01/\">"
+      "<Prefix>a/</Prefix><IsTruncated>true</IsTruncated>"
+      "<NextContinuationToken>t+k=</NextContinuationToken>"
+      "<Contents><Key>a/1 &amp; 2</Key><ETag>&quot;e1&quot;</ETag>"
+      "<Size>12</Size><Owner><ID>x</ID></Owner></Contents>"
+      "<Contents><Key>a/3</Key><Size>0</Size></Contents>"
+      "<CommonPrefixes><Prefix>a/b/</Prefix></CommonPrefixes>"
+      "</ListBucketResult>");
+  ASSERT_TRUE(page.ok()) << page.status();
+  ASSERT_EQ(page->objects.size(), 2u);
+  EXPECT_EQ(page->objects[0].key, "a/1 & 2");
+  EXPECT_EQ(page->objects[0].identity, (FileIdentity{12, 0, "\"e1\""}));
+  EXPECT_EQ(page->objects[1].identity, FileIdentity{});
+  EXPECT_EQ(page->prefixes, std::vector<std::string>{"a/b/"});
+  EXPECT_TRUE(page->truncated);
+  EXPECT_EQ(page->next, "t+k=");
+}
+
+TEST(ListPage, DecodesKeysOfAnEncodedListing) {
+  const auto page = ParseListPage(
+      "<ListBucketResult><EncodingType>url</EncodingType>"
+      "<Contents><Key>a%2B+%C3%BC</Key></Contents>"
+      "<CommonPrefixes><Prefix>b%25/</Prefix></CommonPrefixes>"
+      "</ListBucketResult>");
+  ASSERT_TRUE(page.ok()) << page.status();
+  EXPECT_EQ(page->objects[0].key, "a+ ü");
+  EXPECT_EQ(page->prefixes[0], "b%/");
+}
+
+TEST(ListPage, RefusesAnswersThatAreNoListing) {
+  const std::pair<const char*, const char*> cases[] = {
+      {"", "no listing"},
+      {"<html>", "no listing"},
+      {"<html/>", "'html'"},
+      {"<ListBucketResult>", "no listing"},
+      {"<ListBucketResult><IsTruncated>true</IsTruncated></ListBucketResult>",
+       "no continuation token"},
+      {"<ListBucketResult><Contents><Size>x</Size></Contents>"
+       "</ListBucketResult>",
+       "size"},
+      {"<ListBucketResult><EncodingType>url</EncodingType><Contents><Key>%4"
+       "</Key></Contents></ListBucketResult>",
+       "'%'"},
+      {"<!DOCTYPE x [<!ENTITY e \"f\">]><ListBucketResult/>", "entities"},
+  };
+  for (const auto& [xml, part] : cases) {
+    const auto page = ParseListPage(xml);
+    EXPECT_TRUE(absl::IsDataLoss(page.status())) << xml;
+    EXPECT_THAT(std::string(page.status().message()), HasSubstr(part)) << xml;
+  }
+}
+
+TEST(ListPage, RefusesXmlThatIsDeepOrLong) {
+  std::string deep;
+  for (int k = 0; k < 1000; ++k) deep += "<a>";
+  EXPECT_TRUE(absl::IsDataLoss(ParseListPage(deep).status()));
+  const std::string text(100'000, 'x');
+  EXPECT_TRUE(absl::IsDataLoss(
+      ParseListPage("<ListBucketResult><Contents><Key>" + text).status()));
+}
+
+}  // namespace
+}  // namespace feedmill
