@@ -22,6 +22,9 @@ PIPELINES = {
     "images": "{images: {files: FILES}}\nsteps: [shuffle, map: {image: image, label: label}]",
     "npy": "{npy: {files: FILES}}",
     "webdataset": "{webdataset: {files: FILES}}",
+    # Made where pyarrow is.
+    "parquet": "{parquet: {files: FILES}}\nsteps: [shuffle]",
+    "arrow": "{arrow: {files: FILES}}\nsteps: [shuffle]",
 }
 
 

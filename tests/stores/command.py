@@ -1,0 +1,113 @@
+"""The command feedmill, in a folder of its own with files to read."""
+import contextlib
+import json
+import os
+import pathlib
+import subprocess
+import tempfile
+import time
+
+from files import PIPELINES, make_files, pipeline
+
+
+class Feedmill:
+    """The command, in a folder of its own."""
+
+    def __init__(self, binary, folder):
+        self.binary = binary
+        self.folder = pathlib.Path(folder)
+        self.files = self.folder / "files"
+        self.names = make_files(self.files)
+        self.environment = dict(os.environ, FEEDMILL_INDEXES=str(self.folder / "indexes"), HOME=str(self.folder),
+                                no_proxy="127.0.0.1")
+
+    def start(self, *arguments, patience="60s", **more):
+        environment = dict(self.environment, FEEDMILL_HTTP_PATIENCE=patience)
+        return subprocess.Popen([self.binary, *map(str, arguments)], env=environment, text=True,
+                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more)
+
+    def run(self, *arguments, patience="60s"):
+        process = self.start(*arguments, patience=patience)
+        try:
+            out, error = process.communicate(timeout=90)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise AssertionError(f"{arguments}: did not end: {process.communicate()}") from None
+        return subprocess.CompletedProcess(arguments, process.returncode, out, error)
+
+    def write(self, text):
+        path = self.folder / "pipeline.yaml"
+        path.write_text(text)
+        return path
+
+    def read(self, text, *flags, patience="60s"):
+        """The finished `read` of a pipeline's text; --local without flags."""
+        return self.run("read", self.write(text), *(flags or ["--local"]), patience=patience)
+
+    def hash_of(self, text, *flags):
+        """Order hash and number of elements."""
+        done = self.read(text, *(flags or ["--local"]), "--format", "summary")
+        assert done.returncode == 0, f"exit {done.returncode}: {done.stderr}"
+        summary = json.loads(done.stdout)
+        return summary["order_hash"], summary["elements"]
+
+    def refused(self, text, *parts, flags=(), patience="60s"):
+        """Asserts that a read fails with a message that has these parts."""
+        done = self.read(text, *flags, patience=patience)
+        assert done.returncode in (1, 2), f"exit {done.returncode}: {done.stdout[:300]} {done.stderr}"
+        for part in parts:
+            assert part in done.stderr, f"{part!r} is not in {done.stderr!r}"
+        return done
+
+    @contextlib.contextmanager
+    def cluster(self, workers, patience="60s", work_dir=None):
+        """A dispatcher and workers. Gives the address and the workers."""
+        folder = pathlib.Path(tempfile.mkdtemp(dir=self.folder))
+        processes = []
+
+        def begin(name, *arguments):
+            ready = folder / f"{name}.ready"
+            environment = dict(self.environment, FEEDMILL_HTTP_PATIENCE=patience)
+            with open(folder / f"{name}.log", "w", encoding="utf-8") as log:
+                processes.append(subprocess.Popen([self.binary, *arguments, "--ready-file", str(ready)],
+                                                  env=environment, stdout=log, stderr=log))
+            wait_for(ready.exists, f"{name} to be ready")
+            return ready.read_text().strip()
+
+        try:
+            kept = ["--work-dir", str(work_dir)] if work_dir else []
+            address = begin("dispatcher", "dispatcher", "--port", "0", *kept)
+            for k in range(workers):
+                begin(f"worker{k}", "worker", "--dispatcher", address, "--threads", "1")
+            yield address, processes[1:], folder
+        finally:
+            for process in reversed(processes):
+                process.terminate()
+                try:
+                    process.wait(15)
+                except subprocess.TimeoutExpired:
+                    process.kill()
+                    process.wait()
+
+
+def wait_for(fact, what, seconds=30):
+    end = time.monotonic() + seconds
+    while not fact():
+        assert time.monotonic() < end, f"waited {seconds} s for {what}"
+        time.sleep(0.01)
+
+
+def same_elements(feedmill, place, kinds=None, workers=(1, 2, 3)):
+    """Asserts that the files below a URL give what local files give."""
+    kinds = kinds or [kind for kind in PIPELINES if kind in feedmill.names]
+    want = {}
+    for kind in kinds:
+        want[kind] = feedmill.hash_of(pipeline(kind, feedmill.files, feedmill.names[kind]))
+        assert want[kind][1] > 20, f"{kind}: {want[kind]}"
+        got = feedmill.hash_of(pipeline(kind, place, feedmill.names[kind]))
+        assert got == want[kind], f"{kind}: {got} of URLs, {want[kind]} of files"
+    for count in workers:
+        with feedmill.cluster(count) as (address, _, _):
+            for kind in kinds:
+                got = feedmill.hash_of(pipeline(kind, place, feedmill.names[kind]), "--service", address)
+                assert got == want[kind], f"{kind}, {count} workers: {got} of URLs, {want[kind]} of files"

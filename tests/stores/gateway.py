@@ -1,0 +1,231 @@
+"""The S3 server versitygw (tools/setup --stores), a client that fills it, and a
+proxy in front of it that fails as a test says."""
+import datetime
+import hashlib
+import hmac
+import http.client
+import http.server
+import os
+import pathlib
+import socket
+import subprocess
+import threading
+import time
+import urllib.parse
+
+BINARY = pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "feedmill/stores/versitygw"
+ACCESS_KEY, SECRET_KEY = "AKIATEST", "s3cr3tK3y"
+
+
+def free_port():
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return listener.getsockname()[1]
+
+
+class Gateway:
+    """A server with the bucket "data", in a folder of its own."""
+
+    def __init__(self, folder):
+        self.folder = pathlib.Path(folder)
+        (self.folder / "buckets/data").mkdir(parents=True)
+        self.process = None
+        for _ in range(5):  # another process may take the port first
+            self.port = free_port()
+            if self.start():
+                return
+        raise AssertionError((self.folder / "log").read_text())
+
+    def start(self):
+        environment = dict(os.environ, ROOT_ACCESS_KEY=ACCESS_KEY, ROOT_SECRET_KEY=SECRET_KEY)
+        with open(self.folder / "log", "w", encoding="utf-8") as log:
+            self.process = subprocess.Popen([BINARY, "--port", self.host, "posix", self.folder / "buckets"],
+                                            env=environment, stdout=log, stderr=log)
+        end = time.monotonic() + 30
+        while time.monotonic() < end and self.process.poll() is None:
+            try:
+                socket.create_connection(("127.0.0.1", self.port), 1).close()
+                return True
+            except OSError:
+                time.sleep(0.02)
+        self.close()
+        return False
+
+    @property
+    def host(self):
+        return f"127.0.0.1:{self.port}"
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+    def request(self, method, path, body=b""):
+        """A signed request (AWS Signature Version 4)."""
+        now = datetime.datetime.now(datetime.timezone.utc).strftime("%Y%m%dT%H%M%SZ")
+        digest = hashlib.sha256(body).hexdigest()
+        path = urllib.parse.quote(path)
+        scope = f"{now[:8]}/us-east-1/s3/aws4_request"
+        names = "host;x-amz-content-sha256;x-amz-date"
+        canonical = "\n".join((method, path, "", f"host:{self.host}", f"x-amz-content-sha256:{digest}",
+                               f"x-amz-date:{now}", "", names, digest))
+        text = "\n".join(("AWS4-HMAC-SHA256", now, scope, hashlib.sha256(canonical.encode()).hexdigest()))
+        key = b"AWS4" + SECRET_KEY.encode()
+        for part in scope.split("/"):
+            key = hmac.digest(key, part.encode(), "sha256")
+        signature = hmac.new(key, text.encode(), "sha256").hexdigest()
+        connection = http.client.HTTPConnection(self.host, timeout=30)
+        connection.request(method, path, body, {
+            "x-amz-content-sha256": digest, "x-amz-date": now,
+            "Authorization": f"AWS4-HMAC-SHA256 Credential={ACCESS_KEY}/{scope}, SignedHeaders={names}, "
+                             f"Signature={signature}"})
+        answer = connection.getresponse()
+        text = answer.read()
+        connection.close()
+        assert answer.status < 300, (method, path, answer.status, text)
+
+    def put(self, key, body):
+        self.request("PUT", f"/data/{key}", body)
+
+    def put_folder(self, folder):
+        for path in sorted(pathlib.Path(folder).rglob("*")):
+            if path.is_file():
+                self.put(path.relative_to(folder).as_posix(), path.read_bytes())
+
+
+class Request:
+    """A request as faults see it."""
+
+    def __init__(self, number, path, headers):
+        self.number = number  # from 0, of all requests
+        self.path = path
+        self.headers = headers
+
+    @property
+    def is_range(self):
+        return "Range" in self.headers and self.headers["Range"] != "bytes=0-0"
+
+    @property
+    def begin(self):
+        """The first byte of the range; -1 without one."""
+        return int(self.headers["Range"][len("bytes="):].split("-")[0]) if "Range" in self.headers else -1
+
+
+class FaultProxy:
+    """Hands requests to a gateway, and answers itself where `fault` says so.
+
+    delay: seconds before each answer
+    fault: called with each Request;
+None, or ("status", code, {header: value},
+           body), ("cut", bytes), ("delay", seconds), ("hang",)
+    """
+
+    def __init__(self, gateway, delay=0.0, fault=None):
+        self.gateway = gateway
+        self.delay = delay
+        self.fault = fault
+        self.log = []  # (path, range header)
+        self.seen = []  # all headers
+        self.closing = threading.Event()
+        self.lock = threading.Lock()
+        handler = type("Handler", (_Handler,), {"owner": self})
+        self.server = _Server(("127.0.0.1", 0), handler)
+        self.thread = threading.Thread(target=self.server.serve_forever, kwargs={"poll_interval": 0.05})
+        self.thread.start()
+
+    @property
+    def host(self):
+        return f"127.0.0.1:{self.server.server_port}"
+
+    @property
+    def count(self):
+        return len(self.log)
+
+    def close(self):
+        self.closing.set()
+        self.server.shutdown()
+        self.server.server_close()
+        self.thread.join()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.close()
+
+
+class _Server(http.server.ThreadingHTTPServer):
+    daemon_threads = True
+    block_on_close = False
+    request_queue_size = 256
+
+    def handle_error(self, *_):
+        pass  # clients hang up
+
+
+class _Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+    wbufsize = 1 << 16
+    owner = None  # the FaultProxy
+
+    def log_message(self, *_):
+        pass
+
+    def setup(self):
+        super().setup()
+        self.connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self.upstream = http.client.HTTPConnection(self.owner.gateway.host, timeout=60)
+
+    def finish(self):
+        self.upstream.close()
+        super().finish()
+
+    def do_GET(self):
+        owner = self.owner
+        with owner.lock:
+            request = Request(len(owner.log), self.path, self.headers)
+            owner.log.append((self.path, self.headers.get("Range")))
+            owner.seen.append(dict(self.headers))
+        fault = owner.fault(request) if owner.fault else None
+        kind = fault[0] if fault else None
+        if owner.delay:
+            time.sleep(owner.delay)
+        if kind == "status":
+            headers = fault[2] if len(fault) > 2 else {}
+            return self.answer(fault[1], headers.items(), fault[3] if len(fault) > 3 else b"")
+        if kind == "hang":
+            owner.closing.wait(60)
+            self.close_connection = True
+            return None
+        if kind == "delay":
+            time.sleep(fault[1])
+        # The signature is over the Host header, so it stays as it is.
+        self.upstream.putrequest("GET", self.path, skip_host=True, skip_accept_encoding=True)
+        for name, value in self.headers.items():
+            self.upstream.putheader(name, value)
+        self.upstream.endheaders()
+        answer = self.upstream.getresponse()
+        body = answer.read()
+        headers = [(name, value) for name, value in answer.getheaders()
+                   if name.lower() not in ("content-length", "connection", "transfer-encoding")]
+        return self.answer(answer.status, headers, body, fault[1] if kind == "cut" else None)
+
+    def answer(self, status, headers, body, cut=None):
+        self.send_response_only(status)
+        for name, value in headers:
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if cut is not None and cut < len(body):
+            body = body[:cut]
+            self.close_connection = True
+        try:
+            self.wfile.write(body)
+            self.wfile.flush()
+        except OSError:
+            self.close_connection = True
