@@ -34,7 +34,8 @@ absl::Status CheckField(const SourceField& field, FieldShapes shapes) {
 
 Field FilesField(std::vector<std::string>& files) {
   return {"files", FileNames{&files}, Field::kRequired | Field::kShort,
-          "Names of files, globs or folders."};
+          "Names of files, globs, folders or URLs; {manifest: NAME}: a list of "
+          "them."};
 }
 
 Field CompressionField(Compression& compression,

@@ -15,4 +15,6 @@ ReadStop::~ReadStop() { g_read_stop = outer_; }
 
 bool ReadStop::Asked() { return g_read_stop != nullptr && *g_read_stop; }
 
+const std::atomic<bool>* ReadStop::Current() { return g_read_stop; }
+
 }  // namespace feedmill

@@ -21,6 +21,9 @@ class ReadStop {
   // True if waits of this thread should end. File systems that wait for a
   // network ask several times a second.
   static bool Asked();
+  // What the innermost one of this thread looks at, for threads that work for
+  // this one; null without one.
+  static const std::atomic<bool>* Current();
 
  private:
   const std::atomic<bool>* const outer_;

@@ -2,6 +2,7 @@
 
 #include <xxhash.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <span>
@@ -14,12 +15,14 @@
 #include "core/io/file_systems.h"
 #include "core/io/glob.h"
 #include "core/io/record_index.h"
+#include "core/io/side_by_side.h"
 #include "core/sources/framing.h"
 #include "core/sources/record_format.h"
 
 namespace feedmill {
 namespace {
 
+constexpr size_t kCountedTogether = 32;
 constexpr uint64_t kNamedBytesMax = uint64_t{1} << 30;
 
 // The open file is the one that is counted, whatever its name means by now. A
@@ -59,6 +62,17 @@ absl::Status CountRecords(const AnalyzedGraph& graph, ManifestFile& file) {
         FormatOf(source).CountRecords(source.options(), *opened, file.size));
   }
   return absl::OkStatus();
+}
+
+// The files of stores are counted side by side: each costs round trips.
+absl::Status CountAll(const AnalyzedGraph& graph,
+                      std::vector<ManifestFile>& files) {
+  const bool remote = std::any_of(
+      files.begin(), files.end(),
+      [](const ManifestFile& file) { return !SchemeOf(file.path).empty(); });
+  return ForEachSideBySide(
+      files.size(), remote ? kCountedTogether : 1,
+      [&](size_t k) { return CountRecords(graph, files[k]); });
 }
 
 // Sets the identities of files that no listing had. Names of one scheme are
@@ -117,9 +131,7 @@ absl::StatusOr<Manifest> ResolveSources(const AnalyzedGraph& graph) {
   const Source& source = graph.graph.source;
   const RecordFormat& format = FormatOf(source);
   FM_ASSIGN_OR_RETURN(manifest.files, FilesOf(format, *patterns));
-  for (ManifestFile& file : manifest.files) {
-    FM_RETURN_IF_ERROR(CountRecords(graph, file));
-  }
+  FM_RETURN_IF_ERROR(CountAll(graph, manifest.files));
   format.FinishManifest(source.options(), manifest);
   return manifest;
 }

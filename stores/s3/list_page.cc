@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "absl/time/time.h"
 #include "core/base/status.h"
 #include "stores/s3/s3_url.h"
 
@@ -15,6 +16,7 @@ namespace {
 
 constexpr size_t kTextBytesMax = 8192;
 constexpr size_t kDepthMax = 16;
+constexpr int64_t kSecondsMax = int64_t{7} * 1'000'000'000;  // year 2191
 
 // Collects the elements of a ListBucketResult.
 class PageReader {
@@ -54,6 +56,7 @@ class PageReader {
   static void OnEnd(void* user, const XML_Char*) {
     auto& self = *static_cast<PageReader*>(user);
     self.TakeText();
+    if (self.IsAt("Contents")) self.EndObject();
     self.path_.pop_back();
     self.text_.clear();
   }
@@ -92,6 +95,7 @@ class PageReader {
     if (path_[2] == "Key") object.key = text_;
     if (path_[2] == "ETag") TakeEtag(object);
     if (path_[2] == "Size") TakeSize(object);
+    if (path_[2] == "LastModified") TakeTime(object);
   }
 
   // A header has it in quotation marks, and so has the identity.
@@ -99,6 +103,21 @@ class PageReader {
     if (text_.empty() || text_.starts_with("W/")) return;
     const bool quoted = text_.front() == '"';
     object.identity.etag = quoted ? text_ : fmt::format("\"{}\"", text_);
+  }
+
+  // Whole seconds, as headers have them.
+  void TakeTime(ListedObject& object) {
+    absl::Time time;
+    if (!absl::ParseTime(absl::RFC3339_full, text_, &time, nullptr)) return;
+    const int64_t seconds = absl::ToUnixSeconds(time);
+    if (seconds <= 0 || seconds > kSecondsMax) return;
+    object.identity.mtime_ns = seconds * 1'000'000'000;
+  }
+
+  // An identity has the ETag, or else the time, as ResponseHead has it.
+  void EndObject() {
+    FileIdentity& identity = page_.objects.back().identity;
+    if (!identity.etag.empty()) identity.mtime_ns = 0;
   }
 
   void TakeSize(ListedObject& object) {

@@ -10,8 +10,7 @@
 
 namespace feedmill {
 
-// An object of a listing. Its identity has a size only, if the listing has no
-// ETag for it.
+// An object of a listing. Its identity has the ETag, else the time of change.
 struct ListedObject {
   std::string key;
   FileIdentity identity{};

@@ -187,7 +187,7 @@ absl::StatusOr<std::vector<FoundFile>> S3Files::FilesOf(
   for (ListedObject& object : objects) {
     FoundFile& file = files.emplace_back();
     file.name = bucket.NameOf(object.key);
-    if (!object.identity.etag.empty()) {
+    if (!KnowsSizeOnly(object.identity)) {
       file.identity = std::move(object.identity);
     }
     const auto again = ParseS3Url(file.name, access_);
@@ -259,7 +259,7 @@ absl::StatusOr<std::vector<FileSystem::Entry>> S3Files::List(
     for (const ListedObject& object : page.objects) {
       if (object.key.ends_with('/')) continue;
       entries.push_back({object.key.substr(url.key.size()), false});
-      if (!object.identity.etag.empty()) {
+      if (!KnowsSizeOnly(object.identity)) {
         entries.back().identity = object.identity;
       }
     }

@@ -423,6 +423,22 @@ def secrets_are_not_shown(feedmill):
 # ---- throughput
 
 
+def many_small_objects(feedmill):
+    """Objects are counted, and read, side by side."""
+    names = [f"small/{k}.txt" for k in range(300)]
+    (feedmill.files / "small").mkdir()
+    for name in names:
+        (feedmill.files / name).write_text(f"object {name}\n")
+    with objects(feedmill) as (_, proxy):
+        want = feedmill.hash_of(pipeline("text", feedmill.files, names) + "steps: [shuffle]\n")
+        proxy.delay = 0.05
+        begin = time.monotonic()
+        assert feedmill.hash_of(pipeline("text", PLACE, names) + "steps: [shuffle]\n") == want
+        seconds = time.monotonic() - begin
+        # Asked for, counted and read.
+        assert seconds < 3 * 0.05 * 300 / 4, f"{seconds} s"
+
+
 def latency_is_hidden(feedmill):
     """A read in order at 50 ms a request, beside one at 1 ms; a measurement."""
     lines = b"".join(b"%d %s\n" % (k, b"x" * 90) for k in range(10_000))
@@ -440,7 +456,7 @@ def latency_is_hidden(feedmill):
 
 TESTS = (same_as_files, same_when_a_fifth_fails, same_after_a_worker_is_killed, patterns, options, regions, lists, refusals,
          replaced_during_the_read, stores_that_are_away, errors_through_a_service, a_signal_ends_waits, keys_of_a_profile,
-         keys_without_the_plugin, secrets_are_not_shown, latency_is_hidden)
+         keys_without_the_plugin, secrets_are_not_shown, many_small_objects, latency_is_hidden)
 
 
 def main():

@@ -15,15 +15,18 @@ TEST(ListPage, HasObjectsAndFoldersOfAnAnswer) {
       "<Prefix>a/</Prefix><IsTruncated>true</IsTruncated>"
       "<NextContinuationToken>t+k=</NextContinuationToken>"
       "<Contents><Key>a/1 &amp; 2</Key><ETag>&quot;e1&quot;</ETag>"
+      "<LastModified>2026-11-25T18:49:56Z</LastModified>"
       "<Size>12</Size><Owner><ID>x</ID></Owner></Contents>"
-      "<Contents><Key>a/3</Key><Size>0</Size></Contents>"
+      "<Contents><Key>a/3</Key><Size>5</Size>"
+      "<LastModified>2026-11-25T18:49:56.789Z</LastModified></Contents>"
       "<CommonPrefixes><Prefix>a/b/</Prefix></CommonPrefixes>"
       "</ListBucketResult>");
   ASSERT_TRUE(page.ok()) << page.status();
   ASSERT_EQ(page->objects.size(), 2u);
   EXPECT_EQ(page->objects[0].key, "a/1 & 2");
   EXPECT_EQ(page->objects[0].identity, (FileIdentity{12, 0, "\"e1\""}));
-  EXPECT_EQ(page->objects[1].identity, FileIdentity{});
+  EXPECT_EQ(page->objects[1].identity,
+            (FileIdentity{5, 1'795'632'596'000'000'000}));
   EXPECT_EQ(page->prefixes, std::vector<std::string>{"a/b/"});
   EXPECT_TRUE(page->truncated);
   EXPECT_EQ(page->next, "t+k=");
