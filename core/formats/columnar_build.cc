@@ -13,7 +13,7 @@
 namespace feedmill {
 
 // Raise the number of the interface with each change of columnar_file.h,
-// aws_key_source.h, or of a class that they name.
+// aws_key_source.h, cloud_files.h, or of a class that they name.
 const char* ColumnarBuild() {
   return "feedmill " FEEDMILL_VERSION
          ", columnar interface 2, compiler " __VERSION__

@@ -117,6 +117,13 @@ absl::StatusOr<const ColumnarReader*> LoadColumnarReader() {
   return reader;
 }
 
+absl::StatusOr<std::unique_ptr<const FileSystem>> LoadCloudFiles(
+    const std::string& scheme, const CloudSettings& settings) {
+  FM_ASSIGN_OR_RETURN(const FeedmillArrowPlugin* const plugin,
+                      FindPlugin(fmt::format("{}:// files", scheme).c_str()));
+  return plugin->cloud_files(scheme, settings);
+}
+
 absl::StatusOr<const AwsKeySource*> LoadAwsKeySource() {
   static const absl::StatusOr<const AwsKeySource*> source = FindAwsKeySource();
   return source;

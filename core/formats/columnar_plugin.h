@@ -1,10 +1,12 @@
 #ifndef FEEDMILL_CORE_FORMATS_COLUMNAR_PLUGIN_H_
 #define FEEDMILL_CORE_FORMATS_COLUMNAR_PLUGIN_H_
 
+#include <memory>
 #include <string>
 
 #include "absl/status/statusor.h"
 #include "core/io/aws_key_source.h"
+#include "core/io/cloud_files.h"
 #include "core/sources/columnar_file.h"
 
 // libfeedmill_arrow.so reads Parquet and Arrow files with Apache Arrow, whose
@@ -22,6 +24,7 @@ struct FeedmillArrowPlugin {
   const feedmill::ColumnarReader& (*reader)();
   // Null if the plugin is built without S3.
   const feedmill::AwsKeySource& (*aws_keys)();
+  feedmill::MakeCloudFiles cloud_files;
 };
 }
 
@@ -41,6 +44,10 @@ absl::StatusOr<const ColumnarReader*> LoadColumnarReader();
 
 // The credential chain of the same plugin, as above.
 absl::StatusOr<const AwsKeySource*> LoadAwsKeySource();
+
+// A file system of the same plugin, as above, for gs:// or az:// names.
+absl::StatusOr<std::unique_ptr<const FileSystem>> LoadCloudFiles(
+    const std::string& scheme, const CloudSettings& settings);
 
 }  // namespace feedmill
 

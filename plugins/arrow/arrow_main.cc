@@ -6,6 +6,7 @@
 #ifdef FEEDMILL_ARROW_S3
 #include "plugins/arrow/aws_key_chain.h"
 #endif
+#include "plugins/arrow/cloud_files.h"
 #include "plugins/arrow/ipc_file.h"
 #include "plugins/arrow/parquet_file.h"
 
@@ -41,5 +42,6 @@ extern "C" {
 __attribute__((visibility(
     "default"))) extern const FeedmillArrowPlugin feedmill_arrow_plugin;
 const FeedmillArrowPlugin feedmill_arrow_plugin{
-    feedmill::ColumnarBuild(), &feedmill::Reader, feedmill::kAwsKeys};
+    feedmill::ColumnarBuild(), &feedmill::Reader, feedmill::kAwsKeys,
+    &feedmill::OpenCloudFiles};
 }

@@ -16,8 +16,8 @@
 #include "absl/time/time.h"
 #include "core/chunk/piece.h"
 #include "core/io/random_access_file.h"
+#include "core/io/range_plan.h"
 #include "stores/http/http_store.h"
-#include "stores/http/range_plan.h"
 
 namespace feedmill {
 

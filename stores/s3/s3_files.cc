@@ -9,9 +9,10 @@
 
 #include "core/base/glob_pattern.h"
 #include "core/base/status.h"
+#include "core/io/key_glob.h"
 #include "stores/http/http_file.h"
 #include "stores/http/transfer.h"
-#include "stores/s3/key_glob.h"
+#include "stores/s3/list_page.h"
 #include "stores/s3/s3_bucket.h"
 
 namespace feedmill {

@@ -1,4 +1,4 @@
-#include "stores/s3/key_glob.h"
+#include "core/io/key_glob.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
-#ifndef FEEDMILL_STORES_HTTP_RANGE_PLAN_H_
-#define FEEDMILL_STORES_HTTP_RANGE_PLAN_H_
+#ifndef FEEDMILL_CORE_IO_RANGE_PLAN_H_
+#define FEEDMILL_CORE_IO_RANGE_PLAN_H_
 
 #include <cstdint>
 #include <span>
@@ -42,4 +42,4 @@ class SequentialRun {
 
 }  // namespace feedmill
 
-#endif  // FEEDMILL_STORES_HTTP_RANGE_PLAN_H_
+#endif  // FEEDMILL_CORE_IO_RANGE_PLAN_H_

@@ -1,5 +1,5 @@
-#ifndef FEEDMILL_STORES_S3_KEY_GLOB_H_
-#define FEEDMILL_STORES_S3_KEY_GLOB_H_
+#ifndef FEEDMILL_CORE_IO_KEY_GLOB_H_
+#define FEEDMILL_CORE_IO_KEY_GLOB_H_
 
 #include <cstddef>
 #include <functional>
@@ -9,9 +9,23 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "stores/s3/list_page.h"
+#include "core/io/file_identity.h"
 
 namespace feedmill {
+
+// An object of a listing. Its identity has the ETag, else the time of change.
+struct ListedObject {
+  std::string key;
+  FileIdentity identity{};
+};
+
+// One answer to a listing.
+struct ListPage {
+  std::vector<ListedObject> objects{};
+  std::vector<std::string> prefixes{};  // common prefixes: folders, with '/'
+  bool truncated = false;
+  std::string next{};  // continuation token
+};
 
 // A listing of the keys that begin with `prefix`.
 struct ListTask {
@@ -40,4 +54,4 @@ absl::StatusOr<std::vector<ListedObject>> KeysBelow(
 
 }  // namespace feedmill
 
-#endif  // FEEDMILL_STORES_S3_KEY_GLOB_H_
+#endif  // FEEDMILL_CORE_IO_KEY_GLOB_H_

@@ -1,4 +1,4 @@
-#include "stores/http/range_plan.h"
+#include "core/io/range_plan.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

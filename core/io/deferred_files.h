@@ -1,0 +1,51 @@
+#ifndef FEEDMILL_CORE_IO_DEFERRED_FILES_H_
+#define FEEDMILL_CORE_IO_DEFERRED_FILES_H_
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "core/io/file_system.h"
+
+namespace feedmill {
+
+// A file system that is made when it is first used, such as one of a plugin. If
+// it cannot be made, each call fails with that error and the name.
+class DeferredFiles final : public FileSystem {
+ public:
+  using Make =
+      std::function<absl::StatusOr<std::unique_ptr<const FileSystem>>()>;
+
+  explicit DeferredFiles(Make make) : make_(std::move(make)) {}
+
+  absl::StatusOr<std::unique_ptr<RandomAccessFile>> Open(
+      const std::string& name) const override;
+  absl::StatusOr<std::unique_ptr<RandomAccessFile>> OpenKnown(
+      const std::string& name, const FileIdentity& known) const override;
+  absl::StatusOr<FileStat> Stat(const std::string& name) const override;
+  std::vector<absl::StatusOr<FileStat>> StatAll(
+      std::span<const std::string> names) const override;
+  absl::StatusOr<std::vector<Entry>> List(
+      const std::string& folder) const override;
+  absl::StatusOr<std::vector<FoundFile>> Glob(
+      const std::string& pattern) const override;
+  std::vector<absl::StatusOr<std::vector<FoundFile>>> GlobAll(
+      std::span<const std::string> patterns) const override;
+
+ private:
+  absl::StatusOr<const FileSystem*> Made(const std::string& name) const;
+
+  const Make make_;
+  mutable std::mutex mutex_;
+  // Guarded by mutex_; never changed once it is set.
+  mutable std::optional<absl::StatusOr<std::unique_ptr<const FileSystem>>>
+      made_;
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_IO_DEFERRED_FILES_H_

@@ -1,0 +1,160 @@
+#include "plugins/arrow/cloud_clients.h"
+
+#include <arrow/filesystem/azurefs.h>
+#include <arrow/filesystem/gcsfs.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <map>
+#include <string>
+#include <string_view>
+
+#include "core/base/status.h"
+#include "plugins/arrow/arrow_status.h"
+
+namespace feedmill {
+namespace {
+
+// "" if it is not set.
+std::string Variable(const char* name) {
+  const char* const value = std::getenv(name);
+  return value == nullptr ? "" : value;
+}
+
+bool IsSet(const char* name) {
+  const std::string value = Variable(name);
+  return value == "1" || value == "true" || value == "TRUE" || value == "yes" ||
+         value == "YES";
+}
+
+struct Address {
+  std::string scheme;
+  std::string host;
+  std::string path;  // behind the host, without '/'
+};
+
+// "http://localhost:9000/account"; https without a scheme.
+Address AddressOf(std::string_view text) {
+  Address address{"https", "", ""};
+  const size_t mark = text.find("://");
+  if (mark != std::string_view::npos) {
+    address.scheme = text.substr(0, mark);
+    text.remove_prefix(mark + 3);
+  }
+  while (text.ends_with('/')) text.remove_suffix(1);
+  const size_t slash = std::min(text.find('/'), text.size());
+  address.host = text.substr(0, slash);
+  address.path = text.substr(std::min(slash + 1, text.size()));
+  return address;
+}
+
+// "AccountName=a;AccountKey=b==" by name.
+std::map<std::string, std::string> PartsOfConnection(std::string_view text) {
+  std::map<std::string, std::string> parts;
+  while (!text.empty()) {
+    const std::string_view part = text.substr(0, text.find(';'));
+    text.remove_prefix(std::min(part.size() + 1, text.size()));
+    const size_t equals = part.find('=');
+    if (equals == std::string_view::npos) continue;
+    parts.emplace(part.substr(0, equals), part.substr(equals + 1));
+  }
+  return parts;
+}
+
+struct AzureAccess {
+  std::string account;
+  std::string key;
+  std::string token;     // shared access signature
+  std::string endpoint;  // "" for Azure itself
+};
+
+absl::StatusOr<AzureAccess> AzureAccessOfEnvironment() {
+  AzureAccess access{Variable("AZURE_STORAGE_ACCOUNT"),
+                     Variable("AZURE_STORAGE_KEY"),
+                     Variable("AZURE_STORAGE_SAS_TOKEN"), ""};
+  auto parts = PartsOfConnection(Variable("AZURE_STORAGE_CONNECTION_STRING"));
+  if (!parts.empty()) {
+    access = {parts["AccountName"], parts["AccountKey"],
+              parts["SharedAccessSignature"], parts["BlobEndpoint"]};
+  }
+  if (!access.account.empty()) return access;
+  return FailedPrecondition(
+      "no account: set AZURE_STORAGE_CONNECTION_STRING, or "
+      "AZURE_STORAGE_ACCOUNT and, unless Azure's default credentials have "
+      "access, AZURE_STORAGE_KEY or AZURE_STORAGE_SAS_TOKEN");
+}
+
+absl::Status SetEndpoint(const std::string& endpoint,
+                         arrow::fs::AzureOptions& options) {
+  if (endpoint.empty()) return absl::OkStatus();
+  const Address address = AddressOf(endpoint);
+  if (address.scheme != "http" && address.scheme != "https") {
+    return FailedPrecondition(
+        "BlobEndpoint of AZURE_STORAGE_CONNECTION_STRING is no address such as "
+        "http://127.0.0.1:10000/account");
+  }
+  // Arrow puts the account behind the host, or before one that begins with '.'.
+  const std::string prefix = options.account_name + ".";
+  const bool is_host = address.path.empty() && address.host.starts_with(prefix);
+  options.blob_storage_authority =
+      is_host ? address.host.substr(prefix.size() - 1) : address.host;
+  options.blob_storage_scheme = options.dfs_storage_scheme = address.scheme;
+  options.dfs_storage_authority = options.blob_storage_authority;
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<const CloudStore>> OpenGoogleStore(
+    const CloudSettings& settings) {
+  return WithoutExceptions(
+      [&]() -> absl::StatusOr<std::shared_ptr<const CloudStore>> {
+        const std::string emulator = Variable("STORAGE_EMULATOR_HOST");
+        auto options = emulator.empty() && !IsSet("GS_NO_SIGN_REQUEST")
+                           ? arrow::fs::GcsOptions::Defaults()
+                           : arrow::fs::GcsOptions::Anonymous();
+        options.retry_limit_seconds = absl::ToDoubleSeconds(settings.patience);
+        if (!emulator.empty()) {
+          const Address address = AddressOf(emulator);
+          options.scheme = address.scheme;
+          options.endpoint_override = address.host;
+        }
+        auto files = arrow::fs::GcsFileSystem::Make(options);
+        if (!files.ok()) return StatusOfArrow(files.status());
+        return std::make_shared<const CloudStore>(
+            CloudStore{*files, settings, /*pins_versions=*/true});
+      });
+}
+
+absl::StatusOr<std::shared_ptr<const CloudStore>> OpenAzureStore(
+    const CloudSettings& settings) {
+  return WithoutExceptions(
+      [&]() -> absl::StatusOr<std::shared_ptr<const CloudStore>> {
+        FM_ASSIGN_OR_RETURN(const AzureAccess access,
+                            AzureAccessOfEnvironment());
+        arrow::fs::AzureOptions options;
+        options.account_name = access.account;
+        FM_RETURN_IF_ERROR(SetEndpoint(access.endpoint, options));
+        const arrow::Status set =
+            IsSet("AZURE_NO_SIGN_REQUEST")
+                ? options.ConfigureAnonymousCredential()
+            : !access.key.empty()
+                ? options.ConfigureAccountKeyCredential(access.key)
+            : !access.token.empty()
+                ? options.ConfigureSASCredential(access.token)
+                : options.ConfigureDefaultCredential();
+        // Its text may have the key.
+        if (!set.ok()) {
+          return FailedPrecondition(
+              "the credentials of the environment are malformed; check "
+              "AZURE_STORAGE_KEY, AZURE_STORAGE_SAS_TOKEN and "
+              "AZURE_STORAGE_CONNECTION_STRING");
+        }
+        auto files = arrow::fs::AzureFileSystem::Make(options);
+        if (!files.ok()) return StatusOfArrow(files.status());
+        return std::make_shared<const CloudStore>(
+            CloudStore{*files, settings, /*pins_versions=*/false});
+      });
+}
+
+}  // namespace feedmill

@@ -1,0 +1,16 @@
+#ifndef FEEDMILL_PLUGINS_ARROW_CLOUD_FILES_H_
+#define FEEDMILL_PLUGINS_ARROW_CLOUD_FILES_H_
+
+#include "core/io/cloud_files.h"
+
+namespace feedmill {
+
+// Google Cloud Storage (gs://bucket/key) or Azure Blob Storage
+// (az://container/key), by Arrow's clients. The environment says how they are
+// reached (cloud_clients.h).
+absl::StatusOr<std::unique_ptr<const FileSystem>> OpenCloudFiles(
+    const std::string& scheme, const CloudSettings& settings);
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_PLUGINS_ARROW_CLOUD_FILES_H_
