@@ -7,6 +7,7 @@ import http.client
 import http.server
 import os
 import pathlib
+import re
 import socket
 import subprocess
 import threading
@@ -113,7 +114,8 @@ class Request:
     @property
     def begin(self):
         """The first byte of the range; -1 without one."""
-        return int(self.headers["Range"][len("bytes="):].split("-")[0]) if "Range" in self.headers else -1
+        header = self.headers.get("Range") or self.headers.get("x-ms-range") or "bytes=-1-"
+        return int(re.match(r"bytes=(-?\d+)", header)[1])
 
 
 class FaultProxy:
@@ -185,11 +187,14 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self.upstream.close()
         super().finish()
 
+    def do_HEAD(self):
+        self.do_GET()
+
     def do_GET(self):
         owner = self.owner
         with owner.lock:
             request = Request(len(owner.log), self.path, self.headers)
-            owner.log.append((self.path, self.headers.get("Range")))
+            owner.log.append((self.path, self.headers.get("Range") or self.headers.get("x-ms-range")))
             owner.seen.append(dict(self.headers))
         fault = owner.fault(request) if owner.fault else None
         kind = fault[0] if fault else None
@@ -205,7 +210,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         if kind == "delay":
             time.sleep(fault[1])
         # The signature is over the Host header, so it stays as it is.
-        self.upstream.putrequest("GET", self.path, skip_host=True, skip_accept_encoding=True)
+        self.upstream.putrequest(self.command, self.path, skip_host=True, skip_accept_encoding=True)
         for name, value in self.headers.items():
             self.upstream.putheader(name, value)
         self.upstream.endheaders()
@@ -213,13 +218,14 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         body = answer.read()
         headers = [(name, value) for name, value in answer.getheaders()
                    if name.lower() not in ("content-length", "connection", "transfer-encoding")]
-        return self.answer(answer.status, headers, body, fault[1] if kind == "cut" else None)
+        size = answer.getheader("Content-Length") if self.command == "HEAD" else None
+        return self.answer(answer.status, headers, body, fault[1] if kind == "cut" else None, size)
 
-    def answer(self, status, headers, body, cut=None):
+    def answer(self, status, headers, body, cut=None, size=None):
         self.send_response_only(status)
         for name, value in headers:
             self.send_header(name, value)
-        self.send_header("Content-Length", str(len(body)))
+        self.send_header("Content-Length", size or str(len(body)))
         self.end_headers()
         if cut is not None and cut < len(body):
             body = body[:cut]
