@@ -42,6 +42,9 @@ def _source(source: dict[str, Any], directory: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         value = {"files": value}
     files = value["files"] if isinstance(value["files"], list) else [value["files"]]
+    if isinstance(value["files"], dict) and list(value["files"]) == ["manifest"]:
+        # The text that YAML in C++ makes of it.
+        files = [f"manifest:{_text(value['files']['manifest'])}"]
     made = _feedmill.absolute_files([_text(file) for file in files], directory)
     return {name: {**value, "files": made if len(made) > 1 else made[0]}}
 

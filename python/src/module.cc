@@ -27,6 +27,7 @@
 #include "python/src/reader.h"
 #include "python/src/servers.h"
 #include "python/src/status.h"
+#include "stores/stores.h"
 
 namespace feedmill::python {
 namespace {
@@ -258,6 +259,7 @@ void SetLogLevel(const std::string& name) {
 }  // namespace
 
 NB_MODULE(_feedmill, m) {
+  Check(AddStores());
   m.attr("version") = FEEDMILL_VERSION;
   BindPipeline(m);
   BindReader(m);

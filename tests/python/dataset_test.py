@@ -139,6 +139,18 @@ def test_relative_names_are_of_the_working_directory(tmp_path, monkeypatch):
 # ---- a value
 
 
+def test_a_list_of_files_is_relative_to_its_folder(tmp_path, monkeypatch):
+    (tmp_path / "a.txt").write_text("one\n")
+    (tmp_path / "list.jsonl").write_text('{"url": "a.txt"}\n')
+    monkeypatch.chdir(tmp_path)
+    for dataset in (
+        fm.Dataset.text("manifest:list.jsonl"),
+        fm.Dataset.from_yaml("source: {text: {files: {manifest: list.jsonl}}}"),
+    ):
+        with dataset.read() as reader:
+            assert list(reader) == [b"one"]
+
+
 def test_a_dataset_does_not_change():
     dataset = fm.Dataset.range(3)
     longer = dataset.batch(2)

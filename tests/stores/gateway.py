@@ -9,6 +9,7 @@ import os
 import pathlib
 import re
 import socket
+import ssl
 import subprocess
 import threading
 import time
@@ -27,8 +28,9 @@ def free_port():
 class Gateway:
     """A server with the bucket "data", in a folder of its own."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, flags=()):
         self.folder = pathlib.Path(folder)
+        self.flags = flags
         (self.folder / "buckets/data").mkdir(parents=True)
         self.process = None
         for _ in range(5):  # another process may take the port first
@@ -40,7 +42,7 @@ class Gateway:
     def start(self):
         environment = dict(os.environ, ROOT_ACCESS_KEY=ACCESS_KEY, ROOT_SECRET_KEY=SECRET_KEY)
         with open(self.folder / "log", "w", encoding="utf-8") as log:
-            self.process = subprocess.Popen([BINARY, "--port", self.host, "posix", self.folder / "buckets"],
+            self.process = subprocess.Popen([BINARY, "--port", self.host, *self.flags, "posix", self.folder / "buckets"],
                                             env=environment, stdout=log, stderr=log)
         end = time.monotonic() + 30
         while time.monotonic() < end and self.process.poll() is None:
@@ -122,12 +124,17 @@ class FaultProxy:
     """Hands requests to a gateway, and answers itself where `fault` says so.
 
     delay: seconds before each answer
-    fault: called with each Request;
-None, or ("status", code, {header: value},
+    certificate: (certificate, key): answers CONNECT as a proxy does, and itself
+           plays the server behind it, over TLS
+    fault: called with each Request; None, or ("status", code, {header: value},
            body), ("cut", bytes), ("delay", seconds), ("hang",)
     """
 
-    def __init__(self, gateway, delay=0.0, fault=None):
+    def __init__(self, gateway, delay=0.0, fault=None, certificate=None):
+        self.context = None
+        if certificate:
+            self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+            self.context.load_cert_chain(*certificate)
         self.gateway = gateway
         self.delay = delay
         self.fault = fault
@@ -186,6 +193,15 @@ class _Handler(http.server.BaseHTTPRequestHandler):
     def finish(self):
         self.upstream.close()
         super().finish()
+
+    def do_CONNECT(self):
+        self.send_response_only(200)
+        self.end_headers()
+        self.wfile.flush()
+        self.connection = self.owner.context.wrap_socket(self.connection, server_side=True)
+        self.rfile = self.connection.makefile("rb")
+        self.wfile = self.connection.makefile("wb", 1 << 16)
+        self.close_connection = False
 
     def do_HEAD(self):
         self.do_GET()

@@ -11,6 +11,7 @@ import os
 import pathlib
 import random
 import signal
+import subprocess
 import sys
 import tempfile
 import threading
@@ -182,6 +183,43 @@ def regions(feedmill):
         feedmill.refused(text_of(), "the bucket is in region eu-north-7", "AWS_REGION")
         proxy.fault = lambda request: ("status", 400, region, error_page("AuthorizationHeaderMalformed"))
         feedmill.refused(text_of(), "the bucket is in region eu-north-7")
+
+
+def buckets_of_aws(feedmill):
+    """Without an endpoint: AWS is asked where the bucket is, and its host names
+    the bucket. A proxy plays AWS."""
+    key, certificate = feedmill.folder / "key.pem", feedmill.folder / "ca.pem"
+    domain = "s3.eu-north-7.amazonaws.com"
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=x", "-addext",
+                    f"subjectAltName=DNS:*.{domain},DNS:*.s3.us-east-1.amazonaws.com", "-keyout", key, "-out",
+                    certificate], check=True, capture_output=True)
+    want = feedmill.hash_of(pipeline("text", feedmill.files, feedmill.names["text"]))
+    with tempfile.TemporaryDirectory() as folder, Gateway(folder) as gateway:
+        gateway.put_folder(feedmill.files / "text")
+        gateway.close()
+        gateway.flags = ("--region", "eu-north-7", "--virtual-domain", domain)
+        assert gateway.start()
+        hosts = []
+
+        def fault(request):
+            hosts.append(request.headers["Host"])
+            if "us-east-1" in request.headers["Host"]:
+                assert "Authorization" not in request.headers
+                return "status", 301, {"x-amz-bucket-region": "eu-north-7"}, error_page("PermanentRedirect")
+            return None
+
+        with FaultProxy(gateway, fault=fault, certificate=(certificate, key)) as proxy:
+            use(feedmill, "", AWS_ENDPOINT_URL=None, AWS_REGION=None, https_proxy=f"http://{proxy.host}", no_proxy="",
+                AWS_CA_BUNDLE=str(certificate))
+            names = [pathlib.Path(name).name for name in feedmill.names["text"]]
+            assert feedmill.hash_of(pipeline("text", PLACE, names)) == want
+            assert hosts[0] == "data.s3.us-east-1.amazonaws.com", hosts[:5]
+            assert set(hosts[1:]) == {f"data.{domain}"}, set(hosts)
+            assert feedmill.hash_of(text_of("*.txt")) == want
+            hosts.clear()
+            feedmill.environment["AWS_REGION"] = "eu-north-7"
+            assert feedmill.hash_of(pipeline("text", PLACE, names)) == want
+            assert set(hosts) == {f"data.{domain}"}, set(hosts)
 
 
 # ---- lists
@@ -454,7 +492,8 @@ def latency_is_hidden(feedmill):
             print(f"{delay * 1e3:.0f} ms a request: {len(lines) * size / seconds / 1e6:.0f} MB/s")
 
 
-TESTS = (same_as_files, same_when_a_fifth_fails, same_after_a_worker_is_killed, patterns, options, regions, lists, refusals,
+TESTS = (same_as_files, same_when_a_fifth_fails, same_after_a_worker_is_killed, patterns, options, regions,
+         buckets_of_aws, lists, refusals,
          replaced_during_the_read, stores_that_are_away, errors_through_a_service, a_signal_ends_waits, keys_of_a_profile,
          keys_without_the_plugin, secrets_are_not_shown, many_small_objects, latency_is_hidden)
 

@@ -1,0 +1,46 @@
+#include "stores/stores.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <string>
+
+namespace feedmill {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(Stores, AddsEachSchemeOnce) {
+  FileSystems systems;
+  ASSERT_TRUE(AddStores(systems).ok());
+  for (const char* const name :
+       {"http://h/a", "https://h/a", "s3://b/a", "gs://b/a", "az://b/a"}) {
+    EXPECT_TRUE(systems.Find(name).ok()) << name;
+  }
+  EXPECT_TRUE(absl::IsInvalidArgument(AddStores(systems)));
+}
+
+TEST(Stores, AWrongVariableIsNamed) {
+  FileSystems systems;
+  setenv("AWS_NO_SIGN_REQUEST", "perhaps", 1);
+  const absl::Status status = AddStores(systems);
+  unsetenv("AWS_NO_SIGN_REQUEST");
+  EXPECT_TRUE(absl::IsInvalidArgument(status));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("AWS_NO_SIGN_REQUEST"));
+}
+
+TEST(Stores, AMissingPluginIsAnErrorOfTheFirstUse) {
+  FileSystems systems;
+  setenv("FEEDMILL_ARROW_PLUGIN", "/nowhere/plugin.so", 1);
+  ASSERT_TRUE(AddStores(systems).ok());
+  const auto opened = (*systems.Find("gs://b/a"))->Open("gs://b/a");
+  unsetenv("FEEDMILL_ARROW_PLUGIN");
+  EXPECT_TRUE(absl::IsFailedPrecondition(opened.status()));
+  EXPECT_THAT(std::string(opened.status().message()),
+              ::testing::AllOf(HasSubstr("gs://b/a"),
+                               HasSubstr("libfeedmill_arrow.so")));
+}
+
+}  // namespace
+}  // namespace feedmill
