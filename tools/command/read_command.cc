@@ -57,6 +57,11 @@ constexpr char kReadExamples[] =
     "finished if its reader takes the rest within 5 s. A second signal, at\n"
     "least a second later, ends the read at once and saves no token.\n"
     "\n"
+    "Files are paths or URLs: http://, https://, s3://, gs:// and az://. Each\n"
+    "process that reads takes keys and addresses from its environment\n"
+    "(AWS_ACCESS_KEY_ID, AWS_REGION, AWS_ENDPOINT_URL, AWS_PROFILE …), and\n"
+    "repeats requests for FEEDMILL_HTTP_PATIENCE (default: 60s).\n"
+    "\n"
     "Examples:\n"
     "  feedmill read squares.yaml --local | head\n"
     "  feedmill read photos.yaml --service tcp://10.0.0.1:5050 --format "
@@ -70,6 +75,7 @@ constexpr char kReadExamples[] =
     "0/4\n"
     "  feedmill read photos.yaml --local --show-batch 1200\n"
     "  feedmill read photos.yaml --explain\n"
+    "  AWS_PROFILE=team feedmill read bucket.yaml --local | head\n"
     "  feedmill read photos.yaml --local --format none --profile";
 
 constexpr uint64_t kNoLimit = std::numeric_limits<uint64_t>::max();
