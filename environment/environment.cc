@@ -4,7 +4,8 @@
 #include "cloud/http_client.h"
 #include "core/base/status.h"
 #include "core/cluster/plugin_resolver.h"
-#include "stores/http/http_files.h"
+#include "core/io/file_systems.h"
+#include "stores/stores.h"
 
 namespace feedmill {
 
@@ -15,9 +16,6 @@ absl::StatusOr<ResolverRegistry> AllResolvers() {
   return resolvers;
 }
 
-absl::Status AddStores() {
-  FM_ASSIGN_OR_RETURN(const HttpOptions options, HttpOptionsOfEnvironment());
-  return AddHttpFiles(options);
-}
+absl::Status AddStores() { return AddStoresTo(ProcessFileSystems()); }
 
 }  // namespace feedmill

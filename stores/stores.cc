@@ -24,7 +24,7 @@ std::optional<std::string> FromEnvironment(const char* name) {
 
 }  // namespace
 
-absl::Status AddStores(FileSystems& file_systems) {
+absl::Status AddStoresTo(FileSystems& file_systems) {
   FM_ASSIGN_OR_RETURN(const HttpOptions options, HttpOptionsOfEnvironment());
   // One thread, and one bound of memory, for both.
   const auto store = std::make_shared<HttpStore>(options);

@@ -6,16 +6,16 @@
 
 namespace feedmill {
 
-// Lets this program read http://, https://, s3://, gs:// and az:// names, as
+// Lets a program read http://, https://, s3://, gs:// and az:// names, as
 // the environment says (docs/storage.md). InvalidArgument names a variable that
 // is wrong. Costs next to nothing until such a name is read; the plugin is
 // loaded then.
 //
-// Call it once, before the first file is read:
+// A program calls AddStores() of feedmill/environment.h, once:
 //
-//   FM_RETURN_IF_ERROR(AddStores());
+//   FM_RETURN_IF_ERROR(AddStoresTo(ProcessFileSystems()));
 //   Loader loader(Dataset::Csv({"s3://bucket/houses.csv"}));
-absl::Status AddStores(FileSystems& file_systems = ProcessFileSystems());
+absl::Status AddStoresTo(FileSystems& file_systems);
 
 }  // namespace feedmill
 

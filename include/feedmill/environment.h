@@ -19,9 +19,10 @@ namespace feedmill {
 //   auto resolver = resolvers->Make("kubernetes:", HostContext());
 absl::StatusOr<ResolverRegistry> AllResolvers();
 
-// Lets this program read http:// and https:// URLs (docs/storage.md). Call it
-// once, before the first file is read. FEEDMILL_HTTP_PATIENCE, such as 90s,
-// bounds how long a request is repeated; InvalidArgument if it is no duration.
+// Lets this program read http://, https://, s3://, gs:// and az:// names, with
+// the keys and settings of the environment (docs/storage.md). Call it once,
+// before the first file is read. InvalidArgument names a variable that is
+// wrong.
 //
 //   if (absl::Status added = AddStores(); !added.ok()) return added;
 //   Loader loader(Dataset::Csv({"https://host/houses.csv"}));

@@ -27,7 +27,7 @@
 #include "python/src/reader.h"
 #include "python/src/servers.h"
 #include "python/src/status.h"
-#include "stores/stores.h"
+#include "feedmill/environment.h"
 
 namespace feedmill::python {
 namespace {

@@ -13,18 +13,18 @@ using ::testing::HasSubstr;
 
 TEST(Stores, AddsEachSchemeOnce) {
   FileSystems systems;
-  ASSERT_TRUE(AddStores(systems).ok());
+  ASSERT_TRUE(AddStoresTo(systems).ok());
   for (const char* const name :
        {"http://h/a", "https://h/a", "s3://b/a", "gs://b/a", "az://b/a"}) {
     EXPECT_TRUE(systems.Find(name).ok()) << name;
   }
-  EXPECT_TRUE(absl::IsInvalidArgument(AddStores(systems)));
+  EXPECT_TRUE(absl::IsInvalidArgument(AddStoresTo(systems)));
 }
 
 TEST(Stores, AWrongVariableIsNamed) {
   FileSystems systems;
   setenv("AWS_NO_SIGN_REQUEST", "perhaps", 1);
-  const absl::Status status = AddStores(systems);
+  const absl::Status status = AddStoresTo(systems);
   unsetenv("AWS_NO_SIGN_REQUEST");
   EXPECT_TRUE(absl::IsInvalidArgument(status));
   EXPECT_THAT(std::string(status.message()), HasSubstr("AWS_NO_SIGN_REQUEST"));
@@ -33,7 +33,7 @@ TEST(Stores, AWrongVariableIsNamed) {
 TEST(Stores, AMissingPluginIsAnErrorOfTheFirstUse) {
   FileSystems systems;
   setenv("FEEDMILL_ARROW_PLUGIN", "/nowhere/plugin.so", 1);
-  ASSERT_TRUE(AddStores(systems).ok());
+  ASSERT_TRUE(AddStoresTo(systems).ok());
   const auto opened = (*systems.Find("gs://b/a"))->Open("gs://b/a");
   unsetenv("FEEDMILL_ARROW_PLUGIN");
   EXPECT_TRUE(absl::IsFailedPrecondition(opened.status()));
