@@ -29,7 +29,11 @@ constexpr absl::Duration kBoundInterval = absl::Milliseconds(100);
 constexpr absl::Duration kBoundIntervalEach = absl::Microseconds(100);
 // Of messages that came and wait to be read, beside the largest one.
 constexpr uint64_t kWaitingBytes = uint64_t{16} << 20;
-constexpr absl::Duration kSayInterval = absl::Seconds(1);
+// Between two lines about what was dropped: of another key, and of the same
+// kind, which doubles.
+constexpr absl::Duration kLogInterval = absl::Seconds(1);
+constexpr absl::Duration kFirstRepeatInterval = absl::Seconds(10);
+constexpr absl::Duration kMaxRepeatInterval = absl::Minutes(10);
 constexpr size_t kKeyBytes = 32;
 // Version, request, domain, address, routing id, mechanism; and the key.
 constexpr size_t kOpenRequestParts = 6;
@@ -218,10 +222,11 @@ absl::Status Gate::FollowListener(SocketId id, zmq::socket_t& socket,
 }
 
 absl::Status Gate::FollowConnection(SocketId id, zmq::socket_t& socket,
-                                    const std::string& peer, bool has_keys) {
+                                    const std::string& peer,
+                                    const std::optional<CurveClient>& curve) {
   Followed followed;
   followed.peer = peer;
-  followed.has_keys = has_keys;
+  followed.curve = curve;
   // What is known of it does not change by another attempt.
   if (const auto before = followed_.find(id); before != followed_.end()) {
     followed.failure = before->second.failure;
@@ -288,11 +293,13 @@ void Gate::Serve(absl::Time now) {
     connections_ += followed.open.size();
   }
   if (bound) {
+    LogLeftOut();
     bound_at_ =
         now + std::max(kBoundInterval,
                        kBoundIntervalEach * static_cast<int64_t>(connections_));
   }
-  if (refused_ != said_ && now >= say_at_) Say(now);
+  const absl::Duration interval = OfNewKey() ? kLogInterval : say_interval_;
+  if (refused_ != said_ && now - said_at_ >= interval) Say(now);
 }
 
 // ---- keys (ZeroMQ's RFC 27)
@@ -476,15 +483,15 @@ void Gate::NoteFailure(Followed& connection, uint16_t event, uint32_t value) {
   const std::string& peer = connection.peer;
   switch (event) {
     case ZMQ_EVENT_HANDSHAKE_FAILED_AUTH:
-      connection.failure = FailedPrecondition(
-          "{} does not accept this key: its public key must be in the folder "
-          "of its role in the server's keys",
-          peer);
+      connection.failure =
+          connection.curve
+              ? KeyNotListed(peer, *connection.curve)
+              : FailedPrecondition("{} does not let this process in", peer);
       return;
     case ZMQ_EVENT_HANDSHAKE_FAILED_PROTOCOL:
       if (value == ZMQ_PROTOCOL_ERROR_ZMTP_MECHANISM_MISMATCH) {
         connection.failure =
-            connection.has_keys
+            connection.curve
                 ? FailedPrecondition(
                       "{} is not encrypted, but this process has keys: start "
                       "the server with --keys, too, or this one without",
@@ -500,17 +507,26 @@ void Gate::NoteFailure(Followed& connection, uint16_t event, uint32_t value) {
       if (absl::IsFailedPrecondition(connection.failure)) return;
       connection.failure =
           Unavailable("{} hung up in the handshake{}", peer,
-                      connection.has_keys ? "; is the server key the right one?"
-                                          : "; is it another kind of server?");
+                      connection.curve ? "; is the server key the right one?"
+                                       : "; is it another kind of server?");
   }
 }
 
+// A probe of the port that connects and hangs up counts, too: without limits it
+// would fill the log.
 void Gate::Say(absl::Time now) {
-  say_at_ = now + kSayInterval;
-  LogWarning("dropped {} connection(s) in the handshake{}", refused_ - said_,
-             last_key_.empty() ? "" : "; the last key was " + last_key_);
+  const bool first = OfNewKey() || now - said_at_ > 2 * say_interval_;
+  LogWarning(
+      "dropped {} connection(s) in the handshake{}{}", refused_ - said_,
+      first ? ""
+            : fmt::format(" in {}", absl::FormatDuration(absl::Trunc(
+                                        now - said_at_, absl::Seconds(1)))),
+      last_key_.empty() ? "" : "; the last key was " + last_key_);
+  say_interval_ = first ? kFirstRepeatInterval
+                        : std::min(2 * say_interval_, kMaxRepeatInterval);
+  said_at_ = now;
   said_ = refused_;
-  last_key_.clear();
+  if (!last_key_.empty()) said_key_ = std::exchange(last_key_, {});
 }
 
 absl::Status Gate::HandshakeFailure(SocketId id) const {

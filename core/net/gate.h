@@ -30,7 +30,8 @@ namespace feedmill {
 // whose parts do not end would fill the memory of the transport, which hands on
 // whole messages only: its connection is dropped.
 //
-// What fails is counted and logged once a second at most.
+// What fails is counted and logged: the first at once, more of the same kind
+// after 10 s, then after twice as long each time, at most 10 minutes.
 //
 // Thread: the reactor's only.
 class Gate {
@@ -54,7 +55,8 @@ class Gate {
   absl::Status FollowListener(SocketId id, zmq::socket_t& socket,
                               const Reactor::Limits& limits);
   absl::Status FollowConnection(SocketId id, zmq::socket_t& socket,
-                                const std::string& peer, bool has_keys);
+                                const std::string& peer,
+                                const std::optional<CurveClient>& curve);
   // Before `socket` is closed or followed anew.
   static void Unfollow(zmq::socket_t& socket);
   // Before `socket` is closed.
@@ -114,7 +116,7 @@ class Gate {
     bool full = false;
     // Connections.
     std::string peer;
-    bool has_keys = false;
+    std::optional<CurveClient> curve;
     absl::Status failure;
     // When it ended, where the transport has not said that it tries again.
     std::optional<absl::Time> ended;
@@ -135,6 +137,7 @@ class Gate {
   static void NoteFailure(Followed& connection, uint16_t event, uint32_t value);
   void BoundConnections(Followed& listener);
   void BoundMessages(Followed& listener);
+  bool OfNewKey() const { return !last_key_.empty() && last_key_ != said_key_; }
   void Say(absl::Time now);
 
   zmq::context_t& context_;
@@ -153,7 +156,9 @@ class Gate {
   uint64_t refused_ = 0;
   uint64_t said_ = 0;     // refused_ when it was last logged
   std::string last_key_;  // that was refused, and from where
-  absl::Time say_at_ = absl::InfinitePast();
+  std::string said_key_;  // the last key that was logged
+  absl::Time said_at_ = absl::InfinitePast();
+  absl::Duration say_interval_ = absl::ZeroDuration();  // after said_at_
 };
 
 }  // namespace feedmill

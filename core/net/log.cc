@@ -4,10 +4,13 @@
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
 
+#include <atomic>
 #include <memory>
 #include <mutex>
 
 #include "core/base/status.h"
+#include "core/net/clock.h"
+#include "core/net/log_throttle.h"
 
 namespace feedmill {
 namespace {
@@ -116,8 +119,78 @@ absl::Status ParseLogFormat(std::string_view name, LogFormat& format) {
 
 bool LogEnabled(LogLevel level) { return Logger().should_log(ToSpdlog(level)); }
 
-void LogLine(LogLevel level, const std::string& text) {
+namespace {
+
+constexpr uint32_t kSameLines = 5;
+constexpr uint32_t kLinesOfKind = 20;
+
+struct Limits {
+  std::mutex mu;
+  LogThrottle throttle;                // guarded by mu
+  std::atomic<bool> left_out = false;  // there may be something to tell
+  std::atomic<int64_t> look_at_ns = 0;
+};
+
+Limits& LineLimits() {
+  static auto* const limits = new Limits();  // as the logger
+  return *limits;
+}
+
+void Write(LogLevel level, const std::string& text) {
   Logger().log(ToSpdlog(level), spdlog::string_view_t(HideUrlSecrets(text)));
+}
+
+std::string LeftOutText(uint64_t lines, absl::Duration within,
+                        std::string_view like) {
+  return fmt::format("left out {} more lines in {:.0f} s like: {}", lines,
+                     absl::ToDoubleSeconds(within), like);
+}
+
+void WriteLimited(LogLevel level, const std::string& key, uint32_t burst,
+                  const std::string& text) {
+  LogThrottle::Answer answer;
+  {
+    const std::lock_guard lock(LineLimits().mu);
+    answer = LineLimits().throttle.Ask(SteadyNow(), key, burst);
+  }
+  if (answer.left_out > 0) {
+    Write(level, LeftOutText(answer.left_out, answer.within, key));
+  }
+  if (answer.say) {
+    Write(level, text);
+  } else {
+    LineLimits().left_out = true;
+  }
+}
+
+}  // namespace
+
+void LogLine(LogLevel level, const std::string& text) {
+  // Traces are of interest as they are.
+  if (level == LogLevel::kDebug) return Write(level, text);
+  WriteLimited(level, text, kSameLines, text);
+}
+
+void LogOften(LogLevel level, std::string_view kind, const std::string& text) {
+  if (!LogEnabled(level)) return;
+  WriteLimited(level, std::string(kind), kLinesOfKind, text);
+}
+
+void LogLeftOut() {
+  Limits& limits = LineLimits();
+  if (!limits.left_out) return;
+  const absl::Time now = SteadyNow();
+  const int64_t now_ns = absl::ToUnixNanos(now);
+  if (now_ns < limits.look_at_ns) return;
+  limits.look_at_ns = now_ns + 1'000'000'000;
+  std::vector<LogThrottle::LeftOut> ended;
+  {
+    const std::lock_guard lock(limits.mu);
+    ended = limits.throttle.TakeLeftOut(now);
+  }
+  for (const LogThrottle::LeftOut& each : ended) {
+    Write(LogLevel::kInfo, LeftOutText(each.lines, each.within, each.key));
+  }
 }
 
 }  // namespace feedmill

@@ -29,7 +29,13 @@ absl::Status ParseLogLevel(std::string_view name, LogLevel& level);
 absl::Status ParseLogFormat(std::string_view name, LogFormat& format);
 
 bool LogEnabled(LogLevel level);
+// Logs a line. Of the same text, 5 in 10 s; more are counted (LogLeftOut).
 void LogLine(LogLevel level, const std::string& text);
+// Logs a line of a kind of which there may be thousands: 20 of them in 10 s.
+void LogOften(LogLevel level, std::string_view kind, const std::string& text);
+// Logs how many lines were left out, of kinds and texts whose time is over.
+// Cheap. To be called now and then.
+void LogLeftOut();
 
 #define FEEDMILL_DEFINE_LOG(Name, level)                                \
   template <class... Args>                                              \

@@ -470,8 +470,8 @@ absl::StatusOr<zmq::socket_t> Reactor::State::Dial(SocketId id,
   const bool v6 = peer.host.find(':') != peer.host.npos;
   FM_ASSIGN_OR_RETURN(zmq::socket_t socket, Open(ZMQ_DEALER, way.limits, v6));
   if (way.curve) FM_RETURN_IF_ERROR(Gate::Secure(socket, *way.curve));
-  FM_RETURN_IF_ERROR(gate.FollowConnection(id, socket, peer.ToString(),
-                                           way.curve.has_value()));
+  FM_RETURN_IF_ERROR(
+      gate.FollowConnection(id, socket, peer.ToString(), way.curve));
   try {
     // Only a connection that stands takes messages: what was said to a peer
     // that was away is not what it should hear when it is back.

@@ -63,6 +63,7 @@ absl::StatusOr<std::optional<Security>> LoadSecurity(
         "some with 'feedmill keygen' and name their folder");
   }
   Security security;
+  security.role = role;
   const std::string path =
       fmt::format("{}/{}.key", config.keys, RoleName(role));
   absl::StatusOr<KeyPair> own = ReadSecretKey(path, role);
@@ -93,7 +94,22 @@ std::optional<CurveServer> ServerSide(const std::optional<Security>& security) {
 std::optional<CurveClient> ToDispatcher(
     const std::optional<Security>& security) {
   if (!security.has_value()) return std::nullopt;
-  return CurveClient{security->own, security->dispatcher_key};
+  return CurveClient{security->own, security->dispatcher_key, security->role,
+                     Role::kDispatcher};
+}
+
+absl::Status KeyNotListed(const std::string& server_address,
+                          const CurveClient& client) {
+  const std::string_view server = RoleName(client.server);
+  const std::string_view role = RoleName(client.role);
+  const std::string_view list = RoleFolder(client.role);
+  return FailedPrecondition(
+      "{} does not accept this key: the public key {} of this {} is not in the "
+      "folder {}/ of the {}'s --keys. Copy the file {}/{}.pub that 'feedmill "
+      "keygen' wrote beside this {}'s secret key into that folder, on the "
+      "machine of the {}",
+      server_address, ShortKey(client.own.public_key), role, list, server, list,
+      role, role, server);
 }
 
 absl::Status CheckExposure(const std::string& host, bool has_keys,

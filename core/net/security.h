@@ -25,10 +25,14 @@ struct CurveServer {
 struct CurveClient {
   KeyPair own;
   std::string server_key;
+  // For messages: this process's role, and the server's.
+  Role role = Role::kClient;
+  Role server = Role::kDispatcher;
 };
 
 // The keys of one process.
 struct Security {
+  Role role = Role::kClient;
   KeyPair own;
   std::string dispatcher_key;          // empty in a dispatcher
   std::shared_ptr<AllowList> allowed;  // null in clients and operators
@@ -42,6 +46,11 @@ absl::StatusOr<std::optional<Security>> LoadSecurity(
 std::optional<CurveServer> ServerSide(const std::optional<Security>& security);
 std::optional<CurveClient> ToDispatcher(
     const std::optional<Security>& security);
+
+// Why a server refuses a key that it does not list, and which list to add it
+// to. FailedPrecondition.
+absl::Status KeyNotListed(const std::string& server_address,
+                          const CurveClient& client);
 
 // Whether a server may listen at `host`: only on loopback, unless it has keys
 // or was told that everybody may connect. InvalidArgument names both ways out.

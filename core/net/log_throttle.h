@@ -1,0 +1,52 @@
+#ifndef FEEDMILL_CORE_NET_LOG_THROTTLE_H_
+#define FEEDMILL_CORE_NET_LOG_THROTTLE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+
+namespace feedmill {
+
+// Limits log lines of one key: `burst` of them in an interval, which is 10 s at
+// first and doubles while lines are left out, up to 10 minutes. Lines that were
+// left out are counted. Pure. Thread-compatible.
+class LogThrottle {
+ public:
+  struct Answer {
+    bool say = true;
+    uint64_t left_out = 0;  // lines of the key since the last one that was said
+    absl::Duration within{};  // in how long
+  };
+  Answer Ask(absl::Time now, const std::string& key, uint32_t burst);
+
+  // Keys whose interval has ended with lines left out. They begin anew.
+  struct LeftOut {
+    std::string key;
+    uint64_t lines = 0;
+    absl::Duration within{};
+  };
+  std::vector<LeftOut> TakeLeftOut(absl::Time now);
+
+  static constexpr size_t kKeysMax = 256;  // the oldest is forgotten first
+  static constexpr absl::Duration kFirstInterval = absl::Seconds(10);
+  static constexpr absl::Duration kMaxInterval = absl::Minutes(10);
+
+ private:
+  struct Window {
+    absl::Time begun;
+    absl::Duration interval = kFirstInterval;
+    uint32_t said = 0;
+    uint64_t left_out = 0;
+  };
+  void MakeRoom();
+
+  std::map<std::string, Window> windows_;
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_NET_LOG_THROTTLE_H_
