@@ -1,3 +1,5 @@
+#include <time.h>
+
 #include <algorithm>
 #include <future>
 #include <iterator>
@@ -28,10 +30,15 @@ namespace feedmill {
 namespace {
 
 constexpr absl::Duration kLinger = absl::Milliseconds(50);
+constexpr absl::Duration kMeasureInterval = absl::Seconds(1);
 // How long an event that may be late stays in memory only.
 constexpr absl::Duration kLate = absl::Milliseconds(200);
 // Manifests of millions of files come in one part.
 constexpr Reactor::Limits kLimits{int64_t{1} << 30, 1'000};
+
+// By DispatcherNote::Kind: lines of one name are limited together.
+constexpr std::string_view kNoteNames[] = {"worker joined", "worker lost",
+                                           "worker drains", "job"};
 
 // The identity of a new store. Never 0, which stands for "none seen".
 JournalId DrawJournalId() {
@@ -66,7 +73,31 @@ class DispatchServer::Shell : public ReactorHandler {
   }
   absl::Status Join() { return lifecycle_.Join(); }
   bool running() const { return lifecycle_.running(); }
-  absl::StatusOr<std::string> ExportState(absl::Duration timeout);
+  // What `ask` says of the dispatcher, on its thread.
+  template <class Ask>
+  auto Export(absl::Duration timeout, Ask ask)
+      -> absl::StatusOr<decltype(ask(std::declval<const Dispatcher&>(),
+                                     absl::Time()))> {
+    if (!running()) return FailedPrecondition("the dispatcher does not run");
+    using Answer =
+        decltype(ask(std::declval<const Dispatcher&>(), absl::Time()));
+    const auto answer = std::make_shared<std::promise<Answer>>();
+    std::future<Answer> future = answer->get_future();
+    const bool asked = reactor_->Post([this, answer, ask] {
+      answer->set_value(ask(*dispatcher_, reactor_->now()));
+    });
+    if (asked && future.wait_for(absl::ToChronoNanoseconds(timeout)) ==
+                     std::future_status::ready) {
+      try {
+        return future.get();
+      } catch (const std::future_error&) {
+        // Dropped, as the server has ended since.
+      }
+      return FailedPrecondition("the dispatcher does not run");
+    }
+    return DeadlineExceeded("the dispatcher did not answer within {}",
+                            absl::FormatDuration(timeout));
+  }
   std::string target() const {
     const std::lock_guard lock(mu_);
     return target_;
@@ -89,6 +120,7 @@ class DispatchServer::Shell : public ReactorHandler {
   absl::Time NextDeadline() const override;
 
   bool IsItsOwnName(const Message& message) const;
+  void MeasureShell(absl::Time now);
   void Perform(DispatcherEffects effects);
   void Settle(absl::Time now);
   absl::Status Sync();
@@ -111,6 +143,10 @@ class DispatchServer::Shell : public ReactorHandler {
   bool must_sync_ = false;        // before what is unsent is sent
   absl::Time sync_by_ = absl::InfiniteFuture();
   bool behind_said_ = false;
+  ShellLoad load_;
+  absl::Time measured_at_ = absl::InfinitePast();  // load_.busy
+  absl::Duration measured_cpu_;
+  absl::Duration measured_journal_;
 
   mutable std::mutex mu_;
   std::string target_;  // guarded by mu_
@@ -200,27 +236,6 @@ absl::StatusOr<Address> DispatchServer::Shell::Advertised(uint16_t port) const {
                  port};
 }
 
-absl::StatusOr<std::string> DispatchServer::Shell::ExportState(
-    absl::Duration timeout) {
-  if (!running()) return FailedPrecondition("the dispatcher does not run");
-  const auto answer = std::make_shared<std::promise<std::string>>();
-  std::future<std::string> future = answer->get_future();
-  const bool asked = reactor_->Post([this, answer] {
-    answer->set_value(dispatcher_->StatusJson(reactor_->now()));
-  });
-  if (asked && future.wait_for(absl::ToChronoNanoseconds(timeout)) ==
-                   std::future_status::ready) {
-    try {
-      return future.get();
-    } catch (const std::future_error&) {
-      // Dropped, as the server has ended since.
-    }
-    return FailedPrecondition("the dispatcher does not run");
-  }
-  return DeadlineExceeded("the dispatcher did not answer within {}",
-                          absl::FormatDuration(timeout));
-}
-
 void DispatchServer::Shell::OnMessage(absl::Time now, SocketId socket,
                                       std::string_view from,
                                       std::vector<Buffer> parts) {
@@ -233,6 +248,23 @@ void DispatchServer::Shell::OnMessage(absl::Time now, SocketId socket,
     return;
   }
   incoming_.push_back({PeerId(std::string(from)), *std::move(message)});
+}
+
+// The thread's part of the time: on a core, or waiting for the journal.
+void DispatchServer::Shell::MeasureShell(absl::Time now) {
+  timespec used{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+  const absl::Duration cpu = absl::DurationFromTimespec(used);
+  const absl::Duration worked =
+      cpu - measured_cpu_ + load_.journal_time - measured_journal_;
+  if (measured_at_ != absl::InfinitePast()) {
+    load_.busy =
+        std::clamp(absl::FDivDuration(worked, now - measured_at_), 0.0, 1.0);
+  }
+  measured_at_ = now;
+  measured_cpu_ = cpu;
+  measured_journal_ = load_.journal_time;
+  dispatcher_->NoteShell(load_);
 }
 
 // A worker's name holds the key that its clients will insist on: only the
@@ -249,6 +281,7 @@ void DispatchServer::Shell::OnTurn(absl::Time now) {
                          reactor_->refused()};
   relays_->Note(faults);
   dispatcher_->NoteTransport(faults);
+  if (now - measured_at_ >= kMeasureInterval) MeasureShell(now);
   if (!incoming_.empty()) Perform(dispatcher_->Handle(now, incoming_));
   incoming_.clear();
   if (now >= dispatcher_->NextDeadline()) Perform(dispatcher_->OnTick(now));
@@ -266,6 +299,10 @@ void DispatchServer::Shell::Perform(DispatcherEffects effects) {
     if (journal_ == nullptr) continue;
     if (!MayBeLate(event)) must_sync_ = true;
     unsynced_.push_back(std::move(event));
+  }
+  for (const DispatcherNote& note : effects.notes) {
+    LogOften(note.warning ? LogLevel::kWarning : LogLevel::kInfo,
+             kNoteNames[static_cast<size_t>(note.kind)], note.text);
   }
   if (unsent_.empty()) {
     unsent_.swap(effects.sends);
@@ -293,7 +330,11 @@ void DispatchServer::Shell::Settle(absl::Time now) {
 }
 
 absl::Status DispatchServer::Shell::Sync() {
+  const absl::Time begun = SteadyNow();
   FM_RETURN_IF_ERROR(journal_->Append(unsynced_));
+  load_.journal_last = SteadyNow() - begun;
+  load_.journal_time += load_.journal_last;
+  ++load_.journal_syncs;
   unsynced_.clear();
   must_sync_ = false;
   sync_by_ = absl::InfiniteFuture();
@@ -321,7 +362,28 @@ absl::Status DispatchServer::Join() {
 bool DispatchServer::running() const { return shell_->running(); }
 absl::StatusOr<std::string> DispatchServer::ExportState(
     absl::Duration timeout) const {
-  return shell_->ExportState(timeout);
+  return shell_->Export(timeout,
+                        [](const Dispatcher& dispatcher, absl::Time now) {
+                          return dispatcher.StatusJson(now);
+                        });
+}
+absl::StatusOr<std::string> DispatchServer::ExportVerdict(
+    const std::string& job, absl::Duration timeout) const {
+  FM_ASSIGN_OR_RETURN(
+      const std::optional<Verdict> verdict,
+      shell_->Export(timeout,
+                     [job](const Dispatcher& dispatcher, absl::Time now) {
+                       return dispatcher.JudgeJob(now, JobName(job));
+                     }));
+  if (!verdict.has_value()) return NotFound("there is no job '{}'", job);
+  return VerdictText(*verdict);
+}
+absl::StatusOr<DispatcherSnapshot> DispatchServer::ExportSnapshot(
+    absl::Duration timeout) const {
+  return shell_->Export(timeout,
+                        [](const Dispatcher& dispatcher, absl::Time now) {
+                          return dispatcher.Snapshot(now);
+                        });
 }
 std::string DispatchServer::target() const { return shell_->target(); }
 

@@ -331,6 +331,7 @@ void Dispatcher::FailRun(const JobName& name, const absl::Status& status) {
   const JobState& job = *state_.FindJob(name);
   DropWork(job);
   Commit(RunFailed{name, status});
+  NoteJobEnded(job, job.ending);
   for (const auto& [consumer, session] : job.sessions) {
     dirty_sessions_.insert({name, consumer});
   }
@@ -340,6 +341,7 @@ void Dispatcher::FinishRun(const JobName& name, bool complete) {
   const JobState& job = *state_.FindJob(name);
   DropWork(job);
   Commit(RunFinished{name, complete});
+  NoteJobEnded(job, job.ending);
   for (const auto& [consumer, session] : job.sessions) {
     dirty_sessions_.insert({name, consumer});
   }
@@ -360,6 +362,7 @@ void Dispatcher::ForgetJob(const JobName& name) {
     listeners_.erase({name, consumer});
   }
   ForgetWords(name);
+  totals_.erase(name);
   begun_before_.erase(name);
   Commit(JobForgotten{name});
 }

@@ -14,9 +14,12 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "broker/dispatcher_snapshot.h"
 #include "broker/dispatcher_state.h"
 #include "broker/lease_table.h"
+#include "broker/load_window.h"
 #include "broker/split_sizer.h"
+#include "broker/verdict.h"
 #include "core/wire/message.h"
 #include "feedmill/dispatcher.h"
 
@@ -68,26 +71,34 @@ struct Planner {
                              const std::string& manifest, uint64_t seed,
                              uint64_t iteration, uint64_t position)>
       name_position{};
+  // Names of the places of a plan, by StepCost::place; 1 is the source. Null,
+  // or too short: their numbers.
+  std::function<std::vector<std::string>(const std::string& graph)>
+      name_places{};
 };
 
-// What went wrong on the way, counted by the shell since its start.
-struct TransportFaults {
-  uint64_t messages_refused = 0;     // not understood, or not allowed
-  uint64_t messages_dropped = 0;     // for peers that are gone or do not read
-  uint64_t connections_refused = 0;  // in their handshake
-  // For clients that reach no worker: so far, waiting to be sent now, and in
-  // messages that were dropped because too much was waiting.
-  uint64_t relayed_bytes = 0;
-  uint64_t relay_waiting_bytes = 0;
-  uint64_t relay_dropped = 0;
+// A line for the log of operators: a worker that came or went, a job that began
+// or ended. Lines of one kind may be many, and are limited by the shell.
+struct DispatcherNote {
+  enum class Kind : uint8_t { kWorkerJoined, kWorkerLost, kWorkerDrains, kJob };
+  Kind kind = Kind::kJob;
+  bool warning = false;
+  std::string text;
 };
 
 // What the shell does after a call: journal `events` and sync them (those that
-// MayBeLate alone need no sync), then send.
+// MayBeLate alone need no sync), then send, and log `notes`.
 struct DispatcherEffects {
   std::vector<DispatcherEvent> events;
+  std::vector<DispatcherNote> notes;
   std::vector<Outgoing> sends;
 };
+
+// The state of a job, as status and metrics name it: "planning", "running",
+// "finished", "left", "cancelled", "failed".
+const char* StateName(const JobState& job);
+// {"bound_by", "where", "gain", "sentence", "evidence"}.
+std::string VerdictText(const Verdict& verdict);
 
 // The state machine in the broker: jobs, runs, sessions, splits, leases. Pure:
 // no clock, socket, thread, file or randomness. Protocol: PROTOCOL.md and
@@ -132,7 +143,16 @@ class Dispatcher {
   const PeerId* AddressOf(const WorkerId& worker) const;
   // What `feedmill status` shows: {jobs, workers, totals, faults}.
   std::string StatusJson(absl::Time now) const;
+  // What a job that is not over waits for beside its workers and readers, as
+  // "rank 1 of 2"; "" if nothing.
+  std::string WaitsFor(const JobState& job) const;
   void NoteTransport(const TransportFaults& faults) { transport_ = faults; }
+  void NoteShell(const ShellLoad& load) { shell_ = load; }
+  // What bounds the job now, from what peers reported in the last seconds.
+  // Nullopt: there is no such job.
+  std::optional<Verdict> JudgeJob(absl::Time now, const JobName& name) const;
+  // For metrics.
+  DispatcherSnapshot Snapshot(absl::Time now) const;
 
  protected:
   // The simulator plants bugs here; see tests/sim/planted_bugs.h.
@@ -155,6 +175,7 @@ class Dispatcher {
     absl::Time heard;
     std::optional<absl::Time> beat_sent;  // to be answered in this call
     std::vector<LinkReport> links{};      // as it last told
+    ReaderWindow window{};                // of its load, likewise
   };
   // A rank that has no session: its life that was heard of last, when, and
   // which run that one waits for. Older than the client timeout: it may be
@@ -196,6 +217,8 @@ class Dispatcher {
     std::optional<std::string> graph{};  // what workers run, once asked for
     std::optional<bool> numbered{};      // likewise
     std::optional<uint64_t> source_round{};
+    StepUse steps{};                  // samples, for operators
+    std::vector<std::string> places;  // their names
   };
   // Jobs that wait for the manifest of their graph.
   struct Resolution {
@@ -221,6 +244,7 @@ class Dispatcher {
   absl::Status CreateJob(const ClientHello& hello);
   void StartRun(const JobName& job, RunNumber run);
   void OpenSession(absl::Time now, const ClientHello& hello);
+  void NoteEnding(const JobState& job, LeaveReason why);
   void Oust(const SessionKey& key, const ClientHello& by);
   void TakeReports(absl::Time now, const SessionKey& key,
                    const std::vector<SplitReport>& reports);
@@ -241,7 +265,7 @@ class Dispatcher {
   bool WantsAnswer(const KnownWorker& worker, const WorkerBeat& beat) const;
   void TakeFailure(const WorkerId& worker, const LeaseFailure& failure);
   void TakeManifest(absl::Time now, const ManifestResult& result);
-  void LoseWorker(const WorkerId& id, bool died);
+  void LoseWorker(const WorkerId& id, bool died, const std::string& why);
   void Advance(const SplitId& split);
   void Blame(const SplitId& split);
   void AssignResolutions();
@@ -290,6 +314,12 @@ class Dispatcher {
   Behind RanksBehind(absl::Time now, const ClientHello& hello,
                      const JobState& job) const;
   static Behind RanksUnmet(const JobState& job);
+  struct RanksLeft {
+    std::vector<uint64_t> missing;  // neither there nor at the end
+    std::vector<uint64_t> reading;
+    bool next_is_asked_for = false;  // a rank waits for the next run
+  };
+  RanksLeft RanksToEnd(const JobState& job) const;
   void NoteWord(const JobState& job, uint64_t rank, RankWord word);
   void NoteAllRanks(absl::Time now, const JobState& job);
   void NoteRunsEnd(const JobState& job);
@@ -297,6 +327,25 @@ class Dispatcher {
   void NoteLateLeave(absl::Time now, const ClientLeave& leave);
   void ForgetSilentRanks(absl::Time now);
   void ForgetWords(const JobName& job);
+
+  // ---- loads, for operators (dispatcher_loads.cc)
+  void TakeLoad(absl::Time now, const JobName& job, Listener& listener,
+                const ReaderLoad& load);
+  void TakeLoad(absl::Time now, KnownWorker& worker, const WorkerLoad& load);
+  VerdictInput InputOf(absl::Time now, const JobState& job) const;
+  VerdictInput::Reader InputOf(absl::Time now, const SessionKey& key,
+                               const SessionState& session) const;
+  std::string PlaceName(const PlanWork& plan, uint32_t place) const;
+  JobSnapshot SnapshotOf(absl::Time now, const JobState& job) const;
+
+  // ---- notes for the log (dispatcher_notes.cc)
+  void NoteJoined(absl::Time now, const WorkerBeat& beat);
+  void NoteLost(const WorkerId& id, const KnownWorker& worker,
+                const std::string& why);
+  void NoteDrains(const WorkerId& id, const KnownWorker& worker);
+  void NoteJobBegan(const JobState& job);
+  void NoteJobEnded(const JobState& job, RunEnding ending);
+  void NoteReaderSilent(const SessionKey& key, absl::Duration silent);
 
   // ---- answers
   void AnswerClient(const SessionKey& key, Listener& listener);
@@ -340,18 +389,15 @@ class Dispatcher {
   std::map<std::pair<JobName, uint64_t>, RankWord> rank_words_;
   absl::Time forget_words_ = absl::InfinitePast();  // the next time
 
-  // What went wrong since the start, for operators.
-  struct Faults {
-    uint64_t workers_lost = 0;       // silent too long, or begun anew
-    uint64_t workers_died = 0;       // of these
-    uint64_t leases_failed = 0;      // attempts that ended with an error
-    uint64_t second_attempts = 0;    // for heads that stood still
-    uint64_t splits_failed = 0;      // after all attempts
-    uint64_t sessions_released = 0;  // silent too long
-    uint64_t sessions_refused = 0;   // readers that may not join
-  };
-  Faults faults_;
+  DispatcherFaults faults_;
+  // Workers that were lost, with their last life: those that come back are
+  // named so. The oldest are forgotten first.
+  std::map<WorkerId, Incarnation> lost_;
+  std::deque<WorkerId> lost_order_;
   TransportFaults transport_;
+  ShellLoad shell_;
+  // Of readers, for operators; of all jobs without a name together under "".
+  std::map<JobName, JobTotals> totals_;
 
   // Of the call under way.
   DispatcherEffects effects_;

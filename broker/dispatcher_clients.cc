@@ -42,6 +42,7 @@ void Dispatcher::RejectOver(const PeerId& to, const JobName& name,
                             const Session& session, RejectReason reason) {
   absl::Status detail;
   if (reason == RejectReason::kSuperseded) {
+    ++faults_.sessions_fenced;
     const SessionKey key{name, session.consumer};
     const absl::Status* why = ousted_.Find({key, session.incarnation});
     const JobState* job = state_.FindJob(name);
@@ -339,6 +340,7 @@ void Dispatcher::StartRun(const JobName& name, RunNumber run) {
   }
   begun_before_.erase(name);
   Commit(RunStarted{name, run, run.value() - 1});
+  NoteJobBegan(job);
 }
 
 void Dispatcher::OpenSession(absl::Time now, const ClientHello& hello) {
@@ -441,6 +443,7 @@ void Dispatcher::On(absl::Time now, const PeerId& from,
   listener.heard = now;
   listener.beat_sent = beat.sent;
   if (!beat.links.empty()) listener.links = beat.links;
+  if (beat.load.has_value()) TakeLoad(now, beat.job, listener, *beat.load);
   dirty_sessions_.insert(key);
   TakeReports(now, key, beat.splits);
   FinishIfComplete(now, key.job);
@@ -501,9 +504,16 @@ void Dispatcher::On(absl::Time now, const PeerId& from,
       session->incarnation == leave.session.incarnation) {
     TakeReports(now, key, leave.splits);
     NoteWord(*job, session->share.rank, {session->incarnation, now});
+    if (!unread) NoteEnding(*job, leave.why);
+    if (leave.load.has_value()) {
+      TakeLoad(now, leave.job, listeners_.at(key), *leave.load);
+    }
     CloseSession(key, !unread);
     if (job->anonymous()) {
-      if (job->sessions.empty()) ForgetJob(leave.job);
+      if (job->sessions.empty()) {
+        if (!job->over()) NoteJobEnded(*job, job->ending);
+        ForgetJob(leave.job);
+      }
     } else if (job->order == Order::kAny) {
       BindJob(now, leave.job);
       FinishIfComplete(now, leave.job);
@@ -522,6 +532,14 @@ void Dispatcher::On(absl::Time now, const PeerId& from,
     NoteLateLeave(now, leave);
   }
   Reject(from, leave.job, leave.session, RejectReason::kReleased);
+}
+
+// The greatest reason of a run's readers is how it ends.
+void Dispatcher::NoteEnding(const JobState& job, LeaveReason why) {
+  const RunEnding ending = EndingOf(why);
+  if (!job.over() && job.ending < ending) {
+    Commit(EndingNoted{job.name, ending});
+  }
 }
 
 // What clients are told of it; after a restart it follows from what is

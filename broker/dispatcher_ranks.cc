@@ -191,6 +191,7 @@ void Dispatcher::NoteLateLeave(absl::Time now, const ClientLeave& leave) {
   NoteWord(*job, *rank, {leave.session.incarnation, now});
   const auto finished = job->finished.find(*rank);
   if (finished == job->finished.end() || leave.run <= finished->second) return;
+  if (leave.run == job->run) NoteEnding(*job, leave.why);
   Commit(RankFinished{key, leave.session.incarnation, *rank, leave.run});
   if (job->phase != RunPhase::kRunning) return;
   if (job->DoneRanks() >= job->ranks) {

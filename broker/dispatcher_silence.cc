@@ -2,6 +2,7 @@
 #include <vector>
 
 #include "broker/dispatcher.h"
+#include "core/base/status.h"
 
 // Peers that nothing is heard of.
 
@@ -30,6 +31,7 @@ void Dispatcher::ReleaseSilentSessions(absl::Time now) {
     const SessionState& session = job.sessions.at(key.consumer);
     NoteWord(job, session.share.rank,
              {session.incarnation, listeners_.at(key).heard});
+    NoteReaderSilent(key, now - listeners_.at(key).heard);
     const bool anonymous = job.anonymous();
     const bool shared = job.order == Order::kAny && !anonymous;
     CloseSession(key, shared);
@@ -58,7 +60,13 @@ void Dispatcher::LoseSilentWorkers(absl::Time now) {
     }
   }
   for (const WorkerId& id : lost) {
-    LoseWorker(id, table_.FindWorker(id)->gone);
+    const KnownWorker& worker = *table_.FindWorker(id);
+    LoseWorker(id, worker.gone,
+               fmt::format("{} {:.1f} s ago",
+                           worker.gone ? "its connection ended, and its last "
+                                         "heartbeat came"
+                                       : "its last heartbeat came",
+                           absl::ToDoubleSeconds(now - worker.heard)));
   }
   if (!lost.empty()) AssignResolutions();
 }

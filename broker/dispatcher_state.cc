@@ -6,6 +6,19 @@
 #include "core/base/status.h"
 
 namespace feedmill {
+
+RunEnding EndingOf(LeaveReason why) {
+  switch (why) {
+    case LeaveReason::kFinished:
+      return RunEnding::kFinished;
+    case LeaveReason::kCancelled:
+      return RunEnding::kCancelled;
+    case LeaveReason::kLeft:
+      break;
+  }
+  return RunEnding::kLeft;
+}
+
 bool JobState::anonymous() const { return name.value().starts_with('@'); }
 
 bool JobState::Done(uint64_t rank) const {
@@ -124,7 +137,7 @@ void DispatcherState::On(const RunStarted& event) {
   job.source_size = 0;
   job.positions = 0;
   job.plan = PlanId();
-  job.complete = false;
+  job.ending = RunEnding::kNone;
   job.error = absl::OkStatus();
 }
 
@@ -162,11 +175,13 @@ void DispatcherState::On(const SessionOpened& event) {
     job.lives[event.key.consumer] = event.incarnation;
   }
   idle_jobs.erase({job.idle_since, job.name});
+  // A sharer goes on with what others left.
+  if (job.order == Order::kAny) job.ending = RunEnding::kNone;
   // A reader that stands before the end of a finished run goes on with it.
   if (job.phase == RunPhase::kFinished && job.order == Order::kDeterministic &&
       event.start.p < job.positions) {
     job.phase = RunPhase::kRunning;
-    job.complete = false;
+    job.ending = RunEnding::kNone;
   }
 }
 
@@ -275,7 +290,12 @@ void DispatcherState::On(const RunFinished& event) {
   for (auto& [rank, finished] : job.finished) {
     finished = std::max(finished, job.run);
   }
-  job.complete = event.complete;
+  // Sharers: what one left was for the others, which read it.
+  if (event.complete) {
+    job.ending = job.order == Order::kAny
+                     ? RunEnding::kFinished
+                     : std::max(job.ending, RunEnding::kFinished);
+  }
   job.phase = RunPhase::kFinished;
 }
 
@@ -299,6 +319,11 @@ void DispatcherState::On(const RankFinished& event) {
   RunNumber& finished = Job(event.key.job).finished[event.rank];
   finished = std::max(finished, event.run);
   Close(event.key, event.incarnation);
+}
+
+void DispatcherState::On(const EndingNoted& event) {
+  JobState& job = Job(event.job);
+  job.ending = std::max(job.ending, event.ending);
 }
 
 void DispatcherState::On(const JobForgotten& event) {
@@ -387,6 +412,10 @@ struct Describer {
   std::string operator()(const RankFinished& e) const {
     return fmt::format("rank-finished {} #{} run {}", Text(e.key),
                        e.incarnation.value(), e.run.value());
+  }
+  std::string operator()(const EndingNoted& e) const {
+    return fmt::format("ending-noted {} {}", e.job.value(),
+                       static_cast<int>(e.ending));
   }
   std::string operator()(const RunExtended& e) const {
     return fmt::format("run-extended {} to {} slots{}", e.job.value(), e.slots,

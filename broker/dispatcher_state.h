@@ -53,6 +53,11 @@ struct SessionState {
 
 enum class RunPhase : uint8_t { kPlanning, kRunning, kFinished, kFailed };
 
+// How the readers of a run ended it: the greatest of their reasons counts. A
+// journal of version 7 has only the first two: kNone is its "not complete".
+enum class RunEnding : uint8_t { kNone, kFinished, kLeft, kCancelled };
+RunEnding EndingOf(LeaveReason why);
+
 // A job and its current run. The run's number is its iteration + 1, so that a
 // client can have its job created again on an emptied store.
 struct JobState {
@@ -67,8 +72,8 @@ struct JobState {
   RunNumber run;
   uint64_t iteration = 0;
   RunPhase phase = RunPhase::kPlanning;
-  bool complete = false;  // finished with every element reported out
-  absl::Status error;     // why kFailed
+  RunEnding ending = RunEnding::kNone;  // the greatest of readers so far
+  absl::Status error;                   // why kFailed
   uint64_t source_size = 0;
   uint64_t positions = 0;
   uint64_t first_split = 1;
@@ -186,7 +191,7 @@ struct RunFailed {
 };
 struct RunFinished {
   JobName job;
-  bool complete = false;
+  bool complete = false;  // every element was reported out
 };
 struct JobForgotten {
   JobName job;
@@ -208,11 +213,17 @@ struct RankFinished {
   RunNumber run;
 };
 
+// A reader ended for a reason that counts for the whole run.
+struct EndingNoted {
+  JobName job;
+  RunEnding ending = RunEnding::kNone;
+};
+
 using DispatcherEvent =
     std::variant<JobCreated, RunStarted, ManifestKnown, RunPlanned,
                  SessionOpened, SplitsBound, SplitsTaken, SplitFailed,
                  SplitsEnded, SessionClosed, RunFailed, RunFinished,
-                 JobForgotten, RunExtended, RankFinished>;
+                 JobForgotten, RunExtended, RankFinished, EndingNoted>;
 
 // Whether an event may reach the disk up to 200 ms after what follows from it
 // was said: peers say again what it holds.
@@ -268,6 +279,7 @@ struct DispatcherState {
   void On(const JobForgotten& event);
   void On(const RunExtended& event);
   void On(const RankFinished& event);
+  void On(const EndingNoted& event);
 
   void Close(const SessionKey& key, Incarnation incarnation);
   JobState& Job(const JobName& name);

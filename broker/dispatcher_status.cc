@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -11,14 +12,31 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+const char* StateOf(RunEnding ending) {
+  switch (ending) {
+    case RunEnding::kFinished:
+      return "finished";
+    case RunEnding::kCancelled:
+      return "cancelled";
+    case RunEnding::kNone:
+    case RunEnding::kLeft:
+      break;
+  }
+  return "left";
+}
+
 const char* PhaseName(const JobState& job) {
   switch (job.phase) {
     case RunPhase::kPlanning:
       return "planning";
     case RunPhase::kRunning:
-      return "running";
+      // Sharers that left something have ended nothing: another one may come.
+      return job.sessions.empty() && job.ending != RunEnding::kNone &&
+                     job.order == Order::kAny
+                 ? StateOf(job.ending)
+                 : "running";
     case RunPhase::kFinished:
-      return job.complete ? "finished" : "cancelled";
+      return StateOf(job.ending);
     case RunPhase::kFailed:
       return "failed";
   }
@@ -37,12 +55,98 @@ std::string Dump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+// "rank 1 of 4", "ranks 1, 2 and 3 of 4", "ranks 0, 1, … and 40 more of 64".
+std::string RanksText(const std::vector<uint64_t>& ranks, uint64_t all) {
+  constexpr size_t kRanksNamed = 8;
+  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
+  const size_t named = std::min(ranks.size(), kRanksNamed);
+  for (size_t k = 0; k < named; ++k) {
+    const bool last = k + 1 == ranks.size();
+    text += fmt::format("{}{}", k == 0 ? "" : last ? " and " : ", ", ranks[k]);
+  }
+  if (ranks.size() > named) {
+    text += fmt::format(" and {} more", ranks.size() - named);
+  }
+  return text + fmt::format(" of {}", all);
+}
+
+Json VerdictJson(const Verdict& verdict) {
+  return {{"bound_by", BoundName(verdict.bound_by)},
+          {"where", verdict.where},
+          {"gain", static_cast<double>(std::llround(verdict.gain * 100)) / 100},
+          {"sentence", verdict.sentence},
+          {"evidence", verdict.evidence}};
+}
+
+// Part of the time, in percent.
+Json PercentOf(absl::Duration part, absl::Duration whole) {
+  if (whole <= absl::ZeroDuration()) return nullptr;
+  return std::lround(100 * absl::FDivDuration(part, whole));
+}
+
 Json Seconds(absl::Duration duration) {
   const double seconds = absl::ToDoubleSeconds(duration);
   return static_cast<double>(std::llround(seconds * 1000)) / 1000;
 }
 
 }  // namespace
+
+std::string VerdictText(const Verdict& verdict) {
+  return Dump(VerdictJson(verdict));
+}
+
+const char* StateName(const JobState& job) { return PhaseName(job); }
+
+std::string Dispatcher::WaitsFor(const JobState& job) const {
+  if (job.over()) return "";
+  if (job.phase == RunPhase::kPlanning && !job.resolved) {
+    const auto resolution = resolutions_.find(job.fingerprint);
+    const bool asked = resolution != resolutions_.end() &&
+                       resolution->second.worker.has_value();
+    return asked ? "the files to be listed by " +
+                       resolution->second.worker->value()
+                 : "a worker";
+  }
+  const auto run = runs_.find(job.name);
+  if (run != runs_.end() && run->second.awaits) {
+    const Behind unmet = RanksUnmet(job);
+    return RanksText(unmet.ranks, job.ranks) + " to say how far they are";
+  }
+  if (job.order == Order::kDeterministic && job.ranks > 1) {
+    const RanksLeft left = RanksToEnd(job);
+    if (!left.missing.empty()) return RanksText(left.missing, job.ranks);
+    if (left.next_is_asked_for && !left.reading.empty()) {
+      return RanksText(left.reading, job.ranks) + " to finish";
+    }
+  } else if (job.sessions.empty()) {
+    return "a reader";
+  }
+  return table_.slots() == 0 ? "a worker" : "";
+}
+
+// Ranks that have not finished the run: those without a session, and those that
+// read.
+Dispatcher::RanksLeft Dispatcher::RanksToEnd(const JobState& job) const {
+  RanksLeft left;
+  std::set<uint64_t> reading;
+  for (const auto& [consumer, session] : job.sessions) {
+    reading.insert(session.share.rank);
+  }
+  for (uint64_t rank = 0; rank < job.ranks; ++rank) {
+    if (reading.contains(rank)) {
+      left.reading.push_back(rank);
+    } else if (!job.Done(rank)) {
+      left.missing.push_back(rank);
+    }
+  }
+  auto word = rank_words_.lower_bound({job.name, 0});
+  for (; word != rank_words_.end() && word->first.first == job.name; ++word) {
+    const std::optional<RunNumber>& wants = word->second.wants;
+    left.next_is_asked_for =
+        left.next_is_asked_for || (wants && job.run < *wants);
+  }
+  return left;
+}
 
 std::string Dispatcher::StatusJson(absl::Time now) const {
   Json jobs = Json::array();
@@ -76,6 +180,16 @@ std::string Dispatcher::StatusJson(absl::Time now) const {
            {"splits", session.splits.size()},
            {"splits_waiting", session.waiting.size()},
            {"links", std::move(links)}});
+      const auto recent = listener.window.Recent(now);
+      if (recent.has_value()) {
+        sessions.back()["waits_percent"] =
+            PercentOf(recent->waited, recent->elapsed);
+        sessions.back()["steps_percent"] =
+            PercentOf(recent->stage, recent->elapsed);
+        sessions.back()["elements_per_s"] = std::llround(
+            static_cast<double>(recent->elements) /
+            std::max(1e-3, absl::ToDoubleSeconds(recent->elapsed)));
+      }
     }
     const uint64_t bound_positions = job.ended_positions + open_positions;
     const bool planned =
@@ -107,25 +221,26 @@ std::string Dispatcher::StatusJson(absl::Time now) const {
     if (job.phase == RunPhase::kFailed) {
       entry["error"] = ErrorText(job.error);
     }
-    if (job.phase == RunPhase::kPlanning && !job.resolved) {
-      const auto resolution = resolutions_.find(job.fingerprint);
-      const bool asked = resolution != resolutions_.end() &&
-                         resolution->second.worker.has_value();
-      entry["waits_for"] = asked ? "the files to be listed by " +
-                                       resolution->second.worker->value()
-                                 : "a worker";
+    if (std::string waits_for = WaitsFor(job); !waits_for.empty()) {
+      entry["waits_for"] = std::move(waits_for);
+    }
+    if (!job.over()) {
+      entry["verdict"] = VerdictJson(Judge(InputOf(now, job)));
+      entry["bound_by"] = entry["verdict"]["bound_by"];
     }
     entry["sessions"] = std::move(sessions);
     jobs.push_back(std::move(entry));
   }
   Json workers = Json::array();
   for (const auto& [id, worker] : table_.workers()) {
-    workers.push_back({{"address", id.value()},
-                       {"incarnation", worker.incarnation.value()},
-                       {"slots", worker.slots},
-                       {"leases", worker.leases.size()},
-                       {"draining", worker.draining},
-                       {"last_heard_s", Seconds(now - worker.heard)}});
+    workers.push_back(
+        {{"address", id.value()},
+         {"incarnation", worker.incarnation.value()},
+         {"slots", worker.slots},
+         {"leases", worker.leases.size()},
+         {"draining", worker.draining},
+         {"busy_percent", std::lround(100 * worker.window.Busy(now))},
+         {"last_heard_s", Seconds(now - worker.heard)}});
   }
   const Json status{
       {"jobs", std::move(jobs)},
@@ -148,6 +263,7 @@ std::string Dispatcher::StatusJson(absl::Time now) const {
         {"splits_failed", faults_.splits_failed},
         {"sessions_released", faults_.sessions_released},
         {"sessions_refused", faults_.sessions_refused},
+        {"sessions_fenced", faults_.sessions_fenced},
         {"messages_refused", transport_.messages_refused},
         {"messages_dropped", transport_.messages_dropped},
         {"connections_refused", transport_.connections_refused}}},

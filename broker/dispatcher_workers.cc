@@ -37,7 +37,8 @@ void Dispatcher::On(absl::Time now, const PeerId& from,
     return;  // a dead process's last words
   }
   if (worker != nullptr && beat.incarnation > worker->incarnation) {
-    LoseWorker(beat.worker, /*died=*/true);
+    LoseWorker(beat.worker, /*died=*/true,
+               "another process with its address took its place");
     worker = nullptr;
   }
   const bool joined = worker == nullptr;
@@ -48,7 +49,10 @@ void Dispatcher::On(absl::Time now, const PeerId& from,
                           "there are {} workers already",
                           beat.worker.value(), table_.workers().size())});
   }
-  if (joined) worker = &table_.AddWorker(beat.worker, beat.incarnation);
+  if (joined) {
+    worker = &table_.AddWorker(beat.worker, beat.incarnation);
+    NoteJoined(now, beat);
+  }
   const bool moved = worker->address != from;
   if (moved) {
     worker_at_.erase(worker->address);
@@ -64,7 +68,9 @@ void Dispatcher::On(absl::Time now, const PeerId& from,
   const uint32_t slots = std::min(beat.slots, kWorkerSlotsMax);
   const bool changed =
       joined || slots != worker->slots || beat.draining != worker->draining;
+  const bool drains = beat.draining && !worker->draining;
   if (changed) table_.SetCapacity(beat.worker, slots, beat.draining);
+  if (drains) NoteDrains(beat.worker, *worker);
   const bool news =
       changed || moved || plans != worker->plans || WantsAnswer(*worker, beat);
   worker->plans = std::move(plans);
@@ -72,6 +78,7 @@ void Dispatcher::On(absl::Time now, const PeerId& from,
     dirty_workers_.insert_or_assign(beat.worker, worker);
   }
 
+  if (beat.load.has_value()) TakeLoad(now, *worker, *beat.load);
   for (const HeldLease& held : beat.leases) {
     table_.Adopt(beat.worker, held.split, held.attempt);
   }
@@ -147,8 +154,10 @@ void Dispatcher::OnPeerGone(const PeerId& peer) {
   if (it != worker_at_.end()) table_.FindWorker(it->second)->gone = true;
 }
 
-void Dispatcher::LoseWorker(const WorkerId& id, bool died) {
+void Dispatcher::LoseWorker(const WorkerId& id, bool died,
+                            const std::string& why) {
   const KnownWorker& worker = *table_.FindWorker(id);
+  NoteLost(id, worker, why);
   for (const std::string& fingerprint : worker.resolving) {
     resolutions_.at(fingerprint).worker.reset();
   }

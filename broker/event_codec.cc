@@ -16,8 +16,10 @@ namespace feedmill {
 namespace {
 
 // The first byte. A change of any field, or of the plans that the events are
-// about, is another version.
-constexpr char kVersion = 7;
+// about, is another version. Version 7 lacks EndingNoted and has two values of
+// RunEnding; what it holds is read as it is.
+constexpr char kVersion = 8;
+constexpr char kOldestVersion = 7;
 static_assert(kPlanVersion == 2, "another plan version needs another one here");
 
 // ---- the fields of each type, in order, for writing and reading alike
@@ -66,6 +68,8 @@ auto Fields(Like<RankFinished> auto& e) {
   return std::tie(e.key, e.incarnation, e.rank, e.run);
 }
 
+auto Fields(Like<EndingNoted> auto& e) { return std::tie(e.job, e.ending); }
+
 auto Fields(Like<SplitState> auto& s) {
   return std::tie(s.owner, s.begin, s.end, s.taken, s.out, s.error);
 }
@@ -74,7 +78,7 @@ auto Fields(Like<SessionState> auto& s) {
 }
 auto Fields(Like<JobState> auto& j) {
   return std::tie(j.name, j.graph, j.fingerprint, j.order, j.seed, j.resolved,
-                  j.manifest, j.run, j.iteration, j.phase, j.complete, j.error,
+                  j.manifest, j.run, j.iteration, j.phase, j.ending, j.error,
                   j.source_size, j.positions, j.first_split, j.plan, j.sessions,
                   j.open_splits, j.ended_positions, j.fresh, j.returned,
                   j.idle_since, j.ranks, j.finished, j.lives, j.slots,
@@ -174,6 +178,10 @@ class FieldParser {
     phase = static_cast<RunPhase>(
         Bounded(static_cast<uint64_t>(RunPhase::kFailed)));
   }
+  void Get(RunEnding& ending) {
+    ending = static_cast<RunEnding>(
+        Bounded(static_cast<uint64_t>(RunEnding::kCancelled)));
+  }
   void Get(std::string& text) {
     const uint64_t size = Size();
     text = rest_.substr(0, size);
@@ -250,9 +258,10 @@ class FieldParser {
 
 absl::Status TakeVersion(std::string_view& bytes) {
   if (bytes.empty()) return DataLoss("it is empty");
-  if (bytes.front() != kVersion) {
-    return DataLoss("it has version {}, and this release reads version {}",
-                    int{bytes.front()}, int{kVersion});
+  if (bytes.front() < kOldestVersion || bytes.front() > kVersion) {
+    return DataLoss(
+        "it has version {}, and this release reads versions {} to {}",
+        int{bytes.front()}, int{kOldestVersion}, int{kVersion});
   }
   bytes.remove_prefix(1);
   return absl::OkStatus();

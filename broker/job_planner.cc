@@ -24,6 +24,9 @@
 namespace feedmill {
 namespace {
 
+// StepCost::place of step 0.
+constexpr size_t kFirstStepPlace = 3;
+
 // Records of the first split while no cost is known. A split that is too small
 // costs a round trip, one that is too large keeps the other workers idle.
 constexpr uint64_t kArithmeticRecords = 4'096;  // nanoseconds to a microsecond
@@ -117,6 +120,28 @@ absl::StatusOr<JobShape> ShapeOf(const FunctionRegistry& registry,
   return shape;
 }
 
+// Steps of inputs stand before those of the whole, as they are written.
+void AddPlaces(const AnalyzedGraph& graph, const std::string& before,
+               std::vector<std::string>& places) {
+  for (size_t i = 0; i < graph.inputs.size(); ++i) {
+    AddPlaces(*graph.inputs[i], fmt::format("{}inputs[{}] ", before, i),
+              places);
+  }
+  for (size_t s = 0; s < graph.steps.size(); ++s) {
+    const size_t place = kFirstStepPlace + graph.first_step + s;
+    if (places.size() <= place) places.resize(place + 1);
+    places[place] =
+        fmt::format("{}steps[{}] {}", before, s, graph.graph.steps[s].name());
+  }
+}
+
+std::vector<std::string> PlacesOf(const AnalyzedGraph& graph) {
+  std::vector<std::string> places{
+      "other work", DescribeSource(graph.graph.source), "making chunks"};
+  AddPlaces(graph, "", places);
+  return places;
+}
+
 PositionName NameOf(const FunctionRegistry& registry, const std::string& graph,
                     const std::string& manifest_text, uint64_t seed,
                     uint64_t iteration, uint64_t position) {
@@ -176,6 +201,10 @@ Planner MakePlanner(const std::shared_ptr<const FunctionRegistry>& registry) {
   planner.numbered = [registry](const std::string& graph) {
     const auto analyzed = Read(graph, *registry);
     return !analyzed.ok() || (*analyzed)->numbered;
+  };
+  planner.name_places = [registry](const std::string& graph) {
+    const auto analyzed = Read(graph, *registry);
+    return analyzed.ok() ? PlacesOf(**analyzed) : std::vector<std::string>();
   };
   planner.name_position = [registry](const std::string& graph,
                                      const std::string& manifest, uint64_t seed,

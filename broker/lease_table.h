@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "broker/load_window.h"
 #include "core/wire/message.h"
 
 namespace feedmill {
@@ -48,6 +49,7 @@ struct KnownWorker {
   std::set<PlanId> plans;                // definitions that it has
   std::map<PlanId, absl::Time> defined;  // definitions sent, and when
   std::set<std::string> resolving;       // fingerprints of manifests asked for
+  WorkerWindow window;                   // of its load, for operators
 };
 
 // Who works on which split: the volatile half of the dispatcher. A split that

@@ -89,7 +89,10 @@ ReadEffects ReadSession::Handle(absl::Time now, const PeerId& from,
 
 ReadEffects ReadSession::OnTick(absl::Time now) {
   ReadEffects effects;
-  if (now >= next_leave_) SendLeave(now, effects);
+  // A leave that is said again keeps its reason.
+  if (now >= next_leave_) {
+    SendLeave(now, effects, false, LeaveReason::kFinished);
+  }
   if (leaving_) return effects;
   switch (state_) {
     case State::kJoin:
@@ -389,7 +392,7 @@ void ReadSession::EndIfDone(absl::Time now, ReadEffects& effects) {
                              : EndKnown(*run_) && cursor_.p >= run_->positions;
   if (!done) return;
   state_ = State::kEnded;
-  if (pulled_.empty()) SendLeave(now, effects);
+  if (pulled_.empty()) SendLeave(now, effects, false, LeaveReason::kFinished);
 }
 
 // ---- the application
@@ -443,6 +446,7 @@ std::optional<Piece> ReadSession::Pull(absl::Time now, ReadEffects& effects) {
                        piece.end, piece.cursors});
   }
   pulled_rows_ += piece.chunk.rows;
+  pulled_bytes_ += bytes;
   if (!piece.error.ok()) {
     // Its lease must last until the application has what comes before.
     pulled_error_ = shared();

@@ -78,7 +78,8 @@ class ReadSession {
   ReadEffects SkipTo(absl::Time now, Cursor to);
   // The application wants no more. Said a few times: keep ticking for as long
   // as is convenient. `unread`: it never began, so nothing is finished.
-  ReadEffects Leave(absl::Time now, bool unread = false);
+  ReadEffects Leave(absl::Time now, bool unread = false,
+                    LeaveReason why = LeaveReason::kLeft);
   // It has left, and the dispatcher knows that, or never knew of it.
   bool left() const { return leaving_ && !known_; }
   // What nobody has acknowledged of leaves: former ones, and its own.
@@ -98,6 +99,10 @@ class ReadSession {
   bool answered() const { return answered_; }    // by a dispatcher, ever
   absl::Time last_answer() const { return last_answer_; }
   uint64_t buffered_bytes() const { return buffered_bytes_; }
+  uint64_t window_bytes() const { return window_bytes_; }
+  // Of all that Pull gave.
+  uint64_t pulled_rows() const { return pulled_rows_; }
+  uint64_t pulled_bytes() const { return pulled_bytes_; }
   // Ranks that have not finished the iteration before the one that it waits
   // for, and the first of them.
   uint64_t awaited() const { return awaited_; }
@@ -247,7 +252,8 @@ class ReadSession {
   void SendHello(absl::Time now, ReadEffects& effects);
   std::vector<SplitReport> Report() const;
   void SendBeat(absl::Time now, ReadEffects& effects);
-  void SendLeave(absl::Time now, ReadEffects& effects, bool unread = false);
+  void SendLeave(absl::Time now, ReadEffects& effects, bool unread,
+                 LeaveReason why);
   void ReportTaken(absl::Time now);
   void BeatWithin(absl::Time now, absl::Duration delay);
   Cursor OutOf(const Split& split) const;
@@ -312,6 +318,7 @@ class ReadSession {
   std::set<SplitId> pullable_;  // sharers: with a piece or an error
   std::deque<Pulled> pulled_;   // sharers: not handed out
   uint64_t pulled_rows_ = 0;
+  uint64_t pulled_bytes_ = 0;
   uint64_t last_opening_ = 0;
   uint64_t buffered_bytes_ = 0;
   uint64_t outstanding_bytes_ = 0;  // allowed - drained, of all splits

@@ -142,10 +142,10 @@ std::vector<std::pair<uint64_t, uint64_t>> ServiceLink::TakeEmpties() {
   return std::exchange(empties_, {});
 }
 
-void ServiceLink::Leave(bool unread) {
-  reactor_.Post([this, unread] {
+void ServiceLink::Leave(bool unread, LeaveReason why) {
+  reactor_.Post([this, unread, why] {
     session_.HandedOut(handed_out_.load());
-    Perform(session_.Leave(reactor_.now(), unread));
+    Perform(session_.Leave(reactor_.now(), unread, why));
   });
 }
 
@@ -425,6 +425,12 @@ void ServiceLink::Publish(absl::Time now, std::vector<Handed> pulled) {
 
 void ServiceLink::WatchWorkers(View& next) const {
   for (const auto& [worker, link] : workers_) {
+    if (link.kind == LinkKind::kTcp && security_.has_value()) {
+      absl::Status why = reactor_.HandshakeFailure(link.socket);
+      if (absl::IsFailedPrecondition(why)) {
+        next.refused_by_worker = std::move(why);
+      }
+    }
     if (link.stuck_since < next.unreachable_since) {
       next.unreachable = SplitKey(worker.value()).address;
       next.unreachable_since = link.stuck_since;
@@ -447,8 +453,21 @@ void ServiceLink::SendToDispatcher(Message message) {
       beat != nullptr && reactor_.now() >= tell_links_at_) {
     tell_links_at_ = reactor_.now() + kTellLinks;
     beat->links = Links();
+    beat->load = Load();
+  } else if (auto* leave = std::get_if<ClientLeave>(&message);
+             leave != nullptr && leave->session == session_.session()) {
+    leave->load = Load();
   }
   messenger_.Send(dispatcher_, "", message);
+}
+
+ReaderLoad ServiceLink::Load() const {
+  ReaderLoad load = times_.Load();
+  load.elements = session_.pulled_rows();
+  load.bytes = session_.pulled_bytes();
+  load.buffered_bytes = session_.buffered_bytes();
+  load.window_bytes = session_.window_bytes();
+  return load;
 }
 
 void ServiceLink::SendGrant(const PeerId& worker, Grant grant) {
@@ -543,7 +562,10 @@ absl::StatusOr<ServiceLink::WorkerLink> ServiceLink::ConnectTo(
     return Annotate(address.status(), "a worker has no usable address");
   }
   std::optional<CurveClient> curve;
-  if (security_.has_value()) curve = CurveClient{security_->own, place.key};
+  if (security_.has_value()) {
+    curve =
+        CurveClient{security_->own, place.key, security_->role, Role::kWorker};
+  }
   WorkerLink link;
   FM_ASSIGN_OR_RETURN(link.socket,
                       reactor_.Connect(*address, kWorkerLimits, curve));

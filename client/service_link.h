@@ -16,6 +16,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "client/read_session.h"
+#include "client/read_times.h"
 #include "core/net/address.h"
 #include "core/net/arena_link.h"
 #include "core/net/mailbox.h"
@@ -63,6 +64,7 @@ class ServiceLink : private ReactorHandler {
     std::string unreachable;  // a worker that does not take what it is told
     absl::Time unreachable_since = absl::InfiniteFuture();
     absl::Status handshake;  // why connecting to the dispatcher failed, if so
+    absl::Status refused_by_worker;  // its list lacks this client's key
   };
 
   // How frames come.
@@ -100,13 +102,15 @@ class ServiceLink : private ReactorHandler {
   void SkipTo(Cursor to);
   // The application wants no more; the destructor says it, too. `unread`: it
   // never began.
-  void Leave(bool unread = false);
+  void Leave(bool unread = false, LeaveReason why = LeaveReason::kLeft);
   // What came over which link so far; of the first 256 workers.
   std::vector<LinkReport> Links();
   // Makes the reactor take a turn, which renews View::turn.
   void Wake() { reactor_.Wake(); }
   // Ends a wait.
   void Interrupt();
+  // The dispatcher is told of it with the heartbeats.
+  ReadTimes& times() { return times_; }
 
  private:
   struct WorkerLink {
@@ -138,6 +142,7 @@ class ServiceLink : private ReactorHandler {
 
   void Perform(ReadEffects effects);
   void SendToDispatcher(Message message);
+  ReaderLoad Load() const;
   void SendGrant(const PeerId& worker, Grant grant);
   WorkerLink* Reach(const PeerId& worker, const Grant& grant);
   absl::StatusOr<WorkerLink> Open(const PeerId& worker, const Grant& grant);
@@ -178,6 +183,7 @@ class ServiceLink : private ReactorHandler {
   Cursor cursor_;
   uint64_t pulled_rows_ = 0;
 
+  ReadTimes times_;
   std::atomic<uint64_t> handed_out_{0};
   uint64_t handed_out_told_ = 0;  // the reactor's
 

@@ -1,15 +1,17 @@
 #include "client/service_reader.h"
 
+#include <time.h>
+
 #include <algorithm>
 #include <deque>
 #include <new>
 #include <utility>
 #include <vector>
 
-#include "client/awaited_ranks.h"
 #include "client/quarantine.h"
 #include "client/service_link.h"
 #include "client/session_settings.h"
+#include "client/wait_limits.h"
 #include "core/base/byte_budget.h"
 #include "core/base/status.h"
 #include "core/dataset/graph_text.h"
@@ -31,8 +33,10 @@ constexpr absl::Duration kAwaitInterval = absl::Milliseconds(50);
 // the half of a sharer's timeout that its lease leaves.
 constexpr absl::Duration kWordAge = absl::Seconds(1);
 
-std::string Seconds(absl::Duration duration) {
-  return absl::FormatDuration(absl::Trunc(duration, absl::Milliseconds(10)));
+absl::Duration ThreadCpuTime() {
+  timespec used{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+  return absl::DurationFromTimespec(used);
 }
 
 class ServiceReader : public Reader {
@@ -53,7 +57,10 @@ class ServiceReader : public Reader {
     if (shared_) WatchProgress();
   }
   // Others get what the application has not used.
-  ~ServiceReader() override { Report(Unused()); }
+  ~ServiceReader() override {
+    Report(Unused());
+    link_->Leave(/*unread=*/false, WhyLeaves());
+  }
 
   // Waits for the run. One that fails has finished nothing.
   absl::Status Join() {
@@ -90,6 +97,10 @@ class ServiceReader : public Reader {
     return cancelled_.load() ||
            (options_.cancel != nullptr && options_.cancel->load());
   }
+  LeaveReason WhyLeaves() const {
+    if (end_.has_value() && end_->ok()) return LeaveReason::kFinished;
+    return Cancelled() ? LeaveReason::kCancelled : LeaveReason::kLeft;
+  }
   bool Interrupted() const {
     return options_.interrupted && options_.interrupted();
   }
@@ -102,16 +113,13 @@ class ServiceReader : public Reader {
   absl::Status MakeStage();
   // The stage's steps make no element larger than this reader takes.
   absl::Status PushIntoStage(const Piece& piece) {
-    const ByteBudget budget(options_.element_bytes_max);
-    return stage_->Push(piece);
+    return InStage([&] { return stage_->Push(piece); });
   }
   absl::Status FlushStage() {
-    const ByteBudget budget(options_.element_bytes_max);
-    return stage_->Flush();
+    return InStage([&] { return stage_->Flush(); });
   }
   absl::Status FinishStage() {
-    const ByteBudget budget(options_.element_bytes_max);
-    return stage_->Finish();
+    return InStage([&] { return stage_->Finish(); });
   }
   // The next output of the stage, feeding it; nullopt when the end is reached,
   // which end_ then says, or if interrupted_.
@@ -126,10 +134,15 @@ class ServiceReader : public Reader {
   // Whether the reactor's word is fresh; waits for it.
   bool MayHandOut();
   void LookForDrops(const ServiceLink::View& view);
-  // Why the wait that began at `begun` should end; OK: go on.
-  absl::Status Late(const ServiceLink::View& view, absl::Time begun) const;
-  absl::Status LateData(const ServiceLink::View& view, absl::Time begun,
-                        absl::Duration patience) const;
+  // Runs `work` of the client's steps and measures it.
+  template <class F>
+  absl::Status InStage(const F& work) {
+    const ByteBudget budget(options_.element_bytes_max);
+    const absl::Duration begun = ThreadCpuTime();
+    absl::Status status = work();
+    link_->times().AddStage(ThreadCpuTime() - begun);
+    return status;
+  }
   void EndWith(absl::Status status) {
     if (!end_.has_value()) end_ = std::move(status);
   }
@@ -169,7 +182,7 @@ class ServiceReader : public Reader {
   uint64_t reported_ = 0;  // rows pulled that the link was told are handed out
   bool had_element_ = false;
   const absl::Time made_ = SteadyNow();
-  AwaitedRanks awaited_{options_.job, options_.rank, options_.ranks};
+  WaitLimits waits_{service_, options_};
   bool interrupted_ = false;  // the wait of this call ended without data
   // What Next returns once the stage is empty: OK is the end of the data.
   std::optional<absl::Status> end_;
@@ -181,8 +194,8 @@ absl::Status ServiceReader::WaitForRun() {
     if (view.state == ReadSession::State::kFailed) return view.failure;
     if (Cancelled()) return feedmill::Cancelled("reading was cancelled");
     if (Interrupted()) return feedmill::Cancelled("reading was interrupted");
-    FM_RETURN_IF_ERROR(Late(view, made_));
-    awaited_.Tell(SteadyNow(), view.awaited, view.awaited_ranks);
+    FM_RETURN_IF_ERROR(waits_.Late(view, made_, had_element_));
+    waits_.Tell(view, made_);
     view = link_->Await(kAwaitInterval, nullptr);
   }
   view_ = view;
@@ -278,6 +291,7 @@ absl::StatusOr<std::optional<Chunk>> ServiceReader::FetchChunk() {
 }
 
 absl::StatusOr<std::optional<Chunk>> ServiceReader::FetchWhole() {
+  link_->times().Begin();
   if (shared_) {
     Report(0);
     given_ = {};
@@ -299,6 +313,7 @@ absl::StatusOr<std::optional<Chunk>> ServiceReader::FetchWhole() {
     if (!MayHandOut()) continue;  // it is another reader's now
     if (!shared_) output->chunk = keeper_.Keep(std::move(output->chunk));
     if (output->chunk.rows == 0) continue;
+    link_->times().SetSkipped(skips_->count());
     had_element_ = true;
     pass_ = output->pass;
     return std::optional<Chunk>(Give(*std::move(output)));
@@ -340,13 +355,13 @@ std::optional<ClientStage::Output> ServiceReader::NextOutput() {
       return output;
     }
     if (end_.has_value()) {
-      link_->Leave();  // what it still has is for others
+      link_->Leave(false, WhyLeaves());  // what it still has is for others
       return std::nullopt;
     }
     if (Done()) {
       // Lets short batches out; they come before the end.
       EndWith(FinishStage());
-      if (!shared_) link_->Leave();
+      if (!shared_) link_->Leave(false, WhyLeaves());
       continue;
     }
     if (pieces_.empty()) Fetch();
@@ -433,6 +448,7 @@ absl::Status ServiceReader::WatchPasses() {
 
 void ServiceReader::Fetch() {
   const ProfileSpan span(ReadProfile::kWaiting);
+  const ReadTimes::Wait waits(link_->times());
   const absl::Time begun = had_element_ ? SteadyNow() : made_;
   absl::Duration wait = absl::ZeroDuration();
   while (pieces_.empty() && !end_.has_value()) {
@@ -440,6 +456,7 @@ void ServiceReader::Fetch() {
     wait = kAwaitInterval;
     LookForDrops(view_);
     if (!pieces_.empty()) return;
+    waits_.Tell(view_, begun);
     if (view_.state == ReadSession::State::kFailed) {
       EndWith(view_.failure);
     } else if (view_.state == ReadSession::State::kEnded) {
@@ -451,11 +468,9 @@ void ServiceReader::Fetch() {
     } else if (Interrupted()) {
       interrupted_ = true;
       return;
-    } else if (absl::Status late = Late(view_, begun); !late.ok()) {
+    } else if (absl::Status late = waits_.Late(view_, begun, had_element_);
+               !late.ok()) {
       EndWith(std::move(late));
-    } else if (view_.awaited > 0) {
-      awaited_.Tell(SteadyNow(), view_.awaited, view_.awaited_ranks,
-                    AwaitedRanks::Why(view_.run.has_value()));
     } else if (view_.idle && flushed_to_ < fed_to_) {
       return LetGo();
     } else if (view_.idle && settled_to_ < flushed_to_) {
@@ -501,7 +516,8 @@ bool ServiceReader::MayHandOut() {
       EndWith(feedmill::Cancelled("reading was cancelled"));
       return false;
     }
-    if (absl::Status late = Late(view_, begun); !late.ok()) {
+    if (absl::Status late = waits_.Late(view_, begun, had_element_);
+        !late.ok()) {
       EndWith(std::move(late));
       return false;
     }
@@ -511,61 +527,6 @@ bool ServiceReader::MayHandOut() {
     if (drops != drops_) return false;
   }
   return true;
-}
-
-absl::Status ServiceReader::Late(const ServiceLink::View& view,
-                                 absl::Time begun) const {
-  const absl::Time now = SteadyNow();
-  const absl::Duration patience =
-      had_element_ ? options_.timeout : options_.first_timeout;
-  if (now - std::max(begun, view.last_answer) >= patience) {
-    if (!view.answered) {
-      return DeadlineExceeded("no dispatcher answered at {} for {}; {}",
-                              service_, Seconds(patience),
-                              view.handshake.ok()
-                                  ? "is it running, and is the address right?"
-                                  : ErrorText(view.handshake));
-    }
-    return DeadlineExceeded(
-        "the dispatcher at {} has not answered for {}; is it still running?",
-        service_, Seconds(now - view.last_answer));
-  }
-  if (view.idle) return absl::OkStatus();  // it waits for other readers
-  if (view.answered && view.workers == 0 &&
-      now - std::max(begun, view.workers_changed) >= patience) {
-    return DeadlineExceeded(
-        "the dispatcher at {} has had no workers for {}; start one: feedmill "
-        "worker --dispatcher {}",
-        service_, Seconds(patience), service_);
-  }
-  return LateData(view, begun, patience);
-}
-
-absl::Status ServiceReader::LateData(const ServiceLink::View& view,
-                                     absl::Time begun,
-                                     absl::Duration patience) const {
-  const absl::Time now = SteadyNow();
-  if (view.awaited > 0 && now - begun >= std::max(options_.timeout, patience)) {
-    return awaited_.TooLong(view.awaited, view.awaited_ranks, now - begun,
-                            AwaitedRanks::Why(view.run.has_value()));
-  }
-  // Planning is the workers' work, and they are there.
-  if (!view.run.has_value()) return absl::OkStatus();
-  const absl::Time since = std::max(begun, view.progress);
-  if (now - std::max(since, view.unreachable_since) >= patience) {
-    return DeadlineExceeded(
-        "no data for {}: the worker at {} cannot be reached from here; start "
-        "it with --advertise HOST:PORT that this machine can reach",
-        Seconds(patience), view.unreachable);
-  }
-  // A slow element is no reason to give up sooner than between two others.
-  if (now - since >= std::max(options_.timeout, patience)) {
-    return DeadlineExceeded(
-        "no data for {} although the dispatcher at {} answers and has {} "
-        "worker(s); see feedmill status --service {}",
-        Seconds(now - since), service_, view.workers, service_);
-  }
-  return absl::OkStatus();
 }
 
 }  // namespace

@@ -12,10 +12,10 @@ constexpr uint32_t kLeavesMax = 4;
 
 }  // namespace
 
-ReadEffects ReadSession::Leave(absl::Time now, bool unread) {
+ReadEffects ReadSession::Leave(absl::Time now, bool unread, LeaveReason why) {
   ReadEffects effects;
   if (leaving_) return effects;
-  SendLeave(now, effects, unread);
+  SendLeave(now, effects, unread, why);
   if (state_ != State::kFailed) state_ = State::kEnded;
   DropSplits();
   pulled_.clear();
@@ -31,10 +31,12 @@ std::vector<ClientLeave> ReadSession::UnsaidLeaves() const {
 // The last report is a part of each leave, for what is not reported by then is
 // given to others. Run 0: it never heard of its run (a hello may be under way
 // that opens the session after all), or did not begin to read it.
-void ReadSession::SendLeave(absl::Time now, ReadEffects& effects, bool unread) {
+void ReadSession::SendLeave(absl::Time now, ReadEffects& effects, bool unread,
+                            LeaveReason why) {
   if (!std::exchange(leaving_, true)) {
     leave_.job = settings_.job;
     leave_.session = session_;
+    leave_.why = why;
     if (run_ && !unread) {
       leave_.run = run_->run;
       leave_.splits = Report();

@@ -62,7 +62,9 @@ WorkerEffects WorkerAgent::OnComputed(absl::Time now, TaskId id,
                      piece->begin.p, piece->end.p);
   }
   if (piece.ok()) Measure(now, task, *piece, busy);
+  busy_ += busy;
   if (const auto plan = plans_.find(task.plan); plan != plans_.end()) {
+    NoteCosts(plan->second, costs);
     plan->second.served +=
         (absl::ToDoubleNanoseconds(busy) - task.expected_cost) / task.weight;
   }
@@ -457,7 +459,8 @@ void WorkerAgent::Start(absl::Time now, Held& held, uint64_t positions,
                plan.weight, at_once, shelf, held.lease.share.ranks});
   effects.compute.push_back({id, held.lease.plan, begin, end, FrameBytes(plan),
                              held.lease.share, stream.to, stream.compression,
-                             stream.profile, at_once, stream.link_rate});
+                             stream.profile, MayMeasure(now, plan), at_once,
+                             stream.link_rate});
   if (!shelf) return;
   shelf_.Begin(*shelf, begin, end, id);
   for (auto& [split, other] : leases_) Adopt(now, other, effects);

@@ -161,10 +161,11 @@ void StageRunner::Compute(ComputeRequest request,
     if (compiled->stage != nullptr) {
       ReadProfile::Lane lane;
       std::optional<ReadProfile::Use> measured;
-      if (request.profile) measured.emplace(&lane);
+      const bool measures = request.profile || request.measure;
+      if (measures) measured.emplace(&lane);
       computed.piece = Run(*compiled, request, blocks, thread);
       measured.reset();
-      if (request.profile) computed.costs = CostsOf(lane);
+      if (measures) computed.costs = CostsOf(lane);
     }
     if (codec != LinkCompression::kNone && computed.piece.ok() &&
         computed.piece->chunk.rows > 0) {

@@ -329,6 +329,7 @@ void WorkerAgent::Send(Held& held, WorkerEffects& effects) {
     if (first.made == nullptr) break;
     if (WaitsForCredit(stream)) break;
     stream.sent += first.bytes();
+    NoteSent(held.lease, first.made->piece.chunk.rows, first.bytes());
     stream.next = first.end;
     const MadePtr made = std::move(first.made);
     stream.segments.erase(stream.segments.begin());
@@ -389,6 +390,7 @@ void WorkerAgent::Beat(absl::Time now, WorkerEffects& effects) {
   }
   for (auto& [plan, cost] : costs_) beat.costs.push_back(std::move(cost));
   costs_.clear();
+  beat.load = TakeLoad(now);
   for (const auto& [fingerprint, result] : manifests_) {
     if (result) beat.manifests.push_back(*result);
   }

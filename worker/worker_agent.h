@@ -39,6 +39,7 @@ struct ComputeRequest {
   PeerId to{};
   LinkCompression compression = LinkCompression::kNone;
   bool profile = false;  // it asks what that takes
+  bool measure = false;  // the worker does, for its load report
   // To wake a thread for it would take about as long.
   bool at_once = false;
   // Bytes a second that its link carries, as its reader tells; 0: not known.
@@ -100,6 +101,9 @@ class WorkerAgent {
   // tasks in flight misjudged.
   uint64_t buffered_bytes() const { return used_bytes_; }
   size_t lease_count() const { return leases_.size(); }
+  // What threads, memory and streams do now, for metrics. Steps: of measured
+  // tasks, since each plan was defined.
+  WorkerLoad Load(absl::Time now) const;
 
  protected:
   // Where the simulator plants its bugs.
@@ -183,6 +187,14 @@ class WorkerAgent {
     double served = 0;
     // Bytes of its pieces, which may outlive it.
     std::shared_ptr<uint64_t> made_bytes = std::make_shared<uint64_t>(0);
+    // For the load report: sent so far, when a task is measured next, and what
+    // measured ones took since the last report.
+    uint64_t sent_elements = 0;
+    uint64_t sent_bytes = 0;
+    uint64_t told_elements = 0;
+    absl::Time measure_at = absl::InfinitePast();
+    std::map<uint32_t, StepCost> measured{};
+    std::map<uint32_t, StepCost> measured_ever{};
     // As WeighJobs found it.
     uint64_t taken = 0;                // of the memory
     uint64_t tasks = 0;                // in flight
@@ -257,6 +269,13 @@ class WorkerAgent {
                absl::Duration busy);
 
   bool Abandoned(absl::Time now) const;
+  // … for operators (agent_load.cc)
+  void NoteSent(const Lease& lease, uint64_t elements, uint64_t bytes);
+  bool MayMeasure(absl::Time now, PlanRecord& plan);
+  static void NoteCosts(PlanRecord& plan, const StepCosts& costs);
+  std::optional<WorkerLoad> TakeLoad(absl::Time now);
+  PlanLoad LoadOf(absl::Time now, const PlanId& id,
+                  const PlanRecord& plan) const;
   void Beat(absl::Time now, WorkerEffects& effects);
   void BeatSoon(absl::Time now);
   void BeatWithin(absl::Time now, absl::Duration delay);
@@ -283,6 +302,9 @@ class WorkerAgent {
 
   std::map<PlanId, PlanRecord> plans_;
   std::map<PlanId, PlanCost> costs_;  // since the last beat
+  absl::Duration busy_;               // of all threads, in tasks
+  absl::Time next_load_ = absl::InfinitePast();
+  bool load_is_idle_ = false;  // as it was last told
   // Asked for, by fingerprint; absent while it is being resolved.
   std::map<std::string, std::optional<ManifestResult>> manifests_;
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <future>
 #include <mutex>
 #include <optional>
 #include <string_view>
@@ -84,6 +85,7 @@ class WorkerServer::Shell : public ReactorHandler {
   void Stop();
   absl::Status Join() { return lifecycle_.Join(); }
   bool running() const { return lifecycle_.running(); }
+  absl::StatusOr<WorkerStatus> ExportStatus(absl::Duration timeout);
   std::string target() const {
     const std::lock_guard lock(mu_);
     return target_;
@@ -307,6 +309,29 @@ absl::Status WorkerServer::Shell::WaitRegistered(absl::Duration timeout) {
   }
 }
 
+absl::StatusOr<WorkerStatus> WorkerServer::Shell::ExportStatus(
+    absl::Duration timeout) {
+  if (!running()) return FailedPrecondition("the worker does not run");
+  const auto answer = std::make_shared<std::promise<WorkerStatus>>();
+  std::future<WorkerStatus> future = answer->get_future();
+  const bool asked = reactor_->Post([this, answer] {
+    answer->set_value({target(), dispatcher_address_, registered(),
+                       drain_end_.has_value(), agent_->lease_count(),
+                       memory_->links(), agent_->Load(reactor_->now())});
+  });
+  if (asked && future.wait_for(absl::ToChronoNanoseconds(timeout)) ==
+                   std::future_status::ready) {
+    try {
+      return future.get();
+    } catch (const std::future_error&) {
+      // Dropped, as the worker has ended since.
+    }
+    return FailedPrecondition("the worker does not run");
+  }
+  return DeadlineExceeded("the worker did not answer within {}",
+                          absl::FormatDuration(timeout));
+}
+
 void WorkerServer::Shell::Drain(absl::Duration timeout) {
   reactor_->Post([this, timeout] { BeginDrain(timeout); });
 }
@@ -525,5 +550,9 @@ absl::Status WorkerServer::Join() {
   return shell->Join();
 }
 std::string WorkerServer::target() const { return shell_->target(); }
+absl::StatusOr<WorkerStatus> WorkerServer::ExportStatus(
+    absl::Duration timeout) const {
+  return shell_->ExportStatus(timeout);
+}
 
 }  // namespace feedmill

@@ -80,6 +80,34 @@ SplitReport ReadReport(const fb::SplitReport& report) {
           FromWire(report.out())};
 }
 
+std::optional<ReaderLoad> ReadLoad(const fb::ReaderLoad* load) {
+  if (load == nullptr) return std::nullopt;
+  return ReaderLoad{DurationFromWire(load->elapsed()),
+                    DurationFromWire(load->waited()),
+                    DurationFromWire(load->stage()),
+                    load->elements(),
+                    load->bytes(),
+                    load->skipped(),
+                    load->buffered_bytes(),
+                    load->window_bytes()};
+}
+
+WorkerLoad ReadLoad(FieldReader& reader, const fb::WorkerLoad& load) {
+  WorkerLoad out{load.threads(), load.tasks(), DurationFromWire(load.busy()),
+                 load.memory_bytes(), load.memory_max()};
+  out.plans = reader.All(load.plans(), [&](const fb::PlanLoad* plan) {
+    return PlanLoad{PlanId(reader.Text(plan->plan())),
+                    plan->streams(),
+                    plan->waiting_for_credit(),
+                    plan->waiting_for_memory(),
+                    plan->ready_bytes(),
+                    plan->elements(),
+                    plan->bytes(),
+                    ReadCosts(reader, plan->steps())};
+  });
+  return out;
+}
+
 LinkReport ReadLink(FieldReader& reader, const fb::LinkReport& link) {
   if (link.kind() < fb::LinkKind::Tcp || link.kind() > fb::LinkKind::Relay) {
     reader.Refuse(InvalidArgument("a link of kind {} is not known",
@@ -126,6 +154,7 @@ ClientBeat Read(FieldReader& reader, const fb::ClientBeat& beat) {
       return ReadLink(reader, *link);
     });
   }
+  out.load = ReadLoad(beat.load());
   return out;
 }
 
@@ -165,6 +194,13 @@ ClientReject Read(FieldReader& reader, const fb::ClientReject& reject) {
 
 ClientLeave Read(FieldReader& reader, const fb::ClientLeave& leave) {
   ClientLeave out;
+  if (leave.why() < fb::LeaveReason::Left ||
+      leave.why() > fb::LeaveReason::Cancelled) {
+    reader.Refuse(InvalidArgument("a leave for reason {} is not known",
+                                  static_cast<int>(leave.why())));
+  }
+  out.why = static_cast<LeaveReason>(leave.why());
+  out.load = ReadLoad(leave.load());
   out.job = JobName(reader.Text(leave.job()));
   out.run = RunNumber(leave.run());
   out.session = reader.Session(leave.session());
@@ -203,6 +239,7 @@ WorkerBeat Read(FieldReader& reader, const fb::WorkerBeat& beat) {
                               reader.Text(result->manifest())};
       });
   out.seen = FromWire(*beat.seen());
+  if (beat.load() != nullptr) out.load = ReadLoad(reader, *beat.load());
   return out;
 }
 

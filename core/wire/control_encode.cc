@@ -43,6 +43,40 @@ Offset<fb::Lease> Put(Builder& builder, const Lease& lease) {
                          lease.share.ranks);
 }
 
+Offset<flatbuffers::Vector<const fb::StepCost*>> PutCosts(
+    Builder& builder, const std::vector<StepCost>& costs) {
+  if (costs.empty()) return 0;
+  return PutStructs(builder, costs, [](const StepCost& cost) {
+    return fb::StepCost(cost.place, cost.wall_ns, cost.cpu_ns, cost.rows_in,
+                        cost.rows_out, cost.bytes_out);
+  });
+}
+
+Offset<fb::ReaderLoad> Put(Builder& builder,
+                           const std::optional<ReaderLoad>& load) {
+  if (!load.has_value()) return 0;
+  return fb::CreateReaderLoad(
+      builder, wire::ToWire(load->elapsed), wire::ToWire(load->waited),
+      wire::ToWire(load->stage), load->elements, load->bytes, load->skipped,
+      load->buffered_bytes, load->window_bytes);
+}
+
+Offset<fb::WorkerLoad> Put(Builder& builder,
+                           const std::optional<WorkerLoad>& load) {
+  if (!load.has_value()) return 0;
+  const auto plans = PutAll(builder, load->plans, [&](const PlanLoad& plan) {
+    const auto id = wire::Put(builder, plan.plan.value());
+    const auto steps = PutCosts(builder, plan.steps);
+    return fb::CreatePlanLoad(builder, id, plan.streams,
+                              plan.waiting_for_credit, plan.waiting_for_memory,
+                              plan.ready_bytes, plan.elements, plan.bytes,
+                              steps);
+  });
+  return fb::CreateWorkerLoad(builder, load->threads, load->tasks,
+                              wire::ToWire(load->busy), load->memory_bytes,
+                              load->memory_max, plans);
+}
+
 using Reports = Offset<flatbuffers::Vector<const fb::SplitReport*>>;
 
 Reports PutReports(Builder& builder, const std::vector<SplitReport>& reports) {
@@ -85,10 +119,11 @@ Body Put(Builder& builder, const ClientBeat& beat) {
                                   link.element_bytes, link.wire_bytes);
     });
   }
+  const auto load = Put(builder, beat.load);
   return MakeBody(
       fb::Body::ClientBeat,
       fb::CreateClientBeat(builder, job, beat.run.value(), session,
-                           ToWire(beat.sent), splits, &seen, links));
+                           ToWire(beat.sent), splits, &seen, links, load));
 }
 
 Body Put(Builder& builder, const ClientAnswer& answer) {
@@ -129,9 +164,11 @@ Body Put(Builder& builder, const ClientLeave& leave) {
   const auto session = Put(builder, leave.session);
   Reports splits = 0;
   if (!leave.splits.empty()) splits = PutReports(builder, leave.splits);
+  const auto load = Put(builder, leave.load);
   return MakeBody(
       fb::Body::ClientLeave,
-      fb::CreateClientLeave(builder, job, leave.run.value(), session, splits));
+      fb::CreateClientLeave(builder, job, leave.run.value(), session, splits,
+                            static_cast<fb::LeaveReason>(leave.why), load));
 }
 
 Body Put(Builder& builder, const WorkerBeat& beat) {
@@ -161,12 +198,13 @@ Body Put(Builder& builder, const WorkerBeat& beat) {
         return fb::CreateManifestResult(builder, fingerprint, status,
                                         Put(builder, result.manifest));
       });
+  const auto load = Put(builder, beat.load);
   const fb::Seen seen = ToWire(beat.seen);
   return MakeBody(
       fb::Body::WorkerBeat,
       fb::CreateWorkerBeat(builder, worker, beat.incarnation.value(),
                            beat.slots, beat.draining, leases, plans, costs,
-                           failures, manifests, &seen));
+                           failures, manifests, &seen, load));
 }
 
 Body Put(Builder& builder, const WorkerAnswer& answer) {

@@ -148,6 +148,21 @@ inline absl::Duration DurationFromWire(int64_t nanoseconds) {
   return absl::Nanoseconds(nanoseconds);
 }
 
+// Of a frame's piece, or a worker's sample.
+inline std::vector<StepCost> ReadCosts(
+    FieldReader& reader,
+    const flatbuffers::Vector<const fb::StepCost*>* costs) {
+  if (costs == nullptr) return {};
+  return reader.Structs(costs, [&](const fb::StepCost& cost) {
+    if (cost.place() > StepCost::kPlaceMax) {
+      reader.Refuse(InvalidArgument("a cost is of place {}, above {}",
+                                    cost.place(), StepCost::kPlaceMax));
+    }
+    return StepCost{cost.place(),   cost.wall_ns(),  cost.cpu_ns(),
+                    cost.rows_in(), cost.rows_out(), cost.bytes_out()};
+  });
+}
+
 inline std::optional<SkippedElement> ReadSkipped(
     FieldReader& reader, const fb::SkippedElement* skipped) {
   if (skipped == nullptr) return std::nullopt;

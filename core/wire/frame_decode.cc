@@ -167,19 +167,6 @@ Piece ReadPiece(FieldReader& reader, const fb::Piece& wire,
   return piece;
 }
 
-StepCosts ReadCosts(FieldReader& reader, const fb::Frame& wire) {
-  if (wire.costs() == nullptr) return nullptr;
-  return std::make_shared<const std::vector<StepCost>>(
-      reader.Structs(wire.costs(), [&](const fb::StepCost& cost) {
-        if (cost.place() > StepCost::kPlaceMax) {
-          reader.Refuse(InvalidArgument("a cost is of place {}, above {}",
-                                        cost.place(), StepCost::kPlaceMax));
-        }
-        return StepCost{cost.place(),   cost.wall_ns(),  cost.cpu_ns(),
-                        cost.rows_in(), cost.rows_out(), cost.bytes_out()};
-      }));
-}
-
 }  // namespace
 
 Frame ReadFrame(FieldReader& reader, const fb::Frame& wire,
@@ -192,7 +179,10 @@ Frame ReadFrame(FieldReader& reader, const fb::Frame& wire,
   frame.attempt = Attempt(wire.attempt());
   frame.opening = Opening(wire.opening());
   frame.piece = ReadPiece(reader, *wire.piece(), parts);
-  frame.costs = ReadCosts(reader, wire);
+  if (wire.costs() != nullptr) {
+    frame.costs = std::make_shared<const std::vector<StepCost>>(
+        ReadCosts(reader, wire.costs()));
+  }
   return frame;
 }
 

@@ -101,6 +101,19 @@ struct SplitReport {
   Cursor taken;  // in the client's buffer, all before it too
   Cursor out;    // left the buffer in order; sharers: handed out
 };
+// What a reader does with its time: counters since its first element was asked
+// for.
+struct ReaderLoad {
+  absl::Duration elapsed;
+  absl::Duration waited;  // of these, the application waited for elements
+  absl::Duration stage;   // in the steps of the client, on a core or blocked
+  uint64_t elements = 0;
+  uint64_t bytes = 0;
+  uint64_t skipped = 0;
+  uint64_t buffered_bytes = 0;  // came and not handed out
+  uint64_t window_bytes = 0;    // that it lets workers send
+  friend bool operator==(const ReaderLoad&, const ReaderLoad&) = default;
+};
 // The keep-alive, and at once on a change. Carries the full set.
 struct ClientBeat {
   JobName job;
@@ -109,7 +122,8 @@ struct ClientBeat {
   absl::Time sent;  // the client's clock; comes back in the answer
   std::vector<SplitReport> splits;
   Seen seen;
-  std::vector<LinkReport> links{};  // for operators
+  std::vector<LinkReport> links{};   // for operators
+  std::optional<ReaderLoad> load{};  // for operators; now and then
 };
 struct LeaseRef {
   WorkerId worker;
@@ -177,6 +191,12 @@ struct ClientReject {
   RejectReason reason = RejectReason::kUnknown;
   absl::Status detail;
 };
+// Why a reader leaves. The state that its job ends in follows from it.
+enum class LeaveReason : uint8_t {
+  kLeft = 1,       // its owner wanted no more, or it ended with an error
+  kFinished = 2,   // it read to the end
+  kCancelled = 3,  // it was stopped: Reader::Cancel, ReadOptions::cancel
+};
 // The session ends: all handed out, or nobody wants the rest. Answered by a
 // ClientReject kReleased; harmless to repeat or lose.
 struct ClientLeave {
@@ -184,6 +204,8 @@ struct ClientLeave {
   RunNumber run;
   Session session;
   std::vector<SplitReport> splits;  // the last report
+  LeaveReason why = LeaveReason::kLeft;
+  std::optional<ReaderLoad> load{};  // the last
 };
 
 // ---- worker ⇄ dispatcher
@@ -193,6 +215,41 @@ struct PlanCost {
   uint64_t positions = 0;
   uint64_t bytes = 0;
   absl::Duration busy;  // of one thread
+};
+// What making a piece took at a place of its plan, on a worker.
+struct StepCost {
+  // 0: what is of no step; 1: the source; 2: making the piece of what they
+  // made; 3 + k: step k, of all as written.
+  uint32_t place = 0;
+  uint64_t wall_ns = 0;
+  uint64_t cpu_ns = 0;
+  uint64_t rows_in = 0;
+  uint64_t rows_out = 0;
+  uint64_t bytes_out = 0;
+  friend bool operator==(const StepCost&, const StepCost&) = default;
+  static constexpr uint32_t kPlaceMax = 0xffff;
+};
+// What a worker does for one plan.
+struct PlanLoad {
+  PlanId plan;
+  uint32_t streams = 0;             // that a reader asks for now
+  uint32_t waiting_for_credit = 0;  // of these, with something to send
+  uint32_t waiting_for_memory = 0;  // with something to make
+  uint64_t ready_bytes = 0;         // made and not sent
+  uint64_t elements = 0;            // sent, since it has the plan
+  uint64_t bytes = 0;
+  std::vector<StepCost> steps{};  // a sample, since the last report
+  friend bool operator==(const PlanLoad&, const PlanLoad&) = default;
+};
+// What a worker's threads and memory do.
+struct WorkerLoad {
+  uint32_t threads = 0;
+  uint32_t tasks = 0;         // under way
+  absl::Duration busy;        // of all threads, since the start
+  uint64_t memory_bytes = 0;  // made and not sent
+  uint64_t memory_max = 0;
+  std::vector<PlanLoad> plans{};
+  friend bool operator==(const WorkerLoad&, const WorkerLoad&) = default;
 };
 struct LeaseFailure {
   SplitId split;
@@ -220,6 +277,7 @@ struct WorkerBeat {
   std::vector<LeaseFailure> failures;     // repeated until the lease is gone
   std::vector<ManifestResult> manifests;  // repeated until no longer asked for
   Seen seen;
+  std::optional<WorkerLoad> load{};  // for operators; when it changed
 };
 struct Lease {
   SplitId split;
@@ -265,18 +323,6 @@ struct Refusal {
 };
 
 // ---- client ⇄ worker
-// What making a piece took at a place of its plan, on a worker.
-struct StepCost {
-  // 0: what is of no step; 1: the source; 2: making the piece of what they
-  // made; 3 + k: step k, of all as written.
-  uint32_t place = 0;
-  uint64_t wall_ns = 0;
-  uint64_t cpu_ns = 0;
-  uint64_t rows_in = 0;
-  uint64_t rows_out = 0;
-  uint64_t bytes_out = 0;
-  static constexpr uint32_t kPlaceMax = 0xffff;
-};
 using StepCosts = std::shared_ptr<const std::vector<StepCost>>;
 
 // How far a client lets an attempt send: absolute and idempotent. A higher

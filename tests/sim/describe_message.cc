@@ -73,7 +73,7 @@ struct Describer {
   void operator()(const ClientLeave& m) const {
     Add(line, "leave");
     Add(line, m.session);
-    Add(line, " run {}", m.run.value());
+    Add(line, " run {} reason {}", m.run.value(), static_cast<int>(m.why));
   }
   void operator()(const WorkerBeat& m) const {
     Add(line, "worker-beat #{}{}", m.incarnation.value(),
@@ -202,6 +202,7 @@ struct Folder {
   void operator()(const ClientLeave& m) {
     Add(m.session);
     Add(m.run.value());
+    Add(static_cast<uint64_t>(m.why));
   }
   void operator()(const WorkerBeat& m) {
     Add(m.incarnation.value());

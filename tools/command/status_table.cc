@@ -16,8 +16,8 @@ using Json = nlohmann::ordered_json;
 
 // For programs, not for people: they would make the table too wide.
 constexpr std::string_view kHiddenColumns[] = {
-    "incarnation", "fingerprint",     "anonymous",
-    "endless",     "positions_bound", "positions_taken",
+    "incarnation",     "fingerprint",     "anonymous", "endless",
+    "positions_bound", "positions_taken", "verdict",
 };
 
 bool Hidden(std::string_view key) {
@@ -108,6 +108,20 @@ void AppendNestedTables(const Json& rows, std::string& out) {
   }
 }
 
+// Why each job is not faster, a line each.
+void AppendVerdicts(const Json& status, std::string& out) {
+  if (!status.contains("jobs") || !status["jobs"].is_array()) return;
+  std::string lines;
+  for (const Json& job : status["jobs"]) {
+    if (!job.is_object() || !job.contains("verdict")) continue;
+    const Json& verdict = job["verdict"];
+    if (!verdict.is_object()) continue;
+    lines += fmt::format("  {}: {}\n", CellText(job.value("name", Json())),
+                         CellText(verdict.value("sentence", Json())));
+  }
+  if (!lines.empty()) out += "\nverdicts\n" + lines;
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> StatusTable(const std::string& json) {
@@ -129,6 +143,7 @@ absl::StatusOr<std::string> StatusTable(const std::string& json) {
     AppendTable(key, value, out);
     AppendNestedTables(value, out);
   }
+  AppendVerdicts(status, out);
   return out;
 }
 

@@ -77,7 +77,7 @@ TEST(Slots, AreSettledWhenTheFirstHasEnded) {
   ReadTo(reader, 40);
   EXPECT_EQ(reader.answer->run->positions, 40);
   EXPECT_TRUE(reader.answer->finished);
-  EXPECT_TRUE(cluster.job("j")->complete);
+  EXPECT_EQ(cluster.job("j")->ending, RunEnding::kFinished);
 }
 
 TEST(Slots, TheOneReaderOfOneSlotHearsOfItsEnd) {

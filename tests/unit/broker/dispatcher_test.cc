@@ -70,7 +70,7 @@ TEST(Joining, EveryPositionComesOnceAndInOrder) {
   EXPECT_EQ(next, 1000);
   EXPECT_TRUE(reader.answer->dry);
   EXPECT_EQ(cluster.job("j")->phase, RunPhase::kFinished);
-  EXPECT_TRUE(cluster.job("j")->complete);
+  EXPECT_EQ(cluster.job("j")->ending, RunEnding::kFinished);
 }
 
 TEST(Joining, ARepeatedHelloChangesNothing) {  // rule 2
@@ -319,7 +319,7 @@ TEST(Leaving, ADeterministicRunIsOver) {
   Reader& reader = cluster.AddReader("j", "solo", "range 100").Hello();
   reader.Leave();
   EXPECT_EQ(cluster.job("j")->phase, RunPhase::kFinished);
-  EXPECT_FALSE(cluster.job("j")->complete);
+  EXPECT_EQ(cluster.job("j")->ending, RunEnding::kLeft);
   EXPECT_THAT(cluster.state().splits, IsEmpty());
 }
 

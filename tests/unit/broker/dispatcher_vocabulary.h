@@ -95,6 +95,7 @@ class Reader {
   std::optional<ClientAnswer> answer;
   std::optional<ClientReject> reject;
   size_t heard = 0;  // messages
+  LeaveReason why = LeaveReason::kLeft;
 
  private:
   Cluster& cluster_;
@@ -201,6 +202,9 @@ class Cluster {
   void Carry(const DispatcherEffects& effects) {
     journal.insert(journal.end(), effects.events.begin(), effects.events.end());
     EXPECT_EQ(Replayed(), dispatcher_->state());
+    for (const DispatcherNote& note : effects.notes) {
+      notes_.push_back(note.text);
+    }
     for (const Outgoing& outgoing : effects.sends) {
       last = outgoing;
       for (auto& reader : readers_) {
@@ -228,6 +232,9 @@ class Cluster {
     return state().FindJob(JobName(name));
   }
   Dispatcher& dispatcher() { return *dispatcher_; }
+  const Dispatcher& dispatcher() const { return *dispatcher_; }
+  // Lines for the log since the last call.
+  std::vector<std::string> TakeNotes() { return std::exchange(notes_, {}); }
 
   std::vector<DispatcherEvent> journal;
   std::optional<Outgoing> last;
@@ -237,6 +244,7 @@ class Cluster {
   absl::Time now_ = absl::UnixEpoch() + absl::Hours(1);
   uint64_t lives_ = 0;
   uint64_t peers_ = 0;
+  std::vector<std::string> notes_;
   std::unique_ptr<Dispatcher> dispatcher_;
   std::vector<std::unique_ptr<Reader>> readers_;
   std::vector<std::unique_ptr<Miller>> workers_;
@@ -260,7 +268,7 @@ inline Reader& Reader::Beat() {
 
 inline Reader& Reader::Leave() {
   const RunNumber run = answer && answer->run ? answer->run->run : RunNumber(1);
-  ClientLeave leave{hello_.job, run, hello_.session, {}};
+  ClientLeave leave{hello_.job, run, hello_.session, {}, why};
   for (const auto& [id, report] : reports_) leave.splits.push_back(report);
   cluster_.Say(peer_, leave);
   return *this;

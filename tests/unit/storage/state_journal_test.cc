@@ -57,6 +57,7 @@ std::vector<DispatcherEvent> Life() {
       SessionClosed{kSharer, true},
       SessionOpened{kOther, Incarnation(6), At(0)},
       SplitsBound{Split(5), kOther, At(4), At(10), 10},
+      EndingNoted{kShared, RunEnding::kCancelled},
       RunFinished{kShared, false},
       RankFinished{kSolo, Incarnation(1'600'000'000'000'000'000), 0,
                    RunNumber(1)},
@@ -95,18 +96,32 @@ TEST(EventCodec, EveryEventComesBackAsItWas) {
   EXPECT_EQ(Replay(back), Replay(Life()));
 }
 
-// The format of version 7: a change here makes every journal unreadable.
+// The format of version 8: a change here makes every journal unreadable.
 TEST(EventCodec, TheBytesStayTheSame) {
   EXPECT_EQ(EncodeEvent(SplitsBound{Split(300), kSolo, At(1, 3), At(9), 5}),
-            std::string("\x07\x05\x4d\xac\x02\x06photos\x04solo"
+            std::string("\x08\x05\x4d\xac\x02\x06photos\x04solo"
                         "\x01\x03\x09\x00\x05",
                         22));
   EXPECT_EQ(EncodeEvent(SessionOpened{kSolo, Incarnation(7), At(2), {1, 3}}),
-            std::string("\x07\x04\x06photos\x04solo\x07\x02\x00\x01\x03", 19));
+            std::string("\x08\x04\x06photos\x04solo\x07\x02\x00\x01\x03", 19));
   EXPECT_EQ(EncodeEvent(RunFailed{kJob, NotFound("no")}),
-            std::string("\x07\x0a\x06photos\x05\x02no", 13));
+            std::string("\x08\x0a\x06photos\x05\x02no", 13));
   EXPECT_EQ(EncodeEvent(RunExtended{kJob, 300, true}),
-            std::string("\x07\x0d\x06photos\xac\x02\x01", 12));
+            std::string("\x08\x0d\x06photos\xac\x02\x01", 12));
+}
+
+// A journal of the release before is read as it is.
+TEST(EventCodec, Version7IsRead) {
+  for (const bool complete : {false, true}) {
+    std::string bytes = EncodeEvent(RunFinished{kJob, complete});
+    bytes[0] = '\x07';
+    const auto event = DecodeEvent(bytes);
+    ASSERT_TRUE(event.ok()) << event.status();
+    EXPECT_EQ(std::get<RunFinished>(*event).complete, complete);
+  }
+  std::string bytes = EncodeState(Replay(Life()));
+  bytes[0] = '\x07';
+  EXPECT_TRUE(DecodeState(bytes).ok());
 }
 
 TEST(EventCodec, ShortenedAndLengthenedBytesAreRefused) {
@@ -122,9 +137,10 @@ TEST(EventCodec, ShortenedAndLengthenedBytesAreRefused) {
 }
 
 TEST(EventCodec, WhatItDoesNotKnowIsRefused) {
-  EXPECT_THAT(ErrorText(DecodeEvent("\x02\x01").status()),
-              HasSubstr("it has version 2, and this release reads version 7"));
-  EXPECT_THAT(ErrorText(DecodeEvent("\x07\x63").status()),
+  EXPECT_THAT(
+      ErrorText(DecodeEvent("\x02\x01").status()),
+      HasSubstr("it has version 2, and this release reads versions 7 to 8"));
+  EXPECT_THAT(ErrorText(DecodeEvent("\x08\x63").status()),
               HasSubstr("kind 99"));
   EXPECT_FALSE(DecodeEvent("").ok());
 }
@@ -189,6 +205,7 @@ TEST(CheckFollows, SaysWhatIsNotThere) {
            SessionClosed{kSharer, true},
            RunFailed{JobName("x"), absl::OkStatus()},
            RunFinished{JobName("x"), true},
+           EndingNoted{JobName("x"), RunEnding::kLeft},
            JobForgotten{JobName("x")}}) {
     EXPECT_TRUE(absl::IsDataLoss(CheckFollows(state, event)))
         << Describe(event);

@@ -236,6 +236,26 @@ std::vector<Sample> SampleMessages() {
                    LinkCompression::kNone, 7, 1 << 20, 4096},
                   {"tcp://10.0.0.2:7000", LinkKind::kRelay,
                    LinkCompression::kZstd, 8, 1 << 21, 1 << 18}};
+  ClientBeat loaded = Beat();
+  loaded.load = ReaderLoad{absl::Seconds(9),
+                           absl::Seconds(4),
+                           absl::Seconds(1),
+                           100,
+                           1 << 20,
+                           2,
+                           4096,
+                           1 << 16};
+  WorkerBeat busy = BeatOfWorker();
+  busy.load = WorkerLoad{2, 3, absl::Seconds(5), 1 << 20, 1 << 28, {}};
+  busy.load->plans = {{PlanId("ab12"),
+                       2,
+                       1,
+                       1,
+                       4096,
+                       50,
+                       1 << 22,
+                       {{1, 2'000, 1'500, 0, 3, 24}, {3, 9, 8, 3, 2, 16}}},
+                      {PlanId("cd34"), 1, 0, 0, 0, 0, 0, {}}};
   Grant wishful = TheGrant();
   wishful.compression = LinkCompression::kAuto;
   wishful.checksums = true;
@@ -268,6 +288,7 @@ std::vector<Sample> SampleMessages() {
       {"client_hello_begins", HelloThatBegins()},
       {"client_beat", Beat()},
       {"client_beat_links", linked},
+      {"client_beat_load", loaded},
       {"client_answer", Answer()},
       {"client_answer_planning", planning},
       {"client_answer_skips", skips},
@@ -277,9 +298,16 @@ std::vector<Sample> SampleMessages() {
       {"client_leave",
        ClientLeave{JobName("photos"), RunNumber(3), TheSession(), {}}},
       {"client_leave_report", LeaveWithReport()},
+      {"client_leave_finished", ClientLeave{JobName("photos"),
+                                            RunNumber(3),
+                                            TheSession(),
+                                            {},
+                                            LeaveReason::kFinished,
+                                            loaded.load}},
       {"client_answer_finished", finished},
       {"client_answer_slots", slots},
       {"worker_beat", BeatOfWorker()},
+      {"worker_beat_load", busy},
       {"worker_answer", AnswerToWorker()},
       {"status_request", StatusRequest{}},
       {"status_reply", StatusReply{R"({"workers":2})"}},

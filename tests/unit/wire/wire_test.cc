@@ -231,11 +231,26 @@ TEST(Codec, WorkerAnswerHasAllItsFields) {
   EXPECT_TRUE(back.drained);
 }
 
+TEST(Codec, LoadsHaveAllTheirFields) {
+  const auto beat = SampleOf<ClientBeat>("client_beat_load");
+  EXPECT_EQ(Returned(beat).load, beat.load);
+  EXPECT_FALSE(Returned(SampleOf<ClientBeat>("client_beat")).load.has_value());
+  const auto busy = SampleOf<WorkerBeat>("worker_beat_load");
+  EXPECT_EQ(Returned(busy).load, busy.load);
+  EXPECT_FALSE(Returned(SampleOf<WorkerBeat>("worker_beat")).load.has_value());
+}
+
 TEST(Codec, SmallMessagesHaveAllTheirFields) {
   const auto reject = Returned(SampleOf<ClientReject>("client_reject"));
   EXPECT_EQ(reject.reason, RejectReason::kRefused);
   EXPECT_EQ(ErrorText(reject.detail), "no component is named 'y'");
-  EXPECT_EQ(Returned(SampleOf<ClientLeave>("client_leave")).run, RunNumber(3));
+  const auto leave = Returned(SampleOf<ClientLeave>("client_leave"));
+  EXPECT_EQ(leave.run, RunNumber(3));
+  EXPECT_EQ(leave.why, LeaveReason::kLeft);
+  EXPECT_EQ(Returned(SampleOf<ClientLeave>("client_leave_finished")).why,
+            LeaveReason::kFinished);
+  EXPECT_EQ(Returned(SampleOf<ClientLeave>("client_leave_finished")).load,
+            SampleOf<ClientBeat>("client_beat_load").load);
   EXPECT_EQ(Returned(StatusReply{"{}"}).json, "{}");
   const auto grant = SampleOf<Grant>("grant");
   const Grant back = Returned(grant);

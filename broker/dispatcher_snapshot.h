@@ -1,0 +1,109 @@
+#ifndef FEEDMILL_BROKER_DISPATCHER_SNAPSHOT_H_
+#define FEEDMILL_BROKER_DISPATCHER_SNAPSHOT_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/time/time.h"
+
+// What a dispatcher's metrics are made of, as plain data.
+
+namespace feedmill {
+
+// What went wrong since the start, for operators.
+struct DispatcherFaults {
+  uint64_t workers_lost = 0;       // silent too long, or begun anew
+  uint64_t workers_died = 0;       // of these
+  uint64_t leases_failed = 0;      // attempts that ended with an error
+  uint64_t second_attempts = 0;    // for heads that stood still
+  uint64_t splits_failed = 0;      // after all attempts
+  uint64_t sessions_released = 0;  // silent too long
+  uint64_t sessions_refused = 0;   // readers that may not join
+  uint64_t sessions_fenced = 0;    // words of readers that were replaced
+};
+
+// What went wrong on the way, counted by the shell since its start.
+struct TransportFaults {
+  uint64_t messages_refused = 0;     // not understood, or not allowed
+  uint64_t messages_dropped = 0;     // for peers that are gone or do not read
+  uint64_t connections_refused = 0;  // in their handshake
+  // For clients that reach no worker: so far, waiting to be sent now, and in
+  // messages that were dropped because too much was waiting.
+  uint64_t relayed_bytes = 0;
+  uint64_t relay_waiting_bytes = 0;
+  uint64_t relay_dropped = 0;
+};
+
+// What the shell's thread does, and its journal, since its start.
+struct ShellLoad {
+  double busy = 0;  // part of the last second, 0 to 1; syncs count
+  uint64_t journal_syncs = 0;
+  absl::Duration journal_time;
+  absl::Duration journal_last;  // the last sync's
+};
+
+// What all readers of a job reported, since the dispatcher's start. Readers
+// count anew when they join again; these sums do not.
+struct JobTotals {
+  uint64_t elements = 0;
+  uint64_t bytes = 0;
+  uint64_t skipped = 0;
+  double elapsed_s = 0;  // of readers, added up
+  double waited_s = 0;
+  double stage_s = 0;
+};
+
+struct JobSnapshot {
+  std::string name;
+  bool anonymous = false;
+  std::string state;
+  std::string bound_by;
+  JobTotals totals;
+  uint64_t readers = 0;
+  uint64_t splits = 0;           // bound and not ended
+  uint64_t splits_waiting = 0;   // of these, not yet at their reader
+  uint64_t splits_unleased = 0;  // of these, without a worker
+  uint64_t buffered_bytes = 0;   // at readers
+  double oldest_lease_s = 0;     // since the split that moved last moved
+  struct Step {
+    std::string name;
+    double wall_s = 0;  // of measured tasks
+    double cpu_s = 0;
+    uint64_t rows_out = 0;
+  };
+  std::vector<Step> steps;
+};
+
+struct WorkerSnapshot {
+  std::string name;
+  bool draining = false;
+  uint64_t slots = 0;
+  uint64_t leases = 0;
+  double busy = 0;
+  double busy_s = 0;  // of all threads, since its start
+  uint64_t memory_bytes = 0;
+  uint64_t memory_max = 0;
+  double streams = 0;
+  double waiting_for_credit = 0;
+  double waiting_for_memory = 0;
+  double heard_s = 0;  // seconds since its last heartbeat
+};
+
+struct DispatcherSnapshot {
+  std::vector<JobSnapshot> jobs;
+  std::vector<WorkerSnapshot> workers;
+  JobTotals anonymous;  // of all jobs without a name, also of those that ended
+  DispatcherFaults faults;
+  TransportFaults transport;
+  ShellLoad shell;
+  uint64_t slots = 0;
+  uint64_t splits = 0;
+  uint64_t leases = 0;
+  uint64_t sessions = 0;
+  uint64_t events = 0;
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_BROKER_DISPATCHER_SNAPSHOT_H_

@@ -1,0 +1,348 @@
+#include "broker/verdict.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace feedmill {
+namespace {
+
+using Reader = VerdictInput::Reader;
+using Worker = VerdictInput::Worker;
+using Step = VerdictInput::Step;
+
+// Less of a reader's time in waiting is no reason to look for one.
+constexpr double kWaitNoticed = 0.1;
+// A reader that spends more of its time in its own steps than this is bound by
+// them, if it does not wait.
+constexpr double kStageNoticed = 0.4;
+constexpr double kBusy = 0.7;      // workers with less work have some left
+constexpr double kIdle = 0.5;      // workers with less have plenty left
+constexpr double kWaiting = 0.3;   // part of the streams
+constexpr double kDominant = 0.4;  // part of what the steps take
+constexpr double kOthers = 0.6;    // below it, a worker works for other jobs
+constexpr double kBlocked = 0.5;   // below it, a step's time is mostly waiting
+constexpr double kStuck = 0.5;     // seconds
+constexpr double kGainMax = 1000;
+
+std::string Percent(double part) {
+  return fmt::format("{:.0f} %", 100 * std::clamp(part, 0.0, 1.0));
+}
+
+double WaitShare(const Reader& reader) {
+  return reader.elapsed_s <= 0 ? 0 : reader.waited_s / reader.elapsed_s;
+}
+
+double StageShare(const Reader& reader) {
+  return reader.elapsed_s <= 0 ? 0 : reader.stage_s / reader.elapsed_s;
+}
+
+double GainOf(double part) {
+  const double rest = 1 - std::clamp(part, 0.0, 1.0);
+  return std::min(kGainMax, rest <= 0 ? kGainMax : 1 / rest);
+}
+
+std::string GainText(double gain) {
+  if (gain >= 100) return "many times faster";
+  return fmt::format("up to {:.1f} times faster", gain);
+}
+
+std::string NameOf(const Reader& reader, const VerdictInput& input) {
+  if (input.readers.size() < 2) return "the reader";
+  return fmt::format("reader {}", reader.name);
+}
+
+// What all workers of the job do, together.
+struct Fleet {
+  size_t count = 0;  // that take work
+  double busy = 0;   // weighed by threads
+  double streams = 0;
+  double waiting_for_credit = 0;
+  double waiting_for_memory = 0;
+  double share = 1;                 // of what they do, this job's
+  const Worker* busiest = nullptr;  // with streams of the job
+  double others_busy = 0;           // of all but the busiest
+};
+
+Fleet FleetOf(const std::vector<Worker>& workers) {
+  Fleet fleet;
+  double threads = 0;
+  double share = 0;
+  for (const Worker& worker : workers) {
+    fleet.streams += worker.streams;
+    fleet.waiting_for_credit += worker.waiting_for_credit;
+    fleet.waiting_for_memory += worker.waiting_for_memory;
+    if (worker.draining) continue;
+    ++fleet.count;
+    threads += worker.threads;
+    fleet.busy += worker.busy * worker.threads;
+    share += worker.share * worker.busy * worker.threads;
+    const bool works = worker.streams > 0 || worker.busy > 0;
+    if (works &&
+        (fleet.busiest == nullptr || worker.busy > fleet.busiest->busy)) {
+      fleet.busiest = &worker;
+    }
+  }
+  if (fleet.busiest != nullptr) {
+    const double rest = threads - fleet.busiest->threads;
+    fleet.others_busy =
+        rest <= 0
+            ? 0
+            : (fleet.busy - fleet.busiest->busy * fleet.busiest->threads) /
+                  rest;
+  }
+  if (fleet.busy > 0) fleet.share = share / fleet.busy;
+  if (threads > 0) fleet.busy /= threads;
+  return fleet;
+}
+
+// Says what all readers wait for or do, as evidence.
+std::vector<std::string> EvidenceOf(const VerdictInput& input,
+                                    const Fleet& fleet) {
+  std::vector<std::string> evidence;
+  constexpr size_t kReadersNamed = 8;
+  for (size_t k = 0; k < std::min(input.readers.size(), kReadersNamed); ++k) {
+    const Reader& reader = input.readers[k];
+    evidence.push_back(fmt::format(
+        "reader {} waits {} of its time, and its own steps take {}",
+        reader.name, Percent(WaitShare(reader)), Percent(StageShare(reader))));
+  }
+  if (fleet.count > 0) {
+    evidence.push_back(fmt::format(
+        "{} worker{} use {} of their threads; {:.1f} streams, {:.1f} of them "
+        "wait for credit, {:.1f} for memory",
+        fleet.count, fleet.count == 1 ? "" : "s", Percent(fleet.busy),
+        fleet.streams, fleet.waiting_for_credit, fleet.waiting_for_memory));
+  }
+  double total = 0;
+  for (const Step& step : input.steps) total += step.wall_s;
+  for (const Step& step : input.steps) {
+    if (total <= 0 || step.wall_s < total / 20) continue;
+    evidence.push_back(fmt::format(
+        "{} takes {} of the workers' time, {} of it on a core", step.name,
+        Percent(step.wall_s / total), Percent(step.cpu_s / step.wall_s)));
+  }
+  return evidence;
+}
+
+Verdict Nothing(std::string sentence) {
+  Verdict verdict;
+  verdict.sentence = std::move(sentence);
+  return verdict;
+}
+
+Verdict Of(BoundBy bound, std::string where, double gain,
+           std::string sentence) {
+  Verdict verdict;
+  verdict.bound_by = bound;
+  verdict.where = std::move(where);
+  verdict.gain = gain;
+  verdict.sentence = std::move(sentence);
+  return verdict;
+}
+
+// No reader waits for data: the client's steps, or what reads.
+Verdict WithoutWait(const VerdictInput& input) {
+  const auto slowest =
+      std::max_element(input.readers.begin(), input.readers.end(),
+                       [](const Reader& a, const Reader& b) {
+                         return StageShare(a) < StageShare(b);
+                       });
+  if (StageShare(*slowest) >= kStageNoticed) {
+    const double gain = GainOf(StageShare(*slowest));
+    return Of(BoundBy::kClientStage, slowest->name, gain,
+              fmt::format("bound by the steps that run in {}: they take {} of "
+                          "its time; without them it were {}",
+                          NameOf(*slowest, input),
+                          Percent(StageShare(*slowest)), GainText(gain)));
+  }
+  // Ranks that work in step are as fast as the one with the least wait.
+  const auto busiest =
+      std::min_element(input.readers.begin(), input.readers.end(),
+                       [](const Reader& a, const Reader& b) {
+                         return WaitShare(a) < WaitShare(b);
+                       });
+  const double data = WaitShare(*busiest) + StageShare(*busiest);
+  if (busiest->elements == 0) {
+    return Of(BoundBy::kConsumer, busiest->name, GainOf(1 - data),
+              fmt::format("bound by the trainer: {} has asked for nothing in "
+                          "the last {:.0f} s",
+                          NameOf(*busiest, input), busiest->elapsed_s));
+  }
+  return Of(BoundBy::kConsumer, busiest->name, GainOf(1 - data),
+            fmt::format("bound by the trainer: {} waits for data {} of its "
+                        "time; data would allow it to be {}",
+                        NameOf(*busiest, input), Percent(WaitShare(*busiest)),
+                        GainText(GainOf(1 - data))));
+}
+
+// Workers that are busy: what they spend their time on.
+Verdict BusyWorkers(const VerdictInput& input, const Fleet& fleet,
+                    const std::string& waits, double gain) {
+  if (fleet.share < kOthers) {
+    return Of(BoundBy::kWorkers, "", gain,
+              fmt::format("{}: the workers are busy, and only {} of what they "
+                          "do is for this job; give it more --weight or add "
+                          "workers ({})",
+                          waits, Percent(fleet.share), GainText(gain)));
+  }
+  double total = 0;
+  const Step* most = nullptr;
+  for (const Step& step : input.steps) {
+    total += step.wall_s;
+    if (most == nullptr || step.wall_s > most->wall_s) most = &step;
+  }
+  if (most == nullptr || most->wall_s < kDominant * total) {
+    return Of(
+        BoundBy::kWorkers, "", gain,
+        fmt::format("{}: the {} workers use {} of their threads, and no "
+                    "step takes most of it; add workers ({})",
+                    waits, fleet.count, Percent(fleet.busy), GainText(gain)));
+  }
+  const bool blocked = most->cpu_s < kBlocked * most->wall_s;
+  return Of(most->source ? BoundBy::kSource : BoundBy::kStep, most->name, gain,
+            fmt::format("{}: {} takes {} of the workers' time{}; make it "
+                        "cheaper or add workers ({})",
+                        waits, most->name, Percent(most->wall_s / total),
+                        blocked ? ", mostly waiting rather than computing" : "",
+                        GainText(gain)));
+}
+
+Verdict WithWait(const VerdictInput& input, const Reader& reader,
+                 const Fleet& fleet) {
+  const double gain = GainOf(WaitShare(reader));
+  const std::string waits =
+      fmt::format("{} waits for data {} of its time", NameOf(reader, input),
+                  Percent(WaitShare(reader)));
+  if (fleet.count == 0) {
+    return Of(BoundBy::kWorkers, "", gain,
+              fmt::format("{}: there are no workers; start some", waits));
+  }
+  if (fleet.busy >= kBusy) return BusyWorkers(input, fleet, waits, gain);
+  if (fleet.streams > 0 &&
+      fleet.waiting_for_memory >= kWaiting * fleet.streams) {
+    return Of(BoundBy::kWorkers, "memory", gain,
+              fmt::format("{}: workers have no memory left for more elements; "
+                          "raise their --memory ({})",
+                          waits, GainText(gain)));
+  }
+  // In order, one worker that is slow holds up all: the others have made what
+  // comes after, and may not send more.
+  const Worker* const busiest = fleet.busiest;
+  const bool stuck = !reader.head_worker.empty() && reader.head_s >= kStuck;
+  const bool uneven = fleet.count > 1 && busiest != nullptr &&
+                      busiest->busy >= kBusy && fleet.others_busy < kIdle;
+  if (fleet.count > 1 && (uneven || stuck)) {
+    const std::string where = uneven ? busiest->name : reader.head_worker;
+    return Of(BoundBy::kWorkers, where, gain,
+              fmt::format("{}: worker {} is behind while the others have {} of "
+                          "their threads free; it is slower than they are, or "
+                          "has the costliest records ({})",
+                          waits, where, Percent(1 - fleet.others_busy),
+                          GainText(gain)));
+  }
+  if (fleet.streams > 0 &&
+      fleet.waiting_for_credit >= kWaiting * fleet.streams) {
+    return Of(BoundBy::kLink, reader.name, gain,
+              fmt::format("{}: workers have made what it needs and wait to "
+                          "send more; the network between them is the bound "
+                          "({})",
+                          waits, GainText(gain)));
+  }
+  if (input.dispatcher_busy >= kBusy) {
+    return Of(
+        BoundBy::kDispatcher, "", gain,
+        fmt::format("{}: the dispatcher's thread is busy {} of the time, "
+                    "and workers wait for work ({})",
+                    waits, Percent(input.dispatcher_busy), GainText(gain)));
+  }
+  // Threads that are free although work is there: one stream at a time, or
+  // work that waits for something that is none of the steps'.
+  double total = 0;
+  const Step* most = nullptr;
+  for (const Step& step : input.steps) {
+    total += step.wall_s;
+    if (most == nullptr || step.wall_s > most->wall_s) most = &step;
+  }
+  if (fleet.busy >= kIdle && most != nullptr &&
+      most->wall_s >= kDominant * total) {
+    return BusyWorkers(input, fleet, waits, gain);
+  }
+  if (input.splits_without_lease > 0 && fleet.streams < 1) {
+    return Of(BoundBy::kDispatcher, "", gain,
+              fmt::format("{}: {} splits wait to be given to workers that "
+                          "have threads free ({})",
+                          waits, input.splits_without_lease, GainText(gain)));
+  }
+  return Of(BoundBy::kLink, reader.name, gain,
+            fmt::format("{}: workers use {} of their threads; what is between "
+                        "them and the reader is the bound ({})",
+                        waits, Percent(fleet.busy), GainText(gain)));
+}
+
+Verdict Decide(const VerdictInput& input, const Fleet& fleet) {
+  if (input.over) return Nothing("the job is over");
+  if (input.waits_for.starts_with("rank")) {
+    return Of(BoundBy::kConsumer, input.waits_for, 0,
+              fmt::format("the job waits for {}", input.waits_for));
+  }
+  if (!input.waits_for.empty() && input.waits_for == "a worker") {
+    return Of(BoundBy::kWorkers, "", 0,
+              "the job waits for a worker: there is none; start some");
+  }
+  if (!input.planned) {
+    return Of(BoundBy::kSource, "", 0,
+              "the job has not begun: a worker lists its files");
+  }
+  if (input.readers.empty()) {
+    return Nothing(input.waits_for.empty()
+                       ? "no reader has reported for some seconds"
+                       : "the job waits for " + input.waits_for);
+  }
+  const auto longest =
+      std::max_element(input.readers.begin(), input.readers.end(),
+                       [](const Reader& a, const Reader& b) {
+                         return WaitShare(a) < WaitShare(b);
+                       });
+  if (WaitShare(*longest) < kWaitNoticed) return WithoutWait(input);
+  // Its own steps take longer than its wait.
+  if (StageShare(*longest) > WaitShare(*longest) &&
+      StageShare(*longest) >= kStageNoticed) {
+    return WithoutWait(input);
+  }
+  return WithWait(input, *longest, fleet);
+}
+
+}  // namespace
+
+const char* BoundName(BoundBy bound) {
+  switch (bound) {
+    case BoundBy::kNone:
+      return "none";
+    case BoundBy::kSource:
+      return "source";
+    case BoundBy::kStep:
+      return "step";
+    case BoundBy::kWorkers:
+      return "workers";
+    case BoundBy::kLink:
+      return "link";
+    case BoundBy::kClientStage:
+      return "client_stage";
+    case BoundBy::kConsumer:
+      return "consumer";
+    case BoundBy::kDispatcher:
+      return "dispatcher";
+  }
+  return "none";
+}
+
+Verdict Judge(const VerdictInput& input) {
+  const Fleet fleet = FleetOf(input.workers);
+  Verdict verdict = Decide(input, fleet);
+  verdict.evidence = EvidenceOf(input, fleet);
+  return verdict;
+}
+
+}  // namespace feedmill

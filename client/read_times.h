@@ -1,0 +1,71 @@
+#ifndef FEEDMILL_CLIENT_READ_TIMES_H_
+#define FEEDMILL_CLIENT_READ_TIMES_H_
+
+#include <atomic>
+#include <cstdint>
+
+#include "absl/time/time.h"
+#include "core/net/clock.h"
+#include "core/wire/message.h"
+
+namespace feedmill {
+
+// How a reader's application spends its time: waiting for elements, in the
+// steps of the client, elsewhere.
+//
+// Thread-safety: the application's thread writes, any thread reads.
+class ReadTimes {
+ public:
+  // The first element is asked for. Later calls have no effect.
+  void Begin() {
+    int64_t none = 0;
+    begun_.compare_exchange_strong(none, Now());
+  }
+  // The application waits until the end of this.
+  class Wait {
+   public:
+    explicit Wait(ReadTimes& times) : times_(times) {
+      times_.wait_from_.store(Now());
+    }
+    ~Wait() {
+      const int64_t waited = Now() - times_.wait_from_.exchange(0);
+      times_.waited_.fetch_add(waited);
+    }
+    Wait(const Wait&) = delete;
+    Wait& operator=(const Wait&) = delete;
+
+   private:
+    ReadTimes& times_;
+  };
+  void AddStage(absl::Duration time) {
+    stage_.fetch_add(absl::ToInt64Nanoseconds(time));
+  }
+  void SetSkipped(uint64_t skipped) { skipped_.store(skipped); }
+
+  // Without what a session knows: elements, bytes, its buffer and its window.
+  ReaderLoad Load() const {
+    const int64_t now = Now();
+    const int64_t begun = begun_.load();
+    const int64_t from = wait_from_.load();
+    ReaderLoad load;
+    load.elapsed = absl::Nanoseconds(begun == 0 ? 0 : now - begun);
+    load.waited =
+        absl::Nanoseconds(waited_.load() + (from == 0 ? 0 : now - from));
+    load.stage = absl::Nanoseconds(stage_.load());
+    load.skipped = skipped_.load();
+    return load;
+  }
+
+ private:
+  static int64_t Now() { return absl::ToUnixNanos(SteadyNow()); }
+
+  std::atomic<int64_t> begun_{0};
+  std::atomic<int64_t> waited_{0};
+  std::atomic<int64_t> wait_from_{0};  // 0: it does not wait
+  std::atomic<int64_t> stage_{0};
+  std::atomic<uint64_t> skipped_{0};
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CLIENT_READ_TIMES_H_

@@ -1,0 +1,127 @@
+#include "client/wait_limits.h"
+
+#include <algorithm>
+
+#include "core/base/status.h"
+#include "core/net/clock.h"
+
+namespace feedmill {
+namespace {
+
+// A dispatcher that has been silent for so long is what is waited for.
+constexpr absl::Duration kDispatcherSilent = absl::Seconds(2);
+
+std::string Seconds(absl::Duration duration) {
+  return absl::FormatDuration(absl::Trunc(duration, absl::Milliseconds(10)));
+}
+
+std::string ReaderName(const ReadOptions& options) {
+  std::string name =
+      options.ranks > 1
+          ? fmt::format("consumer {} of {}", options.rank, options.ranks)
+          : "the reader";
+  if (!options.job.empty()) name += fmt::format(" of job '{}'", options.job);
+  return name;
+}
+
+}  // namespace
+
+WaitLimits::WaitLimits(std::string service, const ReadOptions& options)
+    : service_(std::move(service)),
+      first_timeout_(options.first_timeout),
+      timeout_(options.timeout),
+      awaited_(options.job, options.rank, options.ranks),
+      teller_(ReaderName(options), options.on_wait) {}
+
+void WaitLimits::Tell(const ServiceLink::View& view, absl::Time begun) {
+  awaited_.Tell(SteadyNow(), view.awaited, view.awaited_ranks,
+                AwaitedRanks::Why(view.run.has_value()));
+  teller_.Tell(SteadyNow(), begun, [&] { return WaitsFor(view); });
+}
+
+std::string WaitLimits::WaitsFor(const ServiceLink::View& view) const {
+  const absl::Duration silent = SteadyNow() - view.last_answer;
+  if (!view.answered || silent > kDispatcherSilent) {
+    return fmt::format(
+        "a dispatcher at {} that answers{}", service_,
+        view.handshake.ok() ? "" : "; " + ErrorText(view.handshake));
+  }
+  if (view.awaited > 0) {
+    return awaited_.Text(view.awaited, view.awaited_ranks) +
+           (view.run.has_value() ? " to tell how far they are"
+                                 : " to finish the iteration before its own");
+  }
+  if (view.workers == 0) {
+    return fmt::format("a worker: the dispatcher at {} has none", service_);
+  }
+  if (!view.refused_by_worker.ok()) return ErrorText(view.refused_by_worker);
+  if (!view.run.has_value()) {
+    return "its job to be planned: a worker lists the files";
+  }
+  if (view.idle) return "the other readers of its job";
+  if (!view.unreachable.empty()) {
+    return fmt::format("the worker at {}, which cannot be reached from here",
+                       view.unreachable);
+  }
+  return fmt::format("data from {} worker(s); feedmill status --service {}",
+                     view.workers, service_);
+}
+
+absl::Status WaitLimits::Late(const ServiceLink::View& view, absl::Time begun,
+                              bool had_element) const {
+  const absl::Time now = SteadyNow();
+  const absl::Duration patience = had_element ? timeout_ : first_timeout_;
+  if (now - std::max(begun, view.last_answer) >= patience) {
+    if (!view.answered) {
+      return DeadlineExceeded("no dispatcher answered at {} for {}; {}",
+                              service_, Seconds(patience),
+                              view.handshake.ok()
+                                  ? "is it running, and is the address right?"
+                                  : ErrorText(view.handshake));
+    }
+    return DeadlineExceeded(
+        "the dispatcher at {} has not answered for {}; is it still running?",
+        service_, Seconds(now - view.last_answer));
+  }
+  if (view.idle) return absl::OkStatus();  // it waits for other readers
+  if (view.answered && view.workers == 0 &&
+      now - std::max(begun, view.workers_changed) >= patience) {
+    return DeadlineExceeded(
+        "the dispatcher at {} has had no workers for {}; start one: feedmill "
+        "worker --dispatcher {}",
+        service_, Seconds(patience), service_);
+  }
+  return LateData(view, begun, patience);
+}
+
+absl::Status WaitLimits::LateData(const ServiceLink::View& view,
+                                  absl::Time begun,
+                                  absl::Duration patience) const {
+  const absl::Time now = SteadyNow();
+  if (view.awaited > 0 && now - begun >= std::max(timeout_, patience)) {
+    return awaited_.TooLong(view.awaited, view.awaited_ranks, now - begun,
+                            AwaitedRanks::Why(view.run.has_value()));
+  }
+  // Planning is the workers' work, and they are there.
+  if (!view.run.has_value()) return absl::OkStatus();
+  const absl::Time since = std::max(begun, view.progress);
+  if (!view.refused_by_worker.ok() && now - since >= patience) {
+    return view.refused_by_worker;
+  }
+  if (now - std::max(since, view.unreachable_since) >= patience) {
+    return DeadlineExceeded(
+        "no data for {}: the worker at {} cannot be reached from here; start "
+        "it with --advertise HOST:PORT that this machine can reach",
+        Seconds(patience), view.unreachable);
+  }
+  // A slow element is no reason to give up sooner than between two others.
+  if (now - since >= std::max(timeout_, patience)) {
+    return DeadlineExceeded(
+        "no data for {} although the dispatcher at {} answers and has {} "
+        "worker(s); see feedmill status --service {}",
+        Seconds(now - since), service_, view.workers, service_);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace feedmill

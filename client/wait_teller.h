@@ -1,0 +1,38 @@
+#ifndef FEEDMILL_CLIENT_WAIT_TELLER_H_
+#define FEEDMILL_CLIENT_WAIT_TELLER_H_
+
+#include <functional>
+#include <string>
+#include <utility>
+
+#include "absl/time/time.h"
+
+namespace feedmill {
+
+// What a reader waits for, for how long.
+struct ReadWait {
+  std::string what;  // "a worker: the dispatcher at tcp://… has none"
+  absl::Duration waited;
+};
+
+// Reports what a reader waits for: on stderr and to a callback, 2 s after the
+// wait began and then each 10 s. Thread-compatible.
+class WaitTeller {
+ public:
+  WaitTeller(std::string reader, std::function<void(const ReadWait&)> on_wait)
+      : reader_(std::move(reader)), on_wait_(std::move(on_wait)) {}
+
+  // The reader has waited since `begun` for what `what` says.
+  void Tell(absl::Time now, absl::Time begun,
+            const std::function<std::string()>& what);
+
+ private:
+  const std::string reader_;  // "the reader of job 'x'"
+  const std::function<void(const ReadWait&)> on_wait_;
+  absl::Time begun_ = absl::InfinitePast();
+  absl::Time tell_at_ = absl::InfiniteFuture();
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CLIENT_WAIT_TELLER_H_

@@ -1,0 +1,277 @@
+#include "broker/verdict.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+
+#include "broker/load_window.h"
+
+// The verdict in made-up situations; tests/shell/verdict.bats has some of them
+// with real processes.
+
+namespace feedmill {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+VerdictInput::Reader Waiting(double part, std::string name = "solo") {
+  VerdictInput::Reader reader;
+  reader.name = std::move(name);
+  reader.elapsed_s = 5;
+  reader.waited_s = 5 * part;
+  reader.elements = 1000;
+  return reader;
+}
+
+VerdictInput::Worker Worker(double busy, double streams = 4,
+                            std::string name = "tcp://w0:1") {
+  VerdictInput::Worker worker;
+  worker.name = std::move(name);
+  worker.threads = 2;
+  worker.busy = busy;
+  worker.streams = streams;
+  return worker;
+}
+
+// Two busy workers that mostly decode, and a reader that waits.
+VerdictInput Busy() {
+  VerdictInput input;
+  input.readers = {Waiting(0.8)};
+  input.workers = {Worker(0.95), Worker(0.9, 4, "tcp://w1:1")};
+  input.steps = {{"images a.jpg", true, 0.5, 0.4},
+                 {"steps[1] decode_image", false, 4, 3.9},
+                 {"steps[2] resize", false, 1, 1}};
+  return input;
+}
+
+TEST(Verdict, NamesTheStepThatTakesMostOfBusyWorkers) {
+  const Verdict verdict = Judge(Busy());
+  EXPECT_EQ(verdict.bound_by, BoundBy::kStep);
+  EXPECT_EQ(verdict.where, "steps[1] decode_image");
+  EXPECT_NEAR(verdict.gain, 5, 0.01);  // 1 / (1 - 0.8)
+  EXPECT_THAT(verdict.sentence, HasSubstr("waits for data 80 % of its time"));
+  EXPECT_FALSE(verdict.evidence.empty());
+}
+
+TEST(Verdict, NamesASlowSource) {
+  VerdictInput input = Busy();
+  input.steps[0].wall_s = 20;
+  const Verdict verdict = Judge(input);
+  EXPECT_EQ(verdict.bound_by, BoundBy::kSource);
+  EXPECT_EQ(verdict.where, "images a.jpg");
+  EXPECT_THAT(verdict.sentence, HasSubstr("mostly waiting"));
+}
+
+TEST(Verdict, CountsTimeOnACoreAndBlockedNotTheMachinesOtherLoad) {
+  // Decoding has 3.9 s of CPU, resizing 1: other load does not change that.
+  EXPECT_EQ(Judge(Busy()).where, "steps[1] decode_image");
+}
+
+TEST(Verdict, SaysWorkersWhereNoStepTakesMost) {
+  VerdictInput input = Busy();
+  input.steps = {{"a", true, 1, 1}, {"b", false, 1, 1}, {"c", false, 1, 1}};
+  EXPECT_EQ(Judge(input).bound_by, BoundBy::kWorkers);
+}
+
+TEST(Verdict, SaysWorkersWhereTheyWorkForOtherJobs) {
+  VerdictInput input = Busy();
+  for (VerdictInput::Worker& worker : input.workers) worker.share = 0.2;
+  const Verdict verdict = Judge(input);
+  EXPECT_EQ(verdict.bound_by, BoundBy::kWorkers);
+  EXPECT_THAT(verdict.sentence, HasSubstr("only 20 %"));
+}
+
+TEST(Verdict, NamesAStraggler) {
+  VerdictInput input = Busy();
+  input.workers = {Worker(0.1), Worker(1, 4, "tcp://slow:1"),
+                   Worker(0.05, 4, "tcp://w2:1")};
+  const Verdict verdict = Judge(input);
+  EXPECT_EQ(verdict.bound_by, BoundBy::kWorkers);
+  EXPECT_EQ(verdict.where, "tcp://slow:1");
+}
+
+TEST(Verdict, NamesTheWorkerThatHasTheHeadOfSkewedSplits) {
+  VerdictInput input = Busy();
+  input.workers = {Worker(0.3), Worker(0.5, 4, "tcp://w1:1")};
+  input.readers[0].head_worker = "tcp://w1:1";
+  input.readers[0].head_s = 3;
+  const Verdict verdict = Judge(input);
+  EXPECT_EQ(verdict.bound_by, BoundBy::kWorkers);
+  EXPECT_EQ(verdict.where, "tcp://w1:1");
+}
+
+TEST(Verdict, NamesMemoryThatIsFull) {
+  VerdictInput input = Busy();
+  for (VerdictInput::Worker& worker : input.workers) {
+    worker.busy = 0.2;
+    worker.waiting_for_memory = 3;
+  }
+  const Verdict verdict = Judge(input);
+  EXPECT_EQ(verdict.bound_by, BoundBy::kWorkers);
+  EXPECT_EQ(verdict.where, "memory");
+  EXPECT_THAT(verdict.sentence, HasSubstr("--memory"));
+}
+
+TEST(Verdict, NamesASlowLink) {
+  VerdictInput input = Busy();
+  for (VerdictInput::Worker& worker : input.workers) {
+    worker.busy = 0.1;
+    worker.waiting_for_credit = 3;
+  }
+  EXPECT_EQ(Judge(input).bound_by, BoundBy::kLink);
+}
+
+TEST(Verdict, NamesASlowConsumer) {
+  VerdictInput input = Busy();
+  input.readers = {Waiting(0.02)};
+  for (VerdictInput::Worker& worker : input.workers) {
+    worker.busy = 0.1;
+    worker.waiting_for_credit = 3;
+  }
+  const Verdict verdict = Judge(input);
+  EXPECT_EQ(verdict.bound_by, BoundBy::kConsumer);
+  EXPECT_THAT(verdict.sentence, HasSubstr("bound by the trainer"));
+}
+
+TEST(Verdict, NamesAPausedReader) {
+  VerdictInput input = Busy();
+  input.readers = {Waiting(0)};
+  input.readers[0].elements = 0;
+  const Verdict verdict = Judge(input);
+  EXPECT_EQ(verdict.bound_by, BoundBy::kConsumer);
+  EXPECT_THAT(verdict.sentence, HasSubstr("asked for nothing"));
+}
+
+TEST(Verdict, NamesTheOneSlowRank) {
+  VerdictInput input = Busy();
+  input.readers = {Waiting(0.05, "0/2"), Waiting(0.01, "1/2")};
+  const Verdict verdict = Judge(input);
+  EXPECT_EQ(verdict.bound_by, BoundBy::kConsumer);
+  EXPECT_EQ(verdict.where, "1/2");
+}
+
+TEST(Verdict, NamesTheRankThatWaitsMost) {
+  VerdictInput input = Busy();
+  input.readers = {Waiting(0.05, "0/2"), Waiting(0.6, "1/2")};
+  const Verdict verdict = Judge(input);
+  EXPECT_EQ(verdict.bound_by, BoundBy::kStep);
+  EXPECT_THAT(verdict.sentence, StartsWith("reader 1/2 waits"));
+}
+
+TEST(Verdict, NamesTheStepsOfTheClient) {
+  VerdictInput input = Busy();
+  input.readers = {Waiting(0.05)};
+  input.readers[0].stage_s = 4;
+  const Verdict verdict = Judge(input);
+  EXPECT_EQ(verdict.bound_by, BoundBy::kClientStage);
+  EXPECT_NEAR(verdict.gain, 5, 0.01);
+}
+
+TEST(Verdict, NamesTheDispatcher) {
+  VerdictInput input = Busy();
+  input.workers = {Worker(0.1, 0)};
+  input.dispatcher_busy = 0.97;
+  EXPECT_EQ(Judge(input).bound_by, BoundBy::kDispatcher);
+}
+
+TEST(Verdict, SaysWhatAJobWaitsFor) {
+  VerdictInput input;
+  input.waits_for = "rank 1 of 2";
+  EXPECT_EQ(Judge(input).bound_by, BoundBy::kConsumer);
+  EXPECT_EQ(Judge(input).where, "rank 1 of 2");
+  input.waits_for = "a worker";
+  EXPECT_EQ(Judge(input).bound_by, BoundBy::kWorkers);
+  input.waits_for = "a reader";
+  EXPECT_EQ(Judge(input).bound_by, BoundBy::kNone);
+  input.waits_for = "";
+  input.planned = false;
+  EXPECT_EQ(Judge(input).bound_by, BoundBy::kSource);
+}
+
+TEST(Verdict, IsNoneWhereNothingIsRead) {
+  EXPECT_EQ(Judge(VerdictInput()).bound_by, BoundBy::kNone);
+  VerdictInput over = Busy();
+  over.over = true;
+  EXPECT_EQ(Judge(over).bound_by, BoundBy::kNone);
+  EXPECT_EQ(Judge(over).sentence, "the job is over");
+}
+
+// ---- what it is made of
+
+const absl::Time kNow = absl::UnixEpoch() + absl::Hours(1);
+
+ReaderLoad ReadFor(int64_t seconds, int64_t waited) {
+  ReaderLoad load;
+  load.elapsed = absl::Seconds(seconds);
+  load.waited = absl::Seconds(waited);
+  load.elements = static_cast<uint64_t>(100 * seconds);
+  return load;
+}
+
+TEST(ReaderWindow, IsOfTheLastSeconds) {
+  ReaderWindow window;
+  EXPECT_FALSE(window.Recent(kNow).has_value());
+  for (int64_t second = 0; second <= 20; ++second) {
+    // From the tenth second on it only waits.
+    window.Add(kNow + absl::Seconds(second),
+               ReadFor(second, std::max<int64_t>(0, second - 10)));
+  }
+  const auto recent = window.Recent(kNow + absl::Seconds(20));
+  ASSERT_TRUE(recent.has_value());
+  EXPECT_EQ(recent->elapsed, absl::Seconds(5));
+  EXPECT_EQ(recent->waited, absl::Seconds(5));
+  EXPECT_EQ(recent->elements, 500u);
+  EXPECT_FALSE(window.Recent(kNow + absl::Seconds(30)).has_value());
+}
+
+TEST(ReaderWindow, BeginsAnewWithAnotherLifeOfTheReader) {
+  ReaderWindow window;
+  window.Add(kNow, ReadFor(100, 50));
+  window.Add(kNow + absl::Seconds(1), ReadFor(1, 0));
+  window.Add(kNow + absl::Seconds(2), ReadFor(2, 1));
+  EXPECT_EQ(window.Recent(kNow + absl::Seconds(2))->waited, absl::Seconds(1));
+}
+
+WorkerLoad LoadOf(absl::Duration busy, uint32_t tasks) {
+  WorkerLoad load;
+  load.threads = 2;
+  load.busy = busy;
+  load.tasks = tasks;
+  load.plans = {{PlanId("p"), 4, 2, 1, 0, 0, 0, {{1, 2'000'000'000}}}};
+  return load;
+}
+
+TEST(WorkerWindow, IsThePartOfTheThreadsThatHasWork) {
+  WorkerWindow window;
+  EXPECT_EQ(window.Busy(kNow), 0);
+  window.Add(kNow, LoadOf(absl::ZeroDuration(), 0));
+  window.Add(kNow + absl::Seconds(2), LoadOf(absl::Seconds(1), 0));
+  EXPECT_NEAR(window.Busy(kNow + absl::Seconds(2)), 0.25, 1e-9);
+  const PlanUse use = window.Of(kNow + absl::Seconds(2), PlanId("p"));
+  EXPECT_NEAR(use.streams, 4, 1e-9);
+  EXPECT_NEAR(use.waiting_for_credit, 2, 1e-9);
+  EXPECT_NEAR(use.step_seconds, 4, 1e-9);
+  EXPECT_EQ(window.Of(kNow, PlanId("q")).streams, 0);
+}
+
+TEST(WorkerWindow, CountsTasksThatTakeLongerThanIt) {
+  WorkerWindow window;
+  for (int64_t second = 0; second <= 10; ++second) {
+    window.Add(kNow + absl::Seconds(second), LoadOf(absl::ZeroDuration(), 2));
+  }
+  EXPECT_NEAR(window.Busy(kNow + absl::Seconds(10)), 1, 1e-9);
+}
+
+TEST(StepUse, ForgetsWhatIsLongAgo) {
+  StepUse use;
+  use.Add(kNow, {4, 1'000});
+  use.Add(kNow + absl::Seconds(6), {4, 100});
+  EXPECT_EQ(use.steps().at(4).wall_ns, 600u);
+  EXPECT_EQ(use.totals().at(4).wall_ns, 1'100u);
+}
+
+}  // namespace
+}  // namespace feedmill

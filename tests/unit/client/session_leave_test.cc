@@ -1,0 +1,125 @@
+#include "tests/unit/client/session_vocabulary.h"
+
+// How readers leave, and what is unsaid of earlier ones.
+
+namespace feedmill {
+namespace {
+
+TEST_F(ReadSessionTest, RepeatsLeaveAFewTimes) {
+  positions_ = 0;
+  Tick();
+  Answer({});
+  EXPECT_EQ(session_.state(), State::kEnded);
+  Pass(absl::Seconds(100));
+  EXPECT_THAT(Said<ClientLeave>(), SizeIs(4));
+}
+
+TEST_F(ReadSessionTest, LeavesWhenTheApplicationWantsNoMore) {
+  GivenSplits({Bound(1, 0, 10)});
+  Keep(session_.Leave(now_));
+  EXPECT_THAT(Said<ClientLeave>(), SizeIs(1));
+  EXPECT_EQ(session_.state(), State::kEnded);
+  EXPECT_EQ(Pull(), std::nullopt);
+  Receive(1, MakePiece(0, 10));
+  EXPECT_EQ(session_.buffered_bytes(), 0);
+}
+
+TEST_F(ReadSessionTest, SaysWhyItLeaves) {
+  GivenSplits({Bound(1, 0, 10)});
+  Keep(session_.Leave(now_, /*unread=*/false, LeaveReason::kCancelled));
+  EXPECT_EQ(Said<ClientLeave>().at(0).why, LeaveReason::kCancelled);
+  Pass(absl::Seconds(5));  // said again, and not acknowledged
+  for (const ClientLeave& leave : Said<ClientLeave>()) {
+    EXPECT_EQ(leave.why, LeaveReason::kCancelled);
+  }
+}
+
+TEST_F(ReadSessionTest, SaysThatItReadToTheEnd) {
+  positions_ = 0;
+  Tick();
+  Answer({});
+  EXPECT_EQ(Said<ClientLeave>().at(0).why, LeaveReason::kFinished);
+}
+
+TEST_F(ReadSessionTest, LeavesARunThatIsStillBeingPlanned) {
+  Tick();
+  ClientAnswer planning = AnswerOf({});
+  planning.run.reset();
+  Keep(session_.Handle(now_, kDispatcherPeer, planning));
+  Keep(session_.Leave(now_));
+  const auto leaves = Said<ClientLeave>();
+  ASSERT_THAT(leaves, SizeIs(1));
+  EXPECT_EQ(leaves[0].run, RunNumber{0});
+  EXPECT_THAT(Said<ClientBeat>(), IsEmpty());
+}
+
+// ---- leaves of earlier readers
+TEST_F(ReadSessionTest, WhoNeverBeganHasFinishedNothing) {
+  GivenSplits({Bound(1, 0, 4)});
+  Receive(1, MakePiece(0, 4));
+  Keep(session_.Leave(now_, /*unread=*/true));
+  const auto leaves = Said<ClientLeave>();
+  ASSERT_THAT(leaves, SizeIs(1));
+  EXPECT_EQ(leaves[0].run, RunNumber());
+  EXPECT_THAT(leaves[0].splits, IsEmpty());
+}
+
+ClientLeave LeaveOf(uint64_t life) {
+  return {kJob, RunNumber{1}, {ConsumerId{"me"}, Incarnation{life}}, {}};
+}
+
+ReadSessionSettings AfterOthers(ReadSessionSettings settings) {
+  settings.former_leaves = {LeaveOf(1), LeaveOf(2)};
+  return settings;
+}
+
+class LaterReaderTest : public SessionTest {
+ protected:
+  LaterReaderTest()
+      : SessionTest(AfterOthers(SettingsOf(Order::kDeterministic))) {}
+
+  void Acknowledge(uint64_t life) {
+    Keep(session_.Handle(
+        now_, kDispatcherPeer,
+        ClientReject{
+            kJob, LeaveOf(life).session, RejectReason::kReleased, {}}));
+  }
+};
+
+TEST_F(LaterReaderTest, SaysHelloWhenTheLeavesBeforeAreAcknowledged) {
+  Tick();
+  EXPECT_THAT(Said<ClientLeave>(), SizeIs(2));
+  Acknowledge(1);
+  EXPECT_TRUE(session_.answered());
+  Pass(absl::Milliseconds(200));
+  const auto again = Said<ClientLeave>();
+  ASSERT_THAT(again, SizeIs(1));
+  EXPECT_EQ(again[0].session.incarnation, Incarnation{2});
+  EXPECT_THAT(Said<ClientHello>(), IsEmpty());
+  Acknowledge(2);
+  Tick();
+  EXPECT_THAT(Said<ClientHello>(), SizeIs(1));
+  EXPECT_THAT(session_.UnsaidLeaves(), IsEmpty());
+  Acknowledge(2);  // repeated on the way
+  EXPECT_EQ(session_.state(), State::kJoin);
+}
+
+TEST_F(LaterReaderTest, LeavesThemToTheNextIfItEndsBefore) {
+  Tick();
+  Acknowledge(1);
+  Keep(session_.Leave(now_));
+  EXPECT_THAT(session_.UnsaidLeaves(), SizeIs(1)) << "nobody knows of this one";
+}
+
+TEST_F(ReadSessionTest, ItsOwnLeaveIsUnsaidUntilItIsAcknowledged) {
+  GivenSplits({Bound(1, 0, 10)});
+  EXPECT_THAT(session_.UnsaidLeaves(), IsEmpty());
+  Keep(session_.Leave(now_));
+  ASSERT_THAT(session_.UnsaidLeaves(), SizeIs(1));
+  EXPECT_EQ(session_.UnsaidLeaves()[0].session, session_.session());
+  Reject(RejectReason::kReleased);
+  EXPECT_THAT(session_.UnsaidLeaves(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace feedmill

@@ -1,0 +1,25 @@
+#ifndef FEEDMILL_WORKER_WORKER_STATUS_H_
+#define FEEDMILL_WORKER_WORKER_STATUS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "core/wire/message.h"
+
+namespace feedmill {
+
+// What a worker's metrics are made of, as plain data.
+struct WorkerStatus {
+  std::string target;      // "tcp://host:port"
+  std::string dispatcher;  // its dispatcher's address
+  bool registered = false;
+  bool draining = false;
+  uint64_t leases = 0;
+  uint64_t memory_clients = 0;  // that share its memory
+  // Counters since the start; of steps, those of measured tasks.
+  WorkerLoad load;
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_WORKER_WORKER_STATUS_H_
