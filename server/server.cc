@@ -83,6 +83,19 @@ class Server::Shell {
     const std::lock_guard lock(mu_);
     return def_;
   }
+  // Asked without the lock: an answer may take a while.
+  absl::StatusOr<std::shared_ptr<DispatchServer>> Dispatcher() const {
+    const std::lock_guard lock(mu_);
+    if (dispatcher_ != nullptr) return dispatcher_;
+    return FailedPrecondition("this task is no dispatcher, or has not begun");
+  }
+  absl::StatusOr<std::shared_ptr<WorkerServer>> Worker() const {
+    const std::lock_guard lock(mu_);
+    if (worker_ != nullptr) return worker_;
+    return FailedPrecondition(
+        "this task is no worker, or waits for a "
+        "dispatcher in its cluster");
+  }
   absl::StatusOr<ClusterSpec> Cluster() const;
   std::string target() const {
     const std::lock_guard lock(mu_);
@@ -127,8 +140,8 @@ class Server::Shell {
   mutable std::mutex mu_;
   std::condition_variable changed_;
   // All below guarded by mu_.
-  std::unique_ptr<DispatchServer> dispatcher_;
-  std::unique_ptr<WorkerServer> worker_;
+  std::shared_ptr<DispatchServer> dispatcher_;
+  std::shared_ptr<WorkerServer> worker_;
   std::unique_ptr<PlainTask> plain_;
   DispatcherPlace dispatcher_place_;
   std::string followed_;  // the address that worker_ works for
@@ -222,7 +235,7 @@ absl::Status Server::Shell::BeginDispatcher() {
     config.endpoint.advertise = AdvertisedHost();
   }
   config.registry = config_.registry;
-  dispatcher_ = std::make_unique<DispatchServer>(std::move(config));
+  dispatcher_ = std::make_shared<DispatchServer>(std::move(config));
   FM_RETURN_IF_ERROR(dispatcher_->Start());
   ready_ = role_ == TaskRole::kDispatcher;
   return TakeTarget(dispatcher_->target());
@@ -243,7 +256,7 @@ absl::Status Server::Shell::BeginWorker(const std::string& dispatcher) {
   }
   config.registry = config_.registry;
   worker_.reset();  // the port may be the same
-  worker_ = std::make_unique<WorkerServer>(std::move(config));
+  worker_ = std::make_shared<WorkerServer>(std::move(config));
   FM_RETURN_IF_ERROR(worker_->Start());
   followed_ = dispatcher;
   return role_ == TaskRole::kWorker ? TakeTarget(worker_->target())
@@ -551,5 +564,22 @@ absl::Status Server::UpdateServerDef(const ServerDef& def) {
   return shell_->Update(def);
 }
 std::string Server::target() const { return shell_->target(); }
+absl::StatusOr<std::string> Server::ExportState() const {
+  FM_ASSIGN_OR_RETURN(const auto dispatcher, shell_->Dispatcher());
+  return dispatcher->ExportState();
+}
+absl::StatusOr<std::string> Server::ExportVerdict(
+    const std::string& job) const {
+  FM_ASSIGN_OR_RETURN(const auto dispatcher, shell_->Dispatcher());
+  return dispatcher->ExportVerdict(job);
+}
+absl::StatusOr<DispatcherSnapshot> Server::ExportSnapshot() const {
+  FM_ASSIGN_OR_RETURN(const auto dispatcher, shell_->Dispatcher());
+  return dispatcher->ExportSnapshot();
+}
+absl::StatusOr<WorkerStatus> Server::ExportWorker() const {
+  FM_ASSIGN_OR_RETURN(const auto worker, shell_->Worker());
+  return worker->ExportStatus();
+}
 
 }  // namespace feedmill

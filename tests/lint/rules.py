@@ -18,7 +18,7 @@ import sys
 from english import english
 
 SHIPPED = ("core", "cloud", "plugins", "stores", "broker", "worker", "client", "server", "environment",
-           "tools")
+           "monitoring", "tools")
 CODE = (".h", ".cc")
 LENGTH_MAX = 600
 BANNED_WORDS = {"util", "utils", "common", "misc", "helper", "helpers",

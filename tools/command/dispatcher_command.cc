@@ -55,6 +55,14 @@ absl::StatusOr<int> RunDispatcher(const Invocation& invocation) {
   config.endpoint.insecure_bind = server.insecure_bind;
   DispatchServer dispatcher(std::move(config));
   FM_RETURN_IF_ERROR(dispatcher.Start());
+  HttpEndpoint http(server.http,
+                    {.dispatcher = [&] { return dispatcher.ExportSnapshot(); },
+                     .status = [&] { return dispatcher.ExportState(); },
+                     .verdict =
+                         [&](const std::string& job) {
+                           return dispatcher.ExportVerdict(job);
+                         }});
+  FM_RETURN_IF_ERROR(http.Start());
   FM_RETURN_IF_ERROR(ready.Write(dispatcher.target()));
   FM_RETURN_IF_ERROR(ServeUntilStopped(
       signals, [&] { return dispatcher.Join(); },

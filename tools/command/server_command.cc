@@ -132,6 +132,7 @@ absl::StatusOr<int> RunServer(const Invocation& invocation) {
                         .known = view.spec,
                         .watch = command.watch,
                         .ready_file = command.server.ready_file,
+                        .http = command.server.http,
                         .drain_timeout = command.worker.drain_timeout}));
   return 0;
 }

@@ -33,6 +33,10 @@ void ServerFlags::DeclareWithoutPort(FlagSet& flags,
               &log_format);
   flags.OneOf("--log-level", {"debug", "info", "warning", "error", "off"},
               "Lowest level that is logged", &log_level);
+  flags.Text("--log-name", "NAME",
+             "Name of this process in each log line; default: its role",
+             &log_name);
+  http.Declare(flags);
 }
 
 namespace {
@@ -151,7 +155,7 @@ absl::Status ServerFlags::SetUpLogging(const std::string& role) const {
   LogFormat format = LogFormat::kText;
   FM_RETURN_IF_ERROR(ParseLogLevel(log_level, level));
   FM_RETURN_IF_ERROR(ParseLogFormat(log_format, format));
-  SetUpLog(level, format, role);
+  SetUpLog(level, format, log_name.empty() ? role : log_name);
   return absl::OkStatus();
 }
 

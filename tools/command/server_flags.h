@@ -9,6 +9,7 @@
 #include "feedmill/dispatcher.h"
 #include "feedmill/worker.h"
 #include "tools/command/flags.h"
+#include "tools/command/http_flags.h"
 
 namespace feedmill {
 
@@ -22,6 +23,8 @@ struct ServerFlags {
   bool insecure_bind = false;
   std::string log_format = "text";
   std::string log_level = "info";
+  std::string log_name;  // "": the role
+  HttpFlags http;
 
   // `serves`: what listens there, for --help: "clients and workers".
   void Declare(FlagSet& flags, const std::string& serves);

@@ -38,6 +38,23 @@ std::unique_ptr<ClusterWatch> Watch(const TaskProcess& process,
   return std::make_unique<ClusterWatch>(process.resolver, std::move(options));
 }
 
+// What the task is, and so what it can tell.
+MonitorSources SourcesOf(Server& server) {
+  MonitorSources sources;
+  const TaskRole role = RoleOf(server.server_def().job_name);
+  if (role == TaskRole::kDispatcher || role == TaskRole::kLocal) {
+    sources.dispatcher = [&server] { return server.ExportSnapshot(); };
+    sources.status = [&server] { return server.ExportState(); };
+    sources.verdict = [&server](const std::string& job) {
+      return server.ExportVerdict(job);
+    };
+  }
+  if (role == TaskRole::kWorker || role == TaskRole::kLocal) {
+    sources.worker = [&server] { return server.ExportWorker(); };
+  }
+  return sources;
+}
+
 // Between two looks for a dispatcher: soon at first.
 constexpr absl::Duration kFirstPause = absl::Milliseconds(100);
 constexpr absl::Duration kLastPause = absl::Seconds(2);
@@ -102,6 +119,8 @@ absl::Status RunTask(Server& server, const TaskProcess& process) {
   AddressFile ready(process.ready_file);
   FM_RETURN_IF_ERROR(ready.Prepare());
   FM_RETURN_IF_ERROR(server.Start());
+  HttpEndpoint http(process.http, SourcesOf(server));
+  FM_RETURN_IF_ERROR(http.Start());
   // Begins once signals are blocked: its thread must not get them.
   const std::unique_ptr<ClusterWatch> watching = Watch(process, server);
   absl::Status announced;

@@ -10,6 +10,7 @@
 #include "absl/time/time.h"
 #include "feedmill/resolver.h"
 #include "feedmill/server.h"
+#include "tools/command/http_flags.h"
 
 namespace feedmill {
 
@@ -20,6 +21,7 @@ struct TaskProcess {
   ClusterSpec known;
   absl::Duration watch;  // how often to look whether it has changed
   std::string ready_file;
+  HttpFlags http;
   absl::Duration drain_timeout;
 };
 

@@ -248,6 +248,15 @@ class Supervisor {
       child.arguments.insert(child.arguments.end(),
                              {"--work-dir", flags_.work_dir});
     }
+    const HttpFlags& http = flags_.server.http;
+    if (!http.at.empty()) {
+      child.arguments.insert(child.arguments.end(), {"--http", http.at});
+    }
+    if (!http.ready_file.empty()) {
+      child.arguments.insert(child.arguments.end(),
+                             {"--http-ready-file", http.ready_file});
+    }
+    if (http.open) child.arguments.push_back("--http-open");
     AddSharedFlags(child);
     return child;
   }
@@ -284,6 +293,7 @@ class Supervisor {
 
   void AddSharedFlags(Child& child) const {
     const ServerFlags& server = flags_.server;
+    child.arguments.insert(child.arguments.end(), {"--log-name", child.name});
     for (const std::string& word :
          {std::string("--host"), server.host, std::string("--log-format"),
           server.log_format, std::string("--log-level"), server.log_level}) {

@@ -105,6 +105,7 @@ absl::Status WorkForCluster(const Invocation& invocation,
                            .known = view->spec,
                            .watch = command.watch,
                            .ready_file = flags.ready_file,
+                           .http = flags.http,
                            .drain_timeout = command.options.drain_timeout});
 }
 
@@ -124,6 +125,9 @@ absl::Status WorkForDispatcher(const WorkerCommand& command) {
   FM_RETURN_IF_ERROR(ready.Prepare());
   WorkerServer worker(std::move(config));
   FM_RETURN_IF_ERROR(worker.Start());
+  HttpEndpoint http(flags.http,
+                    {.worker = [&] { return worker.ExportStatus(); }});
+  FM_RETURN_IF_ERROR(http.Start());
   absl::Status announced;
   std::thread registrar([&] {
     if (!worker.WaitRegistered(absl::InfiniteDuration()).ok()) return;

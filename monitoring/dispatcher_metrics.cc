@@ -1,0 +1,229 @@
+#include <algorithm>
+
+#include "monitoring/metrics.h"
+
+namespace feedmill {
+namespace {
+
+double Number(uint64_t value) { return static_cast<double>(value); }
+
+void AddJob(const JobSnapshot& job, MetricList& metrics) {
+  const MetricList::Labels of{{"job", job.name}};
+  const auto with = [&](const std::string& label, const std::string& value) {
+    MetricList::Labels labels = of;
+    labels.emplace_back(label, value);
+    return labels;
+  };
+  if (!job.state.empty()) {
+    metrics.Gauge("feedmill_job_state", "1 for the state that the job is in", 1,
+                  with("state", job.state));
+    metrics.Gauge("feedmill_job_bound",
+                  "1 for what bounds the job's rate now (the verdict)", 1,
+                  with("bound_by", job.bound_by));
+  }
+  metrics.Counter("feedmill_job_elements_total",
+                  "Elements that readers of the job took from workers",
+                  Number(job.totals.elements), of);
+  metrics.Counter("feedmill_job_bytes_total", "Bytes of these elements",
+                  Number(job.totals.bytes), of);
+  metrics.Counter("feedmill_job_skipped_elements_total",
+                  "Elements that on_error left out", Number(job.totals.skipped),
+                  of);
+  metrics.Counter("feedmill_job_reader_seconds_total",
+                  "Time since its first element was asked for, of all readers",
+                  job.totals.elapsed_s, of);
+  metrics.Counter("feedmill_job_wait_seconds_total",
+                  "Of these, time in which the trainer waited for elements",
+                  job.totals.waited_s, of);
+  metrics.Counter("feedmill_job_client_step_cpu_seconds_total",
+                  "CPU time of the steps that run in readers",
+                  job.totals.stage_s, of);
+  metrics.Gauge("feedmill_job_readers", "Readers that have a session",
+                Number(job.readers), of);
+  metrics.Gauge("feedmill_job_splits", "Splits that are assigned to readers",
+                Number(job.splits), of);
+  metrics.Gauge("feedmill_job_splits_waiting",
+                "Of these, not yet at their reader", Number(job.splits_waiting),
+                of);
+  metrics.Gauge("feedmill_job_splits_unleased", "Of these, that no worker has",
+                Number(job.splits_unleased), of);
+  metrics.Gauge("feedmill_job_buffered_bytes",
+                "Bytes of elements that wait in readers",
+                Number(job.buffered_bytes), of);
+  metrics.Gauge("feedmill_job_oldest_lease_age_seconds",
+                "Time since the longest still lease made progress",
+                job.oldest_lease_s, of);
+  for (size_t k = 0; k < std::min(job.steps.size(), kStepsShown); ++k) {
+    const JobSnapshot::Step& step = job.steps[k];
+    metrics.Counter("feedmill_step_measured_seconds_total",
+                    "Time on a core or blocked in a step, of the tasks that "
+                    "workers measured; its share tells",
+                    step.wall_s, with("step", step.name));
+    metrics.Counter("feedmill_step_measured_cpu_seconds_total",
+                    "Of these, time on a core", step.cpu_s,
+                    with("step", step.name));
+    metrics.Counter("feedmill_step_measured_rows_total",
+                    "Rows that the step made in measured tasks",
+                    Number(step.rows_out), with("step", step.name));
+  }
+}
+
+void AddWorker(const WorkerSnapshot& worker, MetricList& metrics) {
+  const MetricList::Labels of{{"worker", worker.name}};
+  metrics.Gauge("feedmill_dispatcher_worker_busy_ratio",
+                "Part of the worker's threads that has work", worker.busy, of);
+  metrics.Counter("feedmill_dispatcher_worker_busy_seconds_total",
+                  "Time that the worker's threads worked", worker.busy_s, of);
+  metrics.Gauge("feedmill_dispatcher_worker_draining",
+                "1 while the worker drains", worker.draining ? 1 : 0, of);
+  metrics.Gauge("feedmill_dispatcher_worker_slots",
+                "Leases that the worker takes", Number(worker.slots), of);
+  metrics.Gauge("feedmill_dispatcher_worker_leases",
+                "Leases that the worker has", Number(worker.leases), of);
+  metrics.Gauge("feedmill_dispatcher_worker_memory_bytes",
+                "Elements that the worker has made and not sent",
+                Number(worker.memory_bytes), of);
+  metrics.Gauge("feedmill_dispatcher_worker_memory_limit_bytes",
+                "The most of these", Number(worker.memory_max), of);
+  metrics.Gauge("feedmill_dispatcher_worker_streams",
+                "Streams that readers ask the worker for", worker.streams, of);
+  for (const auto& [what, value] :
+       {std::pair{"credit", worker.waiting_for_credit},
+        std::pair{"memory", worker.waiting_for_memory}}) {
+    MetricList::Labels labels = of;
+    labels.emplace_back("for", what);
+    metrics.Gauge("feedmill_dispatcher_worker_streams_waiting",
+                  "Of these, streams that wait for a reader's credit, or for "
+                  "the worker's memory",
+                  value, labels);
+  }
+  metrics.Gauge("feedmill_dispatcher_worker_heartbeat_age_seconds",
+                "Time since the worker's last heartbeat", worker.heard_s, of);
+}
+
+void AddFaults(const DispatcherSnapshot& snapshot, MetricList& metrics) {
+  const DispatcherFaults& faults = snapshot.faults;
+  const TransportFaults& transport = snapshot.transport;
+  const struct {
+    const char* name;
+    const char* help;
+    uint64_t value;
+  } counters[] = {
+      {"workers_lost", "Workers that were silent too long, or began anew",
+       faults.workers_lost},
+      {"workers_died", "Of these, workers whose process ended",
+       faults.workers_died},
+      {"leases_failed", "Attempts at splits that ended with an error",
+       faults.leases_failed},
+      {"lease_retries", "Second attempts at splits that stood still",
+       faults.second_attempts},
+      {"splits_failed", "Splits that failed after all attempts",
+       faults.splits_failed},
+      {"sessions_released", "Readers that were silent too long",
+       faults.sessions_released},
+      {"sessions_refused", "Readers that were not let in",
+       faults.sessions_refused},
+      {"sessions_fenced",
+       "Messages of readers whose place another one has taken",
+       faults.sessions_fenced},
+      {"messages_refused", "Messages that were not understood or not allowed",
+       transport.messages_refused},
+      {"messages_dropped", "Messages to peers that are gone or do not read",
+       transport.messages_dropped},
+      {"connections_refused", "Connections that ended in their handshake",
+       transport.connections_refused},
+      {"relayed_bytes", "Bytes that were relayed between workers and readers",
+       transport.relayed_bytes},
+      {"relay_messages_dropped",
+       "Relayed messages that were dropped because too much was waiting",
+       transport.relay_dropped},
+  };
+  for (const auto& counter : counters) {
+    metrics.Counter(
+        std::string("feedmill_dispatcher_") + counter.name + "_total",
+        counter.help, Number(counter.value));
+  }
+  metrics.Gauge("feedmill_dispatcher_relay_waiting_bytes",
+                "Bytes that wait to be relayed",
+                Number(transport.relay_waiting_bytes));
+}
+
+void AddShell(const DispatcherSnapshot& snapshot, MetricList& metrics) {
+  const ShellLoad& shell = snapshot.shell;
+  metrics.Gauge("feedmill_dispatcher_busy_ratio",
+                "Part of the last second that the dispatcher's thread worked",
+                shell.busy);
+  metrics.Counter("feedmill_dispatcher_journal_syncs_total",
+                  "Times that the journal was made durable",
+                  Number(shell.journal_syncs));
+  metrics.Counter("feedmill_dispatcher_journal_sync_seconds_total",
+                  "Time that this took",
+                  absl::ToDoubleSeconds(shell.journal_time));
+  metrics.Gauge("feedmill_dispatcher_journal_last_sync_seconds",
+                "Time that the last one took",
+                absl::ToDoubleSeconds(shell.journal_last));
+  metrics.Counter("feedmill_dispatcher_journal_events_total",
+                  "Events of the journal, earlier dispatchers' too",
+                  Number(snapshot.events));
+  metrics.Gauge("feedmill_dispatcher_jobs", "Jobs that are known",
+                Number(snapshot.jobs.size()));
+  metrics.Gauge("feedmill_dispatcher_workers", "Workers that are registered",
+                Number(snapshot.workers.size()));
+  metrics.Gauge("feedmill_dispatcher_readers", "Readers that have a session",
+                Number(snapshot.sessions));
+  metrics.Gauge("feedmill_dispatcher_slots",
+                "Leases that workers take which do not drain",
+                Number(snapshot.slots));
+  metrics.Gauge("feedmill_dispatcher_splits", "Splits that are assigned",
+                Number(snapshot.splits));
+  metrics.Gauge("feedmill_dispatcher_leases", "Splits that a worker has",
+                Number(snapshot.leases));
+}
+
+// Jobs without a name, of which there is a new one for each reader, are one.
+JobSnapshot Together(const std::vector<JobSnapshot>& jobs,
+                     const JobTotals& totals) {
+  JobSnapshot all;
+  all.name = "anonymous";
+  all.totals = totals;
+  for (const JobSnapshot& job : jobs) {
+    if (!job.anonymous) continue;
+    all.readers += job.readers;
+    all.splits += job.splits;
+    all.splits_waiting += job.splits_waiting;
+    all.splits_unleased += job.splits_unleased;
+    all.buffered_bytes += job.buffered_bytes;
+    all.oldest_lease_s = std::max(all.oldest_lease_s, job.oldest_lease_s);
+  }
+  return all;
+}
+
+}  // namespace
+
+void AddDispatcherMetrics(const DispatcherSnapshot& snapshot,
+                          MetricList& metrics) {
+  AddShell(snapshot, metrics);
+  AddFaults(snapshot, metrics);
+  std::vector<const JobSnapshot*> named;
+  for (const JobSnapshot& job : snapshot.jobs) {
+    if (!job.anonymous) named.push_back(&job);
+  }
+  // Those that are read now come first.
+  std::stable_sort(named.begin(), named.end(),
+                   [](const JobSnapshot* a, const JobSnapshot* b) {
+                     return a->readers > b->readers;
+                   });
+  const size_t jobs = std::min(named.size(), kJobsShown);
+  for (size_t k = 0; k < jobs; ++k) AddJob(*named[k], metrics);
+  AddJob(Together(snapshot.jobs, snapshot.anonymous), metrics);
+  metrics.Gauge("feedmill_dispatcher_jobs_not_shown",
+                "Named jobs without series of their own",
+                Number(named.size() - jobs));
+  const size_t workers = std::min(snapshot.workers.size(), kWorkersShown);
+  for (size_t k = 0; k < workers; ++k) AddWorker(snapshot.workers[k], metrics);
+  metrics.Gauge("feedmill_dispatcher_workers_not_shown",
+                "Workers without series of their own",
+                Number(snapshot.workers.size() - workers));
+}
+
+}  // namespace feedmill

@@ -1,0 +1,242 @@
+#include "monitoring/http_server.h"
+
+#include <httplib.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <condition_variable>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "core/base/status.h"
+#include "core/net/address.h"
+#include "core/net/clock.h"
+
+namespace feedmill {
+namespace {
+
+constexpr size_t kHttpThreads = 4;
+constexpr size_t kWaitingMax = 64;
+constexpr size_t kRequestBytesMax = 64 << 10;
+constexpr absl::Duration kReadTime = absl::Seconds(5);
+constexpr absl::Duration kConnectionTime = absl::Seconds(10);
+
+// Set on the thread that accepts while it turns a connection away.
+thread_local bool turns_away = false;
+
+// Threads for connections; a connection too many is turned away by the thread
+// that accepts.
+class BoundedPool : public httplib::TaskQueue {
+ public:
+  BoundedPool() {
+    for (size_t k = 0; k < kHttpThreads; ++k) {
+      threads_.emplace_back([this] { Run(); });
+    }
+  }
+  void enqueue(std::function<void()> work) override {
+    {
+      const std::lock_guard lock(mu_);
+      if (waiting_.size() < kWaitingMax) {
+        waiting_.push_back(std::move(work));
+        changed_.notify_one();
+        return;
+      }
+    }
+    turns_away = true;
+    work();
+    turns_away = false;
+  }
+  void shutdown() override {
+    {
+      const std::lock_guard lock(mu_);
+      ends_ = true;
+    }
+    changed_.notify_all();
+    for (std::thread& thread : threads_) thread.join();
+  }
+
+ private:
+  void Run() {
+    for (;;) {
+      std::function<void()> work;
+      {
+        std::unique_lock lock(mu_);
+        changed_.wait(lock, [this] { return ends_ || !waiting_.empty(); });
+        if (waiting_.empty()) return;
+        work = std::move(waiting_.front());
+        waiting_.pop_front();
+      }
+      work();
+    }
+  }
+
+  std::mutex mu_;
+  std::condition_variable changed_;
+  std::deque<std::function<void()>> waiting_;  // guarded by mu_
+  bool ends_ = false;                          // guarded by mu_
+  std::vector<std::thread> threads_;
+};
+
+// A connection that ends at its time, however little it says at a time.
+class TimedStream : public httplib::Stream {
+ public:
+  explicit TimedStream(socket_t fd) : fd_(fd), begun_(SteadyNow()) {}
+
+  bool is_readable() const override {
+    return Await(POLLIN, begun_ + kReadTime);
+  }
+  bool is_writable() const override {
+    return Await(POLLOUT, begun_ + kConnectionTime);
+  }
+  ssize_t read(char* bytes, size_t size) override {
+    if (!is_readable() || received_ > kRequestBytesMax) return -1;
+    const ssize_t got = recv(fd_, bytes, size, 0);
+    received_ += got > 0 ? static_cast<size_t>(got) : 0;
+    return got;
+  }
+  ssize_t write(const char* bytes, size_t size) override {
+    if (!is_writable()) return -1;
+    return send(fd_, bytes, size, MSG_NOSIGNAL | MSG_DONTWAIT);
+  }
+  void get_remote_ip_and_port(std::string&, int&) const override {}
+  void get_local_ip_and_port(std::string&, int&) const override {}
+  socket_t socket() const override { return fd_; }
+
+ private:
+  bool Await(short events, absl::Time until) const {
+    for (;;) {
+      const absl::Duration left = until - SteadyNow();
+      if (left <= absl::ZeroDuration()) return false;
+      pollfd item{fd_, events, 0};
+      const auto ms = static_cast<int>(absl::ToInt64Milliseconds(left)) + 1;
+      const int ready = poll(&item, 1, ms);
+      if (ready > 0) return true;
+      if (ready < 0 && errno != EINTR) return false;
+    }
+  }
+
+  const socket_t fd_;
+  const absl::Time begun_;
+  size_t received_ = 0;
+};
+
+class TimedServer : public httplib::Server {
+ private:
+  bool process_and_close_socket(socket_t fd) override {
+    if (turns_away) {
+      constexpr std::string_view kBusy =
+          "HTTP/1.1 503 Service Unavailable\r\nConnection: close\r\n"
+          "Content-Length: 0\r\n\r\n";
+      send(fd, kBusy.data(), kBusy.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    } else {
+      TimedStream stream(fd);
+      bool closed = false;
+      process_request(stream, /*close_connection=*/true, closed, nullptr);
+    }
+    shutdown(fd, SHUT_RDWR);
+    close(fd);
+    return true;
+  }
+};
+
+// "localhost:9090" → "localhost", "[::1]:9090" → "::1".
+std::string HostName(const std::string& host) {
+  if (host.starts_with('[')) return host.substr(1, host.find(']') - 1);
+  return host.substr(0, host.find(':'));
+}
+
+// A port that is taken must not be shared: httplib's own options would.
+void SetOptions(socket_t fd) {
+  const int on = 1;
+  setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+}
+
+}  // namespace
+
+class HttpServer::Impl {
+ public:
+  const std::unique_ptr<httplib::Server> server =
+      std::make_unique<TimedServer>();
+  std::thread thread;
+};
+
+HttpServer::HttpServer() : impl_(std::make_unique<Impl>()) {
+  impl_->server->new_task_queue = [] { return new BoundedPool(); };
+  impl_->server->set_socket_options(SetOptions);
+  impl_->server->set_payload_max_length(kRequestBytesMax);
+  impl_->server->set_default_headers(
+      {{"Cache-Control", "no-store"}, {"X-Content-Type-Options", "nosniff"}});
+  impl_->server->set_exception_handler([](const httplib::Request&,
+                                          httplib::Response& response,
+                                          std::exception_ptr) {
+    response.status = 500;
+    response.set_content("cannot answer: out of memory\n", "text/plain");
+  });
+}
+
+HttpServer::~HttpServer() { Stop(); }
+
+void HttpServer::Get(const std::string& pattern, Handler handler) {
+  impl_->server->Get(
+      pattern, [handler = std::move(handler)](const httplib::Request& request,
+                                              httplib::Response& response) {
+        HttpReply reply =
+            handler(request.matches.size() > 1 ? request.matches[1].str() : "");
+        response.status = reply.status;
+        response.set_content(std::move(reply.body), reply.type.c_str());
+      });
+}
+
+absl::Status HttpServer::Start(const std::string& host, uint16_t port) {
+  FM_ASSIGN_OR_RETURN(const std::string numeric, ResolveHost(host));
+  if (IsLoopback(numeric)) {
+    impl_->server->set_pre_routing_handler(
+        [](const httplib::Request& request, httplib::Response& response) {
+          const std::string name = HostName(request.get_header_value("Host"));
+          if (name.empty() || IsLoopback(name)) {
+            return httplib::Server::HandlerResponse::Unhandled;
+          }
+          response.status = 403;
+          response.set_content("this address is of this machine only\n",
+                               "text/plain");
+          return httplib::Server::HandlerResponse::Handled;
+        });
+  }
+  int bound = port;
+  if (port == 0) {
+    bound = impl_->server->bind_to_any_port(numeric);
+  } else if (!impl_->server->bind_to_port(numeric, port)) {
+    bound = -1;
+  }
+  if (bound <= 0) {
+    return Unavailable(
+        "--http: cannot listen at {}:{}; the port is taken, or the host is not "
+        "of this machine",
+        host, port);
+  }
+  address_ =
+      "http://" + Address{host, static_cast<uint16_t>(bound)}.ToString().substr(
+                      std::string_view("tcp://").size());
+  impl_->thread = std::thread([this] {
+    pthread_setname_np(pthread_self(), "fm-http");
+    impl_->server->listen_after_bind();
+  });
+  return absl::OkStatus();
+}
+
+void HttpServer::Stop() {
+  if (!impl_->thread.joinable()) return;
+  // A stop before it runs would be lost.
+  while (!impl_->server->is_running()) std::this_thread::yield();
+  impl_->server->stop();
+  impl_->thread.join();
+}
+
+}  // namespace feedmill

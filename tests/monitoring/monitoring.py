@@ -1,0 +1,439 @@
+"""What operators see of real processes: states, waits, logs, HTTP, metrics, the verdict.
+
+    monitoring.py CHECK --binary feedmill_sleepy    (a function below; it has sleep_ms, bench/sleepy_main.cc)
+"""
+import argparse
+import contextlib
+import json
+import os
+import pathlib
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+
+TESTS = pathlib.Path(__file__).resolve().parent.parent
+for folder in ("stores", "links"):
+    sys.path.insert(0, str(TESTS / folder))
+from proxy import Proxy  # noqa: E402
+from range_server import RangeServer  # noqa: E402
+
+SLOW_STEP = "source: {range: {stop: 100000}}\nsteps:\n  - map: 'sleep_ms(x, 5)'\n"
+CHEAP = "source: {range: {stop: 2000000000}}\nsteps:\n  - batch: {size: 1024}\n"
+
+
+def wait_for(fact, what, seconds=40):
+    """Returns the fact when it holds."""
+    end = time.monotonic() + seconds
+    while not (value := fact()):
+        assert time.monotonic() < end, f"waited {seconds} s for {what() if callable(what) else what}"
+        time.sleep(0.05)
+    return value
+
+
+class Cluster:
+    """A dispatcher that answers over HTTP, workers and readers, in a folder of its own."""
+
+    def __init__(self, binary, folder):
+        self.binary, self.folder = str(binary), pathlib.Path(folder)
+        self.processes = []
+        self.environment = dict(os.environ, HOME=str(folder), FEEDMILL_INDEXES=str(self.folder / "indexes"),
+                                no_proxy="127.0.0.1")
+
+    def start(self, name, *arguments, stdout=subprocess.DEVNULL):
+        log = open(self.folder / f"{name}.log", "a", encoding="utf-8")
+        with log:
+            process = subprocess.Popen([self.binary, *map(str, arguments)], stdout=stdout, stderr=log,
+                                       env=self.environment)
+        self.processes.append(process)
+        return process
+
+    def log(self, name):
+        return (self.folder / f"{name}.log").read_text()
+
+    def file(self, name):
+        path = self.folder / name
+        wait_for(lambda: path.exists() and path.read_text(), f"{name}: {self.logs()}")
+        return path.read_text().strip()
+
+    def logs(self):
+        return "\n".join(f"{path.name}: {path.read_text()[-2000:]}" for path in self.folder.glob("*.log"))
+
+    def dispatcher(self, *flags):
+        process = self.start("dispatcher", "dispatcher", "--ready-file", self.folder / "address", "--http", "127.0.0.1:0",
+                             "--http-ready-file", self.folder / "http", *flags)
+        self.service, self.http = self.file("address"), self.file("http")
+        return process
+
+    def worker(self, name, *flags):
+        ready = self.folder / f"{name}.ready"
+        process = self.start(name, "worker", "--dispatcher", self.service, "--ready-file", ready, "--threads", "1", *flags)
+        process.address = self.file(f"{name}.ready")
+        return process
+
+    def pipeline(self, text, name="pipeline"):
+        path = self.folder / f"{re.sub('[^a-z]', '', name)}.yaml"
+        path.write_text(text)
+        return path
+
+    def read(self, text, *flags, name="train", output="none", stdout=subprocess.DEVNULL):
+        return self.start("read-" + re.sub("[^a-z]", "", name), "read", self.pipeline(text, name), "--service", self.service, "--job", name,
+                          "--format", output, *flags, stdout=stdout)
+
+    def get(self, path):
+        with urllib.request.urlopen(self.http + path, timeout=20) as answer:
+            return answer.read().decode()
+
+    def status(self):
+        return json.loads(self.get("/api/status"))
+
+    def job(self, name="train"):
+        return next((job for job in self.status()["jobs"] if job["name"] == name), {})
+
+    def verdict(self, name="train"):
+        try:
+            return json.loads(self.get(f"/api/jobs/{name}/verdict"))
+        except urllib.error.HTTPError as error:
+            assert error.code == 404, error
+            return {}
+
+    def metric(self, name, **labels):
+        for line in self.get("/metrics").splitlines():
+            found = re.match(rf"{name}(?:{{(.*)}})? (\S+)$", line)
+            if found and all(f'{key}="{value}"' in (found[1] or "") for key, value in labels.items()):
+                return float(found[2])
+        return None
+
+    def becomes(self, bound_by, name="train", part="", seconds=40):
+        """Waits for a verdict, also in the status and the metrics, and says the same for a second."""
+        def holds():
+            now = self.verdict(name)
+            return now and now["bound_by"] == bound_by and part in now["where"] + now["sentence"] and now
+        found = wait_for(holds, lambda: f"{bound_by} {part}; it is {self.verdict(name)}\n{self.logs()}", seconds)
+        end = time.monotonic() + 1
+        while time.monotonic() < end:
+            assert holds(), f"then {self.verdict(name)}"
+            time.sleep(0.1)
+        assert self.job(name)["bound_by"] == bound_by
+        assert self.metric("feedmill_job_bound", job=name, bound_by=bound_by) == 1
+        return found
+
+    def close(self):
+        for process in reversed(self.processes):
+            with contextlib.suppress(ProcessLookupError):
+                process.send_signal(signal.SIGCONT)
+                process.terminate()
+            try:
+                process.wait(15)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.wait()
+            if process.stdout:
+                process.stdout.close()
+
+
+# ---- states, waits and logs
+
+
+def states(cluster):
+    """A job that was read to its end is finished, one that was left left, one that was stopped cancelled; a restart keeps it."""
+    work = cluster.folder / "work"
+    dispatcher = cluster.dispatcher("--work-dir", work)
+    cluster.worker("w0")
+    cluster.read("source: {range: {stop: 100}}\n", name="whole").wait(30)
+    cluster.read(SLOW_STEP, "--limit", "20", name="part").wait(30)
+    stopped = cluster.read(SLOW_STEP, name="stopped")
+    wait_for(lambda: cluster.job("stopped").get("state") == "running" and cluster.job("stopped")["positions_taken"] > 0,
+             "the read to begin")
+    stopped.send_signal(signal.SIGTERM)
+    stopped.wait(30)
+
+    def states_now():
+        return {job["name"]: job["state"] for job in cluster.status()["jobs"]}
+    expected = {"whole": "finished", "part": "left", "stopped": "cancelled"}
+    wait_for(lambda: states_now() == expected, lambda: f"{expected}; they are {states_now()}")
+    for name, word in expected.items():
+        assert f"job '{name}' ended iteration 0, {word}" in cluster.log("dispatcher"), cluster.log("dispatcher")
+        assert f"job '{name}' began iteration 0" in cluster.log("dispatcher")
+    assert cluster.metric("feedmill_job_elements_total", job="whole") == 100
+    dispatcher.kill()
+    dispatcher.wait()
+    (cluster.folder / "address").unlink()
+    (cluster.folder / "http").unlink()
+    cluster.dispatcher("--work-dir", work)
+    assert states_now() == expected, states_now()
+
+
+def worker_logs(cluster):
+    """The dispatcher names workers that join, die, come back and drain."""
+    cluster.dispatcher()
+    worker = cluster.worker("w0")
+    wait_for(lambda: f"worker {worker.address} joined" in cluster.log("dispatcher"), cluster.logs)
+    worker.kill()
+    wait_for(lambda: f"lost worker {worker.address}: its connection ended" in cluster.log("dispatcher"), cluster.logs)
+    (cluster.folder / "w0.ready").unlink()
+    port = worker.address.rsplit(":", 1)[1]
+    again = cluster.worker("w0", "--port", port)
+    wait_for(lambda: f"worker {again.address} is back as another process" in cluster.log("dispatcher"), cluster.logs)
+    again.terminate()
+    wait_for(lambda: f"worker {again.address} drains" in cluster.log("dispatcher"), cluster.logs)
+    wait_for(lambda: f"worker {again.address} left after its drain" in cluster.log("dispatcher"), cluster.logs)
+
+
+def waits(cluster):
+    """A reader says for what it waits after two seconds, and the status says it at once."""
+    cluster.dispatcher()
+    cluster.read(SLOW_STEP, "--timeout", "30s")
+    wait_for(lambda: cluster.job().get("waits_for") == "a worker", lambda: cluster.job())
+    wait_for(lambda: "the reader of job 'train' has waited 2 s for a worker" in cluster.log("read-train"), cluster.logs)
+    cluster.becomes("workers", part="waits for a worker")
+    cluster.worker("w0")
+    wait_for(lambda: "waits_for" not in cluster.job(), lambda: cluster.job())
+
+
+def missing_rank(cluster):
+    """A rank that is missing is named."""
+    cluster.dispatcher()
+    cluster.worker("w0")
+    cluster.read("source: {range: {stop: 100000}}\nsteps:\n  - map: 'sleep_ms(x, 1)'\n", "--consumer", "0/2", "--timeout", "30s")
+    wait_for(lambda: cluster.job().get("waits_for") == "rank 1 of 2", lambda: cluster.job())
+    cluster.becomes("consumer", part="rank 1 of 2")
+
+
+def probes(cluster):
+    """Probes of the port do not fill the log."""
+    cluster.dispatcher()
+    port = int(cluster.service.rsplit(":", 1)[1])
+    end = time.monotonic() + 5
+    while time.monotonic() < end:
+        socket.create_connection(("127.0.0.1", port)).close()
+        time.sleep(0.1)
+    wait_for(lambda: cluster.metric("feedmill_dispatcher_connections_refused_total") >= 40, "the probes to be counted")
+    lines = cluster.log("dispatcher").count("in the handshake")
+    assert 1 <= lines <= 2, cluster.log("dispatcher")
+
+
+def up_names_its_children(cluster):
+    """Lines of up's children begin with their names, and one flag has its dispatcher answer over HTTP."""
+    cluster.start("up", "up", "--workers", "2", "--ready-file", cluster.folder / "address", "--http", "127.0.0.1:0",
+                  "--http-ready-file", cluster.folder / "http")
+    cluster.service, cluster.http = cluster.file("address"), cluster.file("http")
+    for name in ("dispatcher", "worker-0", "worker-1"):
+        assert re.search(rf"^\S+ info {name}: ", cluster.log("up"), re.M), cluster.log("up")
+    assert len(cluster.status()["workers"]) == 2
+
+
+# ---- HTTP
+
+
+def endpoints(cluster):
+    """Every path of a dispatcher and of a worker."""
+    cluster.dispatcher()
+    worker = cluster.worker("w0", "--http", "127.0.0.1:0", "--http-ready-file", cluster.folder / "worker-http")
+    assert cluster.get("/healthz") == "ok\n" and cluster.get("/readyz") == "ready\n"
+    table = subprocess.run([cluster.binary, "status", "--service", cluster.service, "--format", "json"],
+                           capture_output=True, text=True, check=True, timeout=30).stdout
+    assert json.loads(table).keys() == cluster.status().keys()
+    assert cluster.verdict("none") == {}
+    reading = cluster.read(CHEAP, name="a job/with: odd #names")
+    wait_for(lambda: cluster.verdict("a%20job/with:%20odd%20%23names"), "the verdict of a job with an odd name")
+    reading.kill()
+    dispatcher = cluster.http
+    cluster.http = cluster.file("worker-http")
+    assert cluster.get("/readyz") == "ready\n"
+    wait_for(lambda: cluster.metric("feedmill_worker_plan_elements_total"), "the worker's metrics")
+    assert cluster.metric("feedmill_worker_registered") == 1
+    cluster.processes[0].kill()
+    cluster.processes[0].wait()
+    cluster.http = dispatcher
+    try:
+        cluster.get("/healthz")
+        raise AssertionError("a dead dispatcher answers")
+    except urllib.error.URLError:
+        pass
+    assert worker.poll() is None
+
+
+def scrape(cluster):
+    """promtool finds nothing in the metrics of a dispatcher and of a worker under load."""
+    promtool = shutil.which("promtool")
+    assert promtool, "promtool is missing: apt-get install prometheus"
+    cluster.dispatcher()
+    cluster.worker("w0", "--http", "127.0.0.1:0", "--http-ready-file", cluster.folder / "worker-http")
+    cluster.read(SLOW_STEP)
+    wait_for(lambda: cluster.metric("feedmill_step_measured_seconds_total", job="train"), "steps to be measured")
+    for http in (cluster.http, cluster.file("worker-http")):
+        cluster.http = http
+        text = cluster.get("/metrics")
+        done = subprocess.run([promtool, "check", "metrics"], input=text, capture_output=True, text=True, timeout=60)
+        assert done.returncode == 0 and not done.stderr and not done.stdout, f"{done.stdout}{done.stderr}"
+
+
+def prometheus(cluster):
+    """A real Prometheus scrapes both and answers a query."""
+    binary = shutil.which("prometheus")
+    assert binary, "prometheus is missing: apt-get install prometheus"
+    cluster.dispatcher()
+    cluster.worker("w0", "--http", "127.0.0.1:0", "--http-ready-file", cluster.folder / "worker-http")
+    cluster.read(SLOW_STEP)
+    targets = [url.removeprefix("http://") for url in (cluster.http, cluster.file("worker-http"))]
+    config = cluster.folder / "prometheus.yml"
+    config.write_text(json.dumps({"scrape_configs": [{"job_name": "feedmill", "scrape_interval": "1s",
+                                                      "static_configs": [{"targets": targets}]}]}))
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    log = open(cluster.folder / "prometheus.log", "w", encoding="utf-8")
+    with log:
+        cluster.processes.append(subprocess.Popen(
+            [binary, f"--config.file={config}", f"--storage.tsdb.path={cluster.folder}/tsdb",
+             f"--web.listen-address=127.0.0.1:{port}"], stdout=log, stderr=log))
+
+    def ask(query):
+        url = f"http://127.0.0.1:{port}/api/v1/query?query=" + urllib.request.quote(query)
+        try:
+            with urllib.request.urlopen(url, timeout=10) as answer:
+                return json.load(answer)["data"]["result"]
+        except OSError:
+            return []
+    wait_for(lambda: [r for r in ask("up") if r["value"][1] == "1"] and len(ask("up == 1")) == 2, "both targets to be up")
+    wait_for(lambda: ask("rate(feedmill_job_elements_total{job='train'}[5s]) > 0"), "a rate of elements")
+
+
+# ---- the verdict
+
+
+def slow_step(cluster):
+    """A step that takes long is named, and the reader's wait is measured."""
+    cluster.dispatcher()
+    cluster.worker("w0")
+    cluster.read(SLOW_STEP)
+    verdict = cluster.becomes("step", part="steps[0] map")
+    assert verdict["gain"] > 2 and verdict["evidence"], verdict
+    session = cluster.job()["sessions"][0]
+    assert session["waits_percent"] > 80, session
+    table = subprocess.run([cluster.binary, "status", "--service", cluster.service], capture_output=True, text=True,
+                           check=True, timeout=30).stdout
+    assert re.search(r"train: .*steps\[0\] map takes", table), table
+
+
+def slow_step_on_a_busy_machine(cluster):
+    """Other load on the machine does not change which step is named."""
+    cluster.dispatcher()
+    cluster.worker("w0")
+    busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(2 * (os.cpu_count() or 1))]
+    cluster.processes += busy
+    cluster.read("source: {range: {stop: 100000}}\nsteps:\n  - map: 'sleep_ms(x, 5)'\n  - map: 'x + 1'\n")
+    cluster.becomes("step", part="steps[0] map", seconds=60)
+
+
+def slow_source(cluster):
+    """A store that answers late is named as the source."""
+    files = cluster.folder / "files"
+    files.mkdir()
+    for k in range(400):
+        (files / f"{k}.txt").write_text("a line\n" * 20)
+    with RangeServer(files, delay=0.1) as server:
+        cluster.dispatcher()
+        cluster.worker("w0")
+        names = ", ".join(f"'{server.url}/{k}.txt'" for k in range(400))
+        cluster.read(f"source: {{text: {{files: [{names}]}}}}\n", "--timeout", "60s")
+        cluster.becomes("source", part="text", seconds=90)
+
+
+def slow_consumer(cluster):
+    """A trainer that takes long over each batch is named; so is one that stops."""
+    cluster.dispatcher()
+    cluster.worker("w0")
+    reader = cluster.read(CHEAP, output="jsonl", stdout=subprocess.PIPE)
+    end = time.monotonic() + 60
+    while time.monotonic() < end and cluster.verdict().get("bound_by") != "consumer":
+        os.read(reader.stdout.fileno(), 65536)
+        time.sleep(0.05)
+    assert cluster.verdict()["bound_by"] == "consumer", cluster.verdict()
+    cluster.becomes("consumer", part="asked for nothing")
+
+
+def slow_link(cluster):
+    """A network that is slower than the worker is named."""
+    cluster.dispatcher()
+    proxy = Proxy(rate=2_000_000)
+    worker = cluster.worker("w0", "--transport", "tcp", "--advertise", f"127.0.0.1:{proxy.port}", "--port",
+                            free_port := unused_port())
+    proxy.set_target(free_port)
+    del worker
+    cluster.read("source: {range: {stop: 2000000000}}\nsteps:\n  - batch: {size: 4096}\n")
+    cluster.becomes("link", seconds=60)
+
+
+def unused_port():
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return free.getsockname()[1]
+
+
+def client_steps(cluster):
+    """Steps that run in the reader are named."""
+    cluster.dispatcher()
+    cluster.worker("w0")
+    cluster.worker("w1")
+    cluster.read("source: {range: {stop: 2000000000}}\nsteps:\n  - filter: 'x % 3 != 0'\n  - batch: {size: 1}\n")
+    cluster.becomes("client_stage", seconds=60)
+
+
+def shared_workers(cluster):
+    """A job that gets little of busy workers is told so."""
+    cluster.dispatcher()
+    cluster.worker("w0")
+    cluster.read(SLOW_STEP, "--weight", "10000", name="greedy")
+    cluster.becomes("step", name="greedy")
+    cluster.read(SLOW_STEP.replace("100000", "90000"), "--weight", "1", name="train")
+    cluster.becomes("workers", part="is for this job", seconds=60)
+
+
+def one_slow_rank(cluster):
+    """Of ranks, the one that does not wait for data is named where none does."""
+    cluster.dispatcher()
+    cluster.worker("w0")
+    readers = [cluster.read(CHEAP, "--consumer", f"{rank}/2", output="jsonl", stdout=subprocess.PIPE) for rank in range(2)]
+    end = time.monotonic() + 60
+    while time.monotonic() < end and cluster.verdict().get("bound_by") != "consumer":
+        for reader in readers:
+            os.read(reader.stdout.fileno(), 65536)
+        time.sleep(0.05)
+    verdict = cluster.verdict()
+    assert verdict["bound_by"] == "consumer" and verdict["where"] in ("0/2", "1/2"), verdict
+    assert {s["consumer"] for s in cluster.job()["sessions"]} == {"0/2", "1/2"}
+
+
+def idle(cluster):
+    """Nothing bounds a job that is over, or that nobody reads."""
+    cluster.dispatcher()
+    cluster.worker("w0")
+    cluster.read("source: {range: {stop: 100}}\n").wait(30)
+    cluster.becomes("none", part="the job is over") if "verdict" in cluster.job() else None
+    assert cluster.verdict()["bound_by"] == "none"
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("check")
+    parser.add_argument("--binary", required=True)
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="monitoring-") as folder:
+        cluster = Cluster(arguments.binary, folder)
+        try:
+            globals()[arguments.check](cluster)
+        except AssertionError:
+            print(cluster.logs(), file=sys.stderr)
+            raise
+        finally:
+            cluster.close()
+
+
+if __name__ == "__main__":
+    main()

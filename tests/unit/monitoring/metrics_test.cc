@@ -1,0 +1,108 @@
+#include "monitoring/metrics.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string>
+
+namespace feedmill {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+std::string TextOf(const DispatcherSnapshot& snapshot) {
+  MetricList metrics;
+  AddDispatcherMetrics(snapshot, metrics);
+  return metrics.Text();
+}
+
+size_t Count(const std::string& text, const std::string& part) {
+  size_t count = 0;
+  for (size_t at = text.find(part); at != text.npos;
+       at = text.find(part, at + 1)) {
+    ++count;
+  }
+  return count;
+}
+
+JobSnapshot Job(const std::string& name) {
+  JobSnapshot job;
+  job.name = name;
+  job.anonymous = name.starts_with('@');
+  job.state = "running";
+  job.bound_by = "step";
+  job.readers = 1;
+  job.totals.elements = 7;
+  return job;
+}
+
+TEST(Metrics, HaveAHelpATypeAndTheirLabels) {
+  DispatcherSnapshot snapshot;
+  snapshot.jobs = {Job("train")};
+  snapshot.jobs[0].steps = {{"steps[0] map", 1.5, 1.25, 3}};
+  const std::string text = TextOf(snapshot);
+  EXPECT_THAT(text, HasSubstr("# TYPE feedmill_job_elements_total counter\n"));
+  EXPECT_THAT(text,
+              HasSubstr("feedmill_job_elements_total{job=\"train\"} 7\n"));
+  EXPECT_THAT(text, HasSubstr("{job=\"train\",bound_by=\"step\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("feedmill_step_measured_seconds_total{job="
+                              "\"train\",step=\"steps[0] map\"} 1.5\n"));
+  EXPECT_EQ(Count(text, "# HELP feedmill_job_readers "), 1u);
+}
+
+TEST(Metrics, OfJobsWithoutANameAreOne) {
+  DispatcherSnapshot snapshot;
+  snapshot.jobs = {Job("@a"), Job("@b")};
+  snapshot.anonymous.elements = 30;  // also of jobs that ended
+  const std::string text = TextOf(snapshot);
+  EXPECT_THAT(text, HasSubstr("feedmill_job_readers{job=\"anonymous\"} 2\n"));
+  EXPECT_THAT(text,
+              HasSubstr("feedmill_job_elements_total{job=\"anonymous\"} 30\n"));
+  EXPECT_THAT(text, Not(HasSubstr("@a")));
+}
+
+TEST(Metrics, AreOfABoundedNumberOfJobsAndWorkers) {
+  DispatcherSnapshot snapshot;
+  for (size_t k = 0; k < 2 * kJobsShown; ++k) {
+    snapshot.jobs.push_back(Job("idle" + std::to_string(k)));
+    snapshot.jobs.back().readers = 0;
+  }
+  snapshot.jobs.push_back(Job("read now"));
+  snapshot.workers.resize(2 * kWorkersShown);
+  const std::string text = TextOf(snapshot);
+  EXPECT_EQ(Count(text, "feedmill_job_readers{"), kJobsShown + 1);
+  EXPECT_THAT(text, HasSubstr("feedmill_job_readers{job=\"read now\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("feedmill_dispatcher_jobs_not_shown 101\n"));
+  EXPECT_EQ(Count(text, "feedmill_dispatcher_worker_slots{"), kWorkersShown);
+  EXPECT_THAT(text, HasSubstr("feedmill_dispatcher_workers_not_shown 200\n"));
+}
+
+TEST(Metrics, HoldNamesOfAnyBytes) {
+  DispatcherSnapshot snapshot;
+  snapshot.jobs = {Job("a\"b\\c\nd"), Job("\xff\xfe"),
+                   Job(std::string(1'000, 'x'))};
+  const std::string text = TextOf(snapshot);
+  EXPECT_THAT(text, HasSubstr("job=\"a\\\"b\\\\c\\nd\""));
+  EXPECT_THAT(text, HasSubstr("job=\"?"
+                              "?\""));
+  EXPECT_THAT(text, Not(HasSubstr(std::string(300, 'x'))));
+}
+
+TEST(Metrics, OfAWorkerNameItsPlansAndSteps) {
+  WorkerStatus status;
+  status.registered = true;
+  status.load.threads = 2;
+  status.load.plans = {
+      {PlanId("ab12"), 2, 1, 0, 0, 5, 80, {{4, 1'000'000'000}}}};
+  MetricList metrics;
+  AddWorkerMetrics(status, metrics);
+  const std::string text = metrics.Text();
+  EXPECT_THAT(text, HasSubstr("feedmill_worker_registered 1\n"));
+  EXPECT_THAT(text, HasSubstr("{plan=\"ab12\",step=\"steps[1]\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("{plan=\"ab12\",for=\"credit\"} 1\n"));
+}
+
+}  // namespace
+}  // namespace feedmill
