@@ -8,7 +8,7 @@ namespace {
 double Number(uint64_t value) { return static_cast<double>(value); }
 
 void AddJob(const JobSnapshot& job, MetricList& metrics) {
-  const MetricList::Labels of{{"job", job.name}};
+  const MetricList::Labels of{{"job_name", job.name}};
   const auto with = [&](const std::string& label, const std::string& value) {
     MetricList::Labels labels = of;
     labels.emplace_back(label, value);

@@ -121,7 +121,7 @@ class Cluster:
             assert holds(), f"then {self.verdict(name)}"
             time.sleep(0.1)
         assert self.job(name)["bound_by"] == bound_by
-        assert self.metric("feedmill_job_bound", job=name, bound_by=bound_by) == 1
+        assert self.metric("feedmill_job_bound", job_name=name, bound_by=bound_by) == 1
         return found
 
     def close(self):
@@ -161,7 +161,7 @@ def states(cluster):
     for name, word in expected.items():
         assert f"job '{name}' ended iteration 0, {word}" in cluster.log("dispatcher"), cluster.log("dispatcher")
         assert f"job '{name}' began iteration 0" in cluster.log("dispatcher")
-    assert cluster.metric("feedmill_job_elements_total", job="whole") == 100
+    assert cluster.metric("feedmill_job_elements_total", job_name="whole") == 100
     dispatcher.kill()
     dispatcher.wait()
     (cluster.folder / "address").unlink()
@@ -267,7 +267,7 @@ def scrape(cluster):
     cluster.dispatcher()
     cluster.worker("w0", "--http", "127.0.0.1:0", "--http-ready-file", cluster.folder / "worker-http")
     cluster.read(SLOW_STEP)
-    wait_for(lambda: cluster.metric("feedmill_step_measured_seconds_total", job="train"), "steps to be measured")
+    wait_for(lambda: cluster.metric("feedmill_step_measured_seconds_total", job_name="train"), "steps to be measured")
     for http in (cluster.http, cluster.file("worker-http")):
         cluster.http = http
         text = cluster.get("/metrics")
@@ -302,7 +302,7 @@ def prometheus(cluster):
         except OSError:
             return []
     wait_for(lambda: [r for r in ask("up") if r["value"][1] == "1"] and len(ask("up == 1")) == 2, "both targets to be up")
-    wait_for(lambda: ask("rate(feedmill_job_elements_total{job='train'}[5s]) > 0"), "a rate of elements")
+    wait_for(lambda: ask("rate(feedmill_job_elements_total{job_name='train'}[5s]) > 0"), "a rate of elements")
 
 
 # ---- the verdict

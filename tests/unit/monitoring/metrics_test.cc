@@ -45,9 +45,9 @@ TEST(Metrics, HaveAHelpATypeAndTheirLabels) {
   const std::string text = TextOf(snapshot);
   EXPECT_THAT(text, HasSubstr("# TYPE feedmill_job_elements_total counter\n"));
   EXPECT_THAT(text,
-              HasSubstr("feedmill_job_elements_total{job=\"train\"} 7\n"));
-  EXPECT_THAT(text, HasSubstr("{job=\"train\",bound_by=\"step\"} 1\n"));
-  EXPECT_THAT(text, HasSubstr("feedmill_step_measured_seconds_total{job="
+              HasSubstr("feedmill_job_elements_total{job_name=\"train\"} 7\n"));
+  EXPECT_THAT(text, HasSubstr("{job_name=\"train\",bound_by=\"step\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("feedmill_step_measured_seconds_total{job_name="
                               "\"train\",step=\"steps[0] map\"} 1.5\n"));
   EXPECT_EQ(Count(text, "# HELP feedmill_job_readers "), 1u);
 }
@@ -57,9 +57,11 @@ TEST(Metrics, OfJobsWithoutANameAreOne) {
   snapshot.jobs = {Job("@a"), Job("@b")};
   snapshot.anonymous.elements = 30;  // also of jobs that ended
   const std::string text = TextOf(snapshot);
-  EXPECT_THAT(text, HasSubstr("feedmill_job_readers{job=\"anonymous\"} 2\n"));
   EXPECT_THAT(text,
-              HasSubstr("feedmill_job_elements_total{job=\"anonymous\"} 30\n"));
+              HasSubstr("feedmill_job_readers{job_name=\"anonymous\"} 2\n"));
+  EXPECT_THAT(
+      text,
+      HasSubstr("feedmill_job_elements_total{job_name=\"anonymous\"} 30\n"));
   EXPECT_THAT(text, Not(HasSubstr("@a")));
 }
 
@@ -73,7 +75,8 @@ TEST(Metrics, AreOfABoundedNumberOfJobsAndWorkers) {
   snapshot.workers.resize(2 * kWorkersShown);
   const std::string text = TextOf(snapshot);
   EXPECT_EQ(Count(text, "feedmill_job_readers{"), kJobsShown + 1);
-  EXPECT_THAT(text, HasSubstr("feedmill_job_readers{job=\"read now\"} 1\n"));
+  EXPECT_THAT(text,
+              HasSubstr("feedmill_job_readers{job_name=\"read now\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("feedmill_dispatcher_jobs_not_shown 101\n"));
   EXPECT_EQ(Count(text, "feedmill_dispatcher_worker_slots{"), kWorkersShown);
   EXPECT_THAT(text, HasSubstr("feedmill_dispatcher_workers_not_shown 200\n"));
@@ -84,8 +87,8 @@ TEST(Metrics, HoldNamesOfAnyBytes) {
   snapshot.jobs = {Job("a\"b\\c\nd"), Job("\xff\xfe"),
                    Job(std::string(1'000, 'x'))};
   const std::string text = TextOf(snapshot);
-  EXPECT_THAT(text, HasSubstr("job=\"a\\\"b\\\\c\\nd\""));
-  EXPECT_THAT(text, HasSubstr("job=\"?"
+  EXPECT_THAT(text, HasSubstr("job_name=\"a\\\"b\\\\c\\nd\""));
+  EXPECT_THAT(text, HasSubstr("job_name=\"?"
                               "?\""));
   EXPECT_THAT(text, Not(HasSubstr(std::string(300, 'x'))));
 }
