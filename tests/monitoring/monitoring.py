@@ -305,6 +305,43 @@ def prometheus(cluster):
     wait_for(lambda: ask("rate(feedmill_job_elements_total{job_name='train'}[5s]) > 0"), "a rate of elements")
 
 
+# ---- commands
+
+
+def watch(cluster):
+    """status --watch prints again and again, and waits for a dispatcher that is away."""
+    dispatcher = cluster.dispatcher()
+    watching = cluster.start("watch", "status", "--service", cluster.service, "--format", "json", "--watch", "100ms",
+                             "--timeout", "200ms", stdout=subprocess.PIPE)
+    for _ in range(3):
+        assert json.loads(watching.stdout.readline())["jobs"] == []
+    dispatcher.kill()
+    wait_for(lambda: "no dispatcher answered" in cluster.log("watch"), cluster.logs)
+    assert watching.poll() is None
+    watching.terminate()
+    assert watching.wait(20) == 0
+
+
+def doctor(cluster):
+    """It names what is wrong with a service: no dispatcher, no workers, a worker that cannot be reached."""
+    def says():
+        done = subprocess.run([cluster.binary, "doctor", "--service", service], capture_output=True, text=True, timeout=60)
+        return done.returncode, done.stdout
+    service = f"localhost:{unused_port()}"
+    code, text = says()
+    assert code == 1 and re.search(r"^failed +dispatcher +nothing listens at", text, re.M), text
+    cluster.dispatcher()
+    service = cluster.service
+    code, text = says()
+    assert code == 1 and re.search(r"^failed +workers +there are none", text, re.M), text
+    cluster.worker("w0")
+    code, text = says()
+    assert code == 0 and re.search(r"^ok +worker +tcp:\S+ can be reached$", text, re.M), text
+    cluster.worker("w1", "--advertise", f"127.0.0.1:{unused_port()}")
+    code, text = says()
+    assert code == 1 and re.search(r"^failed +worker +tcp:\S+ cannot be reached from here", text, re.M), text
+
+
 # ---- the verdict
 
 

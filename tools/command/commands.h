@@ -34,6 +34,7 @@ absl::StatusOr<int> RunIndex(const Invocation& invocation);
 absl::StatusOr<int> RunCache(const Invocation& invocation);
 absl::StatusOr<int> RunToken(const Invocation& invocation);
 absl::StatusOr<int> RunStatus(const Invocation& invocation);
+absl::StatusOr<int> RunDoctor(const Invocation& invocation);
 absl::StatusOr<int> RunResolve(const Invocation& invocation);
 absl::StatusOr<int> RunSimulate(const Invocation& invocation);
 absl::StatusOr<int> RunKeygen(const Invocation& invocation);

@@ -39,6 +39,8 @@ constexpr Command kCommands[] = {
     {"cache", "lists and deletes caches on disk", RunCache},
     {"token", "merges and shows tokens, from which readers continue", RunToken},
     {"status", "shows what a service is doing", RunStatus},
+    {"doctor", "checks this machine and a service, and says what to do",
+     RunDoctor},
     {"resolve", "shows the tasks of a cluster", RunResolve},
     {"simulate", "checks the protocol on simulated clusters", RunSimulate},
     {"keygen", "makes the keys of a service that encrypts", RunKeygen},

@@ -264,20 +264,9 @@ void CatchSignals() {
   sigaction(SIGTERM, &action, nullptr);
 }
 
-// The elements of a range with only 1:1 steps, where nothing must be read to
-// know them.
-std::optional<uint64_t> KnownTotal(const Graph& graph, uint64_t limit) {
-  std::optional<uint64_t> total;
-  if (const auto* range = graph.source.As<RangeSource>()) {
-    bool counted = true;
-    for (const Step& step : graph.steps) {
-      counted = counted && (step.Is<MapStep>() || step.Is<ShuffleStep>());
-    }
-    if (counted && range->step == 1 && range->stop > range->start) {
-      total = static_cast<uint64_t>(range->stop) -
-              static_cast<uint64_t>(range->start);
-    }
-  }
+// Elements that will be printed, where nothing must be read to know it.
+std::optional<uint64_t> KnownTotal(const Reader& reader, uint64_t limit) {
+  const std::optional<uint64_t> total = reader.left();
   if (limit == kNoLimit) return total;
   return std::min(limit, total.value_or(limit));
 }
@@ -427,7 +416,7 @@ absl::Status ReadAll(const Graph& graph, const ReadFlags& flags,
                            !(prints && isatty(STDOUT_FILENO) != 0),
                    .output_fd = prints ? STDOUT_FILENO : -1,
                    .progress =
-                       [&, total = KnownTotal(graph, flags.limit)] {
+                       [&, total = KnownTotal(*reader, flags.limit)] {
                          return ReadProgress{writer.elements(), writer.bytes(),
                                              absl::Now() - start, total};
                        },

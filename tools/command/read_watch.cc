@@ -21,6 +21,14 @@ std::string WithCommas(uint64_t number) {
   return text;
 }
 
+// 125 → "2:05", 4000 → "1:06:40".
+std::string TimeText(double seconds) {
+  const auto whole = static_cast<uint64_t>(std::min(seconds, 1e9) + 0.5);
+  const uint64_t hours = whole / 3600;
+  if (hours == 0) return fmt::format("{}:{:02}", whole / 60, whole % 60);
+  return fmt::format("{}:{:02}:{:02}", hours, whole / 60 % 60, whole % 60);
+}
+
 bool ReaderGone(int fd) {
   pollfd wait{fd, 0, 0};
   return poll(&wait, 1, 0) > 0 && (wait.revents & POLLERR) != 0;
@@ -44,6 +52,9 @@ std::string ProgressLine(const ReadProgress& progress) {
     line += fmt::format("  [{}{}] {} %", std::string(filled, '='),
                         std::string(kWidth - filled, ' '),
                         static_cast<int>(part * 100));
+    if (part > 0 && part < 1) {
+      line += "  " + TimeText(seconds / part * (1 - part)) + " left";
+    }
   }
   return line;
 }

@@ -22,7 +22,7 @@ struct ReadProgress {
   std::optional<uint64_t> total;  // elements there will be, where known
   const char* unit = "elements";
 };
-// "1,234,567 elements  45,678/s  12.3 MB/s  [=====>    ] 34 %".
+// "1,234,567 elements  45,678/s  12.3 MB/s  [=====     ] 34 %  2:05 left".
 std::string ProgressLine(const ReadProgress& progress);
 
 // A thread beside a command that waits: draws the progress line on stderr,

@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <cstdio>
 
 #include "core/base/status.h"
@@ -6,6 +8,7 @@
 #include "tools/command/flags.h"
 #include "tools/command/security_flags.h"
 #include "tools/command/status_table.h"
+#include "tools/command/stop_signals.h"
 
 namespace feedmill {
 namespace {
@@ -17,7 +20,26 @@ constexpr char kStatusExamples[] =
     "\n"
     "Examples:\n"
     "  feedmill status --service tcp://10.0.0.1:5050\n"
-    "  feedmill status --service localhost:5050 --format json | jq .workers";
+    "  feedmill status --service localhost:5050 --format json | jq .workers\n"
+    "  feedmill status --service localhost:5050 --watch 1s";
+
+// Prints it once.
+absl::Status PrintOnce(const std::string& service, absl::Duration timeout,
+                       const std::string& cluster_id,
+                       const SecurityConfig& security, bool table,
+                       bool clears) {
+  FM_ASSIGN_OR_RETURN(std::string text,
+                      FetchStatus(service, timeout, cluster_id, security));
+  if (table) {
+    FM_ASSIGN_OR_RETURN(text, StatusTable(text));
+  } else {
+    text += '\n';
+  }
+  if (clears) std::fputs("\033[H\033[2J", stdout);
+  std::fputs(text.c_str(), stdout);
+  std::fflush(stdout);
+  return absl::OkStatus();
+}
 
 }  // namespace
 
@@ -27,11 +49,17 @@ absl::StatusOr<int> RunStatus(const Invocation& invocation) {
   SecurityConfig security;
   std::string format = "table";
   absl::Duration timeout = absl::Seconds(4);
+  absl::Duration watch = absl::ZeroDuration();
   FlagSet flags("status", kStatusSummary, kStatusExamples);
   flags.Text("--service", "HOST:PORT", "Address of the dispatcher (required)",
              &service);
   flags.OneOf("--format", {"table", "json"}, "How to print it", &format);
   flags.Duration("--timeout", "How long to wait for an answer", &timeout);
+  flags.Duration(
+      "--watch",
+      "Print it again and again, this long after the last one, until "
+      "SIGINT; default: once",
+      &watch);
   flags.Text("--cluster-id", "NAME", "Refuse a dispatcher of another cluster",
              &cluster_id);
   DeclareKeys(flags, &security);
@@ -42,14 +70,23 @@ absl::StatusOr<int> RunStatus(const Invocation& invocation) {
   if (!go_on) return 0;
   if (service.empty()) return flags.Error("--service HOST:PORT is missing");
 
-  FM_ASSIGN_OR_RETURN(std::string text,
-                      FetchStatus(service, timeout, cluster_id, security));
-  if (format == "table") {
-    FM_ASSIGN_OR_RETURN(text, StatusTable(text));
-  } else {
-    text += '\n';
+  const bool table = format == "table";
+  if (watch == absl::ZeroDuration()) {
+    FM_RETURN_IF_ERROR(
+        PrintOnce(service, timeout, cluster_id, security, table, false));
+    return 0;
   }
-  std::fputs(text.c_str(), stdout);
+  // A dispatcher that is away for a while is asked again.
+  StopSignals signals;
+  const bool clears = table && isatty(STDOUT_FILENO) != 0;
+  do {
+    const absl::Status printed =
+        PrintOnce(service, timeout, cluster_id, security, table, clears);
+    if (absl::IsFailedPrecondition(printed)) return printed;
+    if (!printed.ok()) {
+      fmt::print(stderr, "feedmill: {}\n", ErrorText(printed));
+    }
+  } while (std::ferror(stdout) == 0 && !signals.Wait(-1, watch).has_value());
   return 0;
 }
 

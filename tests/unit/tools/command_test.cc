@@ -308,7 +308,13 @@ TEST(ProgressLine, ShowsPercentWhereTheTotalIsKnown) {
   ReadProgress progress{1234567, 2000000, absl::Seconds(2), std::nullopt};
   EXPECT_EQ(ProgressLine(progress), "1,234,567 elements  617,283/s  1.0 MB/s");
   progress.total = 2469134;
-  EXPECT_THAT(ProgressLine(progress), HasSubstr("[==========          ] 50 %"));
+  EXPECT_THAT(ProgressLine(progress),
+              HasSubstr("[==========          ] 50 %  0:02 left"));
+  progress.elapsed = absl::Seconds(4'000);
+  EXPECT_THAT(ProgressLine(progress), HasSubstr("50 %  1:06:40 left"));
+  progress.elements = 2469134;
+  EXPECT_THAT(ProgressLine(progress), HasSubstr("100 %"));
+  EXPECT_THAT(ProgressLine(progress), Not(HasSubstr("left")));
 }
 
 TEST(ReadWatch, NoticesThatTheReaderHasGone) {
