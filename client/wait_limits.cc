@@ -106,7 +106,8 @@ absl::Status WaitLimits::LateData(const ServiceLink::View& view,
   if (!view.run.has_value()) return absl::OkStatus();
   const absl::Time since = std::max(begun, view.progress);
   if (!view.refused_by_worker.ok() && now - since >= patience) {
-    return view.refused_by_worker;
+    return DeadlineExceeded("no data for {}: {}", Seconds(patience),
+                            ErrorText(view.refused_by_worker));
   }
   if (now - std::max(since, view.unreachable_since) >= patience) {
     return DeadlineExceeded(
