@@ -99,11 +99,12 @@ VerdictInput Dispatcher::InputOf(absl::Time now, const JobState& job) const {
     const PlanUse use = worker.window.Of(now, job.plan);
     const PlanUse all = worker.window.All(now);
     const bool measured = all.step_seconds > 0;
-    input.workers.push_back(
-        {WithoutKey(id), worker.window.last().threads, worker.window.Busy(now),
-         worker.draining, use.streams, use.waiting_for_credit,
-         use.waiting_for_memory,
-         measured ? use.step_seconds / all.step_seconds : 1});
+    input.workers.push_back({WithoutKey(id), worker.window.last().threads,
+                             worker.window.Busy(now), worker.draining,
+                             use.streams, use.waiting_for_credit,
+                             use.waiting_for_memory,
+                             measured ? use.step_seconds / all.step_seconds : 1,
+                             worker.window.Speed(now, job.plan).value_or(-1)});
   }
   const auto plan = plans_.find(job.plan);
   if (plan == plans_.end()) return input;

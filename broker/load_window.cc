@@ -99,6 +99,34 @@ PlanUse WorkerWindow::Of(absl::Time now, const PlanId& plan) const {
   return use;
 }
 
+std::optional<double> WorkerWindow::Speed(absl::Time now,
+                                          const PlanId& plan) const {
+  constexpr absl::Duration kTimeLeast = absl::Seconds(2);
+  constexpr double kBusyLeast = 0.3;
+  if (samples_.empty() || now - samples_.back().first > kLoadWindow) {
+    return std::nullopt;
+  }
+  const PlanLoad* first = nullptr;
+  const PlanLoad* last = nullptr;
+  absl::Time begun;
+  for (const auto& [at, load] : samples_) {
+    for (const PlanLoad& each : load.plans) {
+      if (each.plan != plan) continue;
+      if (first == nullptr) begun = at;
+      if (first == nullptr) first = &each;
+      last = &each;
+    }
+  }
+  const absl::Duration time = samples_.back().first - begun;
+  const double busy = Busy(now);
+  if (first == nullptr || time < kTimeLeast || busy < kBusyLeast ||
+      last->elements < first->elements) {
+    return std::nullopt;
+  }
+  return static_cast<double>(last->elements - first->elements) /
+         (absl::ToDoubleSeconds(time) * last_.threads * busy);
+}
+
 PlanUse WorkerWindow::All(absl::Time now) const {
   PlanUse all;
   for (const PlanLoad& each : last_.plans) {

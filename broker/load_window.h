@@ -49,6 +49,9 @@ class WorkerWindow {
   // lately.
   double Busy(absl::Time now) const;
   PlanUse Of(absl::Time now, const PlanId& plan) const;
+  // Elements of the plan that a thread with work sent in a second. Nullopt if
+  // the worker had too little to do for the plan, or for too short.
+  std::optional<double> Speed(absl::Time now, const PlanId& plan) const;
   // Of all plans.
   PlanUse All(absl::Time now) const;
 

@@ -24,6 +24,7 @@ constexpr double kDominant = 0.4;  // part of what the steps take
 constexpr double kOthers = 0.6;    // below it, a worker works for other jobs
 constexpr double kBlocked = 0.5;   // below it, a step's time is mostly waiting
 constexpr double kStuck = 0.5;     // seconds
+constexpr double kSlow = 1.0 / 3;  // of the speed of the others
 constexpr double kGainMax = 1000;
 
 std::string Percent(double part) {
@@ -97,6 +98,32 @@ Fleet FleetOf(const std::vector<Worker>& workers) {
   return fleet;
 }
 
+// A worker that is far slower than the others, and how many times.
+struct Straggler {
+  const Worker* worker = nullptr;
+  double times = 0;
+  double gain = 0;  // if it were as fast as they are
+};
+
+Straggler StragglerOf(const std::vector<Worker>& workers) {
+  std::vector<const Worker*> known;
+  for (const Worker& worker : workers) {
+    if (worker.speed >= 0 && !worker.draining) known.push_back(&worker);
+  }
+  if (known.size() < 2) return {};
+  std::sort(known.begin(), known.end(), [](const Worker* a, const Worker* b) {
+    return a->speed < b->speed;
+  });
+  // Of two, the faster one says what is possible.
+  const double typical = known[known.size() / 2]->speed;
+  const Worker& slowest = *known.front();
+  if (slowest.speed >= kSlow * typical) return {};
+  double now = 0;
+  for (const Worker* worker : known) now += worker->speed;
+  return {&slowest, slowest.speed <= 0 ? kGainMax : typical / slowest.speed,
+          now <= 0 ? kGainMax : (now - slowest.speed + typical) / now};
+}
+
 // Says what all readers wait for or do, as evidence.
 std::vector<std::string> EvidenceOf(const VerdictInput& input,
                                     const Fleet& fleet) {
@@ -153,7 +180,7 @@ Verdict WithoutWait(const VerdictInput& input) {
     const double gain = GainOf(StageShare(*slowest));
     return Of(BoundBy::kClientStage, slowest->name, gain,
               fmt::format("bound by the steps that run in {}: they take {} of "
-                          "its time; without them it were {}",
+                          "its time; without them it would be {}",
                           NameOf(*slowest, input),
                           Percent(StageShare(*slowest)), GainText(gain)));
   }
@@ -186,6 +213,18 @@ Verdict BusyWorkers(const VerdictInput& input, const Fleet& fleet,
                           "do is for this job; give it more --weight or add "
                           "workers ({})",
                           waits, Percent(fleet.share), GainText(gain)));
+  }
+  if (const Straggler slow = StragglerOf(input.workers);
+      slow.worker != nullptr) {
+    return Of(
+        BoundBy::kWorkers, slow.worker->name, slow.gain,
+        fmt::format("{}: worker {} is {} slower than the others, or has "
+                    "the costliest records; if it kept up, the job would be "
+                    "{}",
+                    waits, slow.worker->name,
+                    slow.times >= 100 ? "many times"
+                                      : fmt::format("{:.1f} times", slow.times),
+                    GainText(slow.gain)));
   }
   double total = 0;
   const Step* most = nullptr;
@@ -242,6 +281,9 @@ Verdict WithWait(const VerdictInput& input, const Reader& reader,
                           waits, where, Percent(1 - fleet.others_busy),
                           GainText(gain)));
   }
+  // What is made ahead of the head waits for credit, too: that alone is no sign
+  // of a slow link.
+  if (fleet.busy >= kIdle) return BusyWorkers(input, fleet, waits, gain);
   if (fleet.streams > 0 &&
       fleet.waiting_for_credit >= kWaiting * fleet.streams) {
     return Of(BoundBy::kLink, reader.name, gain,
@@ -256,18 +298,6 @@ Verdict WithWait(const VerdictInput& input, const Reader& reader,
         fmt::format("{}: the dispatcher's thread is busy {} of the time, "
                     "and workers wait for work ({})",
                     waits, Percent(input.dispatcher_busy), GainText(gain)));
-  }
-  // Threads that are free although work is there: one stream at a time, or
-  // work that waits for something that is none of the steps'.
-  double total = 0;
-  const Step* most = nullptr;
-  for (const Step& step : input.steps) {
-    total += step.wall_s;
-    if (most == nullptr || step.wall_s > most->wall_s) most = &step;
-  }
-  if (fleet.busy >= kIdle && most != nullptr &&
-      most->wall_s >= kDominant * total) {
-    return BusyWorkers(input, fleet, waits, gain);
   }
   if (input.splits_without_lease > 0 && fleet.streams < 1) {
     return Of(BoundBy::kDispatcher, "", gain,

@@ -45,6 +45,8 @@ struct VerdictInput {
     double waiting_for_credit = 0;
     double waiting_for_memory = 0;
     double share = 1;  // of the work that was measured, this job's
+    // Elements of the job a second of a thread that has work; below 0: unknown.
+    double speed = -1;
   };
   // Samples of what a place of the pipeline takes on workers.
   struct Step {

@@ -14,6 +14,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -420,6 +421,28 @@ def client_steps(cluster):
     cluster.worker("w1")
     cluster.read("source: {range: {stop: 2000000000}}\nsteps:\n  - filter: 'x % 3 != 0'\n  - batch: {size: 1}\n")
     cluster.becomes("client_stage", seconds=60)
+
+
+def straggler(cluster):
+    """A worker that gets little of its machine is named."""
+    cluster.dispatcher()
+    workers = [cluster.worker(f"w{k}") for k in range(3)]
+    stopping = threading.Event()
+
+    def hold_back():
+        while not stopping.is_set():
+            workers[2].send_signal(signal.SIGSTOP)
+            stopping.wait(0.45)  # shorter than the time after which it is lost
+            workers[2].send_signal(signal.SIGCONT)
+            stopping.wait(0.03)
+    holding = threading.Thread(target=hold_back)
+    holding.start()
+    try:
+        cluster.read(SLOW_STEP)
+        cluster.becomes("workers", part=workers[2].address, seconds=60)
+    finally:
+        stopping.set()
+        holding.join()
 
 
 def shared_workers(cluster):

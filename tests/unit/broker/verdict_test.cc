@@ -93,6 +93,30 @@ TEST(Verdict, NamesAStraggler) {
   EXPECT_EQ(verdict.where, "tcp://slow:1");
 }
 
+TEST(Verdict, NamesAWorkerThatIsBusyAndFarSlowerThanTheOthers) {
+  VerdictInput input = Busy();
+  input.workers.push_back(Worker(0.9, 4, "tcp://slow:1"));
+  input.workers[0].speed = 50;
+  input.workers[1].speed = 48;
+  input.workers[2].speed = 4;
+  const Verdict verdict = Judge(input);
+  EXPECT_EQ(verdict.bound_by, BoundBy::kWorkers);
+  EXPECT_EQ(verdict.where, "tcp://slow:1");
+  EXPECT_NEAR(verdict.gain, 146.0 / 102, 0.01);
+  EXPECT_THAT(verdict.sentence, HasSubstr("12.0 times slower"));
+  input.workers[2].speed = 30;
+  EXPECT_EQ(Judge(input).bound_by, BoundBy::kStep);
+}
+
+TEST(Verdict, IsNoLinkWhereWorkersAreBusyAndMakeAheadOfTheHead) {
+  VerdictInput input = Busy();
+  for (VerdictInput::Worker& worker : input.workers) {
+    worker.busy = 0.6;
+    worker.waiting_for_credit = 2;
+  }
+  EXPECT_EQ(Judge(input).bound_by, BoundBy::kStep);
+}
+
 TEST(Verdict, NamesTheWorkerThatHasTheHeadOfSkewedSplits) {
   VerdictInput input = Busy();
   input.workers = {Worker(0.3), Worker(0.5, 4, "tcp://w1:1")};
@@ -263,6 +287,20 @@ TEST(WorkerWindow, CountsTasksThatTakeLongerThanIt) {
     window.Add(kNow + absl::Seconds(second), LoadOf(absl::ZeroDuration(), 2));
   }
   EXPECT_NEAR(window.Busy(kNow + absl::Seconds(10)), 1, 1e-9);
+}
+
+TEST(WorkerWindow, TellsHowFastAThreadIs) {
+  WorkerWindow window;
+  EXPECT_FALSE(window.Speed(kNow, PlanId("p")).has_value());
+  for (int64_t second = 0; second <= 4; ++second) {
+    WorkerLoad load = LoadOf(absl::Seconds(second), 1);  // one thread of two
+    load.plans[0].elements = static_cast<uint64_t>(30 * second);
+    window.Add(kNow + absl::Seconds(second), load);
+  }
+  const absl::Time end = kNow + absl::Seconds(4);
+  EXPECT_NEAR(window.Speed(end, PlanId("p")).value_or(0), 30, 1e-9);
+  EXPECT_FALSE(window.Speed(end, PlanId("q")).has_value());
+  EXPECT_FALSE(window.Speed(end + absl::Seconds(9), PlanId("p")).has_value());
 }
 
 TEST(StepUse, ForgetsWhatIsLongAgo) {
