@@ -332,11 +332,21 @@ class Dispatcher {
   void TakeLoad(absl::Time now, const JobName& job, Listener& listener,
                 const ReaderLoad& load);
   void TakeLoad(absl::Time now, KnownWorker& worker, const WorkerLoad& load);
-  VerdictInput InputOf(absl::Time now, const JobState& job) const;
+  // What workers do, looked through once for all jobs.
+  struct FleetUse {
+    std::map<PlanId, std::vector<VerdictInput::Worker>> by_plan;
+    uint64_t count = 0;  // those that do not drain
+    double threads = 0;  // of these
+    double busy = 0;     // threads of these that have work
+  };
+  FleetUse LookAtWorkers(absl::Time now) const;
+  VerdictInput InputOf(absl::Time now, const JobState& job,
+                       const FleetUse& fleet) const;
   VerdictInput::Reader InputOf(absl::Time now, const SessionKey& key,
                                const SessionState& session) const;
   std::string PlaceName(const PlanWork& plan, uint32_t place) const;
-  JobSnapshot SnapshotOf(absl::Time now, const JobState& job) const;
+  JobSnapshot SnapshotOf(absl::Time now, const JobState& job,
+                         const FleetUse& fleet) const;
 
   // ---- notes for the log (dispatcher_notes.cc)
   void NoteJoined(absl::Time now, const WorkerBeat& beat);

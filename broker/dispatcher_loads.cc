@@ -77,7 +77,32 @@ VerdictInput::Reader Dispatcher::InputOf(absl::Time now, const SessionKey& key,
   return reader;
 }
 
-VerdictInput Dispatcher::InputOf(absl::Time now, const JobState& job) const {
+Dispatcher::FleetUse Dispatcher::LookAtWorkers(absl::Time now) const {
+  FleetUse fleet;
+  for (const auto& [id, worker] : table_.workers()) {
+    const double busy = worker.window.Busy(now);
+    const uint32_t threads = worker.window.last().threads;
+    if (!worker.draining) {
+      ++fleet.count;
+      fleet.threads += threads;
+      fleet.busy += busy * threads;
+    }
+    const std::map<PlanId, PlanUse> plans = worker.window.Plans(now);
+    double measured = 0;
+    for (const auto& [plan, use] : plans) measured += use.step_seconds;
+    for (const auto& [plan, use] : plans) {
+      fleet.by_plan[plan].push_back(
+          {WithoutKey(id), threads, busy, worker.draining, use.streams,
+           use.waiting_for_credit, use.waiting_for_memory,
+           measured > 0 ? use.step_seconds / measured : 1,
+           use.speed.value_or(-1)});
+    }
+  }
+  return fleet;
+}
+
+VerdictInput Dispatcher::InputOf(absl::Time now, const JobState& job,
+                                 const FleetUse& fleet) const {
   VerdictInput input;
   input.over = job.over();
   input.planned = job.phase != RunPhase::kPlanning;
@@ -95,16 +120,27 @@ VerdictInput Dispatcher::InputOf(absl::Time now, const JobState& job) const {
     VerdictInput::Reader reader = InputOf(now, key, session);
     if (reader.elapsed_s > 0) input.readers.push_back(std::move(reader));
   }
-  for (const auto& [id, worker] : table_.workers()) {
-    const PlanUse use = worker.window.Of(now, job.plan);
-    const PlanUse all = worker.window.All(now);
-    const bool measured = all.step_seconds > 0;
-    input.workers.push_back({WithoutKey(id), worker.window.last().threads,
-                             worker.window.Busy(now), worker.draining,
-                             use.streams, use.waiting_for_credit,
-                             use.waiting_for_memory,
-                             measured ? use.step_seconds / all.step_seconds : 1,
-                             worker.window.Speed(now, job.plan).value_or(-1)});
+  // Workers that have nothing of the job are one.
+  VerdictInput::Worker rest{"the others"};
+  double threads = fleet.threads;
+  rest.count = fleet.count;
+  rest.busy = fleet.busy;
+  if (const auto own = fleet.by_plan.find(job.plan);
+      own != fleet.by_plan.end()) {
+    input.workers = own->second;
+    for (const VerdictInput::Worker& worker : input.workers) {
+      if (worker.draining) continue;
+      --rest.count;
+      threads -= worker.threads;
+      rest.busy -= worker.busy * worker.threads;
+    }
+  }
+  if (rest.count > 0) {
+    rest.threads = static_cast<uint32_t>(std::max(0.0, threads) + 0.5);
+    rest.busy =
+        rest.threads == 0 ? 0 : std::clamp(rest.busy / threads, 0.0, 1.0);
+    rest.share = 0;
+    input.workers.push_back(std::move(rest));
   }
   const auto plan = plans_.find(job.plan);
   if (plan == plans_.end()) return input;
@@ -121,15 +157,16 @@ std::optional<Verdict> Dispatcher::JudgeJob(absl::Time now,
                                             const JobName& name) const {
   const JobState* job = state_.FindJob(name);
   if (job == nullptr) return std::nullopt;
-  return Judge(InputOf(now, *job));
+  return Judge(InputOf(now, *job, LookAtWorkers(now)));
 }
 
-JobSnapshot Dispatcher::SnapshotOf(absl::Time now, const JobState& job) const {
+JobSnapshot Dispatcher::SnapshotOf(absl::Time now, const JobState& job,
+                                   const FleetUse& fleet) const {
   JobSnapshot snapshot;
   snapshot.name = job.name.value();
   snapshot.anonymous = job.anonymous();
   snapshot.state = StateName(job);
-  snapshot.bound_by = BoundName(Judge(InputOf(now, job)).bound_by);
+  snapshot.bound_by = BoundName(Judge(InputOf(now, job, fleet)).bound_by);
   const auto totals = totals_.find(job.name);
   if (totals != totals_.end()) snapshot.totals = totals->second;
   snapshot.readers = job.sessions.size();
@@ -163,12 +200,18 @@ JobSnapshot Dispatcher::SnapshotOf(absl::Time now, const JobState& job) const {
 
 DispatcherSnapshot Dispatcher::Snapshot(absl::Time now) const {
   DispatcherSnapshot snapshot;
+  const FleetUse fleet = LookAtWorkers(now);
   for (const auto& [name, job] : state_.jobs) {
-    snapshot.jobs.push_back(SnapshotOf(now, job));
+    snapshot.jobs.push_back(SnapshotOf(now, job, fleet));
   }
   for (const auto& [id, worker] : table_.workers()) {
     const WorkerLoad& load = worker.window.last();
-    const PlanUse use = worker.window.All(now);
+    PlanUse use;
+    for (const auto& [plan, each] : worker.window.Plans(now)) {
+      use.streams += each.streams;
+      use.waiting_for_credit += each.waiting_for_credit;
+      use.waiting_for_memory += each.waiting_for_memory;
+    }
     snapshot.workers.push_back({WithoutKey(id), worker.draining, worker.slots,
                                 worker.leases.size(), worker.window.Busy(now),
                                 absl::ToDoubleSeconds(load.busy),

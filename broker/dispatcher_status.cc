@@ -149,6 +149,7 @@ Dispatcher::RanksLeft Dispatcher::RanksToEnd(const JobState& job) const {
 }
 
 std::string Dispatcher::StatusJson(absl::Time now) const {
+  const FleetUse fleet = LookAtWorkers(now);
   Json jobs = Json::array();
   for (const auto& [name, job] : state_.jobs) {
     Json sessions = Json::array();
@@ -225,7 +226,7 @@ std::string Dispatcher::StatusJson(absl::Time now) const {
       entry["waits_for"] = std::move(waits_for);
     }
     if (!job.over()) {
-      entry["verdict"] = VerdictJson(Judge(InputOf(now, job)));
+      entry["verdict"] = VerdictJson(Judge(InputOf(now, job, fleet)));
       entry["bound_by"] = entry["verdict"]["bound_by"];
     }
     entry["sessions"] = std::move(sessions);

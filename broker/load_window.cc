@@ -7,6 +7,10 @@ namespace {
 
 constexpr absl::Duration kHalvedEach = absl::Seconds(5);
 constexpr size_t kPlacesMax = 256;
+// Of a worker whose speed is told: for how long, and which part of its threads
+// had work.
+constexpr absl::Duration kSpeedTimeLeast = absl::Seconds(2);
+constexpr double kBusyLeast = 0.3;
 
 template <class Samples>
 void DropOld(absl::Time now, Samples& samples) {
@@ -78,65 +82,40 @@ double WorkerWindow::Busy(absl::Time now) const {
   return std::clamp(std::max(busy, under_way), 0.0, 1.0);
 }
 
-PlanUse WorkerWindow::Of(absl::Time now, const PlanId& plan) const {
-  PlanUse use;
-  if (samples_.empty() || now - samples_.back().first > kLoadWindow) return use;
+std::map<PlanId, PlanUse> WorkerWindow::Plans(absl::Time now) const {
+  std::map<PlanId, PlanUse> plans;
+  if (samples_.empty() || now - samples_.back().first > kLoadWindow) {
+    return plans;
+  }
+  struct Sent {
+    absl::Time begun;
+    uint64_t first = 0;
+    uint64_t last = 0;
+  };
+  std::map<PlanId, Sent> sent;
+  const double part = 1 / static_cast<double>(samples_.size());
   for (const auto& [at, load] : samples_) {
     for (const PlanLoad& each : load.plans) {
-      if (each.plan != plan) continue;
-      use.streams += each.streams;
-      use.waiting_for_credit += each.waiting_for_credit;
-      use.waiting_for_memory += each.waiting_for_memory;
+      PlanUse& use = plans[each.plan];
+      use.streams += each.streams * part;
+      use.waiting_for_credit += each.waiting_for_credit * part;
+      use.waiting_for_memory += each.waiting_for_memory * part;
       for (const StepCost& cost : each.steps) {
         use.step_seconds += static_cast<double>(cost.wall_ns) * 1e-9;
       }
+      const Sent fresh{at, each.elements, each.elements};
+      sent.try_emplace(each.plan, fresh).first->second.last = each.elements;
     }
   }
-  const auto count = static_cast<double>(samples_.size());
-  use.streams /= count;
-  use.waiting_for_credit /= count;
-  use.waiting_for_memory /= count;
-  return use;
-}
-
-std::optional<double> WorkerWindow::Speed(absl::Time now,
-                                          const PlanId& plan) const {
-  constexpr absl::Duration kTimeLeast = absl::Seconds(2);
-  constexpr double kBusyLeast = 0.3;
-  if (samples_.empty() || now - samples_.back().first > kLoadWindow) {
-    return std::nullopt;
-  }
-  const PlanLoad* first = nullptr;
-  const PlanLoad* last = nullptr;
-  absl::Time begun;
-  for (const auto& [at, load] : samples_) {
-    for (const PlanLoad& each : load.plans) {
-      if (each.plan != plan) continue;
-      if (first == nullptr) begun = at;
-      if (first == nullptr) first = &each;
-      last = &each;
-    }
-  }
-  const absl::Duration time = samples_.back().first - begun;
   const double busy = Busy(now);
-  if (first == nullptr || time < kTimeLeast || busy < kBusyLeast ||
-      last->elements < first->elements) {
-    return std::nullopt;
+  if (busy < kBusyLeast) return plans;
+  for (const auto& [plan, each] : sent) {
+    const absl::Duration time = samples_.back().first - each.begun;
+    if (time < kSpeedTimeLeast || each.last < each.first) continue;
+    plans[plan].speed = static_cast<double>(each.last - each.first) /
+                        (absl::ToDoubleSeconds(time) * last_.threads * busy);
   }
-  return static_cast<double>(last->elements - first->elements) /
-         (absl::ToDoubleSeconds(time) * last_.threads * busy);
-}
-
-PlanUse WorkerWindow::All(absl::Time now) const {
-  PlanUse all;
-  for (const PlanLoad& each : last_.plans) {
-    const PlanUse use = Of(now, each.plan);
-    all.streams += use.streams;
-    all.waiting_for_credit += use.waiting_for_credit;
-    all.waiting_for_memory += use.waiting_for_memory;
-    all.step_seconds += use.step_seconds;
-  }
-  return all;
+  return plans;
 }
 
 void StepUse::Add(absl::Time now, const StepCost& cost) {

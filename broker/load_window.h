@@ -39,6 +39,9 @@ struct PlanUse {
   double waiting_for_credit = 0;
   double waiting_for_memory = 0;
   double step_seconds = 0;  // measured, of samples
+  // Elements that a thread with work sent in a second; nullopt if the worker
+  // had too little to do for the plan, or for too short.
+  std::optional<double> speed{};
 };
 
 class WorkerWindow {
@@ -48,12 +51,8 @@ class WorkerWindow {
   // Part of the threads that have work, 0 to 1; 0 if nothing was reported
   // lately.
   double Busy(absl::Time now) const;
-  PlanUse Of(absl::Time now, const PlanId& plan) const;
-  // Elements of the plan that a thread with work sent in a second. Nullopt if
-  // the worker had too little to do for the plan, or for too short.
-  std::optional<double> Speed(absl::Time now, const PlanId& plan) const;
-  // Of all plans.
-  PlanUse All(absl::Time now) const;
+  // By plan, of those that were reported in the window.
+  std::map<PlanId, PlanUse> Plans(absl::Time now) const;
 
  private:
   std::deque<std::pair<absl::Time, WorkerLoad>> samples_;

@@ -75,11 +75,12 @@ Fleet FleetOf(const std::vector<Worker>& workers) {
     fleet.waiting_for_credit += worker.waiting_for_credit;
     fleet.waiting_for_memory += worker.waiting_for_memory;
     if (worker.draining) continue;
-    ++fleet.count;
+    fleet.count += worker.count;
     threads += worker.threads;
     fleet.busy += worker.busy * worker.threads;
     share += worker.share * worker.busy * worker.threads;
-    const bool works = worker.streams > 0 || worker.busy > 0;
+    const bool works =
+        worker.streams > 0 || (worker.share > 0 && worker.busy > 0);
     if (works &&
         (fleet.busiest == nullptr || worker.busy > fleet.busiest->busy)) {
       fleet.busiest = &worker;

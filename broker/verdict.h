@@ -47,6 +47,8 @@ struct VerdictInput {
     double share = 1;  // of the work that was measured, this job's
     // Elements of the job a second of a thread that has work; below 0: unknown.
     double speed = -1;
+    // Workers that this stands for: those that have nothing of the job are one.
+    uint64_t count = 1;
   };
   // Samples of what a place of the pipeline takes on workers.
   struct Step {

@@ -15,6 +15,7 @@ namespace feedmill {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 VerdictInput::Reader Waiting(double part, std::string name = "solo") {
@@ -106,6 +107,19 @@ TEST(Verdict, NamesAWorkerThatIsBusyAndFarSlowerThanTheOthers) {
   EXPECT_THAT(verdict.sentence, HasSubstr("12.0 times slower"));
   input.workers[2].speed = 30;
   EXPECT_EQ(Judge(input).bound_by, BoundBy::kStep);
+}
+
+TEST(Verdict, CountsWorkersThatHaveNothingOfTheJob) {
+  VerdictInput input = Busy();
+  input.workers.push_back(Worker(0.95, 0, "the others"));
+  input.workers.back().count = 7;
+  input.workers.back().share = 0;
+  input.steps.clear();
+  EXPECT_THAT(Judge(input).sentence, HasSubstr("9 workers"));
+  input.workers.back().threads = 0;  // nothing is known of them
+  input.workers.erase(input.workers.begin(), input.workers.begin() + 2);
+  EXPECT_NE(Judge(input).sentence, "");
+  EXPECT_THAT(Judge(input).sentence, Not(HasSubstr("there are no workers")));
 }
 
 TEST(Verdict, IsNoLinkWhereWorkersAreBusyAndMakeAheadOfTheHead) {
@@ -274,11 +288,13 @@ TEST(WorkerWindow, IsThePartOfTheThreadsThatHasWork) {
   window.Add(kNow, LoadOf(absl::ZeroDuration(), 0));
   window.Add(kNow + absl::Seconds(2), LoadOf(absl::Seconds(1), 0));
   EXPECT_NEAR(window.Busy(kNow + absl::Seconds(2)), 0.25, 1e-9);
-  const PlanUse use = window.Of(kNow + absl::Seconds(2), PlanId("p"));
+  const auto plans = window.Plans(kNow + absl::Seconds(2));
+  ASSERT_EQ(plans.size(), 1u);
+  const PlanUse& use = plans.at(PlanId("p"));
   EXPECT_NEAR(use.streams, 4, 1e-9);
   EXPECT_NEAR(use.waiting_for_credit, 2, 1e-9);
   EXPECT_NEAR(use.step_seconds, 4, 1e-9);
-  EXPECT_EQ(window.Of(kNow, PlanId("q")).streams, 0);
+  EXPECT_FALSE(use.speed.has_value());  // it had too little to do
 }
 
 TEST(WorkerWindow, CountsTasksThatTakeLongerThanIt) {
@@ -291,16 +307,15 @@ TEST(WorkerWindow, CountsTasksThatTakeLongerThanIt) {
 
 TEST(WorkerWindow, TellsHowFastAThreadIs) {
   WorkerWindow window;
-  EXPECT_FALSE(window.Speed(kNow, PlanId("p")).has_value());
+  EXPECT_TRUE(window.Plans(kNow).empty());
   for (int64_t second = 0; second <= 4; ++second) {
     WorkerLoad load = LoadOf(absl::Seconds(second), 1);  // one thread of two
     load.plans[0].elements = static_cast<uint64_t>(30 * second);
     window.Add(kNow + absl::Seconds(second), load);
   }
   const absl::Time end = kNow + absl::Seconds(4);
-  EXPECT_NEAR(window.Speed(end, PlanId("p")).value_or(0), 30, 1e-9);
-  EXPECT_FALSE(window.Speed(end, PlanId("q")).has_value());
-  EXPECT_FALSE(window.Speed(end + absl::Seconds(9), PlanId("p")).has_value());
+  EXPECT_NEAR(window.Plans(end).at(PlanId("p")).speed.value_or(0), 30, 1e-9);
+  EXPECT_TRUE(window.Plans(end + absl::Seconds(9)).empty());
 }
 
 TEST(StepUse, ForgetsWhatIsLongAgo) {
