@@ -332,6 +332,8 @@ class Dispatcher {
   void TakeLoad(absl::Time now, const JobName& job, Listener& listener,
                 const ReaderLoad& load);
   void TakeLoad(absl::Time now, KnownWorker& worker, const WorkerLoad& load);
+  static void NoteComputed(KnownWorker& worker,
+                           const std::vector<PlanCost>& costs);
   // What workers do, looked through once for all jobs.
   struct FleetUse {
     std::map<PlanId, std::vector<VerdictInput::Worker>> by_plan;

@@ -10,6 +10,7 @@ namespace feedmill {
 namespace {
 
 constexpr uint32_t kSourcePlace = 1;
+constexpr size_t kPlansCounted = 1'000;  // of a worker
 
 std::string WithoutKey(const WorkerId& worker) {
   return worker.value().substr(0, worker.value().find('#'));
@@ -35,9 +36,24 @@ void Dispatcher::TakeLoad(absl::Time now, const JobName& job,
   listener.window.Add(now, load);
 }
 
+void Dispatcher::NoteComputed(KnownWorker& worker,
+                              const std::vector<PlanCost>& costs) {
+  if (worker.computed.size() > kPlansCounted) worker.computed.clear();
+  for (const PlanCost& cost : costs) {
+    worker.computed[cost.plan] += cost.positions;
+  }
+}
+
 void Dispatcher::TakeLoad(absl::Time now, KnownWorker& worker,
                           const WorkerLoad& load) {
-  worker.window.Add(now, load);
+  // What a worker sends comes in bursts, as readers have credit; what it
+  // computes says how fast it is.
+  WorkerLoad computed = load;
+  for (PlanLoad& each : computed.plans) {
+    const auto positions = worker.computed.find(each.plan);
+    each.elements = positions == worker.computed.end() ? 0 : positions->second;
+  }
+  worker.window.Add(now, computed);
   for (const PlanLoad& each : load.plans) {
     const auto plan = plans_.find(each.plan);
     if (plan == plans_.end()) continue;

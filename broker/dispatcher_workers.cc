@@ -78,6 +78,7 @@ void Dispatcher::On(absl::Time now, const PeerId& from,
     dirty_workers_.insert_or_assign(beat.worker, worker);
   }
 
+  NoteComputed(*worker, beat.costs);
   if (beat.load.has_value()) TakeLoad(now, *worker, *beat.load);
   for (const HeldLease& held : beat.leases) {
     table_.Adopt(beat.worker, held.split, held.attempt);

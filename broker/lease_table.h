@@ -50,6 +50,7 @@ struct KnownWorker {
   std::map<PlanId, absl::Time> defined;  // definitions sent, and when
   std::set<std::string> resolving;       // fingerprints of manifests asked for
   WorkerWindow window;                   // of its load, for operators
+  std::map<PlanId, uint64_t> computed;   // positions, for operators
 };
 
 // Who works on which split: the volatile half of the dispatcher. A split that

@@ -9,7 +9,7 @@ constexpr absl::Duration kHalvedEach = absl::Seconds(5);
 constexpr size_t kPlacesMax = 256;
 // Of a worker whose speed is told: for how long, and which part of its threads
 // had work.
-constexpr absl::Duration kSpeedTimeLeast = absl::Seconds(2);
+constexpr absl::Duration kSpeedTimeLeast = absl::Seconds(3);
 constexpr double kBusyLeast = 0.3;
 
 template <class Samples>

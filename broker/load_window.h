@@ -39,8 +39,8 @@ struct PlanUse {
   double waiting_for_credit = 0;
   double waiting_for_memory = 0;
   double step_seconds = 0;  // measured, of samples
-  // Elements that a thread with work sent in a second; nullopt if the worker
-  // had too little to do for the plan, or for too short.
+  // `elements` of the plan's load that a thread with work did in a second;
+  // nullopt if the worker had too little to do for the plan, or for too short.
   std::optional<double> speed{};
 };
 

@@ -24,7 +24,7 @@ constexpr double kDominant = 0.4;  // part of what the steps take
 constexpr double kOthers = 0.6;    // below it, a worker works for other jobs
 constexpr double kBlocked = 0.5;   // below it, a step's time is mostly waiting
 constexpr double kStuck = 0.5;     // seconds
-constexpr double kSlow = 1.0 / 3;  // of the speed of the others
+constexpr double kSlow = 0.25;     // of the speed of the others
 constexpr double kGainMax = 1000;
 
 std::string Percent(double part) {
@@ -289,8 +289,8 @@ Verdict WithWait(const VerdictInput& input, const Reader& reader,
       fleet.waiting_for_credit >= kWaiting * fleet.streams) {
     return Of(BoundBy::kLink, reader.name, gain,
               fmt::format("{}: workers have made what it needs and wait to "
-                          "send more; the network between them is the bound "
-                          "({})",
+                          "send more; what is between them (a network, or a "
+                          "machine that is busy) is the bound ({})",
                           waits, GainText(gain)));
   }
   if (input.dispatcher_busy >= kBusy) {

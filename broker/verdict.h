@@ -45,7 +45,7 @@ struct VerdictInput {
     double waiting_for_credit = 0;
     double waiting_for_memory = 0;
     double share = 1;  // of the work that was measured, this job's
-    // Elements of the job a second of a thread that has work; below 0: unknown.
+    // Positions that a thread with work computes in a second; below 0: unknown.
     double speed = -1;
     // Workers that this stands for: those that have nothing of the job are one.
     uint64_t count = 1;
