@@ -6,9 +6,9 @@
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "client/awaited_ranks.h"
-#include "client/reader.h"
 #include "client/service_link.h"
-#include "client/wait_teller.h"
+#include "client/wait_reporter.h"
+#include "feedmill/reader.h"
 
 namespace feedmill {
 
@@ -34,7 +34,7 @@ class WaitLimits {
   const absl::Duration first_timeout_;
   const absl::Duration timeout_;
   AwaitedRanks awaited_;
-  WaitTeller teller_;
+  WaitReporter teller_;
 };
 
 }  // namespace feedmill

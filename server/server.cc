@@ -10,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "broker/dispatcher_snapshot.h"
 #include "core/base/status.h"
 #include "core/net/address.h"
 #include "core/net/clock.h"
@@ -19,6 +20,7 @@
 #include "server/address_board.h"
 #include "server/plain_task.h"
 #include "server/server_def.h"
+#include "worker/worker_status.h"
 
 namespace feedmill {
 namespace {

@@ -33,6 +33,7 @@
 #include "worker/client_links.h"
 #include "worker/stage_runner.h"
 #include "worker/worker_agent.h"
+#include "worker/worker_status.h"
 
 namespace feedmill {
 namespace {

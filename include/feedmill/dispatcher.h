@@ -12,6 +12,7 @@
 // Private to the library.
 namespace feedmill {
 class FunctionRegistry;
+struct DispatcherSnapshot;
 }  // namespace feedmill
 
 // Exported from libfeedmill.so.
@@ -94,6 +95,13 @@ class DispatchServer {
   // Returns its state, {jobs, workers, totals}: the JSON of `feedmill status`.
   // FailedPrecondition unless it runs, DeadlineExceeded after `timeout`.
   absl::StatusOr<std::string> ExportState(
+      absl::Duration timeout = absl::Seconds(5)) const;
+  // Returns as JSON what bounds the rate of a job now (docs/monitoring.md).
+  // NotFound if there is no such job; other errors as of ExportState.
+  absl::StatusOr<std::string> ExportVerdict(
+      const std::string& job, absl::Duration timeout = absl::Seconds(5)) const;
+  // Private to the library: the values of its metrics.
+  absl::StatusOr<DispatcherSnapshot> ExportSnapshot(
       absl::Duration timeout = absl::Seconds(5)) const;
 
  private:

@@ -60,6 +60,12 @@ enum class Transport {
   kRelay,
 };
 
+// Something that a reader waits for (ReadOptions::on_wait).
+struct ReadWait {
+  std::string what;  // "a worker: the dispatcher at tcp://… has none"
+  absl::Duration waited;
+};
+
 struct ReadOptions {
   // ---- where to read
   // Address of a dispatcher, "tcp://host:port" or "host:port". Empty: read in
@@ -163,6 +169,9 @@ struct ReadOptions {
   // Set to true to end the reading with Cancelled within 50 ms; signal handlers
   // may set it. Must outlive the reader.
   const std::atomic<bool>* cancel = nullptr;
+  // Called by the thread that waits in Read or Next, after 2 s and then every
+  // 10 s. The same line goes to stderr.
+  std::function<void(const ReadWait&)> on_wait{};
   // Called every 50 ms by the thread that waits in Read or Next. If it returns
   // true, that call returns Cancelled; the next call continues. For languages
   // that run signal handlers only when they are asked to.

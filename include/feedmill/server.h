@@ -104,10 +104,11 @@ class Server {
   absl::StatusOr<ClusterSpec> Cluster() const;
   // "tcp://host:port" where others reach it; "" while it is not known.
   std::string target() const;
-  // What its dispatcher or its worker says of itself (DispatchServer,
-  // WorkerServer); FailedPrecondition where this task is none, or not yet.
+  // The state of its dispatcher or worker (DispatchServer, WorkerServer).
+  // FailedPrecondition if this task has none, or not yet.
   absl::StatusOr<std::string> ExportState() const;
   absl::StatusOr<std::string> ExportVerdict(const std::string& job) const;
+  // Private to the library: the values of its metrics.
   absl::StatusOr<DispatcherSnapshot> ExportSnapshot() const;
   absl::StatusOr<WorkerStatus> ExportWorker() const;
 

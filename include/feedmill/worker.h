@@ -5,13 +5,14 @@
 #include <memory>
 #include <string>
 
-#include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "feedmill/endpoint.h"
 
 // Private to the library.
 namespace feedmill {
 class FunctionRegistry;
+struct WorkerStatus;
 }  // namespace feedmill
 
 // Exported from libfeedmill.so.
@@ -90,6 +91,9 @@ class WorkerServer {
 
   // "tcp://host:port" as advertised to clients; "" before Start.
   std::string target() const;
+  // Private to the library: the values of its metrics.
+  absl::StatusOr<WorkerStatus> ExportStatus(
+      absl::Duration timeout = absl::Seconds(5)) const;
 
  private:
   class Shell;

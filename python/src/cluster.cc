@@ -8,12 +8,9 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "cloud/cloud_resolvers.h"
-#include "cloud/http_client.h"
 #include "core/base/status.h"
-#include "core/cluster/host_context.h"
-#include "core/cluster/plugin_resolver.h"
-#include "core/cluster/resolver_registry.h"
+#include "feedmill/environment.h"
+#include "feedmill/resolver_registry.h"
 #include "python/src/servers.h"
 #include "python/src/status.h"
 
@@ -31,11 +28,8 @@ auto WithoutGil(F&& call) {
 
 absl::StatusOr<std::unique_ptr<ClusterResolver>> MakeResolver(
     const std::string& uri) {
-  const ResolverContext context = HostContext();
-  ResolverRegistry resolvers = BuiltinResolvers();
-  FM_RETURN_IF_ERROR(AddCloudResolvers(OpenHttp, &resolvers));
-  FM_RETURN_IF_ERROR(AddResolverPlugins(context.environment, &resolvers));
-  return resolvers.Make(uri, context);
+  FM_ASSIGN_OR_RETURN(const ResolverRegistry resolvers, AllResolvers());
+  return resolvers.Make(uri, HostContext());
 }
 
 // A cluster and this process's task in it, as JSON.
@@ -179,8 +173,8 @@ void BindCluster(nb::module_& m) {
              std::optional<std::string> protocol, uint16_t port,
              std::string host, bool insecure_bind) {
             ServerConfig config;
-            config.host = std::move(host);
-            config.insecure_bind = insecure_bind;
+            config.endpoint.host = std::move(host);
+            config.endpoint.insecure_bind = insecure_bind;
             new (self) PythonTask(cluster, std::move(job_name), task_index,
                                   std::move(protocol), port, std::move(config));
           },

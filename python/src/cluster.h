@@ -12,8 +12,8 @@
 #include <thread>
 
 #include "absl/status/status.h"
+#include "feedmill/server.h"
 #include "python/src/process.h"
-#include "server/server.h"
 
 namespace feedmill::python {
 

@@ -108,7 +108,7 @@ absl::Status ReadOption(const std::string& name, const std::string& value,
   return absl::OkStatus();
 }
 
-absl::Status ReadOptions(std::string_view text, S3Access& access) {
+absl::Status ReadUrlOptions(std::string_view text, S3Access& access) {
   OptionsRead read;
   while (!text.empty()) {
     const std::string_view part = text.substr(0, text.find('&'));
@@ -194,7 +194,7 @@ absl::StatusOr<S3Url> ParseS3Url(const std::string& name,
   if (slash < options) url.key = name.substr(slash + 1, options - slash - 1);
   absl::Status status = CheckBucket(url.bucket);
   if (status.ok() && !url.options.empty()) {
-    status = ReadOptions(std::string_view(url.options).substr(1), url.access);
+    status = ReadUrlOptions(std::string_view(url.options).substr(1), url.access);
   }
   if (status.ok() && url.key.size() > kKeyBytesMax) {
     status = InvalidArgument("a key has at most {} bytes", kKeyBytesMax);

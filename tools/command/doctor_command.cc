@@ -16,12 +16,12 @@
 #include <vector>
 
 #include "absl/time/clock.h"
-#include "client/reader.h"
 #include "core/base/status.h"
 #include "core/net/address.h"
 #include "core/net/security.h"
 #include "core/pipeline/executor.h"
 #include "core/process/thread_limit.h"
+#include "feedmill/reader.h"
 #include "tools/command/commands.h"
 #include "tools/command/exit_code.h"
 #include "tools/command/flags.h"

@@ -1,25 +1,20 @@
-#ifndef FEEDMILL_CLIENT_WAIT_TELLER_H_
-#define FEEDMILL_CLIENT_WAIT_TELLER_H_
+#ifndef FEEDMILL_CLIENT_WAIT_REPORTER_H_
+#define FEEDMILL_CLIENT_WAIT_REPORTER_H_
 
 #include <functional>
 #include <string>
 #include <utility>
 
 #include "absl/time/time.h"
+#include "feedmill/reader.h"
 
 namespace feedmill {
 
-// What a reader waits for, for how long.
-struct ReadWait {
-  std::string what;  // "a worker: the dispatcher at tcp://… has none"
-  absl::Duration waited;
-};
-
 // Reports what a reader waits for: on stderr and to a callback, 2 s after the
 // wait began and then each 10 s. Thread-compatible.
-class WaitTeller {
+class WaitReporter {
  public:
-  WaitTeller(std::string reader, std::function<void(const ReadWait&)> on_wait)
+  WaitReporter(std::string reader, std::function<void(const ReadWait&)> on_wait)
       : reader_(std::move(reader)), on_wait_(std::move(on_wait)) {}
 
   // The reader has waited since `begun` for what `what` says.
@@ -35,4 +30,4 @@ class WaitTeller {
 
 }  // namespace feedmill
 
-#endif  // FEEDMILL_CLIENT_WAIT_TELLER_H_
+#endif  // FEEDMILL_CLIENT_WAIT_REPORTER_H_

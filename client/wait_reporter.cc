@@ -1,4 +1,4 @@
-#include "client/wait_teller.h"
+#include "client/wait_reporter.h"
 
 #include "core/net/log.h"
 
@@ -10,8 +10,8 @@ constexpr absl::Duration kWaitLineInterval = absl::Seconds(10);
 
 }  // namespace
 
-void WaitTeller::Tell(absl::Time now, absl::Time begun,
-                      const std::function<std::string()>& what) {
+void WaitReporter::Tell(absl::Time now, absl::Time begun,
+                        const std::function<std::string()>& what) {
   if (begun != begun_) {
     begun_ = begun;
     tell_at_ = begun + kFirstWaitLine;
