@@ -19,6 +19,7 @@
 #include "core/base/status.h"
 #include "core/net/log.h"
 #include "feedmill/dispatcher.h"
+#include "feedmill/environment.h"
 #include "feedmill/token.h"
 #include "feedmill/worker.h"
 #include "python/src/cluster.h"
@@ -27,7 +28,6 @@
 #include "python/src/reader.h"
 #include "python/src/servers.h"
 #include "python/src/status.h"
-#include "feedmill/environment.h"
 
 namespace feedmill::python {
 namespace {

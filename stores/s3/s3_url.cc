@@ -194,7 +194,8 @@ absl::StatusOr<S3Url> ParseS3Url(const std::string& name,
   if (slash < options) url.key = name.substr(slash + 1, options - slash - 1);
   absl::Status status = CheckBucket(url.bucket);
   if (status.ok() && !url.options.empty()) {
-    status = ReadUrlOptions(std::string_view(url.options).substr(1), url.access);
+    status =
+        ReadUrlOptions(std::string_view(url.options).substr(1), url.access);
   }
   if (status.ok() && url.key.size() > kKeyBytesMax) {
     status = InvalidArgument("a key has at most {} bytes", kKeyBytesMax);
