@@ -27,8 +27,8 @@ namespace feedmill {
 // Rows that enter a pipeline's steps, columnar.
 struct InputBlock {
   size_t rows = 0;
-  // One per component, of that many rows or more; valid until the next read
-  // with the same Scratch.
+  // One per component, of that many rows or more; may be null if there are no
+  // rows. Valid until the next read with the same Scratch.
   std::vector<const Column*> columns;
   // Not OK: the row after the last one is bad, a function of the data.
   absl::Status error;

@@ -27,6 +27,9 @@ class ReadSpan {
       return;
     ReadProfile::Cost& cost = span_->At(place_);
     cost.rows_out += block_.dropped ? block_.origins.size() : block_.rows;
+    // Without rows there are no columns: an input whose first record is bad has
+    // made none.
+    if (block_.rows == 0) return;
     for (const Column* const column : block_.columns) {
       cost.bytes_out += column->values.size();
     }

@@ -59,7 +59,7 @@ constexpr char kReadExamples[] =
     "\n"
     "Files are paths or URLs: http://, https://, s3://, gs:// and az://. Each\n"
     "process that reads takes keys and addresses from its environment\n"
-    "(AWS_ACCESS_KEY_ID, AWS_REGION, AWS_ENDPOINT_URL, AWS_PROFILE …), and\n"
+    "(AWS_ACCESS_KEY_ID, AWS_REGION, AWS_ENDPOINT_URL, AWS_PROFILE), and\n"
     "repeats requests for FEEDMILL_HTTP_PATIENCE (default: 60s).\n"
     "\n"
     "Examples:\n"
