@@ -13,15 +13,15 @@ struct Graph;  // graph.h
 // ---- sources made of inputs: pipelines of their own, whose elements they put
 // together. The inputs' options mean nothing; those of the whole hold.
 struct ConcatenateSource {  // one input after the other
-  std::vector<Graph> inputs{};
+  std::vector<Graph> inputs;
 };
 struct ZipSource {  // the components of all, as long as the shortest
-  std::vector<Graph> inputs{};
+  std::vector<Graph> inputs;
 };
 // block_length elements of each of cycle_length inputs in turn; where one ends,
 // its turn passes, and the next that was not begun has it from then on.
 struct InterleaveSource {
-  std::vector<Graph> inputs{};
+  std::vector<Graph> inputs;
   int64_t cycle_length = 0;  // 0: all
   int64_t block_length = 1;
 };
@@ -29,7 +29,7 @@ struct InterleaveSource {
 // up or down. The share is the input's weight over the sum of all weights.
 struct MixtureSource {
   using Stop = MixtureStop;
-  std::vector<Graph> inputs{};
+  std::vector<Graph> inputs;
   std::vector<double> weights{};
   Stop stop = Stop::kFirstExhausted;
 };
