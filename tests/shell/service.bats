@@ -76,17 +76,36 @@ options: {seed: 4}')
   exec 9<&-
 }
 
+# job_has_sessions NAME COUNT: as the dispatcher at $service sees it.
+job_has_sessions() {
+  "$FEEDMILL" status --service "$service" --format json 2> /dev/null | python3 -c '
+import json, sys
+jobs = [job for job in json.load(sys.stdin)["jobs"] if job["name"] == sys.argv[1]]
+sys.exit(not jobs or len(jobs[0]["sessions"]) != int(sys.argv[2]))' "$@"
+}
+
 @test "sharers of an any-order job see each element once" {
   start_cluster 2
   file=$(pipeline any <<< 'source: {range: {stop: 200000}}
 steps: [{map: "x + 0"}]
 options: {order: any, seed: 1}')
+  # The first reader stops at a full pipe until all have joined: the job does not
+  # end before. A reader that came later would read the next iteration.
+  mkfifo "$BATS_TEST_TMPDIR/held"
   for reader in 1 2 3; do
+    output=$BATS_TEST_TMPDIR/reader$reader
+    if ((reader == 1)); then output=$BATS_TEST_TMPDIR/held; fi
     "$FEEDMILL" read "$file" --service "$service" --job shared \
-      > "$BATS_TEST_TMPDIR/reader$reader" 2> "$BATS_TEST_TMPDIR/reader$reader.log" 3>&- &
+      > "$output" 2> "$BATS_TEST_TMPDIR/reader$reader.log" 3>&- &
     PIDS+=("$!")
     readers[reader]=$!
+    if ((reader == 1)); then
+      exec 9< "$BATS_TEST_TMPDIR/held"
+      read -r first <&9  # byte by byte: nothing else is taken
+    fi
   done
+  wait_for 20 "three readers of the job" job_has_sessions shared 3
+  { echo "$first"; cat <&9; } > "$BATS_TEST_TMPDIR/reader1"
   for reader in 1 2 3; do
     wait_for_end "${readers[reader]}"
     [[ $ended == 0 ]]
