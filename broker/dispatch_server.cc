@@ -73,7 +73,7 @@ class DispatchServer::Shell : public ReactorHandler {
   }
   absl::Status Join() { return lifecycle_.Join(); }
   bool running() const { return lifecycle_.running(); }
-  // What `ask` says of the dispatcher, on its thread.
+  // Runs `ask` on the dispatcher's thread and returns its result.
   template <class Ask>
   auto Export(absl::Duration timeout, Ask ask)
       -> absl::StatusOr<decltype(ask(std::declval<const Dispatcher&>(),

@@ -143,12 +143,12 @@ class Dispatcher {
   const PeerId* AddressOf(const WorkerId& worker) const;
   // What `feedmill status` shows: {jobs, workers, totals, faults}.
   std::string StatusJson(absl::Time now) const;
-  // What a job that is not over waits for beside its workers and readers, as
-  // "rank 1 of 2"; "" if nothing.
+  // The cause for which a job that is not over waits, e.g. "rank 1 of 2". "" if
+  // it waits for none but its workers and readers.
   std::string WaitsFor(const JobState& job) const;
   void NoteTransport(const TransportFaults& faults) { transport_ = faults; }
   void NoteShell(const ShellLoad& load) { shell_ = load; }
-  // What bounds the job now, from what peers reported in the last seconds.
+  // The bound of the job's rate, from the reports of the last five seconds.
   // Nullopt: there is no such job.
   std::optional<Verdict> JudgeJob(absl::Time now, const JobName& name) const;
   // For metrics.
@@ -334,7 +334,7 @@ class Dispatcher {
   void TakeLoad(absl::Time now, KnownWorker& worker, const WorkerLoad& load);
   static void NoteComputed(KnownWorker& worker,
                            const std::vector<PlanCost>& costs);
-  // What workers do, looked through once for all jobs.
+  // The load of all workers, computed once for the verdicts of all jobs.
   struct FleetUse {
     std::map<PlanId, std::vector<VerdictInput::Worker>> by_plan;
     uint64_t count = 0;  // those that do not drain
@@ -351,7 +351,9 @@ class Dispatcher {
                          const FleetUse& fleet) const;
 
   // ---- notes for the log (dispatcher_notes.cc)
-  void NoteJoined(absl::Time now, const WorkerBeat& beat);
+  // The worker's address, without the key that a WorkerId may hold.
+  static std::string WorkerName(const WorkerId& worker);
+  void NoteJoined(const WorkerBeat& beat);
   void NoteLost(const WorkerId& id, const KnownWorker& worker,
                 const std::string& why);
   void NoteDrains(const WorkerId& id, const KnownWorker& worker);
@@ -408,7 +410,8 @@ class Dispatcher {
   std::deque<WorkerId> lost_order_;
   TransportFaults transport_;
   ShellLoad shell_;
-  // Of readers, for operators; of all jobs without a name together under "".
+  // Sums of readers' reports by job, for operators. Jobs without a name share
+  // the entry "".
   std::map<JobName, JobTotals> totals_;
 
   // Of the call under way.

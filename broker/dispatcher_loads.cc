@@ -3,18 +3,14 @@
 #include "broker/dispatcher.h"
 #include "core/base/status.h"
 
-// What peers report of their load, and what follows from it for operators. No
-// decision of the dispatcher depends on it.
+// Load reports of peers, and the verdicts and metrics made of them. No decision
+// of the dispatcher depends on them.
 
 namespace feedmill {
 namespace {
 
 constexpr uint32_t kSourcePlace = 1;
 constexpr size_t kPlansCounted = 1'000;  // of a worker
-
-std::string WithoutKey(const WorkerId& worker) {
-  return worker.value().substr(0, worker.value().find('#'));
-}
 
 }  // namespace
 
@@ -46,8 +42,8 @@ void Dispatcher::NoteComputed(KnownWorker& worker,
 
 void Dispatcher::TakeLoad(absl::Time now, KnownWorker& worker,
                           const WorkerLoad& load) {
-  // What a worker sends comes in bursts, as readers have credit; what it
-  // computes says how fast it is.
+  // The speed of a worker is that of computing: it sends in bursts, when
+  // readers have credit.
   WorkerLoad computed = load;
   for (PlanLoad& each : computed.plans) {
     const auto positions = worker.computed.find(each.plan);
@@ -88,7 +84,7 @@ VerdictInput::Reader Dispatcher::InputOf(absl::Time now, const SessionKey& key,
   if (session.waiting.empty()) return reader;
   const LeaseTable::Work* work = table_.Find(*session.waiting.begin());
   if (work == nullptr || work->leases.empty()) return reader;
-  reader.head_worker = WithoutKey(work->leases.front().worker);
+  reader.head_worker = WorkerName(work->leases.front().worker);
   reader.head_s = absl::ToDoubleSeconds(now - work->progress);
   return reader;
 }
@@ -108,7 +104,7 @@ Dispatcher::FleetUse Dispatcher::LookAtWorkers(absl::Time now) const {
     for (const auto& [plan, use] : plans) measured += use.step_seconds;
     for (const auto& [plan, use] : plans) {
       fleet.by_plan[plan].push_back(
-          {WithoutKey(id), threads, busy, worker.draining, use.streams,
+          {WorkerName(id), threads, busy, worker.draining, use.streams,
            use.waiting_for_credit, use.waiting_for_memory,
            measured > 0 ? use.step_seconds / measured : 1,
            use.speed.value_or(-1)});
@@ -228,7 +224,7 @@ DispatcherSnapshot Dispatcher::Snapshot(absl::Time now) const {
       use.waiting_for_credit += each.waiting_for_credit;
       use.waiting_for_memory += each.waiting_for_memory;
     }
-    snapshot.workers.push_back({WithoutKey(id), worker.draining, worker.slots,
+    snapshot.workers.push_back({WorkerName(id), worker.draining, worker.slots,
                                 worker.leases.size(), worker.window.Busy(now),
                                 absl::ToDoubleSeconds(load.busy),
                                 load.memory_bytes, load.memory_max, use.streams,

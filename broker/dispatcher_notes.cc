@@ -1,7 +1,7 @@
 #include "broker/dispatcher.h"
 #include "core/base/status.h"
 
-// What the dispatcher's log says of workers and jobs.
+// Lines of the dispatcher's log about workers and jobs.
 
 namespace feedmill {
 namespace {
@@ -9,11 +9,6 @@ namespace {
 using Kind = DispatcherNote::Kind;
 
 constexpr size_t kLostWorkersMax = 10'000;
-
-// Without the key that a worker's name may hold.
-std::string NameOf(const WorkerId& worker) {
-  return worker.value().substr(0, worker.value().find('#'));
-}
 
 std::string Count(uint64_t count, std::string_view noun) {
   return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
@@ -38,8 +33,11 @@ std::string_view EndingText(RunEnding ending) {
 
 }  // namespace
 
-void Dispatcher::NoteJoined(absl::Time now, const WorkerBeat& beat) {
-  static_cast<void>(now);
+std::string Dispatcher::WorkerName(const WorkerId& worker) {
+  return worker.value().substr(0, worker.value().find('#'));
+}
+
+void Dispatcher::NoteJoined(const WorkerBeat& beat) {
   const auto lost = lost_.find(beat.worker);
   const char* how = "joined";
   if (lost != lost_.end()) {
@@ -49,7 +47,7 @@ void Dispatcher::NoteJoined(absl::Time now, const WorkerBeat& beat) {
   }
   effects_.notes.push_back(
       {Kind::kWorkerJoined, false,
-       fmt::format("worker {} {} with {}; {}", NameOf(beat.worker), how,
+       fmt::format("worker {} {} with {}; {}", WorkerName(beat.worker), how,
                    Count(beat.slots, "slot"),
                    Count(table_.workers().size(), "worker"))});
 }
@@ -60,14 +58,14 @@ void Dispatcher::NoteLost(const WorkerId& id, const KnownWorker& worker,
   if (worker.draining) {
     effects_.notes.push_back(
         {Kind::kWorkerLost, false,
-         fmt::format("worker {} left after its drain; {} left", NameOf(id),
+         fmt::format("worker {} left after its drain; {} left", WorkerName(id),
                      others)});
     return;
   }
   effects_.notes.push_back(
       {Kind::kWorkerLost, true,
        fmt::format("lost worker {}: {}; {} to be computed elsewhere; {} left",
-                   NameOf(id), why, Count(worker.leases.size(), "split"),
+                   WorkerName(id), why, Count(worker.leases.size(), "split"),
                    others)});
   if (!lost_.insert_or_assign(id, worker.incarnation).second) return;
   lost_order_.push_back(id);
@@ -80,7 +78,7 @@ void Dispatcher::NoteDrains(const WorkerId& id, const KnownWorker& worker) {
   effects_.notes.push_back(
       {Kind::kWorkerDrains, false,
        fmt::format("worker {} drains: it takes no new splits and has {}",
-                   NameOf(id), Count(worker.leases.size(), "split"))});
+                   WorkerName(id), Count(worker.leases.size(), "split"))});
 }
 
 void Dispatcher::NoteJobBegan(const JobState& job) {

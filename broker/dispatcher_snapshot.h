@@ -7,11 +7,11 @@
 
 #include "absl/time/time.h"
 
-// What a dispatcher's metrics are made of, as plain data.
+// The values of a dispatcher's metrics, as plain data.
 
 namespace feedmill {
 
-// What went wrong since the start, for operators.
+// Numbers of faults of peers since the start.
 struct DispatcherFaults {
   uint64_t workers_lost = 0;       // silent too long, or begun anew
   uint64_t workers_died = 0;       // of these
@@ -23,7 +23,8 @@ struct DispatcherFaults {
   uint64_t sessions_fenced = 0;    // words of readers that were replaced
 };
 
-// What went wrong on the way, counted by the shell since its start.
+// Numbers of messages and connections that failed, counted by the server since
+// its start.
 struct TransportFaults {
   uint64_t messages_refused = 0;     // not understood, or not allowed
   uint64_t messages_dropped = 0;     // for peers that are gone or do not read
@@ -35,7 +36,7 @@ struct TransportFaults {
   uint64_t relay_dropped = 0;
 };
 
-// What the shell's thread does, and its journal, since its start.
+// Load of the server's thread and of its journal since the start.
 struct ShellLoad {
   double busy = 0;  // part of the last second, 0 to 1; syncs count
   uint64_t journal_syncs = 0;
@@ -43,7 +44,7 @@ struct ShellLoad {
   absl::Duration journal_last;  // the last sync's
 };
 
-// What all readers of a job reported, since the dispatcher's start. Readers
+// Sums over all readers of a job since the dispatcher's start. Readers
 // count anew when they join again; these sums do not.
 struct JobTotals {
   uint64_t elements = 0;

@@ -51,7 +51,7 @@ void Dispatcher::On(absl::Time now, const PeerId& from,
   }
   if (joined) {
     worker = &table_.AddWorker(beat.worker, beat.incarnation);
-    NoteJoined(now, beat);
+    NoteJoined(beat);
   }
   const bool moved = worker->address != from;
   if (moved) {

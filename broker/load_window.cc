@@ -7,8 +7,8 @@ namespace {
 
 constexpr absl::Duration kHalvedEach = absl::Seconds(5);
 constexpr size_t kPlacesMax = 256;
-// Of a worker whose speed is told: for how long, and which part of its threads
-// had work.
+// A worker's speed is known if it had the plan for kSpeedTimeLeast, with at
+// least kBusyLeast of its threads at work.
 constexpr absl::Duration kSpeedTimeLeast = absl::Seconds(3);
 constexpr double kBusyLeast = 0.3;
 

@@ -24,7 +24,7 @@ class ReaderWindow {
   void Add(absl::Time now, const ReaderLoad& load);
   // The last report; all zero before the first.
   const ReaderLoad& last() const { return last_; }
-  // What the counters rose by in the window; its gauges are the last ones.
+  // Increase of the counters in the window; gauges have their last values.
   // Nullopt before two reports, or if the last one is old.
   std::optional<ReaderLoad> Recent(absl::Time now) const;
 
@@ -33,7 +33,7 @@ class ReaderWindow {
   ReaderLoad last_;
 };
 
-// What a worker does for one plan, averaged over the window.
+// The work of one worker for one plan, averaged over the window.
 struct PlanUse {
   double streams = 0;
   double waiting_for_credit = 0;
@@ -59,8 +59,8 @@ class WorkerWindow {
   WorkerLoad last_;
 };
 
-// What the steps of a plan take, from samples of workers. Older samples weigh
-// less: all are halved every five seconds.
+// Time and rows of the steps of a plan, from samples of workers. Older samples
+// weigh less: all are halved every five seconds.
 class StepUse {
  public:
   void Add(absl::Time now, const StepCost& cost);

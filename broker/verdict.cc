@@ -54,7 +54,7 @@ std::string NameOf(const Reader& reader, const VerdictInput& input) {
   return fmt::format("reader {}", reader.name);
 }
 
-// What all workers of the job do, together.
+// Sums over all workers of the job.
 struct Fleet {
   size_t count = 0;  // that take work
   double busy = 0;   // weighed by threads
@@ -115,7 +115,7 @@ Straggler StragglerOf(const std::vector<Worker>& workers) {
   std::sort(known.begin(), known.end(), [](const Worker* a, const Worker* b) {
     return a->speed < b->speed;
   });
-  // Of two, the faster one says what is possible.
+  // The median; of two workers, the faster one.
   const double typical = known[known.size() / 2]->speed;
   const Worker& slowest = *known.front();
   if (slowest.speed >= kSlow * typical) return {};

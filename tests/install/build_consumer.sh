@@ -21,8 +21,10 @@ for kind in OFF ON; do  # archives, and libfeedmill.so
   [[ $output == $'0 1 4 9 16 and 4 after the first\n0 1 4 9 16 and 4 after the first' ]] ||
     { echo "consumer printed: $output"; exit 1; }
 done
-ldd "$folder/build-ON/consumer" | grep -q "libfeedmill.so.0.1 => $folder/moved/" ||
-  { echo "the consumer does not use libfeedmill.so"; exit 1; }
+# Not by `ldd | grep -q`: grep may end before ldd does, which pipefail takes for a failure.
+loaded=$(ldd "$folder/build-ON/consumer")
+[[ $loaded == *"libfeedmill.so.0.1 => $folder/moved/"* ]] ||
+  { echo "the consumer does not use libfeedmill.so: $loaded"; exit 1; }
 python3 "$here/exports.py" "$folder/moved/lib/libfeedmill.so" "$folder/moved/include/feedmill"
 # README.md's first pipeline: the program and the command read the same batches.
 cp -r "$here/../../examples/first_pipeline" "$folder/first"

@@ -48,11 +48,7 @@ absl::StatusOr<int> RunDispatcher(const Invocation& invocation) {
   StopSignals signals;
   AddressFile ready(server.ready_file);
   FM_RETURN_IF_ERROR(ready.Prepare());
-  config.endpoint.host = server.host;
-  config.endpoint.port = static_cast<uint16_t>(server.port);
-  config.endpoint.cluster_id = server.cluster_id;
-  config.endpoint.security = server.security;
-  config.endpoint.insecure_bind = server.insecure_bind;
+  server.Set(config.endpoint);
   DispatchServer dispatcher(std::move(config));
   FM_RETURN_IF_ERROR(dispatcher.Start());
   HttpEndpoint http(server.http,

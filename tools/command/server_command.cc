@@ -109,10 +109,7 @@ absl::StatusOr<int> RunServer(const Invocation& invocation) {
   if (flags.Given("--task")) {
     options.task.task_index = static_cast<int64_t>(command.task);
   }
-  options.config.endpoint.host = command.server.host;
-  options.config.endpoint.cluster_id = command.server.cluster_id;
-  options.config.endpoint.security = command.server.security;
-  options.config.endpoint.insecure_bind = command.server.insecure_bind;
+  command.server.Set(options.config.endpoint);
   FM_ASSIGN_OR_RETURN(options.config.registry,
                       command.op_plugins.AddTo(invocation.registry));
   options.config.worker = command.worker.Config();

@@ -150,6 +150,14 @@ WorkerConfig WorkerOptions::Config() const {
   return full;
 }
 
+void ServerFlags::Set(EndpointConfig& endpoint) const {
+  endpoint.host = host;
+  endpoint.port = static_cast<uint16_t>(port);
+  endpoint.cluster_id = cluster_id;
+  endpoint.security = security;
+  endpoint.insecure_bind = insecure_bind;
+}
+
 absl::Status ServerFlags::SetUpLogging(const std::string& role) const {
   LogLevel level = LogLevel::kInfo;
   LogFormat format = LogFormat::kText;

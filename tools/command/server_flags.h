@@ -30,6 +30,8 @@ struct ServerFlags {
   void Declare(FlagSet& flags, const std::string& serves);
   // The same without the port, for a server whose cluster says it.
   void DeclareWithoutPort(FlagSet& flags, const std::string& serves);
+  // Sets what the flags say of an endpoint: all of it but `advertise`.
+  void Set(EndpointConfig& endpoint) const;
   // Logging as the flags say; `role` stands in each line.
   absl::Status SetUpLogging(const std::string& role) const;
 };

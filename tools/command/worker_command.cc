@@ -80,12 +80,9 @@ absl::Status WorkForCluster(const Invocation& invocation,
   if (!view.has_value()) return absl::OkStatus();
   const ServerFlags& flags = command.server;
   ServerConfig config;
-  config.endpoint.host = flags.host;
+  flags.Set(config.endpoint);
   config.endpoint.advertise = command.options.config.endpoint.advertise;
   config.worker = command.options.Config();
-  config.endpoint.cluster_id = flags.cluster_id;
-  config.endpoint.security = flags.security;
-  config.endpoint.insecure_bind = flags.insecure_bind;
   config.registry = command.functions;
   const bool ipv6 = flags.host.find(':') != flags.host.npos;
   const std::string host = ipv6 ? "[" + flags.host + "]" : flags.host;
@@ -113,11 +110,7 @@ absl::Status WorkForCluster(const Invocation& invocation,
 absl::Status WorkForDispatcher(const WorkerCommand& command) {
   const ServerFlags& flags = command.server;
   WorkerConfig config = command.options.Config();
-  config.endpoint.host = flags.host;
-  config.endpoint.port = static_cast<uint16_t>(flags.port);
-  config.endpoint.cluster_id = flags.cluster_id;
-  config.endpoint.security = flags.security;
-  config.endpoint.insecure_bind = flags.insecure_bind;
+  flags.Set(config.endpoint);
   config.registry = command.functions;
 
   StopSignals signals;
