@@ -20,15 +20,15 @@ class InputCombiner {
  public:
   virtual ~InputCombiner() = default;
 
-  // The order of inputs that make `sizes` elements each, kEndless for those
-  // without end. One pass reads `limit` elements at most. InvalidArgument where
-  // it cannot be: more than 2^63 elements, or an input without elements that is
-  // to begin again. REQUIRES: `sizes` is not empty.
+  // Returns the order of inputs that have `sizes` elements each (kEndless:
+  // infinite). One pass reads at most `limit` elements. InvalidArgument if
+  // there are more than 2^63 elements, or if an input without elements has to
+  // begin again. REQUIRES: `sizes` is not empty.
   virtual absl::StatusOr<std::shared_ptr<const Combination>> Combine(
       const void* options, std::vector<uint64_t> sizes,
       uint64_t limit) const = 0;
-  // The same order where the number of elements of the inputs is unknown; null
-  // for a source that pairs its inputs. REQUIRES: the options were checked.
+  // Returns the same order for inputs of unknown size; null for a source that
+  // pairs its inputs. REQUIRES: the options were checked.
   virtual std::unique_ptr<StreamTurns> MakeTurns(const void* options) const = 0;
 };
 

@@ -11,7 +11,7 @@
 namespace feedmill {
 namespace {
 
-// A time, and the input that waits for it; the earliest is on top.
+// A time and the input that waits for it; the earliest is on top of the queue.
 using Wait = std::pair<uint64_t, uint16_t>;
 using Waits = std::priority_queue<Wait, std::vector<Wait>, std::greater<>>;
 
@@ -26,8 +26,8 @@ MixtureSchedule::MixtureSchedule(std::vector<uint64_t> shares)
   inputs_.reserve(sum);
   counts_.reserve(sum);
   std::vector<uint32_t> given(shares_.size(), 0);
-  Waits waiting;  // until their next element may come
-  Waits ready;    // by the time at which it must have come
+  Waits waiting;  // by the time from which the next element may come
+  Waits ready;    // by the deadline of the next element
   for (size_t i = 0; i < shares_.size(); ++i) {
     waiting.emplace(0, static_cast<uint16_t>(i));
   }
@@ -51,7 +51,7 @@ MixtureSchedule::MixtureSchedule(std::vector<uint64_t> shares)
 uint64_t MixtureSchedule::Count(size_t input, uint64_t n) const {
   const uint64_t whole = n / inputs_.size() * shares_[input];
   uint64_t within = n % inputs_.size();
-  // The last element of the input before n knows how many there were.
+  // The entry of the input's last element before n has the count.
   while (within > 0 && inputs_[within - 1] != input) --within;
   return whole + (within == 0 ? 0 : counts_[within - 1] + uint64_t{1});
 }

@@ -7,16 +7,16 @@
 
 namespace feedmill {
 
-// Which input each element of a mixture comes from, so that after any n
-// elements input i gave floor(n * w) or ceil(n * w) of them, w being
-// shares[i] / sum(shares).
+// Computes which input each element of a mixture comes from. With w = shares[i]
+// / sum(shares), the first n elements have floor(n * w) or ceil(n * w) elements
+// of input i.
 //
-// Element j of input i may stand at index n only if floor(j / w) <= n <
-// ceil((j + 1) / w); of the inputs whose next element may stand at n, the one
-// that must come soonest does, the first of equals. (Such windows are those of
-// a proportionate fair schedule of one processor, which this rule always
-// meets.) The order repeats after sum(shares) elements, and one period of it is
-// kept: 6 bytes an element.
+// Element j of input i may stand at index n only if floor(j / w) <= n < ceil((j
+// + 1) / w). Among the inputs whose next element may stand at n, the schedule
+// takes the input with the earliest deadline; ties go to the lowest index.
+// (These are the windows of a proportionate fair schedule of one processor,
+// which this rule always meets.) The order repeats after sum(shares) elements.
+// One period is stored: 6 bytes an element.
 //
 // Immutable; any thread.
 class MixtureSchedule {
@@ -29,23 +29,24 @@ class MixtureSchedule {
   // REQUIRES: at most 2^16 shares, each above 0; their sum is at most 2^31.
   explicit MixtureSchedule(std::vector<uint64_t> shares);
 
-  // Element n of the mixture.
+  // Returns the input of element n of the mixture.
   Place At(uint64_t n) const {
     const uint64_t period = n / inputs_.size();
     const uint64_t within = n % inputs_.size();
     const uint16_t input = inputs_[within];
     return {input, period * shares_[input] + counts_[within]};
   }
-  // How many of the first n elements are the input's.
+  // Returns how many of the first n elements come from the input.
   uint64_t Count(size_t input, uint64_t n) const;
-  // Where element `count` of the input stands; at most 2^64 - 1, which also
-  // says that it is beyond.
+  // Returns the index of element `count` of the input; 2^64 - 1 if the index
+  // does not fit.
   uint64_t IndexOf(size_t input, uint64_t count) const;
 
  private:
   const std::vector<uint64_t> shares_;
   std::vector<uint16_t> inputs_;  // of one period, by index
-  std::vector<uint32_t> counts_;  // of that input before it in the period
+  std::vector<uint32_t>
+      counts_;  // earlier elements of that input in the period
 };
 
 }  // namespace feedmill

@@ -23,14 +23,15 @@ inline uint64_t Mix(uint64_t z) {
   return z;
 }
 
-// Little-endian, whatever the machine is.
+// Little-endian on every machine.
 void StoreLittleEndian(uint64_t value, unsigned char* out) {
   for (int i = 0; i < 8; ++i) {
     out[i] = static_cast<unsigned char>(value >> (8 * i));
   }
 }
 
-// Draw i of a key: SplitMix64 with the key as its state and its step.
+// Returns random number i of a key: SplitMix64 whose state and increment are
+// the key.
 inline uint64_t DrawOf(const RandomKey& key, uint64_t i) {
   return Mix(key.low + i * (key.high | 1));
 }
@@ -51,7 +52,7 @@ RandomKey MakeRandomKey(uint64_t seed, uint64_t iteration, uint64_t epoch,
 
 // ---- up to kExactMax elements
 
-// The orders that a thread made last.
+// The last kKeptOrders orders that a thread computed.
 struct Permutation::KeptOrders {
   using Order = std::array<uint16_t, kExactMax>;
   struct Entry {
@@ -64,8 +65,8 @@ struct Permutation::KeptOrders {
     }
   };
   std::array<Entry, kKeptOrders> entries{};
-  size_t last = 0;  // used
-  size_t next = 0;  // to be replaced
+  size_t last = 0;  // index of the entry used last
+  size_t next = 0;  // index of the entry to replace next
 
   static const Order& Of(const RandomKey& key, uint64_t n);
   static void Make(const RandomKey& key, uint64_t n, Order& order);
@@ -89,8 +90,8 @@ const Permutation::KeptOrders::Order& Permutation::KeptOrders::Of(
   return entry.order;
 }
 
-// Fisher-Yates from the inside out: element i goes to a random place up to i,
-// and what was there goes to place i.
+// Inside-out Fisher-Yates: element i goes to a random place j <= i, and the
+// element at j goes to place i.
 void Permutation::KeptOrders::Make(const RandomKey& key, uint64_t n,
                                    Order& order) {
   for (uint64_t i = 0; i < n; ++i) {
@@ -100,7 +101,7 @@ void Permutation::KeptOrders::Make(const RandomKey& key, uint64_t n,
   }
 }
 
-// ---- above
+// ---- more than kExactMax elements
 
 Permutation::Permutation(RandomKey key, uint64_t n) : key_(key), n_(n) {
   if (n <= kExactMax) return;
@@ -113,8 +114,8 @@ Permutation::Permutation(RandomKey key, uint64_t n) : key_(key), n_(n) {
   }
 }
 
-// Turns each x once. One multiplication waits for the one before it, so several
-// places go side by side.
+// Applies the network once to each x. Each multiplication depends on the one
+// before it, so several places are computed side by side.
 template <size_t kWidth>
 [[gnu::always_inline]] inline void Permutation::Network::Turn(
     uint64_t* x) const {
@@ -151,8 +152,8 @@ inline uint64_t Permutation::StartOf(uint64_t index) const {
 uint64_t Permutation::At(uint64_t index) const {
   FM_CHECK(index < n_);
   if (n_ <= kExactMax) return KeptOrders::Of(key_, n_)[index];
-  // Fewer than two turns on average. It ends: the network permutes
-  // [0, 2^bits), so the walk would come back to the index that it began with.
+  // Takes fewer than two rounds on average. The loop ends because the network
+  // permutes [0, 2^bits): the walk would return to its starting index.
   uint64_t x = StartOf(index);
   do {
     network_.Turn<1>(&x);
@@ -160,16 +161,15 @@ uint64_t Permutation::At(uint64_t index) const {
   return x;
 }
 
-// Every x is turned once, of `n` rounded up to kRow or kGroup. Compiled for
-// each target below.
+// Applies the network once to every x; `n` is rounded up to kRow or kGroup.
+// Compiled for each target below.
 struct Permutation::Turns {
   static constexpr size_t kRow = 16;
   static constexpr size_t kGroup = 4 * kRow;
 
   [[gnu::always_inline]] static inline void Run(const Network& by, uint64_t* x,
                                                 size_t n) {
-    // By value: what is written elsewhere cannot change it, so it stays in
-    // registers.
+    // A copy stays in registers, because no store can alias it.
     const Network network = by;
     if (n <= kRow) return network.Turn<kRow>(x);
     for (size_t k = 0; k < n; k += kGroup) network.Turn<kGroup>(x + k);
@@ -213,12 +213,12 @@ void Permutation::AtRange(uint64_t begin, std::span<uint64_t> out) const {
     for (size_t j = 0; j < out.size(); ++j) out[j] = order[begin + j];
     return;
   }
-  if (out.size() == 1) {  // of a shuffle below another one
+  if (out.size() == 1) {  // a shuffle below another shuffle
     out[0] = At(begin);
     return;
   }
-  // Those that land outside go on, packed, so that no branch depends on them
-  // and the processor overlaps many.
+  // Numbers that land outside [0, n) are packed and turned again, so that no
+  // branch depends on them and the processor overlaps many.
   constexpr size_t kBlock = 8 * Turns::kGroup;
   const Turns::Function turn = Turns::ForTarget();
   const uint64_t n = n_;
@@ -227,7 +227,8 @@ void Permutation::AtRange(uint64_t begin, std::span<uint64_t> out) const {
   for (size_t at = 0; at < out.size(); at += kBlock) {
     const size_t size = std::min(kBlock, out.size() - at);
     uint64_t* const block = out.data() + at;
-    // Groups are turned as a whole: where `out` ends within one, elsewhere.
+    // Whole groups are turned; if `out` ends within a group, in a separate
+    // array.
     const size_t turned = (size + Turns::kGroup - 1) & ~(Turns::kGroup - 1);
     uint64_t* const first = turned == size ? block : walking.data();
     const uint64_t base = begin + at;

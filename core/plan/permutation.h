@@ -9,9 +9,9 @@
 
 namespace feedmill {
 
-// The key of a random choice: XXH3-128 of five little-endian uint64 (seed,
-// iteration, epoch, index of the step as written, ordinal of the random call in
-// it). docs/semantics/random.md, Keys.
+// Returns the key of a random choice: XXH3-128 of five little-endian uint64
+// (seed, iteration, epoch, index of the step as written, ordinal of the random
+// call in the step). See docs/semantics/random.md, Keys.
 RandomKey MakeRandomKey(uint64_t seed, uint64_t iteration, uint64_t epoch,
                         uint64_t step, uint64_t ordinal);
 
@@ -19,11 +19,12 @@ RandomKey MakeRandomKey(uint64_t seed, uint64_t iteration, uint64_t epoch,
 // function. docs/semantics/random.md has the formulas,
 // schemas/golden/permutation.json the vectors.
 //
-// Up to kExactMax elements it is a Fisher-Yates shuffle, so that every order is
-// equally likely. Each thread keeps the kKeptOrders orders that it made last; a
-// call for any other makes it, which takes about 1.5 ns an element.
-// Above, it is a Feistel network over the smallest number of bits that holds n,
-// walked until it lands below n. It takes no memory.
+// Up to kExactMax elements, it is a Fisher-Yates shuffle: every order is
+// equally likely. Each thread keeps the last kKeptOrders orders that it
+// computed. Computing another order takes about 1.5 ns an element.
+// Above kExactMax, it is a Feistel network over the smallest number of bits
+// that holds n. The network is applied again until the result is below n. It
+// takes no memory.
 class Permutation {
  public:
   static constexpr uint64_t kExactMax = 1024;

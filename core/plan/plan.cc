@@ -31,7 +31,7 @@ absl::StatusOr<std::shared_ptr<const Plan>> Plan::Make(
   return std::shared_ptr<const Plan>(std::move(plan));
 }
 
-// Ends what has no end where `limit` positions are read of the whole.
+// Makes an infinite plan end after `limit` positions.
 void Plan::Cut(uint64_t limit) {
   if (size_ == kEndless) size_ = limit;
   for (size_t i = levels_.size(); i > 0; --i) {
@@ -50,7 +50,7 @@ void Plan::Cut(uint64_t limit) {
     } else if (level.kind == Level::Kind::kWindow) {
       limit += std::min(level.count, kPositionsMax - limit);  // a whole run
     } else if (level.kind == Level::Kind::kRepeat) {
-      // No other repeat stands before it, or after it, that has no end.
+      // At most one repeat is infinite, and here it is this one.
       level.count = std::max<uint64_t>(
           1, limit / level.input + (limit % level.input != 0));
       for (size_t s = level.step + 1; s < passes_before_.size(); ++s) {
@@ -76,7 +76,8 @@ Permutation Plan::PermutationOf(const Level& level, uint64_t epoch) const {
 }
 
 Plan::Run Plan::RunOf(const Level& level, uint64_t epoch, uint64_t p) const {
-  // Half a run earlier in odd epochs, so that elements meet other ones.
+  // In odd epochs, runs begin half a run earlier, so that elements meet new
+  // neighbours.
   const bool mixed = level.kind == Level::Kind::kMixed;
   const uint64_t shift = mixed || epoch % 2 == 0 ? 0 : level.count / 2;
   const uint64_t run = (p + shift) / level.count;
@@ -94,7 +95,7 @@ Permutation Plan::BlocksOf(const Level& level, uint64_t epoch) const {
 uint64_t Plan::InBlocks(const Level& level, const Permutation& blocks,
                         uint64_t p) {
   const uint64_t block = p / level.count;
-  if (block >= blocks.size()) return p;  // the last, shorter one
+  if (block >= blocks.size()) return p;  // the last, shorter block
   return blocks.At(block) * level.count + p % level.count;
 }
 
@@ -173,8 +174,8 @@ void Plan::Records(uint64_t begin, uint64_t end, std::vector<RecordRef>& out,
   }
 }
 
-// What a step that keeps the order makes the places of `span` of: those of its
-// input; for a repeat, as far as they are in the pass that the span begins in.
+// Returns the input positions of `span` for a step that keeps the order. For a
+// repeat, the result ends with the pass in which the span begins.
 Plan::Span Plan::InputOf(const Level& level, Span span) {
   switch (level.kind) {
     case Level::Kind::kSkip:
@@ -199,8 +200,8 @@ Plan::Span Plan::InputOf(const Level& level, Span span) {
   }
 }
 
-// Appends the records of `span`, places of what the first `levels` levels make:
-// runs stay runs until a shuffle or the source.
+// Appends the records of `span`, positions in the output of the first `levels`
+// levels. Runs stay runs down to a shuffle or the source.
 void Plan::Expand(size_t levels, Span span, std::vector<RecordRef>& out) const {
   for (; levels > 0 && span.begin < span.end; --levels) {
     const Level& level = levels_[levels - 1];
@@ -273,7 +274,8 @@ RecordRun Plan::RunAt(uint64_t begin, uint64_t end) const {
 void Plan::ExpandShuffle(size_t levels, Span span,
                          std::vector<RecordRef>& out) const {
   const Level& level = levels_[levels - 1];
-  std::array<uint64_t, 512> places;  // no more: shuffles may nest
+  std::array<uint64_t, 512>
+      places;  // small, because shuffles may nest on the stack
   while (span.begin < span.end) {
     const Run run = level.kind == Level::Kind::kShuffle
                         ? Run{0, PermutationOf(level, span.pass)}
@@ -292,7 +294,7 @@ void Plan::ExpandShuffle(size_t levels, Span span,
   }
 }
 
-// A level of mixed blocks and the one of blocks below it, at once.
+// Expands a level of mixed blocks together with the level of blocks below it.
 void Plan::ExpandMixed(size_t levels, Span span,
                        std::vector<RecordRef>& out) const {
   const Level& mixed = levels_[levels - 1];
@@ -303,7 +305,7 @@ void Plan::ExpandMixed(size_t levels, Span span,
   while (span.begin < span.end) {
     const Run run = RunOf(mixed, span.pass, span.begin);
     const uint64_t end = std::min(span.end, run.begin + run.permutation.size());
-    // Where its blocks come from, if they are few.
+    // Input positions of the run's blocks, if there are few blocks.
     const uint64_t count = (run.permutation.size() - 1) / level.count + 1;
     const bool few = count <= sources.size();
     for (uint64_t k = 0; few && k < count; ++k) {
@@ -438,8 +440,7 @@ uint64_t Plan::Round(uint64_t source_round) const {
     if (level.kind == kRepeat && level.count == kEndless) return level.input;
     apart = apart || level.kind == kBatch || level.kind == kShard;
   }
-  // Which elements these put together, or leave out, differs from round to
-  // round.
+  // Batches and shards join or drop different elements in each round.
   return apart ? 0 : source_round;
 }
 

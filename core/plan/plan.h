@@ -21,23 +21,24 @@ inline constexpr uint64_t kEndless = std::numeric_limits<uint64_t>::max();
 // A source record (or block) and the pass in which it is read.
 struct RecordRef {
   uint64_t index = 0;  // in the source
-  // Combined pass of all repeats, the one nearest to the source fastest.
+  // Combined pass of all repeats; the repeat nearest to the source counts
+  // fastest.
   uint64_t pass = 0;
 
   friend bool operator==(const RecordRef&, const RecordRef&) = default;
 };
 
-// Records that follow one another in the source, in one pass.
+// Consecutive records of the source, all in one pass.
 struct RecordRun {
   RecordRef first;
   uint64_t count = 0;
 };
 
-// The plan of one iteration: position → source records, computed and never
-// stored. Built from the plan steps of an analysed graph, the number of
-// positions of its source, the seed and the iteration. Repeats of the client
-// stage are in it too (they read the workers' elements again); its other steps
-// are not.
+// The plan of one iteration: the function position → source records. It is
+// computed, never stored. It follows from the plan steps of an analysed graph,
+// the number of positions of its source, the seed and the iteration. Of the
+// steps of the client stage, it contains only the repeats, because they read
+// the workers' elements again.
 //
 //   range(5) | shuffle | repeat(2) | batch(4):
 //   positions 0 … 2; position 1 holds record 4 of pass 0 and 0 … 2 of pass 1.
@@ -45,113 +46,119 @@ struct RecordRun {
 // Immutable; any thread.
 class Plan {
  public:
-  // `source_size`: records of a counted source, blocks of an uncounted one,
-  // elements of one made of inputs (SourceSize in core/sources/source_plan.h);
-  // kEndless if it has no end.
-  // `limit`: so many positions, at most, are read of an input in one pass of
-  // the whole. An endless repeat has as many passes as that takes.
-  // Of a graph with a cache, the plan of what stands after the last one, whose
-  // source are the positions before it (SourceSize gives them): the plan of
-  // AnalyzedGraph::cached, in iteration 0, has those.
-  // InvalidArgument if the plan cannot be: an endless repeat before a step
-  // that needs the end, more than 2^63 positions or passes.
+  // Makes the plan of `graph`.
+  // `source_size`: records of a counted source, blocks of an uncounted one, or
+  // elements of a combining source (SourceSize in core/sources/source_plan.h);
+  // kEndless if the source is infinite.
+  // `limit`: most positions that one pass of the enclosing source reads of this
+  // input. An infinite repeat has as many passes as `limit` takes.
+  // If the graph has a cache, the plan covers the steps after the last cache.
+  // Its source is the positions before the cache (SourceSize returns their
+  // number). The plan of AnalyzedGraph::cached in iteration 0 has these
+  // positions.
+  // InvalidArgument if there can be no plan: an infinite repeat stands before a
+  // step that needs the end, or there are more than 2^63 positions or passes.
   static absl::StatusOr<std::shared_ptr<const Plan>> Make(
       std::shared_ptr<const AnalyzedGraph> graph, uint64_t source_size,
       uint64_t seed, uint64_t iteration, uint64_t limit = kEndless);
 
-  // The plan of the positions of `share` only, which count from 0. All else,
-  // keys and counters too, is that of the plan itself. REQUIRES: sound, and
-  // this plan is a whole one.
+  // Returns the plan of the positions of `share` only, numbered from 0.
+  // Everything else, including random keys and counters, is that of this plan.
+  // REQUIRES: share.sound(), and this plan has no share itself.
   std::shared_ptr<const Plan> ForShare(Share share) const;
-  // Position p of this plan in the whole one.
+  // Returns the position in the whole plan of position p of this plan.
   uint64_t WholePosition(uint64_t p) const { return share_.At(p); }
 
-  // Number of positions; kEndless for an endless repeat. An endless repeat of
-  // nothing has none.
+  // Number of positions; kEndless for an infinite repeat, but 0 if it repeats
+  // nothing.
   uint64_t size() const { return size_; }
   uint64_t source_size() const { return source_size_; }
   uint64_t seed() const { return seed_; }
   uint64_t iteration() const { return iteration_; }
   const AnalyzedGraph& graph() const { return *graph_; }
 
-  // Records a position holds: 1, or up to the batch size where the plan
+  // Number of records of position p: 1, or up to the batch size if the plan
   // batches. REQUIRES: p < size().
   uint64_t RecordsAt(uint64_t p) const;
-  // Records of a whole batch of the plan, one before a cache, too; else 1.
+  // Number of records of a full batch of the plan, also of one before a cache;
+  // 1 without batches.
   uint64_t batch_size() const { return batch_size_; }
-  // The k-th record of position p. REQUIRES: k < RecordsAt(p).
+  // Returns the k-th record of position p. REQUIRES: k < RecordsAt(p).
   RecordRef Record(uint64_t p, uint64_t k) const;
-  // Appends the records of positions [begin, end) (batches: all their
-  // records), faster than one by one. `pass`: of an input, how often it was
-  // begun before. REQUIRES: begin <= end <= size().
+  // Appends the records of positions [begin, end), all records of each batch.
+  // Faster than Record() in a loop. `pass`: for an input, number of earlier
+  // passes. REQUIRES: begin <= end <= size().
   void Records(uint64_t begin, uint64_t end, std::vector<RecordRef>& out,
                uint64_t pass = 0) const;
-  // The same where they follow one another, as far as they do; of no records
-  // where the plan moves them about. REQUIRES: begin < end <= size().
+  // Returns the longest run of consecutive source records that positions
+  // [begin, end) begin with. The run is empty if the plan reorders records
+  // there. REQUIRES: begin < end <= size().
   RecordRun RunAt(uint64_t begin, uint64_t end) const;
-  // Where positions are not in the order of the source: how many of them, from
-  // a multiple of it on, are best read together. Those of a window of blocks;
-  // kEndless where more are always better. 0 where they are in order.
+  // Number of positions, aligned to a multiple of it, that are best read
+  // together if positions do not follow the order of the source: those of a
+  // window of blocks. kEndless if more is always better; 0 if positions follow
+  // the order of the source.
   uint64_t read_together() const;
-  // How much of the source is read in one pass, at most; source_size() unless
-  // a limit cuts an endless one.
+  // Most records of the source that one pass reads: source_size(), unless a
+  // limit cuts an infinite source.
   uint64_t source_needed() const { return source_needed_; }
 
-  // The epoch that step `step` sees for a record of pass `pass`: the combined
-  // pass of the repeats that stand after the step, without those before.
+  // Returns the epoch that step `step` sees for a record of pass `pass`: the
+  // combined pass of the repeats after the step, without the repeats before it.
   uint64_t EpochOf(size_t step, uint64_t pass) const;
-  // How many combined passes there are of all repeats; 0 without end.
+  // Number of combined passes of all repeats; 0 if infinite.
   uint64_t passes() const { return passes_before_.back(); }
-  // The pass of position p's first record. Its records' passes differ where
-  // a batch crosses a repeat; for steps after the batch all give one epoch.
+  // Returns the pass of position p's first record. If a batch crosses a repeat,
+  // its records have different passes; for steps after the batch, all of them
+  // give one epoch.
   uint64_t PassAt(uint64_t p) const;
 
-  // The pass that position p's last record is of: how many times the repeats
-  // have begun again before it, those of the client stage too. Repeats before a
-  // shuffle, which mixes their passes, or before a cache do not count. Never
-  // falls as p rises. REQUIRES: p < size().
+  // Returns the pass of position p's last record: how many times repeats,
+  // including those of the client stage, have begun again before it. Repeats
+  // before a shuffle, which mixes their passes, or before a cache do not count.
+  // Never decreases as p grows. REQUIRES: p < size().
   //
   //   range(5) | shuffle | repeat(2) | batch(4):  0, 1, 1
   uint64_t ReachedPass(uint64_t p) const;
-  // The first position behind p where that is another one; size() if there is
-  // none.
+  // Returns the first position after p with another ReachedPass; size() if
+  // there is none.
   uint64_t ReachedPassEnd(uint64_t p) const;
-  // False if it is 0 everywhere.
+  // False if ReachedPass is 0 for every position.
   bool has_passes() const;
 
-  // Where the record of that counter (CounterOf) stands among what enters step
-  // `step`, one of the plan: what `enumerate` counts.
+  // Returns the index, among the inputs of plan step `step`, of the record with
+  // this counter (CounterOf). `enumerate` writes this number.
   uint64_t PlaceAt(size_t step, uint64_t counter) const;
 
-  // The key of step `step`'s `ordinal`-th random call in `epoch`.
+  // Returns the key of the `ordinal`-th random call of step `step` in `epoch`.
   RandomKey KeyOf(size_t step, uint64_t epoch, uint64_t ordinal) const;
-  // The p of a record's random counter: the position, or b * B + k (modulo
-  // 2^64) where the plan batches.
+  // Returns the counter p of a record's random numbers: the position, or b * B
+  // + k (modulo 2^64) if the plan batches.
   uint64_t CounterOf(uint64_t p, uint64_t k) const;
 
-  // How many positions the client stage's step `step` sees before its state
-  // begins anew: one pass of the nearest repeat that stands after it. Passes of
-  // repeats further out begin at multiples of it. 0 if no repeat does.
+  // Returns how many positions step `step` of the client stage sees before its
+  // state is reset: one pass of the nearest repeat after it. Passes of outer
+  // repeats begin at multiples of this number. Returns 0 if no repeat follows.
   uint64_t PassLength(size_t step) const;
-  // Of a plan without end: so many positions that twice as many in a row hold
-  // all elements that come after them, one pass of its endless repeat or, if
-  // the source has no end, `source_round`, the same of that. 0 where it is not
-  // known.
+  // For an infinite plan, returns a period R: any 2R consecutive positions
+  // contain every element that still occurs later. R is one pass of the
+  // infinite repeat or, if the source is infinite, `source_round`, the period
+  // of the source. Returns 0 if unknown.
   uint64_t Round(uint64_t source_round) const;
-  // Whether an enumerate stands where no pass ends, so that it gives no number
-  // twice: then no element comes again.
+  // True if an enumerate counts without ever starting again. Then no element
+  // occurs twice.
   bool NumbersOn() const;
 
  private:
   friend class PlanBuilder;
 
-  // One step's index map, from its output back to its input.
+  // The index map of one step, from its output back to its input.
   struct Level {
     enum class Kind {
       kShuffle,
       kWindow,  // a shuffle within runs
-      kBlocks,  // of whole blocks; the last, shorter one stays
-      kMixed,   // … and of those that then stand together
+      kBlocks,  // shuffles whole blocks; the last, shorter one stays
+      kMixed,   // then shuffles within windows of these blocks
       kRepeat,
       kTake,
       kSkip,
@@ -159,15 +166,16 @@ class Plan {
       kBatch,
     };
     Kind kind = Kind::kTake;
-    size_t step = 0;      // as written
-    uint64_t input = 0;   // positions before it; kEndless
-    uint64_t output = 0;  // and after it
-    // Of the repeat (kEndless), window, block, skip, shard, batch.
+    size_t step = 0;      // index as written
+    uint64_t input = 0;   // positions before the step; may be kEndless
+    uint64_t output = 0;  // positions after the step
+    // Count of the repeat (kEndless: infinite), or size of the window, block,
+    // skip, shard or batch.
     uint64_t count = 0;
-    uint64_t first = 0;  // of the shard
+    uint64_t first = 0;  // first position of the shard
   };
   // Positions [begin, end) of a level's output, in pass `pass` of the repeats
-  // that stand after it.
+  // after the level.
   struct Span {
     uint64_t begin = 0;
     uint64_t end = 0;
@@ -180,25 +188,25 @@ class Plan {
   Permutation PermutationOf(const Level& level, uint64_t epoch) const;
   static Span InputOf(const Level& level, Span span);
   void Expand(size_t levels, Span span, std::vector<RecordRef>& out) const;
-  // A run of the window shuffle and what permutes it.
+  // A run of the window shuffle and its permutation.
   struct Run {
     uint64_t begin = 0;
     Permutation permutation;
   };
   Run RunOf(const Level& level, uint64_t epoch, uint64_t p) const;
-  // What permutes the blocks of a kBlocks level, and where place p of it comes
-  // from.
+  // BlocksOf returns the permutation of the blocks of a kBlocks level; InBlocks
+  // returns the input position of the level's position p.
   Permutation BlocksOf(const Level& level, uint64_t epoch) const;
   static uint64_t InBlocks(const Level& level, const Permutation& blocks,
                            uint64_t p);
   void ExpandShuffle(size_t levels, Span span,
                      std::vector<RecordRef>& out) const;
   void ExpandMixed(size_t levels, Span span, std::vector<RecordRef>& out) const;
-  // Appends what these places of the level below come from.
+  // Appends the records of these positions of the level below.
   void ExpandEach(size_t levels, std::span<const uint64_t> from, uint64_t pass,
                   std::vector<RecordRef>& out) const;
-  // Where position p (in it, the k-th record of a batch) stands in what the
-  // first `levels` levels make; 0: in the source.
+  // Returns the position, in the output of the first `levels` levels, of the
+  // k-th record of position p. With 0 levels, this is the record in the source.
   RecordRef Place(uint64_t p, uint64_t k, size_t levels) const;
 
   std::shared_ptr<const AnalyzedGraph> graph_;
@@ -206,11 +214,11 @@ class Plan {
   uint64_t source_size_ = 0, seed_ = 0, iteration_ = 0, size_ = 0;
   uint64_t source_needed_ = 0;
   std::vector<Level> levels_;  // in the order of the steps
-  // Per step (and one at the end): the combined count of the repeats before it;
-  // 0 where one of them is endless.
+  // Per step, and once for the end: the combined count of the repeats before
+  // it; 0 if one of them is infinite.
   std::vector<uint64_t> passes_before_;
   size_t counted_from_ = 0;  // the first step whose passes ReachedPass counts
-  size_t batch_level_ = 0;   // its index + 1 in levels_; 0: none
+  size_t batch_level_ = 0;   // index + 1 of the batch in levels_; 0: none
   uint64_t batch_size_ = 1;
 };
 

@@ -10,7 +10,7 @@
 namespace feedmill {
 namespace {
 
-constexpr int64_t kBlocksMixed = 8;  // where the step does not say
+constexpr int64_t kBlocksMixed = 8;  // default
 
 }  // namespace
 
@@ -42,7 +42,7 @@ absl::Status PlanBuilder::Repeat(std::optional<int64_t> count) {
   FM_RETURN_IF_ERROR(NeedsEnd());
   const std::optional<uint64_t> output = Product(plan_.size_, times);
   if (!output) return InvalidArgument("more than 2^63 positions");
-  // Nothing is ever in a pass of an empty plan.
+  // An empty plan has no positions, and so only one pass.
   const std::optional<uint64_t> combined =
       *output == 0 ? 1 : Product(passes_, times);
   if (!combined) return InvalidArgument("more than 2^63 passes");
@@ -93,7 +93,7 @@ absl::Status PlanBuilder::Shard(int64_t count, int64_t index) {
   if (!in_plan()) return absl::OkStatus();
   const uint64_t shards = Unsigned(count);
   const uint64_t first = Unsigned(index);
-  // An infinite repeat of nothing makes nothing, and has no position 0.
+  // An infinite repeat of nothing has no positions, not even position 0.
   const uint64_t output = plan_.size_ == kEndless ? kEndless
                           : plan_.size_ <= first
                               ? 0

@@ -11,8 +11,9 @@
 namespace feedmill {
 
 // Makes a Plan step by step: StepKind::AddToPlan calls one of these methods.
-// Those of a step that the client runs do nothing, except Repeat: the client
-// stage reads the workers' elements again. Counts of less than 0 are 0.
+// For a step that the client runs, the methods do nothing. Repeat is the
+// exception, because the client stage reads the workers' elements again.
+// Negative counts mean 0.
 // InvalidArgument if the step cannot be in a plan: it needs all elements of an
 // infinite input, or there would be more than 2^63 positions or passes.
 class PlanBuilder {

@@ -7,14 +7,14 @@
 
 namespace feedmill {
 
-// The version of docs/semantics/random.md and of what else decides the order of
-// elements. A change is a change of tokens, of journals and of the protocol,
-// too: what was begun in one order must not go on in another.
+// Version of docs/semantics/random.md and of everything else that decides the
+// order of elements. A change also invalidates tokens and journals, and changes
+// the protocol, because a run must not continue in another order.
 inline constexpr uint32_t kPlanVersion = 2;
 
-// The name of an iteration's plan, 32 hex digits: equal where plan version,
-// pipeline (Fingerprint), files (Manifest::Hash, "" without), seed and
-// iteration are.
+// Returns the name of an iteration's plan, 32 hex digits. Two names are equal
+// if the plan version, pipeline (Fingerprint), files (Manifest::Hash, ""
+// without files), seed and iteration are.
 std::string PlanIdOf(std::string_view fingerprint,
                      std::string_view manifest_hash, uint64_t seed,
                      uint64_t iteration);

@@ -8,10 +8,11 @@
 
 namespace feedmill {
 
-// The largest number of positions of a plan that has an end.
+// Largest number of positions of a finite plan.
 inline constexpr uint64_t kPositionsMax = uint64_t{1} << 63;
 
-// a * b; kEndless if either is and none is 0; nullopt above kPositionsMax.
+// Returns a * b; 0 if one of them is 0, else kEndless if one of them is;
+// nullopt above kPositionsMax.
 inline std::optional<uint64_t> Product(uint64_t a, uint64_t b) {
   if (a == 0 || b == 0) return 0;
   if (a == kEndless || b == kEndless) return kEndless;
@@ -22,7 +23,7 @@ inline std::optional<uint64_t> Product(uint64_t a, uint64_t b) {
   return product;
 }
 
-// A count that options give; 0 if it is negative.
+// Returns a count from options; 0 if it is negative.
 inline uint64_t Unsigned(int64_t count) {
   return count < 0 ? 0 : static_cast<uint64_t>(count);
 }

@@ -10,48 +10,51 @@
 
 namespace feedmill {
 
-// The inputs of a combination, as far as their order depends on them.
+// The inputs of a combination, seen as streams that have a next element or end.
 class TurnStreams {
  public:
   enum class Next {
     kElement,
     kEnd,
     kBad,
-    kLeftOut,  // something was left out: no element, look again
+    kLeftOut,  // an element was skipped; call Look again
   };
 
   virtual ~TurnStreams() = default;
   virtual size_t count() const = 0;
-  // What comes next of the input. A returned Status is for this machine only.
+  // Returns the state of the input's next element. An error Status concerns
+  // this process only, not the data.
   virtual absl::StatusOr<Next> Look(size_t input) = 0;
-  // Reads it from its beginning: for the turn-th time, from 0.
+  // Begins the input from its start. `turn` is the number of earlier starts.
   virtual absl::Status Begin(size_t input, uint64_t turn) = 0;
 };
 
-// Says which input of a concatenate, interleave or mixture gives the next
-// element. It needs no number of elements of the inputs, and gives the order
-// that Combination (core/plan/combination.h) computes from these numbers.
-// Constant memory but for a table of a mixture's period. Not thread-safe.
+// Chooses which input of a concatenate, interleave or mixture gives the next
+// element. It does not need the sizes of the inputs, and yields the same order
+// that Combination (core/plan/combination.h) computes from the sizes.
+// Takes constant memory, except for a table of a mixture's period. Not
+// thread-safe.
 class StreamTurns {
  public:
   struct Turn {
     enum class Kind {
-      kTake,     // the next element of `input`
-      kEnd,      // no more come
-      kBad,      // that of `input` is bad
-      kNothing,  // `input` is to begin again, and has nothing
-      kLeftOut,  // `input` has left something out: ask again
+      kTake,     // take the next element of `input`
+      kEnd,      // the combination has ended
+      kBad,      // the next element of `input` is bad
+      kNothing,  // `input` has to begin again, but has no elements
+      kLeftOut,  // `input` skipped an element: call Next again
     } kind = Kind::kEnd;
     size_t input = 0;
 
-    // The turn of an input that has no element now; absent at its end.
+    // Returns the turn for an input that has no element now; nullopt if it has
+    // ended.
     static std::optional<Turn> Without(TurnStreams::Next look, size_t input);
   };
 
   virtual ~StreamTurns() = default;
 
-  // The caller takes the element before it asks again, and asks again after
-  // kTake and kLeftOut only.
+  // Returns the next turn. The caller takes the element before it calls Next
+  // again, and calls again only after kTake and kLeftOut.
   virtual absl::StatusOr<Turn> Next(TurnStreams& streams) = 0;
 };
 
