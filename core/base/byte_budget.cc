@@ -27,7 +27,7 @@ uint64_t ByteBudget::Limit() {
 
 namespace {
 
-// UINT64_MAX if it is more than that.
+// Returns the product; UINT64_MAX if it overflows.
 uint64_t Product(uint64_t count, uint64_t bytes_each) {
   uint64_t bytes = 0;
   return __builtin_mul_overflow(count, bytes_each, &bytes) ? UINT64_MAX : bytes;
@@ -61,7 +61,7 @@ void ByteBudget::Take(uint64_t bytes) {
 
 void ByteBudget::Return(uint64_t bytes) noexcept {
   Bounds& bounds = bounds_;
-  // Blocks of an earlier budget may be freed, too.
+  // Blocks of an earlier budget may be freed here, too.
   bounds.taken -= bytes < bounds.taken ? bytes : bounds.taken;
 }
 

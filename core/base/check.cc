@@ -9,7 +9,7 @@ namespace feedmill {
 namespace {
 
 [[noreturn]] void End() {
-  // It is no shortage, for which a program may have a handler.
+  // A failed check must end the process even if the program handles SIGABRT.
   std::signal(SIGABRT, SIG_DFL);
   std::abort();
 }

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-// Numbers in as few bytes as they need: seven bits a byte, the lowest first,
-// the eighth bit set in all but the last.
+// LEB128 numbers take as few bytes as they need: seven bits a byte, the lowest
+// first. The eighth bit is set in all bytes but the last.
 
 namespace feedmill {
 
@@ -18,8 +18,8 @@ inline void PutLeb128(std::string& bytes, uint64_t value) {
   bytes.push_back(static_cast<char>(value));
 }
 
-// Takes a number off the front; nullopt if it ends too early or has more than
-// 64 bits.
+// Removes a number from the front of `bytes` and returns it; nullopt if `bytes`
+// ends too early or the number has more than 64 bits.
 inline std::optional<uint64_t> TakeLeb128(std::string_view& bytes) {
   uint64_t value = 0;
   for (int shift = 0; shift < 64 && !bytes.empty(); shift += 7) {

@@ -12,8 +12,8 @@ struct RandomKey {
   uint64_t high = 0;
 };
 
-// Philox4x32-10 with key = key.low and counter = (p, i), low words first.
-// The four words of the block. Source: Salmon et al., SC'11; vectors in
+// Returns the four words of a block of Philox4x32-10 with key = key.low and
+// counter = (p, i), low words first. Source: Salmon et al., SC'11; vectors in
 // schemas/golden/philox.json.
 std::array<uint32_t, 4> Philox(RandomKey key, uint64_t p, uint64_t i);
 

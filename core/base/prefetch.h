@@ -5,12 +5,13 @@
 
 namespace feedmill {
 
-// What is longer is copied as fast as memory is, asked for or not.
+// Largest useful prefetch. Longer ranges are copied at memory speed with or
+// without prefetching.
 inline constexpr size_t kPrefetchedBytesMax = 2048;
 
-// Asks the memory for what is soon read, or written, there; waits for nothing
-// and fails at no address. Only for what the processor does not foresee, and
-// not for more than a few KB.
+// Prefetches `size` bytes that are soon read, or written. Never blocks, and
+// accepts any address. Use it only for accesses that the hardware prefetcher
+// does not predict, and for a few KB at most.
 inline void PrefetchToRead(const std::byte* at, size_t size) {
   for (size_t k = 0; k < size; k += 64) __builtin_prefetch(at + k, 0);
 }

@@ -25,8 +25,8 @@
 //   DeadlineExceeded    a wait ended                                        1
 //   Cancelled           asked to stop                                       1
 //   Internal            a bug of ours                                       1
-//
-// A message says what, which and what to do. It shows URLs without their
+// A message says what failed, for which file, record or component, and what to
+// do. It shows URLs without their secrets (url_secrets.h).
 // secrets (url_secrets.h).
 
 namespace feedmill {
@@ -49,7 +49,8 @@ FEEDMILL_DEFINE_ERROR(Cancelled)
 FEEDMILL_DEFINE_ERROR(Internal)
 #undef FEEDMILL_DEFINE_ERROR
 
-// The same code, with `where` before the message: "photos.yaml: unknown step".
+// Returns the same code with `where` before the message: "photos.yaml: unknown
+// step".
 inline absl::Status Annotate(const absl::Status& status,
                              const std::string& where) {
   if (status.ok()) return status;

@@ -10,8 +10,8 @@ namespace feedmill {
 namespace {
 
 #if defined(__x86_64__)
-// AMD's Zen 5 and what came after it. (The families are in AMD's "Processor
-// Programming Reference" of each; family 15 goes on in another field.)
+// True for AMD Zen 5 and later. (AMD's "Processor Programming Reference" of
+// each processor has the family; families above 15 use the extended field.)
 bool IsZen5OrLater() {
   constexpr unsigned kZen5 = 0x1A;
   unsigned a = 0, b = 0, c = 0, d = 0;

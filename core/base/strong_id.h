@@ -8,8 +8,8 @@
 
 namespace feedmill {
 
-// A value that is only an identity: ordered, printable, never mixed up with
-// another kind of id and never the subject of arithmetic.
+// A value that is only an identity: ordered and printable. It does not convert
+// to another kind of id and has no arithmetic.
 //
 //   using WorkerId = StrongId<struct WorkerIdTag, std::string>;
 template <class Tag, class T = uint64_t>

@@ -9,8 +9,8 @@ namespace {
 constexpr std::string_view kMark = "://";
 constexpr std::string_view kHidden = "?...";
 
-// Returns the end of the URL whose part behind "://" begins at `begin`: at a
-// byte that no URL has, but before punctuation that belongs to the sentence.
+// Returns the end of the URL whose part after "://" begins at `begin`. The URL
+// ends at a byte that no URL has, but before punctuation of the sentence.
 size_t UrlEnd(std::string_view text, size_t begin) {
   const auto ends = [](char c) {
     const auto byte = static_cast<unsigned char>(c);
@@ -34,7 +34,7 @@ bool IsStore(std::string_view before) {
          before.ends_with("abfss");
 }
 
-// Returns the place of the "://" of the next URL from `from` on.
+// Returns the place of the "://" of the first URL at or after `from`.
 size_t NextUrl(std::string_view text, size_t from) {
   size_t mark = text.find(kMark, from);
   while (mark != std::string_view::npos) {
@@ -65,7 +65,7 @@ std::string HideUrlSecrets(std::string text) {
     copied = user == std::string::npos ? begin : begin + user + 1;
     if (IsStore(std::string_view(text).substr(0, mark))) continue;
     const size_t query = text.find_first_of("?#", path);
-    // Nothing is behind the '?', or it was hidden before.
+    // Skip an empty query, and one that is hidden already.
     if (query >= end || query + 1 == end) continue;
     // A URL in the path has the query to its end.
     if (NextUrl(text, begin) < query) continue;

@@ -3,12 +3,13 @@
 
 namespace feedmill {
 
-// The instructions that loops may use; all give the same bits.
+// Instruction sets of vectorised loops. Results are the same to the bit.
 enum class VectorTarget { kBaseline, kAvx2, kAvx512 };
-// The best that this processor has.
+// Returns the best instruction set of this processor.
 VectorTarget BestVectorTarget();
-// What loops asked for from now on are made of: the best, if nothing was set.
-// For tests that compare them. REQUIRES: this processor has it.
+// LoopTarget returns the instruction set of loops that begin from now on. The
+// default is BestVectorTarget(). Tests set it to compare the loops. REQUIRES:
+// this processor has `target`.
 VectorTarget LoopTarget();
 void SetLoopTarget(VectorTarget target);
 
