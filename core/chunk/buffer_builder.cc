@@ -11,7 +11,7 @@
 namespace feedmill {
 namespace {
 
-// Larger sizes are never asked for: pointers could not span them.
+// Largest block: pointer differences cannot span more.
 constexpr size_t kBytesMax = PTRDIFF_MAX - kBufferAlignment;
 
 std::byte* Allocate(size_t capacity) {
@@ -69,7 +69,7 @@ void BufferBuilder::Reserve(size_t capacity) {
   if (capacity > kBytesMax) throw MemoryRefused(capacity, ByteBudget::Limit());
   const size_t rounded =
       (capacity + kBufferAlignment - 1) / kBufferAlignment * kBufferAlignment;
-  // The bound is of what is asked for, not of what alignment adds.
+  // The budget bounds the requested bytes, not the bytes that alignment adds.
   ByteBudget::Check(capacity, 1);
   ByteBudget::Take(rounded);
   std::byte* grown = nullptr;
@@ -85,7 +85,7 @@ void BufferBuilder::Reserve(size_t capacity) {
   from_source_ = from_source;
 }
 
-// Doubles, as far as the budget allows what is not needed yet.
+// Doubles the capacity, but grows beyond `needed` only within the budget.
 void BufferBuilder::Grow(size_t needed) {
   const size_t more = static_cast<size_t>(std::min<uint64_t>(
       {2 * uint64_t{capacity_}, ByteBudget::Limit(), uint64_t{kBytesMax}}));

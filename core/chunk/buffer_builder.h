@@ -11,28 +11,29 @@
 
 namespace feedmill {
 
-// Memory for large buffers that is better than malloc's for what becomes of
-// them: a worker's lies where its readers see it.
+// A source of memory for large buffers that replaces malloc. For example, a
+// worker's source takes memory from an arena that its readers map.
 //
 // Thread-safety: any thread.
 class BlockSource {
  public:
-  // Smaller blocks are not asked for.
+  // Builders do not use the source for smaller blocks.
   static constexpr size_t kBytesMin = size_t{64} << 10;
 
   virtual ~BlockSource() = default;
-  // `bytes` of 64-byte-aligned memory; null if there is none (left).
+  // Returns `bytes` of 64-byte-aligned memory; null if none is free.
   virtual std::byte* Take(size_t bytes) = 0;
-  // Gives back what lies behind the first `kept` of the `bytes` taken.
+  // Gives back all but the first `kept` of the `bytes` that were taken.
   virtual void Shrink(std::byte* block, size_t bytes, size_t kept) = 0;
-  // Gives back a block of, by now, `bytes`.
+  // Gives back a block. `bytes` is its size after Shrink.
   virtual void Return(std::byte* block, size_t bytes) = 0;
 };
 
-// Growable 64-byte-aligned bytes with one owner; Freeze() makes it a Buffer
-// without a copy. Memory comes from and returns to malloc, whose thresholds
-// the servers raise so that large blocks are kept (TuneMalloc), or,
-// where the builder has one, to a BlockSource.
+// Growable 64-byte-aligned bytes with one owner; Freeze() makes them a Buffer
+// without a copy.
+// Memory comes from and returns to a BlockSource if the builder has one.
+// Otherwise it comes from malloc; the servers raise its thresholds so that it
+// keeps large blocks (TuneMalloc).
 class BufferBuilder {
  public:
   BufferBuilder() = default;
@@ -51,8 +52,7 @@ class BufferBuilder {
   }
 
   void Reserve(size_t capacity);
-  // Makes room for `size` more bytes at the end and returns where they go;
-  // they are not initialised.
+  // Adds `size` uninitialised bytes at the end and returns their address.
   std::byte* Extend(size_t size) {
     if (size_ + size > capacity_) Grow(size_ + size);
     std::byte* at = data_ + size_;
@@ -79,7 +79,7 @@ class BufferBuilder {
   size_t size_ = 0;
   size_t capacity_ = 0;
   std::shared_ptr<BlockSource> source_;
-  bool from_source_ = false;  // data_ is
+  bool from_source_ = false;  // true if data_ came from source_
 };
 
 }  // namespace feedmill

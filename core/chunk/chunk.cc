@@ -14,7 +14,7 @@ constexpr size_t kOffsetSize = sizeof(int64_t);
 
 size_t Size(int64_t value) { return static_cast<size_t>(value); }
 
-// Fewer bytes per row than this never count: an element is never free.
+// Smallest size of a row, so that no element is free.
 constexpr size_t kLeastRowBytes = 1;
 constexpr size_t kStringOverhead = 8;
 

@@ -14,13 +14,13 @@ namespace {
 
 size_t Size(int64_t value) { return static_cast<size_t>(value); }
 
-// Strings are written to memory that is not in the cache. What comes so far
-// behind them is asked for while they are copied.
+// Distance of prefetching: strings are written to memory that is not in the
+// cache, so the memory this far ahead is prefetched while they are copied.
 constexpr size_t kAheadBytes = 4096;
 
 using Dims = std::span<const int64_t>;
 
-// As NumItems.
+// Same as NumItems.
 int64_t Items(Dims dims) {
   constexpr int64_t kItemsMost = int64_t{1} << 59;
   int64_t items = 1;
@@ -34,8 +34,8 @@ int64_t Items(Dims dims) {
 
 }  // namespace
 
-// Uniform until a row of another shape comes; then row_shapes and row_starts
-// are written for the rows so far, and for every row from there on.
+// The column is uniform until a row has another shape. Then row_shapes and
+// row_starts are written for all earlier rows, and for each row from there on.
 struct ChunkBuilder::ColumnBuilder {
   DType dtype;
   Shape shape;
@@ -95,7 +95,7 @@ struct ChunkBuilder::ColumnBuilder {
     offsets.Push(static_cast<int64_t>(values.size()));
   }
 
-  // Copies items [first, first + count) of a column, not their rows.
+  // Copies items [first, first + count) of a column, without their row shapes.
   void AppendItems(const Column& column, int64_t first, int64_t count) {
     if (dtype != DType::kBytes) {
       const size_t size = ItemSize(dtype);
@@ -136,7 +136,7 @@ struct ChunkBuilder::ColumnBuilder {
   }
 
   Column Finish() && {
-    // Without rows there is no telling unknown dimensions.
+    // Without rows, unknown dimensions cannot be resolved.
     if (rows == 0 && !ragged && std::ranges::count(shape, kUnknownDim) > 0) {
       MakeRagged();
     }
@@ -189,7 +189,7 @@ void ChunkBuilder::AppendDense(size_t c, const Shape& shape, const void* items,
 std::byte* ChunkBuilder::AppendRow(size_t c, const Shape& shape) {
   ColumnBuilder& to = *columns_[c];
   FM_CHECK(to.dtype != DType::kBytes);
-  // Memory first: it may be refused.
+  // Extend comes first, because it may throw MemoryRefused.
   std::byte* const at =
       to.values.Extend(Size(Items(shape)) * ItemSize(to.dtype));
   to.AddRows(shape, 1);
@@ -200,7 +200,7 @@ void ChunkBuilder::AppendBytes(size_t c, std::string_view bytes) {
   ColumnBuilder& to = *columns_[c];
   FM_CHECK(to.dtype == DType::kBytes && to.shape.empty());
   to.PushBytes(bytes);
-  ++to.rows;  // as AddRows would: scalars are all of one shape
+  ++to.rows;  // as AddRows would: all scalars have one shape
   ++to.items;
 }
 
@@ -217,7 +217,7 @@ void ChunkBuilder::DropUnfinished() {
 }
 
 void ChunkBuilder::ReserveValues(size_t c, size_t bytes) {
-  // A hint: what the budget does not allow may not be needed after all.
+  // A hint only, so it stays within the budget: the bytes may not be needed.
   BufferBuilder& values = columns_[c]->values;
   values.Reserve(static_cast<size_t>(
       std::min<uint64_t>(values.size() + bytes, ByteBudget::Limit())));

@@ -13,11 +13,11 @@ namespace feedmill {
 
 // Collects rows into a chunk. Not thread-safe.
 //
-// The columns grow as rows come; a column whose rows turn out to differ in
-// shape becomes ragged by itself.
+// Columns grow as rows are added. A column becomes ragged when a row has
+// another shape.
 class ChunkBuilder {
  public:
-  // `blocks`: where large columns take their memory from; null: malloc.
+  // `blocks`: source of the memory of large columns; null: malloc.
   explicit ChunkBuilder(std::shared_ptr<const ElementSpec> spec,
                         std::shared_ptr<BlockSource> blocks = nullptr);
 
@@ -30,19 +30,21 @@ class ChunkBuilder {
   // Appends rows of a uniform fixed-size component from dense memory.
   void AppendDense(size_t c, const Shape& shape, const void* items,
                    size_t row_count);
-  // Room for one row of a fixed-size component; the caller fills it. Valid
-  // until the next call on that component.
+  // Adds one row of a fixed-size component and returns its memory, which the
+  // caller fills. Valid until the next call on that component.
   std::byte* AppendRow(size_t c, const Shape& shape);
-  // One scalar string.
+  // Appends one scalar string.
   void AppendBytes(size_t c, std::string_view bytes);
-  // One row of strings of that shape. REQUIRES: items.size() == NumItems.
+  // Appends one row of strings of that shape. REQUIRES: items.size() ==
+  // NumItems(shape).
   void AppendBytesRow(size_t c, const Shape& shape,
                       const std::vector<std::string_view>& items);
   // Declares that `count` more rows are complete in every component.
   void FinishRows(size_t count) { rows_ += count; }
-  // Drops what was appended since the last FinishRows: a row that failed.
+  // Drops all values appended since the last FinishRows: those of a row that
+  // failed.
   void DropUnfinished();
-  // Room for that many more bytes of values in component c.
+  // Reserves memory for `bytes` more bytes of values in component c.
   void ReserveValues(size_t c, size_t bytes);
 
   Chunk Finish() &&;

@@ -17,12 +17,12 @@ struct Overloaded : F... {
 template <class... F>
 Overloaded(F...) -> Overloaded<F...>;
 
-// The first position p whose {p, 0} is not below `cursor`.
+// Returns the first position p with {p, 0} >= `cursor`.
 uint64_t FirstWhole(Cursor cursor) {
   return cursor.i > 0 ? cursor.p + 1 : cursor.p;
 }
 
-// Eight bytes of the bitmap from byte `at` on, zeros beyond its end.
+// Returns eight bytes of the bitmap from byte `at` on, zeros beyond its end.
 uint64_t Word(const std::vector<uint8_t>& bits, size_t at) {
   uint64_t word = 0;
   const size_t size = std::min<size_t>(8, bits.size() - at);

@@ -21,23 +21,23 @@ struct Cursor {
   friend auto operator<=>(const Cursor&, const Cursor&) = default;
 };
 
-// Which cursors the rows of a chunk have, relative to the interval
-// [begin, end) that the chunk covers; a form for each shape of pipeline.
+// The cursors of a chunk's rows, relative to the interval [begin, end) that the
+// chunk covers. There is a form for each shape of pipeline.
 //
-// Nothing was dropped, one element a position: row r is the r-th {p, 0} at or
-// after begin, which is {begin.p + r, 0} where begin.i is 0.
+// No element was dropped, and each position has one element: row r is the r-th
+// {p, 0} at or after begin, which is {begin.p + r, 0} if begin.i is 0.
 struct DenseRows {
   friend bool operator==(const DenseRows&, const DenseRows&) = default;
 };
-// One bit per position from begin.p on, least significant first: set if the
-// position's only element {p, 0} was kept. The rows are the set bits; bits of
-// cursors outside [begin, end) are clear.
+// One bit per position from begin.p on, least significant first. A bit is set
+// if the position's only element {p, 0} was kept. The rows are the set bits;
+// bits of cursors outside [begin, end) are clear.
 struct BitmapRows {
   std::vector<uint8_t> bits;
   friend bool operator==(const BitmapRows&, const BitmapRows&) = default;
 };
-// Runs of elements of one position: {p, i}, {p, i + 1}, … {p, i + count - 1}.
-// In increasing order, counts above zero.
+// A run of elements of one position: {p, i}, {p, i + 1}, … {p, i + count - 1}.
+// Runs are in increasing order; no count is 0.
 struct CursorRun {
   uint64_t p = 0;
   uint64_t i = 0;
@@ -50,16 +50,17 @@ struct RunRows {
 };
 using RowCursors = std::variant<DenseRows, BitmapRows, RunRows>;
 
-// The number of rows below `cursor`, of `rows` rows that begin at `begin`.
+// Returns the number of rows below `cursor`, of `rows` rows that begin at
+// `begin`.
 size_t RowsBelow(const RowCursors& cursors, size_t rows, Cursor begin,
                  Cursor cursor);
-// The cursor of row `row`. REQUIRES: row < rows.
+// Returns the cursor of row `row`. REQUIRES: row < rows.
 Cursor CursorOfRow(const RowCursors& cursors, Cursor begin, size_t row);
-// The cursors of the rows at or after `from`, for an interval that begins
-// there.
+// Returns the cursors of the rows at or after `from`, relative to an interval
+// that begins at `from`.
 RowCursors CursorsFrom(const RowCursors& cursors, Cursor begin, Cursor from);
-// That `cursors` names exactly `rows` rows, in order, within [begin, end).
-// DenseRows is right for any interval without rows.
+// Checks that `cursors` names exactly `rows` rows, in order, within [begin,
+// end). DenseRows is valid for any interval without rows.
 absl::Status ValidateCursors(const RowCursors& cursors, size_t rows,
                              Cursor begin, Cursor end);
 

@@ -43,7 +43,7 @@ std::string ShapeToString(const Shape& shape) {
   return text + "]";
 }
 
-// More than any memory holds. 8 bytes for each of so many items still fit an
+// More items than any memory holds. 8 bytes for each of them still fit an
 // int64, so that a ByteBudget sees the size and refuses it.
 constexpr int64_t kItemsMost = int64_t{1} << 59;
 

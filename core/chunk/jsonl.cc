@@ -10,8 +10,8 @@
 namespace feedmill {
 namespace {
 
-// Lays out the shortest digits that round-trip as Python's repr does: plain
-// from 1e-4 to below 1e16, else with an exponent of at least two digits.
+// Writes the shortest digits that round-trip as Python's repr does: plain from
+// 1e-4 to below 1e16, else with an exponent of at least two digits.
 template <class T>
 void AppendFloat(T value, std::string& out) {
   if (std::isnan(value)) {
@@ -60,8 +60,8 @@ void AppendFloat(T value, std::string& out) {
   out.append(digits + whole, count - whole);
 }
 
-// Well-formed as Unicode says (and Python's strict decoder): no surrogates,
-// no overlong forms, nothing above U+10FFFF.
+// True if `text` is well-formed by the Unicode standard (and Python's strict
+// decoder): no surrogates, no overlong forms, nothing above U+10FFFF.
 bool IsUtf8(std::string_view text) {
   const auto* at = reinterpret_cast<const unsigned char*>(text.data());
   const auto* end = at + text.size();
@@ -128,7 +128,7 @@ void AppendEscape(unsigned char c, std::string& out) {
 
 void AppendString(std::string_view text, std::string& out) {
   out.push_back('"');
-  size_t plain = 0;  // where the run of characters that stand as they are began
+  size_t plain = 0;  // where the current run of unescaped characters began
   for (size_t k = 0; k < text.size(); ++k) {
     const auto c = static_cast<unsigned char>(text[k]);
     if (c >= 0x20 && c != '"' && c != '\\') continue;
@@ -166,7 +166,7 @@ void AppendBytes(std::string_view bytes, std::string& out) {
   out += "\"}";
 }
 
-// One value from nested lists of `dims`; `item` goes on to the next.
+// Writes one value as nested lists of `dims`; `item` advances past it.
 template <class F>
 void AppendNested(std::span<const int64_t> dims, int64_t& item,
                   const F& append_item, std::string& out) {

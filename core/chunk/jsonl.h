@@ -11,16 +11,16 @@
 namespace feedmill {
 
 // Appends row `row` as one line of JSON without its newline (docs/design.md,
-// Output): a bare value for a single unnamed component, else an object in
-// component order; compact separators; UTF-8 unescaped; floats as Python's
-// repr of their own dtype.
+// Output). A single unnamed component is a bare value; other components form an
+// object in component order. Separators are compact, UTF-8 is unescaped, and
+// floats are written as Python's repr of their own dtype.
 void AppendJson(const Chunk& chunk, size_t row, std::string& out);
 
-// The same for a byte string.
+// Appends a byte string the same way.
 void AppendJson(std::string_view bytes, std::string& out);
 
-// [{"file":…,"offset":…,"record":…,"epoch":…}, …]; file and offset where they
-// say something.
+// Appends [{"file":…,"offset":…,"record":…,"epoch":…}, …]. File and offset are
+// left out if the record has none.
 void AppendJson(const std::vector<RecordOrigin>& records, std::string& out);
 
 }  // namespace feedmill

@@ -13,14 +13,14 @@ namespace {
 static_assert(std::endian::native == std::endian::little,
               "items are hashed as they lie in memory");
 
-// From here on, hashing in pieces is cheaper than copying into one place.
+// Values from this size on are hashed in pieces, which is cheaper than a copy.
 constexpr size_t kStreamFrom = 4096;
 
 void PutU64(std::string& out, uint64_t value) {
   out.append(reinterpret_cast<const char*>(&value), sizeof(value));
 }
 
-// Name, dtype and rank: the same in every row.
+// Writes name, dtype and rank, which are the same in every row.
 void PutHead(std::string& out, const ComponentSpec& spec,
              const Column& column) {
   PutU64(out, spec.name.size());
@@ -36,8 +36,8 @@ std::string_view RowValues(const Column& column, size_t row) {
           static_cast<size_t>(column.RowItems(row)) * size};
 }
 
-// Writes elements into one scratch string, or to a hash state in pieces as
-// soon as a large value comes.
+// Writes elements to a scratch string or, from the first large value on, piece
+// by piece to a hash state.
 class ElementWriter {
  public:
   explicit ElementWriter(std::string& scratch) : scratch_(scratch) {}
@@ -100,7 +100,7 @@ uint64_t Fold(uint64_t before, uint64_t element) {
   return XXH3_64bits(pair, sizeof(pair));
 }
 
-// Bytes of a row whose encoding has one length in every row, or 0.
+// Returns the encoded bytes of a row if all rows have the same size, else 0.
 size_t FixedRowBytes(const Chunk& chunk) {
   size_t bytes = 0;
   for (const Column& column : chunk.columns) {
@@ -113,8 +113,8 @@ size_t FixedRowBytes(const Chunk& chunk) {
 
 }  // namespace
 
-// Rows of one length differ in their values only: everything else is written
-// once, and a row costs a copy of its values and two hashes.
+// Rows of one size differ in their values only. Everything else is written
+// once, so a row costs a copy of its values and two hashes.
 void OrderHash::AddFixed(const Chunk& chunk, size_t begin, size_t end) {
   struct Slot {
     const char* values;

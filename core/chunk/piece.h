@@ -11,25 +11,25 @@
 
 namespace feedmill {
 
-// A chunk with its names: the elements of cursors [begin, end).
+// A chunk slice with its names: the elements of cursors [begin, end).
 struct Piece {
   Cursor begin;
   Cursor end;
   RowCursors cursors = DenseRows{};
-  Chunk chunk;  // may have no rows: all were filtered out
-  // Not OK: making the element at `end` failed, for a reason that is a
-  // function of the data. The sequence stops there; the rows are good.
+  Chunk chunk;  // has no rows if all were filtered out
+  // Not OK if making the element at `end` failed for a reason that depends on
+  // the data only. The sequence stops there; the rows are good.
   absl::Status error;
-  // The last element of the interval is left out; `end` is the first cursor
-  // after it, and after all that is lost with it.
+  // Set if the last element of the interval was skipped. Then `end` is the
+  // first cursor after this element and after all elements lost with it.
   std::optional<SkippedElement> skipped{};
 
-  // The part at or after `from`. REQUIRES: begin <= from < end (or == end for
-  // an empty rest).
+  // Returns the elements at or after `from`. REQUIRES: begin <= from < end, or
+  // from == end for an empty piece.
   Piece From(Cursor from) const;
   Cursor CursorOf(size_t row) const { return CursorOfRow(cursors, begin, row); }
-  // Chunk::Validate, and that the rows' cursors lie in [begin, end). For
-  // pieces that came over a wire.
+  // Runs Chunk::Validate and checks that the rows' cursors lie in [begin, end).
+  // For pieces from the network.
   absl::Status Validate() const;
 };
 

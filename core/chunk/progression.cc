@@ -5,8 +5,8 @@
 namespace feedmill {
 namespace {
 
-// Two vectors at a time, written as such: the same as a loop over an array is
-// miscompiled by gcc 12 (its vectoriser stores the first half twice).
+// Writes two vectors at a time, with explicit variables. gcc 12 miscompiles the
+// same loop over an array (its vectoriser stores the first half twice).
 template <class Vector>
 [[gnu::always_inline]] inline void FillBy(Progression numbers, uint64_t* items,
                                           size_t count) {

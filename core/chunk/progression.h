@@ -6,9 +6,9 @@
 
 namespace feedmill {
 
-// int64 items first, first + step, first + 2 * step, …, as unsigned numbers:
-// they may wrap only past the end of a sequence. A column of them need not be
-// in memory.
+// The int64 items first, first + step, first + 2 * step, …, as unsigned
+// numbers, because they may wrap after the end of a sequence. A column of them
+// need not be stored.
 struct Progression {
   uint64_t first = 0;
   uint64_t step = 0;

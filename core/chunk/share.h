@@ -7,8 +7,8 @@ namespace feedmill {
 
 inline constexpr uint64_t kRanksMax = uint64_t{1} << 20;
 
-// Which elements of a sequence a reader takes: those whose number n has
-// n mod ranks = rank. The default is all. Numbers stay below 2^63.
+// The elements of a sequence that a reader takes: all numbers n with n mod
+// ranks = rank. The default is all elements. Numbers are below 2^63.
 struct Share {
   uint64_t rank = 0;
   uint64_t ranks = 1;
@@ -16,11 +16,11 @@ struct Share {
   bool whole() const { return ranks == 1; }
   bool sound() const { return rank < ranks && ranks <= kRanksMax; }
   bool Has(uint64_t n) const { return n % ranks == rank; }
-  // Its k-th number.
+  // Returns the k-th number of the share.
   uint64_t At(uint64_t k) const { return k * ranks + rank; }
-  // How many of its numbers are below n.
+  // Returns how many numbers of the share are below n.
   uint64_t Below(uint64_t n) const { return n / ranks + (n % ranks > rank); }
-  // Its first number at or after n.
+  // Returns the first number of the share that is at least n.
   uint64_t From(uint64_t n) const { return At(Below(n)); }
 
   friend bool operator==(const Share&, const Share&) = default;

@@ -10,11 +10,11 @@
 
 namespace feedmill {
 
-// An element that could not be made, for a reason that is a function of the
-// data, and is left out (the step on_error).
+// An element that was skipped (the step on_error), because making it failed for
+// a reason that depends on the data only.
 struct SkippedElement {
   Cursor cursor;
-  std::vector<RecordOrigin> records;  // that it was to be made of
+  std::vector<RecordOrigin> records;  // inputs of the element
   std::string error;
   friend bool operator==(const SkippedElement&,
                          const SkippedElement&) = default;

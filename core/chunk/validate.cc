@@ -10,14 +10,15 @@
 namespace feedmill {
 namespace {
 
-// Nothing in a chunk is as large; sums of two such numbers cannot overflow.
+// Larger than any chunk; sums of two such numbers cannot overflow.
 constexpr int64_t kMaxItems = int64_t{1} << 48;
 constexpr size_t kMaxRank = 32;
-// Lists without items in a shape such as [1000, 0]: nothing pays for them, so
-// whoever prints them needs a bound.
+// Most lists without items, as in the shape [1000, 0]. Such lists take no
+// memory, so printing them needs a bound of its own.
 constexpr int64_t kMaxEmptyLists = int64_t{1} << 24;
 
-// The product of `dims`, or -1 if one is negative or it is beyond a bound.
+// Returns the product of `dims`; -1 if a dimension is negative or the product
+// exceeds a bound.
 int64_t BoundedItems(std::span<const int64_t> dims) {
   int64_t items = 1;
   bool empty = false;
@@ -51,7 +52,8 @@ bool IsAlignedFor(const Buffer& buffer, size_t item_size) {
          reinterpret_cast<uintptr_t>(buffer.data()) % item_size == 0;
 }
 
-// On success, `end` is the number of the item after the last row's.
+// Checks row_starts and row_shapes. On success, `end` is the number of items up
+// to the end of the last row.
 absl::Status ValidateRaggedRows(const Column& column, const ComponentSpec& spec,
                                 size_t rows, int64_t& begin, int64_t& end) {
   const size_t rank = column.shape.size();
