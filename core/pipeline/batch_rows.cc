@@ -83,7 +83,7 @@ class BatchRows final : public ClientStep {
     std::vector<Chunk> chunks;
     for (const Flow& flow : held_) chunks.push_back(flow.chunk);
     batch.chunk = Concatenate(chunks);
-    batch.counters = held_.front().counters;  // the first is what counts
+    batch.counters = held_.front().counters;  // those of the first record
     batch.passes = held_.front().passes;
     const Flow& last = held_.back();
     batch.inputs.assign(held_rows_, last.InputOf(last.chunk.rows - 1));
@@ -98,9 +98,9 @@ class BatchRows final : public ClientStep {
     return Emit(std::move(batch), rows);
   }
 
-  // Rows that make a batch which is too large are refused before all of them
-  // are held. Slices share memory: how much there is of them in all is looked
-  // at where it may matter, each time that it has doubled.
+  // Refuses a batch that is too large before all its rows are held. Slices
+  // share memory, so their true size is computed only when the upper bound has
+  // doubled.
   void CheckHeld(const Chunk& added) {
     for (const Column& column : added.columns) {
       held_at_most_ += column.values.size();
@@ -114,7 +114,8 @@ class BatchRows final : public ClientStep {
     check_at_ = 2 * held_at_most_;
   }
 
-  // Hands on whole batches of `size` rows each.
+  // Emits batches of `size` rows each. REQUIRES: `rows` has a multiple of
+  // `size` rows.
   absl::Status Emit(Flow rows, size_t size) {
     const std::vector<size_t> groups(rows.chunk.rows / size, size);
     size_t count = 0;
@@ -123,7 +124,7 @@ class BatchRows final : public ClientStep {
     try {
       error = stacker_.Stack(rows.chunk, groups, output_, out.chunk, count);
     } catch (const MemoryRefused&) {
-      // Batches may only be too large together.
+      // The batches may only be too large together.
       if (groups.size() == 1) throw;
       for (size_t k = 0; k < groups.size(); ++k) {
         FM_RETURN_IF_ERROR(Emit(rows.Slice(k * size, (k + 1) * size), size));
@@ -152,8 +153,8 @@ class BatchRows final : public ClientStep {
   const std::shared_ptr<const ElementSpec> output_;
   std::vector<Flow> held_;
   size_t held_rows_ = 0;
-  uint64_t held_at_most_ = 0;  // bytes
-  uint64_t check_at_ = 0;      // of those
+  uint64_t held_at_most_ = 0;  // upper bound, in bytes
+  uint64_t check_at_ = 0;      // bytes at which to look again
   uint64_t made_ = 0;          // over the whole iteration
 };
 
@@ -174,7 +175,7 @@ class UnbatchRows final : public ClientStep {
     }
     for (size_t row = 0; row < groups.size(); ++row) {
       out.chunk.rows += groups[row];
-      // An element is handed out with the last of its records, and one that the
+      // An element is emitted with the last of its records. An element that the
       // client batched stands for several input rows.
       const uint64_t input = flow.InputOf(row);
       for (size_t k = 0; k < groups[row]; ++k) {
@@ -198,7 +199,8 @@ class UnbatchRows final : public ClientStep {
   }
 
  private:
-  // Record k of a row that the client batched; else all that made the row.
+  // Adds the origin of record k, if the client batched the row; otherwise all
+  // origins of the row.
   static void AddOrigin(const Flow& flow, size_t row, size_t k, size_t records,
                         Flow& out) {
     if (flow.origins.empty()) return;
@@ -210,7 +212,7 @@ class UnbatchRows final : public ClientStep {
     }
   }
 
-  // Cuts the flow before the first row whose components have different numbers
+  // Ends the flow before the first row whose components have different numbers
   // of records.
   static absl::Status CheckAlike(Flow& flow) {
     const std::vector<Column>& columns = flow.chunk.columns;

@@ -9,13 +9,13 @@
 
 namespace feedmill {
 
-// Makes batches of `input` at the client.
+// Returns a step that makes batches of `input` on the client.
 std::unique_ptr<ClientStep> MakeBatchRows(
     const BatchStep& step, const ElementSpec& input,
     std::shared_ptr<const ElementSpec> output);
 
-// Takes elements apart along their first axes. The records keep the memory that
-// they lie in.
+// Returns a step that splits elements along their first axes. The records share
+// the memory of the element.
 std::unique_ptr<ClientStep> MakeUnbatchRows(
     std::shared_ptr<const ElementSpec> output);
 

@@ -21,7 +21,7 @@ constexpr size_t kRankMax = 32;
 
 using Dims = std::span<const int64_t>;
 
-// -1 for too many.
+// Returns the product of `dims`; -1 if it exceeds kBatchItemsMax.
 int64_t BoundedItems(Dims dims) {
   int64_t items = 1;
   for (const int64_t dim : dims) {
@@ -65,7 +65,7 @@ void Fill(DType dtype, double value, int64_t items, std::byte* to) {
   }
 }
 
-// The rows of one column that are made, of any shapes.
+// Collects the rows of one output column, of any shapes.
 class RowsOut {
  public:
   RowsOut(DType dtype, size_t rank, double fill)
@@ -74,7 +74,7 @@ class RowsOut {
         builder_(std::make_shared<const ElementSpec>(
             ElementSpec{{{"", dtype, Shape(rank, kUnknownDim)}}})) {}
 
-  // A row of that shape, all fill, for Put.
+  // Begins a row of that shape, filled with `fill`, for Put.
   void Begin(const Shape& shape) {
     const int64_t items = NumItems(shape);
     shape_ = shape;
@@ -119,8 +119,9 @@ class RowsOut {
   std::vector<std::string_view> texts_;
 };
 
-// Calls put(source item, target item, count) for the runs of items along the
-// last axis, of an array of `dims` that lies in the corner of one of `target`.
+// Calls put(source item, target item, count) for each run of items along the
+// last axis. The source is an array of `dims` in the first corner of an array
+// of `target`.
 template <class F>
 void ForEachLine(Dims dims, Dims target, F&& put) {
   const size_t rank = dims.size();
@@ -138,7 +139,8 @@ void ForEachLine(Dims dims, Dims target, F&& put) {
   }
 }
 
-// What rows [begin, end) are padded to; DataLoss if one is longer.
+// Computes the shape to which rows [begin, end) are padded. DataLoss if a row
+// is longer.
 absl::Status TargetOf(const Column& rows, size_t begin, size_t end,
                       const Shape& wanted, Shape& target) {
   target = wanted;
@@ -193,7 +195,7 @@ absl::Status PadRows(const Column& rows, std::span<const size_t> groups,
   return absl::OkStatus();
 }
 
-// That rows [begin, end) differ in their first dimension only.
+// Checks that rows [begin, end) differ in their first dimension only.
 absl::Status CheckJoinable(const Column& rows, size_t begin, size_t end) {
   const Dims first = rows.RowDims(begin).subspan(1);
   for (size_t row = begin + 1; row < end; ++row) {
@@ -208,8 +210,8 @@ absl::Status CheckJoinable(const Column& rows, size_t begin, size_t end) {
   return absl::OkStatus();
 }
 
-// Joins each group's rows along the first axis, which is where they lie
-// already; `offsets` are where they begin.
+// Joins each group's rows along the first axis. Their items are adjacent
+// already. `offsets` receives where each row begins.
 absl::Status JoinRows(const Column& rows, std::span<const size_t> groups,
                       Column& out, Column& offsets, size_t& failed_group) {
   out.dtype = rows.dtype;
@@ -315,7 +317,7 @@ absl::Status BatchStacker::Stack(const Chunk& rows,
         Stack(columns, groups.first(count), out.columns, failed);
     if (status.ok()) return error;
     error = status;
-    count = failed;  // another column may fail before
+    count = failed;  // another column may fail earlier
   }
   out = Chunk{std::move(spec), 0, {}};
   return error;

@@ -12,25 +12,25 @@
 
 namespace feedmill {
 
-// Makes batches of rows in a layout (graph.h): equal shapes, padded, ragged.
+// Makes batches of rows in a layout (graph.h): equal shapes, padded or ragged.
 // Immutable; any thread.
 class BatchStacker {
  public:
-  // REQUIRES: a padding that fits `input` (StepOutput checks it).
+  // REQUIRES: `padding` fits `input` (StepOutput checks it).
   BatchStacker(BatchLayout layout, const std::vector<Padding>& padding,
                const ElementSpec& input);
 
   BatchLayout layout() const { return layout_; }
 
-  // Groups consecutive rows (groups[k] > 0 of them each, all in all the rows)
-  // into batches; `out` gets the columns of the batches' spec. DataLoss if a
-  // group's rows cannot be one batch; `failed_group` is the first such of the
-  // column where it was found.
+  // Groups consecutive rows into batches: batch k has groups[k] > 0 rows, and
+  // the groups contain all rows. `out` receives the columns of the batches.
+  // DataLoss if the rows of a group cannot be one batch; then `failed_group` is
+  // the first such group of the column that failed.
   absl::Status Stack(std::span<const Column* const> rows,
                      std::span<const size_t> groups, std::vector<Column>& out,
                      size_t& failed_group) const;
-  // The same of a chunk; after an error `out` has the batches before the first
-  // that failed, and `count` is their number.
+  // Same for a chunk. After an error, `out` has the batches before the first
+  // failed one, and `count` is their number.
   absl::Status Stack(const Chunk& rows, std::span<const size_t> groups,
                      std::shared_ptr<const ElementSpec> spec, Chunk& out,
                      size_t& count) const;
@@ -43,7 +43,7 @@ class BatchStacker {
 
   struct Component {
     std::string name;
-    Shape target;  // kUnknownDim: the longest
+    Shape target;  // kUnknownDim: pad to the longest row
     double fill = 0;
     bool joined = false;
   };
@@ -52,8 +52,8 @@ class BatchStacker {
   std::vector<Component> components_;
 };
 
-// Rows of [n, …] one after another along that axis, then `fill` up to `length`.
-// DataLoss as above.
+// Joins rows of shape [n, …] along the first axis, then appends `fill` up to
+// `length`. DataLoss as for Stack.
 absl::Status PackRows(const Column& rows, std::span<const size_t> groups,
                       int64_t length, double fill, Column& out,
                       size_t& failed_group);

@@ -37,8 +37,8 @@ class CompiledProgram final : public BlockProgram {
     BlockState& state = scratch.state;
     output.error = absl::OkStatus();
     size_t rows = input.rows;
-    // After an error the rows before it run again: one of them may fail in a
-    // later step, and would have come first.
+    // After an error, the rows before the failed one run again: one of them may
+    // fail in a later step, and then its error comes first.
     while (rows > 0) {
       const absl::Status status = RunOnce(input, rows, state, output);
       if (status.ok()) break;
@@ -73,8 +73,8 @@ class CompiledProgram final : public BlockProgram {
   const std::vector<bool>& placed() const override { return code_.placed; }
 
  private:
-  // A row that is too large by itself is an error of the row. Several rows may
-  // only be too large together: the caller computes fewer of them then.
+  // If one row alone is too large, it is an error of the row. Several rows may
+  // only be too large together; then the caller computes fewer of them.
   absl::Status RunOnce(const Input& input, size_t rows, BlockState& state,
                        Output& output) const {
     size_t running = 0;
@@ -88,7 +88,7 @@ class CompiledProgram final : public BlockProgram {
     }
   }
 
-  // `running`: set to the number of the instruction that runs.
+  // Sets `running` to the index of the current instruction.
   absl::Status RunInstructions(const Input& input, size_t rows,
                                BlockState& state, Output& output,
                                size_t& running) const {
@@ -110,7 +110,8 @@ class CompiledProgram final : public BlockProgram {
     StepWatch watch(code_.first_step);
     for (size_t k = 0; k < code_.instructions.size(); ++k) {
       running = k;
-      // A profile tells their steps apart.
+      // With a profile, instructions run one by one, so that it can separate
+      // their steps.
       const FusedItems* const fused = code_.fused[k].get();
       if (fused != nullptr && !watch && fused->Run(state)) {
         k = fused->end() - 1;
@@ -136,7 +137,8 @@ class CompiledProgram final : public BlockProgram {
     return absl::OkStatus();
   }
 
-  // For what was not fused after all.
+  // Writes the progression to a column, for instructions that run without
+  // fusion.
   static void WriteNumbers(BlockState& state) {
     OutputColumn& numbers = state.progression;
     numbers.Reset(DType::kInt64, {});
@@ -152,8 +154,8 @@ class CompiledProgram final : public BlockProgram {
            code_.instructions[k + 1]->step != code_.instructions[k]->step;
   }
 
-  // Outputs that are inputs outlive the slices made here: the rows to come
-  // are not read, so that the whole columns do.
+  // Outputs that are inputs outlive the slices made here, so they refer to the
+  // whole columns. The following rows are not read.
   static void KeepSliced(const std::vector<Column>& fewer, const Input& input,
                          BlockState& state) {
     for (const Column*& value : state.values) {
@@ -169,7 +171,8 @@ class CompiledProgram final : public BlockProgram {
     for (size_t c = 0; c < code_.outputs.size(); ++c) {
       state.direct[code_.outputs[c]] = input.direct[c];
     }
-    // What a value is made of in place is written to the same memory.
+    // If an instruction runs in place, its input is written to the address of
+    // its output.
     for (size_t at = code_.instructions.size(); at-- > 0;) {
       const Instruction& one = *code_.instructions[at];
       if (one.in_place) {

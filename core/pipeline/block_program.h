@@ -18,55 +18,58 @@
 
 namespace feedmill {
 
-// Rows that go through all cheap steps together: few enough that their columns
-// stay in the first two levels of cache.
+// Rows that pass through all cheap steps together. Their columns fit into the
+// first two levels of cache.
 inline constexpr size_t kBlockRows = 4096;
 
 // A run of per-element steps (map, filter, parse, decode, …), compiled to
-// instructions over columns: each takes a whole block of rows at a time, from
-// registers to registers that keep their memory from block to block. The block
-// is small enough to stay in the cache while it goes through all of them.
+// instructions over columns. An instruction processes a whole block of rows,
+// and its registers keep their memory from block to block. A block is small
+// enough to stay in the cache for all instructions.
 //
 // Thread-safety: immutable; any thread, each with its own Scratch.
 class BlockProgram {
  public:
-  // What goes in. The columns are borrowed for the call.
+  // The input of a run. The columns are borrowed for the call.
   struct Input {
     size_t rows = 0;
     std::vector<const Column*> columns;  // one per component
-    // One per row, if random(): the counter of the row (in batched data, of
-    // its first record) and the combined pass it is in.
+    // One per row, if random(): the row's counter and its combined pass. The
+    // counter of a batch is that of its first record.
     std::span<const Cursor> counters;
     std::span<const uint64_t> passes;
-    // Where output component c is to be written, if not null: allowed if
-    // direct()[c] or placed()[c]; room for all rows. What is placed may be
-    // elsewhere all the same: where the output says.
+    // Address of the values of output component c, or null. Allowed if
+    // direct()[c] or placed()[c]; there must be room for all rows. With
+    // placed(), the result may still be elsewhere: Output::columns has its
+    // place.
     std::vector<std::byte*> direct;
-    // Where the rows are to be appended, if not null: allowed if appends(). The
-    // caller finishes them; the output has no columns.
+    // If not null, the rows are appended here, and the output has no columns.
+    // The caller finishes the rows. Allowed if appends().
     ChunkBuilder* appended = nullptr;
-    // That many bytes at the end of each row are none of the record's; none
+    // Number of bytes at the end of each row that are not part of the record; 0
     // unless takes_trailing().
     size_t trailing = 0;
-    // The items of component 0, which is empty then; none unless
+    // The items of component 0, whose column is then empty. Allowed if
     // takes_progression().
     std::optional<Progression> progression;
-    // Whether the output's origins are wanted; else its bits are enough.
+    // True if the caller needs Output::origins; otherwise Output::kept is
+    // enough.
     bool numbered = true;
   };
 
-  // What comes out; valid until the next Run with the same Scratch.
+  // The output of a run; valid until the next Run with the same Scratch.
   struct Output {
     size_t rows = 0;
     std::vector<const Column*> columns;  // one per component
-    // The input row of each row, if input.numbered; not used (and empty) if
-    // none was dropped.
+    // The input row of each output row, if input.numbered. Empty if no row was
+    // dropped.
     std::span<const uint32_t> origins;
-    // The same as bits of the input rows, the first the lowest of a word.
+    // Bit r is set if input row r was kept; the lowest bit of a word comes
+    // first.
     std::span<const uint64_t> kept;
     bool dropped = false;
-    // Not OK: `failed_row` of the input is the first that failed; the rows
-    // above are those before it.
+    // Not OK if input row `failed_row` failed first. The output has the rows
+    // before it.
     absl::Status error;
     size_t failed_row = 0;
     size_t failed_step = 0;
@@ -76,10 +79,10 @@ class BlockProgram {
 
   class Scratch;
 
-  // Compiles those of the graph's steps that `steps` lists, in order, over
-  // elements of `input`; makes of the last one's output what `output` names, or
-  // all (null). Where batches stand before them, steps that know
-  // records act on each record of a row.
+  // Compiles those of the graph's steps that `steps` lists, in order, for
+  // elements of `input`. The program outputs the components that `output`
+  // names, or all if it is null. After a batch step, steps on single records
+  // process each record of a row.
   static absl::StatusOr<std::shared_ptr<const BlockProgram>> Make(
       std::shared_ptr<const Plan> plan,
       std::shared_ptr<const FunctionRegistry> registry,
@@ -92,16 +95,16 @@ class BlockProgram {
                    Output& output) const = 0;
 
   virtual bool empty() const = 0;    // passes its input through
-  virtual bool heavy() const = 0;    // microseconds or more a row
+  virtual bool heavy() const = 0;    // takes microseconds or more for a row
   virtual bool filters() const = 0;  // may drop rows
   virtual bool random() const = 0;   // needs counters and passes
   virtual bool takes_trailing() const = 0;
   virtual bool takes_progression() const = 0;
   virtual bool appends() const = 0;  // can write rows to a chunk itself
-  // Per output component: whether it can be written in place.
+  // Per output component: true if it can be written in place.
   virtual const std::vector<bool>& direct() const = 0;
-  // … whether it can be for many rows at once, all of one size: what calls
-  // make and filters keep.
+  // Per output component: true if it can be written in place for many rows at
+  // once. All rows then have one size, and calls or filters make them.
   virtual const std::vector<bool>& placed() const = 0;
 };
 

@@ -32,14 +32,14 @@ absl::StatusOr<std::shared_ptr<const SentencePieces>> ParsePieces(
   return InvalidArgument("{}: not a SentencePiece model: {}", path, error);
 }
 
-// What this process has of each file, as long as somebody uses it.
+// Parsed files of this process, each as long as it has a user.
 template <class T>
 class KeptFiles {
  public:
   using Parse = absl::StatusOr<std::shared_ptr<const T>> (*)(
       const std::string& path, std::string bytes);
 
-  // The mutex is held while a file is read, so that it is read once.
+  // The mutex is held while a file is read, so that each file is read once.
   absl::StatusOr<std::shared_ptr<const T>> Get(const NamedContent& content,
                                                Parse parse) {
     const std::lock_guard lock(mutex_);

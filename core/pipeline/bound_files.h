@@ -10,10 +10,11 @@
 
 namespace feedmill {
 
-// `registry`, in which functions that look into files have those that `graph`
-// names: what was in them when `manifest` was made. A process keeps a file
-// once for all that use it. FailedPrecondition for one that has changed since,
-// InvalidArgument for one that is no vocabulary or no model.
+// Returns `registry` with the files that `graph` names bound to the functions
+// that read them. The contents are those at the time of `manifest`. A process
+// keeps one copy of a file for all users.
+// FailedPrecondition if a file has changed since then, InvalidArgument if a
+// file is not a vocabulary or a model.
 //
 // Any thread.
 absl::StatusOr<std::shared_ptr<const FunctionRegistry>> BindFiles(

@@ -30,9 +30,10 @@ static_assert(std::endian::native == std::endian::little);
 
 constexpr std::string_view kMagic = CacheFolder::kFormat;
 
-// magic | key | size of the head | its checksum | head, padded | values
-// The head says of each segment what it is of, where the buffers of its columns
-// lie, and the checksums of the parts of its rows.
+// File: magic | key | size of the head | checksum of the head | head, padded |
+// values.
+// The head has, for each segment, the source of its rows, the places of its
+// columns' buffers, and the checksums of its parts.
 constexpr size_t kNumbersBytes = 2 * sizeof(uint64_t);
 constexpr size_t kHeadAt =
     kMagic.size() + CacheFolder::kKeyBytes + kNumbersBytes;
@@ -59,7 +60,8 @@ class HeadWriter {
   std::string text_;
 };
 
-// Its text has a checksum; what it says is checked all the same.
+// Reads numbers from a head. The head has a checksum, but its numbers are
+// checked anyway.
 class HeadReader {
  public:
   explicit HeadReader(std::string_view text) : text_(text) {}
@@ -143,8 +145,8 @@ FileText TextOf(const std::string& key,
   return {head.text(), text + values};
 }
 
-// True if rows of that shape lie within `size` bytes, of which each item has
-// `item_bytes`.
+// True if rows of that shape, with `item_bytes` per item, fit into `size`
+// bytes.
 bool RowsFit(const Shape& shape, uint64_t rows, uint64_t item_bytes,
              uint64_t size) {
   uint64_t bytes = item_bytes;
@@ -161,7 +163,8 @@ absl::Status Contradiction() {
   return DataLoss("its header contradicts itself");
 }
 
-// Columns of `rows`; values lie from `begin` on, and have `size` bytes.
+// Reads the columns of `rows`, whose values are in the `size` bytes from
+// `begin` on.
 absl::Status ReadColumns(HeadReader& head, uint64_t begin, uint64_t size,
                          StoredRows& rows) {
   for (const ComponentSpec& component : rows.spec->components) {
@@ -216,7 +219,7 @@ absl::Status ReadSegment(HeadReader& head, uint64_t begin, uint64_t size,
   return absl::OkStatus();
 }
 
-// Segments of a file of `size` bytes, as its head says.
+// Reads the segments of a file of `size` bytes from its head.
 absl::StatusOr<std::vector<CacheSegment>> ReadHead(
     std::string_view text, uint64_t size,
     const std::shared_ptr<CacheFile>& file,
@@ -235,8 +238,8 @@ absl::StatusOr<std::vector<CacheSegment>> ReadHead(
   return segments;
 }
 
-// True if the file of that name is still the one that is open: a process that
-// found the damage first may have deleted it and written it again.
+// True if the path still names the opened file. A process that found the damage
+// earlier may have deleted the file and written it again.
 bool IsAtItsPath(CacheFile& file) {
   const auto opened = file.Open();
   if (!opened.ok()) return false;
@@ -265,7 +268,8 @@ CacheFolder::CacheFolder(const std::string& path, std::string key,
 absl::StatusOr<std::vector<CacheSegment>> CacheFolder::ReadFile(
     const std::string& name) const {
   const auto file = std::make_shared<CacheFile>(path_ + "/" + name);
-  // Not kept open: a folder may have more files than a process may open.
+  // The file is closed again: a folder may have more files than a process may
+  // open.
   FM_ASSIGN_OR_RETURN(const auto opened, LocalFileSystem().Open(file->path()));
   FM_ASSIGN_OR_RETURN(const FileIdentity identity, opened->Identity());
   FM_ASSIGN_OR_RETURN(const std::string before, ReadText(*opened, 0, kHeadAt));
@@ -291,7 +295,7 @@ std::vector<CacheSegment> CacheFolder::ReadNew() {
   CacheFile::CloseAll(path_);
   const std::lock_guard lock(mutex_);
   std::vector<CacheSegment> all;
-  utimensat(AT_FDCWD, path_.c_str(), nullptr, 0);  // where it is there
+  utimensat(AT_FDCWD, path_.c_str(), nullptr, 0);  // if it exists
   std::error_code error;
   std::vector<std::string> names;
   for (fs::directory_iterator at(path_, error), end; !error && at != end;
@@ -349,12 +353,13 @@ bool CacheFolder::Drop(CacheFile& file, const absl::Status& why) {
     }
   }
   const std::lock_guard lock(mutex_);
-  // Another process may write a file of that name again, which is read then.
+  // Another process may write a file of that name again; ReadNew then reads it.
   read_.erase(fs::path(file.path()).filename());
   return true;
 }
 
-// A damaged file would be found, and reported, by every later process.
+// Deletes the file, because every later process would find and report the
+// damage again.
 void CacheFolder::Delete(const std::string& path, const absl::Status& why) {
   std::error_code error;
   fs::remove(path, error);

@@ -17,29 +17,30 @@
 
 namespace feedmill {
 
-// Rows that were made together, and of what.
+// Rows that were made together, and the positions that made them.
 struct CacheSegment {
-  // Of a block (positions has it alone): its rows [first, first + count).
+  // True for rows [first, first + count) of one block; `positions` has only its
+  // position.
   bool block = false;
   uint64_t first = 0;
   uint64_t count = 0;
-  bool more = false;  // the block goes on behind them
-  // Else what these made, one element each at most.
+  bool more = false;  // the block continues after these rows
+  // If not a block: the positions that made the rows, at most one element each.
   std::vector<uint64_t> positions;
-  // The chunk's rows are of those of the count, or positions, that origins
-  // names; else of all.
+  // If true, chunk row r belongs to row or position number origins[r].
+  // Otherwise no row was dropped.
   bool dropped = false;
   std::vector<uint32_t> origins;
   KeptRows rows;
 };
 
-// What caches of one key keep on disk: files in a folder of that name, each
-// written whole under another name and then given its own, which is a hash of
-// it. Any number of processes may write and read at a time. Files are not
-// changed by feedmill, and may be deleted at any time.
+// The files on disk of the caches with one key, in a folder of that name. A
+// file is written completely under a temporary name, then renamed to a hash of
+// its contents. Any number of processes may read and write at the same time.
+// feedmill never changes a file. Files may be deleted at any time.
 //
 // Checks of a file:
-//   head   (what the rows are of, where they lie, the checksums of their parts)
+//   head   (the source of the rows, their places, the checksums of their parts)
 //          copied into memory and checked once, when the file is found;
 //   rows   copied into memory and checked there at every read, by parts
 //          (StoredReader).
@@ -49,25 +50,26 @@ struct CacheSegment {
 // Thread-safety: any thread.
 class CacheFolder {
  public:
-  // A key's, which is also the name of its folder: hexadecimal digits.
+  // Length of a key, which is also the name of its folder, in hexadecimal
+  // digits.
   static constexpr size_t kKeyBytes = 32;
   static constexpr std::string_view kExtension = ".rows";
-  // Files begin with it. A cache of another format has another key.
+  // First bytes of each file. A cache of another format has another key.
   static constexpr std::string_view kFormat = "feedmill cache 2";
-  // Bytes of values that go into one file.
+  // Bytes of values in one file.
   static constexpr size_t kFileBytes = size_t{8} << 20;
 
   CacheFolder(const std::string& path, std::string key,
               std::shared_ptr<const ElementSpec> spec);
 
-  // Returns the segments of the files that are new since the last call. A file
-  // whose head is damaged is dropped, one that cannot be read is left out; both
-  // are reported on stderr. Marks the folder as used now (kept_caches.h), and
-  // removes what killed writers left.
+  // Returns the segments of the files that appeared since the last call. A file
+  // whose head is damaged is dropped. A file that cannot be read is skipped.
+  // Both are reported on stderr. Marks the folder as used now (kept_caches.h),
+  // and removes unfinished files of killed writers.
   std::vector<CacheSegment> ReadNew();
 
-  // Writes a file, and gives back the segments as they lie in it. Unavailable
-  // where that is not possible.
+  // Writes a file, and returns the segments as stored in it. Unavailable if the
+  // file cannot be written.
   absl::StatusOr<std::vector<CacheSegment>> Write(
       const std::vector<CacheSegment>& segments);
 
@@ -76,9 +78,9 @@ class CacheFolder {
   // was dropped before.
   bool Drop(CacheFile& file, const absl::Status& why);
 
-  // Reports on stderr what is wrong with a file or the folder, and what that
-  // means. Prints up to kWarningsAtOnce lines at once and one more each second;
-  // the next line that is printed counts those that were left out.
+  // Reports on stderr what is wrong with a file or the folder, and the
+  // consequence. Prints up to kWarningsAtOnce lines at once and one more each
+  // second. The next printed line counts the suppressed lines.
   void Warn(const std::string& path, const std::string& what);
 
   const std::string& path() const { return path_; }
@@ -89,15 +91,15 @@ class CacheFolder {
       const std::string& name) const;
   void Delete(const std::string& path, const absl::Status& why);
 
-  const std::string path_;  // with the key
+  const std::string path_;  // including the key
   const std::string key_;
   const std::shared_ptr<const ElementSpec> spec_;
   std::mutex mutex_;
   std::set<std::string> read_;  // files, by name
 
   std::mutex warning_mutex_;
-  // Guarded by warning_mutex_: when lines were added to those that may be
-  // printed, their number, and how many were not printed since the last.
+  // Guarded by warning_mutex_: time of the last refill of warnings_left_, lines
+  // that may still be printed, and lines suppressed since the last printed one.
   std::chrono::steady_clock::time_point counted_ =
       std::chrono::steady_clock::now();
   int warnings_left_ = kWarningsAtOnce;

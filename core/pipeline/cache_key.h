@@ -11,12 +11,13 @@
 
 namespace feedmill {
 
-// Names what stands before a cache: all that decides what its elements are
-// (steps, files with their sizes and times, what is in those that expressions
-// name, versions of plugins and of feedmill, and, if anything is drawn, the
-// seed). Two of one key make the same.
+// Returns a name for the result of the steps before a cache. It depends on
+// everything that determines the elements: steps; files with sizes and times;
+// contents of files named in expressions; versions of plugins and of feedmill;
+// the seed, if random numbers are used. Caches with one key have the same
+// elements.
 //   `plan`      of AnalyzedGraph::cached
-//   `contents`  of the files that expressions of the whole name
+//   `contents`  of the files that expressions of the whole graph name
 std::string CacheKey(const Plan& plan, const Manifest& manifest,
                      const std::vector<NamedContent>& contents,
                      const FunctionRegistry& registry);

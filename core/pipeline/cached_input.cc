@@ -1,5 +1,5 @@
-// What the steps behind a cache read: what it has kept, and what the steps
-// before it make of the rest.
+// The input of the steps after a cache: rows that the cache holds, and rows
+// that the steps before the cache make for the missing positions.
 #include <algorithm>
 #include <functional>
 #include <unordered_map>
@@ -15,14 +15,14 @@ namespace {
 
 using Found = ElementCache::Found;
 
-// Rows of a chunk that follow one another.
+// Consecutive rows of a chunk.
 struct Stretch {
   const KeptRows* rows = nullptr;
   size_t begin = 0;
   size_t end = 0;
 };
 
-// After so many files of which reading failed, one read makes all its elements.
+// After this many files with read errors, a read makes all its elements.
 constexpr int kReadsMax = 8;
 
 size_t RowBytes(const KeptRows& rows) {
@@ -70,7 +70,7 @@ class CachedInput final : public StageInput {
       out.rows = Choose(bytes_max, own, out);
       if (out.rows < refs.size() &&
           own.found.places[out.rows].row != Found::kMissing) {
-        out.error = absl::OkStatus();  // of a later one
+        out.error = absl::OkStatus();  // the error belongs to a later position
       }
       if (Show(own, out, reads)) return out.rows;
     }
@@ -107,7 +107,7 @@ class CachedInput final : public StageInput {
     out.failed_after = made.failed_after;
     out.left_out = made.left_out;
     out.failed_records = std::move(made.failed_records);
-    int reads = 0;  // of none: they are in memory
+    int reads = 0;  // no read: the rows are in memory
     ShowRows(rows, row, bytes_max, own, out, reads);
     return MoreBehind(rows, row, out);
   }
@@ -129,12 +129,14 @@ class CachedInput final : public StageInput {
  private:
   struct Own final : StageInput::Scratch {
     std::unique_ptr<WorkerStage::Scratch> stage;
-    std::vector<uint64_t> positions;  // that are read
+    std::vector<uint64_t> positions;  // requested positions
     Found found;
-    // Those that are not there, each once, and which of the positions they are.
+    // Missing positions, each once, and pairs that map requested positions to
+    // them.
     std::vector<uint64_t> missing;
     std::vector<std::pair<uint32_t, uint32_t>> missing_at;
-    std::unordered_map<uint64_t, uint32_t> numbers;  // of the missing
+    std::unordered_map<uint64_t, uint32_t>
+        numbers;  // index of each missing position
     std::vector<uint32_t> rows_of_missing;
     std::vector<Stretch> stretches;
     StoredReader stored;
@@ -160,8 +162,8 @@ class CachedInput final : public StageInput {
     }
   }
 
-  // Makes what is missing, as much as fits into about `bytes_max`, and keeps
-  // it.
+  // Makes missing elements, about `bytes_max` bytes of them, and adds them to
+  // the cache.
   absl::Status MakeMissing(size_t bytes_max, Own& own, InputBlock& out) const {
     FindMissing(own);
     if (own.missing.empty()) return absl::OkStatus();
@@ -189,8 +191,8 @@ class CachedInput final : public StageInput {
     return absl::OkStatus();
   }
 
-  // As many of the rows that are there as fit into about `bytes_max`, and are
-  // not behind one that is not; much that stands together ends where it ends.
+  // Chooses the rows before the first missing one that fit into about
+  // `bytes_max`. A large run of adjacent rows is chosen alone.
   static size_t Choose(size_t bytes_max, Own& own, InputBlock& out) {
     own.stretches.clear();
     out.origins.clear();
@@ -220,9 +222,9 @@ class CachedInput final : public StageInput {
     return k;
   }
 
-  // The columns of rows [begin, end), where they lie or, if they are stored,
-  // as they were read. Nothing if that failed, which is reported, and counted
-  // in `reads`.
+  // Returns the columns of rows [begin, end): views of memory, or copies read
+  // from disk. If reading fails, returns nullopt, reports the error and counts
+  // it in `reads`.
   std::optional<std::vector<Column>> Columns(const KeptRows& rows, size_t begin,
                                              size_t end, Own& own,
                                              const InputBlock& out,
@@ -234,15 +236,16 @@ class CachedInput final : public StageInput {
     return std::nullopt;
   }
 
-  // After reading stored rows has failed. Returns false.
+  // Handles an error of reading stored rows. Returns false.
   bool Failed(const KeptRows& rows, const absl::Status& why, int& reads) const {
     cache_->ReadFailed(*rows.stored, why);
-    // An error that may be gone later leaves the rows where they are found.
+    // After an error that may be temporary, the rows remain in the cache.
     reads = rows.usable() ? kReadsMax : reads + 1;
     return false;
   }
 
-  // Points at the rows, if they follow one another; else they are put together.
+  // Sets `out` to the chosen rows: views if they are adjacent, otherwise a
+  // copy. Returns false if reading fails.
   bool Show(Own& own, InputBlock& out, int& reads) const {
     own.columns.clear();
     out.kept = own.stretches.size() == 1;
@@ -279,8 +282,8 @@ class CachedInput final : public StageInput {
     for (const Column& column : own.columns) out.columns.push_back(&column);
   }
 
-  // Row `row` of a block and those after it, as far as `rows` has them and they
-  // fit into about `bytes_max`. As Show.
+  // Sets `out` to row `row` of a block and the following rows of `rows` that
+  // fit into about `bytes_max`. Returns false as Show.
   bool ShowRows(const CachedRows& rows, uint64_t row, size_t bytes_max,
                 Own& own, InputBlock& out, int& reads) const {
     const uint64_t from = std::min(row - rows.first, rows.count);
@@ -311,11 +314,12 @@ class CachedInput final : public StageInput {
     return true;
   }
 
-  // True if the block goes on behind the rows that were shown.
+  // True if the block continues after the rows in `out`.
   static bool MoreBehind(const CachedRows& rows, uint64_t row,
                          InputBlock& out) {
     const uint64_t to = std::min(row - rows.first, rows.count) + out.rows;
-    if (to < rows.count) out.error = absl::OkStatus();  // of a later one
+    if (to < rows.count)
+      out.error = absl::OkStatus();  // the error belongs to a later row
     return rows.more || to < rows.count;
   }
 

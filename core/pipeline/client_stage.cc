@@ -38,7 +38,7 @@ class ProgramRows final : public ClientStep {
         program_(std::move(program)),
         output_(std::move(output)),
         scratch_(program_->NewScratch()) {
-    place = ReadProfile::kChunks;  // the program tells of its steps itself
+    place = ReadProfile::kChunks;  // the program reports its steps itself
   }
 
   absl::Status OnPush(Flow flow) override {
@@ -54,7 +54,7 @@ class ProgramRows final : public ClientStep {
         at = end;
       } catch (const MemoryRefused&) {
         builder.DropUnfinished();
-        // Rows may only be too large together.
+        // The rows may only be too large together.
         if (step == 1 && builder.rows() == 0) throw;
         step = std::max<size_t>(step / 16, 1);
       }
@@ -68,10 +68,10 @@ class ProgramRows final : public ClientStep {
   }
 
  private:
-  // Rows that grow are handed on in parts of about that many bytes.
+  // If rows grow, they are passed on in parts of about this many bytes.
   static constexpr size_t kFlowBytes = size_t{4} << 20;
 
-  // Hands on what was made, and begins anew.
+  // Passes the rows made so far to the next step.
   absl::Status HandOn(ChunkBuilder& builder, Flow& out) {
     Flow made = std::exchange(out, {});
     made.chunk =
@@ -197,7 +197,7 @@ class StepChain final : public ClientStage {
     bool counted = false;
     for (const auto& step : steps_) {
       if (step->full_for_ever()) return kEndless;
-      // Random steps are told how many batches were made, seen or not.
+      // Random steps need the number of all earlier batches, used or not.
       counted = counted || (random_ && step->counts());
       if (!step->full() || counted) continue;
       const uint64_t length = step->pass_length;
@@ -207,8 +207,8 @@ class StepChain final : public ClientStage {
   }
 
  private:
-  // Runs until the first error, which is the stage's from then on. Without
-  // memory what the steps hold is not known any more.
+  // Runs until the first error; the stage returns it from then on. After a
+  // failed allocation, the state of the steps is unknown.
   template <class F>
   absl::Status Guarded(const F& run) {
     if (!error_.ok()) return error_;
@@ -250,7 +250,7 @@ class StepChain final : public ClientStage {
     return AdvanceTo(piece.end.p);
   }
 
-  // A record of position p is about to be pushed.
+  // Notes the pass of position p, whose record is pushed next.
   void NotePass(uint64_t p) {
     if (!tells_passes_ || (pass_begin_ <= p && p < pass_end_)) return;
     output_.pass = plan_->ReachedPass(p);
@@ -262,11 +262,12 @@ class StepChain final : public ClientStage {
     return (position_ / pass_length_ + 1) * pass_length_;
   }
 
-  // Moves on to position p, ending the passes on the way.
+  // Advances to position p, and ends the passes before it.
   absl::Status AdvanceTo(uint64_t p) {
     while (pass_length_ > 0 && NextBoundary() <= p) {
       position_ = NextBoundary();
-      // Inner repeats' passes divide outer ones: earlier steps end first.
+      // Passes of inner repeats divide those of outer ones, so earlier steps
+      // end first.
       for (const auto& step : steps_) {
         if (step->pass_length == 0 || position_ % step->pass_length != 0) {
           continue;
@@ -328,13 +329,13 @@ class StepChain final : public ClientStage {
   const std::shared_ptr<const Plan> plan_;
   const bool random_;
   const bool trace_;
-  const bool tells_passes_;  // rows of two passes are pushed apart
+  const bool tells_passes_;  // rows of two passes are pushed separately
   const std::vector<std::unique_ptr<ClientStep>> steps_;
   OutputStep output_;
   uint64_t pass_length_ = 0;  // the shortest
-  uint64_t position_ = 0;     // all before has been pushed or skipped
+  uint64_t position_ = 0;     // earlier positions were pushed or skipped
   uint64_t input_rows_ = 0;
-  // Positions of the pass that the last row was of, as far as they are known.
+  // Positions of the last row's pass, as far as they are known.
   uint64_t pass_begin_ = 0;
   uint64_t pass_end_ = 0;
   absl::Status error_;
@@ -373,14 +374,14 @@ absl::StatusOr<std::unique_ptr<ClientStage>> ClientStage::Make(
     return absl::OkStatus();
   };
   for (size_t s = graph.client_begin; s < graph.graph.steps.size(); ++s) {
-    // A repeat is the plan's; steps know of it by their pass lengths.
+    // The plan contains the repeat; steps know it by their pass lengths.
     const Step& step = graph.graph.steps[s];
     if (step.Is<RepeatStep>()) continue;
     if (NeedsOf(step) == StepNeeds::kElement) {
       run.push_back(s);
       continue;
     }
-    // Half of a flat_map is a map, which workers make where they can.
+    // A flat_map contains a map, which workers run if they can.
     if (graph.steps[s].mapped != nullptr && s != graph.client_begin) {
       run.push_back(s);
     }

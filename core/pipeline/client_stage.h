@@ -15,12 +15,13 @@
 
 namespace feedmill {
 
-// The client's part of a pipeline: from the first step that needs an element's
-// place after a count-changing step. Sees the sequence in order, holds a
-// bounded state (what its steps are defined to hold). Not thread-safe; no I/O.
+// The part of a pipeline that runs on the client. It begins with the first step
+// that needs an element's place after a count-changing step. It sees the
+// sequence in order and holds a bounded state: the rows that its steps have to
+// hold. Not thread-safe; no I/O.
 class ClientStage {
  public:
-  // `trace`: outputs say what they were made of (slower).
+  // `trace`: outputs name the cursors that made them (slower).
   static absl::StatusOr<std::unique_ptr<ClientStage>> Make(
       std::shared_ptr<const Plan> plan,
       std::shared_ptr<const FunctionRegistry> registry, bool trace = false);
@@ -28,16 +29,17 @@ class ClientStage {
 
   // Rows that leave the stage. Readers that share a job report progress in
   // input rows: `inputs` holds, for each row, the number of input rows up to
-  // and including its own. Empty `inputs`: first_input, first_input + 1, …
+  // and including its own. If `inputs` is empty, the numbers are first_input,
+  // first_input + 1, …
   struct Output {
     Chunk chunk;
     std::vector<uint64_t> inputs{};
     uint64_t first_input = 0;
-    // The pass (Plan::ReachedPass) of the last record that was pushed before
-    // these rows came out. 0 where the graph is numbered and is no sharer's:
-    // an element's number says it there.
+    // The pass (Plan::ReachedPass) of the last record pushed before these rows.
+    // 0 for a numbered graph, unless readers share the job: there the number of
+    // an element determines its pass.
     uint64_t pass = 0;
-    // Traced: the cursors of the input rows that made each row.
+    // If traced: the cursors of the input rows that made each row.
     std::vector<std::vector<Cursor>> origins{};
 
     uint64_t InputOf(size_t row) const {
@@ -45,26 +47,29 @@ class ClientStage {
     }
   };
 
-  // Takes the next piece of the sequence; its error, if any, is the caller's
-  // to deliver after the outputs. Not OK: a data error at this point.
+  // Takes the next piece of the sequence. The caller delivers the piece's
+  // error, if any, after the outputs. Returns an error if the data is bad at
+  // this point.
   virtual absl::Status Push(const Piece& piece) = 0;
-  // Lets short batches out although more may come (sharers: nothing is there
-  // for now); what comes later begins new ones.
+  // Emits short batches although more pieces may come: a reader that shares a
+  // job has no element for now. Later rows begin new batches.
   virtual absl::Status Flush() = 0;
-  // No more pieces will come: lets short batches out.
+  // Emits short batches. Call it after the last piece.
   virtual absl::Status Finish() = 0;
-  // The next output, if any.
+  // Removes the next output. Returns false if there is none.
   virtual bool Pop(Output& out) = 0;
-  // What it holds, between two pieces; and back, in a stage that was fed
-  // nothing: `next` is where the next piece begins. InvalidArgument if the
-  // state is no state of this stage.
+  // Save returns the state between two pieces. Restore sets it in a stage that
+  // has had no input; `next` is the begin of the next piece. InvalidArgument if
+  // the state does not fit this stage.
   virtual StageState Save() const = 0;
   virtual absl::Status Restore(const StageState& state, Cursor next) = 0;
-  // Nothing that could still be pushed changes the output (a take is full).
+  // True if no further piece can change the output, e.g. because a take is
+  // full.
   virtual bool done() const = 0;
-  // The first position that can still change the output: those between the
-  // last piece and it need not be pushed (nor made), e.g. the rest of a pass
-  // whose take is full. At most the end of the last piece if all can.
+  // First position that can still change the output. Earlier positions after
+  // the last piece need neither be pushed nor made, e.g. the rest of a pass
+  // whose take is full. At most the end of the last piece if every position
+  // matters.
   virtual uint64_t needed_from() const = 0;
 };
 

@@ -19,20 +19,20 @@
 
 namespace feedmill {
 
-// The client stage from inside: client_stage.cc runs a chain of these.
+// Internals of the client stage: client_stage.cc runs a chain of steps.
 
-// Rows between two steps, with what later steps need to know of them.
+// Rows between two steps, with the data that later steps need.
 struct Flow {
   Chunk chunk;
-  // One per row if a random step follows: its counter (a batch's first
-  // record's) and its combined pass.
+  // One per row if a random step follows: its counter and its combined pass.
+  // The counter of a batch is that of its first record.
   std::vector<Cursor> counters;
   std::vector<uint64_t> passes;
-  // Input rows that stand before or in row r: one per row, or from
-  // `first_input` on by one.
+  // Number of input rows up to and including row r: one entry per row, or
+  // consecutive numbers from `first_input` if empty.
   std::vector<uint64_t> inputs;
   uint64_t first_input = 0;
-  // Traced: the cursors of the input rows that made each row.
+  // If traced: the cursors of the input rows that made each row.
   std::vector<std::vector<Cursor>> origins;
 
   uint64_t InputOf(size_t row) const {
@@ -55,7 +55,7 @@ struct Flow {
     return out;
   }
 
-  // Traced: rows [begin, end) of `from` made the next row of this.
+  // If traced, records that rows [begin, end) of `from` made the next row.
   void AddOrigins(const Flow& from, size_t begin, size_t end) {
     if (from.origins.empty()) return;
     std::vector<Cursor>& made_of = origins.emplace_back();
@@ -66,7 +66,7 @@ struct Flow {
   }
 };
 
-// One step, or a run of per-element steps. Hands on what it makes.
+// One step, or a run of per-element steps. It passes its output to `next`.
 class ClientStep {
  public:
   virtual ~ClientStep() = default;
@@ -77,29 +77,30 @@ class ClientStep {
     const ProfileSpan span(place);
     return Named([&] { return OnPush(std::move(flow)); });
   }
-  // A pass ends: what is held goes out, the next pass begins anew.
+  // Ends a pass: emits the rows that the step holds and resets its state.
   absl::Status EndPass() {
     const ProfileSpan span(place);
     return Named([this] { return OnEndPass(); });
   }
-  // Lets go of what waits for more rows.
+  // Emits the rows that wait for more rows.
   absl::Status Flush() {
     const ProfileSpan span(place);
     return Named([this] { return OnFlush(); });
   }
-  // Nothing more passes until the next pass, or ever.
+  // full: no more rows pass until the next pass. full_for_ever: no more rows
+  // pass at all.
   virtual bool full() const { return false; }
   virtual bool full_for_ever() const { return full() && pass_length == 0; }
-  // What it holds between two pieces.
+  // Save and Restore handle the state between two pieces.
   virtual void Save(StageState::Step&) const {}
   virtual bool Restore(const StageState::Step&) { return true; }
-  // Whether it counts its rows over the whole iteration.
+  // True if the step counts its rows over the whole iteration.
   virtual bool counts() const { return false; }
 
   ClientStep* next = nullptr;
-  uint64_t pass_length = 0;           // 0: one pass is all
-  uint64_t epoch = 0;                 // of the pass it is in
-  size_t place = ReadProfile::kRest;  // in a profile
+  uint64_t pass_length = 0;           // 0: the sequence is one pass
+  uint64_t epoch = 0;                 // of the current pass
+  size_t place = ReadProfile::kRest;  // index in a profile
   std::string name;                   // "steps[2] batch", for errors
 
  protected:
@@ -107,7 +108,8 @@ class ClientStep {
   virtual absl::Status OnEndPass() { return absl::OkStatus(); }
   virtual absl::Status OnFlush() { return absl::OkStatus(); }
 
-  // An error behind the last row that a later step takes has no effect.
+  // Drops an error if a later step is full: the error lies behind the last row
+  // that this step takes.
   absl::Status Report(absl::Status error) const {
     for (const ClientStep* step = next; step != nullptr; step = step->next) {
       if (step->full()) return absl::OkStatus();
@@ -116,7 +118,7 @@ class ClientStep {
   }
 
  private:
-  // Makes an element that is too large an error of the step that made it.
+  // Converts MemoryRefused to an error that names this step.
   template <class F>
   absl::Status Named(const F& run) const {
     try {
@@ -126,7 +128,7 @@ class ClientStep {
     }
   }
 
-  // Rows that come from the place that `lane` is at.
+  // Counts rows that come from the current place of `lane`.
   void CountRows(const Flow& flow, ReadProfile::Lane& lane) const {
     ReadProfile::Cost& from = lane.At(lane.place());
     from.rows_out += flow.chunk.rows;
@@ -137,7 +139,7 @@ class ClientStep {
 
 using ClientSteps = std::vector<std::unique_ptr<ClientStep>>;
 
-// Those steps, in order.
+// Collects steps, in order.
 template <class... Steps>
 ClientSteps ClientStepsOf(std::unique_ptr<Steps>... steps) {
   ClientSteps out;

@@ -1,6 +1,6 @@
-// The input of a stage whose source is made of inputs: each ref is looked up
-// in the order of the inputs, the inputs' rows are made by their own plans and
-// programs, many at once, and put in the order of the refs.
+// The input of a stage with a combining source. Each ref is looked up in the
+// order of the inputs. The plans and programs of the inputs make their rows,
+// many at once, and the rows are put in the order of the refs.
 
 #include <algorithm>
 #include <utility>
@@ -16,18 +16,18 @@
 namespace feedmill {
 namespace {
 
-// Rows of one input while they are made.
+// Rows of one input during a read.
 struct BranchScratch {
   std::unique_ptr<StageInput::Scratch> source;
   std::shared_ptr<BlockProgram::Scratch> program;
-  std::vector<RecordRef> refs;  // what is asked of its source
+  std::vector<RecordRef> refs;  // requested of its source
   std::vector<Cursor> counters;
   std::vector<uint64_t> passes;
   InputBlock read;
   BlockProgram::Input in;
   BlockProgram::Output made;
   std::vector<Column> slices;
-  size_t taken = 0;  // rows that went into the block of the whole
+  size_t taken = 0;  // rows that are already in the output block
 
   void Clear() {
     refs.clear();
@@ -67,7 +67,7 @@ class Branch {
                         BlockProgram::Make(input.plan, context.registry, steps,
                                            graph.InputOf(graph.cached_steps),
                                            graph.output.get()));
-    // Analyze refuses them.
+    // Analyze rejects filters in counted inputs.
     FM_CHECK(!branch.program_->filters());
     return branch;
   }
@@ -82,8 +82,8 @@ class Branch {
     return scratch;
   }
 
-  // Also asks for positions [begin, end) of the turn in pass `pass` of the
-  // whole.
+  // Adds positions [begin, end) of turn `turn` in pass `pass` of the whole to
+  // the request.
   void Ask(uint64_t begin, uint64_t end, uint64_t pass, uint64_t turn,
            BranchScratch& scratch) const {
     plan_->Records(begin, end, scratch.refs, pass * turns_ + turn);
@@ -102,7 +102,7 @@ class Branch {
         .status();
   }
 
-  // Takes rows [first, first + count) of what was read through the steps. The
+  // Runs rows [first, first + count) of the read block through the steps. The
   // error of `made` names the row.
   void Run(size_t first, size_t count, BranchScratch& scratch) const {
     BlockProgram::Input& in = scratch.in;
@@ -138,7 +138,8 @@ class Branch {
             step, plan_->graph().graph.steps[step].name()));
   }
 
-  // Why there is no row after those that were read; OK for lack of room.
+  // Returns the reason why no row follows those that were read; OK if there was
+  // no room.
   absl::Status ReadError(const BranchScratch& scratch) const {
     return Annotate(scratch.read.error, fmt::format("inputs[{}]", number_));
   }
@@ -168,7 +169,7 @@ struct CombinedScratch final : StageInput::Scratch {
   std::vector<uint64_t> indexes;
   std::vector<InputPlace> places;  // of the refs; none for a zip
   std::vector<PositionRun> runs;   // by input
-  Chunk chunk;                     // rows that were put together
+  Chunk chunk;                     // copied rows
   std::vector<Column> slices;
 };
 
@@ -231,7 +232,7 @@ class CombinedInput final : public StageInput {
   bool heavy() const override { return heavy_; }
 
  private:
-  // Asks each input for its part of the refs, runs of positions at once.
+  // Asks each input for its part of the refs, in runs of positions.
   void Ask(std::span<const RecordRef> refs, CombinedScratch& own) const {
     for (BranchScratch& branch : own.branches) branch.Clear();
     own.places.clear();
@@ -257,8 +258,9 @@ class CombinedInput final : public StageInput {
     AskInRuns(refs, own);
   }
 
-  // An input's positions follow each other though elements of others stand
-  // between them: a run of an input goes on until it jumps.
+  // The positions of an input are consecutive even if elements of other inputs
+  // stand between them. So a run of an input continues until its position
+  // jumps.
   void AskInRuns(std::span<const RecordRef> refs, CombinedScratch& own) const {
     std::vector<PositionRun>& open = own.runs;
     open.assign(branches_.size(), PositionRun{});
@@ -282,7 +284,7 @@ class CombinedInput final : public StageInput {
     for (size_t b = 0; b < open.size(); ++b) close(b);
   }
 
-  // Rows that all inputs have made, side by side.
+  // Takes the rows that all inputs have made, side by side.
   size_t TakeAlike(CombinedScratch& own, InputBlock& out) const {
     size_t rows = own.branches[0].refs.size();
     for (size_t b = 0; b < branches_.size(); ++b) {
@@ -300,7 +302,7 @@ class CombinedInput final : public StageInput {
     return rows;
   }
 
-  // Rows in the order of the places, until one is lacking.
+  // Takes rows in the order of the places, up to the first missing one.
   size_t TakeInOrder(size_t count, CombinedScratch& own,
                      InputBlock& out) const {
     size_t rows = 0;
@@ -340,7 +342,7 @@ class CombinedInput final : public StageInput {
     return rows;
   }
 
-  // Heavy steps: row by row, so that no more is made than is taken.
+  // For heavy steps: makes row by row, so that every row that is made is used.
   void MakeOneByOne(size_t count, size_t bytes_max, CombinedScratch& own,
                     InputBlock& out) const {
     ChunkBuilder builder(spec_);
@@ -364,8 +366,8 @@ class CombinedInput final : public StageInput {
     ShowBuilt(std::move(builder), own, out);
   }
 
-  // The next row of input b, as components from `component` on. False if there
-  // is none, with the error, if it is for one.
+  // Appends the next row of input b to the components from `component` on.
+  // Returns false if there is none, and sets `error` if an error is the reason.
   bool AppendOne(size_t b, size_t component, BranchScratch& branch,
                  ChunkBuilder& builder, absl::Status& error) const {
     if (branch.taken == branch.read.rows) {
@@ -384,7 +386,7 @@ class CombinedInput final : public StageInput {
     return true;
   }
 
-  // Why input b made no more rows.
+  // Returns the reason why input b made no more rows.
   absl::Status ErrorAfter(size_t b, const BranchScratch& branch) const {
     return branch.made.error.ok() ? branches_[b].ReadError(branch)
                                   : branch.made.error;
@@ -426,7 +428,8 @@ absl::StatusOr<std::unique_ptr<const StageInput>> MakeCombinedInput(
     const StageContext& context) {
   std::vector<Branch> branches;
   for (size_t i = 0; i < source.inputs.size(); ++i) {
-    // Null where no input has files; else there is one for each (PlanSource).
+    // Null if no input has files; otherwise each input has a manifest
+    // (PlanSource).
     std::shared_ptr<const Manifest> own;
     if (manifest != nullptr && !manifest->inputs.empty()) {
       own = std::shared_ptr<const Manifest>(manifest, &manifest->inputs[i]);

@@ -14,8 +14,8 @@
 
 namespace feedmill {
 
-// Steps that make one row of several: they queue groups of rows, and those are
-// combined many at a time.
+// Base of steps that combine several rows into one. They queue groups of rows,
+// and many groups are combined together.
 class CombiningStep : public ClientStep {
  public:
   CombiningStep(const Plan& plan, size_t s)
@@ -29,7 +29,7 @@ class CombiningStep : public ClientStep {
       error = Take(rows_.At(row));
       if (error.ok() && queued_.size() >= kQueuedRows) error = Send();
     }
-    // What was queued before an error comes before it.
+    // Groups queued before an error come before the error.
     const absl::Status sent = Send();
     rows_.Compact();
     if (!sent.ok()) return sent;
@@ -59,21 +59,24 @@ class CombiningStep : public ClientStep {
   }
 
  protected:
-  // The next row: into a group, out of which others are queued.
+  // Adds the next row to a group, and queues groups that are complete.
   virtual absl::Status Take(RowRef row) = 0;
-  // Queues what is to be let out although more may come.
+  // Queues all groups that have to be emitted although more rows may come.
   virtual void LetGo() = 0;
-  // A pass begins.
+  // Begins a pass.
   virtual void Begin() {}
-  // Makes one row of each group; those before the first that fails.
+  // Makes one row of each group; after an error, of the groups before the
+  // failed one.
   virtual absl::Status Combine(const Chunk& rows,
                                std::span<const size_t> groups,
                                std::shared_ptr<const ElementSpec> spec,
                                Chunk& out, size_t& count) const = 0;
-  // What a made row of that many is counted as, for random steps.
+  // Returns by how much a combined row of `rows` rows advances the counter of
+  // random steps.
   virtual uint64_t CountsAs(size_t rows) const = 0;
 
-  // The rows leave together. Those in no group any more are out with them.
+  // Queues a group: its rows become one row. Rows that are in no group any more
+  // count as emitted with it.
   void Queue(std::span<const RowRef> rows) {
     queued_.insert(queued_.end(), rows.begin(), rows.end());
     sizes_.push_back(rows.size());
@@ -83,7 +86,7 @@ class CombiningStep : public ClientStep {
   RowGroups rows_;
 
  private:
-  // Rows that are gathered and handed on together.
+  // Number of queued rows that are combined together.
   static constexpr size_t kQueuedRows = 2048;
 
   absl::Status Send() {
@@ -104,7 +107,8 @@ class CombiningStep : public ClientStep {
     return Report(error);
   }
 
-  // Groups that may only be too large together.
+  // Combines the groups one at a time, because they may only be too large
+  // together.
   absl::Status SendOneByOne(std::span<const RowRef> queued,
                             std::span<const size_t> sizes,
                             std::span<const uint64_t> done) {
@@ -121,7 +125,7 @@ class CombiningStep : public ClientStep {
     return absl::OkStatus();
   }
 
-  // The rows of each group are done with at `done`.
+  // `done`: number of input rows that are emitted with each group.
   absl::Status CombineQueued(std::span<const RowRef> queued,
                              std::span<const size_t> sizes,
                              std::span<const uint64_t> done, Flow& out,
@@ -144,13 +148,13 @@ class CombiningStep : public ClientStep {
     return error;
   }
 
-  // The element that a group makes takes what its rows take. A group that is
-  // too large already is refused before more of it is held.
+  // The element made of a group takes as much memory as its rows. A group that
+  // is already too large is refused before more rows are held.
   void CheckHeld() {
     const uint64_t held = rows_.BytesAtMost();
     if (held < check_at_ || held <= ByteBudget::Limit()) return;
     ByteBudget::Check(rows_.LargestGroupBytes(), 1);
-    check_at_ = 2 * held;  // looking at all rows is not for each flow
+    check_at_ = 2 * held;  // amortises the look at all rows
   }
 
   const std::shared_ptr<const ElementSpec> output_;

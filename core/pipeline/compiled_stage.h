@@ -19,21 +19,22 @@
 #include "core/pipeline/worker_stage.h"
 #include "core/sources/origins.h"
 
-// The worker stage from inside: worker_stage.cc runs records and lines,
-// worker_stage_batches.cc batches.
+// Internals of the worker stage: worker_stage.cc runs records and lines,
+// worker_stage_batches.cc runs batches.
 
 namespace feedmill {
 
-// Records read ahead of heavy steps, and bytes read together.
+// Records read ahead for heavy steps, and bytes of one read.
 inline constexpr size_t kHeavyRows = 64;
 inline constexpr size_t kReadBytes = size_t{1} << 20;
-// … where each record is made a row at once, while it is in the cache.
+// Bytes of one read if each record becomes a row at once, while it is in the
+// cache.
 inline constexpr size_t kAppendedBytes = size_t{256} << 10;
-// Positions that are read in another order than the source's are one piece up
-// to here: the more there are, the more of them stand together.
+// Largest piece of positions that are read in another order than that of the
+// source. The larger the piece, the more of its records are adjacent.
 inline constexpr size_t kTogetherBytes = size_t{2} << 20;
 
-// A piece while it is made.
+// The state of a piece that is being made.
 struct Making {
   Making(std::shared_ptr<const ElementSpec> spec,
          std::shared_ptr<BlockSource> blocks)
@@ -46,39 +47,41 @@ struct Making {
     for (const BufferBuilder& column : placed) bytes += column.size();
     return bytes;
   }
-  // How many bytes to read for what is left to make.
+  // Number of bytes to read for the rest of the piece.
   size_t BytesAhead() const {
     if (full()) return 1;
     const size_t left = bytes_target - bytes();
     if (!appends) return std::min(read_bytes, left);
-    // A little more than what is made of it; the rows are counted, too.
+    // Records are a little larger than the rows made of them, and the number of
+    // rows is bounded, too.
     const size_t most = left + left / 8;
     return most <= read_bytes + read_bytes / 4 ? most : read_bytes;
   }
   bool full() const { return taken.rows > 0 || bytes() >= bytes_target; }
 
   ChunkBuilder builder;
-  // Instead, where they are all of the piece: columns as they were made.
+  // Set instead of `builder` if the columns of one block become the piece.
   Chunk taken;
-  // … or, where the record program writes all of them, the columns' values.
+  // Set instead of `builder` if the record program writes all columns: their
+  // values.
   std::vector<BufferBuilder> placed;
   size_t placed_rows = 0;
   Cursor begin;
   Cursor end;
-  Cursor limit;  // what was asked for ends there
+  Cursor limit;  // end of the requested interval
   size_t bytes_target = 0;
   size_t read_bytes = kReadBytes;
-  bool appends = false;         // the record program does, to `builder`
-  std::vector<uint8_t> bits;    // where filters may drop positions
-  std::vector<CursorRun> runs;  // where positions make several elements
+  bool appends = false;         // the record program appends to `builder`
+  std::vector<uint8_t> bits;    // if filters may drop positions
+  std::vector<CursorRun> runs;  // if positions make several elements
   absl::Status error;
   bool failed = false;
-  // How many of the steps stand before what failed: 0 for the source.
+  // Number of steps before the one that failed; 0 for the source.
   size_t failed_after = 0;
   RecordRef failed_ref;
-  uint64_t failed_row = 0;  // of its block
-  bool ends_block = false;  // nothing more of it can be read
-  bool left_out = false;    // by an on_error of an input
+  uint64_t failed_row = 0;  // within its block
+  bool ends_block = false;  // the rest of the block cannot be read
+  bool left_out = false;    // an on_error of an input skipped it
   std::vector<RecordOrigin> failed_records;
 
   void Fail(Cursor at, absl::Status status, size_t after, RecordRef ref,
@@ -96,7 +99,7 @@ struct Making {
 struct StageScratch final : WorkerStage::Scratch {
   std::unique_ptr<StageInput::Scratch> source;
   InputBlock block;
-  // The records asked for: `run` or, where it has none, `refs`.
+  // The requested records: `run` or, if it is empty, `refs`.
   RecordRun run;
   std::vector<RecordRef> refs;
   RecordRef RefAt(size_t k) const {
@@ -106,7 +109,7 @@ struct StageScratch final : WorkerStage::Scratch {
   size_t asked() const {
     return run.count > 0 ? static_cast<size_t>(run.count) : refs.size();
   }
-  // The positions that [0, n) stand for; empty: themselves.
+  // Positions that indexes [0, n) stand for; if empty, each stands for itself.
   std::span<const uint64_t> places;
   uint64_t PlaceOf(uint64_t p) const { return places.empty() ? p : places[p]; }
   std::vector<Cursor> counters;
@@ -116,8 +119,8 @@ struct StageScratch final : WorkerStage::Scratch {
   std::shared_ptr<BlockProgram::Scratch> records;
   BlockProgram::Input records_in;
   BlockProgram::Output records_out;
-  std::vector<uint32_t> origins;  // of records_out, where rows of the block
-  std::vector<uint64_t> kept;     // … were not there
+  std::vector<uint32_t> origins;  // of records_out, by row of the block if
+  std::vector<uint64_t> kept;     // rows of the block were missing
 
   std::shared_ptr<BlockProgram::Scratch> batches;
   BlockProgram::Input batches_in;
@@ -125,28 +128,29 @@ struct StageScratch final : WorkerStage::Scratch {
   std::vector<Column> stacked;
   std::vector<size_t> groups;
 
-  // Cursor of the element that is being made, and the largest number of rows to
-  // compute together. It shrinks when rows exceed the ByteBudget together.
+  // Cursor of the current element, and the largest number of rows to compute
+  // together. This number shrinks when rows exceed the ByteBudget together.
   Cursor at;
   size_t rows_together = std::numeric_limits<size_t>::max();
 
-  double row_bytes = 0;          // of what came out so far, for reading ahead
+  double row_bytes = 0;  // average of the output so far, for reading ahead
   std::vector<size_t> appended;  // bytes of each column of the last chunk
 };
 
-// Sets bit base + r for each row's input row r.
+// Sets bit base + r for each kept input row r.
 void SetBits(const BlockProgram::Output& rows, size_t base,
              std::vector<uint8_t>& bits);
 
-// Of one row. REQUIRES: the shape is static.
+// Bytes of one row. REQUIRES: the shape is static.
 size_t StaticBytes(const ComponentSpec& component);
-// Whether all rows have one known size.
+// True if all rows have one known size.
 bool InPlace(const ComponentSpec& component);
 
 class CompiledStage final : public WorkerStage,
                             public std::enable_shared_from_this<CompiledStage> {
  public:
-  // As WorkerStage::Make, of a part of a stage, too.
+  // Same as WorkerStage::Make; also compiles the part of a stage before a
+  // cache.
   static absl::StatusOr<std::shared_ptr<const CompiledStage>> Compile(
       std::shared_ptr<const Plan> plan,
       std::shared_ptr<const Manifest> manifest, const StageContext& context);
@@ -168,8 +172,8 @@ class CompiledStage final : public WorkerStage,
     bool outer = false;
     return Run(begin, end, bytes_target, scratch, outer);
   }
-  // The same. `outer`: that piece.skipped is an element which an on_error of
-  // the whole leaves out, not one of this pipeline.
+  // Same, and reports in `outer` that an on_error of the enclosing pipeline,
+  // not of this one, skips piece.skipped.
   absl::StatusOr<Piece> Run(Cursor begin, Cursor end, size_t bytes_target,
                             Scratch& scratch, bool& outer) const;
 
@@ -178,65 +182,66 @@ class CompiledStage final : public WorkerStage,
   size_t AheadBytes() const override { return ahead_bytes_; }
   uint64_t together() const override { return together_; }
 
-  // ---- for a cache, which keeps what this makes
+  // ---- for a cache, which keeps the rows of this stage
   struct Made {
     Chunk chunk;
-    // So many positions, or rows of the block; the last ones may have made
-    // nothing.
+    // Number of positions, or of rows of the block. The last ones may have no
+    // row.
     uint64_t count = 0;
-    bool dropped = false;  // the chunk's rows are of those in `origins`
+    bool dropped = false;  // chunk row r belongs to number origins[r]
     std::vector<uint32_t> origins;
-    bool more = false;   // the block goes on behind them
-    absl::Status error;  // of the next one
+    bool more = false;   // the block continues after these rows
+    absl::Status error;  // of the next position or row
     bool ends_block = false;
     size_t failed_after = 0;
     bool left_out = false;
     std::vector<RecordOrigin> failed_records;
   };
-  // The first of `positions`, any of the plan: as many as make about
-  // `bytes_target` bytes, at least one. REQUIRES: positions are records.
+  // Makes the first elements of `positions`, in any order: as many as take
+  // about `bytes_target` bytes, at least one. REQUIRES: positions are records.
   absl::StatusOr<Made> MakeAt(std::span<const uint64_t> positions,
                               size_t bytes_target, StageScratch& scratch) const;
-  // Of a position that is a block: from row `row` on, about so many bytes.
+  // Makes rows of a position that is a block: from row `row` on, about
+  // `bytes_target` bytes.
   absl::StatusOr<Made> MakeInBlock(uint64_t position, uint64_t row,
                                    size_t bytes_target,
                                    StageScratch& scratch) const;
   const std::shared_ptr<const ElementSpec>& output() const { return output_; }
-  // Whether making a row of it costs microseconds or more.
+  // True if making a row takes microseconds or more.
   bool rows_heavy() const;
   bool drops() const { return naming_ == Naming::kBitmap; }
   std::string Describe(uint64_t position, uint64_t row) const;
 
  private:
   enum class Naming { kDense, kBitmap, kRuns };
-  // Where the records of one batch go, component by component.
+  // Destinations of the records of one batch, by component.
   struct BatchTargets {
-    std::vector<std::byte*> in_place;  // null: into `gathered`
+    std::vector<std::byte*> in_place;  // null: use `gathered`
     std::vector<size_t> row_bytes;
     std::unique_ptr<ChunkBuilder> gathered;
   };
 
-  // Run without a second try: throws MemoryRefused.
+  // Run without a retry: throws MemoryRefused.
   absl::StatusOr<Piece> RunOnce(Cursor begin, Cursor end, size_t bytes_target,
                                 StageScratch& scratch, bool& outer) const;
-  // A piece of what `making` made, for who asked from `asked` on.
+  // Returns the piece for a caller that asked from `asked` on.
   Piece Conclude(Cursor asked, Making& making, StageScratch& scratch,
                  bool& outer) const;
-  // A piece that ends at `begin`, whose element is too large.
+  // Returns a piece that ends at `begin`, because that element is too large.
   Piece Refuse(Cursor asked, Cursor begin, Cursor end,
                const MemoryRefused& refused, StageScratch& scratch,
                bool& outer) const;
-  // Frees the memory of a run that did not end.
+  // Frees the memory of a run that an exception ended.
   void Renew(StageScratch& scratch) const;
 
   CompiledStage() = default;
-  CompiledStage(const CompiledStage&) = default;  // parts are shared
+  CompiledStage(const CompiledStage&) = default;  // copies share the parts
   void Estimate(const Manifest& manifest);
 
-  // Where what failed is left out (on_error), goes on after it.
+  // If an on_error skips the failed element, moves `making` behind it.
   std::optional<SkippedElement> SkipFailed(Making& making, bool& outer) const;
 
-  // Makes what `making` asks for; the caller finishes it.
+  // Makes the rows that `making` requests; the caller finishes it.
   absl::Status Make(Making& making, StageScratch& scratch) const;
   absl::Status RunRecords(Making& making, StageScratch& scratch) const;
   absl::Status RunBlocks(Making& making, StageScratch& scratch) const;
@@ -273,8 +278,9 @@ class CompiledStage final : public WorkerStage,
   size_t BatchesTogether(uint64_t p, uint64_t records, bool alone,
                          const Making& making,
                          const StageScratch& scratch) const;
-  // One or more whole batches that fit into one block. False: they do not, or
-  // one of them fails, and each is to be made alone.
+  // Runs one or more whole batches that fit into one block. Returns false if
+  // they do not fit or if one of them fails; then each batch has to be made
+  // alone.
   absl::StatusOr<bool> RunBlockOfBatches(uint64_t p, size_t batches,
                                          uint64_t records, Making& making,
                                          StageScratch& scratch) const;
@@ -298,28 +304,28 @@ class CompiledStage final : public WorkerStage,
 
   std::shared_ptr<const Plan> plan_;
   std::shared_ptr<const StageInput> source_;
-  size_t source_place_ = 0;  // in a profile
-  // The last step that makes rows, if any does.
+  size_t source_place_ = 0;  // index in a profile
+  // The last step that makes rows, if any.
   std::optional<size_t> last_step_;
-  std::shared_ptr<const OriginFinder> origins_;  // null: nothing is skipped
+  std::shared_ptr<const OriginFinder> origins_;  // null: on_error skips nothing
   std::shared_ptr<const BlockProgram> record_program_;
   std::shared_ptr<const BlockProgram> batch_program_;  // null: no batches
-  std::shared_ptr<const BatchStacker> stacker_;        // likewise
-  size_t batch_step_ = 0;                              // the plan's, if any
-  uint64_t record_bytes_ = 1;                          // of a batch, at least
+  std::shared_ptr<const BatchStacker> stacker_;        // null: no batches
+  size_t batch_step_ = 0;      // index of the plan's batch, if any
+  uint64_t record_bytes_ = 1;  // least bytes of a record of a batch
   std::shared_ptr<const ElementSpec> output_;
-  std::shared_ptr<const ElementSpec> record_spec_;    // before batch
+  std::shared_ptr<const ElementSpec> record_spec_;    // before the batch
   std::shared_ptr<const ElementSpec> gathered_spec_;  // not written in place
   std::vector<bool> gathered_;                        // by component
   Naming naming_ = Naming::kDense;
   size_t estimated_bytes_ = 0;
   uint64_t together_ = 1;
-  size_t together_bytes_ = 0;  // of so many positions, in the source
+  size_t together_bytes_ = 0;  // source bytes of `together_` positions
   bool heavy_ = false;
   size_t ahead_bytes_ = std::numeric_limits<size_t>::max();
   bool places_ = false;   // the record program writes all columns
-  bool appends_ = false;  // … or appends to them
-  bool covered_ = false;  // StageContext's
+  bool appends_ = false;  // the record program appends to all columns
+  bool covered_ = false;  // StageContext::covered
 };
 
 }  // namespace feedmill

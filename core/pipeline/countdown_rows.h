@@ -7,7 +7,7 @@
 
 namespace feedmill {
 
-// Counts rows down from a number, anew in each pass.
+// Counts rows down from a number; each pass begins with that number again.
 class CountdownRows : public ClientStep {
  public:
   explicit CountdownRows(uint64_t count) : count_(count), left_(count) {}

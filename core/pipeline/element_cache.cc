@@ -13,7 +13,7 @@ namespace {
 
 constexpr uint64_t kDroppedEntry = ~uint64_t{0};
 constexpr unsigned kRowBits = 16;
-// Of what nobody uses, in all caches of the process.
+// Most bytes of unused caches, over all caches of the process.
 constexpr size_t kUnusedBytesMax = size_t{1} << 30;
 
 size_t BytesOf(const Chunk& chunk) {
@@ -23,14 +23,15 @@ size_t BytesOf(const Chunk& chunk) {
     for (const Buffer* const buffer :
          {&column.values, &column.offsets, &column.row_shapes,
           &column.row_starts}) {
-      // Of its control block, and what malloc adds.
+      // Adds the buffer's control block and malloc's overhead.
       if (buffer->size() > 0) bytes += buffer->size() + kBufferAlignment + 64;
     }
   }
   return bytes;
 }
 
-// In memory of just its size: builders and reads leave more behind their ends.
+// Copies the chunk into memory of exactly its size, because buffers from
+// builders and reads have unused capacity.
 std::shared_ptr<const Chunk> Packed(const Chunk& chunk) {
   auto packed = std::make_shared<Chunk>(chunk);
   for (Column& column : packed->columns) {
@@ -42,7 +43,7 @@ std::shared_ptr<const Chunk> Packed(const Chunk& chunk) {
   return packed;
 }
 
-// Drops what only finding and writing the rows needs.
+// Drops the fields that only finding and writing the rows need.
 void KeepRowsOnly(CacheSegment& segment) {
   segment.positions = {};
   if (!segment.block) segment.origins = {};
@@ -139,7 +140,7 @@ uint64_t ElementCache::Insert(CacheSegment segment) {
     (*page)[position % kPageEntries] =
         there ? (number + 1) << kRowBits | row++ : kDroppedEntry;
   }
-  // Those that are still to be written need the rest.
+  // Segments that still have to be written keep all fields.
   if (folder_ == nullptr || segment.rows.stored != nullptr) {
     KeepRowsOnly(segment);
   }
@@ -157,7 +158,7 @@ void ElementCache::Add(std::span<const uint64_t> positions,
   }
   const size_t bytes = BytesOf(chunk) + sizeof(CacheSegment);
   {
-    // The copy is made outside the lock, if there is room for it.
+    // The chunk is copied outside the lock, and only if there is room for it.
     const std::shared_lock lock(mutex_);
     if (!HasRoom(bytes + pages * sizeof(Page))) return;
   }
@@ -185,7 +186,7 @@ std::optional<CachedRows> ElementCache::FindRows(uint64_t position,
   if (after == block->second.begin()) return std::nullopt;
   const uint64_t number = std::prev(after)->second;
   const CacheSegment& rows = kept_[number];
-  // Behind the last row of a block there is nothing, which is known.
+  // Beyond the last row of a block, there is known to be no row.
   if (row - rows.first >= rows.count && rows.more) return std::nullopt;
   if (!Usable(number)) return std::nullopt;
   return CachedRows{rows.rows,    rows.first,   rows.count,
@@ -235,7 +236,7 @@ void ElementCache::ReadFailed(const StoredRows& rows, const absl::Status& why) {
     return;
   }
   if (!folder_->Drop(*rows.file, why)) return;
-  // A dropped entry would hide an earlier one that reaches as far.
+  // A dropped entry would hide an earlier entry that reaches as far.
   const std::unique_lock lock(mutex_);
   for (auto& [position, block] : blocks_) {
     std::erase_if(block,
@@ -260,7 +261,7 @@ void ElementCache::WriteIfEnough(std::unique_lock<std::shared_mutex> lock,
   auto written = folder_->Write(segments);
   lock.lock();
   if (!written.ok()) {
-    // What is in memory stays there; no more of it comes.
+    // After a write error, rows in memory remain, but no more are kept.
     if (std::exchange(writes_, false)) {
       folder_->Warn(folder_->path(), ErrorText(written.status()));
     }
@@ -275,8 +276,8 @@ void ElementCache::WriteIfEnough(std::unique_lock<std::shared_mutex> lock,
 
 namespace {
 
-// The caches of this process. What nobody uses is kept for a later iteration,
-// the next epoch, or another reader of the same data.
+// The caches of this process. Unused caches are kept for a later iteration, the
+// next epoch, or another reader of the same data.
 class ProcessCaches {
  public:
   std::shared_ptr<ElementCache> Open(
@@ -312,7 +313,8 @@ class ProcessCaches {
   };
 
   void DropUnused() {
-    std::vector<std::shared_ptr<ElementCache>> dropped;  // outside the lock
+    std::vector<std::shared_ptr<ElementCache>>
+        dropped;  // destroyed outside the lock
     const std::lock_guard lock(mutex_);
     std::vector<std::map<std::string, Kept>::iterator> unused;
     size_t bytes = 0;
@@ -342,7 +344,7 @@ class ProcessCaches {
 std::shared_ptr<ElementCache> OpenElementCache(
     const std::string& key, const std::string& path, size_t memory_bytes,
     const std::shared_ptr<const ElementSpec>& spec) {
-  // Never destroyed: readers may outlive what is static.
+  // Never destroyed, because readers may outlive static objects.
   static ProcessCaches& caches = *new ProcessCaches();
   return caches.Open(key, path, memory_bytes, spec);
 }

@@ -20,85 +20,88 @@
 
 namespace feedmill {
 
-// The rows of a block, from `first` on, that were made together.
+// Rows of a block, from row `first` on, that were made together.
 struct CachedRows {
   KeptRows rows;
   uint64_t first = 0;
-  uint64_t count = 0;  // of the block's rows, the dropped ones too
-  // If some were dropped, which of the count the chunk's rows are.
+  uint64_t count = 0;  // rows of the block, including dropped ones
+  // If some were dropped, chunk row r is row first + origins[r] of the block.
   bool dropped = false;
   std::vector<uint32_t> origins;
-  bool more = false;  // the block goes on behind them
+  bool more = false;  // the block continues after these rows
 };
 
-// What the steps before a cache made, by position.
-// In memory, as far as the budget goes: what is there stays there, what does
-// not fit any more is not kept. So readers that go round find the same part of
-// it again, where the newest in place of the oldest would leave them nothing.
-// Or on disk: some megabytes at a time become a file, and are read from there.
-// Those that are found there are not checked yet: StoredReader does, and a file
-// for which it fails is dropped here, so that its elements are missing.
+// The output of the steps before a cache, by position.
+// In memory: the cache keeps rows until its budget is used, and then adds none.
+// There is no eviction, because readers that read the data again and again find
+// the same part each time; with LRU they would find nothing.
+// On disk: every few megabytes become a file, and rows are read from there.
+// Rows found there are not checked yet. StoredReader checks them. If it fails,
+// the cache drops the file, and its elements are missing.
 //
-// Thread-safety: any thread; a call takes one lock, however many rows it is
-// about, and writes outside it.
+// Thread-safety: any thread. A call takes one lock for any number of rows, and
+// writes files outside the lock.
 class ElementCache {
  public:
-  // Where each of the positions asked for is.
+  // The place of each requested position.
   struct Found {
     static constexpr uint32_t kMissing = 0xFFFFFFFF;
-    static constexpr uint32_t kDropped = 0xFFFFFFFE;  // it made no element
+    static constexpr uint32_t kDropped =
+        0xFFFFFFFE;  // the position made no element
     struct Place {
-      uint32_t chunk = 0;  // in `chunks`
+      uint32_t chunk = 0;  // index into `chunks`
       uint32_t row = kMissing;
     };
     std::vector<Place> places;
     std::vector<KeptRows> chunks;
   };
 
-  // `folder`: null for one in memory; else `memory_bytes` is not looked at.
+  // `folder`: null for a cache in memory; otherwise `memory_bytes` is ignored.
   ElementCache(size_t memory_bytes, std::unique_ptr<CacheFolder> folder);
   ElementCache(const ElementCache&) = delete;
   ElementCache& operator=(const ElementCache&) = delete;
 
-  // ---- of positions that make one element at most
+  // ---- positions that make at most one element
   void Find(std::span<const uint64_t> positions, Found& out) const;
-  // Keeps what `positions` made: the chunk's rows are of those that `origins`
-  // names (empty: of all), the others made nothing.
+  // Keeps the elements of `positions`. If `dropped`, chunk row r belongs to
+  // positions[origins[r]], and the other positions made no element.
   void Add(std::span<const uint64_t> positions,
            std::span<const uint32_t> origins, bool dropped, const Chunk& chunk);
 
-  // ---- of positions that are blocks of many
+  // ---- positions that are blocks of many elements
   std::optional<CachedRows> FindRows(uint64_t position, uint64_t row) const;
-  // REQUIRES: they are in memory.
+  // REQUIRES: the rows are in memory.
   void AddRows(uint64_t position, const CachedRows& rows);
 
-  // ---- of those on disk
-  // Finds what other processes have written since.
+  // ---- caches on disk
+  // Finds files that other processes have written since the last call.
   void ReadNew();
-  // Writes what was not written yet.
+  // Writes all pending rows.
   void Flush();
-  // After reading them has failed with `why`. DataLoss and NotFound drop their
-  // file, of which nothing is found from now on; any other error may not be
-  // there the next time, and is reported only.
+  // Reports that reading `rows` failed with `why`. DataLoss and NotFound drop
+  // the file: none of its rows are found any more. Any other error is only
+  // reported, because it may not occur again.
   void ReadFailed(const StoredRows& rows, const absl::Status& why);
 
-  // Of all that is kept, in memory.
+  // Bytes of all rows in memory.
   size_t bytes() const;
 
  private:
   static constexpr size_t kPageEntries = 512;
-  // (number of the rows + 1) << 16 | row; or kDroppedEntry; 0: missing.
+  // An entry is (number of the rows + 1) << 16 | row, or kDroppedEntry; 0:
+  // missing.
   using Page = std::array<uint64_t, kPageEntries>;
 
-  // Under the lock: whether that much more may be kept, and takes it.
+  // The methods from here to WriteIfEnough need the lock. Take reserves `bytes`
+  // and returns true if there is room.
   bool Take(size_t bytes);
   bool HasRoom(size_t bytes) const;
-  // … whether the number names rows of a file that was not dropped.
+  // True if rows `number` are in memory, or in a file that was not dropped.
   bool Usable(uint64_t number) const;
   bool UsableEntry(uint64_t entry) const;
-  // … whether another thread was faster.
+  // True if another thread has added all of `positions` already.
   bool Has(std::span<const uint64_t> positions) const;
-  // … adds what is not there yet. Returns its number.
+  // Adds the positions that are missing. Returns the number of the segment.
   uint64_t Insert(CacheSegment segment);
   void WriteIfEnough(std::unique_lock<std::shared_mutex> lock, size_t enough);
 
@@ -107,18 +110,18 @@ class ElementCache {
   size_t bytes_ = 0;
   std::unordered_map<uint64_t, std::unique_ptr<Page>> pages_;
   std::deque<CacheSegment> kept_;  // by number: rows that were made together
-  // By position, and then by first row: the number.
+  // By position and first row: the number.
   std::unordered_map<uint64_t, std::map<uint64_t, uint64_t>> blocks_;
 
   const std::unique_ptr<CacheFolder> folder_;
-  bool writes_ = true;             // it can be written
-  std::vector<uint64_t> pending_;  // numbers of what is not written yet
+  bool writes_ = true;             // false after a write has failed
+  std::vector<uint64_t> pending_;  // numbers of segments to write
   size_t pending_bytes_ = 0;
 };
 
-// This process's cache of that key: one for all that open it at the same time,
-// and, while there is room for what nobody uses, for those that do so later.
-// `path`: of a folder, for one on disk; else empty.
+// Returns this process's cache of that key. All callers share it while it is
+// open. An unused cache is kept for later callers while there is room.
+// `path`: folder of a cache on disk; empty for a cache in memory.
 std::shared_ptr<ElementCache> OpenElementCache(
     const std::string& key, const std::string& path, size_t memory_bytes,
     const std::shared_ptr<const ElementSpec>& spec);

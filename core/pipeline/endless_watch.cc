@@ -10,15 +10,17 @@
 namespace feedmill {
 namespace {
 
-// A reader gets what falls to it: so many times more passes until it is beyond
-// doubt that they bring it nothing.
+// A reader that shares a job gets only some elements. This factor of passes
+// without an element proves that it never gets one.
 constexpr uint64_t kSharedPatience = 16;
-// Passes that differ may be without an element by chance, short ones often.
+// Passes with random steps may be empty by chance, short ones often. So at
+// least this many positions count as one pass.
 constexpr uint64_t kDrawnPatience = uint64_t{1} << 16;  // positions
-// … of inputs that are streams: each is all of their elements.
+// Same for inputs that are streams: a position is a whole pass.
 constexpr uint64_t kDrawnPasses = 256;
-// Rounds of inputs without end differ in what meets what; what comes about once
-// in a round may stay away for some. So many count as one, if more positions:
+// Rounds of infinite inputs combine elements differently, so an element that
+// occurs once in a round on average may miss several rounds. The larger of
+// these two numbers counts as one pass.
 constexpr uint64_t kDrawnRounds = 16;
 constexpr uint64_t kDrawnRoundsPatience = uint64_t{1} << 18;  // positions
 
@@ -32,8 +34,7 @@ uint64_t SaturatingAdd(uint64_t a, uint64_t b) {
   return __builtin_add_overflow(a, b, &out) ? kEndless : out;
 }
 
-// Whether what enters the client stage is not one element of the source each,
-// or not each of them.
+// True if the workers' steps batch or select elements of the source.
 bool TakesApart(const AnalyzedGraph& graph) {
   for (size_t s = graph.cached_steps; s < graph.client_begin; ++s) {
     const Step& step = graph.graph.steps[s];
@@ -62,14 +63,15 @@ EndlessWatch::EndlessWatch(const Plan& plan, uint64_t source_round,
           s == graph.cached_steps ? plan.source_size() : plan.PassLength(s - 1);
     }
     if (!endless_ || s < graph.client_begin) continue;
-    // Steps after it may swallow so many elements, one a pass at worst.
+    // Later steps may hold back this many elements; at worst, a pass brings one
+    // of them.
     const StepTraits traits = TraitsOf(step);
     passes_max_ = SaturatingAdd(
         passes_max_, SaturatingMultiply(batches, traits.first_after));
     batches = SaturatingMultiply(batches, traits.next_after);
   }
   passes_max_ = SaturatingAdd(passes_max_, batches);
-  // Rounds have the same elements, but not in the same order.
+  // Rounds have the same elements, but in different orders.
   const bool apart = !repeats_ && TakesApart(graph);
   const bool stays = !repeats_ && graph.client_begin < graph.steps.size();
   uint64_t drawn =
@@ -101,7 +103,7 @@ absl::Status EndlessWatch::Advance(Cursor end, size_t rows, size_t outputs) {
   if (!endless_) return absl::OkStatus();
   if (rows > 0) last_row_ = end.p;
   if (outputs > 0) last_output_ = end.p;
-  // One pass more than one: what came may have come early in its pass.
+  // One pass is added because the last element may have come early in its pass.
   const bool no_rows = end.p - last_row_ >= SaturatingMultiply(2, patience_);
   const uint64_t passes = SaturatingAdd(passes_max_, 1);
   const bool no_outputs =
@@ -125,7 +127,7 @@ absl::Status EndlessWatch::AdvanceShared(uint64_t begin, uint64_t end,
     Cover(first, std::min(period_, first + count));
     if (first + count > period_) Cover(0, first + count - period_);
   }
-  // Every place of the pass was seen without an element.
+  // True if every place of the pass was seen without an element.
   const bool whole = covered_.size() == 1 && covered_.begin()->first == 0 &&
                      covered_.begin()->second == period_;
   const bool no_rows =

@@ -11,21 +11,22 @@
 
 namespace feedmill {
 
-// Notices that passes of an endless repeat, or of inputs without end, make no
-// element, which would be a wait without end. Pure; not thread-safe.
+// Detects that passes of an infinite repeat, or of infinite inputs, make no
+// element, so that a reader would wait for ever. Pure; not thread-safe.
 class EndlessWatch {
  public:
-  // `source_round`: SourcePlan::round; inputs of which that is not known are
-  // not watched. `from`: where the reading begins.
+  // `source_round`: SourcePlan::round; inputs with unknown round are not
+  // watched. `from`: first position of the reading.
   EndlessWatch(const Plan& plan, uint64_t source_round, uint64_t from);
 
-  // FailedPrecondition if nothing can ever come: the plan repeats nothing.
+  // FailedPrecondition if no element can ever come, because the plan repeats
+  // nothing.
   absl::Status Check() const;
-  // All positions before `end` were taken, in order; `rows` left the workers
-  // and `outputs` the pipeline since the last call. FailedPrecondition if
-  // whole passes went by without any.
+  // Reports progress: all positions before `end` were taken, in order. Since
+  // the last call, `rows` left the workers and `outputs` left the pipeline.
+  // FailedPrecondition if whole passes made none.
   absl::Status Advance(Cursor end, size_t rows, size_t outputs);
-  // The same for a reader among others, who gets positions in any order:
+  // Same for a reader that shares a job and gets positions in any order:
   // [begin, end) were taken.
   absl::Status AdvanceShared(uint64_t begin, uint64_t end, size_t rows,
                              size_t outputs);
@@ -35,15 +36,16 @@ class EndlessWatch {
   void Cover(uint64_t begin, uint64_t end);
 
   bool endless_ = false;
-  bool repeats_ = false;   // positions are those of a pass, again and again
+  bool repeats_ = false;   // positions are those of one pass, repeated
   uint64_t period_ = 0;    // positions of a pass, or of a round of the source
-  uint64_t patience_ = 0;  // positions that count as one
-  uint64_t output_patience_ = 0;  // likewise, while workers make rows
-  uint64_t passes_max_ = 1;       // without an output, while workers make rows
-  uint64_t last_row_ = 0;         // positions before which the last one came
+  uint64_t patience_ = 0;  // positions without a row that count as one pass
+  uint64_t output_patience_ = 0;  // same without an output
+  uint64_t passes_max_ = 1;       // most passes with rows but without an output
+  uint64_t last_row_ = 0;         // positions before the end of the last row
   uint64_t last_output_ = 0;
-  // Shared: places within the pass that were seen empty since the last row, by
-  // begin; positions taken since the last row, and since the last output.
+  // For shared jobs: intervals of the pass without an element since the last
+  // row, by begin; positions taken since the last row and since the last
+  // output.
   std::map<uint64_t, uint64_t> covered_;
   uint64_t without_row_ = 0;
   uint64_t without_output_ = 0;

@@ -19,11 +19,11 @@ namespace {
 
 constexpr size_t kQueueMaxPerThread = 256;
 
-// Makes the calling thread, and those that it starts, SCHED_BATCH: woken for
-// work, they take an idle core, but don't interrupt the thread that reads what
-// they made. Not those that carry data, too: where every core is busy, a chain
-// of threads that all wait for the end of a slice is slow. Where it is refused
-// or somebody chose another policy, nothing changes.
+// Gives the calling thread, and threads that it starts, the policy SCHED_BATCH.
+// When woken for work, they take an idle core, but do not preempt the thread
+// that reads their output. Threads that transport data do not use it: on a busy
+// machine, a chain of threads that each wait for the end of a time slice is
+// slow. Does nothing if the kernel refuses or the policy is not SCHED_OTHER.
 void InterruptNobody() {
   int policy = SCHED_OTHER;
   sched_param priority{};
@@ -36,7 +36,7 @@ void InterruptNobody() {
 
 namespace {
 
-std::atomic<int> g_starting = 0;  // executors
+std::atomic<int> g_starting = 0;  // executors that start threads
 
 }  // namespace
 
@@ -45,9 +45,9 @@ bool Executor::Starting() { return g_starting.load() > 0; }
 struct Executor::State {
   explicit State(int count) : threads(count) {}
 
-  // What each thread of the region does until the executor stops.
+  // Main loop of each thread of the region, until the executor stops.
   void Serve(int thread) {
-    // The region's first thread has started all others by now.
+    // By now, the region's first thread has started all other threads.
     if (thread == 0) --g_starting;
     const ReadStop stop(stopping);
     std::unique_lock lock(mutex);
@@ -58,7 +58,7 @@ struct Executor::State {
       queue.pop_front();
       lock.unlock();
       work(thread);
-      work = nullptr;  // what it holds is let go outside the lock
+      work = nullptr;  // destroy captured objects outside the lock
       lock.lock();
     }
   }
@@ -68,16 +68,16 @@ struct Executor::State {
   std::condition_variable wake;
   std::deque<std::function<void(int)>> queue;  // guarded by mutex
   std::atomic<bool> stopping = false;          // set under mutex
-  std::thread region;  // the executor thread: the region's first
+  std::thread region;  // the executor thread, first of the region
 };
 
 Executor::Executor(int threads)
     : state_(std::make_shared<State>(threads > 0 ? threads : AvailableCpus())) {
   state_->region = std::thread([state = state_.get()] {
     InterruptNobody();
-    omp_set_dynamic(0);  // for this thread only: it gets what it asks for
+    omp_set_dynamic(0);  // for this thread only: it gets num_threads threads
     ++g_starting;
-    // A runtime that gives fewer threads still serves the whole queue.
+    // If the runtime gives fewer threads, they still serve the whole queue.
 #pragma omp parallel num_threads(state->threads)
     state->Serve(omp_get_thread_num());
   });

@@ -12,7 +12,7 @@ bool IsFixed(const Shape& shape) {
   return std::find(shape.begin(), shape.end(), kUnknownDim) == shape.end();
 }
 
-// The loop of a call, if it has one.
+// Returns the item-by-item loop of a call, or null.
 const ElementwiseCompute* LoopOf(const Instruction& instruction) {
   const CallParts call = instruction.call();
   return call.function == nullptr
@@ -31,8 +31,8 @@ bool FusedItems::Find(ValueId value, ElementwiseChain::Slot& slot) const {
   return true;
 }
 
-// Adds the call if all its operands are single constants or have the shape of
-// its result, which is that of the others'.
+// Adds the call if each operand is a single constant or has the shape of the
+// result. This shape has to be that of all calls so far.
 bool FusedItems::AddCall(const Instruction& instruction) {
   const ElementwiseCompute* const compute = LoopOf(instruction);
   if (compute == nullptr) return false;
@@ -73,7 +73,7 @@ bool FusedItems::AddCall(const Instruction& instruction) {
   return true;
 }
 
-// Adds the filter if its predicate is a scalar that was made here.
+// Adds the filter if its predicate is a scalar that the fused calls make.
 bool FusedItems::AddFilter(Instruction& instruction, size_t& register_count) {
   const bool is_filter = instruction.passes_on;
   if (!is_filter || !shape_.empty() ||
@@ -92,7 +92,8 @@ bool FusedItems::AddFilter(Instruction& instruction, size_t& register_count) {
   return true;
 }
 
-// What the calls make and others need.
+// Adds the values that the calls make and that later instructions or outputs
+// need.
 void FusedItems::AddOutputs(Instructions instructions, size_t begin,
                             std::span<const ValueId> outputs,
                             size_t& register_count) {
@@ -154,7 +155,7 @@ bool FusedItems::ReadsByTiles(ValueId value) const {
   });
 }
 
-// Where a value's items are to be written.
+// Returns the address to which a value's items have to be written.
 std::byte* FusedItems::Place(ValueId value, size_t reg, DType dtype,
                              const Shape& shape, size_t bytes,
                              BlockState& state) {
@@ -164,7 +165,7 @@ std::byte* FusedItems::Place(ValueId value, size_t reg, DType dtype,
   return out.values.Extend(bytes);
 }
 
-// Makes what was written there the value.
+// Sets the value to the items written there.
 void FusedItems::Show(ValueId value, size_t reg, DType dtype,
                       const Shape& shape, size_t bytes, BlockState& state) {
   Register& own = state.registers[reg];
@@ -178,14 +179,14 @@ void FusedItems::Show(ValueId value, size_t reg, DType dtype,
   }
 }
 
-// Whether the input's items are in no column.
+// True if the input is a progression without a column.
 bool FusedItems::IsProgression(const Input& input,
                                const BlockState& state) const {
   return input.value == 0 && state.input->progression.has_value();
 }
 
-// Whether all inputs are as their types say; then slots of what is outside of
-// the chain are where their first items are.
+// Returns false if an input differs from its type. Otherwise sets the slots of
+// outside values to the addresses of their first items.
 bool FusedItems::Prepare(BlockState& state) const {
   const size_t items = state.rows * row_items_;
   for (const Input& input : inputs_) {
@@ -202,7 +203,7 @@ bool FusedItems::Prepare(BlockState& state) const {
           ElementwiseChain::kTileItems * sizeof(uint64_t));
       continue;
     }
-    // Chains only read their inputs.
+    // Chains never write to their inputs.
     slots[input.slot] =
         const_cast<std::byte*>(state.values[input.value]->values.data());
   }
@@ -222,7 +223,7 @@ bool FusedItems::Prepare(BlockState& state) const {
   return true;
 }
 
-// Writes the items of the tile that are in no column.
+// Writes the tile's items of progressions, which have no column.
 void FusedItems::FillTile(size_t begin, size_t n, BlockState& state) const {
   for (const Input& input : inputs_) {
     if (!IsProgression(input, state)) continue;
@@ -231,8 +232,8 @@ void FusedItems::FillTile(size_t begin, size_t n, BlockState& state) const {
   }
 }
 
-// Copies what the filter keeps of the tile behind the `kept` rows before it.
-// Returns how many that are.
+// Appends the rows of the tile that the filter keeps after the first `kept`
+// rows. Returns their number.
 size_t FusedItems::KeepTile(size_t begin, size_t n, size_t kept,
                             BlockState& state) const {
   uint64_t* const bits = state.kept.data() + begin / 64;

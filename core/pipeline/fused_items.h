@@ -11,32 +11,34 @@
 
 namespace feedmill {
 
-// Calls that act on each item alone, one after another, and maybe the filter
-// behind them, as one pass over tiles in the first-level cache: only what is
-// needed later is written out, and what a filter keeps goes straight to where
-// it is wanted. They give what they would give one by one.
+// Consecutive item-by-item calls, and optionally the filter after them, fused
+// into one pass over tiles that fit into the first-level cache. Only values
+// that are needed later are written to columns. Rows that the filter keeps are
+// written directly to their destination. Results are the same as without
+// fusion.
 //
 // Thread-safety: immutable; any thread, each with its own BlockState.
 class FusedItems {
  public:
   using Instructions = std::span<const std::unique_ptr<Instruction>>;
 
-  // As many as can be fused of `instructions`, which have their registers, from
-  // `begin` on; null if the first cannot. What it writes gets registers of its
-  // own, from `register_count` on: tiles of others are read while it does.
-  // `outputs`: the program's.
+  // Fuses as many of `instructions` as possible, from `begin` on; null if the
+  // first cannot be fused. The instructions already have their registers.
+  // Outputs get registers of their own, from `register_count` on, because other
+  // tiles are still read while they are written. `outputs`: outputs of the
+  // program.
   static std::unique_ptr<const FusedItems> Make(
       Instructions instructions, size_t begin, std::span<const ValueId> outputs,
       size_t& register_count);
 
-  // The place of the first instruction that is not in it.
+  // Index of the first instruction that is not fused.
   size_t end() const { return end_; }
 
-  // Whether it reads the value, scalars of int64, and as calls' operands only.
+  // True if `value` is read as int64 scalars and by operands of calls only.
   bool ReadsByTiles(ValueId value) const;
 
-  // False, and nothing done: the instructions have to run one by one, because
-  // rows differ in shape or to find which item has no result.
+  // Returns false without any effect if the instructions have to run one by
+  // one: rows differ in shape, or the failed item has to be found.
   bool Run(BlockState& state) const;
 
  private:
@@ -50,7 +52,8 @@ class FusedItems {
     size_t reg;
     DType dtype;
   };
-  // What the filter keeps: of a slot or of a value that is none.
+  // A value that the filter keeps: from a slot, or from a value outside of the
+  // chain.
   struct Kept {
     bool in_slot;
     ElementwiseChain::Slot slot;
@@ -79,8 +82,8 @@ class FusedItems {
   ElementwiseChain chain_;
   Shape shape_;  // of each row
   size_t row_items_ = 0;
-  std::vector<Input> slots_;   // all values that are slots
-  std::vector<Input> inputs_;  // those that come from outside
+  std::vector<Input> slots_;   // all values in slots
+  std::vector<Input> inputs_;  // values from outside of the chain
   std::vector<Output> outputs_;
   bool filters_ = false;
   ElementwiseChain::Slot predicate_ = 0;

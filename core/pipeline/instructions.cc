@@ -13,7 +13,7 @@
 namespace feedmill {
 namespace {
 
-// Memory for one result, which is somebody else's.
+// The caller's memory, as the source of one result.
 class FixedBlock final : public BlockSource {
  public:
   FixedBlock(std::byte* block, size_t bytes) : block_(block), bytes_(bytes) {}
@@ -70,14 +70,15 @@ class Call final : public Instruction {
   CallParts call() const override { return {function_, arguments_, &type_}; }
 
  private:
-  // REQUIRES: the shape is static.
+  // Bytes of `rows` results. REQUIRES: the shape is static.
   size_t Bytes(size_t rows) const {
     return rows * static_cast<size_t>(NumItems(type_.shape)) *
            ItemSize(type_.dtype);
   }
 
-  // The function makes its result where it is to be; one that does so elsewhere
-  // has it copied. Less than a builder asks a source for is left to the caller.
+  // Has the function write its result directly to `direct`. If the function
+  // writes elsewhere, the result is copied. Results that are too small for a
+  // BlockSource are copied by the caller.
   absl::Status RunInto(std::byte* direct, BlockState& state) const {
     const size_t bytes = Bytes(state.rows);
     OutputColumn out;
@@ -139,7 +140,7 @@ class Broadcast final : public Instruction {
   const Operand constant_;
 };
 
-// Any column: ragged, or of byte strings.
+// Gathers rows of any column, including ragged ones and byte strings.
 void GatherRows(const Column& in, std::span<const uint32_t> rows,
                 OutputColumn& out) {
   const bool bytes = in.dtype == DType::kBytes;

@@ -22,24 +22,25 @@
 
 namespace feedmill {
 
-// A value of a program: a component of its input, or what an instruction
-// makes. Each is written once per block; several share a register in turn.
+// A value of a program: a component of its input, or an output of an
+// instruction. Each value is written once per block; several values share a
+// register one after another.
 using ValueId = size_t;
 
-// Memory that holds one value at a time.
+// Memory of one value at a time.
 struct Register {
   OutputColumn storage;
-  Column column;  // what readers see, where it is not storage.View()
+  Column column;  // the value, if it is not storage.View()
 };
 
-// A thread's parser of one step, and how large its last columns were.
+// A thread's parser of one step, and the sizes of its last columns.
 struct Parsing {
   Parsing(ExampleParser of, size_t columns)
       : parser(std::move(of)), bytes(columns) {}
 
   ExampleParser parser;
   std::vector<size_t> bytes;
-  std::vector<std::string_view> records;  // of the block that is parsed
+  std::vector<std::string_view> records;  // of the current block
 };
 
 class Instruction;
@@ -50,23 +51,23 @@ struct BlockState {
   size_t rows = 0;
   std::vector<const Column*> values;  // by ValueId
   std::vector<Register> registers;
-  std::vector<std::byte*> direct;  // by ValueId: where to write it, or null
-  // The rows of those that came in that are left, if any was dropped.
+  std::vector<std::byte*> direct;  // by ValueId: address to write to, or null
+  // Bit r is set if input row r is still present; used if a row was dropped.
   std::vector<uint64_t> bits;
   bool dropped = false;
-  size_t failed_row = 0;      // of the rows now, after an error
-  size_t appended_bytes = 0;  // of values, to input->appended
+  size_t failed_row = 0;      // index among the current rows, after an error
+  size_t appended_bytes = 0;  // bytes of values in input->appended
 
-  // The same rows by their numbers, which are found when they are asked for.
+  // Numbers of the input rows that are still present, computed on demand.
   const std::vector<uint32_t>& Origins();
   size_t OriginOf(size_t row) { return dropped ? Origins()[row] : row; }
-  // Makes the `count` rows whose bits in `kept` are set those that are left.
-  // REQUIRES: fewer than there were.
+  // Keeps only the `count` rows whose bits in `kept` are set. REQUIRES: fewer
+  // than there were.
   void KeepRows(size_t count);
-  // Makes value `to` what those `count` rows have of value `from`.
+  // Sets value `to` to those `count` rows of value `from`.
   void SelectValue(ValueId from, ValueId to, size_t reg, size_t count);
 
-  // Memory for one instruction at a time.
+  // Memory of one instruction at a time.
   std::vector<Argument> arguments;
   std::vector<uint64_t> kept;
   ElementwiseChain::Run chain;
@@ -77,53 +78,57 @@ struct BlockState {
 
  private:
   std::vector<uint32_t> origins_;
-  bool numbered_ = false;  // origins_ are those of `bits`
+  bool numbered_ = false;  // origins_ matches `bits`
 };
 
-// What an expression's argument is: a value, or a constant of one row.
+// An argument of an expression: a value, or a constant of one row.
 struct Operand {
   ValueType type;
   bool constant = false;
   ValueId value = 0;
-  std::shared_ptr<const Column> column;  // constant only
+  std::shared_ptr<const Column> column;  // only if constant
 };
 
-// A call of a function, as what fuses instructions sees it.
+// A call of a function, for the fusion of instructions.
 struct CallParts {
-  const FunctionRegistry::Function* function = nullptr;  // null: it is no call
+  const FunctionRegistry::Function* function = nullptr;  // null: not a call
   std::span<const Operand> operands;
   const ValueType* type = nullptr;
 };
 
-// One step of a program. Immutable.
+// One instruction of a program. Immutable.
 class Instruction {
  public:
   virtual ~Instruction() = default;
-  // Reads values and writes others; on DataLoss, state.failed_row is set.
+  // Reads input values and writes output values. On DataLoss, sets
+  // state.failed_row.
   virtual absl::Status Run(BlockState& state) const = 0;
   virtual CallParts call() const { return {}; }
 
-  size_t step = 0;  // as written
+  size_t step = 0;  // index as written
   std::vector<ValueId> inputs;
   std::vector<ValueId> outputs;
   std::vector<size_t> registers;  // one per output
-  // The output takes over the register of input 0, which ends here.
+  // The output takes over the register of input 0, whose last use this is.
   bool in_place = false;
-  // Output k may be the very column of input k + 1 (a filter drops nothing).
+  // Output k may be the column of input k + 1 itself (a filter that drops
+  // nothing).
   bool passes_on = false;
-  // Appends to input->appended instead of setting outputs, if there is one.
+  // Appends to input->appended, if that is set, instead of setting outputs.
   bool appends = false;
 };
 
 std::unique_ptr<Instruction> MakeCall(
     const FunctionRegistry::Function* function, std::vector<Operand> arguments,
     ValueType type, ValueId out);
-// Repeats a constant for every row.
+// Returns an instruction that repeats a constant for every row.
 std::unique_ptr<Instruction> MakeBroadcast(Operand constant, ValueId out);
-// Keeps the rows where the predicate is true, of inputs 1, 2, …
+// Returns an instruction that keeps the rows of inputs 1, 2, … whose predicate,
+// input 0, is true.
 std::unique_ptr<Instruction> MakeFilter(std::vector<ValueId> inputs,
                                         std::vector<ValueId> outputs);
-// The random bits of each row, of the call with that ordinal in the step.
+// Returns an instruction that computes the random bits of each row, for the
+// call with that ordinal in the step.
 std::unique_ptr<Instruction> MakeRandomBits(size_t step_index, uint64_t ordinal,
                                             std::shared_ptr<const Plan> plan,
                                             ValueId out);

@@ -6,7 +6,7 @@
 namespace feedmill {
 namespace {
 
-// Before each block stands which size it has.
+// A header before each block holds its size.
 constexpr size_t kHeaderBytes = kBufferAlignment;
 
 size_t SizeOf(const std::byte* block) {

@@ -11,17 +11,17 @@
 
 namespace feedmill {
 
-// Memory of pieces that were read, for the next ones: what was given back last
-// is taken first, so that a few blocks go round that are still in a cache and
-// that the kernel need not make anew. malloc would cut and join them, and make
-// each piece somewhere else.
+// A free list of memory blocks of pieces. The block returned last is taken
+// first. So a few blocks are used in turn, which are still in a cache and need
+// no new pages from the kernel. malloc would split and merge them, and place
+// each piece elsewhere.
 //
 // Thread-safety: any thread.
 class KeptBlocks final : public BlockSource {
  public:
-  // Of blocks that nobody uses.
+  // Most bytes of unused blocks.
   static constexpr size_t kKeptBytesMax = size_t{32} << 20;
-  // Larger blocks are left to malloc.
+  // Larger blocks come from malloc.
   static constexpr size_t kBlockBytesMax = size_t{8} << 20;
 
   KeptBlocks() = default;
@@ -30,7 +30,7 @@ class KeptBlocks final : public BlockSource {
   ~KeptBlocks() override;
 
   std::byte* Take(size_t bytes) override;
-  // What is behind stays with the block.
+  // The freed rest stays with the block.
   void Shrink(std::byte*, size_t, size_t) override {}
   void Return(std::byte* block, size_t bytes) override;
 

@@ -66,7 +66,7 @@ void DropAbandoned(KeptCache& cache) {
        at.increment(error)) {
     DropUnfinished(*at);
   }
-  // Its files are as old as before.
+  // Restores the time of last use, which deleting files has changed.
   fs::last_write_time(cache.path, cache.used, error);
   cache.bytes -= cache.abandoned_bytes;
   cache.abandoned = cache.abandoned_bytes = 0;
@@ -89,7 +89,7 @@ absl::Status DropKeptCache(const KeptCache& cache) {
   if (error && error != std::errc::no_such_file_or_directory) {
     return Unavailable("{}: {}", cache.path.string(), error.message());
   }
-  fs::remove(cache.path, error);  // unless somebody writes into it
+  fs::remove(cache.path, error);  // fails if a process still writes into it
   return absl::OkStatus();
 }
 

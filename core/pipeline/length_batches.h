@@ -17,10 +17,11 @@
 
 namespace feedmill {
 
-// The length of an element (steps.h): 0 or more, or DataLoss.
+// Returns the length of an element (steps.h), at least 0. DataLoss if it is
+// negative.
 absl::Status LengthOf(const Column& column, size_t row, uint64_t& length);
 
-// Batches of elements by their lengths.
+// Makes batches of elements by their lengths.
 class LengthBatches : public CombiningStep {
  public:
   LengthBatches(const Plan& plan, size_t s, const std::string& component,

@@ -33,13 +33,14 @@ namespace feedmill {
 namespace {
 
 constexpr size_t kSlotsPerThread = 4;
-// What is cheap is soon made: much of it ahead would only leave the caches.
+// Cheap pieces are made quickly; more of them ahead would only fall out of the
+// cache.
 constexpr size_t kCheapSlotsPerThread = 2;
-constexpr int kTries = 3;  // of a piece that a passing I/O error ended
+constexpr int kTries = 3;  // of a piece, after a temporary I/O error
 
-// The thread that reads makes pieces, too, if they take less than that and it
-// is away for a small part of it: where a core is left for it, what it saves by
-// that is little.
+// The reading thread also makes pieces if a piece takes less than kBriefSeconds
+// and the thread spends only a small share of that time elsewhere. If a core is
+// free for the thread, the share is smaller, because it saves less.
 constexpr double kBriefSeconds = 0.005;
 constexpr double kAwayShare = 0.5;
 constexpr double kAwayShareOfSpare = 0.2;
@@ -50,12 +51,13 @@ double SecondsSince(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-// The average of the last few.
+// Updates a moving average over about 8 values.
 void Average(double value, double& average) {
   average += average == 0 ? value : (value - average) / 8;
 }
 
-// Rounding and flushing of floating-point numbers, until the end of this.
+// Sets the floating-point environment (rounding, flushing) until this object
+// ends.
 class FloatingPoint {
  public:
   static std::fenv_t Now() {
@@ -79,14 +81,14 @@ uint64_t DrawSeed() {
   return (uint64_t{device()} << 32) | device();
 }
 
-// A run of positions that is made by one thread at a time, piece by piece.
+// A run of positions; one thread at a time makes its pieces in order.
 struct Slot {
-  Cursor next;  // what is not made yet: [next, end)
+  Cursor next;  // [next, end) has not been made
   Cursor end;
   std::deque<Piece> pieces;  // made, in order
   bool running = false;
-  bool stopped = false;  // by an error: its last piece's, or `status`
-  absl::Status status;   // of this machine
+  bool stopped = false;  // by an error: of its last piece, or `status`
+  absl::Status status;   // an error of this machine
 
   bool finished() const { return stopped || next >= end; }
 };
@@ -117,7 +119,7 @@ class PipelineReader final : public LocalReader {
     if (client_ != nullptr) place.stage = client_->Save();
     keeper_.GoOnFrom(std::move(place));
     if (executor_.threads() < AvailableCpus()) away_share_ = kAwayShareOfSpare;
-    // The last one is the reading thread's.
+    // The last one belongs to the reading thread.
     scratches_.resize(static_cast<size_t>(executor_.threads()) + 1);
     lanes_.resize(static_cast<size_t>(executor_.threads()));
     for (auto& lane : lanes_) {
@@ -195,8 +197,8 @@ class PipelineReader final : public LocalReader {
     return count;
   }
 
-  // Hands a piece on; what is for the reader at once is returned. Sets error_,
-  // which is told after what is ready.
+  // Passes a piece on, and returns the rows that are ready for the reader. Sets
+  // error_, which is returned after all ready rows.
   Chunk Deliver(Piece piece) {
     const size_t rows = piece.chunk.rows;
     keeper_.Feed(piece.begin,
@@ -205,7 +207,7 @@ class PipelineReader final : public LocalReader {
     size_t outputs = rows;
     uint64_t needed = 0;
     if (numbered()) {
-      outputs = piece.end.p - piece.begin.p;  // other ranks' too
+      outputs = piece.end.p - piece.begin.p;  // including other ranks' elements
       needed = keeper_.NeededFrom(piece.end.p);
     } else if (client_ != nullptr) {
       const ByteBudget budget(options_.element_bytes_max);
@@ -216,7 +218,7 @@ class PipelineReader final : public LocalReader {
     if (needed > piece.end.p) {
       const std::lock_guard lock(mutex_);
       needed_ = std::max(needed_, needed);
-      // An error among what is not needed is none: the piece's run goes on.
+      // An error among unneeded positions is ignored: the slot continues.
       if (!piece.error.ok()) slots_.front()->stopped = false;
     } else if (error_.ok()) {
       error_ = piece.error;
@@ -230,7 +232,7 @@ class PipelineReader final : public LocalReader {
 
   // ---- making pieces, in order
 
-  // The next piece of the sequence; false after the last.
+  // Takes the next piece of the sequence; returns false after the last one.
   absl::StatusOr<bool> TakePiece(absl::Time deadline, Piece& piece) {
     const ProfileSpan span(ReadProfile::kWaiting);
     std::unique_lock lock(mutex_);
@@ -264,9 +266,9 @@ class PipelineReader final : public LocalReader {
     }
   }
 
-  // Whether the thread that reads is one of those that make pieces: if it is
-  // back for the next piece soon, and that is soon made. What it made is in its
-  // cache, and no thread has to be woken. Under mutex_.
+  // True if the reading thread makes pieces, too: it asks for the next piece
+  // quickly, and a piece takes little time. Its pieces are in its own cache,
+  // and no thread has to be woken. REQUIRES: mutex_ is held.
   bool TakesPart() const {
     return options_.profile == nullptr && !stage_->heavy() &&
            seconds_ < kBriefSeconds && away_ < seconds_ * away_share_;
@@ -280,7 +282,8 @@ class PipelineReader final : public LocalReader {
     return bytes;
   }
 
-  // Forgets what cannot change the output any more. Under mutex_.
+  // Drops pieces that cannot change the output any more. REQUIRES: mutex_ is
+  // held.
   void DropUnneeded() {
     const Cursor needed{needed_, 0};
     next_position_ = std::max(next_position_, needed_);
@@ -308,7 +311,7 @@ class PipelineReader final : public LocalReader {
     }
   }
 
-  // Has threads make what there is room for. Under mutex_.
+  // Starts threads for all slots that have room. REQUIRES: mutex_ is held.
   void Schedule() {
     while (makers_ < MakersMax()) {
       const auto slot = Claim();
@@ -329,8 +332,8 @@ class PipelineReader final : public LocalReader {
     return static_cast<size_t>(executor_.threads()) - (takes_part_ ? 1 : 0);
   }
 
-  // The first slot that something is to be made of, for who asks. Null: there
-  // is none, or no room. Under mutex_.
+  // Claims the first slot with pieces to make for the caller. Null if there is
+  // none or no room. REQUIRES: mutex_ is held.
   std::shared_ptr<Slot> Claim() {
     std::shared_ptr<Slot> claimed;
     for (size_t k = 0; k < slots_.size() && claimed == nullptr; ++k) {
@@ -346,7 +349,8 @@ class PipelineReader final : public LocalReader {
     return claimed;
   }
 
-  // The slot of the next positions; null: there are enough. Under mutex_.
+  // Adds a slot for the next positions; null if there are enough. REQUIRES:
+  // mutex_ is held.
   std::shared_ptr<Slot> AddSlot() {
     const size_t slots_max =
         (stage_->heavy() ? kSlotsPerThread : kCheapSlotsPerThread) *
@@ -376,7 +380,7 @@ class PipelineReader final : public LocalReader {
     return buffered_ + running_ * piece < each * threads;
   }
 
-  // On a thread of the executor: makes pieces as long as there is room.
+  // Runs on a thread of the executor: makes pieces while there is room.
   void MakeOn(size_t thread, std::shared_ptr<Slot> slot) {
     const ReadProfile::Use use(lanes_[thread]);
     while (slot != nullptr) {
@@ -385,19 +389,19 @@ class PipelineReader final : public LocalReader {
       {
         const std::lock_guard lock(mutex_);
         Keep(*slot, std::move(made));
-        // The thread that reads waits for the first slot only.
+        // The reading thread waits for the first slot only.
         awaited = slots_.front() == slot;
         slot = makers_ > MakersMax() ? nullptr : Claim();
         if (slot == nullptr) --makers_;
-        // The thread that reads may be busy elsewhere: go on without it.
+        // Schedules without the reading thread, which may be busy elsewhere.
         Schedule();
       }
       if (awaited) ready_.notify_one();
     }
   }
 
-  // On the thread that reads, which else would wait. False: there is nothing
-  // that it can make.
+  // Makes a piece on the reading thread, which would otherwise wait. Returns
+  // false if there is none to make.
   bool MakeHere(std::unique_lock<std::mutex>& lock) {
     const auto slot = Claim();
     if (slot == nullptr) return false;
@@ -443,7 +447,7 @@ class PipelineReader final : public LocalReader {
     }
   }
 
-  // Under mutex_.
+  // Stores a made piece. REQUIRES: mutex_ is held.
   void Keep(Slot& slot, Made made) {
     slot.running = false;
     --running_;
@@ -465,13 +469,13 @@ class PipelineReader final : public LocalReader {
 
   const std::shared_ptr<const Plan> plan_;
   const std::shared_ptr<const WorkerStage> stage_;
-  // Null: there are no client steps, and no passes to be told from rows.
+  // Null if there are no client steps and rows need not reveal passes.
   const std::unique_ptr<ClientStage> client_;
   const LocalReaderOptions options_;
   const std::string plan_id_;
   const Cursor start_;
 
-  // Of the reading thread.
+  // Used by the reading thread only.
   EndlessWatch watch_;
   PlaceKeeper keeper_;
   SkipCount skips_;
@@ -479,14 +483,15 @@ class PipelineReader final : public LocalReader {
     Chunk chunk;
     uint64_t pass = 0;
   };
-  std::deque<Ready> outputs_;  // of client_, to be handed out
-  uint64_t pass_ = 0;          // of the last chunk that it gave
-  bool gave_ = false;          // a chunk
+  std::deque<Ready> outputs_;  // of client_, not yet returned
+  uint64_t pass_ = 0;          // of the last returned chunk
+  bool gave_ = false;          // a chunk was returned
   absl::Status error_;
   bool finished_ = false;
-  Clock::time_point left_ = Clock::now();  // with the last piece
-  double away_ = 0;                        // for so long, before it came back
-  // What threads of this reader begin with; who reads may have set another.
+  Clock::time_point left_ = Clock::now();  // when Next last returned
+  double away_ = 0;  // average time between calls, in seconds
+  // floating_point_ is the environment that threads of this reader begin with;
+  // the caller of Next may have set another.
   double away_share_ = kAwayShare;
   const std::fenv_t floating_point_ = FloatingPoint::Now();
 
@@ -500,16 +505,16 @@ class PipelineReader final : public LocalReader {
   size_t buffered_ = 0;  // bytes of pieces in slots
   size_t running_ = 0;   // slots with a thread
   size_t makers_ = 0;    // threads of the executor that make pieces
-  // The thread that reads takes the place of one of them.
+  // True if the reading thread replaces one maker.
   bool takes_part_ = false;
-  double seconds_ = 0;  // that the last pieces took to make
+  double seconds_ = 0;  // average time of a piece
   size_t largest_ = 0;  // bytes of a piece
 
   const std::shared_ptr<KeptBlocks> blocks_ = std::make_shared<KeptBlocks>();
-  // Each element is used by one thread only.
+  // Each entry is used by one thread only.
   std::vector<std::unique_ptr<WorkerStage::Scratch>> scratches_;
   std::vector<ReadProfile::Lane*> lanes_;  // null: not measured
-  // Last: its threads use all of the above until they end.
+  // Declared last, because its threads use all of the above until they end.
   Executor executor_;
 };
 

@@ -6,16 +6,16 @@
 
 namespace feedmill {
 
-// How many positions the next piece should have, from what the last ones took:
-// about `bytes_target` bytes or 10 ms, beginning small. Pure.
+// Chooses the number of positions of the next piece from the cost of the last
+// ones: about `bytes_target` bytes or 10 ms. It begins small. Pure.
 class PieceSizer {
  public:
-  // `estimated_bytes`: of a position, 0 if not known; `heavy`: a position
-  // costs microseconds or more.
+  // `estimated_bytes`: bytes of a position, 0 if unknown. `heavy`: a position
+  // takes microseconds or more.
   PieceSizer(size_t bytes_target, size_t estimated_bytes, bool heavy);
 
   uint64_t Positions() const { return positions_; }
-  // A piece of that many positions was made.
+  // Reports the cost of a piece of `positions` positions.
   void Observe(uint64_t positions, size_t bytes, double seconds);
 
  private:

@@ -54,8 +54,8 @@ std::optional<int> QuotaV1(const std::string& group) {
   return QuotaToCpus(quota, period);
 }
 
-// The limit of memory in a file, "max" or a number that no machine has
-// standing for none.
+// Returns the memory limit in a file. "max" or a number that no machine has
+// means no limit.
 std::optional<uint64_t> MemoryIn(const std::string& path) {
   std::istringstream in(ReadFirstLine(path));
   uint64_t bytes = 0;
@@ -77,7 +77,7 @@ std::optional<T> Least(std::optional<T> a, std::optional<T> b) {
   return std::min(*a, *b);
 }
 
-// The least quota from `mount`/`path` up to `mount`.
+// Returns the smallest quota from `mount`/`path` up to `mount`.
 template <class Quota>
 auto LeastUpward(const std::string& mount, std::string path, Quota quota) {
   auto least = quota(mount);
@@ -115,8 +115,9 @@ int AffinityCpus() {
 
 namespace {
 
-// The least of `v2(group)` in the hierarchy of version 2 and of `v1(group)` in
-// that of `controller`, which may be mounted at any of `mounts`.
+// Returns the smallest of `v2(group)` in the version 2 hierarchy and of
+// `v1(group)` in the hierarchy of `controller`. That hierarchy may be mounted
+// at any of `mounts`.
 template <class T>
 std::optional<T> LeastOfGroups(const std::string& proc_cgroup,
                                const std::string& root,

@@ -9,27 +9,28 @@
 
 namespace feedmill {
 
-// The CPUs that the cgroups of a process allow, rounded up: the least quota of
-// its group and all above it; nullopt without one. `proc_cgroup` is the text
-// of /proc/self/cgroup, `root` where cgroups are mounted (/sys/fs/cgroup);
-// versions 1 and 2.
+// Returns the number of CPUs that the cgroups of a process allow, rounded up:
+// the smallest quota of its group and all groups above it. nullopt without a
+// quota. `proc_cgroup` is the text of /proc/self/cgroup. `root` is the mount
+// point of cgroups (/sys/fs/cgroup). Supports versions 1 and 2.
 std::optional<int> CgroupCpus(const std::string& proc_cgroup,
                               const std::string& root);
-// The same of memory, in bytes.
+// Same for memory, in bytes.
 std::optional<uint64_t> CgroupMemory(const std::string& proc_cgroup,
                                      const std::string& root);
 
-// Bytes of memory that this process may use: the machine's, its cgroups'
-// limit, its address space (ulimit -v).
+// Bytes of memory that this process may use: the least of the machine's memory,
+// its cgroups' limit and its address space (ulimit -v).
 uint64_t AvailableMemory();
 
-// Least bound of an element's size: steps read and make that much together.
+// Smallest allowed bound of an element's size: steps read and make about that
+// much together.
 inline constexpr uint64_t kElementBytesLeast = uint64_t{8} << 20;
 
-// The bound of an element's size that an option of `given` bytes stands for. 0
-// stands for the default: kElementBytesMax, or an eighth of AvailableMemory()
-// where that is less, but kElementBytesLeast in any case. InvalidArgument if it
-// is less than kElementBytesLeast or more than `most`.
+// Returns the bound of an element's size for an option of `given` bytes. If
+// `given` is 0, the default is the smaller of kElementBytesMax and
+// AvailableMemory() / 8, but at least kElementBytesLeast. InvalidArgument if
+// `given` is less than kElementBytesLeast or more than `most`.
 absl::StatusOr<uint64_t> ElementBytesMax(uint64_t given,
                                          uint64_t most = UINT64_MAX);
 

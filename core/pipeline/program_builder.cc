@@ -27,7 +27,7 @@ Operand LiteralOperand(const Expr::Literal& literal) {
   return Constant(LiteralType(literal), ConstantColumn(literal));
 }
 
-// x % n == 0 or x % n != 0, with a literal n.
+// True for x % n == 0 or x % n != 0 with a literal n.
 bool TestsRemainder(const Expr::Call& call) {
   const auto integer = [](const Expr& expr) -> std::optional<int64_t> {
     const auto* literal = std::get_if<Expr::Literal>(&expr.node());
@@ -52,7 +52,8 @@ absl::StatusOr<Operand> Fold(const FunctionRegistry::Function& function,
   for (const Operand& argument : arguments) {
     values.push_back({&argument.type, argument.column.get(), true});
   }
-  // Larger ones are made when a row needs them, under its limit.
+  // Larger constants are computed for each row that needs them, under its
+  // limit.
   constexpr uint64_t kFoldedBytesMax = uint64_t{64} << 20;
   const ByteBudget budget(kFoldedBytesMax);
   try {
@@ -129,7 +130,7 @@ void ProgramBuilder::Emit(std::unique_ptr<Instruction> instruction) {
 absl::Status ProgramBuilder::SetOutputs(const Outputs& outputs) {
   std::vector<ValueId> made;
   for (const auto& [name, expr] : outputs) {
-    if (made_->Find(name) < 0) {  // nothing needs it
+    if (made_->Find(name) < 0) {  // no step needs it
       random_calls_ += RandomCallsIn(expr);
       continue;
     }
@@ -155,7 +156,7 @@ bool ProgramBuilder::Contains(const std::vector<ValueId>& values,
   return std::find(values.begin(), values.end(), value) != values.end();
 }
 
-// As a value of its own, constants repeated for every row.
+// Compiles to a value of its own; constants are repeated for every row.
 absl::StatusOr<ValueId> ProgramBuilder::CompileValue(const Expr& expr) {
   FM_ASSIGN_OR_RETURN(Operand operand, Compile(expr));
   if (!operand.constant) return operand.value;
@@ -205,7 +206,7 @@ absl::StatusOr<Operand> ProgramBuilder::CompileRemainderTest(
   return result;
 }
 
-// `bits`: those of a random function.
+// `bits`: random bits of a random function.
 absl::StatusOr<Operand> ProgramBuilder::CompileCall(
     const std::string& name, std::vector<Operand> arguments,
     std::optional<Operand> bits) {
@@ -219,11 +220,11 @@ absl::StatusOr<Operand> ProgramBuilder::CompileCall(
   if (type.literal) return LiteralOperand(*type.literal);
   if (bits) arguments.insert(arguments.begin(), *std::move(bits));
   const auto* function = functions_.Find(name);
-  // A constant has one shape; one of a dimension that only running it tells is
-  // made row by row.
+  // A constant has one shape. If a dimension is known only by running the call,
+  // each row runs it.
   if (constant && function->pure && !HasUnknownDim(type.shape)) {
     auto folded = Fold(*function, arguments, type);
-    // One that fails is an error of the first row that needs it.
+    // If folding fails, the first row that needs the value reports the error.
     if (folded.ok()) return folded;
   }
   code_.heavy = code_.heavy || function->heavy;
@@ -239,8 +240,8 @@ absl::StatusOr<Operand> ProgramBuilder::CompileCall(
   return result;
 }
 
-// The ordinal of a random call in its step is its place among them as
-// written, a call before those in its arguments.
+// The ordinal of a random call is its index among the random calls of its step
+// as written; a call comes before the calls in its arguments.
 Operand ProgramBuilder::DrawRandomBits() {
   Operand bits{RandomBitsType(), false, NewValue(), nullptr};
   Emit(MakeRandomBits(step_, random_calls_++, plan_, bits.value));
@@ -283,12 +284,13 @@ void ProgramBuilder::FindDirect() {
                            Contains(placed_, value) &&
                            spec_.components[c].dtype != DType::kBytes &&
                            spec_.components[c].IsStatic());
-    // Row by row, into the chunk: a copy of it would cost more than calls.
+    // Large rows are processed one by one, directly in the chunk, because
+    // copying them would cost more than the calls.
     code_.heavy = code_.heavy || (large && code_.direct.back());
   }
 }
 
-// The place of the last instruction that needs each value.
+// Returns, for each value, the index of the last instruction that needs it.
 std::vector<size_t> ProgramBuilder::LastUses() const {
   const size_t end = code_.instructions.size();
   std::vector<size_t> last(next_value_, 0);
@@ -296,7 +298,7 @@ std::vector<size_t> ProgramBuilder::LastUses() const {
     for (const ValueId in : code_.instructions[at]->inputs) last[in] = at;
   }
   for (const ValueId out : code_.outputs) last[out] = end;
-  // A filter that drops nothing passes its inputs' registers on.
+  // A filter that drops nothing passes the registers of its inputs on.
   for (size_t at = end; at-- > 0;) {
     const Instruction& one = *code_.instructions[at];
     if (!one.passes_on) continue;
@@ -344,8 +346,8 @@ void ProgramBuilder::Fuse() {
   }
 }
 
-// Whether the input is one column of int64 that only `fused`, the first of
-// the program, reads, and tile by tile.
+// True if the input is one int64 column that only `fused`, the first
+// instructions of the program, reads tile by tile.
 bool ProgramBuilder::IsReadByTiles(const FusedItems* fused) const {
   if (fused == nullptr || input_count_ != 1 || !fused->ReadsByTiles(0) ||
       Contains(code_.outputs, 0)) {

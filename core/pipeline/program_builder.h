@@ -18,9 +18,9 @@
 
 namespace feedmill {
 
-// Compiles steps of single elements to the instructions of a block program.
-// StepKind::Compile replaces the components by values that its instructions
-// make. Not thread-safe.
+// Compiles steps on single elements to the instructions of a block program.
+// StepKind::Compile replaces components by values that its instructions make.
+// Not thread-safe.
 class ProgramBuilder {
  public:
   // REQUIRES: `functions` outlives the program.
@@ -29,47 +29,49 @@ class ProgramBuilder {
 
   // Compiles graph.steps[s] of the plan.
   absl::Status AddStep(size_t s);
-  // Goes on with those components alone that `output` has.
+  // Continues with the components of `output` only.
   void Keep(const ElementSpec& output);
   ProgramCode Finish() &&;
 
-  // ---- for StepKind::Compile: the step that is being compiled
+  // ---- for StepKind::Compile: about the current step
   size_t step() const { return step_; }
-  // Leading dimensions of the components that are batches.
+  // Number of leading dimensions of the components that are batches.
   size_t batches() const { return batches_; }
   const std::shared_ptr<const Plan>& plan() const { return plan_; }
-  // What leaves the step, without the components that nothing needs.
+  // The output of the step, without components that no later step needs.
   const ElementSpec& made() const { return *made_; }
-  // The values of the components: those that enter until the step sets them.
+  // The values of the components: the input of the step, until the step sets
+  // its outputs.
   std::vector<ValueId>& components() { return components_; }
-  // True if no instruction was added, so that the step reads what enters the
-  // program.
+  // True if there is no instruction yet, so that the step reads the program's
+  // input.
   bool empty() const { return code_.instructions.empty(); }
 
   ValueId NewValue() { return next_value_++; }
   void Emit(std::unique_ptr<Instruction> instruction);
-  // Replaces the components by those expressions, as far as made() has them.
+  // Sets components to these expressions. Expressions of components that made()
+  // lacks are skipped.
   absl::Status SetOutputs(const Outputs& outputs);
-  // The value of an expression; constants are repeated for every row.
+  // Returns the value of an expression; a constant is repeated for every row.
   absl::StatusOr<ValueId> CompileValue(const Expr& expr);
-  // Keeps the components of made(). Returns the place of `component` among
-  // them, or nothing if nothing needs it: then the step has nothing to do.
+  // Keeps the components of made(). Returns the index of `component` among
+  // them; nullopt if no step needs it, so that the step has nothing to do.
   std::optional<size_t> Touch(const std::string& component);
 
-  // ---- what is true of the program from now on
+  // ---- properties of the program from now on
   void SetHeavy() { code_.heavy = true; }
   void SetFilters() { code_.filters = true; }
-  // Instructions read the counters and passes of the rows.
+  // Instructions read the counters and passes of rows.
   void SetRandom() { code_.random = true; }
-  // The first instruction leaves out bytes at the end of each row.
+  // The first instruction ignores trailing bytes of each row.
   void SetTakesTrailing(bool takes) { code_.takes_trailing = takes; }
 
-  // ---- what is true of a value
-  // Its rows are of one size, and can be written where the output is to be:
+  // ---- properties of a value
+  // Its rows have one size and can be written directly to the output.
   void MarkPlaced(ValueId value) { placed_.push_back(value); }
-  // it is dense, in a register of its own:
+  // It is dense and has a register of its own.
   void MarkOwned(ValueId value) { owned_.push_back(value); }
-  // each row can be written into the chunk that is made.
+  // Each of its rows can be written directly into the output chunk.
   void MarkInPlace(ValueId value) { resized_.push_back(value); }
   bool IsOwned(ValueId value) const { return Contains(owned_, value); }
   bool IsInPlace(ValueId value) const { return Contains(resized_, value); }
@@ -95,18 +97,18 @@ class ProgramBuilder {
 
   const std::shared_ptr<const Plan> plan_;
   const FunctionRegistry& functions_;
-  ElementSpec spec_;                   // of the components now
-  const ElementSpec* made_ = nullptr;  // by step_
+  ElementSpec spec_;                   // of the current components
+  const ElementSpec* made_ = nullptr;  // output of step_
   std::vector<ValueId> components_;
   size_t input_count_ = 0;
   size_t next_value_ = 0;
   size_t step_ = 0;
-  uint64_t random_calls_ = 0;         // in step_
+  uint64_t random_calls_ = 0;         // in step_ so far
   size_t batches_ = 0;                // before step_
-  std::vector<ValueId> owned_;        // in a register of their own, dense
-  std::vector<ValueId> resized_;      // may be written in place
-  std::vector<ValueId> large_calls_;  // these, too: rows worth it
-  std::vector<ValueId> placed_;       // by filters and calls
+  std::vector<ValueId> owned_;        // dense, in registers of their own
+  std::vector<ValueId> resized_;      // values that may be written in place
+  std::vector<ValueId> large_calls_;  // same, for calls with large rows
+  std::vector<ValueId> placed_;       // values made by filters and calls
   ProgramCode code_;
 };
 

@@ -8,16 +8,17 @@
 #include "core/pipeline/fused_items.h"
 #include "core/pipeline/instructions.h"
 
-// The block program from inside: ProgramBuilder makes instructions of
-// steps, block_program.cc runs them.
+// Internals of a block program: ProgramBuilder compiles steps to instructions,
+// block_program.cc runs them.
 
 namespace feedmill {
 
 // A BlockProgram, compiled.
 struct ProgramCode {
-  size_t first_step = 0;  // the number of steps[0] among all as written
+  size_t first_step = 0;  // index of steps[0] as written
   std::vector<std::unique_ptr<Instruction>> instructions;
-  // What instructions are as one, by the first of them; null elsewhere.
+  // Fused instructions, at the index of the first of them; null at other
+  // indexes.
   std::vector<std::unique_ptr<const FusedItems>> fused;
   size_t value_count = 0;
   size_t register_count = 0;

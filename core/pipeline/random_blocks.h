@@ -11,13 +11,13 @@
 
 namespace feedmill {
 
-// The Philox blocks of a random call, row by row.
+// Computes the Philox blocks of a random call, row by row.
 class RandomBlocks {
  public:
   RandomBlocks(const Plan& plan, size_t step, uint64_t ordinal)
       : plan_(plan), step_(step), ordinal_(ordinal) {}
 
-  // Of a record within the row, which may be a batch.
+  // Returns the block of record `within` of the row, which may be a batch.
   std::array<uint32_t, 4> Of(BlockState& state, size_t row, size_t within) {
     const size_t origin = state.OriginOf(row);
     const uint64_t pass = state.input->passes[origin];

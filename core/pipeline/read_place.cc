@@ -28,7 +28,7 @@ void PlaceKeeper::GoOnFrom(ReadPlace place) {
 void PlaceKeeper::Feed(Cursor begin, StageState before, uint64_t skipped) {
   if (rules_.numbered) {
     next_ = rules_.share.From(begin.p + (begin.i > 0 ? 1 : 0));
-    return;  // a number is a place
+    return;  // in a numbered sequence, the number is the place
   }
   if (std::exchange(yielded_, false)) earlier_ = std::move(place_);
   place_.cursor = begin;
@@ -94,7 +94,8 @@ uint64_t PlaceKeeper::NeededFrom(uint64_t p) const {
   return p;
 }
 
-// The last one before `number`, which is kept, too.
+// Returns the number of the last selected element before `number`, which is
+// selected itself.
 uint64_t PlaceKeeper::KeptBefore(uint64_t number) const {
   const Share& share = rules_.share;
   number -= share.ranks;

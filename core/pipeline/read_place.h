@@ -14,23 +14,24 @@
 
 namespace feedmill {
 
-// What a client stage holds between two pieces.
+// The state of a client stage between two pieces.
 struct StageState {
-  struct Held {  // rows that wait for more, as ClientStage keeps them
+  struct Held {  // rows that wait for more rows
     Chunk chunk;
-    std::vector<Cursor> counters;  // one a row, or none
+    std::vector<Cursor> counters;  // one per row, or none
     std::vector<uint64_t> passes;
   };
-  struct RowRef {  // a row of held[block]
+  struct RowRef {  // row `row` of held[block]
     uint32_t block = 0;
     uint32_t row = 0;
   };
   struct Step {
     uint64_t left = 0;  // rows to take or to skip in this pass
-    uint64_t made = 0;  // what the step counts: batches, records, draws
+    uint64_t made = 0;  // the step's count of batches, records or random calls
     std::vector<std::shared_ptr<const Held>> held;
-    // Of steps that hold rows in groups: which rows of `held` these are, group
-    // by group, and how many each has. Other steps wait for all of `held`.
+    // For a step that holds rows in groups: the rows of `held` in each group,
+    // group by group, and the size of each group. Other steps hold all rows of
+    // `held`.
     std::vector<RowRef> rows;
     std::vector<uint64_t> groups;
   };
@@ -38,55 +39,57 @@ struct StageState {
   std::vector<Step> steps;
 };
 
-// Where in its sequence a reader stands: from `cursor` on, with the client
-// stage in that state, all but the first `skip` elements are still to come.
+// The place of a reader in its sequence. If the pipeline continues at `cursor`
+// with the client stage in state `stage`, the reader has had the first `skip`
+// elements of its output.
 struct ReadPlace {
   Cursor cursor;
   uint64_t skip = 0;
-  uint64_t elements = 0;  // the number of the first that is still to come
+  uint64_t elements = 0;  // number of the next element
   StageState stage;
-  uint64_t skipped = 0;  // left out by on_error before `cursor`
+  uint64_t skipped = 0;  // elements that on_error skipped before `cursor`
 
-  // The number of the first element that comes from `cursor` on.
+  // The number of the first element after `cursor`.
   uint64_t number() const { return elements - skip; }
 };
 
 // Elements [first, second) of a sequence, by number.
 using NumberRange = std::pair<uint64_t, uint64_t>;
 
-// Which elements of a sequence a reader hands out.
+// Selects the elements of a sequence that a reader returns.
 struct ReadRules {
   Share share;
-  // What is left out as if it were not there: in order, not empty, apart.
+  // Ranges that are left out, sorted, not empty and disjoint.
   std::vector<NumberRange> skips;
-  // Element n is that of position n, and only the share's come
-  // (AnalyzedGraph::numbered).
+  // True if element n is that of position n, so that only the share's positions
+  // are made (AnalyzedGraph::numbered).
   bool numbered = false;
 };
 
-// Number of elements that `rules` hand out of a sequence of `size` elements,
-// from element `from` on.
+// Number of elements that `rules` select of a sequence of `size` elements, from
+// element `from` on.
 uint64_t ElementsFrom(const ReadRules& rules, uint64_t from, uint64_t size);
 
-// Picks a reader's elements out of what comes, and keeps its place. Pieces may
-// be cut differently when it is read again from there, so a place is that of a
-// piece's begin and a count. Not thread-safe.
+// Selects a reader's elements and keeps its place. After a resume, pieces may
+// be cut differently, so a place is the begin of a piece and a number of
+// elements. Not thread-safe.
 class PlaceKeeper {
  public:
   explicit PlaceKeeper(ReadRules rules = {}) : rules_(std::move(rules)) {}
 
-  // Goes on from a place: the stage must be in its state.
+  // Continues from a place. REQUIRES: the stage is in the state of the place.
   void GoOnFrom(ReadPlace place);
-  // A piece that begins there is about to go into the stage; so many elements
-  // were left out before it.
+  // Announces that a piece that begins at `begin` is about to enter the stage
+  // in state `before`. `skipped`: elements skipped before it.
   void Feed(Cursor begin, StageState before, uint64_t skipped = 0);
-  // The rows of what came out of the pipeline that are this reader's and were
-  // not handed out before the place.
+  // Returns the rows of `chunk`, output of the pipeline, that belong to this
+  // reader and come after the resumed place.
   Chunk Keep(Chunk chunk);
-  // Numbered: the first position at or after `p` that is not left out.
+  // For a numbered sequence, returns the first position at or after `p` that is
+  // not left out.
   uint64_t NeededFrom(uint64_t p) const;
-  // The place before the last `unread` elements that were kept; nullopt if
-  // those are more than the last piece gave.
+  // Returns the place before the last `unread` selected elements; nullopt if
+  // there are more than the last piece had.
   std::optional<ReadPlace> Before(uint64_t unread) const;
 
  private:
@@ -94,12 +97,13 @@ class PlaceKeeper {
   uint64_t KeptBefore(uint64_t number) const;
 
   const ReadRules rules_;
-  uint64_t from_ = 0;    // before it all was handed out when this began
-  uint64_t next_ = 0;    // number of what comes next
-  uint64_t kept_ = 0;    // since then
-  uint64_t last_ = 0;    // the last one's number, if any
-  bool yielded_ = true;  // kept some since place_
-  // Before the last piece; before the last that gave elements, but for it.
+  uint64_t from_ = 0;    // number of the first element after the resumed place
+  uint64_t next_ = 0;    // number of the next element
+  uint64_t kept_ = 0;    // elements selected since GoOnFrom
+  uint64_t last_ = 0;    // number of the last selected element
+  bool yielded_ = true;  // an element was selected since place_
+  // The place before the last piece, and the place before the last piece with
+  // elements that precedes it.
   ReadPlace place_;
   ReadPlace earlier_;
 };

@@ -11,7 +11,7 @@
 namespace feedmill {
 namespace {
 
-// As schemas/data.fbs says them, and the steps after them.
+// Places with the numbers of schemas/data.fbs; steps follow them.
 constexpr ReadProfile::Place kFramePlaces[] = {
     ReadProfile::kRest, ReadProfile::kSource, ReadProfile::kChunks};
 constexpr uint32_t kFrameSteps = std::size(kFramePlaces);

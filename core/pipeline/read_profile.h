@@ -10,12 +10,12 @@
 
 namespace feedmill {
 
-// Where the time of a read goes: to the source, to each step, to waiting …
-// Threads measure what they do in lanes of their own, each moment for one place
-// only; a thread without a lane measures nothing, which costs nothing. Time in
-// which a thread was ready to run and had no core (run_delay.h) is summed
-// apart: a place is charged for time on a core or blocked, on a busy machine
-// too.
+// Measures how a read spends its time: in the source, in each step, in waiting,
+// … Threads measure in lanes of their own, each moment for one place. A thread
+// without a lane measures nothing, at no cost.
+// Time in which a thread was ready to run but had no core (run_delay.h) is
+// counted separately. So a place is charged only for time on a core or blocked,
+// also on a busy machine.
 //
 //   ReadProfile profile;
 //   {
@@ -27,8 +27,8 @@ namespace feedmill {
 // Thread-safety: AddLane from any thread; Sum when no lane is in use any more.
 class ReadProfile {
  public:
-  // The places that are no steps; step k of all as written (those of inputs
-  // stand before those of the whole) is kSteps + k.
+  // Places that are not steps. Step k as written is kSteps + k; steps of inputs
+  // come before those of the whole pipeline.
   enum Place : size_t { kRest, kSource, kChunks, kWaiting, kOutput, kSteps };
   struct Cost {
     double wall_s = 0;  // on a core or blocked
@@ -37,22 +37,20 @@ class ReadProfile {
     uint64_t rows_out = 0;
     uint64_t bytes_out = 0;
   };
-  // What the threads of a lane are there for: the one that reads, or those that
-  // make what it reads.
+  // The role of a lane's thread: it reads, or it makes elements for the reader.
   enum class Role { kReads, kMakes };
 
   class Lane {
    public:
-    // The calling thread's; null: it measures nothing.
+    // The calling thread's lane; null if it measures nothing.
     static Lane* Current() { return current_; }
-    // What this thread does from now on is for `place`; returns what it was
-    // for until now.
+    // Charges time from now on to `place`; returns the previous place.
     size_t Enter(size_t place);
-    Cost& At(size_t place);  // the counts of it
+    Cost& At(size_t place);  // counts of `place`
     size_t place() const { return place_; }
-    // By place, once it is in use no more.
+    // Costs by place. Valid once the lane is not in use.
     const std::vector<Cost>& costs() const { return costs_; }
-    // Seconds ready to run without a core; no place is charged for them.
+    // Seconds ready to run without a core, charged to no place.
     double ready_s() const { return ready_s_; }
 
    private:
@@ -63,14 +61,14 @@ class ReadProfile {
     static constinit thread_local Lane* current_;
     std::vector<Cost> costs_;
     size_t place_ = kRest;
-    double wall_s_ = 0;  // when it was charged last
+    double wall_s_ = 0;  // time of the last charge
     double cpu_s_ = 0;
-    double delay_s_ = 0;     // the thread's run delay when it was read last
+    double delay_s_ = 0;     // the thread's run delay at its last reading
     double off_core_s_ = 0;  // time off the core since then
     double ready_s_ = 0;
   };
 
-  // Gives the calling thread a lane, or null, until the end of this.
+  // Gives the calling thread a lane, or null, until this object ends.
   class Use {
    public:
     explicit Use(Lane* lane);
@@ -85,19 +83,19 @@ class ReadProfile {
 
   ReadProfile();
   Lane* AddLane(Role role);
-  // What a worker elsewhere took for `place`. Any thread.
+  // Adds the cost of `place` on a remote worker. Any thread.
   void AddWork(size_t place, const Cost& cost);
 
   struct Sums {
-    double elapsed_s = 0;      // since this was made
+    double elapsed_s = 0;      // since construction
     double process_cpu_s = 0;  // of all threads of the process
-    size_t makers = 0;         // lanes of that role
-    // Seconds in which the lanes' threads were ready to run without a core.
+    size_t makers = 0;         // number of lanes with role kMakes
+    // Seconds in which threads of each role were ready to run without a core.
     double reads_ready_s = 0;
     double makes_ready_s = 0;
-    std::vector<Cost> reads;  // by place; as long as makes
+    std::vector<Cost> reads;  // by place; same length as makes
     std::vector<Cost> makes;
-    std::vector<Cost> works;  // by workers elsewhere
+    std::vector<Cost> works;  // of remote workers
   };
   Sums Sum() const;
 
@@ -113,12 +111,12 @@ class ReadProfile {
   std::vector<Cost> works_;   // likewise
 };
 
-// The number by which frames name a place of a worker (StepCost::place), and
-// back; nullopt for one that no frame names.
+// FramePlaceOf returns the number of a worker's place in frames
+// (StepCost::place), nullopt if it has none. PlaceOfFrame is its inverse.
 std::optional<uint32_t> FramePlaceOf(size_t place);
 size_t PlaceOfFrame(uint32_t frame_place);
 
-// The calling thread works for `place` until the end of this.
+// Charges the calling thread's time to `place` until this object ends.
 class ProfileSpan {
  public:
   explicit ProfileSpan(size_t place) : lane_(ReadProfile::Lane::Current()) {
@@ -132,7 +130,7 @@ class ProfileSpan {
   ProfileSpan(const ProfileSpan&) = delete;
   ProfileSpan& operator=(const ProfileSpan&) = delete;
 
-  // Whether it is measured: then what is counted may be found out.
+  // True if the thread measures, so that counting is worthwhile.
   explicit operator bool() const { return lane_ != nullptr; }
   ReadProfile::Lane* operator->() const { return lane_; }
 

@@ -71,7 +71,7 @@ absl::Status RecordInstruction::SetOutput(size_t k, const Records& records,
   size_t failed_row = 0;
   const absl::Status status = records.Restack(made, column, failed_row);
   if (!status.ok()) {
-    failed = 0;  // any record of the row
+    failed = 0;  // blame the first record of the row
     while (records.RowOf(failed).first != failed_row) ++failed;
     return status;
   }

@@ -8,12 +8,12 @@
 #include "absl/status/status.h"
 #include "core/pipeline/instructions.h"
 
-// Instructions of steps that act on single records: each image or example
-// alone, however many batches hold it.
+// Instructions of steps on single records: each image or example is processed
+// alone, in any number of nested batches.
 
 namespace feedmill {
 
-// The records of a column whose rows are batches of batches … of records.
+// The records of a column whose rows are (nested) batches of records.
 class Records {
  public:
   Records(const Column& rows, size_t row_count, size_t batches);
@@ -23,10 +23,10 @@ class Records {
   size_t count() const { return count_; }
   const Column& column() const { return *column_; }
 
-  // The row that holds `record`, and which of the row's first axis it is in.
+  // Returns the row that holds `record`, and the index in the row's first axis.
   std::pair<size_t, size_t> RowOf(size_t record) const;
 
-  // Puts `made`, a row a record, back into their batches.
+  // Puts `made`, one row per record, back into batches.
   absl::Status Restack(const Column& made, Column& out,
                        size_t& failed_row) const;
 
@@ -39,8 +39,8 @@ class Records {
   std::vector<std::vector<size_t>> groups_;  // outermost batch first
 };
 
-// Takes the rows of input 0 apart into records, and puts what is made of them
-// together again.
+// Splits the rows of input 0 into records, and combines the results into
+// batches again.
 class RecordInstruction : public Instruction {
  public:
   RecordInstruction(size_t batches, ValueId in, std::vector<ValueId> out)
@@ -52,11 +52,11 @@ class RecordInstruction : public Instruction {
   absl::Status Run(BlockState& state) const override;
 
  protected:
-  // Sets outputs, or says which record failed.
+  // Sets outputs, or returns an error and the index of the failed record.
   virtual absl::Status Compute(const Records& records, BlockState& state,
                                size_t& failed) const = 0;
 
-  // Makes the records in `made` the rows of output k.
+  // Sets output k to the records in `made`.
   absl::Status SetOutput(size_t k, const Records& records, const Column& made,
                          BlockState& state, size_t& failed) const;
 

@@ -11,11 +11,11 @@
 namespace feedmill {
 namespace {
 
-// Rows that nobody waits for are kept up to so many bytes or blocks.
+// Rows in no group are kept up to this many bytes or blocks.
 constexpr size_t kIdleBytesMax = size_t{4} << 20;
 constexpr size_t kIdleBlocksMax = 256;
 
-// Appends rows to a builder, runs of a block's rows together.
+// Appends rows to a builder, consecutive rows of a block together.
 template <class BlockAt>
 void AppendRuns(std::span<const RowRef> rows, BlockAt&& block,
                 ChunkBuilder& builder) {
@@ -128,7 +128,7 @@ void RowGroups::Compact() {
       ref = {0, static_cast<uint32_t>(all.size() - 1)};
     }
   }
-  // They are many elements, not one.
+  // The bound of an element's size does not apply to many elements together.
   const ByteBudget unbounded(UINT64_MAX);
   Flow flow = Gather(all);
   block.held = std::make_shared<const StageState::Held>(StageState::Held{

@@ -15,18 +15,18 @@ namespace feedmill {
 
 using RowRef = StageState::RowRef;
 
-// Rows of several flows that wait until it is their turn, in groups. The flows
-// stay whole until most of their rows are gone; so holding costs no copy, and
-// a snapshot of what is held only one of pointers and numbers.
+// Rows of several flows that a step holds, in groups. A flow is kept whole
+// until most of its rows are gone. So holding rows needs no copy, and a
+// snapshot copies only pointers and numbers.
 class RowGroups {
  public:
   explicit RowGroups(const ElementSpec& spec)
       : spec_(std::make_shared<const ElementSpec>(spec)) {}
 
-  // The groups, each in its order: the owner moves the rows about.
+  // The groups, each in its order. The owner moves rows between them.
   std::vector<std::vector<RowRef>> groups;
 
-  // Begins a flow, whose rows At(…) then names.
+  // Begins a flow; At(…) then names its rows.
   void Begin(const Flow& flow);
   RowRef At(size_t row) const {
     return {static_cast<uint32_t>(blocks_.size() - 1),
@@ -38,21 +38,22 @@ class RowGroups {
   uint64_t InputOf(RowRef row) const {
     return blocks_[row.block].InputOf(row.row);
   }
-  // The rows, in that order, as a flow; its inputs are the caller's to set.
+  // Returns the rows, in that order, as a flow. The caller sets its inputs.
   Flow Gather(std::span<const RowRef> rows) const;
-  // Input rows that are all out, if none but those in groups are held and
-  // `fed` were fed. `in_order`: the oldest row of each group is its first.
+  // Returns the number of input rows that have been emitted, if only rows in
+  // groups are held and `fed` rows were fed. `in_order`: the oldest row of each
+  // group is its first.
   uint64_t Done(uint64_t fed, bool in_order) const;
-  // Bytes of the flows that are held, rows of no group and shared memory
-  // included.
+  // Bytes of all held flows, including rows of no group and shared memory.
   uint64_t BytesAtMost() const { return bytes_; }
-  // Bytes of the rows of the largest group. Looks at every row.
+  // Bytes of the rows of the largest group. Reads every row.
   uint64_t LargestGroupBytes() const;
-  // Forgets what no group holds. No other RowRef is good after it.
+  // Drops rows that are in no group. Invalidates all RowRefs outside of
+  // `groups`.
   void Compact();
 
   void Save(StageState::Step& state) const;
-  // Makes groups of those sizes; false if they do not fit.
+  // Restores the groups; false if `state` is inconsistent.
   bool Restore(const StageState::Step& state);
 
  private:
@@ -60,7 +61,7 @@ class RowGroups {
     std::shared_ptr<const StageState::Held> held;
     std::vector<uint64_t> inputs;
     uint64_t first_input = 0;
-    std::vector<std::vector<Cursor>> origins;  // Flow's
+    std::vector<std::vector<Cursor>> origins;  // see Flow::origins
 
     uint64_t InputOf(size_t row) const {
       return inputs.empty() ? first_input + row : inputs[row];
@@ -73,14 +74,15 @@ class RowGroups {
   const std::shared_ptr<const ElementSpec> spec_;
   std::vector<Block> blocks_;
   size_t rows_ = 0;   // of all blocks
-  size_t bytes_ = 0;  // of their columns
+  size_t bytes_ = 0;  // of the columns of all blocks
 };
 
-// Rows that a token holds, as rows of `spec`; none if they are not. They may
-// have more components, of a time when what nothing needs was made, too.
+// Converts rows from a token to rows of `spec`; nullopt if they do not fit.
+// They may have additional components, from versions that also made components
+// that no step needs.
 std::optional<Chunk> RowsOf(const Chunk& held, const ElementSpec& spec);
 
-// The rows that a step holds, in order, as one chunk.
+// Returns the rows that a step holds, in order, as one chunk.
 StageState::Held HeldInOrder(const StageState::Step& state);
 
 }  // namespace feedmill

@@ -10,7 +10,7 @@
 namespace feedmill {
 namespace {
 
-// "TIME-ON-CPU RUN-DELAY TIMESLICES", in nanoseconds, of one thread.
+// The file "TIME-ON-CPU RUN-DELAY TIMESLICES", in nanoseconds, of one thread.
 class SchedStat {
  public:
   SchedStat()

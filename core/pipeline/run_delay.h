@@ -3,10 +3,10 @@
 
 namespace feedmill {
 
-// Seconds in which the calling thread was ready to run and had no core, since
-// it began: Linux's run-queue delay. 0 where the kernel does not count it. The
-// first call of a thread opens a file, which its end closes; later calls read
-// it in about 1 us.
+// Seconds in which the calling thread was ready to run but had no core, since
+// the thread began: Linux's run-queue delay. 0 if the kernel does not count it.
+// The first call of a thread opens a file, which the end of the thread closes.
+// Later calls read it in about 1 us.
 double RunDelaySeconds();
 
 }  // namespace feedmill

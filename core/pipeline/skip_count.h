@@ -14,12 +14,12 @@
 
 namespace feedmill {
 
-// Told of each element that is left out of what `plan` (PlanIdOf) reads. An
-// error ends the reading.
+// Called for each element that on_error skips in a reading of `plan`
+// (PlanIdOf). An error ends the reading.
 using OnSkipped = std::function<absl::Status(const std::string& plan,
                                              const SkippedElement& skipped)>;
 
-// What on_error has left out of a reading so far. Not thread-safe.
+// Counts the elements that on_error has skipped in a reading. Not thread-safe.
 class SkipCount {
  public:
   SkipCount(const AnalyzedGraph& graph, std::string plan, OnSkipped on_skipped,
@@ -32,7 +32,7 @@ class SkipCount {
 
   uint64_t count() const { return count_; }
 
-  // DataLoss if that is one too many.
+  // DataLoss if `skipped` exceeds the step's limit.
   absl::Status Add(const SkippedElement& skipped);
 
  private:

@@ -14,7 +14,7 @@ bool AllEqual(std::span<const size_t> groups) {
                      [&](size_t group) { return group == groups.front(); });
 }
 
-// Whether rows [begin, end) have one shape.
+// True if rows [begin, end) have one shape.
 bool SameDims(const Column& rows, size_t begin, size_t end) {
   const auto dims = rows.RowDims(begin);
   for (size_t row = begin + 1; row < end; ++row) {

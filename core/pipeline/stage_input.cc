@@ -95,8 +95,8 @@ class SourceInput final : public StageInput {
     std::unique_ptr<RecordSource::Scratch> source;
     std::vector<uint64_t> indexes;
     RecordBlock block;
-    std::shared_ptr<BlockSource> blocks;  // where its columns' memory is from
-    std::vector<std::pair<size_t, size_t>> sizes;  // of what was taken last
+    std::shared_ptr<BlockSource> blocks;  // source of its columns' memory
+    std::vector<std::pair<size_t, size_t>> sizes;  // of the block taken last
 
     void Prepare(const std::shared_ptr<BlockSource>& from) {
       if (from == blocks) return;
@@ -112,7 +112,7 @@ class SourceInput final : public StageInput {
       builder.Reserve(static_cast<size_t>(
           std::min<uint64_t>(bytes + bytes / 16, ByteBudget::Limit())));
     }
-    // The next block will need about as much.
+    // Reserves about as much memory as the last block needed.
     void Reserve() {
       for (size_t c = 0; c < sizes.size(); ++c) {
         const auto [values, offsets] = sizes[c];

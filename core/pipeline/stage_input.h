@@ -27,56 +27,57 @@ namespace feedmill {
 // Rows that enter a pipeline's steps, columnar.
 struct InputBlock {
   size_t rows = 0;
-  // One per component, of that many rows or more; may be null if there are no
+  // One per component, with at least `rows` rows; may be null if there are no
   // rows. Valid until the next read with the same Scratch.
   std::vector<const Column*> columns;
-  // Not OK: the row after the last one is bad, a function of the data.
+  // Not OK if the row after the last one is bad, for a reason that depends on
+  // the data only.
   absl::Status error;
-  // … and the rest of its block cannot be read for it.
+  // True if this error also makes the rest of the block unreadable.
   bool ends_block = false;
-  // RecordBlock's. With a progression the column is empty.
+  // The same fields as in RecordBlock. With a progression, the column is empty.
   bool takes_trailing = false;
   size_t trailing = 0;
   bool takes_progression = false;
   std::optional<Progression> progression;
-  // … and so many of the steps stand before what failed.
+  // Number of steps before the one that failed.
   size_t failed_after = 0;
-  // … or an on_error of an input has left it out already.
+  // True if an on_error of an input has skipped the failed element already.
   bool left_out = false;
-  // What it was to be made of, where only the input knows.
+  // Records of the failed element, if only the input knows them.
   std::vector<RecordOrigin> failed_records;
-  // Set by who reads, and may take what is read: where large columns' memory
-  // comes from, if the source can; null: malloc.
+  // Set by the caller if it may take the columns: the source of their memory,
+  // if the input supports it; null: malloc.
   std::shared_ptr<BlockSource> blocks;
-  // Set where the columns stand in memory that is kept: who takes a megabyte of
-  // them saves more than smaller pieces cost.
+  // True if the columns are in cached memory. Taking a large piece of them
+  // (kKeptBytes) saves more than small pieces would.
   bool kept = false;
-  // Some rows are not there, as if a filter had dropped them: the columns have
-  // those that `origins` names, in order.
+  // True if some rows are missing, as if a filter had dropped them. The columns
+  // then have only the rows in `origins`, in order.
   bool dropped = false;
   std::vector<uint32_t> origins;
 
-  // Whether the row is there, if some are dropped.
+  // True if the row is present. REQUIRES: dropped.
   bool Has(size_t row) const {
     return std::binary_search(origins.begin(), origins.end(), row);
   }
 };
 
-// Rows in kept memory are a piece of their own from this size on.
+// Rows in cached memory become a piece of their own from this size on.
 inline constexpr size_t kKeptBytes = size_t{1} << 20;
 
-// What the parts of a stage have in common.
+// Data that the parts of a stage share.
 struct StageContext {
-  std::shared_ptr<const FunctionRegistry> registry;  // with the files bound
-  std::vector<NamedContent> contents;                // that expressions name
-  // An on_error of a pipeline, of which this is an input's, leaves out what
-  // fails here.
+  std::shared_ptr<const FunctionRegistry> registry;  // with files bound
+  std::vector<NamedContent> contents;  // of files that expressions name
+  // True for an input of a pipeline whose on_error skips elements that fail
+  // here.
   bool covered = false;
 };
 
-// What the steps of a worker stage read: the records of a source or, of a
-// source made of inputs, the elements that the inputs' own plans and steps
-// make. A returned Status is for this machine only; bad data is
+// The input of a worker stage's steps: the records of a source. For a combining
+// source, it is the elements of the inputs, which their own plans and steps
+// make. A returned error Status concerns this machine only; bad data is
 // InputBlock::error.
 //
 // Thread-safety: any thread, each with its own Scratch.
@@ -87,7 +88,7 @@ class StageInput {
     virtual ~Scratch() = default;
   };
 
-  // The input of `plan`'s stage, whose files are those of `manifest` (null if
+  // Returns the input of `plan`'s stage, for the files of `manifest` (null if
   // it has none).
   static absl::StatusOr<std::unique_ptr<const StageInput>> Make(
       const std::shared_ptr<const Plan>& plan,
@@ -96,40 +97,41 @@ class StageInput {
 
   virtual std::unique_ptr<Scratch> NewScratch() const = 0;
 
-  // Reads the first of `refs`, in their order: as many as fit into about
-  // `bytes_max` (at least one), a row each. Returns how many were read; where
-  // out.error is set, the bad one is not among them. REQUIRES: positions are
+  // Reads the first of `refs`, in their order, one row each: as many as fit
+  // into about `bytes_max`, at least one. Returns the number of rows read. If
+  // out.error is set, the bad row is not counted. REQUIRES: positions are
   // records, refs is not empty.
   virtual absl::StatusOr<size_t> Read(std::span<const RecordRef> refs,
                                       size_t bytes_max, Scratch& scratch,
                                       InputBlock& out) const = 0;
 
-  // The same of a run. REQUIRES: run.count > 0.
+  // Same for a run. REQUIRES: run.count > 0.
   virtual absl::StatusOr<size_t> ReadRun(const RecordRun& run, size_t bytes_max,
                                          Scratch& scratch,
                                          InputBlock& out) const;
 
-  // RecordSource::ReadBlock. REQUIRES: positions are not records.
+  // See RecordSource::ReadBlock. REQUIRES: positions are blocks.
   virtual absl::StatusOr<bool> ReadBlock(const RecordRef& ref, uint64_t row,
                                          size_t bytes_max, Scratch& scratch,
                                          InputBlock& out) const = 0;
 
-  // The columns of the last block that was read, with their memory: what
-  // block.columns viewed, which end here. None where they are another's.
+  // Returns the columns of the last block with their memory, which invalidates
+  // block.columns. Returns none if the input does not own the columns.
   virtual std::vector<Column> Take(Scratch& scratch) const;
-  // Gives back what memory of InputBlock::blocks it has. The last block ends.
+  // Returns its memory from InputBlock::blocks to that source. Invalidates the
+  // last block.
   virtual void LeaveBlocks(Scratch&) const {}
 
   // "photos.tfrecord: record 17 at offset 2048"
   virtual std::string Describe(const RecordRef& ref, uint64_t row) const = 0;
-  // Whether a row costs microseconds or more.
+  // True if a row takes microseconds or more.
   virtual bool heavy() const = 0;
-  // Whether rows may be dropped.
+  // True if rows may be dropped.
   virtual bool drops() const { return false; }
 };
 
-// The input of a graph without inputs, of one with them, of one whose inputs
-// are streams (SourceTraits::streamed), and of what stands behind a cache.
+// The inputs of a graph without inputs, of a combining source, of one whose
+// inputs are streams (SourceTraits::streamed), and of the steps after a cache.
 absl::StatusOr<std::unique_ptr<const StageInput>> MakeSourceInput(
     std::shared_ptr<const Plan> plan, std::shared_ptr<const Manifest> manifest);
 absl::StatusOr<std::unique_ptr<const StageInput>> MakeCombinedInput(

@@ -8,8 +8,8 @@
 
 namespace feedmill {
 
-// Tells a profile, if there is one, which step runs, and how many rows go into
-// it and come out.
+// Reports to the thread's profile, if any, which step runs, and how many rows
+// enter and leave it.
 class StepWatch {
  public:
   explicit StepWatch(size_t first_step)
@@ -32,7 +32,7 @@ class StepWatch {
     lane_->Enter(place);
     lane_->At(place).rows_in += rows;
   }
-  // After each instruction; the last one's rows are the step's.
+  // Call it after each instruction; `last`: it is the last one of the step.
   void End(const Instruction& one, const BlockState& state, bool last) {
     ReadProfile::Cost& cost = lane_->At(lane_->place());
     if (state.input->appended != nullptr) {

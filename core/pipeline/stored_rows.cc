@@ -16,21 +16,21 @@
 
 namespace feedmill {
 
-// Numbers of a column's first row, item and byte that are in memory.
+// Numbers of a column's first loaded row, item and byte.
 struct LoadedBase {
   uint64_t row = 0;
   uint64_t item = 0;
   uint64_t byte = 0;
 };
 
-// A column whose buffers begin at `base`. What they say may be damaged: nothing
-// outside them is read.
+// A column whose loaded buffers begin at `base`. Their contents may be damaged,
+// so every access is bounds-checked.
 struct LoadedColumn {
   bool is_bytes = false;
   bool ragged = false;
   uint64_t rank = 0;
   uint64_t item_bytes = 1;
-  uint64_t row_items = 0;  // unless it is ragged
+  uint64_t row_items = 0;  // unless ragged
   LoadedBase base;
   std::array<std::span<const std::byte>, 4> buffers;
 };
@@ -39,7 +39,7 @@ namespace {
 
 constexpr uint64_t kIntBytes = sizeof(int64_t);
 constexpr uint64_t kMix = 0x9E3779B97F4A7C15;  // odd
-// A longer range costs less by a system call than by page faults.
+// For longer ranges, a system call costs less than page faults.
 constexpr size_t kCopiedBytesMax = size_t{8} << 10;
 // Largest buffer that is kept for the next read.
 constexpr size_t kKeptBytesMax = size_t{1} << 20;
@@ -52,7 +52,7 @@ absl::Status Damaged() {
 // The files that this process has open, in the order of opening.
 class OpenFiles {
  public:
-  // Returns a file to close, if there are too many.
+  // Returns a file to close, if too many are open.
   std::shared_ptr<CacheFile> Add(const std::shared_ptr<CacheFile>& file) {
     const std::lock_guard lock(mutex_);
     opened_.push_back(file);
@@ -97,12 +97,12 @@ std::optional<uint64_t> NumberAt(std::span<const std::byte> numbers,
 bool AddRange(std::span<const std::byte> bytes, uint64_t at, uint64_t size,
               uint64_t& sum) {
   if (at > bytes.size() || size > bytes.size() - at) return false;
-  // A function of the hash that is one to one, whatever the sum was before.
+  // This function of the hash is one to one for each previous sum.
   sum = (std::rotl(sum, 29) ^ XXH3_64bits(bytes.data() + at, size)) * kMix;
   return true;
 }
 
-// Adds rows [begin, end) to the checksum. False if they are not all there.
+// Adds rows [begin, end) to the checksum. Returns false if a row is not loaded.
 bool AddRows(const LoadedColumn& column, uint64_t begin, uint64_t end,
              uint64_t& sum) {
   const auto& [values, offsets, row_shapes, row_starts] = column.buffers;
@@ -135,7 +135,8 @@ bool AddRows(const LoadedColumn& column, uint64_t begin, uint64_t end,
          AddRange(values, *from - base.byte, *to - *from, sum);
 }
 
-// Subtracts `by` from every number, so that they count from what is in memory.
+// Subtracts `by` from every number, so that numbers are relative to the loaded
+// data.
 void Rebase(BufferBuilder& numbers, uint64_t by) {
   auto* const all = numbers.As<uint64_t>();
   for (size_t k = 0; by != 0 && k < numbers.size() / kIntBytes; ++k) {
@@ -160,14 +161,14 @@ LoadedColumn Describe(DType dtype, const Shape& shape, bool ragged) {
 
 }  // namespace
 
-// A column while it is read.
+// The state of a column during a read.
 struct StoredReader::Loading {
   explicit Loading(const std::shared_ptr<BlockSource>& blocks)
       : buffers{BufferBuilder(blocks), BufferBuilder(blocks),
                 BufferBuilder(blocks), BufferBuilder(blocks)} {}
 
   LoadedColumn view;
-  std::array<BufferBuilder, 4> buffers;  // what view.buffers are of
+  std::array<BufferBuilder, 4> buffers;  // the memory of view.buffers
 };
 
 StoredReader::StoredReader() = default;
@@ -201,7 +202,7 @@ void CacheFile::CloseAll(const std::string& folder) {
 }
 
 void CacheFile::Close() {
-  std::shared_ptr<const RandomAccessFile> closed;  // outside the lock
+  std::shared_ptr<const RandomAccessFile> closed;  // closed outside the lock
   const std::lock_guard lock(mutex_);
   closed.swap(opened_);
 }
@@ -246,11 +247,11 @@ absl::Status StoredReader::Open(const StoredRows& rows) {
 absl::Status StoredReader::Fetch(uint64_t at, std::span<std::byte> out) const {
   if (out.empty()) return absl::OkStatus();
   if (out.size() <= kCopiedBytesMax) {
-    // The first mapping of a process installs what guards them.
+    // The first mapping of a process installs the handler that guards mappings.
     const GuardedMapping* const mapping = opened_->Mapping();
     if (mapping != nullptr && guarded_ && at <= mapping->bytes().size() &&
         out.size() <= mapping->bytes().size() - at) {
-      // Zeros, if the file has no such bytes any more: the checksum tells.
+      // Copies zeros if the file has become shorter; the checksum detects that.
       std::memcpy(out.data(), mapping->bytes().data() + at, out.size());
       return absl::OkStatus();
     }
@@ -259,7 +260,7 @@ absl::Status StoredReader::Fetch(uint64_t at, std::span<std::byte> out) const {
   return got == out.size() ? absl::OkStatus() : CutShort();
 }
 
-// Appends bytes [from, to) of that place.
+// Appends bytes [from, to) of `place`.
 absl::Status StoredReader::FetchRange(const StoredRows::Place& place,
                                       uint64_t from, uint64_t to,
                                       BufferBuilder& out) const {
@@ -269,7 +270,7 @@ absl::Status StoredReader::FetchRange(const StoredRows::Place& place,
   return Fetch(place.at + from, {out.Extend(size), size});
 }
 
-// Copies rows [from, to) of column c; nothing of it is checked yet.
+// Copies rows [from, to) of column c, without checking them.
 absl::Status StoredReader::Load(const StoredRows& rows, size_t c, uint64_t from,
                                 uint64_t to, Loading& column) const {
   const auto& [values, offsets, row_shapes, row_starts] =
@@ -308,8 +309,8 @@ absl::Status StoredReader::Load(const StoredRows& rows, size_t c, uint64_t from,
   return absl::OkStatus();
 }
 
-// Copies the parts of rows [begin, end) into `columns`, checks them there, and
-// makes their numbers count from what was copied. `from`: the first row.
+// Copies the parts that hold rows [begin, end) into `columns`, checks the
+// copies, and makes their numbers relative to them. `from`: first copied row.
 absl::Status StoredReader::LoadParts(const StoredRows& rows, uint64_t begin,
                                      uint64_t end, std::span<Loading> columns,
                                      Chunk& chunk, uint64_t& from) {

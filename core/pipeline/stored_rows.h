@@ -53,15 +53,15 @@ class CacheFile : public std::enable_shared_from_this<CacheFile> {
   std::shared_ptr<const RandomAccessFile> opened_;  // guarded by mutex_
 };
 
-// A chunk's rows in a file of a cache. Their values stay there. In memory are
-// the places of the columns and one XXH3-64 for each part: part_rows
-// consecutive rows, at least about kPartBytes, so a row that is larger is a
-// part by itself.
+// Rows of a chunk in a file of a cache; their values stay in the file. Memory
+// holds the places of the columns and one XXH3-64 per part. A part is part_rows
+// consecutive rows, at least about kPartBytes, so a larger row is a part by
+// itself.
 struct StoredRows {
   static constexpr size_t kPartBytes = 1024;
 
   struct Place {
-    uint64_t at = 0;  // in the file
+    uint64_t at = 0;  // offset in the file
     uint64_t size = 0;
   };
   struct StoredColumn {
@@ -91,21 +91,22 @@ struct KeptRows {
   size_t bytes() const {
     return chunk != nullptr ? chunk->ElementBytes() : stored->bytes;
   }
-  // True if they may be read: false if their file was dropped.
+  // False if the rows are in a file that was dropped.
   bool usable() const { return chunk != nullptr || !stored->file->dropped(); }
 };
 
-// Buffers of a column as StoredColumn::places orders them.
+// Returns the buffers of a column in the order of StoredColumn::places.
 std::array<const Buffer*, 4> BuffersOf(const Column& column);
 
-// Rows in a part of `chunk`, and the parts' checksums.
+// PartRows returns the number of rows of each part of `chunk`; PartChecksums
+// returns the parts' checksums.
 uint64_t PartRows(const Chunk& chunk);
 std::vector<uint64_t> PartChecksums(const Chunk& chunk, uint64_t part_rows);
 
-// Reads stored rows. Everything that it returns was copied into memory of this
-// process and compared with its checksums there, at every read: a file that is
-// changed, cut short or deleted at any time changes no row and ends no process.
-// A read copies and checks whole parts, about 0.1 CPU s/GB.
+// Reads stored rows. All returned rows are copies in this process's memory that
+// were compared with their checksums, at every read. A file that is changed,
+// cut short or deleted at any time therefore changes no row and ends no
+// process. A read copies and checks whole parts, about 0.1 CPU s/GB.
 //
 // Thread-safety: one thread.
 class StoredReader {
@@ -115,16 +116,17 @@ class StoredReader {
   StoredReader& operator=(const StoredReader&) = delete;
   ~StoredReader();
 
-  // Rows [begin, end) in memory of their own; large columns in that of
-  // `blocks`, unless null. DataLoss if the file does not hold them as they were
-  // written, NotFound if it was deleted; any other error may be gone later.
+  // Returns rows [begin, end) in memory of their own; large columns are in
+  // memory of `blocks`, unless null. DataLoss if the file has other contents
+  // than were written, NotFound if it was deleted. Any other error may be
+  // temporary.
   absl::StatusOr<Chunk> Read(const StoredRows& rows, uint64_t begin,
                              uint64_t end,
                              const std::shared_ptr<BlockSource>& blocks);
 
-  // The same for rows that are copied at once: rows [row, row + end - begin) of
-  // a chunk that is there until the next call. Allocates nothing in the long
-  // run. REQUIRES: begin < end.
+  // Same for rows that the caller copies at once: returns rows [row, row + end
+  // - begin) of a chunk that is valid until the next call. Reuses its memory.
+  // REQUIRES: begin < end.
   struct View {
     const Chunk* chunk = nullptr;
     size_t row = 0;
@@ -132,8 +134,8 @@ class StoredReader {
   absl::StatusOr<View> ReadHere(const StoredRows& rows, uint64_t begin,
                                 uint64_t end);
 
-  // True if short ranges may be copied from mappings. Call it before a number
-  // of reads; takes two system calls.
+  // Checks whether short ranges may be copied from mappings. Call it before a
+  // series of reads; takes two system calls.
   void Begin() { guarded_ = GuardedMapping::Guarded(); }
 
  private:
@@ -150,9 +152,9 @@ class StoredReader {
   absl::Status Fetch(uint64_t at, std::span<std::byte> out) const;
 
   bool guarded_ = false;
-  std::shared_ptr<CacheFile> file_;  // the one that was read last
+  std::shared_ptr<CacheFile> file_;  // the file of the last read
   std::shared_ptr<const RandomAccessFile> opened_;
-  std::vector<Loading> here_;  // what the last View is of
+  std::vector<Loading> here_;  // memory of the last View
   Chunk chunk_here_;
 };
 

@@ -1,6 +1,6 @@
-// The input of a stage whose source is made of inputs that are not counted: a
-// position is a pass over all of them, which is made from its beginning, by one
-// thread at a time.
+// The input of a stage whose source combines inputs of unknown size. A position
+// is a pass over all of them. One thread at a time makes a pass, from its
+// beginning.
 
 #include <algorithm>
 #include <list>
@@ -20,10 +20,10 @@
 namespace feedmill {
 namespace {
 
-// Passes that wait to be read on, by whatever thread comes to it.
+// Most interrupted passes that are kept; any thread may continue one.
 constexpr size_t kParkedMax = 16;
 
-// What the passes of one plan have in common.
+// Data that all passes of one plan share.
 struct Recipe {
   std::shared_ptr<const Plan> plan;
   std::shared_ptr<const Manifest> manifest;
@@ -42,7 +42,7 @@ struct Recipe {
                            ? none
                            : std::shared_ptr<const Manifest>(
                                  manifest, &manifest->inputs[input]);
-    // Each time that it is begun is an iteration of its own.
+    // Each begin of an input is an iteration of its own.
     const RandomKey key =
         MakeRandomKey(plan->seed(), plan->iteration(), pass, input, turn);
     auto stream = InputStream::Make(graph().inputs[input], files, context,
@@ -52,13 +52,13 @@ struct Recipe {
   }
 };
 
-// An element of an input that is left out: it has a row, which is none.
+// A skipped element of an input: it uses a row number, but has no row.
 struct LeftOut {
   SkippedElement element;
-  bool outer = false;  // by an on_error of the whole, not of the input
+  bool outer = false;  // an on_error of the whole skipped it, not of the input
 };
 
-// A pass, and the last rows that were made of it.
+// A pass and its last rows.
 class Pass final : TurnStreams {
  public:
   static absl::StatusOr<std::unique_ptr<Pass>> Begin(const Recipe& recipe,
@@ -71,20 +71,20 @@ class Pass final : TurnStreams {
   }
 
   uint64_t number() const { return number_; }
-  // The rows that are there: [first_row, end_row).
+  // The present rows: [first_row, end_row).
   uint64_t first_row() const { return first_row_; }
   uint64_t end_row() const { return first_row_ + rows_.rows; }
   const Chunk& rows() const { return rows_; }
-  // What row end_row() was to be, if it is left out.
+  // The element of row end_row(), if it was skipped.
   const std::optional<LeftOut>& left_out() const { return left_out_; }
-  // The first row that was not looked at.
+  // The first row that the pass has not reached.
   uint64_t next_row() const { return end_row() + (left_out_ ? 1 : 0); }
-  // Nothing comes after them: for error(), if that is not OK.
+  // True if no rows follow: because of error(), if that is not OK.
   bool ended() const { return ended_; }
   const absl::Status& error() const { return error_; }
 
-  // Makes rows that follow, about `bytes_max` bytes of them and no more than to
-  // the next that is left out; none once it has ended.
+  // Makes the following rows, about `bytes_max` bytes, up to the next skipped
+  // element. Makes none once the pass has ended.
   absl::Status Next(size_t bytes_max) {
     first_row_ = next_row();
     left_out_.reset();
@@ -122,7 +122,8 @@ class Pass final : TurnStreams {
   }
   absl::StatusOr<TurnStreams::Next> Look(size_t input) override {
     InputStream& stream = *streams_[input];
-    // Its chunk goes, and with it the rows that were taken.
+    // Look replaces the stream's chunk, so taken rows have to be appended
+    // first.
     if (stream.left() == 0) Append();
     FM_ASSIGN_OR_RETURN(const InputStream::Next next, stream.Look());
     switch (next) {
@@ -130,7 +131,7 @@ class Pass final : TurnStreams {
         LeaveOut(input, false);
         return TurnStreams::Next::kLeftOut;
       case InputStream::Next::kElement:
-      case InputStream::Next::kBad:  // it takes its turn
+      case InputStream::Next::kBad:  // a bad element takes its turn
         break;
       case InputStream::Next::kEnd:
         return stream.error().ok() ? TurnStreams::Next::kEnd
@@ -139,8 +140,8 @@ class Pass final : TurnStreams {
     return TurnStreams::Next::kElement;
   }
 
-  // What comes next of the input stands behind the rows that were made; the
-  // rows after it are made when it is out.
+  // Records that the next element of the input was skipped. The pass makes the
+  // rows after it in the next call.
   void LeaveOut(size_t input, bool outer) {
     SkippedElement element = streams_[input]->TakeSkipped();
     element.error = fmt::format("inputs[{}]: {}", input, element.error);
@@ -189,7 +190,7 @@ class Pass final : TurnStreams {
     return absl::OkStatus();
   }
 
-  // Appends what was taken of one input, a run of its rows.
+  // Appends the rows taken from one input, which are consecutive.
   void Append() {
     if (taken_.count == 0) return;
     const Chunk& from = streams_[taken_.input]->chunk();
@@ -200,7 +201,7 @@ class Pass final : TurnStreams {
     taken_.count = 0;
   }
 
-  // Rows that all inputs have ready, side by side.
+  // Takes rows that all inputs have ready, side by side.
   absl::Status AddAlike() {
     size_t count = kBlockRows - made_;
     std::optional<size_t> bad;
@@ -208,7 +209,8 @@ class Pass final : TurnStreams {
       FM_ASSIGN_OR_RETURN(const auto next, Look(i));
       if (next == TurnStreams::Next::kLeftOut) return absl::OkStatus();
       if (next == TurnStreams::Next::kBad && !bad) bad = i;
-      if (next == TurnStreams::Next::kEnd) {  // the shortest, bad ones or not
+      if (next == TurnStreams::Next::kEnd) {  // the shortest input ends a zip,
+                                              // also before a bad element
         End(absl::OkStatus());
         return absl::OkStatus();
       }
@@ -234,8 +236,8 @@ class Pass final : TurnStreams {
     return absl::OkStatus();
   }
 
-  // The next row of all, of which one at least is left out: the first says
-  // why.
+  // Skips the next row of all inputs, because at least one element was skipped.
+  // The first such input gives the reason.
   void LeaveOutAlike() {
     for (size_t i = 0; i < streams_.size(); ++i) {
       if (streams_[i]->left() > 0) {
@@ -250,7 +252,7 @@ class Pass final : TurnStreams {
 
   struct Taken {
     size_t input = 0;
-    size_t begin = 0;  // a row of the chunk that its stream shows
+    size_t begin = 0;  // in the current chunk of the stream
     size_t count = 0;
   };
 
@@ -263,7 +265,7 @@ class Pass final : TurnStreams {
   bool ended_ = false;
   absl::Status error_;
   std::optional<LeftOut> left_out_;
-  // While rows are made.
+  // Used while rows are made.
   ChunkBuilder* builder_ = nullptr;
   size_t made_ = 0;
   Taken taken_;  // not appended yet
@@ -313,7 +315,7 @@ class StreamedInput final : public StageInput {
 
  private:
   struct Own final : StageInput::Scratch {
-    std::vector<Column> columns;  // share a pass' memory
+    std::vector<Column> columns;  // share the memory of a pass
   };
 
   static void Show(const Pass& pass, uint64_t row, Own& own, InputBlock& out) {
@@ -353,7 +355,7 @@ class StreamedInput final : public StageInput {
   }
 
   void Park(std::unique_ptr<Pass> pass) const {
-    std::list<std::unique_ptr<Pass>> dropped;  // freed outside the lock
+    std::list<std::unique_ptr<Pass>> dropped;  // destroyed outside the lock
     const std::lock_guard lock(mutex_);
     parked_.push_front(std::move(pass));
     if (parked_.size() > kParkedMax) {

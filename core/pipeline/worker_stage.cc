@@ -43,12 +43,12 @@ bool InPlace(const ComponentSpec& component) {
 
 namespace {
 
-// Returns the least number of bytes that an element of this spec takes.
+// Returns the smallest number of bytes of an element of this spec.
 uint64_t LeastBytes(const ElementSpec& spec) {
   uint64_t bytes = 0;
   for (const ComponentSpec& component : spec.components) {
     if (!component.IsStatic()) continue;
-    // Byte strings have offsets.
+    // A byte string has at least offsets.
     bytes += static_cast<uint64_t>(NumItems(component.shape)) *
              std::max(ItemSize(component.dtype), sizeof(uint8_t));
   }
@@ -89,7 +89,7 @@ absl::StatusOr<std::shared_ptr<const CompiledStage>> CompiledStage::Compile(
     spec = graph.steps[s].output;
     if (!batched) stage->record_spec_ = spec;
   }
-  // The first half of a flat_map; the client takes apart what it makes.
+  // The map of a flat_map runs here; the client splits its output.
   const size_t next = graph.client_begin;
   if (next < graph.steps.size() && graph.steps[next].mapped != nullptr) {
     (batched ? batch_steps : record_steps).push_back(next);
@@ -147,8 +147,8 @@ absl::StatusOr<std::shared_ptr<const CompiledStage>> CompiledStage::Compile(
 
 namespace {
 
-// Makes a piece that begins at a position's start begin inside the position
-// before, of which nothing is left.
+// Changes a piece that begins at a position's start to one that begins inside
+// the previous position, which has no elements left.
 void BeginWithin(Cursor asked, Piece& piece) {
   if (auto* bitmap = std::get_if<BitmapRows>(&piece.cursors)) {
     std::vector<uint8_t> bits((piece.end.p - asked.p + 7) / 8);
@@ -172,7 +172,8 @@ absl::StatusOr<Piece> CompiledStage::RunOnce(Cursor begin, Cursor end,
   Making making(output_, own.blocks);
   const Cursor asked = begin;
   if (naming_ != Naming::kRuns) {
-    // A position makes one element at most: {p, 1} is the next one's start.
+    // A position makes at most one element, so {p, 1} is the start of the next
+    // one.
     if (begin.i > 0) begin = {begin.p + 1, 0};
     if (end.i > 0) end = {end.p + 1, 0};
   }
@@ -186,7 +187,7 @@ absl::StatusOr<Piece> CompiledStage::RunOnce(Cursor begin, Cursor end,
   making.end = making.limit = end;
   making.bytes_target = bytes_target;
   const bool passes = batch_program_ == nullptr && record_program_->empty();
-  if (passes) {  // what one read brings becomes the piece
+  if (passes) {  // one read becomes the piece
     making.read_bytes = std::max(kReadBytes, bytes_target);
     own.block.blocks = own.blocks;
   }
@@ -240,7 +241,7 @@ Piece CompiledStage::Conclude(Cursor asked, Making& making, StageScratch& own,
 }
 
 absl::Status CompiledStage::Make(Making& making, StageScratch& scratch) const {
-  // What is read may be the piece itself.
+  // Without steps, the read columns may become the piece themselves.
   if (!record_program_->empty()) Reserve(making, scratch);
   if (naming_ == Naming::kRuns) {
     FM_RETURN_IF_ERROR(RunBlocks(making, scratch));
@@ -276,7 +277,7 @@ Chunk CompiledStage::Finish(Making making) const {
 
 namespace {
 
-// Whether the column holds `rows` uniform rows and no more.
+// True if the column holds exactly `rows` uniform rows.
 bool HoldsRows(const Column& column, size_t rows) {
   if (column.ragged()) return false;
   const size_t items = rows * static_cast<size_t>(NumItems(column.shape));
@@ -290,8 +291,8 @@ bool HoldsRows(const Column& column, size_t rows) {
 
 }  // namespace
 
-// Takes rows [first, first + count) of the block through the record steps.
-// records_in.direct, counters and passes are set before.
+// Runs rows [first, first + count) of the block through the record steps.
+// REQUIRES: records_in.direct, counters and passes are set.
 void CompiledStage::RunProgram(size_t first, size_t count,
                                StageScratch& scratch) const {
   BlockProgram::Input& in = scratch.records_in;
@@ -299,7 +300,7 @@ void CompiledStage::RunProgram(size_t first, size_t count,
   size_t begin = first;
   size_t end = first + count;
   size_t all = block.rows;
-  if (block.dropped) {  // those of its rows that are there
+  if (block.dropped) {  // translate to the rows that are present
     const auto& origins = block.origins;
     const auto at = [&origins](size_t row) {
       return static_cast<size_t>(
@@ -341,8 +342,9 @@ void CompiledStage::RunProgram(size_t first, size_t count,
   if (block.dropped) Widen(first, count, begin, scratch);
 }
 
-// Names what records_out has by the rows of the block, [first, first + count),
-// of which not all were there: the first that went in was row `begin` of those.
+// Translates records_out to row numbers of the block, [first, first + count).
+// Only some of these rows were present; the first that entered the program was
+// present row `begin`.
 void CompiledStage::Widen(size_t first, size_t count, size_t begin,
                           StageScratch& scratch) {
   BlockProgram::Output& out = scratch.records_out;
@@ -362,19 +364,20 @@ void CompiledStage::Widen(size_t first, size_t count, size_t begin,
 
 namespace {
 
-// What a block costs by itself is much beside rows of one number.
+// For rows of one number, the fixed cost of a block matters, so blocks are
+// larger.
 constexpr size_t kNarrowBytes = sizeof(int64_t);
 constexpr size_t kNarrowRows = 2 * kBlockRows;
 
-// Behind a filter a block brings less than was asked for: blocks of what is
-// still missing would get ever smaller. A piece may be so much longer.
+// After a filter, a block yields fewer bytes than requested, and blocks for the
+// rest would get ever smaller. So a piece may exceed its target by this much.
 size_t BytesBeyond(const BlockProgram& program, size_t bytes_target) {
   return program.filters() ? bytes_target / 16 : 0;
 }
 
 }  // namespace
 
-// How many records are worth reading for what is left to make.
+// Returns how many records to read for the rest of the piece.
 size_t CompiledStage::RowsAhead(const Making& making,
                                 const StageScratch& scratch,
                                 uint64_t left) const {
@@ -445,15 +448,15 @@ absl::Status CompiledStage::RunRecords(Making& making,
   return absl::OkStatus();
 }
 
-// Room for what is going to be made, where that is known, so that columns do
-// not move as they grow.
+// Reserves memory for the expected rows, so that columns do not move as they
+// grow.
 void CompiledStage::Reserve(Making& making, const StageScratch& scratch) const {
   if (places_) {
     for (size_t c = 0; c < output_->components.size(); ++c) {
       making.placed.emplace_back(scratch.blocks);
     }
   }
-  // Strings will need about as much as in the last piece.
+  // Strings need about as much as in the last piece.
   for (size_t c = 0; c < scratch.appended.size() && making.appends; ++c) {
     if (InPlace(output_->components[c])) continue;
     making.builder.ReserveValues(
@@ -472,7 +475,7 @@ void CompiledStage::Reserve(Making& making, const StageScratch& scratch) const {
         std::min(bytes, making.bytes_target +
                             BytesBeyond(*record_program_, making.bytes_target));
     if (places_) {
-      // Runs of records are taken a block at a time, however much is left.
+      // Runs of records are taken a block at a time, even if little is left.
       const size_t more = naming_ == Naming::kRuns ? kBlockRows : 1;
       making.placed[c].Reserve(static_cast<size_t>(
           std::min<uint64_t>({room + more * StaticBytes(component),
@@ -484,7 +487,7 @@ void CompiledStage::Reserve(Making& making, const StageScratch& scratch) const {
   }
 }
 
-// Where the record program can write its row into the chunk itself, it does.
+// Lets the record program write its rows directly into the chunk, if it can.
 void CompiledStage::ReserveDirect(size_t rows, Making& making,
                                   StageScratch& scratch) const {
   scratch.records_in.appended = appends_ ? &making.builder : nullptr;
@@ -503,9 +506,9 @@ void CompiledStage::ReserveDirect(size_t rows, Making& making,
   }
 }
 
-// Makes the block's columns the piece where they fill most of it, are the
-// `last` of it or much that is kept, and somebody owns them: then there is
-// nothing to copy.
+// Makes the block's columns the piece, without a copy. The columns must have an
+// owner. The block must fill most of the piece, be the `last` one of it, or be
+// a large run of cached rows.
 bool CompiledStage::TakeRecords(bool last, Making& making,
                                 StageScratch& scratch) const {
   const BlockProgram::Output& out = scratch.records_out;
@@ -543,7 +546,7 @@ bool CompiledStage::TakeRecords(bool last, Making& making,
   return true;
 }
 
-// Of the room that there was for all rows.
+// Keeps the rows that were made of the memory extended for all rows.
 void CompiledStage::KeepPlaced(Making& making,
                                const StageScratch& scratch) const {
   const BlockProgram::Output& out = scratch.records_out;

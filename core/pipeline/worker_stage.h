@@ -14,9 +14,9 @@
 
 namespace feedmill {
 
-// The worker's part of a pipeline, compiled: positions in, elements out. A
-// pure function of the position and of the files, whatever thread, cut or
-// machine runs it.
+// The worker's part of a pipeline, compiled: it maps positions to elements. It
+// is a pure function of the position and of the files, on any thread and
+// machine and with any division into pieces.
 //
 // Thread-safety: Run may be called by many threads at once, each with its own
 // Scratch.
@@ -27,7 +27,8 @@ class WorkerStage {
   class Scratch {
    public:
     virtual ~Scratch() = default;
-    // Where a piece's large columns go (null: to malloc); nothing else does.
+    // Source of the memory of a piece's large columns (null: malloc), and of
+    // nothing else.
     std::shared_ptr<BlockSource> blocks;
   };
 
@@ -37,33 +38,34 @@ class WorkerStage {
       std::shared_ptr<const FunctionRegistry> registry);
   virtual ~WorkerStage() = default;
 
-  // A stage that makes only the elements of `share`, where each position makes
-  // one (AnalyzedGraph::numbered); else, and for a whole share, itself. Runs
-  // with this stage's Scratch. Cheap. REQUIRES: this stage makes all.
+  // If each position makes one element (AnalyzedGraph::numbered), returns a
+  // stage that makes only the elements of `share`, and runs with this stage's
+  // Scratch. Otherwise, and for a whole share, returns this stage. Cheap.
+  // REQUIRES: this stage makes all elements.
   virtual std::shared_ptr<const WorkerStage> ForShare(Share share) const = 0;
 
   virtual std::unique_ptr<Scratch> NewScratch() const = 0;
 
-  // The elements of [begin, end), stopping early once `bytes_target` bytes are
-  // made (piece.end says where: at a position's end, or inside one that makes
-  // several elements). A data error ends
-  // the piece with piece.error set and everything before it delivered.
-  // A returned Status is for this machine only (I/O, a changed file): running
-  // it elsewhere may succeed. Always gets at least one element or one
-  // position further.
+  // Makes the elements of [begin, end), and stops early once `bytes_target`
+  // bytes are made. Then piece.end is the end of a position, or a cursor inside
+  // a position that makes several elements.
+  // A data error ends the piece: piece.error is set, and the piece has
+  // everything before it. A returned error Status concerns this machine only
+  // (I/O, a changed file): running the stage elsewhere may succeed.
+  // Each call makes at least one element or completes one position.
   virtual absl::StatusOr<Piece> Run(Cursor begin, Cursor end,
                                     size_t bytes_target,
                                     Scratch& scratch) const = 0;
 
-  // A first guess of a position's output in bytes (0: not known) and whether
-  // a position is heavy (decodes, reads files, calls heavy functions).
+  // EstimatedBytes guesses a position's output in bytes (0: unknown). heavy is
+  // true if a position decodes, reads whole files or calls heavy functions.
   virtual size_t EstimatedBytes() const = 0;
   virtual bool heavy() const = 0;
-  // How much of it is worth having ahead of who reads, a thread: what is soon
-  // made had better still be in a cache when it is read.
+  // Most bytes worth making ahead of the reader, per thread. Cheap elements
+  // should still be in a cache when they are read.
   virtual size_t AheadBytes() const = 0;
-  // Positions [k * n, (k + 1) * n) take less if one call makes all of them; 1
-  // if it does not matter.
+  // Positions [k * n, (k + 1) * n) cost less if one call makes all of them; n =
+  // 1 if it does not matter.
   virtual uint64_t together() const { return 1; }
 };
 

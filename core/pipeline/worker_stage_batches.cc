@@ -12,7 +12,8 @@ absl::Status CompiledStage::RunBatches(Making& making,
                                        StageScratch& scratch) const {
   uint64_t p = making.begin.p;
   bool first = true;
-  uint64_t alone_until = 0;  // batches that failed together are made alone
+  uint64_t alone_until =
+      0;  // batches up to here failed together; make each alone
   while (p < making.end.p && (first || !making.full()) && !making.failed) {
     first = false;
     scratch.at = {p, 0};
@@ -43,7 +44,8 @@ absl::Status CompiledStage::RunBatches(Making& making,
     try {
       FM_RETURN_IF_ERROR(RunOneBatch(p, records, making, scratch));
     } catch (const MemoryRefused& refused) {
-      // Records, or batches before it, may have been too large together.
+      // The records, or batches before this one, may have been too large
+      // together.
       if (making.rows() > 0 || RowsTogether::Max() > 1 ||
           !refused.over_limit()) {
         throw;
@@ -97,8 +99,8 @@ absl::StatusOr<bool> CompiledStage::RunBlockOfBatches(
   return true;
 }
 
-// Takes scratch.stacked, batches that begin at position p, through what stands
-// after batch, and into the chunk.
+// Runs scratch.stacked, batches from position p on, through the steps after the
+// batch, and appends them to the chunk.
 void CompiledStage::FinishBatches(uint64_t p, size_t batches, Making& making,
                                   StageScratch& scratch) const {
   BlockProgram::Input& in = scratch.batches_in;
@@ -157,7 +159,8 @@ CompiledStage::BatchTargets CompiledStage::TargetsOfBatch(
   return targets;
 }
 
-// Rows of the record program's output, as records [at, …) of the batch.
+// Appends the output rows of the record program as records [at, …) of the
+// batch.
 void CompiledStage::AppendToBatch(size_t at, const BatchTargets& targets,
                                   StageScratch& scratch) const {
   const BlockProgram::Output& out = scratch.records_out;
@@ -219,7 +222,7 @@ absl::Status CompiledStage::RunOneBatch(uint64_t p, uint64_t records,
   return absl::OkStatus();
 }
 
-// One batch of all rows of the columns that are not written in place.
+// Makes one batch of all rows of the columns that are not written in place.
 absl::Status CompiledStage::StackGathered(const Chunk& gathered, size_t records,
                                           std::vector<Column>& out) const {
   size_t failed = 0;

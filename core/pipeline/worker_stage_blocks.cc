@@ -7,7 +7,7 @@
 namespace feedmill {
 namespace {
 
-// Appends a run, joined to the last if it goes on where that ends.
+// Appends a run; merges it with the last run if it continues that run.
 void AddRun(const CursorRun& run, std::vector<CursorRun>& runs) {
   if (!runs.empty() && runs.back().p == run.p &&
       runs.back().i + runs.back().count == run.i) {
@@ -17,8 +17,8 @@ void AddRun(const CursorRun& run, std::vector<CursorRun>& runs) {
   }
 }
 
-// Rows of one piece, though filters drop all of them: a position may have no
-// end, and a thread is not to be kept for ever.
+// Most rows read for one piece, even if filters drop all of them. A position
+// may be infinite, and must not occupy a thread for ever.
 constexpr uint64_t kSeenMax = uint64_t{1} << 20;
 
 }  // namespace
@@ -44,16 +44,15 @@ absl::Status CompiledStage::RunBlocks(Making& making,
       seen += at.i - before;
     }
     if (making.failed) return absl::OkStatus();
-    if (more && at.i < last) break;  // full
+    if (more && at.i < last) break;  // the piece is full
     at = at.p == end.p ? end : Cursor{at.p + 1, 0};
   }
   making.end = at;
   return absl::OkStatus();
 }
 
-// Takes the rows of the block, which begin at `at`, through the steps, as far
-// as the piece is not full; moves `at` on. `more`: whether it goes on after
-// them.
+// Runs the rows of the block, which begin at `at`, through the steps until the
+// piece is full, and advances `at`. `more`: the block continues after them.
 absl::Status CompiledStage::RunBlock(uint64_t last, bool& more, Cursor& at,
                                      Making& making,
                                      StageScratch& scratch) const {

@@ -14,7 +14,7 @@ absl::StatusOr<Piece> CompiledStage::Run(Cursor begin, Cursor end,
                                          size_t bytes_target, Scratch& scratch,
                                          bool& outer) const {
   auto& own = static_cast<StageScratch&>(scratch);
-  // First cursor that RunOnce makes.
+  // The first cursor that RunOnce makes.
   const Cursor first =
       naming_ == Naming::kRuns || begin.i == 0 ? begin : Cursor{begin.p + 1, 0};
   bool alone = false;  // one row and one element at a time
@@ -35,11 +35,11 @@ absl::StatusOr<Piece> CompiledStage::Run(Cursor begin, Cursor end,
         own.rows_together =
             std::max<size_t>(std::min(own.rows_together, kBlockRows) / 4, 1);
       } else if (first < at && at < end) {
-        end = at;  // what stands before it can be made
+        end = at;  // make the elements before the failed one
       } else {
         const auto* refused = dynamic_cast<const MemoryRefused*>(&error);
         if (refused == nullptr || !refused->over_limit()) {
-          return StatusOf(error);  // of this machine
+          return StatusOf(error);  // an error of this machine
         }
         return Refuse(begin, first, end, *refused, own, outer);
       }
@@ -74,7 +74,7 @@ Piece CompiledStage::Refuse(Cursor asked, Cursor begin, Cursor end,
   making.begin = begin;
   making.end = making.limit = end;
   const RecordRef ref = plan_->Record(begin.p, 0);
-  // What the last step made, or was to write.
+  // The last step made the row, or was going to write it.
   const absl::Status status = StatusOf(refused);
   making.Fail(begin,
               last_step_ ? AtRecord(status, *last_step_, ref, begin.i)
@@ -86,7 +86,7 @@ Piece CompiledStage::Refuse(Cursor asked, Cursor begin, Cursor end,
 void CompiledStage::Renew(StageScratch& scratch) const {
   const size_t rows_together = scratch.rows_together;
   std::shared_ptr<BlockSource> blocks = std::move(scratch.blocks);
-  scratch = StageScratch();  // frees first
+  scratch = StageScratch();  // frees the old memory first
   scratch = std::move(static_cast<StageScratch&>(*NewScratch()));
   scratch.blocks = std::move(blocks);
   scratch.rows_together = rows_together;

@@ -1,4 +1,4 @@
-// The worker stage: how much is read at once; asks for records and reads them.
+// The worker stage: chooses how much to read at once, and reads records.
 
 #include <algorithm>
 #include <span>
@@ -14,10 +14,11 @@ namespace {
 // More bytes than any element has.
 constexpr size_t kMost = size_t{1} << 60;
 
-// Of rows that are soon made: a part of what caches that threads share hold.
+// Bytes of cheap rows that are made ahead: a fraction of a cache that threads
+// share.
 constexpr size_t kCheapAheadBytes = size_t{4} << 20;
 
-// Reading, for a profile, and what was read.
+// Profiles a read and counts its rows and bytes.
 class ReadSpan {
  public:
   ReadSpan(const InputBlock& block, size_t place)
@@ -50,7 +51,8 @@ void CompiledStage::Estimate(const Manifest& manifest) {
            (batch_program_ != nullptr && batch_program_->heavy()) ||
            source_->heavy();
   if (plan_->graph().source.streamed) return;  // a position is a whole pass
-  // A thread is kept from a file that is read whole by nothing else.
+  // If positions are whole files, there is no bound: it would keep threads from
+  // other files.
   if (!rows_heavy() && PropertiesOf(plan_->graph().graph.source).positions !=
                            Positions::kFiles) {
     ahead_bytes_ = kCheapAheadBytes;
@@ -73,26 +75,26 @@ void CompiledStage::Estimate(const Manifest& manifest) {
     } else if (component.IsStatic()) {
       total += StaticBytes(component);
     } else {
-      return;  // not known
+      return;  // unknown
     }
   }
   if (batch_program_ != nullptr) {
     const auto records = static_cast<size_t>(
         plan_->size() > 0 ? plan_->RecordsAt(0) : uint64_t{1});
     if (__builtin_mul_overflow(total, records, &total) || total > kMost) {
-      total = kMost;  // an error when it is made
+      total = kMost;  // making it will be an error
     }
   }
   estimated_bytes_ = total;
 }
 
-// Finds the records of positions [begin, end): as a run where all of them
-// follow each other.
+// Finds the records of positions [begin, end): a run if all of them are
+// consecutive, otherwise a list.
 void CompiledStage::Ask(uint64_t begin, uint64_t end,
                         StageScratch& scratch) const {
   scratch.run.count = 0;
   scratch.refs.clear();
-  // The runs among them, if they are of a list.
+  // If there is a list of places, ask for each run of consecutive places in it.
   while (!scratch.places.empty() && begin < end) {
     const uint64_t first = scratch.places[begin];
     uint64_t run = 1;
@@ -118,8 +120,8 @@ void CompiledStage::AskRun(uint64_t begin, uint64_t end,
   plan_->Records(begin, end, scratch.refs);
 }
 
-// The counters of records [from, from + count) of those asked for, which begin
-// at position p, for random steps.
+// Sets the counters, for random steps, of requested records [from, from +
+// count). The request begins at position p.
 void CompiledStage::SetNames(uint64_t p, size_t from, size_t count,
                              StageScratch& scratch) const {
   scratch.counters.clear();
@@ -139,8 +141,7 @@ void CompiledStage::SetNames(uint64_t p, size_t from, size_t count,
   for (size_t k = from; k < from + count; ++k) name(k);
 }
 
-// Reads the records asked for, [from, …), as far as one read of about `bytes`
-// goes.
+// Reads requested records from index `from` on, in one read of about `bytes`.
 absl::StatusOr<size_t> CompiledStage::ReadAhead(size_t from, size_t bytes,
                                                 StageScratch& scratch) const {
   const ReadSpan span(scratch.block, source_place_);
@@ -156,7 +157,7 @@ absl::StatusOr<size_t> CompiledStage::ReadAhead(size_t from, size_t bytes,
   }
 }
 
-// The next row of the source is too large: as if it was bad.
+// Treats the next row of the source, which is too large, as a bad row.
 void CompiledStage::FailReading(const MemoryRefused& refused,
                                 const RecordRef& ref, uint64_t row,
                                 StageScratch& scratch) const {
@@ -186,7 +187,7 @@ absl::StatusOr<size_t> CompiledStage::ReadRecords(size_t from, size_t bytes,
                        scratch.block);
 }
 
-// Reads more of the block that was asked for, from its row `row` on.
+// Reads more of the requested block, from its row `row` on.
 absl::StatusOr<bool> CompiledStage::ReadBlock(uint64_t row, size_t bytes,
                                               StageScratch& scratch) const {
   const ReadSpan span(scratch.block, source_place_);
@@ -196,7 +197,7 @@ absl::StatusOr<bool> CompiledStage::ReadBlock(uint64_t row, size_t bytes,
   } catch (const MemoryRefused& refused) {
     if (bytes > 1 || !refused.over_limit()) throw;
     FailReading(refused, scratch.refs[0], row, scratch);
-    scratch.block.ends_block = true;  // where it ends is not known
+    scratch.block.ends_block = true;  // the end of the block is unknown
     return false;
   }
 }

@@ -1,4 +1,4 @@
-// What a worker makes for one rank of several.
+// The worker stage for one rank of several.
 #include <algorithm>
 #include <utility>
 
@@ -11,8 +11,8 @@ namespace {
 
 uint64_t FirstWhole(Cursor cursor) { return cursor.p + (cursor.i > 0 ? 1 : 0); }
 
-// Runs a stage over the plan of a share, whose positions count from 0, and
-// names what it makes by the positions of the whole plan.
+// Runs a stage over the plan of a share, whose positions count from 0. Names
+// the elements by the positions of the whole plan.
 class ShareStage final : public WorkerStage {
  public:
   ShareStage(std::shared_ptr<const Plan> plan,
