@@ -6,8 +6,8 @@
 namespace feedmill {
 namespace {
 
-// Integers compute in an unsigned type at least as wide as int, where they
-// wrap without undefined behaviour (uint16 * uint16 would be a signed int).
+// Integers are computed in an unsigned type at least as wide as int, which
+// wraps without undefined behaviour (uint16 * uint16 would be a signed int).
 template <class T>
 using Wrapping =
     std::conditional_t<(sizeof(T) < 4), uint32_t, std::make_unsigned_t<T>>;
@@ -54,7 +54,7 @@ struct Divide {
   }
 };
 
-// fmod and the matching quotient, as Python and NumPy floor them.
+// fmod and the matching quotient, floored as in Python and NumPy.
 template <class T>
 T FloatRemainder(T a, T b) {
   T mod = std::fmod(a, b);
@@ -76,9 +76,9 @@ T FloatFloorDivide(T a, T b) {
 
 // Floored division of signed integers by one divisor d >= 2, by multiplication:
 // T. Granlund and P. Montgomery, "Division by Invariant Integers using
-// Multiplication", 1994, theorem 4.2, for numerators of one bit less than T
-// has, which is what is left of n without its sign: floor(n / d) is
-// ~floor(~n / d) for a negative n.
+// Multiplication", 1994, theorem 4.2. Numerators have one bit less than T,
+// because the sign is removed: for a negative n, floor(n / d) is ~floor(~n /
+// d).
 template <class T>
 struct FloorBy {
   using U = std::make_unsigned_t<T>;
@@ -93,7 +93,8 @@ struct FloorBy {
         ((Wide{1} << (kBits - 1 + shift)) + static_cast<U>(d) - 1) /
         static_cast<U>(d));
   }
-  // The upper half of the product; of 64 bits in pieces that vectorise.
+  // Returns the upper half of the product; for 64 bits, from parts that
+  // vectorise.
   static U High(U a, U b) {
     if constexpr (sizeof(T) == 4) {
       return static_cast<U>((Wide{a} * b) >> kBits);
@@ -120,7 +121,8 @@ template <class T>
 inline constexpr bool kHasFloorBy =
     std::is_signed_v<T> && std::is_integral_v<T> && sizeof(T) >= 4;
 
-// Division of the most negative number by -1 traps, so -1 has its own way.
+// Division of the most negative number by -1 traps, so -1 is handled
+// separately.
 struct FloorDivide {
   template <class T>
     requires kHasFloorBy<T>

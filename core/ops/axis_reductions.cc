@@ -13,7 +13,7 @@
 namespace feedmill {
 namespace {
 
-// A row as [outer, count, inner], of which the middle axis is folded.
+// A row as [outer, count, inner]; the middle axis is folded.
 struct Folded {
   size_t outer = 0;
   size_t count = 0;
@@ -73,8 +73,8 @@ struct Both {
   }
 };
 
-// Folds one row: each result takes its items in order, and neighbouring
-// results are made side by side.
+// Folds one row: each result folds its items in order, and adjacent results are
+// computed together.
 template <class Op, class R, class T>
 void FoldRow(const T* items, const Folded& shape, R start, bool from_first,
              R* results) {
@@ -88,7 +88,7 @@ void FoldRow(const T* items, const Folded& shape, R start, bool from_first,
   for (size_t o = 0; o < shape.outer; ++o) {
     const T* from = items + o * shape.count * shape.inner;
     R* to = results + o * shape.inner;
-    if (shape.inner == 1) {  // in a register
+    if (shape.inner == 1) {  // fold in a register
       R result = from_first ? to_result(from[0]) : start;
       for (size_t k = from_first ? 1 : 0; k < shape.count; ++k) {
         result = Op::template Apply<R>(result, to_result(from[k]));
@@ -108,8 +108,8 @@ void FoldRow(const T* items, const Folded& shape, R start, bool from_first,
   }
 }
 
-// Runs row(dims, first item of the row, results) for all rows, the results of
-// dtype R; `needs_items` refuses an axis of none.
+// Runs row(dims, first item of the row, results) for all rows; results have
+// dtype R. If `needs_items`, an empty axis is an error.
 template <class R, class RowFunction>
 absl::Status ForRows(std::string_view function, bool needs_items,
                      std::span<const Argument> arguments, size_t axis,
@@ -192,7 +192,7 @@ void FindPlaces(const T* items, const Folded& shape, int64_t* results) {
   }
 }
 
-// Over all items of a row, in order.
+// Computes the places over all items of a row, in order.
 template <class T, bool kGreatest>
 absl::Status FindPlacesOfRows(std::string_view function,
                               const Argument& argument, size_t rows,

@@ -7,8 +7,8 @@
 
 namespace feedmill {
 
-// sum, prod, min, max, mean, any or all of (a, axis), items in order, with the
-// dtype that the same function of (a) alone has.
+// sum, prod, min, max, mean, any or all of (a, axis). Items are folded in
+// order. The result has the dtype of the same function of (a) alone.
 absl::StatusOr<ValueType> InferAxisReduction(std::string_view function,
                                              DType result_dtype,
                                              const ValueType& value,

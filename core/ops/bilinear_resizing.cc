@@ -17,21 +17,21 @@ namespace feedmill {
 namespace {
 
 constexpr size_t kChannels = 3;
-// Weights are fixed-point numbers of so many bits behind the point.
+// The value 1 of fixed-point weights, which have 11 fraction bits.
 constexpr float kOne = 2048;
-constexpr size_t kTogether = 4;    // pixels of a row
-constexpr size_t kLoadBytes = 16;  // for the two pixels of six bytes
-// With AVX-512: items of a row together, and what is loaded for them.
+constexpr size_t kTogether = 4;    // pixels computed together
+constexpr size_t kLoadBytes = 16;  // for two pixels, six bytes
+// With AVX-512: items computed together, and bytes loaded for them.
 constexpr size_t kItemsTogether = 16;
 constexpr size_t kWideLoadBytes = 64;
 
-// Where a line of the target lies between two of the source.
+// The two source lines between which a target line lies, and their weights.
 struct Tap {
   int64_t first;
   int16_t weights[2];
 };
 
-// As OpenCV finds them, in the same types.
+// Computes taps as OpenCV does, in the same types.
 std::vector<Tap> TapsOf(int64_t from, int64_t to) {
   const double scale =
       1. / (static_cast<double>(to) / static_cast<double>(from));
@@ -50,13 +50,14 @@ std::vector<Tap> TapsOf(int64_t from, int64_t to) {
   return taps;
 }
 
-// The columns, for four pixels at a time.
+// The columns for groups of four pixels.
 struct Columns {
-  std::vector<uint32_t> offsets;  // of pixels, in bytes
-  std::vector<int16_t> weights;   // eight a pixel: of 0 and 2, of 1 and 3, …
+  std::vector<uint32_t> offsets;  // of source pixels, in bytes
+  std::vector<int16_t> weights;  // eight per pixel: of 0 and 2, of 1 and 3, …
 };
 
-// None but the last column lies between two that are there.
+// Clamps the taps so that all but the last column lie between two source
+// columns.
 std::vector<Tap> ColumnTapsOf(int64_t from, int64_t to) {
   std::vector<Tap> taps = TapsOf(from, to);
   for (Tap& tap : taps) {
@@ -84,14 +85,16 @@ Columns ColumnsOf(int64_t from, int64_t to) {
   return columns;
 }
 
-// The columns, for sixteen items at a time that lie close to each other.
+// The columns for groups of sixteen items whose source bytes are close
+// together.
 struct WideColumns {
   struct Group {
-    alignas(64) std::array<uint8_t, kWideLoadBytes> places{};  // of bytes
+    alignas(64) std::array<
+        uint8_t, kWideLoadBytes> places{};  // of bytes in the loaded range
     alignas(64) std::array<int16_t, 2 * kItemsTogether> weights{};
-    uint32_t offset = 0;  // of what is loaded
+    uint32_t offset = 0;  // of the loaded range
   };
-  std::vector<Group> groups;  // none: too far from each other
+  std::vector<Group> groups;  // empty: source bytes are too far apart
 };
 
 WideColumns WideColumnsOf(int64_t from, int64_t to) {
@@ -119,8 +122,8 @@ WideColumns WideColumnsOf(int64_t from, int64_t to) {
   return columns;
 }
 
-// As ResizeRow. Writes up to 15 items behind the end.
-// REQUIRES: kWideLoadBytes are there to read at each offset.
+// Same as ResizeRow. Writes up to 15 items after the end. REQUIRES:
+// kWideLoadBytes are readable at each offset.
 [[gnu::target("avx512f,avx512bw,avx512vbmi")]] void ResizeRowWide(
     const uint8_t* row, const WideColumns& columns, int16_t* out) {
   constexpr __mmask64 kEvenBytes = 0x5555'5555'5555'5555;
@@ -151,13 +154,15 @@ bool HasWideRows() {
       _mm_loadu_si128(reinterpret_cast<const __m128i*>(high)), 1);
 }
 
-// One row of the source in the target's width: sixteenths of what OpenCV has
-// there, which are all that it takes from it. Writes 4 items behind the end.
-// REQUIRES: kLoadBytes are there to read at each offset.
+// Resizes one source row to the target's width. The results are OpenCV's
+// intermediate values divided by 16, because OpenCV uses only these bits.
+// Writes 4 items after the end. REQUIRES: kLoadBytes are readable at each
+// offset.
 [[gnu::target("avx2")]] void ResizeRow(const uint8_t* row,
                                        const Columns& columns, int16_t* out) {
   constexpr char kNone = -1;
-  // Red, green and blue of a pixel, each beside the next pixel's.
+  // Shuffle: red, green and blue of a pixel, each next to that of the next
+  // pixel.
   const __m256i pairs = _mm256_broadcastsi128_si256(
       _mm_setr_epi8(0, kNone, 3, kNone, 1, kNone, 4, kNone, 2, kNone, 5, kNone,
                     kNone, kNone, kNone, kNone));
@@ -208,7 +213,7 @@ bool HasWideRows() {
                       _mm256_permute4x64_epi64(bytes, 0b11'01'10'00));
 }
 
-// A row of the target from the two of the source that it lies between.
+// Computes a target row from the two source rows around it.
 [[gnu::target("avx2")]] void MixRows(const int16_t* upper, const int16_t* lower,
                                      const int16_t* weights, uint8_t* out,
                                      size_t items) {
@@ -230,7 +235,7 @@ bool HasWideRows() {
   }
 }
 
-// Rows of the source in the target's width, the last two that were wanted.
+// Source rows in the target's width; keeps the last two.
 class WideRows {
  public:
   WideRows(std::span<const uint8_t> source, size_t row_bytes, ImageSize from,
@@ -252,8 +257,8 @@ class WideRows {
     }
   }
 
-  // Of row `y` of the source, or the next one within it. Holds until the call
-  // after the next.
+  // Returns row `y` of the source, clamped to its rows. Valid until the second
+  // call from now.
   const int16_t* At(int64_t y) {
     y = std::clamp<int64_t>(y, 0, last_row_);
     if (rows_[0].y == y) return rows_[0].items.data();
@@ -290,10 +295,10 @@ class WideRows {
   const size_t row_bytes_;
   const int64_t last_row_;
   const size_t width_bytes_;
-  // One of them.
+  // Only one of these is used.
   Columns columns_;
   WideColumns wide_columns_;
-  size_t loaded_ = 0;  // so many bytes from where a row begins
+  size_t loaded_ = 0;  // bytes that are loaded from the begin of a row
   Row rows_[2];        // the older one first
   std::vector<uint8_t> padded_;
 };

@@ -9,14 +9,15 @@
 
 namespace feedmill {
 
-// What OpenCV's INTER_LINEAR makes of an image of three 8-bit channels, bit by
-// bit, in a fraction of the time. False, and nothing done, where OpenCV has to:
-// LoopTarget() is below kAvx2, the sizes are the same, or both sides are halved
-// (of which OpenCV takes means).
+// Resizes an image of three 8-bit channels to the same bits as OpenCV's
+// INTER_LINEAR, in a fraction of the time. Returns false without any effect if
+// OpenCV has to do it: LoopTarget() is below kAvx2, the sizes are the same, or
+// both sides are halved (OpenCV then takes means).
 //
-// `source` begins with the first pixel of the image, whose rows begin
-// `row_bytes` apart; what is behind its end is not read. `target` has no gaps.
-// REQUIRES: the sizes are within the limits of image.h and the memory is there.
+// `source` begins with the first pixel of the image; its rows begin `row_bytes`
+// apart. Bytes after its end are not read. `target` has no gaps between rows.
+// REQUIRES: the sizes are within the limits of image.h, and both ranges are
+// large enough.
 bool ResizeRgbBilinear(std::span<const uint8_t> source, size_t row_bytes,
                        ImageSize from, uint8_t* target, ImageSize to);
 

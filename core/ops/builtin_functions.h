@@ -5,7 +5,7 @@
 
 namespace feedmill {
 
-// Every function of docs/expressions.md.
+// Returns all functions of docs/expressions.md.
 FunctionRegistry BuiltinFunctions();
 
 }  // namespace feedmill

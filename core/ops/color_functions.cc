@@ -12,8 +12,9 @@
 #include "core/ops/luma.h"
 #include "core/ops/row_items.h"
 
-// Brightness, contrast, saturation and hue of RGB images of bytes: bit for bit
-// what Pillow's ImageEnhance gives, and torchvision's adjust_hue of its images.
+// Brightness, contrast, saturation and hue of RGB images of bytes. Bit for bit
+// the same as Pillow's ImageEnhance and torchvision's adjust_hue of Pillow
+// images.
 
 namespace feedmill {
 namespace {
@@ -43,7 +44,8 @@ absl::StatusOr<ValueType> InferAdjustment(std::string_view function,
   return result;
 }
 
-// Pillow's ImagingBlend: `from`, moved to `to` by `alpha`, and beyond it.
+// Pillow's ImagingBlend: interpolates or extrapolates from `from` to `to` by
+// `alpha`.
 uint8_t Blend(uint8_t from, uint8_t to, float alpha) {
   const auto start = static_cast<float>(from);
   const auto way = static_cast<float>(int{to} - int{from});
@@ -53,7 +55,7 @@ uint8_t Blend(uint8_t from, uint8_t to, float alpha) {
   return static_cast<uint8_t>(value);
 }
 
-// Each adjusts `pixels` RGB pixels of one image.
+// Each of these functions adjusts `pixels` RGB pixels of one image.
 void Brighten(const uint8_t* from, size_t pixels, double factor, uint8_t* to) {
   const auto alpha = static_cast<float>(factor);
   std::array<uint8_t, 256> table{};
@@ -162,7 +164,7 @@ void TurnHue(const uint8_t* from, size_t pixels, double factor, uint8_t* to) {
 struct Adjustment {
   const char* name;
   void (*run)(const uint8_t* from, size_t pixels, double factor, uint8_t* to);
-  // The factors that mean something.
+  // Smallest and largest valid factor.
   double low;
   double high;
 };

@@ -5,8 +5,9 @@
 namespace feedmill {
 namespace {
 
-// Both integers: exact whatever their signs. The names avoid std's functors
-// because results are uint8_t, as columns hold bools.
+// True for integers of different signedness, which are compared exactly. The
+// structs below replace std's functors, because results are uint8_t, as in
+// columns of bool.
 template <class A, class B>
 constexpr bool kMixed = std::is_integral_v<A> && std::is_integral_v<B> &&
                         std::is_signed_v<A> != std::is_signed_v<B>;
@@ -83,7 +84,7 @@ struct LogicalNot {
   }
 };
 
-// NumPy's: a NaN in either operand is the result.
+// NumPy's rule: if either operand is NaN, the result is NaN.
 struct Minimum {
   template <class T>
   static T Apply(T a, T b) {
@@ -124,7 +125,7 @@ template <class T>
   const T* __restrict a = static_cast<const T*>(in.items[1]);
   const T* __restrict b = static_cast<const T*>(in.items[2]);
   T* __restrict r = static_cast<T*>(out);
-  // Both are loaded whatever c says, so that the loop has no branch.
+  // Both operands are always loaded, so that the loop has no branch.
   if (in.last_is_scalar) {
     const T otherwise = *b;
     for (size_t i = 0; i < n; ++i) {

@@ -6,8 +6,8 @@
 
 namespace feedmill {
 
-// A literal as a column of one row: what Argument::column of a constant
-// argument points to (core/dataset/function_registry.h).
+// Returns a literal as a column of one row: the Argument::column of a constant
+// argument (core/dataset/function_registry.h).
 Column ConstantColumn(const Expr::Literal& literal);
 
 }  // namespace feedmill

@@ -8,7 +8,8 @@
 namespace feedmill {
 namespace {
 
-// cvttsd2si: what does not fit is the most negative number.
+// Same as cvttsd2si: a value that does not fit becomes the most negative
+// number.
 inline int32_t TruncateTo32(double v) {
   const bool fits = v > -2147483649.0 && v < 2147483648.0;
   return fits ? static_cast<int32_t>(v) : std::numeric_limits<int32_t>::min();

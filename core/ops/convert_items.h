@@ -8,9 +8,9 @@
 namespace feedmill {
 
 // Converts `count` items as NumPy's astype does on x86-64: integers wrap,
-// floats truncate, a float that does not fit gives the hardware's answer
-// (computed so that every machine gives it), to bool is != 0.
-// The ranges must not overlap. REQUIRES: neither is kBytes.
+// floats truncate, and a conversion to bool tests != 0. A float that does not
+// fit gives the result of x86-64 hardware, on every machine.
+// The ranges must not overlap. REQUIRES: neither dtype is kBytes.
 void ConvertItems(DType from, const void* source, DType to, void* target,
                   size_t count);
 

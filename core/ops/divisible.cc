@@ -23,12 +23,12 @@ constexpr std::make_unsigned_t<T> Magnitude(T x) {
 }
 
 // Granlund and Montgomery, "Division by Invariant Integers using
-// Multiplication", 1994, section 9: n is a multiple of d = odd * 2^twos if
-// n times the inverse of `odd`, turned right by `twos`, is at most max / d.
+// Multiplication", 1994, section 9: n is a multiple of d = odd * 2^twos if n
+// times the inverse of `odd`, rotated right by `twos`, is at most max / d.
 template <class U>
 struct Divisor {
-  // Not inlined: a compiler that sees `limit` made takes the comparison with it
-  // for a test of overflow, which does not vectorise.
+  // Not inlined: a compiler that sees the computation of `limit` turns the
+  // comparison with it into a test of overflow, which does not vectorise.
   [[gnu::noinline]] explicit Divisor(U d)
       : of(d),
         twos(std::countr_zero(d)),
@@ -40,7 +40,7 @@ struct Divisor {
   U of;
   int twos;
   U limit;
-  U inverse = 1;  // right in its last bit; each step doubles them
+  U inverse = 1;  // right in its last bit; each step doubles the right bits
 };
 
 template <bool kDivisible, class T>
@@ -75,20 +75,20 @@ template <class T>
   }
 }
 
-// Of an odd divisor the multiples are those whose product with the inverse, the
-// quotient, is one that there is: at most max / d, and of signed items no less
-// than the negative of that, which `shift` makes 0.
+// For an odd divisor d, n is a multiple if n times the inverse is a possible
+// quotient: at most max / d and, for signed items, at least -(max / d). Adding
+// `shift` makes the lower bound 0.
 template <class T>
 struct Quotients {
   using U = std::make_unsigned_t<T>;
   explicit Quotients(const Divisor<U>& divisor) : limit(divisor.limit) {
-    // By 1 the least item of all has a quotient, too.
+    // With divisor 1, the smallest item has a quotient, too.
     if (!std::is_signed_v<T> || divisor.twos > 0 || divisor.of == 1) return;
     shift = static_cast<U>(std::numeric_limits<T>::max()) / divisor.of;
     limit = static_cast<U>(2 * shift);
   }
 
-  U shift = 0;  // of odd ones
+  U shift = 0;  // for odd divisors
   U limit;
 };
 
@@ -109,12 +109,12 @@ struct VectorDivisor {
   __m512i shift;
 };
 
-// The bits of the items of one vector that the divisor divides.
+// Returns a bit for each item of one vector: 1 if the divisor divides it.
 template <bool kOdd, class T>
 [[gnu::target("arch=x86-64-v4"), gnu::always_inline]] inline uint64_t
 DivisibleMask(const T* x, const VectorDivisor<T>& by) {
   const __m512i items = _mm512_loadu_si512(x);
-  // With masks, where gcc 12's functions without warn of their own variables.
+  // Masked functions, because gcc 12's functions without masks cause warnings.
   if constexpr (sizeof(T) == 8) {
     constexpr __mmask8 kAll = 0xff;
     if constexpr (kOdd) {
@@ -142,8 +142,8 @@ DivisibleMask(const T* x, const VectorDivisor<T>& by) {
   }
 }
 
-// The same, 64 items at a time: a compiler does not pack comparisons of 64 bits
-// into bytes well. Returns how many.
+// Same for 64 items at a time, because compilers do not pack 64-bit comparisons
+// into bytes well. Returns the number of items done.
 template <bool kDivisible, bool kOdd, class T>
 [[gnu::target("arch=x86-64-v4")]] size_t DivisibleWordsAvx512(
     const Divisor<std::make_unsigned_t<T>>& divisor, const T* x, uint8_t* r,
@@ -162,8 +162,8 @@ template <bool kDivisible, bool kOdd, class T>
   return i;
 }
 
-// With AVX2, which has no comparison without signs: `shift` and `limit` have
-// their highest bits turned.
+// The same for AVX2, which has no unsigned comparison: `shift` and `limit` have
+// their highest bits flipped.
 template <class T>
 struct Avx2Divisor {
   using U = std::make_unsigned_t<T>;
@@ -194,7 +194,7 @@ struct Avx2Divisor {
   __m128i left;
 };
 
-// The lowest bits of products, of 64 from three of 32.
+// Returns the low halves of products; 64-bit ones from three 32-bit products.
 template <class T>
 [[gnu::target("arch=x86-64-v3"), gnu::always_inline]] inline __m256i Product(
     __m256i a, __m256i b) {
@@ -209,7 +209,8 @@ template <class T>
   }
 }
 
-// The bits of the items of one vector that the divisor does not divide.
+// Returns a bit for each item of one vector: 1 if the divisor does not divide
+// it.
 template <bool kOdd, class T>
 [[gnu::target("arch=x86-64-v3"), gnu::always_inline]] inline uint64_t
 OtherMaskAvx2(const T* x, const Avx2Divisor<T>& by) {
@@ -240,7 +241,7 @@ OtherMaskAvx2(const T* x, const Avx2Divisor<T>& by) {
   }
 }
 
-// Each bit as a byte.
+// Expands each bit to a byte.
 [[gnu::target("arch=x86-64-v3"), gnu::always_inline]] inline __m256i BytesOf(
     uint32_t bits) {
   const __m256i byte_of_bit = _mm256_setr_epi64x(
@@ -278,7 +279,8 @@ size_t DivisibleByWords(const LoopInputs& in, void* out, size_t n) {
   using U = std::make_unsigned_t<T>;
   const T* const x = static_cast<const T*>(in.items[0]);
   uint8_t* const r = static_cast<uint8_t*>(out);
-  // Tiles are short beside a division; the next one has the same divisor.
+  // A division is slow compared with a tile, and the next tile has the same
+  // divisor, so it is kept.
   thread_local Divisor<U> divisor(1);
   const U d = Magnitude(*static_cast<const T*>(in.items[1]));
   if (divisor.of != d) divisor = Divisor<U>(d);

@@ -6,9 +6,9 @@
 
 namespace feedmill {
 
-// x % n == 0 (`divisible`) or x % n != 0 as one function of (x, n), without the
-// remainder. REQUIRES: IsTestedForDivisors(dtype of x), the one that x % n has
-// too; n is a constant and not 0.
+// Computes x % n == 0 (`divisible`) or x % n != 0 as one function of (x, n),
+// without the remainder. REQUIRES: IsTestedForDivisors(dtype of x); x % n has
+// the same dtype; n is a constant and not 0.
 const FunctionRegistry::Function& DivisibleFunction(bool divisible);
 bool IsTestedForDivisors(DType dtype);
 

@@ -14,7 +14,7 @@
 namespace feedmill {
 namespace {
 
-// Items of a tile: three operands and a result stay in the first-level cache.
+// Items of a tile: three operands and a result fit into the first-level cache.
 constexpr size_t kTileItems = 512;
 constexpr size_t kLargestItem = sizeof(std::string_view);
 
@@ -22,18 +22,18 @@ size_t LoopItemSize(DType dtype) {
   return dtype == DType::kBytes ? sizeof(std::string_view) : ItemSize(dtype);
 }
 
-// Where the item of an operand for an item of the result comes from.
+// The source of the operand's item for an item of the result.
 enum class Form {
   kDirect,  // result item k is operand item k
-  kScalar,  // one item for all
-  kPerRow,  // one item a row
-  kMapped,  // row * row_items + map[place in the row]
+  kScalar,  // one item for all items
+  kPerRow,  // one item for each row
+  kMapped,  // row * row_items + map[index in the row]
 };
 
 // An operand of a run over rows of one shape.
 struct Operand {
   const Column* column = nullptr;
-  DType as = DType::kInt64;  // what the loop takes
+  DType as = DType::kInt64;  // the loop's dtype
   bool weak_integer = false;
   int64_t first_item = 0;  // in the column
   Form form = Form::kDirect;
@@ -45,7 +45,7 @@ struct alignas(64) Tile {
   std::byte bytes[kTileItems * kLargestItem];
 };
 
-// Items [from, from + n) of a column, as the loop takes them.
+// Loads items [from, from + n) of a column, converted for the loop.
 void LoadItems(const Operand& operand, int64_t from, size_t n, void* target) {
   const Column& column = *operand.column;
   if (column.dtype == DType::kBytes) {
@@ -59,7 +59,7 @@ void LoadItems(const Operand& operand, int64_t from, size_t n, void* target) {
   const std::byte* source =
       column.values.data() + static_cast<size_t>(from) * size;
   if (operand.weak_integer && operand.as == DType::kFloat32) {
-    // Python's float(n), which rounds to a double first.
+    // Same as Python's float(n), which rounds to a double first.
     for (size_t i = 0; i < n; ++i) {
       double value = 0;
       ConvertItems(column.dtype, source + i * size, DType::kFloat64, &value, 1);
@@ -78,7 +78,7 @@ void GatherAs(const std::byte* source, IndexOf&& index_of, size_t n,
   for (size_t i = 0; i < n; ++i) to[i] = from[index_of(i)];
 }
 
-// Gathers n items by index and gives them as the loop takes them.
+// Gathers n items by index, converted for the loop.
 template <class IndexOf>
 void GatherItems(const Operand& operand, IndexOf&& index_of, size_t n,
                  Tile& scratch, Tile& target) {
@@ -109,7 +109,7 @@ void GatherItems(const Operand& operand, IndexOf&& index_of, size_t n,
   }
 }
 
-// Counts rows and places in them along the items of the result.
+// Tracks the row, and the index in the row, of consecutive items of the result.
 class RowWalk {
  public:
   RowWalk(size_t item, size_t row_items)
@@ -131,7 +131,8 @@ class RowWalk {
   size_t place_;
 };
 
-// Makes items [begin, begin + n) of the result's index space in `target`.
+// Fills `target` with the operand's items for items [begin, begin + n) of the
+// result.
 void FillTile(const Operand& operand, size_t begin, size_t n, size_t row_items,
               Tile& scratch, Tile& target) {
   switch (operand.form) {
@@ -176,7 +177,7 @@ void FillTile(const Operand& operand, size_t begin, size_t n, size_t row_items,
   }
 }
 
-// The place in an operand's row for each place in the result's row.
+// Returns, for each index in the result's row, the index in the operand's row.
 std::vector<int64_t> BroadcastMap(const Shape& from, const Shape& to) {
   const size_t items = static_cast<size_t>(NumItems(to));
   std::vector<int64_t> strides(to.size(), 0);
@@ -202,7 +203,7 @@ std::vector<int64_t> BroadcastMap(const Shape& from, const Shape& to) {
   return map;
 }
 
-// Decides the form of an operand whose rows have shape `from`.
+// Chooses the form of an operand whose rows have shape `from`.
 void ChooseForm(Operand& operand, const Shape& from, const Shape& to,
                 size_t rows, bool constant) {
   const int64_t items = NumItems(from);
@@ -226,8 +227,9 @@ class Run {
   absl::Status Execute(size_t rows, const ValueType& type);
 
  private:
-  // One pass over `rows` rows of `row_items` items with the operands as they
-  // are set. Returns the first item without a result, or their number.
+  // Runs one pass over `rows` rows of `row_items` items with the current
+  // operands. Returns the index of the first item without a result, or the
+  // number of items.
   size_t Pass(size_t rows, size_t row_items);
   size_t TiledPass(size_t items, size_t row_items, LoopInputs inputs,
                    const bool* direct);
@@ -238,7 +240,7 @@ class Run {
     return DataLoss("{}", call_.bad_item);
   }
   absl::Status RunUniform(size_t rows, const ValueType& type);
-  // Ragged columns whose rows have the same shapes, with single constants.
+  // True for ragged columns with rows of the same shapes, and single constants.
   bool IsFlat(size_t rows) const;
   absl::Status RunFlat(size_t rows);
   absl::Status RunRowByRow(size_t rows, const ValueType& type);
@@ -268,7 +270,7 @@ absl::Status Run::Execute(size_t rows, const ValueType& type) {
   FM_RETURN_IF_ERROR(IsFlat(rows) ? RunFlat(rows) : RunRowByRow(rows, type));
   if (std::find(type.shape.begin(), type.shape.end(), kUnknownDim) ==
       type.shape.end()) {
-    // All rows have the shape that was inferred.
+    // All rows have the inferred shape.
     out_.row_starts.Truncate(0);
     out_.row_shapes.Truncate(0);
     out_.shape = type.shape;
@@ -298,7 +300,7 @@ absl::Status Run::RunUniform(size_t rows, const ValueType& type) {
                arguments_[i].constant);
   }
   const size_t row_items = static_cast<size_t>(NumItems(shape));
-  // Rows that are broadcast to each other may make a product of their sizes.
+  // Broadcasting rows to each other may multiply their sizes.
   ByteBudget::Check(rows, row_items * ItemSize(call_.result));
   const size_t good = Pass(rows, row_items);
   return good == rows * row_items ? absl::OkStatus()

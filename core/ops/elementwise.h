@@ -13,45 +13,46 @@
 
 namespace feedmill {
 
-// A function that acts on each item alone, with its dtypes chosen.
+// A call of a function on single items, with its dtypes resolved.
 struct ElementwiseCall {
   std::array<DType, 3> operands{};  // the loop's; arguments are converted
   DType result = DType::kInt64;
   Loop loop = nullptr;
-  // Said with DataLoss when the loop finds an item without a result.
+  // Text of the DataLoss if an item has no result.
   const char* bad_item = "";
-  // The loop only copies: the operand, converted, is the result.
+  // True if the loop only copies: the converted operand is the result.
   bool converts = false;
 };
 
-// Runs the call over all rows, broadcasting the arguments' rows to each other
-// as NumPy does. The common forms (rows of one shape, constants, ragged
-// columns of the same shapes) are one pass of the loop over dense memory, in
-// tiles that stay in cache where an argument has to be converted or spread.
-// Errors: DataLoss with out.failed_row.
+// Runs the call over all rows and broadcasts rows of different shapes as NumPy
+// does. Errors: DataLoss with out.failed_row.
+// The common cases (rows of one shape, constants, ragged columns of the same
+// shapes) are one pass of the loop over dense memory. If an argument has to be
+// converted or broadcast, the pass runs in tiles that stay in cache.
 // REQUIRES: 1 to 3 arguments.
 absl::Status RunElementwise(const ElementwiseCall& call,
                             std::span<const Argument> arguments, size_t rows,
                             const ValueType& type, OutputColumn& out);
 
-// The item of a constant, as a loop that takes `as` gets it.
-// REQUIRES: one item; neither dtype is kBytes.
+// Loads the item of a constant, converted to `as` for a loop. REQUIRES: one
+// item; neither dtype is kBytes.
 void LoadConstant(const Argument& constant, DType as, void* item);
 
-// FunctionRegistry::Function::compute of a function that acts on each item
-// alone, so that what compiles expressions can ask for its loop.
+// A FunctionRegistry::Function::compute for functions on single items. The
+// compiler of expressions can ask it for its loop.
 class ElementwiseCompute {
  public:
-  // Chooses the dtypes and the loop of a call of such arguments, or says what
-  // does not fit.
+  // Chooses the dtypes and the loop of a call for arguments of these types.
+  // InvalidArgument if the types do not fit.
   using Resolver = std::function<absl::StatusOr<ElementwiseCall>(
       std::span<const ValueType* const> types)>;
 
-  // Of the first `items` arguments; others only say what is to be done.
+  // The first `items` arguments are operands of the loop; the others are
+  // parameters.
   ElementwiseCompute(size_t arity, size_t items, Resolver resolve)
       : arity_(arity), items_(items), resolve_(std::move(resolve)) {}
 
-  // How many of the arguments are operands of the loop, the first ones.
+  // Number of arguments that are operands of the loop; they come first.
   size_t items() const { return items_; }
   absl::StatusOr<ElementwiseCall> Resolve(
       std::span<const ValueType* const> types) const {

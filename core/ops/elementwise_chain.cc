@@ -23,7 +23,7 @@ ElementwiseChain::Slot ElementwiseChain::AddConstant(const Argument& constant) {
   return slot;
 }
 
-// The slot as a loop takes it: constants fill a tile of their own.
+// Returns the slot converted for a loop; a constant fills a tile of its own.
 ElementwiseChain::Slot ElementwiseChain::OperandAs(Slot slot, DType as) {
   if (slots_[slot].kind == Value::Kind::kConstant) {
     const Slot filled = AddValue(as);
@@ -64,7 +64,7 @@ ElementwiseChain::Slot ElementwiseChain::AddCall(
   return step.out;
 }
 
-// The place of the last step that needs each slot.
+// Returns, for each slot, the index of the last step that reads it.
 std::vector<size_t> ElementwiseChain::LastUses(
     std::span<const Slot> read) const {
   std::vector<size_t> last(slots_.size(), 0);
@@ -87,7 +87,8 @@ void ElementwiseChain::Finish(std::span<const Slot> given,
     Value& out = slots_[step.out];
     if (!out.given) {
       out.kind = Value::Kind::kTile;
-      // Not one that an operand is in: loops read and write apart.
+      // The tile must differ from those of operands: loops do not work in
+      // place.
       if (free.empty()) free.push_back(tile_count_++);
       out.tile = free.back();
       free.pop_back();
@@ -96,7 +97,8 @@ void ElementwiseChain::Finish(std::span<const Slot> given,
       const Slot slot = step.operands[i];
       if (slots_[slot].kind != Value::Kind::kTile || last[slot] != k) continue;
       free.push_back(slots_[slot].tile);
-      last[slot] = steps_.size();  // once, if it is an operand twice
+      last[slot] =
+          steps_.size();  // free it once, even if it is an operand twice
     }
   }
 }
@@ -109,7 +111,7 @@ void ElementwiseChain::Begin(Run& run) const {
     if (value.kind == Value::Kind::kTile) {
       run.slots[slot] = run.tiles.data() + value.tile * kTileBytes;
     } else if (value.kind == Value::Kind::kConstant && !value.constant.column) {
-      // Read only, as inputs are.
+      // Loops only read constants.
       run.slots[slot] =
           const_cast<std::byte*>(constant_tiles_[value.tile].bytes);
     }

@@ -12,11 +12,11 @@
 
 namespace feedmill {
 
-// Calls of element-wise functions that feed one another, run tile by tile: what
-// one makes for the next stays in the first-level cache, and everything that
-// depends on types is decided once.
+// A chain of calls of element-wise functions, run tile by tile. A call's result
+// for the next call stays in the first-level cache, and everything that depends
+// on types is decided once.
 //
-// Values are slots: inputs, constants, and what calls make.
+// Values are slots: inputs, constants, and results of calls.
 //
 // Thread-safety: immutable after Finish; any thread, each with its own Run.
 class ElementwiseChain {
@@ -25,29 +25,30 @@ class ElementwiseChain {
   // A multiple of 64.
   static constexpr size_t kTileItems = 512;
 
-  // Where each slot's items of the tile begin, and memory for those that only
-  // calls of this chain read.
+  // The address of each slot's items in the current tile, and the memory of
+  // slots that only calls of this chain read.
   struct Run {
     std::vector<std::byte*> slots;
     BufferBuilder tiles;
   };
 
   Slot AddInput(DType dtype);
-  // REQUIRES: one item, no kBytes; the column lives until Finish.
+  // REQUIRES: one item, not kBytes; the column lives until Finish.
   Slot AddConstant(const Argument& constant);
   // REQUIRES: one to three operands, not all of them constants; no kBytes.
   Slot AddCall(const ElementwiseCall& call, std::span<const Slot> operands);
-  // `given`: what calls make and the caller has room for; all else that they
-  // make is in tiles, which those of `read` keep to the end of RunTile.
+  // `given`: results that are written to memory of the caller. All other
+  // results are in tiles. The tiles of slots in `read` are valid until the end
+  // of RunTile.
   void Finish(std::span<const Slot> given, std::span<const Slot> read);
 
   DType dtype(Slot slot) const { return slots_[slot].dtype; }
 
-  // Makes `run` ready for tiles.
+  // Prepares `run` for tiles.
   void Begin(Run& run) const;
-  // Computes `n` items. run.slots of inputs and of what was given say where
-  // they are; they are read only, and written. False: an item has no result.
-  // REQUIRES: n <= kTileItems.
+  // Computes `n` items. The caller sets run.slots of inputs, which are only
+  // read, and of given results, which are written. Returns false if an item has
+  // no result. REQUIRES: n <= kTileItems.
   bool RunTile(const Run& run, size_t n) const;
 
  private:
@@ -55,9 +56,9 @@ class ElementwiseChain {
   struct Value {
     DType dtype = DType::kInt64;
     enum class Kind { kOutside, kTile, kConstant } kind = Kind::kOutside;
-    size_t tile = 0;     // which of those of a run, or of the constants
-    Argument constant;   // of a constant before it is converted
-    bool given = false;  // made where the caller wants it
+    size_t tile = 0;     // index of the tile in a run, or of the constant tile
+    Argument constant;   // of a constant before its conversion
+    bool given = false;  // written to memory of the caller
   };
   struct Step {
     Loop loop = nullptr;  // null: converts its operand

@@ -49,12 +49,13 @@ FunctionRegistry::Function MakeElementwise(std::string name, size_t arity,
   return function;
 }
 
-// Functions whose operands and result have one dtype.
+// A function whose operands and result have one dtype.
 struct ArithmeticRule {
   const char* name;
   size_t arity;
   Loop (*loop)(DType);
-  // What becomes of operands that are all bool, or all integers or bools.
+  // Dtype to which operands are converted if all of them are bool, and whether
+  // integers and bools are converted to float64.
   DType bools = DType::kBool;
   bool integers_become_float64 = false;
   const char* bad_item = "";
@@ -114,7 +115,7 @@ absl::StatusOr<ElementwiseCall> ResolveArithmetic(const ArithmeticRule& rule,
   return call;
 }
 
-// Integers are neither NaN nor infinite, converted or not.
+// Integers are neither NaN nor infinite, so converting them changes nothing.
 constexpr ArithmeticRule kTests[] = {
     {"isnan", 1, IsNanLoop, DType::kBool, true},
     {"isfinite", 1, IsFiniteLoop, DType::kBool, true},
@@ -152,7 +153,7 @@ DType Widest(DType integer) {
   return IsSigned(integer) ? DType::kInt64 : DType::kUInt64;
 }
 
-// Integers compare exactly whatever their dtypes and literals.
+// Integers compare exactly for all dtypes and literals.
 absl::StatusOr<std::pair<DType, DType>> ComparisonDTypes(std::string_view name,
                                                          const ValueType& a,
                                                          const ValueType& b) {
@@ -235,7 +236,8 @@ absl::StatusOr<ElementwiseCall> ResolveBytes(std::string_view name,
   return call;
 }
 
-// lower and upper: a copy, then ASCII letters [first, first + 26) change case.
+// lower and upper copy the text, then change the case of the ASCII letters
+// [first, first + 26).
 FunctionRegistry::Function MakeCaseFunction(std::string name, char first) {
   FunctionRegistry::Function function =
       MakeElementwise(name, 1, [name](const Types& types) {
@@ -285,7 +287,7 @@ FunctionRegistry::Function MakeCast() {
     result.shape = given[0].shape;
     return result;
   };
-  // The name of the dtype is no operand.
+  // The name of the dtype is not an operand.
   function.compute = ElementwiseCompute(
       2, 1, [](const Types& types) -> absl::StatusOr<ElementwiseCall> {
         ElementwiseCall call;

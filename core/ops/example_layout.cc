@@ -27,7 +27,7 @@ void ExampleLayout::Finish() {
   learnt_ = {};
 }
 
-// The bytes from `passed_` to `end` are the same in all.
+// Declares that the bytes from `passed_` to `end` are the same in all records.
 void ExampleLayout::Keep(size_t end) {
   if (learnt_.size() < sizeof(uint64_t)) return;
   for (size_t at = passed_; at < end; at += sizeof(uint64_t)) {

@@ -9,13 +9,14 @@
 
 namespace feedmill {
 
-// What records that are written alike have in common: their size, and all bytes
-// but those of values. Comparing these takes less than finding out anew what
-// stands where. Fits no record until one was learnt.
+// The common layout of records that were written alike: their size, and all
+// bytes that are not values. Comparing these bytes is cheaper than parsing the
+// record. Fits no record until it has learnt one.
 class ExampleLayout {
  public:
-  // Learns from a record: after Begin, says which parts of it may differ in
-  // others, in order, then Finish. Records of less than eight bytes fit none.
+  // Learns a record. After Begin, call Leave for each part that may differ in
+  // other records, in order, then Finish. Records of less than eight bytes are
+  // not learnt.
   void Begin(std::string_view record);
   void Leave(std::string_view part);
   void Finish();
@@ -36,7 +37,8 @@ class ExampleLayout {
 
   static constexpr size_t kNone = SIZE_MAX;
 
-  // Eight bytes of the record, of which those in the mask are the same in all.
+  // Eight bytes of the record; the bytes in the mask are the same in all
+  // records.
   struct Word {
     size_t at = 0;
     uint64_t bytes = 0;
@@ -46,7 +48,7 @@ class ExampleLayout {
   size_t size_ = kNone;
   std::vector<Word> words_;
   std::string_view learnt_;  // between Begin and Finish
-  size_t passed_ = 0;        // of its bytes
+  size_t passed_ = 0;        // bytes handled so far
 };
 
 }  // namespace feedmill

@@ -14,7 +14,7 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little);
 
-// The kinds of a Feature, which are also its field numbers.
+// The kinds of a Feature; the values are its field numbers.
 enum class Kind : uint32_t { kNone = 0, kBytes = 1, kFloat = 2, kInt64 = 3 };
 
 std::string_view KindName(Kind kind) {
@@ -36,12 +36,13 @@ Kind KindOf(DType dtype) {
   return dtype == DType::kFloat32 ? Kind::kFloat : Kind::kInt64;
 }
 
-// Rows that are read together, before they are appended a column at a time: so
-// many that what is appended is still near.
+// Rows that are read together before they are appended column by column. They
+// are few enough to stay in the cache.
 constexpr size_t kRowsTogether = 64;
 constexpr size_t kBytesTogether = size_t{64} << 10;
-// So many records of one size, one after the other, are worth learning from,
-// and then again each so often if they are not alike in more.
+// A layout is learnt after this many consecutive records of one size. If the
+// records differ elsewhere, it is learnt again after kAlikeToLearnAgain
+// records.
 constexpr size_t kAlikeToLearn = 8;
 constexpr size_t kAlikeToLearnAgain = 256;
 
@@ -117,7 +118,7 @@ T Load(const char* at) {
   return value;
 }
 
-// a == b, for names: a call takes longer than comparing most of them.
+// a == b for names: inlined, because a call takes longer than most comparisons.
 [[gnu::always_inline]] inline bool SameName(std::string_view a,
                                             std::string_view b) {
   const size_t size = a.size();
@@ -139,8 +140,8 @@ T Load(const char* at) {
   return true;
 }
 
-// Sets the values to those that a string of them packed has; false if it has
-// another number of them.
+// Decodes a packed list into `values`; false if it has another number of
+// values.
 bool SetPacked(std::string_view packed, std::span<int64_t> values) {
   FieldReader reader(packed);
   for (int64_t& value : values) {
@@ -156,7 +157,8 @@ bool SetPacked(std::string_view packed, std::span<float> values) {
   return true;
 }
 
-// The same of a list as all writers write it; false if it is not one.
+// Decodes a list in the usual form into `values`; false if it has another form
+// or number of values.
 bool SetValues(std::string_view list, std::span<std::string_view> values) {
   UsualReader reader(list);
   for (std::string_view& value : values) {
@@ -222,8 +224,8 @@ absl::Status ExampleParser::Parse(std::span<const std::string_view> records,
   return absl::OkStatus();
 }
 
-// Puts the values of a record into that row of those that are read together;
-// of features that are not fixed, into `values`.
+// Reads the values of a record into row `row` of the rows that are read
+// together. Values of features that are not fixed go to `values`.
 inline absl::Status ExampleParser::ReadRow(std::string_view record,
                                            size_t row) {
   if (ReadLikeLearnt(record, row)) {
@@ -247,8 +249,8 @@ inline absl::Status ExampleParser::ReadRow(std::string_view record,
   return absl::OkStatus();
 }
 
-// Reads a record that differs in values alone from the one learnt from; false
-// if it is not one.
+// Reads a record that differs from the learnt one in values only; false
+// otherwise.
 inline bool ExampleParser::ReadLikeLearnt(std::string_view record, size_t row) {
   if (!layout_.Fits(record)) return false;
   for (Wanted& wanted : wanted_) {
@@ -276,7 +278,7 @@ inline bool ExampleParser::ReadLikeLearnt(std::string_view record, size_t row) {
   return true;
 }
 
-// REQUIRES: ReadUsualExample took it, and all features are fixed.
+// REQUIRES: ReadUsualExample has read the record, and all features are fixed.
 void ExampleParser::LearnLayout(std::string_view record) {
   std::string_view features;
   std::string_view entry;
@@ -308,8 +310,8 @@ void ExampleParser::LearnLayout(std::string_view record) {
   layout_.Finish();
 }
 
-// Reads an Example as all writers write it, in one walk; false if it is not
-// one, or has not what is wanted.
+// Reads an Example in the usual form in one pass; false if it has another form
+// or lacks a requested feature.
 inline bool ExampleParser::ReadUsualExample(std::string_view record,
                                             size_t row) {
   if (any_listed_) return false;
@@ -328,7 +330,7 @@ inline bool ExampleParser::ReadUsualExample(std::string_view record,
     if (!fields.Take(1, key) || !fields.TakeLast(2, value)) return false;
     Wanted* const wanted = FindWanted(key);
     if (wanted == nullptr) continue;
-    if (wanted->found) return false;  // the last one counts
+    if (wanted->found) return false;  // a repeated key: the last one wins
     wanted->found = true;
     --missing;
     if (!SetUsual(value, row, *wanted)) return false;
@@ -342,9 +344,9 @@ inline bool ExampleParser::ReadUsualExample(std::string_view record,
   return true;
 }
 
-// Example {features = 1}, Features {map<string, Feature> feature = 1};
-// SequenceExample {context = 1, feature_lists = 2}, of Features and
-// FeatureLists {map<string, FeatureList> feature_list = 1}.
+// Locates the requested features: Example {features = 1}, Features {map<string,
+// Feature> feature = 1}; SequenceExample {context = 1, feature_lists = 2} with
+// Features and FeatureLists {map<string, FeatureList> feature_list = 1}.
 absl::Status ExampleParser::Locate(std::string_view record) {
   for (Wanted& wanted : wanted_) wanted.found = false;
   FieldReader example(record);
@@ -365,7 +367,8 @@ absl::Status ExampleParser::Locate(std::string_view record) {
   return absl::OkStatus();
 }
 
-// The feature of that name, not of a list; null if it is not wanted.
+// Returns the requested feature (not feature list) of that name; null if there
+// is none.
 inline ExampleParser::Wanted* ExampleParser::FindWanted(std::string_view key) {
   for (size_t tries = 0; tries < wanted_.size(); ++tries) {
     Wanted& wanted = wanted_[next_];
@@ -375,8 +378,8 @@ inline ExampleParser::Wanted* ExampleParser::FindWanted(std::string_view key) {
   return nullptr;
 }
 
-// Sets the values to those of a feature as all writers write it, packed; false
-// if it is not one, or has not as many as are wanted.
+// Reads a feature in the usual, packed form; false if it has another form or
+// number of values.
 inline bool ExampleParser::SetUsual(std::string_view message, size_t row,
                                     Wanted& wanted) {
   if (wanted.open) {
@@ -388,7 +391,8 @@ inline bool ExampleParser::SetUsual(std::string_view message, size_t row,
   if (!UsualReader(message).TakeLast(static_cast<uint32_t>(kind), list)) {
     return false;
   }
-  if (list.size() < wanted.items) return false;  // each takes a byte or more
+  if (list.size() < wanted.items)
+    return false;  // each value takes at least a byte
   Values& rows = wanted.rows;
   if (kind == Kind::kBytes) {
     return SetValues(list, wanted.Row(rows.bytes, row));
@@ -399,7 +403,7 @@ inline bool ExampleParser::SetUsual(std::string_view message, size_t row,
   return SetValues(list, wanted.Row(rows.integers, row));
 }
 
-// A map entry {key = 1, value = 2}; false if it is malformed.
+// Reads a map entry {key = 1, value = 2}; false if it is malformed.
 bool ExampleParser::LocateEntry(std::string_view entry, bool listed) {
   std::string_view key;
   std::string_view value;
@@ -431,7 +435,7 @@ absl::Status ExampleParser::ReadValues(Wanted& wanted) {
                   wanted.items);
 }
 
-// FeatureList {repeated Feature feature = 1}.
+// Reads FeatureList {repeated Feature feature = 1}.
 absl::Status ExampleParser::ReadList(Wanted& wanted) {
   size_t steps = 0;
   FieldReader reader(wanted.found ? wanted.message : std::string_view());
@@ -451,8 +455,8 @@ absl::Status ExampleParser::ReadList(Wanted& wanted) {
   return absl::OkStatus();
 }
 
-// Adds the values of a feature as all writers write it, packed; false if it is
-// not one, and none is added.
+// Appends the values of a feature in the usual, packed form; if it has another
+// form, returns false and appends none.
 bool ExampleParser::ReadUsual(std::string_view message, Wanted& wanted) {
   const Kind kind = KindOf(wanted.feature.dtype);
   const size_t before = wanted.values.count();
@@ -486,8 +490,8 @@ bool ExampleParser::ReadUsual(std::string_view message, Wanted& wanted) {
   return true;
 }
 
-// Feature {oneof: bytes_list = 1, float_list = 2, int64_list = 3}. Adds its
-// values.
+// Appends the values of Feature {oneof: bytes_list = 1, float_list = 2,
+// int64_list = 3}.
 absl::Status ExampleParser::ReadFeature(std::string_view message,
                                         Wanted& wanted) {
   if (ReadUsual(message, wanted)) return absl::OkStatus();
@@ -501,7 +505,7 @@ absl::Status ExampleParser::ReadFeature(std::string_view message,
     if (field.type != WireType::kLength || field.number > 3) continue;
     kind = static_cast<Kind>(field.number);
     bool good = true;
-    if (kind != expected) {  // the last kind of a oneof clears the others
+    if (kind != expected) {  // the last kind of a oneof clears all others
       wanted.values.Cut(before);
     } else if (kind == Kind::kBytes) {
       good = ReadBytesList(field.bytes, wanted.values.bytes);
@@ -517,7 +521,7 @@ absl::Status ExampleParser::ReadFeature(std::string_view message,
                   KindName(kind), KindName(expected));
 }
 
-// Moves the values of a fixed feature to where its row's belong.
+// Moves the values of a fixed feature into row `row`.
 void ExampleParser::PutIntoRow(size_t row, Wanted& wanted) {
   const Values& values = wanted.values;
   switch (KindOf(wanted.feature.dtype)) {
@@ -538,7 +542,7 @@ void ExampleParser::PutIntoRow(size_t row, Wanted& wanted) {
   }
 }
 
-// Of a feature that is not fixed.
+// Appends the row of a feature that is not fixed.
 void ExampleParser::AppendRow(const Wanted& wanted, size_t component,
                               ChunkBuilder& builder) {
   const Values& values = wanted.values;
@@ -557,7 +561,7 @@ void ExampleParser::AppendRow(const Wanted& wanted, size_t component,
   }
 }
 
-// Of a fixed one.
+// Appends the rows of a fixed feature.
 void ExampleParser::AppendRows(size_t rows, size_t component, Wanted& wanted,
                                ChunkBuilder& builder) {
   const Shape& shape = wanted.shape;

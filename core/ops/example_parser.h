@@ -15,38 +15,39 @@
 
 namespace feedmill {
 
-// Reads tf.train.Example and SequenceExample messages: protobuf's wire format
-// by hand, only the features wanted, no allocation per record once its memory
-// has grown.
+// Parses tf.train.Example and SequenceExample messages. It reads protobuf's
+// wire format directly, decodes only requested features, and allocates nothing
+// per record once its memory has grown.
 //
-// The last of repeated map keys wins; packed and unpacked lists, and lists in
-// several parts, count alike; unknown fields are skipped.
+// The last of repeated map keys wins. Packed lists, unpacked lists and lists in
+// several parts are equivalent. Unknown fields are skipped.
 // Not thread-safe: one parser per thread.
 class ExampleParser {
  public:
-  // REQUIRES: dtypes are kBytes, kInt64 or kFloat32 and shapes have no unknown
-  // dims but the first, which is as long as there are values for; one that is
-  // missing has none.
+  // Parses Examples. REQUIRES: dtypes are kBytes, kInt64 or kFloat32; only the
+  // first dim of a shape may be unknown. An unknown dim follows from the number
+  // of values; a missing feature then has none.
   explicit ExampleParser(Features features);
-  // Of a SequenceExample: features of the context and, with known dims only,
-  // of the feature lists, whose rows have a first dimension of steps more.
+  // Parses SequenceExamples: features of the context, and features of the
+  // feature lists. Feature lists have known dims only; their rows have an
+  // additional first dimension, the steps.
   explicit ExampleParser(ParseSequenceExampleStep step);
 
-  // Appends a row a record, the k-th feature to component k; the caller then
-  // calls FinishRows. The records are not needed afterwards.
-  // DataLoss for malformed records and for features that are missing, of
-  // another kind or count (named): records[failed] is the first bad one, and of
-  // those before it rows may have been appended, which the caller drops.
+  // Appends one row per record, feature k to component k; the caller then calls
+  // FinishRows. The records are not needed afterwards.
+  // DataLoss if a record is malformed or a feature is missing or has another
+  // kind or count; the message names it. Then records[failed] is the first bad
+  // one. The caller drops rows that were appended for earlier records.
   absl::Status Parse(std::span<const std::string_view> records,
                      ChunkBuilder& builder, size_t& failed);
 
  private:
-  // Where the bytes of a value stand in a record.
+  // The place of a value's bytes in a record.
   struct Place {
     size_t begin = 0;
     size_t size = 0;
   };
-  // Values of one of the kinds that features have.
+  // Values of one kind of feature.
   struct Values {
     std::vector<std::string_view> bytes;
     std::vector<int64_t> integers;
@@ -62,31 +63,32 @@ class ExampleParser {
       if (floats.size() > count) floats.resize(count);
     }
   };
-  // One feature's place in the record and its values.
+  // A requested feature: its place in the record and its values.
   struct Wanted {
     Feature feature;
-    bool listed = false;  // in the feature lists: a FeatureList
-    bool open = false;    // as many rows of `items` as there are values for
-    size_t items = 0;     // of a step; without a first dim that is not known
+    bool listed = false;  // true for a feature list
+    bool open = false;    // true if the first dim is unknown
+    size_t items = 0;     // items of a step, without an unknown first dim
     bool found = false;
     std::string_view message;  // the encoded Feature or FeatureList
     Shape shape;               // of the row that was read
-    Values values;             // … unless they are put into rows
-    // `items` of each of the rows that are read together, and maybe more.
+    Values values;             // unless they are put into `rows`
+    // `items` values for each of the rows that are read together; may have room
+    // for more.
     Values rows;
-    // By the layout: of each string, or of all numbers.
+    // Places in the layout: of each string, or of all numbers.
     std::vector<Place> places;
 
-    // Each row has as many.
+    // True if each row has the same number of items.
     bool fixed() const { return !open && !listed; }
-    // From the number of values; false if that does not fit.
+    // Computes the shape from the number of values; false if it does not fit.
     bool SetShape() {
       if (!open) return values.count() == items;
       if (values.count() % items != 0) return false;
       shape[0] = static_cast<int64_t>(values.count() / items);
       return true;
     }
-    // The values of a fixed one's row, to be set.
+    // Returns the memory of a row's values. REQUIRES: fixed().
     template <class T>
     std::span<T> Row(std::vector<T>& rows_of, size_t row) const {
       if (rows_of.size() < (row + 1) * items) rows_of.resize((row + 1) * items);
@@ -116,10 +118,11 @@ class ExampleParser {
   std::vector<Wanted> wanted_;
   bool any_listed_ = false;
   bool all_fixed_ = true;
-  size_t next_ = 0;  // which of them is likely to come next
+  size_t next_ = 0;  // index of the feature that is expected next
   ExampleLayout layout_;
-  size_t walked_size_ = 0;   // of the last record that was walked
-  size_t walked_alike_ = 0;  // how many of that size were, one after the other
+  size_t walked_size_ = 0;  // of the last parsed record
+  size_t walked_alike_ =
+      0;  // number of consecutive parsed records of that size
 };
 
 }  // namespace feedmill

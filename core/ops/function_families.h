@@ -5,7 +5,7 @@
 
 namespace feedmill {
 
-// The parts of BuiltinFunctions(), a file each.
+// The parts of BuiltinFunctions(), one file each.
 void AddElementwiseFunctions(FunctionRegistry& registry);
 void AddReductions(FunctionRegistry& registry);
 void AddPlaceFunctions(FunctionRegistry& registry);    // argmin, argmax, cumsum
@@ -24,7 +24,7 @@ void AddRandomImageFunctions(
     FunctionRegistry& registry);                       // image.random_crop, …
 void AddJoiningFunctions(FunctionRegistry& registry);  // list, concat, stack
 
-// InvalidArgument unless there are `count` arguments.
+// InvalidArgument unless `given` is `count`.
 absl::Status ExpectArguments(std::string_view function, size_t given,
                              size_t count);
 

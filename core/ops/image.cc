@@ -40,9 +40,9 @@ absl::Status CheckSize(ImageSize size) {
   return absl::OkStatus();
 }
 
-// What libjpeg makes of an image at the smallest scale that is large enough.
-// The decoder, which is told sizes only, finds the same scale for sides of 2 or
-// more.
+// Returns the size that libjpeg produces at the smallest scale that is large
+// enough. From this size alone, the decoder finds the same scale if both sides
+// are at least 2.
 ImageSize ShrunkSize(ImageSize size, ImageSize at_least) {
   FM_CHECK(at_least.height >= 2 && at_least.width >= 2);
   for (const int64_t scale : {8, 4, 2}) {
@@ -86,7 +86,8 @@ absl::Status ImageDecoder::Decode(std::string_view file,
                                   std::span<uint8_t> pixels) {
   errno = 0;
   absl::Status decoded = DecodeFormat(file, options, size, pixels);
-  // The libraries say so like they say that a file is damaged, or not at all.
+  // The libraries report a failed allocation like a damaged file, or not at
+  // all.
   if (!decoded.ok() && errno == ENOMEM) throw std::bad_alloc();
   return decoded;
 }
@@ -126,7 +127,7 @@ absl::Status ResizeImage(std::span<const uint8_t> source, ImageSize from,
                         target.data(), to)) {
     return absl::OkStatus();
   }
-  // Our threads are the parallelism; OpenCV's would fight them.
+  // feedmill parallelises by its own threads; OpenCV's threads would compete.
   static const bool one_thread = (cv::setNumThreads(0), true);
   static_cast<void>(one_thread);
   const int type = CV_8UC(static_cast<int>(channels));
@@ -147,7 +148,7 @@ absl::Status ResizeImage(std::span<const uint8_t> source, ImageSize from,
 
 namespace {
 
-// Pixels of a size known to the compiler move in registers.
+// Pixels whose size is known at compile time are moved in registers.
 template <size_t kPixelBytes>
 void ReverseRow(const std::byte* source, std::byte* target, int64_t width) {
   struct Pixel {
@@ -164,11 +165,11 @@ void ReverseRow(const std::byte* source, std::byte* target, int64_t width) {
 
 #if defined(__x86_64__)
 
-// Reverses the pixels of three bytes [left, right) of a row in place, five
-// from each end at a time, until few are left: the range to go on with.
+// Reverses the three-byte pixels [left, right) of a row in place, five from
+// each end at a time. Returns the remaining range in the middle.
 __attribute__((target("ssse3"))) std::pair<int64_t, int64_t> ReverseEndsOfRgb(
     std::byte* row, int64_t left, int64_t right) {
-  // Each load has one byte too many, which goes back where it was.
+  // Each load has one byte too many, which is written back unchanged.
   const __m128i from_left =
       _mm_setr_epi8(-1, 12, 13, 14, 9, 10, 11, 6, 7, 8, 3, 4, 5, 0, 1, 2);
   const __m128i from_right =

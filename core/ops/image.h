@@ -15,7 +15,7 @@
 
 namespace feedmill {
 
-// Larger images are refused before memory is made for them.
+// Larger images are refused before any memory is allocated for them.
 inline constexpr int64_t kImageSideMax = 65'500;
 inline constexpr int64_t kImagePixelsMax = int64_t{256} << 20;
 
@@ -28,24 +28,25 @@ struct ImageSize {
 struct DecodeOptions {
   int64_t channels = 3;   // 3 (RGB) or 1 (luma)
   bool fast_dct = false;  // JPEG: libjpeg-turbo's fast inverse DCT
-  // JPEG: decoded to 1/8, 1/4 or 1/2 of its height and width, the smallest of
-  // them that is at least so large, else whole. REQUIRES: sides of 2 or more.
+  // JPEG: decode to 1/8, 1/4 or 1/2 of the height and width, the smallest of
+  // them that is at least this large; otherwise the full size. REQUIRES: both
+  // sides are at least 2.
   std::optional<ImageSize> at_least{};
-  // True: an image that the codec warns of is DataLoss. Else it is a data
-  // warning (JPEG: what libjpeg warns of; PNG: damage after the pixels).
+  // True: a warning of the codec is DataLoss. False: it is counted as a data
+  // warning (JPEG: any warning of libjpeg; PNG: damage after the pixels).
   bool fail_on_warning = false;
-  // True: a JPEG whose data ends early is decoded, as libjpeg does, with made
-  // up pixels where data is missing. Else it is DataLoss.
+  // True: a JPEG whose data ends early is decoded as libjpeg does, with
+  // invented pixels for the missing data. False: it is DataLoss.
   bool pad_truncated = false;
 };
 
 class JpegDecoder;
 
-// Decodes JPEG, PNG and WebP, recognised by their first bytes. Owns codec state
-// that is reused from image to image.
+// Decodes JPEG, PNG and WebP, recognised by their first bytes. Reuses codec
+// state from image to image.
 //
-// Grey is replicated to RGB, alpha dropped, 16-bit samples keep their high
-// byte. Input that the codec refuses is DataLoss, and so is truncated input.
+// Grey is replicated to RGB, alpha is dropped, and 16-bit samples keep their
+// high byte. DataLoss if the codec rejects the input or the input is truncated.
 // Thread-compatible: one decoder per thread.
 class ImageDecoder {
  public:
@@ -54,11 +55,12 @@ class ImageDecoder {
   ImageDecoder(ImageDecoder&&) noexcept;
   ImageDecoder& operator=(ImageDecoder&&) noexcept;
 
-  // The size that Decode makes, from the header alone.
+  // Returns the size of the result of Decode; reads only the header.
   absl::StatusOr<ImageSize> ReadSize(std::string_view file,
                                      const DecodeOptions& options = {});
-  // Decodes the whole image into `pixels`. REQUIRES: `size` is ReadSize's with
-  // the same options and pixels.size() == height * width * channels.
+  // Decodes the whole image into `pixels`. REQUIRES: `size` is the result of
+  // ReadSize with the same options, and pixels.size() == height * width *
+  // channels.
   absl::Status Decode(std::string_view file, const DecodeOptions& options,
                       ImageSize size, std::span<uint8_t> pixels);
 
@@ -72,9 +74,8 @@ class ImageDecoder {
 enum class ResizeMethod { kBilinear, kNearest };
 
 // Resizes as OpenCV's INTER_LINEAR and INTER_NEAREST; the same size is a copy.
-// InvalidArgument for empty images or ones beyond the limits above.
-// REQUIRES: the ranges have the sizes that follow from the arguments and do
-// not overlap.
+// InvalidArgument if an image is empty or exceeds the limits above. REQUIRES:
+// the ranges have the sizes that follow from the arguments, and do not overlap.
 absl::Status ResizeImage(std::span<const uint8_t> source, ImageSize from,
                          std::span<uint8_t> target, ImageSize to,
                          int64_t channels, ResizeMethod method);
@@ -82,8 +83,8 @@ absl::Status ResizeImage(std::span<const uint8_t> source, ImageSize from,
 enum class FlipDirection { kHorizontal, kVertical };
 
 // Flips an image of any pixel type; `source` may be `target` itself, but the
-// ranges must not overlap otherwise.
-// REQUIRES: both have height * width * pixel_bytes bytes.
+// ranges must not overlap otherwise. REQUIRES: both have height * width *
+// pixel_bytes bytes.
 void FlipImage(std::span<const std::byte> source, std::span<std::byte> target,
                ImageSize size, size_t pixel_bytes, FlipDirection direction);
 

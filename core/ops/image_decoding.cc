@@ -28,7 +28,7 @@ absl::StatusOr<ImageSize> SizeToKeep(const ValueType& type) {
   return ImageSize{sides[0], sides[1]};
 }
 
-// Of the arguments after the first, which are constants.
+// Returns the options from the arguments after the first, which are constants.
 absl::StatusOr<DecodeOptions> OptionsOf(
     std::span<const ValueType* const> types) {
   DecodeOptions options;

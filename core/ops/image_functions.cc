@@ -99,7 +99,7 @@ absl::StatusOr<StridedView> Rot90(Types types, Dims dims) {
   return view;
 }
 
-// Moves an axis to the end, or the last axis there.
+// Moves the channel axis before the height (to_chw), or back to the end.
 template <bool kToChw>
 absl::StatusOr<StridedView> MoveChannels(Types types, Dims dims) {
   constexpr std::string_view kName = kToChw ? "image.to_chw" : "image.to_hwc";
@@ -121,7 +121,7 @@ absl::StatusOr<StridedView> MoveChannels(Types types, Dims dims) {
 
 constexpr std::string_view kNormalize = "image.normalize";
 
-// Whether `parameter` is one number, or one for each channel.
+// Checks that `parameter` is one number, or one number for each channel.
 absl::Status CheckParameter(Dims image, const ValueType& parameter) {
   if (parameter.dtype == DType::kBytes) {
     return InvalidArgument("{}: bytes are no mean or deviation", kNormalize);
@@ -154,10 +154,11 @@ absl::StatusOr<ValueType> InferNormalize(const std::vector<ValueType>& given) {
   return result;
 }
 
-// A parameter as floats, repeated so that a loop over them is long.
+// A parameter as floats, repeated so that the loop over it is long.
 class Period {
  public:
-  // For rows of that many channels; false if the parameter has others.
+  // Reads the parameter for rows of `channels` channels; false if their numbers
+  // differ.
   bool Read(const Argument& argument, size_t row, size_t channels) {
     constexpr size_t kLength = 48;
     const Column& column = *argument.column;

@@ -13,7 +13,7 @@
 namespace feedmill {
 namespace {
 
-// OpenCV's depth of a dtype that it resizes, or -1.
+// Returns OpenCV's depth of a dtype, or -1 if it does not resize this dtype.
 int DepthOf(DType dtype) {
   switch (dtype) {
     case DType::kUInt8:
@@ -116,7 +116,7 @@ absl::Status ResizeBoxes(std::string_view function, const std::byte* source,
                          DType dtype, int interpolation, std::byte* target,
                          ImageSize to) {
   FM_RETURN_IF_ERROR(CheckImage(function, images.size, images.channels));
-  // Our threads are the parallelism; OpenCV's would fight them.
+  // feedmill parallelises by its own threads; OpenCV's threads would compete.
   static const bool one_thread = (cv::setNumThreads(0), true);
   static_cast<void>(one_thread);
   const int type =

@@ -13,7 +13,7 @@
 #include "core/ops/image_shapes.h"
 #include "core/ops/row_items.h"
 
-// image.rotate: bit for bit what Pillow's Image.rotate gives.
+// image.rotate gives the same bits as Pillow's Image.rotate.
 
 namespace feedmill {
 namespace {
@@ -58,13 +58,13 @@ absl::StatusOr<ValueType> InferRotate(const std::vector<ValueType>& given) {
   return result;
 }
 
-// Where the pixel (x, y) of the result is in the image: (a[0] x + a[1] y +
-// a[2], a[3] x + a[4] y + a[5]), of the left upper corners of pixels.
+// Maps pixel (x, y) of the result to the image: (a[0] x + a[1] y + a[2], a[3] x
+// + a[4] y + a[5]). Coordinates are those of upper left corners of pixels.
 struct Affine {
   double a[6];
 };
 
-// Python's round(v, 15).
+// Same as Python's round(v, 15).
 double Rounded(double v) {
   char digits[32];
   const auto printed = fmt::format_to_n(digits, sizeof digits, "{:.15f}", v);
@@ -73,7 +73,7 @@ double Rounded(double v) {
   return rounded;
 }
 
-// A turn counter-clockwise about the centre.
+// Returns a counter-clockwise rotation about the centre.
 Affine TurnOf(double degrees, ImageSize size) {
   double turn = std::fmod(degrees, 360.0);
   if (turn < 0) turn += 360.0;
@@ -86,7 +86,7 @@ Affine TurnOf(double degrees, ImageSize size) {
            (0.0 - sine) * -x + cosine * -y + 0.0 + y}};
 }
 
-// One image while it is turned.
+// An image and its rotated result.
 template <class T>
 struct Turned {
   const T* from;
@@ -100,7 +100,7 @@ struct Turned {
   }
 };
 
-// In 1/65536 of a pixel, as Pillow does.
+// Computes in units of 1/65536 pixel, as Pillow does.
 template <class T>
 void TurnNearest(const Affine& turn, const Turned<T>& image) {
   const auto fixed = [](double v) {
@@ -137,7 +137,7 @@ double Between(T a, T b, double way) {
   return static_cast<double>(a) + static_cast<double>(b - a) * way;
 }
 
-// The pixel of `image` around (x, y), which is within it.
+// Interpolates the pixel of `image` around (x, y), a point inside the image.
 template <class T>
 void Interpolate(const Turned<T>& image, double x, double y, T* to) {
   x -= 0.5;

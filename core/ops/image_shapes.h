@@ -12,13 +12,13 @@
 
 namespace feedmill {
 
-// The axis of the height, followed by that of the width: an image is
-// [height, width], or [..., height, width, channels]. InvalidArgument for what
+// Returns the axis of the height; the axis of the width follows it. An image is
+// [height, width] or [..., height, width, channels]. InvalidArgument if `dims`
 // is no image.
 absl::StatusOr<size_t> HeightAxis(std::string_view function,
                                   std::span<const int64_t> dims);
 
-// The images of one row, all of one size, one after another.
+// The images of one row: all have one size and are adjacent.
 struct RowImages {
   int64_t count = 1;
   ImageSize size;
@@ -28,8 +28,8 @@ struct RowImages {
   explicit RowImages(std::span<const int64_t> dims);
 };
 
-// Declares row `row` of a result, whose images were of shape `given` and are of
-// `size` now. Of uniform rows the first counts.
+// Declares row `row` of a result. Its images had shape `given` and now have
+// `size`. For uniform rows, only the first call has an effect.
 void EndImagesRow(std::span<const int64_t> given, ImageSize size, bool ragged,
                   size_t row, OutputColumn& out);
 

@@ -12,7 +12,7 @@
 namespace feedmill {
 namespace {
 
-// concat joins along an axis that the parts have, stack along a new one.
+// concat joins along an existing axis of the parts, stack along a new one.
 enum class Join { kConcat, kStack };
 
 constexpr std::string_view kList = "a list";
@@ -28,7 +28,8 @@ absl::StatusOr<DType> JoinedDType(std::string_view function,
   return dtype;
 }
 
-// The dims of parts that are joined; dims are unknown at building time only.
+// Returns the dims of joined parts. Dims are unknown only when the expression
+// is compiled.
 absl::StatusOr<Shape> JoinedDims(
     Join join, std::string_view function, size_t axis,
     std::span<const std::span<const int64_t>> parts) {
@@ -122,8 +123,8 @@ absl::Status ComputeJoin(Join join, std::string_view function, size_t axis,
   return absl::OkStatus();
 }
 
-// ---- concat and stack of one value, whose items along the first axis they
-// join: of [a, b], for instance.
+// ---- concat and stack of one value along its first axis, as in concat([a, b],
+// 0)
 
 // Moves the first axis to `axis`.
 absl::StatusOr<StridedView> MoveFirstAxis(std::span<const int64_t> dims,
@@ -136,7 +137,8 @@ absl::StatusOr<StridedView> MoveFirstAxis(std::span<const int64_t> dims,
   return view;
 }
 
-// The dims of the view above, with the moved axis merged into the next.
+// Returns the dims of the view above after merging the moved axis with the
+// next.
 Shape MergeAxis(Shape dims, size_t axis) {
   const bool unknown =
       dims[axis] == kUnknownDim || dims[axis + 1] == kUnknownDim;
@@ -157,7 +159,7 @@ absl::StatusOr<ValueType> InferJoinOfOne(Join join, size_t axis,
 
 // ---- the functions
 
-// The axis of the parts, of which `given` ends.
+// Returns the axis along which to join: the last of `given`.
 absl::StatusOr<size_t> JoinAxis(Join join, std::string_view function,
                                 const ValueType* const* given, size_t count) {
   if (count < 2) {

@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-// They need what <cstdio> declares.
+// These headers need declarations of <cstdio>.
 #include <jerror.h>
 #include <jpeglib.h>
-// The interface of libjpeg's parts among each other.
+// The internal interface between libjpeg's modules.
 #include <jpegint.h>
 
 #include "core/base/check.h"
@@ -27,7 +27,7 @@ namespace {
 static_assert(sizeof(JCOEF) == sizeof(int16_t));
 static_assert(NUM_HUFF_TBLS == JpegScan::kTables);
 
-// Where a scan has so many bytes, tables are worth being made for it alone.
+// For a scan of at least this many bytes, making tables pays off.
 constexpr size_t kWorthTables = 32 << 10;
 
 const unsigned char* Bytes(std::string_view file) {
@@ -50,8 +50,8 @@ bool IsJpeg(std::string_view file) { return file.starts_with("\xff\xd8\xff"); }
 
 // ---- libjpeg
 
-// A libjpeg decompressor. Its errors jump to `failed`; a function that calls it
-// sets that first, and has no local objects that must be destroyed by then.
+// A libjpeg decompressor. Errors jump to `failed_`. A function that calls
+// libjpeg sets `failed_` first, and then has no local objects with destructors.
 class JpegDecoder::Libjpeg {
  public:
   Libjpeg(const Libjpeg&) = delete;
@@ -96,7 +96,7 @@ class JpegDecoder::Libjpeg {
     return ended_early_ || data_missing_ || other_warnings_ > 0;
   }
 
-  // Chooses the scale at which the image has this size. False: none does.
+  // Chooses the scale that yields this size; false if there is none.
   bool Scale(ImageSize size) {
     for (const unsigned scale : {1U, 2U, 4U, 8U}) {
       const auto of = [&](JDIMENSION side) {
@@ -116,7 +116,7 @@ class JpegDecoder::Libjpeg {
     info_.out_color_space = options.channels == 1 ? JCS_GRAYSCALE : JCS_EXT_RGB;
     info_.dct_method = options.fast_dct ? JDCT_FASTEST : JDCT_ISLOW;
   }
-  // Makes `pixels` the memory of the rows of the output.
+  // Sets the output rows to the memory of `pixels`.
   void SetRows(const DecodeOptions& options, std::span<uint8_t> pixels) {
     const size_t row_bytes =
         info_.output_width * static_cast<size_t>(options.channels);
@@ -135,7 +135,7 @@ class JpegDecoder::Libjpeg {
   // A scan ended before all of its data.
   bool data_missing_ = false;
   uint64_t other_warnings_ = 0;
-  // The error, or the first warning.
+  // Text of the error, or of the first warning.
   std::array<char, JMSG_LENGTH_MAX> text_{};
   jpeg_error_mgr errors_{};
   jpeg_progress_mgr limits_{};
@@ -162,12 +162,12 @@ class JpegDecoder::Libjpeg {
 
 // ---- any file
 
-// libjpeg as it is.
+// Plain libjpeg.
 class JpegDecoder::Any : public Libjpeg {
  public:
   absl::StatusOr<ImageSize> ReadSize(std::string_view file) {
     if (setjmp(failed_) != 0) return Error();  // NOLINT(cert-err52-cpp)
-    if (info_.global_state == 0) Renew();      // there is no decompressor yet
+    if (info_.global_state == 0) Renew();      // create the decompressor first
     ReadHeader(file);
     jpeg_abort_decompress(&info_);
     if (info_.jpeg_color_space == JCS_CMYK ||
@@ -190,7 +190,7 @@ class JpegDecoder::Any : public Libjpeg {
     SetRows(options, pixels);
     while (info_.output_scanline < info_.output_height) {
       ReadRows();
-      // No more rows have to be made up.
+      // The remaining rows would only be invented.
       if (!options.pad_truncated && ended_early_ && data_missing_) break;
     }
     const bool incomplete = data_missing_ || !ScansAreWhole();
@@ -202,8 +202,8 @@ class JpegDecoder::Any : public Libjpeg {
   }
 
  private:
-  // Begins anew: libjpeg decodes a file that lacks tables with those of the
-  // file before.
+  // Resets the decompressor, because libjpeg uses the tables of the previous
+  // file if a file has none.
   void Renew() {
     jpeg_destroy_decompress(&info_);
     jpeg_create_decompress(&info_);
@@ -216,12 +216,12 @@ class JpegDecoder::Any : public Libjpeg {
   }
 
   // Returns false if a scan is missing that a coefficient needs, or if libjpeg
-  // cannot tell. The data within the scans is not looked at.
+  // does not know. Does not check the data within the scans.
   bool ScansAreWhole() const {
-    // libjpeg says nothing of missing data there.
+    // libjpeg reports no missing data for arithmetic coding.
     if (info_.arith_code) return false;
     for (int c = 0; c < info_.num_components; ++c) {
-      // Set with the first scan of the component.
+      // Set by the first scan of the component.
       if (info_.comp_info[c].quant_table == nullptr) return false;
       if (!info_.progressive_mode || info_.coef_bits == nullptr) continue;
       for (const int bits : std::span(info_.coef_bits[c], DCTSIZE2)) {
@@ -236,7 +236,7 @@ class JpegDecoder::Any : public Libjpeg {
     return DataLoss("JPEG: {}", text_.data());
   }
 
-  // Says whether the options accept the image that was decoded.
+  // Checks whether the options accept the decoded image.
   absl::Status Judge(const DecodeOptions& options, bool truncated) {
     if (truncated && !options.pad_truncated) {
       return DataLoss(
@@ -256,18 +256,17 @@ class JpegDecoder::Any : public Libjpeg {
   }
 };
 
-// ---- most files
+// ---- usual files
 
-// libjpeg with a decoder of our own for what is entropy-coded. Takes no file
-// that libjpeg warns of.
+// libjpeg with our own entropy decoder (JpegScan). Rejects every file for which
+// libjpeg would warn.
 class JpegDecoder::Usual : public Libjpeg {
  public:
   Usual() { jpeg_create_decompress(&info_); }
 
   bool Decode(std::string_view file, const DecodeOptions& options,
               ImageSize size, std::span<uint8_t> pixels) {
-    // libjpeg says with it that it cannot go on; nothing here has to be
-    // destroyed by then.
+    // libjpeg jumps here on an error. No object needs to be destroyed then.
     if (setjmp(failed_) != 0) {  // NOLINT(cert-err52-cpp)
       jpeg_abort_decompress(&info_);
       return false;
@@ -299,7 +298,7 @@ class JpegDecoder::Usual : public Libjpeg {
            info_.output_width == size.width && (!SetCodes() || TakeOver());
   }
 
-  // libjpeg keeps them for files that have none.
+  // Clears the tables, because libjpeg keeps them for files that have none.
   void ForgetTables() {
     for (int k = 0; k < NUM_HUFF_TBLS; ++k) {
       for (JHUFF_TBL* table :
@@ -312,7 +311,8 @@ class JpegDecoder::Usual : public Libjpeg {
     }
   }
 
-  // Whether the file does; libjpeg knows which others may be meant.
+  // True if the file has all tables. For files without tables, libjpeg knows
+  // defaults.
   bool HasTables() const {
     for (int k = 0; k < info_.comps_in_scan; ++k) {
       const jpeg_component_info& component = *info_.cur_comp_info[k];
@@ -339,8 +339,8 @@ class JpegDecoder::Usual : public Libjpeg {
     return table != nullptr && table->quantval[0] != 0;
   }
 
-  // Whether the scan is ours to decode. libjpeg has checked the tables, and
-  // read up to the scan.
+  // Returns true if JpegScan can decode the scan. libjpeg has checked the
+  // tables and has read up to the scan.
   bool SetCodes() {
     const bool worth_it = info_.src->bytes_in_buffer >= kWorthTables;
     std::array<bool, JpegScan::kTables> dc_set{}, ac_set{};
@@ -395,7 +395,7 @@ class JpegDecoder::Usual : public Libjpeg {
   }
 
   JpegScan scan_;
-  bool ours_ = false;  // it decodes this file, and not libjpeg
+  bool ours_ = false;  // JpegScan decodes this file, not libjpeg
 };
 
 JpegDecoder::JpegDecoder()

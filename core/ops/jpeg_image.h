@@ -13,7 +13,7 @@ namespace feedmill {
 
 bool IsJpeg(std::string_view file);
 
-// Decodes JPEG files as libjpeg-turbo does, to the bit. Thread-compatible.
+// Decodes JPEG files bit for bit as libjpeg-turbo does. Thread-compatible.
 class JpegDecoder {
  public:
   JpegDecoder();
@@ -21,16 +21,18 @@ class JpegDecoder {
   JpegDecoder(const JpegDecoder&) = delete;
   JpegDecoder& operator=(const JpegDecoder&) = delete;
 
-  // The whole size. DataLoss if the header is damaged, or for CMYK.
+  // Returns the full size. DataLoss if the header is damaged or the file is
+  // CMYK.
   absl::StatusOr<ImageSize> ReadSize(std::string_view file);
-  // REQUIRES: `size` is ReadSize's, or an eighth, a quarter or half of it,
-  // rounded up, with sides of 2 or more; pixels.size() == height * width *
+  // REQUIRES: `size` is the result of ReadSize or 1/8, 1/4 or 1/2 of it,
+  // rounded up, with sides of at least 2; pixels.size() == height * width *
   // channels. DataLoss if the options do not accept the image.
   absl::Status Decode(std::string_view file, const DecodeOptions& options,
                       ImageSize size, std::span<uint8_t> pixels);
 
-  // The two ways of Decode, for tests. False: the file is not as most are
-  // (baseline, sound, one scan, no restart markers), and nothing is told of it.
+  // The two paths of Decode, for tests. DecodeUsual returns false for an
+  // unusual file (usual: baseline, sound, one scan, no restart markers); it
+  // does not tell what is unusual.
   bool DecodeUsual(std::string_view file, const DecodeOptions& options,
                    ImageSize size, std::span<uint8_t> pixels);
   absl::Status DecodeAny(std::string_view file, const DecodeOptions& options,

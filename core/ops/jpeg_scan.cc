@@ -17,16 +17,17 @@ constexpr uint8_t kMarker = 0xff;
 constexpr uint8_t kStuffed = 0x00;
 constexpr uint8_t kEndOfImage = 0xd9;
 constexpr uint32_t kSixteenZeros = 0xf0;
-constexpr uint32_t kNoSymbol = 256;  // there is no such code
-constexpr uint32_t kUnsound = 255;   // where a coefficient cannot be
-// Nothing is decoded from behind the end but in one block, and that takes less.
+constexpr uint32_t kNoSymbol = 256;  // no code begins with these bits
+constexpr uint32_t kUnsound = 255;   // an impossible index of a coefficient
+// Zero bytes after the data. Decoding passes the end within one block at most,
+// which takes fewer bytes than this.
 constexpr size_t kPadding = 512;
-// Up to there a coefficient behind 15 zeros is not the last one, behind which
-// there is no end of block.
+// Below this index, a coefficient after up to 15 zeros is not the last of its
+// block. (After the last coefficient, there is no end-of-block code.)
 constexpr uint32_t kPairsUntil = JpegScan::kBlockSize - 16;
 
-// Where the coefficients are in a block, by their order in the file. What is
-// wrong may count on, by 16 at most.
+// Natural index of each coefficient, by order in the file. Damaged data may
+// exceed a block by 16 at most.
 constexpr std::array<uint8_t, JpegScan::kBlockSize + 32> kNaturalOrder = {
     0,  1,  8,  16, 9,  2,  3,  10, 17, 24, 32, 25, 18, 11, 4,  5,
     12, 19, 26, 33, 40, 48, 41, 34, 27, 20, 13, 6,  7,  14, 21, 28,
@@ -35,23 +36,23 @@ constexpr std::array<uint8_t, JpegScan::kBlockSize + 32> kNaturalOrder = {
     63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63,
     63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63, 63};
 
-// F.2.2.1: a value of `size` bits whose first is 0 is negative.
+// F.2.2.1: a value of `size` bits whose first bit is 0 is negative.
 constexpr int32_t Extend(uint32_t bits, uint32_t size) {
   if (size == 0) return 0;
   const auto value = static_cast<int32_t>(bits);
   return (bits >> (size - 1)) != 0 ? value : value - (1 << size) + 1;
 }
 
-// The symbols of a code, by what begins with its bits.
+// The symbols of a code, found by the next kLookBits bits.
 struct Symbols {
   struct Found {
-    uint8_t bits = 0;  // of the code; 0: it has more than kLookBits, or none
+    uint8_t bits = 0;  // of the code; 0: longer than kLookBits, or none
     uint8_t symbol = 0;
   };
   JpegCode code;
   std::array<Found, kLooks> found{};
-  // For longer codes: those of n bits are below limit[n] (as 16 bits), and
-  // mean symbols[code + offset[n]].
+  // For longer codes: codes of n bits are below limit[n] (as 16 bits), and code
+  // c is symbols[c + offset[n]].
   std::array<uint32_t, kCodeBitsMax + 1> limit{};
   std::array<uint32_t, kCodeBitsMax + 1> offset{};
 
@@ -62,7 +63,7 @@ Symbols::Symbols(const JpegCode& given) : code(given) {
   uint32_t next = 0;
   uint32_t symbol = 0;
   for (uint32_t bits = 1; bits <= kCodeBitsMax; ++bits, next <<= 1) {
-    offset[bits] = symbol - next;  // less than 0 is as good: they are added
+    offset[bits] = symbol - next;  // may wrap below 0, because it is added
     for (uint32_t k = 0; k < code.lengths[bits]; ++k, ++next, ++symbol) {
       FM_CHECK(symbol < code.symbols.size() && next < (1U << bits));
       if (bits > kLookBits) continue;
@@ -75,9 +76,9 @@ Symbols::Symbols(const JpegCode& given) : code(given) {
   }
 }
 
-// What follows from the next kLookBits bits.
+// The coefficient that the next kLookBits bits encode.
 struct Coefficient {
-  uint8_t bits = 0;  // all that it takes; 0: more bits are needed
+  uint8_t bits = 0;  // bits of code and value; 0: more are needed
   uint8_t zeros = 0;
   int16_t value = 0;
   bool end = false;
@@ -85,7 +86,7 @@ struct Coefficient {
 
 std::array<Coefficient, kLooks> CoefficientsOf(const Symbols& symbols) {
   std::array<Coefficient, kLooks> coefficients;
-  // All looks that begin with a code and its bits follow each other.
+  // All looks that begin with one code and value are consecutive.
   for (size_t look = 0; look < kLooks;) {
     const Symbols::Found found = symbols.found[look];
     const uint32_t size = found.symbol & 15U;
@@ -143,9 +144,9 @@ JpegScan::DcTable::DcTable(const JpegCode& code) : symbols(code) {
 struct JpegScan::AcTable {
   explicit AcTable(const JpegCode& code);
 
-  // One or two coefficients: where they are behind the place reached, and how
-  // far it is then; 0: there is none that the look shows whole. Of one, both
-  // halves tell.
+  // One or two coefficients: their distances from the current index, and the
+  // distance to the next index. An advance of 0 means that the look has no
+  // complete coefficient. If there is only one, both halves hold it.
   struct Entry {
     uint8_t bits = 0;
     uint8_t first_at = 0;
@@ -154,7 +155,7 @@ struct JpegScan::AcTable {
     int16_t first = 0;
     int16_t second = 0;
   };
-  // So far is the end of a block.
+  // Advance that means the end of the block.
   static constexpr uint8_t kEnd = 128;
 
   Symbols symbols;
@@ -168,7 +169,7 @@ JpegScan::AcTable::AcTable(const JpegCode& code) : symbols(code) {
     if (one.bits == 0) continue;
     Entry& entry = entries[look];
     entry.bits = one.bits;
-    if (one.end) {  // a zero is stored where there is one
+    if (one.end) {  // an end stores a zero over a zero
       entry.advance = kEnd;
       continue;
     }
@@ -189,13 +190,14 @@ JpegScan::AcTable::AcTable(const JpegCode& code) : symbols(code) {
   }
 }
 
-// What comes next. All of it is inlined, so that it stays in registers.
+// The input bits. All methods are inlined, so that the state stays in
+// registers.
 struct JpegScan::Bits {
   const uint8_t* next = nullptr;
-  uint64_t window = 0;  // from the highest bit on
-  uint32_t count = 0;   // of bits there, at least
+  uint64_t window = 0;  // next bits, from the highest bit on
+  uint32_t count = 0;   // valid bits, at least
 
-  // At least 56 bits are there then.
+  // Loads bits until at least 56 are valid.
   [[gnu::always_inline]] inline void Refill() {
     window |= LoadBigEndian(next) >> count;
     next += (63 - count) >> 3;
@@ -213,7 +215,7 @@ struct JpegScan::Bits {
     Drop(size);
     return Extend(taken, size);
   }
-  // Or kNoSymbol.
+  // Returns the next symbol or kNoSymbol.
   [[gnu::always_inline]] inline uint32_t TakeSymbol(const Symbols& symbols) {
     const Symbols::Found found = symbols.found[Look()];
     if (found.bits == 0) return TakeLongSymbol(symbols);
@@ -345,11 +347,11 @@ bool JpegScan::complete() const {
     Refill();
     at = TakeAc(table, at, block);
   }
-  // Where a block ends before its last coefficient, it is told.
+  // A block that ends before its last coefficient has an end-of-block code.
   return at == kBlockSize || (at >= AcTable::kEnd && at != kUnsound);
 }
 
-// The next coefficient: where the one behind it is.
+// Decodes the next coefficient; returns the index after it.
 [[gnu::always_inline]] inline uint32_t JpegScan::Bits::TakeAc(
     const AcTable& table, uint32_t at, int16_t* block) {
   const uint32_t symbol = TakeSymbol(table.symbols);
@@ -381,7 +383,7 @@ bool JpegScan::complete() const {
 
 #if defined(__x86_64__)
 
-// Its shifts take any register, and leave the flags alone.
+// BMI2's shifts use any register and do not change the flags.
 [[gnu::target("bmi2")]] void JpegScan::DecodeUnitWithBmi2(
     int16_t (*const blocks[])[kBlockSize]) {
   DecodeUnitInline(blocks);

@@ -75,7 +75,7 @@ Int FloorDivideIntegers(Int a, Int b) {
   return quotient * b != a && (a < 0) != (b < 0) ? quotient - 1 : quotient;
 }
 
-// Python's float % and //.
+// Same as Python's float % and //.
 std::pair<double, double> FloatDivMod(double a, double b) {
   double mod = std::fmod(a, b);
   double quotient = (a - mod) / b;

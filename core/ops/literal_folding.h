@@ -10,10 +10,10 @@
 
 namespace feedmill {
 
-// What Python makes of an operator between its own numbers: 1 + 2 is the
-// literal 3, -1 a literal too, 2 ** 3 is 8. Nullopt for functions that are not
-// Python operators and for arguments that are not all number literals.
-// InvalidArgument where Python raises, or for integers of more than 64 bits.
+// Returns the result of a Python operator on Python numbers: 1 + 2 is the
+// literal 3, -1 is a literal, 2 ** 3 is 8. Nullopt for functions that are not
+// Python operators, and unless all arguments are number literals.
+// InvalidArgument if Python raises, or for integers of more than 64 bits.
 std::optional<absl::StatusOr<ValueType>> FoldLiterals(
     std::string_view function, std::span<const ValueType* const> arguments);
 

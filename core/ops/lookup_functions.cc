@@ -33,7 +33,7 @@ const std::string& PathOf(const Argument& argument) {
   return std::get<std::string>(argument.type->literal->value);
 }
 
-// What was loaded of the file that the second argument names.
+// Returns the loaded file that the second argument names.
 template <class T>
 absl::StatusOr<const T*> Loaded(
     std::string_view function,

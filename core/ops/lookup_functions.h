@@ -12,7 +12,7 @@
 
 namespace feedmill {
 
-// What the files that expressions name hold, by their paths.
+// The contents of files that expressions name, by path.
 struct LoadedFiles {
   std::map<std::string, std::shared_ptr<const Vocabulary>, std::less<>>
       vocabularies;
@@ -20,9 +20,9 @@ struct LoadedFiles {
       models;
 };
 
-// The functions that look into files (vocabulary, …). Without `files` they
-// have their types, but computing them is an error: BindFiles
-// (core/pipeline/bound_files.h) adds them once more with files.
+// Adds the functions that look into files (vocabulary, …). Without `files` they
+// have types, but computing them is an error. BindFiles
+// (core/pipeline/bound_files.h) adds them again with files.
 void AddLookupFunctions(FunctionRegistry& registry,
                         const std::shared_ptr<const LoadedFiles>& files);
 

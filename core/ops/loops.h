@@ -9,24 +9,23 @@
 #include "core/base/vector_target.h"
 #include "feedmill/element_spec.h"
 
-// The innermost loops of the element-wise functions: dense typed memory in,
-// dense typed memory out, written so that the compiler vectorises them.
+// The innermost loops of the element-wise functions. They read and write dense
+// typed memory, and are written so that the compiler vectorises them.
 
 namespace feedmill {
 
-// The inputs of a loop. The last one is a single item for all n, if
-// `last_is_scalar`; all others hold n items. Items of kBytes are
-// std::string_view.
+// The inputs of a loop. If `last_is_scalar`, the last one is a single item for
+// all n. Other inputs have n items. Items of kBytes are std::string_view.
 struct LoopInputs {
   const void* items[3] = {nullptr, nullptr, nullptr};
   bool last_is_scalar = false;
 };
 
-// Computes n items. Returns n, or the index of the first item that has no
-// result (what was written then does not count).
+// Computes n items. Returns n, or the index of the first item without a result;
+// then the output is invalid.
 using Loop = size_t (*)(const LoopInputs& in, void* out, size_t n);
 
-// The type of an item in loops; bool is uint8_t holding 0 or 1.
+// The type of an item in loops; a bool is a uint8_t of 0 or 1.
 template <class Op, class T>
 [[gnu::always_inline]] inline size_t UnaryLoop(const LoopInputs& in, void* out,
                                                size_t n) {
@@ -42,7 +41,7 @@ template <class Op, class T>
   return n;
 }
 
-// For operations of floats only; null for other types.
+// Loop of an operation on floats only; null for other types.
 template <class Op>
 Loop FloatUnary(DType calc) {
   if (calc == DType::kFloat32) return UnaryLoop<Op, float>;
@@ -66,8 +65,9 @@ template <class Op, class A, class B = A>
   return n;
 }
 
-// For operations that some operands have no result for: Op::IsBad(b). One by a
-// scalar may prepare it: Op::By<T> tells whether it can, and then applies it.
+// Loop of an operation without a result for some operands: Op::IsBad(b). An
+// operation may have a faster form for a scalar operand: Op::By<T>::Serves(b)
+// tells whether it applies.
 template <class Op, class T>
 [[gnu::always_inline]] inline size_t CheckedBinaryLoop(const LoopInputs& in,
                                                        void* out, size_t n) {
@@ -110,8 +110,8 @@ template <Loop kLoop>
 }
 #endif
 
-// The loop, compiled for what LoopTarget() has. REQUIRES: kLoop is one of the
-// templates above, so that it is compiled anew for each.
+// Returns the loop, compiled for LoopTarget(). REQUIRES: kLoop is one of the
+// templates above, so that it is compiled again for each target.
 template <Loop kLoop>
 Loop ForTarget() {
 #if defined(__x86_64__)
@@ -127,9 +127,9 @@ Loop ForTarget() {
   return kLoop;
 }
 
-// Each gives the loop of a function for operands of dtype `calc`, or null
-// where NumPy has none. Comparisons, logic and isolated dtypes aside, the
-// result has dtype `calc`.
+// Each function returns the loop of a function for operands of dtype `calc`, or
+// null if NumPy has none. The result has dtype `calc`, except for comparisons,
+// logic and dtypes in comments.
 Loop AddLoop(DType calc);
 Loop SubtractLoop(DType calc);
 Loop MultiplyLoop(DType calc);
@@ -163,8 +163,9 @@ Loop Expm1Loop(DType calc);
 Loop IsNanLoop(DType calc);     // bool
 Loop IsFiniteLoop(DType calc);  // bool
 
-// Comparisons give bool. The dtypes of the operands are the same, or int64 and
-// uint64 in either order, which compare exactly; kBytes too.
+// Returns the loop of a comparison, which yields bool. Both operands have the
+// same dtype, which may be kBytes, or they are int64 and uint64 in either order
+// and compare exactly.
 enum class Comparison {
   kLess,
   kLessEqual,
@@ -175,7 +176,7 @@ enum class Comparison {
 };
 Loop ComparisonLoop(Comparison comparison, DType a, DType b);
 
-Loop LogicalAndLoop(DType calc);  // of bools, as the other two
+Loop LogicalAndLoop(DType calc);  // of bools, also the next two
 Loop LogicalOrLoop(DType calc);
 Loop LogicalNotLoop(DType calc);
 

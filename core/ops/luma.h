@@ -5,7 +5,7 @@
 
 namespace feedmill {
 
-// Pillow's conversion to "L" (ITU-R 601-2) of three bytes.
+// Converts three bytes to Pillow's "L" (ITU-R 601-2).
 inline uint8_t Luma(const uint8_t* rgb) {
   return static_cast<uint8_t>(
       (rgb[0] * 19595U + rgb[1] * 38470U + rgb[2] * 7471U + 0x8000U) >> 16);

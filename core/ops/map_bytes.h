@@ -8,11 +8,12 @@
 #include "core/dataset/function_registry.h"
 #include "core/ops/row_items.h"
 
-// Functions of each byte string alone, with parameters that are constants.
+// Functions on single byte strings, with constant parameters.
 
 namespace feedmill {
 
-// The type of a result of `dtype` for each item of `value`, which is bytes.
+// Returns the type of a result with dtype `dtype` and the shape of `value`.
+// InvalidArgument unless `value` is bytes.
 inline absl::StatusOr<ValueType> BytesLike(std::string_view function,
                                            const ValueType& value,
                                            DType dtype) {
@@ -26,7 +27,8 @@ inline absl::StatusOr<ValueType> BytesLike(std::string_view function,
   return result;
 }
 
-// Calls item(text), a Status, for every item of every row, in order.
+// Calls item(text), which returns a Status, for every item of every row, in
+// order.
 template <class F>
 absl::Status ForEachText(const Argument& argument, size_t rows,
                          OutputColumn& out, const F& item) {
@@ -45,7 +47,7 @@ absl::Status ForEachText(const Argument& argument, size_t rows,
   return absl::OkStatus();
 }
 
-// map(text, T& result) for every item, a Status.
+// Calls map(text, T& result), which returns a Status, for every item.
 template <class T, class F>
 absl::Status MapBytesTo(const Argument& argument, size_t rows,
                         const ValueType& type, OutputColumn& out,
@@ -57,7 +59,8 @@ absl::Status MapBytesTo(const Argument& argument, size_t rows,
                      [&](std::string_view text) { return map(text, *to++); });
 }
 
-// map(text, BufferBuilder& to), a Status, appends the result's bytes.
+// Calls map(text, BufferBuilder& to), which returns a Status and appends the
+// bytes of the result, for every item.
 template <class F>
 absl::Status MapBytesToBytes(const Argument& argument, size_t rows,
                              const ValueType& type, OutputColumn& out,

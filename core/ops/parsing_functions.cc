@@ -31,7 +31,7 @@ absl::StatusOr<ValueType> InferToNumber(const std::vector<ValueType>& given) {
   return BytesLike("to_number", given[0], dtype);
 }
 
-// The whole of `text`, which may have a sign.
+// Parses all of `text`, which may have a sign.
 template <class T>
 absl::Status ParseNumber(std::string_view text, T& number) {
   const std::string_view digits =
@@ -93,7 +93,7 @@ absl::Status ComputeDecodeRaw(std::span<const Argument> arguments, size_t rows,
     out.values.Append(bytes.data(), bytes.size());
     EndRaggedRow({&items, 1}, out);
   }
-  if (type.dtype == DType::kBool) {  // other values than 0 and 1 are true
+  if (type.dtype == DType::kBool) {  // values other than 0 and 1 are true
     auto* values = out.values.As<uint8_t>();
     std::for_each(values, values + out.values.size(),
                   [](uint8_t& value) { value = value != 0 ? 1 : 0; });
@@ -111,7 +111,8 @@ absl::StatusOr<ValueType> InferJsonField(const std::vector<ValueType>& given) {
   return BytesLike("json_field", given[0], dtype);
 }
 
-// The value at "a.0.b": fields of objects and places in arrays.
+// Returns the value at a path like "a.0.b": names of fields and indexes of
+// arrays.
 const Json* FindField(const Json& whole, std::string_view path) {
   const Json* value = &whole;
   while (!path.empty()) {
@@ -136,7 +137,7 @@ const Json* FindField(const Json& whole, std::string_view path) {
   return value;
 }
 
-// False if the value is of another kind, or does not fit.
+// Returns false if the value has another kind or does not fit.
 template <class T>
 bool ReadNumber(const Json& value, DType dtype, T& to) {
   if (dtype == DType::kBool) {
@@ -159,8 +160,8 @@ bool ReadNumber(const Json& value, DType dtype, T& to) {
   }
 }
 
-// Finds the field in one text and hands it to read(value), false if it is
-// not what was asked for.
+// Finds the field in one text and calls read(value), which returns false if the
+// value has the wrong type.
 template <class F>
 absl::Status ReadField(std::string_view text, std::string_view path,
                        DType dtype, const F& read) {

@@ -22,7 +22,7 @@ namespace {
 
 constexpr char kEntryPoint[] = "feedmill_op_plugin_entry";
 constexpr char kVariable[] = "FEEDMILL_OP_PLUGINS";
-constexpr size_t kErrorMax = 300;  // bytes of a plugin's text
+constexpr size_t kErrorMax = 300;  // bytes of an error text from a plugin
 constexpr size_t kNameMax = 64;
 constexpr size_t kArgumentsMax = 255;
 constexpr int64_t kRowItemsMax = int64_t{1} << 40;
@@ -34,7 +34,7 @@ static_assert(FEEDMILL_FLOAT64 == static_cast<int>(DType::kFloat64));
 static_assert(FEEDMILL_BYTES == static_cast<int>(DType::kBytes));
 static_assert(FEEDMILL_OP_UNKNOWN_DIM == kUnknownDim);
 
-// ---- what a plugin sees
+// ---- arguments of a plugin's op
 
 feedmill_op_column Seen(const Column& column, bool constant) {
   feedmill_op_column seen{};
@@ -76,7 +76,7 @@ class ErrorSink {
   feedmill_op_error error_;
 };
 
-// The constant that an argument is, as a column of one row.
+// Returns the constant of an argument as a column of one row.
 std::optional<Column> ConstantOf(const ValueType& type) {
   if (type.literal) return ConstantColumn(*type.literal);
   if (!type.list) return std::nullopt;
@@ -85,7 +85,8 @@ std::optional<Column> ConstantOf(const ValueType& type) {
 
 bool IsKnown(const Shape& shape) { return !HasUnknownDim(shape); }
 
-// Where a plugin writes a result that is not in one piece.
+// Receives a plugin's result row by row, for results of unknown shape or of
+// bytes.
 class RowWriter {
  public:
   RowWriter(size_t rows, const ValueType& type, OutputColumn& out)
@@ -99,11 +100,11 @@ class RowWriter {
 
   feedmill_op_output Output() { return {nullptr, this, Row, Item}; }
 
-  // Throws what a callback met, if anything.
+  // Rethrows the exception of a callback, if any.
   void Rethrow() const {
     if (refused_ != nullptr) std::rethrow_exception(refused_);
   }
-  // What is missing, or is too much; empty if all is right.
+  // Returns what is wrong with the result; empty if it is complete.
   std::string_view Fault() const {
     if (fault_ != nullptr) return fault_;
     if (begun_ != rows_) return "it made too few rows";
@@ -114,7 +115,7 @@ class RowWriter {
   }
 
  private:
-  // No exception goes through a plugin's frames.
+  // Exceptions must not pass through a plugin's frames.
   static void* Row(void* sink, const int64_t* dims) {
     auto* const writer = static_cast<RowWriter*>(sink);
     try {
@@ -183,13 +184,13 @@ class RowWriter {
   const ValueType& type_;
   OutputColumn& out_;
   size_t begun_ = 0;
-  int64_t items_ = 0;     // of bytes, made
-  int64_t expected_ = 0;  // of bytes, of the rows that were begun
+  int64_t items_ = 0;     // items of bytes appended
+  int64_t expected_ = 0;  // items of bytes in all rows begun
   const char* fault_ = nullptr;
   std::exception_ptr refused_;
 };
 
-// ---- an op as a function of ours; copies share it
+// ---- an op as a feedmill function; copies share it
 
 class PluginOp {
  public:
@@ -253,7 +254,7 @@ class PluginOp {
       out.Reset(type.dtype, type.shape);
       const size_t bytes = rows * static_cast<size_t>(NumItems(type.shape)) *
                            ItemSize(type.dtype);
-      std::byte none;  // NULL would say that there are rows to begin
+      std::byte none;  // NULL would mean a result row by row
       feedmill_op_output output{bytes == 0 ? &none : out.values.Extend(bytes),
                                 nullptr, nullptr, nullptr};
       FM_RETURN_IF_ERROR(Call(columns, rows, output, out));
@@ -429,7 +430,7 @@ absl::Status AddOpPlugin(const std::string& path, FunctionRegistry* registry) {
   const feedmill_op_plugin* const plugin = entry();
   const std::string where = fmt::format("the plugin {}", path);
   FM_RETURN_IF_ERROR(Annotate(CheckPlugin(plugin), where));
-  // All or nothing.
+  // Adds all functions or none.
   FunctionRegistry added = *registry;
   for (size_t k = 0; k < plugin->op_count; ++k) {
     FM_RETURN_IF_ERROR(Annotate(CheckOp(*plugin, k, added), where));

@@ -13,10 +13,11 @@ namespace {
 
 constexpr std::string_view kSignature("\x89PNG\r\n\x1a\n", 8);
 constexpr size_t kErrorMax = 128;
-// Of what ancillary chunks (text, profiles) may expand to.
+// Most bytes to which ancillary chunks (text, profiles) may expand.
 constexpr png_alloc_size_t kChunkBytesMax = 8 << 20;
 
-// What libpng's callbacks see: the input left, and where to jump on an error.
+// The state of libpng's callbacks: the remaining input, and the jump target for
+// errors.
 struct PngReader {
   const char* next = nullptr;
   size_t left = 0;
@@ -40,7 +41,7 @@ void ReadBytes(png_structp png, png_bytep target, size_t size) {
   reader->left -= size;
 }
 
-// The functions with setjmp have only trivial types.
+// Functions that call setjmp have only trivial types.
 bool ReadPixels(PngReader* reader, png_structp png, png_infop info,
                 int64_t channels, ImageSize size, uint8_t* pixels) {
   if (setjmp(reader->escape) != 0) return false;

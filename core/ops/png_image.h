@@ -7,7 +7,7 @@ namespace feedmill {
 
 bool IsPng(std::string_view file);
 
-// The PNG half of ImageDecoder.
+// The PNG part of ImageDecoder.
 absl::StatusOr<ImageSize> ReadPngSize(std::string_view file);
 absl::Status DecodePng(std::string_view file, const DecodeOptions& options,
                        ImageSize size, std::span<uint8_t> pixels);

@@ -10,23 +10,25 @@
 
 namespace feedmill {
 
-// The dtype that NumPy 2 gives to two arrays together.
-// REQUIRES: neither is kBytes.
+// Returns the dtype that NumPy 2 gives to an operation on two arrays. REQUIRES:
+// neither is kBytes.
 DType PromoteDTypes(DType a, DType b);
 
-// Whether the type is a Python integer or float literal, which adapts to the
-// other operands. (A Python bool promotes as the dtype bool does.)
+// True if the type is a Python integer or float literal, which adapts to the
+// other operands. (A Python bool promotes as the dtype bool.)
 bool IsWeakInteger(const ValueType& type);
 bool IsWeakFloat(const ValueType& type);
 
-// Whether a weak integer can be had in `dtype` without change; true for floats.
+// True if the integer literal has an exact value in `dtype`; always true for
+// floats.
 bool LiteralFits(const Expr::Literal& literal, DType dtype);
-// "300", "'cat'": for messages.
+// Returns "300" or "'cat'", for messages.
 std::string LiteralText(const Expr::Literal& literal);
 
-// The dtype of the operands together, literals taking the others' (NEP 50).
-// InvalidArgument for bytes among numbers. Whether the literals fit what is
-// computed in, which may be another dtype, is for CheckLiterals.
+// Returns the common dtype of the operands; literals adapt to the other
+// operands (NEP 50). InvalidArgument for bytes among numbers. CheckLiterals
+// checks whether literals fit the dtype of the computation, which may be
+// another one.
 absl::StatusOr<DType> CommonDType(std::string_view function,
                                   std::span<const ValueType* const> types);
 
@@ -34,8 +36,9 @@ absl::StatusOr<DType> CommonDType(std::string_view function,
 absl::Status CheckLiterals(std::string_view function,
                            std::span<const ValueType* const> types, DType calc);
 
-// The shape of two rows together; unknown dims stay unknown where the other is
-// 1 or unknown. InvalidArgument if they cannot be broadcast.
+// Returns the shape of two rows after broadcasting. An unknown dim stays
+// unknown if the other dim is 1 or unknown. InvalidArgument if they cannot be
+// broadcast.
 absl::StatusOr<Shape> BroadcastShapes(const Shape& a, const Shape& b);
 
 }  // namespace feedmill

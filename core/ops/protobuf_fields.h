@@ -5,25 +5,25 @@
 #include <cstdint>
 #include <string_view>
 
-// Protobuf's wire format, walked in place.
+// Reads protobuf's wire format in place.
 
 namespace feedmill {
 
 enum class WireType { kVarint = 0, kFixed64 = 1, kLength = 2, kFixed32 = 5 };
 
-// A field of a message: its number and, by type, its number or bytes.
+// A field of a message: its number and, by type, its varint or bytes.
 struct ProtobufField {
   uint32_t number = 0;
   WireType type = WireType::kVarint;
   uint64_t varint = 0;     // kVarint
-  std::string_view bytes;  // the others
+  std::string_view bytes;  // all other types
 
   bool IsMessage(uint32_t wanted) const {
     return number == wanted && type == WireType::kLength;
   }
 };
 
-// Walks the fields of one message. Every read is checked against its end.
+// Iterates over the fields of one message. Every read is bounds-checked.
 class FieldReader {
  public:
   explicit FieldReader(std::string_view message)
@@ -31,7 +31,7 @@ class FieldReader {
 
   bool done() const { return next_ == end_; }
 
-  // The next field; false where the bytes are no protobuf message.
+  // Reads the next field; false if the bytes are no protobuf message.
   bool Next(ProtobufField& field) {
     uint64_t tag = 0;
     if (!Varint(tag) || tag > UINT32_MAX || tag >> 3 == 0) return false;
@@ -48,7 +48,7 @@ class FieldReader {
       case WireType::kFixed32:
         return TakeBytes(4, field);
     }
-    return false;  // groups are not in this format
+    return false;  // groups are not supported
   }
 
   bool Varint(uint64_t& value) {
@@ -77,8 +77,8 @@ class FieldReader {
   const char* end_;
 };
 
-// Walks messages as all writers write them: each field once, in order, with
-// short tags. What is written otherwise is for FieldReader.
+// Reads messages in the form that all common writers produce: each field once,
+// in order, with short tags. Use FieldReader for other forms.
 class UsualReader {
  public:
   explicit UsualReader(std::string_view message)
@@ -86,7 +86,7 @@ class UsualReader {
 
   bool done() const { return next_ == end_; }
 
-  // The bytes of the next field, if it has that number and a length.
+  // Reads the bytes of the next field, if it has that number and a length.
   [[gnu::always_inline]] bool Take(uint32_t number, std::string_view& bytes) {
     if (end_ - next_ < 2 || Byte(next_) != (number << 3 | 2)) return false;
     const char* at = next_ + 2;
@@ -97,7 +97,7 @@ class UsualReader {
     next_ = at + size;
     return true;
   }
-  // The same, if nothing comes after it.
+  // Same, if it is also the last field.
   [[gnu::always_inline]] bool TakeLast(uint32_t number,
                                        std::string_view& bytes) {
     return Take(number, bytes) && done();
@@ -107,7 +107,7 @@ class UsualReader {
   static unsigned Byte(const char* at) {
     return static_cast<unsigned char>(*at);
   }
-  // The bytes at `at` of a length that goes on behind its first one.
+  // Reads the remaining bytes, from `at` on, of a length of several bytes.
   [[gnu::always_inline]] bool TakeMoreOf(uint64_t& size, const char*& at) {
     size &= 0x7F;
     for (unsigned shift = 7; shift <= 28 && at != end_; shift += 7) {

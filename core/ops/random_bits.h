@@ -9,29 +9,29 @@
 
 namespace feedmill {
 
-// What a random function draws from in one row: the block that is its first
-// argument, and as many more as it needs, keyed by that one.
+// The random bits of a random function in one row: the block in its first
+// argument, and further blocks keyed by it.
 class RandomBits {
  public:
   RandomBits(const Argument& argument, size_t row);
 
   uint64_t First() const { return words_[0] | uint64_t{words_[1]} << 32; }
   uint64_t Second() const { return words_[2] | uint64_t{words_[3]} << 32; }
-  // Block k: of the key First() and the counter (k, Second()).
+  // Returns block k: key First(), counter (k, Second()).
   std::array<uint32_t, 4> Block(uint64_t k) const;
-  // The first 64 bits of block k.
+  // Returns the first 64 bits of block k.
   uint64_t OfItem(uint64_t k) const;
 
  private:
   std::array<uint32_t, 4> words_;
 };
 
-// A number of [0, 1), a multiple of 2^-53.
+// Returns a number in [0, 1), a multiple of 2^-53.
 inline double UnitInterval(uint64_t bits) {
   return static_cast<double>(bits >> 11) * 0x1p-53;
 }
 
-// An integer of [0, range): the high half of the product.
+// Returns an integer in [0, range): the high half of the product.
 inline uint64_t BelowRange(uint64_t bits, uint64_t range) {
   return static_cast<uint64_t>(static_cast<unsigned __int128>(bits) * range >>
                                64);

@@ -10,7 +10,7 @@
 #include "core/ops/random_bits.h"
 #include "core/ops/row_items.h"
 
-// Numbers drawn for each row alone. docs/semantics/random.md has the formulas.
+// Random numbers for each row. docs/semantics/random.md has the formulas.
 
 namespace feedmill {
 namespace {
@@ -26,7 +26,7 @@ absl::Status CheckScalar(std::string_view function, const ValueType& type) {
                          DTypeName(type.dtype), ShapeToString(type.shape));
 }
 
-// The shape of the draws: a constant list, or one number.
+// Returns the shape of the random numbers: a constant list, or one number.
 absl::StatusOr<Shape> SizeOf(std::string_view function, const ValueType& type) {
   FM_ASSIGN_OR_RETURN(
       Shape size,
@@ -42,7 +42,7 @@ absl::StatusOr<Shape> SizeOf(std::string_view function, const ValueType& type) {
   return size;
 }
 
-// f() or f(low, high) or f(low, high, size).
+// Infers f(), f(low, high) or f(low, high, size).
 absl::StatusOr<ValueType> InferDraws(std::string_view function, DType dtype,
                                      const std::vector<ValueType>& given,
                                      bool may_have_no_bounds) {
@@ -64,8 +64,8 @@ absl::StatusOr<ValueType> InferDraws(std::string_view function, DType dtype,
   return result;
 }
 
-// draw(bits of an item, T& item) for each item of each row, between the row's
-// two numbers: a Status.
+// Calls draw(bits of an item, T& item), which returns a Status, for each item
+// of each row. Checks the row's two bounds first.
 template <class T, class F>
 absl::Status DrawRows(std::span<const Argument> arguments, size_t rows,
                       const ValueType& type, OutputColumn& out,
@@ -223,7 +223,7 @@ absl::Status ComputeNormal(std::span<const Argument> arguments, size_t rows,
       [](uint64_t bits, const std::pair<double, double>& parameters,
          double& item) {
         const auto [mean, deviation] = parameters;
-        // Never 0 or 1, whose quantiles are not finite.
+        // Never 0 or 1, because their quantiles are not finite.
         const double p = (static_cast<double>(bits >> 12) + 0.5) * 0x1p-52;
         item = mean + deviation * NormalQuantile(p);
         return absl::OkStatus();

@@ -13,7 +13,8 @@
 #include "core/ops/random_bits.h"
 #include "core/ops/row_items.h"
 
-// Parts of images, drawn for each row. docs/semantics/random.md: formulas.
+// Random boxes of images for each row. docs/semantics/random.md has the
+// formulas.
 
 namespace feedmill {
 namespace {
@@ -93,7 +94,8 @@ absl::Status ComputeCrop(std::span<const Argument> arguments, size_t rows,
 
 constexpr std::string_view kResizedCrop = "image.random_resized_crop";
 
-// Which boxes may be drawn: parts of the area, ratios of width to height.
+// The boxes that may be drawn: fractions of the area, and ratios of width to
+// height.
 struct BoxRange {
   std::array<double, 2> scale = {0.08, 1.0};
   std::array<double, 2> ratio = {3.0 / 4.0, 4.0 / 3.0};
@@ -112,8 +114,8 @@ absl::StatusOr<double> ConstantNumber(std::string_view what,
                          what);
 }
 
-// Of arguments 4 … 7: what torchvision's transform of that name calls scale
-// and ratio, its defaults where they are not written.
+// Reads arguments 4 … 7: scale and ratio of torchvision's RandomResizedCrop,
+// with the same defaults.
 absl::StatusOr<BoxRange> RangeOf(std::span<const ValueType* const> types) {
   BoxRange range;
   constexpr std::array<std::string_view, 4> kWhat = {
@@ -155,8 +157,8 @@ absl::StatusOr<ValueType> InferResizedCrop(
   return ResizedType(kResizedCrop, given[1], given[2], given[3]);
 }
 
-// As torchvision's RandomResizedCrop draws it: ten tries, then the largest
-// central box whose ratio is in range.
+// Draws a box as torchvision's RandomResizedCrop does: ten tries, then the
+// largest central box with an allowed ratio.
 ImageBox DrawBox(const RandomBits& bits, ImageSize image,
                  const BoxRange& range) {
   const auto height = static_cast<double>(image.height);

@@ -17,8 +17,8 @@ namespace {
 
 using Pattern = std::shared_ptr<const RE2>;
 
-// The compiled pattern. Each thread keeps those that it has used: compiling
-// takes longer than most rows.
+// Returns the compiled pattern. Each thread keeps the patterns that it has
+// used, because compiling takes longer than most rows.
 absl::StatusOr<Pattern> Compiled(const std::string& pattern) {
   constexpr size_t kKeptMax = 100;
   thread_local std::map<std::string, Pattern> kept;
@@ -36,7 +36,7 @@ absl::StatusOr<Pattern> Compiled(const std::string& pattern) {
   return Pattern(std::move(made));
 }
 
-// The pattern that is argument 1 of a function of `count` arguments.
+// Returns the pattern in argument 1 of a function with `count` arguments.
 absl::StatusOr<Pattern> PatternOf(std::string_view function,
                                   const std::vector<ValueType>& given,
                                   size_t count) {

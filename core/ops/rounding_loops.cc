@@ -2,8 +2,8 @@
 
 #include "core/ops/loops.h"
 
-// Built with -fno-math-errno -fno-trapping-math (CMakeLists.txt), so that sqrt
-// and the selections below vectorise; neither changes a result.
+// Compiled with -fno-math-errno -fno-trapping-math (CMakeLists.txt), so that
+// sqrt and the selections below vectorise. Neither flag changes a result.
 
 namespace feedmill {
 namespace {
@@ -27,8 +27,8 @@ struct Log {
   }
 };
 
-// Half to even: adding 2^52 leaves no place for a fraction. Baseline x86-64
-// has no rounding instruction, and this vectorises.
+// Rounds half to even: adding 2^52 removes the fraction. This vectorises, also
+// on baseline x86-64, which has no rounding instruction.
 template <class T>
 constexpr T kNoFraction =
     sizeof(T) == 8 ? static_cast<T>(0x1p52) : static_cast<T>(0x1p23);
@@ -39,7 +39,7 @@ T RoundHalfToEven(T a) {
   return std::copysign(magnitude < kNoFraction<T> ? rounded : magnitude, a);
 }
 
-// NaN: magnitude < … is false, so it stays NaN in all three.
+// In all three, NaN stays NaN, because magnitude < … is false.
 struct Round {
   template <class T>
   static T Apply(T a) {
@@ -75,7 +75,7 @@ Loop LogLoop(DType calc) { return FloatUnary<Log>(calc); }
 Loop FloorLoop(DType calc) { return FloatOrUnchanged<Floor>(calc); }
 Loop CeilLoop(DType calc) { return FloatOrUnchanged<Ceil>(calc); }
 Loop RoundLoop(DType calc) {
-  // NumPy rounds bools to float16, which is no dtype here.
+  // NumPy rounds bools to float16, a dtype that feedmill lacks.
   return calc == DType::kBool ? nullptr : FloatOrUnchanged<Round>(calc);
 }
 

@@ -11,38 +11,38 @@
 #include "core/dataset/function_registry.h"
 #include "core/ops/convert_items.h"
 
-// What functions that move items between rows share: their constant arguments
-// and the shapes of their rows.
+// Shared parts of functions that move items between rows: constant arguments
+// and shapes of rows.
 
 namespace feedmill {
 
-// The integer literal that an argument has to be. InvalidArgument says that
-// `where` ("slice: the axis") is one.
+// Returns the integer literal of an argument. InvalidArgument if it is none;
+// the message begins with `where` ("slice: the axis").
 absl::StatusOr<int64_t> ConstantInteger(std::string_view where,
                                         const ValueType& type);
-// A list of integer literals, or one literal as a list of one.
+// Returns a list of integer literals, or one literal as a list of one.
 absl::StatusOr<Shape> ConstantIntegers(std::string_view where,
                                        const ValueType& type);
-// A bytes literal.
+// Returns a bytes literal.
 absl::StatusOr<std::string> ConstantText(std::string_view where,
                                          const ValueType& type);
-// A dtype by its name.
+// Returns a dtype from its name.
 absl::StatusOr<DType> ConstantDType(std::string_view where,
                                     const ValueType& type);
-// An axis of a value of that rank, counted from the end if negative.
+// Returns an axis of a value of that rank; negative axes count from the end.
 absl::StatusOr<size_t> ConstantAxis(std::string_view function,
                                     const ValueType& type, size_t rank);
 
 bool HasUnknownDim(const Shape& shape);
-// The product of known dims.
+// Returns the product of dims. REQUIRES: all are known.
 int64_t Product(std::span<const int64_t> dims);
 
-// The row of the argument's column that stands for `row`.
+// Returns the row of the argument's column for row `row`.
 inline size_t RowOf(const Argument& argument, size_t row) {
   return argument.constant ? 0 : row;
 }
 
-// The number that an argument, a scalar, is in a row, as a T.
+// Returns the number of a scalar argument in a row, converted to T.
 template <class T>
 T NumberAt(const Argument& argument, size_t row) {
   const Column& column = *argument.column;
@@ -54,20 +54,20 @@ T NumberAt(const Argument& argument, size_t row) {
   return value;
 }
 
-// Empties `out` for a result of that type, whose rows are ragged or not.
+// Empties `out` for a result of that type with ragged or uniform rows.
 void StartRows(const ValueType& type, bool ragged, OutputColumn& out);
-// Declares a ragged row that was appended. REQUIRES: StartRows as ragged.
+// Ends a ragged row of appended items. REQUIRES: StartRows with ragged.
 void EndRaggedRow(std::span<const int64_t> dims, OutputColumn& out);
-// Items [begin, begin + count) of `from`, which has the result's dtype.
+// Appends items [begin, begin + count) of `from`. REQUIRES: the same dtype.
 void AppendItems(const Column& from, int64_t begin, int64_t count,
                  OutputColumn& out);
 
-// Gives the result the shapes of the argument's rows, all `rows` of them, for
-// a function of each item alone. The number of items is returned.
+// Gives the result the shapes of the argument's `rows` rows, for a function on
+// single items. Returns the number of items.
 int64_t CopyRowShapes(const Argument& argument, size_t rows,
                       const ValueType& type, OutputColumn& out);
 
-// As DataLoss, which errors in the shape of one row are.
+// Converts an error to DataLoss: the shape of one row is data.
 absl::Status AsDataLoss(const absl::Status& status);
 
 }  // namespace feedmill

@@ -20,8 +20,8 @@ bool IsSet(const uint64_t* bits, size_t row) {
   return (bits[row / 64] >> (row % 64) & 1) != 0;
 }
 
-// Copies items [begin, end), without a branch on what is kept, which cannot be
-// foreseen. Returns where they end.
+// Copies items [begin, end) without a branch, because the kept items are
+// unpredictable. Returns the end of the output.
 template <class T>
 std::byte* CopySome(const uint64_t* bits, size_t begin, size_t end,
                     const std::byte* from, std::byte* to) {
@@ -66,8 +66,8 @@ std::byte* CopyAny(const uint64_t* bits, size_t rows, size_t item_bytes,
   return count;
 }
 
-// For each choice of the items of 32 bytes, the 4-byte lanes of those that are
-// chosen, a byte each.
+// For each mask of the items in 32 bytes, the 4-byte lanes of the selected
+// items, one byte each.
 template <class T>
 constexpr std::array<uint64_t, size_t{1} << 32 / sizeof(T)> ChosenLanes() {
   constexpr size_t kLanes = sizeof(T) / 4;
@@ -82,7 +82,7 @@ constexpr std::array<uint64_t, size_t{1} << 32 / sizeof(T)> ChosenLanes() {
   return chosen;
 }
 
-// All that words name, as by AVX-512 below.
+// Copies all items of whole words, as CopyWordsAvx512 does.
 template <class T>  // of 4 or 8 bytes
 [[gnu::target("arch=x86-64-v3")]] std::byte* CopyWordsAvx2(
     const uint64_t* bits, size_t words, const std::byte* from, std::byte* to) {
@@ -120,8 +120,8 @@ template <class T>  // of 4 or 8 bytes
   return count;
 }
 
-// All that words name. Where each vector goes depends on the word alone, so
-// that none waits for the one before.
+// Copies all items of whole words. The address of each vector depends on the
+// word only, so that no store waits for an earlier one.
 template <class T>  // of 4 or 8 bytes
 [[gnu::target("arch=x86-64-v4")]] std::byte* CopyWordsAvx512(
     const uint64_t* bits, size_t words, const std::byte* from, std::byte* to) {

@@ -8,16 +8,17 @@
 
 namespace feedmill {
 
-// A SentencePiece model. Immutable: any thread. Its header stands alone: the
-// library's and Abseil's do not bear each other.
+// A SentencePiece model. Immutable: any thread. This header includes no other
+// library, because the headers of SentencePiece and Abseil conflict.
 class SentencePieces {
  public:
-  // Of a model file's bytes; null, and why, if they are none.
+  // Parses a model file; returns null and sets `error` if it is invalid.
   static std::unique_ptr<const SentencePieces> Parse(std::string_view model,
                                                      std::string& error);
   virtual ~SentencePieces() = default;
 
-  // The ids of the pieces of `text`; false, and why, if it has none.
+  // Computes the ids of the pieces of `text`; returns false and sets `error` if
+  // there are none.
   virtual bool Encode(std::string_view text, std::vector<int>& ids,
                       std::string& error) const = 0;
 };

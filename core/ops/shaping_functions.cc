@@ -9,21 +9,22 @@
 namespace feedmill {
 namespace {
 
-// A constant larger than this in every row is a mistake.
+// A larger constant in every row is considered a mistake.
 constexpr int64_t kFullItemsMax = int64_t{1} << 28;
 
 constexpr size_t kRepeatBytes = 4096;
 constexpr size_t kLine = kBufferAlignment;
-// From so much on it matters how memory is written that another core has read
-// since, as every pooled buffer was: by plain stores or, where they are faster,
-// by the string instructions, which memset and memcpy use for it everywhere.
+// From this size on, the way of writing memory matters if another core has read
+// it since, as it has for every pooled buffer. Plain stores are used or, if
+// they are faster, string instructions; memset and memcpy always use string
+// instructions for it.
 constexpr size_t kStoresFrom = size_t{64} << 10;
 
-// Lines are asked for so far ahead of being written: that hides a part of the
-// time to get them from a core that has read them since.
+// Prefetch distance of stores. It hides part of the time to get lines from a
+// core that has read them.
 constexpr size_t kAskAhead = 32 * kLine;
 
-// As RepeatLine, by plain stores.
+// Same as RepeatLine, with plain stores.
 #if defined(__x86_64__)
 [[gnu::target("prfchw")]]
 #endif
@@ -59,7 +60,7 @@ void RepeatInCache(const std::byte* item, size_t size, size_t count,
     return;
   }
   std::memcpy(to, item, size);
-  // What is copied stays in the first level of cache.
+  // The source of the copy stays in the first-level cache.
   const size_t most = std::max<size_t>(kRepeatBytes / size, 1);
   for (size_t done = 1; done < count;) {
     const size_t more = std::min({done, count - done, most});
@@ -74,7 +75,7 @@ void Repeat(const std::byte* item, size_t size, size_t count, std::byte* to) {
   if (bytes < kStoresFrom || kLine % size != 0) {
     return RepeatInCache(item, size, count, to);
   }
-  // A line at the front, which need not be aligned; lines; what is left.
+  // Write the unaligned head, the aligned lines, and the tail.
   std::byte line[kLine];
   RepeatInCache(item, size, kLine / size, line);
   const size_t past = reinterpret_cast<uintptr_t>(to) % kLine;
@@ -86,10 +87,10 @@ void Repeat(const std::byte* item, size_t size, size_t count, std::byte* to) {
   std::memcpy(to + bytes - tail, line, tail);
 }
 
-// Rows shorter than this are not worth a call each.
+// For shorter rows, a call per row is too slow.
 constexpr size_t kShortRow = 1024;
 
-// Writes `items` copies of each of `rows` items, one after another.
+// Writes `items` copies of each of `rows` items, in order.
 template <class T>
 void RepeatEach(const std::byte* item, size_t rows, size_t items,
                 std::byte* to) {
@@ -112,7 +113,7 @@ void RepeatEach(const std::byte* item, size_t rows, size_t items,
     for (size_t at = 0; at + sizeof(pattern) < bytes; at += sizeof(pattern)) {
       std::memcpy(to + at, &pattern, sizeof(pattern));
     }
-    // May write some of it again.
+    // May overwrite some items with the same value.
     std::memcpy(to + bytes - sizeof(pattern), &pattern, sizeof(pattern));
   }
 }

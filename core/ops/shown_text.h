@@ -7,7 +7,8 @@
 
 namespace feedmill {
 
-// A text, short enough for a message.
+// Returns `text` for a message: at most 60 bytes, with spaces for control
+// characters.
 inline std::string ShownText(std::string_view text) {
   constexpr size_t kShown = 60;
   std::string shown(text.substr(0, kShown));

@@ -10,7 +10,7 @@
 namespace feedmill {
 namespace {
 
-// Copies `count` pieces of kBytes each; neighbours are `stride` bytes apart.
+// Copies `count` pieces of kBytes each; pieces begin `stride` bytes apart.
 template <size_t kBytes>
 void CopyPieces(const std::byte* from, int64_t stride, int64_t count,
                 std::byte* to) {
@@ -20,7 +20,7 @@ void CopyPieces(const std::byte* from, int64_t stride, int64_t count,
   }
 }
 
-// Sizes known to the compiler move in registers.
+// Pieces whose size is known at compile time are moved in registers.
 void CopyPiecesOf(size_t bytes, const std::byte* from, int64_t stride,
                   int64_t count, std::byte* to) {
   switch (bytes) {
@@ -44,16 +44,16 @@ void CopyPiecesOf(size_t bytes, const std::byte* from, int64_t stride,
   }
 }
 
-// A view with as few axes as do: a piece of neighbouring items, rows of such
-// pieces, and what goes around them.
+// A view with as few axes as possible: pieces of adjacent items, rows of such
+// pieces, and the outer axes.
 struct Walk {
   Shape dims;  // outer axes
   Shape strides;
   int64_t offset = 0;
-  int64_t piece = 1;     // items
-  int64_t pieces = 1;    // in a row
-  int64_t distance = 0;  // of pieces, in items
-  int64_t items = 1;     // altogether
+  int64_t piece = 1;     // adjacent items
+  int64_t pieces = 1;    // per row
+  int64_t distance = 0;  // between pieces, in items
+  int64_t items = 1;     // in total
 };
 
 Walk Simplify(const StridedView& view) {
@@ -86,8 +86,8 @@ Walk Simplify(const StridedView& view) {
   return walk;
 }
 
-// Calls row(first item) for every row of pieces, in order. `index` is
-// scratch.
+// Calls row(first item) for every row of pieces, in order. `index` is scratch
+// memory.
 template <class F>
 void ForEachRow(const Walk& walk, Shape& index, const F& row) {
   index.assign(walk.dims.size(), 0);

@@ -11,14 +11,14 @@
 
 namespace feedmill {
 
-// Items of a row in another order, or some of them: dims with the distance
-// between neighbours, in items of the row, from its item `offset` on.
+// A selection or reordering of the items of a row: dims, the distance of
+// neighbours along each dim in items, and the index of the first item.
 struct StridedView {
   Shape dims;
   Shape strides;
   int64_t offset = 0;
 
-  // All of a row of these dims, unknown ones included.
+  // Returns the view of a whole row with these dims, which may be unknown.
   static StridedView Whole(std::span<const int64_t> whole);
   // Keeps [begin, begin + size) of an axis.
   void Narrow(size_t axis, int64_t begin, int64_t size);
@@ -27,10 +27,10 @@ struct StridedView {
   void Permute(std::span<const size_t> order);
 };
 
-// A function whose result is a view of its first argument, computed from the
-// dims of one row and from constants in `types`. Dims are kUnknownDim at
-// building time where they are not known; those of the view may be then, too.
-// InvalidArgument for what does not fit, which is a data error in a row.
+// Computes a function's view of its first argument from the dims of one row and
+// from constants in `types`. When the expression is compiled, dims may be
+// kUnknownDim, also those of the result. InvalidArgument if the arguments do
+// not fit; for a row this is a data error.
 using ViewFunction = std::function<absl::StatusOr<StridedView>(
     std::span<const ValueType* const> types, std::span<const int64_t> dims)>;
 FunctionRegistry::Function MakeViewFunction(ViewFunction view);
@@ -40,7 +40,7 @@ absl::Status ComputeView(const ViewFunction& view,
                          std::span<const Argument> arguments, size_t rows,
                          const ValueType& type, OutputColumn& out);
 
-// The same, with the dims of the result made of the view's by `merge`, which
+// Same; `merge` computes the dims of the result from those of the view. It
 // keeps their product.
 using MergeDims = std::function<Shape(Shape dims)>;
 absl::Status ComputeView(const ViewFunction& view, const MergeDims& merge,

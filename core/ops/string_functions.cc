@@ -19,7 +19,7 @@ namespace {
 
 using std::string_view;
 
-// What bytes.split and bytes.strip of Python take for white space.
+// True for white space of Python's bytes.split and bytes.strip.
 bool IsSpace(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
 
 string_view StripLeft(string_view text) {
@@ -33,7 +33,7 @@ string_view StripRight(string_view text) {
   return text.substr(0, end);
 }
 
-// ---- functions of each item alone, which give bytes of it or a number
+// ---- functions on single items, with a result of bytes or a number
 
 struct Strip {
   static string_view Apply(string_view s) { return StripLeft(StripRight(s)); }
@@ -61,7 +61,7 @@ struct Find {
   }
 };
 
-// s[start:start + length], where a negative start counts from the end.
+// Returns s[start:start + length]; a negative start counts from the end.
 string_view Part(string_view s, int64_t start, int64_t length) {
   const auto size = static_cast<int64_t>(s.size());
   if (start < 0) {
@@ -89,7 +89,7 @@ size_t SubstrLoop(const LoopInputs& in, void* out, size_t n) {
   return n;
 }
 
-// A function of items that `call` describes, its arguments broadcast.
+// Returns the element-wise function of `call`, which broadcasts its arguments.
 FunctionRegistry::Function MakeLoopFunction(std::string name, size_t arity,
                                             ElementwiseCall call) {
   FunctionRegistry::Function function;

@@ -80,7 +80,7 @@ absl::StatusOr<StridedView> Transpose(Types types,
 
 // ---- reshape
 
-// The dims of a row that is reshaped to `wanted`.
+// Returns the dims of a row after reshaping to `wanted`.
 absl::StatusOr<Shape> ReshapedDims(const Shape& wanted,
                                    std::span<const int64_t> dims) {
   int64_t known = 1;
@@ -170,8 +170,8 @@ absl::StatusOr<ValueType> InferGather(const std::vector<ValueType>& given) {
   return result;
 }
 
-// Appends the items that `indices` name; false, and which, for one that is
-// out of range.
+// Appends the items at `indices`. If an index is out of range, returns false
+// and sets `bad`.
 template <class T>
 bool TakeItems(const Column& from, size_t from_row, std::span<const T> indices,
                OutputColumn& out, T& bad) {
@@ -275,7 +275,7 @@ absl::Status ComputeOneHot(std::span<const Argument> arguments, size_t rows,
         T* to = reinterpret_cast<T*>(out.values.Extend(size));
         std::fill_n(to, given.size() * depth, T{0});
         for (size_t k = 0; k < given.size(); ++k) {
-          // A negative one is larger than any depth.
+          // A negative index, cast to unsigned, is larger than any depth.
           const auto place = static_cast<uint64_t>(given[k]);
           if (place < depth) to[k * depth + place] = T{1};
         }

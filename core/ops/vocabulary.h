@@ -11,16 +11,16 @@
 
 namespace feedmill {
 
-// The lines of a text, of which each is the name of its number, from 0 on. As
-// the source `text` has lines: without their \n, of which the last may lack it.
+// The lines of a text; each line is the word of its number, from 0 on. Lines
+// are as in the source `text`: without their \n, which the last line may lack.
 // Immutable: any thread.
 class Vocabulary {
  public:
-  // InvalidArgument for a line that is there twice, and for 2^31 lines.
+  // InvalidArgument if a line occurs twice, or for 2^31 lines or more.
   static absl::StatusOr<Vocabulary> Parse(std::string text);
 
   int64_t size() const { return static_cast<int64_t>(words_.size()); }
-  // -1 for what is no line.
+  // Returns the number of the word, -1 if there is none.
   int64_t Find(std::string_view word) const;
 
  private:
@@ -32,12 +32,12 @@ class Vocabulary {
   std::string_view At(size_t id) const {
     return std::string_view(text_).substr(words_[id].begin, words_[id].size);
   }
-  // Where the word stands, or would stand, in slots_.
+  // Returns the index in slots_ of the word, or the free slot for it.
   size_t SlotOf(std::string_view word) const;
 
   std::string text_;
   std::vector<Word> words_;
-  std::vector<uint32_t> slots_;  // id + 1; 0: free. A power of two of them.
+  std::vector<uint32_t> slots_;  // id + 1; 0: free. The size is a power of two
 };
 
 }  // namespace feedmill

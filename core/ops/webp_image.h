@@ -7,8 +7,8 @@ namespace feedmill {
 
 bool IsWebp(std::string_view file);
 
-// The WebP half of ImageDecoder. Grey is the luma of the RGB pixels that
-// Pillow's "L" is.
+// The WebP part of ImageDecoder. Grey is Pillow's "L": the luma of the RGB
+// pixels.
 absl::StatusOr<ImageSize> ReadWebpSize(std::string_view file);
 absl::Status DecodeWebp(std::string_view file, int64_t channels, ImageSize size,
                         std::span<uint8_t> pixels);
