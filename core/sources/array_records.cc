@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kLayoutsMax = 4096;
 
-// Place of rows in their file.
+// Returns the place of rows in their file.
 ByteRange RangeOf(const FileArray& array, uint64_t first, uint64_t count) {
   return {array.offset + first * array.row_bytes, count * array.row_bytes};
 }
@@ -44,7 +44,7 @@ class ArrayRecords final : public RecordSource {
 
  private:
   absl::StatusOr<std::shared_ptr<const Arrays>> ArraysIn(size_t file) const;
-  // Rows that stand together in a file, to be read at once.
+  // Adjacent rows of a file that one read gets.
   struct Run {
     std::shared_ptr<const Arrays> arrays;
     size_t file = 0;
@@ -122,8 +122,8 @@ absl::Status ArrayRecords::ReadRows(const Run& run, RecordBlock& out) const {
   return absl::OkStatus();
 }
 
-// The rows from indexes[k] on that stand together and fit into `left` bytes,
-// and takes their bytes from it. Of the first index at least one row.
+// Returns the adjacent rows from indexes[k] on that fit into `left` bytes, at
+// least one if k is 0, and subtracts their bytes from `left`.
 absl::StatusOr<ArrayRecords::Run> ArrayRecords::RunAt(
     std::span<const uint64_t> indexes, size_t k, size_t& left) const {
   const auto place = files_.Find(indexes[k]);
@@ -145,7 +145,7 @@ absl::StatusOr<ArrayRecords::Run> ArrayRecords::RunAt(
   return run;
 }
 
-// Announces the reads of all runs, where reads wait.
+// Announces the reads of all runs, for files whose reads have latency.
 absl::Status ArrayRecords::Announce(std::span<const uint64_t> indexes,
                                     size_t bytes_max) const {
   size_t left = bytes_max;

@@ -15,7 +15,7 @@
 
 namespace feedmill {
 
-// Rows of one size, one after the other in a file.
+// An array in a file: rows of one size, one after another.
 struct FileArray {
   std::string name;
   DType dtype = DType::kInt64;  // kBytes: a row is one string of row_bytes
@@ -25,12 +25,12 @@ struct FileArray {
   uint64_t offset = 0;  // of the first row
 };
 
-// Returns the arrays of an open file of `size` bytes, one for each component;
-// all have the same number of rows. Errors name the file.
+// Returns the arrays of an open file of `size` bytes, one for each component.
+// All arrays have the same number of rows. Errors name the file.
 using ArraysOfFile = std::function<absl::StatusOr<std::vector<FileArray>>(
     const RandomAccessFile& file, uint64_t size)>;
 
-// Counted records of one size, found by arithmetic. `live`: as
+// Returns counted records of one size, whose places are computed. `live`: see
 // RecordSource::Make.
 std::unique_ptr<const RecordSource> MakeArrayRecords(
     ArraysOfFile arrays_of, const std::vector<bool>& live,

@@ -24,33 +24,33 @@ enum class ColumnarFormat {
 // of the struct "a" is the column "a.b".
 struct ColumnarColumn {
   SourceField field;
-  // Empty, or the type of the file if no component can hold it:
-  // "map<string, int64>". Then only the name of `field` counts.
+  // Empty, or the type in the file if no component can hold it: "map<string,
+  // int64>". Then only the name of `field` is valid.
   std::string unreadable{};
 };
 
 // Reason why a row has no value in a column.
 enum class RowFault : uint8_t {
   kNone,
-  kNull,     // null, and the dtype has no stand-in for it
+  kNull,     // null, and the dtype has no value for it
   kInexact,  // not exactly a number of the declared dtype
   kIndex,    // an index outside the dictionary
 };
 
 // All rows of a group in one column.
 //
-//   scalars, fixed shapes  `values`, and for bytes `offsets`, as Column says;
+//   scalars, fixed shapes  `values`, and for bytes `offsets`, as in Column;
 //   lists                  also `row_starts`; `row_shapes` stays empty.
 struct DecodedColumn {
   Column column;
   std::vector<RowFault> faults{};  // by row; empty: none
 };
 
-// An open file whose rows stand in groups of columns: the row groups of
+// An open file that stores rows in groups of columns: the row groups of
 // Parquet, the record batches of Arrow. libfeedmill_arrow.so implements it.
 //
-// Errors are DataLoss if the bytes are wrong, and name the column but not the
-// file. Errors of the RandomAccessFile are passed on as they are.
+// DataLoss if the bytes are wrong; errors name the column but not the file.
+// Errors of the RandomAccessFile are returned unchanged.
 //
 // Thread-safety: any thread.
 class ColumnarFile {
@@ -60,14 +60,14 @@ class ColumnarFile {
   virtual const std::vector<ColumnarColumn>& columns() const = 0;
   // Number of rows of each group.
   virtual const std::vector<uint64_t>& group_rows() const = 0;
-  // Decodes the columns of the names, dtypes and shapes of `fields`, in their
-  // order. Reads only what these need. InvalidArgument if the file lacks one,
-  // or has it with a type that does not become that dtype without loss.
+  // Decodes the columns of `fields` (names, dtypes and shapes), in their order,
+  // and reads only these columns. InvalidArgument if the file lacks a column,
+  // or if its type does not convert to the dtype without loss.
   virtual absl::StatusOr<std::vector<DecodedColumn>> ReadGroup(
       size_t group, std::span<const SourceField> fields) const = 0;
 };
 
-// Opens files of columns. Thread-safety: any thread.
+// Opens columnar files. Thread-safety: any thread.
 class ColumnarReader {
  public:
   virtual ~ColumnarReader() = default;

@@ -8,7 +8,7 @@
 namespace feedmill {
 namespace {
 
-// Footers that are kept parsed; those of wide files take megabytes.
+// Parsed footers that are kept; those of wide files take megabytes.
 constexpr size_t kOpenColumnarMax = 64;
 
 size_t BytesOf(const Column& column) {
@@ -16,7 +16,7 @@ size_t BytesOf(const Column& column) {
          column.row_starts.size();
 }
 
-// Errors about a group begin with its place in the file.
+// Prefixes an error about a group with the group's number.
 absl::Status OfGroup(const absl::Status& status, ColumnarFormat format,
                      size_t group) {
   const bool parquet = format == ColumnarFormat::kParquet;
@@ -68,7 +68,7 @@ absl::StatusOr<ColumnarGroups::Starts> ColumnarGroups::StartsOf(
   return starts_[file];
 }
 
-// The columns of all fields: of the file, or else of its path.
+// Returns the columns of all fields, from the file or else from its path.
 absl::StatusOr<std::vector<DecodedColumn>> ColumnarGroups::ReadColumns(
     size_t file, size_t group, const ColumnarFile& opened) const {
   if (!partitions_) return opened.ReadGroup(group, fields_);
@@ -142,8 +142,7 @@ std::shared_ptr<ColumnarGroups::Entry> ColumnarGroups::EntryOf(
   return entry;
 }
 
-// Counts a group that was decoded, and lets those go that were not used for
-// longest.
+// Counts a decoded group, and drops the least recently used ones.
 void ColumnarGroups::Keep(const Key& key, const Entry* entry,
                           size_t bytes) const {
   const std::lock_guard lock(mutex_);

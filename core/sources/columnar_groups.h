@@ -21,14 +21,14 @@ namespace feedmill {
 struct DecodedGroup {
   size_t rows = 0;
   std::vector<DecodedColumn> columns;  // one per field
-  size_t bytes = 0;                    // of memory, about
+  size_t bytes = 0;                    // of memory, approximately
 };
 
-// Groups of the files of a manifest, decoded when they are needed. Keeps those
-// used last, kBytesMax of them; a group that is larger is kept alone. A group
-// all of whose rows were taken goes at once if more than kTakenBytesMax are
-// kept, so that a pass in order reuses little memory. Threads that need the
-// same group wait for the one that decodes it.
+// A cache of decoded row groups of the files of a manifest. It keeps the groups
+// used last, kBytesMax bytes of them; a larger group is kept alone.
+// If more than kTakenBytesMax are kept, a group is dropped as soon as all its
+// rows were taken. So a pass in order needs little memory. Threads that need
+// the same group wait for the thread that decodes it.
 //
 // Thread-safety: any thread.
 class ColumnarGroups {
@@ -36,8 +36,8 @@ class ColumnarGroups {
   static constexpr size_t kBytesMax = size_t{256} << 20;
   static constexpr size_t kTakenBytesMax = size_t{32} << 20;
 
-  // `partitions`: a field that a file lacks is looked for in its path
-  // (path_partitions.h). `files` must outlive this.
+  // `partitions`: a field that a file lacks is looked up in its path
+  // (path_partitions.h). `files` must outlive this object.
   ColumnarGroups(const ColumnarReader& reader, ColumnarFormat format,
                  std::vector<SourceField> fields, bool partitions,
                  const ManifestFiles& files)
@@ -49,25 +49,25 @@ class ColumnarGroups {
 
   const std::vector<SourceField>& fields() const { return fields_; }
 
-  // First row of each group of a file, and the number of its rows at the end.
+  // The first row of each group of a file, followed by the number of rows.
   using Starts = std::shared_ptr<const std::vector<uint64_t>>;
   absl::StatusOr<Starts> StartsOf(size_t file) const;
 
-  // DataLoss if the bytes of the group are wrong; other errors are this
-  // machine's.
+  // Returns a decoded group. DataLoss if its bytes are wrong; other errors
+  // concern this machine only.
   absl::StatusOr<std::shared_ptr<const DecodedGroup>> Get(size_t file,
                                                           size_t group) const;
-  // Counts rows of a group that the caller has taken.
+  // Counts rows of a group as taken.
   void CountTaken(size_t file, size_t group, size_t rows) const;
 
  private:
   using Key = std::pair<size_t, size_t>;  // file, group
   struct Entry {
     std::mutex decoding;
-    bool done = false;  // guarded by decoding, as the next two
+    bool done = false;  // guarded by decoding, like error and group
     absl::Status error;
     std::shared_ptr<const DecodedGroup> group;
-    size_t bytes = 0;  // guarded by mutex_, as the next two
+    size_t bytes = 0;  // guarded by mutex_, like taken and place
     size_t taken = 0;  // rows
     std::list<Key>::iterator place;
   };

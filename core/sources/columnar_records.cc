@@ -15,21 +15,20 @@
 namespace feedmill {
 namespace {
 
-// Bytes of decoded groups that one read holds; it copies the rows that it needs
-// of further ones, and lets these go.
+// Bytes of decoded groups that one read holds. From further groups it copies
+// the rows that it needs, and then releases them.
 constexpr size_t kHeldBytesMax = ColumnarGroups::kBytesMax / 2;
-// Guess of the bytes of a value whose size the field does not tell, until a
-// group was decoded.
+// Assumed bytes of a value of variable size, until a group was decoded.
 constexpr uint64_t kGuessedBytes = 32;
 
-// Rows that a read wants of one group, which stand together in the block.
+// Rows that a read needs of one group; they are adjacent in the block.
 struct WantedRun {
   size_t file = 0;
   size_t group = 0;
   size_t first = 0;  // in the group
   size_t count = 0;
-  size_t row = 0;  // of the block
-  size_t run = 0;  // number of the run in the block
+  size_t row = 0;  // in the block
+  size_t run = 0;  // index of the run in the block
 };
 
 // The first row of the block that cannot be made.
@@ -132,13 +131,14 @@ class ColumnarRecords final : public RecordSource {
     std::vector<IndexedRow> spare;
     std::vector<WantedRun> wanted;  // in the order of the files
     std::vector<ColumnarRun> runs;  // in the order of the block
-    std::vector<std::shared_ptr<const DecodedGroup>> held;  // by `runs`
-    ColumnarGroups::Starts starts;                          // of starts_file
+    std::vector<std::shared_ptr<const DecodedGroup>>
+        held;                       // by index of `runs`
+    ColumnarGroups::Starts starts;  // of starts_file
     size_t starts_file = 0;
-    size_t starts_group = 0;  // the group that was found last
+    size_t starts_group = 0;  // the last group found
   };
 
-  // Rows to read: as many as fit, by the size of rows decoded before.
+  // Number of rows that fit, estimated from the size of earlier rows.
   size_t RowsOf(uint64_t count, size_t bytes_max) const {
     const uint64_t each = std::max<uint64_t>(row_bytes_, 1);
     return static_cast<size_t>(
@@ -163,11 +163,11 @@ class ColumnarRecords final : public RecordSource {
   const ManifestFiles files_;
   const ColumnarGroups groups_;
   uint64_t fixed_bytes_ = 0;    // of a row
-  uint64_t guessed_bytes_ = 0;  // of the columns that differ in size
-  mutable std::atomic<uint64_t> row_bytes_ = 0;  // of a row, about
+  uint64_t guessed_bytes_ = 0;  // average of columns of variable size
+  mutable std::atomic<uint64_t> row_bytes_ = 0;  // of a row, approximately
 };
 
-// Adds records from `index` on, at most `count`, that stand in one group.
+// Adds records from `index` on, at most `count`, that are in one group.
 absl::Status ColumnarRecords::Want(uint64_t index, uint64_t count, size_t row,
                                    size_t run, FirstBad& bad,
                                    ReadScratch& read) const {
@@ -211,7 +211,7 @@ void ColumnarRecords::FindFaults(const WantedRun& wanted,
   }
 }
 
-// Gives the runs of `members` their group, or, unless `whole`, a group of only
+// Gives the runs of `members` their group or, if not `whole`, a group with only
 // their rows.
 void ColumnarRecords::HoldGroup(std::span<const WantedRun> members,
                                 std::shared_ptr<const DecodedGroup> group,
@@ -278,8 +278,8 @@ absl::Status ColumnarRecords::HoldGroups(FirstBad& bad,
   return absl::OkStatus();
 }
 
-// Cuts the runs to `rows` rows, or to fewer, at least one, that take
-// `bytes_max`. Returns their number.
+// Cuts the runs to at most `rows` rows that take at most `bytes_max`, but at
+// least one row. Returns the number of rows.
 size_t ColumnarRecords::CutToFit(size_t rows, size_t bytes_max,
                                  ReadScratch& read) const {
   uint64_t bytes = 0;

@@ -11,9 +11,9 @@
 
 namespace feedmill {
 
-// Counted records: the rows of the files, `fields` of them. `live`: as
-// RecordSource::Make; `partitions`: as ColumnarGroups. `reader` must outlive
-// it.
+// Returns counted records: the rows of the files, with the columns `fields`.
+// `live`: see RecordSource::Make; `partitions`: see ColumnarGroups. `reader`
+// must outlive the result.
 std::unique_ptr<const RecordSource> MakeColumnarRecords(
     const ColumnarReader& reader, ColumnarFormat format,
     const std::vector<SourceField>& fields, const std::vector<bool>& live,

@@ -13,7 +13,7 @@ const int64_t* Int64s(const Buffer& buffer) {
   return reinterpret_cast<const int64_t*>(buffer.data());
 }
 
-// Copies rows of `Width` bytes; 0: of `width` bytes.
+// Copies rows of `Width` bytes; if it is 0, of `width` bytes.
 template <size_t Width>
 void CopyFixedRows(std::span<const ColumnarRun> runs, size_t c, size_t width,
                    std::byte* to) {
@@ -55,7 +55,7 @@ void CopyFixed(std::span<const ColumnarRun> runs, size_t c, size_t width,
   }
 }
 
-// Appends the items [begin, end) of a column, whatever rows they are of.
+// Appends items [begin, end) of a column, independent of rows.
 void AppendItems(const Column& from, int64_t begin, int64_t end,
                  OutputColumn& out) {
   const auto count = static_cast<size_t>(end - begin);

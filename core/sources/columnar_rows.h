@@ -13,22 +13,22 @@
 
 namespace feedmill {
 
-// Rows of a decoded group that stand together, and become rows of a block.
+// Adjacent rows of a decoded group that become adjacent rows of a block.
 struct ColumnarRun {
   const DecodedGroup* group = nullptr;
   size_t first = 0;  // in the group
   size_t count = 0;
 };
 
-// Writes the rows of all runs, in their order, into columns of `fields`.
+// Copies the rows of all runs, in order, into columns of `fields`.
 void CopyRuns(std::span<const ColumnarRun> runs,
               std::span<const SourceField> fields,
               std::vector<OutputColumn>& out);
 
-// Bytes of items in row `row` of a decoded column.
+// Returns the bytes of the items in row `row` of a decoded column.
 uint64_t BytesOfRow(const Column& column, size_t row);
 
-// Bytes of a row in a column of `field`; 0 if rows differ.
+// Returns the bytes of a row in a column of `field`; 0 if rows differ in size.
 uint64_t FixedRowBytes(const SourceField& field);
 
 }  // namespace feedmill

@@ -7,13 +7,14 @@
 
 namespace feedmill {
 
-// CRC-32C (Castagnoli) of the bytes; SSE4.2's instruction where there is one.
+// Returns the CRC-32C (Castagnoli) of the bytes; uses the SSE4.2 instruction if
+// the processor has it.
 uint32_t Crc32c(std::span<const std::byte> bytes);
-// The same from a table, for machines without it and for tests.
+// Same with a table, for other processors and for tests.
 uint32_t Crc32cPortable(std::span<const std::byte> bytes);
 
-// TFRecord's form of it: rotated right by 15 bits and offset, so that the CRC
-// of data that holds CRCs stays useful.
+// Returns TFRecord's masked CRC: rotated right by 15 bits, plus a constant. The
+// mask keeps the CRC of data that contains CRCs useful.
 constexpr uint32_t MaskCrc32c(uint32_t crc) {
   return ((crc >> 15) | (crc << 17)) + 0xa282ead8u;
 }

@@ -12,7 +12,7 @@
 #include <wmmintrin.h>
 #endif
 
-// CRC-32C by x86's instructions, for loops that are compiled for them.
+// CRC-32C with x86 instructions, for loops that are compiled for them.
 
 namespace feedmill {
 
@@ -38,15 +38,16 @@ inline bool HasCrc32cInstructions() {
 
 namespace crc32c {
 
-// The instruction takes 3 cycles but starts each cycle, so that three streams
-// run at once, of as many words each.
+// The instruction has a latency of 3 cycles, but one can start in each cycle.
+// So three streams of equally many words run in parallel.
 inline constexpr size_t kWordsMax = 128;
-inline constexpr size_t kWordsMin = 4;  // below, joining them takes longer
+inline constexpr size_t kWordsMin =
+    4;  // below, joining the streams takes longer
 
-// What a CRC register is to be multiplied by so that, after one instruction
-// more, it is that of `words` words later: x^(64 * words - 33) modulo the
-// polynomial. (The instruction multiplies by x^32, the product of two reflected
-// polynomials has one x more.)
+// Factors for joining streams. A CRC register times factors[words], followed by
+// one instruction, is the register after `words` more words: x^(64 * words -
+// 33) modulo the polynomial. (The instruction multiplies by x^32, and the
+// product of two reflected polynomials has an additional factor x.)
 constexpr std::array<uint64_t, 2 * kWordsMax + 1> MakeFactors() {
   std::array<uint64_t, 2 * kWordsMax + 1> factors{};
   uint32_t power = uint32_t{1} << 31;  // x^0

@@ -10,7 +10,7 @@
 namespace feedmill {
 namespace {
 
-// Found by an index, then decoded.
+// Records that an index finds and a decoder decodes.
 class DecodedRecords final : public RecordSource {
  public:
   DecodedRecords(FramedRecords records,
@@ -55,14 +55,14 @@ class DecodedRecords final : public RecordSource {
     std::vector<Extent> found;
   };
 
-  // The bytes from one record to the next, with what stands between.
+  // Decodes `bytes`, all bytes from one record to the next.
   absl::Status DecodeRow(uint64_t index, std::string_view bytes,
                          ReadScratch& scratch, RecordBlock& out) const {
     const size_t file = files_.Find(index).file;
     scratch.found.clear();
     framing_->FindRecords(bytes, /*at_end=*/true,
                           {files_.info(file).path, 0, 0}, scratch.found);
-    // The index came from these bytes; the file was edited in place.
+    // The index came from these bytes, so the file was edited in place.
     if (scratch.found.empty()) return files_.Changed(file);
     FM_ASSIGN_OR_RETURN(const auto head, heads_.Get(file));
     const size_t rows = out.rows;

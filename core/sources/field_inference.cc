@@ -27,7 +27,7 @@ absl::StatusOr<std::vector<std::string>> Files(const Source& source) {
   return out;
 }
 
-// Adds the header of a file, and its first records.
+// Adds the header of a file and its first records to `sample`.
 absl::Status AddRecords(const Framing& framing, Compression compression,
                         size_t records_max, FileSample& sample, size_t& bytes) {
   const std::string& path = sample.file;
@@ -51,12 +51,12 @@ absl::Status AddRecords(const Framing& framing, Compression compression,
     }
     if (!more) break;
   }
-  // A bad record further on is told when it is read.
+  // A bad record further on is reported when it is read.
   return records.empty() && sample.header.empty() ? stream.error()
                                                   : absl::OkStatus();
 }
 
-// Says which file has fields that cannot be components.
+// Returns an error that names the file if its fields cannot be components.
 absl::Status CheckFound(const std::vector<SourceField>& fields,
                         const std::string& file) {
   if (fields.size() > kComponentsMax) {

@@ -13,15 +13,15 @@
 
 namespace feedmill {
 
-// Fills in the fields of a source that has none declared, from the sound ones
-// of the first 1,000 records of its files (npy, webdataset: from the first
-// one's header or element). They become part of the graph, so that all who read
-// it take the same; graphs with declared fields stay as they are. Reads files
-// of this machine: NotFound where there are none, which says to declare the
-// fields.
+// If the source has no declared fields, infers them from the valid ones of the
+// first 1,000 records of its files (npy, webdataset: from the first header or
+// element). The fields become part of the graph, so that all processes use the
+// same ones. Declared fields are not changed.
+// Reads files of this machine. NotFound if there are none; the message says to
+// declare the fields.
 absl::Status InferFields(Graph& graph);
 
-// ---- for the formats
+// ---- for the implementations of formats
 
 // The first records of a file.
 struct FileSample {
@@ -30,13 +30,13 @@ struct FileSample {
   std::vector<std::string> records;
 };
 
-// The first sound records of the files, `records` in all at most, and not many
-// more than 64 MiB.
+// Returns the first valid records of the files: at most `records` in total, and
+// not much more than 64 MiB.
 absl::StatusOr<std::vector<FileSample>> SampleFiles(
     const Framing& framing, Compression compression,
     const std::vector<std::string>& files, size_t records);
 
-// The records of all samples.
+// Returns the records of all samples.
 std::vector<std::string> RecordsOf(const std::vector<FileSample>& samples);
 
 }  // namespace feedmill

@@ -13,11 +13,11 @@
 
 namespace feedmill {
 
-// The heads of files (RecordDecoder::Head), read when they are first needed and
-// kept, up to a number of files. Any thread.
+// A cache of the heads of files (RecordDecoder::Head), read on first use. It
+// keeps a bounded number of heads. Any thread.
 class FileHeads {
  public:
-  // All but the compression must outlive this.
+  // All arguments except `compression` must outlive this object.
   FileHeads(const Framing& framing, Compression compression,
             const RecordDecoder& decoder, const ManifestFiles& files)
       : framing_(framing),
@@ -25,8 +25,8 @@ class FileHeads {
         decoder_(decoder),
         files_(files) {}
 
-  // The head of a file; `header` is its first record if that is at hand, else
-  // it is empty. DataLoss if the header does not fit.
+  // Returns the head of a file. `header`: its first record, if the caller has
+  // it; else empty. DataLoss if the header does not fit.
   absl::StatusOr<std::shared_ptr<const RecordDecoder::Head>> Get(
       size_t file, const std::string& header = {}) const;
 

@@ -50,7 +50,7 @@ std::shared_ptr<const FileOrder::Order> FileOrder::OrderOf(
 }
 
 uint64_t FileOrder::Order::At(uint64_t index) const {
-  // The last that begins at or before it: files may have no records.
+  // Finds the last file that begins at or before the index: files may be empty.
   const auto file =
       std::upper_bound(begins.begin(), begins.end(), index) - begins.begin();
   const auto k = static_cast<size_t>(file) - 1;

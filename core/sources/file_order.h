@@ -12,25 +12,25 @@
 
 namespace feedmill {
 
-// Which record of its source a plan's record is, where the plan's first step
-// changes the places of the files (`shuffle: {files: true}`); else the same.
-// The plan counts records and does not know of files. Any thread; the order of
-// the last pass that was asked for is kept.
+// Maps a plan's record to a record of the source. The two differ only if the
+// plan's first step shuffles files (`shuffle: {files: true}`), because the plan
+// counts records and does not know files. Keeps the order of the last requested
+// pass. Any thread.
 class FileOrder {
  public:
-  // Both must outlive this.
+  // Both arguments must outlive this object.
   FileOrder(const Plan& plan, const Manifest& manifest);
 
   bool same() const { return !files_; }
   uint64_t At(const RecordRef& ref) const;
-  // All of `refs`, in their order.
+  // Maps all of `refs`, in their order.
   void Map(std::span<const RecordRef> refs, std::vector<uint64_t>& out) const;
 
  private:
   struct Order {
     uint64_t pass = 0;
-    std::vector<uint64_t> begins;   // of the files in their new order
-    std::vector<uint64_t> sources;  // where those began before
+    std::vector<uint64_t> begins;   // begins of the files in the new order
+    std::vector<uint64_t> sources;  // begins of these files in the old order
     uint64_t At(uint64_t index) const;
   };
   std::shared_ptr<const Order> OrderOf(uint64_t pass) const;

@@ -13,7 +13,7 @@
 
 namespace feedmill {
 
-// The parts of a source whose records follow one another in files.
+// The parts of a source whose files are sequences of records.
 struct FramedRecords {
   std::shared_ptr<const Framing> framing;
   std::unique_ptr<const RecordDecoder> decoder;
@@ -21,12 +21,12 @@ struct FramedRecords {
   SourceProperties properties;
 };
 
-// Counted records: an index finds them, then they are decoded.
+// Returns counted records, which are found by an index and then decoded.
 std::unique_ptr<const RecordSource> MakeDecodedRecords(
     FramedRecords records, std::shared_ptr<const Manifest> manifest);
 
-// Records that are not counted: positions are blocks of files, or whole ones
-// (SourceProperties::positions). DataLoss if the manifest does not count so.
+// Returns uncounted records: positions are blocks of files or whole files
+// (SourceProperties::positions). DataLoss if the manifest counts otherwise.
 absl::StatusOr<std::unique_ptr<const RecordSource>> MakeStreamedRecords(
     FramedRecords records, std::shared_ptr<const Manifest> manifest);
 

@@ -43,8 +43,8 @@ std::string Framing::NumberedName(uint64_t number, const Properties& properties,
       out += static_cast<char>(value >> (8 * k) & 0xff);
     }
   }
-  // Indexes of text that were made before byte order marks were passed over
-  // are not used.
+  // The suffix invalidates indexes of text from versions that did not skip byte
+  // order marks.
   if (properties.text) out += 'm';
   return out;
 }

@@ -13,7 +13,7 @@
 namespace feedmill {
 namespace {
 
-// Whether a read looks the places of the source's records up.
+// True if a read looks up the places of the source's records.
 bool IsIndexed(const AnalyzedGraph& graph) {
   return graph.needs_index ||
          (PropertiesOf(graph.graph.source).indexed && graph.source.counted);

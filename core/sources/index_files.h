@@ -15,7 +15,7 @@
 
 namespace feedmill {
 
-// A file that is read by the places of its records.
+// A file whose records are read by an index of their places.
 struct IndexedFile {
   std::shared_ptr<const Framing> framing;
   std::string path;
@@ -29,8 +29,8 @@ struct IndexedFile {
   }
 };
 
-// Appends the files that reading `graph` indexes, of inputs, too, in the
-// manifest's order. What is wrong with a name (NotFound) goes to `errors`.
+// Appends the files that reading `graph` indexes, including those of inputs, in
+// the manifest's order. Missing files are added to `errors` as NotFound.
 void FindIndexedFiles(const AnalyzedGraph& graph,
                       std::vector<IndexedFile>& files,
                       std::vector<absl::Status>& errors);
@@ -38,18 +38,17 @@ void FindIndexedFiles(const AnalyzedGraph& graph,
 struct KeptIndex {
   enum class How {
     kBuilt,
-    kThere,  // it was in the folder
-    kSmall,  // the file is sound and below IndexFolder::kFileBytesMin
+    kThere,  // it was in the folder already
+    kSmall,  // sound, but below IndexFolder::kFileBytesMin: not kept
   } how = How::kBuilt;
   uint64_t records = 0;
   uint64_t file_bytes = 0;
-  uint64_t index_bytes = 0;  // in the folder
+  uint64_t index_bytes = 0;  // size in the folder
 };
 
-// Leaves the file's index in the folder. The status names the path: NotFound,
-// DataLoss for a file that is corrupt, ResourceExhausted for an index that is
-// too large to be kept, Unavailable for a folder that cannot be written. Any
-// thread.
+// Stores the file's index in the folder. Errors name the path: NotFound;
+// DataLoss if the file is corrupt; ResourceExhausted if the index is too large
+// to be kept; Unavailable if the folder cannot be written. Any thread.
 absl::StatusOr<KeptIndex> KeepIndex(const IndexedFile& file,
                                     const IndexFolder& folder);
 

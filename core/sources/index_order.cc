@@ -7,12 +7,11 @@
 namespace feedmill {
 namespace {
 
-// Fewer are sorted by comparing them.
+// Fewer records are sorted by comparison.
 constexpr size_t kCountedMin = 256;
-constexpr int kDigitBits = 11;  // its counts stay in the first-level cache
+constexpr int kDigitBits = 11;  // the counts stay in the first-level cache
 
-// By the bits of index - least from `shift` on, those that are equal as they
-// stand.
+// Stable counting sort by the `bits` bits of index - least from `shift` on.
 void OrderByDigit(const std::vector<IndexedRow>& from, uint64_t least,
                   int shift, int bits, std::vector<IndexedRow>& to) {
   const uint64_t mask = (uint64_t{1} << bits) - 1;

@@ -8,7 +8,7 @@
 
 namespace feedmill {
 
-// A record that is wanted, and in which row.
+// A requested record, and the row for it.
 struct IndexedRow {
   uint64_t index = 0;
   size_t row = 0;
@@ -16,8 +16,7 @@ struct IndexedRow {
   friend auto operator<=>(const IndexedRow&, const IndexedRow&) = default;
 };
 
-// The wanted records in the order of their source; one that is wanted in
-// several rows, in the order of these. `spare` is only memory.
+// Sorts the requested records by index, then by row. `spare` is scratch memory.
 void OrderByIndex(std::span<const uint64_t> indexes,
                   std::vector<IndexedRow>& ordered,
                   std::vector<IndexedRow>& spare);

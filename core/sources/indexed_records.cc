@@ -18,10 +18,10 @@
 namespace feedmill {
 namespace {
 
-// Bytes of indexes looked at together.
+// Bytes of indexes that one step reads.
 constexpr size_t kIndexBytesMax = size_t{64} << 20;
-// Records in order are read together as long as they stay in the cache while
-// they are taken apart.
+// Bytes of adjacent records read at once: few enough to stay in the cache while
+// the records are extracted.
 constexpr size_t kSequentialBytes = size_t{256} << 10;
 
 void ResetBlock(RecordBlock& out) {
@@ -77,7 +77,7 @@ class IndexedRecords final : public RecordSource {
     std::vector<std::shared_ptr<const RecordIndex>> indexes;  // of the files
     KnownFiles known;
     RowFiller::Scratch filler;
-    // with reads under way
+    // open files with announced reads
     std::vector<std::shared_ptr<const RandomAccessFile>> announced;
   };
 
@@ -101,7 +101,7 @@ class IndexedRecords final : public RecordSource {
   const RowFiller filler_;
 };
 
-// Fills scratch.wanted, and makes room for the records by rows.
+// Fills scratch.wanted, and reserves memory for the records, by rows.
 absl::Status IndexedRecords::Locate(std::span<const uint64_t> indexes,
                                     size_t bytes_max, ReadScratch& scratch,
                                     RecordBlock& out) const {
@@ -134,8 +134,8 @@ absl::Status IndexedRecords::LocateRun(std::span<const uint64_t> indexes,
   return absl::OkStatus();
 }
 
-// Adds records, from the k-th in order on, to those wanted, and asks the memory
-// for what indexes say of them.
+// Adds records, from the k-th in order on, to the requested ones, and
+// prefetches their index entries.
 absl::Status IndexedRecords::AskIndexes(size_t k, ReadScratch& scratch) const {
   const std::vector<IndexedRow>& order = scratch.order;
   size_t bytes = 0;
@@ -157,14 +157,15 @@ absl::Status IndexedRecords::AskIndexes(size_t k, ReadScratch& scratch) const {
   return absl::OkStatus();
 }
 
-// In the order of the files, so that the index of each is asked for once.
+// Locates records in the order of the files, so that each file's index is
+// loaded once.
 absl::Status IndexedRecords::LocateByFile(std::span<const uint64_t> indexes,
                                           size_t bytes_max,
                                           ReadScratch& scratch,
                                           RecordBlock& out) const {
   OrderByIndex(indexes, scratch.order, scratch.spare);
   OutputColumn& column = out.columns[0];
-  // Sizes first, then where they end.
+  // First sizes, then ends.
   auto* const ends = reinterpret_cast<int64_t*>(
       column.offsets.Extend(indexes.size() * sizeof(int64_t)));
   for (size_t k = 0; k < scratch.order.size();) {
@@ -200,7 +201,8 @@ absl::Status IndexedRecords::LocateByFile(std::span<const uint64_t> indexes,
   return absl::OkStatus();
 }
 
-// Announces the reads of ReadRun, of all files, where reads wait.
+// Announces the reads of ReadRun in all files, for files whose reads have
+// latency.
 absl::Status IndexedRecords::AnnounceRun(uint64_t first, uint64_t count,
                                          size_t bytes_max,
                                          ReadScratch& scratch) const {
@@ -215,7 +217,7 @@ absl::Status IndexedRecords::AnnounceRun(uint64_t first, uint64_t count,
     const auto data_bytes = [&](uint64_t records) {
       return offsets[records] - offsets[0] - records * unframer_.overhead();
     };
-    // The first records whose data fills what is left, or all.
+    // Find the smallest number of records whose data fills `left`, or all.
     uint64_t n = 1;
     for (uint64_t most = std::min(end - first, index.records() - record);
          n < most;) {
@@ -236,9 +238,8 @@ absl::Status IndexedRecords::AnnounceRun(uint64_t first, uint64_t count,
   return absl::OkStatus();
 }
 
-// Reads up to `count` records, from the one at `place` on, that stand together
-// in its file, and moves them together in the memory that they are read to,
-// unless the reader takes them as they stand.
+// Reads up to `count` adjacent records of a file, from `place` on. Closes the
+// gaps between their data in place, unless the caller takes trailing bytes.
 absl::Status IndexedRecords::AppendNeighbours(const ManifestFiles::Place& place,
                                               uint64_t count, size_t bytes_max,
                                               ReadScratch& scratch,
@@ -277,7 +278,7 @@ absl::Status IndexedRecords::AppendNeighbours(const ManifestFiles::Place& place,
       data = *parsed;
     }
     if (out.trailing > 0) {
-      // From data to data: the end of this record, the next one's header.
+      // From data to data: the end of this record and the next one's header.
       to = static_cast<size_t>(data.data() - column.values.data()) +
            data.size() + out.trailing;
     } else {
@@ -305,7 +306,8 @@ absl::StatusOr<size_t> IndexedRecords::ReadRun(uint64_t first, uint64_t count,
   if (files_.has_urls()) {
     FM_RETURN_IF_ERROR(AnnounceRun(first, count, bytes_max, read));
   }
-  // So much at once that it is still in the cache when it is taken apart.
+  // Reads few enough bytes at once that they stay in the cache while the
+  // records are extracted.
   while (out.rows < count && out.error.ok() &&
          (out.rows == 0 || values.size() < bytes_max)) {
     const size_t left = bytes_max - std::min(bytes_max, values.size());
@@ -314,7 +316,7 @@ absl::StatusOr<size_t> IndexedRecords::ReadRun(uint64_t first, uint64_t count,
                          std::min(left, kSequentialBytes), read, out));
   }
   read.announced.clear();
-  // Behind the last record, too.
+  // The last record needs trailing bytes, too.
   if (out.trailing > 0) values.Extend(kTfRecordHeaderBytes);
   return out.rows;
 }

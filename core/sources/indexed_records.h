@@ -9,9 +9,9 @@
 
 namespace feedmill {
 
-// Counted records that an index of offsets finds, as byte strings: the data of
-// TFRecords, lines without their ends, and the bytes of others with what stands
-// between them.
+// Returns counted records, found by an index of offsets, as byte strings: the
+// data of TFRecords, lines without their ends, or, for other formats, all bytes
+// up to the next record.
 std::unique_ptr<const RecordSource> MakeIndexedRecords(
 
     std::shared_ptr<const Framing> framing,

@@ -18,7 +18,7 @@
 namespace feedmill {
 namespace {
 
-// Read at a time by Find.
+// Bytes of one read of Find.
 constexpr size_t kWindowBytes = size_t{1} << 20;
 
 // Adds the line [begin, end) unless it is empty.
@@ -28,7 +28,8 @@ void AddFilled(std::string_view window, size_t begin, size_t end,
   if (end > begin) records.push_back({begin, end - begin});
 }
 
-// Which of 64 bytes are newlines, the first the lowest bit.
+// Returns a bit for each of 64 bytes, set for newlines; the first byte is the
+// lowest bit.
 #if defined(__SSE2__)
 uint64_t NewlinesOf64(const char* text) {
   const __m128i newline = _mm_set1_epi8('\n');
@@ -50,20 +51,20 @@ uint64_t NewlinesOf64(const char* text) {
 }
 #endif
 
-// Text is searched so much at a time.
+// Bytes of text that are searched at once.
 constexpr size_t kSearchedBytes = 4096;
-// Newlines of 64 bytes that are noted whether they are there or not: how many
-// there are cannot be foreseen.
+// Newlines per 64 bytes that are always noted, present or not, because their
+// number is unpredictable for branches.
 constexpr int kNotedTogether = 4;
 
-// The lowest set bit, or any where there is none: std::countr_zero would have
-// to know, and the compiler made a branch of that which nothing foresees.
+// Returns the lowest set bit, or any bit if none is set. Plain std::countr_zero
+// handles 0 with a branch, which would be unpredictable.
 [[gnu::always_inline]] inline size_t LowestOf(uint64_t mask) {
   return static_cast<size_t>(std::countr_zero(mask | uint64_t{1} << 63));
 }
 
-// Notes the set bits of 64 bytes, the first of which is at `at`, and returns
-// the end of what it noted. REQUIRES: room for kNotedTogether more.
+// Notes the positions of the set bits of 64 bytes that begin at `at`. Returns
+// the end of the notes. REQUIRES: room for kNotedTogether more.
 [[gnu::always_inline]] inline size_t* NoteMask(uint64_t mask, size_t at,
                                                size_t* end) {
   size_t* const next = end + std::popcount(mask);
@@ -76,8 +77,8 @@ constexpr int kNotedTogether = 4;
   return next;
 }
 
-// Notes where the newlines of `blocks` times 64 bytes are, each at `at` or
-// behind, and returns their number. REQUIRES: room for kNotedTogether more.
+// Notes the positions of newlines in `blocks` times 64 bytes that begin at
+// `at`. Returns their number. REQUIRES: room for kNotedTogether more.
 [[gnu::always_inline]] inline size_t NoteNewlines(const char* text,
                                                   size_t blocks, size_t at,
                                                   size_t* ends) {
@@ -136,7 +137,7 @@ NewlineNoter NoterForTarget() {
   return NoteNewlinesBaseline;
 }
 
-// Adds the lines that end at ends[1], …, the first of which begins at `begin`.
+// Adds the lines that end at ends[1], …; the first one begins at `begin`.
 // Writes ends[0]. Returns where the next line begins.
 size_t AddLines(bool filled, std::string_view window, size_t begin,
                 std::span<size_t> ends, std::vector<Extent>& records) {
@@ -152,7 +153,7 @@ size_t AddLines(bool filled, std::string_view window, size_t begin,
   records.resize(before + count);
   Extent* const lines = records.data() + before;
   const size_t* const end = ends.data();
-  ends[0] = begin - 1;  // so that no line waits for the one before
+  ends[0] = begin - 1;  // so that lines do not depend on each other
   for (size_t k = 0; k < count; ++k) {
     lines[k] = {end[k] + 1, end[k + 1] - end[k] - 1};
   }
@@ -259,7 +260,7 @@ absl::StatusOr<RecordIndex> LineFraming::Find(const RandomAccessFile& file,
     offset += got;
   }
   if (index.offsets.back() != size) index.offsets.push_back(size);
-  // A file of nothing but the mark has no line.
+  // A file with only the byte order mark has no line.
   if (index.offsets.size() == 1) index.offsets[0] = 0;
   return index;
 }

@@ -11,17 +11,17 @@
 
 namespace feedmill {
 
-// The byte order mark that may stand before the first line of a file. It is no
-// part of the line.
+// The byte order mark that may precede the first line of a file. It is not part
+// of the line.
 inline constexpr std::string_view kUtf8Mark = "\xef\xbb\xbf";
 
 // Records that are lines.
 class LineFraming final : public Framing {
  public:
   enum class Lines {
-    kAll,     // each "\n" ends one; the last may lack it
-    kFilled,  // the same without lines that are empty (or only "\r")
-    kQuoted,  // … whose "\n" between double quotes ends none
+    kAll,     // each "\n" ends a line; the last one may lack it
+    kFilled,  // same, without empty lines (or only "\r")
+    kQuoted,  // same, but "\n" in double quotes ends no line
   };
   explicit LineFraming(Lines lines, bool first_is_header = false);
 
@@ -35,8 +35,9 @@ class LineFraming final : public Framing {
   const Lines lines_;
 };
 
-// Lines that were read with their '\n', the last one maybe without: closes the
-// gaps. offsets[k + 1] is the end of line k; returns the end of the last one.
+// Removes the '\n' of lines that were read with it (the last line may lack it)
+// and closes the gaps. offsets[k + 1] is the end of line k. Returns the end of
+// the last line.
 size_t DropNewlines(std::byte* values, std::span<int64_t> offsets);
 
 }  // namespace feedmill

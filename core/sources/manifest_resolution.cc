@@ -25,8 +25,8 @@ namespace {
 constexpr size_t kCountedTogether = 32;
 constexpr uint64_t kNamedBytesMax = uint64_t{1} << 30;
 
-// The open file is the one that is counted, whatever its name means by now. A
-// store is not asked for the version again.
+// Opens the file and takes its identity from the open file, because the name
+// may mean another file by now. A store is not asked for the version again.
 absl::StatusOr<std::unique_ptr<RandomAccessFile>> OpenFor(ManifestFile& file) {
   FM_ASSIGN_OR_RETURN(const FileSystem* const files, FileSystemOf(file.path));
   FM_ASSIGN_OR_RETURN(auto opened,
@@ -44,7 +44,7 @@ absl::StatusOr<uint64_t> CountByIndex(const Framing& framing,
   return index->records();
 }
 
-// Counts the records of a file whose identity is set.
+// Counts the records of a file. REQUIRES: its identity is set.
 absl::Status CountRecords(const AnalyzedGraph& graph, ManifestFile& file) {
   const Source& source = graph.graph.source;
   const SourceProperties properties = PropertiesOf(source);
@@ -64,7 +64,8 @@ absl::Status CountRecords(const AnalyzedGraph& graph, ManifestFile& file) {
   return absl::OkStatus();
 }
 
-// The files of stores are counted side by side: each costs round trips.
+// Counts all files; those of stores in parallel, because each needs round
+// trips.
 absl::Status CountAll(const AnalyzedGraph& graph,
                       std::vector<ManifestFile>& files) {
   const bool remote = std::any_of(
@@ -75,8 +76,8 @@ absl::Status CountAll(const AnalyzedGraph& graph,
       [&](size_t k) { return CountRecords(graph, files[k]); });
 }
 
-// Sets the identities of files that no listing had. Names of one scheme are
-// asked for together, since a store answers many requests at once.
+// Sets the identities of files that no listing contained. Names of one scheme
+// are requested together, because a store answers many requests in parallel.
 absl::Status SetIdentities(const std::vector<ManifestFile*>& unknown) {
   std::map<std::string_view, std::vector<ManifestFile*>> by_scheme;
   for (ManifestFile* const file : unknown) {
@@ -96,7 +97,7 @@ absl::Status SetIdentities(const std::vector<ManifestFile*>& unknown) {
   return absl::OkStatus();
 }
 
-// The files of patterns, with the identities that they have now.
+// Returns the files of patterns with their current identities.
 absl::StatusOr<std::vector<ManifestFile>> FilesOf(
     const RecordFormat& format, const std::vector<std::string>& patterns) {
   std::vector<ManifestFile> files;

@@ -9,13 +9,13 @@
 
 namespace feedmill {
 
-// The whole of a file that an expression names, and its hash. InvalidArgument
-// beyond 1 GiB.
+// Reads a file that an expression names, and computes its hash. InvalidArgument
+// above 1 GiB.
 absl::StatusOr<std::string> ReadNamedFile(const std::string& path,
                                           NamedContent& content);
 
-// Resolves the files of `graph` on this machine. NotFound for a name or glob
-// that matches nothing, DataLoss for a corrupt file, both with path.
+// Resolves the files of `graph` on this machine. NotFound if a name or glob
+// matches nothing, DataLoss if a file is corrupt; both name the path.
 absl::StatusOr<Manifest> ResolveManifest(const AnalyzedGraph& graph);
 
 }  // namespace feedmill

@@ -56,7 +56,8 @@ void AddOfInput(const SourcePlan& source, const Manifest& manifest,
   }
 }
 
-// A record of a cache: all that made it, in passes as if there were no cache.
+// Adds the origins of a cached record, with the passes of a pipeline without
+// the cache.
 void AddCached(const SourcePlan::Input& cached, const Manifest& manifest,
                const RecordRef& ref, uint64_t row, Origins& out) {
   const FileOrder order(*cached.plan, manifest);

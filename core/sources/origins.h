@@ -13,16 +13,15 @@
 
 namespace feedmill {
 
-// Says which records of which files a plan's records are. Immutable; any
-// thread.
+// Finds the files and records of a plan's records. Immutable; any thread.
 class OriginFinder {
  public:
   // `manifest`: null if there are no files.
   OriginFinder(std::shared_ptr<const Plan> plan,
                std::shared_ptr<const Manifest> manifest, SourcePlan source);
 
-  // Appends what `ref` (in a block or file, its row) is made of: a record, or
-  // those of the elements of the inputs.
+  // Appends the origins of `ref` (`row`: its row in a block or file): one
+  // record, or the records of the inputs' elements.
   void Find(const RecordRef& ref, uint64_t row,
             std::vector<RecordOrigin>& out) const;
 

@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::string_view kNoValue = "__HIVE_DEFAULT_PARTITION__";
 
-// Bytes for %XX; anything else stays.
+// Decodes %XX to bytes; other text is unchanged.
 std::string Unescaped(std::string_view text) {
   std::string out;
   for (size_t k = 0; k < text.size(); ++k) {

@@ -13,23 +13,23 @@
 
 namespace feedmill {
 
-// A folder of a path that is called KEY=VALUE, as Hive and Spark call those of
-// partitions. %XX stands for a byte.
+// A folder named KEY=VALUE in a path, as in partitions of Hive and Spark. %XX
+// stands for a byte.
 struct PathPartition {
   std::string key;
-  std::optional<std::string> value;  // none: __HIVE_DEFAULT_PARTITION__
+  std::optional<std::string> value;  // absent: __HIVE_DEFAULT_PARTITION__
 };
 
-// The partitions of a file's path, the outermost first. The last of equal keys
-// counts; the others are left out.
+// Returns the partitions of a file's path, outermost first. Of equal keys, only
+// the last is returned.
 std::vector<PathPartition> PartitionsOf(std::string_view path);
 
-// The component that a partition becomes if none is declared: int64 if its
-// value is an integer, else bytes.
+// Returns the component of a partition that is not declared: int64 if its value
+// is an integer, else bytes.
 SourceField FieldOf(const PathPartition& partition);
 
-// The column of `rows` rows of that value, as `field`. DataLoss if the dtype
-// does not hold it.
+// Returns a column of `rows` rows with the partition's value, as `field`.
+// DataLoss if the dtype cannot hold it.
 absl::StatusOr<DecodedColumn> ColumnOf(const PathPartition& partition,
                                        const SourceField& field, size_t rows);
 

@@ -15,12 +15,12 @@
 namespace feedmill {
 namespace {
 
-// Short records are copied by so many bytes, into room for what comes next: as
-// long as most are shorter, no branch depends on how long they are.
+// Short records are copied in steps of this many bytes, beyond their end. If
+// most records are shorter than a step, no branch depends on their sizes.
 constexpr size_t kCopiedTogether = 128;
 constexpr size_t kShortRecord = 512;
 
-// `end`: of what may be read.
+// `end`: end of the readable bytes.
 [[gnu::always_inline]] inline bool IsCopiedInSteps(const char* from,
                                                    size_t size,
                                                    const char* end) {
@@ -28,7 +28,7 @@ constexpr size_t kShortRecord = 512;
          static_cast<size_t>(end - from) >= size + kCopiedTogether;
 }
 
-// REQUIRES: kCopiedTogether more may be written.
+// REQUIRES: kCopiedTogether more bytes are writable.
 [[gnu::always_inline]] inline void CopyRecord(const char* from, size_t size,
                                               const char* end, char* to) {
   if (!IsCopiedInSteps(from, size, end)) {
@@ -40,8 +40,8 @@ constexpr size_t kShortRecord = 512;
   }
 }
 
-// Copies the records one after the other, and notes where each ends, counted
-// from `before` at `to`. Returns the end of the last.
+// Copies the records without gaps and writes the end of each, counted from
+// `before` at `to`. Returns the end of the last record.
 [[gnu::always_inline]] inline char* CopyRecords(std::string_view window,
                                                 std::span<const Extent> records,
                                                 int64_t before, char* to,
@@ -103,7 +103,7 @@ char* CopyRecordsForTarget(std::string_view window,
   return CopyRecords(window, records, before, to, ends);
 }
 
-// Text, TFRecords, records of a fixed length: what stands there.
+// Decodes text, TFRecords and fixed-length records: the bytes themselves.
 class BytesDecoder final : public RecordDecoder {
  public:
   BytesDecoder() : RecordDecoder({{"", DType::kBytes, {}}}) {}
@@ -197,7 +197,7 @@ std::string Shown(std::string_view text) {
   constexpr size_t kShown = 60;
   const bool utf8 = IsUtf8(text);
   std::string_view cut = text.substr(0, kShown);
-  while (utf8 && !IsUtf8(cut)) cut.remove_suffix(1);  // within a character
+  while (utf8 && !IsUtf8(cut)) cut.remove_suffix(1);  // do not cut a character
   std::string out;
   for (const char c : cut) {
     const auto byte = static_cast<unsigned char>(c);

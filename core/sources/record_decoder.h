@@ -17,26 +17,26 @@
 
 namespace feedmill {
 
-// What the bytes of records hold, as columns. Immutable; any thread.
+// Decodes the bytes of records to columns. Immutable; any thread.
 class RecordDecoder {
  public:
-  // What a file says about its records before the first: the columns of a CSV
-  // file's header.
+  // Information about a file's records from before the first record, e.g. the
+  // columns in a CSV file's header.
   struct Head {
-    std::vector<int> fields;  // by column: which field it is, -1 for none
+    std::vector<int> fields;  // by column: index of its field, -1 for none
   };
 
   virtual ~RecordDecoder() = default;
 
-  // Reads the first record of a file whose framing has a header.
+  // Decodes the first record of a file whose framing has a header.
   virtual absl::StatusOr<Head> ReadHead(std::string_view record) const;
 
-  // Empties the block for rows of this decoder's components.
+  // Empties the block, for rows of this decoder's components.
   void Reset(RecordBlock& out) const;
 
-  // Appends a row for each record of `window`, up to the first bad one, and
-  // then returns DataLoss, which says what is wrong but not where; out.rows
-  // has what is good, but columns may hold more.
+  // Appends a row for each record of `window`, up to the first bad one. Then it
+  // returns DataLoss, which says what is wrong but not where. out.rows counts
+  // the good rows, but columns may hold more.
   virtual absl::Status Decode(const Head& head, std::string_view window,
                               std::span<const Extent> records,
                               RecordBlock& out) const = 0;
@@ -48,22 +48,23 @@ class RecordDecoder {
   const std::vector<SourceField> fields_;  // the components
 };
 
-// The decoder of records that are one component, their bytes.
+// Returns the decoder of records with one component, their bytes.
 std::unique_ptr<const RecordDecoder> MakeBytesDecoder();
 
-// Those of the fields that are live.
+// Returns the live ones of the fields.
 std::vector<SourceField> LiveFields(const std::vector<SourceField>& fields,
                                     const std::vector<bool>& live);
 
-// Takes rows away from the end of a block, as after an error.
+// Removes rows from the end of a block, e.g. after an error.
 void CutRows(size_t rows, RecordBlock& block);
 
-// SourceField::why_bytes of a field of which a record has a value that is no
-// number, where its numbers are of `dtype`.
+// Returns SourceField::why_bytes of a field of `dtype` numbers in which a
+// record has a value that is not a number.
 std::string WhyBytes(const std::string& file, size_t record,
                      std::string_view value, DType dtype);
 
-// The name in an error: cut if it is long, in UTF-8 whatever it is.
+// Returns `text` for an error message: shortened if long, and always valid
+// UTF-8.
 std::string Shown(std::string_view text);
 
 }  // namespace feedmill

@@ -18,8 +18,8 @@
 
 namespace feedmill {
 
-// The part of a kind of source (SourceKind::format) that makes records of its
-// own. `options` is that of a source of the kind. FileSourceOf
+// The part of a source kind that reads records (SourceKind::format). `options`
+// is that of a source of this kind. FileSourceOf
 // (core/formats/file_source_of.h) implements it.
 //
 // Thread-safety: immutable; any thread.
@@ -27,45 +27,47 @@ class RecordFormat {
  public:
   virtual ~RecordFormat() = default;
 
-  // The number of records, where the options alone tell it: a source without
-  // files.
+  // Number of records, if the options alone determine it (a source without
+  // files).
   virtual std::optional<uint64_t> Size(const void* options) const = 0;
-  // The order of the records in a file; null if a file is not read by records.
+  // Returns the layout of records in a file; null if a file is not a sequence
+  // of records.
   virtual std::shared_ptr<const Framing> MakeFraming(
       const void* options) const = 0;
-  // Decodes records; `live` are the components that it makes, all if empty.
+  // Returns the decoder of the components in `live`, or of all if it is empty.
   // REQUIRES: MakeFraming is not null.
   virtual std::unique_ptr<const RecordDecoder> MakeDecoder(
       const void* options, const std::vector<bool>& live) const = 0;
-  // Finds the fields out from the beginning of `files`, which are not empty.
+  // Infers the fields from the beginning of `files`. REQUIRES: `files` is not
+  // empty.
   virtual absl::StatusOr<std::vector<SourceField>> InferFields(
       const void* options, const std::vector<std::string>& files) const = 0;
-  // Returns those of the files that a pattern of the source matches which it
-  // reads. NotFound if none is left.
+  // Returns the files, of those that a pattern matches, which the source reads.
+  // NotFound if there are none.
   virtual absl::StatusOr<std::vector<FoundFile>> FilesToRead(
       const std::string& pattern, std::vector<FoundFile> found) const = 0;
-  // Counts the records of an open file of `size` bytes, for positions that are
-  // records and not indexed.
+  // Counts the records of an open file of `size` bytes. For positions that are
+  // records without an index.
   virtual absl::StatusOr<uint64_t> CountRecords(const void* options,
                                                 const RandomAccessFile& file,
                                                 uint64_t size) const = 0;
-  // Adds to a manifest with all files what all processes must know of them.
+  // Completes a manifest of all files with data that all processes need.
   virtual void FinishManifest(const void* options,
                               Manifest& manifest) const = 0;
-  // Says in lines of --explain what the manifest means for the components that
-  // are `made`. `of` stands before the source: "inputs[0] " or "".
+  // Returns lines for --explain: the meaning of the manifest for the components
+  // in `made`. `of` precedes the source: "inputs[0] " or "".
   virtual std::string DescribeManifest(const void* options,
                                        const Manifest& manifest,
                                        const ElementSpec& made,
                                        const std::string& of) const = 0;
-  // As RecordSource::Make.
+  // See RecordSource::Make.
   virtual absl::StatusOr<std::unique_ptr<const RecordSource>> MakeRecords(
       const void* options, bool counted,
       std::shared_ptr<const Manifest> manifest,
       const std::vector<bool>& live) const = 0;
 };
 
-// The same of a source. REQUIRES: it has records of its own.
+// Return these parts of a source. REQUIRES: the source has a format.
 const RecordFormat& FormatOf(const Source& source);
 std::shared_ptr<const Framing> FramingOf(const Source& source);
 

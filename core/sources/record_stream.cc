@@ -10,9 +10,9 @@
 namespace feedmill {
 namespace {
 
-// So much that it stays in the cache while records are found and copied.
+// Small enough to stay in the cache while records are found and copied.
 constexpr size_t kWindowBytes = size_t{128} << 10;
-// Read at a time behind a block's end, for the rest of its last line.
+// Bytes of one read after a block's end, for the rest of its last line.
 constexpr size_t kBeyondBytes = size_t{4} << 10;
 
 }  // namespace
@@ -28,7 +28,7 @@ RecordStream::RecordStream(const Framing& framing, std::string path,
       offset_(begin == 0 ? 0 : begin - 1),
       wants_header_(framing.properties().first_is_header && begin == 0) {}
 
-// So many bytes more in the window, as far as there are.
+// Reads up to `bytes` more bytes into the window.
 absl::Status RecordStream::Fill(size_t bytes) {
   if (at_end_ || !damage_.ok()) return absl::OkStatus();
   const size_t before = window_.size();
@@ -49,12 +49,12 @@ absl::Status RecordStream::Fill(size_t bytes) {
   return absl::OkStatus();
 }
 
-// Passes over what stands before the first record.
+// Skips everything before the first record.
 absl::Status RecordStream::Begin() {
   begun_ = true;
-  // Beside what is left of the last record, unless that is long.
+  // Room for the rest of the previous record, unless it is long.
   window_.Reserve(kWindowBytes + kWindowBytes / 8);
-  if (begin_ > 0) {  // the rest of a line of the block before
+  if (begin_ > 0) {  // skip the rest of a line of the previous block
     while (true) {
       const size_t before = window_.size();
       FM_RETURN_IF_ERROR(Fill(kWindowBytes));
@@ -89,11 +89,11 @@ absl::Status RecordStream::Begin() {
   return PassMark();
 }
 
-// Passes over the byte order mark of UTF-8, and refuses those of UTF-16, at the
-// beginning of a file of lines.
+// Skips a UTF-8 byte order mark at the beginning of a file of lines, and
+// rejects UTF-16 ones.
 absl::Status RecordStream::PassMark() {
   if (!framing_.properties().text) return absl::OkStatus();
-  // Lines that are not taken apart may be text of any kind.
+  // Lines that are not decoded may have any encoding.
   const bool decoded =
       framing_.properties().envelope != Framing::Envelope::kNewline;
   FM_RETURN_IF_ERROR(Fill(kUtf8Mark.size()));
@@ -135,8 +135,8 @@ void RecordStream::CutAtEnd() {
   if (offset_ + used_ >= end_) done_ = true;
 }
 
-// Reads the bytes after the last record, so that damage of compressed data is
-// found there, too.
+// Reads the bytes after the last record, to detect damage of compressed data
+// there.
 absl::Status RecordStream::PassRest() {
   while (!at_end_ && damage_.ok()) {
     used_ = window_.size();

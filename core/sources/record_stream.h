@@ -18,19 +18,20 @@
 
 namespace feedmill {
 
-// The records of a file, or of a part of it, one window after the other. Holds
-// one window, which grows to the longest record. Not thread-safe.
+// Reads the records of a file, or of a part of it, window by window. Holds one
+// window, which grows to the longest record. Not thread-safe.
 class RecordStream {
  public:
-  // `framing` must outlive this. `bytes` begins at the file's beginning and all
-  // records are meant; or, for lines, one byte before `begin`, and those are
-  // meant that begin in [begin, end).
+  // `framing` must outlive this object. `bytes` begins at the beginning of the
+  // file, and all records are read. For lines, it may begin one byte before
+  // `begin`; then the lines that begin in [begin, end) are read.
   RecordStream(const Framing& framing, std::string path,
                std::unique_ptr<ByteStream> bytes, uint64_t begin = 0,
                uint64_t end = std::numeric_limits<uint64_t>::max());
 
-  // Goes on to the next records; false: there are none. A status is this
-  // machine's; bad data is error(), about the record after the last of these.
+  // Advances to the next records; false if there are none. An error Status
+  // concerns this machine only. Bad data is error(), about the record after the
+  // last one of the window.
   absl::StatusOr<bool> Next();
 
   std::string_view window() {
@@ -43,8 +44,8 @@ class RecordStream {
   }
   const absl::Status& error() const { return error_; }
   bool finished() const { return done_; }
-  // The first record of the file, where the framing has a header and the
-  // stream begins there and has come to it.
+  // The first record of the file, if the framing has a header and the stream
+  // has read it from the file's beginning.
   const std::string& header() const { return header_; }
 
  private:

@@ -19,13 +19,13 @@ absl::StatusOr<std::span<const std::byte>> RecordUnframer::DataOf(
     const ManifestFile& info = files_.info(file);
     const TfRecordPlace place{info.path, number, offset};
     const auto data = ParseTfRecord(record, place);
-    // Of the last one of a damaged file only the beginning was read.
+    // In a damaged file, only the beginning of the last record was read.
     if (!data.ok()) {
       FM_RETURN_IF_ERROR(
           ParseTfRecordHeader(record, info.size - offset, place).status());
       return data;
     }
-    // The index came from these headers; the file was edited in place.
+    // The index came from these headers, so the file was edited in place.
     return files_.Changed(file);
   }
   const bool line =

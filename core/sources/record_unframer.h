@@ -11,19 +11,19 @@
 
 namespace feedmill {
 
-// Takes the data out of records that an index found in their file, and checks
-// it. Immutable; any thread.
+// Extracts and checks the data of records that an index found. Immutable; any
+// thread.
 class RecordUnframer {
  public:
-  // Both must outlive it.
+  // Both arguments must outlive this object.
   RecordUnframer(const Framing& framing, const ManifestFiles& files)
       : framing_(framing), files_(files) {}
 
   // Bytes of a record that are not its data.
   uint64_t overhead() const;
 
-  // The data: without what TFRecord puts around it, or the line's end. DataLoss
-  // if it is bad.
+  // Returns the data without TFRecord's header and checksums, or without the
+  // line's end. DataLoss if it is bad.
   absl::StatusOr<std::span<const std::byte>> DataOf(
       std::span<const std::byte> record, size_t file, uint64_t number,
       uint64_t offset) const;

@@ -10,23 +10,23 @@
 namespace feedmill {
 namespace {
 
-// Neighbours that are joined into one read: how far apart, how much in all (it
-// is still in the cache when it is checked).
+// Records that are joined into one read: largest gap between them, and most
+// bytes in all, which stay in the cache while they are checked.
 constexpr uint64_t kJoinGapBytes = uint64_t{4} << 10;
 constexpr uint64_t kJoinBytesMax = uint64_t{256} << 10;
-// From how many bytes on they are joined although the file is in memory.
+// Least bytes for joining records of a file that is in memory.
 constexpr uint64_t kJoinBytesMin = uint64_t{32} << 10;
-// Files that are gathered from at once.
+// Most files that one window gathers from.
 constexpr size_t kGatheredFilesMax = 128;
 
 }  // namespace
 
-// How many of `all`, from the first on, are read together.
+// Returns how many of `all`, from the first on, are read together.
 size_t RowFiller::GroupFrom(std::span<const WantedRecord> all) {
   uint64_t end = all[0].offset + all[0].size;
   size_t n = 1;
   for (; n < all.size(); ++n) {
-    // What is wanted in two rows is read twice.
+    // A record that is requested for two rows is read twice.
     if (all[n].file != all[0].file || all[n].offset < end ||
         all[n].offset > end + kJoinGapBytes ||
         all[n].offset + all[n].size > all[0].offset + kJoinBytesMax) {
@@ -37,7 +37,7 @@ size_t RowFiller::GroupFrom(std::span<const WantedRecord> all) {
   return n;
 }
 
-// Announces all reads, of all files, where reads wait.
+// Announces all reads in all files, for files whose reads have latency.
 absl::Status RowFiller::Announce(std::span<const WantedRecord> all,
                                  KnownFiles& known,
                                  AnnouncedFiles& announced) const {
@@ -60,7 +60,7 @@ absl::Status RowFiller::Announce(std::span<const WantedRecord> all,
   return absl::OkStatus();
 }
 
-// Copies TFRecords to their rows: how many of the first are not bad.
+// Copies TFRecords to their rows. Returns the number of leading valid ones.
 size_t RowFiller::CopySound(std::span<const WantedRecord> group,
                             std::span<const std::byte> bytes, Scratch& scratch,
                             Rows& rows) const {
@@ -74,8 +74,8 @@ size_t RowFiller::CopySound(std::span<const WantedRecord> group,
   return CopyTfRecords(scratch.copies);
 }
 
-// Reads neighbours with what stands between them, and puts them into their rows
-// while they are still in the cache.
+// Reads a group of records with the bytes between them, and copies the records
+// to their rows while they are in the cache.
 absl::Status RowFiller::ReadGroup(std::span<const WantedRecord> group,
                                   Reading& reading) const {
   auto& [all, known, scratch, rows] = reading;
@@ -110,7 +110,7 @@ absl::Status RowFiller::ReadAlone(const WantedRecord& wanted,
   return Keep(wanted, record, rows);
 }
 
-// Copies a record to its row; notes the first row that is bad.
+// Copies a record to its row; notes the first bad row.
 absl::Status RowFiller::Keep(const WantedRecord& wanted,
                              std::span<const std::byte> record,
                              Rows& rows) const {
@@ -132,8 +132,8 @@ absl::Status RowFiller::Keep(const WantedRecord& wanted,
   return absl::OkStatus();
 }
 
-// Copies what was gathered to its rows; others may write to it meanwhile.
-// Records that are bad, or may be, are read by themselves.
+// Copies gathered records to their rows; other processes may write to the
+// source meanwhile. Bad or possibly bad records are read again, one by one.
 absl::Status RowFiller::CopyGathered(
     std::span<const std::span<const std::byte>> ranges,
     Reading& reading) const {
@@ -175,7 +175,8 @@ absl::Status RowFiller::ReadWindow(Reading& reading) const {
   return absl::OkStatus();
 }
 
-// Gathers what was noted, by rows: memory is written in order.
+// Gathers the noted records in the order of rows, so that memory is written in
+// order.
 absl::Status RowFiller::ReadNoted(Reading& reading) const {
   Scratch& scratch = reading.scratch;
   for (size_t row = 0; row < scratch.noted.size(); ++row) {
@@ -194,8 +195,8 @@ absl::Status RowFiller::ReadNoted(Reading& reading) const {
   return absl::OkStatus();
 }
 
-// Reads the records from `begin` to `end`, all of the file that was opened
-// last, or notes them.
+// Reads records `begin` to `end`, all of the file opened last, or notes them
+// for gathering.
 absl::Status RowFiller::ReadOfFile(size_t begin, size_t end,
                                    Reading& reading) const {
   auto& [all, known, scratch, rows] = reading;
@@ -236,7 +237,7 @@ absl::Status RowFiller::ReadOfFile(size_t begin, size_t end,
   return absl::OkStatus();
 }
 
-// What is read of a file counts if it is unchanged after that.
+// Data of a file is valid only if the file is unchanged after the read.
 absl::Status RowFiller::Fill(std::span<const WantedRecord> all,
                              KnownFiles& known, Scratch& scratch,
                              size_t& bad_row, RecordBlock& out) const {

@@ -22,7 +22,7 @@
 
 namespace feedmill {
 
-// A record that is to be read, and the row that it makes.
+// A record to read, and the row for it.
 struct WantedRecord {
   size_t file = 0;
   uint64_t offset = 0;
@@ -31,9 +31,9 @@ struct WantedRecord {
   size_t row = 0;
 };
 
-// Reads records that an index found into the rows of a column, in whatever
-// order they stand there: neighbours together, those that stand alone by the
-// hundred. Immutable; any thread, each with its own Scratch.
+// Reads records that an index found into the rows of a column. Adjacent records
+// are read together; single ones are read by the hundred. Rows may be in any
+// order. Immutable; any thread, each with its own Scratch.
 class RowFiller {
  public:
   class Scratch {
@@ -46,8 +46,8 @@ class RowFiller {
       gatherer.Begin();
     }
 
-    // A row that is to be gathered, unless `at` is null: where its record
-    // stands in memory, and which of those wanted it is.
+    // A row to gather: the address of its record in memory (null: none), and
+    // the index of the record among the requested ones.
     struct Noted {
       const std::byte* at = nullptr;
       uint32_t size = 0;
@@ -61,25 +61,26 @@ class RowFiller {
     RangeGatherer gatherer;
     std::vector<size_t> in_window;  // rows
     BufferBuilder read;
-    std::vector<TfRecordCopy> copies;  // of records in it, or in the window
+    std::vector<TfRecordCopy> copies;  // of records in `read`, or in the window
   };
 
-  // Both must outlive it.
+  // Both arguments must outlive this object.
   RowFiller(const Framing& framing, const ManifestFiles& files)
       : envelope_(framing.properties().envelope),
         files_(files),
         unframer_(framing, files) {}
 
-  // Fills the rows of out.columns[0], whose offsets are set and whose values
-  // have room, but for those of records that are bad: of these, the first row
-  // (if it is before `bad_row`) becomes `bad_row`, and its error out.error.
-  // `all`: in the order of the files, a row each. A returned Status is this
-  // machine's.
+  // Fills the rows of out.columns[0]. REQUIRES: its offsets are set, and its
+  // values have room.
+  // Rows of bad records are not filled. If the first such row is before
+  // `bad_row`, `bad_row` is set to it and out.error to its error. `all`: in the
+  // order of the files, one row each. A returned error Status concerns this
+  // machine only.
   absl::Status Fill(std::span<const WantedRecord> all, KnownFiles& known,
                     Scratch& scratch, size_t& bad_row, RecordBlock& out) const;
 
  private:
-  // Where the rows are, and the first that is bad.
+  // The output rows, and the first bad one.
   struct Rows {
     std::byte* At(size_t row) const { return values + offsets[row]; }
     void Set(size_t row, std::span<const std::byte> data) {
@@ -91,7 +92,7 @@ class RowFiller {
     absl::Status& error;
   };
 
-  // What is read at once, and where to.
+  // The state of one Fill.
   struct Reading {
     std::span<const WantedRecord> all;
     KnownFiles& known;
@@ -99,7 +100,7 @@ class RowFiller {
     Rows rows;
   };
 
-  // Open files with reads under way.
+  // Open files with announced reads.
   using AnnouncedFiles = std::vector<std::shared_ptr<const RandomAccessFile>>;
 
   static size_t GroupFrom(std::span<const WantedRecord> all);

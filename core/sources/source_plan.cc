@@ -10,7 +10,7 @@
 namespace feedmill {
 namespace {
 
-// The plan of an input of which one pass reads `limit` positions at most.
+// Returns the plan of an input; one pass reads at most `limit` positions of it.
 absl::StatusOr<SourcePlan::Input> PlanInput(
     const std::shared_ptr<const AnalyzedGraph>& graph, const Manifest& manifest,
     uint64_t seed, uint64_t iteration, uint64_t limit) {
@@ -27,13 +27,13 @@ absl::StatusOr<SourcePlan::Input> PlanInput(
   return input;
 }
 
-// Of a source of inputs that has no end.
+// Returns the period of an infinite combining source.
 uint64_t RoundOf(const Source& source, const SourcePlan& plan) {
   const bool pairs = PropertiesOf(source).pairs_inputs;
   std::vector<uint64_t> rounds;
   for (const SourcePlan::Input& input : plan.inputs) {
     const uint64_t size = input.plan->size();
-    // Where the source of an input has no end, it need not begin again after
+    // If the source of an input is infinite, the input need not repeat after
     // each round.
     const bool known = !pairs || input.source.size != kEndless;
     rounds.push_back(size != kEndless ? size
@@ -78,7 +78,7 @@ absl::StatusOr<SourcePlan> PlanSource(const AnalyzedGraph& graph,
     return absl::StatusOr<SourcePlan::Input>(Annotate(
         input.status(), fmt::format("{} inputs[{}]", source.name(), i)));
   };
-  if (graph.source.streamed) {  // what they make is not known
+  if (graph.source.streamed) {  // their sizes are unknown
     for (size_t i = 0; i < count; ++i) {
       FM_RETURN_IF_ERROR(plan(i, kEndless).status());
     }

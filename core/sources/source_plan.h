@@ -13,36 +13,38 @@
 
 namespace feedmill {
 
-// What a source has, as far as its files are known: its positions and, if it
-// is made of inputs, the plan of each and their order. One that is streamed has
-// a single position, and its inputs are planned as they are begun.
+// The positions of a source, given its files. For a combining source, also the
+// plan of each input and their order. A streamed source has a single position;
+// its inputs are planned when they are begun.
 struct SourcePlan {
   struct Input;
 
-  uint64_t size = 0;  // records, blocks or elements; kEndless without end
-  // Of one without end: as Combination::Round says; 0 where it is not known.
+  uint64_t size = 0;  // records, blocks or elements; kEndless: infinite
+  // Period of an infinite source, as returned by Combination::Round; 0 if
+  // unknown.
   uint64_t round = 0;
   std::shared_ptr<const Combination>
       combination;  // null: no inputs, or streamed
   std::vector<Input> inputs;
-  // Behind a cache: the one of what stands before it, in iteration 0; nothing
-  // of the above.
+  // For the steps after a cache: the plan of the steps before it, in iteration
+  // 0. Then the fields above are empty.
   std::vector<Input> cached;
 };
 struct SourcePlan::Input {
   std::shared_ptr<const Plan> plan;
   SourcePlan source;   // of the input
-  uint64_t turns = 1;  // how often one pass of the whole begins it
+  uint64_t turns = 1;  // times that one pass of the whole begins it
 };
 
-// DataLoss for a manifest of another source; InvalidArgument as Plan::Make and
-// Combination::Make. `limit`: as Combination::Make takes it.
+// Returns the plan of the source. DataLoss for a manifest of another source;
+// InvalidArgument as from Plan::Make and InputCombiner::Combine, which also
+// define `limit`.
 absl::StatusOr<SourcePlan> PlanSource(const AnalyzedGraph& graph,
                                       const Manifest& manifest, uint64_t seed,
                                       uint64_t iteration,
                                       uint64_t limit = kEndless);
 
-// The positions of the source, as Plan::Make takes them.
+// Returns the number of positions of the source, for Plan::Make.
 absl::StatusOr<uint64_t> SourceSize(const AnalyzedGraph& graph,
                                     const Manifest& manifest);
 

@@ -15,9 +15,9 @@
 namespace feedmill {
 namespace {
 
-// Streams that wait to be read on, by whatever thread comes to it.
+// Most interrupted streams that are kept; any thread may continue one.
 constexpr size_t kParkedMax = 16;
-// Bytes behind a block that its last line is expected to need.
+// Expected bytes after a block for its last line.
 constexpr uint64_t kLineBytesAhead = uint64_t{64} << 10;
 
 class StreamedRecords final : public RecordSource {
@@ -63,8 +63,8 @@ class StreamedRecords final : public RecordSource {
   absl::StatusOr<std::unique_ptr<Stream>> Open(uint64_t index) const;
   std::unique_ptr<Stream> TakeParked(uint64_t index, uint64_t row) const;
   void Park(std::unique_ptr<Stream> stream) const;
-  // Rows from `row` on, all in the stream's window. Returns how many of the
-  // bytes wanted that was; DataLoss names the record.
+  // Decodes rows from `row` on, all in the stream's window. Returns the bytes
+  // decoded. DataLoss names the record.
   absl::StatusOr<size_t> Decode(const Stream& stream, uint64_t row,
                                 size_t bytes_max, RecordBlock& out) const;
 
@@ -72,7 +72,7 @@ class StreamedRecords final : public RecordSource {
   const Compression compression_;
   const bool blocks_;
   const char* const record_word_;
-  const uint64_t first_number_;  // lines are counted from 1
+  const uint64_t first_number_;  // lines are numbered from 1
   const ManifestFiles files_;
   const std::unique_ptr<const RecordDecoder> decoder_;
   const FileHeads heads_;
@@ -98,7 +98,7 @@ std::unique_ptr<StreamedRecords::Stream> StreamedRecords::TakeParked(
 }
 
 void StreamedRecords::Park(std::unique_ptr<Stream> stream) const {
-  std::list<std::unique_ptr<Stream>> dropped;  // freed outside the lock
+  std::list<std::unique_ptr<Stream>> dropped;  // destroyed outside the lock
   const std::lock_guard lock(mutex_);
   parked_.push_front(std::move(stream));
   if (parked_.size() > kParkedMax) {
@@ -114,8 +114,8 @@ absl::StatusOr<std::unique_ptr<StreamedRecords::Stream>> StreamedRecords::Open(
   const uint64_t begin = blocks_ ? place.record * kBlockBytes : 0;
   const uint64_t end =
       blocks_ ? begin + kBlockBytes : std::numeric_limits<uint64_t>::max();
-  // From the byte before the block on: a '\n' there says that a line begins
-  // with the block.
+  // Reads from the byte before the block: if it is '\n', a line begins with the
+  // block.
   const uint64_t first = begin == 0 ? 0 : begin - 1;
   auto stream = std::make_unique<Stream>();
   stream->index = index;
@@ -138,7 +138,7 @@ absl::StatusOr<size_t> StreamedRecords::Decode(const Stream& stream,
   const auto bytes_of = [&](size_t count) {
     return wanted[count - 1].begin + wanted[count - 1].size - wanted[0].begin;
   };
-  // The first count that brings enough.
+  // Finds the smallest count with enough bytes.
   size_t count = 1;
   for (size_t more = wanted.size() - 1; more > 0;) {
     const size_t half = more / 2;
@@ -165,7 +165,7 @@ absl::StatusOr<size_t> StreamedRecords::Decode(const Stream& stream,
           numbered ? fmt::format("{} ", records.first_record() + bad) : "",
           records.OffsetOf(bad),
           compression_ == Compression::kNone ? "" : " uncompressed"));
-  // Damage right after the record may be the reason.
+  // Damage right after the record may be the cause.
   const bool last = bad + 1 == records.records().size();
   if (!last || records.error().ok()) return located;
   return absl::Status(located.code(), fmt::format("{}; {}", ErrorText(located),
@@ -208,7 +208,7 @@ absl::StatusOr<bool> StreamedRecords::ReadBlock(uint64_t index, uint64_t row,
     const auto decoded = Decode(*stream, next, left, out);
     out.error = decoded.status();
     if (!decoded.ok()) {
-      Park(std::move(stream));  // what is after it may be wanted
+      Park(std::move(stream));  // a later call may need its next records
       return false;
     }
     left -= std::min(left, *decoded);

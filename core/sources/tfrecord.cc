@@ -43,13 +43,13 @@ std::span<const std::byte> RecordAt(std::span<const std::byte> records,
   return records.subspan(offsets[k] - offsets[0], offsets[k + 1] - offsets[k]);
 }
 
-// What a copy is written to is asked for so many copies before, and what was
-// copied is checked so many copies later: while the memory gets ready, those
-// between are checked.
+// The destination of a copy is prefetched kCopiesAhead copies earlier, and a
+// copy is checked kCheckedBehind copies later. So checks overlap with memory
+// latency.
 constexpr size_t kCopiesAhead = 2;
 constexpr size_t kCheckedBehind = 2;
 
-// Copies the k-th one's data, if it can be a record.
+// Copies the data of range k, if it can be a record.
 [[gnu::always_inline]] inline void CopyData(
     std::span<const TfRecordCopy> copies, size_t k) {
   if (k + kCopiesAhead < copies.size()) {
@@ -93,8 +93,8 @@ size_t CountPortable(std::span<const std::byte> records,
 }
 
 #if defined(__x86_64__)
-// One loop for many records: the processor begins with the next one's checksum
-// before that of the last is there.
+// One loop for many records, so that the processor overlaps the checksums of
+// consecutive records.
 [[gnu::target("sse4.2,pclmul")]] size_t CountByInstructions(
     std::span<const std::byte> records, std::span<const uint64_t> offsets) {
   size_t count = 0;

@@ -10,45 +10,47 @@
 
 namespace feedmill {
 
-// A TFRecord file is records of
+// A TFRecord file is a sequence of records:
 //   uint64 length, uint32 masked CRC-32C of the length,
 //   byte data[length], uint32 masked CRC-32C of the data (little-endian).
 inline constexpr uint64_t kTfRecordHeaderBytes = 12;
 inline constexpr uint64_t kTfRecordOverheadBytes = 16;
 
-// Which record an error is about.
+// The record that an error is about.
 struct TfRecordPlace {
   const std::string& path;
   uint64_t record = 0;
-  uint64_t offset = 0;  // of its header
+  uint64_t offset = 0;  // of the record's header
 };
 
-// The length of the record that begins with `bytes`, `left` bytes before the
-// end of the file (bytes.size() <= left). DataLoss if it cannot be.
+// Returns the data length of the record that begins with `bytes`, `left` bytes
+// before the end of the file. DataLoss if it is invalid. REQUIRES: bytes.size()
+// <= left.
 absl::StatusOr<uint64_t> ParseTfRecordHeader(std::span<const std::byte> bytes,
                                              uint64_t left,
                                              const TfRecordPlace& place);
 
-// The data of a whole record, its data checksum verified.
+// Returns the data of a complete record after checking its checksums.
 absl::StatusOr<std::span<const std::byte>> ParseTfRecord(
     std::span<const std::byte> record, const TfRecordPlace& place);
 
-// Whether that is a whole record and nothing else: sooner known than why not.
+// True if `record` is exactly one valid record. Faster than ParseTfRecord,
+// which says what is wrong.
 bool IsTfRecord(std::span<const std::byte> record);
-// What should be such a record, and where its data is to be copied to.
+// A range that should be a record, and the address to copy its data to.
 struct TfRecordCopy {
   std::span<const std::byte> record;
   std::byte* data = nullptr;  // room for record.size() less the overhead
 };
-// Copies the data of such, and checks the copies: how many of the first are
-// records, whatever others write to these meanwhile. (Room of others may have
-// been written to.)
+// Copies the data of the records and checks the copies, so that concurrent
+// writes to the source cannot go undetected. Returns the number of leading
+// valid records. The memory of later ones may have been written, too.
 size_t CopyTfRecords(std::span<const TfRecordCopy> copies);
-// How many of the first records are. Record k is between offsets[k] and
-// offsets[k + 1], counted from the first one at the beginning of `records`.
+// Returns the number of leading valid records. Record k is between offsets[k]
+// and offsets[k + 1]; offsets[0] is the beginning of `records`.
 size_t CountTfRecords(std::span<const std::byte> records,
                       std::span<const uint64_t> offsets);
-// The data of such a record.
+// Returns the data of a valid record.
 inline std::span<const std::byte> TfRecordData(
     std::span<const std::byte> record) {
   return record.subspan(kTfRecordHeaderBytes,

@@ -23,7 +23,7 @@ bool AppendBool(std::string_view text, BufferBuilder& values) {
   return false;
 }
 
-// Beyond the range strtod and strtof say what it rounds to.
+// For numbers out of range, strtod and strtof define the rounding.
 template <class T>
 T Rounded(std::string_view text) {
   const std::string copy(text);

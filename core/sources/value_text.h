@@ -9,40 +9,40 @@
 
 namespace feedmill {
 
-// Appends the number that `text` writes, as one item of `dtype`: decimal
-// integers in its range, floats (rounded to nearest; nan, inf), booleans
-// (true, True, TRUE, 1 and the like). False: it writes none.
-// REQUIRES: dtype is not kBytes; no spaces stand around the number.
+// Parses `text` as a number and appends it as one item of `dtype`: decimal
+// integers in its range, floats (rounded to nearest; nan, inf), booleans (true,
+// True, TRUE, 1 and the like). Returns false if `text` is no such number.
+// REQUIRES: dtype is not kBytes; there are no spaces around the number.
 bool AppendNumber(std::string_view text, DType dtype, BufferBuilder& values);
 
-// Without spaces, tabs and line ends around it.
+// Returns `text` without surrounding spaces, tabs and line ends.
 std::string_view TrimmedValue(std::string_view text);
 
-// Appends what stands for no value: NaN, or an empty string if `dtype` is
-// kBytes. False: the dtype has nothing for that.
+// Appends the item for a missing value: NaN, or an empty string if `dtype` is
+// kBytes. Returns false if the dtype has no such item.
 bool AppendMissing(DType dtype, BufferBuilder& values);
 
-// Finds the type that holds all numbers of a field exactly.
+// Finds the dtype that holds all numbers of a field exactly.
 class NumberGuess {
  public:
-  // Adds a number. False: `text` is none.
+  // Adds a number. Returns false if `text` is no number.
   bool Add(std::string_view text);
-  // True if numbers were added, and nothing else.
+  // True if numbers were added, and no other texts.
   bool all_numbers() const { return any_ && !other_; }
   // True if numbers were added.
   bool any() const { return any_; }
-  // Int64, or uint64 where that holds all; float64 if some are no integers, or
-  // if some are `missing`, which NaN stands for. Bytes, the texts as they are
-  // written, for integers that none of these holds exactly.
-  // Other texts that were added count for nothing.
+  // Returns int64; uint64 if only that holds all numbers; float64 if some are
+  // not integers, or if values are `missing`, which become NaN. Returns bytes,
+  // the texts as written, if no dtype holds all integers exactly. Other texts
+  // are ignored.
   DType Result(bool missing) const;
 
  private:
   bool any_ = false;
   bool other_ = false;
   bool real_ = false;       // a number that is not written as an integer
-  bool int64_ = true;       // all integers fit
-  bool uint64_ = true;      // the same
+  bool int64_ = true;       // all integers fit int64
+  bool uint64_ = true;      // all integers fit uint64
   bool in_float64_ = true;  // all integers are at most 2^53
 };
 
