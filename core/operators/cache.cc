@@ -38,7 +38,7 @@ struct CacheOperator : NeedsAllComponents {
     FM_RETURN_IF_ERROR(CheckCount(*s.memory_bytes));
     return in.spec;
   }
-  // A worker's input keeps the elements; no program has this step.
+  // A cache is part of the worker's input, so no program contains this step.
   static absl::Status Compile(const CacheStep&, ProgramBuilder& program) {
     return Internal("step {} is a cache", program.step());
   }

@@ -15,7 +15,8 @@
 
 namespace feedmill {
 
-// The parts of a source that combines pipelines, beyond DescribesSource.
+// The members, in addition to DescribesSource, of a source that combines
+// pipelines.
 template <class S>
 concept CombinesInputs = requires(const typename S::Options& options,
                                   std::vector<uint64_t> sizes, uint64_t limit) {
@@ -25,7 +26,7 @@ concept CombinesInputs = requires(const typename S::Options& options,
   { S::MakeTurns(options) } -> std::same_as<std::unique_ptr<StreamTurns>>;
 };
 
-// Makes a SourceKind of the static members of `S` (concatenate.cc is the
+// Makes a SourceKind from the static members of `S` (concatenate.cc is the
 // shortest example).
 template <class S>
   requires DescribesSource<S> && CombinesInputs<S>

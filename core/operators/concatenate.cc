@@ -34,7 +34,8 @@ class Concatenation final : public Combination {
     size_t input = 0;
     for (size_t k = 0; k < indexes.size(); ++k) {
       const uint64_t n = indexes[k];
-      if (n >= ends_[input] || n < First(input)) {  // runs are the rule
+      if (n >= ends_[input] ||
+          n < First(input)) {  // rare, because indexes come in runs
         input = static_cast<size_t>(
             std::upper_bound(ends_.begin(), ends_.end(), n) - ends_.begin());
       }
@@ -48,7 +49,7 @@ class Concatenation final : public Combination {
     return std::min(ends_[input], size_) - first;
   }
 
-  // The last one's, wherever what stands before it begins.
+  // The period is that of the infinite input, after all elements before it.
   uint64_t Round(std::span<const uint64_t> rounds) const override {
     const auto last = static_cast<size_t>(
         std::find(ends_.begin(), ends_.end(), kEndless) - ends_.begin());
@@ -61,7 +62,8 @@ class Concatenation final : public Combination {
     return input == 0 ? 0 : ends_[input - 1];
   }
 
-  std::vector<uint64_t> ends_;  // of each input; of an empty one, its begin
+  std::vector<uint64_t>
+      ends_;  // end of each input; an empty one ends where it begins
 };
 
 class ConcatenateTurns final : public StreamTurns {

@@ -15,7 +15,7 @@
 namespace feedmill {
 namespace {
 
-// Describes images of those sizes that stand one after another in `out`.
+// Sets the shapes of adjacent images of these sizes in `out`.
 void SetImageShapes(std::span<const ImageSize> sizes, int64_t channels,
                     OutputColumn& out) {
   const bool same =

@@ -93,7 +93,7 @@ struct EnumerateOperator : PassesComponents {
     }
     ElementSpec out;
     out.components.push_back({s.component, DType::kInt64, {}});
-    // A number for each element of batches is one for the batch.
+    // For batches, the number counts the batch.
     for (const ComponentSpec& c : in.spec.components) {
       out.components.push_back({NameOrX(c), c.dtype, c.shape});
     }
@@ -116,7 +116,7 @@ struct EnumerateOperator : PassesComponents {
     components.insert(components.begin(), program.NewValue());
     program.Emit(std::make_unique<WriteNumbers>(s, program.step(),
                                                 program.plan(), components[0]));
-    program.SetRandom();  // it needs the counters
+    program.SetRandom();  // the instruction needs the counters
     return absl::OkStatus();
   }
   static ClientSteps MakeClientSteps(const EnumerateStep& s,

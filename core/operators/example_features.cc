@@ -26,7 +26,7 @@ absl::Status CheckFeature(const Feature& feature, bool listed) {
           "{} is not one",
           feature.name, ShapeToString(feature.shape));
     }
-    // As many as there are values for.
+    // An unknown first dim follows from the number of values.
     if (dim == kUnknownDim && k == 0) dim = 1;
     if (dim < 0 || (dim == 0 && feature.shape[0] == kUnknownDim) ||
         __builtin_mul_overflow(items, dim, &items) ||
@@ -80,7 +80,7 @@ class ParseMessages final : public RecordInstruction {
   }
 
  private:
-  // Appends a row a record, or says which one is bad.
+  // Appends one row per record; after an error, `failed` is the bad record.
   absl::Status Append(const Records& records, const BlockState& state,
                       Parsing& parsing, ChunkBuilder& to,
                       size_t& failed) const {
@@ -93,7 +93,7 @@ class ParseMessages final : public RecordInstruction {
     return parsing.parser.Parse(parsing.records, to, failed);
   }
 
-  const ExampleParser parser_;  // each thread has a copy
+  const ExampleParser parser_;  // each thread copies it
   const std::shared_ptr<const ElementSpec> spec_;
 };
 

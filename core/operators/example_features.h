@@ -14,19 +14,19 @@
 #include "feedmill/element_spec.h"
 #include "feedmill/steps.h"
 
-// What parse_example and parse_sequence_example have alike.
+// Shared parts of parse_example and parse_sequence_example.
 
 namespace feedmill {
 
-// That `input` is one component of bytes, a `message` for each record.
+// Checks that `input` has one component of bytes: one `message` per record.
 absl::Status CheckMessages(const StepInput& input, std::string_view message);
 
-// Adds the component that a feature makes. `listed`: the feature is a list of
-// steps, each with one value of that shape.
+// Adds the component of a feature. `listed`: the feature is a list of steps,
+// each with one value of that shape.
 absl::Status AddFeature(const Feature& feature, bool listed,
                         const StepInput& input, ElementSpec& out);
 
-// Replaces the single component by those that `parser` makes of it.
+// Replaces the single component by the components that `parser` makes of it.
 void CompileParser(const ExampleParser& parser, ElementSpec parsed,
                    ProgramBuilder& program);
 

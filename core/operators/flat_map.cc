@@ -35,7 +35,7 @@ struct FlatMapOperator : PassesComponents {
     }
     return UnbatchedSpec(mapped);
   }
-  // The lengths of all outputs are compared.
+  // All outputs are needed, because their lengths are compared.
   static ComponentMask Needed(const FlatMapStep& s, const ElementSpec& in,
                               const ComponentMask&) {
     ComponentMask out(in.components.size());
@@ -46,7 +46,8 @@ struct FlatMapOperator : PassesComponents {
                             const ComponentMask&, const ComponentMask& needed) {
     return ComponentMask(needed.size(), true);
   }
-  // Half of it is a map, which workers run where they can.
+  // The expressions are a map, which workers run if they can; the client splits
+  // the result.
   static absl::Status Compile(const FlatMapStep& s, ProgramBuilder& program) {
     return program.SetOutputs(s.outputs);
   }

@@ -11,12 +11,14 @@
 
 namespace feedmill {
 
-// Checks that there are inputs, and not too many; `specs` has one for each.
+// Checks the number of inputs: at least one, and not too many. `specs` has one
+// entry for each.
 absl::Status CheckInputs(const std::vector<Graph>& inputs,
                          std::span<const ElementSpec> specs);
 
-// One spec for the elements of all inputs: the same components; a dimension in
-// which they differ is not known. InvalidArgument if components differ.
+// Returns one spec for the elements of all inputs: the same components, with
+// unknown dimensions where the inputs differ. InvalidArgument if components
+// differ.
 absl::StatusOr<ElementSpec> CommonSpec(std::span<const ElementSpec> inputs);
 
 bool AnyIsEndless(const std::vector<Graph>& inputs);

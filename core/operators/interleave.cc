@@ -17,8 +17,8 @@ namespace {
 
 using Look = TurnStreams::Next;
 
-// The order is periodic as long as no input ends: then each slot of the cycle
-// gives a block in each round. Where one ends, a segment begins.
+// The order is periodic until an input ends: each slot of the cycle gives a
+// block in each round. A new segment begins where an input ends.
 class Interleaving final : public Combination {
  public:
   Interleaving(std::vector<uint64_t> sizes, uint64_t size, size_t cycle,
@@ -51,7 +51,7 @@ class Interleaving final : public Combination {
     return used;
   }
 
-  // Those that have no end take turns once all others have come.
+  // Infinite inputs take turns once all other inputs have ended.
   uint64_t Round(std::span<const uint64_t> rounds) const override {
     const Segment& last = segments_.back();
     uint64_t turns = 0;
@@ -67,12 +67,12 @@ class Interleaving final : public Combination {
  private:
   struct Slot {
     uint32_t input = 0;
-    uint64_t first = 0;  // the position that it gives first
+    uint64_t first = 0;  // position of its first element in the segment
   };
   struct Segment {
     uint64_t begin = 0;
     uint64_t end = 0;
-    std::vector<Slot> slots;  // a block of each, again and again
+    std::vector<Slot> slots;  // each gives a block in each round
   };
 
   const Segment& SegmentOf(uint64_t n) const {
@@ -91,7 +91,8 @@ class Interleaving final : public Combination {
             0};
   }
 
-  // How many of the first `count` elements of the segment are the input's.
+  // Returns how many of the first `count` elements of the segment come from the
+  // input.
   uint64_t UsedIn(const Segment& segment, uint64_t count, size_t input) const {
     const uint64_t slots = segment.slots.size();
     const uint64_t blocks = count / block_;
@@ -104,7 +105,7 @@ class Interleaving final : public Combination {
     return used;
   }
 
-  // Reads the inputs, whole rounds at once.
+  // Simulates reading the inputs, many rounds at once.
   void Follow(size_t cycle) {
     std::vector<std::optional<uint32_t>> slots(cycle);
     std::vector<uint64_t> taken(sizes_.size(), 0);
@@ -141,8 +142,8 @@ class Interleaving final : public Combination {
     return sizes_[input] == kEndless ? kEndless : sizes_[input] - taken[input];
   }
 
-  // Takes as many rounds as all that are open can give, beginning with slot
-  // `at`. False if one of them lacks a whole block.
+  // Takes as many rounds as all open inputs can give, beginning with slot `at`.
+  // Returns false if an open input lacks a whole block.
   bool WholeRounds(const std::vector<std::optional<uint32_t>>& slots, size_t at,
                    std::vector<uint64_t>& taken, uint64_t& n) {
     Segment segment;
@@ -161,7 +162,7 @@ class Interleaving final : public Combination {
       for (const Slot& slot : segment.slots) {
         taken[slot.input] += rounds * block_;
       }
-      // Elements beyond 2^64 are never asked for.
+      // Elements beyond 2^64 are never requested.
       uint64_t count = 0;
       if (__builtin_mul_overflow(rounds * block_, segment.slots.size(),
                                  &count) ||
@@ -180,7 +181,7 @@ class Interleaving final : public Combination {
 
 size_t CycleLength(const InterleaveSource& source) {
   const auto inputs = static_cast<int64_t>(source.inputs.size());
-  // More slots than inputs are never filled.
+  // More slots than inputs would never be filled.
   return static_cast<size_t>(source.cycle_length == 0
                                  ? inputs
                                  : std::min(source.cycle_length, inputs));
@@ -222,8 +223,8 @@ class InterleaveTurns final : public StreamTurns {
   }
 
   const int64_t block_;
-  std::vector<std::optional<size_t>> slots_;  // the input of each
-  size_t next_ = 0;                           // the first not begun
+  std::vector<std::optional<size_t>> slots_;  // the input of each slot
+  size_t next_ = 0;                           // the first input not begun
   size_t at_ = 0;
   int64_t in_block_ = 0;
 };

@@ -8,8 +8,8 @@
 
 namespace feedmill {
 
-// The kinds of steps that feedmill has, each in a file of its own, in the order
-// of docs/steps.md. A new one is added here, twice.
+// The kinds of steps of feedmill, one file each, in the order of docs/steps.md.
+// Add a new kind here, in both lists.
 const StepKind& MapKind();
 const StepKind& FilterKind();
 const StepKind& ParseExampleKind();
@@ -63,7 +63,7 @@ inline std::vector<const StepKind*> BuiltinKinds() {
 }
 
 // The kinds of sources that combine other pipelines, in the order of
-// docs/semantics/sources.md. A new one is added here, twice.
+// docs/semantics/sources.md. Add a new kind here, in both lists.
 const SourceKind& ConcatenateKind();
 const SourceKind& ZipKind();
 const SourceKind& InterleaveKind();

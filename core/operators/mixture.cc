@@ -56,7 +56,7 @@ class Mixing final : public Combination {
       const MixtureSchedule::Place place = schedule_.At(indexes[k]);
       const uint64_t size = sizes_[place.input];
       out[k] = {place.input, place.count, 0};
-      if (place.count >= size) {  // a division less where it is not needed
+      if (place.count >= size) {  // avoids most divisions
         out[k].position = place.count % size;
         out[k].turn = place.count / size;
       }
@@ -119,15 +119,15 @@ class MixtureTurns final : public StreamTurns {
  private:
   struct Input {
     uint64_t turn = 0;
-    bool any = false;    // it gave an element since it was begun
-    bool whole = false;  // it was read to its end
+    bool any = false;    // gave an element since its last begin
+    bool whole = false;  // was read to its end
   };
 
   const MixtureSource::Stop stop_;
   const MixtureSchedule schedule_;
   std::vector<Input> inputs_;
   size_t whole_ = 0;
-  uint64_t next_ = 0;  // the element
+  uint64_t next_ = 0;  // index of the next element
   std::optional<size_t> last_;
 };
 

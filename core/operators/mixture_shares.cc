@@ -11,7 +11,7 @@
 namespace feedmill {
 namespace {
 
-// The schedule of a mixture is a table of so many elements at most.
+// Most elements in the schedule table of a mixture.
 constexpr uint64_t kSharesMax = uint64_t{1} << 20;
 
 // A decimal number: digits * 10^exponent.
@@ -20,7 +20,8 @@ struct Decimal {
   int exponent = 0;
 };
 
-// The shortest that reads back as `value`: what was written, as a rule.
+// Returns the shortest decimal that reads back as `value`, usually the one that
+// was written.
 Decimal DecimalOf(double value) {
   std::array<char, 64> text;
   const auto end = std::to_chars(text.data(), text.data() + text.size(), value,

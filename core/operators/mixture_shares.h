@@ -10,10 +10,10 @@
 
 namespace feedmill {
 
-// The weights of a mixture as integers without a common divisor. They are the
-// decimal numbers that are written, so that 0.7 and 0.3 are 7 and 3.
-// InvalidArgument for weights that are no positive numbers, or whose integers
-// sum up to more than 2^20.
+// Returns the weights of a mixture as integers without a common divisor.
+// Weights are taken as written decimals, so that 0.7 and 0.3 become 7 and 3.
+// InvalidArgument if a weight is not a positive number, or if the integers sum
+// up to more than 2^20.
 absl::StatusOr<std::vector<uint64_t>> MixtureShares(
     const MixtureSource& source);
 

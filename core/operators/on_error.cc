@@ -41,7 +41,7 @@ struct OnErrorOperator : PassesComponents {
     if (s.cap) FM_RETURN_IF_ERROR(CheckCount(*s.cap));
     return in.spec;
   }
-  // It marks the steps before it, and does nothing itself.
+  // The step configures the steps before it, and does nothing itself.
   static absl::Status Compile(const OnErrorStep&, ProgramBuilder&) {
     return absl::OkStatus();
   }

@@ -7,7 +7,7 @@
 
 namespace feedmill {
 
-// The outputs or the names of features, short, for --explain.
+// Return a short list of the outputs or feature names, for --explain.
 std::string DescribeOutputs(const Outputs& outputs);
 std::string DescribeFeatures(const Features& features);
 

@@ -32,7 +32,7 @@ class PackedRows final : public CombiningStep {
     }
   }
 
-  // The open rows are the groups, the oldest first.
+  // Each group is an open row; the oldest row comes first.
   bool Restore(const StageState::Step& state) override {
     if (!CombiningStep::Restore(state) || rows_.groups.size() > bins_) {
       return false;

@@ -39,7 +39,7 @@ struct ParseExampleOperator : NeedsAllComponents {
     FM_RETURN_IF_ERROR(CheckComponentNames(out));
     return out;
   }
-  // The single component is needed, whatever is made of it.
+  // The single input component is always needed.
   static ComponentMask Made(const Options&, const ElementSpec&,
                             const ComponentMask&, const ComponentMask& needed) {
     return FirstIfNone(needed);
@@ -49,7 +49,7 @@ struct ParseExampleOperator : NeedsAllComponents {
     Features live;
     ElementSpec parsed;
     for (const Feature& f : s.features) {
-      if (program.made().Find(f.name) < 0) continue;  // nothing needs it
+      if (program.made().Find(f.name) < 0) continue;  // no step needs it
       live.push_back(f);
       parsed.components.push_back({f.name, f.dtype, f.shape});
     }

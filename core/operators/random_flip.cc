@@ -12,7 +12,7 @@
 namespace feedmill {
 namespace {
 
-// Copies rows into memory of its own.
+// Copies rows to new memory.
 void CopyRows(const Column& in, size_t rows, OutputColumn& out) {
   out.Reset(in.dtype, in.shape);
   const auto first = static_cast<size_t>(in.RowStart(0));
@@ -64,7 +64,8 @@ class FlipImages final : public Instruction {
   }
 
  private:
-  // The memory is a register's of this thread, or the chunk's that is made.
+  // Flips in place: the memory is a register of this thread or the output
+  // chunk.
   void FlipRecord(const Column& column, size_t record) const {
     const auto dims = column.RowDims(record);
     const size_t rank = dims.size();

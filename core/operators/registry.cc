@@ -24,7 +24,7 @@ std::vector<const SourceKind*>& MutableSourceKinds() {
   return kinds;
 }
 
-// The kind whose options have that type.
+// Returns the kind whose options have that type.
 template <class Kind>
 const Kind& KindOfOptions(const std::vector<const Kind*>& kinds,
                           const std::type_info& type) {

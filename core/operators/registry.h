@@ -12,41 +12,41 @@
 
 namespace feedmill {
 
-// The kinds of steps and of sources that a pipeline may have: those that
-// feedmill has, in the order of their pages, then those that were registered.
+// The kinds of steps and of sources that a pipeline may have: the built-in
+// ones, in the order of their pages, then registered ones.
 
-// Adds a kind from outside. Call it in main(), before any pipeline is read,
-// in every process: trainers, the dispatcher and workers. `kind` must live as
-// long as the process. REQUIRES: its names are not taken.
+// Adds a kind of step. Call it in main(), before any pipeline is read, in every
+// process: trainers, the dispatcher and workers. `kind` must live as long as
+// the process. REQUIRES: its names are not taken.
 void RegisterStep(const StepKind& kind);
 
 const std::vector<const StepKind*>& StepKinds();
-// The kind with that name, or null.
+// Returns the kind with that name, or null.
 const StepKind* FindStepKind(std::string_view name);
-// The kind whose options have that type. REQUIRES: there is one.
+// Returns the kind whose options have that type. REQUIRES: there is one.
 const StepKind& StepKindOfOptions(const std::type_info& type);
-// All names.
+// Returns all names.
 std::vector<std::string_view> StepNames();
 
-// A step with those options, a struct of steps.h.
+// Returns a step with these options, a struct of steps.h.
 template <class Options>
 Step MakeStep(Options options) {
   return Step(StepKindOfOptions(typeid(Options)), std::move(options));
 }
 
-// ---- the same of sources
+// ---- sources, in the same way
 
-// Adds a kind from outside, as RegisterStep does.
+// Adds a kind of source; see RegisterStep.
 void RegisterSource(const SourceKind& kind);
 
 const std::vector<const SourceKind*>& SourceKinds();
-// The kind with that name, or null.
+// Returns the kind with that name, or null.
 const SourceKind* FindSourceKind(std::string_view name);
-// The kind whose options have that type. REQUIRES: there is one.
+// Returns the kind whose options have that type. REQUIRES: there is one.
 const SourceKind& SourceKindOfOptions(const std::type_info& type);
 std::vector<std::string_view> SourceNames();
 
-// A source with those options, a struct of sources.h.
+// Returns a source with these options, a struct of sources.h.
 template <class Options>
 Source MakeSource(Options options) {
   return Source(SourceKindOfOptions(typeid(Options)), std::move(options));

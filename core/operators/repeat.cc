@@ -31,7 +31,7 @@ struct RepeatOperator : PassesComponents {
     }
     return in.spec;
   }
-  // The client stage knows of it by the lengths of passes.
+  // The client stage needs no step for it: it knows the lengths of passes.
   static absl::Status AddToPlan(const RepeatStep& s, PlanBuilder& plan) {
     return plan.Repeat(s.count);
   }

@@ -13,7 +13,7 @@
 namespace feedmill {
 namespace {
 
-constexpr int64_t kImageSideMax = 65'535;  // JPEG's own bound
+constexpr int64_t kImageSideMax = 65'535;  // the limit of JPEG
 
 class ResizeImages final : public RecordInstruction {
  public:

@@ -49,7 +49,7 @@ class ShardRows final : public ClientStep {
  private:
   const uint64_t count_;
   const uint64_t index_;
-  uint64_t left_;  // rows before the next
+  uint64_t left_;  // rows before the next selected one
 };
 
 struct ShardOperator : PassesComponents {

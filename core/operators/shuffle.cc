@@ -14,8 +14,8 @@
 namespace feedmill {
 namespace {
 
-// A window shuffle of elements whose places are not known: as many as the
-// window are held, and each that comes sends one of them out.
+// A window shuffle of elements with unknown places. It holds as many elements
+// as the window has; each new element sends out a random one of them.
 class ReservoirRows final : public ClientStep {
  public:
   ReservoirRows(std::shared_ptr<const Plan> plan, size_t step, int64_t window)
@@ -82,7 +82,8 @@ class ReservoirRows final : public ClientStep {
         uint64_t{Philox(key_, drawn_++, 0)[0]} * uint64_t{below} >> 32);
   }
 
-  // `done`: input rows that were out before, with all but the last of `out`.
+  // `done`: input rows that were emitted before; they apply to all but the last
+  // row of `out`.
   absl::Status Send(std::span<const RowRef> out, uint64_t done, uint64_t fed) {
     std::vector<Flow> flows;
     Gather(out, flows);
@@ -93,7 +94,7 @@ class ReservoirRows final : public ClientStep {
     return absl::OkStatus();
   }
 
-  // Rows that are too large together are several flows.
+  // Rows that are too large together are split into several flows.
   void Gather(std::span<const RowRef> out, std::vector<Flow>& flows) const {
     if (out.empty()) return;
     try {
@@ -162,7 +163,7 @@ struct ShuffleOperator : PassesComponents {
     return in.spec;
   }
   static absl::Status AddToPlan(const ShuffleStep& s, PlanBuilder& plan) {
-    if (s.files) return absl::OkStatus();  // the source knows them
+    if (s.files) return absl::OkStatus();  // the source shuffles its files
     if (s.block) return plan.ShuffleBlocks(*s.block, s.window);
     return s.window ? plan.ShuffleWindow(*s.window) : plan.ShuffleAll();
   }

@@ -6,9 +6,9 @@
 
 namespace feedmill {
 
-// The graph that a run in mode `off` reads, however many slots it has: all
-// elements of `graph` kSlotsMax times, one whole pass after the other, each
-// with its own epoch. A run of n slots ends after n passes.
+// Returns the graph that a run in mode `off` reads, for any number of slots:
+// the elements of `graph` repeated kSlotsMax times. Each pass is complete and
+// has its own epoch. A run with n slots ends after n passes.
 Graph SlottedGraph(const Graph& graph);
 
 }  // namespace feedmill

@@ -21,9 +21,9 @@
 
 namespace feedmill {
 
-// ---- parts that several kinds of steps have alike; a kind derives from them
+// ---- shared parts of several kinds of steps; a kind derives from them
 
-// Every component passes: the step needs and makes what comes.
+// For steps that pass every component: they need and make what they get.
 struct PassesComponents {
   template <class Options>
   static ComponentMask Needed(const Options&, const ElementSpec&,
@@ -37,7 +37,7 @@ struct PassesComponents {
   }
 };
 
-// A step of single elements that leaves out the components that nothing needs.
+// For steps of single elements that drop components that no later step needs.
 struct DropsUnneeded {
   template <class Options>
   static ComponentMask Needed(const Options&, const ElementSpec&,
@@ -52,7 +52,7 @@ struct DropsUnneeded {
   }
 };
 
-// The step needs all components, because it compares or equalises them.
+// For steps that need all components, because they compare or equalise them.
 struct NeedsAllComponents {
   template <class Options>
   static ComponentMask Needed(const Options&, const ElementSpec& in,
@@ -66,7 +66,7 @@ struct NeedsAllComponents {
   }
 };
 
-// The parts that every kind of step has. `Operator` is a struct of static
+// The required members of every kind of step. `Operator` is a struct of static
 // members around a plain struct of options.
 template <class Operator>
 concept DescribesStep =
@@ -85,7 +85,7 @@ concept DescribesStep =
         Operator::Made(options, spec, mask, mask)
       } -> std::same_as<ComponentMask>;
     };
-// At least one of the three that run it:
+// A step also has at least one of the following three members, which run it.
 template <class Operator>
 concept CompilesStep = requires(const typename Operator::Options& options,
                                 ProgramBuilder& program) {
@@ -105,7 +105,7 @@ concept RunsStepAtClient =
       } -> std::same_as<ClientSteps>;
     };
 
-// Makes a StepKind of the static members of `Operator`:
+// Makes a StepKind from the static members of `Operator`:
 //
 //   struct TakeOperator : PassesComponents {
 //     using Options = TakeStep;

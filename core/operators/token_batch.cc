@@ -49,7 +49,7 @@ class TokenBatchRows final : public LengthBatches {
                                ? std::max(longest_, length) * (group.size() + 1)
                                : sum_ + length;
     if (would > tokens_) {
-      // It is held while the others go.
+      // Keep the row, and emit the group before it.
       const std::vector<RowRef> others = std::exchange(group, {row});
       Queue(others);
       Begin();
@@ -73,7 +73,7 @@ class TokenBatchRows final : public LengthBatches {
 
   const uint64_t tokens_;
   const bool padded_;
-  uint64_t longest_ = 0;  // of the group
+  uint64_t longest_ = 0;  // in the group
   uint64_t sum_ = 0;
 };
 

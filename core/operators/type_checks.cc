@@ -15,13 +15,14 @@ constexpr int64_t kPaddedItemsMax = int64_t{1} << 31;
 
 template <class T>
 bool InRange(double value) {
-  // The bounds of T are powers of two, but for the 1 below the upper.
+  // The limits of T are powers of two; the upper one minus 1.
   const double upper = std::ldexp(1.0, std::numeric_limits<T>::digits);
   return value == std::floor(value) && value < upper &&
          value >= static_cast<double>(std::numeric_limits<T>::min());
 }
 
-// Whether a padding of that value can be: bytes have only "", written 0.
+// True if padding of that dtype can have this value; bytes only have "",
+// written 0.
 bool HoldsNumber(DType dtype, double value) {
   switch (dtype) {
     case DType::kBool:

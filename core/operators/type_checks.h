@@ -13,41 +13,43 @@
 #include "feedmill/element_spec.h"
 #include "feedmill/steps.h"
 
-// Checks of options, and types that several kinds of steps make.
+// Checks of options, and types that several kinds of steps share.
 // InvalidArgument says what does not fit.
 
 namespace feedmill {
 
-// The largest size of a batch or window, and of what bounds one.
+// Largest size of a batch or window, and largest bound of one.
 inline constexpr int64_t kBatchSizeMax = int64_t{1} << 32;
 
-// "uint8[2, 3]".
+// Returns the type as text: "uint8[2, 3]".
 std::string TypeText(const ComponentSpec& component);
-// The name in messages and in steps that need one: "x" for the unnamed one.
+// Returns the component's name for messages and for steps that need one: "x" if
+// it is unnamed.
 std::string NameOrX(const ComponentSpec& component);
-// The text without what is over 60 bytes.
+// Returns at most 60 bytes of the text.
 std::string Shortened(std::string text);
 
-// 0 or more.
+// Checks that `count` is at least 0.
 absl::Status CheckCount(int64_t count);
-// 1 to kBatchSizeMax; `what` is named in the error.
+// Checks that `size` is 1 to kBatchSizeMax; the error names `what`.
 absl::Status CheckSize(std::string_view what, int64_t size);
 
-// The component `name`, an image [height, width, channels] for each record.
+// Finds the component `name`, which must be an image [height, width, channels]
+// for each record.
 absl::StatusOr<size_t> FindImage(const std::string& name,
                                  const StepInput& input);
-// That the length of an element can be told by that component: its first
-// dimension, an integer, or bytes.
+// Checks that the component defines the length of an element: by its first
+// dimension, as an integer, or as bytes.
 absl::Status CheckLengthComponent(const std::string& component,
                                   const ElementSpec& spec);
 absl::Status CheckPadding(const std::vector<Padding>& padding,
                           const ElementSpec& spec);
 
-// Batches of elements of `spec`; `size` may be kUnknownDim.
+// Returns the spec of batches of elements; `size` may be kUnknownDim.
 absl::StatusOr<ElementSpec> BatchedSpec(const ElementSpec& spec, int64_t size,
                                         BatchLayout layout,
                                         const std::vector<Padding>& padding);
-// The rows of elements along their first axes.
+// Returns the spec of elements after splitting along the first axis.
 absl::StatusOr<ElementSpec> UnbatchedSpec(ElementSpec spec);
 
 }  // namespace feedmill

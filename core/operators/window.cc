@@ -58,7 +58,7 @@ class WindowRows final : public CombiningStep {
   uint64_t CountsAs(size_t) const override { return size_; }
 
  private:
-  // Queues the window that begins with the first row, and moves on.
+  // Queues the window that begins with the first row, and advances.
   void Next() {
     std::vector<RowRef>& held = rows_.groups[0];
     std::vector<RowRef> window;
@@ -72,10 +72,10 @@ class WindowRows final : public CombiningStep {
   const size_t size_;
   const size_t shift_;
   const size_t stride_;
-  const size_t span_;  // from a window's first element to its last
+  const size_t span_;  // distance from a window's first to its last element
   const bool drop_remainder_;
   const BatchStacker stacker_;
-  size_t skip_ = 0;  // rows between two windows
+  size_t skip_ = 0;  // rows to skip before the next window
 };
 
 uint64_t SaturatingProduct(uint64_t a, uint64_t b) {
@@ -104,7 +104,7 @@ struct WindowOperator : PassesComponents {
              "Leaves out last windows that are not full."}};
   }
   static StepTraits Traits(const WindowStep& s) {
-    // The options are not checked yet.
+    // The options may be invalid here, because they are checked later.
     const uint64_t before_last = SaturatingProduct(
         static_cast<uint64_t>(s.size) - 1, static_cast<uint64_t>(s.stride));
     return {.needs = StepNeeds::kSequence,

@@ -27,7 +27,7 @@ class Zipping final : public Combination {
   }
   uint64_t Used(size_t) const override { return size_; }
 
-  // When all begin again together.
+  // The period after which all inputs begin again together.
   uint64_t Round(std::span<const uint64_t> rounds) const override {
     uint64_t together = 1;
     for (const uint64_t round : rounds) {
@@ -39,7 +39,7 @@ class Zipping final : public Combination {
   }
 };
 
-// The components of all inputs, whose names must differ.
+// Returns the components of all inputs. InvalidArgument if names are equal.
 absl::StatusOr<ElementSpec> JoinedSpec(std::span<const ElementSpec> inputs) {
   ElementSpec out;
   for (size_t i = 0; i < inputs.size(); ++i) {
