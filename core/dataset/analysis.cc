@@ -18,8 +18,8 @@
 namespace feedmill {
 namespace {
 
-// Whether the source's records must be counted by an index: a shuffle stands
-// before any step that would otherwise run at the client.
+// True if an index must count the source's records: a shuffle precedes any step
+// that would otherwise run on the client.
 bool NeedsIndex(const Graph& graph, bool is_input) {
   if (PropertiesOf(graph.source).positions == Positions::kRecords) return false;
   if (is_input) return true;
@@ -36,7 +36,7 @@ bool NeedsIndex(const Graph& graph, bool is_input) {
   return false;
 }
 
-// Whether how many elements the input makes is known before anything runs, and
+// True if the number of the input's elements is known before anything runs, and
 // each can be made alone.
 bool IsCountedInput(const Graph& input) {
   if (SourceCompression(input.source) != Compression::kNone) return false;
@@ -54,7 +54,7 @@ bool IsCountedInput(const Graph& input) {
       });
 }
 
-// Gives each step its home, in order (docs/semantics/order.md).
+// Finds the placement of each step, in order (docs/semantics/order.md).
 class HomeFinder {
  public:
   HomeFinder(const Graph& graph, const SourceTraits& source)
@@ -100,12 +100,12 @@ class HomeFinder {
     if (client_) return Home::kClient;
     if (traits.drops || Skips(step)) uncertain_ = Name(index);
     if (step.Is<BatchStep>()) batch_ = index;
-    // The plan reads so many and no more.
+    // With a take, the plan reads a finite number of positions.
     if (step.Is<TakeStep>()) cut_ = endless_.has_value();
     return needs == StepNeeds::kElement ? Home::kWorker : Home::kPlan;
   }
 
-  // Every position makes one element that leaves the pipeline.
+  // True if every position makes one element of the output.
   bool numbered() const { return !uncertain_ && !client_; }
 
  private:
@@ -213,14 +213,15 @@ class HomeFinder {
 
   const Graph& graph_;
   const bool streamed_;
-  // Why an element's place is not known without running steps, if so.
+  // The reason why an element's place is unknown without running steps, if any.
   std::optional<std::string> uncertain_;
-  std::optional<std::string> client_;  // why the client stage has begun
-  std::optional<size_t> batch_;        // the plan's
+  std::optional<std::string>
+      client_;                   // the reason why the client stage has begun
+  std::optional<size_t> batch_;  // index of the plan's batch
   std::optional<size_t> on_error_;
-  std::optional<size_t> joined_;        // records cannot be told apart since
-  std::optional<std::string> endless_;  // the repeat, or source, without end
-  bool cut_ = false;                    // … which a take of the plan cuts
+  std::optional<size_t> joined_;        // the step that joined records
+  std::optional<std::string> endless_;  // the infinite repeat or source
+  bool cut_ = false;                    // a take of the plan makes it finite
 };
 
 std::string_view HomeName(Home home) {
@@ -314,7 +315,7 @@ absl::StatusOr<std::shared_ptr<const AnalyzedGraph>> AnalyzePipeline(
     const Graph& graph, const FunctionRegistry& registry, bool is_input,
     size_t& steps_before);
 
-// Analyses what the source of `out` is made of.
+// Analyses the source of `out` and its inputs.
 absl::Status AnalyzeSource(const FunctionRegistry& registry,
                            size_t& steps_before, AnalyzedGraph& out) {
   const Source& source = out.graph.source;
@@ -345,7 +346,7 @@ absl::Status AnalyzeSource(const FunctionRegistry& registry,
   return absl::OkStatus();
 }
 
-// Files that expressions name are the workers' to read.
+// Checks that only workers read the files that expressions name.
 absl::Status CheckNamedFiles(const AnalyzedGraph& graph, size_t step) {
   const size_t begin = graph.client_begin;
   const bool client =
@@ -361,8 +362,8 @@ absl::Status CheckNamedFiles(const AnalyzedGraph& graph, size_t step) {
       graph.graph.steps[begin].name());
 }
 
-// The first steps of a pipeline that is analysed so far, as one of its own:
-// what fails in it is for the whole to leave out or not.
+// Returns the first steps of a partly analysed pipeline as a pipeline of their
+// own. Whether its failed elements are skipped is up to the whole pipeline.
 std::shared_ptr<const AnalyzedGraph> StepsBefore(const AnalyzedGraph& whole,
                                                  size_t count) {
   auto out = std::make_shared<AnalyzedGraph>(whole);
@@ -373,8 +374,8 @@ std::shared_ptr<const AnalyzedGraph> StepsBefore(const AnalyzedGraph& whole,
   return out;
 }
 
-// Adds the fields of the source, or of its inputs, whose type one value made
-// bytes.
+// Adds the fields of the source, or of its inputs, that are bytes because of
+// one value.
 void AddMadeBytes(const Source& source,
                   std::vector<const SourceField*>& fields) {
   if (const std::vector<SourceField>* const own = SourceFields(source)) {
@@ -387,13 +388,14 @@ void AddMadeBytes(const Source& source,
   }
 }
 
-// Adds to an error about bytes which values made columns of numbers bytes: of
-// the columns that the error names, else of all.
+// Adds the reason to an error about bytes: the values that made columns of
+// numbers bytes. Considers the columns that the error names, else all.
 absl::Status WithReasonOfBytes(const Source& source,
                                const absl::Status& status) {
   constexpr size_t kReasonsMax = 3;
   std::string text = ErrorText(status);
-  // An error of a name lists the element's types, and is about none of them.
+  // An error about an unknown name lists the element's types, but is not about
+  // them.
   if (text.find("bytes") == std::string::npos ||
       text.find("there is no component") != std::string::npos) {
     return status;

@@ -10,23 +10,23 @@ namespace feedmill {
 
 struct Graph;  // graph.h
 
-// ---- sources made of inputs: pipelines of their own, whose elements they put
-// together. The inputs' options mean nothing; those of the whole hold.
-struct ConcatenateSource {  // one input after the other
+// ---- sources that combine the elements of other pipelines, their inputs.
+// Options of the inputs have no effect; those of the whole pipeline apply.
+struct ConcatenateSource {  // one input after another
   std::vector<Graph> inputs;
 };
-struct ZipSource {  // the components of all, as long as the shortest
+struct ZipSource {  // all components, as long as the shortest input
   std::vector<Graph> inputs;
 };
-// block_length elements of each of cycle_length inputs in turn; where one ends,
-// its turn passes, and the next that was not begun has it from then on.
+// Takes block_length elements of each of cycle_length inputs in turn. When an
+// input ends, the next input that was not begun replaces it.
 struct InterleaveSource {
   std::vector<Graph> inputs;
-  int64_t cycle_length = 0;  // 0: all
+  int64_t cycle_length = 0;  // 0: all inputs
   int64_t block_length = 1;
 };
-// After any n elements, each input has given n times its share of them, rounded
-// up or down. The share is the input's weight over the sum of all weights.
+// After any n elements, each input has given n times its share, rounded up or
+// down. The share is the input's weight over the sum of all weights.
 struct MixtureSource {
   using Stop = MixtureStop;
   std::vector<Graph> inputs;

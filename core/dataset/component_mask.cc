@@ -31,7 +31,7 @@ ComponentMask FirstIfNone(const ComponentMask& needed) {
 void AddNeeded(const std::string& component, const ElementSpec& in,
                ComponentMask& needed) {
   const auto found = FindComponent(in, component);
-  if (found.ok()) needed[*found] = true;  // else it is the name of a dtype
+  if (found.ok()) needed[*found] = true;  // else it names a dtype
 }
 
 void AddNeeded(const Expr& expr, const ElementSpec& in, ComponentMask& needed) {

@@ -17,20 +17,20 @@ using ComponentMask = std::vector<bool>;
 bool AnyOf(const ComponentMask& mask);
 bool AllOf(const ComponentMask& mask);
 
-// The components of `there` that are `needed`; the first of `there` if none is,
-// since an element never loses all of its components.
+// Returns the components of `there` that are `needed`; if there are none, the
+// first of `there`, because an element must keep a component.
 ComponentMask Kept(const ComponentMask& there, const ComponentMask& needed);
 
-// `needed`, or the first component if none is needed.
+// Returns `needed`, or the first component if none is needed.
 ComponentMask FirstIfNone(const ComponentMask& needed);
 
-// Adds the components of `in` that are called `component`, or that `expr` uses.
+// Adds the components of `in` that are named `component` or that `expr` uses.
 void AddNeeded(const std::string& component, const ElementSpec& in,
                ComponentMask& needed);
 void AddNeeded(const Expr& expr, const ElementSpec& in, ComponentMask& needed);
 
-// The same of a ragged layout, in which each component of `in` with a dimension
-// is followed by <name>_offsets.
+// Same for a ragged layout: each component of `in` with a dimension is followed
+// by <name>_offsets.
 ComponentMask NeededByRagged(const ElementSpec& in,
                              const ComponentMask& needed);
 ComponentMask MadeByRagged(const ElementSpec& in, const ComponentMask& made);

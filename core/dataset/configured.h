@@ -11,10 +11,10 @@
 
 namespace feedmill {
 
-// A kind of step or source with its options, which are a plain struct. A value;
-// copies share the options until one of them changes its own.
+// A kind of step or source with its options, a plain struct. A value; copies
+// share the options until one of them changes its own.
 //
-// Thread-safety: as an int.
+// Thread-safety: as for an int.
 template <class Kind>
 class Configured {
  public:
@@ -28,7 +28,7 @@ class Configured {
   // The options, for the methods of kind().
   const void* options() const { return options_.get(); }
 
-  // The options if they are a T, else null.
+  // Returns the options if they are a T, else null.
   template <class T>
   const T* As() const {
     return Is<T>() ? static_cast<const T*>(options_.get()) : nullptr;
@@ -44,9 +44,9 @@ class Configured {
     return *static_cast<const T*>(options_.get());
   }
 
-  // Calls read(fields) with the options as fields, which must not be changed.
+  // Calls read(fields) with the options as fields, which it must not change.
   void ReadFields(const std::function<void(const FieldList&)>& read) const;
-  // Calls change(fields) with the options as fields, to be changed.
+  // Calls change(fields) with the options as fields, which it may change.
   void Change(const std::function<void(const FieldList&)>& change);
 
  protected:

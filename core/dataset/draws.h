@@ -6,8 +6,8 @@
 
 namespace feedmill {
 
-// Whether anything in it is drawn (random functions and steps, shuffles): then
-// its passes differ, and what it makes depends on the seed.
+// True if the graph uses random numbers (random functions and steps, shuffles).
+// Then its passes differ, and its elements depend on the seed.
 bool Draws(const Graph& graph, const FunctionRegistry& registry);
 
 }  // namespace feedmill

@@ -32,7 +32,8 @@ constexpr std::array<Operator, 4> kUnary = {{
     {"~", "invert"},
     {"not ", "logical_not"},
 }};
-// Names that Python reserves; a component of that name needs component('…').
+// Names that Python reserves. A component with such a name needs
+// component('…').
 constexpr std::array<std::string_view, 14> kReserved = {
     "and", "or", "not",    "True", "False", "None",  "if",
     "in",  "is", "lambda", "else", "for",   "await", "component"};
@@ -48,7 +49,7 @@ bool IsIdentifier(std::string_view name) {
   return std::find(kReserved.begin(), kReserved.end(), name) == kReserved.end();
 }
 
-// A Python bytes literal's body in single quotes, ASCII only.
+// Returns a Python bytes literal in single quotes, ASCII only.
 std::string Quote(std::string_view bytes) {
   std::string out = "'";
   for (char c : bytes) {
@@ -82,7 +83,7 @@ std::string Quote(std::string_view bytes) {
 
 std::string FloatText(double value) {
   if (std::isinf(value)) return value < 0 ? "-1e999" : "1e999";
-  // Python has no literal for it, but this arithmetic.
+  // Python has no literal for NaN, but this arithmetic yields it.
   if (std::isnan(value)) return "(1e999 - 1e999)";
   std::string text = fmt::format("{}", value);
   if (text.find_first_of(".e") == std::string::npos) text += ".0";
@@ -114,7 +115,7 @@ void AppendList(const std::vector<Expr>& items, std::string& out) {
   }
 }
 
-// Writes a call that has a syntax of its own; false if it has none.
+// Appends a call that has its own syntax; returns false if it has none.
 bool AppendOperator(const Expr::Call& call, std::string& out) {
   const std::vector<Expr>& arguments = call.arguments;
   if (call.function == "list") {
@@ -144,7 +145,7 @@ bool AppendOperator(const Expr::Call& call, std::string& out) {
   if (arguments.size() == 1) {
     for (const Operator& op : kUnary) {
       if (op.function != call.function) continue;
-      // -(5) would be read back as the literal -5.
+      // -(5) would be parsed as the literal -5.
       const auto* literal = std::get_if<Expr::Literal>(&arguments[0].node());
       if (literal != nullptr && !IsNan(*literal) &&
           op.function != "logical_not") {
@@ -159,7 +160,7 @@ bool AppendOperator(const Expr::Call& call, std::string& out) {
   return false;
 }
 
-// as_operand: put parentheses around what is not a primary.
+// as_operand: puts parentheses around an expression that is not a primary.
 void Append(const Expr& expr, bool as_operand, std::string& out) {
   if (const auto* literal = std::get_if<Expr::Literal>(&expr.node())) {
     const std::string text = LiteralText(*literal);
@@ -177,7 +178,7 @@ void Append(const Expr& expr, bool as_operand, std::string& out) {
   }
 }
 
-// The part of a node's text that has no bound of its own.
+// Returns the part of a node's text whose size is not bounded elsewhere.
 std::string_view TextOf(const Expr::Node& node) {
   if (const auto* literal = std::get_if<Expr::Literal>(&node)) {
     const auto* bytes = std::get_if<std::string>(&literal->value);

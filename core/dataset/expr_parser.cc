@@ -16,8 +16,8 @@
 namespace feedmill {
 namespace {
 
-// Each level of a canonical text enters at most three of the functions that
-// count: an operand in parentheses, a sign, the operand of that.
+// Each level of a canonical text uses at most three counted functions: an
+// operand in parentheses, its sign, and the operand of the sign.
 constexpr size_t kNestingMax = 3 * Expr::kHeightMax + 20;
 constexpr size_t kArgumentsMax = 1000;
 
@@ -36,7 +36,7 @@ struct BinaryOperator {
 // Longer symbols before their prefixes.
 constexpr int kOr = 1, kAnd = 2, kNot = 3, kCompare = 4;
 constexpr std::array<BinaryOperator, 19> kOperators = {{
-    {"**", "power", 0},  // bound in ParseUnary; here so that * is not taken
+    {"**", "power", 0},  // handled in ParseUnary; here so that * does not match
     {"//", "floor_divide", 10},
     {"<<", "left_shift", 8},
     {">>", "right_shift", 8},
@@ -77,7 +77,7 @@ class Parser {
  private:
   using Result = absl::StatusOr<Expr>;
 
-  // Counts nesting while it lives.
+  // Counts nesting during its lifetime.
   struct Nested {
     explicit Nested(size_t& depth) : depth_(depth) { ++depth_; }
     ~Nested() { --depth_; }
@@ -128,7 +128,7 @@ class Parser {
     return fmt::format("\"{}\"", text_[at_]);
   }
 
-  // What stands where an operator or the end should.
+  // Returns an error about the text where an operator or the end is expected.
   absl::Status Unexpected() {
     const std::string_view name = PeekName();
     if (name == "if" || name == "else") {
@@ -174,7 +174,8 @@ class Parser {
     return expr;
   }
 
-  // The binary operator at the cursor, if its level is at least `min_level`.
+  // Returns the binary operator at the cursor, if its level is at least
+  // `min_level`.
   const BinaryOperator* PeekOperator(int min_level) {
     SkipSpace();
     for (const BinaryOperator& op : kOperators) {
@@ -219,7 +220,7 @@ class Parser {
     return ParseLogical(min_level, *std::move(left));
   }
 
-  // and, or after `left`, at `min_level` and above.
+  // Parses `and` and `or` after `left`, at `min_level` and above.
   Result ParseLogical(int min_level, Expr left) {
     for (;;) {
       SkipSpace();
@@ -238,7 +239,7 @@ class Parser {
     }
   }
 
-  // left < b <= c …: the logical_and of the parts.
+  // Parses left < b <= c …: the logical_and of the parts.
   Result ParseComparison(Expr left) {
     std::optional<Expr> all;
     while (const BinaryOperator* op = PeekOperator(kCompare)) {
@@ -283,7 +284,7 @@ class Parser {
     return Make(power, "power", {std::move(base), std::move(exponent)});
   }
 
-  // A signed number is a literal, as NumPy sees -1.
+  // A signed number is a literal: NumPy treats -1 as one.
   Result Signed(size_t position, bool minus, Expr operand) {
     if (const auto* literal = std::get_if<Expr::Literal>(&operand.node())) {
       constexpr uint64_t kMinMagnitude = uint64_t{1} << 63;
@@ -336,7 +337,7 @@ class Parser {
     }
   }
 
-  // Items up to `close`, whose opening bracket stands at `open`.
+  // Parses items up to `close`; the opening bracket is at `open`.
   absl::StatusOr<std::vector<Expr>> ParseItems(size_t open, char close) {
     std::vector<Expr> items;
     while (!Take(close)) {
@@ -412,7 +413,7 @@ class Parser {
       return ErrorAt(position,
                      fmt::format("expected a value, found \"{}\"", word));
     }
-    // image.resize(…): a function of a family.
+    // A dotted name is a function of a family: image.resize(…).
     bool dotted = false;
     while (at_ + 1 < text_.size() && text_[at_] == '.' &&
            IsNameStart(text_[at_ + 1])) {
@@ -433,7 +434,7 @@ class Parser {
     return Make(position, std::move(name), std::move(arguments));
   }
 
-  // component('image/encoded')
+  // Parses component('image/encoded').
   Result Quoted(size_t position, const std::vector<Expr>& arguments) {
     if (arguments.size() == 1) {
       const auto* name = std::get_if<Expr::Literal>(&arguments[0].node());
@@ -444,7 +445,7 @@ class Parser {
     return ErrorAt(position, "component takes a name in quotes");
   }
 
-  // Digits and single underscores between them; false if there are none.
+  // Takes digits with single underscores between them; false if there are none.
   bool TakeDigits(int base, std::string& digits) {
     const size_t before = digits.size();
     while (at_ < text_.size()) {
@@ -532,7 +533,8 @@ class Parser {
     return Expr(Expr::Literal{value});
   }
 
-  // A bytes literal: UTF-8 as written, Python's escapes for single bytes.
+  // Parses a bytes literal: UTF-8 as written, Python's escapes for single
+  // bytes.
   Result ParseString(bool raw) {
     const size_t position = at_;
     const char quote = text_[at_++];

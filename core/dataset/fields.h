@@ -17,14 +17,14 @@
 #include "feedmill/steps.h"
 
 // The options of a step or a source as a list of fields. YAML, the canonical
-// text, Dataset::Apply and --help all read or write this one list, so that an
-// option is written down once.
+// text, Dataset::Apply and --help all use this one list, so that an option is
+// declared once.
 
 namespace feedmill {
 
 struct Graph;  // graph.h
 
-// ---- the target of a field, where its type alone does not say enough
+// ---- targets of fields whose C++ type alone is ambiguous
 
 struct ComponentName {  // the name of a component
   std::string* name;
@@ -37,14 +37,14 @@ struct FilePath {  // relative paths become absolute
 struct FileNames {
   std::vector<std::string>* files;
 };
-// How the files of a source are compressed. The canonical text has kByName
-// resolved by the name of the first.
+// The compression of a source's files. In the canonical text, kByName is
+// resolved by the name of the first file.
 struct FileCompression {
   Compression* compression;
   const std::vector<std::string>* files;
 };
-// The components that a source takes out of its records. Empty ones are found
-// out from the first records before the graph is checked (InferFields in
+// The components that a source takes from its records. If empty, they are
+// inferred from the first records before the graph is checked (InferFields in
 // core/sources/field_inference.h).
 struct DeclaredFields {
   std::vector<SourceField>* fields;
@@ -53,7 +53,7 @@ struct DeclaredFields {
 struct InputPipelines {
   std::vector<Graph>* inputs;
 };
-// The values of an enumeration as words; the first has the value `first`.
+// An enumeration as words; the first word has the value `first`.
 class Word {
  public:
   template <class E>
@@ -72,7 +72,7 @@ class Word {
   const std::vector<std::string_view>& words() const { return words_; }
   // True if the value is that of the first word.
   bool is_first() const { return get_(at_) == first_; }
-  // "" if the value is none of those that have a word.
+  // "" if no word has the value.
   std::string_view word() const {
     const size_t index = get_(at_) - first_;
     return index < words_.size() ? words_[index] : std::string_view();
@@ -86,11 +86,11 @@ class Word {
   void (*set_)(void*, size_t);
   std::vector<std::string_view> words_;
 };
-// Two keys of YAML, `shapes` and `values`, are one "padding" in the canonical
+// Two YAML keys, `shapes` and `values`, are one "padding" in the canonical
 // text.
 struct PaddingList {
   std::vector<Padding>* padding;
-  bool shapes = true;  // else all are as long as the step says
+  bool shapes = true;  // else the step defines one length for all
 };
 
 using FieldValue =
@@ -101,8 +101,7 @@ using FieldValue =
                  Expr*, Outputs*, Features*, PaddingList, FileNames,
                  FileCompression, DeclaredFields, InputPipelines>;
 
-// One option. The pointer in `value` is valid as long as the options that it
-// was made of.
+// One option. The pointer in `value` is valid as long as the options struct.
 struct Field {
   enum Flag : unsigned {
     kOptional = 0,
@@ -111,26 +110,26 @@ struct Field {
     kShort = 2,
     // YAML is always this value alone: `filter: "x > 3"`.
     kWhole = 4,
-    // The canonical text has it only where it is set.
+    // The canonical text has it only if it is set.
     kSparse = 8,
-    kPositive = 16,  // if written, 1 or more
+    kPositive = 16,  // if written, at least 1
   };
 
   std::string_view name;
   FieldValue value;
   unsigned flags = kOptional;
   std::string_view help;  // for --help: one sentence
-  // The integer that 0 stands for; absent: itself.
+  // The integer that 0 stands for; absent: 0 itself.
   std::optional<int64_t> if_unset{};
 
   bool Has(Flag flag) const { return (flags & flag) != 0; }
 };
 using FieldList = std::vector<Field>;
 
-// The keys that YAML has for a field; usually its name alone.
+// Returns the YAML keys of a field; usually its name alone.
 std::vector<std::string_view> YamlKeysOf(const Field& field);
 
-// True if the field is absent, empty, 0, false or the first of its words.
+// True if the field is absent, empty, 0, false or its first word.
 bool IsUnset(const FieldValue& value);
 
 // Calls f(expr) for each expression of the fields.

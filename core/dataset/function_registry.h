@@ -20,41 +20,41 @@ namespace feedmill {
 
 // The type of an expression: a component without a name, or a constant.
 //
-// Type inference makes them of leaves like this:
+// Types of leaves:
 //   component  its dtype and shape.
 //   literal    bool → kBool, int64_t → kInt64, uint64_t → kUInt64 (only above
 //              the int64 range), double → kFloat64: scalar, weak, with
 //              `literal`. A string → kBytes, scalar, not weak, with `literal`.
-//   dtype name an Expr::Component that is the name of a dtype ("float32") and
-//              not a component of the element is the bytes literal of that
-//              name, wherever it stands: cast(x, float32).
+//   dtype name an Expr::Component that names a dtype ("float32") and no
+//              component of the element is the bytes literal of that name,
+//              at any place: cast(x, float32).
 //   list       [a, b] is the call list(a, b) of integer literals; its type has
 //              `list`: full([2, 3], 0).
 // A call whose inferred type has `literal` *is* that literal: negative(1) is
-// the weak literal -1, as in Python. Nothing below it needs computing.
+// the weak literal -1, as in Python. Its arguments are not computed.
 struct ValueType {
   DType dtype = DType::kInt64;
   Shape shape;
   bool weak = false;  // takes the other operand's dtype, as in NEP 50
-  // The constant itself where it is one; functions such as cast read their
-  // constant arguments here.
+  // The value of a constant; functions such as cast read constant arguments
+  // here.
   std::optional<Expr::Literal> literal;
   std::optional<Shape> list;
 };
 
 // An argument of a call at run time.
 struct Argument {
-  const ValueType* type = nullptr;  // as infer got it
-  // `rows` rows; one row that stands for all of them if `constant`. A literal
-  // is the constant column of its dtype above (ConstantColumn in
-  // core/ops/constant_column.h makes it); a call with constant arguments only
-  // may be computed once, for one row, and passed on as a constant.
+  const ValueType* type = nullptr;  // as passed to infer
+  // `rows` rows, or one row for all of them if `constant`. A literal is a
+  // constant column of its dtype above (see ConstantColumn in
+  // core/ops/constant_column.h). A call with only constant arguments may be
+  // computed once, for one row, and passed on as a constant.
   const Column* column = nullptr;
   bool constant = false;
 };
 
-// The type of the argument that a random function has more than is written: a
-// Philox block, keyed by seed, iteration, epoch, step and call.
+// The type of the additional first argument of a random function: a Philox
+// block, keyed by seed, iteration, epoch, step and call.
 inline ValueType RandomBitsType() {
   ValueType type;
   type.dtype = DType::kUInt32;
@@ -62,8 +62,8 @@ inline ValueType RandomBitsType() {
   return type;
 }
 
-// Where a function writes its result. Reused from block to block, it keeps its
-// memory. Not thread-safe.
+// The result of a function. It keeps its memory from block to block. Not
+// thread-safe.
 struct OutputColumn {
   DType dtype = DType::kInt64;
   Shape shape;  // as Column::shape: of each row, if uniform
@@ -71,11 +71,11 @@ struct OutputColumn {
   BufferBuilder offsets;     // kBytes: items + 1
   BufferBuilder row_shapes;  // ragged only
   BufferBuilder row_starts;  // ragged only: rows + 1
-  // After DataLoss: the first row that failed; all rows before it are good.
-  // Computing the block again up to there succeeds.
+  // After DataLoss: the first row that failed; all earlier rows are good.
+  // Computing only the earlier rows again succeeds.
   size_t failed_row = 0;
 
-  // Empties it for a result of that type; keeps the memory.
+  // Empties the column for a result of that type; keeps the memory.
   void Reset(DType new_dtype, const Shape& new_shape) {
     dtype = new_dtype;
     shape = new_shape;
@@ -84,7 +84,8 @@ struct OutputColumn {
     row_shapes.Truncate(0);
     row_starts.Truncate(0);
   }
-  // The result without a copy; valid until *this is changed or destroyed.
+  // Returns the result without a copy; valid until *this is changed or
+  // destroyed.
   const Column& View() {
     view_.dtype = dtype;
     view_.shape = shape;
@@ -94,7 +95,7 @@ struct OutputColumn {
     view_.row_starts = Buffer(nullptr, row_starts.data(), row_starts.size());
     return view_;
   }
-  // The result with its memory; *this is empty afterwards.
+  // Returns the result with its memory; *this is empty afterwards.
   Column Take() {
     return Column{dtype,
                   shape,
@@ -108,45 +109,47 @@ struct OutputColumn {
   Column view_;
 };
 
-// The functions that expressions may call. An object, made in main() and
-// passed on: a plugin or a test adds to it before anything runs. Immutable
-// while shared.
+// The functions that expressions may call. main() makes the registry and passes
+// it on; plugins and tests add functions before anything runs. Immutable while
+// shared.
 //
 // Thread-safety: const methods from any thread.
 class FunctionRegistry {
  public:
   struct Function {
-    // The result's type, or InvalidArgument saying what does not fit.
+    // Returns the result's type, or InvalidArgument if the arguments do not
+    // fit.
     std::function<absl::StatusOr<ValueType>(const std::vector<ValueType>&)>
         infer;
     // Computes `rows` rows into `out`, which it resets; `type` is the inferred
-    // one. Where its shape has unknown dims the result is uniform or ragged,
-    // as the rows turn out. No argument views `out`. Called from many threads
-    // at once. DataLoss for errors that are functions of the data, with
-    // out.failed_row; the message does not name the row, since blocks are
-    // scheduling: the caller does.
+    // type. If its shape has unknown dims, the result is uniform or ragged,
+    // depending on the rows. No argument is a view of `out`. Called from many
+    // threads at once.
+    // DataLoss, with out.failed_row, for errors that depend on the data only.
+    // The message does not name the row, because row numbers depend on
+    // scheduling; the caller names it.
     std::function<absl::Status(std::span<const Argument> arguments, size_t rows,
                                const ValueType& type, OutputColumn& out)>
         compute;
-    // Computing a row costs microseconds or more: blocks are one row.
+    // Computing a row takes microseconds or more: blocks have one row.
     bool heavy = false;
-    // A random choice: its first argument is not written, but is the row's own
-    // random bits, uint32[4] (RandomBitsType()). Each call that is written
-    // draws for itself; the same row gets the same bits again.
+    // A random choice: its first argument is not written in the expression, but
+    // is the row's random bits, uint32[4] (RandomBitsType()). Each written call
+    // has its own bits; the same row always gets the same bits.
     bool random = false;
-    // Equal arguments give equal results, so that one call may stand for many.
+    // Equal arguments give equal results, so that one call may replace many.
     bool pure = true;
-    // The name and version of the plugin that it is of: "example 1.0"; empty
-    // for one of ours. Part of the fingerprint of pipelines that call it.
+    // Name and version of its plugin: "example 1.0"; empty for a built-in
+    // function. Part of the fingerprint of pipelines that call it.
     std::string plugin{};
   };
 
   void Add(std::string name, Function function);
-  // nullptr for an unknown name.
+  // Returns nullptr for an unknown name.
   const Function* Find(std::string_view name) const;
-  // The known name that is nearest to a misspelt one, or "".
+  // Returns the known name nearest to a misspelt one, or "".
   std::string Nearest(std::string_view name) const;
-  // All names, sorted.
+  // Returns all names, sorted.
   std::vector<std::string_view> Names() const;
 
  private:

@@ -18,7 +18,7 @@
 namespace feedmill {
 
 // A pipeline as its user wrote it: plain data, not yet checked. YAML, the C++
-// builder and the wire make the same Graph; Analyze (analysis.h) checks it.
+// builder and the protocol make the same Graph; Analyze (analysis.h) checks it.
 
 struct Options {
   Order order = Order::kDeterministic;
@@ -31,9 +31,9 @@ struct Graph {
   Source source;
   std::vector<Step> steps;
   Options options;
-  // Of the whole, not of an input: the functions of plugins that expressions
-  // call, each with its plugin's name and version. PinPlugins
-  // (plugin_pins.h) writes it before the graph is sent or fingerprinted.
+  // For the whole graph, not for inputs: the plugin functions that expressions
+  // call, each with its plugin's name and version. PinPlugins (plugin_pins.h)
+  // sets it before the graph is sent or fingerprinted.
   std::map<std::string, std::string> plugins{};
 };
 

@@ -12,7 +12,8 @@ namespace {
 
 constexpr char kPlacePayload[] = "feedmill/graph_place";
 
-// "2/0/s5": step 5 of inputs[0] of inputs[2]; "2/0/s": its source.
+// Encodes a place: "2/0/s5" is step 5 of inputs[0] of inputs[2]; "2/0/s" its
+// source.
 std::string EncodePlace(const GraphPlace& place) {
   std::string out;
   for (const size_t input : place.inputs) out += fmt::format("{}/", input);

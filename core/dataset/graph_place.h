@@ -10,36 +10,37 @@
 
 namespace feedmill {
 
-// The part of a graph that an error of Analyze (analysis.h) is about. An error
+// The part of a graph that an error of Analyze (analysis.h) is about. The error
 // carries it as a payload, so that the reader of a file can add the line.
 struct GraphPlace {
   // The input that holds the part: {2, 0} is inputs[0] of inputs[2]; empty for
-  // the whole.
+  // the whole graph.
   std::vector<size_t> inputs{};
   std::optional<size_t> step{};  // absent: the source
 
   friend bool operator==(const GraphPlace&, const GraphPlace&) = default;
 };
 
-// `status` about step `step`, or about the source. The message stays. A status
-// that is OK or has a place already is returned as it is.
+// Marks `status` as an error of step `step`, or of the source. The message
+// stays the same. An OK status, or one that has a place already, is returned
+// unchanged.
 absl::Status AtStep(absl::Status status, size_t step);
 absl::Status AtSource(absl::Status status);
-// `status` of an input, as one of the whole: `where` stands before the message,
-// and `input` before the place.
+// Converts `status` of an input to one of the whole graph: puts `where` before
+// the message and `input` before the place.
 absl::Status AtInput(const absl::Status& status, size_t input,
                      const std::string& where);
 
-// The place that `status` carries.
+// Returns the place in `status`.
 std::optional<GraphPlace> GraphPlaceOf(const absl::Status& status);
 
-// The lines of a file (from 1) that a graph was read from.
+// The line numbers (from 1) of the parts of a graph in its file.
 struct GraphLines {
   int source = 0;
   std::vector<int> steps{};
   std::vector<GraphLines> inputs{};
 
-  // The line of `place`; 0 if unknown.
+  // Returns the line of `place`; 0 if unknown.
   int Of(const GraphPlace& place) const;
 };
 

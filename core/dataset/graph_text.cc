@@ -16,10 +16,10 @@ namespace {
 
 using Json = nlohmann::json;
 
-// An input of a source, or a whole graph: its source and steps.
+// Converts an input of a source, or a whole graph: its source and steps.
 Json InputToJson(const Graph& graph);
 
-// A name or a path: a string, {"hex": …} if it is not UTF-8.
+// Converts a name or a path: a string, or {"hex": …} if it is not UTF-8.
 Json BytesToJson(const std::string& bytes) {
   if (IsUtf8(bytes)) return bytes;
   std::string hex;
@@ -50,7 +50,7 @@ Json StringsToJson(const std::vector<std::string>& strings) {
   return out;
 }
 
-// The value of a field. Lists of pairs keep their order.
+// Converts the value of a field. Lists of pairs keep their order.
 struct FieldToJson {
   const Field& field;
 
@@ -106,7 +106,7 @@ struct FieldToJson {
   }
 };
 
-// A step or a source: an object with its name as the only key.
+// Converts a step or a source: an object with its name as the only key.
 template <class Kind>
 Json NamedToJson(std::string_view name, const Configured<Kind>& one) {
   Json value = Json::object();
@@ -177,7 +177,7 @@ void MakePathsAbsolute(const std::string& directory, Graph& graph) {
   constexpr std::string_view kList = "manifest:";  // core/io/file_list.h
   for (std::string& file : *files) {
     if (file.starts_with(kList)) {
-      // The name of a list is no pattern.
+      // The name of a file list is not a pattern.
       file.erase(0, kList.size());
       MakePathAbsolute(directory, file);
       file.insert(0, kList);

@@ -9,21 +9,22 @@
 
 namespace feedmill {
 
-// Puts `directory` before the graph's relative paths, as ParseGraphYaml does:
-// for graphs made in C++, before they are sent or fingerprinted.
+// Puts `directory` before the graph's relative paths, as ParseGraphYaml does.
+// For graphs made in C++, before they are sent or fingerprinted.
 void MakePathsAbsolute(const std::string& directory, Graph& graph);
 
-// The canonical text of a graph: JSON with sorted keys and every default
-// written out. Graphs that mean the same by construction have equal texts; it
-// is what travels and what is fingerprinted. Names and paths that are not UTF-8
-// travel as {"hex": …}; the text is always valid UTF-8. "plugins" is there only
-// where expressions call functions of plugins.
+// Returns the canonical text of a graph: JSON with sorted keys and every
+// default written out. Graphs with the same meaning by construction have equal
+// texts. The text is sent to other processes and fingerprinted.
+// Names and paths that are not UTF-8 are written as {"hex": …}, so the text is
+// always valid UTF-8. "plugins" is present only if expressions call plugin
+// functions.
 std::string CanonicalText(const Graph& graph);
-// XXH3-128 of the canonical text without options.seed and options.order, as
-// 32 hex digits.
+// Returns the XXH3-128 of the canonical text without options.seed and
+// options.order, as 32 hex digits.
 std::string Fingerprint(const Graph& graph);
 
-// Slots of a run in mode `off`, at most.
+// Most slots of a run in mode `off`.
 inline constexpr uint64_t kSlotsMax = 10'000;
 
 }  // namespace feedmill

@@ -22,7 +22,7 @@ ElementSpec Selected(const ElementSpec& written, const Mask& made) {
   return out;
 }
 
-// Shares what is whole.
+// Shares `written` if all components are made.
 std::shared_ptr<const ElementSpec> Selected(
     const std::shared_ptr<const ElementSpec>& written, const Mask& made) {
   FM_CHECK(made.size() == written->components.size());
@@ -66,7 +66,7 @@ std::shared_ptr<const AnalyzedGraph> WithoutDead(const AnalyzedGraph& graph,
     out->steps[s].output = Selected(graph.steps[s].output, made);
   }
   out->output = Selected(graph.output, wanted);
-  if (graph.cached != nullptr) {  // it keeps elements whole
+  if (graph.cached != nullptr) {  // a cache keeps all components
     out->cached = WithoutDead(
         *graph.cached, Mask(graph.cached->output->components.size(), true));
   }

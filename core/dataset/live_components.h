@@ -7,11 +7,11 @@
 
 namespace feedmill {
 
-// `graph`, analysed, without the components that nothing needs: what the source
-// and each step really make of those that are written
-// (docs/semantics/needed_components.md). A function of the graph alone: all who
-// run a part of it leave out the same, and its last components stay whole.
-// REQUIRES: all that is written is made so far.
+// Returns `graph`, analysed, without the components that no step needs: only
+// the components that the source and each step really make
+// (docs/semantics/needed_components.md). The result depends on the graph alone,
+// so that all processes drop the same components. The last step's components
+// all stay. REQUIRES: `graph` still has all written components.
 std::shared_ptr<const AnalyzedGraph> WithoutDeadComponents(
     const AnalyzedGraph& graph);
 

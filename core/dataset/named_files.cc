@@ -9,7 +9,7 @@
 namespace feedmill {
 namespace {
 
-// The file that a call names, or null.
+// Returns the file that a call names, or null.
 const std::string* FileOf(const Expr::Call& call) {
   if (!FileKindOf(call.function) || call.arguments.size() < 2) return nullptr;
   const auto* literal = std::get_if<Expr::Literal>(&call.arguments[1].node());
@@ -17,7 +17,8 @@ const std::string* FileOf(const Expr::Call& call) {
                             : std::get_if<std::string>(&literal->value);
 }
 
-// What Analyze refuses is not walked through: it may be of any size.
+// True for an expression that Analyze rejects; it may be of any size, so it is
+// not searched.
 bool TooLarge(const Expr& expr) {
   return expr.height() > Expr::kHeightMax || expr.nodes() > Expr::kNodesMax;
 }

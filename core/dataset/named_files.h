@@ -22,16 +22,16 @@ struct NamedFile {
   friend auto operator<=>(const NamedFile&, const NamedFile&) = default;
 };
 
-// What a function's second argument, a constant, is a file of; nullopt if it
-// reads none.
+// Returns the kind of file that the function's constant second argument names;
+// nullopt if the function reads no file.
 std::optional<NamedFile::Kind> FileKindOf(std::string_view function);
 
-// The files that the expressions of a step name, each once, sorted.
+// Returns the files that the expressions of a step name, each once, sorted.
 std::vector<NamedFile> NamedFiles(const Step& step);
-// … of all steps, those of inputs, too.
+// Same for all steps, including those of inputs.
 std::vector<NamedFile> NamedFiles(const Graph& graph);
 
-// Gives change(path) to every file that the expressions of a step name.
+// Calls change(path) for every file that the expressions of a step name.
 using ChangePath = std::function<void(std::string& path)>;
 void ChangeNamedFiles(const ChangePath& change, Step& step);
 

@@ -7,13 +7,14 @@
 namespace feedmill {
 namespace {
 
-constexpr size_t kLengthMax = 64;  // longer names are nobody's misspelling
+constexpr size_t kLengthMax =
+    64;  // longer names are not considered misspellings
 
 char Lower(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
 
-// Optimal string alignment distance, without regard to case.
+// Optimal string alignment distance, ignoring case.
 size_t EditDistance(std::string_view a, std::string_view b) {
   std::vector<size_t> before(b.size() + 1), last(b.size() + 1);
   std::vector<size_t> row(b.size() + 1);
@@ -44,7 +45,7 @@ std::string NearestName(std::string_view name,
   for (std::string_view candidate : known) {
     if (candidate.size() > kLengthMax) continue;
     const size_t distance = EditDistance(name, candidate);
-    // A name of which nothing is left is no misspelling ("x" of "y").
+    // If no letter is left, it is not a misspelling ("x" for "y").
     if (distance >= std::max(name.size(), candidate.size())) continue;
     if (distance < nearest_distance) {
       nearest = candidate;

@@ -7,13 +7,14 @@
 
 namespace feedmill {
 
-// The name that `name` most likely is a misspelling of, or "" if none is near:
-// letters swapped, missing, added or changed, at most one in three. The first
-// of equally near ones.
+// Returns the known name of which `name` is most likely a misspelling, or "" if
+// none is near. Near means: letters swapped, missing, added or changed, at most
+// one in three. Of equally near names, the first.
 std::string NearestName(std::string_view name,
                         const std::vector<std::string_view>& known);
 
-// "; did you mean \"batch\"?", or "" if none is near: to end a message with.
+// Returns "; did you mean \"batch\"?" as the end of a message, or "" if no name
+// is near.
 std::string DidYouMean(std::string_view name,
                        const std::vector<std::string_view>& known);
 

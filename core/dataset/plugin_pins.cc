@@ -28,7 +28,7 @@ class Pinner {
 
  private:
   void Pin(const Expr& expr) {
-    // Beyond these Analyze refuses it.
+    // Analyze rejects larger expressions.
     if (expr.height() <= Expr::kHeightMax && expr.nodes() <= Expr::kNodesMax) {
       PinCalls(expr);
     }

@@ -9,14 +9,14 @@
 
 namespace feedmill {
 
-// Writes into graph.plugins which functions of plugins its expressions call,
-// and of which version they are in `registry`: part of the pipeline from then
-// on, so that one version alone ever computes it.
+// Sets graph.plugins to the plugin functions that its expressions call, with
+// their versions in `registry`. They are part of the pipeline from then on, so
+// that only these versions ever compute it.
 void PinPlugins(const FunctionRegistry& registry, Graph& graph);
 
-// That `registry` has the functions of graph.plugins in those versions.
-// FailedPrecondition names the function, the version and what to set; `who`
-// lacks it: "the dispatcher".
+// Checks that `registry` has the functions of graph.plugins in those versions.
+// FailedPrecondition names the function, the version, the process that lacks it
+// (`who`: "the dispatcher") and what to set.
 absl::Status CheckPlugins(const Graph& graph, const FunctionRegistry& registry,
                           std::string_view who);
 

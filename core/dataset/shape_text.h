@@ -10,9 +10,8 @@ namespace feedmill {
 
 enum class Dims { kFixed, kMayBeUnknown };
 
-// Reads "int64" or "float32[3, 2]" into a dtype and a shape, whose dims may be
-// written "?" where `dims` allows it. InvalidArgument says what is wrong with
-// `text`.
+// Parses "int64" or "float32[3, 2]" into a dtype and a shape. If `dims` allows
+// it, a dim may be "?". InvalidArgument says what is wrong with `text`.
 absl::Status ParseTypeText(std::string_view text, DType& dtype, Shape& shape,
                            Dims dims = Dims::kFixed);
 

@@ -8,14 +8,14 @@
 
 namespace feedmill {
 
-// Whether it is an on_error that leaves out what cannot be made.
+// True if `step` is an on_error that skips failed elements.
 bool Skips(const Step& step);
 
-// What all on_error steps that skip, those of inputs too, say together of what
-// is left out; none if nothing is.
+// Returns the combined options of all on_error steps that skip, including those
+// of inputs; nullopt if there are none.
 std::optional<OnErrorStep> SkippingOf(const Graph& graph);
 
-// InvalidArgument if two of them set the cap, or the quarantine.
+// InvalidArgument if two of these steps set the cap or the quarantine.
 absl::Status CheckSkipping(const Graph& graph);
 
 }  // namespace feedmill

@@ -11,14 +11,14 @@ class SourceKind;
 
 // The source of a pipeline: its kind (source_kind.h) and its options, a struct
 // of sources.h or of an extension. MakeSource (core/operators/registry.h) makes
-// one of a struct.
+// a Source from such a struct.
 class Source : public Configured<SourceKind> {
  public:
-  Source() = default;  // none; Analyze refuses it
+  Source() = default;  // empty; Analyze rejects it
   using Configured::Configured;
 
   bool empty() const { return !has_kind(); }
-  // As YAML has it: "fixed_length"; "" if empty().
+  // Returns the name in YAML: "fixed_length"; "" if empty().
   std::string_view name() const;
 };
 

@@ -19,38 +19,38 @@ namespace feedmill {
 class InputCombiner;  // core/plan/input_combiner.h
 class RecordFormat;   // core/sources/record_format.h
 
-// The positions of a source where no step needs its records counted.
+// The positions of a source if no step needs its records counted.
 enum class Positions {
   kRecords,  // counted when a job begins, which is cheap
-  kBlocks,   // 4 MiB of a file; a record belongs to the one where it begins
+  kBlocks,   // 4 MiB of a file; a record belongs to the block of its begin
   kFiles,    // whole files, read from their beginning
 };
 
-// Properties of a source with its options that the engine must know, apart from
-// its types.
+// Properties of a source and its options, besides types, that the engine needs.
 struct SourceProperties {
   Positions positions = Positions::kRecords;
-  // Counts its records by an index of their places.
+  // An index of record places counts the records.
   bool indexed = false;
   // Each file is one record.
   bool record_per_file = false;
-  // Its records are lines of text, which people count from 1.
+  // Records are lines of text, which users count from 1.
   bool lines = false;
-  // Has no end, as far as the options tell.
+  // Infinite according to the options.
   bool endless = false;
-  // Takes an element of each of its inputs for each of its own.
+  // Makes an element from one element of each input.
   bool pairs_inputs = false;
-  // The component whose making costs microseconds or more an element, as
-  // reading a file does; "": none.
+  // The component that takes microseconds or more an element, e.g. by reading a
+  // file; "": none.
   std::string_view heavy_component{};
 };
 
-// Everything about one kind of source but its reference; one object a kind, in
-// one file of core/formats/ or, for those that combine other pipelines, of
-// core/operators/ (or outside: RegisterSource). FileSourceOf
-// (core/formats/file_source_of.h) and CombiningSourceOf
-// (core/operators/combining_source_of.h) make it of a plain struct and do not
-// compile if a part is missing. `options` is that of a Source of this kind.
+// Everything about one kind of source except its reference implementation.
+// There is one object per kind, in one file of core/formats/ or, for sources
+// that combine pipelines, of core/operators/ (or outside of feedmill:
+// RegisterSource).
+// FileSourceOf (core/formats/file_source_of.h) and CombiningSourceOf
+// (core/operators/combining_source_of.h) make it from a plain struct; they do
+// not compile if a part is missing. `options` is that of a Source of this kind.
 //
 // Thread-safety: immutable; any thread.
 class SourceKind {
@@ -66,21 +66,23 @@ class SourceKind {
   // The fields point into `options`.
   virtual FieldList Fields(void* options) const = 0;
   virtual std::shared_ptr<void> Copy(const void* options) const = 0;
-  // Short, for --explain: "range(0, 10, 1)"; "" for its files or inputs.
+  // Returns a short text for --explain: "range(0, 10, 1)"; "" if its files or
+  // inputs describe it.
   virtual std::string Describe(const void* options) const = 0;
   virtual SourceProperties Properties(const void* options) const = 0;
-  // Returns an element of the source, whose inputs make `inputs`. Checks the
-  // options; InvalidArgument says which does not fit.
+  // Returns the spec of an element, given the specs of the inputs. Checks the
+  // options; InvalidArgument names the one that does not fit.
   virtual absl::StatusOr<ElementSpec> Output(
       const void* options, std::span<const ElementSpec> inputs) const = 0;
 
-  // Ends the line of input `input` in --explain: ": 7 of each 10", or "".
+  // Returns the end of the line of input `input` in --explain: ": 7 of each
+  // 10", or "".
   virtual std::string DescribeInput(const void*, size_t) const { return ""; }
 
-  // Makes the records of a source that has records of its own; else null.
+  // Returns the reader of the source's own records; null if it has none.
   virtual const RecordFormat* format() const { return nullptr; }
-  // Orders the elements of a source that combines the pipelines of its
-  // InputPipelines field; else null.
+  // Returns the order of elements of a source that combines the pipelines of
+  // its InputPipelines field; else null.
   virtual const InputCombiner* combiner() const { return nullptr; }
 };
 

@@ -14,8 +14,8 @@
 
 namespace feedmill {
 
-// The parts that every kind of source has. `S` is a struct of static members
-// around a plain struct of options.
+// The required members of every kind of source. `S` is a struct of static
+// members around a plain struct of options.
 template <class S>
 concept DescribesSource =
     requires(const typename S::Options& options, typename S::Options& writable,

@@ -13,7 +13,8 @@ bool EndsIn(const std::string& name, std::string_view end) {
          std::string_view(name).substr(name.size() - end.size()) == end;
 }
 
-// The target of the source's only field of that type; null if it has none.
+// Returns the target of the source's only field of that type; nullopt if it has
+// none.
 template <class Target>
 std::optional<Target> FindField(const Source& source) {
   std::optional<Target> found;
@@ -27,7 +28,7 @@ std::optional<Target> FindField(const Source& source) {
   return found;
 }
 
-// The same of options that may be changed, which are the source's own.
+// Same for options that may be changed; first makes them the source's own.
 template <class Target>
 std::optional<Target> FindOwnField(Source& source) {
   if (!source.empty()) source.Change([](const FieldList&) {});
@@ -83,7 +84,7 @@ bool IsEndless(const Graph& graph) {
 }
 
 Compression CompressionOf(const std::string& name) {
-  // A URL may have a query behind it.
+  // The path of a URL may be followed by a query.
   const bool is_url = name.find("://") != std::string::npos;
   const std::string file = is_url ? name.substr(0, name.find('?')) : name;
   if (EndsIn(file, ".gz") || EndsIn(file, ".tgz")) return Compression::kGzip;

@@ -13,42 +13,42 @@
 
 namespace feedmill {
 
-// Number of components that an element has at most.
+// Most components of an element.
 inline constexpr size_t kComponentsMax = 1000;
 
-// ---- parts of a source, whatever its kind
+// ---- parts of a source of any kind
 
 // REQUIRES: !source.empty().
 SourceProperties PropertiesOf(const Source& source);
 
-// The file names; null for a source without. Pointers are valid until the
-// source, or the one that it was copied from, is changed or gone; one that may
-// be written through, until the source is copied.
+// Returns the file names; null for a source without files. Pointers are valid
+// until the source, or the one it was copied from, is changed or destroyed. A
+// mutable pointer is valid until the source is copied.
 const std::vector<std::string>* SourceFiles(const Source& source);
 std::vector<std::string>* MutableSourceFiles(Source& source);
 
-// The pipelines that it combines; null for a source that reads records of its
-// own.
+// Returns the pipelines that the source combines; null for a source with
+// records of its own.
 const std::vector<Graph>* SourceInputs(const Source& source);
 std::vector<Graph>* MutableSourceInputs(Source& source);
 
-// The declared fields; null for a source that has none to declare.
+// Returns the declared fields; null for a source without such fields.
 const std::vector<SourceField>* SourceFields(const Source& source);
 std::vector<SourceField>* MutableSourceFields(Source& source);
 
-// True if a pipeline has no end, as far as the graph alone tells.
+// True if a pipeline is infinite according to the graph alone.
 bool IsEndless(const Graph& graph);
 
-// The compression that the name of a file says: by its end.
+// Returns the compression according to the extension of a file name.
 Compression CompressionOf(const std::string& file);
-// Never kByName: that of the first file then.
+// Returns `written`, or that of the first file for kByName. Never kByName.
 Compression ResolvedCompression(Compression written,
                                 const std::vector<std::string>& files);
-// How the files of a source are compressed; never kByName.
+// Returns the compression of the source's files; never kByName.
 Compression SourceCompression(const Source& source);
 std::string_view CompressionName(Compression compression);
 
-// Checks that names are there once each, and none is empty but that of a single
+// Checks that names are unique, and not empty unless there is only one
 // component.
 absl::Status CheckComponentNames(const ElementSpec& spec);
 

@@ -12,15 +12,15 @@ namespace feedmill {
 class StepKind;
 
 // A step of a pipeline: its kind (step_kind.h) and its options, a struct of
-// steps.h or of an extension. MakeStep (core/operators/registry.h) makes one of
-// a struct.
+// steps.h or of an extension. MakeStep (core/operators/registry.h) makes a Step
+// from such a struct.
 class Step : public Configured<StepKind> {
  public:
   using Configured::Configured;
 
-  // As YAML has it: "padded_batch".
+  // Returns the name in YAML: "padded_batch".
   std::string_view name() const;
-  // The same step with options that change(fields) has changed.
+  // Returns a copy of the step after change(fields) has changed its options.
   Step Changed(const std::function<void(const FieldList&)>& change) const;
 };
 

@@ -24,57 +24,56 @@ class Plan;            // core/plan/plan.h
 class PlanBuilder;     // core/plan/plan_builder.h
 class ProgramBuilder;  // core/pipeline/program_builder.h
 
-// Knowledge of the sequence that a step needs. It decides where the step runs.
+// Knowledge of the sequence that a step needs. It decides the step's placement.
 enum class StepNeeds {
   kElement,  // one element alone
   kCounts,   // the number of elements (shuffle, repeat)
   kPlace,    // the place of each element
-  // The elements before it, and their values. The places of the elements that
-  // it makes are only known by running it.
+  // Earlier elements and their values. The places of its output elements are
+  // known only by running it.
   kSequence,
 };
 
-// How a step changes the number of leading dimensions that are batches.
+// Change of the number of leading dimensions that are batches.
 enum class BatchDims {
   kKept,
   kAdded,      // one more
   kRemoved,    // one less, if there is one
-  kOneOrMore,  // made one if there is none
+  kOneOrMore,  // one if there was none
 };
 
-// Properties of a step with its options that the engine must know, apart from
-// its types.
+// Properties of a step and its options, besides types, that the engine needs.
 struct StepTraits {
   StepNeeds needs = StepNeeds::kElement;
   BatchDims batch_dims = BatchDims::kKept;
-  // An element that enters may leave nothing, for reasons in the data.
+  // An input element may yield no output, depending on the data.
   bool drops = false;
-  // Draws random numbers, apart from random functions in its expressions.
+  // Uses random numbers, besides random functions in its expressions.
   bool random = false;
-  // Costs microseconds or more an element, apart from its expressions.
+  // Takes microseconds or more an element, besides its expressions.
   bool heavy = false;
   // Acts on single records, below the dimensions of batches.
   bool on_records = false;
-  // Puts records together so that steps with on_records cannot follow.
+  // Joins records so that steps with on_records cannot follow.
   bool joins_records = false;
   // For StepNeeds::kPlace: the elements of an input of a combining source stay
   // counted after it.
   bool keeps_count = false;
-  // Makes its own list of components, of which unneeded ones are left out.
+  // Defines its own list of components; unneeded ones are dropped.
   bool lists_components = false;
-  // The component that it changes, if it changes one only; "": none.
+  // The only component that it changes; "": none, or several.
   std::string changes{};
-  // Elements that enter for one that leaves, at most, where that is known.
+  // Most input elements per output element, if known.
   uint64_t joins = 1;
-  // Elements that it holds at the client, at most; 0: none, or unknown.
+  // Most elements that it holds on the client; 0: none, or unknown.
   uint64_t holds = 0;
-  // Elements that may enter it before the first leaves, and for each that
-  // leaves, at most.
+  // Most input elements before the first output, and before each further
+  // output.
   uint64_t first_after = 0;
   uint64_t next_after = 1;
 };
 
-// The element that enters a step.
+// The input of a step.
 struct StepInput {
   const ElementSpec& spec;
   // Leading dimensions of each component that are batches.
@@ -82,11 +81,11 @@ struct StepInput {
   const FunctionRegistry& functions;
 };
 
-// Everything about one kind of step but its kernel and its reference; one
-// object a kind, in one file of core/operators/ (or outside: RegisterStep).
-// StepKindOf (core/operators/step_kind_of.h) makes it of a plain struct and
-// does not compile if a part is missing. `options` is that of a Step of this
-// kind.
+// Everything about one kind of step except its kernel and its reference
+// implementation. There is one object per kind, in one file of core/operators/
+// (or outside of feedmill: RegisterStep). StepKindOf
+// (core/operators/step_kind_of.h) makes it from a plain struct, and does not
+// compile if a part is missing. `options` is that of a Step of this kind.
 //
 // Thread-safety: immutable; any thread.
 class StepKind {
@@ -98,49 +97,49 @@ class StepKind {
   virtual const std::type_info& options_type() const = 0;
   // A sentence for --help.
   virtual std::string_view summary() const = 0;
-  // Ends the error about a single value in YAML where the step takes none.
+  // The end of the error message if YAML has a single value but the step takes
+  // none.
   virtual std::string_view short_form_hint() const = 0;
-  // With all defaults. REQUIRES: `name` is one of names().
+  // Returns a step with all defaults. REQUIRES: `name` is one of names().
   virtual Step New(std::string_view name) const = 0;
 
   virtual std::string_view NameOf(const void* options) const = 0;
   // The fields point into `options`.
   virtual FieldList Fields(void* options) const = 0;
   virtual std::shared_ptr<void> Copy(const void* options) const = 0;
-  // The options, short, for --explain.
+  // Returns a short text of the options for --explain.
   virtual std::string Describe(const void* options) const = 0;
   virtual StepTraits Traits(const void* options) const = 0;
 
-  // Returns the element that leaves the step. Checks the options and the input,
-  // not the place among the steps (Analyze does). InvalidArgument says which
-  // option or component does not fit.
+  // Returns the spec of the output. Checks the options and the input, but not
+  // the order of steps (Analyze does). InvalidArgument names the option or
+  // component that does not fit.
   virtual absl::StatusOr<ElementSpec> Output(const void* options,
                                              const StepInput& input) const = 0;
-  // The components of `in` that the step needs to make those of its output
-  // that are `needed`.
+  // Returns the components of `in` that the step needs to make the `needed`
+  // components of its output.
   virtual ComponentMask Needed(const void* options, const ElementSpec& in,
                                const ComponentMask& needed) const = 0;
-  // The components that it makes if `made` of `in` enter it and `needed` of
-  // its own are needed.
+  // Returns the components of its output that the step makes, if it gets the
+  // components `made` of `in` and its `needed` ones are needed.
   virtual ComponentMask Made(const void* options, const ElementSpec& in,
                              const ComponentMask& made,
                              const ComponentMask& needed) const = 0;
 
-  // Adds the step to the plan, where it changes the order or the number of
-  // positions there.
+  // Adds the step to the plan, if it changes the order or number of positions.
   virtual absl::Status AddToPlan(const void* options,
                                  PlanBuilder& plan) const = 0;
-  // Compiles a step of single elements. Internal for others.
+  // Compiles a step of single elements. Internal error for other steps.
   virtual absl::Status Compile(const void* options,
                                ProgramBuilder& program) const = 0;
-  // The steps of the client stage that run plan.graph().steps[s], a step of
-  // this kind; empty if the client has nothing to do.
+  // Returns the client steps that run plan.graph().steps[s], a step of this
+  // kind; empty if the client has nothing to do.
   virtual std::vector<std::unique_ptr<ClientStep>> MakeClientSteps(
       const void* options, const std::shared_ptr<const Plan>& plan,
       size_t s) const = 0;
 };
 
-// ---- the same of a step
+// ---- the same for a step
 inline StepTraits TraitsOf(const Step& step) {
   return step.kind().Traits(step.options());
 }
@@ -148,8 +147,8 @@ inline StepNeeds NeedsOf(const Step& step) { return TraitsOf(step).needs; }
 inline std::string DescribeStep(const Step& step) {
   return step.kind().Describe(step.options());
 }
-// How many leading dimensions are batches after a step that `before` of them
-// enter.
+// Returns the number of leading batch dimensions after a step, given the number
+// before it.
 size_t BatchesAfter(const Step& step, size_t before);
 
 }  // namespace feedmill

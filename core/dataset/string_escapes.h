@@ -6,12 +6,12 @@
 
 namespace feedmill {
 
-// The value of a hexadecimal digit; -1 for any other character.
+// Returns the value of a hexadecimal digit; -1 for any other character.
 int HexDigit(char c);
 
-// Reads the escape of a Python bytes literal whose backslash stands just
-// before text[at], appends what it means to `value` and moves `at` past it.
-// What is wrong with it, or "". REQUIRES: at < text.size().
+// Decodes an escape of a Python bytes literal whose backslash is just before
+// text[at], appends the result to `value` and moves `at` past it. Returns what
+// is wrong with the escape, or "". REQUIRES: at < text.size().
 std::string ReadEscape(std::string_view text, size_t& at, std::string& value);
 
 }  // namespace feedmill

@@ -12,7 +12,7 @@
 namespace feedmill {
 namespace {
 
-// The expression, short enough for a message.
+// Returns the expression, shortened for a message.
 std::string Shown(const Expr& expr) {
   constexpr size_t kShown = 80;
   std::string text = expr.ToString();
@@ -30,7 +30,7 @@ absl::StatusOr<ValueType> InferComponent(const Expr::Component& component,
     type.shape = c.shape;
     return type;
   }
-  // A dtype's name is a constant: cast(x, float32).
+  // The name of a dtype is a constant: cast(x, float32).
   if (DTypeFromName(component.name).has_value()) {
     return LiteralType(Expr::Literal{component.name});
   }
@@ -103,7 +103,7 @@ ValueType LiteralType(const Expr::Literal& literal) {
 }
 
 absl::Status CheckValueSize(DType dtype, const Shape& shape) {
-  // Blocks of a few thousand rows of that still fit 64 bits.
+  // Blocks of a few thousand rows of this size still fit into 64 bits.
   constexpr uint64_t kValueBytesMax = uint64_t{1} << 48;
   if (std::find(shape.begin(), shape.end(), 0) != shape.end()) {
     return absl::OkStatus();

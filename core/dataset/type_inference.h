@@ -11,32 +11,35 @@
 
 namespace feedmill {
 
-// Finds the component that an expression or a step calls `name`: "x" is the
-// single unnamed one. InvalidArgument lists what there is.
+// Finds the component that an expression or a step calls `name`; "x" is the
+// single unnamed one. InvalidArgument lists the existing components.
 absl::StatusOr<size_t> FindComponent(const ElementSpec& spec,
                                      std::string_view name);
 
-// The type of a literal: weak, with itself as `literal`.
+// Returns the type of a literal: weak, with itself as `literal`.
 ValueType LiteralType(const Expr::Literal& literal);
 
-// InvalidArgument if one value of the type takes more than any memory holds
-// (256 TiB), as far as its shape is known.
+// InvalidArgument if one value of the type takes more than 256 TiB, more than
+// any memory, as far as its shape is known.
 absl::Status CheckValueSize(DType dtype, const Shape& shape);
 
-// The type of one call, given its arguments': looks the function up and asks
-// it. InvalidArgument names the function and, if unknown, the nearest one.
+// Returns the type of one call, given its arguments' types, by asking the
+// function. InvalidArgument names the function and, if it is unknown, the
+// nearest one.
 absl::StatusOr<ValueType> InferCall(std::string_view function,
                                     const std::vector<ValueType>& arguments,
                                     const FunctionRegistry& registry);
 
-// The type of `expr` over elements of `spec`. A type that is still weak (an
-// expression of literals only) is the caller's to make strong: its dtype
-// stands. InvalidArgument says what does not fit and where in the expression.
+// Returns the type of `expr` over elements of `spec`. A type that is still weak
+// (an expression of literals only) becomes strong with its dtype; the caller
+// does that. InvalidArgument says what does not fit, and where in the
+// expression.
 absl::StatusOr<ValueType> InferType(const Expr& expr, const ElementSpec& spec,
                                     const FunctionRegistry& registry);
 
-// The element that named expressions make of elements of `spec`: one component
-// for each. InvalidArgument if an expression does not fit or is a list.
+// Returns the spec of the element that named expressions make of elements of
+// `spec`: one component for each. InvalidArgument if an expression does not fit
+// or is a list.
 absl::StatusOr<ElementSpec> InferOutputs(const Outputs& outputs,
                                          const ElementSpec& spec,
                                          const FunctionRegistry& registry);
