@@ -19,7 +19,7 @@ Dataset FromSource(Options options) {
   return Dataset(std::move(graph));
 }
 
-// From files first, and options whose files are not set.
+// Makes a source from files and from options without files.
 template <class Options>
 Dataset FromFiles(std::vector<std::string> files, Options options) {
   options.files = std::move(files);
@@ -385,7 +385,7 @@ Dataset Dataset::WithOrder(Order order) const {
 }
 
 Expr Cast(Expr value, DType dtype) {
-  // A literal, so that no component of the name can come between.
+  // A literal, so that a component with the same name does not matter.
   return Expr::Apply(
       "cast",
       {std::move(value), Expr(Expr::Literal{std::string(DTypeName(dtype))})});

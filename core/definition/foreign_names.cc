@@ -6,12 +6,12 @@ namespace feedmill {
 namespace {
 
 struct Answer {
-  std::string_view of;     // the step whose option it is; "": any place
+  std::string_view of;     // the step that has the option; "": any
   std::string_view names;  // separated by spaces
   std::string_view text;
 };
 
-// Answers of one step stand before those of any place.
+// Answers for one step come before those for any step.
 constexpr Answer kAnswers[] = {
     {"shuffle", "buffer_size",
      "`shuffle: {window: N}` shuffles N elements at a time, `shuffle:` alone "

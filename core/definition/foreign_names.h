@@ -5,14 +5,14 @@
 
 namespace feedmill {
 
-// Steps and options of tf.data, PyTorch's DataLoader, Grain and Ray Data that
-// feedmill lacks or calls differently. Returns what to write in feedmill, to
-// end a message with, or "" if the table has no such name. Upper case and '-'
-// count as lower case and '_'.
+// Returns advice about a step or option of tf.data, PyTorch's DataLoader, Grain
+// or Ray Data that feedmill lacks or names differently: what to write in
+// feedmill, as the end of a message. Returns "" if the name is unknown. Upper
+// case and '-' count as lower case and '_'.
 //
-// `where` names what the option was written for ("steps[2] shuffle"): some
-// options have another answer there. E.g. AnswerToForeignName("prefetch") →
-// "feedmill reads ahead by itself; leave it out".
+// `where` is the step that has the option ("steps[2] shuffle"); it may change
+// the advice. E.g. AnswerToForeignName("prefetch") → "feedmill reads ahead by
+// itself; leave it out".
 std::string_view AnswerToForeignName(std::string_view name,
                                      std::string_view where = "");
 

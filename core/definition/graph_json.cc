@@ -1,5 +1,5 @@
-// ParseGraphJson: the canonical text back to a Graph. The text came over a
-// wire or out of a journal, so nothing about it is trusted.
+// ParseGraphJson: the canonical text to a Graph. The text comes from the
+// network or a journal, so it is untrusted.
 
 #include "core/base/status.h"
 #include "core/definition/json_reader.h"
@@ -12,7 +12,7 @@ namespace {
 using Json = nlohmann::json;
 using Reader = JsonReader;
 
-// More than ParseGraphYaml's bounds can become, with all escapes.
+// More than any text within ParseGraphYaml's bounds, with all escapes.
 constexpr size_t kTextMax = size_t{64} << 20;
 constexpr size_t kStepsMax = 1000;
 
@@ -93,9 +93,9 @@ class GraphReader {
     return absl::OkStatus();
   }
 
-  size_t steps_ = 0;  // of all inputs, too
+  size_t steps_ = 0;  // including those of inputs
   size_t inputs_ = 0;
-  size_t depth_ = 0;  // of the inputs that are being read
+  size_t depth_ = 0;  // nesting of the current input
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// ParseGraphYaml: YAML nodes to a Graph, driven by the schema, so that its
-// depth is fixed and every list is bounded however the YAML's aliases expand.
+// ParseGraphYaml: YAML nodes to a Graph. The schema drives the parser, so its
+// depth is fixed and every list is bounded, however the YAML's aliases expand.
 
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
@@ -21,9 +21,9 @@ constexpr size_t kYamlStepsMax = 1000;
 
 class YamlReader : private YamlValues {
  public:
-  // options.job of what was read.
+  // options.job of the text.
   const std::string& job() const { return job_; }
-  // Lines of the source and of each step of the text that was read.
+  // Lines of the source and of each step of the text.
   const GraphLines& lines() const { return lines_; }
 
   absl::StatusOr<Graph> ReadGraph(const YAML::Node& root) {
@@ -186,7 +186,7 @@ class YamlReader : private YamlValues {
             options.order = word == 0 ? Order::kDeterministic : Order::kAny;
             return absl::OkStatus();
           }
-          // The originals have two names for each.
+          // Like tf.data service, each mode has two names.
           FM_RETURN_IF_ERROR(ReadWord(
               value, "processing_mode",
               {"dynamic", "distributed_epoch", "off", "parallel_epochs"},
@@ -201,16 +201,16 @@ class YamlReader : private YamlValues {
                             [this](const YAML::Node& item, Graph& input) {
                               return ReadInput(item, input);
                             }};
-  size_t steps_ = 0;  // of all inputs, too
+  size_t steps_ = 0;  // including those of inputs
   size_t inputs_ = 0;
-  size_t depth_ = 0;  // of the inputs that are being read
+  size_t depth_ = 0;  // nesting of the current input
   std::string job_;
   GraphLines lines_;
-  GraphLines* at_ = &lines_;  // of the input that is being read, or the whole
+  GraphLines* at_ = &lines_;  // lines of the current input or of the whole
 };
 
-// YAML is text without control characters. The parser can take minutes over a
-// megabyte of other bytes.
+// Checks that YAML is text without control characters, because the parser can
+// take minutes for a megabyte of other bytes.
 absl::Status CheckIsText(std::string_view text) {
   size_t line = 1;
   for (const char c : text) {
@@ -227,7 +227,7 @@ absl::Status CheckIsText(std::string_view text) {
   return absl::OkStatus();
 }
 
-// Sees where a document begins.
+// Records where a document begins.
 class DocumentStart final : public YAML::EventHandler {
  public:
   const YAML::Mark& mark() const { return mark_; }
@@ -249,8 +249,8 @@ class DocumentStart final : public YAML::EventHandler {
   YAML::Mark mark_;
 };
 
-// YAML::LoadAll would tell the same, but of a comma behind the first document
-// it makes empty ones without end.
+// Checks that there is one document. YAML::LoadAll could do it, but loops for
+// ever on a comma after the first document.
 absl::Status CheckIsOneDocument(const std::string& text) {
   std::istringstream stream(text);
   YAML::Parser parser(stream);

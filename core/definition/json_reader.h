@@ -17,9 +17,9 @@
 
 namespace feedmill {
 
-// Reads typed members of one JSON object of a graph's canonical text; the first
-// error stays. Only the .cc files that read that text include this
-// (nlohmann-json is heavy).
+// Reads typed members of one JSON object of a graph's canonical text. After the
+// first error, further reads do nothing. Only the .cc files that read that text
+// include this header (nlohmann-json is heavy).
 class JsonReader {
  public:
   using Json = nlohmann::json;
@@ -28,7 +28,7 @@ class JsonReader {
     if (!json_.is_object()) Fail("is not an object");
   }
 
-  // No other keys than these, each of them there.
+  // Checks that the object has exactly these keys.
   JsonReader& Expect(const std::vector<const char*>& keys) {
     if (!status_.ok()) return *this;
     for (const char* key : keys) {
@@ -121,7 +121,7 @@ class JsonReader {
     }
     return *this;
   }
-  // One of two words, the first or the second value.
+  // Reads one of two words and sets `out` to the corresponding value.
   template <class T>
   JsonReader& Get(const char* key, const char* first, T first_value,
                   const char* second, T second_value, T& out) {
@@ -135,7 +135,7 @@ class JsonReader {
     }
     return *this;
   }
-  // One of a few words; `out` gets its index.
+  // Reads one of a few words; `out` is its index.
   JsonReader& GetWord(const char* key,
                       const std::vector<std::string_view>& words, size_t& out) {
     if (!status_.ok()) return *this;

@@ -1,4 +1,4 @@
-// Steps and sources of the canonical text, back to their fields.
+// Converts steps and sources of the canonical text to their fields.
 
 #include <algorithm>
 #include <utility>
@@ -34,7 +34,7 @@ absl::Status ReadOutput(const Json& json, Outputs& outputs) {
   return JsonReader::GetExpr(json[1], expr);
 }
 
-// A Feature or a SourceField.
+// Reads a Feature or a SourceField.
 template <class Typed>
 absl::Status ReadTyped(const Json& json, std::string_view what,
                        std::vector<Typed>& list) {
@@ -133,7 +133,7 @@ struct FieldFromJson {
   }
 };
 
-// `where` names the step or source in errors.
+// Reads the fields of an object. `where` names the step or source in errors.
 absl::Status ReadFields(const Json& json, const std::string& where,
                         const ReadInputJson& read_input,
                         const FieldList& fields) {

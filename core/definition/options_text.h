@@ -23,9 +23,9 @@
 
 namespace feedmill {
 
-// Parts of pipeline_text.h; only its .cc files include this.
+// Internals of pipeline_text.h; only its .cc files include this header.
 
-// How deep inputs may stand in inputs, and how many there may be in all.
+// Deepest nesting of inputs, and most inputs in total.
 inline constexpr size_t kInputDepthMax = 8;
 inline constexpr size_t kInputsInAllMax = 1000;
 
@@ -34,18 +34,18 @@ using ReadInputYaml = std::function<absl::Status(const YAML::Node&, Graph&)>;
 using ReadInputJson =
     std::function<absl::Status(const nlohmann::json&, Graph&)>;
 
-// Reads the options of steps and sources in YAML by their fields. Counts the
+// Reads the options of steps and sources from YAML, by their fields. Counts the
 // terms of all expressions against a bound.
 class OptionsYaml {
  public:
   OptionsYaml(YamlValues& values, ReadInputYaml read_input)
       : values_(values), read_input_(std::move(read_input)) {}
 
-  // `at`: where the step's name stands; `where` is "steps[1] batch".
+  // `at`: node of the step's name; `where` is "steps[1] batch".
   absl::StatusOr<Step> ReadStep(const StepKind& kind, const std::string& name,
                                 const std::string& where, const YAML::Node& at,
                                 const YAML::Node& value);
-  // `at`: where the source's name stands.
+  // `at`: node of the source's name.
   absl::StatusOr<Source> ReadSource(const SourceKind& kind,
                                     const YAML::Node& at,
                                     const YAML::Node& value);
@@ -73,7 +73,8 @@ class OptionsYaml {
 
   absl::Status ReadReals(const YAML::Node& node, const std::string& where,
                          std::vector<double>& out);
-  // A text or a list of them; `what` is said to be expected otherwise.
+  // Reads a text or a list of texts; otherwise, the error says that `what` is
+  // expected.
   absl::Status ReadStrings(const YAML::Node& node, const std::string& where,
                            const char* what, std::vector<std::string>& out);
   absl::Status ReadFileNames(const YAML::Node& node, const std::string& where,
@@ -89,11 +90,12 @@ class OptionsYaml {
   size_t terms_ = 0;  // of all expressions
 };
 
-// Nothing, or a seed.
+// Reads an absent value or a seed.
 absl::Status ReadSeedYaml(YamlValues& values, const std::string& where,
                           const YAML::Node& node, std::optional<uint64_t>& out);
 
-// Read a step and a source of the canonical text, objects with one key.
+// Read a step or a source of the canonical text, which are objects with one
+// key.
 absl::StatusOr<Step> ReadStepJson(const nlohmann::json& json);
 absl::StatusOr<Source> ReadSourceJson(const nlohmann::json& json,
                                       const ReadInputJson& read_input);

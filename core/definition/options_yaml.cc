@@ -1,4 +1,5 @@
-// Options of steps and sources in the YAML of a pipeline, by their fields.
+// Reads options of steps and sources from the YAML of a pipeline, by their
+// fields.
 
 #include <yaml-cpp/yaml.h>
 
@@ -38,7 +39,7 @@ const Field* FieldWith(const FieldList& fields, Field::Flag flag) {
   return nullptr;
 }
 
-// True if the step's name alone does not say enough.
+// True if the step's name alone is not a complete step.
 bool NeedsValue(const FieldList& fields) {
   return std::any_of(fields.begin(), fields.end(), [](const Field& field) {
     return field.Has(Field::kRequired) ||
@@ -337,7 +338,7 @@ absl::Status OptionsYaml::ReadPadding(const YAML::Node& node,
   return absl::OkStatus();
 }
 
-// 128, [128, 3] or ["?", 3].
+// Reads a shape: 128, [128, 3] or ["?", 3].
 absl::Status OptionsYaml::ReadShape(const YAML::Node& node,
                                     const std::string& where,
                                     std::optional<Shape>& shape) {

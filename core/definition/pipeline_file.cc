@@ -17,8 +17,8 @@ std::string PipelineName(const std::string& path) {
   return path == "-" ? "standard input" : path;
 }
 
-// Takes "WORD NUMBER" from the front of `text`; the number's digits, or "" if
-// it does not begin so.
+// Takes "WORD NUMBER" from the front of `text` and returns the digits, or "" if
+// `text` does not begin so.
 std::string TakeNumber(std::string_view word, std::string_view& text) {
   if (!text.starts_with(word)) return "";
   const std::string_view rest = text.substr(word.size());
@@ -28,8 +28,8 @@ std::string TakeNumber(std::string_view word, std::string_view& text) {
   return std::string(rest.substr(0, digits));
 }
 
-// An error of the parser ("line 4, column 5: …") with the file, as compilers
-// write it: "photos.yaml:4:5: …".
+// Adds the file to an error of the parser ("line 4, column 5: …") in the format
+// of compilers: "photos.yaml:4:5: …".
 absl::Status WithFile(const absl::Status& status, const std::string& path) {
   const std::string message = ErrorText(status);
   std::string_view text = message;
@@ -48,7 +48,8 @@ absl::Status WithFile(const absl::Status& status, const std::string& path) {
 }  // namespace
 
 absl::StatusOr<Pipeline> LoadPipeline(const std::string& path) {
-  constexpr size_t kTextMax = (size_t{1} << 20) + 1;  // the parser's, and one
+  constexpr size_t kTextMax =
+      (size_t{1} << 20) + 1;  // one more than the parser accepts
   std::string text(kTextMax, '\0');
   std::error_code error;
   std::string directory = std::filesystem::current_path(error).string();

@@ -8,13 +8,13 @@
 
 namespace feedmill {
 
-// Reads a pipeline's file; "-" is standard input. Relative paths in it are
-// relative to its folder. Errors name the file, and the line where it is wrong.
+// Reads a pipeline file; "-" is standard input. Relative paths in it are
+// relative to its folder. Errors name the file and the line.
 absl::StatusOr<Pipeline> LoadPipeline(const std::string& path);
 
-// `status`, with the file and the line before the message, if it is an error of
-// Analyze about a part of `pipeline`: "photos.yaml:4: steps[1] map: …". Other
-// statuses are returned as they are.
+// If `status` is an error of Analyze about a part of `pipeline`, puts the file
+// and the line before the message: "photos.yaml:4: steps[1] map: …". Returns
+// any other status unchanged.
 absl::Status WithLine(absl::Status status, const Pipeline& pipeline,
                       const std::string& path);
 

@@ -11,7 +11,7 @@
 namespace feedmill {
 namespace {
 
-// Nodes and bytes of scalars that are read, each alias at each use.
+// Most nodes and bytes of scalars to read; an alias counts at each use.
 constexpr size_t kNodesMax = 100'000;
 constexpr size_t kScalarBytesMax = size_t{4} << 20;
 
@@ -67,7 +67,7 @@ absl::Status YamlValues::Error(const YAML::Node& node, const std::string& where,
                          what);
 }
 
-// Aliases make small texts large; what is read is counted at each use.
+// Counts a node at each use, because aliases make small texts large.
 absl::Status YamlValues::Count(const YAML::Node& node) {
   ++nodes_;
   if (node.IsScalar()) scalar_bytes_ += node.Scalar().size();
@@ -89,7 +89,7 @@ absl::Status YamlValues::ReadKey(const YAML::Node& key,
   return absl::OkStatus();
 }
 
-// The keys of a map, known ones only, each once.
+// Calls on_key for the keys of a map, which must be known and unique.
 absl::Status YamlValues::ForEachKey(const YAML::Node& map,
                                     const std::string& where,
                                     const Names& known, const OnKey& on_key) {
@@ -118,8 +118,8 @@ absl::Status YamlValues::ForEachKey(const YAML::Node& map,
 
 namespace {
 
-// Ends the message about a number that is none: "AUTOTUNE" and
-// "tf.data.AUTOTUNE" are other libraries' defaults.
+// Returns the end of a message about an invalid number: advice for "AUTOTUNE"
+// and "tf.data.AUTOTUNE", defaults of other libraries.
 std::string NumberHint(const YAML::Node& node) {
   if (!node.IsScalar()) return "";
   const std::string& text = node.Scalar();
@@ -130,7 +130,7 @@ std::string NumberHint(const YAML::Node& node) {
 
 }  // namespace
 
-// A map, or nothing at all for all defaults.
+// Same, but accepts an absent value, which means all defaults.
 absl::Status YamlValues::ForEachOptionalKey(const YAML::Node& map,
                                             const std::string& where,
                                             const Names& known,
@@ -229,7 +229,7 @@ absl::Status YamlValues::ReadString(const YAML::Node& node,
   return absl::OkStatus();
 }
 
-// One of a few words; `out` gets its index.
+// Reads one of a few words; `out` is its index.
 absl::Status YamlValues::ReadWord(const YAML::Node& node,
                                   const std::string& where, const Names& words,
                                   size_t& out) {

@@ -14,11 +14,10 @@
 
 namespace feedmill {
 
-// Reads typed values out of YAML nodes for one text: each error has the line
-// and the column, and all that is read is counted against a bound, aliases at
-// each use. `where` says what is read, "steps[1] batch size". Not thread-safe.
-// Only the readers of YAML include this (yaml-cpp is
-// heavy).
+// Reads typed values from the YAML nodes of one text. Errors have the line and
+// the column. All nodes are counted against a bound, aliases at each use.
+// `where` names what is read: "steps[1] batch size". Not thread-safe. Only
+// readers of YAML include this header (yaml-cpp is heavy).
 class YamlValues {
  public:
   using Names = std::vector<std::string_view>;
@@ -27,26 +26,26 @@ class YamlValues {
 
   static absl::Status Error(const YAML::Node& node, const std::string& where,
                             const std::string& what);
-  // "a list", "nothing", or the scalar in quotes: to end "found …" with.
+  // Returns "a list", "nothing", or the scalar in quotes, for "found …".
   static std::string Kind(const YAML::Node& node);
   static std::string Quoted(const std::string& text);
   static std::string Joined(const Names& names);
-  // Ends the message about a name that is not among `known`: what to write
-  // instead of another library's name, the nearest name, or all of them.
+  // Returns the end of the message about a name that is not among `known`:
+  // advice about another library's name, the nearest name, or all names.
   static std::string HintFor(const std::string& name, const std::string& where,
                              const Names& known);
 
   absl::Status Count(const YAML::Node& node);
   absl::Status ReadKey(const YAML::Node& key, const std::string& where,
                        std::string& out);
-  // Calls on_key for the keys of a map: known ones only, each once.
+  // Calls on_key for the keys of a map, which must be known and unique.
   absl::Status ForEachKey(const YAML::Node& map, const std::string& where,
                           const Names& known, const OnKey& on_key);
-  // The same for a map, or nothing at all for all defaults.
+  // Same, but accepts an absent value, which means all defaults.
   absl::Status ForEachOptionalKey(const YAML::Node& map,
                                   const std::string& where, const Names& known,
                                   const OnKey& on_key);
-  // Decimal or 0x…, unquoted.
+  // Reads an unquoted decimal or 0x… integer.
   absl::Status ReadInteger(const YAML::Node& node, const std::string& where,
                            int64_t& out);
   absl::Status ReadInteger(const YAML::Node& node, const std::string& where,
@@ -55,10 +54,10 @@ class YamlValues {
                         double& out);
   absl::Status ReadBool(const YAML::Node& node, const std::string& where,
                         bool& out);
-  // A scalar; `what` is said to be expected otherwise.
+  // Reads a scalar; otherwise, the error says that `what` is expected.
   absl::Status ReadString(const YAML::Node& node, const std::string& where,
                           const char* what, std::string& out);
-  // One of a few words; `out` gets its index.
+  // Reads one of a few words; `out` is its index.
   absl::Status ReadWord(const YAML::Node& node, const std::string& where,
                         const Names& words, size_t& out);
 
