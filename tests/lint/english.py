@@ -8,15 +8,32 @@ import re
 WORDS_MAX = 25
 # Folders whose comments follow the rules. Others are added as they are
 # rewritten.
-FOLDERS = ("include", "environment")
-# Words that begin a riddle: the subject comes later, or never.
+FOLDERS = ("include", "environment", "core/base", "core/chunk", "core/dataset", "core/definition",
+           "core/operators", "core/ops", "core/pipeline", "core/plan", "core/sources")
+# Files of these folders that are rewritten with their code, not before.
+LATER = ("core/pipeline/input_stream.h", "core/pipeline/input_stream.cc",
+         "core/pipeline/provenance.h", "core/pipeline/provenance.cc")
+# Words that begin a riddle: the subject comes later, never, or in another comment.
 BEGINNINGS = re.compile(
-    r"^(What|Whatever|Who|Whoever|Whom|Whose|Whether|Of|Where|So|That|Those|As|How) ")
+    r"^(What|Whatever|Who|Whoever|Whom|Whose|Whether|Of|Where|So|That|Those|As|How"
+    r"|It|Its|They|Their|Them|Else|Others|Such) ")
+# Phrases without a noun, and what to write.
+PHRASES = {
+    r"what (comes|is left|remains)|the rest of (it|them)|all else": "name the thing",
+    r"so (many|much)(?! \w+er\b)": "a number, or 'this many'",
+    r"(go|goes|went|gone|going) on(?! (a|an|the|using) )": "continues",
+    r"(hand|hands|handed|handing) (it |them )?(on|out)": "passes, returns",
+    r"(let|lets|letting) (it |them )?(go|out)(?! of)": "frees, emits",
+}
+PHRASES = [(re.compile(rf"\b({phrase})\b", re.I), hint) for phrase, hint in PHRASES.items()]
 PRIVATE = {
     "nobody": "no client, no process …", "somebody": "a client, a process …", "whoever": "any process that …",
     "endless": "infinite", "manieth": "ordinal", "kin": "co-located leases", "shelf": "shared result cache",
     "teller": "reporter", "keeper": "tracker", "told": "sent", "riddle": "question",
+    "behind": "after", "anew": "again", "whatever": "any", "wherever": "at any place", "somewhere": "in …",
 }
+TRAILING_BEGINNINGS = re.compile(r"^(what|whatever|who|whoever|whether|how|…) ", re.I)
+TRAILING = re.compile(r"^(?!#).*\S\s+// (.*)$")
 COMMENT = re.compile(r"^\s*(?://|///<?)( ?)(.*)$")
 
 
@@ -43,19 +60,39 @@ def sentences(comment):
     return [part.strip() for part in re.split(r"(?<=[.:;!?])\s+(?=\S)", comment) if part.strip()]
 
 
+def trailing(text):
+    """Yields (line number, text) of each comment after code."""
+    for number, line in enumerate(text.splitlines(), 1):
+        if (found := TRAILING.match(line)) and not found[1].startswith(("NOLINT", "namespace")):
+            yield number, found[1]
+
+
+def words(path, number, comment):
+    """Finds phrases and private words."""
+    for phrase, hint in PHRASES:
+        if found := phrase.search(comment):
+            yield f"{path}:{number}: '{found[1]}'; say {hint}"
+    for word in sorted(set(re.findall(r"[a-z]+", comment.lower())) & set(PRIVATE)):
+        yield f"{path}:{number}: '{word}'; say {PRIVATE[word]}"
+
+
 def faults(path, text):
+    for number, comment in trailing(text):
+        if found := TRAILING_BEGINNINGS.match(comment):
+            yield f"{path}:{number}: a comment begins with '{found[1]}'; begin with the thing"
+        yield from words(path, number, comment)
     for number, comment in comments(text):
         if found := BEGINNINGS.match(comment):
             yield f"{path}:{number}: a comment begins with '{found[1]}'; begin with the thing"
         for sentence in sentences(comment):
-            words = [word for word in sentence.split() if re.search(r"[A-Za-z0-9]", word)]
-            if len(words) > WORDS_MAX:
-                yield f"{path}:{number}: a sentence of {len(words)} words: {' '.join(words[:6])} …"
-        for word in sorted(set(re.findall(r"[a-z]+", comment.lower())) & set(PRIVATE)):
-            yield f"{path}:{number}: '{word}'; say {PRIVATE[word]}"
+            spoken = [word for word in sentence.split() if re.search(r"[A-Za-z0-9]", word)]
+            if len(spoken) > WORDS_MAX:
+                yield f"{path}:{number}: a sentence of {len(spoken)} words: {' '.join(spoken[:6])} …"
+        yield from words(path, number, comment)
 
 
 def english(tree, _libraries, _allowed, _build):
     """Comments are plain English."""
-    for path in tree.code(*FOLDERS):
+    folders = tuple(folder + "/" for folder in FOLDERS)
+    for path in sorted(path for path in tree.code() if path.startswith(folders) and path not in LATER):
         yield from faults(path, tree.text(path))

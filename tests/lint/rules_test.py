@@ -142,6 +142,20 @@ class PlantedBreaches(unittest.TestCase):
                      "core/a.cc: names docs/gone.md"):
             self.assertIn(part, found)
 
+    def test_english(self):
+        self.write("core/ops/good.h", "// Returns the size, in bytes.\nint f();  // never negative\n")
+        self.write("core/net/later.h", "// What is not rewritten yet.\n")
+        self.assertEqual(self.run_rule("english"), "")
+        self.write("core/ops/bad.h",
+                   "// What comes of it.\nint a;\n// It is behind the first.\nint b;  // whatever it is\n"
+                   "// " + "word " * 26 + "\nint c;  // so many\n")
+        found = self.run_rule("english")
+        for part in ("bad.h:3: a comment begins with 'What'", "'What comes'; say name the thing",
+                     "bad.h:5: a comment begins with 'It'", "bad.h:5: 'behind'; say after",
+                     "bad.h:6: a comment begins with 'whatever'", "bad.h:7: a sentence of 26 words",
+                     "bad.h:8: 'so many'"):
+            self.assertIn(part, found)
+
     def test_format(self):
         script = pathlib.Path(__file__).resolve().parent / "format.sh"
         for text, status in (("int x;\n", 0), ("int   x ;\n", 1)):
