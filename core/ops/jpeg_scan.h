@@ -23,8 +23,8 @@ struct JpegCode {
 // looks up a code of at most 8 bits, then reads the value bits. This class
 // looks up 11 bits, which yields up to two coefficients with their values.
 //
-// It decodes only scans without any error. If sound() is false, the blocks are
-// useless, and libjpeg has to find out whether there is an error.
+// The class decodes only scans without any error. If sound() is false, the
+// blocks are useless, and libjpeg has to find out whether there is an error.
 // Thread-compatible.
 class JpegScan {
  public:

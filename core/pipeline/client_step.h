@@ -108,7 +108,7 @@ class ClientStep {
   virtual absl::Status OnEndPass() { return absl::OkStatus(); }
   virtual absl::Status OnFlush() { return absl::OkStatus(); }
 
-  // Drops an error if a later step is full: the error lies behind the last row
+  // Drops an error if a later step is full: the error lies after the last row
   // that this step takes.
   absl::Status Report(absl::Status error) const {
     for (const ClientStep* step = next; step != nullptr; step = step->next) {

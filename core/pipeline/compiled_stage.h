@@ -238,7 +238,7 @@ class CompiledStage final : public WorkerStage,
   CompiledStage(const CompiledStage&) = default;  // copies share the parts
   void Estimate(const Manifest& manifest);
 
-  // If an on_error skips the failed element, moves `making` behind it.
+  // If an on_error skips the failed element, moves `making` past it.
   std::optional<SkippedElement> SkipFailed(Making& making, bool& outer) const;
 
   // Makes the rows that `making` requests; the caller finishes it.

@@ -67,11 +67,11 @@ class ProgramBuilder {
   void SetTakesTrailing(bool takes) { code_.takes_trailing = takes; }
 
   // ---- properties of a value
-  // Its rows have one size and can be written directly to the output.
+  // The value's rows have one size and can be written directly to the output.
   void MarkPlaced(ValueId value) { placed_.push_back(value); }
-  // It is dense and has a register of its own.
+  // The value is dense and has a register of its own.
   void MarkOwned(ValueId value) { owned_.push_back(value); }
-  // Each of its rows can be written directly into the output chunk.
+  // Each row of the value can be written directly into the output chunk.
   void MarkInPlace(ValueId value) { resized_.push_back(value); }
   bool IsOwned(ValueId value) const { return Contains(owned_, value); }
   bool IsInPlace(ValueId value) const { return Contains(resized_, value); }

@@ -37,7 +37,7 @@ class Buffer {
   const std::shared_ptr<const void>& owner() const { return owner_; }
 
   // The items as T. REQUIRES: data() is aligned for T (true for buffers made
-  // here and for those that wire decoding hands out).
+  // here and for buffers from wire decoding).
   template <class T>
   std::span<const T> As() const {
     return {reinterpret_cast<const T*>(data_), size_ / sizeof(T)};

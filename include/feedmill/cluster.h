@@ -32,8 +32,8 @@ struct ClusterDef {
   friend bool operator==(const ClusterDef&, const ClusterDef&) = default;
 };
 
-// Which task of which cluster a server is, as plain data. What is left out is
-// filled in by CompleteServerDef.
+// A cluster and the task in it that a server is, as plain data. Fields without
+// a value are filled in by CompleteServerDef.
 // Source: tf.train.ServerDef.
 struct ServerDef {
   ClusterDef cluster{};
@@ -51,9 +51,9 @@ struct ServerTask {
   std::optional<std::string> protocol{};
 };
 
-// Which tasks a cluster has: named jobs, each a list of addresses or a sparse
-// map from task index to address. An immutable value: copies are independent,
-// equal specs are equal whatever order their jobs were written in.
+// The tasks of a cluster: named jobs, each a list of addresses or a sparse map
+// from task index to address. An immutable value: copies are independent, and
+// the order of jobs does not matter for equality.
 //
 //   auto spec = ClusterSpec::FromJobs({
 //       {"dispatcher", {"d0:5050"}},

@@ -265,7 +265,7 @@ class Reader {
 
   // The pass of `repeat` to which the present element belongs, from 0. A batch
   // with records of two passes belongs to the later one. `unread` chooses the
-  // element so many before the last one of the last chunk. Always 0 without a
+  // element that many before the last one of the last chunk. Always 0 without a
   // repeat, before the first element, and for a repeat before a shuffle or a
   // cache, which mix passes.
   //
@@ -293,8 +293,8 @@ class Reader {
   // True once the end of the data was reached.
   bool ended() const { return ended_; }
 
-  // Range-for over elements. One pass: a second begin() goes on with the
-  // element after the one that the first stopped at.
+  // Range-for over elements. One pass: a second begin() continues after the
+  // element at which the first one stopped.
   class Iterator;
   struct End {};
   Iterator begin();
@@ -340,7 +340,7 @@ class Reader {
     return stride_ == 0 || stride_ > current_.rows - row ? current_.rows
                                                          : row + stride_;
   }
-  // Rows of current_ behind the last one that was given.
+  // Number of rows of current_ after the last returned one.
   uint64_t Unread() const {
     return current_.rows == 0 ? 0 : current_.rows - 1 - last_;
   }

@@ -110,7 +110,7 @@ ResolverContext HostContext();
 
 // Finds out which tasks a cluster has, and which of them this process is.
 //
-// Every call looks anew, and nothing is kept between calls, so that an answer
+// Every call looks again, and nothing is kept between calls, so that an answer
 // is never older than the question. Any thread may call at any time.
 // Errors: InvalidArgument names the source (variable, file) and field that is
 // wrong; NotFound an unknown job or task; Unavailable a source that does not

@@ -48,7 +48,7 @@ struct ServerOptions {
 //       *cluster, {.task = {.job_name = "worker", .task_index = 1}});
 //   return (*server)->Join();
 //
-// It stops when it is destroyed, in any state, also while others wait in Join.
+// The server stops when it is destroyed, in any state, also during a Join.
 // Thread-safety: every method from any thread, in any state.
 // States: new → running → stopped; it may end by itself (Join says why).
 // Source: tf.distribute.Server.
@@ -86,13 +86,13 @@ class Server {
   // FailedPrecondition before Start.
   absl::Status Join();
 
-  // The cluster changed: what Cluster() says of the others follows, and a
-  // worker goes over to a dispatcher that is elsewhere now; without a
-  // dispatcher in the cluster it keeps the one it has. This task stays what and
-  // where it is, whatever `def` says of its address: what else the def says of
-  // it is left out or as in server_def(). The one way in for changes, so what
-  // ClusterWatch's on_change calls. Before Start, it starts with this cluster.
-  // Nothing changes on an error. InvalidArgument: no cluster, another task,
+  // Applies a changed cluster: Cluster() then has the new addresses of other
+  // tasks. A worker switches to the dispatcher's new address; without a
+  // dispatcher in the cluster, it keeps its dispatcher. This task keeps its
+  // address; `def` may have another one, but its other fields for this task are
+  // absent or as in server_def(). Call it from ClusterWatch's on_change, too.
+  // Before Start, it sets the cluster to start with.
+  // On an error, nothing changes. InvalidArgument: no cluster, another task,
   // protocol or port, or no place to look for the dispatcher;
   // FailedPrecondition: the server has ended.
   // Source: tensorflow::ServerInterface::UpdateServerDef.

@@ -11,8 +11,8 @@
 #include "feedmill/expr.h"
 
 // The options of the steps, as Dataset's methods take them. The name of a step
-// in YAML is its name here in snake_case. All else about a step is in its file
-// in core/operators/.
+// in YAML is its name here in snake_case. The implementation of a step is its
+// file in core/operators/.
 
 // Exported from libfeedmill.so.
 #pragma GCC visibility push(default)
@@ -89,7 +89,7 @@ struct ParseSequenceExampleStep {
 struct OnErrorStep {
   enum class Policy { kFail, kSkip };
   Policy policy = Policy::kFail;
-  // kSkip only. More than so many are an error; absent: none is too many.
+  // kSkip only. Most elements that may be skipped; absent: any number.
   std::optional<int64_t> cap;
   // A file to which the reader adds a line about each; empty: none.
   std::string quarantine;
@@ -107,12 +107,12 @@ struct CacheStep {
 };
 struct ShuffleStep {
   std::optional<uint64_t> seed{};  // overrides Options::seed
-  // Absent: of all elements. Else within runs of so many, which begin half a
-  // run earlier in odd epochs; after a step that changes the count, by a
-  // reservoir of so many.
+  // Absent: shuffles all elements. Otherwise: within runs of `window` elements,
+  // which begin half a run earlier in odd epochs; after a step that changes the
+  // count, through a reservoir of `window` elements.
   std::optional<int64_t> window{};
-  // Blocks of so many records change places, and those of `window` (8, if
-  // absent) blocks that then stand together are mixed: reading is nearly in
+  // Shuffles blocks of `block` records, then the records within each group of
+  // `window` (default: 8) adjacent blocks, so that files are read nearly in
   // order.
   std::optional<int64_t> block{};
   bool files = false;  // files change places, records of one do not
@@ -131,7 +131,7 @@ struct BatchStep {  // batch, padded_batch or ragged_batch, by its layout
   std::vector<Padding> padding{};  // kPadded only
 };
 struct RepeatStep {
-  std::optional<int64_t> count;  // absent: endless
+  std::optional<int64_t> count;  // absent: infinite
 };
 struct TakeStep {
   int64_t count = 0;
