@@ -61,8 +61,8 @@ class ByteBudget {
   // The same as a Status.
   static absl::Status Fits(uint64_t count, uint64_t bytes_each);
 
-  // For BufferBuilder: a block that was checked is taken (throws MemoryRefused
-  // if all of them take too much), or one is freed.
+  // For BufferBuilder: Take counts a checked block, and throws MemoryRefused if
+  // all blocks together take too much. Return counts a freed block.
   static void Take(uint64_t bytes);
   static void Return(uint64_t bytes) noexcept;
 
@@ -76,10 +76,10 @@ class ByteBudget {
   const Bounds outer_;
 };
 
-// Bounds the rows that steps compute together on the calling thread, until its
-// end. Rows that exceed the ByteBudget together are computed again under a
-// smaller bound; a row that exceeds it alone is an error. Bounds nest; the
-// smallest applies.
+// Bounds the rows that steps compute together on the calling thread, from
+// construction to destruction. Rows that exceed the ByteBudget together are
+// computed again under a smaller bound; a row that exceeds it alone is an
+// error. Bounds nest; the smallest applies.
 class RowsTogether {
  public:
   explicit RowsTogether(size_t rows_max) : outer_(rows_max_) {
@@ -99,11 +99,12 @@ class RowsTogether {
 // "512 B", "1.5 KiB" … "8.0 EiB".
 std::string BytesText(uint64_t bytes);
 
-// ResourceExhausted: "an element needs 8.0 TiB, …" if over_limit(), else that
-// the system refused the memory, and which limits the process has.
+// Returns ResourceExhausted: "an element needs 8.0 TiB, …" if over_limit();
+// otherwise, that the system refused the memory, with the limits of the
+// process.
 absl::Status StatusOf(const MemoryRefused& refused);
-// The same for any exception of the standard library: memory, threads, or what
-// it says.
+// Returns the same for any exception of the standard library: an error about
+// memory or threads, or the exception's text.
 absl::Status StatusOf(const std::exception& error);
 
 }  // namespace feedmill

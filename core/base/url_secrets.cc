@@ -67,7 +67,7 @@ std::string HideUrlSecrets(std::string text) {
     const size_t query = text.find_first_of("?#", path);
     // Skip an empty query, and one that is hidden already.
     if (query >= end || query + 1 == end) continue;
-    // A URL in the path has the query to its end.
+    // The query belongs to a URL inside the path, which is handled next.
     if (NextUrl(text, begin) < query) continue;
     shown.append(text, copied, query - copied);
     shown += kHidden;

@@ -122,7 +122,7 @@ class StageInput {
   // last block.
   virtual void LeaveBlocks(Scratch&) const {}
 
-  // "photos.tfrecord: record 17 at offset 2048"
+  // Returns "photos.tfrecord: record 17 at offset 2048", for errors.
   virtual std::string Describe(const RecordRef& ref, uint64_t row) const = 0;
   // True if a row takes microseconds or more.
   virtual bool heavy() const = 0;

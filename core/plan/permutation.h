@@ -33,8 +33,8 @@ class Permutation {
 
   Permutation(RandomKey key, uint64_t n);
   uint64_t At(uint64_t index) const;  // REQUIRES: index < n
-  // At(begin), At(begin + 1), …: several times faster than one by one.
-  // REQUIRES: begin + out.size() <= n.
+  // Computes At(begin), At(begin + 1), …; several times faster than single
+  // calls. REQUIRES: begin + out.size() <= n.
   void AtRange(uint64_t begin, std::span<uint64_t> out) const;
   uint64_t size() const { return n_; }
 

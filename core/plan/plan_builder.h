@@ -23,8 +23,8 @@ class PlanBuilder {
   absl::Status ShuffleAll();
   // Shuffles within runs of `window` positions.
   absl::Status ShuffleWindow(int64_t window);
-  // Shuffles blocks of `block` positions, then within `window` blocks (8 if
-  // absent) that stand together.
+  // Shuffles blocks of `block` positions, then within `window` adjacent
+  // blocks (8 if absent).
   absl::Status ShuffleBlocks(int64_t block, std::optional<int64_t> window);
   absl::Status Take(int64_t count);
   absl::Status Skip(int64_t count);
