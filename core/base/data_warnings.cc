@@ -33,8 +33,8 @@ std::string TextOf(DataWarning kind, uint64_t count, std::string_view first) {
           count, count == 1 ? " was" : "s were", first);
     case DataWarning::kTrailingBytes:
       return fmt::format(
-          "{} time{}, bytes after gzip data were ignored that are no "
-          "gzip data, the first time in {}",
+          "{} time{}, trailing bytes after gzip data were ignored, the first "
+          "time in {}",
           count, s, first);
     case DataWarning::kNoImage:
       return fmt::format(

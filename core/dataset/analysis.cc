@@ -168,7 +168,7 @@ class HomeFinder {
     }
     if (on_error_) {
       return InvalidArgument(
-          "{}: a pipeline has one on_error, and {} is there already",
+          "{}: a pipeline has one on_error, and {} comes before it",
           Name(index), Name(*on_error_));
     }
     on_error_ = index;

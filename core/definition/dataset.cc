@@ -101,8 +101,8 @@ absl::Status SetFields(const std::string& step, const StepOptions& options,
     }
     if (!std::visit(SetField{value}, field->value)) {
       return InvalidArgument(
-          "{}: the option \"{}\" has another type, or does "
-          "not know this value: {}",
+          "{}: the option \"{}\" has another type, or this value is not "
+          "allowed: {}",
           step, name, field->help);
     }
   }

@@ -30,11 +30,11 @@ absl::Status ReadOptions(const Json& json, Options& options) {
 absl::Status ReadPlugins(const Json& json,
                          std::map<std::string, std::string>& plugins) {
   if (!json.is_object() || json.empty()) {
-    return InvalidArgument("\"plugins\" is no object with keys");
+    return InvalidArgument("\"plugins\" is not an object or is empty");
   }
   for (const auto& [function, plugin] : json.items()) {
     if (!plugin.is_string()) {
-      return InvalidArgument("\"plugins\": \"{}\" is no text", function);
+      return InvalidArgument("\"plugins\": \"{}\" is not a string", function);
     }
     plugins.emplace(function, plugin.get<std::string>());
   }
@@ -82,8 +82,9 @@ class GraphReader {
 
   absl::Status ReadInput(const Json& json, Graph& graph) {
     if (depth_ == kInputDepthMax || ++inputs_ > kInputsInAllMax) {
-      return InvalidArgument("inputs stand more than {} deep, or are over {}",
-                             kInputDepthMax, kInputsInAllMax);
+      return InvalidArgument(
+          "inputs are nested more than {} deep, or are more than {}",
+          kInputDepthMax, kInputsInAllMax);
     }
     Reader reader(json, "an input");
     FM_RETURN_IF_ERROR(reader.Expect({"source", "steps"}).status());

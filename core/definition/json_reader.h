@@ -37,7 +37,7 @@ class JsonReader {
         return *this;
       }
     }
-    if (json_.size() != keys.size()) Fail("has a key too many");
+    if (json_.size() != keys.size()) Fail("has an unknown key");
     return *this;
   }
   JsonReader& Get(const char* key, int64_t& out) {

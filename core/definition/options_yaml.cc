@@ -100,8 +100,7 @@ absl::Status OptionsYaml::ReadFields(const FieldList& fields,
                                      const YAML::Node& value) {
   const bool none = !value.IsDefined() || value.IsNull();
   if (none && NeedsValue(fields)) {
-    return YamlValues::Error(at, where,
-                             "it needs a value; docs/steps.md shows it");
+    return YamlValues::Error(at, where, "it needs a value; see docs/steps.md");
   }
   if (const Field* const whole = FieldWith(fields, Field::kWhole)) {
     return ReadField(*whole, where, value);
@@ -342,7 +341,7 @@ absl::Status OptionsYaml::ReadPadding(const YAML::Node& node,
 absl::Status OptionsYaml::ReadShape(const YAML::Node& node,
                                     const std::string& where,
                                     std::optional<Shape>& shape) {
-  if (shape) return values_.Error(node, where, "it is there twice");
+  if (shape) return values_.Error(node, where, "it occurs twice");
   FM_RETURN_IF_ERROR(values_.Count(node));
   std::string dims;
   const auto add = [&](const YAML::Node& dim) -> absl::Status {

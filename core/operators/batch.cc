@@ -32,7 +32,7 @@ struct BatchOperator : PassesComponents {
     FieldList fields = {{"size", &s.size, Field::kRequired | Field::kShort,
                          "Elements of a batch."},
                         {"drop_remainder", &s.drop_remainder, Field::kOptional,
-                         "Leaves out a last batch that is not full."}};
+                         "Drops a last batch that is not full."}};
     if (s.layout == BatchLayout::kPadded) {
       fields.push_back({"padding", PaddingList{&s.padding}, Field::kOptional,
                         "Shapes to pad to, and values to pad with."});

@@ -59,13 +59,13 @@ struct BucketBySequenceLengthOperator : PassesComponents {
 
   static FieldList Fields(BucketBySequenceLengthStep& s) {
     return {{"component", ComponentName{&s.component}, Field::kOptional,
-             "The component whose length counts."},
+             "The component that defines the length."},
             {"boundaries", &s.boundaries, Field::kOptional,
-             "Increasing lengths; bucket k is of those below boundaries[k]."},
+             "Increasing lengths; bucket k has lengths below boundaries[k]."},
             {"batch_sizes", &s.batch_sizes, Field::kRequired,
              "The size of a batch of each bucket, one more than boundaries."},
             {"drop_remainder", &s.drop_remainder, Field::kOptional,
-             "Leaves out last batches that are not full."},
+             "Drops last batches that are not full."},
             {"padding", PaddingList{&s.padding}, Field::kOptional,
              "Shapes to pad to, and values to pad with."}};
   }

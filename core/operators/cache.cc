@@ -10,13 +10,13 @@ struct CacheOperator : NeedsAllComponents {
   using Options = CacheStep;
   static constexpr std::string_view kName = "cache";
   static constexpr std::string_view kSummary =
-      "Keeps what the steps before it make, for later passes and jobs.";
+      "Caches the elements of the steps before it, for later passes and jobs.";
 
   static FieldList Fields(CacheStep& s) {
     return {{"path", FilePath{&s.path, true}, Field::kShort,
-             "A folder of the workers' machines; memory if absent."},
+             "A folder on the workers' machines; in memory if absent."},
             {"memory_bytes", &s.memory_bytes, Field::kOptional,
-             "How much memory a process keeps elements in."}};
+             "Most bytes of elements in the memory of a process."}};
   }
   static StepTraits Traits(const CacheStep&) {
     return {.needs = StepNeeds::kElement};

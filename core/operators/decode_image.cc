@@ -94,8 +94,7 @@ struct DecodeImageOperator : DropsUnneeded {
         {"on_warning", Word(s.on_warning, {"accept", "fail"}), Field::kSparse,
          "Images that the codec warns of: decoded and counted, or errors."},
         {"truncated", Word(s.truncated, {"fail", "pad"}), Field::kSparse,
-         "JPEGs whose data ends early: errors, or decoded as far as they "
-         "go."}};
+         "Truncated JPEGs: errors, or decoded as far as possible."}};
   }
   static StepTraits Traits(const DecodeImageStep& s) {
     return {.needs = StepNeeds::kElement,

@@ -13,7 +13,7 @@ struct FlatMapOperator : PassesComponents {
   using Options = FlatMapStep;
   static constexpr std::string_view kName = "flat_map";
   static constexpr std::string_view kSummary =
-      "Makes the components that the expressions name, and an element of each "
+      "Makes the components that the expressions name, then an element of each "
       "row along their first axes.";
 
   static FieldList Fields(FlatMapStep& s) {

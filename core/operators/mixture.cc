@@ -135,7 +135,7 @@ struct MixtureOperator {
   using Options = MixtureSource;
   static constexpr std::string_view kName = "mixture";
   static constexpr std::string_view kSummary =
-      "Reads of each input as many elements as its weight says.";
+      "Reads the inputs in proportion to their weights.";
 
   static FieldList Fields(MixtureSource& s) {
     return {

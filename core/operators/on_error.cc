@@ -10,17 +10,16 @@ struct OnErrorOperator : PassesComponents {
   using Options = OnErrorStep;
   static constexpr std::string_view kName = "on_error";
   static constexpr std::string_view kSummary =
-      "Says what becomes of elements that cannot be made because of their "
-      "data.";
+      "Ends the read at an element with bad data, or skips the element.";
 
   static FieldList Fields(OnErrorStep& s) {
     return {{"policy", Word(s.policy, {"fail", "skip"}),
              Field::kRequired | Field::kShort,
-             "Whether such an element ends the read or is left out."},
+             "fail: such an element ends the read; skip: it is skipped."},
             {"cap", &s.cap, Field::kOptional,
-             "More elements left out than this end the read."},
+             "Most elements that are skipped; one more ends the read."},
             {"quarantine", FilePath{&s.quarantine}, Field::kOptional,
-             "A file with a line about each element that was left out."}};
+             "A file with a line about each skipped element."}};
   }
   static StepTraits Traits(const OnErrorStep&) {
     return {.needs = StepNeeds::kElement};

@@ -158,7 +158,8 @@ struct PackOperator : NeedsAllComponents {
   static FieldList Fields(PackStep& s) {
     return {{"length", &s.length, Field::kRequired | Field::kShort,
              "Items of a row."},
-            {"bins", &s.bins, Field::kOptional, "Rows that are open at once."},
+            {"bins", &s.bins, Field::kOptional,
+             "Number of rows that are open at once."},
             {"padding", PaddingList{&s.padding, false}, Field::kOptional,
              "Values to pad with."}};
   }

@@ -101,9 +101,9 @@ struct RandomFlipOperator : DropsUnneeded {
     return {{"component", ComponentName{&s.component}, Field::kOptional,
              "The component that holds the image."},
             {"direction", Word(s.direction, {"horizontal", "vertical"}),
-             Field::kOptional, "Which sides change places."},
+             Field::kOptional, "The sides that are swapped."},
             {"probability", &s.probability, Field::kOptional,
-             "The chance of each image, 0 to 1."}};
+             "The probability of a flip, 0 to 1."}};
   }
   static StepTraits Traits(const RandomFlipStep& s) {
     return {.needs = StepNeeds::kElement,

@@ -18,7 +18,7 @@ struct RebatchOperator : NeedsAllComponents {
     return {{"size", &s.size, Field::kRequired | Field::kShort,
              "Elements of a batch."},
             {"drop_remainder", &s.drop_remainder, Field::kOptional,
-             "Leaves out a last batch that is not full."}};
+             "Drops a last batch that is not full."}};
   }
   static StepTraits Traits(const RebatchStep& s) {
     return {.needs = StepNeeds::kSequence,

@@ -26,7 +26,7 @@ struct RepeatOperator : PassesComponents {
     if (s.count.value_or(0) < 0) {
       return InvalidArgument(
           "the count must not be negative, it is {}; `repeat:` alone repeats "
-          "without end",
+          "for ever",
           *s.count);
     }
     return in.spec;

@@ -61,7 +61,7 @@ struct ShardOperator : PassesComponents {
   static FieldList Fields(ShardStep& s) {
     return {{"count", &s.count, Field::kRequired, "Number of shards."},
             {"index", &s.index, Field::kRequired,
-             "Which of them this is, from 0."}};
+             "The index of this part, from 0."}};
   }
   static StepTraits Traits(const ShardStep& s) {
     return {.needs = StepNeeds::kPlace,

@@ -130,9 +130,9 @@ struct ShuffleOperator : PassesComponents {
     return {{"seed", &s.seed, Field::kOptional,
              "Replaces the seed of the pipeline for this step."},
             {"window", &s.window, Field::kSparse,
-             "Shuffles within runs of so many elements; all if absent."},
+             "Shuffles within runs of this many elements; all if absent."},
             {"block", &s.block, Field::kSparse,
-             "Shuffles blocks of so many, then within `window` blocks."},
+             "Shuffles blocks of this many, then within `window` blocks."},
             {"files", &s.files, Field::kSparse,
              "Shuffles the files; the records of one keep their order."}};
   }

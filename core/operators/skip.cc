@@ -28,7 +28,7 @@ struct SkipOperator : PassesComponents {
   using Options = SkipStep;
   static constexpr std::string_view kName = "skip";
   static constexpr std::string_view kSummary =
-      "Leaves out so many elements at the beginning.";
+      "Skips the first count elements.";
 
   static FieldList Fields(SkipStep& s) {
     return {{"count", &s.count, Field::kRequired | Field::kShort, "Elements."}};

@@ -31,7 +31,7 @@ class TakeRows final : public CountdownRows {
 struct TakeOperator : PassesComponents {
   using Options = TakeStep;
   static constexpr std::string_view kName = "take";
-  static constexpr std::string_view kSummary = "Ends after so many elements.";
+  static constexpr std::string_view kSummary = "Ends after count elements.";
 
   static FieldList Fields(TakeStep& s) {
     return {{"count", &s.count, Field::kRequired | Field::kShort, "Elements."}};

@@ -85,7 +85,7 @@ struct TokenBatchOperator : PassesComponents {
 
   static FieldList Fields(TokenBatchStep& s) {
     return {{"component", ComponentName{&s.component}, Field::kOptional,
-             "The component whose length counts."},
+             "The component that defines the length."},
             {"tokens", &s.tokens, Field::kRequired,
              "Padded: elements times the longest; ragged: the sum of lengths."},
             {"layout",
@@ -93,7 +93,7 @@ struct TokenBatchOperator : PassesComponents {
                   static_cast<size_t>(BatchLayout::kPadded)),
              Field::kOptional, "How elements are put together."},
             {"drop_remainder", &s.drop_remainder, Field::kOptional,
-             "Leaves out a last batch that is not full."},
+             "Drops a last batch that is not full."},
             {"padding", PaddingList{&s.padding}, Field::kOptional,
              "Shapes to pad to, and values to pad with."}};
   }

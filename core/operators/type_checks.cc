@@ -120,7 +120,7 @@ absl::Status CheckPadding(const std::vector<Padding>& padding,
     const ComponentSpec& in = spec.components[c];
     for (size_t j = 0; j < k; ++j) {
       if (padding[j].component == padding[k].component) {
-        return InvalidArgument("the padding of {} is there twice",
+        return InvalidArgument("there are two paddings of {}",
                                padding[k].component);
       }
     }

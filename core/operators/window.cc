@@ -95,13 +95,13 @@ struct WindowOperator : PassesComponents {
             {.name = "shift",
              .value = &s.shift,
              .flags = Field::kPositive,
-             .help = "Elements from the start of a window to the next; the "
+             .help = "Distance between the starts of consecutive windows; the "
                      "size if absent.",
              .if_unset = s.size},
             {"stride", &s.stride, Field::kOptional,
-             "Elements from one of a window to the next."},
+             "Distance between consecutive elements of a window."},
             {"drop_remainder", &s.drop_remainder, Field::kOptional,
-             "Leaves out last windows that are not full."}};
+             "Drops last windows that are not full."}};
   }
   static StepTraits Traits(const WindowStep& s) {
     // The options may be invalid here, because they are checked later.

@@ -67,7 +67,7 @@ struct ZipOperator {
   using Options = ZipSource;
   static constexpr std::string_view kName = "zip";
   static constexpr std::string_view kSummary =
-      "Puts an element of each input together, as long as all have one.";
+      "Joins one element of each input; ends with the shortest input.";
 
   static FieldList Fields(ZipSource& s) {
     return {{"inputs", InputPipelines{&s.inputs},

@@ -195,8 +195,8 @@ absl::Status Adjust(const Adjustment& adjustment,
         return DataLoss("{}: {} channels instead of 3", adjustment.name,
                         images.channels);
       }
-      return DataLoss("{}: a factor of {}; it is {} to {}", adjustment.name,
-                      factor, adjustment.low, adjustment.high);
+      return DataLoss("{}: the factor {} is out of range, {} to {}",
+                      adjustment.name, factor, adjustment.low, adjustment.high);
     }
     const auto pixels =
         static_cast<size_t>(images.size.height * images.size.width);

@@ -13,16 +13,14 @@ namespace {
 constexpr std::string_view kDecode = "image.decode";
 
 absl::StatusOr<ImageSize> SizeToKeep(const ValueType& type) {
-  FM_ASSIGN_OR_RETURN(
-      const Shape sides,
-      ConstantIntegers("image.decode: the size that is kept", type));
+  FM_ASSIGN_OR_RETURN(const Shape sides,
+                      ConstantIntegers("image.decode: the least size", type));
   if (sides.size() != 2) {
-    return InvalidArgument("{}: the size that is kept is [height, width]",
-                           kDecode);
+    return InvalidArgument("{}: the least size is [height, width]", kDecode);
   }
   for (const int64_t side : sides) {
     if (side >= 2 && side <= kImageSideMax) continue;
-    return InvalidArgument("{}: a side of {} is kept; it is 2 to {}", kDecode,
+    return InvalidArgument("{}: a side of {} is out of range, 2 to {}", kDecode,
                            side, kImageSideMax);
   }
   return ImageSize{sides[0], sides[1]};
@@ -60,11 +58,11 @@ absl::StatusOr<ValueType> InferDecode(const std::vector<ValueType>& given) {
   if (given.empty() || given.size() > 4) {
     return InvalidArgument(
         "{} takes the bytes of an image, and perhaps the number of channels, "
-        "the DCT and the size that is kept, not {} arguments",
+        "the DCT and the least size, not {} arguments",
         kDecode, given.size());
   }
   if (given[0].dtype != DType::kBytes || !given[0].shape.empty()) {
-    return InvalidArgument("{}: of the bytes of one image a row, not of {}{}",
+    return InvalidArgument("{} takes the bytes of one image a row, not {}{}",
                            kDecode, DTypeName(given[0].dtype),
                            ShapeToString(given[0].shape));
   }

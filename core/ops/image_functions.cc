@@ -24,8 +24,9 @@ absl::Status CropAxis(std::string_view function, size_t axis, int64_t begin,
   const int64_t dim = view.dims[axis];
   const bool beyond = dim != kUnknownDim && size > dim - begin;
   if (begin < 0 || size < 1 || beyond) {
-    return InvalidArgument("{}: {} from {} on are not within {}", function,
-                           size, begin, dim);
+    return InvalidArgument(
+        "{}: {} pixels from {} on are not within the image's {}", function,
+        size, begin, dim);
   }
   view.Narrow(axis, begin, size);
   return absl::OkStatus();
@@ -124,7 +125,8 @@ constexpr std::string_view kNormalize = "image.normalize";
 // Checks that `parameter` is one number, or one number for each channel.
 absl::Status CheckParameter(Dims image, const ValueType& parameter) {
   if (parameter.dtype == DType::kBytes) {
-    return InvalidArgument("{}: bytes are no mean or deviation", kNormalize);
+    return InvalidArgument("{}: a mean or deviation must be numbers, not bytes",
+                           kNormalize);
   }
   if (parameter.shape.empty()) return absl::OkStatus();
   const int64_t channels = image.back();
@@ -217,8 +219,9 @@ absl::Status ComputeNormalize(std::span<const Argument> arguments, size_t rows,
       if (again && (!mean.Read(arguments[1], row, channels) ||
                     !deviation.Read(arguments[2], row, channels))) {
         out.failed_row = row;
-        return DataLoss("{}: as many numbers as channels, {}, are needed",
-                        kNormalize, channels);
+        return DataLoss(
+            "{}: it needs one number, or one for each of {} channels",
+            kNormalize, channels);
       }
       NormalizeItems<T>(given, mean.values(), deviation.values(), to);
       to += given.size();

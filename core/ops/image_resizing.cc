@@ -40,8 +40,8 @@ absl::Status CheckImage(std::string_view function, ImageSize size,
                            size.height, size.width);
   }
   if (channels < 1 || channels > CV_CN_MAX) {
-    return InvalidArgument("{}: {} channels; 1 to {} can be resized", function,
-                           channels, CV_CN_MAX);
+    return InvalidArgument("{}: {} channels are out of range, 1 to {}",
+                           function, channels, CV_CN_MAX);
   }
   return absl::OkStatus();
 }

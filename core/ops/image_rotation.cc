@@ -197,7 +197,7 @@ absl::Status ComputeRotate(std::span<const Argument> arguments, size_t rows,
       const double degrees = NumberAt<double>(arguments[1], row);
       if (!std::isfinite(degrees)) {
         out.failed_row = row;
-        return DataLoss("{}: a turn by {} degrees", kRotate, degrees);
+        return DataLoss("{}: {} degrees are not finite", kRotate, degrees);
       }
       const Affine turn = TurnOf(degrees, images.size);
       const int64_t each =

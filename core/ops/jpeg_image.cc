@@ -241,7 +241,7 @@ class JpegDecoder::Any : public Libjpeg {
     if (truncated && !options.pad_truncated) {
       return DataLoss(
           "JPEG: the file is truncated ({}); `truncated: pad` of decode_image "
-          "decodes what is there",
+          "decodes the available data",
           text_.data());
     }
     const bool only_truncated = truncated && other_warnings_ == 0;

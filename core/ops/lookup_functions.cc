@@ -66,8 +66,8 @@ absl::StatusOr<ValueType> InferBuckets(const std::vector<ValueType>& given) {
       ConstantInteger("vocabulary_buckets: the number of buckets", given[2]));
   constexpr int64_t kBucketsMax = int64_t{1} << 62;
   if (buckets < 1 || buckets > kBucketsMax) {
-    return InvalidArgument("{}: {} buckets; 1 to {} can be", kBuckets, buckets,
-                           kBucketsMax);
+    return InvalidArgument("{}: {} buckets are out of range, 1 to {}", kBuckets,
+                           buckets, kBucketsMax);
   }
   return BytesLike(kBuckets, given[0], DType::kInt64);
 }
@@ -134,7 +134,7 @@ absl::StatusOr<ValueType> InferPieces(const std::vector<ValueType>& given) {
   FM_ASSIGN_OR_RETURN(ValueType result,
                       BytesLike(kPieces, given[0], DType::kInt32));
   if (!result.shape.empty()) {
-    return InvalidArgument("{}: of one text a row, not of bytes{}", kPieces,
+    return InvalidArgument("{} takes one text a row, not bytes{}", kPieces,
                            ShapeToString(result.shape));
   }
   result.shape = {kUnknownDim};

@@ -25,7 +25,7 @@ absl::StatusOr<ValueType> InferToNumber(const std::vector<ValueType>& given) {
   FM_ASSIGN_OR_RETURN(const DType dtype,
                       ConstantDType("to_number: the dtype", given[1]));
   if (!IsInteger(dtype) && !IsFloat(dtype)) {
-    return InvalidArgument("to_number: {} is no dtype of numbers",
+    return InvalidArgument("to_number: {} is not a numeric dtype",
                            DTypeName(dtype));
   }
   return BytesLike("to_number", given[0], dtype);
@@ -69,7 +69,7 @@ absl::StatusOr<ValueType> InferDecodeRaw(const std::vector<ValueType>& given) {
   FM_ASSIGN_OR_RETURN(ValueType result,
                       BytesLike("decode_raw", given[0], dtype));
   if (!result.shape.empty()) {
-    return InvalidArgument("decode_raw: of one value a row, not of bytes{}",
+    return InvalidArgument("decode_raw takes one value a row, not bytes{}",
                            ShapeToString(result.shape));
   }
   result.shape = {kUnknownDim};
@@ -86,8 +86,9 @@ absl::Status ComputeDecodeRaw(std::span<const Argument> arguments, size_t rows,
         from.BytesAt(from.RowStart(RowOf(arguments[0], row)));
     if (bytes.size() % size != 0) {
       out.failed_row = row;
-      return DataLoss("decode_raw: {} bytes are not a number of {}",
-                      bytes.size(), DTypeName(type.dtype));
+      return DataLoss(
+          "decode_raw: {} bytes are not a multiple of the size of {}",
+          bytes.size(), DTypeName(type.dtype));
     }
     const auto items = static_cast<int64_t>(bytes.size() / size);
     out.values.Append(bytes.data(), bytes.size());

@@ -149,7 +149,7 @@ class RowWriter {
           (wanted != kUnknownDim && wanted != dims[k]) ||
           __builtin_mul_overflow(items, dims[k], &items) ||
           items > kRowItemsMax) {
-        return Failed("it made a row of another shape than it said");
+        return Failed("it made a row of another shape than it declared");
       }
     }
     ++begun_;
@@ -365,8 +365,8 @@ absl::Status CheckOp(const feedmill_op_plugin& plugin, size_t index,
                            op.infer == nullptr ? "infer" : "compute");
   }
   if (op.arguments_min > op.arguments_max || op.arguments_max > kArgumentsMax) {
-    return InvalidArgument("{} takes {} to {} arguments: that cannot be", name,
-                           op.arguments_min, op.arguments_max);
+    return InvalidArgument("{} takes {} to {} arguments, which is not possible",
+                           name, op.arguments_min, op.arguments_max);
   }
   const FunctionRegistry::Function* const other = registry.Find(name);
   if (other != nullptr) {

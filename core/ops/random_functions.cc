@@ -35,7 +35,7 @@ absl::StatusOr<Shape> SizeOf(std::string_view function, const ValueType& type) {
   for (const int64_t dim : size) {
     constexpr int64_t kItemsMax = int64_t{1} << 31;
     if (dim < 0 || dim > kItemsMax || (items *= dim) > kItemsMax) {
-      return InvalidArgument("{}: a size of {}; it is of 0 to 2^31 items",
+      return InvalidArgument("{}: the size {} is out of range, 0 to 2^31 items",
                              function, ShapeToString(size));
     }
   }
@@ -130,8 +130,8 @@ absl::Status ComputeIntegers(std::span<const Argument> arguments, size_t rows,
          int64_t& item) -> absl::Status {
         const auto [low, high] = bounds;
         if (low >= high) {
-          return DataLoss("{}: nothing is from {} to below {}", kIntegers, low,
-                          high);
+          return DataLoss("{}: there is no integer from {} to below {}",
+                          kIntegers, low, high);
         }
         const uint64_t range =
             static_cast<uint64_t>(high) - static_cast<uint64_t>(low);

@@ -110,8 +110,7 @@ absl::StatusOr<double> ConstantNumber(std::string_view what,
       return static_cast<double>(*integer);
     }
   }
-  return InvalidArgument("{}: {} is a number that is written", kResizedCrop,
-                         what);
+  return InvalidArgument("{}: {} is a number constant", kResizedCrop, what);
 }
 
 // Reads arguments 4 … 7: scale and ratio of torchvision's RandomResizedCrop,

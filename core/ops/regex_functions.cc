@@ -28,8 +28,8 @@ absl::StatusOr<Pattern> Compiled(const std::string& pattern) {
   options.set_log_errors(false);
   auto made = std::make_shared<const RE2>(pattern, options);
   if (!made->ok()) {
-    return InvalidArgument("the pattern '{}' is not one of RE2: {}", pattern,
-                           made->error());
+    return InvalidArgument("the pattern '{}' is not valid RE2 syntax: {}",
+                           pattern, made->error());
   }
   if (kept.size() >= kKeptMax) kept.clear();
   kept.emplace(pattern, made);

@@ -131,10 +131,12 @@ ElementwiseCall TwoOfBytes(DType result, Loop loop) {
 absl::StatusOr<ValueType> InferReplace(const std::vector<ValueType>& given) {
   FM_RETURN_IF_ERROR(ExpectArguments("replace", given.size(), 3));
   FM_ASSIGN_OR_RETURN(const std::string old,
-                      ConstantText("replace: what is replaced", given[1]));
+                      ConstantText("replace: the text to replace", given[1]));
   FM_RETURN_IF_ERROR(
-      ConstantText("replace: what comes in its place", given[2]).status());
-  if (old.empty()) return InvalidArgument("replace: nothing is replaced");
+      ConstantText("replace: the replacement", given[2]).status());
+  if (old.empty()) {
+    return InvalidArgument("replace: the text to replace is empty");
+  }
   return BytesLike("replace", given[0], DType::kBytes);
 }
 
@@ -231,7 +233,7 @@ absl::StatusOr<ValueType> InferSplit(const std::vector<ValueType>& given) {
   FM_ASSIGN_OR_RETURN(ValueType result,
                       BytesLike("split", given[0], DType::kBytes));
   if (!result.shape.empty()) {
-    return InvalidArgument("split: of one text a row, not of bytes{}",
+    return InvalidArgument("split takes one text a row, not bytes{}",
                            ShapeToString(result.shape));
   }
   result.shape = {kUnknownDim};

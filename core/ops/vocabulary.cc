@@ -20,15 +20,15 @@ absl::StatusOr<Vocabulary> Vocabulary::Parse(std::string text) {
     begin = end + 1;
   }
   if (made.words_.size() >= kWordsMax) {
-    return InvalidArgument("{} lines; {} can be numbered", made.words_.size(),
-                           kWordsMax - 1);
+    return InvalidArgument("{} lines are too many (at most {})",
+                           made.words_.size(), kWordsMax - 1);
   }
   made.slots_.resize(std::bit_ceil(made.words_.size() * 2 + 1));
   for (size_t id = 0; id < made.words_.size(); ++id) {
     uint32_t& slot = made.slots_[made.SlotOf(made.At(id))];
     if (slot != 0) {
-      return InvalidArgument("line {} is line {} again; a word has one number",
-                             id + 1, slot);
+      return InvalidArgument(
+          "line {} is line {} again; each word must occur once", id + 1, slot);
     }
     slot = static_cast<uint32_t>(id + 1);
   }

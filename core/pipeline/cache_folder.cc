@@ -159,9 +159,7 @@ bool RowsFit(const Shape& shape, uint64_t rows, uint64_t item_bytes,
   return !__builtin_mul_overflow(bytes, rows, &bytes) && bytes <= size;
 }
 
-absl::Status Contradiction() {
-  return DataLoss("its header contradicts itself");
-}
+absl::Status Contradiction() { return DataLoss("its header is inconsistent"); }
 
 // Reads the columns of `rows`, whose values are in the `size` bytes from
 // `begin` on.

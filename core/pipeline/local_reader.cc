@@ -558,7 +558,8 @@ absl::StatusOr<std::unique_ptr<LocalReader>> LocalReader::Make(
     }
   }
   if (resume && plan->size() < resume->place.cursor.p) {
-    return InvalidArgument("the token stands beyond the end of the sequence");
+    return InvalidArgument(
+        "the token's place is beyond the end of the sequence");
   }
   std::string plan_id = PlanIdOf(
       Fingerprint(graph), analyzed->source.needs_files ? manifest->Hash() : "",

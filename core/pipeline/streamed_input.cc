@@ -281,7 +281,7 @@ class StreamedInput final : public StageInput {
 
   absl::StatusOr<size_t> Read(std::span<const RecordRef>, size_t, Scratch&,
                               InputBlock&) const override {
-    return Internal("the elements of inputs that are streams have no places");
+    return Internal("elements of streamed inputs cannot be read by position");
   }
 
   absl::StatusOr<bool> ReadBlock(const RecordRef& ref, uint64_t row,

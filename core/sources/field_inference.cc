@@ -36,7 +36,7 @@ absl::Status AddRecords(const Framing& framing, Compression compression,
   const auto read = [&](uint64_t offset, std::span<std::byte> out) {
     FM_ASSIGN_OR_RETURN(const size_t got, file->Read(offset, out));
     if (got == out.size()) return absl::OkStatus();
-    return FailedPrecondition("{}: it becomes shorter while it is read", path);
+    return FailedPrecondition("{}: it became shorter while it was read", path);
   };
   RecordStream stream(framing, path,
                       MakeByteStream(compression, read, 0, identity.size));
@@ -130,14 +130,14 @@ absl::Status InferFields(Graph& graph) {
   absl::StatusOr<std::vector<SourceField>> found = Infer(graph.source);
   if (found.status().code() == absl::StatusCode::kNotFound) {
     return NotFound(
-        "{} (this process reads the first records to find out the fields; if "
+        "{} (this process reads the first records to infer the fields; if "
         "only workers have the files, declare `fields`)",
         ErrorText(found.status()));
   }
   if (!found.ok()) {
     return absl::Status(
         found.status().code(),
-        fmt::format("cannot find out the fields of the {} source: {}",
+        fmt::format("cannot infer the fields of the {} source: {}",
                     graph.source.name(), ErrorText(found.status())));
   }
   *MutableSourceFields(graph.source) = *std::move(found);

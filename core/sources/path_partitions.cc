@@ -83,7 +83,7 @@ absl::StatusOr<DecodedColumn> ColumnOf(const PathPartition& partition,
   if (!good) {
     return DataLoss(
         "the folder {}={} of the file gives the column \"{}\" a value that is "
-        "no {}{}; declare another type",
+        "not {}{}; declare another type",
         Shown(partition.key),
         Shown(partition.value.value_or(std::string(kNoValue))),
         Shown(field.name), DTypeName(field.dtype), ShapeToString(field.shape));
