@@ -142,7 +142,7 @@ class HomeFinder {
     }
     if (!endless_ || cut_) return absl::OkStatus();
     return InvalidArgument(
-        "{}: a global shuffle needs all elements, and {} is endless. Move the "
+        "{}: a global shuffle needs all elements, and {} is infinite. Move the "
         "shuffle before the repeat (each pass is shuffled anew), give the "
         "repeat a count, or write `shuffle: {{window: N}}`",
         Name(index), *endless_);
@@ -190,8 +190,8 @@ class HomeFinder {
         });
     if (!repeats && (!endless_ || cut_)) return absl::OkStatus();
     return InvalidArgument(
-        "{}: it keeps one pass over its input, and {} is endless. Move it "
-        "before the repeat, or put a take after the endless source",
+        "{}: it keeps one pass over its input, and {} is infinite. Move it "
+        "before the repeat, or put a take after the infinite source",
         Name(index), *endless_);
   }
 
@@ -206,8 +206,8 @@ class HomeFinder {
   absl::Status CheckRepeat(size_t index) const {
     if (!endless_) return absl::OkStatus();
     return InvalidArgument(
-        "{}: it repeats its input after the end, and {} is endless. Leave this "
-        "repeat out, or give the earlier repeat a count",
+        "{}: it repeats its input after the end, and {} is infinite. Leave "
+        "this repeat out, or give the earlier repeat a count",
         Name(index), *endless_);
   }
 

@@ -100,7 +100,7 @@ struct ConcatenateOperator {
     for (size_t i = 0; i + 1 < s.inputs.size(); ++i) {
       if (!IsEndless(s.inputs[i])) continue;
       return InvalidArgument(
-          "inputs[{}] is endless, so the inputs after it would never be read. "
+          "inputs[{}] is infinite, so the inputs after it would never be read. "
           "Add a take to it, or put it last",
           i);
     }

@@ -19,7 +19,7 @@ struct RepeatOperator : PassesComponents {
     return {.needs = StepNeeds::kCounts};
   }
   static std::string Describe(const RepeatStep& s) {
-    return s.count ? fmt::format("{}", *s.count) : "endless";
+    return s.count ? fmt::format("{}", *s.count) : "infinite";
   }
   static absl::StatusOr<ElementSpec> Output(const RepeatStep& s,
                                             const StepInput& in) {

@@ -36,8 +36,8 @@ class ClientStage {
     std::vector<uint64_t> inputs{};
     uint64_t first_input = 0;
     // The pass (Plan::ReachedPass) of the last record pushed before these rows.
-    // 0 for a numbered graph, unless readers share the job: there the number of
-    // an element determines its pass.
+    // 0 for a numbered graph that no readers share: the number of an element
+    // determines its pass.
     uint64_t pass = 0;
     // If traced: the cursors of the input rows that made each row.
     std::vector<std::vector<Cursor>> origins{};

@@ -87,12 +87,12 @@ EndlessWatch::EndlessWatch(const Plan& plan, uint64_t source_round,
 absl::Status EndlessWatch::Empty() const {
   if (!repeats_) {
     return FailedPrecondition(
-        "the endless source yields no element: one pass over its inputs made "
+        "the infinite source yields no element: one pass over its inputs made "
         "none. Check the inputs, filter, take and skip");
   }
   return FailedPrecondition(
-      "the endless repeat yields no element: a whole pass made none. Check the "
-      "source, filter, take and skip");
+      "the infinite repeat yields no element: a whole pass made none. Check "
+      "the source, filter, take and skip");
 }
 
 absl::Status EndlessWatch::Check() const {

@@ -34,7 +34,7 @@ absl::Status PlanBuilder::Add(Plan::Level::Kind kind, uint64_t count,
 absl::Status PlanBuilder::NeedsEnd() const {
   if (plan_.size_ != kEndless) return absl::OkStatus();
   return InvalidArgument(
-      "it needs all elements of its input, which is endless");
+      "it needs all elements of its input, which is infinite");
 }
 
 absl::Status PlanBuilder::Repeat(std::optional<int64_t> count) {

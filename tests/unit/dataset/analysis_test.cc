@@ -121,11 +121,11 @@ TEST(HomesTest, AShuffleAtTheClientIsRefused) {
 
 TEST(HomesTest, NothingMayNeedTheEndOfAnEndlessRepeat) {
   EXPECT_THAT(ErrorOf(kRange.Repeat().Shuffle()),
-              AllOf(StartsWith("steps[1] shuffle: "), HasSubstr("endless")));
+              AllOf(StartsWith("steps[1] shuffle: "), HasSubstr("infinite")));
   EXPECT_THAT(ErrorOf(kRange.Repeat().Repeat(2)),
-              AllOf(StartsWith("steps[1] repeat: "), HasSubstr("endless")));
+              AllOf(StartsWith("steps[1] repeat: "), HasSubstr("infinite")));
   EXPECT_THAT(ErrorOf(Filtered(kRange).Take(3).Repeat().Repeat()),
-              HasSubstr("steps[2] repeat is endless"));
+              HasSubstr("steps[2] repeat is infinite"));
   EXPECT_EQ(Homes(kRange.Repeat().Take(30).Shuffle()), "ppp");
 }
 
@@ -298,7 +298,7 @@ TEST(InputsTest, ErrorsNameTheInputAndTheWayOut) {
               HasSubstr("the same names"));
   EXPECT_THAT(ErrorOf(Dataset::Concatenate({})), HasSubstr("empty"));
   EXPECT_THAT(ErrorOf(Dataset::Concatenate({kRange.Repeat(), kRange})),
-              HasSubstr("inputs[0] is endless"));
+              HasSubstr("inputs[0] is infinite"));
   EXPECT_THAT(ErrorOf(Dataset::Mixture({kRange, kRange}, {1})),
               HasSubstr("1 weights for 2 inputs"));
   EXPECT_THAT(ErrorOf(Dataset::Mixture({kRange, kRange}, {1, 0})),
@@ -318,11 +318,11 @@ TEST(InputsTest, NothingMayNeedTheEndOfOnesWithoutEnd) {
   EXPECT_EQ(ErrorOf(mixture(Stop::kFirstExhausted).Shuffle()), "no error");
   for (const Stop stop : {Stop::kAllExhausted, Stop::kRepeat}) {
     EXPECT_THAT(ErrorOf(mixture(stop).Shuffle()),
-                HasSubstr("the mixture source is endless"));
+                HasSubstr("the mixture source is infinite"));
     EXPECT_EQ(ErrorOf(mixture(stop).Take(9).Shuffle()), "no error");
   }
   EXPECT_THAT(ErrorOf(Dataset::Interleave({kRange, endless}).Repeat(2)),
-              HasSubstr("the interleave source is endless"));
+              HasSubstr("the interleave source is infinite"));
   const Dataset named = kRange.Map({{"a", Expr::Named("x")}});
   EXPECT_EQ(ErrorOf(Dataset::Zip({named, kImages.Repeat()}).Repeat(2)),
             "no error");
@@ -338,7 +338,7 @@ TEST(ExplainTest, PrintsTheCut) {
       "worker  steps[2] filter: (x > 3) -> int64\n"
       "        ---- the steps below run at the client ----\n"
       "client  steps[3] batch: 4 -> int64[?]\n"
-      "client  steps[4] repeat: endless -> int64[?]\n");
+      "client  steps[4] repeat: infinite -> int64[?]\n");
 }
 
 TEST(ExplainTest, ShowsTheInputs) {
