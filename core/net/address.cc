@@ -19,7 +19,7 @@ namespace {
 constexpr std::string_view kScheme = "tcp://";
 constexpr size_t kHostMax = 255;
 
-// What of an untrusted text goes into a message.
+// Makes untrusted text printable and short, for messages.
 std::string Shown(std::string_view text) {
   std::string shown;
   for (const char c : text.substr(0, 100)) {
@@ -159,7 +159,7 @@ absl::StatusOr<std::string> ResolveHost(const std::string& host) {
   if (host == "*") return std::string("0.0.0.0");
   if (IsIpv6(host)) return host;
   const AddrInfo found = LookUp(host, 0, SOCK_STREAM);
-  // IPv4 first: it is what "localhost" means to everyone who connects.
+  // Prefer IPv4: peers that connect to "localhost" expect it.
   for (const int family : {AF_INET, AF_INET6}) {
     for (const addrinfo* at = found.get(); at != nullptr; at = at->ai_next) {
       if (at->ai_family != family) continue;

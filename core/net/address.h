@@ -9,38 +9,39 @@
 
 namespace feedmill {
 
-// A TCP endpoint: a host name, an IPv4 or an IPv6 address (without brackets),
+// A TCP endpoint: a host name or an IPv4 or IPv6 address (without brackets),
 // and a port.
 struct Address {
   std::string host;
   uint16_t port = 0;
 
-  // "tcp://host:port"; IPv6 in brackets.
+  // "tcp://host:port". An IPv6 host stands in brackets.
   std::string ToString() const;
   friend bool operator==(const Address&, const Address&) = default;
 };
 
-// Reads "tcp://host:port" or "host:port", IPv6 in brackets. InvalidArgument
-// says what to write. A port of 0 is refused: nobody can be reached there.
+// Parses "tcp://host:port" or "host:port"; an IPv6 host stands in brackets.
+// InvalidArgument says what to write. Port 0 is refused: it cannot be connected
+// to.
 absl::StatusOr<Address> ParseAddress(std::string_view text);
 
-// Reads "host" or "host:port"; without a port, `default_port`.
+// Parses "host" or "host:port". Without a port, the port is `default_port`.
 absl::StatusOr<Address> ParseHost(std::string_view text, uint16_t default_port);
 
-// The host that servers listen on unless their EndpointConfig names one.
+// Default host that servers listen on. EndpointConfig overrides it.
 inline constexpr char kLoopback[] = "127.0.0.1";
 
-// Whether `host` is an address to bind to that means every interface.
+// True if a bind to `host` listens on every interface.
 bool IsWildcard(std::string_view host);
-// Whether `host` only reaches this machine.
+// True if `host` can be reached from this machine only.
 bool IsLoopback(std::string_view host);
 
-// The numeric address of `host`, for binding; names are looked up (may block).
-// InvalidArgument for a name that is not known.
+// Returns the numeric address of `host`, for binding. Looks names up, which may
+// block. InvalidArgument if the name is unknown.
 absl::StatusOr<std::string> ResolveHost(const std::string& host);
 
-// This machine's address on the way to `peer` (the interface that the routing
-// table names; nothing is sent). "127.0.0.1" if there is no way.
+// Returns this machine's address on the route to `peer`, from the routing
+// table; nothing is sent. "127.0.0.1" if there is no route.
 std::string LocalAddressToward(const Address& peer);
 
 }  // namespace feedmill

@@ -16,7 +16,8 @@ namespace feedmill {
 namespace {
 
 constexpr absl::Duration kLookInterval = absl::Seconds(1);
-// A folder that changed so recently may change again under the same time.
+// A folder changed less than this ago may change again with the same time
+// stamp.
 constexpr absl::Duration kStampAge = absl::Seconds(2);
 constexpr size_t kKeysMax = 100'000;
 

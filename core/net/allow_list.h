@@ -15,26 +15,26 @@
 
 namespace feedmill {
 
-// Who may speak to a server: the public keys (*.pub) in the folders of some
-// roles, "workers", "clients", "operators". Files that come and go count within
-// a second or two, without a restart.
+// The public keys (*.pub) that may connect to a server, read from the folders
+// of its peers' roles: "workers", "clients", "operators". Added and removed
+// files take effect within 2 s, without a restart.
 //
 // Thread-safety: every method from any thread.
 class AllowList {
  public:
-  // InvalidArgument where a file is damaged, of another folder's role, or in
-  // two folders; a folder that is missing is empty.
+  // InvalidArgument if a file is damaged, holds a key of another role, or is in
+  // two folders. A missing folder counts as empty.
   static absl::StatusOr<std::shared_ptr<AllowList>> Open(
       const std::string& folder, std::vector<Role> roles);
 
-  // The role of the key's owner; nullopt: not listed (any more).
+  // Returns the role of the key's owner; nullopt if the key is not listed now.
   std::optional<Role> RoleOf(std::string_view public_key);
-  // The folders, for messages: "keys/workers, keys/clients".
+  // The folders' paths, for messages: "keys/workers, keys/clients".
   std::string Places() const;
 
  private:
   using Keys = std::map<std::string, Role, std::less<>>;
-  // What tells that a folder has changed.
+  // Modification times of the folders. A difference shows a change.
   using Stamps = std::vector<absl::Time>;
 
   AllowList(std::string folder, std::vector<Role> roles)
@@ -42,7 +42,8 @@ class AllowList {
 
   std::string Place(Role role) const;
   Stamps LookAtFolders() const;
-  // The keys that are right; `first_error` tells of the others.
+  // Returns the valid keys. `first_error` gets the error of the first invalid
+  // one.
   Keys Load(absl::Status& first_error) const;
   void LoadFolder(Role role, Keys& keys, absl::Status& first_error) const;
   void Refresh();

@@ -18,7 +18,8 @@ constexpr size_t kAskedMax = 256;
 constexpr size_t kGuestsMax = 1'024;
 constexpr int kMessagesPerTurn = 64;
 constexpr absl::Duration kJoinTime = absl::Seconds(5);
-// How long memory is kept for the next reader, who need not touch it first.
+// The arena is kept this long for the next reader, which saves touching its
+// pages again.
 constexpr absl::Duration kKeepArena = absl::Seconds(10);
 
 uint64_t RandomBits() {
@@ -39,7 +40,7 @@ ArenaHost::~ArenaHost() {
 ShareOffer ArenaHost::OnRequest(absl::Time now, std::string_view peer,
                                 const ShareRequest& request) {
   if (bytes_ == 0 || failed_) return {};
-  // It has no link, or has given up the one that it had.
+  // The peer has no link, or has given up its previous one.
   const auto linked = by_peer_.find(peer);
   if (linked != by_peer_.end()) by_peer_.erase(linked);
   if (!listener_.valid()) {
@@ -68,7 +69,8 @@ absl::Status ArenaHost::Open() {
   return absl::OkStatus();
 }
 
-// Makes the arena for one who will come. Without, whoever comes is told why.
+// Makes the arena for the client that will join. If that fails, Greet tries
+// again and reports the error.
 void ArenaHost::Prepare(absl::Time now) {
   if (arena_ == nullptr) {
     auto made = SharedArena::Make(bytes_);
@@ -118,7 +120,7 @@ absl::Status ArenaHost::Greet(Guest& guest) {
     std::memcpy(&greeting, message.bytes.data(), sizeof(greeting));
     const auto asked = asked_.find(greeting.nonce);
     if (asked == asked_.end()) {
-      return InvalidArgument("a greeting that nobody was told to say");
+      return InvalidArgument("a greeting with an unknown nonce");
     }
     guest.peer = std::move(asked->second.peer);
     asked_.erase(asked);
@@ -134,7 +136,7 @@ absl::Status ArenaHost::Greet(Guest& guest) {
   }
   if (message.bytes.size() != 1 || message.bytes[0] != kLinkReady ||
       !message.fds.empty()) {
-    return InvalidArgument("something was said that no rule knows");
+    return InvalidArgument("an unexpected message on the local connection");
   }
   guest.up = true;
   by_peer_[guest.peer] = &guest;
@@ -143,19 +145,20 @@ absl::Status ArenaHost::Greet(Guest& guest) {
   return absl::OkStatus();
 }
 
-// Some messages of a guest that is up, so that none starves the others.
+// Handles a bounded number of messages of a ready guest, so that no guest
+// starves the others.
 absl::Status ArenaHost::Hear(const Guest& guest) {
   for (int k = 0; k < kMessagesPerTurn; ++k) {
     FM_ASSIGN_OR_RETURN(LocalParts message,
                         ReceivePartsLocally(guest.connection.get()));
     if (message.parts.empty()) return absl::OkStatus();
-    // Asked each time: what is handled may end its link.
+    // Checked for each message: the handler may end the guest's link.
     if (heard_ && IsServed(guest)) heard_(guest.peer, std::move(message.parts));
   }
   return absl::OkStatus();
 }
 
-// Whether its link is the one that its routing id uses.
+// True if the guest's link is the current one of its routing id.
 bool ArenaHost::IsServed(const Guest& guest) const {
   const auto found = by_peer_.find(guest.peer);
   return found != by_peer_.end() && found->second == &guest;
@@ -189,8 +192,8 @@ bool ArenaHost::Send(std::string_view peer, const std::vector<Buffer>& parts) {
   return false;
 }
 
-// The client sees the end of the connection, but what it still looks at stays
-// until it ends it, too.
+// Ends the worker's side only. The buffers that the client still reads stay
+// valid until the client closes its side.
 void ArenaHost::Leave(std::string_view peer) {
   const auto found = by_peer_.find(peer);
   if (found == by_peer_.end()) return;

@@ -16,46 +16,50 @@
 
 namespace feedmill {
 
-// What a worker does to let clients of its host see its memory instead of
-// sending it: answers who asks, hands the memory's descriptors to who comes to
-// its local socket with what the answer said, and notices when they are gone.
-// What is left to say then, which is small, goes over that connection, too.
-// Only processes of the worker's own user get anything.
+// The worker's server for shared memory: lets clients of the same host read
+// result buffers in place instead of receiving copies.
 //
-// Nothing here is needed for a frame to arrive: whoever has no link, and what
-// does not lie in the arena, is served through the reactor's sockets.
+// It answers share requests, accepts clients on a local socket, passes them the
+// memory's file descriptors, and detects when they disconnect. Frame headers,
+// which are small then, use the same local connection. Only processes of the
+// worker's own user are served.
 //
-// Thread: the reactor's; or none that runs.
+// Sharing is an optimisation. Clients without a link, and buffers outside the
+// arena, are served through the reactor's sockets.
+//
+// Thread: the reactor's, or any thread before it starts and after it ends.
 class ArenaHost {
  public:
-  // A message of a client's; on the reactor's thread.
+  // Handles a message from a client, on the reactor's thread.
   using Heard =
       std::function<void(std::string_view peer, std::vector<Buffer> parts)>;
 
-  // `reactor` must outlive it. `bytes`: of the arena, which is there as long as
-  // somebody shares it and a few seconds more; 0: shares nothing. `heard`: of
-  // what comes over the local connections; null: none carries messages.
+  // `reactor` must outlive the host. `bytes`: size of the arena; 0 disables
+  // sharing. The arena exists while a client shares it and 10 s more. `heard`
+  // gets the messages of the local connections; if null, none carries messages.
   ArenaHost(Reactor& reactor, uint64_t bytes, Heard heard = nullptr);
   ~ArenaHost();
   ArenaHost(const ArenaHost&) = delete;
   ArenaHost& operator=(const ArenaHost&) = delete;
 
-  // `peer`: the routing id that asks.
+  // Answers a share request. `peer`: routing id of the requester.
   ShareOffer OnRequest(absl::Time now, std::string_view peer,
                        const ShareRequest& request);
-  // Of what goes to `peer`; null: send everything. Valid for this turn.
+  // Returns the lender for messages to `peer`; null if every part must be sent.
+  // Valid until the end of this run of the loop.
   PartLender* LenderTo(std::string_view peer) const;
-  // Sends a message that says what LenderTo(peer) was last asked for over the
-  // local connection. False: it has to go through the reactor's socket, and
-  // what follows it here waits for it there.
+  // Sends a message with parts lent by LenderTo(peer) over the local
+  // connection. Returns false if the message must use the reactor's socket.
+  // Later local messages then wait at the client until that message has
+  // arrived.
   bool Send(std::string_view peer, const std::vector<Buffer>& parts);
-  // Whoever has this routing id does not get what the socket is given. Its link
-  // ends, and it asks for another.
+  // Ends the link of `peer`, which no longer receives what the socket is given.
+  // The client requests a new link.
   void Leave(std::string_view peer);
-  // Where to make what clients will see: from when one was offered it, so that
-  // the first it gets is there, too. Null while nobody shares.
+  // Allocator for buffers that clients will read. Set from the first offer on,
+  // so that the first frame is shared too. Null while no client shares memory.
   std::shared_ptr<BlockSource> blocks() const;
-  // Takes back what clients gave back; drops who does not finish joining.
+  // Reclaims returned buffers. Drops clients that do not finish joining in 5 s.
   void OnTurn(absl::Time now);
 
   size_t links() const { return by_peer_.size(); }
@@ -66,15 +70,16 @@ class ArenaHost {
     std::string peer;
     absl::Time when;
   };
-  // A connection: says its nonce, is given the terms, says that it is ready.
+  // A local connection. The client sends its nonce, receives the terms, and
+  // reports that it is ready.
   struct Guest {
     OwnedFd connection;
     absl::Time since;
     std::string peer;
-    std::unique_ptr<ArenaLoan> loan;  // null: has said nothing yet
+    std::unique_ptr<ArenaLoan> loan;  // null: no greeting received yet
     bool up = false;
-    // The last sequence number that went through the reactor's socket. The
-    // first does: what was sent before there was a link comes before it.
+    // Sequence number of the last message sent through the reactor's socket.
+    // Starts at 1: messages sent before the link existed precede it.
     uint64_t elsewhere = 1;
   };
 
@@ -96,10 +101,10 @@ class ArenaHost {
   OwnedFd listener_;
   bool failed_ = false;
   std::shared_ptr<SharedArena> arena_;
-  absl::Time drop_arena_at_ = absl::InfiniteFuture();   // nobody has a loan
+  absl::Time drop_arena_at_ = absl::InfiniteFuture();   // set without loans
   std::map<uint64_t, Asked> asked_;                     // by nonce
   std::map<int, Guest> guests_;                         // by descriptor
-  std::map<std::string, Guest*, std::less<>> by_peer_;  // that are up
+  std::map<std::string, Guest*, std::less<>> by_peer_;  // guests that are ready
 };
 
 }  // namespace feedmill

@@ -15,7 +15,7 @@ absl::StatusOr<std::shared_ptr<ArenaLink>> ArenaLink::Join(
     const ShareOffer& offer) {
   FM_ASSIGN_OR_RETURN(OwnedFd connection, ConnectLocally(offer.socket_name));
   if (!IsOwnUser(connection.get())) {
-    return Unavailable("the worker on this host is another user's");
+    return Unavailable("the worker on this host runs as another user");
   }
   const LinkGreeting greeting{offer.nonce};
   FM_RETURN_IF_ERROR(SendLocally(connection.get(),
@@ -31,9 +31,10 @@ ArenaLink::State ArenaLink::OnReadable() {
   if (message.ok() && message->bytes.empty()) return state_;
   absl::Status status = message.status();
   if (status.ok()) {
-    status = state_ == State::kJoining
-                 ? TakeTerms(*message)
-                 : InvalidArgument("something was said that no rule knows");
+    status =
+        state_ == State::kJoining
+            ? TakeTerms(*message)
+            : InvalidArgument("an unexpected message on the local connection");
   }
   if (!status.ok()) {
     LogDebug("the link to a worker's memory ends: {}", ErrorText(status));
@@ -117,7 +118,8 @@ absl::StatusOr<std::vector<Buffer>> ArenaLink::Borrow(
       wrong = buffer.status();
     }
   }
-  // After the tickets: what is older and not held was lost.
+  // Store after the slots: a slot of an older sequence that is not held counts
+  // as lost.
   received_ = shared.sequence;
   board().received.store(received_, std::memory_order_release);
   FM_RETURN_IF_ERROR(wrong);
@@ -141,7 +143,8 @@ absl::StatusOr<Buffer> ArenaLink::BorrowOne(const SharedPart& part) {
   return Buffer(std::move(owner), data, part.size);
 }
 
-// The board is shared across a fork; what a child drops its parent still has.
+// The slot table is shared across a fork: the parent still uses what its child
+// releases.
 void ArenaLink::GiveBack(uint32_t ticket) const {
   if (getpid() != process_) return;
   board().states[ticket].store(TicketBoard::kBack, std::memory_order_release);

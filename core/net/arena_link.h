@@ -16,12 +16,14 @@
 
 namespace feedmill {
 
-// A client's end of a link to a worker's memory: joins it, and turns what a
-// frame says of it into Buffers. The Buffers own the link, so their bytes stay
-// as they are however long the application keeps them and whatever becomes of
-// the reader and the worker; the worker sees the link end when the last is
-// gone. (In the child of a fork they do not: a child that goes on reading what
-// its parent has read needs Transport::kTcp.)
+// The client's end of a link to a worker's shared memory. Joins the link and
+// converts shared parts of frames into Buffers.
+//
+// The Buffers own the link: their bytes stay valid until the application
+// releases them, even after the reader and the worker have ended. The worker
+// sees the link end when the last Buffer is released. After a fork the child's
+// copies do not hold the link: if the child reads its parent's elements, use
+// Transport::kTcp.
 //
 // Thread: the reactor's; Buffers: any.
 class ArenaLink : public PartBorrower,
@@ -29,29 +31,31 @@ class ArenaLink : public PartBorrower,
  public:
   enum class State { kJoining, kUp, kLost };
 
-  // Goes where the offer says; never blocks. Unavailable where this process
-  // cannot (another host or container after all, another user).
+  // Connects to the socket that the offer names; never blocks. Unavailable if
+  // this process cannot connect: another host, container or user.
   static absl::StatusOr<std::shared_ptr<ArenaLink>> Join(
       const ShareOffer& offer);
 
   int fd() const { return connection_.get(); }
   State state() const { return state_; }
-  // To be called when fd() can be read while it is kJoining.
+  // Call when fd() is readable and the state is kJoining.
   State OnReadable();
-  // The next message that came over the local connection; empty if there is
-  // none, or one that goes before it is still on its way through a socket. To
-  // be called until then when fd() can be read, and before and after a message
-  // of a socket is handled: that keeps them in order. The state may be kLost
-  // afterwards.
+  // Returns the next message of the local connection. Empty if there is none,
+  // or if an earlier message is still on its way through a socket.
+  //
+  // To keep messages in order, call until empty when fd() is readable, and
+  // before and after each message of a socket is handled. The state may be
+  // kLost afterwards.
   std::vector<Buffer> Next();
-  // Whether one that came waits for one that goes before it.
+  // True if a received message waits for an earlier one.
   bool waits() const { return !early_.empty(); }
-  // Sends a message over the local connection. False: it is too large, or the
-  // worker does not read, or has sent nothing so itself.
+  // Sends a message over the local connection. Returns false if it is too
+  // large, if the worker does not read, or if the worker has not used the
+  // connection for messages yet.
   bool Send(const std::vector<Buffer>& parts);
-  // Whether a frame has used the link since the last call.
+  // True if a frame has used the link since the last call.
   bool Used() { return std::exchange(used_, false); }
-  // No frame will come over this link any more.
+  // Tells the worker that no more frames may use this link.
   void Retire();
 
   absl::StatusOr<std::vector<Buffer>> Borrow(
@@ -59,7 +63,7 @@ class ArenaLink : public PartBorrower,
 
  private:
   explicit ArenaLink(OwnedFd connection);
-  // Messages that came before one that they follow.
+  // Received messages whose predecessors have not arrived.
   static constexpr size_t kEarlyMax = 1'024;
 
   absl::Status TakeTerms(const LocalMessage& message);
@@ -75,7 +79,7 @@ class ArenaLink : public PartBorrower,
   uint64_t link_ = 0;
   uint64_t received_ = 0;
   bool used_ = false;
-  bool carries_ = false;  // messages, too
+  bool carries_ = false;  // the worker sends messages over it
   std::deque<LocalParts> early_;
   Mapping arena_;
   Mapping board_;

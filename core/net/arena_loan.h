@@ -12,30 +12,30 @@
 
 namespace feedmill {
 
-// A worker's end of a link: what one client has of the arena. It lends a part
-// of the arena under a ticket, and keeps it until the ticket is back, or lost,
-// or the link ends.
+// The worker's end of a link: the parts of the arena that one client may read.
+// Each lent part has a ticket. The part is kept until the ticket is returned or
+// lost, or the link ends.
 //
 // Thread: the reactor's.
 class ArenaLoan : public PartLender {
  public:
-  // Lends `bytes_max` at a time.
+  // Lends at most `bytes_max` at the same time.
   static absl::StatusOr<std::unique_ptr<ArenaLoan>> Make(
       uint64_t link, std::shared_ptr<SharedArena> arena, uint64_t bytes_max);
 
   uint64_t link() const { return link_; }
   uint64_t lent_bytes() const { return lent_bytes_; }
   LinkTerms terms() const;
-  // The sequence number of what was lent last; 0: nothing yet.
+  // Sequence number of the last message with lent parts; 0 if there was none.
   uint64_t sequence() const { return sequence_; }
-  // Whether the client has said that no more shall come over this link.
+  // True if the client has said that no more frames may use this link.
   bool retired() const;
-  // To hand to the client, in this order: the arena's, the board's.
+  // Descriptors to pass to the client, in this order: arena, ticket board.
   std::vector<int> fds() const { return {arena_->fd(), board_fd_.get()}; }
 
-  // Large parts that lie in the arena, as far as tickets and bytes last.
+  // Lends large parts inside the arena, as far as tickets and bytes allow.
   SharedParts Lend(std::span<const Buffer> parts) override;
-  // Takes back what the client gave back, or never had.
+  // Reclaims parts that the client returned or never received.
   void Reap();
 
  private:

@@ -7,15 +7,16 @@
 
 namespace feedmill {
 
-// The only clock of the project. Everything but the names of lives runs on
-// SteadyNow; cores are given it and never read it.
+// The project's only clock. Everything except incarnations uses SteadyNow.
+// Cores are given the time and never read it.
 
-// CLOCK_BOOTTIME as time since an arbitrary epoch: never set back, and goes on
-// while the machine sleeps, so a lease that ended meanwhile has ended.
+// CLOCK_BOOTTIME: time since an arbitrary epoch. Never set back. It advances
+// while the machine sleeps, so leases expire then too.
 absl::Time SteadyNow();
 
-// Nanoseconds of the Unix clock, raised above all that this process has had
-// from here, and above `above`: the incarnation of a new server or reader.
+// Returns the Unix time in nanoseconds, raised above `above` and above every
+// earlier result in this process. Used as the incarnation of a new server or
+// reader.
 uint64_t NextIncarnation(uint64_t above = 0);
 
 }  // namespace feedmill

@@ -24,27 +24,29 @@ constexpr char kOpenDomain[] = "feedmill-open";
 constexpr int kAnswersPerTurn = 256;
 constexpr int kEventsPerTurn = 4'096;
 constexpr absl::Duration kStopLookInterval = absl::Milliseconds(100);
-// Each connection costs a system call: a percent of a core at most.
+// Each connection costs a system call; this bounds the checks to 1 % of a core.
 constexpr absl::Duration kBoundInterval = absl::Milliseconds(100);
 constexpr absl::Duration kBoundIntervalEach = absl::Microseconds(100);
-// Of messages that came and wait to be read, beside the largest one.
+// Allowance for received messages that wait to be read, beside the largest one.
 constexpr uint64_t kWaitingBytes = uint64_t{16} << 20;
-// Between two lines about what was dropped: of another key, and of the same
-// kind, which doubles.
+// Intervals between log lines about dropped connections: with another key, and
+// of the same kind, which doubles.
 constexpr absl::Duration kLogInterval = absl::Seconds(1);
 constexpr absl::Duration kFirstRepeatInterval = absl::Seconds(10);
 constexpr absl::Duration kMaxRepeatInterval = absl::Minutes(10);
 constexpr size_t kKeyBytes = 32;
-// Version, request, domain, address, routing id, mechanism; and the key.
+// Parts of a ZAP request: version, request id, domain, address, routing id,
+// mechanism; with CURVE, the key.
 constexpr size_t kOpenRequestParts = 6;
 constexpr size_t kRequestParts = 7;
 
-// Of what a peer on this machine has not read yet, about half of what the
-// kernel may hold: it is read out of the cache then. (Left to itself the kernel
-// lets it grow to megabytes, as if there were a network to fill.)
+// Send buffer for peers on this machine, about half of the kernel's maximum, so
+// that the reader finds the data in the cache. By default the kernel lets it
+// grow to megabytes, which only helps on a network.
 constexpr int kLocalSendBytes = 256 << 10;
 
-// The transport says at once that it tries again, if it does.
+// libzmq announces a retry at once. Without an announcement for this long, it
+// has given up.
 constexpr absl::Duration kGivenUpAfter = absl::Seconds(1);
 constexpr int kTrials =
     ZMQ_EVENT_CONNECTED | ZMQ_EVENT_CONNECT_DELAYED | ZMQ_EVENT_CONNECT_RETRIED;
@@ -91,7 +93,7 @@ absl::Status NoCurve() {
       "run without keys");
 }
 
-// Whether the other end of a connection is on this machine.
+// True if the peer of a connection is on this machine.
 bool IsLocal(int fd) {
   sockaddr_storage own{}, other{};
   socklen_t own_size = sizeof(own), other_size = sizeof(other);
@@ -115,7 +117,7 @@ void BoundUnread(int fd) {
              sizeof(kLocalSendBytes));
 }
 
-// What has come over a connection; nullopt where that is not known.
+// Returns the bytes received over a connection; nullopt if unknown.
 std::optional<uint64_t> BytesReceived(int fd) {
   tcp_info info{};
   socklen_t length = sizeof(info);
@@ -128,7 +130,7 @@ std::optional<uint64_t> BytesReceived(int fd) {
   return info.tcpi_bytes_received;
 }
 
-// What the network last took, where the sender had more for it all the time.
+// Returns the last delivery rate; nullopt if the sender limited it.
 std::optional<double> BusyRate(int fd) {
   tcp_info info{};
   socklen_t length = sizeof(info);
@@ -142,7 +144,7 @@ std::optional<double> BusyRate(int fd) {
   return static_cast<double>(info.tcpi_delivery_rate);
 }
 
-// Drops every attempt to connect in the kernel, or lets them pass again.
+// Makes the kernel drop all connection attempts, or accept them again.
 void SetClosed(int listening_fd, bool closed) {
   if (!closed) {
     const int unused = 0;
@@ -163,8 +165,8 @@ absl::Status Gate::Secure(SocketId id, zmq::socket_t& socket,
   try {
     const std::string domain = fmt::format("feedmill-{}", id.value());
     Watch(socket, domain);
-    // A server without a handler would let everybody in: the handler is bound
-    // first and goes last.
+    // A CURVE server without a ZAP handler would admit every peer, so the
+    // handler is bound first and closed last.
     const int on = 1;
     if (zmq_setsockopt(socket.handle(), ZMQ_CURVE_SERVER, &on, sizeof(on)) !=
             0 ||
@@ -174,7 +176,7 @@ absl::Status Gate::Secure(SocketId id, zmq::socket_t& socket,
     allowed_[domain] = curve.allowed;
     return absl::OkStatus();
   } catch (const zmq::error_t& error) {
-    return ResourceExhausted("cannot watch over keys: {}", error.what());
+    return ResourceExhausted("cannot open the ZAP handler: {}", error.what());
   }
 }
 
@@ -183,7 +185,7 @@ absl::Status Gate::LeaveOpen(zmq::socket_t& socket) {
     Watch(socket, kOpenDomain);
     return absl::OkStatus();
   } catch (const zmq::error_t& error) {
-    return ResourceExhausted("cannot watch over peers: {}", error.what());
+    return ResourceExhausted("cannot monitor connections: {}", error.what());
   }
 }
 
@@ -227,7 +229,7 @@ absl::Status Gate::FollowConnection(SocketId id, zmq::socket_t& socket,
   Followed followed;
   followed.peer = peer;
   followed.curve = curve;
-  // What is known of it does not change by another attempt.
+  // Keep the known failure: a new attempt does not change it.
   if (const auto before = followed_.find(id); before != followed_.end()) {
     followed.failure = before->second.failure;
   }
@@ -247,7 +249,8 @@ absl::Status Gate::Follow(SocketId id, zmq::socket_t& socket, int events,
     }
     followed.monitor = zmq::socket_t(context_, ZMQ_PAIR);
     followed.monitor.set(zmq::sockopt::linger, 0);
-    // Whoever sends events would wait for room, with the transport's lock held.
+    // Unbounded: when the queue is full, the sender would block with libzmq's
+    // lock held.
     followed.monitor.set(zmq::sockopt::rcvhwm, 0);
     followed.monitor.connect(endpoint);
   } catch (const zmq::error_t& error) {
@@ -259,8 +262,9 @@ absl::Status Gate::Follow(SocketId id, zmq::socket_t& socket, int events,
   return absl::OkStatus();
 }
 
-// Where nobody is left to take them, the transport's own thread waits with an
-// event in its hands, for good, and with it all connections of the process.
+// Must be called before the monitor's reader goes. Otherwise a libzmq I/O
+// thread blocks for ever while it sends an event, and with it all connections
+// of the process.
 void Gate::Unfollow(zmq::socket_t& socket) {
   zmq_socket_monitor(socket.handle(), nullptr, 0);
 }
@@ -273,7 +277,8 @@ void Gate::Forget(SocketId id, zmq::socket_t& socket) {
 void Gate::AddPollItems(std::vector<pollfd>& items) const {
   if (keys_) items.push_back({keys_.get(zmq::sockopt::fd), POLLIN, 0});
   for (const auto& [id, followed] : followed_) {
-    if (!followed.listener) continue;  // they can wait for a turn
+    if (!followed.listener)
+      continue;  // the monitors of connections can wait for the next iteration
     items.push_back({followed.monitor.get(zmq::sockopt::fd), POLLIN, 0});
   }
 }
@@ -400,7 +405,7 @@ void Gate::OnListenerEvent(SocketId id, Followed& listener, uint16_t event,
       BoundUnread(static_cast<int>(value));
       return BoundConnections(listener);
     case ZMQ_EVENT_DISCONNECTED: {
-      // The transport does not tell of every handshake that failed.
+      // libzmq does not report every failed handshake.
       const auto found = listener.open.find(static_cast<int>(value));
       if (found == listener.open.end()) return;
       if (found->second.peer.empty()) {
@@ -429,16 +434,17 @@ void Gate::BoundConnections(Followed& listener) {
   } else if (listener.full && now < most - most / 8) {
     listener.full = false;
     SetClosed(listener.listening_fd, false);
-    LogInfo("{} connections: new ones are taken again", now);
+    LogInfo("{} connections: new ones are accepted again", now);
   }
 }
 
-// Messages to listeners have one part (P-8): a connection over which more came
-// than the largest, and none that was whole, brings one without an end.
+// Drops connections that send a message without an end. Messages to listeners
+// have one part (P-8). A connection is dropped if it received more than the
+// largest message without completing one.
 void Gate::BoundMessages(Followed& listener) {
   for (auto& [fd, connection] : listener.open) {
     if (std::exchange(connection.heard, false)) {
-      connection.bytes.reset();  // one that speaks costs no question
+      connection.bytes.reset();  // an active connection needs no system call
       continue;
     }
     const std::optional<uint64_t> bytes = BytesReceived(fd);
@@ -446,12 +452,12 @@ void Gate::BoundMessages(Followed& listener) {
     if (!connection.bytes.has_value() || *bytes < *connection.bytes) {
       connection.bytes = *bytes;
     } else if (*bytes - *connection.bytes > listener.unheard_bytes_max) {
-      // The transport notices, and tells in its turn.
+      // libzmq notices the shutdown and sends an event.
       shutdown(fd, SHUT_RDWR);
       connection.bytes = *bytes;
       ++refused_;
       LogWarning(
-          "dropped a connection that brought {} bytes and no whole message",
+          "dropped a connection that sent {} bytes without a whole message",
           *bytes);
     }
   }
@@ -503,7 +509,7 @@ void Gate::NoteFailure(Followed& connection, uint16_t event, uint32_t value) {
       }
       [[fallthrough]];
     default:
-      // It says less than what another attempt may have shown.
+      // FailedPrecondition of an earlier attempt is more specific: keep it.
       if (absl::IsFailedPrecondition(connection.failure)) return;
       connection.failure =
           Unavailable("{} hung up in the handshake{}", peer,
@@ -512,8 +518,8 @@ void Gate::NoteFailure(Followed& connection, uint16_t event, uint32_t value) {
   }
 }
 
-// A probe of the port that connects and hangs up counts, too: without limits it
-// would fill the log.
+// Port probes that connect and hang up count too. Without limits they would
+// fill the log.
 void Gate::Say(absl::Time now) {
   const bool first = OfNewKey() || now - said_at_ > 2 * say_interval_;
   LogWarning(

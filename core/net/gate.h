@@ -19,19 +19,21 @@
 #include "core/net/security.h"
 #include "zmq.hpp"
 
-// For this folder only.
+// Private to core/net.
 
 namespace feedmill {
 
-// Stands where a reactor's sockets meet the network: answers whether a peer may
-// connect (the context's ZAP handler), follows handshakes, and bounds how many
-// connections a listener has: when there are too many, the kernel is told to
-// drop attempts to connect, which peers repeat, until some have gone. A message
-// whose parts do not end would fill the memory of the transport, which hands on
-// whole messages only: its connection is dropped.
+// ZAP authenticator, connection monitor and connection limiter of a reactor's
+// sockets. Decides whether a peer may connect, follows handshakes, and bounds
+// the connections of each listener.
 //
-// What fails is counted and logged: the first at once, more of the same kind
-// after 10 s, then after twice as long each time, at most 10 minutes.
+// If a listener has too many connections, the kernel drops new attempts until
+// some have closed; peers repeat them. A connection that sends a message
+// without an end is dropped: libzmq delivers whole messages only, so its memory
+// would fill.
+//
+// Failures are counted and logged. The first is logged at once, repetitions of
+// the same kind after 10 s, then at doubled intervals up to 10 minutes.
 //
 // Thread: the reactor's only.
 class Gate {
@@ -40,93 +42,96 @@ class Gate {
   Gate(const Gate&) = delete;
   Gate& operator=(const Gate&) = delete;
 
-  // Makes `socket` a CURVE server that admits whom `curve` lists. Before bind.
+  // Makes `socket` a CURVE server that admits the keys listed in `curve`. Call
+  // before bind.
   absl::Status Secure(SocketId id, zmq::socket_t& socket,
                       const CurveServer& curve);
-  // Lets everybody in at `socket` who speaks ZMTP 3, which is all that libzmq
-  // takes where it asks somebody. Where a peer of ZMTP 1 or 2 says its name to
-  // a socket that is being closed, libzmq ends the process. Before bind.
+  // Admits every peer that speaks ZMTP 3 to `socket`. ZMTP 1 and 2 are refused:
+  // a peer of these versions that identifies itself to a closing socket makes
+  // libzmq end the process. Call before bind.
   absl::Status LeaveOpen(zmq::socket_t& socket);
-  // Makes `socket` a CURVE client. Before connect.
+  // Makes `socket` a CURVE client. Call before connect.
   static absl::Status Secure(zmq::socket_t& socket, const CurveClient& curve);
 
-  // Follows the connections of a listener, as `limits` say, or the handshakes
-  // of a connection to `peer`. Before bind or connect.
+  // Monitors the connections of a listener, within `limits`, or the handshakes
+  // of a connection to `peer`. Call before bind or connect.
   absl::Status FollowListener(SocketId id, zmq::socket_t& socket,
                               const Reactor::Limits& limits);
   absl::Status FollowConnection(SocketId id, zmq::socket_t& socket,
                                 const std::string& peer,
                                 const std::optional<CurveClient>& curve);
-  // Before `socket` is closed or followed anew.
+  // Call before `socket` is closed or followed again.
   static void Unfollow(zmq::socket_t& socket);
-  // Before `socket` is closed.
+  // Call before `socket` is closed.
   void Forget(SocketId id, zmq::socket_t& socket);
-  // Answers nobody any more. After all that it secured or left open: their
-  // connections end when it has.
+  // Stops the ZAP handler. Call only after every socket it authenticates is
+  // closed: libzmq ends their connections when the handler goes.
   void Close() { keys_.close(); }
 
-  // The descriptors that tell when there may be something to serve.
+  // Appends the descriptors that become readable when Serve has work.
   void AddPollItems(std::vector<pollfd>& items) const;
-  // Takes what has come, if something has: a bounded number of events.
+  // Handles pending events, if any: a bounded number of them.
   void Serve(absl::Time now);
   void Stir(bool stirred) { stirred_ = stirred_ || stirred; }
-  // Whether the next Serve has something to look at.
+  // True if the next Serve has events to check.
   bool stirred() const { return stirred_; }
 
-  // Why the last handshake of a connection failed; OK if it did not, or has
-  // not been tried. FailedPrecondition: trying again is in vain until somebody
-  // changes keys.
+  // Returns why the last handshake of a connection failed; OK if it succeeded
+  // or has not been tried. FailedPrecondition: retries fail until keys are
+  // changed.
   absl::Status HandshakeFailure(SocketId id) const;
-  // Connections that the transport has given up, as it does where a peer says
-  // what is no ZMTP, or refuses it: again each second, until they are followed
-  // anew.
+  // Returns connections that libzmq no longer retries, because the peer does
+  // not speak ZMTP or refuses the connection. Each is returned once a second
+  // until it is followed again.
   std::vector<SocketId> TakeGivenUp(absl::Time now);
-  // A message of the peer `from` came in over this connection of a listener.
+  // Records that a whole message of `from` arrived over this connection of a
+  // listener.
   void Heard(SocketId id, int fd, std::string_view from);
-  // How fast the connection of a listener's peer carries bytes, in bytes a
-  // second; nullopt where it was not kept busy, or is not known.
+  // Returns the throughput of the connection to a listener's peer, in bytes per
+  // second; nullopt if it is unknown or was limited by the sender.
   std::optional<double> DeliveryRate(SocketId id, std::string_view peer) const;
-  // Peers of listeners, by routing id, whose connection has ended.
+  // Returns the routing ids of listeners' peers whose connections have ended.
   std::vector<std::pair<SocketId, std::string>> TakeGone() {
     return std::exchange(gone_, {});
   }
-  // A message of a key that is no longer listed was dropped.
+  // Counts a dropped message whose sender's key is no longer listed.
   void CountRevoked(std::string_view key);
 
   uint64_t refused() const { return refused_; }
-  // Of all listeners.
+  // Connections of all listeners.
   size_t connections() const { return connections_; }
 
  private:
-  // A listener's.
+  // A connection of a listener.
   struct Connection {
-    std::string peer;    // who spoke there; "": nobody yet
-    bool heard = false;  // a whole message, since the last look
-    // That had come at the first look without one after the last look with one.
+    std::string peer;    // routing id; "" before the first message
+    bool heard = false;  // a whole message since the last check
+    // Bytes received at the first check without a whole message since the last
+    // check with one.
     std::optional<uint64_t> bytes;
   };
   struct Followed {
     zmq::socket_t monitor;
     bool listener = false;
-    // Listeners: the connections there are.
+    // Listeners: the open connections.
     size_t connections_max = 0;
     uint64_t unheard_bytes_max = 0;
     int listening_fd = -1;
     std::unordered_map<int, Connection> open;  // by file descriptor
     bool full = false;
-    // Connections.
+    // Connections only:
     std::string peer;
     std::optional<CurveClient> curve;
     absl::Status failure;
-    // When it ended, where the transport has not said that it tries again.
+    // Time of the disconnection, unless libzmq has announced a retry.
     std::optional<absl::Time> ended;
   };
 
   absl::Status Follow(SocketId id, zmq::socket_t& socket, int events,
                       Followed followed);
-  // Has libzmq ask us about each peer that connects to `socket`.
+  // Makes libzmq ask this class about each peer that connects to `socket`.
   void Watch(zmq::socket_t& socket, const std::string& domain);
-  // True if there may be more.
+  // Returns true if requests may be left.
   bool ServeKeys();
   std::vector<Buffer> Answer(const std::vector<Buffer>& request);
   bool ServeMonitor(absl::Time now, SocketId id, Followed& followed);
@@ -141,21 +146,22 @@ class Gate {
   void Say(absl::Time now);
 
   zmq::context_t& context_;
-  zmq::socket_t keys_;  // the ZAP handler's; made for the first listener
+  zmq::socket_t keys_;  // ZAP handler; made for the first listener
   std::map<std::string, std::shared_ptr<AllowList>> allowed_;  // by ZAP domain
   std::map<SocketId, Followed> followed_;
   uint64_t monitors_ = 0;  // made so far
   std::vector<std::pair<SocketId, std::string>> gone_;
-  absl::Time look_at_ = absl::InfinitePast();   // connections' monitors
-  absl::Time bound_at_ = absl::InfinitePast();  // listeners' messages
+  // Next checks of the connections' monitors, and of the listeners' messages.
+  absl::Time look_at_ = absl::InfinitePast();
+  absl::Time bound_at_ = absl::InfinitePast();
 
-  bool stirred_ = true;  // a socket here may have something
+  bool stirred_ = true;  // a monitor or the ZAP socket may have events
   size_t connections_ = 0;
 
-  // Connections that ended before they said anything, and revoked messages.
+  // Connections that ended in the handshake, and messages with revoked keys.
   uint64_t refused_ = 0;
   uint64_t said_ = 0;     // refused_ when it was last logged
-  std::string last_key_;  // that was refused, and from where
+  std::string last_key_;  // the last refused key, and its address
   std::string said_key_;  // the last key that was logged
   absl::Time said_at_ = absl::InfinitePast();
   absl::Duration say_interval_ = absl::ZeroDuration();  // after said_at_

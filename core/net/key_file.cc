@@ -37,7 +37,7 @@ std::string KeyOfZ85(const char* z85) {
   return Hex(bytes, kCurveKeyBytes);
 }
 
-// A file descriptor that closes.
+// A file descriptor, closed by the destructor.
 class File {
  public:
   File(const std::string& path, int flags, mode_t mode = 0)
@@ -59,7 +59,7 @@ struct FileText {
 };
 
 absl::StatusOr<FileText> ReadText(const std::string& path) {
-  // A pipe in its place must not hold the process up.
+  // O_NONBLOCK: a pipe in place of the file must not block the process.
   const File file(path, O_RDONLY | O_NONBLOCK);
   struct stat status {};
   if (file.fd() < 0 || fstat(file.fd(), &status) != 0) {
@@ -210,7 +210,8 @@ absl::StatusOr<KeyPair> ReadSecretKey(const std::string& path, Role role) {
         "'feedmill keygen' is needed here",
         path);
   }
-  // The two must belong together, or every handshake fails without a reason.
+  // Check that the keys are a pair. Otherwise every handshake would fail
+  // without a reason.
   uint8_t secret[kCurveKeyBytes];
   for (size_t i = 0; i < kCurveKeyBytes; ++i) {
     secret[i] = static_cast<uint8_t>(
@@ -247,7 +248,7 @@ absl::Status WriteKeyFile(const std::string& path, const KeyFile& key) {
                            std::strerror(errno));
   }
   const std::string text = KeyFileText(key);
-  // So short a write is whole or fails.
+  // A write this short is complete or fails.
   if (write(file.fd(), text.data(), text.size()) !=
           static_cast<ssize_t>(text.size()) ||
       fsync(file.fd()) != 0) {

@@ -22,7 +22,7 @@ absl::Status Lifecycle::Start(const std::function<absl::Status()>& begin) {
             "one",
             what_);
     }
-    // Before `begin`: its thread may end at once.
+    // Set before `begin`, because its thread may end at once.
     state_ = State::kRunning;
   }
   absl::Status begun = begin();

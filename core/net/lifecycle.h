@@ -11,25 +11,26 @@
 
 namespace feedmill {
 
-// What Start, Stop and Join of a server mean, whoever calls them when.
+// State machine behind the Start, Stop and Join methods of a server.
+//
+// States: new → running → ended → stopped; new → stopped. In state ended, the
+// server's own thread has given up; its resources wait for Stop.
 //
 // Thread-safety: every method from any thread.
-// States: new → running → ended → stopped; new → stopped. Ended: the server's
-// own thread gave up, its resources wait for Stop.
 class Lifecycle {
  public:
-  // `what` it is, for messages: "worker".
+  // `what`: name of the server for messages, e.g. "worker".
   explicit Lifecycle(std::string what) : what_(std::move(what)) {}
 
-  // Runs `begin` if new; if that fails, stays new. OK if running.
+  // If new, runs `begin`; if that fails, stays new. OK if already running.
   // FailedPrecondition if ended or stopped.
   absl::Status Start(const std::function<absl::Status()>& begin);
-  // Runs `finish` if it ever ran, once; callers at the same time wait for it.
+  // Runs `finish` once, if the server ever ran. Concurrent callers wait for it.
   void Stop(const std::function<void()>& finish);
-  // The server's own thread is about to end, for the reason `why`.
+  // Reports that the server's own thread is about to end because of `why`.
   void End(absl::Status why);
-  // Waits for the end and returns its reason: OK after Stop.
-  // FailedPrecondition if new.
+  // Waits for the end and returns its reason: OK after Stop. FailedPrecondition
+  // if new.
   absl::Status Join();
 
   bool running() const;

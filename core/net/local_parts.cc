@@ -14,8 +14,7 @@
 namespace feedmill {
 namespace {
 
-// What a packet begins with; the parts follow, each from a multiple of
-// kAlignment on.
+// The header of a packet. The parts follow, each aligned to kAlignment.
 struct PacketHead {
   uint64_t after;
   uint32_t count;
@@ -35,10 +34,10 @@ constexpr size_t HeadBytes(size_t count) {
 }
 
 absl::Status NoMessage(size_t size) {
-  return InvalidArgument("a packet of {} bytes that is no message", size);
+  return InvalidArgument("a malformed packet of {} bytes", size);
 }
 
-// The parts of a packet, which they keep.
+// Splits a packet into its parts, which share the packet's memory.
 absl::StatusOr<LocalParts> Split(std::span<const std::byte> bytes) {
   PacketHead head;
   if (bytes.size() < kFixedBytes) return NoMessage(bytes.size());

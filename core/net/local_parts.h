@@ -9,30 +9,30 @@
 #include "absl/status/statusor.h"
 #include "feedmill/chunk.h"
 
-// Messages of several parts over a local connection (see ListenLocally), each
-// one packet. That wakes the thread that waits for it and no other, where a
-// ZeroMQ socket wakes one of its own at each end. For this folder only.
+// Multi-part messages over a local connection (see ListenLocally), one packet
+// each. Such a packet wakes only the thread that waits for it, whereas ZeroMQ
+// also wakes one I/O thread at each end. Private to core/net.
 
 namespace feedmill {
 
-// Larger ones are not worth a copy into the kernel and one out of it.
+// Size limit. Larger messages are not worth copying into and out of the kernel.
 inline constexpr size_t kLocalBytesMax = size_t{32} << 10;  // of all parts
 inline constexpr size_t kLocalPartsMax = 64;
 
 struct LocalParts {
-  // The sequence number of a message that goes before it and came, or comes,
-  // by another way; 0: none.
+  // Sequence number of an earlier message that travels another way and must be
+  // handled first; 0: none.
   uint64_t after = 0;
-  std::vector<Buffer> parts;  // empty: nothing is there yet
+  std::vector<Buffer> parts;  // empty: no message has arrived
 };
 
-// Never blocks. False: it is too large, or the other end is gone or does not
-// read.
+// Never blocks. Returns false if the message is too large, or the peer is gone
+// or does not read.
 bool SendPartsLocally(int connection, uint64_t after,
                       std::span<const Buffer> parts);
 
-// Never blocks. Unavailable: the other end is gone. InvalidArgument: what came
-// is no such message.
+// Never blocks. Unavailable: the peer is gone. InvalidArgument: the packet is
+// malformed.
 absl::StatusOr<LocalParts> ReceivePartsLocally(int connection);
 
 }  // namespace feedmill

@@ -31,8 +31,8 @@ spdlog::level::level_enum ToSpdlog(LogLevel level) {
   return spdlog::level::off;
 }
 
-// The message as the inside of a JSON string, so that a line is always one
-// valid object whatever a peer sent.
+// Escapes the message for a JSON string, so that a line is always one valid
+// object, whatever text a peer sent.
 class JsonTextFlag : public spdlog::custom_flag_formatter {
  public:
   void format(const spdlog::details::log_msg& message, const std::tm&,
@@ -127,12 +127,12 @@ constexpr uint32_t kLinesOfKind = 20;
 struct Limits {
   std::mutex mu;
   LogThrottle throttle;                // guarded by mu
-  std::atomic<bool> left_out = false;  // there may be something to tell
+  std::atomic<bool> left_out = false;  // lines were suppressed
   std::atomic<int64_t> look_at_ns = 0;
 };
 
 Limits& LineLimits() {
-  static auto* const limits = new Limits();  // as the logger
+  static auto* const limits = new Limits();  // never destroyed, like the logger
   return *limits;
 }
 
@@ -166,7 +166,7 @@ void WriteLimited(LogLevel level, const std::string& key, uint32_t burst,
 }  // namespace
 
 void LogLine(LogLevel level, const std::string& text) {
-  // Traces are of interest as they are.
+  // Debug lines are never suppressed.
   if (level == LogLevel::kDebug) return Write(level, text);
   WriteLimited(level, text, kSameLines, text);
 }

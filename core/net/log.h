@@ -11,30 +11,30 @@
 
 namespace feedmill {
 
-// What long-running processes say of themselves, on stderr, one line each.
-// Shells only: cores return what they have to say.
+// Log of long-running processes: one line per message, on stderr. For shells
+// only; cores return their messages.
 //
 // Thread-safety: every function from any thread.
 
 enum class LogLevel { kDebug, kInfo, kWarning, kError, kOff };
 enum class LogFormat { kText, kJson };
 
-// Sets how all later lines look and which appear. Default: info, text.
-// `role` ("dispatcher", "worker", …) stands in each line.
+// Sets the format and the lowest level of later lines. Default: info, text.
+// `role` ("dispatcher", "worker", …) appears in each line.
 void SetUpLog(LogLevel level, LogFormat format, std::string_view role = "");
 
-// "debug", "info", "warning", "error", "off"; "text", "json".
-// InvalidArgument naming the choices.
+// Parses "debug", "info", "warning", "error", "off"; "text", "json".
+// InvalidArgument lists the choices.
 absl::Status ParseLogLevel(std::string_view name, LogLevel& level);
 absl::Status ParseLogFormat(std::string_view name, LogFormat& format);
 
 bool LogEnabled(LogLevel level);
-// Logs a line. Of the same text, 5 in 10 s; more are counted (LogLeftOut).
+// Logs a line. At most 5 equal lines in 10 s are written; more are counted.
 void LogLine(LogLevel level, const std::string& text);
-// Logs a line of a kind of which there may be thousands: 20 of them in 10 s.
+// Logs a line of a frequent kind: at most 20 lines of one kind in 10 s.
 void LogOften(LogLevel level, std::string_view kind, const std::string& text);
-// Logs how many lines were left out, of kinds and texts whose time is over.
-// Cheap. To be called now and then.
+// Logs the number of suppressed lines of each kind or text whose interval has
+// ended. Cheap. Call it periodically.
 void LogLeftOut();
 
 #define FEEDMILL_DEFINE_LOG(Name, level)                                \

@@ -11,19 +11,19 @@
 
 namespace feedmill {
 
-// Limits log lines of one key: `burst` of them in an interval, which is 10 s at
-// first and doubles while lines are left out, up to 10 minutes. Lines that were
-// left out are counted. Pure. Thread-compatible.
+// Limits the log lines of each key to `burst` per interval. The interval is 10
+// s at first and doubles while lines are suppressed, up to 10 minutes.
+// Suppressed lines are counted. Pure. Thread-compatible.
 class LogThrottle {
  public:
   struct Answer {
     bool say = true;
-    uint64_t left_out = 0;  // lines of the key since the last one that was said
-    absl::Duration within{};  // in how long
+    uint64_t left_out = 0;    // suppressed since the key's last line
+    absl::Duration within{};  // length of the interval of these lines
   };
   Answer Ask(absl::Time now, const std::string& key, uint32_t burst);
 
-  // Keys whose interval has ended with lines left out. They begin anew.
+  // Returns and resets the keys whose interval has ended with suppressed lines.
   struct LeftOut {
     std::string key;
     uint64_t lines = 0;

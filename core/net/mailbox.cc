@@ -15,7 +15,7 @@ struct Board {
       workers;  // guarded by mu
 };
 
-// Never destroyed: servers may outlive what is static.
+// Never destroyed: servers may outlive static objects.
 Board& TheBoard() {
   static Board& board = *new Board();
   return board;

@@ -10,8 +10,8 @@
 
 namespace feedmill {
 
-// Where a reactor takes messages from others of its process as they are:
-// nothing is written into bytes, and a frame's columns are shared.
+// In-process channel to a reactor. Passes messages without serialising them;
+// the columns of a frame are shared.
 //
 // Thread-safety: any thread.
 class Mailbox : public std::enable_shared_from_this<Mailbox> {
@@ -22,10 +22,10 @@ class Mailbox : public std::enable_shared_from_this<Mailbox> {
   // `take` is called on the reactor's thread, until Close.
   static std::shared_ptr<Mailbox> Make(Reactor& reactor, Take take);
 
-  // False if nobody takes it: then, and where the reactor ends first, it is
-  // lost, as a message can be. `from`: where answers go.
+  // Returns false if the receiver is closed. The message is lost then, and also
+  // if the reactor ends before it runs `take`. `from`: channel for answers.
   bool Put(std::shared_ptr<Mailbox> from, Message message);
-  // Before the reactor goes. Must not wait for a Put from `take`.
+  // Call before the reactor is destroyed. Must not wait for a Put from `take`.
   void Close();
 
  private:
@@ -37,12 +37,12 @@ class Mailbox : public std::enable_shared_from_this<Mailbox> {
   const Take take_;
 };
 
-// The mailboxes of this process's workers, by name and life. A process that
-// was forked off has none: its parent's threads are not there.
+// Registry of this process's worker channels, by worker and incarnation. Empty
+// in a forked child, because its parent's threads do not exist there.
 void AnnounceWorker(const WorkerId& worker, Incarnation incarnation,
                     std::shared_ptr<Mailbox> mailbox);
 void WithdrawWorker(const WorkerId& worker, Incarnation incarnation);
-// Null: it is in another process.
+// Returns null if the worker is in another process.
 std::shared_ptr<Mailbox> FindWorker(const WorkerId& worker,
                                     Incarnation incarnation);
 

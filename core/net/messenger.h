@@ -15,9 +15,9 @@
 
 namespace feedmill {
 
-// Typed messages over a reactor's sockets. What cannot be understood is
-// counted, logged once a second at most, and answered with a Refusal (16 a
-// second at most), so that noise costs little.
+// Typed messages over a reactor's sockets. A message that cannot be decoded is
+// counted, logged and answered with a Refusal. At most one log line and 16
+// Refusals a second are written, so that noise costs little.
 //
 // Thread: the reactor's only.
 class Messenger {
@@ -25,23 +25,23 @@ class Messenger {
   // `reactor` must outlive it.
   Messenger(Reactor& reactor, std::string cluster_id);
 
-  // Sends; what cannot be sent is dropped, as Reactor::Send says: every message
-  // is repeated or its loss noticed.
+  // Sends a message. If the socket cannot take it, it is dropped as
+  // Reactor::Send describes; the protocol repeats or detects lost messages.
   Reactor::Sent Send(SocketId socket, std::string_view to,
                      const Message& message) {
     return SendWrapped(socket, to, Wrap(message));
   }
-  // The parts that Send would send, where they go another way first, and
-  // sending them after all. `lender`: of those that the peer sees without their
-  // being sent.
+  // Encodes the parts that Send would send, for callers that try another
+  // transport first. `lender` lends the parts that the peer reads from shared
+  // memory.
   Parts Wrap(const Message& message, PartLender* lender = nullptr) const {
     return Encode(message, cluster_id_, lender);
   }
   Reactor::Sent SendWrapped(SocketId socket, std::string_view to,
                             const Parts& parts);
-  // What came in, or why it is refused (FailedPrecondition: another protocol
-  // version or cluster, or the sender's key is of a role that may not say it).
-  // `answer`: send a Refusal back (listeners).
+  // Decodes a received message. FailedPrecondition: another protocol version or
+  // cluster, or the role of the sender's key may not send it. If `answer` is
+  // true (listeners), sends a Refusal back.
   absl::StatusOr<Message> Receive(absl::Time now, SocketId socket,
                                   std::string_view from,
                                   const std::vector<Buffer>& parts, bool answer,
@@ -60,7 +60,7 @@ class Messenger {
   uint64_t dropped_ = 0;
   absl::Time second_ = absl::InfinitePast();  // when the current one began
   int answers_in_second_ = 0;
-  uint64_t logged_ = 0;  // refused_ when it was last logged
+  uint64_t logged_ = 0;  // value of refused_ when it was last logged
 };
 
 }  // namespace feedmill

@@ -12,7 +12,7 @@
 namespace feedmill {
 namespace {
 
-// glibc refuses a larger threshold for mapping blocks, silently.
+// glibc silently refuses a larger threshold for mapped blocks.
 constexpr int kMapThresholdMax = 32 << 20;
 constexpr int kKeptFree = 1 << 30;
 constexpr rlim_t kFilesWanted = 65'536;
@@ -25,7 +25,7 @@ constexpr size_t kFilesKept = 64;
 void TuneMalloc() {
   static std::once_flag once;
   std::call_once(once, [] {
-    // Another malloc than glibc's, a sanitizer's say, may know neither.
+    // Another malloc, e.g. a sanitizer's, may ignore both.
     mallopt(M_MMAP_THRESHOLD, kMapThresholdMax);
     mallopt(M_TRIM_THRESHOLD, kKeptFree);
   });

@@ -7,19 +7,19 @@
 
 namespace feedmill {
 
-// Settings of the whole process that servers and readers need; each is made
-// once, however often and from whatever thread it is asked for.
+// Process-wide settings for servers and readers. Each is applied once,
+// regardless of how often and from which thread it is requested.
 
-// Makes malloc keep large blocks instead of giving their pages back and
-// faulting them in again for the next frame (−18 % CPU at 1 MiB).
+// Makes malloc keep large blocks, so that their pages are not unmapped and
+// faulted in again for each frame (−18 % CPU at 1 MiB).
 void TuneMalloc();
 
-// Raises the soft limit of file descriptors to the hard one, and logs a warning
-// if that is few. ResourceExhausted if it is too few to serve anybody: a ROUTER
-// without descriptors spins.
+// Raises the soft limit of file descriptors to the hard limit. Logs a warning
+// if it is low. ResourceExhausted if it is too low to serve any client: a
+// ROUTER without descriptors spins.
 absl::Status RaiseFileLimit();
 
-// How many connections a server may have, so that files are left for the rest.
+// Maximum connections of a server. Leaves descriptors for other files.
 size_t ConnectionsMax();
 
 }  // namespace feedmill

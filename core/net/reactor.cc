@@ -27,11 +27,11 @@
 namespace feedmill {
 namespace {
 
-// What one socket may bring in one turn, so that none starves the others.
+// Limits of one socket per iteration, so that no socket starves the others.
 constexpr int kSocketMessagesPerTurn = 64;
 constexpr size_t kBytesPerTurn = size_t{16} << 20;
 constexpr size_t kPostsMax = 65'536;
-// The reactor's, libzmq's two, and two of who runs the reactor.
+// The reactor's thread, two of libzmq, and two of the reactor's owner.
 constexpr size_t kThreads = 5;
 constexpr size_t kQueuedMax = 64;
 constexpr int kReconnectMs = 20;
@@ -39,17 +39,18 @@ constexpr int kReconnectMaxMs = 500;
 constexpr int kHandshakeMs = 5'000;
 constexpr size_t kBacklogLeast = 16;
 constexpr size_t kBacklogMost = 1'024;
-// A connection whose data nobody acknowledges for so long is dropped.
+// A connection whose data is not acknowledged for this long is dropped.
 constexpr int kUnacknowledgedMs = 5'000;
-// A peer of a listener that says nothing, not even that it lives, is dropped.
-// The shorter the wait for an answer beside the time between questions, the
-// less libzmq looks through the timers of all connections to cancel it.
+// A peer of a listener that answers no heartbeat is dropped. The shorter the
+// timeout relative to the interval, the less often libzmq searches the timers
+// of all connections to cancel one.
 constexpr int kAliveIntervalMs = 60'000;
 constexpr int kAliveTimeoutMs = 30'000;
 constexpr absl::Duration kPollMax = absl::Minutes(1);
-// Waking up costs about as much as a heartbeat's message: where there are
-// thousands of peers, their messages share turns; the more peers, the longer
-// is what they may wait beside the time between their heartbeats.
+// Waking up costs about as much as handling a heartbeat. With thousands of
+// peers the loop waits a little before each iteration to batch their messages.
+// The wait grows with the number of peers and stays short beside the heartbeat
+// interval.
 constexpr size_t kGatherFrom = 1'000;  // connections
 constexpr size_t kGatherLeastMs = 2;
 constexpr size_t kGatherMostMs = 5;  // from 10,000 on
@@ -87,7 +88,7 @@ absl::Status BindError(int error, const Address& address) {
 }  // namespace
 
 struct Reactor::State {
-  // Whom a connection goes to.
+  // The peer and the settings of a connection.
   struct Way {
     Address peer;
     Limits limits;
@@ -112,13 +113,13 @@ struct Reactor::State {
     Way way;                                 // connections only
     std::deque<std::vector<Buffer>> queued;  // connections only
     std::shared_ptr<AllowList> allowed;      // listeners with keys only
-    // Libzmq tells of a change through this, once; and whoever uses the socket
-    // may be told in its place. So the socket is asked after it was used and
-    // when its descriptor is readable. (zmq_poll asks all of them each time,
-    // twice, with two system calls each.)
+    // libzmq reports a change through this descriptor only once, and any use of
+    // the socket may consume the report. So ZMQ_EVENTS is read after each use
+    // of the socket and when the descriptor is readable. zmq_poll reads it for
+    // all sockets each time, twice, with two system calls each.
     int fd;
     bool used = true;
-    bool is_ready = false;  // as of when it was last asked
+    bool is_ready = false;  // as of the last query
 
     void Ask() {
       const int wanted = queued.empty() ? ZMQ_POLLIN : ZMQ_POLLIN | ZMQ_POLLOUT;
@@ -137,8 +138,7 @@ struct Reactor::State {
   }
 
   void Run();
-  // An exception, of memory that is refused, ends the process: what is under
-  // way would be lost.
+  // Out of memory ends the process: the events being handled would be lost.
   void Turn(absl::Time until) noexcept;
   void Handle();
   void Await(absl::Time until);
@@ -153,10 +153,12 @@ struct Reactor::State {
   void Wake() {
     if (signalled.exchange(true)) return;
     const uint64_t one = 1;
-    // Only a full counter can refuse, and then the wake-up is there already.
+    // Only a full counter refuses the write, and then the wake-up is pending
+    // already.
     [[maybe_unused]] const ssize_t written = write(wake_fd, &one, sizeof(one));
   }
-  // True if there is what libzmq aborts without, before the first socket.
+  // Raises the process limits that libzmq would abort without. Called before
+  // the first socket.
   absl::Status Prepare();
   absl::StatusOr<zmq::socket_t> Open(int type, const Limits& limits, bool v6);
   absl::StatusOr<zmq::socket_t> Dial(SocketId id, const Way& way);
@@ -168,10 +170,11 @@ struct Reactor::State {
   Gate gate;
   const int wake_fd;
 
-  // Whoever takes a turn (before Start: the thread that builds it).
+  // Used by the thread that runs the loop; before Start, by the thread that
+  // builds it.
   std::map<SocketId, Socket> sockets;
   uint32_t next_socket = 1;
-  SocketId first_served;  // who comes first rotates
+  SocketId first_served;  // the order of service rotates
   std::vector<pollfd> poll_items;
   std::vector<SocketId> ready;
   std::map<int, std::function<void()>> watched;
@@ -180,7 +183,7 @@ struct Reactor::State {
   absl::Time now = absl::InfinitePast();
   bool prepared = false;
   bool begun = false;  // the first turn
-  bool left = false;   // more may have come than was handled
+  bool left = false;   // a batch limit was reached: more events may be pending
   std::optional<Sender> sender;
 
   std::atomic<bool> signalled{false};
@@ -236,12 +239,12 @@ void Reactor::State::Run() {
 }
 
 void Reactor::State::Turn(absl::Time until) noexcept {
-  // What was posted at the start waits for nothing.
+  // The first iteration does not wait: closures posted before Start are due.
   if (std::exchange(begun, true)) Await(until);
   if (!turns.stopping()) Handle();
 }
 
-// What has come.
+// Handles all pending events.
 void Reactor::State::Handle() {
   now = SteadyNow();
   RunPosts();
@@ -284,7 +287,8 @@ void Reactor::State::RunWatched() {
   }
 }
 
-// Lets more come before the next turn, unless this process wants something.
+// Waits for more messages before the next iteration, unless this process posts
+// work.
 void Reactor::State::Gather() {
   const size_t milliseconds = std::clamp(gate.connections() / 2 / kGatherFrom,
                                          kGatherLeastMs, kGatherMostMs);
@@ -304,12 +308,12 @@ void Reactor::State::Poll(int milliseconds) {
   }
   for (const auto& [fd, run] : watched) poll_items.push_back({fd, POLLIN, 0});
   gate.AddPollItems(poll_items);
-  // A signal is as good as nothing: the next turn looks again.
+  // An interrupted poll needs no handling: the next iteration polls again.
   poll(poll_items.data(), poll_items.size(), wait ? milliseconds : 0);
   TakeReady();
 }
 
-// What the descriptors say, in the order in which Poll listed them.
+// Reads the poll results, in the order in which Poll listed the descriptors.
 void Reactor::State::TakeReady() {
   ready.clear();
   ready_fds.clear();
@@ -329,19 +333,19 @@ void Reactor::State::TakeReady() {
   gate.Stir(std::any_of(item, poll_items.end(), [](const pollfd& monitor) {
     return monitor.revents != 0;
   }));
-  // Whoever was first in the last turn is last in this one.
+  // The socket served first in the last iteration is last in this one.
   const auto after = std::upper_bound(ready.begin(), ready.end(), first_served);
   std::rotate(ready.begin(), after, ready.end());
   if (!ready.empty()) first_served = ready.front();
 }
 
-// True if there may be more.
+// Returns true if more messages may be pending.
 bool Reactor::State::Drain(SocketId id) {
   std::string from;
   Origin origin;
   size_t bytes = 0;
   for (int i = 0; i < kSocketMessagesPerTurn && bytes < kBytesPerTurn; ++i) {
-    // Looked up each time: the handler may close sockets.
+    // Looked up for each message: the handler may close sockets.
     const auto found = sockets.find(id);
     if (found == sockets.end()) return false;
     std::vector<Buffer> parts;
@@ -351,7 +355,7 @@ bool Reactor::State::Drain(SocketId id) {
     switch (ReceiveParts(socket.zmq, socket.listener, from, parts,
                          socket.listener ? &origin : nullptr)) {
       case ReceiveResult::kNothing:
-        socket.used = false;  // it was asked just now
+        socket.used = false;  // the socket's events were just read
         return false;
       case ReceiveResult::kTooManyParts:
         LogWarning("dropped a message of more than {} parts", kPartsMax);
@@ -367,7 +371,7 @@ bool Reactor::State::Drain(SocketId id) {
   return true;
 }
 
-// Who sends it; false if that is nobody any more.
+// Sets `sender`. Returns false if its key is no longer listed.
 bool Reactor::State::Knows(Socket& socket, const std::string& key) {
   sender.reset();
   if (socket.allowed == nullptr) return true;
@@ -426,11 +430,11 @@ absl::StatusOr<SocketId> Reactor::Listen(
     return watched;
   }
   try {
-    // A peer that is gone is an answer, not a silence; and nobody takes over
-    // another's routing id.
+    // Report messages to absent peers, and do not let a peer take over the
+    // routing id of another.
     socket.set(zmq::sockopt::router_mandatory, true);
     socket.set(zmq::sockopt::router_handover, false);
-    // What the kernel has accepted cannot be told to wait any more.
+    // Keep the backlog short: connections in it bypass the connection limit.
     socket.set(zmq::sockopt::backlog,
                static_cast<int>(std::clamp(limits.connections_max / 16,
                                            kBacklogLeast, kBacklogMost)));
@@ -473,8 +477,8 @@ absl::StatusOr<zmq::socket_t> Reactor::State::Dial(SocketId id,
   FM_RETURN_IF_ERROR(
       gate.FollowConnection(id, socket, peer.ToString(), way.curve));
   try {
-    // Only a connection that stands takes messages: what was said to a peer
-    // that was away is not what it should hear when it is back.
+    // Send only over an established connection: a message queued for an absent
+    // peer would be out of date when it returns.
     socket.set(zmq::sockopt::immediate, true);
     socket.set(zmq::sockopt::reconnect_ivl, kReconnectMs);
     socket.set(zmq::sockopt::reconnect_ivl_max, kReconnectMaxMs);
@@ -487,7 +491,7 @@ absl::StatusOr<zmq::socket_t> Reactor::State::Dial(SocketId id,
   return socket;
 }
 
-// In place of a socket that the transport never connects again.
+// Replaces a socket that libzmq never reconnects.
 void Reactor::State::Redial(SocketId id) {
   const auto found = sockets.find(id);
   if (found == sockets.end()) return;

@@ -20,48 +20,51 @@ namespace feedmill {
 
 using SocketId = StrongId<struct SocketIdTag, uint32_t>;
 
-// What a reactor tells the shell that it runs, on the thread whose turn it is:
-// one at a time.
+// Callbacks of a reactor. Called one at a time on the thread that runs the
+// loop.
 class ReactorHandler {
  public:
   virtual ~ReactorHandler() = default;
-  // A message, its routing id apart. `from`: the peer's routing id at a
-  // listener, empty at a connection.
+  // Handles a message, without its routing id. `from`: the peer's routing id at
+  // a listener, empty at a connection.
   virtual void OnMessage(absl::Time now, SocketId socket, std::string_view from,
                          std::vector<Buffer> parts) = 0;
-  // The connection of a listener's peer that had spoken has ended: it died, or
-  // the path did, and it comes back under another routing id.
+  // The connection of a listener's peer that had sent messages has ended. If
+  // the peer reconnects, it has another routing id.
   virtual void OnPeerGone(absl::Time, SocketId, std::string_view) {}
-  // The end of a turn: all that had come is handled, timers may be due.
+  // Called after all pending messages are handled. Timers may be due.
   virtual void OnTurn(absl::Time now) = 0;
-  // When OnTurn must be called again, whatever else happens.
+  // Time at which OnTurn must be called even if nothing happens.
   virtual absl::Time NextDeadline() const = 0;
 };
 
-// Owns a process's sockets: polls them, reads the clock once a turn, runs
-// posted closures, hands messages on in bounded, fair batches. A thread of its
-// own does that, or whoever would only wait for what comes of it (Turn), which
-// saves waking that one. "The reactor's thread" is the one whose turn it is.
-// Where listeners have 1,000 connections and more, 2 ms pass between turns, so
-// that the peers' messages share them.
+// Event loop that owns a process's sockets: polls them, reads the clock once
+// per iteration, runs posted closures, and delivers messages in bounded, fair
+// batches.
 //
-// Buffers of 64 KiB and more are sent without a copy (they are released when
-// the transport is done with them); received ones are views of the transport's
-// memory.
+// The loop runs on its own thread, or on a thread that calls Turn because it
+// would otherwise only wait; that saves waking the loop's thread. "The
+// reactor's thread" is the thread that runs the loop at the moment. If
+// listeners have 1,000 connections or more, at least 2 ms pass between
+// iterations, so that one iteration handles messages of many peers.
 //
-// Thread-safety: Listen, Connect, Watch and Unwatch before Start, or on the
-// reactor's thread; Turn not on it; Send, Close and what has happened on the
-// reactor's thread; the others from any thread. States: new → running →
-// stopping → stopped.
+// Buffers of 64 KiB and more are sent without a copy and released when libzmq
+// has sent them. Received buffers are views of libzmq's memory.
+//
+// Thread-safety: Listen, Connect, Watch and Unwatch before Start or on the
+// reactor's thread; Send, Close and queries about events on the reactor's
+// thread; Turn not on the reactor's thread; other methods from any thread.
+// States: new → running → stopping → stopped.
 class Reactor {
  public:
   struct Limits {
-    int64_t message_bytes_max = int64_t{256} << 20;  // of one part received
-    int messages_max = 1'000;  // waiting, in each direction, for each peer
-    // Of a listener; 0: as many as the file descriptors allow.
+    int64_t message_bytes_max = int64_t{256} << 20;  // of one received part
+    int messages_max = 1'000;  // queued messages per peer and direction
+    // Listeners: maximum connections. 0: as many as the descriptor limit
+    // allows.
     size_t connections_max = 0;
   };
-  // Whose message it is: known where the listener has keys.
+  // The sender of a message; known if the listener has keys.
   struct Sender {
     Role role;
     std::string key;
@@ -74,62 +77,63 @@ class Reactor {
   Reactor(const Reactor&) = delete;
   Reactor& operator=(const Reactor&) = delete;
 
-  // Listens at host:port (port 0: any) for any number of peers. Unavailable if
-  // the port is taken or the host is not this machine's; InvalidArgument for
-  // an unknown host. With `curve` only those whom it lists get in, and all is
-  // encrypted.
+  // Listens at host:port (port 0: any) for any number of peers. With `curve`,
+  // only listed keys may connect and all traffic is encrypted. Unavailable if
+  // the port is taken or the host is not this machine's. InvalidArgument if the
+  // host is unknown.
   absl::StatusOr<SocketId> Listen(
       const std::string& host, uint16_t port, Limits limits,
       const std::optional<CurveServer>& curve = std::nullopt);
-  // The port that a listener has.
+  // Returns the port of a listener.
   uint16_t PortOf(SocketId listener) const;
-  // Connects to one peer, and again when the connection is lost, refused, or
-  // ended because the peer said what is no ZMTP.
+  // Connects to one peer. Reconnects when the connection is lost, refused, or
+  // closed because the peer does not speak ZMTP.
   absl::StatusOr<SocketId> Connect(
       const Address& peer, Limits limits,
       const std::optional<CurveClient>& curve = std::nullopt);
-  // Why a connection's last handshake failed; OK if none did.
-  // FailedPrecondition: somebody must change keys first.
+  // Returns why a connection's last handshake failed; OK if none failed.
+  // FailedPrecondition: retries fail until keys are changed.
   absl::Status HandshakeFailure(SocketId connection) const;
-  // Who sent the message that is being handled; nullopt without keys.
+  // The sender of the message being handled; nullopt without keys.
   const std::optional<Sender>& sender() const;
-  // How fast the network takes what is sent to a listener's peer, in bytes a
-  // second; nullopt where there was too little to tell. Looks at every
-  // connection of the listener.
+  // Returns the throughput of the connection to a listener's peer, in bytes per
+  // second; nullopt if too little was sent to measure. Scans all connections of
+  // the listener.
   std::optional<double> DeliveryRate(SocketId listener,
                                      std::string_view peer) const;
-  // Connections that were dropped in their handshake.
+  // Number of connections dropped during the handshake.
   uint64_t refused() const;
-  // Messages under way have `linger` to leave.
+  // Closes a socket. Messages being sent have `linger` to leave.
   void Close(SocketId socket, absl::Duration linger = absl::ZeroDuration());
 
-  // Calls `ready` on the reactor's thread in each turn in which there is
-  // something to read from `fd`, or its end, which stays the caller's.
+  // Calls `ready` on the reactor's thread in each iteration in which `fd` is
+  // readable or at its end. The caller keeps the ownership of `fd`.
   void Watch(int fd, std::function<void()> ready);
   void Unwatch(int fd);
 
-  // Never blocks. At a connection that is down or full the last 64 messages
-  // wait (kQueued), older ones are dropped; at a listener a message for a peer
-  // that is gone or does not read is dropped (kNo).
+  // Never blocks. If a connection is down or full, its last 64 messages are
+  // queued (kQueued) and older ones dropped. At a listener, a message for a
+  // peer that is gone or does not read is dropped (kNo).
   Sent Send(SocketId socket, std::string_view to,
             const std::vector<Buffer>& parts);
 
   // `handler` must outlive the thread.
   void Start(ReactorHandler* handler);
-  // Runs `work` on the reactor's thread, in order. False, and `work` is
-  // dropped, if it does not run (any more) or 65,536 closures wait.
+  // Runs `work` on the reactor's thread, in order. Returns false and drops
+  // `work` if the loop does not run or 65,536 closures are queued.
   bool Post(std::function<void()> work);
-  // The time of this turn. On the reactor's thread.
+  // The time of this iteration. On the reactor's thread.
   absl::Time now() const;
-  // Makes a turn happen soon.
+  // Makes the loop run an iteration soon.
   void Wake();
-  // Takes a turn on the calling thread: waits until something has come or it is
-  // `until`, and handles it. Or waits for the end of the turn that another
-  // thread is in. When nobody has called this for some milliseconds, the
-  // reactor's own thread goes on. False: the reactor has stopped.
+  // Runs one iteration of the loop on the calling thread: waits for an event or
+  // for `until`, and handles what came. If another thread is in an iteration,
+  // waits for the end of that one. The reactor's own thread takes over when
+  // this has not been called for some milliseconds. Returns false if the
+  // reactor has stopped.
   bool Turn(absl::Time until);
-  // Ends the thread after its turn; sockets close, those of connections with
-  // `linger`.
+  // Ends the loop after the present iteration. Sockets close; those of
+  // connections with `linger`.
   void Stop(absl::Duration linger = absl::ZeroDuration());
   // Waits for the thread. REQUIRES: not on the reactor's thread.
   void Join();

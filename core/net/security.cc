@@ -10,7 +10,7 @@
 namespace feedmill {
 namespace {
 
-// Who may connect to a server of `role`.
+// Returns the roles that may connect to a server of `role`.
 std::vector<Role> AllowedAt(Role role) {
   if (role == Role::kDispatcher) {
     return {Role::kWorker, Role::kClient, Role::kOperator};
@@ -129,7 +129,8 @@ absl::Status CheckRole(Role role, const Message& message) {
   const Role needed = SenderOf(message);
   if (role == needed) return absl::OkStatus();
   return FailedPrecondition(
-      "the sender's key has the role {}, and only the role {} may say this",
+      "the sender's key has the role {}, and only the role {} may send this "
+      "message",
       RoleName(role), RoleName(needed));
 }
 

@@ -11,21 +11,22 @@
 #include "core/wire/message.h"
 #include "feedmill/endpoint.h"
 
-// CURVE (Curve25519, as in CurveZMQ) on every socket: who connects knows the
-// server's public key and has a key that the server lists. docs/security.md.
+// CURVE (Curve25519, as in CurveZMQ) on every socket: a peer that connects
+// knows the server's public key and has a key that the server lists. See
+// docs/security.md.
 
 namespace feedmill {
 
-// What a listener needs: its own pair, and who may connect.
+// Keys of a listener: its own pair and the keys that may connect.
 struct CurveServer {
   KeyPair own;
   std::shared_ptr<AllowList> allowed;
 };
-// What a connection needs: its own pair, and the server's public key.
+// Keys of a connection: its own pair and the server's public key.
 struct CurveClient {
   KeyPair own;
   std::string server_key;
-  // For messages: this process's role, and the server's.
+  // This process's role and the server's, for messages.
   Role role = Role::kClient;
   Role server = Role::kDispatcher;
 };
@@ -38,30 +39,30 @@ struct Security {
   std::shared_ptr<AllowList> allowed;  // null in clients and operators
 };
 
-// Reads what a process of `role` needs; nullopt without `config.keys`.
-// NotFound or InvalidArgument name the file and what to do.
+// Reads the keys that a process of `role` needs; nullopt without `config.keys`.
+// NotFound and InvalidArgument name the file and the remedy.
 absl::StatusOr<std::optional<Security>> LoadSecurity(
     const SecurityConfig& config, Role role);
-// What Reactor::Listen and Connect take.
+// The key arguments of Reactor::Listen and Reactor::Connect.
 std::optional<CurveServer> ServerSide(const std::optional<Security>& security);
 std::optional<CurveClient> ToDispatcher(
     const std::optional<Security>& security);
 
-// Why a server refuses a key that it does not list, and which list to add it
-// to. FailedPrecondition.
+// The error of a server that refuses an unlisted key. Names the list to add the
+// key to. FailedPrecondition.
 absl::Status KeyNotListed(const std::string& server_address,
                           const CurveClient& client);
 
-// Whether a server may listen at `host`: only on loopback, unless it has keys
-// or was told that everybody may connect. InvalidArgument names both ways out.
+// OK if a server may listen at `host`: any host with keys or with
+// `insecure_bind`, else loopback only. InvalidArgument names both remedies.
 absl::Status CheckExposure(const std::string& host, bool has_keys,
                            bool insecure_bind);
 
-// Whether a peer of `role` may send this to a server. FailedPrecondition names
-// the role that may.
+// OK if a peer of `role` may send `message` to a server. FailedPrecondition
+// names the role that may.
 absl::Status CheckRole(Role role, const Message& message);
 
-// With keys a worker's name says where it is and which key it has there:
+// A worker's name. With keys it holds the worker's public key too:
 // "tcp://host:port#KEY".
 struct WorkerAddress {
   std::string address;

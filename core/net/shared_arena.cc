@@ -26,7 +26,7 @@ absl::StatusOr<std::shared_ptr<SharedArena>> SharedArena::Make(size_t bytes) {
   FM_ASSIGN_OR_RETURN(const int fd, MakeSharedFile("feedmill-arena", size));
   void* const base =
       mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-  // From here on only this mapping can write.
+  // After sealing, only this mapping can write.
   if (base == MAP_FAILED || fcntl(fd, F_ADD_SEALS,
                                   F_SEAL_SHRINK | F_SEAL_GROW |
                                       F_SEAL_FUTURE_WRITE | F_SEAL_SEAL) != 0) {

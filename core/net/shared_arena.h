@@ -13,19 +13,19 @@
 
 namespace feedmill {
 
-// Memory that one process fills and others of the same host read: an anonymous
-// file (memfd), so that nothing is left behind however they end. It is sealed:
-// nobody can change its size, nor map it for writing any more.
+// Memory that one process writes and other processes of the host read. An
+// anonymous file (memfd), so it disappears when the last process ends. Sealed:
+// no other process can resize it or map it for writing.
 //
-// Blocks come from the lowest free place. What is in use so stays together at
-// the front, where it was touched before and is in the cache; memory behind the
-// highest block ever taken is never touched, and so costs nothing.
+// Blocks are taken from the lowest free offset. So used memory stays together
+// at the front, which is mapped and in the cache already. Memory beyond the
+// highest block ever taken is never touched and costs nothing.
 //
 // Thread-safety: any thread.
 class SharedArena : public BlockSource {
  public:
-  // Of `bytes`, rounded up to whole pages. ResourceExhausted where the system
-  // has no (more) such memory.
+  // Makes an arena of `bytes`, rounded up to whole pages. ResourceExhausted if
+  // the system has no such memory.
   static absl::StatusOr<std::shared_ptr<SharedArena>> Make(size_t bytes);
   ~SharedArena() override;
   SharedArena(const SharedArena&) = delete;
@@ -34,10 +34,10 @@ class SharedArena : public BlockSource {
   int fd() const { return fd_; }
   size_t size() const { return size_; }
   size_t used() const;
-  // Where `view` lies in the arena, if it does.
+  // Returns the offset of `view` in the arena; nullopt if it lies elsewhere.
   std::optional<size_t> OffsetOf(const Buffer& view) const;
 
-  // BlockSource: page-aligned, page by page.
+  // BlockSource: blocks are whole, aligned pages.
   std::byte* Take(size_t bytes) override;
   void Shrink(std::byte* block, size_t bytes, size_t kept) override;
   void Return(std::byte* block, size_t bytes) override;
@@ -50,8 +50,9 @@ class SharedArena : public BlockSource {
   std::byte* const base_;
   const size_t size_;
   mutable std::mutex mu_;
-  std::map<size_t, size_t> free_;  // guarded by mu_: offset → size, apart
-  size_t used_ = 0;                // guarded by mu_
+  std::map<size_t, size_t>
+      free_;         // guarded by mu_: offset → size, not adjacent
+  size_t used_ = 0;  // guarded by mu_
 };
 
 }  // namespace feedmill

@@ -34,7 +34,7 @@ absl::StatusOr<AbstractName> MakeName(const std::string& name) {
     return InvalidArgument("a socket's name of {} bytes", name.size());
   }
   made.address.sun_family = AF_UNIX;
-  // The zero before it makes it abstract.
+  // The leading zero makes the name abstract.
   std::copy(name.begin(), name.end(), made.address.sun_path + 1);
   made.length =
       static_cast<socklen_t>(offsetof(sockaddr_un, sun_path) + 1 + name.size());
@@ -65,7 +65,7 @@ OwnedFd::~OwnedFd() {
 int OwnedFd::Release() { return std::exchange(fd_, -1); }
 
 absl::StatusOr<int> MakeSharedFile(const char* name, size_t bytes) {
-  // A file above the limit of its size would be a signal.
+  // Above RLIMIT_FSIZE, ftruncate would raise SIGXFSZ.
   if (!MayWriteFile(bytes)) {
     return ResourceExhausted("cannot share {} bytes of memory: {}", bytes,
                              WriteErrorText(EFBIG));
@@ -86,8 +86,7 @@ absl::StatusOr<Mapping> Mapping::Of(int fd, size_t bytes, bool writable) {
       fstat(fd, &status) != 0 || status.st_size != static_cast<off_t>(bytes) ||
       bytes == 0) {
     return FailedPrecondition(
-        "a file that is not sealed memory of {} bytes was offered to share",
-        bytes);
+        "the shared file is not sealed memory of {} bytes", bytes);
   }
   void* const data =
       mmap(nullptr, bytes, writable ? PROT_READ | PROT_WRITE : PROT_READ,
@@ -138,7 +137,7 @@ absl::StatusOr<OwnedFd> ConnectLocally(const std::string& name) {
   FM_ASSIGN_OR_RETURN(OwnedFd fd, OpenSocket());
   if (connect(fd.get(), reinterpret_cast<const sockaddr*>(&at.address),
               at.length) != 0) {
-    return Unavailable("nobody listens at the local name: {}",
+    return Unavailable("no process listens at the local name: {}",
                        std::strerror(errno));
   }
   return fd;

@@ -10,13 +10,13 @@
 
 #include "absl/status/statusor.h"
 
-// What shared memory needs of Linux: anonymous files, and local connections
-// that carry descriptors and say who is at the other end. Everything here ends
-// with the processes that hold it. For this folder only.
+// Linux primitives for shared memory: anonymous files, and local connections
+// that carry descriptors and identify the peer's user. All of them end with the
+// processes that hold them. Private to core/net.
 
 namespace feedmill {
 
-// A descriptor, closed at the end.
+// A file descriptor, closed by the destructor.
 class OwnedFd {
  public:
   OwnedFd() = default;
@@ -33,14 +33,14 @@ class OwnedFd {
   int fd_ = -1;
 };
 
-// An anonymous file of `bytes`, which can still be sealed.
+// Makes an anonymous file of `bytes` that can be sealed later.
 absl::StatusOr<int> MakeSharedFile(const char* name, size_t bytes);
 
-// A mapped file, unmapped at the end.
+// A mapped file, unmapped by the destructor.
 class Mapping {
  public:
   // FailedPrecondition unless the file has exactly `bytes` and is sealed
-  // against another size, so that no access can ever fail.
+  // against resizing, which guarantees that no access fails.
   static absl::StatusOr<Mapping> Of(int fd, size_t bytes, bool writable);
   Mapping() = default;
   Mapping(Mapping&& other) noexcept;
@@ -55,27 +55,27 @@ class Mapping {
   size_t size_ = 0;
 };
 
-// The identity of this run of this host's kernel; "" if it tells none.
+// Identifies the host and its current boot; "" if unknown.
 std::string BootId();
 
-// Sockets of AF_UNIX that keep messages apart, named in the abstract name
-// space: no file, and gone with its process. None blocks.
+// Non-blocking AF_UNIX sockets that preserve message boundaries, named in the
+// abstract name space: no file, removed with the process.
 absl::StatusOr<OwnedFd> ListenLocally(const std::string& name);
 absl::StatusOr<OwnedFd> ConnectLocally(const std::string& name);
-// Not valid if nobody waits (any more).
+// Not valid if no client is waiting.
 OwnedFd AcceptLocally(int listener);
-// Whether a process of this process's user is at the other end.
+// True if the peer process has the same user as this one.
 bool IsOwnUser(int connection);
 
-// One message, up to two descriptors with it. Unavailable: the other end is
-// gone or does not read.
+// Sends one message with up to two descriptors. Unavailable: the peer is gone
+// or does not read.
 absl::Status SendLocally(int connection, std::span<const std::byte> bytes,
                          std::span<const int> fds);
 struct LocalMessage {
-  std::vector<std::byte> bytes;  // empty: nothing is there yet
+  std::vector<std::byte> bytes;  // empty: no message has arrived
   std::vector<OwnedFd> fds;
 };
-// Unavailable: the other end is gone.
+// Unavailable: the peer is gone.
 absl::StatusOr<LocalMessage> ReceiveLocally(int connection);
 
 }  // namespace feedmill

@@ -7,20 +7,21 @@
 
 namespace feedmill {
 
-// The few bytes that the reader of a SharedArena can write, mapped by both: how
-// it says, from any thread and without a system call, what it has and what it
-// gives back. Zeros are its beginning. The lender trusts nothing that it reads
-// here with more than the reader's own data.
+// The slot table of a link: the only memory that the reader of a SharedArena
+// can write, mapped by both processes. The reader reports here, from any thread
+// and without a system call, which slots it has received and which it returns.
+// Zeros are the initial state. A corrupt table can only damage the reader's own
+// data.
 struct TicketBoard {
   static constexpr size_t kTickets = 4096;
   enum State : uint8_t {
     kLent = 0,  // set by the lender before it sends the ticket
-    kHeld = 1,  // set by the reader when it comes
-    kBack = 2,  // set by the reader when nobody looks any more
+    kHeld = 1,  // set by the reader when the message arrives
+    kBack = 2,  // set by the reader when the last view is released
   };
 
-  // The highest sequence number that came, kRetired in the end. A ticket of a
-  // lower one that is still kLent was lost on its way.
+  // Highest sequence number received; kRetired at the end. A slot of a lower
+  // sequence number that is still kLent was lost on its way.
   static constexpr uint64_t kRetired = ~uint64_t{0};
   std::atomic<uint64_t> received;
   alignas(64) std::atomic<uint8_t> states[kTickets];
@@ -29,7 +30,7 @@ struct TicketBoard {
 static_assert(std::atomic<uint64_t>::is_always_lock_free &&
               std::atomic<uint8_t>::is_always_lock_free);
 
-// What the two say over the local connection, in this order.
+// Messages of the local connection, in this order.
 struct LinkGreeting {  // reader
   uint64_t nonce = 0;  // of the ShareOffer
 };
@@ -39,8 +40,8 @@ struct LinkTerms {  // lender, with the descriptors of arena and board
   uint64_t board_bytes = 0;
 };
 inline constexpr std::byte kLinkReady{1};  // reader: both are mapped
-// Then messages (LocalParts): the lender's frames, and the reader's once the
-// lender has begun.
+// After these, LocalParts: frames of the lender, and messages of the reader
+// once the lender has sent one.
 
 }  // namespace feedmill
 

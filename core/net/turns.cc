@@ -8,9 +8,10 @@
 namespace feedmill {
 namespace {
 
-// How long nobody may take a turn before the loop's own thread does again, up
-// to the second while turns follow each other: a look costs the machine about
-// 20 us. After how many looks at one that lasts it is told instead.
+// If no borrower has run an iteration for kAway, the loop's own thread takes
+// over. The timeout doubles up to kAwayMax while borrowers are active, because
+// each check costs the machine about 20 us. After kLooksMax checks within one
+// iteration, the thread waits for a notification instead.
 constexpr absl::Duration kAway = absl::Milliseconds(5);
 constexpr absl::Duration kAwayMax = absl::Milliseconds(20);
 constexpr int kLooksMax = 4;
@@ -24,13 +25,14 @@ void Turns::Run() {
     const bool lends = in_turn_ || waiting_ > 0;
     if (lends) Lend(lock);
     if (stopping()) break;
-    // What the last to take one did not come to is not to wait for more.
+    // If borrowers ran the loop, run once without blocking: the last one may
+    // have left events unhandled.
     TakeOne(lock, lends ? absl::InfinitePast() : absl::InfiniteFuture());
   }
   over_.wait(lock, [&] { return !in_turn_; });
 }
 
-// REQUIRES: nobody is in one.
+// REQUIRES: no iteration is in progress.
 void Turns::TakeOne(Lock& lock, absl::Time until) {
   in_turn_ = true;
   ++taken_;
@@ -42,7 +44,7 @@ void Turns::TakeOne(Lock& lock, absl::Time until) {
   if (std::exchange(tell_, false)) told_.notify_one();
 }
 
-// Until nobody has taken one for a while.
+// Waits until no borrower has run an iteration for a while.
 void Turns::Lend(Lock& lock) {
   over_.notify_all();
   absl::Duration away = kAway;
@@ -53,10 +55,10 @@ void Turns::Lend(Lock& lock) {
       if (taken_ == seen && !in_turn_) return;
       looks = taken_ == seen ? looks + 1 : 0;
       away = taken_ == seen ? kAway : std::min(2 * away, kAwayMax);
-    } else {  // it waits for something, and that may take long
+    } else {  // the iteration waits for an event, possibly for long
       tell_ = true;
       told_.wait(lock, [&] { return !tell_ || stopping(); });
-      looks = kLooksMax - 1;  // as the next one may, too
+      looks = kLooksMax - 1;  // the next iteration may be long too
     }
   }
 }
@@ -71,7 +73,8 @@ bool Turns::Take(absl::Time until) {
         absl::ToChronoNanoseconds(std::min(until - SteadyNow(), kSleepMax)),
         [&] { return !in_turn_ || stopping(); });
     --waiting_;
-    // What it was waited for may have come in the turn that ended.
+    // The event that the caller waits for may have been handled in that
+    // iteration.
     return !stopping();
   }
   if (!stopping()) TakeOne(lock, until);

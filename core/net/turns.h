@@ -12,28 +12,31 @@
 
 namespace feedmill {
 
-// The turns of a loop, one at a time: taken by a thread of its own (Run), or by
-// whoever would only wait for what comes of them (Take), which saves waking
-// that one. While others take them the loop's own thread lends them: it looks
-// from time to time, and where a turn is long it is told of its end.
+// Shares one event loop between its own thread (Run) and threads that would
+// otherwise only wait for its results (Take, called borrowers here). Borrowing
+// saves waking the loop's thread. While borrowers are active, the loop's own
+// thread only checks from time to time. If an iteration is long, it is notified
+// at its end instead.
 //
-// Thread-safety: Run on one thread, once; the others on any, but not in a turn.
+// Thread-safety: Run on one thread, once; other methods from any thread, but
+// not inside an iteration.
 class Turns {
  public:
-  // `turn`: waits until something has come, at most until the time given, and
-  // handles it. `wake`: ends such a wait, or the next; any thread.
+  // `turn` runs one iteration: waits for an event, at most until the given
+  // time, and handles it. `wake` ends the present or the next wait; called from
+  // any thread.
   Turns(std::function<void(absl::Time)> turn, std::function<void()> wake)
       : turn_(std::move(turn)), wake_(std::move(wake)) {}
   Turns(const Turns&) = delete;
   Turns& operator=(const Turns&) = delete;
 
-  // Takes turns, or lends them, until Stop. When it returns nobody is in one,
-  // and nobody will be.
+  // Runs iterations, or lets borrowers run them, until Stop. When Run returns,
+  // no iteration is in progress and none will begin.
   void Run();
-  // Takes a turn; or, where another thread is in one, has it end and waits for
-  // that. False: they have stopped.
+  // Runs one iteration. If another thread is in one, wakes it and waits for its
+  // end. Returns false after Stop.
   bool Take(absl::Time until);
-  // No turn begins after this; the one under way is woken.
+  // Prevents further iterations and wakes the present one.
   void Stop();
   bool stopping() const { return stopping_.load(); }
 
@@ -46,12 +49,14 @@ class Turns {
   const std::function<void()> wake_;
 
   std::mutex mu_;
-  std::condition_variable over_;  // a turn; for those who want one
-  std::condition_variable told_;  // for the thread that lends them
-  bool in_turn_ = false;          // guarded by mu_
-  uint64_t taken_ = 0;            // guarded by mu_
-  int waiting_ = 0;               // guarded by mu_: for one
-  bool tell_ = false;             // guarded by mu_: at a turn's end
+  std::condition_variable
+      over_;  // notified at the end of an iteration, for waiting borrowers
+  std::condition_variable
+      told_;              // notified at the end of an iteration, for Run
+  bool in_turn_ = false;  // guarded by mu_
+  uint64_t taken_ = 0;    // guarded by mu_
+  int waiting_ = 0;       // guarded by mu_: borrowers waiting in Take
+  bool tell_ = false;     // guarded by mu_: notify told_ next
   std::atomic<bool> stopping_{false};
 };
 

@@ -9,8 +9,9 @@
 namespace feedmill {
 namespace {
 
-// A buffer while the transport has it. What the transport does on its own
-// threads comes after it was lent, which ThreadSanitizer sees by `lent` only.
+// Keeps a buffer alive while libzmq sends it. `lent` orders this thread's
+// writes before libzmq's reads; ThreadSanitizer cannot see libzmq's own
+// ordering.
 struct LentBuffer {
   explicit LentBuffer(const Buffer& lends) : buffer(lends) {
     lent.store(true, std::memory_order_release);
@@ -63,7 +64,7 @@ zmq::message_t ToPart(const Buffer& buffer) {
   if (buffer.size() < kZeroCopyBytes) {
     return zmq::message_t(buffer.data(), buffer.size());
   }
-  // The transport never writes to it; its type only lacks the const.
+  // libzmq never writes to the data; its parameter type only lacks the const.
   return zmq::message_t(const_cast<std::byte*>(buffer.data()), buffer.size(),
                         ReleaseBuffer, new LentBuffer(buffer));
 }
@@ -89,14 +90,15 @@ ReceiveResult ReceiveParts(zmq::socket_t& socket, bool routed,
   } else {
     parts.push_back(ToBuffer(std::move(part)));
   }
-  // The transport hands out whole messages only: the rest is there. (One that
-  // does not end never gets here; see Gate.)
+  // libzmq delivers whole messages only, so the remaining parts are available.
+  // (A message without an end never gets here; see Gate.)
   bool fits = true;
   while (more) {
     zmq::message_t next;
     if (!ReceivePart(socket, next)) break;
     more = next.more();
-    // A routing id that was not waited for comes without it.
+    // A routing id that libzmq had buffered carries no origin; the last part
+    // does.
     if (origin != nullptr && !more) SetOrigin(next, *origin);
     fits = fits && parts.size() < kPartsMax;
     if (fits) parts.push_back(ToBuffer(std::move(next)));
