@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint32_t kAmd = 0x1002;
 constexpr uint32_t kGoogle = 0x1ae0;
-// v2 and v3, two of v4, v5p, v5e, v6e. Other devices of Google's are disks and
+// TPU v2 and v3, two of v4, v5p, v5e, v6e. Google's other devices are disks and
 // network interfaces.
 constexpr uint32_t kTpus[] = {0x0027, 0x0056, 0x005e, 0x0062, 0x0063, 0x006f};
 constexpr uint32_t kDisplay = 0x03;
@@ -30,8 +30,9 @@ bool IsUuid(std::string_view entry) {
   return entry.starts_with("GPU-") || entry.starts_with("MIG-");
 }
 
-// The container's variable. The device files follow it already where the
-// container has only its own; where it has all of the host's, it still counts.
+// Applies the container's variable NVIDIA_VISIBLE_DEVICES. If the container has
+// only its own device files, they agree with it; if it has all of the host's,
+// the variable limits them.
 int64_t AllowedByContainer(const std::string& value, int64_t present) {
   if (value == "all") return present;
   if (value.empty() || value == "none" || value == "void") return 0;
@@ -50,7 +51,7 @@ int64_t AllowedByCuda(const std::string& value, int64_t present) {
     if (!there) break;
     entries.insert(entry);
   }
-  // A MIG device is a part of a GPU: there may be more of them.
+  // A MIG device is a part of a GPU, so there may be more devices than GPUs.
   const bool parts = value.find("MIG-") != std::string::npos;
   const auto count = static_cast<int64_t>(entries.size());
   return parts && present > 0 ? count : std::min(present, count);

@@ -5,12 +5,12 @@
 
 namespace feedmill {
 
-// The accelerators that a process with this environment could use: NVIDIA's
-// by their device files, as NVIDIA_VISIBLE_DEVICES and CUDA_VISIBLE_DEVICES
-// narrow them down (set to nothing: none; at the first index that there is not,
-// such as -1, a list ends), AMD's by the PCI devices of a display or
-// accelerator class that the amdgpu driver runs; Google's TPU chips by their
-// PCI devices.
+// Counts the accelerators that a process with this environment can use.
+//   NVIDIA  device files, limited by NVIDIA_VISIBLE_DEVICES and
+//           CUDA_VISIBLE_DEVICES (empty: none; a list ends at the first
+//           index that does not exist, such as -1)
+//   AMD     PCI devices of a display or accelerator class with the amdgpu
+//   driver TPU     Google's PCI devices
 AcceleratorCounts CountAccelerators(const Environment& environment,
                                     const DeviceListing& devices);
 

@@ -1,4 +1,4 @@
-// The resolvers that use no network, by their schemes.
+// Resolvers that use no network, by their URI schemes.
 
 #include "core/base/status.h"
 #include "core/cluster/env_resolver.h"
@@ -26,7 +26,7 @@ Made MakeFromVariables(const ResolverUri& uri, const ResolverContext& context) {
 }
 
 Made MakeFile(const ResolverUri& uri, const ResolverContext& context) {
-  // file:///a/b is file:/a/b.
+  // file:///a/b means file:/a/b.
   const std::string path =
       uri.path.starts_with("///") ? uri.path.substr(2) : uri.path;
   if (path.empty() || path.starts_with("//")) {
@@ -72,7 +72,7 @@ Made MakeSageMaker(const ResolverUri& uri, const ResolverContext& context) {
 
 ResolverRegistry BuiltinResolvers() {
   ResolverRegistry registry;
-  // Add() can fail for a scheme given twice only.
+  // Add() fails only if a scheme is given twice.
   registry.Add("env", MakeFromVariables<EnvResolver>).IgnoreError();
   registry.Add("file", MakeFile).IgnoreError();
   registry.Add("sagemaker", MakeSageMaker).IgnoreError();

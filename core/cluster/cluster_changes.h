@@ -9,7 +9,7 @@
 
 namespace feedmill {
 
-// A task that came (before is ""), went (after is "") or moved.
+// A task that was added (before is ""), removed (after is "") or moved.
 struct ClusterChange {
   std::string job;
   int64_t index = 0;
@@ -18,7 +18,7 @@ struct ClusterChange {
   friend bool operator==(const ClusterChange&, const ClusterChange&) = default;
 };
 
-// What makes the second cluster of the first, by job and index.
+// Returns the changes from `before` to `after`, by job and index.
 std::vector<ClusterChange> CompareClusters(const ClusterSpec& before,
                                            const ClusterSpec& after);
 

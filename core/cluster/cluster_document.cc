@@ -104,7 +104,8 @@ absl::Status ReadFields(const YAML::Node& root, UnknownFields unknown,
   return absl::OkStatus();
 }
 
-// Whether there is a `cluster` with jobs in it, rather than a job of that name.
+// True if the root has a `cluster` field that holds jobs. False if `cluster` is
+// itself the name of a job.
 bool HasClusterField(const YAML::Node& root) {
   if (!root.IsMap()) return false;
   for (const auto& item : root) {

@@ -8,7 +8,7 @@
 
 namespace feedmill {
 
-// Two texts that hold a cluster and the task in it:
+// Two text formats for a cluster and this process's task in it:
 //
 //   cluster: {dispatcher: ["d:5050"], worker: {0: "w0:5051", 3: "w3:5051"}}
 //   task: {type: worker, index: 3}
@@ -16,13 +16,12 @@ namespace feedmill {
 //
 // InvalidArgument names the field, and the line and column of what is wrong.
 
-// TF_CONFIG: JSON of that form, session_master and environment too. Fields
-// that others put there are passed over.
+// Reads TF_CONFIG: JSON of that form, with session_master and environment too.
+// Unknown fields are ignored.
 absl::StatusOr<ClusterView> ReadTfConfig(std::string_view json);
 
-// A file: YAML or JSON of that form, in which an unknown field is an error; or
-// the jobs alone, with no `cluster` around them. What `feedmill resolve` prints
-// is one.
+// Reads a file: YAML or JSON of that form, or the jobs alone without `cluster`.
+// An unknown field is an error. `feedmill resolve` prints this format.
 absl::StatusOr<ClusterView> ReadClusterDocument(std::string_view text);
 
 }  // namespace feedmill

@@ -11,11 +11,10 @@
 
 namespace feedmill {
 
-// What the readers of clusters and of config files share.
+// Shared by the readers of clusters and of config files.
 
-// Parses YAML (and so JSON) and calls `read` with its root; InvalidArgument for
-// a text that is too large, uses aliases or is no YAML. yaml-cpp's exceptions
-// end here.
+// Parses YAML (JSON included) and calls `read` with its root. InvalidArgument
+// if the text is too large, uses aliases or is not YAML. Throws nothing.
 absl::Status ReadYamlText(
     std::string_view text,
     const std::function<absl::Status(const YAML::Node&)>& read);
@@ -23,7 +22,7 @@ absl::Status ReadYamlText(
 absl::Status CheckJson(std::string_view text);
 
 absl::StatusOr<ClusterSpec> ReadClusterNode(const YAML::Node& root);
-// "line 3, column 1: ", or "" for a node that is not in the text.
+// "line 3, column 1: ", or "" for a node that was not parsed from a text.
 std::string NodePlace(const YAML::Node& node);
 
 }  // namespace feedmill

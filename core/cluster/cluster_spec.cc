@@ -61,7 +61,7 @@ absl::Status CheckJob(const ClusterDef::Job& job) {
   return absl::OkStatus();
 }
 
-// A job's tasks between brackets, each written by `quote`.
+// Formats a job's tasks between brackets; `quote` formats each address.
 template <class Quote>
 std::string TasksText(const JobTasks& tasks, const Quote& quote,
                       bool quote_index) {
@@ -186,7 +186,8 @@ absl::StatusOr<std::string> ClusterSpec::TaskAddress(std::string_view job,
 
 absl::StatusOr<std::vector<std::optional<std::string>>>
 ClusterSpec::JobTaskList(std::string_view job) const {
-  constexpr int64_t kIndexMax = 10'000'000;  // a list must hold the holes
+  // a list includes the missing indices
+  constexpr int64_t kIndexMax = 10'000'000;
   const JobTasks* tasks = Find(job);
   if (tasks == nullptr) return NoSuchJob(job, Jobs());
   std::vector<std::optional<std::string>> list;

@@ -1,5 +1,5 @@
-// ClusterSpec's JSON and YAML. JSON is read by the YAML reader too, after its
-// own grammar has passed it: one reader, one set of messages.
+// JSON and YAML of ClusterSpec. JSON is checked with its own grammar and then
+// read by the YAML reader, so both give the same messages.
 
 #include <nlohmann/json.hpp>
 
@@ -109,7 +109,7 @@ absl::Status ReadYamlText(
         "a cluster's text of {} bytes is over the limit of {}", text.size(),
         kTextMax);
   }
-  // Aliases could make a small text as large as they like.
+  // Aliases could expand a small text without limit.
   if (text.find('*') != std::string_view::npos) {
     return InvalidArgument("a cluster's YAML may not use aliases ('*')");
   }

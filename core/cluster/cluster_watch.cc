@@ -47,7 +47,7 @@ void ClusterWatch::Run() {
 void ClusterWatch::LookOnce() {
   const absl::StatusOr<ClusterView> view = resolver_->Resolve();
   {
-    // What was found too late is nobody's business.
+    // Stop() was called meanwhile: drop the result.
     const std::lock_guard lock(mu_);
     if (stopping_) return;
   }

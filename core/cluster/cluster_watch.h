@@ -16,26 +16,26 @@
 namespace feedmill {
 
 struct ClusterWatchOptions {
-  absl::Duration interval = absl::Seconds(30);  // between two looks
-  // The first look finds what came since this.
+  absl::Duration interval = absl::Seconds(30);  // between two polls
+  // The cluster known at the start. The first poll reports differences from it.
   ClusterSpec known{};
   // Called from the watch's thread, one call at a time.
   std::function<void(const ClusterView& view,
                      const std::vector<ClusterChange>& changes)>
       on_change{};
-  // A look that failed, unless the one before failed in the same way. What is
-  // known stays known, and the next looks are up to eight times as far apart.
+  // Called after a failed poll, unless the previous poll failed in the same
+  // way. The known cluster is kept, and later polls are up to eight times as
+  // far apart.
   std::function<void(const absl::Status& status)> on_trouble{};
 };
 
-// Looks at a cluster again and again, at once for the first time, and tells of
-// the tasks that came, went or moved. In a thread of its own, which sleeps
-// between two looks.
+// Polls a cluster and reports the tasks that were added, removed or moved.
+// Polls at once and then at each interval, in a thread of its own.
 //
-// Stop() returns when no call is under way and none will follow; a look that is
-// under way ends first, as its resolver's own time limit has it. From a call of
-// its own it only asks for the end. Stops when it is destroyed, which must not
-// be from a call of its own. Any thread.
+// Stop() returns when no callback is running and none will follow. A poll in
+// progress ends first, within its resolver's own time limit. Called from a
+// callback, Stop() only requests the end. The destructor stops the watch and
+// must not run in a callback. Thread-safety: any thread.
 class ClusterWatch {
  public:
   ClusterWatch(std::shared_ptr<const ClusterResolver> resolver,
@@ -52,16 +52,16 @@ class ClusterWatch {
 
   const std::shared_ptr<const ClusterResolver> resolver_;
   const ClusterWatchOptions options_;
-  ClusterSpec known_;     // the thread's
-  absl::Status trouble_;  // the thread's; the last look's
-  int failures_ = 0;      // the thread's; in a row
+  ClusterSpec known_;     // of the thread
+  absl::Status trouble_;  // of the thread; error of the last poll
+  int failures_ = 0;      // of the thread; consecutive
 
   std::mutex mu_;
   std::condition_variable stopped_;
   bool stopping_ = false;       // guarded by mu_
   std::thread::id own_thread_;  // guarded by mu_
   std::mutex join_mu_;          // held while joining
-  std::thread thread_;          // last: it uses all above
+  std::thread thread_;          // last member: it uses all others
 };
 
 }  // namespace feedmill

@@ -14,9 +14,9 @@ namespace feedmill {
 //   FEEDMILL_TASK       its index; may be absent where its job has one task
 //   FEEDMILL_RPC_LAYER  tcp
 //
-// All may be absent: then the cluster has no jobs. InvalidArgument names the
-// variable that is malformed, or that another contradicts: an index without a
-// job, a task that the cluster does not have.
+// All may be absent; the cluster then has no jobs. InvalidArgument names a
+// variable that is malformed or contradicts another: an index without a job, a
+// task that the cluster does not have.
 class EnvResolver : public ClusterResolver {
  public:
   explicit EnvResolver(ResolverContext context,

@@ -8,9 +8,9 @@
 
 namespace feedmill {
 
-// The cluster in a file, YAML or JSON (cluster_document.h). It is read at each
-// call, so a change shows at the next; replace the file by a rename, so that
-// nobody reads half of it. Errors begin with its path.
+// Reads the cluster from a YAML or JSON file (cluster_document.h) at each call.
+// Replace the file by a rename, so that no process reads half of it. Errors
+// begin with its path.
 class FileResolver : public ClusterResolver {
  public:
   FileResolver(std::string path, ResolverContext context,

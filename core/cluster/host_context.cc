@@ -44,7 +44,8 @@ absl::StatusOr<std::string> ReadWholeFile(const std::string& path) {
   return text;
 }
 
-// A number in hexadecimal, as sysfs has them: "0x10de\n". 0 if there is none.
+// Reads a hexadecimal number of sysfs, e.g. "0x10de
+// ". 0 if there is none.
 uint32_t ReadHex(const fs::path& path) {
   std::ifstream file(path);
   uint32_t value = 0;

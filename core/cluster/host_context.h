@@ -7,8 +7,8 @@
 
 namespace feedmill {
 
-// The same devices below other roots, for tests. A folder that is not there
-// shows no devices.
+// Lists the devices below other roots, for tests. A missing folder has no
+// devices.
 absl::StatusOr<DeviceListing> ProbeDevices(const std::string& dev,
                                            const std::string& pci_devices);
 

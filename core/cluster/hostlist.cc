@@ -12,7 +12,7 @@ namespace {
 constexpr size_t kHostlistTextMax = size_t{1} << 20;
 constexpr size_t kNameMax = 253;
 
-// For messages: a list may be a megabyte.
+// Shortens a list for messages: it may be a megabyte long.
 std::string Quoted(std::string_view text) {
   constexpr size_t kShown = 100;
   return fmt::format("'{}{}'", text.substr(0, kShown),
@@ -47,7 +47,8 @@ class HostlistParser {
                            Quoted(text_), at_ + 1, why);
   }
 
-  // Names and groups up to a comma or the end; a group multiplies.
+  // Parses names and groups up to a comma or the end. A group multiplies the
+  // names.
   absl::Status ParseItem() {
     std::vector<std::string> names = {""};
     const size_t start = at_;
@@ -71,7 +72,7 @@ class HostlistParser {
     return absl::OkStatus();
   }
 
-  // "[08-10,12]": appends each number to each of the names.
+  // Parses "[08-10,12]" and appends each number to each of the names.
   absl::Status ParseGroup(std::vector<std::string>* names) {
     const size_t end = text_.find(']', at_);
     if (end == std::string_view::npos) return Wrong("'[' without a ']'");

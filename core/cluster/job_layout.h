@@ -15,9 +15,10 @@ namespace feedmill {
 // "dispatcher:1,worker:3" or "dispatcher:1,worker".
 absl::StatusOr<JobLayout> ParseJobLayout(std::string_view text);
 
-// Gives the view the jobs, cut from one address a task; with the `rank` of
-// this process in that list, its task too, unless its rank is left over.
-// InvalidArgument if the layout wants more tasks than there are.
+// Divides a list of addresses, one per task, into the jobs of `view`. `rank`:
+// index of this process in the list; it sets the view's task unless it is
+// beyond the layout. InvalidArgument if the layout needs more tasks than there
+// are.
 absl::Status CutIntoJobs(const JobLayout& layout,
                          const std::vector<std::string>& addresses,
                          std::optional<int64_t> rank, ClusterView* view);

@@ -8,7 +8,7 @@ namespace {
 
 bool IsDigit(char c) { return c >= '0' && c <= '9'; }
 
-// The number that begins at `from`, without zeros in front, and its end.
+// Returns the number that begins at `from`, without leading zeros, and its end.
 std::pair<std::string_view, size_t> NumberAt(std::string_view text,
                                              size_t from) {
   const size_t end =
@@ -40,7 +40,7 @@ bool NaturalLess(std::string_view a, std::string_view b) {
     }
   }
   if (i < a.size() || j < b.size()) return i == a.size();
-  return a < b;  // equal but for zeros in front of a number
+  return a < b;  // equal except for leading zeros
 }
 
 }  // namespace feedmill

@@ -5,8 +5,8 @@
 
 namespace feedmill {
 
-// Names by their letters, and where these are equal so far, by their numbers:
-// algo-9 before algo-10. A total order.
+// Natural order: compares digits as numbers and other characters as text, so
+// that algo-9 precedes algo-10. A total order.
 bool NaturalLess(std::string_view a, std::string_view b);
 
 }  // namespace feedmill

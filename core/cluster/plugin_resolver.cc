@@ -57,7 +57,7 @@ class PluginResolver : public ClusterResolver {
   const ResolverOverrides overrides_;
 };
 
-// The URI with the parameters that are the plugin's.
+// Returns the URI with only the plugin's own parameters.
 std::string RestOf(const ResolverUri& uri, ResolverParameters* parameters) {
   std::string text = uri.scheme + ":";
   for (const std::string_view word : SplitWords(uri.path, '/')) {

@@ -8,12 +8,13 @@
 namespace feedmill {
 
 // Adds the resolver of a shared object (resolver_plugin.h) to the registry. The
-// object stays loaded. InvalidArgument names the file: it cannot be loaded, has
-// no entry point of a known version, or a scheme that is taken.
+// object stays loaded. InvalidArgument names the file if it cannot be loaded,
+// has no entry point of a known version, or has a scheme that is already
+// registered.
 absl::Status AddResolverPlugin(const std::string& path,
                                ResolverRegistry* registry);
 
-// Those of FEEDMILL_RESOLVER_PLUGINS.
+// Adds the plugins listed in FEEDMILL_RESOLVER_PLUGINS.
 absl::Status AddResolverPlugins(const Environment& environment,
                                 ResolverRegistry* registry);
 

@@ -11,15 +11,14 @@ namespace feedmill {
 
 struct SageMakerOptions {
   JobLayout jobs = {{"worker", std::nullopt}};
-  int64_t port = 2223;  // of every host
+  int64_t port = 2223;  // the same on every host
   ResolverOverrides overrides;
 };
 
-// The hosts of an Amazon SageMaker training job: SM_HOSTS, a JSON list, in the
-// order of the numbers in their names, so that all hosts agree and algo-10
-// follows algo-9; SM_CURRENT_HOST is this one. InvalidArgument names the
-// variable that is absent, malformed or contradicted by the other. Master() of
-// a cluster of one host is "".
+// The hosts of an Amazon SageMaker training job: SM_HOSTS, a JSON list, sorted
+// by the numbers in the names, so that all hosts agree. SM_CURRENT_HOST is this
+// host. Master() of a cluster of one host is "". InvalidArgument names a
+// variable that is absent, malformed or contradicted by the other.
 //
 // Source: tf.distribute.cluster_resolver.SageMakerClusterResolver.
 class SageMakerResolver : public ClusterResolver {

@@ -8,8 +8,8 @@
 
 namespace feedmill {
 
-// A resolver of what it is given. Without a task in the request, Master() is
-// the view's master ("" by default); the process's own task does not count.
+// Returns the given view. Without a task in the request, Master() is the view's
+// master ("" by default); the process's own task is ignored.
 //
 // Source: tf.distribute.cluster_resolver.SimpleClusterResolver.
 class SimpleResolver : public ClusterResolver {

@@ -20,7 +20,7 @@ struct Variable {
   std::string value;
 };
 
-// The first of the names that is set.
+// Returns the first of the variables that is set.
 std::optional<Variable> FirstOf(const Environment& environment,
                                 std::initializer_list<const char*> names) {
   for (const char* name : names) {
@@ -76,7 +76,7 @@ absl::StatusOr<int64_t> SlurmResolver::ReadPlaneSize() const {
   constexpr int64_t kWholeHost = std::numeric_limits<int64_t>::max();
   const auto value = context_.environment.Get("SLURM_DISTRIBUTION");
   if (!value.has_value()) return kWholeHost;
-  // The levels below hosts, such as sockets, follow a colon.
+  // A colon separates the host level from lower levels, such as sockets.
   const std::string level = value->substr(0, value->find_first_of(":,"));
   if (level.empty() || level == "block" || level == "*") return kWholeHost;
   if (level == "cyclic") return 1;
@@ -91,8 +91,8 @@ absl::StatusOr<int64_t> SlurmResolver::ReadPlaneSize() const {
       *value);
 }
 
-// Each round gives a host up to `plane_size` of its tasks: all in a block
-// distribution, one in a cyclic one.
+// Places tasks on hosts. In each round a host gets up to `plane_size` tasks:
+// all of its tasks in a block distribution, one in a cyclic distribution.
 std::vector<SlurmResolver::Placement> SlurmResolver::Place(
     std::vector<int64_t> tasks_per_host, int64_t plane_size) {
   std::vector<Placement> tasks;

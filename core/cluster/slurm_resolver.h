@@ -11,19 +11,19 @@
 namespace feedmill {
 
 struct SlurmOptions {
-  // One dispatcher, then workers, unless said otherwise.
+  // Default: one dispatcher, all other tasks workers.
   JobLayout jobs = {{"dispatcher", 1}, {"worker", std::nullopt}};
-  int64_t port_base = 8888;  // of a host's first task; its next ones follow
-  // In place of SLURM_STEP_TASKS_PER_NODE: the same for each host.
+  int64_t port_base = 8888;  // of a host's first task; later tasks count up
+  // Replaces SLURM_STEP_TASKS_PER_NODE; the same for each host.
   std::optional<int64_t> tasks_per_node;
-  // Of each host; found if not given. 0 is a cluster without GPUs.
+  // GPUs of each host; detected if absent. 0: no GPUs.
   std::optional<int64_t> gpus_per_node;
-  std::optional<int64_t> gpus_per_task;  // gpus_per_node / most tasks of a host
+  // default: gpus_per_node / most tasks of a host
+  std::optional<int64_t> gpus_per_task;
   ResolverOverrides overrides;
 };
 
-// The tasks of the Slurm step, or job, that this process runs in, as Slurm's
-// variables give them:
+// The tasks of the Slurm step or job of this process, from Slurm's variables:
 //
 //   SLURM_STEP_NODELIST        else SLURM_JOB_NODELIST, SLURM_NODELIST
 //   SLURM_STEP_NUM_TASKS       else SLURM_NTASKS, SLURM_NPROCS
@@ -31,12 +31,12 @@ struct SlurmOptions {
 //   SLURM_DISTRIBUTION         block, cyclic or plane (SLURM_DIST_PLANESIZE)
 //   SLURM_PROCID               this process's rank; without it, no task
 //
-// Ranks go to hosts as Slurm sends them there, hosts in Slurm's order, and the
-// k-th task of a host has port_base + k. InvalidArgument names the variable
-// that is absent or malformed, or the two that contradict each other; where
-// SLURMD_NODENAME is set it must be the host of this rank.
+// Ranks are placed on hosts as Slurm places them, hosts in Slurm's order. The
+// k-th task of a host (from 0) has port port_base + k. If SLURMD_NODENAME is
+// set, it must be the host of this rank. InvalidArgument names a variable that
+// is absent or malformed, or two that contradict each other.
 //
-// Changes nothing: what a task should see of its GPUs is VisibleGpus().
+// Does not set environment variables; VisibleGpus() gives the GPUs of a task.
 //
 // Source: tf.distribute.cluster_resolver.SlurmClusterResolver.
 class SlurmResolver : public ClusterResolver {
@@ -44,12 +44,13 @@ class SlurmResolver : public ClusterResolver {
   explicit SlurmResolver(ResolverContext context, SlurmOptions options = {});
 
   absl::StatusOr<ClusterView> Resolve() const override;
-  // Of any task of the step. FailedPrecondition if a host has too few GPUs.
+  // Valid for any task of the step. FailedPrecondition if a host has too few
+  // GPUs.
   absl::StatusOr<AcceleratorCounts> NumAccelerators(
       const TaskRequest& task = {}) const override;
 
-  // The GPUs of this rank: those of the k-th task of a host follow those of
-  // the one before. For CUDA_VISIBLE_DEVICES.
+  // The GPUs of this rank, for CUDA_VISIBLE_DEVICES. Tasks of a host get
+  // consecutive GPUs.
   absl::StatusOr<std::vector<int64_t>> VisibleGpus() const;
 
  private:

@@ -8,12 +8,12 @@
 
 namespace feedmill {
 
-// The cluster in the variable TF_CONFIG, which is JSON (cluster_document.h).
-// Not set, it is a cluster without jobs; set to anything else than JSON of that
-// form, "" too, it is InvalidArgument.
+// The cluster in the variable TF_CONFIG, which is JSON (cluster_document.h). If
+// the variable is not set, the cluster has no jobs. InvalidArgument if its
+// value is not JSON of that form; "" is not.
 //
-// Master() is session_master as it stands if that is given; "" in a cluster of
-// at most one task; else the address of the task asked for, or of this one.
+// Master(): session_master, unchanged, if given; else "" in a cluster of at
+// most one task; else the address of the requested task, or of this one.
 //
 // Source: tf.distribute.cluster_resolver.TFConfigClusterResolver.
 class TfConfigResolver : public ClusterResolver {

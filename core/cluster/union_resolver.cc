@@ -10,7 +10,7 @@ namespace {
 
 using NamedTasks = std::pair<std::string, std::vector<ClusterSpec::Tasks>>;
 
-// Each job with what every part says of it, in the order they first come.
+// Groups the parts' tasks by job, in the order in which jobs first appear.
 std::vector<NamedTasks> GroupByJob(const std::vector<ClusterView>& views) {
   std::vector<NamedTasks> jobs;
   for (const ClusterView& view : views) {
@@ -47,7 +47,7 @@ JobTasks WithIndices(const ClusterSpec::Tasks& part) {
 }
 
 absl::StatusOr<ClusterSpec::Tasks> Merge(const NamedTasks& job) {
-  // A job without tasks is a map for AsDict, but says nothing of the form.
+  // An empty job is a map in AsDict but is neither dense nor sparse.
   const bool sparse =
       std::any_of(job.second.begin(), job.second.end(), [](const auto& part) {
         const auto* tasks = std::get_if<JobTasks>(&part);

@@ -9,18 +9,18 @@
 
 namespace feedmill {
 
-// Several resolvers as one. A job that is a list in each of them is their
-// concatenation, in order; one that is sparse in any is the union of their
-// indices, where an index that two have is InvalidArgument. Task, layer,
-// environment, accelerators and the master of no task are the first
-// resolver's, unless overridden.
+// Combines several resolvers. A job that is a list in each of them becomes the
+// concatenation, in order. A job that is sparse in any becomes the union of the
+// indices; InvalidArgument if two resolvers have the same index. The task, RPC
+// layer, environment, accelerators and default master are the first resolver's,
+// unless overridden.
 //
 // Source: tf.distribute.cluster_resolver.UnionResolver.
 class UnionResolver : public ClusterResolver {
  public:
   using Parts = std::vector<std::shared_ptr<const ClusterResolver>>;
 
-  // InvalidArgument if there are none, or one is null.
+  // InvalidArgument if `parts` is empty or one of them is null.
   static absl::StatusOr<std::unique_ptr<UnionResolver>> Create(
       Parts parts, ResolverOverrides overrides = {});
 

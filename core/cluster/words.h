@@ -9,7 +9,7 @@
 
 namespace feedmill {
 
-// The parts between the separators; of "" one empty part.
+// Splits a text at each separator; "" gives one empty part.
 inline std::vector<std::string_view> SplitWords(std::string_view text,
                                                 char separator) {
   std::vector<std::string_view> words;
@@ -21,7 +21,7 @@ inline std::vector<std::string_view> SplitWords(std::string_view text,
   }
 }
 
-// Digits only, and no more than an int64_t holds.
+// Parses decimal digits; nullopt for other characters or on overflow.
 inline std::optional<int64_t> ParseDecimal(std::string_view text) {
   if (text.empty() ||
       text.find_first_not_of("0123456789") != std::string_view::npos) {

@@ -21,14 +21,15 @@
 namespace feedmill {
 namespace {
 
-// How long the system may take to count a thread that has ended no more.
+// Polls until the kernel stops counting a thread that has ended.
 constexpr int kLooksMax = 2'000;
 constexpr useconds_t kLookMicroseconds = 500;
 
-// Threads that wait until all of them were started.
+// Threads that wait until all of them are started.
 class Crowd {
  public:
-  // The errno of the first that could not be started, and how many were.
+  // Starts `count` threads. Returns the errno of the first failure, or 0;
+  // `started` is the number of threads that were started.
   int Start(size_t count, size_t& started) {
     int error = 0;
     threads_.reserve(count);
@@ -48,7 +49,7 @@ class Crowd {
     }
     ends_.notify_all();
     for (const pthread_t thread : threads_) pthread_join(thread, nullptr);
-    // A thread that was joined still counts until the system has let it go.
+    // A joined thread still counts until the kernel has released it.
     for (const pid_t id : ids_) {
       for (int looks = 0; looks < kLooksMax && Lives(id); ++looks) {
         usleep(kLookMicroseconds);
@@ -79,7 +80,7 @@ class Crowd {
   std::vector<pid_t> ids_;  // guarded by mu_
 };
 
-// The first word of a file, if it is a number; kNoLimit for "max".
+// Parses the first word of a file as a number; kNoLimit for "max".
 constexpr uint64_t kNoLimit = UINT64_MAX;
 std::optional<uint64_t> NumberIn(const std::string& path) {
   std::ifstream in(path);
@@ -91,15 +92,15 @@ std::optional<uint64_t> NumberIn(const std::string& path) {
   return number;
 }
 
-// True if a cgroup at `mount`/`path`, or one above it, leaves room for `count`
-// tasks more; nothing if none of them says.
+// Returns whether a cgroup at `mount`/`path`, and those above it, have room for
+// `count` more tasks; nullopt if no cgroup is found there.
 std::optional<bool> GroupHasRoom(const std::string& mount, std::string path,
                                  uint64_t count) {
   std::optional<bool> room;
   while (true) {
     const std::string group = mount + path;
-    // Every group has this file; the root, and a group without the controller,
-    // have no limit.
+    // Every cgroup has this file. The root, and groups without the pids
+    // controller, have no limit.
     if (access((group + "/cgroup.procs").c_str(), F_OK) == 0) {
       const uint64_t most = NumberIn(group + "/pids.max").value_or(kNoLimit);
       const uint64_t now = NumberIn(group + "/pids.current").value_or(0);
@@ -110,7 +111,7 @@ std::optional<bool> GroupHasRoom(const std::string& mount, std::string path,
   }
 }
 
-// True if every cgroup of this process that limits its tasks leaves room.
+// True if every cgroup that limits this process's tasks has room.
 bool GroupsHaveRoom(uint64_t count) {
   std::ifstream groups("/proc/self/cgroup");
   bool known = false;
@@ -129,7 +130,8 @@ bool GroupsHaveRoom(uint64_t count) {
   return known;
 }
 
-// The number of threads of all users, from "0.20 0.18 0.12 1/80 11206".
+// Returns the number of threads of all users from /proc/loadavg, e.g. "0.20
+// 0.18 0.12 1/80 11206" → 80.
 std::optional<uint64_t> ThreadsOfMachine() {
   std::ifstream in("/proc/loadavg");
   std::string word;
@@ -143,14 +145,15 @@ std::optional<uint64_t> ThreadsOfMachine() {
   return number;
 }
 
-// True if it is certain without a try that `count` threads can be started.
-// A try takes about 20 us a thread.
+// True if the limits certainly allow `count` more threads. Avoids the trial in
+// CheckThreads, which takes about 20 us per thread.
 bool LimitsAreFar(size_t count) {
   rlimit space{};
   if (getrlimit(RLIMIT_AS, &space) != 0 || space.rlim_cur != RLIM_INFINITY) {
     return false;
   }
-  const uint64_t wanted = 2 * uint64_t{count} + 100;  // others start some, too
+  // other code starts threads too
+  const uint64_t wanted = 2 * uint64_t{count} + 100;
   rlimit tasks{};
   if (getrlimit(RLIMIT_NPROC, &tasks) != 0) return false;
   if (tasks.rlim_cur != RLIM_INFINITY) {

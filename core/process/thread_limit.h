@@ -9,17 +9,18 @@
 
 namespace feedmill {
 
-// Starts `count` threads together, and ends them: a process that needs more
-// threads than it may have learns so before libraries start them, some of which
-// end the process if they cannot. Takes about 20 us a thread.
+// Starts `count` threads together and ends them. Detects a thread limit before
+// libraries start their threads; some of them end the process if they cannot.
+// Takes about 20 us per thread.
 //
-// ResourceExhausted names the limits and `remedy`: "give a worker fewer
-// (--threads)". Another process of the same user may take the threads
+// ResourceExhausted names the limits and `remedy`, e.g. "give a worker fewer
+// (--threads)". Another process of the same user may still take the threads
 // afterwards.
 absl::Status CheckThreads(size_t count, std::string_view remedy);
 
-// Why no thread, process or memory for one can be had, with the limits of this
-// process: "… (ulimit -u: 20 processes and threads of this user)".
+// Explains why no thread, process or memory for one is available, with the
+// limits of this process: "… (ulimit -u: 20 processes and threads of this
+// user)".
 std::string ThreadLimitsText();
 
 }  // namespace feedmill

@@ -6,15 +6,15 @@
 
 namespace feedmill {
 
-// Why writing a file failed with that errno: "No space left on device", or
-// "File too large: the limit is 64.0 KiB a file (ulimit -f)".
+// Explains the errno of a failed write: "No space left on device", or "File too
+// large: the limit is 64.0 KiB a file (ulimit -f)".
 //
 // A process gets EFBIG only if it ignores SIGXFSZ, as the feedmill command
-// does; by default the signal ends it.
+// does; by default the signal ends the process.
 std::string WriteErrorText(int error);
 
-// True if the process may make a file of that size (ulimit -f). For files of
-// the library, which leaves SIGXFSZ to its program.
+// True if the process may make a file of that size (ulimit -f). Library code
+// checks this first, because it leaves SIGXFSZ to the program.
 bool MayWriteFile(uint64_t bytes);
 
 }  // namespace feedmill

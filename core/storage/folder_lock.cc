@@ -17,7 +17,7 @@
 namespace feedmill {
 namespace {
 
-// What the holder wrote, on one line.
+// Returns the text that the lock's holder wrote, one line.
 std::string HolderOf(int file) {
   std::array<char, 512> text{};
   const ssize_t size = pread(file, text.data(), text.size(), 0);

@@ -7,20 +7,21 @@
 
 namespace feedmill {
 
-// The right to use a folder, held by one process at a time: an flock on the
-// file `lock` in it, which says who holds it. It ends with the process,
-// however that ends. Movable; thread-compatible.
+// An exclusive lock on a folder: an flock on the file `lock` in it, whose text
+// names the holder. Ends with the process, even after a crash. Movable;
+// thread-compatible.
 class FolderLock {
  public:
-  // Makes the folder where it is missing. FailedPrecondition names the process
-  // that holds it; InvalidArgument or Unavailable if the folder cannot be used.
+  // Makes the folder if it is missing. FailedPrecondition names the process
+  // that holds the lock. InvalidArgument or Unavailable if the folder cannot be
+  // used.
   static absl::StatusOr<FolderLock> Take(const std::string& folder);
 
   FolderLock(FolderLock&& other) noexcept;
   FolderLock& operator=(FolderLock&& other) noexcept;
   ~FolderLock();
 
-  // Tells those who come later where the holder serves: "tcp://host:port".
+  // Adds the holder's address to the lock's text: "tcp://host:port".
   absl::Status SayAddress(const std::string& address);
 
  private:

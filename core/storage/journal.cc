@@ -17,9 +17,9 @@ namespace {
 
 constexpr uint64_t kFormat = 1;
 constexpr uint64_t kCompactBytesMin = uint64_t{4} << 20;
-constexpr uint64_t kRowBytes = 64;  // what SQLite needs beside the event
+constexpr uint64_t kRowBytes = 64;  // SQLite's overhead for each event
 
-// Chain checksum of what `before` stands for and then `payload`.
+// Extends a chain checksum by one payload.
 ChainChecksum Extend(const ChainChecksum& before, std::string_view payload) {
   XXH3_state_t state;
   XXH3_INITSTATE(&state);
@@ -34,7 +34,7 @@ std::string_view BytesOf(const ChainChecksum& chain) {
   return {reinterpret_cast<const char*>(chain.data()), sizeof(chain)};
 }
 
-// The chain before the first event: of another journal, another one.
+// The chain before the first event; it differs between journals.
 ChainChecksum ChainOf(uint64_t journal) { return {journal, kFormat}; }
 
 uint64_t DrawId() {
@@ -163,14 +163,14 @@ absl::Status Journal::LoadEvents() {
   }
 }
 
-// The seal may be behind after the machine lost power, never ahead.
+// After a power failure the seal may be behind the journal, never ahead.
 absl::Status Journal::CompareWithSeal() {
   const std::optional<JournalSeal::Mark>& sealed = seal_->mark();
   if (!sealed) {
-    // A crash between the making of the two; nothing was said to anyone.
+    // A crash between creating the two files; no event was acknowledged.
     if (sequence_ == 0) return seal_->Create(mark());
     return DataLoss(
-        "journal.seal is gone, so nobody knows whether {} events "
+        "journal.seal is missing, so it is unknown whether {} events "
         "are all",
         sequence_);
   }
@@ -191,8 +191,8 @@ absl::Status Journal::CompareWithSeal() {
 
 absl::Status Journal::PrepareWriting() {
   FM_RETURN_IF_ERROR(database_->EmptyLogAtClose(true));
-  // Events that were written but not synced before a crash are told of from
-  // now on: they are synced first.
+  // Events that were written but not synced before a crash are part of the
+  // content now, so they are synced before use.
   const std::string log = folder_ + "/journal.db-wal";
   std::error_code absent;
   if (std::filesystem::exists(log, absent)) {
@@ -212,7 +212,8 @@ absl::Status Journal::Append(std::span<const std::string> events) {
   if (!failure_.ok()) {
     failure_ = Annotate(
         failure_, fmt::format("cannot write the journal in '{}'", folder_));
-    database_->Run("ROLLBACK").IgnoreError();  // it may have ended already
+    // the transaction may have ended already
+    database_->Run("ROLLBACK").IgnoreError();
   }
   return failure_;
 }
@@ -265,7 +266,7 @@ absl::Status Journal::WriteSnapshot(std::string_view snapshot) {
   insert.Bind(3, BytesOf(chain_));
   insert.Bind(4, BytesOf(checksum));
   FM_RETURN_IF_ERROR(insert.Run());
-  // The log too gives its room back.
+  // Truncates the log file too.
   FM_RETURN_IF_ERROR(
       database_->Run("COMMIT; PRAGMA wal_checkpoint(TRUNCATE);"));
   snapshot_bytes_ = snapshot.size();

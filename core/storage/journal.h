@@ -16,47 +16,49 @@
 
 namespace feedmill {
 
-// A durable sequence of byte strings, events, in a folder that one process
-// uses at a time, with a snapshot that stands for the first of them.
+// A durable sequence of byte strings (events) in a folder, used by one process
+// at a time. A snapshot replaces the oldest events.
 //
-// Files: journal.db (SQLite, with its log journal.db-wal), journal.seal (how
-// far the journal had come) and lock. Each event has a number, from 1, and the
-// checksum of everything up to it, because SQLite's log ends silently at a bad
-// frame. A commit that was cut short by a crash is undone; anything else that
-// is missing or changed, and an older journal.db put back, is DataLoss. An
-// older copy of the whole folder shows no trace here: only those who were told
-// later numbers can notice it.
+// Files: journal.db (SQLite, with its log journal.db-wal), journal.seal (see
+// JournalSeal) and lock. Events are numbered from 1. Each is stored with the
+// checksum of everything up to it, because SQLite's log ends silently at a
+// damaged frame.
+//
+// A commit that a crash cut short is undone. Any other missing or changed data,
+// and an older journal.db, is DataLoss. An older copy of the whole folder
+// cannot be detected here; only clients that have seen later numbers can detect
+// it.
 //
 // Thread-compatible.
 class Journal {
  public:
-  // What was there at the start.
+  // Content at the time of Open.
   struct Content {
-    uint64_t snapshot_sequence = 0;  // the event that the snapshot includes
+    uint64_t snapshot_sequence = 0;  // the last event in the snapshot
     std::optional<std::string> snapshot;
-    std::vector<std::string> events;  // those after it, in order
+    std::vector<std::string> events;  // events after the snapshot, in order
   };
 
-  // Makes the folder and an empty journal where there is none. DataLoss: what
-  // is missing or damaged, and how to go on. FailedPrecondition: another
-  // process has it, or another release wrote it.
+  // Makes the folder and an empty journal if there is none. DataLoss names the
+  // missing or damaged part and the remedy. FailedPrecondition: another process
+  // holds the journal, or another release wrote it.
   static absl::StatusOr<std::unique_ptr<Journal>> Open(
       const std::string& folder);
 
-  // Drawn when the journal was made; never 0.
+  // A random id drawn when the journal was made; never 0.
   uint64_t id() const { return id_; }
-  // Of the last event. All up to it are on disk.
+  // Number of the last event. All events up to it are on disk.
   uint64_t sequence() const { return sequence_; }
   const Content& content() const { return content_; }
   void ForgetContent() { content_ = {}; }
 
-  // Adds events and syncs them, all or none. After an error every later call
-  // gives that error: an event is safe only if all before it are.
+  // Appends and syncs events, all or none. After an error every later call
+  // returns the same error, because an event is safe only if all before it are.
   absl::Status Append(std::span<const std::string> events);
-  // Replaces all events by what they lead to.
+  // Replaces all events by a snapshot of the state that they lead to.
   absl::Status Compact(std::string_view snapshot);
-  // Whether the events take so much room that Compact pays: a snapshot is
-  // written at most once for four times its size in events.
+  // True if the events are large enough for Compact to pay: a snapshot is
+  // written at most once per four times its size in events.
   bool worth_compacting() const;
 
   absl::Status SayAddress(const std::string& address) {
@@ -87,7 +89,7 @@ class Journal {
 
   uint64_t id_ = 0;
   uint64_t sequence_ = 0;
-  ChainChecksum chain_{};  // of all up to sequence_
+  ChainChecksum chain_{};  // of all events up to sequence_
   Content content_;
   uint64_t snapshot_bytes_ = 0;
   uint64_t event_bytes_ = 0;  // since the snapshot

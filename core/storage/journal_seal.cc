@@ -18,9 +18,9 @@ namespace {
 
 constexpr uint64_t kMagic = 0x314c414553'4d46;  // "FMSEAL1"
 constexpr size_t kSlots = 2;
-constexpr off_t kSlotDistance = 4'096;  // each in a block of its own
+constexpr off_t kSlotDistance = 4'096;  // each slot in a block of its own
 
-// A slot as it is in the file. Its layout is part of the format.
+// A slot as stored. Its layout is part of the file format.
 struct Slot {
   uint64_t magic = kMagic;
   uint64_t journal = 0;

@@ -11,13 +11,13 @@
 
 namespace feedmill {
 
-// XXH3-128 of all that a journal holds up to an event.
+// XXH3-128 checksum of a journal up to an event.
 using ChainChecksum = std::array<uint64_t, 2>;
 
-// A small file beside a journal that says how far the journal had come, so
-// that a shortened or older journal is noticed. Written after the journal's own
-// commit and not synced: at worst it says too little. Two slots are written in
-// turn, so that a torn write leaves the other one.
+// A small file beside a journal that records the number of its last event, so
+// that a shortened or older journal is detected. Written after the journal's
+// commit and not synced, so it may be behind. Two slots are written
+// alternately: a torn write leaves the other one intact.
 //
 // Thread-compatible.
 class JournalSeal {
@@ -28,15 +28,15 @@ class JournalSeal {
     ChainChecksum chain{};
   };
 
-  // Opens the file, without making it. DataLoss if no slot is readable.
+  // Opens the file but does not create it. DataLoss if no slot is readable.
   static absl::StatusOr<std::unique_ptr<JournalSeal>> Open(std::string path);
   JournalSeal(const JournalSeal&) = delete;
   JournalSeal& operator=(const JournalSeal&) = delete;
   ~JournalSeal();
 
-  // The last mark; nullopt if there is no file yet.
+  // The last mark; nullopt if the file does not exist yet.
   const std::optional<Mark>& mark() const { return mark_; }
-  // Makes the file, synced with its folder. REQUIRES: none is there.
+  // Creates the file and syncs it and its folder. REQUIRES: it does not exist.
   absl::Status Create(const Mark& mark);
   absl::Status Write(const Mark& mark);
 
@@ -50,8 +50,7 @@ class JournalSeal {
   std::optional<Mark> mark_;
 };
 
-// Makes what was written to the file, or created in the folder, outlast a power
-// cut.
+// Syncs a file or folder: its content survives a power failure.
 absl::Status SyncPath(const std::string& path);
 
 }  // namespace feedmill

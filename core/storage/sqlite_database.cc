@@ -21,7 +21,7 @@ void SqliteStatement::Bind(int index, uint64_t value) {
 }
 
 void SqliteStatement::Bind(int index, std::string_view blob) {
-  // A null pointer would be NULL, which is not the empty blob.
+  // A null pointer would bind NULL instead of the empty blob.
   const int code = sqlite3_bind_blob64(
       statement_.get(), index, blob.data() == nullptr ? "" : blob.data(),
       blob.size(), SQLITE_STATIC);
@@ -68,7 +68,7 @@ absl::StatusOr<std::unique_ptr<SqliteDatabase>> SqliteDatabase::Open(
       nullptr);
   if (code != SQLITE_OK) return database->Error(code);
   FM_RETURN_IF_ERROR(database->EmptyLogAtClose(false));
-  // An exclusive log needs no memory that is shared with other processes.
+  // An exclusive write-ahead log needs no shared-memory file.
   FM_RETURN_IF_ERROR(database->Run(
       "PRAGMA locking_mode=EXCLUSIVE; PRAGMA cell_size_check=ON;"
       "PRAGMA temp_store=MEMORY; PRAGMA journal_size_limit=4194304;"));
@@ -114,7 +114,7 @@ absl::Status SqliteDatabase::Error(int code) const {
       fmt::format("'{}': {}", path_,
                   connection_ == nullptr ? sqlite3_errstr(code)
                                          : sqlite3_errmsg(connection_));
-  // "disk I/O error" is not all that is known.
+  // Adds the cause to "disk I/O error".
   if (connection_ != nullptr && (code & 0xff) == SQLITE_IOERR) {
     if (const int error = sqlite3_system_errno(connection_); error != 0) {
       text += fmt::format(": {}", WriteErrorText(error));
@@ -123,7 +123,7 @@ absl::Status SqliteDatabase::Error(int code) const {
     }
   }
   switch (code & 0xff) {
-    // The statements are right, so a generic error is the schema's.
+    // The statements are correct, so a generic error means a wrong schema.
     case SQLITE_ERROR:
     case SQLITE_SCHEMA:
     case SQLITE_CORRUPT:

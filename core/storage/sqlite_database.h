@@ -16,20 +16,20 @@ namespace feedmill {
 
 class SqliteDatabase;
 
-// One prepared statement. Blobs are bound without a copy: they must live until
-// the next Reset. What cannot be bound is the next Step's error.
-// Thread-compatible; must not outlive its database.
+// A prepared statement. Blobs are bound without a copy and must live until the
+// next Reset. A failed Bind is reported by the next Step. Thread-compatible;
+// must not outlive its database.
 class SqliteStatement {
  public:
   void Bind(int index, uint64_t value);
   void Bind(int index, std::string_view blob);
-  // True: a row is there.
+  // Returns true if there is a row.
   absl::StatusOr<bool> Step();
-  // For statements that give no rows: steps and resets.
+  // Executes a statement without rows: steps and resets.
   absl::Status Run();
   void Reset();
 
-  // Of the present row; numbers are kept as their 64 bits.
+  // Columns of the present row. Numbers are returned as their 64 bits.
   uint64_t Number(int column) const;
   std::string Blob(int column) const;
 
@@ -46,15 +46,15 @@ class SqliteStatement {
   std::unique_ptr<sqlite3_stmt, Finalize> statement_;
 };
 
-// A connection to an SQLite file that no other process may use meanwhile, with
-// a write-ahead log that is synced at each commit. Errors: DataLoss for what
-// the file itself is to blame for, ResourceExhausted for a full disk or a
-// value that is too large, else Unavailable.
+// A connection to an SQLite file, exclusive to this process, with a write-ahead
+// log that is synced at each commit. Errors: DataLoss for a damaged file,
+// ResourceExhausted for a full disk or a value that is too large, else
+// Unavailable.
 //
 // Thread-compatible.
 class SqliteDatabase {
  public:
-  // Makes the file if there is none.
+  // Creates the file if it does not exist.
   static absl::StatusOr<std::unique_ptr<SqliteDatabase>> Open(
       const std::string& path);
   SqliteDatabase(const SqliteDatabase&) = delete;
@@ -63,8 +63,8 @@ class SqliteDatabase {
 
   absl::StatusOr<SqliteStatement> Prepare(std::string_view sql) const;
   absl::Status Run(const std::string& sql) const;
-  // Whether the destructor moves what is in the log to the file proper; it
-  // does not until then, so that a damaged file stays as it was found.
+  // If true, the destructor moves the log into the main file. Default: false,
+  // so that a damaged file stays as it was found.
   absl::Status EmptyLogAtClose(bool empty) const;
 
  private:

@@ -9,9 +9,9 @@
 
 namespace feedmill {
 
-// Where a state machine's events are kept: one sequence, appended to before
-// anything that follows from it is said to others. Replaying it makes the state
-// again.
+// Stores the events of a state machine as one sequence. An event is appended
+// before any of its consequences is sent. Replaying the events restores the
+// state.
 //
 // Thread-compatible; a store has one writer.
 template <class Event>
@@ -19,15 +19,14 @@ class StateStore {
  public:
   virtual ~StateStore() = default;
 
-  // Adds events at the end. OK only when they are as safe as this store keeps
-  // anything: an event is safe only if all before it are.
+  // Appends events. OK only when they are as durable as this store makes them.
+  // An event is safe only if all before it are.
   virtual absl::Status Append(std::span<const Event> events) = 0;
-  // Events appended so far.
+  // Number of events appended so far.
   virtual uint64_t sequence() const = 0;
 };
 
-// Keeps events as long as the process lives, and all of them: for simulations
-// and tests of replay.
+// Keeps all events in memory. For simulations and tests of replay.
 template <class Event>
 class MemoryStateStore : public StateStore<Event> {
  public:

@@ -17,7 +17,7 @@ using wire::Builder;
 using wire::FieldReader;
 using wire::Offset;
 
-constexpr size_t kBytesMax = size_t{16} << 20;  // as of the texts
+constexpr size_t kBytesMax = size_t{16} << 20;  // the same limit as for texts
 constexpr unsigned kDepthMax = 8;
 constexpr unsigned kTablesMax = 1 << 20;
 
@@ -39,7 +39,7 @@ Offset<fb::ClusterDef> Put(Builder& builder, const ClusterDef& def) {
       }));
 }
 
-// Null, which leaves the field out, where there is nothing to say.
+// Returns null, which leaves the field out, if `text` is empty.
 Offset<flatbuffers::String> PutUnlessEmpty(Builder& builder,
                                            const std::string& text) {
   return text.empty() ? 0 : wire::Put(builder, text);
@@ -51,7 +51,7 @@ std::string Finished(const Builder& builder) {
 }
 
 // ---- reading
-// The bytes, aligned, once they are known to hold a `Table`.
+// Verifies that the bytes hold a `Table`. Returns an aligned copy.
 template <class Table>
 absl::StatusOr<std::vector<uint64_t>> Verified(std::string_view bytes,
                                                const char* identifier,

@@ -58,9 +58,9 @@ bool Verify(Header header) {
   return verifier.VerifyBuffer<Table>(fb::EnvelopeIdentifier());
 }
 
-// A copy that can be read as tables, until the next one of this thread.
+// Returns an aligned copy, valid until this thread's next call.
 Header Aligned(const Buffer& header) {
-  // Kept, so that it need not be found again for each message.
+  // Reused to avoid an allocation per message.
   thread_local std::vector<uint64_t> words;
   if (words.size() > kKeptBytes / sizeof(uint64_t)) words = {};
   words.resize(std::max(words.size(), header.size() / sizeof(uint64_t) + 1));
@@ -68,7 +68,7 @@ Header Aligned(const Buffer& header) {
   return std::as_bytes(std::span(words)).first(header.size());
 }
 
-// The aligned header without its checksum, which was right.
+// Verifies the header's checksum and returns the aligned header without it.
 absl::StatusOr<Header> CheckedHeader(const Parts& parts) {
   if (parts.empty() || parts.size() > kMaxParts) {
     return InvalidArgument("a message of {} parts; 1 to {} make sense",
@@ -169,7 +169,7 @@ Message ReadBody(FieldReader& reader, const fb::Envelope& envelope,
 using PackedVector = wire::Offset<flatbuffers::Vector<const fb::PackedPart*>>;
 using Checksums = wire::Offset<flatbuffers::Vector<uint64_t>>;
 
-// Puts what is packed in the place of what it stands for, and says so.
+// Replaces parts by their packed form and records that in the header.
 PackedVector PutPacked(Builder& builder, const PackedParts& packed,
                        Parts& parts) {
   if (packed.parts.empty()) return 0;
@@ -207,7 +207,7 @@ absl::Status CheckSums(FieldReader& reader, const Parts& parts,
   return absl::OkStatus();
 }
 
-// Puts what packed parts stand for in their place. The codec of the last.
+// Replaces packed parts by their unpacked form. Returns the last part's codec.
 absl::StatusOr<LinkCompression> Unpack(
     FieldReader& reader, const flatbuffers::Vector<const fb::PackedPart*>& list,
     Parts& parts) {
@@ -234,7 +234,7 @@ absl::StatusOr<LinkCompression> Unpack(
   return codec;
 }
 
-// Takes the parts that `lender` lends out of `parts`, and says so.
+// Removes the parts that `lender` lends from `parts` and records them.
 wire::Offset<fb::SharedParts> PutShared(Builder& builder, PartLender& lender,
                                         Parts& parts) {
   const SharedParts shared = lender.Lend(parts);
@@ -248,7 +248,7 @@ wire::Offset<fb::SharedParts> PutShared(Builder& builder, PartLender& lender,
   return fb::CreateSharedParts(builder, shared.link, shared.sequence, written);
 }
 
-// The parts that were sent and, between them, those that were not.
+// Merges the parts that were sent with the shared ones.
 absl::StatusOr<Parts> WholeParts(FieldReader& reader, const Parts& sent,
                                  const fb::SharedParts& wire_shared,
                                  PartBorrower* borrower) {
@@ -262,7 +262,7 @@ absl::StatusOr<Parts> WholeParts(FieldReader& reader, const Parts& sent,
     return InvalidArgument(
         "parts of a message lie in memory that this process does not share");
   }
-  // Also where what follows is wrong: tickets go back.
+  // Borrow even if later checks fail: that returns the slots to the lender.
   FM_ASSIGN_OR_RETURN(const std::vector<Buffer> borrowed,
                       borrower->Borrow(shared));
   const size_t count = sent.size() + borrowed.size();
@@ -288,7 +288,8 @@ absl::StatusOr<Parts> WholeParts(FieldReader& reader, const Parts& sent,
   return whole;
 }
 
-// Whether so many parts, shared, packed or with checksums, fit such a message.
+// Checks that this kind of message may have this number of parts, and shared
+// parts, packed parts or checksums.
 absl::Status CheckParts(const fb::Envelope& envelope, size_t parts) {
   if (envelope.body_type() == fb::Body::Frame) {
     if (envelope.shared() == nullptr || envelope.packed() == nullptr) {
@@ -318,7 +319,7 @@ Buffer WithChecksum(std::span<const uint8_t> header) {
 
 Parts Encode(const Message& message, std::string_view cluster_id,
              PartLender* lender) {
-  // Kept, so that it need not grow again for each message.
+  // Reused to avoid growing it for each message.
   thread_local Builder builder;
   builder.Clear();
   Parts parts(1);

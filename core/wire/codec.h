@@ -12,21 +12,21 @@
 namespace feedmill {
 
 // The parts of one ZeroMQ message, without routing ids. Part 0 is the
-// FlatBuffer header; the parts after it are a frame's buffers, shared with the
-// chunk (no copy from 64 KiB up; smaller ones stand together in one part).
+// FlatBuffers header. The other parts are a frame's buffers: those of 64 KiB
+// and more share the chunk's memory, smaller ones are copied into one part.
 using Parts = std::vector<Buffer>;
 
 // Encodes `message` for the cluster `cluster_id` (any text; peers of another
-// cluster refuse it). What `lender` lends of a frame's parts is left out; where
-// there is none, Frame::packed is sent in their place.
+// cluster refuse it). Parts of a frame that `lender` lends are not sent.
+// Without `lender`, Frame::packed replaces the parts it holds.
 Parts Encode(const Message& message, std::string_view cluster_id,
              PartLender* lender = nullptr);
 
 // Decodes and verifies parts from outside: never crashes, never reads outside
-// them, refuses what is malformed (InvalidArgument), of another protocol
-// version or cluster (FailedPrecondition, naming both). The chunk of a frame
-// shares the parts' memory where it is 8-byte aligned. Shared parts come from
-// `borrower`; without one, a frame that has any is refused.
+// them. InvalidArgument if they are malformed, FailedPrecondition (naming both)
+// for another protocol version or cluster. The chunk of a frame shares the
+// parts' memory if it is 8-byte aligned. `borrower` resolves shared parts;
+// without one, a frame with shared parts is refused.
 absl::StatusOr<Message> Decode(const Parts& parts, std::string_view cluster_id,
                                PartBorrower* borrower = nullptr);
 

@@ -5,7 +5,7 @@
 #include "core/wire/field_writer.h"
 #include "core/wire/message.h"
 
-// The bodies of all messages but Frame. Private to core/wire.
+// Bodies of all messages except Frame. Private to core/wire.
 
 namespace feedmill::wire {
 
@@ -22,9 +22,9 @@ Body Put(Builder& builder, const Refusal& refusal);
 Body Put(Builder& builder, const Grant& grant);
 Body Put(Builder& builder, const ShareRequest& request);
 Body Put(Builder& builder, const ShareOffer& offer);
-Body Put(Builder& builder, const Relay& relay);  // its parts apart
+Body Put(Builder& builder, const Relay& relay);  // without its parts
 
-// REQUIRES: the tables were verified. Faults are left in `reader`.
+// REQUIRES: the tables were verified. Errors are stored in `reader`.
 ClientHello Read(FieldReader& reader, const fb::ClientHello& hello);
 ClientBeat Read(FieldReader& reader, const fb::ClientBeat& beat);
 ClientAnswer Read(FieldReader& reader, const fb::ClientAnswer& answer);
@@ -38,7 +38,7 @@ Refusal Read(FieldReader& reader, const fb::Refusal& refusal);
 Grant Read(FieldReader& reader, const fb::Grant& grant);
 ShareRequest Read(FieldReader& reader, const fb::ShareRequest& request);
 ShareOffer Read(FieldReader& reader, const fb::ShareOffer& offer);
-Relay Read(FieldReader& reader, const fb::Relay& relay);  // its parts apart
+Relay Read(FieldReader& reader, const fb::Relay& relay);  // without its parts
 
 }  // namespace feedmill::wire
 

@@ -57,7 +57,7 @@ BoundSplit ReadBoundSplit(FieldReader& reader, const fb::BoundSplit& split) {
   return bound;
 }
 
-// A share of nothing is none.
+// Refuses a share that is not sound.
 Share ReadShare(FieldReader& reader, uint64_t rank, uint64_t ranks) {
   const Share share{rank, ranks};
   if (share.sound()) return share;

@@ -14,17 +14,17 @@
 #include "core/wire/message.h"
 #include "schemas/envelope_generated.h"
 
-// What control_codec.cc and frame_codec.cc share to read FlatBuffers.
-// Private to core/wire.
+// Reads FlatBuffers for control_codec.cc and frame_codec.cc. Private to
+// core/wire.
 
 namespace feedmill::wire {
 
-// Reads the fields of a verified header. The first thing that is wrong is kept
-// in error(), after which what is returned means nothing.
+// Reads the fields of a verified header. The first error is kept in error();
+// after it, returned values are meaningless.
 //
-// A verified header may still name one string many times and so be far larger
-// once it is copied; honest senders write each string once, so no more bytes
-// are copied than the header has.
+// A verified header may refer to one string many times, so copies of its
+// strings could be much larger than the header. Honest senders write each
+// string once. So FieldReader copies at most as many bytes as the header has.
 class FieldReader {
  public:
   explicit FieldReader(size_t header_size) : budget_(header_size) {}
@@ -55,7 +55,7 @@ class FieldReader {
             Incarnation(session->incarnation())};
   }
 
-  // The items of a vector of tables or strings, each read by `read`.
+  // Reads a vector of tables or strings; `read` reads each item.
   template <class V, class F>
   auto All(const V* vector, F read) {
     std::vector<decltype(read(vector->Get(0)))> items;
@@ -66,8 +66,8 @@ class FieldReader {
     return items;
   }
 
-  // Whether the items of a vector of structs or numbers may be read: the
-  // verifier looks at the alignment of its length only. Writers align only
+  // True if the items of a vector of structs or numbers are aligned. The
+  // verifier only checks the alignment of its length, and writers align only
   // vectors that have items.
   template <class T, class V>
   bool IsAligned(const V& vector) {
@@ -79,7 +79,7 @@ class FieldReader {
     return false;
   }
 
-  // The items of a vector of structs, each converted by `convert`.
+  // Reads a vector of structs; `convert` converts each item.
   template <class T, class F>
   auto Structs(const flatbuffers::Vector<const T*>* vector, F convert) {
     std::vector<decltype(convert(*vector->Get(0)))> items;
@@ -90,7 +90,7 @@ class FieldReader {
   }
 
  private:
-  // An item costs at least the four bytes that name it.
+  // An item costs at least the four bytes of its offset.
   bool Spend(size_t bytes) {
     constexpr size_t kName = 4;
     if (bytes > budget_ || budget_ - bytes < kName) {
@@ -105,7 +105,8 @@ class FieldReader {
   absl::Status error_;
 };
 
-// kAuto only where it is asked for: nothing is sent in it.
+// kAuto is accepted only if `may_wish`: it is a request, never the codec of
+// data.
 inline LinkCompression FromWire(FieldReader& reader, fb::LinkCompression codec,
                                 bool may_wish) {
   switch (codec) {
@@ -148,7 +149,7 @@ inline absl::Duration DurationFromWire(int64_t nanoseconds) {
   return absl::Nanoseconds(nanoseconds);
 }
 
-// Of a frame's piece, or a worker's sample.
+// Costs of a frame's piece or of a worker's sample.
 inline std::vector<StepCost> ReadCosts(
     FieldReader& reader,
     const flatbuffers::Vector<const fb::StepCost*>* costs) {

@@ -10,8 +10,8 @@
 #include "core/wire/message.h"
 #include "schemas/envelope_generated.h"
 
-// What control_codec.cc and frame_codec.cc share to write FlatBuffers.
-// Private to core/wire.
+// Writes FlatBuffers for control_codec.cc and frame_codec.cc. Private to
+// core/wire.
 
 namespace feedmill::wire {
 
@@ -19,7 +19,7 @@ using Builder = flatbuffers::FlatBufferBuilder;
 template <class T>
 using Offset = flatbuffers::Offset<T>;
 
-// A message's body, written.
+// The serialised body of a message.
 struct Body {
   fb::Body type;
   Offset<void> offset;
@@ -36,8 +36,8 @@ inline fb::Seen ToWire(const Seen& seen) {
   return {seen.journal.value(), seen.sequence};
 }
 
-// Nanoseconds; what they cannot hold, infinity too, becomes the extreme values,
-// which read as infinity (field_reader.h).
+// Converts to nanoseconds. Values out of range, including infinity, become the
+// extreme values, which field_reader.h reads as infinity.
 inline int64_t ToWire(absl::Time time) { return absl::ToUnixNanos(time); }
 inline int64_t ToWire(absl::Duration duration) {
   return absl::ToInt64Nanoseconds(duration);
@@ -53,14 +53,14 @@ inline Offset<fb::Session> Put(Builder& builder, const Session& session) {
                            session.incarnation.value());
 }
 
-// Null, which leaves the field out, where the status is OK.
+// Returns null, which leaves the field out, if the status is OK.
 inline Offset<fb::Status> Put(Builder& builder, const absl::Status& status) {
   if (status.ok()) return 0;
   return fb::CreateStatus(builder, static_cast<uint8_t>(status.code()),
                           Put(builder, ErrorText(status)));
 }
 
-// A vector of the tables or strings that `put` makes of the items.
+// Writes a vector of tables or strings; `put` writes each item.
 template <class T, class F>
 auto PutAll(Builder& builder, const std::vector<T>& items, F put) {
   std::vector<decltype(put(items.front()))> offsets;
@@ -69,7 +69,7 @@ auto PutAll(Builder& builder, const std::vector<T>& items, F put) {
   return builder.CreateVector(offsets);
 }
 
-// Null, too, where there is none.
+// Returns null if there is no skipped element.
 inline Offset<fb::SkippedElement> Put(
     Builder& builder, const std::optional<SkippedElement>& skipped) {
   if (!skipped) return 0;
@@ -84,7 +84,7 @@ inline Offset<fb::SkippedElement> Put(
   return fb::CreateSkippedElement(builder, &cursor, records, error);
 }
 
-// A vector of the structs that `convert` makes of the items.
+// Writes a vector of structs; `convert` converts each item.
 template <class T, class F>
 auto PutStructs(Builder& builder, const std::vector<T>& items, F convert) {
   std::vector<decltype(convert(items.front()))> structs;

@@ -9,20 +9,19 @@
 #include "core/wire/field_writer.h"
 #include "feedmill/chunk.h"
 
-// The body of a Frame and the parts that follow it. Private to core/wire.
+// Body and parts of a Frame. Private to core/wire.
 
 namespace feedmill::wire {
 
-// A buffer of at least so many bytes is a part of its own, never copied;
-// smaller ones stand together in part 1, each at a multiple of
-// kBufferAlignment.
+// Buffers of at least this size are parts of their own and never copied.
+// Smaller ones are copied into part 1, each aligned to kBufferAlignment.
 inline constexpr size_t kOwnPartFrom = 64 << 10;
 
-// Writes the body and appends to `parts`, which must hold the place of the
-// header already, what follows it.
+// Writes the body and appends the other parts to `parts`, whose first element
+// must be the place of the header.
 Body PutFrame(Builder& builder, const Frame& frame, Parts& parts);
 
-// REQUIRES: the table was verified. Faults are left in `reader`.
+// REQUIRES: the table was verified. Errors are stored in `reader`.
 Frame ReadFrame(FieldReader& reader, const fb::Frame& frame,
                 const Parts& parts);
 

@@ -7,7 +7,7 @@ namespace {
 
 constexpr size_t kMaxComponents = 4096;
 constexpr size_t kMaxRank = 32;
-// A row is at least one byte of credit and a frame far less than this.
+// A row costs at least one byte of credit, so a frame has far fewer.
 constexpr uint64_t kMaxRows = uint64_t{1} << 26;
 constexpr size_t kPlaceAlignment = 8;
 
@@ -15,9 +15,9 @@ bool IsAligned(const std::byte* at) {
   return reinterpret_cast<uintptr_t>(at) % kPlaceAlignment == 0;
 }
 
-// Hands out views of the parts after the header. A part whose memory is not
-// aligned is copied once. No byte is handed out twice as often as it is there,
-// so a small message cannot make much work.
+// Returns views of the parts after the header. Copies a part once if its memory
+// is not aligned. The views hold in total at most the received bytes, so that a
+// small message cannot cause much work.
 class PartReader {
  public:
   PartReader(FieldReader& reader, const Parts& parts)

@@ -15,7 +15,7 @@ Buffer Rebased(const Buffer& numbers, int64_t base) {
   return std::move(builder).Freeze();
 }
 
-// The column without what a slice's buffers hold beside its rows.
+// Returns the column without buffer content outside its rows.
 Column Trimmed(const Column& column, size_t rows) {
   Column trimmed = column;
   const int64_t first = column.RowStart(0);
@@ -37,7 +37,7 @@ Column Trimmed(const Column& column, size_t rows) {
   return trimmed;
 }
 
-// Gives every buffer its place in the parts after the header.
+// Assigns each buffer its place in the parts after the header.
 class PartWriter {
  public:
   PartWriter(const std::vector<Column>& columns, Parts& parts) : parts_(parts) {

@@ -17,42 +17,44 @@
 #include "core/dataset/graph.h"
 #include "feedmill/link.h"
 
-// What the processes say to each other, typed. The bytes are in schemas/, the
-// rules in schemas/PROTOCOL.md, the translation in codec.h.
+// Messages between the processes, as plain structs. Their bytes are defined in
+// schemas/, their rules in schemas/PROTOCOL.md, the conversion in codec.h.
 
 namespace feedmill {
 
-// Also another one for each kPlanVersion (core/plan/plan_id.h): all processes
-// of a cluster compute the same order.
+// Changes with kPlanVersion (core/plan/plan_id.h) too: all processes of a
+// cluster must compute the same order.
 inline constexpr uint32_t kProtocolVersion = 4;
 
 // ---- identities
-// A life of a process: later lives are greater (nanoseconds of the Unix clock
-// at its start).
+// Identifies one run of a process: nanoseconds of the Unix clock at its start,
+// so later incarnations are greater.
 using Incarnation = StrongId<struct IncarnationTag, uint64_t>;
-// A reader's name within its job: "solo", a rank's "1/4", or a sharer's own.
+// A reader's name within its job: "solo", a rank such as "1/4", or the name of
+// a reader that shares the job.
 using ConsumerId = StrongId<struct ConsumerIdTag, std::string>;
-// A job: its user's name for it, or "@" and the consumer's for an anonymous
-// one.
+// A job: the user's name for it, or "@" and the consumer's name if it is
+// anonymous.
 using JobName = StrongId<struct JobNameTag, std::string>;
 // A run of a job: an iteration with a fixed mode and start. Ordered.
 using RunNumber = StrongId<struct RunNumberTag, uint64_t>;
-// A worker's data address, "tcp://host:port": its name and where clients go.
+// A worker's name: its data address, "tcp://host:port", to which clients
+// connect.
 using WorkerId = StrongId<struct WorkerIdTag, std::string>;
-// The identity of one dispatcher's store; drawn when the store is created.
+// Identifies one dispatcher's store; drawn when the store is created.
 using JournalId = StrongId<struct JournalIdTag, uint64_t>;
 using Attempt = StrongId<struct AttemptTag, uint64_t>;
 using Opening = StrongId<struct OpeningTag, uint64_t>;
 // Hash of (fingerprint, manifest hash, seed, iteration): what workers run.
 using PlanId = StrongId<struct PlanIdTag, std::string>;
-// Where a message came from or goes: the transport's address of a peer. The
-// dispatcher is kDispatcherPeer to workers and clients; a worker is its
-// WorkerId's text to a client; others are routing ids.
+// The transport's address of a peer. Workers and clients know the dispatcher as
+// kDispatcherPeer; clients know a worker by its WorkerId's text; all other
+// peers are routing ids.
 using PeerId = StrongId<struct PeerIdTag, std::string>;
 inline const PeerId kDispatcherPeer{"dispatcher"};
 
-// Names one (range, session) for ever; never used again, not after a release,
-// a restart or an emptied store. In order of binding.
+// Identifies one (range, session) for ever. Never reused, not even after a
+// release, a restart or an emptied store. Ordered by binding.
 struct SplitId {
   JournalId journal;
   uint64_t number = 0;
@@ -67,7 +69,7 @@ struct Session {
   friend auto operator<=>(const Session&, const Session&) = default;
 };
 
-// The last event of a journal that its reader knows to be synced.
+// The last event of a journal that a peer knows to be synced.
 struct Seen {
   JournalId journal;
   uint64_t sequence = 0;
@@ -75,7 +77,7 @@ struct Seen {
 };
 
 // ---- client ⇄ dispatcher
-// Opens a session or says it again; repeated until answered.
+// Opens a session or repeats that request; sent until answered.
 struct ClientHello {
   JobName job;
   std::string graph;  // CanonicalText
@@ -84,46 +86,47 @@ struct ClientHello {
   Session session;
   bool take_over = false;
   std::optional<RunNumber> run;  // absent: the job's current run, or a new one
-  Cursor cursor;                 // deterministic: where to go on
+  Cursor cursor;                 // deterministic: where to continue
   Seen seen;
-  Share share{};  // what it takes, if it is a rank
-  // What it knows of its run's slots (RunInfo), from earlier answers or from
-  // its token; 0: nothing.
+  Share share{};  // share of this rank
+  // Slots of the run that the reader knows (RunInfo), from earlier answers or
+  // its token; 0: none.
   uint64_t slots = 0;
   bool settled = false;
-  // True if the reader begins the run that it names, false if it goes on with
-  // it (from a token, or after a lost session). Only a reader that goes on
-  // replaces an earlier life of its own without take_over.
+  // True if the reader begins the run that it names. False if it continues it,
+  // from a token or after a lost session. Only a continuing reader replaces its
+  // own earlier incarnation without take_over.
   bool begins = false;
 };
 struct SplitReport {
   SplitId split;
-  Cursor taken;  // in the client's buffer, all before it too
-  Cursor out;    // left the buffer in order; sharers: handed out
+  Cursor taken;  // in the client's buffer, like all before it
+  Cursor out;    // left the buffer in order; sharing readers: handed out
 };
-// What a reader does with its time: counters since its first element was asked
-// for.
+// Time and memory use of a reader: counters since the first request for an
+// element.
 struct ReaderLoad {
   absl::Duration elapsed;
-  absl::Duration waited;  // of these, the application waited for elements
-  absl::Duration stage;   // in the steps of the client, on a core or blocked
+  absl::Duration waited;  // of it: the application waited for elements
+  absl::Duration stage;   // in client steps, on a core or blocked
   uint64_t elements = 0;
   uint64_t bytes = 0;
   uint64_t skipped = 0;
-  uint64_t buffered_bytes = 0;  // came and not handed out
-  uint64_t window_bytes = 0;    // that it lets workers send
+  uint64_t buffered_bytes = 0;  // received and not handed out
+  uint64_t window_bytes = 0;    // granted to workers
   friend bool operator==(const ReaderLoad&, const ReaderLoad&) = default;
 };
-// The keep-alive, and at once on a change. Carries the full set.
+// Heartbeat of a client; also sent at once on a change. Complete: holds all
+// splits.
 struct ClientBeat {
   JobName job;
   RunNumber run;
   Session session;
-  absl::Time sent;  // the client's clock; comes back in the answer
+  absl::Time sent;  // the client's clock; returned in the answer
   std::vector<SplitReport> splits;
   Seen seen;
   std::vector<LinkReport> links{};   // for operators
-  std::optional<ReaderLoad> load{};  // for operators; now and then
+  std::optional<ReaderLoad> load{};  // for operators; not in every message
 };
 struct LeaseRef {
   WorkerId worker;
@@ -137,53 +140,53 @@ struct BoundSplit {
   Cursor begin;
   Cursor end;
   std::vector<LeaseRef> leases;
-  absl::Status error;  // every attempt failed: the run ends here, in order
-  // The element at that cursor, and all of its position after it, kills the
-  // workers that make it: it is left out.
+  absl::Status error;  // every attempt failed: the run ends here
+  // The element at that cursor crashes the workers that produce it. It and the
+  // rest of its position are left out.
   std::optional<SkippedElement> skip{};
 };
-// The positions of a run without end.
+// Number of positions of an infinite run.
 inline constexpr uint64_t kEndlessPositions = ~uint64_t{0};
-// What a client needs to know of its run once it is planned.
+// Properties of a planned run.
 struct RunInfo {
   RunNumber run;
   uint64_t iteration = 0;
   uint64_t seed = 0;
   uint64_t source_size = 0;  // for Plan::Make
-  uint64_t positions = 0;    // kEndless: endless
+  uint64_t positions = 0;    // kEndlessPositions: infinite
   PlanId plan;
-  // Mode off: so many whole passes over the graph, of which `positions` are all
-  // (the plan is that of SlottedGraph); 0: the graph itself. While it is not
-  // settled both may grow, and nobody is at the end.
+  // Mode off: number of whole passes over the graph; `positions` covers all of
+  // them (the plan is that of SlottedGraph). 0: the graph itself. Until the run
+  // is settled both numbers may grow, and no reader is at the end.
   uint64_t slots = 0;
   bool settled = true;
   uint64_t source_round = 0;  // SourcePlan::round
 };
-// Answers a hello or beat, and is sent at once when something changes. All
-// splits bound to the session: one that is absent has ended.
+// Answers a hello or heartbeat; also sent at once on a change. Holds all splits
+// bound to the session: a split that is missing has ended.
 struct ClientAnswer {
   JobName job;
   Session session;
-  std::optional<absl::Time> beat_sent;  // of the beat that is answered
-  std::optional<RunInfo> run;           // absent: still being planned
+  std::optional<absl::Time> beat_sent;  // sent time of the answered heartbeat
+  std::optional<RunInfo> run;           // absent: not planned yet
   std::vector<BoundSplit> splits;
-  bool dry = false;       // nothing is left to bind to anyone
-  bool finished = false;  // and all was reported out: the run is over
+  bool dry = false;       // exhausted: no split is left to bind
+  bool finished = false;  // and all were reported as out: the run is over
   uint32_t workers = 0;
   absl::Duration heartbeat_interval;
   absl::Duration client_timeout;
   Seen seen;
-  // Ranks that have not finished the iteration before this one's, which begins
-  // when they have: no session is open. With a run: ranks that are to say how
-  // far they are before it is settled (P-191).
+  // Without a run: number of ranks that have not finished the previous
+  // iteration; this rank's iteration begins when they have. With a run: number
+  // of ranks that must report their position before the run is settled (P-191).
   uint64_t awaited = 0;
-  std::vector<uint64_t> awaited_ranks{};  // the first of them
+  std::vector<uint64_t> awaited_ranks{};  // the first of these ranks
 };
 enum class RejectReason : uint8_t {
-  kUnknown = 1,     // no such session here: say hello with where you stand
-  kSuperseded = 2,  // a newer run or incarnation took over: stop
-  kReleased = 3,    // silent too long: drop everything, join under a new name
-  kRefused = 4,     // the job cannot be: detail says why
+  kUnknown = 1,     // no such session: send a hello with your position
+  kSuperseded = 2,  // a newer run or incarnation replaced it: stop
+  kReleased = 3,    // silent too long: drop everything, join with a new name
+  kRefused = 4,     // the job is not possible: see `detail`
 };
 struct ClientReject {
   JobName job;
@@ -191,35 +194,35 @@ struct ClientReject {
   RejectReason reason = RejectReason::kUnknown;
   absl::Status detail;
 };
-// Why a reader leaves. The state that its job ends in follows from it.
+// Why a reader leaves. Determines the state in which its job ends.
 enum class LeaveReason : uint8_t {
-  kLeft = 1,       // its owner wanted no more, or it ended with an error
+  kLeft = 1,       // closed before the end, or failed
   kFinished = 2,   // it read to the end
   kCancelled = 3,  // it was stopped: Reader::Cancel, ReadOptions::cancel
 };
-// The session ends: all handed out, or nobody wants the rest. Answered by a
-// ClientReject kReleased; harmless to repeat or lose.
+// Ends the session: all elements were handed out, or the rest is not wanted.
+// Answered by a ClientReject kReleased; harmless if repeated or lost.
 struct ClientLeave {
   JobName job;
   RunNumber run;
   Session session;
-  std::vector<SplitReport> splits;  // the last report
+  std::vector<SplitReport> splits;  // the final report
   LeaveReason why = LeaveReason::kLeft;
-  std::optional<ReaderLoad> load{};  // the last
+  std::optional<ReaderLoad> load{};  // the final report
 };
 
 // ---- worker ⇄ dispatcher
-// What it costs to run a plan, measured since the last beat.
+// Cost of a plan on a worker, measured since the last heartbeat.
 struct PlanCost {
   PlanId plan;
   uint64_t positions = 0;
   uint64_t bytes = 0;
-  absl::Duration busy;  // of one thread
+  absl::Duration busy;  // thread time
 };
-// What making a piece took at a place of its plan, on a worker.
+// Cost of one place of a plan, for the pieces a worker made.
 struct StepCost {
-  // 0: what is of no step; 1: the source; 2: making the piece of what they
-  // made; 3 + k: step k, of all as written.
+  // 0: not part of a step; 1: the source; 2: building the piece; 3 + k: step k
+  // of the written pipeline.
   uint32_t place = 0;
   uint64_t wall_ns = 0;
   uint64_t cpu_ns = 0;
@@ -229,24 +232,24 @@ struct StepCost {
   friend bool operator==(const StepCost&, const StepCost&) = default;
   static constexpr uint32_t kPlaceMax = 0xffff;
 };
-// What a worker does for one plan.
+// State of one plan on a worker.
 struct PlanLoad {
   PlanId plan;
-  uint32_t streams = 0;             // that a reader asks for now
-  uint32_t waiting_for_credit = 0;  // of these, with something to send
-  uint32_t waiting_for_memory = 0;  // with something to make
-  uint64_t ready_bytes = 0;         // made and not sent
-  uint64_t elements = 0;            // sent, since it has the plan
+  uint32_t streams = 0;             // requested by readers now
+  uint32_t waiting_for_credit = 0;  // of these, with data to send
+  uint32_t waiting_for_memory = 0;  // with data to compute
+  uint64_t ready_bytes = 0;         // computed and not sent
+  uint64_t elements = 0;            // sent since the worker has the plan
   uint64_t bytes = 0;
-  std::vector<StepCost> steps{};  // a sample, since the last report
+  std::vector<StepCost> steps{};  // a sample since the last report
   friend bool operator==(const PlanLoad&, const PlanLoad&) = default;
 };
-// What a worker's threads and memory do.
+// Threads and memory of a worker.
 struct WorkerLoad {
   uint32_t threads = 0;
-  uint32_t tasks = 0;         // under way
+  uint32_t tasks = 0;         // running
   absl::Duration busy;        // of all threads, since the start
-  uint64_t memory_bytes = 0;  // made and not sent
+  uint64_t memory_bytes = 0;  // computed and not sent
   uint64_t memory_max = 0;
   std::vector<PlanLoad> plans{};
   friend bool operator==(const WorkerLoad&, const WorkerLoad&) = default;
@@ -256,7 +259,7 @@ struct LeaseFailure {
   Attempt attempt;
   absl::Status status;
 };
-// The answer to a ManifestRequest: OK and the manifest, or why not.
+// Answers a ManifestRequest: OK and the manifest, or the error.
 struct ManifestResult {
   std::string graph_fingerprint;
   absl::Status status;
@@ -269,15 +272,15 @@ struct HeldLease {
 struct WorkerBeat {
   WorkerId worker;
   Incarnation incarnation;
-  uint32_t slots = 0;  // leases it wants at most: 2 a thread
+  uint32_t slots = 0;  // maximum of leases it wants: 2 per thread
   bool draining = false;
   std::vector<HeldLease> leases;
-  std::vector<PlanId> plans;  // definitions that it has
+  std::vector<PlanId> plans;  // definitions it has
   std::vector<PlanCost> costs;
-  std::vector<LeaseFailure> failures;     // repeated until the lease is gone
-  std::vector<ManifestResult> manifests;  // repeated until no longer asked for
+  std::vector<LeaseFailure> failures;     // repeated until the lease ends
+  std::vector<ManifestResult> manifests;  // repeated until no longer requested
   Seen seen;
-  std::optional<WorkerLoad> load{};  // for operators; when it changed
+  std::optional<WorkerLoad> load{};  // for operators; sent on a change
 };
 struct Lease {
   SplitId split;
@@ -286,8 +289,9 @@ struct Lease {
   Cursor begin;  // the split's range
   Cursor end;
   Attempt attempt;
-  Share share{};  // the session's: where each position makes one element,
-                  // only these are made and sent
+  // The session's share. If each position makes one element, only elements of
+  // the share are made and sent.
+  Share share{};
 };
 struct PlanDefinition {
   PlanId plan;
@@ -300,15 +304,16 @@ struct ManifestRequest {
   std::string graph_fingerprint;
   std::string graph;
 };
-// The full set of what the worker should hold; anything else ends.
+// The complete set of leases of a worker; it ends all others.
 struct WorkerAnswer {
   Incarnation incarnation;
   std::vector<Lease> leases;
-  std::vector<PlanDefinition> definitions;  // of plans that it lacks
+  std::vector<PlanDefinition> definitions;  // plans that the worker lacks
   std::vector<ManifestRequest> manifests;
   absl::Duration heartbeat_interval;
-  absl::Duration park_after;  // a stream without a grant for so long is parked
-  bool drained = false;       // it may go: nothing depends on it
+  // streams without a grant for this long are parked
+  absl::Duration park_after;
+  bool drained = false;  // the worker may stop: no client depends on it
   Seen seen;
 };
 
@@ -317,7 +322,7 @@ struct StatusRequest {};
 struct StatusReply {
   std::string json;  // see `feedmill status --help`
 };
-// A message that could not be understood, or a peer of another version.
+// Answers a message that cannot be decoded, or a peer of another version.
 struct Refusal {
   absl::Status status;
 };
@@ -325,8 +330,8 @@ struct Refusal {
 // ---- client ⇄ worker
 using StepCosts = std::shared_ptr<const std::vector<StepCost>>;
 
-// How far a client lets an attempt send: absolute and idempotent. A higher
-// opening makes the worker send again from `start`.
+// The limit up to which a client lets an attempt send: absolute and idempotent.
+// A higher opening makes the worker send again from `start`.
 struct Grant {
   Session session;
   SplitId split;
@@ -335,18 +340,19 @@ struct Grant {
   Opening opening;
   Cursor start;
   uint64_t total_bytes = 0;  // element bytes allowed since `start`
-  bool head = false;         // the first split not taken and emptied
+  bool head = false;         // the first split not yet taken and emptied
   LinkCompression compression =
-      LinkCompression::kNone;  // that the client wishes
-  bool checksums = false;  // of the parts, too: the link protects them badly
+      LinkCompression::kNone;  // requested by the client
+  // also of the parts: the link's own protection is weak
+  bool checksums = false;
   uint32_t weight = kDefaultWeight;  // 1 to kWeightMax
-  bool profile = false;              // frames are to say what making them took
-  // Bytes a second that come from this worker, as they are sent, while the
-  // reader does little but wait for them and its window is wide enough for the
-  // round trip. 0: not known.
+  bool profile = false;              // frames must carry costs
+  // Measured rate at which bytes of this worker arrive, in bytes per second as
+  // sent. Valid while the reader mostly waits and its window is wide enough for
+  // the round trip. 0: unknown.
   uint64_t arriving = 0;
 };
-// What PackParts made of a piece's parts (packing.h).
+// Packed form of a piece's parts (packing.h).
 struct PackedParts;
 struct Frame {
   Session session;
@@ -356,33 +362,34 @@ struct Frame {
   Attempt attempt;
   Opening opening;
   Piece piece;
-  // The same parts, smaller: what is sent in their place. Null: nothing is.
+  // Smaller form of the same parts, sent instead of them. Null: none.
   std::shared_ptr<const PackedParts> packed{};
-  bool checksums = false;  // of the parts: sent, or came, with it
-  // In which its parts came, if some were packed. Not sent.
+  bool checksums = false;  // of the parts: sent with, or received in, the frame
+  // Codec of the received parts, if some were packed. Not sent.
   LinkCompression came = LinkCompression::kNone;
-  uint64_t wire_bytes = 0;  // of its parts as they came. Not sent.
-  StepCosts costs{};        // of its piece, where the grant asked; else null
+  uint64_t wire_bytes = 0;  // size of its parts as received; not sent
+  StepCosts costs{};  // of its piece, if the grant asked for it; else null
 };
 
-// `parts`, a whole encoded message, on its way between a client and a worker
-// through the dispatcher. `client`: its routing id there; "" where it sends or
-// gets it.
+// `parts`, an encoded message, relayed between a client and a worker by the
+// dispatcher. `client`: the client's routing id at the dispatcher; "" in
+// messages from or to the client.
 struct Relay {
   WorkerId worker;
   std::string client;
   std::vector<Buffer> parts;
 };
 
-// May this client see the worker's memory? Only processes of one host can: the
-// boot id tells hosts apart, what follows (core/net/arena_host.h) the rest.
+// Asks for access to the worker's memory. Only processes of one host can have
+// it: the boot id identifies the host, core/net/arena_host.h checks the rest.
 struct ShareRequest {
   std::string boot_id;
 };
-// Where to fetch it. An empty name: no, and asking again is in vain.
+// Place from which to obtain the memory. An empty name: refused, do not ask
+// again.
 struct ShareOffer {
   std::string socket_name;  // abstract, of AF_UNIX
-  uint64_t nonce = 0;       // said there, shows who asked
+  uint64_t nonce = 0;  // the client sends it to the socket to identify itself
 };
 
 using Message = std::variant<ClientHello, ClientBeat, ClientAnswer,
@@ -390,7 +397,7 @@ using Message = std::variant<ClientHello, ClientBeat, ClientAnswer,
                              WorkerAnswer, StatusRequest, StatusReply, Refusal,
                              Grant, Frame, ShareRequest, ShareOffer, Relay>;
 
-// A message and whom it is for.
+// A message and its destination.
 struct Outgoing {
   PeerId to;
   Message message;

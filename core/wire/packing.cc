@@ -15,7 +15,7 @@
 namespace feedmill {
 namespace {
 
-// Smaller parts are not worth the header's entry.
+// Smaller parts are not worth an entry in the header.
 constexpr size_t kPackFrom = 1024;
 constexpr int kZstdLevel = 1;
 
@@ -24,7 +24,7 @@ struct FreeContext {
   void operator()(ZSTD_DCtx* context) const { ZSTD_freeDCtx(context); }
 };
 
-// Into `room` bytes at `to`; 0 if they are too few.
+// Compresses into `room` bytes at `to`. Returns 0 if they do not suffice.
 size_t Compress(LinkCompression codec, const Buffer& from, std::byte* to,
                 size_t room) {
   if (codec == LinkCompression::kLz4) {
@@ -34,20 +34,20 @@ size_t Compress(LinkCompression codec, const Buffer& from, std::byte* to,
   }
   thread_local const std::unique_ptr<ZSTD_CCtx, FreeContext> context(
       ZSTD_createCCtx());
-  if (context == nullptr) return 0;  // it is sent as it is
+  if (context == nullptr) return 0;  // 0: the part is sent unpacked
   const size_t size = ZSTD_compressCCtx(context.get(), to, room, from.data(),
                                         from.size(), kZstdLevel);
   return ZSTD_isError(size) != 0 ? 0 : size;
 }
 
-// What comes back is a copy of its own size: its room was as large as the part.
+// Returns a copy of exact size: the buffer had room for the unpacked part.
 std::optional<PackedPart> Pack(uint32_t index, const Buffer& part,
                                LinkCompression codec) {
   BufferBuilder room(part.size() - part.size() / 8);
   const size_t size =
       Compress(codec, part, room.data(), part.size() - part.size() / 8);
   if (size == 0) return std::nullopt;
-  if (part.size() > kPackedRatioMax * size) {  // only zstd does that
+  if (part.size() > kPackedRatioMax * size) {  // possible with zstd only
     return Pack(index, part, LinkCompression::kLz4);
   }
   return PackedPart{index, codec, part.size(),

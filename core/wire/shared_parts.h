@@ -8,21 +8,21 @@
 #include "absl/status/statusor.h"
 #include "feedmill/chunk.h"
 
-// Parts of a message that are not sent, because its receiver sees the memory
-// that they lie in. PROTOCOL.md, "Shared memory", has the rules.
+// Parts of a message that are not sent, because its receiver reads them in
+// shared memory. PROTOCOL.md, "Shared memory", has the rules.
 
 namespace feedmill {
 
 struct SharedPart {
-  uint32_t part = 0;    // of the message; 0 is the header
-  uint32_t ticket = 0;  // given back when nobody looks at it any more
+  uint32_t part = 0;    // index in the message; 0 is the header
+  uint32_t ticket = 0;  // slot; returned when the last view is released
   uint64_t offset = 0;  // in the link's memory
   uint64_t size = 0;
 };
 
 struct SharedParts {
   uint64_t link = 0;
-  uint64_t sequence = 0;          // of the messages over this link, from 1
+  uint64_t sequence = 0;          // of messages over this link, from 1
   std::vector<SharedPart> parts;  // in increasing order of `part`
 };
 
@@ -30,17 +30,17 @@ struct SharedParts {
 class PartLender {
  public:
   virtual ~PartLender() = default;
-  // Which of the parts after the header the peer may take where they lie; the
-  // others are sent. They stay as they are until their tickets are back.
+  // Selects the parts after the header that the peer reads in place; others are
+  // sent. Lent parts stay unchanged until their slots are returned.
   virtual SharedParts Lend(std::span<const Buffer> parts) = 0;
 };
 
-// The receiver's.
+// The receiver's end of a link.
 class PartBorrower {
  public:
   virtual ~PartBorrower() = default;
-  // Views of the shared parts; each gives its ticket back when its last copy
-  // goes. InvalidArgument for what does not lie in the link's memory.
+  // Returns views of the shared parts; each slot is returned when its last copy
+  // is released. InvalidArgument if a part lies outside the link's memory.
   virtual absl::StatusOr<std::vector<Buffer>> Borrow(
       const SharedParts& shared) = 0;
 };
