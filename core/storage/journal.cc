@@ -170,7 +170,7 @@ absl::Status Journal::CompareWithSeal() {
     // A crash between creating the two files; no event was acknowledged.
     if (sequence_ == 0) return seal_->Create(mark());
     return DataLoss(
-        "journal.seal is missing, so it is unknown whether {} events "
+        "journal.seal is gone, so it is unknown whether {} events "
         "are all",
         sequence_);
   }
