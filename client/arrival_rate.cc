@@ -6,7 +6,7 @@ namespace feedmill {
 namespace {
 
 constexpr absl::Duration kMeasure = absl::Milliseconds(100);
-// Part of that time in which the application waits, at least.
+// The application must wait for at least this fraction of the measurement.
 constexpr double kWaits = 0.8;
 
 }  // namespace
@@ -19,7 +19,8 @@ void ArrivalRate::Arrive(absl::Time now, const WorkerId& worker, uint64_t sent,
                          uint64_t elements) {
   if (waits_since_ < now) waited_ += now - std::max(waits_since_, from_);
   waits_since_ = absl::InfiniteFuture();
-  if (from_ == absl::InfinitePast()) {  // it began to come before that
+  // data began to arrive before the measurement
+  if (from_ == absl::InfinitePast()) {
     waited_ = absl::ZeroDuration();
     from_ = now;
     return;

@@ -9,23 +9,23 @@
 
 namespace feedmill {
 
-// How fast frames come from workers while a reader does little but wait for
-// them: what a link carries, where the worker has more for it. (What a
-// worker's kernel tells of its own connection is another thing where something
-// in between, such as a proxy, takes whole windows at once.)
+// Measures how fast frames arrive from workers while the reader does little but
+// wait for them. This is the capacity of a link, provided that the worker has
+// more data for it. (The sender's kernel cannot tell: a proxy in between may
+// accept whole windows at once.)
 //
 // Pure. Thread: one.
 class ArrivalRate {
  public:
-  // The application found nothing.
+  // The application found no element and waits.
   void Wait(absl::Time now);
-  // `sent`: bytes as they came, of a frame with so many bytes of elements.
+  // `sent`: bytes as received, of a frame with `elements` bytes of elements.
   void Arrive(absl::Time now, const WorkerId& worker, uint64_t sent,
               uint64_t elements);
 
-  // Bytes a second; 0: not known, or the reader had other things to do.
+  // Bytes per second from a worker; 0: unknown, or the reader did not wait.
   double From(const WorkerId& worker) const;
-  // … of elements, from all workers.
+  // Element bytes per second from all workers.
   double elements() const { return elements_; }
 
  private:
@@ -34,7 +34,7 @@ class ArrivalRate {
   std::map<WorkerId, double> rates_;
   double elements_ = 0;
 
-  // Since then:
+  // Measured since the last Settle:
   absl::Time from_ = absl::InfinitePast();
   absl::Time waits_since_ = absl::InfiniteFuture();
   absl::Duration waited_;

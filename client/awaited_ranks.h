@@ -14,9 +14,9 @@ namespace feedmill {
 // Reports, on stderr and in errors, which ranks a rank waits for.
 class AwaitedRanks {
  public:
-  // They have not finished the iteration before its own; or a dispatcher that
-  // lost its state has not heard of them, and they may know how many passes
-  // the iteration has (processing_mode off).
+  // kIteration: the ranks have not finished the previous iteration. kPasses: a
+  // dispatcher that lost its state has not heard of the ranks; they may know
+  // how many passes the iteration has (processing_mode off).
   enum class Reason { kIteration, kPasses };
   // A rank that waits for the next iteration has no run.
   static Reason Why(bool has_run) {
@@ -26,12 +26,13 @@ class AwaitedRanks {
   AwaitedRanks(std::string job, uint64_t rank, uint64_t ranks)
       : job_(std::move(job)), rank_(rank), ranks_(ranks) {}
 
-  // Says on stderr for whom it waits: `count` ranks, of which `first` are the
-  // first. At once, and when that has changed, each ten seconds at most.
+  // Reports on stderr that the reader waits for `count` ranks, of which `first`
+  // lists the first few. Reported at once, and after a change at most every 10
+  // s.
   void Tell(absl::Time now, uint64_t count, const std::vector<uint64_t>& first,
             Reason reason = Reason::kIteration);
 
-  // It has waited too long for them.
+  // Error for a wait that has lasted too long.
   absl::Status TooLong(uint64_t count, const std::vector<uint64_t>& first,
                        absl::Duration waited,
                        Reason reason = Reason::kIteration) const;

@@ -19,7 +19,7 @@ absl::Status NoComponent(const ElementSpec& spec, std::string_view name) {
                   spec.ToString(), DidYouMean(name, names));
 }
 
-// As messages call a component: by its name, if it has one.
+// A component's name in messages; a component may have none.
 std::string NameOf(const ElementSpec& spec, size_t component) {
   const std::string& name = spec.components[component].name;
   return name.empty() ? "the elements' only component"

@@ -21,7 +21,7 @@ constexpr absl::Duration kAskAgain = absl::Seconds(1);
 constexpr absl::Duration kLook = absl::Milliseconds(50);
 constexpr Reactor::Limits kLimits{int64_t{256} << 20, 1'000};
 
-// Asks until it is answered.
+// Repeats a status request until it is answered.
 class StatusQuestion : public ReactorHandler {
  public:
   explicit StatusQuestion(std::string cluster_id)
@@ -39,14 +39,14 @@ class StatusQuestion : public ReactorHandler {
     return absl::OkStatus();
   }
 
-  // Nullopt after `timeout`.
+  // Returns nullopt after `timeout`.
   std::optional<absl::StatusOr<std::string>> Answer(absl::Duration timeout) {
     std::unique_lock lock(mu_);
     answered_.wait_for(lock, absl::ToChronoNanoseconds(timeout),
                        [this] { return answer_.has_value(); });
     return answer_;
   }
-  // Why the last attempt to connect failed, if it did.
+  // Error of the last attempt to connect; OK if none failed.
   absl::Status last_failure() {
     const std::lock_guard lock(mu_);
     return failure_;

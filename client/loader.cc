@@ -8,8 +8,8 @@
 namespace feedmill {
 namespace {
 
-// The token of the beginning of the epoch after the reader's. Its files are
-// those that are there when it begins.
+// Returns the token of the next epoch's beginning. That epoch reads the files
+// that exist when it begins.
 absl::StatusOr<std::string> TokenAfter(const Reader& reader) {
   FM_ASSIGN_OR_RETURN(const std::string bytes, reader.Save());
   FM_ASSIGN_OR_RETURN(const ReadToken token, DecodeToken(bytes));

@@ -7,8 +7,8 @@
 
 namespace feedmill {
 
-// The part of a piece below `end`; workers never send more, but a frame comes
-// from outside.
+// Returns the part of a piece below `end`. Workers never send more, but frames
+// are untrusted.
 Piece PartBelow(Piece piece, Cursor end);
 
 }  // namespace feedmill

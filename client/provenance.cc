@@ -25,7 +25,7 @@
 namespace feedmill {
 namespace {
 
-// That the files are still those of the token.
+// Checks that the files are still those of the token.
 absl::Status CheckFiles(const ReadToken& token, const Graph& graph,
                         const FunctionRegistry& registry) {
   FM_ASSIGN_OR_RETURN(const auto analyzed, Analyze(graph, registry));

@@ -22,7 +22,7 @@ namespace feedmill {
 namespace {
 
 constexpr size_t kReadBytes = size_t{64} << 10;
-// Longer lines are nobody's: errors quote what they are about, shortened.
+// Longer lines are not from feedmill, whose messages shorten what they quote.
 constexpr size_t kLineMax = size_t{1} << 20;
 
 class Quarantine {
@@ -56,7 +56,7 @@ class Quarantine {
                        WriteErrorText(errno));
   }
 
-  // Takes in the lines that came since the last call.
+  // Reads the lines that were added since the last call.
   absl::Status ReadNew(const std::string& plan) {
     std::string part(kReadBytes, '\0');
     for (;;) {
@@ -90,7 +90,7 @@ class Quarantine {
   }
 
   absl::Status Append(const std::string& plan, const SkippedElement& skipped) {
-    // What a crash left of a line ends here.
+    // Ends a partial line that a crash has left.
     std::string line = line_.empty() ? "" : "\n";
     line += "{\"plan\":";
     AppendJson(plan, line);
@@ -114,9 +114,9 @@ class Quarantine {
 
   const std::string path_;
   int fd_ = -1;
-  off_t read_ = 0;          // all before it was taken in
-  std::string line_;        // the part of a line at its end
-  std::set<Cursor> there_;  // that the file has a line about
+  off_t read_ = 0;          // all before this offset was read
+  std::string line_;        // a partial line at the end of the file
+  std::set<Cursor> there_;  // elements that the file has a line for
 };
 
 }  // namespace

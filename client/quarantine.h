@@ -6,17 +6,21 @@
 
 namespace feedmill {
 
-// What writes the quarantine file of the graph's on_error step; null if it
-// names none. A line of JSON for each element that is left out:
+// Returns the writer of the quarantine file of the graph's on_error step; null
+// if the step names no file. The file has a JSON line for each skipped element:
 //
 //   {"plan":"…","position":17,"index":0,"records":[{"file":"a.tfrecord",
 //   "record":17,"epoch":0}],"error":"…"}
 //
-// The file has one line for each element of a plan (pipeline, files, seed and
-// iteration), however often that is read: again, on from a token, or by several
-// ranks at once. Lines are added under a lock (flock) and never changed; the
-// rest of one that a crash cut off is ignored. Errors: Unavailable, naming the
-// file. For one thread at a time.
+// The file has one line per element of a plan (pipeline, files, seed and
+// iteration). That holds even if the plan is read repeatedly, resumed, or read
+// by several ranks at once.
+//
+// Lines are added under a lock (flock) and never changed. A line that a crash
+// cut short is ignored. Errors: Unavailable, naming the file. For one thread at
+// a time.
+// cut short is ignored. Errors: Unavailable, naming the file. For one thread at
+// a time.
 OnSkipped QuarantineOf(const Graph& graph);
 
 }  // namespace feedmill

@@ -11,15 +11,16 @@
 namespace feedmill {
 namespace {
 
-// Changes within this time go out in one beat.
+// Changes within this time are sent in one heartbeat.
 constexpr absl::Duration kCoalesce = absl::Milliseconds(1);
-// Nobody waits for the report of a split that is taken while there are more
-// than so many times those not reported that are still to come.
+// Acknowledging a taken split is urgent only when few unfinished splits remain.
+// With more than kComingOfEach unfinished splits per unacknowledged one,
+// acknowledgements are batched for kCoalesceTaken.
 constexpr absl::Duration kCoalesceTaken = absl::Milliseconds(10);
 constexpr size_t kComingOfEach = 3;
-// That a split is emptied only ends its binding: nobody waits for it.
+// Reporting an emptied split only ends its binding, which is never urgent.
 constexpr absl::Duration kCoalesceEnds = absl::Milliseconds(20);
-constexpr uint64_t kWindowQuotas = 2;  // in the first window
+constexpr uint64_t kWindowQuotas = 2;  // quotas in the first window
 
 }  // namespace
 
@@ -41,7 +42,8 @@ bool ReadSession::Valid(absl::Time now) const {
 }
 
 absl::Time ReadSession::Renewal(absl::Time sent, absl::Time received) const {
-  static_cast<void>(received);  // proves nothing after a freeze
+  // unused: the process may have been frozen before it
+  static_cast<void>(received);
   return sent;
 }
 
@@ -68,7 +70,7 @@ ReadEffects ReadSession::Handle(absl::Time now, const PeerId& from,
 ReadEffects ReadSession::Handle(absl::Time now, const PeerId& from,
                                 Message&& message) {
   ReadEffects effects;
-  // Everything else is said to others: not our business, not an error.
+  // Messages for other roles are ignored; they are no error.
   if (auto* frame = std::get_if<Frame>(&message)) {
     OnFrame(now, std::move(*frame), effects);
   } else if (from != kDispatcherPeer) {
@@ -89,7 +91,7 @@ ReadEffects ReadSession::Handle(absl::Time now, const PeerId& from,
 
 ReadEffects ReadSession::OnTick(absl::Time now) {
   ReadEffects effects;
-  // A leave that is said again keeps its reason.
+  // A repeated leave keeps its reason.
   if (now >= next_leave_) {
     SendLeave(now, effects, false, LeaveReason::kFinished);
   }
@@ -99,7 +101,7 @@ ReadEffects ReadSession::OnTick(absl::Time now) {
       if (now >= next_hello_) SendHello(now, effects);
       break;
     case State::kLive:
-    case State::kEnded:  // a sharer's stage still holds some
+    case State::kEnded:  // a client stage may still hold elements
       if (now >= next_beat_) SendBeat(now, effects);
       if (now >= next_repeat_) {
         next_repeat_ = now + heartbeat_interval_;
@@ -136,7 +138,7 @@ void ReadSession::OnAnswer(absl::Time now, const ClientAnswer& answer,
   workers_ = answer.workers;
   awaited_ = answer.awaited;
   awaited_ranks_ = answer.awaited_ranks;
-  // What is bound is durable: an answer from before is out of date.
+  // Bindings are durable, so an answer with an older sequence is out of date.
   const bool late = answer.seen.journal == seen_.journal &&
                     answer.seen.sequence < seen_.sequence;
   if (!late) seen_ = answer.seen;
@@ -222,7 +224,7 @@ void ReadSession::OnReject(absl::Time now, const ClientReject& reject) {
       if (shared()) {
         known_ = false;
         Stop(FailedPrecondition(
-            "job \"{}\": the dispatcher lost its state, and nobody knows what "
+            "job \"{}\": the dispatcher lost its state, so it is unknown what "
             "the readers that share the job were given: start a new run",
             settings_.job.value()));
       } else if (state_ == State::kLive) {
@@ -243,18 +245,18 @@ void ReadSession::OnReject(absl::Time now, const ClientReject& reject) {
       return;
     case RejectReason::kSuperseded:
       known_ = false;
-      // A shared job begins another run only when one is complete: this reader
-      // missed the end of its own.
+      // A shared job begins its next run only when the present one is complete,
+      // so this reader missed the end of its run.
       if (shared() && run_ && !head_ && pulled_.empty()) {
         leaving_ = true;
         state_ = State::kEnded;
         return;
       }
       Stop(reject.detail.ok()
-               ? FailedPrecondition("job \"{}\" is read by others by now; this "
-                                    "reader, \"{}\", stops",
-                                    settings_.job.value(),
-                                    session_.consumer.value())
+               ? FailedPrecondition(
+                     "job \"{}\" was taken over by other readers; this "
+                     "reader, \"{}\", stops",
+                     settings_.job.value(), session_.consumer.value())
                : reject.detail);
       return;
     case RejectReason::kRefused:
@@ -266,7 +268,7 @@ void ReadSession::OnReject(absl::Time now, const ClientReject& reject) {
   }
 }
 
-// Says hello with where it stands; what is in the buffers comes again.
+// Joins again at the present position; buffered elements are sent again.
 void ReadSession::Rejoin(absl::Time now) {
   DropSplits();
   state_ = State::kJoin;
@@ -276,13 +278,13 @@ void ReadSession::Rejoin(absl::Time now) {
   next_hello_ = now;
 }
 
-// What was handed out before stays to be reported.
+// Elements handed out before the failure are still reported.
 void ReadSession::Fail(absl::Status failure) {
   state_ = State::kFailed;
   failure_ = std::move(failure);
 }
 
-// Fails, and nothing that it holds is its own any more.
+// Fails and gives up everything that the session holds.
 void ReadSession::Stop(absl::Status failure) {
   DropSplits();
   pulled_.clear();
@@ -319,7 +321,7 @@ void ReadSession::OnFrame(absl::Time now, Frame frame, ReadEffects& effects) {
   if (stream != split.streams.end() &&
       stream->second.opening == frame.opening) {
     stream->second.last = now;
-    // Something before it was lost.
+    // A frame before this one was lost.
     if (split.next < frame.piece.begin) Reopen(now, split, stream->second);
   }
   if (split.stopped) return;
@@ -357,7 +359,7 @@ void ReadSession::Buffer(absl::Time now, SplitId id, Split& split,
   split.received += bytes;
   split.next = std::max(split.next, piece.end);
   split.stopped = !piece.error.ok();
-  // All of its credit is used, or given back.
+  // All credit of the split is used or given back.
   if (split.taken() || split.stopped || split.allowed < split.received) {
     SetAllowed(split, split.received);
   }
@@ -448,7 +450,8 @@ std::optional<Piece> ReadSession::Pull(absl::Time now, ReadEffects& effects) {
   pulled_rows_ += piece.chunk.rows;
   pulled_bytes_ += bytes;
   if (!piece.error.ok()) {
-    // Its lease must last until the application has what comes before.
+    // The lease must last until the application has all elements before the
+    // error.
     pulled_error_ = shared();
     return piece;
   }
@@ -487,7 +490,7 @@ void ReadSession::HandedOut(uint64_t rows) {
   }
 }
 
-// ---- what is said
+// ---- outgoing messages
 
 void ReadSession::SendHello(absl::Time now, ReadEffects& effects) {
   next_hello_ = now + settings_.hello_interval;
@@ -513,15 +516,15 @@ void ReadSession::SendHello(absl::Time now, ReadEffects& effects) {
   if (run_) {
     hello.run = run_->run;
     hello.begins = false;
-    hello.seed = run_->seed;  // a job that is created anew is the same one
+    hello.seed = run_->seed;  // if the job is created again, it is the same job
     hello.slots = run_->slots;
     hello.settled = run_->slots > 0 && run_->settled;
   }
   effects.sends.push_back({kDispatcherPeer, std::move(hello)});
 }
 
-// The lease of a split ends when it is reported as taken, and the worker gets
-// another one.
+// When a split is reported as taken, its lease ends and the worker gets
+// another.
 void ReadSession::ReportTaken(absl::Time now) {
   ++taken_unsaid_;
   const auto coming = static_cast<size_t>(
@@ -536,7 +539,8 @@ void ReadSession::BeatWithin(absl::Time now, absl::Duration delay) {
   next_beat_ = std::min(next_beat_, now + delay);
 }
 
-// Nothing of it need come again while this process lives (rule 16).
+// Returns the cursor below which nothing has to be sent again while this
+// process lives (rule 16).
 Cursor ReadSession::OutOf(const Split& split) const {
   if (!shared()) return std::clamp(cursor_, split.begin, split.end);
   return split.buffer.empty() && split.staged == 0 ? split.next : split.out;

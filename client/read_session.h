@@ -23,20 +23,21 @@ struct ReadSessionSettings {
   std::string graph;  // CanonicalText
   Order order = Order::kDeterministic;
   std::optional<uint64_t> seed;
-  std::optional<RunNumber> run;  // absent: the job's present or next one
-  bool begins = false;           // `run`, rather than goes on with it
+  std::optional<RunNumber> run;  // absent: the job's present or next run
+  bool begins = false;           // true: begins `run`; false: continues it
   Cursor start;                  // deterministic: where to begin
-  uint64_t slots = 0;            // what is known of the run's; see RunInfo
+  uint64_t slots = 0;            // known slots of the run; see RunInfo
   bool settled = false;
   Session session;
-  // Of readers of this job that this process had before, as far as nobody has
-  // acknowledged them: said until then, ahead of this one's hello.
+  // Unacknowledged leaves of earlier readers of this job in this process. Sent
+  // before this reader's hello until they are acknowledged.
   std::vector<ClientLeave> former_leaves{};
-  Share share{};  // of the sequence, if it is one of several ranks
+  Share share{};  // share of this rank
   bool take_over = false;
   uint64_t budget_bytes = uint64_t{64} << 20;  // credit over all splits
-  uint64_t quota_bytes = uint64_t{2} << 20;    // the least ahead of one split
-  uint32_t weight = kDefaultWeight;            // of the job, at the workers
+  // minimum credit ahead of one split
+  uint64_t quota_bytes = uint64_t{2} << 20;
+  uint32_t weight = kDefaultWeight;  // of the job, at the workers
   absl::Duration reopen_after = absl::Seconds(1);
   absl::Duration hello_interval = absl::Milliseconds(200);
 };
@@ -45,8 +46,9 @@ struct ReadEffects {
   std::vector<Outgoing> sends;  // to kDispatcherPeer or a worker's id
 };
 
-// The client's state machine: what is bound, granted, buffered and handed out.
-// Pure. Takes each cursor once, from whichever attempt brings it first.
+// The client's state machine: splits that are bound, granted, buffered and
+// handed out. Takes each cursor once, from the first attempt that sends it.
+// Pure.
 //
 // Thread: the client's reactor only.
 // States: join → live ⇄ mute (lease not valid: hands out nothing) → ended |
@@ -60,84 +62,89 @@ class ReadSession {
 
   ReadEffects Handle(absl::Time now, const PeerId& from,
                      const Message& message);
-  // The same without copying a frame's piece.
+  // Avoids copying a frame's piece.
   ReadEffects Handle(absl::Time now, const PeerId& from, Message&& message);
   ReadEffects OnTick(absl::Time now);
 
-  // The next piece for the client stage: in order, or (Order::kAny) as they
-  // come; nullopt if none is there, the lease is not valid, or it has ended.
-  // Credit returns with it. A piece's error is the last thing pulled, unless
-  // SkipTo goes past it; where the run itself failed the piece is only an
-  // error: no rows and no spec.
+  // Returns the next piece for the client stage: in order or, with Order::kAny,
+  // in order of arrival. Nullopt if none is buffered, the lease is not valid,
+  // or the session has ended. Returns the piece's credit to the worker.
+  //
+  // A piece with an error is the last one, unless SkipTo skips it. If the run
+  // itself failed, the piece has only the error: no rows and no spec.
   std::optional<Piece> Pull(absl::Time now, ReadEffects& effects);
-  // The first `rows` rows of all that Pull gave (counted from the start) were
-  // handed to the application. Sharers' reports use it.
+  // Reports that the first `rows` of all rows returned by Pull were handed to
+  // the application. Used in the reports of sharing readers.
   void HandedOut(uint64_t rows);
-  // Deterministic: nothing before `to` is needed that was not pulled. It counts
-  // as taken, is not computed, and its errors are none.
+  // Deterministic order: declares that elements before `to` that were not
+  // pulled are not needed. They count as taken, are not computed, and their
+  // errors are ignored.
   ReadEffects SkipTo(absl::Time now, Cursor to);
-  // The application wants no more. Said a few times: keep ticking for as long
-  // as is convenient. `unread`: it never began, so nothing is finished.
+  // Ends the session at the application's request. The leave message is
+  // repeated a few times, so keep calling OnTick for a while. `unread`: the
+  // reader never began, so no run is finished.
   ReadEffects Leave(absl::Time now, bool unread = false,
                     LeaveReason why = LeaveReason::kLeft);
-  // It has left, and the dispatcher knows that, or never knew of it.
+  // True if the session has left and the dispatcher knows, or never knew of it.
   bool left() const { return leaving_ && !known_; }
-  // What nobody has acknowledged of leaves: former ones, and its own.
+  // Unacknowledged leaves: of earlier readers and its own.
   std::vector<ClientLeave> UnsaidLeaves() const;
 
-  // Whether what was pulled may be handed to the application now (rule 24).
+  // True if pulled elements may be handed to the application now (rule 24).
   bool MayHandOut(absl::Time now) const { return leaving_ || Valid(now); }
-  // Rises when what was pulled and not handed out is another reader's from now
-  // on: drop it (a sharer that was silent too long and joined anew).
+  // Rises when pulled elements that were not handed out belong to another
+  // reader from now on: drop them. Happens when a sharing reader was silent for
+  // too long and joined again.
   uint64_t drops() const { return drops_; }
 
   const ReadSessionSettings& settings() const { return settings_; }
   State state() const { return state_; }
   absl::Status failure() const { return failure_; }  // why kFailed
   const std::optional<RunInfo>& run() const { return run_; }
-  uint32_t workers() const { return workers_; }  // the dispatcher knows of
-  bool answered() const { return answered_; }    // by a dispatcher, ever
+  uint32_t workers() const { return workers_; }  // that the dispatcher knows of
+  bool answered() const { return answered_; }    // by any dispatcher so far
   absl::Time last_answer() const { return last_answer_; }
   uint64_t buffered_bytes() const { return buffered_bytes_; }
   uint64_t window_bytes() const { return window_bytes_; }
-  // Of all that Pull gave.
+  // Totals of all pieces returned by Pull.
   uint64_t pulled_rows() const { return pulled_rows_; }
   uint64_t pulled_bytes() const { return pulled_bytes_; }
-  // Ranks that have not finished the iteration before the one that it waits
-  // for, and the first of them.
+  // Number of ranks that have not finished the iteration before the requested
+  // one, and the first of them.
   uint64_t awaited() const { return awaited_; }
   const std::vector<uint64_t>& awaited_ranks() const { return awaited_ranks_; }
   const Session& session() const { return session_; }
-  // Deterministic: all before it has left the buffers.
+  // Deterministic order: all elements before it have left the buffers.
   Cursor cursor() const { return cursor_; }
-  // Sharers of an endless run: positions [first, second) that were taken since
-  // the last call and had no elements. Some may be left out.
+  // Sharing readers of an infinite run: position ranges [first, second) that
+  // were taken since the last call and had no elements. May be incomplete.
   std::vector<std::pair<uint64_t, uint64_t>> TakeEmpties() {
     return std::exchange(empties_, {});
   }
-  // Sharers: nothing is left to bind and nothing of its own to pull, but others
-  // may give some back: let short batches out, and wait.
+  // Sharing readers: true if no split is left to bind and no piece to pull, but
+  // other readers may return splits. Hand out partial batches and wait.
   virtual bool idle() const {
     return shared() && state_ == State::kLive && dry_ && !head_;
   }
-  // When OnTick has something to do.
+  // Time at which OnTick has to be called.
   absl::Time NextDeadline() const;
 
  protected:
-  // Where the simulator plants its bugs.
+  // Overridden by the simulator to plant bugs.
   //
-  // Whether the lease is valid: half the timeout from when the last
-  // acknowledged beat was sent (rule 24), or as Renewal says.
+  // True if the lease is valid: for half the timeout after the last
+  // acknowledged heartbeat was sent (rule 24), or as Renewal says.
   virtual bool Valid(absl::Time now) const;
   virtual absl::Time Renewal(absl::Time sent, absl::Time received) const;
-  // What is new in a piece for a split that has all before `next` (rule 11).
+  // Returns the new part of a piece, for a split that has all before `next`
+  // (rule 11).
   virtual std::optional<Piece> Take(Cursor next, Piece piece) const;
-  // Gives the head split at least one frame (rule 14); false: it is not told
-  // that it is the head.
+  // Gives the head split credit for at least one frame (rule 14). False: its
+  // grant does not say that it is the head.
   virtual bool Reserve(uint64_t& allowed, uint64_t received, bool empty) const;
-  // The cursor just after an element's.
+  // Returns the cursor just after an element's.
   virtual Cursor After(Cursor cursor) const;
-  // Whether the run's last position is known (rule 27).
+  // True if the run's last position is known (rule 27).
   virtual bool EndKnown(const RunInfo& run) const {
     return run.settled && run.positions != kEndlessPositions;
   }
@@ -146,18 +153,18 @@ class ReadSession {
   virtual bool WaitsToSettle() const { return true; }
 
  private:
-  // Frames that one split's quota holds at least: while one is on its way the
-  // next is made.
+  // Minimum number of frames in one split's quota: the worker computes one
+  // while another is on its way.
   static constexpr uint64_t kQuotaFrames = 2;
 
   // A worker's attempt at a split, as this session opened it.
   struct Stream {
     Opening opening;
     Cursor start;
-    uint64_t base = 0;  // received by the split when it was opened
-    absl::Time last;    // a frame of this opening, or the opening
+    uint64_t base = 0;  // bytes the split had received when it was opened
+    absl::Time last;    // last frame of this opening, or time of the opening
     std::optional<Grant> said;
-    // More credit that was not used yet, beyond which total it begins.
+    // Additional credit not used yet; it begins beyond this total.
     struct Asked {
       absl::Time when;
       uint64_t beyond;
@@ -172,22 +179,22 @@ class ReadSession {
     Cursor begin;
     Cursor end;
     Cursor next;  // all before it was taken
-    Cursor out;   // sharers: all before it was handed out
+    Cursor out;   // sharing readers: all before it was handed out
     std::deque<Buffered> buffer;
     // Element bytes since the split was bound: drained <= received <= allowed.
     uint64_t received = 0;
     uint64_t drained = 0;
     uint64_t allowed = 0;
-    uint64_t staged = 0;   // pieces pulled, not handed out; sharers only
-    bool stopped = false;  // a data error was taken: nothing comes after it
-    absl::Status error;    // the dispatcher's: every attempt failed
-    std::optional<SkippedElement> skip;  // the dispatcher's, too
+    uint64_t staged = 0;  // pieces pulled, not handed out; sharing readers only
+    bool stopped = false;  // ends with a data error
+    absl::Status error;    // from the dispatcher: every attempt failed
+    std::optional<SkippedElement> skip;  // from the dispatcher
     std::map<LeaseRef, Stream> streams;
 
     bool taken() const { return next >= end; }
     bool idle() const { return taken() && buffer.empty(); }
   };
-  // A sharer's piece on its way through the client stage.
+  // A sharing reader's piece in the client stage.
   struct Pulled {
     SplitId split;
     uint64_t first_row = 0;
@@ -217,7 +224,7 @@ class ReadSession {
   void Stop(absl::Status failure);
   void DropSplits();
   void EraseSplit(Splits::iterator split);
-  // Moves the head, and the cursor over what had no elements.
+  // Advances the head, and the cursor past positions without elements.
   void Advance();
   void EndIfDone(absl::Time now, ReadEffects& effects);
 
@@ -226,7 +233,7 @@ class ReadSession {
   void SkipIn(absl::Time now, Split& split, Cursor to);
   std::optional<Piece> PullError(const Split& split);
 
-  // Credit, in session_credit.cc.
+  // Credit (session_credit.cc).
   void Drained(Split& split, uint64_t bytes);
   void NoteUse(absl::Time now, uint64_t received, const Split& split,
                Stream& stream);
@@ -259,16 +266,16 @@ class ReadSession {
   Cursor OutOf(const Split& split) const;
 
   const ReadSessionSettings settings_;
-  const uint64_t reserve_bytes_;  // of the window, for the head only
-  uint64_t quota_bytes_;          // the least ahead of one split
-  uint64_t ahead_bytes_ = 0;      // ahead of one split
-  // Credit over all splits: as much of the budget as the round trip
-  // needs.
+  const uint64_t reserve_bytes_;  // part of the window reserved for the head
+  uint64_t quota_bytes_;          // minimum credit ahead of one split
+  uint64_t ahead_bytes_ = 0;      // maximum credit ahead of one split
+  // Credit over all splits: the part of the budget that the round trip
+  // requires.
   uint64_t window_bytes_;
   absl::Duration round_trip_ = absl::InfiniteDuration();
   absl::Time measured_from_ = absl::InfinitePast();
-  uint64_t window_received_ = 0;  // since then
-  // The window before it was widened, and what came then in a second.
+  uint64_t window_received_ = 0;  // since measured_from_
+  // The window before it was widened, and the rate at that time.
   struct Narrower {
     uint64_t bytes;
     double rate;
@@ -276,10 +283,10 @@ class ReadSession {
   std::optional<Narrower> narrower_;
   absl::Time widen_from_ = absl::InfinitePast();
   ArrivalRate arrivals_;
-  uint64_t positions_came_ = 0;  // halved now and then
-  uint64_t bytes_came_ = 0;      // of elements of these
+  uint64_t positions_came_ = 0;  // halved from time to time
+  uint64_t bytes_came_ = 0;      // element bytes of positions_came_
   uint64_t window_pulled_ = 0;
-  uint64_t window_unused_;  // the least that was buffered since it was changed
+  uint64_t window_unused_;  // least buffered since the last change
 
   State state_ = State::kJoin;
   absl::Status failure_;
@@ -287,16 +294,17 @@ class ReadSession {
   std::optional<RunInfo> run_;
   uint64_t rejoins_ = 0;
   uint64_t drops_ = 0;
-  bool pulled_error_ = false;  // sharers: what was pulled before is good
+  // sharing readers: elements pulled before it are valid
+  bool pulled_error_ = false;
   bool dry_ = false;
   bool finished_ = false;
   bool answered_ = false;
-  bool known_ = false;       // the dispatcher may have this session
-  size_t taken_unsaid_ = 0;  // splits
+  bool known_ = false;       // the dispatcher may know this session
+  size_t taken_unsaid_ = 0;  // splits taken and not acknowledged
   bool leaving_ = false;
   uint32_t leaves_ = 0;
-  ClientLeave leave_;  // once leaving, with its last report
-  std::vector<ClientLeave> former_leaves_;  // not acknowledged so far
+  ClientLeave leave_;  // set when leaving, with the last report
+  std::vector<ClientLeave> former_leaves_;  // not acknowledged yet
   uint32_t workers_ = 0;
   uint64_t awaited_ = 0;
   std::vector<uint64_t> awaited_ranks_;
@@ -313,16 +321,16 @@ class ReadSession {
   Cursor cursor_;
   Splits splits_;
   std::optional<SplitId> floor_;  // all splits below it are idle
-  std::optional<SplitId> head_;   // the first that is not
+  std::optional<SplitId> head_;   // the first split that is not idle
   std::vector<std::pair<uint64_t, uint64_t>> empties_;
-  std::set<SplitId> pullable_;  // sharers: with a piece or an error
-  std::deque<Pulled> pulled_;   // sharers: not handed out
+  std::set<SplitId> pullable_;  // sharing readers: with a piece or an error
+  std::deque<Pulled> pulled_;   // sharing readers: not handed out
   uint64_t pulled_rows_ = 0;
   uint64_t pulled_bytes_ = 0;
   uint64_t last_opening_ = 0;
   uint64_t buffered_bytes_ = 0;
   uint64_t outstanding_bytes_ = 0;  // allowed - drained, of all splits
-  uint64_t freed_bytes_ = 0;        // since credit was last given to all
+  uint64_t freed_bytes_ = 0;        // since credit was last returned
 };
 
 }  // namespace feedmill

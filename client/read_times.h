@@ -10,18 +10,19 @@
 
 namespace feedmill {
 
-// How a reader's application spends its time: waiting for elements, in the
-// steps of the client, elsewhere.
+// Time that a reader's application spends waiting for elements, in client
+// steps, and elsewhere.
 //
 // Thread-safety: the application's thread writes, any thread reads.
 class ReadTimes {
  public:
-  // The first element is asked for. Later calls have no effect.
+  // Starts the clock at the first request for an element. Later calls do
+  // nothing.
   void Begin() {
     int64_t none = 0;
     begun_.compare_exchange_strong(none, Now());
   }
-  // The application waits until the end of this.
+  // Measures a wait of the application, until it is destroyed.
   class Wait {
    public:
     explicit Wait(ReadTimes& times) : times_(times) {
@@ -42,7 +43,8 @@ class ReadTimes {
   }
   void SetSkipped(uint64_t skipped) { skipped_.store(skipped); }
 
-  // Without what a session knows: elements, bytes, its buffer and its window.
+  // Fills in the times only; elements, bytes, buffer and window are the
+  // session's.
   ReaderLoad Load() const {
     const int64_t now = Now();
     const int64_t begun = begun_.load();
@@ -61,7 +63,7 @@ class ReadTimes {
 
   std::atomic<int64_t> begun_{0};
   std::atomic<int64_t> waited_{0};
-  std::atomic<int64_t> wait_from_{0};  // 0: it does not wait
+  std::atomic<int64_t> wait_from_{0};  // 0: not waiting
   std::atomic<int64_t> stage_{0};
   std::atomic<uint64_t> skipped_{0};
 };

@@ -17,17 +17,18 @@
 namespace feedmill {
 namespace {
 
-// A token of another plan version is of another sequence.
+// A token of another plan version describes another sequence.
 constexpr std::string_view kMagicOfAll = "feedmill token ";
 constexpr std::string_view kMagic = "feedmill token 3\n";
 static_assert(kPlanVersion == 2, "another plan version needs another magic");
 constexpr size_t kChecksumBytes = 8;
-constexpr size_t kRowsPerByte = 64;  // that a token can hold
-// Numbers of elements stay below it.
+constexpr size_t kRowsPerByte = 64;  // maximum rows per byte of a token
+// Element numbers are below this.
 constexpr uint64_t kNumbersMax = uint64_t{1} << 63;
-constexpr char kHeldCluster[] = "token";  // of the frames that hold rows
+// cluster id of the frames that hold rows
+constexpr char kHeldCluster[] = "token";
 
-// Numbers are LEB128, texts come after their length.
+// Numbers are encoded as LEB128; texts follow their length.
 class TokenWriter {
  public:
   void Put(uint64_t value) {
@@ -84,7 +85,7 @@ class TokenReader {
     good_ = false;
     return 0;
   }
-  // A number of things of at least a byte each.
+  // Reads a count of items that take at least a byte each.
   uint64_t Count() {
     const uint64_t count = Number();
     if (count <= rest_.size()) return count;
@@ -122,7 +123,7 @@ class TokenReader {
     for (uint64_t left = Count(); left > 0 && good_; --left) {
       held.passes.push_back(Number());
     }
-    const size_t named = held.counters.size();  // one a row, or none
+    const size_t named = held.counters.size();  // one per row, or none
     good_ = good_ && held.passes.size() == named &&
             (named == 0 || named == held.chunk.rows);
     return held;
@@ -133,7 +134,7 @@ class TokenReader {
   bool good_ = true;
 };
 
-// `rows_max`: rows may have no bytes, and are listed here nevertheless.
+// `rows_max` bounds the rows, because rows may have no bytes.
 bool ReadGroups(TokenReader& reader, size_t rows_max, StageState::Step& step) {
   for (uint64_t left = reader.Count(); left > 0 && reader.good(); --left) {
     step.groups.push_back(reader.Number());
@@ -172,7 +173,7 @@ bool InOrder(const std::vector<NumberRange>& skips) {
   return true;
 }
 
-// Sorted, and those that touch joined.
+// Sorts ranges and joins adjacent ones.
 std::vector<NumberRange> Normal(std::vector<NumberRange> ranges) {
   std::sort(ranges.begin(), ranges.end());
   std::vector<NumberRange> normal;
@@ -186,8 +187,8 @@ std::vector<NumberRange> Normal(std::vector<NumberRange> ranges) {
   return normal;
 }
 
-// How many elements that are not left out stand before the next one of the
-// token's rank.
+// Returns the number of elements, without skipped ones, before the next element
+// of the token's rank.
 uint64_t NextOf(const ReadToken& token) {
   uint64_t next = token.share.From(token.place.elements);
   uint64_t out = 0;
@@ -336,8 +337,8 @@ absl::StatusOr<ReadToken> DecodeToken(std::string_view bytes) {
           std::make_shared<const StageState::Held>(reader.ReadHeld()));
     }
   }
-  // Only tokens of steps that hold groups of rows have them, of runs with
-  // slots, and of readings that left elements out.
+  // Only some tokens have these fields: of steps that hold groups of rows, of
+  // runs with slots, and of readers that skipped elements.
   for (StageState::Step& step : place.stage.steps) {
     if (!reader.good() || reader.done()) break;
     if (!ReadGroups(reader, kRowsPerByte * bytes.size(), step)) {
@@ -462,7 +463,7 @@ absl::StatusOr<ReadRules> MakeRules(Share share, std::vector<NumberRange> skips,
 
 namespace {
 
-// InvalidArgument names what of two tokens differs.
+// InvalidArgument names the first property in which the tokens differ.
 absl::Status CheckSameReading(const ReadToken& a, const ReadToken& b) {
   const auto differ = [](std::string_view what) {
     return InvalidArgument("the tokens are not of one reading: their {} differ",
@@ -522,7 +523,7 @@ absl::StatusOr<ReadToken> MergeTokens(std::vector<ReadToken> tokens) {
         least->share.rank, ranks, NextOf(*least), most->share.rank, ranks,
         NextOf(*most));
   }
-  // The one that was handed out last: all before it were, too.
+  // Number of the element handed out last; all before it were handed out.
   const uint64_t number = most->place.elements;
   uint64_t incarnation = 0;
   uint64_t slots = 0;

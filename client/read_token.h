@@ -14,69 +14,69 @@
 
 namespace feedmill {
 
-// What a trainer's checkpoint keeps of a reader: which sequence it reads, and
-// where it stands.
+// The state of a reader that a trainer's checkpoint stores: the sequence and
+// the position in it.
 struct ReadToken {
   std::vector<uint64_t> parts;  // PartsOf the pipeline
-  std::string fingerprint;      // of all of it
-  // PlanIdOf, which knows the files too. Empty: the token is that of an epoch
-  // that is not begun yet, so that its files are not known.
+  std::string fingerprint;      // of the whole pipeline
+  // PlanIdOf, which includes the files. Empty: the token of an epoch that has
+  // not begun, whose files are not known.
   std::string plan;
   uint64_t seed = 0;
   uint64_t iteration = 0;
-  uint64_t incarnation = 0;  // of the session; 0: a local reader's
-  // Mode off, through a service: what is known of the run's slots (RunInfo).
+  uint64_t incarnation = 0;  // of the session; 0: a local reader
+  // Mode off, through a service: known slots of the run (RunInfo).
   uint64_t slots = 0;
   bool settled = false;
-  // Whose place it is: that of one rank, or (a whole share) of all.
+  // Owner of the position: one rank or, with a whole share, all ranks.
   Share share;
   std::vector<NumberRange> skips;  // ReadRules::skips
   ReadPlace place;
 
-  // True if it is the token of an epoch that is not begun yet: its place has
-  // no state of the client stage.
+  // True for an epoch that has not begun. Its position has no client stage
+  // state.
   bool begins() const { return plan.empty(); }
 };
 
-// The token of a reader of `graph` that stands at `place`.
+// Makes the token of a reader of `graph` at `place`.
 ReadToken MakeToken(const Graph& graph, const ReadRules& rules,
                     ReadPlace place);
 
-// A hash of the source and one of each step, to say what differs.
+// Returns hashes of the source and of each step, to find differences.
 std::vector<uint64_t> PartsOf(const Graph& graph);
 
-// Bytes, with a checksum: below 1 KiB, but for what the client stage holds and
-// 8 bytes a step.
+// Encodes a token, with a checksum. Size: less than 1 KiB, plus 8 bytes per
+// step, plus the rows that the client stage holds.
 std::string EncodeToken(const ReadToken& token);
-// InvalidArgument: a token is that of a place within the last chunk.
+// InvalidArgument: a token can only point into the last chunk.
 absl::Status TooManyUnread(uint64_t unread);
-// InvalidArgument for bytes that are no token, or damaged. Never more work or
-// memory than a constant times their size.
+// Decodes a token. InvalidArgument if the bytes are damaged or no token. Work
+// and memory are bounded by a constant times their size.
 absl::StatusOr<ReadToken> DecodeToken(std::string_view bytes);
 
-// What makes `body` a token as far as its magic and checksum go.
+// Adds a token's magic and checksum to `body`.
 std::string SealToken(std::string_view body);
 
-// One token for all ranks of a reading that made the same number of steps: the
-// next elements of `tokens` are m, m+1, … of what is read, one each.
-// InvalidArgument says why they are not.
+// Merges the tokens of all ranks of a reading into one. All ranks must have
+// made the same number of steps: their next elements are m, m+1, …, one each.
+// InvalidArgument names the contradiction.
 absl::StatusOr<ReadToken> MergeTokens(std::vector<ReadToken> tokens);
 
-// What a reader hands out by its options and by the token that it goes on
-// from: InvalidArgument if they do not fit together. Without `numbered`.
+// Combines a reader's options with the token that it resumes from, without
+// `numbered`. InvalidArgument if they contradict each other.
 absl::StatusOr<ReadRules> MakeRules(Share share, std::vector<NumberRange> skips,
                                     const std::optional<ReadToken>& token);
 
-// InvalidArgument names what of `graph` is not that of the token: the source, a
-// step, an option, the seed.
+// InvalidArgument names the part of `graph` that differs from the token: the
+// source, a step, an option, the seed.
 absl::Status CheckToken(const ReadToken& token, const Graph& graph);
-// InvalidArgument if `epoch` was asked for and is not the token's.
+// InvalidArgument if `epoch` is given and differs from the token's.
 absl::Status CheckTokenEpoch(const ReadToken& token,
                              const std::optional<uint64_t>& epoch);
-// The same for what is only known once the files are: FailedPrecondition.
+// Compares the files, which are known only later. FailedPrecondition.
 absl::Status CheckTokenPlan(const ReadToken& token, const std::string& plan);
-// FailedPrecondition if the token is not that of a run of so many slots; 0: of
-// none.
+// FailedPrecondition unless the token belongs to a run of `slots` slots; 0:
+// without slots.
 absl::Status CheckTokenSlots(const ReadToken& token, uint64_t slots);
 
 }  // namespace feedmill

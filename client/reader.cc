@@ -25,12 +25,12 @@ namespace feedmill {
 namespace {
 
 constexpr absl::Duration kLookInterval = absl::Milliseconds(50);
-// How much of a chunk a range-for uses before it reports progress.
+// Time of a chunk that a range-for uses before it reports progress.
 constexpr absl::Duration kStrideTime = absl::Milliseconds(10);
 constexpr uint64_t kStrideMax = 4'096;
 constexpr uint64_t kEpochsMax = uint64_t{1} << 63;
 
-// Read in this process.
+// A reader in this process, without a service.
 class InProcessReader : public Reader {
  public:
   InProcessReader(const Graph& graph, ReadRules rules,
@@ -107,7 +107,7 @@ class InProcessReader : public Reader {
   std::atomic<bool> cancelled_{false};
 };
 
-// InvalidArgument if the epoch that is asked for cannot be read.
+// InvalidArgument if the requested epoch cannot be read.
 absl::Status CheckEpoch(const ReadOptions& options, Order order) {
   if (!options.epoch.has_value()) return absl::OkStatus();
   if (*options.epoch >= kEpochsMax) {

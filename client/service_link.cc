@@ -19,15 +19,15 @@ constexpr size_t kReportsMax = 256;
 constexpr absl::Duration kTellLinks = absl::Milliseconds(500);
 constexpr absl::Duration kWorkerIdle = absl::Seconds(10);
 constexpr absl::Duration kCloseInterval = absl::Seconds(1);
-// How long to wait for a worker's memory to be offered, or for its next frame
-// to use it, before asking anew.
+// Time to wait for a worker to offer its memory, or for its next frame to use
+// it, before asking again.
 constexpr absl::Duration kAskInterval = absl::Seconds(1);
-// Between the buffer, which credit bounds, and the application.
+// Bytes queued between the buffer, which credit bounds, and the application.
 constexpr uint64_t kQueueBytes = uint64_t{2} << 20;
-constexpr size_t kEmptiesMax = 4'096;  // noticed of; more tell nothing new
+constexpr size_t kEmptiesMax = 4'096;  // more add no information
 constexpr absl::Duration kLinger = absl::Milliseconds(50);
 constexpr absl::Duration kAwaitLeft = absl::Seconds(1);
-// A dispatcher that has said nothing for so long is not waited for.
+// A dispatcher silent for this long is not waited for.
 constexpr absl::Duration kSilent = absl::Seconds(5);
 constexpr Reactor::Limits kDispatcherLimits{int64_t{256} << 20, 1'000};
 constexpr Reactor::Limits kWorkerLimits{int64_t{4} << 30, 1'000};
@@ -72,8 +72,8 @@ ServiceLink::~ServiceLink() {
   Leave();
   AwaitLeft();
   if (!reactor_.Post([this] { reactor_.Stop(kLinger); })) reactor_.Stop();
-  // The reactor's own thread would look again only in a while, if the
-  // application took the last turns.
+  // Runs the loop once: if the application ran it last, the reactor's own
+  // thread would only check later.
   reactor_.Turn(absl::InfinitePast());
   reactor_.Join();
   mailbox_->Close();
@@ -85,8 +85,9 @@ bool ServiceLink::Anonymous() const {
   return session_.settings().job.value().starts_with('@');
 }
 
-// The next reader, of whatever process, finds the iteration over then; a
-// dispatcher that is only started anew is there in time.
+// Waits until the dispatcher knows of the leave, so that the next reader in any
+// process finds the iteration over. The wait covers a restart of the
+// dispatcher.
 void ServiceLink::AwaitLeft() {
   if (Anonymous()) return;
   const absl::Time begun = SteadyNow();
@@ -212,7 +213,7 @@ void ServiceLink::OnFromWorker(absl::Time now, const PeerId& worker,
   Perform(session_.Handle(now, worker, *std::move(message)));
 }
 
-// A frame as the worker made it.
+// Handles a frame from a worker in this process.
 void ServiceLink::OnFromProcess(Message message) {
   const auto* frame = std::get_if<Frame>(&message);
   if (frame == nullptr) return;
@@ -259,8 +260,8 @@ std::vector<LinkReport> ServiceLink::Links() {
 
 // ---- shared memory
 
-// A worker that does not use a link any more knows this client under another
-// routing id: the connection was lost and made again.
+// If a worker no longer uses a link, the connection was made again and the
+// worker knows this client by another routing id.
 void ServiceLink::AskForMemory(absl::Time now, WorkerLink& link) {
   if (link.memory != nullptr && link.memory->Used()) {
     link.ask_at = now + kAskInterval;
@@ -303,10 +304,10 @@ void ServiceLink::OnMemoryReadable(const PeerId& worker) {
   }
 }
 
-// What came over the local connection.
+// Handles messages of the local connection.
 void ServiceLink::OnFromMemory(absl::Time now, const PeerId& worker) {
   for (;;) {
-    // Looked up each time: what is handled may close it.
+    // Looked up for each message: handling one may close the link.
     const auto found = workers_.find(worker);
     if (found == workers_.end() || found->second.memory == nullptr) return;
     WorkerLink& link = found->second;
@@ -374,8 +375,8 @@ void ServiceLink::PullInto(absl::Time now, std::vector<Handed>& pulled) {
   full_ = true;
 }
 
-// Until a dispatcher has answered, wrong keys end the read at once; later they
-// may be those of its next life.
+// Before a dispatcher has answered, wrong keys end the read at once. Later they
+// may be those of a restarted dispatcher.
 void ServiceLink::WatchHandshake(View& next) {
   next.handshake = reactor_.HandshakeFailure(dispatcher_);
   if (!session_.answered() && absl::IsFailedPrecondition(next.handshake)) {
@@ -472,11 +473,11 @@ ReaderLoad ServiceLink::Load() const {
 
 void ServiceLink::SendGrant(const PeerId& worker, Grant grant) {
   WorkerLink* const link = Reach(worker, grant);
-  if (link == nullptr) return;  // said again with the next beat
+  if (link == nullptr) return;  // repeated with the next heartbeat
   link->used = reactor_.now();
   grant.profile = ways_.profile != nullptr;
   if (link->kind == LinkKind::kProcess) {
-    // If it is gone, another life of it may be there next time.
+    // If the worker is gone, connect to its next incarnation later.
     if (!link->process->Put(mailbox_, std::move(grant))) {
       Close(workers_.find(worker));
     }
@@ -498,8 +499,9 @@ void ServiceLink::SendGrant(const PeerId& worker, Grant grant) {
                            : std::min(link->stuck_since, reactor_.now());
 }
 
-// The link to a worker, made if need be. At the limit the one that was
-// idle the longest makes room, if it is idle or the new one has the head.
+// Returns the link to a worker and makes it if needed. At the limit, replaces
+// the link that was idle the longest, if it is idle now or the new one carries
+// the head.
 ServiceLink::WorkerLink* ServiceLink::Reach(const PeerId& worker,
                                             const Grant& grant) {
   const auto found = workers_.find(worker);
@@ -569,7 +571,7 @@ absl::StatusOr<ServiceLink::WorkerLink> ServiceLink::ConnectTo(
   WorkerLink link;
   FM_ASSIGN_OR_RETURN(link.socket,
                       reactor_.Connect(*address, kWorkerLimits, curve));
-  // Keys have their own, and loopback none that could go wrong.
+  // CURVE has its own checksums, and loopback cannot corrupt data.
   link.checksums = !curve.has_value() && !IsLoopback(address->host);
   return link;
 }

@@ -28,30 +28,30 @@ namespace feedmill {
 
 class ReadProfile;
 
-// A ReadSession with a connection to the dispatcher and one to each worker (32
-// at most), and the hand-over of what it pulls to the application's thread. It
-// goes on by itself; where that thread waits, on it, which saves waking
+// Connects a ReadSession to the dispatcher and to at most 32 workers, and
+// passes pulled pieces to the application's thread. Runs on its own thread;
+// while the application waits, on the application's, which saves waking
 // another.
 //
-// Thread-safety: all public methods from the application's thread; Interrupt
-// from any.
+// Thread-safety: public methods from the application's thread; Interrupt from
+// any.
 class ServiceLink : private ReactorHandler {
  public:
-  // A piece on its way to the client stage.
+  // A piece for the client stage.
   struct Handed {
     Piece piece;
-    uint64_t first_row = 0;  // rows that were pulled before it
-    uint64_t drops = 0;      // ReadSession::drops when it was pulled
+    uint64_t first_row = 0;  // rows pulled before the piece
+    uint64_t drops = 0;      // ReadSession::drops at that time
   };
-  // What the reactor knew at its last turn.
+  // State at the reactor's last iteration.
   struct View {
     ReadSession::State state = ReadSession::State::kJoin;
     absl::Status failure;  // why kFailed
     std::optional<RunInfo> run;
     uint64_t drops = 0;
-    absl::Time turn;  // when that was
+    absl::Time turn;  // time of that iteration
     bool may_hand_out = false;
-    bool idle = false;  // ReadSession::idle, and all was pulled
+    bool idle = false;  // ReadSession::idle, and no piece is queued
     bool left = false;  // ReadSession::left
     bool answered = false;
     absl::Time last_answer = absl::InfinitePast();
@@ -59,57 +59,58 @@ class ServiceLink : private ReactorHandler {
     uint64_t awaited = 0;  // see ReadSession::awaited
     std::vector<uint64_t> awaited_ranks{};
     absl::Time workers_changed = absl::InfinitePast();
-    absl::Time progress = absl::InfinitePast();  // a frame, a cursor that moved
-    Cursor cursor;  // in order: all before it was pulled, or had no elements
-    std::string unreachable;  // a worker that does not take what it is told
+    // last frame or move of the cursor
+    absl::Time progress = absl::InfinitePast();
+    Cursor cursor;            // deterministic order: all before it was pulled
+    std::string unreachable;  // a worker that accepts no messages
     absl::Time unreachable_since = absl::InfiniteFuture();
-    absl::Status handshake;  // why connecting to the dispatcher failed, if so
+    absl::Status handshake;  // error of the last connection to the dispatcher
     absl::Status refused_by_worker;  // its list lacks this client's key
   };
 
-  // How frames come.
+  // Transports for frames.
   struct Ways {
-    // Look at what workers of this process or host have made where it lies,
-    // rather than have it sent.
+    // Read results of workers in this process or on this host in place, instead
+    // of having them sent.
     bool share = true;
     bool via_dispatcher = false;  // workers cannot be reached; overrides share
     LinkCompression compression =
-        LinkCompression::kNone;  // where they are sent
-    // Told what workers take for what they send; null: they are not asked.
+        LinkCompression::kNone;  // of frames that are sent
+    // Receives the workers' costs of frames; null: not requested.
     std::shared_ptr<ReadProfile> profile{};
   };
 
-  // Begins to connect; never blocks. `security`: this client's keys.
+  // Starts to connect; never blocks. `security`: this client's keys.
   static absl::StatusOr<std::unique_ptr<ServiceLink>> Connect(
       const Address& dispatcher, std::string cluster_id,
       std::optional<Security> security, ReadSessionSettings settings,
       Ways ways);
-  // Tells the dispatcher that this reader leaves; takes at most 100 ms. Where
-  // the job has a name, it waits until the dispatcher knows: at most a second,
-  // and not for one that has been silent for long.
+  // Tells the dispatcher that the reader leaves; takes at most 100 ms. If the
+  // job has a name, waits up to 1 s for the acknowledgement, unless the
+  // dispatcher has been silent for long.
   ~ServiceLink() override;
 
-  // Waits until there is a piece or something of the view's first seven fields
-  // (but turn) changed since the last call, at most for `at_most`. Takes all
-  // pieces there are into `pieces` unless it is null.
+  // Waits for at most `at_most` until a piece is available or one of the first
+  // seven fields of the view (except `turn`) changes. Moves all available
+  // pieces into `pieces` unless it is null.
   View Await(absl::Duration at_most, std::deque<Handed>* pieces);
   // See ReadSession::TakeEmpties.
   std::vector<std::pair<uint64_t, uint64_t>> TakeEmpties();
-  // The first `rows` of all rows that were pulled are the application's now.
-  // `soon`: the application waits, or is done.
+  // Reports that the first `rows` of all pulled rows were handed to the
+  // application. `soon`: the application waits or has finished.
   void HandOut(uint64_t rows, bool soon);
-  // Nothing before `to` is needed that was not pulled (order deterministic).
+  // Declares that elements before `to` are not needed (deterministic order).
   void SkipTo(Cursor to);
-  // The application wants no more; the destructor says it, too. `unread`: it
-  // never began.
+  // Ends the session; the destructor does it too. `unread`: the reader never
+  // began.
   void Leave(bool unread = false, LeaveReason why = LeaveReason::kLeft);
-  // What came over which link so far; of the first 256 workers.
+  // Traffic per link so far, for the first 256 workers.
   std::vector<LinkReport> Links();
-  // Makes the reactor take a turn, which renews View::turn.
+  // Makes the reactor run an iteration, which renews View::turn.
   void Wake() { reactor_.Wake(); }
   // Ends a wait.
   void Interrupt();
-  // The dispatcher is told of it with the heartbeats.
+  // Times of the application, sent with heartbeats.
   ReadTimes& times() { return times_; }
 
  private:
@@ -117,13 +118,13 @@ class ServiceLink : private ReactorHandler {
     LinkKind kind = LinkKind::kTcp;
     SocketId socket;  // kRelay: the dispatcher's; kProcess: none
     std::shared_ptr<Mailbox> process;  // kProcess: the worker's
-    bool checksums = false;            // it asks for those of parts
+    bool checksums = false;            // the link needs checksums of parts
     absl::Time used;
     absl::Time stuck_since = absl::InfiniteFuture();
-    // The worker's memory: null until it has offered it, and after it was lost.
+    // The worker's memory; null before it is offered and after it is lost.
     std::shared_ptr<ArenaLink> memory;
-    absl::Time ask_at;  // for it
-    // Since when a message there waits for one that the socket has not brought.
+    absl::Time ask_at;  // next request for the memory
+    // Time since which a local message waits for one of the socket.
     absl::Time waits_since = absl::InfiniteFuture();
   };
 
@@ -178,21 +179,21 @@ class ServiceLink : private ReactorHandler {
   std::map<SocketId, PeerId> worker_of_;
   absl::Time next_close_ = absl::InfinitePast();
   absl::Time tell_links_at_ = absl::InfinitePast();
-  absl::Status refusal_;  // the dispatcher speaks another language
+  absl::Status refusal_;  // of a dispatcher with another protocol version
   absl::Time progress_;
   Cursor cursor_;
   uint64_t pulled_rows_ = 0;
 
   ReadTimes times_;
   std::atomic<uint64_t> handed_out_{0};
-  uint64_t handed_out_told_ = 0;  // the reactor's
+  uint64_t handed_out_told_ = 0;  // the reactor's; last value sent
 
   std::mutex mu_;
   View view_;                                           // guarded by mu_
   std::deque<Handed> queue_;                            // guarded by mu_
   uint64_t queue_bytes_ = 0;                            // guarded by mu_
   std::vector<std::pair<uint64_t, uint64_t>> empties_;  // guarded by mu_
-  bool full_ = false;  // guarded by mu_: the reactor left something
+  bool full_ = false;  // guarded by mu_: pieces are left to queue
   bool news_ = false;  // guarded by mu_: since the last Await
   std::map<PeerId, LinkReport> reports_;  // guarded by mu_
 };

@@ -1,4 +1,4 @@
-// How far a ReadSession lets workers send.
+// Credit: the limits up to which a ReadSession lets workers send.
 #include <algorithm>
 #include <utility>
 
@@ -7,19 +7,20 @@
 namespace feedmill {
 namespace {
 
-// What may be on its way and in buffers, in multiples of what comes in one
-// round trip.
+// Window size in multiples of the bytes that arrive in one round trip.
 constexpr double kRoundTrips = 4;
-// With more than so many on its way, it is not the window that is waited for.
+// With more round trips than this on their way, the window is not the
+// bottleneck.
 constexpr double kWideRoundTrips = 2;
 constexpr absl::Duration kMeasureMax = absl::Seconds(1);
-// Of what a split may need: positions differ.
+// Safety factor for a split's need, because positions differ.
 constexpr double kSplitMargin = 1.5;
-// The recent past counts.
+// Limits the measured past.
 constexpr uint64_t kCamePositions = uint64_t{1} << 16;
-// A shorter round trip is mostly waits for a core, which credit does not
-// shorten. There a wider window is kept if that much more comes than before,
-// measured for so long at least; else it is not tried again for a while.
+// A round trip shorter than kNear is mostly waiting for a core, which credit
+// does not shorten. There a wider window is kept only if the rate rises by
+// kWorthIt, measured for at least kMeasureLeast; otherwise it is tried again
+// after kTryAgain.
 constexpr absl::Duration kNear = absl::Milliseconds(5);
 constexpr double kWorthIt = 1.25;
 constexpr absl::Duration kMeasureLeast = absl::Milliseconds(20);
@@ -33,8 +34,8 @@ bool ReadSession::Reserve(uint64_t& allowed, uint64_t received,
   return true;
 }
 
-// Never below what two splits need to follow each other without a pause: half
-// of it each.
+// The minimum is two quotas, so that two splits can follow each other without a
+// pause.
 void ReadSession::SetWindow(uint64_t bytes) {
   window_bytes_ =
       std::clamp(bytes, std::min(2 * quota_bytes_, settings_.budget_bytes),
@@ -46,9 +47,10 @@ void ReadSession::SetWindow(uint64_t bytes) {
   measured_from_ = absl::InfinitePast();
 }
 
-// The application found nothing. More credit helps where no more than a few
-// windows come in a round trip; elsewhere it only makes elements lie in queues
-// until they have left the caches. (What a slow worker has made waits there.)
+// Called when the application found no element. More credit helps only if few
+// windows arrive per round trip. Otherwise elements would just wait in queues
+// until they have left the caches. (Results of a slow worker wait at the
+// worker.)
 void ReadSession::WidenWindow(absl::Time now) {
   window_unused_ = 0;
   arrivals_.Wait(now);
@@ -70,7 +72,8 @@ void ReadSession::WidenWindow(absl::Time now) {
   }
 }
 
-// What comes from a worker in a second, where that is not a matter of credit.
+// Returns the bytes per second from a worker, if credit does not limit them;
+// else 0.
 uint64_t ReadSession::Arriving(const WorkerId& worker) const {
   const double in_round_trip =
       arrivals_.elements() * absl::ToDoubleSeconds(round_trip_);
@@ -80,8 +83,8 @@ uint64_t ReadSession::Arriving(const WorkerId& worker) const {
   return wide ? static_cast<uint64_t>(arrivals_.From(worker)) : 0;
 }
 
-// Then it is narrow again: the round trip was longer when it was measured, or
-// what is waited for is a core.
+// Narrows the window again if widening did not raise the rate: the measured
+// round trip was too long, or a core is the bottleneck.
 bool ReadSession::WiderIsNoFaster(absl::Time now, double rate) {
   if (!narrower_.has_value()) return false;
   const Narrower before = *narrower_;
@@ -92,10 +95,10 @@ bool ReadSession::WiderIsNoFaster(absl::Time now, double rate) {
   return true;
 }
 
-// The least time from more credit to its first use: to a frame before which
-// `received` bytes had come, all that was allowed before. (One that only ends
-// beyond that may be a head's, which overdraws, and what another attempt sends
-// says nothing of this one.)
+// Measures the round trip: the least time from additional credit to its first
+// use. The first use is a frame before which all earlier credit was received.
+// (A frame that only ends beyond the earlier credit may be a head's, which may
+// overdraw. Frames of other attempts are ignored.)
 void ReadSession::NoteUse(absl::Time now, uint64_t received, const Split& split,
                           Stream& stream) {
   if (!stream.asked || split.streams.size() > 1 || split.received == received ||
@@ -106,8 +109,8 @@ void ReadSession::NoteUse(absl::Time now, uint64_t received, const Split& split,
   stream.asked.reset();
 }
 
-// Half of the window was never needed while all of it went by: elements only
-// grew cold in the buffer.
+// Halves the window if half of it was never needed while a whole window passed:
+// elements only left the caches in the buffer.
 void ReadSession::NarrowWindow() {
   window_unused_ = std::min(window_unused_, buffered_bytes_);
   if (window_pulled_ < window_bytes_) return;
@@ -119,7 +122,7 @@ void ReadSession::NarrowWindow() {
   }
 }
 
-// Bytes left the buffer: their credit returns.
+// Returns the credit of bytes that left the buffer.
 void ReadSession::Drained(Split& split, uint64_t bytes) {
   split.drained += bytes;
   buffered_bytes_ -= bytes;
@@ -142,8 +145,8 @@ void ReadSession::Reopen(absl::Time now, const Split& split, Stream& stream) {
   stream.last = now;
 }
 
-// What a split may need beyond what it has received, by what came of the
-// positions so far: more credit for it would only keep others from having some.
+// Estimates the bytes a split may need beyond those received, from past
+// positions. More credit for it would only withhold credit from others.
 uint64_t ReadSession::MayNeed(const Split& split) const {
   if (positions_came_ == 0) return ahead_bytes_;
   const double positions =
@@ -151,7 +154,7 @@ uint64_t ReadSession::MayNeed(const Split& split) const {
   const double bytes = kSplitMargin * positions *
                        static_cast<double>(bytes_came_) /
                        static_cast<double>(positions_came_);
-  // A frame of the size of the others always fits.
+  // One frame of usual size always fits.
   return std::max(quota_bytes_ / kQuotaFrames,
                   bytes < static_cast<double>(ahead_bytes_)
                       ? static_cast<uint64_t>(bytes)
@@ -166,11 +169,13 @@ void ReadSession::NoteCame(uint64_t positions, uint64_t bytes) {
   bytes_came_ /= 2;
 }
 
-// Credit ahead of one split is at most half of the window, of all splits
-// together the window. (A worker holds a frame back that does not fit, if it is
-// no head's: so that is more than one of the largest frames, where the budget
-// is enough for that.) A part of the window is only the head's, so that those
-// behind it never leave it with one frame a round trip.
+// Gives credit to a split: at most half of the window ahead of one split, and
+// the window over all splits. Half of the window exceeds one of the largest
+// frames if the budget allows it: a worker holds back a frame that does not
+// fit, unless it is a head's.
+//
+// A part of the window is reserved for the head. Otherwise splits behind it
+// could leave it with one frame per round trip.
 void ReadSession::Allot(Split& split, bool is_head) {
   uint64_t taken = outstanding_bytes_;
   if (!is_head && head_) {
@@ -179,7 +184,7 @@ void ReadSession::Allot(Split& split, bool is_head) {
     if (has < reserve_bytes_) taken += reserve_bytes_ - has;
   }
   uint64_t free = window_bytes_ - std::min(window_bytes_, taken);
-  if (is_head) {  // also where those behind it fill a window that got narrower
+  if (is_head) {  // also when the window was narrowed below what others use
     const uint64_t has = split.allowed - split.drained;
     const uint64_t left =
         settings_.budget_bytes - std::min(settings_.budget_bytes, taken);
@@ -191,8 +196,8 @@ void ReadSession::Allot(Split& split, bool is_head) {
   SetAllowed(split, split.allowed + std::min(free, wanted - split.allowed));
 }
 
-// Whether a grant says enough that is new: credit returns in quarters of the
-// quota, or in less where the worker is about to stop.
+// True if a grant gives enough new credit to be sent: a quarter of the quota,
+// or less if the worker is about to stop.
 bool ReadSession::Worthwhile(const Split& split, const Stream& stream,
                              uint64_t total, bool head) const {
   if (!stream.said || stream.said->opening != stream.opening ||
@@ -206,8 +211,8 @@ bool ReadSession::Worthwhile(const Split& split, const Stream& stream,
   return total - said >= quarter_bytes() || left < quarter_bytes();
 }
 
-// `repeat`: say it again even if it is not new, and open again what may have
-// been lost without a sign (rule 12).
+// `repeat`: send the grant even if nothing is new, and reopen streams that may
+// have been lost without a sign (rule 12).
 void ReadSession::GrantSplit(absl::Time now, SplitId id, bool repeat,
                              ReadEffects& effects) {
   auto found = splits_.find(id);
@@ -249,7 +254,7 @@ void ReadSession::GrantSplit(absl::Time now, SplitId id, bool repeat,
   }
 }
 
-// In order of binding: what is read first gets credit first.
+// In order of binding: the splits read first get credit first.
 void ReadSession::GrantAll(absl::Time now, bool repeat, ReadEffects& effects) {
   freed_bytes_ = 0;
   auto it = floor_ ? splits_.lower_bound(*floor_) : splits_.begin();

@@ -3,7 +3,7 @@
 
 #include "client/read_session.h"
 
-// How readers leave: this one, and what is unsaid of earlier ones.
+// Leaves of this reader, and unacknowledged ones of earlier readers.
 
 namespace feedmill {
 namespace {
@@ -28,9 +28,9 @@ std::vector<ClientLeave> ReadSession::UnsaidLeaves() const {
   return unsaid;
 }
 
-// The last report is a part of each leave, for what is not reported by then is
-// given to others. Run 0: it never heard of its run (a hello may be under way
-// that opens the session after all), or did not begin to read it.
+// Each leave includes the last report: what is not reported by then is given to
+// other readers. Run 0: the session never heard of its run (a hello that opens
+// it may still be on its way), or never began to read it.
 void ReadSession::SendLeave(absl::Time now, ReadEffects& effects, bool unread,
                             LeaveReason why) {
   if (!std::exchange(leaving_, true)) {
@@ -48,8 +48,8 @@ void ReadSession::SendLeave(absl::Time now, ReadEffects& effects, bool unread,
   effects.sends.push_back({kDispatcherPeer, leave_});
 }
 
-// The leave of that session is acknowledged; false: it is no earlier reader's.
-// After the last of them this one's hello is due.
+// Handles the acknowledgement of an earlier reader's leave. Returns false if
+// `session` is none of them. After the last one this reader's hello is due.
 bool ReadSession::ForgetFormer(const Session& session) {
   const size_t acknowledged = std::erase_if(
       former_leaves_,

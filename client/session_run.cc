@@ -1,7 +1,7 @@
 #include "client/read_session.h"
 #include "core/base/status.h"
 
-// Which run a reader reads, and how many slots that has (mode off).
+// Checks the run that a reader reads, and its number of slots (mode off).
 
 namespace feedmill {
 namespace {
@@ -19,8 +19,8 @@ absl::Status OtherSlots(const JobName& job, uint64_t slots, uint64_t known) {
 bool ReadSession::TakeRun(absl::Time now, const RunInfo& run) {
   const std::optional<RunNumber> own = run_ ? run_->run : settings_.run;
   if (!shared() && own && *own != run.run) {
-    // A late copy of a hello came first to a dispatcher that lost its state, or
-    // this is a word of before.
+    // A late copy of a hello reached a dispatcher that lost its state first, or
+    // this answer is out of date.
     if (state_ == State::kLive) Rejoin(now);
     return false;
   }
@@ -33,7 +33,8 @@ bool ReadSession::TakeRun(absl::Time now, const RunInfo& run) {
   }
   const uint64_t known = KnownSlots();
   if (known > 0 && run.slots > 0 && !run.settled) {
-    // Said to a late copy of an earlier hello: this reader says what it knows.
+    // This answers a late copy of an earlier hello: join again with the known
+    // slots.
     if (state_ == State::kLive) Rejoin(now);
     return false;
   }
@@ -53,9 +54,9 @@ uint64_t ReadSession::KnownSlots() const {
   return settings_.settled ? settings_.slots : 0;
 }
 
-// True if all before `end` is more than the first slot, and the run may still
-// come to have another number of them. A reader that has nothing of the second
-// slot can go on in a run of any number.
+// True if elements before `end` extend beyond the first slot and the run's
+// number of slots may still change. A reader that has nothing of the second
+// slot can continue in a run of any number of slots.
 bool ReadSession::IsUnsettled(Cursor end) const {
   if (shared() || run_->settled || run_->slots == 0) return false;
   return WaitsToSettle() && Cursor{run_->positions / run_->slots, 0} < end;

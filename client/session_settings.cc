@@ -69,7 +69,7 @@ absl::StatusOr<ReadSessionSettings> MakeSessionSettings(
   settings.weight = options.weight;
   settings.budget_bytes = options.budget_bytes;
   if (options.transport == Transport::kRelay) {
-    // All of it may wait in the dispatcher.
+    // The whole budget may be queued in the dispatcher.
     settings.budget_bytes = std::min(settings.budget_bytes, kRelayBudget);
   }
   settings.quota_bytes = std::min(settings.quota_bytes, settings.budget_bytes);

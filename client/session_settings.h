@@ -11,8 +11,8 @@
 
 namespace feedmill {
 
-// Settings of the session of a reader of a service. Draws a seed and a name
-// where none is given. InvalidArgument names an option that is wrong.
+// Makes the session settings of a reader of a service. Draws a seed and a name
+// if none is given. InvalidArgument names the wrong option.
 absl::StatusOr<ReadSessionSettings> MakeSessionSettings(
     const AnalyzedGraph& graph, const ReadOptions& options,
     const ReadRules& rules, const std::optional<ReadToken>& token);

@@ -1,5 +1,5 @@
-// What of a run a ReadSession's application never sees: what it turns out not
-// to need, what has no elements, and what the dispatcher says cannot be made.
+// Parts of a run that the application never sees: parts it does not need,
+// positions without elements, and elements that the dispatcher leaves out.
 #include <algorithm>
 #include <utility>
 
@@ -17,7 +17,7 @@ ReadEffects ReadSession::SkipTo(absl::Time now, Cursor to) {
   ReadEffects effects;
   if (shared() || leaving_ || to <= cursor_) return effects;
   cursor_ = to;
-  if (state_ != State::kLive) return effects;  // said with the next hello
+  if (state_ != State::kLive) return effects;  // sent with the next hello
   auto it = floor_ ? splits_.lower_bound(*floor_) : splits_.begin();
   for (; it != splits_.end() && it->second.begin < to; ++it) {
     SkipIn(now, it->second, to);
@@ -29,7 +29,7 @@ ReadEffects ReadSession::SkipTo(absl::Time now, Cursor to) {
   return effects;
 }
 
-// An error before `to` is none: what comes after it is asked for again.
+// Ignores errors before `to`; elements after such an error are requested again.
 void ReadSession::SkipIn(absl::Time now, Split& split, Cursor to) {
   to = std::min(to, split.end);
   while (!split.buffer.empty()) {
@@ -54,7 +54,7 @@ void ReadSession::SkipIn(absl::Time now, Split& split, Cursor to) {
   }
 }
 
-// The end of a run whose every attempt at `split` failed.
+// Ends a run if every attempt at `split` failed.
 std::optional<Piece> ReadSession::PullError(const Split& split) {
   if (split.error.ok() || split.taken()) return std::nullopt;
   Piece piece;
@@ -64,8 +64,8 @@ std::optional<Piece> ReadSession::PullError(const Split& split) {
   return piece;
 }
 
-// What the dispatcher has left out stands for the rest of its position, once
-// all before it was taken.
+// Records an element that the dispatcher left out, and the rest of its
+// position, once all before it was taken.
 void ReadSession::TakeSkip(absl::Time now, SplitId id, Split& split) {
   if (!split.skip || split.stopped || split.taken()) return;
   const Cursor at = split.skip->cursor;
@@ -76,7 +76,7 @@ void ReadSession::TakeSkip(absl::Time now, SplitId id, Split& split) {
   piece.skipped = split.skip;
   piece.skipped->cursor = split.next;
   Buffer(now, id, split, std::move(piece));
-  BeatWithin(now, kSayWithin);  // its split has no worker until then
+  BeatWithin(now, kSayWithin);  // the split has no worker until then
 }
 
 void ReadSession::NoteEmpty(const Piece& piece) {

@@ -28,7 +28,7 @@ absl::StatusOr<std::string> Token::Describe(std::string_view bytes) {
   }
   uint64_t held = 0;
   for (const StageState::Step& step : token.place.stage.steps) {
-    // Steps that move rows about list those that they still hold.
+    // Steps that reorder rows list the rows that they still hold.
     if (!step.groups.empty()) {
       held += step.rows.size();
       continue;

@@ -11,21 +11,22 @@
 
 namespace feedmill {
 
-// Leaves of this process's readers that their dispatcher has not acknowledged:
-// it was down, or slower than the reader's end. The next reader of the job
-// says them ahead of its hello, so that the dispatcher takes neither for still
-// reading who has gone, nor for unread what was read.
+// Leaves of this process's readers that the dispatcher has not acknowledged,
+// because it was down or slow. The job's next reader sends them before its
+// hello. So the dispatcher does not believe that an ended reader still reads,
+// or that its elements are unread.
 //
 // Thread-safety: any thread.
 class UnsaidLeaves {
  public:
   static UnsaidLeaves& OfThisProcess();
 
-  // Those of that job at that address (Address::ToString).
+  // Leaves of a job at an address (Address::ToString).
   std::vector<ClientLeave> Of(const std::string& service,
                               const JobName& job) const;
-  // A reader has ended, which was given `told`, and `unsaid` is left of that
-  // and of its own. The newest 1,000 are kept.
+  // Called when a reader ends: replaces the leaves that it took over by
+  // `unsaid`, those still unacknowledged, its own included. The newest 1,000
+  // are kept.
   void Replace(const std::string& service, const std::vector<ClientLeave>& told,
                std::vector<ClientLeave> unsaid);
 

@@ -8,7 +8,7 @@
 namespace feedmill {
 namespace {
 
-// A dispatcher that has been silent for so long is what is waited for.
+// The reader waits for the dispatcher if it has been silent for this long.
 constexpr absl::Duration kDispatcherSilent = absl::Seconds(2);
 
 std::string Seconds(absl::Duration duration) {
@@ -83,7 +83,8 @@ absl::Status WaitLimits::Late(const ServiceLink::View& view, absl::Time begun,
         "the dispatcher at {} has not answered for {}; is it still running?",
         service_, Seconds(now - view.last_answer));
   }
-  if (view.idle) return absl::OkStatus();  // it waits for other readers
+  // the session waits for other readers
+  if (view.idle) return absl::OkStatus();
   if (view.answered && view.workers == 0 &&
       now - std::max(begun, view.workers_changed) >= patience) {
     return DeadlineExceeded(
@@ -102,7 +103,7 @@ absl::Status WaitLimits::LateData(const ServiceLink::View& view,
     return awaited_.TooLong(view.awaited, view.awaited_ranks, now - begun,
                             AwaitedRanks::Why(view.run.has_value()));
   }
-  // Planning is the workers' work, and they are there.
+  // Planning is done by workers, and workers are present.
   if (!view.run.has_value()) return absl::OkStatus();
   const absl::Time since = std::max(begun, view.progress);
   if (!view.refused_by_worker.ok() && now - since >= patience) {
@@ -115,7 +116,7 @@ absl::Status WaitLimits::LateData(const ServiceLink::View& view,
         "it with --advertise HOST:PORT that this machine can reach",
         Seconds(patience), view.unreachable);
   }
-  // A slow element is no reason to give up sooner than between two others.
+  // One slow element is no reason to give up earlier than between two elements.
   if (now - since >= std::max(timeout_, patience)) {
     return DeadlineExceeded(
         "no data for {} although the dispatcher at {} answers and has {} "

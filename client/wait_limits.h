@@ -12,18 +12,19 @@
 
 namespace feedmill {
 
-// How long a reader of a service waits, and what it says meanwhile.
+// Limits how long a reader of a service waits, and reports the wait.
 // Thread-compatible.
 class WaitLimits {
  public:
   WaitLimits(std::string service, const ReadOptions& options);
 
-  // Why the wait that began at `begun` should end; OK: go on.
+  // Returns an error if the wait that began at `begun` should end; OK:
+  // continue.
   absl::Status Late(const ServiceLink::View& view, absl::Time begun,
                     bool had_element) const;
-  // Reports what is waited for, now and then.
+  // Reports the cause of the wait from time to time.
   void Tell(const ServiceLink::View& view, absl::Time begun);
-  // What the wait is for, in words.
+  // Describes the cause of the wait.
   std::string WaitsFor(const ServiceLink::View& view) const;
 
  private:

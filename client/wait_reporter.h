@@ -10,14 +10,14 @@
 
 namespace feedmill {
 
-// Reports what a reader waits for: on stderr and to a callback, 2 s after the
-// wait began and then each 10 s. Thread-compatible.
+// Reports the cause of a reader's wait on stderr and to a callback: 2 s after
+// the wait began and then every 10 s. Thread-compatible.
 class WaitReporter {
  public:
   WaitReporter(std::string reader, std::function<void(const ReadWait&)> on_wait)
       : reader_(std::move(reader)), on_wait_(std::move(on_wait)) {}
 
-  // The reader has waited since `begun` for what `what` says.
+  // The reader has waited since `begun`; `what` describes the cause.
   void Tell(absl::Time now, absl::Time begun,
             const std::function<std::string()>& what);
 
