@@ -9,10 +9,11 @@
 namespace feedmill {
 namespace {
 
-// Longer than any address that Publish writes.
+// Upper bound: addresses that Publish writes are shorter.
 constexpr size_t kEntryMax = 512;
 
-// A job's name may be any word; in a file name, other bytes are %XX.
+// Returns the file name of a job. Job names may hold any bytes; special ones
+// become %XX.
 std::string FileName(std::string_view job) {
   std::string name;
   for (const char c : job) {

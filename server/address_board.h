@@ -13,25 +13,25 @@
 
 namespace feedmill {
 
-// Where the tasks of a cluster tell each other the ports that they were given:
-// a folder that all of them see, with a file "JOB-INDEX" for each that runs,
-// holding tcp://host:port and a newline.
+// A shared folder in which the tasks of a cluster publish the ports they listen
+// on. It has a file "JOB-INDEX" for each running task, with tcp://host:port and
+// a newline.
 //
 // Thread-compatible. Errors name the folder.
 class AddressBoard {
  public:
-  // `folder` "": no board; nothing is found, publishing does nothing.
+  // `folder` "": no board. Find returns nullopt and Publish does nothing.
   explicit AddressBoard(std::string folder) : folder_(std::move(folder)) {}
 
   bool present() const { return !folder_.empty(); }
-  // This process's own entry, in place of a stale one; gone when this object
-  // is. InvalidArgument if the folder is not there or cannot be written.
+  // Prepares this process's entry and removes a stale one. The entry is removed
+  // with this object. InvalidArgument if the folder is missing or not writable.
   absl::Status Prepare(std::string_view job, int64_t index);
   absl::Status Publish(const std::string& address);
   void Remove() { own_.reset(); }
 
-  // What a task has published; nullopt while it has not. InvalidArgument if
-  // what is there is no address.
+  // Returns the address a task has published; nullopt if none yet.
+  // InvalidArgument if the content is not an address.
   absl::StatusOr<std::optional<std::string>> Find(std::string_view job,
                                                   int64_t index) const;
 

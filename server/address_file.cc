@@ -75,7 +75,7 @@ absl::Status AddressFile::WriteToDescriptor(const std::string& content) const {
   if (fd <= STDERR_FILENO || number != std::to_string(fd)) {
     return InvalidArgument("{} {}: name a descriptor above 2", option_, path_);
   }
-  // As short as it is, a pipe takes it whole or not at all.
+  // A pipe takes so short a text whole or not at all.
   const ssize_t written = write(fd, content.data(), content.size());
   const int error = errno;
   close(fd);

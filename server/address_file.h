@@ -7,27 +7,27 @@
 
 namespace feedmill {
 
-// The file by which a long-running process says where it serves, for whoever
-// started it. Appears whole (written beside, then renamed), holds the address
-// and a newline, and goes when this object does. A path below /dev/fd is a
-// descriptor of this process, a pipe's end say: written to once, and closed.
+// A file with which a long-running process publishes its address to the program
+// that started it. Appears atomically (written beside, then renamed), holds the
+// address and a newline, and is removed with this object. A path below /dev/fd
+// is a descriptor of this process, e.g. a pipe: it is written once and closed.
 //
-// Thread-compatible. Errors: InvalidArgument where the path can never be
-// written (no such folder, a folder itself), Unavailable otherwise.
+// Thread-compatible. Errors: InvalidArgument if the path can never be written
+// (missing folder, or a folder itself), otherwise Unavailable.
 class AddressFile {
  public:
-  // Path "": no file; every call succeeds and does nothing. `option`: what
-  // named the path, for messages.
+  // Path "": no file; all calls succeed and do nothing. `option`: the option
+  // that gave the path, for messages.
   explicit AddressFile(std::string path, std::string option = "--ready-file");
   ~AddressFile();
   AddressFile(const AddressFile&) = delete;
   AddressFile& operator=(const AddressFile&) = delete;
 
-  // Checks that the file can be written, and removes a stale one, so that
-  // nobody takes the address of a process that is gone for ours.
+  // Checks that the file can be written. Removes a stale file, so that no
+  // program uses the address of an ended process.
   absl::Status Prepare();
   absl::Status Write(const std::string& address);
-  // Removes the file, unless another process has replaced it since.
+  // Removes the file, unless another process has replaced it.
   void Remove();
 
  private:
@@ -36,7 +36,7 @@ class AddressFile {
   const std::string path_;
   const std::string option_;
   const bool descriptor_;
-  std::string written_;  // its content; "" before Write
+  std::string written_;  // content of the file; "" before Write
 };
 
 }  // namespace feedmill

@@ -14,19 +14,19 @@
 
 namespace feedmill {
 
-// The service of a task whose job has none here, such as "ps": it answers who
-// it is, and refuses all else with the same words.
+// Serves a task whose job has no service, such as "ps". Answers status requests
+// and refuses all other messages.
 //
 // Thread-safety: Start and Stop once each, in that order, from any thread.
 class PlainTask : public ReactorHandler {
  public:
-  // `status`: the JSON that a StatusRequest is answered with, called on the
-  // task's own thread, as is `refusal`: what everyone else is told.
+  // `status` returns the JSON for a StatusRequest, `refusal` the error for all
+  // other messages. Both are called on the task's own thread.
   PlainTask(std::string cluster_id, std::function<std::string()> status,
             std::function<absl::Status()> refusal);
   ~PlainTask() override { Stop(); }
 
-  // Binds; the port that it got. Errors as Reactor::Listen.
+  // Binds and returns the port. Errors as Reactor::Listen.
   absl::StatusOr<uint16_t> Start(const std::string& host, uint16_t port,
                                  const std::optional<CurveServer>& curve);
   void Stop();

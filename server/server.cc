@@ -25,14 +25,16 @@
 namespace feedmill {
 namespace {
 
-// How often a running server looks after its services and the board.
+// Interval at which a running server checks its services and the board.
 constexpr absl::Duration kLook = absl::Milliseconds(50);
 constexpr absl::Duration kSayAgain = absl::Seconds(10);
-// An address beyond this machine's network; nothing is sent to it.
+// An address outside this network, to find the default route; nothing is sent
+// to it.
 const Address kAnywhere{"192.0.2.1", 9};
 
-// A name may resolve to loopback on the machine that has it, so only what is
-// surely an address is bound to.
+// Returns the host to bind to: `own` if it is numeric or loopback, else every
+// interface. A machine may resolve its own name to loopback, which other
+// machines cannot reach.
 std::string HostToListenOn(const std::string& own) {
   const bool numeric = own.find(':') != own.npos ||
                        own.find_first_not_of("0123456789.") == own.npos;
@@ -66,12 +68,12 @@ class Server::Shell {
       config_.endpoint.host = HostToListenOn(own_host_);
   }
 
-  // Finds out where a worker's dispatcher is.
+  // Finds the address of a worker's dispatcher.
   absl::Status Check();
   absl::Status Start() {
     return lifecycle_.Start([this] {
       absl::Status begun = Begin();
-      if (!begun.ok()) Release();  // it may be tried again
+      if (!begun.ok()) Release();  // Start may be called again
       return begun;
     });
   }
@@ -85,7 +87,7 @@ class Server::Shell {
     const std::lock_guard lock(mu_);
     return def_;
   }
-  // Asked without the lock: an answer may take a while.
+  // Returned without the lock held, because a call may take a while.
   absl::StatusOr<std::shared_ptr<DispatchServer>> Dispatcher() const {
     const std::lock_guard lock(mu_);
     if (dispatcher_ != nullptr) return dispatcher_;
@@ -105,7 +107,7 @@ class Server::Shell {
   }
 
  private:
-  // Where a worker's dispatcher is: an address, or a task that publishes it.
+  // A worker's dispatcher: an address, or a task that publishes its address.
   using DispatcherPlace = std::variant<std::string, DispatcherTask>;
 
   static std::string& OwnAddress(ServerDef& def);
@@ -125,7 +127,7 @@ class Server::Shell {
   std::string StatusJson() const;
   absl::Status Refused() const;
 
-  // The thread that looks after the services, with mu_ held but while waiting.
+  // The thread that monitors the services. Holds mu_ except while waiting.
   void Tend();
   std::optional<absl::Status> Look();
   absl::Status FollowDispatcher();
@@ -141,12 +143,12 @@ class Server::Shell {
 
   mutable std::mutex mu_;
   std::condition_variable changed_;
-  // All below guarded by mu_.
+  // All members below are guarded by mu_.
   std::shared_ptr<DispatchServer> dispatcher_;
   std::shared_ptr<WorkerServer> worker_;
   std::unique_ptr<PlainTask> plain_;
   DispatcherPlace dispatcher_place_;
-  std::string followed_;  // the address that worker_ works for
+  std::string followed_;  // address of worker_'s dispatcher
   ServerDef def_;
   std::string target_;
   absl::Time waits_since_;
@@ -160,7 +162,7 @@ std::string& Server::Shell::OwnAddress(ServerDef& def) {
   const auto job = std::find_if(
       def.cluster.jobs.begin(), def.cluster.jobs.end(),
       [&](const ClusterDef::Job& each) { return each.name == def.job_name; });
-  return job->tasks.at(*def.task_index);  // CompleteServerDef has seen to it
+  return job->tasks.at(*def.task_index);  // checked by CompleteServerDef
 }
 
 absl::StatusOr<Server::Shell::DispatcherPlace> Server::Shell::PlaceOf(
@@ -222,7 +224,8 @@ absl::Status Server::Shell::Begin() {
   return absl::OkStatus();
 }
 
-// "": whatever is found on the way to the others.
+// Returns the host to advertise. "": the local address on the route to the
+// peers.
 std::string Server::Shell::AdvertisedHost() const {
   if (!config_.endpoint.advertise.empty())
     return HostOf(config_.endpoint.advertise);
@@ -257,7 +260,7 @@ absl::Status Server::Shell::BeginWorker(const std::string& dispatcher) {
     config.endpoint.advertise = AdvertisedHost();
   }
   config.registry = config_.registry;
-  worker_.reset();  // the port may be the same
+  worker_.reset();  // release the port first: it may be the same
   worker_ = std::make_shared<WorkerServer>(std::move(config));
   FM_RETURN_IF_ERROR(worker_->Start());
   followed_ = dispatcher;
@@ -299,7 +302,8 @@ absl::Status Server::Shell::TakeTarget(const std::string& target) {
 }
 
 void Server::Shell::Release() {
-  // The last wishes of a worker go to its dispatcher, so that ends later.
+  // The worker sends its last messages to the dispatcher, so the dispatcher
+  // ends later.
   worker_.reset();
   dispatcher_.reset();
   plain_.reset();
@@ -325,7 +329,7 @@ absl::Status Server::Shell::WaitReady(absl::Duration timeout) {
       return DeadlineExceeded("the server was not ready within {}",
                               absl::FormatDuration(timeout));
     }
-    // The end of the lifecycle is announced under another lock: look again.
+    // The lifecycle ends under another lock and does not notify changed_: poll.
     changed_.wait_for(lock, absl::ToChronoNanoseconds(std::min(left, kLook)));
   }
 }
@@ -335,7 +339,7 @@ void Server::Shell::Drain(absl::Duration timeout) {
     const std::lock_guard lock(mu_);
     if (worker_ != nullptr && lifecycle_.running()) {
       draining_ = true;
-      worker_->Drain(timeout);  // its end is ours
+      worker_->Drain(timeout);  // the worker's end ends the server
       return;
     }
   }
@@ -369,7 +373,7 @@ void Server::Shell::Tend() {
   }
 }
 
-// The reason to end, if there is one.
+// Returns the reason to end, if there is one.
 std::optional<absl::Status> Server::Shell::Look() {
   if (dispatcher_ != nullptr && !dispatcher_->running()) {
     return dispatcher_->Join();
@@ -379,7 +383,7 @@ std::optional<absl::Status> Server::Shell::Look() {
   if (role_ == TaskRole::kWorker && !draining_) {
     const absl::Status status = FollowDispatcher();
     if (!status.ok()) {
-      LogError("{}", ErrorText(status));  // the services say theirs themselves
+      LogError("{}", ErrorText(status));  // services log their own errors
       return status;
     }
   }
@@ -412,14 +416,15 @@ absl::Status Server::Shell::FollowTo(const std::string& dispatcher) {
   return BeginWorker(dispatcher);
 }
 
-// What `def` says of this server's own task, if anything, must be so.
+// Checks that `def`, if it names a task, names this server's own.
 absl::Status Server::Shell::CheckIsOwn(const ServerDef& def) const {
   const bool same =
       (def.job_name.empty() || def.job_name == def_.job_name) &&
       (!def.task_index.has_value() || def.task_index == def_.task_index);
   if (!same) {
     return InvalidArgument(
-        "this server is task {} of job \"{}\" for good, and cannot become task "
+        "this server is task {} of job \"{}\" permanently, and cannot become "
+        "task "
         "{} of job \"{}\"",
         *def_.task_index, def_.job_name,
         def.task_index.value_or(*def_.task_index),
@@ -436,7 +441,7 @@ absl::Status Server::Shell::CheckIsOwn(const ServerDef& def) const {
   return absl::OkStatus();
 }
 
-// The tender takes it up at its next look.
+// The monitor thread applies the update at its next check.
 absl::Status Server::Shell::Update(const ServerDef& def) {
   FM_RETURN_IF_ERROR(ClusterSpec::FromDef(def.cluster).status());
   const std::lock_guard lock(mu_);
@@ -488,7 +493,7 @@ absl::StatusOr<ClusterSpec> Server::Shell::Cluster() const {
   return ClusterSpec::FromDef(cluster);
 }
 
-// What a task without a service says to readers and workers.
+// The error that a task without a service returns to readers and workers.
 absl::Status Server::Shell::Refused() const {
   const ServerDef own = def();
   const auto task = FindDispatcherTask(own.cluster);
@@ -513,7 +518,7 @@ std::string Server::Shell::StatusJson() const {
           {{"job", job.name}, {"index", index}, {"address", address}});
     }
   }
-  // A job's name may be any bytes; what is no UTF-8 prints as U+FFFD.
+  // A job's name may be any bytes; invalid UTF-8 prints as U+FFFD.
   return out.dump(-1, ' ', false,
                   nlohmann::ordered_json::error_handler_t::replace);
 }

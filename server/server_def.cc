@@ -80,7 +80,7 @@ absl::StatusOr<ServerDef> CompleteServerDef(const ServerDef& def,
       full.job_name,
       ChooseJob(spec, task.job_name.value_or(def.job_name),
                 task.job_name.has_value() || !def.job_name.empty()));
-  // An index that was said of another job says nothing of this one.
+  // An index given for another job does not apply.
   const bool same_job = def.job_name.empty() || def.job_name == full.job_name;
   FM_ASSIGN_OR_RETURN(full.task_index,
                       ChooseTask(spec, full.job_name,
@@ -149,8 +149,8 @@ absl::StatusOr<DispatcherTask> FindDispatcherTask(const ClusterDef& cluster) {
     }
   }
   return NotFound(
-      "the cluster has no job \"dispatcher\", so a worker of it has nobody to "
-      "work for; add the job, or say where the dispatcher is");
+      "the cluster has no job \"dispatcher\", so its workers have no "
+      "dispatcher; add the job, or give the dispatcher's address");
 }
 
 }  // namespace feedmill

@@ -11,41 +11,41 @@
 
 namespace feedmill {
 
-// What a task does; follows from its job's name.
+// The role of a task. Follows from its job's name.
 enum class TaskRole {
-  kDispatcher,  // job "dispatcher": plans jobs and hands their work out
+  kDispatcher,  // job "dispatcher": plans jobs and distributes work
   kWorker,      // job "worker": reads, decodes and batches
   kLocal,       // job "local": both, in one process
-  kPlain,       // any other, such as "ps": says who it is, and waits
+  kPlain,       // any other, such as "ps": answers status requests only
 };
 TaskRole RoleOf(std::string_view job);
 
-// With every field set, the cluster checked and sorted. InvalidArgument: the
-// job or task is not said and not the only one, or an address is none;
-// NotFound: the cluster has no such job or task, or there is no such protocol.
+// Completes every field; checks and sorts the cluster. InvalidArgument: the job
+// or task is not given and not unique, or an address is malformed. NotFound:
+// the cluster has no such job or task, or the protocol is unknown.
 absl::StatusOr<ServerDef> CompleteServerDef(const ServerDef& def,
                                             const ServerTask& task = {});
 
-// "host:port" of a task, taken apart; a placeholder such as %port% is port 0,
-// brackets are taken off. REQUIRES: CheckTaskAddress(address).
+// A task's "host:port" split into its parts. A placeholder such as %port% is
+// port 0; brackets are removed. REQUIRES: CheckTaskAddress(address).
 struct TaskAddress {
   std::string host;
   uint16_t port = 0;
 };
 TaskAddress SplitTaskAddress(std::string_view address);
 
-// The cluster with this task at this address, in place of what it may say of
-// it. Sorted. REQUIRES: ClusterSpec takes the cluster.
+// Returns the cluster with this task's address set or replaced. Sorted.
+// REQUIRES: ClusterSpec accepts the cluster.
 ClusterDef WithTask(const ClusterDef& cluster, const std::string& job,
                     int64_t index, const std::string& address);
 
-// A worker of this cluster that the cluster does not list, at `address`: with
-// the first index after those that it lists.
-// REQUIRES: ClusterSpec takes the cluster.
+// Returns the def of a worker at `address` that the cluster does not list. It
+// gets the first index after the listed workers.
+// REQUIRES: ClusterSpec accepts the cluster.
 ServerDef UnlistedWorker(const ClusterDef& cluster, const std::string& address);
 
-// Which task is the dispatcher of this cluster: of job "dispatcher", else
-// "local". NotFound if there is none, InvalidArgument if there are several.
+// The dispatcher task of a cluster: of job "dispatcher", else of "local".
+// NotFound if there is none, InvalidArgument if there are several.
 struct DispatcherTask {
   std::string job;
   int64_t index = 0;

@@ -3,15 +3,15 @@
 
 #include "worker/worker_agent.h"
 
-// What a WorkerAgent reports of its load, for operators. No decision depends on
+// The load report of a WorkerAgent, for operators. No decision depends on it.
 // it.
 
 namespace feedmill {
 namespace {
 
 constexpr absl::Duration kLoadInterval = absl::Milliseconds(500);
-// Tasks of a plan that are measured, step by step: one in this time, so that
-// what measuring costs is bounded however short tasks are.
+// At most one task of a plan per interval is measured step by step, which
+// bounds the cost of measuring short tasks.
 constexpr absl::Duration kMeasureInterval = absl::Milliseconds(50);
 constexpr size_t kPlansTold = 64;
 
@@ -64,8 +64,8 @@ WorkerLoad WorkerAgent::Load(absl::Time now) const {
   return load;
 }
 
-// Nullopt if it is not time, or if the worker was idle at the last report and
-// still is: thousands of idle workers report nothing.
+// Returns nullopt if the report is not due, or if the worker was idle at the
+// last report and still is: thousands of idle workers report nothing.
 std::optional<WorkerLoad> WorkerAgent::TakeLoad(absl::Time now) {
   if (now < next_load_) return std::nullopt;
   next_load_ = now + kLoadInterval;

@@ -10,10 +10,10 @@
 
 namespace feedmill {
 
-// What work costs on the thread that makes one: the time that it took, but
-// where it never waited only its CPU time. (That others had the core meanwhile
-// says nothing about the work; a worker that took it for slow would make it far
-// ahead, out of the cache, where it is slow indeed.)
+// Measures the cost of work on its thread: wall time or, if the thread never
+// waited, only its CPU time. Time during which other processes had the core
+// does not count. (Otherwise a busy machine would make cheap work look slow;
+// the worker would prefetch it, out of the cache, where it is slow.)
 //
 // Thread: one.
 class BusyTime {

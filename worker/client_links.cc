@@ -6,13 +6,13 @@
 namespace feedmill {
 namespace {
 
-// They keep the ids of clients, which these choose, apart from each other and
-// from kDispatcherPeer.
+// Prefixes of peer names. They keep routing ids, which clients choose, distinct
+// from each other and from kDispatcherPeer.
 constexpr std::string_view kDirect = "client:";
 constexpr std::string_view kRelayed = "relay:";
 constexpr std::string_view kInProcess = "process:";
 constexpr absl::Duration kLookInterval = absl::Milliseconds(100);
-// What a reader told counts for so long, before the kernel is asked again.
+// Validity of a rate that a reader reported; afterwards the kernel is asked.
 constexpr absl::Duration kToldFor = absl::Seconds(10);
 constexpr size_t kRatesMax = 1'024;
 
@@ -48,7 +48,7 @@ PeerId ClientLinks::InProcess(const std::shared_ptr<Mailbox>& mailbox) {
   for (const auto& [peer, known] : mailboxes_) {
     if (known == mailbox) return peer;
   }
-  // Nobody else has those of readers that are gone.
+  // Channels of ended readers have no other owner.
   std::erase_if(mailboxes_, [](const auto& entry) {
     return entry.second.use_count() == 1;
   });
@@ -67,7 +67,7 @@ void ClientLinks::Send(const PeerId& to, const Message& message,
         Relay{worker_, std::string(*relayed), messenger_.Wrap(message)});
   } else if (const auto found = mailboxes_.find(to);
              found != mailboxes_.end() && !found->second->Put(own, message)) {
-    mailboxes_.erase(found);  // it has left
+    mailboxes_.erase(found);  // the client is gone
   }
 }
 
@@ -86,7 +86,7 @@ void ClientLinks::SendDirect(std::string_view routing_id,
 
 LinkCompression ClientLinks::CodecFor(absl::Time now,
                                       const ComputeRequest& request) {
-  // What a reader sees where it lies is not packed.
+  // A part that the reader sees in shared memory is not packed.
   const auto direct = After(kDirect, request.to);
   const bool sent = direct ? memory_.LenderTo(*direct) == nullptr
                            : After(kRelayed, request.to).has_value();
@@ -96,8 +96,9 @@ LinkCompression ClientLinks::CodecFor(absl::Time now,
                          RateTo(now, request.to, request.link_rate));
 }
 
-// What the reader tells comes first: the kernel knows only of the connection to
-// whatever is in between, and nothing while that takes all that is allowed.
+// Prefers the rate that the reader reports. The kernel knows only the
+// connection to a proxy in between, and has no rate while the proxy accepts all
+// data.
 std::optional<double> ClientLinks::RateTo(absl::Time now, const PeerId& peer,
                                           uint64_t told) {
   auto found = rates_.find(peer);

@@ -18,29 +18,28 @@
 
 namespace feedmill {
 
-// The ways from a worker to its clients: over TCP, with or without shared
-// memory; through the dispatcher, where a client reaches nothing else; or from
-// hand to hand, where it is in the worker's process. Gives peers names that
-// say which, and chooses what their frames are packed with.
+// The connections of a worker to its clients: TCP with or without shared
+// memory, relayed by the dispatcher, or an in-process channel. Gives peers
+// names that show the kind, and chooses the codec of their frames.
 //
 // Thread: the reactor's.
 class ClientLinks {
  public:
-  // All must outlive it.
+  // All arguments must outlive it.
   ClientLinks(Reactor& reactor, Messenger& messenger, ArenaHost& memory,
               SocketId clients, SocketId dispatcher, WorkerId worker);
 
-  // Names of who said something.
+  // Names of senders.
   static PeerId Direct(std::string_view routing_id);
   static PeerId Relayed(std::string_view routing_id);
   PeerId InProcess(const std::shared_ptr<Mailbox>& mailbox);
 
-  // What cannot be sent is dropped. `own`: where a client in this process
-  // answers.
+  // Drops messages that cannot be sent. `own`: channel for answers of clients
+  // in this process.
   void Send(const PeerId& to, const Message& message,
             const std::shared_ptr<Mailbox>& own);
 
-  // In what the parts of what is computed are sent.
+  // Returns the codec for the parts of a computed piece.
   LinkCompression CodecFor(absl::Time now, const ComputeRequest& request);
   void NotePacked(const PlanId& plan, const PackedParts& packed,
                   LinkCompression codec, absl::Duration time);
@@ -48,7 +47,7 @@ class ClientLinks {
 
  private:
   struct Rate {
-    std::optional<double> bytes_per_s;  // when it was last busy
+    std::optional<double> bytes_per_s;  // when last limited by the link
     absl::Time look_at;
   };
   void SendDirect(std::string_view routing_id, const Message& message);

@@ -8,13 +8,14 @@ namespace {
 
 constexpr LinkCompression kCodecs[] = {LinkCompression::kLz4,
                                        LinkCompression::kZstd};
-// Bytes a second that a core packs at least, of data that shrinks (measured:
-// docs/design.md, Numbers to design by). Used before the first measurement.
+// Minimum throughput of packing on one core, in bytes per second, for data that
+// shrinks (measured: docs/design.md, Numbers to design by). Used before the
+// first measurement.
 constexpr double kUsualBytesPerSecond[] = {600e6, 350e6};
-// Less of a gain is not worth the CPU.
+// Smaller gains are not worth the CPU time.
 constexpr double kGain = 0.9;
 constexpr uint64_t kTryAgain = 64;
-constexpr double kWeight = 0.25;  // of the last measure
+constexpr double kWeight = 0.25;  // of the last measurement
 constexpr size_t kPlansMax = 1'024;
 
 }  // namespace
@@ -33,7 +34,7 @@ LinkCompression CodecChooser::Choose(const PlanId& plan,
       if (*link < kUsualBytesPerSecond[k]) return kCodecs[k];
       continue;
     }
-    // Packing and sending go on side by side.
+    // Packing and sending run in parallel.
     const double time =
         std::max(1 / measure.bytes_per_s, measure.ratio / *link);
     if (time < best_time) {
@@ -44,7 +45,8 @@ LinkCompression CodecChooser::Choose(const PlanId& plan,
   if (best != LinkCompression::kNone) {
     measures.plain = 0;
   } else if (++measures.plain % kTryAgain == 0) {
-    // Other data may shrink; where the link is faster, nothing helps.
+    // Later data may shrink. If the link is faster than the codec, packing
+    // cannot help.
     const size_t k = measures.plain / kTryAgain % std::size(kCodecs);
     if (*link < measures.codecs[k].bytes_per_s) return kCodecs[k];
   }

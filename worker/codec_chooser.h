@@ -11,18 +11,19 @@
 
 namespace feedmill {
 
-// What LinkCompression::kAuto comes to: the codec with which bytes arrive
-// soonest, by what it made of this plan's data so far and by how fast the link
-// is; none where the link is faster than the codecs, or the data does not
-// shrink. What was not tried yet is tried where it may pay, and what did not
-// pay is tried again now and then.
+// Chooses the codec for LinkCompression::kAuto: the one with the highest
+// end-to-end throughput, given its results on this plan's data and the link's
+// rate. Chooses none if the link is faster than the codecs or the data does not
+// shrink. Untested codecs are tried if they may pay; rejected ones are tried
+// again from time to time.
 //
 // Pure. Thread: one.
 class CodecChooser {
  public:
-  // `link`: bytes a second; nullopt: not measured, which gets none.
+  // `link`: bytes per second; nullopt (unknown) gives kNone.
   LinkCompression Choose(const PlanId& plan, std::optional<double> link);
-  // A codec made `sent` bytes of `raw` in `time` on one thread.
+  // Records that a codec packed `raw` bytes into `sent` in `time` on one
+  // thread.
   void Note(const PlanId& plan, LinkCompression codec, uint64_t raw,
             uint64_t sent, absl::Duration time);
   void Forget(const PlanId& plan) { plans_.erase(plan); }
@@ -35,7 +36,7 @@ class CodecChooser {
   };
   struct PlanMeasures {
     std::array<Measure, 2> codecs;  // lz4, zstd
-    uint64_t plain = 0;             // frames in a row that got none
+    uint64_t plain = 0;             // consecutive unpacked frames
   };
   std::map<PlanId, PlanMeasures> plans_;
 };

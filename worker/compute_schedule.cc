@@ -1,4 +1,4 @@
-// What a WorkerAgent computes next, and in whose memory.
+// Chooses what a WorkerAgent computes next, and whose memory it may take.
 #include <algorithm>
 #include <tuple>
 #include <utility>
@@ -11,26 +11,28 @@
 namespace feedmill {
 namespace {
 
-// A task is long enough to be worth handing over, short enough to be fair.
+// Target duration of a task: long enough to be worth a thread switch, short
+// enough to be fair.
 constexpr uint64_t kTaskNanoseconds = 10'000'000;
 constexpr uint64_t kGrowth = 4;
-// Measurements are halved beyond this: what counts is the recent past.
+// Measurements are halved beyond this limit, so that recent ones count more.
 constexpr uint64_t kMeasuredNanoseconds = 1'000'000'000;
 constexpr uint64_t kMeasuredPositions = uint64_t{1} << 20;
 constexpr uint64_t kTasksPerThread = 2;
-// What is made as fast as memory is read. It is not made ahead of the credit
-// for it, nor by a second task of a thread, where it would only grow cold; and
-// more of it goes into a frame, which costs more than it does: where elements
-// are large, several, as far as the cache holds what is copied on its way.
+// Throughput above which producing data is as cheap as reading it from memory.
+// Such data is not prefetched and gets one task per thread: it would be evicted
+// from the cache before it is sent. A frame costs more than its data then, so
+// frames are larger. For large elements they hold several, as far as they fit
+// into the cache while being copied.
 constexpr uint64_t kCheapBytesPerNanosecond = 1;
 constexpr uint64_t kCheapFrames = 2;
 constexpr uint64_t kCheapLargeFrames = 4;
-// Such tasks are made by the thread that would wake another for them, one after
-// the other, as long as all of them take no longer.
+// Total duration of cheap tasks that the requesting thread runs itself, one
+// after the other, instead of waking another thread.
 constexpr double kAtOnceNanoseconds = 1'000'000;
 
-// What splits cost that are complete goes out in one beat within this time: it
-// decides no more than how large later ones are.
+// Costs of completed splits are reported in one heartbeat within this time:
+// they only influence the size of later splits.
 constexpr absl::Duration kCoalesceCosts = absl::Milliseconds(20);
 
 uint64_t PositionsIn(Cursor begin, Cursor end) {
@@ -94,7 +96,7 @@ void WorkerAgent::DeliverAll(absl::Time now, TaskId id, const Task& task,
     if (lease == leases_.end()) return;
     return Deliver(now, lease->second, id, std::move(made), effects);
   }
-  // An error is made again by whoever comes to it.
+  // An error is not kept: each rank that reaches it computes it again.
   if (made.ok() && (*made)->piece.error.ok()) {
     shelf_.Keep(now, *task.shelf, id, *made, task.ranks);
   } else {
@@ -103,13 +105,13 @@ void WorkerAgent::DeliverAll(absl::Time now, TaskId id, const Task& task,
   for (auto& [split, held] : leases_) Deliver(now, held, id, made, effects);
 }
 
-// Puts what a task made in the place of the stream's segment that waits for it.
+// Stores the result of a task in the stream's segment that waits for it.
 void WorkerAgent::Deliver(absl::Time now, Held& held, TaskId task,
                           absl::StatusOr<MadePtr> made,
                           WorkerEffects& effects) {
   if (!held.stream) return;
   Stream& stream = *held.stream;
-  // A stream that was dropped and opened again has other tasks.
+  // A stream that was dropped and reopened has other tasks.
   const auto segment = std::find_if(
       stream.segments.begin(), stream.segments.end(),
       [&](const auto& entry) { return entry.second.task == task; });
@@ -117,7 +119,8 @@ void WorkerAgent::Deliver(absl::Time now, Held& held, TaskId task,
   if (!made.ok()) return Fail(now, held, made.status());
   const Piece& piece = (*made)->piece;
   if (piece.begin < segment->first && piece.end <= segment->first) {
-    segment->second.task = TaskId();  // another rank's: it stopped before this
+    // another rank's task, which stopped before this segment
+    segment->second.task = TaskId();
     return;
   }
   Store(stream, segment, *std::move(made));
@@ -130,8 +133,8 @@ void WorkerAgent::Deliver(absl::Time now, Held& held, TaskId task,
   if (complete) BeatWithin(now, kCoalesceCosts);
 }
 
-// Puts a piece in the place of its segment. What the segment covers beyond
-// the piece is wanted again; beyond a data error nothing is.
+// Stores a piece in its segment. The rest of the segment beyond the piece
+// becomes wanted again; beyond a data error nothing is wanted.
 void WorkerAgent::Store(Stream& stream, Segments::iterator segment,
                         MadePtr made) {
   if (made->piece.begin < segment->first) {
@@ -150,10 +153,11 @@ void WorkerAgent::Store(Stream& stream, Segments::iterator segment,
       stream.segments.emplace(piece.end, Segment{.end = end});
     }
   }
-  if (piece.begin < stream.next) {  // the stream went on meanwhile
+  if (piece.begin < stream.next) {  // the stream moved on meanwhile
     if (piece.end < stream.next ||
         (piece.end == stream.next && piece.error.ok())) {
-      // Nothing of it is new; the place of what is wanted moves along.
+      // The piece has nothing new; the wanted segment starts at the new
+      // position.
       if (stream.segments.empty()) {
         stream.frontier = stream.next;
         return;
@@ -174,7 +178,7 @@ void WorkerAgent::Store(Stream& stream, Segments::iterator segment,
       begin, Segment{.end = made_end, .made = std::move(made)});
 }
 
-// Forgets all segments that begin at or after `cursor`. Their tasks run on.
+// Removes all segments that begin at or after `cursor`. Their tasks run on.
 void WorkerAgent::DropFrom(Stream& stream, Cursor cursor) {
   stream.segments.erase(stream.segments.lower_bound(cursor),
                         stream.segments.end());
@@ -209,21 +213,21 @@ void WorkerAgent::Measure(absl::Time now, const Task& task, const Piece& piece,
   }
 }
 
-// ---- what next
+// ---- scheduling
 
 void WorkerAgent::Schedule(absl::Time now, WorkerEffects& effects) {
   for (auto& [split, held] : leases_) Adopt(now, held, effects);
   while (tasks_.size() < kTasksPerThread * settings_.threads) {
     Held* held = NextToCompute(now);
     if (held == nullptr) {
-      // What is kept for ranks that may come gives way to what is wanted now.
+      // Pieces kept for other ranks are dropped in favour of present requests.
       if (WaitsForMemory(now) && shelf_.DropIdle()) continue;
       return;
     }
     const PlanRecord& plan = plans_.at(held->lease.plan);
     uint64_t positions = PositionsFor(plan);
     if (!FreeIdle(ExpectedBytes(plan, positions))) {
-      positions = 1;  // a starved head may overdraw by that
+      positions = 1;  // a starved head may overdraw memory by one position
       TakeMemory(*held, ExpectedBytes(plan, positions));
     }
     Start(now, *held, positions, effects);
@@ -239,8 +243,8 @@ bool WorkerAgent::WaitsForMemory(absl::Time now) const {
   });
 }
 
-// Of the job that was served least: heads first, of these the one with the
-// fewest tasks before others; then low positions (rule 17).
+// Returns the next lease to compute: of the least-served job; heads first, of
+// these the one with the fewest tasks; then low positions (rule 17).
 WorkerAgent::Held* WorkerAgent::NextToCompute(absl::Time now) {
   using Rank = std::tuple<double, bool, size_t, Cursor, SplitId>;
   WeighJobs(now);
@@ -265,7 +269,7 @@ WorkerAgent::Held* WorkerAgent::NextToCompute(absl::Time now) {
   return best;
 }
 
-// Whether there is something to make for it, whatever memory that takes.
+// True if the lease has something to compute, regardless of memory.
 bool WorkerAgent::Wants(absl::Time now, const Held& held) const {
   if (!held.stream || !held.failure.ok()) return false;
   const Stream& stream = *held.stream;
@@ -287,7 +291,7 @@ bool WorkerAgent::MayCompute(absl::Time now, const Held& held) const {
   return MayHaveTask(plan) && (Starved(held) || HasRoom(plan));
 }
 
-// What each job has of the memory and the threads, and which ones read here
+// Updates each job's memory, tasks and weight, and which jobs are read here
 // now.
 void WorkerAgent::WeighJobs(absl::Time now) {
   weights_ = 0;
@@ -314,14 +318,14 @@ void WorkerAgent::WeighJobs(absl::Time now) {
   }
 }
 
-// Whether the job would keep to its part of the memory, beside the
-// others. One that has nothing gets something.
+// True if the job would stay within its share of the memory. A job without
+// memory always may take some.
 bool WorkerAgent::WithinShare(const PlanRecord& plan, uint64_t bytes) const {
   return weights_ <= plan.weight || plan.taken == 0 ||
          plan.taken + bytes <= settings_.memory_bytes / weights_ * plan.weight;
 }
 
-// Time that a job did not use is not saved up.
+// Unused time is not saved up: an idle job starts at the present level.
 double WorkerAgent::Served(const PlanRecord& plan) const {
   return std::max(plan.served, served_);
 }
@@ -331,7 +335,7 @@ bool WorkerAgent::HasRoom(const PlanRecord& plan) const {
   return Fits(bytes) && WithinShare(plan, bytes);
 }
 
-// What is cheap has one task a thread.
+// A cheap plan has at most one task per thread.
 bool WorkerAgent::MayHaveTask(const PlanRecord& plan) const {
   return !Cheap(plan) || plan.tasks < settings_.threads;
 }
@@ -351,8 +355,9 @@ uint64_t WorkerAgent::FrameBytes(const PlanRecord& plan) const {
   return in_place_ ? most : std::clamp(settings_.cache_bytes, least, most);
 }
 
-// Whether all credit is spoken for, and more would be made in no time. What is
-// sent next is never ahead: nothing behind it leaves before.
+// True if pieces and tasks use up all credit and more could be produced at
+// once. The segment that is sent next is never too far ahead: later segments
+// cannot be sent before it.
 bool WorkerAgent::FarAhead(const PlanRecord& plan, const Stream& stream) const {
   if (!Cheap(plan) || stream.segments.empty() ||
       (stream.segments.begin()->second.wanted() && !EnoughBehindHole())) {
@@ -370,7 +375,8 @@ bool WorkerAgent::Fits(uint64_t bytes) const {
   return taken == 0 || taken + bytes <= settings_.memory_bytes;
 }
 
-// A head that could send, has nothing to send and is making nothing.
+// True for a head that has credit, but has nothing to send and computes
+// nothing.
 bool WorkerAgent::Starved(const Held& held) const {
   const Stream& stream = *held.stream;
   if (!stream.head || stream.sent >= stream.total) return false;
@@ -381,7 +387,8 @@ bool WorkerAgent::Starved(const Held& held) const {
              [](const auto& entry) { return entry.second.task != TaskId(); });
 }
 
-// Drops what waits for ranks that may come until `bytes` fit; whether they do.
+// Drops pieces kept for other ranks until `bytes` fit. Returns false if they do
+// not fit then either.
 bool WorkerAgent::FreeIdle(uint64_t bytes) {
   while (!Fits(bytes)) {
     if (!shelf_.DropIdle()) return false;
@@ -389,8 +396,8 @@ bool WorkerAgent::FreeIdle(uint64_t bytes) {
   return true;
 }
 
-// Takes the memory of streams that cannot send, the furthest ones first, and
-// at last of what stands too far ahead in its own, until `bytes` more fit.
+// Drops pieces until `bytes` fit: first of streams that cannot send, the
+// furthest ones first, then the furthest pieces of the lease's own stream.
 void WorkerAgent::TakeMemory(Held& for_whom, uint64_t bytes) {
   std::vector<std::pair<Cursor, SplitId>> blocked;
   for (const auto& [split, held] : leases_) {
@@ -409,8 +416,8 @@ void WorkerAgent::TakeMemory(Held& for_whom, uint64_t bytes) {
   GiveUp(for_whom, bytes);
 }
 
-// Lets go of ready pieces from the far end until `bytes` fit. They are computed
-// again; their memory is free when nobody else holds them.
+// Drops ready pieces from the far end until `bytes` fit. They are computed
+// again. Their memory is free when no other rank holds them.
 void WorkerAgent::GiveUp(Held& held, uint64_t bytes) {
   Stream& stream = *held.stream;
   for (auto it = stream.segments.rbegin();
@@ -428,7 +435,7 @@ void WorkerAgent::GiveUp(Held& held, uint64_t bytes) {
   }
 }
 
-// Starts a task for the first positions that nobody computes yet.
+// Starts a task for the first positions that no task computes.
 void WorkerAgent::Start(absl::Time now, Held& held, uint64_t positions,
                         WorkerEffects& effects) {
   Stream& stream = *held.stream;
@@ -439,7 +446,8 @@ void WorkerAgent::Start(absl::Time now, Held& held, uint64_t positions,
                    ? Cursor{begin.p + positions, 0}
                    : gap.limit;
   std::optional<PieceShelf::Key> shelf = ShelfOf(held);
-  if (shelf && shelf_.Find(*shelf, begin)) shelf.reset();  // cut otherwise
+  // pieces of the cache begin elsewhere
+  if (shelf && shelf_.Find(*shelf, begin)) shelf.reset();
   if (shelf) end = std::min(end, shelf_.NextAfter(*shelf, begin).value_or(end));
   const TaskId id{++last_task_};
   Fill(stream, gap, end, id);
@@ -474,7 +482,7 @@ double WorkerAgent::AtOnceCost() const {
   return cost;
 }
 
-// REQUIRES: there is one, as Wants says.
+// REQUIRES: Wants is true.
 WorkerAgent::Gap WorkerAgent::FirstGap(const Stream& stream) {
   const auto hole =
       std::find_if(stream.segments.begin(), stream.segments.end(),
@@ -485,7 +493,7 @@ WorkerAgent::Gap WorkerAgent::FirstGap(const Stream& stream) {
   return {hole->first, hole->second.end, false};
 }
 
-// The gap is, up to `end`, a segment that waits for the task.
+// Makes the gap, up to `end`, a segment that waits for the task.
 WorkerAgent::Segments::iterator WorkerAgent::Fill(Stream& stream,
                                                   const Gap& gap, Cursor end,
                                                   TaskId task) {
@@ -499,9 +507,9 @@ WorkerAgent::Segments::iterator WorkerAgent::Fill(Stream& stream,
       .first;
 }
 
-// ---- ranks whose leases need the same
+// ---- ranks whose leases need the same pieces
 
-// Nullopt: nobody else needs what this lease does.
+// Returns nullopt if no other rank needs the same pieces.
 std::optional<PieceShelf::Key> WorkerAgent::ShelfOf(const Held& held) const {
   if (held.lease.share.whole() || !held.stream) return std::nullopt;
   const auto plan = plans_.find(held.lease.plan);
@@ -509,8 +517,8 @@ std::optional<PieceShelf::Key> WorkerAgent::ShelfOf(const Held& held) const {
   return PieceShelf::Key{held.lease.plan, held.stream->compression};
 }
 
-// Takes what was made, or is being made, for another rank, as far as this one
-// needs it next and it ends where this one does.
+// Takes pieces made, or being made, for another rank, if this rank needs them
+// next and they end where its gap ends.
 void WorkerAgent::Adopt(absl::Time now, Held& held, WorkerEffects& effects) {
   const std::optional<PieceShelf::Key> shelf = ShelfOf(held);
   if (!shelf) return;
@@ -528,7 +536,7 @@ void WorkerAgent::Adopt(absl::Time now, Held& held, WorkerEffects& effects) {
   if (ready) Send(held, effects);
 }
 
-// As many as fill a frame or take 10 ms, whichever is less.
+// Returns the positions that fill a frame or take 10 ms, whichever are fewer.
 uint64_t WorkerAgent::PositionsFor(const PlanRecord& plan) const {
   if (plan.positions == 0) return 1;
   const uint64_t by_bytes =

@@ -7,7 +7,7 @@
 namespace feedmill {
 namespace {
 
-// Pieces without elements take no memory that is counted.
+// Bounds the pieces without elements, whose memory is not counted.
 constexpr size_t kKeptMax = 4'096;
 
 uint64_t BytesOf(const Piece& piece) {

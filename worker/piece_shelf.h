@@ -17,34 +17,34 @@ namespace feedmill {
 
 using TaskId = StrongId<struct TaskIdTag, uint64_t>;
 
-// A piece in a worker's memory. `used` and, unless it is null, `used_by_job`
-// count its bytes once, for as long as anybody holds it or a part that was cut
-// from it; `used` must outlive both.
+// A piece in a worker's memory. `used` and, unless null, `used_by_job` count
+// its bytes once, until the last holder of the piece or of a part of it is
+// gone. `used` must outlive both.
 struct Made {
   Made(uint64_t& used, std::shared_ptr<uint64_t> used_by_job, Piece piece,
        std::shared_ptr<const PackedParts> packed, StepCosts costs);
-  // The part of `whole` at or after `from`; both share their buffers.
+  // The part of `whole` at or after `from`; both share buffers.
   Made(std::shared_ptr<const Made> whole, Cursor from);
   ~Made();
   Made(const Made&) = delete;
   Made& operator=(const Made&) = delete;
 
-  const std::shared_ptr<const Made> whole;  // null: this is
+  const std::shared_ptr<const Made> whole;  // null: this piece is whole
   Piece piece;
   std::shared_ptr<const PackedParts> packed;  // of the piece, or null
-  StepCosts costs;       // of the whole; null where nobody asked
+  StepCosts costs;       // of the whole piece; null if not requested
   const uint64_t bytes;  // as credit counts them
 
  private:
-  uint64_t* const used_;  // null: the whole is counted
+  uint64_t* const used_;  // null: counted by the whole piece
   const std::shared_ptr<uint64_t> used_by_job_;
 };
 using MadePtr = std::shared_ptr<Made>;
 
-// What the leases of several ranks need alike. The first that needs a piece has
-// it made; it is kept for the others until all have had it, memory is needed
-// (DropIdle) or it has waited for too long (DropOlder). Who comes then has it
-// made again, and gets the same.
+// Cache of pieces that the leases of several ranks share. The first rank that
+// needs a piece has it computed. The piece is kept until all ranks have been
+// sent it, memory is needed (DropIdle) or it is too old (DropOlder). A rank
+// that comes later has it computed again, with the same result.
 //
 // Pieces of one key never overlap. Thread: its agent's.
 class PieceShelf {
@@ -58,29 +58,29 @@ class PieceShelf {
   struct Entry {
     Cursor begin;
     Cursor end;
-    TaskId task;     // that makes it
-    MadePtr made{};  // null: it is being made
+    TaskId task;     // computes it
+    MadePtr made{};  // null: being computed
   };
 
-  // What is, or is being, made of the place of `cursor`; nullopt if nothing is.
+  // Returns the piece at `cursor`, present or being computed; nullopt if none.
   std::optional<Entry> Find(const Key& key, Cursor cursor) const;
-  // Where the first piece after `cursor` begins.
+  // Returns the beginning of the first piece after `cursor`.
   std::optional<Cursor> NextAfter(const Key& key, Cursor cursor) const;
 
-  // A task makes [begin, end). REQUIRES: nothing of it is here.
+  // A task computes [begin, end). REQUIRES: nothing of it is here.
   void Begin(const Key& key, Cursor begin, Cursor end, TaskId task);
-  // It has ended with this. `ranks`: how many want it. No effect if what it
-  // makes was forgotten meanwhile.
+  // Stores the task's result for `ranks` ranks. No effect if the entry was
+  // forgotten meanwhile.
   void Keep(absl::Time now, const Key& key, TaskId task, MadePtr made,
             uint64_t ranks);
-  // It has ended with nothing that is worth keeping.
+  // Ends a task whose result is not kept.
   void Abandon(const Key& key, Cursor begin, TaskId task);
-  // One more rank has been sent the piece that `cursor` is in.
+  // Records that one more rank was sent the piece at `cursor`.
   void Took(const Key& key, Cursor cursor);
 
-  // Drops the oldest piece that only the shelf holds; false if there is none.
+  // Drops the oldest piece that has no other holder; false if there is none.
   bool DropIdle();
-  // Drops what was made before `time`.
+  // Drops pieces computed before `time`.
   void DropOlder(absl::Time time);
   void Forget(const PlanId& plan);
 
@@ -89,8 +89,8 @@ class PieceShelf {
  private:
   struct Place {
     Entry entry;
-    uint64_t wanted = 0;  // by so many ranks more
-    uint64_t number = 0;  // in order_, once it is made
+    uint64_t wanted = 0;  // ranks that still need it
+    uint64_t number = 0;  // key in order_, once it is computed
     absl::Time since{};
   };
   using Row = std::map<Cursor, Place>;
@@ -99,7 +99,7 @@ class PieceShelf {
   void DropNumber(uint64_t number);
 
   std::map<Key, Row> rows_;
-  // Those that are made, the oldest first.
+  // Computed pieces, the oldest first.
   std::map<uint64_t, std::pair<Key, Cursor>> order_;
   uint64_t last_number_ = 0;
 };

@@ -21,7 +21,7 @@
 
 namespace feedmill {
 
-// A stage and the memory of each thread that runs it; a thread touches only
+// A stage, with scratch memory for each thread that runs it. A thread uses only
 // its own, so no lock is needed.
 struct StageRunner::CompiledStage {
   std::shared_ptr<const WorkerStage> stage;
@@ -30,7 +30,7 @@ struct StageRunner::CompiledStage {
 
 namespace {
 
-// `alike`: whether it makes the same for all ranks.
+// `alike`: set to true if the stage makes the same pieces for all ranks.
 absl::StatusOr<std::shared_ptr<const WorkerStage>> Compile(
     const PlanDefinition& definition,
     const std::shared_ptr<const FunctionRegistry>& registry, bool& alike) {
@@ -53,8 +53,8 @@ absl::StatusOr<std::shared_ptr<const WorkerStage>> Compile(
 
 using Packed = std::shared_ptr<const PackedParts>;
 
-// Runs work whose exceptions, of memory that is refused for instance, are
-// errors of what was asked for, and not the end of the worker.
+// Runs work and converts exceptions, e.g. out of memory, to errors of the
+// request, so that they do not end the worker.
 template <class F>
 auto OrStatus(const F& work) -> decltype(work()) {
   try {
@@ -64,7 +64,7 @@ auto OrStatus(const F& work) -> decltype(work()) {
   }
 }
 
-// What a thread measured, as frames say it.
+// Converts a thread's measurements to the form of frames.
 StepCosts CostsOf(const ReadProfile::Lane& lane) {
   const auto nanoseconds = [](double seconds) {
     return static_cast<uint64_t>(seconds * 1e9);
@@ -88,7 +88,7 @@ absl::StatusOr<std::string> FindFiles(
   FM_ASSIGN_OR_RETURN(const std::shared_ptr<const AnalyzedGraph> analyzed,
                       Analyze(graph, *registry));
   FM_ASSIGN_OR_RETURN(const Manifest manifest, ResolveManifest(*analyzed));
-  // Files that expressions name and cannot use are an error now.
+  // Errors in files that expressions name are reported now.
   FM_RETURN_IF_ERROR(BindFiles(graph, &manifest, registry).status());
   return manifest.Serialize();
 }
@@ -109,10 +109,10 @@ StageRunner::~StageRunner() = default;
 
 void StageRunner::Define(PlanDefinition definition) {
   auto compiled = std::make_shared<CompiledStage>();
-  // The last is MakeAtOnce's.
+  // The last one is for MakeAtOnce.
   compiled->scratches.resize(static_cast<size_t>(threads()) + 1);
   stages_[definition.plan] = compiled;
-  // Shared: a definition may carry a large manifest.
+  // Shared, because a definition may hold a large manifest.
   auto shared = std::make_shared<const PlanDefinition>(std::move(definition));
   Submit([this, compiled, shared](int) {
     bool alike = false;
@@ -126,8 +126,8 @@ void StageRunner::Define(PlanDefinition definition) {
   });
 }
 
-// A stage may have megabytes to write when it goes (a cache on disk), and
-// gigabytes to free: not on this thread.
+// Destroying a stage may write megabytes (a cache on disk) and free gigabytes,
+// so it is done on another thread.
 void StageRunner::Forget(const PlanId& plan) {
   auto found = stages_.extract(plan);
   if (found.empty()) return;
@@ -170,7 +170,7 @@ void StageRunner::Compute(ComputeRequest request,
     if (codec != LinkCompression::kNone && computed.piece.ok() &&
         computed.piece->chunk.rows > 0) {
       const absl::Time made = SteadyNow();
-      // It is sent as it is where there is no memory to pack it.
+      // If there is no memory for packing, the piece is sent unpacked.
       computed.packed = OrStatus([&]() -> absl::StatusOr<Packed> {
                           return PackParts(*computed.piece, codec);
                         }).value_or(nullptr);
@@ -201,7 +201,7 @@ absl::StatusOr<Piece> StageRunner::Run(
     scratch->blocks.reset();
     return made;
   });
-  // What it holds is not known after an exception.
+  // After an exception the state of the blocks is unknown.
   if (scratch != nullptr && scratch->blocks != nullptr) scratch = nullptr;
   return piece;
 }

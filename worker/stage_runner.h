@@ -23,27 +23,27 @@ namespace feedmill {
 
 class WorkerStage;
 
-// What became of a ComputeRequest.
+// The result of a ComputeRequest.
 struct Computed {
   TaskId task;
   PlanId plan;
   absl::StatusOr<Piece> piece;
-  absl::Duration busy;  // of its thread, packing included
-  // With `codec`, where that was wanted: what it made, and how long it took.
+  absl::Duration busy;  // thread time, including packing
+  // The codec, the packed parts and the packing time, if packing was requested.
   LinkCompression codec = LinkCompression::kNone;
   std::shared_ptr<const PackedParts> packed{};
   absl::Duration packing{};
-  StepCosts costs{};  // of its steps, if the request asked
+  StepCosts costs{};  // of its steps, if requested
 };
 
-// Everything of a worker that takes time, on the threads of an Executor:
-// compiling plans, finding files, running stages, packing what they make.
+// Runs all slow work of a worker on the threads of an Executor: compiling
+// plans, finding files, running stages, packing results.
 //
-// Thread: one (the reactor's), but for MakeAtOnce; results go through `post`,
-// which must run what it is given on that thread, later.
+// Thread: one (the reactor's), except MakeAtOnce. Results are passed to `post`,
+// which must run them on that thread later.
 class StageRunner {
  public:
-  // What is told when work ends.
+  // Callbacks for results.
   struct Results {
     std::function<void(Computed)> computed;
     // `alike`: the pieces are the same for all ranks.
@@ -55,36 +55,37 @@ class StageRunner {
   StageRunner(int threads, std::shared_ptr<const FunctionRegistry> registry,
               std::function<void(std::function<void()>)> post, Results results,
               uint64_t element_bytes_max = kElementBytesMax);
-  // Waits for what runs; what waits is dropped.
+  // Waits for running work; drops queued work.
   ~StageRunner();
 
   int threads() const { return executor_.threads(); }
 
   void Define(PlanDefinition definition);
   void Forget(const PlanId& plan);
-  // REQUIRES: the plan was defined and that went well (else it is an error
-  // result). `blocks`: where its large columns go; null: malloc. `codec`: what
-  // the piece's parts are packed with; never kAuto.
+  // Computes a piece. The result is an error if the plan was not defined
+  // successfully. `blocks`: allocator of large columns; null: malloc. `codec`:
+  // for packing the piece's parts; never kAuto.
   void Compute(ComputeRequest request, std::shared_ptr<BlockSource> blocks,
                LinkCompression codec);
   void Resolve(ManifestRequest request);
-  // Makes what was asked for `at_once` on the calling thread, which must not be
-  // in a turn of the reactor. Thread: one, always the same.
+  // Runs the `at_once` requests on the calling thread, which must not be inside
+  // an iteration of the reactor. Thread: one, always the same.
   void MakeAtOnce();
-  // To be called in each turn: while MakeAtOnce is busy, others make that.
+  // Call in each iteration: while MakeAtOnce is busy, passes queued requests to
+  // other threads.
   void HandOn();
 
  private:
   struct CompiledStage;
   using Work = std::function<void(int thread)>;
 
-  // Runs the request's part of the stage. No exception leaves it.
+  // Runs the request's part of the stage. Throws nothing.
   absl::StatusOr<Piece> Run(CompiledStage& compiled,
                             const ComputeRequest& request,
                             const std::shared_ptr<BlockSource>& blocks,
                             int thread) const;
   void Submit(Work work);
-  // Work ended: there may be room for what waits.
+  // Called when work ends: submits queued work.
   void Refill();
 
   const std::shared_ptr<const FunctionRegistry> registry_;
@@ -92,12 +93,12 @@ class StageRunner {
   const Results results_;
   const uint64_t element_bytes_max_;
   std::map<PlanId, std::shared_ptr<CompiledStage>> stages_;
-  // For when the executor's queue is full; the agent bounds what it asks for.
+  // Used when the executor's queue is full; the agent bounds its requests.
   std::deque<Work> waiting_;
   std::mutex at_once_mu_;
   std::deque<Work> at_once_;  // guarded by at_once_mu_
   bool making_ = false;       // guarded by at_once_mu_
-  Executor executor_;         // last: ends before what its work uses
+  Executor executor_;         // last member: ends before what its work uses
 };
 
 }  // namespace feedmill

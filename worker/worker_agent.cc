@@ -10,12 +10,12 @@
 namespace feedmill {
 namespace {
 
-// Changes within this time go out in one beat.
+// Changes within this time are sent in one heartbeat.
 constexpr absl::Duration kCoalesce = absl::Milliseconds(1);
-// Plans kept compiled although no lease needs them now.
+// Maximum of compiled plans kept although no lease needs them.
 constexpr size_t kIdlePlansMax = 16;
 constexpr size_t kEarlyGrantsMax = 256;
-// How long a piece waits for a rank that has not asked for it.
+// Time that a piece is kept for a rank that has not asked for it.
 constexpr absl::Duration kKeptFor = absl::Seconds(10);
 
 bool SameLease(const Lease& a, const Lease& b) {
@@ -47,7 +47,7 @@ bool WorkerAgent::Reopened(Opening current, const Grant& grant) const {
 WorkerEffects WorkerAgent::Handle(absl::Time now, const PeerId& from,
                                   const Message& message) {
   WorkerEffects effects;
-  // Everything else is said to others: not our business, not an error.
+  // Messages for other roles are ignored; they are no error.
   if (const auto* answer = std::get_if<WorkerAnswer>(&message)) {
     if (from == kDispatcherPeer) OnAnswer(now, *answer, effects);
   } else if (const auto* grant = std::get_if<Grant>(&message)) {
@@ -98,7 +98,7 @@ WorkerEffects WorkerAgent::Drain(absl::Time now) {
   WorkerEffects effects;
   draining_ = true;
   BeatSoon(now);
-  // No dispatcher ever knew of this worker: nothing depends on it.
+  // If no dispatcher ever knew this worker, no client depends on it.
   effects.drained = last_answer_ == absl::InfinitePast();
   return effects;
 }
@@ -129,7 +129,7 @@ void WorkerAgent::TakeDefinitions(const WorkerAnswer& answer,
                                   WorkerEffects& effects) {
   for (const PlanDefinition& definition : answer.definitions) {
     auto [plan, fresh] = plans_.try_emplace(definition.plan);
-    if (!fresh) continue;  // being compiled, or known, or known to be bad
+    if (!fresh) continue;  // being compiled, ready, or failed
     plan->second.used = answer_count_;
     effects.define.push_back(definition);
   }
@@ -154,7 +154,7 @@ void WorkerAgent::TakeLeases(absl::Time now, const WorkerAnswer& answer,
     held.lease = *lease;
     auto plan = plans_.find(lease->plan);
     if (plan == plans_.end()) {
-      BeatSoon(now);  // says that we lack it
+      BeatSoon(now);  // reports that the plan is missing
     } else if (plan->second.state == PlanState::kFailed) {
       Fail(now, held, plan->second.failure);
     }
@@ -191,7 +191,7 @@ void WorkerAgent::ForgetPlans(WorkerEffects& effects) {
   for (const auto& [plan, record] : plans_) {
     if (record.used == answer_count_) continue;
     if (record.state == PlanState::kFailed) {
-      idle.emplace_back(0, plan);  // a new attempt compiles it anew
+      idle.emplace_back(0, plan);  // a new attempt compiles it again
     } else if (record.state == PlanState::kReady) {
       idle.emplace_back(record.used, plan);
     }
@@ -239,7 +239,8 @@ void WorkerAgent::OnGrant(absl::Time now, const PeerId& from,
     Open(held, from, grant);
   }
   Stream& stream = *held.stream;
-  // Else the reader waits for what is made.
+  // Without credit the rate shows the link; otherwise the reader waits for
+  // computation.
   stream.link_rate = WaitsForCredit(stream) ? grant.arriving : 0;
   stream.total = Allow(stream.total, grant);
   stream.head = IsHead(grant);
@@ -251,8 +252,8 @@ void WorkerAgent::OnGrant(absl::Time now, const PeerId& from,
   Send(held, effects);
 }
 
-// The client may hear of a lease before the worker does; its grant would come
-// again only with its next beat.
+// Keeps a grant that arrives before its lease. The client would repeat it only
+// with its next heartbeat.
 void WorkerAgent::KeepEarly(absl::Time now, const PeerId& from,
                             const Grant& grant) {
   if (early_.size() >= kEarlyGrantsMax) {
@@ -269,7 +270,7 @@ void WorkerAgent::KeepEarly(absl::Time now, const PeerId& from,
   }
 }
 
-// Sends from grant.start from now on; what is computed at or after it is kept.
+// Sends from grant.start from now on; computed pieces at or after it are kept.
 void WorkerAgent::Open(Held& held, const PeerId& from, const Grant& grant) {
   if (!held.stream) {
     held.stream.emplace();
@@ -286,7 +287,7 @@ void WorkerAgent::Open(Held& held, const PeerId& from, const Grant& grant) {
 }
 
 void WorkerAgent::MoveTo(Stream& stream, Cursor start) {
-  if (start < stream.next) {  // sent, and lost on the way
+  if (start < stream.next) {  // sent and lost
     if (stream.segments.empty()) {
       stream.frontier = start;
     } else if (const Cursor first = stream.segments.begin()->first;
@@ -299,7 +300,7 @@ void WorkerAgent::MoveTo(Stream& stream, Cursor start) {
   while (it != stream.segments.end() && it->first < start) {
     Segment& segment = it->second;
     const bool past = segment.end <= start;
-    if (!past && segment.task != TaskId()) break;  // cut when it is there
+    if (!past && segment.task != TaskId()) break;  // cut when the task ends
     Segment whole = std::move(segment);
     it = stream.segments.erase(it);
     if (past) continue;
@@ -311,8 +312,8 @@ void WorkerAgent::MoveTo(Stream& stream, Cursor start) {
   if (stream.segments.empty()) stream.frontier = start;
 }
 
-// Only a head may overdraw, by one piece; what has no elements costs nothing
-// and always passes (rules 13, 14).
+// Only a head may overdraw, by one piece. Pieces without elements cost nothing
+// and always pass (rules 13, 14).
 bool WorkerAgent::WaitsForCredit(const Stream& stream) {
   if (stream.segments.empty()) return false;
   const Segment& first = stream.segments.begin()->second;
@@ -321,7 +322,7 @@ bool WorkerAgent::WaitsForCredit(const Stream& stream) {
          !(stream.head && stream.sent < stream.total);
 }
 
-// Sends what is ready and allowed, in order.
+// Sends ready pieces within the credit, in order.
 void WorkerAgent::Send(Held& held, WorkerEffects& effects) {
   Stream& stream = *held.stream;
   while (!stream.segments.empty()) {
@@ -336,7 +337,7 @@ void WorkerAgent::Send(Held& held, WorkerEffects& effects) {
     if (const auto shelf = ShelfOf(held)) {
       shelf_.Took(*shelf, made->piece.begin);
     }
-    const bool last = made.use_count() == 1;  // nobody else is to send it
+    const bool last = made.use_count() == 1;  // no other rank needs it
     effects.sends.push_back(
         {stream.to, Frame{.session = held.lease.session,
                           .split = held.lease.split,
@@ -353,7 +354,7 @@ void WorkerAgent::Send(Held& held, WorkerEffects& effects) {
   }
 }
 
-// ---- beats
+// ---- heartbeats
 
 void WorkerAgent::BeatSoon(absl::Time now) { BeatWithin(now, kCoalesce); }
 
@@ -361,8 +362,8 @@ void WorkerAgent::BeatWithin(absl::Time now, absl::Duration delay) {
   next_beat_ = std::min(next_beat_, now + delay);
 }
 
-// No dispatcher has answered for as long as makes a peer lost, and no reader
-// that was heard of since then waits for something.
+// True if no dispatcher has answered for park_after_ and no reader heard of
+// since then waits for data.
 bool WorkerAgent::Abandoned(absl::Time now) const {
   if (now - last_answer_ <= park_after_) return false;
   return std::none_of(leases_.begin(), leases_.end(), [&](const auto& entry) {

@@ -19,34 +19,35 @@ namespace feedmill {
 struct WorkerAgentSettings {
   WorkerId worker;
   Incarnation incarnation;
-  uint32_t threads = 1;  // compute tasks in flight: 2 each
-  uint32_t slots = 2;    // leases wanted
+  uint32_t threads = 1;  // two compute tasks per thread
+  uint32_t slots = 2;    // leases requested
   uint64_t memory_bytes = uint64_t{256} << 20;
-  uint64_t frame_bytes = uint64_t{512} << 10;  // a frame's target
-  uint64_t cache_bytes = uint64_t{2} << 20;    // of a core alone
-  absl::Duration heartbeat_interval = absl::Milliseconds(200);  // until told
+  uint64_t frame_bytes = uint64_t{512} << 10;  // target size of a frame
+  uint64_t cache_bytes = uint64_t{2} << 20;    // of a core
+  // until the dispatcher sets it
+  absl::Duration heartbeat_interval = absl::Milliseconds(200);
 };
 
-// Run positions [begin, end) of a plan, up to about bytes_target of output.
+// Runs positions [begin, end) of a plan, up to about bytes_target of output.
 struct ComputeRequest {
   TaskId task;
   PlanId plan;
   Cursor begin;
   Cursor end;
   uint64_t bytes_target = 0;
-  Share share{};  // of whose rank
-  // For whom, and in what the client would like its parts.
+  Share share{};  // of the lease
+  // The client, and the codec it requests.
   PeerId to{};
   LinkCompression compression = LinkCompression::kNone;
-  bool profile = false;  // it asks what that takes
-  bool measure = false;  // the worker does, for its load report
-  // To wake a thread for it would take about as long.
+  bool profile = false;  // the client requests the costs
+  bool measure = false;  // for the worker's load report
+  // True if waking a thread would take about as long as the work.
   bool at_once = false;
-  // Bytes a second that its link carries, as its reader tells; 0: not known.
+  // Bytes per second of the link, as reported by its reader; 0: unknown.
   uint64_t link_rate = 0;
 };
 
-// What the shell does after a call: start work, then send.
+// Actions for the shell after a call: start work, then send.
 struct WorkerEffects {
   std::vector<Outgoing> sends;
   std::vector<PlanDefinition> define;    // compile these; failures: OnDefined
@@ -59,8 +60,7 @@ struct WorkerEffects {
 // The worker's state machine: leases, streams, credit, memory. Pure.
 //
 // Thread: the worker's reactor only. A stream: open ⇄ blocked (no credit: its
-// memory may be taken) ⇄ parked (no grant for park_after); gone when the
-// lease is.
+// memory may be taken) ⇄ parked (no grant for park_after); ends with its lease.
 class WorkerAgent {
  public:
   explicit WorkerAgent(WorkerAgentSettings settings);
@@ -69,59 +69,61 @@ class WorkerAgent {
   WorkerEffects Handle(absl::Time now, const PeerId& from,
                        const Message& message);
   WorkerEffects OnTick(absl::Time now);
-  // A task ended. `busy`: time on its thread. `packed`: the piece's parts, if
-  // it was packed. `costs`: what its steps took, if that was asked for.
+  // A task ended. `busy`: thread time. `packed`: the packed parts, if any.
+  // `costs`: of its steps, if requested.
   WorkerEffects OnComputed(absl::Time now, TaskId task,
                            absl::StatusOr<Piece> piece, absl::Duration busy,
                            std::shared_ptr<const PackedParts> packed = nullptr,
                            StepCosts costs = nullptr);
-  // A definition was compiled, or why not (the plan's leases fail with it).
-  // `alike`: the leases of all ranks need the same pieces, whatever share they
-  // name, so each is made once for all of them.
+  // A definition was compiled, or failed; then the plan's leases fail with
+  // `status`. `alike`: the leases of all ranks need the same pieces, so each
+  // piece is computed once.
   WorkerEffects OnDefined(absl::Time now, const PlanId& plan,
                           absl::Status status, bool alike = false);
   WorkerEffects OnResolved(absl::Time now, ManifestResult result);
-  // Finish, hand back, leave: no new leases; drained when none is left, or when
-  // no dispatcher answers and no reader waits for any.
+  // Drains the worker: takes no new leases and finishes or returns the present
+  // ones. Drained when no lease is left, or when no dispatcher answers and no
+  // reader waits.
   WorkerEffects Drain(absl::Time now);
 
-  // Whether readers see what is made where it is made, so that a frame costs
-  // more than its bytes; else each is copied on its way, and costs least while
-  // it fits into the cache.
+  // `in_place`: readers read pieces in shared memory, so the fixed cost of a
+  // frame dominates. Otherwise pieces are copied, which is cheapest if a frame
+  // fits into the cache.
   void ReadInPlace(bool in_place) { in_place_ = in_place; }
 
-  // When OnTick has something to do.
+  // Time at which OnTick has to be called.
   absl::Time NextDeadline() const { return next_beat_; }
 
-  // How long a dispatcher that is well may keep silent.
+  // Maximum time in which a healthy dispatcher answers.
   absl::Duration AnswerDue() const { return 8 * heartbeat_interval_; }
 
-  // Element bytes that are computed and not sent, those that several ranks wait
-  // for once: at most memory_bytes, one position of each head and what the
-  // tasks in flight misjudged.
+  // Element bytes computed and not sent; pieces shared by ranks count once. At
+  // most memory_bytes, one position per head, and the estimation error of
+  // running tasks.
   uint64_t buffered_bytes() const { return used_bytes_; }
   size_t lease_count() const { return leases_.size(); }
-  // What threads, memory and streams do now, for metrics. Steps: of measured
-  // tasks, since each plan was defined.
+  // Present state of threads, memory and streams, for metrics. Step costs: of
+  // measured tasks since each plan was defined.
   WorkerLoad Load(absl::Time now) const;
 
  protected:
-  // Where the simulator plants its bugs.
+  // Overridden by the simulator to plant bugs.
   //
-  // What a stream may send after `grant`: totals are absolute (rule 12).
+  // Returns a stream's total credit after `grant`: totals are absolute (rule
+  // 12).
   virtual uint64_t Allow(uint64_t total, const Grant& grant) const;
-  // Whether `grant` makes the stream send again from its start (rule 12).
+  // True if `grant` makes the stream send again from its start (rule 12).
   virtual bool Reopened(Opening current, const Grant& grant) const;
-  // Whether the stream goes before all that are not heads (rule 17).
+  // True if the stream precedes all that are not heads (rule 17).
   virtual bool IsHead(const Grant& grant) const { return grant.head; }
-  // Whether a stream may have made enough while nobody makes what it sends
-  // next (rule 17).
+  // True if a stream may stop computing although the piece that it sends next
+  // is missing (rule 17).
   virtual bool EnoughBehindHole() const { return false; }
 
  private:
-  // A part of a stream that is not sent: wanted (no task, no piece), running
-  // (a task) or ready (a piece). Keyed by its begin; a stream's segments touch.
-  // Streams of several ranks may wait for one task and hold one piece.
+  // An unsent part of a stream: wanted (no task, no piece), running (a task) or
+  // ready (a piece). Keyed by its begin; a stream's segments are contiguous.
+  // Streams of several ranks may wait for one task and share one piece.
   struct Segment {
     Cursor end;
     TaskId task{};  // 0: none
@@ -131,33 +133,34 @@ class WorkerAgent {
   };
   using Segments = std::map<Cursor, Segment>;
   struct Stream {
-    Stream();  // out of line: clang cannot see its defaults in here
+    Stream();  // out of line: clang needs it
     PeerId to;
     Opening opening;
     Cursor next;      // to send
     Cursor frontier;  // end of the last segment
-    Cursor stop;      // the lease's end, or where a data error ends it
+    Cursor stop;      // end of the lease, or of the data if there is an error
     uint64_t sent = 0;
     uint64_t total = 0;
     bool head = false;
     LinkCompression compression = LinkCompression::kNone;
     bool checksums = false;
-    uint32_t weight = kDefaultWeight;  // its reader's
+    uint32_t weight = kDefaultWeight;  // of its reader
     bool profile = false;
-    uint64_t link_rate = 0;  // bytes a second, as its reader tells; 0: unknown
-    absl::Time granted;      // the last grant
+    // bytes per second, reported by its reader; 0: unknown
+    uint64_t link_rate = 0;
+    absl::Time granted;  // the last grant
     Segments segments;
   };
-  // The first part of a stream that nobody makes.
+  // The first part of a stream that no task computes.
   struct Gap {
     Cursor begin;
     Cursor limit;
-    bool at_frontier = false;  // else it is a wanted segment
+    bool at_frontier = false;  // false: a wanted segment
   };
   struct Held {
     Lease lease;
     std::optional<Stream> stream;
-    absl::Status failure;  // not OK: reported until the lease is gone
+    absl::Status failure;  // not OK: reported until the lease ends
   };
   struct Task {
     SplitId split;
@@ -165,41 +168,41 @@ class WorkerAgent {
     Cursor begin;
     Cursor end;
     uint64_t expected_bytes = 0;
-    double expected_cost = 0;          // nanoseconds of a thread
-    uint32_t weight = kDefaultWeight;  // its job's when it began
+    double expected_cost = 0;          // thread nanoseconds
+    uint32_t weight = kDefaultWeight;  // of its job when it began
     bool at_once = false;
-    std::optional<PieceShelf::Key> shelf{};  // where it is for several ranks
+    std::optional<PieceShelf::Key> shelf{};  // key if several ranks share it
     uint64_t ranks = 1;
   };
   enum class PlanState { kDefining, kReady, kFailed };
   struct PlanRecord {
     PlanState state = PlanState::kDefining;
     absl::Status failure;
-    bool alike = false;  // to all ranks
+    bool alike = false;  // same pieces for all ranks
     uint64_t used = 0;   // answer_count_ when a lease last needed it
-    // Recent work, halved now and then: what a position costs.
+    // Cost of recent positions; halved from time to time.
     uint64_t positions = 0;
     uint64_t bytes = 0;
     uint64_t busy_ns = 0;
-    uint64_t positions_max = 1;  // of one request; grows by four
-    // Who was served least is next: nanoseconds of threads for its weight, as
-    // if it had never been idle.
+    uint64_t positions_max = 1;  // per request; grows by a factor of four
+    // Fair-share clock: thread nanoseconds divided by the weight. The lowest
+    // job is next; idle time counts as used.
     double served = 0;
-    // Bytes of its pieces, which may outlive it.
+    // Bytes of the plan's pieces, which may outlive it.
     std::shared_ptr<uint64_t> made_bytes = std::make_shared<uint64_t>(0);
-    // For the load report: sent so far, when a task is measured next, and what
-    // measured ones took since the last report.
+    // For the load report: totals sent, the time of the next measured task, and
+    // measured costs since the last report.
     uint64_t sent_elements = 0;
     uint64_t sent_bytes = 0;
     uint64_t told_elements = 0;
     absl::Time measure_at = absl::InfinitePast();
     std::map<uint32_t, StepCost> measured{};
     std::map<uint32_t, StepCost> measured_ever{};
-    // As WeighJobs found it.
+    // Set by WeighJobs.
     uint64_t taken = 0;                // of the memory
     uint64_t tasks = 0;                // in flight
-    uint32_t weight = kDefaultWeight;  // the greatest of those below
-    bool reads = false;                // somebody reads it here now
+    uint32_t weight = kDefaultWeight;  // maximum over its streams
+    bool reads = false;                // a reader reads it here now
   };
   struct EarlyGrant {
     PeerId from;
@@ -260,7 +263,7 @@ class WorkerAgent {
   static Gap FirstGap(const Stream& stream);
   static Segments::iterator Fill(Stream& stream, const Gap& gap, Cursor end,
                                  TaskId task);
-  // … of several ranks
+  // Shared by several ranks.
   std::optional<PieceShelf::Key> ShelfOf(const Held& held) const;
   void Adopt(absl::Time now, Held& held, WorkerEffects& effects);
   uint64_t PositionsFor(const PlanRecord& plan) const;
@@ -269,7 +272,7 @@ class WorkerAgent {
                absl::Duration busy);
 
   bool Abandoned(absl::Time now) const;
-  // … for operators (agent_load.cc)
+  // Load report (agent_load.cc).
   void NoteSent(const Lease& lease, uint64_t elements, uint64_t bytes);
   bool MayMeasure(absl::Time now, PlanRecord& plan);
   static void NoteCosts(PlanRecord& plan, const StepCosts& costs);
@@ -293,7 +296,7 @@ class WorkerAgent {
   uint64_t used_bytes_ = 0;  // of all pieces; outlives them
   PieceShelf shelf_;
   Leases leases_;
-  std::map<SplitId, EarlyGrant> early_;  // whose lease is still on its way
+  std::map<SplitId, EarlyGrant> early_;  // grants whose lease has not arrived
   std::map<TaskId, Task> tasks_;
   uint64_t last_task_ = 0;
   uint64_t expected_bytes_ = 0;  // of all tasks in flight
@@ -301,11 +304,11 @@ class WorkerAgent {
   uint64_t weights_ = 0;         // of the jobs that are read here now
 
   std::map<PlanId, PlanRecord> plans_;
-  std::map<PlanId, PlanCost> costs_;  // since the last beat
+  std::map<PlanId, PlanCost> costs_;  // since the last heartbeat
   absl::Duration busy_;               // of all threads, in tasks
   absl::Time next_load_ = absl::InfinitePast();
-  bool load_is_idle_ = false;  // as it was last told
-  // Asked for, by fingerprint; absent while it is being resolved.
+  bool load_is_idle_ = false;  // in the last report
+  // Requested manifests by fingerprint; nullopt while being resolved.
   std::map<std::string, std::optional<ManifestResult>> manifests_;
 };
 

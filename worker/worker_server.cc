@@ -38,19 +38,20 @@
 namespace feedmill {
 namespace {
 
-// An answer is late after so long; it is said then and each kSayAgain.
+// Delay after which an answer is late, and intervals of log lines about it.
 constexpr absl::Duration kAnswerLate = absl::Milliseconds(300);
 constexpr absl::Duration kAnswerLost = absl::Seconds(5);
 constexpr absl::Duration kSayAgain = absl::Seconds(10);
-// What the last messages have to leave in.
+// Time to send the last messages.
 constexpr absl::Duration kLinger = absl::Milliseconds(50);
 constexpr uint32_t kSlotsPerThread = 2;
-// Of the reactor and of libzmq, the maker, and those of who runs a worker.
+// Threads of the reactor and of libzmq, the maker thread, and the program's
+// own.
 constexpr size_t kThreadsBeside = 7;
 constexpr Reactor::Limits kClientLimits{int64_t{1} << 20, 10'000};
 constexpr Reactor::Limits kDispatcherLimits{int64_t{1} << 30, 1'000};
 
-// For who takes this for a dispatcher.
+// The answer to a peer that takes this worker for a dispatcher.
 Refusal WrongAddress() {
   return Refusal{InvalidArgument(
       "a worker listens at this address; give the dispatcher's")};
@@ -70,7 +71,7 @@ class WorkerServer::Shell : public ReactorHandler {
   absl::Status Start() {
     return lifecycle_.Start([this] {
       absl::Status begun = Begin();
-      if (!begun.ok()) {  // it may be tried again
+      if (!begun.ok()) {  // Start may be called again
         reactor_->Close(clients_);
         reactor_->Close(dispatcher_);
       }
@@ -124,11 +125,11 @@ class WorkerServer::Shell : public ReactorHandler {
   Lifecycle lifecycle_;
 
   const std::unique_ptr<Reactor> reactor_;
-  // Made by Begin; the reactor's thread from then on.
+  // Made by Begin; used on the reactor's thread from then on.
   std::optional<Security> security_;
   std::unique_ptr<Messenger> messenger_;
   std::unique_ptr<ArenaHost> memory_;
-  // Where to make what nobody reads in place.
+  // Memory for pieces that no client reads in place.
   const std::shared_ptr<KeptBlocks> own_memory_ =
       std::make_shared<KeptBlocks>();
   std::unique_ptr<WorkerAgent> agent_;
@@ -146,7 +147,7 @@ class WorkerServer::Shell : public ReactorHandler {
   bool waiting_said_ = false;
   absl::Time say_at_;
   std::optional<absl::Time> drain_end_;
-  absl::Status refusal_;  // the dispatcher's last
+  absl::Status refusal_;  // last one of the dispatcher
   uint64_t warnings_logged_ = 0;
   absl::Time warnings_log_at_ = absl::InfinitePast();
 
@@ -193,7 +194,7 @@ absl::Status WorkerServer::Shell::Begin() {
   dispatcher_address_ = dispatcher.ToString();
   messenger_ =
       std::make_unique<Messenger>(*reactor_, config_.endpoint.cluster_id);
-  // With keys, who says something is what its socket has proved.
+  // With keys, the sender's identity is proved by its socket only.
   ArenaHost::Heard heard;
   if (!security_.has_value()) {
     heard = [this](std::string_view peer, std::vector<Buffer> parts) {
@@ -213,15 +214,16 @@ absl::Status WorkerServer::Shell::Begin() {
   }
   LogInfo("worker at {} with {} thread(s), dispatcher {}", own.ToString(),
           runner_->threads(), dispatcher_address_);
-  // Before anybody can hear of it.
+  // Done before any client can hear of this worker.
   if (config_.in_process) AnnounceWorker(worker_, incarnation_, mailbox_);
   reactor_->Start(this);
   maker_ = std::thread([this] { Make(); });
   return absl::OkStatus();
 }
 
-// Waits in the reactor's turns, so that what is asked for there and cheap is
-// made at once. Where that takes longer, the reactor's own thread goes on.
+// Runs the reactor's loop, so that cheap requests that arrive there are
+// computed on the same thread. If that takes longer, the reactor's own thread
+// takes over.
 void WorkerServer::Shell::Make() {
   pthread_setname_np(pthread_self(), "fm-maker");
   while (reactor_->Turn(absl::InfiniteFuture())) runner_->MakeAtOnce();
@@ -237,7 +239,7 @@ absl::StatusOr<Address> WorkerServer::Shell::Advertised(
   return Address{config_.endpoint.host, port};
 }
 
-// `name`: where clients find it, and with which key.
+// `name`: the address for clients, with the worker's key.
 void WorkerServer::Shell::MakeAgent(const std::string& name) {
   StageRunner::Results results;
   results.computed = [this](Computed computed) {
@@ -268,7 +270,7 @@ void WorkerServer::Shell::MakeAgent(const std::string& name) {
   settings.slots = kSlotsPerThread * settings.threads;
   settings.memory_bytes = config_.memory_bytes;
   settings.frame_bytes = config_.frame_bytes;
-  // Not told on every machine.
+  // Not known on every machine.
   if (const long cache = sysconf(_SC_LEVEL2_CACHE_SIZE); cache > 0) {
     settings.cache_bytes = static_cast<uint64_t>(cache);
   }
@@ -304,7 +306,7 @@ absl::Status WorkerServer::Shell::WaitRegistered(absl::Duration timeout) {
                               config_.dispatcher,
                               absl::FormatDuration(timeout));
     }
-    // The end of the lifecycle is announced under another lock: look again.
+    // The lifecycle ends under another lock and does not notify changed_: poll.
     changed_.wait_for(lock, absl::ToChronoNanoseconds(
                                 std::min(left, absl::Milliseconds(100))));
   }
@@ -325,7 +327,7 @@ absl::StatusOr<WorkerStatus> WorkerServer::Shell::ExportStatus(
     try {
       return future.get();
     } catch (const std::future_error&) {
-      // Dropped, as the worker has ended since.
+      // The worker has ended and dropped the request.
     }
     return FailedPrecondition("the worker does not run");
   }
@@ -394,7 +396,7 @@ void WorkerServer::Shell::OnMessage(absl::Time now, SocketId socket,
   Perform(agent_->Handle(now, kDispatcherPeer, *message));
 }
 
-// What a client says that reaches only the dispatcher.
+// Handles a message of a client that reaches only the dispatcher.
 void WorkerServer::Shell::OnRelay(absl::Time now, const Relay& relay) {
   const absl::StatusOr<Message> inner =
       messenger_->Receive(now, dispatcher_, "", relay.parts, /*answer=*/false);
@@ -478,7 +480,7 @@ void WorkerServer::Shell::OnTurn(absl::Time now) {
   LogDataWarnings(now);
 }
 
-// Logs the counts of the process when they have changed, at most each
+// Logs the process's data warnings if they have changed, at most once per
 // kSayAgain.
 void WorkerServer::Shell::LogDataWarnings(absl::Time now) {
   const uint64_t noted = DataWarningsNoted();

@@ -8,15 +8,15 @@
 
 namespace feedmill {
 
-// What a worker's metrics are made of, as plain data.
+// Data for a worker's metrics.
 struct WorkerStatus {
   std::string target;      // "tcp://host:port"
   std::string dispatcher;  // its dispatcher's address
   bool registered = false;
   bool draining = false;
   uint64_t leases = 0;
-  uint64_t memory_clients = 0;  // that share its memory
-  // Counters since the start; of steps, those of measured tasks.
+  uint64_t memory_clients = 0;  // clients that share its memory
+  // Counters since the start; step costs are of measured tasks.
   WorkerLoad load;
 };
 
