@@ -6,9 +6,9 @@
 
 namespace feedmill {
 
-// Surroundings of a resolver that asks over the network.
+// Context of a resolver that uses the network.
 struct CloudContext : ResolverContext {
-  HttpOpener open_http = nullptr;  // null where there is no network
+  HttpOpener open_http = nullptr;  // null if there is no network
 };
 
 }  // namespace feedmill

@@ -31,8 +31,8 @@ absl::Status ReadAddressKind(ResolverParameters* parameters,
       "parameter 'address' is pod, host or service, not '{}'", *text);
 }
 
-// Every other parameter is a job: worker=app%3Dfeedmill, several selectors
-// with ';' between. "job.NAME" is one whatever its name.
+// Reads all other parameters as jobs: worker=app%3Dfeedmill; ';' separates
+// several selectors. "job.NAME" is always a job.
 absl::Status ReadSelectors(ResolverParameters* parameters,
                            KubernetesOptions* options) {
   constexpr std::string_view kPrefix = "job.";
@@ -74,7 +74,7 @@ CloudMade MakeKubernetes(const ResolverUri& uri, const CloudContext& context) {
   parameters.Text("context", &options.context);
   FM_RETURN_IF_ERROR(parameters.Duration("timeout", &options.timeout));
   for (const auto& [name, value] : uri.parameters) {
-    // A misspelt parameter would be the name of a job that does not exist.
+    // Otherwise a misspelt parameter would be taken for the name of a job.
     const std::string suggestion = parameters.Suggestion(name);
     if (!suggestion.empty() && !parameters.IsTaken(name)) {
       return InvalidArgument(

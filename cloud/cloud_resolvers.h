@@ -6,10 +6,10 @@
 
 namespace feedmill {
 
-// Adds the resolvers that ask a cloud over HTTP: gce:GROUP, kubernetes: and
-// tpu:NAME. Their requests go through `open_http`, which is OpenHttp() of
-// cloud/http_client.h in a program; null where there is no network.
-// InvalidArgument if one of these schemes is taken.
+// Adds the resolvers that use a cloud's HTTP API: gce:GROUP, kubernetes: and
+// tpu:NAME. `open_http` makes their requests: OpenHttp() of cloud/http_client.h
+// in a program; null if there is no network. InvalidArgument if one of these
+// schemes is registered already.
 //
 //   ResolverRegistry resolvers = BuiltinResolvers();
 //   FM_RETURN_IF_ERROR(AddCloudResolvers(OpenHttp, &resolvers));

@@ -23,7 +23,7 @@ struct Instance {
   std::string ip;
 };
 
-// The items of a page; an empty list has none.
+// Returns the items of a page; an empty list has no "items" field.
 absl::StatusOr<Json> Items(const Json& page, const std::string& url) {
   const Json* items = JsonAt(page, {"items"});
   if (items == nullptr) return Json::array();
@@ -55,8 +55,8 @@ std::string InternalIp(const Json& instance) {
   return ip.empty() ? TextAt(interfaces->front(), {"ipv6Address"}) : ip;
 }
 
-// The addresses of those of a zone's instances that are in `wanted`. One that
-// has gone since the group was listed is left out.
+// Returns the addresses of the zone's instances in `wanted`. Skips instances
+// that were deleted after the group was listed.
 absl::Status ReadZone(GoogleCloud& cloud, const std::string& project,
                       const std::string& zone,
                       const std::set<std::string>& wanted,

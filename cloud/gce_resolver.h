@@ -18,20 +18,20 @@ class GoogleCloud;
 struct GceOptions {
   std::string group;    // the instance group
   std::string project;  // "": this machine's
-  std::string zone;     // of the group; "": this machine's, unless …
-  std::string region;   // … the group is a regional one
+  std::string zone;     // of the group; "": this machine's zone,
+  std::string region;   // or this region if the group is regional
   JobLayout jobs = {{"worker", std::nullopt}};
-  int64_t port = 8470;  // of every instance
+  int64_t port = 8470;  // the same on every instance
   std::string endpoint = "https://compute.googleapis.com";
   absl::Duration timeout = absl::Seconds(10);  // of a whole Resolve()
   ResolverOverrides overrides;
 };
 
-// The running instances of a group on Google Compute Engine, by their internal
-// addresses, in the order of the numbers in their names; cut into jobs. On an
-// instance of the group, that is this process's task.
+// The running instances of a group on Google Compute Engine: their internal
+// addresses, sorted by the numbers in their names and divided into jobs. If
+// this machine is an instance of the group, it is this process's task.
 //
-// Errors as google_cloud.h has them.
+// Errors as in google_cloud.h.
 //
 // Source: tf.distribute.cluster_resolver.GCEClusterResolver.
 class GceResolver : public ClusterResolver {

@@ -14,38 +14,37 @@
 
 namespace feedmill {
 
-// Google Cloud as a resolver asks it, in one conversation: the metadata server
-// of the machine that this runs on (GCE_METADATA_HOST, else
-// metadata.google.internal), and an API with a token from there. The variable
-// CLOUDSDK_AUTH_ACCESS_TOKEN is a token for machines elsewhere (gcloud auth
-// print-access-token). One thread.
+// A client of Google Cloud for one Resolve(): the metadata server of this
+// machine (GCE_METADATA_HOST, else metadata.google.internal), and an API that
+// gets the token of that server. On other machines CLOUDSDK_AUTH_ACCESS_TOKEN
+// gives the token (gcloud auth print-access-token). One thread.
 class GoogleCloud {
  public:
-  // `endpoint` is the API's, https://compute.googleapis.com; one that is
-  // neither https nor on this machine gets no token.
+  // `endpoint`: URL of the API, e.g. https://compute.googleapis.com. A token is
+  // sent only over https or to this machine.
   static absl::StatusOr<GoogleCloud> Open(const CloudContext& context,
                                           std::string endpoint,
                                           absl::Duration timeout);
 
-  // What stands at computeMetadata/v1/PATH. NotFound if nothing does;
-  // Unavailable names the metadata server where there is none.
+  // Returns the value at computeMetadata/v1/PATH. NotFound if it does not
+  // exist. Unavailable names the metadata server if it cannot be reached.
   absl::StatusOr<std::string> Metadata(const std::string& path) const;
 
-  // `given` if it is not "", else the project, or the zone, of this machine.
+  // Returns `given` unless it is ""; else this machine's project or zone.
   absl::StatusOr<std::string> Project(const std::string& given) const;
   absl::StatusOr<std::string> Zone(const std::string& given) const;
 
-  // The API's answer. A token that it does not take (401) is asked for anew,
-  // once: tokens expire.
+  // Returns the API's answer. If the token is refused (401), it is renewed
+  // once, because tokens expire.
   absl::StatusOr<nlohmann::json> Get(const std::string& path);
-  // Each page of a list, by nextPageToken; `path` has a query. With a `body`
-  // it is a POST.
+  // Calls `take` for each page of a list, by nextPageToken; `path` has a query.
+  // With a `body` the requests are POSTs.
   absl::Status ForEachPage(
       const std::string& path, const std::optional<std::string>& body,
       const std::function<absl::Status(const nlohmann::json& page)>& take);
 
   const std::string& endpoint() const { return endpoint_; }
-  // Whether the token is this machine's own.
+  // True if the token is this machine's own.
   bool on_google() const { return !given_token_.has_value(); }
 
  private:
@@ -60,10 +59,11 @@ class GoogleCloud {
   std::string metadata_;  // http://metadata.google.internal/computeMetadata/v1/
   std::string endpoint_;
   std::optional<std::string> given_token_;
-  std::string token_;  // "" until one is asked for
+  std::string token_;  // "" until one is requested
 };
 
-// The part after the last '/': metadata says projects/1/zones/us-east1-d.
+// The part after the last '/', e.g. of the metadata value
+// projects/1/zones/us-east1-d.
 std::string LastSegment(const std::string& path);
 
 }  // namespace feedmill

@@ -12,12 +12,12 @@
 
 namespace feedmill {
 
-// Questions over HTTP, as resolvers ask them: plain values here, the one that
-// really asks is OpenHttp() of cloud/http_client.h. Tests answer themselves.
+// HTTP requests of resolvers, as plain values. OpenHttp() of
+// cloud/http_client.h sends them; tests answer them without a network.
 
-// How an https server is checked, and what it is shown; PEM texts.
+// TLS settings of a request; PEM texts.
 struct HttpTls {
-  std::string authorities;  // "": those that the system trusts
+  std::string authorities;  // "": the system's authorities
   std::string certificate;  // of this client; "": none
   std::string key;          // of the certificate
   bool verify = true;
@@ -29,10 +29,10 @@ struct HttpRequest {
   std::vector<std::pair<std::string, std::string>> headers{};
   std::string body{};  // of a POST
   HttpTls tls{};
-  bool direct = false;  // never through the proxy that the environment names
+  bool direct = false;  // true: ignore the environment's proxy
 };
 
-// The status by which a server refuses a missing or expired token.
+// Status of a server that refuses a missing or expired token.
 inline constexpr int kHttpUnauthorized = 401;
 
 struct HttpResponse {
@@ -41,16 +41,15 @@ struct HttpResponse {
   std::map<std::string, std::string> headers{};  // names in lower case
 };
 
-// OK with any status that a server gives, but 3xx: nothing is followed to a
-// place that nobody named, a token least of all. Errors name the server:
-// Unavailable (cannot be reached), DeadlineExceeded (too slow),
-// FailedPrecondition (its certificate, a redirect), ResourceExhausted (an
-// answer of more than kHttpBodyMax bytes).
+// OK with any HTTP status but 3xx: redirects are not followed, so that no token
+// reaches an unknown server. Errors name the server: Unavailable (cannot be
+// reached), DeadlineExceeded (too slow), FailedPrecondition (bad certificate,
+// redirect), ResourceExhausted (an answer of more than kHttpBodyMax bytes).
 using HttpFetch =
     std::function<absl::StatusOr<HttpResponse>(const HttpRequest& request)>;
 
-// A conversation: all of its questions together take at most `limit`. One
-// thread at a time; connections are kept from one question to the next.
+// Opens a conversation: all its requests together take at most `limit`. One
+// thread at a time; connections are kept between requests.
 using HttpOpener = std::function<HttpFetch(absl::Duration limit)>;
 
 inline constexpr size_t kHttpBodyMax = size_t{32} << 20;

@@ -16,7 +16,7 @@ namespace {
 constexpr absl::Duration kConnectMax = absl::Seconds(10);
 constexpr size_t kHeadersMax = 200;
 
-// What libcurl collects for one request.
+// Collects the response to one request.
 struct Reception {
   HttpResponse response;
   bool too_large = false;
@@ -51,7 +51,7 @@ size_t TakeHeader(char* data, size_t, size_t size, void* user) {
   return size;
 }
 
-// scheme://host/path: a query may hold what is long or nobody's business.
+// Returns scheme://host/path: a query may be long or confidential.
 std::string Shown(const std::string& url) {
   return url.substr(0, url.find_first_of("?#"));
 }
@@ -72,7 +72,7 @@ class Conversation {
  public:
   explicit Conversation(absl::Duration limit)
       : limit_(limit), end_(SteadyNow() + limit) {
-    // Thread-safe in this libcurl, and counted.
+    // Thread-safe in this libcurl; calls are counted.
     curl_global_init(CURL_GLOBAL_DEFAULT);
     curl_ = curl_easy_init();
   }
@@ -129,7 +129,8 @@ class Conversation {
  private:
   void SetUp(const HttpRequest& request, curl_slist* headers,
              absl::Duration left) {
-    // Rounded up: once libcurl's time is over, so is the conversation's.
+    // Rounded up, so that the conversation's limit has passed when libcurl's
+    // has.
     const auto milliseconds = [](absl::Duration time) {
       return static_cast<long>(absl::ToInt64Milliseconds(time) + 2);
     };

@@ -5,9 +5,9 @@
 
 namespace feedmill {
 
-// A conversation over the network, by libcurl: HTTP/1.1 and 2, TLS 1.2 and
-// later. Proxies are those of the variables https_proxy, http_proxy and
-// no_proxy, unless a request is direct.
+// Opens a conversation over the network with libcurl: HTTP/1.1 and 2, TLS 1.2
+// and later. Uses the proxies of https_proxy, http_proxy and no_proxy, unless a
+// request is direct.
 HttpFetch OpenHttp(absl::Duration limit);
 
 }  // namespace feedmill

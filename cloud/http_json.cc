@@ -8,7 +8,7 @@ namespace {
 
 constexpr size_t kMessageMax = 300;
 
-// One line of text that a terminal shows safely.
+// Returns one line of text without control characters.
 std::string Readable(std::string text) {
   if (text.size() > kMessageMax) text.resize(kMessageMax);
   for (char& c : text) {

@@ -12,31 +12,32 @@
 
 namespace feedmill {
 
-// What the APIs of clouds have in common: JSON in answers, and errors in it.
+// JSON answers and errors of cloud APIs.
 
-// The error that an answer with such a status is, with the API's own message:
-// InvalidArgument for 400, NotFound for 404, Unavailable for what may pass
-// (408, 429, 5xx), FailedPrecondition for others, 401 and 403 among them.
+// Returns the error for a status, with the API's own message: InvalidArgument
+// for 400, NotFound for 404, Unavailable for temporary errors (408, 429, 5xx),
+// FailedPrecondition for all others, e.g. 401 and 403.
 absl::Status HttpError(std::string_view url, const HttpResponse& response);
 
-// An object, or Unavailable: whoever answered is not that API.
+// Parses a JSON object. Unavailable if the answer is not one: another server
+// answered.
 absl::StatusOr<nlohmann::json> ParseJsonAnswer(std::string_view url,
                                                const std::string& body);
 
-// What stands at that path of keys; nullptr if nothing, or null, does.
+// Returns the value at a path of keys; nullptr if it is missing or null.
 const nlohmann::json* JsonAt(const nlohmann::json& value,
                              std::initializer_list<const char*> path);
-// "" if there is nothing or no string.
+// Returns the string at a path; "" if it is missing or not a string.
 std::string TextAt(const nlohmann::json& value,
                    std::initializer_list<const char*> path);
-// Of a number, or of digits in a string, as Google's APIs have them.
+// Returns a number, given as a number or as digits in a string.
 std::optional<int64_t> CountAt(const nlohmann::json& value,
                                std::initializer_list<const char*> path);
 
-// "10.0.0.1:80", "[fd00::1]:80": an IPv6 address needs brackets.
+// "10.0.0.1:80", "[fd00::1]:80": puts an IPv6 address in brackets.
 std::string JoinHostPort(std::string_view host, int64_t port);
 
-// Whether credentials may travel there: https, or this machine.
+// True if credentials may be sent there: https, or this machine.
 bool IsSafeForTokens(std::string_view url);
 
 }  // namespace feedmill

@@ -29,7 +29,7 @@ absl::Status NotDone(const std::string& where, std::string_view field,
                          instead);
 }
 
-// One kubeconfig, while it is read.
+// A kubeconfig that is being read.
 class Kubeconfig {
  public:
   using ReadFile =
@@ -59,7 +59,7 @@ class Kubeconfig {
   }
 
  private:
-  // "" if it is absent or null.
+  // Returns "" if the field is absent or null.
   absl::StatusOr<std::string> Text(const YAML::Node& map,
                                    const char* field) const {
     const YAML::Node value = map[field];
@@ -68,7 +68,7 @@ class Kubeconfig {
     return InvalidArgument("{}field '{}' is a string", NodePlace(value), field);
   }
 
-  // The `field` of the entry with that name in the list `list`.
+  // Returns the `field` of the entry `name` in the list `list`.
   absl::StatusOr<YAML::Node> Named(const char* list, const char* field,
                                    const std::string& name) const {
     const YAML::Node entries = root_[list];
@@ -94,7 +94,7 @@ class Kubeconfig {
         (slash == std::string::npos ? "" : path_.substr(0, slash + 1)) + file);
   }
 
-  // `field`-data in Base64, else the file that `field` names.
+  // Reads `field`-data, which is Base64, else the file that `field` names.
   absl::Status ReadPem(const YAML::Node& map, const std::string& field,
                        std::string* pem) const {
     const std::string data_field = field + "-data";
@@ -190,7 +190,7 @@ absl::StatusOr<KubernetesAccess> ReadKubeconfigFile(
   return ReadKubeconfig(text, path, name, context.read_file);
 }
 
-// The files of KUBECONFIG in turn, else the one in the home folder.
+// Returns the files of KUBECONFIG, else the file in the home folder.
 std::vector<std::string> KubeconfigPaths(const Environment& environment) {
   const std::string listed = environment.Get("KUBECONFIG").value_or("");
   std::vector<std::string> paths;

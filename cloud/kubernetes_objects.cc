@@ -56,7 +56,7 @@ absl::StatusOr<KubernetesPage<Object>> ReadPage(
   KubernetesPage<Object> page;
   page.next = TextAt(list, {"metadata", "continue"});
   if (items == nullptr) {
-    // An empty list may say null.
+    // An empty list may have null items.
     if (list.contains("items")) return page;
     return Unavailable("the answer of {} is no list: it has no items", url);
   }

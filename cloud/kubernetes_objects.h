@@ -10,15 +10,15 @@
 
 namespace feedmill {
 
-// What Kubernetes' API says of pods and services, as far as it matters here.
+// The parts of Kubernetes' pods and services that the resolver uses.
 
 struct KubernetesPod {
   std::string name;
-  std::string pod_ip;   // "" while it has none
+  std::string pod_ip;   // "" if it has none yet
   std::string host_ip;  // of its node
   std::string phase;    // "Running"
   bool ready = false;   // its condition Ready is True
-  bool going = false;   // it is being deleted
+  bool going = false;   // being deleted
 };
 
 struct KubernetesService {
@@ -34,8 +34,8 @@ struct KubernetesPage {
   std::string next;  // the continue token; "" at the last page
 };
 
-// From a PodList and a ServiceList. Unavailable names the item and field that
-// is not as the API has it; `url` is who answered.
+// Parses a PodList or a ServiceList. Unavailable names the item and the
+// malformed field; `url`: address of the server, for messages.
 absl::StatusOr<KubernetesPage<KubernetesPod>> ReadPods(const std::string& url,
                                                        const std::string& body);
 absl::StatusOr<KubernetesPage<KubernetesService>> ReadServices(

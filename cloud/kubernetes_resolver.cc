@@ -45,7 +45,7 @@ class KubernetesResolver::Lister {
     return absl::OkStatus();
   }
 
-  // All objects of a kind, such as "pods", that have the labels.
+  // Lists all objects of a kind, such as "pods", that have the labels.
   template <class Object>
   absl::StatusOr<std::vector<Object>> List(const std::string& kind,
                                            const std::string& selector,
@@ -94,7 +94,7 @@ class KubernetesResolver::Lister {
       request.tls = access_.tls;
       FM_ASSIGN_OR_RETURN(HttpResponse response, fetch_(request));
       if (response.status != kHttpUnauthorized || again) return response;
-      // Tokens are renewed on disk before they end.
+      // Kubernetes renews the token file before the token expires.
       FM_RETURN_IF_ERROR(ReadAccess());
     }
   }
@@ -165,7 +165,7 @@ absl::StatusOr<ClusterView> KubernetesResolver::Resolve() const {
   std::vector<std::pair<std::string, ClusterSpec::Tasks>> jobs;
   for (const auto& [job, selectors] : options_.jobs) {
     std::vector<std::string> addresses;
-    std::set<std::string> earlier;  // members of this job's selectors before
+    std::set<std::string> earlier;  // found by earlier selectors of this job
     for (const std::string& selector : selectors) {
       FM_ASSIGN_OR_RETURN(
           std::vector<Member> members,

@@ -17,29 +17,30 @@ namespace feedmill {
 struct KubernetesOptions {
   enum class Address { kPod, kHost, kService };
 
-  // Of each job the label selectors whose pods are its tasks, in their order.
+  // For each job, the label selectors of its tasks' pods, in their order.
   std::vector<std::pair<std::string, std::vector<std::string>>> jobs = {
       {"worker", {"job-name=tensorflow"}}};
-  // Of every task. Absent: 8470 for pods, its only one for a service.
+  // Port of every task. Absent: 8470 for pods, the only port of a service.
   std::optional<int64_t> port;
   Address address = Address::kPod;
   std::string namespace_name;  // "": the account's or context's, else default
-  bool not_ready = false;      // pods that are not ready yet count, too
-  std::string kubeconfig;      // "": found, see FindKubernetesAccess
-  std::string context;         // of the kubeconfig; "": its current one
+  bool not_ready = false;      // include pods that are not ready
+  std::string kubeconfig;      // "": as FindKubernetesAccess
+  std::string context;         // of the kubeconfig; "": the current one
   absl::Duration timeout = absl::Seconds(10);  // of a whole Resolve()
   ResolverOverrides overrides;
 };
 
 // The pods, or services, of a Kubernetes cluster that have certain labels.
 //
-// Tasks of a selector are in the order of the numbers in their names. A pod
-// counts if it runs, is ready, is not being deleted and has an address. The
-// pod that this runs in (POD_NAME, else HOSTNAME) is this process's task.
+// Tasks of a selector are sorted by the numbers in their names. A pod counts if
+// it runs, is ready, is not being deleted and has an address. The pod of this
+// process (POD_NAME, else HOSTNAME) is this process's task.
 //
-// Lists are read page by page; one that the server lost meanwhile (410 Gone) is
-// read again from its start, three times at most. Credentials are read anew at
-// each call, and once more where the server does not take them (401).
+// Lists are read page by page. A list that expired on the server (410 Gone) is
+// read again from its start, at most three times. Credentials are read at each
+// call, and once more if the server refuses them (401).
+//
 // InvalidArgument: kubeconfig or account; FailedPrecondition: not allowed
 // (403); Unavailable and DeadlineExceeded: the server.
 //

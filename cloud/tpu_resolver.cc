@@ -22,7 +22,8 @@ bool IsAddresses(std::string_view tpu) {
   return tpu.find(':') != std::string_view::npos;
 }
 
-// "grpc://a:1,b:2" → addresses; whether any has the layer.
+// Parses "grpc://a:1,b:2". Returns the addresses, and true if one has
+// "grpc://".
 absl::StatusOr<std::pair<std::vector<std::string>, bool>> ReadAddresses(
     const std::string& text) {
   std::vector<std::string> addresses;
@@ -44,7 +45,7 @@ absl::StatusOr<std::pair<std::vector<std::string>, bool>> ReadAddresses(
   return std::pair(std::move(addresses), grpc);
 }
 
-// A node's hosts: networkEndpoints, or the one of older answers.
+// Returns a node's hosts: networkEndpoints, or the single one of older answers.
 absl::StatusOr<std::vector<std::string>> ReadEndpoints(const Json& node,
                                                        const std::string& name,
                                                        int64_t default_port) {

@@ -14,13 +14,14 @@
 namespace feedmill {
 
 struct TpuOptions {
-  // A TPU's name; "local"; addresses, "grpc://10.0.0.1:8470,10.0.0.2:8470";
-  // "": what the environment or the metadata server says.
+  // A TPU's name; "local"; addresses, e.g.
+  // "grpc://10.0.0.1:8470,10.0.0.2:8470"; "": from the environment or the
+  // metadata server.
   std::string tpu;
   std::string project;         // "": this machine's
   std::string zone;            // "": this machine's
   std::string job = "worker";  // of the TPU's hosts
-  int64_t port = 8470;         // of hosts that are given without one
+  int64_t port = 8470;         // of hosts given without a port
   std::string coordinator;     // a job of one task; "": none
   std::string coordinator_address;
   std::string endpoint = "https://tpu.googleapis.com";
@@ -28,16 +29,16 @@ struct TpuOptions {
   ResolverOverrides overrides;
 };
 
-// The hosts of a Cloud TPU. Without a name they are, the first of
+// The hosts of a Cloud TPU. Without a name, the first source that exists:
 //
 //   KUBE_GOOGLE_CLOUD_TPU_ENDPOINTS  "grpc://10.0.0.1:8470,…" (GKE)
 //   TPU_WORKER_HOSTNAMES             "h0,h1", with this one's TPU_WORKER_ID
 //   TPU_NAME                         a name
 //   the metadata server              of the TPU's own hosts
 //
-// A name is asked of the Cloud TPU API at each call; one that is not READY is
-// Unavailable. "local" is a cluster without jobs. Master() of no task is host
-// 0's, as is the original's.
+// A name is looked up in the Cloud TPU API at each call; Unavailable unless its
+// state is READY. "local" is a cluster without jobs. Master() without a task is
+// host 0, as in TensorFlow.
 //
 // Source: tf.distribute.cluster_resolver.TPUClusterResolver.
 class TpuResolver : public ClusterResolver {
@@ -47,9 +48,9 @@ class TpuResolver : public ClusterResolver {
       CloudContext context, TpuOptions options = {});
 
   absl::StatusOr<ClusterView> Resolve() const override;
-  // {"TPU": n} of each host, from the type that the API gives for all of them,
-  // such as v2-8; else of this machine. FailedPrecondition if its hosts cannot
-  // all have the same.
+  // Returns {"TPU": n} per host, computed from the accelerator type of the API,
+  // such as v2-8; else of this machine. FailedPrecondition if the type does not
+  // divide equally among the hosts.
   absl::StatusOr<AcceleratorCounts> NumAccelerators(
       const TaskRequest& task = {}) const override;
 
@@ -61,8 +62,8 @@ class TpuResolver : public ClusterResolver {
   struct Hosts {
     std::vector<std::string> addresses;
     std::optional<int64_t> own;  // this host's index
-    std::string rpc_layer;       // "grpc" where the addresses say so
-    std::string type;            // v2-8; "" where nobody says
+    std::string rpc_layer;       // "grpc" if the addresses say so
+    std::string type;            // v2-8; "" if unknown
   };
 
   TpuResolver(CloudContext context, TpuOptions options);

@@ -26,7 +26,7 @@ std::optional<std::string> FromEnvironment(const char* name) {
 
 absl::Status AddStoresTo(FileSystems& file_systems) {
   FM_ASSIGN_OR_RETURN(const HttpOptions options, HttpOptionsOfEnvironment());
-  // One thread, and one bound of memory, for both.
+  // Both share one thread and one memory limit.
   const auto store = std::make_shared<HttpStore>(options);
   FM_RETURN_IF_ERROR(AddHttpFilesOf(store, file_systems));
   FM_RETURN_IF_ERROR(

@@ -6,9 +6,9 @@
 
 namespace feedmill {
 
-// Lets a program read http://, https://, s3://, gs:// and az:// names, as
-// the environment says (docs/storage.md). InvalidArgument names a variable that
-// is wrong. Costs next to nothing until such a name is read; the plugin is
+// Adds file systems for http://, https://, s3://, gs:// and az:// names,
+// configured by the environment (docs/storage.md). InvalidArgument names a
+// malformed variable. Almost free until such a name is read; the plugin is
 // loaded then.
 //
 // A program calls AddStores() of feedmill/environment.h, once:

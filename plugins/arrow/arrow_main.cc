@@ -1,4 +1,4 @@
-// libfeedmill_arrow.so: Parquet and Arrow files by Apache Arrow.
+// libfeedmill_arrow.so: reads Parquet and Arrow files with Apache Arrow.
 
 #include <utility>
 

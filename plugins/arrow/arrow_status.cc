@@ -8,7 +8,7 @@
 namespace feedmill {
 namespace {
 
-// Arrow's messages may have several lines, and bytes of damaged files.
+// Arrow's messages may have several lines and bytes of damaged files.
 std::string OneLine(std::string text) {
   while (!text.empty() && text.back() == '\n') text.pop_back();
   std::replace(text.begin(), text.end(), '\n', ' ');

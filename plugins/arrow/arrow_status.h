@@ -14,12 +14,13 @@
 
 namespace feedmill {
 
-// DataLoss with Arrow's message on one line, or ResourceExhausted if Arrow was
-// refused memory.
+// Returns DataLoss with Arrow's message on one line; ResourceExhausted if Arrow
+// was refused memory.
 absl::Status StatusOfArrow(const arrow::Status& status);
 
-// Calls `f`, which returns a Status or StatusOr. Parquet throws for damaged
-// bytes: exceptions become DataLoss, bad_alloc ResourceExhausted.
+// Calls `f`, which returns a Status or StatusOr, and converts exceptions:
+// bad_alloc to ResourceExhausted, all others to DataLoss. (Parquet throws for
+// damaged bytes.)
 absl::Status StatusOfException(const std::exception& error);
 template <class F>
 auto WithoutExceptions(F&& f) -> decltype(f()) {

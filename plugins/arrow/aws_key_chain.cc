@@ -12,7 +12,7 @@
 namespace feedmill {
 namespace {
 
-// Keys that change between two looks are read again, so that none are mixed.
+// Reads keys again if they change in between, so that keys are not mixed.
 constexpr int kLooksMax = 4;
 
 class Chain final : public AwsKeySource {
@@ -61,7 +61,7 @@ class Chain final : public AwsKeySource {
 }  // namespace
 
 const AwsKeySource& AwsKeyChain() {
-  // Never destroyed: the AWS client is finalized before.
+  // Never destroyed: the AWS client is finalized earlier.
   static const Chain& chain = *new Chain;
   return chain;
 }

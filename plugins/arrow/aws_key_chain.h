@@ -5,8 +5,8 @@
 
 namespace feedmill {
 
-// The default credential chain of the AWS client in Arrow, which is set up by
-// the first call of Keys, and finalized when the process exits.
+// The default credential chain of Arrow's AWS client. Set up by the first call
+// of Keys; finalized when the process exits.
 const AwsKeySource& AwsKeyChain();
 
 }  // namespace feedmill

@@ -5,8 +5,8 @@
 
 namespace feedmill {
 
-// Arrow's default pool, but a single block of more than 64 GiB is refused as
-// damaged data: only damaged bytes ask for that much. Thread-safety: any
+// Arrow's default memory pool, except that it refuses blocks of more than 64
+// GiB as damaged data: only damaged files ask for that much. Thread-safety: any
 // thread.
 arrow::MemoryPool* BoundedPool();
 

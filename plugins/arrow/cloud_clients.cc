@@ -15,7 +15,7 @@
 namespace feedmill {
 namespace {
 
-// "" if it is not set.
+// Returns "" if the variable is not set.
 std::string Variable(const char* name) {
   const char* const value = std::getenv(name);
   return value == nullptr ? "" : value;
@@ -33,7 +33,7 @@ struct Address {
   std::string path;  // behind the host, without '/'
 };
 
-// "http://localhost:9000/account"; https without a scheme.
+// Parses "http://localhost:9000/account"; the default scheme is https.
 Address AddressOf(std::string_view text) {
   Address address{"https", "", ""};
   const size_t mark = text.find("://");
@@ -48,7 +48,7 @@ Address AddressOf(std::string_view text) {
   return address;
 }
 
-// "AccountName=a;AccountKey=b==" by name.
+// Parses "AccountName=a;AccountKey=b==" into a map.
 std::map<std::string, std::string> PartsOfConnection(std::string_view text) {
   std::map<std::string, std::string> parts;
   while (!text.empty()) {
@@ -65,7 +65,7 @@ struct AzureAccess {
   std::string account;
   std::string key;
   std::string token;     // shared access signature
-  std::string endpoint;  // "" for Azure itself
+  std::string endpoint;  // "": Azure itself
 };
 
 absl::StatusOr<AzureAccess> AzureAccessOfEnvironment() {
@@ -93,7 +93,8 @@ absl::Status SetEndpoint(const std::string& endpoint,
         "BlobEndpoint of AZURE_STORAGE_CONNECTION_STRING is no address such as "
         "http://127.0.0.1:10000/account");
   }
-  // Arrow puts the account behind the host, or before one that begins with '.'.
+  // Arrow appends the account to the host, or puts it before a host that begins
+  // with '.'.
   const std::string prefix = options.account_name + ".";
   const bool is_host = address.path.empty() && address.host.starts_with(prefix);
   options.blob_storage_authority =
@@ -143,7 +144,7 @@ absl::StatusOr<std::shared_ptr<const CloudStore>> OpenAzureStore(
             : !access.token.empty()
                 ? options.ConfigureSASCredential(access.token)
                 : options.ConfigureDefaultCredential();
-        // Its text may have the key.
+        // The error text may contain the key, so it is not shown.
         if (!set.ok()) {
           return FailedPrecondition(
               "the credentials of the environment are malformed; check "

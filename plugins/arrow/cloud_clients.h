@@ -8,17 +8,17 @@
 
 namespace feedmill {
 
-// The client of Google Cloud Storage with the application's default
-// credentials (GOOGLE_APPLICATION_CREDENTIALS, gcloud, the machine's account).
-// GS_NO_SIGN_REQUEST=true: none. STORAGE_EMULATOR_HOST: another server, without
-// credentials.
+// Opens Google Cloud Storage with the application's default credentials
+// (GOOGLE_APPLICATION_CREDENTIALS, gcloud, the machine's account).
+// GS_NO_SIGN_REQUEST=true: no credentials. STORAGE_EMULATOR_HOST: another
+// server, without credentials.
 absl::StatusOr<std::shared_ptr<const CloudStore>> OpenGoogleStore(
     const CloudSettings& settings);
 
-// The client of Azure Blob Storage: AZURE_STORAGE_CONNECTION_STRING, or
-// AZURE_STORAGE_ACCOUNT with AZURE_STORAGE_KEY, AZURE_STORAGE_SAS_TOKEN, or
-// else Azure's default chain. AZURE_NO_SIGN_REQUEST=true: none of them.
-// FailedPrecondition if no account is named.
+// Opens Azure Blob Storage: AZURE_STORAGE_CONNECTION_STRING, or
+// AZURE_STORAGE_ACCOUNT with AZURE_STORAGE_KEY, AZURE_STORAGE_SAS_TOKEN or else
+// Azure's default chain. AZURE_NO_SIGN_REQUEST=true: no credentials.
+// FailedPrecondition if no account is given.
 absl::StatusOr<std::shared_ptr<const CloudStore>> OpenAzureStore(
     const CloudSettings& settings);
 

@@ -19,22 +19,22 @@ namespace {
 
 constexpr int kThreads = 64;
 constexpr std::chrono::milliseconds kStopLook(50);
-// Arrow's clients end a request some time after their own limits.
+// Arrow's clients may end a request this long after their own limits.
 constexpr absl::Duration kBeyondPatience = absl::Seconds(30);
 constexpr size_t kTextBytesMax = 300;
 
-// Requests that threads wait for.
+// Number of running requests.
 std::atomic<int> g_under_way = 0;
 
-// A request cannot be ended, and must not meet the destroyed objects of its
-// client: then the process ends without destroying them.
+// A request cannot be cancelled and must not use destroyed objects of its
+// client. If requests are running, the process ends without destructors.
 void EndWithoutCleanup(int status, void*) {
   if (g_under_way == 0) return;
   std::fflush(nullptr);
   _exit(status);
 }
 
-// Never destroyed: a request that hangs must not keep the process.
+// Never destroyed: a request that hangs must not delay the end of the process.
 arrow::internal::ThreadPool* Threads() {
   static const std::shared_ptr<arrow::internal::ThreadPool>& pool =
       *new std::shared_ptr<arrow::internal::ThreadPool>(
@@ -133,7 +133,8 @@ CloudObject::CloudObject(std::string name, std::string path,
       identity_(std::move(identity)),
       store_(std::move(store)) {}
 
-// The version is looked at after it is opened: a change in between shows.
+// Reads the version after opening the object, so that a later change is
+// detected.
 absl::StatusOr<std::shared_ptr<arrow::io::RandomAccessFile>>
 CloudObject::Opened() {
   const std::lock_guard lock(mutex_);
@@ -168,7 +169,7 @@ absl::StatusOr<std::shared_ptr<arrow::Buffer>> CloudObject::FetchNow(
                              static_cast<int64_t>(range.size));
   if (!buffer.ok()) {
     const absl::Status error = CloudError(name_, buffer.status());
-    // Azure's code for a range of an object that is shorter now.
+    // Azure's error for a range beyond the end of an object that has shrunk.
     const bool shorter = HasOne(ErrorText(error), {"InvalidRange"});
     return absl::IsNotFound(error) || shorter ? Changed(name_) : error;
   }

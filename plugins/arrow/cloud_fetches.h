@@ -22,28 +22,28 @@
 
 namespace feedmill {
 
-// A store of Arrow, as all files of it share it.
+// An Arrow file system, shared by all its open files.
 struct CloudStore {
   std::shared_ptr<arrow::fs::FileSystem> files;
   CloudSettings settings{};
-  // True if an open file reads one version only. Else its version is looked at
-  // after each fetch.
+  // True if an open file reads one version only. Otherwise the version is
+  // checked after each fetch.
   bool pins_versions = false;
 };
 
-// Size and time of change, as Arrow tells them.
+// Size and modification time, from Arrow.
 FileIdentity IdentityOfInfo(const arrow::fs::FileInfo& info);
 
-// The status of a call of Arrow for the file `name`.
+// Converts the status of an Arrow call for the file `name`.
 absl::Status CloudError(const std::string& name, const arrow::Status& status);
 
-// Bytes on their way from a store, which a thread of the process fetches.
-// Readers wait for them. Any thread.
+// A range being fetched by a thread of the pool. Readers wait for it. Any
+// thread.
 class Fetch {
  public:
   void Finish(absl::StatusOr<std::shared_ptr<arrow::Buffer>> result);
-  // Cancelled soon after settings.stop_asked; Unavailable if nothing came for
-  // the patience and what Arrow's clients add to it.
+  // Cancelled soon after settings.stop_asked. Unavailable if nothing arrives
+  // within the patience plus the margin of Arrow's clients.
   absl::StatusOr<std::shared_ptr<arrow::Buffer>> Wait(
       const std::string& name, const CloudSettings& settings) const;
 
@@ -56,7 +56,7 @@ class Fetch {
       absl::UnknownError("")};
 };
 
-// One version of an object, opened by the first fetch. Shared by its fetches,
+// One version of an object, opened by its first fetch. Shared by its fetches,
 // which may outlive the file.
 class CloudObject : public std::enable_shared_from_this<CloudObject> {
  public:
@@ -67,7 +67,7 @@ class CloudObject : public std::enable_shared_from_this<CloudObject> {
   const FileIdentity& identity() const { return identity_; }
   const CloudSettings& settings() const { return store_->settings; }
 
-  // Begins to fetch a range, on one of the process's threads.
+  // Starts to fetch a range on a thread of the pool.
   std::shared_ptr<Fetch> Begin(const ByteRange& range);
 
  private:

@@ -12,15 +12,15 @@ namespace feedmill {
 namespace {
 
 constexpr uint64_t kAheadBytes = uint64_t{64} << 20;
-// Larger ranges are fetched by several requests.
+// Larger ranges are fetched with several requests.
 constexpr uint64_t kFetchBytes = uint64_t{4} << 20;
-// A short range that is not announced is fetched with the bytes around it.
+// A short range that was not announced is fetched with its surroundings.
 constexpr uint64_t kReadAround = uint64_t{64} << 10;
-// Announced ranges with fewer bytes between them share a request.
+// Announced ranges closer than this share a request.
 constexpr uint64_t kJoinGap = uint64_t{256} << 10;
-// Bytes that were fetched ahead, of all files together.
+// Prefetched bytes of all files together.
 constexpr uint64_t kMemoryBytes = uint64_t{256} << 20;
-// Bytes of a file that stay after they were read: a shuffle comes back.
+// Bytes of a file kept after they were read: a shuffle may return to them.
 constexpr uint64_t kDoneBytesMax = uint64_t{32} << 20;
 
 std::atomic<uint64_t> g_ahead_bytes = 0;
@@ -44,7 +44,7 @@ CloudFile::~CloudFile() {
 
 uint64_t CloudFile::ahead_bytes() const { return kAheadBytes; }
 
-// Under mutex_.
+// Caller holds mutex_.
 void CloudFile::Drop(std::map<uint64_t, Piece>::iterator piece) const {
   g_ahead_bytes -= piece->second.size;
   if (piece->second.read >= piece->second.size) {
@@ -53,8 +53,8 @@ void CloudFile::Drop(std::map<uint64_t, Piece>::iterator piece) const {
   pieces_.erase(piece);
 }
 
-// Under mutex_. Drops pieces of which some bytes were read: those between
-// ranges that share a request are not read at all.
+// Caller holds mutex_. Drops partly read pieces: bytes between ranges that
+// share a request are never read.
 void CloudFile::DropRead() const {
   for (auto piece = pieces_.begin(); piece != pieces_.end();) {
     const auto next = std::next(piece);
@@ -63,7 +63,7 @@ void CloudFile::DropRead() const {
   }
 }
 
-// Under mutex_. Begins to fetch the parts of a range that no piece has.
+// Caller holds mutex_. Starts to fetch the parts of a range that no piece has.
 void CloudFile::AddPieces(const ByteRange& range) const {
   uint64_t at = range.offset;
   const uint64_t end = range.offset + range.size;
@@ -145,7 +145,7 @@ void CloudFile::CountRead(const Part& part, bool failed) const {
   const std::lock_guard lock(mutex_);
   const auto piece = pieces_.find(part.range.offset);
   if (piece == pieces_.end() || piece->second.fetch != part.fetch) return;
-  // The next read asks the store again.
+  // The next read requests it again.
   if (failed) return Drop(piece);
   const bool was_done = piece->second.read >= piece->second.size;
   piece->second.read += part.out.size();

@@ -33,7 +33,7 @@ class CloudFile final : public RandomAccessFile {
     uint64_t read = 0;
     std::shared_ptr<Fetch> fetch;
   };
-  // A part of a read: of a piece, or fetched for it alone.
+  // A part of a read: from a piece, or fetched separately.
   struct Part {
     ByteRange range;    // of the fetch
     uint64_t skip = 0;  // bytes of the fetch before the part
@@ -55,7 +55,7 @@ class CloudFile final : public RandomAccessFile {
   mutable std::mutex mutex_;
   // Guarded by mutex_.
   mutable std::map<uint64_t, Piece> pieces_;  // by offset; none overlap
-  // Pieces that were read, the oldest first.
+  // Pieces that were read completely, oldest first.
   mutable std::deque<uint64_t> done_;
   mutable uint64_t done_bytes_ = 0;
 };

@@ -79,7 +79,7 @@ class CloudFiles final : public FileSystem {
   }
 
  private:
-  // Calls `work` for 0 … count - 1, many at the same time.
+  // Calls `work` for 0 … count - 1, many calls in parallel.
   static void EachOf(size_t count, const std::function<void(size_t)>& work) {
     ForEachSideBySide(count, kTogether, [&](size_t k) {
       work(k);
@@ -105,7 +105,7 @@ class CloudFiles final : public FileSystem {
     return parsed;
   }
 
-  // As Arrow names it.
+  // Returns Arrow's name of the file.
   absl::StatusOr<std::string> PathOf(const std::string& name) const {
     FM_ASSIGN_OR_RETURN(const CloudName parsed, NameOf(name));
     std::string path = parsed.bucket;
@@ -118,7 +118,7 @@ class CloudFiles final : public FileSystem {
     return fmt::format("{}://{}/{}", scheme_, bucket, key);
   }
 
-  // A listing does not tell a bucket that is empty from one that is missing.
+  // A listing cannot tell an empty bucket from a missing one.
   absl::Status CheckBucket(const std::string& bucket) const {
     const std::string url = UrlOf(bucket, "");
     const auto stat = Stat(url);
@@ -134,8 +134,8 @@ class CloudFiles final : public FileSystem {
   const std::shared_ptr<const CloudStore> store_;
 };
 
-// All keys below the prefix's folder: Arrow's listing of Google's store without
-// those below has no folders.
+// Lists all keys below the prefix's folder. A flat listing by Arrow of Google's
+// store would lack the folders.
 absl::StatusOr<ListPage> CloudFiles::ListTaskOf(const std::string& bucket,
                                                 const ListTask& task) const {
   arrow::fs::FileSelector selector;

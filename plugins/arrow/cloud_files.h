@@ -5,9 +5,9 @@
 
 namespace feedmill {
 
-// Google Cloud Storage (gs://bucket/key) or Azure Blob Storage
-// (az://container/key), by Arrow's clients. The environment says how they are
-// reached (cloud_clients.h).
+// Opens Google Cloud Storage (gs://bucket/key) or Azure Blob Storage
+// (az://container/key) with Arrow's clients. The environment gives addresses
+// and credentials (cloud_clients.h).
 absl::StatusOr<std::unique_ptr<const FileSystem>> OpenCloudFiles(
     const std::string& scheme, const CloudSettings& settings);
 

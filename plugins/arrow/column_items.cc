@@ -18,8 +18,8 @@ namespace {
 
 using arrow::Type;
 
-// Nulls of a column of type null. They take no bytes in the file, so that a
-// damaged number of them would fill the memory.
+// Maximum number of nulls in a column of type null. Such nulls take no bytes in
+// the file, so a damaged count could exhaust the memory.
 constexpr int64_t kNullsMax = int64_t{1} << 28;
 
 bool IsNull(const NullMask& nulls, size_t k) {
@@ -31,7 +31,7 @@ void SetFault(ColumnItems& items, size_t k, RowFault fault) {
   items.faults[k] = fault;
 }
 
-// The values of a primitive array, without a copy.
+// Returns the values of a primitive array without copying.
 template <class T>
 Buffer SharedValues(const arrow::Array& array) {
   const auto& buffer = array.data()->buffers[1];
@@ -40,7 +40,7 @@ Buffer SharedValues(const arrow::Array& array) {
   return Buffer(buffer, data, static_cast<size_t>(array.length()) * sizeof(T));
 }
 
-// Converts a number; false if `To` does not hold it. Floats round to nearest.
+// Converts a number; false if `To` cannot hold it. Floats round to nearest.
 template <class From, class To>
 bool ConvertNumber(From from, To& to) {
   if constexpr (std::is_floating_point_v<To>) {
@@ -50,7 +50,7 @@ bool ConvertNumber(From from, To& to) {
     constexpr auto kTop = static_cast<double>(std::numeric_limits<To>::max());
     constexpr auto kLow = static_cast<double>(std::numeric_limits<To>::min());
     const auto wide = static_cast<double>(from);
-    // As a double the largest 64-bit integers round up: to one beyond.
+    // The largest 64-bit integers round up as doubles: to one beyond the range.
     const bool below = kTop >= 0x1p63 ? wide < kTop : wide <= kTop;
     if (!(below && wide >= kLow && wide == std::trunc(wide))) return false;
     to = static_cast<To>(wide);
@@ -62,7 +62,7 @@ bool ConvertNumber(From from, To& to) {
   }
 }
 
-// Converts `from`, each item as `read` gives it.
+// Converts `count` items; `read` returns each.
 template <class To, class Read>
 ColumnItems ConvertNumbers(size_t count, const NullMask& nulls, Read read) {
   ColumnItems items{.count = count, .values = {}, .offsets = {}};
@@ -133,7 +133,7 @@ ColumnItems BoolsOf(const arrow::BooleanArray& array, const NullMask& nulls) {
 
 absl::Status DamagedOffsets() { return DataLoss("its offsets are damaged"); }
 
-// Byte strings at [offsets[k], offsets[k + 1]) of one buffer.
+// Returns byte strings at [offsets[k], offsets[k + 1]) of one buffer.
 template <class Offset>
 absl::StatusOr<ColumnItems> StringsOf(const arrow::Array& array,
                                       const NullMask& nulls) {
@@ -185,7 +185,7 @@ std::string_view StringAt(const ColumnItems& items, size_t k) {
           static_cast<size_t>(offsets[k + 1] - offsets[k])};
 }
 
-// Byte strings, each as `read` gives it.
+// Copies `count` byte strings; `read` returns each.
 template <class Read>
 ColumnItems CopyStrings(size_t count, const NullMask& nulls, Read read) {
   std::vector<char> bytes;
@@ -203,7 +203,7 @@ ColumnItems CopyStrings(size_t count, const NullMask& nulls, Read read) {
           .offsets = BufferOf(std::move(offsets))};
 }
 
-// All null.
+// Returns `count` nulls.
 ColumnItems NullsOf(size_t count, DType dtype) {
   const NullMask nulls(count, 1);
   if (dtype == DType::kBytes) {
@@ -215,7 +215,7 @@ ColumnItems NullsOf(size_t count, DType dtype) {
   });
 }
 
-// The values of a dictionary, in the order of `indexes`.
+// Returns the values of a dictionary in the order of `indexes`.
 template <class Index>
 ColumnItems DecodeIndexes(const arrow::Array& indexes, const NullMask& nulls,
                           const ColumnItems& values, DType dtype) {

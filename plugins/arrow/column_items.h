@@ -15,35 +15,34 @@
 
 namespace feedmill {
 
-// Nulls of an array and of the structs and lists around it, by item: 1 is null.
-// Empty: none.
+// Null flags of an array, its structs and its lists, one per item: 1 is null.
+// Empty: no nulls.
 using NullMask = std::vector<uint8_t>;
 
-// Items as Column has them: values, and for bytes offsets.
+// Items in the form of Column: values and, for bytes, offsets.
 struct ColumnItems {
   size_t count = 0;
   Buffer values;
   Buffer offsets;
-  std::vector<RowFault> faults{};  // by item; empty: none
+  std::vector<RowFault> faults{};  // per item; empty: no faults
 };
 
-// The items of an array of single values. An item is null if the array or
-// `outside` marks it so. Values that already have the dtype are not copied.
-// REQUIRES: Becomes(type, dtype), as FindColumn checks.
+// Converts an array of single values. An item is null if the array or `outside`
+// marks it so. Values that already have the dtype are not copied. REQUIRES:
+// Becomes(type, dtype), which FindColumn checks.
 absl::StatusOr<ColumnItems> ItemsOfArray(const arrow::Array& array,
                                          const NullMask& outside, DType dtype);
 
 // Items [begin, begin + count).
 using ItemRange = std::pair<int64_t, int64_t>;
-// The items of all ranges, one range after the other. REQUIRES: they are
-// inside.
+// Concatenates the items of all ranges. REQUIRES: the ranges are inside.
 ColumnItems TakeRanges(const ColumnItems& items,
                        const std::vector<ItemRange>& ranges, DType dtype);
 
-// Nulls of `array` joined with those of `outside`.
+// Combines the nulls of `array` with `outside`.
 NullMask JoinNulls(const arrow::Array& array, const NullMask& outside);
 
-// A buffer of a vector's items, without a copy.
+// Returns a buffer of a vector's items without copying.
 template <class T>
 Buffer BufferOf(std::vector<T> items) {
   auto owner = std::make_shared<const std::vector<T>>(std::move(items));

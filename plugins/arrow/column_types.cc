@@ -13,12 +13,12 @@ namespace {
 using arrow::DataType;
 using arrow::Type;
 
-// Digits that each decimal keeps through float64 and back.
+// Decimal digits that float64 preserves in a round trip.
 constexpr int kFloat64Digits = 15;
-// Bytes of column names in an error.
+// Maximum length of the column names in an error.
 constexpr size_t kNamesBytes = 80;
 
-// The dtype of single values of a type, unless it is made of others.
+// Returns the dtype of a type's values; nullopt for nested types.
 std::optional<DType> DTypeOfType(const DataType& type) {
   switch (type.id()) {
     case Type::BOOL:
@@ -74,7 +74,7 @@ std::optional<DType> DTypeOfType(const DataType& type) {
   }
 }
 
-// The type of the items of a list, or null.
+// Returns the item type of a list type, or null.
 std::shared_ptr<DataType> ItemsOf(const DataType& type) {
   switch (type.id()) {
     case Type::LIST:
@@ -87,7 +87,7 @@ std::shared_ptr<DataType> ItemsOf(const DataType& type) {
   }
 }
 
-// The component of a type; nullopt if none can hold it.
+// Returns the component for a type; nullopt if no component can hold it.
 std::optional<SourceField> ComponentOf(std::shared_ptr<DataType> type) {
   SourceField field;
   if (const auto items = ItemsOf(*type)) {

@@ -16,20 +16,19 @@ namespace feedmill {
 // A column of a schema whose structs are flattened.
 struct FlatColumn {
   ColumnarColumn column;
-  std::vector<int> path;  // of child numbers, from the schema's field on
+  std::vector<int> path;  // child indices, from the schema's field on
   std::shared_ptr<arrow::DataType> type;
 };
 
-// The components that a schema becomes; docs/semantics/sources.md has the
-// table.
+// Flattens a schema into components; docs/semantics/sources.md has the table.
 std::vector<FlatColumn> FlattenSchema(const arrow::Schema& schema);
 
-// The column of that name. InvalidArgument if there is none, or if values of
-// its type cannot become `field`'s.
+// Finds a column by name. InvalidArgument if there is none, or if its type
+// cannot become `field`'s.
 absl::StatusOr<const FlatColumn*> FindColumn(
     const std::vector<FlatColumn>& columns, const SourceField& field);
 
-// The type of stored values: without extensions.
+// Returns the storage type of extension types.
 std::shared_ptr<arrow::DataType> StorageOf(
     const std::shared_ptr<arrow::DataType>& type);
 

@@ -25,7 +25,7 @@ std::shared_ptr<arrow::Array> WithoutExtension(
   return array;
 }
 
-// The same mask for `each` items a row.
+// Repeats each flag for the `each` items of a row.
 NullMask Repeat(const NullMask& nulls, size_t each) {
   NullMask out;
   out.reserve(nulls.size() * each);
@@ -33,7 +33,7 @@ NullMask Repeat(const NullMask& nulls, size_t each) {
   return out;
 }
 
-// The faults of rows of `each` items: the first of each row.
+// Returns the first fault of each row of `each` items.
 std::vector<RowFault> FaultsOfRows(const std::vector<RowFault>& items,
                                    size_t each) {
   if (items.empty() || each == 1) return items;
@@ -44,7 +44,7 @@ std::vector<RowFault> FaultsOfRows(const std::vector<RowFault>& items,
   return rows;
 }
 
-// The place of the items of one list among the values of all lists.
+// The items of one list in the values of all lists.
 struct ListRange {
   int64_t begin;
   int64_t count;
@@ -82,7 +82,7 @@ std::shared_ptr<arrow::Array> ValuesOfList(const arrow::Array& array) {
   }
 }
 
-// Places of the lists of all rows; a null one is empty.
+// Returns the item ranges of all rows' lists; a null list is empty.
 absl::StatusOr<std::vector<ItemRange>> RangesOf(const arrow::Array& array,
                                                 const NullMask& nulls,
                                                 int64_t items) {
@@ -109,7 +109,7 @@ DecodedColumn MakeColumnOf(ColumnItems items, const SourceField& field,
   return out;
 }
 
-// Rows of lists: 1-D, as long as they are.
+// Decodes lists of any length: rows are 1-D.
 absl::StatusOr<DecodedColumn> DecodeLists(const arrow::Array& array,
                                           const NullMask& outside,
                                           const SourceField& field) {
@@ -151,7 +151,7 @@ absl::StatusOr<DecodedColumn> DecodeLists(const arrow::Array& array,
   return out;
 }
 
-// Rows of single values, or of lists of a fixed size.
+// Decodes single values, or lists of a fixed size.
 absl::StatusOr<DecodedColumn> DecodeFixed(std::shared_ptr<arrow::Array> array,
                                           NullMask nulls,
                                           const SourceField& field) {
@@ -171,7 +171,7 @@ absl::StatusOr<DecodedColumn> DecodeFixed(std::shared_ptr<arrow::Array> array,
   return MakeColumnOf(std::move(items), field, std::max<size_t>(each, 1));
 }
 
-// Appends the items of all parts; their offsets and starts go on.
+// Appends offsets or starts of a part, shifted behind the previous parts.
 void AppendParts(std::vector<int64_t>& out, const Buffer& part, int64_t shift) {
   const auto from = part.As<int64_t>();
   for (size_t k = out.empty() ? 0 : 1; k < from.size(); ++k) {

@@ -12,8 +12,8 @@
 
 namespace feedmill {
 
-// The member of structs that `path` leads to: a child number for each struct.
-// Structs that are null make their members null.
+// Path to a member of nested structs: a child index per struct. The members of
+// a null struct are null.
 struct MemberPath {
   std::vector<int> children;
 };
@@ -24,7 +24,7 @@ absl::StatusOr<DecodedColumn> DecodeArray(
     const std::shared_ptr<arrow::Array>& array, const MemberPath& path,
     const SourceField& field);
 
-// The same of several arrays, one after the other.
+// Decodes several arrays, one after the other.
 absl::StatusOr<DecodedColumn> DecodeChunks(const arrow::ChunkedArray& chunks,
                                            const MemberPath& path,
                                            const SourceField& field);

@@ -9,8 +9,8 @@
 
 namespace feedmill {
 
-// Decimals as their text (bytes), as the nearest float, or, without digits
-// behind the point, as integers.
+// Converts decimals: to text (bytes), to the nearest float, or to integers if
+// they have no fractional digits.
 absl::StatusOr<ColumnItems> DecimalItems(const arrow::Array& array,
                                          const NullMask& nulls, DType dtype);
 

@@ -61,7 +61,7 @@ arrow::Result<int64_t> FileAdapter::ReadAt(int64_t position, int64_t bytes,
 
 arrow::Result<std::shared_ptr<arrow::Buffer>> FileAdapter::ReadAt(
     int64_t position, int64_t bytes) {
-  // Never more memory than the file has bytes, whatever damaged bytes ask for.
+  // Allocates at most the file's size, even if damaged metadata asks for more.
   const int64_t most =
       std::clamp<int64_t>(size_ - position, 0, std::max<int64_t>(bytes, 0));
   ARROW_ASSIGN_OR_RAISE(auto buffer,

@@ -15,19 +15,19 @@
 
 namespace feedmill {
 
-// A file of feedmill as a file of Arrow. Keeps the first error of a read, since
-// Arrow's own statuses cannot tell it from damaged bytes.
+// Adapts a file of feedmill to Arrow. Keeps the first error of a read, because
+// Arrow's statuses do not distinguish it from damaged bytes.
 //
-// Thread-safety: ReadAt and error from any thread; all else from one.
+// Thread-safety: ReadAt and error from any thread; other methods from one.
 class FileAdapter final : public arrow::io::RandomAccessFile {
  public:
   FileAdapter(std::shared_ptr<const feedmill::RandomAccessFile> file,
               uint64_t size)
       : file_(std::move(file)), size_(static_cast<int64_t>(size)) {}
 
-  // OK, or the first error of the file itself.
+  // Returns the first error of the file itself, or OK.
   absl::Status error() const;
-  // The file's own error if there is one, else `status`.
+  // Returns the file's own error if there is one, else `status`.
   absl::Status ErrorOr(absl::Status status) const;
 
   arrow::Status Close() override;
@@ -41,8 +41,8 @@ class FileAdapter final : public arrow::io::RandomAccessFile {
                                 void* out) override;
   arrow::Result<std::shared_ptr<arrow::Buffer>> ReadAt(int64_t position,
                                                        int64_t bytes) override;
-  // Reads at once, on the calling thread: Arrow would hand the read to threads
-  // of its own and wait for them without a bound.
+  // Reads synchronously on the calling thread. Arrow's default would pass the
+  // read to its own threads and wait without a bound.
   arrow::Future<std::shared_ptr<arrow::Buffer>> ReadAsync(
       const arrow::io::IOContext&, int64_t position, int64_t bytes) override;
   arrow::Future<std::shared_ptr<arrow::Buffer>> ReadAsync(

@@ -28,7 +28,7 @@ namespace {
 
 constexpr std::string_view kFileMagic = "ARROW1";
 
-// Numbers of the schema's fields that a read needs, sorted; empty: all.
+// Indices of the schema's fields that a read needs, sorted; empty: all.
 using ChosenFields = std::vector<int>;
 
 arrow::ipc::IpcReadOptions OptionsFor(const ChosenFields& chosen) {
@@ -78,15 +78,16 @@ class IpcFile final : public ColumnarFile {
   const std::shared_ptr<const RandomAccessFile> file_;
   const uint64_t size_;
   bool has_footer_ = false;
-  std::vector<IpcMessage> messages_;  // all of a stream; batches of a file
-  std::vector<size_t> batches_;       // which of them, by group
+  // all of a stream; record batches of a file
+  std::vector<IpcMessage> messages_;
+  std::vector<size_t> batches_;  // indices of the record batches, by group
   std::vector<FlatColumn> flat_;
   std::vector<ColumnarColumn> columns_;
   int schema_fields_ = 0;
   std::vector<uint64_t> group_rows_;
 
   mutable std::mutex mutex_;
-  // Readers that no thread uses now.
+  // Readers that no thread uses at present.
   mutable std::map<ChosenFields, std::vector<FooterReader>> idle_;
 };
 
@@ -160,8 +161,8 @@ void IpcFile::GiveBack(const ChosenFields& chosen, FooterReader reader) const {
 absl::StatusOr<IpcFile::Batch> IpcFile::ReadBatchOfFile(
     size_t group, const ChosenFields& chosen) const {
   FM_ASSIGN_OR_RETURN(FooterReader reader, TakeReader(chosen));
-  // Ranges are announced for all columns only: the footer does not tell which
-  // ranges Arrow reads for some of them.
+  // Only a read of all columns is announced: the footer does not give the
+  // ranges of single columns.
   if (chosen.empty()) {
     const IpcMessage& message = messages_[batches_[group]];
     FM_RETURN_IF_ARROW(reader.file->WillNeed(
@@ -173,7 +174,8 @@ absl::StatusOr<IpcFile::Batch> IpcFile::ReadBatchOfFile(
   return *std::move(batch);
 }
 
-// A stream of the schema, the dictionaries up to the batch, and the batch.
+// Reads a stream spliced from the schema, the dictionaries before the batch,
+// and the batch.
 absl::StatusOr<IpcFile::Batch> IpcFile::ReadBatchOfStream(
     size_t group, const ChosenFields& chosen) const {
   const auto adapter = std::make_shared<FileAdapter>(file_, size_);

@@ -10,8 +10,8 @@
 
 namespace feedmill {
 
-// Reads the footer of an Arrow IPC file (Feather), or the metadata of all
-// messages of a stream.
+// Opens an Arrow IPC file (Feather) by its footer, or a stream by the metadata
+// of all its messages.
 absl::StatusOr<std::unique_ptr<const ColumnarFile>> OpenIpcFile(
     std::shared_ptr<const RandomAccessFile> file, uint64_t size);
 

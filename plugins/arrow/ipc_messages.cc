@@ -16,11 +16,11 @@
 namespace feedmill {
 namespace {
 
-// Places of fields in the tables of Arrow's Message.fbs and File.fbs.
+// Offsets of fields in the tables of Arrow's Message.fbs and File.fbs.
 constexpr flatbuffers::voffset_t kRowsOfBatch = 4;
 constexpr flatbuffers::voffset_t kNodesOfBatch = 6;
 constexpr flatbuffers::voffset_t kBatchesOfFooter = 10;
-// A footer's length and "ARROW1" end the file.
+// The file ends with the footer's length and "ARROW1".
 constexpr int64_t kTailBytes = 10;
 constexpr int32_t kContinuation = -1;
 
@@ -33,7 +33,7 @@ struct FooterBlock {
 };
 static_assert(sizeof(FooterBlock) == 24);
 
-// Size of a column of a record batch; those of structs' members follow.
+// Sizes of a column of a record batch; those of its struct members follow.
 struct FieldNode {
   int64_t length;
   int64_t null_count;
@@ -57,8 +57,8 @@ absl::Status CutShort(int64_t offset) {
   return DataLoss("the file ends inside the message at offset {}", offset);
 }
 
-// Length of the metadata at a place, and of what stands before it: 8 bytes, or
-// 4 in files of Arrow before 0.15. A length of 0 ends a stream.
+// Length of the metadata of a message and of its prefix: 8 bytes, or 4 in files
+// before Arrow 0.15. A length of 0 ends a stream.
 struct Prefix {
   int64_t bytes = 0;
   int64_t metadata = 0;
@@ -73,8 +73,8 @@ absl::StatusOr<Prefix> ReadPrefix(FileAdapter& file, int64_t offset) {
   return Prefix{8, words[1]};
 }
 
-// Rows of a record batch. Its first column must say the same: a damaged number
-// would become as many positions.
+// Returns the rows of a record batch. Its first column must have the same
+// number: a damaged number would otherwise become positions.
 absl::StatusOr<uint64_t> RowsOf(const arrow::ipc::Message& message,
                                 int64_t offset) {
   const auto* const batch =
@@ -182,7 +182,7 @@ arrow::Status SplicedStream::Close() {
   return arrow::Status::OK();
 }
 
-// Bytes until the end of all messages.
+// Returns the number of bytes left in all messages.
 int64_t SplicedStream::Left() const {
   int64_t left = -inside_;
   for (size_t m = message_; m < messages_.size(); ++m) {

@@ -18,7 +18,7 @@ struct IpcMessage {
   Type type = Type::kOther;
   uint64_t rows = 0;  // of a record batch
   int64_t offset = 0;
-  int64_t metadata_bytes = 0;  // with its length before it
+  int64_t metadata_bytes = 0;  // including its length field
   int64_t body_bytes = 0;
 
   int64_t end() const { return offset + metadata_bytes + body_bytes; }
@@ -28,11 +28,11 @@ struct IpcMessage {
 // of the file. DataLoss if the file ends inside a message.
 absl::StatusOr<std::vector<IpcMessage>> ScanStream(FileAdapter& file);
 
-// The record batches that the footer of an IPC file lists. REQUIRES: Arrow has
-// opened the file, and so has checked the footer.
+// Lists the record batches in the footer of an IPC file. REQUIRES: Arrow has
+// opened the file and thereby checked the footer.
 absl::StatusOr<std::vector<IpcMessage>> ListBatches(FileAdapter& file);
 
-// Some messages of a file as one stream.
+// Presents some messages of a file as one stream.
 class SplicedStream final : public arrow::io::InputStream {
  public:
   SplicedStream(std::shared_ptr<FileAdapter> file,
@@ -51,7 +51,7 @@ class SplicedStream final : public arrow::io::InputStream {
   const std::shared_ptr<FileAdapter> file_;
   const std::vector<IpcMessage> messages_;
   size_t message_ = 0;
-  int64_t inside_ = 0;  // bytes read of it
+  int64_t inside_ = 0;  // bytes read of the message
   int64_t told_ = 0;
   bool closed_ = false;
 };

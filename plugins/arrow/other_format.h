@@ -8,8 +8,8 @@
 
 namespace feedmill {
 
-// InvalidArgument if the file begins with `magic`, as files do that the source
-// `source` reads.
+// InvalidArgument if the file begins with `magic`, which is the format of the
+// source `source`.
 absl::Status RefuseOtherFormat(const RandomAccessFile& file,
                                std::string_view magic, std::string_view source);
 

@@ -29,12 +29,12 @@ using Reader = std::unique_ptr<parquet::arrow::FileReader>;
 
 parquet::ReaderProperties PagesWithChecksums() {
   parquet::ReaderProperties properties(BoundedPool());
-  // Pages without a checksum are taken as they are.
+  // Pages without a checksum are accepted.
   properties.set_page_checksum_verification(true);
   return properties;
 }
 
-// A column and the Parquet columns that it is made of.
+// A column and its Parquet leaf columns.
 struct ParquetColumn {
   const FlatColumn* column;
   std::vector<int> leaves;
@@ -76,7 +76,7 @@ class ParquetFile final : public ColumnarFile {
   std::vector<uint64_t> group_rows_;
 };
 
-// A reader of its own for each call: that of Arrow is not for several threads.
+// Makes a reader for each call: Arrow's readers are not thread-safe.
 absl::StatusOr<Reader> MakeReader(
     const std::shared_ptr<FileAdapter>& file,
     const std::shared_ptr<parquet::FileMetaData>& metadata) {
@@ -104,8 +104,8 @@ absl::Status ParquetFile::ReadFooter() {
   return adapter->ErrorOr(read);
 }
 
-// Values of the first column of a row group that has one for each row; `rows`
-// if all are in lists.
+// Returns the number of values of the first non-list column in a row group;
+// `rows` if all columns are lists.
 int64_t ValuesOfGroup(const parquet::FileMetaData& metadata, int group,
                       int64_t rows) {
   for (int leaf = 0; leaf < metadata.num_columns(); ++leaf) {
@@ -122,7 +122,7 @@ absl::Status ParquetFile::CountRows() {
     if (rows < 0 || __builtin_add_overflow(total, rows, &total)) {
       return DataLoss("row group {} has {} rows", group, rows);
     }
-    // A damaged number would become as many positions.
+    // A damaged number would otherwise become positions.
     const int64_t values = ValuesOfGroup(*metadata_, group, rows);
     if (values != rows) {
       return DataLoss("row group {} has {} rows, but a column of {} values",
@@ -166,7 +166,8 @@ absl::StatusOr<std::vector<ParquetColumn>> ParquetFile::Find(
   return found;
 }
 
-// Announces the bytes of all columns, so that a store has many reads under way.
+// Announces the bytes of all columns, so that a store runs many requests in
+// parallel.
 void ParquetFile::Announce(size_t group,
                            const std::vector<ParquetColumn>& columns,
                            FileAdapter& file) const {
@@ -183,12 +184,12 @@ void ParquetFile::Announce(size_t group,
       ranges.push_back({begin, chunk->total_compressed_size()});
     }
   }
-  // A hint that a file system may refuse.
+  // Only a hint: the result does not matter.
   (void)file.WillNeed(ranges);
 }
 
-// Reads one column alone: Arrow prunes its structs to the member that is read,
-// which is their child 0 then.
+// Reads one column alone. Arrow prunes its structs to the member that is read,
+// so the member is child 0.
 absl::StatusOr<DecodedColumn> ParquetFile::ReadColumn(
     size_t group, const ParquetColumn& column, const SourceField& field,
     parquet::arrow::FileReader& reader) const {

@@ -10,7 +10,7 @@
 
 namespace feedmill {
 
-// Reads the footer of a Parquet file.
+// Opens a Parquet file by its footer.
 absl::StatusOr<std::unique_ptr<const ColumnarFile>> OpenParquetFile(
     std::shared_ptr<const RandomAccessFile> file, uint64_t size);
 

@@ -11,7 +11,7 @@
 namespace feedmill {
 namespace {
 
-// Bytes of a file that stay after they were read: two blocks of a text.
+// Bytes of a file kept after they were read: two blocks of text.
 constexpr uint64_t kDoneBytesMax = uint64_t{8} << 20;
 
 }  // namespace
@@ -60,7 +60,7 @@ void HttpFile::AddMissing(const ByteRange& range,
 }
 
 void HttpFile::Prefetch(std::span<const ByteRange> ranges) const {
-  // The read tells why.
+  // If it fails, the next read reports the error.
   if (!file_.Prepare().ok()) return;
   const HttpOptions& options = store_->options;
   const std::vector<ByteRange> joined =
@@ -79,7 +79,7 @@ void HttpFile::Prefetch(std::span<const ByteRange> ranges) const {
       AddMissing(range, missing);
       further = run_.Extend(range);
     }
-    // The ranges that the reader asked for come first.
+    // Ranges that the reader announced come first.
     further.size = std::min(further.size, store_->Left() / 4);
     for (const ByteRange& range :
          JoinRanges({&further, 1}, 0, identity_.size)) {
@@ -99,12 +99,13 @@ void HttpFile::Prefetch(std::span<const ByteRange> ranges) const {
   }
 }
 
-// Under mutex_. Returns the bytes of the piece that was read longest ago.
+// Caller holds mutex_. Drops the piece that was read longest ago and returns
+// its size.
 uint64_t HttpFile::DropOldestDone() const {
   const uint64_t offset = done_.front();
   done_.pop_front();
   const auto found = pieces_.find(offset);
-  // It may have failed, or have been fetched again.
+  // The piece may have failed or been fetched again.
   if (found == pieces_.end() || !found->second.done) return 0;
   const uint64_t bytes = found->second.size;
   pieces_.erase(found);
@@ -118,7 +119,7 @@ uint64_t HttpFile::DropUnneeded(absl::Time before) const {
   while (!done_.empty()) bytes += DropOldestDone();
   std::erase_if(pieces_, [&](const auto& entry) {
     const Piece& piece = entry.second;
-    // A transfer that is under way, or waited for, is in use.
+    // A running transfer, or one that a reader waits for, is in use.
     if (piece.used >= before || piece.transfer.use_count() > 1) return false;
     bytes += piece.size;
     return true;
@@ -128,7 +129,7 @@ uint64_t HttpFile::DropUnneeded(absl::Time before) const {
 
 // ---- reading
 
-// Adds transfers straight into `out`, side by side.
+// Adds transfers that write directly into `out`, in parallel.
 void HttpFile::AddDirect(uint64_t offset, std::span<std::byte> out,
                          std::vector<Part>& parts) const {
   for (const ByteRange& part :
@@ -141,7 +142,7 @@ void HttpFile::AddDirect(uint64_t offset, std::span<std::byte> out,
   }
 }
 
-// Cuts a read into parts of pieces, and what no piece has.
+// Divides a read into parts of pieces and parts to be fetched.
 std::vector<HttpFile::Part> HttpFile::PartsOf(uint64_t offset,
                                               std::span<std::byte> out) const {
   std::vector<Part> parts;
@@ -183,7 +184,7 @@ void HttpFile::DropPiece(uint64_t piece) const {
   store_->GiveBack(bytes);
 }
 
-// Of the pieces that were read, the last ones stay.
+// Counts bytes of a piece as read. Keeps the pieces that were read last.
 void HttpFile::CountRead(uint64_t piece, uint64_t bytes) const {
   uint64_t dropped = 0;
   {
@@ -200,8 +201,8 @@ void HttpFile::CountRead(uint64_t piece, uint64_t bytes) const {
   if (dropped > 0) store_->GiveBack(dropped);
 }
 
-// Where only the size is known in advance, all bytes are of the version that
-// the first answer had.
+// If only the size is known in advance, all bytes must be of the version of the
+// first answer.
 absl::Status HttpFile::CheckSeen(const Transfer& transfer) const {
   if (!KnowsSizeOnly(identity_)) return absl::OkStatus();
   const FileIdentity seen = transfer.seen();
@@ -236,7 +237,7 @@ absl::Status HttpFile::TakeParts(std::span<const Part> parts) const {
       const std::lock_guard lock(mutex_);
       has_ranges_ = false;
     }
-    // The next read asks the server again.
+    // The next read requests it again.
     if (part.piece && !absl::IsCancelled(status)) DropPiece(*part.piece);
     for (const auto& transfer : direct) transfer->Abandon();
     store_->loop.Wake();

@@ -21,10 +21,11 @@
 
 namespace feedmill {
 
-// An open file behind a URL. Reads one version only: each request names it.
+// An open file behind a URL. Reads one version only: each request names the
+// version.
 class HttpFile final : public RandomAccessFile {
  public:
-  // `whole`: its bytes, if the server has no ranges and they were read; else
+  // `whole`: the file's bytes, if the server does not support ranges; else
   // null.
   HttpFile(RemoteFile file, FileIdentity identity,
            std::shared_ptr<const WholeFile> whole,
@@ -37,26 +38,26 @@ class HttpFile final : public RandomAccessFile {
   void Prefetch(std::span<const ByteRange> ranges) const override;
   uint64_t ahead_bytes() const override { return store_->options.ahead_bytes; }
 
-  // Drops pieces that were read, and those that were fetched but neither
-  // announced nor read since `before`. Returns their bytes; the caller gives
-  // them back to the store.
+  // Drops pieces that were read, and prefetched pieces that were neither
+  // announced nor read since `before`. Returns their size; the caller returns
+  // it to the store.
   uint64_t DropUnneeded(absl::Time before) const;
 
  private:
-  // Bytes that are fetched ahead.
+  // Prefetched bytes.
   struct Piece {
     std::shared_ptr<Transfer> transfer;
     uint64_t size = 0;
-    uint64_t read = 0;  // bytes that readers took
-    bool done = false;  // read as a whole
-    absl::Time used{};  // announced or read last
+    uint64_t read = 0;  // bytes read so far
+    bool done = false;  // read completely
+    absl::Time used{};  // time it was last announced or read
   };
-  // A part of a read, and the transfer that has it.
+  // A part of a read and its transfer.
   struct Part {
     std::shared_ptr<Transfer> transfer;
     uint64_t skip = 0;  // bytes of the transfer before the part
     std::span<std::byte> out{};
-    // Key in pieces_; none: the transfer writes to `out`.
+    // Key in pieces_; absent: the transfer writes to `out`.
     std::optional<uint64_t> piece{};
   };
 
@@ -82,8 +83,8 @@ class HttpFile final : public RandomAccessFile {
   mutable std::mutex mutex_;
   // Guarded by mutex_.
   mutable std::map<uint64_t, Piece> pieces_;  // by offset; none overlap
-  // Pieces that were read, the oldest first. They stay for a while: the reader
-  // of the next block begins with the last bytes of this one.
+  // Pieces that were read completely, oldest first. Kept for a while, because
+  // the next block's reader begins with the last bytes of this block.
   mutable std::deque<uint64_t> done_;
   mutable uint64_t done_bytes_ = 0;
   mutable SequentialRun run_;
@@ -91,7 +92,7 @@ class HttpFile final : public RandomAccessFile {
   mutable std::optional<FileIdentity> seen_;
   mutable std::weak_ptr<const WholeFile> whole_;
 
-  mutable std::mutex whole_mutex_;  // held while a thread reads it whole
+  mutable std::mutex whole_mutex_;  // held while a thread reads the whole file
 };
 
 }  // namespace feedmill

@@ -63,12 +63,12 @@ class HttpFiles final : public FileSystem {
   absl::StatusOr<std::vector<FoundFile>> Glob(
       const std::string& pattern) const override {
     FM_ASSIGN_OR_RETURN(std::string url, UrlOfPattern(pattern));
-    // Whether it is there is found out with all others, by StatAll.
+    // StatAll finds out whether it exists, for all files in parallel.
     return std::vector<FoundFile>{{std::move(url), std::nullopt}};
   }
 
  private:
-  // Asks for all at once.
+  // Probes all files in parallel.
   std::vector<HttpStore::Found> FindAll(
       std::span<const std::string> urls) const {
     std::vector<HttpStore::Found> all(urls.size());

@@ -12,26 +12,26 @@ namespace feedmill {
 
 class HttpStore;
 
-// Lets this program read files behind http:// and https:// URLs, by ranges. A
-// web server lists no files, so each is named; a pattern or a folder is an
-// error. docs/storage.md describes it.
+// Adds a file system for http:// and https:// URLs, which reads by ranges. A
+// web server cannot list files, so each file is named; a pattern or a folder is
+// an error. See docs/storage.md.
 //
-// Call it once, before the first file is read. The thread that drives requests
-// starts with the first one, and ends with the process.
+// Call once, before the first file is read. The thread that drives requests
+// starts with the first request and ends with the process.
 //
 //   FM_RETURN_IF_ERROR(AddHttpFiles());
 //   Loader loader(Dataset::Csv({"https://host/houses.csv"}));
 absl::Status AddHttpFiles(const HttpOptions& options = {},
                           FileSystems& file_systems = ProcessFileSystems());
 
-// The same, with a store that other file systems share: its bounds are those of
-// all of them together.
+// Adds the file system with a store that other file systems share. The store's
+// bounds apply to all of them together.
 absl::Status AddHttpFilesOf(std::shared_ptr<HttpStore> store,
                             FileSystems& file_systems = ProcessFileSystems());
 
-// The defaults, and what the environment sets: FEEDMILL_HTTP_PATIENCE is
-// HttpOptions::patience, such as 90s. Pauses between repeats differ from one
-// process to the next. InvalidArgument names the variable.
+// The defaults, overridden by the environment: FEEDMILL_HTTP_PATIENCE sets
+// HttpOptions::patience, e.g. 90s. The seed of pauses differs between
+// processes. InvalidArgument names the variable.
 absl::StatusOr<HttpOptions> HttpOptionsOfEnvironment();
 
 }  // namespace feedmill

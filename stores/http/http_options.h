@@ -8,37 +8,37 @@
 
 namespace feedmill {
 
-// How files behind http:// and https:// URLs are read. The defaults suit a
-// store that answers after 1 to 200 ms.
+// Settings for files behind http:// and https:// URLs. The defaults suit a
+// store that answers within 1 to 200 ms.
 struct HttpOptions {
-  // Requests are repeated until no byte has come for this time; then a read
-  // fails: Unavailable.
+  // Requests are repeated until no byte has arrived for this time; then a read
+  // fails with Unavailable.
   absl::Duration patience = absl::Seconds(60);
-  // The same if the server cannot be reached at all (no such host, refused).
+  // Same, if the server cannot be reached at all (unknown host, refused).
   absl::Duration unreachable_patience = absl::Seconds(10);
-  // A request that has brought no byte for this time is cut and repeated.
+  // A request without a byte for this time is aborted and repeated.
   absl::Duration stall = absl::Seconds(15);
-  // Bound of one request with all its repeats, however slowly bytes come.
+  // Limit of one request with all its repeats, at any speed.
   absl::Duration request_limit = absl::Minutes(10);
 
-  // Requests under way at the same time; others wait in a queue.
+  // Maximum of parallel requests; others wait in a queue.
   size_t requests_max = 64;
-  // Larger ranges are fetched by several requests side by side.
+  // Larger ranges are fetched with several parallel requests.
   uint64_t request_bytes = uint64_t{1} << 20;
-  // Announced ranges with fewer bytes between them share a request.
+  // Announced ranges closer than this share a request.
   uint64_t join_gap_bytes = uint64_t{32} << 10;
   // RandomAccessFile::ahead_bytes.
   uint64_t ahead_bytes = uint64_t{16} << 20;
-  // Fetched beyond announced ranges, if they go through a file in order, but at
-  // most a quarter of the memory that is left. 64 MiB hide 50 ms at 1 GB/s.
+  // Bytes fetched beyond announced ranges that run through a file in order, but
+  // at most a quarter of the free memory. 64 MiB hide 50 ms at 1 GB/s.
   uint64_t run_ahead_bytes = uint64_t{64} << 20;
-  // Memory for bytes that were fetched ahead, of all files together.
+  // Memory for prefetched bytes of all files together.
   uint64_t memory_bytes = uint64_t{256} << 20;
-  // A file of a server without ranges is read whole, up to this size. As many
-  // such files are kept as fit into memory_bytes.
+  // Maximum size of a file from a server without ranges, which is read whole.
+  // Such files are cached as far as they fit into memory_bytes.
   uint64_t whole_bytes_max = uint64_t{64} << 20;
 
-  // Seed of the random part of pauses between repeats.
+  // Seed of the random part of the pauses between repeats.
   uint64_t seed = 0;
 };
 

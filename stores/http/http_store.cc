@@ -9,7 +9,7 @@
 namespace feedmill {
 namespace {
 
-// Bytes that no reader took for this time may be dropped for others.
+// Bytes that were not read for this time may be dropped.
 constexpr absl::Duration kUnreadMax = absl::Seconds(20);
 
 }  // namespace
@@ -44,7 +44,8 @@ void HttpStore::Remove(const HttpFile* file) {
 }
 
 void HttpStore::Keep(std::shared_ptr<const WholeFile> file) {
-  std::vector<std::shared_ptr<const WholeFile>> dropped;  // outside the lock
+  // destroyed outside the lock
+  std::vector<std::shared_ptr<const WholeFile>> dropped;
   const std::lock_guard lock(mutex_);
   kept_bytes_ += file->bytes.size();
   kept_.push_front(std::move(file));
@@ -92,7 +93,7 @@ void HttpStore::FindOne(const RemoteFile& file, Transfer& probe, Found& found) {
     found.identity = probe.identity();
     return;
   }
-  // No ranges, or an empty file.
+  // The server does not support ranges, or the file is empty.
   auto whole = ReadWhole(file, std::nullopt);
   found.status = whole.status();
   if (!whole.ok()) return;
@@ -120,7 +121,8 @@ std::vector<HttpStore::Found> HttpStore::FindAll(
       probes[k]->Abandon();
       all[k].status = failed;
     }
-    // A server that is away is away for all, and each takes long to tell.
+    // A server that is down is down for all files, and each would take long to
+    // report it.
     const absl::Status& status = all[k].status;
     if (absl::IsUnavailable(status) || absl::IsCancelled(status)) {
       failed = status;

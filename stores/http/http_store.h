@@ -24,7 +24,7 @@ namespace feedmill {
 
 class HttpFile;
 
-// A file that was read whole.
+// A whole file.
 struct WholeFile {
   std::string url;
   FileIdentity identity;
@@ -32,7 +32,7 @@ struct WholeFile {
 };
 
 // Shared by all files behind URLs of a process: the thread that drives the
-// requests, and the memory for bytes that were fetched ahead. Any thread.
+// requests, and the memory for prefetched bytes. Any thread.
 class HttpStore {
  public:
   explicit HttpStore(const HttpOptions& chosen)
@@ -41,31 +41,31 @@ class HttpStore {
   const HttpOptions options;
   TransferLoop loop;
 
-  // Takes `bytes` of options.memory_bytes. False if they are not there. Give
-  // back what was taken.
+  // Reserves `bytes` of options.memory_bytes. Returns false if they are not
+  // free. Return the bytes with GiveBack.
   bool Take(uint64_t bytes);
   void GiveBack(uint64_t bytes);
   uint64_t Left() const { return options.memory_bytes - taken_; }
-  // If less than `bytes` are left, drops bytes that were read, and those that
-  // were fetched ahead long ago.
+  // If less than `bytes` are free, drops bytes that were read, and bytes that
+  // were prefetched long ago.
   void MakeRoom(uint64_t bytes);
 
   // Open files, whose bytes MakeRoom may drop.
   void Add(const HttpFile* file);
   void Remove(const HttpFile* file);
 
-  // Reads a file whole. `known`: the version that it must have, if that is
-  // known.
+  // Reads a whole file. `known`: the required version, if known.
   absl::StatusOr<std::shared_ptr<const WholeFile>> ReadWhole(
       const RemoteFile& file, const std::optional<FileIdentity>& known);
 
-  // What a probe found of a file.
+  // Result of a probe of a file.
   struct Found {
     absl::Status status{};
     FileIdentity identity{};
-    std::shared_ptr<const WholeFile> whole{};  // if the server has no ranges
+    // if the server does not support ranges
+    std::shared_ptr<const WholeFile> whole{};
   };
-  // Asks for all files at once; in their order.
+  // Probes all files in parallel; results are in their order.
   std::vector<Found> FindAll(std::span<const RemoteFile> files);
 
  private:
@@ -77,9 +77,9 @@ class HttpStore {
   std::atomic<uint64_t> taken_ = 0;
 
   std::mutex mutex_;
-  // Guarded by mutex_. A file's own mutex may be taken under it.
+  // Guarded by mutex_. A file's own mutex may be locked while it is held.
   std::set<const HttpFile*> files_;
-  // Most recently read first.
+  // Whole files, most recently read first.
   std::list<std::shared_ptr<const WholeFile>> kept_;
   uint64_t kept_bytes_ = 0;
 };

@@ -12,31 +12,31 @@
 
 namespace feedmill {
 
-// One request for a file, without its range and condition.
+// A request for a file, without its range and condition.
 struct StoreRequest {
   std::string url;
   std::vector<std::string> headers{};  // "Name: value"
-  // If not empty, the request is signed by AWS Signature Version 4 with the
-  // key: "aws:amz:REGION:s3".
+  // If not empty, the request is signed with the key by AWS Signature Version
+  // 4: "aws:amz:REGION:s3".
   std::string signature{};
   std::string access_key{};
   std::string secret_key{};
-  // False: the login of a URL or of ~/.netrc is not sent, and redirects are not
-  // followed. A store has its own errors for them.
+  // False: neither a login of the URL or ~/.netrc is sent nor redirects are
+  // followed, because a store has its own errors for them.
   bool is_web = true;
 };
 
-// Makes the requests for one file of a store that speaks HTTP. Any thread.
+// Makes the requests for a file of an HTTP store. Any thread.
 class RequestMaker {
  public:
   virtual ~RequestMaker() = default;
 
-  // Gets what requests need (keys, a region), if the store has none or old
-  // ones. May wait for a network; readers call it before they begin requests.
+  // Gets keys and region if they are missing or old. May wait for the network;
+  // readers call it before they start requests.
   virtual absl::Status Prepare() const = 0;
   // Returns the request of the next attempt. Does not wait.
   virtual StoreRequest Make() const = 0;
-  // Returns the error of an answer that repeating does not change. `body`: its
+  // Returns the error of an answer that a repeat would not change. `body`: its
   // first bytes.
   virtual absl::Status Refusal(const ResponseHead& head,
                                std::string_view body) const = 0;
@@ -58,8 +58,8 @@ struct RemoteFile {
     return {name, {"Accept-Encoding: identity"}};
   }
 
-  std::string name;                             // errors name it
-  std::shared_ptr<const RequestMaker> maker{};  // null: a web server's
+  std::string name;                             // used in errors
+  std::shared_ptr<const RequestMaker> maker{};  // null: a web server
 };
 
 }  // namespace feedmill

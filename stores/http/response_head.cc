@@ -12,7 +12,7 @@ namespace feedmill {
 namespace {
 
 constexpr size_t kEtagBytesMax = 1024;
-constexpr uint64_t kYearMax = 2200;  // nanoseconds since 1970 last until 2262
+constexpr uint64_t kYearMax = 2200;  // nanoseconds since 1970 overflow in 2262
 
 constexpr std::array<std::string_view, 12> kMonths = {
     "Jan", "Feb", "Mar", "Apr", "May", "Jun",
@@ -20,7 +20,7 @@ constexpr std::array<std::string_view, 12> kMonths = {
 constexpr std::array<std::string_view, 7> kDays = {"Mon", "Tue", "Wed", "Thu",
                                                    "Fri", "Sat", "Sun"};
 
-// All of `text` as a decimal number.
+// Parses all of `text` as a decimal number.
 std::optional<uint64_t> Decimal(std::string_view text) {
   uint64_t value = 0;
   const char* const end = text.data() + text.size();
@@ -75,7 +75,7 @@ std::optional<ContentRange> ParseContentRange(std::string_view text) {
 }
 
 std::optional<int64_t> ParseHttpDate(std::string_view text) {
-  // Places:  Sun, 06 Nov 1994 08:49:37 GMT
+  // Format: Sun, 06 Nov 1994 08:49:37 GMT
   if (text.size() != 29 || text.substr(3, 2) != ", " || text[7] != ' ' ||
       text[11] != ' ' || text[16] != ' ' || text[19] != ':' ||
       text[22] != ':' || text.substr(25) != " GMT") {
@@ -135,7 +135,7 @@ void ResponseHead::TakeField(std::string_view name, std::string_view value) {
 
 FileIdentity ResponseHead::Identity(uint64_t size) const {
   FileIdentity identity{size};
-  // W/"…" is weak.
+  // An ETag W/"…" is weak.
   if (etag_.size() >= 2 && etag_.front() == '"' && etag_.back() == '"') {
     identity.etag = etag_;
   } else if (last_modified_) {
@@ -149,7 +149,7 @@ std::optional<absl::Duration> ResponseHead::RetryAfter() const {
     return absl::Seconds(
         static_cast<int64_t>(std::min<uint64_t>(*seconds, 1 << 30)));
   }
-  // A time of the server's clock, as its Date is.
+  // An absolute time, relative to the server's own Date.
   const auto until = ParseHttpDate(retry_after_);
   if (!until || !date_) return std::nullopt;
   return absl::Seconds(std::max<int64_t>(*until - *date_, 0));

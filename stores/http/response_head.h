@@ -17,32 +17,32 @@ namespace feedmill {
 struct ContentRange {
   uint64_t begin = 0;
   uint64_t end = 0;                 // 0: no range
-  std::optional<uint64_t> total{};  // bytes of the whole file, if known
+  std::optional<uint64_t> total{};  // size of the whole file, if known
 };
 
 std::optional<ContentRange> ParseContentRange(std::string_view text);
 
 // "Sun, 06 Nov 1994 08:49:37 GMT" (RFC 9110, IMF-fixdate) ↔ seconds since 1970.
-// Years from 1970 to 2200; others are no date.
+// Accepts the years 1970 to 2200.
 std::optional<int64_t> ParseHttpDate(std::string_view text);
 std::string FormatHttpDate(int64_t seconds);
 
-// Status and headers of an answer, as far as reading a file needs them.
+// Status and headers of an answer that reading a file needs.
 class ResponseHead {
  public:
-  // A line that the server sent, with or without its line end. A status line
+  // Handles a line from the server, with or without its line end. A status line
   // begins a new head: only the last answer of a chain of redirects counts.
   void TakeLine(std::string_view line);
 
-  int status() const { return status_; }  // 0: none came
+  int status() const { return status_; }  // 0: no answer
   std::optional<uint64_t> content_length() const { return content_length_; }
   const std::optional<ContentRange>& content_range() const { return range_; }
 
-  // Region of an S3 bucket (x-amz-bucket-region); "" if the server tells none.
+  // Region of an S3 bucket (x-amz-bucket-region); "" if not given.
   const std::string& bucket_region() const { return bucket_region_; }
 
-  // Identity of the version that the answer is about, whose size is `size`: a
-  // strong ETag, else Last-Modified. A weak ETag does not tell bytes apart.
+  // Returns the identity of the answer's version, whose size is `size`: a
+  // strong ETag, else Last-Modified. A weak ETag does not identify the bytes.
   FileIdentity Identity(uint64_t size) const;
 
   // Time that the server asks to wait before the next request.
@@ -61,18 +61,18 @@ class ResponseHead {
   std::optional<int64_t> date_;
 };
 
-// Header line that makes a server refuse (412) if it has another version;
-// "" if the identity has neither an ETag nor a time.
+// Header line that makes a server refuse another version (412); "" if the
+// identity has neither an ETag nor a time.
 std::string ConditionOf(const FileIdentity& identity);
 
-// True for an answer that a later request may not get: 408, 425, 429 and 5xx
-// but 501 and 505.
+// True for temporary errors: 408, 425, 429, and 5xx except 501 and 505.
 bool MayPass(int status);
 
-// The error of an answer that asking again does not change. `url` is in it.
+// Returns the error of an answer that a repeat would not change. The text has
+// `url`.
 absl::Status RefusalOf(const std::string& url, int status);
 
-// The error of a file that is not the version that was asked for.
+// Returns the error of a file whose version has changed.
 absl::Status ChangedError(const std::string& url);
 
 }  // namespace feedmill

@@ -14,7 +14,7 @@ RetrySchedule::RetrySchedule(uint64_t seed, std::string_view url,
       request_(XXH3_64bits_withSeed(url.data(), url.size(), offset)) {}
 
 absl::Duration RetrySchedule::Pause(int attempt) const {
-  constexpr int kDoublingsMax = 7;  // 12.8 s, which is above kMax
+  constexpr int kDoublingsMax = 7;  // 12.8 s, above kMax
   const absl::Duration longest =
       std::min(kMax, kFirst * (1 << std::min(attempt, kDoublingsMax)));
   const auto words =

@@ -8,9 +8,9 @@
 
 namespace feedmill {
 
-// Pauses between the attempts of one request: 100 ms, 200 ms, 400 ms … up to
-// 10 s, each shortened by up to a half so that requests that failed together do
-// not come back together. A function of seed, URL, offset and attempt.
+// Pauses between the attempts of a request: 100 ms, 200 ms, 400 ms … up to 10
+// s. Each is shortened by up to half, so that requests that failed together are
+// not repeated together. A function of seed, URL, offset and attempt.
 class RetrySchedule {
  public:
   static constexpr absl::Duration kFirst = absl::Milliseconds(100);

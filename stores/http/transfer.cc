@@ -12,11 +12,11 @@
 namespace feedmill {
 namespace {
 
-// How often a waiting reader looks whether it should stop.
+// Interval at which a waiting reader checks for a stop.
 constexpr std::chrono::milliseconds kStopPoll(50);
-// An answer that is no file (a page that explains an error) is cut after it.
+// Limit for reading an answer that is not a file, e.g. an error page.
 constexpr uint64_t kErrorBodyMax = uint64_t{64} << 10;
-// Bytes of such an answer that a RequestMaker is shown.
+// Bytes of such an answer passed to a RequestMaker.
 constexpr size_t kShownBodyMax = size_t{8} << 10;
 constexpr uint64_t kNobodyWaits = std::numeric_limits<uint64_t>::max();
 
@@ -134,15 +134,15 @@ std::string Transfer::BeginAttempt(absl::Time now) {
     whole_.clear();
     return "";
   }
-  // Only this thread changes received_.
+  // Only this thread writes received_.
   return fmt::format("{}-{}", range_.offset + received_,
                      range_.offset + range_.size - 1);
 }
 
 std::string Transfer::Condition() const {
   if (!knows_version_) return "";
-  // Stores may know times of change more exactly than they tell them; answers
-  // are compared with the version anyway.
+  // Stores may have finer modification times than their headers; answers are
+  // compared with the version anyway.
   if (file_.maker != nullptr && identity_.etag.empty()) return "";
   return ConditionOf(identity_);
 }
@@ -152,8 +152,8 @@ void Transfer::TakeHeaderLine(std::string_view line, absl::Time now) {
   head_.TakeLine(line);
 }
 
-// The version of the answer is the one that was asked for. A list of files may
-// know sizes only.
+// Checks that the answer has the requested version. A list of files may know
+// sizes only.
 void Transfer::CheckVersion(const FileIdentity& found) {
   if (!knows_version_) {
     identity_ = found;
@@ -207,7 +207,7 @@ bool Transfer::AcceptWhole() {
   return false;
 }
 
-// The error of an answer with more bytes than may be taken.
+// Returns the error of an answer with too many bytes.
 absl::Status Transfer::TooLong() const {
   if (kind_ == Kind::kRange && head_.status() == 206) {
     return Unavailable(
@@ -222,8 +222,8 @@ absl::Status Transfer::TooLong() const {
       url(), options_.whole_bytes_max);
 }
 
-// Called once the head has ended, with the first byte behind it or at the
-// answer's end.
+// Called when the head is complete: at the first byte of the body or at the end
+// of the answer.
 bool Transfer::AcceptHead() {
   if (head_checked_) return head_good_;
   head_checked_ = true;
@@ -256,7 +256,7 @@ bool Transfer::TakeBody(std::span<const std::byte> bytes, absl::Time now) {
   last_sign_ = now;
   answer_bytes_ += bytes.size();
   if (!AcceptHead()) {
-    // The page behind an error is read, so that its connection stays.
+    // Reading the body of an error keeps the connection open.
     const bool wanted = MayPass(head_.status()) || IsRefused();
     if (error_body_.size() + bytes.size() <= kShownBodyMax) {
       error_body_.append(reinterpret_cast<const char*>(bytes.data()),
@@ -287,7 +287,7 @@ bool Transfer::TakeBody(std::span<const std::byte> bytes, absl::Time now) {
   return true;
 }
 
-// The transfer has all that it was to bring.
+// True if the transfer has received everything.
 bool Transfer::IsComplete(const AttemptEnd& end) const {
   const bool answered = end.kind == AttemptEnd::Kind::kAnswered;
   switch (kind_) {
@@ -356,7 +356,7 @@ std::optional<absl::Time> Transfer::EndAttempt(absl::Time now,
     refusal_ = file_.maker->Refusal(head_, error_body_);
   }
   if (refusal_.ok() && bad_answer_.empty() && IsComplete(end)) {
-    // The size of a whole file is known at its end.
+    // The size of a whole file is known at its end only.
     if (kind_ == Kind::kWhole) CheckVersion(head_.Identity(answer_bytes_));
     if (refusal_.ok()) {
       Finish(absl::OkStatus());

@@ -23,90 +23,91 @@
 
 namespace feedmill {
 
-// The end of one attempt, as the network library tells it.
+// The end of an attempt, as reported by the network library.
 struct AttemptEnd {
   enum class Kind {
-    kAnswered,     // the answer came to its end
-    kCut,          // the connection broke or stood still
-    kUnreachable,  // no connection came about
-    kHopeless,     // repeating does not help
+    kAnswered,     // the answer is complete
+    kCut,          // the connection broke or stalled
+    kUnreachable,  // no connection was made
+    kHopeless,     // repeating is useless
   };
   Kind kind = Kind::kAnswered;
   std::string reason{};   // of kCut and kUnreachable
   absl::Status status{};  // of kHopeless
 };
 
-// Bytes of a file on their way from a server: one request with its repeats.
-// After a cut a repeat asks for the bytes that are missing.
+// A transfer of bytes from a server: one request with its repeats. A repeat
+// requests only the missing bytes.
 //
-// Readers wait here, and the thread that drives the network reports here. This
-// class decides whether an answer is good, and whether and when to repeat.
+// Readers wait here, and the network's thread reports here. This class decides
+// whether an answer is valid, and whether and when to repeat the request.
 //
-// Thread-safety: readers' methods any thread; the others the network's thread.
+// Thread-safety: the readers' methods from any thread; the others from the
+// network's thread.
 class Transfer {
  public:
   enum class Kind {
-    kProbe,  // the first byte, to learn size and version
+    kProbe,  // first byte, for size and version
     kRange,
-    kWhole,  // without a range: of any size up to whole_bytes_max
+    kWhole,  // without a range, up to whole_bytes_max
   };
 
-  // Bytes [offset, offset + size) of the version `identity`. Writes them to
-  // `into`; to memory of its own if that is empty.
+  // Reads bytes [offset, offset + size) of the version `identity`. Writes them
+  // to `into`, or to its own memory if that is empty.
   static std::shared_ptr<Transfer> Range(RemoteFile file, ByteRange range,
                                          const FileIdentity& identity,
                                          std::span<std::byte> into,
                                          const HttpOptions& options);
   static std::shared_ptr<Transfer> Probe(RemoteFile file,
                                          const HttpOptions& options);
-  // `identity`: the version to read, if it is known.
+  // `identity`: the required version, if known.
   static std::shared_ptr<Transfer> Whole(RemoteFile file,
                                          std::optional<FileIdentity> identity,
                                          const HttpOptions& options);
 
   // ---- readers
 
-  // Waits until the first `count` bytes are there. Cancelled soon after
+  // Waits until the first `count` bytes have arrived. Cancelled soon after
   // ReadStop asks.
   absl::Status Wait(uint64_t count);
   absl::Status WaitForEnd();
-  // True if the server answered a range with the whole file: it has no ranges.
-  // Wait returned FailedPrecondition then.
+  // True if the server answered a range with the whole file, so that Wait
+  // returned FailedPrecondition: it does not support ranges.
   bool no_ranges() const;
-  // The first bytes, as many as were waited for. REQUIRES: own memory.
+  // The bytes that were waited for. REQUIRES: own memory.
   const std::byte* bytes() const { return into_.data(); }
   // Takes the bytes of a whole file. REQUIRES: WaitForEnd() was OK.
   std::vector<std::byte> TakeWhole();
-  // Version and size that the server told. REQUIRES: WaitForEnd() was OK;
-  // kProbe or kWhole.
+  // Version and size from the server. REQUIRES: WaitForEnd() was OK; kProbe or
+  // kWhole.
   const FileIdentity& identity() const { return identity_; }
-  // Version that the bytes which were waited for are of: identity(), or more
-  // than is known in advance (KnowsSizeOnly). REQUIRES: kRange.
+  // Version of the received bytes: identity(), or more than is known in advance
+  // (KnowsSizeOnly). REQUIRES: kRange.
   FileIdentity seen() const;
-  // Status of the answer that ended a probe: 206, 200 (no ranges), or 416 (an
-  // empty file).
+  // Status of the answer to a probe: 206, 200 (no ranges), or 416 (an empty
+  // file).
   int answer() const { return head_.status(); }
-  // The last answer's head. REQUIRES: WaitForEnd() has returned, and not
+  // Head of the last answer. REQUIRES: WaitForEnd() has returned, and not
   // Cancelled.
   const ResponseHead& head() const { return head_; }
 
-  // Nothing is written any more, once it returns; waits end with Cancelled.
+  // Stops writing before it returns; waits end with Cancelled.
   void Abandon();
 
   // ---- the network's thread
 
   const std::string& url() const { return file_.name; }
-  // The request of an attempt that begins, without range and condition.
+  // The request of a new attempt, without range and condition.
   StoreRequest Request() const { return file_.Make(); }
   bool abandoned() const;
-  // Begins an attempt. Returns the range to ask for ("0-499"; "" for none).
+  // Begins an attempt. Returns the range to request ("0-499"; "" for none).
   std::string BeginAttempt(absl::Time now);
   // The header line that names the version; "" for none.
   std::string Condition() const;
   void TakeHeaderLine(std::string_view line, absl::Time now);
-  // Takes bytes of the answer. False: the attempt is to be ended.
+  // Handles bytes of the answer. Returns false if the attempt should end.
   bool TakeBody(std::span<const std::byte> bytes, absl::Time now);
-  // When an attempt that brings nothing is to be cut.
+  // Time at which an attempt without progress is aborted.
   absl::Time stalls_at() const { return last_sign_ + options_.stall; }
   // Ends the attempt. Returns the time of the next one; nullopt if the transfer
   // has ended.
@@ -116,12 +117,12 @@ class Transfer {
  private:
   Transfer(Kind kind, RemoteFile file, const HttpOptions& options);
 
-  // OK if the head of the answer lets its body be taken.
+  // True if the head of the answer allows its body to be used.
   bool AcceptHead();
   bool AcceptRange();
   bool AcceptWhole();
   absl::Status TooLong() const;
-  // True if repeating does not change the answer's status.
+  // True if a repeat would not change the answer's status.
   bool IsRefused() const;
   void CheckVersion(const FileIdentity& found);
   bool IsComplete(const AttemptEnd& end) const;
@@ -134,32 +135,32 @@ class Transfer {
   RetrySchedule schedule_;
   ByteRange range_{};
   bool knows_version_ = false;
-  FileIdentity identity_;  // asked for, or told
+  FileIdentity identity_;  // requested, or reported by the server
 
   // The network's thread only.
   ResponseHead head_;
   bool head_checked_ = false;
   bool head_good_ = false;
-  std::string bad_answer_;  // why an answer is of no use
-  absl::Status refusal_;    // why the transfer fails for good
+  std::string bad_answer_;  // why an answer is unusable
+  absl::Status refusal_;    // permanent error of the transfer
   std::string error_body_;  // of a refusal, for a RequestMaker
   uint64_t answer_bytes_ = 0;
   uint64_t answer_bytes_max_ = 0;
-  int attempts_ = 0;          // in all
+  int attempts_ = 0;          // in total
   int failures_ = 0;          // since the last byte
-  absl::Time began_;          // the first attempt
-  absl::Time last_progress_;  // a byte of the file came
-  absl::Time last_sign_;      // any byte came in this attempt
+  absl::Time began_;          // time of the first attempt
+  absl::Time last_progress_;  // last byte of the file
+  absl::Time last_sign_;      // last byte in this attempt
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
-  // Guarded by mutex_, from here on.
+  // All members below are guarded by mutex_.
   std::optional<FileIdentity> seen_;  // of the first answer
   std::unique_ptr<std::byte[]> own_;
   std::span<std::byte> into_;
   std::vector<std::byte> whole_;
   uint64_t received_ = 0;
-  uint64_t notify_at_ = 0;  // readers wait for so many bytes
+  uint64_t notify_at_ = 0;  // number of bytes readers wait for
   bool finished_ = false;
   bool abandoned_ = false;
   bool no_ranges_ = false;

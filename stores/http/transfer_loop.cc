@@ -25,7 +25,7 @@ namespace {
 constexpr long kConnectMs = 10'000;
 constexpr long kRedirectsMax = 5;
 constexpr long kBufferBytes = 256 << 10;
-// The loop looks for abandoned and stalled transfers at least so often.
+// Maximum interval between checks for abandoned and stalled transfers.
 constexpr absl::Duration kLookMax = absl::Seconds(1);
 
 struct SlistFree {
@@ -65,7 +65,7 @@ void AddHeader(const std::string& line, Attempt& attempt) {
   attempt.headers.reset(longer);
 }
 
-// How a web server, or a store with keys, lets the request in.
+// Sets redirects, certificates and credentials, for a web server or a store.
 void SetUpAccess(const StoreRequest& request, CURL* easy) {
   const char* authorities = std::getenv("SSL_CERT_FILE");
   if (request.is_web) {
@@ -161,8 +161,8 @@ AttemptEnd EndOf(CURLcode code, const Attempt& attempt) {
 class TransferLoop::State
     : public std::enable_shared_from_this<TransferLoop::State> {
  public:
-  // Stops all loops when the process exits, before the libraries that libcurl
-  // has set up are cleaned up.
+  // Stops all loops when the process exits, before libcurl's libraries are
+  // cleaned up.
   class StopAtExit {
    public:
     void Add(std::weak_ptr<State> state) {
@@ -180,7 +180,7 @@ class TransferLoop::State
     std::mutex mutex_;
     std::vector<std::weak_ptr<State>> states_;
   };
-  // Made after libcurl is set up, and so destroyed before.
+  // Made after libcurl is set up, and therefore destroyed before it.
   static StopAtExit& AllStopAtExit() {
     static StopAtExit all;
     return all;
@@ -229,9 +229,9 @@ class TransferLoop::State
   }
 
  private:
-  // Under mutex_. Not done earlier: most processes need no network.
+  // Caller holds mutex_. Delayed until needed: most processes need no network.
   bool SetUpLibrary() {
-    // Thread-safe in this libcurl, and counted.
+    // Thread-safe in this libcurl; calls are counted.
     curl_global_init(CURL_GLOBAL_DEFAULT);
     multi_ = curl_multi_init();
     if (multi_ == nullptr) {
@@ -245,7 +245,7 @@ class TransferLoop::State
     return true;
   }
 
-  // Under mutex_.
+  // Caller holds mutex_.
   absl::Status StartThread() {
     if (stopping_) return Cancelled("this process is stopping");
     if (thread_.joinable()) return absl::OkStatus();
@@ -267,7 +267,7 @@ class TransferLoop::State
   }
 
   void Run() {
-    // Signals are for other threads; a broken pipe is an error here.
+    // Other threads handle signals; a broken pipe is an error here.
     sigset_t all;
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, nullptr);
@@ -287,7 +287,7 @@ class TransferLoop::State
     EndAll();
   }
 
-  // The next transfer of the queues; null if there is none.
+  // Returns the next queued transfer; null if there is none.
   std::shared_ptr<Transfer> Next() {
     const std::lock_guard lock(mutex_);
     for (auto* queue : {&awaited_, &ahead_}) {
@@ -299,8 +299,7 @@ class TransferLoop::State
     return nullptr;
   }
 
-  // Begins repeats whose time has come, and new transfers, as many as there is
-  // room for.
+  // Starts repeats that are due, and new transfers, up to requests_max.
   void BeginDue(absl::Time now) {
     while (active_.size() < options_.requests_max) {
       std::shared_ptr<Transfer> transfer;
@@ -350,7 +349,7 @@ class TransferLoop::State
     if (const auto next = attempt->transfer->EndAttempt(SteadyNow(), end)) {
       paused_.emplace(*next, attempt->transfer);
     }
-    // It points into the attempt.
+    // These options point into the attempt.
     curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, nullptr);
     curl_easy_setopt(easy, CURLOPT_HTTPHEADER, nullptr);
     idle_.push_back(std::move(attempt->easy));
@@ -370,7 +369,7 @@ class TransferLoop::State
     return ended;
   }
 
-  // Ends attempts that bring nothing, and those that no reader wants any more.
+  // Ends stalled attempts, and those of abandoned transfers.
   size_t EndStalled() {
     const absl::Time now = SteadyNow();
     std::vector<CURL*> ended;
@@ -428,7 +427,7 @@ class TransferLoop::State
   std::deque<std::shared_ptr<Transfer>> awaited_;
   std::deque<std::shared_ptr<Transfer>> ahead_;
 
-  // The loop's thread only.
+  // Used by the loop's thread only.
   std::map<CURL*, std::unique_ptr<Attempt>> active_;
   std::multimap<absl::Time, std::shared_ptr<Transfer>> paused_;
   std::vector<std::unique_ptr<CURL, EasyFree>> idle_;

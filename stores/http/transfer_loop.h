@@ -9,8 +9,8 @@
 
 namespace feedmill {
 
-// One thread that drives all transfers of a process, over connections that are
-// kept (HTTP/1.1, and 2 over TLS). The only part that knows libcurl.
+// A thread that drives all transfers of a process over persistent connections
+// (HTTP/1.1, and HTTP/2 over TLS). The only user of libcurl here.
 //
 // Proxies: http_proxy, https_proxy, all_proxy, no_proxy. Certificates are
 // checked against the system's authorities, or those of SSL_CERT_FILE. Logins:
@@ -27,14 +27,14 @@ class TransferLoop {
 
   enum class Urgency { kAwaited, kAhead };
 
-  // Begins transfers; awaited ones before those that read ahead. They end with
-  // an error if no thread can be had, or after Stop.
+  // Starts transfers; awaited ones precede prefetches. They end with an error
+  // if no thread is available, or after Stop.
   void Start(std::vector<std::shared_ptr<Transfer>> transfers, Urgency urgency);
 
-  // Notices abandoned transfers soon.
+  // Makes the loop check for abandoned transfers soon.
   void Wake();
 
-  // Ends all transfers, later ones too, with Cancelled.
+  // Ends all transfers, present and future, with Cancelled.
   void Stop();
 
  private:

@@ -13,7 +13,7 @@ bool IsUrlByte(char c) {
          std::string_view("\"<>\\^`{|}#").find(c) == std::string_view::npos;
 }
 
-// The place behind "://", or the end.
+// Returns the position after "://", or the end.
 size_t HostOf(std::string_view name) {
   const size_t mark = name.find("://");
   return mark == std::string_view::npos ? name.size() : mark + 3;
@@ -26,7 +26,7 @@ absl::Status NamesNoFile(std::string_view name, std::string_view why) {
       name, why);
 }
 
-// The path with "[*]" and "[[]" as these characters.
+// Returns the path with "[*]" and "[[]" replaced by these characters.
 absl::StatusOr<std::string> UnescapedPath(std::string_view name,
                                           std::string_view path) {
   std::string out;

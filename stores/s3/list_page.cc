@@ -25,11 +25,11 @@ class PageReader {
     XML_SetUserData(parser, this);
     XML_SetElementHandler(parser, &OnBegin, &OnEnd);
     XML_SetCharacterDataHandler(parser, &OnText);
-    // No answer of a store declares entities; they could make it endless.
+    // Listings never declare entities, which could expand without limit.
     XML_SetEntityDeclHandler(parser, &OnEntity);
   }
 
-  // Empty if all is well.
+  // Empty if there is no fault.
   const std::string& fault() const { return fault_; }
 
   absl::StatusOr<ListPage> Page() && {
@@ -98,14 +98,14 @@ class PageReader {
     if (path_[2] == "LastModified") TakeTime(object);
   }
 
-  // A header has it in quotation marks, and so has the identity.
+  // Adds the quotation marks that the HTTP header has.
   void TakeEtag(ListedObject& object) {
     if (text_.empty() || text_.starts_with("W/")) return;
     const bool quoted = text_.front() == '"';
     object.identity.etag = quoted ? text_ : fmt::format("\"{}\"", text_);
   }
 
-  // Whole seconds, as headers have them.
+  // Rounds to whole seconds, like HTTP headers.
   void TakeTime(ListedObject& object) {
     absl::Time time;
     if (!absl::ParseTime(absl::RFC3339_full, text_, &time, nullptr)) return;
@@ -114,7 +114,7 @@ class PageReader {
     object.identity.mtime_ns = seconds * 1'000'000'000;
   }
 
-  // An identity has the ETag, or else the time, as ResponseHead has it.
+  // Keeps either the ETag or the time, like ResponseHead.
   void EndObject() {
     FileIdentity& identity = page_.objects.back().identity;
     if (!identity.etag.empty()) identity.mtime_ns = 0;

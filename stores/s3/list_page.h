@@ -8,7 +8,7 @@
 
 namespace feedmill {
 
-// Parses the XML of an answer of ListObjectsV2. DataLoss if it is none.
+// Parses the XML answer of ListObjectsV2. DataLoss if it is malformed.
 absl::StatusOr<ListPage> ParseListPage(std::string_view xml);
 
 }  // namespace feedmill

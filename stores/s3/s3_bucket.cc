@@ -9,7 +9,7 @@
 namespace feedmill {
 namespace {
 
-// The text of the first element TAG, if it is a plain word.
+// Returns the text of the first element TAG, if it is a plain word.
 std::string WordOf(std::string_view body, std::string_view tag) {
   const std::string open = fmt::format("<{}>", tag);
   const size_t begin = body.find(open);
@@ -26,7 +26,7 @@ std::string WordOf(std::string_view body, std::string_view tag) {
   return std::string(word);
 }
 
-// SHA-256 of a request's body, which is empty; signed with the other headers.
+// SHA-256 of an empty body; signed with the other headers.
 constexpr char kEmptyBody[] =
     "x-amz-content-sha256: "
     "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
@@ -40,7 +40,7 @@ constexpr CodeAdvice kAdvices[] = {
     {"InvalidAccessKeyId",
      "the store does not know the access key; check AWS_ACCESS_KEY_ID, or the "
      "profile"},
-    // versitygw's code for the same.
+    // versitygw's code for an unknown access key.
     {"XAdminUserNotFound",
      "the store does not know the access key; check AWS_ACCESS_KEY_ID, or the "
      "profile"},
@@ -85,7 +85,7 @@ class BucketRequest final : public RequestMaker {
   const std::string path_;
 };
 
-// Asks AWS where a bucket is. The answer's header tells, whatever its status.
+// Asks AWS for a bucket's region, which any answer has in a header.
 class RegionRequest final : public RequestMaker {
  public:
   explicit RegionRequest(std::string url) : url_(std::move(url)) {}

@@ -16,32 +16,31 @@
 
 namespace feedmill {
 
-// The error of an answer of an S3 store, which repeating does not change. Reads
-// the error's code out of `body`, and shows none of its other parts, which may
-// have keys.
+// Returns the error of an S3 answer that a repeat would not change. Uses only
+// the error code of `body`, because other parts may contain keys.
 absl::Status S3Refusal(const std::string& name, const ResponseHead& head,
                        std::string_view body);
 
-// A bucket with the access and the keys to it. Any thread. Shared by the
-// requests that it makes.
+// A bucket with its access settings and keys. Shared by its requests. Any
+// thread.
 class S3Bucket : public std::enable_shared_from_this<S3Bucket> {
  public:
-  // `options`: of the URLs that name it, with the '?'.
+  // `options`: of the bucket's URLs, with the '?'.
   S3Bucket(std::string bucket, std::string options, S3Access access,
            std::shared_ptr<S3Keys> keys, std::shared_ptr<HttpStore> store);
 
-  // Gets keys, and the region where none is set. May wait for a network.
+  // Gets keys and, if not set, the region. May wait for the network.
   absl::Status Prepare();
-  // A request of the bucket, signed. `path`: percent-encoded, behind the
-  // bucket's URL. REQUIRES: Prepare() was OK.
+  // Returns a signed request. `path`: percent-encoded, relative to the bucket's
+  // URL. REQUIRES: Prepare() was OK.
   StoreRequest Make(const std::string& path) const;
 
   // "s3://bucket/KEY?options".
   std::string NameOf(std::string_view key) const;
-  // An object; errors name it so.
+  // Returns an object; errors use its name.
   RemoteFile Object(const std::string& key);
-  // One page of a listing (ListObjectsV2). `query`: names and values, sorted by
-  // name.
+  // Returns one page of a listing (ListObjectsV2). `query`: names and values,
+  // sorted by name.
   RemoteFile Page(
       const std::string& prefix,
       const std::vector<std::pair<std::string, std::string>>& query);
@@ -54,7 +53,7 @@ class S3Bucket : public std::enable_shared_from_this<S3Bucket> {
   const std::shared_ptr<S3Keys> keys_;
   const std::shared_ptr<HttpStore> store_;
 
-  std::mutex finding_;  // held while the region is asked for
+  std::mutex finding_;  // held while the region is requested
   mutable std::mutex mutex_;
   S3Access access_;  // guarded by mutex_
 };

@@ -91,7 +91,7 @@ class S3Files final : public FileSystem {
   ListKeys ListerOf(const std::shared_ptr<S3Bucket>& bucket) const;
   absl::Status ListAll(S3Bucket& bucket, std::span<const ListTask> tasks,
                        const TakePage& take) const;
-  // `pattern`: of no object itself.
+  // `pattern` does not name an object itself.
   Globbed GlobByKeys(const std::string& pattern) const;
   absl::StatusOr<std::vector<FoundFile>> FilesOf(
       const S3Bucket& bucket, std::vector<ListedObject> objects) const;
@@ -125,8 +125,8 @@ absl::StatusOr<RemoteFile> S3Files::ObjectOf(const std::string& name) const {
   return BucketOf(url)->Object(url.key);
 }
 
-// Transfers of tasks: the next page of a task begins when the one before is
-// there, beside those of all other tasks.
+// Lists all tasks in parallel. The next page of a task is requested when its
+// previous page has arrived.
 absl::Status S3Files::ListAll(S3Bucket& bucket, std::span<const ListTask> tasks,
                               const TakePage& take) const {
   struct Running {
@@ -215,7 +215,7 @@ Globbed S3Files::GlobByKeys(const std::string& pattern) const {
   return FilesOf(*bucket, std::move(objects));
 }
 
-// A name that exists is taken literally, so each is asked for, all at once. All
+// A name that exists is taken literally, so each is probed, in parallel. All
 // others are patterns and folders.
 std::vector<Globbed> S3Files::GlobAll(
     std::span<const std::string> patterns) const {

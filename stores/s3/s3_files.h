@@ -11,14 +11,14 @@
 
 namespace feedmill {
 
-// Lets this program read objects behind s3:// URLs: s3://bucket/key. Patterns
-// and folders are listed. docs/storage.md describes options and keys.
+// Adds a file system for objects behind s3://bucket/key URLs. Patterns and
+// folders are listed. docs/storage.md describes options and keys.
 //
-// `store` drives the requests, beside those of other file systems. `look` tells
-// environment variables. `load` finds AWS's credential chain where the
-// environment has no keys: it is called once keys are needed.
+// `store` drives the requests, together with those of other file systems.
+// `look` returns environment variables. `load` returns AWS's credential chain;
+// it is called when keys are needed and the environment has none.
 //
-// Call it once, before the first file is read.
+// Call once, before the first file is read.
 absl::Status AddS3Files(std::shared_ptr<HttpStore> store,
                         const EnvironmentLookup& look, S3Keys::Load load,
                         FileSystems& file_systems = ProcessFileSystems());

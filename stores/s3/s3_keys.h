@@ -13,17 +13,17 @@
 
 namespace feedmill {
 
-// The keys of this process: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and
-// AWS_SESSION_TOKEN, else those of AWS's credential chain, which the plugin
-// has. Any thread.
+// The S3 keys of this process: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and
+// AWS_SESSION_TOKEN, else those of AWS's credential chain in the plugin. Any
+// thread.
 class S3Keys {
  public:
   using Load = std::function<absl::StatusOr<const AwsKeySource*>()>;
 
   S3Keys(const EnvironmentLookup& look, Load load);
 
-  // Asks the chain if the keys are older than a minute: it renews keys minutes
-  // before they expire. May wait for a network.
+  // Asks the chain if the keys are older than a minute; the chain renews keys
+  // minutes before they expire. May wait for the network.
   absl::Status Prepare();
   // The keys of the last Prepare; null if it has not succeeded yet.
   std::shared_ptr<const AwsKeys> keys() const;

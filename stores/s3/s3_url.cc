@@ -20,7 +20,7 @@ bool IsHostLetter(char c) {
          c == '.' || c == '_' || c == ':' || c == '[' || c == ']';
 }
 
-// "1", "true", "YES" and so on.
+// Parses "1", "true", "YES" and so on.
 std::optional<bool> BoolOf(std::string text) {
   for (char& c : text) {
     c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -30,7 +30,8 @@ std::optional<bool> BoolOf(std::string text) {
   return std::nullopt;
 }
 
-// The place of the '?' that begins options; the end if there are none.
+// Returns the position of the '?' that begins options; the end if there are
+// none.
 size_t OptionsOf(std::string_view name) {
   const size_t mark = name.rfind('?');
   if (mark == std::string_view::npos) return name.size();
@@ -45,8 +46,8 @@ size_t OptionsOf(std::string_view name) {
   return mark;
 }
 
-// "localhost:9000" or "http://localhost:9000" as the latter, without the
-// slashes at its end.
+// Parses "localhost:9000" or "http://localhost:9000". Adds the scheme and
+// removes trailing slashes.
 absl::StatusOr<std::string> EndpointOf(std::string_view text,
                                        std::string_view scheme,
                                        std::string_view what) {
@@ -74,7 +75,7 @@ absl::Status CheckRegion(const std::string& region, std::string_view what) {
                          region);
 }
 
-// Options of a URL as they are read, in any order.
+// Options of a URL, read in any order.
 struct OptionsRead {
   std::string scheme{};
   std::string endpoint{};
@@ -210,7 +211,7 @@ absl::StatusOr<S3Url> ParseS3Url(const std::string& name,
 std::string BucketUrl(const std::string& bucket, const S3Access& access) {
   std::string scheme = "https";
   std::string host;
-  // A certificate for *.s3… does not fit two labels.
+  // A certificate for *.s3… does not match names with two labels.
   bool path_style = bucket.find('.') != std::string::npos;
   if (access.endpoint.empty()) {
     host = fmt::format("s3.{}.amazonaws.com{}", access.region,

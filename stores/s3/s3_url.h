@@ -10,9 +10,9 @@
 
 namespace feedmill {
 
-// How a bucket is reached.
+// Access settings of a bucket.
 struct S3Access {
-  std::string region{};    // "" if it is not known
+  std::string region{};    // "" if unknown
   std::string endpoint{};  // "http://localhost:9000"; "" for AWS
   bool anonymous = false;  // requests are not signed
   bool requester_pays = false;
@@ -21,11 +21,11 @@ struct S3Access {
   friend bool operator==(const S3Access&, const S3Access&) = default;
 };
 
-// Value of an environment variable; nullopt if it is not set, or empty.
+// Returns an environment variable; nullopt if it is not set or empty.
 using EnvironmentLookup =
     std::function<std::optional<std::string>(const char* name)>;
 
-// The access that the environment describes: AWS_REGION, AWS_DEFAULT_REGION,
+// Reads the access settings of the environment: AWS_REGION, AWS_DEFAULT_REGION,
 // AWS_ENDPOINT_URL_S3, AWS_ENDPOINT_URL, AWS_NO_SIGN_REQUEST,
 // AWS_REQUEST_PAYER, AWS_VIRTUAL_HOSTING. InvalidArgument names the variable.
 absl::StatusOr<S3Access> S3AccessOfEnvironment(const EnvironmentLookup& look);
@@ -39,19 +39,20 @@ struct S3Url {
   S3Access access{};
 };
 
-// Parses an S3 URL or pattern. `defaults`: what its options do not set.
-// A '?' that NAME=VALUE follows, without '/', begins options; every other '?'
-// is part of the key. InvalidArgument says what to write instead.
+// Parses an S3 URL or pattern. `defaults`: settings that its options do not
+// override. A '?' followed by NAME=VALUE, without '/', begins options; any
+// other '?' is part of the key. InvalidArgument says what to write instead.
 absl::StatusOr<S3Url> ParseS3Url(const std::string& name,
                                  const S3Access& defaults);
 
-// URL of the bucket, which ends with '/'. REQUIRES: region or endpoint is set.
+// Returns the bucket's URL, which ends with '/'. REQUIRES: region or endpoint
+// is set.
 std::string BucketUrl(const std::string& bucket, const S3Access& access);
 
-// `text` with %XX for all but letters, digits and "-._~", as AWS signs it; '/'
-// stays if `keeps_slash`.
+// Percent-encodes all but letters, digits and "-._~", as AWS signs it; keeps
+// '/' if `keeps_slash`.
 std::string PercentEncoded(std::string_view text, bool keeps_slash);
-// The reverse; nullopt if a '%' is followed by no two hex digits.
+// Decodes; nullopt if a '%' is not followed by two hex digits.
 std::optional<std::string> PercentDecoded(std::string_view text);
 
 }  // namespace feedmill
