@@ -5,8 +5,8 @@
 
 namespace feedmill::bench {
 
-// User and system time of this process so far, all threads; or
-// (RUSAGE_CHILDREN) of its children that have ended.
+// User and system time of all threads of this process so far; with
+// RUSAGE_CHILDREN, of its children that have ended.
 inline double CpuSeconds(int whose = RUSAGE_SELF) {
   rusage usage{};
   getrusage(whose, &usage);
@@ -15,7 +15,7 @@ inline double CpuSeconds(int whose = RUSAGE_SELF) {
              1e-6;
 }
 
-// The most memory that this process ever had resident.
+// Peak resident memory of this process.
 inline double PeakMegabytes() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);

@@ -1,7 +1,7 @@
-// The feedmill command with two functions more. For measuring how work that is
-// all waiting scales over workers: sleep_ms(x, 10) is x, 10 ms later. For
-// records that kill whoever reads them: die_at(x, 57) is x, or, where that is
-// 57, the end of the process.
+// The feedmill command with two more functions. sleep_ms(x, 10) returns x after
+// 10 ms; it measures how waiting work scales over workers. die_at(x, 57)
+// returns x, but ends the process if x is 57; it tests records that crash their
+// reader.
 
 #include <chrono>
 #include <csignal>
@@ -17,7 +17,8 @@ using feedmill::FunctionRegistry;
 using feedmill::OutputColumn;
 using feedmill::ValueType;
 
-// Its first argument, after `act(value, literal)`.
+// Makes a function that calls `act(value, literal)` and returns its first
+// argument.
 FunctionRegistry::Function After(void (*act)(int64_t value, int64_t literal)) {
   FunctionRegistry::Function function;
   function.infer =

@@ -1,5 +1,5 @@
 // A trainer that only consumes: reads a pipeline through the C++ API, element
-// by element, and prints what it got and what that cost this process.
+// by element, and prints the result and its cost for this process.
 //
 //   bench_trainer PIPELINE.yaml CONSUME [--service ADDRESS] [--keys DIR]
 //   [--tcp] [--threads N] [--stop-after-first] [--time-end]
@@ -13,8 +13,8 @@
 //          touch   reads one byte a cache line of each uint8 tensor
 //          images  reads the first and last byte of each batch's `image`
 //
-// --time-end  notes when each element came: `end_s` is how long after the last
-//             one the end of the data was known
+// --time-end  records when each element came: `end_s` is the time from the last
+//             element until the end of the data was known
 
 #include <chrono>
 #include <cstdint>
@@ -94,11 +94,11 @@ void Images(const feedmill::Element& element, Result& result) {
   result.bytes += images.items.size();
 }
 
-// The element loops are templates, so that the consumer is inlined as a
-// trainer's own code would be; they are not mixed with others of their kind.
+// The element loops are templates, so that the consumer is inlined like a
+// trainer's own code. Each loop is a function of its own.
 template <void (*consume)(const feedmill::Element&, Result&)>
 [[gnu::noinline]] void Consume(feedmill::Reader& reader, Result& counted) {
-  Result result;  // its own: it may stay in registers
+  Result result;  // local, so that it can stay in registers
   for (const feedmill::Element element : reader) {
     ++result.elements;
     consume(element, result);

@@ -1,9 +1,9 @@
-// Cuts crops of 500 x 375 out of real photographs, as JPEGs in one folder a
-// photograph and as TFRecords of tf.train.Examples {image, label}.
+// Makes crops of 500 x 375 of real photographs: as JPEGs, in a folder per
+// photograph, and as TFRecords of tf.train.Examples {image, label}.
 //
 //   make_photos OUT_DIR COUNT PHOTO...
 //
-// The same arguments give the same files. A finished set is left as it is.
+// Equal arguments make equal files. A complete set is left unchanged.
 
 #include <turbojpeg.h>
 
@@ -58,7 +58,8 @@ bool LoadPhoto(const std::string& path, Photo& photo) {
                        width, 0, height, TJPF_RGB, 0) == 0;
 }
 
-// A crop of the photo's aspect-corrected window, between half and all of it.
+// Returns a random crop with the target's aspect ratio, between half and all of
+// the photo.
 std::string Crop(const Photo& photo, std::mt19937_64& random) {
   const int width = photo.pixels.cols, height = photo.pixels.rows;
   const double fit = std::min(width / double{kWidth}, height / double{kHeight});
@@ -83,7 +84,7 @@ std::string Crop(const Photo& photo, std::mt19937_64& random) {
   return out;
 }
 
-// ---- TFRecord framing and the protobuf of a tf.train.Example, by hand
+// ---- TFRecord framing and tf.train.Example protobufs, written by hand
 std::string Varint(uint64_t value) {
   std::string out;
   for (; value > 127; value >>= 7)

@@ -1,10 +1,10 @@
-// A trainer's input loop: two epochs of photos, each in an order of its own,
-// decoded, resized, flipped and batched by the service's workers, seen here as
-// ready batches.
+// A trainer's input loop: two epochs of photos, each in its own order. The
+// service's workers decode, resize, flip and batch them; the loop receives
+// finished batches.
 //
 //   train_loop PHOTO_DIR [--service tcp://HOST:PORT] [--sheet FILE.png]
 //
-// Without --service the same pipeline runs in this process, and gives the same
+// Without --service the same pipeline runs in this process and gives the same
 // batches in the same order.
 
 #include <png.h>
@@ -40,7 +40,7 @@ feedmill::Dataset Photos(const std::string& directory) {
       .WithSeed(7);
 }
 
-// On a terminal: a line that stays in place.
+// On a terminal, redraws a progress line in place.
 void ShowProgress(size_t photos, double seconds) {
   if (isatty(STDERR_FILENO) == 0) return;
   std::fprintf(stderr, "\r\033[K%6zu photos  %6.0f photos/s", photos,
@@ -48,7 +48,7 @@ void ShowProgress(size_t photos, double seconds) {
   std::fflush(stderr);
 }
 
-// Writes the images of one batch, kSide x kSide x 3 each, eight a row.
+// Writes the images of one batch, kSide x kSide x 3 each, eight per row.
 bool WriteContactSheet(const std::vector<uint8_t>& images,
                        const std::string& path) {
   const size_t count = images.size() / (size_t{kSide} * kSide * 3);
@@ -100,7 +100,7 @@ int Train(const Arguments& arguments) {
           shown.assign(images.items.begin(), images.items.end());
         }
       }
-      // A model's step would go here; this loop only proves what it was given.
+      // A model's step would be here; this loop only hashes its input.
       hash.Add(element.chunk(), element.row(), element.row() + 1);
       photos += labels.items.size();
       ShowProgress(photos, SecondsSince(start));
@@ -113,7 +113,8 @@ int Train(const Arguments& arguments) {
     return 1;
   }
   const double seconds = SecondsSince(start);
-  // Only now: compressing the picture takes longer than reading some batches.
+  // Done after the timed part: compressing the picture takes longer than
+  // reading some batches.
   if (!shown.empty() && !WriteContactSheet(shown, arguments.sheet)) {
     std::fprintf(stderr, "train_loop: cannot write %s\n",
                  arguments.sheet.c_str());

@@ -4,7 +4,6 @@
 #include "worker/worker_agent.h"
 
 // The load report of a WorkerAgent, for operators. No decision depends on it.
-// it.
 
 namespace feedmill {
 namespace {

@@ -18,8 +18,8 @@ namespace {
 constexpr absl::Duration kInterval = absl::Seconds(1);
 constexpr absl::Duration kSilence = absl::Seconds(30);
 
-// A worker's connection. It is read when it is written to, so that thousands of
-// them cost the process no polling.
+// A worker's connection. It is read only before a write, so that thousands of
+// connections need no polling.
 struct Peer {
   zmq::socket_t socket;
   StubWorker worker;
@@ -33,7 +33,7 @@ struct Peer {
   }
 };
 
-// What a worker says once it was answered, it says from then on.
+// Prepares the heartbeat that is repeated from the first answer on.
 void TakeFirst(Peer& peer, const zmq::message_t& answer) {
   const auto* bytes = answer.data<const std::byte>();
   const auto message =
@@ -43,7 +43,7 @@ void TakeFirst(Peer& peer, const zmq::message_t& answer) {
   peer.beat = Peer::BeatOf(peer.worker);
 }
 
-// True if the beat was taken.
+// Sends a heartbeat; true if the socket accepted it.
 bool Exchange(Peer& peer, bool first = false) {
   zmq::message_t answer;
   while (peer.socket.recv(answer, zmq::recv_flags::dontwait)) {
@@ -58,7 +58,7 @@ bool Exchange(Peer& peer, bool first = false) {
   return sent;
 }
 
-// Each peer's turn once in an interval, evenly spread.
+// Sends each peer's heartbeat once per interval, evenly spread.
 void BeatAll(std::vector<Peer>& peers, bool first = false) {
   const absl::Time begin = SteadyNow();
   for (size_t k = 0; k < peers.size(); ++k) {

@@ -7,9 +7,9 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 
-// Loads for a dispatcher, without workers that work and clients that read: what
-// they say is what real ones would, over real connections. Each gives one line
-// of JSON and checks what the dispatcher answered.
+// Loads for a dispatcher, with stub workers and clients that do no work. They
+// send over real connections the messages that real ones would send. Each load
+// returns a line of JSON and checks the dispatcher's answers.
 
 namespace feedmill::bench {
 
@@ -20,33 +20,32 @@ struct SplitLoad {
   uint32_t slots = 32;  // of each worker
   uint32_t clients = 4;
 };
-// The clients share a job whose splits are as small as can be, and say of each
-// that is leased, at once, that they are through with it. Internal if a split
-// came twice, never, or without a worker's lease.
+// The clients share a job with splits of minimum size and report each leased
+// split as done at once. Internal if a split came twice, never, or without a
+// worker's lease.
 absl::StatusOr<std::string> RunSplits(const SplitLoad& load);
 
 struct HeartbeatLoad {
   std::string dispatcher;
   uint32_t workers = 5'000;
-  std::string first_name;  // tells the workers of several processes apart
-  absl::Duration time = absl::Seconds(10);  // after all are known
+  std::string first_name;  // distinguishes workers of several processes
+  absl::Duration time = absl::Seconds(10);  // after all are registered
 };
-// Workers that do nothing but beat, each once a second. Unavailable if one is
-// not answered.
+// Workers that only send heartbeats, one per second each. Unavailable if a
+// worker is not answered.
 absl::StatusOr<std::string> RunHeartbeats(const HeartbeatLoad& load);
 
-// What the transport alone takes for that: a ZeroMQ ROUTER that sends each
-// message back, at the address that it writes to standard output, until it is
-// killed.
+// The cost of the transport alone: a ZeroMQ ROUTER that echoes each message. It
+// prints its address to standard output and runs until it is killed.
 absl::StatusOr<std::string> RunEcho();
 
 struct RecoveryLoad {
   std::string work_dir;  // empty or missing
   uint64_t splits = 1'000'000;
 };
-// Journals an iteration, half of whose splits are done in random order when the
-// readers go away; then a new dispatcher recovers it. Internal if it is not the
-// state that was left.
+// Journals an iteration: readers end half of the splits in random order and
+// leave. Then a new dispatcher recovers the journal. Internal if the recovered
+// state differs.
 absl::StatusOr<std::string> RunRecovery(const RecoveryLoad& load);
 
 }  // namespace feedmill::bench

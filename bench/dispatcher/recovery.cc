@@ -22,14 +22,14 @@ namespace {
 
 constexpr uint64_t kReaders = 250;
 constexpr uint64_t kSplitPositions = 1'000;
-constexpr uint64_t kTogether = 64;  // splits that end in one beat
+constexpr uint64_t kTogether = 64;  // splits that end in one heartbeat
 const JobName kJob{"bench"};
 
 SessionKey ReaderAt(uint64_t k) {
   return {kJob, ConsumerId(fmt::format("reader-{}", k))};
 }
 
-// Writes events as a dispatcher does: a turn's together.
+// Writes events like a dispatcher: those of an iteration of the loop together.
 class Author {
  public:
   explicit Author(StateJournal& journal)
@@ -62,7 +62,8 @@ void Begin(Author& author, uint64_t positions) {
       RunPlanned{kJob, positions, positions, kSplitPositions, PlanId("plan")});
 }
 
-// What a reader binds at once, and ends of it: half, in random order.
+// A reader binds all of its splits at once and ends half of them in random
+// order.
 absl::Status Read(Author& author, uint64_t reader, uint64_t splits,
                   std::mt19937_64& random) {
   const JournalId journal = author.state().journal;
@@ -92,7 +93,7 @@ absl::Status Read(Author& author, uint64_t reader, uint64_t splits,
   return author.EndTurn();
 }
 
-// Readers have bound all splits and ended half of them; then all are released.
+// Readers bind all splits and end half of them; then all readers are released.
 absl::Status Write(Author& author, uint64_t splits) {
   Begin(author, splits * kSplitPositions);
   std::mt19937_64 random(7);

@@ -21,7 +21,7 @@ namespace {
 constexpr absl::Duration kKeepAlive = absl::Milliseconds(100);
 constexpr absl::Duration kGiveUp = absl::Seconds(120);
 
-// All stubs in one thread, each with its own connection.
+// All stubs, on one thread, each with its own connection.
 class Stubs : public ReactorHandler {
  public:
   explicit Stubs(const SplitLoad& load)
@@ -89,7 +89,8 @@ absl::StatusOr<std::string> Stubs::Run() {
       .dump();
 }
 
-// Every position in one split of one client, which a worker had.
+// Checks that every position was in exactly one split of one client, leased to
+// a worker.
 absl::Status Stubs::Check() const {
   std::map<uint64_t, uint64_t> done;
   uint64_t splits = 0;

@@ -7,7 +7,7 @@
 namespace feedmill::bench {
 namespace {
 
-// A position that takes as long as a split should makes splits of one.
+// A position that costs as much as a whole split makes splits of one position.
 PlanCost CostOfOne(const PlanId& plan) {
   return {plan, 1, 8, absl::Seconds(1)};
 }
@@ -80,7 +80,7 @@ bool StubClient::Take(const ClientAnswer& answer) {
   if (!answer.run.has_value()) return false;
   beat_.run = answer.run->run;
   finished_ = answer.finished;
-  // Both are in order of names.
+  // Both lists are sorted by split.
   std::vector<SplitReport> reports;
   auto said = beat_.splits.begin();
   bool news = false;

@@ -11,16 +11,16 @@
 
 namespace feedmill::bench {
 
-// A worker that holds what it is leased and makes nothing.
+// A worker that accepts leases and computes nothing.
 class StubWorker {
  public:
   StubWorker(std::string name, uint32_t slots);
 
-  // True if there is something to say at once.
+  // Returns true if a message should be sent at once.
   bool Handle(const Message& message);
   WorkerBeat Beat() const;
 
-  // Different splits that it was leased.
+  // Number of distinct splits leased so far.
   uint64_t leased() const { return leased_; }
 
  private:
@@ -29,20 +29,19 @@ class StubWorker {
   std::vector<bool> had_;  // by number of the split
 };
 
-// A reader that is through with a split as soon as it is leased.
+// A reader that reports each split as done when it is leased.
 class StubClient {
  public:
   StubClient(std::string job, std::string consumer, std::string graph);
 
-  // True if there is something to say at once.
+  // Returns true if a message should be sent at once.
   bool Handle(const Message& message);
   ClientHello Hello() const;
   ClientBeat Beat(absl::Time now) const;
   bool live() const { return beat_.run != RunNumber(); }
   bool finished() const { return finished_; }
   const absl::Status& refused() const { return refused_; }
-  // Positions that it was through with, and of which the dispatcher knows:
-  // begin → end.
+  // Positions that are done and acknowledged by the dispatcher: begin → end.
   const std::map<uint64_t, uint64_t>& done() const { return done_; }
   uint64_t splits() const { return splits_; }
   uint64_t repeated() const { return repeated_; }
@@ -51,7 +50,7 @@ class StubClient {
   bool Take(const ClientAnswer& answer);
 
   ClientHello hello_;
-  ClientBeat beat_;  // its reports: of what is bound and was leased
+  ClientBeat beat_;  // reports splits that are bound and leased
   bool finished_ = false;
   absl::Status refused_;
   std::map<uint64_t, uint64_t> done_;

@@ -1,5 +1,6 @@
 // Limit of small elements over TCP: 2,560 elements of 100 bytes in a columnar
-// FlatBuffer, copied in, sent by libzmq, verified, and each element read.
+// FlatBuffer. They are copied in, sent by libzmq, verified, and each element is
+// read.
 //
 //   limit_columns SECONDS
 //
@@ -38,7 +39,7 @@ void Build(flatbuffers::FlatBufferBuilder& builder, const uint8_t* source) {
   const auto items_vector = builder.CreateUninitializedVector<uint8_t>(
       kFrameElements * kElementBytes, &items);
   uint32_t* offsets = nullptr;
-  // One copy and one offset an element: their lengths may differ.
+  // One copy and one offset per element, because lengths may differ.
   static std::vector<uint32_t> bounds(kFrameElements + 1);
   for (size_t k = 0; k < kFrameElements; ++k) {
     bounds[k] = static_cast<uint32_t>(k * kElementBytes);
@@ -79,7 +80,7 @@ int Send(const char* address, double seconds) {
   return socket.send(zmq::message_t(), zmq::send_flags::none) ? 0 : 1;
 }
 
-// The frame, or null if any part of it lies outside the message.
+// Returns the frame, or null if a part of it lies outside the message.
 const feedmill::bench::ColumnFrame* Verified(const zmq::message_t& message) {
   flatbuffers::Verifier verifier(message.data<uint8_t>(), message.size());
   if (!verifier.VerifyBuffer<feedmill::bench::ColumnFrame>(nullptr))
@@ -97,7 +98,7 @@ const feedmill::bench::ColumnFrame* Verified(const zmq::message_t& message) {
   return ok ? frame : nullptr;
 }
 
-// As bench_trainer's `bytes`: first four bytes, last byte and size of each
+// Like bench_trainer's `bytes`: first four bytes, last byte and size of each
 // element.
 uint64_t Read(const feedmill::bench::ColumnFrame& frame) {
   const uint8_t* const items = frame.items()->data();

@@ -1,5 +1,5 @@
-// The limits of bench/run engine: what loops by hand take for the same work,
-// two threads and no feedmill, and the files that both read.
+// Limits for bench/run engine: hand-written loops for the same work, with two
+// threads and without feedmill. Also makes the files that both read.
 //
 //   limit_engine arithmetic N             range → x * x + 1 → if not x % 5 == 0
 //                                         → sum
@@ -7,8 +7,8 @@
 //                                         lengths
 //   limit_engine records FILE…            TFRecords: both CRCs by the SSE4.2
 //                                         instruction
-//   limit_engine random-records FILE…     the same in a random order, a read
-//                                         for each; where they are is known
+//   limit_engine random-records FILE…     the same in random order, one read
+//                                         per record; offsets are known
 //   limit_engine make-records FOLDER FILES RECORDS  tf.train.Examples of 1 KB
 //   limit_engine make-lines FOLDER FILES LINES      words, ten a line
 //   limit_engine make-csv FILE ROWS                 int, float, text, int
@@ -56,7 +56,8 @@ Answer Arithmetic(int64_t n) {
   return {elements, sum};
 }
 
-// Calls use(bytes, last) with buffers of 1 MiB and what use left of the last.
+// Calls use(bytes, last) with buffers of 1 MiB, preceded by the bytes that the
+// last call did not use.
 template <class Use>
 void ReadThrough(const char* path, std::vector<char>& buffer, Use use) {
   const int file = open(path, O_RDONLY | O_CLOEXEC);
@@ -127,7 +128,7 @@ size_t RecordsOf(std::string_view bytes, Answer& answer) {
   return at;
 }
 
-// A generator of our own, so that the files are the same everywhere.
+// A fixed generator, so that the files are the same on every machine.
 struct Random {
   uint64_t state;
   uint64_t Next() {
@@ -164,7 +165,8 @@ std::vector<Place> PlacesIn(int file, const char* path) {
   return places;
 }
 
-// All records of the files, shuffled, each with a descriptor of its file.
+// Returns all records of the files in random order, each with its file's
+// descriptor.
 std::vector<Place> ShuffledPlaces(int count, char** paths) {
   std::vector<Place> places;
   for (int k = 0; k < count; ++k) {
@@ -230,7 +232,7 @@ void Field(std::string& out, uint32_t number, std::string_view bytes) {
   out += bytes;
 }
 
-// One feature of a tf.train.Example: its map entry.
+// Returns a map entry of a tf.train.Example: one feature.
 std::string Feature(std::string_view name, uint32_t kind,
                     std::string_view list) {
   std::string feature, entry, map;
@@ -328,7 +330,7 @@ void MakeCsv(const char* path, int64_t rows) {
 int main(int argc, char** argv) {
   const std::string_view mode = argc > 1 ? argv[1] : "";
   auto start = std::chrono::steady_clock::now();
-  double cpu = 0;  // of what is not to be counted
+  double cpu = 0;  // CPU time before the measured part
   Answer answer;
   if (mode == "arithmetic" && argc == 3) {
     answer = Arithmetic(std::atoll(argv[2]));

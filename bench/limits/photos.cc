@@ -1,6 +1,6 @@
-// The compute limit of the photo pipeline: every file read, decoded with the
-// fast DCT, resized by OpenCV into its place in a batch of 32, by all cores;
-// no plan, no order, no service.
+// Compute limit of the photo pipeline: reads every file, decodes it with the
+// fast DCT and resizes it with OpenCV into a batch of 32, on all cores. No
+// plan, no order, no service.
 //
 //   limit_photos DIR REPEATS     DIR/*/*.jpg
 

@@ -1,10 +1,10 @@
-// The limit of what a pipeline makes and TCP carries to another process: a
-// local read by all cores whose batches libzmq alone sends, without a copy,
-// four under way. No plan, no leases, no frames.
+// Limit of a pipeline whose results go to another process over TCP: a local
+// read on all cores, whose batches libzmq sends without a copy, four in flight.
+// No plan, no leases, no frames.
 //
 //   limit_pipeline_zmq PIPELINE.yaml
 //
-// `check`: as bench_trainer's `images`.
+// `check` is computed as in bench_trainer's `images`.
 
 #include <chrono>
 #include <cstdint>
@@ -40,7 +40,7 @@ int Fail(const absl::Status& status) {
   return 1;
 }
 
-// Of tensors of one shape, the first component. Ends with an empty message.
+// Sends the first component, tensors of one shape, and then an empty message.
 int Send(const char* address, const std::string& path) {
   zmq::context_t context;
   zmq::socket_t socket(context, zmq::socket_type::dealer);
@@ -56,7 +56,7 @@ int Send(const char* address, const std::string& path) {
   if (!reader.ok()) return Fail(reader.status());
   int credit = kCredit;
   for (const feedmill::Chunk& chunk : (*reader)->chunks()) {
-    // An element is a view of its chunk, which lasts only if it is kept.
+    // An element is a view of its chunk, so the chunk is kept while it is sent.
     const auto kept = std::make_shared<feedmill::Chunk>(chunk);
     const auto images = kept->columns[0].values.As<uint8_t>();
     const size_t bytes = images.size() / kept->rows;

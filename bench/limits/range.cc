@@ -1,4 +1,4 @@
-// The limit of range → map x * x → a consumer that sums: a loop by hand.
+// Limit of range → map x * x → sum: a hand-written loop.
 //
 //   limit_range N
 
@@ -26,7 +26,7 @@ int main(int argc, char** argv) {
         const auto x = static_cast<uint64_t>(at + k);
         block[static_cast<size_t>(k)] = x * x;
       }
-      asm volatile("" : : "r"(block.data()) : "memory");  // the elements exist
+      asm volatile("" : : "r"(block.data()) : "memory");  // forces the stores
       for (int64_t k = 0; k < count; ++k) sum += block[static_cast<size_t>(k)];
     }
   }

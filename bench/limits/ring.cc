@@ -1,6 +1,6 @@
-// Limit of elements through shared memory: 16 slots in a memfd, filled by one
-// copy, every cache line read in place. Messages over a ZeroMQ ipc socket name
-// the slots; the slot that was freed last is filled next.
+// Limit of elements through shared memory: 16 slots in a memfd. Each is filled
+// by one copy, and every cache line is read in place. Messages over a ZeroMQ
+// ipc socket name the slots. The slot freed last is filled next.
 //
 //   limit_ring MESSAGES BYTES
 

@@ -8,11 +8,11 @@
 
 namespace feedmill::bench {
 
-// A child that sends to this process, once it is told where. Made before there
-// are threads.
+// A child process that sends to this process when it receives the address.
+// Create it before any thread starts.
 class SenderProcess {
  public:
-  // `send`: int(const char* address), the child's exit status.
+  // `send`: int(const char* address); returns the child's exit status.
   template <class Send>
   explicit SenderProcess(Send send) {
     if (pipe(address_) != 0) return;
@@ -26,7 +26,7 @@ class SenderProcess {
   bool Start(const std::string& address) const {
     return child_ > 0 && write(address_[1], address.data(), address.size()) > 0;
   }
-  // Waits for its end; false: it failed.
+  // Waits for the child's end; false if it failed.
   bool Join() const {
     int status = 0;
     return waitpid(child_, &status, 0) == child_ && status == 0;

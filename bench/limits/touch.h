@@ -7,7 +7,7 @@
 
 namespace feedmill::bench {
 
-// Reads one item of each cache line, as bench_trainer's `touch`. Returns their
+// Reads one item per cache line, like bench_trainer's `touch`. Returns their
 // sum plus the last item.
 inline uint64_t Touch(std::span<const uint8_t> items) {
   uint64_t sum = 0;

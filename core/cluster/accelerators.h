@@ -9,8 +9,9 @@ namespace feedmill {
 //   NVIDIA  device files, limited by NVIDIA_VISIBLE_DEVICES and
 //           CUDA_VISIBLE_DEVICES (empty: none; a list ends at the first
 //           index that does not exist, such as -1)
-//   AMD     PCI devices of a display or accelerator class with the amdgpu
-//   driver TPU     Google's PCI devices
+//   AMD     PCI devices of a display or accelerator class that the amdgpu
+//           driver runs
+//   TPU     Google's PCI devices
 AcceleratorCounts CountAccelerators(const Environment& environment,
                                     const DeviceListing& devices);
 

@@ -1,5 +1,5 @@
-// Reads houses.csv in shuffled batches, for two epochs: without an argument in
-// this process, with one through the service at that address.
+// Reads houses.csv in shuffled batches, for two epochs. Without an argument it
+// reads in this process, with one through the service at that address.
 //
 //   first_pipeline [tcp://HOST:PORT]
 #include <feedmill/dataset.h>

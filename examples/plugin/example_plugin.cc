@@ -1,7 +1,7 @@
-// Three functions for expressions, which docs/plugins.md explains:
-//   example.scale(x, 2.5)   float32 or float64 of any shape, times a constant
-//   example.ratio(a, b)     of integers, float64; b = 0 is bad data
-//   example.words(s)        bytes[?], the words of a text
+// Three functions for expressions; docs/plugins.md explains them:
+//   example.scale(x, 2.5)   x (float32 or float64, any shape) times a constant
+//   example.ratio(a, b)     a / b of integers as float64; b = 0 is bad data
+//   example.words(s)        the words of a text, bytes[?]
 
 #include <cstring>
 #include <string>
@@ -54,7 +54,8 @@ int ScaleRows(const feedmill_op_column& x, double factor, size_t rows,
               feedmill_op_output* output, feedmill_op_error* error) {
   const T* from = static_cast<const T*>(x.values);
   const auto row_of = [&](size_t row) { return x.constant != 0 ? 0 : row; };
-  // All rows at once, where they are of one known shape and in one piece.
+  // If the rows have one known shape and are contiguous, scale them all at
+  // once.
   if (output->values != nullptr && x.row_starts == nullptr && x.constant == 0) {
     Scale(from, static_cast<int64_t>(rows) * x.row_items, factor,
           static_cast<T*>(output->values));
@@ -68,7 +69,7 @@ int ScaleRows(const feedmill_op_column& x, double factor, size_t rows,
         ragged ? x.row_starts[at] : static_cast<int64_t>(at) * x.row_items;
     const int64_t items = ragged ? x.row_starts[at + 1] - begin : x.row_items;
     T* place = to;
-    if (output->values == nullptr) {  // of unknown dimensions
+    if (output->values == nullptr) {  // unknown dimensions
       const int64_t* dims = ragged ? x.row_shapes + at * x.rank : x.dims;
       place = static_cast<T*>(output->row(output->sink, dims));
       if (place == nullptr && items > 0) return Fail(error, "no memory");
@@ -175,7 +176,7 @@ int ComputeWords(void*, const feedmill_op_column* arguments, size_t,
   return FEEDMILL_OP_OK;
 }
 
-// ---- what there is
+// ---- the plugin's table of functions
 
 constexpr feedmill_op_argument kScaleKinds[] = {FEEDMILL_OP_VALUE,
                                                 FEEDMILL_OP_CONSTANT};

@@ -1,5 +1,5 @@
-// The page of tf.distribute.cluster_resolver.ClusterResolver, in C++: a
-// resolver of one's own, chosen by a URI like those that come with feedmill.
+// The documentation page of tf.distribute.cluster_resolver.ClusterResolver, in
+// C++: a custom resolver, chosen by a URI like the built-in ones.
 
 #include <cstdio>
 #include <memory>
@@ -17,8 +17,8 @@ using feedmill::ResolverContext;
 using feedmill::ResolverUri;
 using feedmill::TaskRequest;
 
-// Asks the system that manages the cluster at every call; here, a list of
-// machines in a variable.
+// Asks the cluster's management system at every call; here, a list of machines
+// in a variable.
 class RackResolver : public feedmill::ClusterResolver {
  public:
   explicit RackResolver(ResolverContext context)
@@ -55,7 +55,7 @@ int main() {
         return std::make_unique<RackResolver>(context);
       });
   if (!added.ok()) return 1;
-  // The cluster as it is at each call.
+  // The environment can change between calls.
   std::string rack = R"({"worker": ["w0:2222", "w1:2222"]})";
   ResolverContext context;
   context.environment = feedmill::Environment(

@@ -1,4 +1,4 @@
-// The page of tf.train.ClusterSpec, in C++.
+// The documentation page of tf.train.ClusterSpec, in C++.
 
 #include <cstdio>
 #include <string>
@@ -15,7 +15,7 @@ int main() {
                       "worker2.example.com:2222"})},
        {"ps", ClusterSpec::Tasks(std::vector<std::string>{
                   "ps0.example.com:2222", "ps1.example.com:2222"})}});
-  // Without the identity of the other workers.
+  // A sparse job: the other workers are not known.
   const auto sparse = ClusterSpec::FromJobs(
       {{"worker",
         ClusterSpec::Tasks(JobTasks{{1, "worker1.example.com:2222"}})},
@@ -24,7 +24,8 @@ int main() {
   if (!cluster.ok() || !sparse.ok()) return 1;
   std::printf("%s\n%s\n", cluster->ToString().c_str(),
               sparse->ToString().c_str());
-  // num_tasks, task_indices, task_address, job_tasks with None in the holes.
+  // num_tasks, task_indices, task_address, and job_tasks with None for missing
+  // tasks.
   std::printf("%zu tasks, the first of the sparse job is %d\n",
               *cluster->NumTasks("worker"),
               static_cast<int>(sparse->TaskIndices("worker")->front()));
@@ -33,13 +34,13 @@ int main() {
   for (const auto& task : *tasks) {
     std::puts(task.has_value() ? task->c_str() : "None");
   }
-  // ValueError: job_name does not name a job, no such task.
+  // In Python a ValueError: job_name does not name a job, no such task.
   std::printf(
       "%s, %s\n",
       absl::IsNotFound(cluster->NumTasks("chief").status()) ? "NotFound" : "?",
       absl::IsNotFound(sparse->TaskAddress("worker", 0).status()) ? "NotFound"
                                                                   : "?");
-  // __bool__, __eq__, __ne__; as_cluster_def and back.
+  // __bool__, __eq__, __ne__; as_cluster_def and the conversion back.
   const auto back = ClusterSpec::FromDef(sparse->AsClusterDef());
   std::printf("%d %d %d %d\n", bool(*cluster), bool(ClusterSpec()),
               *back == *sparse, *cluster != *sparse);

@@ -1,4 +1,5 @@
-// The page of tf.data.experimental.service.DispatchServer, in C++.
+// The documentation page of tf.data.experimental.service.DispatchServer, in
+// C++.
 
 #include <unistd.h>
 
@@ -77,7 +78,7 @@ int StartLater() {
   std::printf("before start: \"%s\"\n", dispatcher.target().c_str());
   if (auto status = dispatcher.Start(); !status.ok()) return Fail(status);
   std::puts("started");
-  return 0;  // it stops when it goes
+  return 0;  // the destructor stops it
 }
 
 }  // namespace

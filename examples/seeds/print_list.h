@@ -6,8 +6,8 @@
 
 #include "feedmill/reader.h"
 
-// What the pages print with list(dataset.as_numpy_iterator()): "[0, 1, 2]".
-// False, with the error on stderr, if not all could be read.
+// Prints a list like the pages' list(dataset.as_numpy_iterator()): "[0, 1, 2]".
+// Returns false, with the error on stderr, if reading failed.
 inline bool PrintList(
     absl::StatusOr<std::unique_ptr<feedmill::Reader>> reader) {
   if (!reader.ok()) {

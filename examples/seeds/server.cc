@@ -1,4 +1,4 @@
-// The page of tf.train.Server, in C++.
+// The documentation page of tf.train.Server, in C++.
 
 #include "feedmill/server.h"
 
@@ -42,7 +42,8 @@ int main() {
   if (!ps.ok()) return Fail(ps.status());
   if (auto status = (*ps)->Start(); !status.ok()) return Fail(status);
   std::puts((*ps)->target().starts_with("tcp://localhost:") ? "started" : "?");
-  // server.join() "currently blocks forever": here until somebody stops it.
+  // server.join() "currently blocks forever"; here it returns when another
+  // thread stops the server.
   std::thread somebody([&] { (*ps)->Stop(); });
   const absl::Status joined = (*ps)->Join();
   somebody.join();

@@ -1,4 +1,4 @@
-// The page of tf.data.experimental.service.WorkerServer, in C++.
+// The documentation page of tf.data.experimental.service.WorkerServer, in C++.
 
 #include <cstdio>
 #include <thread>
@@ -25,7 +25,8 @@ int main() {
   if (!PrintList(feedmill::Read(dataset, {.service = dispatcher.target()}))) {
     return 1;
   }
-  // "This method currently blocks forever": here it ends with the worker.
+  // "This method currently blocks forever"; here it returns when the worker has
+  // drained.
   std::thread somebody([&] { worker.Drain(); });
   const absl::Status joined = worker.Join();
   somebody.join();

@@ -17,8 +17,9 @@
 namespace feedmill {
 namespace {
 
-// The path of this program: its own name shows in ps, but after an upgrade in
-// place only the kernel's link still leads to what runs.
+// The path of this program. Its own name shows in ps, so it is preferred. If it
+// was replaced by an upgrade, only the kernel's link leads to the running
+// program.
 std::string SelfPath() {
   constexpr char kLink[] = "/proc/self/exe";
   std::error_code error;
@@ -49,7 +50,7 @@ absl::StatusOr<pid_t> StartSelf(const std::vector<std::string>& arguments,
   }
   if (pid > 0) return pid;
   prctl(PR_SET_PDEATHSIG, SIGTERM);
-  if (getppid() != parent) _exit(1);  // it died before we asked
+  if (getppid() != parent) _exit(1);  // the parent died before prctl
   setpgid(0, 0);
   if (inherited.has_value()) fcntl(*inherited, F_SETFD, 0);
   sigset_t none;

@@ -11,17 +11,17 @@
 
 namespace feedmill {
 
-// Starts this very program again with these arguments, in a process group of
-// its own (a terminal's Ctrl-C reaches the parent only), with no signal
-// blocked, and ended by the kernel if the parent dies. `inherited`: a
-// descriptor that it shall have, under the same number.
+// Starts this program again with these arguments. The child has its own process
+// group, so that a terminal's Ctrl-C reaches only the parent. It has no blocked
+// signals, and the kernel ends it if the parent dies. `inherited`: a descriptor
+// that the child gets under the same number.
 //
-// REQUIRES: the calling process has one thread. Unavailable if there can be
-// no more processes.
+// REQUIRES: the calling process has one thread. Unavailable if no process can
+// be started.
 absl::StatusOr<pid_t> StartSelf(const std::vector<std::string>& arguments,
                                 std::optional<int> inherited = std::nullopt);
 
-// How a child ended.
+// The end of a child.
 struct ChildExit {
   pid_t pid = 0;
   int code = 0;    // its exit status, if no signal killed it
@@ -29,7 +29,7 @@ struct ChildExit {
 };
 // "exited with status 1", "was killed by signal 9 (Killed)".
 std::string Describe(const ChildExit& exit);
-// A child that has ended and was not reported yet; never waits.
+// Returns a child that has ended and was not returned before; never waits.
 std::optional<ChildExit> ReapChild();
 
 }  // namespace feedmill

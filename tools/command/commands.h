@@ -13,14 +13,14 @@
 
 namespace feedmill {
 
-// What a subcommand gets: the words after its name, what expressions may call,
-// and the kinds of cluster that a URI may name. Each returns the exit status,
-// or an error that FeedmillMain prints and turns into one.
+// Input of a subcommand: the words after its name, the functions of
+// expressions, and the cluster kinds of URIs. A subcommand returns the exit
+// status, or an error that FeedmillMain prints and converts to one.
 struct Invocation {
   std::vector<std::string> arguments;
   std::shared_ptr<const FunctionRegistry> registry;
   std::shared_ptr<const ResolverRegistry> resolvers = nullptr;
-  // Not null: describe the command's flags instead of running it.
+  // If not null, the command only describes its flags.
   FlagTable* describe = nullptr;
 };
 
@@ -46,9 +46,9 @@ struct Command {
   const char* summary;
   absl::StatusOr<int> (*run)(const Invocation&);
 };
-// All of them, in the order of --help.
+// All commands, in the order of --help.
 std::span<const Command> Commands();
-// The flags of each, as --help shows them.
+// The flags of each command, as shown by --help.
 std::vector<FlagTable> DescribeCommands();
 
 }  // namespace feedmill

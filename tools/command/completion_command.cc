@@ -22,7 +22,7 @@ bool IsFile(const FlagEntry& entry) {
 }
 bool IsFlag(const FlagEntry& entry) { return entry.name.starts_with("--"); }
 
-// What bash offers after a flag, as commands of the script.
+// Returns bash commands that complete the value of a flag.
 std::string BashValues(const FlagEntry& entry) {
   if (!entry.choices.empty()) {
     return fmt::format("COMPREPLY=($(compgen -W '{}' -- \"$cur\"))",
@@ -82,7 +82,7 @@ std::string BashScript(const std::vector<FlagTable>& tables) {
       names, cases);
 }
 
-// In single quotes, within _arguments' own syntax.
+// Quotes a text for single quotes inside an _arguments specification.
 std::string ZshText(const std::string& text) {
   std::string quoted;
   for (const char c : text) {

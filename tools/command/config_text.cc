@@ -58,7 +58,7 @@ absl::StatusOr<std::vector<ConfigEntry>> ParseConfigText(
 }
 
 std::string QuoteConfigValue(std::string_view value) {
-  // JSON's strings are YAML's, too. What is no UTF-8 becomes U+FFFD.
+  // JSON strings are valid YAML. Invalid UTF-8 becomes U+FFFD.
   return nlohmann::json(std::string(value))
       .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }

@@ -16,12 +16,12 @@ struct ConfigEntry {
   std::string place;  // "line 3, column 1: "
 };
 
-// Reads a config file: YAML (or JSON), a map from option to a single value.
-// Nothing at all is no options. InvalidArgument with the place of what is
-// wrong: no map, a list, an absent value, a key that is there twice. Pure.
+// Parses a config file: YAML (or JSON), a map from options to single values. An
+// empty file has no options. InvalidArgument gives the place of the fault: not
+// a map, a list, a missing value, a duplicate key. Pure.
 absl::StatusOr<std::vector<ConfigEntry>> ParseConfigText(std::string_view text);
 
-// `value` as ParseConfigText reads it back, in quotes.
+// Quotes `value` so that ParseConfigText reads it back.
 std::string QuoteConfigValue(std::string_view value);
 
 }  // namespace feedmill

@@ -80,7 +80,7 @@ Finding CheckThreadLimit() {
   return {Level::kFailure, "threads", ErrorText(status)};
 }
 
-// What a worker and a reader of one host share.
+// Checks the memory that a worker shares with readers on its host.
 Finding CheckSharedMemory() {
   const int fd = memfd_create("feedmill-doctor", MFD_CLOEXEC);
   const bool made = fd >= 0 && ftruncate(fd, 1 << 20) == 0;
@@ -109,7 +109,7 @@ Finding CheckClock() {
           "match; run an NTP client"};
 }
 
-// 0 once a connection stands, else errno.
+// Returns 0 if a connection can be made, else errno.
 int ConnectError(const addrinfo& to) {
   const int fd = socket(to.ai_family, SOCK_STREAM | SOCK_NONBLOCK, 0);
   if (fd < 0) return errno;
@@ -129,7 +129,7 @@ int ConnectError(const addrinfo& to) {
   return error;
 }
 
-// A name may stand for several addresses, of which one is enough.
+// A name may have several addresses; one that accepts is enough.
 absl::Status TryConnect(const Address& address) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;

@@ -20,7 +20,7 @@ uint64_t Times(uint64_t a, uint64_t b) {
   return __builtin_mul_overflow(a, b, &out) ? UINT64_MAX : out;
 }
 
-// Of one row; `bytes` stands for all that are bytes, if it is known.
+// Returns the size of a row; `bytes`: total of its byte strings, if known.
 std::optional<uint64_t> SizeOf(const ElementSpec& spec,
                                const std::optional<uint64_t>& bytes) {
   uint64_t size = 0;
@@ -57,7 +57,7 @@ std::string SizeText(uint64_t bytes) {
 
 ElementSizes::ElementSizes(const AnalyzedGraph& graph, const Manifest& manifest)
     : graph_(graph) {
-  // A source of records has so many bytes for each.
+  // The average record size is known if the source counts records.
   std::optional<uint64_t> bytes;
   const uint64_t records = manifest.TotalRecords();
   if (graph.source.counted && records > 0) {
@@ -72,7 +72,7 @@ ElementSizes::ElementSizes(const AnalyzedGraph& graph, const Manifest& manifest)
     if (joined > 1) {
       if (size) size = Times(*size, joined);
     } else if (!(*graph.steps[s].output == *spec)) {
-      bytes = std::nullopt;  // bytes are others now
+      bytes = std::nullopt;  // the sizes of byte strings change here
       size = SizeOf(*graph.steps[s].output, bytes);
     }
     sizes_.push_back(size);
@@ -90,7 +90,7 @@ uint64_t ElementSizes::OfThread() const {
   for (size_t s = 0; s <= graph_.client_begin; ++s) {
     widest = std::max(widest, sizes_[s].value_or(0));
   }
-  // A block is cut where its rows are large.
+  // A block with large rows is cut.
   return kReadAhead + std::min(Times(widest, kBlockRows),
                                std::max(kReadAhead, Times(widest, 2)));
 }

@@ -12,28 +12,29 @@
 
 namespace feedmill {
 
-// "512 KiB", "1.4 MiB": bytes for people.
+// Formats a size for people: "512 KiB", "1.4 MiB".
 std::string SizeText(uint64_t bytes);
 
-// About how large the elements of a pipeline are, as far as their shapes and
-// the sizes of the files tell.
+// Estimates the sizes of a pipeline's elements from shapes and file sizes.
 class ElementSizes {
  public:
   ElementSizes(const AnalyzedGraph& graph, const Manifest& manifest);
 
-  // Of what enters step `step`; nullopt where only reading tells.
+  // Size of the input of step `step`; nullopt if it is unknown before reading.
   std::optional<uint64_t> Before(size_t step) const { return sizes_[step]; }
-  // Of what a position makes on a worker.
+  // Size of the elements of one position, at the end of the worker's steps.
   std::optional<uint64_t> OfPosition() const;
-  // What a thread that makes elements needs besides them: what it read, and a
-  // block of rows on its way through the steps.
+  // Additional memory of a thread that makes elements: read buffers and a block
+  // of rows between steps.
   uint64_t OfThread() const;
-  // What a client step holds, "" for none: "31 elements, 4.4 KiB".
+  // Describes the elements that a client step holds, e.g. "31 elements, 4.4
+  // KiB"; "" for none.
   std::string HeldBy(size_t step) const;
 
  private:
   const AnalyzedGraph& graph_;
-  std::vector<std::optional<uint64_t>> sizes_;  // by step, and at the end
+  // by step; the last entry is the output
+  std::vector<std::optional<uint64_t>> sizes_;
 };
 
 }  // namespace feedmill

@@ -18,29 +18,29 @@
 
 namespace feedmill {
 
-// What `read` does with the elements: prints, sums up or only counts them.
+// Output of `read`: prints, summarises or only counts the elements.
 class ElementWriter {
  public:
   enum class Format { kJsonl, kSummary, kNone };
 
-  // `start`: when the reading began, for the summary. `cancel` must outlive
-  // this.
+  // `start`: time at which reading began, for the summary. `cancel` must
+  // outlive this object.
   ElementWriter(Format format, int fd, absl::Time start,
                 const std::atomic<bool>& cancel);
 
-  // Takes the elements of `chunk`; jsonl lines are with the kernel when it
-  // returns, so that no line waits for later elements. `go_on`, if set, is
-  // called now and then with the number of the chunk's elements that are not
-  // taken; on false the rest is left out. Errors as LineOutput::Write: what is
-  // printed then are the first elements().
+  // Writes the elements of `chunk`. JSON lines are flushed to the kernel before
+  // it returns, so that no line waits for later elements. `go_on`, if set, is
+  // called from time to time with the number of elements left in the chunk; if
+  // it returns false, the rest is skipped. Errors as LineOutput::Write; the
+  // first elements() are printed then.
   absl::Status Add(const Chunk& chunk,
                    const std::function<bool(uint64_t left)>& go_on = {});
-  // Prints the summary, if that is the format. `links`: of a service's reader.
-  // `skipped`: what on_error left out, if it may.
+  // Prints the summary, if that is the format. `links`: links of a service's
+  // reader. `skipped`: elements skipped by on_error, if the pipeline has it.
   absl::Status Finish(absl::Time now, const std::vector<LinkReport>& links,
                       std::optional<uint64_t> skipped);
 
-  // Elements taken; in jsonl, whole lines written.
+  // Elements written; for jsonl, complete lines.
   uint64_t elements() const { return elements_; }
   uint64_t bytes() const { return bytes_; }
 
@@ -56,8 +56,8 @@ class ElementWriter {
   std::atomic<uint64_t> bytes_ = 0;
   absl::Time first_ = absl::InfiniteFuture();
   OrderHash hash_;
-  std::string text_;          // lines not yet written; keeps its memory
-  std::vector<size_t> ends_;  // of these lines
+  std::string text_;          // lines not yet written; its capacity is reused
+  std::vector<size_t> ends_;  // ends of these lines
 };
 
 }  // namespace feedmill

@@ -25,7 +25,8 @@ std::string StderrText(std::string_view message) {
       ++lines;
       text += c;
     } else {
-      // File names and records reach messages: a terminal must not obey them.
+      // Messages include file names and records, which must not control a
+      // terminal.
       const auto byte = static_cast<unsigned char>(c);
       text += byte < 0x20 || byte == 0x7f ? '?' : c;
     }

@@ -14,12 +14,12 @@ inline constexpr int kExitUsage = 2;
 inline constexpr int kExitInterrupted = 130;  // 128 + SIGINT
 inline constexpr int kExitTerminated = 143;   // 128 + SIGTERM
 
-// The exit status that follows from the code of an error; the table is in
-// core/base/status.h.
+// Returns the exit status for the code of an error; core/base/status.h has the
+// table.
 int ExitCodeOf(const absl::Status& status);
 
-// `message` as it goes to stderr: "feedmill: " before the first line, five
-// lines at most, no control characters, a newline at the end.
+// Formats `message` for stderr: "feedmill: " before the first line, at most
+// five lines, no control characters, a final newline.
 std::string StderrText(std::string_view message);
 
 }  // namespace feedmill

@@ -103,8 +103,9 @@ absl::StatusOr<int> Dispatch(std::vector<std::string> words,
                          DidYouMean(name, known), kSeeHelp);
 }
 
-// Without this, the first socket of a process started with a closed stdout
-// would take its number, and elements would be printed into it.
+// Opens missing standard streams. Otherwise the first socket of a process with
+// a closed stdout would get descriptor 1, and elements would be printed into
+// it.
 void OpenStandardStreams() {
   for (int fd = open("/dev/null", O_RDWR); fd >= 0;
        fd = open("/dev/null", O_RDWR)) {
@@ -124,7 +125,7 @@ std::vector<FlagTable> DescribeCommands() {
   for (const Command& command : kCommands) {
     Invocation invocation;
     invocation.describe = &tables.emplace_back();
-    // Fills the table and returns, before anything is looked at.
+    // Fills the table and returns before it does anything.
     FM_CHECK(command.run(invocation).ok());
   }
   return tables;
@@ -145,14 +146,15 @@ int FeedmillMain(int argc, char** argv, FunctionRegistry registry,
         ResourceExhausted("a thread or what it needs cannot be had: {} ({})",
                           error.what(), ThreadLimitsText());
   } catch (const std::exception& error) {
-    // Only the standard library's own can get here: no memory, no threads.
+    // Only standard library exceptions get here: out of memory or threads.
     result = StatusOf(error);
   }
   if (!result.ok()) {
     std::fputs(StderrText(ErrorText(result.status())).c_str(), stderr);
     result = ExitCodeOf(result.status());
   }
-  // A full disk shows here at the latest; a closed pipe is its reader's wish.
+  // A full disk shows here at the latest. A closed pipe is the reader's
+  // decision and no error.
   const bool failed = std::ferror(stdout) != 0 || std::fflush(stdout) != 0;
   if (failed && errno != EPIPE && *result == kExitSuccess) {
     std::fputs(

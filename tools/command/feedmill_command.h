@@ -6,16 +6,16 @@
 
 namespace feedmill {
 
-// The whole `feedmill` command: main() of the shipped binary passes
-// BuiltinFunctions(), BuiltinResolvers() and the cloud's resolvers; a binary
-// with functions or resolvers of its own adds them first, and the children that
-// `up` starts are that same binary.
+// The `feedmill` command. The shipped binary's main() passes
+// BuiltinFunctions(), BuiltinResolvers() and the cloud resolvers. A custom
+// binary adds its own functions or resolvers first; the children that `up`
+// starts are the same binary.
 //
 // Returns the exit status: 0 success, 1 failure, 2 bad usage or input that is
 // wrong before anything runs, 130 for an interrupted `read`. Errors are one to
 // five lines on stderr.
 //
-// Call it once, from main(), before starting any thread: it ignores SIGPIPE,
+// Call it once, from main(), before any thread starts: it ignores SIGPIPE,
 // opens missing standard streams and sets process-wide malloc thresholds.
 int FeedmillMain(int argc, char** argv, FunctionRegistry registry,
                  ResolverRegistry resolvers = BuiltinResolvers());

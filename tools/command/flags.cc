@@ -23,7 +23,7 @@ constexpr char kPrintConfig[] = "--print-config";
 struct Flag {
   FlagEntry entry;
   std::function<absl::Status(const std::string&)> take;
-  std::function<std::string()> show;  // as a config file holds it; "": unset
+  std::function<std::string()> show;  // as in a config file; "": unset
   std::string source{};               // "": not given
 };
 
@@ -73,7 +73,7 @@ struct FlagSet::App {
         [this, index](const std::string& text) {
           Flag& taken = flags[index];
           const absl::Status status = taken.take(text);
-          // CLI11 catches it and reports it with the flag before it.
+          // CLI11 catches it and reports it with the flag's name.
           if (!status.ok()) {
             throw CLI::ValidationError(taken.entry.name, ErrorText(status));
           }
@@ -106,7 +106,7 @@ struct FlagSet::App {
     }
     return nullptr;
   }
-  std::vector<std::string> Keys() const {  // that a file may have
+  std::vector<std::string> Keys() const {  // options allowed in a file
     std::vector<std::string> keys;
     for (const Flag& flag : flags) {
       if (flag.entry.name != kConfig) keys.push_back(KeyOf(flag));
@@ -117,7 +117,7 @@ struct FlagSet::App {
   std::string name;
   CLI::App cli;
   FlagTable table;
-  std::vector<Flag> flags;  // that take a value, or true and false
+  std::vector<Flag> flags;  // with a value, or boolean
 
   std::map<std::string, std::string> variables;
   std::string config_path;
@@ -290,7 +290,7 @@ absl::StatusOr<bool> FlagSet::Parse(const std::vector<std::string>& arguments,
 
 absl::Status FlagSet::ParseWords(const std::vector<std::string>& arguments,
                                  bool* help) {
-  // CLI11 takes the words from the back.
+  // CLI11 expects the words in reverse order.
   std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
   try {
     app_->cli.parse(reversed);
@@ -326,7 +326,7 @@ absl::Status FlagSet::ParseWords(const std::vector<std::string>& arguments,
 absl::Status FlagSet::TakeVariables() {
   App& app = *app_;
   const std::string& prefix = app.table.variable_prefix;
-  std::map<std::string, Flag*> known;  // without the prefix
+  std::map<std::string, Flag*> known;  // by name without the prefix
   for (Flag& flag : app.flags) known[UpperCase(KeyOf(flag))] = &flag;
   std::vector<std::string_view> names;
   for (const auto& [name, flag] : known) names.emplace_back(name);
@@ -334,8 +334,8 @@ absl::Status FlagSet::TakeVariables() {
     if (!name.starts_with(prefix)) continue;
     const auto found = known.find(name.substr(prefix.size()));
     if (found == known.end()) {
-      // Others may have such names, as Kubernetes for its Services; a
-      // misspelling is an error.
+      // Other programs may set such variables, e.g. Kubernetes for its
+      // Services; only a near miss is an error.
       const std::string near = NearestName(name.substr(prefix.size()), names);
       if (near.empty()) continue;
       return Error(fmt::format("unknown variable {}; did you mean {}{}?", name,
@@ -343,7 +343,7 @@ absl::Status FlagSet::TakeVariables() {
     }
     Flag& flag = *found->second;
     if (!flag.source.empty()) continue;
-    // Kubernetes sets it so, where there is a Service of this command's name.
+    // Kubernetes sets this for a Service with this command's name.
     if (flag.entry.name == "--port" && value.starts_with("tcp://")) continue;
     const absl::Status status = flag.take(value);
     if (!status.ok()) {
@@ -385,7 +385,7 @@ absl::Status FlagSet::TakeFile() {
   return absl::OkStatus();
 }
 
-// One option a line, with where it came from; what is unset is a comment.
+// Prints one option per line, with its origin; an unset option is a comment.
 std::string FlagSet::PrintedConfig() const {
   std::string text;
   for (const Flag& flag : app_->flags) {

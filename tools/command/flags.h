@@ -14,11 +14,11 @@
 
 namespace feedmill {
 
-// What a flag is, for --help, completion and man pages.
+// Description of a flag, for --help, completion and man pages.
 struct FlagEntry {
-  std::string name;    // "--work-dir", or "URI" of a word without a flag
-  std::string type{};  // "DIR"; "" for one that takes no value
-  std::string help{};  // one sentence, without its full stop
+  std::string name;    // "--work-dir", or e.g. "URI" for a positional argument
+  std::string type{};  // "DIR"; "" for a flag without a value
+  std::string help{};  // a sentence without its full stop
   std::string shown_default{};
   std::vector<std::string> choices{};
 };
@@ -30,7 +30,7 @@ struct FlagTable {
   std::vector<FlagEntry> entries;
 };
 
-// The variables of this process whose names begin with FEEDMILL_.
+// Returns this process's variables whose names begin with FEEDMILL_.
 std::map<std::string, std::string> FeedmillVariables();
 
 // The flags of one subcommand. The only user of CLI11.
@@ -40,8 +40,8 @@ std::map<std::string, std::string> FeedmillVariables();
 //   FM_ASSIGN_OR_RETURN(const bool go_on, flags.Parse(arguments));
 //   if (!go_on) return 0;  // --help was printed
 //
-// A variable keeps its value, which --help shows as the default, where its
-// flag is not given. Not thread-safe.
+// If a flag is not given, its variable keeps its value, which --help shows as
+// the default. Not thread-safe.
 class FlagSet {
  public:
   FlagSet(const std::string& command, const std::string& summary,
@@ -50,14 +50,14 @@ class FlagSet {
   FlagSet(const FlagSet&) = delete;
   FlagSet& operator=(const FlagSet&) = delete;
 
-  // A word without a flag; all take at most one, in order of declaration.
+  // An optional positional argument; in order of declaration.
   void Positional(const std::string& name, const std::string& help,
                   std::string* value);
-  // The words that are left, any number; declared last.
+  // The remaining positional arguments, any number; declared last.
   void Positionals(const std::string& name, const std::string& help,
                    std::vector<std::string>* values);
   void Bool(const std::string& name, const std::string& help, bool* value);
-  // `type` stands for the value in --help: "HOST:PORT".
+  // `type`: placeholder for the value in --help, e.g. "HOST:PORT".
   void Text(const std::string& name, const std::string& type,
             const std::string& help, std::string* value);
   void OneOf(const std::string& name, const std::vector<std::string>& choices,
@@ -69,25 +69,24 @@ class FlagSet {
   // "20s", "1h", "200ms"; above zero.
   void Duration(const std::string& name, const std::string& help,
                 absl::Duration* value);
-  // "256MiB", "64KiB", "1GiB", "1048576"; above zero, which stands for none
-  // given.
+  // "256MiB", "64KiB", "1GiB", "1048576"; above zero. Zero means: not given.
   void Bytes(const std::string& name, const std::string& help, uint64_t* value);
 
-  // Lets every flag also come from a variable of `variables`, named
-  // FEEDMILL_COMMAND_FLAG (FEEDMILL_WORKER_WORK_DIR), or from the file that
-  // --config names (work_dir: …). A flag wins over a variable, that over the
-  // file. --print-config prints what follows from all, as such a file.
+  // Lets every flag also be set by a variable of `variables`,
+  // FEEDMILL_COMMAND_FLAG (e.g. FEEDMILL_WORKER_WORK_DIR), or by the file of
+  // --config (work_dir: …). A flag overrides a variable, and a variable the
+  // file. --print-config prints the result in the file's format.
   void Configurable(
       std::map<std::string, std::string> variables = FeedmillVariables());
 
-  // Sets the variables. False: --help or --print-config was given and printed,
-  // or `describe` filled in place of all else. InvalidArgument names the flag,
-  // variable or line, and the nearest known one where it is unknown.
+  // Sets the variables. Returns false if --help or --print-config was given and
+  // printed, or `describe` was filled in instead. InvalidArgument names the
+  // flag, variable or line, and the nearest known name if it is unknown.
   absl::StatusOr<bool> Parse(const std::vector<std::string>& arguments,
                              FlagTable* describe = nullptr);
-  // Whether the flag was given, from wherever. REQUIRES: Parse was called.
+  // True if the flag was set, from any source. REQUIRES: Parse was called.
   bool Given(const std::string& name) const;
-  // A usage error of this command: `message`, then where its help is.
+  // Returns a usage error of this command: `message`, and how to get help.
   absl::Status Error(std::string_view message) const;
 
  private:
@@ -100,12 +99,12 @@ class FlagSet {
   const std::unique_ptr<App> app_;
 };
 
-// The parsers behind the flags. InvalidArgument says what is expected.
+// Parsers of flag values. InvalidArgument says what is expected.
 absl::StatusOr<absl::Duration> ParsePositiveDuration(const std::string& text);
 absl::StatusOr<uint64_t> ParseBytes(const std::string& text);
 absl::StatusOr<uint64_t> ParseCount(const std::string& text, uint64_t min,
                                     uint64_t max);
-std::string FormatBytes(uint64_t bytes);  // ParseBytes takes it back
+std::string FormatBytes(uint64_t bytes);  // inverse of ParseBytes
 
 }  // namespace feedmill
 

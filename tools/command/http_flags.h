@@ -11,17 +11,17 @@
 
 namespace feedmill {
 
-// Where a server answers operators over HTTP.
+// Flags of the HTTP endpoint for operators.
 struct HttpFlags {
-  std::string at;  // HOST:PORT; "": nowhere
+  std::string at;  // HOST:PORT; "": no endpoint
   std::string ready_file;
   bool open = false;
 
   void Declare(FlagSet& flags);
 };
 
-// Serves what the flags say until it is destroyed. Begin it when signals are
-// blocked: its threads must not get them.
+// Runs the HTTP endpoint until it is destroyed. Start it after signals are
+// blocked, so that its threads do not receive them.
 class HttpEndpoint {
  public:
   HttpEndpoint(const HttpFlags& flags, MonitorSources sources);

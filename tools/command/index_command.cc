@@ -90,9 +90,9 @@ bool IsPipeline(const std::string& word) {
   return word == "-" || word.ends_with(".yaml") || word.ends_with(".yml");
 }
 
-// ---- which files
+// ---- files to index
 
-// What a file of records is, by its name or as --as says; "" if neither does.
+// Returns the kind of a record file, from its name or from --as; "" if unknown.
 std::string KindOf(const std::string& path, const std::string& as) {
   if (as != "by-name") return as;
   const std::pair<std::string_view, const char*> endings[] = {
@@ -106,7 +106,7 @@ std::string KindOf(const std::string& path, const std::string& as) {
   return "";
 }
 
-// A source of the kind with that name.
+// Makes a source of that kind.
 Source SourceOf(const std::string& kind, const std::string& path) {
   Source source = FindSourceKind(kind)->New();
   *MutableSourceFiles(source) = {path};
@@ -144,7 +144,7 @@ absl::Status AddPipeline(const std::string& path,
   return absl::OkStatus();
 }
 
-// All that the words name, each once.
+// Finds all files that the arguments name, each once.
 std::vector<IndexedFile> FindFiles(const IndexFlags& flags,
                                    const FunctionRegistry& functions,
                                    std::vector<absl::Status>& errors) {
@@ -167,7 +167,7 @@ std::vector<IndexedFile> FindFiles(const IndexFlags& flags,
   return files;
 }
 
-// ---- their indexes
+// ---- building indexes
 
 struct Done {
   uint64_t built = 0;
@@ -189,7 +189,7 @@ struct Done {
   uint64_t files() const { return built + there + small; }
 };
 
-// The threads of an executor index files until there are none left.
+// Indexes all files on the threads of an executor.
 class Indexer {
  public:
   Indexer(const std::vector<IndexedFile>& files, const IndexFolder& folder)
@@ -234,9 +234,10 @@ class Indexer {
 
   const std::vector<IndexedFile>& files_;
   const IndexFolder& folder_;
-  std::vector<absl::StatusOr<KeptIndex>> results_;  // each is one thread's
+  // each is written by one thread
+  std::vector<absl::StatusOr<KeptIndex>> results_;
   std::atomic<size_t> next_ = 0;
-  std::atomic<size_t> finished_ = 0;  // changed with mutex_
+  std::atomic<size_t> finished_ = 0;  // modified under mutex_
   std::atomic<uint64_t> bytes_ = 0;
   std::mutex mutex_;
   std::condition_variable all_finished_;

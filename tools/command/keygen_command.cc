@@ -54,7 +54,8 @@ absl::Status MakeFolder(const std::string& folder) {
   return absl::OkStatus();
 }
 
-// A pair of `role`: NAME.key, and its public half where servers look for it.
+// Makes a key pair of `role`: NAME.key, and the public key in the folder where
+// servers look for it.
 absl::Status MakePair(const std::string& folder, Role role,
                       const std::string& name) {
   std::string listed = fmt::format("{}/dispatcher.pub", folder);

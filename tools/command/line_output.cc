@@ -17,8 +17,8 @@
 namespace feedmill {
 namespace {
 
-// A pipe takes so much as a whole or not at all, and without blocking if poll
-// calls it writable (pipe(7)).
+// A pipe takes this much atomically, and without blocking if poll reports it as
+// writable (pipe(7)).
 constexpr size_t kPipeAtomicBytes = PIPE_BUF;
 constexpr int kPollMilliseconds = 100;
 
@@ -41,10 +41,10 @@ absl::Status LineOutput::Write(std::string_view text,
                                std::span<const size_t> ends,
                                std::atomic<uint64_t>& written,
                                const std::function<bool()>& go_on) {
-  size_t at = 0;       // all before it is written
-  size_t line_at = 0;  // where the first line begins that is not
-  size_t line = 0;     // which one that is
-  absl::Time until = absl::InfiniteFuture();  // of the grace
+  size_t at = 0;       // all bytes before it are written
+  size_t line_at = 0;  // beginning of the first line not fully written
+  size_t line = 0;     // number of that line
+  absl::Time until = absl::InfiniteFuture();  // end of the grace period
   while (line < ends.size()) {
     const bool within = at > line_at;
     if (cancel_ && !within) return Cancelled("interrupted while writing");
@@ -57,13 +57,14 @@ absl::Status LineOutput::Write(std::string_view text,
             absl::FormatDuration(grace_));
       }
     }
-    // Before it waits, so that what is written is reported, and after.
+    // Called before each wait, so that progress is reported, and after it.
     if (!within && go_on && !go_on()) return absl::OkStatus();
     if (!Writable(0)) {
       Writable(kPollMilliseconds);
       continue;
     }
-    // Lines that go as one; behind a half line none, it may be the last.
+    // Lines that are written together. After a partial line only its rest: it
+    // may be the last one.
     const size_t most = within ? line + 1 : ends.size();
     size_t last = line;
     while (last < most && (file_ || ends[last] - at <= kPipeAtomicBytes))
@@ -93,11 +94,11 @@ bool LineOutput::Writable(int milliseconds) const {
   return poll(&wait, 1, milliseconds) > 0;
 }
 
-// A signal interrupts no write that begins just after it, and another process
-// may fill the pipe between poll and write.
+// Writes without blocking if possible: a signal may arrive just before the
+// write, and another process may fill the pipe after poll.
 ptrdiff_t LineOutput::WriteSome(std::string_view text) {
   if (no_wait_) {
-    // writev does not change what it is given.
+    // writev does not modify the buffer.
     const iovec part{const_cast<char*>(text.data()), text.size()};
     const ssize_t count = pwritev2(fd_, &part, 1, -1, RWF_NOWAIT);
     const bool unknown = count < 0 && (errno == EOPNOTSUPP || errno == ENOSYS ||

@@ -16,7 +16,8 @@ constexpr char kManExamples[] =
     "  feedmill man | man -l -\n"
     "  feedmill man worker > /usr/local/share/man/man1/feedmill-worker.1";
 
-// Text as roff takes it: no line is a request, no character an escape.
+// Escapes text for roff, so that no line is a request and no character an
+// escape.
 std::string Roff(const std::string& text) {
   std::string out;
   bool line_begins = true;
@@ -39,7 +40,7 @@ std::string Heading(const std::string& page) {
                      FEEDMILL_VERSION);
 }
 
-// "Examples:\n  a\n  b" and what may stand before it.
+// Formats a text, e.g. a list of examples, without filling its lines.
 std::string Block(const std::string& text) {
   return fmt::format(".nf\n{}\n.fi\n", Roff(text));
 }

@@ -10,14 +10,14 @@
 
 namespace feedmill {
 
-// --op-plugin, of every command that types or computes expressions.
+// --op-plugin, for every command that checks or evaluates expressions.
 struct OpPluginFlag {
   std::string paths;
 
   void Declare(FlagSet& flags);
-  // `functions` and those of the plugins; of FEEDMILL_OP_PLUGINS, where the
-  // flag is not given. InvalidArgument names the file and says why it is
-  // refused.
+  // Returns `functions` and those of the plugins: of the flag or, without it,
+  // of FEEDMILL_OP_PLUGINS. InvalidArgument names the file and the reason for
+  // refusing it.
   absl::StatusOr<std::shared_ptr<const FunctionRegistry>> AddTo(
       const std::shared_ptr<const FunctionRegistry>& functions) const;
 };

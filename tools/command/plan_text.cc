@@ -42,13 +42,13 @@ std::string Names(const AnalyzedGraph& graph, const std::vector<size_t>& steps,
   return fmt::format("{}", fmt::join(names, between));
 }
 
-// ---- which steps run as one pass
+// ---- steps that run as one pass
 
-// Steps of one home that are compiled to one program, with what enters it.
+// Steps with one placement that are compiled into one program, and its input.
 struct Pass {
   std::vector<size_t> steps;
   std::string_view home;
-  std::string_view rows;  // what its rows are
+  std::string_view rows;  // name of its rows
 };
 
 std::vector<Pass> PassesOf(const AnalyzedGraph& graph) {
@@ -64,7 +64,7 @@ std::vector<Pass> PassesOf(const AnalyzedGraph& graph) {
       passes.push_back({{}, "worker", passes.back().rows});
       continue;
     }
-    // What marks steps does nothing itself; the worker writes numbers.
+    // Marker steps compute nothing; the worker numbers elements.
     if (step.Is<OnErrorStep>()) continue;
     if (graph.steps[s].home == Home::kWorker || mapped ||
         step.Is<EnumerateStep>()) {
@@ -83,7 +83,8 @@ std::vector<Pass> PassesOf(const AnalyzedGraph& graph) {
   return passes;
 }
 
-// `of`: whose steps they are, "inputs[0] " or "".
+// `of`: prefix of the steps' names, e.g. "inputs[0] "; "" for the whole
+// pipeline.
 std::string FusedText(const std::shared_ptr<const AnalyzedGraph>& graph,
                       const std::shared_ptr<const FunctionRegistry>& functions,
                       const std::string& of = "") {
@@ -97,7 +98,7 @@ std::string FusedText(const std::shared_ptr<const AnalyzedGraph>& graph,
     if (pass.steps.empty() || !plan.ok()) continue;
     const auto program = BlockProgram::Make(*plan, functions, pass.steps,
                                             graph->InputOf(pass.steps[0]));
-    if (!program.ok()) continue;  // it names files, which workers read
+    if (!program.ok()) continue;  // it needs files, which only workers read
     out +=
         fmt::format("fused   {}{}: {} in one pass, {}\n", of, pass.home,
                     Names(*graph, pass.steps, " + "),
@@ -109,13 +110,13 @@ std::string FusedText(const std::shared_ptr<const AnalyzedGraph>& graph,
   return out;
 }
 
-// ---- what stands elsewhere than it is written
+// ---- steps that run earlier than written
 
 std::string MovedText(const AnalyzedGraph& graph) {
   std::string out;
   for (size_t s = 0; s < graph.client_begin; ++s) {
     const Step& step = graph.graph.steps[s];
-    // Batches and numbers are made where they are written.
+    // Batches and numbers are made at their written position.
     if (graph.steps[s].home != Home::kPlan || step.Is<BatchStep>() ||
         step.Is<EnumerateStep>()) {
       continue;
@@ -136,9 +137,9 @@ std::string MovedText(const AnalyzedGraph& graph) {
   return out;
 }
 
-// ---- components that nothing needs
+// ---- unused components
 
-// Of what `by` would make.
+// Lists components of `written` that are missing in `made`.
 void AddUnused(const std::string& by, const ElementSpec& written,
                const ElementSpec& made, std::string& out) {
   for (const ComponentSpec& c : written.components) {
@@ -148,13 +149,13 @@ void AddUnused(const std::string& by, const ElementSpec& written,
   }
 }
 
-// `of`: whose they are, "inputs[0] " or "".
+// `of`: prefix of the names, e.g. "inputs[0] "; "" for the whole pipeline.
 std::string UnusedText(const AnalyzedGraph& graph, const std::string& of = "") {
   std::string out;
   for (size_t i = 0; i < graph.inputs.size(); ++i) {
     out += UnusedText(*graph.inputs[i], fmt::format("{}inputs[{}] ", of, i));
   }
-  // What inputs do not make is said of them.
+  // Unused components of inputs are listed with the inputs.
   if (graph.inputs.empty()) {
     AddUnused(of + "the source", graph.source.written, graph.source.spec, out);
   }
@@ -173,10 +174,10 @@ std::string UnusedText(const AnalyzedGraph& graph, const std::string& of = "") {
   return out;
 }
 
-// ---- the files
+// ---- files
 
-// What the files say, as the labels of images. `of`: whose they are,
-// "inputs[0] " or "".
+// Lists what only the files tell, e.g. the labels of images. `of`: prefix of
+// the names, e.g. "inputs[0] "; "" for the whole pipeline.
 std::string ManifestText(const AnalyzedGraph& graph, const Manifest& manifest,
                          const std::string& of = "") {
   std::string out;
@@ -192,7 +193,7 @@ std::string ManifestText(const AnalyzedGraph& graph, const Manifest& manifest,
                                         graph.source.spec, of);
 }
 
-// ---- how much there is, and how it is cut
+// ---- positions, splits and memory
 
 std::string Counted(uint64_t count, std::string_view word) {
   return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s");

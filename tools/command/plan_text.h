@@ -10,13 +10,16 @@
 
 namespace feedmill {
 
-// What `read --explain` prints: where each step runs and what leaves it
-// (AnalyzedGraph::Explain), which steps run as one pass, which steps of the
-// plan stand elsewhere than they are written, components that nothing needs;
-// and, as far as the files can be seen from here, how many positions there are,
-// the splits that a service makes of them and the memory that reading takes,
-// with the settings' defaults. Counts records as a read would; makes no
-// element. InvalidArgument for a graph that cannot be.
+// Returns the text of `read --explain`:
+//   - where each step runs, and its output (AnalyzedGraph::Explain)
+//   - steps that run as one pass, steps that run earlier than written, and
+//     components that no step needs
+//   - if the files are accessible here: the number of positions, the splits
+//     that a service makes of them, and the memory of a read with default
+//     settings
+//
+// Counts records like a read; makes no elements. InvalidArgument for an invalid
+// graph.
 absl::StatusOr<std::string> PlanText(
     const Graph& graph, std::shared_ptr<const FunctionRegistry> functions);
 

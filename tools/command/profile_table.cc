@@ -18,7 +18,7 @@ struct Line {
   std::string home;
   std::string name;
   size_t place = 0;
-  bool counts = true;      // its rows and bytes mean something
+  bool counts = true;      // its rows and bytes are meaningful
   bool elsewhere = false;  // on a worker of a service
   Cost cost{};
 };
@@ -28,7 +28,8 @@ Cost Both(const Cost& a, const Cost& b) {
           a.rows_out + b.rows_out, a.bytes_out + b.bytes_out};
 }
 
-// Those of inputs before those of the whole, as they are written.
+// Adds the steps of inputs before those of the whole pipeline, in written
+// order.
 void AddSteps(const AnalyzedGraph& graph, const std::string& before,
               std::vector<Line>& lines) {
   for (size_t i = 0; i < graph.inputs.size(); ++i) {
@@ -45,8 +46,8 @@ void AddSteps(const AnalyzedGraph& graph, const std::string& before,
   }
 }
 
-// The lines that cost something: what the plan knows by arithmetic costs
-// nothing that could be measured. Those of a service's workers come first.
+// Returns the lines with a cost. The plan's own steps are arithmetic and cost
+// nothing measurable. Lines of a service's workers come first.
 std::vector<Line> LinesOf(const AnalyzedGraph& graph,
                           const ReadProfile::Sums& sums, bool local) {
   std::vector<Line> all{
@@ -85,7 +86,7 @@ std::string Number(uint64_t number, bool counts) {
   return counts ? fmt::format("{}", number) : "";
 }
 
-// A clause about the machine, if threads waited for a core for long.
+// A clause about the machine, if threads waited long for a core.
 std::string WithoutACore(const ReadProfile::Sums& sums) {
   const double ready = sums.reads_ready_s + sums.makes_ready_s;
   if (ready <= sums.elapsed_s / 10) return "";
@@ -94,14 +95,16 @@ std::string WithoutACore(const ReadProfile::Sums& sums) {
       ready);
 }
 
-// The first half of a sentence: which line bounds the read.
+// The first half of a sentence: the line that bounds the read.
 std::string Bound(const std::vector<Line>& lines, const ReadProfile::Sums& sums,
                   double waited, bool local) {
-  // Where it waits most of the time, those who make elements bound it.
+  // If the reader waits most of the time, the threads that make elements are
+  // the bottleneck.
   const bool makers = waited >= 0.5;
   const bool elsewhere = makers && !local;
   const double worked = Busy(lines, true);
-  // With workers that mostly had nothing to do, what is between them does.
+  // If the workers were mostly idle, the service between them and the reader
+  // is.
   if (elsewhere && worked < sums.elapsed_s * waited / 2) {
     return fmt::format(
         "bounded by the service (its start, its network, or workers that do "
@@ -137,7 +140,7 @@ std::string ProfileTable(const AnalyzedGraph& graph,
   const std::vector<Line> lines = LinesOf(graph, sums, local);
   const Cost& waiting = sums.reads[ReadProfile::kWaiting];
   const double elapsed = std::max(sums.elapsed_s, 1e-9);
-  // Of the time that the thread that reads had a core or was blocked.
+  // Relative to the time in which the reading thread had a core or was blocked.
   const double waited =
       waiting.wall_s / std::max(elapsed - sums.reads_ready_s, 1e-9);
   const double worked = Busy(lines, true);
@@ -179,7 +182,7 @@ std::string ProfileTable(const AnalyzedGraph& graph,
       waiting, false, 0);
   add("client", "ready, without a core",
       Cost{sums.reads_ready_s + sums.makes_ready_s}, false, 0);
-  // Threads that measure nothing: of sockets, and what is between reads.
+  // Threads without measurement: those of sockets, and time between reads.
   const Cost rest{sums.reads[ReadProfile::kRest].wall_s +
                       sums.makes[ReadProfile::kRest].wall_s,
                   std::max(0.0, sums.process_cpu_s - cpu) +

@@ -8,10 +8,10 @@
 
 namespace feedmill {
 
-// What `read --profile` prints: what bounds the read, then a line for the
-// source, for each step that costs something and for the rest, as --explain
-// names them. `local`: the elements were made in this process; else those of
-// the workers, as far as their frames say, come first.
+// Returns the text of `read --profile`: the bottleneck of the read, then a line
+// for the source, for each step with a cost and for the rest, named as by
+// --explain. `local`: the elements were made in this process. Otherwise the
+// workers' costs, from their frames, come first.
 std::string ProfileTable(const AnalyzedGraph& graph,
                          const ReadProfile::Sums& sums, bool local);
 

@@ -163,7 +163,7 @@ struct ReadFlags {
                 "worker runs on this host",
                 &transport);
     flags.OneOf("--via", {"worker", "dispatcher"},
-                "Which way elements take: dispatcher relays the elements of "
+                "Path of the elements: dispatcher relays the elements of "
                 "workers that this host cannot reach",
                 &via);
     flags.OneOf("--compression", {"none", "lz4", "zstd", "auto"},
@@ -179,11 +179,11 @@ struct ReadFlags {
                 "read, or by steps that are the client's; default: 1GiB, or an "
                 "eighth of the memory where that is less",
                 &element_bytes_max);
-    flags.Text("--token", "FILE",
-               "Continue from the place that this token holds", &token);
+    flags.Text("--token", "FILE", "Continue from the position in this token",
+               &token);
     flags.Text("--save-token", "FILE",
-               "When it begins, and when it ends, for whatever reason, save "
-               "there how far it came",
+               "Save the reader's position to this file at the start and at "
+               "the end, also after an error or a signal",
                &save_token);
     flags.Text("--cluster-id", "NAME", "Refuse a dispatcher of another cluster",
                &cluster_id);
@@ -196,7 +196,7 @@ struct ReadFlags {
                 &threads);
   }
 
-  // Whether the flags fit together.
+  // Checks that the flags are consistent.
   absl::Status Check(const FlagSet& flags) const {
     if (pipeline.empty()) return flags.Error("PIPELINE, a file, is missing");
     if (explain && profile) {
@@ -228,29 +228,29 @@ struct ReadFlags {
   }
 };
 
-// ---- signals: a flag that the reader and the writer watch.
+// ---- signals: flags that the reader and the writer poll.
 std::atomic<bool> g_cancel = false;
 std::atomic<int> g_signal = 0;
-std::atomic<int64_t> g_signal_ms = 0;  // when it came
+std::atomic<int64_t> g_signal_ms = 0;  // time of the signal
 pthread_t g_reading_thread;
-// A second signal sooner than that is the first one again: timeout(1) signals
-// both the process and its group.
+// A second signal within this time is a copy of the first: timeout(1) signals
+// the process and its group.
 constexpr int64_t kSignalAgainMs = 1'000;
 
 int64_t MonotonicMs() {
   timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);  // a signal handler may call it
+  clock_gettime(CLOCK_MONOTONIC, &now);  // async-signal-safe
   return int64_t{now.tv_sec} * 1'000 + now.tv_nsec / 1'000'000;
 }
 
 void OnSignal(int signal) {
   if (pthread_equal(pthread_self(), g_reading_thread) == 0) {
-    pthread_kill(g_reading_thread, signal);  // wakes its wait to write
+    pthread_kill(g_reading_thread, signal);  // interrupts its wait in a write
     return;
   }
   if (g_cancel.exchange(true)) {
     if (MonotonicMs() - g_signal_ms < kSignalAgainMs) return;
-    _exit(128 + signal);  // it was meant
+    _exit(128 + signal);  // the user wants to stop at once
   }
   g_signal_ms = MonotonicMs();
   g_signal = signal;
@@ -259,19 +259,20 @@ void OnSignal(int signal) {
 void CatchSignals() {
   g_reading_thread = pthread_self();
   struct sigaction action {};
-  action.sa_handler = OnSignal;  // without SA_RESTART
+  // without SA_RESTART: system calls are interrupted
+  action.sa_handler = OnSignal;
   sigaction(SIGINT, &action, nullptr);
   sigaction(SIGTERM, &action, nullptr);
 }
 
-// Elements that will be printed, where nothing must be read to know it.
+// Returns the number of elements to print, if it is known before reading.
 std::optional<uint64_t> KnownTotal(const Reader& reader, uint64_t limit) {
   const std::optional<uint64_t> total = reader.left();
   if (limit == kNoLimit) return total;
   return std::min(limit, total.value_or(limit));
 }
 
-// "1/4" → 1, 4; "10:20" → 10, 20.
+// Parses "1/4" → 1, 4; "10:20" → 10, 20.
 absl::StatusOr<std::pair<uint64_t, uint64_t>> ParsePair(const std::string& text,
                                                         char between) {
   const size_t at = text.find(between);
@@ -283,7 +284,7 @@ absl::StatusOr<std::pair<uint64_t, uint64_t>> ParsePair(const std::string& text,
   return std::pair(first, second);
 }
 
-// Which part of the sequence to read.
+// Sets the part of the sequence to read.
 absl::Status TakeShare(const ReadFlags& flags, ReadOptions& options) {
   if (!flags.consumer.empty()) {
     const auto share = ParsePair(flags.consumer, '/');
@@ -342,15 +343,16 @@ ReadOptions MakeReadOptions(const ReadFlags& flags, bool timeout_given,
   return options;
 }
 
-// Reads to the end or the limit. `came`: elements of the writer and those of
-// the last chunk that it did not take.
+// Reads to the end or the limit. `came`: elements written, plus those of the
+// last chunk that were not written.
 absl::Status Copy(Reader& reader, uint64_t limit, bool skips,
                   ElementWriter& writer, uint64_t& came) {
   while (writer.elements() < limit) {
     FM_ASSIGN_OR_RETURN(std::optional<Chunk> chunk, reader.Next());
     if (!chunk.has_value()) break;
     came = writer.elements() + chunk->rows;
-    // Nothing of it is used before it is printed: others get it if this ends.
+    // Report the chunk as unused until it is printed: if this process ends,
+    // other readers get its elements.
     if (!reader.ReportProgress(chunk->rows)) continue;
     const uint64_t wanted = limit - writer.elements();
     const uint64_t beyond =
@@ -405,7 +407,7 @@ absl::Status ReadAll(const Graph& graph, const ReadFlags& flags,
                "get this order again\n",
                reader->seed());
   }
-  // For one that is killed. A pipe gets one token, at the end.
+  // Saved in case the process is killed. A pipe gets one token, at the end.
   if (!flags.save_token.empty() && IsTokenFile(flags.save_token)) {
     FM_ASSIGN_OR_RETURN(const std::string begin, reader->Save());
     FM_RETURN_IF_ERROR(
@@ -435,7 +437,7 @@ absl::Status ReadAll(const Graph& graph, const ReadFlags& flags,
   if (skips) TellSkipped(*skips, reader->skipped());
   TellDataWarnings();
   if (flags.save_token.empty()) return status;
-  // What was printed is what was read.
+  // The token covers the elements that were printed.
   const absl::StatusOr<std::string> token =
       reader->Save(came - writer.elements());
   const absl::Status saved = token.ok()
@@ -445,7 +447,7 @@ absl::Status ReadAll(const Graph& graph, const ReadFlags& flags,
   return status.ok() ? saved : status;
 }
 
-// What --profile prints, of a graph as its user wrote it.
+// Prints the text of --profile for a graph as its user wrote it.
 absl::Status PrintProfile(Graph graph, const FunctionRegistry& functions,
                           const ReadProfile::Sums& sums, bool local) {
   FM_RETURN_IF_ERROR(InferFields(graph));
@@ -508,7 +510,7 @@ absl::StatusOr<int> RunRead(const Invocation& invocation) {
     if (status.ok()) FM_RETURN_IF_ERROR(printed);
   }
   if (g_signal != 0) return 128 + g_signal;
-  // Whoever read the output has what they wanted.
+  // If the reader of the output is gone, it has what it wanted: no error.
   if (output_closed || absl::IsAborted(status)) return 0;
   FM_RETURN_IF_ERROR(WithLine(status, pipeline, read.pipeline));
   return 0;

@@ -11,7 +11,7 @@
 namespace feedmill {
 namespace {
 
-// 1234567 → "1,234,567".
+// Formats 1234567 as "1,234,567".
 std::string WithCommas(uint64_t number) {
   std::string text = fmt::format("{}", number);
   for (size_t at = text.size(); at > 3;) {
@@ -21,7 +21,7 @@ std::string WithCommas(uint64_t number) {
   return text;
 }
 
-// 125 → "2:05", 4000 → "1:06:40".
+// Formats 125 as "2:05" and 4000 as "1:06:40".
 std::string TimeText(double seconds) {
   const auto whole = static_cast<uint64_t>(std::min(seconds, 1e9) + 0.5);
   const uint64_t hours = whole / 3600;

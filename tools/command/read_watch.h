@@ -14,30 +14,31 @@
 
 namespace feedmill {
 
-// How far a command is, for the line on the terminal.
+// Progress of a command, for the line on the terminal.
 struct ReadProgress {
   uint64_t elements = 0;
   uint64_t bytes = 0;
   absl::Duration elapsed;
-  std::optional<uint64_t> total;  // elements there will be, where known
+  std::optional<uint64_t> total;  // expected number of elements, if known
   const char* unit = "elements";
 };
 // "1,234,567 elements  45,678/s  12.3 MB/s  [=====     ] 34 %  2:05 left".
 std::string ProgressLine(const ReadProgress& progress);
 
-// A thread beside a command that waits: draws the progress line on stderr,
-// where that is a terminal, and notices when the reader of stdout has gone
-// although there is nothing to write.
+// A thread beside a blocking command. Draws the progress line if stderr is a
+// terminal. Detects that the reader of stdout is gone even while nothing is
+// written.
 class ReadWatch {
  public:
   struct Options {
-    bool draw = false;                       // the line
-    int output_fd = -1;                      // watched; -1: not
-    std::function<ReadProgress()> progress;  // called by the watch's thread
-    std::function<void()> on_closed_output;  // too, once
+    bool draw = false;                       // draw the progress line
+    int output_fd = -1;                      // descriptor to watch; -1: none
+    std::function<ReadProgress()> progress;  // called on the watch's thread
+    // called on the watch's thread, once
+    std::function<void()> on_closed_output;
   };
   explicit ReadWatch(Options options);
-  // Leaves the last line standing.
+  // Leaves the last line on the terminal.
   ~ReadWatch();
 
  private:

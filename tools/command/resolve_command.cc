@@ -48,7 +48,7 @@ constexpr char kResolveExamples[] =
     "\n"
     "FEEDMILL_RESOLVER_PLUGINS names shared objects that add kinds of cluster.";
 
-// A task's type may be any bytes; what is no UTF-8 prints as U+FFFD.
+// A task's type may be any bytes; invalid UTF-8 prints as U+FFFD.
 template <class Json>
 std::string JsonDump(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -59,7 +59,7 @@ std::string YamlText(const ClusterView& view) {
   if (view.spec.empty()) {
     text += " {}\n";
   } else {
-    // Block style below its key: each line two further in.
+    // Block style: each line is indented by two.
     std::string inner = view.spec.ToYaml();
     inner.pop_back();
     text += "\n  ";
@@ -72,7 +72,7 @@ std::string YamlText(const ClusterView& view) {
   if (!view.task_type.has_value() && !view.task_id.has_value()) {
     return text + "task: null\n";
   }
-  // JSON is YAML, with strings quoted that would be numbers.
+  // JSON is valid YAML; strings that look like numbers are quoted.
   const auto type = view.task_type.has_value()
                         ? JsonDump(nlohmann::json(*view.task_type))
                         : "null";
@@ -95,7 +95,7 @@ std::string JsonText(const ClusterView& view) {
   return JsonDump(out) + "\n";
 }
 
-// One line a task, with a star at this process's own.
+// Formats one line per task, with a star at this process's own.
 std::string TableText(const ClusterView& view) {
   size_t width = 3;
   for (const std::string& job : view.spec.Jobs()) {

@@ -22,11 +22,11 @@
 namespace feedmill {
 namespace {
 
-// Everything here runs where there is no memory: nothing is allocated, and text
-// goes to stderr by write.
+// Everything here runs when memory is exhausted: it allocates nothing and
+// writes to stderr directly.
 
 constexpr size_t kStackBytes = size_t{256} << 10;
-// Less than that, and a thread cannot be started for lack of memory.
+// If less is free, a thread cannot be started for lack of memory.
 constexpr size_t kProbeBytes = size_t{16} << 20;
 
 std::atomic<bool> g_memory_refused = false;
@@ -36,7 +36,7 @@ void Say(const char* text) {
       write(STDERR_FILENO, text, std::strlen(text));
 }
 
-// The limit as it is given to ulimit, or "unlimited".
+// Formats the limit for ulimit; "unlimited" if there is none.
 const char* LimitText(int resource, rlim_t unit, char* text, size_t size) {
   rlimit limit{};
   if (getrlimit(static_cast<__rlimit_resource>(resource), &limit) != 0 ||
@@ -88,7 +88,7 @@ bool ThreadsAreShort() {
   return child < 0 && errno == EAGAIN;
 }
 
-// Of operator new, also where its caller handles that there is no memory.
+// Handler of operator new. Runs also if the caller handles the failure.
 void OnNoMemory() {
   g_memory_refused.store(true);
   throw std::bad_alloc();
@@ -111,7 +111,7 @@ void OnNoMemory() {
     Say("\n");
     _exit(kExitFailure);
   } catch (const std::exception& error) {
-    // libzmq's have nothing but the text of an errno.
+    // libzmq's exceptions have only the text of an errno.
     if (std::strcmp(error.what(), std::strerror(ENOMEM)) == 0) {
       SayMemory();
       _exit(kExitFailure);
@@ -121,8 +121,8 @@ void OnNoMemory() {
     Say("\n");
   } catch (...) {
   }
-  // While an exception is on its way, a thread that still runs is destroyed.
-  // Only exceptions of the standard library, of a resource, come that far.
+  // If a constructor throws, a running thread may be destroyed, which
+  // terminates. Only resource exceptions of the standard library get here.
   if (std::uncaught_exceptions() > 0) {
     MemoryIsShort() ? SayMemory() : SayThreads();
     _exit(kExitFailure);
@@ -131,8 +131,8 @@ void OnNoMemory() {
   std::abort();
 }
 
-// Of a library: libzmq aborts where it gets no memory or thread, and says so in
-// its own words only.
+// Handles abort() of a library: libzmq aborts without memory or threads, with a
+// message of its own only.
 void OnAbort(int) {
   if (MemoryIsShort()) {
     SayMemory();
@@ -142,19 +142,19 @@ void OnAbort(int) {
     SayThreads();
     _exit(kExitFailure);
   }
-  // Returns into abort, which ends the process by the signal.
+  // Returns to abort(), which ends the process by the signal.
   std::signal(SIGABRT, SIG_DFL);
 }
 
-// Of libgomp, which exits where it gets no thread.
+// Handles exit() of libgomp, which exits if it cannot start a thread.
 void OnExit() {
   if (!Executor::Starting()) return;
   MemoryIsShort() ? SayMemory() : SayThreads();
   _exit(kExitFailure);
 }
 
-// The stack of the main thread grows when it is used, for which there may be no
-// room any more. (That of other threads is whole from the start.)
+// Touches the stack of the main thread, which otherwise grows on use, when
+// there may be no memory. (Stacks of other threads are allocated at the start.)
 void TakeStack() {
   volatile char stack[kStackBytes];
   for (size_t at = 0; at < sizeof stack; at += 1024) stack[at] = 0;

@@ -3,17 +3,17 @@
 
 namespace feedmill {
 
-// Makes a process that is refused memory, threads or file space end with exit
-// status 1 and a line that names the limit, wherever that happens:
-//   - an exception that no function handles (std::bad_alloc of a server's
-//     thread, for example),
-//   - a library that calls abort() or exit() because of it (libzmq, libgomp),
-//   - a file that reaches the limit of its size (ulimit -f): SIGXFSZ is
-//     ignored, so that writing fails with EFBIG, which the writer reports.
-// What aborts for another reason still aborts.
+// If the process is refused memory, threads or file space, ends it with exit
+// status 1 and a line that names the limit. Handles:
+//   - exceptions that no function handles (e.g. std::bad_alloc of a server's
+//     thread)
+//   - libraries that call abort() or exit() for this reason (libzmq, libgomp)
+//   - files that reach the size limit (ulimit -f): SIGXFSZ is ignored, so that
+//     writes fail with EFBIG, which the writer reports
+// An abort for another reason still aborts.
 //
-// For the first line of main: only a command may set a process's handlers. The
-// library leaves those of its program alone.
+// Call first in main. Only a command may set a process's handlers; the library
+// does not change those of its program.
 void ExplainResourceErrors();
 
 }  // namespace feedmill

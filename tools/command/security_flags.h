@@ -6,9 +6,9 @@
 
 namespace feedmill {
 
-// The flags about keys: --keys of every command with a socket …
+// Declares --keys, for every command with a socket.
 void DeclareKeys(FlagSet& flags, SecurityConfig* security);
-// … and --server-key of those that connect to a dispatcher.
+// Declares --server-key, for commands that connect to a dispatcher.
 void DeclareServerKey(FlagSet& flags, SecurityConfig* security);
 
 }  // namespace feedmill

@@ -38,7 +38,7 @@ struct ServerCommand {
   ServerFlags server;
   std::string cluster;
   std::string job;
-  uint64_t task = UINT64_MAX;  // none that can be given
+  uint64_t task = UINT64_MAX;  // not given
   absl::Duration watch = absl::Seconds(30);
   WorkerOptions worker;
   ServerConfig config;
@@ -76,7 +76,7 @@ struct ServerCommand {
   }
 };
 
-// Whether this is a worker of a cluster that has no dispatcher, or not yet.
+// True for a worker of a cluster that has no dispatcher yet.
 bool NeedsDispatcher(const ServerDef& def, const ServerOptions& options) {
   const auto full = CompleteServerDef(def, options.task);
   return full.ok() && RoleOf(full->job_name) == TaskRole::kWorker &&

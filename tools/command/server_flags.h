@@ -13,7 +13,7 @@
 
 namespace feedmill {
 
-// The flags that every long-running command has.
+// The flags of every long-running command.
 struct ServerFlags {
   std::string host = "127.0.0.1";
   uint64_t port = 0;
@@ -26,29 +26,29 @@ struct ServerFlags {
   std::string log_name;  // "": the role
   HttpFlags http;
 
-  // `serves`: what listens there, for --help: "clients and workers".
+  // `serves`: the peers of the port, for --help, e.g. "clients and workers".
   void Declare(FlagSet& flags, const std::string& serves);
-  // The same without the port, for a server whose cluster says it.
+  // Without the port, for a server whose cluster gives it.
   void DeclareWithoutPort(FlagSet& flags, const std::string& serves);
-  // Sets what the flags say of an endpoint: all of it but `advertise`.
+  // Sets all fields of an endpoint except `advertise`.
   void Set(EndpointConfig& endpoint) const;
-  // Logging as the flags say; `role` stands in each line.
+  // Configures logging; `role` appears in each line.
   absl::Status SetUpLogging(const std::string& role) const;
 };
 
-// The options of each service that every command which runs it has.
+// Flags of each service, shared by every command that runs it.
 void DeclareDispatcherFlags(FlagSet& flags, DispatcherConfig& config);
 struct WorkerOptions {
   WorkerConfig config;
   uint64_t threads = 0;
   std::string transport = "auto";
-  uint64_t shared_memory = 0;  // 0: as much as memory_bytes
-  // Below the ten seconds that service managers commonly give: what is not
-  // done by then is computed elsewhere.
+  uint64_t shared_memory = 0;  // 0: memory_bytes
+  // Less than the 10 s that service managers usually allow. Work that is not
+  // finished by then is computed by another worker.
   absl::Duration drain_timeout = absl::Seconds(8);
 
   void Declare(FlagSet& flags);
-  WorkerConfig Config() const;  // with all of the flags
+  WorkerConfig Config() const;  // with all flags applied
 };
 
 }  // namespace feedmill

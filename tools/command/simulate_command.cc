@@ -43,7 +43,7 @@ struct SeedRange {
   uint64_t last = 0;
 };
 
-// "17" or "0-9999".
+// Parses "17" or "0-9999".
 absl::StatusOr<SeedRange> ParseSeeds(const std::string& text) {
   SeedRange range;
   const size_t dash = text.find('-');
@@ -62,8 +62,8 @@ struct Violation {
   std::string text;
 };
 
-// Simulates the seeds of a range on several threads, in order; stops after the
-// first that does not hold.
+// Simulates the seeds of a range on several threads, in order. Stops after the
+// first violation.
 class Simulations {
  public:
   Simulations(SeedRange range, const sim::Options& options)
@@ -104,7 +104,7 @@ class Simulations {
     changed_.notify_all();
   }
 
-  // Draws how far they are, where someone looks.
+  // Draws the progress if stderr is a terminal.
   void Watch() {
     const bool draw = isatty(STDERR_FILENO) != 0 && options_.trace == nullptr;
     const uint64_t total = range_.last - range_.first + 1;
@@ -156,8 +156,8 @@ absl::StatusOr<int> RunSimulate(const Invocation& invocation) {
       std::clamp<uint64_t>(std::thread::hardware_concurrency(), 1, kJobsMax);
   bool trace = false;
   FlagSet flags("simulate", kSimulateSummary, kSimulateExamples);
-  flags.Text("--seeds", "A-B", "Which seeds; one number is one seed", &seeds);
-  flags.Count("--jobs", 1, kJobsMax, "How many at a time", &jobs);
+  flags.Text("--seeds", "A-B", "Range of seeds, or one seed", &seeds);
+  flags.Count("--jobs", 1, kJobsMax, "Seeds simulated at the same time", &jobs);
   flags.Bool("--trace", "Print every message, event and fault of one seed",
              &trace);
   flags.Text("--bug", "NAME", "Plant this mistake first: a seed must then fail",

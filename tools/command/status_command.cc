@@ -23,7 +23,7 @@ constexpr char kStatusExamples[] =
     "  feedmill status --service localhost:5050 --format json | jq .workers\n"
     "  feedmill status --service localhost:5050 --watch 1s";
 
-// Prints it once.
+// Prints the status once.
 absl::Status PrintOnce(const std::string& service, absl::Duration timeout,
                        const std::string& cluster_id,
                        const SecurityConfig& security, bool table,
@@ -55,11 +55,10 @@ absl::StatusOr<int> RunStatus(const Invocation& invocation) {
              &service);
   flags.OneOf("--format", {"table", "json"}, "How to print it", &format);
   flags.Duration("--timeout", "How long to wait for an answer", &timeout);
-  flags.Duration(
-      "--watch",
-      "Print it again and again, this long after the last one, until "
-      "SIGINT; default: once",
-      &watch);
+  flags.Duration("--watch",
+                 "Print it repeatedly, with this pause in between, until "
+                 "SIGINT; default: once",
+                 &watch);
   flags.Text("--cluster-id", "NAME", "Refuse a dispatcher of another cluster",
              &cluster_id);
   DeclareKeys(flags, &security);
@@ -76,7 +75,7 @@ absl::StatusOr<int> RunStatus(const Invocation& invocation) {
         PrintOnce(service, timeout, cluster_id, security, table, false));
     return 0;
   }
-  // A dispatcher that is away for a while is asked again.
+  // If the dispatcher does not answer for a while, keep asking.
   StopSignals signals;
   const bool clears = table && isatty(STDOUT_FILENO) != 0;
   do {

@@ -14,7 +14,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// For programs, not for people: they would make the table too wide.
+// Columns for programs only: they would make the table too wide.
 constexpr std::string_view kHiddenColumns[] = {
     "incarnation",     "fingerprint",     "anonymous", "endless",
     "positions_bound", "positions_taken", "verdict",
@@ -30,7 +30,7 @@ std::string CellText(const Json& value) {
   if (value.is_string()) {
     std::string text = value.get<std::string>();
     if (text.empty()) return "-";
-    // Without the key that a worker's name holds.
+    // Hides the key in a worker's name.
     if (text.starts_with("tcp://")) text = text.substr(0, text.find('#'));
     for (char& c : text) {
       if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
@@ -89,7 +89,8 @@ void AppendTable(const std::string& name, const Json& rows, std::string& out) {
   }
 }
 
-// Lists inside the rows of a table, joined into one, with the row's name first.
+// Joins the lists inside a table's rows into one table, with the row's name in
+// the first column.
 void AppendNestedTables(const Json& rows, std::string& out) {
   Json joined = Json::object();
   for (const Json& row : rows) {
@@ -108,7 +109,7 @@ void AppendNestedTables(const Json& rows, std::string& out) {
   }
 }
 
-// Why each job is not faster, a line each.
+// Prints a line per job: why it is not faster.
 void AppendVerdicts(const Json& status, std::string& out) {
   if (!status.contains("jobs") || !status["jobs"].is_array()) return;
   std::string lines;

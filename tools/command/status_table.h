@@ -7,10 +7,10 @@
 
 namespace feedmill {
 
-// A dispatcher's status (a JSON object) for people: its plain values first,
-// one a line, then a table for each list of objects, with the objects' keys
-// as columns. Keys that are not known here are shown like any other, so an
-// older command can show a newer service. Internal for other text.
+// Formats a dispatcher's status (a JSON object) for people: first its plain
+// values, one per line, then a table per list of objects, with the keys as
+// columns. Unknown keys are shown too, so that an older command can show a
+// newer service. Internal if the text is not a JSON object.
 absl::StatusOr<std::string> StatusTable(const std::string& json);
 
 }  // namespace feedmill

@@ -22,7 +22,7 @@ constexpr char kStepsExamples[] =
     "  feedmill steps\n"
     "  feedmill steps csv resize";
 
-// The values that YAML takes for a field.
+// Describes the YAML values of a field.
 struct TypeOfField {
   std::string operator()(const bool*) const { return "true or false"; }
   std::string operator()(const double*) const { return "number"; }
@@ -72,7 +72,7 @@ std::string ListText() {
   return text;
 }
 
-// The options of a source or a step.
+// Lists the options of a source or a step.
 template <class Kind>
 std::string OptionsText(std::string_view name, std::string_view summary,
                         const Configured<Kind>& one) {

@@ -11,10 +11,10 @@
 
 namespace feedmill {
 
-// Signals as something to wait for instead of something that interrupts.
+// Receives signals by waiting instead of by interruption.
 //
-// Make it before any thread starts: the signals are blocked in this thread and
-// in all that it starts later, and the old mask comes back with destruction.
+// Create it before any thread starts: the signals are blocked in this thread
+// and all threads it starts later. The destructor restores the old mask.
 class StopSignals {
  public:
   StopSignals(std::initializer_list<int> signals = {SIGINT, SIGTERM});
@@ -22,8 +22,8 @@ class StopSignals {
   StopSignals(const StopSignals&) = delete;
   StopSignals& operator=(const StopSignals&) = delete;
 
-  // The next signal; nullopt once `fd` is readable (-1: none) or `timeout` is
-  // over.
+  // Returns the next signal; nullopt when `fd` is readable (-1: none) or after
+  // `timeout`.
   std::optional<int> Wait(int fd, absl::Duration timeout);
 
  private:
@@ -31,8 +31,8 @@ class StopSignals {
   int signal_fd_ = -1;
 };
 
-// Waits for `join`, called in a thread of its own, and returns what it says.
-// Each signal meanwhile calls `stop`.
+// Runs `join` in a thread of its own and returns its result. Each signal
+// meanwhile calls `stop`.
 absl::Status ServeUntilStopped(StopSignals& signals,
                                const std::function<absl::Status()>& join,
                                const std::function<void(int signal)>& stop);

@@ -38,7 +38,7 @@ std::unique_ptr<ClusterWatch> Watch(const TaskProcess& process,
   return std::make_unique<ClusterWatch>(process.resolver, std::move(options));
 }
 
-// What the task is, and so what it can tell.
+// Returns the status sources for the task's role.
 MonitorSources SourcesOf(Server& server) {
   MonitorSources sources;
   const TaskRole role = RoleOf(server.server_def().job_name);
@@ -55,7 +55,7 @@ MonitorSources SourcesOf(Server& server) {
   return sources;
 }
 
-// Between two looks for a dispatcher: soon at first.
+// Pauses between polls for a dispatcher, short at first.
 constexpr absl::Duration kFirstPause = absl::Milliseconds(100);
 constexpr absl::Duration kLastPause = absl::Seconds(2);
 constexpr absl::Duration kSayAgain = absl::Seconds(10);
@@ -86,7 +86,7 @@ absl::StatusOr<std::optional<ClusterView>> AwaitDispatcher(
     if (!view.ok() && now == begun) return view.status();
     absl::Status missing = view.status();
     if (view.ok()) {
-      // A variable of this process does not change any more.
+      // A variable of this process cannot change, so waiting is useless.
       if (!view->no_jobs_because.empty()) {
         FM_RETURN_IF_ERROR(CheckHasJobs(*view, uri));
       }
@@ -121,7 +121,7 @@ absl::Status RunTask(Server& server, const TaskProcess& process) {
   FM_RETURN_IF_ERROR(server.Start());
   HttpEndpoint http(process.http, SourcesOf(server));
   FM_RETURN_IF_ERROR(http.Start());
-  // Begins once signals are blocked: its thread must not get them.
+  // Starts after signals are blocked, so that its thread does not receive them.
   const std::unique_ptr<ClusterWatch> watching = Watch(process, server);
   absl::Status announced;
   std::thread announcer([&] {

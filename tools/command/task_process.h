@@ -14,12 +14,12 @@
 
 namespace feedmill {
 
-// How a command runs its task of a cluster until it is told to end.
+// Settings of a command that runs a task of a cluster until a signal ends it.
 struct TaskProcess {
-  // Where the cluster is described, and what it said of it at first.
+  // The cluster's resolver, and its first result.
   std::shared_ptr<const ClusterResolver> resolver;
   ClusterSpec known;
-  absl::Duration watch;  // how often to look whether it has changed
+  absl::Duration watch;  // interval between polls for changes
   std::string ready_file;
   HttpFlags http;
   absl::Duration drain_timeout;
@@ -28,16 +28,17 @@ struct TaskProcess {
 // InvalidArgument if the cluster of this URI has no jobs, with the reason.
 absl::Status CheckHasJobs(const ClusterView& view, const std::string& uri);
 
-// Looks at a cluster until it has a dispatcher: a worker may come first. Says
-// at once and each 10 s that it waits. nullopt: a SIGINT or SIGTERM came;
-// DeadlineExceeded after `timeout`; the resolver's own error only where the
-// first look fails.
+// Polls a cluster until it has a dispatcher, because a worker may start first.
+// Reports the wait at once and every 10 s. nullopt: SIGINT or SIGTERM.
+// DeadlineExceeded after `timeout`. Resolver errors are returned only for the
+// first poll.
 absl::StatusOr<std::optional<ClusterView>> AwaitDispatcher(
     const ClusterResolver& resolver, const std::string& uri,
     absl::Duration watch, absl::Duration timeout);
 
-// Starts `server`, lets it follow its cluster, says in the ready file where it
-// serves, and drains it at the first SIGINT or SIGTERM. Returns why it ended.
+// Starts `server`, lets it follow changes of its cluster, writes its address to
+// the ready file, and drains it on the first SIGINT or SIGTERM. Returns the
+// reason of its end.
 absl::Status RunTask(Server& server, const TaskProcess& process);
 
 }  // namespace feedmill

@@ -33,7 +33,7 @@ absl::StatusOr<int> RunToken(const Invocation& invocation) {
   FlagSet flags("token", kTokenSummary, kTokenExamples);
   flags.Positional("ACTION", "merge or show (required)", &action);
   flags.Positionals("FILE", "The tokens' files, one or more", &files);
-  flags.Text("--output", "FILE", "Where the merged token goes (required)",
+  flags.Text("--output", "FILE", "File for the merged token (required)",
              &output);
   FM_ASSIGN_OR_RETURN(const bool go_on,
                       flags.Parse(invocation.arguments, invocation.describe));

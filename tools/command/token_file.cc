@@ -14,7 +14,8 @@
 namespace feedmill {
 namespace {
 
-constexpr size_t kTokenMax = size_t{1} << 30;  // client stages may hold much
+// client stages may hold much data
+constexpr size_t kTokenMax = size_t{1} << 30;
 
 // Returns 0, or the errno of the call that failed.
 int WriteWhole(const std::string& path, const std::string& bytes) {

@@ -8,14 +8,15 @@
 
 namespace feedmill {
 
-// True if SaveToken makes or replaces a file at that path, false if it writes
-// into a pipe or a device, which keeps what was written before.
+// True if SaveToken creates or replaces a file at that path. False for a pipe
+// or device, where earlier output remains.
 bool IsTokenFile(const std::string& path);
 
-// The bytes of a token's file. `what` names it in errors: "--token at100".
+// Reads the bytes of a token file. `what` names it in errors, e.g. "--token
+// at100".
 absl::StatusOr<std::string> LoadToken(const std::string& what,
                                       const std::string& path);
-// The file is there whole or as it was before.
+// Saves atomically: the file has either the new or the old content.
 absl::Status SaveToken(const std::string& what, const std::string& path,
                        const std::string& bytes);
 

@@ -39,12 +39,12 @@ constexpr char kUpExamples[] =
 struct UpFlags {
   ServerFlags server;
   uint64_t workers = 2;
-  uint64_t threads = 0;  // a worker's
+  uint64_t threads = 0;  // of each worker
   uint64_t memory_bytes = uint64_t{256} << 20;
-  uint64_t element_bytes_max = 0;  // a worker's
+  uint64_t element_bytes_max = 0;  // of each worker
   std::string transport = "auto";
 
-  std::string work_dir;  // the dispatcher's
+  std::string work_dir;  // of the dispatcher
   OpPluginFlag op_plugins;
 
   void Declare(FlagSet& flags) {
@@ -73,8 +73,8 @@ struct UpFlags {
   }
 };
 
-// Where a child says its address: a pipe, of which nothing stays however this
-// process ends.
+// A pipe on which a child reports its address. Unlike a file, nothing remains
+// when this process ends.
 class AddressPipe {
  public:
   AddressPipe() = default;
@@ -88,8 +88,8 @@ class AddressPipe {
     if (read_end_ >= 0) close(read_end_);
   }
 
-  // Forgets what was said; gives the end that the next child writes to, which
-  // is the caller's.
+  // Forgets the address and returns the write end for the next child. The
+  // caller owns it.
   absl::StatusOr<int> Renew() {
     *this = AddressPipe();
     int ends[2] = {-1, -1};
@@ -100,7 +100,8 @@ class AddressPipe {
     fcntl(read_end_, F_SETFL, O_NONBLOCK);
     return ends[1];
   }
-  // What the child has said, "" before it has: one line, written at once.
+  // Returns the child's address, "" before it is known: one line, written at
+  // once.
   const std::string& Address() {
     char text[512];
     const ssize_t got = read_end_ < 0 ? 0 : read(read_end_, text, sizeof(text));
@@ -120,13 +121,13 @@ struct Child {
   std::string name;
   std::vector<std::string> arguments{};
   AddressPipe pipe{};
-  pid_t pid = 0;  // 0: does not run
+  pid_t pid = 0;  // 0: not running
   absl::Time started{};
-  absl::Time start_at{};  // when it does not run: when it will
-  int short_lives = 0;    // in a row
+  absl::Time start_at{};  // if not running: time of the next start
+  int short_lives = 0;    // consecutive
 };
 
-// Keeps a dispatcher and workers running. One thread.
+// Restarts a dispatcher and workers when they end. One thread.
 class Supervisor {
  public:
   Supervisor(UpFlags flags, StopSignals& signals)
@@ -142,7 +143,7 @@ class Supervisor {
   }
 
  private:
-  // Until a signal comes (OK) or the start fails.
+  // Returns OK after a signal, or the error of a failed start.
   absl::Status RunChildren(AddressFile& ready) {
     children_.push_back(DispatcherChild());
     FM_RETURN_IF_ERROR(Start(children_.front()));
@@ -169,7 +170,8 @@ class Supervisor {
     }
   }
 
-  // Waits for `timeout` at most, restarts what is due; true: asked to stop.
+  // Waits for at most `timeout` and restarts children that are due. True: asked
+  // to stop.
   absl::StatusOr<bool> Step(absl::Duration timeout) {
     const absl::Time now = absl::Now();
     for (const Child& child : children_) {
@@ -211,7 +213,7 @@ class Supervisor {
     child->pid = 0;
     child->pipe = AddressPipe();
     if (!ready_ && exit.signal == 0) {
-      // Its flags or the machine are wrong; it has said so itself.
+      // Its flags or the machine are wrong; the child has printed the reason.
       return exit.code == kExitUsage
                  ? InvalidArgument("{} did not start (see above)", child->name)
                  : Unavailable("{} did not start: it {}", child->name,
@@ -261,7 +263,7 @@ class Supervisor {
     return child;
   }
 
-  // A restarted dispatcher must come back where everyone looks for it.
+  // A restarted dispatcher must use the same port, which its peers know.
   void PinPort(const std::string& address) {
     children_.front().arguments[2] = address.substr(address.rfind(':') + 1);
   }
@@ -314,7 +316,7 @@ class Supervisor {
     }
   }
 
-  // Workers first, while there is a dispatcher to drain to.
+  // Stops workers first, while the dispatcher can still take their leases.
   void StopChildren() {
     LogInfo("stopping");
     const auto workers = [](const Child& child) {
@@ -327,8 +329,8 @@ class Supervisor {
     SignalAndWait(SIGKILL, absl::Seconds(2), all);
   }
 
-  // Sends `signal` to the chosen children that run and waits for their ends.
-  // Another SIGTERM or SIGINT to us cuts the wait short.
+  // Sends `signal` to the chosen running children and waits for them. Another
+  // SIGTERM or SIGINT to this process ends the wait.
   template <class Choose>
   void SignalAndWait(int signal, absl::Duration timeout, Choose choose) {
     const auto running = [&](const Child& child) {
@@ -353,8 +355,8 @@ class Supervisor {
   static constexpr absl::Duration kPoll = absl::Milliseconds(20);
   const UpFlags flags_;
   StopSignals& signals_;
-  std::vector<Child> children_;  // the dispatcher first
-  bool ready_ = false;           // was it ever
+  std::vector<Child> children_;  // the first is the dispatcher
+  bool ready_ = false;           // all have started once
 };
 
 }  // namespace
@@ -367,7 +369,7 @@ absl::StatusOr<int> RunUp(const Invocation& invocation) {
                       flags.Parse(invocation.arguments, invocation.describe));
   if (!go_on) return 0;
   FM_RETURN_IF_ERROR(up.server.SetUpLogging("up"));
-  // A plugin that children would refuse is said once.
+  // Reported once here, instead of by each child.
   FM_RETURN_IF_ERROR(up.op_plugins.AddTo(invocation.registry).status());
   StopSignals signals({SIGINT, SIGTERM, SIGCHLD});
   FM_RETURN_IF_ERROR(Supervisor(up, signals).Run());

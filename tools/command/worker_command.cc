@@ -44,7 +44,8 @@ struct WorkerCommand {
   std::string cluster;
   absl::Duration watch = absl::Seconds(30);
   OpPluginFlag op_plugins;
-  std::shared_ptr<const FunctionRegistry> functions;  // with those of the flag
+  // including those of the flag
+  std::shared_ptr<const FunctionRegistry> functions;
 
   void Declare(FlagSet& flags) {
     options.Declare(flags);
@@ -67,7 +68,7 @@ struct WorkerCommand {
   }
 };
 
-// Works for the dispatcher of a cluster, wherever that goes.
+// Works for the dispatcher of a cluster and follows its address.
 absl::Status WorkForCluster(const Invocation& invocation,
                             const WorkerCommand& command) {
   FM_ASSIGN_OR_RETURN(
