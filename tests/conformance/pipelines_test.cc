@@ -1,6 +1,6 @@
-// Random pipelines: what the product makes, for any number of threads and any
-// chunk size, in one process or through a service, is what the naive
-// interpreter makes.
+// Random pipelines: the product's elements equal those of the naive
+// interpreter, for any number of threads and any chunk size, in one process or
+// through a service.
 
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@
 namespace feedmill {
 namespace {
 
-constexpr size_t kLimit = 200;  // elements compared of an endless pipeline
+constexpr size_t kLimit = 200;  // elements compared of an infinite pipeline
 
 // FEEDMILL_PIPELINES=FROM-TO widens the run (tools/test --slow: 0-999).
 std::pair<uint64_t, uint64_t> Seeds() {
@@ -39,12 +39,12 @@ struct Outcome {
   size_t elements = 0;
   uint64_t skipped = 0;
   bool failed = false;
-  bool in_vain = false;  // … because nothing would ever come
+  bool in_vain = false;  // because no element would ever come
 };
 
 using Functions = std::shared_ptr<const FunctionRegistry>;
 
-// Reads on until `read` has `limit` elements; the place where it then stands.
+// Reads until `read` has `limit` elements; returns the reader's position.
 ReadPlace ReadOn(const Graph& graph, const Functions& registry,
                  LocalReaderOptions options, size_t limit, OrderHash& hash,
                  Outcome& read) {
@@ -83,7 +83,7 @@ Outcome ReadLocal(const Graph& graph, const Functions& registry, int threads,
   return read;
 }
 
-// Stops at element `stop`, and goes on from the token in another reader, which
+// Stops at element `stop` and continues from the token in another reader, which
 // cuts pieces elsewhere.
 Outcome ReadInTwo(const Graph& graph, const Functions& registry, size_t stop) {
   LocalReaderOptions options;
@@ -104,7 +104,7 @@ Outcome ReadInTwo(const Graph& graph, const Functions& registry, size_t stop) {
   return read;
 }
 
-// Ranks that take turns.
+// Reads with several ranks in turn.
 Outcome ReadInRanks(const Graph& graph,
                     std::shared_ptr<const FunctionRegistry> registry,
                     uint64_t ranks) {
@@ -144,7 +144,7 @@ Outcome ReadInRanks(const Graph& graph,
   return read;
 }
 
-// Two workers that cut pieces in sizes of their own.
+// A service with two workers that cut pieces of different sizes.
 class SmallService {
  public:
   explicit SmallService(std::shared_ptr<const FunctionRegistry> registry)
@@ -157,7 +157,7 @@ class SmallService {
       config.dispatcher = dispatcher_.target();
       config.threads = threads;
       config.frame_bytes = frame_bytes;
-      config.in_process = false;  // as between machines
+      config.in_process = false;  // as on different machines
       config.registry = registry_;
       workers_.push_back(std::make_unique<WorkerServer>(config));
       EXPECT_TRUE(workers_.back()->Start().ok());
@@ -172,7 +172,8 @@ class SmallService {
     Outcome read;
     OrderHash hash;
     auto reader = Read(graph, options);
-    // What local reading says with the first element, joining says.
+    // A local read reports this error with the first element, a service when
+    // the reader joins.
     if (!reader.ok()) {
       EXPECT_TRUE(absl::IsFailedPrecondition(reader.status()))
           << reader.status();

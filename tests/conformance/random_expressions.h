@@ -3,13 +3,13 @@
 
 #include <array>
 
-// The expressions of random pipelines. Most fit few of them: a generator tries
-// until a step is one that can be built.
+// Expressions of random pipelines. Most fit few pipelines, so the generator
+// tries until a step can be built.
 
 namespace feedmill::testing {
 
 inline constexpr std::array kMaps = {
-    "decode_raw(to_string(x * x * 3), uint8)",  // of several lengths
+    "decode_raw(to_string(x * x * 3), uint8)",  // various lengths
     "stack([decode_raw(to_string(x * 5), int8), decode_raw(to_string(x * 5), "
     "int8)], -1)",
     "decode_raw(to_string(index ** 3), int8)",
@@ -68,7 +68,7 @@ inline constexpr std::array kMaps = {
     "image.rotate(image, -101.5, 'nearest')",
     "cast(image, float32) / 255",
     "length(image)",
-    "100 // (x - 13)",  // a data error when x is 13
+    "100 // (x - 13)",  // a data error if x is 13
     "[x, x + 1]",
     "concat(x, x * 2, 0)",
     "stack([x, -x, 1], -1)",
@@ -86,7 +86,7 @@ inline constexpr std::array kMaps = {
     "slice(image, [1, 0], [-1, 4])",
     "mean(image, -1)",
     "x + random.integers(-5, 10)",
-    "x + random.integers(0, x)",  // a data error where x is not above 0
+    "x + random.integers(0, x)",  // a data error if x is not above 0
     "random.uniform()",
     "random.uniform(-x, x, [2, 3]) + random.normal()",
     "random.normal(x, 0.5, [4])",
@@ -119,7 +119,7 @@ inline constexpr std::array kFilters = {
 inline constexpr std::array kFlatMaps = {
     "split(x)", "[x, x + 1]", "x", "decode_raw(to_string(x * x * 3), uint8)",
     "one_hot(x % 5, 5, int8)"};
-// Errors here and there.
+// Expressions with errors for some elements.
 inline constexpr std::array kFailing = {
     "100 // (x - 13)", "100 // (x % 4)", "to_number(to_string(x), uint8)",
     "to_number(substr(x, 0, 1), int8)", "x // (cast(x, int64) % 3)"};

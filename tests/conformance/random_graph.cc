@@ -26,7 +26,7 @@ namespace feedmill::testing {
 namespace {
 
 namespace fs = std::filesystem;
-using Random = std::mt19937_64;  // the same everywhere, unlike distributions
+using Random = std::mt19937_64;  // same on all machines, unlike distributions
 
 template <size_t N>
 const char* Pick(Random& random, const std::array<const char*, N>& choices) {
@@ -42,12 +42,12 @@ Expr Parse(const std::string& text) {
 Step RandomMap(Random& random) {
   MapStep map;
   switch (Below(random, 8)) {
-    case 7:  // a later step may need only what is drawn second
+    case 7:  // a later step may need only the second draw
       map.outputs = {{"a", Parse("random.integers(0, 9) // (x % 3)")},
                      {"x", Parse("x + random.integers(0, 100)")},
                      {"b", Parse("random.uniform()")}};
       break;
-    case 6:  // … or what does not fail
+    case 6:  // … or the output without errors
       map.outputs = {{"a", Parse(Pick(random, kFailing))},
                      {"x", Parse("x")},
                      {"label", Parse("to_number(to_string(x), int8)")}};
@@ -215,7 +215,7 @@ Source RecordsSource(Random& random, const std::string& directory) {
   }
 }
 
-// Steps that fit, drawn again where they do not.
+// Adds steps that fit; draws again if one does not fit.
 void AddSteps(Random& random, size_t wanted, const FunctionRegistry& registry,
               const std::function<bool(const Graph&)>& fits, Graph& graph) {
   for (size_t tries = 0; graph.steps.size() < wanted && tries < 60; ++tries) {
@@ -224,7 +224,7 @@ void AddSteps(Random& random, size_t wanted, const FunctionRegistry& registry,
   }
 }
 
-// Whether it is of counted elements, and not of none.
+// True if the elements are counted and not none.
 bool FitsAsInput(const Graph& graph) {
   for (const Step& step : graph.steps) {
     if (step.Is<FilterStep>() || step.Is<FlatMapStep>() ||
@@ -241,7 +241,7 @@ bool FitsAsInput(const Graph& graph) {
   return range == nullptr || range->start != range->stop;
 }
 
-// The counters of records in batches of batches are not defined.
+// The counters of records in batches of batches are undefined.
 bool FlipsBatchesOfBatches(const Graph& graph) {
   size_t batches = 0, most = 0;
   for (const Step& step : graph.steps) {
@@ -252,13 +252,13 @@ bool FlipsBatchesOfBatches(const Graph& graph) {
   return false;
 }
 
-// The same where inputs are not counted: any step, and a source that ends, as
-// filters could leave nothing of one that does not.
+// For inputs that are not counted: any step, but a finite source, because
+// filters could remove everything of an infinite one.
 bool FitsAsStream(const Graph& graph) {
   return !PropertiesOf(graph.source).endless && !FlipsBatchesOfBatches(graph);
 }
 
-// An on_error that skips at some place where it can stand.
+// Inserts an on_error that skips, at a valid place.
 void AddSkipping(Random& random, const FunctionRegistry& registry,
                  Graph& graph) {
   Graph with = graph;
@@ -271,7 +271,7 @@ void AddSkipping(Random& random, const FunctionRegistry& registry,
 Source RandomSource(Random& random, const std::string& directory,
                     const FunctionRegistry& registry, int depth);
 
-// A source of two or three inputs; of what can be drawn it may not fit.
+// Makes a source of two or three inputs. The draw may not fit.
 Source InputsSource(Random& random, const std::string& directory,
                     const FunctionRegistry& registry, int depth) {
   std::vector<Graph> inputs(2 + Below(random, 2));
@@ -376,7 +376,7 @@ std::string Example(const std::string& image, char label) {
                    entry("box", Field(18, Field(10, floats))));
 }
 
-// Of `steps` numbers and words.
+// Returns a SequenceExample of `steps` numbers and words.
 std::string SequenceExample(int steps) {
   auto entry = [](const std::string& name, const std::string& feature) {
     return Field(10, Field(10, name) + Field(18, feature));
@@ -531,7 +531,7 @@ void MakeFixtureFiles(const std::string& directory) {
     Write(directory + "/records/" + std::to_string(file) + ".tfrecord",
           records);
   }
-  // The fourth record's data is not what its checksum says.
+  // The fourth record's data does not match its checksum.
   std::string sequences;
   for (int k = 0; k < 12; ++k) {
     sequences += Framed(SequenceExample(k % 5));
@@ -554,7 +554,8 @@ Graph RandomGraph(uint64_t seed, const std::string& directory,
   graph.source = RandomSource(random, directory, registry, 0);
   graph.options.seed = Below(random, 1000);
   const size_t wanted = Below(random, 8);
-  // The reference ends what has no end, and filters could leave nothing of it.
+  // The reference cuts off infinite sources; filters could remove everything of
+  // them.
   if (PropertiesOf(graph.source).endless) {
     graph.steps.push_back(
         MakeStep(TakeStep{static_cast<int64_t>(Below(random, 40))}));

@@ -9,12 +9,12 @@
 
 namespace feedmill::testing {
 
-// Small files for random pipelines to read, made below `directory`: text/,
-// records/ (TFRecords of tf.train.Examples) and photos/ (JPEGs in two folders).
+// Makes small files for random pipelines below `directory`: text/, records/
+// (TFRecords of tf.train.Examples) and photos/ (JPEGs in two folders).
 void MakeFixtureFiles(const std::string& directory);
 
-// A pipeline that Analyze accepts, of any source and steps in any order. The
-// same seed gives the same pipeline. options.seed is set.
+// Returns a pipeline that Analyze accepts, with any source and steps in any
+// order. Equal seeds give equal pipelines. options.seed is set.
 Graph RandomGraph(uint64_t seed, const std::string& directory,
                   const FunctionRegistry& registry);
 

@@ -37,7 +37,7 @@ Step RandomSequenceStep(Random& random) {
     case 12: {
       CacheStep cache;
       switch (Below(random, 3)) {
-        case 0:  // so little that most is made again
+        case 0:  // so small that most elements are computed again
           cache.memory_bytes = Small(random, 20'000);
           break;
         case 1:

@@ -8,12 +8,13 @@
 
 namespace feedmill::testing {
 
-// A number below n: the same everywhere, unlike the standard's distributions.
+// A number below n: the same on all machines, unlike the standard's
+// distributions.
 inline uint64_t Below(std::mt19937_64& random, uint64_t n) {
   return random() % n;
 }
 
-// A step on the sequence, for components called x or label: it may not fit.
+// A random sequence step for components named x or label; it may not fit.
 Step RandomSequenceStep(std::mt19937_64& random);
 
 }  // namespace feedmill::testing

@@ -28,7 +28,7 @@ All Zipped(const Sizes& sizes, size_t bound) {
   return out;
 }
 
-// One element at a time, as tf.data's interleave goes on.
+// Takes one element at a time, like tf.data's interleave.
 All Interleaved(const InterleaveSource& source, const Sizes& sizes,
                 size_t bound) {
   const size_t cycle = source.cycle_length == 0
@@ -64,8 +64,8 @@ All Interleaved(const InterleaveSource& source, const Sizes& sizes,
   return out;
 }
 
-// The weights as whole numbers: times the first power of ten that makes them
-// so.
+// Returns the weights as whole numbers: multiplied by the first power of ten
+// that makes them whole.
 std::vector<uint64_t> WholeWeights(const std::vector<double>& weights) {
   for (double scale = 1; scale < 1e12; scale *= 10) {
     std::vector<uint64_t> whole;
@@ -109,8 +109,8 @@ MixtureOrder::MixtureOrder(const MixtureSource& source)
 }
 
 size_t MixtureOrder::Next() {
-  // An input may come if it would not be above its share rounded up; of those
-  // the one comes whose share, rounded down, asks for it first.
+  // An input is eligible if it stays within its share, rounded up. Among these,
+  // choose the one whose share, rounded down, is due first.
   ++n_;
   size_t chosen = weights_.size();
   uint64_t earliest = 0;

@@ -8,13 +8,14 @@
 
 namespace feedmill::reference {
 
-// An element of an input of the source: the position-th of its turn-th reading.
+// An element of an input of the source: the position-th element of the input's
+// turn-th reading.
 struct Pick {
   size_t input = 0;
   uint64_t turn = 0, position = 0;
 };
 
-// The inputs that a mixture's elements come from, one after the other.
+// The sequence of inputs from which a mixture takes its elements.
 class MixtureOrder {
  public:
   explicit MixtureOrder(const MixtureSource& source);
@@ -27,18 +28,19 @@ class MixtureOrder {
 
 inline constexpr uint64_t kNoEnd = UINT64_MAX;
 
-// What a pipeline, or its first `steps` steps, has no end of: a repeat or its
+// True if a pipeline, or its first `steps` steps, is infinite: a repeat or its
 // source.
 bool HasNoEnd(const Graph& graph, size_t steps = SIZE_MAX);
 bool HasNoEnd(const Source& source);
-// Whether an enumerate numbers elements without end, in it or in its inputs.
+// True if an enumerate numbers infinitely many elements, in the pipeline or in
+// its inputs.
 bool NumbersOn(const Graph& graph);
 
 const std::vector<Graph>* InputsOf(const Source& source);
 
-// What the elements of a source made of inputs are made of, one after the
-// other (docs/semantics/combining.md); at most `bound` of them. `sizes`: of the
-// inputs, kNoEnd for those without end.
+// Returns the input elements of each element of a combining source, in order
+// (docs/semantics/combining.md); at most `bound` of them. `sizes`: lengths of
+// the inputs, kNoEnd for infinite ones.
 std::vector<std::vector<Pick>> Picks(const Source& source,
                                      const std::vector<uint64_t>& sizes,
                                      size_t bound);

@@ -57,7 +57,7 @@ DType Promote(DType a, DType b) {
   return IntOf(true, Bits(u) * 2);
 }
 
-// Wraps an exact integer, or rounds, into what the dtype holds.
+// Wraps or rounds an exact integer to a value of the dtype.
 long double Store(DType t, Wide v) {
   if (t == DType::kBool) return v != 0;
   const Wide modulus = Wide{1} << Bits(t);
@@ -73,7 +73,7 @@ long double Convert(DType from, DType to, long double v) {
   }
   if (!IsFloat(from)) return Store(to, static_cast<Wide>(v));
   const double d = static_cast<double>(v);
-  // What x86-64's conversions give for values that do not fit.
+  // Values out of range convert as on x86-64.
   if (to == DType::kUInt64) return static_cast<long double>(uint64_t(d));
   const int64_t wide = d >= -9.2233720368547758e18 && d < 9.2233720368547758e18
                            ? static_cast<int64_t>(d)
@@ -88,7 +88,7 @@ Tensor Cast(const Tensor& a, DType to) {
   return out;
 }
 
-// The dtype of an operation on both, and both in it.
+// Returns the dtype of an operation on both values, and converts both to it.
 DType CommonType(const Value& a, const Value& b) {
   const DType ta = a.tensor.dtype, tb = b.tensor.dtype;
   auto weak_with = [](Weak weak, DType strong) {
@@ -121,7 +121,8 @@ size_t Count(const Shape& shape) {
   return n;
 }
 
-// The item of `t` that item `index` of the broadcast shape sees.
+// Returns the index of the item of `t` that item `index` of the broadcast shape
+// refers to.
 size_t Source(const Tensor& t, const Shape& shape, size_t index) {
   size_t at = 0, stride = 1;
   for (size_t k = 0; k < shape.size(); ++k) {
@@ -205,7 +206,7 @@ Tensor Arithmetic(const std::string& f, const Value& a, const Value& b) {
   if (f == "divide" && !IsFloat(t)) t = DType::kFloat64;
   if (t == DType::kBool && f != "add" && f != "multiply") {
     if (f == "subtract") throw std::logic_error("subtract of bools");
-    t = DType::kInt8;  // NumPy has no bool loop for these
+    t = DType::kInt8;  // NumPy has no bool loops for these
   }
   const Tensor x = Cast(a.tensor, t), y = Cast(b.tensor, t);
   if (t == DType::kFloat64)
@@ -242,7 +243,7 @@ Tensor Comparison(const std::string& f, const Value& a, const Value& b) {
     return out;
   }
   Tensor x = a.tensor, y = b.tensor;
-  if (IsFloat(x.dtype) || IsFloat(y.dtype)) {  // exact among integers only
+  if (IsFloat(x.dtype) || IsFloat(y.dtype)) {  // integers are compared exactly
     const DType t = CommonType(a, b);
     x = Cast(x, t);
     y = Cast(y, t);
@@ -394,7 +395,8 @@ Tensor ReduceAxis(const std::string& f, const Tensor& a, int64_t axis) {
 
 Value EvaluateValue(const Expr& expr, const Element& element);
 
-// Argument k; in the dtype of all parts where they are joined.
+// Returns argument k; if the function joins its parts, in the parts' common
+// dtype.
 Tensor PartOf(const Expr::Call& call, size_t k, const Element& element) {
   const Value own = EvaluateValue(call.arguments.at(k), element);
   const std::string& f = call.function;
@@ -404,7 +406,8 @@ Tensor PartOf(const Expr::Call& call, size_t k, const Element& element) {
   Value all;
   bool any = false;
   for (const Weak weak : {Weak::kNo, Weak::kFloat, Weak::kInt, Weak::kBool})
-    for (size_t p = 0; p < parts; ++p) {  // literals take the others' dtype
+    // literals take the dtype of the other parts
+    for (size_t p = 0; p < parts; ++p) {
       const Value part = EvaluateValue(call.arguments[p], element);
       if (part.weak != weak) continue;
       if (any) all.tensor.dtype = CommonType(all, part);

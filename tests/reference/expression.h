@@ -9,13 +9,14 @@
 
 namespace feedmill::reference {
 
-// A data error: the element cannot be made.
+// A data error: the element cannot be computed.
 struct DataError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// The value of `expr` for one element, by NumPy 2's rules (NEP 50), item by
-// item. Throws DataError; std::logic_error for what building should refuse.
+// Evaluates `expr` for one element by NumPy 2's rules (NEP 50), item by item.
+// Throws DataError, or std::logic_error for an expression that building should
+// refuse.
 Tensor Evaluate(const Expr& expr, const Element& element);
 
 }  // namespace feedmill::reference

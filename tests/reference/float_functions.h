@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <string>
 
-// The functions of float and double, by name.
+// Functions of float and double, by name.
 
 namespace feedmill::reference {
 

@@ -19,7 +19,7 @@ namespace {
 
 constexpr size_t kBlock = size_t{4} << 20;
 
-// A record and where it begins.
+// A record and its offset.
 struct Found {
   size_t begin;
   Element element;
@@ -73,7 +73,7 @@ Compression CompressionOf(Compression written, const std::string& name) {
   return name.ends_with(".zst") ? Compression::kZstd : Compression::kNone;
 }
 
-// Where the first line begins: after the byte order mark, if there is one.
+// Returns the offset of the first line: after the byte order mark, if any.
 size_t FirstLine(const std::string& file) {
   return file.starts_with("\xef\xbb\xbf") ? 3 : 0;
 }
@@ -140,7 +140,7 @@ std::vector<Found> Jsonl(const JsonlSource& source, const std::string& file) {
   return out;
 }
 
-// One character after the other, as the csv module of Python does.
+// Parses character by character, like Python's csv module.
 std::vector<Found> Csv(const CsvSource& source, const std::string& file) {
   std::vector<std::pair<size_t, std::vector<std::string>>> rows;
   std::vector<std::string> row;
@@ -199,7 +199,7 @@ std::vector<Found> Csv(const CsvSource& source, const std::string& file) {
   return out;
 }
 
-// ustar without long names.
+// Parses ustar archives without long names.
 std::vector<Found> Tar(const WebDatasetSource& source,
                        const std::string& file) {
   std::vector<Found> out;
@@ -228,7 +228,7 @@ std::vector<Found> Tar(const WebDatasetSource& source,
   return out;
 }
 
-// A .npy of int32, which is what the tests write.
+// Parses a .npy file of int32, which the tests write.
 std::vector<Found> Npy(const NpySource& source, const std::string& file) {
   size_t items = 1;
   for (const int64_t dim : source.fields[0].shape)
@@ -246,7 +246,7 @@ std::vector<Found> Npy(const NpySource& source, const std::string& file) {
   return out;
 }
 
-// Calls f with the options of a source of files.
+// Calls f with the options of a file source.
 template <class F>
 auto WithOptions(const Source& source, F f) {
   if (auto* s = source.As<NpySource>()) return f(*s);

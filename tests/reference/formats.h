@@ -8,12 +8,13 @@
 
 namespace feedmill::reference {
 
-// Whether the records of a source are counted without an index.
+// True if the records of a source are counted without an index.
 bool IsCounted(const Source& source);
 
-// The records of a fixed_length, npy, jsonl, csv or webdataset source, or of
-// compressed files, by position: one each if `counted`, else those of a block
-// of 4 MiB or of a whole file. Whole files in memory; knows no damaged ones.
+// Returns the records of a fixed_length, npy, jsonl, csv or webdataset source,
+// or of compressed files, by position. If `counted`, a position is one record;
+// otherwise the records of a block of 4 MiB, or of a whole file. Reads whole
+// files into memory; does not handle damaged files.
 std::vector<std::vector<Element>> FormatRecords(const Source& source,
                                                 bool counted);
 

@@ -8,12 +8,12 @@
 
 namespace feedmill::reference {
 
-// Where the steps of a pipeline run, as docs/semantics/order.md says.
+// Placement of a pipeline's steps (docs/semantics/order.md).
 struct Homes {
   bool counted = true;                // positions are records or elements
-  bool endless = false;               // a repeat has no end
-  bool plan_ends = false;             // a take of the plan ends that
-  size_t client_begin = 0;            // the first step of the client
+  bool endless = false;               // an infinite repeat
+  bool plan_ends = false;             // a take of the plan makes it finite
+  size_t client_begin = 0;            // first step of the client
   std::optional<size_t> skip_before;  // the on_error step that skips
 };
 Homes HomesOf(const Graph& graph, bool is_input);

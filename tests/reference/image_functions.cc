@@ -17,8 +17,8 @@
 namespace feedmill::reference {
 namespace {
 
-// The pixels of [images, height, width, channels], where what stands before
-// the height is `images` and missing channels are one.
+// Pixels in the form [images, height, width, channels]. `images` is the product
+// of the dimensions before the height; missing channels count as 1.
 struct Pixels {
   int64_t images = 1;
   int64_t height = 0;
@@ -37,8 +37,8 @@ struct Pixels {
   }
 };
 
-// An image of another size, whose pixel (y, x) is that of `from` at
-// source(y, x).
+// Returns an image of another size, whose pixel (y, x) is the pixel of `from`
+// at source(y, x).
 using PixelSource =
     std::function<std::pair<int64_t, int64_t>(int64_t, int64_t)>;
 Tensor Picked(const Tensor& a, int64_t height, int64_t width,
@@ -163,7 +163,7 @@ Tensor ChannelsMoved(const Tensor& a, bool to_chw) {
   return out;
 }
 
-// Pillow's ImageEnhance and torchvision's adjust_hue, of one RGB image.
+// Pillow's ImageEnhance and torchvision's adjust_hue, for one RGB image.
 int Clipped(double v) { return v <= 0 ? 0 : v >= 255 ? 255 : int(v); }
 int Mixed(int degenerate, int value, double factor) {
   const float alpha = static_cast<float>(factor);

@@ -9,7 +9,7 @@
 
 namespace feedmill::reference {
 
-// The result of a function image.…, or nullopt for another one. Images are
+// Evaluates a function image.…; nullopt for other functions. Images are
 // [height, width] or [height, width, channels]. Throws DataError.
 std::optional<Tensor> ImageFunction(
     const Expr::Call& call, const std::function<Tensor(size_t)>& argument);

@@ -25,8 +25,8 @@
 namespace feedmill::reference {
 namespace {
 
-// Passes of an endless repeat, and elements of an endless source, that are
-// enough for the places that an input is asked for in tests.
+// Passes of an infinite repeat, and elements of an infinite source. Enough for
+// the positions that tests request of an input.
 constexpr uint64_t kMany = 400;
 
 template <class T>
@@ -36,7 +36,8 @@ const T* As(const Step& step) {
 
 class Interpreter {
  public:
-  // `steps`: as written so far, with those of inputs; grows by the graph's.
+  // `steps`: number of steps so far in written order, inputs included; the
+  // graph's steps are added.
   Interpreter(const Graph& graph, uint64_t seed, uint64_t iteration,
               size_t limit, size_t& steps, bool is_input = false,
               const Needed& needed = std::nullopt, bool is_stream = false,
@@ -56,7 +57,7 @@ class Interpreter {
     endless_ = homes.endless;
     plan_ends_ = homes.plan_ends;
     streamed_ = HasStreams(graph.source);
-    // Nobody knows how much of streams there is.
+    // The length of streams is unknown.
     in_vain_ = HasNoEnd(graph.source) && !streamed_ && !NumbersOn(graph) &&
                !plan_ends_;
     LoadSource(steps);
@@ -66,8 +67,8 @@ class Interpreter {
 
   Sequence Run() {
     if (RepeatsNothing()) return {{}, true, "an endless repeat of nothing"};
-    // Passes of an endless repeat are added until there is enough (where it
-    // is cut off the last element may be short), or until more passes bring
+    // Adds passes of an infinite repeat until there are enough elements; at the
+    // cut the last element may be short. Stops too when more passes add
     // nothing: a take is full, the data is bad, or no pass makes an element.
     Items items;
     size_t before = 0, skipped = 0;
@@ -79,12 +80,12 @@ class Interpreter {
         skipped = std::erase_if(items.items,
                                 [](const Item& i) { return i.left_out; });
       if (!endless_ && items.items.empty() && in_vain_ && !take_full_)
-        items.failed = true;  // not because enough was taken
+        items.failed = true;  // not because a take was full
       if (!endless_ || items.items.size() > limit_) break;
-      // Steps that wait for many elements may make nothing for long.
+      // Steps that wait for many elements may output nothing for long.
       if (endless_passes_ > (items.items.empty() ? 256 : 16) &&
           items.items.size() == before) {
-        // Nothing for ever, and not because enough was taken: an error.
+        // No element will ever come, although no take is full: an error.
         if (before == 0 && !take_full_ && !plan_ends_) items.failed = true;
         break;
       }
@@ -102,9 +103,9 @@ class Interpreter {
     return out;
   }
 
-  // ---- as an input of another's source
+  // ---- used as an input of another source
 
-  // How many elements it has in one pass.
+  // Returns the number of elements in one pass.
   uint64_t Size() {
     Begin(kMany, kMany);
     const uint64_t size = Places(graph_.steps.size(), 0).size();
@@ -113,7 +114,7 @@ class Interpreter {
     return size;
   }
 
-  // Ends what has no end as soon as there are n elements in a pass.
+  // Makes an infinite input just long enough for n elements in a pass.
   void Need(uint64_t n) {
     uint64_t passes = 1, elements = kMany;
     const auto enough = [&] {
@@ -125,7 +126,7 @@ class Interpreter {
       for (elements = 0; !enough();) ++elements;
   }
 
-  // Its element at `position` when it is begun for the pass-th time.
+  // Returns the element at `position` of the pass-th reading.
   Element Make(uint64_t pass, uint64_t position) {
     if (made_places_.count(pass) == 0)
       made_places_[pass] = Places(graph_.steps.size(), pass);
@@ -140,14 +141,14 @@ class Interpreter {
   }
 
  private:
-  // What has no end, as far as it is needed.
+  // Starts again with finite bounds for infinite parts.
   void Begin(uint64_t passes, uint64_t elements) {
     endless_passes_ = passes;
     made_places_.clear();
     PickInputs(HasNoEnd(graph_.source) ? elements : SIZE_MAX);
   }
 
-  // Which elements of the inputs make the elements of the source.
+  // Determines the input elements of each element of the source.
   void PickInputs(size_t bound) {
     if (inputs_.empty()) return;
     std::vector<uint64_t> sizes;
@@ -171,7 +172,7 @@ class Interpreter {
     return inputs_.empty() ? records_.size() : picks_.size();
   }
 
-  // The elements of a position of the source.
+  // Returns the elements of a position of the source.
   std::vector<Element> RecordsAt(const Place& place) const {
     if (streamed_) return StreamAt(PassOf(graph_, 0, place));
     if (inputs_.empty()) {
@@ -189,8 +190,8 @@ class Interpreter {
     return {out};
   }
 
-  // Of inputs that are run as pipelines of their own; each time that one is
-  // begun is an iteration of it.
+  // Returns the elements of a source whose inputs run as pipelines of their
+  // own. Each reading of an input is an iteration of it.
   const std::vector<Element>& StreamAt(uint64_t pass) const {
     if (auto made = streams_.find(pass); made != streams_.end())
       return made->second;
@@ -215,7 +216,7 @@ class Interpreter {
     return s < client_begin_ && NeedsPlaces(step);
   }
 
-  // Whether an endless repeat's pass has no positions at all.
+  // True if a pass of an infinite repeat has no positions.
   bool RepeatsNothing() {
     for (size_t s = 0; s < graph_.steps.size(); ++s) {
       const auto* repeat = As<RepeatStep>(graph_.steps[s]);
@@ -246,8 +247,8 @@ class Interpreter {
     return shuffle && shuffle->seed ? *shuffle->seed : seed_;
   }
 
-  // What the plan steps among the first k make; `pass` counts the repeats
-  // after them.
+  // Returns the output of the plan steps among the first k steps. `pass` counts
+  // the later repeats.
   std::vector<Position> Places(size_t k, uint64_t pass) {
     std::vector<Position> out;
     if (k == 0) {
@@ -281,7 +282,8 @@ class Interpreter {
     return reference::EpochOf(graph_, s, pass, endless_passes_);
   }
 
-  // Applies a step that acts on each element alone. False: filtered out.
+  // Applies a step that acts on each element alone. Returns false if the
+  // element is filtered out.
   bool Apply(size_t s, uint64_t epoch, Item& item) const {
     const Step& step = graph_.steps[s];
     if (As<OnErrorStep>(step) || As<CacheStep>(step)) return true;
@@ -303,7 +305,7 @@ class Interpreter {
     return true;
   }
 
-  // The outputs that are needed; those that are not count their draws.
+  // Computes the needed outputs. The draws of other outputs are counted.
   Element Mapped(size_t s, uint64_t epoch,
                  const std::vector<std::pair<std::string, Expr>>& outputs,
                  const Needed& needed, const Item& item) const {
@@ -322,7 +324,7 @@ class Interpreter {
     return out;
   }
 
-  // The value of an expression of step s, which has drawn `draws` times.
+  // Evaluates an expression of step s, which has made `draws` draws so far.
   Tensor Drawn(size_t s, uint64_t epoch, const Expr& expr, const Item& item,
                uint64_t& draws) const {
     const auto draw = [&](uint64_t ordinal) {
@@ -334,7 +336,7 @@ class Interpreter {
     return Evaluate(WithDraws(expr, draw, draws), item.element);
   }
 
-  // Steps that know records: on batched data, each with its own counter.
+  // Applies steps on records. In batched data each record has its own counter.
   void ApplyToRecords(size_t s, uint64_t epoch, Item& item) const {
     const Step step = NeededPart(graph_.steps[s], needed_[s + 1]);
     if (!As<ParseExampleStep>(step) && !As<ParseSequenceExampleStep>(step)) {
@@ -374,13 +376,13 @@ class Interpreter {
                                       counter.p, counter.i))}};
   }
 
-  // Whether step s, before the cut, does something to each element.
+  // True if step s, before the cut, acts on each element.
   bool IsApplied(size_t s) const {
     return !IsPlanStep(s) || As<EnumerateStep>(graph_.steps[s]);
   }
 
-  // Runs make(begun), which counts the steps that have begun. False if it
-  // failed where an on_error leaves out what it was to make: so `out` says.
+  // Runs make(begun), which counts the steps that have begun. Returns false if
+  // it failed and an on_error skips its elements; `out` records that.
   template <class Make>
   bool Made(std::vector<Item>& out, Make make) const {
     size_t begun = 0;
@@ -396,7 +398,7 @@ class Interpreter {
     }
   }
 
-  // The elements of plan position p, after the worker steps.
+  // Appends the elements of plan position p after the worker steps.
   void WorkerElements(uint64_t p, std::vector<Item>& out) const {
     if (BatchSize(graph_, client_begin_) > 0) {
       Made(out, [&](size_t& begun) { MakeBatched(p, begun, out); });
@@ -409,11 +411,11 @@ class Interpreter {
     for (uint64_t i = 0; i < read.size(); ++i)
       rows.push_back(
           {read[i], {Counter{p, i}}, position[0].numbers, !TakesTurn(read[i])});
-    // In order, one element through all steps before the next.
+    // In order: each element passes all steps before the next one.
     for (Item& row : rows) {
       bool keep = true;
       const bool made = Made(out, [&](size_t& begun) {
-        if (row.left_out) return;  // in an input
+        if (row.left_out) return;  // already skipped in an input
         if (IsLeftOut(row.element)) throw DataError("an input's element");
         row.element = Sound(row.element);
         while (keep && begun < client_begin_) {
@@ -428,7 +430,7 @@ class Interpreter {
     }
   }
 
-  // `begun`: the steps that have begun; none while the source is read.
+  // `begun`: number of steps that have begun; 0 while the source is read.
   void MakeBatched(uint64_t p, size_t& begun, std::vector<Item>& out) const {
     const Position& position = positions_[p];
     const uint64_t size = BatchSize(graph_, client_begin_);
@@ -468,7 +470,8 @@ class Interpreter {
     for (Counter& counter : batch.counters) counter = {first++, 0};
   }
 
-  // What leaves the first k steps in `pass`, for k at or after the cut.
+  // Returns the output of the first k steps in `pass`, for k at or after the
+  // cut.
   Items After(size_t k, uint64_t pass) {
     if (k <= client_begin_) return WorkerSequence(pass);
     const size_t s = k - 1;
@@ -492,13 +495,13 @@ class Interpreter {
     });
   }
 
-  // `whole` false: of what `in` begins with, to see how far that comes.
+  // `whole` false: `in` is only a prefix, to see how far its output comes.
   Items ClientStep(size_t s, uint64_t pass, Items in, bool whole) {
     const Step& step = graph_.steps[s];
     if (auto* take = As<TakeStep>(step)) {
       if (in.items.size() >= static_cast<size_t>(take->count)) {
         in.items.resize(static_cast<size_t>(take->count));
-        in.failed = !whole;  // what comes is not looked at
+        in.failed = !whole;  // later elements are not looked at
         take_full_ = take_full_ || !InPass(graph_, s);
       }
       return in;
@@ -510,7 +513,7 @@ class Interpreter {
                      in.items.begin() + static_cast<ptrdiff_t>(n));
       return in;
     }
-    // A flat_map is a map, and then an unbatch.
+    // A flat_map is a map followed by an unbatch.
     const bool flat = As<FlatMapStep>(step) != nullptr;
     if (flat) in = ClientEach(s, pass, std::move(in));
     if (NeedsPlaces(step) || SeesSequence(step)) {
@@ -560,24 +563,24 @@ class Interpreter {
   const std::vector<Needed> needed_;  // before each step, and at the end
   const uint64_t seed_, iteration_;
   const size_t limit_;
-  const bool is_stream_;   // an input's, whose elements are not counted
-  const bool covered_;     // an on_error of the whole leaves out what fails
-  size_t first_step_ = 0;  // the number of steps[0] among all as written
+  const bool is_stream_;   // an input whose elements are not counted
+  const bool covered_;     // an on_error of the whole pipeline skips errors
+  size_t first_step_ = 0;  // index of steps[0] in written order
   bool counted_ = true, endless_ = false, plan_ends_ = false;
-  bool in_vain_ = false;    // no element of a source without end: an error
-  bool take_full_ = false;  // a take after an endless repeat ended it
+  bool in_vain_ = false;    // an infinite source without elements: an error
+  bool take_full_ = false;  // a take after an infinite repeat ended it
   size_t client_begin_ = 0;
   std::optional<size_t> skip_before_;  // the on_error step that skips
   std::vector<uint64_t> file_sizes_;   // in positions
   uint64_t endless_passes_ = 1;
   std::vector<std::vector<Element>> records_;  // per source position
-  // Of a source made of inputs: they, what its elements are made of, and how
-  // often one pass of it begins each.
+  // For combining sources: the inputs, the input elements of each element, and
+  // the number of times that a pass begins each input.
   std::vector<std::unique_ptr<Interpreter>> inputs_;
   std::vector<std::vector<Pick>> picks_;
   std::vector<uint64_t> turns_;
-  // Of one whose inputs are streams: the numbers of their first steps, and its
-  // elements by pass.
+  // For sources whose inputs are streams: the numbers of their first steps, and
+  // the elements by pass.
   bool streamed_ = false;
   std::vector<size_t> input_steps_;
   mutable std::map<uint64_t, std::vector<Element>> streams_;

@@ -8,21 +8,21 @@
 #include "core/dataset/graph.h"
 #include "feedmill/element_spec.h"
 
-// The naive interpreter that defines what a pipeline means
-// (docs/semantics.md). It materialises every intermediate sequence, one
-// element and one item at a time, and shares nothing with the product but the
-// parsed Graph: no plan, kernel, chunk or hash code.
+// The naive interpreter that defines the meaning of a pipeline
+// (docs/semantics.md). It materialises every intermediate sequence, one element
+// and one item at a time. It shares only the parsed Graph with the product: no
+// plan, kernel, chunk or hash code.
 
 namespace feedmill::reference {
 
-// One component's value. Numbers are kept as long double, which holds every
-// int64, uint64 and double exactly.
+// The value of a component. Numbers are stored as long double, which represents
+// every int64, uint64 and double exactly.
 struct Tensor {
   DType dtype = DType::kInt64;
   Shape shape;
   std::vector<long double> numbers;  // C order, unless dtype is kBytes
   std::vector<std::string> strings;  // C order, if dtype is kBytes
-  bool bad = false;  // what the source has for it is none of its dtype
+  bool bad = false;  // the source's value does not fit the dtype
 };
 
 struct Component {
@@ -34,20 +34,20 @@ using Element = std::vector<Component>;
 
 struct Sequence {
   std::vector<Element> elements;
-  // Making the element after the last one failed, and with what.
+  // True if the element after the last one failed, with the message.
   bool failed = false;
   std::string failure;
-  // What on_error left out on the way. Not of an endless repeat that brings
-  // nothing: when that is given up is not defined.
+  // Number of elements skipped by on_error. Undefined for an infinite repeat
+  // without elements.
   size_t skipped = 0;
 };
 
-// Runs `graph`. At most about `limit` elements of an endless pipeline are
-// made. Files must exist; globs are expanded by glob(3).
+// Runs `graph`. Makes about `limit` elements of an infinite pipeline. Files
+// must exist; glob(3) expands globs.
 Sequence Interpret(const Graph& graph, uint64_t seed, uint64_t iteration,
                    size_t limit);
 
-// The order hash of the elements, 16 hex digits.
+// Returns the order hash of the elements, 16 hex digits.
 std::string OrderHash(const std::vector<Element>& elements);
 
 }  // namespace feedmill::reference

@@ -9,21 +9,22 @@
 
 namespace feedmill::reference {
 
-// The component of that name, or the unnamed one.
+// Returns the component of that name, or the unnamed one.
 Tensor& Find(Element& element, const std::string& name);
 
 bool Has(const Element& element, const std::string& name);
 
-// The component that a step on records changes; "" for a message of tf.train.
+// Returns the component that a record step changes; "" for a message of
+// tf.train.
 std::string TouchedName(const Step& step);
-// It, or the first.
+// Returns that component, or the first one.
 Tensor& Touched(const Step& step, Element& element);
 
-// Record k of a tensor whose first `depth` axes are batches.
+// Returns record k of a tensor whose first `depth` axes are batches.
 Tensor RecordOf(const Tensor& t, size_t k, size_t depth);
 
 Tensor Flip(const Tensor& image, bool horizontal);
-// Flipped or as it is, as `word` falls.
+// Flips the image or not, depending on `word`.
 Tensor RandomFlip(const Tensor& image, const RandomFlipStep& step,
                   uint32_t word);
 

@@ -86,7 +86,7 @@ Names SourceNames(const Source& source) {
   return names.empty() ? Names{"x"} : names;
 }
 
-// What a step needs of what enters it, if `needed` is of what it makes.
+// Returns the input components that a step needs for the `needed` outputs.
 Needed NeededBefore(const Step& step, Needed needed) {
   if (As<CacheStep>(step) || As<UnbatchStep>(step) || As<RebatchStep>(step) ||
       As<PackStep>(step))
@@ -152,7 +152,7 @@ std::set<std::string> Kept(const Needed& needed,
 }
 
 void Keep(const Needed& needed, Element& element) {
-  if (element.empty()) return;  // one that fails
+  if (element.empty()) return;  // a failed element
   Names names;
   for (const Component& c : element) names.push_back(c.name);
   const auto kept = Kept(needed, names);

@@ -11,31 +11,31 @@
 
 namespace feedmill::reference {
 
-// Names of components that something needs, a single unnamed one as "x";
-// nullopt: all.
+// Names of needed components, "x" for a single unnamed one; nullopt: all.
 using Needed = std::optional<std::set<std::string>>;
 
-// What is needed of the elements before each step and, the last, of those that
-// leave the pipeline, of which the whole needs `at_end`.
+// Returns the components needed before each step, and at the end. `at_end`:
+// needed outputs of the pipeline.
 std::vector<Needed> NeededComponents(const Graph& graph, Needed at_end);
 
-// The names of what a pipeline makes; some of `_offsets` may be too many.
+// Returns the component names of a pipeline's output; may contain superfluous
+// `_offsets`.
 std::vector<std::string> NamesOf(const Graph& graph);
 
 bool IsNeeded(const Needed& needed, const std::string& name);
 
-// Which of the names stay: those that are needed, or the first.
+// Returns the names that are kept: the needed ones, or the first.
 std::set<std::string> Kept(const Needed& needed,
                            const std::vector<std::string>& names);
 
-// Drops the components that do not stay.
+// Drops the components that are not kept.
 void Keep(const Needed& needed, Element& element);
 
-// A parse_example, or _sequence_example, of the features that are needed; other
-// steps as they are.
+// Returns a parse_example or parse_sequence_example step with only the needed
+// features; other steps unchanged.
 Step NeededPart(const Step& step, const Needed& needed);
 
-// What is needed of an input that makes `names`.
+// Returns the needed components of an input that makes `names`.
 Needed NeededOfInput(const Needed& needed,
                      const std::vector<std::string>& names);
 

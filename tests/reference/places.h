@@ -11,51 +11,53 @@
 
 namespace feedmill::reference {
 
-// A place in the source, and the combined pass of all repeats behind the last
+// A position in the source, and the combined pass of all repeats after the last
 // cache.
 struct Place {
   struct Before {
     uint64_t position = 0, pass = 0;
   };
   uint64_t record = 0, pass = 0;
-  std::map<size_t, uint64_t> numbers;  // by step: of each enumerate
-  std::map<size_t, Before> before;     // by cache: as it entered that
+  // by step: number given by each enumerate
+  std::map<size_t, uint64_t> numbers;
+  std::map<size_t, Before> before;  // by cache: position and pass at its input
 };
-using Position = std::vector<Place>;  // one place, or a batch of them
+using Position = std::vector<Place>;  // one place, or those of a batch
 
-// The cache that step s (or the source, for 0) stands before, if any.
+// Returns the first cache after step s (or after the source, for 0), if any.
 std::optional<size_t> CacheAfter(const Graph& graph, size_t s);
 
-// The pass, and the position, in which step s sees a place of position p.
+// Returns the pass, and the position, in which step s sees a place of position
+// p.
 uint64_t PassOf(const Graph& graph, size_t s, const Place& place);
 uint64_t PositionOf(const Graph& graph, size_t s, const Place& place,
                     uint64_t p);
 
-// The epoch of step s for a record of combined pass `pass`: the repeats before
-// s, from the last cache on, are divided out.
+// Returns the epoch of step s for a record of combined pass `pass`: without the
+// repeats before s, from the last cache on.
 uint64_t EpochOf(const Graph& graph, size_t s, uint64_t pass,
                  uint64_t endless_passes);
 
-// Whether an endless repeat begins step s again and again.
+// True if an infinite repeat runs step s repeatedly.
 bool InPass(const Graph& graph, size_t s);
 
-// Of the batches that the plan makes; 0: none.
+// Size of the batches made by the plan; 0: none.
 uint64_t BatchSize(const Graph& graph, size_t client_begin);
 
-// The places that entered cache c in the first pass, as they leave it in pass
-// `pass`.
+// Returns the output of cache c in pass `pass`, given its input of the first
+// pass.
 std::vector<Position> PastCache(size_t c, std::vector<Position> in,
                                 uint64_t pass);
 
-// Where a step of the plan is run.
+// Context in which a plan step runs.
 struct PlanStep {
   uint64_t seed = 0, iteration = 0, pass = 0;
-  size_t number = 0;  // of the step, as written
-  bool ends = true;   // what enters it does
+  size_t number = 0;  // of the step, in written order
+  bool ends = true;   // its input is finite
   const std::vector<uint64_t>& file_sizes;
 };
 
-// What step s, one of the plan other than repeat, makes of `in`.
+// Returns the output of step s, a plan step other than repeat.
 std::vector<Position> PlacesAfter(const Step& step, size_t s,
                                   std::vector<Position> in,
                                   const PlanStep& where);

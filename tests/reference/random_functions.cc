@@ -95,7 +95,7 @@ double Ppnd16(double p) {
   return q < 0 ? -x : x;
 }
 
-// random.uniform, .integers and .normal: one item.
+// Returns one item of random.uniform, .integers or .normal.
 long double Item(const std::string& f, uint64_t bits, long double a,
                  long double b) {
   if (f == "random.integers") {

@@ -11,16 +11,16 @@
 
 namespace feedmill::reference {
 
-// The expression with the four words of its block written as the first
-// arguments of each random call. `draw` makes the block of an ordinal; calls
-// count from `next`, one before those in its arguments.
+// Returns the expression with the four words of its block as the first
+// arguments of each random call. `draw` makes the block of an ordinal. Calls
+// are numbered from `next`, each before the calls in its arguments.
 Expr WithDraws(const Expr& expr,
                const std::function<std::array<uint32_t, 4>(uint64_t)>& draw,
                uint64_t& next);
 
-// The result of a random function whose words are written, or nullopt for
-// another one. `argument(k)` and `evaluate` give the value of an argument and
-// of an expression for the element. Throws DataError.
+// Evaluates a random function with given words; nullopt for other functions.
+// `argument(k)` and `evaluate` return the value of an argument and of an
+// expression for the element. Throws DataError.
 std::optional<Tensor> RandomFunction(
     const Expr::Call& call, const std::function<Tensor(size_t)>& argument,
     const std::function<Tensor(const Expr&)>& evaluate);

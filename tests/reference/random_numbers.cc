@@ -17,12 +17,12 @@ uint64_t Mix(uint64_t z) {
   return z;
 }
 
-// Draw i of a shuffle's key.
+// Returns draw i of a shuffle's key.
 uint64_t DrawOf(Key key, uint64_t i) {
   return Mix(key.low + i * (key.high | 1));
 }
 
-// What a round of a shuffle makes of one half.
+// Returns the round function of a shuffle for one half.
 uint32_t Scrambled(uint32_t half, uint64_t key) {
   const uint32_t y = (half ^ uint32_t(key)) * 0x7feb352d;
   return (y ^ (y >> 15) ^ uint32_t(key >> 32)) * 0x846ca68b;

@@ -7,7 +7,7 @@
 
 namespace feedmill::reference {
 
-// docs/semantics/random.md, written down a second time.
+// A second implementation of docs/semantics/random.md.
 struct Key {
   uint64_t low;
   uint64_t high;
@@ -15,7 +15,7 @@ struct Key {
 Key KeyOf(uint64_t seed, uint64_t iteration, uint64_t epoch, uint64_t step,
           uint64_t ordinal = 0);
 
-// The Philox4x32-10 block of counter (p, i), and its first word.
+// Returns the Philox4x32-10 block of counter (p, i), and its first word.
 std::array<uint32_t, 4> Words(Key key, uint64_t p, uint64_t i);
 uint32_t FirstWord(Key key, uint64_t p, uint64_t i);
 

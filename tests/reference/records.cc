@@ -43,7 +43,7 @@ T Load(const std::string& bytes, size_t at) {
   return value;
 }
 
-// One field of a protobuf message: its number, wire type and payload.
+// A field of a protobuf message.
 struct Field {
   uint64_t number, type, varint;
   std::string bytes;
@@ -150,7 +150,7 @@ std::vector<std::optional<std::string>> TfRecords(const std::string& path) {
   return out;
 }
 
-// A folder or glob means the images that it has.
+// Lists the images of a folder or glob.
 std::vector<std::string> ImagePaths(const ImagesSource& source) {
   std::vector<std::string> out;
   for (const std::string& pattern : source.files) {
@@ -204,7 +204,7 @@ namespace {
 
 using Messages = std::map<std::string, std::string>;
 
-// The values of the map entries in fields `number` of a message: of name →
+// Returns the values of the map entries in fields `number` of a message: name →
 // Feature or FeatureList.
 Messages EntriesOf(const std::string& bytes, uint64_t number) {
   Messages out;
@@ -290,7 +290,8 @@ Element ParseSequenceExample(const std::string& bytes,
 
 namespace {
 
-// The size of a JPEG file of width x height decoded so small as it may be.
+// Computes the size of a width x height JPEG decoded at the smallest allowed
+// scale.
 void Shrink(const std::vector<int64_t>& at_least, int& width, int& height) {
   int scale = 8;
   while (scale > 1 &&
@@ -332,8 +333,7 @@ Tensor DecodeImage(const std::string& bytes, const DecodeImageStep& step,
     image.version = PNG_IMAGE_VERSION;
     if (!png_image_begin_read_from_memory(&image, data, bytes.size()))
       throw DataError("not a PNG");
-    // The simplified API would blend alpha; reading it and dropping it does
-    // not.
+    // The simplified API would blend alpha, so alpha is read and dropped.
     const bool alpha = (image.format & PNG_FORMAT_FLAG_ALPHA) != 0;
     image.format = step.channels == 3
                        ? (alpha ? PNG_FORMAT_RGBA : PNG_FORMAT_RGB)
@@ -371,7 +371,7 @@ Tensor DecodeImage(const std::string& bytes, const DecodeImageStep& step,
       const auto says = [&](const char* text) {
         return std::strstr(tjGetErrorStr2(handle), text) != nullptr;
       };
-      // A file that lacks more than its end marker lacks data with one, too.
+      // If adding an end marker still gives a warning, the file lacks data.
       const bool lacks_data =
           warns(bytes + "\xff\xd9") && says("premature end of data segment");
       const bool warned = warns(bytes);

@@ -10,32 +10,33 @@
 
 namespace feedmill::reference {
 
-// The bytes of a source, naively: whole files in memory.
+// Reads the bytes of a source naively: whole files in memory.
 
-// Glob(3) of each name, in order; a folder is the files below it, sorted.
+// Expands each name with glob(3), in order; a folder gives the files below it,
+// sorted.
 std::vector<std::string> Expand(const std::vector<std::string>& globs);
 
 std::string ReadFile(const std::string& path);
 
-// Every record of a TFRecord file, CRCs computed bit by bit; nothing for one
-// whose data is corrupt. Throws DataError where lengths are.
+// Returns every record of a TFRecord file; nullopt for a record with corrupt
+// data. Computes CRCs bit by bit. Throws DataError for corrupt lengths.
 std::vector<std::optional<std::string>> TfRecords(const std::string& path);
 
 std::vector<Element> ImageRecords(const ImagesSource& source);
 
-// Components of a tf.train.Example. Throws DataError.
+// Parses a tf.train.Example. Throws DataError.
 Element ParseExample(const std::string& bytes, const ParseExampleStep& step);
-// And of a tf.train.SequenceExample.
+// Parses a tf.train.SequenceExample. Throws DataError.
 Element ParseSequenceExample(const std::string& bytes,
                              const ParseSequenceExampleStep& step);
 
-// uint8 [h, w, channels]; JPEG at 1/8, 1/4 or 1/2 where both sides stay at
-// least {height, width}. Throws DataError.
+// Decodes to uint8 [h, w, channels]. Scales a JPEG to 1/8, 1/4 or 1/2 if both
+// sides stay at least {height, width}. Throws DataError.
 Tensor DecodeImage(const std::string& bytes, const DecodeImageStep& step,
                    const std::vector<int64_t>& at_least = {});
 Tensor Resize(const Tensor& image, const ResizeStep& step);
 
-// What one of the four steps above makes of a record.
+// Applies one of the four steps above to a record.
 Element MadeOf(const Tensor& record, const Step& step);
 
 }  // namespace feedmill::reference

@@ -1,5 +1,5 @@
-// What a pipeline means, by the naive interpreter: for comparing a real run
-// with. Slow, and everything is in memory at once: for small data.
+// Runs a pipeline with the naive interpreter, to compare with a real run. Slow,
+// and keeps everything in memory: for small data.
 //
 //   feedmill_reference PIPELINE.yaml [EPOCH]
 //
@@ -59,7 +59,8 @@ int main(int argc, char** argv) {
   }
   try {
     return Run(argv[1], argc > 2 ? std::stoull(argv[2]) : 0);
-  } catch (const std::exception& error) {  // the interpreter's are for tests
+    // exceptions of the interpreter are for tests
+  } catch (const std::exception& error) {
     fmt::print(stderr, "feedmill_reference: {}\n", error.what());
     return 2;
   }

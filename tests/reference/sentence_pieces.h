@@ -6,9 +6,9 @@
 
 namespace feedmill::reference {
 
-// What the SentencePiece library makes of a text with the model of those bytes.
-// Throws std::runtime_error. A header without Abseil, which the library's does
-// not bear.
+// Encodes a text with the SentencePiece library and the model of those bytes.
+// Throws std::runtime_error. This header excludes Abseil, which conflicts with
+// the library's own.
 std::vector<int> SentencePieceIds(const std::string& model,
                                   const std::string& text);
 

@@ -20,7 +20,7 @@ void Append(const Tensor& from, Tensor& to) {
   to.strings.insert(to.strings.end(), from.strings.begin(), from.strings.end());
 }
 
-// Stacks the tensors, which have one shape, along a new first axis.
+// Stacks tensors of equal shape along a new first axis.
 Tensor Stack(const std::vector<Tensor>& rows) {
   Tensor out{rows[0].dtype, rows[0].shape, {}, {}};
   out.shape.insert(out.shape.begin(), static_cast<int64_t>(rows.size()));
@@ -31,7 +31,7 @@ Tensor Stack(const std::vector<Tensor>& rows) {
   return out;
 }
 
-// Joins them along their first axis.
+// Concatenates tensors along their first axis.
 Tensor Join(const std::vector<Tensor>& rows) {
   Tensor out{rows[0].dtype, rows[0].shape, {}, {}};
   out.shape[0] = 0;
@@ -52,7 +52,7 @@ long double FillOf(DType dtype, double value) {
 Tensor Pad(const Tensor& row, const Shape& shape, double value) {
   Tensor out{row.dtype, shape, {}, {}};
   for (size_t k = 0; k < Product(shape); ++k) {
-    // The item's place in the row, if it has one there.
+    // Position of the item in the row, if the row has it.
     size_t rest = k, from = 0, scale = 1;
     bool inside = true;
     for (size_t d = shape.size(); d-- > 0;) {
@@ -119,7 +119,7 @@ std::vector<Item> Part(const std::vector<Item>& items, size_t begin,
           items.begin() + static_cast<ptrdiff_t>(end)};
 }
 
-// One step's run over a sequence: what it made when an error came stays.
+// Runs a step over a sequence. Outputs made before an error are kept.
 class Runner {
  public:
   Runner(Items in, bool ended, uint64_t& made, Key key)
@@ -193,7 +193,7 @@ class Runner {
     for (size_t at = 0; at < rows.size(); at += Size(size)) {
       const size_t end = std::min(at + Size(size), rows.size());
       if (end - at < Size(size) && (drop || !ended_)) break;
-      // A short batch counts as a whole one.
+      // A short batch counts as a full one.
       out_.items.push_back(MakeBatch(Part(rows, at, end),
                                      made_++ * static_cast<uint64_t>(size),
                                      layout, padding));
@@ -343,7 +343,7 @@ class Runner {
 
   void Do(const PackStep& step) {
     const auto length = static_cast<uint64_t>(step.length);
-    std::vector<std::vector<Item>> bins;  // the oldest first
+    std::vector<std::vector<Item>> bins;  // oldest first
     const auto emit = [&] {
       out_.items.push_back(Packed(bins[0], step));
       out_.items.back().counters = {{made_++, 0}};

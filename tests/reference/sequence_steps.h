@@ -13,18 +13,19 @@
 
 namespace feedmill::reference {
 
-// What Philox's counter is for a record.
+// The Philox counter of a record.
 struct Counter {
   uint64_t p = 0, i = 0;
 };
 
-// An element with the counters of its records (one, or one a batch row), and
-// what each enumerate of the plan numbers it.
+// An element with the counters of its records (one, or one per batch row), and
+// its number for each enumerate of the plan.
 struct Item {
   Element element;
   std::vector<Counter> counters;
   std::map<size_t, uint64_t> numbers;
-  // Of an input: no element, but where one was left out (LeftOut).
+  // In an input's output: no element, but marks where one was skipped
+  // (LeftOut).
   bool left_out = false;
 };
 
@@ -34,27 +35,27 @@ struct Items {
   std::string failure;
 };
 
-// What `run` makes of those that are elements, with those that are left out
-// where the elements before them leave them: behind what these make alone
-// (`ended` false), unless that fails.
+// Applies `run` to the elements and inserts the skipped ones again. A skipped
+// element follows the output of the elements before it alone (`ended` false),
+// unless that fails.
 Items AroundLeftOut(Items in,
                     const std::function<Items(Items in, bool whole)>& run);
 
-// One batch of the rows, whose counters begin at `first`. Throws DataError.
+// Makes a batch of the rows, whose counters begin at `first`. Throws DataError.
 Item MakeBatch(const std::vector<Item>& rows, uint64_t first,
                BatchLayout layout = BatchLayout::kEqual,
                const std::vector<Padding>& padding = {});
 
-// How many batches an element is of, one in another, before step s.
+// Returns the nesting depth of batches before step s.
 size_t BatchesBefore(const Graph& graph, size_t s);
 
-// A first component more, of that number.
+// Adds a first component with that number.
 void AddNumber(const EnumerateStep& step, uint64_t number, Element& element);
 
-// Steps that see the whole sequence: shard, enumerate, windowed shuffle,
+// Runs a step that sees the whole sequence: shard, enumerate, windowed shuffle,
 // unbatch, rebatch, window, bucket_by_sequence_length, token_batch, pack,
-// batch. `ended`: no more than `in` will come. `made`: of all passes, what the
-// step counts. `key`: of its random calls in this pass.
+// batch. `ended`: `in` is complete. `made`: the step's count over all passes.
+// `key`: of its random calls in this pass.
 Items RunSequenceStep(const Step& step, Items in, bool ended, uint64_t& made,
                       Key key);
 

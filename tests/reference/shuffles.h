@@ -10,27 +10,28 @@
 
 namespace feedmill::reference {
 
-// Of places that are known. Element j of what each makes is that of index [j].
+// Shuffles of known places. Element j of the output is element [j] of the
+// input.
 
-// A shuffle in a window. `ended`: no more than the n will come.
+// Windowed shuffle. `ended`: the input has only n elements.
 std::vector<uint64_t> WindowedIndexes(uint64_t n, uint64_t window,
                                       uint64_t seed, uint64_t iteration,
                                       uint64_t epoch, uint64_t step,
                                       bool ended);
 
-// A shuffle of blocks, `window` of which are mixed; `key` is of its calls.
+// Shuffle of blocks, mixing `window` of them; `key` returns the key of a call.
 std::vector<uint64_t> BlockedIndexes(
     uint64_t n, uint64_t block, uint64_t window,
     const std::function<Key(uint64_t ordinal)>& key);
 
-// A shuffle of files that have so many records.
+// Shuffle of files with these numbers of records.
 std::vector<uint64_t> FileIndexes(const std::vector<uint64_t>& sizes, Key key);
 
-bool ShufflesAll(const Step& step);    // of all records, or of blocks of them
-bool ShufflesFiles(const Step& step);  // and of files
+bool ShufflesAll(const Step& step);  // of all records, or of blocks of records
+bool ShufflesFiles(const Step& step);  // also of files
 
-// Steps that need to know places, and those after which only running tells
-// them.
+// NeedsPlaces: steps that need known places. SeesSequence: steps after which
+// places are known only by running.
 bool NeedsPlaces(const Step& step);
 bool SeesSequence(const Step& step);
 

@@ -9,13 +9,14 @@
 
 namespace feedmill::reference {
 
-// The records of a source without inputs, by position, and how many positions
-// each of its files has. An element without components is a corrupt record.
+// Reads the records of a source without inputs, by position, and the number of
+// positions of each file. An element without components is a corrupt record.
 void RecordsOf(const Source& source, bool counted,
                std::vector<std::vector<Element>>& records,
                std::vector<uint64_t>& file_sizes);
 
-// The element; throws DataError for a corrupt one, or one with a bad component.
+// Returns the element; throws DataError if it is corrupt or has a bad
+// component.
 Element Sound(Element element);
 
 }  // namespace feedmill::reference

@@ -24,7 +24,7 @@ bool IsStream(const Graph& input) {
   return HasStreams(input.source);
 }
 
-// One input while it is read.
+// An input being read.
 struct Input {
   Elements elements;
   size_t at = 0;
@@ -39,14 +39,14 @@ struct Input {
     elements = std::move(made.elements);
     at = 0;
   }
-  // Whether it has another element. What it has left out before that comes
-  // first.
+  // True if there is another element. First moves skipped elements before it to
+  // `out`.
   bool Look(Elements& out) {
     while (at < elements.size() && !TakesTurn(elements[at]))
       out.push_back(elements[at++]);
     return at < elements.size();
   }
-  // The next goes out; false if it fails.
+  // Outputs the next element; false if it failed.
   bool Give(Elements& out) {
     ++given;
     out.push_back(elements[at++]);

@@ -10,22 +10,22 @@
 
 namespace feedmill::reference {
 
-// In what an input makes, in place of an element: it could not be made, and an
-// on_error of the whole leaves it out (it takes its turn), or one of the input
-// did.
+// Replaces a skipped element in an input's output. `takes_turn` true: it failed
+// and an on_error of the whole pipeline skips it. False: an on_error of the
+// input skipped it.
 Element LeftOut(bool takes_turn);
 bool IsLeftOut(const Element& element);
-bool TakesTurn(const Element& element);  // an element, or one that does
+// an element, or a skipped one with a turn
+bool TakesTurn(const Element& element);
 
-// Whether a source has an input whose elements are not counted.
+// True if a source has an input whose elements are not counted.
 bool HasStreams(const Source& source);
 
-// What an input makes when a pass begins it for the turn-th time.
+// Runs an input for the turn-th time in a pass.
 using RunInput = std::function<Sequence(size_t input, uint64_t turn)>;
 
-// The elements of one pass of such a source, at most `bound` of them, and
-// those that are left out among them. One without components, the last, is one
-// that fails.
+// Returns the elements of one pass of such a source, at most `bound`, including
+// skipped ones. If the last element has no components, it failed.
 std::vector<Element> StreamElements(const Source& source, size_t bound,
                                     const RunInput& run);
 

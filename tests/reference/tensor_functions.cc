@@ -16,7 +16,7 @@ int64_t CountOf(const Shape& shape) {
   return n;
 }
 
-// The coordinates of item `k`, and back.
+// Convert between the coordinates of an item and its index `k`.
 std::vector<int64_t> CoordinatesOf(const Shape& shape, int64_t k) {
   std::vector<int64_t> at(shape.size());
   for (size_t axis = shape.size(); axis-- > 0;) {
@@ -39,7 +39,8 @@ void Copy(const Tensor& from, int64_t k, Tensor& to) {
     to.numbers.push_back(from.numbers.at(Size(k)));
 }
 
-// A tensor of that shape whose items `source` says where to find.
+// Makes a tensor of that shape; `source` gives the source coordinates of each
+// item.
 using SourceOf =
     std::function<std::vector<int64_t>(const std::vector<int64_t>& at)>;
 Tensor Rearranged(const Tensor& a, const Shape& shape, const SourceOf& source) {

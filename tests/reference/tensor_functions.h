@@ -10,20 +10,20 @@
 
 namespace feedmill::reference {
 
-// The result of a function that moves items about (reshape, slice, transpose,
-// gather, one_hot, cumsum, argmin, argmax, list, concat, stack), or nullopt
-// for another one. `argument` evaluates; for list, concat and stack it gives
-// all parts in their common dtype. Throws DataError.
+// Evaluates a function that rearranges items (reshape, slice, transpose,
+// gather, one_hot, cumsum, argmin, argmax, list, concat, stack); nullopt for
+// other functions. `argument` evaluates an argument; for list, concat and stack
+// all parts have their common dtype. Throws DataError.
 std::optional<Tensor> TensorFunction(
     const Expr::Call& call, const std::function<Tensor(size_t)>& argument);
 
-// The integer that `expr` is, or the integers that it lists.
+// Returns the integer `expr`, or the integers of a list.
 std::vector<int64_t> IntegersOf(const Expr& expr);
 
-// Every line of `a` along an axis, in the order of the items of a reduction's
+// Returns every line of `a` along an axis, in the order of a reduction's
 // result.
 std::vector<Tensor> LinesAlong(const Tensor& a, int64_t axis);
-// The shape of that result.
+// Returns the shape of that result.
 Shape WithoutAxis(Shape shape, int64_t axis);
 
 }  // namespace feedmill::reference

@@ -9,11 +9,11 @@
 
 namespace feedmill::reference {
 
-// The result of a function of bytes (strip, find, replace, split, substr,
-// to_string, to_number, hash_bucket,
-// vocabulary, vocabulary_buckets, sentencepiece, decode_raw, re_match,
-// re_extract, re_replace, json_field), or nullopt for another one. Patterns are
-// those that RE2 and ECMAScript have in common. Throws DataError.
+// Evaluates a function of bytes (strip, find, replace, split, substr,
+// to_string, to_number, hash_bucket, vocabulary, vocabulary_buckets,
+// sentencepiece, decode_raw, re_match, re_extract, re_replace, json_field);
+// nullopt for other functions. Patterns are common to RE2 and ECMAScript.
+// Throws DataError.
 std::optional<Tensor> TextFunction(
     const Expr::Call& call, const std::function<Tensor(size_t)>& argument);
 

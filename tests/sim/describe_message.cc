@@ -132,7 +132,7 @@ struct Describer {
   }
 };
 
-// A hash of numbers, in order.
+// Hashes numbers in order.
 struct Folder {
   uint64_t hash;
 

@@ -8,11 +8,11 @@
 
 namespace feedmill::sim {
 
-// What a message says, on one line.
+// Describes a message on one line.
 std::string Describe(const Message& message);
 
-// Folds what a message says into `hash`; what stands in the line does, in less
-// time.
+// Adds a message to `hash`. Covers the fields that Describe prints, but is
+// faster.
 uint64_t Fold(uint64_t hash, const Message& message);
 uint64_t Fold(uint64_t hash, const std::string& text);
 

@@ -11,7 +11,7 @@ namespace feedmill::sim {
 namespace {
 
 constexpr size_t kNameBytes = 3 * sizeof(uint64_t);
-constexpr uint64_t kPerString = 8;  // credit of a string beside its bytes
+constexpr uint64_t kPerString = 8;  // credit per string beside its bytes
 constexpr uint64_t kMostSlots = 8;
 
 }  // namespace
@@ -114,7 +114,8 @@ Piece FakePlan::Compute(uint64_t iteration, Cursor begin, Cursor end,
   piece.chunk = std::move(builder).Finish();
   switch (shape_) {
     case Shape::kDense:
-      if (begin.i == 0 && share.whole()) break;  // else some have nothing
+      // otherwise some shares are empty
+      if (begin.i == 0 && share.whole()) break;
       [[fallthrough]];
     case Shape::kFiltered:
       piece.cursors = std::move(bitmap);

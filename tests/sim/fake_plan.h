@@ -15,51 +15,52 @@
 
 namespace feedmill::sim {
 
-// Where an element comes from; its bytes begin with it.
+// Origin of an element; its bytes begin with it.
 struct ElementName {
   uint64_t iteration = 0;
   Cursor cursor;
   friend bool operator==(const ElementName&, const ElementName&) = default;
 };
 
-// A pipeline that is a pure function from cursors to elements: positions with
-// 0..3 elements of one bytes component each, in one of three shapes (1:1, a
-// filter, a flat_map). One position may have a data error. With slots, a run is
-// all of it so many times.
+// A pipeline that is a pure function from cursors to elements. Positions have 0
+// to 3 elements of one bytes component, in one of three shapes (1:1, a filter,
+// a flat_map). One position may have a data error. With slots, a run repeats
+// the whole of it.
 class FakePlan {
  public:
-  // `longer`: so many times as many positions, each in as much less time.
+  // `longer`: factor for the number of positions; each takes that much less
+  // time.
   FakePlan(Random& random, bool slotted, uint64_t longer);
 
   const std::string& graph() const { return graph_; }
-  // What workers run.
+  // The graph that workers run.
   std::string run_graph() const {
     return slotted_ ? graph_ + " again" : graph_;
   }
   bool slotted() const { return slotted_; }
   bool needs_manifest() const { return needs_manifest_; }
   uint64_t positions() const { return counts_.size(); }
-  // The reference: all elements before the error, in order, of as many slots as
-  // there can be.
+  // The reference: all elements before the error, in order, for the maximum
+  // number of slots.
   const std::vector<Cursor>& reference() const { return reference_; }
-  // Where in the reference `cursor` is.
+  // Index of `cursor` in the reference.
   size_t IndexOf(Cursor cursor) const;
-  // The position of each slot that fails, for order deterministic.
+  // The position of each slot that fails (deterministic order).
   std::optional<uint64_t> poison() const { return poison_; }
   void RemovePoison();
-  // The most element bytes of one position.
+  // Maximum element bytes of a position.
   uint64_t position_bytes_max() const { return position_bytes_max_; }
-  // Every position makes one element: element n is that of position n.
+  // True if every position makes one element: element n is that of position n.
   bool numbered() const { return shape_ == Shape::kDense; }
-  // Time of one thread for a position.
+  // Thread time of a position.
   absl::Duration CostOf(uint64_t position) const;
 
-  // What a worker makes of [begin, end): it stops at the end of the position
-  // that fills `bytes_target`. Where it is numbered, only the share's.
+  // Computes [begin, end), up to the end of the position that reaches
+  // `bytes_target`. If elements are numbered, only those of the share.
   Piece Compute(uint64_t iteration, Cursor begin, Cursor end,
                 uint64_t bytes_target, Share share = {}) const;
 
-  // What the dispatcher is told of it.
+  // The planner for the dispatcher.
   Planner MakePlanner() const;
 
   static ElementName NameOf(const Chunk& chunk, size_t row);
@@ -69,7 +70,7 @@ class FakePlan {
 
   void MakeReference();
 
-  // Within its slot.
+  // Index within its slot.
   uint64_t Within(uint64_t position) const { return position % positions(); }
 
   const bool slotted_;
@@ -77,8 +78,8 @@ class FakePlan {
   std::string graph_;
   bool needs_manifest_ = false;
   uint64_t first_split_ = 1;
-  std::vector<uint64_t> counts_;  // elements of each position
-  std::vector<uint64_t> sizes_;   // bytes of each of a position's elements
+  std::vector<uint64_t> counts_;  // number of elements of each position
+  std::vector<uint64_t> sizes_;   // bytes per element, by position
   std::vector<absl::Duration> costs_;
   std::vector<Cursor> reference_;
   std::optional<uint64_t> poison_;

@@ -7,8 +7,9 @@
 namespace feedmill::sim {
 namespace {
 
-// Only a ROUTER reads several connections, so only there a message can come
-// after newer ones. A leave must not come before the report that it follows.
+// True if a message may arrive after newer ones. Only a ROUTER reads several
+// connections, so only its messages may. A leave must not overtake the report
+// before it.
 bool MayStray(const Message& message) {
   return std::holds_alternative<ClientHello>(message) ||
          std::holds_alternative<ClientBeat>(message) ||
@@ -24,7 +25,7 @@ void Timeline::At(absl::Time when, std::function<void()> action) {
 
 bool Timeline::Step() {
   if (entries_.empty()) return false;
-  // top() is const, but the entry goes away with pop().
+  // top() is const, but pop() removes the entry.
   auto& top = const_cast<Entry&>(entries_.top());
   now_ = top.when;
   const std::function<void()> action = std::move(top.action);
@@ -62,7 +63,7 @@ void Network::DeliverFront(const Ends& ends) {
   if (link.queue.empty()) return;
   const absl::Time when = std::max(link.queue.front().arrives, link.until);
   if (when > timeline_.now()) return Schedule(ends, link, when);
-  // The receiver may answer on this very link, so the front leaves it first.
+  // Remove the message before delivery: the receiver may answer on this link.
   InFlight front = std::move(link.queue.front());
   link.queue.pop_front();
   const std::optional<absl::Time> later =
@@ -77,7 +78,7 @@ void Network::DeliverFront(const Ends& ends) {
   }
 }
 
-// Comes by itself, later than what was sent after it.
+// Delivers a message separately, after messages that were sent later.
 void Network::Stray(const Ends& ends, Message message) {
   auto shared = std::make_shared<Message>(std::move(message));
   timeline_.After(random_.UpTo(4 * faults_.delay_max), [this, ends, shared] {

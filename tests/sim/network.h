@@ -17,8 +17,8 @@
 
 namespace feedmill::sim {
 
-// A virtual clock and what is to happen. One thread; events of one moment
-// happen in the order in which they were asked for.
+// A virtual clock with scheduled events. One thread. Events of equal time
+// happen in the order of their scheduling.
 class Timeline {
  public:
   absl::Time now() const { return now_; }
@@ -26,7 +26,7 @@ class Timeline {
   void After(absl::Duration delay, std::function<void()> action) {
     At(now_ + delay, std::move(action));
   }
-  // Goes to the next event and does it; false if there is none.
+  // Advances to the next event and runs it; false if there is none.
   bool Step();
 
  private:
@@ -43,9 +43,9 @@ class Timeline {
   std::priority_queue<Entry> entries_;
 };
 
-// Connections between named processes: each direction is a queue in order
-// that delays, and that can break (what is in it is lost, or at a ROUTER comes
-// late and out of order), stall or say things twice.
+// Connections between named processes. Each direction is an ordered queue with
+// delays. A connection can break (its messages are lost or, at a ROUTER, arrive
+// late and out of order), stall or duplicate messages.
 class Network {
  public:
   struct Faults {
@@ -58,8 +58,8 @@ class Network {
     uint64_t duplicated = 0;
     uint64_t reordered = 0;
   };
-  // Gives a message to a process; false: it cannot take it now, try again at
-  // the returned time (a frozen or dead process).
+  // Delivers a message to a process. If the process cannot take it now (frozen
+  // or dead), returns the time for a new attempt.
   using Deliver = std::function<std::optional<absl::Time>(
       const std::string& from, const std::string& to, const Message& message)>;
 
@@ -70,21 +70,21 @@ class Network {
         deliver_(std::move(deliver)) {}
 
   void Send(const std::string& from, const std::string& to, Message message);
-  // The connection between two breaks and comes back at once.
+  // Breaks the connection between two processes; it is restored at once.
   void Break(const std::string& a, const std::string& b);
-  // A connection that has been used, by chance; empty names if there is none.
+  // Returns a random used connection; empty names if there is none.
   std::pair<std::string, std::string> AnyLink();
-  // Nothing passes between two until then; what was sent meanwhile is lost at
-  // its end if `lose`.
+  // Blocks a connection until then. If `lose`, messages sent meanwhile are lost
+  // at the end.
   void Partition(const std::string& a, const std::string& b, absl::Time until,
                  bool lose);
-  // A process died: each of its connections may lose what is in it.
+  // A process died: each of its connections may lose its messages.
   void Cut(const std::string& name);
-  // All partitions end; nothing is said twice any more.
+  // Ends all partitions and duplicates.
   void Heal();
 
   const Totals& totals() const { return totals_; }
-  // The most messages that were ever in one direction of a connection.
+  // Maximum number of messages in one direction of a connection.
   size_t depth_max() const { return depth_max_; }
 
  private:
@@ -94,8 +94,8 @@ class Network {
   };
   struct Link {
     std::deque<InFlight> queue;
-    bool busy = false;  // an event for its front is under way
-    absl::Time until;   // partitioned
+    bool busy = false;  // an event for its front is scheduled
+    absl::Time until;   // end of a partition
   };
   using Ends = std::pair<std::string, std::string>;
 

@@ -6,9 +6,9 @@
 namespace feedmill::sim {
 namespace {
 
-// ---- the client's
+// ---- client
 
-// Takes what comes without comparing it with what it has (rule 11).
+// Takes pieces without comparing them with those taken before (rule 11).
 class NoCompare : public ReadSession {
  public:
   using ReadSession::ReadSession;
@@ -19,7 +19,7 @@ class NoCompare : public ReadSession {
   }
 };
 
-// The head gets no more than others do (rule 14).
+// Gives the head no more credit than others (rule 14).
 class NoReserve : public ReadSession {
  public:
   using ReadSession::ReadSession;
@@ -39,7 +39,7 @@ class Zombie : public ReadSession {
   }
 };
 
-// Trusts the moment at which an answer came (rule 24).
+// Renews the lease from the receipt of an answer (rule 24).
 class RenewAtReceipt : public ReadSession {
  public:
   using ReadSession::ReadSession;
@@ -50,7 +50,7 @@ class RenewAtReceipt : public ReadSession {
   }
 };
 
-// Says of an element that was handed out that it was not (rule 16).
+// Reports a handed-out element as not handed out (rule 16).
 class OffByOne : public ReadSession {
  public:
   using ReadSession::ReadSession;
@@ -59,7 +59,7 @@ class OffByOne : public ReadSession {
   Cursor After(Cursor cursor) const override { return cursor; }
 };
 
-// Takes the last position that it was told of for the end (rule 27).
+// Takes the last known position for the end (rule 27).
 class EndsUnsettled : public ReadSession {
  public:
   using ReadSession::ReadSession;
@@ -68,7 +68,7 @@ class EndsUnsettled : public ReadSession {
   bool EndKnown(const RunInfo&) const override { return true; }
 };
 
-// Reads on in the second slot while there may be no second one (P-190).
+// Reads the second slot before the number of slots is settled (P-190).
 class ReadsOnUnsettled : public ReadSession {
  public:
   using ReadSession::ReadSession;
@@ -77,7 +77,7 @@ class ReadsOnUnsettled : public ReadSession {
   bool WaitsToSettle() const override { return false; }
 };
 
-// Does not know that its process had a reader before (P-171).
+// Ignores earlier readers of its process (P-171).
 class NoFormerLeaves : public ReadSession {
  public:
   explicit NoFormerLeaves(ReadSessionSettings settings)
@@ -90,9 +90,9 @@ class NoFormerLeaves : public ReadSession {
   }
 };
 
-// ---- the worker's
+// ---- worker
 
-// Adds each grant to what was allowed before (rule 12).
+// Adds each grant to the previous total (rule 12).
 class AddedGrant : public WorkerAgent {
  public:
   using WorkerAgent::WorkerAgent;
@@ -103,7 +103,7 @@ class AddedGrant : public WorkerAgent {
   }
 };
 
-// Goes on where it was, whatever the client opened (rule 12).
+// Ignores the client's openings (rule 12).
 class NoOpening : public WorkerAgent {
  public:
   using WorkerAgent::WorkerAgent;
@@ -112,7 +112,7 @@ class NoOpening : public WorkerAgent {
   bool Reopened(Opening, const Grant&) const override { return false; }
 };
 
-// Knows no heads: low positions go first (rule 17).
+// Ignores heads: low positions go first (rule 17).
 class LowestFirst : public WorkerAgent {
  public:
   using WorkerAgent::WorkerAgent;
@@ -121,7 +121,7 @@ class LowestFirst : public WorkerAgent {
   bool IsHead(const Grant&) const override { return false; }
 };
 
-// Takes what is ready behind a hole for enough (rule 17).
+// Counts pieces behind a gap as enough (rule 17).
 class HoleLeftOpen : public WorkerAgent {
  public:
   using WorkerAgent::WorkerAgent;
@@ -130,10 +130,10 @@ class HoleLeftOpen : public WorkerAgent {
   bool EnoughBehindHole() const override { return true; }
 };
 
-// ---- the dispatcher's
+// ---- dispatcher
 
-// Any life of a consumer is as good as another, and nothing in a split's name
-// tells two of them apart (rules 2 and 3).
+// Accepts any incarnation of a consumer, and gives splits of different
+// incarnations equal names (rules 2 and 3).
 class AnyIncarnation : public Dispatcher {
  public:
   using Dispatcher::Dispatcher;
@@ -147,7 +147,7 @@ class AnyIncarnation : public Dispatcher {
   }
 };
 
-// The window is moved by what was handed out (rule 16).
+// Moves the window by handed-out elements (rule 16).
 class WindowByOut : public Dispatcher {
  public:
   using Dispatcher::Dispatcher;
@@ -158,8 +158,8 @@ class WindowByOut : public Dispatcher {
   }
 };
 
-// Says to a later life that it was replaced, though an emptied store met the
-// dead one first (rule 2).
+// Rejects a live reader as replaced, because an emptied store met its dead
+// predecessor first (rule 2).
 class WipedKillsLive : public Dispatcher {
  public:
   using Dispatcher::Dispatcher;
@@ -173,7 +173,7 @@ class WipedKillsLive : public Dispatcher {
   }
 };
 
-// A repeated hello raises a released name (rule 4).
+// A repeated hello revives a released name (rule 4).
 class HelloRaisesDead : public Dispatcher {
  public:
   using Dispatcher::Dispatcher;
@@ -182,7 +182,7 @@ class HelloRaisesDead : public Dispatcher {
   bool IsClosed(const SessionKey&, Incarnation) const override { return false; }
 };
 
-// A rank that takes over waits for nobody (P-180).
+// A rank that takes over does not wait for other ranks (P-180).
 class TakeOverEjects : public Dispatcher {
  public:
   using Dispatcher::Dispatcher;
@@ -233,7 +233,7 @@ PlantedBug DispatcherBug(std::string name, std::string rule) {
   return {std::move(name), std::move(rule), std::move(makers)};
 }
 
-// The shell speaks before `late` events are on disk (rules 6 and 7).
+// The shell sends messages before `late` events are on disk (rules 6 and 7).
 PlantedBug JournalBug(std::string name, std::string rule,
                       std::function<bool(const DispatcherEvent&)> late) {
   Makers makers = RealMakers();
@@ -243,7 +243,7 @@ PlantedBug JournalBug(std::string name, std::string rule,
   return {std::move(name), std::move(rule), std::move(makers)};
 }
 
-// After a restart everyone counts as silent for long (rule 10).
+// After a restart every peer counts as silent for long (rule 10).
 PlantedBug ReleaseAtRestart() {
   Makers makers = RealMakers();
   makers.dispatcher = [](DispatcherSettings settings, Planner planner,
@@ -255,8 +255,8 @@ PlantedBug ReleaseAtRestart() {
   return {"release-at-restart", "10", std::move(makers)};
 }
 
-// A token's cursor is where the session stands, beyond the element that its
-// number stands for (rule 22).
+// A token has the session's cursor, which is beyond the element of the token's
+// number (rule 22).
 PlantedBug CursorBesideNumber() {
   Makers makers = RealMakers();
   makers.token_cursor = [](const ReadSession& session, Cursor) {
@@ -265,21 +265,21 @@ PlantedBug CursorBesideNumber() {
   return {"cursor-beside-number", "22", std::move(makers)};
 }
 
-// Takes a chunk for used when it is given (rule 16).
+// Counts a chunk as used when it is given (rule 16).
 PlantedBug GivenCountsAsUsed() {
   Makers makers = RealMakers();
   makers.handed_out = [](uint64_t, uint64_t given) { return given; };
   return {"given-counts-as-used", "16, P-172", std::move(makers)};
 }
 
-// Uses a chunk to its end, whoever it belongs to by then (rule 24).
+// Uses a chunk to its end, even after it belongs to another reader (rule 24).
 PlantedBug UsesAWholeChunk() {
   Makers makers = RealMakers();
   makers.asks_within_chunk = false;
   return {"chunk-outlives-lease", "24, P-173", std::move(makers)};
 }
 
-// A sharer never lets a short batch out (rule 19).
+// A sharing reader never hands out a short batch (rule 19).
 class ShortBatchKept : public ReadSession {
  public:
   using ReadSession::ReadSession;

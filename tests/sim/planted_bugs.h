@@ -9,9 +9,8 @@
 
 namespace feedmill::sim {
 
-// Mistakes that a delivery protocol is easily written with, as subclasses of
-// the real state machines. A simulation that finds none of them checks
-// nothing.
+// Typical mistakes in a delivery protocol, as subclasses of the real state
+// machines. They test the simulation: it must find each of them.
 struct PlantedBug {
   std::string name;
   std::string rule;  // of tests/model/README.md
@@ -19,7 +18,7 @@ struct PlantedBug {
 };
 const std::vector<PlantedBug>& PlantedBugs();
 
-// The bug of that name, or null.
+// Returns the bug of that name, or null.
 const PlantedBug* FindBug(const std::string& name);
 
 }  // namespace feedmill::sim

@@ -9,8 +9,8 @@
 
 namespace feedmill::sim {
 
-// All chance of a simulation, from one seed (splitmix64). The same on every
-// machine, unlike the distributions of <random>.
+// The random numbers of a simulation, from one seed (splitmix64). The same on
+// every machine, unlike the distributions of <random>.
 class Random {
  public:
   explicit Random(uint64_t seed) : state_(seed * 0x9e3779b97f4a7c15 + 1) {}

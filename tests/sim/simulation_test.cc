@@ -14,7 +14,7 @@ namespace feedmill::sim {
 namespace {
 
 constexpr uint64_t kSeeds = 600;
-constexpr uint64_t kBugSeeds = 2'000;  // within which a bug must show
+constexpr uint64_t kBugSeeds = 2'000;  // a bug must show within them
 
 Result SimulateSeed(uint64_t seed) {
   Options options;
@@ -34,7 +34,7 @@ TEST(Simulation, SixHundredSeedsHold) {
   for (const auto& [name, count] : totals) {
     std::cout << name << ": " << count << '\n';
   }
-  // A simulation in which nothing goes wrong shows nothing.
+  // A simulation without faults would prove nothing.
   const Totals floors = {{"fault: break", 200},
                          {"fault: partition", 200},
                          {"fault: worker crash", 200},
@@ -82,7 +82,7 @@ TEST(Simulation, SixHundredSeedsHold) {
   }
 }
 
-// Beyond those: each found something once.
+// Additional seeds; each of them once found a fault.
 TEST(Simulation, SeedsThatWereHardHold) {
   for (const uint64_t seed :
        {1714U,   2357U,    2537U,    2339U,    2959U,    6670U,

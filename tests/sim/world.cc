@@ -16,29 +16,29 @@ constexpr absl::Duration kLiveness = absl::Seconds(60);
 constexpr uint64_t kStepsMax = 2'000'000;
 constexpr size_t kLinkDepthMax = 20'000;
 
-// Drawn apart, so that worlds without slots are what they were without any.
+// Drawn separately, so that the other draws of a seed do not change.
 bool HasSlots(uint64_t seed) { return Random(seed + 11'000'033).OneIn(4); }
 
-// Likewise for worlds where tasks may be cheap.
+// Drawn separately too: worlds in which tasks may be cheap.
 std::optional<Random> SpeedsOf(uint64_t seed) {
   Random speeds(seed + 12'000'101);
   if (!speeds.OneIn(4)) return std::nullopt;
   return speeds;
 }
 
-// Likewise for sharers whose applications use one element at a time.
+// Drawn separately too: sharing readers that use one element at a time.
 bool HasSlowUse(uint64_t seed) { return Random(seed + 13'000'127).OneIn(2); }
-// Likewise for ranks under a supervisor that starts them with take-over.
+// Drawn separately too: ranks whose supervisor starts them with take-over.
 bool TakeOverAlways(uint64_t seed) {
   return Random(seed + 13'000'027).OneIn(2);
 }
 
-// Likewise for applications that name the iteration that they begin.
+// Drawn separately too: applications that name the iteration that they begin.
 bool NamesEpochs(uint64_t seed) { return Random(seed + 14'000'029).OneIn(3); }
 
-// What a worker puts at most into a frame of what is cheap, in frames.
+// Maximum size of a worker's frame of cheap data, in frames.
 constexpr uint64_t kCheapFrames = 4;
-// How many times longer a run is there, which is read as fast as it can be.
+// Factor for the length of runs that are read as fast as possible.
 constexpr int64_t kLonger = 5;
 
 }  // namespace
@@ -83,8 +83,8 @@ World::World(const Options& options)
   settings_.split_time = absl::Milliseconds(random_.Choice({20, 100}));
   settings_.split_bytes = random_.Choice<uint64_t>({500, 3'000});
   settings_.attempts_max = 1'000'000;  // flaky workers never fail a run here
-  settings_.deaths_alone_max = 1'000'000;  // nor do those that are killed
-  if (speeds_) {                           // room for them to be made ahead
+  settings_.deaths_alone_max = 1'000'000;  // nor do killed ones
+  if (speeds_) {                           // room to prefetch them
     settings_.split_bytes = speeds_->Choice<uint64_t>({500, 3'000, 30'000});
     memory_ = speeds_->Choice<uint64_t>({1'500, 6'000});
     frame_bytes_ = speeds_->Choice<uint64_t>({25, 100});
@@ -97,7 +97,7 @@ World::World(const Options& options)
   for (uint64_t i = 0; i < workers; ++i) {
     StartWorker(fmt::format("tcp://w{}", i));
   }
-  // Most join while the first slot is read.
+  // Most workers join while the first slot is read.
   for (uint64_t i = 0; plan_.slotted() && i < random_.Between(0, 2); ++i) {
     timeline_.After(random_.UpTo(absl::Milliseconds(500)),
                     [this] { Fault("new worker"); });
@@ -155,7 +155,7 @@ void World::Trace(const std::string& line) {
       "{:9.4f} {}\n", absl::ToDoubleSeconds(now() - absl::UnixEpoch()), line);
 }
 
-// Completion, and its bound.
+// Checks that the reading completes within its bound.
 void World::Watch() {
   if (Finished()) {
     if (!finished_at_) finished_at_ = now();
@@ -180,7 +180,7 @@ std::optional<absl::Time> World::Deliver(const std::string& from,
   } else if (reader != readers_.end()) {
     if (reader->second.thaw > now()) return reader->second.thaw;
   } else if (to != kDispatcher) {
-    return std::nullopt;  // it is gone
+    return std::nullopt;  // the process is gone
   } else if (!dispatcher_up_) {
     return now() + absl::Milliseconds(100);
   } else if (dispatcher_thaw_ > now()) {
@@ -237,7 +237,7 @@ void World::StartWorker(const std::string& name) {
 void World::KillWorker(WorkerProcess& worker, absl::Duration revive_after) {
   worker.up = false;
   worker.thaw = now();
-  ++worker.life;  // its tasks are nobody's
+  ++worker.life;  // its tasks are ignored
   network_->Cut(worker.name);
   if (dispatcher_up_) dispatcher_->OnPeerGone(PeerId(worker.name));
   timeline_.After(revive_after, [this, name = worker.name] {
@@ -245,8 +245,8 @@ void World::KillWorker(WorkerProcess& worker, absl::Duration revive_after) {
   });
 }
 
-// Does `action` when the worker can: not while it is frozen, not in another
-// life. It may be kept until then: it holds what it needs by value.
+// Runs `action` when the worker can run it: not while it is frozen, and only in
+// the same life. `action` may be stored, so it holds its data by value.
 void World::OnWorker(const std::string& name, uint64_t life,
                      std::function<void(WorkerProcess&)> action) {
   WorkerProcess& worker = workers_.at(name);
@@ -291,7 +291,8 @@ void World::StepWorker(WorkerProcess& worker, WorkerEffects effects) {
     network_->Send(worker.name, outgoing.to.value(),
                    std::move(outgoing.message));
   }
-  // Sessions are heads once each; each has at most one position beyond.
+  // Each session is a head at most once; each head may overdraw by one
+  // position.
   const uint64_t bound =
       memory_ + readers_.size() * plan_.position_bytes_max() +
       2 * worker.threads * (FrameMax() + plan_.position_bytes_max());

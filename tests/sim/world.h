@@ -18,10 +18,10 @@
 
 namespace feedmill::sim {
 
-// The processes of a simulation, and what is checked of them. Five parts:
-// processes (world.cc), the dispatcher's (world_dispatcher.cc), the
-// applications that read (world_readers.cc), what is special to those that
-// share a job (world_sharers.cc) and the faults (world_faults.cc).
+// The processes of a simulation and the checks on them. Five parts: processes
+// (world.cc), the dispatcher's process (world_dispatcher.cc), reading
+// applications (world_readers.cc), applications that share a job
+// (world_sharers.cc), and faults (world_faults.cc).
 class World {
  public:
   explicit World(const Options& options);
@@ -29,9 +29,9 @@ class World {
   Result Run();
 
  private:
-  // How long tasks take on a worker: milliseconds; as long as memory is read;
-  // about as long as makes them dear or cheap, now this, now that; no time at
-  // first and then milliseconds.
+  // Durations of tasks on a worker. kSlow: milliseconds. kFast: memory speed.
+  // kBetween: alternately just dear and just cheap. kSlower: first no time,
+  // then milliseconds.
   enum class Speed : uint8_t { kSlow, kFast, kBetween, kSlower };
   struct WorkerProcess {
     std::string name;  // its data address
@@ -57,32 +57,32 @@ class World {
     absl::Duration skew;  // of its clock
     absl::Time thaw;
     absl::Time wake = absl::InfiniteFuture();
-    bool zombie = false;    // replaced: nobody counts its output
-    bool intruder = false;  // came without taking over
+    bool zombie = false;    // replaced: its output is ignored
+    bool intruder = false;  // joined without taking over
     bool side = false;      // of the other job
     bool take_over = false;
-    bool follows = false;      // one of its process, which was let in
-    bool left_behind = false;  // others may have gone on without it
-    bool done = false;         // wants no more
+    bool follows = false;      // a process's second reader, which was admitted
+    bool left_behind = false;  // other ranks may have continued without it
+    bool done = false;         // reads no more
     absl::Time exit = absl::InfiniteFuture();
     uint64_t batch = 1;
-    // The application: rows pulled and not handed out, and how many were.
+    // The application: rows pulled and not handed out, and their counts.
     std::deque<ElementName> staged;
-    std::deque<ElementName> given;  // sharers: what it has and did not use
+    std::deque<ElementName> given;  // sharing readers: given and not used
     uint64_t pulled = 0;
     uint64_t handed = 0;
     uint64_t drops = 0;
     absl::Status error;  // came after what is staged
-    // Deterministic: numbers in the reference, of what is pulled next and of
-    // what is handed out next.
+    // Deterministic order: reference indices of the next element to pull and
+    // the next one to hand out.
     uint64_t next = 0;
     uint64_t expected = 0;
     Share share;
-    bool resumed = false;             // from a token
-    std::optional<uint64_t> epoch{};  // the iteration that it asked for
-    size_t slot = 0;                  // sharers and ranks
+    bool resumed = false;             // started from a token
+    std::optional<uint64_t> epoch{};  // the iteration that it requested
+    size_t slot = 0;                  // of sharing readers and ranks
   };
-  // What an application saves of its reader: the place just after an element.
+  // The token of an application: the position just after an element.
   struct Token {
     RunNumber run;
     Cursor cursor;
@@ -90,13 +90,13 @@ class World {
     uint64_t slots = 0;
     bool settled = false;
   };
-  // A token that was kept, and how many passes were left then.
+  // A stored token, and the number of passes left at that time.
   struct Checkpoint {
     Token token;
     uint64_t passes = 0;
   };
-  // A reader that came to its end: the next of that slot is of the same
-  // process, and says the leaves that nobody acknowledged.
+  // A reader that reached its end. The slot's next reader belongs to the same
+  // process and sends its unacknowledged leaves.
   struct Former {
     std::string name;
     bool refused = false;
@@ -106,13 +106,13 @@ class World {
     std::string consumer;
     absl::Time when;
   };
-  // When a closed session was last heard of and when it was closed: what it
+  // Times at which a closed session was last heard of and was closed. Elements
   // handed out in between may come again (rule 25).
   struct Closed {
     absl::Time last_report;
     absl::Time closed;
   };
-  // What the dispatcher was told and decided, as far as it remembers.
+  // The dispatcher's knowledge of reports and closed sessions.
   struct Books {
     std::map<ConsumerId, absl::Time> last_report;
     std::map<std::string, Closed> closed;
@@ -132,7 +132,7 @@ class World {
   void Compute(WorkerProcess& worker, const ComputeRequest& request);
   absl::Duration BusyOf(WorkerProcess& worker, const ComputeRequest& request,
                         const Piece& piece);
-  // The most that a worker puts into a frame, but for its last position.
+  // Maximum size of a worker's frame, without its last position.
   uint64_t FrameMax() const;
   void StepReader(ReaderProcess& reader, ReadEffects effects);
   void ArmReader(ReaderProcess& reader);
@@ -201,11 +201,11 @@ class World {
   void CheckOpened(const SessionOpened& event);
   void CheckRunStarted(const RunStarted& event);
   bool MayBeLeftBehind(const JobState& job, size_t slot, RunNumber run) const;
-  // Where the application of a rank is.
+  // Iteration of a rank's application.
   uint64_t IterationOf(size_t slot) const {
     return passes_left_ - rank_passes_[slot];
   }
-  // Where the application of a reader is. REQUIRES: order deterministic.
+  // Iteration of a reader's application. REQUIRES: order deterministic.
   uint64_t EpochOf(const ReaderProcess& reader) const {
     if (reader.side) return 0;
     return in_ranks_ ? IterationOf(reader.slot) : passes_ - passes_left_;
@@ -231,7 +231,7 @@ class World {
   void Fail(std::string violation);
   void Trace(const std::string& line);
   absl::Time now() const { return timeline_.now(); }
-  // What the clock of a process says; no two need agree.
+  // The time on a process's own clock; clocks need not agree.
   absl::Time ClockOf(const auto& process) const { return now() + process.skew; }
   absl::Duration DrawSkew() {
     return absl::Milliseconds(
@@ -240,7 +240,7 @@ class World {
 
   const Options& options_;
   Random random_;
-  std::optional<Random> speeds_;  // where tasks may be cheap: theirs
+  std::optional<Random> speeds_;  // speeds of tasks, if they may be cheap
   FakePlan plan_;
   Timeline timeline_;
   std::unique_ptr<Network> network_;
@@ -252,29 +252,29 @@ class World {
   bool names_epochs_ = false;  // readers without a token name their iteration
   absl::Time pass_began_ = absl::UnixEpoch();
   size_t sharers_ = 0;
-  bool slow_use_ = false;  // sharers' applications use one element at a time
-  // Ranks of one sequence, a slot each, and what each has left to read.
+  bool slow_use_ = false;  // sharing applications use one element at a time
+  // Ranks of one sequence, one slot each, and the passes each has left.
   bool in_ranks_ = false;
-  bool ranks_take_over_ = false;  // each time that they are started
+  bool ranks_take_over_ = false;  // whenever they are started
   uint64_t first_life_ = 0;       // of the present application
   uint64_t ranks_ = 1;
-  uint64_t ranks_base_ = 0;         // the number where they began together
-  uint64_t ranks_base_passes_ = 0;  // … in the pass with so many left
-  uint64_t application_ = 0;        // how often it was restarted as a whole
+  uint64_t ranks_base_ = 0;         // the number at which they began together
+  uint64_t ranks_base_passes_ = 0;  // … and the passes left at that time
+  uint64_t application_ = 0;  // number of restarts of the whole application
   std::vector<uint64_t> rank_passes_;
-  std::vector<std::optional<Token>> tokens_;  // deterministic, by slot
-  std::vector<std::optional<Checkpoint>> checkpoints_;  // older ones, by slot
-  std::optional<Checkpoint> merged_;  // of all ranks, when their number changed
-  std::optional<Token> base_token_;   // where they began together
-  // Of the present dispatcher: since when it may know that the run was read
-  // before, and with how many slots ranks told it that the run is settled.
+  std::vector<std::optional<Token>> tokens_;  // deterministic order, by slot
+  std::vector<std::optional<Checkpoint>> checkpoints_;  // older tokens, by slot
+  std::optional<Checkpoint> merged_;  // of all ranks, at their last change
+  std::optional<Token> base_token_;   // where the ranks began together
+  // For the present dispatcher: since when it may know that the run was read
+  // before, and the numbers of slots that ranks reported as settled.
   std::optional<absl::Time> begun_before_;
   std::map<size_t, std::pair<RunNumber, uint64_t>> said_slots_;
-  // Also by lives that were replaced.
+  // Also reports of replaced incarnations.
   std::set<std::pair<RunNumber, uint64_t>> heard_slots_;
-  // Ranks that know another number of slots than the dispatcher settled with.
+  // Ranks that know another number of slots than the settled one.
   std::set<size_t> passed_over_;
-  // Another job, of the same graph, and its one reader, which reads it once.
+  // A second job of the same graph, with one reader that reads it once.
   bool main_left_ = true;
   bool two_jobs_ = false;
   bool side_left_ = false;
@@ -294,37 +294,39 @@ class World {
   uint64_t dispatcher_life_ = 0;
   absl::Duration dispatcher_skew_;
   absl::Time dispatcher_began_;
-  std::map<uint64_t, absl::Duration> skews_;  // of readers, by life
-  std::map<uint64_t, uint64_t> refused_;      // in which life of it, likewise
+  std::map<uint64_t, absl::Duration> skews_;  // clock skews of readers, by life
+  // by reader's life: the dispatcher's life that refused it
+  std::map<uint64_t, uint64_t> refused_;
   absl::Time dispatcher_wake_ = absl::InfiniteFuture();
   absl::Time dispatcher_thaw_ = absl::InfinitePast();
-  std::optional<CrashPoint> crash_;  // where it is to die
-  bool wipe_ = false;                // and to lose all that it had
+  std::optional<CrashPoint> crash_;  // point at which it will die
+  bool wipe_ = false;                // and lose its store
   JournalId journal_;
   uint64_t journals_ = 0;
-  std::vector<std::string> disk_;  // its events; those from synced_ on may go
+  // its events; those from synced_ on may be lost
+  std::vector<std::string> disk_;
   size_t synced_ = 0;
   bool sync_due_ = false;
-  DispatcherState replica_;  // the events applied once more
+  DispatcherState replica_;  // state from applying the events again
   uint64_t replay_checks_due_ = 0;
   Books books_;
-  // Before its present turn: what came with a hello may stand behind it.
+  // State before the present call: a report may be newer than its hello.
   std::map<ConsumerId, absl::Time> reports_before_;
-  Books synced_books_;                          // what is as safe as the disk
-  std::vector<Dispatcher::Incoming> incoming_;  // of its present turn
-  absl::Duration turn_;           // how long it waits for what comes together
-  std::set<ConsumerId> leaving_;  // whose leave is being handled
+  Books synced_books_;                          // as durable as the disk
+  std::vector<Dispatcher::Incoming> incoming_;  // of the present call
+  absl::Duration turn_;           // time to wait for more messages
+  std::set<ConsumerId> leaving_;  // sessions whose leave is being handled
 
   std::map<std::string, WorkerProcess> workers_;
   std::map<std::string, ReaderProcess> readers_;
-  std::string main_;  // deterministic: the reader that counts
+  std::string main_;  // deterministic order: the reader that is checked
   bool main_coming_ = false;
-  std::map<size_t, Former> former_;  // deterministic, by slot
-  std::vector<std::string> slots_;   // of sharers or ranks: the reader, or ""
-  bool late_death_ = false;          // one is to die when nothing is unbound
+  std::map<size_t, Former> former_;  // deterministic order, by slot
+  std::vector<std::string> slots_;   // readers of sharers or ranks, or ""
+  bool late_death_ = false;  // a reader dies when no split is left to bind
   std::map<Cursor, Handed> handed_;
-  // Where a run ends, by its ranks that came there, or (sharers) by the
-  // dispatcher. Of ranks it outlives an emptied store.
+  // Ends of runs, known from ranks that reached them or (sharing readers) from
+  // the dispatcher. With ranks they survive an emptied store.
   std::map<RunNumber, uint64_t> ends_;
   std::optional<absl::Time> finished_at_;
 };

@@ -6,8 +6,7 @@
 #include "core/base/status.h"
 #include "tests/sim/world.h"
 
-// The dispatcher's process: what it says, what is on its disk, and how it dies
-// and comes back.
+// The dispatcher's process: its messages, its disk, its crashes and restarts.
 
 namespace feedmill::sim {
 namespace {
@@ -89,7 +88,7 @@ void World::StepDispatcher(DispatcherEffects effects) {
 void World::Say(std::vector<Outgoing> sends) {
   std::set<PeerId> told;
   for (Outgoing& outgoing : sends) {
-    // Rejects answer single messages of the turn.
+    // Rejects answer single messages of the call.
     if (!std::holds_alternative<ClientReject>(outgoing.message) &&
         !told.insert(outgoing.to).second) {
       Fail(fmt::format("{} was told two things in one call",
@@ -122,7 +121,8 @@ void World::ArmDispatcher() {
 }
 
 void World::WakeDispatcher() {
-  if (!dispatcher_up_ || now() < dispatcher_wake_) return;  // not this one
+  // another wake-up is scheduled
+  if (!dispatcher_up_ || now() < dispatcher_wake_) return;
   dispatcher_wake_ = absl::InfiniteFuture();
   if (dispatcher_thaw_ > now()) return ArmDispatcher();
   StepDispatcher(dispatcher_->OnTick(now() + dispatcher_skew_));
@@ -132,7 +132,7 @@ void World::WakeDispatcher() {
   }
 }
 
-// ---- its disk
+// ---- disk
 
 void World::Sync() {
   sync_due_ = false;
@@ -140,7 +140,7 @@ void World::Sync() {
   synced_books_ = books_;
 }
 
-// The state that the records on disk lead to.
+// Returns the state from the records on disk.
 DispatcherState World::Replay() {
   DispatcherState state;
   state.journal = journal_;
@@ -165,7 +165,7 @@ void World::CheckReplay() {
   }
 }
 
-// The same from the bytes on disk.
+// Checks the bytes on disk in the same way.
 void World::CheckJournal() {
   if (!dispatcher_up_) return;
   CheckReplay();
@@ -174,7 +174,7 @@ void World::CheckJournal() {
   }
 }
 
-// ---- its life
+// ---- crashes and restarts
 
 void World::StartDispatcher(bool wiped) {
   if (wiped) {
@@ -194,11 +194,11 @@ void World::StartDispatcher(bool wiped) {
   dispatcher_up_ = true;
   dispatcher_thaw_ = now();
   incoming_.clear();
-  // Some handle each message as it comes, some what came in a while.
+  // Some worlds handle each message at once, some batches of messages.
   turn_ = std::array{absl::ZeroDuration(), absl::ZeroDuration(),
                      absl::Milliseconds(1),
                      absl::Milliseconds(10)}[options_.seed % 4];
-  Sync();  // as opening a journal does, before anyone hears of what is in it
+  Sync();  // as opening a journal does, before the content is used
   crash_.reset();
   replica_ = Replay();
   dispatcher_skew_ = DrawSkew();
@@ -208,7 +208,7 @@ void World::StartDispatcher(bool wiped) {
   ArmDispatcher();
 }
 
-// To what is on disk.
+// Restores the books to the state on disk.
 void World::RewindBooks() {
   const Books before = std::exchange(books_, synced_books_);
   for (const auto& [consumer, closed] : before.closed) {
@@ -218,8 +218,8 @@ void World::RewindBooks() {
   }
 }
 
-// What was not synced may be lost, from some record on; of that one a part may
-// be there.
+// Crashes. Unsynced records may be lost from some record on, and that record
+// may be partial.
 void World::KillDispatcher() {
   CheckJournal();
   dispatcher_up_ = false;
@@ -247,7 +247,7 @@ void World::KillDispatcher() {
                   });
 }
 
-// Dies now, or in the middle of the next thing that it does.
+// Crashes now, or in the middle of the next call.
 void World::DispatcherFault(bool wipe) {
   if (!dispatcher_up_ || crash_) return;
   if (wipe && (Finished() || !main_left_)) return;
@@ -257,7 +257,7 @@ void World::DispatcherFault(bool wipe) {
                            CrashPoint::kAmongSends});
 }
 
-// Nobody knows what the dead ones had: the application starts anew.
+// The dead readers' elements are unknown, so the application starts again.
 void World::RestartSharers() {
   handed_.clear();
   for (size_t slot = 0; slot < slots_.size(); ++slot) {
@@ -268,7 +268,7 @@ void World::RestartSharers() {
   }
 }
 
-// ---- what it decides
+// ---- decisions
 
 void World::CheckEvent(const DispatcherEvent& event) {
   if (const auto* opened = std::get_if<SessionOpened>(&event)) {
@@ -287,7 +287,7 @@ void World::CheckEvent(const DispatcherEvent& event) {
   } else if (const auto* closed = std::get_if<SessionClosed>(&event)) {
     const ConsumerId& consumer = closed->key.consumer;
     const Incarnation life = replica_.FindSession(closed->key)->incarnation;
-    // Who leaves says how far it came: no exception for that.
+    // A leave reports the final position, so no exception applies.
     if (!leaving_.contains(consumer)) {
       books_.closed[consumer.value()] = {books_.last_report[consumer], now()};
     }
@@ -305,7 +305,7 @@ void World::CheckEvent(const DispatcherEvent& event) {
   }
 }
 
-// A run has no more slots than there are workers.
+// Checks that a run has at most as many slots as there are workers.
 void World::CheckSlots(const RunExtended& event) {
   const JobState& job = *replica_.FindJob(event.job);
   const bool more = event.slots > job.slots;

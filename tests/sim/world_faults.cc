@@ -5,7 +5,7 @@
 #include "core/base/status.h"
 #include "tests/sim/world.h"
 
-// What goes wrong, and when it stops to.
+// The faults, and the time at which they stop.
 
 namespace feedmill::sim {
 namespace {
@@ -21,8 +21,8 @@ constexpr size_t kWorkersMax = 6;
 
 }  // namespace
 
-// Each seed has its own set of faults: what only shows without the others
-// must show too.
+// Each seed has its own set of faults, so that effects hidden by other faults
+// show too.
 void World::DrawFaults() {
   for (const char* fault : kFaults) {
     const std::string kind = fault;
@@ -32,10 +32,10 @@ void World::DrawFaults() {
     if (kind.starts_with("side") && !side_left_) continue;
     if (random_.OneIn(2)) faults_.emplace_back(fault);
   }
-  // Came later: drawn apart, so that the others' seeds mean what they did.
+  // Added later: drawn separately, so that other seeds do not change.
   if (Random(~options_.seed).OneIn(4))
     faults_.emplace_back("dispatcher freeze");
-  // On an emptied dispatcher who comes first reads.
+  // On an emptied dispatcher the first reader to arrive reads.
   const auto has = [&](const char* kind) {
     return std::find(faults_.begin(), faults_.end(), kind) != faults_.end();
   };
@@ -49,7 +49,7 @@ void World::DrawFaults() {
   // A rank that waits for the next iteration would be given the first one.
   if (in_ranks_ && passes_left_ > 1) std::erase(faults_, "dispatcher wiped");
   fault_gap_ = absl::Milliseconds(random_.Choice({200, 500, 1'500}));
-  // What is lost is made again: nothing else may help it on.
+  // Only lost data is computed again here; no other fault may restart progress.
   if (speeds_ && speeds_->OneIn(2)) {
     faults_ = {"break"};
     fault_gap_ = absl::Milliseconds(100);
@@ -143,7 +143,7 @@ void World::ReaderFault(const std::string& kind) {
   if (reader == nullptr) return;
   const absl::Duration back =
       absl::Milliseconds(random_.Choice({50, 500, 2'000}));
-  // One that has come to its end without a token would begin the next run.
+  // A reader that reached its end without a token would begin the next run.
   const bool token = in_ranks_ && tokens_[reader->slot].has_value();
   if (in_ranks_ && !token &&
       reader->core->state() == ReadSession::State::kEnded) {
@@ -151,7 +151,7 @@ void World::ReaderFault(const std::string& kind) {
   }
   const auto replace = [&](bool take_over) {
     if (order_ == Order::kAny) {
-      // Those who are left must do without.
+      // Sometimes the other readers continue without it.
       if (OtherSharerLives(reader->slot) && random_.OneIn(3)) return;
       StartSharerLater(reader->slot, back);
     } else if (in_ranks_) {
@@ -172,10 +172,10 @@ void World::ReaderFault(const std::string& kind) {
     reader->thaw =
         now() + absl::Milliseconds(random_.Choice({500, 2'000, 4'000, 7'000}));
     if (order_ == Order::kDeterministic && random_.OneIn(2)) {
-      // It may come to the end of its run first, and then the one that takes
-      // its place knows of that run by its token only.
+      // The reader may reach the end of its run first. Its successor then knows
+      // of that run only by its token.
       if (in_ranks_ && !token) return;
-      reader->zombie = true;  // it will come back and find itself replaced
+      reader->zombie = true;  // it will return and be rejected as replaced
       replace(true);
     }
     return;
@@ -184,7 +184,8 @@ void World::ReaderFault(const std::string& kind) {
     StartReader(false, 0).intruder = true;
     return;
   }
-  // Leaves. A rank that does says that it wants no more of the run.
+  // Leaves. A rank's leave would mean that it does not want the rest of the
+  // run.
   if (reader->thaw > now() || in_ranks_) return;
   if (!reader->given.empty()) ++result_.totals["stops within a chunk"];
   reader->done = true;

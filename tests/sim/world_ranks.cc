@@ -4,8 +4,8 @@
 #include "core/base/status.h"
 #include "tests/sim/world.h"
 
-// Applications of several ranks: how they are started, go back, change their
-// number, and who may go on without whom.
+// Applications with several ranks: starts, restarts from older tokens, changes
+// of their number, and the rules for continuing without a rank.
 
 namespace feedmill::sim {
 namespace {
@@ -14,7 +14,7 @@ const JobName kJob{"job"};
 
 }  // namespace
 
-// The application: all of its ranks, which go on from the token, if any.
+// Starts the application: all of its ranks, from the token if there is one.
 void World::StartRanks(uint64_t ranks, absl::Duration within) {
   ++application_;
   first_life_ = lives_ + 1;
@@ -66,7 +66,7 @@ void World::OnRankOver(ReaderProcess& reader) {
       ++result_.totals["readers refused"];
       return StartRankLater(slot, absl::Milliseconds(500));
     }
-    // As its message says.
+    // The error message says to start again.
     if (reader.left_behind &&
         failure.find("start it again") != std::string::npos) {
       ++result_.totals["ranks left behind"];
@@ -96,8 +96,8 @@ void World::OnRankOver(ReaderProcess& reader) {
   }
 }
 
-// A run of ranks begins: none that still reads an earlier one may be cut off,
-// unless it was silent for so long that it may be dead.
+// Checks that a new run of ranks cuts off no rank that still reads an earlier
+// run. A rank that was silent for long is excepted: it may be dead.
 void World::CheckRunStarted(const RunStarted& event) {
   const JobState* job = replica_.FindJob(event.job);
   if (!in_ranks_ || event.job != kJob || job == nullptr ||
@@ -124,11 +124,11 @@ void World::CheckRunStarted(const RunStarted& event) {
   }
 }
 
-// True if a life of it said that it has finished the run before, or nothing
-// was heard of it for long.
+// True if an incarnation of the rank reported the previous run as finished, or
+// nothing was heard of it for long.
 bool World::MayBeLeftBehind(const JobState& job, size_t slot,
                             RunNumber run) const {
-  // Those of an application that was stopped may be anywhere.
+  // Ranks of a stopped application may be anywhere.
   const ConsumerId consumer(fmt::format("{}/{}", slot, ranks_));
   const auto life = job.lives.find(consumer);
   if (life != job.lives.end() && life->second.value() < first_life_) {
@@ -144,8 +144,8 @@ bool World::MayBeLeftBehind(const JobState& job, size_t slot,
          settings_.client_timeout <= now() - last->second;
 }
 
-// With how many slots a rank knows that run to be settled, of which it has read
-// something and still reads; 0: it does not.
+// Returns the settled number of slots of that run, if the rank knows it and has
+// read something of it and still reads; else 0.
 uint64_t World::KnownSlots(size_t slot, RunNumber run) const {
   if (rank_passes_[slot] == 0) return 0;
   const auto it = readers_.find(slots_[slot]);
@@ -160,7 +160,8 @@ uint64_t World::KnownSlots(size_t slot, RunNumber run) const {
   return knows ? token->slots : 0;
 }
 
-// What ranks say of their run to a dispatcher that may have lost its store.
+// Records ranks' reports about their run to a dispatcher that may have lost its
+// store.
 void World::NoteWordOfSlots(const ClientHello& hello) {
   const size_t slot = hello.share.rank;
   if (!in_ranks_ || hello.job != kJob || hello.share.ranks != ranks_) return;
@@ -184,7 +185,7 @@ void World::NoteWordOfSlots(const ClientHello& hello) {
   }
 }
 
-// Peers that have seen another journal show that there was one.
+// A peer that has seen another journal proves that there was one.
 void World::NoteSeen(const Message& message) {
   Seen seen;
   if (const auto* hello = std::get_if<ClientHello>(&message)) {
@@ -198,11 +199,12 @@ void World::NoteSeen(const Message& message) {
   if (other && !begun_before_) begun_before_ = dispatcher_began_;
 }
 
-// The run keeps its slots from now on. They are those that a rank which still
-// reads knows of, if it said so, or would have within the client timeout. Those
-// that nobody says are lost with the store: the run is settled anew (P-191).
+// Checks the number of slots of a settled run. It must be the number known to a
+// rank that still reads, if the rank reported it or would have within the
+// client timeout. Unreported numbers are lost with the store: the run is
+// settled again (P-191).
 void World::CheckSettled(const RunExtended& event, const JobState& job) {
-  // Where those that were heard do not agree, the first one counts.
+  // If reports differ, the first one counts.
   const bool told = heard_slots_.contains({job.run, event.slots});
   for (size_t slot = 0; slot < ranks_ && job.ranks == ranks_; ++slot) {
     const uint64_t known = KnownSlots(slot, job.run);
@@ -229,8 +231,7 @@ void World::CheckSettled(const RunExtended& event, const JobState& job) {
   }
 }
 
-// A reader that died is started from an older token than its last, perhaps of
-// an earlier pass.
+// Restarts a reader that died from an older token, perhaps of an earlier pass.
 void World::GoBack(size_t slot) {
   const std::optional<Checkpoint>& checkpoint = checkpoints_[slot];
   if (!checkpoint || random_.OneIn(2)) return;
@@ -240,8 +241,8 @@ void World::GoBack(size_t slot) {
   passes = checkpoint->passes;
 }
 
-// The application stops at a step that all ranks have made, and goes on from
-// the merged token, or the one before, with another number of them.
+// Stops the application at a step that all ranks have made. It continues with
+// another number of ranks, from the merged token or the one before.
 void World::ChangeRanks() {
   const bool back = merged_.has_value() && random_.OneIn(3);
   const std::optional<Checkpoint> reached = back ? merged_ : MergeTokens();
@@ -274,7 +275,7 @@ std::optional<World::Checkpoint> World::MergeTokens() const {
   }
   const uint64_t number = base + steps * ranks_;
   Token merged{tokens_[0]->run, {}, number};
-  for (const std::optional<Token>& token : tokens_) {  // as Token::Merge does
+  for (const std::optional<Token>& token : tokens_) {  // like Token::Merge
     if (merged.settled && token->settled && merged.slots != token->slots) {
       return std::nullopt;
     }

@@ -4,8 +4,8 @@
 #include "core/base/status.h"
 #include "tests/sim/world.h"
 
-// The applications: they pull, hand out in batches, compare with the
-// reference, and come back when they were stopped.
+// Reading applications: they pull, hand out in batches, compare with the
+// reference, and restart after a stop.
 
 namespace feedmill::sim {
 namespace {
@@ -14,7 +14,7 @@ const JobName kJob{"job"};
 const JobName kSideJob{"side"};
 const RunNumber kFirstRun{1};
 constexpr uint64_t kCheckpointEvery = 8;  // elements of one reader
-constexpr uint64_t kLongChunk = 24;       // that is used one by one
+constexpr uint64_t kLongChunk = 24;       // used element by element
 
 }  // namespace
 
@@ -65,7 +65,7 @@ World::ReaderProcess& World::StartReader(bool take_over, size_t slot,
       settings.begins = true;
       ++result_.totals["epochs named"];
     }
-    // An intruder is another application's.
+    // An intruder belongs to another application.
     if (!reader.resumed && (side || main_.empty())) token.reset();
     if (rank) settings.share = reader.share = {slot, ranks_};
     reader.expected = reader.share.From(from.number);
@@ -85,7 +85,7 @@ void World::KillReader(const std::string& name) {
   readers_.erase(name);
 }
 
-// The reader that came to its end before, if any, is gone now.
+// Ends the slot's previous reader, which reached its end, if there is one.
 std::optional<World::Former> World::EndFormer(size_t slot) {
   auto former = former_.extract(slot);
   if (former.empty()) return std::nullopt;
@@ -109,7 +109,7 @@ void World::StartMainLater(bool take_over, absl::Duration delay, bool resume) {
   main_.clear();
   main_coming_ = true;
   timeline_.After(delay, [this, take_over, resume] {
-    if (!main_coming_) return;  // an intruder became it
+    if (!main_coming_) return;  // an intruder took its place
     main_coming_ = false;
     main_ = StartReader(take_over, 0, resume, false, EndFormer(0)).name;
   });
@@ -159,7 +159,7 @@ void World::PullAndHandOut(ReaderProcess& reader) {
   const bool last = core.state() != ReadSession::State::kLive ||
                     !reader.error.ok() || core.idle();
   const bool whole = reader.staged.size() >= reader.batch || last;
-  // A failed session has no lease; what was pulled before stays good.
+  // A failed session has no lease; elements pulled before stay valid.
   const bool may =
       core.MayHandOut(ClockOf(reader)) ||
       (core.state() == ReadSession::State::kFailed && !reader.error.ok());
@@ -177,8 +177,8 @@ void World::PullAndHandOut(ReaderProcess& reader) {
   ArmReader(reader);
 }
 
-// Whether it is this reader's. In order, whoever reads is given all elements,
-// or all of its share where those of the positions are known.
+// Checks and stages an element. In deterministic order each reader is given all
+// elements, or all of its share if positions are numbered.
 bool World::Stage(ReaderProcess& reader, const ElementName& element) {
   if (Shared(reader)) return true;
   const auto& reference = plan_.reference();
@@ -239,7 +239,8 @@ void World::Check(ReaderProcess& reader, const ElementName& element) {
     const uint64_t step = reader.expected / reader.share.ranks;
     const uint64_t passes = in_ranks_ ? rank_passes_[slot] : passes_left_;
     std::optional<Checkpoint>& last = checkpoints_[slot];
-    // That of the pass before is kept for a while, for some to go back to.
+    // The checkpoint of the previous pass is kept for a while, so that readers
+    // can return to it.
     const bool keep =
         last && last->passes != passes && step < 4 * kCheckpointEvery;
     if (!keep && step % kCheckpointEvery == 0) last = {token, passes};
@@ -273,9 +274,9 @@ void World::OnReaderOver(ReaderProcess& reader) {
   }
 }
 
-// How many elements its run has. All ranks of a run must come to the same end;
-// CheckSettled says when a run that is begun again on an emptied dispatcher may
-// have another one.
+// Returns the number of elements of the reader's run. All ranks of a run must
+// reach the same end. After a restart on an emptied dispatcher the end may
+// differ; CheckSettled says when.
 uint64_t World::EndOf(const ReaderProcess& reader) {
   const RunInfo& run = *reader.core->run();
   if (!run.settled) Fail(reader.name + " ended a run that may still grow");
@@ -301,7 +302,7 @@ void World::OnMainOver(ReaderProcess& reader) {
   EndPass();
 }
 
-// Whether it came to the end of the sequence, or to the error there.
+// Checks that the reader reached the end of the sequence, or the error there.
 void World::CheckReadAll(const ReaderProcess& reader) {
   if (!reader.error.ok()) {
     if (reader.error.code() != absl::StatusCode::kDataLoss ||
@@ -314,7 +315,7 @@ void World::CheckReadAll(const ReaderProcess& reader) {
   } else if (plan_.poison().has_value()) {
     return Fail("the data error was not told");
   }
-  // After a data error nothing is to come, wherever the run would have ended.
+  // After a data error nothing follows, regardless of the run's end.
   const uint64_t size =
       reader.error.ok() ? EndOf(reader) : plan_.reference().size();
   if (reader.expected != size) {
@@ -359,8 +360,8 @@ void World::EndPass() {
   if (passes_left_ > 0) StartMainLater(false, random_.UpTo(absl::Seconds(1)));
 }
 
-// Who opens a session without taking over must find nobody who may still hand
-// out.
+// Checks a session that opens without taking over: no other reader may still
+// hand out.
 void World::CheckOpened(const SessionOpened& event) {
   const bool side = event.key.job == kSideJob;
   if (order_ == Order::kAny && !side) return;
@@ -370,23 +371,23 @@ void World::CheckOpened(const SessionOpened& event) {
   }
   if (opener == nullptr) return;
   if (opener->take_over ||
-      opener->resumed) {  // whoever read before was given up by its user
+      opener->resumed) {  // the earlier reader was given up by its user
     for (auto& [name, reader] : readers_) {
       const bool same = reader.side == side &&
                         (!in_ranks_ || side || reader.slot == opener->slot);
       reader.zombie = reader.zombie || (same && reader.life < opener->life);
     }
-    // A hello that was late, of a reader that has left: an intruder was let in
-    // meanwhile.
+    // The hello was a late one of a reader that has left; an intruder was
+    // admitted meanwhile.
     const auto main = readers_.find(main_);
     if (!side && !in_ranks_ && main != readers_.end() && main->second.zombie) {
       StartMainLater(true, absl::Milliseconds(500));
     }
     return;
   }
-  if (opener->zombie) return;  // came first to a dispatcher that had nothing
+  if (opener->zombie) return;  // reached a dispatcher with an empty store first
   if (opener->core->state() == ReadSession::State::kFailed) {
-    // Another dispatcher has not refused it; its leave is under way.
+    // The refusal came from another dispatcher; its leave is on its way.
     if (refused_[opener->life] != dispatcher_life_) return;
     return Fail("a reader that was refused was let in");
   }
@@ -403,7 +404,7 @@ void World::CheckOpened(const SessionOpened& event) {
         reader.core->MayHandOut(ClockOf(reader))) {
       return Fail(name + " was replaced while its lease is valid");
     }
-    // Its hello is under way, and will take over what the intruder has now.
+    // Its hello is on its way and will take the job over from the intruder.
     const bool coming = reader.take_over && !run && reader.life > opener->life;
     if (opener->intruder && name == main_ && !coming) {
       ++result_.totals["intruders let in"];
@@ -414,7 +415,7 @@ void World::CheckOpened(const SessionOpened& event) {
   }
 }
 
-// Everything is bound, and not all handed out.
+// True if everything is bound and not everything handed out.
 bool World::RunIsDry() const {
   const JobState* job = replica_.FindJob(kJob);
   return job != nullptr && job->run == kFirstRun && !job->over() && job->dry();
@@ -425,7 +426,8 @@ bool World::RunIsOver() const {
   return job != nullptr && (job->run > kFirstRun || job->over());
 }
 
-// Once sharers are through, losing the dispatcher's state changes nothing.
+// When sharing readers have finished, a loss of the dispatcher's state has no
+// effect.
 bool World::Finished() {
   main_left_ = main_left_ && !MainFinished();
   return !main_left_ && !side_left_;

@@ -4,8 +4,8 @@
 #include "core/base/status.h"
 #include "tests/sim/world.h"
 
-// Applications that share a job (order any). They are given chunks and use
-// them, in some worlds one element at a time, so that they stop within one.
+// Applications that share a job (order any). They are given chunks. In some
+// worlds they use one element at a time, so they may stop within a chunk.
 
 namespace feedmill::sim {
 namespace {
@@ -18,13 +18,13 @@ const RunNumber kSharedRun{1};
 void World::StartSharerLater(size_t slot, absl::Duration delay) {
   slots_[slot].clear();
   timeline_.After(delay, [this, slot] {
-    if (RunIsOver()) return;  // another reader would begin the next one
+    if (RunIsOver()) return;  // another reader would begin the next run
     slots_[slot] = StartReader(false, slot).name;
   });
 }
 
-// The next chunk is the application's; what of it counts as handed out is what
-// it has used (P-172).
+// Gives the next chunk to the application. Only used elements count as handed
+// out (P-172).
 void World::GiveChunk(ReaderProcess& reader) {
   while (reader.given.size() < reader.batch && !reader.staged.empty()) {
     reader.given.push_back(reader.staged.front());
@@ -80,7 +80,7 @@ bool World::OtherSharerLives(size_t slot) const {
   return false;
 }
 
-// One that holds something dies when nothing is unbound any more.
+// Kills a reader that holds splits when no split is left to bind.
 void World::KillLateSharer() {
   late_death_ = false;
   const JobState* job = replica_.FindJob(JobName("job"));

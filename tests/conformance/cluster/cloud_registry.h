@@ -6,7 +6,7 @@
 
 namespace feedmill {
 
-// The resolvers that the command has, less those of plugins.
+// Returns the command's resolvers without plugins.
 inline ResolverRegistry CloudResolvers(const HttpOpener& open_http) {
   ResolverRegistry registry = BuiltinResolvers();
   FM_CHECK(AddCloudResolvers(open_http, &registry).ok());

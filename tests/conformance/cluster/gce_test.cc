@@ -1,6 +1,6 @@
 // tensorflow/python/distribute/cluster_resolver/gce_cluster_resolver_test.py,
-// each test under its own name, against a server that answers as the Compute
-// Engine API does; then what that API may do, and the original's faults.
+// each test under its own name, against a server that answers like the Compute
+// Engine API. Then tests of the API's variations and of faults of the original.
 
 #include "cloud/gce_resolver.h"
 #include "core/cluster/union_resolver.h"
@@ -15,7 +15,7 @@ using NamesAndIps = std::vector<std::pair<std::string, std::string>>;
 
 class Gce : public GoogleFixture {
  protected:
-  // A group of these instances, in a zone or region.
+  // Adds a group of these instances, in a zone or region.
   void AddGroup(const std::string& group, const NamesAndIps& instances,
                 const std::string& zone = "us-east1-d",
                 const std::string& place = "zones/us-east1-d") {
@@ -118,8 +118,8 @@ TEST_F(GCEClusterResolver, testOverrideParameters) {
   EXPECT_EQ(MasterOf(resolver), "test://10.2.3.4:8470");
 }
 
-// The original asks for a job named ""; no job has no name here, so it is the
-// index 0 alone that is shown to count.
+// The original requests a job named "". No job has an empty name here, so only
+// the index 0 is tested.
 TEST_F(GCEClusterResolver, testOverrideParametersWithZeroOrEmpty) {
   AddGroup("g", three_);
   GceOptions options = Options("g");
@@ -157,7 +157,7 @@ TEST_F(GCEClusterResolver, testUnionMultipleInstanceRetrieval) {
                            "10.4.5.6:8470", "10.5.6.7:8470"}}}));
 }
 
-// ---- what the API may do ----
+// ---- variations of the API ----
 
 TEST_F(Gce, GroupAndInstancesAreReadPageByPage) {
   AddGroup("g", three_);
@@ -275,7 +275,7 @@ TEST_F(Gce, BadUrisAreNamed) {
               HasSubstr("unencrypted"));
 }
 
-// ---- the original's faults ----
+// ---- faults of the original ----
 
 TEST_F(Gce, FaultAddressesAreNotSortedAsTexts) {
   AddGroup("g",

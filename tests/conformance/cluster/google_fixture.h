@@ -13,8 +13,9 @@
 
 namespace feedmill {
 
-// A machine on Google Cloud, project test-project, zone us-central1-c: its
-// metadata server and an API at the same place. A test says what either knows.
+// A machine on Google Cloud (project test-project, zone us-central1-c), with
+// its metadata server and an API at the same address. Each test sets the data
+// of both.
 class GoogleFixture : public ::testing::Test {
  protected:
   GoogleFixture()
@@ -29,7 +30,8 @@ class GoogleFixture : public ::testing::Test {
 
   CloudContext Context() const { return {Machine(variables_), OpenHttp}; }
 
-  // What a URI resolves to, or the error; its endpoint is the local server.
+  // Resolves a URI with the local server as endpoint; returns the cluster's
+  // text or the error.
   std::string Shown(std::string uri) const {
     uri += uri.find('?') == std::string::npos ? "?" : "&";
     uri += "endpoint=" + server_.url();
@@ -47,8 +49,8 @@ class GoogleFixture : public ::testing::Test {
 
   Variables variables_;
   std::map<std::string, std::string> metadata_;  // by path
-  int tokens_ = 0;       // handed out so far: token1, token2, …
-  int valid_token_ = 0;  // the API takes this one; 0: the last
+  int tokens_ = 0;       // issued so far: token1, token2, …
+  int valid_token_ = 0;  // the token that the API accepts; 0: the last
   std::function<std::optional<ServedAnswer>(const ServedRequest&)> override_;
   LocalHttpServer server_;
 

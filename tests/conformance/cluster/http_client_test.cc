@@ -1,5 +1,4 @@
-// The client that resolvers ask over the network with, and what the servers of
-// clouds may do to it.
+// The resolvers' HTTP client, and its handling of misbehaving servers.
 
 #include "cloud/http_client.h"
 

@@ -1,6 +1,7 @@
 // tensorflow/python/distribute/cluster_resolver/kubernetes_cluster_resolver_
-// test.py, each test under its own name, against a server that answers as
-// Kubernetes' API does; then what that API may do, and the original's faults.
+// test.py, each test under its own name, against a server that answers like the
+// Kubernetes API. Then tests of the API's variations and of faults of the
+// original.
 
 #include <nlohmann/json.hpp>
 
@@ -38,7 +39,7 @@ Json Service(const std::string& name, const std::vector<int>& ports) {
           {"spec", {{"clusterIP", "None"}, {"ports", list}}}};
 }
 
-// An API server, and the pod or the desk that a resolver asks it from.
+// An API server, and a resolver's machine: inside a pod, or a workstation.
 class Kubernetes : public ::testing::Test {
  protected:
   Kubernetes() : server_([this](const ServedRequest& r) { return Answer(r); }) {
@@ -50,7 +51,7 @@ class Kubernetes : public ::testing::Test {
     variables_["KUBECONFIG"] = ":nowhere:kubeconfig";
   }
 
-  // This process is in a pod from now on.
+  // Places this process in a pod.
   void MoveIntoThePod() {
     variables_["KUBERNETES_SERVICE_HOST"] = "10.96.0.1";
     variables_["KUBERNETES_SERVICE_PORT"] = "443";
@@ -69,7 +70,7 @@ class Kubernetes : public ::testing::Test {
       if (file == files_.end()) return NotFound("there is no file {}", path);
       return file->second;
     };
-    // The pod's https://10.96.0.1:443 is the local server; TLS is tested with
+    // The pod's https://10.96.0.1:443 is the local server. TLS is tested with
     // the command.
     context.open_http = [this](absl::Duration limit) -> HttpFetch {
       return [this, fetch = OpenHttp(limit)](HttpRequest request) {
@@ -92,7 +93,7 @@ class Kubernetes : public ::testing::Test {
     return KubernetesResolver(Context(), std::move(options));
   }
 
-  // What a URI resolves to, or the error.
+  // Resolves a URI; returns the cluster's text or the error.
   std::string Shown(const std::string& uri) {
     const CloudContext context = Context();
     const auto made = CloudResolvers(context.open_http).Make(uri, context);
@@ -112,7 +113,7 @@ class Kubernetes : public ::testing::Test {
     }
     const Json& all =
         lists_[request.path + " " + request.query.at("labelSelector")];
-    // Pages of `page_`; the token is where the next one begins.
+    // Pages have `page_` items; the token is the position of the next page.
     const auto at = request.query.find("continue");
     const size_t from =
         at == request.query.end() ? 0 : std::stoul(at->second.substr(4));
@@ -184,8 +185,8 @@ TEST_F(KubernetesClusterResolver, testGetMasterWithOverrideParameters) {
   EXPECT_EQ(MasterOf(resolver, Task("worker", 2)), "grpc://10.1.2.5:8470");
 }
 
-// The original fails for the whole cluster; a pod that does not run is no
-// member here.
+// The original fails for the whole cluster. Here a pod that does not run is not
+// a member.
 TEST_F(KubernetesClusterResolver, testNonRunningPod) {
   lists_[std::string(kPods) + "job-name=tensorflow"] = {
       Pod("tensorflow-abc123", "10.1.2.3", "Failed")};
@@ -216,7 +217,7 @@ TEST_F(KubernetesClusterResolver, testMultiplePodSelectorsAndWorkers) {
             wanted.ToString());
 }
 
-// ---- what the API may do ----
+// ---- variations of the API ----
 
 TEST_F(Kubernetes, ListsAreReadPageByPage) {
   page_ = 2;
@@ -255,7 +256,7 @@ TEST_F(Kubernetes, ATokenThatExpiredIsReadAgain) {
                                                Pod("w-1", "10.0.0.2")};
   override_ = [&](const ServedRequest& request) -> std::optional<ServedAnswer> {
     if (request.query.contains("continue")) {
-      token_ = "second";  // from now on, and the file has it
+      token_ = "second";  // from now on, also in the file
       files_[kToken] = "second\n";
     }
     return {};
@@ -388,7 +389,7 @@ TEST_F(Kubernetes, BadUrisAndVariablesAreNamed) {
               HasSubstr("automountServiceAccountToken"));
 }
 
-// ---- the original's faults ----
+// ---- faults of the original ----
 
 using FaultsOfTheOriginals = Kubernetes;
 

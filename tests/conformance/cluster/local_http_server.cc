@@ -22,7 +22,7 @@ std::string Lower(std::string text) {
   return text;
 }
 
-// The request without its body; what of the body came with it.
+// Parses a request without its body. `line`: the request line.
 std::optional<ServedRequest> ParseHead(const std::string& head,
                                        std::string* line) {
   *line = head.substr(0, head.find("\r\n"));
@@ -32,7 +32,7 @@ std::optional<ServedRequest> ParseHead(const std::string& head,
   line->resize(second);
   ServedRequest request;
   request.method = line->substr(0, first);
-  // A resolver's URI has the same form.
+  // A resolver's URI has the same syntax.
   const auto uri = ResolverUri::Parse("http:" + line->substr(first + 1));
   if (!uri.ok()) return std::nullopt;
   request.path = uri->path;

@@ -10,7 +10,7 @@
 
 namespace feedmill {
 
-// A request as the server got it.
+// A request as received.
 struct ServedRequest {
   std::string method;
   std::string path;                            // without the query
@@ -23,11 +23,11 @@ struct ServedAnswer {
   int status = 200;
   std::string body;
   std::vector<std::pair<std::string, std::string>> headers{};
-  bool never = false;  // the connection stays open, and silent
+  bool never = false;  // keep the connection open without an answer
 };
 
-// A server of plain HTTP at a free port of 127.0.0.1, one request at a time,
-// each answered by the function. Until it goes.
+// An HTTP server at a free port of 127.0.0.1, until it is destroyed. Handles
+// one request at a time; the function returns its answer.
 class LocalHttpServer {
  public:
   using Answer = std::function<ServedAnswer(const ServedRequest&)>;
@@ -39,7 +39,7 @@ class LocalHttpServer {
 
   std::string host() const;  // "127.0.0.1:40123"
   std::string url() const { return "http://" + host(); }
-  // What it was asked so far: "GET /path?query".
+  // The requests received so far: "GET /path?query".
   std::vector<std::string> log() const;
 
  private:

@@ -24,7 +24,7 @@ inline ClusterSpec Cluster(
   return spec.ok() ? *spec : ClusterSpec();
 }
 
-// A machine with these variables, so many NVIDIA GPUs and no files.
+// A machine with these variables, this number of NVIDIA GPUs and no files.
 inline ResolverContext Machine(Variables variables, int gpus = 0) {
   return {Environment(std::move(variables)),
           [](const std::string& path) -> absl::StatusOr<std::string> {
@@ -45,14 +45,14 @@ inline ClusterSpec SpecOf(const ClusterResolver& resolver) {
   return spec.ok() ? *spec : ClusterSpec();
 }
 
-// "ERROR: …" for one, so that it shows in what is compared.
+// Returns the master; "ERROR: …" for an error, so that comparisons show it.
 inline std::string MasterOf(const ClusterResolver& resolver,
                             const TaskRequest& request = {}) {
   auto master = resolver.Master(request);
   return master.ok() ? *master : "ERROR: " + ErrorText(master.status());
 }
 
-// "worker/3", "-/-".
+// Returns the own task: "worker/3", or "-/-" if there is none.
 inline std::string OwnTask(const ClusterResolver& resolver) {
   auto view = resolver.Resolve();
   if (!view.ok()) return "ERROR: " + ErrorText(view.status());
@@ -64,7 +64,7 @@ inline TaskRequest Task(std::string type, int64_t id) {
   return {std::move(type), id, std::nullopt};
 }
 
-// InvalidArgument with all these words in it.
+// Expects InvalidArgument whose text contains all these words.
 inline void ExpectRefused(const absl::Status& status,
                           const std::vector<std::string>& words) {
   EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;

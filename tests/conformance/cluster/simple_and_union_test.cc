@@ -1,5 +1,5 @@
 // tensorflow/python/distribute/cluster_resolver/cluster_resolver_test.py, each
-// test under its own name; then the originals' faults, each shown absent.
+// test under its own name. Then the faults of the originals, each shown absent.
 
 #include "core/cluster/simple_resolver.h"
 #include "core/cluster/tf_config_resolver.h"
@@ -182,7 +182,7 @@ TEST(UnionClusterResolver, testRetainSparseJobWithNoMerging) {
   EXPECT_EQ(SpecOf(*UnionOf({Simple(sparse)})), sparse);
 }
 
-// ---- the originals' faults ----
+// ---- faults of the originals ----
 
 TEST(FaultsOfTheOriginals, OverridesOfZeroAndNothingCount) {
   const auto first = Simple({PsAndWorkers(), "ps", 1, "grpc", "cloud", {}});

@@ -1,5 +1,5 @@
 // slurm_cluster_resolver_test.py and sagemaker_cluster_resolver_test.py, each
-// test under its own name; then the originals' faults, each shown absent.
+// test under its own name. Then the faults of the originals, each shown absent.
 
 #include "core/cluster/hostlist.h"
 #include "core/cluster/sagemaker_resolver.h"
@@ -12,7 +12,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// The variables of a step with these values, and others.
+// Returns the variables of a Slurm step with these values, plus `others`.
 Variables Step(const std::string& nodes, const std::string& tasks_per_node,
                const std::string& tasks, const std::string& rank,
                const Variables& others = {}) {
@@ -117,7 +117,7 @@ TEST(SlurmClusterResolver, testMultipleGpusPerTaskRetrieval) {
   EXPECT_EQ(*resolver.NumAccelerators(), (AcceleratorCounts{{"GPU", 2}}));
 }
 
-// ---- the originals' faults ----
+// ---- faults of the originals ----
 
 TEST(FaultsOfTheOriginals, ASlurmClusterMayHaveNoGpus) {
   const SlurmResolver found(Machine(Step("n[1-2]", "1(x2)", "2", "0")));

@@ -1,5 +1,5 @@
-// tfconfig_cluster_resolver_test.py, each test under its own name; then the
-// originals' faults, each shown absent. Ours have addresses with a port.
+// tfconfig_cluster_resolver_test.py, each test under its own name. Then the
+// faults of the originals, each shown absent. Addresses here have a port.
 
 #include "core/cluster/tf_config_resolver.h"
 #include "tests/conformance/cluster/resolver_fixture.h"
@@ -111,7 +111,7 @@ TEST(TFConfigClusterResolver, testNumAcceleratorsFilterTasksByEnvVar) {
   EXPECT_FALSE(resolver.NumAccelerators(Task("worker", 0)).ok());
 }
 
-// ---- the originals' faults ----
+// ---- faults of the originals ----
 
 TEST(FaultsOfTheOriginals, TfConfigNotSetIsAClusterWithoutJobs) {
   const TfConfigResolver resolver(Machine({}));

@@ -1,6 +1,6 @@
 // tensorflow/python/distribute/cluster_resolver/tpu/tpu_cluster_resolver_test.
-// py, each test under its own name, against a server that answers as the Cloud
-// TPU API and the metadata server do; then what these may do.
+// py, each test under its own name, against a server that answers like the
+// Cloud TPU API and the metadata server. Then tests of their variations.
 
 #include "cloud/tpu_resolver.h"
 #include "tests/conformance/cluster/google_fixture.h"
@@ -20,7 +20,7 @@ class TPUClusterResolver : public GoogleFixture {
     return {200, node->second.dump()};
   }
 
-  static Json Old() {  // as the first version of the API answered
+  static Json Old() {  // answer of the API's first version
     return {{"ipAddress", "10.1.2.3"},
             {"port", "8470"},
             {"state", "READY"},
@@ -249,7 +249,7 @@ TEST_F(TPUClusterResolver, testEnvironment) {
             "google");
 }
 
-// ---- ours ----
+// ---- tests without an original ----
 
 TEST_F(TPUClusterResolver, TheMetadataServerKnowsTheHostsOfATpu) {
   metadata_["instance/attributes/worker-network-endpoints"] =

@@ -1,6 +1,6 @@
 // tensorflow/python/data/experimental/kernel_tests/service/data_service_ops_test
-// and dynamic_sharding_test, as far as modes parallel_epochs (OFF) and
-// distributed_epoch (DYNAMIC) go. Tests of originals have their names.
+// and dynamic_sharding_test, for the modes parallel_epochs (OFF) and
+// distributed_epoch (DYNAMIC). Tests of originals have their names.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -85,13 +85,13 @@ class DistributeTest : public ::testing::Test {
   Values ReadAll(const Dataset& dataset, Mode mode) const {
     return Drain(Read(dataset, Through(mode)));
   }
-  // 0 … count - 1, `times` times over.
-  // Reads in mode off with one worker; another one joins before the first slot
-  // has been read, and a third one too late.
+  // Returns 0 … count - 1, `times` times.
+  // Reads in mode off with one worker. A second worker joins before the first
+  // slot is read, and a third one too late.
   Values ReadWhileWorkersJoin(Order order) {
     GivenWorkers(1);
     ReadOptions options = Through(Mode::kOff);
-    options.budget_bytes = 64 << 10;  // far less than a slot
+    options.budget_bytes = 64 << 10;  // much less than a slot
     auto reader = Read(Dataset::Range(100'000).WithOrder(order), options);
     EXPECT_TRUE(reader.ok()) << reader.status();
     if (!reader.ok()) return {};
@@ -141,10 +141,10 @@ TEST_F(DistributeTest, TestShuffleOrder) {
   ASSERT_EQ(read.size(), 200);
   const Values first(read.begin(), read.begin() + 100);
   const Values second(read.begin() + 100, read.end());
-  EXPECT_NE(first, second);  // each slot has its own
+  EXPECT_NE(first, second);  // each slot has its own order
   EXPECT_EQ(Sorted(first), Range(100));
   EXPECT_EQ(Sorted(second), Range(100));
-  EXPECT_EQ(ReadAll(shuffled, Mode::kOff), read);  // the seed is the same
+  EXPECT_EQ(ReadAll(shuffled, Mode::kOff), read);  // same seed
 }
 
 TEST_F(DistributeTest, TestMultipleEpochs) {
@@ -228,8 +228,8 @@ TEST_F(DistributeTest, TestBatchDropsAllElements) {
 
 TEST_F(DistributeTest, TestBatchDoesNotDropRemainder) {
   GivenWorkers(2);
-  // Each slot ends with its own short batch; a filter puts the batch into the
-  // client's part.
+  // Each slot ends with its own short batch. A filter moves the batch step to
+  // the client.
   for (const bool filtered : {false, true}) {
     Dataset dataset = Dataset::Range(10);
     if (filtered) dataset = dataset.Filter([](Expr x) { return x >= 0; });
@@ -242,8 +242,8 @@ TEST_F(DistributeTest, TestBatchDoesNotDropRemainder) {
   }
 }
 
-// The original begins the copy of a restarted worker again, and never ends
-// when one is gone; here a lost worker's slot goes on with another.
+// The original begins the copy of a restarted worker again, and never ends when
+// a worker is lost. Here another worker continues the lost worker's slot.
 TEST_F(DistributeTest, TestRestartWorker) {
   GivenWorkers(3);
   auto reader = Read(Dataset::Range(300'000), Through(Mode::kOff));
@@ -257,8 +257,8 @@ TEST_F(DistributeTest, TestRestartWorker) {
   EXPECT_EQ(read, Range(300'000, 3));
 }
 
-// The original gives a worker that joins a copy of its own; here too, until
-// the first one has ended.
+// The original gives a worker that joins a copy of its own; so does feedmill,
+// until the first slot has ended.
 TEST_F(DistributeTest, AWorkerThatJoinsBeforeTheFirstSlotEndsHasOne) {
   EXPECT_EQ(ReadWhileWorkersJoin(Order::kDeterministic), Range(100'000, 2));
 }
@@ -268,9 +268,9 @@ TEST_F(DistributeTest, AWorkerThatJoinsHasASlotOfSharersToo) {
             Sorted(Range(100'000, 2)));
 }
 
-// The client's batches, too, begin anew with each slot, and a token knows of
-// the slots that its reader was told of, all of them behind the first, whatever
-// workers are there when it is used.
+// The client's batches also begin anew with each slot. A token contains the
+// slots that its reader knew, all of them after the first, regardless of the
+// workers present when it is used.
 TEST_F(DistributeTest, ATokenFromBeforeOrAfterASlotWasAddedGoesOnExactly) {
   GivenWorkers(1);
   const Dataset batches = Dataset::Range(100'000)
@@ -295,9 +295,9 @@ TEST_F(DistributeTest, ATokenFromBeforeOrAfterASlotWasAddedGoesOnExactly) {
     if (read.size() == 3) GivenWorkers(1);
   }
   EXPECT_TRUE((*reader)->status().ok()) << (*reader)->status();
-  ASSERT_EQ(read.size(), 68);  // twice 33 of 1,000 and one of 334
+  ASSERT_EQ(read.size(), 68);  // 2 x (33 of 1,000 and one of 334)
   ASSERT_EQ(tokens.size(), 3);
-  options.token = tokens[0];  // two workers are there by now
+  options.token = tokens[0];  // two workers are present by now
   auto before = Read(batches, options);
   ASSERT_TRUE(before.ok()) << before.status();
   EXPECT_EQ(rest(**before), std::vector(read.begin() + 3, read.end()));

@@ -1,5 +1,6 @@
-// tensorflow/python/data/experimental/service/server_lib_test.py: the life of
-// a dispatcher and of a worker. Each test has the name of the original.
+// tensorflow/python/data/experimental/service/server_lib_test.py: the
+// lifecycles of a dispatcher and of a worker. Each test has the name of its
+// original.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -60,7 +61,7 @@ class ServerLibTest : public ::testing::Test {
     EXPECT_TRUE(state.ok()) << state.status();
     return nlohmann::json::parse(state.value_or("{}"))["workers"].size();
   }
-  // A port that was free a moment ago.
+  // Returns a port that was free a moment ago.
   static uint16_t FreePort() {
     return ParseAddress(GivenDispatcher()->target())->port;
   }
@@ -183,7 +184,7 @@ TEST_F(ServerLibTest, TestDispatcherNumWorkers) {
   EXPECT_EQ(NumWorkers(*dispatcher), 2);
 }
 
-// ---- what the originals got wrong (tests/conformance/README.md)
+// ---- faults of the originals (tests/conformance/README.md)
 using FaultsOfTheOriginals = ServerLibTest;
 
 TEST_F(FaultsOfTheOriginals, JoinBeforeStartIsAnError) {

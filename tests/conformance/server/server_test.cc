@@ -1,5 +1,5 @@
-// tensorflow/python/training/server_lib_test.py (ServerDefTest and what of
-// GrpcServerTest has a meaning without sessions) and
+// tensorflow/python/training/server_lib_test.py (ServerDefTest and the parts of
+// GrpcServerTest that apply without sessions) and
 // server_lib_sparse_job_test.py. Tests of originals have their names.
 
 #include "feedmill/server.h"
@@ -58,7 +58,7 @@ class ServerTest : public ::testing::Test {
                               ServerOptions options = {}) {
     return Server::Create(def, std::move(options)).status();
   }
-  // 0² … 9² through the dispatcher at `service`.
+  // Reads 0² … 9² through the dispatcher at `service`.
   static std::vector<int64_t> ReadThrough(const std::string& service) {
     auto reader = Read(Dataset::Range(10).Map([](Expr x) { return x * x; }),
                        {.service = service, .seed = 1});
@@ -179,7 +179,7 @@ TEST_F(ServerTest, TestTwoServersSamePort) {
   EXPECT_TRUE(absl::IsUnavailable(status)) << status;
 }
 
-// ---- the whole of a cluster, in one process
+// ---- a whole cluster in one process
 TEST_F(ServerTest, AClusterOfFreePortsFindsItself) {
   const ClusterDef cluster =
       Def({{"dispatcher", {{0, "localhost:0"}}},
@@ -196,7 +196,7 @@ TEST_F(ServerTest, AClusterOfFreePortsFindsItself) {
     EXPECT_TRUE(server->WaitReady(kLong).ok());
   }
   EXPECT_THAT(ReadThrough(servers.back()->target()), Squares());
-  // Everyone knows everyone's port.
+  // Every task knows every other task's port.
   const auto known = servers.front()->Cluster();
   ASSERT_TRUE(known.ok()) << known.status();
   for (const auto& server : servers) {
@@ -219,7 +219,7 @@ TEST_F(ServerTest, AWorkerFollowsADispatcherToItsNewPort) {
   EXPECT_THAT(ReadThrough((*dispatcher)->target()), Squares());
 }
 
-// ---- UpdateServerDef, which Python never had
+// ---- UpdateServerDef, which Python does not have
 TEST_F(ServerTest, AnUpdatedClusterReachesARunningServer) {
   auto cluster = Def({{"dispatcher", {{0, "d0:5050"}}},
                       {"ps", {{0, "localhost:0"}}},
@@ -227,8 +227,8 @@ TEST_F(ServerTest, AnUpdatedClusterReachesARunningServer) {
   const auto server = Server::Create(cluster, Task("ps", 0));
   ASSERT_TRUE(server.ok()) << server.status();
   const std::string own = (*server)->target();
-  // A worker came, one moved; the dispatcher is elsewhere, and nobody knows of
-  // this task any more.
+  // A worker joined, one moved, the dispatcher is elsewhere, and this task is
+  // no longer listed.
   const auto updated = (*server)->UpdateServerDef(
       {.cluster = Def({{"worker", {{0, "w9:1"}, {1, "w1:1"}}},
                        {"dispatcher", {{0, "d1:5050"}}}})});
@@ -242,9 +242,9 @@ TEST_F(ServerTest, AnUpdatedClusterReachesARunningServer) {
   const auto reader = Read(Dataset::Range(3), {.service = own});
   EXPECT_THAT(ErrorText(reader.status()),
               HasSubstr("serves no data; the dispatcher is d1:5050"));
-  // What it says itself it can be told.
+  // A server accepts its own def.
   EXPECT_TRUE((*server)->UpdateServerDef((*server)->server_def()).ok());
-  // Also where it is listed elsewhere, it is where it is.
+  // A server keeps its address even if the cluster lists another one.
   cluster.jobs[1].tasks[0] = "elsewhere:1";
   EXPECT_TRUE((*server)->UpdateServerDef({.cluster = cluster}).ok());
   EXPECT_EQ("tcp://" + *(*server)->Cluster()->TaskAddress("ps", 0), own);
@@ -263,7 +263,7 @@ TEST_F(ServerTest, AWorkerGoesOverToTheDispatcherOfAnUpdate) {
     EXPECT_TRUE(status.ok()) << status.status();
     return nlohmann::json::parse(*status)["workers"].size();
   };
-  // Before Start it is what the server starts with.
+  // Before Start, an update sets the initial cluster.
   auto options = Task("worker", 0);
   options.start = false;
   const auto worker =
@@ -277,7 +277,7 @@ TEST_F(ServerTest, AWorkerGoesOverToTheDispatcherOfAnUpdate) {
   EXPECT_EQ(workers(**first), 2);
   ASSERT_TRUE((*worker)->UpdateServerDef({.cluster = cluster(**second)}).ok());
   while (workers(**second) != 2) std::this_thread::yield();
-  // Without a dispatcher it keeps the one that it has.
+  // Without a dispatcher in the update, the worker keeps its present one.
   ASSERT_TRUE((*worker)
                   ->UpdateServerDef(
                       {.cluster = Def({{"worker", {{0, "localhost:0"}}}})})
@@ -404,7 +404,8 @@ TEST_F(ServerTest, TheTaskIsInferredWhereThereIsOneOnly) {
   status = Refused({.cluster = two, .job_name = "ps"});
   EXPECT_TRUE(absl::IsInvalidArgument(status));
   EXPECT_THAT(ErrorText(status), HasSubstr("job \"ps\" has 2 tasks"));
-  // What is said wins over the def, and a def's index is of the def's job.
+  // The task's fields override the def. The def's index applies only to the
+  // def's job.
   const auto def =
       CompleteServerDef({.cluster = two, .job_name = "ps", .task_index = 1},
                         {.job_name = "worker"});
