@@ -456,9 +456,8 @@ void Gate::BoundMessages(Followed& listener) {
       shutdown(fd, SHUT_RDWR);
       connection.bytes = *bytes;
       ++refused_;
-      LogWarning(
-          "dropped a connection that sent {} bytes without a whole message",
-          *bytes);
+      LogWarning("dropped a connection that sent {} bytes and no whole message",
+                 *bytes);
     }
   }
 }
