@@ -8,7 +8,7 @@ import re
 WORDS_MAX = 25
 # Folders whose comments follow the rules. Others are added as they are
 # rewritten.
-FOLDERS = ("include", "environment", "core/base", "core/chunk", "core/dataset", "core/definition", "core/operators", "core/ops", "core/pipeline", "core/plan", "core/sources", "core/pipeline/input_stream.h", "core/pipeline/input_stream.cc", "core/pipeline/provenance.h", "core/pipeline/provenance.cc", "core/net", "core/wire", "core/storage", "core/process", "core/cluster", "worker", "server", "cloud", "stores", "plugins", "tools", "examples", "bench", "tests/sim", "tests/reference", "tests/conformance")
+FOLDERS = ("include", "environment", "core/base", "core/chunk", "core/dataset", "core/definition", "core/operators", "core/ops", "core/pipeline", "core/plan", "core/sources", "core/pipeline/input_stream.h", "core/pipeline/input_stream.cc", "core/pipeline/provenance.h", "core/pipeline/provenance.cc", "core/net", "core/wire", "core/storage", "core/process", "core/cluster", "worker", "server", "cloud", "stores", "plugins", "tools", "examples", "bench", "tests/sim", "tests/reference", "tests/conformance", "schemas", "tests/unit", ".h", ".cc", ".fbs")
 BEGINNINGS = re.compile(
     r"^(What|Whatever|Who|Whoever|Whom|Whose|Whether|Of|Where|So|That|Those|As|How"
     r"|It|Its|They|Their|Them|Else|Others|Such) ")

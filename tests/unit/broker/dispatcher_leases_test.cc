@@ -1,4 +1,4 @@
-// What the dispatcher gives workers to do, and whom it tells.
+// Leases that the dispatcher gives to workers, and its messages about them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -102,7 +102,7 @@ TEST(Leases, OfALostWorkerGoElsewhereWithAHigherAttempt) {
   ASSERT_THAT(reader.split(0).leases, SizeIs(1));
   EXPECT_EQ(reader.split(0).leases[0].worker, WorkerId("w2"));
   EXPECT_GT(reader.split(0).leases[0].attempt, lease.attempt);
-  // It comes back, as the same process: its leases are gone.
+  // The worker returns as the same process: its leases are gone.
   first.Beat();
   for (const Lease& held : first.leases()) {
     EXPECT_NE(held.split, reader.split(0).split);
@@ -172,7 +172,7 @@ TEST(Leases, FailuresGoElsewhereAndThenFailTheSplit) {
     Miller& holder = lease.worker == first.says.worker ? first : second;
     holder.says.failures = {
         {head, lease.attempt, Unavailable("/data/a.jpg: I/O error")}};
-    holder.Beat().Beat();  // repeated until the lease is gone
+    holder.Beat().Beat();  // repeated until the lease ends
   }
   EXPECT_NE(tried[0], tried[1]);
   ASSERT_EQ(reader.split(0).split, head);
@@ -221,7 +221,7 @@ TEST(Draining, AloneItHandsBackWhatStandsBehindAHeadThatItLost) {
   EXPECT_EQ(reader.split(0).leases.at(0).worker, next.says.worker);
 }
 
-// ---- at once, and to nobody else
+// ---- messages at once, to the affected peers only
 
 TEST(Telling, ABeatThatFreesASlotGivesTheNextLeaseAtOnce) {
   Cluster cluster;
@@ -229,7 +229,7 @@ TEST(Telling, ABeatThatFreesASlotGivesTheNextLeaseAtOnce) {
   Reader& reader = cluster.AddReader("j", "solo", "range 1000").Hello();
   worker.Forget();
   reader.Forget();
-  // Not a word from the worker in between.
+  // The worker sends nothing in between.
   reader.answer = ClientAnswer{};
   reader.answer->run = RunInfo{RunNumber(1), 0, 0, 0, 0, PlanId()};
   const SplitId head =
@@ -247,7 +247,7 @@ TEST(Telling, OthersHearNothingOfIt) {
   Reader& two = cluster.AddReader("b", "solo", "range 1000").Hello();
   worker.Beat();
   worker.heard = one.heard = two.heard = 0;
-  one.Beat();  // nothing new in it
+  one.Beat();  // without news
   EXPECT_EQ(one.heard, 1);
   EXPECT_EQ(worker.heard, 0);
   EXPECT_EQ(two.heard, 0);
@@ -530,8 +530,8 @@ TEST(Stalls, NobodyIsSilentBeforeWhatCameIsRead) {
   EXPECT_EQ(worker.leases().front().attempt, before.front().attempt);
 }
 
-// The next hello of a consumer may be read before the leave of its former life,
-// which came over another connection.
+// The next hello of a consumer may be read before the leave of its former
+// incarnation, which came over another connection.
 TEST(Stalls, AReaderIsReplacedOnlyWhenItsOwnWordsWereRead) {
   for (const absl::Duration stall : {absl::Seconds(5), absl::Minutes(10)}) {
     Cluster cluster;

@@ -1,4 +1,4 @@
-// Readers that name the run that they begin, as applications do that loop over
+// Readers that name the run that they begin, like applications that loop over
 // epochs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -59,7 +59,7 @@ TEST(NamedRun, IsGoneOnWithByALaterLife) {
   Reader& first = cluster.AddReader("j", "solo", "range 100");
   ASSERT_TRUE(Begins(first, 2).Hello().live());
   Reader& later = cluster.AddReader("j", "solo", "range 100");
-  later.hello().run = RunNumber(2);  // of a token
+  later.hello().run = RunNumber(2);  // from a token
   EXPECT_TRUE(later.Hello().live());
 }
 
@@ -79,7 +79,7 @@ TEST(NamedRun, OfARankWaitsForThoseThatAreBehind) {
   Finish(one);
   ASSERT_TRUE(next.Hello().live());
   EXPECT_EQ(next.answer->run->iteration, 1);
-  // Another one of the same rank is refused, and the other rank is not.
+  // Another reader of the same rank is refused; the other rank is admitted.
   EXPECT_FALSE(begins(0, 2).live());
   EXPECT_TRUE(begins(1, 2).live());
 }

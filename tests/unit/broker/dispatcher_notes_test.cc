@@ -7,7 +7,7 @@
 
 #include "tests/unit/broker/dispatcher_vocabulary.h"
 
-// What operators are told: the log's lines, and the status' states and waits.
+// Texts for operators: log lines, and the states and waits in the status.
 
 namespace feedmill::testing {
 namespace {

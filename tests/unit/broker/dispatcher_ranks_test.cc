@@ -27,7 +27,7 @@ TEST(Ranks, EachGetsTheWholeRunAndLeasesNameItsShare) {
     const uint64_t rank = lease.session.consumer == ConsumerId("1/2") ? 1 : 0;
     EXPECT_EQ(lease.share, (Share{rank, 2}));
   }
-  // One that is done does not end the run for the other.
+  // A rank that is done does not end the run of the other.
   Finish(first);
   EXPECT_EQ(cluster.job("j")->phase, RunPhase::kRunning);
   Finish(second);
@@ -36,7 +36,8 @@ TEST(Ranks, EachGetsTheWholeRunAndLeasesNameItsShare) {
 
 // ---- ranks that need the same pieces
 
-// Which worker has a lease of each range, by its first position: of all ranks.
+// Returns the workers with a lease of each range, of all ranks, by its first
+// position.
 std::map<uint64_t, std::set<std::string>> WorkersOfRanges(
     const std::vector<Miller*>& workers) {
   std::map<uint64_t, std::set<std::string>> found;
@@ -55,7 +56,7 @@ TEST(Together, RanksHaveTheSameRangesOnTheSameWorkers) {
     workers.push_back(&cluster.AddWorker(name));
   }
   Reader& first = AddRank(cluster, 0, 2, "filter 100000").Hello();
-  for (int i = 0; i < 3; ++i) {  // ahead, with splits that grow
+  for (int i = 0; i < 3; ++i) {  // runs ahead, with growing splits
     workers[0]->says.costs = {
         {first.answer->run->plan, 100, 800, absl::Milliseconds(1)}};
     workers[0]->Beat();
@@ -183,11 +184,11 @@ TEST(Ranks, OneThatNeedNotWaitAnyMoreIsNotToldToBehindItsRun) {
   EXPECT_TRUE(again.live());
 }
 
-// One of them is started again, and nobody is there at that moment.
+// A rank is started again while no rank is connected.
 TEST(Ranks, AFormerNumberIsRefusedWhileOneIsStillToEnd) {
   Cluster cluster;
   cluster.AddWorker("w1", 8);
-  Reader& former = AddRank(cluster, 0, 3);  // its hello comes late
+  Reader& former = AddRank(cluster, 0, 3);  // its hello arrives late
   Reader& first = AddRank(cluster, 0, 2).Hello();
   AddRank(cluster, 1, 2);
   first.Leave();
@@ -272,7 +273,7 @@ TEST(Ranks, AnOlderIterationIsRefusedByItsNumber) {
   next.hello().take_over = true;
   cluster.Pass(absl::Seconds(12), {}, {&worker});
   ASSERT_TRUE(next.Hello().live());
-  // It is the life that was left behind, not a later one.
+  // The rejected reader is the earlier incarnation, not a later one.
   slow.Forget();
   WithToken(slow, 1, {}).Hello();
   ASSERT_TRUE(slow.reject.has_value());
@@ -289,7 +290,7 @@ TEST(GoingBack, ALaterLifeReadsTheRestOfAnEarlierIteration) {
   ASSERT_TRUE(WithToken(resumed, 1, {40, 0}).Hello().live());
   EXPECT_EQ(resumed.answer->run->iteration, 0);
   EXPECT_EQ(resumed.split(0).begin, (Cursor{40, 0}));
-  // Its former life can do nothing any more.
+  // Its former incarnation is powerless.
   former.Beat();
   ASSERT_TRUE(former.reject.has_value());
   EXPECT_EQ(former.reject->reason, RejectReason::kUnknown);
@@ -308,7 +309,7 @@ TEST(GoingBack, ALaterLifeIsToldToSayItsHelloWhereAFormerOneCameToAnEnd) {
   cluster.AddWorker("w1");
   Reader& former = cluster.AddReader("j", "solo", "range 100");
   Reader& later = cluster.AddReader("j", "solo", "range 100");
-  // It came first to a dispatcher that had lost its state.
+  // It reached a dispatcher that had lost its state first.
   Finish(WithToken(former, 2, {0, 0}).Hello());
   later.Beat();  // of run 1
   ASSERT_TRUE(later.reject.has_value());
@@ -406,7 +407,7 @@ TEST(GoingBack, NobodyDoesFromAnApplicationThatWentOnInAnotherNumber) {
   EXPECT_EQ(later.answer->run->iteration, 0);
 }
 
-// More ranks than names are kept of sessions that are closed.
+// More ranks than the number of closed sessions whose names are kept.
 TEST(Ranks, AnyNumberOfThemFinishesARun) {
   constexpr uint64_t kRanks = kClosedSessionsMax + 10;
   const JobName name("j");

@@ -1,4 +1,4 @@
-// Runs with slots (mode off): a whole pass for each worker.
+// Runs with slots (mode off): a whole pass per worker.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ Reader& AddSlotRank(Cluster& cluster, uint64_t rank, uint64_t slots,
   return reader;
 }
 
-// Reads on until its next split begins at or after `position`.
+// Reads until the next split begins at or after `position`.
 void ReadTo(Reader& reader, uint64_t position) {
   for (int turn = 0; turn < 1'000 && !reader.splits().empty() &&
                      reader.split(0).begin.p < position;
@@ -46,7 +46,7 @@ TEST(Slots, AreOneForEachWorkerThatIsThereOrComes) {
   EXPECT_FALSE(reader.answer->run->settled);
   const PlanId plan = reader.answer->run->plan;
   reader.Forget();
-  cluster.AddWorker("w3");  // told at once
+  cluster.AddWorker("w3");  // the reader is told at once
   ASSERT_TRUE(reader.live());
   EXPECT_EQ(reader.answer->run->slots, 3);
   EXPECT_EQ(reader.answer->run->positions, 60);
@@ -112,7 +112,7 @@ TEST(Slots, OutliveADispatcher) {
   cluster.AddWorker("w1", 8);
   Miller& second = cluster.AddWorker("w2", 8);
   Reader& reader = AddSolo(cluster).Hello();
-  cluster.Restart();  // nobody has come back
+  cluster.Restart();  // no peer has returned
   second.Beat();
   EXPECT_EQ(cluster.job("j")->slots, 2);
   ReadTo(reader, 20);
@@ -149,8 +149,9 @@ TEST(Slots, AreExactlyAsManyAsASettledReaderKnowsOf) {
   EXPECT_EQ(reader.split(0).begin, (Cursor{25, 0}));
 }
 
-// A dispatcher that lost everything meets first who knew least. More slots were
-// only promised: nobody reads the second one before that (P-190).
+// A dispatcher that lost everything first meets the rank that knew least. More
+// slots were only possible: no rank reads the second slot before they are
+// settled (P-190).
 TEST(Slots, AreExactlyAsManyAsARankKnowsThatIsHeardLater) {
   for (const uint64_t known : {2U, 5U}) {
     Cluster cluster;
@@ -166,13 +167,13 @@ TEST(Slots, AreExactlyAsManyAsARankKnowsThatIsHeardLater) {
     EXPECT_TRUE(first.answer->run->settled);
     EXPECT_EQ(first.answer->run->positions, 20 * known);
     EXPECT_EQ(second.answer->run->positions, 20 * known);
-    first.Beat();  // what is not out is bound again
+    first.Beat();  // positions that are not out are bound again
     const uint64_t begin = first.split(0).begin.p;
     EXPECT_GE(begin, 4);
     EXPECT_LT(begin, 20);
     ReadTo(first, 20 * known);
     EXPECT_TRUE(first.splits().empty());
-    cluster.Restart();  // the journal can be read
+    cluster.Restart();  // the journal is readable
     EXPECT_EQ(cluster.job("j")->positions, 20 * known);
   }
 }
@@ -184,7 +185,7 @@ TEST(Slots, StayAsTheyWereSettledWhateverARankKnows) {
   first.hello().cursor = {25, 0};
   first.Hello();
   Reader& second =
-      AddSlotRank(cluster, 1, 3);  // had nothing of the second slot
+      AddSlotRank(cluster, 1, 3);  // has nothing of the second slot
   second.hello().cursor = {5, 0};
   second.Hello();
   EXPECT_EQ(second.answer->run->positions, 40);
@@ -200,7 +201,7 @@ TEST(Slots, StayAsTheyWereSettledWhateverARankKnows) {
   EXPECT_EQ(cluster.job("j")->slots, 2);
 }
 
-// Nobody else reads the run as it was settled.
+// No other reader has read the settled run.
 TEST(Slots, AreThoseThatTheOneReaderKnows) {
   Cluster cluster;
   cluster.AddWorker("w1");
@@ -216,7 +217,7 @@ TEST(Slots, AreThoseThatTheOneReaderKnows) {
   EXPECT_EQ(solo.answer->run->positions, 40);
 }
 
-// Reads the first slot, however many splits that takes.
+// Reads the first slot, in any number of splits.
 void ReadFirstSlot(Reader& reader) { ReadTo(reader, 20); }
 
 TEST(Slots, AreSettledWhenAllRanksWereHeardByAStoreThatFollowsAnother) {
@@ -242,7 +243,7 @@ TEST(Slots, AreSettledWhenAllRanksWereHeardByAStoreThatFollowsAnother) {
   }
 }
 
-// Those that ended before the store was emptied never come.
+// Ranks that ended before the store was emptied never return.
 TEST(Slots, AreSettledWithoutRanksThatAreNotHeardForTheClientTimeout) {
   Cluster cluster;
   Miller& worker = cluster.AddWorker("w1", 8);
@@ -286,7 +287,7 @@ TEST(Slots, AreNoneInOtherModes) {
   Cluster cluster;
   cluster.AddWorker("w1");
   Reader& reader = cluster.AddReader("j", "solo", "range 100");
-  reader.hello().slots = 5;  // of another pipeline's token, say
+  reader.hello().slots = 5;  // e.g. from another pipeline's token
   reader.Hello();
   EXPECT_EQ(reader.answer->run->slots, 0);
   EXPECT_TRUE(reader.answer->run->settled);

@@ -1,5 +1,5 @@
-// Ranks that are started again, with take-over: who waits for whom, who is
-// replaced, and what those are told that are.
+// Ranks that are started again with take-over: which ranks wait, which are
+// replaced, and the messages to replaced ones.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -32,7 +32,7 @@ TEST(TakingOver, NeverEjectsAnotherRank) {
   EXPECT_EQ(cluster.job("j")->run, RunNumber(1));
 }
 
-// An emptied store knows of nobody but those who have come so far.
+// An emptied store knows only the readers that have arrived so far.
 TEST(TakingOver, NeverEjectsOneThatCameFirstToAnEmptiedStore) {
   Cluster cluster;
   cluster.AddWorker("w1", 8);
@@ -83,11 +83,11 @@ TEST(TakingOver, OfAnotherNumberIsToldToThoseWhosePlaceIsTaken) {
   EXPECT_THAT(ErrorText(old.reject->detail), HasSubstr("others than \"1/3\""));
 }
 
-// All are beyond what the store knows of them, and each says it.
+// All ranks are beyond the store's knowledge, and each reports it.
 TEST(TakingOver, RanksThatAllSayThatTheyAreBeyondGoOn) {
   Cluster cluster;
   cluster.AddWorker("w1", 8);
-  for (uint64_t rank = 0; rank < 3; ++rank) {  // former lives
+  for (uint64_t rank = 0; rank < 3; ++rank) {  // former incarnations
     WithToken(AddRank(cluster, rank, 3), 1, {30, 0}).Hello();
   }
   std::vector<Reader*> ranks;
@@ -102,7 +102,7 @@ TEST(TakingOver, RanksThatAllSayThatTheyAreBeyondGoOn) {
   }
 }
 
-// A late copy of what an earlier life said.
+// A late copy of an earlier incarnation's message.
 TEST(TakingOver, WhatALaterLifeSaysIsWhereARankIs) {
   Cluster cluster;
   cluster.AddWorker("w1", 8);
@@ -134,7 +134,7 @@ TEST(TakingOver, DoesNotWaitForThoseThatHaveBeenSilentForLong) {
   cluster.Pass(absl::Seconds(2), {}, {&worker});
   waits.Hello();
   EXPECT_EQ(waits.answer->awaited_ranks, (std::vector<uint64_t>{1}));
-  // A dispatcher that has just begun may only not have heard of it.
+  // A dispatcher that has just started may not have heard of it yet.
   cluster.Restart();
   worker.Beat();
   EXPECT_FALSE(takes.Hello().live());
@@ -164,7 +164,7 @@ TEST(TakingOver, WhoWasLeftBehindReadsItsOwnIterationWhenItIsStartedAgain) {
     ASSERT_TRUE(again.Hello().live());
     EXPECT_EQ(again.answer->run->iteration, 0);
     EXPECT_EQ(again.split(0).begin.p, token ? 40 : 0);
-    // The other one waits, and goes on where it stood.
+    // The other rank waits, and continues at its position.
     ahead.Beat();
     EXPECT_EQ(ahead.reject->reason, RejectReason::kUnknown);
     WithToken(ahead, 2, {20, 0}).Forget();
@@ -176,7 +176,7 @@ TEST(TakingOver, WhoWasLeftBehindReadsItsOwnIterationWhenItIsStartedAgain) {
   }
 }
 
-// It has no session while another one reads an earlier iteration.
+// A rank has no session while another one reads an earlier iteration.
 TEST(TakingOver, WhoWaitsIsNotSilent) {
   Cluster cluster(QuickTimeout());
   Miller& worker = cluster.AddWorker("w1", 8);
@@ -204,7 +204,7 @@ TEST(TakingOver, WhoWaitsIsNotSilent) {
   EXPECT_FALSE(third.live());
 }
 
-// ---- leaves that come when their session is gone
+// ---- leaves that arrive after their session ended
 
 void TakeAll(Reader& reader) {
   while (!reader.splits().empty()) reader.FinishAll().Beat();
@@ -224,7 +224,7 @@ TEST(LateLeaves, CountWhereTheJobWasTakenBackMeanwhile) {
   first.Leave();
   Finish(back.Hello());
   Finish(AddRank(cluster, 1, 2).Hello());
-  // It does not read iteration 1 again.
+  // The rank does not read iteration 1 again.
   Reader& next = AddRank(cluster, 0, 2).Hello();
   ASSERT_TRUE(next.live());
   EXPECT_EQ(next.answer->run->iteration, 2);
@@ -239,7 +239,7 @@ TEST(LateLeaves, CountWhereTheSessionWasReleased) {
   ASSERT_TRUE(cluster.job("j")->sessions.empty());
   slow.Leave();
   EXPECT_EQ(cluster.job("j")->phase, RunPhase::kFinished);
-  // Nor is it let in by a late copy of its hello.
+  // A late copy of its hello does not admit it either.
   slow.Hello();
   EXPECT_EQ(slow.reject->reason, RejectReason::kSuperseded);
   Reader& next = cluster.AddReader("j", "solo", "range 10").Hello();
@@ -260,7 +260,7 @@ TEST(LateLeaves, OfReadersWhosePlaceWasTakenSayNothing) {
   EXPECT_FALSE(two.reject.has_value());
 }
 
-// It has no session, and says that it is alive.
+// The reader has no session, but its heartbeats show that it is alive.
 TEST(TakingOver, WhoWasReleasedAndBeatsIsNotSilent) {
   Cluster cluster(QuickTimeout());
   Miller& worker = cluster.AddWorker("w1", 8);

@@ -164,7 +164,7 @@ TEST(NamedJob, ASecondReaderIsRefusedWhileTheFirstIsValid) {
   EXPECT_THAT(ErrorText(second.reject->detail), HasSubstr("--take-over"));
   first.Beat();
   EXPECT_FALSE(first.reject);
-  // Half the timeout later nobody can be reading under the old lease.
+  // Half the timeout later no reader can hold the old lease.
   cluster.Pass(absl::Seconds(151));
   Reader& third = cluster.AddReader("j", "solo", "range 100").Hello();
   EXPECT_TRUE(third.live());
@@ -191,7 +191,7 @@ TEST(NamedJob, TakingOverSupersedesTheFirst) {  // rule 2
   second.Hello();
   ASSERT_TRUE(second.live());
   EXPECT_EQ(second.split(0).begin, Cursor{});
-  EXPECT_GT(second.split(0).split, old);  // rule 3: never used again
+  EXPECT_GT(second.split(0).split, old);  // rule 3: never reused
   first.Beat();
   EXPECT_EQ(first.reject->reason, RejectReason::kSuperseded);
   first.Forget();
@@ -268,7 +268,7 @@ TEST(NamedJob, AReaderOfALostStoreHasItsJobCreatedAgain) {
 TEST(NamedJob, ARunThatEndedBeforeItWasPlannedIsPlannedAgain) {
   Cluster cluster;
   Reader& first = cluster.AddReader("j", "solo", "files 100");
-  first.hello().run = RunNumber(1);  // it joins a lost store again
+  first.hello().run = RunNumber(1);  // as if it joined a lost store again
   first.Hello();
   EXPECT_FALSE(first.live());
   first.Leave();
@@ -298,7 +298,7 @@ TEST(AnonymousJob, IsForgottenWhenItsReaderLeaves) {
   EXPECT_EQ(cluster.job("@r"), nullptr);
   EXPECT_THAT(worker.leases(), IsEmpty());
   EXPECT_THAT(cluster.state().splits, IsEmpty());
-  // Late copies of what it said do not raise it.
+  // Late copies of its messages do not revive it.
   reader.Leave().Hello().Beat();
   EXPECT_EQ(cluster.job("@r"), nullptr);
 }
@@ -340,12 +340,13 @@ TEST(Leaving, ASharersRestGoesToTheOthers) {
     }
     two.FinishAll().Beat();
   }
-  EXPECT_EQ(least, (Cursor{split.begin.p + 1, 1}));  // goes on from its out
+  // continues at its out cursor
+  EXPECT_EQ(least, (Cursor{split.begin.p + 1, 1}));
   EXPECT_EQ(covered, 400 - 1 - split.begin.p);
   EXPECT_EQ(cluster.job("j")->phase, RunPhase::kFinished);
 }
 
-// ---- sharers
+// ---- sharing readers
 
 TEST(Sharers, GetDisjointSplits) {
   Cluster cluster;
@@ -407,7 +408,7 @@ TEST(Sharers, AreFinishedWhenAllIsReportedOut) {
   }
   EXPECT_FALSE(two.answer->finished);
   EXPECT_FALSE(one.splits().empty());
-  // What a sharer that leaves now has left goes to the other one.
+  // The remaining elements of a reader that leaves go to the other one.
   const BoundSplit rest = one.split(0);
   one.Forget();
   one.Leave();
@@ -460,7 +461,7 @@ TEST(Sessions, ABeatOfALaterLifeIsUnknownNeverSuperseded) {  // rule 2
   EXPECT_EQ(later.reject->reason, RejectReason::kUnknown);
 }
 
-// ---- beats
+// ---- heartbeats
 
 // A worker without leases that knows this dispatcher.
 Miller& AddIdleWorker(Cluster& cluster, const std::string& name) {
@@ -494,7 +495,7 @@ TEST(Beats, ThatSayOrWantSomethingAreAnswered) {  // P-163
   EXPECT_EQ(worker.Beat().heard, 3);
   worker.says.costs.clear();
   EXPECT_EQ(worker.Beat().heard, 3);
-  worker.says.seen = {};  // of a dispatcher that it does not know yet
+  worker.says.seen = {};  // from an unknown dispatcher
   EXPECT_EQ(worker.Beat().heard, 4);
   worker.says.draining = true;
   EXPECT_TRUE(worker.Beat().answer->drained);

@@ -14,16 +14,15 @@
 #include "broker/dispatcher.h"
 #include "core/base/status.h"
 
-// Words to tell stories about a dispatcher: readers and workers that say what
-// they are told to and remember the last answer, and a cluster that carries
-// their words at a time of the story's choosing.
+// A vocabulary for tests of a dispatcher: readers and workers that send given
+// messages and remember the last answer, and a cluster that delivers the
+// messages at chosen times.
 
 namespace feedmill::testing {
 
 // Graphs are texts: "range 100", "files 100" (needs a manifest), "slots 100"
-// (so many for each worker), "cycle 100" (without end), "filter 100" (nobody
-// knows how many are left), "bad". What follows a '#' is no part of the
-// fingerprint.
+// (that many per worker), "cycle 100" (infinite), "filter 100" (unknown number
+// of elements), "bad". Text after a '#' is not part of the fingerprint.
 inline std::string FingerprintOf(const std::string& graph) {
   return graph.substr(0, graph.find('#'));
 }
@@ -72,13 +71,14 @@ class Reader {
       : cluster_(cluster), peer_(std::move(peer)), hello_(std::move(hello)) {}
 
   Reader& Hello();
-  // A heartbeat with what was reported so far.
+  // Sends a heartbeat with all reports so far.
   Reader& Beat();
   Reader& Leave();
-  // Notes that all of the split is in the buffer, or has left it too.
+  // Reports that the whole split is in the buffer (Take), or has left it too
+  // (Finish).
   Reader& Take(const BoundSplit& split);
   Reader& Finish(const BoundSplit& split);
-  Reader& FinishAll();  // what is bound now
+  Reader& FinishAll();  // all splits bound now
   Reader& Report(const SplitId& split, Cursor taken, Cursor out);
 
   const std::vector<BoundSplit>& splits() const { return answer->splits; }
@@ -109,7 +109,7 @@ class Miller {  // a worker
   Miller(Cluster& cluster, std::string peer, WorkerBeat beat)
       : cluster_(cluster), peer_(std::move(peer)), says(std::move(beat)) {}
 
-  // A heartbeat that repeats what it holds by the last answer.
+  // Sends a heartbeat that repeats the leases of the last answer.
   Miller& Beat();
   const std::vector<Lease>& leases() const { return answer->leases; }
   void Forget() {
@@ -168,7 +168,8 @@ class Cluster {
   void Say(const std::string& from, const Message& message) {
     Carry(dispatcher_->Handle(now_, PeerId(from), message));
   }
-  // Time passes in steps; the dispatcher ticks. Those named keep beating.
+  // Advances the time in steps; the dispatcher ticks, and the given peers send
+  // heartbeats.
   void Pass(absl::Duration time, const std::vector<Reader*>& readers = {},
             const std::vector<Miller*>& workers = {}) {
     const absl::Time end = now_ + time;
@@ -181,14 +182,14 @@ class Cluster {
       }
     }
   }
-  // The dispatcher stands still, and ticks before it reads what came …
+  // Stops the dispatcher for a time; then it ticks before it reads messages.
   void Stall(absl::Duration time) {
     now_ += time;
     Carry(dispatcher_->OnTick(now_));
   }
-  // … or after.
+  // Stops the dispatcher for a time; then it reads messages before it ticks.
   void Wait(absl::Duration time) { now_ += time; }
-  // The dispatcher is another process from here on, with the same journal.
+  // Starts a new dispatcher process with the same journal.
   void Restart() {
     dispatcher_ = std::make_unique<Dispatcher>(settings_, StoryPlanner(),
                                                Replayed(), now_);
@@ -233,7 +234,7 @@ class Cluster {
   }
   Dispatcher& dispatcher() { return *dispatcher_; }
   const Dispatcher& dispatcher() const { return *dispatcher_; }
-  // Lines for the log since the last call.
+  // Log lines since the last call.
   std::vector<std::string> TakeNotes() { return std::exchange(notes_, {}); }
 
   std::vector<DispatcherEvent> journal;

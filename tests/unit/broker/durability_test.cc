@@ -1,5 +1,5 @@
-// What the dispatcher tells peers of its journal, and what it does when the
-// journal is behind what they were told.
+// The journal positions that the dispatcher sends to peers, and its behaviour
+// when the journal is behind them.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ TEST(Seen, CountsWhatIsOnDiskWhenItIsSaid) {  // rule 8
   Cluster cluster;
   cluster.AddWorker("w1");
   Reader& reader = cluster.AddReader("j", "solo", "range 1000").Hello();
-  // What was bound in this call is synced before the answer leaves.
+  // Splits bound in this call are synced before the answer is sent.
   const uint64_t bound = cluster.state().sequence;
   EXPECT_EQ(reader.answer->seen, (Seen{JournalId(77), bound}));
 }

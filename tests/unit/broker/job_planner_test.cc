@@ -93,7 +93,7 @@ TEST_F(JobPlannerTest, ModeOffIsAWholePassForEachSlot) {
     const std::string graph =
         Canonical("source: {range: 10}\nsteps: [" + steps +
                   "]\noptions: {processing_mode: off}\n");
-    EXPECT_TRUE(*planner_.needs_manifest(graph));  // so it waits for a worker
+    EXPECT_TRUE(*planner_.needs_manifest(graph));  // waits for a worker
     const JobShape once = *planner_.shape(graph, "", 7, 0);
     if (once.slotted) {
       const JobShape whole =
@@ -106,11 +106,11 @@ TEST_F(JobPlannerTest, ModeOffIsAWholePassForEachSlot) {
   };
   EXPECT_TRUE(shape("").slotted);
   EXPECT_EQ(shape("").positions, 10);
-  EXPECT_EQ(shape("batch: 4").positions, 3);  // each has its short batch
+  EXPECT_EQ(shape("batch: 4").positions, 3);  // each pass has its short batch
   EXPECT_EQ(shape("repeat, take: 4").positions, 4);
-  EXPECT_FALSE(shape("repeat, take: 4").slotted);  // so that it cannot repeat
+  EXPECT_FALSE(shape("repeat, take: 4").slotted);  // so it cannot repeat
   EXPECT_FALSE(shape("repeat").slotted);
-  EXPECT_FALSE(shape("take: 0").slotted);  // nothing, however often
+  EXPECT_FALSE(shape("take: 0").slotted);  // empty in any number of passes
   EXPECT_FALSE(
       planner_.shape(Canonical("source: {range: 10}\n"), "", 7, 0)->slotted);
 }

@@ -76,7 +76,7 @@ TEST(RangePool, KnowsTheGreatestPositions) {
               (Ranges{{At(0), At(1)}, {At(kLast - 10), At(kLast)}}));
 }
 
-// Beside a map of ranges that do not touch.
+// Compares the pool with a map of ranges that are not adjacent.
 TEST(RangePool, IsWhatAMapOfRangesIs) {
   std::mt19937_64 random(7);
   for (int round = 0; round < 20; ++round) {
@@ -122,17 +122,17 @@ TEST(RangePool, RefusesBytesThatItDoesNotMake) {
     EXPECT_TRUE(!parsed.ok() || parsed->positions() < pool.positions());
   }
   for (const std::string& bad :
-       {std::string("\x00\x01\x00", 3),             // an empty run
-        std::string("\x00\x01\x01\x00\x01", 5),     // two that touch
-        std::string("\x01\x05\x00", 3),             // no part of a position
-        std::string("\x02\x05\x01\x00\x01", 5),     // the same one twice
-        std::string("\x01\x05\x01\x05\x01", 5),     // a part of what is whole
-        std::string("\xff\xff\xff\xff\x01", 5)}) {  // more than there are
+       {std::string("\x00\x01\x00", 3),          // an empty run
+        std::string("\x00\x01\x01\x00\x01", 5),  // two adjacent runs
+        std::string("\x01\x05\x00", 3),          // no part of a position
+        std::string("\x02\x05\x01\x00\x01", 5),  // the same position twice
+        std::string("\x01\x05\x01\x05\x01", 5),  // a part of a whole position
+        std::string("\xff\xff\xff\xff\x01", 5)}) {  // beyond the end
     EXPECT_TRUE(absl::IsDataLoss(RangePool::Parse(bad).status()));
   }
 }
 
-// A run of a million splits, half of them done in random order.
+// A run of a million splits, half of them done, in random order.
 TEST(RangePool, IsSmall) {
   RangePool pool;
   std::mt19937_64 random(7);

@@ -5,7 +5,7 @@
 
 #include "tests/unit/broker/dispatcher_vocabulary.h"
 
-// Words for ranks of one sequence.
+// A vocabulary for tests with ranks of one sequence.
 
 namespace feedmill::testing {
 
@@ -17,7 +17,7 @@ inline Reader& AddRank(Cluster& cluster, uint64_t rank, uint64_t ranks,
   return reader;
 }
 
-// Reads on to the end and leaves.
+// Reads to the end and leaves.
 inline void Finish(Reader& reader) {
   for (int turn = 0; turn < 1'000 && !reader.splits().empty(); ++turn) {
     reader.FinishAll().Beat();
@@ -26,7 +26,7 @@ inline void Finish(Reader& reader) {
   reader.Leave();
 }
 
-// A dispatcher that soon takes readers for dead.
+// Settings with a short client timeout.
 inline DispatcherSettings QuickTimeout() {
   DispatcherSettings settings;
   settings.client_timeout = absl::Seconds(10);

@@ -1,4 +1,4 @@
-// Records that kill the workers which read them.
+// Records that crash the workers which read them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// A cluster whose workers die when they run a certain position.
+// A cluster whose workers crash at a certain position.
 class ARecordThatKills : public ::testing::Test {
  protected:
   explicit ARecordThatKills(const std::string& graph = "range 1000")
@@ -23,8 +23,8 @@ class ARecordThatKills : public ::testing::Test {
   const BoundSplit& head() const { return reader_.split(0); }
   bool blamed() const { return !head().error.ok(); }
 
-  // A new worker runs what it gets of the first split, up to the position. True
-  // if it came to that.
+  // A new worker runs its leases of the first split, up to the position.
+  // Returns true if it reached the position.
   bool DiesAt(uint64_t position) {
     Miller& worker = cluster_.AddWorker(fmt::format("w{}", ++workers_));
     worker_ = &worker;
@@ -75,7 +75,7 @@ TEST_F(ARecordThatKills, IsFoundByRunningItAloneAndNamed) {
   EXPECT_EQ(status["faults"]["splits_failed"], 1);
 }
 
-// The same, of a pipeline that leaves out what cannot be made.
+// The same with a pipeline that skips errors.
 class ASkippedRecordThatKills : public ARecordThatKills {
  protected:
   ASkippedRecordThatKills() : ARecordThatKills("range 1000 skipping") {}
@@ -99,7 +99,7 @@ TEST_F(ASkippedRecordThatKills, IsLeftOutAndTheRestOfItsSplitGoesOn) {
   reader_.Report(id, {8, 0}, {8, 0}).Beat();
   EXPECT_FALSE(head().skip.has_value());
   taken_ = 8;
-  EXPECT_FALSE(DiesAt(2'000));  // it goes on with what is left
+  EXPECT_FALSE(DiesAt(2'000));  // continues with the remaining positions
   EXPECT_NE(head().split, id);
   const auto status =
       nlohmann::json::parse(cluster_.dispatcher().StatusJson(cluster_.now()));
@@ -123,7 +123,7 @@ TEST_F(ARecordThatKills, IsNotBlamedWhenAWorkerGetsPastIt) {
   EXPECT_TRUE(DiesAt(7));
   Death();
   const SplitId suspect = head().split;
-  EXPECT_FALSE(DiesAt(2'000));  // all of the split is taken, bit by bit
+  EXPECT_FALSE(DiesAt(2'000));  // the whole split is taken, piece by piece
   EXPECT_FALSE(blamed());
   EXPECT_NE(head().split, suspect);
 }

@@ -8,8 +8,8 @@
 
 #include "broker/load_window.h"
 
-// The verdict in made-up situations; tests/shell/verdict.bats has some of them
-// with real processes.
+// Verdicts in constructed situations; tests/shell/verdict.bats tests some of
+// them with real processes.
 
 namespace feedmill {
 namespace {
@@ -37,7 +37,7 @@ VerdictInput::Worker Worker(double busy, double streams = 4,
   return worker;
 }
 
-// Two busy workers that mostly decode, and a reader that waits.
+// Two busy workers that mostly decode, and a waiting reader.
 VerdictInput Busy() {
   VerdictInput input;
   input.readers = {Waiting(0.8)};
@@ -116,7 +116,7 @@ TEST(Verdict, CountsWorkersThatHaveNothingOfTheJob) {
   input.workers.back().share = 0;
   input.steps.clear();
   EXPECT_THAT(Judge(input).sentence, HasSubstr("9 workers"));
-  input.workers.back().threads = 0;  // nothing is known of them
+  input.workers.back().threads = 0;  // unknown
   input.workers.erase(input.workers.begin(), input.workers.begin() + 2);
   EXPECT_NE(Judge(input).sentence, "");
   EXPECT_THAT(Judge(input).sentence, Not(HasSubstr("there are no workers")));
@@ -237,7 +237,7 @@ TEST(Verdict, IsNoneWhereNothingIsRead) {
   EXPECT_EQ(Judge(over).sentence, "the job is over");
 }
 
-// ---- what it is made of
+// ---- inputs of verdicts
 
 const absl::Time kNow = absl::UnixEpoch() + absl::Hours(1);
 
@@ -253,7 +253,7 @@ TEST(ReaderWindow, IsOfTheLastSeconds) {
   ReaderWindow window;
   EXPECT_FALSE(window.Recent(kNow).has_value());
   for (int64_t second = 0; second <= 20; ++second) {
-    // From the tenth second on it only waits.
+    // After the tenth second it only waits.
     window.Add(kNow + absl::Seconds(second),
                ReadFor(second, std::max<int64_t>(0, second - 10)));
   }
@@ -294,7 +294,7 @@ TEST(WorkerWindow, IsThePartOfTheThreadsThatHasWork) {
   EXPECT_NEAR(use.streams, 4, 1e-9);
   EXPECT_NEAR(use.waiting_for_credit, 2, 1e-9);
   EXPECT_NEAR(use.step_seconds, 4, 1e-9);
-  EXPECT_FALSE(use.speed.has_value());  // it had too little to do
+  EXPECT_FALSE(use.speed.has_value());  // too little work to measure
 }
 
 TEST(WorkerWindow, CountsTasksThatTakeLongerThanIt) {

@@ -149,8 +149,8 @@ TEST(Cursor, BitmapRowsAreItsSetBits) {
   EXPECT_EQ(RowsBelow(bitmap, 6, {100, 0}, {900, 0}), 6u);
 }
 
-// All rows of all forms, cut at every cursor: what stays below and what is
-// left must be the same rows.
+// Cuts all forms at every cursor: the rows below and above must together be the
+// same rows.
 TEST(Cursor, CuttingAnywhereKeepsTheNames) {
   BitmapRows bitmap{{0b10101101, 0b00000011}};
   const std::vector<std::pair<RowCursors, size_t>> forms = {
@@ -280,7 +280,7 @@ TEST(Chunk, ConcatenatingTheSlicesGivesTheWhole) {
 TEST(Chunk, ElementBytesDoNotDependOnTheCut) {
   const Chunk pictures = Pictures();
   EXPECT_EQ(pictures.ElementBytes(0, 1), 2u + 3 + 16);
-  EXPECT_EQ(pictures.ElementBytes(2, 3), 1u);  // never free
+  EXPECT_EQ(pictures.ElementBytes(2, 3), 1u);  // never free of charge
   for (size_t cut = 0; cut <= 4; ++cut) {
     EXPECT_EQ(pictures.Slice(0, cut).ElementBytes() +
                   pictures.Slice(cut, 4).ElementBytes(),
@@ -306,7 +306,7 @@ TEST(Piece, FromKeepsNamesAndError) {
   EXPECT_EQ(piece.From(piece.end).chunk.rows, 0u);
 }
 
-// What a wire may bring: each change of a good chunk must be noticed.
+// Each corruption of a valid chunk, as a wire could bring it, must be detected.
 class ValidateTest : public ::testing::Test {
  protected:
   using Change = std::function<void(Chunk&)>;

@@ -1,4 +1,4 @@
-// Elements as lines of JSON and as one hash: expected values by Python (json,
+// Elements as JSON lines and as a hash. Expected values come from Python (json,
 // repr, numpy and ctypes on libxxhash).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -225,7 +225,7 @@ TEST(OrderHash, DoesNotDependOnTheCutNorOnTheLayout) {
       EXPECT_EQ(hash.Hex(), HashOf(chunk));
     }
   }
-  // A slice of one row is ragged in form and uniform in fact.
+  // A slice of one row is stored as ragged but is uniform.
   ChunkBuilder builder(Ragged().spec);
   const Chunk ragged = Ragged();
   builder.AppendRows(0, ragged.columns[0], 0, 1);

@@ -1,6 +1,6 @@
-// A reader, workers and a small dispatcher in one loop, without sockets: what
-// the two cores say to each other is enough to pass a whole run, in any order
-// of results and with any message lost.
+// A reader, workers and a small dispatcher in one loop, without sockets. The
+// messages of the two cores must suffice to complete a run, in any order of
+// results and with any message lost.
 #include <algorithm>
 #include <deque>
 #include <map>
@@ -33,7 +33,7 @@ struct World {
   uint64_t client_budget = 1600;
   uint64_t client_quota = 400;
   double loss = 0;
-  bool attempts = false;  // two of each split now and then
+  bool attempts = false;  // sometimes two attempts per split
   Order order = Order::kDeterministic;
 };
 
@@ -54,7 +54,7 @@ class DeliveryLoop {
     }
   }
 
-  // Runs to the end and returns the values in the order they came.
+  // Runs to the end and returns the values in order of arrival.
   std::vector<int64_t> Run() {
     const absl::Time limit = now_ + absl::Minutes(5);
     while (session_.state() != ReadSession::State::kEnded && now_ < limit) {
@@ -152,7 +152,7 @@ class DeliveryLoop {
     }
   }
 
-  // Some tasks end, in any order, some before their end.
+  // Ends some tasks, in any order, some of them early.
   void Compute() {
     for (int i = 0; i < 4 && !tasks_.empty(); ++i) {
       const size_t pick = random_() % tasks_.size();
@@ -170,7 +170,8 @@ class DeliveryLoop {
     }
   }
 
-  // ---- the dispatcher: binds in order, leases in turn, ends what is out
+  // ---- the dispatcher: binds in order, leases round-robin, ends splits that
+  // are out
   void Dispatch(const PeerId& from, const Message& message) {
     if (std::holds_alternative<ClientHello>(message)) {
       AnswerClient(std::nullopt);
@@ -271,7 +272,7 @@ std::vector<int64_t> Reference(uint64_t positions) {
 TEST(DeliveryLoop, PassesAThousandPositions) {
   DeliveryLoop loop(World{}, 1);
   EXPECT_EQ(loop.Run(), Reference(1000));
-  // Nothing in it waits for a heartbeat.
+  // Nothing in the run waits for a heartbeat.
   EXPECT_LT(loop.elapsed(), absl::Seconds(2));
   EXPECT_LT(loop.grants(), loop.frames());
 }

@@ -85,8 +85,8 @@ TEST_F(ReadSessionTest, IsNotAtTheEndBeforeItsRunIsSettled) {
   EXPECT_EQ(session_.state(), State::kEnded);
 }
 
-// Until then another number of slots may come to be, and a reader that has
-// nothing of the second one can go on in a run of any number.
+// Before that, the number of slots may change. A reader without elements of the
+// second slot can continue with any number.
 TEST_F(ReadSessionTest, HandsOnTheSecondSlotWhenItsRunIsSettled) {
   positions_ = 12;
   slots_ = 3;
@@ -124,7 +124,7 @@ TEST_F(ReadSessionTest, StopsWhenItsRunWasSettledOtherwise) {
               ::testing::HasSubstr("has 4 passes (processing_mode off) now"));
 }
 
-// A late copy of its first hello may come before it.
+// A late copy of its first hello may arrive first.
 TEST_F(ReadSessionTest, SaysAgainThatItsRunIsSettledToWhoDoesNotKnow) {
   positions_ = 12;
   slots_ = 3;
@@ -151,7 +151,7 @@ TEST_F(ReadSessionTest, SaysWhatItKnowsOfItsRunWhenItJoinsAgain) {
   const ClientHello hello = Said<ClientHello>().back();
   EXPECT_EQ(hello.slots, 2);
   EXPECT_FALSE(hello.settled);
-  positions_ = 4;  // less than it was promised
+  positions_ = 4;  // less than promised
   slots_ = 1;
   settled_ = true;
   Answer({});
@@ -216,7 +216,7 @@ TEST_F(ReadSessionTest, ReportsSplitsTogetherWhileManyAreToCome) {
   Receive(0, MakePiece(0, 2));
   EXPECT_GT(session_.NextDeadline(), now_ + absl::Milliseconds(1));
   EXPECT_LE(session_.NextDeadline(), now_ + absl::Milliseconds(10));
-  Receive(1, MakePiece(2, 4));  // six are to come
+  Receive(1, MakePiece(2, 4));  // six remain
   EXPECT_LE(session_.NextDeadline(), now_ + absl::Milliseconds(1));
   Tick(absl::Milliseconds(1));
   EXPECT_THAT(Said<ClientBeat>(), SizeIs(1));
@@ -234,7 +234,7 @@ TEST_F(ReadSessionTest, HandsOutOnlyWhileTheLeaseIsValid) {
   now_ += absl::Milliseconds(1);
   EXPECT_EQ(Pull(), std::nullopt);
   EXPECT_FALSE(session_.MayHandOut(now_));
-  // The answer to an old beat proves nothing, however late it comes.
+  // The answer to an old heartbeat proves nothing, however late it arrives.
   ClientAnswer late = AnswerOf({Bound(1, 0, 10)});
   late.beat_sent = now_ - absl::Seconds(5);
   Keep(session_.Handle(now_, kDispatcherPeer, late));
@@ -252,8 +252,8 @@ TEST_F(ReadSessionTest, EndsAtTheLastPositionAndLeaves) {
   Receive(2, MakePiece(4, 6));
   EXPECT_THAT(PullAll(), SizeIs(6));
   EXPECT_EQ(session_.state(), State::kEnded);
-  // What was not reported when it leaves would be given to others: so each
-  // leave has its report.
+  // Unreported positions are given to other readers after a leave, so each
+  // leave contains the report.
   auto leaves = Said<ClientLeave>();
   ASSERT_THAT(leaves, SizeIs(1));
   EXPECT_EQ(leaves[0].splits.at(1).out, (Cursor{6, 0}));
@@ -296,7 +296,7 @@ TEST_F(ReadSessionTest, WhatTheDispatcherLeavesOutComesInItsPlace) {
   ASSERT_TRUE(left_out->skipped.has_value());
   EXPECT_EQ(left_out->skipped->cursor, (Cursor{4, 0}));
   EXPECT_EQ(session_.cursor(), (Cursor{5, 0}));
-  Answer({bound, Bound(2, 8, 9)});  // said again, it is out of date
+  Answer({bound, Bound(2, 8, 9)});  // repeated: out of date
   EXPECT_EQ(Pull(), std::nullopt);
   Receive(1, MakePiece(5, 8));
   EXPECT_THAT(ValuesOf(*Pull()), SizeIs(3));
@@ -315,7 +315,7 @@ TEST_F(ReadSessionTest, AnElementIsLeftOutOnceWhicheverAttemptSaysIt) {
   EXPECT_EQ(session_.cursor(), (Cursor{5, 0}));
 }
 
-// ---- what is not needed
+// ---- skipped elements
 TEST_F(ReadSessionTest, WhatIsSkippedCountsAsTakenAndIsNotAskedFor) {
   GivenSplits({Bound(1, 0, 10), Bound(2, 10, 20), Bound(3, 20, 30)});
   Receive(1, MakePiece(0, 4));
@@ -332,7 +332,7 @@ TEST_F(ReadSessionTest, WhatIsSkippedCountsAsTakenAndIsNotAskedFor) {
   EXPECT_EQ(Reported(1)->out, (Cursor{10, 0}));
   EXPECT_EQ(Reported(2)->taken, (Cursor{20, 0}));
   EXPECT_EQ(Reported(3)->taken, (Cursor{24, 0}));
-  Receive(3, MakePiece(22, 26));  // was under way: its later half is needed
+  Receive(3, MakePiece(22, 26));  // was on its way; its second half is needed
   EXPECT_THAT(PullAll(), ElementsAre(24, 25));
 }
 
@@ -342,7 +342,7 @@ TEST_F(ReadSessionTest, SkippingCutsWhatIsBuffered) {
   Keep(session_.SkipTo(now_, {5, 0}));
   EXPECT_THAT(PullAll(), ElementsAre(5, 6, 7));
   EXPECT_EQ(session_.buffered_bytes(), 0);
-  Keep(session_.SkipTo(now_, {3, 0}));  // nothing goes back
+  Keep(session_.SkipTo(now_, {3, 0}));  // no move backwards
   EXPECT_EQ(session_.cursor(), (Cursor{8, 0}));
 }
 
@@ -430,7 +430,7 @@ TEST_F(ReadSessionTest, SaysWhichRunItReadsWhenItIsGivenAnother) {
   Keep(session_.Handle(now_, kDispatcherPeer, first));
   ASSERT_EQ(session_.state(), State::kLive);
   Said<ClientHello>();
-  // The dispatcher lost its state, and a hello from before came to it.
+  // The dispatcher lost its state, and an earlier hello reached it.
   ClientAnswer other = AnswerOf({Bound(2, 0, 8)});
   other.run->plan = PlanId{"other"};
   for (int times = 0; times < 2; ++times) {

@@ -141,7 +141,7 @@ TEST(ReadToken, EveryDamagedByteIsNoticed) {
   }
 }
 
-// Its sequence is in another order.
+// The sequence of another release differs.
 TEST(ReadToken, OfAnotherReleaseIsRefused) {
   std::string bytes = EncodeToken(TokenOf(Pipeline(kBatches)));
   const size_t version = bytes.find('3');
@@ -223,12 +223,11 @@ TEST(PlaceKeeper, ARankKeepsItsOwnAndStandsJustAfterThem) {
   EXPECT_EQ(keeper.Before(0)->elements, 14);
   EXPECT_EQ(keeper.Before(2)->elements, 8);
   EXPECT_EQ(keeper.Before(2)->number(), 5);
-  // Before the piece: the place is in the one before, also past what is left
-  // out.
+  // The position is in the piece before, also after skipped elements.
   EXPECT_EQ(keeper.Before(3)->cursor, (Cursor{0, 0}));
   EXPECT_EQ(keeper.Before(3)->elements, 2);
   EXPECT_EQ(keeper.Before(4)->elements, 0);
-  // Pieces with nothing of its own leave the place as it is.
+  // Pieces without own elements do not move the position.
   keeper.Feed({80, 0}, {});
   EXPECT_EQ(Keep(keeper, 14, 16), std::vector<int64_t>());
   keeper.Feed({90, 0}, {});
@@ -255,7 +254,7 @@ TEST(ElementsFrom, CountsTheSharesWithoutSkips) {
 TEST(PlaceKeeper, ANumberIsAPlaceWhereThePlanKnowsIt) {
   PlaceKeeper keeper({.share = {1, 3}, .skips = {{3, 6}}, .numbered = true});
   keeper.Feed({0, 0}, {});
-  // Workers send what this rank has: 1, 4, 7.
+  // Workers send the elements of this rank: 1, 4, 7.
   EXPECT_EQ(Keep(keeper, 0, 3), (std::vector<int64_t>{0, 2}));
   EXPECT_EQ(keeper.Before(0)->cursor, (Cursor{8, 0}));
   EXPECT_EQ(keeper.Before(0)->skip, 0);

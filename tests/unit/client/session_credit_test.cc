@@ -29,18 +29,18 @@ TEST_F(SessionCreditTest, SplitsGetNoMoreCreditThanTheyMayNeed) {
   Receive(0, MakePiece(0, 5));
   PullAll();
   Pass(absl::Milliseconds(200));
-  // A split has 40 bytes; a frame of 80 might come.
+  // A split has 40 bytes; one frame of 80 may come.
   int granted = 0;
   for (uint64_t n = 1; n < 20; ++n) {
     const uint64_t total = Granted(n).total_bytes;
-    if (total == 160) continue;  // before anything was known
+    if (total == 160) continue;  // before any measurement
     EXPECT_LE(total, 80);
     granted += total > 0 ? 1 : 0;
   }
   EXPECT_GE(granted, 2);
 }
 
-// Twenty splits of 100 rows whose workers send at once all that they may.
+// Twenty splits of 100 rows whose workers immediately send all that they may.
 class WindowTest : public SessionCreditTest {
  protected:
   WindowTest() {
@@ -51,7 +51,7 @@ class WindowTest : public SessionCreditTest {
     }
     GivenSplits(splits);
   }
-  // How many bytes come.
+  // Returns the bytes received.
   uint64_t ReceiveAll() {
     uint64_t bytes = 0;
     for (uint64_t n = 0; n < kSplits; ++n) {
@@ -63,7 +63,7 @@ class WindowTest : public SessionCreditTest {
     }
     return bytes;
   }
-  // The most that comes in one round trip of 100 ms.
+  // Returns the maximum of bytes received in a round trip of 100 ms.
   uint64_t ReadOverALongLink(int round_trips) {
     uint64_t most = 0;
     for (int k = 0; k < round_trips; ++k) {
@@ -84,7 +84,7 @@ TEST_F(WindowTest, WidensToTheBudgetWhereTheRoundTripIsLong) {
   EXPECT_LE(most, 800);
 }
 
-// What a head sends beyond its credit was under way before it was given more.
+// Bytes of a head beyond its credit were on their way before the new credit.
 TEST_F(WindowTest, AnOverdrawnFrameIsNoRoundTrip) {
   uint64_t most = 0;
   for (int round_trip = 0; round_trip < 15; ++round_trip) {
@@ -112,7 +112,7 @@ TEST_F(WindowTest, AnOverdrawnFrameIsNoRoundTrip) {
 TEST_F(WindowTest, StaysSmallWhereTheRoundTripIsShort) {
   for (uint64_t k = 0; k < 100; ++k) {
     Tick(absl::Milliseconds(10));
-    // Whatever is allowed, 40 bytes come in that time.
+    // 40 bytes arrive in that time, regardless of the credit.
     Receive(k / 20, MakePiece(5 * k, 5 * k + 5));
     PullAll();
   }
@@ -122,8 +122,8 @@ TEST_F(WindowTest, StaysSmallWhereTheRoundTripIsShort) {
 }
 
 TEST_F(WindowTest, GoesBackWhereAWiderOneBringsNoMore) {
-  // More than a window seems to come in a round trip of 4 ms, but all the time
-  // the same.
+  // In a round trip of 4 ms more than a window seems to arrive, but at a
+  // constant rate.
   int wide = 0;
   for (int k = 0; k < 60; ++k) {
     Tick(absl::Milliseconds(4));
@@ -144,8 +144,8 @@ TEST_F(WindowTest, GoesBackWhereAWiderOneBringsNoMore) {
 }
 
 TEST_F(WindowTest, TellsWhatComesWhileItIsWaitedFor) {
-  // 40 bytes of elements come each 20 ms, in 10 bytes, where all that is
-  // allowed would have come in one.
+  // Every 20 ms 40 bytes of elements arrive as 10 bytes, although all granted
+  // bytes could have arrived in one.
   const auto read = [&](uint64_t from, bool waits) {
     for (uint64_t k = from; k < from + 20; ++k) {
       Tick(absl::Milliseconds(20));
@@ -159,7 +159,7 @@ TEST_F(WindowTest, TellsWhatComesWhileItIsWaitedFor) {
   EXPECT_EQ(read(40, true), 500u);
 }
 
-// There it is the credit that is waited for.
+// Credit is the bottleneck there.
 TEST_F(WindowTest, TellsNothingOfALinkWhoseRoundTripTheWindowDoesNotFill) {
   ReadOverALongLink(15);
   for (uint64_t n = 0; n < kSplits; ++n) EXPECT_EQ(Granted(n).arriving, 0u);
@@ -178,7 +178,7 @@ TEST_F(SessionCreditTest, TheHeadAlwaysHasCreditWhenItsBufferIsEmpty) {
   GivenSplits({Bound(1, 0, 100), Bound(2, 100, 200)});
   EXPECT_TRUE(Granted(1).head);
   EXPECT_FALSE(Granted(2).head);
-  // The head's worker is slow: the other split takes all it may.
+  // The head's worker is slow: the other split uses all it may.
   uint64_t at = 100;
   while (Granted(2).total_bytes / 8 + 100 > at) {
     const uint64_t to =
@@ -187,7 +187,7 @@ TEST_F(SessionCreditTest, TheHeadAlwaysHasCreditWhenItsBufferIsEmpty) {
     at = to;
   }
   EXPECT_LE(session_.buffered_bytes(), 640);
-  // One frame at a time, each larger than what is left of its credit.
+  // One frame at a time, each larger than the remaining credit.
   for (uint64_t p = 0; p < 100; p += 50) {
     EXPECT_GT(Granted(1).total_bytes, p * 8);
     Receive(1, MakePiece(p, p + 50));
@@ -202,7 +202,7 @@ TEST_F(SessionCreditTest, TheQuotaGrowsWithTheFrames) {
   EXPECT_EQ(Granted(1).total_bytes, 160);
   Receive(1, MakePiece(0, 20));
   PullAll();
-  // Two of them; a quarter of the budget at most.
+  // Two frames; at most a quarter of the budget.
   EXPECT_EQ(Granted(1).total_bytes, 160 + 200);
 }
 

@@ -1,6 +1,6 @@
 #include "tests/unit/client/session_vocabulary.h"
 
-// How readers leave, and what is unsaid of earlier ones.
+// Leaves of a reader, and unacknowledged ones of earlier readers.
 
 namespace feedmill {
 namespace {
@@ -28,7 +28,7 @@ TEST_F(ReadSessionTest, SaysWhyItLeaves) {
   GivenSplits({Bound(1, 0, 10)});
   Keep(session_.Leave(now_, /*unread=*/false, LeaveReason::kCancelled));
   EXPECT_EQ(Said<ClientLeave>().at(0).why, LeaveReason::kCancelled);
-  Pass(absl::Seconds(5));  // said again, and not acknowledged
+  Pass(absl::Seconds(5));  // repeated, and not acknowledged
   for (const ClientLeave& leave : Said<ClientLeave>()) {
     EXPECT_EQ(leave.why, LeaveReason::kCancelled);
   }
@@ -100,7 +100,7 @@ TEST_F(LaterReaderTest, SaysHelloWhenTheLeavesBeforeAreAcknowledged) {
   Tick();
   EXPECT_THAT(Said<ClientHello>(), SizeIs(1));
   EXPECT_THAT(session_.UnsaidLeaves(), IsEmpty());
-  Acknowledge(2);  // repeated on the way
+  Acknowledge(2);  // a duplicate
   EXPECT_EQ(session_.state(), State::kJoin);
 }
 

@@ -27,7 +27,7 @@ inline const WorkerId kWorker{"tcp://w:1"};
 
 inline SplitId SplitNo(uint64_t number) { return {JournalId{1}, number}; }
 
-// A session with room for 100 rows, 20 ahead in one split; the test is its
+// A session with room for 100 rows, 20 ahead in one split. The test plays its
 // dispatcher, its workers and its application.
 class SessionTest : public ::testing::Test {
  protected:
@@ -101,14 +101,14 @@ class SessionTest : public ::testing::Test {
     answer.client_timeout = absl::Seconds(10);
     return answer;
   }
-  // The dispatcher answers the last beat, if there was one.
+  // The dispatcher answers the last heartbeat, if there was one.
   void Answer(std::vector<BoundSplit> splits) {
     ClientAnswer answer = AnswerOf(std::move(splits));
     const auto beats = Sent<ClientBeat>(sends_);
     if (!beats.empty()) answer.beat_sent = beats.back().sent;
     Keep(session_.Handle(now_, kDispatcherPeer, answer));
   }
-  // Hello, answer, beat, answer: live and valid.
+  // Hello, answer, heartbeat, answer: the session is live and valid.
   void GivenSplits(const std::vector<BoundSplit>& splits) {
     Tick();
     Answer(splits);
@@ -152,7 +152,7 @@ class SessionTest : public ::testing::Test {
     Keep(effects);
     return piece;
   }
-  // Positions of all rows that can be pulled now.
+  // Returns the positions of all rows that can be pulled now.
   std::vector<int64_t> PullAll() {
     std::vector<int64_t> values;
     while (std::optional<Piece> piece = Pull()) {
@@ -160,7 +160,7 @@ class SessionTest : public ::testing::Test {
     }
     return values;
   }
-  // The report on a split in the next beat.
+  // Returns the report on a split in the next heartbeat.
   std::optional<SplitReport> Reported(uint64_t number) {
     Said<ClientBeat>();
     Pass(absl::Milliseconds(200));

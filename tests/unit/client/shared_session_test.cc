@@ -3,7 +3,7 @@
 namespace feedmill {
 namespace {
 
-// ---- sharers
+// ---- sharing readers
 TEST_F(SharedSessionTest, HandsOutWhatComes) {
   GivenSplits({Bound(1, 0, 4), Bound(2, 50, 60)});
   Receive(2, MakePiece(50, 52));
@@ -88,7 +88,7 @@ TEST_F(SharedSessionTest, ReportsWhatItHandedOutBeforeADataError) {
   Receive(1, bad);
   Receive(2, MakePiece(4, 8));
   EXPECT_THAT(PullAll(), SizeIs(2));
-  EXPECT_EQ(Reported(1)->out, (Cursor{0, 0}));  // still beats
+  EXPECT_EQ(Reported(1)->out, (Cursor{0, 0}));  // still sends heartbeats
   EXPECT_TRUE(session_.MayHandOut(now_));
   session_.HandedOut(2);
   Keep(session_.Leave(now_));

@@ -48,8 +48,8 @@ TEST(ClusterSpec, UnknownJobsAndTasksAreNotFound) {
   EXPECT_THAT(ErrorText(spec.NumTasks("unknown").status()), HasSubstr("ps"));
 }
 
-// testProtoDictDefEquivalences and its variants with string indices, holes
-// and no tasks
+// testProtoDictDefEquivalences and its variants with string indices, holes and
+// no tasks.
 TEST(ClusterSpec, RoundTripsThroughEveryForm) {
   const ClusterSpec specs[] = {
       ClusterSpec(),
@@ -87,14 +87,14 @@ TEST(ClusterSpec, EqualityTruthAndHashFollowTheTasks) {
   EXPECT_TRUE(list);
 }
 
-// The original took an empty job's tasks for an error of max().
+// The original failed for an empty job with an error of max().
 TEST(ClusterSpec, AnEmptyJobIsAJob) {
   const ClusterSpec spec = Given({{"worker", List{}}});
   EXPECT_TRUE(spec.JobTaskList("worker")->empty());
   EXPECT_EQ(*spec.NumTasks("worker"), 0u);
 }
 
-// The original accepted all of these.
+// The original accepts all of these.
 TEST(ClusterSpec, RefusesWhatCannotBeACluster) {
   const std::pair<ClusterSpec::Tasks, const char*> wrong[] = {
       {JobTasks{{-1, "h:1"}}, "negative"},

@@ -1,5 +1,5 @@
-// A plugin of the tests: "example:NAME?workers=N" gives a dispatcher and N
-// workers at hosts that are called so.
+// A plugin for tests: "example:NAME?workers=N" gives a dispatcher and N workers
+// at hosts of that name.
 
 #include <cstdlib>
 #include <string>

@@ -1,4 +1,5 @@
-// The resolvers of our own, the registry, and what resolvers are made of.
+// The resolvers without an original, the registry, and shared parts of
+// resolvers.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,7 +22,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// A machine as a test wants it; its files can change under a resolver.
+// A configurable machine; its files can change during a test.
 class Resolvers : public ::testing::Test {
  protected:
   ResolverContext Context() const {
@@ -42,7 +43,7 @@ class Resolvers : public ::testing::Test {
                      : std::make_unique<SimpleResolver>(ClusterView());
   }
 
-  // "ClusterSpec({…}) worker/3 layer", or the error.
+  // Returns "ClusterSpec({…}) worker/3 layer", or the error.
   std::string Shown(const std::string& uri) const {
     auto made = BuiltinResolvers().Make(uri, Context());
     if (!made.ok()) return ErrorText(made.status());
@@ -235,7 +236,7 @@ TEST(JobLayouts, TheRestMayStandAnywhereAndBeNothing) {
   EXPECT_EQ(view.spec.ToString(), "ClusterSpec({'dispatcher': ['a:1']})");
 }
 
-// A machine with four GPUs of NVIDIA.
+// A machine with four NVIDIA GPUs.
 int64_t Gpus(std::map<std::string, std::string> variables) {
   const DeviceListing four{{"nvidia0", "nvidia1", "nvidia2", "nvidia3",
                             "nvidiactl", "nvidia-uvm", "null"},
@@ -272,16 +273,16 @@ TEST(Accelerators, OnlyDevicesThatAreThereCount) {
       {{0x1002, 0x030200, "amdgpu"},    // in use
        {0x1002, 0x120000, "amdgpu"},    // an accelerator
        {0x1002, 0x030200, ""},          // no driver
-       {0x1002, 0x040300, "amdgpu"},    // its sound
-       {0x10de, 0x030200, "nvidia"}}};  // would show in /dev
+       {0x1002, 0x040300, "amdgpu"},    // its sound device
+       {0x10de, 0x030200, "nvidia"}}};  // appears in /dev instead
   EXPECT_EQ(CountAccelerators(Environment(), pci),
             (AcceleratorCounts{{"GPU", 2}}));
   const DeviceListing google{
       {},
       {{0x1ae0, 0x120000, "", 0x0063},     // a TPU
-       {0x1ae0, 0x120000, "", 0x0063},     // another
-       {0x1ae0, 0x020000, "gve", 0x0042},  // its network
-       {0x1002, 0x020000, "", 0x0063}}};   // of somebody else
+       {0x1ae0, 0x120000, "", 0x0063},     // another TPU
+       {0x1ae0, 0x020000, "gve", 0x0042},  // its network interface
+       {0x1002, 0x020000, "", 0x0063}}};   // of another vendor
   EXPECT_EQ(CountAccelerators(Environment(), google),
             (AcceleratorCounts{{"TPU", 2}}));
 }

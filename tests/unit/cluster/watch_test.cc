@@ -1,4 +1,4 @@
-// Clusters that change under those who watch them, unions and plugins.
+// Clusters that change while they are watched, unions and plugins.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -18,7 +18,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// A cluster that a test changes while others look.
+// A cluster that a test changes while a watch polls it.
 class ChangingResolver : public ClusterResolver {
  public:
   absl::StatusOr<ClusterView> Resolve() const override {
@@ -42,7 +42,7 @@ class ChangingResolver : public ClusterResolver {
     yaml_ = std::move(yaml);
     trouble_ = std::move(trouble);
   }
-  // The first one, which may be over.
+  // Waits for the first poll, which may be over.
   void AwaitLook() {
     std::unique_lock lock(mu_);
     looked_.wait(lock, [&] { return looks_ > 0; });
@@ -61,7 +61,7 @@ class ChangingResolver : public ClusterResolver {
   absl::Status trouble_;
 };
 
-// What a watch told, in order.
+// The reports of a watch, in order.
 class Told {
  public:
   ClusterWatchOptions Options() {
@@ -110,7 +110,7 @@ TEST(ClusterWatch, TellsOfTasksThatComeGoAndMove) {
   EXPECT_EQ(told.Next(), "ps/0 came at p:1");
   EXPECT_EQ(told.Next(), "worker/0 moved from a:1 to b:1");
   EXPECT_EQ(told.Next(), "worker/3 went from d:1");
-  resolver->AwaitLooks(3);  // nothing changes, nothing is told
+  resolver->AwaitLooks(3);  // no change, no report
   watch.Stop();
   EXPECT_EQ(told.left(), 0u);
 }
@@ -125,7 +125,7 @@ TEST(ClusterWatch, KeepsWhatItKnowsThroughTrouble) {
   resolver->AwaitLooks(2);
   resolver->Become("", Unavailable("no answer"));
   EXPECT_EQ(told.Next(), "no answer");
-  resolver->AwaitLooks(3);  // the same trouble again is no news
+  resolver->AwaitLooks(3);  // the same error again is not reported
   resolver->Become("", Unavailable("no route"));
   EXPECT_EQ(told.Next(), "no route");
   resolver->Become("{w: [a:1, b:1]}");
@@ -144,7 +144,7 @@ TEST(ClusterWatch, StopsFromAnywhereAndTellsNothingMore) {
                           const std::vector<ClusterChange>&) {
     const std::lock_guard lock(mu);
     ++calls;
-    watch->Stop();  // from its own thread: asks only
+    watch->Stop();  // from its own thread: only a request
   };
   {
     std::unique_lock lock(mu);
@@ -157,7 +157,7 @@ TEST(ClusterWatch, StopsFromAnywhereAndTellsNothingMore) {
     resolver->Become("{}");
   }
   EXPECT_LE(calls, 1);
-  // One that sleeps long stops at once; the test's time limit says so.
+  // A watch that sleeps long stops at once; otherwise the test times out.
   ClusterWatchOptions idle;
   idle.interval = absl::Hours(10);
   ClusterWatch sleeping(resolver, idle);

@@ -30,7 +30,7 @@ std::string ErrorOf(const Dataset& dataset) {
   return graph.ok() ? "no error" : ErrorText(graph.status());
 }
 
-// One letter a step: p, w, c.
+// Returns one letter per step: p(lan), w(orker), c(lient).
 std::string Homes(const Dataset& dataset) {
   std::string homes;
   const auto graph = Good(dataset);
@@ -52,7 +52,7 @@ const Dataset kRange = Dataset::Range(10);
 const Dataset kText = Dataset::Text({"/a"});
 const Dataset kImages = Dataset::Images({"/a/*.jpg"});
 
-// ---- homes
+// ---- placement
 
 TEST(HomesTest, AllIsPlannedAsLongAsPlacesAreKnown) {
   EXPECT_EQ(Homes(Mapped(kRange.Shuffle()).Repeat(2).Take(5).Skip(1).Batch(3)),
@@ -199,7 +199,7 @@ TEST(TypesTest, ErrorsNameStepAndWayOut) {
   }
 }
 
-// ---- sources made of inputs
+// ---- combining sources
 
 using Shares = std::vector<uint64_t>;
 
@@ -275,7 +275,7 @@ TEST(InputsTest, AreStreamsWhereOneCannotBeCounted) {
     EXPECT_FALSE(graph->source.counted);
     EXPECT_FALSE(graph->numbered);
     EXPECT_FALSE(graph->inputs[0]->needs_index);
-    EXPECT_EQ(graph->client_begin, 0u);  // the batch
+    EXPECT_EQ(graph->client_begin, 0u);  // begins with the batch
   }
   const auto filtered = Good(Dataset::Concatenate({Filtered(kRange), kRange}));
   EXPECT_TRUE(filtered->source.streamed);

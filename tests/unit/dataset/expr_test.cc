@@ -164,11 +164,11 @@ TEST(ExprTest, IsBoundedInDepthLengthAndTerms) {
   EXPECT_THAT(ParseError(sum), HasSubstr("nested deeper than 200"));
   EXPECT_THAT(ParseError(std::string(Expr::kTextMax + 1, 'x')),
               HasSubstr("too long"));
-  // Each level of a chain holds its middle twice.
+  // Each level of a chain contains its middle twice.
   std::string chain = "x";
   for (int i = 0; i < 30; ++i) chain = "1<(" + chain + ")<2";
   EXPECT_THAT(ParseError(chain), HasSubstr("more than 10000 terms"));
-  // A long name counts as many.
+  // A long name counts as many terms.
   const std::string name(600'000, 'n');
   EXPECT_THAT(ParseError("0 < " + name + " < 1"), HasSubstr("10000 terms"));
 }

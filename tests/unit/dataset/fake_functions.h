@@ -10,9 +10,8 @@
 
 namespace feedmill::testing {
 
-// Functions that only know types, and those simply: arithmetic of int64,
-// comparisons to bool, the shape of the first argument. For tests of what
-// stands around functions.
+// Functions with simple types only: int64 arithmetic, comparisons to bool, the
+// shape of the first argument. For tests of code that uses functions.
 inline FunctionRegistry FakeFunctions() {
   FunctionRegistry registry;
   const auto of_numbers = [](DType result) {

@@ -28,7 +28,7 @@ std::string YamlError(const std::string& text) {
   return graph.ok() ? "no error" : ErrorText(graph.status());
 }
 
-// The error of a pipeline over range with these steps.
+// Returns the error of a range pipeline with these steps.
 std::string StepError(const std::string& steps) {
   return YamlError("source: {range: 10}\nsteps:\n" + steps);
 }
@@ -383,7 +383,7 @@ TEST(GraphYamlTest, IsBounded) {
   for (int i = 0; i < 1001; ++i) many += "  - take: 1\n";
   EXPECT_THAT(YamlError(many), HasSubstr("more than 1000 steps"));
   EXPECT_THAT(YamlError(std::string(100'000, '[')), HasSubstr("not YAML"));
-  // Each line is ten of the line before.
+  // Each line expands to ten of the previous line.
   std::string bomb = "a: &a0 [x]\n";
   for (int i = 1; i < 30; ++i) {
     bomb += fmt::format("b{}: &a{} [", i, i);
@@ -391,7 +391,7 @@ TEST(GraphYamlTest, IsBounded) {
     bomb += "]\n";
   }
   EXPECT_NE(YamlError(bomb), "no error");
-  // One large map, in a thousand steps.
+  // One large map, used in a thousand steps.
   std::string shared = "source: {range: 1}\nsteps:\n  - map: &m {";
   for (int i = 0; i < 500; ++i) shared += fmt::format("c{}: x, ", i);
   shared += "}\n";

@@ -1,4 +1,5 @@
-// What a pipeline's file says besides its graph, and the errors of newcomers.
+// Parts of a pipeline's file besides its graph, and typical errors of new
+// users.
 #include "core/definition/pipeline_text.h"
 
 #include <gmock/gmock.h>
@@ -57,7 +58,7 @@ TEST(PipelineText, KnowsTheLinesOfItsParts) {
   EXPECT_EQ(lines.Of({{}, 7}), lines.source);
 }
 
-// Whatever Analyze finds wrong has a place, and the place has a line.
+// Every error of Analyze has a place, and the place has a line.
 TEST(PipelineText, HasTheLineOfEachErrorOfTheAnalysis) {
   const std::pair<std::string, int> cases[] = {
       {"source: {range: 3}\nsteps:\n  - map: x\n  - map: {y: lable}\n", 4},

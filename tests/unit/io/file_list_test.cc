@@ -42,7 +42,7 @@ TEST_F(FileListTest, KeepsTheOrderAndWhatIsKnown) {
   EXPECT_EQ((*files)[1].name, "https://h/1?sig=2");
   EXPECT_EQ((*files)[1].identity, FileIdentity{});
   EXPECT_EQ((*files)[2].identity, std::nullopt);
-  // A path is relative to the list, and looked at when it is read.
+  // A path is relative to the list and looked up when it is read.
   EXPECT_EQ((*files)[3].name, folder_ + "/d/*.csv");
   EXPECT_EQ((*files)[3].identity, std::nullopt);
 }

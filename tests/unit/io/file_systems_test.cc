@@ -1,4 +1,4 @@
-// File systems by scheme, and what is found in them.
+// File systems by scheme, and finding files in them.
 
 #include "core/io/file_systems.h"
 
@@ -21,7 +21,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// The one of this process, "memory://".
+// The file system "memory://" of this process.
 MemoryFiles& Memory() {
   static const auto files = [] {
     auto made = std::make_shared<MemoryFiles>();
@@ -78,7 +78,7 @@ TEST(Glob, FindsWhatAFileSystemLists) {
   EXPECT_EQ(ResolveGlob("memory://bucket/a/[x].csv").value(), in({"[x].csv"}));
   EXPECT_TRUE(absl::IsNotFound(ResolveGlob("memory://bucket/z*").status()));
   EXPECT_TRUE(absl::IsNotFound(ResolveGlob("memory://*").status()));
-  // Listings have identities: no object is asked for by itself.
+  // Listings have identities: objects are not looked up one by one.
   files.Reset();
   const auto found = FindFiles("memory://bucket/a/?.csv").value();
   ASSERT_EQ(found.size(), 2u);
@@ -125,7 +125,7 @@ TEST(ManifestFiles, TellObjectsThatChangedFromThoseThatAreGone) {
               HasSubstr("no file system for nowhere://"));
 }
 
-// A file that notes what is announced.
+// A file that records announced ranges.
 class AnnouncedFile final : public RandomAccessFile {
  public:
   explicit AnnouncedFile(uint64_t ahead)
@@ -140,7 +140,7 @@ class AnnouncedFile final : public RandomAccessFile {
   void Prefetch(std::span<const ByteRange> ranges) const override {
     for (const ByteRange& range : ranges) {
       if (at_ == 0) at_ = range.offset;
-      EXPECT_EQ(range.offset, at_);  // in order, none twice
+      EXPECT_EQ(range.offset, at_);  // in order, no range twice
       EXPECT_GT(range.size, 0u);
       at_ += range.size;
     }
@@ -158,7 +158,7 @@ TEST(ReadAhead, AnnouncesEachByteOnceAndNotTooEarly) {
   for (const uint64_t ahead : {1, 3, 100, 4096, 100'000}) {
     for (const uint64_t size : {1, 99, 100, 101, 4096, 20'000}) {
       for (const uint64_t step : {1, 70, 5000}) {
-        if (step > ahead) continue;  // it would pass what is announced
+        if (step > ahead) continue;  // beyond the announced ranges
         const AnnouncedFile file(ahead);
         ReadAhead reader(file, kBegin, kBegin + size);
         for (uint64_t at = 0; at < size; at += step) {

@@ -1,4 +1,4 @@
-// Files that are written by processes that may be killed.
+// Files written by processes that may be killed.
 #include "core/io/folder_file.h"
 
 #include <fcntl.h>
@@ -37,7 +37,7 @@ Unfinished State(const std::string& path) {
   return StateOf(fs::directory_entry(path));
 }
 
-// A process that runs `work`, which may end it, until it is killed.
+// A process that runs `work`, which may end it, and waits to be killed.
 class Child {
  public:
   template <class Work>
@@ -72,7 +72,7 @@ bool WaitFor(Condition condition) {
   return true;
 }
 
-// The first unfinished file in a folder; "" if there is none.
+// Returns the first unfinished file in a folder; "" if there is none.
 std::string UnfinishedIn(const std::string& folder) {
   for (const auto& entry : fs::directory_iterator(folder)) {
     if (entry.path().extension() == ".new") return entry.path();
@@ -122,8 +122,8 @@ TEST(FolderFile, AWriterHoldsTheLockUntilItIsKilled) {
         }
       }
     });
-    // Between its creation and its lock a file may be taken for an abandoned
-    // one; a file with bytes has been locked before.
+    // Between its creation and its lock a file may look abandoned. A file with
+    // bytes has been locked.
     size_t looks = 0;
     ASSERT_TRUE(WaitFor([&folder, &looks] {
       const std::string path = UnfinishedIn(folder.path());

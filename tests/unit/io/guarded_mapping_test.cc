@@ -1,4 +1,4 @@
-// Files that this process reads as memory, and what becomes of its SIGBUS.
+// Memory-mapped files, and the process's SIGBUS handler.
 
 #include "core/io/guarded_mapping.h"
 
@@ -39,7 +39,7 @@ std::string Copy(std::span<const std::byte> bytes) {
   return text;
 }
 
-// A mapping that nobody guards, of a file without bytes.
+// Returns an unguarded mapping of a file without bytes.
 const volatile char* Faulty() {
   const int fd = memfd_create("faulty", MFD_CLOEXEC);
   EXPECT_EQ(ftruncate(fd, 4096), 0);
@@ -57,7 +57,7 @@ void Handle(void (*handler)(int), int flags = 0) {
   ASSERT_EQ(sigaction(SIGBUS, &action, nullptr), 0);
 }
 
-// Installs ours, and sees that it works.
+// Installs the library's handler and checks that it works.
 void FaultInAMapping() {
   TestFolder folder;
   const std::string path = folder.Write("a", std::string(kSize, 'a'));
@@ -98,7 +98,7 @@ TEST(GuardedMapping, OfAFileThatIsCutOffHasZerosAndSaysSo) {
   EXPECT_EQ(GuardedMapping::Faults(), faults + 1);
   EXPECT_EQ(Copy(whole->bytes()), std::string(kSize, 'b'));
   EXPECT_TRUE(whole->Sound());
-  // For ever, but only of this mapping.
+  // Permanent, but only for this mapping.
   folder.Write("a", std::string(kSize, 'c'));
   EXPECT_EQ(Copy(cut->bytes()), std::string(kSize, '\0'));
   EXPECT_FALSE(cut->Sound());
@@ -129,8 +129,8 @@ TEST(GuardedMapping, GivesOutThousandsAndThenNone) {
   EXPECT_NE(Map(path), nullptr);
 }
 
-// Whoever cuts the file off, and whoever else reads it: each thread read what
-// was there, or is told that it may not have.
+// One thread truncates the file while others read it: each reads the original
+// bytes or gets an error.
 TEST(GuardedMapping, TellsEveryThreadThatReadsMeanwhile) {
   TestFolder folder;
   const std::string text(kSize, 'a');
@@ -144,8 +144,8 @@ TEST(GuardedMapping, TellsEveryThreadThatReadsMeanwhile) {
       threads.emplace_back([&, k] {
         const auto own = k % 2 == 0 ? Map(path) : nullptr;
         const GuardedMapping& mapping = own != nullptr ? *own : *shared;
-        // In this test the cut is at 0: bytes of what was cut off are never
-        // seen as zeros behind a new end.
+        // The file is cut at 0 here, so truncated bytes are never seen as zeros
+        // behind a new end.
         while (mapping.Sound()) {
           const std::string got = Copy(mapping.bytes());
           if (mapping.Sound()) {
@@ -170,7 +170,7 @@ TEST(GuardedMapping, IsNotGuardedWhileAnothersHandlerIsThere) {
   ASSERT_EQ(sigaction(SIGBUS, nullptr, &ours), 0);
   Handle([](int) {});
   EXPECT_FALSE(GuardedMapping::Guarded());
-  // Mapping one more changes nothing.
+  // Another mapping changes nothing.
   EXPECT_NE(Map(folder / "a"), nullptr);
   EXPECT_FALSE(GuardedMapping::Guarded());
   ASSERT_EQ(sigaction(SIGBUS, &ours, nullptr), 0);
@@ -203,7 +203,7 @@ TEST(GuardedMapping, BearsASignalStackOfTheThread) {
   }).join();
 }
 
-// ---- what is not about a mapping; each in a process of its own, begun anew
+// ---- SIGBUS outside mappings; each case in a new process
 class OtherBusErrors : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -214,7 +214,7 @@ using OtherBusErrorsDeathTest = OtherBusErrors;
 
 TEST_F(OtherBusErrorsDeathTest, EndTheProcessIfNobodyHandledThem) {
   const auto fault = [] {
-    Handle(SIG_DFL);  // whatever a sanitizer put there
+    Handle(SIG_DFL);  // removes a sanitizer's handler
     FaultInAMapping();
     _exit(*Faulty());
   };
@@ -250,7 +250,7 @@ TEST_F(OtherBusErrorsDeathTest, GoToTheHandlerThatWasThereBefore) {
   EXPECT_EXIT(informed(), ::testing::ExitedWithCode(8), "");
 }
 
-// As Python's faulthandler does.
+// Like Python's faulthandler.
 TEST_F(OtherBusErrorsDeathTest, GoToOneThatPutsTheUsualBackAndSendsThemAgain) {
   const auto again = [] {
     Handle(
@@ -274,7 +274,7 @@ TEST_F(OtherBusErrorsDeathTest, GoOnceToOneThatWantsToBeCalledOnce) {
   EXPECT_EXIT(once(), ::testing::KilledBySignal(SIGBUS), "");
 }
 
-// One that was installed later, and passes on what it finds to ours.
+// A handler installed later that forwards signals to the library's.
 TEST_F(OtherBusErrorsDeathTest, GoRoundNoCircle) {
   const auto later = [] {
     Handle(SIG_DFL);

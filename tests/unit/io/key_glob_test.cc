@@ -14,7 +14,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// A store that notes what is listed.
+// A store that records listings.
 class KeyGlobTest : public ::testing::Test {
  protected:
   ListKeys Lister() {

@@ -80,10 +80,10 @@ TEST(Manifest, KeepsEtags) {
   }
   manifest.files[1].etag = "\"v2\"";
   EXPECT_NE(manifest.Hash(), again->Hash());
-  // Without etags it is the text that it was before there were any.
+  // Without etags the text has the format used before etags existed.
   manifest.files[1].etag = "";
   EXPECT_THAT(manifest.Serialize(), StartsWith("feedmill manifest 1\n"));
-  // … and has no other.
+  // Only that format is accepted then.
   std::string other = text;
   const size_t etag = other.find("\"v1\"");
   other.erase(etag, 4);

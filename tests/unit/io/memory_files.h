@@ -16,20 +16,20 @@
 
 namespace feedmill {
 
-// A file system in memory that behaves as an object store does: names are
-// URLs, an object's version is its etag, an open file reads one version only,
-// and a reader is expected to announce what it reads. Tests say which calls
-// fail. Thread-safety: any thread.
+// A file system in memory that behaves like an object store: names are URLs, an
+// object's version is its etag, an open file reads one version only, and
+// readers should announce ranges. Tests can make calls fail. Thread-safety: any
+// thread.
 class MemoryFiles final : public FileSystem {
  public:
-  // Of all calls since Reset().
+  // Numbers of calls since Reset().
   struct Calls {
-    size_t opens = 0;        // of files whose identity is not known
-    size_t known_opens = 0;  // …, of the others
+    size_t opens = 0;        // of files with unknown identity
+    size_t known_opens = 0;  // of files with known identity
     size_t stats = 0;
     size_t lists = 0;
     size_t reads = 0;
-    size_t unannounced = 0;  // reads of bytes that no Prefetch has
+    size_t unannounced = 0;  // reads of bytes that no Prefetch announced
     size_t announced = 0;    // ranges of Prefetch
   };
 
@@ -43,13 +43,13 @@ class MemoryFiles final : public FileSystem {
     objects_.erase(name);
   }
 
-  // Called before each read, which fails with what it returns.
+  // `fault` is called before each read, which fails with its result.
   void SetFault(
       std::function<absl::Status(const std::string& name, uint64_t at)> fault) {
     const std::lock_guard lock(mutex_);
     fault_ = std::move(fault);
   }
-  // Reads of objects that end in `suffix` see this many bytes less.
+  // Makes reads of objects that end in `suffix` return fewer bytes.
   void SetMissing(std::string suffix, size_t bytes) {
     const std::lock_guard lock(mutex_);
     missing_suffix_ = std::move(suffix);
@@ -148,7 +148,7 @@ class MemoryFiles final : public FileSystem {
     void CountRead(uint64_t offset, uint64_t size) const {
       ++files_.calls_.reads;
       const uint64_t end = std::min(offset + size, identity_.size);
-      // As far as announced ranges reach.
+      // Up to the end of the announced ranges.
       for (uint64_t at = offset; at < end;) {
         const auto range = std::find_if(
             announced_.begin(), announced_.end(), [at](const ByteRange& r) {

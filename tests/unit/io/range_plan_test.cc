@@ -43,7 +43,7 @@ TEST(SequentialRun, ReadsFurtherAsTheRunGrows) {
   SequentialRun run(100);
   EXPECT_EQ(run.Extend({0, 20}), (ByteRange{20, 40}));
   EXPECT_EQ(run.Extend({20, 10}), (ByteRange{30, 60}));
-  // A thread that is a little ahead, and the one before it.
+  // A thread that is a little ahead, and the one behind it.
   EXPECT_EQ(run.Extend({40, 5}), (ByteRange{45, 90}));
   EXPECT_EQ(run.Extend({30, 10}), (ByteRange{45, 90}));
   EXPECT_EQ(run.Extend({80, 40}), (ByteRange{120, 100}));

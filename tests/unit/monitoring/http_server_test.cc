@@ -44,7 +44,7 @@ class Caller {
     EXPECT_EQ(send(fd_, text.data(), text.size(), MSG_NOSIGNAL),
               static_cast<ssize_t>(text.size()));
   }
-  // All that comes until the server hangs up.
+  // Reads until the server closes the connection.
   std::string Hear() const {
     std::string heard;
     char bytes[4096];
@@ -98,7 +98,7 @@ TEST_F(HttpServerTest, RefusesAPortThatIsTaken) {
             absl::StatusCode::kUnavailable);
 }
 
-// Each would hold a thread for as long as it likes.
+// Each such client could hold a thread for any time.
 TEST_F(HttpServerTest, IsNotHeldUpForLongByClientsThatDoNotEnd) {
   std::vector<Caller> slow;
   for (int k = 0; k < 8; ++k) {

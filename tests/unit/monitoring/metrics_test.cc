@@ -55,7 +55,7 @@ TEST(Metrics, HaveAHelpATypeAndTheirLabels) {
 TEST(Metrics, OfJobsWithoutANameAreOne) {
   DispatcherSnapshot snapshot;
   snapshot.jobs = {Job("@a"), Job("@b")};
-  snapshot.anonymous.elements = 30;  // also of jobs that ended
+  snapshot.anonymous.elements = 30;  // includes jobs that have ended
   const std::string text = TextOf(snapshot);
   EXPECT_THAT(text,
               HasSubstr("feedmill_job_readers{job_name=\"anonymous\"} 2\n"));

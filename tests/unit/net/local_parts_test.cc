@@ -85,7 +85,7 @@ TEST_F(LocalPartsTest, TheEndIsTold) {
   EXPECT_FALSE(SendPartsLocally(there_.get(), 0, std::vector{TextPart("x")}));
 }
 
-// A message of two parts that is shorter or longer, or says other numbers.
+// A message of two parts, shortened, extended or with changed numbers.
 TEST_F(LocalPartsTest, NoiseIsRefused) {
   ASSERT_TRUE(Send(1, {TextPart("12345"), TextPart("abcdefgh")}));
   char buffer[256];

@@ -27,7 +27,7 @@ TEST(LogThrottle, DoublesTheIntervalWhileLinesAreLeftOut) {
   for (int64_t second = 0; second < 3'600; ++second) {
     said += throttle.Ask(At(second), "probe", 1).say ? 1 : 0;
   }
-  // After 0, 10, 30, 70, 150, 310, 630, 1,230, … seconds.
+  // Written after 0, 10, 30, 70, 150, 310, 630, 1,230, … seconds.
   EXPECT_EQ(said, 11);
 }
 

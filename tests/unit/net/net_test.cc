@@ -101,7 +101,7 @@ TEST(Clock, LaterLivesHaveGreaterIncarnations) {
     ASSERT_GT(next, last);
     last = next;
   }
-  // Above one of another machine, whose clock is ahead; and so on.
+  // Above the incarnation of another machine whose clock is ahead.
   const uint64_t ahead = last + (uint64_t{1} << 40);
   EXPECT_GT(NextIncarnation(ahead), ahead);
   EXPECT_GT(NextIncarnation(), ahead + 1);
@@ -117,7 +117,7 @@ std::string TextOf(const Buffer& buffer) {
                      buffer.size());
 }
 
-// A reactor whose messages a test waits for.
+// A reactor that records messages for a test.
 class Peer : public ReactorHandler {
  public:
   struct Received {
@@ -207,7 +207,7 @@ TEST(Reactor, CarriesSmallAndLargePartsBothWays) {
   EXPECT_EQ(TextOf(answer.parts[1]), large);
 }
 
-// The sockets of this process that stand at `port` and are connected.
+// Returns this process's connected sockets at `port`.
 std::vector<int> ConnectedAt(uint16_t port) {
   std::vector<int> found;
   for (int fd = 3; fd < 1024; ++fd) {
@@ -232,7 +232,7 @@ TEST(Reactor, LetsLittleWaitForAPeerOfThisMachine) {
   ASSERT_EQ(sockets.size(), 1U);
   int bytes = 0;
   const auto is_bounded = [&] { return 400'000 <= bytes && bytes <= 1 << 20; };
-  // The first turns after a connection came tell of it.
+  // A new connection is reported within the first iterations.
   for (int turn = 0; turn < 1'000 && !is_bounded(); ++turn) {
     pair.client.Send(pair.connection, "", {TextBuffer("b")});
     pair.server.Await();
@@ -281,8 +281,8 @@ TEST(Reactor, AMessageForNobodyIsRefusedAtOnce) {
   });
 }
 
-// A port at which nobody listens, and that nobody else gets: only a listener of
-// ours may share it.
+// A port without a listener that no other process can get: only a listener of
+// this process may share it.
 class SilentPort {
  public:
   SilentPort() : fd_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
@@ -370,10 +370,10 @@ TEST(Reactor, WhoTakesTurnsHandlesWhatComes) {
     peer.reactor.Post([&] { taker = std::this_thread::get_id(); });
     return peer.reactor.Turn(SteadyNow() + absl::Seconds(1));
   };
-  // The reactor's own thread lets go of its turns, and does not come back while
-  // this one takes them.
+  // The reactor's own thread gives up the loop and does not return while this
+  // thread runs it.
   while (taker != std::this_thread::get_id()) ASSERT_TRUE(take());
-  // But when it does not any more.
+  // It returns when this thread stops running the loop.
   std::thread::id keeper;
   peer.Do([&] { keeper = std::this_thread::get_id(); });
   EXPECT_NE(keeper, std::this_thread::get_id());
@@ -394,7 +394,7 @@ TEST(Reactor, ATurnEndsAtItsTimeAndWhenTheReactorStops) {
   EXPECT_FALSE(peer.reactor.Turn(absl::InfiniteFuture()));
 }
 
-// A connection over which `bytes` were sent.
+// Opens a connection and sends `bytes`.
 int SendBytes(uint16_t port, const std::string& bytes) {
   const int fd = socket(AF_INET, SOCK_STREAM, 0);
   sockaddr_in address{};
@@ -407,10 +407,10 @@ int SendBytes(uint16_t port, const std::string& bytes) {
   return fd;
 }
 
-// libzmq ends the process where a peer of its first protocols says who it is to
-// a socket that is being closed.
+// libzmq ends the process if a peer of an early protocol version identifies
+// itself to a socket that is being closed.
 TEST(Reactor, StopsWhilePeersOfOldProtocolsComeIn) {
-  const std::string begin("\x10");  // of a name
+  const std::string begin("\x10");  // the start of a name
   const std::string rest(16, 'x');
   for (int round = 0; round < 100; ++round) {
     Peer server;
@@ -433,7 +433,8 @@ TEST(Reactor, StopsWhilePeersOfOldProtocolsComeIn) {
   }
 }
 
-// While the server object is still there: its peers go to the next one.
+// The connections close while the server object exists, so that peers use its
+// successor.
 TEST(Reactor, WhoStopsHangsUpAtOnce) {
   Pair pair;
   pair.Start();
@@ -459,8 +460,8 @@ TEST(Reactor, WhoStopsHangsUpAtOnce) {
   speaker.join();
 }
 
-// What does not speak ZMTP is cut off or brings messages that nobody can
-// decode; a peer that does still gets through.
+// Peers that do not speak ZMTP are disconnected, or send messages that cannot
+// be decoded. A correct peer is still served.
 TEST(Reactor, SurvivesBytesThatAreNoMessages) {
   Pair pair;
   pair.Start();

@@ -1,5 +1,5 @@
-// Connections whose peer does what peers should not: they are made again, and
-// others of the process go on.
+// Connections to misbehaving peers are made again, and other connections of the
+// process continue.
 #include <arpa/inet.h>
 #include <gtest/gtest.h>
 #include <netinet/in.h>
@@ -22,7 +22,7 @@ namespace {
 
 constexpr auto kPatience = std::chrono::seconds(30);
 
-// What a ROUTER without keys says first (RFC 23).
+// The first bytes of a ROUTER without keys (RFC 23).
 std::string Greeting() {
   std::string greeting("\xff\0\0\0\0\0\0\0\x01\x7f\x03\0NULL", 16);
   greeting.resize(64, '\0');
@@ -31,7 +31,7 @@ std::string Greeting() {
   return greeting + '\x04' + static_cast<char>(ready.size()) + ready;
 }
 
-// Listens at a port of loopback, and does with each connection as it is told.
+// Listens at a port of loopback and calls a function for each connection.
 class Port {
  public:
   explicit Port(std::function<void(int fd)> on_connection)
@@ -69,7 +69,7 @@ class Port {
   std::thread thread_;
 };
 
-// A reactor that counts what comes.
+// A reactor that counts messages.
 class RedialingPeer : public ReactorHandler {
  public:
   ~RedialingPeer() override {
@@ -87,7 +87,7 @@ class RedialingPeer : public ReactorHandler {
     }));
     ran.wait(false);
   }
-  // False if it takes too long.
+  // Returns false on a timeout.
   bool Await(uint64_t messages) {
     std::unique_lock lock(mu_);
     return came_.wait_for(lock, kPatience, [&] { return count_ >= messages; });
@@ -103,7 +103,7 @@ class RedialingPeer : public ReactorHandler {
     came_.notify_one();
   }
   void OnTurn(absl::Time) override {}
-  // The transport is looked after in turns.
+  // Iterations are needed to check for connections that were given up.
   absl::Time NextDeadline() const override {
     return reactor.now() + absl::Milliseconds(50);
   }
@@ -113,7 +113,7 @@ class RedialingPeer : public ReactorHandler {
   uint64_t count_ = 0;
 };
 
-// Libzmq gives up a connection over which comes what is no ZMTP.
+// libzmq gives up a connection that receives data other than ZMTP.
 TEST(Redial, APeerThatSaysWhatIsNoFrameIsConnectedToAgain) {
   std::mutex mu;
   std::condition_variable came;
@@ -158,7 +158,7 @@ TEST(Redial, APeerThatSaysWhatIsNoFrameIsConnectedToAgain) {
   client.Do([&] { client.reactor.Close(connection); });
 }
 
-// Whoever hears of a connection's handshake may be gone when it fails.
+// The monitor of a connection's handshake may be gone when the handshake fails.
 TEST(Redial, AConnectionThatIsClosedInItsHandshakeStopsNoOther) {
   Port resets([](int fd) {
     const linger at_once{1, 0};

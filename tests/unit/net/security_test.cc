@@ -1,4 +1,4 @@
-// Keys, who is listed, and what a reactor does with peers that are not.
+// Keys, lists of keys, and a reactor's treatment of unlisted peers.
 
 #include "core/net/security.h"
 
@@ -37,7 +37,7 @@ namespace {
 using ::testing::HasSubstr;
 using ::testing::Not;
 
-// Polls until `fact` holds, 20 s at most.
+// Polls until `fact` holds, for at most 20 s.
 bool Eventually(const std::function<bool()>& fact) {
   const absl::Time end = SteadyNow() + absl::Seconds(20);
   while (SteadyNow() < end) {
@@ -58,7 +58,7 @@ class Keys : public ::testing::Test {
   }
   ~Keys() override { std::filesystem::remove_all(folder_); }
 
-  // A pair of `role`: NAME.key, listed where servers look.
+  // Makes a key pair of `role`: NAME.key, listed where servers look.
   KeyPair Given(Role role, const std::string& name) {
     const KeyPair pair = DrawKeyPair();
     std::string listed = folder_ + "/dispatcher.pub";
@@ -207,7 +207,7 @@ TEST_F(Keys, AListFollowsItsFolder) {
   EXPECT_TRUE(Eventually(
       [&] { return !(*list)->RoleOf(first.public_key).has_value(); }));
   EXPECT_EQ((*list)->RoleOf(second.public_key), Role::kClient);
-  // What is wrong is left out, and refused at the start.
+  // An invalid key is skipped later, and refused at the start.
   Write("clients/wrong.pub", "nonsense\n");
   EXPECT_TRUE(absl::IsInvalidArgument(
       AllowList::Open(folder_, {Role::kClient}).status()));
@@ -215,7 +215,7 @@ TEST_F(Keys, AListFollowsItsFolder) {
 
 // ---- reactors
 
-// Answers whoever is let in with who it is.
+// Answers each admitted peer with its role.
 class Echo : public ReactorHandler {
  public:
   explicit Echo(const std::optional<CurveServer>& curve,
@@ -250,7 +250,7 @@ class Echo : public ReactorHandler {
   std::atomic<uint64_t> heard_ = 0;
 };
 
-// Says something again and again, until it is answered or knows why not.
+// Repeats a message until it is answered or the handshake has failed.
 class Caller : public ReactorHandler {
  public:
   Caller(const Address& to, const std::optional<CurveClient>& curve)
@@ -262,7 +262,7 @@ class Caller : public ReactorHandler {
   }
   ~Caller() override { reactor_.Stop(), reactor_.Join(); }
 
-  // The role that the listener sees, or why there is no answer.
+  // Returns the role that the listener sees, or the error.
   absl::StatusOr<std::string> Outcome() {
     absl::StatusOr<std::string> outcome = DeadlineExceeded("nothing happened");
     Eventually([&] {
@@ -369,7 +369,7 @@ TEST_F(SecureReactor, AKeyThatIsRemovedIsNotHeardAnyMore) {
   Caller caller(echo.address(), CurveClient{client, server_.public_key});
   ASSERT_TRUE(caller.Outcome().ok());
   std::filesystem::remove(folder_ + "/clients/client.pub");
-  // Its connection stands, and what it says is dropped.
+  // The connection remains, and its messages are dropped.
   EXPECT_TRUE(Eventually([&] {
     caller.Forget();
     std::this_thread::sleep_for(std::chrono::milliseconds(300));
@@ -383,7 +383,7 @@ int Dial(const Address& to) {
   address.sin_family = AF_INET;
   address.sin_port = htons(to.port);
   address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-  // In progress, for ever where the listener is full.
+  // In progress; for ever if the listener is full.
   [[maybe_unused]] const int result =
       connect(fd, reinterpret_cast<const sockaddr*>(&address), sizeof(address));
   return fd;
@@ -397,7 +397,7 @@ TEST_F(SecureReactor, TakesNoMoreConnectionsThanItMay) {
   }
   std::vector<int> silent(100);
   for (int& connection : silent) connection = Dial(echo.address());
-  // Those that come when there are too many are not even answered.
+  // Connections beyond the limit are not even answered.
   EXPECT_TRUE(Eventually([&] {
     silent.push_back(Dial(echo.address()));
     pollfd late{silent.back(), POLLOUT, 0};

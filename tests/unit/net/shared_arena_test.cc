@@ -1,4 +1,4 @@
-// The arena and what is made in it.
+// The arena and buffers in it.
 
 #include "core/net/shared_arena.h"
 
@@ -34,7 +34,7 @@ TEST(SharedArena, GivesTheLowestPlaceThatFits) {
   EXPECT_EQ(b, a + 100 * kKiB);
   arena->Return(a, 100 * kKiB);
   arena->Return(b, 100 * kKiB);
-  EXPECT_EQ(arena->Take(200 * kKiB), a);  // both together
+  EXPECT_EQ(arena->Take(200 * kKiB), a);  // both blocks, joined
   EXPECT_EQ(arena->used(), 300 * kKiB);
   arena->Return(a, 200 * kKiB);
   arena->Return(c, 100 * kKiB);
@@ -86,7 +86,7 @@ TEST(SharedArena, AgreesWithAModelOverRandomUse) {
         ++full;
         continue;
       }
-      // Apart from all others: its neighbours end before it and begin after.
+      // Blocks do not overlap: the neighbours end before it and begin after it.
       const auto next = model.lower_bound(block);
       ASSERT_TRUE(next == model.end() || block + bytes <= next->first);
       if (next != model.begin()) {

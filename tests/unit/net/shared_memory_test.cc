@@ -1,4 +1,4 @@
-// Links to an arena, and what a peer of bad will can do to them.
+// Links to an arena, and malicious peers.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -20,7 +20,7 @@
 namespace feedmill {
 namespace {
 
-// An ArenaHost on a reactor, asked things on the reactor's thread.
+// An ArenaHost on a reactor, called on the reactor's thread.
 class Links : public ::testing::Test, private ReactorHandler {
  protected:
   Links()
@@ -32,7 +32,8 @@ class Links : public ::testing::Test, private ReactorHandler {
                   heard_.push_back(text);
                 }
               }) {}
-  // Not where parts of the object are still to be made, or gone already.
+  // Not in the constructor and destructor, where parts of the object are
+  // missing.
   void SetUp() override { reactor_.Start(this); }
   void TearDown() override {
     reactor_.Stop();
@@ -56,7 +57,7 @@ class Links : public ::testing::Test, private ReactorHandler {
     done.wait(lock, [&] { return result.has_value(); });
     return *std::move(result);
   }
-  // Turns of the reactor until `fact` holds there.
+  // Runs the reactor's loop until `fact` holds.
   bool Await(const std::function<bool()>& fact) {
     for (int turn = 0; turn < 100'000; ++turn) {
       if (On(fact)) return true;
@@ -72,7 +73,7 @@ class Links : public ::testing::Test, private ReactorHandler {
   bool IsLinked(const std::string& peer) {
     return On([&] { return host_.LenderTo(peer) != nullptr; });
   }
-  // A link that is up.
+  // Returns a link that is ready.
   std::shared_ptr<ArenaLink> Linked(const std::string& peer) {
     auto link = ArenaLink::Join(OfferTo(peer));
     EXPECT_TRUE(link.ok()) << link.status();
@@ -89,7 +90,8 @@ class Links : public ::testing::Test, private ReactorHandler {
       return host_.LenderTo(peer)->Lend(parts);
     });
   }
-  // As a worker sends a frame: its header, what is not lent, and the lent.
+  // Sends a frame like a worker: its header, parts that are not lent, and lent
+  // parts.
   struct Sent {
     SharedParts shared;
     bool locally = false;
@@ -119,7 +121,7 @@ class Links : public ::testing::Test, private ReactorHandler {
 
   Reactor reactor_;
   ArenaHost host_;
-  std::vector<std::string> heard_;  // the reactor's
+  std::vector<std::string> heard_;  // of the reactor's thread
 
  private:
   void OnMessage(absl::Time, SocketId, std::string_view,
@@ -134,7 +136,7 @@ TEST_F(Links, PartsAreSeenWhereTheyLieAndComeBack) {
   const SharedParts shared = Lend(
       "a", {Filled(Blocks(), 100 * kKiB, 3), Filled(nullptr, 100 * kKiB, 4),
             Filled(Blocks(), 200 * kKiB, 5)});
-  ASSERT_EQ(shared.parts.size(), 2u);  // the second is not in the arena
+  ASSERT_EQ(shared.parts.size(), 2u);  // the second is outside the arena
   EXPECT_EQ(shared.parts[0].part, 1u);
   EXPECT_EQ(shared.parts[1].part, 3u);
   EXPECT_EQ(LentBytes(), 300 * kKiB);
@@ -146,7 +148,7 @@ TEST_F(Links, PartsAreSeenWhereTheyLieAndComeBack) {
   const Buffer slice = (*borrowed)[1].Slice(100, 100);
   borrowed->clear();
   EXPECT_TRUE(Await([&] { return host_.lent_bytes() == 200 * kKiB; }));
-  // While somebody looks at it, its place is not given to others.
+  // While a view exists, its place is not given to other buffers.
   for (int k = 0; k < 20; ++k) Filled(Blocks(), 300 * kKiB, 9);
   EXPECT_TRUE(AllAre(slice, 5));
 }
@@ -157,7 +159,7 @@ TEST_F(Links, WhatIsMadeWhileAClientIsExpectedIsThereForIt) {
   const Buffer first = Filled(Blocks(), 100 * kKiB, 3);
   const auto link = ArenaLink::Join(offer);
   ASSERT_TRUE(link.ok()) << link.status();
-  EXPECT_NE(Blocks(), nullptr);  // greeted or not
+  EXPECT_NE(Blocks(), nullptr);  // before and after the greeting
   ASSERT_TRUE(Await([&] { return ReadyAt(**link); }));
   ASSERT_TRUE(Await([&] { return host_.LenderTo("a") != nullptr; }));
   const SharedParts shared = Lend("a", {first});
@@ -176,7 +178,7 @@ TEST_F(Links, WhatGotLostComesBackWithTheNextMessage) {
   const auto borrowed = link->Borrow(next);
   ASSERT_TRUE(borrowed.ok()) << borrowed.status();
   EXPECT_TRUE(Await([&] { return host_.lent_bytes() == 100 * kKiB; }));
-  // Its bytes may be others' by now.
+  // The slots may hold other buffers by now.
   EXPECT_TRUE(absl::IsInvalidArgument(link->Borrow(lost).status()));
   EXPECT_TRUE(absl::IsInvalidArgument(link->Borrow(next).status()));
   EXPECT_TRUE(AllAre(borrowed->front(), 2));
@@ -222,7 +224,7 @@ TEST_F(Links, BytesStayWhenReaderAndWorkerAreGone) {
   for (int k = 0; k < 20; ++k) Filled(Blocks(), kMiB, 9);
   EXPECT_EQ(LentBytes(), kMiB);
   EXPECT_TRUE(AllAre(kept, 6));
-  kept = Buffer();  // the last one: the connection ends
+  kept = Buffer();  // the last one: the link ends
   EXPECT_TRUE(Await([&] { return host_.links() == 0; }));
   EXPECT_EQ(LentBytes(), 0u);
   EXPECT_EQ(Blocks(), nullptr);
@@ -264,7 +266,7 @@ TEST_F(Links, AChildThatDropsItsCopyTakesNothingFromItsParent) {
     _exit(0);
   }
   ASSERT_EQ(waitpid(child, nullptr, 0), child);
-  On([] { return 0; });  // a turn
+  On([] { return 0; });  // one iteration
   EXPECT_EQ(LentBytes(), kMiB);
 }
 
@@ -277,7 +279,7 @@ TEST_F(Links, OnlyWhoWasToldTheNonceIsLetIn) {
   EXPECT_TRUE(Await([&] { return ReadyAt(**stranger); }));
   EXPECT_EQ((*stranger)->state(), ArenaLink::State::kLost);
   EXPECT_FALSE(IsLinked("a"));
-  // And once only.
+  // An offer can be used only once.
   const auto link = ArenaLink::Join(offer);
   EXPECT_TRUE(Await([&] { return ReadyAt(**link); }));
   EXPECT_EQ((*link)->state(), ArenaLink::State::kUp);
@@ -318,7 +320,7 @@ TEST_F(Links, OtherHostsAndWhoSharesNothingAreTurnedAway) {
 
 TEST_F(Links, MessagesGoThroughOneConnectionInOrder) {
   const auto link = Linked("a");
-  // What was sent before there was a link may still be on its way.
+  // Messages sent before the link existed may still be on their way.
   const Sent first = SendTo("a", TextPart("first"));
   EXPECT_FALSE(first.locally);
   EXPECT_FALSE(link->Send({TextPart("too early")}));

@@ -12,7 +12,7 @@
 namespace feedmill {
 namespace {
 
-// A loop whose turns wait for a wake-up and note who took them.
+// A loop whose iterations wait for a wake-up and record their threads.
 class Loop {
  public:
   Turns turns{[this](absl::Time until) { Turn(until); }, [this] { Wake(); }};
@@ -22,7 +22,7 @@ class Loop {
     woken_ = true;
     changed_.notify_all();
   }
-  // Waits until the last turn, or the one under way, is (not) that thread's.
+  // Waits until the last iteration, or the present one, is (not) that thread's.
   void AwaitLast(std::thread::id thread, bool same) {
     std::unique_lock lock(mu_);
     changed_.wait(lock, [&] { return (last_ == thread) == same; });
@@ -98,7 +98,7 @@ TEST(Turns, TheThreadIsToldOfTheEndOfALongOne) {
   const std::thread::id id = own.get_id();
   std::thread takes([&] {
     while (loop.last() != std::this_thread::get_id()) {
-      // Far longer than the thread looks.
+      // Much longer than the loop's own thread checks.
       ASSERT_TRUE(loop.turns.Take(SteadyNow() + absl::Milliseconds(100)));
     }
   });

@@ -1,5 +1,5 @@
-// Every kind of step and source has all of its parts, and the builder, YAML and
-// the canonical text know the same ones.
+// Every kind of step and source has all of its parts; the builder, YAML and the
+// canonical text know the same kinds.
 
 #include "core/operators/registry.h"
 
@@ -22,7 +22,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// One step of each name, with the C++ builder.
+// Returns one step of each name, made with the C++ builder.
 std::vector<Step> BuiltSteps() {
   const Expr x = Expr::Named("x");
   const Dataset all =
@@ -103,13 +103,13 @@ TEST(StepRegistry, DescribesEachFieldOnce) {
 TEST(StepRegistry, EachStepRunsSomewhere) {
   for (const Step& step : BuiltSteps()) {
     const StepTraits traits = TraitsOf(step);
-    // A step that draws, or acts on records, does so element by element.
+    // A step on records, or with random numbers, acts element by element.
     EXPECT_TRUE(!traits.on_records || traits.needs == StepNeeds::kElement)
         << step.name();
   }
 }
 
-// docs/steps.md has a heading or a row for each.
+// docs/steps.md has a heading or a row for each step.
 TEST(StepRegistry, HasAPageThatNamesEachStepAndField) {
   std::ifstream file(FEEDMILL_SOURCE_DIR "/docs/steps.md");
   const std::string page(std::istreambuf_iterator<char>(file), {});
@@ -118,8 +118,7 @@ TEST(StepRegistry, HasAPageThatNamesEachStepAndField) {
   }
 }
 
-// The traits, the text and the description are asked for before the types are
-// checked.
+// Traits, text and description are requested before types are checked.
 TEST(StepRegistry, TakesOptionsThatAreNotCheckedYet) {
   constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();
   const Dataset range = Dataset::Range(9);
@@ -165,7 +164,7 @@ TEST(Dataset, SaysWhatIsWrongWithAnAppliedStep) {
 
 // ---- sources
 
-// One source of each name, with the C++ builder.
+// Returns one source of each name, made with the C++ builder.
 std::vector<Source> BuiltSources() {
   const std::vector<std::string> files = {"/f"};
   const std::vector<SourceField> fields = {{"a", DType::kInt64, {}}};
@@ -202,7 +201,7 @@ TEST(SourceRegistry, FindsEachSourceByItsName) {
     EXPECT_EQ(kind->New().name(), name);
     EXPECT_FALSE(kind->summary().empty()) << name;
     EXPECT_EQ(&SourceKindOfOptions(kind->options_type()), kind);
-    // It reads records of its own or combines those of others.
+    // A source either reads records or combines inputs.
     EXPECT_NE(kind->format() == nullptr, kind->combiner() == nullptr) << name;
   }
   EXPECT_EQ(FindSourceKind("no_such_source"), nullptr);

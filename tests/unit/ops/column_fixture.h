@@ -24,7 +24,7 @@ Column ColumnOf(DType dtype, Shape shape, const std::vector<T>& items) {
   return column;
 }
 
-// Rows of different shapes.
+// Makes a column with rows of different shapes.
 template <class T>
 Column RaggedColumn(DType dtype, size_t rank,
                     const std::vector<std::pair<Shape, std::vector<T>>>& rows) {
@@ -48,11 +48,11 @@ Column RaggedColumn(DType dtype, size_t rank,
   return column;
 }
 
-// A column of strings, `shape` a row.
+// Makes a column of strings with `shape` per row.
 Column BytesColumn(Shape shape, const std::vector<std::string>& items);
 
-// A call, as a compiled expression makes it: types are inferred, then all rows
-// are computed twice into the same memory.
+// A call like that of a compiled expression: infers types, then computes all
+// rows twice into the same memory.
 struct CallArgument {
   Column column;
   ValueType type;
@@ -72,7 +72,7 @@ struct CallResult {
 CallResult Call(const FunctionRegistry& registry, std::string_view function,
                 const std::vector<CallArgument>& arguments, size_t rows);
 
-// All items as T. REQUIRES: uniform or ragged from the first value on.
+// Returns all items as T. REQUIRES: uniform or ragged from the first value on.
 template <class T>
 std::vector<T> Items(const Column& column) {
   const auto items = column.values.As<T>();

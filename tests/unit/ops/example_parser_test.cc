@@ -62,7 +62,7 @@ absl::Status ParseOne(ExampleParser& parser, std::string_view record,
   return parser.Parse({&record, 1}, builder, failed);
 }
 
-// One row of kFeatures, or why not.
+// A row of kFeatures, or the error.
 struct Row {
   absl::Status status;
   std::string image;
@@ -173,7 +173,7 @@ TEST(ExampleParserTest, EveryTruncationIsAnError) {
 
 TEST(ExampleParserTest, MalformedMessages) {
   const std::string cases[] = {
-      "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff",  // endless varint
+      "\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff",  // infinite varint
       std::string("\x00\x00", 2),                      // field number 0
       Tag(1, 3),                                       // a group
       Tag(1, 7),
@@ -207,9 +207,9 @@ TEST(ExampleParserTest, OneParserReadsManyRecords) {
   EXPECT_EQ(chunk.columns[0].BytesAt(2), "two");
 }
 
-// ---- many records at once
+// ---- many records at a time
 
-// The rows of the records, and which one is bad, if any.
+// The rows of the records, and the index of a bad one, if any.
 struct Rows {
   absl::Status status;
   size_t failed = 0;
@@ -250,7 +250,8 @@ std::string RecordOf(const std::string& image, int64_t label, float box) {
 
 TEST(ExampleParserTest, RecordsOfOneSizeAndOfOthersKeepTheirValues) {
   std::vector<std::string> records;
-  for (int64_t k = 0; k < 1000; ++k) {  // in runs, so that some are learnt from
+  // in runs, so that the parser learns from some
+  for (int64_t k = 0; k < 1000; ++k) {
     const size_t size = k % 100 < 90 ? 5 : static_cast<size_t>(k % 7);
     records.push_back(RecordOf(std::string(size, static_cast<char>(k)), k,
                                static_cast<float>(k)));
@@ -303,7 +304,7 @@ TEST(ExampleParserTest, SaysWhichOfManyRecordsIsBad) {
   }
 }
 
-// ---- as many values as there are, and feature lists
+// ---- ragged features and feature lists
 
 absl::Status ParseInto(ExampleParser parser, const std::string& record,
                        ChunkBuilder& builder) {
@@ -349,9 +350,9 @@ TEST(ExampleParserTest, ManyRecordsWrittenInManyWaysByOneParser) {
   const std::pair<std::string, bool> records[] = {
       {Example(packed + kBox), true},
       {Example(kBox + unpacked), true},
-      {Example(packed), false},                 // what came before is forgotten
+      {Example(packed), false},                 // earlier data is forgotten
       {Example(kBox), true},                    // no ids
-      {Example(packed + kBox + packed), true},  // the last one counts
+      {Example(packed + kBox + packed), true},  // the last value counts
       {Example(packed + kBox) + "x", false},
       {Example(kLabel + kBox + kImage + packed), true}};
   for (const auto& [record, good] : records) {
@@ -388,7 +389,7 @@ TEST(ExampleParserTest, ReadsContextAndFeatureListsOfASequenceExample) {
       list("at", Message(1, Message(2, Message(1, Floats({1, 2})))));
   ChunkBuilder builder(spec);
   const ExampleParser parser(step);
-  // A list of the same name as a feature of the context is another thing.
+  // A list with the name of a context feature is separate from it.
   const std::string record =
       Message(1, kLabel) + Message(2, words + at + list("label", ""));
   EXPECT_TRUE(ParseInto(parser, record, builder).ok());

@@ -1,4 +1,4 @@
-// What NumPy's table does not cover: ragged columns, bytes, constants, names.
+// Cases beyond NumPy's table: ragged columns, bytes, constants, names.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// image.resize against OpenCV itself, image by image.
+// Compares image.resize with OpenCV, image by image.
 
 #include <gtest/gtest.h>
 
@@ -34,7 +34,7 @@ class ImageResizeTest : public ::testing::Test {
   FunctionRegistry registry_ = BuiltinFunctions();
 };
 
-// Pixels that repeat nowhere soon.
+// Returns pixels with a long period.
 template <class T>
 std::vector<T> Pixels(size_t count) {
   std::vector<T> pixels;
@@ -44,8 +44,8 @@ std::vector<T> Pixels(size_t count) {
   return pixels;
 }
 
-// `rows` images of T, [height, width, channels], in every method and to
-// larger, smaller and the same size.
+// `rows` images of T, [height, width, channels], resized with every method to
+// larger, smaller and equal sizes.
 template <class T>
 void ExpectAsOpenCv(const FunctionRegistry& registry, int depth, int height,
                     int width, int channels) {

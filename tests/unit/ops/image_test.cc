@@ -23,7 +23,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// A smooth picture, so that JPEG keeps it nearly.
+// Returns a smooth picture, which JPEG barely changes.
 std::vector<uint8_t> Gradient(ImageSize size, int64_t channels) {
   std::vector<uint8_t> pixels;
   for (int64_t y = 0; y < size.height; ++y) {
@@ -76,7 +76,7 @@ struct Decoded {
 
 Decoded Decode(ImageDecoder& decoder, std::string_view file,
                const DecodeOptions& options = {}) {
-  // A copy of the very size, so that AddressSanitizer sees each byte beyond.
+  // A copy of exact size, so that AddressSanitizer detects reads beyond.
   const std::vector<char> exact(file.begin(), file.end());
   const std::string_view bytes(exact.data(), exact.size());
   Decoded decoded;
@@ -212,7 +212,7 @@ TEST(ImageDecoderTest, TruncatedJpegsArePaddedIfAsked) {
     };
     EXPECT_LT(LargestDifference(first(decoded), first(whole)), 64);
     EXPECT_NE(decoded.pixels, whole.pixels);
-    // The header must be whole.
+    // The header must be complete.
     EXPECT_TRUE(absl::IsDataLoss(
         Decode(decoder, std::string_view(file).substr(0, 100), pad).status));
   }
@@ -311,7 +311,7 @@ TEST(ResizeImageTest, ManyChannels) {
   }
 }
 
-// Loops of our own give what OpenCV does, which the baseline asks.
+// The library's loops give OpenCV's results, which the baseline uses.
 TEST(ResizeImageTest, EveryVectorTargetGivesTheBitsOfOpenCv) {
   std::mt19937 random(7);
   const auto side = [&](int64_t most) {
@@ -326,7 +326,7 @@ TEST(ResizeImageTest, EveryVectorTargetGivesTheBitsOfOpenCv) {
     if (k % 16 == 0) to.height = std::max<int64_t>(from.height / 2, 1);
     std::vector<uint8_t> source(
         static_cast<size_t>(from.height * from.width * 3));
-    // Extremes, too, for what saturates.
+    // Includes extremes, to test saturation.
     for (uint8_t& byte : source) {
       const auto any = static_cast<uint8_t>(random());
       byte = k % 2 == 0 || any % 2 == 0 ? any : uint8_t{255};

@@ -15,7 +15,7 @@ struct Kind {
   ImageSize size{48, 64};
   int subsampling = TJSAMP_420;
   int quality = 90;
-  uint32_t noise = 0;  // the greatest
+  uint32_t noise = 0;  // the maximum
   int flags = 0;
 };
 
@@ -42,12 +42,13 @@ std::string MakeJpeg(const Kind& kind) {
   return file;
 }
 
-// Whether the usual way took the file; then it is what the other makes.
+// True if the usual path decoded the file; then its result must equal
+// libjpeg's.
 bool DecodeBothWays(JpegDecoder& decoder, const std::string& file,
                     const DecodeOptions& options, ImageSize size) {
   const auto bytes =
       static_cast<size_t>(size.height * size.width * options.channels);
-  // A copy of the very size, so that AddressSanitizer sees each byte beyond.
+  // A copy of exact size, so that AddressSanitizer detects reads beyond.
   const std::vector<char> exact(file.begin(), file.end());
   const std::string_view view(exact.data(), exact.size());
   std::vector<uint8_t> usual(bytes), any(bytes);
@@ -58,7 +59,7 @@ bool DecodeBothWays(JpegDecoder& decoder, const std::string& file,
   return true;
 }
 
-// All that may be asked of a file.
+// Decodes with all supported options.
 void ExpectUsual(JpegDecoder& decoder, const std::string& file,
                  ImageSize size) {
   for (const int64_t scale : {1, 2, 4, 8}) {
@@ -92,7 +93,7 @@ TEST(JpegDecoderTest, MostFilesAreDecodedAsLibjpegDoes) {
   }
 }
 
-// Its codes are the file's own, and longer than those that most files have.
+// The file has its own codes, longer than common ones.
 TEST(JpegDecoderTest, CodesMayBeAFilesOwn) {
   setenv("TJ_OPTIMIZE", "1", 1);
   JpegDecoder decoder;
@@ -124,8 +125,8 @@ TEST(JpegDecoderTest, UnusualFilesAreLeftToLibjpeg) {
   EXPECT_TRUE(DecodeBothWays(decoder, file, options, kind.size));
 }
 
-// A file without its tables, as the frames of some films: those that the
-// standard has are meant.
+// Returns the file without its tables, like the frames of some films: the
+// standard's tables are implied.
 std::string WithoutCodes(std::string file) {
   for (size_t at = 2; file[at + 1] != '\xda';) {
     const size_t bytes = 2 + static_cast<uint8_t>(file[at + 2]) * size_t{256} +
@@ -156,7 +157,8 @@ TEST(JpegDecoderTest, AFileNeverHasTheTablesOfTheOneBefore) {
   }
 }
 
-// Whatever the usual way takes is sound, and libjpeg says the same.
+// Files accepted by the usual path are decoded safely and equal libjpeg's
+// result.
 TEST(JpegDecoderTest, DamageIsNeverTakenForAPicture) {
   JpegDecoder decoder;
   std::mt19937 random(11);
@@ -176,7 +178,7 @@ TEST(JpegDecoderTest, DamageIsNeverTakenForAPicture) {
       taken += DecodeBothWays(decoder, damaged, {}, kind.size) ? 1 : 0;
     }
   }
-  EXPECT_GT(taken, 100);  // what is damaged may be another picture
+  EXPECT_GT(taken, 100);  // a damaged file may be another valid picture
 }
 
 }  // namespace

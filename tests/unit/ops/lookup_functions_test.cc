@@ -1,5 +1,5 @@
-// vocabulary, vocabulary_buckets and sentencepiece; what is in pieces_cases.txt
-// (made by make_pieces.py) is what SentencePiece's Python package says.
+// Tests vocabulary, vocabulary_buckets and sentencepiece. pieces_cases.txt
+// (made by make_pieces.py) has the results of SentencePiece's Python package.
 
 #include "core/ops/lookup_functions.h"
 
@@ -81,7 +81,7 @@ TEST_F(LookupTest, KeepsShapes) {
   EXPECT_THAT(Items<int64_t>(pairs.column), ElementsAre(0, 1, 1, 0));
   const CallResult none = Words(BytesColumn({}, {}), 0);
   EXPECT_TRUE(none.computed.ok()) << none.computed;
-  // Ragged: what split makes.
+  // Ragged: the output of split.
   const CallResult split = Call(
       registry_, "split", {Of(BytesColumn({}, {"the cat the", "", "cat"}))}, 3);
   ASSERT_TRUE(split.computed.ok()) << split.computed;
@@ -123,7 +123,7 @@ TEST_F(LookupTest, RefusesWhatDoesNotFit) {
       Call(registry_, "vocabulary", {Of(words), Of(words)}, 1).built.ok());
   EXPECT_FALSE(Words(BytesColumn({1}, {"the"}), 1, {}, "sentencepiece", "bpe")
                    .built.ok());
-  // Not bound to a file: types are known, nothing is computed.
+  // Without a bound file, types are known but nothing is computed.
   const CallResult unbound = Words(words, 1, {}, "vocabulary", "other");
   EXPECT_TRUE(unbound.built.ok());
   EXPECT_TRUE(absl::IsInternal(unbound.computed));
@@ -184,7 +184,7 @@ TEST_F(LookupTest, PiecesAreThoseOfThePythonPackage) {
       texts.push_back(one.text);
       ids.insert(ids.end(), one.ids.begin(), one.ids.end());
       sizes.push_back(static_cast<int64_t>(one.ids.size()));
-      // A chunk of one element, too.
+      // Also in a chunk of one element.
       const CallResult alone =
           Words(BytesColumn({}, {one.text}), 1, {}, "sentencepiece", model);
       EXPECT_EQ(Items<int32_t>(alone.column), one.ids);

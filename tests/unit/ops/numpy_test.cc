@@ -131,7 +131,7 @@ Expr::Literal ParseLiteral(std::string_view text) {
   return {ParseItem<int64_t>(value)};
 }
 
-// Units in the last place between two numbers of one sign.
+// True if two numbers differ by at most 4 units in the last place.
 template <class T>
 bool IsNear(T a, T b) {
   using Bits = std::conditional_t<sizeof(T) == 4, int32_t, int64_t>;
@@ -139,8 +139,8 @@ bool IsNear(T a, T b) {
   return std::signbit(a) == std::signbit(b) && distance >= -4 && distance <= 4;
 }
 
-// Where the columns differ, or nullopt. NaNs are equal, zeros of different
-// sign are not.
+// Returns the first difference of the columns, or nullopt. NaNs are equal,
+// zeros of different sign are not.
 std::optional<std::string> Difference(const Column& got, const Column& want,
                                       size_t rows, bool near) {
   if (got.dtype != want.dtype) {

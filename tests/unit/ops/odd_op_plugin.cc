@@ -1,6 +1,5 @@
-// A plugin of the tests, which is wrong in the way that the variable
-// ODD_OP_PLUGIN names when it is loaded; not set, its functions are wrong when
-// they are called.
+// A faulty plugin for tests. The variable ODD_OP_PLUGIN selects the fault when
+// it is loaded; if it is not set, the functions are faulty when called.
 
 #include <cstdlib>
 #include <cstring>
@@ -29,7 +28,7 @@ int InferNonsense(void*, const feedmill_op_type*, size_t,
   return FEEDMILL_OP_OK;
 }
 
-// The number of rows that this call is about, in each of them.
+// Fills each row with the number of rows of the call.
 int ComputeRows(void*, const feedmill_op_column*, size_t, size_t rows,
                 feedmill_op_output* output, feedmill_op_error*) {
   for (size_t row = 0; row < rows; ++row) {
@@ -49,7 +48,7 @@ int ComputeNothing(void*, const feedmill_op_column*, size_t, size_t,
                    feedmill_op_output*, feedmill_op_error*) {
   return FEEDMILL_OP_OK;
 }
-// Rows of two items, with one each; the last with two.
+// Makes rows of two items with one item each; the last row has two.
 int ComputeTooFew(void*, const feedmill_op_column*, size_t, size_t rows,
                   feedmill_op_output* output, feedmill_op_error*) {
   const int64_t two = 2;

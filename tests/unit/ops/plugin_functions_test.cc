@@ -40,7 +40,7 @@ class OpPlugins : public ::testing::Test {
     unsetenv("FEEDMILL_OP_PLUGINS");
   }
 
-  // What is said of the odd plugin, made wrong in that way.
+  // Returns the error for the odd plugin with that fault.
   std::string Refusal(const std::string& how) {
     setenv("ODD_OP_PLUGIN", how.c_str(), 1);
     FunctionRegistry functions = BuiltinFunctions();

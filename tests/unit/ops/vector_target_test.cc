@@ -14,7 +14,7 @@
 namespace feedmill {
 namespace {
 
-constexpr size_t kItems = 1003;  // not a multiple of any vector
+constexpr size_t kItems = 1003;  // not a multiple of any vector size
 
 struct Case {
   const char* name;
@@ -59,7 +59,7 @@ const Case kCases[] = {
     {"clip", ClipLoop, 3},
 };
 
-// Any bits for integers; for floats also what is special.
+// Returns random bits; for floats also special values.
 std::vector<std::byte> RandomItems(DType dtype, std::mt19937_64& random) {
   std::vector<std::byte> bytes(kItems * ItemSize(dtype));
   for (std::byte& byte : bytes) byte = std::byte(random() & 0xff);
@@ -115,8 +115,8 @@ Outcome RunWith(VectorTarget target, const Case& one, DType dtype,
   if (loop == nullptr) return outcome;
   outcome.bytes.resize(kItems * 8);
   outcome.count = loop(in, outcome.bytes.data(), kItems);
-  // What was written where there is no result does not count; results have
-  // a byte at least.
+  // Bytes written beyond the results do not count; a result has at least one
+  // byte.
   if (outcome.count < kItems) outcome.bytes.resize(outcome.count);
   return outcome;
 }
@@ -151,7 +151,7 @@ TEST(VectorTarget, AllGiveTheSameBits) {
   EXPECT_GT(compared, 200'000u);
 }
 
-// Python's // and %, which floor, by one divisor.
+// Checks Python's flooring // and % with one divisor.
 template <class T>
 void ExpectFloored(T n, T d) {
   const auto wide = static_cast<__int128>(n);

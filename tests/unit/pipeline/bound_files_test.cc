@@ -1,4 +1,4 @@
-// Files that expressions name, from the pipeline's text to elements.
+// Files named in expressions, from the pipeline's text to elements.
 
 #include "core/pipeline/bound_files.h"
 
@@ -49,7 +49,7 @@ class BoundFilesTest : public ::testing::Test {
     return *std::move(graph);
   }
 
-  // Its elements, a line each, or the error.
+  // Returns the elements, one per line, or the error.
   absl::StatusOr<std::vector<std::string>> Read(const Graph& graph) const {
     FM_ASSIGN_OR_RETURN(const auto reader,
                         LocalReader::Make(graph, registry_, {.threads = 2}));
@@ -74,7 +74,7 @@ TEST_F(BoundFilesTest, WorkersLookIntoThem) {
       Read(GraphOf("map: \"vocabulary(split(x), 'words.txt')\""));
   ASSERT_TRUE(whole.ok()) << whole.status();
   EXPECT_THAT(*whole, ElementsAre("[0,1]", "[]", "[2]"));
-  // The first half of a flat_map is the workers', too; and so are inputs.
+  // The first half of a flat_map also runs on workers; so do inputs.
   const auto flat =
       Read(GraphOf("flat_map: \"vocabulary(split(x), './words.txt', -1)\""));
   ASSERT_TRUE(flat.ok()) << flat.status();
@@ -111,7 +111,7 @@ TEST_F(BoundFilesTest, TheirContentIsPartOfThePlan) {
     EXPECT_FALSE(Manifest::Parse(text.substr(0, text.size() - cut)).ok() &&
                  cut != 24 + 8 + before.contents[0].path.size());
   }
-  Write("words.txt", "the\ncat\nSAT\n");  // of the same size
+  Write("words.txt", "the\ncat\nSAT\n");  // the same size
   EXPECT_NE(ResolveManifest(*analyzed)->Hash(), before.Hash());
 }
 
@@ -123,7 +123,7 @@ TEST_F(BoundFilesTest, AFileThatChangedFailsTheStage) {
   const auto bound = BindFiles(graph, before.get(), registry_);
   ASSERT_TRUE(bound.ok()) << bound.status();
   Write("words.txt", "other\n");
-  // What is loaded stays what it was, and is not read again.
+  // A loaded file is not read again and keeps its content.
   EXPECT_TRUE(BindFiles(graph, before.get(), registry_).ok());
   const Manifest after = ResolveManifest(*analyzed).value();
   EXPECT_TRUE(BindFiles(graph, &after, registry_).ok());

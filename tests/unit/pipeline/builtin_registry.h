@@ -8,7 +8,7 @@
 
 namespace feedmill {
 
-// The functions of expressions that every build has.
+// The built-in functions of expressions.
 inline std::shared_ptr<const FunctionRegistry> BuiltinRegistry() {
   static const auto functions =
       std::make_shared<const FunctionRegistry>(BuiltinFunctions());

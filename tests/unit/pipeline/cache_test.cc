@@ -1,4 +1,4 @@
-// What a cache keeps, and that nobody can tell but by the time it takes.
+// The content of a cache. It changes nothing but the time of a read.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
-// How many rows the function `counted` has passed on.
+// Number of rows that the function `counted` has passed on.
 std::atomic<uint64_t> counted{0};
 
 std::shared_ptr<const FunctionRegistry> Functions() {
@@ -86,8 +86,8 @@ class Cache : public ::testing::Test {
     return out;
   }
 
-  // That `yaml` makes what it makes without its caches, which have CACHE where
-  // they stand, by one thread and by several.
+  // Expects that `yaml` gives the same elements with and without its caches,
+  // which are written as CACHE, with one thread and with several.
   void ExpectNoDifference(const std::string& yaml) const {
     const auto with = [&](const std::string& step) {
       std::string text = yaml;
@@ -125,7 +125,7 @@ TEST_F(Cache, RunsWhatStandsBeforeItOnceForEachElement) {
   EXPECT_TRUE(read.status.ok()) << read.status;
   EXPECT_THAT(read.lines, SizeIs(20'000));
   EXPECT_EQ(counted, 5000u);
-  // Another reader of this process finds it, in another iteration, too.
+  // Another reader of this process finds the rows, also in another iteration.
   options.threads = 3;
   options.resume = {1, 2, ReadPlace()};
   EXPECT_THAT(ReadAll(yaml, options).lines, SizeIs(20'000));
@@ -160,11 +160,11 @@ TEST_F(Cache, HandsOutMuchThatStandsTogetherWithoutACopy) {
       "  - repeat: 4\noptions: {seed: 1}\n");
   LocalReaderOptions options;
   options.threads = 1;
-  options.piece_bytes = size_t{6} << 20;  // no multiple of a pass
+  options.piece_bytes = size_t{6} << 20;  // not a multiple of a pass
   const auto reader = LocalReader::Make(graph, Functions(), options);
   ASSERT_TRUE(reader.ok()) << reader.status();
   std::vector<const std::byte*> rows;
-  std::vector<Chunk> held;  // so that no memory is used again
+  std::vector<Chunk> held;  // so that memory is not reused
   for (;;) {
     const auto chunk = (*reader)->Next(absl::InfiniteFuture());
     ASSERT_TRUE(chunk.ok()) << chunk.status();
@@ -232,7 +232,7 @@ TEST_F(Cache, ErrorsBeforeItAreThoseOfEachPass) {
   ASSERT_THAT(skips.skipped, SizeIs(6));
   EXPECT_THAT(skips.skipped[5].error, HasSubstr("steps[0] map"));
   EXPECT_THAT(skips.skipped[5].records, ElementsAre(RecordOrigin{"", 8, 0, 1}));
-  // It covers what stands before it only, on whichever side of a cache.
+  // on_error covers only the steps before it, on either side of a cache.
   const Read fails = ReadAll(
       "source: {range: 10}\nsteps:\n  - on_error: skip\n"
       "  - map: '12 // (x - 4)'\n  - cache\noptions: {seed: 1}\n");
@@ -241,8 +241,8 @@ TEST_F(Cache, ErrorsBeforeItAreThoseOfEachPass) {
   EXPECT_THAT(fails.lines, SizeIs(4));
 }
 
-// Flips a bit of a file of a cache in that folder, cuts it or deletes it. False
-// if there is none yet.
+// Flips a bit of a cache file in that folder, truncates it or deletes it.
+// Returns false if there is none yet.
 bool DamageAFile(const std::string& folder, std::mt19937_64& random) {
   std::vector<std::filesystem::path> files;
   std::error_code none;
@@ -293,7 +293,7 @@ TEST_F(Cache, FilesThatAreDamagedAtAnyTimeChangeNoElement) {
     };
     const Read expected = ReadAll(with("skip: 0"));
     ASSERT_TRUE(expected.status.ok()) << expected.status;
-    // Files are there once a reader has ended.
+    // Files exist after a reader has ended.
     EXPECT_EQ(ReadAll(with("cache: " + kept)).lines, expected.lines);
     LocalReaderOptions options;
     options.threads = 1 + static_cast<int>(seed / 3 % 2) * 2;
@@ -365,10 +365,10 @@ TEST(ElementCache, IsSharedByKeyAndHoldsNoMoreThanItMay) {
   const size_t bytes = cache->bytes();
   EXPECT_GT(bytes, 800u);
   EXPECT_LT(bytes, 10'000u);
-  cache->Add(positions, {}, false, chunk);  // is there
+  cache->Add(positions, {}, false, chunk);  // already present
   EXPECT_EQ(cache->bytes(), bytes);
   for (uint64_t& position : positions) position += 5000;
-  cache->Add(positions, {}, false, chunk);  // has no room
+  cache->Add(positions, {}, false, chunk);  // no room
   EXPECT_EQ(cache->bytes(), bytes);
   ElementCache::Found found;
   const std::vector<uint64_t> asked = {1003, 6003, 1099};

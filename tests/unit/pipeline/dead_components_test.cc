@@ -1,4 +1,4 @@
-// What nothing needs is not made, and so cannot fail.
+// Components that no step needs are not computed, and so cannot fail.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -33,7 +33,7 @@ class DeadComponents : public ::testing::Test {
     return graph.ok() ? *graph : Graph();
   }
 
-  // What leaves the source and each step, in words.
+  // Describes the output of the source and of each step.
   std::vector<std::string> Made(const std::string& yaml) const {
     const auto graph = Analyze(Parse(yaml), *functions_);
     EXPECT_TRUE(graph.ok()) << graph.status();
@@ -80,14 +80,14 @@ TEST_F(DeadComponents, AreFoundStepByStep) {
       Made(std::string(kCsv) +
            "steps: [{filter: 'b > 1'}, {map: {a: 'a + 1', d: c}}, {map: a}]\n"),
       ElementsAre("{a: int64, b: int64}", "{a: int64}", "{a: int64}", "int64"));
-  // Nothing is needed: the first stays.
+  // If nothing is needed, the first component is kept.
   EXPECT_THAT(Made(std::string(kCsv) + "steps: [{map: '7'}]\n"),
               ElementsAre("{a: int64}", "int64"));
   EXPECT_THAT(Made(std::string(kCsv) +
                    "steps: [{filter: 'b > 1'}, enumerate, {map: index}]\n"),
               ElementsAre("{b: int64}", "{b: int64}",
                           "{index: int64, b: int64}", "int64"));
-  // Over batches by component; what compares lengths needs all.
+  // Batches keep components apart; a step that compares lengths needs all.
   EXPECT_THAT(
       Made(std::string(kCsv) +
            "steps: [{map: {a: a, s: \"split(c, ' ')\"}}, {ragged_batch: 2}, "
@@ -113,7 +113,7 @@ TEST_F(DeadComponents, OfInputsAreThoseThatTheWholeDoesNotNeed) {
   EXPECT_EQ(Made(zip + "steps: [{map: d}]\n")[0], "{a: int64, d: int64}");
   EXPECT_THAT(ReadAll(zip + "steps: [{map: d}]\n").lines,
               ElementsAre("0", "1", "2"));
-  // Streams, of which one cannot make less than it does.
+  // Streams; one of them cannot compute less.
   EXPECT_THAT(
       ReadAll("source:\n  concatenate:\n"
               "    - {source: {range: 3}, steps: [{filter: 'x > 0'}, {map: {a: "
@@ -137,7 +137,7 @@ TEST_F(DeadComponents, DoNotFail) {
           .lines,
       ElementsAre("1", "3"));
   EXPECT_THAT(ReadAll(kCsv).lines, IsEmpty());
-  // The record itself must be whole.
+  // The record itself must be complete.
   const Read json = ReadAll(jsonl + "steps: [{map: a}]\n");
   EXPECT_THAT(json.lines, ElementsAre("1"));
   EXPECT_TRUE(absl::IsDataLoss(json.status)) << json.status;
@@ -208,7 +208,7 @@ TEST_F(DeadComponents, AreTakenOutOfATokenThatHasThem) {
   ReadPlace place;
   const Read first = ReadAll(yaml, options, 1, &place);
   ASSERT_THAT(first.lines, ElementsAre("-6"));
-  // As a version that made all would have written it.
+  // The state that a version without column pruning would have written.
   size_t widened = 0;
   for (StageState::Step& step : place.stage.steps) {
     for (auto& shared : step.held) {

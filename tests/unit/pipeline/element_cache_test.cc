@@ -1,4 +1,4 @@
-// What a cache keeps on disk, and what it makes of damaged files.
+// The cache on disk, and damaged files.
 #include "core/pipeline/element_cache.h"
 
 #include <gmock/gmock.h>
@@ -29,7 +29,7 @@ std::shared_ptr<const ElementSpec> Spec() {
   return spec;
 }
 
-// Rows first, first + 1, …, and their texts.
+// Makes rows first, first + 1, …, with their texts.
 Chunk Rows(int64_t first, size_t count) {
   std::vector<int64_t> numbers;
   std::vector<std::string> texts;
@@ -49,7 +49,7 @@ std::vector<uint64_t> PositionsFrom(uint64_t first, size_t count) {
 
 class CacheOnDisk : public ::testing::Test {
  protected:
-  // As another process would open it.
+  // Opens the cache like another process.
   std::unique_ptr<ElementCache> Open(const char* key = kKey) const {
     auto cache = std::make_unique<ElementCache>(
         0, std::make_unique<CacheFolder>(folder_ / "kept", key, Spec()));
@@ -69,7 +69,7 @@ class CacheOnDisk : public ::testing::Test {
   const TestFolder folder_;
 };
 
-// The rows that were found, as a reader of the cache gets them.
+// Returns found rows like a reader of the cache.
 absl::StatusOr<Chunk> Get(const KeptRows& rows, size_t begin, size_t end) {
   if (rows.chunk != nullptr) return rows.chunk->Slice(begin, end);
   thread_local StoredReader reader;
@@ -77,7 +77,7 @@ absl::StatusOr<Chunk> Get(const KeptRows& rows, size_t begin, size_t end) {
   return reader.Read(*rows.stored, begin, end, nullptr);
 }
 
-// How many of the positions are there, as Rows(0, …) has them.
+// Returns the number of positions present with the content of Rows(0, …).
 size_t There(ElementCache& cache, uint64_t first, size_t count) {
   const std::vector<uint64_t> positions = PositionsFrom(first, count);
   Found found;
@@ -89,7 +89,7 @@ size_t There(ElementCache& cache, uint64_t first, size_t count) {
       ++k;
       continue;
     }
-    // Those that follow one another, at once.
+    // Reads consecutive rows together.
     size_t end = k + 1;
     while (end < count && found.places[end].chunk == chunk &&
            found.places[end].row == row + (end - k)) {
@@ -139,7 +139,7 @@ TEST_F(CacheOnDisk, IsThereForTheNextProcess) {
     EXPECT_EQ(rows->first, 3u);
     EXPECT_EQ(rows->count, 4u);
     EXPECT_EQ(rows->origins, (std::vector<uint32_t>{0, 2}));
-    EXPECT_TRUE(again->FindRows(7, 99).has_value());  // its end is known
+    EXPECT_TRUE(again->FindRows(7, 99).has_value());  // the end is known
     if (again != cache.get()) delete again;
   }
   EXPECT_EQ(There(*Open("another key, which finds nothing"), 90, 100), 0u);
@@ -180,7 +180,7 @@ TEST_F(CacheOnDisk, AnyDamagedByteIsFoundOut) {
     again->Add(PositionsFrom(0, 20), {}, false, Rows(0, 20));
     EXPECT_EQ(There(*again, 0, 20), 20u);
   }
-  // What lies between the head and the columns is looked at by nobody.
+  // The padding between the head and the columns is never read.
   EXPECT_LT(padding, 128u);
   for (const size_t left : {size_t{0}, size_t{10}, size_t{100}, size - 1}) {
     std::ofstream(files[0], std::ios::binary) << whole.substr(0, left);
@@ -190,7 +190,7 @@ TEST_F(CacheOnDisk, AnyDamagedByteIsFoundOut) {
               ::testing::HasSubstr("made again"));
 }
 
-// Damages of a file that was read before, by number.
+// Damages a file that was read before; `seed` selects the damage.
 void Damage(const std::string& path, uint64_t seed) {
   std::mt19937_64 random(seed);
   const auto size = std::filesystem::file_size(path);
@@ -198,7 +198,7 @@ void Damage(const std::string& path, uint64_t seed) {
     std::filesystem::resize_file(path, random() % (size - 600));
     return;
   }
-  // In the values of the numbers, which are the first column.
+  // Changes the values of the numbers, which are the first column.
   std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
   std::string whole(size, '\0');
   file.read(whole.data(), static_cast<std::streamsize>(size));
@@ -216,7 +216,7 @@ TEST_F(CacheOnDisk, DamageAfterItWasReadIsFoundOut) {
     cache->Add(PositionsFrom(0, kDamagedRows), {}, false,
                Rows(0, kDamagedRows));
     cache->Flush();
-    // Through a mapping, too, which comes after some reads.
+    // Reads also through a mapping, which is made after some reads.
     for (size_t k = 0; k < kDamagedRows; k += 10) {
       ASSERT_EQ(There(*cache, k, 10), 10u);
     }
@@ -233,7 +233,7 @@ TEST_F(CacheOnDisk, DamageAfterItWasReadIsFoundOut) {
     EXPECT_EQ(There(*cache, 0, kDamagedRows), 0u) << seed;
     EXPECT_THAT(::testing::internal::GetCapturedStderr(),
                 ::testing::HasSubstr(files[0].filename().string()));
-    // What was handed out stays as it was.
+    // Rows handed out earlier do not change.
     for (size_t k = 0; k < kDamagedRows; ++k) {
       ASSERT_EQ(held->columns[0].Items<int64_t>(k)[0], static_cast<int64_t>(k));
     }
@@ -242,7 +242,7 @@ TEST_F(CacheOnDisk, DamageAfterItWasReadIsFoundOut) {
                Rows(0, kDamagedRows));
     cache->Flush();
     EXPECT_EQ(There(*cache, 0, kDamagedRows), kDamagedRows);
-    // It has the old file open still, and leaves the new one alone.
+    // It still has the old file open, and does not delete the new one.
     EXPECT_EQ(There(*another, 0, kDamagedRows), 0u);
     EXPECT_THAT(Files(), SizeIs(1));
     EXPECT_EQ(There(*Open(), 0, kDamagedRows), kDamagedRows);
@@ -332,7 +332,7 @@ TEST_F(CacheOnDisk, WritesWhileOthersRead) {
   std::vector<std::thread> threads;
   for (uint64_t t = 0; t < 4; ++t) {
     threads.emplace_back([&cache, t] {
-      // 4 × 100 × 2,000 rows: several files, while the others look.
+      // 4 × 100 × 2,000 rows: several files, while other threads read.
       for (uint64_t k = 0; k < 100; ++k) {
         const uint64_t first = (t * 100 + k) * 2000;
         cache->Add(PositionsFrom(first, 2000), {}, false,

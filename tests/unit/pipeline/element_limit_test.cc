@@ -1,5 +1,6 @@
-// Elements that are too large are errors of their positions, which name the
-// step, the size and the limit; what is only too large together is made.
+// Elements that are too large are errors of their positions, with the step, the
+// size and the limit. Rows that are only too large together are computed in
+// smaller groups.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -31,7 +32,7 @@ constexpr uint64_t kTestedLimit = kElementBytesLeast;  // 8 MiB
 
 struct LimitedRead {
   std::vector<std::string> lines;
-  std::vector<std::string> skipped;  // their errors
+  std::vector<std::string> skipped;  // their error texts
   absl::Status status;
 
   std::string error() const {
@@ -71,7 +72,7 @@ class ElementLimit : public ::testing::Test {
     return out;
   }
 
-  // The steps' first element is an error that names `step` and `size`.
+  // Expects that the first element is an error with `step` and `size`.
   void ExpectTooLarge(const std::string& yaml, const std::string& step,
                       const std::string& size, size_t elements_before = 0) {
     for (const size_t piece_bytes : {size_t{64} << 10, size_t{512} << 10}) {
@@ -101,7 +102,7 @@ TEST_F(ElementLimit, BatchesOfAnySizeAreErrorsOfTheirPositions) {
       source + "  - map: 'full([2000], x)'\n  - batch: {size: 1000000}\n" +
           seed,
       "steps[1] batch", "14.9 GiB");
-  // After a filter it is the reader's.
+  // After a filter, the reader batches.
   ExpectTooLarge(source + "  - filter: 'x >= 0'\n  - batch: 1100000\n" + seed,
                  "steps[1] batch", "MiB");
   ExpectTooLarge(
@@ -156,7 +157,7 @@ TEST_F(ElementLimit, WhatIsAsLargeAsTheLimitIsMade) {
 }
 
 TEST_F(ElementLimit, RowsThatAreOnlyTooLargeTogetherAreMadeFewerAtATime) {
-  // 320 KB a row, 500 rows a block; and the same in the reader.
+  // 320 KB per row, 500 rows per block; and the same in the reader.
   for (const std::string before :
        {"", "  - filter: 'x >= 0'\n  - take: 9999\n"}) {
     const std::string yaml = "source: {range: {stop: 500}}\nsteps:\n" + before +

@@ -1,4 +1,4 @@
-// Inputs without end of which the steps leave nothing, or little.
+// Infinite inputs of which the steps leave nothing, or little.
 #include <gtest/gtest.h>
 
 #include <memory>

@@ -1,4 +1,4 @@
-// When what has no end is said to bring nothing.
+// Detection of infinite pipelines without elements.
 #include "core/pipeline/endless_watch.h"
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 namespace feedmill {
 namespace {
 
-// Of three records, again and again.
+// A plan over three records, repeated for ever.
 std::shared_ptr<const Plan> PlanOf(const std::string& steps) {
   const auto graph = ParseGraphYaml(
       "source: {range: {stop: 3}}\nsteps: [" + steps + ", repeat]\n",
@@ -43,7 +43,7 @@ TEST(EndlessWatch, PassesThatDifferMayBeEmptyByChance) {
   }
 }
 
-// Of a mixture without end, of which a round is ten elements.
+// A plan over an infinite mixture whose period is ten elements.
 std::shared_ptr<const Plan> PlanOfMixture(const std::string& steps) {
   const auto graph = ParseGraphYaml(
       "source: {mixture: {stop: repeat, weights: [1, 1], inputs: [{source: "

@@ -44,7 +44,8 @@ class Latch {
   int count_;
 };
 
-// A sandbox may refuse it, and who starts this may have chosen another one.
+// Returns the policy that a new thread would get; a sandbox may refuse
+// SCHED_BATCH, and the test's starter may have chosen another policy.
 int BatchPolicyIfAllowed() {
   int policy = sched_getscheduler(0);
   if (policy != SCHED_OTHER) return policy;
@@ -64,7 +65,7 @@ TEST(Executor, TellsReadsOfItsWorkToEndWhenItStops) {
     ASSERT_TRUE(executor.Submit([&](int) {
       asked_before = ReadStop::Asked();
       began.CountDown();
-      // A read that waits for a network; without end if it is not told.
+      // A read that waits for a network; it blocks for ever unless stopped.
       while (!ReadStop::Asked()) std::this_thread::yield();
     }));
     began.Wait();
@@ -136,8 +137,8 @@ TEST(Executor, IsBoundedAndDropsWhatHasNotBegun) {
       ASSERT_LT(++queued, 1'000'000u);
     }
     EXPECT_GT(queued, 1u);
-    // Ends the first work only once the executor is being destroyed, or at
-    // worst before: either way nothing is lost or run twice.
+    // The first work ends when the executor is being destroyed, or at worst
+    // before. In both cases no work is lost or run twice.
     go.CountDown();
   }
   EXPECT_LE(static_cast<size_t>(ran.load()), queued);
@@ -175,9 +176,9 @@ TEST(PieceSizer, StartsSmallAndGrowsByFours) {
   EXPECT_EQ(sizer.Positions(), 4u);
   sizer.Observe(4, 400, 4e-6);
   EXPECT_EQ(sizer.Positions(), 16u);
-  sizer.Observe(16, size_t{16} << 18, 16e-6);  // 256 KiB each
+  sizer.Observe(16, size_t{16} << 18, 16e-6);  // 256 KiB per position
   EXPECT_EQ(sizer.Positions(), 2u);
-  sizer.Observe(2, 10, 1.0);  // half a second each
+  sizer.Observe(2, 10, 1.0);  // half a second per position
   EXPECT_EQ(sizer.Positions(), 1u);
 }
 

@@ -1,6 +1,5 @@
-// Pipelines that read a file system which behaves as an object store does. No
-// source knows of it: what they make of its objects is what they make of local
-// files.
+// Pipelines over a file system that behaves like an object store. No source
+// knows of it: the elements must equal those of local files.
 
 #include "core/io/file_systems.h"
 
@@ -142,7 +141,7 @@ const Objects& SomeObjects() {
   return objects;
 }
 
-// Elements as lines, and the error that ended them.
+// The elements as lines, and the final error.
 struct StoreRead {
   std::vector<std::string> lines;
   absl::Status status;
@@ -169,7 +168,7 @@ StoreRead ReadFrom(const std::string& place, const std::string& pipeline) {
       AppendJson(**chunk, row, out.lines.emplace_back());
     }
   }
-  // Images name their objects.
+  // Image elements contain the names of their objects.
   for (std::string& line : out.lines) {
     const size_t at = line.find(place);
     if (at != std::string::npos) line.replace(at, place.size(), "PLACE");
@@ -236,10 +235,10 @@ TEST_P(StoredSource, AnnouncesWhatItReads) {
     ASSERT_TRUE(objects.status.ok()) << objects.status;
     const MemoryFiles::Calls calls = Store().calls();
     EXPECT_GT(calls.announced, 0u);
-    // Headers, and the records that fields are inferred from.
+    // Headers, and records for inferring fields.
     EXPECT_LE(calls.unannounced, 10u) << pipeline;
-    // Identities come with the listing, so no object is asked for its own, but
-    // by what counts its records or infers its fields.
+    // Listings have identities. Single objects are looked up only to count
+    // records or to infer fields.
     EXPECT_LE(calls.stats, 5u) << pipeline;
     EXPECT_LE(calls.opens, 4u) << pipeline;
   }
@@ -250,7 +249,7 @@ TEST_P(StoredSource, ReadsAgainWhatFailedOnce) {
   Store().SetAhead(1 << 16);
   const StoreRead sound = ReadFromStore(InOrder());
   size_t reads = Store().calls().reads;
-  // Fewer than the tries of one piece fail.
+  // Fewer faults than the retries of one piece.
   Store().SetFault([&reads](const std::string& name, uint64_t) {
     return --reads == 0 ? Unavailable("{}: the connection was reset", name)
                         : absl::OkStatus();

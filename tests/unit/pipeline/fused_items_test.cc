@@ -1,5 +1,5 @@
-// What is fused gives what its steps give one by one, which is how a profiled
-// read runs them.
+// Fused steps give the same results as single steps, which a profiled read
+// runs.
 
 #include <gtest/gtest.h>
 
@@ -82,19 +82,19 @@ void ExpectSame(const std::string& steps, int rows, bool fails = false) {
 TEST(FusedItems, GiveWhatTheirStepsGiveAlone) {
   for (const int rows : {1, 63, 64, 1023, 1025, 4097, 9999}) {
     ExpectSame("map: 'x * x + 1', filter: 'x % 5 != 0'", rows);
-    // Items of other sizes, conversions, and constants before what varies.
+    // Items of other sizes, conversions, and constants as first operands.
     ExpectSame(
         "map: {a: 'cast(x, int8)', b: '7 - x', c: 'x / 3', d: 'x < 500', "
         "e: 'where(x % 2 == 0, 1.5, cast(x, float32))'}, "
         "filter: 'a % 3 != 1', map: {f: 'clip(a, -5, b)', g: 'b - c', h: 'd', "
         "i: 'e * 2'}, filter: 'h or i > 9', map: {j: 'f', k: 'f + g', l: 'i'}",
         rows);
-    // One component twice, one that was there before, one that is constant.
+    // A component used twice, one from before, a constant one.
     ExpectSame(
         "map: {a: 'x', b: 'x + 1', c: 'x + 1'}, filter: 'b > 0', "
         "map: {a: 'a', b: 'b', c: 'b', d: '3'}",
         rows);
-    // Rows of several items; byte strings and vectors that a filter keeps.
+    // Rows of several items; byte strings and vectors that pass a filter.
     ExpectSame(
         "map: {v: 'full([3], x) * 2 + 1', s: 'full([2], 1)', x: 'x'}, "
         "filter: 'x % 7 < 3', map: {w: 'v - 1', s: 's', y: 'x * 2'}",
@@ -102,13 +102,13 @@ TEST(FusedItems, GiveWhatTheirStepsGiveAlone) {
   }
 }
 
-// Numbers that only fused calls read are made where they are read.
+// Numbers that only fused calls read are generated where they are read.
 TEST(FusedItems, ReadNumbersThatAreInNoColumn) {
   for (const char* const range :
        {"{start: -9000, stop: 9000, step: 7}", "{stop: -5000, step: -1}",
         "{start: 9223372036854770000, stop: 9223372036854775807, step: 3}"}) {
     ExpectSameOf(range, "map: 'x * x + 1', filter: 'x % 5 != 0'");
-    ExpectSameOf(range, "filter: 'x % 3 != 0'");  // keeps them
+    ExpectSameOf(range, "filter: 'x % 3 != 0'");  // keeps the numbers
     ExpectSameOf(range, "map: {a: 'cast(x, float32) / 3', b: 'x'}");
     ExpectSameOf(range, "filter: 'x % 3 != 0', map: 'full([2], x) + x'");
     ExpectSameOf(range, "filter: 'random.uniform() < 0.5', map: 'x - 1'");

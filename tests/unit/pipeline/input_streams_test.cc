@@ -1,4 +1,4 @@
-// Sources of inputs whose elements are not counted.
+// Combining sources with inputs whose elements are not counted.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <zlib.h>
@@ -30,7 +30,7 @@ const char* const kNone = "{source: {range: 6}, steps: [{filter: 'x > 9'}]}";
 class InputStreams : public ::testing::Test {
  protected:
   struct Read {
-    std::string text;  // elements, a space after each
+    std::string text;  // elements, each followed by a space
     absl::Status status;
   };
 
@@ -164,8 +164,8 @@ TEST_F(InputStreams, EndWithWhatIsBad) {
   EXPECT_THAT(ErrorText(behind.status), HasSubstr("concatenate: element 1: "));
 }
 
-// What is left out comes out at once: it neither gathers while an element is
-// looked for, nor is a later one needed before it is counted.
+// Skipped elements are output at once: they do not accumulate while an element
+// is searched, and need no later element to be counted.
 TEST_F(InputStreams, GiveWhatTheyLeaveOutOneAtATime) {
   const std::string none =
       "{source: {range: 1000000000000}, steps: [{map: '1 // (x - x)'}, "
@@ -190,7 +190,7 @@ TEST_F(InputStreams, GiveWhatTheyLeaveOutOneAtATime) {
   EXPECT_TRUE(absl::IsDataLoss(zipped.status)) << zipped.status;
 }
 
-// An input that leaves out all, when it begins again, has nothing.
+// An input that skips everything when it begins again is empty.
 TEST_F(InputStreams, ThatLeaveOutAllCannotBeginAgain) {
   const std::string rarely =
       "{source: {range: 3}, steps: [{map: '1 // where(random.uniform(0.0, 1.0) "

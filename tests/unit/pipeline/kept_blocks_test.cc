@@ -24,7 +24,7 @@ TEST(KeptBlocks, AreTakenAgainNewestFirst) {
   }
   blocks.Return(a, kMiB);
   blocks.Shrink(b, kMiB, 10);
-  blocks.Return(b, 10);  // has as much room as before
+  blocks.Return(b, 10);  // keeps its full size
   EXPECT_EQ(blocks.Take(kMiB - kMiB / 4), b);
   EXPECT_EQ(blocks.Take(kMiB), a);
   blocks.Return(a, kMiB);
@@ -53,7 +53,7 @@ TEST(KeptBlocks, KeepSoManyBytesAndNoMore) {
   EXPECT_EQ(blocks.kept_bytes(), KeptBlocks::kKeptBytesMax);
 }
 
-// A chunk may live longer than the reader that gave it, and end on any thread.
+// A chunk may outlive its reader and be destroyed on any thread.
 TEST(KeptBlocks, LiveAsLongAsABufferOfThem) {
   auto blocks = std::make_shared<KeptBlocks>();
   Buffer buffer;

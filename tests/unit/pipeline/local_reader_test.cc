@@ -1,4 +1,4 @@
-// The thread that reads and those that make what it reads.
+// The reading thread and the threads that make pieces.
 #include "core/pipeline/local_reader.h"
 
 #include <gtest/gtest.h>
@@ -47,8 +47,8 @@ TEST(LocalReader, AWaitEndsAtItsDeadline) {
             absl::StatusCode::kDeadlineExceeded);
 }
 
-// The thread that reads makes pieces where it would wait. What it left to
-// itself is made all the same if it does not wait any more.
+// The reading thread makes pieces while it would wait. Pieces that it has
+// reserved for itself are still made if it no longer waits.
 TEST(LocalReader, WhatIsAskedForWithoutWaitingComes) {
   LocalReaderOptions options;
   options.threads = 1;
@@ -66,7 +66,7 @@ TEST(LocalReader, WhatIsAskedForWithoutWaitingComes) {
   }
 }
 
-// The hash of 10^6 thirds, read by a thread that rounds so.
+// Returns the hash of 10^6 thirds, read by a thread with that rounding mode.
 std::string Thirds(int rounding) {
   LocalReaderOptions options;
   options.threads = 1;

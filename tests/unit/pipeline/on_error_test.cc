@@ -1,4 +1,4 @@
-// What cannot be made is left out, counted and named.
+// Failing elements are skipped, counted and named.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -70,7 +70,7 @@ class OnError : public ::testing::Test {
   const TestFolder folder_;
 };
 
-// Records "0", "1", … of which every third's data was changed.
+// Returns records "0", "1", …; every third record has corrupt data.
 std::string DamagedRecords(int count) {
   std::string file;
   for (int k = 0; k < count; ++k) {
@@ -139,7 +139,7 @@ TEST_F(OnError, BadRecordsDoNotHideWhatFieldsThereAre) {
 }
 
 TEST_F(OnError, WhatADamagedFileHidesIsOneElement) {
-  folder_.Write("b.csv", "n\n1\n\"2\n3\n4\n");  // a quote without its end
+  folder_.Write("b.csv", "n\n1\n\"2\n3\n4\n");  // an unclosed quote
   const SkippingRead read = ReadAll(
       "source: {csv: {files: b.csv, fields: {n: int64}, multiline: true}}\n"
       "steps:\n  - on_error: skip\n  - repeat: 2\noptions: {seed: 1}\n");
@@ -254,7 +254,7 @@ TEST_F(OnError, CoversTheInputsOfASource) {
 constexpr char kFails[] =
     "{source: {range: 5}, steps: [map: '12 // (x - 2)', filter: 'x != 6']}";
 
-// What is left out of the elements of inputs that are streams takes its turn.
+// Skipped elements of stream inputs take their turn.
 TEST_F(OnError, CoversInputsThatAreStreams) {
   const std::string skips = "steps: [{on_error: skip}]\noptions: {seed: 1}\n";
   for (const size_t bytes : {size_t{1}, size_t{1} << 20}) {
@@ -303,10 +303,10 @@ TEST_F(OnError, OfAnInputLeavesOutInIt) {
                             R"({"a":12,"b":2})", R"({"a":6,"b":3})"));
     EXPECT_THAT(read.skipped, SizeIs(1));
     EXPECT_EQ(read.count, 1u);
-    // In each pass again; more than the cap.
+    // Counted again in each pass; exceeds the cap.
     const SkippingRead twice = ReadAll(own + "steps: [repeat: 2]\n", options);
     EXPECT_THAT(ErrorText(twice.status), HasSubstr("more than the cap of 1"));
-    // What fails behind it still does; and so does an input without one.
+    // Errors in later steps, and in an input without on_error, still fail.
     const SkippingRead later =
         ReadAll(own + "steps: [{map: '1 // b'}]\n", options);
     EXPECT_TRUE(absl::IsDataLoss(later.status));

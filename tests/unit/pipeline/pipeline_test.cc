@@ -1,5 +1,5 @@
-// Pipelines of every shape against the reference interpreter: what comes out
-// must not depend on threads or on where the sequence is cut.
+// Compares pipelines of every shape with the reference interpreter. The
+// elements must not depend on threads or on the cuts of the sequence.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -47,7 +47,7 @@ std::string Jpeg(int width, int height, int seed) {
   return file;
 }
 
-// ---- tf.train.Example, by hand
+// ---- tf.train.Example, written by hand
 std::string Field(int number, std::string_view body) {
   std::string out(1, static_cast<char>(number << 3 | 2));
   for (size_t size = body.size();; size >>= 7) {
@@ -85,7 +85,7 @@ class Files {
       text += "\n";
       if (k < 40) words.push_back(std::string(random() % 9, 'w'));
     }
-    folder_.Write("text/1.txt", text);  // more than one block
+    folder_.Write("text/1.txt", text);  // larger than one block
     folder_.Write("text/2.txt", "one\n\ntwo\r\nthree");
     folder_.Write("small.txt", "A\nbb\nCcC\n\neeeee\n");
     folder_.Write("words-1.tfrecord", TfRecordFile(words));
@@ -140,7 +140,7 @@ Outcome ReadAll(const Graph& graph, LocalReaderOptions options,
     out.elements += rows;
   }
   out.hash = hash.Hex();
-  if (!out.status.ok()) {  // it stays an error
+  if (!out.status.ok()) {  // the error persists
     EXPECT_EQ((*reader)->Next(absl::InfiniteFuture()).status(), out.status);
   }
   return out;
@@ -222,7 +222,7 @@ INSTANTIATE_TEST_SUITE_P(
         "source: {range: 20}\nsteps: [{filter: 'x > 3'}, {take: 2}, repeat, "
         "{batch: 5}]\noptions: {seed: 7}\n",
         "source: {range: 20}\nsteps: [{filter: 'x > 3'}, {take: 0}]\n",
-        // Constants whose shape only running them tells.
+        // Constants whose shape is known only by running them.
         "source: {range: 9}\nsteps: [{map: {a: x, b: \"split('one two')\", c: "
         "\"split('')\"}}, {filter: 'a % 3 != 0'}, {batch: 4}]\n",
         "source: {range: 9}\nsteps: [{map: {a: \"split('one two')[0]\", b: "
@@ -240,7 +240,7 @@ INSTANTIATE_TEST_SUITE_P(
         "source: {range: {stop: 50}}\nsteps:\n"
         "  - filter: 'x % 3 == 0'\n  - map: '1 // (x - 30)'\n"
         "  - batch: {size: 4}\noptions: {seed: 7}\n",
-        // Rows so large that they are made where they go.
+        // Rows so large that they are computed in place.
         "source: {range: {stop: 7}}\nsteps:\n"
         "  - map: 'full([70001], cast(1000 // (5 - x), uint8))'\n"
         "options: {seed: 7}\n",
@@ -324,7 +324,7 @@ INSTANTIATE_TEST_SUITE_P(
         "  - resize: {height: 9, width: 9}\n  - random_flip: {}\n"
         "  - map: {image: image, label: label}\n  - batch: {size: 2}\n"
         "  - random_flip: {probability: 0.3}\noptions: {seed: 7}\n",
-        // Rows that differ in shape.
+        // Rows of different shapes.
         "source: {images: {files: photos}}\n"
         "steps:\n  - decode_image: {}\n  - batch: {size: 2}\n"
         "options: {seed: 7}\n",
@@ -406,7 +406,7 @@ TEST(LocalReader, DoesNotMakeWhatATakeLeavesOut) {
   EXPECT_EQ(read.elements, 12u);
 }
 
-// ---- the worker stage by itself
+// ---- the worker stage alone
 
 struct Stage {
   explicit Stage(const std::string& yaml) {
@@ -463,13 +463,13 @@ TEST(WorkerStage, MakesOnlyOneRanksWhereThePlanKnowsThem) {
   EXPECT_EQ(piece.end, (Cursor{12, 0}));
   EXPECT_EQ(piece.CursorOf(2), (Cursor{10, 0}));
   EXPECT_EQ(stage.Run({4, 1}, {8, 0}, Share{1, 3}).CursorOf(0), (Cursor{7, 0}));
-  // Which elements come behind a filter nobody knows beforehand.
+  // After a filter, the elements' positions are unknown in advance.
   Stage filtered(
       "source: {range: {stop: 100}}\nsteps:\n  - filter: 'x % 4 == 1'\n");
   EXPECT_EQ(filtered.Run({0, 0}, {12, 0}, Share{1, 3}).chunk.rows, 3);
 }
 
-// What a sharer hands back begins just after its last element.
+// Elements returned by a sharing reader begin just after its last element.
 TEST(WorkerStage, BeginsWhereItIsAskedTo) {
   Stage filtered(
       "source: {range: {stop: 100}}\nsteps:\n  - filter: 'x % 4 == 1'\n");
@@ -540,7 +540,7 @@ TEST(WorkerStage, EstimatesWhatIsKnownBeforehand) {
   EXPECT_TRUE(photos.stage->heavy());
 }
 
-// ---- the client stage by itself
+// ---- the client stage alone
 
 TEST(ClientStage, CountsABatchThatIsTakenApartWithItsLastRecord) {
   Stage stage(

@@ -1,5 +1,5 @@
-// Large columns are made where they are to be read, in the memory of a
-// BlockSource, and nothing of it is kept when they are gone.
+// Large columns are computed directly in the memory of a BlockSource, and the
+// memory is returned with them.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@
 namespace feedmill {
 namespace {
 
-// Knows what was taken of it.
+// Records the blocks that were taken.
 class CountedBlocks final : public BlockSource {
  public:
   ~CountedBlocks() override { EXPECT_TRUE(taken_.empty()); }
@@ -55,7 +55,7 @@ class CountedBlocks final : public BlockSource {
 
 class PlacedColumns : public ::testing::Test {
  protected:
-  // The first piece of about 256 KiB of the elements of `yaml`.
+  // Returns the first piece of about 256 KiB of the elements of `yaml`.
   Piece Run(const std::string& yaml,
             const std::shared_ptr<BlockSource>& blocks) {
     const auto functions =
@@ -70,7 +70,7 @@ class PlacedColumns : public ::testing::Test {
     const auto plan = Plan::Make(analyzed, size, 7, 0).value();
     stage_ = WorkerStage::Make(plan, manifest, functions).value();
     scratch_ = stage_->NewScratch();
-    // A warm one: the memory of the second piece is asked for at once.
+    // Warmed up: the second run takes its memory directly.
     EXPECT_TRUE(RunOnce(blocks).ok());
     return RunOnce(blocks).value();
   }
@@ -83,7 +83,8 @@ class PlacedColumns : public ::testing::Test {
     return piece;
   }
 
-  // Whether that is so, and the elements are what they are in any memory.
+  // Expects that large columns are placed, with the same elements as in any
+  // memory.
   void ExpectPlaced(const std::string& yaml) {
     const auto blocks = std::make_shared<CountedBlocks>();
     {
@@ -100,7 +101,7 @@ class PlacedColumns : public ::testing::Test {
         }
       }
       EXPECT_GT(large, 0u) << yaml;
-      // Each was asked for once, and so nothing moved.
+      // Each block was taken once, so nothing moved.
       EXPECT_EQ(blocks->takes() - before, large) << yaml;
       EXPECT_EQ(Lines(again), Lines(Run(yaml, nullptr))) << yaml;
     }
@@ -138,7 +139,7 @@ TEST_F(PlacedColumns, OfCallsBehindFilters) {
 }
 
 TEST_F(PlacedColumns, OfRecordsThatPassThrough) {
-  // Of which one fits into a piece, two or many.
+  // A piece holds one, two or many of these records.
   for (const size_t size : {200'000U, 131'072U, 100U}) {
     std::string bytes;
     while (bytes.size() < 600'000) {

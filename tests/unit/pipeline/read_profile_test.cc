@@ -46,7 +46,7 @@ TEST(ReadProfile, EachMomentIsForOnePlace) {
   EXPECT_EQ(sums.makers, 0U);
 }
 
-// The calling thread, and those that it begins, on one core that all share.
+// Binds the calling thread, and the threads it starts, to one core.
 void StayOnThisCore() {
   cpu_set_t one;
   CPU_ZERO(&one);
@@ -60,7 +60,8 @@ double Now() {
       .count();
 }
 
-// Four threads want one core. One step computes, the next waits for a pipe.
+// Four threads compete for one core. One step computes, the next waits for a
+// pipe.
 TEST(ReadProfile, ChargesNoPlaceForTimeReadyWithoutACore) {
   constexpr double kReady = 0.05;
   constexpr double kBlocked = 0.1;
@@ -139,7 +140,7 @@ TEST(ReadProfile, FramesNameTheirPlaces) {
   EXPECT_EQ(profile.Sum().reads.size(), profile.Sum().works.size());
 }
 
-// Rows in and out of each step, in workers' stages and in the client's.
+// Counts the rows in and out of each step, on workers and on the client.
 TEST(ReadProfile, CountsWhatEachStepTakesAndGives) {
   const auto graph = ParseGraphYaml(
       "source: {range: 10000}\n"

@@ -1,5 +1,5 @@
-// Each step on the sequence against answers written by hand, on uniform,
-// ragged, empty and one-element input, for several cuts.
+// Compares each sequence step with answers written by hand: uniform, ragged,
+// empty and one-element input, several cuts.
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Writes List(n) out: so many times x.
+// Expands List(n): n times x.
 std::string WithLists(std::string steps) {
   const std::string list = "List(";
   for (size_t at = steps.find(list); at != std::string::npos;
@@ -33,7 +33,7 @@ std::string WithLists(std::string steps) {
   return steps;
 }
 
-// Lines, and the error at the end, if any, as a last one.
+// Returns the elements as lines; an error is the last line.
 std::string LinesOf(const std::string& steps, int64_t stop,
                     size_t piece_bytes) {
   const auto graph =
@@ -69,7 +69,8 @@ void Gives(const std::string& steps, int64_t stop, const std::string& lines) {
   }
 }
 
-// One after a filter that keeps all: in the client stage.
+// Tests the step also after a filter that keeps everything: in the client
+// stage.
 void GivesAnywhere(const std::string& step, int64_t stop,
                    const std::string& lines) {
   Gives("[" + step + "]", stop, lines);

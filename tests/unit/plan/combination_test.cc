@@ -29,7 +29,8 @@ uint64_t Sum(const Shares& shares) {
 
 // ---- the schedule of a mixture
 
-// After any n elements every input gave the floor or the ceiling of its share.
+// After any n elements every input has given the floor or the ceiling of its
+// share.
 void ExpectFair(const Shares& shares, uint64_t elements) {
   const MixtureSchedule schedule(shares);
   const uint64_t sum = Sum(shares);
@@ -39,8 +40,9 @@ void ExpectFair(const Shares& shares, uint64_t elements) {
     ASSERT_LT(place.input, shares.size());
     ASSERT_EQ(place.count, given[place.input]) << n;
     ++given[place.input];
-    // All shares where there are few, else the one that changed: the others
-    // only come nearer to what they may miss, which shows when they come.
+    // Checks all shares if there are few; otherwise the one that changed. The
+    // other shares can only approach their limits, which is checked when they
+    // change.
     for (size_t i = 0; i < shares.size(); ++i) {
       if (shares.size() > 64 && i != place.input && n % 997 != 0) continue;
       const uint64_t exact = (n + 1) * shares[i];
@@ -124,7 +126,7 @@ std::vector<InputPlace> First(const Combination& combination, uint64_t count) {
   return places;
 }
 
-// "a0 a1 b0"; a second turn is a letter in upper case.
+// Formats places as "a0 a1 b0"; a second turn has an upper-case letter.
 std::string Text(const Combination& combination, uint64_t count = 100) {
   std::string out;
   for (const InputPlace& place : First(combination, count)) {
@@ -202,7 +204,7 @@ TEST(CombinationTest, AMixtureStopsAsItIsTold) {
               HasSubstr("more than 2^63"));
 }
 
-// What one element at a time makes.
+// Interleaves one element at a time.
 std::vector<std::pair<uint32_t, uint64_t>> NaiveInterleave(
     const std::vector<uint64_t>& sizes, size_t cycle, uint64_t block) {
   std::vector<std::pair<uint32_t, uint64_t>> out;
@@ -268,8 +270,8 @@ Source RandomOrder(Random& random, size_t inputs) {
   }
 }
 
-// Any element alone is what reading in order comes to; positions follow each
-// other; what is used is what comes.
+// Random access equals reading in order; positions are consecutive; the used
+// elements are those that come.
 TEST(CombinationTest, RandomAccessIsReadingInOrder) {
   Random random(3);
   for (int trial = 0; trial < 300; ++trial) {
@@ -306,7 +308,7 @@ TEST(CombinationTest, RandomAccessIsReadingInOrder) {
   }
 }
 
-// Elements of inputs without end are the same after `period` of them.
+// Elements of infinite inputs repeat after `period` elements.
 TEST(CombinationTest, TwoRoundsInARowHoldAllThatComesAfterThem) {
   using Element = std::pair<uint32_t, uint64_t>;
   Random random(5);
@@ -319,7 +321,7 @@ TEST(CombinationTest, TwoRoundsInARowHoldAllThatComesAfterThem) {
       const bool last = i + 1 == inputs;
       sizes[i] = last || random() % 2 == 0 ? kEndless : rounds[i];
     }
-    // What stands after an input without end never comes.
+    // Inputs after an infinite input never come.
     if (source.Is<ConcatenateSource>()) {
       std::copy(rounds.begin(), rounds.end() - 1, sizes.begin());
     }
@@ -343,7 +345,7 @@ TEST(CombinationTest, TwoRoundsInARowHoldAllThatComesAfterThem) {
       const std::set<Element> rest = in(begin + 2 * round, 6 * round);
       ASSERT_TRUE(std::ranges::includes(seen, rest)) << "from " << begin;
     }
-    rounds.back() = 0;  // not known
+    rounds.back() = 0;  // unknown
     const auto* concatenated = source.As<ConcatenateSource>();
     if (concatenated != nullptr || inputs == 1) {
       ASSERT_EQ(made->Round(rounds), 0u);

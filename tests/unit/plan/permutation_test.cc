@@ -65,7 +65,7 @@ TEST(PermutationTest, IsABijectionOfEverySizeUpTo2000) {
   }
 }
 
-// With the instructions of each target that this processor has.
+// With the instructions of each target that this processor supports.
 TEST(PermutationTest, OneByOneAndInRangesAgree) {
   for (uint64_t n :
        {1U, 2U, 5U, 257U, 1024U, 1025U, 2048U, 65537U, 1U << 20U}) {
@@ -87,7 +87,7 @@ TEST(PermutationTest, OneByOneAndInRangesAgree) {
   }
 }
 
-// More than a thread keeps.
+// More permutations than a thread keeps.
 TEST(PermutationTest, ManyAtATimeDoNotMix) {
   constexpr uint64_t kCount = 3 * Permutation::kKeptOrders;
   std::vector<std::vector<uint64_t>> orders;

@@ -45,7 +45,7 @@ std::vector<uint64_t> Indexes(const Plan& plan, uint64_t begin, uint64_t end) {
   return out;
 }
 
-// ---- plans by hand
+// ---- plans written by hand
 
 TEST(PlanTest, ARangeIsItself) {
   const auto plan = MakePlan(Dataset::Range(5), 5);
@@ -116,7 +116,7 @@ TEST(PlanTest, APassIsReachedWithItsFirstRecord) {
   EXPECT_THAT(passes(five.Repeat(2).Repeat(2).Batch(5)),
               ElementsAre(0, 1, 2, 3));
   EXPECT_THAT(passes(five.Repeat().Skip(4)), ElementsAre(0, 1, 1, 1, 1, 1));
-  // A shuffle makes one sequence of the passes before it.
+  // A shuffle joins the passes before it into one sequence.
   EXPECT_THAT(passes(five.Repeat(2).Shuffle().Repeat(2).Batch(9)),
               ElementsAre(0, 1, 1));
   const auto far = MakePlan(five.Repeat(), 5);
@@ -176,8 +176,8 @@ TEST(PlanTest, RefusesWhatCannotBeCounted) {
 
 // ---- plans against lists
 
-// A record as the naive evaluator carries it: `epochs[s]` is how often step s
-// had been begun when the record went through it.
+// A record in the naive evaluator. `epochs[s]`: number of times that step s had
+// begun when the record passed it.
 struct NaiveRecord {
   uint64_t index = 0;
   uint64_t pass = 0;
@@ -185,9 +185,10 @@ struct NaiveRecord {
 };
 using NaivePosition = std::vector<NaiveRecord>;
 
-constexpr uint64_t kEndlessPasses = 80;  // stands for "endless" in lists
+// passes of an infinite repeat in lists
+constexpr uint64_t kEndlessPasses = 80;
 
-// Runs the plan steps on whole lists, one step and one pass after the other.
+// Runs the plan steps on whole lists, step by step and pass by pass.
 class NaiveEvaluator {
  public:
   NaiveEvaluator(const AnalyzedGraph& graph, uint64_t n)
@@ -266,7 +267,7 @@ class NaiveEvaluator {
     std::vector<NaivePosition> out;
     uint64_t end = epoch % 2 == 1 ? window - window / 2 : window;
     for (uint64_t run = 0; out.size() < in.size(); ++run, end += window) {
-      if (end > in.size() && endless) break;  // it is longer than that
+      if (end > in.size() && endless) break;  // the window is longer
       const uint64_t begin = out.size();
       const Permutation permutation(
           MakeRandomKey(kSeed, kIteration, epoch, s, run),
@@ -345,8 +346,8 @@ Dataset RandomChain(std::mt19937_64& random, int64_t n) {
   return dataset;
 }
 
-// Of each position's last record, the combined pass of the repeats behind the
-// last shuffle.
+// Compares, for each position's last record, the combined pass of the repeats
+// after the last shuffle.
 void ExpectPasses(const Plan& plan,
                   const std::vector<NaivePosition>& expected) {
   const std::vector<Step>& steps = plan.graph().graph.steps;
@@ -371,7 +372,7 @@ void ExpectPasses(const Plan& plan,
 
 void ExpectSamePlan(const Plan& plan, std::vector<NaivePosition> expected) {
   if (plan.size() == kEndless) {
-    if (expected.size() < 8) return;  // what 80 passes make is too few
+    if (expected.size() < 8) return;  // 80 passes make too few elements
     expected.resize(std::min<size_t>(expected.size() - 7, 60));
   } else {
     ASSERT_EQ(plan.size(), expected.size());
@@ -440,7 +441,7 @@ TEST(PlanTest, AgreesWithListsOnRandomChains) {
     const auto n = static_cast<int64_t>(random() % 13);
     const Dataset dataset = RandomChain(random, n);
     auto plan = TryPlan(dataset, static_cast<uint64_t>(n));
-    if (!plan.ok()) continue;  // a shuffle at the client, say
+    if (!plan.ok()) continue;  // e.g. a shuffle on the client
     ++compared;
     endless += (*plan)->size() == kEndless;
     batched += (*plan)->graph().plan_batches;
@@ -469,7 +470,7 @@ TEST(PlanTest, ABlockShuffleMovesBlocksAndMixesThoseThatMeet) {
         std::is_sorted(order.begin() + static_cast<ptrdiff_t>(begin),
                        order.begin() + static_cast<ptrdiff_t>(begin) + 30));
   }
-  // The last, shorter one stays last, among the last run.
+  // The last, shorter block stays in the last run.
   for (uint64_t last = 100; last < 107; ++last) {
     EXPECT_GE(std::find(order.begin(), order.end(), last) - order.begin(), 90);
   }

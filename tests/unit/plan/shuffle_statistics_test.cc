@@ -1,7 +1,7 @@
-// Shuffles are uniform as far as places, neighbours, parity and (of few
-// elements) whole orders show. The keys are fixed, so a test that passes always
-// does. numpy_shuffles_test.py computes the same statistics: NumPy's
-// permutations stay within the limit, those of a four-round network do not.
+// Shuffles are uniform with respect to places, neighbours, parity and, for few
+// elements, whole orders. The keys are fixed, so results are reproducible.
+// numpy_shuffles_test.py computes the same statistics: NumPy's permutations
+// stay within the limit, those of a four-round network do not.
 
 #include <gtest/gtest.h>
 
@@ -20,15 +20,17 @@
 namespace feedmill {
 namespace {
 
-// Standard deviations, of some 100 statistics: uniform shuffles exceed it once
-// in 10,000 sets of keys.
+// In standard deviations, for about 100 statistics. Uniform shuffles exceed the
+// limit for one in 10,000 sets of keys.
 constexpr double kLimit = 5;
-constexpr size_t kGridMax = 16;   // places and values are counted in so many
-constexpr size_t kOrdersMax = 6;  // elements of which whole orders are counted
+constexpr size_t kGridMax = 16;  // cells per axis for places and values
+// maximum of elements for counting whole orders
+constexpr size_t kOrdersMax = 6;
 constexpr uint64_t kEpochs = 20'000;
-constexpr uint64_t kElements = 20'000'000;  // of all epochs of a large shuffle
+// over all epochs of a large shuffle
+constexpr uint64_t kElements = 20'000'000;
 
-// Counts what shuffles of n elements do.
+// Statistics of shuffles of n elements.
 class ShuffleStatistics {
  public:
   explicit ShuffleStatistics(size_t n)
@@ -47,14 +49,14 @@ class ShuffleStatistics {
     if (n_ <= kOrdersMax) ++orders_[order];
   }
 
-  // Each in standard deviations from what uniform shuffles give.
+  // Returns deviations from uniform shuffles, in standard deviations.
   std::map<std::string, double> Deviations() const {
     std::map<std::string, double> deviations;
     const auto epochs = static_cast<double>(epochs_);
     const auto n = static_cast<double>(n_);
     deviations["places"] = Places();
-    // Two places in a row hold some v and v + 1 in 1/n of all orders, and two
-    // such pairs of places both do in 1/(n (n - 1)).
+    // Two adjacent places hold some v and v + 1 in 1/n of all orders. Two such
+    // pairs of places both do in 1/(n (n - 1)).
     const double mean = (n - 1) / n;
     const double variance = (n - 2) / n + mean - mean * mean;
     for (const auto& [name, count] :
@@ -70,7 +72,7 @@ class ShuffleStatistics {
   }
 
  private:
-  // By the number of cycles.
+  // Computed from the number of cycles.
   bool IsOdd(const std::vector<uint64_t>& order) {
     seen_.assign(n_, false);
     size_t cycles = 0;
@@ -82,14 +84,14 @@ class ShuffleStatistics {
     return (n_ - cycles) % 2 == 1;
   }
 
-  // A chi-squared sum as a number of standard deviations (Wilson and Hilferty).
+  // Converts a chi-squared sum to standard deviations (Wilson and Hilferty).
   static double Normal(double sum, double freedom) {
     const double variance = 2 / (9 * freedom);
     return (std::cbrt(sum / freedom) - (1 - variance)) / std::sqrt(variance);
   }
 
-  // Of a cell of a places and b values, the count in one order is
-  // hypergeometric, so that this weight gives the sum its degrees of freedom.
+  // For a cell of a places and b values, the count in one order is
+  // hypergeometric. This weight gives the sum its degrees of freedom.
   double Places() const {
     const auto size = [&](size_t part) {
       return static_cast<double>(((part + 1) * n_ + grid_ - 1) / grid_ -
@@ -157,7 +159,7 @@ TEST(ShuffleStatistics, PermutationsOfAllSizesAreUniform) {
   }
 }
 
-// The keys of one pass, too, give different orders: runs of a window.
+// Keys within one pass, for runs of a window, also give different orders.
 TEST(ShuffleStatistics, RunsAndPassesOfAPlanAreUniform) {
   constexpr size_t kSize = 5;
   for (const auto& [name, dataset] :

@@ -14,8 +14,8 @@
 namespace feedmill {
 namespace {
 
-// Runs `test` in a process of its own with the soft limit set, and expects that
-// it returns true.
+// Runs `test` in a new process with the soft limit set, and expects that it
+// returns true.
 template <class F>
 void WithLimit(__rlimit_resource resource, rlim_t value, F&& test) {
   const pid_t child = fork();
@@ -42,7 +42,7 @@ size_t ThreadCount() {
   return count;
 }
 
-// That this process takes now.
+// Address space used by this process now.
 rlim_t AddressSpace() {
   std::ifstream file("/proc/self/statm");
   rlim_t pages = 0;
@@ -60,7 +60,7 @@ TEST(CheckThreads, LeavesNoThread) {
 }
 
 TEST(CheckThreads, SaysHowManyThereAreAndWhichLimit) {
-  // A thread's stack takes 8 MiB of address space or so.
+  // A thread's stack takes about 8 MiB of address space.
   WithLimit(RLIMIT_AS, AddressSpace() + (rlim_t{256} << 20), [] {
     const absl::Status status = CheckThreads(1'000, "use fewer (--threads)");
     return status.code() == absl::StatusCode::kResourceExhausted &&

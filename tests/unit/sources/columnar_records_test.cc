@@ -1,5 +1,5 @@
-// Rows of columnar files, read through a reader that makes them up: which
-// groups are decoded, and which rows come.
+// Rows of columnar files, read through a fake reader: decoded groups and
+// returned rows.
 
 #include "core/sources/columnar_records.h"
 
@@ -25,7 +25,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// Bytes of the text of a row.
+// Size of the text in a row.
 constexpr size_t kTextBytes = 1000;
 
 struct MadeUp {
@@ -39,7 +39,7 @@ std::string TextOf(uint64_t row) {
   return std::string(kTextBytes + row % 3, static_cast<char>('a' + row % 26));
 }
 
-// Row r of the file has number r and TextOf(r).
+// A fake file: row r has number r and TextOf(r).
 class MadeUpFile final : public ColumnarFile {
  public:
   explicit MadeUpFile(const MadeUp& data) : data_(data) {}
@@ -108,7 +108,7 @@ class MadeUpReader final : public ColumnarReader {
 
 class ColumnarRecordsTest : public ::testing::Test {
  protected:
-  // Reads files that all have the rows of `data`.
+  // Makes a source of files that all have the rows of `data`.
   std::unique_ptr<const RecordSource> Make(
       const MadeUp& data, const std::vector<SourceField>& fields,
       const std::vector<std::string>& files = {"a"}, bool partitions = false) {
@@ -125,7 +125,8 @@ class ColumnarRecordsTest : public ::testing::Test {
                                partitions, std::move(manifest));
   }
 
-  // The numbers of all records `indexes`, each read checked for progress.
+  // Reads all records `indexes` and returns their numbers; checks that each
+  // read makes progress.
   static std::vector<int64_t> Numbers(const RecordSource& source,
                                       std::span<const uint64_t> indexes,
                                       size_t bytes_max, RecordBlock& block) {
@@ -184,7 +185,7 @@ TEST_F(ColumnarRecordsTest, ReadsRunsAcrossGroupsAndFiles) {
     const auto got = source->ReadRun(at, 20 - at, 4000, *scratch, block);
     ASSERT_TRUE(got.ok());
     ASSERT_GT(*got, 0u);
-    // 1,000 bytes a row: no read takes many more than fit.
+    // 1,000 bytes per row: no read returns many more rows than fit.
     EXPECT_LE(*got, 4u);
     for (size_t row = 0; row < *got; ++row) {
       numbers.push_back(block.columns[0].View().Items<int64_t>(row)[0]);
@@ -196,7 +197,7 @@ TEST_F(ColumnarRecordsTest, ReadsRunsAcrossGroupsAndFiles) {
 }
 
 TEST_F(ColumnarRecordsTest, KeepsRightRowsOfMoreGroupsThanItHolds) {
-  // 400 groups of about 1 MB: more than a read holds, and than are kept.
+  // 400 groups of about 1 MB: more than a read holds and than are cached.
   MadeUp data{.group_rows = std::vector<uint64_t>(400, 1000)};
   const auto source = Make(data, both_);
   std::vector<uint64_t> indexes = Scattered(400'000, 149'993);

@@ -1,4 +1,4 @@
-// Records that are read in another order than that of their files.
+// Records read in another order than that of their files.
 
 #include <fcntl.h>
 #include <gmock/gmock.h>
@@ -35,7 +35,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Often enough asked for, files are mapped.
+// Files are mapped after this number of reads.
 constexpr int kUntilMapped = 100;
 
 std::string Noise(size_t size, unsigned seed) {
@@ -66,7 +66,7 @@ bool Add(RangeGatherer& gatherer, const RandomAccessFile& file, uint64_t offset,
   return true;
 }
 
-// All that it gathers, one after the other.
+// Returns all gathered bytes, concatenated.
 std::string Gathered(RangeGatherer& gatherer) {
   std::string text;
   for (const auto& range : gatherer.Gather()) text += Text(range);
@@ -75,7 +75,8 @@ std::string Gathered(RangeGatherer& gatherer) {
   return text;
 }
 
-// As long as it lives, this process reads no mapping itself: the kernel copies.
+// While it exists, this process does not read mappings itself: the kernel
+// copies.
 class OthersHandler {
  public:
   OthersHandler() {
@@ -91,10 +92,11 @@ class OthersHandler {
   struct sigaction before_;
 };
 
-// With and without another's handler.
+// With and without a foreign SIGBUS handler.
 class RangeGathererTest : public ::testing::TestWithParam<bool> {
  protected:
-  // After the first file was mapped, which is when ours is installed.
+  // Installs the foreign handler after the first file was mapped, which
+  // installs the library's.
   void SetUp() override {
     TestFolder folder;
     OpenMapped(folder.Write("a", "text"));
@@ -189,7 +191,7 @@ TEST_P(RangeGathererTest, TellsThatAFileWasCutOff) {
   ASSERT_TRUE(Add(gatherer, *whole, 0, 5));
   ASSERT_TRUE(Add(gatherer, *file, 50'000, 1000));
   EXPECT_EQ(Gathered(gatherer), GetParam() ? "" : "(not sound)");
-  // … and goes on with others.
+  // Other files are still readable.
   ASSERT_TRUE(Add(gatherer, *whole, 0, 5));
   EXPECT_EQ(Gathered(gatherer), "whole");
 }
@@ -238,8 +240,8 @@ struct Records {
     scratch = records->NewScratch();
   }
 
-  // Reads all of `indexes`; the records up to the first error, the last of
-  // them the text of that.
+  // Reads all of `indexes`. Returns the records up to the first error, followed
+  // by the error's text.
   std::vector<std::string> Read(std::span<const uint64_t> indexes) {
     std::vector<std::string> out;
     status = absl::OkStatus();
@@ -266,7 +268,8 @@ struct Records {
   absl::Status status;
 };
 
-// `count` records of up to `size_max` bytes, the same for the same seed.
+// Returns `count` records of up to `size_max` bytes; equal seeds give equal
+// records.
 std::vector<std::string> NoiseRecords(int count, size_t size_max,
                                       unsigned seed) {
   std::vector<std::string> records;
@@ -281,7 +284,7 @@ TEST_P(RandomReadsTest, GiveTheRecordsThatWereAskedFor) {
   TestFolder folder;
   std::vector<std::string> all;
   std::vector<std::string> paths;
-  // Records that are gathered, others too long for that, and empty ones.
+  // Records that are gathered, records too long for that, and empty ones.
   for (const size_t size_max :
        std::initializer_list<size_t>{0, 10, 300, 20'000, 2'000}) {
     const auto some =
@@ -297,7 +300,7 @@ TEST_P(RandomReadsTest, GiveTheRecordsThatWereAskedFor) {
     for (int turn = 0; turn < 5; ++turn) {
       std::vector<uint64_t> indexes;
       for (size_t k = 0; k < count; ++k) {
-        // Some twice, some in runs.
+        // Some records twice, some in runs.
         indexes.push_back(k % 3 == 2 ? (indexes.back() + 1) % all.size()
                                      : random() % all.size());
       }
@@ -349,7 +352,7 @@ TEST_P(RandomReadsTest, NoticeEveryDamagedByte) {
   for (size_t at = 0; at < whole.size(); at += 11) {
     const char broken = static_cast<char>(whole[at] ^ 0x10);
     ASSERT_EQ(pwrite(fd, &broken, 1, static_cast<off_t>(at)), 1);
-    std::filesystem::last_write_time(path, time);  // as a disk would
+    std::filesystem::last_write_time(path, time);  // like a disk error
     const auto read = reader.Read(indexes);
     EXPECT_LT(read.size(), all.size());
     EXPECT_FALSE(reader.status.ok()) << at;
@@ -363,8 +366,8 @@ TEST_P(RandomReadsTest, NoticeEveryDamagedByte) {
   EXPECT_EQ(reader.Read(indexes).size(), all.size());
 }
 
-// Whoever cuts a file off, or writes it anew, while it is read: there is no
-// signal, and no record that never was.
+// A file is truncated or rewritten while it is read: there is no signal, and no
+// record that never existed.
 TEST_P(RandomReadsTest, OfAFileThatIsCutOffMeanwhile) {
   TestFolder folder;
   const auto all = NoiseRecords(2'000, 1'000, 7);

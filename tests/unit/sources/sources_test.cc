@@ -41,7 +41,7 @@ AnalyzedGraph GraphOf(Source source, bool needs_index = false) {
   return graph;
 }
 
-// Reads records as a pipeline would, as strings.
+// Reads records like a pipeline, as strings.
 struct Reader {
   Reader(const Source& source, const Manifest& manifest, bool is_counted = true)
       : counted(is_counted) {
@@ -52,7 +52,8 @@ struct Reader {
     scratch = records->NewScratch();
   }
 
-  // All of `indexes`, in reads of at most `bytes_max`; stops at an error.
+  // Reads all of `indexes` with at most `bytes_max` per read; stops at an
+  // error.
   std::vector<std::string> Read(std::vector<uint64_t> indexes,
                                 size_t bytes_max = size_t{1} << 20) {
     std::vector<std::string> out;
@@ -72,7 +73,8 @@ struct Reader {
     return out;
   }
 
-  // Records, or rows of a block: how many of `left` are done with.
+  // Reads records, or rows of a block. Returns the number of completed entries
+  // of `left`.
   absl::StatusOr<size_t> ReadSome(std::span<const uint64_t> left,
                                   size_t bytes_max) {
     if (counted) return records->Read(left, bytes_max, *scratch, block);
@@ -223,7 +225,7 @@ TEST(TfRecord, EveryTruncationIsToldWithItsPlace) {
     const std::string path = folder.Write("a", whole.substr(0, size));
     const Source source = MakeSource(TfRecordSource{{path}});
     const auto manifest = ResolveManifest(GraphOf(source));
-    if (size < second) {  // no record at all: no TFRecord file
+    if (size < second) {  // no record: not a TFRecord file
       ASSERT_EQ(manifest.status().code(), absl::StatusCode::kDataLoss) << size;
       EXPECT_THAT(ErrorText(manifest.status()),
                   HasSubstr(path + ": record 0 at offset 0"));
@@ -253,7 +255,7 @@ TEST(TfRecord, EveryFlippedByteIsNoticed) {
       EXPECT_EQ(manifest.status().code(), absl::StatusCode::kDataLoss);
       continue;
     }
-    // The records before the broken one are good.
+    // The records before the damaged one are intact.
     Reader reader(source, *manifest);
     std::vector<uint64_t> all = UpTo(manifest->TotalRecords());
     const std::vector<std::string> read = reader.Read(all);
@@ -261,7 +263,7 @@ TEST(TfRecord, EveryFlippedByteIsNoticed) {
     EXPECT_LT(read.size(), all.size());
     EXPECT_THAT(ErrorText(reader.status),
                 HasSubstr(fmt::format("a: record {} at offset", read.size())));
-    // Also where it is read first.
+    // Also if it is read first.
     std::reverse(all.begin(), all.end());
     EXPECT_LT(reader.Read(all).size(), all.size());
   }
@@ -279,7 +281,7 @@ TEST(TfRecord, RecordsAreCountedUpToTheFirstBrokenByte) {
     return CountTfRecords(Bytes(bytes).subspan(offsets[from]),
                           std::span(offsets).subspan(from));
   };
-  // So are those that are copied.
+  // The same for copied records.
   const auto copy = [&](const std::string& bytes,
                         std::vector<std::string>& to) {
     to.clear();
@@ -339,7 +341,8 @@ TEST(RecordIndexCache, KeepsWhatWasUsedLast) {
   EXPECT_NE(cache.Get(lines, **file, {4, 1}).value(), first);
 }
 
-// Indexes that earlier versions kept are found by these bytes.
+// These bytes are the names of indexes on disk, so that indexes of earlier
+// versions are found.
 TEST(Framing, KeepsItsName) {
   const auto name_of = [](std::array<uint64_t, 5> numbers) {
     std::string name;
@@ -404,7 +407,7 @@ TEST(Text, LinesAreThoseOfBlocksWhereverTheyBegin) {
   std::string text;
   std::vector<std::string> lines;
   std::mt19937 random(3);
-  // Some lines cross a block's end, one is longer than a block.
+  // Some lines cross the end of a block; one is longer than a block.
   while (text.size() < 3 * kBlockBytes) {
     const size_t size =
         lines.size() == 100 ? kBlockBytes + 5'000'000 : random() % 100'000;

@@ -14,7 +14,7 @@
 
 namespace feedmill {
 
-// A folder of its own for a test, gone with it.
+// A temporary folder, deleted with this object.
 class TestFolder {
  public:
   TestFolder() {
@@ -34,7 +34,7 @@ class TestFolder {
   }
   const std::string& path() const { return path_; }
 
-  // Writes a file, and the folders it is in; returns its path.
+  // Writes a file and creates its folders; returns its path.
   std::string Write(const std::string& name, std::string_view text) const {
     const std::string path = *this / name;
     std::filesystem::create_directories(
@@ -54,7 +54,7 @@ inline void AppendLittleEndian(uint64_t value, size_t bytes, std::string& out) {
   }
 }
 
-// The bytes of a TFRecord file.
+// Returns the bytes of a TFRecord file.
 inline std::string TfRecordFile(const std::vector<std::string>& records) {
   std::string out;
   for (const std::string& record : records) {

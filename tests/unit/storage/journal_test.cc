@@ -1,4 +1,4 @@
-// A journal and everything that can happen to its files.
+// A journal, and all kinds of damage to its files.
 
 #include "core/storage/journal.h"
 
@@ -41,7 +41,7 @@ class JournalTest : public ::testing::Test {
   std::string File(const std::string& name) const {
     return Folder() + "/" + name;
   }
-  // What lies in the folder at this moment, as a crash would leave it.
+  // Copies the folder's present content, like a crash would leave it.
   void CopyTo(const std::string& name) const {
     fs::remove_all(Folder(name));
     fs::copy(Folder(), Folder(name));
@@ -86,7 +86,7 @@ class JournalTest : public ::testing::Test {
     bytes[offset] = static_cast<char>(bytes[offset] ^ 0x10);
     Write(path, bytes);
   }
-  // Changes the database behind the journal's back.
+  // Changes the database without the journal's knowledge.
   void Sql(const std::string& sql) const {
     auto database = SqliteDatabase::Open(File("journal.db"));
     ASSERT_TRUE(database.ok()) << database.status();
@@ -174,7 +174,8 @@ TEST_F(JournalTest, AFlippedByteOfAnEventIsNoticed) {
   ExpectDataLoss("event 2 does not have its checksum");
 }
 
-// Most bytes of the file are of no use; the others must not be trusted.
+// Most bytes of the file are unused; the others must not be trusted if they
+// change.
 TEST_F(JournalTest, NoFlippedByteGoesUnnoticed) {
   Given({"first event", "second event", "third event"}).reset();
   const std::string path = File("journal.db");
@@ -241,7 +242,7 @@ TEST_F(JournalTest, ALostSealIsNoticed) {
   ExpectDataLoss("journal.seal is gone");
 }
 
-// Power was lost: the seal is not synced, the journal is.
+// After a power failure the journal is synced, the seal is not.
 TEST_F(JournalTest, ASealThatIsBehindIsAccepted) {
   auto journal = Given({"a"});
   const std::string seal = Read(File("journal.seal"));
@@ -254,7 +255,8 @@ TEST_F(JournalTest, ASealThatIsBehindIsAccepted) {
 TEST_F(JournalTest, ATornSealHasAnOlderSlot) {
   Given({"a", "b", "c"}).reset();
   std::string seal = Read(File("journal.seal"));
-  // Slots at 0 and 4096; four marks were written, so the last is in the second.
+  // Slots are at 0 and 4096. Four marks were written, so the last is in the
+  // second.
   seal[4'096 + 20] = static_cast<char>(seal[4'096 + 20] ^ 1);
   Write(File("journal.seal"), seal);
   EXPECT_THAT(EventsIn(Folder()), ElementsAre("a", "b", "c"));

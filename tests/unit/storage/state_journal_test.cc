@@ -1,4 +1,4 @@
-// The dispatcher's events as bytes and in a work-dir.
+// The dispatcher's events, encoded and in a work-dir.
 
 #include "broker/state_journal.h"
 
@@ -30,7 +30,7 @@ const SessionKey kOther{kShared, ConsumerId("reader-2")};
 SplitId Split(uint64_t number) { return {JournalId(77), number}; }
 Cursor At(uint64_t p, uint64_t i = 0) { return {p, i}; }
 
-// A life with every kind of event; each follows from those before it.
+// Returns events of every kind; each follows from those before it.
 std::vector<DispatcherEvent> Life() {
   constexpr uint64_t kLarge = ~uint64_t{0};
   return {
@@ -96,7 +96,7 @@ TEST(EventCodec, EveryEventComesBackAsItWas) {
   EXPECT_EQ(Replay(back), Replay(Life()));
 }
 
-// The format of version 8: a change here makes every journal unreadable.
+// The format of version 8: a change makes every journal unreadable.
 TEST(EventCodec, TheBytesStayTheSame) {
   EXPECT_EQ(EncodeEvent(SplitsBound{Split(300), kSolo, At(1, 3), At(9), 5}),
             std::string("\x08\x05\x4d\xac\x02\x06photos\x04solo"
@@ -110,7 +110,7 @@ TEST(EventCodec, TheBytesStayTheSame) {
             std::string("\x08\x0d\x06photos\xac\x02\x01", 12));
 }
 
-// A journal of the release before is read as it is.
+// A journal of the previous release is readable.
 TEST(EventCodec, Version7IsRead) {
   for (const bool complete : {false, true}) {
     std::string bytes = EncodeEvent(RunFinished{kJob, complete});
@@ -258,7 +258,7 @@ TEST_F(StateJournalTest, ReplayGivesTheStateAfterCompaction) {
     ASSERT_TRUE(journal->CompactIfWorthwhile(state).ok());
   };
   commit(Life());
-  // Enough to be worth it, several times.
+  // Several times enough to be worth compacting.
   for (uint64_t k = 0; k < 20; ++k) {
     commit({ManifestKnown{kJob, std::string(1'000'000, 'a')},
             ManifestKnown{kJob, "small"}});
@@ -269,7 +269,7 @@ TEST_F(StateJournalTest, ReplayGivesTheStateAfterCompaction) {
   EXPECT_EQ(MustOpen()->TakeState(), state);
 }
 
-// Else a restart would read all that there was once.
+// Otherwise a restart would read all obsolete content.
 TEST_F(StateJournalTest, ASnapshotOfWhatIsGoneIsReplaced) {
   auto journal = MustOpen();
   DispatcherState state = journal->TakeState();

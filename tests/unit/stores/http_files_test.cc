@@ -32,7 +32,7 @@ TEST(HttpFiles, AKnownFileIsOpenedWithoutARequest) {
   EXPECT_EQ(*(*file)->Identity(), known);
   EXPECT_GT((*file)->ahead_bytes(), 0u);
   std::byte byte;
-  EXPECT_EQ(*(*file)->Read(100, {&byte, 1}), 0u);  // behind the end
+  EXPECT_EQ(*(*file)->Read(100, {&byte, 1}), 0u);  // beyond the end
 }
 
 TEST(HttpFiles, NamesThatAreNoFileCostNoRequest) {

@@ -1,4 +1,4 @@
-// A transfer decides what to make of answers; the network is this test.
+// A transfer judges answers; this test plays the network.
 
 #include "stores/http/transfer.h"
 
@@ -23,7 +23,7 @@ class TransferTest : public ::testing::Test {
   void Head(Transfer& transfer, std::initializer_list<const char*> lines) {
     for (const char* line : lines) transfer.TakeHeaderLine(line, now_);
   }
-  // A 206 answer of bytes [begin, end) of 100.
+  // Sends a 206 answer of bytes [begin, end) of 100.
   void HeadOfRange(Transfer& transfer, int begin, int end,
                    const char* etag = "\"v\"") {
     Head(transfer, {"HTTP/1.1 206 x"});
@@ -58,7 +58,7 @@ TEST_F(TransferTest, ARepeatAsksForTheBytesThatAreMissing) {
   ASSERT_TRUE(next);
   EXPECT_GT(*next, now_);
   EXPECT_EQ(transfer->BeginAttempt(*next), "14-15");
-  HeadOfRange(*transfer, 14, 15);  // shorter than asked for, and sound
+  HeadOfRange(*transfer, 14, 15);  // shorter than requested, but valid
   EXPECT_TRUE(Body(*transfer, "e"));
   ASSERT_TRUE(transfer->EndAttempt(now_, answered_));
   EXPECT_EQ(transfer->BeginAttempt(*next), "15-15");
@@ -78,13 +78,13 @@ TEST_F(TransferTest, OtherBytesThanAskedForAreNeverTaken) {
     EXPECT_FALSE(Body(*transfer, "xxxxxx"));
     EXPECT_TRUE(transfer->EndAttempt(now_, cut_));
   }
-  // Lengths that contradict each other.
+  // Contradicting lengths.
   transfer->BeginAttempt(now_);
   HeadOfRange(*transfer, 10, 16);
   Head(*transfer, {"Content-Length: 7"});
   EXPECT_FALSE(Body(*transfer, "x"));
   EXPECT_TRUE(transfer->EndAttempt(now_, cut_));
-  // More bytes than the answer said.
+  // More bytes than the answer announced.
   transfer->BeginAttempt(now_);
   HeadOfRange(*transfer, 10, 16);
   EXPECT_FALSE(Body(*transfer, "abcdefg"));
@@ -219,7 +219,8 @@ TEST_F(TransferTest, AWholeFileIsBoundedAndComplete) {
   EXPECT_EQ(whole->BeginAttempt(now_), "");
   Head(*whole, {"HTTP/1.1 200 x", "Content-Length: 4", "ETag: \"v\""});
   EXPECT_TRUE(Body(*whole, "ab"));
-  EXPECT_TRUE(whole->EndAttempt(now_, cut_));  // from its beginning again
+  // starts again from the beginning
+  EXPECT_TRUE(whole->EndAttempt(now_, cut_));
   whole->BeginAttempt(now_);
   Head(*whole, {"HTTP/1.1 200 x", "Content-Length: 4", "ETag: \"v\""});
   EXPECT_TRUE(Body(*whole, "abcd"));

@@ -50,7 +50,7 @@ std::string Content(const std::string& path) {
   return text.str();
 }
 
-// A pipe whose reading end this test holds.
+// A pipe whose read end belongs to this test.
 class Pipe {
  public:
   Pipe() { EXPECT_EQ(pipe2(ends_, O_CLOEXEC), 0); }
@@ -277,7 +277,7 @@ TEST(ElementWriter, SummaryOfNothing) {
   EXPECT_EQ(summary["order_hash"], "0000000000000000");
 }
 
-// Numbers that were not printed may be given to others.
+// Numbers that were not printed may be given to other readers.
 TEST(ElementWriter, StopsBetweenTwoLinesAndCountsThem) {
   Pipe pipe;
   std::atomic<bool> cancel = false;

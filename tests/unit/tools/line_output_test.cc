@@ -20,7 +20,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// A pipe whose reading end this test holds.
+// A pipe whose read end belongs to this test.
 class HeldPipe {
  public:
   HeldPipe() {
@@ -50,7 +50,7 @@ class HeldPipe {
   int ends_[2];
 };
 
-// `count` lines of `bytes` each, and where they end.
+// `count` lines of `bytes` each, and their ends.
 struct TestLines {
   TestLines(size_t count, size_t bytes) {
     for (size_t k = 0; k < count; ++k) {
@@ -108,7 +108,7 @@ TEST_F(LineOutputTest, StopsBetweenTwoLinesOfAPipeThatIsFull) {
   LineOutput output(pipe.writer(), cancel_);
   int calls = 0;
   const absl::Status stopped = Write(output, lines, [&] {
-    cancel_ = ++calls == 16;  // a page each time; the pipe has 16
+    cancel_ = ++calls == 16;  // one page per call; the pipe has 16
     return true;
   });
   EXPECT_EQ(stopped.code(), absl::StatusCode::kCancelled) << stopped;

@@ -1,4 +1,4 @@
-// What `read --explain` prints.
+// The text of `read --explain`.
 #include "tools/command/plan_text.h"
 
 #include <gmock/gmock.h>

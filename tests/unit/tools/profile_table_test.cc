@@ -27,7 +27,7 @@ std::string TableOf(const ReadProfile::Sums& sums, bool local = true) {
   return ProfileTable(**analyzed, sums, local);
 }
 
-// A read of 10 s that waited for its makers nearly always.
+// A read of 10 s that almost always waited for its makers.
 ReadProfile::Sums Waited() {
   ReadProfile::Sums sums;
   sums.elapsed_s = 10;
@@ -72,7 +72,7 @@ TEST(ProfileTable, SaysThatThreadsHadNoCore) {
                          "\nclient  ready, without a core +4\\.500 "));
 }
 
-// The thread that reads had a core for 2 of 10 s, and waited for most of them.
+// The reading thread had a core for 2 of 10 s, and waited for most of them.
 TEST(ProfileTable, NamesMakersWhereTheReaderHadNoCore) {
   ReadProfile::Sums sums = Waited();
   sums.reads[ReadProfile::kWaiting] = {1.5, 0};

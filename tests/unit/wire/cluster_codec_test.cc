@@ -41,7 +41,7 @@ std::string Finished(const FlatBufferBuilder& builder) {
                      builder.GetSize());
 }
 
-// A job's tasks as somebody else's program may write them.
+// Encodes a job's tasks like another program might.
 std::string BytesOf(const std::string& job,
                     const std::vector<std::pair<int64_t, std::string>>& tasks,
                     int jobs = 1) {
@@ -148,7 +148,7 @@ TEST(ClusterCodec, BytesMayLieAnywhere) {
   EXPECT_EQ(*def, TheCluster());
 }
 
-// The bytes of the documents, for ever: other programs keep them.
+// These bytes must never change, because other programs keep such documents.
 // FEEDMILL_WRITE_GOLDEN=1 cluster_codec_test writes them.
 TEST(ClusterCodec, GoldenBytesStay) {
   const std::pair<std::string, std::string> golden[] = {

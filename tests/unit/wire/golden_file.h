@@ -10,8 +10,8 @@
 
 namespace feedmill::testing {
 
-// Expects that schemas/golden/<name> holds these bytes; writes them there
-// first if FEEDMILL_WRITE_GOLDEN is set.
+// Expects that schemas/golden/<name> holds these bytes. If
+// FEEDMILL_WRITE_GOLDEN is set, writes them there first.
 inline void ExpectGolden(const std::string& name, const std::string& bytes) {
   const std::string path = FEEDMILL_GOLDEN_DIR "/" + name;
   if (std::getenv("FEEDMILL_WRITE_GOLDEN") != nullptr) {

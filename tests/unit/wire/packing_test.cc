@@ -1,4 +1,4 @@
-// Frames whose parts are sent smaller than they are, or with checksums.
+// Frames with compressed parts or with checksums.
 
 #include "core/wire/packing.h"
 
@@ -29,7 +29,7 @@ Piece PieceOf(Chunk chunk) {
   return piece;
 }
 Piece Wide() { return PieceOf(WideChunk(64)); }
-// Bytes that nothing makes smaller.
+// Incompressible data.
 Piece Noise() {
   Chunk chunk = WideChunk(64);
   std::mt19937 draw(1);
@@ -62,7 +62,8 @@ Buffer Changed(const Buffer& buffer, size_t at) {
   return Buffer::CopyOf(std::as_bytes(std::span(std::as_const(bytes))));
 }
 
-// The header with other entries for what is packed, and a right checksum.
+// Returns the message with other entries for packed parts, and a valid
+// checksum.
 using Entries = std::vector<fb::PackedPart>;
 Parts WithEntries(const Parts& parts, const Entries& entries) {
   Parts changed = parts;
@@ -232,7 +233,8 @@ TEST(Relays, CarryAMessageUnread) {
       Decode(Encode(Relay{relay.worker, "", {}}, kCluster), kCluster).ok());
 }
 
-// The bytes of this version. LZ4's are Debian 12's: what they stand for counts.
+// Bytes of this version. LZ4's are those of Debian 12; only their unpacked
+// content matters.
 TEST(Golden, APackedFrameIsTheseBytes) {
   Frame frame = PackedFrame(Wide(), LinkCompression::kLz4);
   frame.checksums = true;

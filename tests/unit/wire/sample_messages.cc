@@ -148,7 +148,7 @@ Piece RaggedPiece() {
   return piece;
 }
 
-// The last of its elements is left out.
+// The last element is skipped.
 Piece SkippingPiece() {
   Piece piece = RaggedPiece();
   piece.cursors = BitmapRows{{0b00110110}};
@@ -158,7 +158,7 @@ Piece SkippingPiece() {
   return piece;
 }
 
-// Rows of a slice, several to a position, and the error that ends it all.
+// Rows of a slice, several per position, and a final error.
 Piece RunsPiece() {
   Piece piece;
   piece.begin = {300, 1};
@@ -177,7 +177,7 @@ Piece WidePiece() {
   return piece;
 }
 
-// Nothing came of these positions, and nothing is known of the elements.
+// Positions without elements; nothing is known of the elements.
 Piece EmptyPiece() {
   Piece piece;
   piece.begin = {103, 0};

@@ -21,10 +21,10 @@ struct Sample {
   Message message;
 };
 
-// At least one message of each kind, every field set to a value of its own.
+// At least one message of each kind; every field has a distinct value.
 std::vector<Sample> SampleMessages();
 
-// The sample that is named so, which must be a T.
+// Returns the sample of that name, which must be a T.
 template <class T>
 T SampleOf(const std::string& name) {
   for (const Sample& sample : SampleMessages()) {
@@ -34,7 +34,7 @@ T SampleOf(const std::string& name) {
   return {};
 }
 
-// The message, encoded and decoded again.
+// Encodes and decodes a message.
 template <class T>
 T Returned(const T& message) {
   const auto decoded = Decode(Encode(message, kCluster), kCluster);
@@ -42,14 +42,14 @@ T Returned(const T& message) {
   return std::get<T>(*decoded);
 }
 
-// The bytes of a golden file: each part after its length in eight bytes.
+// The format of a golden file: each part after its length in eight bytes.
 std::string Joined(const Parts& parts);
 
 // A frame around `piece`.
 Frame FrameOf(Piece piece);
 // Pictures of several sizes with tags: ragged columns of numbers and strings.
 Chunk RaggedChunk();
-// `rows` rows of 1 KiB: one part of its own from 64 rows on.
+// `rows` rows of 1 KiB; from 64 rows on they are a part of their own.
 Chunk WideChunk(size_t rows);
 
 }  // namespace feedmill

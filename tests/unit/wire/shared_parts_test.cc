@@ -1,4 +1,4 @@
-// Frames whose large parts lie in memory that both sides see.
+// Frames whose large parts are in shared memory.
 
 #include <gtest/gtest.h>
 #include <xxhash.h>
@@ -15,7 +15,7 @@
 namespace feedmill {
 namespace {
 
-// A memory of its own, in which the large parts that it is shown then lie.
+// A separate memory; large parts that it lends are copied into it.
 class Memory : public PartLender, public PartBorrower {
  public:
   SharedParts Lend(std::span<const Buffer> parts) override {
@@ -112,7 +112,7 @@ TEST(SharedParts, BelongToFramesOnly) {
   EXPECT_EQ(memory.last().sequence, 0u);
 }
 
-// The parts with the index of their one shared part changed.
+// Returns the parts with a changed index of the only shared part.
 Parts Renumbered(Parts parts, const SharedPart& shared, uint32_t index) {
   const auto* bytes = reinterpret_cast<const char*>(parts[0].data());
   std::string header(bytes, parts[0].size() - 8);
@@ -148,8 +148,7 @@ TEST(SharedParts, WhatDoesNotLieInTheMemoryIsRefused) {
       absl::IsInvalidArgument(Decode(parts, kCluster, &empty).status()));
 }
 
-// The bytes of this version, as wire_test's; its parts are the header and the
-// small ones.
+// Bytes of this version, like in wire_test: the header and the small parts.
 TEST(SharedParts, AreTheseBytes) {
   Memory memory;
   const std::string encoded = Joined(Encode(WideFrame(), kCluster, &memory));

@@ -1,4 +1,4 @@
-// What making a piece took, as grants ask and frames say it.
+// Costs of pieces: requested by grants, carried by frames.
 #include <gtest/gtest.h>
 
 #include <memory>

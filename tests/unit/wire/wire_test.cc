@@ -26,7 +26,7 @@ Buffer BufferOf(const Bytes& bytes) {
   return Buffer::CopyOf(std::as_bytes(std::span(bytes)));
 }
 
-// The parts of a golden file.
+// Splits a golden file into its parts.
 Parts PartsOf(const Bytes& joined) {
   Parts parts;
   for (size_t at = 0; at < joined.size();) {
@@ -39,7 +39,7 @@ Parts PartsOf(const Bytes& joined) {
   return parts;
 }
 
-// The parts with a right checksum, whatever the header is now.
+// Returns the parts with the given header and a valid checksum.
 Parts Sealed(Parts parts, const Bytes& header) {
   const uint64_t checksum = XXH3_64bits(header.data(), header.size());
   parts[0] =
@@ -51,7 +51,7 @@ Bytes HeaderOf(const Parts& parts) {
   return part.substr(0, part.size() - 8);
 }
 
-// A message with one envelope of the test's own making.
+// Makes a message with a hand-written envelope.
 using Builder = flatbuffers::FlatBufferBuilder;
 using BodyMaker =
     std::function<std::pair<fb::Body, flatbuffers::Offset<void>>(Builder&)>;
@@ -78,7 +78,7 @@ std::vector<std::string> Lines(const Chunk& chunk) {
   return lines;
 }
 
-// ---- what goes out comes in
+// ---- round trips
 
 TEST(Codec, EveryMessageComesBackAsItWas) {
   std::set<size_t> kinds;
@@ -263,7 +263,7 @@ TEST(Codec, SmallMessagesHaveAllTheirFields) {
   EXPECT_TRUE(back.head);
 }
 
-// Writers do not align vectors without items, and texts move everything.
+// Writers do not align empty vectors, and texts move all later fields.
 TEST(Codec, TextsOfAnyLengthLeaveTheRestReadable) {
   for (size_t size = 0; size < 17; ++size) {
     WorkerBeat beat;
@@ -364,7 +364,7 @@ TEST(Frame, UnalignedPartsAreReadToo) {
   }
 }
 
-// ---- what must be refused
+// ---- refused messages
 
 TEST(Envelope, AnotherVersionIsNamed) {
   const auto status =
@@ -415,7 +415,7 @@ TEST(Envelope, GarbageIsRefused) {
             absl::StatusCode::kInvalidArgument);
 }
 
-// Only the padding at the end may be missing.
+// Only the final padding may be missing.
 TEST(Envelope, ShortenedHeadersAreRefused) {
   for (const Sample& sample : SampleMessages()) {
     const Parts parts = Encode(sample.message, kCluster);
@@ -430,8 +430,8 @@ TEST(Envelope, ShortenedHeadersAreRefused) {
   }
 }
 
-// With a right checksum a changed header may mean something else, but never
-// something that breaks a promise or reads outside.
+// With a valid checksum a changed header may have another meaning, but never
+// breaks a guarantee or causes reads outside.
 TEST(Envelope, ChangedHeadersAreRefusedOrSound) {
   for (const Sample& sample : SampleMessages()) {
     const Parts parts = Encode(sample.message, kCluster);
@@ -465,7 +465,7 @@ TEST(Envelope, UnknownEnumValuesAreRefused) {
   EXPECT_EQ(CodeOf(status), absl::StatusCode::kInvalidArgument);
 }
 
-// One text named a million times would be gigabytes once copied.
+// A text named a million times would need gigabytes once copied.
 TEST(Envelope, WeightsOfNothingAreRefused) {
   Grant grant = SampleOf<Grant>("grant_weight");
   EXPECT_EQ(Returned(grant).weight, 250u);
@@ -519,7 +519,7 @@ TEST(Frame, PartsMustBeThereAndUsed) {
 TEST(Frame, BuffersThatLeadOutsideAreRefused) {
   const Parts parts = Encode(SampleOf<Frame>("frame_ragged"), kCluster);
   ASSERT_EQ(parts.size(), 2u);
-  // The offsets and starts of the ragged columns lie in part 1.
+  // Part 1 holds the offsets and starts of the ragged columns.
   size_t refused = 0;
   for (size_t at = 0; at < parts[1].size(); at += 8) {
     Bytes changed = BytesOf(parts[1]);
@@ -572,10 +572,10 @@ TEST(Frame, ComponentsMustHaveNamesOfTheirOwn) {
   }
 }
 
-// ---- golden frames: the bytes of this version, for ever
+// ---- golden frames: the bytes of this version, which must not change
 //
-// FEEDMILL_WRITE_GOLDEN=1 wire_test --gtest_filter=Golden.* writes them; only
-// with a new protocol version may one that exists change.
+// FEEDMILL_WRITE_GOLDEN=1 wire_test --gtest_filter=Golden.* writes them.
+// Existing ones may change only with a new protocol version.
 
 TEST(Golden, FramesAreTheseBytes) {
   for (const Sample& sample : SampleMessages()) {

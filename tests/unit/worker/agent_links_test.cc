@@ -1,4 +1,4 @@
-// What a worker makes of its clients' wishes, and of several jobs.
+// Clients' requests to a worker, and several jobs.
 #include <map>
 #include <string>
 #include <utility>
@@ -24,7 +24,7 @@ TEST_F(WorkerAgentTest, PackedPartsGoOnlyToWhoWishesForThem) {
     const ComputeRequest task = TakeTask(0);
     EXPECT_EQ(task.to, kClient);
     EXPECT_EQ(task.compression, LinkCompression::kZstd);
-    if (!wishes) {  // any more
+    if (!wishes) {  // no longer
       grant.compression = LinkCompression::kNone;
       Give(grant);
     }
@@ -50,18 +50,18 @@ TEST_F(WorkerAgentTest, WhatIsToldOfALinkCountsWherePiecesWaitForCredit) {
   };
   told(8);
   EXPECT_EQ(tasks_.at(0).link_rate, 0u);
-  ComputeAll();  // as much as the memory holds
+  ComputeAll();  // until the memory is full
   frames_.clear();
   told(400);
   ASSERT_FALSE(frames_.empty());
   EXPECT_EQ(tasks_.at(0).link_rate, 1'000u);
-  told(100'000);  // all of it leaves
+  told(100'000);  // everything is sent
   told(100'000);
   Compute();
   EXPECT_EQ(tasks_.back().link_rate, 0u);
 }
 
-// The parts are those of the whole piece.
+// The packed parts are those of the whole piece.
 TEST_F(WorkerAgentTest, APieceThatIsCutIsNotPackedAnyMore) {
   const Lease lease = LeaseOf(1, 0, 100);
   GivenLeases({lease});
@@ -93,7 +93,7 @@ TEST_F(WorkerAgentTest, CostsGoOnlyToWhoAsksForThem) {
     Give(grant);
     const ComputeRequest task = TakeTask(0);
     EXPECT_TRUE(task.profile);
-    if (!asks) {  // any more
+    if (!asks) {  // no longer
       grant.profile = false;
       Give(grant);
     }
@@ -112,7 +112,8 @@ TEST_F(WorkerAgentTest, CostsGoOnlyToWhoAsksForThem) {
 
 class JobsOfWorker : public WorkerAgentTest {
  protected:
-  // What the threads spent on a job of cheap positions and on one of dear ones.
+  // Returns the thread times of a job of cheap positions and of a job of dear
+  // ones.
   std::pair<absl::Duration, absl::Duration> TimesOf(uint32_t cheap_weight,
                                                     uint32_t dear_weight);
 };
@@ -178,7 +179,7 @@ TEST_F(JobsOfWorker, OneKeepsToItsPartOfTheMemory) {
     Keep(agent_.OnDefined(now_, lease.plan, absl::OkStatus()));
   }
   for (uint64_t k = 0; k < 2; ++k) {
-    Grant grant = GrantOf(answer.leases[k], 8);  // no more than one row to send
+    Grant grant = GrantOf(answer.leases[k], 8);  // credit for one row
     grant.weight = k == 0 ? 300 : 100;
     Give(grant);
   }
@@ -190,7 +191,7 @@ TEST_F(JobsOfWorker, OneKeepsToItsPartOfTheMemory) {
                            MakePiece(task.begin, task.end, OneRow),
                            absl::Microseconds(1)));
   }
-  // Of 400 bytes; one row of each went out.
+  // The memory has 400 bytes; one row of each job was sent.
   ASSERT_THAT(rows, SizeIs(2));
   EXPECT_LE(8 * (rows[PlanId{"0"}] - 1), 300);
   EXPECT_GT(8 * (rows[PlanId{"0"}] - 1), 120);

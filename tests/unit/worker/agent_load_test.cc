@@ -3,7 +3,7 @@
 
 #include "tests/unit/worker/agent_vocabulary.h"
 
-// What a worker reports of its load.
+// A worker's load reports.
 
 namespace feedmill::testing {
 namespace {
@@ -13,7 +13,7 @@ using ::testing::SizeIs;
 
 class AgentLoad : public WorkerAgentTest {
  protected:
-  // The next load that is reported; nullopt if ten beats have none.
+  // Returns the next reported load; nullopt if ten heartbeats have none.
   std::optional<WorkerLoad> NextLoad() {
     for (int beat = 0; beat < 10; ++beat) {
       if (const WorkerBeat said = Beat(); said.load.has_value()) {
@@ -77,7 +77,7 @@ TEST_F(AgentLoad, SaysTheCostsOfMeasuredTasksOnce) {
                          absl::Microseconds(1), nullptr,
                          std::make_shared<const std::vector<StepCost>>(costs)));
   ASSERT_FALSE(frames_.empty());
-  EXPECT_EQ(frames_[0].costs, nullptr);  // nobody asked
+  EXPECT_EQ(frames_[0].costs, nullptr);  // not requested
   EXPECT_EQ(NextLoad()->plans.at(0).steps, costs);
   EXPECT_THAT(NextLoad()->plans.at(0).steps, IsEmpty());
   EXPECT_EQ(agent_.Load(now_).plans.at(0).steps, costs);  // for metrics

@@ -32,7 +32,7 @@ class AlikeRanks : public WorkerAgentTest {
     }
     return leases;
   }
-  // All tasks; how many positions they made.
+  // Ends all tasks; returns the number of positions they made.
   uint64_t Work(const RowsAt& rows = OneRow) {
     uint64_t positions = 0;
     while (!tasks_.empty()) {
@@ -41,7 +41,7 @@ class AlikeRanks : public WorkerAgentTest {
     }
     return positions;
   }
-  // What was sent of a lease, in order and without a hole.
+  // Returns the values sent for a lease, in order and without a gap.
   std::vector<int64_t> ValuesFor(const Lease& lease) {
     std::vector<Frame> all = std::move(frames_);
     std::vector<Frame> others;
@@ -79,7 +79,7 @@ TEST_F(AlikeRanks, WhoComesLaterGetsWhatIsKept) {
     EXPECT_THAT(tasks_, IsEmpty());
     EXPECT_EQ(ValuesFor(leases[rank]), Numbers(0, 40));
   }
-  EXPECT_EQ(agent_.buffered_bytes(), 0);  // all have it
+  EXPECT_EQ(agent_.buffered_bytes(), 0);  // all ranks have it
 }
 
 TEST_F(AlikeRanks, WhatNobodyAsksForIsDroppedInTheEnd) {
@@ -99,7 +99,7 @@ TEST_F(AlikeRanks, WhatNobodyAsksForIsDroppedInTheEnd) {
 TEST_F(AlikeRanks, WhatIsKeptGivesWayToWhatIsWanted) {
   const std::vector<Lease> leases = AllRanks(0, 1'000);
   GivenLeases(leases);
-  Give(GrantOf(leases[0], 100'000));  // no head: it never overdraws
+  Give(GrantOf(leases[0], 100'000));  // not a head: it never overdraws
   EXPECT_EQ(Work(), 1'000);
   EXPECT_EQ(ValuesFor(leases[0]), Numbers(0, 1'000));
   EXPECT_LE(agent_.buffered_bytes(), 400);
@@ -118,13 +118,14 @@ TEST_F(AlikeRanks, OneThatLagsStopsNobodyAndGetsTheSame) {
     Compute();
     EXPECT_LE(agent_.buffered_bytes(), 400 + 3 * 8);
   }
-  EXPECT_LE(made, 2 * 200 + 50);  // what it lost is made again where it fits
+  // dropped pieces are computed again if they fit
+  EXPECT_LE(made, 2 * 200 + 50);
   for (size_t rank = 0; rank < 3; ++rank) {
     EXPECT_EQ(ValuesFor(leases[rank]), Numbers(0, 200));
   }
   EXPECT_THAT(ValuesFor(leases[3]), IsEmpty());
   Give(GrantOf(leases[3], 100'000, true));
-  Work();  // what was given up is made again
+  Work();  // dropped pieces are computed again
   EXPECT_EQ(ValuesFor(leases[3]), Numbers(0, 200));
 }
 
@@ -213,7 +214,8 @@ TEST_F(AlikeRanks, OnlyThoseThatWishForTheSamePackingShare) {
   EXPECT_EQ(Work(), 2 * 40);
 }
 
-// Where the plan knows whose an element is, each is made its own.
+// If the plan knows the rank of each element, each rank's are computed
+// separately.
 TEST_F(WorkerAgentTest, RanksOfANumberedPlanShareNothing) {
   Lease first = LeaseOf(1, 0, 40);
   Lease second = LeaseOf(2, 0, 40);

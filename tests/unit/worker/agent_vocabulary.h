@@ -19,7 +19,7 @@ inline const Session kSession{ConsumerId{"solo"}, Incarnation{5}};
 
 inline SplitId SplitNo(uint64_t number) { return {JournalId{1}, number}; }
 
-// A worker with one thread (two tasks), 80-byte frames: ten rows.
+// A worker with one thread (two tasks) and frames of 80 bytes: ten rows.
 class WorkerAgentTest : public ::testing::Test {
  protected:
   static WorkerAgentSettings Settings() {
@@ -41,7 +41,8 @@ class WorkerAgentTest : public ::testing::Test {
             Opening{opening}, lease.begin, total,          head};
   }
 
-  // The dispatcher answers with these leases, and defines the plan at first.
+  // The dispatcher answers with these leases; the first time it also defines
+  // the plan.
   WorkerEffects Answer(std::vector<Lease> leases) {
     WorkerAnswer answer;
     answer.incarnation = Incarnation{7};
@@ -60,7 +61,7 @@ class WorkerAgentTest : public ::testing::Test {
   WorkerEffects Give(const Grant& grant) {
     return Keep(agent_.Handle(now_, kClient, grant));
   }
-  // The oldest task ends: all its positions, or those before `end`.
+  // Ends the oldest task: with all its positions, or those before `end`.
   WorkerEffects Compute(uint64_t end = 0, const RowsAt& rows = OneRow) {
     return ComputeTask(0, end, rows);
   }
@@ -88,11 +89,11 @@ class WorkerAgentTest : public ::testing::Test {
                            MakePiece(task.begin, task.end, rows),
                            absl::Nanoseconds(1)));
   }
-  // All tasks end, and those that follow them, each in a nanosecond.
+  // Ends all tasks, and tasks that follow them, each in a nanosecond.
   void ComputeAllInNoTime() {
     while (!tasks_.empty()) ComputeInNoTime();
   }
-  // The next beat, whenever it is due.
+  // Returns the next heartbeat, whenever it is due.
   WorkerBeat Beat() {
     now_ = std::max(now_, agent_.NextDeadline());
     auto beats = Sent<WorkerBeat>(Keep(agent_.OnTick(now_)).sends);
@@ -107,7 +108,8 @@ class WorkerAgentTest : public ::testing::Test {
     for (const ComputeRequest& task : effects.compute) tasks_.push_back(task);
     return effects;
   }
-  // The values of all frames since the last call, and whether they touch.
+  // Returns the values of all frames since the last call; expects that they are
+  // contiguous.
   std::vector<int64_t> Values() {
     std::vector<int64_t> values;
     for (size_t i = 0; i < frames_.size(); ++i) {
@@ -132,7 +134,7 @@ class WorkerAgentTest : public ::testing::Test {
   std::vector<ComputeRequest> tasks_;
   std::vector<Frame> frames_;
   bool defined_ = false;
-  bool alike_ = false;  // the plan, to all ranks
+  bool alike_ = false;  // same pieces for all ranks
 };
 
 }  // namespace feedmill::testing

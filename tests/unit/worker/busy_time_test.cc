@@ -25,7 +25,7 @@ TEST(BusyTime, ComputingCounts) {
   const absl::Duration begun = CpuTime();
   while (CpuTime() - begun < absl::Milliseconds(10)) {
   }
-  // The kernel counts a thread's time in steps of a few microseconds.
+  // The kernel measures thread time in steps of a few microseconds.
   EXPECT_GE(busy.Elapsed(), absl::Milliseconds(9));
 }
 

@@ -9,7 +9,7 @@ const PlanId kPlan{"plan"};
 constexpr double kGigabit = 125e6;
 constexpr double kLoopback = 4e9;
 
-// 1 GB in so many seconds, to a part of it.
+// Records 1 GB packed in that time with that ratio.
 void Measured(CodecChooser& chooser, LinkCompression codec, double seconds,
               double ratio) {
   chooser.Note(kPlan, codec, 1'000'000'000, static_cast<uint64_t>(1e9 * ratio),
@@ -36,7 +36,7 @@ TEST(CodecChooser, TriesWhatIsNotKnownAndTakesWhatIsSoonest) {
   Measured(chooser, LinkCompression::kZstd, 2.5, 0.25);
   // 3.2 s for lz4 against 2.5 s for zstd and 8 s for neither.
   EXPECT_EQ(chooser.Choose(kPlan, kGigabit), LinkCompression::kZstd);
-  // At 400 MB/s zstd alone takes as long as sending all of it.
+  // At 400 MB/s packing with zstd takes as long as sending everything unpacked.
   EXPECT_EQ(chooser.Choose(kPlan, 400e6), LinkCompression::kLz4);
   EXPECT_EQ(chooser.Choose(kPlan, kLoopback), LinkCompression::kNone);
 }
@@ -52,7 +52,7 @@ TEST(CodecChooser, DataThatDoesNotShrinkGetsNoneAndIsTriedAgain) {
     if (chooser.Choose(kPlan, kGigabit) != LinkCompression::kNone) ++tried;
   }
   EXPECT_EQ(tried, 10);
-  // The next records shrink: a few tries, and it is used for good.
+  // Later records shrink: after a few tries the codec is used permanently.
   for (int k = 0; k < 40; ++k)
     Measured(chooser, LinkCompression::kLz4, 1.5, 0.3);
   EXPECT_EQ(chooser.Choose(kPlan, kGigabit), LinkCompression::kLz4);

@@ -14,8 +14,8 @@
 #include "core/wire/message.h"
 #include "feedmill/chunk.h"
 
-// What the tests of the delivery cores speak of: positions whose elements are
-// int64 scalars (8 bytes of credit each), and messages picked out of effects.
+// A vocabulary for tests of the delivery cores: positions whose elements are
+// int64 scalars (8 bytes of credit each), and messages selected from effects.
 
 namespace feedmill::testing {
 

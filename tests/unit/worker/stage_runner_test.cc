@@ -20,7 +20,7 @@
 namespace feedmill {
 namespace {
 
-// A runner whose results the test takes, as a reactor would.
+// A runner whose results are taken by the test, like by a reactor.
 class StageRunnerTest : public ::testing::Test {
  protected:
   StageRunnerTest() {
@@ -40,7 +40,7 @@ class StageRunnerTest : public ::testing::Test {
     request.at_once = at_once;
     runner_->Compute(std::move(request), nullptr, LinkCompression::kNone);
   }
-  // Waits for something that was posted and runs it.
+  // Waits for a posted closure and runs it.
   void RunPosted() {
     std::unique_lock lock(mu_);
     came_.wait(lock, [this] { return !posted_.empty(); });
@@ -59,7 +59,7 @@ class StageRunnerTest : public ::testing::Test {
   std::condition_variable came_;
   std::deque<std::function<void()>> posted_;  // guarded by mu_
   std::vector<std::thread::id> posted_by_;    // guarded by mu_
-  std::function<void()> then_;  // guarded by mu_: once, by who posts next
+  std::function<void()> then_;  // guarded by mu_: run once by the next poster
   std::vector<uint64_t> made_;
   std::unique_ptr<StageRunner> runner_ = std::make_unique<StageRunner>(
       1, std::make_shared<const FunctionRegistry>(BuiltinFunctions()),
@@ -107,10 +107,10 @@ TEST_F(StageRunnerTest, WhileTheCallerIsBusyAnotherThreadMakesTheRest) {
   runner_->MakeAtOnce();
   ExpectMade({10, 20});
   EXPECT_NE(posted_by_.back(), std::this_thread::get_id());
-  runner_->HandOn();  // nothing is left
+  runner_->HandOn();  // nothing is queued
 }
 
-// A runner that is asked for one piece of a pipeline.
+// Computes one piece of a pipeline with a runner.
 absl::StatusOr<Piece> PieceOf(const std::string& yaml,
                               FunctionRegistry functions) {
   const auto graph = ParseGraphYaml(yaml, "");

@@ -127,7 +127,7 @@ TEST_F(WorkerAgentTest, TotalsAreAbsolute) {
   Give(GrantOf(lease, 8));
   ComputeAll();
   EXPECT_EQ(Values(), Numbers(0, 1));
-  Give(GrantOf(lease, 4));  // late: less than it was told
+  Give(GrantOf(lease, 4));  // late: less than before
   Give(GrantOf(lease, 16));
   EXPECT_EQ(Values(), Numbers(1, 2));
 }
@@ -153,7 +153,7 @@ TEST_F(WorkerAgentTest, AnOpeningKeepsComputedWork) {
   const Lease lease = LeaseOf(1, 0, 10);
   GivenLeases({lease});
   Give(GrantOf(lease, 0));
-  ComputeAll();  // all of it, and nothing may be sent
+  ComputeAll();  // all of it; nothing may be sent
   EXPECT_EQ(agent_.buffered_bytes(), 80);
   Grant again = GrantOf(lease, 1000, false, 2);
   again.start = {3, 0};  // inside a piece
@@ -277,7 +277,7 @@ TEST_F(WorkerAgentTest, WhatIsCheapIsMadeAtOnce) {
   const Lease lease = LeaseOf(1, 0, 100'000);
   GivenLeases({lease});
   Give(GrantOf(lease, 10'000));
-  EXPECT_FALSE(tasks_.at(0).at_once);  // nothing is known
+  EXPECT_FALSE(tasks_.at(0).at_once);  // nothing is measured yet
   ComputeAllInNoTime();
   Give(GrantOf(lease, 20'000));
   EXPECT_TRUE(tasks_.at(0).at_once);
@@ -320,7 +320,7 @@ TEST_F(WorkerAgentTest, AHeadTakesTheMemoryOfStreamsThatCannotSend) {
   EXPECT_EQ(Values(), Numbers(0, 100));
   EXPECT_LE(agent_.buffered_bytes(), 400);
   Give(GrantOf(blocked, 10'000));
-  ComputeAll();  // what was given up is computed again
+  ComputeAll();  // dropped pieces are computed again
   EXPECT_EQ(Values(), Numbers(100, 200));
 }
 
@@ -442,7 +442,7 @@ TEST_F(WorkerAgentTest, ResolvesAManifestOnceWhileItIsAskedFor) {
   EXPECT_THAT(Beat().manifests, IsEmpty());
 }
 
-// ---- beats
+// ---- heartbeats
 TEST_F(WorkerAgentTest, ReportsWhatWorkCost) {
   const Lease lease = LeaseOf(1, 0, 10);
   GivenLeases({lease});
@@ -457,7 +457,7 @@ TEST_F(WorkerAgentTest, ReportsWhatWorkCost) {
   EXPECT_EQ(beat.costs[0].bytes, 80);
   ASSERT_THAT(beat.leases, SizeIs(1));
   EXPECT_THAT(Beat().costs, IsEmpty());
-  // What later splits cost is not urgent.
+  // Costs of later splits are not urgent.
   const Lease second = LeaseOf(2, 10, 20);
   GivenLeases({lease, second});
   Give(GrantOf(second, 1000));
