@@ -1,4 +1,4 @@
-"""What bench/run measures of the dispatcher alone: stubs stand for its workers and clients."""
+"""Measurements of the dispatcher alone for bench/run: stubs replace its workers and clients."""
 import json
 import os
 import pathlib
@@ -26,13 +26,13 @@ def split_rate(positions, place=None):
             result["cpu_us"] = 1e6 * (dispatcher.cpu() - before) / result["splits"]
         finally:
             dispatcher.stop()
-    # The first ones are larger, as long as no cost is known: all that a window holds.
+    # The first splits are larger, because no cost is known: a whole window.
     check(result["elements"] == positions and result["of_one_position"] > 0.95 * result["splits"], "dispatcher: splits")
     return result
 
 
 def sync_us(count=100):
-    """What this disk needs to make a page durable, which no dispatcher can go below."""
+    """Time in which this disk makes a page durable: a lower limit for every dispatcher."""
     with tempfile.NamedTemporaryFile() as file:
         times = []
         for page in range(count):
@@ -44,7 +44,7 @@ def sync_us(count=100):
 
 
 class Echo:
-    """A bare ZeroMQ ROUTER that sends all back: what the transport alone takes."""
+    """A plain ZeroMQ ROUTER that echoes all messages: the cost of the transport alone."""
 
     def __init__(self):
         self.process = subprocess.Popen([STUBS, "echo"], stdout=subprocess.PIPE, text=True)
@@ -59,7 +59,7 @@ class Echo:
 
 
 def heartbeat_cores(workers, processes, seconds, echo=False):
-    """The dispatcher's share of a core while all the workers beat."""
+    """The dispatcher's share of a core while all workers send heartbeats."""
     with tempfile.TemporaryDirectory() as folder:
         dispatcher = Echo() if echo else start_dispatcher(folder, "state")
         stubs = [subprocess.Popen([str(c) for c in (STUBS, "heartbeats", dispatcher.address, workers // processes,
@@ -80,7 +80,7 @@ def heartbeat_cores(workers, processes, seconds, echo=False):
             dispatcher.stop()
     check(known == workers, f"dispatcher: {known} workers known")
     beats, answers = (sum(r[k] for r in results) for k in ("beats", "answers"))
-    # Idle workers' beats need not all be answered, but each fourth one (P-163).
+    # Of idle workers' heartbeats, only each fourth one needs an answer (P-163).
     owed = beats if echo else beats / 4
     check(beats >= 0.8 * workers * seconds and answers >= 0.9 * owed, f"dispatcher: {beats} beats, {answers} answers")
     return cores
@@ -104,14 +104,14 @@ def bench(_folder, count, _rows):
         "memory": lambda: split_rate(positions, memory) if memory.is_dir() else None,
         "recovery": lambda: recovery(1_000_000)})
     figures = {"splits_per_s": median(got["splits"], lambda r: r["splits_per_s"]),
-               # The same without waiting for a disk: what the dispatcher itself can do.
+               # The same without waiting for a disk: the dispatcher's own limit.
                "splits_per_s_in_memory": median(got["memory"], lambda r: r["splits_per_s"]),
                "cpu_us_per_split": median(got["memory"], lambda r: r["cpu_us"]),
                "sync_us": sync_us(),
                "recovery_s": median(got["recovery"], lambda r: r["recovery_s"]),
                "iteration_bytes": median(got["recovery"], lambda r: r["iteration_bytes"]),
                "heartbeat_cores": round(heartbeat_cores(10_000, 4, 20), 3),
-               # What the transport alone takes for the same beats, if it sends each one back.
+               # The transport alone, echoing each of the same heartbeats.
                "heartbeat_cores_of_zeromq": round(heartbeat_cores(10_000, 4, 20, echo=True), 3)}
     figures["heartbeat_vs_zeromq"] = ratio(figures["heartbeat_cores_of_zeromq"], figures["heartbeat_cores"])
     say("dispatcher: " + ", ".join(f"{k} {v:,.3g}" if v is None or v < 10 else f"{k} {v:,.0f}"

@@ -1,4 +1,4 @@
-"""bench/run engine: the engine in one process, beside loops by hand, other libraries' readers and
+"""bench/run engine: compares the engine in one process with hand-written loops, other libraries' readers and
 tf.data. Ratios are of CPU seconds, with wall time beside them, unless the name says wall or ns."""
 import functools
 import glob
@@ -29,7 +29,7 @@ def local(pipeline, consume, *flags, **environment):
 
 
 def on_one_core(pipeline, consume):
-    """One thread that shares its core with the trainer's loop: what a second core is to double."""
+    """One thread that shares its core with the trainer's loop; a second core should double its throughput."""
     core = min(os.sched_getaffinity(0))
     return run_json(["taskset", "-c", core, BUILD / "bin" / "bench_trainer", pipeline, consume, "--threads", 1])
 
@@ -60,7 +60,7 @@ def agree(name, got, *sides):
 
 
 def files(kind, extension, *counts):
-    """Made once for each set of counts; the folder's name says them."""
+    """Made once for each set of counts, which the folder's name contains."""
     folder = ROOT / "build" / ("-".join([kind, *map(str, counts)]))
     done = folder / "complete"
     if not done.exists():
@@ -71,7 +71,7 @@ def files(kind, extension, *counts):
 
 
 def in_memory(paths, sides):
-    """The same sides, each begun with the files in the page cache: a disk is not what they are compared by."""
+    """Wraps the sides so that each starts with the files in the page cache: disks are not compared."""
     def after_reading(side):
         for path in paths:
             with open(path, "rb") as file:
@@ -102,7 +102,7 @@ def arithmetic(folder, count):
     return {"arithmetic_vs_loop": ratio(cpu(got["loop"]), cpu(got["feedmill"])),
             "arithmetic_two_threads_wall": ratio(wall(got["feedmill_1"]), wall(got["feedmill"])),
             "arithmetic_two_cores_wall": ratio(wall(got["one_core"]), wall(got["feedmill"])),
-            # What this machine's two cores are worth to a loop that shares nothing.
+            # Speed-up of this machine's two cores for a loop that shares nothing.
             "loop_two_threads_wall": ratio(wall(got["loop_1"]), wall(got["loop"])),
             "small_vs_tfdata": ratio(cpu_per_row(got["tfdata"]), each),
             "small_vs_tfdata_batched": ratio(cpu_per_row(got["tfdata_batch"]), each)}
@@ -129,7 +129,7 @@ def photos(folder, count):
 
 
 def cache(folder, count):
-    """An epoch of decoded and resized photos from a cache, beside one that decodes them again."""
+    """Compares an epoch of decoded and resized photos from a cache with one that decodes them again."""
     passes, number = 6, 1024
     source = f'{{images: {{files: "{make_photos(number)}/jpeg/*/*.jpg"}}}}'
     decoded = ("{decode_image: {component: image, channels: 3, dct: fast}}", "{resize: {component: image, height: 224, width: 224}}")
@@ -163,8 +163,8 @@ def records(folder, count):
     check(all(r["elements"] == 1_000_000 and r["check"] == 980_000_000 for r in got["parsed"] + got["first_time"]),
           "engine, parsed records")
     report("records", got)
-    # The files' indexes are kept but for `first_time`, which reads the files twice. `random` is what a loop by hand takes
-    # that reads each record by itself, in a random order, from the page cache.
+    # The files' indexes are cached except for `first_time`, which reads the files twice. `random` is a manual loop
+    # that reads each record separately, in a random order, from the page cache.
     return {"tfrecord_parse_vs_crc": ratio(cpu(got["loop"]), cpu(got["parsed"])),
             "tfrecord_parse_first_time_vs_crc": ratio(cpu(got["loop"]), cpu(got["first_time"])),
             "shuffled_records_vs_random_reads": ratio(cpu(got["random"]), cpu(got["shuffled"])),
@@ -201,7 +201,7 @@ def csv(folder, count):
 
 
 def columnar(folder, count):
-    """4 of 40 columns of 4 million rows in Parquet files, which pyarrow makes."""
+    """Reads 4 of 40 columns of 4 million rows in Parquet files made by pyarrow."""
     rows = 4_000_000
     data = ROOT / "build" / f"columns-{rows}"
     if not (BUILD / "lib" / "feedmill" / "libfeedmill_arrow.so").exists():
@@ -239,7 +239,7 @@ def shuffle(folder, count):
 
 
 def split_hash(folder, count):
-    """Words of text lines, hashed, in padded batches of 64."""
+    """Hashes the words of text lines, in padded batches of 64."""
     paths = files("lines", "txt", 1, 400_000)
     text = pipeline(folder, "words.yaml", f'{{text: {{files: "{paths[0]}"}}}}', '{map: "hash_bucket(split(x), 65536)"}',
                     "{padded_batch: 64}")
@@ -251,7 +251,7 @@ def split_hash(folder, count):
 
 
 def large_input(folder, count):
-    """20 GB through this process: a sparse file, so that the disk need not hold it."""
+    """Reads 20 GB through this process: a sparse file, which takes no disk space."""
     size, path = 20_000_000_000, pathlib.Path(folder) / "sparse.bin"
     with open(path, "wb") as out:
         out.truncate(size)

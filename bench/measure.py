@@ -1,4 +1,4 @@
-"""What the benchmarks share: processes, rounds, medians, checks, and the pipelines and data
+"""Shared by the benchmarks: processes, rounds, medians, checks, and the pipelines and data
 that several of them read."""
 import glob
 import json
@@ -26,7 +26,7 @@ def cpu_of(pid):
 
 
 def run_json(command, **options):
-    """The JSON object on the last line that a program prints."""
+    """Returns the JSON object on the last line of a program's output."""
     done = subprocess.run([str(c) for c in command], check=False, stdout=subprocess.PIPE, text=True, timeout=400, **options)
     if done.returncode != 0:
         sys.exit(f"bench/run: {' '.join(map(str, command))} ended with {done.returncode}")
@@ -34,7 +34,7 @@ def run_json(command, **options):
 
 
 class Service:
-    """A dispatcher and one worker with a thread a core, as processes."""
+    """A dispatcher and one worker with a thread per core, as processes."""
 
     def __init__(self, folder, workers=1, flags=(), binary=BUILD / "bin" / "feedmill", dispatcher_flags=()):
         self.folder, self.processes, self.binary = pathlib.Path(folder), [], binary
@@ -78,7 +78,7 @@ def ours(pipeline, consume, service=None, *flags):
 
 
 def peer_python(environment):
-    """The interpreter of one of the peers' virtual environments; None where it is not set up."""
+    """Returns the interpreter of a peer's virtual environment; None if it is not set up."""
     python = PEERS / environment / "bin" / "python"
     return python if python.exists() else None
 
@@ -94,7 +94,7 @@ def setup_peers():
 
 
 def run_peer(environment, script, *arguments, **variables):
-    """The result of one script of bench/peers; None where its virtual environment is not set up."""
+    """Returns the result of a script of bench/peers; None if its virtual environment is not set up."""
     python = peer_python(environment)
     if python is None:
         return None
@@ -111,12 +111,12 @@ def tfdata_local(workload, n, **variables):
 
 
 def limit(name, *arguments):
-    """The result of one of the programs of bench/limits."""
+    """Returns the result of a program of bench/limits."""
     return run_json([BUILD / "bench" / f"limit_{name}", *arguments])
 
 
 def rounds(count, sides):
-    """Runs each side once a round; a side is a function that gives a result or None."""
+    """Runs each side once per round; a side is a function that returns a result or None."""
     results = {name: [] for name in sides}
     for number in range(count):
         for name, side in sides.items():
@@ -143,7 +143,7 @@ def median(results, value):
 
 
 def shown(value, pattern="{:,.0f}/s"):
-    """A figure as text. A figure whose peer is absent is not shown."""
+    """Formats a figure. A figure without its peer is not shown."""
     return "not shown" if value is None else pattern.format(value)
 
 
@@ -152,8 +152,8 @@ def ratio(a, b):
 
 
 def paired(over, under, value):
-    """The median of the rounds' own ratios: the state of a shared machine, which drifts from round to round, is in both
-    sides of each."""
+    """Returns the median of the rounds' ratios. The load of a shared machine drifts between rounds and affects both
+    sides of a round."""
     if not over or not under:
         return None
     return round(statistics.median(value(a) / value(b) for a, b in zip(over, under, strict=True)), 3)
@@ -165,7 +165,7 @@ def check(condition, what):
 
 
 def stored_check(n, size):
-    """The check of 16 blocks, block k filled with k, sent again and again."""
+    """Returns the check of 16 blocks, block k filled with k, sent repeatedly."""
     return sum(k % 16 for k in range(n)) * (size // 64 + 1)
 
 

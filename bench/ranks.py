@@ -1,8 +1,8 @@
-"""What 4 ranks cost where nobody knows the places of batches before they are made: a row of bench/run.
+"""Cost of 4 ranks if the positions of batches are unknown before they are made: a row of bench/run.
 
-Numbers with much arithmetic, filtered, in batches: read by one reader, and by the ranks of one job, which run at
-the same time as processes of their own. CPU seconds are the workers' only. The ranks' batches, one of each in
-turn, must be those of a local read."""
+Numbers with much arithmetic, filtered, in batches: read by one reader, and by the ranks of one job, which are
+parallel processes. CPU seconds are the workers' only. The ranks' batches, taken in turn, must equal those of a
+local read."""
 import itertools
 import subprocess
 import tempfile

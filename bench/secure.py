@@ -1,8 +1,8 @@
-"""Encrypted throughput over TCP, beside what libzmq reaches with CURVE and without: a row of bench/run.
+"""Encrypted throughput over TCP, compared with libzmq's with and without CURVE: a row of bench/run.
 
 Elements of 1 MiB through a service with keys and one without, every cache line
 read, and limit_zmq with --curve and without, in alternating rounds: CPU seconds of
-all processes for each GB, and GB/s. The answers are checked."""
+all processes per GB, and GB/s. The answers are checked."""
 import pathlib
 import subprocess
 import tempfile

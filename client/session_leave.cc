@@ -28,9 +28,9 @@ std::vector<ClientLeave> ReadSession::UnsaidLeaves() const {
   return unsaid;
 }
 
-// Each leave includes the last report: what is not reported by then is given to
-// other readers. Run 0: the session never heard of its run (a hello that opens
-// it may still be on its way), or never began to read it.
+// Each leave includes the last report: positions not reported by then are given
+// to other readers. Run 0: the session never heard of its run (a hello that
+// opens it may still be on its way), or never began to read it.
 void ReadSession::SendLeave(absl::Time now, ReadEffects& effects, bool unread,
                             LeaveReason why) {
   if (!std::exchange(leaving_, true)) {

@@ -27,7 +27,7 @@ def main():
     workload, n = sys.argv[1], int(sys.argv[2])
     tfdata_pipelines.quiet()
     import tensorflow as tf
-    # A short run first: TensorFlow initialises itself at the first element.
+    # A warm-up run: TensorFlow initialises itself at the first element.
     for _ in dataset(tf, workload, 2048 if workload.startswith("squares") else 1).take(10):
         pass
     measured = dataset(tf, workload, n)

@@ -41,5 +41,5 @@ def words(tf, passes):
 
 
 def rows_of(element):
-    """Rows of a batch: the first dimension of its first component."""
+    """Returns the rows of a batch: the first dimension of its first component."""
     return (element[0] if isinstance(element, tuple) else element).shape[0]

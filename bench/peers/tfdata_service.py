@@ -83,7 +83,7 @@ def main():
     dispatcher = Server("dispatcher")
     worker = Server("worker", dispatcher.line)
     import tensorflow as tf
-    # A short run first: TensorFlow initialises itself at the first element.
+    # A warm-up run: TensorFlow initialises itself at the first element.
     read(tf, "squares", 10, dispatcher.line)
 
     def cpu():

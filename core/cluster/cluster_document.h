@@ -14,7 +14,7 @@ namespace feedmill {
 //   task: {type: worker, index: 3}
 //   rpc_layer: tcp
 //
-// InvalidArgument names the field, and the line and column of what is wrong.
+// InvalidArgument names the field, and the line and column of the fault.
 
 // Reads TF_CONFIG: JSON of that form, with session_master and environment too.
 // Unknown fields are ignored.

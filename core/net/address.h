@@ -15,7 +15,7 @@ struct Address {
   std::string host;
   uint16_t port = 0;
 
-  // "tcp://host:port". An IPv6 host stands in brackets.
+  // "tcp://host:port". An IPv6 host is in brackets.
   std::string ToString() const;
   friend bool operator==(const Address&, const Address&) = default;
 };

@@ -53,7 +53,7 @@ class ArenaHost {
   // Later local messages then wait at the client until that message has
   // arrived.
   bool Send(std::string_view peer, const std::vector<Buffer>& parts);
-  // Ends the link of `peer`, which no longer receives what the socket is given.
+  // Ends the link of `peer`, which no longer receives messages of the socket.
   // The client requests a new link.
   void Leave(std::string_view peer);
   // Allocator for buffers that clients will read. Set from the first offer on,

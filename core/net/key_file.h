@@ -36,7 +36,7 @@ struct KeyFile {
   std::optional<std::string> secret_key;
 };
 
-// Formats and parses the text of a key file. InvalidArgument says what is wrong
+// Formats and parses the text of a key file. InvalidArgument names the fault
 // and never quotes the text.
 std::string KeyFileText(const KeyFile& key);
 absl::StatusOr<KeyFile> ParseKeyFile(std::string_view text);

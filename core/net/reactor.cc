@@ -182,7 +182,7 @@ struct Reactor::State {
   ReactorHandler* handler = nullptr;
   absl::Time now = absl::InfinitePast();
   bool prepared = false;
-  bool begun = false;  // the first turn
+  bool begun = false;  // the first iteration ran
   bool left = false;   // a batch limit was reached: more events may be pending
   std::optional<Sender> sender;
 

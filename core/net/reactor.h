@@ -127,10 +127,10 @@ class Reactor {
   // Makes the loop run an iteration soon.
   void Wake();
   // Runs one iteration of the loop on the calling thread: waits for an event or
-  // for `until`, and handles what came. If another thread is in an iteration,
-  // waits for the end of that one. The reactor's own thread takes over when
-  // this has not been called for some milliseconds. Returns false if the
-  // reactor has stopped.
+  // for `until`, and handles it. If another thread is in an iteration, waits
+  // for the end of that one. The reactor's own thread takes over when this has
+  // not been called for some milliseconds. Returns false if the reactor has
+  // stopped.
   bool Turn(absl::Time until);
   // Ends the loop after the present iteration. Sockets close; those of
   // connections with `linger`.

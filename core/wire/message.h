@@ -317,7 +317,7 @@ struct WorkerAnswer {
   Seen seen;
 };
 
-// ---- anyone → dispatcher
+// ---- any process → dispatcher
 struct StatusRequest {};
 struct StatusReply {
   std::string json;  // see `feedmill status --help`

@@ -14,7 +14,7 @@ import struct
 M32 = (1 << 32) - 1
 M64 = (1 << 64) - 1
 
-# The first 64 bytes of XXH3's default secret: all that 40 bytes need.
+# The first 64 bytes of XXH3's default secret: enough for inputs of 40 bytes.
 SECRET = bytes.fromhex(
     "b8fe6c3923a44bbe7c01812cf721ad1cded46de9839097db7240a4a4b7b3671f"
     "cb79e64eccc0e578825ad07dccff7221b8084674f743248ee03590e6813a264c")

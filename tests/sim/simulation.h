@@ -32,7 +32,7 @@
 //   - the client's buffer stays within its budget and one frame; a worker's
 //     within its memory, one position per head and its tasks' estimation error
 //   - replaying the journal gives the dispatcher's state, also after a crash
-//     that loses unsynced events; it is never behind what was sent
+//     that loses unsynced events; it is never behind sent messages
 //   - the dispatcher sends at most one message to each peer per call
 //   - a run with slots (mode off) has one for each worker that was present at
 //     some time before the first slot ended, and all its readers end together;

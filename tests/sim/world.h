@@ -72,7 +72,7 @@ class World {
     uint64_t pulled = 0;
     uint64_t handed = 0;
     uint64_t drops = 0;
-    absl::Status error;  // came after what is staged
+    absl::Status error;  // follows the staged elements
     // Deterministic order: reference indices of the next element to pull and
     // the next one to hand out.
     uint64_t next = 0;
@@ -322,7 +322,7 @@ class World {
   std::string main_;  // deterministic order: the reader that is checked
   bool main_coming_ = false;
   std::map<size_t, Former> former_;  // deterministic order, by slot
-  std::vector<std::string> slots_;   // readers of sharers or ranks, or ""
+  std::vector<std::string> slots_;   // reader of each slot, or ""
   bool late_death_ = false;  // a reader dies when no split is left to bind
   std::map<Cursor, Handed> handed_;
   // Ends of runs, known from ranks that reached them or (sharing readers) from

@@ -176,8 +176,8 @@ std::string UnusedText(const AnalyzedGraph& graph, const std::string& of = "") {
 
 // ---- files
 
-// Lists what only the files tell, e.g. the labels of images. `of`: prefix of
-// the names, e.g. "inputs[0] "; "" for the whole pipeline.
+// Lists facts known only from the files, e.g. the labels of images. `of`:
+// prefix of the names, e.g. "inputs[0] "; "" for the whole pipeline.
 std::string ManifestText(const AnalyzedGraph& graph, const Manifest& manifest,
                          const std::string& of = "") {
   std::string out;

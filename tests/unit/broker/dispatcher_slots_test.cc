@@ -46,7 +46,7 @@ TEST(Slots, AreOneForEachWorkerThatIsThereOrComes) {
   EXPECT_FALSE(reader.answer->run->settled);
   const PlanId plan = reader.answer->run->plan;
   reader.Forget();
-  cluster.AddWorker("w3");  // the reader is told at once
+  cluster.AddWorker("w3");  // the reader gets an answer at once
   ASSERT_TRUE(reader.live());
   EXPECT_EQ(reader.answer->run->slots, 3);
   EXPECT_EQ(reader.answer->run->positions, 60);

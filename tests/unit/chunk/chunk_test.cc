@@ -49,7 +49,7 @@ Chunk Numbers(const std::vector<int64_t>& values) {
   return {Spec({{"", DType::kInt64, {}}}), values.size(), {MakeColumn(values)}};
 }
 
-// Every row as text, so that equal elements compare equal whatever the layout.
+// Returns every row as text, so that the layout does not affect comparisons.
 std::vector<std::string> Rows(const Chunk& chunk) {
   std::vector<std::string> rows(chunk.rows);
   for (size_t row = 0; row < chunk.rows; ++row) {

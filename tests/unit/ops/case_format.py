@@ -1,6 +1,6 @@
 """The lines of numpy_cases.txt, which make_numpy_cases.py writes.
 
-A line a case, tab-separated: function, arguments, result. An argument is
+One case per line, tab-separated: function, arguments, result. An argument is
   column   dtype[shape]rows: items of all rows   "int8[2]3:1,2,3,4,5,6"
   constant the same after "const "               "const int8[]1:7"
   literal  "literal int:300", "literal float:0x1p+0", "literal bool:1"
@@ -20,7 +20,7 @@ lines = []
 
 
 def shorter(text):
-    """Without the zeros that end a hex mantissa."""
+    """Removes the trailing zeros of a hex mantissa."""
     mantissa, _, exponent = text.partition("p")
     return (mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa) + "p" + exponent
 
@@ -79,7 +79,7 @@ def emit(name, args, result, tolerance=False):
 
 
 def values(dtype, seed=0):
-    """Interesting values, always the same number of them."""
+    """Returns interesting values; the same number for each dtype."""
     d = np.dtype(dtype)
     if d == np.bool_:
         return np.array([False, True] * 6)

@@ -1,5 +1,5 @@
-"""Cases of images, of which Pillow says how they are decoded and turned; resizing has OpenCV for its oracle, in
-image_functions_test.cc."""
+"""Cases of images, with Pillow as oracle for decoding and rotating. image_functions_test.cc uses OpenCV as oracle for
+resizing."""
 import io
 
 import numpy as np
@@ -68,7 +68,7 @@ def encoded(pixels, **how):
 
 
 def decoded(file, channels=3, at_least=None):
-    """As Pillow opens it; of a grey JPEG, or a small one, as its draft mode does."""
+    """Decodes like Pillow; a grey or reduced JPEG like Pillow's draft mode."""
     image = Image.open(io.BytesIO(file))
     mode = "RGB" if channels == 3 else "L"
     if image.format == "JPEG" and (at_least or channels == 1):

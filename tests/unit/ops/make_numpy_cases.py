@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes numpy_cases.txt: what NumPy 2 says each function gives.
+"""Writes numpy_cases.txt: the results of each function in NumPy 2.
 
   python3 -m venv /tmp/venv && /tmp/venv/bin/pip install 'numpy>=2' pillow
   /tmp/venv/bin/python tests/unit/ops/make_numpy_cases.py
@@ -23,7 +23,7 @@ warnings.simplefilter("ignore")
 
 
 def pairs(name, a, b):
-    """Every value with every other, or with a few."""
+    """Combines every value with every other, or with a few."""
     if name in ("floor_divide", "remainder", "power", "less", "divide"):
         x, y = np.meshgrid(a, b)
         return x.ravel(), y.ravel()
@@ -58,7 +58,7 @@ def is_int(a):
 
 
 def bad_rows(name, a, b):
-    """Rows with no result, where we differ from NumPy: a data error."""
+    """Rows without a result, where feedmill differs from NumPy: a data error."""
     calc = np.result_type(a, b)
     if calc.kind not in "iub":
         return np.zeros(np.shape(b), bool)
@@ -70,7 +70,7 @@ def bad_rows(name, a, b):
 
 
 def both_zero(name, a, b):
-    """minimum and maximum of 0.0 and -0.0: either, even in NumPy."""
+    """minimum and maximum of 0.0 and -0.0: both are allowed, even in NumPy."""
     if name not in ("minimum", "maximum"):
         return np.zeros(np.broadcast(a, b).shape, bool)
     return (np.asarray(a) == 0) & (np.asarray(b) == 0)
@@ -83,7 +83,7 @@ def binary(name, a, b, literal_b=None, literal_a=None):
     left = a if literal_a is None else literal_a
     right = b if literal_b is None else literal_b
     tolerance = name in INEXACT
-    if name.startswith("logical"):  # NumPy stumbles over 2**63 here
+    if name.startswith("logical"):  # NumPy fails for 2**63 here
         left, right = [bool(v) if isinstance(v, int) else v for v in (left, right)]
     try:
         result = f(left, right)
@@ -126,7 +126,7 @@ def binary_cases():
             a = values(d)
             a = a[~both_zero(name, a, v)]
             if name in ("minimum", "maximum", "power") and v == 1e300:
-                continue  # NumPy warns of the overflow, and differs
+                continue  # NumPy warns about the overflow and differs
             binary(name, a, None, literal_b=v)
             if v in (True, 3, 300, 2**63, -2.5):
                 keep = np.ones(a.shape, bool)
@@ -290,7 +290,7 @@ def broadcast_cases():
 
 
 def each(f, a, *more):
-    """f of every row."""
+    """Applies f to every row."""
     return np.stack([f(row, *more) for row in a])
 
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Writes pieces_unigram.model, pieces_bpe.model and pieces_cases.txt: what the Python package says SentencePiece makes
-of texts with them.
+"""Writes pieces_unigram.model, pieces_bpe.model and pieces_cases.txt: the results of SentencePiece's Python package for
+texts and these models.
 
   python3 -m venv /tmp/venv && /tmp/venv/bin/pip install sentencepiece
   /tmp/venv/bin/python tests/unit/ops/make_pieces.py
 
-A line of the cases: model, hex of the text, ids; tab-separated, ids by spaces.
+One case per line: model, hex of the text, ids; separated by tabs, ids by spaces.
 """
 import io
 import os

@@ -1,5 +1,5 @@
-"""Cases of random draws, from docs/semantics/random.md with Python's integers and statistics.NormalDist (which is AS 241
-too), and of the adjustments of images, with Pillow for their oracle."""
+"""Cases of random draws, computed by docs/semantics/random.md with Python's integers and statistics.NormalDist (also
+AS 241). Cases of image adjustments, with Pillow as oracle."""
 import math
 import statistics
 
@@ -97,7 +97,7 @@ ENHANCE = {"brightness": ImageEnhance.Brightness, "contrast": ImageEnhance.Contr
 
 
 def adjusted(row, name, factor):
-    """As torchvision.transforms.functional.adjust_… does with Pillow's images."""
+    """Adjusts like torchvision.transforms.functional.adjust_… with Pillow images."""
     image = Image.fromarray(row)
     if name != "hue":
         return np.array(ENHANCE[name](image).enhance(factor))

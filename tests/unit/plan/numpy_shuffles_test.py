@@ -25,7 +25,7 @@ def normal(total, freedom):
 
 
 def is_odd(orders):
-    """Of each order, by the swaps that sort it."""
+    """Returns the parity of each order, from the swaps that sort it."""
     orders = orders.copy()
     where = np.argsort(orders, axis=1)
     rows = np.arange(len(orders))
@@ -39,7 +39,7 @@ def is_odd(orders):
 
 
 def deviations(orders):
-    """What differs from uniform shuffles, in standard deviations."""
+    """Returns deviations from uniform shuffles, in standard deviations."""
     epochs, n = orders.shape
     grid = min(n, GRID_MAX)
     part = np.arange(n) * grid // n
