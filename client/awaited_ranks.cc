@@ -32,8 +32,8 @@ void AwaitedRanks::Tell(absl::Time now, uint64_t count,
   LogWarning("consumer {} of job \"{}\" waits for {} to {}", rank_, job_, text,
              reason == Reason::kIteration
                  ? "finish the iteration before its own"
-                 : "tell the dispatcher, which lost its state, how far they "
-                   "are: it then settles how many passes the iteration has "
+                 : "report their positions to the dispatcher, which lost its "
+                   "state: it then settles how many passes the iteration has "
                    "(processing_mode off)");
   told_ = std::move(text);
   tell_from_ = now + kTellInterval;
@@ -46,21 +46,22 @@ absl::Status AwaitedRanks::TooLong(uint64_t count,
       absl::FormatDuration(absl::Trunc(waited, absl::Milliseconds(10)));
   if (reason == Reason::kPasses) {
     return DeadlineExceeded(
-        "consumer {} of job \"{}\" has waited {} for {} to tell the "
-        "dispatcher, "
-        "which lost its state, how far they are. Start them, each from its "
-        "token if it has one. Those that have ended are waited for no longer "
-        "than the dispatcher's --client-timeout: start this consumer again, "
-        "from its token if it has one",
+        "consumer {} of job \"{}\" has waited {} for {} to report their "
+        "positions to the dispatcher, which lost its state. Start them, each "
+        "from its token if it has one. Consumers that have ended are waited "
+        "for "
+        "at most for the dispatcher's --client-timeout: start this consumer "
+        "again, from its token if it has one",
         rank_, job_, time, Text(count, first));
   }
   return DeadlineExceeded(
       "consumer {} of job \"{}\" has waited {} for {} to finish the iteration "
-      "before its own. Start them, each from its token if it has one. One that "
-      "was there and is gone for good is not waited for with --take-over, once "
-      "it has been silent for the dispatcher's --client-timeout; to go on "
-      "without it at once, start all with --take-over and another number N in "
-      "--consumer C/N",
+      "before its own. Start them, each from its token if it has one. To go on "
+      "without a consumer that will not return, start this one with "
+      "--take-over: the wait ends when the missing consumer has been silent "
+      "for "
+      "the dispatcher's --client-timeout. To go on at once, start all with "
+      "--take-over and another number N in --consumer C/N",
       rank_, job_, time, Text(count, first));
 }
 

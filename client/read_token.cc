@@ -406,7 +406,7 @@ absl::Status CheckTokenPlan(const ReadToken& token, const std::string& plan) {
   if (token.begins() || plan == token.plan) return absl::OkStatus();
   return FailedPrecondition(
       "the pipeline's files changed since the token was saved (plan {}, now "
-      "{}): the rest of its sequence is not there any more",
+      "{}): the rest of its sequence no longer exists",
       token.plan, plan);
 }
 

@@ -27,7 +27,8 @@ bool ReadSession::TakeRun(absl::Time now, const RunInfo& run) {
   if (run_ && run_->plan != run.plan) {
     Stop(FailedPrecondition(
         "job \"{}\": the dispatcher lost its state and planned a different "
-        "iteration; what was read is no part of it: start again",
+        "iteration, to which the elements read so far do not belong: start "
+        "again",
         settings_.job.value()));
     return false;
   }

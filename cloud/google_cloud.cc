@@ -59,7 +59,9 @@ absl::StatusOr<std::string> GoogleCloud::Metadata(
   const auto flavor = response.headers.find("metadata-flavor");
   if (flavor == response.headers.end() || flavor->second != "Google") {
     return Unavailable(
-        "{} is no metadata server of Google's: it does not say so", metadata_);
+        "{} is not a Google metadata server: the header Metadata-Flavor is "
+        "missing",
+        metadata_);
   }
   if (response.status == kNotFound) {
     return NotFound("{} has no {}", metadata_, path);

@@ -99,7 +99,7 @@ absl::StatusOr<Address> Parse(std::string_view text, uint16_t default_port,
   if (error != std::errc() || end != port.data() + port.size()) {
     return Wrong(text, "the port must be a number from 1 to 65535");
   }
-  if (address.port == 0) return Wrong(text, "nobody listens on port 0");
+  if (address.port == 0) return Wrong(text, "port 0 cannot be connected to");
   return address;
 }
 

@@ -102,7 +102,7 @@ absl::Status Journal::Load() {
   FM_ASSIGN_OR_RETURN(SqliteStatement about,
                       database_->Prepare("SELECT format, journal FROM about"));
   FM_ASSIGN_OR_RETURN(const bool row, about.Step());
-  if (!row) return DataLoss("journal.db does not say whose it is");
+  if (!row) return DataLoss("journal.db does not name its journal");
   if (about.Number(0) != kFormat) {
     return FailedPrecondition(
         "it has format {}, this release knows {}; use the release that wrote "
@@ -129,8 +129,7 @@ absl::Status Journal::LoadSnapshot() {
       Extend(Extend(ChainOf(id_ ^ sequence), chain), payload);
   if (chain.size() != sizeof(chain_) || row.Blob(3) != BytesOf(checksum)) {
     return DataLoss(
-        "the snapshot that stands for the first {} events does not have its "
-        "checksum",
+        "the snapshot of the first {} events does not match its checksum",
         sequence);
   }
   std::memcpy(chain_.data(), chain.data(), sizeof(chain_));
@@ -184,7 +183,8 @@ absl::Status Journal::CompareWithSeal() {
         sequence_, sequence_ + 1, sealed->sequence);
   }
   if (sealed->sequence == sequence_ && sealed->chain != chain_) {
-    return DataLoss("its {} events are not those that were written", sequence_);
+    return DataLoss("its {} events differ from those that were written",
+                    sequence_);
   }
   return absl::OkStatus();
 }

@@ -99,16 +99,14 @@ absl::StatusOr<Buffer> UnpackPart(LinkCompression codec, const Buffer& packed,
                                   uint64_t size) {
   if (size == 0 || size > kUnpackedMax || packed.size() > kUnpackedMax ||
       size / kPackedRatioMax > packed.size()) {
-    return InvalidArgument("{} packed bytes are said to be {}", packed.size(),
-                           size);
+    return InvalidArgument("{} packed bytes cannot be {} unpacked bytes",
+                           packed.size(), size);
   }
   BufferBuilder unpacked(static_cast<size_t>(size));
   std::byte* const to = unpacked.Extend(static_cast<size_t>(size));
   if (!Decompress(codec, packed, to, static_cast<size_t>(size))) {
-    return InvalidArgument(
-        "{} packed bytes do not make the {} that they are "
-        "said to be",
-        packed.size(), size);
+    return InvalidArgument("{} packed bytes do not unpack to {} bytes",
+                           packed.size(), size);
   }
   return std::move(unpacked).Freeze();
 }

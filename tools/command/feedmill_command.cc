@@ -142,9 +142,8 @@ int FeedmillMain(int argc, char** argv, FunctionRegistry registry,
     result =
         Dispatch(std::move(words), std::move(registry), std::move(resolvers));
   } catch (const std::system_error& error) {
-    result =
-        ResourceExhausted("a thread or what it needs cannot be had: {} ({})",
-                          error.what(), ThreadLimitsText());
+    result = ResourceExhausted("cannot start a thread: {} ({})", error.what(),
+                               ThreadLimitsText());
   } catch (const std::exception& error) {
     // Only standard library exceptions get here: out of memory or threads.
     result = StatusOf(error);

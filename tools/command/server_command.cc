@@ -22,9 +22,10 @@ constexpr char kServerSummary[] =
     "\"worker\" works for\n"
     "that dispatcher, one of job \"local\" is both; one of any other job, such "
     "as\n"
-    "\"ps\", says who it is and waits. SIGTERM or SIGINT: a worker finishes "
-    "what it\n"
-    "has (--drain-timeout at most), then it exits 0.";
+    "\"ps\", only answers status requests. SIGTERM or SIGINT: a worker "
+    "finishes "
+    "its\n"
+    "splits (within --drain-timeout), then it exits 0.";
 constexpr char kServerExamples[] =
     "Examples:\n"
     "  feedmill server --cluster file:cluster.yaml --job worker --task 1 \\\n"

@@ -28,7 +28,8 @@ constexpr char kSimulateSummary[] =
     "Runs whole clusters in this process, each from a seed: the real "
     "dispatcher,\n"
     "workers and readers on a virtual clock, a network that loses, delays and\n"
-    "repeats, a disk that loses what was not synced, and processes that die,\n"
+    "repeats messages, a disk that loses unsynced data, and processes that "
+    "die,\n"
     "freeze and come back. Each must keep every promise of the protocol.";
 constexpr char kSimulateExamples[] =
     "Examples:\n"

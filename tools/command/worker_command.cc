@@ -22,11 +22,10 @@ namespace feedmill {
 namespace {
 
 constexpr char kWorkerSummary[] =
-    "Reads, decodes and batches what a dispatcher hands to it, and sends it "
-    "to\n"
-    "readers. SIGTERM or SIGINT: finishes what it has (--drain-timeout at "
-    "most),\n"
-    "then exits 0; a second one stops it at once.";
+    "Reads, decodes and batches the splits that a dispatcher assigns, and "
+    "sends\n"
+    "them to readers. SIGTERM or SIGINT: finishes its splits (within\n"
+    "--drain-timeout), then exits 0; a second signal stops it at once.";
 constexpr char kWorkerExamples[] =
     "Examples:\n"
     "  feedmill worker --dispatcher tcp://10.0.0.1:5050 --host 0.0.0.0 \\\n"

@@ -246,7 +246,7 @@ TEST_F(Gce, ErrorsSayWhatAndWho) {
     return std::optional(ServedAnswer{200, "a hotel's login page"});
   };
   EXPECT_THAT(Shown("gce:g?zone=us-east1-d"),
-              HasSubstr("is no metadata server of Google's"));
+              HasSubstr("is not a Google metadata server"));
   override_ = [](const ServedRequest&) {
     return std::optional(
         ServedAnswer{200, "{}", {{"Metadata-Flavor", "Google"}}});

@@ -48,7 +48,7 @@ TEST(AwaitedRanksTest, ThatAreTooLongInComingAreAnErrorThatSaysWhatToDo) {
   const absl::Status passes =
       ranks.TooLong(1, {2}, absl::Seconds(60), AwaitedRanks::Reason::kPasses);
   EXPECT_THAT(ErrorText(passes),
-              AllOf(HasSubstr("consumer 2 of 3 to tell the dispatcher"),
+              AllOf(HasSubstr("consumer 2 of 3 to report their"),
                     HasSubstr("--client-timeout")));
 }
 

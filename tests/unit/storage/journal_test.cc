@@ -302,7 +302,7 @@ TEST_F(JournalTest, ADamagedSnapshotIsNoticed) {
   const std::string path = File("journal.db");
   const std::string good = Read(path);
   Flip(path, good.find("a and b"));
-  ExpectDataLoss("snapshot that stands for the first 2 events");
+  ExpectDataLoss("snapshot of the first 2 events");
   Write(path, good);
   Sql("DELETE FROM snapshot");
   ExpectDataLoss("event 1 is missing");
