@@ -44,7 +44,7 @@ class InProcessReader : public Reader {
   const ElementSpec& spec() const override { return reader_->spec(); }
   uint64_t seed() const override { return reader_->seed(); }
   uint64_t epoch() const override { return reader_->iteration(); }
-  uint64_t skipped() const override { return reader_->skipped(); }
+  uint64_t skipped() const override { return reader_->sequence().skipped(); }
   void Cancel() override { cancelled_.store(true); }
 
  private:
@@ -55,7 +55,8 @@ class InProcessReader : public Reader {
         return Cancelled("reading was cancelled");
       }
       auto chunk = NextPiece();
-      if (!chunk.ok() && absl::IsDeadlineExceeded(chunk.status())) {
+      if (!chunk.ok() && !reader_->ended() &&
+          absl::IsDeadlineExceeded(chunk.status())) {
         if (!interrupted_ || !interrupted_()) continue;
         return Cancelled("reading was interrupted");
       }
@@ -73,28 +74,26 @@ class InProcessReader : public Reader {
   }
 
   absl::StatusOr<std::string> SaveBefore(uint64_t unread) const override {
-    std::optional<ReadPlace> place = reader_->PlaceBefore(unread);
+    std::optional<ReadPlace> place = reader_->sequence().PlaceBefore(unread);
     if (!place.has_value()) return TooManyUnread(unread);
     ReadToken token = MakeToken(graph_, rules_, *std::move(place));
-    token.plan = reader_->plan();
+    token.plan = reader_->plan_id();
     token.seed = reader_->seed();
     token.iteration = reader_->iteration();
     return EncodeToken(token);
   }
 
   uint64_t PassBefore(uint64_t unread) const override {
-    return reader_->PassBefore(unread);
+    return reader_->sequence().PassBefore(unread);
   }
 
   std::optional<uint64_t> LeftBefore(uint64_t unread) const override {
-    const std::optional<uint64_t> size = reader_->size();
-    const std::optional<ReadPlace> place = reader_->PlaceBefore(unread);
-    if (!size || !place) return std::nullopt;
-    return ElementsFrom(rules_, place->elements, *size);
+    return reader_->sequence().LeftBefore(unread);
   }
 
   absl::StatusOr<uint64_t> NumberBefore(uint64_t unread) const override {
-    const std::optional<ReadPlace> place = reader_->PlaceBefore(unread);
+    const std::optional<ReadPlace> place =
+        reader_->sequence().PlaceBefore(unread);
     if (!place.has_value()) return TooManyUnread(unread);
     return place->elements;
   }
@@ -236,7 +235,7 @@ absl::StatusOr<std::unique_ptr<Reader>> Read(const Dataset& dataset,
   }
   FM_ASSIGN_OR_RETURN(std::unique_ptr<LocalReader> reader,
                       LocalReader::Make(read, options.registry, local));
-  if (token) FM_RETURN_IF_ERROR(CheckTokenPlan(*token, reader->plan()));
+  if (token) FM_RETURN_IF_ERROR(CheckTokenPlan(*token, reader->plan_id()));
   return std::make_unique<InProcessReader>(
       read, std::move(rules), std::move(reader), std::move(options));
 }

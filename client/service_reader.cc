@@ -18,10 +18,9 @@
 #include "core/net/address.h"
 #include "core/net/clock.h"
 #include "core/operators/slotted_graph.h"
-#include "core/pipeline/client_stage.h"
-#include "core/pipeline/endless_watch.h"
 #include "core/pipeline/process_quota.h"
 #include "core/pipeline/read_profile.h"
+#include "core/pipeline/sequence_reader.h"
 #include "core/plan/plan.h"
 
 namespace feedmill {
@@ -70,10 +69,10 @@ class ServiceReader : public Reader {
   }
 
   const ElementSpec& spec() const override { return *graph_->output; }
-  uint64_t seed() const override { return plan_->seed(); }
-  uint64_t epoch() const override { return plan_->iteration(); }
+  uint64_t seed() const override { return sequence_->plan().seed(); }
+  uint64_t epoch() const override { return sequence_->plan().iteration(); }
   std::vector<LinkReport> links() const override { return link_->Links(); }
-  uint64_t skipped() const override { return skips_ ? skips_->count() : 0; }
+  uint64_t skipped() const override { return sequence_->skipped(); }
   void Cancel() override {
     cancelled_.store(true);
     link_->Interrupt();
@@ -98,7 +97,9 @@ class ServiceReader : public Reader {
            (options_.cancel != nullptr && options_.cancel->load());
   }
   LeaveReason WhyLeaves() const {
-    if (end_.has_value() && end_->ok()) return LeaveReason::kFinished;
+    if (sequence_ != nullptr && end() && end()->ok()) {
+      return LeaveReason::kFinished;
+    }
     return Cancelled() ? LeaveReason::kCancelled : LeaveReason::kLeft;
   }
   bool Interrupted() const {
@@ -109,43 +110,31 @@ class ServiceReader : public Reader {
   uint64_t PassBefore(uint64_t unread) const override;
   std::optional<uint64_t> LeftBefore(uint64_t unread) const override;
   absl::StatusOr<std::optional<Chunk>> FetchWhole();
-  absl::Status MakePlan(const RunInfo& run);
-  absl::Status MakeStage();
-  // The stage's steps make no element larger than this reader takes.
-  absl::Status PushIntoStage(const Piece& piece) {
-    return InStage([&] { return stage_->Push(piece); });
-  }
-  absl::Status FlushStage() {
-    return InStage([&] { return stage_->Flush(); });
-  }
-  absl::Status FinishStage() {
-    return InStage([&] { return stage_->Finish(); });
-  }
-  // The next output of the stage, feeding it; nullopt when the end is reached,
-  // which end_ then says, or if interrupted_.
-  std::optional<ClientStage::Output> NextOutput();
-  // Waits for pieces; an error goes to end_.
+  absl::StatusOr<std::shared_ptr<const Plan>> MakePlan(const RunInfo& run);
+  // Feeds the sequence until an output is ready. False at the end, or if
+  // interrupted_.
+  bool AwaitOutput();
+  // Waits for pieces; an error ends the sequence.
   void Fetch();
   void Feed(ServiceLink::Handed handed);
-  bool Done() const;
   void LetGo();
-  absl::Status WatchFed();
-  absl::Status WatchPasses();
+  void WatchPasses();
   // Whether the reactor's word is fresh; waits for it.
   bool MayHandOut();
   void LookForDrops(const ServiceLink::View& view);
-  // Runs `work` of the client's steps and measures it.
+  // Runs `work` of the client's steps: measures it, and bounds its memory.
   template <class F>
-  absl::Status InStage(const F& work) {
+  void InStage(const F& work) {
     const ByteBudget budget(options_.element_bytes_max);
     const absl::Duration begun = ThreadCpuTime();
-    absl::Status status = work();
+    work();
     link_->times().AddStage(ThreadCpuTime() - begun);
-    return status;
   }
-  void EndWith(absl::Status status) {
-    if (!end_.has_value()) end_ = std::move(status);
+  void FinishSequence() {
+    InStage([&] { sequence_->Finish(); });
   }
+  const std::optional<absl::Status>& end() const { return sequence_->end(); }
+  void EndWith(absl::Status status) { sequence_->EndWith(std::move(status)); }
 
   const std::shared_ptr<const AnalyzedGraph> asked_;  // what tokens speak of
   std::shared_ptr<const AnalyzedGraph> graph_;  // of the whole run, once joined
@@ -158,17 +147,7 @@ class ServiceReader : public Reader {
   const std::unique_ptr<ServiceLink> link_;
   std::atomic<bool> cancelled_{false};
 
-  std::shared_ptr<const Plan> plan_;
-  std::unique_ptr<ClientStage> stage_;
-  std::optional<EndlessWatch> watch_;
-  PlaceKeeper keeper_{rules_};
-  std::optional<SkipCount> skips_;  // once joined
-  Cursor needed_;                   // nothing before it changes the output
-  Cursor fed_begin_;                // of the last piece that the stage was fed
-  Cursor fed_end_;
-  size_t fed_rows_ = 0;  // and the rows, that watch_ was not yet told of
-  size_t outputs_ = 0;   // since the last piece
-  uint64_t pass_ = 0;    // of the last chunk that it gave
+  std::unique_ptr<SequenceReader> sequence_;  // null until the run is known
   // Sharers, in rows pulled: what the stage was fed, what of it went through
   // when short batches were let out, and what of that was said to be done with.
   uint64_t fed_to_ = 0;
@@ -184,8 +163,6 @@ class ServiceReader : public Reader {
   const absl::Time made_ = SteadyNow();
   WaitLimits waits_{service_, options_};
   bool interrupted_ = false;  // the wait of this call ended without data
-  // What Next returns once the stage is empty: OK is the end of the data.
-  std::optional<absl::Status> end_;
 };
 
 absl::Status ServiceReader::WaitForRun() {
@@ -200,23 +177,22 @@ absl::Status ServiceReader::WaitForRun() {
   }
   view_ = view;
   drops_ = view.drops;
-  FM_RETURN_IF_ERROR(MakePlan(*view.run));
-  FM_RETURN_IF_ERROR(MakeStage());
-  skips_.emplace(*graph_, view.run->plan.value(), QuarantineOf(graph_->graph),
-                 token_ ? token_->place.skipped : 0);
   if (token_) {
     FM_RETURN_IF_ERROR(CheckTokenSlots(*token_, view.run->slots));
     FM_RETURN_IF_ERROR(CheckTokenPlan(*token_, view.run->plan.value()));
-    if (!token_->begins()) {
-      FM_RETURN_IF_ERROR(
-          stage_->Restore(token_->place.stage, token_->place.cursor));
-    }
-    fed_end_ = token_->place.cursor;
   }
-  ReadPlace place = token_ ? token_->place : ReadPlace();
-  place.stage = stage_->Save();
-  keeper_.GoOnFrom(std::move(place));
-  return watch_.emplace(*plan_, view.run->source_round, fed_end_.p).Check();
+  SequenceReader::Options options;
+  options.rules = rules_;
+  if (token_ && !token_->begins()) options.resume = token_->place;
+  options.source_round = view.run->source_round;
+  options.plan_id = view.run->plan.value();
+  options.on_skipped = QuarantineOf(graph_->graph);
+  options.shared = shared_;
+  FM_ASSIGN_OR_RETURN(auto plan, MakePlan(*view.run));
+  FM_ASSIGN_OR_RETURN(sequence_,
+                      SequenceReader::Make(std::move(plan), options_.registry,
+                                           std::move(options)));
+  return end().value_or(absl::OkStatus());
 }
 
 absl::StatusOr<std::string> ServiceReader::SaveBefore(uint64_t unread) const {
@@ -224,12 +200,12 @@ absl::StatusOr<std::string> ServiceReader::SaveBefore(uint64_t unread) const {
     return FailedPrecondition(
         "a reader of order any has no place in a sequence to save");
   }
-  std::optional<ReadPlace> place = keeper_.Before(unread);
+  std::optional<ReadPlace> place = sequence_->PlaceBefore(unread);
   if (!place.has_value()) return TooManyUnread(unread);
   ReadToken token = MakeToken(asked_->graph, rules_, *std::move(place));
   token.plan = view_.run->plan.value();
-  token.seed = plan_->seed();
-  token.iteration = plan_->iteration();
+  token.seed = seed();
+  token.iteration = epoch();
   token.incarnation = incarnation_.value();
   token.slots = view_.run->slots;
   token.settled = token.slots > 0 && view_.run->settled;
@@ -241,44 +217,35 @@ absl::StatusOr<uint64_t> ServiceReader::NumberBefore(uint64_t unread) const {
     return FailedPrecondition(
         "elements of order any have no numbers in a sequence");
   }
-  const std::optional<ReadPlace> place = keeper_.Before(unread);
+  const std::optional<ReadPlace> place = sequence_->PlaceBefore(unread);
   if (!place.has_value()) return TooManyUnread(unread);
   return place->elements;
 }
 
 uint64_t ServiceReader::PassBefore(uint64_t unread) const {
-  if (shared_ || !rules_.numbered || !had_element_) return pass_;
-  const std::optional<ReadPlace> place = keeper_.Before(unread);
-  return place && place->elements > 0 ? plan_->ReachedPass(place->elements - 1)
-                                      : 0;
+  return sequence_->PassBefore(unread);
 }
 
+// Slots of workers have numbers of their own.
 std::optional<uint64_t> ServiceReader::LeftBefore(uint64_t unread) const {
-  const bool known = rules_.numbered && !shared_ && view_.run->slots == 0;
-  if (!known || plan_->size() == kEndless) return std::nullopt;
-  const std::optional<ReadPlace> place = keeper_.Before(unread);
-  if (!place.has_value()) return std::nullopt;
-  return ElementsFrom(rules_, place->elements, plan_->size());
+  if (view_.run->slots > 0) return std::nullopt;
+  return sequence_->LeftBefore(unread);
 }
 
-absl::Status ServiceReader::MakePlan(const RunInfo& run) {
+absl::StatusOr<std::shared_ptr<const Plan>> ServiceReader::MakePlan(
+    const RunInfo& run) {
   if (run.slots > 0) {
     FM_ASSIGN_OR_RETURN(
         graph_, Analyze(SlottedGraph(graph_->graph), *options_.registry));
   }
   FM_ASSIGN_OR_RETURN(
-      plan_, Plan::Make(graph_, run.source_size, run.seed, run.iteration));
+      std::shared_ptr<const Plan> plan,
+      Plan::Make(graph_, run.source_size, run.seed, run.iteration));
   const uint64_t positions =
-      run.slots > 0 ? plan_->size() / kSlotsMax * run.slots : plan_->size();
-  if (positions == run.positions) return absl::OkStatus();
+      run.slots > 0 ? plan->size() / kSlotsMax * run.slots : plan->size();
+  if (positions == run.positions) return plan;
   return Internal("a run of {} positions, where the pipeline has {}",
                   run.positions, positions);
-}
-
-absl::Status ServiceReader::MakeStage() {
-  FM_ASSIGN_OR_RETURN(stage_, ClientStage::Make(plan_, options_.registry));
-  stage_base_.reset();
-  return absl::OkStatus();
 }
 
 absl::StatusOr<std::optional<Chunk>> ServiceReader::FetchChunk() {
@@ -299,24 +266,22 @@ absl::StatusOr<std::optional<Chunk>> ServiceReader::FetchWhole() {
   for (;;) {
     if (Cancelled()) {
       EndWith(feedmill::Cancelled("reading was cancelled"));
-      if (!end_->ok()) return *end_;
+      if (!end()->ok()) return *end();
     }
-    std::optional<ClientStage::Output> output = NextOutput();
-    if (!output.has_value()) {
+    if (!AwaitOutput()) {
       if (std::exchange(interrupted_, false)) {
         return feedmill::Cancelled("reading was interrupted");
       }
-      if (!end_->ok()) return *end_;
+      if (!end()->ok()) return *end();
       return std::optional<Chunk>();
     }
-    if (output->chunk.rows == 0) continue;
-    if (!MayHandOut()) continue;  // it is another reader's now
-    if (!shared_) output->chunk = keeper_.Keep(std::move(output->chunk));
-    if (output->chunk.rows == 0) continue;
-    link_->times().SetSkipped(skips_->count());
+    const bool may_hand_out = MayHandOut();
+    ClientStage::Output output;
+    if (!sequence_->Pop(output)) continue;
+    if (!may_hand_out) continue;  // it is another reader's now
+    link_->times().SetSkipped(sequence_->skipped());
     had_element_ = true;
-    pass_ = output->pass;
-    return std::optional<Chunk>(Give(*std::move(output)));
+    return std::optional<Chunk>(Give(std::move(output)));
   }
 }
 
@@ -347,36 +312,25 @@ bool ServiceReader::OnProgress(uint64_t unread) {
   return go_on;
 }
 
-std::optional<ClientStage::Output> ServiceReader::NextOutput() {
-  for (;;) {
-    ClientStage::Output output;
-    if (stage_->Pop(output)) {
-      ++outputs_;
-      return output;
-    }
-    if (end_.has_value()) {
+bool ServiceReader::AwaitOutput() {
+  while (!sequence_->ready()) {
+    if (end()) {
       link_->Leave(false, WhyLeaves());  // what it still has is for others
-      return std::nullopt;
+      return false;
     }
-    if (Done()) {
-      // Lets short batches out; they come before the end.
-      EndWith(FinishStage());
+    if (sequence_->done()) {
+      FinishSequence();  // short batches come before the end
       if (!shared_) link_->Leave(false, WhyLeaves());
       continue;
     }
     if (pieces_.empty()) Fetch();
-    if (interrupted_) return std::nullopt;
+    if (interrupted_) return false;
     if (pieces_.empty()) continue;  // the end, or short batches
     ServiceLink::Handed handed = std::move(pieces_.front());
     pieces_.pop_front();
     Feed(std::move(handed));
   }
-}
-
-// Nothing that could still come changes the output. What sharers get does not
-// come in order: for them the last position is not the end.
-bool ServiceReader::Done() const {
-  return shared_ ? stage_->needed_from() == kEndless : stage_->done();
+  return true;
 }
 
 void ServiceReader::Feed(ServiceLink::Handed handed) {
@@ -387,63 +341,21 @@ void ServiceReader::Feed(ServiceLink::Handed handed) {
     EndWith(piece.error);
     return;
   }
-  if (piece.end < needed_) return;
-  if (piece.begin < needed_) piece = piece.From(needed_);
-  if (absl::Status empty = WatchFed(); !empty.ok()) {
-    EndWith(std::move(empty));
-    return;
-  }
+  const Cursor end = piece.end;
   if (!stage_base_.has_value()) stage_base_ = handed.first_row;
   fed_to_ = handed.first_row + piece.chunk.rows;
-  if (!shared_) {
-    keeper_.Feed(piece.begin, stage_->Save(), skips_->count());
+  InStage([&] { sequence_->Push(std::move(piece)); });
+  if (!shared_ && sequence_->needed() > end.p && !sequence_->done()) {
+    link_->SkipTo({sequence_->needed(), 0});
   }
-  if (absl::Status status = PushIntoStage(piece); !status.ok()) {
-    EndWith(std::move(status));
-    return;
-  }
-  // An error among what is not needed is none.
-  const uint64_t needed =
-      rules_.numbered ? keeper_.NeededFrom(piece.end.p) : stage_->needed_from();
-  if (!shared_ && needed > piece.end.p) {
-    needed_ = {needed, 0};
-    if (!stage_->done()) link_->SkipTo(needed_);
-  } else if (!piece.error.ok()) {
-    EndWith(piece.error);
-    return;
-  } else if (piece.skipped) {
-    if (absl::Status full = skips_->Add(*piece.skipped); !full.ok()) {
-      EndWith(std::move(full));
-      return;
-    }
-  }
-  fed_begin_ = piece.begin;
-  fed_end_ = piece.end;
-  fed_rows_ += piece.chunk.rows;
 }
 
-// Called when the stage is empty: what was fed has made its outputs by then.
-absl::Status ServiceReader::WatchFed() {
-  if (shared_ && fed_rows_ == 0) return absl::OkStatus();
-  // Every position makes an element, if not this rank's.
-  if (rules_.numbered && !shared_) return absl::OkStatus();
-  const size_t rows = std::exchange(fed_rows_, 0);
-  const size_t outputs = std::exchange(outputs_, 0);
-  if (!shared_) return watch_->Advance(fed_end_, rows, outputs);
-  return watch_->AdvanceShared(fed_begin_.p, fed_end_.p, rows, outputs);
-}
-
-// Pieces without rows do not come this far; that positions went by does.
-absl::Status ServiceReader::WatchPasses() {
-  FM_RETURN_IF_ERROR(WatchFed());
-  if (shared_) {
-    for (const auto& [begin, end] : link_->TakeEmpties()) {
-      FM_RETURN_IF_ERROR(watch_->AdvanceShared(begin, end, 0, 0));
-    }
-    return absl::OkStatus();
+// The service sends no pieces without rows; it reports which positions passed.
+void ServiceReader::WatchPasses() {
+  if (!shared_) return sequence_->PassTo(view_.cursor);
+  for (const auto& [begin, end] : link_->TakeEmpties()) {
+    sequence_->PassOver(begin, end);
   }
-  if (rules_.numbered) return absl::OkStatus();
-  return watch_->Advance(std::max(fed_end_, view_.cursor), 0, 0);
 }
 
 void ServiceReader::Fetch() {
@@ -451,7 +363,7 @@ void ServiceReader::Fetch() {
   const ReadTimes::Wait waits(link_->times());
   const absl::Time begun = had_element_ ? SteadyNow() : made_;
   absl::Duration wait = absl::ZeroDuration();
-  while (pieces_.empty() && !end_.has_value()) {
+  while (pieces_.empty() && !end()) {
     view_ = link_->Await(wait, &pieces_);
     wait = kAwaitInterval;
     LookForDrops(view_);
@@ -460,9 +372,9 @@ void ServiceReader::Fetch() {
     if (view_.state == ReadSession::State::kFailed) {
       EndWith(view_.failure);
     } else if (view_.state == ReadSession::State::kEnded) {
-      EndWith(FinishStage());
-    } else if (absl::Status empty = WatchPasses(); !empty.ok()) {
-      EndWith(std::move(empty));
+      FinishSequence();
+    } else if (WatchPasses(); end()) {
+      return;
     } else if (Cancelled()) {
       EndWith(feedmill::Cancelled("reading was cancelled"));
     } else if (Interrupted()) {
@@ -485,9 +397,7 @@ void ServiceReader::Fetch() {
 // the stage dropped is done with, too.
 void ServiceReader::LetGo() {
   flushed_to_ = fed_to_;
-  if (absl::Status status = FlushStage(); !status.ok()) {
-    EndWith(std::move(status));
-  }
+  InStage([&] { sequence_->Flush(); });
 }
 
 void ServiceReader::LookForDrops(const ServiceLink::View& view) {
@@ -496,7 +406,8 @@ void ServiceReader::LookForDrops(const ServiceLink::View& view) {
   std::erase_if(pieces_, [&](const ServiceLink::Handed& handed) {
     return handed.drops != drops_;
   });
-  if (absl::Status status = MakeStage(); !status.ok()) {
+  stage_base_.reset();
+  if (absl::Status status = sequence_->Restart(); !status.ok()) {
     EndWith(std::move(status));
   }
 }

@@ -16,19 +16,6 @@
 namespace feedmill {
 namespace {
 
-class OutputStep final : public ClientStep {
- public:
-  absl::Status OnPush(Flow flow) override {
-    if (flow.chunk.rows == 0) return absl::OkStatus();
-    outputs.push_back({std::move(flow.chunk), std::move(flow.inputs),
-                       flow.first_input, pass, std::move(flow.origins)});
-    return absl::OkStatus();
-  }
-
-  std::deque<ClientStage::Output> outputs;
-  uint64_t pass = 0;
-};
-
 class ProgramRows final : public ClientStep {
  public:
   ProgramRows(std::shared_ptr<const Plan> plan,
@@ -119,233 +106,235 @@ class ProgramRows final : public ClientStep {
   BlockProgram::Output output_rows_;
 };
 
-class StepChain final : public ClientStage {
- public:
-  StepChain(std::shared_ptr<const Plan> plan, bool random, bool trace,
-            std::vector<std::unique_ptr<ClientStep>> steps)
-      : plan_(std::move(plan)),
-        random_(random),
-        trace_(trace),
-        tells_passes_(plan_->has_passes() &&
-                      (!plan_->graph().numbered ||
-                       plan_->graph().graph.options.order == Order::kAny)),
-        steps_(std::move(steps)) {
-    for (size_t k = 0; k < steps_.size(); ++k) {
-      steps_[k]->next = k + 1 < steps_.size() ? steps_[k + 1].get() : &output_;
-      const uint64_t length = steps_[k]->pass_length;
-      if (pass_length_ == 0) pass_length_ = length;
-    }
-  }
-
-  absl::Status Push(const Piece& piece) override {
-    return Guarded([&] { return PushPasses(piece); });
-  }
-
-  absl::Status Flush() override {
-    return Guarded([this]() -> absl::Status {
-      for (const auto& step : steps_) FM_RETURN_IF_ERROR(step->Flush());
-      return absl::OkStatus();
-    });
-  }
-
-  absl::Status Finish() override {
-    return Guarded([this]() -> absl::Status {
-      for (const auto& step : steps_) FM_RETURN_IF_ERROR(step->EndPass());
-      return absl::OkStatus();
-    });
-  }
-
-  bool Pop(Output& out) override {
-    if (output_.outputs.empty()) return false;
-    out = std::move(output_.outputs.front());
-    output_.outputs.pop_front();
-    return true;
-  }
-
-  StageState Save() const override {
-    StageState state;
-    state.position = position_;
-    for (const auto& step : steps_) step->Save(state.steps.emplace_back());
-    return state;
-  }
-
-  absl::Status Restore(const StageState& state, Cursor next) override {
-    bool fits = state.steps.size() == steps_.size();
-    for (size_t k = 0; fits && k < steps_.size(); ++k) {
-      fits = steps_[k]->Restore(state.steps[k]);
-      for (const auto& held : state.steps[k].held) {
-        fits = fits && held->counters.empty() != random_;
+std::vector<Cursor> CursorsOf(const Piece& piece) {
+  std::vector<Cursor> cursors;
+  cursors.reserve(piece.chunk.rows);
+  if (const auto* bitmap = std::get_if<BitmapRows>(&piece.cursors)) {
+    for (size_t bit = 0; bit < bitmap->bits.size() * 8; ++bit) {
+      if (((bitmap->bits[bit / 8] >> (bit % 8)) & 1) != 0) {
+        cursors.push_back({piece.begin.p + bit, 0});
       }
     }
-    if (!fits) {
-      return InvalidArgument("the token does not fit the pipeline's steps");
-    }
-    position_ = state.position;
-    if (next > Cursor{} && next.p <= plan_->size()) {
-      NotePass(next.i > 0 ? next.p : next.p - 1);
-    }
-    for (const auto& step : steps_) {
-      if (step->pass_length > 0) step->epoch = position_ / step->pass_length;
-    }
-    return absl::OkStatus();
-  }
-
-  bool done() const override { return needed_from() >= plan_->size(); }
-
-  uint64_t needed_from() const override {
-    uint64_t needed = position_;
-    bool counted = false;
-    for (const auto& step : steps_) {
-      if (step->full_for_ever()) return kEndless;
-      // Random steps need the number of all earlier batches, used or not.
-      counted = counted || (random_ && step->counts());
-      if (!step->full() || counted) continue;
-      const uint64_t length = step->pass_length;
-      needed = std::max(needed, (position_ / length + 1) * length);
-    }
-    return needed;
-  }
-
- private:
-  // Runs until the first error; the stage returns it from then on. After a
-  // failed allocation, the state of the steps is unknown.
-  template <class F>
-  absl::Status Guarded(const F& run) {
-    if (!error_.ok()) return error_;
-    try {
-      error_ = run();
-    } catch (const std::exception& error) {
-      error_ = StatusOf(error);
-    }
-    return error_;
-  }
-
-  // Pushes the piece's rows, pass by pass.
-  absl::Status PushPasses(const Piece& piece) {
-    FM_RETURN_IF_ERROR(AdvanceTo(piece.begin.p));
-    if (piece.chunk.rows > 0) NotePass(piece.begin.p);
-    const bool one_pass = !tells_passes_ || piece.end <= Cursor{pass_end_, 0} ||
-                          piece.chunk.rows == 0;
-    if (pass_length_ == 0 && !random_ && !trace_ && one_pass) {
-      FM_RETURN_IF_ERROR(PushRows(piece, {}, 0, piece.chunk.rows));
-      position_ = piece.end.p;
-      return absl::OkStatus();
-    }
-    const std::vector<Cursor> cursors = CursorsOf(piece);
-    size_t row = 0;
-    while (row < cursors.size()) {
-      FM_RETURN_IF_ERROR(AdvanceTo(cursors[row].p));
-      NotePass(cursors[row].p);
-      size_t end = cursors.size();
-      if (pass_length_ > 0 || !one_pass) {
-        const uint64_t limit =
-            std::min(pass_length_ > 0 ? NextBoundary() : kEndless,
-                     tells_passes_ ? pass_end_ : kEndless);
-        end = row;
-        while (end < cursors.size() && cursors[end].p < limit) ++end;
-      }
-      FM_RETURN_IF_ERROR(PushRows(piece, cursors, row, end));
-      row = end;
-    }
-    return AdvanceTo(piece.end.p);
-  }
-
-  // Notes the pass of position p, whose record is pushed next.
-  void NotePass(uint64_t p) {
-    if (!tells_passes_ || (pass_begin_ <= p && p < pass_end_)) return;
-    output_.pass = plan_->ReachedPass(p);
-    pass_begin_ = p;
-    pass_end_ = plan_->ReachedPassEnd(p);
-  }
-
-  uint64_t NextBoundary() const {
-    return (position_ / pass_length_ + 1) * pass_length_;
-  }
-
-  // Advances to position p, and ends the passes before it.
-  absl::Status AdvanceTo(uint64_t p) {
-    while (pass_length_ > 0 && NextBoundary() <= p) {
-      position_ = NextBoundary();
-      // Passes of inner repeats divide those of outer ones, so earlier steps
-      // end first.
-      for (const auto& step : steps_) {
-        if (step->pass_length == 0 || position_ % step->pass_length != 0) {
-          continue;
-        }
-        FM_RETURN_IF_ERROR(step->EndPass());
-        step->epoch = position_ / step->pass_length;
+  } else if (const auto* runs = std::get_if<RunRows>(&piece.cursors)) {
+    for (const CursorRun& run : runs->runs) {
+      for (uint64_t k = 0; k < run.count; ++k) {
+        cursors.push_back({run.p, run.i + k});
       }
     }
-    position_ = std::max(position_, p);
-    return absl::OkStatus();
-  }
-
-  static std::vector<Cursor> CursorsOf(const Piece& piece) {
-    std::vector<Cursor> cursors;
-    cursors.reserve(piece.chunk.rows);
-    if (const auto* bitmap = std::get_if<BitmapRows>(&piece.cursors)) {
-      for (size_t bit = 0; bit < bitmap->bits.size() * 8; ++bit) {
-        if (((bitmap->bits[bit / 8] >> (bit % 8)) & 1) != 0) {
-          cursors.push_back({piece.begin.p + bit, 0});
-        }
-      }
-    } else if (const auto* runs = std::get_if<RunRows>(&piece.cursors)) {
-      for (const CursorRun& run : runs->runs) {
-        for (uint64_t k = 0; k < run.count; ++k) {
-          cursors.push_back({run.p, run.i + k});
-        }
-      }
-    } else {
-      for (size_t row = 0; row < piece.chunk.rows; ++row) {
-        cursors.push_back({piece.begin.p + row, 0});
-      }
+  } else {
+    for (size_t row = 0; row < piece.chunk.rows; ++row) {
+      cursors.push_back({piece.begin.p + row, 0});
     }
-    cursors.resize(piece.chunk.rows, piece.end);
-    return cursors;
   }
-
-  absl::Status PushRows(const Piece& piece, const std::vector<Cursor>& cursors,
-                        size_t begin, size_t end) {
-    if (begin == end) return absl::OkStatus();
-    Flow flow;
-    const bool whole = begin == 0 && end == piece.chunk.rows;
-    flow.chunk = whole ? piece.chunk : piece.chunk.Slice(begin, end);
-    flow.first_input = input_rows_ + 1;
-    input_rows_ += end - begin;
-    for (size_t row = begin; random_ && row < end; ++row) {
-      const Cursor cursor = cursors[row];
-      flow.counters.push_back({plan_->CounterOf(cursor.p, 0), cursor.i});
-      const bool again = row > begin && cursor.p == cursors[row - 1].p;
-      flow.passes.push_back(again ? flow.passes.back()
-                                  : plan_->PassAt(cursor.p));
-    }
-    for (size_t row = begin; trace_ && row < end; ++row) {
-      flow.origins.push_back({cursors[row]});
-    }
-    return steps_.empty() ? output_.Push(std::move(flow))
-                          : steps_.front()->Push(std::move(flow));
-  }
-
-  const std::shared_ptr<const Plan> plan_;
-  const bool random_;
-  const bool trace_;
-  const bool tells_passes_;  // rows of two passes are pushed separately
-  const std::vector<std::unique_ptr<ClientStep>> steps_;
-  OutputStep output_;
-  uint64_t pass_length_ = 0;  // the shortest
-  uint64_t position_ = 0;     // earlier positions were pushed or skipped
-  uint64_t input_rows_ = 0;
-  // Positions of the last row's pass, as far as they are known.
-  uint64_t pass_begin_ = 0;
-  uint64_t pass_end_ = 0;
-  absl::Status error_;
-};
+  cursors.resize(piece.chunk.rows, piece.end);
+  return cursors;
+}
 
 }  // namespace
 
+class ClientStage::OutputStep final : public ClientStep {
+ public:
+  absl::Status OnPush(Flow flow) override {
+    if (flow.chunk.rows == 0) return absl::OkStatus();
+    outputs.push_back({std::move(flow.chunk), std::move(flow.inputs),
+                       flow.first_input, pass, std::move(flow.origins)});
+    return absl::OkStatus();
+  }
+
+  std::deque<Output> outputs;
+  uint64_t pass = 0;
+};
+
+ClientStage::ClientStage(std::shared_ptr<const Plan> plan, bool random,
+                         Options options,
+                         std::vector<std::unique_ptr<ClientStep>> steps)
+    : plan_(std::move(plan)),
+      random_(random),
+      trace_(options.trace),
+      tells_passes_(options.passes && plan_->has_passes() &&
+                    (!plan_->graph().numbered ||
+                     plan_->graph().graph.options.order == Order::kAny)),
+      steps_(std::move(steps)),
+      output_(std::make_unique<OutputStep>()) {
+  for (size_t k = 0; k < steps_.size(); ++k) {
+    steps_[k]->next =
+        k + 1 < steps_.size() ? steps_[k + 1].get() : output_.get();
+    const uint64_t length = steps_[k]->pass_length;
+    if (pass_length_ == 0) pass_length_ = length;
+  }
+}
+
+ClientStage::~ClientStage() = default;
+
+size_t ClientStage::ready() const { return output_->outputs.size(); }
+
+// Runs until the first error; the stage returns it from then on. After a
+// failed allocation, the state of the steps is unknown.
+template <class F>
+absl::Status ClientStage::Guarded(const F& run) {
+  if (!error_.ok()) return error_;
+  try {
+    error_ = run();
+  } catch (const std::exception& error) {
+    error_ = StatusOf(error);
+  }
+  return error_;
+}
+
+absl::Status ClientStage::Push(const Piece& piece) {
+  return Guarded([&] { return PushPasses(piece); });
+}
+
+absl::Status ClientStage::Flush() {
+  return Guarded([this]() -> absl::Status {
+    for (const auto& step : steps_) FM_RETURN_IF_ERROR(step->Flush());
+    return absl::OkStatus();
+  });
+}
+
+absl::Status ClientStage::Finish() {
+  return Guarded([this]() -> absl::Status {
+    for (const auto& step : steps_) FM_RETURN_IF_ERROR(step->EndPass());
+    return absl::OkStatus();
+  });
+}
+
+bool ClientStage::Pop(Output& out) {
+  if (output_->outputs.empty()) return false;
+  out = std::move(output_->outputs.front());
+  output_->outputs.pop_front();
+  return true;
+}
+
+StageState ClientStage::Save() const {
+  StageState state;
+  state.position = position_;
+  for (const auto& step : steps_) step->Save(state.steps.emplace_back());
+  return state;
+}
+
+absl::Status ClientStage::Restore(const StageState& state, Cursor next) {
+  bool fits = state.steps.size() == steps_.size();
+  for (size_t k = 0; fits && k < steps_.size(); ++k) {
+    fits = steps_[k]->Restore(state.steps[k]);
+    for (const auto& held : state.steps[k].held) {
+      fits = fits && held->counters.empty() != random_;
+    }
+  }
+  if (!fits) {
+    return InvalidArgument("the token does not fit the pipeline's steps");
+  }
+  position_ = state.position;
+  if (next > Cursor{} && next.p <= plan_->size()) {
+    NotePass(next.i > 0 ? next.p : next.p - 1);
+  }
+  for (const auto& step : steps_) {
+    if (step->pass_length > 0) step->epoch = position_ / step->pass_length;
+  }
+  return absl::OkStatus();
+}
+
+bool ClientStage::done() const { return needed_from() >= plan_->size(); }
+
+uint64_t ClientStage::needed_from() const {
+  uint64_t needed = position_;
+  bool counted = false;
+  for (const auto& step : steps_) {
+    if (step->full_for_ever()) return kEndless;
+    // Random steps need the number of all earlier batches, used or not.
+    counted = counted || (random_ && step->counts());
+    if (!step->full() || counted) continue;
+    const uint64_t length = step->pass_length;
+    needed = std::max(needed, (position_ / length + 1) * length);
+  }
+  return needed;
+}
+
+// Pushes the piece's rows, pass by pass.
+absl::Status ClientStage::PushPasses(const Piece& piece) {
+  FM_RETURN_IF_ERROR(AdvanceTo(piece.begin.p));
+  if (piece.chunk.rows > 0) NotePass(piece.begin.p);
+  const bool one_pass = !tells_passes_ || piece.end <= Cursor{pass_end_, 0} ||
+                        piece.chunk.rows == 0;
+  if (pass_length_ == 0 && !random_ && !trace_ && one_pass) {
+    FM_RETURN_IF_ERROR(PushRows(piece, {}, 0, piece.chunk.rows));
+    position_ = piece.end.p;
+    return absl::OkStatus();
+  }
+  const std::vector<Cursor> cursors = CursorsOf(piece);
+  size_t row = 0;
+  while (row < cursors.size()) {
+    FM_RETURN_IF_ERROR(AdvanceTo(cursors[row].p));
+    NotePass(cursors[row].p);
+    size_t end = cursors.size();
+    if (pass_length_ > 0 || !one_pass) {
+      const uint64_t limit =
+          std::min(pass_length_ > 0 ? NextBoundary() : kEndless,
+                   tells_passes_ ? pass_end_ : kEndless);
+      end = row;
+      while (end < cursors.size() && cursors[end].p < limit) ++end;
+    }
+    FM_RETURN_IF_ERROR(PushRows(piece, cursors, row, end));
+    row = end;
+  }
+  return AdvanceTo(piece.end.p);
+}
+
+// Notes the pass of position p, whose record is pushed next.
+void ClientStage::NotePass(uint64_t p) {
+  if (!tells_passes_ || (pass_begin_ <= p && p < pass_end_)) return;
+  output_->pass = plan_->ReachedPass(p);
+  pass_begin_ = p;
+  pass_end_ = plan_->ReachedPassEnd(p);
+}
+
+uint64_t ClientStage::NextBoundary() const {
+  return (position_ / pass_length_ + 1) * pass_length_;
+}
+
+// Advances to position p, and ends the passes before it.
+absl::Status ClientStage::AdvanceTo(uint64_t p) {
+  while (pass_length_ > 0 && NextBoundary() <= p) {
+    position_ = NextBoundary();
+    // Passes of inner repeats divide those of outer ones, so earlier steps
+    // end first.
+    for (const auto& step : steps_) {
+      if (step->pass_length == 0 || position_ % step->pass_length != 0) {
+        continue;
+      }
+      FM_RETURN_IF_ERROR(step->EndPass());
+      step->epoch = position_ / step->pass_length;
+    }
+  }
+  position_ = std::max(position_, p);
+  return absl::OkStatus();
+}
+
+absl::Status ClientStage::PushRows(const Piece& piece,
+                                   const std::vector<Cursor>& cursors,
+                                   size_t begin, size_t end) {
+  if (begin == end) return absl::OkStatus();
+  Flow flow;
+  const bool whole = begin == 0 && end == piece.chunk.rows;
+  flow.chunk = whole ? piece.chunk : piece.chunk.Slice(begin, end);
+  flow.first_input = input_rows_ + 1;
+  input_rows_ += end - begin;
+  for (size_t row = begin; random_ && row < end; ++row) {
+    const Cursor cursor = cursors[row];
+    flow.counters.push_back({plan_->CounterOf(cursor.p, 0), cursor.i});
+    const bool again = row > begin && cursor.p == cursors[row - 1].p;
+    flow.passes.push_back(again ? flow.passes.back() : plan_->PassAt(cursor.p));
+  }
+  for (size_t row = begin; trace_ && row < end; ++row) {
+    flow.origins.push_back({cursors[row]});
+  }
+  return steps_.empty() ? output_->Push(std::move(flow))
+                        : steps_.front()->Push(std::move(flow));
+}
+
 absl::StatusOr<std::unique_ptr<ClientStage>> ClientStage::Make(
     std::shared_ptr<const Plan> plan,
-    std::shared_ptr<const FunctionRegistry> registry, bool trace) {
+    std::shared_ptr<const FunctionRegistry> registry, Options options) {
   const AnalyzedGraph& graph = plan->graph();
   std::vector<std::unique_ptr<ClientStep>> steps;
   bool random = false;
@@ -391,8 +380,8 @@ absl::StatusOr<std::unique_ptr<ClientStage>> ClientStage::Make(
     }
   }
   FM_RETURN_IF_ERROR(flush());
-  return std::unique_ptr<ClientStage>(std::make_unique<StepChain>(
-      std::move(plan), random, trace, std::move(steps)));
+  return std::unique_ptr<ClientStage>(
+      new ClientStage(std::move(plan), random, options, std::move(steps)));
 }
 
 }  // namespace feedmill

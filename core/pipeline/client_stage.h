@@ -15,17 +15,23 @@
 
 namespace feedmill {
 
+class ClientStep;
+
 // The part of a pipeline that runs on the client. It begins with the first step
 // that needs an element's place after a count-changing step. It sees the
 // sequence in order and holds a bounded state: the rows that its steps have to
 // hold. Not thread-safe; no I/O.
-class ClientStage {
+class ClientStage final {
  public:
-  // `trace`: outputs name the cursors that made them (slower).
+  struct Options {
+    bool passes = true;  // outputs have their pass
+    bool trace = false;  // outputs name the input rows that made them (slower)
+  };
+
   static absl::StatusOr<std::unique_ptr<ClientStage>> Make(
       std::shared_ptr<const Plan> plan,
-      std::shared_ptr<const FunctionRegistry> registry, bool trace = false);
-  virtual ~ClientStage() = default;
+      std::shared_ptr<const FunctionRegistry> registry, Options options);
+  ~ClientStage();
 
   // Rows that leave the stage. Readers that share a job report progress in
   // input rows: `inputs` holds, for each row, the number of input rows up to
@@ -50,27 +56,57 @@ class ClientStage {
   // Takes the next piece of the sequence. The caller delivers the piece's
   // error, if any, after the outputs. Returns an error if the data is bad at
   // this point.
-  virtual absl::Status Push(const Piece& piece) = 0;
+  absl::Status Push(const Piece& piece);
   // Emits short batches although more pieces may come: a reader that shares a
   // job has no element for now. Later rows begin new batches.
-  virtual absl::Status Flush() = 0;
+  absl::Status Flush();
   // Emits short batches. Call it after the last piece.
-  virtual absl::Status Finish() = 0;
+  absl::Status Finish();
+  // Number of outputs that Pop has not taken.
+  size_t ready() const;
   // Removes the next output. Returns false if there is none.
-  virtual bool Pop(Output& out) = 0;
+  bool Pop(Output& out);
   // Save returns the state between two pieces. Restore sets it in a stage that
   // has had no input; `next` is the begin of the next piece. InvalidArgument if
   // the state does not fit this stage.
-  virtual StageState Save() const = 0;
-  virtual absl::Status Restore(const StageState& state, Cursor next) = 0;
+  StageState Save() const;
+  absl::Status Restore(const StageState& state, Cursor next);
   // True if no further piece can change the output, e.g. because a take is
   // full.
-  virtual bool done() const = 0;
+  bool done() const;
   // First position that can still change the output. Earlier positions after
   // the last piece need neither be pushed nor made, e.g. the rest of a pass
   // whose take is full. At most the end of the last piece if every position
   // matters.
-  virtual uint64_t needed_from() const = 0;
+  uint64_t needed_from() const;
+
+ private:
+  class OutputStep;
+
+  ClientStage(std::shared_ptr<const Plan> plan, bool random, Options options,
+              std::vector<std::unique_ptr<ClientStep>> steps);
+  template <class F>
+  absl::Status Guarded(const F& run);
+  absl::Status PushPasses(const Piece& piece);
+  absl::Status PushRows(const Piece& piece, const std::vector<Cursor>& cursors,
+                        size_t begin, size_t end);
+  void NotePass(uint64_t p);
+  uint64_t NextBoundary() const;
+  absl::Status AdvanceTo(uint64_t p);
+
+  const std::shared_ptr<const Plan> plan_;
+  const bool random_;
+  const bool trace_;
+  const bool tells_passes_;  // rows of two passes are pushed separately
+  const std::vector<std::unique_ptr<ClientStep>> steps_;
+  const std::unique_ptr<OutputStep> output_;
+  uint64_t pass_length_ = 0;  // the shortest
+  uint64_t position_ = 0;     // earlier positions were pushed or skipped
+  uint64_t input_rows_ = 0;
+  // Known positions of the last row's pass.
+  uint64_t pass_begin_ = 0;
+  uint64_t pass_end_ = 0;
+  absl::Status error_;
 };
 
 }  // namespace feedmill

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -13,77 +12,61 @@
 #include "core/chunk/skipped_element.h"
 #include "core/dataset/analysis.h"
 #include "core/io/manifest.h"
-#include "core/pipeline/client_stage.h"
-#include "core/pipeline/endless_watch.h"
+#include "core/pipeline/sequence_reader.h"
 #include "core/pipeline/stage_input.h"
 #include "core/pipeline/worker_stage.h"
-#include "core/plan/plan.h"
 #include "feedmill/chunk.h"
 
 namespace feedmill {
 
 class CompiledStage;
 
-// The elements of a pipeline that is an input of another's source, in order
-// from its first: all its steps, those of the client's stage too, on the
-// thread that asks. Holds a chunk and what its steps hold. Not thread-safe.
+// Reads a pipeline that is an input of another pipeline's source, in order from
+// its first element. All its steps run on the calling thread. Holds one chunk
+// and the rows that its steps hold. Not thread-safe.
 class InputStream {
  public:
-  // A returned Status, here and below,
-  // is for this machine only, or InvalidArgument as of Plan::Make.
+  // A Status that a function returns is an error of this machine, or
+  // InvalidArgument as of Plan::Make.
   static absl::StatusOr<std::unique_ptr<InputStream>> Make(
       const std::shared_ptr<const AnalyzedGraph>& graph,
       std::shared_ptr<const Manifest> manifest, const StageContext& context,
       uint64_t seed, uint64_t iteration);
 
-  // What comes next.
   enum class Next {
-    kElement,
-    kEnd,      // nothing, for error() or, if that is OK, because it ends
-    kBad,      // an element that an on_error of the whole leaves out
-    kLeftOut,  // it was left out here: no element, but to be counted
+    kElement,  // rows [row(), chunk().rows) are ready
+    kEnd,      // no element is left: because of error() or, if OK, at the end
+    kBad,      // an element that an on_error of the whole pipeline leaves out
+    kLeftOut,  // an element that this input left out; it must be counted
   };
-  // Makes elements until that is known.
+  // Makes elements until the kind of the next one is known.
   absl::StatusOr<Next> Look();
-  // The elements that are ready are rows [row(), chunk().rows).
   const Chunk& chunk() const { return chunk_; }
   size_t row() const { return row_; }
   size_t left() const { return chunk_.rows - row_; }
   void Take(size_t count) { row_ += count; }
-  // Of what is left out. REQUIRES: Look said kBad or kLeftOut.
+  // Takes the element that was left out. REQUIRES: Look said kBad or kLeftOut.
   SkippedElement TakeSkipped();
 
-  const absl::Status& error() const { return error_; }
+  const absl::Status& error() const;
 
  private:
-  InputStream(std::shared_ptr<const Plan> plan, uint64_t source_round,
-              std::shared_ptr<const CompiledStage> stage,
-              std::unique_ptr<ClientStage> client);
-  absl::Status MakeMore();
-  void Ready(Chunk made);
-  void SetAside(SkippedElement skipped, bool outer);
-  size_t PopOutputs();
+  InputStream(std::shared_ptr<const CompiledStage> stage,
+              std::unique_ptr<SequenceReader> sequence);
+  absl::Status Feed();
+  bool PopChunk();
 
-  const std::shared_ptr<const Plan> plan_;
   const std::shared_ptr<const CompiledStage> stage_;
   const std::unique_ptr<WorkerStage::Scratch> scratch_;
-  const std::unique_ptr<ClientStage> client_;  // null: no client steps
-  EndlessWatch watch_;
-  // Of what its last step makes: what the whole needs.
+  const std::unique_ptr<SequenceReader> sequence_;
+  // Columns of the pipeline's output, among those that its last step makes.
   std::vector<size_t> columns_;
-  Cursor at_;  // the first that was not made
-  struct Made {
-    Chunk chunk;
-    std::optional<SkippedElement> skipped;  // behind it
-    bool outer = false;                     // by an on_error of the whole
-  };
-  std::deque<Made> ready_;
+  const bool has_client_steps_;
+  Cursor at_;  // positions before it are made
   Chunk chunk_;
-  std::optional<SkippedElement> skipped_;  // behind chunk_
-  bool outer_ = false;
   size_t row_ = 0;
-  bool ended_ = false;
-  absl::Status error_;
+  std::optional<SkippedElement> skipped_;  // comes after the ready outputs
+  bool outer_ = false;  // skipped_ belongs to an on_error of the whole pipeline
 };
 
 }  // namespace feedmill

@@ -9,14 +9,16 @@
 #include "absl/time/time.h"
 #include "core/dataset/function_registry.h"
 #include "core/dataset/graph.h"
+#include "core/pipeline/piece_maker.h"
 #include "core/pipeline/read_place.h"
 #include "core/pipeline/read_profile.h"
+#include "core/pipeline/sequence_reader.h"
 #include "core/pipeline/skip_count.h"
 #include "feedmill/chunk.h"
 
 namespace feedmill {
 
-// The sequence and place to resume from, as in a token.
+// A place in a sequence, as a token describes it.
 struct LocalResume {
   uint64_t seed = 0;
   uint64_t iteration = 0;
@@ -24,58 +26,64 @@ struct LocalResume {
 };
 
 struct LocalReaderOptions {
-  // Threads that make elements; 0: AvailableCpus(). If pieces are quickly made
-  // and taken, the reading thread replaces one of them. With a profile it does
-  // not, because the profile separates these threads.
+  // Threads that make elements; 0: AvailableCpus(). PieceMaker says when the
+  // reading thread takes the place of one of them.
   int threads = 0;
-  size_t memory_bytes = size_t{256} << 20;  // elements made ahead of the reader
-  size_t piece_bytes = size_t{512} << 10;   // flush size of a chunk
-  // Largest component of an element. A larger component is a ResourceExhausted
-  // error of its element that names the step. 0: see ElementBytesMax
+  // Bytes of elements that are made ahead of the reader.
+  size_t memory_bytes = size_t{256} << 20;
+  // Bytes after which a chunk ends.
+  size_t piece_bytes = size_t{512} << 10;
+  // Largest component of an element. A larger one is an error of its element:
+  // ResourceExhausted, which names the step. 0: ElementBytesMax
   // (process_quota.h).
   uint64_t element_bytes_max = 0;
-  Share share{};                        // elements to read; see ReadRules
-  std::vector<NumberRange> skips{};     // elements not to read; see ReadRules
-  std::optional<LocalResume> resume{};  // absent: from the beginning
-  uint64_t iteration = 0;               // used without `resume`
-  OnSkipped on_skipped{};               // called on the reading thread
-  // Measures the time of the threads that make elements; null: no measurement.
+  // Elements to hand out, see ReadRules.
+  Share share{};
+  std::vector<NumberRange> skips{};
+  // Place to continue from. Absent: the beginning of `iteration`.
+  std::optional<LocalResume> resume{};
+  uint64_t iteration = 0;
+  // Called on the reading thread.
+  OnSkipped on_skipped{};
+  // Receives the time of the threads that make elements; null: not measured.
   std::shared_ptr<ReadProfile> profile{};
 };
 
-// Runs a pipeline in this process without a dispatcher. It has the same stages
-// as the service, and yields the same elements in the same order.
-class LocalReader {
+// Runs a pipeline in this process: the same stages as the service, the same
+// elements in the same order, no dispatcher.
+class LocalReader final {
  public:
-  // Resolves files and compiles the pipeline; returns all errors of the
-  // pipeline itself.
+  // Resolves files and compiles; all errors of the pipeline appear here.
   static absl::StatusOr<std::unique_ptr<LocalReader>> Make(
       const Graph& graph, std::shared_ptr<const FunctionRegistry> registry,
       LocalReaderOptions options);
-  virtual ~LocalReader() = default;
 
   // Returns the next elements in order; nullopt at the end. After an error,
-  // returns the same error again. DeadlineExceeded if no element came by
-  // `deadline`.
-  virtual absl::StatusOr<std::optional<Chunk>> Next(absl::Time deadline) = 0;
-  virtual const ElementSpec& spec() const = 0;
-  virtual uint64_t seed() const = 0;  // the given seed, or the drawn one
-  virtual uint64_t iteration() const = 0;
-  // Number of elements of the whole sequence, over all ranks; nullopt if it is
-  // infinite, or unknown before the end.
-  virtual std::optional<uint64_t> size() const = 0;
-  // PlanIdOf the sequence.
-  virtual const std::string& plan() const = 0;
-  // Number of elements that on_error has skipped so far, including those before
-  // a token's place.
-  virtual uint64_t skipped() const = 0;
-  // Returns the pass (Plan::ReachedPass) of the last element that Next
-  // returned, not counting the last `unread` elements. 0 before the first
-  // element. REQUIRES: `unread` is less than the rows of the last chunk.
-  virtual uint64_t PassBefore(uint64_t unread) const = 0;
-  // Returns the place before the last `unread` elements that Next returned;
-  // nullopt if there are more than the last chunk had.
-  virtual std::optional<ReadPlace> PlaceBefore(uint64_t unread) const = 0;
+  // returns the same error again. DeadlineExceeded without ended(): nothing
+  // came by `deadline`.
+  absl::StatusOr<std::optional<Chunk>> Next(absl::Time deadline);
+  // True after the end of the data or an error.
+  bool ended() const { return sequence_->end().has_value(); }
+
+  const ElementSpec& spec() const { return *plan().graph().output; }
+  uint64_t seed() const { return plan().seed(); }  // the one given, or drawn
+  uint64_t iteration() const { return plan().iteration(); }
+  // Identifies the sequence (PlanIdOf).
+  const std::string& plan_id() const { return plan_id_; }
+  // Place, pass, and number of elements left; see SequenceReader.
+  const SequenceReader& sequence() const { return *sequence_; }
+
+ private:
+  LocalReader(std::unique_ptr<SequenceReader> sequence,
+              std::unique_ptr<PieceMaker> maker, uint64_t element_bytes_max,
+              std::string plan_id);
+  const Plan& plan() const { return sequence_->plan(); }
+  bool Feed(absl::Time deadline);
+
+  const std::unique_ptr<SequenceReader> sequence_;
+  const std::unique_ptr<PieceMaker> maker_;
+  const uint64_t element_bytes_max_;
+  const std::string plan_id_;
 };
 
 }  // namespace feedmill

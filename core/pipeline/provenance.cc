@@ -6,8 +6,7 @@
 #include "core/base/status.h"
 #include "core/dataset/analysis.h"
 #include "core/io/manifest.h"
-#include "core/pipeline/client_stage.h"
-#include "core/pipeline/endless_watch.h"
+#include "core/pipeline/sequence_reader.h"
 #include "core/pipeline/worker_stage.h"
 #include "core/plan/plan.h"
 #include "core/sources/manifest_resolution.h"
@@ -25,46 +24,46 @@ class Tracer {
   Tracer(std::shared_ptr<const Plan> plan,
          std::shared_ptr<const Manifest> manifest, SourcePlan source,
          std::shared_ptr<const WorkerStage> stage,
-         std::unique_ptr<ClientStage> client)
+         std::unique_ptr<SequenceReader> sequence)
       : plan_(std::move(plan)),
-        source_round_(source.round),
         origins_(plan_, std::move(manifest), std::move(source)),
         stage_(std::move(stage)),
         scratch_(stage_->NewScratch()),
-        client_(std::move(client)) {}
+        sequence_(std::move(sequence)) {}
 
   absl::StatusOr<TracedElement> At(uint64_t number) {
     if (plan_->graph().numbered) return AtPosition(number);
-    EndlessWatch watch(*plan_, source_round_, 0);
-    FM_RETURN_IF_ERROR(watch.Check());
-    Cursor at;
-    while (at.p < plan_->size() && !client_->done()) {
-      const uint64_t left = plan_->size() - at.p;
-      const Cursor end{at.p + std::min(left, kPositionsAtOnce), 0};
-      FM_ASSIGN_OR_RETURN(const Piece piece,
-                          stage_->Run(at, end, kPartBytes, *scratch_));
-      const absl::Status pushed = client_->Push(piece);
-      size_t outputs = 0;
-      for (ClientStage::Output out; client_->Pop(out); ++outputs) {
-        if (Take(number, out)) return std::move(found_);
+    while (true) {
+      for (ClientStage::Output output; sequence_->Pop(output);) {
+        if (Take(number, output)) return std::move(found_);
       }
-      FM_RETURN_IF_ERROR(pushed);
-      const uint64_t needed = client_->needed_from();
-      if (needed <= piece.end.p) FM_RETURN_IF_ERROR(piece.error);
-      FM_RETURN_IF_ERROR(watch.Advance(piece.end, piece.chunk.rows, outputs));
-      at = std::max(piece.end, Cursor{std::min(needed, plan_->size()), 0});
+      if (const auto& end = sequence_->end()) {
+        return end->ok() ? TooFar(number, next_) : *end;
+      }
+      FM_RETURN_IF_ERROR(Feed());
     }
-    FM_RETURN_IF_ERROR(client_->Finish());
-    for (ClientStage::Output out; client_->Pop(out);) {
-      if (Take(number, out)) return std::move(found_);
-    }
-    return TooFar(number, next_);
   }
 
  private:
   static absl::Status TooFar(uint64_t number, uint64_t size) {
     return OutOfRange("there is no element {}: the sequence has {}", number,
                       size);
+  }
+
+  // Gives the sequence its next piece or its end.
+  absl::Status Feed() {
+    at_ = std::max(at_, Cursor{sequence_->needed(), 0});
+    if (at_.p >= plan_->size() || sequence_->done()) {
+      sequence_->Finish();
+      return absl::OkStatus();
+    }
+    const Cursor end{at_.p + std::min(plan_->size() - at_.p, kPositionsAtOnce),
+                     0};
+    FM_ASSIGN_OR_RETURN(Piece piece,
+                        stage_->Run(at_, end, kPartBytes, *scratch_));
+    at_ = piece.end;
+    sequence_->Push(std::move(piece));
+    return absl::OkStatus();
   }
 
   absl::StatusOr<TracedElement> AtPosition(uint64_t number) {
@@ -77,14 +76,14 @@ class Tracer {
     return std::move(found_);
   }
 
-  // Whether it is among these.
+  // Takes element `number` if it is one of these rows; returns true then.
   bool Take(uint64_t number, const ClientStage::Output& out) {
     const uint64_t first = std::exchange(next_, next_ + out.chunk.rows);
     if (number >= next_) return false;
     const auto row = static_cast<size_t>(number - first);
     found_.element = out.chunk.Slice(row, row + 1);
-    // A batch of the plan stands for all its records, however many of its rows
-    // a later step looked at.
+    // A batch that the plan makes counts with all its records, even if a later
+    // step used only some of its rows.
     const std::vector<Cursor>& origins = out.origins[row];
     for (const Cursor& origin : origins) AddRecords(origin);
     return true;
@@ -99,11 +98,11 @@ class Tracer {
   }
 
   const std::shared_ptr<const Plan> plan_;
-  const uint64_t source_round_;
   const OriginFinder origins_;
   const std::shared_ptr<const WorkerStage> stage_;
   const std::unique_ptr<WorkerStage::Scratch> scratch_;
-  const std::unique_ptr<ClientStage> client_;
+  const std::unique_ptr<SequenceReader> sequence_;
+  Cursor at_;          // positions before it are made
   uint64_t next_ = 0;  // elements seen
   TracedElement found_;
 };
@@ -121,10 +120,15 @@ absl::StatusOr<TracedElement> TraceElement(
   FM_ASSIGN_OR_RETURN(auto plan,
                       Plan::Make(analyzed, source.size, seed, iteration));
   FM_ASSIGN_OR_RETURN(auto stage, WorkerStage::Make(plan, manifest, registry));
-  FM_ASSIGN_OR_RETURN(auto client,
-                      ClientStage::Make(plan, registry, /*trace=*/true));
+  SequenceReader::Options options;
+  options.source_round = source.round;
+  options.capped = false;
+  options.keeps_place = false;
+  options.trace = true;
+  FM_ASSIGN_OR_RETURN(auto sequence,
+                      SequenceReader::Make(plan, registry, std::move(options)));
   return Tracer(std::move(plan), manifest, std::move(source), std::move(stage),
-                std::move(client))
+                std::move(sequence))
       .At(number);
 }
 

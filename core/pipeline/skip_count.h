@@ -19,26 +19,32 @@ namespace feedmill {
 using OnSkipped = std::function<absl::Status(const std::string& plan,
                                              const SkippedElement& skipped)>;
 
-// Counts the elements that on_error has skipped in a reading. Not thread-safe.
+// Largest number of elements that the pipeline's on_error may leave out;
+// nullopt: any number.
+inline std::optional<int64_t> SkipCapOf(const AnalyzedGraph& graph) {
+  const auto skipping = SkippingOf(graph.graph);
+  return skipping ? skipping->cap : std::nullopt;
+}
+
+// Counts the elements that on_error has left out of a reading. Not thread-safe.
 class SkipCount {
  public:
-  SkipCount(const AnalyzedGraph& graph, std::string plan, OnSkipped on_skipped,
-            uint64_t before = 0)
-      : plan_(std::move(plan)),
+  SkipCount(std::optional<int64_t> cap, std::string plan, OnSkipped on_skipped,
+            uint64_t before)
+      : cap_(cap),
+        plan_(std::move(plan)),
         on_skipped_(std::move(on_skipped)),
-        count_(before) {
-    if (const auto skips = SkippingOf(graph.graph)) cap_ = skips->cap;
-  }
+        count_(before) {}
 
   uint64_t count() const { return count_; }
 
-  // DataLoss if `skipped` exceeds the step's limit.
+  // DataLoss if `skipped` exceeds the cap.
   absl::Status Add(const SkippedElement& skipped);
 
  private:
+  const std::optional<int64_t> cap_;
   const std::string plan_;
-  std::optional<int64_t> cap_;
-  OnSkipped on_skipped_;  // may be null
+  const OnSkipped on_skipped_;  // may be null
   uint64_t count_;
 };
 

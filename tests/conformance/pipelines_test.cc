@@ -68,8 +68,8 @@ ReadPlace ReadOn(const Graph& graph, const Functions& registry,
     read.elements += rows;
   }
   read.hash = hash.Hex();
-  read.skipped = (*reader)->skipped();
-  return (*reader)->PlaceBefore(unread).value();
+  read.skipped = (*reader)->sequence().skipped();
+  return (*reader)->sequence().PlaceBefore(unread).value();
 }
 
 Outcome ReadLocal(const Graph& graph, const Functions& registry, int threads,
@@ -132,7 +132,7 @@ Outcome ReadInRanks(const Graph& graph,
       auto chunk = rank.reader->Next(absl::Now() + absl::Seconds(60));
       read.failed = !chunk.ok();
       read.in_vain = absl::IsFailedPrecondition(chunk.status());
-      read.skipped = rank.reader->skipped();
+      read.skipped = rank.reader->sequence().skipped();
       if (!chunk.ok() || !chunk->has_value()) break;
       rank.chunk = **std::move(chunk);
       rank.row = 0;

@@ -8,7 +8,12 @@ import re
 WORDS_MAX = 25
 # Folders whose comments follow the rules. Others are added as they are
 # rewritten.
-FOLDERS = ("include", "environment", "core/base", "core/chunk", "core/dataset", "core/definition", "core/operators", "core/ops", "core/pipeline", "core/plan", "core/sources", "core/pipeline/input_stream.h", "core/pipeline/input_stream.cc", "core/pipeline/provenance.h", "core/pipeline/provenance.cc", "core/net", "core/wire", "core/storage", "core/process", "core/cluster", "worker", "server", "cloud", "stores", "plugins", "tools", "examples", "bench", "tests/sim", "tests/reference", "tests/conformance", "schemas", "tests/unit", ".h", ".cc", ".fbs")
+FOLDERS = ("include", "environment", "core/base", "core/chunk", "core/cluster", "core/dataset", "core/definition",
+           "core/net", "core/operators", "core/ops", "core/pipeline", "core/plan", "core/process", "core/sources",
+           "core/storage", "core/wire", "client", "worker", "server", "cloud", "stores", "plugins", "tools", "examples",
+           "bench", "schemas", "tests/conformance", "tests/reference", "tests/sim", "tests/unit")
+ENDINGS = (".h", ".cc", ".fbs")
+# Words that begin a riddle: the subject comes later, never, or in another comment.
 BEGINNINGS = re.compile(
     r"^(What|Whatever|Who|Whoever|Whom|Whose|Whether|Of|Where|So|That|Those|As|How"
     r"|It|Its|They|Their|Them|Else|Others|Such) ")
@@ -88,4 +93,6 @@ def faults(path, text):
 
 def english(tree, _libraries, _allowed, _build):
     """Comments are plain English."""
-FOLDERS = ("/", "{folder}/")
+    folders = tuple(folder + "/" for folder in FOLDERS)
+    for path in sorted(path for path in tree.files if path.endswith(ENDINGS) and path.startswith(folders)):
+        yield from faults(path, tree.text(path))

@@ -63,7 +63,7 @@ class DeadComponents : public ::testing::Test {
       unread = (*chunk)->rows - rows;
     }
     if (place != nullptr && reader.ok())
-      *place = *(*reader)->PlaceBefore(unread);
+      *place = *(*reader)->sequence().PlaceBefore(unread);
     return out;
   }
 

@@ -62,8 +62,8 @@ class OnError : public ::testing::Test {
       }
     }
     if (!reader.ok()) return out;
-    out.count = (*reader)->skipped();
-    out.place = (*reader)->PlaceBefore(0);
+    out.count = (*reader)->sequence().skipped();
+    out.place = (*reader)->sequence().PlaceBefore(0);
     return out;
   }
 

@@ -546,7 +546,8 @@ TEST(ClientStage, CountsABatchThatIsTakenApartWithItsLastRecord) {
   Stage stage(
       "source: {range: {stop: 100}}\nsteps:\n  - filter: 'x >= 0'\n"
       "  - batch: {size: 3}\n  - unbatch\n");
-  const auto client = ClientStage::Make(stage.plan, BuiltinRegistry()).value();
+  const auto client =
+      ClientStage::Make(stage.plan, BuiltinRegistry(), {}).value();
   ASSERT_TRUE(client->Push(stage.Run({0, 0}, {10, 0})).ok());
   ClientStage::Output out;
   std::vector<uint64_t> inputs;
@@ -562,7 +563,8 @@ TEST(ClientStage, CountsTheInputRowsBehindItsOutputs) {
   Stage stage(
       "source: {range: {stop: 100}}\nsteps:\n  - filter: 'x % 2 == 0'\n"
       "  - batch: {size: 3}\n  - filter: 'sum(x) != 24'\n");
-  const auto client = ClientStage::Make(stage.plan, BuiltinRegistry()).value();
+  const auto client =
+      ClientStage::Make(stage.plan, BuiltinRegistry(), {}).value();
   ASSERT_TRUE(client->Push(stage.Run({0, 0}, {10, 0})).ok());
   ClientStage::Output out;
   ASSERT_TRUE(client->Pop(out));
@@ -581,7 +583,8 @@ TEST(ClientStage, SaysFromWhereOnItNeedsRows) {
   Stage stage(
       "source: {range: {stop: 10}}\nsteps:\n  - filter: 'x >= 0'\n"
       "  - take: 2\n  - repeat: 3\n");
-  const auto client = ClientStage::Make(stage.plan, BuiltinRegistry()).value();
+  const auto client =
+      ClientStage::Make(stage.plan, BuiltinRegistry(), {}).value();
   ASSERT_TRUE(client->Push(stage.Run({0, 0}, {1, 0})).ok());
   EXPECT_EQ(client->needed_from(), 1u);
   ASSERT_TRUE(client->Push(stage.Run({1, 0}, {3, 0})).ok());

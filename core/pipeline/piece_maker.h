@@ -1,0 +1,130 @@
+#ifndef FEEDMILL_CORE_PIPELINE_PIECE_MAKER_H_
+#define FEEDMILL_CORE_PIPELINE_PIECE_MAKER_H_
+
+#include <cfenv>
+#include <chrono>
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "core/chunk/cursor.h"
+#include "core/chunk/piece.h"
+#include "core/pipeline/executor.h"
+#include "core/pipeline/kept_blocks.h"
+#include "core/pipeline/piece_sizer.h"
+#include "core/pipeline/read_profile.h"
+#include "core/pipeline/worker_stage.h"
+
+namespace feedmill {
+
+// Runs a worker stage on several threads and gives its pieces in order.
+// Pieces are made ahead of the caller, within a bound of memory. If pieces are
+// cheap and the caller returns soon, the caller's thread makes some of them,
+// because they are then in its cache and no thread must be woken.
+//
+// Thread-safety: one thread calls Take and SkipTo.
+class PieceMaker {
+ public:
+  struct Options {
+    int threads = 0;  // 0: AvailableCpus()
+    // Bytes of pieces made ahead of the caller.
+    size_t memory_bytes = 0;
+    // Bytes after which a piece ends.
+    size_t piece_bytes = 0;
+    // Largest component of an element.
+    uint64_t element_bytes_max = 0;
+    // Receives the time of the threads; null: nothing is measured.
+    std::shared_ptr<ReadProfile> profile{};
+  };
+  // Makes the positions [begin, size).
+  PieceMaker(std::shared_ptr<const WorkerStage> stage, Cursor begin,
+             uint64_t size, Options options);
+
+  enum class Taken { kPiece, kEnd, kTimedOut };
+  // Takes the next piece. A Status is an error of this machine (I/O, a changed
+  // file); it comes after the pieces before it.
+  absl::StatusOr<Taken> Take(absl::Time deadline, Piece& piece);
+
+  // Positions before `position` cannot change the output any more: they are not
+  // made, and an error among them does not end the pieces. REQUIRES: `position`
+  // is beyond the last piece.
+  void SkipTo(uint64_t position);
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  // Positions that one thread at a time makes, piece by piece.
+  struct Slot {
+    Cursor next;  // [next, end) are not made
+    Cursor end;
+    std::deque<Piece> pieces;  // made, in order
+    bool running = false;
+    bool stopped = false;  // by an error: its last piece's, or `status`
+    absl::Status status;   // of this machine
+
+    bool finished() const { return stopped || next >= end; }
+  };
+  struct MadePiece {
+    absl::StatusOr<Piece> piece;
+    double seconds = 0;
+  };
+
+  // The following are called under mutex_.
+  bool TakesPart() const;
+  void DropUnneeded();
+  void Schedule();
+  size_t MakersMax() const;
+  std::shared_ptr<Slot> Claim();
+  std::shared_ptr<Slot> AddSlot();
+  bool HasRoom() const;
+  void Keep(Slot& slot, MadePiece made);
+
+  void MakeOn(size_t thread, std::shared_ptr<Slot> slot);
+  bool MakeHere(std::unique_lock<std::mutex>& lock);
+  MadePiece Make(size_t thread, const Slot& slot);
+  absl::StatusOr<Piece> Run(size_t thread, const Slot& slot);
+
+  const std::shared_ptr<const WorkerStage> stage_;
+  const Cursor begin_;
+  const uint64_t size_;
+  const Options options_;
+
+  // Used by the caller's thread only.
+  Clock::time_point left_ = Clock::now();  // when it took the last piece
+  double away_ = 0;                        // seconds between two calls
+  double away_share_ = 0;
+  // Floating-point modes of the maker threads; the caller may have others.
+  const std::fenv_t floating_point_;
+
+  std::mutex mutex_;
+  std::condition_variable ready_;
+  // Guarded by mutex_.
+  std::deque<std::shared_ptr<Slot>> slots_;  // in order
+  PieceSizer sizer_;
+  uint64_t next_position_ = 0;
+  uint64_t needed_ = 0;      // earlier positions cannot change the output
+  size_t buffered_ = 0;      // bytes of pieces in slots
+  size_t running_ = 0;       // slots with a thread
+  size_t makers_ = 0;        // threads of the executor that make pieces
+  bool takes_part_ = false;  // the caller's thread replaces one of them
+  double seconds_ = 0;       // average time to make a piece
+  size_t largest_ = 0;       // bytes of a piece
+
+  const std::shared_ptr<KeptBlocks> blocks_ = std::make_shared<KeptBlocks>();
+  // One for each thread; the last one is the caller's.
+  std::vector<std::unique_ptr<WorkerStage::Scratch>> scratches_;
+  std::vector<ReadProfile::Lane*> lanes_;  // null: not measured
+  // Last: its threads use the members above until they end.
+  Executor executor_;
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_PIPELINE_PIECE_MAKER_H_

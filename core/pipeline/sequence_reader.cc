@@ -1,0 +1,145 @@
+#include "core/pipeline/sequence_reader.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/base/status.h"
+
+namespace feedmill {
+
+SequenceReader::SequenceReader(std::shared_ptr<const Plan> plan,
+                               std::shared_ptr<const FunctionRegistry> registry,
+                               Options options)
+    : plan_(std::move(plan)),
+      registry_(std::move(registry)),
+      options_(std::move(options)),
+      watch_(*plan_, options_.source_round,
+             options_.resume ? options_.resume->cursor.p : 0),
+      keeper_(options_.rules),
+      skips_(options_.capped ? SkipCapOf(plan_->graph()) : std::nullopt,
+             options_.plan_id, options_.on_skipped,
+             options_.resume ? options_.resume->skipped : 0) {}
+
+absl::StatusOr<std::unique_ptr<SequenceReader>> SequenceReader::Make(
+    std::shared_ptr<const Plan> plan,
+    std::shared_ptr<const FunctionRegistry> registry, Options options) {
+  auto made = std::unique_ptr<SequenceReader>(new SequenceReader(
+      std::move(plan), std::move(registry), std::move(options)));
+  FM_RETURN_IF_ERROR(made->Restart());
+  ReadPlace place;
+  if (const auto& resume = made->options_.resume) {
+    place = *resume;
+    FM_RETURN_IF_ERROR(made->stage_->Restore(place.stage, place.cursor));
+  }
+  made->pushed_ = place.cursor;
+  place.stage = made->stage_->Save();
+  if (made->numbered()) {
+    made->needed_ = made->keeper_.NeededFrom(place.cursor.p);
+  }
+  made->keeper_.GoOnFrom(std::move(place));
+  made->Watch(made->watch_.Check());
+  return made;
+}
+
+absl::Status SequenceReader::Restart() {
+  FM_ASSIGN_OR_RETURN(stage_, ClientStage::Make(plan_, registry_,
+                                                {.passes = options_.keeps_place,
+                                                 .trace = options_.trace}));
+  return absl::OkStatus();
+}
+
+void SequenceReader::EndWith(absl::Status status) {
+  if (!end_) end_ = std::move(status);
+}
+
+void SequenceReader::Push(Piece piece) {
+  const Cursor needed{needed_, 0};
+  if (piece.end < needed) return;
+  if (piece.begin < needed) piece = piece.From(needed);
+  if (options_.keeps_place && !options_.shared) {
+    keeper_.Feed(piece.begin, numbered() ? StageState() : stage_->Save(),
+                 skips_.count());
+  }
+  const absl::Status pushed = stage_->Push(piece);
+  outputs_ += stage_->ready();
+  if (!pushed.ok()) return EndWith(pushed);
+  Account(piece);
+}
+
+// Handles the piece's errors and skipped elements, and watches its progress.
+void SequenceReader::Account(const Piece& piece) {
+  pushed_ = piece.end;
+  const uint64_t needed =
+      numbered() ? keeper_.NeededFrom(piece.end.p) : stage_->needed_from();
+  if (!options_.shared && needed > piece.end.p) {
+    needed_ = std::max(needed_, needed);  // its error changes nothing
+  } else if (!piece.error.ok()) {
+    return EndWith(piece.error);
+  } else if (piece.skipped) {
+    if (absl::Status full = skips_.Add(*piece.skipped); !full.ok()) {
+      return EndWith(std::move(full));
+    }
+  }
+  if (numbered()) return;  // each position makes an element
+  const size_t rows = piece.chunk.rows;
+  if (!options_.shared) {
+    Watch(watch_.Advance(piece.end, rows, std::exchange(outputs_, 0)));
+  } else if (rows > 0) {
+    Watch(watch_.AdvanceShared(piece.begin.p, piece.end.p, rows,
+                               std::exchange(outputs_, 0)));
+  }
+}
+
+void SequenceReader::PassTo(Cursor end) {
+  if (numbered()) return;
+  pushed_ = std::max(pushed_, end);
+  Watch(watch_.Advance(pushed_, 0, 0));
+}
+
+void SequenceReader::PassOver(uint64_t begin, uint64_t end) {
+  Watch(watch_.AdvanceShared(begin, end, 0, 0));
+}
+
+void SequenceReader::Finish() {
+  if (!end_) end_ = stage_->Finish();
+}
+
+void SequenceReader::Flush() {
+  const absl::Status flushed = stage_->Flush();
+  outputs_ += stage_->ready();
+  if (!flushed.ok()) EndWith(flushed);
+}
+
+// Shared pieces come in any order: the last position is not the end.
+bool SequenceReader::done() const {
+  return options_.shared ? stage_->needed_from() == kEndless : stage_->done();
+}
+
+bool SequenceReader::Pop(ClientStage::Output& output) {
+  while (stage_->Pop(output)) {
+    if (!options_.shared && options_.keeps_place) {
+      output.chunk = keeper_.Keep(std::move(output.chunk));
+    }
+    if (output.chunk.rows == 0) continue;
+    pass_ = output.pass;
+    any_output_ = true;
+    return true;
+  }
+  return false;
+}
+
+uint64_t SequenceReader::PassBefore(uint64_t unread) const {
+  if (!numbered() || !any_output_) return pass_;
+  const std::optional<ReadPlace> place = keeper_.Before(unread);
+  return place && place->elements > 0 ? plan_->ReachedPass(place->elements - 1)
+                                      : 0;
+}
+
+std::optional<uint64_t> SequenceReader::LeftBefore(uint64_t unread) const {
+  if (!numbered() || plan_->size() == kEndless) return std::nullopt;
+  const std::optional<ReadPlace> place = keeper_.Before(unread);
+  if (!place) return std::nullopt;
+  return ElementsFrom(options_.rules, place->elements, plan_->size());
+}
+
+}  // namespace feedmill

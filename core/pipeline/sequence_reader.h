@@ -1,0 +1,145 @@
+#ifndef FEEDMILL_CORE_PIPELINE_SEQUENCE_READER_H_
+#define FEEDMILL_CORE_PIPELINE_SEQUENCE_READER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "core/chunk/cursor.h"
+#include "core/chunk/piece.h"
+#include "core/dataset/function_registry.h"
+#include "core/pipeline/client_stage.h"
+#include "core/pipeline/endless_watch.h"
+#include "core/pipeline/read_place.h"
+#include "core/pipeline/skip_count.h"
+#include "core/plan/plan.h"
+
+namespace feedmill {
+
+// Turns the pieces of a sequence into the chunks that its reader hands out.
+// It runs the client's steps, drops elements of other ranks and skipped
+// elements, counts elements that on_error left out, keeps the place for tokens,
+// and reports passes that make no element. The caller supplies the pieces: a
+// worker stage in this process (local_reader.h), a service
+// (client/service_reader.cc), an input of another pipeline (input_stream.h),
+// or a search for one element (provenance.h):
+//
+//   while (!sequence->Pop(output)) {
+//     if (sequence->end()) return *sequence->end();  // OK: the data ends
+//     if (no piece is left) sequence->Finish();
+//     else sequence->Push(next piece, from sequence->needed() on);
+//   }
+//
+// Not thread-safe; no I/O except `on_skipped`. An error of the data becomes
+// end() and comes after the elements before it.
+class SequenceReader {
+ public:
+  struct Options {
+    // Elements to hand out. Not used for `shared`.
+    ReadRules rules{};
+    // Place to continue from. Absent: the beginning.
+    std::optional<ReadPlace> resume{};
+    // SourcePlan::round.
+    uint64_t source_round = 0;
+    // Identifies the sequence to `on_skipped` (PlanIdOf).
+    std::string plan_id{};
+    // Called for each element that on_error left out. May be null.
+    OnSkipped on_skipped{};
+    // True: the cap of the pipeline's on_error applies to the count. The count
+    // of an input belongs to the whole pipeline.
+    bool capped = true;
+    // True: PlaceBefore and PassBefore work. It costs a copy of the client
+    // steps' state for each piece.
+    bool keeps_place = true;
+    // Readers share the job: pieces come in any order, and some never come.
+    bool shared = false;
+    // True: outputs name the input rows that made them (slower).
+    bool trace = false;
+  };
+  // InvalidArgument if the place does not fit the pipeline's steps.
+  static absl::StatusOr<std::unique_ptr<SequenceReader>> Make(
+      std::shared_ptr<const Plan> plan,
+      std::shared_ptr<const FunctionRegistry> registry, Options options);
+
+  // ---- pieces in
+  // Adds the next piece. Positions before needed() are ignored.
+  // REQUIRES: Pop returned false; no end().
+  void Push(Piece piece);
+  // No piece is left: releases short batches, then the end.
+  void Finish();
+  // Shared: releases short batches although more pieces may come.
+  void Flush();
+  // The sequence ends here, after the outputs that are ready. The first end
+  // counts.
+  void EndWith(absl::Status status);
+  // All positions before `end` were taken; no row of them is missing.
+  void PassTo(Cursor end);
+  // Shared: positions [begin, end) were taken and had no row.
+  void PassOver(uint64_t begin, uint64_t end);
+  // Shared: drops what the client's steps hold.
+  absl::Status Restart();
+
+  // First position that can still change the output. Earlier ones need not be
+  // pushed (nor made).
+  uint64_t needed() const { return needed_; }
+  // True if no piece can change the output any more.
+  bool done() const;
+
+  // ---- chunks out
+  // Takes the next output that has rows for this reader. False: none is ready.
+  bool Pop(ClientStage::Output& output);
+  // True if an output is ready, which may have no rows for this reader.
+  bool ready() const { return stage_->ready() > 0; }
+  // Set at the end; OK is the end of the data. It counts once Pop returns
+  // false.
+  const std::optional<absl::Status>& end() const { return end_; }
+
+  // ---- the place, after the last output
+  // Place before the last `unread` elements that Pop gave; nullopt if they are
+  // more than the last chunk's. REQUIRES: keeps_place.
+  std::optional<ReadPlace> PlaceBefore(uint64_t unread) const {
+    return keeper_.Before(unread);
+  }
+  // Pass (Plan::ReachedPass) of the last element that Pop gave, except its last
+  // `unread`. 0 before the first one.
+  uint64_t PassBefore(uint64_t unread) const;
+  // Number of elements that are left after the last one except `unread`.
+  // Nullopt if only reading can tell.
+  std::optional<uint64_t> LeftBefore(uint64_t unread) const;
+  // Number of elements that on_error left out, those before `resume` included.
+  uint64_t skipped() const { return skips_.count(); }
+  const Plan& plan() const { return *plan_; }
+
+ private:
+  SequenceReader(std::shared_ptr<const Plan> plan,
+                 std::shared_ptr<const FunctionRegistry> registry,
+                 Options options);
+  bool numbered() const { return options_.rules.numbered && !options_.shared; }
+  void Account(const Piece& piece);
+  void Watch(absl::Status status) {
+    if (!status.ok()) EndWith(std::move(status));
+  }
+
+  const std::shared_ptr<const Plan> plan_;
+  const std::shared_ptr<const FunctionRegistry> registry_;
+  const Options options_;
+  std::unique_ptr<ClientStage> stage_;
+  EndlessWatch watch_;
+  PlaceKeeper keeper_;
+  SkipCount skips_;
+  uint64_t needed_ = 0;
+  Cursor pushed_;       // end of the last piece
+  size_t outputs_ = 0;  // chunks made that watch_ has not counted
+  uint64_t pass_ = 0;   // of the last output
+  bool any_output_ = false;
+  std::optional<absl::Status> end_;
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_CORE_PIPELINE_SEQUENCE_READER_H_
