@@ -148,7 +148,7 @@ class ReadSession {
   virtual bool EndKnown(const RunInfo& run) const {
     return run.settled && run.positions != kEndlessPositions;
   }
-  // True if elements of the second slot are handed on only when the run is
+  // True if elements of the second slot are released only when the run is
   // settled (P-190).
   virtual bool WaitsToSettle() const { return true; }
 

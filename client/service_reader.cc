@@ -26,11 +26,11 @@
 namespace feedmill {
 namespace {
 
-// How often a wait looks at the time and at the cancel flag.
+// Interval at which a wait checks the time and the cancel flag.
 constexpr absl::Duration kAwaitInterval = absl::Milliseconds(50);
-// How old the reactor's word that elements may be handed out may be; far below
-// the half of a sharer's timeout that its lease leaves.
-constexpr absl::Duration kWordAge = absl::Seconds(1);
+// Largest age of the event loop's permission to hand out elements. It is far
+// below the half of a sharer's timeout that its lease leaves.
+constexpr absl::Duration kPermissionAge = absl::Seconds(1);
 
 absl::Duration ThreadCpuTime() {
   timespec used{};
@@ -55,7 +55,7 @@ class ServiceReader : public Reader {
         link_(std::move(link)) {
     if (shared_) WatchProgress();
   }
-  // Others get what the application has not used.
+  // Returns unused elements to the job's other readers.
   ~ServiceReader() override {
     Report(Unused());
     link_->Leave(/*unread=*/false, WhyLeaves());
@@ -79,7 +79,7 @@ class ServiceReader : public Reader {
   }
 
  private:
-  // The chunk that the application was given last, for sharers.
+  // Sharers: the last chunk that the application was given.
   struct Given {
     uint64_t rows = 0;   // 0: none, or it is another reader's now
     uint64_t base = 0;   // rows pulled before those that output.InputOf counts
@@ -119,7 +119,8 @@ class ServiceReader : public Reader {
   void Feed(ServiceLink::Handed handed);
   void LetGo();
   void WatchPasses();
-  // Whether the reactor's word is fresh; waits for it.
+  // True if this reader may hand out elements. Waits for a fresh permission of
+  // the event loop.
   bool MayHandOut();
   void LookForDrops(const ServiceLink::View& view);
   // Runs `work` of the client's steps: measures it, and bounds its memory.
@@ -136,7 +137,7 @@ class ServiceReader : public Reader {
   const std::optional<absl::Status>& end() const { return sequence_->end(); }
   void EndWith(absl::Status status) { sequence_->EndWith(std::move(status)); }
 
-  const std::shared_ptr<const AnalyzedGraph> asked_;  // what tokens speak of
+  const std::shared_ptr<const AnalyzedGraph> asked_;  // the graph in tokens
   std::shared_ptr<const AnalyzedGraph> graph_;  // of the whole run, once joined
   const bool shared_;                           // with other readers of the job
   const ReadOptions options_;
@@ -148,8 +149,8 @@ class ServiceReader : public Reader {
   std::atomic<bool> cancelled_{false};
 
   std::unique_ptr<SequenceReader> sequence_;  // null until the run is known
-  // Sharers, in rows pulled: what the stage was fed, what of it went through
-  // when short batches were let out, and what of that was said to be done with.
+  // Sharers, as numbers of rows pulled: rows that the sequence was fed, those
+  // before its last Flush, and those of them that were reported as used.
   uint64_t fed_to_ = 0;
   uint64_t flushed_to_ = 0;
   uint64_t settled_to_ = 0;
@@ -158,7 +159,7 @@ class ServiceReader : public Reader {
   uint64_t drops_ = 0;
   std::optional<uint64_t> stage_base_;  // rows pulled before the stage's first
   Given given_;
-  uint64_t reported_ = 0;  // rows pulled that the link was told are handed out
+  uint64_t reported_ = 0;  // rows pulled that were reported to the link as used
   bool had_element_ = false;
   const absl::Time made_ = SteadyNow();
   WaitLimits waits_{service_, options_};
@@ -285,7 +286,7 @@ absl::StatusOr<std::optional<Chunk>> ServiceReader::FetchWhole() {
   }
 }
 
-// ---- what a sharer's application has used (P-172, P-173)
+// ---- elements that a sharer's application has used (P-172, P-173)
 
 Chunk ServiceReader::Give(ClientStage::Output output) {
   Chunk chunk = std::move(output.chunk);
@@ -295,7 +296,7 @@ Chunk ServiceReader::Give(ClientStage::Output output) {
   return chunk;
 }
 
-// All of the last chunk is used but its last `unread` rows.
+// Reports all rows of the last chunk as used, except its last `unread` rows.
 void ServiceReader::Report(uint64_t unread) {
   if (unread >= given_.rows || given_.drops != drops_) return;
   const auto last = static_cast<size_t>(given_.rows - unread - 1);
@@ -315,7 +316,7 @@ bool ServiceReader::OnProgress(uint64_t unread) {
 bool ServiceReader::AwaitOutput() {
   while (!sequence_->ready()) {
     if (end()) {
-      link_->Leave(false, WhyLeaves());  // what it still has is for others
+      link_->Leave(false, WhyLeaves());  // unused elements go to other readers
       return false;
     }
     if (sequence_->done()) {
@@ -393,8 +394,9 @@ void ServiceReader::Fetch() {
   }
 }
 
-// Nothing more may come, and until all is handed out no reader is done. What
-// the stage dropped is done with, too.
+// Releases short batches: no more pieces may come, and no reader of the job
+// ends before all elements are handed out. Rows that the stage dropped count as
+// used.
 void ServiceReader::LetGo() {
   flushed_to_ = fed_to_;
   InStage([&] { sequence_->Flush(); });
@@ -412,13 +414,13 @@ void ServiceReader::LookForDrops(const ServiceLink::View& view) {
   }
 }
 
-// Only sharers can find that what they hold was given to another: in order,
-// what left the buffers is this reader's.
+// Only a sharer can lose elements that it holds to another reader: in order,
+// elements that left the buffers are this reader's.
 bool ServiceReader::MayHandOut() {
   if (!shared_) return true;
   const absl::Time begun = SteadyNow();
   const uint64_t drops = drops_;
-  while (!view_.may_hand_out || SteadyNow() - view_.turn > kWordAge) {
+  while (!view_.may_hand_out || SteadyNow() - view_.turn > kPermissionAge) {
     if (view_.state == ReadSession::State::kFailed) {
       EndWith(view_.failure);
       return false;

@@ -32,7 +32,7 @@ spdlog::level::level_enum ToSpdlog(LogLevel level) {
 }
 
 // Escapes the message for a JSON string, so that a line is always one valid
-// object, whatever text a peer sent.
+// object, for any text that a peer sent.
 class JsonTextFlag : public spdlog::custom_flag_formatter {
  public:
   void format(const spdlog::details::log_msg& message, const std::tm&,

@@ -123,7 +123,7 @@ void PieceMaker::SkipTo(uint64_t position) {
   const std::lock_guard lock(mutex_);
   needed_ = std::max(needed_, position);
   // The piece that was taken last came from the first slot. If its error
-  // stopped that slot, the slot goes on behind the error.
+  // stopped that slot, the slot continues after the error.
   if (!slots_.empty() && slots_.front()->pieces.empty() &&
       slots_.front()->status.ok()) {
     slots_.front()->stopped = false;

@@ -26,8 +26,8 @@ namespace feedmill {
 
 // Runs a worker stage on several threads and gives its pieces in order.
 // Pieces are made ahead of the caller, within a bound of memory. If pieces are
-// cheap and the caller returns soon, the caller's thread makes some of them,
-// because they are then in its cache and no thread must be woken.
+// cheap and the caller returns soon, the caller's thread makes some of them.
+// They are then in its cache, and no other thread must be woken.
 //
 // Thread-safety: one thread calls Take and SkipTo.
 class PieceMaker {

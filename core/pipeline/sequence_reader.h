@@ -22,12 +22,16 @@
 namespace feedmill {
 
 // Turns the pieces of a sequence into the chunks that its reader hands out.
-// It runs the client's steps, drops elements of other ranks and skipped
-// elements, counts elements that on_error left out, keeps the place for tokens,
-// and reports passes that make no element. The caller supplies the pieces: a
-// worker stage in this process (local_reader.h), a service
-// (client/service_reader.cc), an input of another pipeline (input_stream.h),
-// or a search for one element (provenance.h):
+//   - runs the client's steps
+//   - drops elements of other ranks, and elements to skip
+//   - counts elements that on_error left out
+//   - keeps the place for tokens
+//   - detects passes of an infinite sequence that make no element
+// The caller supplies the pieces. Their source is one of:
+//   local_reader.h            a worker stage in this process
+//   client/service_reader.cc  a service
+//   input_stream.h            an input of another pipeline
+//   provenance.h              a search for one element
 //
 //   while (!sequence->Pop(output)) {
 //     if (sequence->end()) return *sequence->end();  // OK: the data ends

@@ -16,13 +16,13 @@ ENDINGS = (".h", ".cc", ".fbs")
 # Words that begin a riddle: the subject comes later, never, or in another comment.
 BEGINNINGS = re.compile(
     r"^(What|Whatever|Who|Whoever|Whom|Whose|Whether|Of|Where|So|That|Those|As|How"
-    r"|It|Its|They|Their|Them|Else|Others|Such) ")
+    r"|They|Their|Them|Else|Others|Such) ")
 # Phrases without a noun, and what to write.
 PHRASES = {
     r"what (comes|is left|remains)|the rest of (it|them)|all else": "name the thing",
     r"so (many|much)(?! \w+er\b)": "a number, or 'this many'",
     r"(go|goes|went|gone|going) on(?! (a|an|the|using) )": "continues",
-    r"(hand|hands|handed|handing) (it |them )?(on|out)": "passes, returns",
+    r"(hand|hands|handed|handing) (it |them )?on": "passes, returns",
     r"(let|lets|letting) (it |them )?(go|out)(?! of)": "frees, emits",
 }
 PHRASES = [(re.compile(rf"\b({phrase})\b", re.I), hint) for phrase, hint in PHRASES.items()]
@@ -30,9 +30,9 @@ PRIVATE = {
     "nobody": "no client, no process …", "somebody": "a client, a process …", "whoever": "any process that …",
     "endless": "infinite", "manieth": "ordinal", "kin": "co-located leases", "shelf": "shared result cache",
     "teller": "reporter", "keeper": "tracker", "told": "sent", "riddle": "question",
-    "behind": "after", "anew": "again", "whatever": "any", "wherever": "at any place", "somewhere": "in …",
+    "anew": "again", "whatever": "any", "wherever": "at any place", "somewhere": "in …",
 }
-TRAILING_BEGINNINGS = re.compile(r"^(what|whatever|who|whoever|whether|how|…) ", re.I)
+TRAILING_BEGINNINGS = re.compile(r"^(what|whatever|who|whoever|whether|how) ", re.I)
 TRAILING = re.compile(r"^(?!#).*\S\s+// (.*)$")
 COMMENT = re.compile(r"^\s*(?://|///<?)( ?)(.*)$")
 
@@ -72,7 +72,7 @@ def words(path, number, comment):
     for phrase, hint in PHRASES:
         if found := phrase.search(comment):
             yield f"{path}:{number}: '{found[1]}'; say {hint}"
-    for word in sorted(set(re.findall(r"[a-z]+", comment.lower())) & set(PRIVATE)):
+    for word in sorted(set(re.findall(r"\b[a-z]+\b", comment.lower())) & set(PRIVATE)):
         yield f"{path}:{number}: '{word}'; say {PRIVATE[word]}"
 
 

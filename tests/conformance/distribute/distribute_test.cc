@@ -268,7 +268,7 @@ TEST_F(DistributeTest, AWorkerThatJoinsHasASlotOfSharersToo) {
             Sorted(Range(100'000, 2)));
 }
 
-// The client's batches also begin anew with each slot. A token contains the
+// The client's batches also start again with each slot. A token contains the
 // slots that its reader knew, all of them after the first, regardless of the
 // workers present when it is used.
 TEST_F(DistributeTest, ATokenFromBeforeOrAfterASlotWasAddedGoesOnExactly) {
