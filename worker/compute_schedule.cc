@@ -446,7 +446,7 @@ void WorkerAgent::Start(absl::Time now, Held& held, uint64_t positions,
                    ? Cursor{begin.p + positions, 0}
                    : gap.limit;
   std::optional<PieceShelf::Key> shelf = ShelfOf(held);
-  // pieces of the cache begin elsewhere
+  // The cached piece at `begin` is cut differently: this task is not shared.
   if (shelf && shelf_.Find(*shelf, begin)) shelf.reset();
   if (shelf) end = std::min(end, shelf_.NextAfter(*shelf, begin).value_or(end));
   const TaskId id{++last_task_};
