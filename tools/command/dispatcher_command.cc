@@ -51,17 +51,20 @@ absl::StatusOr<int> RunDispatcher(const Invocation& invocation) {
   server.Set(config.endpoint);
   DispatchServer dispatcher(std::move(config));
   FM_RETURN_IF_ERROR(dispatcher.Start());
-  HttpEndpoint http(server.http,
-                    {.dispatcher = [&] { return dispatcher.ExportSnapshot(); },
-                     .status = [&] { return dispatcher.ExportState(); },
-                     .verdict =
-                         [&](const std::string& job) {
-                           return dispatcher.ExportVerdict(job);
-                         }});
+  const MonitorSources sources{
+      .dispatcher = [&] { return dispatcher.ExportSnapshot(); },
+      .status = [&] { return dispatcher.ExportState(); },
+      .verdict =
+          [&](const std::string& job) {
+            return dispatcher.ExportVerdict(job);
+          }};
+  FM_ASSIGN_OR_RETURN(ServiceNotifier notifier,
+                      ServiceNotifier::FromEnvironment(sources));
+  HttpEndpoint http(server.http, sources);
   FM_RETURN_IF_ERROR(http.Start());
   FM_RETURN_IF_ERROR(ready.Write(dispatcher.target()));
   FM_RETURN_IF_ERROR(ServeUntilStopped(
-      signals, [&] { return dispatcher.Join(); },
+      signals, notifier, [&] { return dispatcher.Join(); },
       [&](int) {
         LogInfo("stopping");
         ready.Remove();

@@ -12,6 +12,7 @@
 #include <thread>
 
 #include "core/base/check.h"
+#include "core/net/clock.h"
 
 namespace feedmill {
 
@@ -47,7 +48,7 @@ std::optional<int> StopSignals::Wait(int fd, absl::Duration timeout) {
   return std::nullopt;
 }
 
-absl::Status ServeUntilStopped(StopSignals& signals,
+absl::Status ServeUntilStopped(StopSignals& signals, ServiceNotifier& notifier,
                                const std::function<absl::Status()>& join,
                                const std::function<void(int signal)>& stop) {
   const int ended = eventfd(0, EFD_CLOEXEC);
@@ -62,9 +63,12 @@ absl::Status ServeUntilStopped(StopSignals& signals,
   });
   pollfd over{ended, POLLIN, 0};
   while (poll(&over, 1, 0) == 0) {
+    if (notifier.NextCheck() <= SteadyNow()) notifier.Check();
     const std::optional<int> signal =
-        signals.Wait(ended, absl::InfiniteDuration());
-    if (signal.has_value()) stop(*signal);
+        signals.Wait(ended, notifier.NextCheck() - SteadyNow());
+    if (!signal.has_value()) continue;
+    notifier.Stopping();
+    stop(*signal);
   }
   joiner.join();
   close(ended);

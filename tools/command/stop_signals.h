@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "tools/command/service_notifier.h"
 
 namespace feedmill {
 
@@ -32,8 +33,9 @@ class StopSignals {
 };
 
 // Runs `join` in a thread of its own and returns its result. Each signal
-// meanwhile calls `stop`.
-absl::Status ServeUntilStopped(StopSignals& signals,
+// meanwhile calls `stop`. `notifier` tells the service manager about the start
+// and the end.
+absl::Status ServeUntilStopped(StopSignals& signals, ServiceNotifier& notifier,
                                const std::function<absl::Status()>& join,
                                const std::function<void(int signal)>& stop);
 

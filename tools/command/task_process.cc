@@ -119,7 +119,10 @@ absl::Status RunTask(Server& server, const TaskProcess& process) {
   AddressFile ready(process.ready_file);
   FM_RETURN_IF_ERROR(ready.Prepare());
   FM_RETURN_IF_ERROR(server.Start());
-  HttpEndpoint http(process.http, SourcesOf(server));
+  const MonitorSources sources = SourcesOf(server);
+  FM_ASSIGN_OR_RETURN(ServiceNotifier notifier,
+                      ServiceNotifier::FromEnvironment(sources));
+  HttpEndpoint http(process.http, sources);
   FM_RETURN_IF_ERROR(http.Start());
   // Starts after signals are blocked, so that its thread does not receive them.
   const std::unique_ptr<ClusterWatch> watching = Watch(process, server);
@@ -130,7 +133,7 @@ absl::Status RunTask(Server& server, const TaskProcess& process) {
     if (!announced.ok()) server.Stop();
   });
   const absl::Status status = ServeUntilStopped(
-      signals, [&] { return server.Join(); },
+      signals, notifier, [&] { return server.Join(); },
       [&](int) {
         LogInfo("stopping; a second signal stops at once");
         server.Drain(process.drain_timeout);

@@ -118,8 +118,10 @@ absl::Status WorkForDispatcher(const WorkerCommand& command) {
   FM_RETURN_IF_ERROR(ready.Prepare());
   WorkerServer worker(std::move(config));
   FM_RETURN_IF_ERROR(worker.Start());
-  HttpEndpoint http(flags.http,
-                    {.worker = [&] { return worker.ExportStatus(); }});
+  const MonitorSources sources{.worker = [&] { return worker.ExportStatus(); }};
+  FM_ASSIGN_OR_RETURN(ServiceNotifier notifier,
+                      ServiceNotifier::FromEnvironment(sources));
+  HttpEndpoint http(flags.http, sources);
   FM_RETURN_IF_ERROR(http.Start());
   absl::Status announced;
   std::thread registrar([&] {
@@ -128,7 +130,7 @@ absl::Status WorkForDispatcher(const WorkerCommand& command) {
     if (!announced.ok()) worker.Stop();
   });
   const absl::Status status = ServeUntilStopped(
-      signals, [&] { return worker.Join(); },
+      signals, notifier, [&] { return worker.Join(); },
       [&](int) {
         LogInfo("draining; a second signal stops at once");
         worker.Drain(command.options.drain_timeout);

@@ -1,9 +1,12 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <csignal>
+#include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -18,6 +21,7 @@
 #include "tools/command/exit_code.h"
 #include "tools/command/flags.h"
 #include "tools/command/read_watch.h"
+#include "tools/command/service_notifier.h"
 #include "tools/command/status_table.h"
 #include "tools/command/stop_signals.h"
 
@@ -360,9 +364,11 @@ TEST(StopSignals, AreWaitedForInsteadOfInterrupting) {
   StopSignals signals({SIGUSR1});
   int stops = 0;
   std::atomic<bool> stopped = false;
+  const MonitorSources sources;
+  ServiceNotifier notifier(sources, std::nullopt);
   raise(SIGUSR1);
   const absl::Status status = ServeUntilStopped(
-      signals,
+      signals, notifier,
       [&] {
         stopped.wait(false);
         return Cancelled("as asked");
@@ -375,6 +381,86 @@ TEST(StopSignals, AreWaitedForInsteadOfInterrupting) {
       });
   EXPECT_EQ(status.code(), absl::StatusCode::kCancelled);
   EXPECT_EQ(stops, 1);
+}
+
+// A datagram socket with an abstract name, as systemd's.
+class NotifySocket {
+ public:
+  NotifySocket() : fd_(socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0)) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    socklen_t size = sizeof(address.sun_family);  // the kernel chooses a name
+    auto* const any = reinterpret_cast<sockaddr*>(&address);
+    EXPECT_EQ(bind(fd_, any, size), 0);
+    size = sizeof(address);
+    EXPECT_EQ(getsockname(fd_, any, &size), 0);
+    name_.assign(address.sun_path, size - offsetof(sockaddr_un, sun_path));
+    name_[0] = '@';
+  }
+  ~NotifySocket() { close(fd_); }
+  const std::string& name() const { return name_; }
+  // The next datagram, "" if there is none.
+  std::string Take() {
+    char text[512];
+    const ssize_t size = recv(fd_, text, sizeof(text), 0);
+    return size < 0 ? "" : std::string(text, static_cast<size_t>(size));
+  }
+
+ private:
+  const int fd_;
+  std::string name_;
+};
+
+TEST(ServiceNotifier, FeedsTheWatchdogOnlyIfTheServiceAnswers) {
+  NotifySocket manager;
+  bool answers = true;
+  const MonitorSources sources{
+      .dispatcher = [&]() -> absl::StatusOr<DispatcherSnapshot> {
+        if (!answers) return DeadlineExceeded("no answer");
+        DispatcherSnapshot snapshot;
+        snapshot.workers.resize(1);
+        snapshot.sessions = 2;
+        return snapshot;
+      }};
+  ServiceNotifier notifier(sources, NotifyTarget{.socket = manager.name(),
+                                                 .watchdog = absl::Minutes(1)});
+  answers = false;
+  notifier.Check();
+  EXPECT_EQ(manager.Take(), "");
+  answers = true;
+  notifier.Check();
+  EXPECT_EQ(manager.Take(),
+            "READY=1\nSTATUS=1 worker, 0 jobs, 2 readers\nWATCHDOG=1\n");
+  notifier.Check();
+  EXPECT_EQ(manager.Take(), "WATCHDOG=1\n");
+  notifier.Stopping();
+  EXPECT_EQ(manager.Take(), "STOPPING=1\nSTATUS=stopping\n");
+}
+
+TEST(ServiceNotifier, SaysWhatAWorkerDoes) {
+  NotifySocket manager;
+  WorkerStatus worker;
+  worker.dispatcher = "d:1";
+  const MonitorSources sources{
+      .worker = [&]() -> absl::StatusOr<WorkerStatus> { return worker; }};
+  ServiceNotifier notifier(sources, NotifyTarget{.socket = manager.name()});
+  notifier.Check();
+  EXPECT_THAT(manager.Take(),
+              HasSubstr("STATUS=waits for the dispatcher at d:1"));
+  worker.registered = true;
+  worker.leases = 3;
+  notifier.Check();
+  EXPECT_EQ(manager.Take(), "STATUS=works for d:1, 3 leases\n");
+  worker.draining = true;
+  notifier.Check();
+  EXPECT_EQ(manager.Take(), "STATUS=draining, 3 leases\n");
+}
+
+TEST(ServiceNotifier, GoesOnWithoutASocketThatListens) {
+  const MonitorSources sources;
+  ServiceNotifier notifier(sources, NotifyTarget{.socket = "/nowhere/notify"});
+  notifier.Check();
+  notifier.Stopping();
 }
 
 TEST(ChildExit, IsDescribed) {
