@@ -11,15 +11,31 @@ find_package(cppzmq REQUIRED CONFIG)
 # Debian keeps OpenCV's CMake package in libopencv-dev, which pulls in half a
 # desktop; two of its libraries are all that is needed.
 find_path(OPENCV_INCLUDE opencv2/imgproc.hpp PATH_SUFFIXES opencv4 REQUIRED)
+# The archives need neither OpenGL nor LAPACK, which the shared libraries load.
+option(FEEDMILL_STATIC_OPENCV "Link OpenCV's archives, for packages that carry their libraries" OFF)
+if(FEEDMILL_STATIC_OPENCV)
+  set(opencv_prefix lib)
+  set(opencv_suffix .a)
+endif()
 foreach(module core imgproc)
   if(TARGET opencv::${module})
     continue()
   endif()
-  find_library(OPENCV_${module} opencv_${module} REQUIRED)
+  find_library(OPENCV_${module}
+    NAMES ${opencv_prefix}opencv_${module}${opencv_suffix} REQUIRED)
   add_library(opencv::${module} UNKNOWN IMPORTED)
   set_target_properties(opencv::${module} PROPERTIES IMPORTED_LOCATION ${OPENCV_${module}}
     INTERFACE_INCLUDE_DIRECTORIES ${OPENCV_INCLUDE})
 endforeach()
+if(FEEDMILL_STATIC_OPENCV AND NOT TARGET feedmill_no_opengl)
+  # libtbb-dev is not needed: the headers of TBB are not used here.
+  find_library(TBB_LIBRARY NAMES tbb libtbb.so.12 REQUIRED)
+  add_library(feedmill_no_opengl STATIC ${CMAKE_CURRENT_LIST_DIR}/no_opengl.cc)
+  set_target_properties(feedmill_no_opengl PROPERTIES POSITION_INDEPENDENT_CODE ON)
+  set_target_properties(opencv::core PROPERTIES INTERFACE_LINK_LIBRARIES
+    "feedmill_no_opengl;${TBB_LIBRARY};z;-Wl,--gc-sections")
+  set_target_properties(opencv::imgproc PROPERTIES INTERFACE_LINK_LIBRARIES opencv::core)
+endif()
 find_package(OpenMP REQUIRED COMPONENTS CXX)
 find_package(PNG REQUIRED)
 find_package(CURL REQUIRED)

@@ -1,5 +1,6 @@
 # cmake --install: the command, the library with its headers, and what
 # find_package(feedmill) needs. Libraries of the command and of tests stay.
+# Components are those of packages (FeedmillPackage.cmake); archives are in none.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 option(BUILD_SHARED_LIBS "Build and install libfeedmill.so, too" OFF)
@@ -20,13 +21,13 @@ add_library(feedmill_static INTERFACE)
 set_target_properties(feedmill_static PROPERTIES EXPORT_NAME static)
 target_link_libraries(feedmill_static INTERFACE feedmill_client_reader feedmill_environment feedmill_server)
 install(TARGETS ${archives} feedmill_flags feedmill_static EXPORT feedmill
-  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}/feedmill)
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}/feedmill COMPONENT archives)
 install(EXPORT feedmill NAMESPACE feedmill:: FILE feedmill-targets.cmake
-  DESTINATION ${package_folder})
+  DESTINATION ${package_folder} COMPONENT archives)
 
 install(TARGETS feedmill_op_plugin EXPORT feedmill-plugin)
 install(EXPORT feedmill-plugin NAMESPACE feedmill:: FILE feedmill-plugin-targets.cmake
-  DESTINATION ${package_folder})
+  DESTINATION ${package_folder} COMPONENT development)
 
 # … or libfeedmill.so, which holds all of them and exports what the headers of
 # include/feedmill declare. The tests of the package need it, too.
@@ -48,21 +49,22 @@ if(BUILD_SHARED_LIBS OR (FEEDMILL_BUILD_TESTS AND NOT FEEDMILL_SANITIZE AND NOT 
   target_include_directories(feedmill_shared INTERFACE $<INSTALL_INTERFACE:include>)
   # The headers have values of these.
   target_link_libraries(feedmill_shared INTERFACE absl::status absl::statusor absl::time)
-  install(TARGETS feedmill_shared EXPORT feedmill-shared LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+  install(TARGETS feedmill_shared EXPORT feedmill-shared LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+    COMPONENT library NAMELINK_COMPONENT development)
   install(EXPORT feedmill-shared NAMESPACE feedmill:: FILE feedmill-shared-targets.cmake
-    DESTINATION ${package_folder})
+    DESTINATION ${package_folder} COMPONENT development)
 endif()
 
 write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/feedmill-config-version.cmake
   VERSION ${PROJECT_VERSION} COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/feedmill-config-version.cmake
   ${CMAKE_CURRENT_LIST_DIR}/feedmill-config.cmake ${CMAKE_CURRENT_LIST_DIR}/FeedmillDependencies.cmake
-  DESTINATION ${package_folder})
+  DESTINATION ${package_folder} COMPONENT development)
 
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/feedmill DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/feedmill DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
 # For programs in other languages, and for scripts.
 install(FILES ${PROJECT_SOURCE_DIR}/schemas/cluster.fbs ${PROJECT_SOURCE_DIR}/schemas/server.fbs
-  ${PROJECT_SOURCE_DIR}/tests/shell/lib/cluster.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/feedmill)
+  ${PROJECT_SOURCE_DIR}/tests/shell/lib/cluster.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/feedmill COMPONENT command)
 if(TARGET feedmill)
-  install(TARGETS feedmill RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(TARGETS feedmill RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT command)
 endif()

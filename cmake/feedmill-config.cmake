@@ -1,8 +1,9 @@
 # find_package(feedmill) gives the target feedmill::feedmill: libfeedmill.so where
-# BUILD_SHARED_LIBS is on and it is installed, else static archives, which need
-# the outside libraries, too (FeedmillDependencies.cmake).
+# BUILD_SHARED_LIBS is on or no static archives are installed, else the archives,
+# which need the outside libraries, too (FeedmillDependencies.cmake).
 include(CMakeFindDependencyMacro)
-if(BUILD_SHARED_LIBS AND EXISTS ${CMAKE_CURRENT_LIST_DIR}/feedmill-shared-targets.cmake)
+if(EXISTS ${CMAKE_CURRENT_LIST_DIR}/feedmill-shared-targets.cmake
+   AND (BUILD_SHARED_LIBS OR NOT EXISTS ${CMAKE_CURRENT_LIST_DIR}/feedmill-targets.cmake))
   find_dependency(absl CONFIG)
   include(${CMAKE_CURRENT_LIST_DIR}/feedmill-shared-targets.cmake)
   set(feedmill_kind shared)

@@ -1,0 +1,124 @@
+"""Packages as a user installs them, on Debian systems that have nothing else.
+
+    packages.py CHECK       (a function below)
+"""
+import argparse
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import time
+
+from debian_root import CACHE, PACKAGES, REPOSITORY, DebianRoot, package
+
+FIRST = '{"area":[0.705,1.4,0.66],"price":[210.0,410.0,199.0]}\n{"area":[0.52,1.12,0.48],"price":[158.0,345.0,150.0]}\n'
+# From a service to its first batches. $feedmill is the command.
+READ = """
+cd /first
+${feedmill:-feedmill} up --workers 2 --port 0 --ready-file /tmp/address 2> /tmp/log & service=$!
+for i in $(seq 600); do [ -e /tmp/address ] && break; sleep 0.1; done
+${feedmill:-feedmill} read houses.yaml --service "$(cat /tmp/address)" || { cat /tmp/log; exit 1; }
+kill $service; wait $service
+"""
+COMPILERS = "for name in cc gcc g++ c++ clang cmake; do if command -v $name; then exit 1; fi; done"
+
+
+def build():
+    """tools/package, whose lintian finds neither errors nor warnings."""
+    subprocess.run([REPOSITORY / "tools/package", "deb", "tarball"], check=True)
+
+
+def debs():
+    """From `apt install` to the first batches of a service in a minute; then the other packages; then none."""
+    with DebianRoot("bookworm") as root:
+        root.run("apt-get -q update")
+        begun = time.monotonic()
+        root.install("feedmill")
+        printed = root.run(READ)
+        seconds = time.monotonic() - begun
+        assert printed == FIRST, printed
+        root.run(COMPILERS)
+        print(f"first batches through a service {seconds:.1f} s after 'apt-get install' began; "
+              f"packages in the root: {root.run('dpkg-query -W | wc -l').strip()}")
+        assert seconds <= 60 or load() > 4, f"{seconds:.1f} s"
+        assert "feedmill dispatcher" in root.run("zcat /usr/share/man/man1/feedmill-dispatcher.1.gz | tr -d '\\\\'")
+        assert root.run("stat -c '%U %a' /etc/feedmill/dispatcher.yaml") == "root 644\n"
+        assert root.run("getent passwd feedmill").startswith("feedmill:x:")
+        python(root)
+        arrow(root)
+        root.run("apt-get -q purge -y feedmill python3-feedmill feedmill-arrow")
+        left = root.run("find / -xdev -iname '*feedmill*' -not -path '/proc/*' -not -path '/sys/*' -not -path '/packages/*'"
+                        " -not -path '/first/*' -not -path '/var/cache/apt/archives/*' -not -path '/var/lib/dpkg/*'"
+                        " -not -path '/tmp/*'")
+        assert not left.strip(), f"left after a purge: {left}"
+
+
+def load():
+    """Processes that want a CPU, for each CPU."""
+    return os.getloadavg()[0] / (os.cpu_count() or 1)
+
+
+def python(root):
+    root.install("python3-feedmill")
+    printed = root.run("cd /first && python3 -c \"\nimport feedmill as fm\nfor batch in fm.Dataset.csv('houses.csv').batch(2).read():\n"
+                       "    print(batch['rooms'])\n    break\nimport importlib.metadata\nprint(importlib.metadata.version('feedmill') == fm.__version__)\"")
+    assert printed.startswith("[") and printed.endswith("True\n"), printed
+
+
+def arrow(root):
+    wheels = list((CACHE.parent / "arrow").glob("pyarrow-26*"))
+    if not list(PACKAGES.glob("feedmill-arrow_*.deb")) or not wheels:
+        print("feedmill-arrow is not built: not checked")
+        return
+    root.install("feedmill-arrow")
+    file = root.path / "srv/numbers.parquet"
+    subprocess.run(["python3", "-c", "import sys, pyarrow, pyarrow.parquet\n"
+                    "pyarrow.parquet.write_table(pyarrow.table({'a': [1, 2, 3]}), sys.argv[1])", file],
+                   check=True, env=dict(os.environ, PYTHONPATH=str(wheels[-1])))
+    printed = root.run("echo 'source: {parquet: {files: /srv/numbers.parquet}}' > /tmp/p.yaml && feedmill read /tmp/p.yaml --local")
+    assert printed == '{"a":1}\n{"a":2}\n{"a":3}\n', printed
+
+
+def tarball():
+    """Runs from any folder of a system that has nothing but the C library."""
+    archive, = PACKAGES.glob("feedmill-*-linux-*.tar.xz")
+    with DebianRoot("bookworm") as root:
+        place = root.path / "opt/a b"
+        place.mkdir()
+        subprocess.run(["tar", "-C", place, "-xf", archive], check=True)
+        folder = archive.name.removesuffix(".tar.xz")
+        printed = root.run(f"ln -s '/opt/a b/{folder}/bin/feedmill' /usr/bin/feedmill\n{READ}")
+        assert printed == FIRST, printed
+        printed = root.run(f"mv '/opt/a b/{folder}' /moved; rm /usr/bin/feedmill; feedmill=/moved/bin/feedmill\n{READ}")
+        assert printed == FIRST, printed
+        if (root.path / "moved/lib/feedmill/libfeedmill_arrow.so").exists():
+            root.path.joinpath("srv/p.yaml").write_text("source: {parquet: {files: /nothing.parquet}}\n")
+            printed = root.run("/moved/bin/feedmill read /srv/p.yaml --local 2>&1", check=False)
+            assert "/nothing.parquet" in printed and "plugin" not in printed, printed
+
+
+def development():
+    """libfeedmill-dev and its library are what README.md's first program needs."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        for part in ("libfeedmill0.1", "libfeedmill-dev"):
+            subprocess.run(["dpkg-deb", "-x", package(part), folder / "root"], check=True)
+        subprocess.run(["cp", "-r", REPOSITORY / "examples/first_pipeline", folder / "first"], check=True)
+        for command in (["cmake", "-S", ".", "-B", "build", "-G", "Ninja", "-Wno-dev", "-DCMAKE_BUILD_TYPE=Release",
+                         f"-DCMAKE_PREFIX_PATH={folder}/root/usr"], ["cmake", "--build", "build"]):
+            subprocess.run(command, check=True, cwd=folder / "first", stdout=subprocess.DEVNULL)
+        libraries = next((folder / "root/usr/lib").glob("*-linux-gnu"))
+        printed = subprocess.run(["build/first_pipeline"], cwd=folder / "first", check=True, capture_output=True, text=True,
+                                 env=dict(os.environ, LD_LIBRARY_PATH=str(libraries))).stdout
+        assert printed.startswith("epoch 0\n70.5 m2 210 k"), printed
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("check", choices=["build", "debs", "tarball", "development"])
+    globals()[parser.parse_args().check]()
+
+
+if __name__ == "__main__":
+    sys.exit(main())
