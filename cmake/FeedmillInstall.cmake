@@ -41,7 +41,7 @@ if(BUILD_SHARED_LIBS OR (FEEDMILL_BUILD_TESTS AND NOT FEEDMILL_SANITIZE AND NOT 
     VERSION ${PROJECT_VERSION} SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR}
     LIBRARY_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/lib
     LINK_LIBRARY_OVERRIDE "WHOLE_ARCHIVE,${names}" LINK_DEPENDS ${exports})
-  target_link_options(feedmill_shared PRIVATE -Wl,--version-script=${exports})
+  target_link_options(feedmill_shared PRIVATE -Wl,--version-script=${exports} -Wl,-z,defs)
   foreach(library IN LISTS archives)
     target_link_libraries(feedmill_shared PRIVATE "$<BUILD_INTERFACE:${library}>")
   endforeach()
