@@ -114,9 +114,25 @@ def development():
         assert printed.startswith("epoch 0\n70.5 m2 210 k"), printed
 
 
+def image():
+    """The image runs a service as a user without rights."""
+    version = package("feedmill").name.split("_")[1].split("-")[0]
+    subprocess.run([REPOSITORY / "tools/package", "base", "image"], check=True)
+    container = subprocess.run(["buildah", "from", f"localhost/feedmill:{version}"], check=True, capture_output=True,
+                               text=True).stdout.strip()
+    try:
+        # chroot: no container runtime is needed.
+        printed = subprocess.run(["buildah", "run", "--isolation", "chroot", "--volume",
+                                  f"{REPOSITORY}/examples/first_pipeline:/first:ro", container, "--", "sh", "-c",
+                                  f"id -u; {READ}"], check=True, capture_output=True, text=True).stdout
+        assert printed == "10001\n" + FIRST, printed
+    finally:
+        subprocess.run(["buildah", "rm", container], check=True, stdout=subprocess.DEVNULL)
+
+
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("check", choices=["build", "debs", "tarball", "development"])
+    parser.add_argument("check", choices=["build", "debs", "tarball", "development", "image"])
     globals()[parser.parse_args().check]()
 
 

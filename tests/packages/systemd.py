@@ -4,6 +4,7 @@
 """
 import contextlib
 import ctypes
+import functools
 import json
 import os
 import pathlib
@@ -16,7 +17,7 @@ from debian_root import DebianRoot, wait_for
 
 DISPATCHER = "feedmill-dispatcher.service"
 WORKERS = ("feedmill-worker@1.service", "feedmill-worker@2.service")
-SERVICE = "127.0.0.1:5050"
+SERVICE = "localhost:5050"
 PIPELINE = """source: {{range: {{stop: {elements}}}}}
 steps:
   - map: "sin(x / 1000) * cos(x / 7) + sqrt(x / 3)"
@@ -100,11 +101,15 @@ def processes_killed(root):
 
 
 def many_quick_deaths(root):
-    for _ in range(7):
-        before = root.show(DISPATCHER, "NRestarts")
+    """More deaths than systemd's default limit, which would stop the unit."""
+    for deaths in range(7):
+        before = int(root.show(DISPATCHER, "NRestarts"))
         root.run(f"systemctl kill --signal=KILL {DISPATCHER}")
-        wait_for(lambda: root.show(DISPATCHER, "NRestarts") != before and root.show(DISPATCHER, "ActiveState") == "active",
-                 "the dispatcher to run again")  # noqa: B023 (waited for in this turn)
+        wait_for(functools.partial(restarted, root, DISPATCHER, before), f"a restart after death {deaths + 1}")
+
+
+def restarted(root, unit, before):
+    return int(root.show(unit, "NRestarts")) > before and root.show(unit, "ActiveState") == "active"
 
 
 def hung_loop(root, unit, threads):
@@ -115,9 +120,9 @@ def hung_loop(root, unit, threads):
     tasks = [int(task.name) for task in pathlib.Path(f"/proc/{process}/task").iterdir()
              if (task / "comm").read_text().strip() in threads]
     assert len(tasks) == len(threads), tasks
-    before = root.show(unit, "NRestarts")
+    before = int(root.show(unit, "NRestarts"))
     time.sleep(4)  # longer than the watchdog: it must be fed meanwhile
-    assert root.show(unit, "NRestarts") == before, "the watchdog ended a service that answers"
+    assert int(root.show(unit, "NRestarts")) == before, "the watchdog ended a service that answers"
     libc = ctypes.CDLL(None, use_errno=True)
     seize, interrupt = 0x4206, 0x4207
     for task in tasks:
@@ -130,7 +135,7 @@ def hung_loop(root, unit, threads):
         for task in tasks:
             with contextlib.suppress(ChildProcessError):
                 os.waitpid(task, os.WNOHANG | 0x40000000)  # __WALL
-        return root.show(unit, "NRestarts") != before and root.show(unit, "ActiveState") == "active"
+        return restarted(root, unit, before)
     wait_for(reap, f"{unit} to run again")
     root.run(f"rm -r /run/systemd/system/{unit}.d && systemctl daemon-reload && systemctl restart {unit}")
 
