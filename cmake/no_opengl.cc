@@ -1,7 +1,7 @@
 // Takes the place of libGLX for OpenCV's archive, which looks up OpenGL's
 // functions by the first one and shares its contexts by the others. feedmill
-// draws nothing; OpenCV raises an error if an OpenGL function is called that was
-// not found.
+// draws nothing; OpenCV raises an error if an OpenGL function is called that
+// was not found.
 
 extern "C" {
 using OpenGlFunction = void (*)();
