@@ -121,7 +121,8 @@ def hung_loop(root, unit, threads):
              if (task / "comm").read_text().strip() in threads]
     assert len(tasks) == len(threads), tasks
     before = int(root.show(unit, "NRestarts"))
-    time.sleep(4)  # longer than the watchdog: it must be fed meanwhile
+    fed = int(root.show(unit, "WatchdogTimestampMonotonic"))
+    wait_for(lambda: int(root.show(unit, "WatchdogTimestampMonotonic")) > fed + 4_000_000, "a fed watchdog")
     assert int(root.show(unit, "NRestarts")) == before, "the watchdog ended a service that answers"
     libc = ctypes.CDLL(None, use_errno=True)
     seize, interrupt = 0x4206, 0x4207
