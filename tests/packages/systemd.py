@@ -11,7 +11,6 @@ import pathlib
 import re
 import subprocess
 import sys
-import time
 
 from debian_root import DebianRoot, wait_for
 
