@@ -3,7 +3,9 @@ load lib/feedmill
 load lib/slurm_cluster
 
 setup_file() {
+  local sleepy=$FEEDMILL_SLEEPY
   unset "${!FEEDMILL_@}" "${!SLURM@}"
+  export FEEDMILL_SLEEPY=$sleepy
   make_data
   start_slurm "$BATS_FILE_TMPDIR/slurm"
   echo "${PIDS[*]}" > "$BATS_FILE_TMPDIR/slurm.pids"
@@ -63,4 +65,50 @@ PYTHON
   scancel --signal=TERM "$(squeue -h -n mill -o %A)"
   wait_for_end "$srun_pid"
   [[ $ended == 0 ]] || { cat "$BATS_TEST_TMPDIR/srun.log"; return 1; }
+}
+
+# job_is ID STATE: as Slurm says it.
+job_is() { [[ $(squeue -h -j "$1" -o %T 2> /dev/null) == "$2" ]]; }
+job_is_gone() { [[ -z $(squeue -h -j "$1" -o %T 2> /dev/null) ]]; }
+
+# submit ARGUMENTS…: sbatch in a folder of the test, $job is its id.
+submit() {
+  cd "$BATS_TEST_TMPDIR"
+  export FEEDMILL_SLURM=$SHELL_TESTS/../../deploy/slurm
+  job=$(sbatch --parsable "$@")
+}
+
+@test "a heterogeneous job: CPU nodes serve the ranks of another group" {
+  TRAIN='"$FEEDMILL" read "$DATA/design.yaml" --service "$SERVICE" --job t \
+    --consumer "$SLURM_PROCID/$SLURM_NTASKS" > "$SLURM_SUBMIT_DIR/rank-$SLURM_PROCID"' \
+    FEEDMILL="$FEEDMILL" submit --export=ALL "$SHELL_TESTS/../../deploy/slurm/hetjob.sbatch"
+  wait_for 90 "the job to end" job_is_gone "$job" || { cat slurm-*.out; return 1; }
+  cmp rank-0 <(feedmill read "$DATA/design.yaml" --local) || { cat slurm-*.out; return 1; }
+  # The service was asked to stop, and was not killed.
+  grep -q "drained" slurm-*.out
+}
+
+@test "a preempted and requeued job goes on exactly" {
+  cat > "$BATS_TEST_TMPDIR/slow.yaml" <<'YAML'
+source: {range: {stop: 6000}}
+steps: [shuffle, {map: "sleep_ms(x, 10)"}]
+options: {seed: 4}
+YAML
+  PIPELINE=$BATS_TEST_TMPDIR/slow.yaml FEEDMILL=$FEEDMILL_SLEEPY \
+    submit --export=ALL "$SHELL_TESTS/../../deploy/slurm/preemptible.sbatch"
+  first=$job
+  elements=$BATS_TEST_TMPDIR/feedmill-$first/elements
+  wait_for 60 "elements" test -s "$elements" || { cat slurm-*.out; return 1; }
+  # A job of a partition that comes first takes all nodes.
+  submit -p urgent --exclusive -N4 -o urgent.out --wrap 'echo taken'
+  wait_for 60 "the preemption" job_is "$first" PENDING || { cat slurm-*.out; return 1; }
+  wait_for 60 "the urgent job" job_is_gone "$job"
+  before=$(wc -l < "$elements")
+  ((before > 0 && before < 6000))
+  # Slurm holds a requeued job back for two minutes.
+  scontrol update "JobId=$first" StartTime=now
+  wait_for 120 "the job to end" job_is_gone "$first" || { cat slurm-*.out; return 1; }
+  grep -q "life 1 goes on from" slurm-*.out
+  cmp "$elements" <(timeout -k 5 200 "$FEEDMILL_SLEEPY" read \
+    "$BATS_TEST_TMPDIR/slow.yaml" --local --threads 16)
 }

@@ -9,7 +9,7 @@ start_slurm() {
   user=$(id -un) host=$(hostname)
   for tool in munged slurmctld slurmd srun; do
     command -v "$tool" > /dev/null ||
-      { echo "$tool is missing; run tools/setup --slow"; return 1; }
+      { echo "$tool is missing; run tools/setup --slurm"; return 1; }
   done
   mkdir -p "$folder/state"
   head -c 128 /dev/urandom > "$folder/munge.key"
@@ -42,7 +42,13 @@ SelectType=select/cons_tres
 SelectTypeParameters=CR_CPU
 SlurmdParameters=config_overrides
 ReturnToService=2
-PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
+SchedulerParameters=sched_interval=1,bf_interval=1,batch_sched_delay=1
+PreemptType=preempt/partition_prio
+PreemptMode=REQUEUE
+JobRequeue=1
+KillWait=5
+PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP PriorityTier=1 GraceTime=15
+PartitionName=urgent Nodes=ALL MaxTime=INFINITE State=UP PriorityTier=10
 CONF
   for k in 1 2 3 4; do
     echo "NodeName=127.0.0.$((k + 1)) NodeHostname=$host NodeAddr=127.0.0.$((k + 1))" \
