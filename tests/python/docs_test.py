@@ -21,7 +21,13 @@ import pytest
 from conftest import ROOT
 
 # They import packages that are not installed here (frameworks/pages_test.py).
-FRAMEWORKS = ["feedmill._arrow", "feedmill.jax", "feedmill.tensorflow", "feedmill.torch"]
+FRAMEWORKS = [
+    "feedmill._arrow",
+    "feedmill.jax",
+    "feedmill.ray",
+    "feedmill.tensorflow",
+    "feedmill.torch",
+]
 MODULES = sorted(
     name
     for _, name, _ in pkgutil.walk_packages(feedmill.__path__, "feedmill.")

@@ -1,0 +1,118 @@
+"""feedmill.ray in a real Ray cluster on this machine: actors that die come back."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import signal
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import feedmill as fm
+import pytest
+
+# Ray writes into the home folder, and asks for a token of its own, otherwise.
+os.environ["RAY_AUTH_MODE"] = "disabled"
+os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
+ray = pytest.importorskip("ray")
+import feedmill.ray  # noqa: E402
+
+DATA = fm.Dataset.range(40_000).shuffle().map(x="x * 3").batch(64).with_options(seed=5)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    ray.init(
+        num_cpus=8,
+        include_dashboard=False,
+        object_store_memory=80 << 20,
+        labels={"node-kind": "cpu"},
+    )
+    yield
+    ray.shutdown()
+
+
+def expected() -> list[bytes]:
+    return [batch["x"].tobytes() for batch in DATA.read()]
+
+
+def pid_of(actor: Any) -> int:
+    """The process of an actor, which is waited for while it restarts."""
+    end = time.monotonic() + 60
+    while True:
+        try:
+            return int(ray.get(actor.pid.remote(), timeout=20))
+        except ray.exceptions.RayActorError:
+            assert time.monotonic() < end, "the actor does not come back"
+
+
+def read_with(service: Any, acts: dict[int, Any], job: str) -> list[bytes]:
+    """The batches; before batch K, acts[K]() is called."""
+    got = []
+    with DATA.read(service.target, job=job, timeout=120) as reader:
+        for batch in reader:
+            if len(got) in acts:
+                acts[len(got)]()
+            got.append(batch["x"].tobytes())
+            time.sleep(0.002)  # a trainer, which is slower than the service
+    return got
+
+
+def test_a_service_delivers_what_a_local_read_does() -> None:
+    with feedmill.ray.launch(workers=2) as service:
+        assert service.workers == 2
+        assert [b["x"].tobytes() for b in DATA.read(service.target)] == expected()
+
+
+def test_actors_that_are_killed_come_back_and_nothing_is_lost_or_repeated() -> None:
+    with feedmill.ray.launch(workers=2) as service:
+        killed: list[int] = []
+
+        def kill(actor: Any) -> None:
+            killed.append(pid_of(actor))
+            os.kill(killed[-1], signal.SIGKILL)
+
+        acts = {
+            100: lambda: kill(service._workers[0]),
+            250: lambda: kill(service._dispatcher),
+            400: lambda: kill(service._workers[1]),
+        }
+        assert read_with(service, acts, "killed") == expected()
+        assert len(killed) == 3
+        now = [pid_of(a) for a in (service._workers[0], service._dispatcher, service._workers[1])]
+        assert not set(now) & set(killed)
+
+
+def test_workers_follow_scale_and_nothing_is_lost_or_repeated() -> None:
+    with feedmill.ray.launch(workers=1) as service:
+        acts = {100: lambda: service.scale(3), 300: lambda: service.scale(1)}
+        assert read_with(service, acts, "scaled") == expected()
+        assert service.workers == 1
+        assert service.status()["faults"]["workers_died"] == 0
+
+
+def test_workers_are_placed_by_labels() -> None:
+    with feedmill.ray.launch(workers=1, label_selector={"node-kind": "cpu"}) as service:
+        assert service.workers == 1
+    with pytest.raises(fm.DeadlineExceededError, match="1 of 1 workers did not register"):
+        feedmill.ray.launch(workers=1, label_selector={"node-kind": "!cpu"}, timeout=5)
+
+
+def test_a_reader_in_a_task_reads_through_the_service() -> None:
+    @ray.remote(num_cpus=1)
+    def train(target: str, rank: int) -> list[int]:
+        ranks = fm.Dataset.range(1000).batch(10).read(target, job="ranks", rank=rank, ranks=2)
+        return [int(batch[0]) for batch in ranks]
+
+    with feedmill.ray.launch(workers=1) as service:
+        first, second = ray.get([train.remote(service.target, rank) for rank in range(2)])
+    assert sorted(first + second) == list(range(0, 1000, 10))
+    assert first == list(range(0, 1000, 20))
+
+
+def test_the_state_goes_with_the_service(tmp_path: pathlib.Path) -> None:
+    folder = tmp_path / "state"
+    with feedmill.ray.launch(workers=1, work_dir=folder):
+        assert (folder / "port").exists()
+    assert not folder.exists()
