@@ -589,4 +589,14 @@ absl::StatusOr<WorkerStatus> Server::ExportWorker() const {
   return worker->ExportStatus();
 }
 
+absl::StatusOr<std::string> FindDispatcher(const ClusterSpec& cluster) {
+  FM_ASSIGN_OR_RETURN(const DispatcherTask task,
+                      FindDispatcherTask(cluster.AsClusterDef()));
+  if (SplitTaskAddress(task.address).port != 0) return task.address;
+  return InvalidArgument(
+      "the dispatcher's address '{}' has no port, so only tasks of the cluster "
+      "can find it; give it a port",
+      task.address);
+}
+
 }  // namespace feedmill

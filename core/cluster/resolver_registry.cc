@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/base/status.h"
+#include "core/cluster/role_resolver.h"
 #include "core/cluster/union_resolver.h"
 #include "core/cluster/words.h"
 #include "core/dataset/nearest_name.h"
@@ -13,6 +14,7 @@ namespace {
 constexpr size_t kUriMax = 16'384;
 constexpr size_t kParametersMax = 64;
 constexpr std::string_view kUnion = "union";
+constexpr std::string_view kRolesParameter = "roles";
 
 bool IsScheme(std::string_view text) {
   return !text.empty() && text.front() >= 'a' && text.front() <= 'z' &&
@@ -232,7 +234,20 @@ absl::Status ResolverRegistry::Add(std::string scheme,
 
 absl::StatusOr<std::unique_ptr<ClusterResolver>> ResolverRegistry::Make(
     std::string_view uri, const ResolverContext& context) const {
-  FM_ASSIGN_OR_RETURN(const ResolverUri parsed, ResolverUri::Parse(uri));
+  FM_ASSIGN_OR_RETURN(ResolverUri parsed, ResolverUri::Parse(uri));
+  const auto roles = std::find_if(
+      parsed.parameters.begin(), parsed.parameters.end(),
+      [](const auto& each) { return each.first == kRolesParameter; });
+  if (roles == parsed.parameters.end()) return MakeAs(parsed, context);
+  auto of = ParseJobRoles(roles->second);
+  if (!of.ok()) return Annotate(of.status(), "parameter 'roles'");
+  parsed.parameters.erase(roles);
+  FM_ASSIGN_OR_RETURN(auto inner, MakeAs(parsed, context));
+  return std::make_unique<RoleResolver>(std::move(inner), *std::move(of));
+}
+
+absl::StatusOr<std::unique_ptr<ClusterResolver>> ResolverRegistry::MakeAs(
+    const ResolverUri& parsed, const ResolverContext& context) const {
   if (parsed.scheme == kUnion) return MakeUnion(parsed, context);
   const auto found = factories_.find(parsed.scheme);
   if (found != factories_.end()) return found->second(parsed, context);

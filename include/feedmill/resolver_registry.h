@@ -93,7 +93,10 @@ class ResolverRegistry {
   absl::Status Add(std::string scheme, ResolverFactory factory);
 
   // "union:?1=URI&2=URI" (each with its '%', '&' and such encoded; parameters
-  // of any name, in the order written) is a UnionResolver of these.
+  // of any name, in the order written) is a UnionResolver of these. Every URI
+  // takes "roles=dispatcher=ps,worker=data", which names the cluster's jobs
+  // that are the service: they get the names of their roles, and another job
+  // "worker" becomes "other_worker".
   // InvalidArgument names the nearest scheme to an unknown one, and the
   // parameter that is wrong. Nothing is looked at outside yet.
   absl::StatusOr<std::unique_ptr<ClusterResolver>> Make(
@@ -102,6 +105,8 @@ class ResolverRegistry {
   std::vector<std::string> Schemes() const;  // sorted
 
  private:
+  absl::StatusOr<std::unique_ptr<ClusterResolver>> MakeAs(
+      const ResolverUri& uri, const ResolverContext& context) const;
   absl::StatusOr<std::unique_ptr<ClusterResolver>> MakeUnion(
       const ResolverUri& uri, const ResolverContext& context) const;
 

@@ -14,6 +14,12 @@
 #pragma GCC visibility push(default)
 namespace feedmill {
 
+// Address of the dispatcher of a cluster, as ReadOptions::service and
+// WorkerConfig::dispatcher take it. NotFound if the cluster has no job
+// "dispatcher" or "local"; InvalidArgument if that has several tasks, or an
+// address without a port.
+absl::StatusOr<std::string> FindDispatcher(const ClusterSpec& cluster);
+
 struct ServerConfig {
   // The address that the task listens on. Its dispatcher and worker use it in
   // place of their own endpoints. A local worker listens on any port.

@@ -31,7 +31,7 @@ from feedmill.errors import (
 from feedmill.expressions import Expr, col, expr
 from feedmill.loader import Loader
 from feedmill.reader import Reader, describe_state, merge_states
-from feedmill.servers import DispatchServer, WorkerServer
+from feedmill.servers import DispatchServer, WorkerServer, find_dispatcher
 
 __all__ = [
     "CancelledError",
@@ -59,6 +59,7 @@ __all__ = [
     "describe_state",
     "errors",
     "expr",
+    "find_dispatcher",
     "functions",
     "merge_states",
     "set_log_level",

@@ -16,6 +16,19 @@ if TYPE_CHECKING:
 _Native = TypeVar("_Native", _feedmill.Dispatcher, _feedmill.Worker)
 
 
+def find_dispatcher(cluster: str) -> str:
+    """Returns ``"host:port"`` of the dispatcher of a cluster, for ``read(service=…)``.
+
+    Args:
+      cluster: URI as of ``feedmill resolve``, such as ``"slurm:"`` or
+        ``"tf_config:?roles=dispatcher=ps,worker=data"``.
+
+    Raises NotFoundError if the cluster has no dispatcher, InvalidArgumentError if it
+    has several, or if its address has no port.
+    """
+    return _feedmill.find_dispatcher(check.text("cluster", cluster))
+
+
 class _Server(Generic[_Native]):
     """The methods of both servers."""
 

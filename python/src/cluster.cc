@@ -47,6 +47,12 @@ absl::StatusOr<std::string> Resolve(const std::string& uri) {
   return out.dump();
 }
 
+absl::StatusOr<std::string> DispatcherOf(const std::string& uri) {
+  FM_ASSIGN_OR_RETURN(const auto resolver, MakeResolver(uri));
+  FM_ASSIGN_OR_RETURN(const ClusterSpec spec, resolver->Spec());
+  return FindDispatcher(spec);
+}
+
 absl::StatusOr<std::string> ResolveMaster(const std::string& uri,
                                           TaskRequest request) {
   FM_ASSIGN_OR_RETURN(const auto resolver, MakeResolver(uri));
@@ -144,6 +150,12 @@ void BindCluster(nb::module_& m) {
       "resolve",
       [](const std::string& uri) {
         return Take(WithoutGil([&] { return Resolve(uri); }));
+      },
+      "uri"_a);
+  m.def(
+      "find_dispatcher",
+      [](const std::string& uri) {
+        return Take(WithoutGil([&] { return DispatcherOf(uri); }));
       },
       "uri"_a);
   m.def(

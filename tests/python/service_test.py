@@ -1,6 +1,7 @@
 """Servers in Python, and readings through them."""
 
 import contextlib
+import json
 
 import feedmill as fm
 import pytest
@@ -148,3 +149,14 @@ def test_a_closed_reader_says_so(service):
         ):
             with pytest.raises(fm.FailedPreconditionError, match="closed"):
                 use()
+
+
+def test_the_dispatcher_of_a_cluster_that_is_written_for_trainers(monkeypatch):
+    cluster = {"worker": ["t0:1", "t1:1"], "ps": ["d0:5050"], "data": ["w0:2"]}
+    monkeypatch.setenv("TF_CONFIG", json.dumps({"cluster": cluster}))
+    roles = "dispatcher=ps,worker=data"
+    assert fm.find_dispatcher(f"tf_config:?roles={roles}") == "d0:5050"
+    with pytest.raises(fm.NotFoundError, match="dispatcher"):
+        fm.find_dispatcher("tf_config:")
+    with pytest.raises(fm.InvalidArgumentError, match="gives no job a role"):
+        fm.find_dispatcher("tf_config:?roles=trainer=ps")

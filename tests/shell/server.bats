@@ -84,6 +84,41 @@ start_task() {
   workers_are 1
 }
 
+@test "--jobs says which jobs of a trainers' cluster are the service" {
+  port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
+  cluster='"cluster": {"worker": ["localhost:1", "localhost:2"], "ps": ["localhost:'$port'"], "data": ["localhost:0"]}'
+  roles=(--cluster tf_config: --jobs dispatcher=ps,worker=data)
+  export TF_CONFIG="{$cluster, \"task\": {\"type\": \"ps\", \"index\": 0}}"
+  start_and_wait dispatcher server "${roles[@]}"
+  service=$address
+  [[ $service == *:$port ]]
+  start_and_wait data server "${roles[@]}" --job data
+  wait_for 20 "a worker" workers_are 1
+  # A worker that the cluster does not list finds the dispatcher, too.
+  start_and_wait more worker "${roles[@]}"
+  wait_for 20 "two workers" workers_are 2
+  # The trainer is a "worker" of its own cluster, and no worker of the service.
+  export TF_CONFIG="{$cluster, \"task\": {\"type\": \"worker\", \"index\": 1}}"
+  expect 0 feedmill resolve 'tf_config:?roles=dispatcher=ps,worker=data' --format json
+  [[ $output == *'"other_worker"'* ]]
+  cmp <(feedmill read "$DATA/photos.yaml" "${roles[@]}") \
+    <(feedmill read "$DATA/photos.yaml" --local)
+}
+
+@test "read --cluster waits for a dispatcher, and says what is wrong" {
+  reads() { feedmill read "$DATA/photos.yaml" "$@"; }
+  echo '{worker: ["localhost:1"], ps: ["localhost:2", "localhost:3"]}' > "$CLUSTER"
+  expect_error 1 "no dispatcher in the cluster" "1s .--timeout" -- reads --cluster "file:$CLUSTER" --timeout 1s
+  expect_error 2 "dispatcher.* has 2 tasks" -- reads --cluster "file:$CLUSTER" --jobs dispatcher=ps
+  expect_error 2 "'trainer=ps' gives no job a role" -- reads --cluster "file:$CLUSTER" --jobs trainer=ps
+  expect_error 2 "--jobs needs --cluster" -- reads --local --jobs dispatcher=ps
+  expect_error 2 "--service and --cluster exclude" -- reads --service h:1 --cluster env:
+  expect_error 2 "--local and --cluster exclude" -- reads --local --cluster env:
+  echo '{dispatcher: ["localhost:0"]}' > "$CLUSTER"
+  expect_error 2 "has no port" -- reads --cluster "file:$CLUSTER"
+  expect_error 2 "TF_CONFIG is not set" -- reads --cluster tf_config:
+}
+
 @test "a dispatcher of a cluster keeps its state in --work-dir" {
   start_task d dispatcher 0 --work-dir "$BATS_TEST_TMPDIR/state"
   wait_for_file d.ready 10

@@ -15,6 +15,7 @@
 #include "absl/time/clock.h"
 #include "core/base/data_warnings.h"
 #include "core/base/status.h"
+#include "core/cluster/host_context.h"
 #include "core/dataset/analysis.h"
 #include "core/dataset/draws.h"
 #include "core/dataset/plugin_pins.h"
@@ -25,6 +26,8 @@
 #include "core/sources/field_inference.h"
 #include "feedmill/provenance.h"
 #include "feedmill/reader.h"
+#include "feedmill/server.h"
+#include "tools/command/cluster_flags.h"
 #include "tools/command/commands.h"
 #include "tools/command/element_writer.h"
 #include "tools/command/exit_code.h"
@@ -34,6 +37,7 @@
 #include "tools/command/profile_table.h"
 #include "tools/command/read_watch.h"
 #include "tools/command/security_flags.h"
+#include "tools/command/task_process.h"
 #include "tools/command/token_file.h"
 
 namespace feedmill {
@@ -85,6 +89,7 @@ constexpr uint64_t kNoLimit = std::numeric_limits<uint64_t>::max();
 struct ReadFlags {
   std::string pipeline;
   std::string service;
+  ClusterFlags cluster;
   bool local = false;
   bool explain = false;
   bool profile = false;
@@ -113,6 +118,9 @@ struct ReadFlags {
     flags.Positional("PIPELINE", "The pipeline's file", &pipeline);
     flags.Text("--service", "HOST:PORT", "Read through this dispatcher",
                &service);
+    cluster.Declare(flags,
+                    "In place of --service: URI of a cluster that lists the "
+                    "dispatcher now or within --timeout");
     flags.Bool("--local", "Read in this process, without a service", &local);
     flags.Bool("--explain",
                "Print the plan: where each step runs, what runs as one pass, "
@@ -207,9 +215,17 @@ struct ReadFlags {
           "element");
     }
     if (explain) return absl::OkStatus();
-    if (local == !service.empty()) {
-      return flags.Error(local ? "--local and --service exclude each other"
-                               : "--service HOST:PORT or --local is missing");
+    if (!service.empty() && cluster.given()) {
+      return flags.Error("--service and --cluster exclude each other");
+    }
+    if (local == (!service.empty() || cluster.given())) {
+      return flags.Error(
+          local ? fmt::format("--local and {} exclude each other",
+                              cluster.given() ? "--cluster" : "--service")
+                : "--service HOST:PORT, --cluster URI or --local is missing");
+    }
+    if (!cluster.jobs.empty() && !cluster.given()) {
+      return flags.Error("--jobs needs --cluster");
     }
     for (const char* flag : {"--job", "--take-over", "--transport", "--via",
                              "--compression", "--weight", "--cluster-id"}) {
@@ -320,10 +336,23 @@ absl::Status TakeShare(const ReadFlags& flags, ReadOptions& options) {
   return absl::OkStatus();
 }
 
+// Finds the dispatcher of --cluster. "": a signal came.
+absl::StatusOr<std::string> ServiceOf(const Invocation& invocation,
+                                      const ReadFlags& flags) {
+  if (!flags.cluster.given()) return flags.service;
+  constexpr absl::Duration kLook = absl::Seconds(2);
+  FM_ASSIGN_OR_RETURN(
+      const auto resolver,
+      invocation.resolvers->Make(flags.cluster.Uri(), HostContext()));
+  FM_ASSIGN_OR_RETURN(const auto view,
+                      AwaitDispatcher(*resolver, flags.cluster.uri, kLook,
+                                      flags.timeout, "--timeout"));
+  return view.has_value() ? FindDispatcher(view->spec) : std::string();
+}
+
 ReadOptions MakeReadOptions(const ReadFlags& flags, bool timeout_given,
                             std::shared_ptr<const FunctionRegistry> functions) {
   ReadOptions options;
-  options.service = flags.service;
   options.cluster_id = flags.cluster_id;
   options.security = flags.security;
   options.job = flags.job;
@@ -497,6 +526,10 @@ absl::StatusOr<int> RunRead(const Invocation& invocation) {
     if (!shown.ok()) return WithLine(shown.status(), pipeline, read.pipeline);
     fmt::print("{}\n", shown->ToJson());
     return 0;
+  }
+  if (!read.local) {
+    FM_ASSIGN_OR_RETURN(options.service, ServiceOf(invocation, read));
+    if (options.service.empty()) return kExitInterrupted;
   }
   CatchSignals();
   const ReadStop stop(g_cancel);

@@ -11,6 +11,7 @@
 #include "feedmill/worker.h"
 #include "server/address_file.h"
 #include "server/server_def.h"
+#include "tools/command/cluster_flags.h"
 #include "tools/command/commands.h"
 #include "tools/command/op_plugin_flag.h"
 #include "tools/command/security_flags.h"
@@ -40,7 +41,7 @@ constexpr char kWorkerExamples[] =
 struct WorkerCommand {
   ServerFlags server;
   WorkerOptions options;
-  std::string cluster;
+  ClusterFlags cluster;
   absl::Duration watch = absl::Seconds(30);
   OpPluginFlag op_plugins;
   // including those of the flag
@@ -48,10 +49,9 @@ struct WorkerCommand {
 
   void Declare(FlagSet& flags) {
     options.Declare(flags);
-    flags.Text("--cluster", "URI",
-               "In place of --dispatcher: URI of a cluster that lists the "
-               "dispatcher now or later; it need not list this worker",
-               &cluster);
+    cluster.Declare(flags,
+                    "In place of --dispatcher: URI of a cluster that lists the "
+                    "dispatcher now or later; it need not list this worker");
     flags.Duration("--watch",
                    "Interval at which the cluster is resolved again, to follow "
                    "a dispatcher that moves",
@@ -72,10 +72,10 @@ absl::Status WorkForCluster(const Invocation& invocation,
                             const WorkerCommand& command) {
   FM_ASSIGN_OR_RETURN(
       std::shared_ptr<const ClusterResolver> resolver,
-      invocation.resolvers->Make(command.cluster, HostContext()));
+      invocation.resolvers->Make(command.cluster.Uri(), HostContext()));
   FM_ASSIGN_OR_RETURN(
       const std::optional<ClusterView> view,
-      AwaitDispatcher(*resolver, command.cluster, command.watch,
+      AwaitDispatcher(*resolver, command.cluster.uri, command.watch,
                       command.options.config.dispatcher_timeout));
   if (!view.has_value()) return absl::OkStatus();
   const ServerFlags& flags = command.server;
@@ -93,7 +93,7 @@ absl::Status WorkForCluster(const Invocation& invocation,
     return InvalidArgument(
         "the dispatcher's address '{}' in '{}' has no port, so only tasks that "
         "the cluster lists can find it; give it one, or run 'feedmill server'",
-        dispatcher->address, command.cluster);
+        dispatcher->address, command.cluster.uri);
   }
   FM_ASSIGN_OR_RETURN(
       const auto server,
@@ -149,7 +149,7 @@ absl::StatusOr<int> RunWorker(const Invocation& invocation) {
   FM_ASSIGN_OR_RETURN(const bool go_on,
                       flags.Parse(invocation.arguments, invocation.describe));
   if (!go_on) return 0;
-  const bool cluster = !command.cluster.empty();
+  const bool cluster = command.cluster.given();
   if (cluster != command.options.config.dispatcher.empty()) {
     return flags.Error(cluster ? "--dispatcher and --cluster exclude each other"
                                : "--dispatcher HOST:PORT or --cluster URI is "

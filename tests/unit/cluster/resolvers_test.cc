@@ -190,6 +190,34 @@ TEST_F(Resolvers, UrisAreDecodedAndChecked) {
   }
 }
 
+constexpr char kTfConfig[] =
+    R"({"cluster": {"worker": ["t0:1", "t1:1"], "ps": ["d:5050"],
+                    "data": ["w0:2", "w1:2"]},
+        "task": {"type": "data", "index": 1}})";
+
+TEST_F(Resolvers, RolesRenameJobsOfAnyCluster) {
+  variables_["TF_CONFIG"] = kTfConfig;
+  EXPECT_EQ(Shown("tf_config:?roles=dispatcher=ps,worker=data"),
+            "ClusterSpec({'dispatcher': ['d:5050'], 'other_worker': ['t0:1', "
+            "'t1:1'], 'worker': ['w0:2', 'w1:2']}) worker/1 ");
+  EXPECT_EQ(Shown("tf_config:?job=worker&task=0&roles=dispatcher%3Dps,worker="),
+            "ClusterSpec({'data': ['w0:2', 'w1:2'], 'dispatcher': ['d:5050'], "
+            "'other_worker': ['t0:1', 't1:1']}) other_worker/0 ");
+  files_["c"] = "{ps: ['d:1'], worker: ['w:2']}";
+  EXPECT_EQ(Shown("file:c?roles=dispatcher=ps"),
+            "ClusterSpec({'dispatcher': ['d:1'], 'worker': ['w:2']}) -/- ");
+  const auto resolver = Make("tf_config:?roles=dispatcher=ps,worker=data");
+  EXPECT_EQ(resolver->Master({"worker", 0, std::nullopt}).value(), "w0:2");
+}
+
+TEST_F(Resolvers, BadRolesAreNamed) {
+  EXPECT_THAT(Shown("env:?roles=trainer=ps"), HasSubstr("gives no job a role"));
+  EXPECT_THAT(Shown("env:?roles=worker"), HasSubstr("worker=JOB"));
+  EXPECT_THAT(Shown("env:?roles=worker=a,worker=b"), HasSubstr("given twice"));
+  EXPECT_THAT(Shown("env:?roles=worker=a,local=a"),
+              HasSubstr("'a' is given two roles: worker and local"));
+}
+
 TEST_F(Resolvers, SlurmAndSageMakerTakeTheirParameters) {
   variables_ = {{"SLURM_JOB_NODELIST", "n[1-2]"},
                 {"SLURM_TASKS_PER_NODE", "2(x2)"},
