@@ -38,7 +38,7 @@ constexpr Reactor::Limits kLimits{int64_t{1} << 30, 1'000};
 
 // By DispatcherNote::Kind: lines of one name are limited together.
 constexpr std::string_view kNoteNames[] = {"worker joined", "worker lost",
-                                           "worker drains", "job"};
+                                           "worker drains", "job", "scale"};
 
 // The identity of a new store. Never 0, which stands for "none seen".
 JournalId DrawJournalId() {
@@ -164,7 +164,16 @@ absl::Status DispatchServer::Shell::Check() const {
       {"park_after", settings.park_after},
       {"client_timeout", settings.client_timeout},
       {"sharer_timeout", settings.sharer_timeout},
+      {"scale.interval", settings.scale.interval},
+      {"scale.down_after", settings.scale.down_after},
+      {"scale.start_time", settings.scale.start_time},
   };
+  if (settings.scale.workers_max < std::max(1U, settings.scale.workers_min)) {
+    return InvalidArgument(
+        "scale.workers_max is {}; it must be at least 1 and at least "
+        "scale.workers_min, which is {}",
+        settings.scale.workers_max, settings.scale.workers_min);
+  }
   for (const auto& [name, duration] : durations) {
     if (duration <= absl::ZeroDuration()) {
       return InvalidArgument("{} is {}; it must be longer than zero", name,
@@ -303,6 +312,9 @@ void DispatchServer::Shell::Perform(DispatcherEffects effects) {
   for (const DispatcherNote& note : effects.notes) {
     LogOften(note.warning ? LogLevel::kWarning : LogLevel::kInfo,
              kNoteNames[static_cast<size_t>(note.kind)], note.text);
+  }
+  if (effects.workers_wanted.has_value() && config_.on_workers_wanted) {
+    config_.on_workers_wanted(*effects.workers_wanted);
   }
   if (unsent_.empty()) {
     unsent_.swap(effects.sends);

@@ -33,7 +33,8 @@ Dispatcher::Dispatcher(DispatcherSettings settings, Planner planner,
       synced_(state_.sequence),
       began_(now),
       lease_from_(state_.jobs.empty() ? now : now + settings.restart_grace),
-      next_tick_(now) {
+      next_tick_(now),
+      autoscaler_(settings.scale) {
   for (const auto& [name, job] : state_.jobs) {
     if (job.phase == RunPhase::kPlanning && !job.resolved) AwaitManifest(job);
     if (job.phase == RunPhase::kRunning) BeginWork(job);
@@ -247,6 +248,7 @@ DispatcherEffects Dispatcher::OnTick(absl::Time now) {
   }
   if (now >= judge_from_) ReleaseSilentSessions(now);
   if (now >= judge_from_) SettleWithoutSilent(now);
+  LookAtScale(now);
   return Finish(now);
 }
 

@@ -14,6 +14,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "broker/autoscaler.h"
 #include "broker/dispatcher_snapshot.h"
 #include "broker/dispatcher_state.h"
 #include "broker/lease_table.h"
@@ -80,7 +81,13 @@ struct Planner {
 // A line for the log of operators: a worker that came or went, a job that began
 // or ended. Lines of one kind may be many, and are limited by the shell.
 struct DispatcherNote {
-  enum class Kind : uint8_t { kWorkerJoined, kWorkerLost, kWorkerDrains, kJob };
+  enum class Kind : uint8_t {
+    kWorkerJoined,
+    kWorkerLost,
+    kWorkerDrains,
+    kJob,
+    kScale
+  };
   Kind kind = Kind::kJob;
   bool warning = false;
   std::string text;
@@ -91,6 +98,8 @@ struct DispatcherNote {
 struct DispatcherEffects {
   std::vector<DispatcherEvent> events;
   std::vector<DispatcherNote> notes;
+  // Set if another number of workers is wanted.
+  std::optional<uint64_t> workers_wanted{};
   std::vector<Outgoing> sends;
 };
 
@@ -341,6 +350,10 @@ class Dispatcher {
     double threads = 0;  // of these
     double busy = 0;     // threads of these that have work
   };
+  // … and for the number of workers (dispatcher_scale.cc)
+  void LookAtScale(absl::Time now);
+  std::string ScaleKey(const JobState& job) const;
+  ScaleFigures FiguresOf(absl::Time now, uint64_t workers) const;
   FleetUse LookAtWorkers(absl::Time now) const;
   VerdictInput InputOf(absl::Time now, const JobState& job,
                        const FleetUse& fleet) const;
@@ -410,6 +423,7 @@ class Dispatcher {
   std::deque<WorkerId> lost_order_;
   TransportFaults transport_;
   ShellLoad shell_;
+  Autoscaler autoscaler_;
   // Sums of readers' reports by job, for operators. Jobs without a name share
   // the entry "".
   std::map<JobName, JobTotals> totals_;

@@ -199,6 +199,11 @@ JobSnapshot Dispatcher::SnapshotOf(absl::Time now, const JobState& job,
       }
     }
   }
+  const JobScale* scale = autoscaler_.FindJob(ScaleKey(job));
+  if (scale != nullptr && autoscaler_.workers_wanted().has_value()) {
+    snapshot.workers_wanted = scale->workers_wanted;
+    snapshot.more_workers_help = scale->more_workers_help;
+  }
   const auto plan = plans_.find(job.plan);
   if (plan == plans_.end()) return snapshot;
   for (const auto& [place, cost] : plan->second.steps.totals()) {
@@ -233,6 +238,8 @@ DispatcherSnapshot Dispatcher::Snapshot(absl::Time now) const {
   }
   const auto anonymous = totals_.find(JobName());
   if (anonymous != totals_.end()) snapshot.anonymous = anonymous->second;
+  snapshot.workers_wanted = autoscaler_.workers_wanted();
+  snapshot.scale_changes = autoscaler_.changes();
   snapshot.faults = faults_;
   snapshot.transport = transport_;
   snapshot.shell = shell_;

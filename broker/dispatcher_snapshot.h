@@ -2,6 +2,7 @@
 #define FEEDMILL_BROKER_DISPATCHER_SNAPSHOT_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -67,6 +68,9 @@ struct JobSnapshot {
   uint64_t splits_unleased = 0;  // of these, without a worker
   uint64_t buffered_bytes = 0;   // at readers
   double oldest_lease_s = 0;     // since the split that moved last moved
+  // Nullopt: not known yet. Jobs without a name have one number together.
+  std::optional<uint64_t> workers_wanted{};
+  bool more_workers_help = true;
   struct Step {
     std::string name;
     double wall_s = 0;  // of measured tasks
@@ -98,6 +102,8 @@ struct DispatcherSnapshot {
   DispatcherFaults faults;
   TransportFaults transport;
   ShellLoad shell;
+  std::optional<uint64_t> workers_wanted{};
+  uint64_t scale_changes = 0;
   uint64_t slots = 0;
   uint64_t splits = 0;
   uint64_t leases = 0;

@@ -78,6 +78,17 @@ Json VerdictJson(const Verdict& verdict) {
           {"evidence", verdict.evidence}};
 }
 
+// The number of workers that the service wants, and why.
+Json ScaleJson(const Autoscaler& scaler) {
+  const std::optional<uint64_t> wanted = scaler.workers_wanted();
+  return {
+      {"workers_wanted", wanted.has_value() ? Json(*wanted) : Json(nullptr)},
+      {"workers_min", scaler.settings().workers_min},
+      {"workers_max", scaler.settings().workers_max},
+      {"changes", scaler.changes()},
+      {"reason", scaler.reason()}};
+}
+
 // Part of the time, in percent.
 Json PercentOf(absl::Duration part, absl::Duration whole) {
   if (whole <= absl::ZeroDuration()) return nullptr;
@@ -229,6 +240,12 @@ std::string Dispatcher::StatusJson(absl::Time now) const {
       entry["verdict"] = VerdictJson(Judge(InputOf(now, job, fleet)));
       entry["bound_by"] = entry["verdict"]["bound_by"];
     }
+    const JobScale* scale = autoscaler_.FindJob(ScaleKey(job));
+    if (!job.over() && scale != nullptr &&
+        autoscaler_.workers_wanted().has_value()) {
+      entry["workers_wanted"] = scale->workers_wanted;
+      entry["more_workers_help"] = scale->more_workers_help;
+    }
     entry["sessions"] = std::move(sessions);
     jobs.push_back(std::move(entry));
   }
@@ -256,6 +273,7 @@ std::string Dispatcher::StatusJson(absl::Time now) const {
         {"heartbeat_interval_s", Seconds(Interval())},
         {"journal", fmt::format("{:016x}", state_.journal.value())},
         {"events", state_.sequence}}},
+      {"scale", ScaleJson(autoscaler_)},
       {"faults",
        {{"workers_lost", faults_.workers_lost},
         {"workers_died", faults_.workers_died},

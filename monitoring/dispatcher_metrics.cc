@@ -53,6 +53,14 @@ void AddJob(const JobSnapshot& job, MetricList& metrics) {
   metrics.Gauge("feedmill_job_oldest_lease_age_seconds",
                 "Time since the longest still lease made progress",
                 job.oldest_lease_s, of);
+  if (job.workers_wanted.has_value()) {
+    metrics.Gauge("feedmill_job_workers_wanted",
+                  "The job's share of the workers that are wanted",
+                  Number(*job.workers_wanted), of);
+    metrics.Gauge("feedmill_job_more_workers_help",
+                  "0 if the job waits and more workers would not change that",
+                  job.more_workers_help ? 1 : 0, of);
+  }
   for (size_t k = 0; k < std::min(job.steps.size(), kStepsShown); ++k) {
     const JobSnapshot::Step& step = job.steps[k];
     metrics.Counter("feedmill_step_measured_seconds_total",
@@ -193,6 +201,10 @@ JobSnapshot Together(const std::vector<JobSnapshot>& jobs,
     all.splits_waiting += job.splits_waiting;
     all.splits_unleased += job.splits_unleased;
     all.buffered_bytes += job.buffered_bytes;
+    if (job.workers_wanted.has_value()) {
+      all.workers_wanted = job.workers_wanted;
+      all.more_workers_help = job.more_workers_help;
+    }
     all.oldest_lease_s = std::max(all.oldest_lease_s, job.oldest_lease_s);
   }
   return all;
@@ -204,6 +216,14 @@ void AddDispatcherMetrics(const DispatcherSnapshot& snapshot,
                           MetricList& metrics) {
   AddShell(snapshot, metrics);
   AddFaults(snapshot, metrics);
+  if (snapshot.workers_wanted.has_value()) {
+    metrics.Gauge("feedmill_workers_wanted",
+                  "Workers that the jobs need, within the bounds of --scale",
+                  Number(*snapshot.workers_wanted));
+  }
+  metrics.Counter("feedmill_workers_wanted_changes_total",
+                  "Times that another number of workers was wanted",
+                  Number(snapshot.scale_changes));
   std::vector<const JobSnapshot*> named;
   for (const JobSnapshot& job : snapshot.jobs) {
     if (!job.anonymous) named.push_back(&job);

@@ -2,6 +2,7 @@
 #define FEEDMILL_DISPATCHER_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -18,6 +19,23 @@ struct DispatcherSnapshot;
 // Exported from libfeedmill.so.
 #pragma GCC visibility push(default)
 namespace feedmill {
+
+// Bounds and pace of the number of workers that the dispatcher wants
+// (docs/autoscaling.md). The number is computed always; a program, a command or
+// an orchestrator that reads it starts and stops workers.
+struct ScaleSettings {
+  uint32_t workers_min = 1;
+  uint32_t workers_max = 1'000;  // at least 1 and workers_min
+  // Shortest time between two decisions, and the time that each measures.
+  absl::Duration interval = absl::Seconds(10);
+  // Time for which fewer workers must suffice before fewer are wanted.
+  absl::Duration down_after = absl::Minutes(1);
+  // Time that wanted workers have to come before the number is computed anew
+  // with those that are there.
+  absl::Duration start_time = absl::Minutes(2);
+  // Part of the readers' time that they may wait for elements, 0 to 1.
+  double wait_target = 0.05;
+};
 
 // Timeouts and limits. docs/design.md, Delivery, explains the defaults.
 struct DispatcherSettings {
@@ -38,6 +56,7 @@ struct DispatcherSettings {
   uint32_t jobs_max = 10'000;
   uint32_t sessions_max = 10'000;  // of all jobs
   uint32_t workers_max = 10'000;
+  ScaleSettings scale{};
 };
 
 struct DispatcherConfig {
@@ -53,6 +72,9 @@ struct DispatcherConfig {
   bool fault_tolerant_mode = false;
   // Bytes of messages that wait to be relayed (Transport::kRelay).
   uint64_t relay_bytes = uint64_t{256} << 20;
+  // Called when another number of workers is wanted. Runs on the dispatcher's
+  // thread: it must not wait.
+  std::function<void(uint64_t workers)> on_workers_wanted{};
   // Functions that expressions may call. Null: the built-in functions and those
   // of the plugins in FEEDMILL_OP_PLUGINS.
   std::shared_ptr<const FunctionRegistry> registry{};

@@ -32,7 +32,7 @@ std::string SelfPath() {
 }  // namespace
 
 absl::StatusOr<pid_t> StartSelf(const std::vector<std::string>& arguments,
-                                std::optional<int> inherited) {
+                                const std::vector<int>& inherited) {
   const std::string path = SelfPath();
   std::string name = "feedmill";
   std::vector<std::string> words = arguments;
@@ -52,7 +52,7 @@ absl::StatusOr<pid_t> StartSelf(const std::vector<std::string>& arguments,
   prctl(PR_SET_PDEATHSIG, SIGTERM);
   if (getppid() != parent) _exit(1);  // the parent died before prctl
   setpgid(0, 0);
-  if (inherited.has_value()) fcntl(*inherited, F_SETFD, 0);
+  for (const int each : inherited) fcntl(each, F_SETFD, 0);
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);

@@ -13,13 +13,13 @@ namespace feedmill {
 
 // Starts this program again with these arguments. The child has its own process
 // group, so that a terminal's Ctrl-C reaches only the parent. It has no blocked
-// signals, and the kernel ends it if the parent dies. `inherited`: a descriptor
-// that the child gets under the same number.
+// signals, and the kernel ends it if the parent dies. `inherited`: descriptors
+// that the child gets under the same numbers.
 //
 // REQUIRES: the calling process has one thread. Unavailable if no process can
 // be started.
 absl::StatusOr<pid_t> StartSelf(const std::vector<std::string>& arguments,
-                                std::optional<int> inherited = std::nullopt);
+                                const std::vector<int>& inherited = {});
 
 // The end of a child.
 struct ChildExit {

@@ -4,6 +4,7 @@
 #include "server/address_file.h"
 #include "tools/command/commands.h"
 #include "tools/command/op_plugin_flag.h"
+#include "tools/command/scale_actor.h"
 #include "tools/command/server_flags.h"
 #include "tools/command/stop_signals.h"
 
@@ -28,9 +29,11 @@ constexpr char kDispatcherExamples[] =
 absl::StatusOr<int> RunDispatcher(const Invocation& invocation) {
   ServerFlags server;
   DispatcherConfig config;
+  ScaleFlags scale;
   OpPluginFlag op_plugins;
   FlagSet flags("dispatcher", kDispatcherSummary, kDispatcherExamples);
   DeclareDispatcherFlags(flags, config);
+  scale.Declare(flags, config.settings.scale);
   flags.Text(
       "--advertise", "HOST[:PORT]",
       "Address at which workers and readers reach the dispatcher; default: the "
@@ -49,6 +52,10 @@ absl::StatusOr<int> RunDispatcher(const Invocation& invocation) {
   AddressFile ready(server.ready_file);
   FM_RETURN_IF_ERROR(ready.Prepare());
   server.Set(config.endpoint);
+  scale.Set(config.settings.scale);
+  ScaleActor actor(scale);
+  FM_RETURN_IF_ERROR(actor.Start());
+  config.on_workers_wanted = [&](uint64_t workers) { actor.Want(workers); };
   DispatchServer dispatcher(std::move(config));
   FM_RETURN_IF_ERROR(dispatcher.Start());
   const MonitorSources sources{

@@ -64,6 +64,26 @@ absl::StatusOr<uint64_t> ParseCount(const std::string& text, uint64_t min,
                          max);
 }
 
+absl::StatusOr<std::pair<uint64_t, uint64_t>> ParseRange(
+    const std::string& text, uint64_t min, uint64_t max) {
+  const size_t dots = text.find("..");
+  const auto least = ParseCount(text.substr(0, dots), min, max);
+  const auto most =
+      dots == text.npos ? least : ParseCount(text.substr(dots + 2), min, max);
+  if (least.ok() && most.ok() && *least <= *most) {
+    return std::pair(*least, *most);
+  }
+  return InvalidArgument(
+      "'{}' is not a whole number from {} to {}, or a range of them, such as "
+      "{}..{}",
+      text, min, max, min, std::min<uint64_t>(max, min + 7));
+}
+
+std::string FormatRange(uint64_t least, uint64_t most) {
+  return least == most ? fmt::format("{}", least)
+                       : fmt::format("{}..{}", least, most);
+}
+
 std::string FormatBytes(uint64_t bytes) {
   constexpr std::string_view kUnits[] = {"", "KiB", "MiB", "GiB"};
   size_t unit = 0;

@@ -5,6 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
+#include <tuple>
 #include <utility>
 
 #include "core/base/check.h"
@@ -210,6 +211,19 @@ void FlagSet::Count(const std::string& name, uint64_t min, uint64_t max,
 void FlagSet::Count(const std::string& name, uint32_t min, uint32_t max,
                     const std::string& help, uint32_t* value) {
   app_->AddCount(name, min, max, help, value);
+}
+
+void FlagSet::Range(const std::string& name, uint64_t min, uint64_t max,
+                    const std::string& help, uint64_t* least, uint64_t* most) {
+  const auto show = [least, most] { return FormatRange(*least, *most); };
+  app_->Add({.entry = {name, "N[..M]", help, show(), {}},
+             .take =
+                 [least, most, min, max](const std::string& text) {
+                   const auto range = ParseRange(text, min, max);
+                   if (range.ok()) std::tie(*least, *most) = *range;
+                   return range.status();
+                 },
+             .show = show});
 }
 
 void FlagSet::Duration(const std::string& name, const std::string& help,

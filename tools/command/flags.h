@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -66,6 +67,9 @@ class FlagSet {
              const std::string& help, uint64_t* value);
   void Count(const std::string& name, uint32_t min, uint32_t max,
              const std::string& help, uint32_t* value);
+  // "4", which is both, or "1..8".
+  void Range(const std::string& name, uint64_t min, uint64_t max,
+             const std::string& help, uint64_t* least, uint64_t* most);
   // "20s", "1h", "200ms"; above zero.
   void Duration(const std::string& name, const std::string& help,
                 absl::Duration* value);
@@ -104,6 +108,10 @@ absl::StatusOr<absl::Duration> ParsePositiveDuration(const std::string& text);
 absl::StatusOr<uint64_t> ParseBytes(const std::string& text);
 absl::StatusOr<uint64_t> ParseCount(const std::string& text, uint64_t min,
                                     uint64_t max);
+// Parses "4" or "1..8" into least and most.
+absl::StatusOr<std::pair<uint64_t, uint64_t>> ParseRange(
+    const std::string& text, uint64_t min, uint64_t max);
+std::string FormatRange(uint64_t least, uint64_t most);
 std::string FormatBytes(uint64_t bytes);  // inverse of ParseBytes
 
 }  // namespace feedmill

@@ -6,8 +6,10 @@
 #include "core/cluster/host_context.h"
 #include "feedmill/server.h"
 #include "server/server_def.h"
+#include "tools/command/cluster_flags.h"
 #include "tools/command/commands.h"
 #include "tools/command/op_plugin_flag.h"
+#include "tools/command/scale_actor.h"
 #include "tools/command/security_flags.h"
 #include "tools/command/server_flags.h"
 #include "tools/command/task_process.h"
@@ -33,24 +35,25 @@ constexpr char kServerExamples[] =
     "  srun feedmill server --cluster 'slurm:?jobs=dispatcher:1,worker' \\\n"
     "      --insecure-bind\n"
     "  feedmill server --cluster env: --publish /shared/addresses\n"
+    "  feedmill server --cluster tf_config: --jobs dispatcher=ps,worker=data\n"
     "  'feedmill resolve --help' has the kinds of cluster.";
 
 struct ServerCommand {
   ServerFlags server;
-  std::string cluster;
+  ClusterFlags cluster;
   std::string job;
   uint64_t task = UINT64_MAX;  // not given
   absl::Duration watch = absl::Seconds(30);
   WorkerOptions worker;
   ServerConfig config;
   OpPluginFlag op_plugins;
+  ScaleFlags scale;
 
   ServerCommand() { server.host.clear(); }
 
   void Declare(FlagSet& flags) {
-    flags.Text("--cluster", "URI",
-               "URI of the cluster, see 'feedmill resolve --help' (required)",
-               &cluster);
+    cluster.Declare(
+        flags, "URI of the cluster, see 'feedmill resolve --help' (required)");
     flags.Text("--job", "NAME",
                "This task's job; default: as the cluster says, or its only job",
                &job);
@@ -69,6 +72,7 @@ struct ServerCommand {
     flags.Duration("--watch", "Interval at which the cluster is resolved again",
                    &watch);
     DeclareDispatcherFlags(flags, config.dispatcher);
+    scale.Declare(flags, config.dispatcher.settings.scale);
     worker.Declare(flags);
     server.DeclareWithoutPort(flags, "this task's peers");
     DeclareServerKey(flags, &server.security);
@@ -94,19 +98,22 @@ absl::StatusOr<int> RunServer(const Invocation& invocation) {
   FM_ASSIGN_OR_RETURN(const bool go_on,
                       flags.Parse(invocation.arguments, invocation.describe));
   if (!go_on) return 0;
-  if (command.cluster.empty()) return flags.Error("--cluster URI is missing");
+  if (!command.cluster.given()) return flags.Error("--cluster URI is missing");
   FM_RETURN_IF_ERROR(command.server.SetUpLogging("server"));
 
   FM_ASSIGN_OR_RETURN(
       std::shared_ptr<const ClusterResolver> resolver,
-      invocation.resolvers->Make(command.cluster, HostContext()));
+      invocation.resolvers->Make(command.cluster.Uri(), HostContext()));
   FM_ASSIGN_OR_RETURN(ClusterView view, resolver->Resolve());
-  FM_RETURN_IF_ERROR(CheckHasJobs(view, command.cluster));
+  FM_RETURN_IF_ERROR(CheckHasJobs(view, command.cluster.uri));
   ServerDef def{.cluster = view.spec.AsClusterDef(),
                 .job_name = view.task_type.value_or(""),
                 .task_index = view.task_id};
   ServerOptions options{.config = std::move(command.config), .start = false};
-  if (flags.Given("--job")) options.task.job_name = command.job;
+  if (flags.Given("--job")) {
+    FM_ASSIGN_OR_RETURN(options.task.job_name,
+                        command.cluster.RenamedJob(command.job));
+  }
   if (flags.Given("--task")) {
     options.task.task_index = static_cast<int64_t>(command.task);
   }
@@ -117,12 +124,17 @@ absl::StatusOr<int> RunServer(const Invocation& invocation) {
   if (NeedsDispatcher(def, options)) {
     FM_ASSIGN_OR_RETURN(
         std::optional<ClusterView> later,
-        AwaitDispatcher(*resolver, command.cluster, command.watch,
+        AwaitDispatcher(*resolver, command.cluster.uri, command.watch,
                         options.config.worker.dispatcher_timeout));
     if (!later.has_value()) return 0;
     view = *std::move(later);
     def.cluster = view.spec.AsClusterDef();
   }
+  command.scale.Set(options.config.dispatcher.settings.scale);
+  ScaleActor actor(command.scale);
+  options.config.dispatcher.on_workers_wanted = [&](uint64_t workers) {
+    actor.Want(workers);
+  };
   FM_ASSIGN_OR_RETURN(const auto server,
                       Server::Create(def, std::move(options)));
   FM_RETURN_IF_ERROR(
@@ -131,6 +143,7 @@ absl::StatusOr<int> RunServer(const Invocation& invocation) {
                         .watch = command.watch,
                         .ready_file = command.server.ready_file,
                         .http = command.server.http,
+                        .scale = &actor,
                         .drain_timeout = command.worker.drain_timeout}));
   return 0;
 }

@@ -11,6 +11,7 @@
 #include "core/net/log.h"
 #include "server/address_file.h"
 #include "server/server_def.h"
+#include "tools/command/scale_actor.h"
 #include "tools/command/stop_signals.h"
 
 namespace feedmill {
@@ -76,7 +77,7 @@ absl::Status CheckHasJobs(const ClusterView& view, const std::string& uri) {
 
 absl::StatusOr<std::optional<ClusterView>> AwaitDispatcher(
     const ClusterResolver& resolver, const std::string& uri,
-    absl::Duration watch, absl::Duration timeout) {
+    absl::Duration watch, absl::Duration timeout, std::string_view option) {
   StopSignals signals;
   const absl::Time begun = SteadyNow();
   absl::Time say_at = begun;
@@ -98,8 +99,8 @@ absl::StatusOr<std::optional<ClusterView>> AwaitDispatcher(
     }
     if (now - begun >= timeout) {
       return DeadlineExceeded(
-          "no dispatcher in the cluster '{}' for {} (--dispatcher-timeout): {}",
-          uri, absl::FormatDuration(timeout), ErrorText(missing));
+          "no dispatcher in the cluster '{}' for {} ({}): {}", uri,
+          absl::FormatDuration(timeout), option, ErrorText(missing));
     }
     if (now >= say_at) {
       LogInfo("waiting for a dispatcher in the cluster '{}': {}", uri,
@@ -118,6 +119,7 @@ absl::Status RunTask(Server& server, const TaskProcess& process) {
   StopSignals signals;
   AddressFile ready(process.ready_file);
   FM_RETURN_IF_ERROR(ready.Prepare());
+  if (process.scale != nullptr) FM_RETURN_IF_ERROR(process.scale->Start());
   FM_RETURN_IF_ERROR(server.Start());
   const MonitorSources sources = SourcesOf(server);
   FM_ASSIGN_OR_RETURN(ServiceNotifier notifier,

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -14,6 +15,8 @@
 
 namespace feedmill {
 
+class ScaleActor;
+
 // Settings of a command that runs a task of a cluster until a signal ends it.
 struct TaskProcess {
   // The cluster's resolver, and its first result.
@@ -22,6 +25,7 @@ struct TaskProcess {
   absl::Duration watch;  // interval between polls for changes
   std::string ready_file;
   HttpFlags http;
+  ScaleActor* scale = nullptr;  // null: nothing acts on the wanted number
   absl::Duration drain_timeout;
 };
 
@@ -29,12 +33,13 @@ struct TaskProcess {
 absl::Status CheckHasJobs(const ClusterView& view, const std::string& uri);
 
 // Polls a cluster until it has a dispatcher, because a worker may start first.
-// Reports the wait at once and every 10 s. nullopt: SIGINT or SIGTERM.
-// DeadlineExceeded after `timeout`. Resolver errors are returned only for the
-// first poll.
+// Reports the wait at once and every 10 s. `option`: the flag of `timeout`, for
+// messages. nullopt: SIGINT or SIGTERM. DeadlineExceeded after `timeout`.
+// Resolver errors are returned only for the first poll.
 absl::StatusOr<std::optional<ClusterView>> AwaitDispatcher(
     const ClusterResolver& resolver, const std::string& uri,
-    absl::Duration watch, absl::Duration timeout);
+    absl::Duration watch, absl::Duration timeout,
+    std::string_view option = "--dispatcher-timeout");
 
 // Starts `server`, lets it follow changes of its cluster, writes its address to
 // the ready file, and drains it on the first SIGINT or SIGTERM. Returns the

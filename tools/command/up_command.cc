@@ -19,6 +19,7 @@
 #include "tools/command/commands.h"
 #include "tools/command/exit_code.h"
 #include "tools/command/op_plugin_flag.h"
+#include "tools/command/scale_actor.h"
 #include "tools/command/server_flags.h"
 #include "tools/command/stop_signals.h"
 
@@ -28,17 +29,22 @@ namespace {
 constexpr char kUpSummary[] =
     "Runs a whole service on this machine: a dispatcher and its workers, as\n"
     "child processes that are restarted if they die. Runs until SIGTERM or\n"
-    "SIGINT (exit 0).";
+    "SIGINT (exit 0). --workers 1..8 starts and drains workers as the jobs "
+    "need them.";
 constexpr char kUpExamples[] =
     "Examples:\n"
     "  feedmill up\n"
     "  feedmill up --workers 4 --port 5050\n"
+    "  feedmill up --workers 1..8 --scale-down-after 5m\n"
     "  feedmill up --ready-file address & until [ -e address ]; do sleep 0.1;\n"
     "      done; feedmill read photos.yaml --service $(cat address)";
 
 struct UpFlags {
   ServerFlags server;
-  uint64_t workers = 2;
+  uint64_t workers_least = 2;
+  uint64_t workers_most = 2;
+  ScaleSettings pace;
+  bool dry_run = false;
   uint64_t threads = 0;  // of each worker
   uint64_t memory_bytes = uint64_t{256} << 20;
   uint64_t element_bytes_max = 0;  // of each worker
@@ -48,7 +54,13 @@ struct UpFlags {
   OpPluginFlag op_plugins;
 
   void Declare(FlagSet& flags) {
-    flags.Count("--workers", 1, 256, "Worker processes", &workers);
+    flags.Range("--workers", 1, 256,
+                "Worker processes; a range lets the jobs' needs say how many",
+                &workers_least, &workers_most);
+    DeclareScalePace(flags, pace);
+    flags.Bool("--scale-dry-run",
+               "Log how many workers are wanted, and keep the least number",
+               &dry_run);
     flags.Count("--threads", 1, 1024,
                 "Threads of each worker; default: its share of the CPUs",
                 &threads);
@@ -71,6 +83,7 @@ struct UpFlags {
     op_plugins.Declare(flags);
     flags.Configurable();
   }
+  bool scales() const { return workers_least < workers_most; }
 };
 
 // A pipe on which a child reports its address. Unlike a file, nothing remains
@@ -117,6 +130,56 @@ class AddressPipe {
   std::string address_;
 };
 
+// Where the dispatcher's process writes how many workers are wanted, a line
+// each time.
+class NumberPipe {
+ public:
+  NumberPipe() = default;
+  NumberPipe(const NumberPipe&) = delete;
+  NumberPipe& operator=(const NumberPipe&) = delete;
+  ~NumberPipe() { Close(); }
+
+  // Gives the end that the next process writes to, which is the caller's.
+  absl::StatusOr<int> Renew() {
+    Close();
+    int ends[2] = {-1, -1};
+    if (pipe2(ends, O_CLOEXEC) != 0) {
+      return Unavailable("cannot make a pipe: {}", std::strerror(errno));
+    }
+    read_end_ = ends[0];
+    fcntl(read_end_, F_SETFL, O_NONBLOCK);
+    return ends[1];
+  }
+  // The last number that came since the last call.
+  std::optional<uint64_t> Last() {
+    char text[512];
+    ssize_t got = 0;
+    while (read_end_ >= 0 && (got = read(read_end_, text, sizeof(text))) > 0) {
+      unread_.append(text, static_cast<size_t>(got));
+    }
+    std::optional<uint64_t> last;
+    for (size_t end = unread_.find('\n'); end != unread_.npos;
+         end = unread_.find('\n')) {
+      const auto number = ParseCount(unread_.substr(0, end), 0, UINT32_MAX);
+      if (number.ok()) last = *number;
+      unread_.erase(0, end + 1);
+    }
+    if (got == 0) Close();  // its writer has ended
+    return last;
+  }
+  // To wait for; -1: nothing can come.
+  int descriptor() const { return read_end_; }
+
+ private:
+  void Close() {
+    if (read_end_ >= 0) close(std::exchange(read_end_, -1));
+    unread_.clear();
+  }
+
+  int read_end_ = -1;
+  std::string unread_;
+};
+
 struct Child {
   std::string name;
   std::vector<std::string> arguments{};
@@ -125,6 +188,8 @@ struct Child {
   absl::Time started{};
   absl::Time start_at{};  // if not running: time of the next start
   int short_lives = 0;    // consecutive
+  bool retires = false;   // true: it is not started again
+  absl::Time kill_at = absl::InfiniteFuture();  // if it has not ended by then
 };
 
 // Restarts a dispatcher and workers when they end. One thread.
@@ -154,15 +219,13 @@ class Supervisor {
       address = children_.front().pipe.Address();
     }
     PinPort(address);
-    for (uint64_t index = 0; index < flags_.workers; ++index) {
-      children_.push_back(WorkerChild(index, address));
-      FM_RETURN_IF_ERROR(Start(children_.back()));
-    }
+    address_ = address;
+    FM_RETURN_IF_ERROR(SetWorkers(flags_.workers_least));
     while (true) {
       if (!ready_ && AllReady()) {
         ready_ = true;
         FM_RETURN_IF_ERROR(ready.Write(address));
-        LogInfo("{} workers serve at {}", flags_.workers, address);
+        LogInfo("{} workers serve at {}", Workers(), address);
       }
       FM_ASSIGN_OR_RETURN(const bool stop,
                           Step(ready_ ? absl::InfiniteDuration() : kPoll));
@@ -176,12 +239,15 @@ class Supervisor {
     const absl::Time now = absl::Now();
     for (const Child& child : children_) {
       if (child.pid == 0) timeout = std::min(timeout, child.start_at - now);
+      timeout = std::min(timeout, child.kill_at - now);
     }
-    const std::optional<int> signal = signals_.Wait(-1, timeout);
+    const std::optional<int> signal =
+        signals_.Wait(wanted_.descriptor(), timeout);
     if (signal == SIGINT || signal == SIGTERM) return true;
     while (const std::optional<ChildExit> exit = ReapChild()) {
       FM_RETURN_IF_ERROR(OnExit(*exit));
     }
+    FM_RETURN_IF_ERROR(Scale());
     for (Child& child : children_) {
       if (child.pid == 0 && child.start_at <= absl::Now()) {
         FM_RETURN_IF_ERROR(Start(child));
@@ -191,13 +257,83 @@ class Supervisor {
     return false;
   }
 
+  // Follows the number that the dispatcher wants, and ends workers that do not
+  // end by themselves.
+  absl::Status Scale() {
+    for (Child& child : children_) {
+      if (child.kill_at > absl::Now()) continue;
+      LogWarning("{} (process {}) has not ended in {}; killing it", child.name,
+                 child.pid, FormatSeconds(kRetireTime));
+      kill(child.pid, SIGKILL);
+      child.kill_at = absl::InfiniteFuture();
+    }
+    if (const std::optional<uint64_t> last = wanted_.Last()) unmet_ = last;
+    if (!unmet_.has_value() || !ready_) return absl::OkStatus();
+    return SetWorkers(std::clamp(*std::exchange(unmet_, std::nullopt),
+                                 flags_.workers_least, flags_.workers_most));
+  }
+
+  // Workers that shall go on.
+  uint64_t Workers() const {
+    return static_cast<uint64_t>(std::count_if(
+        children_.begin(), children_.end(), [](const Child& child) {
+          return child.name != "dispatcher" && !child.retires;
+        }));
+  }
+
+  absl::Status SetWorkers(uint64_t wanted) {
+    for (uint64_t have = Workers(); have < wanted; ++have) {
+      children_.push_back(WorkerChild(FreeIndex(), address_));
+      FM_RETURN_IF_ERROR(Start(children_.back()));
+      if (ready_) LogInfo("started {}", children_.back().name);
+    }
+    for (uint64_t have = Workers(); have > wanted; --have) Retire();
+    return absl::OkStatus();
+  }
+
+  uint64_t FreeIndex() const {
+    uint64_t index = 0;
+    const auto taken = [&](const Child& child) {
+      return child.name == WorkerName(index);
+    };
+    while (std::any_of(children_.begin(), children_.end(), taken)) ++index;
+    return index;
+  }
+
+  static std::string WorkerName(uint64_t index) {
+    return fmt::format("worker-{}", index);
+  }
+
+  // The youngest worker hands its work on and ends.
+  void Retire() {
+    const auto child = std::find_if(
+        children_.rbegin(), children_.rend(), [](const auto& each) {
+          return each.name != "dispatcher" && !each.retires;
+        });
+    LogInfo("draining {}", child->name);
+    if (child->pid == 0) {
+      children_.erase(std::next(child).base());
+      return;
+    }
+    child->retires = true;
+    child->kill_at = absl::Now() + kRetireTime;
+    kill(child->pid, SIGTERM);
+  }
+
   absl::Status Start(Child& child) {
     FM_ASSIGN_OR_RETURN(const int said, child.pipe.Renew());
     std::vector<std::string> arguments = child.arguments;
     arguments.insert(arguments.end(),
                      {"--ready-file", fmt::format("/dev/fd/{}", said)});
-    const absl::StatusOr<pid_t> started = StartSelf(arguments, said);
-    close(said);
+    std::vector<int> inherited{said};
+    if (&child == &children_.front() && flags_.scales() && !flags_.dry_run) {
+      FM_ASSIGN_OR_RETURN(inherited.emplace_back(), wanted_.Renew());
+      arguments.insert(
+          arguments.end(),
+          {"--scale-file", fmt::format("/dev/fd/{}", inherited.back())});
+    }
+    const absl::StatusOr<pid_t> started = StartSelf(arguments, inherited);
+    for (const int each : inherited) close(each);
     FM_RETURN_IF_ERROR(started.status());
     child.pid = *started;
     child.started = absl::Now();
@@ -212,6 +348,11 @@ class Supervisor {
     if (child == children_.end()) return absl::OkStatus();
     child->pid = 0;
     child->pipe = AddressPipe();
+    if (child->retires) {
+      LogInfo("{} has ended: it {}", child->name, Describe(exit));
+      children_.erase(child);
+      return absl::OkStatus();
+    }
     if (!ready_ && exit.signal == 0) {
       // Its flags or the machine are wrong; the child has printed the reason.
       return exit.code == kExitUsage
@@ -250,6 +391,15 @@ class Supervisor {
       child.arguments.insert(child.arguments.end(),
                              {"--work-dir", flags_.work_dir});
     }
+    if (flags_.scales()) {
+      const std::pair<const char*, std::string> pace[] = {
+          {"--scale", FormatRange(flags_.workers_least, flags_.workers_most)},
+          {"--scale-interval", absl::FormatDuration(flags_.pace.interval)},
+          {"--scale-down-after", absl::FormatDuration(flags_.pace.down_after)}};
+      for (const auto& [flag, value] : pace) {
+        child.arguments.insert(child.arguments.end(), {flag, value});
+      }
+    }
     const HttpFlags& http = flags_.server.http;
     if (!http.at.empty()) {
       child.arguments.insert(child.arguments.end(), {"--http", http.at});
@@ -269,11 +419,11 @@ class Supervisor {
   }
 
   Child WorkerChild(uint64_t index, const std::string& dispatcher) const {
-    Child child{.name = fmt::format("worker-{}", index)};
+    Child child{.name = WorkerName(index)};
     uint64_t threads = flags_.threads;
     if (threads == 0) {
       const auto cpus = static_cast<uint64_t>(AvailableCpus());
-      threads = std::max<uint64_t>(1, cpus / flags_.workers);
+      threads = std::max<uint64_t>(1, cpus / flags_.workers_most);
     }
     child.arguments = {"worker",
                        "--dispatcher",
@@ -353,10 +503,15 @@ class Supervisor {
   }
 
   static constexpr absl::Duration kPoll = absl::Milliseconds(20);
+  // Longer than a worker takes for its drain.
+  static constexpr absl::Duration kRetireTime = absl::Seconds(20);
   const UpFlags flags_;
   StopSignals& signals_;
-  std::vector<Child> children_;  // the first is the dispatcher
-  bool ready_ = false;           // all have started once
+  std::string address_;  // of the dispatcher
+  NumberPipe wanted_;
+  std::optional<uint64_t> unmet_;  // wanted number of workers, not yet applied
+  std::vector<Child> children_;    // the first is the dispatcher
+  bool ready_ = false;             // all have started once
 };
 
 }  // namespace

@@ -65,6 +65,22 @@ TEST(Metrics, OfJobsWithoutANameAreOne) {
   EXPECT_THAT(text, Not(HasSubstr("@a")));
 }
 
+TEST(Metrics, HaveTheWantedWorkersOnceTheyAreKnown) {
+  DispatcherSnapshot snapshot;
+  snapshot.jobs = {Job("train")};
+  EXPECT_THAT(TextOf(snapshot), Not(HasSubstr("workers_wanted{")));
+  EXPECT_THAT(TextOf(snapshot), Not(HasSubstr("feedmill_workers_wanted ")));
+  snapshot.workers_wanted = 4;
+  snapshot.jobs[0].workers_wanted = 3;
+  snapshot.jobs[0].more_workers_help = false;
+  const std::string text = TextOf(snapshot);
+  EXPECT_THAT(text, HasSubstr("\nfeedmill_workers_wanted 4\n"));
+  EXPECT_THAT(text,
+              HasSubstr("feedmill_job_workers_wanted{job_name=\"train\"} 3"));
+  EXPECT_THAT(
+      text, HasSubstr("feedmill_job_more_workers_help{job_name=\"train\"} 0"));
+}
+
 TEST(Metrics, AreOfABoundedNumberOfJobsAndWorkers) {
   DispatcherSnapshot snapshot;
   for (size_t k = 0; k < 2 * kJobsShown; ++k) {

@@ -1,0 +1,429 @@
+#include "broker/autoscaler.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace feedmill {
+namespace {
+
+// Workers grow only if at least this part of their threads has work: else more
+// threads would be idle, too.
+constexpr double kBusyToGrow = 0.75;
+// Part of the threads that is to have work after growth.
+constexpr double kFill = 0.85;
+// Part of the threads that may have work after shrinking. The distance to
+// kBusyToGrow is the hysteresis.
+constexpr double kFillLow = 0.6;
+constexpr uint64_t kGrowthMax = 4;  // times, in one decision
+// An element that costs so much more of the workers' time than with fewer
+// workers shows that the workers hinder each other.
+constexpr double kCostRise = 1.3;
+constexpr double kGainLeast = 1.1;  // of the rate, else growth did not help
+// Readers that wait for a smaller part of their time have too little to gain.
+constexpr double kGainSeen = 0.2;
+constexpr double kLossMost = 0.85;  // of the rate, by fewer workers
+// Of the computed knee, before it is rounded up: noise is no worker.
+constexpr double kKnee = 0.95;
+constexpr double kRateRise = 1.25;  // above it, a ceiling is out of date
+constexpr double kRateFall = 0.6;   // below it, too, if it lasts
+constexpr int kSlowLooks = 2;
+constexpr double kDemandFall = 0.7;  // below it, a floor is out of date
+// Times the target: a wait that is shorter counts if it is seen twice in a row.
+constexpr double kClear = 2.5;
+constexpr double kActive = 0.2;  // part of the time with a reader
+constexpr double kWaitMost = 0.99;
+constexpr absl::Duration kFirstHold = absl::Minutes(30);
+constexpr absl::Duration kLastHold = absl::Hours(8);
+constexpr size_t kLowsMax = 10'000;
+constexpr size_t kNamesMax = 10'000;  // of jobs
+// Rounding: this part of a worker is not worth one.
+constexpr double kNegligible = 0.1;
+
+uint64_t WholeWorkers(double workers) {
+  return static_cast<uint64_t>(std::ceil(std::max(0.0, workers - 1e-6)));
+}
+
+std::string PercentText(double part) {
+  return fmt::format("{:.0f} %", 100 * std::clamp(part, 0.0, 1.0));
+}
+
+std::string WorkersText(uint64_t workers) {
+  return fmt::format("{} worker{}", workers, workers == 1 ? "" : "s");
+}
+
+std::string JobText(const std::string& name) {
+  return name.empty() ? "the group of jobs without a name"
+                      : fmt::format("job '{}'", name);
+}
+
+// A fleet of hundreds is never quite complete.
+bool Differs(uint64_t a, uint64_t b) {
+  return (a > b ? a - b : b - a) > std::max(a, b) / 50;
+}
+
+double Rise(double last, double first) {
+  return last < first ? last : last - first;
+}
+
+bool AnyIsRead(const ScaleFigures& figures) {
+  return std::any_of(figures.jobs.begin(), figures.jobs.end(),
+                     [](const auto& job) { return job.readers > 0; });
+}
+
+absl::Duration Longer(absl::Duration hold) {
+  return std::min(2 * hold, kLastHold);
+}
+
+}  // namespace
+
+Autoscaler::Autoscaler(ScaleSettings settings)
+    : settings_(settings), floor_hold_(kFirstHold) {}
+
+uint64_t Autoscaler::Bounded(uint64_t workers) const {
+  const uint64_t most =
+      std::max({settings_.workers_max, settings_.workers_min, uint32_t{1}});
+  return std::clamp<uint64_t>(workers, settings_.workers_min, most);
+}
+
+const JobScale* Autoscaler::FindJob(const std::string& name) const {
+  const auto job = jobs_.find(name);
+  return job == jobs_.end() ? nullptr : &job->second.scale;
+}
+
+bool Autoscaler::Due(absl::Time now, uint64_t workers) const {
+  if (!fleet_.has_value() || Differs(workers, *fleet_)) return true;
+  const bool awaited = wanted_.has_value() && workers < *wanted_ &&
+                       Differs(workers, *wanted_) &&
+                       now < grown_ + settings_.start_time;
+  return !awaited && now >= next_;
+}
+
+// Begins a measurement.
+void Autoscaler::Rebase(absl::Time now, const ScaleFigures& figures) {
+  based_ = now;
+  next_ = now + settings_.interval;
+  fleet_ = figures.workers;
+  std::map<std::string, Memory> before;
+  before.swap(jobs_);
+  for (const ScaleFigures::Job& job : figures.jobs) {
+    if (jobs_.size() >= kNamesMax) break;
+    const auto known = before.find(job.name);
+    Memory memory;
+    memory.hold = kFirstHold;
+    if (known != before.end()) memory = std::move(known->second);
+    memory.reader_s = job.reader_s;
+    memory.waited_s = job.waited_s;
+    memory.elements = job.elements;
+    memory.measured = true;
+    jobs_.emplace(job.name, std::move(memory));
+  }
+}
+
+Autoscaler::Measured Autoscaler::Measure(absl::Time now,
+                                         const ScaleFigures& figures,
+                                         const ScaleFigures::Job& job) {
+  Measured measured;
+  measured.job = &job;
+  measured.memory = &jobs_[job.name];
+  Memory& memory = *measured.memory;
+  if (memory.hold == absl::ZeroDuration()) memory.hold = kFirstHold;
+  const double seconds = std::max(1e-3, absl::ToDoubleSeconds(now - based_));
+  const double reader_s = Rise(job.reader_s, memory.reader_s);
+  const double waited_s = Rise(job.waited_s, memory.waited_s);
+  const auto elements = static_cast<double>(
+      job.elements < memory.elements ? job.elements
+                                     : job.elements - memory.elements);
+  measured.rate = elements / seconds;
+  if (job.readers > 0 && reader_s >= kActive * seconds) {
+    measured.waits = std::clamp(waited_s / reader_s, 0.0, 1.0);
+  }
+  measured.busy_workers = job.busy_workers;
+  measured.part = figures.busy <= 0 ? 0 : job.busy_workers / figures.busy;
+  measured.wishes = measured.waits > settings_.wait_target &&
+                    figures.busy >= kBusyToGrow && measured.rate > 0;
+  return measured;
+}
+
+// The fleet grew because of this job: was the job the faster for it?
+void Autoscaler::JudgeTrial(absl::Time now, Measured& measured, bool grew) {
+  Memory& memory = *measured.memory;
+  const std::optional<Trial> trial = std::exchange(memory.trial, std::nullopt);
+  if (!trial.has_value() || !grew) return;
+  if (measured.waits <= settings_.wait_target) {
+    memory.cost_best = 0;
+    memory.hold = kFirstHold;
+    return;
+  }
+  if (measured.rate <= 0) return;
+  const double before = trial->busy_workers / trial->rate;
+  const double cost = measured.busy_workers / measured.rate;
+  memory.cost_best =
+      memory.cost_best <= 0 ? before : std::min(memory.cost_best, before);
+  const bool hinder = cost > kCostRise * memory.cost_best;
+  // Where there was little to gain, noise is larger than the gain.
+  const bool useless =
+      trial->waits > kGainSeen && measured.rate < kGainLeast * trial->rate;
+  if (!hinder && !useless) return;
+  Ceiling ceiling;
+  ceiling.rate = measured.rate;
+  ceiling.need = trial->part;
+  if (hinder) {
+    ceiling.need = std::max(kKnee * measured.rate * memory.cost_best,
+                            std::min(trial->part, 1.0));
+    ceiling.fallback = measured.part;
+  }
+  ceiling.until = now + memory.hold;
+  memory.hold = Longer(memory.hold);
+  memory.ceiling = ceiling;
+  knee_ = true;
+}
+
+// Drops a ceiling that is out of date, and corrects a knee that is none.
+void Autoscaler::CheckCeiling(absl::Time now, Measured& measured) const {
+  Memory& memory = *measured.memory;
+  if (!memory.ceiling.has_value()) return;
+  Ceiling& ceiling = *memory.ceiling;
+  const bool at_knee = measured.part < ceiling.need + 1 &&
+                       measured.part < ceiling.fallback.value_or(0) - 0.5;
+  if (ceiling.fallback.has_value() && at_knee) {
+    // A worker makes less than was thought: more are needed for that rate.
+    if (measured.rate > 0 && measured.waits > settings_.wait_target) {
+      const double cost = measured.busy_workers / measured.rate;
+      ceiling.need = std::clamp(kKnee * ceiling.rate * cost, ceiling.need,
+                                *ceiling.fallback);
+    }
+    ceiling.fallback.reset();
+  }
+  ceiling.slow_looks =
+      measured.rate < kRateFall * ceiling.rate ? ceiling.slow_looks + 1 : 0;
+  const bool faster = measured.rate > kRateRise * ceiling.rate;
+  const bool slower = ceiling.slow_looks >= kSlowLooks &&
+                      now >= memory.tried + settings_.down_after;
+  if (!faster && !slower && now < ceiling.until) return;
+  memory.ceiling.reset();
+  memory.cost_best = 0;
+}
+
+// Computes the job's needs, and says why.
+void Autoscaler::Assess(const ScaleFigures& figures, Measured& measured) const {
+  Memory& memory = *measured.memory;
+  JobScale& scale = memory.scale;
+  scale.waits = measured.waits;
+  scale.more_workers_help = true;
+  const std::string waits =
+      fmt::format("waits {} of its time for data", PercentText(measured.waits));
+  measured.low = measured.busy_workers / kFillLow;
+  measured.need = measured.busy_workers / kFill;
+  if (measured.job->readers == 0) {
+    scale.reason = "has no reader";
+  } else if (measured.waits <= settings_.wait_target) {
+    scale.reason = fmt::format("{}, which is no more than {}", waits,
+                               PercentText(settings_.wait_target));
+  } else if (!measured.wishes) {
+    scale.more_workers_help = false;
+    const char* bound = BoundName(measured.job->bound_by);
+    scale.reason = fmt::format(
+        "{}, but {} of the workers' threads are free: more workers do not "
+        "help; bound by {}",
+        waits, PercentText(1 - figures.busy), bound);
+  } else {
+    measured.need = measured.busy_workers /
+                    (1 - std::min(measured.waits, kWaitMost)) / kFill;
+    measured.low = measured.part;
+    scale.reason = fmt::format("{}, and the workers are busy", waits);
+  }
+  if (!memory.ceiling.has_value()) return;
+  measured.low = std::min(measured.low, memory.ceiling->need);
+  if (measured.need <= memory.ceiling->need) return;
+  measured.need = memory.ceiling->need;
+  if (!measured.wishes) return;
+  scale.more_workers_help = false;
+  scale.reason = fmt::format(
+      "{}, but was not faster with more than {}: more workers do not help; "
+      "bound by {}",
+      waits, WorkersText(WholeWorkers(memory.ceiling->need)),
+      BoundName(measured.job->bound_by));
+}
+
+// A smaller fleet that lets a job wait which did not before was too small.
+std::optional<uint64_t> Autoscaler::UndoShrink(
+    absl::Time now, uint64_t workers, const std::vector<Measured>& jobs) {
+  if (!shrink_.has_value() || workers >= shrink_->from) return std::nullopt;
+  const auto hurt =
+      std::find_if(jobs.begin(), jobs.end(), [&](const Measured& job) {
+        const bool waits = job.waits > settings_.wait_target;
+        const bool waited = job.memory->shrink_waits > settings_.wait_target;
+        const bool slower = job.rate < kLossMost * job.memory->shrink_rate;
+        return waits && (!waited || slower) && !job.memory->ceiling.has_value();
+      });
+  if (hurt == jobs.end()) {
+    shrink_.reset();
+    return std::nullopt;
+  }
+  if (!std::exchange(shrink_->hurts, true)) return std::nullopt;
+  const Shrink shrink = *std::exchange(shrink_, std::nullopt);
+  floor_ = Floor{shrink.from, shrink.low, now + floor_hold_};
+  floor_hold_ = Longer(floor_hold_);
+  reason_ = fmt::format("{} waits since there are fewer workers",
+                        JobText(hurt->job->name));
+  return shrink.from;
+}
+
+uint64_t Autoscaler::Grow(absl::Time now, uint64_t workers,
+                          std::vector<Measured>& jobs) {
+  double need = 0;
+  const Measured* most = nullptr;
+  for (Measured& job : jobs) {
+    need += job.need;
+    if (!job.wishes || job.need <= job.part + kNegligible) continue;
+    if (most == nullptr || job.need - job.part > most->need - most->part) {
+      most = &job;
+    }
+  }
+  const bool slight =
+      most != nullptr && most->waits < kClear * settings_.wait_target;
+  const bool again = std::exchange(wished_, most != nullptr);
+  if (most == nullptr || (slight && !again)) return workers;
+  const uint64_t wanted =
+      Bounded(std::clamp(WholeWorkers(need), workers + 1,
+                         std::max<uint64_t>(1, kGrowthMax * workers)));
+  reason_ = fmt::format("{} {}", JobText(most->job->name),
+                        most->memory->scale.reason);
+  if (wanted <= workers) return wanted;
+  for (Measured& job : jobs) {
+    if (!job.wishes || job.memory->ceiling.has_value()) continue;
+    job.memory->trial = Trial{job.busy_workers, job.rate, job.part, job.waits};
+    job.memory->tried = now;
+  }
+  grown_from_ = workers;
+  return wanted;
+}
+
+// No growth: fewer workers if they suffice for long enough.
+uint64_t Autoscaler::Hold(absl::Time now, uint64_t workers,
+                          const std::vector<Measured>& jobs) {
+  double low = 0;
+  for (const Measured& job : jobs) low += job.low;
+  if (floor_.has_value() &&
+      (now >= floor_->until || low < kDemandFall * floor_->low)) {
+    floor_.reset();
+  }
+  uint64_t enough = WholeWorkers(low);
+  const bool read = std::any_of(jobs.begin(), jobs.end(), [](const auto& job) {
+    return job.job->readers > 0;
+  });
+  if (read) enough = std::max<uint64_t>(enough, 1);
+  if (floor_.has_value()) enough = std::max(enough, floor_->workers);
+  lows_.emplace_back(now, enough);
+  while (lows_.size() > kLowsMax ||
+         now - lows_.front().first > settings_.down_after) {
+    lows_.pop_front();
+  }
+  const auto most = std::max_element(
+      lows_.begin(), lows_.end(),
+      [](const auto& a, const auto& b) { return a.second < b.second; });
+  const uint64_t fewer = Bounded(knee_ ? enough : most->second);
+  if (fewer >= workers) {
+    reason_ =
+        jobs.empty() ? "no job is read" : "the workers that there are suffice";
+    for (const Measured& job : jobs) {
+      const bool helps = job.memory->scale.more_workers_help;
+      if (helps && !job.wishes) continue;
+      const bool bounded = helps && Bounded(workers + 1) <= workers;
+      reason_ = fmt::format("{} {}{}", JobText(job.job->name),
+                            job.memory->scale.reason,
+                            bounded ? "; the upper bound is reached" : "");
+    }
+    return Bounded(workers);
+  }
+  const bool lasts = now - same_fleet_since_ >= settings_.down_after;
+  if (!knee_ && !lasts) {
+    // It is already known that fewer suffice, and nobody has acted on it.
+    return wanted_.has_value() && *wanted_ < workers ? std::max(*wanted_, fewer)
+                                                     : Bounded(workers);
+  }
+  reason_ =
+      fmt::format("{} suffice{}", WorkersText(fewer), fewer == 1 ? "s" : "");
+  for (const Measured& job : jobs) {
+    if (job.memory->scale.more_workers_help) continue;
+    reason_ =
+        fmt::format("{} {}", JobText(job.job->name), job.memory->scale.reason);
+  }
+  if (!knee_ && fewer < wanted_.value_or(workers)) {
+    shrink_ = Shrink{workers, low};
+    for (const Measured& job : jobs) {
+      job.memory->shrink_waits = job.waits;
+      job.memory->shrink_rate = job.rate;
+    }
+  }
+  return fewer;
+}
+
+uint64_t Autoscaler::Decide(absl::Time now, const ScaleFigures& figures,
+                            std::vector<Measured>& jobs) {
+  const uint64_t workers = figures.workers;
+  if (workers == 0) {
+    const bool read = AnyIsRead(figures);
+    // Workers that all go at once are mostly restarted.
+    const bool lasts = now - same_fleet_since_ >= settings_.down_after;
+    if (!read && !lasts && wanted_.has_value()) return *wanted_;
+    reason_ = read ? "readers wait for a worker" : "no job is read";
+    return std::max(Bounded(read ? 1 : 0), read ? wanted_.value_or(0) : 0);
+  }
+  if (const auto undone = UndoShrink(now, workers, jobs)) return *undone;
+  const uint64_t grown = Grow(now, workers, jobs);
+  if (grown > workers) return std::max(grown, wanted_.value_or(0));
+  return Hold(now, workers, jobs);
+}
+
+// A job's share of the wanted workers.
+void Autoscaler::Share(const std::vector<Measured>& jobs) {
+  double need = 0;
+  for (const Measured& job : jobs) need += job.need;
+  for (const Measured& job : jobs) {
+    const double share = need <= 0 ? 0 : job.need / need;
+    job.memory->scale.workers_wanted =
+        WholeWorkers(share * static_cast<double>(*wanted_));
+  }
+}
+
+std::optional<std::string> Autoscaler::Look(absl::Time now,
+                                            const ScaleFigures& figures) {
+  const bool same = fleet_.has_value() && !Differs(figures.workers, *fleet_);
+  if (!same) {
+    // Another fleet: what was measured is of the earlier one.
+    const bool first = !fleet_.has_value();
+    Rebase(now, figures);
+    lows_.clear();
+    same_fleet_since_ = now;
+    // Readers that no worker serves cannot be measured: they are served first.
+    if (first || figures.workers > 0 || !AnyIsRead(figures)) {
+      return std::nullopt;
+    }
+  }
+  std::vector<Measured> jobs;
+  const bool grew = figures.workers > grown_from_;
+  knee_ = false;
+  for (const ScaleFigures::Job& job : figures.jobs) {
+    jobs.push_back(Measure(now, figures, job));
+  }
+  for (Measured& job : jobs) {
+    JudgeTrial(now, job, grew);
+    CheckCeiling(now, job);
+    Assess(figures, job);
+  }
+  const uint64_t wanted = Decide(now, figures, jobs);
+  const uint64_t before = wanted_.value_or(figures.workers);
+  wanted_ = wanted;
+  Share(jobs);
+  Rebase(now, figures);
+  if (wanted == before) return std::nullopt;
+  if (wanted > before) grown_ = now;
+  ++changes_;
+  return fmt::format("wants {} instead of {}: {}", WorkersText(wanted), before,
+                     reason_);
+}
+
+}  // namespace feedmill

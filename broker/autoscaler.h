@@ -1,0 +1,162 @@
+#ifndef FEEDMILL_BROKER_AUTOSCALER_H_
+#define FEEDMILL_BROKER_AUTOSCALER_H_
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/time/time.h"
+#include "broker/verdict.h"
+#include "feedmill/dispatcher.h"
+
+// Computes the number of workers that the jobs need. Pure: a function of the
+// figures that it is given and of the time. docs/autoscaling.md explains the
+// rules.
+
+namespace feedmill {
+
+// Figures of the service at one time.
+struct ScaleFigures {
+  struct Job {
+    std::string name;  // "" stands for all jobs without a name together
+    uint64_t readers = 0;
+    // Sums over all readers since they began.
+    double reader_s = 0;
+    double waited_s = 0;
+    uint64_t elements = 0;
+    // Workers' worth of threads that work for the job now.
+    double busy_workers = 0;
+    BoundBy bound_by = BoundBy::kNone;
+  };
+  uint64_t workers = 0;  // that do not drain
+  double busy = 0;       // part of their threads that has work, 0 to 1
+  std::vector<Job> jobs;
+};
+
+// The outcome for one job.
+struct JobScale {
+  uint64_t workers_wanted = 0;  // its share of all that are wanted, rounded up
+  double waits = 0;             // part of its readers' time, 0 to 1
+  // False if the job waits and more workers would not change that.
+  bool more_workers_help = true;
+  std::string reason;  // a sentence
+};
+
+class Autoscaler {
+ public:
+  explicit Autoscaler(ScaleSettings settings);
+
+  // True if Look must be called now. Cheap: for every tick.
+  bool Due(absl::Time now, uint64_t workers) const;
+  // Takes the figures. Returns a sentence for the log if the wanted number
+  // changed.
+  std::optional<std::string> Look(absl::Time now, const ScaleFigures& figures);
+
+  // Nullopt before the first decision: too little is known.
+  std::optional<uint64_t> workers_wanted() const { return wanted_; }
+  const ScaleSettings& settings() const { return settings_; }
+  // Why the number is as it is; "" before the first decision.
+  const std::string& reason() const { return reason_; }
+  // Changes of the number since the start.
+  uint64_t changes() const { return changes_; }
+  // Null: the job is not known.
+  const JobScale* FindJob(const std::string& name) const;
+
+ private:
+  // A job's figures when the fleet grew because of it.
+  struct Trial {
+    double busy_workers = 0;
+    double rate = 0;
+    double part = 0;  // of the workers, in workers
+    double waits = 0;
+  };
+  // A number of workers above which more did not help.
+  struct Ceiling {
+    double need = 0;
+    double rate = 0;
+    absl::Time until;
+    // The number before a fall to the knee, which is still to be proven.
+    std::optional<double> fallback{};
+    int slow_looks = 0;
+  };
+  struct Memory {
+    double reader_s = 0;
+    double waited_s = 0;
+    uint64_t elements = 0;
+    bool measured = false;
+    std::optional<Trial> trial{};
+    std::optional<Ceiling> ceiling{};
+    double shrink_waits = 0;  // before the fleet shrank
+    double shrink_rate = 0;
+    double cost_best = 0;  // seconds of workers an element; 0: not known
+    absl::Duration hold;   // how long the next ceiling holds
+    absl::Time tried = absl::InfinitePast();
+    JobScale scale{};
+  };
+  // A job in the time since the last look.
+  struct Measured {
+    const ScaleFigures::Job* job = nullptr;
+    Memory* memory = nullptr;
+    double rate = 0;
+    double waits = 0;
+    double busy_workers = 0;
+    double part = 0;      // of the workers that there are
+    bool wishes = false;  // waits, and the workers are busy
+    double need = 0;      // workers, if the job wishes
+    double low = 0;       // workers with which it is surely as fast
+  };
+  // A smaller number than before, which is to be proven.
+  struct Shrink {
+    uint64_t from = 0;
+    double low = 0;
+    bool hurts = false;  // a job waited at the first look after it
+  };
+  struct Floor {
+    uint64_t workers = 0;
+    double low = 0;
+    absl::Time until;
+  };
+
+  void Rebase(absl::Time now, const ScaleFigures& figures);
+  Measured Measure(absl::Time now, const ScaleFigures& figures,
+                   const ScaleFigures::Job& job);
+  void JudgeTrial(absl::Time now, Measured& measured, bool grew);
+  void CheckCeiling(absl::Time now, Measured& measured) const;
+  void Assess(const ScaleFigures& figures, Measured& measured) const;
+  uint64_t Decide(absl::Time now, const ScaleFigures& figures,
+                  std::vector<Measured>& jobs);
+  uint64_t Grow(absl::Time now, uint64_t workers, std::vector<Measured>& jobs);
+  uint64_t Hold(absl::Time now, uint64_t workers,
+                const std::vector<Measured>& jobs);
+  std::optional<uint64_t> UndoShrink(absl::Time now, uint64_t workers,
+                                     const std::vector<Measured>& jobs);
+  void Share(const std::vector<Measured>& jobs);
+  uint64_t Bounded(uint64_t workers) const;
+
+  const ScaleSettings settings_;
+  std::map<std::string, Memory> jobs_;
+  std::optional<uint64_t> wanted_;
+  std::string reason_;
+  uint64_t changes_ = 0;
+  std::optional<uint64_t> fleet_;            // workers at the last look
+  uint64_t grown_from_ = 0;                  // workers before the last growth
+  absl::Time based_ = absl::InfinitePast();  // start of the measurement
+  absl::Time next_ = absl::InfinitePast();
+  absl::Time grown_ = absl::InfinitePast();
+  bool wished_ = false;  // a job wished for workers at the last look
+  bool knee_ = false;    // a job fell to its knee in this look
+  // Sufficient numbers of workers, of the time in which the fleet was the same.
+  std::deque<std::pair<absl::Time, uint64_t>> lows_;
+  absl::Time same_fleet_since_ = absl::InfinitePast();
+  std::optional<Shrink> shrink_;
+  std::optional<Floor> floor_;
+  absl::Duration floor_hold_;
+};
+
+}  // namespace feedmill
+
+#endif  // FEEDMILL_BROKER_AUTOSCALER_H_

@@ -1,0 +1,407 @@
+#include "broker/autoscaler.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <deque>
+#include <numeric>
+#include <optional>
+#include <random>
+#include <string>
+#include <vector>
+
+// The autoscaler against a simulated service: readers, workers and a bound
+// between them, with noise, workers that take time to start and to drain, and
+// gaps between epochs.
+
+namespace feedmill {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr double kNoLimit = 1e12;
+
+// Elements per second, if nothing else limits.
+struct Situation {
+  std::string name;
+  double trainer = kNoLimit;
+  double worker = 100;
+  double source = kNoLimit;  // of all workers together; they block meanwhile
+  double link = kNoLimit;    // of all workers together; they are idle meanwhile
+  double cores = kNoLimit;   // workers that run at a time; the others wait
+};
+
+double CapacityOf(const Situation& at, uint64_t workers) {
+  return std::min({at.worker * std::min(static_cast<double>(workers), at.cores),
+                   at.source, at.link});
+}
+
+double RateOf(const Situation& at, uint64_t workers) {
+  return std::min(at.trainer, CapacityOf(at, workers));
+}
+
+// The smallest number with which the trainer waits 5 % of its time at most or
+// is as fast as with any number.
+uint64_t HandTuned(const Situation& at, uint64_t most) {
+  const double best = 0.95 * RateOf(at, most);
+  uint64_t workers = 1;
+  while (workers < most && RateOf(at, workers) < best) ++workers;
+  return workers;
+}
+
+// Part of the workers' threads that has work.
+double BusyOf(const Situation& at, uint64_t workers) {
+  if (workers == 0) return 0;
+  const double rate = RateOf(at, workers);
+  const bool blocked = rate >= std::min(at.source, at.worker * at.cores) - 1e-6;
+  if (blocked) return 1;
+  return rate / (at.worker * static_cast<double>(workers));
+}
+
+// A service that does as the autoscaler says, a second at a time.
+class Service {
+ public:
+  Service(uint32_t seed, uint64_t workers, ScaleSettings settings)
+      : random_(seed), scaler_(settings), workers_(workers) {}
+
+  void Set(std::vector<Situation> jobs) {
+    jobs_ = std::move(jobs);
+    sums_.resize(jobs_.size());
+  }
+  void SetNoise(double noise) { noise_ = noise; }
+  void Freeze() { acts_ = false; }
+  void Run(absl::Duration time) {
+    for (const absl::Time end = now_ + time; now_ < end;) Second();
+  }
+  uint64_t workers() const { return workers_; }
+  const Autoscaler& scaler() const { return scaler_; }
+  // Numbers that were wanted, one after the other.
+  const std::vector<uint64_t>& wanted() const { return wanted_; }
+
+ private:
+  double Noise() {
+    return std::max(0.2, std::normal_distribution<double>(1, noise_)(random_));
+  }
+  bool Chance(double part) {
+    return std::uniform_real_distribution<double>(0, 1)(random_) < part;
+  }
+
+  void Second() {
+    now_ += absl::Seconds(1);
+    ScaleFigures figures;
+    figures.workers = workers_;
+    // Jobs share the workers evenly, and take what others leave.
+    double busy = 0;
+    double left = 1;
+    for (size_t k = 0; k < jobs_.size(); ++k) {
+      Situation at = jobs_[k];
+      at.worker *= (left / static_cast<double>(jobs_.size() - k)) * Noise();
+      const bool gap = noise_ > 0 && Chance(0.02);  // between two epochs
+      const double rate =
+          workers_ == 0 ? 0 : RateOf(at, workers_) * (gap ? 0.5 : 1);
+      Sums& sums = sums_[k];
+      sums.elements += rate;
+      sums.reader_s += 1;
+      sums.waited_s += std::clamp(1 - rate / at.trainer, 0.0, 1.0);
+      const double part =
+          BusyOf(at, workers_) * at.worker / jobs_[k].worker * (gap ? 0.7 : 1);
+      left = std::max(0.01, left - part);
+      busy += part;
+      figures.jobs.push_back(
+          {at.name, 1, sums.reader_s, sums.waited_s,
+           static_cast<uint64_t>(sums.elements),
+           Average(sums.parts, part) * static_cast<double>(workers_),
+           BoundBy::kStep});
+    }
+    figures.busy = Average(busy_, std::clamp(busy, 0.0, 1.0));
+    if (scaler_.Due(now_, workers_) && scaler_.Look(now_, figures)) {
+      wanted_.push_back(*scaler_.workers_wanted());
+    }
+    if (acts_) Act();
+  }
+
+  // Of the last five seconds, as the dispatcher's windows have it.
+  static double Average(std::deque<double>& last, double value) {
+    last.push_back(value);
+    if (last.size() > 5) last.pop_front();
+    return std::accumulate(last.begin(), last.end(), 0.0) /
+           static_cast<double>(last.size());
+  }
+
+  // Workers start one after the other, each within 8 s; they drain likewise.
+  void Act() {
+    if (!scaler_.workers_wanted().has_value()) return;
+    const uint64_t wanted = *scaler_.workers_wanted();
+    if (workers_ < wanted && Chance(0.3)) {
+      workers_ += std::max<uint64_t>(1, (wanted - workers_) / 2);
+    }
+    if (workers_ > wanted && Chance(0.5)) --workers_;
+  }
+
+  struct Sums {
+    double reader_s = 0;
+    double waited_s = 0;
+    double elements = 0;
+    std::deque<double> parts;
+  };
+  std::mt19937 random_;
+  Autoscaler scaler_;
+  absl::Time now_ = absl::FromUnixSeconds(1'000'000);
+  uint64_t workers_;
+  std::vector<Situation> jobs_;
+  std::vector<Sums> sums_;
+  std::deque<double> busy_;
+  double noise_ = 0.05;
+  bool acts_ = true;
+  std::vector<uint64_t> wanted_;
+};
+
+constexpr uint32_t kMost = 64;
+ScaleSettings Settings() { return {.workers_min = 1, .workers_max = kMost}; }
+
+// A number with headroom for what the hand-tuned one just manages.
+uint64_t MostOf(uint64_t tuned) {
+  return static_cast<uint64_t>(std::ceil(static_cast<double>(tuned) / 0.6)) + 1;
+}
+
+std::vector<Situation> Situations() {
+  std::vector<Situation> all;
+  for (const double trainer : {40.0, 90.0, 250.0, 430.0, 800.0, 1500.0}) {
+    all.push_back({"trainer", trainer});
+  }
+  for (const double source : {130.0, 480.0, 900.0}) {
+    all.push_back({"source", 4000, 100, source});
+  }
+  for (const double link : {150.0, 240.0, 620.0}) {
+    all.push_back({"link", 3000, 100, kNoLimit, link});
+  }
+  for (const double cores : {2.0, 4.0}) {
+    all.push_back({"cores", 2000, 100, kNoLimit, kNoLimit, cores});
+  }
+  return all;
+}
+
+std::string Text(const Service& service) {
+  std::string text = "wanted";
+  for (const uint64_t each : service.wanted()) {
+    text += " " + std::to_string(each);
+  }
+  return text + "; " + service.scaler().reason();
+}
+
+// Changes of direction.
+int Turns(const Service& service) {
+  const std::vector<uint64_t>& wanted = service.wanted();
+  int turns = 0;
+  for (size_t k = 2; k < wanted.size(); ++k) {
+    const bool rose = wanted[k - 1] > wanted[k - 2];
+    turns += rose != (wanted[k] > wanted[k - 1]) ? 1 : 0;
+  }
+  return turns;
+}
+
+TEST(AutoscalerSimulation, FindsTheHandTunedNumberWithinThreeDecisions) {
+  for (const Situation& at : Situations()) {
+    const uint64_t tuned = HandTuned(at, kMost);
+    for (uint32_t seed = 0; seed < 40; ++seed) {
+      const uint64_t begin = 1 + seed % 3;
+      Service service(seed, begin, Settings());
+      service.Set({at});
+      service.Run(absl::Minutes(5));
+      SCOPED_TRACE(testing::Message()
+                   << at.name << " trainer " << at.trainer << " source "
+                   << at.source << " link " << at.link << " seed " << seed
+                   << " tuned " << tuned << ": " << Text(service));
+      const std::vector<uint64_t>& wanted = service.wanted();
+      const uint64_t third =
+          wanted.empty() ? begin
+                         : wanted[std::min<size_t>(2, wanted.size() - 1)];
+      ASSERT_GE(RateOf(at, third), 0.85 * RateOf(at, kMost));
+      ASSERT_LE(third, std::max(MostOf(tuned), begin));
+      ASSERT_GE(RateOf(at, service.workers()), 0.85 * RateOf(at, kMost));
+      if (at.name == "trainer") {
+        ASSERT_GE(service.workers(), tuned);
+      }
+      ASSERT_LE(service.workers(), std::max(MostOf(tuned), begin));
+    }
+  }
+}
+
+TEST(AutoscalerSimulation, NeverFlapsWhileDemandIsTheSame) {
+  for (const Situation& at : Situations()) {
+    for (uint32_t seed = 0; seed < 20; ++seed) {
+      Service service(seed, 1 + seed % 24, Settings());
+      service.Set({at});
+      service.Run(absl::Minutes(6));
+      const size_t found = service.wanted().size();
+      service.Run(absl::Minutes(20));
+      SCOPED_TRACE(testing::Message()
+                   << at.name << " trainer " << at.trainer << " source "
+                   << at.source << " link " << at.link << " seed " << seed
+                   << ": " << Text(service));
+      ASSERT_LE(found, 5u);
+      ASSERT_LE(service.wanted().size(), found + 1);
+      // Up, down to the knee, and one up from it.
+      ASSERT_LE(Turns(service), 2);
+    }
+  }
+}
+
+// After the first ceiling has held for 30 min, the number is tried again, and
+// then ever more rarely.
+TEST(AutoscalerSimulation, TriesAgainEverMoreRarely) {
+  for (uint32_t seed = 0; seed < 3; ++seed) {
+    Service service(seed, 1, Settings());
+    service.Set({{"source", 4000, 100, 480}});
+    service.Run(absl::Hours(24));
+    SCOPED_TRACE(Text(service));
+    // 30 min, 1, 2, 4, 8 and 8 h: six tries. Each goes there, back, and perhaps
+    // one step further.
+    EXPECT_LE(service.wanted().size(), 4u + 3 * 6);
+    EXPECT_GE(service.wanted().size(), 8u);
+  }
+}
+
+TEST(AutoscalerSimulation, FollowsAStepInDemandUpAndDown) {
+  for (uint32_t seed = 0; seed < 100; ++seed) {
+    Service service(seed, 1, Settings());
+    service.Set({{"trainer", 250}});
+    service.Run(absl::Minutes(4));
+    const size_t before = service.wanted().size();
+    SCOPED_TRACE(testing::Message() << "seed " << seed);
+    ASSERT_THAT(service.workers(),
+                testing::AllOf(testing::Ge(3u), testing::Le(5u)))
+        << Text(service);
+    service.Set({{"trainer", 1500}});
+    service.Run(absl::Minutes(4));
+    ASSERT_LE(service.wanted().size(), before + 3) << Text(service);
+    ASSERT_THAT(service.workers(),
+                testing::AllOf(testing::Ge(15u), testing::Le(26u)))
+        << Text(service);
+    service.Set({{"trainer", 250}});
+    service.Run(absl::Minutes(5));
+    ASSERT_THAT(service.workers(),
+                testing::AllOf(testing::Ge(3u), testing::Le(6u)))
+        << Text(service);
+  }
+}
+
+TEST(AutoscalerSimulation, FollowsASourceThatBecomesFaster) {
+  for (uint32_t seed = 0; seed < 100; ++seed) {
+    Service service(seed, 1, Settings());
+    service.Set({{"source", 1500, 100, 480}});
+    service.Run(absl::Minutes(5));
+    ASSERT_LE(service.workers(), 6u) << Text(service);
+    service.Set({{"source", 1500, 200}});
+    service.Run(absl::Minutes(5));
+    ASSERT_GE(service.workers(), 8u) << Text(service);
+  }
+}
+
+TEST(AutoscalerSimulation, SharesWorkersBetweenJobs) {
+  for (uint32_t seed = 0; seed < 100; ++seed) {
+    Service service(seed, 2, Settings());
+    service.Set({{"one", 200}, {"two", 600}});
+    service.Run(absl::Minutes(8));
+    const std::string text = Text(service);
+    ASSERT_THAT(service.workers(),
+                testing::AllOf(testing::Ge(8u), testing::Le(14u)))
+        << text;
+    const JobScale* one = service.scaler().FindJob("one");
+    const JobScale* two = service.scaler().FindJob("two");
+    ASSERT_TRUE(one != nullptr && two != nullptr);
+    EXPECT_GT(two->workers_wanted, one->workers_wanted) << text;
+  }
+}
+
+// ---- single rules
+
+TEST(Autoscaler, SaysThatMoreWorkersDoNotHelpWhereTheLinkIsTheBound) {
+  Service service(1, 8, Settings());
+  service.Set({{"slow", 1000, 100, kNoLimit, 240}});
+  service.Run(absl::Minutes(5));
+  const JobScale* job = service.scaler().FindJob("slow");
+  ASSERT_NE(job, nullptr);
+  EXPECT_FALSE(job->more_workers_help);
+  EXPECT_THAT(job->reason, HasSubstr("more workers do not help"));
+  EXPECT_THAT(service.scaler().reason(), HasSubstr("job 'slow' waits"));
+  EXPECT_LE(service.workers(), 5u) << Text(service);
+}
+
+TEST(Autoscaler, SaysThatMoreWorkersDoNotHelpWhereTheSourceIsTheBound) {
+  Service service(1, 1, Settings());
+  service.Set({{"slow", 4000, 100, 480}});
+  service.Run(absl::Minutes(5));
+  const JobScale* job = service.scaler().FindJob("slow");
+  ASSERT_NE(job, nullptr);
+  EXPECT_FALSE(job->more_workers_help);
+  EXPECT_THAT(job->reason,
+              HasSubstr("was not faster with more than 5 workers"));
+  EXPECT_EQ(service.workers(), 5u);
+}
+
+TEST(Autoscaler, StaysWithinItsBounds) {
+  ScaleSettings settings = Settings();
+  settings.workers_min = 3;
+  settings.workers_max = 6;
+  Service service(1, 4, settings);
+  service.Set({{"fast", 5000}});
+  service.Run(absl::Minutes(3));
+  EXPECT_EQ(service.workers(), 6u);
+  EXPECT_THAT(service.scaler().reason(), HasSubstr("upper bound"));
+  service.Set({});
+  service.Run(absl::Minutes(3));
+  EXPECT_EQ(service.workers(), 3u);
+}
+
+TEST(Autoscaler, GoesToZeroWithoutJobsAndComesBack) {
+  ScaleSettings settings = Settings();
+  settings.workers_min = 0;
+  Service service(1, 4, settings);
+  service.Run(absl::Minutes(3));
+  EXPECT_EQ(service.workers(), 0u);
+  service.Set({{"late", 250}});
+  service.Run(absl::Minutes(3));
+  EXPECT_GE(service.workers(), 3u);
+}
+
+TEST(Autoscaler, KeepsItsNumberWhileAllWorkersAreRestarted) {
+  Autoscaler scaler(Settings());
+  absl::Time now = absl::FromUnixSeconds(1);
+  scaler.Look(now, {.workers = 3, .jobs = {}});
+  now += absl::Seconds(10);
+  scaler.Look(now, {.workers = 3, .jobs = {}});
+  ASSERT_EQ(scaler.workers_wanted(), 3u);
+  now += absl::Seconds(1);
+  EXPECT_EQ(scaler.Look(now, {.workers = 0, .jobs = {}}), std::nullopt);
+  EXPECT_EQ(scaler.workers_wanted(), 3u);
+}
+
+// A dry run: the figures are those of a fleet that nothing changes.
+TEST(Autoscaler, SaysAStableNumberIfNothingActsOnIt) {
+  for (const uint64_t workers : {1, 2, 12}) {
+    Service service(1, workers, Settings());
+    service.SetNoise(0);
+    service.Freeze();
+    service.Set({{"trainer", 250}});
+    service.Run(absl::Minutes(30));
+    EXPECT_LE(service.wanted().size(), 1u) << Text(service);
+    EXPECT_GE(*service.scaler().workers_wanted(), 3u);
+    EXPECT_LE(*service.scaler().workers_wanted(), 5u);
+  }
+}
+
+TEST(Autoscaler, KnowsNothingBeforeItHasMeasured) {
+  Autoscaler scaler(Settings());
+  const absl::Time now = absl::FromUnixSeconds(1);
+  EXPECT_TRUE(scaler.Due(now, 2));
+  EXPECT_EQ(scaler.Look(now, {.workers = 2, .jobs = {}}), std::nullopt);
+  EXPECT_EQ(scaler.workers_wanted(), std::nullopt);
+  EXPECT_FALSE(scaler.Due(now + absl::Seconds(9), 2));
+  EXPECT_TRUE(scaler.Due(now + absl::Seconds(10), 2));
+}
+
+}  // namespace
+}  // namespace feedmill
