@@ -9,6 +9,7 @@
 
 #include "core/base/status.h"
 #include "core/net/clock.h"
+#include "core/process/certificate_authorities.h"
 
 namespace feedmill {
 namespace {
@@ -158,6 +159,10 @@ class Conversation {
     curl_easy_setopt(curl_, CURLOPT_SSL_VERIFYPEER, tls.verify ? 1L : 0L);
     curl_easy_setopt(curl_, CURLOPT_SSL_VERIFYHOST, tls.verify ? 2L : 0L);
     SetBlob(CURLOPT_CAINFO_BLOB, tls.authorities);
+    if (const std::string file = AuthoritiesFile();
+        tls.authorities.empty() && !file.empty()) {
+      curl_easy_setopt(curl_, CURLOPT_CAINFO, file.c_str());
+    }
     SetBlob(CURLOPT_SSLCERT_BLOB, tls.certificate);
     SetBlob(CURLOPT_SSLKEY_BLOB, tls.key);
   }

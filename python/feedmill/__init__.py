@@ -10,6 +10,7 @@
 """
 
 from feedmill import errors, functions
+from feedmill._certificates import offer_certifi
 from feedmill._feedmill import set_log_level
 from feedmill._feedmill import version as __version__
 from feedmill.dataset import ComponentSpec, Dataset
@@ -68,3 +69,4 @@ __all__ = [
 # A library says nothing of its own accord; set_log_level("info") tells what
 # servers do.
 set_log_level("warning")
+offer_certifi()

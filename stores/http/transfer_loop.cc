@@ -17,6 +17,7 @@
 
 #include "core/base/status.h"
 #include "core/net/clock.h"
+#include "core/process/certificate_authorities.h"
 #include "core/process/thread_limit.h"
 
 namespace feedmill {
@@ -67,7 +68,7 @@ void AddHeader(const std::string& line, Attempt& attempt) {
 
 // Sets redirects, certificates and credentials, for a web server or a store.
 void SetUpAccess(const StoreRequest& request, CURL* easy) {
-  const char* authorities = std::getenv("SSL_CERT_FILE");
+  std::string authorities = AuthoritiesFile();
   if (request.is_web) {
     curl_easy_setopt(easy, CURLOPT_FOLLOWLOCATION, 1L);
     curl_easy_setopt(easy, CURLOPT_MAXREDIRS, kRedirectsMax);
@@ -78,8 +79,8 @@ void SetUpAccess(const StoreRequest& request, CURL* easy) {
     curl_easy_setopt(easy, CURLOPT_PATH_AS_IS, 1L);
     if (const char* own = std::getenv("AWS_CA_BUNDLE")) authorities = own;
   }
-  if (authorities != nullptr) {
-    curl_easy_setopt(easy, CURLOPT_CAINFO, authorities);
+  if (!authorities.empty()) {
+    curl_easy_setopt(easy, CURLOPT_CAINFO, authorities.c_str());
   }
   if (request.signature.empty()) return;
   curl_easy_setopt(easy, CURLOPT_AWS_SIGV4, request.signature.c_str());

@@ -1,24 +1,15 @@
-"""The examples of docstrings, of docs/python.md and of README.md run.
+"""The examples of docstrings, of docs/python.md, of docs/tf.md and of README.md run."""
 
-Fenced blocks of a page, in order:
-  ```LANGUAGE NAME   a file of that name, in the working directory
-  ```python          runs, in one namespace for the page
-  ```text            all that the block before it prints
-  ```sh              runs if the page is one of run_page(…, shell=True)
-"""
-
-import contextlib
 import doctest
 import importlib
-import io
 import pkgutil
 import re
 import shutil
-import subprocess
 
 import feedmill
 import pytest
-from conftest import ROOT
+from conftest import ROOT, make_photos
+from page_runner import run_page
 
 # They import packages that are not installed here (frameworks/pages_test.py).
 FRAMEWORKS = [
@@ -33,7 +24,6 @@ MODULES = sorted(
     for _, name, _ in pkgutil.walk_packages(feedmill.__path__, "feedmill.")
     if "_feedmill" not in name and name not in FRAMEWORKS
 )
-FENCE = re.compile(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", re.M | re.S)
 
 
 @pytest.mark.parametrize("name", ["feedmill", *MODULES])
@@ -41,34 +31,10 @@ def test_docstrings(name):
     assert doctest.testmod(importlib.import_module(name)).failed == 0
 
 
-def run_page(text, shell=False):
-    namespace, printed = {}, ""
-    for language, name, body in FENCE.findall(text):
-        if name:
-            with open(name, "w", encoding="utf-8") as file:
-                file.write(body)
-        elif language == "python":
-            output = io.StringIO()
-            with contextlib.redirect_stdout(output):
-                exec(compile(body, "page", "exec"), namespace)
-            printed = output.getvalue()
-        elif language == "sh" and shell:
-            done = subprocess.run(
-                ["bash", "-euc", body], capture_output=True, text=True, timeout=100, check=False
-            )
-            assert done.returncode == 0, done.stdout + done.stderr
-            printed = done.stdout
-        elif language == "text":
-            assert printed == body
-
-
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for number in range(6):
-        photo = tmp_path / "photos" / ("cat", "dog")[number % 2] / f"{number}.jpg"
-        photo.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copy(ROOT / f"tests/shell/data/{number % 4}.jpg", photo)
+    make_photos(tmp_path)
     return tmp_path
 
 

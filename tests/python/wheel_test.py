@@ -1,19 +1,27 @@
-"""The wheel that tools/wheel builds, in a fresh environment with NumPy alone.
+"""The wheel that tools/wheel builds, in fresh environments with NumPy alone.
 
-FEEDMILL_WHEEL_PYTHON names another interpreter than the tests' own; NumPy then
-comes from PyPI.
+The wheel serves all versions of CPython from 3.10 on, if all interpreters are here that
+its build needs. Without FEEDMILL_WHEEL_PYTHON the tests build it. With it, they install
+the wheel that was built last for that interpreter, and NumPy comes from PyPI.
 """
 
 import os
 import shutil
+import signal
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import numpy as np
-from conftest import ROOT
+import pytest
+from conftest import ROOT, make_photos
 
 OTHER = os.environ.get("FEEDMILL_WHEEL_PYTHON")
+BUILT = OTHER is not None
+PACKAGES = ROOT / "build/packages"
+# True if the interpreters are here that a wheel for all versions needs.
+SERVES_ALL = subprocess.run([ROOT / "tools/wheel", "--can-serve-all"], check=False).returncode == 0
 
 PROGRAM = """
 import sys
@@ -34,11 +42,16 @@ print(len(local), "batches")
 """
 
 
+# Without the variables by which the tests find the build.
+ENVIRONMENT = {
+    key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "FEEDMILL")
+}
+
+
 def run(*arguments, **options):
-    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
     done = subprocess.run(
         list(map(str, arguments)),
-        env=environment,
+        env=ENVIRONMENT,
         capture_output=True,
         text=True,
         check=False,
@@ -48,33 +61,74 @@ def run(*arguments, **options):
     return done.stdout
 
 
-def test_the_wheel_is_all_that_a_trainer_installs(tmp_path):
-    built = run(ROOT / "tools/wheel", *(["--python", OTHER] if OTHER else []))
-    wheel = ROOT / built.splitlines()[-1]
-    assert wheel.stat().st_size < 25_000_000
-    run(OTHER or sys.executable, "-m", "venv", tmp_path / "venv")
-    python = tmp_path / "venv/bin/python"
-    pip = [python, "-m", "pip", "install", "--disable-pip-version-check", "-q"]
+@pytest.fixture(scope="module")
+def wheel():
+    if BUILT:
+        return max(PACKAGES.glob("feedmill-*.whl"), key=lambda path: path.stat().st_mtime)
+    options = [] if SERVES_ALL else ["--python", sys.executable]
+    return ROOT / run(ROOT / "tools/wheel", *options).splitlines()[-1]
+
+
+@pytest.fixture(scope="module")
+def python(wheel, tmp_path_factory):
+    """An interpreter of a fresh environment in which the wheel and NumPy are installed."""
+    venv = tmp_path_factory.mktemp("venv")
+    run(OTHER or sys.executable, "-m", "venv", venv)
+    interpreter = venv / "bin/python"
+    pip = [interpreter, "-m", "pip", "install", "--disable-pip-version-check", "-q"]
     if OTHER:
         run(*pip, "numpy")
     else:  # the one that the tests use, so that no network is needed
         packages = Path(np.__file__).parents[1]
-        to = Path(
-            run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))").strip()
-        )
-        for folder in packages.glob("numpy*"):
-            shutil.copytree(folder, to / folder.name)
+        folder = run(interpreter, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))")
+        for source in packages.glob("numpy*"):
+            shutil.copytree(source, Path(folder.strip()) / source.name)
     run(*pip, "--no-index", wheel)
+    return interpreter
+
+
+def test_the_wheel_is_for_all_versions_and_carries_what_it_needs(wheel):
+    assert ("-cp310-abi3-manylinux_2_" if SERVES_ALL else "-manylinux_2_") in wheel.name
+    assert wheel.stat().st_size < 25_000_000
+    names = zipfile.ZipFile(wheel).namelist()
+    for name in ("libGL", "libX11", "lapack", "blas", "gfortran", "libquadmath"):
+        assert not [file for file in names if name in file]
+    assert "feedmill/include/feedmill/op_plugin.h" in names
+    assert "feedmill/py.typed" in names
+    backends = {Path(name).name for name in names if "/_nanobind." in name}
+    assert len(backends) == (3 if SERVES_ALL else 1), backends
+
+
+def test_a_trainer_reads_with_numpy_alone(python, tmp_path):
     assert run(python, "-c", PROGRAM, cwd=tmp_path) == "96 batches\n"
-    (tmp_path / "p.yaml").write_text("source: {range: 3}\n")
-    assert (
-        run(tmp_path / "venv/bin/feedmill", "read", tmp_path / "p.yaml", "--local") == "0\n1\n2\n"
-    )
-    package = Path(run(python, "-c", "import feedmill; print(feedmill.__file__)").strip()).parent
-    assert (package / "include/feedmill/op_plugin.h").exists()
     installed = run(python, "-m", "pip", "list", "--format=freeze", "--disable-pip-version-check")
     names = {line.split("==")[0] for line in installed.splitlines()}
     assert names - {"pip", "setuptools"} == {"feedmill", "numpy"}
+
+
+@pytest.mark.parametrize("page", ["docs/python.md", "docs/tf.md"])
+def test_the_pages_run(python, tmp_path, page):
+    make_photos(tmp_path)
+    run(python, ROOT / "tests/python/page_runner.py", ROOT / page, cwd=tmp_path)
+
+
+def test_the_command_runs_a_service(python, tmp_path):
+    command = python.parent / "feedmill"
+    (tmp_path / "p.yaml").write_text("source: {range: 3}\n")
+    assert run(command, "read", "p.yaml", "--local", cwd=tmp_path) == "0\n1\n2\n"
+    read, write = os.pipe()
+    with subprocess.Popen(
+        [command, "up", "--workers", "2", "--ready-file", f"/dev/fd/{write}"],
+        stderr=subprocess.DEVNULL,
+        env=ENVIRONMENT,
+        pass_fds=[write],
+    ) as up:
+        os.close(write)
+        with open(read, encoding="ascii") as ready:
+            service = ready.readline().strip()
+        assert run(command, "read", "p.yaml", "--service", service, cwd=tmp_path) == "0\n1\n2\n"
+        up.send_signal(signal.SIGTERM)
+        assert up.wait(60) in (0, 128 + signal.SIGTERM)
 
 
 def test_the_source_distribution_has_what_a_build_needs(tmp_path):

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 from conftest import ROOT
-from docs_test import FRAMEWORKS, run_page
+from docs_test import FRAMEWORKS
+from page_runner import run_page
 
 
 @pytest.mark.parametrize("name", FRAMEWORKS)

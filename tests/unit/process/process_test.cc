@@ -4,10 +4,12 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
 
+#include "core/process/certificate_authorities.h"
 #include "core/process/thread_limit.h"
 #include "core/process/write_error.h"
 
@@ -80,6 +82,52 @@ TEST(WriteError, NamesTheLimitOfAFile) {
            MayWriteFile(64 << 10) && !MayWriteFile((64 << 10) + 1);
   });
   EXPECT_TRUE(MayWriteFile(uint64_t{1} << 40));
+}
+
+class Authorities : public testing::Test {
+ protected:
+  Authorities() : root_(testing::TempDir() + "authorities/") {
+    std::filesystem::remove_all(root_);
+    std::filesystem::create_directories(root_);
+    unsetenv("SSL_CERT_FILE");
+    unsetenv("FEEDMILL_CERTIFICATES");
+  }
+  ~Authorities() override {
+    std::filesystem::remove_all(root_);
+    unsetenv("SSL_CERT_FILE");
+    unsetenv("FEEDMILL_CERTIFICATES");
+  }
+  std::string Write(const std::string& file) {
+    const std::filesystem::path path = root_ + file;
+    std::filesystem::create_directories(path.parent_path());
+    std::ofstream(path) << "certificates";
+    return path;
+  }
+
+  const std::string root_;
+};
+
+TEST_F(Authorities, AreThoseOfTheSystem) {
+  EXPECT_EQ(AuthoritiesFile(root_), "");
+  const std::string alpine = Write("etc/ssl/cert.pem");
+  EXPECT_EQ(AuthoritiesFile(root_), alpine);
+  const std::string fedora =
+      Write("etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem");
+  EXPECT_EQ(AuthoritiesFile(root_), fedora);
+  const std::string debian = Write("etc/ssl/certs/ca-certificates.crt");
+  EXPECT_EQ(AuthoritiesFile(root_), debian);
+  setenv("SSL_CERT_FILE", "/no/such.pem", 1);
+  EXPECT_EQ(AuthoritiesFile(root_), "/no/such.pem");
+}
+
+TEST_F(Authorities, AreThoseOfCertifiWhereTheSystemHasNone) {
+  setenv("FEEDMILL_CERTIFICATES", "/no/such.pem", 1);
+  EXPECT_EQ(AuthoritiesFile(root_), "");
+  const std::string certifi = Write("venv/certifi/cacert.pem");
+  setenv("FEEDMILL_CERTIFICATES", certifi.c_str(), 1);
+  EXPECT_EQ(AuthoritiesFile(root_), certifi);
+  const std::string fedora = Write("etc/pki/tls/certs/ca-bundle.crt");
+  EXPECT_EQ(AuthoritiesFile(root_), fedora);
 }
 
 }  // namespace
