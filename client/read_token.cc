@@ -265,7 +265,8 @@ std::string EncodeToken(const ReadToken& token) {
     writer.Put(uint64_t{step.held.size()});
     for (const auto& held : step.held) writer.Put(*held);
   }
-  const bool more = token.slots > 0 || place.skipped > 0;
+  const bool even = token.even_start > 0 || token.padded;
+  const bool more = token.slots > 0 || place.skipped > 0 || even;
   for (const StageState::Step& step : place.stage.steps) {
     if (!grouped && !more) break;
     writer.Put(uint64_t{step.groups.size()});
@@ -275,6 +276,10 @@ std::string EncodeToken(const ReadToken& token) {
     writer.Put(token.slots);
     writer.Put(uint64_t{token.settled ? 1U : 0U});
     writer.Put(place.skipped);
+  }
+  if (even) {
+    writer.Put(token.even_start);
+    writer.Put(uint64_t{token.padded ? 1U : 0U});
   }
   return SealToken(writer.Take());
 }
@@ -338,7 +343,7 @@ absl::StatusOr<ReadToken> DecodeToken(std::string_view bytes) {
     }
   }
   // Only some tokens have these fields: of steps that hold groups of rows, of
-  // runs with slots, and of readers that skipped elements.
+  // runs with slots, of readers that skipped elements, and of evened ranks.
   for (StageState::Step& step : place.stage.steps) {
     if (!reader.good() || reader.done()) break;
     if (!ReadGroups(reader, kRowsPerByte * bytes.size(), step)) {
@@ -349,7 +354,14 @@ absl::StatusOr<ReadToken> DecodeToken(std::string_view bytes) {
     token.slots = reader.Number();
     token.settled = reader.Number() != 0;
     place.skipped = reader.Number();
-    if (token.slots == 0 && place.skipped == 0) return damaged();
+    bool even = false;
+    if (reader.good() && !reader.done()) {
+      token.even_start = reader.Number();
+      token.padded = reader.Number() != 0;
+      even = token.even_start > 0 || token.padded;
+      if (!even) return damaged();
+    }
+    if (token.slots == 0 && place.skipped == 0 && !even) return damaged();
   }
   if (!reader.done() || !token.share.sound() || !InOrder(token.skips) ||
       place.elements < place.skip) {
@@ -553,6 +565,8 @@ absl::StatusOr<ReadToken> MergeTokens(std::vector<ReadToken> tokens) {
   merged.settled = settled;
   merged.place.skip = number - merged.place.number();
   merged.place.elements = number;
+  merged.even_start = 0;
+  merged.padded = false;
   return merged;
 }
 

@@ -32,6 +32,10 @@ struct ReadToken {
   Share share;
   std::vector<NumberRange> skips;  // ReadRules::skips
   ReadPlace place;
+  // Of evened ranks (EvenRules): where the elements were divided among these
+  // ranks, and whether the rank was given its last element once more.
+  uint64_t even_start = 0;
+  bool padded = false;
 
   // True for an epoch that has not begun. Its position has no client stage
   // state.

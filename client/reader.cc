@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/time/clock.h"
+#include "client/even_reader.h"
 #include "client/quarantine.h"
 #include "client/read_token.h"
 #include "client/service_reader.h"
@@ -89,6 +90,10 @@ class InProcessReader : public Reader {
 
   std::optional<uint64_t> LeftBefore(uint64_t unread) const override {
     return reader_->sequence().LeftBefore(unread);
+  }
+
+  std::optional<uint64_t> Total() const override {
+    return reader_->sequence().size();
   }
 
   absl::StatusOr<uint64_t> NumberBefore(uint64_t unread) const override {
@@ -181,8 +186,11 @@ const Chunk* Reader::NextChunk() {
   return &current_;
 }
 
-absl::StatusOr<std::unique_ptr<Reader>> Read(const Dataset& dataset,
-                                             ReadOptions options) {
+namespace {
+
+// Read without evening out.
+absl::StatusOr<std::unique_ptr<Reader>> ReadExactly(const Dataset& dataset,
+                                                    ReadOptions options) {
   TuneMalloc();
   if (options.registry == nullptr) {
     FM_ASSIGN_OR_RETURN(options.registry, DefaultFunctions());
@@ -238,6 +246,77 @@ absl::StatusOr<std::unique_ptr<Reader>> Read(const Dataset& dataset,
   if (token) FM_RETURN_IF_ERROR(CheckTokenPlan(*token, reader->plan_id()));
   return std::make_unique<InProcessReader>(
       read, std::move(rules), std::move(reader), std::move(options));
+}
+
+// Makes element `number` of the reading of `reader` once more, in a job of its
+// own.
+absl::StatusOr<Chunk> ReadAgain(const Dataset& dataset, ReadOptions options,
+                                uint64_t number) {
+  options.even = Even::kExact;
+  options.job.clear();
+  options.consumer.clear();
+  options.take_over = false;
+  options.rank = 0;
+  options.ranks = 1;
+  options.token.clear();
+  options.profile = nullptr;
+  options.skip_batches.clear();
+  if (number > 0) options.skip_batches = {{0, number}};
+  FM_ASSIGN_OR_RETURN(const std::unique_ptr<Reader> reader,
+                      ReadExactly(dataset, std::move(options)));
+  FM_ASSIGN_OR_RETURN(const std::optional<Chunk> chunk, reader->Next());
+  if (chunk.has_value()) return chunk->Slice(0, 1);
+  return FailedPrecondition(
+      "even: element {} is to be repeated, and is not there any more: the "
+      "files of the dataset changed",
+      number);
+}
+
+absl::StatusOr<std::unique_ptr<Reader>> ReadEvenly(const Dataset& dataset,
+                                                   const ReadOptions& options) {
+  const char* const name = options.even == Even::kDrop ? "drop" : "pad";
+  if (dataset.graph().options.order == Order::kAny) {
+    return InvalidArgument(
+        "even: \"{}\" needs order deterministic; the dataset has order any",
+        name);
+  }
+  FM_ASSIGN_OR_RETURN(std::unique_ptr<Reader> reader,
+                      ReadExactly(dataset, options));
+  EvenRules even;
+  even.even = options.even;
+  even.total = reader->total();
+  even.agree = options.agree;
+  if (!even.total && !even.agree) {
+    return InvalidArgument(
+        "even: \"{}\" needs to know how many elements there are, and this "
+        "dataset is counted only by reading it (a filter, for example); use "
+        "\"exact\", or batch before the filter, or pass agree",
+        name);
+  }
+  std::optional<ReadToken> token;
+  if (!options.token.empty()) {
+    FM_ASSIGN_OR_RETURN(token, DecodeToken(options.token));
+  }
+  FM_ASSIGN_OR_RETURN(even.rules, MakeRules({options.rank, options.ranks},
+                                            options.skip_batches, token));
+  SetEvenPlace(token, even);
+  ReadOptions again = options;
+  again.seed = reader->seed();
+  again.epoch = reader->epoch();
+  return MakeEvenReader(std::move(reader), std::move(even),
+                        [dataset, again](uint64_t number) {
+                          return ReadAgain(dataset, again, number);
+                        });
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Reader>> Read(const Dataset& dataset,
+                                             ReadOptions options) {
+  if (options.even == Even::kExact || options.ranks <= 1) {
+    return ReadExactly(dataset, std::move(options));
+  }
+  return ReadEvenly(dataset, options);
 }
 
 }  // namespace feedmill

@@ -109,6 +109,7 @@ class ServiceReader : public Reader {
   absl::StatusOr<uint64_t> NumberBefore(uint64_t unread) const override;
   uint64_t PassBefore(uint64_t unread) const override;
   std::optional<uint64_t> LeftBefore(uint64_t unread) const override;
+  std::optional<uint64_t> Total() const override;
   absl::StatusOr<std::optional<Chunk>> FetchWhole();
   absl::StatusOr<std::shared_ptr<const Plan>> MakePlan(const RunInfo& run);
   // Feeds the sequence until an output is ready. False at the end, or if
@@ -228,6 +229,11 @@ uint64_t ServiceReader::PassBefore(uint64_t unread) const {
 }
 
 // Slots of workers have numbers of their own.
+std::optional<uint64_t> ServiceReader::Total() const {
+  if (view_.run->slots > 0) return std::nullopt;
+  return sequence_->size();
+}
+
 std::optional<uint64_t> ServiceReader::LeftBefore(uint64_t unread) const {
   if (view_.run->slots > 0) return std::nullopt;
   return sequence_->LeftBefore(unread);

@@ -23,6 +23,8 @@ class YamlReader : private YamlValues {
  public:
   // options.job of the text.
   const std::string& job() const { return job_; }
+  // options.even of the text.
+  Even even() const { return even_; }
   // Lines of the source and of each step of the text.
   const GraphLines& lines() const { return lines_; }
 
@@ -173,13 +175,19 @@ class YamlReader : private YamlValues {
 
   absl::Status ReadOptions(const YAML::Node& node, Options& options) {
     return ForEachOptionalKey(
-        node, "options", {"job", "order", "processing_mode", "seed"},
+        node, "options", {"even", "job", "order", "processing_mode", "seed"},
         [&](const std::string& key, const YAML::Node& value) {
           if (key == "seed") {
             return ReadSeedYaml(*this, "seed", value, options.seed);
           }
           if (key == "job") return ReadJob(value);
           size_t word = 0;
+          if (key == "even") {
+            FM_RETURN_IF_ERROR(
+                ReadWord(value, "even", {"exact", "drop", "pad"}, word));
+            even_ = static_cast<Even>(word);
+            return absl::OkStatus();
+          }
           if (key == "order") {
             FM_RETURN_IF_ERROR(
                 ReadWord(value, "order", {"deterministic", "any"}, word));
@@ -205,6 +213,7 @@ class YamlReader : private YamlValues {
   size_t inputs_ = 0;
   size_t depth_ = 0;  // nesting of the current input
   std::string job_;
+  Even even_ = Even::kExact;
   GraphLines lines_;
   GraphLines* at_ = &lines_;  // lines of the current input or of the whole
 };
@@ -286,7 +295,8 @@ absl::StatusOr<Pipeline> ParsePipelineYaml(std::string_view text,
     YamlReader reader;
     FM_ASSIGN_OR_RETURN(Graph graph, reader.ReadGraph(YAML::Load(copy)));
     if (!directory.empty()) MakePathsAbsolute(directory, graph);
-    return Pipeline{std::move(graph), reader.job(), reader.lines()};
+    return Pipeline{std::move(graph), reader.job(), reader.even(),
+                    reader.lines()};
   } catch (const YAML::Exception& error) {
     if (error.mark.is_null()) {
       return InvalidArgument("not YAML: {}", error.msg);

@@ -7,6 +7,7 @@
 #include "absl/status/statusor.h"
 #include "core/dataset/graph.h"
 #include "core/dataset/graph_place.h"
+#include "feedmill/even.h"
 
 namespace feedmill {
 
@@ -17,6 +18,9 @@ struct Pipeline {
   // options.job: the job of a read through a service (ReadOptions::job); "":
   // the reader has a job of its own.
   std::string job{};
+  // options.even: how the ranks of a reading are evened out
+  // (ReadOptions::even).
+  Even even = Even::kExact;
   // Lines of the graph's source and of each step in the text.
   GraphLines lines{};
 };

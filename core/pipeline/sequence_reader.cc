@@ -135,11 +135,16 @@ uint64_t SequenceReader::PassBefore(uint64_t unread) const {
                                       : 0;
 }
 
-std::optional<uint64_t> SequenceReader::LeftBefore(uint64_t unread) const {
+std::optional<uint64_t> SequenceReader::size() const {
   if (!numbered() || plan_->size() == kEndless) return std::nullopt;
+  return plan_->size();
+}
+
+std::optional<uint64_t> SequenceReader::LeftBefore(uint64_t unread) const {
+  const std::optional<uint64_t> whole = size();
   const std::optional<ReadPlace> place = keeper_.Before(unread);
-  if (!place) return std::nullopt;
-  return ElementsFrom(options_.rules, place->elements, plan_->size());
+  if (!whole || !place) return std::nullopt;
+  return ElementsFrom(options_.rules, place->elements, *whole);
 }
 
 }  // namespace feedmill

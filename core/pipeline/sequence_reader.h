@@ -112,6 +112,9 @@ class SequenceReader {
   // Pass (Plan::ReachedPass) of the last element that Pop gave, except its last
   // `unread`. 0 before the first one.
   uint64_t PassBefore(uint64_t unread) const;
+  // Number of elements of the sequence, of all ranks. Nullopt if only reading
+  // can tell, or if the sequence is infinite.
+  std::optional<uint64_t> size() const;
   // Number of elements that are left after the last one except `unread`.
   // Nullopt if only reading can tell.
   std::optional<uint64_t> LeftBefore(uint64_t unread) const;

@@ -19,6 +19,7 @@
 #include "feedmill/dataset.h"
 #include "feedmill/element.h"
 #include "feedmill/endpoint.h"
+#include "feedmill/even.h"
 #include "feedmill/link.h"
 
 // Reading a pipeline's elements, in this process or through a service:
@@ -64,6 +65,12 @@ enum class Transport {
 struct ReadWait {
   std::string what;  // "a worker: the dispatcher at tcp://… has none"
   absl::Duration waited;
+};
+
+// Which ranks have another element (ReadOptions::agree).
+struct RanksWithElement {
+  bool all = false;
+  bool any = false;
 };
 
 struct ReadOptions {
@@ -112,6 +119,15 @@ struct ReadOptions {
   // keeps its own. Needs order deterministic.
   uint64_t rank = 0;
   uint64_t ranks = 1;
+  // Evens out the number of elements of the ranks. kDrop and kPad need order
+  // deterministic, and a number of elements that the plan knows; otherwise
+  // `agree`. Tokens remember a padding.
+  Even even = Even::kExact;
+  // Tells all ranks together, before each element of a dataset whose number of
+  // elements only reading tells, which of them have another element. A
+  // collective operation of the application, in which every rank takes part.
+  // Called by the thread that reads; an error ends that call of Next.
+  std::function<absl::StatusOr<RanksWithElement>(bool have)> agree{};
   // Half-open intervals [first, second) of element (batch) numbers to leave
   // out, as if they did not exist. With ranks, each interval's length must be a
   // multiple of `ranks`. Takes no time if the plan knows the place of each
@@ -278,6 +294,10 @@ class Reader {
     return PassBefore(Unread() + unread);
   }
 
+  // Number of elements of all ranks from the beginning of the epoch to its end.
+  // Nullopt as for left().
+  std::optional<uint64_t> total() const { return Total(); }
+
   // Amounts that each worker has sent so far. Empty for a local read. Any
   // thread.
   virtual std::vector<LinkReport> links() const { return {}; }
@@ -314,6 +334,8 @@ class Reader {
   }
 
  private:
+  friend class EvenReader;  // private to the library
+
   // Next, when all of the chunk before was used.
   virtual absl::StatusOr<std::optional<Chunk>> FetchChunk() = 0;
   // See ReportProgress.
@@ -328,6 +350,8 @@ class Reader {
   virtual uint64_t PassBefore(uint64_t unread) const = 0;
   // Number of elements of this reader after that element, where it is known.
   virtual std::optional<uint64_t> LeftBefore(uint64_t unread) const = 0;
+  // See total.
+  virtual std::optional<uint64_t> Total() const = 0;
   // Fetches the next chunk with rows into current_; false at the end or on an
   // error, which goes to status_.
   bool Advance();
@@ -426,7 +450,8 @@ inline Reader::ChunkRange Reader::chunks() { return ChunkRange(this); }
 
 // Opens a dataset. Checks it, then waits for the plan (through a service: until
 // a worker has listed the files), at most options.first_timeout.
-//   InvalidArgument      the pipeline, the address or an option is wrong
+//   InvalidArgument      the pipeline, the address or an option is wrong; even,
+//                        without `agree`, where only reading counts elements
 //   NotFound             a file of the pipeline does not exist
 //   DeadlineExceeded     no dispatcher, or no worker, answered in time
 //   FailedPrecondition   the job is being read by another, or is another

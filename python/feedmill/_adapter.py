@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from feedmill import _arguments as check
+from feedmill._arguments import Even
 from feedmill.dataset import Dataset
 from feedmill.errors import InvalidArgumentError
-from feedmill.loader import Even, Loader, check_even, check_options
+from feedmill.loader import Loader, check_options
 from feedmill.reader import Element, State, token_of
 
 
@@ -27,7 +28,7 @@ class Adapter:
         *,
         rank: int | None,
         ranks: int | None,
-        even: Even,
+        even: Even | None,
         state: Mapping[str, Any] | None,
         options: Mapping[str, Any],
     ) -> None:
@@ -35,7 +36,12 @@ class Adapter:
         if (rank is None) != (ranks is None):
             raise InvalidArgumentError("rank, ranks: both or none of them")
         self._dataset = dataset
-        self._arguments = {"service": service, "job": job, "even": check_even(even), **options}
+        self._arguments = {
+            "service": service,
+            "job": job,
+            "even": dataset._even(even, "drop"),
+            **options,
+        }
         self._ranks = None if rank is None or ranks is None else (rank, ranks)
         self._state: State | None = None
         self._epoch: int | None = None

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import operator
 import os
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from feedmill.errors import InvalidArgumentError
 
 _COUNT_MAX = (1 << 64) - 1
+
+Even: TypeAlias = Literal["exact", "drop", "pad"]
+EVEN = ("exact", "drop", "pad")
 
 
 def _refuse(name: str, expected: str, value: object) -> InvalidArgumentError:
@@ -66,6 +69,14 @@ def flag(name: str, value: Any) -> bool:
     if value is not True and value is not False:
         raise _refuse(name, "True or False", value)
     return bool(value)
+
+
+def even(name: str, value: Any) -> Even:
+    """One of Even."""
+    if value not in EVEN:
+        raise _refuse(name, '"exact", "drop" or "pad"', value)
+    chosen: Even = value
+    return chosen
 
 
 def ranges(name: str, value: Any) -> list[tuple[int, int]]:

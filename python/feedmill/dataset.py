@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from feedmill import _arguments as check
 from feedmill import _feedmill, _plain_yaml
 from feedmill._absolute_paths import absolute_definition
+from feedmill._arguments import Even
 from feedmill._sources import Sources
 from feedmill._steps import Steps
 from feedmill._values import options
@@ -95,6 +96,12 @@ class Dataset(Sources, Steps):
         options: Mapping[str, Any] = self._definition.get("options", {})
         return options
 
+    def _even(self, even: Even | None, default: Even = "exact") -> Even:
+        """The value that is given, or the option of the dataset, or the default."""
+        if even is None:
+            even = self._options().get("even", default)
+        return check.even("even", even)
+
     def _pipeline(self) -> _feedmill.Pipeline:
         return _feedmill.Pipeline(self.to_yaml(), os.getcwd())
 
@@ -165,6 +172,7 @@ class Dataset(Sources, Steps):
         order: Literal["deterministic", "any"] | None = None,
         processing_mode: Literal["dynamic", "off"] | None = None,
         job: str | None = None,
+        even: Even | None = None,
     ) -> Self:
         """Returns the dataset with other options; those that are None stay.
 
@@ -172,8 +180,9 @@ class Dataset(Sources, Steps):
         ``order``: ``any`` gives each element to one of the readers that share a job.
         ``processing_mode``: ``off`` reads the whole dataset once for each worker.
         ``job``: the job that a read through a service is of.
+        ``even``: how ranks are evened out, see :meth:`read`.
         """
-        given = options(seed=seed, order=order, processing_mode=processing_mode, job=job)
+        given = options(seed=seed, order=order, processing_mode=processing_mode, job=job, even=even)
         merged = {**self._options(), **given}
         return self._checked({**self._definition, "options": merged})
 
@@ -186,6 +195,8 @@ class Dataset(Sources, Steps):
         *,
         rank: int = 0,
         ranks: int = 1,
+        even: Even | None = None,
+        agree: Callable[[bool], tuple[bool, bool]] | None = None,
         state: Mapping[str, Any] | None = None,
         epoch: int | None = None,
         seed: int | None = None,
@@ -212,6 +223,20 @@ class Dataset(Sources, Steps):
         Args:
           job: Readers of one name share a job; default: a job of this reader's own.
           rank, ranks: The reader takes the elements n with n mod ranks = rank.
+          even: Number of elements of each rank, if the ranks do not divide the elements
+            of an epoch. Default: the dataset's option, or ``exact``.
+
+            - ``exact``: every element once. Some ranks get one element more.
+            - ``drop``: every rank gets as many. The last elements of the epoch, fewer
+              than ``ranks``, are left out.
+            - ``pad``: every rank gets as many. A rank without one of the last elements
+              gets the element before once more.
+
+            ``drop`` and ``pad`` need a dataset of known length, or ``agree``.
+          agree: Function that tells all ranks together, before each element of a dataset
+            without a known length, whether all and whether any of them have another
+            element: ``agree(have: bool) -> (all_have, any_have)``. A collective of the
+            framework, in which every rank takes part.
           state: Go on after the element at which ``state_dict()`` was called. The
             dataset must be the same; its seed and epoch are the state's.
           epoch: Each epoch has another order. Default: the state's, or 0, or of a
@@ -244,6 +269,8 @@ class Dataset(Sources, Steps):
                 "consumer": check.text("consumer", consumer),
                 "rank": check.count("rank", rank),
                 "ranks": check.count("ranks", ranks),
+                "even": self._even(even),
+                "agree": agree,
                 "epoch": check.optional_count("epoch", epoch),
                 "seed": check.optional_count("seed", seed),
                 "skip_batches": check.ranges("skip_batches", skip_batches),

@@ -13,9 +13,9 @@ import numpy as np
 from jax.experimental import multihost_utils
 
 from feedmill._adapter import Adapter
+from feedmill._arguments import Even
 from feedmill.dataset import Dataset
 from feedmill.errors import InvalidArgumentError
-from feedmill.loader import Even
 from feedmill.reader import Element
 
 __all__ = ["JaxLoader"]
@@ -51,8 +51,8 @@ class JaxLoader(Adapter):
       sharding: A ``jax.sharding.Sharding`` of all arrays, or a dict of them by
         component; components that it does not name stay in this process. Default: none.
       rank, ranks: In place of those that are found.
-      even: See :class:`Loader`. Default: ``drop``. If the length of the dataset is not
-        known, the processes ask each other for each batch by
+      even: See :class:`Loader`. Default: the dataset's option, or ``drop``. If the
+        length of the dataset is not known, the processes ask each other for each batch by
         ``multihost_utils.process_allgather``.
 
     Raises the errors of :class:`Loader`.
@@ -67,7 +67,7 @@ class JaxLoader(Adapter):
         sharding: Any = None,
         rank: int | None = None,
         ranks: int | None = None,
-        even: Even = "drop",
+        even: Even | None = None,
         state: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> None:

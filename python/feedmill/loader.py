@@ -5,19 +5,18 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from feedmill import _arguments as check
 from feedmill import _feedmill
-from feedmill._even import EVEN, Epoch
+from feedmill._arguments import Even
 from feedmill.dataset import Dataset
 from feedmill.errors import Error, FailedPreconditionError, InvalidArgumentError, UnknownLengthError
 from feedmill.reader import Element, Reader, State, describe_state, make_state, token_of
 
-Even: TypeAlias = Literal["exact", "drop", "pad"]
-
 # Keywords that Loader sets itself, or that belong to a single reading.
 _OWN = {"self", "service", "job", "rank", "ranks", "state", "epoch", "seed", "skip_batches"}
+_OWN |= {"even", "agree"}
 _READ_OPTIONS = set(inspect.signature(Dataset.read).parameters) - _OWN
 
 
@@ -46,27 +45,12 @@ class Loader:
       dataset: The dataset to read.
       service, job: See :meth:`Dataset.read`. Several ranks read a named job.
       rank, ranks: The loader takes the elements n with n mod ranks = rank.
-      even: Number of elements of each rank, if the ranks do not divide the elements
-        of an epoch:
-
-        - ``exact``: every element once. Some ranks get one element more than others.
-        - ``drop``: every rank gets as many. The last elements of the epoch, fewer
-          than ``ranks``, are left out.
-        - ``pad``: every rank gets as many. A rank without one of the last elements
-          gets the element before once more.
-
-        ``drop`` and ``pad`` need a dataset of known length, or ``agree``. With a
-        service they plan each epoch a second time, as a job of their own that makes no
-        element.
+      even, agree: See :meth:`Dataset.read`.
       state: Go on at the place of a ``state_dict()``, or of :func:`merge_states` of
         the states of all ranks.
       epoch: The first epoch. Default: the state's, or 0.
       seed: Replaces the seed of the dataset.
       skip_batches: Elements [first, second) of the first epoch that are left out.
-      agree: Function that tells all ranks together, before each element of a dataset
-        without a known length, whether all and whether any of them have another
-        element: ``agree(have: bool) -> (all_have, any_have)``. A collective of the
-        framework, in which every rank takes part.
       **options: Other keywords of :meth:`Dataset.read`.
 
     Raises InvalidArgumentError for a wrong option. Later errors are those of
@@ -81,7 +65,7 @@ class Loader:
         *,
         rank: int = 0,
         ranks: int = 1,
-        even: Even = "exact",
+        even: Even | None = None,
         state: Mapping[str, Any] | None = None,
         epoch: int | None = None,
         seed: int | None = None,
@@ -95,12 +79,13 @@ class Loader:
         self._job = job
         self._rank = check.count("rank", rank)
         self._ranks = check.count("ranks", ranks)
-        self._even = check_even(even)
+        self._even = dataset._even(even)
         self._seed = check.optional_count("seed", seed)
         self._skips = check.ranges("skip_batches", skip_batches)
         self._agree = agree
         self._options = options
-        self._current: Epoch | None = None
+        self._current: Reader | None = None
+        self._begun = False  # the present epoch was given to a loop
         self._failed = False
         self._counted: tuple[int, int | None] | None = None  # of which epoch, for len()
         self._place: State | None = None
@@ -113,7 +98,7 @@ class Loader:
                 )
         if self._even != "exact" and self._order_any:
             raise InvalidArgumentError(
-                f'even: "{even}" needs the order "deterministic"; the dataset has "any"'
+                f'even: "{self._even}" needs the order "deterministic"; the dataset has "any"'
             )
 
     # ---- elements
@@ -172,7 +157,7 @@ class Loader:
         self._next_epoch = epoch
         self._place = None
         self._skips = []
-        if self._current is not None and not self._current.begun:
+        if self._current is not None and not self._begun:
             self._leave()
 
     @property
@@ -181,7 +166,7 @@ class Loader:
 
         None before an epoch begins and after it has ended.
         """
-        return None if self._current is None else self._current.reader
+        return self._current
 
     # ---- the place in the sequence
 
@@ -204,7 +189,7 @@ class Loader:
         """
         if self._current is None and self._place is not None:
             return dict(self._place)
-        return self._open().state()
+        return self._open().state_dict()
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Has the next loop begin at the place of ``state``; ends a present epoch.
@@ -264,90 +249,67 @@ class Loader:
         with self._read_alone(epoch) as reader:
             return reader._length
 
-    def _element(self, number: int) -> Element:
-        """The element of that number in the present epoch."""
-        with self._read_alone(self._next_epoch, [(0, number)] if number else []) as reader:
-            return next(reader)
-
-    def _read_alone(self, epoch: int, skips: Sequence[tuple[int, int]] = ()) -> Reader:
+    def _read_alone(self, epoch: int) -> Reader:
         """A reader of all ranks' elements, in a job of its own."""
         options = {key: self._options[key] for key in self._options if key not in _ONE_READER}
         return self._dataset.read(
-            self._service, "", epoch=epoch, seed=self._seed, skip_batches=skips, **options
+            self._service, "", even="exact", epoch=epoch, seed=self._seed, **options
         )
 
-    def _open(self) -> Epoch:
-        """Returns the present epoch, opened if it is not."""
+    def _open(self) -> Reader:
+        """Returns the reader of the present epoch, opened if it is not."""
         if self._failed:
             raise FailedPreconditionError(
                 "the epoch before ended with an error; go on with load_state_dict(state)"
             )
-        if self._current is not None:
-            return self._current
-        place = self._place
-        evened = self._even != "exact" and self._ranks > 1
-        if evened and self._even == "pad" and place is not None and "again" in place:
-            place = {**place, "token": place["again"]}
-        reader = self._dataset.read(
-            self._service,
-            self._job,
-            rank=self._rank,
-            ranks=self._ranks,
-            state=place,
-            epoch=None if place is not None or self._shares else self._next_epoch,
-            seed=None if place is not None else self._seed,
-            skip_batches=self._skips,
-            **self._options,
-        )
-        self._seed = reader.seed
-        self._next_epoch = reader.epoch
-        try:
-            total = None
-            if evened and reader._length is not None:
-                total = self._total(reader.epoch)
-            self._current = Epoch(
-                reader,
-                self._even if evened else "exact",
-                self._rank,
-                self._ranks,
-                self._place,
-                total,
-                self._agree,
-                self._element,
+        if self._current is None:
+            place = self._place
+            self._current = self._dataset.read(
+                self._service,
+                self._job,
+                rank=self._rank,
+                ranks=self._ranks,
+                even=self._even,
+                agree=self._agree,
+                state=place,
+                epoch=None if place is not None or self._shares else self._next_epoch,
+                seed=None if place is not None else self._seed,
+                skip_batches=self._skips,
+                **self._options,
             )
-        except BaseException:
-            reader.close()
-            raise
+            self._begun = False
+            self._seed = self._current.seed
+            self._next_epoch = self._current.epoch
         return self._current
 
-    def _begin(self) -> Epoch:
-        if self._current is not None and self._current.begun:
+    def _begin(self) -> Reader:
+        if self._current is not None and self._begun:
             self._leave()
-        epoch = self._open()
-        epoch.begun = True
-        self._next_epoch = epoch.reader.epoch + 1
+        reader = self._open()
+        self._begun = True
+        self._next_epoch = reader.epoch + 1
         self._place = None
         self._skips = []
-        return epoch
+        return reader
 
-    def _next(self, epoch: Epoch) -> Element:
+    def _next(self, reader: Reader) -> Element:
         try:
-            return epoch.next()
+            return next(reader)
         except StopIteration:
-            if epoch is self._current:
+            if reader is self._current:
                 self._failed = False
                 if not self._order_any:
-                    token = _feedmill.next_epoch_token(token_of(epoch.reader.state_dict()))
+                    token = _feedmill.next_epoch_token(token_of(reader.state_dict()))
                     self._place = make_state(token)
                 self._leave()
             raise
         except Error:
-            self._failed = epoch is self._current
+            self._failed = reader is self._current
             raise
 
     def _leave(self) -> None:
         if self._current is not None:
-            self._current.reader.close()
+            self._current.close()
         self._current = None
 
 
@@ -360,7 +322,7 @@ class _Elements:
 
     def __init__(self, loader: Loader) -> None:
         self._loader = loader
-        self._epoch: Epoch | None = None
+        self._reader: Reader | None = None
         self._ended = False
 
     def __iter__(self) -> Iterator[Element]:
@@ -369,10 +331,10 @@ class _Elements:
     def __next__(self) -> Element:
         if self._ended:
             raise StopIteration
-        if self._epoch is None:
-            self._epoch = self._loader._begin()
+        if self._reader is None:
+            self._reader = self._loader._begin()
         try:
-            return self._loader._next(self._epoch)
+            return self._loader._next(self._reader)
         except StopIteration:
             self._ended = True
             raise
@@ -386,11 +348,3 @@ def check_options(options: Mapping[str, Any], more: Sequence[str] = ()) -> None:
         raise TypeError(
             f"{', '.join(unknown)}: no such option; there are {', '.join(sorted(known))}"
         )
-
-
-def check_even(value: Any) -> Even:
-    """Returns the value; InvalidArgumentError if it is none of Even."""
-    if value not in EVEN:
-        raise InvalidArgumentError(f'even: expected "exact", "drop" or "pad", found {value!r}')
-    even: Even = value
-    return even

@@ -12,8 +12,8 @@ import numpy as np
 import tensorflow as tf
 
 from feedmill._adapter import Adapter
+from feedmill._arguments import Even
 from feedmill.dataset import ComponentSpec, Dataset
-from feedmill.loader import Even
 from feedmill.reader import Element
 
 __all__ = ["TensorFlowLoader"]
@@ -43,7 +43,7 @@ class TensorFlowLoader(Adapter):
         :class:`Loader`. Several ranks read a named job of a service.
       rank, ranks: This process reads the elements n with n mod ranks = rank. They are
         not found: TensorFlow has them in its strategy's ``tf.distribute.InputContext``.
-      even: See :class:`Loader`. Default: ``drop``.
+      even: See :class:`Loader`. Default: the dataset's option, or ``drop``.
 
     Raises the errors of :class:`Loader`.
     """
@@ -56,7 +56,7 @@ class TensorFlowLoader(Adapter):
         *,
         rank: int = 0,
         ranks: int = 1,
-        even: Even = "drop",
+        even: Even | None = None,
         state: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> None:

@@ -16,9 +16,9 @@ from torch.utils.data import IterableDataset, get_worker_info
 
 from feedmill import _arguments as check
 from feedmill._adapter import Adapter
+from feedmill._arguments import Even
 from feedmill.dataset import Dataset
 from feedmill.errors import InvalidArgumentError
-from feedmill.loader import Even
 from feedmill.reader import Element
 
 __all__ = ["TorchDataset", "ranks_of_process", "to_tensors"]
@@ -65,10 +65,10 @@ class TorchDataset(Adapter, IterableDataset):
       dataset, service, job, state, epoch, seed, skip_batches, options: Those of
         :class:`Loader`. Several ranks read a named job of a service.
       rank, ranks: In place of those that are found.
-      even: See :class:`Loader`. Default: ``drop``: ranks that take different numbers of
-        steps would wait for each other without end. If the length of the dataset is not
-        known, the ranks ask each other for each batch by an all-reduce of two numbers,
-        through gloo.
+      even: See :class:`Loader`. Default: the dataset's option, or ``drop``: ranks that
+        take different numbers of steps would wait for each other without end. If the
+        length of the dataset is not known, the ranks ask each other for each batch by
+        an all-reduce of two numbers, through gloo.
       device: Device of the tensors, e.g. ``"cuda"``. Default: the CPU.
       pin_memory: Copies to page-locked memory, from which a device takes them while
         the program goes on.
@@ -85,7 +85,7 @@ class TorchDataset(Adapter, IterableDataset):
         *,
         rank: int | None = None,
         ranks: int | None = None,
-        even: Even = "drop",
+        even: Even | None = None,
         device: Any = None,
         pin_memory: bool = False,
         copy: bool = False,

@@ -10,6 +10,8 @@
 #include <nanobind/stl/vector.h>
 
 #include <exception>
+#include <functional>
+#include <memory>
 #include <new>
 #include <optional>
 #include <string>
@@ -56,12 +58,47 @@ LinkCompression CompressionOf(const std::string& name) {
       name));
 }
 
+Even EvenOf(const std::string& name) {
+  if (name == "exact") return Even::kExact;
+  if (name == "drop") return Even::kDrop;
+  if (name == "pad") return Even::kPad;
+  Raise(InvalidArgument("even \"{}\": expected \"exact\", \"drop\" or \"pad\"",
+                        name));
+}
+
+// ReadOptions::agree that calls a Python function. What the function raises
+// stays raised (PythonReader::CheckEnd).
+std::function<absl::StatusOr<RanksWithElement>(bool have)> AgreeOf(
+    const nb::object& agree) {
+  if (agree.is_none()) return nullptr;
+  const std::shared_ptr<PyObject> function(nb::object(agree).release().ptr(),
+                                           [](PyObject* object) {
+                                             const nb::gil_scoped_acquire gil;
+                                             Py_DECREF(object);
+                                           });
+  return [function](bool have) -> absl::StatusOr<RanksWithElement> {
+    const nb::gil_scoped_acquire gil;
+    try {
+      const auto [all, any] =
+          nb::cast<std::pair<bool, bool>>(nb::borrow(function.get())(have));
+      return RanksWithElement{.all = all, .any = any};
+    } catch (nb::python_error& error) {
+      error.restore();
+    } catch (const nb::cast_error&) {
+      PyErr_SetString(PyExc_TypeError,
+                      "agree: expected two bools, (all_have, any_have)");
+    }
+    return Cancelled("agree raised an exception");
+  };
+}
+
 // Keywords of Dataset.read that are ReadOptions; the package has the defaults.
 ReadOptions MakeReadOptions(
     std::string service, std::string job, std::string consumer, uint64_t rank,
     uint64_t ranks, std::optional<nb::bytes> token,
     std::optional<uint64_t> epoch, std::optional<uint64_t> seed,
-    std::vector<std::pair<uint64_t, uint64_t>> skip_batches, bool take_over,
+    std::vector<std::pair<uint64_t, uint64_t>> skip_batches,
+    const std::string& even, const nb::object& agree, bool take_over,
     double first_timeout, double timeout, uint64_t budget_bytes,
     const std::string& transport, const std::string& compression,
     uint32_t weight, int threads, std::string cluster_id, std::string keys,
@@ -76,6 +113,8 @@ ReadOptions MakeReadOptions(
   options.epoch = epoch;
   options.seed = seed;
   options.skip_batches = std::move(skip_batches);
+  options.even = EvenOf(even);
+  options.agree = AgreeOf(agree);
   options.take_over = take_over;
   options.first_timeout = absl::Seconds(first_timeout);
   options.timeout = absl::Seconds(timeout);
@@ -133,10 +172,10 @@ void BindReader(nb::module_& m) {
   nb::class_<ReadOptions>(m, "ReadOptions")
       .def(nb::new_(&MakeReadOptions), nb::kw_only(), "service"_a, "job"_a,
            "consumer"_a, "rank"_a, "ranks"_a, "token"_a.none(),
-           "epoch"_a.none(), "seed"_a.none(), "skip_batches"_a, "take_over"_a,
-           "first_timeout"_a, "timeout"_a, "budget_bytes"_a, "transport"_a,
-           "compression"_a, "weight"_a, "threads"_a, "cluster_id"_a, "keys"_a,
-           "server_key"_a);
+           "epoch"_a.none(), "seed"_a.none(), "skip_batches"_a, "even"_a,
+           "agree"_a.none(), "take_over"_a, "first_timeout"_a, "timeout"_a,
+           "budget_bytes"_a, "transport"_a, "compression"_a, "weight"_a,
+           "threads"_a, "cluster_id"_a, "keys"_a, "server_key"_a);
   nb::class_<PythonReader>(m, "Reader", nb::type_slots(slots))
       .def(nb::init<const PythonPipeline&, ReadOptions>(), "pipeline"_a,
            "options"_a)

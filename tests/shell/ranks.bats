@@ -72,3 +72,32 @@ rank() {  # C/N JOB FLAGS…
   [[ $output == *'"consumer":"1/3","next_element":0,"iteration":0,'* ]]
   exec 9<&-
 }
+
+@test "--even gives all consumers as many elements, in one process and through a service" {
+  start_cluster 2
+  echo 'source: {range: 5}' > "$FILES/five.yaml"
+  for how in "--local" "--service $service --job even-drop" "--service $service --job even-pad"; do
+    even=${how##*-}
+    [[ $how == *service* ]] || even=drop
+    for c in 0 1; do
+      expect 0 feedmill read "$FILES/five.yaml" $how --consumer $c/2 --even "$even" --save-token "$FILES/even$c"
+      echo "$output" > "$FILES/part$c"
+    done
+    if [[ $even == drop ]]; then
+      [ "$(paste -sd' ' "$FILES/part0") $(paste -sd' ' "$FILES/part1")" = "0 2 1 3" ]
+    else
+      [ "$(paste -sd' ' "$FILES/part0") $(paste -sd' ' "$FILES/part1")" = "0 2 4 1 3 3" ]
+    fi
+    for c in 0 1; do
+      expect 0 feedmill read "$FILES/five.yaml" --local --consumer $c/2 --even "$even" --token "$FILES/even$c"
+      [ -z "$output" ]
+    done
+  done
+  echo 'options: {even: drop}' >> "$FILES/five.yaml"
+  expect 0 feedmill read "$FILES/five.yaml" --local --consumer 0/2
+  [ "$output" = $'0\n2' ]
+  expect 0 feedmill read "$FILES/five.yaml" --local --consumer 0/2 --even exact
+  [ "$output" = $'0\n2\n4' ]
+  echo 'steps: [{filter: "x > 1"}]' >> "$FILES/five.yaml"
+  expect_error 2 'counted only by reading' -- feedmill read "$FILES/five.yaml" --local --consumer 0/2
+}

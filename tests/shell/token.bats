@@ -119,3 +119,37 @@ parts_are_the_whole() {
   expect 0 feedmill read "$BATS_TEST_TMPDIR/p.yaml" --local --token "$BATS_TEST_TMPDIR/token"
   [ "$output" = "$(seq 4 9)" ]
 }
+
+@test "--save-every saves the token of whole lines while the read goes on" {
+  echo 'source: {range: 10000000}' > "$FILES/long.yaml"
+  for every in 50 5ms; do
+    mkfifo "$FILES/out"
+    "$FEEDMILL" read "$FILES/long.yaml" --local --save-token "$FILES/token" --save-every "$every" > "$FILES/out" 3>&- &
+    PIDS+=("$!")
+    exec 9< "$FILES/out"
+    rm "$FILES/out"
+    next=0
+    until ((next > 0)); do  # cat reads on where time alone saves a token
+      if [[ $every == 5ms ]]; then timeout 0.1 cat <&9 >> "$FILES/$every" || true; fi
+      next=$(feedmill token show "$FILES/token" 2> /dev/null | field next_element || echo 0)
+    done
+    kill -9 "$!"
+    cat <&9 >> "$FILES/$every"
+    exec 9<&-
+    next=$(feedmill token show "$FILES/token" | field next_element)
+    [[ $every != 50 || $((next % 50)) == 0 ]]
+    ((next <= $(grep -c '' "$FILES/$every")))
+    expect 0 feedmill read "$FILES/long.yaml" --local --token "$FILES/token" --limit 3
+    [ "$output" = "$(seq "$next" $((next + 2)))" ]
+  done
+}
+
+@test "--save-every needs a file and an interval" {
+  echo 'source: {range: 10}' > "$FILES/p.yaml"
+  expect_error 2 'save-every needs --save-token' -- feedmill read "$FILES/p.yaml" --local --save-every 5
+  for every in 0 -1 often 0s 5x; do
+    expect_error 2 'save-every' -- feedmill read "$FILES/p.yaml" --local --save-token "$FILES/token" --save-every "$every"
+  done
+  mkfifo "$FILES/pipe"
+  expect_error 2 'is no file' -- feedmill read "$FILES/p.yaml" --local --save-token "$FILES/pipe" --save-every 5
+}

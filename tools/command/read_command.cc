@@ -76,9 +76,10 @@ constexpr char kReadExamples[] =
     "--limit 100\n"
     "  feedmill read photos.yaml --local --limit 100 --save-token at100\n"
     "  feedmill read photos.yaml --local --token at100\n"
+    "  feedmill read photos.yaml --local --save-token at --save-every 30s\n"
     "  feedmill read photos.yaml --local --epoch 3\n"
     "  feedmill read photos.yaml --service localhost:5050 --job j --consumer "
-    "0/4\n"
+    "0/4 --even drop\n"
     "  feedmill read photos.yaml --local --show-batch 1200\n"
     "  feedmill read photos.yaml --explain\n"
     "  AWS_PROFILE=team feedmill read bucket.yaml --local | head\n"
@@ -108,6 +109,8 @@ struct ReadFlags {
   uint64_t weight = kDefaultWeight;
   std::string token;
   std::string save_token;
+  std::string save_every;
+  std::string even;
   std::string consumer;
   uint64_t epoch = kNoLimit;
   std::string skip_batches;
@@ -147,6 +150,12 @@ struct ReadFlags {
                "Be consumer C (from 0) of N: take the batches (elements, "
                "without batches) whose number modulo N is C",
                &consumer);
+    flags.OneOf("--even", {"exact", "drop", "pad"},
+                "Of consumers: if their number does not divide the elements, "
+                "drop leaves out the last ones, pad gives a consumer that "
+                "lacks one its last element once more; default: options.even "
+                "of the file, or exact",
+                &even);
     flags.Count("--epoch", 0, kNoLimit - 1,
                 "Epoch to read: each has another order; default: the token's, "
                 "or 0, or of a job with a name the first one that this reader "
@@ -195,6 +204,10 @@ struct ReadFlags {
                "Save the reader's position to this file at the start and at "
                "the end, also after an error or a signal",
                &save_token);
+    flags.Text("--save-every", "N|DURATION",
+               "Save the token after each N elements (1000), or so often "
+               "(30s), too; it replaces the one before at once",
+               &save_every);
     flags.Text("--cluster-id", "NAME", "Refuse a dispatcher of another cluster",
                &cluster_id);
     DeclareKeys(flags, &security);
@@ -232,6 +245,9 @@ struct ReadFlags {
       if (local && flags.Given(flag)) {
         return flags.Error(fmt::format("{} needs --service", flag));
       }
+    }
+    if (!save_every.empty() && save_token.empty()) {
+      return flags.Error("--save-every needs --save-token FILE");
     }
     if (!local && flags.Given("--show-batch")) {
       return flags.Error(
@@ -374,10 +390,30 @@ ReadOptions MakeReadOptions(const ReadFlags& flags, bool timeout_given,
   return options;
 }
 
+// Writes a chunk, cut at each place where a token is to be saved. `beyond`:
+// elements after the chunk that the reader gave and that are not written.
+absl::Status Write(const Chunk& chunk, uint64_t beyond, Reader& reader,
+                   ElementWriter& writer, TokenSaver& saver) {
+  for (size_t row = 0; row < chunk.rows;) {
+    const size_t end = row + static_cast<size_t>(std::min<uint64_t>(
+                                 saver.Room(), chunk.rows - row));
+    const uint64_t after = chunk.rows - end + beyond;
+    bool goes_on = true;
+    FM_RETURN_IF_ERROR(writer.Add(chunk.Slice(row, end), [&](uint64_t left) {
+      saver.Look(left + after);
+      return goes_on = reader.ReportProgress(left + after);
+    }));
+    if (!goes_on) return absl::OkStatus();
+    FM_RETURN_IF_ERROR(saver.Wrote(end - row, after));
+    row = end;
+  }
+  return absl::OkStatus();
+}
+
 // Reads to the end or the limit. `came`: elements written, plus those of the
 // last chunk that were not written.
 absl::Status Copy(Reader& reader, uint64_t limit, bool skips,
-                  ElementWriter& writer, uint64_t& came) {
+                  ElementWriter& writer, TokenSaver& saver, uint64_t& came) {
   while (writer.elements() < limit) {
     FM_ASSIGN_OR_RETURN(std::optional<Chunk> chunk, reader.Next());
     if (!chunk.has_value()) break;
@@ -396,9 +432,7 @@ absl::Status Copy(Reader& reader, uint64_t limit, bool skips,
       cost.rows_out += chunk->rows;
       cost.bytes_out += chunk->ElementBytes();
     }
-    const absl::Status added = writer.Add(*chunk, [&](uint64_t left) {
-      return reader.ReportProgress(left + beyond);
-    });
+    const absl::Status added = Write(*chunk, beyond, reader, writer, saver);
     static_cast<void>(reader.ReportProgress(came - writer.elements()));
     FM_RETURN_IF_ERROR(added);
   }
@@ -421,7 +455,8 @@ void TellSkipped(const OnErrorStep& step, uint64_t count) {
 }
 
 absl::Status ReadAll(const Graph& graph, const ReadFlags& flags,
-                     ReadOptions options, std::atomic<bool>& output_closed) {
+                     SaveInterval every, ReadOptions options,
+                     std::atomic<bool>& output_closed) {
   const absl::Time start = absl::Now();
   const bool draws = Draws(graph, *options.registry);
   const std::shared_ptr<ReadProfile> profile = options.profile;
@@ -462,19 +497,20 @@ absl::Status ReadAll(const Graph& graph, const ReadFlags& flags,
       profile == nullptr ? nullptr
                          : profile->AddLane(ReadProfile::Role::kReads));
   uint64_t came = 0;
+  const auto save = [&](uint64_t unread) -> absl::Status {
+    FM_ASSIGN_OR_RETURN(const std::string token, reader->Save(unread));
+    return SaveToken("--save-token " + flags.save_token, flags.save_token,
+                     token);
+  };
+  TokenSaver saver(every, save);
   const std::optional<OnErrorStep> skips = SkippingOf(graph);
   const absl::Status status =
-      Copy(*reader, flags.limit, skips.has_value(), writer, came);
+      Copy(*reader, flags.limit, skips.has_value(), writer, saver, came);
   if (skips) TellSkipped(*skips, reader->skipped());
   TellDataWarnings();
   if (flags.save_token.empty()) return status;
   // The token covers the elements that were printed.
-  const absl::StatusOr<std::string> token =
-      reader->Save(came - writer.elements());
-  const absl::Status saved = token.ok()
-                                 ? SaveToken("--save-token " + flags.save_token,
-                                             flags.save_token, *token)
-                                 : token.status();
+  const absl::Status saved = save(came - writer.elements());
   return status.ok() ? saved : status;
 }
 
@@ -517,6 +553,25 @@ absl::StatusOr<int> RunRead(const Invocation& invocation) {
   ReadOptions options =
       MakeReadOptions(read, flags.Given("--timeout"), functions);
   FM_RETURN_IF_ERROR(TakeShare(read, options));
+  options.even = read.even.empty()     ? pipeline.even
+                 : read.even == "pad"  ? Even::kPad
+                 : read.even == "drop" ? Even::kDrop
+                                       : Even::kExact;
+  SaveInterval every;
+  if (!read.save_every.empty()) {
+    const absl::StatusOr<SaveInterval> parsed =
+        ParseSaveInterval(read.save_every);
+    if (!parsed.ok()) {
+      return flags.Error("--save-every: " + ErrorText(parsed.status()));
+    }
+    if (!IsTokenFile(read.save_token)) {
+      return flags.Error(fmt::format(
+          "--save-every: {} is no file, of which each token would replace the "
+          "one before",
+          read.save_token));
+    }
+    every = *parsed;
+  }
   if (!read.token.empty()) {
     FM_ASSIGN_OR_RETURN(options.token,
                         LoadToken("--token " + read.token, read.token));
@@ -538,7 +593,7 @@ absl::StatusOr<int> RunRead(const Invocation& invocation) {
   if (read.profile) profile = std::make_shared<ReadProfile>();
   options.profile = profile;
   const absl::Status status =
-      ReadAll(graph, read, std::move(options), output_closed);
+      ReadAll(graph, read, every, std::move(options), output_closed);
   if (profile != nullptr) {
     const absl::Status printed =
         PrintProfile(graph, *functions, profile->Sum(), read.local);

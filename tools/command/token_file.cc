@@ -3,13 +3,19 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 #include <system_error>
+#include <utility>
 
+#include "absl/time/clock.h"
 #include "core/base/status.h"
 #include "core/process/write_error.h"
+#include "tools/command/flags.h"
 
 namespace feedmill {
 namespace {
@@ -78,6 +84,55 @@ absl::Status SaveToken(const std::string& what, const std::string& path,
       "{}: the token of {} bytes cannot be written: {}{}", what, bytes.size(),
       WriteErrorText(reason),
       full ? "; free space there, or save it on another disk" : "");
+}
+
+absl::StatusOr<SaveInterval> ParseSaveInterval(const std::string& text) {
+  SaveInterval every;
+  const bool counts = !text.empty() && std::all_of(text.begin(), text.end(),
+                                                   [](unsigned char c) {
+                                                     return std::isdigit(c);
+                                                   });
+  if (counts) {
+    FM_ASSIGN_OR_RETURN(
+        every.elements,
+        ParseCount(text, 1, std::numeric_limits<uint64_t>::max()));
+    return every;
+  }
+  const absl::StatusOr<absl::Duration> time = ParsePositiveDuration(text);
+  if (!time.ok()) {
+    return InvalidArgument(
+        "'{}' is neither a number of elements (1000) nor a time (30s)", text);
+  }
+  every.time = *time;
+  return every;
+}
+
+TokenSaver::TokenSaver(SaveInterval every,
+                       std::function<absl::Status(uint64_t unread)> save)
+    : every_(every), save_(std::move(save)), saved_(absl::Now()) {}
+
+uint64_t TokenSaver::Room() const {
+  return every_.elements == 0 ? std::numeric_limits<uint64_t>::max()
+                              : every_.elements - written_;
+}
+
+absl::Status TokenSaver::Wrote(uint64_t rows, uint64_t unread) {
+  written_ += rows;
+  if (every_.elements > 0 && written_ >= every_.elements) Save(unread);
+  Look(unread);
+  return status_;
+}
+
+void TokenSaver::Look(uint64_t unread) {
+  if (every_.time == absl::InfiniteDuration()) return;
+  if (absl::Now() - saved_ >= every_.time) Save(unread);
+}
+
+void TokenSaver::Save(uint64_t unread) {
+  if (!status_.ok()) return;
+  status_ = save_(unread);
+  written_ = 0;
+  saved_ = absl::Now();
 }
 
 }  // namespace feedmill
