@@ -130,6 +130,37 @@ class Dataset(Sources, Steps):
             raise InvalidArgumentError(_with_file(os.fspath(source), str(error))) from None
         return cls._of(absolute_definition(_plain_yaml.load(text), os.path.dirname(path)))
 
+    @classmethod
+    def from_hf(cls, dataset: Any, *, columns: Sequence[str] | None = None) -> Self:
+        """Returns the rows of a ``datasets.Dataset`` of Hugging Face.
+
+        Its Arrow files are read by feedmill, where the workers of a service are too, so
+        they need the same paths there. ``columns``: those to read; default: all.
+
+        Raises InvalidArgumentError if the files alone are not the dataset: it is in
+        memory, or a choice or another order of its rows, or its columns were renamed.
+        The message says what to do. Raises ImportError without ``datasets``. Reading
+        needs feedmill's plugin for Arrow files.
+        """
+        from feedmill.huggingface import arrow_files
+
+        files, names = arrow_files(dataset)
+        return cls.arrow(files, columns=names if columns is None else list(columns))
+
+    def to_hf(
+        self, path: str | os.PathLike[str], service: str | None = None, **options: Any
+    ) -> Any:
+        """Reads the dataset once, and returns it as a ``datasets.Dataset``, a row an element.
+
+        The rows go to the Arrow file ``path``, which is replaced, and which the returned
+        dataset maps into memory. ``options`` are those of :meth:`read`. Raises
+        ImportError without ``datasets``.
+        """
+        from feedmill.huggingface import arrow_table_file
+
+        with self.read(service, **options) as reader:
+            return arrow_table_file(reader, os.path.abspath(os.fspath(path)))
+
     def to_yaml(self) -> str:
         """Returns the dataset as YAML, which ``feedmill read`` takes, too.
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -19,7 +20,7 @@ from feedmill._adapter import Adapter
 from feedmill._arguments import Even
 from feedmill.dataset import Dataset
 from feedmill.errors import InvalidArgumentError
-from feedmill.reader import Element
+from feedmill.reader import Element, State
 
 __all__ = ["TorchDataset", "ranks_of_process", "to_tensors"]
 
@@ -46,11 +47,12 @@ class TorchDataset(Adapter, IterableDataset):
     byte string, array of them       ``bytes``, NumPy array of dtype object, as read
     ================================ ===================================================
 
-    A tensor without ``copy``, ``pin_memory`` and ``device`` is a view of the memory in
-    which the element came. **That memory is read-only.** PyTorch does not know that: an
-    in-place operation on such a tensor (``batch.div_(255)``) changes the data of other
-    elements or, with memory shared with a worker, ends the process with SIGSEGV. Write
-    ``batch.div(255)``, or ask for ``copy=True``. Such a tensor keeps its memory alive.
+    A tensor is a copy of its own, which in-place operations may change. With
+    ``copy=False`` a tensor on the CPU is a view of the memory in which the element came.
+    **That memory is read-only**, which PyTorch does not know: an in-place operation on
+    such a tensor (``batch.div_(255)``) changes the data of other elements or, with memory
+    shared with a worker, ends the process with SIGSEGV. Such a tensor keeps its memory
+    alive.
 
     Each loop is the next epoch, or the one of :meth:`set_epoch`. If several processes
     train, each reads its part: the ranks are those of torch.distributed where it is
@@ -72,7 +74,11 @@ class TorchDataset(Adapter, IterableDataset):
       device: Device of the tensors, e.g. ``"cuda"``. Default: the CPU.
       pin_memory: Copies to page-locked memory, from which a device takes them while
         the program goes on.
-      copy: Copies to memory that may be written.
+      copy: False gives views of memory that must not be written.
+      lookahead: Number of elements that the trainer takes ahead of the one that it
+        trains on. ``state_dict()`` is the place before them. Lightning takes one ahead if
+        ``len()`` of the dataset is not known, so it needs ``lookahead=1`` there to go on
+        exactly from checkpoints within an epoch.
 
     Raises the errors of :class:`Loader`.
     """
@@ -88,11 +94,15 @@ class TorchDataset(Adapter, IterableDataset):
         even: Even | None = None,
         device: Any = None,
         pin_memory: bool = False,
-        copy: bool = False,
+        copy: bool = True,
+        lookahead: int = 0,
         state: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> None:
         IterableDataset.__init__(self)
+        self._lookahead = check.count("lookahead", lookahead, most=1_000)
+        # Places before the elements that were taken ahead, the oldest first.
+        self._ahead: deque[State] = deque(maxlen=self._lookahead)
         Adapter.__init__(
             self,
             dataset,
@@ -127,14 +137,37 @@ class TorchDataset(Adapter, IterableDataset):
             )
         return self._tensors(worker is not None)
 
-    def _tensors(self, copy: bool) -> Iterator[Element]:
-        for element in self._elements():
+    def _tensors(self, in_worker: bool) -> Iterator[Element]:
+        # Page-locked memory and other devices are copies anyway.
+        shares = not self._pin_memory and (self._device is None or self._device.type == "cpu")
+        elements = self._elements()
+        self._ahead.clear()
+        while True:
+            if self._lookahead > 0:
+                self._ahead.append(Adapter.state_dict(self))
+            try:
+                element = next(elements)
+            except StopIteration:
+                self._ahead.clear()  # the trainer trains on all that it took
+                return
             yield to_tensors(
                 element,
-                copy=copy or self._copy,
+                copy=in_worker or (self._copy and shares),
                 device=self._device,
                 pin_memory=self._pin_memory,
             )
+
+    def state_dict(self) -> State:
+        """Returns the place after the last element that was trained on.
+
+        That is the last one that was handed out, but for ``lookahead``.
+        """
+        return self._ahead[0] if self._ahead else Adapter.state_dict(self)
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Has the next loop begin at the place of ``state``: of this rank, or merged."""
+        self._ahead.clear()
+        Adapter.load_state_dict(self, state)
 
     @property
     def sampler(self) -> TorchDataset:
@@ -157,7 +190,8 @@ class TorchDataset(Adapter, IterableDataset):
 
     def __getstate__(self) -> dict[str, Any]:
         """For another process: where this one is, without its reader."""
-        return {**Adapter.__getstate__(self), "_group": None}
+        state = {**Adapter.__getstate__(self), "_group": None}
+        return {**state, "_ahead": deque(maxlen=self._lookahead)}
 
 
 def ranks_of_process() -> tuple[int, int]:

@@ -14,6 +14,7 @@ from page_runner import run_page
 # They import packages that are not installed here (frameworks/pages_test.py).
 FRAMEWORKS = [
     "feedmill._arrow",
+    "feedmill.huggingface",
     "feedmill.jax",
     "feedmill.ray",
     "feedmill.tensorflow",

@@ -66,10 +66,33 @@ def test_elements_without_a_batch():
     assert next(iter(fm.Dataset.range(1).map("to_string(x)").to_torch())) == b"0"
 
 
-def test_a_copy_may_be_written():
+@pytest.mark.parametrize("through", [False, True])
+def test_in_place_operations_change_nothing_else(through, request):
+    target = request.getfixturevalue("service") if through else None
     plain = [batch.clone() for batch in DATASET.to_torch()]
-    for batch, original in zip(DATASET.to_torch(copy=True), plain, strict=True):
+    for batch, original in zip(DATASET.to_torch(target), plain, strict=True):
         assert batch.add_(1).equal(original + 1)
+    assert values(DATASET.to_torch(target)) == [batch.tolist() for batch in plain]
+    # Elements of one chunk share its memory.
+    for element in fm.Dataset.range(100).to_torch(target):
+        element.zero_()
+    rows = fm.Dataset.range(100).map("cast(x, float64) * 1").batch(2).batch(50).unbatch()
+    assert [row.mul_(0).sum().item() for row in rows.to_torch(target)] == [0.0] * 50
+
+
+def test_views_share_memory_where_they_are_asked_for():
+    array = next(DATASET.read())
+    assert to_tensors(array, copy=False).data_ptr() == array.ctypes.data
+    assert to_tensors(array, copy=True).data_ptr() != array.ctypes.data
+    assert values(DATASET.to_torch(copy=False)) == values(DATASET.to_torch())
+
+
+def test_lookahead_is_not_part_of_the_place(whole):
+    dataset = DATASET.to_torch(lookahead=2)
+    for count, _ in enumerate(dataset, 1):
+        after = DATASET.to_torch(state=dataset.state_dict())
+        assert values(after) == whole[0][max(0, count - 2) :]
+    assert values(DATASET.to_torch(state=dataset.state_dict())) == whole[1]
 
 
 def test_a_view_keeps_its_memory(service):

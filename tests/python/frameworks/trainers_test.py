@@ -64,17 +64,18 @@ def test_lightning_fits(dataset, tmp_path):
     assert model.seen == whole(dataset, 0) + whole(dataset, 1) + whole(dataset, 2)
 
 
-@pytest.mark.parametrize("dataset", [DATASET])
-@pytest.mark.parametrize("stop", [1, 4, 10, 13, 20, 21])
-def test_lightning_goes_on_from_a_checkpoint(stop, dataset, tmp_path):
+# Without a length, Lightning takes one batch ahead.
+@pytest.mark.parametrize(("dataset", "lookahead"), [(DATASET, 0), (COUNTED, 1)])
+@pytest.mark.parametrize("stop", [1, 4, 9, 10, 13, 20, 21])
+def test_lightning_goes_on_from_a_checkpoint(stop, dataset, lookahead, tmp_path):
     saves = ModelCheckpoint(tmp_path, filename="{step}", every_n_train_steps=1, save_top_k=-1)
     first = Model(stop)
     with pytest.raises(KeyError):
-        trainer(tmp_path, callbacks=[saves]).fit(first, dataset.to_torch())
+        trainer(tmp_path, callbacks=[saves]).fit(first, dataset.to_torch(lookahead=lookahead))
     checkpoint = tmp_path / f"step={stop}.ckpt"
     second = Model()
     fitted = trainer(tmp_path, callbacks=[saves])
-    fitted.fit(second, dataset.to_torch(), ckpt_path=checkpoint)
+    fitted.fit(second, dataset.to_torch(lookahead=lookahead), ckpt_path=checkpoint)
     assert first.seen + second.seen == [
         batch for epoch in range(3) for batch in whole(dataset, epoch)
     ]
