@@ -9,6 +9,7 @@
 #include <feedmill/element_spec.h>
 #include <feedmill/endpoint.h>
 #include <feedmill/environment.h>
+#include <feedmill/even.h>
 #include <feedmill/expr.h>
 #include <feedmill/link.h>
 #include <feedmill/loader.h>
