@@ -1,6 +1,8 @@
 #include "python/src/reader.h"
 
 #include <chrono>
+#include <set>
+#include <string_view>
 #include <thread>
 #include <utility>
 
@@ -13,6 +15,9 @@ namespace feedmill::python {
 namespace {
 
 namespace nb = nanobind;
+
+// ReadWait::what of a reader to which nothing is left to give.
+constexpr std::string_view kWaitsForReaders = "the other readers of its job";
 
 // Marks a reader as in use by this thread. Whatever runs Python may give the
 // GIL to another thread, also a waiting one that closes the reader.
@@ -29,8 +34,50 @@ class Use {
   std::thread::id& by_;
 };
 
-std::unique_ptr<Reader> Open(const Graph& graph, ReadOptions options) {
-  options.interrupted = SignalRaised;
+// Readers that share a job, of all threads. Read and written with the GIL.
+std::set<const PythonReader*>& Sharers() {
+  static auto* const sharers = new std::set<const PythonReader*>;
+  return *sharers;
+}
+
+}  // namespace
+
+bool PythonReader::MustEnd(const Waiting& waiting) {
+  if (SignalRaised()) return true;
+  if (!waiting.for_others) return false;
+  const nb::gil_scoped_acquire gil;
+  for (const PythonReader* other : Sharers()) {
+    if (other == waiting.reader || other->ended_ || other->closed() ||
+        other->process_.foreign() ||
+        other->waiting_->service != waiting.service ||
+        other->waiting_->job != waiting.job ||
+        other->last_used_by_ != std::this_thread::get_id()) {
+      continue;
+    }
+    try {
+      Raise(FailedPrecondition(
+          "job \"{}\": this thread has two readers of it, and one waits for "
+          "the "
+          "elements that the other was given; read them in two threads, or "
+          "close the other one before this one ends",
+          waiting.job));
+    } catch (nb::python_error& error) {
+      error.restore();
+    }
+    return true;
+  }
+  return false;
+}
+
+std::unique_ptr<Reader> PythonReader::Open(
+    const Graph& graph, ReadOptions options,
+    const std::shared_ptr<Waiting>& waiting) {
+  waiting->service = options.service;
+  waiting->job = options.job;
+  options.interrupted = [waiting] { return MustEnd(*waiting); };
+  options.on_wait = [waiting](const ReadWait& wait) {
+    waiting->for_others = wait.what == kWaitsForReaders;
+  };
   absl::StatusOr<std::unique_ptr<Reader>> reader;
   {
     const nb::gil_scoped_release release;
@@ -40,14 +87,19 @@ std::unique_ptr<Reader> Open(const Graph& graph, ReadOptions options) {
   return Take(std::move(reader));
 }
 
-}  // namespace
-
 PythonReader::PythonReader(const PythonPipeline& pipeline, ReadOptions options)
     : graph_(pipeline.graph()),
       shared_(graph_.options.order == Order::kAny),
-      reader_(Open(graph_, std::move(options))) {}
+      waiting_(std::make_shared<Waiting>()),
+      reader_(Open(graph_, std::move(options), waiting_)) {
+  waiting_->reader = this;
+  if (shared_ && !waiting_->service.empty() && !waiting_->job.empty()) {
+    Sharers().insert(this);
+  }
+}
 
 PythonReader::~PythonReader() {
+  Sharers().erase(this);
   // Its threads are in the parent, and could not be waited for.
   if (process_.foreign()) {
     static_cast<void>(reader_.release());
@@ -80,6 +132,8 @@ void PythonReader::CheckEnd(bool ended, const absl::Status& status) {
 
 bool PythonReader::Advance() {
   Reader& reader = *reader_;
+  waiting_->for_others = false;
+  last_used_by_ = std::this_thread::get_id();
   {
     const nb::gil_scoped_release release;
     if (at_ == reader.end()) {
@@ -90,7 +144,8 @@ bool PythonReader::Advance() {
   }
   if (at_ == reader.end()) {
     arrays_ = {};
-    CheckEnd(reader.ended(), reader.status());
+    ended_ = reader.ended();
+    CheckEnd(ended_, reader.status());
     return false;
   }
   row_ = (*at_).row();
@@ -119,12 +174,15 @@ nb::object PythonReader::NextColumns() {
   const Use use(used_by_);
   at_ = {};
   arrays_ = {};
+  waiting_->for_others = false;
+  last_used_by_ = std::this_thread::get_id();
   absl::StatusOr<std::optional<Chunk>> chunk;
   {
     const nb::gil_scoped_release release;
     chunk = reader.Next();
   }
   if (!chunk.ok() || !chunk->has_value()) {
+    ended_ = reader.ended();
     CheckEnd(reader.ended(), chunk.status());
     return nb::none();
   }

@@ -22,6 +22,10 @@ namespace feedmill::python {
 // A Reader for Python: it gives NumPy arrays, releases the GIL while it waits,
 // and lets Ctrl-C end a wait within 50 ms without ending the reading.
 //
+// A reader that shares its job waits at its end for the job's other readers. If
+// this thread has one of them, the wait would not end: it raises
+// FailedPrecondition after 2 s.
+//
 // Thread-safety: one thread at a time; Close from any. Other calls while a
 // thread is in one raise FailedPrecondition.
 class PythonReader {
@@ -58,6 +62,19 @@ class PythonReader {
   bool closed() const { return reader_ == nullptr; }
 
  private:
+  // What a wait knows of its reader, beyond the life of either.
+  struct Waiting {
+    std::string service;
+    std::string job;
+    const PythonReader* reader = nullptr;
+    bool for_others = false;  // only other readers of the job can end it
+  };
+  static std::unique_ptr<Reader> Open(const Graph& graph, ReadOptions options,
+                                      const std::shared_ptr<Waiting>& waiting);
+  // True if a signal handler raised, or if another reader of this thread holds
+  // what is waited for; raises so.
+  static bool MustEnd(const Waiting& waiting);
+
   // Raises unless the reader can be used now, by this thread.
   Reader& Usable();
   // Moves to the next element; waits without the GIL. False at the end.
@@ -68,11 +85,14 @@ class PythonReader {
   const Graph graph_;
   const bool shared_;  // elements go to whichever reader asks
   const ProcessMark process_;
+  const std::shared_ptr<Waiting> waiting_;
   std::unique_ptr<Reader> reader_;
   Reader::Iterator at_;
   ChunkArrays arrays_;  // of the chunk that at_ is in
   size_t row_ = 0;      // of arrays_, that was handed out
   bool begun_ = false;  // something was handed out
+  bool ended_ = false;
+  std::thread::id last_used_by_ = std::this_thread::get_id();
   // The thread that is in a call, which may lose the GIL within it. Read and
   // written with the GIL.
   std::thread::id used_by_{};
