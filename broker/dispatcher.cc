@@ -114,11 +114,13 @@ void Dispatcher::Take(absl::Time now, const PeerId& from,
     void operator()(const StatusRequest&) const {
       self.Send(from, StatusReply{self.StatusJson(now)});
     }
+    void operator()(const DatasetRequest& m) const { self.On(from, m); }
     void operator()(const Refusal&) const {}  // answering it could go on
     void operator()(const ClientAnswer&) const { Refuse("a client answer"); }
     void operator()(const ClientReject&) const { Refuse("a client reject"); }
     void operator()(const WorkerAnswer&) const { Refuse("a worker answer"); }
     void operator()(const StatusReply&) const { Refuse("a status reply"); }
+    void operator()(const DatasetReply&) const { Refuse("a dataset reply"); }
     void operator()(const Grant&) const { Refuse("a grant"); }
     void operator()(const ShareRequest&) const { Refuse("a share request"); }
     void operator()(const ShareOffer&) const { Refuse("a share offer"); }

@@ -269,6 +269,10 @@ class Dispatcher {
                   RejectReason reason);
   RejectReason WhyClosed(const JobName& name) const;
 
+  // ---- datasets with an id (dispatcher_datasets.cc)
+  void On(const PeerId& from, const DatasetRequest& request);
+  absl::Status CheckNewDataset(const DatasetRequest& request) const;
+
   // ---- workers (dispatcher_workers.cc)
   void On(absl::Time now, const PeerId& from, const WorkerBeat& beat);
   bool WantsAnswer(const KnownWorker& worker, const WorkerBeat& beat) const;

@@ -326,6 +326,10 @@ void DispatcherState::On(const EndingNoted& event) {
   job.ending = std::max(job.ending, event.ending);
 }
 
+void DispatcherState::On(const DatasetRegistered& event) {
+  datasets.emplace(event.id, event.graph);
+}
+
 void DispatcherState::On(const JobForgotten& event) {
   JobState& job = Job(event.job);
   for (auto& [consumer, session] : job.sessions) DropSplits(job, session);
@@ -416,6 +420,9 @@ struct Describer {
   std::string operator()(const EndingNoted& e) const {
     return fmt::format("ending-noted {} {}", e.job.value(),
                        static_cast<int>(e.ending));
+  }
+  std::string operator()(const DatasetRegistered& e) const {
+    return fmt::format("dataset-registered {}", e.id);
   }
   std::string operator()(const RunExtended& e) const {
     return fmt::format("run-extended {} to {} slots{}", e.job.value(), e.slots,

@@ -219,11 +219,18 @@ struct EndingNoted {
   RunEnding ending = RunEnding::kNone;
 };
 
+// A dataset that readers find by its id, in any job.
+struct DatasetRegistered {
+  std::string id;
+  std::string graph;  // CanonicalText
+};
+
 using DispatcherEvent =
     std::variant<JobCreated, RunStarted, ManifestKnown, RunPlanned,
                  SessionOpened, SplitsBound, SplitsTaken, SplitFailed,
                  SplitsEnded, SessionClosed, RunFailed, RunFinished,
-                 JobForgotten, RunExtended, RankFinished, EndingNoted>;
+                 JobForgotten, RunExtended, RankFinished, EndingNoted,
+                 DatasetRegistered>;
 
 // Whether an event may reach the disk up to 200 ms after what follows from it
 // was said: peers say again what it holds.
@@ -250,6 +257,8 @@ struct DispatcherState {
   std::deque<SessionKey> closed_order;
   // Jobs without a session, oldest first: what may be forgotten.
   std::set<std::pair<uint64_t, JobName>> idle_jobs;
+
+  std::map<std::string, std::string> datasets;  // graphs by id
 
   // The one door for changes. REQUIRES: the event follows from this state, as
   // those that the dispatcher commits do.
@@ -280,6 +289,7 @@ struct DispatcherState {
   void On(const RunExtended& event);
   void On(const RankFinished& event);
   void On(const EndingNoted& event);
+  void On(const DatasetRegistered& event);
 
   void Close(const SessionKey& key, Incarnation incarnation);
   JobState& Job(const JobName& name);

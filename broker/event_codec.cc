@@ -17,8 +17,10 @@ namespace {
 
 // The first byte. A change of any field, or of the plans that the events are
 // about, is another version. Version 7 lacks EndingNoted and has two values of
-// RunEnding; what it holds is read as it is.
-constexpr char kVersion = 8;
+// RunEnding; what it holds is read as it is. Versions before 9 have no
+// datasets.
+constexpr char kVersion = 9;
+constexpr char kDatasetsVersion = 9;
 constexpr char kOldestVersion = 7;
 static_assert(kPlanVersion == 2, "another plan version needs another one here");
 
@@ -70,6 +72,8 @@ auto Fields(Like<RankFinished> auto& e) {
 
 auto Fields(Like<EndingNoted> auto& e) { return std::tie(e.job, e.ending); }
 
+auto Fields(Like<DatasetRegistered> auto& e) { return std::tie(e.id, e.graph); }
+
 auto Fields(Like<SplitState> auto& s) {
   return std::tie(s.owner, s.begin, s.end, s.taken, s.out, s.error);
 }
@@ -84,6 +88,7 @@ auto Fields(Like<JobState> auto& j) {
                   j.idle_since, j.ranks, j.finished, j.lives, j.slots,
                   j.settled, j.slots_of);
 }
+// Without datasets, which stand at the end.
 auto Fields(Like<DispatcherState> auto& s) {
   return std::tie(s.journal, s.sequence, s.next_split, s.jobs, s.splits,
                   s.closed, s.closed_order, s.idle_jobs);
@@ -256,15 +261,16 @@ class FieldParser {
   absl::Status error_;
 };
 
-absl::Status TakeVersion(std::string_view& bytes) {
+absl::StatusOr<char> TakeVersion(std::string_view& bytes) {
   if (bytes.empty()) return DataLoss("it is empty");
   if (bytes.front() < kOldestVersion || bytes.front() > kVersion) {
     return DataLoss(
         "it has version {}, and this release reads versions {} to {}",
         int{bytes.front()}, int{kOldestVersion}, int{kVersion});
   }
+  const char version = bytes.front();
   bytes.remove_prefix(1);
-  return absl::OkStatus();
+  return version;
 }
 
 // The kind is the event's place in the variant, so that list only grows.
@@ -398,6 +404,10 @@ struct FollowsCheck {
     return absl::OkStatus();
   }
   absl::Status operator()(const SessionClosed& e) const { return At(e.key); }
+  absl::Status operator()(const DatasetRegistered& e) const {
+    if (!state.datasets.contains(e.id)) return absl::OkStatus();
+    return DataLoss("there is a dataset '{}' already", e.id);
+  }
   absl::Status operator()(const RunPlanned& e) const {
     FM_RETURN_IF_ERROR(Job(e.job));
     if (e.slots == 0 || (e.slots <= kSlotsMax && e.positions > 0 &&
@@ -442,7 +452,7 @@ std::string EncodeEvent(const DispatcherEvent& event) {
 }
 
 absl::StatusOr<DispatcherEvent> DecodeEvent(std::string_view bytes) {
-  FM_RETURN_IF_ERROR(TakeVersion(bytes));
+  FM_RETURN_IF_ERROR(TakeVersion(bytes).status());
   FieldParser parser(bytes);
   uint64_t kind = 0;
   parser.Get(kind);
@@ -455,14 +465,16 @@ std::string EncodeState(const DispatcherState& state) {
   Writer writer;
   writer.Put(uint64_t{kVersion});
   writer.Put(state);
+  writer.Put(state.datasets);
   return writer.Take();
 }
 
 absl::StatusOr<DispatcherState> DecodeState(std::string_view bytes) {
-  FM_RETURN_IF_ERROR(TakeVersion(bytes));
+  FM_ASSIGN_OR_RETURN(const char version, TakeVersion(bytes));
   FieldParser parser(bytes);
   DispatcherState state;
   parser.Get(state);
+  if (version >= kDatasetsVersion) parser.Get(state.datasets);
   FM_RETURN_IF_ERROR(parser.Finish());
   FM_RETURN_IF_ERROR(CheckState(state));
   return state;

@@ -1,125 +1,31 @@
-#include <algorithm>
-#include <condition_variable>
-#include <mutex>
-#include <optional>
-#include <string_view>
 #include <utility>
 #include <variant>
-#include <vector>
 
+#include "client/dispatcher_question.h"
 #include "core/base/status.h"
-#include "core/net/address.h"
-#include "core/net/clock.h"
-#include "core/net/messenger.h"
-#include "core/net/reactor.h"
 #include "feedmill/status.h"
 
 namespace feedmill {
-namespace {
-
-constexpr absl::Duration kAskAgain = absl::Seconds(1);
-constexpr absl::Duration kLook = absl::Milliseconds(50);
-constexpr Reactor::Limits kLimits{int64_t{256} << 20, 1'000};
-
-// Repeats a status request until it is answered.
-class StatusQuestion : public ReactorHandler {
- public:
-  explicit StatusQuestion(std::string cluster_id)
-      : reactor_("fm-status"), messenger_(reactor_, std::move(cluster_id)) {}
-  ~StatusQuestion() override {
-    reactor_.Stop();
-    reactor_.Join();
-  }
-
-  absl::Status Ask(const Address& address,
-                   const std::optional<Security>& security) {
-    FM_ASSIGN_OR_RETURN(
-        socket_, reactor_.Connect(address, kLimits, ToDispatcher(security)));
-    reactor_.Start(this);
-    return absl::OkStatus();
-  }
-
-  // Returns nullopt after `timeout`.
-  std::optional<absl::StatusOr<std::string>> Answer(absl::Duration timeout) {
-    std::unique_lock lock(mu_);
-    answered_.wait_for(lock, absl::ToChronoNanoseconds(timeout),
-                       [this] { return answer_.has_value(); });
-    return answer_;
-  }
-  // Error of the last attempt to connect; OK if none failed.
-  absl::Status last_failure() {
-    const std::lock_guard lock(mu_);
-    return failure_;
-  }
-
- private:
-  void OnMessage(absl::Time now, SocketId socket, std::string_view from,
-                 std::vector<Buffer> parts) override {
-    absl::StatusOr<Message> message =
-        messenger_.Receive(now, socket, from, parts, /*answer=*/false);
-    if (!message.ok()) {
-      Take(message.status());
-    } else if (auto* reply = std::get_if<StatusReply>(&*message)) {
-      Take(std::move(reply->json));
-    } else if (auto* refusal = std::get_if<Refusal>(&*message)) {
-      Take(refusal->status.ok() ? Internal("refused without a reason")
-                                : refusal->status);
-    }
-  }
-  void OnTurn(absl::Time now) override {
-    look_at_ = now + kLook;
-    absl::Status failure = reactor_.HandshakeFailure(socket_);
-    if (absl::IsFailedPrecondition(failure)) Take(failure);
-    {
-      const std::lock_guard lock(mu_);
-      failure_ = std::move(failure);
-    }
-    if (now < ask_at_) return;
-    messenger_.Send(socket_, "", StatusRequest{});
-    ask_at_ = now + kAskAgain;
-  }
-  absl::Time NextDeadline() const override {
-    return std::min(ask_at_, look_at_);
-  }
-
-  void Take(absl::StatusOr<std::string> answer) {
-    {
-      const std::lock_guard lock(mu_);
-      if (!answer_.has_value()) answer_ = std::move(answer);
-    }
-    answered_.notify_all();
-  }
-
-  Reactor reactor_;
-  Messenger messenger_;
-  SocketId socket_;
-  absl::Time ask_at_ = absl::InfinitePast();
-  absl::Time look_at_ = absl::InfinitePast();
-
-  std::mutex mu_;
-  std::condition_variable answered_;
-  std::optional<absl::StatusOr<std::string>> answer_;  // guarded by mu_
-  absl::Status failure_;                               // guarded by mu_
-};
-
-}  // namespace
 
 absl::StatusOr<std::string> FetchStatus(const std::string& service,
                                         absl::Duration timeout,
                                         const std::string& cluster_id,
                                         const SecurityConfig& config) {
-  FM_ASSIGN_OR_RETURN(const Address address, ParseAddress(service));
-  FM_ASSIGN_OR_RETURN(const std::optional<Security> security,
-                      LoadSecurity(config, Role::kOperator));
-  StatusQuestion question(cluster_id);
-  FM_RETURN_IF_ERROR(question.Ask(address, security));
-  std::optional<absl::StatusOr<std::string>> answer = question.Answer(timeout);
-  if (answer.has_value()) return *std::move(answer);
-  const absl::Status why = question.last_failure();
-  return DeadlineExceeded(
-      "no dispatcher answered at {} for {}; {}", address.ToString(),
-      absl::FormatDuration(timeout),
-      why.ok() ? "is it running, and is the address right?" : ErrorText(why));
+  std::string json;
+  FM_RETURN_IF_ERROR(AskDispatcher({.service = service,
+                                    .cluster_id = cluster_id,
+                                    .security = config,
+                                    .role = Role::kOperator,
+                                    .question = StatusRequest{},
+                                    .timeout = timeout},
+                                   [&json](Message& message) {
+                                     auto* reply =
+                                         std::get_if<StatusReply>(&message);
+                                     if (reply == nullptr) return false;
+                                     json = std::move(reply->json);
+                                     return true;
+                                   }));
+  return json;
 }
 
 }  // namespace feedmill

@@ -4,7 +4,9 @@
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/yaml.h>
 
+#include <iterator>
 #include <sstream>
+#include <utility>
 
 #include "core/base/status.h"
 #include "core/dataset/graph_text.h"
@@ -18,6 +20,9 @@ namespace {
 
 constexpr size_t kYamlTextMax = size_t{1} << 20;
 constexpr size_t kYamlStepsMax = 1000;
+// Not a kind of source: its value is the canonical text of a whole pipeline,
+// whose steps come before those of the file.
+constexpr char kGraphSource[] = "graph";
 
 class YamlReader : private YamlValues {
  public:
@@ -37,12 +42,15 @@ class YamlReader : private YamlValues {
     }
     Graph graph;
     bool has_source = false;
+    FM_ASSIGN_OR_RETURN(Graph whole, WholeGraphOf(root));
+    graph.options = whole.options;
+    graph.plugins = whole.plugins;
     FM_RETURN_IF_ERROR(
         ForEachKey(root, "the pipeline", {"source", "steps", "options"},
                    [&](const std::string& key, const YAML::Node& value) {
                      if (key == "source") {
                        has_source = true;
-                       return ReadSource(value, graph.source);
+                       return ReadSource(value, whole, graph);
                      }
                      if (key == "steps") return ReadSteps(value, graph.steps);
                      return ReadOptions(value, graph.options);
@@ -52,6 +60,7 @@ class YamlReader : private YamlValues {
                    "there is no source; write, for example, "
                    "source: {range: {stop: 10}}");
     }
+    PutFirst(whole, graph);
     return graph;
   }
 
@@ -60,7 +69,44 @@ class YamlReader : private YamlValues {
 
   static int LineOf(const YAML::Node& node) { return node.Mark().line + 1; }
 
-  absl::Status ReadSource(const YAML::Node& node, Source& source) {
+  static bool IsWholeGraph(const YAML::Node& source) {
+    return source.IsMap() && source.size() == 1 &&
+           (*source.begin()).first.IsScalar() &&
+           (*source.begin()).first.Scalar() == kGraphSource;
+  }
+
+  // The pipeline that the source of `pipeline` is; an empty one if it is none.
+  absl::StatusOr<Graph> WholeGraphOf(const YAML::Node& pipeline) {
+    Graph none;
+    if (!pipeline.IsMap()) return none;
+    const YAML::Node source = pipeline["source"];
+    if (!source.IsDefined() || !IsWholeGraph(source)) return none;
+    const YAML::Node text = (*source.begin()).second;
+    if (!text.IsScalar()) {
+      return Error(text, "source graph",
+                   "expected the text that 'feedmill dataset show' prints, "
+                   "found " +
+                       Kind(text));
+    }
+    absl::StatusOr<Graph> whole = ParseGraphJson(text.Scalar());
+    if (!whole.ok()) {
+      return Error(text, "source graph", ErrorText(whole.status()));
+    }
+    steps_ += whole->steps.size();
+    return whole;
+  }
+
+  // Puts the steps of a whole pipeline before those of the file.
+  void PutFirst(Graph& whole, Graph& graph) {
+    at_->steps.insert(at_->steps.begin(), whole.steps.size(), at_->source);
+    graph.steps.insert(graph.steps.begin(),
+                       std::make_move_iterator(whole.steps.begin()),
+                       std::make_move_iterator(whole.steps.end()));
+  }
+
+  // `whole`: what WholeGraphOf the pipeline returned.
+  absl::Status ReadSource(const YAML::Node& node, Graph& whole, Graph& graph) {
+    Source& source = graph.source;
     at_->source = LineOf(node);
     FM_RETURN_IF_ERROR(Count(node));
     const Names known = SourceNames();
@@ -68,6 +114,10 @@ class YamlReader : private YamlValues {
       return Error(node, "source",
                    "expected one of " + Joined(known) +
                        " with what it reads, found " + Kind(node));
+    }
+    if (IsWholeGraph(node)) {
+      source = std::move(whole.source);
+      return absl::OkStatus();
     }
     const auto entry = *node.begin();
     std::string name;
@@ -97,13 +147,15 @@ class YamlReader : private YamlValues {
     GraphLines& whole = *at_;
     at_ = &whole.inputs.emplace_back();
     bool has_source = false;
+    FM_ASSIGN_OR_RETURN(Graph source_graph, WholeGraphOf(node));
     FM_RETURN_IF_ERROR(
         ForEachKey(node, where, {"source", "steps"},
                    [&](const std::string& key, const YAML::Node& value) {
                      if (key == "steps") return ReadSteps(value, graph.steps);
                      has_source = true;
-                     return ReadSource(value, graph.source);
+                     return ReadSource(value, source_graph, graph);
                    }));
+    PutFirst(source_graph, graph);
     at_ = &whole;
     --depth_;
     if (has_source) return absl::OkStatus();

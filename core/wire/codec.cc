@@ -145,6 +145,10 @@ Message ReadBody(FieldReader& reader, const fb::Envelope& envelope,
       return ReadAs<fb::StatusReply>(reader, envelope);
     case fb::Body::Refusal:
       return ReadAs<fb::Refusal>(reader, envelope);
+    case fb::Body::DatasetRequest:
+      return ReadAs<fb::DatasetRequest>(reader, envelope);
+    case fb::Body::DatasetReply:
+      return ReadAs<fb::DatasetReply>(reader, envelope);
     case fb::Body::Grant:
       return ReadAs<fb::Grant>(reader, envelope);
     case fb::Body::Frame:

@@ -277,6 +277,15 @@ Refusal Read(FieldReader& reader, const fb::Refusal& refusal) {
   return {reader.Status(refusal.status())};
 }
 
+DatasetRequest Read(FieldReader& reader, const fb::DatasetRequest& request) {
+  return {reader.Text(request.id()), reader.Text(request.graph())};
+}
+
+DatasetReply Read(FieldReader& reader, const fb::DatasetReply& reply) {
+  return {reader.Text(reply.id()), reader.Text(reply.graph()),
+          reader.Status(reply.status()), FromWire(*reply.seen())};
+}
+
 Grant Read(FieldReader& reader, const fb::Grant& grant) {
   Grant out;
   out.session = reader.Session(grant.session());

@@ -247,6 +247,22 @@ Body Put(Builder& builder, const Refusal& refusal) {
                   fb::CreateRefusal(builder, Put(builder, refusal.status)));
 }
 
+Body Put(Builder& builder, const DatasetRequest& request) {
+  const auto id = Put(builder, request.id);
+  return MakeBody(
+      fb::Body::DatasetRequest,
+      fb::CreateDatasetRequest(builder, id, Put(builder, request.graph)));
+}
+
+Body Put(Builder& builder, const DatasetReply& reply) {
+  const auto id = Put(builder, reply.id);
+  const auto graph = Put(builder, reply.graph);
+  const auto status = Put(builder, reply.status);
+  const fb::Seen seen = ToWire(reply.seen);
+  return MakeBody(fb::Body::DatasetReply,
+                  fb::CreateDatasetReply(builder, id, graph, status, &seen));
+}
+
 Body Put(Builder& builder, const Grant& grant) {
   const auto session = Put(builder, grant.session);
   const fb::SplitId split = ToWire(grant.split);

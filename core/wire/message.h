@@ -322,6 +322,18 @@ struct StatusRequest {};
 struct StatusReply {
   std::string json;  // see `feedmill status --help`
 };
+// Registers `graph`, a CanonicalText, under `id`. An empty graph asks for the
+// registered one. Repeated until it is answered.
+struct DatasetRequest {
+  std::string id;
+  std::string graph;
+};
+struct DatasetReply {
+  std::string id;
+  std::string graph;  // registered under the id; "" with an error
+  absl::Status status;
+  Seen seen;
+};
 // Answers a message that cannot be decoded, or a peer of another version.
 struct Refusal {
   absl::Status status;
@@ -392,10 +404,11 @@ struct ShareOffer {
   uint64_t nonce = 0;  // the client sends it to the socket to identify itself
 };
 
-using Message = std::variant<ClientHello, ClientBeat, ClientAnswer,
-                             ClientReject, ClientLeave, WorkerBeat,
-                             WorkerAnswer, StatusRequest, StatusReply, Refusal,
-                             Grant, Frame, ShareRequest, ShareOffer, Relay>;
+using Message =
+    std::variant<ClientHello, ClientBeat, ClientAnswer, ClientReject,
+                 ClientLeave, WorkerBeat, WorkerAnswer, StatusRequest,
+                 StatusReply, Refusal, Grant, Frame, ShareRequest, ShareOffer,
+                 Relay, DatasetRequest, DatasetReply>;
 
 // A message and its destination.
 struct Outgoing {

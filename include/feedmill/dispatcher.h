@@ -56,6 +56,9 @@ struct DispatcherSettings {
   uint32_t jobs_max = 10'000;
   uint32_t sessions_max = 10'000;  // of all jobs
   uint32_t workers_max = 10'000;
+  // Datasets with an id (dataset_registry.h), and the bytes of all of them.
+  uint32_t datasets_max = 1'000;
+  uint64_t dataset_bytes_max = uint64_t{64} << 20;
   ScaleSettings scale{};
 };
 

@@ -31,6 +31,8 @@ def absolute_definition(definition: dict[str, Any], directory: str) -> dict[str,
 
 def _source(source: dict[str, Any], directory: str) -> dict[str, Any]:
     ((name, value),) = source.items()
+    if name == "graph":  # a whole pipeline, whose paths are absolute
+        return source
     kinds = {field["kind"] for field in registered_sources()[name]["fields"]}
     if "inputs" in kinds:
         if isinstance(value, list):

@@ -19,7 +19,9 @@
 #include <vector>
 
 #include "core/base/status.h"
+#include "core/dataset/graph_text.h"
 #include "core/net/log.h"
+#include "feedmill/dataset_registry.h"
 #include "feedmill/dispatcher.h"
 #include "feedmill/environment.h"
 #include "feedmill/token.h"
@@ -223,6 +225,44 @@ void BindReader(nb::module_& m) {
       "token"_a);
 }
 
+void BindRegistry(nb::module_& m) {
+  const auto config_of = [](std::string service, double timeout) {
+    RegistryConfig config;
+    config.service = std::move(service);
+    config.timeout = absl::Seconds(timeout);
+    return config;
+  };
+  m.def(
+      "register_dataset",
+      [config_of](const PythonPipeline& pipeline, std::string service,
+                  const std::string& id, double timeout) {
+        absl::StatusOr<std::string> registered;
+        {
+          const nb::gil_scoped_release release;
+          registered = RegisterDataset(
+              pipeline.graph(), config_of(std::move(service), timeout), id);
+        }
+        return Take(std::move(registered));
+      },
+      "pipeline"_a, "service"_a, "id"_a, "timeout"_a);
+  m.def(
+      "registered_graph",
+      [config_of](std::string service, const std::string& id, double timeout) {
+        absl::StatusOr<std::string> text;
+        {
+          const nb::gil_scoped_release release;
+          const absl::StatusOr<Dataset> dataset =
+              DatasetFromId(id, config_of(std::move(service), timeout));
+          text =
+              dataset.ok()
+                  ? absl::StatusOr<std::string>(CanonicalText(dataset->graph()))
+                  : dataset.status();
+        }
+        return Take(std::move(text));
+      },
+      "service"_a, "id"_a, "timeout"_a);
+}
+
 void BindServers(nb::module_& m) {
   nb::class_<Dispatcher>(m, "Dispatcher")
       .def(
@@ -302,6 +342,7 @@ NB_MODULE(_feedmill, m) {
   m.attr("version") = FEEDMILL_VERSION;
   BindPipeline(m);
   BindReader(m);
+  BindRegistry(m);
   BindServers(m);
   BindCluster(m);
   m.def("set_log_level", &SetLogLevel, "level"_a);

@@ -131,6 +131,60 @@ def test_each_loop_is_the_next_epoch(cluster):
             assert ints(distributed) == ints(plain.read(epoch=epoch))
 
 
+def test_datasets_with_an_id(cluster):
+    squares = tf.data.Dataset.range(10).map(s="x * x").batch(4)
+    derived = service.register_dataset(cluster.target, squares)
+    assert derived.startswith("dataset-")
+    assert service.register_dataset(cluster.target, squares) == derived
+    assert service.register_dataset(cluster.target, squares, dataset_id="squares") == "squares"
+    expected = [batch["s"].tolist() for batch in squares]
+    spec = {"s": fm.ComponentSpec("int64", (None,))}
+    for dataset_id in (derived, "squares"):
+        dataset = service.from_dataset_id(
+            "distributed_epoch", cluster.target, dataset_id, element_spec=spec
+        )
+        assert [batch["s"].tolist() for batch in dataset] == expected
+        more = dataset.unbatch().filter("s > 50")
+        assert [int(e["s"]) for e in more] == [64, 81]
+        assert fm.Dataset.from_yaml(dataset.to_yaml()).element_spec == spec
+        assert len(pickle.loads(pickle.dumps(dataset)).element_spec) == 1
+    both = fm.Dataset.zip([dataset, fm.Dataset.range(10).map(x="x").batch(4)])
+    assert list(both.element_spec) == ["s", "x"]
+
+
+def test_datasets_with_an_id_that_are_wrong(cluster):
+    numbers = tf.data.Dataset.range(10)
+    service.register_dataset(cluster.target, numbers, dataset_id="numbers")
+    with pytest.raises(fm.FailedPreconditionError, match="another pipeline"):
+        service.register_dataset(cluster.target, numbers.batch(2), dataset_id="numbers")
+    with pytest.raises(fm.NotFoundError, match="there is no dataset 'none'"):
+        service.from_dataset_id("distributed_epoch", cluster.target, "none")
+    with pytest.raises(fm.InvalidArgumentError, match="were expected"):
+        service.from_dataset_id(
+            "distributed_epoch",
+            cluster.target,
+            "numbers",
+            element_spec=fm.ComponentSpec("float32", ()),
+        )
+    for wrong in ("", 5, "x" * 257):
+        with pytest.raises(ValueError):
+            service.register_dataset(cluster.target, numbers, dataset_id=wrong)
+    with pytest.raises(ValueError, match="nothing"):
+        service.register_dataset(cluster.target, numbers.map("nothing + 1"))
+
+
+def test_two_readers_of_a_job_in_one_thread_name_the_job(cluster):
+    numbers = tf.data.Dataset.range(50)
+    shared = numbers.apply(service.distribute("distributed_epoch", cluster.target, "both"))
+    one, other = iter(shared), iter(shared)
+    got = [int(next(other)), int(next(one))]
+    with pytest.raises(fm.FailedPreconditionError, match='job "both": this thread has two'):
+        for element in one:
+            got.append(int(element))
+    got += ints(other)
+    assert sorted(set(got)) == list(range(50))
+
+
 def test_readers_of_a_named_job_share_it(cluster):
     dataset = tf.data.Dataset.range(1000).apply(
         service.distribute("distributed_epoch", cluster.target, job_name="shared")

@@ -100,6 +100,12 @@ struct Describer {
   void operator()(const StatusReply& m) const {
     Add(line, "status-reply {}", m.json);
   }
+  void operator()(const DatasetRequest& m) const {
+    Add(line, "dataset-request {} '{}'", m.id, m.graph);
+  }
+  void operator()(const DatasetReply& m) const {
+    Add(line, "dataset-reply {} '{}' {}", m.id, m.graph, ErrorText(m.status));
+  }
   void operator()(const Refusal& m) const {
     Add(line, "refusal {}", ErrorText(m.status));
   }
@@ -233,6 +239,15 @@ struct Folder {
   }
   void operator()(const StatusRequest&) {}
   void operator()(const StatusReply& m) { Add(m.json); }
+  void operator()(const DatasetRequest& m) {
+    Add(m.id);
+    Add(m.graph);
+  }
+  void operator()(const DatasetReply& m) {
+    Add(m.id);
+    Add(m.graph);
+    Add(m.status);
+  }
   void operator()(const Refusal& m) { Add(m.status); }
   void operator()(const Grant& m) {
     Add(m.session);

@@ -39,6 +39,7 @@
 //     no reader hands out elements of the second slot before the number of
 //     slots is settled; a dispatcher that lost its store settles it with the
 //     number that a rank reports within the client timeout
+//   - a registered dataset is found unchanged as long as the journal exists
 //   - a pass is complete within a bound after the last fault
 
 namespace feedmill::sim {
@@ -70,6 +71,8 @@ struct Options {
   // True if readers without a token name the iteration that they begin.
   // Default: drawn.
   std::optional<bool> names_epochs{};
+  // True if a process also registers datasets and looks them up.
+  bool registers_datasets = false;
 };
 
 // Counters, by name: faults by kind, releases of leases, elements and so on.

@@ -101,6 +101,22 @@ TEST(Simulation, SeedsThatWereHardHold) {
   }
 }
 
+TEST(Simulation, RegisteredDatasetsOutliveCrashes) {
+  Totals totals;
+  for (uint64_t seed = 0; seed < 200; ++seed) {
+    Options options;
+    options.seed = seed;
+    options.registers_datasets = true;
+    const Result result = Simulate(options);
+    ASSERT_FALSE(result.violation)
+        << "seed " << seed << ": " << *result.violation;
+    for (const auto& [name, count] : result.totals) totals[name] += count;
+  }
+  EXPECT_GE(totals["datasets registered"], 200);
+  EXPECT_GE(totals["datasets refused"], 200);
+  EXPECT_GE(totals["dispatcher crashes"], 50);
+}
+
 TEST(Simulation, ASeedIsTheSameEachTime) {
   std::set<uint64_t> hashes;
   for (uint64_t seed = 0; seed < 20; ++seed) {

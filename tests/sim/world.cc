@@ -118,6 +118,10 @@ World::World(const Options& options)
     side_seed_ = options_.seed + random_.Between(0, 1);
     StartSide(false, random_.UpTo(absl::Seconds(1)));
   }
+  if (options_.registers_datasets) {
+    registrar_.emplace(options_.seed);
+    AskRegistry();
+  }
   DrawFaults();
 }
 
@@ -179,6 +183,9 @@ std::optional<absl::Time> World::Deliver(const std::string& from,
     if (worker->second.thaw > now()) return worker->second.thaw;
   } else if (reader != readers_.end()) {
     if (reader->second.thaw > now()) return reader->second.thaw;
+  } else if (to == kRegistrar) {
+    TakeReply(std::get<DatasetReply>(message));
+    return std::nullopt;
   } else if (to != kDispatcher) {
     return std::nullopt;  // the process is gone
   } else if (!dispatcher_up_) {

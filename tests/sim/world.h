@@ -120,6 +120,7 @@ class World {
   enum class CrashPoint : uint8_t { kBeforeSync, kBeforeSends, kAmongSends };
 
   static constexpr char kDispatcher[] = "dispatcher";
+  static constexpr char kRegistrar[] = "registrar";
 
   // ---- processes
   std::optional<absl::Time> Deliver(const std::string& from,
@@ -228,6 +229,11 @@ class World {
   WorkerProcess* AnyWorker();
   ReaderProcess* AnyReader();
 
+  // ---- datasets that are registered (world_datasets.cc)
+  void AskRegistry();
+  void TakeReply(const DatasetReply& reply);
+  void CheckDatasets();
+
   void Fail(std::string violation);
   void Trace(const std::string& line);
   absl::Time now() const { return timeline_.now(); }
@@ -240,7 +246,9 @@ class World {
 
   const Options& options_;
   Random random_;
-  std::optional<Random> speeds_;  // speeds of tasks, if they may be cheap
+  std::optional<Random> speeds_;     // speeds of tasks, if they may be cheap
+  std::optional<Random> registrar_;  // of the process that registers datasets
+  std::map<std::string, std::string> registered_;  // acknowledged, by id
   FakePlan plan_;
   Timeline timeline_;
   std::unique_ptr<Network> network_;

@@ -88,8 +88,9 @@ void World::StepDispatcher(DispatcherEffects effects) {
 void World::Say(std::vector<Outgoing> sends) {
   std::set<PeerId> told;
   for (Outgoing& outgoing : sends) {
-    // Rejects answer single messages of the call.
+    // Rejects and replies answer single messages of the call.
     if (!std::holds_alternative<ClientReject>(outgoing.message) &&
+        !std::holds_alternative<DatasetReply>(outgoing.message) &&
         !told.insert(outgoing.to).second) {
       Fail(fmt::format("{} was told two things in one call",
                        outgoing.to.value()));
@@ -179,6 +180,7 @@ void World::CheckJournal() {
 void World::StartDispatcher(bool wiped) {
   if (wiped) {
     disk_.clear();
+    registered_.clear();
     synced_ = 0;
     if (!in_ranks_) ends_.clear();
     passed_over_.clear();
@@ -205,6 +207,7 @@ void World::StartDispatcher(bool wiped) {
   dispatcher_ = options_.makers.dispatcher(settings_, plan_.MakePlanner(),
                                            replica_, now() + dispatcher_skew_);
   dispatcher_wake_ = absl::InfiniteFuture();
+  CheckDatasets();
   ArmDispatcher();
 }
 

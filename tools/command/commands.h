@@ -31,6 +31,7 @@ absl::StatusOr<int> RunServer(const Invocation& invocation);
 absl::StatusOr<int> RunRead(const Invocation& invocation);
 absl::StatusOr<int> RunSteps(const Invocation& invocation);
 absl::StatusOr<int> RunIndex(const Invocation& invocation);
+absl::StatusOr<int> RunDataset(const Invocation& invocation);
 absl::StatusOr<int> RunCache(const Invocation& invocation);
 absl::StatusOr<int> RunToken(const Invocation& invocation);
 absl::StatusOr<int> RunStatus(const Invocation& invocation);

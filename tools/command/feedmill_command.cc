@@ -37,6 +37,7 @@ constexpr Command kCommands[] = {
     {"index", "builds indexes of record files before a read needs them",
      RunIndex},
     {"cache", "lists and deletes caches on disk", RunCache},
+    {"dataset", "has a dispatcher keep pipelines under ids", RunDataset},
     {"token", "merges and shows tokens, from which readers continue", RunToken},
     {"status", "shows what a service is doing", RunStatus},
     {"doctor", "checks this machine and a service, and says what to do",

@@ -24,6 +24,7 @@
 #include "core/io/read_stop.h"
 #include "core/pipeline/read_profile.h"
 #include "core/sources/field_inference.h"
+#include "feedmill/dataset_registry.h"
 #include "feedmill/provenance.h"
 #include "feedmill/reader.h"
 #include "feedmill/server.h"
@@ -110,6 +111,7 @@ struct ReadFlags {
   std::string token;
   std::string save_token;
   std::string save_every;
+  std::string dataset_id;
   std::string even;
   std::string consumer;
   uint64_t epoch = kNoLimit;
@@ -141,6 +143,10 @@ struct ReadFlags {
                    "How long to wait for the first element, and for each later "
                    "one; default for later ones: 60s",
                    &timeout);
+    flags.Text("--dataset-id", "ID",
+               "Read the pipeline that the dispatcher keeps under this id, in "
+               "place of PIPELINE ('feedmill dataset')",
+               &dataset_id);
     flags.Text("--job", "NAME",
                "Read the job NAME together with its other readers; reading a "
                "finished job again is its next iteration; default: options.job "
@@ -221,7 +227,14 @@ struct ReadFlags {
 
   // Checks that the flags are consistent.
   absl::Status Check(const FlagSet& flags) const {
-    if (pipeline.empty()) return flags.Error("PIPELINE, a file, is missing");
+    if (!dataset_id.empty() && service.empty()) {
+      return flags.Error("--dataset-id needs --service");
+    }
+    if (pipeline.empty() == dataset_id.empty()) {
+      return flags.Error(pipeline.empty()
+                             ? "PIPELINE, a file, is missing"
+                             : "PIPELINE and --dataset-id exclude each other");
+    }
     if (explain && profile) {
       return flags.Error(
           "--profile and --explain exclude each other: --explain reads no "
@@ -514,6 +527,19 @@ absl::Status ReadAll(const Graph& graph, const ReadFlags& flags,
   return status.ok() ? saved : status;
 }
 
+// Returns the pipeline of the file, or the one registered at the dispatcher.
+absl::StatusOr<Pipeline> PipelineOf(const ReadFlags& flags) {
+  if (flags.dataset_id.empty()) return LoadPipeline(flags.pipeline);
+  RegistryConfig config;
+  config.service = flags.service;
+  config.cluster_id = flags.cluster_id;
+  config.security = flags.security;
+  config.timeout = flags.timeout;
+  FM_ASSIGN_OR_RETURN(const Dataset dataset,
+                      DatasetFromId(flags.dataset_id, config));
+  return Pipeline{.graph = dataset.graph()};
+}
+
 // Prints the text of --profile for a graph as its user wrote it.
 absl::Status PrintProfile(Graph graph, const FunctionRegistry& functions,
                           const ReadProfile::Sums& sums, bool local) {
@@ -533,7 +559,7 @@ absl::StatusOr<int> RunRead(const Invocation& invocation) {
                       flags.Parse(invocation.arguments, invocation.describe));
   if (!go_on) return 0;
   FM_RETURN_IF_ERROR(read.Check(flags));
-  FM_ASSIGN_OR_RETURN(Pipeline pipeline, LoadPipeline(read.pipeline));
+  FM_ASSIGN_OR_RETURN(Pipeline pipeline, PipelineOf(read));
   Graph& graph = pipeline.graph;
   FM_ASSIGN_OR_RETURN(const auto functions,
                       read.op_plugins.AddTo(invocation.registry));

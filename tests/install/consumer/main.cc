@@ -4,6 +4,7 @@
 #include <feedmill/chunk.h>
 #include <feedmill/cluster.h>
 #include <feedmill/dataset.h>
+#include <feedmill/dataset_registry.h>
 #include <feedmill/dispatcher.h>
 #include <feedmill/element.h>
 #include <feedmill/element_spec.h>

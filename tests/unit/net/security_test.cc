@@ -177,6 +177,7 @@ TEST_F(Keys, ARoleMaySayOnlyItsOwn) {
       {Role::kClient, ClientBeat{}},
       {Role::kClient, ClientLeave{}},
       {Role::kOperator, StatusRequest{}},
+      {Role::kClient, DatasetRequest{}},
       {Role::kClient, Grant{}},
       {Role::kClient, Relay{}},
       {Role::kWorker, Relay{{}, "peer", {}}}};

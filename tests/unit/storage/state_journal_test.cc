@@ -65,6 +65,7 @@ std::vector<DispatcherEvent> Life() {
       RunStarted{JobName("bad"), RunNumber(1), 0},
       RunFailed{JobName("bad"), NotFound("no files match 'x'")},
       JobForgotten{JobName("bad")},
+      DatasetRegistered{"photos", "the graph of photos"},
   };
 }
 
@@ -96,18 +97,18 @@ TEST(EventCodec, EveryEventComesBackAsItWas) {
   EXPECT_EQ(Replay(back), Replay(Life()));
 }
 
-// The format of version 8: a change makes every journal unreadable.
+// The format of version 9: a change makes every journal unreadable.
 TEST(EventCodec, TheBytesStayTheSame) {
   EXPECT_EQ(EncodeEvent(SplitsBound{Split(300), kSolo, At(1, 3), At(9), 5}),
-            std::string("\x08\x05\x4d\xac\x02\x06photos\x04solo"
+            std::string("\x09\x05\x4d\xac\x02\x06photos\x04solo"
                         "\x01\x03\x09\x00\x05",
                         22));
   EXPECT_EQ(EncodeEvent(SessionOpened{kSolo, Incarnation(7), At(2), {1, 3}}),
-            std::string("\x08\x04\x06photos\x04solo\x07\x02\x00\x01\x03", 19));
+            std::string("\x09\x04\x06photos\x04solo\x07\x02\x00\x01\x03", 19));
   EXPECT_EQ(EncodeEvent(RunFailed{kJob, NotFound("no")}),
-            std::string("\x08\x0a\x06photos\x05\x02no", 13));
+            std::string("\x09\x0a\x06photos\x05\x02no", 13));
   EXPECT_EQ(EncodeEvent(RunExtended{kJob, 300, true}),
-            std::string("\x08\x0d\x06photos\xac\x02\x01", 12));
+            std::string("\x09\x0d\x06photos\xac\x02\x01", 12));
 }
 
 // A journal of the previous release is readable.
@@ -140,7 +141,7 @@ TEST(EventCodec, WhatItDoesNotKnowIsRefused) {
   EXPECT_THAT(
       ErrorText(DecodeEvent("\x02\x01").status()),
       HasSubstr("it has version 2, and this release reads versions 7 to 8"));
-  EXPECT_THAT(ErrorText(DecodeEvent("\x08\x63").status()),
+  EXPECT_THAT(ErrorText(DecodeEvent("\x09\x63").status()),
               HasSubstr("kind 99"));
   EXPECT_FALSE(DecodeEvent("").ok());
 }
@@ -206,6 +207,7 @@ TEST(CheckFollows, SaysWhatIsNotThere) {
            RunFailed{JobName("x"), absl::OkStatus()},
            RunFinished{JobName("x"), true},
            EndingNoted{JobName("x"), RunEnding::kLeft},
+           DatasetRegistered{"photos", "another graph"},
            JobForgotten{JobName("x")}}) {
     EXPECT_TRUE(absl::IsDataLoss(CheckFollows(state, event)))
         << Describe(event);

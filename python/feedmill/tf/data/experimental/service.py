@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import feedmill
+from feedmill import _arguments as check
+from feedmill import _feedmill
 from feedmill.errors import InvalidArgumentError, NotFoundError
 
 if TYPE_CHECKING:
@@ -19,6 +21,8 @@ __all__ = [
     "WorkerConfig",
     "WorkerServer",
     "distribute",
+    "from_dataset_id",
+    "register_dataset",
 ]
 
 
@@ -134,6 +138,9 @@ class ShardingPolicy(enum.IntEnum):
     """Each element comes once, from whichever worker is free."""
 
 
+# Seconds to wait for a dispatcher.
+_TIMEOUT = 20.0
+
 _MODES = {
     "parallel_epochs": "off",
     "distributed_epoch": "dynamic",
@@ -209,6 +216,98 @@ def distribute(
         return chosen._distributed(arguments)
 
     return distributed
+
+
+def register_dataset(
+    service: str | tuple[str, str],
+    dataset: feedmill.Dataset,
+    compression: str | None = "AUTO",
+    dataset_id: str | None = None,
+) -> str:
+    """Has a dispatcher keep a dataset under an id, and returns the id.
+
+    Args:
+      service: As of :func:`distribute`.
+      dataset: The dataset. Its files are named by their absolute paths.
+      compression: Accepted; readers choose it.
+      dataset_id: The id. Default: one that is derived from the definition, so that the
+        same dataset has the same id.
+
+    Raises InvalidArgumentError for a wrong dataset or id, FailedPreconditionError if
+    the id is another dataset's, ResourceExhaustedError if the dispatcher has as many
+    datasets as it may, DeadlineExceededError if none answers.
+    """
+    if compression not in ("AUTO", None):
+        raise InvalidArgumentError(f'compression: expected "AUTO" or None, found {compression!r}')
+    identifier = "" if dataset_id is None else check.text("dataset_id", dataset_id)
+    if dataset_id == "":
+        raise InvalidArgumentError("dataset_id: must not be empty; leave it out for a derived one")
+    return _feedmill.register_dataset(
+        dataset._pipeline(), address_of(service), identifier, _TIMEOUT
+    )
+
+
+def from_dataset_id(
+    processing_mode: str | ShardingPolicy,
+    service: str | tuple[str, str],
+    dataset_id: str,
+    element_spec: Any = None,
+    job_name: str | None = None,
+    consumer_index: int | None = None,
+    num_consumers: int | None = None,
+    max_outstanding_requests: int | None = None,
+    data_transfer_protocol: str | None = None,
+    cross_trainer_cache: None = None,
+    target_workers: str = "AUTO",
+) -> Dataset:
+    """Returns the dataset that a dispatcher keeps under an id, distributed by it.
+
+    Args:
+      dataset_id: What :func:`register_dataset` returned.
+      element_spec: The components that the elements must have: a dict, or the one of
+        a single unnamed component, of :class:`feedmill.ComponentSpec` or of anything
+        else with ``dtype`` and ``shape``, as ``tf.TensorSpec``. None: whatever they are.
+      processing_mode, service, others: As of :func:`distribute`.
+
+    Raises NotFoundError if there is no dataset of that id, InvalidArgumentError if its
+    elements are others than ``element_spec``, and the errors of :func:`distribute`.
+    """
+    from feedmill.tf.data import Dataset
+
+    distributed = distribute(
+        processing_mode,
+        service,
+        job_name,
+        consumer_index,
+        num_consumers,
+        max_outstanding_requests,
+        data_transfer_protocol,
+        cross_trainer_cache=cross_trainer_cache,
+        target_workers=target_workers,
+    )
+    identifier = check.text("dataset_id", dataset_id)
+    graph = _feedmill.registered_graph(address_of(service), identifier, _TIMEOUT)
+    dataset = Dataset._checked({"source": {"graph": graph}})
+    if element_spec is not None:
+        found, expected = _plain_spec(dataset.element_spec), _plain_spec(element_spec)
+        if found != expected:
+            raise InvalidArgumentError(
+                f'element_spec: dataset "{dataset_id}" has the elements {found}, and '
+                f"{expected} were expected"
+            )
+    return distributed(dataset)
+
+
+def _plain_spec(spec: Any) -> Any:
+    """Returns dtype and shape of each component, whatever type the specs are of."""
+    if isinstance(spec, Mapping):
+        return {name: _plain_spec(one) for name, one in spec.items()}
+    if not hasattr(spec, "dtype") or not hasattr(spec, "shape"):
+        raise InvalidArgumentError(
+            f"element_spec: expected specs with dtype and shape, or a dict of them, found {spec!r}"
+        )
+    name = getattr(spec.dtype, "name", spec.dtype)
+    return ("bytes" if name == "string" else str(name), tuple(spec.shape))
 
 
 def address_of(service: Any) -> str:
